@@ -31,12 +31,12 @@ mod deletion;
 mod discovery;
 #[path = "api/kubectl.rs"]
 mod kubectl;
-#[path = "api/kubectl_ask.rs"]
-mod kubectl_ask;
 #[path = "api/kubectl_get.rs"]
 mod kubectl_get;
 #[path = "api/kubectl_nodes.rs"]
 mod kubectl_nodes;
+#[path = "api/kubectl_queries.rs"]
+mod kubectl_queries;
 #[path = "api/kubectl_running.rs"]
 mod kubectl_running;
 #[path = "api/kubectl_write.rs"]

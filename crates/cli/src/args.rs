@@ -346,7 +346,7 @@ mod tests {
         ] {
             assert!(parsed(fine).is_ok(), "{fine:?}");
         }
-        for (wrong, told) in [
+        for (wrong, expected) in [
             (&["ground", "alpha", "-l", "team=red"][..], "cannot be used with"),
             (&["release", "--all", "-l", "team=red"], "cannot be used with"),
             (
@@ -360,7 +360,7 @@ mod tests {
             (&["status", "-l", " "], "an empty selector would select everything"),
         ] {
             let error = usage_error(wrong);
-            assert!(error.contains(told), "{wrong:?}: {error}");
+            assert!(error.contains(expected), "{wrong:?}: {error}");
         }
     }
 
@@ -401,7 +401,7 @@ mod tests {
     }
 
     #[test]
-    fn the_help_tells_the_exit_codes() {
+    fn the_help_lists_the_exit_codes() {
         let help = Cli::command().render_long_help().to_string();
         assert!(help.contains("3  the coordinator cannot be reached"), "{help}");
     }

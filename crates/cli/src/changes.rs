@@ -11,7 +11,7 @@ use std::collections::BTreeMap;
 pub fn lines(before: &[Vehicle], after: &[Vehicle]) -> Vec<String> {
     let old: BTreeMap<String, &Vehicle> = before.iter().map(|v| (key(v), v)).collect();
     let new: BTreeMap<String, &Vehicle> = after.iter().map(|v| (key(v), v)).collect();
-    let told = after.iter().filter_map(|v| match old.get(&key(v)) {
+    let changes = after.iter().filter_map(|v| match old.get(&key(v)) {
         Some(was) => changed(was, v),
         None => Some(appeared(v)),
     });
@@ -19,7 +19,7 @@ pub fn lines(before: &[Vehicle], after: &[Vehicle]) -> Vec<String> {
         .iter()
         .filter(|v| !new.contains_key(&key(v)))
         .map(|v| format!("{}: gone", v.title()));
-    told.chain(gone).collect()
+    changes.chain(gone).collect()
 }
 
 /// Idle vehicles go by their node, Drones by their name; a Drone keeps its line when it gets a node.
@@ -36,7 +36,7 @@ fn appeared(v: &Vehicle) -> String {
     let flying = if v.node.is_empty() {
         String::new()
     } else {
-        format!(", flying: {}", v.flying_word())
+        format!(", flying: {}", v.flying_text())
     };
     let message = if v.message.is_empty() {
         String::new()
@@ -55,7 +55,7 @@ fn changed(was: &Vehicle, is: &Vehicle) -> Option<String> {
         parts.push(format!("on {}", is.node));
     }
     if was.flying != is.flying {
-        parts.push(format!("flying: {}", is.flying_word()));
+        parts.push(format!("flying: {}", is.flying_text()));
     }
     if was.mode != is.mode
         && let Some(mode) = &is.mode
@@ -94,21 +94,21 @@ mod tests {
     }
 
     #[test]
-    fn the_first_look_tells_of_everyone() {
-        let seen = lines(&[], &[goose(), pending("crane").into()]);
+    fn the_first_list_has_a_line_for_each_vehicle() {
+        let lines = lines(&[], &[goose(), pending("crane").into()]);
         assert_eq!(
-            seen[0],
+            lines[0],
             "default/goose: Flying on node-goose, flying: yes (flies as asked)"
         );
         assert!(
-            seen[1].starts_with("default/crane: Pending (no vehicle is free"),
+            lines[1].starts_with("default/crane: Pending (no vehicle is free"),
             "{}",
-            seen[1]
+            lines[1]
         );
     }
 
     #[test]
-    fn nothing_new_says_nothing() {
+    fn nothing_new_gives_no_line() {
         let mut later = goose();
         later.report_age_ms = Some(900);
         later.battery_percent = Some(86);
@@ -117,7 +117,7 @@ mod tests {
     }
 
     #[test]
-    fn a_landing_is_told_in_one_line() {
+    fn a_landing_is_one_line() {
         let later = Vehicle {
             phase: "Landing".into(),
             mode: Some("AUTO.LAND".into()),
@@ -132,7 +132,7 @@ mod tests {
     }
 
     #[test]
-    fn who_is_lost_and_who_is_gone_is_told() {
+    fn a_lost_agent_and_a_deleted_drone_have_a_line_each() {
         let lost = Vehicle {
             agent_connected: false,
             flying: None,

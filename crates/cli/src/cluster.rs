@@ -109,7 +109,7 @@ impl Cluster {
             None => kube::Config::from_kubeconfig(&options).await,
         };
         let mut config = config.map_err(|error| wrong(&error))?;
-        plugin::settle(&mut config.auth_info).await?;
+        plugin::resolve(&mut config.auth_info).await?;
         let credential = credential::of(&config).await?;
         if let Credential::Token(_, token) = &credential {
             // So that a login program of another kind (`auth-provider`) is not run again.
@@ -130,7 +130,7 @@ impl Cluster {
 
 /// The answer of the API server, or in plain words why there is none; `what` is what was to be done, such as
 /// "get configmaps/skein-ca in namespace skein-system".
-pub(crate) async fn asked<T>(what: &str, call: impl Future<Output = kube::Result<T>>) -> Result<T, Refusal> {
+pub(crate) async fn answer_of<T>(what: &str, call: impl Future<Output = kube::Result<T>>) -> Result<T, Refusal> {
     match timeout(ANSWER, call).await {
         Ok(answer) => answer.map_err(|error| Refusal::of(what, error)),
         Err(_) => Err(Refusal::Silent {

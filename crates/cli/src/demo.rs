@@ -6,10 +6,10 @@
 pub mod flights;
 pub mod follow;
 pub mod keys;
+pub mod messages;
 pub mod set_up;
 pub mod stage;
 pub mod view;
-pub mod words;
 
 use crate::args::DemoArgs;
 use crate::failure::Failure;
@@ -17,7 +17,7 @@ use crate::interrupt::Interrupt;
 use crate::objects::Objects;
 use crate::output::Output;
 use crate::route::Route;
-use crate::say;
+use crate::terminal;
 use crate::vehicle::Vehicle;
 use agent::Ending;
 use follow::Follow;
@@ -37,7 +37,7 @@ const UNTIL_HOLDING: Duration = Duration::from_secs(300);
 const UNTIL_LANDED: Duration = Duration::from_secs(300);
 
 /// How long the picture may take to show what is known already.
-const LAST_LOOK: Duration = Duration::from_secs(2);
+const LAST_WAIT: Duration = Duration::from_secs(2);
 
 /// After a deletion that did not get through.
 const AGAIN_AFTER: Duration = Duration::from_secs(1);
@@ -49,20 +49,20 @@ const AGAIN_AFTER: Duration = Duration::from_secs(1);
 pub async fn run(args: DemoArgs) -> Result<(), Failure> {
     let interrupt = Interrupt::catch()?;
     tokio::select! {
-        told = Box::pin(narrate(&args, &interrupt)) => told,
+        result = Box::pin(narrate(&args, &interrupt)) => result,
         // No more waiting: what is simulated is gone with this process.
-        () = interrupt.at_once.cancelled() => Err(Failure::AtOnce(words::AT_ONCE.to_owned())),
+        () = interrupt.at_once.cancelled() => Err(Failure::AtOnce(messages::AT_ONCE.to_owned())),
     }
 }
 
 async fn narrate(args: &DemoArgs, interrupt: &Interrupt) -> Result<(), Failure> {
     let begun = Instant::now();
     let mut parts = Parts::start(args).await?;
-    let told = fly(args, &mut parts, interrupt).await;
-    match told {
+    let result = fly(args, &mut parts, interrupt).await;
+    match result {
         Ok(()) => {
             parts.clear(true).await;
-            say::heading(&format!("done in {}", say::duration(begun.elapsed())));
+            terminal::heading(&format!("done in {}", terminal::duration(begun.elapsed())));
             Ok(())
         }
         Err(failure) => {
@@ -85,7 +85,7 @@ async fn fly(args: &DemoArgs, parts: &mut Parts, interrupt: &Interrupt) -> Resul
     let server = Route::Plain(parts.station().server().parse().map_err(Failure::Failed)?);
     objects.apply_swarm(SWARM, args.drones, args.altitude).await?;
     let wanted = usize::from(args.drones);
-    say::heading(&words::boarding(wanted, args.altitude));
+    terminal::heading(&messages::boarding(wanted, args.altitude));
     let out = Output::of_this_process();
     let mut follow = Follow::start(server, out);
     let charging = tokio::spawn(keys::charge(follow.fleet(), parts.simulation()));
@@ -93,24 +93,24 @@ async fn fly(args: &DemoArgs, parts: &mut Parts, interrupt: &Interrupt) -> Resul
     let goal = all_hold(follow.fleet(), wanted, &objects);
     let flown = tokio::select! {
         flown = timeout(UNTIL_HOLDING, follow.showing(goal)) => flown.map_or(Flown::NotInTime, |()| Flown::All),
-        () = interrupt.asked.cancelled() => Flown::Interrupted,
+        () = interrupt.in_order.cancelled() => Flown::Interrupted,
     };
-    follow.settle();
+    follow.keep_shown();
     if matches!(flown, Flown::All) {
-        say::heading(&words::all_hold(wanted, follow.elapsed()));
+        terminal::heading(&messages::all_hold(wanted, follow.elapsed()));
         if !args.once {
-            say::line(&words::things_to_try(parts.station(), args.drones, args.altitude));
+            terminal::line(&messages::things_to_try(parts.station(), args.drones, args.altitude));
             hold(parts, interrupt, &mut follow, Keys::listen(out)).await;
-            follow.settle();
+            follow.keep_shown();
         }
     }
     charging.abort();
     let not_down = land(parts, &objects, &mut follow).await;
-    say::line(&follow.flights().summary());
+    terminal::line(&follow.flights().summary());
     match (flown, not_down) {
-        (Flown::NotInTime, _) => Err(Failure::Failed(words::not_flown(follow.flights()))),
+        (Flown::NotInTime, _) => Err(Failure::Failed(messages::not_flown(follow.flights()))),
         (_, Err(why)) => Err(Failure::Failed(why)),
-        (Flown::Interrupted, Ok(())) if args.once => Err(Failure::Failed(words::INTERRUPTED.to_owned())),
+        (Flown::Interrupted, Ok(())) if args.once => Err(Failure::Failed(messages::INTERRUPTED.to_owned())),
         (Flown::All | Flown::Interrupted, Ok(())) => Ok(()),
     }
 }
@@ -118,13 +118,13 @@ async fn fly(args: &DemoArgs, parts: &mut Parts, interrupt: &Interrupt) -> Resul
 /// Shows the fleet until the person wants the end; what they let happen meanwhile is done.
 async fn hold(parts: &Parts, interrupt: &Interrupt, follow: &mut Follow, mut keys: Option<Keys>) {
     if keys.is_some() {
-        say::line(keys::HELP);
+        terminal::line(keys::HELP);
     }
     let (simulation, fleet) = (parts.simulation(), follow.fleet());
     loop {
         let pressed = async {
             tokio::select! {
-                () = interrupt.asked.cancelled() => None,
+                () = interrupt.in_order.cancelled() => None,
                 key = next(&mut keys) => Some(key),
             }
         };
@@ -132,9 +132,9 @@ async fn hold(parts: &Parts, interrupt: &Interrupt, follow: &mut Follow, mut key
             return;
         };
         if let Some(keys) = &mut keys {
-            let said = keys.press(key, &fleet.borrow(), &simulation);
-            follow.settle();
-            say::line(&said);
+            let text = keys.press(key, &fleet.borrow(), &simulation);
+            follow.keep_shown();
+            terminal::line(&text);
         }
     }
 }
@@ -161,7 +161,7 @@ async fn all_hold(mut fleet: watch::Receiver<Vec<Vehicle>>, wanted: usize, objec
 ///
 /// Errors: vehicles that were not seen landed.
 async fn land(parts: &mut Parts, objects: &Objects, follow: &mut Follow) -> Result<(), String> {
-    say::heading(words::LANDING);
+    terminal::heading(messages::LANDING);
     let mut fleet = follow.fleet();
     let gone = async {
         while let Err(why) = objects.delete_swarm(SWARM).await {
@@ -171,7 +171,7 @@ async fn land(parts: &mut Parts, objects: &Objects, follow: &mut Follow) -> Resu
         objects.all_gone(SWARM).await;
         // For the picture only: that they are gone says that all are down.
         let all_down = |fleet: &Vec<Vehicle>| fleet.iter().all(|vehicle| vehicle.truth == "Disarmed");
-        let _ = timeout(LAST_LOOK, fleet.wait_for(all_down)).await;
+        let _ = timeout(LAST_WAIT, fleet.wait_for(all_down)).await;
     };
     let gone = timeout(UNTIL_LANDED, follow.showing(gone)).await;
     let agents = &mut parts.station_mut().agents;
@@ -186,10 +186,10 @@ async fn land(parts: &mut Parts, objects: &Objects, follow: &mut Follow) -> Resu
         not_down
     };
     let not_down = timeout(UNTIL_LANDED, follow.showing(ended)).await;
-    follow.settle();
+    follow.keep_shown();
     match (gone, not_down) {
         (Ok(()), Ok(not_down)) if not_down.is_empty() => Ok(()),
-        _ => Err(words::not_landed(follow.flights())),
+        _ => Err(messages::not_landed(follow.flights())),
     }
 }
 

@@ -4,20 +4,20 @@
 //! [`station`]).
 
 pub mod cluster;
+pub mod messages;
 pub mod station;
-pub mod words;
 
 use crate::args::EnrollArgs;
 use crate::data_dir::write_private;
 use crate::failure::Failure;
-use crate::server_choice::Keeper;
+use crate::server_choice::Issuer;
 use crate::station_record::StationRecord;
+use messages::Address;
 use station::Keys;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::time::{Duration, SystemTime};
 use trust::{Bundle, Identity, Peer, Validity};
-use words::Address;
 
 const DAY: Duration = Duration::from_secs(86_400);
 
@@ -37,37 +37,37 @@ pub struct Signed {
 ///
 /// # Errors
 /// [`Failure`].
-pub async fn run(keeper: &Keeper, args: &EnrollArgs) -> Result<(), Failure> {
+pub async fn run(issuer: &Issuer, args: &EnrollArgs) -> Result<(), Failure> {
     let peer = peer(args)?;
     if args.revoke {
-        let count = match keeper {
-            Keeper::Station(folder) => Keys::existing(&folder.join("trust"))?.revoke(&peer)?,
-            Keeper::Cluster(choice) => cluster::revoke(choice, &peer).await?,
+        let count = match issuer {
+            Issuer::Station(folder) => Keys::existing(&folder.join("trust"))?.revoke(&peer)?,
+            Issuer::Cluster(choice) => cluster::revoke(choice, &peer).await?,
         };
-        return say(&words::revoked(&peer, count));
+        return print(&messages::revoked(&peer, count));
     }
-    let out = args.out.clone().unwrap_or_else(|| PathBuf::from(words::name(&peer)));
+    let out = args.out.clone().unwrap_or_else(|| PathBuf::from(messages::name(&peer)));
     let files = Files::of(&peer, &out);
     files.are_free()?;
     let now = SystemTime::now();
     let life = |days: u16| Validity::of(now, DAY * u32::from(days));
-    let signed = match keeper {
-        Keeper::Station(folder) => {
+    let signed = match issuer {
+        Issuer::Station(folder) => {
             let keys = Keys::existing(&folder.join("trust"))?;
             keys.issue(&peer, args.days.map_or_else(Validity::any_time, life), now)?
         }
-        Keeper::Cluster(choice) => cluster::issue(choice, &peer, life(args.days.unwrap_or(USUAL_DAYS)), now).await?,
+        Issuer::Cluster(choice) => cluster::issue(choice, &peer, life(args.days.unwrap_or(USUAL_DAYS)), now).await?,
     };
     files.write(&signed)?;
-    let address = match (&args.coordinator, keeper) {
+    let address = match (&args.coordinator, issuer) {
         (Some(named), _) => Address::At(named.clone()),
-        (None, Keeper::Station(folder)) => {
+        (None, Issuer::Station(folder)) => {
             let record = StationRecord::read(folder);
             record.map_or(Address::Unknown, |record| Address::from_elsewhere(&record.listen))
         }
-        (None, Keeper::Cluster(_)) => Address::Unknown,
+        (None, Issuer::Cluster(_)) => Address::Unknown,
     };
-    say(&words::enrolled(&peer, &files, &address, signed.identity.validity()))
+    print(&messages::enrolled(&peer, &files, &address, signed.identity.validity()))
 }
 
 fn peer(args: &EnrollArgs) -> Result<Peer, Failure> {
@@ -79,7 +79,7 @@ fn peer(args: &EnrollArgs) -> Result<Peer, Failure> {
     }
 }
 
-fn say(text: &str) -> Result<(), Failure> {
+fn print(text: &str) -> Result<(), Failure> {
     Ok(writeln!(std::io::stdout(), "{text}")?)
 }
 

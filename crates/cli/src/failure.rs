@@ -96,7 +96,7 @@ mod tests {
     }
 
     #[test]
-    fn a_reader_that_has_seen_enough_is_no_failure() {
+    fn a_reader_that_closes_its_end_is_no_failure() {
         assert!(Failure::Output(std::io::ErrorKind::BrokenPipe.into()).is_closed_pipe());
         assert!(!Failure::Output(std::io::ErrorKind::StorageFull.into()).is_closed_pipe());
     }

@@ -224,7 +224,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn one_who_starts_without_objects_is_warned_that_vehicles_land_then() {
+    async fn a_start_without_objects_warns_that_vehicles_land_then() {
         let folder = tempfile::tempdir().unwrap();
         let api = folder.path().join("api");
         opened(&api).await.unwrap();
@@ -255,12 +255,12 @@ mod tests {
         let listen = SocketAddr::from(([127, 0, 0, 1], 0));
         let first = embedded(&one, listen, kubeconfig.clone()).await.unwrap();
         let before = std::fs::read_to_string(&kubeconfig).unwrap();
-        let told = embedded(&other, listen, kubeconfig.clone())
+        let error = embedded(&other, listen, kubeconfig.clone())
             .await
             .err()
             .unwrap()
             .to_string();
-        assert!(told.contains("is in use") && told.contains("--kubeconfig"), "{told}");
+        assert!(error.contains("is in use") && error.contains("--kubeconfig"), "{error}");
         assert_eq!(std::fs::read_to_string(&kubeconfig).unwrap(), before);
         first.end().await;
         let second = embedded(&other, listen, kubeconfig.clone()).await.unwrap();

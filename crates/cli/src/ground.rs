@@ -2,7 +2,7 @@
 //!
 //! Owns: naming the target and saying what was done. Must not: ask back, or give an order twice.
 
-mod owed;
+mod outstanding;
 
 use crate::args::{GroundArgs, SwarmRef};
 use crate::failure::Failure;
@@ -78,10 +78,10 @@ pub async fn release(route: &Route, args: &GroundArgs) -> Result<(), Failure> {
 }
 
 /// Says what was done, and fails if a part of it was not.
-fn print(done: &v1::GroundResponse, words: String, verb: &str) -> Result<(), Failure> {
+fn print(done: &v1::GroundResponse, text: String, verb: &str) -> Result<(), Failure> {
     let left = not_done(done, verb);
     if left.is_none() || !done.done.is_empty() {
-        writeln!(std::io::stdout(), "{words}")?;
+        writeln!(std::io::stdout(), "{text}")?;
     }
     left.map_or(Ok(()), |left| Err(Failure::Failed(left)))
 }
@@ -132,12 +132,12 @@ async fn explained(
     match answer {
         Ok(done) => Ok(done),
         Err(OrderFailure::Other(failure)) => Err(failure),
-        Err(OrderFailure::Unavailable(words)) => match server.list(&Which::default()).await {
+        Err(OrderFailure::Unavailable(text)) => match server.list(&Which::default()).await {
             Err(not_ready @ Failure::NotReady { .. }) => Err(not_ready),
-            _ => Err(Failure::Failed(words)),
+            _ => Err(Failure::Failed(text)),
         },
-        Err(OrderFailure::NotFound(words)) if !matches!(target, Target::Swarm(_)) => {
-            Err(Failure::Failed(format!("{}: {words}", argument(target))))
+        Err(OrderFailure::NotFound(text)) if !matches!(target, Target::Swarm(_)) => {
+            Err(Failure::Failed(format!("{}: {text}", argument(target))))
         }
         Err(OrderFailure::NotFound(_)) => {
             // What there is helps more than what there is not; the answer is complete without it.
@@ -212,23 +212,23 @@ fn some_of(all: &[String], between: &str) -> String {
 
 /// What an order does not cover, if there is such a thing.
 fn not_done(done: &v1::GroundResponse, verb: &str) -> Option<String> {
-    let told = done.not_done.iter().map(|left| {
+    let lines = done.not_done.iter().map(|left| {
         let name = left.object.as_ref().map_or_else(|| "an object".to_owned(), object);
         format!("{name}: {}", printable(&left.why))
     });
-    let told: Vec<String> = told.collect();
-    let mut words = match told.len() {
+    let lines: Vec<String> = lines.collect();
+    let mut text = match lines.len() {
         0 => String::new(),
-        n => format!("{n} of what is selected NOT {verb}: {}", some_of(&told, "; ")),
+        n => format!("{n} of what is selected NOT {verb}: {}", some_of(&lines, "; ")),
     };
     if done.hidden > 0 {
-        let and = if words.is_empty() { "" } else { "; and " };
-        words += &format!(
+        let and = if text.is_empty() { "" } else { "; and " };
+        text += &format!(
             "{and}{} of what is selected NOT {verb}, which you may neither order nor see",
             done.hidden
         );
     }
-    (!words.is_empty()).then_some(words)
+    (!text.is_empty()).then_some(text)
 }
 
 fn counts(done: &v1::GroundResponse) -> String {
@@ -249,9 +249,12 @@ fn counts(done: &v1::GroundResponse) -> String {
 
 fn grounded(target: &Target, done: &v1::GroundResponse, covered: Option<&[Vehicle]>) -> String {
     let (whom, counts, argument) = (whom(target, done), counts(done), argument(target));
-    let owed = covered.map_or_else(|| "You may not see what its vehicles do.".to_owned(), owed::owed);
+    let outstanding = covered.map_or_else(
+        || "You may not see what its vehicles do.".to_owned(),
+        outstanding::outstanding,
+    );
     format!(
-        "Ground order given to {whom}: {counts}. {owed} What comes of it: `skein watch`. It holds until `skein release {argument}`."
+        "Ground order given to {whom}: {counts}. {outstanding} What comes of it: `skein watch`. It holds until `skein release {argument}`."
     )
 }
 
@@ -278,7 +281,7 @@ mod tests {
     }
 
     #[test]
-    fn a_person_is_told_what_was_done_and_how_to_undo_it() {
+    fn the_output_says_what_was_done_and_how_to_undo_it() {
         let target = Target::Swarm(v1::SwarmTarget {
             namespace: "field".into(),
             name: "alpha".into(),
@@ -331,11 +334,11 @@ mod tests {
         assert_eq!(nodes(&node("node-b")), ["node-b"]);
         assert_eq!(nodes(&node("node-c")), ["node-c"], "it may serve a Drone later");
         assert_eq!(which(&node("node-c")).namespace, "", "whosever Drone it serves");
-        let told = grounded(&node("node-b"), &v1::GroundResponse::default(), None);
+        let text = grounded(&node("node-b"), &v1::GroundResponse::default(), None);
         assert!(
-            told.starts_with("Ground order given to the vehicle of node node-b: ")
-                && told.ends_with("It holds until `skein release --vehicle node-b`."),
-            "{told}"
+            text.starts_with("Ground order given to the vehicle of node node-b: ")
+                && text.ends_with("It holds until `skein release --vehicle node-b`."),
+            "{text}"
         );
     }
 
@@ -348,7 +351,7 @@ mod tests {
     }
 
     #[test]
-    fn a_selection_is_told_by_name_with_how_to_undo_it_and_what_was_left_out() {
+    fn a_selection_is_listed_by_name_with_how_to_undo_it_and_what_was_left_out() {
         let target = |namespace: &str| {
             Target::Selector(v1::SelectorTarget {
                 selector: "team in (red)".into(),
@@ -361,12 +364,12 @@ mod tests {
             done: vec![named("Swarm", "field", "alpha"), named("Drone", "field", "lone")],
             ..v1::GroundResponse::default()
         };
-        let told = grounded(&target(""), &done, None);
+        let text = grounded(&target(""), &done, None);
         assert!(
-            told.starts_with(
+            text.starts_with(
                 "Ground order given to Swarm field/alpha, Drone field/lone: 3 Drones, 3 connected agents notified."
-            ) && told.ends_with("until `skein release -l 'team in (red)'`."),
-            "{told}"
+            ) && text.ends_with("until `skein release -l 'team in (red)'`."),
+            "{text}"
         );
         assert!(grounded(&target("field"), &done, None).ends_with("-l 'team in (red)' -n field`."));
         assert_eq!(not_done(&done, "grounded"), None);
@@ -379,14 +382,14 @@ mod tests {
             "1 of what is selected NOT grounded: Swarm south/bravo: ann may not ground it"
         );
         done.hidden = 2;
-        let told = not_done(&done, "grounded").unwrap();
+        let text = not_done(&done, "grounded").unwrap();
         assert!(
-            told.ends_with("; and 2 of what is selected NOT grounded, which you may neither order nor see"),
-            "{told}"
+            text.ends_with("; and 2 of what is selected NOT grounded, which you may neither order nor see"),
+            "{text}"
         );
         done.done = (0..30).map(|n| named("Drone", "field", &format!("d-{n}"))).collect();
-        let told = grounded(&target(""), &done, None);
-        assert!(told.contains("Drone field/d-11, and 18 more: 3 Drones"), "{told}");
+        let text = grounded(&target(""), &done, None);
+        assert!(text.contains("Drone field/d-11, and 18 more: 3 Drones"), "{text}");
     }
 
     #[test]

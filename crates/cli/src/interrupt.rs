@@ -18,7 +18,7 @@ const ONE_REQUEST: Duration = Duration::from_secs(1);
 #[derive(Debug)]
 pub struct Interrupt {
     /// Cancelled when we are asked to end in order.
-    pub asked: CancellationToken,
+    pub in_order: CancellationToken,
     /// Cancelled when we are asked to end at once.
     pub at_once: CancellationToken,
     listening: JoinHandle<()>,
@@ -34,10 +34,15 @@ impl Interrupt {
         let interrupt = of(SignalKind::interrupt())?;
         let terminate = of(SignalKind::terminate())?;
         let hangup = of(SignalKind::hangup())?;
-        let (asked, at_once) = (CancellationToken::new(), CancellationToken::new());
-        let listening = tokio::spawn(listen([interrupt, terminate], hangup, asked.clone(), at_once.clone()));
+        let (in_order, at_once) = (CancellationToken::new(), CancellationToken::new());
+        let listening = tokio::spawn(listen(
+            [interrupt, terminate],
+            hangup,
+            in_order.clone(),
+            at_once.clone(),
+        ));
         Ok(Self {
-            asked,
+            in_order,
             at_once,
             listening,
         })
@@ -53,7 +58,7 @@ impl Drop for Interrupt {
 async fn listen(
     [mut interrupt, mut terminate]: [Signal; 2],
     mut hangup: Signal,
-    asked: CancellationToken,
+    in_order: CancellationToken,
     at_once: CancellationToken,
 ) {
     let mut requests = EndRequests::default();
@@ -65,7 +70,7 @@ async fn listen(
             _ = hangup.recv() => false,
         };
         match requests.take(urgent, Instant::now()) {
-            Some(EndRequest::InOrder) => asked.cancel(),
+            Some(EndRequest::InOrder) => in_order.cancel(),
             Some(EndRequest::AtOnce) => at_once.cancel(),
             None => {}
         }

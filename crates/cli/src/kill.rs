@@ -14,11 +14,11 @@ use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
 /// How long the vehicle has to be seen with its motors off. Reports come at least once a second.
-const SEEN_WITHIN: Duration = Duration::from_secs(5);
+const CONFIRM_WITHIN: Duration = Duration::from_secs(5);
 const READ_EVERY: Duration = Duration::from_millis(250);
 
 /// What has to be typed the second time.
-const WORD: &str = "KILL";
+const CONFIRMATION: &str = "KILL";
 
 /// Stops the motors, if the person means it.
 ///
@@ -29,29 +29,33 @@ pub async fn run(route: &Route, args: &KillArgs) -> Result<(), Failure> {
     let ask = must_ask(args, &drone, std::io::stdin().is_terminal())?;
     let mut server = Server::connect(route).await?;
     let (vehicle, _) = server.offer_kill(&drone).await?;
-    say(&would(&drone, &Vehicle::from(vehicle)))?;
+    print(&warning(&drone, &Vehicle::from(vehicle)))?;
     if ask {
-        typed(&format!("Type the name of the Drone ({}): ", drone.name), &drone.name).await?;
+        confirm(&format!("Type the name of the Drone ({}): ", drone.name), &drone.name).await?;
     }
     // The code lives for seconds, and the first question took its time.
     let (_, offer) = server.offer_kill(&drone).await?;
     if ask {
         let seconds = offer.lives_ms / 1000;
-        typed(&format!("Type {WORD} within {seconds} s to stop the motors: "), WORD).await?;
+        confirm(
+            &format!("Type {CONFIRMATION} within {seconds} s to stop the motors: "),
+            CONFIRMATION,
+        )
+        .await?;
     }
     let answer = server.kill(&drone, offer.code).await?;
     let outcome = answer.outcome();
     if outcome == v1::KillOutcome::NotSent {
         return Err(Failure::Failed(format!("nothing was sent: {}", answer.words)));
     }
-    say(&answered(outcome, &answer.words))?;
-    let seen = until_stopped(&mut server, &drone).await?;
-    judged(outcome, &seen)
+    print(&answer_text(outcome, &answer.words))?;
+    let vehicle = until_stopped(&mut server, &drone).await?;
+    verdict(outcome, &vehicle)
         .map_err(Failure::Failed)
-        .and_then(|text| say(&text))
+        .and_then(|text| print(&text))
 }
 
-fn say(text: &str) -> Result<(), Failure> {
+fn print(text: &str) -> Result<(), Failure> {
     Ok(writeln!(std::io::stdout(), "{text}")?)
 }
 
@@ -70,8 +74,8 @@ fn must_ask(args: &KillArgs, drone: &DroneKey, terminal: bool) -> Result<bool, F
     }
 }
 
-/// Asks for `word`; anything else ends it.
-async fn typed(question: &str, word: &str) -> Result<(), Failure> {
+/// Asks for `expected`; anything else ends it.
+async fn confirm(question: &str, expected: &str) -> Result<(), Failure> {
     let mut out = std::io::stdout();
     write!(out, "{question}")?;
     out.flush()?;
@@ -81,14 +85,14 @@ async fn typed(question: &str, word: &str) -> Result<(), Failure> {
         std::io::stdin().read_line(&mut line).map(|_| line)
     });
     let line = line.await.map_err(|fault| Failure::Failed(fault.to_string()))??;
-    if line.trim() == word {
+    if line.trim() == expected {
         Ok(())
     } else {
         Err(Failure::Failed("that is something else; nothing was done".into()))
     }
 }
 
-fn would(drone: &DroneKey, vehicle: &Vehicle) -> String {
+fn warning(drone: &DroneKey, vehicle: &Vehicle) -> String {
     let place = match vehicle.flying {
         Some(true) => "in the air: IT WILL FALL",
         Some(false) => "on the ground",
@@ -109,10 +113,10 @@ fn would(drone: &DroneKey, vehicle: &Vehicle) -> String {
     )
 }
 
-fn answered(outcome: v1::KillOutcome, words: &str) -> String {
+fn answer_text(outcome: v1::KillOutcome, detail: &str) -> String {
     match outcome {
         v1::KillOutcome::Accepted => "The autopilot accepted it.".into(),
-        v1::KillOutcome::Refused => format!("The autopilot refused it ({words})."),
+        v1::KillOutcome::Refused => format!("The autopilot refused it ({detail})."),
         v1::KillOutcome::NotSent | v1::KillOutcome::NoAnswer | v1::KillOutcome::Unspecified => {
             "The command was sent once; the autopilot did not answer.".into()
         }
@@ -121,11 +125,11 @@ fn answered(outcome: v1::KillOutcome, words: &str) -> String {
 
 /// The vehicle once its motors are seen to be off, or as it is when the time is over.
 async fn until_stopped(server: &mut Server, drone: &DroneKey) -> Result<Vehicle, Failure> {
-    let until = Instant::now() + SEEN_WITHIN;
+    let until = Instant::now() + CONFIRM_WITHIN;
     loop {
-        let seen = Vehicle::from(server.get(drone).await?);
-        if motors_off(&seen) || Instant::now() >= until {
-            return Ok(seen);
+        let vehicle = Vehicle::from(server.get(drone).await?);
+        if motors_off(&vehicle) || Instant::now() >= until {
+            return Ok(vehicle);
         }
         sleep(READ_EVERY).await;
     }
@@ -137,22 +141,22 @@ fn motors_off(vehicle: &Vehicle) -> bool {
 }
 
 /// What is to be said at last, as a success or a failure.
-fn judged(outcome: v1::KillOutcome, seen: &Vehicle) -> Result<String, String> {
-    if motors_off(seen) {
+fn verdict(outcome: v1::KillOutcome, vehicle: &Vehicle) -> Result<String, String> {
+    if motors_off(vehicle) {
         return Ok(
             "The vehicle says that its motors are off. It stays down: delete the Drone once the vehicle is fit to \
                    fly again."
                 .into(),
         );
     }
-    let says = format!(
+    let state = format!(
         "the vehicle says {} (mode {})",
-        seen.truth,
-        seen.mode.as_deref().unwrap_or("unknown")
+        vehicle.truth,
+        vehicle.mode.as_deref().unwrap_or("unknown")
     );
     Err(match outcome {
-        v1::KillOutcome::Refused => format!("the motors were not stopped: {says}"),
-        _ => format!("it is not known whether the motors have stopped: {says}; check it"),
+        v1::KillOutcome::Refused => format!("the motors were not stopped: {state}"),
+        _ => format!("it is not known whether the motors have stopped: {state}; check it"),
     })
 }
 
@@ -175,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn a_script_has_to_say_it_with_both_flags_and_a_person_is_asked() {
+    fn a_script_needs_both_flags_and_a_person_is_asked() {
         let ask = |more: &[&str], terminal| {
             let (args, key) = args(more);
             must_ask(&args, &key, terminal)
@@ -194,7 +198,7 @@ mod tests {
         }
     }
 
-    fn seen(truth: v1::FlightTruth) -> Vehicle {
+    fn reported(truth: v1::FlightTruth) -> Vehicle {
         let mut vehicle = holding("goose");
         if let Some(report) = vehicle.report.as_mut() {
             report.truth = truth.into();
@@ -205,36 +209,36 @@ mod tests {
     #[test]
     fn a_person_reads_what_would_fall_and_what_to_do_instead() {
         let (_, key) = args(&[]);
-        let told = would(&key, &seen(v1::FlightTruth::InAir));
+        let text = warning(&key, &reported(v1::FlightTruth::InAir));
         assert!(
-            told.contains("Drone field/goose, the vehicle of node node-goose"),
-            "{told}"
+            text.contains("Drone field/goose, the vehicle of node node-goose"),
+            "{text}"
         );
         assert!(
-            told.contains("IT WILL FALL (InAir, mode AUTO.LOITER, 10.0 m above home)"),
-            "{told}"
+            text.contains("IT WILL FALL (InAir, mode AUTO.LOITER, 10.0 m above home)"),
+            "{text}"
         );
-        assert!(told.contains("skein ground"), "{told}");
-        assert!(would(&key, &seen(v1::FlightTruth::UnknownLinkLost)).contains("IT MAY FALL"));
-        assert!(would(&key, &seen(v1::FlightTruth::Disarmed)).contains("It is on the ground"));
+        assert!(text.contains("skein ground"), "{text}");
+        assert!(warning(&key, &reported(v1::FlightTruth::UnknownLinkLost)).contains("IT MAY FALL"));
+        assert!(warning(&key, &reported(v1::FlightTruth::Disarmed)).contains("It is on the ground"));
     }
 
     #[test]
-    fn success_is_what_the_vehicle_is_seen_to_do_and_not_what_the_autopilot_answered() {
+    fn success_is_what_the_vehicle_reports_and_not_what_the_autopilot_answered() {
         use v1::KillOutcome::{Accepted, NoAnswer, Refused};
         for outcome in [Accepted, NoAnswer, Refused] {
             for off in [v1::FlightTruth::Disarmed, v1::FlightTruth::UnknownContradiction] {
-                assert!(judged(outcome, &seen(off)).is_ok());
+                assert!(verdict(outcome, &reported(off)).is_ok());
             }
-            assert!(judged(outcome, &seen(v1::FlightTruth::InAir)).is_err());
+            assert!(verdict(outcome, &reported(v1::FlightTruth::InAir)).is_err());
         }
-        let refused = judged(Refused, &seen(v1::FlightTruth::InAir)).unwrap_err();
+        let refused = verdict(Refused, &reported(v1::FlightTruth::InAir)).unwrap_err();
         assert!(
             refused.starts_with("the motors were not stopped: the vehicle says InAir"),
             "{refused}"
         );
-        let open = judged(Accepted, &seen(v1::FlightTruth::UnknownLinkLost)).unwrap_err();
+        let open = verdict(Accepted, &reported(v1::FlightTruth::UnknownLinkLost)).unwrap_err();
         assert!(open.starts_with("it is not known"), "{open}");
-        assert!(answered(Refused, "FAILED").contains("(FAILED)"));
+        assert!(answer_text(Refused, "FAILED").contains("(FAILED)"));
     }
 }

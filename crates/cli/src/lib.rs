@@ -21,7 +21,6 @@ pub mod objects;
 pub mod output;
 pub mod resume;
 pub mod route;
-pub mod say;
 pub mod screen;
 pub mod server;
 pub mod server_choice;
@@ -29,6 +28,7 @@ pub mod station;
 pub mod station_record;
 pub mod status;
 pub mod table;
+pub mod terminal;
 pub mod up;
 pub mod vehicle;
 pub mod watch;
@@ -37,7 +37,7 @@ use args::{Cli, Command, WhereArgs};
 use clap::{CommandFactory, FromArgMatches};
 use failure::Failure;
 use output::Output;
-use server_choice::Around;
+use server_choice::Environment;
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::ExitCode;
@@ -90,8 +90,8 @@ fn run(cli: Cli, is_plugin: bool) -> Result<(), Failure> {
         command,
     } = cli;
     let ask = || tokio::runtime::Builder::new_current_thread().enable_all().build();
-    let around = || Around::look(is_plugin);
-    let chosen = |after: &WhereArgs| server_choice::choose(after.clone().or(before.clone()), &around());
+    let environment = || Environment::read(is_plugin);
+    let chosen = |after: &WhereArgs| server_choice::choose(after.clone().or(before.clone()), &environment());
     match command {
         Command::Status(mut args) => {
             args.filter.default_namespace(namespace)?;
@@ -123,8 +123,8 @@ fn run(cli: Cli, is_plugin: bool) -> Result<(), Failure> {
             ask()?.block_on(kill::run(&route, &args))
         }
         Command::Enroll(args) => {
-            let keeper = server_choice::keeper(args.place().or(before), &around())?;
-            ask()?.block_on(enroll::run(&keeper, &args))
+            let issuer = server_choice::issuer(args.place().or(before), &environment())?;
+            ask()?.block_on(enroll::run(&issuer, &args))
         }
         Command::Up(args) => {
             server_choice::none(&before, "up")?;

@@ -48,12 +48,12 @@ mod tests {
     use crate::vehicle::tests::holding;
 
     #[test]
-    fn a_person_is_told_what_the_vehicle_waits_for_yet() {
+    fn the_output_says_what_the_vehicle_still_waits_for() {
         let drone = DroneKey {
             namespace: "field".into(),
             name: "goose".into(),
         };
-        let told = |activity: v1::Activity, takeovers| {
+        let text = |activity: v1::Activity, takeovers| {
             let mut vehicle = holding("goose");
             if let Some(report) = vehicle.report.as_mut() {
                 report.activity = activity.into();
@@ -62,14 +62,14 @@ mod tests {
             resumed(&drone, &v1::ResumeResponse { takeovers, vehicle })
         };
         assert_eq!(
-            told(v1::Activity::HandsOffTakenOver, 1),
+            text(v1::Activity::HandsOffTakenOver, 1),
             "Drone field/goose goes on after 1 takeover. Skein takes its vehicle up again now (`skein watch`)."
         );
-        let still = told(v1::Activity::HandsOffOtherMode, 2);
+        let still = text(v1::Activity::HandsOffOtherMode, 2);
         assert!(
             still.contains("after 2 takeovers") && still.contains("(AUTO.LOITER)"),
             "{still}"
         );
-        assert!(told(v1::Activity::HandsOffFlightOver, 1).contains("ground and release it"));
+        assert!(text(v1::Activity::HandsOffFlightOver, 1).contains("ground and release it"));
     }
 }

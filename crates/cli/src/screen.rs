@@ -42,13 +42,13 @@ impl<W: Write> Drop for Screen<W> {
 /// Draws over the last picture line by line and clears what is left of it, which does not flicker.
 fn frame(picture: &str, rows: Option<usize>) -> String {
     let lines: Vec<&str> = picture.lines().collect();
-    let (kept, more) = match rows {
+    let (shown_lines, more) = match rows {
         Some(rows) if lines.len() > rows && rows > 1 => (rows - 1, lines.len() - rows + 1),
         _ => (lines.len(), 0),
     };
     let mut text = String::from("\u{1b}[H");
     let note = (more > 0).then(|| format!("… and {more} more lines; make the window taller or use -n or --swarm"));
-    let shown: Vec<&str> = lines[..kept].iter().copied().chain(note.as_deref()).collect();
+    let shown: Vec<&str> = lines[..shown_lines].iter().copied().chain(note.as_deref()).collect();
     text.push_str(&shown.join("\u{1b}[K\r\n"));
     text.push_str("\u{1b}[K\u{1b}[J");
     text
@@ -73,7 +73,7 @@ mod tests {
     }
 
     #[test]
-    fn a_picture_taller_than_the_terminal_says_so() {
+    fn a_picture_taller_than_the_terminal_ends_with_a_note() {
         let text = frame("1\n2\n3\n4\n", Some(3));
         assert!(
             text.contains("2\u{1b}[K\r\n… and 2 more lines") && !text.contains('4'),

@@ -16,9 +16,9 @@ use std::path::{Path, PathBuf};
 /// Says where the coordinator is when the command line does not.
 pub const VARIABLE: &str = "SKEIN_SERVER";
 
-/// What a person has around them besides the command line.
+/// What the environment says besides the command line.
 #[derive(Debug, Clone, Default)]
-pub struct Around {
+pub struct Environment {
     /// [`VARIABLE`].
     pub server: Option<String>,
     /// SKEIN_SERVER_CA, SKEIN_CLIENT_CERT, SKEIN_CLIENT_KEY.
@@ -39,10 +39,10 @@ pub struct Around {
     pub is_plugin: bool,
 }
 
-impl Around {
+impl Environment {
     /// Reads the environment. `is_plugin`: the program was called as `kubectl skein`.
     #[must_use]
-    pub fn look(is_plugin: bool) -> Self {
+    pub fn read(is_plugin: bool) -> Self {
         let path = |name: &str| {
             std::env::var_os(name)
                 .filter(|value| !value.is_empty())
@@ -69,7 +69,7 @@ impl Around {
 ///
 /// # Errors
 /// [`Failure::Usage`]: it is not clear, or not safe, which; with what to say.
-pub fn choose(given: WhereArgs, around: &Around) -> Result<Route, Failure> {
+pub fn choose(given: WhereArgs, environment: &Environment) -> Result<Route, Failure> {
     let choice = cluster::Choice {
         kubeconfig: given.kubeconfig.clone(),
         context: given.context.clone(),
@@ -77,7 +77,7 @@ pub fn choose(given: WhereArgs, around: &Around) -> Result<Route, Failure> {
     };
     let by_kubeconfig = given.kubeconfig.is_some() || given.context.is_some();
     let by_variable = || {
-        around
+        environment
             .server
             .as_deref()
             .filter(|_| !by_kubeconfig && given.station.is_none())
@@ -96,39 +96,39 @@ pub fn choose(given: WhereArgs, around: &Around) -> Result<Route, Failure> {
         ));
     }
     if let Some(server) = server {
-        return direct(server, &given, around, choice);
+        return direct(server, &given, environment, choice);
     }
     if let Some(folder) = &given.station {
         return station(folder, StationRecord::read(folder));
     }
     // The same file that a station wrote, no matter who names it: its API runs no Pods to forward to.
-    let named = given.kubeconfig.as_ref().or(around.kubeconfig.as_ref());
+    let named = given.kubeconfig.as_ref().or(environment.kubeconfig.as_ref());
     let is_of_station = |record: &StationRecord| named.is_some_and(|path| *path == record.kubeconfig);
-    if let (Some(data), Some(record)) = (&around.data, &around.station)
+    if let (Some(data), Some(record)) = (&environment.data, &environment.station)
         && is_of_station(record)
     {
         return station(data, Some(record.clone()));
     }
     if let (Some(data), None, Some(_)) = (
-        &around.data,
-        &around.station,
-        around.ended.as_ref().filter(|r| is_of_station(r)),
+        &environment.data,
+        &environment.station,
+        environment.ended.as_ref().filter(|r| is_of_station(r)),
     ) {
         return station(data, None);
     }
     let cluster = Ok(Route::Cluster { choice, server: None });
-    if by_kubeconfig || around.is_plugin {
+    if by_kubeconfig || environment.is_plugin {
         return cluster;
     }
-    match (&around.data, &around.station, &around.kubeconfig) {
-        (Some(data), record, _) if around.data_is_named => station(data, record.clone()),
+    match (&environment.data, &environment.station, &environment.kubeconfig) {
+        (Some(data), record, _) if environment.data_is_named => station(data, record.clone()),
         (Some(_), Some(_), Some(other)) => Err(usage(format!(
             "a ground station runs on this machine, and KUBECONFIG names a cluster ({}): say which one with --station DIR, or with \
              --context NAME",
             other.display()
         ))),
         (Some(data), Some(record), None) => station(data, Some(record.clone())),
-        _ if around.kubeconfig.is_some() || around.has_usual_kubeconfig => cluster,
+        _ if environment.kubeconfig.is_some() || environment.has_usual_kubeconfig => cluster,
         _ => Err(usage(
             "no coordinator is known here: no ground station (`skein up`) runs on this machine, and there is no kubeconfig; name one \
              with --server, --station or --kubeconfig",
@@ -137,10 +137,18 @@ pub fn choose(given: WhereArgs, around: &Around) -> Result<Route, Failure> {
 }
 
 /// One that is named by its address.
-fn direct(server: ServerUrl, given: &WhereArgs, around: &Around, choice: cluster::Choice) -> Result<Route, Failure> {
+fn direct(
+    server: ServerUrl,
+    given: &WhereArgs,
+    environment: &Environment,
+    choice: cluster::Choice,
+) -> Result<Route, Failure> {
     let [authority, certificate, key] = [&given.server_ca, &given.client_cert, &given.client_key];
-    let file =
-        |named: &Option<PathBuf>, place: usize| named.clone().or_else(|| around.files.get(place).cloned().flatten());
+    let file = |named: &Option<PathBuf>, place: usize| {
+        named
+            .clone()
+            .or_else(|| environment.files.get(place).cloned().flatten())
+    };
     if !server.is_tls() {
         if !server.is_loopback() && !given.insecure_plaintext {
             return Err(usage(format!(
@@ -186,38 +194,40 @@ fn station(folder: &Path, record: Option<StationRecord>) -> Result<Route, Failur
     })
 }
 
-/// Who keeps an authority.
+/// Who issues certificates.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub enum Keeper {
+pub enum Issuer {
     /// A ground station: its data folder.
     Station(PathBuf),
     /// A cluster.
     Cluster(cluster::Choice),
 }
 
-/// The keeper of the authority that is meant. No coordinator needs to run for that.
+/// The issuer that is meant. No coordinator needs to run for that.
 ///
 /// # Errors
 /// As for [`choose`].
-pub fn keeper(given: WhereArgs, around: &Around) -> Result<Keeper, Failure> {
+pub fn issuer(given: WhereArgs, environment: &Environment) -> Result<Issuer, Failure> {
     if given.server.is_some() {
         return Err(usage(
             "`skein enroll` asks no coordinator: leave out --server, and name whose authority signs with --station or --context",
         ));
     }
     let by_kubeconfig = given.kubeconfig.is_some() || given.context.is_some();
-    match (&given.station, &around.data) {
-        (Some(folder), _) if !by_kubeconfig => return Ok(Keeper::Station(folder.clone())),
-        (None, Some(folder)) if around.data_is_named && !by_kubeconfig => return Ok(Keeper::Station(folder.clone())),
+    match (&given.station, &environment.data) {
+        (Some(folder), _) if !by_kubeconfig => return Ok(Issuer::Station(folder.clone())),
+        (None, Some(folder)) if environment.data_is_named && !by_kubeconfig => {
+            return Ok(Issuer::Station(folder.clone()));
+        }
         _ => {}
     }
-    let around = Around {
+    let environment = Environment {
         server: None,
-        ..around.clone()
+        ..environment.clone()
     };
-    match choose(given, &around)? {
-        Route::Station { folder, .. } => Ok(Keeper::Station(folder)),
-        Route::Cluster { choice, .. } => Ok(Keeper::Cluster(choice)),
+    match choose(given, &environment)? {
+        Route::Station { folder, .. } => Ok(Issuer::Station(folder)),
+        Route::Cluster { choice, .. } => Ok(Issuer::Cluster(choice)),
         Route::Plain(_) | Route::Files { .. } => Err(usage("name whose authority signs with --station or --context")),
     }
 }

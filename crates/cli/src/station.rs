@@ -55,7 +55,7 @@ pub struct Setup {
     /// Whether a ground order is given to all that is kept, before anything could fly.
     pub grounded: bool,
     /// Once this is cancelled, also during the start, the agents in this process bring their vehicles down and end.
-    pub asked: CancellationToken,
+    pub end_requested: CancellationToken,
 }
 
 /// A running station.
@@ -157,7 +157,7 @@ impl Station {
             .map(|guard| tokio::spawn(async move { guard.keep().await }));
         Ok(Self {
             api,
-            agents: Agents::start(ready, &setup.asked)?,
+            agents: Agents::start(ready, &setup.end_requested)?,
             guard,
             commander,
             uplink,
@@ -227,7 +227,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn an_agent_that_cannot_remember_is_told_with_flags_that_exist_here() {
+    fn an_agent_that_cannot_write_its_state_is_reported_with_flags_that_exist_here() {
         let folder = tempfile::tempdir().unwrap();
         let node = |name: &str| NodeName::parse(name).unwrap();
         let open = |name: &str, dir: &std::path::Path| {
@@ -240,8 +240,8 @@ mod tests {
             );
             Agent::open(config).map_err(|error| cannot(&node(name), error).to_string())
         };
-        let told = |name: &str, dir: &std::path::Path| open(name, dir).unwrap_err();
-        let unusable = told("alpha", std::path::Path::new("/proc/none"));
+        let error = |name: &str, dir: &std::path::Path| open(name, dir).unwrap_err();
+        let unusable = error("alpha", std::path::Path::new("/proc/none"));
         assert!(
             unusable.starts_with("node alpha: cannot use its folder /proc/none: "),
             "{unusable}"
@@ -251,15 +251,15 @@ mod tests {
             "{unusable}"
         );
         let first = open("alpha", folder.path()).unwrap();
-        assert!(told("alpha", folder.path()).contains("another agent is using its folder"));
+        assert!(error("alpha", folder.path()).contains("another agent is using its folder"));
         drop(first);
-        let other = told("bravo", folder.path());
+        let other = error("bravo", folder.path());
         assert!(
             other.starts_with("node bravo: its folder ") && other.contains("is that of node alpha"),
             "{other}"
         );
         std::fs::write(folder.path().join("state.json"), "{").unwrap();
-        assert!(told("alpha", folder.path()).contains("make sure that the vehicle is on the ground"));
+        assert!(error("alpha", folder.path()).contains("make sure that the vehicle is on the ground"));
     }
 
     #[test]

@@ -84,7 +84,7 @@ mod tests {
     }
 
     #[test]
-    fn programs_can_tell_unknown_from_not_flying() {
+    fn programs_can_distinguish_unknown_from_not_flying() {
         let text = format(&fleet(), Format::Json, Layout::default()).unwrap();
         let tree: serde_json::Value = serde_json::from_str(&text).unwrap();
         let vehicles = &tree["vehicles"];

@@ -2,7 +2,7 @@
 //!
 //! Owns: columns, their order, and colors by meaning. Must not: write anywhere.
 
-use crate::vehicle::{Vehicle, age_word, aged};
+use crate::vehicle::{Vehicle, age_text, aged};
 use std::fmt::Write;
 
 /// How a table is laid out.
@@ -73,28 +73,32 @@ pub fn render(vehicles: &[Vehicle], layout: Layout) -> String {
 
 fn write_line(text: &mut String, line: &[Cell], widths: &[usize], layout: Layout) {
     let mut left = layout.width.unwrap_or(usize::MAX);
-    let last = line.iter().rposition(|(word, _)| !word.is_empty()).unwrap_or(0);
-    for (n, ((word, tone), width)) in line.iter().zip(widths).enumerate().take(last + 1) {
-        let gap = if n == last { 0 } else { width + 3 - word.chars().count() };
-        let cut = shorten(word, left);
+    let last = line.iter().rposition(|(shown, _)| !shown.is_empty()).unwrap_or(0);
+    for (n, ((shown, tone), width)) in line.iter().zip(widths).enumerate().take(last + 1) {
+        let gap = if n == last {
+            0
+        } else {
+            width + 3 - shown.chars().count()
+        };
+        let cut = shorten(shown, left);
         if layout.color && *tone != Tone::Plain {
             let _ = write!(text, "{}{cut}\u{1b}[0m", tone.escape());
         } else {
             text.push_str(&cut);
         }
-        left = left.saturating_sub(word.chars().count());
+        left = left.saturating_sub(shown.chars().count());
         text.extend(std::iter::repeat_n(' ', gap.min(left)));
         left = left.saturating_sub(gap);
     }
     text.push('\n');
 }
 
-/// The word, cut to `width` characters with an ellipsis.
-fn shorten(word: &str, width: usize) -> String {
-    if word.chars().count() <= width {
-        return word.to_owned();
+/// The text, cut to `width` characters with an ellipsis.
+fn shorten(text: &str, width: usize) -> String {
+    if text.chars().count() <= width {
+        return text.to_owned();
     }
-    let mut cut: String = word.chars().take(width.saturating_sub(1)).collect();
+    let mut cut: String = text.chars().take(width.saturating_sub(1)).collect();
     if width > 0 {
         cut.push('…');
     }
@@ -109,7 +113,7 @@ fn columns(layout: Layout) -> Vec<Column> {
         ("DRONE", |v| plain(or_dash(&v.drone))),
         ("NODE", |v| plain(or_dash(&v.node))),
         ("PHASE", |v| (v.phase.clone(), phase_tone(&v.phase))),
-        ("FLYING", |v| (v.flying_word().to_owned(), flying_tone(v))),
+        ("FLYING", |v| (v.flying_text().to_owned(), flying_tone(v))),
         ("MODE", |v| plain(v.mode.clone().unwrap_or_else(|| "-".into()))),
         ("BATTERY", |v| {
             (
@@ -140,7 +144,7 @@ fn columns(layout: Layout) -> Vec<Column> {
             }),
             ("POSITION", |v| plain(position(v))),
             ("REPORT", |v| {
-                plain(v.report_age_ms.map_or_else(|| "never".into(), age_word))
+                plain(v.report_age_ms.map_or_else(|| "never".into(), age_text))
             }),
         ]);
     }
@@ -209,29 +213,29 @@ mod tests {
 
     #[test]
     fn a_person_sees_who_flies_and_why_not() {
-        let seen = render(&fleet(), Layout::default());
+        let rendered = render(&fleet(), Layout::default());
         let expected = "\
 NAMESPACE   DRONE               NODE                     PHASE     FLYING   MODE          BATTERY   HEIGHT   MESSAGE
 default     alpha-brave-goose   node-alpha-brave-goose   Flying    yes      AUTO.LOITER   87%       10.0m    flies as asked
 default     alpha-calm-crane    -                        Pending   no       -             -         -        no vehicle is free: of 4 drone nodes 4 serve other Drones
 ";
-        assert_eq!(seen, expected);
+        assert_eq!(rendered, expected);
     }
 
     #[test]
-    fn a_wide_table_tells_who_the_vehicle_is_and_where() {
+    fn a_wide_table_has_identity_and_position_of_the_vehicle() {
         let layout = Layout {
             wide: true,
             one_namespace: true,
             ..Layout::default()
         };
-        let seen = render(&fleet()[..1], layout);
-        let words: Vec<Vec<&str>> = seen
+        let rendered = render(&fleet()[..1], layout);
+        let cells: Vec<Vec<&str>> = rendered
             .lines()
             .map(|l| l.split("   ").map(str::trim).filter(|w| !w.is_empty()).collect())
             .collect();
         assert_eq!(
-            words[0][7..],
+            cells[0][7..],
             [
                 "SWARM",
                 "AUTOPILOT",
@@ -243,46 +247,49 @@ default     alpha-calm-crane    -                        Pending   no       -   
             ]
         );
         assert_eq!(
-            words[1][7..13],
+            cells[1][7..13],
             ["alpha", "PX4", "1.17.0", "7", "47.397742,8.545594", "400ms"]
         );
-        assert!(!seen.contains("NAMESPACE"));
+        assert!(!rendered.contains("NAMESPACE"));
     }
 
     #[test]
     fn lines_fit_the_terminal() {
         for width in [0, 1, 20, 60, 100] {
-            let seen = render(
+            let rendered = render(
                 &fleet(),
                 Layout {
                     width: Some(width),
                     ..Layout::default()
                 },
             );
-            assert!(seen.lines().all(|l| l.chars().count() <= width), "{width}: {seen}");
+            assert!(
+                rendered.lines().all(|l| l.chars().count() <= width),
+                "{width}: {rendered}"
+            );
         }
-        let seen = render(
+        let rendered = render(
             &fleet(),
             Layout {
                 width: Some(130),
                 ..Layout::default()
             },
         );
-        assert!(seen.lines().nth(2).unwrap().ends_with('…'), "{seen}");
+        assert!(rendered.lines().nth(2).unwrap().ends_with('…'), "{rendered}");
     }
 
     #[test]
-    fn columns_that_say_nothing_make_room_for_the_message() {
+    fn empty_columns_leave_their_width_to_the_message() {
         let layout = Layout {
             width: Some(110),
             ..Layout::default()
         };
-        let seen = render(&[pending("alpha-calm-crane").into()], layout);
+        let rendered = render(&[pending("alpha-calm-crane").into()], layout);
         assert!(
-            seen.starts_with("NAMESPACE   DRONE              PHASE     FLYING   MESSAGE\n"),
-            "{seen}"
+            rendered.starts_with("NAMESPACE   DRONE              PHASE     FLYING   MESSAGE\n"),
+            "{rendered}"
         );
-        assert!(seen.contains("4 serve other Drones"), "{seen}");
+        assert!(rendered.contains("4 serve other Drones"), "{rendered}");
     }
 
     #[test]
@@ -304,17 +311,17 @@ default     alpha-calm-crane    -                        Pending   no       -   
     }
 
     #[test]
-    fn a_vehicle_of_which_nothing_is_known_stands_out() {
+    fn a_vehicle_of_which_nothing_is_known_is_red() {
         let mut lost = holding("a");
         lost.agent_connected = false;
-        let seen = render(
+        let rendered = render(
             &[lost.into()],
             Layout {
                 color: true,
                 ..Layout::default()
             },
         );
-        assert!(seen.contains("\u{1b}[31munknown\u{1b}[0m"), "{seen}");
+        assert!(rendered.contains("\u{1b}[31munknown\u{1b}[0m"), "{rendered}");
     }
 
     #[test]
@@ -322,10 +329,10 @@ default     alpha-calm-crane    -                        Pending   no       -   
         let mut lost = holding("a");
         lost.agent_connected = false;
         lost.report_age_ms = 35_000;
-        let seen = render(&[lost.into()], Layout::default());
+        let rendered = render(&[lost.into()], Layout::default());
         assert!(
-            seen.contains("87% (35s ago)") && seen.contains("10.0m (35s ago)"),
-            "{seen}"
+            rendered.contains("87% (35s ago)") && rendered.contains("10.0m (35s ago)"),
+            "{rendered}"
         );
     }
 

@@ -4,9 +4,9 @@
 //! ([`crate::station`]), decide anything about flight.
 
 pub mod fleet_lines;
+pub mod messages;
 pub mod no_pause;
 pub mod node_link;
-pub mod words;
 
 use crate::args::{LogFormat, UpArgs};
 use crate::data_dir::{DataDir, write_private};
@@ -16,9 +16,9 @@ use crate::interrupt::Interrupt;
 use crate::log::Log;
 use crate::objects::Objects;
 use crate::route::Route;
-use crate::say;
 use crate::station::{NodeSetup, Setup, Station};
 use crate::station_record::{self, StationRecord};
+use crate::terminal;
 use agent::Ending;
 use fleet::ids::NodeName;
 use fleet_lines::FleetLines;
@@ -37,7 +37,7 @@ pub async fn run(args: UpArgs) -> Result<(), Failure> {
     coordinator::server::file_limit::raise();
     node_link::each_once(&args.nodes).map_err(Failure::Usage)?;
     if !args.api_listen.ip().is_loopback() {
-        return Err(Failure::Usage(words::only_for_this_machine(args.api_listen)));
+        return Err(Failure::Usage(messages::only_for_this_machine(args.api_listen)));
     }
     let folder = match &args.data_dir {
         Some(folder) => folder.clone(),
@@ -53,7 +53,7 @@ pub async fn run(args: UpArgs) -> Result<(), Failure> {
     let _no_pause = NoPause::begin()?;
     tokio::select! {
         ended = run_parts(&args, &data, &interrupt) => ended,
-        () = interrupt.at_once.cancelled() => Err(Failure::AtOnce(words::AT_ONCE.to_owned())),
+        () = interrupt.at_once.cancelled() => Err(Failure::AtOnce(messages::AT_ONCE.to_owned())),
     }
 }
 
@@ -89,25 +89,25 @@ async fn run_parts(args: &UpArgs, data: &DataDir, interrupt: &Interrupt) -> Resu
         nodes,
         metrics_listen: args.agents.metrics_listen,
         grounded: args.grounded,
-        asked: interrupt.asked.clone(),
+        end_requested: interrupt.in_order.clone(),
     };
     let mut station = Station::start(setup).await?;
     let objects = Objects::new(station.api.client());
     record(&station, data).map_err(|why| unwritable(data, &why))?;
     let example = data.path().join("example-swarm.yaml");
-    write_private(&example, words::example_swarm(names.len()).as_bytes()).map_err(|why| unwritable(data, &why))?;
+    write_private(&example, messages::example_swarm(names.len()).as_bytes()).map_err(|why| unwritable(data, &why))?;
     // What the person does not remember must not surprise them.
     if let Ok(wanting @ 1..) = objects.want_flight().await {
-        say::line(&words::flight_wanted_from_before(wanting));
+        terminal::line(&messages::flight_wanted_from_before(wanting));
     }
-    say::line(&words::how_to_use(&station, data.path(), &example));
+    terminal::line(&messages::how_to_use(&station, data.path(), &example));
     let log_is_elsewhere = args.log.is_none() && std::io::stdout().is_terminal();
     if log_is_elsewhere {
-        say::line(&words::log_is_in(&data.log_path()));
+        terminal::line(&messages::log_is_in(&data.log_path()));
     }
     let fleet_lines = FleetLines::start(own(&station, data)?)?;
 
-    interrupt.asked.cancelled().await;
+    interrupt.in_order.cancelled().await;
     let ended = land(&mut station, &objects).await;
     drop(fleet_lines);
     StationRecord::remove(data.path());
@@ -139,20 +139,20 @@ fn record(station: &Station, data: &DataDir) -> std::io::Result<()> {
 async fn land(station: &mut Station, objects: &Objects) -> Result<(), Failure> {
     // They were notified by the signal itself.
     let nodes = station.agents.nodes();
-    say::line(&words::landing(nodes.len()));
+    terminal::line(&messages::landing(nodes.len()));
     let mut not_down: Vec<NodeName> = Vec::new();
     while let Some((node, ending)) = station.agents.next_ended().await {
-        say::line(&words::ended(&node, ending));
+        terminal::line(&messages::ended(&node, ending));
         if ending == Ending::NotSettled {
             not_down.push(node);
         }
     }
     objects.wait_until_written_down(&nodes, LAST_WRITES).await;
     if let Ok(wanting @ 1..) = objects.want_flight().await {
-        say::line(&words::flight_still_wanted(wanting));
+        terminal::line(&messages::flight_still_wanted(wanting));
     }
     match not_down.as_slice() {
         [] => Ok(()),
-        nodes => Err(Failure::Failed(words::not_down(nodes))),
+        nodes => Err(Failure::Failed(messages::not_down(nodes))),
     }
 }

@@ -121,14 +121,14 @@ impl From<v1::Vehicle> for Vehicle {
         if fresh {
             let truth = report.truth();
             shown.flying = flying(truth);
-            shown.truth = enum_word(
+            shown.truth = enum_text(
                 truth.as_str_name(),
                 "FLIGHT_TRUTH_",
                 v1::FlightTruth::try_from(report.truth).is_ok(),
                 report.truth,
             );
             let activity = report.activity();
-            shown.activity = Some(enum_word(
+            shown.activity = Some(enum_text(
                 activity.as_str_name(),
                 "ACTIVITY_",
                 v1::Activity::try_from(report.activity).is_ok(),
@@ -181,7 +181,7 @@ impl Vehicle {
 
     /// What a table says about flying.
     #[must_use]
-    pub const fn flying_word(&self) -> &'static str {
+    pub const fn flying_text(&self) -> &'static str {
         match self.flying {
             Some(true) => "yes",
             Some(false) => "no",
@@ -197,13 +197,13 @@ pub fn aged(figure: &str, age: Option<u64>) -> String {
     match age {
         None => "-".to_owned(),
         Some(ms) if Duration::from_millis(ms) <= OLD_AFTER => figure.to_owned(),
-        Some(ms) => format!("{figure} ({} ago)", age_word(ms)),
+        Some(ms) => format!("{figure} ({} ago)", age_text(ms)),
     }
 }
 
 /// A span as a table has it.
 #[must_use]
-pub fn age_word(ms: u64) -> String {
+pub fn age_text(ms: u64) -> String {
     match ms / 1000 {
         0 => format!("{ms}ms"),
         s @ 1..=119 => format!("{s}s"),
@@ -236,12 +236,12 @@ const fn flying(truth: v1::FlightTruth) -> Option<bool> {
 }
 
 /// `FLIGHT_TRUTH_IN_AIR` as `InAir`; the number when this program does not know the value.
-fn enum_word(name: &str, prefix: &str, known: bool, number: i32) -> String {
+fn enum_text(name: &str, prefix: &str, known: bool, number: i32) -> String {
     if !known {
         return format!("Unknown({number})");
     }
-    let capital = |word: &str| {
-        let (first, rest) = word.split_at(usize::from(!word.is_empty()));
+    let capital = |text: &str| {
+        let (first, rest) = text.split_at(usize::from(!text.is_empty()));
         format!("{first}{}", rest.to_lowercase())
     };
     name.strip_prefix(prefix)
@@ -312,10 +312,10 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn a_vehicle_flies_when_a_fresh_report_says_so() {
-        let seen = Vehicle::from(holding("a"));
+    fn a_vehicle_flies_when_a_fresh_report_has_it_flying() {
+        let shown = Vehicle::from(holding("a"));
         assert_eq!(
-            (seen.flying, seen.truth.as_str(), seen.activity.as_deref()),
+            (shown.flying, shown.truth.as_str(), shown.activity.as_deref()),
             (Some(true), "InAir", Some("Holding"))
         );
     }
@@ -334,8 +334,11 @@ pub(crate) mod tests {
             report: None,
             ..holding("a")
         });
-        for seen in [old, gone, never] {
-            assert_eq!((seen.flying, seen.truth.as_str(), seen.mode), (None, "Unknown", None));
+        for shown in [old, gone, never] {
+            assert_eq!(
+                (shown.flying, shown.truth.as_str(), shown.mode),
+                (None, "Unknown", None)
+            );
         }
     }
 
@@ -346,13 +349,16 @@ pub(crate) mod tests {
         report.link_alive = false;
         report.truth = v1::FlightTruth::UnknownLinkLost.into();
         (report.made_ms, report.battery_ms, report.position_ms) = (60_000, Some(58_000), Some(48_000));
-        let seen = Vehicle::from(deaf.clone());
-        assert_eq!((seen.battery_age_ms, seen.position_age_ms), (Some(2_400), Some(12_400)));
+        let shown = Vehicle::from(deaf.clone());
+        assert_eq!(
+            (shown.battery_age_ms, shown.position_age_ms),
+            (Some(2_400), Some(12_400))
+        );
         let report = deaf.report.as_mut().unwrap();
         (report.battery_ms, report.position_ms) = (None, None);
-        let seen = Vehicle::from(deaf);
+        let shown = Vehicle::from(deaf);
         assert_eq!(
-            (seen.battery_age_ms, seen.position_age_ms),
+            (shown.battery_age_ms, shown.position_age_ms),
             (None, None),
             "an agent of an earlier version"
         );
@@ -370,16 +376,16 @@ pub(crate) mod tests {
 
     #[test]
     fn a_drone_without_a_vehicle_does_not_fly() {
-        let seen = Vehicle::from(pending("a"));
-        assert_eq!((seen.flying, seen.truth.as_str()), (Some(false), "NoVehicle"));
+        let shown = Vehicle::from(pending("a"));
+        assert_eq!((shown.flying, shown.truth.as_str()), (Some(false), "NoVehicle"));
     }
 
     #[test]
     fn a_value_of_a_newer_coordinator_is_unknown_and_shown_by_its_number() {
         let mut message = holding("a");
         message.report.as_mut().unwrap().truth = 42;
-        let seen = Vehicle::from(message);
-        assert_eq!((seen.flying, seen.truth.as_str()), (None, "Unknown(42)"));
+        let shown = Vehicle::from(message);
+        assert_eq!((shown.flying, shown.truth.as_str()), (None, "Unknown(42)"));
     }
 
     #[test]
@@ -393,7 +399,7 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn filters_keep_what_was_asked_for() {
+    fn filters_keep_what_was_requested() {
         let other = v1::Vehicle {
             drone_namespace: "field".into(),
             swarm: "bravo".into(),

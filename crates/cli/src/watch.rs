@@ -36,7 +36,7 @@ pub async fn run(route: &Route, args: &WatchArgs, out: &Output) -> Result<(), Fa
     let interrupt = Interrupt::catch()?;
     tokio::select! {
         result = show(route, args, out) => result,
-        () = interrupt.asked.cancelled() => Ok(()),
+        () = interrupt.in_order.cancelled() => Ok(()),
     }
 }
 
@@ -93,7 +93,7 @@ struct View {
     out: Output,
     screen: Option<Screen<Stdout>>,
     last: Vec<Vehicle>,
-    seen_any: bool,
+    received_any: bool,
     lost: Option<String>,
     nothing: &'static str,
 }
@@ -115,7 +115,7 @@ impl View {
                 None
             },
             last: Vec::new(),
-            seen_any: false,
+            received_any: false,
             lost: None,
             nothing: nothing(&args.filter),
         })
@@ -129,11 +129,11 @@ impl View {
             for change in changes::lines(&self.last, &fleet) {
                 self.line(&change)?;
             }
-            if fleet.is_empty() && !self.seen_any {
+            if fleet.is_empty() && !self.received_any {
                 self.line(self.nothing)?;
             }
         }
-        (self.last, self.seen_any, self.lost) = (fleet, true, None);
+        (self.last, self.received_any, self.lost) = (fleet, true, None);
         self.draw()
     }
 
@@ -203,16 +203,16 @@ mod tests {
         let mut lost = holding("crane");
         lost.agent_connected = false;
         let fleet: Vec<Vehicle> = vec![holding("goose").into(), lost.into(), pending("swan").into()];
-        let seen = picture("skein watch s", &fleet, None, "", Layout::default());
+        let text = picture("skein watch s", &fleet, None, "", Layout::default());
         assert!(
-            seen.starts_with("skein watch s: 1 flying, 1 unknown\n\nNAMESPACE"),
-            "{seen}"
+            text.starts_with("skein watch s: 1 flying, 1 unknown\n\nNAMESPACE"),
+            "{text}"
         );
     }
 
     #[test]
-    fn what_was_seen_before_the_coordinator_went_is_marked_as_old() {
-        let seen = picture(
+    fn figures_from_before_the_connection_was_lost_are_marked_as_old() {
+        let text = picture(
             "s",
             &[holding("goose").into()],
             Some("connection refused"),
@@ -220,8 +220,8 @@ mod tests {
             Layout::default(),
         );
         assert!(
-            seen.starts_with("s: NOT CONNECTED, the figures below are old: connection refused"),
-            "{seen}"
+            text.starts_with("s: NOT CONNECTED, the figures below are old: connection refused"),
+            "{text}"
         );
     }
 

@@ -20,7 +20,7 @@ fn refusal(args: &[&str]) -> (Option<i32>, String) {
 
 #[test]
 fn a_flag_that_makes_no_sense_is_named_with_what_to_write_instead() {
-    for (args, words) in [
+    for (args, expected) in [
         (vec!["up", "--node", "alpha"], ["--node", "NAME=LINK"]),
         (
             vec!["up", "--node", "alpha=/dev/ttyUSB0"],
@@ -57,9 +57,9 @@ fn a_flag_that_makes_no_sense_is_named_with_what_to_write_instead() {
             ["--autopilot", "ardupilot, px4, mixed"],
         ),
     ] {
-        let (code, said) = refusal(&args);
-        assert_eq!(code, Some(2), "{args:?}: {said}");
-        assert!(words.iter().all(|word| said.contains(word)), "{args:?}: {said}");
+        let (code, text) = refusal(&args);
+        assert_eq!(code, Some(2), "{args:?}: {text}");
+        assert!(expected.iter().all(|part| text.contains(part)), "{args:?}: {text}");
     }
 }
 
@@ -67,7 +67,7 @@ fn a_flag_that_makes_no_sense_is_named_with_what_to_write_instead() {
 fn two_agents_on_one_autopilot_are_refused_before_anything_starts() {
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().join("data");
-    let (code, said) = refusal(&[
+    let (code, text) = refusal(&[
         "up",
         "--data-dir",
         data.to_str().unwrap(),
@@ -75,7 +75,7 @@ fn two_agents_on_one_autopilot_are_refused_before_anything_starts() {
         "--node=bravo=udp:127.0.0.1:14550",
     ]);
     assert_eq!(code, Some(2));
-    assert!(said.contains("--node: alpha and bravo have the same link"), "{said}");
+    assert!(text.contains("--node: alpha and bravo have the same link"), "{text}");
     assert!(!data.exists());
 }
 
@@ -85,7 +85,7 @@ fn a_port_that_is_taken_and_a_folder_that_cannot_be_used_are_one_line_with_what_
     let address = taken.local_addr().unwrap().to_string();
     let folder = tempfile::tempdir().unwrap();
     let data = folder.path().to_str().unwrap();
-    for (args, words) in [
+    for (args, expected) in [
         (
             vec!["up", "--data-dir", data, "--listen", &address],
             "choose another address with --listen",
@@ -93,9 +93,12 @@ fn a_port_that_is_taken_and_a_folder_that_cannot_be_used_are_one_line_with_what_
         (vec!["up", "--data-dir", "/proc/none"], "choose another with --data-dir"),
         (vec!["up"], "name a folder with --data-dir"),
     ] {
-        let (code, said) = refusal(&args);
-        assert!(matches!(code, Some(1 | 2)) && said.contains(words), "{args:?}: {said}");
-        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+        let (code, text) = refusal(&args);
+        assert!(
+            matches!(code, Some(1 | 2)) && text.contains(expected),
+            "{args:?}: {text}"
+        );
+        assert_eq!(text.trim_end().lines().count(), 1, "{text}");
     }
 }
 
@@ -106,7 +109,7 @@ fn the_state_of_a_vehicle_that_cannot_be_understood_keeps_the_station_from_start
     std::fs::create_dir_all(&state).unwrap();
     std::fs::write(state.join("state.json"), "{").unwrap();
     let data = folder.path().to_str().unwrap();
-    let (code, said) = refusal(&[
+    let (code, text) = refusal(&[
         "up",
         "--data-dir",
         data,
@@ -115,37 +118,37 @@ fn the_state_of_a_vehicle_that_cannot_be_understood_keeps_the_station_from_start
     ]);
     assert_eq!(code, Some(1));
     assert!(
-        said.contains("node alpha: state file") && said.contains("on the ground"),
-        "{said}"
+        text.contains("node alpha: state file") && text.contains("on the ground"),
+        "{text}"
     );
 }
 
 #[test]
-fn the_help_says_who_is_let_in_at_the_port_for_agents() {
+fn the_help_says_who_is_admitted_at_the_port_for_agents() {
     let help = String::from_utf8(skein(&["up", "--help"]).stdout).unwrap();
-    let words = help.split_whitespace().collect::<Vec<_>>().join(" ");
+    let expected = help.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        words.contains("speaks TLS and admits everybody with a certificate of `skein enroll`"),
-        "{words}"
+        expected.contains("speaks TLS and admits everybody with a certificate of `skein enroll`"),
+        "{expected}"
     );
-    assert!(words.contains("Ctrl-C lands the vehicles"), "{words}");
+    assert!(expected.contains("Ctrl-C lands the vehicles"), "{expected}");
 }
 
 #[test]
 fn without_a_station_and_a_kubeconfig_no_coordinator_is_guessed() {
     for args in [&["status"][..], &["ground", "--all"], &["enroll", "alpha"]] {
-        let (code, said) = refusal(args);
-        assert_eq!(code, Some(2), "{said}");
+        let (code, text) = refusal(args);
+        assert_eq!(code, Some(2), "{text}");
         assert!(
-            said.contains("no coordinator is known here") && said.contains("--kubeconfig"),
-            "{said}"
+            text.contains("no coordinator is known here") && text.contains("--kubeconfig"),
+            "{text}"
         );
-        assert_eq!(said.trim_end().lines().count(), 1, "{said}");
+        assert_eq!(text.trim_end().lines().count(), 1, "{text}");
     }
 }
 
 #[test]
-fn called_as_kubectl_s_plugin_it_says_so_in_its_help_and_asks_the_cluster() {
+fn called_as_a_kubectl_plugin_its_help_says_so_and_it_connects_to_the_cluster() {
     let folder = tempfile::tempdir().unwrap();
     let plugin = folder.path().join("kubectl-skein");
     std::os::unix::fs::symlink(env!("CARGO_BIN_EXE_skein"), &plugin).unwrap();
@@ -157,9 +160,9 @@ fn called_as_kubectl_s_plugin_it_says_so_in_its_help_and_asks_the_cluster() {
     assert!(help.contains("Usage: kubectl skein "), "{help}");
     let none = folder.path().join("none").display().to_string();
     let output = run(&["--kubeconfig", &none, "status"]);
-    let said = String::from_utf8(output.stderr).unwrap();
-    assert_eq!(output.status.code(), Some(2), "{said}");
-    assert!(said.contains(&format!("cannot use the kubeconfig {none}")), "{said}");
+    let text = String::from_utf8(output.stderr).unwrap();
+    assert_eq!(output.status.code(), Some(2), "{text}");
+    assert!(text.contains(&format!("cannot use the kubeconfig {none}")), "{text}");
 }
 
 #[test]
@@ -178,11 +181,11 @@ fn enrolling_writes_what_an_agent_needs_and_says_how_to_start_it_and_never_overw
     assert!(!folder.path().join("station").exists() && !folder.path().join("alpha").exists());
     cli::enroll::station::Keys::open(&folder.path().join("station/trust")).unwrap();
     let output = enroll(&["--out", &out, "--coordinator", "10.0.0.1:50051"]);
-    let said = String::from_utf8(output.stdout).unwrap();
+    let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     assert!(
-        said.contains("skein-agent --node alpha") && said.contains("--coordinator https://10.0.0.1:50051"),
-        "{said}"
+        text.contains("skein-agent --node alpha") && text.contains("--coordinator https://10.0.0.1:50051"),
+        "{text}"
     );
     let key = std::fs::metadata(folder.path().join("alpha/agent.key")).unwrap();
     assert_eq!(
@@ -190,7 +193,7 @@ fn enrolling_writes_what_an_agent_needs_and_says_how_to_start_it_and_never_overw
         0o600
     );
     for file in ["ca.crt", "agent.crt", "agent.key"] {
-        assert!(said.contains(&path(&format!("alpha/{file}"))), "{said}");
+        assert!(text.contains(&path(&format!("alpha/{file}"))), "{text}");
     }
     let again = enroll(&["--out", &out]);
     assert_eq!(again.status.code(), Some(2));

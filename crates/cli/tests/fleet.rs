@@ -21,7 +21,7 @@ struct Script {
     orders: Mutex<Vec<(&'static str, v1::ground_request::Target)>>,
     refuse_orders: Option<Status>,
     /// What was asked about single Drones, and by selectors.
-    words: Mutex<Vec<String>>,
+    calls: Mutex<Vec<String>>,
 }
 
 type Watched = std::pin::Pin<Box<dyn tokio_stream::Stream<Item = Result<v1::ListResponse, Status>> + Send>>;
@@ -35,10 +35,10 @@ impl Script {
         found.ok_or_else(|| Status::not_found(format!("there is no Drone {namespace}/{name}")))
     }
 
-    fn asked(&self, call: &str, selector: &str, namespace: &str) {
+    fn record(&self, call: &str, selector: &str, namespace: &str) {
         if !selector.is_empty() {
-            let words = format!("{call} {selector} in {namespace}");
-            self.words.lock().unwrap().push(words);
+            let calls = format!("{call} {selector} in {namespace}");
+            self.calls.lock().unwrap().push(calls);
         }
     }
 
@@ -86,15 +86,15 @@ impl Fleet for Coordinator {
             "a call without a deadline"
         );
         let v1::ListRequest { namespace, selector } = request.into_inner();
-        self.0.asked("list", &selector, &namespace);
+        self.0.record("list", &selector, &namespace);
         let mut vehicles = self.0.fleet.borrow().clone()?;
         vehicles.retain(|v| namespace.is_empty() || v.drone_namespace == namespace);
         Ok(Response::new(v1::ListResponse { vehicles }))
     }
 
     async fn get(&self, request: Request<v1::GetRequest>) -> Result<Response<v1::Vehicle>, Status> {
-        let asked = request.into_inner();
-        self.0.drone(&asked.namespace, &asked.name).map(Response::new)
+        let record = request.into_inner();
+        self.0.drone(&record.namespace, &record.name).map(Response::new)
     }
 
     async fn resume(&self, request: Request<v1::ResumeRequest>) -> Result<Response<v1::ResumeResponse>, Status> {
@@ -102,9 +102,9 @@ impl Fleet for Coordinator {
             request.metadata().contains_key("grpc-timeout"),
             "a call without a deadline"
         );
-        let asked = request.into_inner();
-        let vehicle = Some(self.0.drone(&asked.namespace, &asked.name)?);
-        self.0.words.lock().unwrap().push(format!("resume {}", asked.name));
+        let record = request.into_inner();
+        let vehicle = Some(self.0.drone(&record.namespace, &record.name)?);
+        self.0.calls.lock().unwrap().push(format!("resume {}", record.name));
         Ok(Response::new(v1::ResumeResponse { takeovers: 1, vehicle }))
     }
 
@@ -114,25 +114,25 @@ impl Fleet for Coordinator {
             request.metadata().contains_key("grpc-timeout"),
             "a call without a deadline"
         );
-        let asked = request.into_inner();
-        let vehicle = Some(self.0.drone(&asked.namespace, &asked.name)?);
-        let mut words = self.0.words.lock().unwrap();
-        let step = if asked.code.is_empty() {
-            words.push("offer".into());
-            let code = format!("code {}", words.len());
+        let record = request.into_inner();
+        let vehicle = Some(self.0.drone(&record.namespace, &record.name)?);
+        let mut calls = self.0.calls.lock().unwrap();
+        let step = if record.code.is_empty() {
+            calls.push("offer".into());
+            let code = format!("code {}", calls.len());
             let lives_ms = 15_000;
             Step::Offer(v1::KillOffer { code, lives_ms })
         } else {
-            if asked.code != format!("code {}", words.len()) {
+            if record.code != format!("code {}", calls.len()) {
                 return Err(Status::failed_precondition("the code is not valid"));
             }
-            words.push(format!("kill {}", asked.name));
+            calls.push(format!("kill {}", record.name));
             self.0.fleet.send_modify(|fleet| {
                 for vehicle in fleet
                     .as_mut()
                     .unwrap()
                     .iter_mut()
-                    .filter(|v| v.drone_name == asked.name)
+                    .filter(|v| v.drone_name == record.name)
                 {
                     vehicle.report.as_mut().unwrap().truth = v1::FlightTruth::Disarmed.into();
                 }
@@ -152,8 +152,8 @@ impl Fleet for Coordinator {
     type WatchStream = Watched;
 
     async fn watch(&self, request: Request<v1::WatchRequest>) -> Result<Response<Watched>, Status> {
-        let asked = request.into_inner();
-        self.0.asked("watch", &asked.selector, &asked.namespace);
+        let record = request.into_inner();
+        self.0.record("watch", &record.selector, &record.namespace);
         let fleet = WatchStream::new(self.0.fleet.subscribe());
         let answers = fleet.map(|fleet| fleet.map(|vehicles| v1::ListResponse { vehicles }));
         Ok(Response::new(Box::pin(answers)))
@@ -190,7 +190,7 @@ fn scripted(fleet: Result<Vec<v1::Vehicle>, Status>, refuse_orders: Option<Statu
         fleet,
         orders: Mutex::default(),
         refuse_orders,
-        words: Mutex::default(),
+        calls: Mutex::default(),
     });
     let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0")).unwrap();
     let url = format!("http://{}", listener.local_addr().unwrap());
@@ -296,7 +296,7 @@ fn an_empty_fleet_is_no_failure_and_nothing_on_standard_output() {
 }
 
 #[test]
-fn a_coordinator_that_is_not_there_is_exit_code_3_and_says_what_to_do() {
+fn a_missing_coordinator_is_exit_code_3_with_what_to_do() {
     for args in [&["status"][..], &["watch"], &["ground", "--all"], &["release", "alpha"]] {
         // Port 1 of loopback: nothing listens there.
         let output = skein("http://127.0.0.1:1", args);
@@ -321,7 +321,7 @@ fn a_server_that_never_speaks_is_given_up_in_time() {
 }
 
 #[test]
-fn a_coordinator_that_is_still_starting_is_exit_code_3_in_its_own_words() {
+fn a_starting_coordinator_is_exit_code_3_with_its_own_message() {
     let not_yet = Status::unavailable("it does not know the fleet yet");
     let coordinator = scripted(Err(not_yet.clone()), Some(not_yet));
     for args in [&["status"][..], &["ground", "--all"]] {
@@ -368,14 +368,14 @@ fn ground_and_release_give_the_order_once_and_say_what_was_done() {
 }
 
 #[test]
-fn a_selector_is_handed_on_as_it_was_given_and_its_answer_is_told() {
+fn a_selector_is_passed_on_unchanged_and_its_answer_is_printed() {
     let coordinator = coordinator(two());
     let ground = coordinator.skein(&["ground", "-l", "team in (red, blue)", "-n", "field"]);
     assert_eq!(ground.status.code(), Some(0), "{}", stderr(&ground));
-    let told = stdout(&ground);
+    let output = stdout(&ground);
     assert!(
-        told.starts_with("Ground order given to Swarm field/alpha: 2 Drones, 1 connected agent notified."),
-        "{told}"
+        output.starts_with("Ground order given to Swarm field/alpha: 2 Drones, 1 connected agent notified."),
+        "{output}"
     );
     assert_eq!(
         coordinator
@@ -425,7 +425,7 @@ fn status_and_watch_ask_for_what_a_selector_selects() {
     let watching = Watching::start(&coordinator.url, &["-l", "!team"]);
     let _ = watching.next();
     assert_eq!(
-        *coordinator.script.words.lock().unwrap(),
+        *coordinator.script.calls.lock().unwrap(),
         ["list team=red in field", "watch !team in "]
     );
     let nobody = coordinator.skein(&["status", "-l", "team=violet", "-n", "nowhere"]);
@@ -441,7 +441,7 @@ fn resume_says_what_was_done_and_a_drone_that_is_not_there_is_exit_code_1() {
     let resume = coordinator.skein(&["resume", "crane", "-n", "field"]);
     assert_eq!(resume.status.code(), Some(0), "{}", stderr(&resume));
     assert!(stdout(&resume).starts_with("Drone field/crane goes on after 1 takeover."));
-    assert_eq!(*coordinator.script.words.lock().unwrap(), ["resume crane"]);
+    assert_eq!(*coordinator.script.calls.lock().unwrap(), ["resume crane"]);
     let nobody = coordinator.skein(&["resume", "crane"]);
     assert_eq!(
         (nobody.status.code(), stderr(&nobody).as_str()),
@@ -467,19 +467,19 @@ fn a_script_stops_motors_only_with_both_flags_and_the_right_name() {
         assert!(stderr(&output).contains("nothing was done"), "{refused:?}");
     }
     assert!(
-        coordinator.script.words.lock().unwrap().is_empty(),
+        coordinator.script.calls.lock().unwrap().is_empty(),
         "the coordinator was not even asked"
     );
     let done = kill(&["--confirm", "goose", "--yes-stop-the-motors"]);
     assert_eq!(done.status.code(), Some(0), "{}", stderr(&done));
-    let told = stdout(&done);
+    let output = stdout(&done);
     assert!(
-        told.contains("IT WILL FALL") && told.contains("The autopilot accepted it."),
-        "{told}"
+        output.contains("IT WILL FALL") && output.contains("The autopilot accepted it."),
+        "{output}"
     );
-    assert!(told.contains("its motors are off"), "{told}");
+    assert!(output.contains("its motors are off"), "{output}");
     assert_eq!(
-        *coordinator.script.words.lock().unwrap(),
+        *coordinator.script.calls.lock().unwrap(),
         ["offer", "offer", "kill goose"],
         "once"
     );
@@ -498,12 +498,12 @@ fn an_unknown_swarm_is_exit_code_1_and_those_that_exist_are_listed() {
 }
 
 #[test]
-fn a_ground_order_that_could_not_be_written_down_is_a_failure_with_the_coordinators_words() {
-    let words = "2 agents were notified, but the order could not be written to Kubernetes and is being tried again";
-    let coordinator = scripted(Ok(two()), Some(Status::unavailable(words)));
+fn a_ground_order_that_could_not_be_recorded_is_a_failure_with_the_coordinators_message() {
+    let calls = "2 agents were notified, but the order could not be written to Kubernetes and is being tried again";
+    let coordinator = scripted(Ok(two()), Some(Status::unavailable(calls)));
     let output = coordinator.skein(&["ground", "alpha"]);
     assert_eq!(output.status.code(), Some(1));
-    assert_eq!(stderr(&output), format!("skein: {words}\n"));
+    assert_eq!(stderr(&output), format!("skein: {calls}\n"));
 }
 
 #[test]
@@ -574,7 +574,7 @@ impl Drop for Watching {
 }
 
 #[test]
-fn watch_tells_each_change_in_a_line() {
+fn watch_prints_a_line_for_each_change() {
     let coordinator = coordinator(vec![vehicle("default", "goose", "alpha", "TakingOff")]);
     let watching = Watching::start(&coordinator.url, &[]);
     assert_eq!(
@@ -607,7 +607,7 @@ fn watch_ends_well_on_ctrl_c_and_on_a_polite_kill() {
 }
 
 #[test]
-fn watch_outlives_a_coordinator_and_says_that_it_was_away() {
+fn watch_outlives_a_coordinator_and_reports_its_absence() {
     let first = coordinator(two());
     let port = first.url.clone();
     let watching = Watching::start(&first.url, &[]);
@@ -630,7 +630,7 @@ fn watch_outlives_a_coordinator_and_says_that_it_was_away() {
 }
 
 #[test]
-fn a_reader_that_has_seen_enough_is_no_failure() {
+fn a_reader_that_closes_its_end_is_no_failure() {
     let many: Vec<_> = (0..20_000)
         .map(|n| vehicle("default", &format!("goose-{n}"), "alpha", "Flying"))
         .collect();

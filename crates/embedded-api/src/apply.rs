@@ -23,7 +23,7 @@ pub mod typed;
 pub mod view;
 
 #[cfg(test)]
-pub(crate) mod seen;
+pub(crate) mod recorded;
 #[cfg(test)]
 mod sequences;
 #[cfg(test)]

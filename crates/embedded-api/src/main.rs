@@ -63,16 +63,16 @@ enum MainError {
 async fn main() -> ExitCode {
     let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
     if arguments.iter().any(|one| one == "--help" || one == "-h") {
-        return told(io::stdout().write_all(USAGE.as_bytes()).map_err(MainError::from));
+        return exit_code(io::stdout().write_all(USAGE.as_bytes()).map_err(MainError::from));
     }
     let ran = match parse(arguments) {
         Ok(arguments) => run(arguments).await,
         Err(error) => Err(error),
     };
-    told(ran)
+    exit_code(ran)
 }
 
-fn told(ran: Result<(), MainError>) -> ExitCode {
+fn exit_code(ran: Result<(), MainError>) -> ExitCode {
     let Err(error) = ran else { return ExitCode::SUCCESS };
     // If standard error is closed, the error cannot be printed anywhere.
     let _ = writeln!(io::stderr(), "skein-api: {}", with_causes(&error));
@@ -84,16 +84,16 @@ fn told(ran: Result<(), MainError>) -> ExitCode {
 
 /// An error with its causes, unless its own message contains them.
 fn with_causes(error: &dyn Error) -> String {
-    let mut told = error.to_string();
+    let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {
-        let cause_told = cause.to_string();
-        if !told.contains(&cause_told) {
-            told = format!("{told}: {cause_told}");
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
         }
         source = cause.source();
     }
-    told
+    text
 }
 
 fn parse(arguments: Vec<OsString>) -> Result<Arguments, MainError> {
@@ -230,7 +230,7 @@ mod tests {
     }
 
     #[test]
-    fn a_command_line_that_is_not_understood_is_told_with_the_usage() {
+    fn a_command_line_that_is_not_understood_is_reported_with_the_usage() {
         let cases = [
             ("", "--data-dir is missing"),
             ("--data-dir", "--data-dir needs a value"),
@@ -239,26 +239,26 @@ mod tests {
             ("d", "d is not known"),
         ];
         for (words, why) in cases {
-            let told = given(words).unwrap_err().to_string();
-            assert!(told.starts_with(why) && told.ends_with(USAGE), "{told}");
+            let text = given(words).unwrap_err().to_string();
+            assert!(text.starts_with(why) && text.ends_with(USAGE), "{text}");
         }
     }
 
     #[test]
-    fn an_error_tells_its_causes_once() {
+    fn an_error_lists_its_causes_once() {
         let full = || io::Error::other("no space left");
         let path = PathBuf::from("/data/objects");
         let store = embedded_api::store::OpenError::Full {
             path: path.clone(),
             source: full(),
         };
-        let told = with_causes(&MainError::Open(verbs::OpenError::Store(store)));
+        let text = with_causes(&MainError::Open(verbs::OpenError::Store(store)));
         assert_eq!(
-            told,
+            text,
             "the disk of /data/objects is full: free some space: no space left"
         );
-        let told = with_causes(&MainError::Unreadable { path, source: full() });
-        assert_eq!(told.matches("no space left").count(), 1, "{told}");
+        let text = with_causes(&MainError::Unreadable { path, source: full() });
+        assert_eq!(text.matches("no space left").count(), 1, "{text}");
     }
 
     #[test]

@@ -133,7 +133,7 @@ fn does_not_fit() -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::apply::seen::widget;
+    use crate::apply::recorded::widget;
 
     #[test]
     fn custom_resources_take_no_strategic_merge_patch() {

@@ -52,13 +52,13 @@ impl Refusal {
     /// The same refusal with the warnings found before it.
     #[must_use]
     pub fn warned(mut self, warnings: &[String]) -> Self {
-        let mut told = self.warnings.into_vec();
+        let mut all = self.warnings.into_vec();
         for warning in warnings {
-            if !told.contains(warning) {
-                told.push(warning.clone());
+            if !all.contains(warning) {
+                all.push(warning.clone());
             }
         }
-        self.warnings = told.into();
+        self.warnings = all.into();
         self
     }
 
@@ -100,15 +100,15 @@ impl Refusal {
     /// 422: the object is not valid. `kind` is the Kind.
     #[must_use]
     pub fn invalid(group: &str, kind: &str, name: &str, causes: &[Cause]) -> Self {
-        let told: Vec<String> = causes
+        let detail: Vec<String> = causes
             .iter()
             .map(|cause| format!("{}: {}", cause.field, cause.message))
             .collect();
-        let told = match told.as_slice() {
+        let detail = match detail.as_slice() {
             [one] => one.clone(),
             many => format!("[{}]", many.join(", ")),
         };
-        let message = format!("{} \"{name}\" is invalid: {told}", qualified(kind, group));
+        let message = format!("{} \"{name}\" is invalid: {detail}", qualified(kind, group));
         let mut refusal = Self::new(422, "Invalid", message).about(group, kind, name);
         let causes = causes
             .iter()
@@ -185,7 +185,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_missing_drone_is_told_as_kubernetes_tells_it() {
+    fn a_missing_drone_is_reported_as_kubernetes_does() {
         let status = Refusal::not_found("skein.dev", "drones", "x").document();
         assert_eq!(status["message"], r#"drones.skein.dev "x" not found"#);
         assert_eq!(

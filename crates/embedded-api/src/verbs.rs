@@ -3,12 +3,11 @@
 //! Owns: everything between an [`ApiRequest`] and its [`Answer`]. Must not: know sockets, or what the custom resources mean.
 //!
 //! ```text
-//!  request ─► route ─► dispatch ─► options, body ─► door (admission, schema, owners of fields) ─► settle ─► store
-//!                          └─────► selector ─► list, watch ◄───────────────────────────────────────────────┘
+//!  request ─► route ─► dispatch ─► options, body ─► request_scope (admission, schema, field owners) ─► guaranteed_update ─► store
+//!                          └─────► selector ─► list, watch ◄────────────────────────────────────────────────────────────────┘
 //!                                       garbage collector, Events' age: driven by the store's changes
 //! ```
 
-mod accept;
 mod admission;
 mod answer;
 mod body;
@@ -19,29 +18,30 @@ mod delete;
 mod deletion;
 mod dispatch;
 mod documents;
-mod door;
 pub mod events_ttl;
-mod face;
 mod facts;
 mod garbage;
 mod get;
-mod keep;
-mod kept_going;
+mod guaranteed_update;
 mod list;
 mod meta;
 mod namespaces;
+mod object_encoder;
 mod options;
 mod patch;
 mod protobuf;
 pub mod refused;
+mod request_scope;
+mod restart_on_panic;
 mod route;
 mod scale;
 mod selector;
 mod self_review;
-mod settle;
 mod start;
 mod update;
+mod validator;
 mod watch;
+mod write;
 
 #[cfg(test)]
 mod testing;
@@ -51,7 +51,7 @@ mod tests;
 pub use start::OpenError;
 
 use self::core::Core;
-use self::kept_going::kept_going;
+use self::restart_on_panic::restart_on_panic;
 use crate::request::{Answer, ApiRequest};
 use crate::serve::Handler;
 use crate::store;
@@ -66,7 +66,7 @@ use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// How long a request waits to be processed.
-const TURN: Duration = Duration::from_secs(5);
+const PERMIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// How the API is opened.
 #[derive(Clone, Debug)]
@@ -106,7 +106,7 @@ const WRITES: usize = 2;
 #[derive(Clone, Debug)]
 pub struct Api {
     core: Arc<Core>,
-    turns: Arc<Semaphore>,
+    requests: Arc<Semaphore>,
     writes: Arc<Semaphore>,
     running: Arc<Running>,
 }
@@ -131,19 +131,19 @@ impl Api {
     /// [`OpenError`]: each message says what to do.
     pub async fn open(options: Options) -> Result<Self, OpenError> {
         let events = options.events;
-        let turns = Arc::new(Semaphore::new(options.in_flight.max(1)));
+        let requests = Arc::new(Semaphore::new(options.in_flight.max(1)));
         let writes = Arc::new(Semaphore::new((options.in_flight / WRITES).max(1)));
         let core = Arc::new(start::core(options).await?);
         let (tasks, stop) = (TaskTracker::new(), CancellationToken::new());
         let (of, until) = (Arc::clone(&core), stop.clone());
         let garbage = move || garbage::run(Arc::clone(&of), until.clone());
-        tasks.spawn(kept_going("the garbage collector", stop.clone(), garbage));
+        tasks.spawn(restart_on_panic("the garbage collector", stop.clone(), garbage));
         let (of, until) = (Arc::clone(&core), stop.clone());
         let events = move || events_ttl::run(Arc::clone(&of), events, until.clone());
-        tasks.spawn(kept_going("the removal of old Events", stop.clone(), events));
+        tasks.spawn(restart_on_panic("the removal of old Events", stop.clone(), events));
         Ok(Self {
             core,
-            turns,
+            requests,
             writes,
             running: Arc::new(Running { tasks, stop }),
         })
@@ -151,15 +151,15 @@ impl Api {
 
     /// Executes a request, and answers. Safe to drop at any point; a write that has begun is then done or not.
     pub async fn handle(&self, request: ApiRequest) -> Answer {
-        let turn = async {
+        let permits = async {
             // In this order: a request that waits to write holds no permit that others need.
             let write = match matches!(request.method, Method::GET | Method::HEAD) {
                 true => None,
                 false => Some(self.writes.acquire().await),
             };
-            (write, self.turns.acquire().await)
+            (write, self.requests.acquire().await)
         };
-        let Ok((_write, Ok(_turn))) = timeout(TURN, turn).await else {
+        let Ok((_write, Ok(_permit))) = timeout(PERMIT_TIMEOUT, permits).await else {
             return answer::refusal(&answer::too_many());
         };
         let running = &self.running;

@@ -105,8 +105,8 @@ async fn write_on(store: Store, writer: u64) {
             "put"
         };
         println!("try {name} {count} {how} 0");
-        let kept = store.write(write).await.expect("kept");
-        println!("ack {name} {count} {how} {}", kept.revision);
+        let object = store.write(write).await.expect("kept");
+        println!("ack {name} {count} {how} {}", object.revision);
     }
 }
 
@@ -114,7 +114,7 @@ async fn write_on(store: Store, writer: u64) {
 
 /// A write as the child printed it.
 #[derive(Clone, Debug, PartialEq, Eq)]
-struct Told {
+struct LoggedWrite {
     name: String,
     number: u64,
     deleted: bool,
@@ -122,19 +122,19 @@ struct Told {
     revision: u64,
 }
 
-fn told(line: &str) -> Option<(bool, Told)> {
+fn parse_line(line: &str) -> Option<(bool, LoggedWrite)> {
     // The test harness may print before the first line.
     let words: Vec<&str> = line.split(' ').collect();
     let [kind @ ("try" | "ack"), name, number, how, revision] = words.as_slice() else {
         return None;
     };
-    let told = Told {
+    let write = LoggedWrite {
         name: (*name).to_owned(),
         number: number.parse().ok()?,
         deleted: *how == "delete",
         revision: revision.parse().ok()?,
     };
-    Some((*kind == "ack", told))
+    Some((*kind == "ack", write))
 }
 
 fn start(folder: &Path, forgetful: bool) -> (Child, Receiver<String>) {
@@ -165,35 +165,35 @@ fn start(folder: &Path, forgetful: bool) -> (Child, Receiver<String>) {
 }
 
 /// Runs a child and kills it at some moment. Returns what was acknowledged, and what was not.
-fn killed(folder: &Path, forgetful: bool, random: &mut StdRng) -> (Vec<Told>, Vec<Told>) {
-    let (mut child, lines) = start(folder, forgetful);
-    let mut seen = Vec::new();
+fn killed(folder: &Path, forgetful: bool, random: &mut StdRng) -> (Vec<LoggedWrite>, Vec<LoggedWrite>) {
+    let (mut child, output) = start(folder, forgetful);
+    let mut lines = Vec::new();
     if random.random_ratio(4, 5) {
         let enough = random.random_range(1..400);
-        seen.extend((0..enough).map_while(|_| lines.recv_timeout(Duration::from_secs(30)).ok()));
-        assert_eq!(seen.len(), enough, "the child stopped by itself: {:?}", seen.last());
+        lines.extend((0..enough).map_while(|_| output.recv_timeout(Duration::from_secs(30)).ok()));
+        assert_eq!(lines.len(), enough, "the child stopped by itself: {:?}", lines.last());
     }
     // The moment of the kill varies: while opening, or between any two steps of a commit.
-    let most = if seen.is_empty() { 60_000 } else { 3_000 };
+    let most = if lines.is_empty() { 60_000 } else { 3_000 };
     thread::sleep(Duration::from_micros(random.random_range(0..most)));
     child.kill().expect("killed");
     child.wait().expect("ended");
-    seen.extend(lines.iter());
+    lines.extend(output.iter());
     let (mut acknowledged, mut open) = (Vec::new(), BTreeMap::new());
-    for (is_acknowledged, told) in seen.iter().filter_map(|line| told(line)) {
+    for (is_acknowledged, write) in lines.iter().filter_map(|line| parse_line(line)) {
         if is_acknowledged {
-            open.remove(&told.name);
-            acknowledged.push(told);
+            open.remove(&write.name);
+            acknowledged.push(write);
         } else {
-            open.insert(told.name.clone(), told);
+            open.insert(write.name.clone(), write);
         }
     }
-    acknowledged.sort_by_key(|told| told.revision);
+    acknowledged.sort_by_key(|write| write.revision);
     (acknowledged, open.into_values().collect())
 }
 
-fn as_told(event: &Event) -> Told {
-    Told {
+fn logged_write(event: &Event) -> LoggedWrite {
+    LoggedWrite {
         name: event.object.key.name.to_string(),
         number: number(&event.object),
         deleted: event.deleted,
@@ -202,10 +202,10 @@ fn as_told(event: &Event) -> Told {
 }
 
 /// Every change after `since`, as a watch that resumes there gets it.
-fn resumed(store: &Store, since: u64) -> Vec<Told> {
+fn resumed(store: &Store, since: u64) -> Vec<LoggedWrite> {
     let mut watch = store.watch(KIND, since).expect("at or above the floor");
     std::iter::from_fn(|| watch.take().expect("goes on"))
-        .map(|event| as_told(&event))
+        .map(|event| logged_write(&event))
         .collect()
 }
 
@@ -218,13 +218,13 @@ fn nothing_acknowledged_is_lost_by_a_kill_at_any_moment() {
     let folder = tempfile::tempdir().expect("folder");
     // Expected: revision and number of each object.
     let mut expected: BTreeMap<String, (u64, u64)> = BTreeMap::new();
-    let (mut newest, mut written, mut unanswered_kept, mut compacted) = (0, 0, 0, 0);
+    let (mut newest, mut written, mut unanswered_stored, mut compacted) = (0, 0, 0, 0);
     for round in 0..rounds {
         let forgetful = random.random();
         let (acknowledged, unanswered) = killed(folder.path(), forgetful, &mut random);
         written += acknowledged.len();
         let store = Store::open(options(folder.path(), forgetful), facts()).expect("opens after a kill");
-        let reached = acknowledged.last().map_or(newest, |told| told.revision);
+        let reached = acknowledged.last().map_or(newest, |write| write.revision);
         assert!(
             store.revision() >= reached,
             "round {round}: at {}, acknowledged {reached}",
@@ -240,28 +240,28 @@ fn nothing_acknowledged_is_lost_by_a_kill_at_any_moment() {
             events.is_sorted_by(|one, next| one.revision < next.revision),
             "round {round}: {events:?}"
         );
-        let (answered, others): (Vec<_>, Vec<_>) = events.into_iter().partition(|told| acknowledged.contains(told));
+        let (answered, others): (Vec<_>, Vec<_>) = events.into_iter().partition(|write| acknowledged.contains(write));
         let known: Vec<_> = acknowledged
             .iter()
-            .filter(|told| told.revision > since)
+            .filter(|write| write.revision > since)
             .cloned()
             .collect();
         assert_eq!(answered, known, "round {round}");
-        for told in &others {
-            let tried = Told {
+        for write in &others {
+            let tried = LoggedWrite {
                 revision: 0,
-                ..told.clone()
+                ..write.clone()
             };
-            assert!(unanswered.contains(&tried), "round {round}: nobody wrote {told:?}");
+            assert!(unanswered.contains(&tried), "round {round}: nobody wrote {write:?}");
         }
-        unanswered_kept += others.len();
+        unanswered_stored += others.len();
 
         // The objects are as the acknowledged writes left them, except for writes in progress.
-        for told in acknowledged.iter().chain(&others) {
-            if told.deleted {
-                expected.remove(&told.name);
+        for write in acknowledged.iter().chain(&others) {
+            if write.deleted {
+                expected.remove(&write.name);
             } else {
-                expected.insert(told.name.clone(), (told.revision, told.number));
+                expected.insert(write.name.clone(), (write.revision, write.number));
             }
         }
         let listed = store.list(KIND, None, &Page::default(), |_| true).expect("listed");
@@ -271,16 +271,16 @@ fn nothing_acknowledged_is_lost_by_a_kill_at_any_moment() {
         }
         if since > newest {
             // Writes in progress may be older than what a watch can still read: accept them as found, if a writer sent them.
-            for told in unanswered.iter().filter(|told| !told.deleted) {
-                if let Some(state) = found.get(&told.name).filter(|(_, number)| *number == told.number) {
-                    expected.insert(told.name.clone(), *state);
+            for write in unanswered.iter().filter(|write| !write.deleted) {
+                if let Some(state) = found.get(&write.name).filter(|(_, number)| *number == write.number) {
+                    expected.insert(write.name.clone(), *state);
                 }
             }
-            for told in unanswered
+            for write in unanswered
                 .iter()
-                .filter(|told| told.deleted && !found.contains_key(&told.name))
+                .filter(|write| write.deleted && !found.contains_key(&write.name))
             {
-                expected.remove(&told.name);
+                expected.remove(&write.name);
             }
         }
         assert_eq!(found, expected, "round {round}");
@@ -288,7 +288,7 @@ fn nothing_acknowledged_is_lost_by_a_kill_at_any_moment() {
     }
     assert!(written > 10 * rounds, "only {written} writes in {rounds} rounds");
     println!(
-        "{rounds} kills, {written} acknowledged writes, none lost; {unanswered_kept} kept without an answer; newest \
+        "{rounds} kills, {written} acknowledged writes, none lost; {unanswered_stored} kept without an answer; newest \
          revision {newest}; in {compacted} rounds the watch had to start at the floor"
     );
 }

@@ -1,15 +1,15 @@
 //! Target `agent`: a byte string drives the agent's pilot.
 //!
-//! Owns: [`run`]: the meaning of each byte ([`world`]), the messages that are heard ([`telling`]), the orders ([`orders`]),
+//! Owns: [`run`]: the meaning of each byte ([`world`]), the messages that are heard ([`messages`]), the orders ([`orders`]),
 //! and the judge of all that leaves ([`oracle`]).
 //! Must not: keep anything from one run to the next; an input gives the same run each time.
 
 mod facts;
 mod ledger;
+mod messages;
 mod oracle;
 mod orders;
 mod tally;
-mod telling;
 #[path = "../../../agent/tests/interleavings/vehicle.rs"]
 #[allow(missing_docs, reason = "written for a test")]
 mod vehicle;

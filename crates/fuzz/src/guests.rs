@@ -28,7 +28,7 @@ pub(crate) const SHARE: u32 = 2880;
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Frames that guests said.
-    pub said: u64,
+    pub from_guests: u64,
     /// Of them, those that were to reach the autopilot.
     pub passed: u64,
     /// Heartbeats among these.
@@ -119,7 +119,7 @@ impl Scene {
 
     fn guest(&mut self, guest: GuestId, frame: RawFrame) {
         let verdict = self.switch.hear_guest(guest, &frame, self.now);
-        self.tally.said += 1;
+        self.tally.from_guests += 1;
         self.tally.handed_out += verdict.to.guests.len() as u64;
         self.judge.guest(guest, &frame, &verdict, self.now);
         if verdict.to.autopilot {

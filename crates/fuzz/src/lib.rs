@@ -23,7 +23,7 @@ pub mod seeds;
 libfuzzer_sys::fuzz_target!(|_input: &[u8]| {});
 
 /// Prints what happened in a run on standard error, when `SKEIN_FUZZ_TALLY` is set.
-pub fn tell(tally: &impl Debug) {
+pub fn print_tally(tally: &impl Debug) {
     if std::env::var_os("SKEIN_FUZZ_TALLY").is_some() {
         eprintln!("{tally:?}");
     }

@@ -8,7 +8,7 @@ use crate::bytes::Bytes;
 use agent::metadata::{Fetch, MetadataCache, Table};
 use fleet::memory::Outcome;
 use fleet::time::Moment;
-use fleet::units::{ComponentId, SystemId};
+use fleet::units::{Address, ComponentId, SystemId};
 use fleet::vehicle::{Autopilot, Identity};
 use link::dialect::{COMPONENT_METADATA_DATA, FILE_TRANSFER_PROTOCOL_DATA, MavMessage};
 use std::path::Path;
@@ -33,7 +33,7 @@ pub struct Tally {
     /// Tables that were read from them.
     pub tables: u64,
     /// Events told by a table.
-    pub told: u64,
+    pub described: u64,
 }
 
 /// Runs one input: how the server behaves, and then the file.
@@ -58,7 +58,7 @@ pub fn run(input: &[u8]) -> Tally {
     let mut tally = Tally::default();
     if let Some(table) = fetch(&files, &faults, &mut tally) {
         tally.tables += 1;
-        tell(&table, input, &mut tally);
+        describe(&table, input, &mut tally);
     }
     tally
 }
@@ -92,7 +92,12 @@ fn fetch(files: &[Vec<u8>; 2], faults: &[u8], tally: &mut Tally) -> Option<Arc<T
                 uri: "mftp://i".into(),
                 ..COMPONENT_METADATA_DATA::default()
             };
-            fetch.hear(&MavMessage::COMPONENT_METADATA(named), US, at, 0.5);
+            fetch.hear(
+                &MavMessage::COMPONENT_METADATA(named),
+                Address::new(US.0, US.1),
+                at,
+                0.5,
+            );
         }
         if let Some(job) = fetch.take_job() {
             tally.files += 1;
@@ -122,7 +127,12 @@ fn fetch(files: &[Vec<u8>; 2], faults: &[u8], tally: &mut Tally) -> Option<Arc<T
                 payload,
                 ..FILE_TRANSFER_PROTOCOL_DATA::default()
             };
-            fetch.hear(&MavMessage::FILE_TRANSFER_PROTOCOL(answer), US, at, 0.5);
+            fetch.hear(
+                &MavMessage::FILE_TRANSFER_PROTOCOL(answer),
+                Address::new(US.0, US.1),
+                at,
+                0.5,
+            );
         }
     }
     None
@@ -165,11 +175,11 @@ fn answers(request: &[u8; 251], files: &[Vec<u8>; 2], opened: &mut usize, fault:
 }
 
 /// Lets the table tell events of all the low numbers that an input may use.
-fn tell(table: &Table, arguments: &[u8], tally: &mut Tally) {
+fn describe(table: &Table, arguments: &[u8], tally: &mut Tally) {
     for id in (0..8).flat_map(|component| (0..32).map(move |id| component << 24 | id)) {
-        if let Some(told) = table.describe(id, arguments) {
-            tally.told += 1;
-            for text in [&told.message, &told.description] {
+        if let Some(described) = table.describe(id, arguments) {
+            tally.described += 1;
+            for text in [&described.message, &described.description] {
                 assert!(
                     text.chars().count() <= 400 && !text.contains(char::is_control),
                     "{text:?}"
@@ -196,11 +206,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn every_seed_is_fetched_and_some_tell_events() {
+    fn every_seed_is_fetched_and_some_describe_events() {
         let tallies: Vec<Tally> = crate::seeds::metadata().iter().map(|seed| run(seed)).collect();
         assert!(tallies.iter().all(|tally| tally.files > 0), "{tallies:?}");
         assert!(
-            tallies.iter().filter(|tally| tally.told > 0).count() >= 2,
+            tallies.iter().filter(|tally| tally.described > 0).count() >= 2,
             "{tallies:?}"
         );
     }

@@ -43,7 +43,7 @@ pub(crate) struct Search {
     baud: Option<u32>,
     found: Option<Found>,
     /// The port on which an autopilot was found of which nothing could be believed.
-    in_vain: Option<Port>,
+    not_accepted: Option<Port>,
 }
 
 #[derive(Clone, Debug)]
@@ -95,13 +95,13 @@ impl Search {
             devices,
             baud,
             found: None,
-            in_vain: None,
+            not_accepted: None,
         }
     }
 
     /// Nothing could be believed of the autopilot that was found: the next one is searched everywhere, and there last.
-    pub fn found_in_vain(&mut self) {
-        self.in_vain = self.found.take().map(|found| found.port);
+    pub fn nothing_accepted(&mut self) {
+        self.not_accepted = self.found.take().map(|found| found.port);
     }
 
     /// Listens at every port once. Safe to cancel.
@@ -139,7 +139,7 @@ impl Search {
         }
         let mut all = ports::list(&self.devices);
         // Stable: the others stay in their order.
-        all.sort_by_key(|port| (self.in_vain.as_ref() == Some(port), !self.is_found(port)));
+        all.sort_by_key(|port| (self.not_accepted.as_ref() == Some(port), !self.is_found(port)));
         all
     }
 
@@ -273,7 +273,7 @@ mod tests {
     }
 
     #[test]
-    fn every_usual_rate_is_tried_on_a_uart_one_on_usb_and_only_the_one_that_is_asked_for() {
+    fn every_usual_rate_is_tried_on_a_uart_one_on_usb_and_only_the_one_that_is_requested() {
         let port = |is_usb| Port {
             path: "/dev/x".into(),
             is_usb,
@@ -286,7 +286,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn without_any_device_the_error_says_where_it_looked() {
+    async fn without_any_device_the_error_names_the_searched_folder() {
         let mut search = Search::new("/no/such/folder".into(), None);
         let error = search.find().await.unwrap_err();
         assert!(

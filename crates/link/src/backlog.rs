@@ -10,7 +10,7 @@ use mavlink::dialects::ardupilotmega::MavMessage;
 use std::time::Duration;
 
 /// Nothing is believed for this long after an open, or after the last sign of catching up.
-const SETTLE: Duration = Duration::from_millis(200);
+const STABLE_FOR: Duration = Duration::from_millis(200);
 /// And at the longest for this long, so that an odd clock (a simulation that runs fast) cannot silence a vehicle.
 const AT_MOST: Duration = Duration::from_secs(1);
 /// The vehicle's clock must gain this much on ours to count as catching up.
@@ -19,7 +19,7 @@ const GAIN: i64 = 150;
 /// Judges frames since the link was opened.
 #[derive(Debug, Default)]
 pub struct Backlog {
-    settled: bool,
+    is_current: bool,
     least_lag_ms: Option<i64>,
     caught_up_at: Duration,
 }
@@ -27,7 +27,7 @@ pub struct Backlog {
 impl Backlog {
     /// Whether a frame that came `since_open` after the open is news. `boot_ms` is the vehicle's clock in it, if any.
     pub fn is_news(&mut self, boot_ms: Option<u32>, since_open: Duration) -> bool {
-        if self.settled {
+        if self.is_current {
             return true;
         }
         if let Some(boot_ms) = boot_ms {
@@ -40,8 +40,8 @@ impl Backlog {
                 }
             }
         }
-        self.settled = since_open >= AT_MOST || since_open >= self.caught_up_at.saturating_add(SETTLE);
-        self.settled
+        self.is_current = since_open >= AT_MOST || since_open >= self.caught_up_at.saturating_add(STABLE_FOR);
+        self.is_current
     }
 }
 

@@ -27,10 +27,10 @@ macro_rules! counters {
             /// As a person reads it in a log line: `frames 12, lost 1`, those that counted something.
             fn fmt(&self, f: &mut ::std::fmt::Formatter<'_>) -> ::std::fmt::Result {
                 let all = [$((::std::stringify!($name), self.$name)),*];
-                let told = all.iter().filter(|(_, count)| *count > 0);
-                let told: ::std::vec::Vec<_> = told.map(|(name, count)| ::std::format!("{name} {count}")).collect();
-                f.write_str(if told.is_empty() { "none" } else { "" })?;
-                f.write_str(&told.join(", "))
+                let nonzero = all.iter().filter(|(_, count)| *count > 0);
+                let nonzero: ::std::vec::Vec<_> = nonzero.map(|(name, count)| ::std::format!("{name} {count}")).collect();
+                f.write_str(if nonzero.is_empty() { "none" } else { "" })?;
+                f.write_str(&nonzero.join(", "))
             }
         }
 

@@ -106,10 +106,10 @@ impl Run<'_> {
     fn check(&self, frame: &RawFrame) -> Result<(), Broken> {
         // It is what came just before the bytes that wait.
         let end = self.pushed - self.framer.waiting();
-        let came = end
+        let received = end
             .checked_sub(frame.bytes.len())
             .and_then(|start| self.bytes.get(start..end));
-        if came != Some(&frame.bytes[..]) {
+        if received != Some(&frame.bytes[..]) {
             return Err(Broken::OtherBytes);
         }
         if is_known(frame.message_id) && !has_good_checksum(frame) {
@@ -205,7 +205,7 @@ mod tests {
 
     proptest! {
         #[test]
-        fn whatever_comes_no_promise_is_broken(input in anything()) {
+        fn no_input_breaks_a_promise(input in anything()) {
             prop_assert_eq!(reader(&input).err(), None);
         }
 

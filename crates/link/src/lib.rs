@@ -3,7 +3,7 @@
 //! Owns: link URLs ([`url`]), transports ([`transport`]), searching an autopilot
 //! ([`auto`]), framing and resynchronization ([`framing`], [`raw`],
 //! [`layout`]), reading messages ([`decode`]), signing ([`signing`]), the backlog filter after an open ([`backlog`]),
-//! reconnecting (`keeper`), writing ([`handle`]), the bounded event queue ([`events`]), copies of all frames
+//! reconnecting (`supervisor`), writing ([`handle`]), the bounded event queue ([`events`]), copies of all frames
 //! ([`tap`]) and counters ([`mod@counters`], [`sequence`]).
 //! Must not: know Kubernetes or gRPC, interpret a message beyond its time stamp, or decide what is sent.
 //!
@@ -18,12 +18,12 @@ pub mod events;
 pub mod framing;
 pub mod fuzz;
 pub mod handle;
-mod keeper;
 pub mod layout;
 pub mod link;
 pub mod raw;
 pub mod sequence;
 pub mod signing;
+mod supervisor;
 pub mod tap;
 pub mod transport;
 pub mod url;

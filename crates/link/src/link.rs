@@ -1,14 +1,14 @@
 //! One link to one autopilot, kept open for ever.
 //!
-//! Owns: [`Link`], which starts and ends the task that keeps it open (`keeper`), and its [`Options`]. Must not:
+//! Owns: [`Link`], which starts and ends the task that keeps it open (`supervisor`), and its [`Options`]. Must not:
 //! read or write.
 
 use crate::counters::Counters;
 use crate::events::{Events, queue};
 use crate::handle::{LinkHandle, Shared};
-use crate::keeper::Keeper;
 use crate::signing::Signing;
 use crate::signing::stamps::StampFile;
+use crate::supervisor::Supervisor;
 use crate::tap::Taps;
 use crate::transport::{Opener, UrlOpener};
 use crate::url::LinkUrl;
@@ -99,12 +99,12 @@ impl Link {
             signer: signing.map(|signing| std::sync::Mutex::new(signing.signer)),
         });
         let stop = CancellationToken::new();
-        let keeper = Keeper::new(opener, name, Arc::clone(&shared), tx);
+        let supervisor = Supervisor::new(opener, name, Arc::clone(&shared), tx);
         let token = stop.clone();
         let closed = Arc::clone(&shared);
         let keep = async move {
             tokio::select! {
-                () = keeper.run() => {}
+                () = supervisor.run() => {}
                 () = keep_stamps(&closed, file) => {}
                 () = token.cancelled() => {}
             }

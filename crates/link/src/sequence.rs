@@ -29,7 +29,7 @@ pub(crate) struct Senders(Vec<SenderCount>);
 
 impl Senders {
     /// A frame came. How many of its sender's were lost before it.
-    pub fn hear(&mut self, system: u8, component: u8, sequence: u8) -> u64 {
+    pub fn count(&mut self, system: u8, component: u8, sequence: u8) -> u64 {
         let room = self.0.len() < SENDERS;
         let known = self
             .0
@@ -78,11 +78,11 @@ mod tests {
     #[test]
     fn gaps_are_counted_for_each_sender_and_across_the_wrap() {
         let mut senders = Senders::default();
-        assert_eq!(senders.hear(1, 1, 250), 0);
-        assert_eq!(senders.hear(1, 154, 9), 0);
-        assert_eq!(senders.hear(1, 1, 251), 0);
-        assert_eq!(senders.hear(1, 1, 2), 6, "252 to 255, 0 and 1");
-        assert_eq!(senders.hear(1, 154, 10), 0);
+        assert_eq!(senders.count(1, 1, 250), 0);
+        assert_eq!(senders.count(1, 154, 9), 0);
+        assert_eq!(senders.count(1, 1, 251), 0);
+        assert_eq!(senders.count(1, 1, 2), 6, "252 to 255, 0 and 1");
+        assert_eq!(senders.count(1, 154, 10), 0);
         let list = senders.list();
         assert_eq!((list[0].frames, list[0].lost), (3, 6));
         assert_eq!((list[1].frames, list[1].lost), (2, 0));
@@ -91,26 +91,26 @@ mod tests {
     #[test]
     fn a_late_or_repeated_frame_or_a_restart_is_no_loss() {
         let mut senders = Senders::default();
-        senders.hear(1, 1, 100);
-        assert_eq!(senders.hear(1, 1, 100), 0, "repeated");
-        assert_eq!(senders.hear(1, 1, 99), 0, "late");
-        assert_eq!(senders.hear(1, 1, 0), 0, "began again");
-        assert_eq!(senders.hear(1, 1, 1), 0);
+        senders.count(1, 1, 100);
+        assert_eq!(senders.count(1, 1, 100), 0, "repeated");
+        assert_eq!(senders.count(1, 1, 99), 0, "late");
+        assert_eq!(senders.count(1, 1, 0), 0, "began again");
+        assert_eq!(senders.count(1, 1, 1), 0);
     }
 
     #[test]
-    fn what_was_said_while_the_link_was_down_is_not_lost_on_the_line() {
+    fn frames_sent_while_the_link_was_down_are_not_counted_as_lost() {
         let mut senders = Senders::default();
-        senders.hear(1, 1, 100);
+        senders.count(1, 1, 100);
         senders.forget_sequences();
-        assert_eq!(senders.hear(1, 1, 120), 0);
-        assert_eq!(senders.hear(1, 1, 122), 1);
+        assert_eq!(senders.count(1, 1, 120), 0);
+        assert_eq!(senders.count(1, 1, 122), 1);
     }
 
     #[test]
     fn the_table_is_bounded() {
         let mut senders = Senders::default();
-        (0..=255).for_each(|system| assert_eq!(senders.hear(system, 1, 0), 0));
+        (0..=255).for_each(|system| assert_eq!(senders.count(system, 1, 0), 0));
         assert_eq!(senders.list().len(), SENDERS);
     }
 }

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_tap_that_nobody_empties_loses_the_oldest_and_says_how_many() {
+    async fn a_tap_that_nobody_empties_loses_the_oldest_and_counts_them() {
         let (taps, counters) = (Taps::default(), Counters::default());
         let (mut slow, mut fast) = (taps.add(2), taps.add(100));
         (0..5).for_each(|n| taps.offer(&frame(n), &counters));

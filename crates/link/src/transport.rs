@@ -126,10 +126,10 @@ impl Reader {
     }
 
     /// A frame of what was read last is believed.
-    pub(crate) fn believed(&self) {
+    pub(crate) fn accepted(&self) {
         match self {
             Self::Stream(_) => {}
-            Self::Datagrams(socket) => socket.believed(),
+            Self::Datagrams(socket) => socket.accepted(),
         }
     }
 
@@ -164,7 +164,7 @@ pub trait Opener: Send + 'static {
     }
 
     /// The line was lost again before anything that came on it could be believed.
-    fn opened_in_vain(&mut self) {}
+    fn nothing_accepted(&mut self) {}
 
     /// What to check when bytes arrive and no frame is among them.
     fn advice(&self) -> String {
@@ -229,8 +229,8 @@ impl Opener for UrlOpener {
         matches!(self.url, LinkUrl::Auto { .. }).then_some(Search::SILENT)
     }
 
-    fn opened_in_vain(&mut self) {
-        self.search.found_in_vain();
+    fn nothing_accepted(&mut self) {
+        self.search.nothing_accepted();
     }
 
     fn advice(&self) -> String {

@@ -178,7 +178,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bad_link_says_what_is_wrong_and_lists_the_forms() {
+    fn the_error_for_a_bad_link_names_the_fault_and_lists_the_forms() {
         for (text, why) in [
             ("", "it names no transport"),
             ("/dev/ttyACM0", "it names no transport"),

@@ -78,7 +78,7 @@ fn open(dev: &Path, url: &str) -> (Link, link::LinkHandle, link::Events) {
     Link::open_with(url.parse::<LinkUrl>().expect("a link"), options)
 }
 
-fn heard(system: u32) -> impl Fn(&LinkEvent) -> bool {
+fn frame_from(system: u32) -> impl Fn(&LinkEvent) -> bool {
     move |e| matches!(e, LinkEvent::Frame(f) if f.header.system_id == system)
 }
 
@@ -110,7 +110,7 @@ async fn an_autopilot_is_found_among_other_things_at_its_baud_rate_without_a_byt
     }
     let ours = plug(dev.path(), "ttyAMA0", autopilot(3, 57_600));
     until(&mut events, up).await;
-    until(&mut events, heard(3)).await;
+    until(&mut events, frame_from(3)).await;
     for device in [&silent, &other, &modem, &in_use, &ours] {
         assert!(!device.written_to.load(Ordering::Relaxed));
     }
@@ -133,7 +133,7 @@ async fn a_ground_station_that_names_an_autopilot_is_not_taken_for_one() {
     let _ours = plug(dev.path(), "ttyUSB0", autopilot(3, 57_600));
     let (link, _, mut events) = open(dev.path(), "auto:57600");
     let frame = until(&mut events, |e| matches!(e, LinkEvent::Frame(_))).await;
-    assert!(heard(3)(&frame), "{frame:?}");
+    assert!(frame_from(3)(&frame), "{frame:?}");
     link.close().await;
 }
 
@@ -157,7 +157,7 @@ async fn an_autopilot_without_our_key_does_not_keep_the_link_from_the_one_that_h
         _ => Vec::new(),
     });
     let (link, _, mut events) = Link::open_with("auto:57600".parse().unwrap(), options);
-    let found = timeout(support::DEADLINE, until(&mut events, heard(3))).await;
+    let found = timeout(support::DEADLINE, until(&mut events, frame_from(3))).await;
     assert!(found.is_ok(), "never found");
     link.close().await;
 }
@@ -167,7 +167,7 @@ async fn after_an_unplugging_the_same_port_is_taken_again_though_another_autopil
     let dev = tempfile::tempdir().unwrap();
     let first = plug(dev.path(), "ttyUSB5", autopilot(5, 57_600));
     let (link, handle, mut events) = open(dev.path(), "auto:57600");
-    until(&mut events, heard(5)).await;
+    until(&mut events, frame_from(5)).await;
     let _second = plug(dev.path(), "ttyUSB0", autopilot(6, 57_600));
     drop(first);
     std::fs::remove_file(dev.path().join("ttyUSB5")).unwrap();
@@ -176,7 +176,7 @@ async fn after_an_unplugging_the_same_port_is_taken_again_though_another_autopil
     let _again = plug(dev.path(), "ttyUSB5", autopilot(5, 57_600));
     until(&mut events, up).await;
     let frame = until(&mut events, |e| matches!(e, LinkEvent::Frame(_))).await;
-    assert!(heard(5)(&frame), "{frame:?}");
+    assert!(frame_from(5)(&frame), "{frame:?}");
     assert_eq!(handle.counters().opens, 2);
     link.close().await;
 }
@@ -195,10 +195,10 @@ async fn an_autopilot_whose_baud_rate_was_changed_is_found_at_the_new_one() {
         }
     });
     let (link, _, mut events) = open(dev.path(), "auto");
-    until(&mut events, heard(5)).await;
+    until(&mut events, frame_from(5)).await;
     changed.store(true, Ordering::Relaxed);
     until(&mut events, down("no frame for 10 s")).await;
     until(&mut events, up).await;
-    until(&mut events, heard(5)).await;
+    until(&mut events, frame_from(5)).await;
     link.close().await;
 }

@@ -29,7 +29,7 @@ fn beat(sequence: u8) -> Vec<u8> {
     frame(sequence, &MavMessage::HEARTBEAT(HEARTBEAT_DATA::default()))
 }
 
-async fn settle() {
+async fn let_the_backlog_pass() {
     sleep(Duration::from_millis(300)).await;
 }
 
@@ -42,7 +42,7 @@ async fn every_frame_that_the_line_leaves_whole_arrives_in_order_and_nothing_sto
         let (mut far, near) = duplex(4096);
         lines.send(near).await.unwrap();
         assert!(matches!(next(&mut events).await, LinkEvent::Up));
-        settle().await;
+        let_the_backlog_pass().await;
         let mut whole = Vec::new();
         for n in 0..200_u8 {
             let mut bytes = beat(n);
@@ -66,16 +66,16 @@ async fn every_frame_that_the_line_leaves_whole_arrives_in_order_and_nothing_sto
             far.write_all(&bytes[cut..]).await.unwrap();
             sleep(Duration::from_millis(rng.random_range(0..400))).await;
         }
-        settle().await;
-        let mut seen = Vec::new();
+        let_the_backlog_pass().await;
+        let mut received = Vec::new();
         while let Ok(Some(event)) = timeout(Duration::from_millis(1), events.recv()).await {
             match event {
-                LinkEvent::Frame(f) => seen.push(f.header.sequence),
+                LinkEvent::Frame(f) => received.push(f.header.sequence),
                 LinkEvent::Up => panic!("reopened without need"),
                 LinkEvent::Down(why) => panic!("went down: {why}"),
             }
         }
-        assert_eq!(seen, whole, "seed {seed}");
+        assert_eq!(received, whole, "seed {seed}");
         assert!(handle.counters().skipped > 0);
     }
 }
@@ -98,7 +98,7 @@ async fn a_line_that_hangs_up_is_opened_again_for_ever_and_what_waited_in_it_is_
         }
         lines.send(near).await.unwrap();
         assert!(matches!(next(&mut events).await, LinkEvent::Up), "round {round}");
-        settle().await;
+        let_the_backlog_pass().await;
         far.write_all(&beat(7)).await.unwrap();
         assert!(matches!(next(&mut events).await, LinkEvent::Frame(f) if f.header.sequence == 7));
         drop(far);

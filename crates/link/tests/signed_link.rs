@@ -35,7 +35,7 @@ fn autopilot(key: [u8; 32]) -> Signer {
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_link_with_a_key_believes_only_what_is_signed_with_it_and_signs_what_it_says() {
+async fn a_link_with_a_key_accepts_only_what_is_signed_with_it_and_signs_what_it_sends() {
     let folder = tempfile::tempdir().unwrap();
     let (lines, opener) = mpsc::channel(1);
     let (_link, handle, mut events) = Link::over_with(Lines(opener), "test", Some(signing(folder.path()).0));

@@ -42,8 +42,8 @@ const fn up(event: &LinkEvent) -> bool {
     matches!(event, LinkEvent::Up)
 }
 
-fn down(words: &'static str) -> impl Fn(&LinkEvent) -> bool {
-    move |e| matches!(e, LinkEvent::Down(why) if why.contains(words))
+fn down(reason: &'static str) -> impl Fn(&LinkEvent) -> bool {
+    move |e| matches!(e, LinkEvent::Down(why) if why.contains(reason))
 }
 
 fn frame(sequence: u8) -> impl Fn(&LinkEvent) -> bool {
@@ -108,7 +108,7 @@ async fn a_serial_device_in_use_is_named_so_and_taken_when_free() {
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn what_a_serial_line_still_holds_when_it_is_closed_does_not_come_out_later() {
+async fn what_a_serial_line_still_holds_when_it_is_closed_is_not_sent_later() {
     let pty = openpty(None, None).unwrap();
     let name = nix::unistd::ttyname(&pty.slave).unwrap();
     let url: link::LinkUrl = format!("serial:{}:57600", name.display()).parse().unwrap();
@@ -123,13 +123,13 @@ async fn what_a_serial_line_still_holds_when_it_is_closed_does_not_come_out_late
     }
     link.close().await;
     nix::unistd::write(&pty.slave, b"end").unwrap();
-    let mut came_out = Vec::new();
-    while !came_out.ends_with(b"end") {
+    let mut received = Vec::new();
+    while !received.ends_with(b"end") {
         let mut buffer = [0; 4096];
         let read = nix::unistd::read(&pty.master, &mut buffer).unwrap();
-        came_out.extend(&buffer[..read]);
+        received.extend(&buffer[..read]);
     }
-    assert!(came_out.len() < written / 2, "{} of {written} bytes", came_out.len());
+    assert!(received.len() < written / 2, "{} of {written} bytes", received.len());
     // A handle that is still about neither holds the device open nor writes to it.
     let late = handle
         .send(Address::new(1, 191), &message, Duration::from_secs(1))
@@ -202,8 +202,8 @@ async fn noise_from_elsewhere_does_not_take_the_autopilots_place_at_a_udp_listen
     stranger.send_to(b"answer me", free).await.unwrap();
     send_until_taken(&handle).await;
     let mut buffer = [0; 300];
-    let heard = timeout(DEADLINE, autopilot.recv_from(&mut buffer)).await;
-    assert!(heard.unwrap().unwrap().0 > 12);
+    let datagram = timeout(DEADLINE, autopilot.recv_from(&mut buffer)).await;
+    assert!(datagram.unwrap().unwrap().0 > 12);
     link.close().await;
 }
 

@@ -292,14 +292,14 @@ mod tests {
     }
 
     #[test]
-    fn a_program_and_a_person_get_the_same_vehicle_when_they_ask_for_nothing_special() {
+    fn a_program_and_a_person_get_the_same_vehicle_by_default() {
         let link = LinkSpec::Pty("/tmp/x".into());
         let typed = Args::parse_from(["skein-sitl", "--link", "pty:/tmp/x"]);
         assert_eq!(format!("{:?}", Args::on(link)), format!("{typed:?}"));
     }
 
     #[test]
-    fn a_mixed_fleet_alternates_and_stands_five_metres_apart() {
+    fn a_mixed_fleet_alternates_and_is_five_metres_apart() {
         let plans = vehicles(&["--count", "3"]).unwrap();
         let kinds: Vec<_> = plans.iter().map(|plan| plan.config.autopilot).collect();
         assert_eq!(kinds, [Autopilot::ArduPilot, Autopilot::Px4, Autopilot::ArduPilot]);

@@ -19,10 +19,10 @@
 //! | the order of two acks of one command | 0.3 s | PX4's link and its commander both answer a change of mode |
 //! | what comes within 6 s after the last step | may be missing on one side | it may come later |
 
+mod corpus;
 mod encode;
 mod generate;
 mod judge;
-mod kept;
 mod live;
 mod pools;
 mod script;
@@ -30,9 +30,9 @@ mod session;
 mod shrink;
 mod simulated;
 
+pub use corpus::{load, save};
 pub use generate::generate;
 pub use judge::{Outcome, judge};
-pub use kept::{keep, kept};
 pub use live::{Live, LiveError, Wire};
 pub use script::{Act, At, Form, Script, Setpoint, Step};
 pub use session::{Found, Report, Session, Settings};

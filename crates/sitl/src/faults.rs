@@ -17,16 +17,16 @@
 mod acks;
 mod bytes;
 pub(crate) mod chance;
+mod keywords;
 mod neighbours;
 mod parse;
 mod player;
 mod reframe;
 mod script;
 mod signing;
-mod words;
 
+pub use keywords::HELP;
 pub use parse::{Problem, ScriptError};
-pub use player::{Heard, LinkChange, Player};
-pub use script::{Around, Bytes, CommandFault, Line, ModeNumber, Script, Sudden, Turn, What, When};
+pub use player::{Delivery, LinkChange, Player};
+pub use script::{Around, Bytes, CommandFault, Line, ModeNumber, Occurrence, Script, Sudden, What, When};
 pub use signing::{Key, KeyError};
-pub use words::HELP;

@@ -13,7 +13,6 @@
 //! own phase; and a tenth of the time since the last common statement more, because two flights of the same real vehicle
 //! through the same manoeuvre differ by that much (the recorded landings from 10 m took 20.5 to 22.1 s).
 
-mod asked;
 mod boot_clock;
 mod brief;
 mod changes;
@@ -24,19 +23,20 @@ mod explained;
 mod fact;
 mod gaps;
 mod home;
+mod param_requests;
 mod recording;
 mod simulate;
 mod table;
 mod tlog;
 
-pub use asked::Asked;
 pub use changes::Changes;
 pub use channel::Channel;
 pub use circumstances::Circumstances;
 pub use compare::{Comparison, Tolerance, Verdict, compare};
 pub use explained::{Explained, ExplainedError, Explanation};
-pub use fact::{Fact, Heard, facts};
+pub use fact::{Fact, Statement, facts};
 pub use gaps::Gap;
+pub use param_requests::ParamRequests;
 pub use recording::{Recording, RecordingError};
 pub use simulate::simulate;
 pub use table::{LEGEND, table};
@@ -79,7 +79,7 @@ pub fn folder(folder: &Path) -> Result<Vec<Outcome>, RecordingError> {
     let replay = |name: String| {
         let compared = |recording: Recording| {
             compare(
-                &recording.heard,
+                &recording.statements,
                 &simulate(&recording),
                 &recording.gaps,
                 recording.end_s,
@@ -110,7 +110,7 @@ pub fn judge(outcomes: &[Outcome], explained: &Explained) -> Judgement {
         };
         let known = |(channel, verdict): &(Channel, Verdict)| {
             let place = verdict.place();
-            place.is_some_and(|place| explained.reason(&outcome.name, channel.word(), place).is_some())
+            place.is_some_and(|place| explained.reason(&outcome.name, channel.name(), place).is_some())
         };
         if comparison.differences().all(known) {
             Judgement::Same

@@ -14,6 +14,6 @@ mod udp;
 mod vehicle_task;
 mod wire_log;
 
-pub use pace::PaceSeen;
+pub use pace::PaceReading;
 pub use run::run;
 pub use simulation::{Listed, Simulation};

@@ -13,4 +13,4 @@ pub(crate) use fields::Fields;
 pub use frame_reader::{Frame, FrameReader};
 pub use incoming::{Address, Command, CommandForm, GotoTarget, Incoming, LocalTarget, Request};
 pub use outgoing::{CommandAck, CommandLong, Outgoing, Sender};
-pub use plan::{PlanAsk, PlanItem, PlanMessage, PlanReply};
+pub use plan::{PlanBody, PlanItem, PlanMessage, PlanReply};

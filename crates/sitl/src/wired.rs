@@ -4,7 +4,7 @@
 
 use std::time::Duration;
 
-use crate::faults::{Heard, LinkChange, Player, Script, What};
+use crate::faults::{Delivery, LinkChange, Player, Script, What};
 use crate::model::{Vehicle, VehicleConfig};
 use crate::wire::{FrameReader, Incoming, Outgoing, Sender};
 
@@ -17,7 +17,7 @@ pub enum Event {
     /// A frame was received or sent: for the wire log.
     Frame(Vec<u8>),
     /// A frame was sent undamaged: for the wire log and the link.
-    Said(Vec<u8>),
+    Sent(Vec<u8>),
     /// Bytes for the link.
     Bytes(Vec<u8>),
     /// For the link.
@@ -104,29 +104,29 @@ impl WiredVehicle {
         }
         while let Some(frame) = self.reader.next_frame() {
             let incoming = Incoming::decode(&frame);
-            let heard = match &mut self.player {
-                None => Heard::Yes,
-                Some(player) => player.hears(&frame, &incoming),
+            let delivery = match &mut self.player {
+                None => Delivery::Delivered,
+                Some(player) => player.deliver(&frame, &incoming),
             };
             events.push(Event::Frame(frame.raw));
-            if heard == Heard::Yes {
-                let said = self.vehicle.on_message(&incoming);
-                self.say(said, &mut events);
+            if delivery == Delivery::Delivered {
+                let sent = self.vehicle.on_message(&incoming);
+                self.send(sent, &mut events);
             }
         }
         events
     }
 
     fn pass(&mut self, dt: Duration, events: &mut Vec<Event>) {
-        let said = self.vehicle.step(dt);
-        self.say(said, events);
+        let sent = self.vehicle.step(dt);
+        self.send(sent, events);
         let Some(player) = &mut self.player else {
             return self.notice_reboot(events);
         };
         let changes = player.pass(dt.as_secs_f64(), &mut self.vehicle);
         events.extend(changes.into_iter().map(Event::Link));
         events.extend(player.released().into_iter().map(Event::Bytes));
-        let (frames, heard) = player.others(&mut self.sender, self.vehicle.truth().uptime);
+        let (frames, delivery) = player.others(&mut self.sender, self.vehicle.truth().uptime);
         for frame in frames {
             events.push(Event::Frame(frame.clone()));
             events.extend(player.carried(&frame).map(Event::Bytes));
@@ -135,9 +135,9 @@ impl WiredVehicle {
             put(player, &mut self.sender, &due, events);
         }
         self.notice_reboot(events);
-        for incoming in heard {
-            let said = self.vehicle.on_message(&incoming);
-            self.say(said, events);
+        for incoming in delivery {
+            let sent = self.vehicle.on_message(&incoming);
+            self.send(sent, events);
         }
     }
 
@@ -149,14 +149,14 @@ impl WiredVehicle {
         }
     }
 
-    fn say(&mut self, said: Vec<Outgoing>, events: &mut Vec<Event>) {
+    fn send(&mut self, sent: Vec<Outgoing>, events: &mut Vec<Event>) {
         let Some(player) = &mut self.player else {
             let sender = &mut self.sender;
-            events.extend(said.iter().map(|message| Event::Said(sender.encode(message))));
+            events.extend(sent.iter().map(|message| Event::Sent(sender.encode(message))));
             return;
         };
-        for message in said {
-            for message in player.says(message) {
+        for message in sent {
+            for message in player.replace_sent(message) {
                 put(player, &mut self.sender, &message, events);
             }
         }

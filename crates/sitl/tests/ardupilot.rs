@@ -29,11 +29,11 @@ fn a_silent_client_gets_heartbeats_and_timesync_and_home_once_and_nothing_else()
         bench.count(|message| matches!(message, MavMessage::HOME_POSITION(_))),
         1
     );
-    assert_eq!(bench.said.len(), 61 + 6 + 2);
+    assert_eq!(bench.sent.len(), 61 + 6 + 2);
 }
 
 #[test]
-fn guided_asked_for_before_the_boot_ends_is_accepted_and_reverts() {
+fn guided_requested_before_the_boot_ends_is_accepted_and_reverts() {
     let mut bench = Bench::new(Autopilot::ArduPilot);
     bench.pass_to(1.2);
     assert_eq!(set_mode(&mut bench, GUIDED), Accepted);
@@ -89,13 +89,13 @@ fn arming_is_refused_with_one_critical_text_per_reason_of_that_moment() {
     bench.pass_to(41.87);
     assert_eq!(bench.arm(), Accepted);
     assert!(
-        bench.said_text("PreArm: Need Position Estimate"),
+        bench.sent_text("PreArm: Need Position Estimate"),
         "said unasked at 30.45 s"
     );
 }
 
 #[test]
-fn a_vehicle_that_is_never_ready_says_why_to_each_arm_and_every_thirty_seconds() {
+fn a_vehicle_that_is_never_ready_sends_the_reason_at_each_arm_and_every_thirty_seconds() {
     let mut config = VehicleConfig::new(Autopilot::ArduPilot, 1, HOME);
     config.never_ready = true;
     let mut bench = Bench::with(config);
@@ -156,10 +156,10 @@ fn a_flight_to_ten_metres_and_back_takes_as_long_as_recorded() {
     near("IN_AIR after the take-off command", states[2].0 - took_off_at, 9.6, 0.7);
     near("ON_GROUND after the land command", states[4].0 - landing_at, 22.5, 1.0);
     near("motors off after the land command", disarmed_at - landing_at, 22.9, 1.0);
-    assert!(bench.said_text("Disarming motors"));
+    assert!(bench.sent_text("Disarming motors"));
     assert_eq!(bench.truth().custom_mode, LAND, "the mode stays LAND");
     assert_eq!(bench.arm(), Failed);
-    assert!(bench.said_text("Arm: LAND mode not armable"));
+    assert!(bench.sent_text("Arm: LAND mode not armable"));
 }
 
 #[test]
@@ -182,7 +182,7 @@ fn arming_twice_and_disarming_twice_are_accepted() {
 }
 
 #[test]
-fn a_takeoff_is_refused_without_a_word_when_it_cannot_be() {
+fn a_takeoff_that_cannot_be_is_refused_without_a_text() {
     let mut bench = ready();
     let start = bench.now_s();
     assert_eq!(take_off(&mut bench, 10.0), Failed, "disarmed");
@@ -243,7 +243,7 @@ fn return_to_launch_comes_home_waits_five_seconds_and_lands_with_the_mode_kept()
     let mut bench = hovering(15.0);
     let there = HOME.offset_metres(30.0, 20.0);
     let (lat_e7, lon_e7) = there.e7();
-    bench.hear(Request::Goto(GotoTarget {
+    bench.receive(Request::Goto(GotoTarget {
         to: Address {
             system: 1,
             component: 1,
@@ -289,7 +289,7 @@ fn a_pilot_mode_in_flight_sinks_to_the_ground_because_the_throttle_stick_is_down
 }
 
 #[test]
-fn modes_that_only_come_down_or_stop_cannot_be_armed_in() {
+fn modes_that_only_land_or_stop_cannot_be_armed_in() {
     let mut bench = ready();
     for (mode, reason) in [
         (RTL, "Arm: RTL mode not armable"),
@@ -299,7 +299,7 @@ fn modes_that_only_come_down_or_stop_cannot_be_armed_in() {
     ] {
         assert_eq!(set_mode(&mut bench, mode), Accepted);
         assert_eq!(bench.arm(), Failed);
-        assert!(bench.said_text(reason), "{reason}");
+        assert!(bench.sent_text(reason), "{reason}");
         bench.pass(0.5);
     }
 }
@@ -307,14 +307,14 @@ fn modes_that_only_come_down_or_stop_cannot_be_armed_in() {
 #[test]
 fn set_mode_as_a_message_is_not_acknowledged_but_shown_in_the_heartbeat() {
     let mut bench = ready();
-    let before = bench.said.len();
-    bench.hear(Request::SetMode {
+    let before = bench.sent.len();
+    bench.receive(Request::SetMode {
         system: 1,
         base_mode: 1,
         custom_mode: 17,
     });
     assert_eq!(bench.last_heartbeat().custom_mode, 17);
-    assert_eq!(bench.said.len(), before + 1);
+    assert_eq!(bench.sent.len(), before + 1);
 }
 
 #[test]

@@ -27,7 +27,7 @@ fn item_1_a_takeoff_while_disarmed_fails_and_leaves_nothing_behind() {
 }
 
 #[test]
-fn item_2_nothing_but_heartbeats_comes_unasked_and_never_the_landed_state() {
+fn item_2_nothing_but_heartbeats_comes_unrequested_and_never_the_landed_state() {
     let mut bench = Bench::with(config());
     bench.heartbeat = Some(GROUND_STATION);
     bench.pass_to(60.0);
@@ -113,7 +113,7 @@ fn item_6_the_altitude_of_a_takeoff_is_above_home_and_only_one_frame_is_taken() 
 }
 
 #[test]
-fn item_7_disarming_in_the_air_fails_without_a_word_and_with_the_magic_number_it_falls() {
+fn item_7_disarming_in_the_air_fails_without_a_text_and_with_the_magic_number_it_falls() {
     let mut bench = hovering(10.0);
     let start = bench.now_s();
     assert_eq!(bench.disarm(), Failed);
@@ -128,7 +128,7 @@ fn item_8_a_lost_ground_station_is_nothing_by_default_and_is_known_by_its_system
         let mut bench = ready();
         set_parameter(&mut bench, "FS_GCS_ENABLE", enable);
         let from = Address { system, component: 1 };
-        bench.hear_from(from, Request::Heartbeat { kind: 18 });
+        bench.receive_from(from, Request::Heartbeat { kind: 18 });
         let mut bench = hover(bench, 5.0);
         bench.pass(8.0);
         bench.truth().custom_mode
@@ -139,7 +139,7 @@ fn item_8_a_lost_ground_station_is_nothing_by_default_and_is_known_by_its_system
 }
 
 #[test]
-fn item_9_it_answers_to_its_own_system_id_only_and_boots_again_when_told_to() {
+fn item_9_it_answers_to_its_own_system_id_only_and_boots_again_on_command() {
     let mut bench = ready();
     assert_eq!(
         bench.verdicts_from((2, 1), 400, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
@@ -149,7 +149,7 @@ fn item_9_it_answers_to_its_own_system_id_only_and_boots_again_when_told_to() {
         system: 1,
         component: 191,
     };
-    bench.hear_from(gimbal, Request::Heartbeat { kind: 26 });
+    bench.receive_from(gimbal, Request::Heartbeat { kind: 26 });
     assert_eq!(
         bench.verdicts_from((1, 191), 400, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
         [],
@@ -184,7 +184,7 @@ fn item_10_a_repeated_takeoff_fails_while_it_climbs_and_every_command_has_one_ac
     near("height", bench.truth().height_m, 12.0, 0.2);
     assert_eq!(land(&mut bench), Accepted);
     assert_eq!(land(&mut bench), Accepted);
-    let to_us = bench.said.iter().all(|(_, said)| match said {
+    let to_us = bench.sent.iter().all(|(_, sent)| match sent {
         Outgoing::Ack(ack) => (ack.target_system, ack.target_component) == (255, 190),
         _ => true,
     });
@@ -199,12 +199,12 @@ fn item_11_noise_on_the_wire_does_not_hide_a_command() {
     reader.push(&[0xFD, 0x00, 0xFE, 0x09, 0xFD, 0xFF, 0x55]);
     reader.push(&Sender::new(255, 190).encode(&ping));
     reader.push(&[0; 300]);
-    let mut heard = 0;
+    let mut received = 0;
     while let Some(frame) = reader.next_frame() {
         vehicle.on_message(&Incoming::decode(&frame));
-        heard += usize::from((frame.system, frame.id) == (255, 0));
+        received += usize::from((frame.system, frame.id) == (255, 0));
     }
-    assert_eq!(heard, 1);
+    assert_eq!(received, 1);
 }
 
 #[test]

@@ -13,14 +13,14 @@ use support::ardupilot::*;
 use support::{Bench, HOME, US, near};
 
 #[test]
-fn a_low_battery_is_reported_returns_home_when_told_so_and_forbids_arming() {
+fn a_low_battery_is_reported_returns_home_if_configured_and_forbids_arming() {
     let mut bench = hovering(10.0);
     for (name, value) in [
         ("BATT_LOW_VOLT", 11.5),
         ("BATT_FS_LOW_ACT", 2.0),
         ("SIM_BATT_VOLTAGE", 11.2),
     ] {
-        bench.hear(Request::ParamSet {
+        bench.receive(Request::ParamSet {
             to: Address {
                 system: 1,
                 component: 1,
@@ -32,7 +32,7 @@ fn a_low_battery_is_reported_returns_home_when_told_so_and_forbids_arming() {
     }
     let waited = bench.until("RTL", 20.0, |bench| bench.truth().custom_mode == RTL);
     near("the voltage stays low for", waited, 10.1, 0.2);
-    assert!(bench.said_text("Battery Failsafe"));
+    assert!(bench.sent_text("Battery Failsafe"));
     bench.until("disarmed", 90.0, |bench| !bench.truth().armed);
     bench.pass(1.0);
     assert_eq!(set_mode(&mut bench, GUIDED), Accepted);
@@ -78,11 +78,11 @@ fn five_seconds_without_our_heartbeats_it_returns_and_their_return_does_not_brin
     let waited = bench.until("RTL", 10.0, |bench| bench.truth().custom_mode == RTL);
     near("after the last heartbeat", waited, 5.1, 0.2);
     bench.pass(0.1);
-    assert!(bench.said_text("GCS Failsafe"));
+    assert!(bench.sent_text("GCS Failsafe"));
     assert_eq!(bench.last_heartbeat().system_status, MavState::MAV_STATE_CRITICAL);
     bench.heartbeat = Some(6);
     bench.pass(2.5);
-    assert!(bench.said_text("GCS Failsafe Cleared"));
+    assert!(bench.sent_text("GCS Failsafe Cleared"));
     assert_eq!(bench.last_heartbeat().system_status, MavState::MAV_STATE_ACTIVE);
     assert_eq!(bench.truth().custom_mode, RTL);
     assert_eq!(set_mode(&mut bench, GUIDED), Accepted);
@@ -95,7 +95,7 @@ fn without_heartbeats_it_lands_refuses_to_arm_and_recovers_with_the_next_heartbe
     bench.until("disarmed", 60.0, |bench| !bench.truth().armed);
     assert_eq!(set_mode(&mut bench, GUIDED), Accepted);
     assert_eq!(bench.arm(), Failed);
-    assert!(bench.said_text("Arm: GCS failsafe on"));
+    assert!(bench.sent_text("Arm: GCS failsafe on"));
     bench.heartbeat = Some(6);
     bench.pass(2.5);
     assert_eq!(bench.arm(), Accepted);
@@ -111,7 +111,7 @@ fn a_ground_station_that_goes_silent_means_nothing_while_the_failsafe_is_off() {
 
 fn heartbeat_from(bench: &mut Bench, system: u8) {
     let from = Address { system, component: 190 };
-    bench.hear_from(from, Request::Heartbeat { kind: GROUND_STATION });
+    bench.receive_from(from, Request::Heartbeat { kind: GROUND_STATION });
 }
 
 #[test]
@@ -121,7 +121,7 @@ fn only_heartbeats_of_the_configured_station_count_of_whatever_type_and_nothing_
     let mut bench = hover(bench, 10.0);
     bench.pass(20.0);
     assert_eq!(bench.truth().custom_mode, GUIDED, "no heartbeat was ever heard");
-    bench.hear(Request::Heartbeat { kind: 18 });
+    bench.receive(Request::Heartbeat { kind: 18 });
     bench.pass(4.0);
     heartbeat_from(&mut bench, 254);
     bench.until("RTL in spite of another station", 3.0, |bench| {
@@ -160,7 +160,7 @@ fn a_landing_by_a_failsafe_hovers_four_seconds_first() {
 }
 
 #[test]
-fn a_landing_asked_for_by_us_goes_down_at_once() {
+fn a_landing_that_was_commanded_descends_at_once() {
     let mut bench = hovering(10.0);
     assert_eq!(land(&mut bench), Accepted);
     bench.pass(2.0);
@@ -171,16 +171,16 @@ fn a_landing_asked_for_by_us_goes_down_at_once() {
 fn options_let_a_lost_station_pass_in_pilot_modes_and_while_landing() {
     let mut bench = heartbeats_stop(1.0);
     assert_eq!(set_mode(&mut bench, LOITER), Accepted);
-    bench.until("told", 10.0, |bench| {
-        bench.said_text("GCS Failsafe - Continuing Pilot Control")
+    bench.until("reported", 10.0, |bench| {
+        bench.sent_text("GCS Failsafe - Continuing Pilot Control")
     });
     assert_eq!(bench.truth().custom_mode, LOITER);
 
     let mut bench = heartbeats_stop(1.0);
     set_parameter(&mut bench, "FS_OPTIONS", 8.0);
     assert_eq!(land(&mut bench), Accepted);
-    bench.until("told", 10.0, |bench| {
-        bench.said_text("GCS Failsafe - Continuing Landing")
+    bench.until("reported", 10.0, |bench| {
+        bench.sent_text("GCS Failsafe - Continuing Landing")
     });
     assert_eq!(bench.truth().custom_mode, LAND);
 }
@@ -195,7 +195,7 @@ fn a_lost_station_disarms_a_vehicle_on_the_ground() {
     assert_eq!(bench.arm(), Accepted);
     bench.heartbeat = None;
     bench.until("disarmed", 7.0, |bench| !bench.truth().armed);
-    assert!(bench.said_text("GCS Failsafe - Disarming"));
+    assert!(bench.sent_text("GCS Failsafe - Disarming"));
 }
 
 #[test]
@@ -232,9 +232,9 @@ fn without_gps_it_lands_where_it_is_after_eight_seconds_and_cannot_be_armed_unti
     bench.vehicle.suffer(Fault::GpsLost);
     let waited = bench.until("LAND", 10.0, |bench| bench.truth().custom_mode == LAND);
     near("after the loss", waited, 8.0, 0.1);
-    assert!(bench.said_text("EKF variance"));
+    assert!(bench.sent_text("EKF variance"));
     assert_eq!(set_mode(&mut bench, GUIDED), Failed);
-    assert!(bench.said_text("Mode change to GUIDED failed: requires position"));
+    assert!(bench.sent_text("Mode change to GUIDED failed: requires position"));
     bench.until("disarmed", 60.0, |bench| !bench.truth().armed);
     assert!((bench.truth().place.lat_deg - place.lat_deg).abs() < 1e-5);
     assert_eq!(
@@ -243,7 +243,7 @@ fn without_gps_it_lands_where_it_is_after_eight_seconds_and_cannot_be_armed_unti
         "disarmed, any mode may be chosen"
     );
     assert_eq!(bench.arm(), Failed);
-    assert!(bench.said_text("Arm: Need Position Estimate"));
+    assert!(bench.sent_text("Arm: Need Position Estimate"));
     bench.vehicle.suffer(Fault::GpsBack);
     bench.pass(2.0);
     assert_eq!(bench.arm(), Accepted);
@@ -282,7 +282,7 @@ fn fenced(half: f64) -> Bench {
 
 fn go_to(bench: &mut Bench, north: f64) {
     let (lat_e7, lon_e7) = HOME.offset_metres(north, 0.0).e7();
-    bench.hear(Request::Goto(GotoTarget {
+    bench.receive(Request::Goto(GotoTarget {
         to: US,
         frame: 6,
         type_mask: 3576,
@@ -325,7 +325,7 @@ fn a_target_outside_the_fence_is_ignored_as_a_message_and_failed_as_a_command() 
 }
 
 #[test]
-fn a_breach_is_told_counted_and_ends_in_a_return_and_its_end_is_told_too() {
+fn a_breach_is_reported_counted_and_ends_in_a_return_and_its_end_is_reported_too() {
     let mut bench = hover(fenced(100.0), 10.0);
     go_to(&mut bench, 60.0);
     bench.until("under way", 10.0, |bench| {
@@ -338,9 +338,9 @@ fn a_breach_is_told_counted_and_ends_in_a_return_and_its_end_is_told_too() {
     );
     bench.until("RTL", 1.0, |bench| bench.truth().custom_mode == RTL);
     bench.pass(0.5);
-    assert!(bench.said_text("Polygon fence breached"));
+    assert!(bench.sent_text("Polygon fence breached"));
     assert_eq!(fence_breach(&bench), Some((1, FenceBreach::FENCE_BREACH_BOUNDARY)));
-    bench.until("inside", 30.0, |bench| bench.said_text("Fence breach cleared"));
+    bench.until("inside", 30.0, |bench| bench.sent_text("Fence breach cleared"));
     bench.pass(0.5);
     assert_eq!(fence_breach(&bench).map(|status| status.0), Some(0));
     assert_eq!(bench.truth().custom_mode, RTL);
@@ -355,7 +355,7 @@ fn a_climb_past_the_highest_altitude_is_a_breach_of_its_own_kind() {
     bench.until("RTL", 60.0, |bench| bench.truth().custom_mode == RTL);
     near("height", bench.truth().height_m, 15.1, 0.3);
     bench.pass(0.5);
-    assert!(bench.said_text("Max Alt fence breached"));
+    assert!(bench.sent_text("Max Alt fence breached"));
     assert_eq!(
         fence_breach(&bench).map(|status| status.1),
         Some(FenceBreach::FENCE_BREACH_MAXALT)
@@ -369,12 +369,12 @@ fn a_fence_that_only_reports_changes_no_mode() {
     set_parameter(&mut bench, "FENCE_ACTION", 0.0);
     let mut bench = hover(bench, 20.0);
     bench.pass(1.0);
-    assert!(bench.said_text("Max Alt fence breached"));
+    assert!(bench.sent_text("Max Alt fence breached"));
     assert_eq!(bench.truth().custom_mode, GUIDED);
 }
 
 #[test]
-fn the_fence_is_switched_by_command_and_says_nothing_of_itself_while_it_is_off() {
+fn the_fence_is_switched_by_command_and_reports_nothing_while_it_is_off() {
     let mut bench = fenced(100.0);
     assert_eq!(bench.command(207, [0.0; 7]), Accepted);
     let before = bench.count(|message| matches!(message, MavMessage::FENCE_STATUS(_)));
@@ -390,7 +390,7 @@ fn the_fence_is_switched_by_command_and_says_nothing_of_itself_while_it_is_off()
 }
 
 #[test]
-fn a_fence_without_a_position_stands_against_arming_in_every_mode() {
+fn a_fence_without_a_position_prevents_arming_in_every_mode() {
     let mut bench = Bench::new(Autopilot::ArduPilot);
     bench.pass_to(3.0);
     set_parameter(&mut bench, "FENCE_ENABLE", 1.0);

@@ -6,7 +6,7 @@ mod support;
 
 use mavlink::dialects::ardupilotmega::{MavMessage, MavParamType, MissionState};
 use sitl::model::Autopilot;
-use sitl::wire::{Outgoing, PlanAsk, PlanItem, PlanReply, Request};
+use sitl::wire::{Outgoing, PlanBody, PlanItem, PlanReply, Request};
 use support::Verdict::{Accepted, Denied, Failed};
 use support::ardupilot::*;
 use support::{Bench, HOME, US, near};
@@ -74,10 +74,10 @@ fn a_mission_is_flown_from_takeoff_to_the_return_and_disarms_at_its_end() {
         "Mission: 4 RTL",
         "Disarming motors",
     ] {
-        assert!(bench.said_text(text), "{text}");
+        assert!(bench.sent_text(text), "{text}");
     }
     assert!(
-        !bench.said_text("Reached command #1"),
+        !bench.sent_text("Reached command #1"),
         "a take-off is reached without a word"
     );
     bench.pass(0.2);
@@ -104,8 +104,8 @@ fn a_mission_without_a_takeoff_cannot_begin_on_the_ground_with_motors_on() {
     let mut bench = with_mission(&[item(16, 0.0, 0.0, 0.0), item(16, 25.0, 0.0, 10.0)]);
     assert_eq!(bench.arm(), Accepted);
     assert_eq!(set_mode(&mut bench, AUTO), Failed);
-    assert!(bench.said_text("Auto: Missing Takeoff Cmd"));
-    assert!(bench.said_text("Mode change to AUTO failed: init failed"));
+    assert!(bench.sent_text("Auto: Missing Takeoff Cmd"));
+    assert!(bench.sent_text("Mode change to AUTO failed: init failed"));
     assert_eq!(bench.command(300, [0.0; 7]), Failed);
 }
 
@@ -140,13 +140,13 @@ fn a_mission_is_paused_and_goes_on() {
 }
 
 #[test]
-fn a_jump_to_an_item_is_told_at_once_and_one_past_the_end_denied() {
+fn a_jump_to_an_item_is_reported_at_once_and_one_past_the_end_denied() {
     let mut bench = started(&mission());
     bench.until("item 2", 30.0, |bench| current(bench).is_some_and(|now| now.0 == 2));
     let to = |seq: f32| [seq, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
     assert_eq!(bench.command(224, to(3.0)), Accepted);
     assert_eq!(current(&bench).map(|now| now.0), Some(3));
-    assert!(bench.said_text("Mission: 3 WP"));
+    assert!(bench.sent_text("Mission: 3 WP"));
     assert_eq!(bench.command(224, to(44.0)), Denied);
     bench.until("item 3 reached", 30.0, |bench| {
         reached(bench).iter().any(|(_, seq)| *seq == 3)
@@ -196,9 +196,9 @@ fn a_jump_item_repeats_a_leg_and_a_delay_holds() {
 #[test]
 fn a_mission_that_is_flown_cannot_be_cleared() {
     let mut bench = started(&mission());
-    assert_eq!(plan(&mut bench, 0, PlanAsk::Clear), [answer(1)]);
+    assert_eq!(plan(&mut bench, 0, PlanBody::Clear), [answer(1)]);
     bench.until("disarmed", 120.0, |bench| !bench.truth().armed);
-    assert_eq!(plan(&mut bench, 0, PlanAsk::Clear), [answer(0)]);
+    assert_eq!(plan(&mut bench, 0, PlanBody::Clear), [answer(0)]);
     bench.pass(0.2);
     assert_eq!(current(&bench), Some((0, 0, MissionState::MISSION_STATE_NO_MISSION)));
 }
@@ -222,10 +222,10 @@ fn auto_without_a_mission_cannot_be_armed_and_with_one_only_where_an_option_allo
 #[test]
 fn a_good_mission_is_read_back_with_its_own_home_and_frames() {
     let mut bench = with_mission(&mission());
-    assert!(bench.said_text("Flight plan received"));
+    assert!(bench.sent_text("Flight plan received"));
     let count = PlanReply::Count { count: 5, opaque_id: 0 };
-    assert_eq!(plan(&mut bench, 0, PlanAsk::List), [count]);
-    let mut read = |seq: u16| match plan(&mut bench, 0, PlanAsk::Request { seq })[..] {
+    assert_eq!(plan(&mut bench, 0, PlanBody::List), [count]);
+    let mut read = |seq: u16| match plan(&mut bench, 0, PlanBody::Request { seq })[..] {
         [PlanReply::Item { item, current, .. }] => (item, current),
         ref other => panic!("no item: {other:?}"),
     };
@@ -241,9 +241,9 @@ fn a_good_mission_is_read_back_with_its_own_home_and_frames() {
 fn an_upload_before_the_boot_ends_is_taken_up_after_it() {
     let mut bench = Bench::new(Autopilot::ArduPilot);
     bench.pass_to(0.7);
-    assert_eq!(plan(&mut bench, 0, PlanAsk::Count(2)), []);
-    let asked = |bench: &Bench| bench.said.iter().any(|(_, said)| matches!(said, Outgoing::Plan { .. }));
-    let waited = bench.until("it asks", 5.0, asked);
+    assert_eq!(plan(&mut bench, 0, PlanBody::Count(2)), []);
+    let requested = |bench: &Bench| bench.sent.iter().any(|(_, sent)| matches!(sent, Outgoing::Plan { .. }));
+    let waited = bench.until("it asks", 5.0, requested);
     near("asks at", 0.7 + waited, 2.73, 0.1);
 }
 
@@ -251,19 +251,19 @@ fn an_upload_before_the_boot_ends_is_taken_up_after_it() {
 fn streams_are_four_times_slower_while_a_plan_is_uploaded() {
     let mut bench = ready();
     let states = |bench: &Bench| bench.count(|message| matches!(message, MavMessage::GLOBAL_POSITION_INT(_)));
-    plan(&mut bench, 0, PlanAsk::Count(5));
+    plan(&mut bench, 0, PlanBody::Count(5));
     let before = states(&bench);
     bench.pass(6.0);
     let slow = states(&bench) - before;
     assert!((5..=7).contains(&slow), "4 Hz became 1 Hz: {slow} in 6 s");
-    bench.until("given up", 4.0, |bench| bench.said_text("Mission upload timeout"));
+    bench.until("given up", 4.0, |bench| bench.sent_text("Mission upload timeout"));
     let before = states(&bench);
     bench.pass(6.0);
     assert!((23..=25).contains(&(states(&bench) - before)));
 }
 
 #[test]
-fn two_vertices_are_no_fence_and_it_says_so() {
+fn two_vertices_are_no_fence_and_are_reported() {
     let mut bench = ready();
     let two: Vec<PlanItem> = square(5001, 10.0)
         .into_iter()
@@ -274,11 +274,11 @@ fn two_vertices_are_no_fence_and_it_says_so() {
         })
         .collect();
     assert_eq!(upload(&mut bench, 1, &two), answer(1));
-    assert!(bench.said_text("Invalid vertex count (2)") && bench.said_text("Fence validation failed"));
+    assert!(bench.sent_text("Invalid vertex count (2)") && bench.sent_text("Fence validation failed"));
 }
 
 fn values(bench: &Bench, since: usize) -> Vec<(String, f32, u16, MavParamType)> {
-    let value = |said: &(f64, Outgoing)| match &said.1 {
+    let value = |sent: &(f64, Outgoing)| match &sent.1 {
         Outgoing::Message(message) => match &**message {
             MavMessage::PARAM_VALUE(value) => Some((
                 value.param_id.to_str().unwrap_or("?").to_owned(),
@@ -290,12 +290,12 @@ fn values(bench: &Bench, since: usize) -> Vec<(String, f32, u16, MavParamType)> 
         },
         _ => None,
     };
-    bench.said[since..].iter().filter_map(value).collect()
+    bench.sent[since..].iter().filter_map(value).collect()
 }
 
 fn read_param(bench: &mut Bench, index: i16, name: &str) -> Vec<(String, f32, u16, MavParamType)> {
-    let before = bench.said.len();
-    bench.hear(Request::ParamRead {
+    let before = bench.sent.len();
+    bench.receive(Request::ParamRead {
         to: US,
         index,
         name: name.to_owned(),
@@ -323,8 +323,8 @@ fn a_parameter_is_read_by_name_and_by_index_and_a_wrong_one_is_not_answered() {
 #[test]
 fn a_list_brings_every_parameter_once_over_some_steps() {
     let mut bench = ready();
-    let before = bench.said.len();
-    bench.hear(Request::ParamList { to: US });
+    let before = bench.sent.len();
+    bench.receive(Request::ParamList { to: US });
     assert_eq!(values(&bench, before).len(), 0, "not in one burst");
     bench.pass(2.0);
     let list = values(&bench, before);
@@ -334,10 +334,10 @@ fn a_list_brings_every_parameter_once_over_some_steps() {
 }
 
 #[test]
-fn a_written_parameter_is_told_back_with_the_value_and_type_it_has_now() {
+fn a_written_parameter_is_sent_back_with_the_value_and_type_it_has_now() {
     let mut bench = ready();
     let mut write = |name: &str, value: f32| {
-        let before = bench.said.len();
+        let before = bench.sent.len();
         set_parameter(&mut bench, name, value);
         values(&bench, before)
     };
@@ -352,7 +352,7 @@ fn a_written_parameter_is_told_back_with_the_value_and_type_it_has_now() {
     assert_eq!(
         write("FENCE_ACTION", 1.0),
         [("FENCE_ACTION".to_owned(), 1.0, 65535, float)],
-        "a default that was never stored is told as a float"
+        "a default that was never stored is sent as a float"
     );
     assert_eq!(
         write("FENCE_ACTION", 2.0),
@@ -368,11 +368,11 @@ fn a_written_parameter_is_told_back_with_the_value_and_type_it_has_now() {
 fn what_waits_for_a_blocked_link_comes_at_once_when_it_takes_again() {
     let mut bench = hovering(10.0);
     assert_eq!(bench.vehicle.set_link_blocked(true), []);
-    let before = bench.said.len();
+    let before = bench.sent.len();
     bench.pass(5.0);
-    assert_eq!(bench.said.len(), before);
+    assert_eq!(bench.sent.len(), before);
     let waited = bench.vehicle.set_link_blocked(false);
-    let heartbeats = waited.iter().filter(|said| match said {
+    let heartbeats = waited.iter().filter(|sent| match sent {
         Outgoing::Message(message) => matches!(**message, MavMessage::HEARTBEAT(_)),
         _ => false,
     });

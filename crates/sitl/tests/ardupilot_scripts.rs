@@ -28,7 +28,7 @@ fn flying(height_m: f32) -> Bench {
 }
 
 fn velocity(bench: &mut Bench, north: f32, down: f32) {
-    bench.hear(Request::Steer(LocalTarget {
+    bench.receive(Request::Steer(LocalTarget {
         to: US,
         frame: 1,
         type_mask: VELOCITY_ONLY,
@@ -38,7 +38,7 @@ fn velocity(bench: &mut Bench, north: f32, down: f32) {
 }
 
 fn set(bench: &mut Bench, name: &str, value: f32) {
-    bench.hear(Request::ParamSet {
+    bench.receive(Request::ParamSet {
         to: US,
         name: name.to_owned(),
         value,
@@ -186,7 +186,7 @@ fn in_stabilize_it_falls_in_circle_it_sinks_and_is_never_landed_in_poshold_it_st
 }
 
 #[test]
-fn a_velocity_is_kept_for_three_seconds_after_the_last_set_point() {
+fn a_velocity_is_held_for_three_seconds_after_the_last_set_point() {
     let mut bench = flying(10.0);
     let north = |bench: &Bench| (bench.truth().place.lat_deg - support::HOME.lat_deg) * 111_319.5;
     keep(&mut bench, 8.0, 3.0, 0.0);
@@ -230,7 +230,7 @@ fn a_velocity_up_breaches_the_ceiling_where_avoidance_is_off() {
 }
 
 #[test]
-fn messages_can_be_asked_for_as_of_the_real_one_at_intervals_of_more_than_a_millisecond() {
+fn messages_can_be_requested_as_of_the_real_one_at_intervals_of_more_than_a_millisecond() {
     let mut bench = ready();
     let interval = |bench: &mut Bench, id: f32, us: f32| bench.command(511, [id, us, 0.0, 0.0, 0.0, 0.0, 0.0]);
     for (id, verdict) in [
@@ -254,16 +254,16 @@ fn messages_can_be_asked_for_as_of_the_real_one_at_intervals_of_more_than_a_mill
 }
 
 #[test]
-fn a_command_to_a_component_that_it_never_heard_is_its_own() {
+fn a_command_to_an_unknown_component_is_its_own() {
     let mut bench = ready();
-    let ask = [148.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
-    assert_eq!(bench.verdicts_from((1, 100), 512, ask), [Accepted]);
+    let request_home = [148.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    assert_eq!(bench.verdicts_from((1, 100), 512, request_home), [Accepted]);
     let camera = Address {
         system: 1,
         component: 100,
     };
-    bench.hear_from(camera, Request::Heartbeat { kind: 30 });
-    assert_eq!(bench.verdicts_from((1, 100), 512, ask), []);
+    bench.receive_from(camera, Request::Heartbeat { kind: 30 });
+    assert_eq!(bench.verdicts_from((1, 100), 512, request_home), []);
 }
 
 #[test]

@@ -57,11 +57,11 @@ fn simulator(folder: &Path, link: &str, faults: &str) -> Simulator {
     Simulator { process, endpoint }
 }
 
-/// Awaits that `look` finds something.
-fn wait<T>(what: &str, mut look: impl FnMut() -> Option<T>) -> T {
+/// Awaits that `check` finds something.
+fn wait<T>(what: &str, mut check: impl FnMut() -> Option<T>) -> T {
     let deadline = Instant::now() + DEADLINE;
     loop {
-        if let Some(found) = look() {
+        if let Some(found) = check() {
             return found;
         }
         assert!(Instant::now() < deadline, "not seen: {what}");
@@ -137,17 +137,17 @@ fn refused(faults: Option<&str>, more: &[&str]) -> String {
         .output()
         .unwrap();
     assert!(!output.status.success());
-    let said = String::from_utf8_lossy(&output.stderr).into_owned();
-    assert_eq!(said.lines().count(), 1, "{said}");
-    said
+    let output = String::from_utf8_lossy(&output.stderr).into_owned();
+    assert_eq!(output.lines().count(), 1, "{output}");
+    output
 }
 
 #[test]
 fn a_bad_line_is_one_error_with_file_and_line() {
-    let said = refused(Some("at 1 reboot\nat 2 explode\n"), &[]);
+    let output = refused(Some("at 1 reboot\nat 2 explode\n"), &[]);
     assert!(
-        said.contains("faults.txt: line 2: `explode` is no fault; faults are "),
-        "{said}"
+        output.contains("faults.txt: line 2: `explode` is no fault; faults are "),
+        "{output}"
     );
 }
 
@@ -159,10 +159,10 @@ fn a_file_that_is_missing_and_a_key_that_is_missing_are_named() {
 
 #[test]
 fn a_fault_for_a_vehicle_that_does_not_exist_is_refused_with_the_names_there_are() {
-    let said = refused(Some("south: at 1 reboot"), &[]);
+    let output = refused(Some("south: at 1 reboot"), &[]);
     assert!(
-        said.contains("name a vehicle `south` that does not exist; vehicles are north"),
-        "{said}"
+        output.contains("name a vehicle `south` that does not exist; vehicles are north"),
+        "{output}"
     );
 }
 
@@ -172,12 +172,12 @@ fn the_help_lists_the_faults() {
         .arg("--help")
         .output()
         .unwrap();
-    let said = String::from_utf8_lossy(&output.stdout);
-    assert!(said.contains("lose-ack") && said.contains("[VEHICLE:] on COMMAND [NTH|every] [+SECONDS] FAULT"));
+    let output = String::from_utf8_lossy(&output.stdout);
+    assert!(output.contains("lose-ack") && output.contains("[VEHICLE:] on COMMAND [NTH|every] [+SECONDS] FAULT"));
 }
 
 #[test]
-fn vehicles_that_nobody_talks_to_run_too_and_the_pace_is_told_each_second() {
+fn vehicles_without_a_peer_run_too_and_the_pace_is_reported_each_second() {
     let mut process = Command::new(env!("CARGO_BIN_EXE_skein-sitl"))
         .args(["--link", "none", "--count", "2", "--print-pace", "--until-stdin-closes"])
         .stdin(Stdio::piped())

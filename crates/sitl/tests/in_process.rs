@@ -7,26 +7,26 @@ use sitl::cli::{Args, LinkSpec};
 use sitl::shell::Simulation;
 
 #[tokio::test]
-async fn vehicles_can_be_opened_once_they_are_told_and_leave_nothing_behind() {
+async fn vehicles_can_be_opened_once_they_are_listed_and_leave_nothing_behind() {
     let folder = tempfile::tempdir().unwrap();
     let args = Args {
         count: Some(3),
         ..Args::on(LinkSpec::Pty(folder.path().to_owned()))
     };
-    let mut told = Vec::new();
+    let mut names = Vec::new();
     let tell = |vehicle: sitl::shell::Listed| {
         std::fs::File::open(&vehicle.endpoint)?;
-        told.push(vehicle.name);
+        names.push(vehicle.name);
         Ok(())
     };
     let simulation = Simulation::start(&args, tell).await.unwrap();
-    assert_eq!(told, ["vehicle-1", "vehicle-2", "vehicle-3"]);
+    assert_eq!(names, ["vehicle-1", "vehicle-2", "vehicle-3"]);
     simulation.end().await;
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);
 }
 
 #[tokio::test]
-async fn vehicles_that_were_begun_are_off_again_when_one_cannot_be_told() {
+async fn vehicles_that_were_begun_are_off_again_when_one_cannot_be_listed() {
     let folder = tempfile::tempdir().unwrap();
     let args = Args {
         count: Some(2),

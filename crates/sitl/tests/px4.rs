@@ -87,7 +87,7 @@ fn a_companion_gets_the_reasons_as_events_only() {
 }
 
 #[test]
-fn a_required_mission_that_is_missing_keeps_it_from_arming_and_is_no_more_than_information() {
+fn a_required_mission_that_is_missing_prevents_arming_and_is_no_more_than_information() {
     let mut bench = support::px4::ready();
     let start = bench.now_s();
     support::px4::set_parameter(&mut bench, "COM_ARM_MIS_REQ", 1);
@@ -125,7 +125,7 @@ fn a_long_text_comes_in_chunks_of_fifty_bytes_and_the_first_has_id_zero() {
 }
 
 #[test]
-fn a_missing_compass_keeps_it_from_arming_and_is_said_after_each_check() {
+fn a_missing_compass_prevents_arming_and_is_reported_after_each_check() {
     let mut config = VehicleConfig::new(Autopilot::Px4, 1, HOME);
     config.never_ready = true;
     let mut bench = Bench::with(config);
@@ -161,7 +161,7 @@ fn do_set_mode_is_acknowledged_twice_and_only_the_second_is_true() {
     assert_eq!(bench.truth().custom_mode, HOLD);
     assert_eq!(set_mode(&mut bench, 4.0, 77.0), [Accepted, TemporarilyRejected]);
     bench.pass(0.3);
-    assert!(bench.said_text("Unsupported auto mode\t"));
+    assert!(bench.sent_text("Unsupported auto mode\t"));
     let mut bench = hovering(5.0);
     assert_eq!(
         set_mode(&mut bench, 4.0, 4.0),
@@ -169,14 +169,14 @@ fn do_set_mode_is_acknowledged_twice_and_only_the_second_is_true() {
         "no mission"
     );
     bench.pass(0.3);
-    assert!(bench.said_text("Switching to Mission is currently not available\t"));
+    assert!(bench.sent_text("Switching to Mission is currently not available\t"));
 }
 
 #[test]
 fn set_mode_as_a_message_has_one_true_ack() {
     let mut bench = hovering(5.0);
-    let before = bench.said.len();
-    bench.hear(Request::SetMode {
+    let before = bench.sent.len();
+    bench.receive(Request::SetMode {
         system: 1,
         base_mode: 1,
         custom_mode: 0x0003_0000,
@@ -209,7 +209,7 @@ fn arming_with_a_half_arms_and_with_two_gets_no_ack_at_all() {
     let mut bench = ready();
     assert_eq!(bench.verdicts(400, [2.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), []);
     bench.pass(0.2);
-    assert!(bench.said_text("Unsupported ARM_DISARM param: 2.000\t"));
+    assert!(bench.sent_text("Unsupported ARM_DISARM param: 2.000\t"));
     assert_eq!(bench.command(400, [0.5, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), Accepted);
     assert!(bench.truth().armed);
 }
@@ -235,25 +235,25 @@ fn strange_requests_get_the_recorded_answers() {
 }
 
 #[test]
-fn past_events_can_be_asked_for_again_and_forgotten_ones_are_named() {
+fn past_events_can_be_requested_again_and_forgotten_ones_are_named() {
     let mut bench = ready();
     let start = bench.now_s();
     assert_eq!(bench.arm(), Accepted);
-    let before = bench.said.len();
+    let before = bench.sent.len();
     bench.pass(0.5);
     let last = bench.messages().filter_map(|(_, message)| match message {
         MavMessage::EVENT(event) => Some(event.sequence),
         _ => None,
     });
     let last = last.last().unwrap();
-    bench.hear(Request::Events { first: last, last });
-    bench.hear(Request::Events {
+    bench.receive(Request::Events { first: last, last });
+    bench.receive(Request::Events {
         first: last.wrapping_sub(200),
         last: last.wrapping_sub(199),
     });
     assert_eq!(bench.events_since(start).len(), 2, "the arming and its repeat");
-    let errors = bench.said[before..]
+    let errors = bench.sent[before..]
         .iter()
-        .filter(|(_, said)| matches!(said, Outgoing::Message(message) if matches!(**message, MavMessage::RESPONSE_EVENT_ERROR(_))));
+        .filter(|(_, sent)| matches!(sent, Outgoing::Message(message) if matches!(**message, MavMessage::RESPONSE_EVENT_ERROR(_))));
     assert_eq!(errors.count(), 2);
 }

@@ -39,7 +39,7 @@ fn item_1_a_takeoff_is_accepted_while_disarmed_and_arming_climbs() {
 }
 
 #[test]
-fn item_2_it_streams_its_landed_state_without_being_asked() {
+fn item_2_it_streams_its_landed_state_without_a_request() {
     // On a radio's port everything shares 1200 bytes a second.
     for (port, times) in [(Port::Network, 19), (Port::Radio, 8), (Port::Companion, 9)] {
         let mut config = px4();
@@ -47,13 +47,13 @@ fn item_2_it_streams_its_landed_state_without_being_asked() {
         let mut bench = Bench::with(config);
         bench.pass_to(20.0);
         assert_eq!(bench.landed_states().len(), 1);
-        let told = bench.count(|message| matches!(message, MavMessage::EXTENDED_SYS_STATE(_)));
-        assert!(told.abs_diff(times) <= 1, "{port:?}: {told}");
+        let count = bench.count(|message| matches!(message, MavMessage::EXTENDED_SYS_STATE(_)));
+        assert!(count.abs_diff(times) <= 1, "{port:?}: {count}");
     }
 }
 
 #[test]
-fn item_3_a_refusal_to_arm_is_temporary_whatever_the_cause_and_details_come_only_when_asked_for() {
+fn item_3_a_refusal_to_arm_is_temporary_whatever_the_cause_and_details_come_only_on_request() {
     let mut config = px4();
     config.never_ready = true;
     let mut bench = Bench::with(config);
@@ -191,35 +191,35 @@ fn item_9_commands_to_others_are_not_answered_and_a_reboot_drops_streams_and_kee
     assert_eq!(bench.command(246, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), Accepted);
     bench.pass(3.0);
     assert_eq!(bench.vehicle.reboots(), 1);
-    let before = bench.said.len();
-    bench.hear(Request::ParamRead {
+    let before = bench.sent.len();
+    bench.receive(Request::ParamRead {
         to: US,
         index: -1,
         name: "NAV_DLL_ACT".into(),
     });
     assert_eq!(bench.command(510, [245.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), Accepted);
-    let told = |wanted: fn(&MavMessage) -> bool| {
-        bench.said[before..]
+    let was_sent = |wanted: fn(&MavMessage) -> bool| {
+        bench.sent[before..]
             .iter()
-            .any(|(_, said)| matches!(said, Outgoing::Message(message) if wanted(message)))
+            .any(|(_, sent)| matches!(sent, Outgoing::Message(message) if wanted(message)))
     };
-    assert!(told(
+    assert!(was_sent(
         |message| matches!(message, MavMessage::PARAM_VALUE(value) if value.param_value.to_bits() == 2)
     ));
-    assert!(told(
-        |message| matches!(message, MavMessage::MESSAGE_INTERVAL(told) if told.interval_us == 1_000_000)
+    assert!(was_sent(
+        |message| matches!(message, MavMessage::MESSAGE_INTERVAL(was_sent) if was_sent.interval_us == 1_000_000)
     ));
 }
 
 #[test]
 fn item_10_of_ten_commands_at_once_four_are_acknowledged_and_of_three_mode_changes_four_acks_of_six() {
     let mut bench = hovering(10.0);
-    let before = bench.said.len();
-    bench.hear_all((0..10).map(|_| mode_command(4.0, 3.0)).take(3));
+    let before = bench.sent.len();
+    bench.receive_all((0..10).map(|_| mode_command(4.0, 3.0)).take(3));
     bench.pass(0.1);
     assert_eq!(bench.acks_since(before).len(), 4);
-    let before = bench.said.len();
-    let ask = |message: f32| {
+    let before = bench.sent.len();
+    let request = |message: f32| {
         Request::Command(Command {
             to: US,
             id: 512,
@@ -230,18 +230,18 @@ fn item_10_of_ten_commands_at_once_four_are_acknowledged_and_of_three_mode_chang
             },
         })
     };
-    bench.hear_all((0..10).map(|_| ask(242.0)));
+    bench.receive_all((0..10).map(|_| request(242.0)));
     bench.pass(0.1);
     assert_eq!(bench.acks_since(before), [(512, Accepted); 4]);
-    let homes = bench.said[before..].iter().filter(
-        |(_, said)| matches!(said, Outgoing::Message(message) if matches!(**message, MavMessage::HOME_POSITION(_))),
+    let homes = bench.sent[before..].iter().filter(
+        |(_, sent)| matches!(sent, Outgoing::Message(message) if matches!(**message, MavMessage::HOME_POSITION(_))),
     );
     assert!(homes.count() >= 10, "all were run");
 }
 
 #[test]
 fn item_11_noise_cut_frames_and_old_frames_on_the_wire_lose_no_good_frame() {
-    let asked = |sender: &mut Sender| {
+    let request = |sender: &mut Sender| {
         let command = sitl::wire::CommandLong {
             command: 512,
             params: [148.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
@@ -251,7 +251,7 @@ fn item_11_noise_cut_frames_and_old_frames_on_the_wire_lose_no_good_frame() {
         sender.encode(&Outgoing::Command(command))
     };
     let mut sender = Sender::new(255, 190);
-    let good = asked(&mut sender);
+    let good = request(&mut sender);
     // MAVLink 1 HEARTBEAT of a ground station, checksum by the crate.
     let beat = mavlink::dialects::ardupilotmega::HEARTBEAT_DATA {
         mavtype: mavlink::dialects::ardupilotmega::MavType::MAV_TYPE_GCS,
@@ -265,7 +265,7 @@ fn item_11_noise_cut_frames_and_old_frames_on_the_wire_lose_no_good_frame() {
     wire.extend(old.raw_bytes());
     // A whole frame of a message that nobody knows.
     wire.extend([0xFD, 1, 0, 0, 9, 1, 1, 0xFF, 0xFF, 0x7F, 5, 1, 2]);
-    wire.extend(asked(&mut sender));
+    wire.extend(request(&mut sender));
     wire.extend([0x55; 300]);
     let mut reader = FrameReader::default();
     let mut vehicle = Vehicle::new(px4());
@@ -274,8 +274,8 @@ fn item_11_noise_cut_frames_and_old_frames_on_the_wire_lose_no_good_frame() {
     let mut acks = 0;
     while let Some(frame) = reader.next_frame() {
         vehicle.on_message(&Incoming::decode(&frame));
-        let said = vehicle.step(Duration::from_millis(20));
-        acks += said.iter().filter(|said| matches!(said, Outgoing::Ack(_))).count();
+        let sent = vehicle.step(Duration::from_millis(20));
+        acks += sent.iter().filter(|sent| matches!(sent, Outgoing::Ack(_))).count();
     }
     assert_eq!(acks, 2);
 }

@@ -26,7 +26,7 @@ fn the_battery_warns_at_fifteen_seven_and_five_percent_and_refuses_to_arm_when_c
     bench.pass_to(7.0);
     assert_eq!(bench.arm(), Accepted);
     bench.pass(10.0);
-    assert!(bench.said_text("Low battery\t") && bench.said_text("Critical battery\t"));
+    assert!(bench.sent_text("Low battery\t") && bench.sent_text("Critical battery\t"));
     bench.pass(2.0);
     assert!(!bench.truth().armed, "left alone on the ground");
     assert_eq!(bench.arm(), TemporarilyRejected);
@@ -65,14 +65,14 @@ fn a_lost_ground_station_means_hold_for_five_seconds_and_then_return_with_events
         assert!(
             events
                 .iter()
-                .any(|(seen, args)| *seen == id && args.starts_with(arguments)),
+                .any(|(found, args)| *found == id && args.starts_with(arguments)),
             "{id}: {events:?}"
         );
     }
     assert_eq!(bench.texts_since(stopped_at + 3.0), Vec::<String>::new());
     bench.heartbeat = Some(GROUND_STATION);
     bench.pass(2.0);
-    assert!(bench.said_text("GCS connection regained\t"));
+    assert!(bench.sent_text("GCS connection regained\t"));
     assert_eq!(bench.truth().custom_mode, RETURN, "the mode stays");
     assert_eq!(set_mode(&mut bench, 4.0, 3.0), [Accepted, Accepted]);
     bench.pass(1.0);
@@ -121,22 +121,22 @@ fn a_failsafe_spares_the_modes_that_are_excepted() {
 }
 
 #[test]
-fn a_companion_that_goes_silent_is_only_spoken_of() {
+fn a_companion_that_goes_silent_is_only_reported() {
     let mut bench = hovering(8.0);
-    let beat = |bench: &mut Bench| bench.hear_from(COMPANION_ADDRESS, Request::Heartbeat { kind: COMPANION });
+    let beat = |bench: &mut Bench| bench.receive_from(COMPANION_ADDRESS, Request::Heartbeat { kind: COMPANION });
     for _ in 0..5 {
         beat(&mut bench);
         bench.pass(1.0);
     }
     let stopped_s = bench.now_s() - 1.0;
     let text = "Connection to mission computer lost\t";
-    bench.until("lost", 10.0, |bench| bench.said_text(text));
+    bench.until("lost", 10.0, |bench| bench.sent_text(text));
     near("noticed", bench.now_s() - stopped_s, 6.3, 0.3);
     assert_eq!(bench.truth().custom_mode, HOLD);
     assert_eq!(bench.last_heartbeat().system_status, MavState::MAV_STATE_ACTIVE);
     beat(&mut bench);
     bench.pass(0.5);
-    assert!(bench.said_text("Onboard controller regained\t"));
+    assert!(bench.sent_text("Onboard controller regained\t"));
 }
 
 /// In the hover with a pack that lasts 70 s from now on, and COM_LOW_BAT_ACT 3.
@@ -146,7 +146,7 @@ fn draining() -> Bench {
     config.battery_percent_per_minute = 0.0;
     config.battery_percent = 20.0;
     let mut bench = hover(ready_with(config), 10.0);
-    bench.hear(Request::ParamSet {
+    bench.receive(Request::ParamSet {
         to: US,
         name: "SIM_BAT_DRAIN".into(),
         value: 70.0,
@@ -158,16 +158,16 @@ fn draining() -> Bench {
 #[test]
 fn a_draining_battery_warns_then_holds_and_lands_at_the_end_of_the_wait_because_it_is_nearly_empty_by_then() {
     let mut bench = draining();
-    bench.until("low", 10.0, |bench| bench.said_text("Low battery\t"));
+    bench.until("low", 10.0, |bench| bench.sent_text("Low battery\t"));
     assert_eq!(
         bench.last_heartbeat().system_status,
         MavState::MAV_STATE_ACTIVE,
         "a warning"
     );
-    bench.until("critical", 10.0, |bench| bench.said_text("Critical battery\t"));
+    bench.until("critical", 10.0, |bench| bench.sent_text("Critical battery\t"));
     let (hold, land, no_shutdown) = (30_481_910, 26_528_394, 22_624_381);
     let critical_s = bench.now_s();
-    bench.until("emergency", 4.0, |bench| bench.said_text("Emergency battery level\t"));
+    bench.until("emergency", 4.0, |bench| bench.sent_text("Emergency battery level\t"));
     assert_eq!(bench.truth().custom_mode, HOLD, "still in the wait");
     bench.until("land", 5.0, |bench| bench.truth().custom_mode == LAND);
     near("the wait", bench.now_s() - critical_s, 5.0, 0.3);
@@ -175,7 +175,7 @@ fn a_draining_battery_warns_then_holds_and_lands_at_the_end_of_the_wait_because_
     let find = |id: u32| {
         events
             .iter()
-            .find(|(seen, _)| *seen == id)
+            .find(|(found, _)| *found == id)
             .map(|(_, arguments)| &arguments[..8])
     };
     assert_eq!(
@@ -196,16 +196,16 @@ fn a_draining_battery_warns_then_holds_and_lands_at_the_end_of_the_wait_because_
 #[test]
 fn a_battery_that_gets_worse_on_the_way_home_lands_at_once() {
     let mut bench = draining();
-    bench.until("critical", 20.0, |bench| bench.said_text("Critical battery\t"));
+    bench.until("critical", 20.0, |bench| bench.sent_text("Critical battery\t"));
     // The drain stops between critical and emergency.
-    bench.hear(Request::ParamSet {
+    bench.receive(Request::ParamSet {
         to: US,
         name: "SIM_BAT_DRAIN".into(),
         value: 0.0,
         kind: 9,
     });
     bench.until("return", 8.0, |bench| bench.truth().custom_mode == RETURN);
-    bench.hear(Request::ParamSet {
+    bench.receive(Request::ParamSet {
         to: US,
         name: "SIM_BAT_DRAIN".into(),
         value: 20.0,
@@ -231,7 +231,7 @@ fn the_battery_simulation_of_px4_fills_up_after_the_landing_and_a_real_pack_does
 }
 
 #[test]
-fn without_satellites_it_comes_down_after_five_seconds_and_cannot_be_armed_until_they_are_back() {
+fn without_satellites_it_descends_after_five_seconds_and_cannot_be_armed_until_they_are_back() {
     let mut bench = hovering(10.0);
     let lost_s = bench.now_s();
     bench.vehicle.suffer(Fault::GpsLost);
@@ -244,7 +244,7 @@ fn without_satellites_it_comes_down_after_five_seconds_and_cannot_be_armed_until
     near("noticed", bench.now_s() - lost_s, 5.3, 0.3);
     bench.pass(1.1);
     assert_eq!(bench.last_heartbeat().system_status, MavState::MAV_STATE_CRITICAL);
-    assert!(bench.said_text("Failsafe activated\t"));
+    assert!(bench.sent_text("Failsafe activated\t"));
     bench.until("down", 60.0, |bench| !bench.truth().armed);
     assert_eq!(bench.arm(), TemporarilyRejected);
     bench.vehicle.suffer(Fault::GpsBack);
@@ -278,7 +278,7 @@ fn a_failure_can_be_injected_only_where_that_is_allowed() {
 #[test]
 fn a_breach_of_the_distance_fence_holds_for_five_seconds_and_returns() {
     let mut bench = hovering(10.0);
-    bench.hear(Request::ParamSet {
+    bench.receive(Request::ParamSet {
         to: US,
         name: "GF_MAX_HOR_DIST".into(),
         value: 40.0,
@@ -291,19 +291,19 @@ fn a_breach_of_the_distance_fence_holds_for_five_seconds_and_returns() {
     assert_eq!(bench.command_int(192, 5, [-1.0, 1.0, 0.0, NAN], x, y, 498.0), Accepted);
     bench.pass(3.0);
     assert!(
-        bench.said_text("Reposition is outside geofence\t"),
+        bench.sent_text("Reposition is outside geofence\t"),
         "it is taken, and does not move"
     );
     set_parameter(&mut bench, "GF_ACTION", 3);
-    bench.hear(Request::ParamSet {
+    bench.receive(Request::ParamSet {
         to: US,
         name: "GF_MAX_HOR_DIST".into(),
         value: 20.0,
         kind: 9,
     });
     bench.pass(0.2);
-    assert!(bench.said_text("Geofence: approaching or outside geofence"));
-    assert!(bench.said_text("Failsafe activated: entering Hold for 5 seconds\t"));
+    assert!(bench.sent_text("Geofence: approaching or outside geofence"));
+    assert!(bench.sent_text("Failsafe activated: entering Hold for 5 seconds\t"));
     let waited = bench.until("return", 6.0, |bench| bench.truth().custom_mode == RETURN);
     near("the wait", waited, 5.0, 0.3);
 }

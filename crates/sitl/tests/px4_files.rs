@@ -20,26 +20,26 @@ fn request(seq: u16, opcode: u8, offset: u32, data: &[u8]) -> Request {
 }
 
 fn packets(bench: &Bench, from: usize) -> Vec<[u8; 251]> {
-    let packet = |said: &(f64, sitl::wire::Outgoing)| match &said.1 {
+    let packet = |sent: &(f64, sitl::wire::Outgoing)| match &sent.1 {
         sitl::wire::Outgoing::Message(message) => match &**message {
             MavMessage::FILE_TRANSFER_PROTOCOL(packet) => Some(packet.payload),
             _ => None,
         },
         _ => None,
     };
-    bench.said[from..].iter().filter_map(packet).collect()
+    bench.sent[from..].iter().filter_map(packet).collect()
 }
 
 /// Opens a file, takes it in one burst and closes it.
 fn fetch(bench: &mut Bench, seq: u16, path: &str) -> Vec<u8> {
     let (open, burst, close, ack) = (4, 15, 1, 128);
-    let before = bench.said.len();
-    bench.hear(request(seq, open, 0, path.as_bytes()));
+    let before = bench.sent.len();
+    bench.receive(request(seq, open, 0, path.as_bytes()));
     let opened = packets(bench, before)[0];
     assert_eq!(opened[3], ack, "{path} can be opened");
     let size = u32::from_le_bytes([opened[12], opened[13], opened[14], opened[15]]);
-    let before = bench.said.len();
-    bench.hear(request(seq + 2, burst, 0, &[]));
+    let before = bench.sent.len();
+    bench.receive(request(seq + 2, burst, 0, &[]));
     bench.until("the end of the burst", 30.0, |bench| {
         packets(bench, before).last().is_some_and(|packet| packet[3] != ack)
     });
@@ -49,7 +49,7 @@ fn fetch(bench: &mut Bench, seq: u16, path: &str) -> Vec<u8> {
         .flat_map(|packet| packet[12..12 + usize::from(packet[4])].to_vec())
         .collect();
     assert_eq!(bytes.len(), size as usize);
-    bench.hear(request(seq + 1000, close, 0, &[]));
+    bench.receive(request(seq + 1000, close, 0, &[]));
     bytes
 }
 
@@ -66,34 +66,36 @@ fn crc32(bytes: &[u8]) -> u32 {
 }
 
 /// The uri and checksum that a requested message tells.
-fn told(bench: &mut Bench, message: f32) -> (String, u32) {
-    let before = bench.said.len();
+fn metadata_uri(bench: &mut Bench, message: f32) -> (String, u32) {
+    let before = bench.sent.len();
     assert_eq!(
         bench.command(512, [message, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
         Verdict::Accepted
     );
     #[allow(deprecated, reason = "peers still ask for the older message")]
-    let told = bench.said[before..].iter().find_map(|(_, said)| match said {
+    let metadata_uri = bench.sent[before..].iter().find_map(|(_, sent)| match sent {
         sitl::wire::Outgoing::Message(message) => match &**message {
-            MavMessage::COMPONENT_METADATA(told) => Some((told.uri.to_str().ok()?.to_owned(), told.file_crc)),
-            MavMessage::COMPONENT_INFORMATION(told) => Some((
-                told.general_metadata_uri.to_str().ok()?.to_owned(),
-                told.general_metadata_file_crc,
+            MavMessage::COMPONENT_METADATA(metadata_uri) => {
+                Some((metadata_uri.uri.to_str().ok()?.to_owned(), metadata_uri.file_crc))
+            }
+            MavMessage::COMPONENT_INFORMATION(metadata_uri) => Some((
+                metadata_uri.general_metadata_uri.to_str().ok()?.to_owned(),
+                metadata_uri.general_metadata_file_crc,
             )),
             _ => None,
         },
         _ => None,
     });
-    told.expect("it answers with the message")
+    metadata_uri.expect("it answers with the message")
 }
 
 #[test]
 fn a_peer_finds_the_descriptions_of_all_events_from_one_message() {
     let mut bench = ready();
-    let (uri, crc) = told(&mut bench, 397.0);
+    let (uri, crc) = metadata_uri(&mut bench, 397.0);
     assert_eq!(
         (uri.clone(), crc),
-        told(&mut bench, 395.0),
+        metadata_uri(&mut bench, 395.0),
         "the older message says the same"
     );
     assert_eq!(uri, "mftp://etc/extras/component_general.json.xz");

@@ -48,12 +48,12 @@ fn a_flight_to_ten_metres_and_back_takes_about_as_long_as_recorded() {
         "Landing detected\t",
         "Disarmed by landing\t",
     ] {
-        assert!(texts.iter().any(|said| said == text), "{text}: {texts:?}");
+        assert!(texts.iter().any(|sent| sent == text), "{text}: {texts:?}");
     }
     let own: Vec<u16> = bench
-        .said
+        .sent
         .iter()
-        .filter_map(|(_, said)| match said {
+        .filter_map(|(_, sent)| match sent {
             Outgoing::Command(command) => Some(command.command),
             _ => None,
         })
@@ -76,7 +76,7 @@ fn a_takeoff_while_disarmed_is_accepted_and_arming_climbs_at_once() {
     bench.until("hold", 30.0, |bench| bench.truth().custom_mode == HOLD);
     bench.pass(3.0);
     near("default height", bench.truth().height_m, 2.5, 0.2);
-    assert!(bench.said_text("Using default takeoff altitude: 2.5 m\t"));
+    assert!(bench.sent_text("Using default takeoff altitude: 2.5 m\t"));
 }
 
 #[test]
@@ -91,8 +91,8 @@ fn an_altitude_meant_as_height_above_home_never_lifts_off() {
         assert_eq!(bench.truth().height_m, 0.0);
         assert_eq!(bench.truth().custom_mode, TAKEOFF, "the mode stays");
         bench.pass(0.5);
-        assert!(bench.said_text("Already higher than takeoff altitude\t"));
-        assert!(bench.said_text("Disarmed by auto preflight disarming\t"));
+        assert!(bench.sent_text("Already higher than takeoff altitude\t"));
+        assert!(bench.sent_text("Disarmed by auto preflight disarming\t"));
     }
 }
 
@@ -150,7 +150,7 @@ fn a_takeoff_in_flight_climbs_when_it_is_higher_and_stays_when_it_is_lower() {
     take_off_to(&mut bench, 492.0);
     bench.pass(4.0);
     near("not lower", bench.truth().height_m, 8.0, 0.2);
-    assert!(bench.said_text("Already higher than takeoff altitude\t"));
+    assert!(bench.sent_text("Already higher than takeoff altitude\t"));
     assert_eq!(bench.truth().custom_mode, HOLD);
 }
 
@@ -159,7 +159,7 @@ fn in_flight_a_disarm_is_refused_and_a_kill_stops_the_motors() {
     let mut bench = hovering(5.0);
     assert_eq!(bench.disarm(), TemporarilyRejected);
     bench.pass(0.2);
-    assert!(bench.said_text("Disarming denied: not landed\t"));
+    assert!(bench.sent_text("Disarming denied: not landed\t"));
     assert_eq!(bench.command(246, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), Denied);
     assert_eq!(
         bench.command(241, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
@@ -193,7 +193,7 @@ fn return_from_twenty_metres_away_climbs_to_thirty_and_lands_in_return_mode() {
     assert_eq!(bench.truth().custom_mode, RETURN);
     bench.until("disarmed", 90.0, |bench| !bench.truth().armed);
     bench.pass(1.0);
-    assert!(bench.said_text("RTL: land at destination\t"));
+    assert!(bench.sent_text("RTL: land at destination\t"));
     assert_eq!(bench.truth().custom_mode, HOLD);
 }
 

@@ -5,7 +5,7 @@
 mod support;
 
 use mavlink::dialects::ardupilotmega::{MavMessage, MissionState};
-use sitl::wire::{Outgoing, PlanAsk, PlanItem, PlanMessage, PlanReply, Request};
+use sitl::wire::{Outgoing, PlanBody, PlanItem, PlanMessage, PlanReply, Request};
 use support::Verdict::{Accepted, Denied};
 use support::px4::*;
 use support::{Bench, HOME, US, near};
@@ -13,8 +13,8 @@ use support::{Bench, HOME, US, near};
 const MISSION_KIND: u8 = 0;
 const FENCE_KIND: u8 = 1;
 
-fn plan(kind: u8, ask: PlanAsk) -> Request {
-    Request::Plan(PlanMessage { to: US, kind, ask })
+fn plan(kind: u8, body: PlanBody) -> Request {
+    Request::Plan(PlanMessage { to: US, kind, body })
 }
 
 fn item(command: u16, north_m: f64, east_m: f64, height_m: f32) -> PlanItem {
@@ -67,17 +67,17 @@ fn fence(half_m: f64) -> Vec<PlanItem> {
 }
 
 fn replies(bench: &Bench, from: usize) -> Vec<PlanReply> {
-    let reply = |said: &(f64, Outgoing)| match said.1 {
+    let reply = |sent: &(f64, Outgoing)| match sent.1 {
         Outgoing::Plan { reply, .. } => Some(reply),
         _ => None,
     };
-    bench.said[from..].iter().filter_map(reply).collect()
+    bench.sent[from..].iter().filter_map(reply).collect()
 }
 
 /// Uploads a plan; the verdict.
 fn upload(bench: &mut Bench, kind: u8, items: &[PlanItem]) -> Option<u8> {
-    let before = bench.said.len();
-    bench.hear(plan(kind, PlanAsk::Count(items.len() as u16)));
+    let before = bench.sent.len();
+    bench.receive(plan(kind, PlanBody::Count(items.len() as u16)));
     for (seq, item) in (0..).zip(items) {
         if replies(bench, before)
             .iter()
@@ -85,13 +85,13 @@ fn upload(bench: &mut Bench, kind: u8, items: &[PlanItem]) -> Option<u8> {
         {
             break;
         }
-        let asked = PlanReply::Request { seq, old: false };
+        let request = PlanReply::Request { seq, old: false };
         assert_eq!(
             replies(bench, before).last(),
-            Some(&asked),
+            Some(&request),
             "asked at once, as integers"
         );
-        bench.hear(plan(kind, PlanAsk::Item { seq, item: *item }));
+        bench.receive(plan(kind, PlanBody::Item { seq, item: *item }));
     }
     replies(bench, before).iter().find_map(|reply| match reply {
         PlanReply::Ack { verdict, .. } => Some(*verdict),
@@ -100,13 +100,13 @@ fn upload(bench: &mut Bench, kind: u8, items: &[PlanItem]) -> Option<u8> {
 }
 
 fn current(bench: &Bench) -> (u16, MissionState, u32, u32) {
-    let told = bench.messages().filter_map(|(_, message)| match message {
+    let homes = bench.messages().filter_map(|(_, message)| match message {
         MavMessage::MISSION_CURRENT(current) => {
             Some((current.seq, current.mission_state, current.mission_id, current.fence_id))
         }
         _ => None,
     });
-    told.last().expect("it is told once a second")
+    homes.last().expect("it is sent once a second")
 }
 
 #[test]
@@ -122,16 +122,16 @@ fn a_mission_is_flown_from_its_start_to_the_landing_at_home() {
         "Executing Mission\t",
         "Climb to 8.0 meters above home\t",
     ] {
-        assert!(bench.said_text(text), "{text}");
+        assert!(bench.sent_text(text), "{text}");
     }
     bench.until("return", 60.0, |bench| bench.truth().custom_mode == RETURN);
     near("all items", bench.now_s() - start_s, 36.5, 4.0);
     bench.pass(0.3);
-    assert!(bench.said_text("Mission finished, loitering\t"));
+    assert!(bench.sent_text("Mission finished, loitering\t"));
     let own: Vec<u16> = bench
-        .said
+        .sent
         .iter()
-        .filter_map(|(_, said)| match said {
+        .filter_map(|(_, sent)| match sent {
             Outgoing::Command(command) => Some(command.command),
             _ => None,
         })
@@ -179,7 +179,7 @@ fn a_mission_that_leaves_the_fence_is_accepted_and_does_not_fly() {
     outside[2] = item(16, 150.0, 20.0, 10.0);
     assert_eq!(upload(&mut bench, MISSION_KIND, &outside), Some(0));
     bench.pass(1.2);
-    assert!(bench.said_text("Geofence violation for waypoint 3\t"));
+    assert!(bench.sent_text("Geofence violation for waypoint 3\t"));
     let (_, state, mission, fence) = current(&bench);
     assert_eq!(state, MissionState::MISSION_STATE_NO_MISSION);
     assert!(mission != 0 && fence != 0, "both plans have their identity");
@@ -207,7 +207,7 @@ fn bad_items_have_their_verdicts_and_leave_the_old_plan_whole() {
         assert_eq!(upload(&mut bench, MISSION_KIND, &items), verdict);
     }
     bench.pass(0.5);
-    assert!(bench.said_text("IGN MISSION_ITEM: Invalid item\t"));
+    assert!(bench.sent_text("IGN MISSION_ITEM: Invalid item\t"));
     let two = |mut items: Vec<PlanItem>| {
         items.truncate(2);
         items.iter_mut().for_each(|item| item.params[0] = 2.0);
@@ -218,13 +218,13 @@ fn bad_items_have_their_verdicts_and_leave_the_old_plan_whole() {
         Some(1),
         "no polygon of two"
     );
-    let before = bench.said.len();
-    bench.hear(plan(MISSION_KIND, PlanAsk::Count(60_000)));
-    bench.hear(plan(MISSION_KIND, PlanAsk::List));
+    let before = bench.sent.len();
+    bench.receive(plan(MISSION_KIND, PlanBody::Count(60_000)));
+    bench.receive(plan(MISSION_KIND, PlanBody::List));
     let count = |reply: &PlanReply| matches!(reply, PlanReply::Count { count: 5, .. });
-    let heard = replies(&bench, before);
-    assert!(matches!(heard[0], PlanReply::Ack { verdict: 4, .. }), "no space");
-    assert!(heard.iter().any(count), "{heard:?}");
+    let answers = replies(&bench, before);
+    assert!(matches!(answers[0], PlanReply::Ack { verdict: 4, .. }), "no space");
+    assert!(answers.iter().any(count), "{answers:?}");
     let far = PlanItem {
         x: 1_234_567_890,
         ..good
@@ -237,20 +237,20 @@ fn bad_items_have_their_verdicts_and_leave_the_old_plan_whole() {
 }
 
 #[test]
-fn a_silent_upload_is_asked_on_every_quarter_second_and_ends_after_five_without_an_ack() {
+fn a_silent_upload_is_requested_again_every_quarter_second_and_ends_after_five_without_an_ack() {
     let mut bench = ready();
-    let before = bench.said.len();
-    bench.hear(plan(MISSION_KIND, PlanAsk::Count(3)));
+    let before = bench.sent.len();
+    bench.receive(plan(MISSION_KIND, PlanBody::Count(3)));
     bench.pass(4.9);
-    let asked = replies(&bench, before);
-    assert!((18..=21).contains(&asked.len()), "{}", asked.len());
+    let requests = replies(&bench, before);
+    assert!((18..=21).contains(&requests.len()), "{}", requests.len());
     assert!(
-        asked
+        requests
             .iter()
             .all(|reply| *reply == PlanReply::Request { seq: 0, old: false })
     );
     bench.pass(2.0);
-    assert!(bench.said_text("Operation timeout\t"));
+    assert!(bench.sent_text("Operation timeout\t"));
     let end = replies(&bench, before).len();
     assert!(
         replies(&bench, before)

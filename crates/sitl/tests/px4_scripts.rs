@@ -22,7 +22,7 @@ fn plain(bench: &mut Bench, id: u16) -> Vec<Verdict> {
 }
 
 fn set_point(bench: &mut Bench, frame: u8, type_mask: u16) {
-    bench.hear(Request::Steer(LocalTarget {
+    bench.receive(Request::Steer(LocalTarget {
         to: US,
         frame,
         type_mask,
@@ -134,7 +134,7 @@ fn armed_in_offboard_it_takes_off_to_the_set_point_and_is_in_the_air_at_once() {
 }
 
 #[test]
-fn when_set_points_stop_the_parameter_says_which_mode_follows() {
+fn when_set_points_stop_the_parameter_chooses_which_mode_follows() {
     for (action, mode) in [
         (0, POSITION),
         (1, ALTITUDE),
@@ -187,7 +187,7 @@ fn heartbeats_have_no_interval_and_messages_are_those_of_the_real_one() {
 }
 
 #[test]
-fn a_reboot_command_that_asks_for_nothing_is_accepted_in_the_air() {
+fn a_reboot_command_without_an_action_is_accepted_in_the_air() {
     let mut bench = hovering(10.0);
     assert_eq!(plain(&mut bench, 246), [Accepted]);
     assert_eq!(bench.command(246, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), Denied);

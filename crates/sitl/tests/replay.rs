@@ -101,14 +101,14 @@ fn a_malformed_recording_has_one_clear_error_and_the_others_go_on() {
     let (status, table) = run(&[folder.path()]);
     assert_eq!(status, Some(2), "{table}");
     let lines: Vec<&str> = table.lines().collect();
-    for (line, start, word) in [
+    for (line, start, part) in [
         (0, "a ", "no frame begins with 0x00"),
         (1, "b ", "has no heartbeat of an autopilot"),
         (2, "c ", "line 2"),
         (3, "d ", "cannot read"),
     ] {
         assert!(
-            lines[line].starts_with(start) && lines[line].contains("UNREADABLE") && lines[line].contains(word),
+            lines[line].starts_with(start) && lines[line].contains("UNREADABLE") && lines[line].contains(part),
             "{table}"
         );
     }
@@ -146,15 +146,15 @@ fn a_deviation_ends_with_status_1_and_an_explanation_of_it_with_0() {
 fn with_other_state(tlog: &[u8]) -> Vec<u8> {
     const HEARTBEAT_CRC_EXTRA: u8 = 50;
     let mut changed = tlog.to_vec();
-    let (mut at, mut seen) = (0, 0);
+    let (mut at, mut count) = (0, 0);
     while at + 20 <= changed.len() {
         let length = usize::from(changed[at + 9]);
         let frame = at + 8;
         let is_heartbeat = changed[frame + 7..frame + 10] == [0, 0, 0] && changed[frame + 5] == 1;
         if is_heartbeat {
-            seen += 1;
+            count += 1;
         }
-        if is_heartbeat && seen > 1 {
+        if is_heartbeat && count > 1 {
             changed[frame + 10 + 7] = 4;
             let mut summed = changed[frame + 1..frame + 10 + length].to_vec();
             summed.push(HEARTBEAT_CRC_EXTRA);
@@ -183,10 +183,10 @@ fn a_folder_without_recordings_ends_with_status_2() {
 }
 
 #[test]
-fn the_help_says_what_the_columns_mean() {
+fn the_help_explains_the_columns() {
     let (status, help) = run(&[Path::new("--help")]);
     assert_eq!(status, Some(0));
-    for word in ["DIFFERS", "explained", "UNREADABLE", "IDLE", "Channels:", "status 0"] {
-        assert!(help.contains(word), "{word}");
+    for part in ["DIFFERS", "explained", "UNREADABLE", "IDLE", "Channels:", "status 0"] {
+        assert!(help.contains(part), "{part}");
     }
 }

@@ -130,8 +130,8 @@ impl Authorities {
             return Ok(None);
         }
         let made = Authority::make(Validity::of(now, LIFE))?;
-        let kept = self.0.len().min(MOST - 1);
-        let oldest = self.0.len() - kept;
+        let remaining = self.0.len().min(MOST - 1);
+        let oldest = self.0.len() - remaining;
         let mut next: Vec<Authority> = self.0.iter().skip(oldest).cloned().collect();
         next.push(made);
         Ok(Some(Self(next)))

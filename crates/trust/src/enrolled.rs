@@ -223,7 +223,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_list_is_told_and_not_half_believed() {
+    fn a_damaged_list_is_an_error_and_not_used_in_part() {
         for line in ["12", "xy 7", " 7", "12 soon"] {
             let map = BTreeMap::from([("agent.a".to_owned(), format!("ab 9\n{line}\n"))]);
             assert!(Enrolled::from_map(&map).is_err(), "{line}");

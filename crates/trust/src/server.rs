@@ -187,13 +187,13 @@ impl Verifier {
         between: &[CertificateDer<'_>],
         now: UnixTime,
     ) -> Result<Signed, rustls::Error> {
-        let ask = |verifier: &Option<Arc<dyn ClientCertVerifier>>| {
+        let verify = |verifier: &Option<Arc<dyn ClientCertVerifier>>| {
             verifier
                 .as_ref()
                 .map(|verifier| verifier.verify_client_cert(first, between, now))
         };
         let unknown = || rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
-        match (ask(&self.ours), ask(&self.cluster)) {
+        match (verify(&self.ours), verify(&self.cluster)) {
             (Some(Ok(_)), _) => Ok(Signed::ByUs),
             (_, Some(Ok(_))) => Ok(Signed::ByCluster),
             // For one that we did not sign, the other's reason says more.

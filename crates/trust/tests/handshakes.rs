@@ -81,15 +81,15 @@ fn agents_and_operators_are_known_by_their_certificates() {
     let server = server(&ours, None);
     for peer in [agent("node-1"), Peer::operator("ada").unwrap()] {
         let identity = ours.client(&peer, life()).unwrap();
-        let Caller::Peer(seen) = caller(&ours.bundle(), &identity, &server).unwrap() else {
+        let Caller::Peer(presented) = caller(&ours.bundle(), &identity, &server).unwrap() else {
             panic!("a peer of ours")
         };
-        assert_eq!(seen.peer, peer);
+        assert_eq!(presented.peer, peer);
     }
 }
 
 #[test]
-fn a_caller_without_a_certificate_gets_in_and_is_nobody() {
+fn a_caller_without_a_certificate_is_admitted_as_nobody() {
     let ours = authority();
     let server = server(&ours, Some(&authority()));
     let (client, end) = shake(client_config(&ours.bundle(), None).unwrap(), &server).unwrap();

@@ -92,7 +92,7 @@ fn a_field_that_is_no_longer_applied_goes_unless_it_is_shared() {
 }
 
 #[test]
-fn defaults_belong_to_nobody_who_did_not_say_them() {
+fn defaults_have_no_owner_that_did_not_set_them() {
     both(|s| {
         apply(s, "one", "a", json!({}));
         apply(s, "two", "a", json!({"replicas": 7}));
@@ -187,10 +187,12 @@ fn an_apply_that_is_not_well_formed_is_refused() {
             format!("{path}?fieldManager=me"),
             &swarm("a", json!({"speed": 5})),
         );
-        s.ask("PATCH", format!("{path}?fieldManager=me"))
+        s.request("PATCH", format!("{path}?fieldManager=me"))
             .text(APPLY, "a: [")
             .send();
-        s.ask("PATCH", format!("{path}?fieldManager=me")).text(APPLY, "").send();
+        s.request("PATCH", format!("{path}?fieldManager=me"))
+            .text(APPLY, "")
+            .send();
         s.patch(MERGE, format!("{path}?fieldManager=me&force=true"), &json!({}));
         s.post(
             format!("{}?fieldManager={}", s.swarm(""), "x".repeat(129)),
@@ -200,7 +202,7 @@ fn an_apply_that_is_not_well_formed_is_refused() {
 }
 
 #[test]
-fn an_apply_may_insist_on_a_version_and_a_uid() {
+fn an_apply_may_require_a_version_and_a_uid() {
     both(|s| {
         let first = apply(s, "me", "a", json!({"replicas": 1}));
         apply(s, "me", "a", json!({"replicas": 2}));
@@ -270,11 +272,11 @@ fn every_writer_is_on_record() {
         kept["metadata"]["finalizers"] = json!(["skein.dev/b"]);
         s.put(by(s, "putter"), &kept);
         s.patch(MERGE, by(s, "a%20b"), &json!({"spec": {"takeoffAltitudeMeters": 30}}));
-        s.ask("PATCH", s.drone("a"))
+        s.request("PATCH", s.drone("a"))
             .header("user-agent", "Mozilla/5.0 (X11)")
             .text(MERGE, r#"{"spec": {"takeoffAltitudeMeters": 31}}"#)
             .send();
-        s.ask("PATCH", s.drone("a"))
+        s.request("PATCH", s.drone("a"))
             .header("user-agent", "")
             .text(MERGE, r#"{"spec": {"takeoffAltitudeMeters": 32}}"#)
             .send();
@@ -316,10 +318,10 @@ fn the_oldest_of_many_writers_are_put_together() {
         for number in 1..=12 {
             let patch = json!({"metadata": {"annotations": {format!("a{number:02}"): "x"}}});
             let path = format!("{}?fieldManager=m{number:02}", s.swarm("a"));
-            let answer = s.ask("PATCH", path).quietly().text(MERGE, patch.to_string()).send();
+            let answer = s.request("PATCH", path).quietly().text(MERGE, patch.to_string()).send();
             assert_eq!(answer.code, 200);
         }
-        let kept = s.ask("GET", s.swarm("a")).quietly().send().body;
+        let kept = s.request("GET", s.swarm("a")).quietly().send().body;
         let fields = kept["metadata"]["managedFields"]
             .as_array()
             .cloned()

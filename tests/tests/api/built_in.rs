@@ -188,7 +188,7 @@ fn the_status_of_a_node_makes_sense() {
             json!({"conditions": [{"type": "Ready", "status": "Perhaps"}]}),
             json!({"nodeInfo": {"machineID": "x"}}),
         ] {
-            s.ask("PATCH", dry(path.clone()))
+            s.request("PATCH", dry(path.clone()))
                 .text(MERGE, json!({"status": status}).to_string())
                 .send_and(|body| match body["kind"] == "Status" {
                     true => body,
@@ -199,7 +199,7 @@ fn the_status_of_a_node_makes_sense() {
 }
 
 #[test]
-fn a_namespace_says_itself_whether_it_goes() {
+fn a_namespace_shows_whether_it_is_terminating() {
     both(|s| {
         let path = format!("{NAMESPACES}/{}", s.ns());
         let status = dry(format!("{path}/status"));
@@ -307,7 +307,7 @@ fn patches_at_the_same_time_all_land() {
                 });
             }
         });
-        s.ask("GET", path)
+        s.request("GET", path)
             .send_and(|object| object["metadata"]["labels"].clone());
     });
 }

@@ -26,61 +26,61 @@ pub struct Difference {
 pub fn unexplained(case: &str, theirs: &[Step], ours: &[Step], reasons: &[Difference]) -> Vec<String> {
     let reasons: Vec<&Difference> = reasons.iter().filter(|reason| reason.cases.contains(&case)).collect();
     let mut used = BTreeSet::new();
-    let mut told = Vec::new();
+    let mut lines = Vec::new();
     for number in 0..theirs.len().max(ours.len()) {
         let (Some(their), Some(our)) = (theirs.get(number), ours.get(number)) else {
-            told.push(format!("{} steps on Kubernetes, {} here", theirs.len(), ours.len()));
+            lines.push(format!("{} steps on Kubernetes, {} here", theirs.len(), ours.len()));
             break;
         };
         let mut found = Vec::new();
-        if their.did != our.did {
+        if their.action != our.action {
             found.push((
                 String::from("/did"),
-                Value::from(their.did.clone()),
-                Value::from(our.did.clone()),
+                Value::from(their.action.clone()),
+                Value::from(our.action.clone()),
             ));
         }
-        if their.came["code"] == our.came["code"] {
-            differ("", &their.came, &our.came, &mut found);
+        if their.result["code"] == our.result["code"] {
+            differ("", &their.result, &our.result, &mut found);
         } else {
             // One was done and the other was refused: nothing else can be compared.
-            found.push(("/code".to_owned(), brief(&their.came), brief(&our.came)));
+            found.push(("/code".to_owned(), brief(&their.result), brief(&our.result)));
         }
-        let mut heading = Some(format!("step {}: {}", number + 1, their.did));
+        let mut heading = Some(format!("step {}: {}", number + 1, their.action));
         for (at, their_value, our_value) in found {
             let reason = reasons.iter().position(|reason| {
-                let at_step = Regex::new(reason.step).unwrap().is_match(&their.did);
+                let at_step = Regex::new(reason.step).unwrap().is_match(&their.action);
                 at_step && Regex::new(&format!("^(?:{})$", reason.at)).unwrap().is_match(&at)
             });
             if let Some(reason) = reason {
                 used.insert(reason);
                 continue;
             }
-            told.extend(heading.take());
-            told.push(format!("  {at}\n{}", pair(&their_value, &our_value)));
+            lines.extend(heading.take());
+            lines.push(format!("  {at}\n{}", pair(&their_value, &our_value)));
         }
     }
     for (index, reason) in reasons.iter().enumerate() {
         if !used.contains(&index) {
-            told.push(format!(
+            lines.push(format!(
                 "this difference is none: {} at {} ({})",
                 reason.step, reason.at, reason.why
             ));
         }
     }
-    told
+    lines
 }
 
 /// The code of an answer, with the reason and message of a refusal, or the kind of the object.
-fn brief(came: &Value) -> Value {
-    let body = came.get("body").unwrap_or(&came["events"][0]);
-    let told = ["reason", "message"].map(|key| body[key].as_str().unwrap_or_default());
-    let told = if body["kind"] == "Status" {
-        told.join(": ")
+fn brief(result: &Value) -> Value {
+    let body = result.get("body").unwrap_or(&result["events"][0]);
+    let text = ["reason", "message"].map(|key| body[key].as_str().unwrap_or_default());
+    let text = if body["kind"] == "Status" {
+        text.join(": ")
     } else {
         body["kind"].as_str().unwrap_or_default().to_owned()
     };
-    format!("{} {told}", came["code"]).into()
+    format!("{} {text}", result["code"]).into()
 }
 
 fn pair(theirs: &Value, ours: &Value) -> String {
@@ -162,17 +162,17 @@ pub fn keep(case: &str, side: &str, steps: &[Step]) {
     };
     let steps: Vec<Value> = steps
         .iter()
-        .map(|step| json!({"did": step.did, "came": step.came}))
+        .map(|step| json!({"did": step.action, "came": step.result}))
         .collect();
     let text = serde_json::to_string_pretty(&steps).unwrap();
     std::fs::write(folder.join(format!("{case}.{side}.json")), text).unwrap();
 }
 
 #[test]
-fn what_differs_is_told_with_its_place_and_reasons_must_be_needed() {
-    let step = |came: Value| Step {
-        did: "GET /x".into(),
-        came,
+fn differences_are_reported_with_their_place_and_reasons_must_be_needed() {
+    let step = |result: Value| Step {
+        action: "GET /x".into(),
+        result,
     };
     let reason = |at| Difference {
         cases: &["case"],
@@ -184,13 +184,13 @@ fn what_differs_is_told_with_its_place_and_reasons_must_be_needed() {
         [step(json!({"a": [1, 2], "b": "x"}))],
         [step(json!({"a": [1], "b": "x", "c": 0}))],
     );
-    let told = unexplained("case", &theirs, &ours, &[reason("/a/1")]);
+    let lines = unexplained("case", &theirs, &ours, &[reason("/a/1")]);
     assert_eq!(
-        told,
+        lines,
         ["step 1: GET /x", "  /c\n    Kubernetes: nothing\n    here:       0"]
     );
-    let told = unexplained("case", &theirs, &ours, &[reason("/a/1"), reason("/c")]);
-    assert_eq!(told, Vec::<String>::new());
-    let told = unexplained("case", &theirs, &theirs, &[reason("/a/1")]);
-    assert_eq!(told, ["this difference is none: /x at /a/1 (because)"]);
+    let lines = unexplained("case", &theirs, &ours, &[reason("/a/1"), reason("/c")]);
+    assert_eq!(lines, Vec::<String>::new());
+    let lines = unexplained("case", &theirs, &theirs, &[reason("/a/1")]);
+    assert_eq!(lines, ["this difference is none: /x at /a/1 (because)"]);
 }

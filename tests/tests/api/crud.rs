@@ -12,10 +12,10 @@ fn a_swarm_is_made_read_replaced_and_deleted() {
     both(|s| {
         let path = s.swarm("a");
         s.post(s.swarm(""), &swarm("a", json!({"replicas": 2})));
-        let mut kept = s.get(&path).body;
-        kept["spec"]["replicas"] = json!(3);
-        kept["metadata"]["annotations"] = json!({"note": "three"});
-        s.put(&path, &kept);
+        let mut stored = s.get(&path).body;
+        stored["spec"]["replicas"] = json!(3);
+        stored["metadata"]["annotations"] = json!({"note": "three"});
+        s.put(&path, &stored);
         s.get(&path);
         s.delete(&path);
         s.get(&path);
@@ -34,9 +34,9 @@ fn a_drone_is_made_read_replaced_and_deleted() {
                 json!({"nodeName": "n-1", "failsafe": {"onCoordinatorLoss": "Land"}}),
             ),
         );
-        let mut kept = s.get(&path).body;
-        kept["spec"]["grounded"] = json!(true);
-        s.put(&path, &kept);
+        let mut stored = s.get(&path).body;
+        stored["spec"]["grounded"] = json!(true);
+        s.put(&path, &stored);
         s.delete_with(&path, &json!({}));
         s.get(&path);
     });
@@ -94,11 +94,11 @@ fn a_node_is_made_read_replaced_and_deleted() {
     both(|s| {
         let (name, path) = (s.ns().to_owned(), format!("{NODES}/{}", s.ns()));
         s.post(NODES, &node(&name));
-        let mut kept = s.get(&path).body;
-        kept["metadata"]["labels"]["camera"] = json!("thermal");
-        kept["spec"]["unschedulable"] = json!(true);
-        kept["spec"]["taints"] = json!([{"key": "wind", "value": "high", "effect": "NoSchedule"}]);
-        s.put(&path, &kept);
+        let mut stored = s.get(&path).body;
+        stored["metadata"]["labels"]["camera"] = json!("thermal");
+        stored["spec"]["unschedulable"] = json!(true);
+        stored["spec"]["taints"] = json!([{"key": "wind", "value": "high", "effect": "NoSchedule"}]);
+        s.put(&path, &stored);
         s.delete(&path);
         s.get(&path);
     });
@@ -112,9 +112,9 @@ fn a_namespace_is_made_read_and_changed() {
             NAMESPACES,
             &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}),
         );
-        let mut kept = s.get(format!("{NAMESPACES}/{name}")).body;
-        kept["metadata"]["labels"]["field"] = json!("north");
-        s.put(format!("{NAMESPACES}/{name}"), &kept);
+        let mut stored = s.get(format!("{NAMESPACES}/{name}")).body;
+        stored["metadata"]["labels"]["field"] = json!("north");
+        s.put(format!("{NAMESPACES}/{name}"), &stored);
         s.post(
             NAMESPACES,
             &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}),
@@ -126,13 +126,14 @@ fn a_namespace_is_made_read_and_changed() {
 fn a_fresh_server_has_its_four_namespaces() {
     both(|s| {
         for name in ["default", "kube-system", "kube-public", "kube-node-lease"] {
-            s.ask("GET", format!("{NAMESPACES}/{name}")).send_and(|mut namespace| {
-                // Creator, time and order are the server's own choice.
-                for key in ["managedFields", "resourceVersion"] {
-                    namespace["metadata"].as_object_mut().unwrap().remove(key);
-                }
-                namespace
-            });
+            s.request("GET", format!("{NAMESPACES}/{name}"))
+                .send_and(|mut namespace| {
+                    // Creator, time and order are the server's own choice.
+                    for key in ["managedFields", "resourceVersion"] {
+                        namespace["metadata"].as_object_mut().unwrap().remove(key);
+                    }
+                    namespace
+                });
         }
     });
 }
@@ -144,19 +145,19 @@ fn a_lease_is_made_held_and_deleted() {
         let spec =
             json!({"holderIdentity": "a", "leaseDurationSeconds": 15, "renewTime": "2001-02-03T04:05:06.000007Z"});
         s.post(&all, &lease("claim", spec));
-        let mut kept = s.get(&path).body;
-        kept["spec"]["holderIdentity"] = json!("b");
-        kept["spec"]["leaseTransitions"] = json!(1);
-        kept["spec"]["renewTime"] = json!("2001-02-03T04:05:07.5Z");
-        s.put(&path, &kept);
-        s.put(&path, &kept);
+        let mut stored = s.get(&path).body;
+        stored["spec"]["holderIdentity"] = json!("b");
+        stored["spec"]["leaseTransitions"] = json!(1);
+        stored["spec"]["renewTime"] = json!("2001-02-03T04:05:07.5Z");
+        s.put(&path, &stored);
+        s.put(&path, &stored);
         s.get(&all);
         s.delete(&path);
     });
 }
 
 #[test]
-fn an_event_is_one_object_seen_through_two_apis() {
+fn an_event_is_one_object_in_two_apis() {
     both(|s| {
         let ns = s.ns().to_owned();
         s.post(s.at(CORE, "events", ""), &event(&ns, "old", "a", "LowBattery"));
@@ -183,7 +184,7 @@ fn an_event_is_one_object_seen_through_two_apis() {
 }
 
 #[test]
-fn a_dry_run_does_everything_but_keep() {
+fn a_dry_run_does_everything_but_store() {
     both(|s| {
         let path = s.drone("a");
         s.post(format!("{}?dryRun=All", s.drone("")), &drone("a", json!({})));
@@ -192,8 +193,8 @@ fn a_dry_run_does_everything_but_keep() {
             format!("{}?dryRun=All", s.drone("")),
             &drone("a", json!({"takeoffAltitudeMeters": 500})),
         );
-        let kept = s.given(s.drone(""), &drone("a", json!({})));
-        let mut changed = kept.body.clone();
+        let stored = s.given(s.drone(""), &drone("a", json!({})));
+        let mut changed = stored.body.clone();
         changed["spec"]["grounded"] = json!(true);
         s.put(format!("{path}?dryRun=All"), &changed);
         s.patch(
@@ -204,14 +205,14 @@ fn a_dry_run_does_everything_but_keep() {
         s.delete(format!("{path}?dryRun=All"));
         s.delete_with(&path, &json!({"dryRun": ["All"]}));
         let still = s.get(&path);
-        s.note("unchanged", json!(still.version() == kept.version()));
+        s.note("unchanged", json!(still.version() == stored.version()));
         s.get(format!("{path}?dryRun=All"));
         s.post(format!("{}?dryRun=some", s.drone("")), &drone("b", json!({})));
     });
 }
 
 #[test]
-fn labels_and_annotations_are_kept_as_they_are() {
+fn labels_and_annotations_are_stored_unchanged() {
     both(|s| {
         let mut object = labelled(
             swarm("a", json!({})),
@@ -229,8 +230,8 @@ fn labels_and_annotations_are_kept_as_they_are() {
 fn a_body_may_be_yaml() {
     both(|s| {
         let text = "apiVersion: skein.dev/v1alpha1\nkind: Drone\nmetadata:\n  name: a\n  labels: {x: \"1\"}\nspec:\n  takeoffAltitudeMeters: 12.5\n";
-        s.ask("POST", s.drone("")).text("application/yaml", text).send();
-        s.ask("POST", s.drone(""))
+        s.request("POST", s.drone("")).text("application/yaml", text).send();
+        s.request("POST", s.drone(""))
             .text("application/yaml", text.replace("12.5", "["))
             .send();
     });
@@ -240,7 +241,11 @@ fn a_body_may_be_yaml() {
 fn an_answer_may_be_yaml() {
     both(|s| {
         s.given(s.drone(""), &drone("a", json!({})));
-        let answer = s.ask("GET", s.drone("a")).quietly().accept("application/yaml").send();
+        let answer = s
+            .request("GET", s.drone("a"))
+            .quietly()
+            .accept("application/yaml")
+            .send();
         let text = answer.body.as_str().unwrap_or_default().to_owned();
         s.note(
             "it is YAML",

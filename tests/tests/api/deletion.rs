@@ -32,7 +32,7 @@ pub fn known_to_the_collector(s: &mut Session) {
     );
     s.given(s.drone(""), &orphan);
     let start = Instant::now();
-    while !gone(&s.ask("GET", s.drone(NAME)).quietly().send()) {
+    while !gone(&s.request("GET", s.drone(NAME)).quietly().send()) {
         assert!(start.elapsed() < PATIENCE, "the garbage collector does not come by");
         std::thread::sleep(PAUSE);
     }
@@ -140,7 +140,7 @@ fn dependents_go_after_their_owner() {
 }
 
 #[test]
-fn dependents_go_before_their_owner_if_it_is_told_so() {
+fn dependents_go_before_their_owner_in_foreground_deletion() {
     both(|s| {
         family(s, true);
         let held = json!({"metadata": {"finalizers": ["skein.dev/landed"]}});
@@ -279,7 +279,7 @@ fn a_namespace_goes_with_all_that_is_in_it() {
             &drones,
             &with(drone("held", json!({})), "finalizers", json!(["skein.dev/landed"])),
         );
-        let end = s.ask("DELETE", &path).send_and(|mut body| {
+        let end = s.request("DELETE", &path).send_and(|mut body| {
             body["status"].as_object_mut().map(|status| status.remove("conditions"));
             body
         });
@@ -294,7 +294,7 @@ fn a_namespace_goes_with_all_that_is_in_it() {
             &json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}}),
         );
         let freed = s
-            .ask("PATCH", format!("{drones}/held"))
+            .request("PATCH", format!("{drones}/held"))
             .quietly()
             .text(MERGE, r#"{"metadata": {"finalizers": null}}"#)
             .send();

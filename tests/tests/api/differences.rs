@@ -18,7 +18,7 @@ pub const ALL: &[Difference] = &[
             "a_node_reports_its_status",
             "a_node_status_is_replaced_whole",
             "a_strategic_patch_merges_lists_by_key",
-            "an_apply_need_not_say_the_name_of_what_is_there",
+            "an_apply_may_omit_the_name",
             "built_in_kinds_are_watched_too",
             "conditions_of_a_node_are_merged_by_type",
             "kind_and_version_of_the_body_are_those_of_the_path",
@@ -34,8 +34,8 @@ pub const ALL: &[Difference] = &[
     },
     Difference {
         cases: &[
-            "a_table_holds_as_much_of_each_object_as_was_asked_for",
-            "a_watch_may_tell_tables_or_metadata_only",
+            "a_table_holds_as_much_of_each_object_as_requested",
+            "a_watch_may_send_tables_or_metadata_only",
             "built_in_kinds_as_tables",
             "drones_and_swarms_as_tables",
             "metadata_alone",
@@ -47,7 +47,7 @@ pub const ALL: &[Difference] = &[
     Difference {
         cases: &[
             "applying_makes_what_is_not_there",
-            "status_is_written_through_its_own_door_only",
+            "status_is_written_through_its_subresource_only",
             "the_record_of_writers_can_be_reset_and_replaced",
             "unknown_fields_are_dropped",
         ],
@@ -95,13 +95,13 @@ pub const ALL: &[Difference] = &[
         why: "there is one version of each kind, so there is no other storage version to tell from",
     },
     Difference {
-        cases: &["kubectl_tells_versions_and_raw_answers"],
+        cases: &["kubectl_prints_versions_and_raw_answers"],
         step: "version",
         at: "/stdout",
         why: "it says that it is the embedded API",
     },
     Difference {
-        cases: &["kubectl_describe_tells_all"],
+        cases: &["kubectl_describe_prints_all"],
         step: "describe namespace",
         at: "/stdout",
         why: "there are no resource quotas and limit ranges, so kubectl does not say that a namespace has none",
@@ -131,7 +131,7 @@ pub const ALL: &[Difference] = &[
         why: "a page that holds the last match says so; a real server does not look that far",
     },
     Difference {
-        cases: &["a_watch_may_tell_tables_or_metadata_only"],
+        cases: &["a_watch_may_send_tables_or_metadata_only"],
         step: "timeoutSeconds=1&watch",
         at: "/events/[0-9]+",
         why: "a watch for a list of metadata tells each object's metadata, where a real server tells nothing",
@@ -146,7 +146,7 @@ pub const ALL: &[Difference] = &[
         cases: &[
             "a_lease_is_made_held_and_deleted",
             "an_event_is_counted_up_as_recorders_do",
-            "an_event_is_one_object_seen_through_two_apis",
+            "an_event_is_one_object_in_two_apis",
         ],
         step: "",
         at: "/body/items/[0-9]+/(kind|apiVersion)",
@@ -179,7 +179,7 @@ pub const ALL: &[Difference] = &[
         cases: &[
             "a_bad_strategic_patch_is_refused",
             "a_node_is_applied_by_parts",
-            "an_apply_may_insist_on_a_version_and_a_uid",
+            "an_apply_may_require_a_version_and_a_uid",
             "an_object_with_a_finalizer_stays_until_it_is_taken_off",
             "events_are_complete",
             "what_a_node_is_bound_to_is_set_once",
@@ -211,7 +211,7 @@ pub const ALL: &[Difference] = &[
         cases: &[
             "a_bad_token_is_refused",
             "a_body_may_be_yaml",
-            "a_field_that_stands_twice_is_seen",
+            "a_duplicate_field_is_reported",
             "an_apply_that_is_not_well_formed_is_refused",
             "broken_text_is_refused",
         ],
@@ -231,7 +231,7 @@ pub const ALL: &[Difference] = &[
             "a_lease_is_patched_in_each_way",
             "a_strategic_patch_merges_lists_by_key",
             "an_event_is_counted_up_as_recorders_do",
-            "an_event_is_one_object_seen_through_two_apis",
+            "an_event_is_one_object_in_two_apis",
             "an_event_of_the_other_api_is_not_taken",
             "an_update_of_a_missing_object_is_refused_or_makes_it",
             "built_in_kinds_are_watched_too",
@@ -246,14 +246,14 @@ pub const ALL: &[Difference] = &[
     Difference {
         cases: &[
             "a_swarm_is_scaled_through_its_scale",
-            "generation_counts_changes_of_the_wish_only",
+            "generation_counts_changes_of_the_desired_state_only",
         ],
         step: "",
         at: "/body/metadata/managedFields/1/time",
         why: "the time of a scaling stays on record; a real server loses it at the next change",
     },
     Difference {
-        cases: &["a_namespace_says_itself_whether_it_goes"],
+        cases: &["a_namespace_shows_whether_it_is_terminating"],
         step: "a.dev/x",
         at: "/body/metadata/managedFields/0/fieldsV1/f:spec",
         why: "nobody is on record for the finalizers of a namespace: only the server sets them",

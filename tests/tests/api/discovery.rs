@@ -46,9 +46,9 @@ fn without_hashes(mut document: Value) -> Value {
 #[test]
 fn the_resources_of_skein_are_discovered() {
     both(|s| {
-        s.ask("GET", "/apis/skein.dev/v1alpha1").send_and(without_hashes);
+        s.request("GET", "/apis/skein.dev/v1alpha1").send_and(without_hashes);
         s.get("/apis/skein.dev");
-        s.ask("GET", "/apis").send_and(|groups| {
+        s.request("GET", "/apis").send_and(|groups| {
             only(
                 groups,
                 "groups",
@@ -63,11 +63,13 @@ fn the_resources_of_skein_are_discovered() {
 fn the_resources_of_the_core_are_discovered() {
     both(|s| {
         s.get("/api");
-        s.ask("GET", "/api/v1")
+        s.request("GET", "/api/v1")
             .send_and(|list| only(without_hashes(list), "resources", "name", &CORE));
-        s.ask("GET", "/apis/coordination.k8s.io/v1").send_and(without_hashes);
-        s.ask("GET", "/apis/events.k8s.io/v1").send_and(without_hashes);
-        s.ask("GET", "/apis/apiextensions.k8s.io/v1").send_and(without_hashes);
+        s.request("GET", "/apis/coordination.k8s.io/v1")
+            .send_and(without_hashes);
+        s.request("GET", "/apis/events.k8s.io/v1").send_and(without_hashes);
+        s.request("GET", "/apis/apiextensions.k8s.io/v1")
+            .send_and(without_hashes);
         s.get("/apis/events.k8s.io");
     });
 }
@@ -88,8 +90,8 @@ fn all_groups_are_discovered_in_one_document() {
             all.sort_by_key(|group| group["metadata"]["name"].to_string());
             json!({"kind": document["kind"], "apiVersion": document["apiVersion"], "items": all})
         };
-        s.ask("GET", "/apis").accept(AGGREGATED).send_and(groups);
-        s.ask("GET", "/api").accept(AGGREGATED).send_and(|mut document| {
+        s.request("GET", "/apis").accept(AGGREGATED).send_and(groups);
+        s.request("GET", "/api").accept(AGGREGATED).send_and(|mut document| {
             let version = &mut document["items"][0]["versions"][0];
             let core = only(
                 version.take(),
@@ -99,7 +101,7 @@ fn all_groups_are_discovered_in_one_document() {
             );
             json!({"kind": document["kind"], "version": core})
         });
-        s.ask("GET", "/apis")
+        s.request("GET", "/apis")
             .accept("application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json")
             .send_and(groups);
     });
@@ -115,12 +117,12 @@ fn the_version_has_its_fields() {
                 .unwrap_or_default();
             json!({"keys": keys, "major": body["major"], "minor": body["minor"]})
         };
-        s.ask("GET", "/version").send_and(keys);
+        s.request("GET", "/version").send_and(keys);
     });
 }
 
 #[test]
-fn health_is_told_to_who_may_know() {
+fn health_is_reported_with_a_credential() {
     both(|s| {
         for path in ["/healthz", "/livez", "/readyz", "/readyz/ping"] {
             s.get(path);
@@ -131,7 +133,7 @@ fn health_is_told_to_who_may_know() {
 #[test]
 fn openapi_documents_are_listed_and_read() {
     both(|s| {
-        s.ask("GET", "/openapi/v3").send_and(|document| {
+        s.request("GET", "/openapi/v3").send_and(|document| {
             let wanted = [
                 "api/v1",
                 "apis/skein.dev/v1alpha1",
@@ -142,12 +144,13 @@ fn openapi_documents_are_listed_and_read() {
                 .map(|path| json!([path, document["paths"][path]["serverRelativeURL"].is_string()]))
                 .into()
         });
-        s.ask("GET", "/openapi/v3/apis/skein.dev/v1alpha1")
+        s.request("GET", "/openapi/v3/apis/skein.dev/v1alpha1")
             .send_and(|document| document["components"]["schemas"]["dev.skein.v1alpha1.Drone"].clone());
-        s.ask("GET", "/openapi/v3/apis/skein.dev/v1alpha1")
+        s.request("GET", "/openapi/v3/apis/skein.dev/v1alpha1")
             .send_and(|document| document["components"]["schemas"]["dev.skein.v1alpha1.Swarm"].clone());
-        s.ask("GET", "/openapi/v3/apis/nobody.dev/v1").send_and(|_| Value::Null);
-        s.ask("GET", "/openapi/v3/apis/skein.dev/v1alpha1")
+        s.request("GET", "/openapi/v3/apis/nobody.dev/v1")
+            .send_and(|_| Value::Null);
+        s.request("GET", "/openapi/v3/apis/skein.dev/v1alpha1")
             .send_and(|document| {
                 let paths: BTreeSet<&String> = document["paths"]
                     .as_object()
@@ -167,17 +170,17 @@ fn the_custom_resource_definitions_can_be_read() {
                 "columns": version["additionalPrinterColumns"], "subresources": version["subresources"], "selectable": version["selectableFields"],
                 "schema": version["schema"], "stored": document["status"]["storedVersions"], "accepted": document["status"]["acceptedNames"]})
         };
-        s.ask(
+        s.request(
             "GET",
             "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/drones.skein.dev",
         )
         .send_and(part);
-        s.ask(
+        s.request(
             "GET",
             "/apis/apiextensions.k8s.io/v1/customresourcedefinitions/swarms.skein.dev",
         )
         .send_and(part);
-        s.ask("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions")
+        s.request("GET", "/apis/apiextensions.k8s.io/v1/customresourcedefinitions")
             .send_and(|list| {
                 let items = list["items"].as_array().cloned().unwrap_or_default();
                 items.iter().map(|item| item["metadata"]["name"].clone()).collect()
@@ -190,16 +193,16 @@ fn a_person_may_ask_who_they_are_and_what_they_may() {
     both(|s| {
         let review = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
             "spec": {"resourceAttributes": {"group": "skein.dev", "resource": "drones", "verb": "create", "namespace": "default"}}});
-        s.ask("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")
+        s.request("POST", "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews")
             .json(&review)
             .send_and(|body| json!({"kind": body["kind"], "spec": body["spec"], "allowed": body["status"]["allowed"]}));
         let rules = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {"namespace": "default"}});
-        s.ask("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews").json(&rules).send_and(|body| {
+        s.request("POST", "/apis/authorization.k8s.io/v1/selfsubjectrulesreviews").json(&rules).send_and(|body| {
             let all = body["status"]["resourceRules"].as_array().cloned().unwrap_or_default();
             json!({"kind": body["kind"], "everything": all.iter().any(|rule| rule["verbs"] == json!(["*"]) && rule["resources"] == json!(["*"]))})
         });
         let who = json!({"apiVersion": "authentication.k8s.io/v1", "kind": "SelfSubjectReview"});
-        s.ask("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews")
+        s.request("POST", "/apis/authentication.k8s.io/v1/selfsubjectreviews")
             .json(&who)
             .send_and(
                 |body| json!({"kind": body["kind"], "named": body["status"]["userInfo"]["username"].is_string()}),
@@ -220,7 +223,7 @@ fn paths_may_end_with_a_slash() {
             "/",
         ] {
             let path = path.to_owned();
-            s.ask("GET", path).send_and(|body| body["kind"].clone());
+            s.request("GET", path).send_and(|body| body["kind"].clone());
         }
     });
 }

@@ -43,10 +43,10 @@ impl Session {
             format!(" <<< {}", text.chars().take(300).collect::<String>())
         });
         // The order of a JSON document's fields does not matter.
-        let told = serde_json::from_str::<Value>(&stdout).ok().filter(Value::is_object);
-        let told = told.unwrap_or_else(|| stdout.clone().into());
-        let came = json!({"exit": output.status.code(), "stdout": told, "stderr": stderr});
-        self.note(&format!("kubectl {}{input}", args.join(" ")), came);
+        let parsed = serde_json::from_str::<Value>(&stdout).ok().filter(Value::is_object);
+        let parsed = parsed.unwrap_or_else(|| stdout.clone().into());
+        let result = json!({"exit": output.status.code(), "stdout": parsed, "stderr": stderr});
+        self.note(&format!("kubectl {}{input}", args.join(" ")), result);
         stdout
     }
 }

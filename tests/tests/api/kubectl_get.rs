@@ -43,7 +43,7 @@ fn fleet(s: &mut Session) {
         "conditions": [condition("Ready", "False", "1 of 2 fly")]}}),
         ),
     ] {
-        let answer = s.ask("PATCH", path).quietly().text(MERGE, patch.to_string()).send();
+        let answer = s.request("PATCH", path).quietly().text(MERGE, patch.to_string()).send();
         assert_eq!(answer.code, 200, "{}", answer.body);
     }
 }
@@ -140,7 +140,7 @@ fn kubectl_get_follows_changes_for_a_while() {
         watching.until(Stream::Output, |said| said.lines().count() == 3);
         for metres in [31, 32] {
             let patch = json!({"spec": {"takeoffAltitudeMeters": metres}}).to_string();
-            let answer = s.ask("PATCH", s.drone("b")).quietly().text(MERGE, patch).send();
+            let answer = s.request("PATCH", s.drone("b")).quietly().text(MERGE, patch).send();
             assert_eq!(answer.code, 200);
         }
         let watch = watching.end();
@@ -152,14 +152,14 @@ fn kubectl_get_follows_changes_for_a_while() {
 }
 
 #[test]
-fn kubectl_describe_tells_all() {
+fn kubectl_describe_prints_all() {
     both(|s| {
         let ns = s.ns().to_owned();
         fleet(s);
         s.given(s.at(CORE, "events", ""), &event(&ns, "e", "a", "LowBattery"));
         // kubectl prints their age, and the time since 2001 grows.
         let patch = json!({"firstTimestamp": null, "lastTimestamp": null}).to_string();
-        s.ask("PATCH", s.at(CORE, "events", "e"))
+        s.request("PATCH", s.at(CORE, "events", "e"))
             .quietly()
             .text(MERGE, patch)
             .send();
@@ -193,9 +193,9 @@ fn kubectl_shows_nodes() {
         );
         let status = json!({"spec": {"taints": null}, "status": {"conditions": [{"type": "Ready", "status": "True", "reason": "Heard", "message": "its agent is connected",
             "lastTransitionTime": "2001-02-03T04:05:06Z", "lastHeartbeatTime": "2001-02-03T04:05:06Z"}]}});
-        for door in ["", "/status"] {
+        for subresource in ["", "/status"] {
             let answer = s
-                .ask("PATCH", format!("{NODES}/{name}{door}"))
+                .request("PATCH", format!("{NODES}/{name}{subresource}"))
                 .quietly()
                 .text(MERGE, status.to_string())
                 .send();

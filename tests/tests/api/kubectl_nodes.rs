@@ -12,7 +12,7 @@ use crate::session::{MERGE, Session};
 fn given(s: &mut Session) -> String {
     let name = s.ns().to_owned();
     s.given(NODES, &labelled(node(&name), json!({"case": name})));
-    s.ask("PATCH", format!("{NODES}/{name}"))
+    s.request("PATCH", format!("{NODES}/{name}"))
         .quietly()
         .text(MERGE, json!({"spec": {"taints": null}}).to_string())
         .send();
@@ -46,7 +46,7 @@ fn kubectl_taints_a_node() {
         s.kubectl(&["taint", "node", &name, "wind-", "rain:NoExecute-"]);
         s.kubectl(&["taint", "node", &name, "wind-"]);
         s.kubectl(&["taint", "node", &name, "wind=high:Never"]);
-        s.ask("GET", format!("{NODES}/{name}"))
+        s.request("GET", format!("{NODES}/{name}"))
             .send_and(|node| node["spec"].clone());
     });
 }

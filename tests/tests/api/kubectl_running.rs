@@ -61,9 +61,9 @@ impl Running {
         }
     }
 
-    /// Waits until `seen` is true for the output so far.
-    pub fn until(&mut self, stream: Stream, seen: impl Fn(&str) -> bool) {
-        while !seen(self.said(stream)) {
+    /// Waits until `satisfied` is true for the output so far.
+    pub fn until(&mut self, stream: Stream, satisfied: impl Fn(&str) -> bool) {
+        while !satisfied(self.text(stream)) {
             assert!(self.take(), "it ended too early: {}{}", self.output, self.errors);
         }
     }
@@ -83,7 +83,7 @@ impl Running {
         }
     }
 
-    fn said(&self, stream: Stream) -> &str {
+    fn text(&self, stream: Stream) -> &str {
         match stream {
             Stream::Output => &self.output,
             Stream::Errors => &self.errors,

@@ -28,7 +28,7 @@ fn kubectl_apply_makes_changes_and_leaves_alone() {
 }
 
 #[test]
-fn kubectl_apply_is_told_what_is_wrong() {
+fn kubectl_apply_prints_what_is_wrong() {
     both(|s| {
         s.kubectl_with(&["apply", "-f", "-"], &swarm("a", json!({"replicas": -1})));
         s.kubectl_with(&["apply", "-f", "-"], &swarm("a", json!({"replicas": "two"})));
@@ -161,7 +161,7 @@ fn kubectl_waits_for_conditions_values_and_ends() {
         s.given(s.swarm(""), &swarm("a", json!({"replicas": 2})));
         s.kubectl(&["wait", "--for=condition=Ready", "swarm/a", "--timeout=1s"]);
         let ready = json!({"status": {"conditions": [condition("Ready", "True", "")], "flyingDrones": 2}});
-        s.ask("PATCH", s.swarm("a/status"))
+        s.request("PATCH", s.swarm("a/status"))
             .quietly()
             .text(MERGE, ready.to_string())
             .send();
@@ -191,7 +191,7 @@ fn kubectl_waits_for_conditions_values_and_ends() {
         ];
         let mut waiting = Running::begin(s.side().kubectl().command(args));
         waiting.until(Stream::Errors, |said| said.contains("watch=true"));
-        s.ask("DELETE", s.swarm("a")).quietly().send();
+        s.request("DELETE", s.swarm("a")).quietly().send();
         let later = waiting.end();
         s.note("kubectl wait --for=delete", json!([later.exit, later.output]));
     });

@@ -29,7 +29,7 @@ fn five(s: &mut Session) {
 /// Records the names in a list, and the code.
 fn names(s: &mut Session, query: &str) {
     let path = s.drone("");
-    s.ask("GET", format!("{path}?{query}"))
+    s.request("GET", format!("{path}?{query}"))
         .send_and(|list| match list["items"].as_array() {
             Some(items) => items.iter().map(|item| item["metadata"]["name"].clone()).collect(),
             None => list,
@@ -150,7 +150,7 @@ fn fields_of_built_in_kinds_select() {
         object["spec"] = json!({"unschedulable": true});
         s.given(NODES, &object);
         let of = |s: &mut Session, path: String| {
-            s.ask("GET", path).send_and(|list| match list["items"].as_array() {
+            s.request("GET", path).send_and(|list| match list["items"].as_array() {
                 Some(items) => items.iter().map(|item| item["metadata"]["name"].clone()).collect(),
                 None => list,
             });
@@ -205,9 +205,9 @@ fn pages_follow_each_other_and_show_one_moment() {
         let token = |body: &serde_json::Value| body["metadata"]["continue"].as_str().unwrap_or_default().to_owned();
         // Objects that are created and deleted in between are not listed.
         s.given(&path, &drone("bb", json!({})));
-        let gone = s.ask("DELETE", s.drone("d")).quietly().send();
+        let gone = s.request("DELETE", s.drone("d")).quietly().send();
         assert_eq!(gone.code, 200);
-        s.ask("PATCH", s.drone("e"))
+        s.request("PATCH", s.drone("e"))
             .quietly()
             .text(MERGE, r#"{"spec": {"grounded": true}}"#)
             .send();
@@ -230,7 +230,7 @@ fn a_bad_token_is_refused() {
         let path = s.drone("");
         s.get(format!("{path}?limit=2&continue=garbage"));
         s.get(format!("{path}?limit=2&continue=e30"));
-        let one = s.ask("GET", format!("{path}?limit=2")).quietly().send();
+        let one = s.request("GET", format!("{path}?limit=2")).quietly().send();
         let token = one.body["metadata"]["continue"].as_str().unwrap_or_default().to_owned();
         s.get(format!("{path}?limit=2&resourceVersion=5&continue={token}"));
         s.get(format!("{path}?continue={token}"));
@@ -244,7 +244,7 @@ fn a_list_may_ask_for_a_moment() {
     both(|s| {
         let made = s.given(s.swarm(""), &swarm("a", json!({"replicas": 1})));
         let path = s.swarm("");
-        s.ask("PATCH", s.swarm("a"))
+        s.request("PATCH", s.swarm("a"))
             .quietly()
             .text(MERGE, r#"{"spec": {"replicas": 2}}"#)
             .send();
@@ -281,7 +281,7 @@ fn a_list_may_ask_for_a_moment() {
 }
 
 #[test]
-fn a_moment_that_is_yet_to_come_is_waited_for_in_vain() {
+fn a_future_revision_is_waited_for_until_a_timeout() {
     both(|s| {
         s.given(s.swarm(""), &swarm("a", json!({})));
         let path = s.swarm("");

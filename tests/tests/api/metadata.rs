@@ -30,7 +30,7 @@ fn a_generated_name_has_five_random_characters() {
         let mut long = object;
         long["metadata"]["generateName"] = json!("n".repeat(253));
         s.random.push("n".repeat(200));
-        let made = s.ask("POST", s.drone("")).json(&long).quietly().send();
+        let made = s.request("POST", s.drone("")).json(&long).quietly().send();
         s.note(
             "a long beginning is cut",
             json!([made.code, made.body["metadata"]["name"].as_str().map(str::len)]),

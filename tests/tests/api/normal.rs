@@ -35,17 +35,17 @@ fn regex(pattern: &str) -> Regex {
 
 /// The steps of a session, made comparable.
 pub fn transcript(session: Session) -> Vec<Step> {
-    let mut seen = Occurrences::default();
+    let mut occurrences = Occurrences::default();
     for step in &session.steps {
-        seen.collect(&step.came);
+        occurrences.collect(&step.result);
     }
-    let versions: BTreeMap<u64, usize> = seen
+    let versions: BTreeMap<u64, usize> = occurrences
         .versions
         .iter()
         .enumerate()
         .map(|(rank, v)| (*v, rank + 1))
         .collect();
-    let uids: BTreeMap<String, usize> = seen
+    let uids: BTreeMap<String, usize> = occurrences
         .uids
         .iter()
         .enumerate()
@@ -65,8 +65,8 @@ pub fn transcript(session: Session) -> Vec<Step> {
         address: session.side().server().trim_start_matches("https://").to_owned(),
     };
     let plain = |step: Step| Step {
-        did: names.text(&step.did),
-        came: names.value(step.came),
+        action: names.text(&step.action),
+        result: names.value(step.result),
     };
     session.steps.into_iter().map(plain).collect()
 }
@@ -237,7 +237,7 @@ fn sort_causes(map: &mut Map<String, Value>) {
     };
     causes.sort_by_key(Value::to_string);
     let word = |cause: &Value, key: &str| cause[key].as_str().unwrap_or_default().to_owned();
-    let told: Vec<String> = causes
+    let parts: Vec<String> = causes
         .iter()
         .map(|c| format!("{}: {}", word(c, "field"), word(c, "message")))
         .collect();
@@ -248,8 +248,8 @@ fn sort_causes(map: &mut Map<String, Value>) {
         return;
     };
     // The text contains all of them and nothing else.
-    let length = told.iter().map(String::len).sum::<usize>() + 2 * (told.len() - 1) + 1;
-    if told.len() > 1 && list.len() == length && told.iter().all(|cause| list.contains(cause)) {
-        *message = format!("{head}: [{}]", told.join(", "));
+    let length = parts.iter().map(String::len).sum::<usize>() + 2 * (parts.len() - 1) + 1;
+    if parts.len() > 1 && list.len() == length && parts.iter().all(|cause| list.contains(cause)) {
+        *message = format!("{head}: [{}]", parts.join(", "));
     }
 }

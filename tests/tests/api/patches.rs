@@ -62,8 +62,8 @@ fn a_json_patch_that_cannot_be_done_is_refused() {
             .map(|_| json!({"op": "test", "path": "/kind", "value": "Swarm"}))
             .collect();
         s.patch(JSON_PATCH, &path, &json!(many));
-        s.ask("PATCH", &path).text(JSON_PATCH, "[{").send();
-        s.ask("PATCH", &path).text(JSON_PATCH, "").send();
+        s.request("PATCH", &path).text(JSON_PATCH, "[{").send();
+        s.request("PATCH", &path).text(JSON_PATCH, "").send();
     });
 }
 
@@ -90,8 +90,8 @@ fn a_merge_patch_sets_and_removes() {
         s.patch(MERGE, &path, &json!({"spec": null}));
         s.patch(MERGE, &path, &json!([1]));
         s.patch(MERGE, &path, &json!(null));
-        s.ask("PATCH", &path).text(MERGE, "{").send();
-        s.ask("PATCH", &path).text(MERGE, "").send();
+        s.request("PATCH", &path).text(MERGE, "{").send();
+        s.request("PATCH", &path).text(MERGE, "").send();
         s.patch(MERGE, &path, &json!({"kind": "Drone"}));
         s.patch(MERGE, &path, &json!({"apiVersion": "v1"}));
     });
@@ -104,7 +104,7 @@ fn a_custom_resource_takes_no_strategic_patch() {
         s.patch(STRATEGIC, s.swarm("a"), &json!({"spec": {"replicas": 3}}));
         s.patch("application/json", s.swarm("a"), &json!({"spec": {"replicas": 3}}));
         s.patch("text/plain", s.swarm("a"), &json!({"spec": {"replicas": 3}}));
-        s.ask("PATCH", s.swarm("a")).send();
+        s.request("PATCH", s.swarm("a")).send();
         s.patch(
             "application/merge-patch+json; charset=utf-8",
             s.swarm("a"),
@@ -192,7 +192,7 @@ fn a_bad_strategic_patch_is_refused() {
         ] {
             s.patch(STRATEGIC, &path, &patch);
         }
-        s.ask("PATCH", &path).text(STRATEGIC, "{").send();
+        s.request("PATCH", &path).text(STRATEGIC, "{").send();
     });
 }
 

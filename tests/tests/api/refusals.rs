@@ -56,15 +56,15 @@ fn missing_objects_are_not_found_by_name() {
 #[test]
 fn methods_that_do_not_fit_are_not_allowed() {
     both(|s| {
-        s.ask("PUT", s.drone("")).json(&drone("a", json!({}))).send();
-        s.ask("PATCH", s.drone("")).json(&json!({})).send();
-        s.ask("POST", s.drone("a")).json(&drone("a", json!({}))).send();
-        s.ask("PUT", NODES).json(&json!({})).send();
-        s.ask("POST", "/api/v1/nodes/a").json(&json!({})).send();
-        s.ask("POST", "/version").json(&json!({})).send();
-        s.ask("DELETE", "/apis").send();
-        s.ask("OPTIONS", s.drone("")).send();
-        s.ask("PUT", "/apis/skein.dev/v1alpha1/drones")
+        s.request("PUT", s.drone("")).json(&drone("a", json!({}))).send();
+        s.request("PATCH", s.drone("")).json(&json!({})).send();
+        s.request("POST", s.drone("a")).json(&drone("a", json!({}))).send();
+        s.request("PUT", NODES).json(&json!({})).send();
+        s.request("POST", "/api/v1/nodes/a").json(&json!({})).send();
+        s.request("POST", "/version").json(&json!({})).send();
+        s.request("DELETE", "/apis").send();
+        s.request("OPTIONS", s.drone("")).send();
+        s.request("PUT", "/apis/skein.dev/v1alpha1/drones")
             .json(&drone("a", json!({})))
             .send();
     });
@@ -75,7 +75,7 @@ fn who_shows_no_credential_gets_nothing() {
     both(|s| {
         let asks = |s: &mut Session, method: &str, path: String| {
             let answer = s
-                .ask(method, path)
+                .request(method, path)
                 .anonymous()
                 .quietly()
                 .json(&swarm("a", json!({})))
@@ -96,11 +96,11 @@ fn who_shows_no_credential_gets_nothing() {
 fn a_wrong_token_is_refused() {
     both(|s| {
         for token in ["Bearer wrong", "Bearer ", "Basic YTpi", "wrong"] {
-            s.ask("GET", s.drone(""))
+            s.request("GET", s.drone(""))
                 .anonymous()
                 .header("authorization", token)
                 .send();
-            s.ask("GET", "/version")
+            s.request("GET", "/version")
                 .anonymous()
                 .header("authorization", token)
                 .send();

@@ -21,8 +21,8 @@ const HEADERS: [&str; 5] = ["content-type", "warning", "www-authenticate", "allo
 
 /// One action, and its result.
 pub struct Step {
-    pub did: String,
-    pub came: Value,
+    pub action: String,
+    pub result: Value,
 }
 
 /// The steps of one case on one server.
@@ -55,7 +55,7 @@ impl Answer {
 }
 
 /// A request that is being built.
-pub struct Ask<'a> {
+pub struct RequestBuilder<'a> {
     session: &'a mut Session,
     method: Method,
     path: String,
@@ -63,7 +63,7 @@ pub struct Ask<'a> {
     body: Vec<u8>,
     known: bool,
     quiet: bool,
-    told: String,
+    description: String,
 }
 
 impl Session {
@@ -76,10 +76,10 @@ impl Session {
             random: Vec::new(),
             ns: ns.clone(),
         };
-        let made = session.ask("POST", "/api/v1/namespaces").quietly();
-        let made = made.json(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ns}}));
-        let made = made.send();
-        assert!([201, 409].contains(&made.code), "no namespace: {}", made.body);
+        let created = session.request("POST", "/api/v1/namespaces").quietly();
+        let created = created.json(&json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": ns}}));
+        let created = created.send();
+        assert!([201, 409].contains(&created.code), "no namespace: {}", created.body);
         session
     }
 
@@ -107,10 +107,10 @@ impl Session {
         path.trim_end_matches('/').to_owned()
     }
 
-    pub fn ask(&mut self, method: &str, path: impl Into<String>) -> Ask<'_> {
+    pub fn request(&mut self, method: &str, path: impl Into<String>) -> RequestBuilder<'_> {
         let path = path.into();
-        Ask {
-            told: format!("{method} {path}"),
+        RequestBuilder {
+            description: format!("{method} {path}"),
             session: self,
             method: method.parse().unwrap(),
             path,
@@ -122,61 +122,61 @@ impl Session {
     }
 
     pub fn get(&mut self, path: impl Into<String>) -> Answer {
-        self.ask("GET", path).send()
+        self.request("GET", path).send()
     }
 
     pub fn post(&mut self, path: impl Into<String>, body: &Value) -> Answer {
-        self.ask("POST", path).json(body).send()
+        self.request("POST", path).json(body).send()
     }
 
     pub fn put(&mut self, path: impl Into<String>, body: &Value) -> Answer {
-        self.ask("PUT", path).json(body).send()
+        self.request("PUT", path).json(body).send()
     }
 
     pub fn delete(&mut self, path: impl Into<String>) -> Answer {
-        self.ask("DELETE", path).send()
+        self.request("DELETE", path).send()
     }
 
     pub fn delete_with(&mut self, path: impl Into<String>, options: &Value) -> Answer {
         let mut options = options.clone();
         options["apiVersion"] = "v1".into();
         options["kind"] = "DeleteOptions".into();
-        self.ask("DELETE", path).json(&options).send()
+        self.request("DELETE", path).json(&options).send()
     }
 
     pub fn patch(&mut self, media: &str, path: impl Into<String>, body: &Value) -> Answer {
-        self.ask("PATCH", path).text(media, body.to_string()).send()
+        self.request("PATCH", path).text(media, body.to_string()).send()
     }
 
     /// Creates an object without recording it.
     pub fn given(&mut self, path: impl Into<String>, body: &Value) -> Answer {
-        let answer = self.ask("POST", path).json(body).quietly().send();
+        let answer = self.request("POST", path).json(body).quietly().send();
         assert_eq!(answer.code, 201, "{}", answer.body);
         answer
     }
 
     /// Records a result that the case computed itself.
-    pub fn note(&mut self, did: &str, came: Value) {
+    pub fn note(&mut self, action: &str, result: Value) {
         self.steps.push(Step {
-            did: did.to_owned(),
-            came,
+            action: action.to_owned(),
+            result,
         });
     }
 
-    /// Reads `path` until `seen` is satisfied, and records the answer that satisfied it.
-    pub fn until(&mut self, what: &str, path: impl Into<String>, seen: impl Fn(&Answer) -> bool) -> Answer {
+    /// Reads `path` until `satisfied` is satisfied, and records the answer that satisfied it.
+    pub fn until(&mut self, what: &str, path: impl Into<String>, satisfied: impl Fn(&Answer) -> bool) -> Answer {
         let path = path.into();
         let start = Instant::now();
         loop {
-            let answer = self.ask("GET", path.clone()).quietly().send();
-            if seen(&answer) {
+            let answer = self.request("GET", path.clone()).quietly().send();
+            if satisfied(&answer) {
                 let mut body = answer.body.clone();
                 // The order of background work may vary.
                 if let Some(metadata) = body["metadata"].as_object_mut() {
                     metadata.remove("resourceVersion");
                 }
-                let came = json!({"code": answer.code, "body": body});
-                self.note(&format!("until {what}: GET {path}"), came);
+                let result = json!({"code": answer.code, "body": body});
+                self.note(&format!("until {what}: GET {path}"), result);
                 return answer;
             }
             assert!(start.elapsed() < PATIENCE, "waited in vain for {what}: {}", answer.body);
@@ -212,7 +212,7 @@ impl Session {
     }
 }
 
-impl Ask<'_> {
+impl RequestBuilder<'_> {
     pub fn json(self, body: &Value) -> Self {
         self.text("application/json", body.to_string())
     }
@@ -223,7 +223,7 @@ impl Ask<'_> {
             .chars()
             .take(300)
             .collect::<String>();
-        self.told += &format!(" {media} {short}");
+        self.description += &format!(" {media} {short}");
         self.header("content-type", media)
     }
 
@@ -231,7 +231,7 @@ impl Ask<'_> {
         self.headers.retain(|(known, _)| *known != name);
         self.headers.push((name, value.to_owned()));
         if !["content-type", "user-agent"].contains(&name) {
-            self.told += &format!(" [{name}: {value}]");
+            self.description += &format!(" [{name}: {value}]");
         }
         self
     }
@@ -243,7 +243,7 @@ impl Ask<'_> {
     /// Without a credential.
     pub fn anonymous(mut self) -> Self {
         self.known = false;
-        self.told += " [no credential]";
+        self.description += " [no credential]";
         self
     }
 
@@ -283,8 +283,8 @@ impl Ask<'_> {
                     headers.insert(name.to_owned(), all.into());
                 }
             }
-            let came = json!({"code": code, "headers": headers, "body": part(body.clone())});
-            self.session.note(&self.told, came);
+            let result = json!({"code": code, "headers": headers, "body": part(body.clone())});
+            self.session.note(&self.description, result);
         }
         Answer { code, body }
     }
@@ -340,8 +340,8 @@ impl Watch {
     }
 
     fn record(&self, session: &mut Session, events: &[Value]) {
-        let came = json!({"code": self.code, "events": events});
-        session.note(&format!("WATCH {}", self.path), came);
+        let result = json!({"code": self.code, "events": events});
+        session.note(&format!("WATCH {}", self.path), result);
     }
 
     fn next(&mut self) -> Option<Value> {

@@ -116,23 +116,23 @@ fn unknown_fields_of_built_in_kinds_too() {
 }
 
 #[test]
-fn a_field_that_stands_twice_is_seen() {
+fn a_duplicate_field_is_reported() {
     both(|s| {
         let twice = r#"{"apiVersion": "skein.dev/v1alpha1", "kind": "Drone", "metadata": {"name": "a", "labels": {"x": "1", "x": "2"}},
             "spec": {"grounded": true, "grounded": false, "nodeSelector": {"a": "1", "a": "2"}}, "spec": {"grounded": true}}"#;
         for how in ["Strict", "Warn", "Ignore"] {
             let path = format!("{}?fieldValidation={how}&dryRun=All", s.drone(""));
-            s.ask("POST", path).text("application/json", twice).send();
+            s.request("POST", path).text("application/json", twice).send();
         }
         let yaml = "apiVersion: skein.dev/v1alpha1\nkind: Drone\nmetadata: {name: a}\nspec:\n  grounded: true\n  grounded: false\n";
         for how in ["Strict", "Warn", "Ignore"] {
             let path = format!("{}?fieldValidation={how}&dryRun=All", s.drone(""));
-            s.ask("POST", path).text("application/yaml", yaml).send();
+            s.request("POST", path).text("application/yaml", yaml).send();
         }
         s.given(s.drone(""), &drone("b", json!({})));
         for how in ["Strict", "Warn", "Ignore"] {
             let path = format!("{}?fieldValidation={how}", s.drone("b"));
-            s.ask("PATCH", path)
+            s.request("PATCH", path)
                 .text(MERGE, r#"{"spec": {"grounded": true, "grounded": false}}"#)
                 .send();
         }
@@ -204,13 +204,13 @@ fn broken_text_is_refused() {
             "{\"metadata\": 5}",
             "{\"spec\": {}} trailing",
         ] {
-            s.ask("POST", &path).text("application/json", text).send();
+            s.request("POST", &path).text("application/json", text).send();
         }
         s.given(&path, &drone("a", json!({})));
-        s.ask("PUT", s.drone("a")).text("application/json", "{").send();
-        s.ask("DELETE", s.drone("a")).text("application/json", "{").send();
-        s.ask("DELETE", s.drone("a")).json(&drone("a", json!({}))).send();
-        s.ask("DELETE", s.drone("a"))
+        s.request("PUT", s.drone("a")).text("application/json", "{").send();
+        s.request("DELETE", s.drone("a")).text("application/json", "{").send();
+        s.request("DELETE", s.drone("a")).json(&drone("a", json!({}))).send();
+        s.request("DELETE", s.drone("a"))
             .json(&json!({"propagationPolicy": 5}))
             .send();
         s.post(
@@ -236,16 +236,18 @@ fn bodies_of_unknown_form_are_not_supported() {
             "json",
             "",
         ] {
-            s.ask("POST", format!("{path}?dryRun=All"))
+            s.request("POST", format!("{path}?dryRun=All"))
                 .text(media, drone("a", json!({})).to_string())
                 .send();
         }
-        s.ask("POST", NODES).text("text/plain", node("a").to_string()).send();
+        s.request("POST", NODES)
+            .text("text/plain", node("a").to_string())
+            .send();
     });
 }
 
 #[test]
-fn an_apply_need_not_say_the_name_of_what_is_there() {
+fn an_apply_may_omit_the_name() {
     both(|s| {
         let named = s.ns().to_owned();
         let unnamed = |mut object: serde_json::Value, spec: serde_json::Value| {
@@ -285,6 +287,6 @@ fn a_body_that_is_too_large_is_refused() {
         let path = s.drone("");
         let mut object = drone("a", json!({}));
         object["spec"]["nodeSelector"] = json!({"a": "x".repeat(3 * 1024 * 1024)});
-        s.ask("POST", path).json(&object).send();
+        s.request("POST", path).json(&object).send();
     });
 }

@@ -13,7 +13,7 @@ fn scale(ns: &str, name: &str, replicas: i64) -> serde_json::Value {
 }
 
 #[test]
-fn status_is_written_through_its_own_door_only() {
+fn status_is_written_through_its_subresource_only() {
     both(|s| {
         let path = s.drone("a");
         let mut object = drone("a", json!({}));

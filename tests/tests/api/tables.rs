@@ -27,7 +27,7 @@ fn fleet(s: &mut Session) {
         "conditions": [condition("Ready", "False", "1 of 2 fly")]}}),
         ),
     ] {
-        let answer = s.ask("PATCH", path).quietly().text(MERGE, patch.to_string()).send();
+        let answer = s.request("PATCH", path).quietly().text(MERGE, patch.to_string()).send();
         assert_eq!(answer.code, 200, "{}", answer.body);
     }
 }
@@ -36,23 +36,25 @@ fn fleet(s: &mut Session) {
 fn drones_and_swarms_as_tables() {
     both(|s| {
         fleet(s);
-        s.ask("GET", s.drone("")).accept(TABLE).send();
-        s.ask("GET", s.drone("a")).accept(TABLE).send();
-        s.ask("GET", s.swarm("")).accept(TABLE).send();
-        s.ask("GET", s.drone("missing")).accept(TABLE).send();
-        s.ask("GET", format!("{}?labelSelector=nothing", s.drone("")))
+        s.request("GET", s.drone("")).accept(TABLE).send();
+        s.request("GET", s.drone("a")).accept(TABLE).send();
+        s.request("GET", s.swarm("")).accept(TABLE).send();
+        s.request("GET", s.drone("missing")).accept(TABLE).send();
+        s.request("GET", format!("{}?labelSelector=nothing", s.drone("")))
             .accept(TABLE)
             .send();
-        s.ask("GET", format!("{}?limit=1", s.drone(""))).accept(TABLE).send();
+        s.request("GET", format!("{}?limit=1", s.drone("")))
+            .accept(TABLE)
+            .send();
     });
 }
 
 #[test]
-fn a_table_holds_as_much_of_each_object_as_was_asked_for() {
+fn a_table_holds_as_much_of_each_object_as_requested() {
     both(|s| {
         fleet(s);
         for include in ["None", "Metadata", "Object", "Guess"] {
-            s.ask("GET", format!("{}?includeObject={include}", s.swarm("")))
+            s.request("GET", format!("{}?includeObject={include}", s.swarm("")))
                 .accept(TABLE)
                 .send();
         }
@@ -71,7 +73,7 @@ fn built_in_kinds_as_tables() {
             "nodeInfo": {"kubeletVersion": "v1.2.3", "osImage": "Debian", "kernelVersion": "6.1", "containerRuntimeVersion": "none",
                 "machineID": "", "systemUUID": "", "bootID": "", "kubeProxyVersion": "", "operatingSystem": "linux", "architecture": "arm64"}}});
         let patched = s
-            .ask("PATCH", format!("{NODES}/{ns}/status"))
+            .request("PATCH", format!("{NODES}/{ns}/status"))
             .quietly()
             .text(MERGE, status.to_string())
             .send();
@@ -81,12 +83,12 @@ fn built_in_kinds_as_tables() {
             &lease("claim", json!({"holderIdentity": "me"})),
         );
         s.given(s.at(CORE, "events", ""), &event(&ns, "e", "a", "Low"));
-        s.ask("GET", format!("{NODES}?labelSelector=case%3D{ns}"))
+        s.request("GET", format!("{NODES}?labelSelector=case%3D{ns}"))
             .accept(TABLE)
             .send();
-        s.ask("GET", format!("{NAMESPACES}/{ns}")).accept(TABLE).send();
-        s.ask("GET", s.at(LEASES, "leases", "")).accept(TABLE).send();
-        s.ask("GET", s.at(CORE, "pods", "")).accept(TABLE).send();
+        s.request("GET", format!("{NAMESPACES}/{ns}")).accept(TABLE).send();
+        s.request("GET", s.at(LEASES, "leases", "")).accept(TABLE).send();
+        s.request("GET", s.at(CORE, "pods", "")).accept(TABLE).send();
         // The age of an event in 2001 grows.
         let without_age = |mut table: Value| {
             let rows = table["rows"].as_array_mut().into_iter().flatten();
@@ -100,10 +102,10 @@ fn built_in_kinds_as_tables() {
             }
             table
         };
-        s.ask("GET", s.at(CORE, "events", ""))
+        s.request("GET", s.at(CORE, "events", ""))
             .accept(TABLE)
             .send_and(without_age);
-        s.ask("GET", s.at(EVENTS, "events", ""))
+        s.request("GET", s.at(EVENTS, "events", ""))
             .accept(TABLE)
             .send_and(without_age);
     });
@@ -113,19 +115,19 @@ fn built_in_kinds_as_tables() {
 fn metadata_alone() {
     both(|s| {
         fleet(s);
-        s.ask("GET", s.drone("a")).accept(PARTIAL).send();
-        s.ask("GET", s.drone("")).accept(PARTIAL_LIST).send();
-        s.ask("GET", s.drone("")).accept(PARTIAL).send();
-        s.ask("GET", s.drone("a")).accept(PARTIAL_LIST).send();
-        s.ask("PATCH", s.drone("a"))
+        s.request("GET", s.drone("a")).accept(PARTIAL).send();
+        s.request("GET", s.drone("")).accept(PARTIAL_LIST).send();
+        s.request("GET", s.drone("")).accept(PARTIAL).send();
+        s.request("GET", s.drone("a")).accept(PARTIAL_LIST).send();
+        s.request("PATCH", s.drone("a"))
             .accept(PARTIAL)
             .text(MERGE, r#"{"metadata": {"labels": {"x": "y"}}}"#)
             .send();
-        s.ask("POST", s.drone(""))
+        s.request("POST", s.drone(""))
             .accept(TABLE)
             .json(&drone("c", json!({})))
             .send();
-        s.ask("DELETE", s.drone("c")).accept(PARTIAL).send();
+        s.request("DELETE", s.drone("c")).accept(PARTIAL).send();
     });
 }
 
@@ -145,7 +147,7 @@ fn forms_that_nobody_knows_are_not_acceptable() {
             "text/html,application/json;q=0.5",
             "application/json;as=Poem;v=v1;g=meta.k8s.io, */*",
         ] {
-            s.ask("GET", s.drone("b")).accept(accept).send();
+            s.request("GET", s.drone("b")).accept(accept).send();
         }
     });
 }

@@ -125,7 +125,7 @@ fn an_object_needs_a_spec() {
 }
 
 #[test]
-fn several_faults_are_told_at_once() {
+fn several_faults_are_reported_at_once() {
     both(|s| {
         let spec = json!({"replicas": -1, "template": {"spec": {"takeoffAltitudeMeters": 500, "failsafe": {"coordinatorLossSeconds": 1, "onCoordinatorLoss": "x"}}}});
         s.post(s.swarm(""), &swarm("a", spec));

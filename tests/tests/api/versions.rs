@@ -70,28 +70,28 @@ fn an_update_of_a_missing_object_is_refused_or_makes_it() {
 }
 
 #[test]
-fn generation_counts_changes_of_the_wish_only() {
+fn generation_counts_changes_of_the_desired_state_only() {
     both(|s| {
         let path = s.swarm("a");
         s.given(s.swarm(""), &swarm("a", json!({"replicas": 1})));
-        let seen = |s: &mut crate::Session, what: &str| {
-            let now = s.ask("GET", s.swarm("a")).quietly().send();
+        let note_generation = |s: &mut crate::Session, what: &str| {
+            let now = s.request("GET", s.swarm("a")).quietly().send();
             s.note(what, now.body["metadata"]["generation"].clone());
         };
-        seen(s, "made");
+        note_generation(s, "made");
         s.patch(MERGE, &path, &json!({"spec": {"replicas": 2}}));
-        seen(s, "spec changed");
+        note_generation(s, "spec changed");
         s.patch(MERGE, &path, &json!({"metadata": {"labels": {"a": "b"}}}));
-        seen(s, "label changed");
+        note_generation(s, "label changed");
         s.patch(MERGE, s.swarm("a/status"), &json!({"status": {"replicas": 2}}));
-        seen(s, "status changed");
+        note_generation(s, "status changed");
         s.patch(MERGE, &path, &json!({"spec": {"replicas": 2}}));
-        seen(s, "nothing changed");
+        note_generation(s, "nothing changed");
         s.patch(MERGE, s.swarm("a/scale"), &json!({"spec": {"replicas": 5}}));
-        seen(s, "scaled");
+        note_generation(s, "scaled");
         s.patch(MERGE, &path, &json!({"metadata": {"finalizers": ["skein.dev/x"]}}));
         s.delete(&path);
-        seen(s, "deletion begun");
+        note_generation(s, "deletion begun");
     });
 }
 
@@ -119,14 +119,17 @@ fn a_change_that_changes_nothing_is_not_written() {
         let mut other = first.body.clone();
         other["metadata"].as_object_mut().unwrap().remove("managedFields");
         other.as_object_mut().unwrap().remove("status");
-        s.ask("PUT", &path).header("user-agent", "other/1").json(&other).send();
+        s.request("PUT", &path)
+            .header("user-agent", "other/1")
+            .json(&other)
+            .send();
         s.patch(MERGE, s.drone("a/status"), &json!({"status": {}}));
         s.get(&path);
     });
 }
 
 #[test]
-fn a_patch_may_insist_on_a_version() {
+fn a_patch_may_require_a_version() {
     both(|s| {
         let path = s.drone("a");
         let first = s.given(s.drone(""), &drone("a", json!({}))).version();
@@ -152,7 +155,7 @@ fn a_patch_may_insist_on_a_version() {
 }
 
 #[test]
-fn a_deletion_may_insist_on_uid_and_version() {
+fn a_deletion_may_require_uid_and_version() {
     both(|s| {
         let path = s.drone("a");
         let first = s.given(s.drone(""), &drone("a", json!({})));

@@ -10,12 +10,12 @@ use crate::session::{MERGE, Session};
 use crate::side::Side;
 
 fn patched(s: &mut Session, path: String, patch: &Value) {
-    let answer = s.ask("PATCH", path).quietly().text(MERGE, patch.to_string()).send();
+    let answer = s.request("PATCH", path).quietly().text(MERGE, patch.to_string()).send();
     assert_eq!(answer.code, 200, "{}", answer.body);
 }
 
 fn deleted(s: &mut Session, path: String) {
-    let answer = s.ask("DELETE", path).quietly().send();
+    let answer = s.request("DELETE", path).quietly().send();
     assert_eq!(answer.code, 200, "{}", answer.body);
 }
 
@@ -31,7 +31,7 @@ fn history(s: &mut Session) -> String {
 }
 
 #[test]
-fn a_watch_from_a_version_tells_all_that_came_after() {
+fn a_watch_from_a_version_sends_every_later_change() {
     both(|s| {
         let before = history(s);
         s.watched(format!("{}?resourceVersion={before}&timeoutSeconds=1", s.swarm("")));
@@ -49,9 +49,9 @@ fn a_watch_without_a_version_begins_with_what_is_there() {
 }
 
 #[test]
-fn a_watch_tells_what_happens_while_it_goes_on() {
+fn a_watch_sends_changes_while_it_lasts() {
     both(|s| {
-        let list = s.ask("GET", s.drone("")).quietly().send().version();
+        let list = s.request("GET", s.drone("")).quietly().send().version();
         let mut watch = s.watch(format!("{}?resourceVersion={list}", s.drone("")));
         s.given(
             s.drone(""),
@@ -80,7 +80,7 @@ fn a_watch_may_be_of_one_object() {
 }
 
 #[test]
-fn an_object_that_stops_matching_is_told_as_deleted() {
+fn an_object_that_stops_matching_is_reported_deleted() {
     both(|s| {
         let before = s
             .given(
@@ -139,7 +139,7 @@ fn collected(s: &mut Session, watch: crate::session::Watch) -> Vec<Value> {
 }
 
 #[test]
-fn a_watch_may_begin_with_a_list_and_say_where_it_ends() {
+fn a_watch_may_begin_with_a_list_and_a_bookmark_at_its_end() {
     both(|s| {
         history(s);
         let path = format!(
@@ -161,7 +161,7 @@ fn a_watch_may_begin_with_a_list_and_say_where_it_ends() {
 }
 
 #[test]
-fn wishes_that_do_not_fit_together_are_refused() {
+fn options_that_do_not_fit_together_are_refused() {
     both(|s| {
         for query in [
             "sendInitialEvents=true",
@@ -234,7 +234,7 @@ fn built_in_kinds_are_watched_too() {
 }
 
 #[test]
-fn a_watch_may_tell_tables_or_metadata_only() {
+fn a_watch_may_send_tables_or_metadata_only() {
     both(|s| {
         let before = history(s);
         let path = format!("{}?resourceVersion={before}&timeoutSeconds=1", s.swarm(""));

@@ -193,15 +193,15 @@ mod tests {
 
     #[test]
     fn what_could_mean_several_vehicles_or_none_is_refused_with_what_to_write() {
-        let told = places(&["udp:127.0.0.1:1"], "alpha", &["alpha", "bravo"]).unwrap_err();
+        let error = places(&["udp:127.0.0.1:1"], "alpha", &["alpha", "bravo"]).unwrap_err();
         assert!(
-            told.contains("NAME=udp:127.0.0.1:1") && told.contains("--gcs-udp-to"),
-            "{told}"
+            error.contains("NAME=udp:127.0.0.1:1") && error.contains("--gcs-udp-to"),
+            "{error}"
         );
-        let told = places(&["gamma=udp:127.0.0.1:1"], "alpha", &["alpha", "bravo"]).unwrap_err();
-        assert!(told.ends_with("name one of: alpha, bravo"), "{told}");
-        let told = places(&["alpha=udp:0.0.0.0:1"], "alpha", &["alpha"]).unwrap_err();
-        assert!(told.contains("--gcs-allow-remote"), "{told}");
+        let error = places(&["gamma=udp:127.0.0.1:1"], "alpha", &["alpha", "bravo"]).unwrap_err();
+        assert!(error.ends_with("name one of: alpha, bravo"), "{error}");
+        let error = places(&["alpha=udp:0.0.0.0:1"], "alpha", &["alpha"]).unwrap_err();
+        assert!(error.contains("--gcs-allow-remote"), "{error}");
         assert!("alpha=".parse::<OfNode>().is_err());
     }
 

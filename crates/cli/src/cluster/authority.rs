@@ -4,7 +4,7 @@
 //! can write there can write the coordinator's Deployment too. Must not: accept any other.
 
 use super::refusal::Refusal;
-use super::{Cluster, asked};
+use super::{Cluster, answer_of};
 use crate::failure::Failure;
 use k8s_openapi::api::core::v1::ConfigMap;
 use kube::Api;
@@ -24,7 +24,7 @@ impl Cluster {
         let namespace = &self.namespace;
         let maps: Api<ConfigMap> = Api::namespaced(self.client.clone(), namespace);
         let what = format!("get configmaps/{NAME} in namespace {namespace}");
-        let map = match asked(&what, maps.get(NAME)).await {
+        let map = match answer_of(&what, maps.get(NAME)).await {
             Err(Refusal::Missing { .. }) => {
                 return Err(Failure::Away(format!(
                     "the coordinator has not published its certificate authority yet (ConfigMap {namespace}/{NAME}); does it run? \

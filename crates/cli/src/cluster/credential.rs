@@ -105,7 +105,7 @@ mod tests {
         Config::new(http::Uri::from_static("https://127.0.0.1:1"))
     }
 
-    fn told(failure: Result<Credential, Failure>) -> String {
+    fn error(failure: Result<Credential, Failure>) -> String {
         failure.unwrap_err().to_string()
     }
 
@@ -151,14 +151,14 @@ mod tests {
 
     #[tokio::test]
     async fn what_the_coordinator_could_not_check_is_refused_before_anything_is_sent() {
-        assert!(told(of(&config()).await).contains("neither a token nor a client certificate"));
+        assert!(error(of(&config()).await).contains("neither a token nor a client certificate"));
         let mut password = config();
         password.auth_info.username = Some("ada".to_owned());
         password.auth_info.password = Some("secret".to_owned().into());
-        assert!(told(of(&password).await).contains("a user name and a password"));
+        assert!(error(of(&password).await).contains("a user name and a password"));
         let mut other = config();
         other.auth_info.token = Some("abc".to_owned().into());
         other.auth_info.impersonate = Some("bob".to_owned());
-        assert!(told(of(&other).await).contains("acts as somebody else"));
+        assert!(error(of(&other).await).contains("acts as somebody else"));
     }
 }

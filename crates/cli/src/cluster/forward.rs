@@ -4,7 +4,7 @@
 
 use super::pod::{self, Chosen};
 use super::refusal::Refusal;
-use super::{Cluster, asked};
+use super::{Cluster, answer_of};
 use crate::failure::Failure;
 use futures::future::BoxFuture;
 use futures::{FutureExt, future};
@@ -36,11 +36,11 @@ impl Cluster {
         let namespace = &self.namespace;
         let pods: Api<Pod> = Api::namespaced(self.client.clone(), namespace);
         let what = format!("list pods in namespace {namespace}");
-        let found = asked(&what, pods.list(&ListParams::default().labels(pod::LABEL))).await?;
+        let found = answer_of(&what, pods.list(&ListParams::default().labels(pod::LABEL))).await?;
         let to = pod::choose(namespace, self.leader().await.as_deref(), &found.items)
             .map_err(|none| Failure::Away(none.to_string()))?;
         let what = format!("create pods/portforward in namespace {namespace}");
-        let mut forwarder = asked(&what, pods.portforward(&to.pod, &[to.port])).await?;
+        let mut forwarder = answer_of(&what, pods.portforward(&to.pod, &[to.port])).await?;
         let (Some(connection), Some(error)) = (forwarder.take_stream(to.port), forwarder.take_error(to.port)) else {
             let why = "the port-forward has no stream".to_owned();
             return Err(Refusal::Other { what, why }.into());
@@ -61,7 +61,7 @@ impl Cluster {
     /// another Pod.
     async fn leader(&self) -> Option<String> {
         let leases: Api<Lease> = Api::namespaced(self.client.clone(), &self.namespace);
-        let lease = asked("get leases", leases.get_opt(LEASE)).await.ok()??;
+        let lease = answer_of("get leases", leases.get_opt(LEASE)).await.ok()??;
         lease.spec?.holder_identity
     }
 }

@@ -34,7 +34,7 @@ struct Shown {
 ///
 /// # Errors
 /// [`Failure::Failed`]: the plugin cannot be run, fails, or answers with nothing that could be shown.
-pub async fn settle(user: &mut AuthInfo) -> Result<(), Failure> {
+pub async fn resolve(user: &mut AuthInfo) -> Result<(), Failure> {
     // A token in the kubeconfig counts before the plugin, and a person who acts as another is refused without it.
     if user.token.is_some() || user.token_file.is_some() || user.impersonate.is_some() {
         return Ok(());
@@ -132,22 +132,22 @@ mod tests {
         }
     }
 
-    async fn told(script: &str) -> String {
-        settle(&mut user(script)).await.unwrap_err().to_string()
+    async fn error(script: &str) -> String {
+        resolve(&mut user(script)).await.unwrap_err().to_string()
     }
 
     #[tokio::test]
-    async fn what_a_plugin_answers_stands_where_the_plugin_stood() {
+    async fn the_answer_of_a_plugin_replaces_the_plugin() {
         // It is given what client-go gives it, and may answer in YAML.
         let script = r#"
             case $KUBERNETES_EXEC_INFO in *'"interactive":false'*) ;; *) exit 1 ;; esac
             printf 'kind: ExecCredential\nstatus:\n  token: of-%s\n' $WHO"#;
         let mut tokened = user(script);
-        settle(&mut tokened).await.unwrap();
+        resolve(&mut tokened).await.unwrap();
         assert!(tokened.exec.is_none());
         assert_eq!(tokened.token.unwrap().expose_secret(), "of-ada");
         let mut certified = user(r#"echo '{"status": {"clientCertificateData": "crt", "clientKeyData": "key"}}'"#);
-        settle(&mut certified).await.unwrap();
+        resolve(&mut certified).await.unwrap();
         assert_eq!(certified.client_certificate_data.as_deref(), Some("Y3J0"));
         assert_eq!(certified.client_key_data.unwrap().expose_secret(), "a2V5");
     }
@@ -156,26 +156,26 @@ mod tests {
     async fn a_token_in_the_kubeconfig_counts_before_the_plugin() {
         let mut user = user("exit 1");
         user.token = Some("abc".to_owned().into());
-        settle(&mut user).await.unwrap();
+        resolve(&mut user).await.unwrap();
     }
 
     #[tokio::test]
-    async fn a_plugin_that_is_not_there_or_fails_or_says_nothing_is_told_by_its_name_and_its_answer_is_not() {
-        assert!(told("exit 3").await.contains("its plugin sh failed"));
-        let damaged = told(r#"echo '{"status": "secret"'"#).await;
+    async fn a_plugin_that_is_missing_fails_or_answers_nothing_is_named_and_its_answer_is_not_printed() {
+        assert!(error("exit 3").await.contains("its plugin sh failed"));
+        let damaged = error(r#"echo '{"status": "secret"'"#).await;
         assert!(
             damaged.contains("is no ExecCredential") && !damaged.contains("secret"),
             "{damaged}"
         );
-        assert!(told("echo '{}'").await.contains("is no ExecCredential"));
-        let half = told(r#"echo '{"status": {"clientCertificateData": "crt"}}'"#).await;
+        assert!(error("echo '{}'").await.contains("is no ExecCredential"));
+        let half = error(r#"echo '{"status": {"clientCertificateData": "crt"}}'"#).await;
         assert!(half.contains("neither a token nor a certificate"), "{half}");
         let mut missing = user("");
         missing.exec.as_mut().unwrap().command = Some("skein-no-such-plugin".to_owned());
-        let told = settle(&mut missing).await.unwrap_err().to_string();
+        let error = resolve(&mut missing).await.unwrap_err().to_string();
         assert!(
-            told.contains("skein-no-such-plugin cannot be run") && told.contains("install sh"),
-            "{told}"
+            error.contains("skein-no-such-plugin cannot be run") && error.contains("install sh"),
+            "{error}"
         );
     }
 }

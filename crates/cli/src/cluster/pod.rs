@@ -104,7 +104,7 @@ mod tests {
     }
 
     #[test]
-    fn the_leader_is_asked_also_when_it_is_not_ready_yet() {
+    fn the_leader_is_chosen_also_when_it_is_not_ready_yet() {
         let pods = [pod("c-1", true), pod("c-2", false), pod("c-22", true)];
         assert_eq!(chosen(Some("c-2"), &pods), "c-2");
         assert_eq!(chosen(Some("c-2-17"), &pods), "c-2");
@@ -112,7 +112,7 @@ mod tests {
     }
 
     #[test]
-    fn where_the_leader_is_not_known_or_gone_one_that_is_ready_is_asked_at_its_own_port() {
+    fn where_the_leader_is_not_known_or_gone_one_that_is_ready_is_chosen_at_its_own_port() {
         let mut leaving = pod("c-0", true);
         leaving.metadata.deletion_timestamp = Some(serde_json::from_value(json!("2026-11-21T10:00:00Z")).unwrap());
         let pods = [leaving, pod("c-1", false), pod("c-2", true)];
@@ -126,17 +126,17 @@ mod tests {
     }
 
     #[test]
-    fn no_pod_and_no_ready_pod_are_told_apart() {
+    fn no_pod_and_no_ready_pod_are_distinguished() {
         assert!(
             choose("n", Some("c"), &[])
                 .unwrap_err()
                 .to_string()
                 .contains("--coordinator-namespace")
         );
-        let told = choose("n", None, &[pod("c", false)]).unwrap_err().to_string();
+        let error = choose("n", None, &[pod("c", false)]).unwrap_err().to_string();
         assert!(
-            told.contains("not ready yet: c; see `kubectl -n n describe pod c`"),
-            "{told}"
+            error.contains("not ready yet: c; see `kubectl -n n describe pod c`"),
+            "{error}"
         );
     }
 }

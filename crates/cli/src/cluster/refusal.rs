@@ -89,8 +89,8 @@ mod tests {
     use kube::core::Status;
 
     #[test]
-    fn each_no_of_the_api_server_says_what_to_do() {
-        let told = |code: u16| {
+    fn each_refusal_of_the_api_server_says_what_to_do() {
+        let text = |code: u16| {
             let status = Status {
                 code,
                 message: "so it is".into(),
@@ -103,10 +103,10 @@ mod tests {
             .to_string()
         };
         assert!(
-            told(403).starts_with("you may not create pods/portforward in namespace skein-system: so it is; ask for")
+            text(403).starts_with("you may not create pods/portforward in namespace skein-system: so it is; ask for")
         );
-        assert!(told(401).contains("(so it is); log in again"));
-        assert!(told(404).ends_with("there is none"));
-        assert!(told(500).ends_with(": so it is"));
+        assert!(text(401).contains("(so it is); log in again"));
+        assert!(text(404).ends_with("there is none"));
+        assert!(text(500).ends_with(": so it is"));
     }
 }

@@ -20,7 +20,7 @@ pub struct Flight {
     /// What was last said of it.
     pub vehicle: Vehicle,
     /// Where it was when it was heard last.
-    heard: Stage,
+    last_known: Stage,
     firsts: BTreeMap<Stage, Duration>,
     /// Meters above home when it first held.
     held_at: Option<f64>,
@@ -33,9 +33,9 @@ impl Flights {
         for vehicle in fleet.iter().filter(|vehicle| !vehicle.node.is_empty()) {
             let new = !self.0.contains_key(&vehicle.node);
             let flight = self.0.entry(vehicle.node.clone()).or_default();
-            let stage = Stage::of(vehicle, flight.heard);
+            let stage = Stage::of(vehicle, flight.last_known);
             if stage != Stage::Silent {
-                flight.heard = stage;
+                flight.last_known = stage;
             }
             if stage == Stage::Flying && flight.held_at.is_none() {
                 flight.held_at = vehicle.position.as_ref().map(|p| p.altitude_above_home_meters);
@@ -107,7 +107,7 @@ impl Flights {
                 }
             }
             if flight.stage != Stage::Landed {
-                line += &format!("  last seen {}: {}", flight.stage.word(), flight.vehicle.message);
+                line += &format!("  last seen {}: {}", flight.stage.label(), flight.vehicle.message);
             }
             lines.push(line.trim_end().to_owned());
         }
@@ -130,7 +130,7 @@ impl Flight {
 mod tests {
     use super::*;
 
-    fn seen(node: &str, truth: &str, activity: &str) -> Vehicle {
+    fn reported(node: &str, truth: &str, activity: &str) -> Vehicle {
         Vehicle {
             node: node.into(),
             truth: truth.into(),
@@ -146,11 +146,11 @@ mod tests {
     }
 
     #[test]
-    fn a_stage_that_went_by_unseen_was_reached_when_a_later_one_was_seen() {
+    fn a_stage_that_was_never_reported_was_reached_with_the_next_one() {
         let mut flights = Flights::default();
-        flights.note(at(1), &[seen("a", "Disarmed", "Idle")]);
-        flights.note(at(5), &[seen("a", "InAir", "Holding")]);
-        flights.note(at(9), &[seen("a", "Disarmed", "Idle")]);
+        flights.note(at(1), &[reported("a", "Disarmed", "Idle")]);
+        flights.note(at(5), &[reported("a", "InAir", "Holding")]);
+        flights.note(at(9), &[reported("a", "Disarmed", "Idle")]);
         let flight = flights.get("a").unwrap();
         assert_eq!(flight.reached(Stage::Ready), Some(at(1)));
         assert_eq!(flight.reached(Stage::Arming), Some(at(5)));
@@ -158,39 +158,39 @@ mod tests {
     }
 
     #[test]
-    fn a_vehicle_that_came_down_without_holding_never_held() {
+    fn a_vehicle_that_landed_without_holding_never_held() {
         let mut flights = Flights::default();
-        flights.note(at(1), &[seen("a", "TakingOff", "TakingOff")]);
-        flights.note(at(2), &[seen("a", "Disarmed", "Idle")]);
+        flights.note(at(1), &[reported("a", "TakingOff", "TakingOff")]);
+        flights.note(at(2), &[reported("a", "Disarmed", "Idle")]);
         assert_eq!(flights.get("a").unwrap().reached(Stage::Flying), None);
         assert!(flights.summary().contains("holding never"), "{}", flights.summary());
     }
 
     #[test]
-    fn a_vehicle_that_is_silent_for_a_while_in_the_air_has_landed_when_it_is_heard_on_the_ground() {
+    fn a_vehicle_that_is_silent_for_a_while_in_the_air_has_landed_when_it_reports_the_ground() {
         let mut flights = Flights::default();
-        flights.note(at(1), &[seen("a", "InAir", "Holding")]);
-        flights.note(at(2), &[seen("a", "UnknownLinkLost", "Waiting")]);
-        flights.note(at(3), &[seen("a", "UnknownLinkLost", "Waiting")]);
+        flights.note(at(1), &[reported("a", "InAir", "Holding")]);
+        flights.note(at(2), &[reported("a", "UnknownLinkLost", "Waiting")]);
+        flights.note(at(3), &[reported("a", "UnknownLinkLost", "Waiting")]);
         assert_eq!(flights.counts(), [(Stage::Silent, 1)]);
-        flights.note(at(4), &[seen("a", "Disarmed", "Idle")]);
+        flights.note(at(4), &[reported("a", "Disarmed", "Idle")]);
         assert_eq!(flights.get("a").unwrap().reached(Stage::Landed), Some(at(4)));
     }
 
     #[test]
     fn only_a_new_stage_is_a_change() {
         let mut flights = Flights::default();
-        let fleet = [seen("a", "InAir", "Holding"), seen("b", "InAir", "Holding")];
+        let fleet = [reported("a", "InAir", "Holding"), reported("b", "InAir", "Holding")];
         assert_eq!(flights.note(at(1), &fleet), ["a", "b"]);
         assert_eq!(flights.note(at(2), &fleet), [""; 0]);
-        assert_eq!(flights.note(at(3), &[seen("b", "Landing", "Landing")]), ["b"]);
+        assert_eq!(flights.note(at(3), &[reported("b", "Landing", "Landing")]), ["b"]);
         assert_eq!(flights.counts(), [(Stage::Flying, 1), (Stage::Landing, 1)]);
     }
 
     #[test]
     fn a_drone_that_waits_for_a_vehicle_is_no_flight() {
         let mut flights = Flights::default();
-        flights.note(at(1), &[seen("", "NoVehicle", "")]);
+        flights.note(at(1), &[reported("", "NoVehicle", "")]);
         assert_eq!(flights.iter().count(), 0);
     }
 }

@@ -24,7 +24,7 @@ const AGAIN_AFTER: Duration = Duration::from_millis(300);
 #[derive(Debug)]
 pub struct Follow {
     fleet: watch::Receiver<Vec<Vehicle>>,
-    hearing: JoinHandle<()>,
+    receiving: JoinHandle<()>,
     view: View,
     flights: Flights,
     begun: Instant,
@@ -34,10 +34,10 @@ impl Follow {
     /// Starts the clock of the flights and listens to the coordinator at `server`.
     #[must_use]
     pub fn start(server: Route, out: Output) -> Self {
-        let (told, fleet) = watch::channel(Vec::new());
+        let (sender, fleet) = watch::channel(Vec::new());
         Self {
             fleet,
-            hearing: tokio::spawn(hear(server, told)),
+            receiving: tokio::spawn(receive(server, sender)),
             view: View::new(out),
             flights: Flights::default(),
             begun: Instant::now(),
@@ -81,8 +81,8 @@ impl Follow {
     }
 
     /// From here on other lines follow; what was shown stays where it is.
-    pub fn settle(&mut self) {
-        self.view.settle();
+    pub fn keep_shown(&mut self) {
+        self.view.keep_shown();
     }
 
     fn show(&mut self) {
@@ -95,30 +95,30 @@ impl Follow {
 
 impl Drop for Follow {
     fn drop(&mut self) {
-        self.hearing.abort();
+        self.receiving.abort();
     }
 }
 
-async fn hear(server: Route, told: watch::Sender<Vec<Vehicle>>) {
+async fn receive(server: Route, sender: watch::Sender<Vec<Vehicle>>) {
     loop {
         // The coordinator may not know the fleet yet, or be away for a moment.
-        if let Err(why) = hear_once(&server, &told).await {
+        if let Err(why) = receive_stream(&server, &sender).await {
             tracing::debug!(%why, "the fleet is not reported");
         }
-        if told.is_closed() {
+        if sender.is_closed() {
             return;
         }
         sleep(AGAIN_AFTER).await;
     }
 }
 
-async fn hear_once(server: &Route, told: &watch::Sender<Vec<Vehicle>>) -> anyhow::Result<()> {
+async fn receive_stream(server: &Route, sender: &watch::Sender<Vec<Vehicle>>) -> anyhow::Result<()> {
     let mut stream = Server::connect(server)
         .await?
         .watch(&Which::default(), Some(READ_EVERY))
         .await?;
     while let Some(fleet) = stream.message().await? {
-        told.send_replace(fleet.vehicles.into_iter().map(Vehicle::from).collect());
+        sender.send_replace(fleet.vehicles.into_iter().map(Vehicle::from).collect());
     }
     Ok(())
 }

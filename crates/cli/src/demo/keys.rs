@@ -97,11 +97,11 @@ impl Keys {
         single.control_chars[SpecialCharacterIndices::VMIN as usize] = 1;
         single.control_chars[SpecialCharacterIndices::VTIME as usize] = 0;
         tcsetattr(&input, SetArg::TCSANOW, &single).ok()?;
-        let (tell, pressed) = mpsc::channel(WAITING);
+        let (sender, pressed) = mpsc::channel(WAITING);
         // It ends with the first key after nobody listens any more, or with the process.
         let reading = std::thread::Builder::new()
             .name("keys".to_owned())
-            .spawn(move || read(&tell));
+            .spawn(move || read(&sender));
         reading.ok()?;
         Some(Self {
             before,
@@ -133,7 +133,7 @@ impl Keys {
             Key::GiveBack => self.taken.remove(&node),
             Key::LowBattery | Key::LostLink | Key::Help => false,
         };
-        said(key, vehicle)
+        text_of(key, vehicle)
     }
 }
 
@@ -144,16 +144,16 @@ impl Drop for Keys {
     }
 }
 
-fn read(tell: &mpsc::Sender<Key>) {
+fn read(sender: &mpsc::Sender<Key>) {
     let mut input = std::io::stdin().lock();
     let mut byte = [0; 1];
     while let Ok(1) = input.read(&mut byte) {
-        if tell.is_closed() {
+        if sender.is_closed() {
             return;
         }
         if let Some(key) = Key::of(byte[0]) {
             // One who presses faster than it is done loses some.
-            let _ = tell.try_send(key);
+            let _ = sender.try_send(key);
         }
     }
 }
@@ -186,7 +186,7 @@ const fn nothing(key: Key) -> &'static str {
     }
 }
 
-fn said(key: Key, vehicle: &Vehicle) -> String {
+fn text_of(key: Key, vehicle: &Vehicle) -> String {
     let node = &vehicle.node;
     match key {
         Key::TakeOver => {
@@ -271,8 +271,8 @@ mod tests {
 
     #[test]
     fn a_person_who_gives_back_is_shown_how_skein_goes_on() {
-        let told = said(Key::GiveBack, &vehicle("a", "InAir", "HandsOffOtherMode"));
-        assert!(told.ends_with("skein resume demo-a -n default"), "{told}");
+        let text = text_of(Key::GiveBack, &vehicle("a", "InAir", "HandsOffOtherMode"));
+        assert!(text.ends_with("skein resume demo-a -n default"), "{text}");
         for (byte, key) in [(b't', Some(Key::TakeOver)), (b'?', Some(Key::Help)), (b'x', None)] {
             assert_eq!(Key::of(byte), key);
         }

@@ -6,8 +6,8 @@ use crate::args::{Autopilots, DemoArgs, SigningArgs};
 use crate::failure::Failure;
 use crate::fleet_api::Source;
 use crate::log::Log;
-use crate::say;
 use crate::station::{NodeSetup, Setup, Station};
+use crate::terminal;
 use fleet::ids::NodeName;
 use sitl::cli::{Args, Fleet, LinkSpec};
 use sitl::shell::Simulation;
@@ -109,15 +109,15 @@ impl Parts {
             metrics_listen: args.agents.metrics_listen,
             grounded: false,
             // The demo deletes its Swarm first.
-            asked: CancellationToken::new(),
+            end_requested: CancellationToken::new(),
         };
         let station = Station::start(setup).await?;
-        let started = say::duration(begun.elapsed());
-        say::heading(&format!(
+        let started = terminal::duration(begun.elapsed());
+        terminal::heading(&format!(
             "API, coordinator, {} agents and simulated vehicles started in {started}",
             names.len()
         ));
-        say::line(&format!("    log: {}", log.display()));
+        terminal::line(&format!("    log: {}", log.display()));
         Ok(Self {
             station,
             simulation: Arc::new(simulation),

@@ -43,7 +43,7 @@ impl Stage {
 
     /// One word.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub const fn label(self) -> &'static str {
         match self {
             Self::Booting => "booting",
             Self::Ready => "ready",
@@ -103,7 +103,7 @@ mod tests {
     #[test]
     fn a_flight_goes_through_the_stages_in_their_order() {
         let mut stage = Stage::default();
-        let seen: Vec<Stage> = [
+        let stages: Vec<Stage> = [
             vehicle("UnknownNeverHeard", "Idle", false),
             vehicle("Disarmed", "Arming", false),
             vehicle("Disarmed", "Idle", true),
@@ -126,7 +126,7 @@ mod tests {
         let wanted = [
             Booting, Booting, Ready, Arming, Arming, Climbing, Climbing, Flying, Landing, Landing, Landed,
         ];
-        assert_eq!(seen, wanted);
+        assert_eq!(stages, wanted);
     }
 
     #[test]

@@ -5,7 +5,7 @@
 
 use super::flights::{Flight, Flights};
 use crate::output::Output;
-use crate::say;
+use crate::terminal;
 use std::collections::VecDeque;
 use std::fmt::Write as _;
 use std::io::Write;
@@ -18,7 +18,7 @@ const SMALL: usize = 10;
 const NAMED: usize = 6;
 
 /// How many of the last changes of a large fleet stay on a terminal.
-const KEPT: usize = 8;
+const MOST_LINES: usize = 8;
 
 /// Lines that are left free below the picture.
 const BELOW: usize = 2;
@@ -54,11 +54,11 @@ impl View {
             together(elapsed, flights, changed)
         };
         let Some((_, rows)) = self.out.size() else {
-            news.iter().for_each(|line| say::line(line));
+            news.iter().for_each(|line| terminal::line(line));
             return;
         };
         self.last.extend(news);
-        while self.last.len() > KEPT {
+        while self.last.len() > MOST_LINES {
             self.last.pop_front();
         }
         let picture = picture(table(flights), &self.last, rows);
@@ -66,7 +66,7 @@ impl View {
     }
 
     /// From here on other lines follow; the picture stays where it is.
-    pub fn settle(&mut self) {
+    pub fn keep_shown(&mut self) {
         self.drawn = None;
     }
 
@@ -102,8 +102,8 @@ fn picture(whole: Vec<String>, last: &VecDeque<String>, rows: usize) -> Vec<Stri
 /// `3 booting, 2 flying`.
 fn counted(flights: &Flights) -> String {
     let counts = flights.counts();
-    let told = counts.iter().map(|(stage, count)| format!("{count} {}", stage.word()));
-    told.collect::<Vec<_>>().join(", ")
+    let texts = counts.iter().map(|(stage, count)| format!("{count} {}", stage.label()));
+    texts.collect::<Vec<_>>().join(", ")
 }
 
 fn clock(elapsed: Duration) -> String {
@@ -112,8 +112,8 @@ fn clock(elapsed: Duration) -> String {
 
 /// A line for each change.
 fn singly(elapsed: Duration, flights: &Flights, changed: &[String]) -> Vec<String> {
-    let told = |node: &String| flights.get(node).map(|flight| row(node, flight));
-    let rows = changed.iter().filter_map(told);
+    let text = |node: &String| flights.get(node).map(|flight| row(node, flight));
+    let rows = changed.iter().filter_map(text);
     rows.map(|row| format!("{}  {row}", clock(elapsed))).collect()
 }
 
@@ -122,12 +122,12 @@ fn together(elapsed: Duration, flights: &Flights, changed: &[String]) -> Vec<Str
     if changed.is_empty() {
         return Vec::new();
     }
-    let told = |node: &String| {
+    let text = |node: &String| {
         flights
             .get(node)
-            .map(|flight| format!("{node} {}", flight.stage.word()))
+            .map(|flight| format!("{node} {}", flight.stage.label()))
     };
-    let mut named: Vec<String> = changed.iter().filter_map(told).take(NAMED).collect();
+    let mut named: Vec<String> = changed.iter().filter_map(text).take(NAMED).collect();
     if changed.len() > NAMED {
         named.push(format!("and {} more", changed.len() - NAMED));
     }
@@ -156,7 +156,7 @@ fn row(node: &str, flight: &Flight) -> String {
     });
     let line = format!(
         "{node:<12} {:<10} {:<9} {:<12} {height:>8}  {}",
-        flight.stage.word(),
+        flight.stage.label(),
         vehicle.autopilot.as_deref().unwrap_or("-"),
         vehicle.mode.as_deref().unwrap_or("-"),
         first_sentence(&vehicle.message),
@@ -224,7 +224,7 @@ mod tests {
 
     #[test]
     fn a_picture_is_never_taller_than_the_terminal() {
-        let last: VecDeque<String> = (0..KEPT).map(|n| n.to_string()).collect();
+        let last: VecDeque<String> = (0..MOST_LINES).map(|n| n.to_string()).collect();
         for size in [1, 2, 5, 50] {
             for rows in 1..60 {
                 let drawn = picture(table(&fleet(size)), &last, rows);

@@ -6,7 +6,7 @@
 use super::Signed;
 use crate::cluster::authority::NAME as AUTHORITY;
 use crate::cluster::refusal::Refusal;
-use crate::cluster::{Choice, Cluster, asked};
+use crate::cluster::{Choice, Cluster, answer_of};
 use crate::failure::Failure;
 use k8s_openapi::api::core::v1::{ConfigMap, Secret};
 use kube::Api;
@@ -54,7 +54,7 @@ async fn authorities(cluster: &Cluster) -> Result<Authorities, Failure> {
     let namespace = &cluster.namespace;
     let secrets: Api<Secret> = Api::namespaced(cluster.client.clone(), namespace);
     let what = format!("get secrets/{AUTHORITY} in namespace {namespace}");
-    let secret = match asked(&what, secrets.get(AUTHORITY)).await {
+    let secret = match answer_of(&what, secrets.get(AUTHORITY)).await {
         Err(Refusal::Missing { .. }) => {
             return Err(Failure::Failed(format!(
                 "there is no Secret {namespace}/{AUTHORITY}: the coordinator makes it when it first runs with certificates of its own; \
@@ -76,7 +76,7 @@ async fn change<T>(cluster: &Cluster, mut edit: impl FnMut(&mut Enrolled) -> Res
     let maps: Api<ConfigMap> = Api::namespaced(cluster.client.clone(), namespace);
     let what = |verb: &str| format!("{verb} configmaps/{LIST} in namespace {namespace}");
     for _ in 0..TRIES {
-        let found = asked(&what("get"), maps.get_opt(LIST)).await?;
+        let found = answer_of(&what("get"), maps.get_opt(LIST)).await?;
         let before: BTreeMap<String, String> = found.as_ref().and_then(|map| map.data.clone()).unwrap_or_default();
         let list = Enrolled::from_map(&before);
         let mut list = list.map_err(|why| Failure::Failed(format!("ConfigMap {namespace}/{LIST}: {why}")))?;
@@ -92,7 +92,7 @@ async fn change<T>(cluster: &Cluster, mut edit: impl FnMut(&mut Enrolled) -> Res
                     data: Some(data),
                     ..map
                 };
-                asked(&what("update"), async { once(maps.replace(LIST, &params, &map).await) }).await?
+                answer_of(&what("update"), async { once(maps.replace(LIST, &params, &map).await) }).await?
             }
             None => {
                 let map = ConfigMap {
@@ -107,7 +107,7 @@ async fn change<T>(cluster: &Cluster, mut edit: impl FnMut(&mut Enrolled) -> Res
                     data: Some(data),
                     ..ConfigMap::default()
                 };
-                asked(&what("create"), async { once(maps.create(&params, &map).await) }).await?
+                answer_of(&what("create"), async { once(maps.create(&params, &map).await) }).await?
             }
         };
         if written {

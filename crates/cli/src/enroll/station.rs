@@ -36,7 +36,7 @@ impl Keys {
             .mode(0o700)
             .create(folder)
             .map_err(|why| unusable(folder, &why))?;
-        let _turn = exclusive(folder)?;
+        let _lock = exclusive(folder)?;
         let path = folder.join(AUTHORITIES);
         let authorities = match read(&path)? {
             Some(text) => Authorities::from_pem(&text).map_err(|why| damaged(&path, &why))?,
@@ -104,7 +104,7 @@ impl Keys {
     /// # Errors
     /// [`Failure`]; nothing has changed then.
     pub fn issue(&self, peer: &Peer, life: Validity, now: SystemTime) -> Result<Signed, Failure> {
-        let _turn = exclusive(&self.folder)?;
+        let _lock = exclusive(&self.folder)?;
         let mut list = self.list()?;
         let identity = list.issue(self.authorities.signer(now), peer, life, now);
         let identity = identity.map_err(|why| Failure::Failed(why.to_string()))?;
@@ -120,7 +120,7 @@ impl Keys {
     /// # Errors
     /// [`Failure`]; nothing has changed then.
     pub fn revoke(&self, peer: &Peer) -> Result<usize, Failure> {
-        let _turn = exclusive(&self.folder)?;
+        let _lock = exclusive(&self.folder)?;
         let mut list = self.list()?;
         let count = list.revoke(peer);
         if count > 0 {
@@ -200,15 +200,15 @@ mod tests {
         let path = folder.path().join(AUTHORITIES);
         let text = std::fs::read_to_string(&path).unwrap();
         std::fs::write(&path, &text[..text.len() / 2]).unwrap();
-        let told = Keys::open(folder.path()).unwrap_err().to_string();
-        assert!(told.contains("authorities.pem: authority 1"), "{told}");
+        let error = Keys::open(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("authorities.pem: authority 1"), "{error}");
         std::fs::remove_file(&path).unwrap();
-        let told = Keys::open(folder.path()).unwrap_err().to_string();
-        assert!(told.contains("is missing: put back a copy"), "{told}");
+        let error = Keys::open(folder.path()).unwrap_err().to_string();
+        assert!(error.contains("is missing: put back a copy"), "{error}");
     }
 
     #[test]
-    fn a_list_that_is_damaged_is_told_and_lets_nobody_in() {
+    fn a_damaged_list_is_reported_and_admits_nobody() {
         let folder = tempfile::tempdir().unwrap();
         let keys = Keys::open(folder.path()).unwrap();
         std::fs::write(folder.path().join(LIST), "{\"agent.alpha\": \"soon\"}").unwrap();

@@ -68,7 +68,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_server_is_named_by_host_and_port_and_without_a_word_about_it_speaks_tls() {
+    fn a_server_is_named_by_host_and_port_and_speaks_tls_by_default() {
         let good = |text: &str| text.parse::<ServerUrl>().unwrap();
         assert_eq!(
             good("coordinator.field:50051").to_string(),

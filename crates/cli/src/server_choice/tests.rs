@@ -19,27 +19,27 @@ fn record() -> StationRecord {
 }
 
 /// A station runs here.
-fn field() -> Around {
-    Around {
+fn field() -> Environment {
+    Environment {
         data: Some("/data".into()),
         station: Some(record()),
-        ..Around::default()
+        ..Environment::default()
     }
 }
 
-fn cluster(around: &Around, given: WhereArgs) -> cluster::Choice {
-    match choose(given, around).unwrap() {
+fn cluster(environment: &Environment, given: WhereArgs) -> cluster::Choice {
+    match choose(given, environment).unwrap() {
         Route::Cluster { choice, .. } => choice,
         other => panic!("{other:?}"),
     }
 }
 
-fn is_station(around: &Around) -> bool {
-    matches!(choose(given(), around), Ok(Route::Station { .. }))
+fn is_station(environment: &Environment) -> bool {
+    matches!(choose(given(), environment), Ok(Route::Station { .. }))
 }
 
-fn refusal(given: WhereArgs, around: &Around) -> String {
-    match choose(given, around).unwrap_err() {
+fn refusal(given: WhereArgs, environment: &Environment) -> String {
+    match choose(given, environment).unwrap_err() {
         Failure::Usage(text) | Failure::Away(text) => text,
         other => panic!("{other}"),
     }
@@ -47,48 +47,51 @@ fn refusal(given: WhereArgs, around: &Around) -> String {
 
 #[test]
 fn an_address_that_is_named_counts_before_all_else_and_a_flag_before_the_variable() {
-    let around = Around {
+    let environment = Environment {
         server: Some("http://127.0.0.1:3".into()),
         ..field()
     };
     assert_eq!(
-        choose(given(), &around).unwrap(),
+        choose(given(), &environment).unwrap(),
         Route::Plain(url("http://127.0.0.1:3"))
     );
     let flag = WhereArgs {
         server: Some(url("http://localhost:4")),
         ..given()
     };
-    assert_eq!(choose(flag, &around).unwrap(), Route::Plain(url("http://localhost:4")));
-    let wrong = Around {
+    assert_eq!(
+        choose(flag, &environment).unwrap(),
+        Route::Plain(url("http://localhost:4"))
+    );
+    let wrong = Environment {
         server: Some("ftp://c:3".into()),
-        ..Around::default()
+        ..Environment::default()
     };
     assert!(refusal(given(), &wrong).starts_with("SKEIN_SERVER is \"ftp://c:3\": give"));
 }
 
 #[test]
 fn a_flag_about_a_cluster_or_a_station_counts_before_a_variable_about_an_address() {
-    let around = Around {
+    let environment = Environment {
         server: Some("http://127.0.0.1:3".into()),
-        ..Around::default()
+        ..Environment::default()
     };
     let context = WhereArgs {
         context: Some("north".into()),
         ..given()
     };
-    assert_eq!(cluster(&around, context).context.as_deref(), Some("north"));
+    assert_eq!(cluster(&environment, context).context.as_deref(), Some("north"));
 }
 
 #[test]
 fn the_station_of_this_machine_is_found_by_itself() {
     assert!(is_station(&field()));
-    assert!(is_station(&Around {
+    assert!(is_station(&Environment {
         has_usual_kubeconfig: true,
         ..field()
     }));
     // Its own kubeconfig is no other cluster, also when kubectl calls.
-    assert!(is_station(&Around {
+    assert!(is_station(&Environment {
         kubeconfig: Some("/data/kubeconfig".into()),
         is_plugin: true,
         ..field()
@@ -96,20 +99,20 @@ fn the_station_of_this_machine_is_found_by_itself() {
 }
 
 #[test]
-fn where_two_fleets_could_be_meant_the_person_has_to_say_which() {
-    let around = Around {
+fn where_two_fleets_could_be_meant_the_person_has_to_choose() {
+    let environment = Environment {
         kubeconfig: Some("/home/a/cluster".into()),
         ..field()
     };
-    assert!(refusal(given(), &around).contains("say which one with --station DIR, or with --context NAME"));
-    let plugin = Around {
+    assert!(refusal(given(), &environment).contains("say which one with --station DIR, or with --context NAME"));
+    let plugin = Environment {
         is_plugin: true,
-        ..around.clone()
+        ..environment.clone()
     };
     cluster(&plugin, given());
-    let named = Around {
+    let named = Environment {
         data_is_named: true,
-        ..around
+        ..environment
     };
     assert!(is_station(&named));
     let both = WhereArgs {
@@ -122,27 +125,27 @@ fn where_two_fleets_could_be_meant_the_person_has_to_say_which() {
 
 #[test]
 fn without_a_station_it_is_the_cluster_of_the_kubeconfig() {
-    for around in [
-        Around {
+    for environment in [
+        Environment {
             kubeconfig: Some("/home/a/cluster".into()),
-            ..Around::default()
+            ..Environment::default()
         },
-        Around {
+        Environment {
             has_usual_kubeconfig: true,
-            ..Around::default()
+            ..Environment::default()
         },
-        Around {
+        Environment {
             is_plugin: true,
-            ..Around::default()
+            ..Environment::default()
         },
     ] {
-        assert_eq!(cluster(&around, given()), cluster::Choice::default());
+        assert_eq!(cluster(&environment, given()), cluster::Choice::default());
     }
-    assert!(refusal(given(), &Around::default()).contains("no coordinator is known here"));
-    let named = Around {
+    assert!(refusal(given(), &Environment::default()).contains("no coordinator is known here"));
+    let named = Environment {
         data: Some("/none".into()),
         data_is_named: true,
-        ..Around::default()
+        ..Environment::default()
     };
     assert!(refusal(given(), &named).contains("no ground station runs with the data folder /none"));
 }
@@ -155,7 +158,7 @@ fn a_credential_is_shown_only_where_the_authority_that_it_belongs_to_is_believed
     };
     // The kubeconfig's credential goes with the authority that its cluster publishes, and with no other.
     assert!(matches!(
-        choose(https.clone(), &Around::default()).unwrap(),
+        choose(https.clone(), &Environment::default()).unwrap(),
         Route::Cluster { server: Some(_), .. }
     ));
     let other = WhereArgs {
@@ -186,30 +189,33 @@ fn plain_text_stays_on_this_machine_unless_it_is_meant() {
         server: Some(url("http://c:3")),
         ..given()
     };
-    assert!(refusal(plain.clone(), &Around::default()).contains("--insecure-plaintext if you mean it"));
+    assert!(refusal(plain.clone(), &Environment::default()).contains("--insecure-plaintext if you mean it"));
     let meant = WhereArgs {
         insecure_plaintext: true,
         ..plain
     };
-    assert!(matches!(choose(meant, &Around::default()).unwrap(), Route::Plain(_)));
+    assert!(matches!(
+        choose(meant, &Environment::default()).unwrap(),
+        Route::Plain(_)
+    ));
 }
 
 #[test]
 fn the_kubeconfig_of_a_station_that_has_ended_is_no_cluster() {
-    let around = Around {
+    let environment = Environment {
         station: None,
         ended: Some(record()),
         kubeconfig: Some("/data/kubeconfig".into()),
         ..field()
     };
-    let told = refusal(given(), &around);
+    let error = refusal(given(), &environment);
     assert!(
-        told.starts_with("no ground station runs with the data folder /data; start it with `skein up`"),
-        "{told}"
+        error.starts_with("no ground station runs with the data folder /data; start it with `skein up`"),
+        "{error}"
     );
-    let other = Around {
+    let other = Environment {
         kubeconfig: Some("/home/ada/.kube/config".into()),
-        ..around
+        ..environment
     };
     assert_eq!(cluster(&other, given()).kubeconfig, None, "another cluster is one");
 }

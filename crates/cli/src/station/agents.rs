@@ -42,13 +42,13 @@ impl Drop for Agents {
 }
 
 impl Agents {
-    /// Starts those that are given, each with the configuration it was opened with. When `asked` is cancelled each brings its
+    /// Starts those that are given, each with the configuration it was opened with. When `end_requested` is cancelled each brings its
     /// vehicle down and ends, whatever this program is busy with then.
     ///
     /// # Errors
     /// The system gives no thread.
-    pub fn start(agents: Vec<(Config, Agent)>, asked: &CancellationToken) -> Result<Self, Failure> {
-        let stop = asked.child_token();
+    pub fn start(agents: Vec<(Config, Agent)>, end_requested: &CancellationToken) -> Result<Self, Failure> {
+        let stop = end_requested.child_token();
         let lives = agents.into_iter().map(|(config, agent)| {
             let node = config.node.clone();
             (node, keep(config, agent, stop.clone()))

@@ -18,7 +18,7 @@ use trust::server::Clients;
 use trust::{Bundle, Enrolled, Identity, Peer, Validity, client_config};
 
 /// What is revoked is out so soon.
-const LOOK: Duration = Duration::from_secs(2);
+const READ_EVERY: Duration = Duration::from_secs(2);
 
 /// The operator where the system gives no name.
 const SOMEBODY: &str = "local";
@@ -69,11 +69,11 @@ impl Guard {
         };
         let server = trust::Server::new(server, clients).map_err(|why| fault(&why))?;
         // The vehicles that are reached from here must not wait for it to be mended.
-        let kept = keys.list().unwrap_or_else(|why| {
+        let stored = keys.list().unwrap_or_else(|why| {
             tracing::error!(%why, "no certificate of `skein enroll` counts until this is mended");
             Enrolled::default()
         });
-        let list = watch::Sender::new(together(&kept, &own));
+        let list = watch::Sender::new(together(&stored, &own));
         Ok(Self {
             keys: Arc::new(keys),
             own,
@@ -113,15 +113,15 @@ impl Guard {
 
     /// Reads the list again and again, for as long as this is awaited.
     pub async fn keep(&self) {
-        let mut told = String::new();
+        let mut last_error = String::new();
         loop {
-            sleep(LOOK).await;
+            sleep(READ_EVERY).await;
             let keys = Arc::clone(&self.keys);
             let read = tokio::task::spawn_blocking(move || keys.list()).await;
             match read.map_err(|fault| Failure::Failed(fault.to_string())).flatten() {
-                Ok(kept) => {
-                    told.clear();
-                    let now = together(&kept, &self.own);
+                Ok(stored) => {
+                    last_error.clear();
+                    let now = together(&stored, &self.own);
                     self.list.send_if_modified(|list| {
                         let changed = *list != now;
                         *list = now;
@@ -131,9 +131,9 @@ impl Guard {
                 // What was read last counts: no flying vehicle is cut off by a disk.
                 Err(why) => {
                     let why = why.to_string();
-                    if why != told {
+                    if why != last_error {
                         tracing::error!(why, "the list of certificates cannot be read; the last one counts");
-                        told = why;
+                        last_error = why;
                     }
                 }
             }
@@ -149,8 +149,8 @@ fn person() -> Peer {
 }
 
 /// Both lists.
-fn together(kept: &Enrolled, own: &Enrolled) -> Enrolled {
-    let mut all = kept.to_map();
+fn together(stored: &Enrolled, own: &Enrolled) -> Enrolled {
+    let mut all = stored.to_map();
     for (holder, lines) in own.to_map() {
         all.entry(holder).or_default().push_str(&lines);
     }
@@ -188,7 +188,7 @@ mod tests {
             .issue(&bravo, Validity::any_time(), SystemTime::now())
             .unwrap();
         let bravos = shown(&signed.identity);
-        let look = async {
+        let watch_list = async {
             enrolled.wait_for(|list| list.admits(&bravos)).await.unwrap();
             elsewhere.revoke(&bravo).unwrap();
             enrolled.wait_for(|list| !list.admits(&bravos)).await.unwrap();
@@ -196,7 +196,7 @@ mod tests {
         };
         tokio::select! {
             () = guard.keep() => {}
-            seen = timeout(Duration::from_secs(30), look) => seen.unwrap(),
+            done = timeout(Duration::from_secs(30), watch_list) => done.unwrap(),
         }
     }
 

@@ -64,9 +64,9 @@ async fn follow(server: Route, mut lines: Lines) {
 async fn follow_once(server: &Route, last: &mut Vec<Vehicle>, lines: &mut Lines) -> anyhow::Result<()> {
     let mut stream = Server::connect(server).await?.watch(&Which::default(), None).await?;
     while let Some(fleet) = stream.message().await? {
-        let seen: Vec<Vehicle> = fleet.vehicles.into_iter().map(Vehicle::from).collect();
-        let changed = changes::lines(last, &seen);
-        *last = seen;
+        let vehicles: Vec<Vehicle> = fleet.vehicles.into_iter().map(Vehicle::from).collect();
+        let changed = changes::lines(last, &vehicles);
+        *last = vehicles;
         if !changed.is_empty() {
             let at = now();
             let text: String = changed.iter().map(|change| format!("{at} {change}\n")).collect();

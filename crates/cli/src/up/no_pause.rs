@@ -2,9 +2,9 @@
 //!
 //! Owns: catching that signal, and saying what to do instead. Must not: end anything.
 
-use super::words;
+use super::messages;
 use crate::failure::Failure;
-use crate::say;
+use crate::terminal;
 use nix::sys::signal::Signal;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::task::JoinHandle;
@@ -19,11 +19,11 @@ impl NoPause {
     /// # Errors
     /// The system does not let us.
     pub fn begin() -> Result<Self, Failure> {
-        let mut asked = signal(SignalKind::from_raw(Signal::SIGTSTP as i32))
+        let mut pauses = signal(SignalKind::from_raw(Signal::SIGTSTP as i32))
             .map_err(|why| Failure::Failed(format!("cannot wait for signals: {why}")))?;
         Ok(Self(tokio::spawn(async move {
-            while asked.recv().await.is_some() {
-                say::line(words::NOT_PAUSED);
+            while pauses.recv().await.is_some() {
+                terminal::line(messages::NOT_PAUSED);
             }
         })))
     }

@@ -91,8 +91,8 @@ mod tests {
     }
 
     #[test]
-    fn what_is_wrong_with_a_node_is_told_with_what_to_write_instead() {
-        for (text, words) in [
+    fn faults_of_a_node_are_reported_with_what_to_write_instead() {
+        for (text, expected) in [
             ("alpha", "NAME=LINK"),
             ("Alpha 1=udp:h:1", "is not a node name"),
             ("=udp:h:1", "is not a node name"),
@@ -100,7 +100,7 @@ mod tests {
             ("alpha=serial:/dev/ttyUSB0", "the baud rate is missing"),
         ] {
             let refusal = text.parse::<NodeLink>().unwrap_err();
-            assert!(refusal.contains(words), "{text}: {refusal}");
+            assert!(refusal.contains(expected), "{text}: {refusal}");
         }
     }
 
@@ -123,8 +123,8 @@ mod tests {
         let node = |name: &str, device: &Path, baud: u32| of(&format!("{name}=serial:{}:{baud}", device.display()));
         let a = node("alpha", &device, 57_600);
         for other in [node("bravo", &device, 115_200), node("bravo", &by_id, 57_600)] {
-            let said = each_once(&[a.clone(), other]).unwrap_err();
-            assert!(said.contains("alpha and bravo have the same link"), "{said}");
+            let error = each_once(&[a.clone(), other]).unwrap_err();
+            assert!(error.contains("alpha and bravo have the same link"), "{error}");
         }
         let missing = |name, number: u32| node(name, &folder.path().join(number.to_string()), 57_600);
         assert_eq!(each_once(&[a, missing("bravo", 1), missing("charlie", 2)]), Ok(()));

@@ -48,10 +48,10 @@ fn of_items(view: View<'_>, items: &[Value]) -> FieldSet {
         })
         .collect();
     nodes.sort_by(|(one, _), (next, _)| one.cmp(next));
-    nodes.dedup_by(|(next, _), (one, kept)| {
+    nodes.dedup_by(|(next, _), (one, previous)| {
         let twice = next == one;
         if twice {
-            *kept = Node::leaf();
+            *previous = Node::leaf();
         }
         twice
     });

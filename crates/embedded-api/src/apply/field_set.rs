@@ -105,9 +105,9 @@ impl FieldSet {
         let mut merged: Vec<(Step, Node)> = Vec::with_capacity(nodes.len());
         for (step, node) in nodes {
             match merged.last_mut() {
-                Some((last, kept)) if *last == step => {
-                    kept.member |= node.member;
-                    kept.below = std::mem::take(&mut kept.below).union(node.below);
+                Some((last, previous)) if *last == step => {
+                    previous.member |= node.member;
+                    previous.below = std::mem::take(&mut previous.below).union(node.below);
                 }
                 _ => merged.push((step, node)),
             }
@@ -206,11 +206,11 @@ impl FieldSet {
     pub fn intersection(&self, other: &Self) -> Self {
         let both = |step: &Step, node: &Node| {
             let same = other.get(step)?;
-            let kept = Node {
+            let changed = Node {
                 member: node.member && same.member,
                 below: node.below.intersection(&same.below),
             };
-            (!kept.is_empty()).then(|| (step.clone(), kept))
+            (!changed.is_empty()).then(|| (step.clone(), changed))
         };
         let nodes = self.iter().filter_map(|(step, node)| both(step, node)).collect();
         Self { nodes }

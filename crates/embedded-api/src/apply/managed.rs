@@ -256,8 +256,8 @@ fn whole_seconds(time: &str) -> Result<Option<String>, EntryError> {
     if time.is_empty() {
         return Ok(None);
     }
-    let is_kept = time.len() == "2026-01-31T12:00:00Z".len() && time.ends_with('Z');
-    if is_kept {
+    let is_normal = time.len() == "2026-01-31T12:00:00Z".len() && time.ends_with('Z');
+    if is_normal {
         return Ok(Some(time.to_owned()));
     }
     let time: jiff::Timestamp = time.parse().map_err(|_| EntryError::Type("time"))?;

@@ -57,7 +57,7 @@ pub fn apply(live: Option<&Value>, applied: &Value, writer: &Writer<'_>, force: 
             return Err(conflicts.refusal());
         }
     }
-    track::settle(&mut managed, &change, writer, Some(&applier));
+    track::take_fields(&mut managed, &change, writer, Some(&applier));
     if let Some(mut entry) = managed.take(&applier) {
         let changed = live.is_none_or(|live| !same(live, &merged));
         if changed {

@@ -6,7 +6,7 @@ use super::extract;
 use super::field_set::{FieldSet, Step};
 use super::managed::{Managed, Operation};
 use super::object_meta::OWNERLESS;
-use super::seen::{Write, widget, written};
+use super::recorded::{Write, widget, written};
 use super::view::View;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
@@ -164,8 +164,8 @@ proptest! {
     fn the_same_write_again_changes_nothing_not_even_a_time(writes in prop::collection::vec(a_write(), 1..12)) {
         play(&writes, |drawn, _, after| {
             // A list from which an apply removed all items is removed; only the next apply makes it an empty one.
-            let settled = if has_empty_list(&drawn.4) { &again(drawn, after, "2029-01-01T00:00:00Z") } else { after };
-            assert_eq!(&again(drawn, settled, "2030-01-01T00:00:00Z"), settled);
+            let stable = if has_empty_list(&drawn.4) { &again(drawn, after, "2029-01-01T00:00:00Z") } else { after };
+            assert_eq!(&again(drawn, stable, "2030-01-01T00:00:00Z"), stable);
         });
     }
 
@@ -217,8 +217,8 @@ proptest! {
             if *op == "apply" && !force {
                 let (old, new) = (Managed::of(before), Managed::of(after));
                 for entry in old.iter().filter(|entry| entry.owner.manager != *by) {
-                    let kept = new.get(&entry.owner).map(|entry| entry.fields.clone()).unwrap_or_default();
-                    for path in entry.fields.clone().difference(&kept).paths() {
+                    let remaining = new.get(&entry.owner).map(|entry| entry.fields.clone()).unwrap_or_default();
+                    for path in entry.fields.clone().difference(&remaining).paths() {
                         assert!(!is_in(View::root(&resource.schema), after, &path), "{path:?} of {entry:?}");
                     }
                 }

@@ -1,7 +1,7 @@
-//! Cases that the sequences of [`super::seen`] do not cover.
+//! Cases that the sequences of [`super::recorded`] do not cover.
 
 use super::managed::Managed;
-use super::seen::{object, of, widget};
+use super::recorded::{object, of, widget};
 use super::{Writer, merge, track};
 use crate::resource::Resource;
 use crate::schema::{ListType, Schema, Type};
@@ -103,7 +103,7 @@ fn a_write_that_changes_nothing_changes_no_time() {
 }
 
 #[test]
-fn times_of_entries_that_are_sent_are_kept_in_utc_and_whole_seconds() {
+fn times_of_entries_that_are_sent_are_stored_in_utc_and_whole_seconds() {
     let live = created(json!({"replicas": 1}));
     let mut new = live.clone();
     let mut sent = entry("q", "Apply", "test.dev/v1", json!({"f:spec": {"f:replicas": {}}}));
@@ -142,8 +142,8 @@ fn an_empty_list_of_entries_is_forgetting_only_for_built_in_kinds() {
     let live = created(json!({"replicas": 1}));
     let mut new = live.clone();
     new["metadata"]["managedFields"] = json!([]);
-    let kept = track::update(Some(&live), new.clone(), &writer(&widget(), "b", NOW));
-    assert_eq!(entries(&kept), entries(&live));
+    let updated = track::update(Some(&live), new.clone(), &writer(&widget(), "b", NOW));
+    assert_eq!(entries(&updated), entries(&live));
     let forgotten = track::update(Some(&live), new, &writer(&built_in, "b", NOW));
     assert_eq!(entries(&forgotten), &Value::Null);
 }
@@ -232,8 +232,8 @@ fn kubectl_keeps_the_annotation_of_client_side_apply_up_to_date() {
             .unwrap()
             .to_owned()
     };
-    let kept: Value = serde_json::from_str(&text(&apply("kubectl"))).unwrap();
-    assert_eq!(kept, applied);
+    let updated: Value = serde_json::from_str(&text(&apply("kubectl"))).unwrap();
+    assert_eq!(updated, applied);
     assert_eq!(text(&apply("other")), "{}");
 }
 
@@ -244,18 +244,18 @@ fn core_kinds_are_named_without_a_group() {
         kind: "Node".to_owned(),
         ..widget()
     };
-    let told = |applied: Value| {
+    let refused = |applied: Value| {
         merge::apply(None, &applied, &writer(&node, "a", NOW), false)
             .unwrap_err()
             .message
     };
-    assert_eq!(told(json!({})), "invalid object type: /, Kind=");
+    assert_eq!(refused(json!({})), "invalid object type: /, Kind=");
     assert_eq!(
-        told(json!({"apiVersion": "v2", "kind": "Node"})),
+        refused(json!({"apiVersion": "v2", "kind": "Node"})),
         "invalid object type: /v2, Kind=Node"
     );
     assert_eq!(
-        told(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "namespace": "s"}, "x": 1})),
+        refused(json!({"apiVersion": "v1", "kind": "Node", "metadata": {"name": "n", "namespace": "s"}, "x": 1})),
         "failed to create typed patch object (s/n; /v1, Kind=Node): .x: field not declared in schema"
     );
 }

@@ -38,14 +38,14 @@ fn before(old: Option<&Value>, new: &Value, writer: &Writer<'_>) -> Managed {
     if writer.subresource.is_some() {
         return of_old();
     }
-    let asked = new.pointer("/metadata/managedFields").unwrap_or(&Value::Null);
+    let requested = new.pointer("/metadata/managedFields").unwrap_or(&Value::Null);
     // An empty list does not survive the decoding of a custom resource, so there it means nothing.
-    let says_nothing = writer.resource.custom && asked.as_array().is_some_and(Vec::is_empty);
-    if !says_nothing && is_reset(asked) {
+    let ignored = writer.resource.custom && requested.as_array().is_some_and(Vec::is_empty);
+    if !ignored && is_reset(requested) {
         return Managed::default();
     }
-    match Managed::read(asked) {
-        Ok(managed) if asked.as_array().is_some_and(|entries| !entries.is_empty()) => managed,
+    match Managed::read(requested) {
+        Ok(managed) if requested.as_array().is_some_and(|entries| !entries.is_empty()) => managed,
         _ => of_old(),
     }
 }
@@ -54,7 +54,7 @@ fn before(old: Option<&Value>, new: &Value, writer: &Writer<'_>) -> Managed {
 pub(super) fn write(managed: &mut Managed, old: Option<&Value>, new: &Value, writer: &Writer<'_>) {
     reconcile(managed, writer);
     let change = change(old, new, writer);
-    settle(managed, &change, writer, None);
+    take_fields(managed, &change, writer, None);
     let written = change.written().difference(&OWNERLESS);
     if !written.is_empty() {
         let owner = owner(writer, Operation::Update);
@@ -110,7 +110,7 @@ pub(super) fn conflicts(managed: &Managed, change: &Change, writer: &Writer<'_>,
 
 /// Takes the changed and removed fields from all owners but `except`. Entries in other versions name other fields and
 /// stay as they are.
-pub(super) fn settle(managed: &mut Managed, change: &Change, writer: &Writer<'_>, except: Option<&Owner>) {
+pub(super) fn take_fields(managed: &mut Managed, change: &Change, writer: &Writer<'_>, except: Option<&Owner>) {
     let version = writer.resource.api_version();
     let lost = change.written().union(change.removed.clone());
     managed.change(|entry, fields| {

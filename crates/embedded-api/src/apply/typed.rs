@@ -23,11 +23,11 @@ struct Fault {
 pub fn check(schema: &Schema, applied: &Value) -> Result<(), String> {
     let mut faults = Vec::new();
     value(View::root(schema), applied, "", &mut faults);
-    let told: Vec<String> = faults
+    let lines: Vec<String> = faults
         .iter()
         .map(|Fault { path, what }| format!("{path}: {what}"))
         .collect();
-    match told.as_slice() {
+    match lines.as_slice() {
         [] => Ok(()),
         [one] => Err(one.trim_start_matches(": ").to_owned()),
         many => Err(format!("errors:\n  {}", many.join("\n  "))),

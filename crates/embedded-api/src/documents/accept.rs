@@ -42,7 +42,7 @@ pub enum Shape {
 
 /// What is requested, which decides what can be offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Asked {
+pub enum Requested {
     /// One object.
     Object,
     /// Many objects.
@@ -95,7 +95,7 @@ struct Clause<'a> {
 ///
 /// # Errors
 /// 406 when nothing that the client understands is served for its request.
-pub fn choose(accept: &str, asked: Asked) -> Result<Representation, Refusal> {
+pub fn choose(accept: &str, requested: Requested) -> Result<Representation, Refusal> {
     if accept.trim().is_empty() {
         return Ok(Representation::JSON);
     }
@@ -106,10 +106,10 @@ pub fn choose(accept: &str, asked: Asked) -> Result<Representation, Refusal> {
     let found = clauses
         .iter()
         .filter(|clause| clause.quality > 0.0)
-        .find_map(|clause| offer(clause, asked));
+        .find_map(|clause| offer(clause, requested));
     found
-        .ok_or_else(|| refusal(asked))
-        .and_then(|found| fitting(found, asked))
+        .ok_or_else(|| refusal(requested))
+        .and_then(|found| fitting(found, requested))
 }
 
 fn clause(text: &str) -> Option<Clause<'_>> {
@@ -133,10 +133,10 @@ impl Clause<'_> {
     }
 }
 
-fn offer(clause: &Clause<'_>, asked: Asked) -> Option<Representation> {
+fn offer(clause: &Clause<'_>, requested: Requested) -> Option<Representation> {
     let format = match (clause.type_, clause.subtype) {
         ("*" | "application", "*") | ("application", "json") => Format::Json,
-        ("application", "yaml") if asked != Asked::Watch => Format::Yaml,
+        ("application", "yaml") if requested != Requested::Watch => Format::Yaml,
         _ => return None,
     };
     let stream = clause.parameter("stream");
@@ -148,9 +148,9 @@ fn offer(clause: &Clause<'_>, asked: Asked) -> Option<Representation> {
         "v1beta1" => "v1beta1",
         _ => "",
     };
-    let of_objects = matches!(asked, Asked::Object | Asked::List | Asked::Watch);
+    let of_objects = matches!(requested, Requested::Object | Requested::List | Requested::Watch);
     let of_meta = of_objects && clause.parameter("g") == "meta.k8s.io" && !version.is_empty();
-    let of_discovery = asked == Asked::Groups
+    let of_discovery = requested == Requested::Groups
         && format == Format::Json
         && (clause.parameter("g"), clause.parameter("v")) == ("apidiscovery.k8s.io", "v2");
     let shape = match clause.parameter("as") {
@@ -165,11 +165,11 @@ fn offer(clause: &Clause<'_>, asked: Asked) -> Option<Representation> {
 }
 
 /// A list is not an object and an object is not a list; a watch sends objects.
-fn fitting(found: Representation, asked: Asked) -> Result<Representation, Refusal> {
-    let (wished, what) = match (found.shape, asked) {
-        (Shape::Partial(_), Asked::List) => ("PartialObjectMetadata", "a list"),
-        (Shape::PartialList(_), Asked::Object) => ("PartialObjectMetadataList", "not a list"),
-        (Shape::PartialList(version), Asked::Watch) => {
+fn fitting(found: Representation, requested: Requested) -> Result<Representation, Refusal> {
+    let (requested_kind, actual) = match (found.shape, requested) {
+        (Shape::Partial(_), Requested::List) => ("PartialObjectMetadata", "a list"),
+        (Shape::PartialList(_), Requested::Object) => ("PartialObjectMetadataList", "not a list"),
+        (Shape::PartialList(version), Requested::Watch) => {
             return Ok(Representation {
                 shape: Shape::Partial(version),
                 ..found
@@ -180,13 +180,13 @@ fn fitting(found: Representation, asked: Asked) -> Result<Representation, Refusa
     Err(Refusal::new(
         406,
         "NotAcceptable",
-        format!("you requested {wished}, but the requested object is {what}"),
+        format!("you requested {requested_kind}, but the requested object is {actual}"),
     ))
 }
 
-fn refusal(asked: Asked) -> Refusal {
-    let served = match asked {
-        Asked::Watch => "application/json;stream=watch",
+fn refusal(requested: Requested) -> Refusal {
+    let served = match requested {
+        Requested::Watch => "application/json;stream=watch",
         _ => "application/json, application/yaml",
     };
     Refusal::new(

@@ -61,7 +61,7 @@ mod tests {
         const MINUTE: i128 = 60;
         const HOUR: i128 = 60 * MINUTE;
         const DAY: i128 = 24 * HOUR;
-        let told = [
+        let cases = [
             (-2, "<invalid>"),
             (-1, "0s"),
             (0, "0s"),
@@ -85,7 +85,7 @@ mod tests {
             (731 * DAY, "2y1d"),
             (8 * 365 * DAY, "8y"),
         ];
-        for (seconds, age) in told {
+        for (seconds, age) in cases {
             assert_eq!(short(seconds * 1000), age, "{seconds} seconds");
         }
         assert_eq!(short(-500), "0s");

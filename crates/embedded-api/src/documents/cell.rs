@@ -59,7 +59,7 @@ mod tests {
     #[test]
     fn a_value_takes_the_columns_type_or_is_not_shown() {
         let now: Timestamp = "2026-11-21T06:00:00Z".parse().expect("a time");
-        let told = [
+        let cases = [
             ("string", json!("text"), json!("text")),
             ("string", json!(5), json!("5")),
             ("string", json!(2.75), json!("2.75")),
@@ -94,7 +94,7 @@ mod tests {
             ("date", json!(5), Value::Null),
             ("colour", json!("red"), Value::Null),
         ];
-        for (type_, value, cell) in told {
+        for (type_, value, cell) in cases {
             assert_eq!(of(type_, Some(&value), now), cell, "{value} as {type_}");
         }
         assert_eq!(of("string", None, now), Value::Null);

@@ -242,7 +242,7 @@ mod tests {
 
     #[test]
     fn paths_find_what_kubernetes_finds() {
-        let told = [
+        let cases = [
             (".s", json!("text")),
             (".o.x", json!(1)),
             (".o.*", json!(1)),
@@ -263,14 +263,14 @@ mod tests {
             (r".metadata.annotations['foo\.bar/baz']", json!("annotated")),
             (".metadata['annotations']", json!({"foo.bar/baz": "annotated"})),
         ];
-        for (path, value) in told {
+        for (path, value) in cases {
             assert_eq!(found(path), value, "{path}");
         }
     }
 
     #[test]
     fn filters_compare_with_texts_numbers_and_mere_presence() {
-        let told = [
+        let cases = [
             (r#".l[?(@.k=="y")].v"#, json!(2)),
             (".l[?(@.k=='y')].v", json!(2)),
             (".l[?( @.k == 'y' )].v", json!(2)),
@@ -282,7 +282,7 @@ mod tests {
             (".l[?(@.w==true)].k", json!("y")),
             (r#".l[?(@.k=="a=='b")].v"#, json!(3)),
         ];
-        for (path, value) in told {
+        for (path, value) in cases {
             assert_eq!(found(path), value, "{path}");
         }
     }

@@ -99,7 +99,7 @@ mod tests {
     }
 
     #[test]
-    fn a_part_of_a_list_says_where_the_next_begins() {
+    fn a_part_of_a_list_has_the_token_of_the_next() {
         let meta = ListMeta {
             resource_version: "7".to_owned(),
             continue_: Some("a\"b".to_owned()),

@@ -39,7 +39,7 @@ pub enum Include {
 
 /// The requested form of a table.
 #[derive(Clone, Copy, Debug)]
-pub struct Wish<'a> {
+pub struct TableOptions<'a> {
     /// Version of `meta.k8s.io`: `v1`.
     pub version: &'a str,
     /// What rows contain.
@@ -127,19 +127,19 @@ impl Printer {
         &self,
         objects: impl IntoIterator<Item = Item>,
         meta: &ListMeta,
-        wish: &Wish<'_>,
+        options: &TableOptions<'_>,
     ) -> Bytes {
-        let columns = if wish.described { &self.columns } else { &Value::Null };
+        let columns = if options.described { &self.columns } else { &Value::Null };
         let mut out = format!(
             r#"{{"kind":"Table","apiVersion":"meta.k8s.io/{}","metadata":{},"columnDefinitions":{columns},"rows":["#,
-            wish.version,
+            options.version,
             meta.json()
         );
         for (index, object) in objects.into_iter().enumerate() {
             if index > 0 {
                 out.push(',');
             }
-            self.row(object.borrow(), wish, &mut out);
+            self.row(object.borrow(), options, &mut out);
         }
         out.push_str("]}");
         out.into()
@@ -147,18 +147,18 @@ impl Printer {
 
     /// The table of one object, also in the event of a watch.
     #[must_use]
-    pub fn object(&self, object: &Value, wish: &Wish<'_>) -> Bytes {
+    pub fn object(&self, object: &Value, options: &TableOptions<'_>) -> Bytes {
         let version = object.pointer("/metadata/resourceVersion").and_then(Value::as_str);
         let meta = ListMeta {
             resource_version: version.unwrap_or_default().to_owned(),
             ..ListMeta::default()
         };
-        self.list([object], &meta, wish)
+        self.list([object], &meta, options)
     }
 
-    fn row(&self, object: &Value, wish: &Wish<'_>, out: &mut String) {
+    fn row(&self, object: &Value, options: &TableOptions<'_>, out: &mut String) {
         let cells = match &self.rows {
-            Rows::BuiltIn(row) => row(object, wish.now),
+            Rows::BuiltIn(row) => row(object, options.now),
             Rows::Custom(paths) => {
                 let name = object
                     .pointer("/metadata/name")
@@ -166,13 +166,13 @@ impl Printer {
                     .unwrap_or_default();
                 let shown = paths
                     .iter()
-                    .map(|(type_, path)| cell::of(type_, path.first(object), wish.now));
+                    .map(|(type_, path)| cell::of(type_, path.first(object), options.now));
                 std::iter::once(name.into()).chain(shown).collect()
             }
         };
-        let carried = match wish.include {
+        let carried = match options.include {
             Include::None => "null".to_owned(),
-            Include::Metadata => partial::object(object, wish.version),
+            Include::Metadata => partial::object(object, options.version),
             Include::Object => object.to_string(),
         };
         out.push_str(r#"{"cells":"#);

@@ -9,7 +9,7 @@ use crate::resource::{Column, Resource, Verb};
 /// Read only.
 const READ: &[Verb] = &[Verb::Get, Verb::List, Verb::Watch];
 /// A review: posted, answered, not stored.
-const ASK: &[Verb] = &[Verb::Create];
+const CREATE: &[Verb] = &[Verb::Create];
 const ALL: &[Verb] = &Verb::ALL;
 /// All verbs but `deletecollection`: namespaces are deleted one by one.
 const ONE_BY_ONE: &[Verb] = &[
@@ -154,7 +154,7 @@ const ROWS: [Row; 10] = [
         plural: "selfsubjectreviews",
         singular: "selfsubjectreview",
         kind: "SelfSubjectReview",
-        verbs: ASK,
+        verbs: CREATE,
         definition: "io.k8s.api.authentication.v1.SelfSubjectReview",
         ..PLAIN
     },
@@ -163,7 +163,7 @@ const ROWS: [Row; 10] = [
         plural: "selfsubjectaccessreviews",
         singular: "selfsubjectaccessreview",
         kind: "SelfSubjectAccessReview",
-        verbs: ASK,
+        verbs: CREATE,
         definition: "io.k8s.api.authorization.v1.SelfSubjectAccessReview",
         ..PLAIN
     },
@@ -172,7 +172,7 @@ const ROWS: [Row; 10] = [
         plural: "selfsubjectrulesreviews",
         singular: "selfsubjectrulesreview",
         kind: "SelfSubjectRulesReview",
-        verbs: ASK,
+        verbs: CREATE,
         definition: "io.k8s.api.authorization.v1.SelfSubjectRulesReview",
         ..PLAIN
     },
@@ -238,7 +238,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn both_events_are_kept_in_one_place_and_all_else_apart() {
+    fn both_events_are_stored_in_one_place_and_all_else_apart() {
         let all = all();
         let events: Vec<_> = all.iter().filter(|each| &*each.storage == "events").collect();
         assert_eq!(events.len(), 2);

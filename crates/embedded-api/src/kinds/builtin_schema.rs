@@ -185,7 +185,7 @@ mod tests {
     }
 
     #[test]
-    fn conditions_of_a_node_are_told_apart_by_their_type() {
+    fn conditions_of_a_node_are_distinguished_by_their_type() {
         let node = schema("io.k8s.api.core.v1.Node", Trust::Check);
         let conditions = &node.properties["status"].properties["conditions"];
         assert_eq!(conditions.list, ListType::Map(vec!["type".to_owned()]));
@@ -195,7 +195,7 @@ mod tests {
     }
 
     #[test]
-    fn finalizers_are_a_set_and_owners_are_told_apart_by_uid() {
+    fn finalizers_are_a_set_and_owners_are_distinguished_by_uid() {
         let lease = schema("io.k8s.api.coordination.v1.Lease", Trust::Check);
         let metadata = &lease.properties["metadata"].properties;
         assert_eq!(metadata["finalizers"].list, ListType::Set);

@@ -120,7 +120,7 @@ mod tests {
     }
 
     #[test]
-    fn an_old_event_is_seen_through_the_newer_shape_with_its_deprecated_fields() {
+    fn an_old_event_is_served_in_the_newer_shape_with_its_deprecated_fields() {
         assert_eq!(
             from_core(core()),
             json!({
@@ -139,15 +139,15 @@ mod tests {
     }
 
     #[test]
-    fn a_new_event_is_kept_with_its_series_and_its_controller() {
-        let kept = to_core(json!({
+    fn a_new_event_is_stored_with_its_series_and_its_controller() {
+        let stored = to_core(json!({
             "kind": "Event", "apiVersion": "events.k8s.io/v1", "metadata": {"name": "e2"},
             "regarding": {"kind": "Drone"}, "note": "hello", "action": "Fly", "reason": "R", "type": "Normal",
             "eventTime": "2026-11-21T05:00:00.000000Z", "reportingController": "skein.dev/c",
             "reportingInstance": "c-1", "series": {"count": 4, "lastObservedTime": "2026-11-21T05:10:00.000000Z"},
         }));
         assert_eq!(
-            kept,
+            stored,
             json!({
                 "kind": "Event", "apiVersion": "v1", "metadata": {"name": "e2"},
                 "involvedObject": {"kind": "Drone"}, "message": "hello", "action": "Fly", "reason": "R",

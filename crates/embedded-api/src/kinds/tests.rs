@@ -74,7 +74,7 @@ fn only_a_kind_with_one_view_is_sent_as_it_is_stored() {
 }
 
 #[test]
-fn a_custom_object_shows_the_version_that_it_was_asked_for_in() {
+fn a_custom_object_shows_the_version_in_which_it_was_requested() {
     let two = custom(&[boats("v1", true), boats("v2", false)]);
     let stored = json!({"apiVersion": "sea.dev/v1", "kind": "Boat", "spec": {"crew": null}});
     let shown = to_shown(&two[1], stored.clone());
@@ -88,7 +88,7 @@ fn a_custom_object_shows_the_version_that_it_was_asked_for_in() {
 }
 
 #[test]
-fn an_event_is_one_object_seen_in_two_ways() {
+fn an_event_is_one_object_with_two_representations() {
     let registry = Registry::new(Vec::new()).expect("no kind twice");
     let newer = registry.find("events.k8s.io", "v1", "events").expect("served");
     let core = registry.find("", "v1", "events").expect("served");

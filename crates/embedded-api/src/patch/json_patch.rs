@@ -23,7 +23,7 @@ const DEEPEST: usize = 120;
 
 /// Limit of values visited to measure the depth of what is moved. Ten thousand operations could each move a whole
 /// object.
-const MOST_LOOKED_AT: usize = 50_000_000;
+const MOST_VISITED: usize = 50_000_000;
 
 /// One operation as it is written.
 pub type Operation = Map<String, Value>;
@@ -45,8 +45,8 @@ pub fn decode(body: &[u8]) -> Result<Vec<Operation>, Refusal> {
         .map(|each| operation(each).map_err(bad))
         .collect();
     if count > MOST_OPERATIONS {
-        let told = "Request entity too large: The allowed maximum operations in a JSON patch is";
-        let message = format!("{told} {MOST_OPERATIONS}, got {count}");
+        let limit = "Request entity too large: The allowed maximum operations in a JSON patch is";
+        let message = format!("{limit} {MOST_OPERATIONS}, got {count}");
         return Err(Refusal::new(413, "RequestEntityTooLarge", message));
     }
     operations
@@ -61,8 +61,8 @@ fn operation(given: Value) -> Result<Operation, String> {
             .get(name)
             .filter(|value| !value.is_string() && !value.is_null())
         {
-            let told = not_a("string", other).replace("Go value", &format!("Go struct field jsonPatchOp.{name}"));
-            return Err(told);
+            let message = not_a("string", other).replace("Go value", &format!("Go struct field jsonPatchOp.{name}"));
+            return Err(message);
         }
     }
     Ok(operation)
@@ -97,7 +97,7 @@ struct Spent {
     /// Bytes that were copied.
     copied: usize,
     /// Values that were visited.
-    looked_at: usize,
+    visited: usize,
 }
 
 /// Applies one operation; `None` when it cannot be applied.
@@ -168,8 +168,8 @@ fn replace(object: &mut Value, path: &str, value: Value, spent: &mut Spent) -> O
 impl Spent {
     /// Whether the value has at most this many levels, without exceeding the limit of visited values.
     fn fits(&mut self, value: &Value, levels: usize) -> bool {
-        self.looked_at += 1;
-        if self.looked_at > MOST_LOOKED_AT {
+        self.visited += 1;
+        if self.visited > MOST_VISITED {
             return false;
         }
         let below = |value| levels > 0 && self.fits(value, levels - 1);

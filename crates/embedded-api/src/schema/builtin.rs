@@ -59,7 +59,7 @@ fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
         .unwrap_or_default()
 }
 
-fn say(causes: &mut Vec<Cause>, field: &str, value: &str, messages: Vec<String>) {
+fn push_invalid(causes: &mut Vec<Cause>, field: &str, value: &str, messages: Vec<String>) {
     for message in messages {
         causes.push(cause::invalid(field, &value.into(), &message));
     }
@@ -70,7 +70,7 @@ fn finalizers(object: &Value, causes: &mut Vec<Cause>) {
         let finalizer = finalizer.as_str().unwrap_or_default();
         if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer) {
             let field = format!("metadata.finalizers[{index}]");
-            say(causes, &field, finalizer, vec![UNQUALIFIED.to_owned()]);
+            push_invalid(causes, &field, finalizer, vec![UNQUALIFIED.to_owned()]);
         }
     }
 }
@@ -78,9 +78,9 @@ fn finalizers(object: &Value, causes: &mut Vec<Cause>) {
 fn namespace_finalizers(namespace: &Value, causes: &mut Vec<Cause>) {
     for finalizer in list(namespace, "/spec/finalizers") {
         let finalizer = finalizer.as_str().unwrap_or_default();
-        say(causes, "spec.finalizers", finalizer, names::label_key(finalizer));
+        push_invalid(causes, "spec.finalizers", finalizer, names::label_key(finalizer));
         if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer) {
-            say(causes, "spec.finalizers", finalizer, vec![UNQUALIFIED.to_owned()]);
+            push_invalid(causes, "spec.finalizers", finalizer, vec![UNQUALIFIED.to_owned()]);
         }
     }
 }

@@ -35,7 +35,7 @@ pub fn invalid_shown(field: impl Into<String>, shown: &str, detail: &str) -> Cau
 
 /// The value is not allowed; it is too large to be repeated.
 #[must_use]
-pub fn invalid_untold(field: impl Into<String>, detail: &str) -> Cause {
+pub fn invalid_without_value(field: impl Into<String>, detail: &str) -> Cause {
     cause("FieldValueInvalid", field, "Invalid value", detail)
 }
 
@@ -78,7 +78,7 @@ pub fn duplicate_shown(field: impl Into<String>, shown: &str, detail: &str) -> C
 
 /// The value occurs twice; it is too large to be repeated.
 #[must_use]
-pub fn duplicate_untold(field: impl Into<String>) -> Cause {
+pub fn duplicate_without_value(field: impl Into<String>) -> Cause {
     cause("FieldValueDuplicate", field, "Duplicate value", "")
 }
 
@@ -117,9 +117,9 @@ pub fn line(cause: &Cause) -> String {
 /// The causes in their order, without duplicates. There may be as many as an object has fields.
 #[must_use]
 pub fn once(causes: Vec<Cause>) -> Vec<Cause> {
-    let mut told: HashSet<Cause> = HashSet::with_capacity(causes.len());
+    let mut listed: HashSet<Cause> = HashSet::with_capacity(causes.len());
     let mut left = causes;
-    left.retain(|cause| told.insert(cause.clone()));
+    left.retain(|cause| listed.insert(cause.clone()));
     left
 }
 
@@ -133,12 +133,12 @@ mod tests {
         let supported = ["A".to_owned(), "B".to_owned()];
         let cases = [
             (invalid("a", &json!(5), "too much"), "a: Invalid value: 5: too much"),
-            (invalid_untold("a", "no"), "a: Invalid value: no"),
+            (invalid_without_value("a", "no"), "a: Invalid value: no"),
             (type_invalid("a", "string", "no"), r#"a: Invalid value: "string": no"#),
             (required("a", ""), "a: Required value"),
             (forbidden("a", "fixed"), "a: Forbidden: fixed"),
             (duplicate("a", &json!("x"), ""), r#"a: Duplicate value: "x""#),
-            (duplicate_untold("a"), "a: Duplicate value"),
+            (duplicate_without_value("a"), "a: Duplicate value"),
             (too_long("a", 4), "a: Too long: may not be more than 4 bytes"),
             (too_many("a", 3, 2), "a: Too many: 3: must have at most 2 items"),
             (
@@ -146,8 +146,8 @@ mod tests {
                 r#"a: Unsupported value: "C": supported values: "A", "B""#,
             ),
         ];
-        for (cause, told) in cases {
-            assert_eq!(line(&cause), told);
+        for (cause, expected) in cases {
+            assert_eq!(line(&cause), expected);
         }
     }
 }

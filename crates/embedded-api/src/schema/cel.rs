@@ -141,13 +141,13 @@ fn refused(rule: &Rule, context: &Context<'_>, value: &Value, node: &Node, path:
         };
     }
     let detail = rule.message(context);
-    let untold = matches!(node.types.as_slice(), [Type::Object | Type::Array]);
-    match (rule.reason.as_deref(), untold) {
+    let omits_value = matches!(node.types.as_slice(), [Type::Object | Type::Array]);
+    match (rule.reason.as_deref(), omits_value) {
         (Some("FieldValueForbidden"), _) => cause::forbidden(place, &detail),
         (Some("FieldValueRequired"), _) => cause::required(place, &detail),
-        (Some("FieldValueDuplicate"), true) => cause::duplicate_untold(place),
+        (Some("FieldValueDuplicate"), true) => cause::duplicate_without_value(place),
         (Some("FieldValueDuplicate"), false) => cause::duplicate(place, value, ""),
-        (_, true) => cause::invalid_untold(place, &detail),
+        (_, true) => cause::invalid_without_value(place, &detail),
         (_, false) => cause::invalid(place, value, &detail),
     }
 }

@@ -168,11 +168,11 @@ impl Checker {
         } else {
             causes.extend(builtin::check(&self.resource, object, old));
         }
-        let told = cause::once(causes);
-        if told.is_empty() {
+        let causes = cause::once(causes);
+        if causes.is_empty() {
             Ok(warnings)
         } else {
-            Err(Rejection::Invalid(told))
+            Err(Rejection::Invalid(causes))
         }
     }
 

@@ -156,14 +156,14 @@ fn dotted(before: &str, name: &str) -> String {
 
 fn wrong(value: &Value, schema: &Schema, at: &At<'_>) -> DecodeError {
     let type_ = go_type(schema);
-    let told = match (value, schema.type_) {
+    let given = match (value, schema.type_) {
         (Value::Number(number), Some(Type::Integer)) => format!("number {}", go::number(number)),
         _ => go::json_kind(value).to_owned(),
     };
     DecodeError(match at.fields.as_str() {
-        "" => format!("json: cannot unmarshal {told} into Go value of type {type_}"),
+        "" => format!("json: cannot unmarshal {given} into Go value of type {type_}"),
         fields => format!(
-            "json: cannot unmarshal {told} into Go struct field {}.{fields} of type {type_}",
+            "json: cannot unmarshal {given} into Go struct field {}.{fields} of type {type_}",
             at.struct_name
         ),
     })

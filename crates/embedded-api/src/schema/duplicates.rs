@@ -70,10 +70,10 @@ impl<'de> Visitor<'de> for Walk<'_> {
 
     fn visit_map<A: MapAccess<'de>>(self, mut map: A) -> Result<(), A::Error> {
         let mut seen: HashSet<String> = HashSet::new();
-        let mut told: HashSet<String> = HashSet::new();
+        let mut reported: HashSet<String> = HashSet::new();
         while let Some(name) = map.next_key::<String>()? {
             let at = At::Field(&self.at, &name);
-            if seen.contains(&name) && told.insert(name.clone()) {
+            if seen.contains(&name) && reported.insert(name.clone()) {
                 let mut found = self.found.borrow_mut();
                 if found.len() < MOST {
                     found.push(at.text());
@@ -126,7 +126,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_field_said_twice_is_told_where_it_comes_again() {
+    fn a_duplicate_field_is_reported_at_its_second_place() {
         let cases: [(&str, &[&str]); 6] = [
             (r#"{"a": 1, "b": 2}"#, &[]),
             (r#"{"spec": {"replicas": 1, "replicas": 2}}"#, &["spec.replicas"]),
@@ -138,8 +138,8 @@ mod tests {
             (r#"{"a": {"x": 1}, "b": {"x": 1}}"#, &[]),
             (r#"[{"a": null, "a": true}]"#, &["[0].a"]),
         ];
-        for (json, told) in cases {
-            assert_eq!(duplicates(json.as_bytes()), told, "{json}");
+        for (json, expected) in cases {
+            assert_eq!(duplicates(json.as_bytes()), expected, "{json}");
         }
     }
 
@@ -150,7 +150,7 @@ mod tests {
     }
 
     #[test]
-    fn no_more_than_a_hundred_are_told() {
+    fn no_more_than_a_hundred_are_reported() {
         let fields: Vec<String> = (0..300).map(|each| format!(r#""f{}": 1"#, each / 2)).collect();
         let json = format!("{{{}}}", fields.join(", "));
         assert_eq!(duplicates(json.as_bytes()).len(), 100);

@@ -152,48 +152,48 @@ mod tests {
         Schema::parse(&json!({"type": "object", "properties": properties})).unwrap()
     }
 
-    fn told(object: Value) -> Vec<String> {
+    fn causes(object: Value) -> Vec<String> {
         let node = Node::compile(&schema()).unwrap();
         check(&object, &node).iter().map(line).collect()
     }
 
     #[test]
-    fn an_embedded_object_says_what_it_is() {
+    fn an_embedded_object_needs_its_kind_and_version() {
         assert_eq!(
-            told(json!({"one": {}})),
+            causes(json!({"one": {}})),
             ["one.apiVersion: Required value", "one.kind: Required value"]
         );
         assert_eq!(
-            told(json!({"one": {"apiVersion": "v1", "kind": "Pod", "metadata": {}}})),
+            causes(json!({"one": {"apiVersion": "v1", "kind": "Pod", "metadata": {}}})),
             [""; 0]
         );
         assert_eq!(
-            told(json!({"list": [{"apiVersion": "", "kind": "Pod"}]})),
+            causes(json!({"list": [{"apiVersion": "", "kind": "Pod"}]})),
             [r#"list[0].apiVersion: Invalid value: "": must not be empty"#]
         );
     }
 
     #[test]
     fn an_embedded_object_is_of_a_kind_with_a_name() {
-        let kind = |kind: &str| told(json!({"one": {"apiVersion": "v1", "kind": kind, "metadata": {}}}));
+        let kind = |kind: &str| causes(json!({"one": {"apiVersion": "v1", "kind": kind, "metadata": {}}}));
         for good in ["Pod", "P-d", "a"] {
             assert_eq!(kind(good), [""; 0]);
         }
         for bad in ["x y", "1x", "X.Y", "É", "-a", "a-"] {
-            let told = kind(bad);
+            let causes = kind(bad);
             let start = format!(
                 "one.kind: Invalid value: {bad:?}: may have mixed case, but should otherwise match: a DNS-1035"
             );
-            assert!(told.len() == 1 && told[0].starts_with(&start), "{told:?}");
+            assert!(causes.len() == 1 && causes[0].starts_with(&start), "{causes:?}");
         }
         assert!(kind(&"a".repeat(64))[0].ends_with("must be no more than 63 characters"));
     }
 
     #[test]
     fn its_metadata_is_judged_like_that_of_an_object() {
-        let told = told(json!({"one": {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"a b": ""}}}}));
-        assert_eq!(told.len(), 1);
-        assert!(told[0].starts_with(r#"one.metadata.labels: Invalid value: "a b": name part"#));
+        let causes = causes(json!({"one": {"apiVersion": "v1", "kind": "Pod", "metadata": {"labels": {"a b": ""}}}}));
+        assert_eq!(causes.len(), 1);
+        assert!(causes[0].starts_with(r#"one.metadata.labels: Invalid value: "a b": name part"#));
     }
 
     #[test]

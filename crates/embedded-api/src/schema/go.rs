@@ -181,8 +181,8 @@ mod tests {
                 r#"{"a":null,"b":[1,"\u003cx\u003e"]}"#,
             ),
         ];
-        for (value, told) in cases {
-            assert_eq!(shown(&value), told);
+        for (value, expected) in cases {
+            assert_eq!(shown(&value), expected);
         }
     }
 }

@@ -37,11 +37,11 @@ fn a_hundred_thousand_owners_are_compared_soon() {
 }
 
 #[test]
-fn many_controllers_are_not_told_with_all_of_them_each() {
+fn many_controllers_are_not_each_reported_with_all_of_them() {
     let metadata = owners(20_000, true);
     let causes = soon(|| metadata::check(&metadata, metadata::names::NameRule::PathSegment, false));
-    let told: usize = causes.iter().map(|cause| cause.message.len()).sum();
-    assert!(told < 50_000_000, "{told}");
+    let length: usize = causes.iter().map(|cause| cause.message.len()).sum();
+    assert!(length < 50_000_000, "{length}");
 }
 
 #[test]
@@ -62,7 +62,7 @@ fn a_long_name_over_many_items_is_read_soon() {
 }
 
 #[test]
-fn a_long_name_over_much_that_is_wrong_is_not_told_each_time() {
+fn a_long_name_over_many_faults_is_not_repeated_for_each() {
     let inner = json!({"type": "object", "properties": {"a": {"type": "array", "items": {"type": "string"}}}});
     let document = json!({"type": "object", "additionalProperties": inner});
     let mut object = json!({});
@@ -78,7 +78,7 @@ fn a_long_name_over_much_that_is_wrong_is_not_told_each_time() {
 }
 
 #[test]
-fn a_hundred_thousand_wrong_items_are_told_soon() {
+fn a_hundred_thousand_wrong_items_are_reported_soon() {
     let document = json!({"type": "array", "items": {"type": "string"}});
     let causes = soon(|| validate(&json!(vec![1; 100_000]), None, &node(&document), &Path::ROOT));
     assert_eq!(causes.len(), 100_000);

@@ -103,7 +103,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_there_twice_is_told_once_for_each_value() {
+    fn a_duplicate_is_reported_once_for_each_value() {
         assert_eq!(
             found(json!({"set": ["a", "a", "b", "b", "a"]})),
             [r#"set[1]: Duplicate value: "a""#, r#"set[3]: Duplicate value: "b""#]
@@ -131,7 +131,7 @@ mod tests {
     }
 
     #[test]
-    fn an_item_of_a_map_that_is_no_object_is_told() {
+    fn an_item_of_a_map_that_is_no_object_is_reported() {
         assert_eq!(
             found(json!({"map": [{"k": "a"}, 5]})),
             ["map[1]: Invalid value: 5: must be an object for an array of list-type map"]

@@ -14,7 +14,7 @@ use std::collections::HashSet;
 /// Keys and values of annotations together, in bytes.
 const ANNOTATIONS_LIMIT: i64 = 256 * 1024;
 /// At most this many surplus controllers are reported: each report lists all owners.
-const MOST_CONTROLLERS_TOLD: usize = 3;
+const MOST_CONTROLLER_CAUSES: usize = 3;
 /// Finalizers that need no domain.
 pub const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
@@ -144,7 +144,7 @@ fn owners(meta: &Value, causes: &mut Vec<Cause>) {
                 continue;
             };
             further += 1;
-            if further > MOST_CONTROLLERS_TOLD {
+            if further > MOST_CONTROLLER_CAUSES {
                 continue;
             }
             let shown: Vec<String> = all.iter().map(owner_shown).collect();

@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_schema_without_rules_says_so() {
+    fn a_schema_without_rules_has_none() {
         let plain = compiled(json!({"type": "object", "properties": {"a": {"type": "string"}}})).unwrap();
         assert!(!plain.has_rules && !plain.has_keyed_lists && !plain.has_embedded);
         let rule = json!([{"rule": "self > 1"}]);

@@ -165,8 +165,8 @@ mod tests {
                 "number into Go struct field OwnerReference.ownerReferences.name of type string".to_owned(),
             ),
         ];
-        for (metadata, told) in cases {
-            assert_eq!(refused(metadata), format!("json: cannot unmarshal {told}"));
+        for (metadata, expected) in cases {
+            assert_eq!(refused(metadata), format!("json: cannot unmarshal {expected}"));
         }
         assert!(refused(json!({"creationTimestamp": "bad"})).starts_with(r#"parsing time "bad""#));
     }
@@ -179,7 +179,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_said_twice_is_kept_once_with_a_warning() {
+    fn a_duplicate_owner_is_stored_once_with_a_warning() {
         let mut metadata =
             json!({"ownerReferences": [{"uid": "1", "name": "a"}, {"uid": "2"}, {"uid": "1", "name": "b"}]});
         assert!(merge_owners(&mut metadata).unwrap().ends_with("observed: 1"));

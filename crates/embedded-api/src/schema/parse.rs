@@ -314,12 +314,12 @@ mod tests {
 
     #[test]
     fn what_is_no_schema_is_refused_with_its_place() {
-        let told = |document: Value| Schema::parse(&document).unwrap_err().to_string();
+        let error = |document: Value| Schema::parse(&document).unwrap_err().to_string();
         let place = json!({"properties": {"a": {"items": {"type": "decimal"}}}});
-        assert!(told(place).starts_with("schema.properties[a].items: \"decimal\" is not a type"));
-        assert!(told(json!({"properties": {"a": 5}})).starts_with("schema.properties[a]: a schema must be"));
-        assert!(told(json!({"$ref": "#/x/Gone"})).contains("\"#/x/Gone\""));
+        assert!(error(place).starts_with("schema.properties[a].items: \"decimal\" is not a type"));
+        assert!(error(json!({"properties": {"a": 5}})).starts_with("schema.properties[a]: a schema must be"));
+        assert!(error(json!({"$ref": "#/x/Gone"})).contains("\"#/x/Gone\""));
         let deep = (0..70).fold(json!({"type": "string"}), |inner, _| json!({"items": inner}));
-        assert!(told(deep).contains("nested deeper"));
+        assert!(error(deep).contains("nested deeper"));
     }
 }

@@ -9,14 +9,14 @@ use serde_json::{Map, Value};
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 /// Paths are reported up to this many bytes: under a long key even a small object has very long ones.
-const MOST_TOLD: usize = 4 * 1024 * 1024;
+const MOST_BYTES: usize = 4 * 1024 * 1024;
 
 /// Removes the fields of an object that are not in its schema, and returns their paths, sorted: `spec.foo`,
 /// `spec.list[0].bar`.
 pub fn prune(object: &mut Value, schema: &Schema) -> Vec<String> {
     let mut pruning = Pruning {
         removed: Vec::new(),
-        told: 0,
+        bytes: 0,
     };
     pruning.value(object, Some(schema), true, &At::Root);
     pruning.removed.sort();
@@ -25,15 +25,15 @@ pub fn prune(object: &mut Value, schema: &Schema) -> Vec<String> {
 
 struct Pruning {
     removed: Vec<String>,
-    told: usize,
+    bytes: usize,
 }
 
 impl Pruning {
     /// Records a path, unless the limit is reached.
     fn remove(&mut self, at: &At<'_>) {
-        if self.told <= MOST_TOLD {
+        if self.bytes <= MOST_BYTES {
             let path = at.text();
-            self.told += path.len();
+            self.bytes += path.len();
             self.removed.push(path);
         }
     }
@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn what_the_schema_does_not_know_is_removed_and_told() {
+    fn what_the_schema_does_not_know_is_removed_and_reported() {
         let spec = json!({"type": "object", "properties": {"a": {"type": "integer"},
             "list": {"type": "array", "items": {"type": "object", "properties": {"b": {"type": "integer"}}}}}});
         let object = json!({"apiVersion": "v1", "kind": "X", "metadata": {"x": 1}, "extra": 1,

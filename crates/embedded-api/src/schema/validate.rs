@@ -19,7 +19,7 @@ use serde_json::{Map, Value};
 
 /// Causes are collected up to this many bytes. A cause names its field with the whole path, so the causes of a
 /// small object with a long key could take gigabytes.
-const MOST_TOLD: usize = 16 * 1024 * 1024;
+const MOST_BYTES: usize = 16 * 1024 * 1024;
 
 /// What is wrong with `value`. `old` is the previous value at its place, if it is known.
 #[must_use]
@@ -50,7 +50,7 @@ impl Found {
 
     /// Whether the limit of causes is reached: the rest of the object is not checked.
     fn is_full(&self) -> bool {
-        self.size > MOST_TOLD
+        self.size > MOST_BYTES
     }
 }
 

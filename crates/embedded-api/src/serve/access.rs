@@ -82,9 +82,9 @@ mod tests {
     use http::HeaderValue;
 
     fn folder() -> (tempfile::TempDir, Folder) {
-        let kept = tempfile::tempdir().unwrap();
-        let folder = Folder::open(&kept.path().join("data")).unwrap();
-        (kept, folder)
+        let directory = tempfile::tempdir().unwrap();
+        let folder = Folder::open(&directory.path().join("data")).unwrap();
+        (directory, folder)
     }
 
     fn with(value: &str) -> HeaderMap {
@@ -102,7 +102,7 @@ mod tests {
 
     #[test]
     fn only_the_whole_token_is_admitted() {
-        let (_kept, folder) = folder();
+        let (_directory, folder) = folder();
         let token = Token::open(&folder).unwrap();
         let secret = token.secret();
         for good in [format!("Bearer {secret}"), format!("bearer  {secret} ")] {
@@ -124,8 +124,8 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_token_is_told_and_not_replaced() {
-        let (_kept, folder) = folder();
+    fn a_damaged_token_is_reported_and_not_replaced() {
+        let (_directory, folder) = folder();
         for damaged in ["", "short", &"=".repeat(43)] {
             private_file::write(&folder.path().join("token"), damaged).unwrap();
             assert!(matches!(Token::open(&folder), Err(TokenError::Damaged(_))));
@@ -134,7 +134,7 @@ mod tests {
 
     #[test]
     fn the_token_is_not_printed_by_accident() {
-        let (_kept, folder) = folder();
+        let (_directory, folder) = folder();
         let token = Token::open(&folder).unwrap();
         assert!(!format!("{token:?}").contains(token.secret()));
     }

@@ -17,7 +17,7 @@ use tokio::time::timeout;
 const PIECE: u64 = 1024;
 
 /// How long a request waits for memory.
-const PATIENCE: Duration = Duration::from_secs(5);
+const PERMIT_TIMEOUT: Duration = Duration::from_secs(5);
 
 /// An answer up to this length needs no permit.
 const SHORT: u64 = 64 * 1024;
@@ -25,8 +25,8 @@ const SHORT: u64 = 64 * 1024;
 /// The available memory. Clones share it.
 #[derive(Clone, Debug)]
 pub struct Bodies {
-    requests: Room,
-    answers: Room,
+    requests: Memory,
+    answers: Memory,
 }
 
 impl Bodies {
@@ -34,8 +34,8 @@ impl Bodies {
     #[must_use]
     pub fn new(requests: u64, answers: u64) -> Self {
         Self {
-            requests: Room::new(requests),
-            answers: Room::new(answers),
+            requests: Memory::new(requests),
+            answers: Memory::new(answers),
         }
     }
 
@@ -43,7 +43,7 @@ impl Bodies {
     ///
     /// # Errors
     /// 429 when there is none in time.
-    pub async fn room(&self, bytes: u64) -> Result<OwnedSemaphorePermit, Refusal> {
+    pub async fn permit(&self, bytes: u64) -> Result<OwnedSemaphorePermit, Refusal> {
         self.requests.take(bytes).await
     }
 
@@ -56,30 +56,30 @@ impl Bodies {
         if length <= SHORT {
             return Ok(bytes);
         }
-        let room = self.answers.take(length).await?;
-        Ok(Bytes::from_owner(Housed { bytes, _room: room }))
+        let permit = self.answers.take(length).await?;
+        Ok(Bytes::from_owner(Reserved { bytes, _permit: permit }))
     }
 }
 
 /// An answer and its permit.
-struct Housed {
+struct Reserved {
     bytes: Bytes,
-    _room: OwnedSemaphorePermit,
+    _permit: OwnedSemaphorePermit,
 }
 
-impl AsRef<[u8]> for Housed {
+impl AsRef<[u8]> for Reserved {
     fn as_ref(&self) -> &[u8] {
         &self.bytes
     }
 }
 
 #[derive(Clone, Debug)]
-struct Room {
+struct Memory {
     free: Arc<Semaphore>,
     pieces: u32,
 }
 
-impl Room {
+impl Memory {
     fn new(bytes: u64) -> Self {
         let pieces = pieces(bytes).max(1);
         let free = usize::try_from(pieces)
@@ -93,9 +93,9 @@ impl Room {
 
     async fn take(&self, bytes: u64) -> Result<OwnedSemaphorePermit, Refusal> {
         let wanted = pieces(bytes).min(self.pieces);
-        let room = Arc::clone(&self.free).acquire_many_owned(wanted);
-        match timeout(PATIENCE, room).await {
-            Ok(Ok(room)) => Ok(room),
+        let permit = Arc::clone(&self.free).acquire_many_owned(wanted);
+        match timeout(PERMIT_TIMEOUT, permit).await {
+            Ok(Ok(permit)) => Ok(permit),
             // The semaphore is never closed, so its error cannot occur.
             Ok(Err(_)) | Err(_) => Err(Refusal {
                 details: serde_json::json!({"retryAfterSeconds": 1}),
@@ -116,15 +116,15 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn bodies_share_the_room_and_none_waits_for_ever() {
         let bodies = Bodies::new(10 * PIECE, 0);
-        let first = bodies.room(9 * PIECE + 1).await.expect("room");
-        let refused = bodies.room(1).await.expect_err("none is left");
+        let first = bodies.permit(9 * PIECE + 1).await.expect("room");
+        let refused = bodies.permit(1).await.expect_err("none is left");
         assert_eq!((refused.code, &refused.details["retryAfterSeconds"]), (429, &1.into()));
-        drop(bodies.room(0).await.expect("nothing needs no room"));
+        drop(bodies.permit(0).await.expect("nothing needs no room"));
         drop(first);
-        let all = bodies.room(u64::MAX).await.expect("all of it");
-        bodies.room(1).await.expect_err("none is left");
+        let all = bodies.permit(u64::MAX).await.expect("all of it");
+        bodies.permit(1).await.expect_err("none is left");
         drop(all);
-        drop(bodies.room(1).await.expect("room"));
+        drop(bodies.permit(1).await.expect("room"));
     }
 
     #[tokio::test(start_paused = true)]
@@ -140,6 +140,6 @@ mod tests {
         assert_eq!(bodies.answer(short.clone()).await.expect("it needs none"), short);
         drop(part);
         drop(bodies.answer(long()).await.expect("room"));
-        drop(bodies.room(0).await.expect("requests have their own"));
+        drop(bodies.permit(0).await.expect("requests have their own"));
     }
 }

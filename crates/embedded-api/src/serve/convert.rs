@@ -50,7 +50,7 @@ where
         let length = hint.upper().unwrap_or(MAX_BODY).min(MAX_BODY);
         // A body that is too long is discarded as it arrives.
         let length = if hint.lower() > MAX_BODY { 0 } else { length };
-        let _room = bodies.room(length).await?;
+        let _permit = bodies.permit(length).await?;
         let request = read(request, limits).await?;
         // A panic ends this request only. Other requests on the connection, and this process, continue.
         let handled = AssertUnwindSafe(handler.handle(request)).catch_unwind();
@@ -111,11 +111,11 @@ where
         Refusal::new(413, "RequestEntityTooLarge", message)
     };
     let mut body = std::pin::pin!(body);
-    let mut kept = BytesMut::new();
+    let mut read_so_far = BytesMut::new();
     let mut fits = body.size_hint().lower() <= MAX_BODY;
     while fits {
         let Some(frame) = body.frame().await else {
-            return Ok(kept.freeze());
+            return Ok(read_so_far.freeze());
         };
         let frame = frame.map_err(|error| {
             let error: Box<dyn Error + Send + Sync> = error.into();
@@ -123,9 +123,9 @@ where
         })?;
         // Trailers are not used here.
         let Ok(mut data) = frame.into_data() else { continue };
-        fits = (kept.len() + data.remaining()) as u64 <= MAX_BODY;
+        fits = (read_so_far.len() + data.remaining()) as u64 <= MAX_BODY;
         if fits {
-            kept.put(data.copy_to_bytes(data.remaining()));
+            read_so_far.put(data.copy_to_bytes(data.remaining()));
         }
     }
     let discard = async {

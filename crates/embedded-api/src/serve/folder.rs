@@ -123,12 +123,12 @@ mod tests {
     }
 
     #[test]
-    fn a_folder_that_others_can_enter_is_refused_and_the_error_says_the_command() {
+    fn a_folder_that_others_can_enter_is_refused_and_the_error_has_the_command() {
         let parent = tempfile::tempdir().unwrap();
         for mode in [0o755, 0o750, 0o710] {
             std::fs::set_permissions(parent.path(), Permissions::from_mode(mode)).unwrap();
             let error = Folder::open(parent.path()).unwrap_err();
-            assert!(matches!(error, FolderError::OpenToOthers { mode: told, .. } if told == mode));
+            assert!(matches!(error, FolderError::OpenToOthers { mode: found, .. } if found == mode));
             assert!(error.to_string().contains("chmod 700"), "{error}");
         }
     }

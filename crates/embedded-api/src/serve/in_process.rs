@@ -115,7 +115,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_watch_flows_and_its_sender_learns_when_the_watcher_goes() {
+    async fn a_watch_flows_and_its_sender_notices_the_end_of_the_watcher() {
         let script = Script::default();
         let namespaces = Api::<Namespace>::all(client(script.clone(), CancellationToken::new()));
         let mut events = Box::pin(namespaces.watch(&WatchParams::default(), "0").await.unwrap());

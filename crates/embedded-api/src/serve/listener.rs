@@ -10,7 +10,7 @@ use crate::serve::access::{self, Token};
 use crate::serve::bodies::Bodies;
 use crate::serve::convert::{self, AnswerBody};
 use crate::serve::stalled::Stalled;
-use crate::serve::unproven::{Proof, Stranger, Unproven};
+use crate::serve::unproven::{Proof, Unproven, UnprovenConnection};
 use crate::serve::{Handler, Limits};
 use http::{Request, Response};
 use hyper::body::Incoming;
@@ -66,7 +66,7 @@ pub(super) async fn run<H: Handler>(server: Server<H>, listener: TcpListener) {
             let socket = accept(&listener).await;
             // A connection without the credential gives way to the next one, which may have it.
             if free.available_permits() == 0 {
-                server.unproven.cut_oldest();
+                server.unproven.close_oldest();
             }
             // The semaphore is never closed.
             let Ok(place) = Arc::clone(&free).acquire_owned().await else {
@@ -98,7 +98,7 @@ async fn accept(listener: &TcpListener) -> TcpStream {
 async fn connection<H: Handler>(server: Server<H>, socket: TcpStream) {
     let cut = server.cut.clone();
     let unproven = server.unproven.enter();
-    let gives_way = unproven.gives_way.clone();
+    let must_close = unproven.must_close.clone();
     let talk = async {
         let shaken = timeout(server.limits.handshake, handshake(&server, socket));
         match server.stop.run_until_cancelled(shaken).await {
@@ -110,7 +110,7 @@ async fn connection<H: Handler>(server: Server<H>, socket: TcpStream) {
     };
     tokio::select! {
         _ = cut.run_until_cancelled(talk) => {}
-        () = gives_way.cancelled() => tracing::debug!("connection without a credential gives way to another"),
+        () = must_close.cancelled() => tracing::debug!("connection without a credential gives way to another"),
     }
 }
 
@@ -124,7 +124,7 @@ async fn handshake<H>(server: &Server<H>, socket: TcpStream) -> io::Result<TlsSt
     TlsAcceptor::from(Arc::clone(&server.tls)).accept(socket).await
 }
 
-async fn serve<H: Handler>(server: &Server<H>, stream: TlsStream<Socket>, unproven: Stranger) {
+async fn serve<H: Handler>(server: &Server<H>, stream: TlsStream<Socket>, unproven: UnprovenConnection) {
     let proven = Arc::new(Proof::of(unproven));
     let service = service_fn(|request| {
         let (server, proven) = (server.clone(), Arc::clone(&proven));

@@ -87,9 +87,12 @@ async fn try_bind(address: SocketAddr) -> Result<Option<TcpListener>, PortError>
     }
 }
 
-fn bound(listener: TcpListener, asked: SocketAddr, moved_from: Option<u16>) -> Result<Bound, PortError> {
-    let told = listener.local_addr();
-    let address = told.map_err(|source| PortError::Refused { address: asked, source })?;
+fn bound(listener: TcpListener, requested: SocketAddr, moved_from: Option<u16>) -> Result<Bound, PortError> {
+    let local = listener.local_addr();
+    let address = local.map_err(|source| PortError::Refused {
+        address: requested,
+        source,
+    })?;
     if let Some(port) = moved_from {
         tracing::warn!(
             from = port,
@@ -109,9 +112,9 @@ mod tests {
     use super::*;
 
     fn folder() -> (tempfile::TempDir, Folder) {
-        let kept = tempfile::tempdir().unwrap();
-        let folder = Folder::open(&kept.path().join("data")).unwrap();
-        (kept, folder)
+        let directory = tempfile::tempdir().unwrap();
+        let folder = Folder::open(&directory.path().join("data")).unwrap();
+        (directory, folder)
     }
 
     fn any() -> SocketAddr {
@@ -120,7 +123,7 @@ mod tests {
 
     #[tokio::test]
     async fn a_restart_has_the_port_of_the_last_time() {
-        let (_kept, folder) = folder();
+        let (_directory, folder) = folder();
         let first = bind(&folder, any()).await.unwrap();
         let port = first.address.port();
         drop(first);
@@ -129,8 +132,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_port_that_is_taken_is_left_for_another_one_which_is_kept_then() {
-        let (_kept, folder) = folder();
+    async fn a_port_in_use_is_left_for_another_one_which_is_used_from_then_on() {
+        let (_directory, folder) = folder();
         let taken = bind(&folder, any()).await.unwrap();
         let second = bind(&folder, any()).await.unwrap();
         assert_eq!(second.moved_from, Some(taken.address.port()));
@@ -141,8 +144,8 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_port_that_was_asked_for_is_had_or_refused() {
-        let (_kept, folder) = folder();
+    async fn a_port_that_was_requested_is_used_or_refused() {
+        let (_directory, folder) = folder();
         let taken = bind(&folder, any()).await.unwrap();
         let error = bind(&folder, taken.address).await.unwrap_err();
         assert!(matches!(error, PortError::Taken(address) if address == taken.address));
@@ -151,17 +154,17 @@ mod tests {
 
     #[tokio::test]
     async fn an_address_of_another_machine_is_refused() {
-        let (_kept, folder) = folder();
+        let (_directory, folder) = folder();
         let error = bind(&folder, "192.0.2.1:0".parse().unwrap()).await.unwrap_err();
         assert!(matches!(error, PortError::Refused { .. }));
     }
 
     #[tokio::test]
     async fn a_port_file_with_nonsense_is_replaced() {
-        let (_kept, folder) = folder();
+        let (_directory, folder) = folder();
         private_file::write(&folder.path().join("port"), "99999").unwrap();
         let found = bind(&folder, any()).await.unwrap();
-        let kept = std::fs::read_to_string(folder.path().join("port")).unwrap();
-        assert_eq!(kept.trim(), found.address.port().to_string());
+        let stored = std::fs::read_to_string(folder.path().join("port")).unwrap();
+        assert_eq!(stored.trim(), found.address.port().to_string());
     }
 }

@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_secret_that_others_can_read_is_refused_and_the_error_says_the_command() {
+    fn a_secret_that_others_can_read_is_refused_and_the_error_has_the_command() {
         let folder = tempfile::tempdir().unwrap();
         let path = folder.path().join("token");
         write(&path, "secret").unwrap();

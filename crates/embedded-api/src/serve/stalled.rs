@@ -84,26 +84,26 @@ mod tests {
     use super::*;
     use tokio::io::{AsyncReadExt, AsyncWriteExt, duplex};
 
-    const PATIENCE: Duration = Duration::from_secs(30);
+    const LIMIT: Duration = Duration::from_secs(30);
 
     #[tokio::test(start_paused = true)]
-    async fn who_takes_nothing_for_so_long_is_given_up() {
+    async fn a_peer_that_takes_nothing_for_so_long_is_given_up() {
         let (near, _far) = duplex(8);
-        let mut near = Stalled::new(near, PATIENCE);
+        let mut near = Stalled::new(near, LIMIT);
         let begun = Instant::now();
         let error = near.write_all(&[0; 100]).await.expect_err("nobody reads");
         assert_eq!(error.kind(), io::ErrorKind::TimedOut);
-        assert_eq!(begun.elapsed().as_secs(), PATIENCE.as_secs());
+        assert_eq!(begun.elapsed().as_secs(), LIMIT.as_secs());
     }
 
     #[tokio::test(start_paused = true)]
-    async fn who_is_slow_but_reads_gets_all() {
+    async fn a_peer_that_is_slow_but_reads_gets_all() {
         let (near, mut far) = duplex(8);
-        let mut near = Stalled::new(near, PATIENCE);
+        let mut near = Stalled::new(near, LIMIT);
         let reading = async {
             let mut some = [0; 8];
             for _ in 0..10 {
-                sleep(PATIENCE - Duration::from_secs(1)).await;
+                sleep(LIMIT - Duration::from_secs(1)).await;
                 far.read_exact(&mut some).await.expect("eight bytes");
             }
         };

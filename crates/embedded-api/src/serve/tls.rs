@@ -162,9 +162,9 @@ mod tests {
     use std::time::Duration;
 
     fn folder() -> (tempfile::TempDir, Folder) {
-        let kept = tempfile::tempdir().unwrap();
-        let folder = Folder::open(&kept.path().join("data")).unwrap();
-        (kept, folder)
+        let directory = tempfile::tempdir().unwrap();
+        let folder = Folder::open(&directory.path().join("data")).unwrap();
+        (directory, folder)
     }
 
     fn trusts(authority: &Authority, presented: &CertificateDer<'_>, name: &str, at: u64) -> bool {
@@ -181,7 +181,7 @@ mod tests {
 
     #[test]
     fn the_serving_certificate_is_good_for_its_names_at_any_time() {
-        let (_kept, folder) = folder();
+        let (_directory, folder) = folder();
         let authority = Authority::open(&folder).unwrap();
         let names = ["localhost", "127.0.0.1", "::1"];
         let (serving, _) = authority.serving(&names.map(str::to_owned)).unwrap();
@@ -206,7 +206,7 @@ mod tests {
     }
 
     #[test]
-    fn a_damaged_authority_is_told_and_not_replaced() {
+    fn a_damaged_authority_is_reported_and_not_replaced() {
         let ((_a, first), (_b, second)) = (folder(), folder());
         let path = first.path().join("authority.pem");
         Authority::open(&first).unwrap();

@@ -19,11 +19,11 @@ struct All {
 
 /// One of them. Dropping it removes it from the list.
 #[derive(Debug)]
-pub(super) struct Stranger {
+pub(super) struct UnprovenConnection {
     all: Unproven,
     number: u64,
     /// Cancelled when it must be closed.
-    pub(super) gives_way: CancellationToken,
+    pub(super) must_close: CancellationToken,
 }
 
 impl Unproven {
@@ -32,29 +32,29 @@ impl Unproven {
     }
 
     /// A new one.
-    pub(super) fn enter(&self) -> Stranger {
-        let gives_way = CancellationToken::new();
+    pub(super) fn enter(&self) -> UnprovenConnection {
+        let must_close = CancellationToken::new();
         let mut all = self.lock();
         let number = all.count;
         all.count += 1;
-        all.waiting.insert(number, gives_way.clone());
+        all.waiting.insert(number, must_close.clone());
         drop(all);
-        Stranger {
+        UnprovenConnection {
             all: self.clone(),
             number,
-            gives_way,
+            must_close,
         }
     }
 
     /// Closes the oldest, if there is one.
-    pub(super) fn cut_oldest(&self) {
+    pub(super) fn close_oldest(&self) {
         if let Some((_, oldest)) = self.lock().waiting.pop_first() {
             oldest.cancel();
         }
     }
 }
 
-impl Drop for Stranger {
+impl Drop for UnprovenConnection {
     fn drop(&mut self) {
         self.all.lock().waiting.remove(&self.number);
     }
@@ -62,12 +62,12 @@ impl Drop for Stranger {
 
 /// Whether the credential was shown on a connection.
 #[derive(Debug)]
-pub(super) struct Proof(Mutex<Option<Stranger>>);
+pub(super) struct Proof(Mutex<Option<UnprovenConnection>>);
 
 impl Proof {
-    /// Not yet, on the connection of `stranger`.
-    pub(super) const fn of(stranger: Stranger) -> Self {
-        Self(Mutex::new(Some(stranger)))
+    /// Not yet, on the connection of `connection`.
+    pub(super) const fn of(connection: UnprovenConnection) -> Self {
+        Self(Mutex::new(Some(connection)))
     }
 
     /// It was shown.
@@ -92,10 +92,10 @@ mod tests {
         let proof = Proof::of(first);
         proof.give();
         assert!(proof.is_given());
-        all.cut_oldest();
-        assert!(second.gives_way.is_cancelled() && !third.gives_way.is_cancelled());
+        all.close_oldest();
+        assert!(second.must_close.is_cancelled() && !third.must_close.is_cancelled());
         drop(third);
-        all.cut_oldest();
+        all.close_oldest();
         assert!(all.lock().waiting.is_empty());
     }
 }

@@ -20,7 +20,7 @@ use tokio::sync::oneshot;
 pub(super) type Answer = oneshot::Sender<Result<Arc<Object>, WriteError>>;
 
 /// What is needed to check and prepare a write.
-pub(super) struct Desk<'a> {
+pub(super) struct BatchContext<'a> {
     /// The visible state.
     pub(super) shared: &'a Shared,
     /// Reads the facts of an object.
@@ -54,13 +54,13 @@ struct Refused {
 
 impl Batch {
     /// Checks a write, gives it a revision and adds it; or records its refusal.
-    pub(super) fn add(&mut self, write: Write, answer: Answer, desk: &mut Desk<'_>) {
+    pub(super) fn add(&mut self, write: Write, answer: Answer, context: &mut BatchContext<'_>) {
         let ahead = self.ahead.get(write.key());
         let by_batch = ahead.is_some();
         let now = ahead
             .cloned()
-            .unwrap_or_else(|| desk.shared.read().get(write.key()).cloned());
-        let prepared = write.admit(now.as_ref()).and_then(|()| prepare(write, now, desk));
+            .unwrap_or_else(|| context.shared.read().get(write.key()).cloned());
+        let prepared = write.admit(now.as_ref()).and_then(|()| prepare(write, now, context));
         match prepared {
             Ok((change, record)) => {
                 let after = (!change.deleted).then(|| Arc::clone(&change.object));
@@ -78,58 +78,62 @@ impl Batch {
     }
 
     /// The disk took it: makes it visible, then sends the answers.
-    pub(super) fn kept(self, shared: &Shared) {
+    pub(super) fn committed(self, shared: &Shared) {
         let (changes, answers): (Vec<_>, Vec<_>) = self.changes.into_iter().unzip();
         let objects: Vec<_> = changes.iter().map(|change| Arc::clone(&change.object)).collect();
         shared.publish(changes);
         for (answer, object) in answers.into_iter().zip(objects) {
-            tell(answer, Ok(object));
+            send(answer, Ok(object));
         }
         for refused in self.refused {
-            tell(refused.answer, Err(refused.error));
+            send(refused.answer, Err(refused.error));
         }
     }
 
     /// The disk did not take it: sends the error to every caller whose outcome depended on it.
-    pub(super) fn lost(self, why: &str) {
+    pub(super) fn failed(self, why: &str) {
         for (_, answer) in self.changes {
-            tell(answer, Err(WriteError::NotKept(why.to_owned())));
+            send(answer, Err(WriteError::NotStored(why.to_owned())));
         }
         for refused in self.refused {
             let error = if refused.by_batch {
-                WriteError::NotKept(why.to_owned())
+                WriteError::NotStored(why.to_owned())
             } else {
                 refused.error
             };
-            tell(refused.answer, Err(error));
+            send(refused.answer, Err(error));
         }
     }
 }
 
 /// The caller may be gone: the write is valid nevertheless.
-fn tell(answer: Answer, outcome: Result<Arc<Object>, WriteError>) {
+fn send(answer: Answer, outcome: Result<Arc<Object>, WriteError>) {
     let _ = answer.send(outcome);
 }
 
-fn prepare(write: Write, now: Option<Arc<Object>>, desk: &mut Desk<'_>) -> Result<(Change, Vec<u8>), WriteError> {
+fn prepare(
+    write: Write,
+    now: Option<Arc<Object>>,
+    context: &mut BatchContext<'_>,
+) -> Result<(Change, Vec<u8>), WriteError> {
     let (key, mut value, deleted) = write.into_parts();
-    if !deleted && !depth::can_be_kept(&value) {
+    if !deleted && !depth::is_within_limit(&value) {
         return Err(WriteError::Malformed("it is nested more than 120 levels deep"));
     }
-    let revision = *desk.given + 1;
+    let revision = *context.given + 1;
     set_revision(&mut value, revision)?;
     let json = serde_json::to_vec(&value).map_err(|_| WriteError::Malformed("it cannot be written as JSON"))?;
     let record = Record {
-        key: now.map_or_else(|| desk.names.key(key), |now| now.key.clone()),
+        key: now.map_or_else(|| context.names.key(key), |now| now.key.clone()),
         deleted,
-        written_ms: desk.now_ms,
+        written_ms: context.now_ms,
         // Without spare capacity: it stays in memory.
         json: Bytes::from(json.into_boxed_slice()),
     };
     let encoded = record.encode(revision)?;
-    *desk.given = revision;
+    *context.given = revision;
     let object = Object {
-        facts: desk.names.facts((desk.facts)(&record.key, &value)),
+        facts: context.names.facts((context.facts)(&record.key, &value)),
         key: record.key,
         revision,
         json: record.json,
@@ -137,7 +141,7 @@ fn prepare(write: Write, now: Option<Arc<Object>>, desk: &mut Desk<'_>) -> Resul
     let change = Change {
         object: Arc::new(object),
         deleted,
-        written_ms: desk.now_ms,
+        written_ms: context.now_ms,
     };
     Ok((change, encoded))
 }

@@ -22,7 +22,7 @@ fn fits(value: &Value, levels: usize) -> bool {
 
 /// Whether an object can be kept.
 #[must_use]
-pub fn can_be_kept(object: &Value) -> bool {
+pub fn is_within_limit(object: &Value) -> bool {
     fits(object, DEEPEST)
 }
 

@@ -90,7 +90,7 @@ pub enum WriteError {
     Malformed(&'static str),
     /// The disk did not take it. Nothing of it is visible; the next write is tried again.
     #[error("not kept: {0}")]
-    NotKept(String),
+    NotStored(String),
     /// The store is closed.
     #[error("the store is closed")]
     Closed,
@@ -98,10 +98,10 @@ pub enum WriteError {
 
 /// A revision is older than what is kept.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("revision {asked} is older than the oldest that is kept, {floor}: list again")]
+#[error("revision {requested} is older than the oldest that is kept, {floor}: list again")]
 pub struct Compacted {
     /// The requested revision.
-    pub asked: u64,
+    pub requested: u64,
     /// The oldest available revision.
     pub floor: u64,
 }
@@ -110,10 +110,10 @@ pub struct Compacted {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Ended {
     /// It was read too slowly: events that it had not read are no longer kept.
-    #[error("events after revision {seen} are no longer kept: list again")]
+    #[error("events after revision {after} are no longer kept: list again")]
     Lagged {
         /// The last revision that it had read.
-        seen: u64,
+        after: u64,
     },
     /// The store is closed.
     #[error("the store is closed")]

@@ -192,7 +192,10 @@ impl Store {
     pub fn watch(&self, resource: &str, since: u64) -> Result<Watch, Compacted> {
         let floor = self.floor();
         if since < floor {
-            return Err(Compacted { asked: since, floor });
+            return Err(Compacted {
+                requested: since,
+                floor,
+            });
         }
         Ok(Watch::new(Arc::clone(&self.inner.shared), resource, since))
     }

@@ -94,8 +94,8 @@ impl Journal {
 
     /// Reads the data on the log. Errors: `Format`, or `Damaged` when the log is not as it was left.
     pub(super) fn head(&self) -> Result<Head, OpenError> {
-        let (format, head) = self.look(|look| {
-            let about = look.open_table(ABOUT)?;
+        let (format, head) = self.read(|transaction| {
+            let about = transaction.open_table(ABOUT)?;
             let number = |name| -> Result<_, redb::Error> { Ok(about.get(name)?.map(|number| number.value())) };
             let head = [number("newest")?, number("floor")?, number("records")?];
             Ok((number("format")?, head))
@@ -112,12 +112,12 @@ impl Journal {
     }
 
     /// All records, by revision.
-    pub(super) fn each(&self, mut see: impl FnMut(u64, &[u8]) -> Result<(), OpenError>) -> Result<(), OpenError> {
-        self.look(|look| {
-            let log = look.open_table(LOG)?;
+    pub(super) fn each(&self, mut visit: impl FnMut(u64, &[u8]) -> Result<(), OpenError>) -> Result<(), OpenError> {
+        self.read(|transaction| {
+            let log = transaction.open_table(LOG)?;
             for entry in log.iter()? {
                 let (revision, record) = entry?;
-                if let Err(error) = see(revision.value(), record.value()) {
+                if let Err(error) = visit(revision.value(), record.value()) {
                     return Ok(Err(error));
                 }
             }
@@ -163,9 +163,9 @@ impl Journal {
         }
     }
 
-    fn look<T>(&self, read: impl FnOnce(&redb::ReadTransaction) -> Result<T, redb::Error>) -> Result<T, OpenError> {
+    fn read<T>(&self, read: impl FnOnce(&redb::ReadTransaction) -> Result<T, redb::Error>) -> Result<T, OpenError> {
         let begun = self.database.begin_read().map_err(redb::Error::from);
-        let result = begun.and_then(|look| read(&look));
+        let result = begun.and_then(|transaction| read(&transaction));
         result.map_err(|error| refused(&self.path, error))
     }
 
@@ -212,10 +212,10 @@ pub(super) fn open_checked(
     open: impl FnOnce(&mut redb::Builder) -> Result<Database, redb::DatabaseError>,
 ) -> Result<Database, redb::DatabaseError> {
     let checked = Arc::new(AtomicBool::new(false));
-    let seen = Arc::clone(&checked);
+    let repaired = Arc::clone(&checked);
     let mut builder = Database::builder();
     builder.set_cache_size(CACHE);
-    builder.set_repair_callback(move |_| seen.store(true, Ordering::Relaxed));
+    builder.set_repair_callback(move |_| repaired.store(true, Ordering::Relaxed));
     let mut database = open(&mut builder)?;
     if !checked.load(Ordering::Relaxed) {
         database.check_integrity()?;

@@ -78,7 +78,7 @@ pub(super) fn list(
 
 fn undo(state: &State, resource: &str, revision: u64) -> Result<Undone, Compacted> {
     let compacted = Compacted {
-        asked: revision,
+        requested: revision,
         floor: state.history().floor(),
     };
     if revision < compacted.floor {

@@ -48,8 +48,8 @@ pub(super) fn load(path: &Path, medium: &Medium, facts: &FactsFn) -> Result<Load
     // The record of the newest revision exists, unless it was a deletion and the floor is above it.
     if (records, state.revision()) != (head.records, head.newest) {
         let found = format!("{records} records up to revision {}", state.revision());
-        let kept = format!("{} up to revision {}", head.records, head.newest);
-        return Err(journal.damaged(format!("{found} where there were {kept}")));
+        let expected = format!("{} up to revision {}", head.records, head.newest);
+        return Err(journal.damaged(format!("{found} where there were {expected}")));
     }
     folder.sign()?;
     Ok(Loaded {

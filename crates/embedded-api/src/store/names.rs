@@ -66,11 +66,11 @@ mod tests {
     #[test]
     fn texts_that_nobody_uses_are_let_go() {
         let mut names = Names::default();
-        let kept = names.one(&"kept".into());
+        let shared = names.one(&"kept".into());
         for number in 0..10 * FEW {
             names.one(&number.to_string().into());
         }
         assert!(names.known.len() <= FEW + 1, "{} texts", names.known.len());
-        assert!(Arc::ptr_eq(&kept, &names.one(&"kept".into())));
+        assert!(Arc::ptr_eq(&shared, &names.one(&"kept".into())));
     }
 }

@@ -12,7 +12,7 @@ use tokio::sync::watch;
 #[derive(Debug)]
 pub(super) struct Shared {
     state: RwLock<State>,
-    bells: RwLock<HashMap<Arc<str>, watch::Sender<()>>>,
+    wakeups: RwLock<HashMap<Arc<str>, watch::Sender<()>>>,
     failing: RwLock<Option<String>>,
 }
 
@@ -21,7 +21,7 @@ impl Shared {
     pub(super) fn new(state: State) -> Self {
         Self {
             state: RwLock::new(state),
-            bells: RwLock::default(),
+            wakeups: RwLock::default(),
             failing: RwLock::default(),
         }
     }
@@ -48,9 +48,9 @@ impl Shared {
     }
 
     /// A channel that notifies after changes of a kind.
-    pub(super) fn bell(&self, resource: &str) -> watch::Receiver<()> {
-        let mut bells = self.bells.write().unwrap_or_else(PoisonError::into_inner);
-        bells.entry(resource.into()).or_default().subscribe()
+    pub(super) fn wakeup(&self, resource: &str) -> watch::Receiver<()> {
+        let mut wakeups = self.wakeups.write().unwrap_or_else(PoisonError::into_inner);
+        wakeups.entry(resource.into()).or_default().subscribe()
     }
 
     /// Makes changes visible, all at once, then notifies.
@@ -63,18 +63,18 @@ impl Shared {
             state.apply(change);
         }
         drop(state);
-        let bells = self.bells.read().unwrap_or_else(PoisonError::into_inner);
-        for bell in touched.iter().filter_map(|resource| bells.get(resource)) {
-            bell.send_replace(());
+        let wakeups = self.wakeups.read().unwrap_or_else(PoisonError::into_inner);
+        for wakeup in touched.iter().filter_map(|resource| wakeups.get(resource)) {
+            wakeup.send_replace(());
         }
     }
 
     /// No further change will come: every watch ends once it has read all.
     pub(super) fn close(&self) {
         self.write().close();
-        let bells = self.bells.read().unwrap_or_else(PoisonError::into_inner);
-        for bell in bells.values() {
-            bell.send_replace(());
+        let wakeups = self.wakeups.read().unwrap_or_else(PoisonError::into_inner);
+        for wakeup in wakeups.values() {
+            wakeup.send_replace(());
         }
     }
 }

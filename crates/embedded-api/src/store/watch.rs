@@ -11,30 +11,30 @@ use std::sync::Arc;
 use tokio::sync::watch;
 
 /// How many changes are taken from the history at a time.
-const SIP: usize = 32;
+const READ_BATCH: usize = 32;
 
 /// The changes of one kind, one after the other.
 #[derive(Debug)]
 pub struct Watch {
     shared: Arc<Shared>,
-    bell: watch::Receiver<()>,
+    wakeup: watch::Receiver<()>,
     resource: Arc<str>,
     taken: VecDeque<Arc<Event>>,
     /// Every change up to here was returned or is in `taken`.
     read: u64,
     /// Every change up to here was returned.
-    seen: u64,
+    returned: u64,
 }
 
 impl Watch {
     pub(super) fn new(shared: Arc<Shared>, resource: &str, since: u64) -> Self {
         Self {
-            bell: shared.bell(resource),
+            wakeup: shared.wakeup(resource),
             shared,
             resource: resource.into(),
             taken: VecDeque::new(),
             read: since,
-            seen: since,
+            returned: since,
         }
     }
 
@@ -48,7 +48,7 @@ impl Watch {
                 return Ok(event);
             }
             // Notified since the last wait, or now: read again. The channels live as long as `shared`.
-            let _ = self.bell.changed().await;
+            let _ = self.wakeup.changed().await;
         }
     }
 
@@ -62,7 +62,7 @@ impl Watch {
         }
         let event = self.taken.pop_front();
         if let Some(event) = &event {
-            self.seen = event.revision;
+            self.returned = event.revision;
         }
         Ok(event)
     }
@@ -73,16 +73,16 @@ impl Watch {
             // A watch that has lagged gets the error from `next`; until then it has read no more than before.
             let _ = self.refill();
             if self.taken.is_empty() {
-                self.seen = self.read;
+                self.returned = self.read;
             }
         }
-        self.seen
+        self.returned
     }
 
     fn refill(&mut self) -> Result<(), Ended> {
         let state = self.shared.read();
-        let Some(events) = state.history().after(&self.resource, self.read, SIP) else {
-            return Err(Ended::Lagged { seen: self.seen });
+        let Some(events) = state.history().after(&self.resource, self.read, READ_BATCH) else {
+            return Err(Ended::Lagged { after: self.returned });
         };
         match events.last() {
             Some(last) => self.read = last.revision,

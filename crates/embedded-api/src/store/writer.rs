@@ -8,7 +8,7 @@
 //!                                          └◄──────────── after a failed commit ◄─────────────┘
 //! ```
 
-use super::batch::{Answer, Batch, Desk};
+use super::batch::{Answer, Batch, BatchContext};
 use super::error::OpenError;
 use super::folder::Folder;
 use super::history::Limits;
@@ -142,22 +142,22 @@ impl Writer {
             let Some((write, answer)) = writes.pop_front() else {
                 break;
             };
-            let mut desk = Desk {
+            let mut context = BatchContext {
                 shared: &self.shared,
                 facts: &self.facts,
                 names: &mut self.names,
                 given: &mut self.given,
                 now_ms,
             };
-            batch.add(write, answer, &mut desk);
+            batch.add(write, answer, &mut context);
         }
         if opened.is_err() {
             // Nothing is attempted, so these revisions can be given again.
             self.given = given;
         }
         match opened.and_then(|()| self.commit(&batch.records)) {
-            Ok(()) => batch.kept(&self.shared),
-            Err(why) => batch.lost(&why),
+            Ok(()) => batch.committed(&self.shared),
+            Err(why) => batch.failed(&why),
         }
     }
 

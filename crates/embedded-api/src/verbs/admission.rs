@@ -22,7 +22,7 @@ pub const NAMESPACE_LABEL: &str = "kubernetes.io/metadata.name";
 
 /// What a new object gets that is not in the request.
 #[derive(Clone, Copy, Debug)]
-pub struct Birth<'a> {
+pub struct ServerFields<'a> {
     /// The namespace of the path.
     pub namespace: Option<&'a str>,
     /// `metadata.uid`.
@@ -34,16 +34,16 @@ pub struct Birth<'a> {
 }
 
 /// Sets what the server sets on a new object.
-pub fn new_object(resource: &Resource, object: &mut Value, birth: &Birth<'_>) {
+pub fn set_server_fields(resource: &Resource, object: &mut Value, server_fields: &ServerFields<'_>) {
     let metadata = metadata_mut(object);
-    put(metadata, "namespace", birth.namespace.map(Value::from));
-    metadata.insert("uid".to_owned(), birth.uid.into());
-    metadata.insert("creationTimestamp".to_owned(), birth.now.into());
+    put(metadata, "namespace", server_fields.namespace.map(Value::from));
+    metadata.insert("uid".to_owned(), server_fields.uid.into());
+    metadata.insert("creationTimestamp".to_owned(), server_fields.now.into());
     if resource.custom {
         metadata.insert("generation".to_owned(), 1.into());
     }
     if text_of(metadata, "name").is_empty() && !text_of(metadata, "generateName").is_empty() {
-        let name = generated(text_of(metadata, "generateName"), birth.random);
+        let name = generated(text_of(metadata, "generateName"), server_fields.random);
         metadata.insert("name".to_owned(), name.into());
     }
     name_namespace(resource, object);
@@ -66,7 +66,7 @@ fn first_status(resource: &Resource) -> Option<Value> {
 }
 
 /// Reduces a new object to what its writer may set: removes what only the server sets, and adds what a kind always has.
-pub fn complete(resource: &Resource, object: &mut Value) {
+pub fn normalize_new(resource: &Resource, object: &mut Value) {
     let metadata = metadata_mut(object);
     for name in [
         "deletionTimestamp",
@@ -124,12 +124,12 @@ pub fn match_path(
         let given = meta::name(object);
         if given.is_empty() {
             let why = "name must be provided";
-            let told = format!("the name of the object ({name} based on URL) was undeterminable: {why}");
-            return Err(Refusal::bad_request(told));
+            let message = format!("the name of the object ({name} based on URL) was undeterminable: {why}");
+            return Err(Refusal::bad_request(message));
         }
         if given != name {
-            let told = format!("the name of the object ({given}) does not match the name on the URL ({name})");
-            return Err(Refusal::bad_request(told));
+            let message = format!("the name of the object ({given}) does not match the name on the URL ({name})");
+            return Err(Refusal::bad_request(message));
         }
     }
     if !resource.namespaced {
@@ -138,15 +138,15 @@ pub fn match_path(
     }
     let (given, namespace) = (meta::namespace(object), namespace.unwrap_or_default());
     if !given.is_empty() && given != namespace {
-        let told = "the namespace of the provided object does not match the namespace sent on the request";
-        return Err(Refusal::bad_request(told));
+        let message = "the namespace of the provided object does not match the namespace sent on the request";
+        return Err(Refusal::bad_request(message));
     }
     metadata_mut(object).insert("namespace".to_owned(), namespace.into());
     Ok(())
 }
 
 /// Restores in `new`, which is to replace `old`, what a write to this object or subresource cannot change.
-pub fn keep_what_stays(resource: &Resource, old: &Value, new: &mut Value, subresource: Option<&str>) {
+pub fn restore_fixed_fields(resource: &Resource, old: &Value, new: &mut Value, subresource: Option<&str>) {
     if subresource == Some("status") && resource.custom {
         let status = new.get("status").cloned();
         let managed = new.pointer("/metadata/managedFields").cloned();
@@ -154,12 +154,12 @@ pub fn keep_what_stays(resource: &Resource, old: &Value, new: &mut Value, subres
         put(map_mut(new), "status", status);
         put(metadata_mut(new), "managedFields", managed);
     }
-    let kept = match subresource {
+    let restored = match subresource {
         Some("status") => "spec",
         _ => "status",
     };
     if subresource.is_some() || resource.has_status {
-        put(map_mut(new), kept, old.get(kept).cloned());
+        put(map_mut(new), restored, old.get(restored).cloned());
     }
     let before = old.get("metadata").unwrap_or(&Value::Null);
     let metadata = metadata_mut(new);
@@ -177,16 +177,18 @@ pub fn keep_what_stays(resource: &Resource, old: &Value, new: &mut Value, subres
 }
 
 /// Increments the generation if anything changed except `metadata`, and except `status` if that is a subresource.
-pub fn count_generation(resource: &Resource, old: &Value, new: &mut Value) {
+pub fn update_generation(resource: &Resource, old: &Value, new: &mut Value) {
     let counted = old.pointer("/metadata/generation").and_then(Value::as_u64);
     let Some(counted) = counted else {
         return;
     };
-    let wish = |name: &str| name != "metadata" && !(name == "status" && resource.has_status);
+    let is_counted = |name: &str| name != "metadata" && !(name == "status" && resource.has_status);
     let part = |object: &Value| -> Map<String, Value> {
         let fields = object.as_object().into_iter().flatten();
-        let wished = fields.filter(|(name, _)| wish(name));
-        wished.map(|(name, value)| (name.clone(), value.clone())).collect()
+        let counted_fields = fields.filter(|(name, _)| is_counted(name));
+        counted_fields
+            .map(|(name, value)| (name.clone(), value.clone()))
+            .collect()
     };
     if part(old) != part(new) {
         metadata_mut(new).insert("generation".to_owned(), (counted + 1).into());

@@ -93,8 +93,8 @@ pub(super) fn method_not_allowed() -> Refusal {
 }
 
 /// 504: the revision does not exist yet.
-pub(super) fn too_new(asked: u64, now: u64) -> Refusal {
-    let message = format!("Timeout: Too large resource version: {asked}, current: {now}");
+pub(super) fn too_new(requested: u64, now: u64) -> Refusal {
+    let message = format!("Timeout: Too large resource version: {requested}, current: {now}");
     let cause = serde_json::json!({"reason": "ResourceVersionTooLarge", "message": "Too large resource version"});
     Refusal {
         details: serde_json::json!({"causes": [cause], "retryAfterSeconds": 1}),
@@ -189,7 +189,7 @@ mod tests {
     }
 
     #[test]
-    fn a_revision_that_is_yet_to_come_may_be_asked_for_again() {
+    fn a_revision_that_does_not_exist_yet_may_be_requested_again() {
         let answer = refusal(&too_new(9, 3));
         assert_eq!(answer.code, StatusCode::GATEWAY_TIMEOUT);
         assert_eq!(answer.headers, [("retry-after", "1".to_owned())]);

@@ -96,9 +96,9 @@ fn yaml(body: &Bytes) -> Result<(Value, Vec<String>), String> {
 
 /// The first line of the parser's message, without its own form of the position.
 fn of_yaml(error: &YamlError) -> String {
-    let told = error.without_snippet().to_string();
-    let told = told.lines().next().unwrap_or_default();
-    let what = told.rsplit_once(": ").map_or(told, |(_, what)| what);
+    let text = error.without_snippet().to_string();
+    let text = text.lines().next().unwrap_or_default();
+    let what = text.rsplit_once(": ").map_or(text, |(_, what)| what);
     match error.location() {
         Some(location) => format!("yaml: line {}: {what}", location.line()),
         None => format!("yaml: {what}"),
@@ -165,11 +165,11 @@ pub fn object(resource: &Resource, content_type: &str, body: &Bytes) -> Result<D
             .get(field)
             .filter(|value| !value.is_string() && !value.is_null());
         if let Some(other) = given {
-            let told = format!(
+            let message = format!(
                 "json: cannot unmarshal {} into Go struct field .{field} of type string",
                 go::json_kind(other)
             );
-            return Err(unrecognised(format!("{no_kind}{told}")));
+            return Err(unrecognised(format!("{no_kind}{message}")));
         }
     }
     let (version, kind) = (text(&document.value, "/apiVersion"), text(&document.value, "/kind"));
@@ -183,24 +183,24 @@ pub fn object(resource: &Resource, content_type: &str, body: &Bytes) -> Result<D
             return Err(unrecognised(format!("Object 'Kind' is missing in '{whole}'")));
         }
         if version != expected {
-            let told = format!("the API version in the data ({version}) does not match the expected API version");
-            return Err(Refusal::bad_request(format!("{told} ({expected})")));
+            let message = format!("the API version in the data ({version}) does not match the expected API version");
+            return Err(Refusal::bad_request(format!("{message} ({expected})")));
         }
         return Ok(document);
     }
     if kind == resource.kind && !version.is_empty() && version != expected {
-        let told = format!("the API version in the data ({version}) does not match the expected API version");
-        return Err(Refusal::bad_request(format!("{told} ({expected})")));
+        let message = format!("the API version in the data ({version}) does not match the expected API version");
+        return Err(Refusal::bad_request(format!("{message} ({expected})")));
     }
     if (!version.is_empty() && version != expected) || (!kind.is_empty() && kind != resource.kind) {
         let of_version = version.rsplit('/').next().unwrap_or_default();
-        let told = format!(
+        let message = format!(
             "{kind} in version {of_version:?} cannot be handled as a {}",
             resource.kind
         );
         let why =
             format!("no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\"");
-        return Err(Refusal::bad_request(format!("{told}: {why}")));
+        return Err(Refusal::bad_request(format!("{message}: {why}")));
     }
     name_kind(resource, &mut document.value);
     Ok(document)

@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[test]
-    fn a_token_that_nobody_gave_is_refused() {
+    fn a_token_that_was_not_issued_is_refused() {
         let start = "invalid continue token: continue key is not valid: ";
         for token in ["garbage", "%%", "e30", "eyJ2IjoibWV0YS5rOHMuaW8vdjEiLCJydiI6MH0"] {
             let refusal = Continuation::read(token, None).expect_err(token);

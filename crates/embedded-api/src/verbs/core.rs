@@ -150,6 +150,6 @@ pub(super) fn parsed(object: &Object) -> Result<Value, Refusal> {
 }
 
 /// The time in RFC 3339 with whole seconds, in UTC.
-pub(super) fn written(time: Timestamp) -> String {
+pub(super) fn rfc3339(time: Timestamp) -> String {
     format!("{time:.0}")
 }

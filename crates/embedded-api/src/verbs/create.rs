@@ -2,15 +2,15 @@
 //!
 //! Owns: its name, its identity, the refusal of names in use. Must not: change existing objects.
 
-use super::accept::Came;
 use super::body::{self, Document};
-use super::core::{Core, Kind, written};
-use super::door::{Door, Draft, Identity, Owners};
-use super::face::Face;
-use super::keep::NotKept;
+use super::core::{Core, Kind, rfc3339};
+use super::object_encoder::ObjectEncoder;
 use super::options::WriteOptions;
+use super::request_scope::{Draft, Identity, Owners, RequestScope};
+use super::validator::SentAs;
+use super::write::NotWritten;
 use super::{admission, answer, events_ttl, meta, namespaces};
-use crate::documents::accept::Asked;
+use crate::documents::accept::Requested;
 use crate::kinds;
 use crate::refusal::Refusal;
 use crate::request::{Answer, ApiRequest};
@@ -34,33 +34,33 @@ pub(super) async fn create(
     namespace: Option<&str>,
     request: &ApiRequest,
 ) -> Result<Answer, Refusal> {
-    let face = Face::of(core, kind, request, Asked::Object)?;
+    let encoder = ObjectEncoder::of(core, kind, request, Requested::Object)?;
     let options = WriteOptions::read(request, "CreateOptions", false)?;
     let document = body::object(&kind.resource, &request.content_type, &request.body)?;
-    let now = written(Timestamp::now());
-    let door = Door {
+    let now = rfc3339(Timestamp::now());
+    let scope = RequestScope {
         kind,
         subresource: None,
         options: &options,
         now: &now,
     };
     let Document { value, duplicates } = document;
-    let read = door.read(value, duplicates, Came::Whole)?;
+    let read = scope.read(value, duplicates, SentAs::Whole)?;
     let warnings = read.warnings.clone();
-    let made = make(core, &door, namespace, read, &face).await;
+    let made = make(core, &scope, namespace, read, &encoder).await;
     made.map_err(|refusal| refusal.warned(&warnings))
 }
 
 async fn make(
     core: &Core,
-    door: &Door<'_>,
+    scope: &RequestScope<'_>,
     namespace: Option<&str>,
     mut read: Draft,
-    face: &Face,
+    encoder: &ObjectEncoder,
 ) -> Result<Answer, Refusal> {
-    let kind = door.kind;
+    let kind = scope.kind;
     admission::match_path(&kind.resource, &mut read.value, namespace, None)?;
-    namespaces::room(core, kind, namespace, namespaces::called(&read.value))?;
+    namespaces::check_namespace(core, kind, namespace, meta::name(&read.value))?;
     let revision = meta::resource_version(&read.value).to_owned();
     meta::metadata_mut(&mut read.value).remove("resourceVersion");
     let generates = meta::name(&read.value).is_empty();
@@ -70,22 +70,22 @@ async fn make(
             uid: &uid,
             random: rand::random(),
         };
-        let draft = door.born(read.clone(), namespace, identity, Owners::Record)?;
+        let draft = scope.prepare_for_create(read.clone(), namespace, identity, Owners::Record)?;
         if !matches!(&*revision, "" | "0") {
-            let told = "resourceVersion should not be set on objects to be created";
-            return Err(Refusal::new(500, "", told));
+            let message = "resourceVersion should not be set on objects to be created";
+            return Err(Refusal::new(500, "", message));
         }
         let key = kind.key(namespace, meta::name(&draft.value));
         let stored = kinds::to_stored(&kind.resource, draft.value);
-        match core.make(key.clone(), stored, door.options.dry_run).await {
-            Ok(kept) => {
+        match core.create(key.clone(), stored, scope.options.dry_run).await {
+            Ok(written) => {
                 events_ttl::made(core, kind);
-                let answer = face.kept(StatusCode::CREATED, kept)?;
+                let answer = encoder.written(StatusCode::CREATED, written)?;
                 return Ok(answer::warned(answer, &draft.warnings));
             }
-            Err(NotKept::Changed) if generates => {}
-            Err(NotKept::Changed) => return Err(taken(core, kind, &key).warned(&draft.warnings)),
-            Err(NotKept::Refused(refusal)) => return Err(refusal.warned(&draft.warnings)),
+            Err(NotWritten::Conflict) if generates => {}
+            Err(NotWritten::Conflict) => return Err(taken(core, kind, &key).warned(&draft.warnings)),
+            Err(NotWritten::Refused(refusal)) => return Err(refusal.warned(&draft.warnings)),
         }
     }
     Err(Refusal::already_exists(

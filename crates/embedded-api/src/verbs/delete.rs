@@ -4,14 +4,14 @@
 //! does.
 
 use super::body::{self, Format};
-use super::core::{Core, Kind, parsed, written};
-use super::deletion::{Fate, admit, fate};
-use super::face::Face;
-use super::keep::{Kept, NotKept};
+use super::core::{Core, Kind, parsed, rfc3339};
+use super::deletion::{DeletionEffect, admit, effect};
+use super::object_encoder::ObjectEncoder;
 use super::options::{DeleteOptions, ListOptions};
 use super::selector::Selector;
+use super::write::{NotWritten, Written};
 use super::{answer, list};
-use crate::documents::accept::{Asked, Representation};
+use crate::documents::accept::{Representation, Requested};
 use crate::refusal::Refusal;
 use crate::request::{Answer, ApiRequest};
 use crate::store::{Key, Object};
@@ -32,7 +32,7 @@ pub(super) enum Deleted {
     /// The object is deleted. Its uid.
     Gone(String),
     /// It waits for its finalizers.
-    Waits(Kept),
+    Waits(Written),
 }
 
 /// Deletes an object.
@@ -44,23 +44,23 @@ pub(super) async fn remove(core: &Core, kind: &Kind, key: &Key, options: &Delete
         let object = core.store.get(key).ok_or_else(|| kind.not_found(&key.name))?;
         match once(core, kind, &object, options).await {
             Ok(deleted) => return Ok(deleted),
-            Err(NotKept::Changed) => {}
-            Err(NotKept::Refused(refusal)) => return Err(refusal),
+            Err(NotWritten::Conflict) => {}
+            Err(NotWritten::Refused(refusal)) => return Err(refusal),
         }
     }
     Err(kind.modified(&key.name))
 }
 
-async fn once(core: &Core, kind: &Kind, object: &Arc<Object>, options: &DeleteOptions) -> Result<Deleted, NotKept> {
+async fn once(core: &Core, kind: &Kind, object: &Arc<Object>, options: &DeleteOptions) -> Result<Deleted, NotWritten> {
     let value = parsed(object)?;
     admit(&kind.resource, &value, options)?;
-    match fate(&kind.resource, &value, options.propagation, &written(Timestamp::now())) {
-        Fate::Gone => {
+    match effect(&kind.resource, &value, options.propagation, &rfc3339(Timestamp::now())) {
+        DeletionEffect::Gone => {
             core.remove(object, value, options.dry_run).await?;
             Ok(Deleted::Gone(object.facts.uid.to_string()))
         }
-        Fate::Waits(value) => core.replace(object, value, options.dry_run).await.map(Deleted::Waits),
-        Fate::Waiting => Ok(Deleted::Waits(Kept::Stored(Arc::clone(object)))),
+        DeletionEffect::Waits(value) => core.replace(object, value, options.dry_run).await.map(Deleted::Waits),
+        DeletionEffect::Waiting => Ok(Deleted::Waits(Written::Stored(Arc::clone(object)))),
     }
 }
 
@@ -75,11 +75,11 @@ pub(super) async fn delete(
     name: &str,
     request: &ApiRequest,
 ) -> Result<Answer, Refusal> {
-    let face = Face::of(core, kind, request, Asked::Object)?;
+    let encoder = ObjectEncoder::of(core, kind, request, Requested::Object)?;
     let options = options(request)?;
     match remove(core, kind, &kind.key(namespace, name), &options).await? {
-        Deleted::Gone(uid) => Ok(gone(&face, kind, name, &uid)),
-        Deleted::Waits(kept) => face.kept(StatusCode::OK, kept),
+        Deleted::Gone(uid) => Ok(gone(&encoder, kind, name, &uid)),
+        Deleted::Waits(written) => encoder.written(StatusCode::OK, written),
     }
 }
 
@@ -93,7 +93,7 @@ pub(super) async fn delete_collection(
     namespace: Option<&str>,
     request: &ApiRequest,
 ) -> Result<Answer, Refusal> {
-    let face = Face::of(core, kind, request, Asked::List)?;
+    let encoder = ObjectEncoder::of(core, kind, request, Requested::List)?;
     let options = options(request)?;
     let listing = ListOptions::read(request, false)?;
     let selector = Selector::of(&listing, &kind.resource, None)?;
@@ -110,7 +110,7 @@ pub(super) async fn delete_collection(
             Err(refusal) => return Err(refusal),
         }
     }
-    face.list(&listed, &meta)
+    encoder.list(&listed, &meta)
 }
 
 fn options(request: &ApiRequest) -> Result<DeleteOptions, Refusal> {
@@ -124,7 +124,7 @@ fn options(request: &ApiRequest) -> Result<DeleteOptions, Refusal> {
 }
 
 /// The answer when an object is deleted.
-fn gone(face: &Face, kind: &Kind, name: &str, uid: &str) -> Answer {
+fn gone(encoder: &ObjectEncoder, kind: &Kind, name: &str, uid: &str) -> Answer {
     let resource = &kind.resource;
     let parts = [
         ("name", name),
@@ -138,7 +138,7 @@ fn gone(face: &Face, kind: &Kind, name: &str, uid: &str) -> Answer {
         "kind": "Status", "apiVersion": "v1", "metadata": {}, "status": "Success", "details": details,
     });
     let as_ = Representation {
-        format: face.as_.format,
+        format: encoder.as_.format,
         ..Representation::JSON
     };
     answer::document(StatusCode::OK, as_, status.to_string().into())

@@ -10,11 +10,11 @@ use crate::resource::Resource;
 use serde_json::{Value, json};
 
 /// Namespaces that cannot be deleted.
-pub const LASTING: [&str; 3] = ["default", "kube-system", "kube-public"];
+pub const UNDELETABLE: [&str; 3] = ["default", "kube-system", "kube-public"];
 
 /// The result of deleting an object.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Fate {
+pub enum DeletionEffect {
     /// It is removed at once.
     Gone,
     /// It stays for now, in this state.
@@ -25,7 +25,7 @@ pub enum Fate {
 
 /// The effect of a deletion on `object`. `now` is the time in RFC 3339 with whole seconds.
 #[must_use]
-pub fn fate(resource: &Resource, object: &Value, propagation: Option<Propagation>, now: &str) -> Fate {
+pub fn effect(resource: &Resource, object: &Value, propagation: Option<Propagation>, now: &str) -> DeletionEffect {
     let before = meta::finalizers(object);
     let wanted = match propagation {
         Some(Propagation::Foreground) => Some(FOREGROUND),
@@ -44,12 +44,12 @@ pub fn fate(resource: &Resource, object: &Value, propagation: Option<Propagation
         let place = before.iter().position(|name| *name == mark).unwrap_or(after.len());
         after.insert(place.min(after.len()), mark.to_owned());
     }
-    if after.is_empty() && nothing_holds(resource, object) {
-        return Fate::Gone;
+    if after.is_empty() && has_no_spec_finalizers(resource, object) {
+        return DeletionEffect::Gone;
     }
     let deleting = meta::is_deleting(object);
     if deleting && before == after {
-        return Fate::Waiting;
+        return DeletionEffect::Waiting;
     }
     let mut waits = object.clone();
     meta::set_finalizers(&mut waits, &after);
@@ -68,17 +68,17 @@ pub fn fate(resource: &Resource, object: &Value, propagation: Option<Propagation
             status.insert("phase".to_owned(), "Terminating".into());
         }
     }
-    Fate::Waits(waits)
+    DeletionEffect::Waits(waits)
 }
 
 /// Whether an object that is being deleted waits for nothing more.
 #[must_use]
-pub fn is_over(resource: &Resource, object: &Value) -> bool {
-    meta::is_deleting(object) && meta::finalizers(object).is_empty() && nothing_holds(resource, object)
+pub fn is_finished(resource: &Resource, object: &Value) -> bool {
+    meta::is_deleting(object) && meta::finalizers(object).is_empty() && has_no_spec_finalizers(resource, object)
 }
 
 /// Whether the object has no finalizers in its `spec`, as a Namespace has.
-fn nothing_holds(resource: &Resource, object: &Value) -> bool {
+fn has_no_spec_finalizers(resource: &Resource, object: &Value) -> bool {
     let finalizers = object.pointer("/spec/finalizers").and_then(Value::as_array);
     !is_namespace(resource) || finalizers.is_none_or(Vec::is_empty)
 }
@@ -89,7 +89,7 @@ fn nothing_holds(resource: &Resource, object: &Value) -> bool {
 /// 409 when it has another uid or version, 403 for a Namespace that cannot be deleted.
 pub fn admit(resource: &Resource, object: &Value, options: &DeleteOptions) -> Result<(), Refusal> {
     let name = meta::name(object);
-    if is_namespace(resource) && LASTING.contains(&name) {
+    if is_namespace(resource) && UNDELETABLE.contains(&name) {
         let why = "this namespace may not be deleted";
         return Err(Refusal::forbidden(&resource.group, &resource.plural, name, why));
     }
@@ -97,18 +97,18 @@ pub fn admit(resource: &Resource, object: &Value, options: &DeleteOptions) -> Re
     if let Some(uid) = &options.uid
         && uid != meta::uid(object)
     {
-        let kept = meta::uid(object);
+        let found = meta::uid(object);
         return conflict(format!(
-            "the UID in the precondition ({uid}) does not match the UID in record ({kept}). The object might have been \
+            "the UID in the precondition ({uid}) does not match the UID in record ({found}). The object might have been \
              deleted and then recreated"
         ));
     }
     if let Some(version) = &options.resource_version
         && version != meta::resource_version(object)
     {
-        let kept = meta::resource_version(object);
+        let found = meta::resource_version(object);
         return conflict(format!(
-            "the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record ({kept}). \
+            "the ResourceVersion in the precondition ({version}) does not match the ResourceVersion in record ({found}). \
              The object might have been modified"
         ));
     }
@@ -132,8 +132,8 @@ mod tests {
     }
 
     fn waits(object: &Value, propagation: Option<Propagation>) -> Value {
-        match fate(&testing::thing(true), object, propagation, NOW) {
-            Fate::Waits(object) => object,
+        match effect(&testing::thing(true), object, propagation, NOW) {
+            DeletionEffect::Waits(object) => object,
             other => panic!("{other:?}"),
         }
     }
@@ -141,19 +141,22 @@ mod tests {
     #[test]
     fn an_object_that_nothing_holds_goes_at_once() {
         for propagation in [None, Some(Propagation::Background)] {
-            assert_eq!(fate(&testing::thing(true), &with(&[]), propagation, NOW), Fate::Gone);
+            assert_eq!(
+                effect(&testing::thing(true), &with(&[]), propagation, NOW),
+                DeletionEffect::Gone
+            );
         }
     }
 
     #[test]
-    fn an_object_with_a_finalizer_stays_and_says_that_it_is_going() {
+    fn an_object_with_a_finalizer_stays_with_a_deletion_timestamp() {
         let going = waits(&with(&["a.dev/x"]), None);
         assert_eq!(going["metadata"]["deletionTimestamp"], NOW);
         assert_eq!(going["metadata"]["deletionGracePeriodSeconds"], 0);
         assert_eq!(going["metadata"]["generation"], 4);
         assert_eq!(
-            fate(&testing::thing(true), &going, None, "2027-01-01T00:00:00Z"),
-            Fate::Waiting
+            effect(&testing::thing(true), &going, None, "2027-01-01T00:00:00Z"),
+            DeletionEffect::Waiting
         );
     }
 
@@ -161,23 +164,26 @@ mod tests {
     fn foreground_and_orphan_hold_an_object_and_the_last_word_counts() {
         let going = waits(&with(&[]), Some(Propagation::Foreground));
         assert_eq!(meta::finalizers(&going), [FOREGROUND]);
-        assert_eq!(fate(&testing::thing(true), &going, None, NOW), Fate::Waiting);
+        assert_eq!(
+            effect(&testing::thing(true), &going, None, NOW),
+            DeletionEffect::Waiting
+        );
         let orphaning = waits(&going, Some(Propagation::Orphan));
         assert_eq!(meta::finalizers(&orphaning), [ORPHAN]);
         assert_eq!(orphaning["metadata"]["generation"], 4, "the deletion began only once");
         assert_eq!(
-            fate(&testing::thing(true), &orphaning, Some(Propagation::Background), NOW),
-            Fate::Gone
+            effect(&testing::thing(true), &orphaning, Some(Propagation::Background), NOW),
+            DeletionEffect::Gone
         );
     }
 
     #[test]
     fn it_is_over_when_the_last_finalizer_is_gone() {
         let mut object = waits(&with(&["a.dev/x"]), None);
-        assert!(!is_over(&testing::thing(true), &object));
+        assert!(!is_finished(&testing::thing(true), &object));
         meta::set_finalizers(&mut object, &[]);
-        assert!(is_over(&testing::thing(true), &object));
-        assert!(!is_over(&testing::thing(true), &with(&[])));
+        assert!(is_finished(&testing::thing(true), &object));
+        assert!(!is_finished(&testing::thing(true), &with(&[])));
     }
 
     #[test]
@@ -188,19 +194,19 @@ mod tests {
             ..testing::thing(false)
         };
         let object = json!({"metadata": {"name": "x"}, "spec": {"finalizers": ["kubernetes"]}});
-        let Fate::Waits(mut going) = fate(&namespaces, &object, None, NOW) else {
+        let DeletionEffect::Waits(mut going) = effect(&namespaces, &object, None, NOW) else {
             panic!("it did not wait");
         };
         assert_eq!(going["status"]["phase"], "Terminating");
         assert_eq!(going["metadata"].get("deletionGracePeriodSeconds"), None);
-        assert!(!is_over(&namespaces, &going));
+        assert!(!is_finished(&namespaces, &going));
         going["spec"]["finalizers"] = json!([]);
-        assert!(is_over(&namespaces, &going));
+        assert!(is_finished(&namespaces, &going));
     }
 
     #[test]
     fn another_object_than_the_one_that_was_meant_is_not_deleted() {
-        let told = |uid: &str, version: &str| {
+        let admitted = |uid: &str, version: &str| {
             let given = |text: &str| (!text.is_empty()).then(|| text.to_owned());
             let options = DeleteOptions {
                 uid: given(uid),
@@ -209,10 +215,10 @@ mod tests {
             };
             admit(&testing::thing(true), &with(&[]), &options).map_err(|refusal| (refusal.code, refusal.message))
         };
-        assert_eq!(told("u-1", "7"), Ok(()));
+        assert_eq!(admitted("u-1", "7"), Ok(()));
         let start = r#"Operation cannot be fulfilled on Thing.a.dev "a": the "#;
         assert_eq!(
-            told("u-2", ""),
+            admitted("u-2", ""),
             Err((
                 409,
                 format!(
@@ -222,7 +228,7 @@ mod tests {
             ))
         );
         assert_eq!(
-            told("", "8"),
+            admitted("", "8"),
             Err((
                 409,
                 format!(
@@ -240,12 +246,12 @@ mod tests {
             plural: "namespaces".to_owned(),
             ..testing::thing(false)
         };
-        let told = admit(
+        let admitted = admit(
             &namespaces,
             &json!({"metadata": {"name": "default"}}),
             &DeleteOptions::default(),
         );
-        let refusal = told.expect_err("it lasts");
+        let refusal = admitted.expect_err("it lasts");
         assert_eq!(refusal.code, 403);
         assert_eq!(
             refusal.message,

@@ -5,7 +5,7 @@
 use super::answer;
 use super::core::Core;
 use super::route::Route;
-use crate::documents::accept::{Asked, Representation, Shape, choose};
+use crate::documents::accept::{Representation, Requested, Shape, choose};
 use crate::documents::discovery;
 use crate::documents::fingerprint;
 use crate::refusal::Refusal;
@@ -57,8 +57,8 @@ fn ready(failing: Option<String>) -> Answer {
     match failing {
         None => answer::text(StatusCode::OK, "ok"),
         Some(why) => {
-            let told = format!("[-]objects cannot be kept: {why}\nreadyz check failed\n");
-            answer::text(StatusCode::INTERNAL_SERVER_ERROR, &told)
+            let message = format!("[-]objects cannot be kept: {why}\nreadyz check failed\n");
+            answer::text(StatusCode::INTERNAL_SERVER_ERROR, &message)
         }
     }
 }
@@ -67,12 +67,12 @@ fn document(request: &ApiRequest, found: Option<Value>) -> Result<Answer, Refusa
     let Some(value) = found else {
         return Ok(answer::no_such_page());
     };
-    let as_ = choose(&request.accept, Asked::Document)?;
+    let as_ = choose(&request.accept, Requested::Document)?;
     Ok(answer::document(StatusCode::OK, as_, value.to_string().into()))
 }
 
 fn groups(core: &Core, of_core: bool, request: &ApiRequest) -> Result<Answer, Refusal> {
-    let as_ = choose(&request.accept, Asked::Groups)?;
+    let as_ = choose(&request.accept, Requested::Groups)?;
     if as_.shape == Shape::AggregatedDiscovery {
         let (value, tag) = discovery::aggregated(&core.registry, of_core);
         let mut answer = answer::document(StatusCode::OK, as_, value.to_string().into());
@@ -90,13 +90,13 @@ fn groups(core: &Core, of_core: bool, request: &ApiRequest) -> Result<Answer, Re
 /// The older OpenAPI document, empty: kubectl searches it for kinds that are in no version 3 document, such
 /// as a `List` in a file, and does not check what it does not find.
 fn openapi_v2(request: &ApiRequest) -> Answer {
-    const ASKED: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
+    const ACCEPT: &str = "application/com.github.proto-openapi.spec.v2@v1.0+protobuf";
     // The requested name has a character that a `Content-Type` cannot contain.
-    const TOLD: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
-    if request.accept.contains(ASKED) {
+    const CONTENT_TYPE: &str = "application/com.github.proto-openapi.spec.v2.v1.0+protobuf";
+    if request.accept.contains(ACCEPT) {
         // An empty document is an empty message.
         return Answer {
-            content_type: TOLD.to_owned(),
+            content_type: CONTENT_TYPE.to_owned(),
             ..answer::text(StatusCode::OK, "")
         };
     }
@@ -133,15 +133,15 @@ mod tests {
 
     #[test]
     fn it_is_ready_when_the_disk_takes_what_is_written() {
-        let told = |failing: Option<&str>| {
+        let readiness = |failing: Option<&str>| {
             let answer = ready(failing.map(str::to_owned));
             let Body::Whole(text) = answer.body else {
                 panic!("a stream")
             };
             (answer.code.as_u16(), String::from_utf8_lossy(&text).into_owned())
         };
-        assert_eq!(told(None), (200, "ok".to_owned()));
-        let (code, text) = told(Some("the disk of /data is full"));
+        assert_eq!(readiness(None), (200, "ok".to_owned()));
+        let (code, text) = readiness(Some("the disk of /data is full"));
         assert_eq!(code, 500);
         assert_eq!(
             text,

@@ -87,7 +87,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_asked_of_an_object_is_read_off_it() {
+    fn facts_of_an_object_are_read_from_it() {
         let object = json!({
             "metadata": {
                 "uid": "u-1", "labels": {"camera": "thermal"}, "finalizers": ["a.dev/x"],

@@ -6,13 +6,14 @@
 //! has an owner or is being deleted, later those that a change affects.
 
 mod act;
+mod affected;
 mod namespace;
-mod touched;
 mod verdict;
 
 use super::core::Core;
 use super::namespaces::STORAGE;
 use crate::store::{Ended, Event, Key, Object, Page, Watch};
+use affected::{Affected, affected};
 use futures::stream::{self, BoxStream, SelectAll};
 use futures::{FutureExt, StreamExt};
 use std::collections::{BTreeSet, HashSet};
@@ -20,12 +21,11 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::{Instant, sleep_until};
 use tokio_util::sync::CancellationToken;
-use touched::{Touched, touched};
 
 /// How many objects are checked together.
 const TOGETHER: usize = 64;
 /// What failed is tried again after this time.
-const AGAIN: Duration = Duration::from_secs(2);
+const RETRY_AFTER: Duration = Duration::from_secs(2);
 
 type Changes = SelectAll<BoxStream<'static, Result<Arc<Event>, Ended>>>;
 
@@ -34,7 +34,7 @@ type Changes = SelectAll<BoxStream<'static, Result<Arc<Event>, Ended>>>;
 struct Queue {
     now: BTreeSet<Key>,
     later: BTreeSet<Key>,
-    again_at: Option<Instant>,
+    retry_at: Option<Instant>,
 }
 
 /// Handles owners and namespaces until `stop`, or until the store is closed.
@@ -44,7 +44,7 @@ pub(super) async fn run(core: Arc<Core>, stop: CancellationToken) {
             () = stop.cancelled() => return,
             ended = follow(&core) => match ended {
                 Ended::Closed => return,
-                Ended::Lagged { seen } => tracing::info!(seen, "the garbage collector starts over from what is there"),
+                Ended::Lagged { after } => tracing::info!(seen = after, "the garbage collector starts over from what is there"),
             },
         }
     }
@@ -68,14 +68,14 @@ async fn follow(core: &Arc<Core>) -> Ended {
         if queue.work(core).await {
             continue;
         }
-        let again = queue.again_at.unwrap_or_else(Instant::now);
+        let retry = queue.retry_at.unwrap_or_else(Instant::now);
         tokio::select! {
             change = changes.next() => match change {
                 Some(Ok(event)) => queue.take(core, &event),
                 Some(Err(ended)) => return ended,
                 None => return Ended::Closed,
             },
-            () = sleep_until(again), if queue.again_at.is_some() => queue.again(),
+            () = sleep_until(retry), if queue.retry_at.is_some() => queue.retry(),
         }
     }
 }
@@ -86,7 +86,7 @@ fn changes(core: &Core, since: u64) -> Result<Changes, Ended> {
         let watch = core
             .store
             .watch(&storage, since)
-            .map_err(|_| Ended::Lagged { seen: since })?;
+            .map_err(|_| Ended::Lagged { after: since })?;
         let events = stream::unfold(Some(watch), |watch: Option<Watch>| async move {
             let mut watch = watch?;
             let event = watch.next().await;
@@ -119,16 +119,16 @@ fn concerned(core: &Core) -> Vec<Key> {
 
 impl Queue {
     fn take(&mut self, core: &Core, event: &Event) {
-        for touched in touched(event) {
-            match touched {
-                Touched::Object(key) => {
+        for affected in affected(event) {
+            match affected {
+                Affected::Object(key) => {
                     self.now.insert(key);
                 }
-                Touched::DependentsOf(uid) => {
+                Affected::DependentsOf(uid) => {
                     let dependents = core.store.owned_by(&uid);
                     self.now.extend(dependents.iter().map(|object| object.key.clone()));
                 }
-                Touched::OwnersOf(object) => self.now.extend(act::owners(core, &object)),
+                Affected::OwnersOf(object) => self.now.extend(act::owners(core, &object)),
             }
         }
     }
@@ -144,23 +144,23 @@ impl Queue {
         if some.is_empty() {
             return false;
         }
-        let looks = some.into_iter().map(|key| async move {
-            let done = act::look(core, &key).await;
+        let reconciles = some.into_iter().map(|key| async move {
+            let done = act::reconcile(core, &key).await;
             (key, done)
         });
-        let done: Vec<_> = stream::iter(looks).buffer_unordered(TOGETHER).collect().await;
+        let done: Vec<_> = stream::iter(reconciles).buffer_unordered(TOGETHER).collect().await;
         for (key, done) in done {
             if let Err(refusal) = done {
                 tracing::warn!(?key, %refusal, "garbage is not collected yet");
                 self.later.insert(key);
-                self.again_at.get_or_insert_with(|| Instant::now() + AGAIN);
+                self.retry_at.get_or_insert_with(|| Instant::now() + RETRY_AFTER);
             }
         }
         true
     }
 
-    fn again(&mut self) {
-        self.again_at = None;
+    fn retry(&mut self) {
+        self.retry_at = None;
         self.now.append(&mut self.later);
     }
 }

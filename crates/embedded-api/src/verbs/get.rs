@@ -4,9 +4,9 @@
 
 use super::answer::too_new;
 use super::core::{Core, Kind};
-use super::face::Face;
+use super::object_encoder::ObjectEncoder;
 use super::options::{ListOptions, Match};
-use crate::documents::accept::Asked;
+use crate::documents::accept::Requested;
 use crate::refusal::Refusal;
 use crate::request::{Answer, ApiRequest};
 use http::StatusCode;
@@ -23,30 +23,30 @@ pub(super) fn get(
     name: &str,
     request: &ApiRequest,
 ) -> Result<Answer, Refusal> {
-    let face = Face::of(core, kind, request, Asked::Object)?;
-    let asked = request.query("resourceVersion").unwrap_or_default();
-    if !asked.is_empty() {
+    let encoder = ObjectEncoder::of(core, kind, request, Requested::Object)?;
+    let requested = request.query("resourceVersion").unwrap_or_default();
+    if !requested.is_empty() {
         let options = ListOptions::read(request, false)?;
-        at_hand(core, &options)?;
+        check_revision_exists(core, &options)?;
     }
     let object = core.store.get(&kind.key(namespace, name));
-    face.object(StatusCode::OK, &*object.ok_or_else(|| kind.not_found(name))?)
+    encoder.object(StatusCode::OK, &*object.ok_or_else(|| kind.not_found(name))?)
 }
 
 /// Checks that the requested revision exists.
 ///
 /// # Errors
 /// 504 when it does not exist yet.
-pub(super) fn at_hand(core: &Core, options: &ListOptions) -> Result<(), Refusal> {
+pub(super) fn check_revision_exists(core: &Core, options: &ListOptions) -> Result<(), Refusal> {
     let now = core.store.revision();
     match options.revision {
-        Some(asked) if asked > now => Err(too_new(asked, now)),
+        Some(requested) if requested > now => Err(too_new(requested, now)),
         _ => Ok(()),
     }
 }
 
 /// The revision that a list has to show: an exact one, or the newest.
-pub(super) fn moment(options: &ListOptions) -> Option<u64> {
+pub(super) fn list_revision(options: &ListOptions) -> Option<u64> {
     match (options.matching, options.revision) {
         (Some(Match::Exact), Some(revision)) => Some(revision),
         // Pages of a list that was requested at a revision show that revision.

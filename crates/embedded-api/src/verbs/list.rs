@@ -4,11 +4,11 @@
 
 use super::continuation::Continuation;
 use super::core::{Core, Kind};
-use super::face::Face;
-use super::get::{at_hand, moment};
+use super::get::{check_revision_exists, list_revision};
+use super::object_encoder::ObjectEncoder;
 use super::options::ListOptions;
 use super::selector::Selector;
-use crate::documents::accept::Asked;
+use crate::documents::accept::Requested;
 use crate::documents::list::ListMeta;
 use crate::refusal::Refusal;
 use crate::request::{Answer, ApiRequest};
@@ -26,10 +26,10 @@ pub(super) fn list(
     options: &ListOptions,
     request: &ApiRequest,
 ) -> Result<Answer, Refusal> {
-    let face = Face::of(core, kind, request, Asked::List)?;
+    let encoder = ObjectEncoder::of(core, kind, request, Requested::List)?;
     let selector = Selector::of(options, &kind.resource, None)?;
     let (objects, meta) = found(core, kind, namespace, options, &selector)?;
-    face.list(&objects, &meta)
+    encoder.list(&objects, &meta)
 }
 
 /// The selected objects, and the metadata of their list.
@@ -43,7 +43,7 @@ pub(super) fn found(
     options: &ListOptions,
     selector: &Selector,
 ) -> Result<(Vec<Arc<Object>>, ListMeta), Refusal> {
-    at_hand(core, options)?;
+    check_revision_exists(core, options)?;
     let page = page(options, namespace)?;
     // A later page of a list that this server has never started: it had other objects then.
     if page.after.is_some() && page.at.is_some_and(|at| at > core.store.revision()) {
@@ -62,14 +62,14 @@ pub(super) fn found(
 fn page(options: &ListOptions, namespace: Option<&str>) -> Result<Page, Refusal> {
     let Some(token) = &options.continue_ else {
         return Ok(Page {
-            at: moment(options),
+            at: list_revision(options),
             after: None,
             limit: options.limit,
         });
     };
     if options.revision.is_some_and(|revision| revision > 0) {
-        let told = "specifying resource version is not allowed when using continue";
-        return Err(Refusal::bad_request(told));
+        let message = "specifying resource version is not allowed when using continue";
+        return Err(Refusal::bad_request(message));
     }
     let continuation = Continuation::read(token, namespace)?;
     Ok(Page {
@@ -96,9 +96,9 @@ fn meta(listed: &Listed, namespace: Option<&str>, selector: &Selector) -> ListMe
 /// 410: with a token for the rest of a list in its present state, if a later page was requested.
 fn too_old(page: &Page, now: u64, namespace: Option<&str>) -> Refusal {
     let Some(after) = &page.after else {
-        let asked = page.at.unwrap_or_default();
+        let requested = page.at.unwrap_or_default();
         return Refusal::expired(format!(
-            "The resourceVersion for the provided list is too old. ({asked} < {now})"
+            "The resourceVersion for the provided list is too old. ({requested} < {now})"
         ));
     };
     let token = Continuation {

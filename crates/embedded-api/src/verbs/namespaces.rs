@@ -3,7 +3,6 @@
 //! Owns: the refusal of objects in namespaces that are missing or being deleted. Must not: delete anything.
 
 use super::core::{Core, Kind};
-use super::meta;
 use crate::refusal::Refusal;
 use crate::store::Key;
 use serde_json::json;
@@ -15,7 +14,7 @@ pub(super) const STORAGE: &str = "namespaces";
 ///
 /// # Errors
 /// 404 when the namespace is missing, 403 when it is being deleted.
-pub(super) fn room(core: &Core, kind: &Kind, namespace: Option<&str>, name: &str) -> Result<(), Refusal> {
+pub(super) fn check_namespace(core: &Core, kind: &Kind, namespace: Option<&str>, name: &str) -> Result<(), Refusal> {
     let Some(namespace) = namespace else {
         return Ok(());
     };
@@ -33,9 +32,4 @@ pub(super) fn room(core: &Core, kind: &Kind, namespace: Option<&str>, name: &str
         details.insert("causes".to_owned(), json!([cause]));
     }
     Err(refusal)
-}
-
-/// Name or name prefix of an object, for messages.
-pub(super) fn called(object: &serde_json::Value) -> &str {
-    meta::name(object)
 }

@@ -80,7 +80,7 @@ pub(super) fn all<'a>(request: &'a ApiRequest, name: &str) -> Vec<&'a str> {
 }
 
 #[cfg(test)]
-pub(crate) fn asked(query: &[(&str, &str)]) -> ApiRequest {
+pub(crate) fn request_with(query: &[(&str, &str)]) -> ApiRequest {
     ApiRequest {
         method: http::Method::GET,
         path: String::new(),

@@ -2,17 +2,17 @@
 //!
 //! Owns: reading the patch, and what it may not change. Must not: merge; that is [`crate::patch`] and [`crate::apply`].
 
-use super::accept::Came;
 use super::body::{self, Format};
-use super::core::{Core, Kind, written};
-use super::door::{Door, Draft, Identity, Owners};
-use super::face::Face;
+use super::core::{Core, Kind, rfc3339};
+use super::guaranteed_update::guaranteed_update;
+use super::object_encoder::ObjectEncoder;
 use super::options::WriteOptions;
-use super::settle::settle;
+use super::request_scope::{Draft, Identity, Owners, RequestScope};
 use super::update::Place;
+use super::validator::SentAs;
 use super::{admission, answer, meta, namespaces};
 use crate::apply::merge;
-use crate::documents::accept::Asked;
+use crate::documents::accept::Requested;
 use crate::patch::{self as patches, PatchType};
 use crate::refusal::Refusal;
 use crate::request::{Answer, ApiRequest};
@@ -35,62 +35,68 @@ pub(super) async fn patch(
     request: &ApiRequest,
 ) -> Result<Answer, Refusal> {
     let type_ = PatchType::of(&request.content_type, &kind.resource)?;
-    let face = Face::of(core, kind, request, Asked::Object)?;
+    let encoder = ObjectEncoder::of(core, kind, request, Requested::Object)?;
     let options = WriteOptions::read(request, "PatchOptions", type_ == PatchType::Apply)?;
-    let now = written(Timestamp::now());
-    let door = Door {
+    let now = rfc3339(Timestamp::now());
+    let scope = RequestScope {
         kind,
         subresource: place.subresource,
         options: &options,
         now: &now,
     };
     let key = kind.key(place.namespace, place.name);
-    let settled = if type_ == PatchType::Apply {
+    let updated = if type_ == PatchType::Apply {
         let applied = applied(place, request)?;
         let uid = Uuid::new_v4().to_string();
         let next = |old: Option<&Value>| match old {
             None if place.subresource.is_some() => Err(kind.not_found(place.name)),
             None => {
-                namespaces::room(core, kind, place.namespace, place.name)?;
+                namespaces::check_namespace(core, kind, place.namespace, place.name)?;
                 let identity = Identity { uid: &uid, random: 0 };
-                born_by_apply(&door, &applied, place, identity)
+                create_by_apply(&scope, &applied, place, identity)
             }
-            Some(old) => next_by_apply(&door, old, &applied),
+            Some(old) => update_by_apply(&scope, old, &applied),
         };
-        settle(core, kind, &key, options.dry_run, next).await?
+        guaranteed_update(core, kind, &key, options.dry_run, next).await?
     } else {
         let next = |old: Option<&Value>| {
             let old = old.ok_or_else(|| kind.not_found(place.name))?;
-            patched(&door, old, type_, place, request)
+            patched(&scope, old, type_, place, request)
         };
-        settle(core, kind, &key, options.dry_run, next).await?
+        guaranteed_update(core, kind, &key, options.dry_run, next).await?
     };
-    let code = match settled.created {
+    let code = match updated.created {
         true => StatusCode::CREATED,
         false => StatusCode::OK,
     };
-    Ok(answer::warned(face.kept(code, settled.kept)?, &settled.warnings))
+    Ok(answer::warned(
+        encoder.written(code, updated.written)?,
+        &updated.warnings,
+    ))
 }
 
 /// The state that results from a patch.
 fn patched(
-    door: &Door<'_>,
+    scope: &RequestScope<'_>,
     old: &Value,
     type_: PatchType,
     place: Place<'_>,
     request: &ApiRequest,
 ) -> Result<Draft, Refusal> {
-    let resource = &door.kind.resource;
+    let resource = &scope.kind.resource;
     let patched = patches::apply(type_, resource, old.clone(), &request.body)?;
     let faults = repeated(&request.body).into_iter().chain(patched.unknown).collect();
-    let mut read = door.read(patched.object, faults, Came::Patched)?;
+    let mut read = scope.read(patched.object, faults, SentAs::Patched)?;
     let warnings = read.warnings.clone();
     let next = || {
         admission::match_path(resource, &mut read.value, place.namespace, Some(place.name))?;
         let named = meta::resource_version(&read.value);
-        let insists = named != meta::resource_version(old) && door.insists(old, named)?;
-        let draft = door.next(old, read, Owners::Record)?;
-        Ok(Draft { insists, ..draft })
+        let requires_revision = named != meta::resource_version(old) && scope.check_revision(old, named)?;
+        let draft = scope.prepare_for_update(old, read, Owners::Record)?;
+        Ok(Draft {
+            requires_revision,
+            ..draft
+        })
     };
     next().map_err(|refusal: Refusal| refusal.warned(&warnings))
 }
@@ -106,32 +112,40 @@ fn applied(place: Place<'_>, request: &ApiRequest) -> Result<Value, Refusal> {
     };
     let named = meta::name(&value);
     if !named.is_empty() && named != place.name {
-        let told = format!(
+        let message = format!(
             "the name of the object ({named}) does not match the name on the URL ({})",
             place.name
         );
-        return Err(Refusal::bad_request(told));
+        return Err(Refusal::bad_request(message));
     }
     let within = meta::namespace(&value);
     if !within.is_empty() && Some(within) != place.namespace {
-        let told = "the namespace of the provided object does not match the namespace sent on the request";
-        return Err(Refusal::bad_request(told));
+        let message = "the namespace of the provided object does not match the namespace sent on the request";
+        return Err(Refusal::bad_request(message));
     }
     Ok(value)
 }
 
-fn born_by_apply(door: &Door<'_>, applied: &Value, place: Place<'_>, identity: Identity<'_>) -> Result<Draft, Refusal> {
-    let mut merged = merge::apply(None, applied, &door.writer(), door.options.force)?;
+fn create_by_apply(
+    scope: &RequestScope<'_>,
+    applied: &Value,
+    place: Place<'_>,
+    identity: Identity<'_>,
+) -> Result<Draft, Refusal> {
+    let mut merged = merge::apply(None, applied, &scope.writer(), scope.options.force)?;
     meta::metadata_mut(&mut merged).remove("resourceVersion");
-    let mut read = door.read(merged, Vec::new(), Came::Patched)?;
-    admission::match_path(&door.kind.resource, &mut read.value, place.namespace, Some(place.name))?;
-    door.born(read, place.namespace, identity, Owners::Recorded)
+    let mut read = scope.read(merged, Vec::new(), SentAs::Patched)?;
+    admission::match_path(&scope.kind.resource, &mut read.value, place.namespace, Some(place.name))?;
+    scope.prepare_for_create(read, place.namespace, identity, Owners::Recorded)
 }
 
-fn next_by_apply(door: &Door<'_>, old: &Value, applied: &Value) -> Result<Draft, Refusal> {
+fn update_by_apply(scope: &RequestScope<'_>, old: &Value, applied: &Value) -> Result<Draft, Refusal> {
     let named = meta::resource_version(applied);
-    let insists = !named.is_empty() && door.insists(old, named)?;
-    let merged = merge::apply(Some(old), applied, &door.writer(), door.options.force)?;
-    let draft = door.next(old, door.read(merged, Vec::new(), Came::Patched)?, Owners::Recorded)?;
-    Ok(Draft { insists, ..draft })
+    let requires_revision = !named.is_empty() && scope.check_revision(old, named)?;
+    let merged = merge::apply(Some(old), applied, &scope.writer(), scope.options.force)?;
+    let draft = scope.prepare_for_update(old, scope.read(merged, Vec::new(), SentAs::Patched)?, Owners::Recorded)?;
+    Ok(Draft {
+        requires_revision,
+        ..draft
+    })
 }

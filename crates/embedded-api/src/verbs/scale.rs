@@ -2,17 +2,17 @@
 //!
 //! Owns: the `Scale` document of `autoscaling/v1`, and writing its number into the object. Must not: know what is scaled.
 
-use super::accept::{Came, patch_fault};
 use super::answer;
 use super::body::{self, Format};
-use super::core::{Core, Kind, parsed, written};
-use super::door::{Door, Draft, Owners};
-use super::keep::Kept;
+use super::core::{Core, Kind, parsed, rfc3339};
+use super::guaranteed_update::guaranteed_update;
 use super::meta::{self, map_mut, text};
 use super::options::{Validation, WriteOptions};
-use super::settle::settle;
+use super::request_scope::{Draft, Owners, RequestScope};
 use super::update::Place;
-use crate::documents::accept::{Asked, Representation, choose};
+use super::validator::{SentAs, patch_fault};
+use super::write::Written;
+use crate::documents::accept::{Representation, Requested, choose};
 use crate::patch::{self as patches, PatchType};
 use crate::refusal::Refusal;
 use crate::request::{Answer, ApiRequest};
@@ -26,7 +26,7 @@ use std::sync::Arc;
 const VERSION: &str = "autoscaling/v1";
 const KIND: &str = "Scale";
 /// Represents, for a patch, a number that is not set in the object.
-const UNSAID: i32 = i32::MIN;
+const UNSET: i32 = i32::MIN;
 
 /// Answers with the scale of an object, or changes it first.
 ///
@@ -41,13 +41,13 @@ pub(super) async fn scale(
     let Some(scale) = &kind.resource.scale else {
         return Err(kind.not_found(place.name));
     };
-    let as_ = choose(&request.accept, Asked::Document)?;
+    let as_ = choose(&request.accept, Requested::Document)?;
     let key = kind.key(place.namespace, place.name);
     let (value, warnings) = match request.method {
         Method::PUT | Method::PATCH => {
             let (options, change) = change(kind, request)?;
-            let now = written(Timestamp::now());
-            let door = Door {
+            let now = rfc3339(Timestamp::now());
+            let scope = RequestScope {
                 kind,
                 subresource: Some("scale"),
                 options: &options,
@@ -55,14 +55,14 @@ pub(super) async fn scale(
             };
             let next = |old: Option<&Value>| {
                 let old = old.ok_or_else(|| kind.not_found(place.name))?;
-                next(&door, scale, old, &change, place)
+                next(&scope, scale, old, &change, place)
             };
-            let settled = settle(core, kind, &key, options.dry_run, next).await?;
-            let value = match settled.kept {
-                Kept::Stored(object) => parsed(&object)?,
-                Kept::Only(value) => value,
+            let updated = guaranteed_update(core, kind, &key, options.dry_run, next).await?;
+            let value = match updated.written {
+                Written::Stored(object) => parsed(&object)?,
+                Written::Unstored(value) => value,
             };
-            (value, settled.warnings)
+            (value, updated.warnings)
         }
         _ => {
             let object = core.store.get(&key).ok_or_else(|| kind.not_found(place.name))?;
@@ -73,14 +73,14 @@ pub(super) async fn scale(
 }
 
 fn shown(scale: &Scale, object: &Value, as_: Representation) -> Result<Answer, Refusal> {
-    let Some(wished) = at(object, &scale.spec_replicas) else {
-        let told = format!("the spec replicas field {:?} does not exist", scale.spec_replicas);
+    let Some(desired) = at(object, &scale.spec_replicas) else {
+        let message = format!("the spec replicas field {:?} does not exist", scale.spec_replicas);
         return Err(Refusal {
-            details: json!({"causes": [{"message": told}]}),
-            ..Refusal::internal(format!("Internal error occurred: {told}"))
+            details: json!({"causes": [{"message": message}]}),
+            ..Refusal::internal(format!("Internal error occurred: {message}"))
         });
     };
-    let document = document(scale, object, wished);
+    let document = document(scale, object, desired);
     Ok(answer::document(StatusCode::OK, as_, document.to_string().into()))
 }
 
@@ -93,17 +93,17 @@ enum Change {
 }
 
 /// The change with its patch, if it is one.
-struct Asking<'a> {
+struct ScaleRequest<'a> {
     change: Change,
     request: &'a ApiRequest,
 }
 
-fn change<'a>(kind: &Kind, request: &'a ApiRequest) -> Result<(WriteOptions, Asking<'a>), Refusal> {
-    let asking = |change| Asking { change, request };
+fn change<'a>(kind: &Kind, request: &'a ApiRequest) -> Result<(WriteOptions, ScaleRequest<'a>), Refusal> {
+    let scale_request = |change| ScaleRequest { change, request };
     if request.method == Method::PATCH {
         let type_ = PatchType::of(&request.content_type, &kind.resource)?;
         let options = WriteOptions::read(request, "PatchOptions", type_ == PatchType::Apply)?;
-        return Ok((options, asking(Change::Patch(type_))));
+        return Ok((options, scale_request(Change::Patch(type_))));
     }
     let options = WriteOptions::read(request, "UpdateOptions", false)?;
     let bad = |why: String| {
@@ -114,51 +114,66 @@ fn change<'a>(kind: &Kind, request: &'a ApiRequest) -> Result<(WriteOptions, Ask
     let document = body::read(Format::of(&request.content_type)?, &request.body).map_err(bad)?;
     if options.validation == Validation::Strict && !document.duplicates.is_empty() {
         let faults = document.duplicates.join(", ");
-        let told = "Scale in version \"v1\" cannot be handled as a Scale: strict decoding error";
-        return Err(Refusal::bad_request(format!("{told}: {faults}")));
+        let message = "Scale in version \"v1\" cannot be handled as a Scale: strict decoding error";
+        return Err(Refusal::bad_request(format!("{message}: {faults}")));
     }
     let value = document.value;
     let (version, named) = (text(&value, "/apiVersion"), text(&value, "/kind"));
     if (version, named) != (VERSION, KIND) {
-        let told = format!("{named} of {version:?} is not a {KIND} of {VERSION}");
-        return Err(Refusal::bad_request(told));
+        let message = format!("{named} of {version:?} is not a {KIND} of {VERSION}");
+        return Err(Refusal::bad_request(message));
     }
-    let document = asking(Change::Put(value));
+    let document = scale_request(Change::Put(value));
     Ok((options, document))
 }
 
 /// The object with the number that the client wants.
-fn next(door: &Door<'_>, scale: &Scale, old: &Value, asking: &Asking<'_>, place: Place<'_>) -> Result<Draft, Refusal> {
-    let unsaid = UNSAID.into();
-    let before = document(scale, old, at(old, &scale.spec_replicas).unwrap_or(&unsaid));
-    let wanted = match &asking.change {
+fn next(
+    scope: &RequestScope<'_>,
+    scale: &Scale,
+    old: &Value,
+    scale_request: &ScaleRequest<'_>,
+    place: Place<'_>,
+) -> Result<Draft, Refusal> {
+    let unset = UNSET.into();
+    let before = document(scale, old, at(old, &scale.spec_replicas).unwrap_or(&unset));
+    let wanted = match &scale_request.change {
         Change::Put(document) => document.clone(),
-        Change::Patch(PatchType::Apply) => applied(&before, asking.request)?,
+        Change::Patch(PatchType::Apply) => applied(&before, scale_request.request)?,
         Change::Patch(type_) => {
-            patches::apply(*type_, &door.kind.resource, before.clone(), &asking.request.body)?.object
+            patches::apply(
+                *type_,
+                &scope.kind.resource,
+                before.clone(),
+                &scale_request.request.body,
+            )?
+            .object
         }
     };
     let name = meta::name(&wanted);
     if name != place.name {
-        let told = format!(
+        let message = format!(
             "the name of the object ({name}) does not match the name on the URL ({})",
             place.name
         );
-        return Err(Refusal::bad_request(told));
+        return Err(Refusal::bad_request(message));
     }
     let replicas = replicas(&wanted)?;
-    if replicas == UNSAID {
-        let told = format!("the spec replicas field {:?} cannot be empty", scale.spec_replicas);
-        return Err(Refusal::bad_request(told));
+    if replicas == UNSET {
+        let message = format!("the spec replicas field {:?} cannot be empty", scale.spec_replicas);
+        return Err(Refusal::bad_request(message));
     }
     let named = meta::resource_version(&wanted);
-    let insists = !matches!(named, "" | "0")
-        && (matches!(asking.change, Change::Put(_)) || named != meta::resource_version(old))
-        && door.insists(old, named)?;
+    let requires_revision = !matches!(named, "" | "0")
+        && (matches!(scale_request.change, Change::Put(_)) || named != meta::resource_version(old))
+        && scope.check_revision(old, named)?;
     let mut new = old.clone();
     set(&mut new, &scale.spec_replicas, replicas.into());
-    let draft = door.next(old, door.read(new, Vec::new(), Came::Whole)?, Owners::Record)?;
-    Ok(Draft { insists, ..draft })
+    let draft = scope.prepare_for_update(old, scope.read(new, Vec::new(), SentAs::Whole)?, Owners::Record)?;
+    Ok(Draft {
+        requires_revision,
+        ..draft
+    })
 }
 
 /// An apply sets the number, or leaves it unchanged.
@@ -187,7 +202,7 @@ fn replicas(scale: &Value) -> Result<i32, Refusal> {
 }
 
 /// The `Scale` document of an object with this desired number.
-fn document(scale: &Scale, object: &Value, wished: &Value) -> Value {
+fn document(scale: &Scale, object: &Value, desired: &Value) -> Value {
     let there = at(object, &scale.status_replicas).cloned().unwrap_or_else(|| 0.into());
     let mut status = Map::new();
     status.insert("replicas".to_owned(), there);
@@ -198,14 +213,14 @@ fn document(scale: &Scale, object: &Value, wished: &Value) -> Value {
     if let Some(selector) = selector.filter(|selector| !selector.is_empty()) {
         status.insert("selector".to_owned(), selector.into());
     }
-    let kept = ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"];
+    let copied = ["name", "namespace", "uid", "resourceVersion", "creationTimestamp"];
     let metadata = object.get("metadata").and_then(Value::as_object).into_iter().flatten();
     let metadata: Map<String, Value> = metadata
-        .filter(|(name, _)| kept.contains(&name.as_str()))
+        .filter(|(name, _)| copied.contains(&name.as_str()))
         .map(|(name, value)| (name.clone(), value.clone()))
         .collect();
     json!({
-        "kind": KIND, "apiVersion": VERSION, "metadata": metadata, "spec": {"replicas": wished}, "status": status,
+        "kind": KIND, "apiVersion": VERSION, "metadata": metadata, "spec": {"replicas": desired}, "status": status,
     })
 }
 

@@ -6,7 +6,7 @@ use super::answer;
 use super::body;
 use super::core::Kind;
 use super::meta::map_mut;
-use crate::documents::accept::{Asked, choose};
+use crate::documents::accept::{Requested, choose};
 use crate::refusal::Refusal;
 use crate::request::{Answer, ApiRequest};
 use http::StatusCode;
@@ -33,7 +33,7 @@ pub(super) fn answer(kind: &Kind, request: &ApiRequest) -> Option<Result<Answer,
 }
 
 fn reviewed(kind: &Kind, request: &ApiRequest, status: Value) -> Result<Answer, Refusal> {
-    let as_ = choose(&request.accept, Asked::Document)?;
+    let as_ = choose(&request.accept, Requested::Document)?;
     let mut review = body::object(&kind.resource, &request.content_type, &request.body)?.value;
     let fields = map_mut(&mut review);
     fields.entry("metadata").or_insert_with(|| json!({}));

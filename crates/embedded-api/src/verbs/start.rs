@@ -3,9 +3,9 @@
 //! Owns: the content of a fresh folder, and storing the CustomResourceDefinition documents as they were given.
 //! Must not: change objects that users have created.
 
-use super::admission::{Birth, complete, new_object};
-use super::core::{Core, Kind, parsed, written};
-use super::keep::NotKept;
+use super::admission::{ServerFields, normalize_new, set_server_fields};
+use super::core::{Core, Kind, parsed, rfc3339};
+use super::write::NotWritten;
 use super::{Options, facts, meta};
 use crate::kinds::custom::{CrdError, as_served, resources};
 use crate::kinds::{self, KindError, Registry};
@@ -43,7 +43,7 @@ pub enum OpenError {
     Store(#[from] store::OpenError),
     /// The objects that always exist could not be written.
     #[error("the folder can be read, but not written: {0}")]
-    NotKept(Refusal),
+    NotWritten(Refusal),
     /// The runtime ended while the store was opened.
     #[error("the program ended before its objects were read")]
     Ended,
@@ -87,17 +87,17 @@ async fn namespaces(core: &Core) -> Result<(), OpenError> {
             continue;
         }
         let mut namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": name}});
-        let (uid, now) = (Uuid::new_v4().to_string(), written(Timestamp::now()));
-        let birth = Birth {
+        let (uid, now) = (Uuid::new_v4().to_string(), rfc3339(Timestamp::now()));
+        let server_fields = ServerFields {
             namespace: None,
             uid: &uid,
             now: &now,
             random: 0,
         };
-        complete(&kind.resource, &mut namespace);
-        new_object(&kind.resource, &mut namespace, &birth);
+        normalize_new(&kind.resource, &mut namespace);
+        set_server_fields(&kind.resource, &mut namespace, &server_fields);
         let stored = kinds::to_stored(&kind.resource, namespace);
-        core.make(key, stored, false).await.map_err(not_kept)?;
+        core.create(key, stored, false).await.map_err(not_written)?;
     }
     Ok(())
 }
@@ -110,7 +110,11 @@ async fn definitions(core: &Core, documents: &[Value]) -> Result<(), OpenError> 
     for document in documents {
         let key = kind.key(None, meta::name(document));
         let there = core.store.get(&key);
-        let before = there.as_deref().map(parsed).transpose().map_err(OpenError::NotKept)?;
+        let before = there
+            .as_deref()
+            .map(parsed)
+            .transpose()
+            .map_err(OpenError::NotWritten)?;
         let (uid, made) = match &before {
             Some(before) => (meta::uid(before).to_owned(), created(before)),
             None => (Uuid::new_v4().to_string(), Timestamp::now()),
@@ -119,11 +123,11 @@ async fn definitions(core: &Core, documents: &[Value]) -> Result<(), OpenError> 
         let version = before.as_ref().map(|before| meta::resource_version(before).into());
         meta::put(meta::metadata_mut(&mut document), "resourceVersion", version);
         match there {
-            None => core.make(key, document, false).await.map(drop),
+            None => core.create(key, document, false).await.map(drop),
             Some(there) if before.as_ref() != Some(&document) => core.replace(&there, document, false).await.map(drop),
             Some(_) => Ok(()),
         }
-        .map_err(not_kept)?;
+        .map_err(not_written)?;
     }
     let given = |object: &Object| {
         documents
@@ -135,8 +139,8 @@ async fn definitions(core: &Core, documents: &[Value]) -> Result<(), OpenError> 
         .list(&kind.resource.storage, None, &Page::default(), |object| !given(object));
     // The newest revision is always available.
     for object in gone.map(|listed| listed.objects).unwrap_or_default() {
-        let last = parsed(&object).map_err(OpenError::NotKept)?;
-        core.remove(&object, last, false).await.map_err(not_kept)?;
+        let last = parsed(&object).map_err(OpenError::NotWritten)?;
+        core.remove(&object, last, false).await.map_err(not_written)?;
     }
     Ok(())
 }
@@ -146,10 +150,10 @@ fn created(document: &Value) -> Timestamp {
     text.parse().unwrap_or_else(|_| Timestamp::now())
 }
 
-fn not_kept(why: NotKept) -> OpenError {
+fn not_written(why: NotWritten) -> OpenError {
     match why {
-        NotKept::Refused(refusal) => OpenError::NotKept(refusal),
+        NotWritten::Refused(refusal) => OpenError::NotWritten(refusal),
         // No other writer exists yet.
-        NotKept::Changed => OpenError::Ended,
+        NotWritten::Conflict => OpenError::Ended,
     }
 }

@@ -2,15 +2,15 @@
 //!
 //! Owns: whether it is the object that the client has read. Must not: merge.
 
-use super::accept::Came;
 use super::body::{self, Document};
-use super::core::{Core, Kind, written};
-use super::door::{Door, Draft, Identity, Owners};
-use super::face::Face;
+use super::core::{Core, Kind, rfc3339};
+use super::guaranteed_update::guaranteed_update;
+use super::object_encoder::ObjectEncoder;
 use super::options::WriteOptions;
-use super::settle::settle;
+use super::request_scope::{Draft, Identity, Owners, RequestScope};
+use super::validator::SentAs;
 use super::{admission, answer, meta, namespaces};
-use crate::documents::accept::Asked;
+use crate::documents::accept::Requested;
 use crate::refusal::Refusal;
 use crate::request::{Answer, ApiRequest};
 use http::StatusCode;
@@ -40,55 +40,61 @@ pub(super) async fn update(
     place: Place<'_>,
     request: &ApiRequest,
 ) -> Result<Answer, Refusal> {
-    let face = Face::of(core, kind, request, Asked::Object)?;
+    let encoder = ObjectEncoder::of(core, kind, request, Requested::Object)?;
     let options = WriteOptions::read(request, "UpdateOptions", false)?;
     let document = body::object(&kind.resource, &request.content_type, &request.body)?;
     let Document { value, duplicates } = document;
-    let now = written(Timestamp::now());
-    let door = Door {
+    let now = rfc3339(Timestamp::now());
+    let scope = RequestScope {
         kind,
         subresource: place.subresource,
         options: &options,
         now: &now,
     };
-    let mut read = door.read(value, duplicates, Came::Whole)?;
+    let mut read = scope.read(value, duplicates, SentAs::Whole)?;
     let matched = admission::match_path(&kind.resource, &mut read.value, place.namespace, Some(place.name));
     matched.map_err(|refusal| refusal.warned(&read.warnings))?;
     let uid = Uuid::new_v4().to_string();
     let key = kind.key(place.namespace, place.name);
     let next = |old: Option<&Value>| match old {
         Some(old) => {
-            is_the_one(kind, old, &read.value)?;
-            let insists = door.insists(old, meta::resource_version(&read.value))?;
-            let draft = door.next(old, read.clone(), Owners::Record)?;
-            Ok(Draft { insists, ..draft })
+            check_uid(kind, old, &read.value)?;
+            let requires_revision = scope.check_revision(old, meta::resource_version(&read.value))?;
+            let draft = scope.prepare_for_update(old, read.clone(), Owners::Record)?;
+            Ok(Draft {
+                requires_revision,
+                ..draft
+            })
         }
-        None if place.subresource.is_none() && makes_on_update(kind) => {
-            namespaces::room(core, kind, place.namespace, place.name)?;
+        None if place.subresource.is_none() && allows_create_on_update(kind) => {
+            namespaces::check_namespace(core, kind, place.namespace, place.name)?;
             let mut read = read.clone();
             meta::metadata_mut(&mut read.value).remove("resourceVersion");
             let identity = Identity { uid: &uid, random: 0 };
-            door.born(read, place.namespace, identity, Owners::Record)
+            scope.prepare_for_create(read, place.namespace, identity, Owners::Record)
         }
         None => Err(kind.not_found(place.name)),
     };
-    let settled = settle(core, kind, &key, options.dry_run, next).await;
-    let settled = settled.map_err(|refusal| refusal.warned(&read.warnings))?;
-    let code = match settled.created {
+    let updated = guaranteed_update(core, kind, &key, options.dry_run, next).await;
+    let updated = updated.map_err(|refusal| refusal.warned(&read.warnings))?;
+    let code = match updated.created {
         true => StatusCode::CREATED,
         false => StatusCode::OK,
     };
-    Ok(answer::warned(face.kept(code, settled.kept)?, &settled.warnings))
+    Ok(answer::warned(
+        encoder.written(code, updated.written)?,
+        &updated.warnings,
+    ))
 }
 
 /// Whether an update of a missing object creates it.
-fn makes_on_update(kind: &Kind) -> bool {
+fn allows_create_on_update(kind: &Kind) -> bool {
     let resource = &kind.resource;
     !resource.custom && matches!(&*resource.plural, "leases" | "events")
 }
 
 /// Checks that the replacement is for this object, not for an earlier one of the same name.
-fn is_the_one(kind: &Kind, old: &Value, new: &Value) -> Result<(), Refusal> {
+fn check_uid(kind: &Kind, old: &Value, new: &Value) -> Result<(), Refusal> {
     let (meant, there) = (meta::uid(new), meta::uid(old));
     if meant.is_empty() || meant == there {
         return Ok(());

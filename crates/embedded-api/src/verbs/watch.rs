@@ -9,11 +9,11 @@ mod transition;
 
 use super::answer;
 use super::core::{Core, Kind};
-use super::face::Face;
-use super::get::at_hand;
+use super::get::check_revision_exists;
+use super::object_encoder::ObjectEncoder;
 use super::options::ListOptions;
 use super::selector::Selector;
-use crate::documents::accept::Asked;
+use crate::documents::accept::Requested;
 use crate::refusal::Refusal;
 use crate::request::{Answer, ApiRequest};
 use rand::RngExt;
@@ -55,11 +55,11 @@ pub(super) fn watch(
     stop: &CancellationToken,
 ) -> Result<Answer, Refusal> {
     let kind = watched.kind;
-    let face = Face::of(core, kind, request, Asked::Watch)?;
+    let encoder = ObjectEncoder::of(core, kind, request, Requested::Watch)?;
     let selector = Selector::of(options, &kind.resource, watched.name)?;
     let beginning = beginning(options);
     if beginning != Beginning::After(options.revision.unwrap_or_default()) {
-        at_hand(core, options)?;
+        check_revision_exists(core, options)?;
     }
     let random = rand::rng().random_range(0..SHORTEST.as_secs());
     let lasts = options
@@ -71,7 +71,7 @@ pub(super) fn watch(
         core: Arc::clone(core),
         kind: Arc::clone(kind),
         namespace: watched.namespace.map(Into::into),
-        face,
+        encoder,
         selector,
         beginning,
         bookmarks: options.bookmarks,
@@ -85,12 +85,8 @@ pub(super) fn watch(
 /// Where a watch begins.
 fn beginning(options: &ListOptions) -> Beginning {
     match (options.initial_events, options.revision.unwrap_or(0)) {
-        (Some(true), _) => Beginning::WithWhatIsThere {
-            says_where_it_ends: true,
-        },
-        (None, 0) => Beginning::WithWhatIsThere {
-            says_where_it_ends: false,
-        },
+        (Some(true), _) => Beginning::InitialEvents { end_bookmark: true },
+        (None, 0) => Beginning::InitialEvents { end_bookmark: false },
         (Some(false), 0) => Beginning::Now,
         (_, revision) => Beginning::After(revision),
     }
@@ -101,7 +97,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_watch_begins_with_what_is_there_unless_it_says_from_where() {
+    fn a_watch_begins_with_the_existing_objects_unless_it_names_a_revision() {
         let begin = |initial_events: Option<bool>, revision: Option<u64>| {
             beginning(&ListOptions {
                 initial_events,
@@ -109,7 +105,7 @@ mod tests {
                 ..ListOptions::default()
             })
         };
-        let there = |says_where_it_ends: bool| Beginning::WithWhatIsThere { says_where_it_ends };
+        let there = |end_bookmark: bool| Beginning::InitialEvents { end_bookmark };
         assert_eq!(begin(None, None), there(false));
         assert_eq!(begin(None, Some(0)), there(false));
         assert_eq!(begin(None, Some(7)), Beginning::After(7));

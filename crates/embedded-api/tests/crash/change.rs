@@ -8,7 +8,7 @@ pub(crate) const FINALIZER: &str = "example.dev/held";
 
 /// The part of an object that the test compares.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(crate) struct Seen {
+pub(crate) struct State {
     pub(crate) uid: String,
     pub(crate) revision: u64,
     pub(crate) facts: Facts,
@@ -23,7 +23,7 @@ pub(crate) struct Facts {
     pub(crate) deleting: bool,
 }
 
-impl From<&DynamicObject> for Seen {
+impl From<&DynamicObject> for State {
     fn from(object: &DynamicObject) -> Self {
         let ObjectMeta {
             uid,
@@ -62,8 +62,8 @@ pub(crate) enum Change {
 
 impl Change {
     /// The state of the object after it; `None`: deleted.
-    pub(crate) fn after(self, before: Option<&Seen>) -> Option<Facts> {
-        let facts = before.map(|seen| seen.facts.clone()).unwrap_or_default();
+    pub(crate) fn after(self, before: Option<&State>) -> Option<Facts> {
+        let facts = before.map(|state| state.facts.clone()).unwrap_or_default();
         match self {
             Self::Create { count, held } => Some(Facts {
                 spec: Some(count),
@@ -87,7 +87,7 @@ impl Change {
     }
 
     /// Whether the object is as this change leaves it, given its previous state.
-    pub(crate) fn made(self, before: Option<&Seen>, now: Option<&Seen>) -> bool {
+    pub(crate) fn made(self, before: Option<&State>, now: Option<&State>) -> bool {
         match (before, now) {
             (Some(before), Some(now)) => {
                 now.uid == before.uid

@@ -19,7 +19,7 @@ mod record;
 mod watcher;
 mod writer;
 
-use change::Seen;
+use change::State;
 use kube::api::{Api, DynamicObject, ListParams};
 use process::Program;
 use rand::rngs::SmallRng;
@@ -46,7 +46,7 @@ fn seeded() -> SmallRng {
 }
 
 /// All objects, and the revision of the list.
-async fn everything(drones: &Api<DynamicObject>) -> (u64, BTreeMap<String, Seen>) {
+async fn everything(drones: &Api<DynamicObject>) -> (u64, BTreeMap<String, State>) {
     let list = timeout(SOON, drones.list(&ListParams::default()))
         .await
         .unwrap()
@@ -55,12 +55,12 @@ async fn everything(drones: &Api<DynamicObject>) -> (u64, BTreeMap<String, Seen>
     let objects = list
         .items
         .iter()
-        .map(|one| (one.metadata.name.clone().unwrap(), Seen::from(one)));
+        .map(|one| (one.metadata.name.clone().unwrap(), State::from(one)));
     (revision, objects.collect())
 }
 
 /// The differences from what was acknowledged: name, acknowledged state, present state.
-fn differences<'a>(known: &'a BTreeMap<String, Seen>, found: &'a BTreeMap<String, Seen>) -> Vec<Difference<'a>> {
+fn differences<'a>(known: &'a BTreeMap<String, State>, found: &'a BTreeMap<String, State>) -> Vec<Difference<'a>> {
     let names: BTreeSet<&String> = known.keys().chain(found.keys()).collect();
     let pairs = names
         .into_iter()
@@ -68,7 +68,7 @@ fn differences<'a>(known: &'a BTreeMap<String, Seen>, found: &'a BTreeMap<String
     pairs.filter(|(_, known, found)| known != found).collect()
 }
 
-type Difference<'a> = (&'a str, Option<&'a Seen>, Option<&'a Seen>);
+type Difference<'a> = (&'a str, Option<&'a State>, Option<&'a State>);
 
 #[tokio::test(flavor = "multi_thread")]
 async fn nothing_acknowledged_is_lost_and_watches_resume_however_often_it_is_killed() {
@@ -119,7 +119,7 @@ async fn nothing_acknowledged_is_lost_and_watches_resume_however_often_it_is_kil
         );
         let mut known = BTreeMap::new();
         for writer in &mut writers {
-            unknown += usize::from(writer.settle(&found));
+            unknown += usize::from(writer.resolve(&found));
             record.extend(writer.take_applied());
             known.extend(writer.objects());
         }
@@ -147,10 +147,10 @@ async fn nothing_acknowledged_is_lost_and_watches_resume_however_often_it_is_kil
     }
     // From the very beginning: all events, or an error once they were compacted.
     let all = watcher.at_least(record.len()).await;
-    let told = timeout(SOON, events_since(&drones, first, all.len())).await;
-    let compacted = match told.expect("a watch from the beginning is told all or refused") {
-        Ok(told) => {
-            assert_eq!(told, all);
+    let events = timeout(SOON, events_since(&drones, first, all.len())).await;
+    let compacted = match events.expect("a watch from the beginning returns all or is refused") {
+        Ok(events) => {
+            assert_eq!(events, all);
             false
         }
         Err(Compacted) => true,

@@ -1,13 +1,13 @@
 //! The changes made, against the events of watches. No network.
 
-use crate::change::Seen;
+use crate::change::State;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// One change that was made.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) enum Applied {
     /// The object had this state.
-    State(Seen),
+    State(State),
     /// The object with this uid was deleted. Answers do not contain the revision of that.
     Gone { uid: String },
 }
@@ -16,14 +16,14 @@ pub(crate) enum Applied {
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Event {
     pub(crate) revision: u64,
-    pub(crate) seen: Seen,
+    pub(crate) state: State,
     pub(crate) deleted: bool,
 }
 
 /// All changes.
 #[derive(Debug, Default)]
 pub(crate) struct Record {
-    states: BTreeMap<u64, Seen>,
+    states: BTreeMap<u64, State>,
     gone: BTreeSet<String>,
 }
 
@@ -35,7 +35,7 @@ impl Record {
     pub(crate) fn extend(&mut self, applied: Vec<Applied>) {
         for one in applied {
             let new = match one {
-                Applied::State(seen) => self.states.insert(seen.revision, seen).is_none(),
+                Applied::State(state) => self.states.insert(state.revision, state).is_none(),
                 Applied::Gone { uid } => self.gone.insert(uid),
             };
             assert!(new, "a revision or a uid was given twice");
@@ -52,8 +52,8 @@ impl Record {
             }
             last = event.revision;
             let known = match event.deleted {
-                true => self.gone.contains(&event.seen.uid) && gone.insert(&event.seen.uid),
-                false => self.states.get(&event.revision) == Some(&event.seen),
+                true => self.gone.contains(&event.state.uid) && gone.insert(&event.state.uid),
+                false => self.states.get(&event.revision) == Some(&event.state),
             };
             if !known {
                 let state = self.states.get(&event.revision);
@@ -72,9 +72,9 @@ mod tests {
     use super::*;
     use crate::change::Facts;
 
-    fn seen(revision: u64, uid: &str) -> Seen {
+    fn state(revision: u64, uid: &str) -> State {
         let uid = uid.to_owned();
-        Seen {
+        State {
             uid,
             revision,
             facts: Facts::default(),
@@ -84,7 +84,7 @@ mod tests {
     fn event(revision: u64, uid: &str, deleted: bool) -> Event {
         Event {
             revision,
-            seen: seen(revision, uid),
+            state: state(revision, uid),
             deleted,
         }
     }
@@ -93,8 +93,8 @@ mod tests {
     fn a_lost_a_doubled_a_swapped_and_an_invented_event_are_noticed() {
         let mut record = Record::default();
         record.extend(vec![
-            Applied::State(seen(5, "a")),
-            Applied::State(seen(7, "b")),
+            Applied::State(state(5, "a")),
+            Applied::State(state(7, "b")),
             Applied::Gone { uid: "a".to_owned() },
         ]);
         let good = [event(5, "a", false), event(7, "b", false), event(9, "a", true)];

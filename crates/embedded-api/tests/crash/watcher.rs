@@ -1,6 +1,6 @@
 //! A watch that is resumed after every crash, from the last revision that it received.
 
-use crate::change::Seen;
+use crate::change::State;
 use crate::record::Event;
 use futures::StreamExt;
 use kube::api::{Api, DynamicObject, WatchEvent, WatchParams};
@@ -24,12 +24,12 @@ impl Watcher {
         let (count, events) = watch::channel(0);
         let starts = watch::Sender::new(0);
         let log: Arc<Mutex<Vec<Event>>> = Arc::default();
-        let (kept, mut started) = (Arc::clone(&log), starts.subscribe());
+        let (shared, mut started) = (Arc::clone(&log), starts.subscribe());
         let task = tokio::spawn(async move {
             let mut last = revision;
             loop {
                 last = until_it_breaks(&drones, last, |event| {
-                    kept.lock().unwrap().push(event);
+                    shared.lock().unwrap().push(event);
                     count.send_modify(|count| *count += 1);
                 })
                 .await;
@@ -68,7 +68,7 @@ impl Watcher {
 }
 
 /// Watches until the connection breaks. Returns the last revision that it received, by an event or a bookmark.
-async fn until_it_breaks(drones: &Api<DynamicObject>, since: u64, mut tell: impl FnMut(Event)) -> u64 {
+async fn until_it_breaks(drones: &Api<DynamicObject>, since: u64, mut on_event: impl FnMut(Event)) -> u64 {
     let mut last = since;
     let stream = match drones.watch(&WatchParams::default(), &since.to_string()).await {
         Ok(stream) => stream,
@@ -80,7 +80,7 @@ async fn until_it_breaks(drones: &Api<DynamicObject>, since: u64, mut tell: impl
         match read(event) {
             Ok(event) => {
                 last = event.revision;
-                tell(event);
+                on_event(event);
             }
             Err(bookmark) => {
                 assert!(bookmark >= last, "a bookmark of {bookmark} after {last}");
@@ -123,10 +123,10 @@ fn read(event: WatchEvent<DynamicObject>) -> Result<Event, u64> {
         WatchEvent::Bookmark(bookmark) => return Err(bookmark.metadata.resource_version.parse().unwrap()),
         WatchEvent::Error(status) => panic!("the watch was refused: {status:?}"),
     };
-    let seen = Seen::from(&object);
+    let state = State::from(&object);
     Ok(Event {
-        revision: seen.revision,
-        seen,
+        revision: state.revision,
+        state,
         deleted,
     })
 }

@@ -1,6 +1,6 @@
 //! One writer: changes objects that no other writer changes, one request at a time, and records the answers.
 
-use crate::change::{Change, FINALIZER, Seen};
+use crate::change::{Change, FINALIZER, State};
 use crate::record::Applied;
 use kube::api::{Api, ApiResource, DeleteParams, DynamicObject, Patch, PatchParams, PostParams};
 use kube::core::GroupVersionKind;
@@ -45,8 +45,8 @@ impl Pace {
     }
 
     pub(crate) async fn reaches(&self, count: u64) {
-        let mut told = self.acknowledged.subscribe();
-        told.wait_for(|now| *now >= count).await.unwrap();
+        let mut acknowledged = self.acknowledged.subscribe();
+        acknowledged.wait_for(|now| *now >= count).await.unwrap();
     }
 }
 
@@ -54,7 +54,7 @@ impl Pace {
 pub(crate) struct Writer {
     id: usize,
     random: SmallRng,
-    objects: BTreeMap<String, Seen>,
+    objects: BTreeMap<String, State>,
     applied: Vec<Applied>,
     /// Sent, and not answered.
     under_way: Option<(String, Change)>,
@@ -74,7 +74,7 @@ impl Writer {
     }
 
     /// The objects that it knows to exist.
-    pub(crate) fn objects(&self) -> BTreeMap<String, Seen> {
+    pub(crate) fn objects(&self) -> BTreeMap<String, State> {
         self.objects.clone()
     }
 
@@ -114,36 +114,36 @@ impl Writer {
     fn choose(&mut self, name: &str) -> Change {
         self.count += 1;
         let count = self.count;
-        let Some(seen) = self.objects.get(name) else {
+        let Some(state) = self.objects.get(name) else {
             return Change::Create {
                 count,
                 held: self.random.random_bool(0.3),
             };
         };
         match self.random.random_range(0..10) {
-            0..=1 if seen.facts.held && seen.facts.deleting => Change::Release,
-            0..=1 if !seen.facts.deleting => Change::Delete,
-            2 if seen.facts.held => Change::Release,
+            0..=1 if state.facts.held && state.facts.deleting => Change::Release,
+            0..=1 if !state.facts.deleting => Change::Delete,
+            2 if state.facts.held => Change::Release,
             3..=5 => Change::PatchSpec(count),
             6..=7 => Change::PatchStatus(count),
             _ => Change::Replace(count),
         }
     }
 
-    fn take(&mut self, name: String, now: Option<Seen>) {
+    fn take(&mut self, name: String, now: Option<State>) {
         let before = match &now {
-            Some(seen) => self.objects.insert(name, seen.clone()),
+            Some(state) => self.objects.insert(name, state.clone()),
             None => self.objects.remove(&name),
         };
         self.applied.extend(match now {
-            Some(seen) => Some(Applied::State(seen)),
-            None => before.map(|seen| Applied::Gone { uid: seen.uid }),
+            Some(state) => Some(Applied::State(state)),
+            None => before.map(|state| Applied::Gone { uid: state.uid }),
         });
     }
 
     /// After a restart: whether the change in progress was made. Anything but that, or nothing, is wrong; the
     /// caller, which compares all objects, detects it. Returns whether one was in progress.
-    pub(crate) fn settle(&mut self, found: &BTreeMap<String, Seen>) -> bool {
+    pub(crate) fn resolve(&mut self, found: &BTreeMap<String, State>) -> bool {
         let Some((name, change)) = self.under_way.take() else {
             return false;
         };
@@ -156,7 +156,12 @@ impl Writer {
 }
 
 /// Sends a change. Outer `None`: no answer. Inner `None`: the object is deleted.
-async fn send(drones: &Api<DynamicObject>, name: &str, change: Change, before: Option<&Seen>) -> Option<Option<Seen>> {
+async fn send(
+    drones: &Api<DynamicObject>,
+    name: &str,
+    change: Change,
+    before: Option<&State>,
+) -> Option<Option<State>> {
     let (posting, patching) = (PostParams::default(), PatchParams::default());
     let patch = Patch::Merge(change.patch());
     let sent = match change {
@@ -178,23 +183,23 @@ async fn send(drones: &Api<DynamicObject>, name: &str, change: Change, before: O
         },
     };
     match sent {
-        Ok(object) if before.is_some_and(|seen| change.after(Some(seen)).is_none()) => {
+        Ok(object) if before.is_some_and(|state| change.after(Some(state)).is_none()) => {
             // The answer is the last state of the deleted object.
-            assert_eq!(object.metadata.uid, before.map(|seen| seen.uid.clone()));
+            assert_eq!(object.metadata.uid, before.map(|state| state.uid.clone()));
             Some(None)
         }
-        Ok(object) => Some(Some(Seen::from(&object))),
+        Ok(object) => Some(Some(State::from(&object))),
         Err(kube::Error::Api(status)) => panic!("{name}: {change:?} of {before:?} refused: {status:?}"),
         Err(_) => None,
     }
 }
 
 /// A whole object: the existing one, changed, or a new one.
-fn body(name: &str, change: Change, before: Option<&Seen>) -> DynamicObject {
+fn body(name: &str, change: Change, before: Option<&State>) -> DynamicObject {
     let kind = ApiResource::from_gvk(&GroupVersionKind::gvk("example.dev", "v1", "Drone"));
     let mut object = DynamicObject::new(name, &kind);
     let facts = change.after(before).unwrap();
-    object.metadata.resource_version = before.map(|seen| seen.revision.to_string());
+    object.metadata.resource_version = before.map(|state| state.revision.to_string());
     object.metadata.finalizers = facts.held.then(|| vec![FINALIZER.to_owned()]);
     object.data = json!({"spec": {"count": facts.spec, "padding": "x".repeat(PADDING)}});
     object

@@ -20,7 +20,7 @@ async fn a_kube_client_gets_in_with_the_kubeconfig() {
 }
 
 #[tokio::test]
-async fn without_the_token_nothing_is_asked_and_everything_is_401() {
+async fn without_the_token_nothing_is_handled_and_everything_is_401() {
     let world = World::new();
     let serving = world.serve().await;
     let good = world.token();
@@ -42,10 +42,10 @@ async fn without_the_token_nothing_is_asked_and_everything_is_401() {
             assert_eq!(body(&response), status);
         }
     }
-    assert_eq!(world.asked(), 0);
+    assert_eq!(world.requests(), 0);
     let request = format!("GET /api HTTP/1.1\r\nHost: x\r\nConnection: close\r\nAuthorization: Bearer {good}\r\n\r\n");
     assert!(raw(&serving, &request).await.starts_with("HTTP/1.1 200 "));
-    assert_eq!(world.asked(), 1);
+    assert_eq!(world.requests(), 1);
 }
 
 #[tokio::test]
@@ -67,7 +67,7 @@ async fn a_client_that_speaks_no_tls_gets_nothing() {
     let _ = timeout(SOON, plain.read_to_end(&mut said)).await.unwrap();
     // At most a TLS alert.
     assert!(said.len() < 16 && !said.starts_with(b"HTTP"), "{said:?}");
-    assert_eq!(world.asked(), 0);
+    assert_eq!(world.requests(), 0);
 }
 
 #[tokio::test]

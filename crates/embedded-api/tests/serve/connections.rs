@@ -23,7 +23,7 @@ async fn a_body_over_three_mebibytes_is_413() {
     let response = raw(&serving, &format!("{head}Content-Length: 3145729\r\n\r\n")).await;
     assert!(response.starts_with("HTTP/1.1 413 "), "{response}");
     assert_eq!(body(&response)["message"], "Request entity too large: limit is 3145728");
-    assert_eq!(world.asked(), 0);
+    assert_eq!(world.requests(), 0);
 }
 
 #[tokio::test]
@@ -181,7 +181,7 @@ async fn connections_that_do_not_show_the_credential_in_time_are_ended() {
         .unwrap();
     let mut said = Vec::new();
     let _ = timeout(SOON, preface.read_to_end(&mut said)).await.unwrap();
-    assert_eq!(world.asked(), 0);
+    assert_eq!(world.requests(), 0);
     // More of them than there are places, and then the owner.
     let mut crowd = Vec::new();
     for _ in 0..12 {

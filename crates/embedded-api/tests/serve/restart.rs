@@ -26,7 +26,7 @@ async fn at_the_end_watches_end_and_requests_under_way_are_answered() {
         client.request_text(request).await
     });
     timeout(SOON, async {
-        while world.asked() < 2 {
+        while world.requests() < 2 {
             tokio::task::yield_now().await;
         }
     })
@@ -61,7 +61,7 @@ async fn the_end_does_not_wait_for_ever_for_a_request_that_stays() {
         client.request_text(request).await
     });
     timeout(SOON, async {
-        while world.asked() < 1 {
+        while world.requests() < 1 {
             tokio::task::yield_now().await;
         }
     })

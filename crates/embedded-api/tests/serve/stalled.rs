@@ -53,7 +53,7 @@ impl Handler for Generous {
 }
 
 #[tokio::test]
-async fn an_answer_that_nobody_takes_is_not_kept_for_ever() {
+async fn an_answer_that_nobody_takes_is_dropped_in_the_end() {
     let world = World::new();
     let (dropped, mut answers) = mpsc::channel(1);
     let options = Options {

@@ -24,14 +24,14 @@ pub(crate) const SOON: Duration = Duration::from_secs(20);
 /// A namespace for every request, a watch that stays open for `watch=true`; `/slow` answers when it is released.
 #[derive(Clone)]
 pub(crate) struct Script {
-    asked: Arc<AtomicUsize>,
+    requests: Arc<AtomicUsize>,
     watches: mpsc::Sender<mpsc::Sender<Bytes>>,
     let_go: watch::Receiver<bool>,
 }
 
 impl Handler for Script {
     async fn handle(&self, request: ApiRequest) -> Answer {
-        self.asked.fetch_add(1, Ordering::SeqCst);
+        self.requests.fetch_add(1, Ordering::SeqCst);
         let namespace = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "a"}});
         let body = if request.flag("watch") {
             let (sender, frames) = mpsc::channel(2);
@@ -56,7 +56,7 @@ impl Handler for Script {
 
 /// A data folder, and its server.
 pub(crate) struct World {
-    _kept: tempfile::TempDir,
+    _directory: tempfile::TempDir,
     pub(crate) folder: Folder,
     pub(crate) script: Script,
     pub(crate) watches: mpsc::Receiver<mpsc::Sender<Bytes>>,
@@ -65,17 +65,17 @@ pub(crate) struct World {
 
 impl World {
     pub(crate) fn new() -> Self {
-        let kept = tempfile::tempdir().unwrap();
-        let folder = Folder::open(&kept.path().join("data")).unwrap();
+        let directory = tempfile::tempdir().unwrap();
+        let folder = Folder::open(&directory.path().join("data")).unwrap();
         let (sender, watches) = mpsc::channel(16);
         let (let_go, gone) = watch::channel(false);
         let script = Script {
-            asked: Arc::default(),
+            requests: Arc::default(),
             watches: sender,
             let_go: gone,
         };
         Self {
-            _kept: kept,
+            _directory: directory,
             folder,
             script,
             watches,
@@ -91,8 +91,8 @@ impl World {
         self.serve_with(Options::default()).await
     }
 
-    pub(crate) fn asked(&self) -> usize {
-        self.script.asked.load(Ordering::SeqCst)
+    pub(crate) fn requests(&self) -> usize {
+        self.script.requests.load(Ordering::SeqCst)
     }
 
     pub(crate) fn token(&self) -> String {

@@ -55,7 +55,7 @@ pub struct Facts {
     /// The last BATTERY_STATUS: share left, whether the autopilot complains, when.
     battery: Option<(i8, bool, u64)>,
     /// When a share left, or a complaint (at 101), was first told.
-    first_told: Vec<(u8, u64)>,
+    first_reported: Vec<(u8, u64)>,
     /// Names of parameters that are known to be other than 0.
     switched_on: Vec<String>,
     clock: u32,
@@ -68,7 +68,7 @@ const FRESH: u64 = 3000;
 
 impl Facts {
     /// The vehicle has said so.
-    pub fn tell(&mut self, ours: &Ours, message: &MavMessage, now: u64) {
+    pub fn note(&mut self, ours: &Ours, message: &MavMessage, now: u64) {
         match message {
             MavMessage::HEARTBEAT(m) => {
                 let before = self
@@ -117,10 +117,10 @@ impl Facts {
     }
 
     fn note_share(&mut self, share: i8, complains: bool, now: u64) {
-        let told = u8::try_from(share).ok().into_iter().chain(complains.then_some(101));
-        for told in told {
-            if !self.first_told.iter().any(|(known, _)| *known == told) {
-                self.first_told.push((told, now));
+        let level = u8::try_from(share).ok().into_iter().chain(complains.then_some(101));
+        for level in level {
+            if !self.first_reported.iter().any(|(known, _)| *known == level) {
+                self.first_reported.push((level, now));
             }
         }
     }
@@ -168,12 +168,12 @@ impl Facts {
 
     /// The mode, if it was told lately.
     pub fn mode(&self, ours: &Ours, now: u64) -> Option<Mode> {
-        let fresh = self.heard_within(FRESH, now);
+        let fresh = self.received_within(FRESH, now);
         fresh.then(|| mode(ours.autopilot, self.custom_mode))
     }
 
     /// Whether a heartbeat came within `limit`.
-    pub fn heard_within(&self, limit: u64, now: u64) -> bool {
+    pub fn received_within(&self, limit: u64, now: u64) -> bool {
         self.beat_at.is_some_and(|at| now.saturating_sub(at) <= limit)
     }
 
@@ -194,13 +194,13 @@ impl Facts {
     /// Whether the battery may have been low for three seconds, with the steady drain counted in.
     pub fn may_be_low(&self, reserve: u8, now: u64) -> bool {
         let long_ago = |at: u64| now.saturating_sub(at) >= 3000;
-        self.first_told
+        self.first_reported
             .iter()
-            .any(|&(told, at)| (told <= reserve.saturating_add(DRAIN_AT_MOST) || told == 101) && long_ago(at))
+            .any(|&(level, at)| (level <= reserve.saturating_add(DRAIN_AT_MOST) || level == 101) && long_ago(at))
     }
 
     /// Whether the autopilot's own failsafes are known to be on.
-    pub fn looks_after_itself(&self, ours: &Ours) -> bool {
+    pub fn has_own_failsafes(&self, ours: &Ours) -> bool {
         let names = match ours.autopilot {
             MavAutopilot::MAV_AUTOPILOT_PX4 => ["NAV_DLL_ACT", "COM_LOW_BAT_ACT"],
             _ => ["FS_GCS_ENABLE", "BATT_FS_LOW_ACT"],

@@ -10,7 +10,7 @@ use fleet::ids::Term;
 
 /// A ground order that the agent keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub enum KeptOrder {
+pub enum StoredOrder {
     #[default]
     None,
     /// It may keep one.
@@ -26,7 +26,7 @@ pub struct Ledger {
     pub taken: Option<Order>,
     /// The last assignment taken, as long as it may be held.
     pub held: Option<Assignment>,
-    pub kept: KeptOrder,
+    pub stored_order: StoredOrder,
     /// The vehicle that was flown last.
     pub vehicle: Option<(u8, u8)>,
     /// Takeovers that the agent cannot have missed.
@@ -46,7 +46,7 @@ pub struct Ledger {
 
 impl Ledger {
     /// Judges whether an order may have been taken or refused, and notes it. `state` is what the vehicle does.
-    pub fn told(&mut self, order: &Order, took_it: bool, state: State) {
+    pub fn order_received(&mut self, order: &Order, took_it: bool, state: State) {
         let term = order.term().0;
         let stale = term < self.highest_term;
         assert!(
@@ -92,12 +92,12 @@ impl Ledger {
         // A vehicle that is not down lands first, and its ground order stays with it.
         if state == State::Down || self.held.is_none() {
             // An arm command may be under way, and then it is kept all the same.
-            let none = self.kept == KeptOrder::None;
+            let none = self.stored_order == StoredOrder::None;
             *self = Self {
                 highest_term: self.highest_term,
                 vehicle: self.vehicle,
                 our_landing: self.our_landing,
-                kept: if none { KeptOrder::None } else { KeptOrder::Perhaps },
+                stored_order: if none { StoredOrder::None } else { StoredOrder::Perhaps },
                 ..Self::default()
             };
         } else if let Some(held) = &mut self.held {
@@ -106,15 +106,15 @@ impl Ledger {
     }
 
     fn assigned(&mut self, new: &Assignment, same: bool) {
-        if !same && self.kept != KeptOrder::Perhaps {
-            self.kept = KeptOrder::None;
+        if !same && self.stored_order != StoredOrder::Perhaps {
+            self.stored_order = StoredOrder::None;
         }
         if !same {
             *self = Self {
                 highest_term: self.highest_term,
                 vehicle: self.vehicle,
                 our_landing: self.our_landing,
-                kept: self.kept,
+                stored_order: self.stored_order,
                 ..Self::default()
             };
         }
@@ -122,9 +122,11 @@ impl Ledger {
             == Desired::Grounded {
                 why: GroundedWhy::Ordered,
             };
-        match (new.ground_mark, self.kept) {
-            (Some(GroundMark::Given(id)), _) if ordered => self.kept = KeptOrder::Yes(id),
-            (Some(GroundMark::Done(id)), KeptOrder::Yes(kept)) if kept == id => self.kept = KeptOrder::None,
+        match (new.ground_mark, self.stored_order) {
+            (Some(GroundMark::Given(id)), _) if ordered => self.stored_order = StoredOrder::Yes(id),
+            (Some(GroundMark::Done(id)), StoredOrder::Yes(stored)) if stored == id => {
+                self.stored_order = StoredOrder::None
+            }
             _ => {}
         }
         self.takeovers = self.takeovers.max(new.resume_after);
@@ -134,17 +136,17 @@ impl Ledger {
     /// Whether the Drone wishes flight, and nothing that is certain is against it.
     pub fn wants_flight(&self) -> bool {
         let flying = matches!(&self.taken, Some(Order::Assigned(a)) if matches!(a.desired, Desired::Flying { .. }));
-        flying && !matches!(self.kept, KeptOrder::Yes(_))
+        flying && !matches!(self.stored_order, StoredOrder::Yes(_))
     }
 
     /// Whether something may wish it down.
-    pub fn may_be_wished_down(&self) -> bool {
-        let asked = match &self.taken {
+    pub fn may_be_ordered_down(&self) -> bool {
+        let ordered = match &self.taken {
             None => false,
             Some(Order::Unassigned { .. }) => true,
             Some(Order::Assigned(a)) => matches!(a.desired, Desired::Grounded { .. }),
         };
-        asked || self.kept != KeptOrder::None
+        ordered || self.stored_order != StoredOrder::None
     }
 
     /// Whether somebody has taken over for certain, and nobody has said to go on.
@@ -184,7 +186,7 @@ impl Ledger {
             }
             (State::InTheAir, None) | (State::Unknown | State::ArmedOnGround, _) => {}
         }
-        if self.may_be_wished_down() {
+        if self.may_be_ordered_down() {
             if perhaps == State::Down {
                 self.flown = false;
                 self.over = false;

@@ -36,12 +36,12 @@ pub struct Oracle {
     ours: Option<Ours>,
     perhaps: Facts,
     certain: Facts,
-    heard: Vec<Candidate>,
+    candidates: Vec<Candidate>,
     stream_open: bool,
     /// An order was taken on the stream that is open now.
-    word: bool,
+    order_taken: bool,
     /// When the last stream was lost on which one was taken.
-    word_until: Option<u64>,
+    order_taken_until: Option<u64>,
     /// An order of the leader came on it, taken or not.
     led: bool,
     alone_since: u64,
@@ -73,18 +73,18 @@ impl Oracle {
         if self.led {
             self.alone_since = now;
         }
-        if self.word {
-            self.word_until = Some(now);
+        if self.order_taken {
+            self.order_taken_until = Some(now);
         }
-        (self.stream_open, self.word, self.led) = (open, false, false);
+        (self.stream_open, self.order_taken, self.led) = (open, false, false);
     }
 
     /// An order came.
-    pub fn told(&mut self, order: &Order, took_it: bool, now: u64) {
+    pub fn order_received(&mut self, order: &Order, took_it: bool, now: u64) {
         let leads = order.term().0 >= self.ledger.highest_term;
-        self.ledger.told(order, took_it, self.perhaps.state(now));
+        self.ledger.order_received(order, took_it, self.perhaps.state(now));
         self.led |= self.stream_open && leads;
-        self.word |= self.stream_open && took_it;
+        self.order_taken |= self.stream_open && took_it;
         self.watch(now);
     }
 
@@ -108,7 +108,7 @@ impl Oracle {
     }
 
     /// A message was heard; `found` is the autopilot that the agent has chosen by now.
-    pub fn heard(&mut self, who: (u8, u8), message: &MavMessage, found: Option<&Identity>, now: u64) {
+    pub fn received(&mut self, who: (u8, u8), message: &MavMessage, found: Option<&Identity>, now: u64) {
         if let MavMessage::HEARTBEAT(beat) = message
             && self.ours.is_none()
         {
@@ -129,8 +129,8 @@ impl Oracle {
             self.certain.forget();
             self.perhaps.may_have_rebooted();
         }
-        self.certain.tell(&ours, message, now);
-        self.perhaps.tell(&ours, message, now);
+        self.certain.note(&ours, message, now);
+        self.perhaps.note(&ours, message, now);
         self.watch(now);
     }
 
@@ -143,9 +143,9 @@ impl Oracle {
         if !autopilot || !flies || beat.mavlink_version != 3 || who.0 == 0 || who.1 == 0 {
             return;
         }
-        match self.heard.iter_mut().find(|heard| heard.who == who) {
-            Some(heard) => heard.last = heard.last.max(now),
-            None => self.heard.push(Candidate {
+        match self.candidates.iter_mut().find(|candidate| candidate.who == who) {
+            Some(candidate) => candidate.last = candidate.last.max(now),
+            None => self.candidates.push(Candidate {
                 who,
                 first: now,
                 last: now,
@@ -171,14 +171,16 @@ impl Oracle {
         if let Some(served_by) = self.served_by {
             assert_eq!(who, served_by, "the Drone has moved to another vehicle");
         } else if self.ledger.vehicle != Some(who) {
-            let others = self.heard.iter().filter(|heard| heard.who != who);
-            let near = others.filter(|heard| now.saturating_sub(heard.last) < 5000).count();
-            assert_eq!(near, 0, "chosen among several: {:?}", self.heard);
-            let known = self.heard.iter().find(|heard| heard.who == who);
+            let others = self.candidates.iter().filter(|candidate| candidate.who != who);
+            let near = others
+                .filter(|candidate| now.saturating_sub(candidate.last) < 5000)
+                .count();
+            assert_eq!(near, 0, "chosen among several: {:?}", self.candidates);
+            let known = self.candidates.iter().find(|candidate| candidate.who == who);
             assert!(
                 known.is_none_or(|known| now.saturating_sub(known.first) >= 3000),
                 "chosen before another could be heard: {:?}",
-                self.heard
+                self.candidates
             );
         }
         self.ledger.vehicle = Some(who);

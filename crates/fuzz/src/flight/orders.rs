@@ -102,8 +102,8 @@ impl Coordinators {
         let how = bytes.byte();
         self.nonce += u64::from(how & 3 != 0);
         let late = [0, 0, 200, 1900, 2100, 9000];
-        let heard = now.saturating_sub(bytes.pick(&late));
-        let seen = heard.saturating_sub(bytes.pick(&[0, 500, 2900, 3100, 60_000]));
+        let received = now.saturating_sub(bytes.pick(&late));
+        let seen = received.saturating_sub(bytes.pick(&[0, 500, 2900, 3100, 60_000]));
         let order = KillOrder {
             nonce: self.nonce,
             uid: if how & 4 == 0 {
@@ -118,7 +118,7 @@ impl Coordinators {
             },
             seen: Moment::at(Duration::from_millis(seen + u64::from(how & 32) * 10)),
         };
-        (order, heard)
+        (order, received)
     }
 }
 

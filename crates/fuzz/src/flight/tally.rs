@@ -6,7 +6,7 @@
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Tally {
     /// Messages heard.
-    pub heard: u64,
+    pub received: u64,
     /// Messages handed out to be written.
     pub sent: u64,
     /// Orders given.
@@ -27,7 +27,7 @@ pub struct Tally {
 
 impl std::ops::AddAssign for Tally {
     fn add_assign(&mut self, other: Self) {
-        self.heard += other.heard;
+        self.received += other.received;
         self.sent += other.sent;
         self.orders += other.orders;
         self.arms += other.arms;

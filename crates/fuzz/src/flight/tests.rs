@@ -80,8 +80,8 @@ fn ready() -> Oracle {
         component: ComponentId(1),
         firmware: None,
     };
-    oracle.heard((7, 1), &beat(false, 4), None, 16_000);
-    oracle.heard((7, 1), &beat(false, 4), Some(&identity), NOW);
+    oracle.received((7, 1), &beat(false, 4), None, 16_000);
+    oracle.received((7, 1), &beat(false, 4), Some(&identity), NOW);
     let mut health = MavSysStatusSensor::empty();
     health.set(MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK, true);
     let status = MavMessage::SYS_STATUS(SYS_STATUS_DATA {
@@ -89,10 +89,10 @@ fn ready() -> Oracle {
         battery_remaining: 90,
         ..SYS_STATUS_DATA::default()
     });
-    oracle.heard((7, 1), &status, None, NOW);
-    oracle.heard((7, 1), &landed(MavLandedState::MAV_LANDED_STATE_ON_GROUND), None, NOW);
+    oracle.received((7, 1), &status, None, NOW);
+    oracle.received((7, 1), &landed(MavLandedState::MAV_LANDED_STATE_ON_GROUND), None, NOW);
     oracle.stream(true, NOW);
-    oracle.told(&order(FLYING), true, NOW);
+    oracle.order_received(&order(FLYING), true, NOW);
     oracle
 }
 
@@ -115,14 +115,14 @@ fn command(command: MavCmd, param1: f32, param2: f32) -> Outgoing {
 /// What the oracle says to an arm command after `change`; "" when it has nothing against it. A permit cannot be made here,
 /// so the command is judged without its frame.
 fn against_arming(change: impl FnOnce(&mut Oracle)) -> String {
-    words(|| {
+    failure_of(|| {
         let mut oracle = ready();
         change(&mut oracle);
         oracle.judge_arm([1.0, 0.0, 0.0, 0.0], NOW);
     })
 }
 
-fn words(judge: impl FnOnce()) -> String {
+fn failure_of(judge: impl FnOnce()) -> String {
     let judged = std::panic::catch_unwind(std::panic::AssertUnwindSafe(judge));
     judged.err().map_or_else(String::new, |why| {
         let text = why.downcast_ref::<String>().cloned();
@@ -134,11 +134,11 @@ fn words(judge: impl FnOnce()) -> String {
 #[test]
 fn an_arming_that_an_invariant_forbids_is_noticed() {
     assert_eq!(against_arming(|_| ()), "");
-    let heard = |oracle: &mut Oracle, message: MavMessage| oracle.heard((7, 1), &message, None, NOW);
+    let received = |oracle: &mut Oracle, message: MavMessage| oracle.received((7, 1), &message, None, NOW);
     for (what, change) in [
         (
             "no leader orders it",
-            &(|o: &mut Oracle| o.told(&order(GROUNDED), true, NOW)) as &dyn Fn(&mut Oracle),
+            &(|o: &mut Oracle| o.order_received(&order(GROUNDED), true, NOW)) as &dyn Fn(&mut Oracle),
         ),
         ("who is deposed", &|o| {
             let Order::Assigned(a) = order(FLYING) else { return };
@@ -147,31 +147,31 @@ fn an_arming_that_an_invariant_forbids_is_noticed() {
                 uid: DroneUid("e".into()),
                 ..a
             };
-            o.told(&Order::Assigned(newer), false, NOW);
+            o.order_received(&Order::Assigned(newer), false, NOW);
         }),
         ("on an order of before", &|o| o.stream(false, NOW)),
         ("on an order of before", &|o| o.stream(true, NOW)),
         ("while ending", &|o| o.terminate()),
         ("not known to be down", &|o| {
-            heard(o, landed(MavLandedState::MAV_LANDED_STATE_IN_AIR))
+            received(o, landed(MavLandedState::MAV_LANDED_STATE_IN_AIR))
         }),
         ("not known to be down", &|o| {
-            heard(o, landed(MavLandedState::MAV_LANDED_STATE_UNDEFINED))
+            received(o, landed(MavLandedState::MAV_LANDED_STATE_UNDEFINED))
         }),
-        ("not known to be down", &|o| heard(o, beat(true, 4))),
-        ("another's mode", &|o| heard(o, beat(false, 5))),
+        ("not known to be down", &|o| received(o, beat(true, 4))),
+        ("another's mode", &|o| received(o, beat(false, 5))),
         ("checks do not pass", &|o| {
-            heard(o, MavMessage::SYS_STATUS(SYS_STATUS_DATA::default()))
+            received(o, MavMessage::SYS_STATUS(SYS_STATUS_DATA::default()))
         }),
         ("armed after a kill", &|o| o.ledger.killed = true),
         ("came down unasked", &|o| o.ledger.over = true),
     ] {
-        let said = against_arming(change);
-        assert!(said.contains(what), "{what}: {said}");
+        let text = against_arming(change);
+        assert!(text.contains(what), "{what}: {text}");
     }
-    let late = words(|| ready().judge_arm([1.0, 0.0, 0.0, 0.0], NOW + 2001));
+    let late = failure_of(|| ready().judge_arm([1.0, 0.0, 0.0, 0.0], NOW + 2001));
     assert!(late.contains("not heard lately"), "{late}");
-    let force = words(|| ready().judge_arm([1.0, 21_196.0, 0.0, 0.0], NOW));
+    let force = failure_of(|| ready().judge_arm([1.0, 21_196.0, 0.0, 0.0], NOW));
     assert!(force.contains("forces"), "{force}");
     let twice = against_arming(|o| o.judge_arm([1.0, 0.0, 0.0, 0.0], NOW - 100));
     assert!(twice.contains("armed again"), "{twice}");
@@ -185,13 +185,13 @@ const GROUNDED: Desired = Desired::Grounded {
 fn a_command_that_an_invariant_forbids_is_noticed() {
     let airborne = |custom_mode| {
         let mut oracle = ready();
-        oracle.heard((7, 1), &beat(true, custom_mode), None, NOW);
-        oracle.heard((7, 1), &landed(MavLandedState::MAV_LANDED_STATE_IN_AIR), None, NOW);
+        oracle.received((7, 1), &beat(true, custom_mode), None, NOW);
+        oracle.received((7, 1), &landed(MavLandedState::MAV_LANDED_STATE_IN_AIR), None, NOW);
         oracle
     };
-    let judged = |mut oracle: Oracle, out: Outgoing| words(move || oracle.judge(&out, NOW));
+    let judged = |mut oracle: Oracle, out: Outgoing| failure_of(move || oracle.judge(&out, NOW));
     let land = || command(MavCmd::MAV_CMD_NAV_LAND, 0.0, 0.0);
-    for (what, said) in [
+    for (what, text) in [
         ("not justified", judged(airborne(4), land())),
         (
             "not justified",
@@ -218,26 +218,26 @@ fn a_command_that_an_invariant_forbids_is_noticed() {
             judged(airborne(4), command(MavCmd::MAV_CMD_DO_SET_MODE, 1.0, 4.0)),
         ),
     ] {
-        assert!(said.contains(what), "{what}: {said}");
+        assert!(text.contains(what), "{what}: {text}");
     }
     let mut stranger = land();
     if let MavMessage::COMMAND_LONG(m) = &mut stranger.message {
         m.target_system = 8;
     }
     assert!(judged(ready(), stranger).contains("stranger"));
-    let told_down = |mut oracle: Oracle| {
-        oracle.told(&order(GROUNDED), true, NOW);
+    let ordered_down = |mut oracle: Oracle| {
+        oracle.order_received(&order(GROUNDED), true, NOW);
         oracle
     };
-    assert_eq!(judged(told_down(airborne(4)), land()), "");
-    assert!(judged(told_down(airborne(5)), land()).contains("while a pilot flies"));
+    assert_eq!(judged(ordered_down(airborne(4)), land()), "");
+    assert!(judged(ordered_down(airborne(5)), land()).contains("while a pilot flies"));
     let mut given_back = airborne(5);
-    given_back.heard((7, 1), &beat(true, 4), None, NOW);
-    assert!(judged(told_down(given_back), land()).contains("after a takeover"));
+    given_back.received((7, 1), &beat(true, 4), None, NOW);
+    assert!(judged(ordered_down(given_back), land()).contains("after a takeover"));
 }
 
 #[test]
-fn what_the_vehicle_told_is_read_as_the_autopilots_mean_it() {
+fn messages_of_the_vehicle_are_read_as_the_autopilots_mean_them() {
     let ours = Ours {
         system: 7,
         component: 1,
@@ -246,8 +246,8 @@ fn what_the_vehicle_told_is_read_as_the_autopilots_mean_it() {
     };
     let mut facts = Facts::default();
     assert_eq!(facts.state(NOW), State::Unknown);
-    facts.tell(&ours, &beat(true, 9), NOW);
-    facts.tell(&ours, &landed(MavLandedState::MAV_LANDED_STATE_LANDING), NOW);
+    facts.note(&ours, &beat(true, 9), NOW);
+    facts.note(&ours, &landed(MavLandedState::MAV_LANDED_STATE_LANDING), NOW);
     assert_eq!(
         (facts.state(NOW), facts.mode(&ours, NOW)),
         (State::InTheAir, Some(Mode::Land))

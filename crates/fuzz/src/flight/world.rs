@@ -3,12 +3,12 @@
 //! Owns: the vehicle, the wire, the clock and the agent's lives; what was remembered is taken from the moment before
 //! anything was sent, as the agent's shell does it. Must not: judge.
 
-mod said;
+mod inputs;
 
+use super::messages;
 use super::oracle::Oracle;
 use super::orders::Coordinators;
 use super::tally::Tally;
-use super::telling;
 use super::vehicle::{Kind, Mode, SYSTEM, Vehicle};
 use crate::bytes::Bytes;
 use agent::metadata::MetadataCache;
@@ -69,7 +69,7 @@ pub struct World<'a> {
     arrived: u64,
     jitter: f64,
     /// Whether the story is told on standard error, for whoever looks into a failure.
-    told: bool,
+    traced: bool,
     pub tally: Tally,
 }
 
@@ -101,7 +101,7 @@ impl<'a> World<'a> {
             last_command: MavCmd::MAV_CMD_NAV_LAND,
             arrived: now,
             jitter: 0.5,
-            told: std::env::var_os("SKEIN_FUZZ_STORY").is_some(),
+            traced: std::env::var_os("SKEIN_FUZZ_STORY").is_some(),
             tally: Tally::default(),
         };
         world.link(true);
@@ -131,21 +131,21 @@ impl<'a> World<'a> {
             0..=2 => (0..=what / 20).for_each(|_| self.calm()),
             3 => self.now += u64::from(self.bytes.byte()) * 10,
             4 => self.now += u64::from(self.bytes.byte()) * 100,
-            5 => self.vehicle_tells(u64::from(what / 20) * 200),
+            5 => self.vehicle_sends(u64::from(what / 20) * 200),
             6 => self.tamper(),
-            7 => self.hear_one(telling::heartbeat),
-            8 => self.hear_one(telling::status),
-            9 => self.hear_one(telling::parameter),
+            7 => self.receive_one(messages::heartbeat),
+            8 => self.receive_one(messages::status),
+            9 => self.receive_one(messages::parameter),
             10 => {
                 let who = self.sender();
-                if let Some(message) = telling::any(&mut self.bytes) {
-                    self.hear(who, message, 0);
+                if let Some(message) = messages::any(&mut self.bytes) {
+                    self.receive(who, message, 0);
                 }
             }
             11 => self.noise(),
             12 => {
-                let answer = telling::answer(&mut self.bytes, self.last_command, SYSTEM);
-                self.hear((SYSTEM, 1), answer, 0);
+                let answer = messages::answer(&mut self.bytes, self.last_command, SYSTEM);
+                self.receive((SYSTEM, 1), answer, 0);
             }
             13 | 14 => self.order(what & 0x80 != 0),
             15 => self.stream(!self.stream_open),
@@ -162,8 +162,8 @@ impl<'a> World<'a> {
         true
     }
 
-    fn tell(&self, what: &str, of: &dyn Debug) {
-        if self.told {
+    fn trace(&self, what: &str, of: &dyn Debug) {
+        if self.traced {
             eprintln!("{:>7} ms  {what}: {of:?}", self.now);
         }
     }
@@ -182,7 +182,7 @@ impl<'a> World<'a> {
     fn calm(&mut self) {
         self.now += 250;
         self.vehicle.fly(self.now, 250);
-        self.vehicle_tells(0);
+        self.vehicle_sends(0);
         self.pump();
     }
 
@@ -197,26 +197,26 @@ impl<'a> World<'a> {
         }
     }
 
-    fn vehicle_tells(&mut self, late: u64) {
+    fn vehicle_sends(&mut self, late: u64) {
         for message in self.vehicle.tells(self.now) {
-            self.hear((SYSTEM, 1), message, late);
+            self.receive((SYSTEM, 1), message, late);
         }
     }
 
-    fn hear_one(&mut self, make: fn(&mut Bytes<'_>) -> MavMessage) {
+    fn receive_one(&mut self, make: fn(&mut Bytes<'_>) -> MavMessage) {
         let who = self.sender();
         let message = make(&mut self.bytes);
-        self.hear(who, message, 0);
+        self.receive(who, message, 0);
     }
 
     /// The frame arrived `late` milliseconds ago and has waited since.
-    fn hear(&mut self, who: (u8, u8), message: MavMessage, late: u64) {
+    fn receive(&mut self, who: (u8, u8), message: MavMessage, late: u64) {
         if !self.link_up {
             return;
         }
-        self.tally.heard += 1;
-        if self.told {
-            self.tell("heard", &telling::brief(who, &message));
+        self.tally.received += 1;
+        if self.traced {
+            self.trace("heard", &messages::brief(who, &message));
         }
         // Nothing arrives before what came before it.
         self.arrived = self.arrived.max(self.now.saturating_sub(late));
@@ -238,7 +238,7 @@ impl<'a> World<'a> {
             .seeks()
             .then(|| self.pilot.report(at(self.now)).identity)
             .flatten();
-        self.oracle.heard(who, &frame.message, found.as_ref(), arrived);
+        self.oracle.received(who, &frame.message, found.as_ref(), arrived);
     }
 
     /// Something happens to the vehicle that nobody on board was asked about.
@@ -264,7 +264,7 @@ impl<'a> World<'a> {
         self.framer.push(self.bytes.take(count));
         while let Some(frame) = self.framer.next_frame() {
             if let Ok((_, message)) = decode(&frame) {
-                self.hear((frame.system, frame.component), message, 0);
+                self.receive((frame.system, frame.component), message, 0);
             }
         }
     }
@@ -282,7 +282,7 @@ impl<'a> World<'a> {
                 self.pilot.written(Written::No, at(self.now), self.jitter);
                 break;
             }
-            self.tell("sent", &out.message);
+            self.trace("sent", &out.message);
             self.oracle.judge(&out, self.now);
             let how = self.write(out);
             self.pilot.written(how, at(self.now), self.jitter);
@@ -321,7 +321,7 @@ impl<'a> World<'a> {
             && let Some(answer) = self.vehicle.obey(command, params, self.now)
             && self.wire.answers
         {
-            self.hear((SYSTEM, 1), answer, 0);
+            self.receive((SYSTEM, 1), answer, 0);
         }
         self.wire.how
     }

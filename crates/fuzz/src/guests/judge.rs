@@ -5,6 +5,7 @@
 use super::{SHARE, VEHICLE};
 use agent::gcs::routes::GuestId;
 use agent::gcs::switch::{Policy, Verdict};
+use fleet::units::Address;
 use link::raw::{Direction, RawFrame};
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
@@ -24,7 +25,7 @@ pub struct Judge {
     began: Instant,
     guests: BTreeMap<GuestId, Instant>,
     /// The vehicle's heartbeat was heard; whether one that is heard is armed.
-    heard: bool,
+    vehicle_known: bool,
     armed: BTreeMap<(u8, u8), bool>,
     /// Whose heartbeat was passed on last, and when.
     in_charge: Option<(GuestId, Instant)>,
@@ -38,7 +39,7 @@ impl Judge {
             policy,
             began,
             guests: BTreeMap::new(),
-            heard: false,
+            vehicle_known: false,
             armed: BTreeMap::new(),
             in_charge: None,
             waiting: VecDeque::new(),
@@ -61,7 +62,7 @@ impl Judge {
             let byte = |at: usize| frame.payload().get(at).copied().unwrap_or(0);
             if byte(4) != 6 && byte(5) != 8 && who.0 != 0 {
                 self.armed.insert(who, byte(6) & 0x80 != 0);
-                self.heard |= who == VEHICLE;
+                self.vehicle_known |= who == VEHICLE;
             }
         }
         self.are_there(to);
@@ -69,9 +70,9 @@ impl Judge {
             frame.message_id != SETUP_SIGNING || to.is_empty(),
             "a key is handed out"
         );
-        let an_order = frame.from == Direction::Us && frame.target == Some(VEHICLE);
+        let an_order = frame.from == Direction::Us && frame.target == Some(Address::new(VEHICLE.0, VEHICLE.1));
         assert!(
-            !(an_order && self.heard) || to.is_empty(),
+            !(an_order && self.vehicle_known) || to.is_empty(),
             "a guest gets the vehicle's orders"
         );
     }
@@ -86,18 +87,18 @@ impl Judge {
             "a guest that is not there is heard"
         );
         assert!(frame.message_id != SETUP_SIGNING || nowhere, "a key is passed on");
-        let as_vehicle = self.heard && (frame.system, frame.component) == VEHICLE;
+        let as_vehicle = self.vehicle_known && (frame.system, frame.component) == VEHICLE;
         assert!(!as_vehicle || nowhere, "a guest speaks as the vehicle");
-        let an_order = self.heard && frame.target == Some(VEHICLE);
+        let an_order = self.vehicle_known && frame.target == Some(Address::new(VEHICLE.0, VEHICLE.1));
         assert!(
             !an_order || verdict.to.guests.is_empty(),
             "a guest gets the vehicle's orders"
         );
         if verdict.to.autopilot {
-            let asks = MAY_ASK.contains(&frame.message_id);
+            let may_ask = MAY_ASK.contains(&frame.message_id);
             let beats = frame.message_id == HEARTBEAT;
             assert!(
-                !self.policy.read_only || asks || beats,
+                !self.policy.read_only || may_ask || beats,
                 "{} in read-only mode",
                 frame.message_id
             );

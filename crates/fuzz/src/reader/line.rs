@@ -17,7 +17,7 @@ pub struct Line {
     /// All bytes so far.
     given: Vec<u8>,
     /// How many of them are accounted for.
-    settled: usize,
+    accounted: usize,
     /// Where the frames that were cut last end.
     ends: Vec<usize>,
     pub tally: Tally,
@@ -28,7 +28,7 @@ impl Default for Line {
         Self {
             framer: Framer::new(Direction::Autopilot),
             given: Vec::new(),
-            settled: 0,
+            accounted: 0,
             ends: Vec::new(),
             tally: Tally::default(),
         }
@@ -51,8 +51,8 @@ impl Line {
     pub fn end_of_datagram(&mut self) -> Vec<RawFrame> {
         let frames = self.silence();
         self.framer.forget_unfinished();
-        self.settle_skipped();
-        assert_eq!(self.settled, self.given.len(), "bytes of a datagram that is over");
+        self.account_skipped();
+        assert_eq!(self.accounted, self.given.len(), "bytes of a datagram that is over");
         assert!(!self.framer.unfinished());
         frames
     }
@@ -73,28 +73,28 @@ impl Line {
         self.tally.bytes += bytes.len() as u64;
     }
 
-    fn settle_skipped(&mut self) {
-        self.settled += usize::try_from(self.framer.take_skipped()).expect("bytes given fit in memory");
+    fn account_skipped(&mut self) {
+        self.accounted += usize::try_from(self.framer.take_skipped()).expect("bytes given fit in memory");
     }
 
     fn cut(&mut self, next: fn(&mut Framer) -> Option<RawFrame>) -> Vec<RawFrame> {
         let mut frames = Vec::new();
         self.ends.clear();
         while let Some(frame) = next(&mut self.framer) {
-            self.settle_skipped();
-            let end = self.settled + frame.bytes.len();
+            self.account_skipped();
+            let end = self.accounted + frame.bytes.len();
             assert_eq!(
-                self.given.get(self.settled..end),
+                self.given.get(self.accounted..end),
                 Some(&frame.bytes[..]),
                 "a frame is not what came"
             );
-            self.settled = end;
+            self.accounted = end;
             self.ends.push(end);
             frames.push(frame);
         }
-        self.settle_skipped();
+        self.account_skipped();
         let waiting = self.framer.waiting();
-        assert_eq!(self.settled + waiting, self.given.len(), "bytes are unaccounted for");
+        assert_eq!(self.accounted + waiting, self.given.len(), "bytes are unaccounted for");
         assert!(waiting <= LONGEST, "{waiting} bytes wait for the rest of one frame");
         assert_eq!(self.framer.unfinished(), waiting > 0);
         let found = self.framer.take_bad_checksums();

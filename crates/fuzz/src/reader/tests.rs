@@ -10,7 +10,7 @@ fn the_true_frames_are_true() {
 }
 
 #[test]
-fn an_input_of_true_frames_is_read_and_believed() {
+fn an_input_of_true_frames_is_read_and_accepted() {
     // True frames, signed frames, and one signed frame again.
     let tally = run(&[2, 10, 3, 1, 3, 1, 4, 0]);
     assert_eq!((tally.frames, tally.read, tally.believed), (5, 5, 2));

@@ -100,12 +100,12 @@ fn frames_come_out_whole_and_byte_for_byte_whatever_the_chunks() {
     bytes.extend(whole.concat());
     for size in 1..bytes.len() {
         let mut framer = Framer::default();
-        let mut seen = Vec::new();
+        let mut received = Vec::new();
         for chunk in bytes.chunks(size) {
             framer.push(chunk);
-            seen.extend(frames(&mut framer));
+            received.extend(frames(&mut framer));
         }
-        assert_eq!(seen, whole, "chunks of {size}");
+        assert_eq!(received, whole, "chunks of {size}");
         assert_eq!((framer.take_skipped(), framer.take_bad_checksums()), (16, 0));
         assert!(!framer.unfinished());
     }
@@ -137,7 +137,7 @@ fn a_frame_that_is_only_slow_is_not_lost_to_the_silence() {
 }
 
 #[test]
-fn mavlink_1_is_heard_beside_mavlink_2_but_its_start_byte_in_noise_no_longer_holds_anything_up() {
+fn mavlink_1_is_received_beside_mavlink_2_but_its_start_byte_in_noise_no_longer_holds_anything_up() {
     assert_eq!(
         cut(&[beat_v1(0), beat(1), beat_v1(2)].concat()),
         [beat_v1(0), beat(1), beat_v1(2)]
@@ -218,9 +218,9 @@ fn a_damaged_frame_costs_no_more_than_itself() {
             damaged[at] ^= damage;
             let mut framer = Framer::default();
             framer.push(&[beat(0), damaged, beat(2), beat(3)].concat());
-            let mut seen = frames(&mut framer);
-            seen.extend(std::iter::from_fn(|| framer.next_after_silence()).map(|f| f.bytes.to_vec()));
-            assert_eq!(seen, [beat(0), beat(2), beat(3)], "byte {at} by {damage:#x}");
+            let mut received = frames(&mut framer);
+            received.extend(std::iter::from_fn(|| framer.next_after_silence()).map(|f| f.bytes.to_vec()));
+            assert_eq!(received, [beat(0), beat(2), beat(3)], "byte {at} by {damage:#x}");
         }
     }
 }
@@ -235,8 +235,8 @@ fn a_frame_with_a_flag_that_is_not_understood_is_none() {
         odd[end..].copy_from_slice(&crc);
         let mut framer = Framer::default();
         framer.push(&[odd, beat(1)].concat());
-        let seen: Vec<_> = std::iter::from_fn(|| framer.next_after_silence()).collect();
-        assert!(seen.len() == 1 && seen[0].bytes == beat(1), "flags {flags:#x}");
+        let received: Vec<_> = std::iter::from_fn(|| framer.next_after_silence()).collect();
+        assert!(received.len() == 1 && received[0].bytes == beat(1), "flags {flags:#x}");
     }
 }
 
@@ -288,14 +288,14 @@ fn no_good_frame_is_lost_in_garbage() {
             good.push(frame);
         }
         let mut framer = Framer::default();
-        let mut seen = Vec::new();
+        let mut received = Vec::new();
         for chunk in bytes.chunks(size) {
             framer.push(chunk);
-            seen.extend(frames(&mut framer));
+            received.extend(frames(&mut framer));
             prop_assert!(framer.waiting() <= LONGEST);
         }
-        seen.extend(std::iter::from_fn(|| framer.next_after_silence()).map(|f| f.bytes.to_vec()));
-        prop_assert_eq!(seen, good);
+        received.extend(std::iter::from_fn(|| framer.next_after_silence()).map(|f| f.bytes.to_vec()));
+        prop_assert_eq!(received, good);
         Ok(())
     });
     lost.unwrap();

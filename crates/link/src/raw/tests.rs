@@ -6,7 +6,7 @@ use mavlink::dialects::ardupilotmega::{COMMAND_LONG_DATA, MavMessage};
 use proptest::prelude::*;
 
 #[test]
-fn a_frame_tells_who_says_what_to_whom() {
+fn a_frame_has_sender_message_and_target() {
     let command = COMMAND_LONG_DATA {
         target_system: 3,
         target_component: 1,
@@ -25,7 +25,7 @@ fn a_frame_tells_who_says_what_to_whom() {
 }
 
 #[test]
-fn a_signed_frame_and_a_mavlink_1_frame_are_told_apart() {
+fn a_signed_frame_and_a_mavlink_1_frame_are_distinguished() {
     // Both by pymavlink: a signed HEARTBEAT, and a MAVLink 1 PARAM_REQUEST_LIST to (1, 0).
     let signed = hex("fd0901000001010000000400000002035104039c560300000080841ed9bcc17be7be");
     let frame = RawFrame::parse(&signed).unwrap();

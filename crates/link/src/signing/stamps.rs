@@ -205,12 +205,12 @@ mod tests {
             moves in proptest::collection::vec((0..LARGEST / 2, proptest::option::of(0..LARGEST / 2)), 1..50),
         ) {
             let mut stamps = Stamps::after_restart(None, Stamp(start));
-            for (clock, seen) in moves {
+            for (clock, received) in moves {
                 let before = stamps.last();
-                seen.into_iter().for_each(|seen| stamps.see(Stamp(seen)));
+                received.into_iter().for_each(|received| stamps.see(Stamp(received)));
                 let next = stamps.next(Stamp(clock));
                 prop_assert!(next > before && next >= Stamp(clock));
-                prop_assert!(seen.is_none_or(|seen| next > Stamp(seen)));
+                prop_assert!(received.is_none_or(|received| next > Stamp(received)));
             }
         }
     }

@@ -85,7 +85,7 @@ fn a_frame_changed_in_any_bit_or_signed_with_another_key_is_refused_and_moves_no
 }
 
 #[test]
-fn only_the_radios_own_word_may_be_unsigned() {
+fn only_the_radios_own_message_may_be_unsigned() {
     let mut signer = signer(FIRST);
     let unsigned = |message| RawFrame::parse(&frame_of((1, 1), 0, &message)).unwrap();
     let heartbeat = unsigned(MavMessage::HEARTBEAT(HEARTBEAT_DATA::default()));
@@ -152,7 +152,7 @@ fn the_number_of_streams_is_bounded() {
 }
 
 #[test]
-fn a_stream_that_has_ended_makes_room_and_is_not_believed_again() {
+fn a_stream_that_has_ended_makes_room_and_is_not_accepted_again() {
     let mut signer = signer(FIRST);
     for link in 0..u8::try_from(STREAMS).unwrap() {
         let stamp = Stamp(at(1).0 + u64::from(link));

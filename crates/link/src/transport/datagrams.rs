@@ -48,7 +48,7 @@ enum Other {
 struct Peer {
     address: SocketAddr,
     /// When a frame of it was believed last.
-    believed: Option<Instant>,
+    accepted: Option<Instant>,
 }
 
 impl Datagrams {
@@ -152,11 +152,11 @@ impl Datagrams {
                 ours
             }
             Other::Heard(Some(peer)) if peer.address == from => true,
-            Other::Heard(Some(Peer { believed: Some(at), .. })) if now.duration_since(*at) < PEER_SILENT => false,
+            Other::Heard(Some(Peer { accepted: Some(at), .. })) if now.duration_since(*at) < PEER_SILENT => false,
             Other::Heard(peer) => {
                 *peer = Some(Peer {
                     address: from,
-                    believed: None,
+                    accepted: None,
                 });
                 true
             }
@@ -164,9 +164,9 @@ impl Datagrams {
     }
 
     /// A frame of the datagram that was read last is believed: its sender is the other end.
-    pub fn believed(&self) {
+    pub fn accepted(&self) {
         if let Other::Heard(Some(peer)) = &mut *self.other() {
-            peer.believed = Some(Instant::now());
+            peer.accepted = Some(Instant::now());
         }
     }
 
@@ -223,8 +223,8 @@ mod tests {
             port: old_address.port(),
         };
         let mut datagrams = Datagrams::new(bound().await, other, Some(name), Arc::clone(&counters));
-        let asked = Arc::new(AtomicUsize::new(0));
-        let times = Arc::clone(&asked);
+        let lookups = Arc::new(AtomicUsize::new(0));
+        let times = Arc::clone(&lookups);
         datagrams.look_up = Box::new(move |_| {
             let answer = match times.fetch_add(1, Ordering::Relaxed) {
                 // Unknown, still the same, moved.
@@ -239,7 +239,7 @@ mod tests {
         // Nothing is heard; the clock runs on by itself.
         let read = datagrams.read(&mut buffer);
         assert!(tokio::time::timeout(Duration::from_secs(16), read).await.is_err());
-        assert_eq!(asked.load(Ordering::Relaxed), 3, "every 5 s");
+        assert_eq!(lookups.load(Ordering::Relaxed), 3, "every 5 s");
         assert_eq!(counters.snapshot().moved, 1);
         assert!(began.elapsed() < Duration::from_secs(17));
         datagrams.write(b"hello").await.unwrap();

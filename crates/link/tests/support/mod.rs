@@ -88,6 +88,6 @@ pub const fn up(event: &LinkEvent) -> bool {
     matches!(event, LinkEvent::Up)
 }
 
-pub fn down(words: &'static str) -> impl Fn(&LinkEvent) -> bool {
-    move |e| matches!(e, LinkEvent::Down(why) if why.contains(words))
+pub fn down(reason: &'static str) -> impl Fn(&LinkEvent) -> bool {
+    move |e| matches!(e, LinkEvent::Down(why) if why.contains(reason))
 }

@@ -8,7 +8,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use sitl::differ::{Found, Live, Outcome, Report, Session, Settings, Wire, generate, judge, kept};
+use sitl::differ::{Found, Live, Outcome, Report, Session, Settings, Wire, generate, judge, load};
 use sitl::model::Autopilot;
 use sitl::replay::Comparison;
 
@@ -72,7 +72,7 @@ fn main() -> ExitCode {
     if args.show {
         for number in args.from..args.scripts {
             let script = generate(args.autopilot, args.seed + number);
-            say(&format!("script {number}\n{script}"));
+            print_line(&format!("script {number}\n{script}"));
         }
         return ExitCode::SUCCESS;
     }
@@ -83,7 +83,7 @@ fn main() -> ExitCode {
     match done {
         Ok(code) => code,
         Err(error) => {
-            say(&format!("{error:#}"));
+            print_line(&format!("{error:#}"));
             ExitCode::from(2)
         }
     }
@@ -107,13 +107,13 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
     let mut live = match begun {
         Ok(live) => live,
         Err(error) => {
-            say(&format!("{error:#}"));
+            print_line(&format!("{error:#}"));
             return Ok(again(args.from));
         }
     };
     let unknown = live.unknown_parameters();
     if !unknown.is_empty() {
-        say(&format!(
+        print_line(&format!(
             "parameters that only the simulated vehicle has: {}",
             unknown.join(" ")
         ));
@@ -139,7 +139,7 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
             print(number, report);
         }
         if let Err(error) = done {
-            say(&format!("{error:#}"));
+            print_line(&format!("{error:#}"));
             return Ok(again(if report.is_some() { number + 1 } else { number }));
         }
     }
@@ -148,7 +148,7 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
 
 fn judge_again(folder: &Path) -> anyhow::Result<ExitCode> {
     let (mut same, mut warped, mut differ) = (0, 0, 0);
-    for (name, run, script) in kept(folder)? {
+    for (name, run, script) in load(folder)? {
         match judge(&run) {
             Outcome::Same => same += 1,
             Outcome::SameWarped => {
@@ -157,12 +157,12 @@ fn judge_again(folder: &Path) -> anyhow::Result<ExitCode> {
             }
             Outcome::Differs(comparison) => {
                 differ += 1;
-                say(&format!("{name}: DIFFERS\n{script}"));
+                print_line(&format!("{name}: DIFFERS\n{script}"));
                 differences(&comparison);
             }
         }
     }
-    say(&format!(
+    print_line(&format!(
         "{same} the same ({warped} of them within what may differ in time), {differ} differ"
     ));
     Ok(if differ == 0 {
@@ -173,23 +173,23 @@ fn judge_again(folder: &Path) -> anyhow::Result<ExitCode> {
 }
 
 fn again(number: u64) -> ExitCode {
-    say(&format!("start the autopilot again and continue with --from {number}"));
+    print_line(&format!("start the autopilot again and continue with --from {number}"));
     ExitCode::from(3)
 }
 
 fn print(number: u64, report: &Report) {
     match &report.found {
-        Found::Same => say(&format!("script {number}: same")),
-        Found::SameWarped => say(&format!("script {number}: same, within what may differ in time")),
+        Found::Same => print_line(&format!("script {number}: same")),
+        Found::SameWarped => print_line(&format!("script {number}: same, within what may differ in time")),
         Found::Once(comparison) => {
-            say(&format!("script {number}: differed once, and not again"));
+            print_line(&format!("script {number}: differed once, and not again"));
             differences(comparison);
         }
         Found::Differs {
             comparison,
             shortened: None,
         } => {
-            say(&format!("script {number}: DIFFERS\n{}", report.script));
+            print_line(&format!("script {number}: DIFFERS\n{}", report.script));
             differences(comparison);
         }
         Found::Differs {
@@ -202,7 +202,7 @@ fn print(number: u64, report: &Report) {
                 .filter(|step| step.place < usize::MAX)
                 .map(|step| step.place.to_string())
                 .collect();
-            say(&format!(
+            print_line(&format!(
                 "script {number}: DIFFERS, also with only --steps {}\n{script}",
                 steps.join(",")
             ));
@@ -213,10 +213,10 @@ fn print(number: u64, report: &Report) {
 
 fn differences(comparison: &Comparison) {
     for (channel, verdict) in comparison.differences() {
-        say(&format!("    {}: {verdict}", channel.word()));
+        print_line(&format!("    {}: {verdict}", channel.name()));
     }
 }
 
-fn say(line: &str) {
+fn print_line(line: &str) {
     let _ = writeln!(std::io::stdout(), "{line}");
 }

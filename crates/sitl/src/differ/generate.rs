@@ -228,7 +228,7 @@ impl Draw {
             46..=51 => Act::Point(self.set_point()),
             52..=57 => self.speed_or_yaw(),
             58..=75 => self.plain_command(),
-            76..=81 => self.ask_message(),
+            76..=81 => self.request_message(),
             82..=87 => self.write_parameter(),
             88..=91 => {
                 let (name, ..) = self.one(pools::parameters(self.autopilot));
@@ -403,7 +403,7 @@ impl Draw {
         command(id, [0.0; 4], At::Plain(0.0, 0.0, 0.0), form)
     }
 
-    fn ask_message(&mut self) -> Act {
+    fn request_message(&mut self) -> Act {
         let form = self.any_form();
         let message = self.one(pools::MESSAGES) as f32;
         let zero = At::Plain(0.0, 0.0, 0.0);

@@ -4,7 +4,7 @@
 
 use super::live::Run;
 use super::simulated::{Warp, simulated};
-use crate::replay::{Channel, Comparison, Fact, Heard, compare};
+use crate::replay::{Channel, Comparison, Fact, Statement, compare};
 
 /// The largest time between two acks of one command.
 const TOGETHER_S: f64 = 0.3;
@@ -43,46 +43,48 @@ pub fn judge(run: &Run) -> Outcome {
 
 fn against(run: &Run, warp: &Warp) -> Comparison {
     let simulated = in_one_order(simulated(run, warp));
-    let real = without_late(&in_one_order(run.heard.clone()), &simulated, run.end_s);
+    let real = without_late(&in_one_order(run.statements.clone()), &simulated, run.end_s);
     compare(&real, &simulated, &[], run.end_s)
 }
 
 /// Two acks of the same command at nearly the same time are put in order: PX4's link and its commander both answer a change
 /// of mode, and which of them is first is random.
-fn in_one_order(mut heard: Vec<Heard>) -> Vec<Heard> {
-    let ack = |heard: &Heard| match heard.fact {
+fn in_one_order(mut statements: Vec<Statement>) -> Vec<Statement> {
+    let ack = |statements: &Statement| match statements.fact {
         Fact::Ack { command, result } => Some((command, result)),
         _ => None,
     };
-    let places: Vec<usize> = (0..heard.len()).filter(|&place| ack(&heard[place]).is_some()).collect();
+    let places: Vec<usize> = (0..statements.len())
+        .filter(|&place| ack(&statements[place]).is_some())
+        .collect();
     for pair in places.windows(2) {
-        let (one, two) = (heard[pair[0]], heard[pair[1]]);
+        let (one, two) = (statements[pair[0]], statements[pair[1]]);
         if let (Some((command, first)), Some((other, second))) = (ack(&one), ack(&two))
             && command == other
             && first > second
             && two.at_s - one.at_s < TOGETHER_S
         {
-            heard[pair[0]].fact = two.fact;
-            heard[pair[1]].fact = one.fact;
+            statements[pair[0]].fact = two.fact;
+            statements[pair[1]].fact = one.fact;
         }
     }
-    heard
+    statements
 }
 
 /// What the real autopilot reported after the last step is dropped if the simulated one has reported less: it may come
 /// later.
-fn without_late(real: &[Heard], simulated: &[Heard], end_s: f64) -> Vec<Heard> {
-    let mut kept = Vec::new();
+fn without_late(real: &[Statement], simulated: &[Statement], end_s: f64) -> Vec<Statement> {
+    let mut judged = Vec::new();
     for channel in Channel::ALL {
-        let of = |heard: &&Heard| Channel::of(heard.fact) == channel;
+        let of = |statement: &&Statement| Channel::of(statement.fact) == channel;
         let allowed = simulated.iter().filter(of).count();
         let own = real.iter().filter(of).copied().enumerate();
-        kept.extend(
-            own.filter(|(place, heard)| heard.at_s <= end_s || *place < allowed)
-                .map(|(_, heard)| heard),
+        judged.extend(
+            own.filter(|(place, statement)| statement.at_s <= end_s || *place < allowed)
+                .map(|(_, statement)| statement),
         );
     }
-    kept
+    judged
 }
 
 #[cfg(test)]
@@ -91,7 +93,7 @@ mod tests {
 
     #[test]
     fn two_acks_of_one_change_of_mode_may_come_in_either_order() {
-        let ack = |at_s: f64, result: u8| Heard {
+        let ack = |at_s: f64, result: u8| Statement {
             at_s,
             fact: Fact::Ack { command: 176, result },
         };

@@ -13,7 +13,7 @@ use super::encode::{self, Scene};
 use super::script::{Act, Script, Setpoint};
 use super::simulated::Filter;
 use crate::model::{Autopilot, Wgs84};
-use crate::replay::Heard;
+use crate::replay::Statement;
 use crate::wire::{Fields, Frame, FrameReader, Sender};
 
 /// Messages of a real autopilot are recorded for this long after the last step.
@@ -113,7 +113,7 @@ pub struct Run {
     /// When each step was executed.
     pub(super) steps_s: Vec<f64>,
     /// What it reported.
-    pub heard: Vec<Heard>,
+    pub statements: Vec<Statement>,
     /// When the last step was executed.
     pub end_s: f64,
     /// Parameters as they were before the script.
@@ -156,7 +156,7 @@ struct State {
 struct Recording {
     from_s: f64,
     inputs: Vec<(f64, Vec<u8>)>,
-    heard: Vec<Heard>,
+    statements: Vec<Statement>,
 }
 
 /// Parameters of DO_SET_MODE for the mode in which scripts begin.
@@ -219,14 +219,14 @@ impl Live {
             self.beat()?;
             self.listen(Duration::from_millis(50))?;
             for (message, interval_us) in STREAMS {
-                self.tell(SET_INTERVAL, [message as f32, interval_us, 0.0, 0.0, 0.0, 0.0, 0.0])?;
+                self.send_command(SET_INTERVAL, [message as f32, interval_us, 0.0, 0.0, 0.0, 0.0, 0.0])?;
                 self.listen(Duration::from_millis(50))?;
             }
             if started.elapsed() > 2 * SILENT {
                 return Err(LiveError::Silent);
             }
         }
-        self.settle()?;
+        self.wait_until_ready()?;
         let mut names = super::simulated::parameter_names(&self.scene);
         names.extend(
             super::pools::parameters(self.scene.autopilot)
@@ -262,7 +262,7 @@ impl Live {
     /// # Errors
     /// The autopilot must be started again.
     pub fn play(&mut self, script: &Script) -> Result<Run, LiveError> {
-        self.settle()?;
+        self.wait_until_ready()?;
         self.scene.place = self.state.place.unwrap_or(self.scene.place);
         let from_s = self.now_s();
         self.recording = Some(Recording {
@@ -298,7 +298,7 @@ impl Live {
             scene: self.scene,
             inputs: recording.inputs,
             steps_s,
-            heard: recording.heard,
+            statements: recording.statements,
             end_s,
             parameters,
         };
@@ -327,7 +327,7 @@ impl Live {
     }
 
     /// On the ground, disarmed, with its parameters, without plans, in the mode in which scripts begin, ready to arm.
-    fn settle(&mut self) -> Result<(), LiveError> {
+    fn wait_until_ready(&mut self) -> Result<(), LiveError> {
         let limit_s = self.now_s() + SETTLES_S;
         let written = std::mem::take(&mut self.written);
         let fence = (self.scene.autopilot == Autopilot::ArduPilot).then_some("FENCE_ENABLE");
@@ -345,14 +345,14 @@ impl Live {
             if self.state.armed {
                 let params = [0.0, 0.0, 0.0, f32::NAN, 0.0, 0.0, 0.0];
                 if self.now_s() > limit_s - SETTLES_S / 3.0 {
-                    self.tell(ARM_DISARM, [0.0, FORCE, 0.0, 0.0, 0.0, 0.0, 0.0])?;
+                    self.send_command(ARM_DISARM, [0.0, FORCE, 0.0, 0.0, 0.0, 0.0, 0.0])?;
                 } else if on_ground {
-                    self.tell(ARM_DISARM, [0.0; 7])?;
+                    self.send_command(ARM_DISARM, [0.0; 7])?;
                 } else if self.state.landed != 4 {
-                    self.tell(LAND, params)?;
+                    self.send_command(LAND, params)?;
                 }
             } else if !base && let Some(mode) = base_mode(self.scene.autopilot) {
-                self.tell(SET_MODE, mode)?;
+                self.send_command(SET_MODE, mode)?;
             } else if self.state.ready && on_ground {
                 let since_s = *well_since_s.get_or_insert(self.boot_s);
                 if self.now_s() - since_s > 3.0 {
@@ -368,8 +368,8 @@ impl Live {
                     self.pump_for(0.1)?;
                 }
                 if self.scene.autopilot == Autopilot::ArduPilot {
-                    self.tell(FENCE, [0.0; 7])?;
-                    self.tell(SET_HOME, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])?;
+                    self.send_command(FENCE, [0.0; 7])?;
+                    self.send_command(SET_HOME, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])?;
                 }
             }
             well_since_s = None;
@@ -430,7 +430,7 @@ impl Live {
         self.send(frame)
     }
 
-    fn tell(&mut self, id: u16, params: [f32; 7]) -> Result<(), LiveError> {
+    fn send_command(&mut self, id: u16, params: [f32; 7]) -> Result<(), LiveError> {
         let frame = encode::plain_command(&mut self.station, self.scene.system, id, params);
         Ok(self.wire.write(&frame)?)
     }
@@ -485,7 +485,7 @@ impl Live {
         let fresh = self.filter.take(frame);
         if let Some(recording) = &mut self.recording {
             let from_s = recording.from_s;
-            recording.heard.extend(fresh.into_iter().map(|fact| Heard {
+            recording.statements.extend(fresh.into_iter().map(|fact| Statement {
                 at_s: at_s - from_s,
                 fact,
             }));

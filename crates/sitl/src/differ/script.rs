@@ -150,21 +150,21 @@ impl Script {
     #[must_use]
     pub fn without(&self, left_out: &[usize]) -> Self {
         let mut steps = Vec::new();
-        let mut owed_s = 0.0;
+        let mut carried_s = 0.0;
         for (index, step) in self.steps.iter().enumerate() {
             if left_out.contains(&index) {
-                owed_s += step.after_s;
+                carried_s += step.after_s;
             } else {
                 steps.push(Step {
-                    after_s: step.after_s + std::mem::take(&mut owed_s),
+                    after_s: step.after_s + std::mem::take(&mut carried_s),
                     ..step.clone()
                 });
             }
         }
-        if owed_s > 0.0 {
+        if carried_s > 0.0 {
             steps.push(Step {
                 place: usize::MAX,
-                after_s: owed_s,
+                after_s: carried_s,
                 act: Act::Wait,
             });
         }

@@ -80,7 +80,7 @@ impl Session {
     pub fn run_script(&self, live: &mut Live, script: Script, number: u64) -> (Option<Report>, Result<(), LiveError>) {
         let keep = |run: Run| -> Result<Outcome, LiveError> {
             if let Some(folder) = &self.settings.keep {
-                super::kept::keep(folder, number, &run, &script.to_string())?;
+                super::corpus::save(folder, number, &run, &script.to_string())?;
             }
             Ok(judge(&run))
         };

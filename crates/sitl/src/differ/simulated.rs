@@ -9,7 +9,7 @@ use super::encode::{self, Scene};
 use super::live::Run;
 use crate::faults::chance::Chance;
 use crate::model::{Port, Vehicle, VehicleConfig};
-use crate::replay::{Fact, Heard, facts};
+use crate::replay::{Fact, Statement, facts};
 use crate::wire::{Frame, FrameReader, Incoming, Outgoing, Sender};
 
 /// After this time it is ready to arm.
@@ -78,19 +78,19 @@ impl Warp {
 
 /// The simulated vehicle's answers to the inputs of `run`, in seconds of the real one.
 #[must_use]
-pub fn simulated(run: &Run, warp: &Warp) -> Vec<Heard> {
+pub fn simulated(run: &Run, warp: &Warp) -> Vec<Statement> {
     let mut bench = Bench::new(&run.scene, &run.parameters);
     bench.warm_up(&run.scene);
     for (at_s, bytes) in &run.inputs {
         bench.pass(WARM_UP_S + warp.there(*at_s));
-        bench.hear(bytes);
+        bench.receive(bytes);
     }
     bench.pass(WARM_UP_S + warp.there(run.end_s) + super::live::TAIL_S + LATER_S);
-    let mut heard = std::mem::take(&mut bench.heard);
-    for heard in &mut heard {
-        heard.at_s = warp.back(heard.at_s - WARM_UP_S);
+    let mut statements = std::mem::take(&mut bench.statements);
+    for statements in &mut statements {
+        statements.at_s = warp.back(statements.at_s - WARM_UP_S);
     }
-    heard
+    statements
 }
 
 /// Names of the parameters that a simulated vehicle has.
@@ -99,7 +99,7 @@ pub(super) fn parameter_names(scene: &Scene) -> Vec<String> {
     bench.pass(5.0);
     bench.names = Some(Vec::new());
     let list = Sender::new(255, 190).frame(21, &[scene.system, 1], 159);
-    bench.hear(&list);
+    bench.receive(&list);
     bench.pass(20.0);
     bench.names.unwrap_or_default()
 }
@@ -134,7 +134,7 @@ struct Bench {
     vehicle: Vehicle,
     sender: Sender,
     filter: Filter,
-    heard: Vec<Heard>,
+    statements: Vec<Statement>,
     names: Option<Vec<String>>,
     now_s: f64,
 }
@@ -151,7 +151,7 @@ impl Bench {
             vehicle: Vehicle::new(config),
             sender: Sender::new(scene.system, 1),
             filter: Filter::default(),
-            heard: Vec::new(),
+            statements: Vec::new(),
             names: None,
             now_s: 0.0,
         }
@@ -163,42 +163,42 @@ impl Bench {
         self.pass(5.0);
         for (message, interval_us) in super::live::STREAMS {
             let params = [message as f32, interval_us, 0.0, 0.0, 0.0, 0.0, 0.0];
-            self.hear(&encode::plain_command(&mut station, scene.system, 511, params));
+            self.receive(&encode::plain_command(&mut station, scene.system, 511, params));
             self.pass(self.now_s + 0.1);
         }
         if let Some(mode) = super::live::base_mode(scene.autopilot) {
-            self.hear(&encode::plain_command(&mut station, scene.system, 176, mode));
+            self.receive(&encode::plain_command(&mut station, scene.system, 176, mode));
         }
         while self.now_s < WARM_UP_S - 1.0 {
-            self.hear(&encode::heartbeat(&mut station));
+            self.receive(&encode::heartbeat(&mut station));
             self.pass(self.now_s + 1.0);
         }
         self.pass(WARM_UP_S);
         // Both sides begin in the same state: only changes count.
-        self.heard.clear();
+        self.statements.clear();
     }
 
     fn pass(&mut self, until_s: f64) {
         while self.now_s < until_s {
             let step_s = STEP_S.min(until_s - self.now_s);
-            let said = self.vehicle.step(Duration::from_secs_f64(step_s));
+            let sent = self.vehicle.step(Duration::from_secs_f64(step_s));
             self.now_s += step_s;
-            self.note(&said);
+            self.note(&sent);
         }
     }
 
-    fn hear(&mut self, bytes: &[u8]) {
+    fn receive(&mut self, bytes: &[u8]) {
         let mut reader = FrameReader::default();
         reader.push(bytes);
         while let Some(frame) = reader.next_frame() {
-            let said = self.vehicle.on_message(&Incoming::decode(&frame));
-            self.note(&said);
+            let sent = self.vehicle.on_message(&Incoming::decode(&frame));
+            self.note(&sent);
         }
     }
 
-    fn note(&mut self, said: &[Outgoing]) {
+    fn note(&mut self, sent: &[Outgoing]) {
         let mut reader = FrameReader::default();
-        for message in said {
+        for message in sent {
             reader.push(&self.sender.encode(message));
             while let Some(frame) = reader.next_frame() {
                 if let Some(names) = &mut self.names
@@ -207,8 +207,12 @@ impl Bench {
                     names.push(crate::wire::Fields(&frame.payload).text(8, 16));
                 }
                 let at_s = self.now_s;
-                let fresh = self.filter.take(&frame).into_iter().map(|fact| Heard { at_s, fact });
-                self.heard.extend(fresh);
+                let fresh = self
+                    .filter
+                    .take(&frame)
+                    .into_iter()
+                    .map(|fact| Statement { at_s, fact });
+                self.statements.extend(fresh);
             }
         }
     }

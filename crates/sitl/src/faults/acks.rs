@@ -52,7 +52,7 @@ impl Acks {
     }
 
     /// What is sent now for an ack of the vehicle.
-    pub(super) fn said(&mut self, ack: CommandAck, now_s: f64) -> Vec<CommandAck> {
+    pub(super) fn sent(&mut self, ack: CommandAck, now_s: f64) -> Vec<CommandAck> {
         let fault = self.faults.iter().find(|(command, _)| *command == ack.command);
         let to = |Address { system, component }: Address| CommandAck {
             target_system: system,

@@ -59,7 +59,7 @@ impl Neighbour {
     }
 
     /// Frames that are due.
-    pub(super) fn say(&mut self, now_s: f64) -> Vec<Vec<u8>> {
+    pub(super) fn frames(&mut self, now_s: f64) -> Vec<Vec<u8>> {
         if now_s + 1e-9 < self.next_s {
             return Vec::new();
         }
@@ -123,7 +123,7 @@ impl Neighbour {
     }
 
     /// The heartbeat that the vehicle receives from it, if any: address and MAV_TYPE.
-    pub(super) fn heard(&self) -> Option<(Address, u8)> {
+    pub(super) fn received_as(&self) -> Option<(Address, u8)> {
         (self.who == Who::GroundStation).then_some((STATION, STATION_KIND))
     }
 }

@@ -4,9 +4,9 @@
 
 use mavlink::dialects::ardupilotmega::MavMessage;
 
-use super::script::{Around, Bytes, CommandFault, Line, Script, Sudden, Turn, What, When};
+use super::keywords;
+use super::script::{Around, Bytes, CommandFault, Line, Occurrence, Script, Sudden, What, When};
 use super::signing::Key;
-use super::words;
 use crate::wire::Address;
 
 /// Which line is wrong, and how.
@@ -29,19 +29,19 @@ pub enum Problem {
     #[error("`{0}` is no command; write a name such as takeoff, a MAV_CMD number, or any")]
     Command(String),
     /// No such fault.
-    #[error("`{word}` is no fault; faults are {}", words::FAULTS.join(", "))]
+    #[error("`{token}` is no fault; faults are {}", keywords::FAULTS.join(", "))]
     Fault {
         /// The word in its place.
-        word: String,
+        token: String,
     },
     /// The line ends too early.
     #[error("{0} is missing at the end")]
     Missing(&'static str),
     /// A word that is not allowed there.
-    #[error("`{word}` is not {wanted}")]
+    #[error("`{token}` is not {wanted}")]
     Not {
         /// The word.
-        word: String,
+        token: String,
         /// What is expected there.
         wanted: &'static str,
     },
@@ -79,8 +79,8 @@ impl Script {
         };
         for (index, line) in text.lines().enumerate() {
             let line = line.split('#').next().unwrap_or_default();
-            let mut words = Words(line.split_whitespace().collect::<Vec<_>>().into());
-            script.take(&mut words, read_key).map_err(|problem| ScriptError {
+            let mut tokens = Tokens(line.split_whitespace().collect::<Vec<_>>().into());
+            script.take(&mut tokens, read_key).map_err(|problem| ScriptError {
                 line: index + 1,
                 problem,
             })?;
@@ -88,25 +88,25 @@ impl Script {
         Ok(script)
     }
 
-    fn take(&mut self, words: &mut Words<'_>, read_key: ReadKey<'_>) -> Result<(), Problem> {
-        let Some(mut first) = words.0.pop_front() else {
+    fn take(&mut self, tokens: &mut Tokens<'_>, read_key: ReadKey<'_>) -> Result<(), Problem> {
+        let Some(mut first) = tokens.0.pop_front() else {
             return Ok(());
         };
         if first == "seed" {
-            self.seed = words.parse("a whole number", "a number")?;
-            return words.end();
+            self.seed = tokens.parse("a whole number", "a number")?;
+            return tokens.end();
         }
         let mut vehicle = None;
         if let Some(name) = first.strip_suffix(':') {
             vehicle = Some(name.to_owned());
-            first = words.next("`at` or `on`")?;
+            first = tokens.next("`at` or `on`")?;
         }
         let when = match first {
-            "at" => When::At(words.seconds()?),
-            "on" => words.trigger()?,
+            "at" => When::At(tokens.seconds()?),
+            "on" => tokens.trigger()?,
             other => return Err(Problem::When(other.to_owned())),
         };
-        let what = words.what(read_key)?;
+        let what = tokens.what(read_key)?;
         if matches!(what.1, What::Command(_)) && !matches!(when, When::On { after_s: 0.0, .. }) {
             return Err(Problem::NeedsCommand(what.0));
         }
@@ -115,14 +115,14 @@ impl Script {
             when,
             what: what.1,
         });
-        words.end()
+        tokens.end()
     }
 }
 
 /// The remaining words of a line.
-struct Words<'a>(std::collections::VecDeque<&'a str>);
+struct Tokens<'a>(std::collections::VecDeque<&'a str>);
 
-impl<'a> Words<'a> {
+impl<'a> Tokens<'a> {
     fn next(&mut self, what: &'static str) -> Result<&'a str, Problem> {
         self.0.pop_front().ok_or(Problem::Missing(what))
     }
@@ -130,13 +130,13 @@ impl<'a> Words<'a> {
     fn end(&self) -> Result<(), Problem> {
         match self.0.front() {
             None => Ok(()),
-            Some(word) => Err(Problem::TooMuch((*word).to_owned())),
+            Some(token) => Err(Problem::TooMuch((*token).to_owned())),
         }
     }
 
     fn parse<T: std::str::FromStr>(&mut self, wanted: &'static str, missing: &'static str) -> Result<T, Problem> {
-        let word = self.next(missing)?;
-        word.parse().map_err(|_| not(word, wanted))
+        let token = self.next(missing)?;
+        token.parse().map_err(|_| not(token, wanted))
     }
 
     fn known<T>(
@@ -145,8 +145,8 @@ impl<'a> Words<'a> {
         wanted: &'static str,
         missing: &'static str,
     ) -> Result<T, Problem> {
-        let word = self.next(missing)?;
-        find(word).ok_or_else(|| not(word, wanted))
+        let token = self.next(missing)?;
+        find(token).ok_or_else(|| not(token, wanted))
     }
 
     fn seconds(&mut self) -> Result<f64, Problem> {
@@ -154,27 +154,28 @@ impl<'a> Words<'a> {
     }
 
     fn percent(&mut self) -> Result<f64, Problem> {
-        let percent = |word: &str| positive(word.strip_suffix('%').unwrap_or(word)).filter(|percent| *percent <= 100.0);
+        let percent =
+            |token: &str| positive(token.strip_suffix('%').unwrap_or(token)).filter(|percent| *percent <= 100.0);
         self.known(percent, "a percentage from 0 to 100", "a percentage")
     }
 
     fn hertz(&mut self) -> Result<f64, Problem> {
-        let rate = |word: &str| positive(word).filter(|hertz| (0.01..=1000.0).contains(hertz));
+        let rate = |token: &str| positive(token).filter(|hertz| (0.01..=1000.0).contains(hertz));
         self.known(rate, "a rate from 0.01 to 1000", "a rate")
     }
 
     fn trigger(&mut self) -> Result<When, Problem> {
-        let word = self.next("a command")?;
-        let command = words::command(word).ok_or_else(|| Problem::Command(word.to_owned()))?;
-        let mut turn = Turn::Nth(1);
+        let token = self.next("a command")?;
+        let command = keywords::command(token).ok_or_else(|| Problem::Command(token.to_owned()))?;
+        let mut occurrence = Occurrence::Nth(1);
         match self.0.front() {
             Some(&"every") => {
-                turn = Turn::Every;
+                occurrence = Occurrence::Every;
                 self.0.pop_front();
             }
-            Some(word) if word.starts_with(|c: char| c.is_ascii_digit()) => {
-                turn = Turn::Nth(self.known(
-                    |word| word.parse().ok().filter(|nth| *nth > 0),
+            Some(token) if token.starts_with(|c: char| c.is_ascii_digit()) => {
+                occurrence = Occurrence::Nth(self.known(
+                    |token| token.parse().ok().filter(|nth| *nth > 0),
                     "a turn, counted from 1",
                     "",
                 )?);
@@ -182,11 +183,15 @@ impl<'a> Words<'a> {
             _ => {}
         }
         let mut after_s = 0.0;
-        if let Some(word) = self.0.front().copied().filter(|word| word.starts_with('+')) {
-            after_s = positive(&word[1..]).ok_or_else(|| not(word, "a number of seconds"))?;
+        if let Some(token) = self.0.front().copied().filter(|token| token.starts_with('+')) {
+            after_s = positive(&token[1..]).ok_or_else(|| not(token, "a number of seconds"))?;
             self.0.pop_front();
         }
-        Ok(When::On { command, turn, after_s })
+        Ok(When::On {
+            command,
+            occurrence,
+            after_s,
+        })
     }
 
     /// The fault, and its name.
@@ -201,7 +206,7 @@ impl<'a> Words<'a> {
         } else if let Some(fault) = self.sudden(name)? {
             What::Sudden(fault)
         } else {
-            return Err(Problem::Fault { word: name.to_owned() });
+            return Err(Problem::Fault { token: name.to_owned() });
         };
         if self.0.front() == Some(&"for") {
             return Err(Problem::NoSpan(name.to_owned()));
@@ -218,7 +223,7 @@ impl<'a> Words<'a> {
     }
 
     fn result(&mut self) -> Result<u8, Problem> {
-        self.known(words::result, "a result such as denied", "a result")
+        self.known(keywords::result, "a result such as denied", "a result")
     }
 
     fn command_fault(&mut self, name: &str) -> Result<Option<CommandFault>, Problem> {
@@ -227,7 +232,7 @@ impl<'a> Words<'a> {
             "lose-ack" => CommandFault::LoseAck,
             "duplicate-ack" if self.0.is_empty() => CommandFault::DuplicateAck(1),
             "duplicate-ack" => CommandFault::DuplicateAck(self.known(
-                |word| word.parse().ok().filter(|times| (1..=100).contains(times)),
+                |token| token.parse().ok().filter(|times| (1..=100).contains(times)),
                 "a number of times from 1 to 100",
                 "",
             )?),
@@ -235,7 +240,7 @@ impl<'a> Words<'a> {
             "deny" => CommandFault::Deny(self.result()?),
             "answer" => CommandFault::Answer(self.result()?),
             "in-progress" => CommandFault::InProgress(self.known(
-                |word| positive(word).filter(|seconds| *seconds <= 3600.0),
+                |token| positive(token).filter(|seconds| *seconds <= 3600.0),
                 "a number of seconds up to 3600",
                 "a number of seconds",
             )?),
@@ -279,10 +284,10 @@ impl<'a> Words<'a> {
                 hertz: self.hertz()?,
             },
             "landed-state" => {
-                Around::LandedState(self.known(words::landed_state, "a landed state", "a landed state")?)
+                Around::LandedState(self.known(keywords::landed_state, "a landed state", "a landed state")?)
             }
             "second-autopilot" => Around::SecondAutopilot(self.known(
-                |word| word.parse().ok().filter(|id| *id > 0),
+                |token| token.parse().ok().filter(|id| *id > 0),
                 "a system id from 1 to 255",
                 "a system id",
             )?),
@@ -298,32 +303,33 @@ impl<'a> Words<'a> {
             "reboot" => Sudden::Reboot,
             "motor-failure" => Sudden::MotorFailure,
             "battery" => Sudden::Battery(self.percent()?),
-            "mode" => Sudden::Mode(self.known(words::mode, "a flight mode", "a flight mode")?),
+            "mode" => Sudden::Mode(self.known(keywords::mode, "a flight mode", "a flight mode")?),
             _ => return Ok(None),
         }))
     }
 }
 
-fn not(word: &str, wanted: &'static str) -> Problem {
+fn not(token: &str, wanted: &'static str) -> Problem {
     Problem::Not {
-        word: word.to_owned(),
+        token: token.to_owned(),
         wanted,
     }
 }
 
-fn positive(word: &str) -> Option<f64> {
-    word.parse()
+fn positive(token: &str) -> Option<f64> {
+    token
+        .parse()
         .ok()
         .filter(|number: &f64| number.is_finite() && *number >= 0.0)
 }
 
-fn message(word: &str) -> Option<u32> {
-    let id = word.parse().ok()?;
+fn message(token: &str) -> Option<u32> {
+    let id = token.parse().ok()?;
     <MavMessage as mavlink::Message>::default_message_from_id(id).map(|_| id)
 }
 
-fn address(word: &str) -> Option<Address> {
-    let (system, component) = word.split_once('/')?;
+fn address(token: &str) -> Option<Address> {
+    let (system, component) = token.split_once('/')?;
     Some(Address {
         system: system.parse().ok()?,
         component: component.parse().ok()?,

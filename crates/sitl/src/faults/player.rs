@@ -10,7 +10,7 @@ use super::bytes::Damage;
 use super::chance::Chance;
 use super::neighbours::{self, Neighbour, Who};
 use super::reframe;
-use super::script::{Around, Bytes, CommandFault, Line, Script, Sudden, Turn, What, When};
+use super::script::{Around, Bytes, CommandFault, Line, Occurrence, Script, Sudden, What, When};
 use super::signing::Signer;
 use crate::model::{Autopilot, Fault, Vehicle, VehicleConfig};
 use crate::wire::{Address, Frame, Incoming, Outgoing, Request, Sender};
@@ -34,11 +34,11 @@ pub enum LinkChange {
 
 /// What happens to a message to the vehicle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Heard {
+pub enum Delivery {
     /// The vehicle receives it.
-    Yes,
+    Delivered,
     /// It does not.
-    No,
+    Dropped,
 }
 
 /// A fault that lasts.
@@ -169,7 +169,7 @@ impl Player {
                     base_mode: 1,
                     custom_mode,
                 };
-                vehicle.hear_pilot(&Incoming {
+                vehicle.receive_pilot(&Incoming {
                     from: Address {
                         system: self.system,
                         component: PILOT,
@@ -211,25 +211,25 @@ impl Player {
     }
 
     /// A whole frame arrived: does the vehicle receive it?
-    pub fn hears(&mut self, frame: &Frame, incoming: &Incoming) -> Heard {
+    pub fn deliver(&mut self, frame: &Frame, incoming: &Incoming) -> Delivery {
         for lasting in &self.around {
             if let Around::Signed { key, only: true } = &lasting.fault
                 && !self.signer.believes(key, &frame.raw)
             {
-                return Heard::No;
+                return Delivery::Dropped;
             }
         }
         let Request::Command(command) = &incoming.request else {
-            return Heard::Yes;
+            return Delivery::Delivered;
         };
         if command.to.system != self.system || !matches!(command.to.component, 0 | 1) {
-            return Heard::Yes;
+            return Delivery::Delivered;
         }
         let fault = self.triggered(command.id);
         if self.acks.arrived(command.id, incoming.from, fault, self.now_s) {
-            Heard::Yes
+            Delivery::Delivered
         } else {
-            Heard::No
+            Delivery::Dropped
         }
     }
 
@@ -237,14 +237,19 @@ impl Player {
     fn triggered(&mut self, arrived: u16) -> Option<CommandFault> {
         let mut own = None;
         for (line, count) in &mut self.triggers {
-            let When::On { command, turn, after_s } = line.when else {
+            let When::On {
+                command,
+                occurrence,
+                after_s,
+            } = line.when
+            else {
                 continue;
             };
             if command.is_some_and(|command| command != arrived) {
                 continue;
             }
             *count += 1;
-            if matches!(turn, Turn::Nth(nth) if nth != *count) {
+            if matches!(occurrence, Occurrence::Nth(nth) if nth != *count) {
                 continue;
             }
             match &line.what {
@@ -256,11 +261,11 @@ impl Player {
     }
 
     /// What is sent instead of the vehicle's message.
-    pub fn says(&mut self, said: Outgoing) -> Vec<Outgoing> {
-        match said {
+    pub fn replace_sent(&mut self, sent: Outgoing) -> Vec<Outgoing> {
+        match sent {
             Outgoing::Ack(ack) if (ack.target_system, ack.target_component) == (self.system, PILOT) => Vec::new(),
             Outgoing::Ack(ack) => {
-                let acks = self.acks.said(ack, self.now_s);
+                let acks = self.acks.sent(ack, self.now_s);
                 acks.into_iter().map(Outgoing::Ack).collect()
             }
             other => vec![other],
@@ -289,14 +294,14 @@ impl Player {
     /// Frames of other senders that are due now, and the vehicle's frames that come only from a script, `uptime` after its boot;
     /// and which of them the vehicle receives.
     pub fn others(&mut self, sender: &mut Sender, uptime: Duration) -> (Vec<Vec<u8>>, Vec<Incoming>) {
-        let (mut frames, mut heard) = (Vec::new(), Vec::new());
+        let (mut frames, mut received) = (Vec::new(), Vec::new());
         for (_, neighbour) in &mut self.neighbours {
-            let said = neighbour.say(self.now_s);
-            if let (false, Some((from, kind))) = (said.is_empty(), neighbour.heard()) {
+            let sent = neighbour.frames(self.now_s);
+            if let (false, Some((from, kind))) = (sent.is_empty(), neighbour.received_as()) {
                 let request = Request::Heartbeat { kind };
-                heard.push(Incoming { from, request });
+                received.push(Incoming { from, request });
             }
-            frames.extend(said);
+            frames.extend(sent);
         }
         for lasting in &mut self.around {
             let (hertz, extra) = match lasting.fault {
@@ -312,7 +317,7 @@ impl Player {
                 });
             }
         }
-        (frames, heard)
+        (frames, received)
     }
 
     /// Takes a frame from the wire; returns what reaches the other end now.

@@ -12,12 +12,12 @@ pub(super) fn as_mavlink1(frame: &[u8]) -> Option<Vec<u8>> {
     let [0xFD, length, _, _, sequence, system, component, id, 0, 0] = *head else {
         return None;
     };
-    let said = rest.get(..usize::from(length))?;
+    let given = rest.get(..usize::from(length))?;
     let mut payload = [0u8; 255];
     let length = MavMessage::default_message_from_id(u32::from(id))?.ser(MavlinkVersion::V1, &mut payload);
     let mut payload = vec![0u8; length];
-    for (byte, said) in payload.iter_mut().zip(said) {
-        *byte = *said;
+    for (byte, given) in payload.iter_mut().zip(given) {
+        *byte = *given;
     }
     let mut shorter = vec![0xFE, length as u8, sequence, system, component, id];
     shorter.extend(payload);

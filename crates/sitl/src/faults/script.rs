@@ -36,7 +36,7 @@ pub enum When {
         /// MAV_CMD number; `None` for any.
         command: Option<u16>,
         /// Which arrival; resends count.
-        turn: Turn,
+        occurrence: Occurrence,
         /// Simulated seconds after it; 0 for faults of the command itself.
         after_s: f64,
     },
@@ -44,7 +44,7 @@ pub enum When {
 
 /// Which arrival of a command.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Turn {
+pub enum Occurrence {
     /// Only this arrival, counted from 1.
     Nth(u32),
     /// Each arrival.

@@ -68,7 +68,7 @@ impl Key {
 #[derive(Clone, Debug, Default)]
 pub(super) struct Signer {
     last: u64,
-    heard: BTreeMap<(u8, u8, u8), u64>,
+    last_stamps: BTreeMap<(u8, u8, u8), u64>,
 }
 
 impl Signer {
@@ -109,7 +109,7 @@ impl Signer {
             .iter()
             .rev()
             .fold(0, |stamp, &byte| stamp << 8 | u64::from(byte));
-        let last = self.heard.entry((frame[5], frame[6], tail[0])).or_insert(0);
+        let last = self.last_stamps.entry((frame[5], frame[6], tail[0])).or_insert(0);
         let newer = stamp > *last;
         *last = stamp.max(*last);
         newer

@@ -23,7 +23,7 @@ mod plan_rules;
 mod position_watch;
 mod reports;
 mod requests;
-mod voice;
+mod transmitter;
 
 use std::collections::BTreeSet;
 
@@ -37,7 +37,7 @@ use self::flight::{Flight, Outcome, Speeds};
 use self::gcs_watch::GcsWatch;
 use self::mission_run::MissionRun;
 use self::position_watch::PositionWatch;
-use self::voice::Voice;
+use self::transmitter::Transmitter;
 use super::core::Core;
 use super::geo::{Neu, Wgs84};
 use super::plan::Plans;
@@ -81,7 +81,7 @@ pub(super) struct ArduPilot {
     /// The next parameter of a list that is being sent.
     listing: Option<usize>,
     yaw_text_s: Option<f64>,
-    voice: Voice,
+    transmitter: Transmitter,
     /// Components of its own system that it received messages from: commands to them are theirs.
     components: BTreeSet<u8>,
 }
@@ -118,7 +118,7 @@ impl ArduPilot {
             run: MissionRun::default(),
             listing: None,
             yaw_text_s: None,
-            voice: Voice::default(),
+            transmitter: Transmitter::default(),
             components: BTreeSet::new(),
         }
     }
@@ -210,7 +210,7 @@ impl Pilot for ArduPilot {
         if strict && system != core.config.system_id && !gcs_watch::is_ground_station(core, system) {
             return;
         }
-        core.heard_peer = true;
+        core.received_from_peer = true;
         self.request(core, incoming.from, &incoming.request);
     }
 

@@ -67,7 +67,7 @@ pub(super) struct Core {
     pub(super) params: Params,
     pub(super) streams: Streams,
     /// Anything was received on the link since boot.
-    pub(super) heard_peer: bool,
+    pub(super) received_from_peer: bool,
     /// Set by the pilot: restart as after a power cycle at this uptime.
     pub(super) reboot_at_s: Option<f64>,
     outbox: Vec<Outgoing>,
@@ -83,7 +83,7 @@ impl Core {
             battery,
             params,
             streams: Streams::default(),
-            heard_peer: false,
+            received_from_peer: false,
             reboot_at_s: None,
             outbox: Vec::new(),
         }

@@ -57,7 +57,7 @@ impl FileServer {
     }
 
     /// A request was received; `payload` is that of the message, with or without trailing zeros.
-    pub(super) fn hear(&mut self, from: Address, payload: &[u8]) -> Option<MavMessage> {
+    pub(super) fn receive(&mut self, from: Address, payload: &[u8]) -> Option<MavMessage> {
         let request = Packet::decode(payload);
         if let Some(last) = self
             .last

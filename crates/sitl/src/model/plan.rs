@@ -18,11 +18,11 @@ pub(super) use fence::{Fence, item as fence_item};
 pub(super) use rules::{PlanKind, PlanRules, verdict};
 
 use self::upload::{Next, Upload};
-use crate::wire::{Address, PlanAsk, PlanItem, PlanMessage, PlanReply};
+use crate::wire::{Address, PlanBody, PlanItem, PlanMessage, PlanReply};
 
 /// What a vehicle answers or has to act on, in order.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) enum PlanSays {
+pub(super) enum PlanOutput {
     /// A message to a peer.
     Reply {
         to: Address,
@@ -33,7 +33,7 @@ pub(super) enum PlanSays {
     Event(PlanEvent),
 }
 
-/// See [`PlanSays::Event`].
+/// See [`PlanOutput::Event`].
 #[derive(Clone, Debug, PartialEq)]
 pub(super) enum PlanEvent {
     /// An upload is complete and stored.
@@ -58,7 +58,7 @@ pub(super) struct PlanNow {
     /// Seconds since boot.
     pub(super) now_s: f64,
     /// Requests for items are sent; before the boot ends they wait on ArduPilot.
-    pub(super) asks: bool,
+    pub(super) sends_requests: bool,
     /// The mission is being flown: it cannot be cleared.
     pub(super) flying_mission: bool,
     /// Item 0 of the mission if that is home.
@@ -107,50 +107,50 @@ impl Plans {
     }
 
     /// An upload is open whose first request could not be sent yet.
-    pub(super) fn waits_to_ask(&self) -> bool {
-        self.uploads.iter().flatten().any(|upload| !upload.was_asked())
+    pub(super) fn has_unsent_request(&self) -> bool {
+        self.uploads.iter().flatten().any(|upload| !upload.was_requested())
     }
 
     /// A message was received from `from`.
-    pub(super) fn hear(&mut self, now: PlanNow, from: Address, message: &PlanMessage) -> Vec<PlanSays> {
-        let mut says = Vec::new();
-        match (PlanKind::from_number(message.kind), message.ask) {
-            (_, PlanAsk::Clear) => self.clear(now, from, message.kind, &mut says),
-            (_, PlanAsk::SetCurrent { seq }) => says.push(PlanSays::Event(PlanEvent::SetCurrent(seq))),
-            (None, PlanAsk::Ack(_)) => {}
-            (None, _) => reply(&mut says, from, PlanKind::Mission, ack(verdict::UNSUPPORTED)),
-            (Some(kind), PlanAsk::Count(count)) => self.begin_upload(now, from, kind, count, &mut says),
-            (Some(kind), PlanAsk::Item { seq, item }) => self.take_item(now, from, kind, seq, item, &mut says),
-            (Some(kind), PlanAsk::List) => self.begin_download(from, kind, &mut says),
-            (Some(kind), PlanAsk::Request { seq }) => self.give_item(now, from, kind, seq, &mut says),
-            (Some(kind), PlanAsk::Ack(answer)) => self.end(from, kind, answer),
+    pub(super) fn receive(&mut self, now: PlanNow, from: Address, message: &PlanMessage) -> Vec<PlanOutput> {
+        let mut output = Vec::new();
+        match (PlanKind::from_number(message.kind), message.body) {
+            (_, PlanBody::Clear) => self.clear(now, from, message.kind, &mut output),
+            (_, PlanBody::SetCurrent { seq }) => output.push(PlanOutput::Event(PlanEvent::SetCurrent(seq))),
+            (None, PlanBody::Ack(_)) => {}
+            (None, _) => reply(&mut output, from, PlanKind::Mission, ack(verdict::UNSUPPORTED)),
+            (Some(kind), PlanBody::Count(count)) => self.begin_upload(now, from, kind, count, &mut output),
+            (Some(kind), PlanBody::Item { seq, item }) => self.take_item(now, from, kind, seq, item, &mut output),
+            (Some(kind), PlanBody::List) => self.begin_download(from, kind, &mut output),
+            (Some(kind), PlanBody::Request { seq }) => self.give_item(now, from, kind, seq, &mut output),
+            (Some(kind), PlanBody::Ack(answer)) => self.end(from, kind, answer),
         }
-        says
+        output
     }
 
     /// Time passes: requests are repeated, uploads given up.
-    pub(super) fn tick(&mut self, now: PlanNow) -> Vec<PlanSays> {
-        let mut says = Vec::new();
+    pub(super) fn tick(&mut self, now: PlanNow) -> Vec<PlanOutput> {
+        let mut output = Vec::new();
         for kind in PlanKind::ALL {
             let Some(upload) = &mut self.uploads[kind.index()] else {
                 continue;
             };
-            match upload.due(now.now_s, now.asks, self.rules) {
+            match upload.next(now.now_s, now.sends_requests, self.rules) {
                 Next::Wait => {}
-                Next::Ask(seq) => reply(&mut says, upload.from, kind, self.rules.request(seq)),
+                Next::Request(seq) => reply(&mut output, upload.from, kind, self.rules.request(seq)),
                 Next::GiveUp => {
                     if let Some(answer) = self.rules.gives_up_with {
-                        reply(&mut says, upload.from, kind, ack(answer));
+                        reply(&mut output, upload.from, kind, ack(answer));
                     }
-                    says.push(PlanSays::Event(PlanEvent::TimedOut(kind)));
+                    output.push(PlanOutput::Event(PlanEvent::TimedOut(kind)));
                     self.uploads[kind.index()] = None;
                 }
             }
         }
-        says
+        output
     }
 
-    fn begin_upload(&mut self, now: PlanNow, from: Address, kind: PlanKind, count: u16, says: &mut Vec<PlanSays>) {
+    fn begin_upload(&mut self, now: PlanNow, from: Address, kind: PlanKind, count: u16, output: &mut Vec<PlanOutput>) {
         let count = usize::from(count);
         if self.rules.one_upload_at_a_time
             && let Some(other) = PlanKind::ALL
@@ -160,7 +160,7 @@ impl Plans {
             // The open upload gets its next request, and its timer starts again.
             if let Some(upload) = &mut self.uploads[other.index()] {
                 let seq = upload.revive(now.now_s);
-                reply(says, upload.from, other, self.rules.request(seq));
+                reply(output, upload.from, other, self.rules.request(seq));
             }
             return;
         }
@@ -168,26 +168,26 @@ impl Plans {
             .as_ref()
             .is_some_and(|upload| upload.from != from)
         {
-            return reply(says, from, kind, ack(verdict::DENIED));
+            return reply(output, from, kind, ack(verdict::DENIED));
         }
         let limit = self.rules.limits[kind.index()];
         if count > limit {
-            reply(says, from, kind, ack(verdict::NO_SPACE));
-            return says.push(PlanSays::Event(PlanEvent::TooMany(kind, limit)));
+            reply(output, from, kind, ack(verdict::NO_SPACE));
+            return output.push(PlanOutput::Event(PlanEvent::TooMany(kind, limit)));
         }
         if count == 0 {
             self.stored[kind.index()].clear();
             self.uploads[kind.index()] = None;
-            reply(says, from, kind, ack(verdict::ACCEPTED));
-            return says.push(PlanSays::Event(PlanEvent::Cleared(kind)));
+            reply(output, from, kind, ack(verdict::ACCEPTED));
+            return output.push(PlanOutput::Event(PlanEvent::Cleared(kind)));
         }
         if !self.rules.is_atomic(kind) {
             self.stored[kind.index()].truncate(count);
         }
         let mut upload = Upload::new(from, count, now.now_s);
-        if now.asks {
-            upload.asked(now.now_s);
-            reply(says, from, kind, self.rules.request(0));
+        if now.sends_requests {
+            upload.mark_requested(now.now_s);
+            reply(output, from, kind, self.rules.request(0));
         }
         self.uploads[kind.index()] = Some(upload);
     }
@@ -199,11 +199,11 @@ impl Plans {
         kind: PlanKind,
         seq: u16,
         item: PlanItem,
-        says: &mut Vec<PlanSays>,
+        output: &mut Vec<PlanOutput>,
     ) {
         let Some(upload) = self.uploads[kind.index()].as_mut().filter(|upload| upload.from == from) else {
             if let Some(answer) = self.rules.answer_to_stray_item {
-                reply(says, from, kind, ack(answer));
+                reply(output, from, kind, ack(answer));
             }
             return;
         };
@@ -212,15 +212,15 @@ impl Plans {
                 upload.revive(now.now_s);
             }
             if let Some(answer) = self.rules.answer_to_wrong_sequence {
-                reply(says, from, kind, ack(answer));
+                reply(output, from, kind, ack(answer));
             }
             return;
         }
         let judged = (self.rules.judge)(kind, usize::from(seq), &item);
         if judged != verdict::ACCEPTED {
             self.uploads[kind.index()] = None;
-            reply(says, from, kind, ack(judged));
-            return says.push(PlanSays::Event(PlanEvent::Refused(kind, judged)));
+            reply(output, from, kind, ack(judged));
+            return output.push(PlanOutput::Event(PlanEvent::Refused(kind, judged)));
         }
         let item = (self.rules.as_stored)(kind, item);
         if !self.rules.is_atomic(kind) {
@@ -232,10 +232,10 @@ impl Plans {
         }
         upload.take(item, now.now_s);
         if !upload.is_complete() {
-            if now.asks {
-                upload.asked(now.now_s);
+            if now.sends_requests {
+                upload.mark_requested(now.now_s);
                 let seq = upload.next_seq();
-                reply(says, from, kind, self.rules.request(seq));
+                reply(output, from, kind, self.rules.request(seq));
             }
             return;
         }
@@ -243,29 +243,29 @@ impl Plans {
         self.uploads[kind.index()] = None;
         let complaints = (self.rules.judge_whole)(kind, &items);
         if !complaints.is_empty() {
-            reply(says, from, kind, ack(verdict::ERROR));
-            return says.push(PlanSays::Event(PlanEvent::Invalid(kind, complaints)));
+            reply(output, from, kind, ack(verdict::ERROR));
+            return output.push(PlanOutput::Event(PlanEvent::Invalid(kind, complaints)));
         }
         self.stored[kind.index()] = items;
         let accepted = PlanReply::Ack {
             verdict: verdict::ACCEPTED,
             opaque_id: self.opaque_id(kind),
         };
-        reply(says, from, kind, accepted);
-        says.push(PlanSays::Event(PlanEvent::Received(kind)));
+        reply(output, from, kind, accepted);
+        output.push(PlanOutput::Event(PlanEvent::Received(kind)));
     }
 
-    fn begin_download(&mut self, from: Address, kind: PlanKind, says: &mut Vec<PlanSays>) {
+    fn begin_download(&mut self, from: Address, kind: PlanKind, output: &mut Vec<PlanOutput>) {
         if self.uploads[kind.index()].is_some() {
-            return reply(says, from, kind, ack(verdict::DENIED));
+            return reply(output, from, kind, ack(verdict::DENIED));
         }
         self.download = Some((from, kind));
-        reply(says, from, kind, self.count(kind));
+        reply(output, from, kind, self.count(kind));
     }
 
-    fn give_item(&self, now: PlanNow, from: Address, kind: PlanKind, seq: u16, says: &mut Vec<PlanSays>) {
+    fn give_item(&self, now: PlanNow, from: Address, kind: PlanKind, seq: u16, output: &mut Vec<PlanOutput>) {
         if self.uploads[kind.index()].is_some() {
-            return reply(says, from, kind, ack(verdict::DENIED));
+            return reply(output, from, kind, ack(verdict::DENIED));
         }
         if self.rules.gives_items_only_in_a_download && self.download != Some((from, kind)) {
             return;
@@ -275,12 +275,12 @@ impl Plans {
                 let is_home = self.rules.first_item_is_home && kind == PlanKind::Mission && seq == 0;
                 let item = if is_home { now.home } else { *item };
                 let current = self.rules.marks_current && kind == PlanKind::Mission && seq == now.current;
-                reply(says, from, kind, PlanReply::Item { seq, current, item });
+                reply(output, from, kind, PlanReply::Item { seq, current, item });
             }
             None => {
                 // The answer to the peer is the number of items.
-                reply(says, from, kind, self.count(kind));
-                reply(says, from, kind, ack(verdict::INVALID_SEQUENCE));
+                reply(output, from, kind, self.count(kind));
+                reply(output, from, kind, ack(verdict::INVALID_SEQUENCE));
             }
         }
     }
@@ -295,23 +295,23 @@ impl Plans {
         }
     }
 
-    fn clear(&mut self, now: PlanNow, from: Address, number: u8, says: &mut Vec<PlanSays>) {
+    fn clear(&mut self, now: PlanNow, from: Address, number: u8, output: &mut Vec<PlanOutput>) {
         let kinds: &[PlanKind] = match PlanKind::from_number(number) {
             Some(PlanKind::Mission) => &[PlanKind::Mission],
             Some(PlanKind::Fence) => &[PlanKind::Fence],
             Some(PlanKind::Rally) => &[PlanKind::Rally],
             None if number == rules::ALL_KINDS => &PlanKind::ALL,
-            None => return reply(says, from, PlanKind::Mission, ack(verdict::UNSUPPORTED)),
+            None => return reply(output, from, PlanKind::Mission, ack(verdict::UNSUPPORTED)),
         };
         let shown = *kinds.first().unwrap_or(&PlanKind::Mission);
         if kinds.contains(&PlanKind::Mission) && now.flying_mission && self.rules.keeps_a_flown_mission {
-            return reply(says, from, shown, ack(verdict::ERROR));
+            return reply(output, from, shown, ack(verdict::ERROR));
         }
         for kind in kinds {
             self.stored[kind.index()].clear();
         }
-        reply(says, from, shown, ack(verdict::ACCEPTED));
-        says.extend(kinds.iter().map(|kind| PlanSays::Event(PlanEvent::Cleared(*kind))));
+        reply(output, from, shown, ack(verdict::ACCEPTED));
+        output.extend(kinds.iter().map(|kind| PlanOutput::Event(PlanEvent::Cleared(*kind))));
     }
 
     fn count(&self, kind: PlanKind) -> PlanReply {
@@ -327,6 +327,6 @@ fn ack(verdict: u8) -> PlanReply {
     PlanReply::Ack { verdict, opaque_id: 0 }
 }
 
-fn reply(says: &mut Vec<PlanSays>, to: Address, kind: PlanKind, reply: PlanReply) {
-    says.push(PlanSays::Reply { to, kind, reply });
+fn reply(output: &mut Vec<PlanOutput>, to: Address, kind: PlanKind, reply: PlanReply) {
+    output.push(PlanOutput::Reply { to, kind, reply });
 }

@@ -60,7 +60,7 @@ const LINK_UP_S: f64 = 0.5;
 /// The first HEARTBEAT. (The process starts 0.4 s before its clock, so that a recorder receives it at 1.5 s.)
 const FIRST_HEARTBEAT_S: f64 = 1.17;
 /// After a kill in the air, landed_state becomes ON_GROUND this soon, although it still falls.
-const KILLED_LOOKS_LANDED_S: f64 = 0.4;
+const KILLED_REPORTS_LANDED_S: f64 = 0.4;
 
 /// See the module text.
 pub(super) struct Px4 {
@@ -98,7 +98,7 @@ pub(super) struct Px4 {
     in_fence: bool,
     files: FileServer,
     /// Parameters that were written and are reported once more.
-    told_params: Vec<usize>,
+    params_to_send: Vec<usize>,
     refusal_said_s: f64,
     /// The factor by which the intervals of streams are longer than nominal.
     slower: f64,
@@ -147,7 +147,7 @@ impl Px4 {
             fence: Fence::default(),
             in_fence: true,
             files: metadata::server(),
-            told_params: Vec::new(),
+            params_to_send: Vec::new(),
             refusal_said_s: f64::NEG_INFINITY,
             slower: link_rates::slower(core),
             due: Vec::new(),
@@ -161,7 +161,7 @@ impl Px4 {
 
     fn landed_number(&self, core: &Core) -> u8 {
         match self.killed_s {
-            Some(at) if core.uptime_s - at >= KILLED_LOOKS_LANDED_S => 1,
+            Some(at) if core.uptime_s - at >= KILLED_REPORTS_LANDED_S => 1,
             // A descent without a position is not reported as landing until it is on the ground.
             _ if self.mode == Mode::Descend && !self.flight.landed() => 2,
             _ => self.flight.landed_state(),
@@ -173,16 +173,16 @@ impl Px4 {
         core.send(message);
     }
 
-    fn say(&mut self, core: &Core, severity: MavSeverity, text: &str) {
-        self.texts.say(severity, text.to_owned(), core.uptime_s);
+    fn send_text(&mut self, core: &Core, severity: MavSeverity, text: &str) {
+        self.texts.send_text(severity, text.to_owned(), core.uptime_s);
     }
 
     fn critical(&mut self, core: &Core, text: &str) {
-        self.say(core, MavSeverity::MAV_SEVERITY_CRITICAL, text);
+        self.send_text(core, MavSeverity::MAV_SEVERITY_CRITICAL, text);
     }
 
     fn info(&mut self, core: &Core, text: &str) {
-        self.say(core, MavSeverity::MAV_SEVERITY_INFO, text);
+        self.send_text(core, MavSeverity::MAV_SEVERITY_INFO, text);
     }
 
     fn flight_step(&mut self, core: &mut Core, dt_s: f64) {
@@ -239,7 +239,7 @@ impl Px4 {
             }
         }
         self.due = due;
-        for index in self.told_params.drain(..) {
+        for index in self.params_to_send.drain(..) {
             requests::send_param(core, index);
         }
         for message in self.texts.step(self.gcs.present(core), core.uptime_s) {
@@ -290,7 +290,7 @@ impl Pilot for Px4 {
     }
 
     fn parameter_written(&mut self, place: usize) {
-        self.told_params.push(place);
+        self.params_to_send.push(place);
     }
 
     fn suffer(&mut self, core: &mut Core, fault: Fault) {

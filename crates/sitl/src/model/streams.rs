@@ -90,7 +90,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_stream_asked_for_at_two_hertz_is_due_twice_a_second() {
+    fn a_stream_requested_at_two_hertz_is_due_twice_a_second() {
         let mut streams = Streams::default();
         streams.every(245, 0.5, 1.0);
         let mut due = Vec::new();

@@ -111,7 +111,7 @@ impl Vehicle {
             return Vec::new();
         }
         self.pilot.receive(&mut self.core, incoming);
-        self.core.heard_peer = true;
+        self.core.received_from_peer = true;
         self.core.take_outbox()
     }
 
@@ -150,9 +150,9 @@ impl Vehicle {
     }
 
     /// The input of a pilot with a transmitter. It is not a message on the link: the vehicle's messages come with the next step.
-    pub fn hear_pilot(&mut self, wish: &Incoming) {
+    pub fn receive_pilot(&mut self, incoming: &Incoming) {
         if !self.dark {
-            self.pilot.receive(&mut self.core, wish);
+            self.pilot.receive(&mut self.core, incoming);
         }
     }
 
@@ -180,8 +180,8 @@ impl Vehicle {
         core.params = self.core.params.clone();
         core.battery = self.core.battery;
         core.airframe = self.core.airframe;
-        for said in self.core.take_outbox() {
-            core.send_raw(said);
+        for message in self.core.take_outbox() {
+            core.send_raw(message);
         }
         (self.core, self.pilot) = (core, pilot);
         self.reboots += 1;

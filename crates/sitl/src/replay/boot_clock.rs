@@ -25,7 +25,7 @@ pub struct BootClock {
 
 impl BootClock {
     /// Uses the time in `frame`, received at `at_s`.
-    pub fn hear(&mut self, at_s: f64, frame: &Frame) {
+    pub fn receive(&mut self, at_s: f64, frame: &Frame) {
         let Some(said_s) = time_boot_s(frame) else { return };
         match self.readings.last() {
             Some((last_at_s, last_s)) => {
@@ -96,8 +96,8 @@ mod tests {
 
     fn clock(readings: &[(f64, u32)]) -> BootClock {
         let mut clock = BootClock::default();
-        for (at_s, said) in readings {
-            clock.hear(*at_s, &system_time(*said));
+        for (at_s, shown_s) in readings {
+            clock.receive(*at_s, &system_time(*shown_s));
         }
         clock
     }

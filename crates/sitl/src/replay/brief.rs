@@ -6,14 +6,19 @@
 //! fall between two reports of one side and not of the other: a disarm and the next arming half a second later, say.
 
 use super::channel::Channel;
-use super::fact::Heard;
+use super::fact::Statement;
 
 /// The interval between two reports, with a margin for the clocks.
 const BRIEF_S: f64 = 1.1;
 
 /// The places in both accounts after a brief state at one of these two places; `None` when there is none. If both are
 /// possible, the one is chosen after which the accounts agree.
-pub(super) fn skipped(recorded: &[Heard], place: usize, simulated: &[Heard], other: usize) -> Option<(usize, usize)> {
+pub(super) fn skipped(
+    recorded: &[Statement],
+    place: usize,
+    simulated: &[Statement],
+    other: usize,
+) -> Option<(usize, usize)> {
     let without_real = after(recorded, place).map(|place| (place, other));
     let without_model = after(simulated, other).map(|other| (place, other));
     let agree = |(place, other): &(usize, usize)| match (recorded.get(*place), simulated.get(*other)) {
@@ -29,9 +34,9 @@ pub(super) fn skipped(recorded: &[Heard], place: usize, simulated: &[Heard], oth
 }
 
 /// After a brief state, and after the return to the state before it.
-fn after(account: &[Heard], place: usize) -> Option<usize> {
+fn after(account: &[Statement], place: usize) -> Option<usize> {
     let (now, next) = (account.get(place)?, account.get(place + 1)?);
-    if Channel::of(now.fact).is_said_once() || next.at_s - now.at_s > BRIEF_S {
+    if Channel::of(now.fact).is_sent_once() || next.at_s - now.at_s > BRIEF_S {
         return None;
     }
     let before = place.checked_sub(1).and_then(|before| account.get(before));

@@ -2,9 +2,9 @@
 //!
 //! Owns: leaving repetitions out. Must not: compare.
 
-use super::asked::Asked;
 use super::channel::Channel;
-use super::fact::{Fact, Heard, facts};
+use super::fact::{Fact, Statement, facts};
+use super::param_requests::ParamRequests;
 use crate::wire::Frame;
 
 /// Keeps every ack and text, of each kind of state only the changes, and of the other answers (plans, parameters) each
@@ -12,9 +12,9 @@ use crate::wire::Frame;
 /// PX4 sends a parameter two or three times.
 #[derive(Debug)]
 pub struct Changes<'a> {
-    asked: &'a Asked,
+    param_requests: &'a ParamRequests,
     last: Vec<(Kind, Fact)>,
-    kept: Vec<Heard>,
+    changes: Vec<Statement>,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,20 +24,20 @@ enum Kind {
 }
 
 impl<'a> Changes<'a> {
-    /// Nothing was sent so far. Parameters count only if they were requested (`asked`).
+    /// Nothing was sent so far. Parameters count only if they were requested (`param_requests`).
     #[must_use]
-    pub fn new(asked: &'a Asked) -> Self {
+    pub fn new(param_requests: &'a ParamRequests) -> Self {
         Self {
-            asked,
+            param_requests,
             last: Vec::new(),
-            kept: Vec::new(),
+            changes: Vec::new(),
         }
     }
 
     /// Uses the statements in `frame`.
-    pub fn hear(&mut self, at_s: f64, frame: &Frame) {
+    pub fn receive(&mut self, at_s: f64, frame: &Frame) {
         for fact in facts(frame) {
-            if !self.asked.is_answer(at_s, &fact) {
+            if !self.param_requests.is_answer(at_s, &fact) {
                 continue;
             }
             let kind = match fact {
@@ -51,13 +51,13 @@ impl<'a> Changes<'a> {
                     None => self.last.push((kind, fact)),
                 }
             }
-            self.kept.push(Heard { at_s, fact });
+            self.changes.push(Statement { at_s, fact });
         }
     }
 
     /// All kept statements, in order.
     #[must_use]
-    pub fn done(self) -> Vec<Heard> {
-        self.kept
+    pub fn done(self) -> Vec<Statement> {
+        self.changes
     }
 }

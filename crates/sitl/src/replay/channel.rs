@@ -67,7 +67,7 @@ impl Channel {
 
     /// Each statement is an answer that is not repeated by itself: a lost one stays unknown.
     #[must_use]
-    pub fn is_said_once(self) -> bool {
+    pub fn is_sent_once(self) -> bool {
         matches!(self, Self::Acks | Self::Plans | Self::Params | Self::Texts)
     }
 
@@ -79,7 +79,7 @@ impl Channel {
 
     /// Its name in tables and lists of explanations.
     #[must_use]
-    pub fn word(self) -> &'static str {
+    pub fn name(self) -> &'static str {
         match self {
             Self::Acks => "acks",
             Self::Armed => "armed",

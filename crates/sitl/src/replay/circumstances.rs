@@ -109,7 +109,7 @@ impl Circumstances {
         if notes.event("autopilot_started_again").is_some() {
             found.power_cycles = clock.restarts().to_vec();
         }
-        found.take_told_values(autopilot, wire);
+        found.take_reported_values(autopilot, wire);
         found
     }
 
@@ -146,13 +146,15 @@ impl Circumstances {
 
     /// The estimator first reports that the fix does not satisfy it: the duration of that is its check time.
     fn take_sky(&mut self, wire: &Wire<'_>) {
-        let mut looks = wire
+        let mut readings = wire
             .frames
             .iter()
             .filter(|(_, frame)| frame.id == ESTIMATOR_STATUS && wire.is_vehicle(frame))
             .map(|(at_s, frame)| (*at_s, Fields(&frame.payload).u16(40) & GPS_UNSATISFYING != 0));
-        let Some((mut last_s, true)) = looks.next() else { return };
-        for (at_s, unsatisfied) in looks {
+        let Some((mut last_s, true)) = readings.next() else {
+            return;
+        };
+        for (at_s, unsatisfied) in readings {
             if !unsatisfied {
                 return self.set("EKF2_REQ_GPS_H", ((last_s + at_s) / 2.0) as f32);
             }
@@ -161,14 +163,14 @@ impl Circumstances {
     }
 
     /// Values that the autopilot sends before a peer set them.
-    fn take_told_values(&mut self, autopilot: Autopilot, wire: &Wire<'_>) {
+    fn take_reported_values(&mut self, autopilot: Autopilot, wire: &Wire<'_>) {
         let mut set = Vec::new();
-        let mut asked_for_all = false;
+        let mut requested_all = false;
         for (at_s, frame) in wire.frames {
             let fields = Fields(&frame.payload);
             match frame.id {
                 PARAM_SET => set.push(fields.text(6, 16)),
-                PARAM_REQUEST_READ | PARAM_REQUEST_LIST => asked_for_all = true,
+                PARAM_REQUEST_READ | PARAM_REQUEST_LIST => requested_all = true,
                 PARAM_VALUE if wire.is_vehicle(frame) => {
                     let (name, kind) = (fields.text(8, 16), fields.u8(24));
                     let whole = autopilot == Autopilot::Px4 && (1..=6).contains(&kind);
@@ -178,7 +180,7 @@ impl Circumstances {
                     }
                     self.set(&name, value);
                     let known = self.console.iter().any(|(_, known, _)| *known == name);
-                    if autopilot == Autopilot::Px4 && !asked_for_all && !known {
+                    if autopilot == Autopilot::Px4 && !requested_all && !known {
                         self.console.push((*at_s, name, value));
                     }
                 }

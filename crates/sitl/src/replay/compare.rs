@@ -20,7 +20,7 @@ use std::fmt;
 
 use super::brief;
 use super::channel::Channel;
-use super::fact::{Fact, Heard};
+use super::fact::{Fact, Statement};
 use super::gaps::Gap;
 
 /// How far apart two equal changes may lie.
@@ -75,16 +75,16 @@ pub enum Verdict {
         /// Index.
         place: usize,
         /// What the real autopilot reported.
-        recorded: Option<Heard>,
+        recorded: Option<Statement>,
         /// What the simulated one reported.
-        simulated: Option<Heard>,
+        simulated: Option<Statement>,
     },
     /// The statement at `place` is equal but came too early or too late.
     OutOfTime {
         /// Index.
         place: usize,
         /// What the real autopilot reported.
-        recorded: Heard,
+        recorded: Statement,
         /// How much later the simulated one was, in seconds.
         late_s: f64,
     },
@@ -109,8 +109,8 @@ impl Verdict {
 
 impl fmt::Display for Verdict {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let told = |heard: &Option<Heard>| match heard {
-            Some(heard) => format!("{} at {:.1} s", heard.fact, heard.at_s),
+        let text = |statement: &Option<Statement>| match statement {
+            Some(statement) => format!("{} at {:.1} s", statement.fact, statement.at_s),
             None => "nothing".to_owned(),
         };
         match self {
@@ -142,8 +142,8 @@ impl fmt::Display for Verdict {
                 f,
                 "#{}: {} but simulated {}",
                 place + 1,
-                told(recorded),
-                told(simulated)
+                text(recorded),
+                text(simulated)
             ),
             Self::OutOfTime {
                 place,
@@ -176,15 +176,15 @@ impl Comparison {
 /// Compares the statements of a real and a simulated vehicle. `gaps`: where the recorder lost frames of the real one; `end_s`: when
 /// the recording ends, after which the simulated vehicle went on for a while.
 #[must_use]
-pub fn compare(recorded: &[Heard], simulated: &[Heard], gaps: &[Gap], end_s: f64) -> Comparison {
-    let only = |heard: &[Heard], channel: Channel| -> Vec<Heard> {
-        let belongs = |heard: &&Heard| Channel::of(heard.fact) == channel;
-        heard.iter().filter(belongs).copied().collect()
+pub fn compare(recorded: &[Statement], simulated: &[Statement], gaps: &[Gap], end_s: f64) -> Comparison {
+    let only = |statements: &[Statement], channel: Channel| -> Vec<Statement> {
+        let belongs = |statements: &&Statement| Channel::of(statements.fact) == channel;
+        statements.iter().filter(belongs).copied().collect()
     };
     // One pool: a lost frame excuses one statement of any channel.
     let mut gaps = gaps.to_vec();
     let verdict = |channel: Channel| {
-        let usable: &mut [Gap] = if channel.is_said_once() { &mut gaps } else { &mut [] };
+        let usable: &mut [Gap] = if channel.is_sent_once() { &mut gaps } else { &mut [] };
         let recorded = only(recorded, channel);
         let simulated = only(simulated, channel);
         if !channel.is_judged() {
@@ -196,11 +196,14 @@ pub fn compare(recorded: &[Heard], simulated: &[Heard], gaps: &[Gap], end_s: f64
 }
 
 /// How many texts both sent.
-fn count_texts(recorded: &[Heard], simulated: &[Heard]) -> Verdict {
-    let mut left: Vec<Option<[u8; 50]>> = simulated.iter().map(|heard| without_numbers(heard.fact)).collect();
+fn count_texts(recorded: &[Statement], simulated: &[Statement]) -> Verdict {
+    let mut left: Vec<Option<[u8; 50]>> = simulated
+        .iter()
+        .map(|statement| without_numbers(statement.fact))
+        .collect();
     let mut common = 0;
-    for heard in recorded {
-        let text = without_numbers(heard.fact);
+    for statement in recorded {
+        let text = without_numbers(statement.fact);
         if let Some(place) = left.iter().position(|other| *other == text) {
             left.swap_remove(place);
             common += 1;
@@ -221,14 +224,14 @@ fn without_numbers(fact: Fact) -> Option<[u8; 50]> {
 }
 
 /// Compares both accounts statement by statement.
-fn judge(recorded: &[Heard], simulated: &[Heard], gaps: &mut [Gap], end_s: f64) -> Verdict {
+fn judge(recorded: &[Statement], simulated: &[Statement], gaps: &mut [Gap], end_s: f64) -> Verdict {
     let tolerance = Tolerance::default();
     let (mut worst_s, mut before_s) = (0.0_f64, 0.0);
     let (mut count, mut lost, mut brief) = (0, 0, 0);
     let (mut place, mut other) = (0, 0);
     loop {
         let (real, model) = (recorded.get(place).copied(), simulated.get(other).copied());
-        let (Some(said), Some(model)) = (real, model) else {
+        let (Some(real_one), Some(model)) = (real, model) else {
             match (real, model) {
                 (None, None) => break,
                 // The recording ends before it could report it.
@@ -246,7 +249,7 @@ fn judge(recorded: &[Heard], simulated: &[Heard], gaps: &mut [Gap], end_s: f64) 
                 simulated: model,
             };
         };
-        if said.fact != model.fact {
+        if real_one.fact != model.fact {
             if take_gap(gaps, model.at_s) {
                 lost += 1;
                 other += 1;
@@ -262,10 +265,10 @@ fn judge(recorded: &[Heard], simulated: &[Heard], gaps: &mut [Gap], end_s: f64) 
             }
             continue;
         }
-        let late_s = model.at_s - said.at_s;
-        if late_s.abs() > tolerance.fixed_s + tolerance.share * (said.at_s - before_s) {
+        let late_s = model.at_s - real_one.at_s;
+        if late_s.abs() > tolerance.fixed_s + tolerance.share * (real_one.at_s - before_s) {
             // The same answer may have been given twice, of which the first was lost.
-            let again = simulated.get(other + 1).is_some_and(|next| next.fact == said.fact);
+            let again = simulated.get(other + 1).is_some_and(|next| next.fact == real_one.fact);
             if again && take_gap(gaps, model.at_s) {
                 lost += 1;
                 other += 1;
@@ -278,12 +281,12 @@ fn judge(recorded: &[Heard], simulated: &[Heard], gaps: &mut [Gap], end_s: f64) 
             }
             return Verdict::OutOfTime {
                 place,
-                recorded: said,
+                recorded: real_one,
                 late_s,
             };
         }
         worst_s = worst_s.max(late_s.abs());
-        before_s = said.at_s;
+        before_s = real_one.at_s;
         count += 1;
         (place, other) = (place + 1, other + 1);
     }

@@ -112,7 +112,7 @@ impl Explained {
     pub fn idle<'a>(&'a self, comparisons: &[(&str, &Comparison)]) -> Vec<&'a Explanation> {
         let explains = |entry: &&Explanation| {
             let fits = |(channel, verdict): &(super::Channel, super::Verdict)| {
-                channel.word() == entry.channel && verdict.place() == Some(entry.place)
+                channel.name() == entry.channel && verdict.place() == Some(entry.place)
             };
             comparisons
                 .iter()
@@ -125,7 +125,7 @@ impl Explained {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::replay::{Fact, Heard, compare};
+    use crate::replay::{Fact, Statement, compare};
 
     fn list(text: &str) -> Result<Explained, ExplainedError> {
         let folder = tempfile::tempdir().expect("a folder");
@@ -154,7 +154,7 @@ mod tests {
     fn an_explanation_of_something_that_does_not_differ_is_idle() {
         let explained = list(ENTRY).expect("a list");
         let armed = |armed| {
-            [Heard {
+            [Statement {
                 at_s: 1.0,
                 fact: Fact::Armed(armed),
             }]
@@ -167,7 +167,7 @@ mod tests {
     }
 
     #[test]
-    fn a_list_without_reasons_or_with_unknown_words_is_refused() {
+    fn a_list_without_reasons_or_with_unknown_fields_is_refused() {
         let no_reason = ENTRY.replace("\"so\"", "\" \"");
         assert!(matches!(list(&no_reason), Err(ExplainedError::NoReason { .. })));
         let unknown = ENTRY.replace("place", "line");

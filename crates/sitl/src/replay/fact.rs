@@ -81,7 +81,7 @@ pub enum Fact {
 
 /// A statement and when it was made, in seconds since the recording began.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Heard {
+pub struct Statement {
     /// Seconds.
     pub at_s: f64,
     /// The statement.

@@ -28,7 +28,7 @@ pub struct Gaps {
 
 impl Gaps {
     /// Uses the number of a frame of the autopilot.
-    pub fn hear(&mut self, at_s: f64, number: u8) {
+    pub fn receive(&mut self, at_s: f64, number: u8) {
         let Some((last_s, last)) = self.last else {
             self.last = Some((at_s, number));
             return;
@@ -66,7 +66,7 @@ mod tests {
     fn gaps(numbers: &[u8]) -> Vec<(f64, u8)> {
         let mut gaps = Gaps::default();
         for (place, number) in numbers.iter().enumerate() {
-            gaps.hear(place as f64, *number);
+            gaps.receive(place as f64, *number);
         }
         gaps.done().into_iter().map(|gap| (gap.from_s, gap.missing)).collect()
     }
@@ -84,8 +84,8 @@ mod tests {
     }
 
     #[test]
-    fn a_restart_is_told_from_a_loss_by_more_than_half_of_the_numbers() {
+    fn a_restart_is_distinguished_from_a_loss_by_more_than_half_of_the_numbers() {
         assert_eq!(gaps(&[48, 0, 1]), []);
-        assert_eq!(gaps(&[200, 0, 1]), [(0.0, 55)], "less cannot be told apart");
+        assert_eq!(gaps(&[200, 0, 1]), [(0.0, 55)], "less cannot be distinguished");
     }
 }

@@ -23,7 +23,7 @@ const GLOBAL_POSITION_INT: u32 = 33;
 /// See the module text.
 #[must_use]
 pub fn home(wire: &Wire<'_>) -> Wgs84 {
-    let told = wire
+    let reported = wire
         .frames
         .iter()
         .filter(|(_, frame)| frame.id == GLOBAL_POSITION_INT && wire.is_vehicle(frame))
@@ -37,7 +37,7 @@ pub fn home(wire: &Wire<'_>) -> Wgs84 {
                 amsl_m: ground_mm / 1000.0,
             })
         });
-    match told {
+    match reported {
         Some(place) if !is_usual(place) => place,
         _ => USUAL,
     }
@@ -54,7 +54,7 @@ mod tests {
     use super::*;
     use crate::wire::Frame;
 
-    fn told(lat: i32, alt_mm: i32) -> Wgs84 {
+    fn home_of(lat: i32, alt_mm: i32) -> Wgs84 {
         let mut payload = vec![0; 28];
         payload[4..8].copy_from_slice(&lat.to_le_bytes());
         payload[8..12].copy_from_slice(&85_455_940_i32.to_le_bytes());
@@ -74,12 +74,12 @@ mod tests {
 
     #[test]
     fn the_usual_place_is_exact_in_spite_of_noise() {
-        assert_eq!(told(473_977_401, 489_100), USUAL);
+        assert_eq!(home_of(473_977_401, 489_100), USUAL);
     }
 
     #[test]
-    fn another_place_is_taken_as_told() {
-        let place = told(-353_632_610, 584_000);
+    fn another_place_is_taken_as_reported() {
+        let place = home_of(-353_632_610, 584_000);
         assert_eq!((place.lat_deg, place.amsl_m), (-35.363261, 584.0));
     }
 }

@@ -6,13 +6,13 @@
 //! since the link opened, which is about the boot: the same message in both files, an input or the first heartbeat, gives
 //! the difference.
 
-use super::asked::Asked;
 use super::boot_clock::BootClock;
 use super::changes::Changes;
 use super::circumstances::{Circumstances, Wire};
-use super::fact::Heard;
+use super::fact::Statement;
 use super::gaps::{Gap, Gaps};
 use super::home::home;
+use super::param_requests::ParamRequests;
 use super::tlog::{self, Tlog};
 use crate::model::{Autopilot, Wgs84};
 use crate::wire::{Frame, Incoming};
@@ -58,9 +58,9 @@ pub struct Recording {
     /// What its peers sent, with seconds since boot.
     pub inputs: Vec<(f64, Incoming)>,
     /// The autopilot's statements.
-    pub heard: Vec<Heard>,
+    pub statements: Vec<Statement>,
     /// Which parameters its peers requested.
-    pub asked: Asked,
+    pub param_requests: ParamRequests,
     /// When it ends, in seconds.
     pub end_s: f64,
     /// Where frames of the autopilot were lost.
@@ -91,28 +91,28 @@ impl Recording {
 
         let mut clock = BootClock::default();
         for (at, frame) in frames.iter().filter(|(_, frame)| is_vehicle(frame)) {
-            clock.hear(at - zero, frame);
+            clock.receive(at - zero, frame);
         }
         let its_time = |at: f64| clock.at(at - zero).unwrap_or(at - zero);
         let frames: Vec<(f64, Frame)> = frames.into_iter().map(|(at, frame)| (its_time(at), frame)).collect();
         let mut gaps = Gaps::default();
         for (at, _, number) in numbers.iter().filter(|(_, sender, _)| *sender == vehicle) {
-            gaps.hear(its_time(*at), *number);
+            gaps.receive(its_time(*at), *number);
         }
         let inputs: Vec<(f64, Incoming)> = frames
             .iter()
             .filter(|(_, frame)| !is_vehicle(frame))
             .map(|(at_s, frame)| (*at_s, Incoming::decode(frame)))
             .collect();
-        let asked = Asked::of(&inputs);
-        let (mut changes, mut end_s) = (Changes::new(&asked), 0.0_f64);
+        let param_requests = ParamRequests::of(&inputs);
+        let (mut changes, mut end_s) = (Changes::new(&param_requests), 0.0_f64);
         for (at_s, frame) in &frames {
             end_s = end_s.max(*at_s);
             if is_vehicle(frame) {
-                changes.hear(*at_s, frame);
+                changes.receive(*at_s, frame);
             }
         }
-        let heard = changes.done();
+        let statements = changes.done();
         let wire = Wire {
             frames: &frames,
             vehicle,
@@ -122,8 +122,8 @@ impl Recording {
             vehicle,
             home: home(&wire),
             inputs,
-            heard,
-            asked,
+            statements,
+            param_requests,
             end_s,
             gaps: gaps.done(),
             circumstances: Circumstances::read(autopilot, &wire, &rows, &clock),
@@ -182,16 +182,16 @@ fn rows(transcript: &[u8]) -> Result<Vec<Value>, String> {
 /// Unix seconds of the transcript's zero.
 fn zero(frames: &[(f64, Frame)], rows: &[Value], is_vehicle: impl Fn(&Frame) -> bool) -> Option<f64> {
     // Before the link is open nothing is in the tlog, so an input counts only once something was received from the autopilot.
-    let heard = rows.iter().position(|row| row["dir"] == "rx").unwrap_or(0);
+    let first = rows.iter().position(|row| row["dir"] == "rx").unwrap_or(0);
     let first_row = |direction: &str, messages: &[(&str, u32)]| {
-        rows.iter().skip(heard).find_map(|row| {
+        rows.iter().skip(first).find_map(|row| {
             let known = messages.iter().find(|(name, _)| row["msg"] == *name)?;
             (row["dir"] == direction).then_some((row["t"].as_f64()?, known.1))
         })
     };
-    let heard = frames.iter().position(|(_, frame)| is_vehicle(frame)).unwrap_or(0);
+    let first = frames.iter().position(|(_, frame)| is_vehicle(frame)).unwrap_or(0);
     let first_frame = |id: u32, vehicle: bool| {
-        let mut later = frames.iter().skip(heard);
+        let mut later = frames.iter().skip(first);
         let found = later.find(|(_, frame)| frame.id == id && is_vehicle(frame) == vehicle);
         found.map(|(at, _)| *at)
     };

@@ -3,7 +3,7 @@
 //! Owns: the pace. Must not: shift an input in time, or omit one that reached the real autopilot.
 
 use super::changes::Changes;
-use super::fact::Heard;
+use super::fact::Statement;
 use super::recording::Recording;
 use crate::model::{Vehicle, VehicleConfig};
 use crate::wire::{FrameReader, Outgoing, Sender};
@@ -11,7 +11,7 @@ use std::time::Duration;
 
 /// The answers of a simulated vehicle of the same stack to the inputs of `recording`.
 #[must_use]
-pub fn simulate(recording: &Recording) -> Vec<Heard> {
+pub fn simulate(recording: &Recording) -> Vec<Statement> {
     let circumstances = &recording.circumstances;
     let (system, component) = recording.vehicle;
     let mut config = VehicleConfig::new(recording.autopilot, system, recording.home);
@@ -22,7 +22,7 @@ pub fn simulate(recording: &Recording) -> Vec<Heard> {
     let mut replay = Replay {
         vehicle: Vehicle::new(config),
         sender: Sender::new(system, component),
-        changes: Changes::new(&recording.asked),
+        changes: Changes::new(&recording.param_requests),
         deaf: &circumstances.deaf,
         is_deaf: false,
         now_s: 0.0,
@@ -42,8 +42,8 @@ pub fn simulate(recording: &Recording) -> Vec<Heard> {
             replay.vehicle.write_parameter(name, *value);
         }
         replay.pass(*at_s);
-        let said = replay.vehicle.on_message(incoming);
-        replay.hear(&said);
+        let sent = replay.vehicle.on_message(incoming);
+        replay.receive(&sent);
     }
     replay.pass(recording.end_s + LATER_S);
     replay.changes.done()
@@ -69,14 +69,14 @@ impl Replay<'_> {
     fn pass(&mut self, until_s: f64) {
         while self.now_s < until_s {
             let step_s = STEP_S.min(until_s - self.now_s);
-            let said = self.vehicle.step(Duration::from_secs_f64(step_s));
+            let sent = self.vehicle.step(Duration::from_secs_f64(step_s));
             self.now_s += step_s;
-            self.hear(&said);
+            self.receive(&sent);
             let is_deaf = within(self.deaf, self.now_s);
             if is_deaf != self.is_deaf {
                 self.is_deaf = is_deaf;
                 let waited = self.vehicle.set_link_blocked(is_deaf);
-                self.hear(&waited);
+                self.receive(&waited);
             }
         }
     }
@@ -87,13 +87,13 @@ impl Replay<'_> {
         self.sender = self.sender.restarted();
     }
 
-    fn hear(&mut self, said: &[Outgoing]) {
+    fn receive(&mut self, sent: &[Outgoing]) {
         let mut reader = FrameReader::default();
-        for message in said {
+        for message in sent {
             reader.push(&self.sender.encode(message));
             while let Some(frame) = reader.next_frame() {
                 if !self.is_deaf {
-                    self.changes.hear(self.now_s, &frame);
+                    self.changes.receive(self.now_s, &frame);
                 }
             }
         }

@@ -39,7 +39,7 @@ pub fn table(outcomes: &[Outcome], explained: &Explained) -> String {
             }
         };
         if comparison.is_same() {
-            let told = |(channel, verdict): &(Channel, Verdict)| match verdict {
+            let texts = |(channel, verdict): &(Channel, Verdict)| match verdict {
                 Verdict::Same {
                     count: 0,
                     lost: 0,
@@ -47,17 +47,19 @@ pub fn table(outcomes: &[Outcome], explained: &Explained) -> String {
                     ..
                 }
                 | Verdict::Texts { recorded: 0, .. } => None,
-                verdict => Some(format!("{} {verdict}", channel.word())),
+                verdict => Some(format!("{} {verdict}", channel.name())),
             };
-            let told: Vec<String> = comparison.0.iter().filter_map(told).collect();
-            let _ = writeln!(text, "{name:width$}  same        {}", told.join("; "));
+            let texts: Vec<String> = comparison.0.iter().filter_map(texts).collect();
+            let _ = writeln!(text, "{name:width$}  same        {}", texts.join("; "));
         }
         for (channel, verdict) in comparison.differences() {
-            let word = channel.word();
-            let reason = verdict.place().and_then(|place| explained.reason(name, word, place));
+            let channel_name = channel.name();
+            let reason = verdict
+                .place()
+                .and_then(|place| explained.reason(name, channel_name, place));
             let _ = match reason {
-                Some(reason) => writeln!(text, "{name:width$}  explained   {word}: {verdict} ({reason})"),
-                None => writeln!(text, "{name:width$}  DIFFERS     {word}: {verdict}"),
+                Some(reason) => writeln!(text, "{name:width$}  explained   {channel_name}: {verdict} ({reason})"),
+                None => writeln!(text, "{name:width$}  DIFFERS     {channel_name}: {verdict}"),
             };
         }
     }

@@ -18,7 +18,7 @@ pub(super) struct Pace {
 
 /// Lateness of all steps in a period.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-pub struct PaceSeen {
+pub struct PaceReading {
     /// Steps taken.
     pub steps: u64,
     /// Half of all steps were at most this late, in whole milliseconds, rounded down.
@@ -49,19 +49,19 @@ impl Pace {
     }
 
     /// All steps since the last call.
-    pub(super) fn take(&self) -> PaceSeen {
+    pub(super) fn take(&self) -> PaceReading {
         let counts: Vec<u64> = self.late_ms.iter().map(|count| count.swap(0, Relaxed)).collect();
         let steps: u64 = counts.iter().sum();
         let within = |share: f64| {
             let wanted = (steps as f64 * share).ceil() as u64;
-            let mut seen = 0;
+            let mut reading = 0;
             let found = counts.iter().position(|count| {
-                seen += count;
-                seen >= wanted
+                reading += count;
+                reading >= wanted
             });
             found.unwrap_or(0) as u64
         };
-        PaceSeen {
+        PaceReading {
             steps,
             late_p50_ms: within(0.5),
             late_p99_ms: within(0.99),
@@ -76,7 +76,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_latest_step_and_the_usual_one_are_told_apart() {
+    fn the_latest_step_and_the_usual_one_are_distinguished() {
         let pace = Pace::default();
         for _ in 0..995 {
             pace.stepped(Duration::from_micros(1_900));
@@ -84,8 +84,11 @@ mod tests {
         for _ in 0..5 {
             pace.stepped(Duration::from_secs(3));
         }
-        let seen = pace.take();
-        assert_eq!((seen.steps, seen.late_p99_ms, seen.late_max_ms), (1000, 1, 1000));
+        let reading = pace.take();
+        assert_eq!(
+            (reading.steps, reading.late_p99_ms, reading.late_max_ms),
+            (1000, 1, 1000)
+        );
         assert_eq!(pace.take().late_max_ms, 0);
     }
 }

@@ -33,8 +33,8 @@ pub async fn run(args: Args) -> anyhow::Result<()> {
 
 /// Waits for the end of standard input, or for ever when that was not requested. A thread of its own reads, because
 /// a read of standard input cannot be cancelled; it ends with the process.
-async fn stdin_closed(asked: bool) {
-    if !asked {
+async fn stdin_closed(wanted: bool) {
+    if !wanted {
         return std::future::pending().await;
     }
     let (closed, wait) = tokio::sync::oneshot::channel();

@@ -15,7 +15,7 @@ use tokio_util::sync::CancellationToken;
 
 use super::fault_file;
 use super::link::Link;
-use super::pace::{Pace, PaceSeen};
+use super::pace::{Pace, PaceReading};
 use super::pty::PtyLink;
 use super::tcp::TcpLink;
 use super::udp::UdpLink;
@@ -88,7 +88,7 @@ impl Simulation {
     }
 
     /// How late steps were since the last call.
-    pub fn pace(&self) -> PaceSeen {
+    pub fn pace(&self) -> PaceReading {
         self.pace.take()
     }
 

@@ -85,7 +85,7 @@ impl VehicleTask {
         for event in events {
             match event {
                 // Logged even without a client: the log contains what the vehicle sent, not who received it.
-                Event::Said(frame) => {
+                Event::Sent(frame) => {
                     self.log.record(&frame);
                     self.link.send(&frame);
                 }

@@ -42,12 +42,12 @@ pub struct PlanMessage {
     /// MAV_MISSION_TYPE: 0 mission, 1 fence, 2 rally, 255 all.
     pub kind: u8,
     /// Its request or content.
-    pub ask: PlanAsk,
+    pub body: PlanBody,
 }
 
 /// A peer's request or content.
 #[derive(Clone, Copy, Debug, PartialEq)]
-pub enum PlanAsk {
+pub enum PlanBody {
     /// MISSION_COUNT (44): an upload of that many items begins.
     Count(u16),
     /// MISSION_ITEM_INT (73) or MISSION_ITEM (39).
@@ -112,25 +112,25 @@ pub enum PlanReply {
 
 /// Decodes a message of the mission protocol; `None` for any other id.
 pub(super) fn decode(id: u32, p: Fields<'_>) -> Option<PlanMessage> {
-    let message = |target: usize, kind: usize, ask: PlanAsk| PlanMessage {
+    let message = |target: usize, kind: usize, body: PlanBody| PlanMessage {
         to: Address {
             system: p.u8(target),
             component: p.u8(target + 1),
         },
         kind: p.u8(kind),
-        ask,
+        body,
     };
     Some(match id {
-        MISSION_COUNT => message(2, 4, PlanAsk::Count(p.u16(0))),
-        MISSION_REQUEST | MISSION_REQUEST_INT => message(2, 4, PlanAsk::Request { seq: p.u16(0) }),
+        MISSION_COUNT => message(2, 4, PlanBody::Count(p.u16(0))),
+        MISSION_REQUEST | MISSION_REQUEST_INT => message(2, 4, PlanBody::Request { seq: p.u16(0) }),
         // This message has no field for a kind of plan: it is about the mission.
         MISSION_SET_CURRENT => PlanMessage {
             kind: 0,
-            ..message(2, 4, PlanAsk::SetCurrent { seq: p.u16(0) })
+            ..message(2, 4, PlanBody::SetCurrent { seq: p.u16(0) })
         },
-        MISSION_REQUEST_LIST => message(0, 2, PlanAsk::List),
-        MISSION_CLEAR_ALL => message(0, 2, PlanAsk::Clear),
-        MISSION_ACK => message(0, 3, PlanAsk::Ack(p.u8(2))),
+        MISSION_REQUEST_LIST => message(0, 2, PlanBody::List),
+        MISSION_CLEAR_ALL => message(0, 2, PlanBody::Clear),
+        MISSION_ACK => message(0, 3, PlanBody::Ack(p.u8(2))),
         MISSION_ITEM | MISSION_ITEM_INT => {
             // The old form has degrees.
             let place = |offset: usize| match id {
@@ -146,7 +146,7 @@ pub(super) fn decode(id: u32, p: Fields<'_>) -> Option<PlanMessage> {
                 z: p.f32(24),
                 autocontinue: p.u8(36),
             };
-            message(32, 37, PlanAsk::Item { seq: p.u16(28), item })
+            message(32, 37, PlanBody::Item { seq: p.u16(28), item })
         }
         _ => return None,
     })
@@ -217,7 +217,7 @@ mod tests {
         );
         let message = decode(id, Fields(&payload)).unwrap();
         assert_eq!((message.to, message.kind), (TO, 1));
-        assert_eq!(message.ask, PlanAsk::Item { seq: 300, item });
+        assert_eq!(message.body, PlanBody::Item { seq: 300, item });
     }
 
     #[test]
@@ -225,7 +225,7 @@ mod tests {
         let mut payload = vec![0; 37];
         payload[16..20].copy_from_slice(&47.5_f32.to_le_bytes());
         payload[28..30].copy_from_slice(&7_u16.to_le_bytes());
-        let Some(PlanAsk::Item { seq, item }) = decode(MISSION_ITEM, Fields(&payload)).map(|message| message.ask)
+        let Some(PlanBody::Item { seq, item }) = decode(MISSION_ITEM, Fields(&payload)).map(|message| message.body)
         else {
             panic!("not an item");
         };
@@ -233,9 +233,9 @@ mod tests {
     }
 
     #[test]
-    fn a_count_of_a_fence_says_so() {
+    fn a_count_of_a_fence_has_its_type() {
         let (id, payload) = encode(TO, 1, &PlanReply::Count { count: 4, opaque_id: 9 });
         let message = decode(id, Fields(&payload)).unwrap();
-        assert_eq!((message.kind, message.ask), (1, PlanAsk::Count(4)));
+        assert_eq!((message.kind, message.body), (1, PlanBody::Count(4)));
     }
 }

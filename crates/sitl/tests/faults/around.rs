@@ -14,47 +14,47 @@ fn whole(text: &str) -> (usize, usize) {
     let mut rig = Rig::ready(text);
     let before = rig.log.len();
     rig.pass(30.0);
-    let said = rig.log[before..].iter().filter(|frame| frame[5] == 1).count();
-    (rig.count(10.0, 40.0, |frame| frame.system == 1), said)
+    let sent = rig.log[before..].iter().filter(|frame| frame[5] == 1).count();
+    (rig.count(10.0, 40.0, |frame| frame.system == 1), sent)
 }
 
 #[test]
 fn lose_bytes_costs_frames_and_the_rest_come_whole() {
-    let (whole, said) = whole("at 10 lose-bytes 1%");
-    assert!(whole < said * 9 / 10 && whole > said / 4, "{whole} of {said}");
+    let (whole, sent) = whole("at 10 lose-bytes 1%");
+    assert!(whole < sent * 9 / 10 && whole > sent / 4, "{whole} of {sent}");
 }
 
 #[test]
 fn noise_costs_frames_and_the_rest_come_whole() {
-    let (whole, said) = whole("at 10 noise 1%");
-    assert!(whole < said * 9 / 10 && whole > said / 4, "{whole} of {said}");
+    let (whole, sent) = whole("at 10 noise 1%");
+    assert!(whole < sent * 9 / 10 && whole > sent / 4, "{whole} of {sent}");
 }
 
 #[test]
 fn stray_start_bytes_cost_frames_and_the_rest_come_whole() {
-    let (whole, said) = whole("at 10 stray 1%");
-    assert!(whole < said && whole > said / 10, "{whole} of {said}");
+    let (whole, sent) = whole("at 10 stray 1%");
+    assert!(whole < sent && whole > sent / 10, "{whole} of {sent}");
 }
 
 #[test]
 fn truncate_cuts_frames_short() {
-    let (whole, said) = whole("at 10 truncate 10%");
-    assert!(whole < said && whole > said / 2, "{whole} of {said}");
+    let (whole, sent) = whole("at 10 truncate 10%");
+    assert!(whole < sent && whole > sent / 2, "{whole} of {sent}");
 }
 
 #[test]
-fn noise_spoils_what_the_vehicle_hears_too() {
+fn noise_spoils_what_the_vehicle_receives_too() {
     let mut rig = Rig::ready("at 10 noise 5%");
     for _ in 0..40 {
-        rig.ask();
+        rig.request_message();
         rig.pass(0.2);
     }
-    let heard = rig
+    let received = rig
         .log
         .iter()
         .filter(|frame| frame.len() > 10 && frame[5] == 255 && frame[7] == 76)
         .count();
-    assert!((1..30).contains(&heard), "{heard}");
+    assert!((1..30).contains(&received), "{received}");
 }
 
 #[test]
@@ -63,8 +63,8 @@ fn a_byte_fault_ends_when_it_is_over() {
     rig.pass(20.0);
     let before = rig.log.len();
     rig.pass(10.0);
-    let said = rig.log[before..].iter().filter(|frame| frame[5] == 1).count();
-    assert_eq!(rig.count(30.0, 40.0, |_| true), said);
+    let sent = rig.log[before..].iter().filter(|frame| frame[5] == 1).count();
+    assert_eq!(rig.count(30.0, 40.0, |_| true), sent);
 }
 
 #[test]
@@ -81,7 +81,7 @@ fn the_same_seed_gives_the_same_bytes_and_another_one_others() {
 }
 
 #[test]
-fn silence_is_silent_while_the_vehicle_hears_and_flies() {
+fn silence_is_silent_while_the_vehicle_receives_and_flies() {
     let mut rig = Rig::ready("at 11 silence for 5");
     rig.pass_to(12.0);
     rig.arm();
@@ -92,7 +92,7 @@ fn silence_is_silent_while_the_vehicle_hears_and_flies() {
 }
 
 #[test]
-fn deaf_hears_nothing_and_goes_on_talking() {
+fn deaf_receives_nothing_and_goes_on_sending() {
     let mut rig = Rig::ready("at 11 deaf for 2");
     rig.pass_to(12.0);
     rig.arm();
@@ -139,10 +139,10 @@ fn backlog_delivers_what_is_several_seconds_old_and_then_what_is_new() {
 }
 
 #[test]
-fn mavlink1_frames_say_the_same_where_they_can() {
+fn mavlink1_frames_carry_the_same_where_they_can() {
     let mut rig = Rig::ready("at 10 mavlink1");
     rig.pass_to(11.0);
-    rig.ask();
+    rig.request_message();
     rig.pass_to(20.0);
     let first = |frame: &sitl::wire::Frame| frame.raw[0];
     assert!(rig.count(10.1, 20.0, |frame| first(frame) == 0xFE) > 20);
@@ -161,7 +161,7 @@ fn signed_frames_carry_a_right_signature_with_growing_stamps() {
     let mut rig = Rig::ready("at 10 signed key");
     rig.pass_to(15.0);
     let mut last = 0;
-    let mut seen = 0;
+    let mut count = 0;
     for (_, frame) in rig.frames.iter().filter(|(at_s, _)| *at_s > 10.1) {
         assert_eq!(frame.raw[2] & 1, 1);
         let (body, proof) = frame.raw.split_at(frame.raw.len() - 6);
@@ -172,13 +172,13 @@ fn signed_frames_carry_a_right_signature_with_growing_stamps() {
             .rev()
             .fold(0_u64, |stamp, byte| stamp << 8 | u64::from(*byte));
         assert!(stamp > last);
-        (last, seen) = (stamp, seen + 1);
+        (last, count) = (stamp, count + 1);
     }
-    assert!(seen > 20, "{seen}");
+    assert!(count > 20, "{count}");
 }
 
 #[test]
-fn signed_only_hears_nothing_that_is_unsigned_forged_or_repeated() {
+fn signed_only_drops_what_is_unsigned_forged_or_repeated() {
     let mut rig = Rig::ready("at 10 signed-only key");
     rig.pass_to(11.0);
     rig.arm();
@@ -239,7 +239,7 @@ fn extra_message_comes_at_its_rate_and_has_a_right_checksum() {
 }
 
 #[test]
-fn second_autopilot_says_that_it_is_armed_and_in_the_air_under_its_own_id() {
+fn second_autopilot_reports_armed_and_in_the_air_under_its_own_id() {
     let mut rig = Rig::ready("at 10 second-autopilot 42 for 10");
     rig.pass_to(25.0);
     let theirs = |id: u32| rig.count(9.9, 25.0, move |frame| frame.system == 42 && frame.id == id);
@@ -265,7 +265,7 @@ fn gimbal_speaks_under_the_vehicles_own_system_id() {
 }
 
 #[test]
-fn ground_station_is_seen_on_the_wire_and_the_vehicle_hears_it() {
+fn ground_station_is_on_the_wire_and_the_vehicle_receives_it() {
     let mut rig = Rig::px4("at 8 ground-station");
     rig.beats = false;
     rig.pass_to(7.9);
@@ -282,7 +282,7 @@ fn ground_station_is_seen_on_the_wire_and_the_vehicle_hears_it() {
 #[test]
 fn a_fault_after_a_command_begins_that_much_later() {
     let mut rig = Rig::ready("on request-message +2 silence for 1");
-    rig.ask();
+    rig.request_message();
     rig.pass_to(15.0);
     assert!(rig.count(11.5, 12.0, |_| true) > 0);
     assert_eq!(rig.count(12.1, 13.0, |_| true), 0);

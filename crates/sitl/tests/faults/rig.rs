@@ -144,14 +144,14 @@ impl Rig {
     }
 
     /// Asks for AUTOPILOT_VERSION, which changes nothing.
-    pub fn ask(&mut self) {
+    pub fn request_message(&mut self) {
         self.command(512, [148.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
     }
 
     fn take(&mut self, events: Vec<Event>) {
         for event in events {
             let bytes = match event {
-                Event::Said(frame) => {
+                Event::Sent(frame) => {
                     self.log.push(frame.clone());
                     frame
                 }

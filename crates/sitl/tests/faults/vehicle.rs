@@ -116,7 +116,7 @@ fn a_mode_that_the_autopilot_lacks_changes_nothing() {
 }
 
 #[test]
-fn landed_state_is_what_the_script_says_for_as_long_as_it_says() {
+fn landed_state_is_that_of_the_script_for_as_long_as_the_script_has_it() {
     let mut rig = Rig::hovering("at 41 landed-state undefined for 5\nat 50 landed-state on-ground for 5");
     rig.pass_to(60.0);
     assert_eq!(rig.landed_states(35.0, 41.0), [2]);

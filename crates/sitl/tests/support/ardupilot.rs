@@ -2,7 +2,7 @@
 //!
 //! Owns: names of modes, and requests. Must not: hold expectations beyond "it got there".
 
-use sitl::wire::{PlanAsk, PlanItem, PlanMessage, PlanReply, Request};
+use sitl::wire::{PlanBody, PlanItem, PlanMessage, PlanReply, Request};
 
 use super::Verdict::{self, Accepted};
 use super::{Autopilot, Bench, HOME, Outgoing, US, VehicleConfig};
@@ -56,7 +56,7 @@ pub fn hover(mut bench: Bench, height_m: f32) -> Bench {
 }
 
 pub fn set_parameter(bench: &mut Bench, name: &str, value: f32) {
-    bench.hear(Request::ParamSet {
+    bench.receive(Request::ParamSet {
         to: US,
         name: name.to_owned(),
         value,
@@ -98,23 +98,23 @@ pub fn square(command: u16, half: f64) -> Vec<PlanItem> {
 }
 
 /// Says something in the mission protocol; the answers to it.
-pub fn plan(bench: &mut Bench, kind: u8, ask: PlanAsk) -> Vec<PlanReply> {
-    let before = bench.said.len();
-    bench.hear(Request::Plan(PlanMessage { to: US, kind, ask }));
-    let reply = |said: &(f64, Outgoing)| match said.1 {
+pub fn plan(bench: &mut Bench, kind: u8, body: PlanBody) -> Vec<PlanReply> {
+    let before = bench.sent.len();
+    bench.receive(Request::Plan(PlanMessage { to: US, kind, body }));
+    let reply = |sent: &(f64, Outgoing)| match sent.1 {
         Outgoing::Plan { reply, .. } => Some(reply),
         _ => None,
     };
-    bench.said[before..].iter().filter_map(reply).collect()
+    bench.sent[before..].iter().filter_map(reply).collect()
 }
 
 /// Uploads a plan; the last answer.
 pub fn upload(bench: &mut Bench, kind: u8, items: &[PlanItem]) -> PlanReply {
-    let mut last = plan(bench, kind, PlanAsk::Count(items.len() as u16));
+    let mut last = plan(bench, kind, PlanBody::Count(items.len() as u16));
     for (seq, item) in items.iter().enumerate() {
         let seq = seq as u16;
         assert_eq!(last, [PlanReply::Request { seq, old: true }], "it asks item by item");
-        last = plan(bench, kind, PlanAsk::Item { seq, item: *item });
+        last = plan(bench, kind, PlanBody::Item { seq, item: *item });
     }
     assert_eq!(last.len(), 1, "one answer: {last:?}");
     last[0]

@@ -53,7 +53,7 @@ impl From<u8> for Verdict {
 
 pub struct Bench {
     pub vehicle: Vehicle,
-    pub said: Vec<(f64, Outgoing)>,
+    pub sent: Vec<(f64, Outgoing)>,
     /// MAV_TYPE of the heartbeats we send each second, if any.
     pub heartbeat: Option<u8>,
     now_s: f64,
@@ -67,7 +67,7 @@ impl Bench {
     pub fn with(config: VehicleConfig) -> Self {
         Self {
             vehicle: Vehicle::new(config),
-            said: Vec::new(),
+            sent: Vec::new(),
             heartbeat: None,
             now_s: 0.0,
         }
@@ -86,12 +86,12 @@ impl Bench {
         while self.now_s + 1e-9 < end {
             let before = self.now_s;
             self.now_s = (before + 0.02).min(end);
-            let said = self.vehicle.step(Duration::from_secs_f64(self.now_s - before));
-            self.remember(said);
+            let sent = self.vehicle.step(Duration::from_secs_f64(self.now_s - before));
+            self.remember(sent);
             if let Some(kind) = self.heartbeat
                 && self.now_s.floor() > before.floor()
             {
-                self.hear(Request::Heartbeat { kind });
+                self.receive(Request::Heartbeat { kind });
             }
         }
     }
@@ -115,9 +115,9 @@ impl Bench {
         self.now_s - start
     }
 
-    pub fn hear(&mut self, request: Request) {
-        let said = self.vehicle.on_message(&Incoming { from: STATION, request });
-        self.remember(said);
+    pub fn receive(&mut self, request: Request) {
+        let sent = self.vehicle.on_message(&Incoming { from: STATION, request });
+        self.remember(sent);
     }
 
     /// All verdicts on a COMMAND_LONG, in order.
@@ -162,36 +162,36 @@ impl Bench {
         verdicts[0]
     }
 
-    pub fn hear_from(&mut self, from: Address, request: Request) {
-        let said = self.vehicle.on_message(&Incoming { from, request });
-        self.remember(said);
+    pub fn receive_from(&mut self, from: Address, request: Request) {
+        let sent = self.vehicle.on_message(&Incoming { from, request });
+        self.remember(sent);
     }
 
     /// Hears the requests at once, before time passes.
-    pub fn hear_all(&mut self, requests: impl IntoIterator<Item = Request>) {
+    pub fn receive_all(&mut self, requests: impl IntoIterator<Item = Request>) {
         for request in requests {
-            self.hear(request);
+            self.receive(request);
         }
     }
 
     /// Results of all acks since that many statements.
     pub fn acks_since(&self, before: usize) -> Vec<(u16, Verdict)> {
-        let ack = |said: &(f64, Outgoing)| match said.1 {
+        let ack = |sent: &(f64, Outgoing)| match sent.1 {
             Outgoing::Ack(ack) => Some((ack.command, Verdict::from(ack.result))),
             _ => None,
         };
-        self.said[before..].iter().filter_map(ack).collect()
+        self.sent[before..].iter().filter_map(ack).collect()
     }
 
     fn send(&mut self, command: Command) -> Vec<Verdict> {
-        let (id, before) = (command.id, self.said.len());
-        self.hear(Request::Command(command));
-        let answered = |said: &[(f64, Outgoing)]| said.iter().any(|(_, said)| matches!(said, Outgoing::Ack(_)));
-        if !answered(&self.said[before..]) {
+        let (id, before) = (command.id, self.sent.len());
+        self.receive(Request::Command(command));
+        let answered = |sent: &[(f64, Outgoing)]| sent.iter().any(|(_, sent)| matches!(sent, Outgoing::Ack(_)));
+        if !answered(&self.sent[before..]) {
             // The acks of PX4 wait for the next round of its link.
             self.pass(0.02);
         }
-        let answers = self.said[before..].iter().filter_map(|(_, said)| match said {
+        let answers = self.sent[before..].iter().filter_map(|(_, sent)| match sent {
             Outgoing::Ack(ack) if ack.command == id => {
                 assert_eq!(
                     (ack.target_system, ack.target_component),
@@ -224,12 +224,12 @@ impl Bench {
         );
     }
 
-    fn remember(&mut self, said: Vec<Outgoing>) {
-        self.said.extend(said.into_iter().map(|message| (self.now_s, message)));
+    fn remember(&mut self, sent: Vec<Outgoing>) {
+        self.sent.extend(sent.into_iter().map(|message| (self.now_s, message)));
     }
 
     pub fn messages(&self) -> impl Iterator<Item = (f64, &MavMessage)> {
-        self.said.iter().filter_map(|(at, said)| match said {
+        self.sent.iter().filter_map(|(at, sent)| match sent {
             Outgoing::Message(message) => Some((*at, &**message)),
             _ => None,
         })
@@ -240,10 +240,10 @@ impl Bench {
         let mut texts: Vec<(f64, String)> = Vec::new();
         for (at, message) in self.messages() {
             if let MavMessage::STATUSTEXT(text) = message {
-                let words = text.text.to_str().unwrap_or("?");
+                let chunk = text.text.to_str().unwrap_or("?");
                 match (text.chunk_seq, texts.last_mut()) {
-                    (1.., Some(last)) => last.1.push_str(words),
-                    _ => texts.push((at, words.to_owned())),
+                    (1.., Some(last)) => last.1.push_str(chunk),
+                    _ => texts.push((at, chunk.to_owned())),
                 }
             }
         }
@@ -258,8 +258,8 @@ impl Bench {
             .collect()
     }
 
-    pub fn said_text(&self, text: &str) -> bool {
-        self.texts().iter().any(|(_, said)| said == text)
+    pub fn sent_text(&self, text: &str) -> bool {
+        self.texts().iter().any(|(_, sent)| sent == text)
     }
 
     pub fn heartbeats(&self) -> Vec<(f64, apm::HEARTBEAT_DATA)> {

@@ -57,7 +57,7 @@ pub fn set_mode(bench: &mut Bench, main: f32, sub: f32) -> Vec<Verdict> {
 
 /// Writes an INT32 parameter as PX4 wants it: the bits of the integer.
 pub fn set_parameter(bench: &mut Bench, name: &str, value: i32) {
-    bench.hear(super::Request::ParamSet {
+    bench.receive(super::Request::ParamSet {
         to: super::US,
         name: name.to_owned(),
         value: f32::from_bits(value as u32),

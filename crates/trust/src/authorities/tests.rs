@@ -23,7 +23,7 @@ fn lived(days: u32) -> Vec<Validity> {
 }
 
 #[test]
-fn a_new_authority_is_made_two_years_ahead_and_signs_when_all_had_time_to_hear_of_it() {
+fn a_new_authority_is_made_two_years_ahead_and_signs_once_all_had_time_to_learn_it() {
     let days = |span: Duration| u32::try_from(span.as_secs() / DAY.as_secs()).unwrap();
     assert_eq!(lived(days(LIFE - AHEAD)).len(), 1);
     let lives = lived(days(LIFE - AHEAD) + 2);
@@ -36,7 +36,7 @@ fn a_new_authority_is_made_two_years_ahead_and_signs_when_all_had_time_to_hear_o
 }
 
 #[test]
-fn no_client_certificate_outlives_what_its_holder_believes() {
+fn no_client_certificate_outlives_the_authorities_of_its_holder() {
     assert!(LONGEST_CLIENT < OVERLAP);
     assert!(
         OVERLAP + LONGEST_CLIENT < AHEAD + DAY * 366,
@@ -57,7 +57,7 @@ proptest! {
 }
 
 #[test]
-fn a_clock_that_jumped_into_the_future_and_came_back_changes_no_signer() {
+fn a_clock_that_jumped_into_the_future_and_back_changes_no_signer() {
     let (first, later) = (Validity::of(start(), LIFE), Validity::of(start() + DAY * 9000, LIFE));
     assert!(is_time(&[first], start() + DAY * 9000));
     assert_eq!(signer(&[first, later], start() + DAY), 0);
@@ -82,7 +82,7 @@ fn authorities_are_read_back_as_they_were_written() {
 }
 
 #[test]
-fn damaged_authorities_are_told_and_not_replaced() {
+fn damaged_authorities_are_reported_and_not_replaced() {
     let one = Authorities::make(start()).unwrap().to_pem();
     let other = Authorities::make(start()).unwrap().to_pem();
     let key = |text: &str| text.find("-----BEGIN PRIVATE KEY-----").unwrap();

@@ -9,12 +9,12 @@ const PARTIAL: &str = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s
 const PARTIAL_LIST: &str = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io";
 const DISCOVERY: &str = "application/json;g=apidiscovery.k8s.io;v=v2;as=APIGroupDiscoveryList";
 
-fn shape(accept: &str, asked: Asked) -> Shape {
-    choose(accept, asked).expect("served").shape
+fn shape(accept: &str, requested: Requested) -> Shape {
+    choose(accept, requested).expect("served").shape
 }
 
-fn refused(accept: &str, asked: Asked) -> String {
-    let refusal = choose(accept, asked).expect_err("not served");
+fn refused(accept: &str, requested: Requested) -> String {
+    let refusal = choose(accept, requested).expect_err("not served");
     assert_eq!((refusal.code, refusal.reason), (406, "NotAcceptable"));
     refusal.message
 }
@@ -30,8 +30,14 @@ fn whoever_takes_anything_gets_json() {
         "application/json;pretty=1",
         "application/json;stream=watch",
     ] {
-        for asked in [Asked::Object, Asked::List, Asked::Watch, Asked::Groups, Asked::Document] {
-            assert_eq!(choose(accept, asked), Ok(Representation::JSON), "{accept}");
+        for requested in [
+            Requested::Object,
+            Requested::List,
+            Requested::Watch,
+            Requested::Groups,
+            Requested::Document,
+        ] {
+            assert_eq!(choose(accept, requested), Ok(Representation::JSON), "{accept}");
         }
     }
 }
@@ -43,51 +49,54 @@ fn a_binary_format_offered_first_is_passed_over() {
         "application/cbor, application/json;q=0.5",
         "application/vnd.kubernetes.protobuf;stream=watch,application/json;stream=watch",
     ] {
-        assert_eq!(choose(accept, Asked::List), Ok(Representation::JSON), "{accept}");
+        assert_eq!(choose(accept, Requested::List), Ok(Representation::JSON), "{accept}");
     }
 }
 
 #[test]
 fn the_clients_order_decides_among_equals() {
     assert_eq!(
-        shape(&format!("{TABLE},application/json"), Asked::List),
+        shape(&format!("{TABLE},application/json"), Requested::List),
         Shape::Table("v1")
     );
-    assert_eq!(shape(&format!("application/json,{TABLE}"), Asked::List), Shape::Whole);
-    assert_eq!(shape(&format!("*/*,{TABLE}"), Asked::List), Shape::Table("v1"));
+    assert_eq!(
+        shape(&format!("application/json,{TABLE}"), Requested::List),
+        Shape::Whole
+    );
+    assert_eq!(shape(&format!("*/*,{TABLE}"), Requested::List), Shape::Table("v1"));
 }
 
 #[test]
 fn quality_goes_before_order() {
     assert_eq!(
-        choose("application/json;q=0.1,application/yaml", Asked::Object).map(|found| found.format),
+        choose("application/json;q=0.1,application/yaml", Requested::Object).map(|found| found.format),
         Ok(Format::Yaml)
     );
     assert_eq!(
-        shape(&format!("{TABLE};q=0.2,application/json"), Asked::List),
+        shape(&format!("{TABLE};q=0.2,application/json"), Requested::List),
         Shape::Whole
     );
     assert_eq!(
-        refused("application/json;q=0", Asked::Object),
+        refused("application/json;q=0", Requested::Object),
         "only the following media types are accepted: application/json, application/yaml"
     );
 }
 
 #[test]
 fn tables_and_metadata_are_shapes_of_objects_only() {
-    assert_eq!(shape(PARTIAL, Asked::Object), Shape::Partial("v1"));
-    assert_eq!(shape(PARTIAL_LIST, Asked::List), Shape::PartialList("v1"));
+    assert_eq!(shape(PARTIAL, Requested::Object), Shape::Partial("v1"));
+    assert_eq!(shape(PARTIAL_LIST, Requested::List), Shape::PartialList("v1"));
     assert_eq!(
-        shape("application/json;as=Table;v=v1beta1;g=meta.k8s.io", Asked::Watch),
+        shape("application/json;as=Table;v=v1beta1;g=meta.k8s.io", Requested::Watch),
         Shape::Table("v1beta1")
     );
     for accept in [TABLE, PARTIAL, DISCOVERY] {
-        refused(accept, Asked::Document);
+        refused(accept, Requested::Document);
     }
-    refused(DISCOVERY, Asked::List);
-    refused(TABLE, Asked::Groups);
+    refused(DISCOVERY, Requested::List);
+    refused(TABLE, Requested::Groups);
     assert_eq!(
-        shape(&format!("{TABLE},application/json"), Asked::Document),
+        shape(&format!("{TABLE},application/json"), Requested::Document),
         Shape::Whole
     );
 }
@@ -95,10 +104,10 @@ fn tables_and_metadata_are_shapes_of_objects_only() {
 #[test]
 fn an_unknown_shape_is_passed_over_or_refused() {
     let unknown = "application/json;as=Picture;v=v1;g=meta.k8s.io";
-    refused(unknown, Asked::Object);
-    refused("application/json;as=Table;v=v2;g=meta.k8s.io", Asked::Object);
+    refused(unknown, Requested::Object);
+    refused("application/json;as=Table;v=v2;g=meta.k8s.io", Requested::Object);
     assert_eq!(
-        shape(&format!("{unknown},application/json"), Asked::Object),
+        shape(&format!("{unknown},application/json"), Requested::Object),
         Shape::Whole
     );
 }
@@ -106,32 +115,32 @@ fn an_unknown_shape_is_passed_over_or_refused() {
 #[test]
 fn metadata_of_a_list_is_not_metadata_of_an_object() {
     assert_eq!(
-        refused(PARTIAL_LIST, Asked::Object),
+        refused(PARTIAL_LIST, Requested::Object),
         "you requested PartialObjectMetadataList, but the requested object is not a list"
     );
     assert_eq!(
-        refused(PARTIAL, Asked::List),
+        refused(PARTIAL, Requested::List),
         "you requested PartialObjectMetadata, but the requested object is a list"
     );
-    assert_eq!(shape(PARTIAL_LIST, Asked::Watch), Shape::Partial("v1"));
+    assert_eq!(shape(PARTIAL_LIST, Requested::Watch), Shape::Partial("v1"));
 }
 
 #[test]
-fn all_groups_come_in_one_document_when_asked() {
+fn all_groups_come_in_one_document_on_request() {
     let accept = format!("{DISCOVERY},application/json");
-    let found = choose(&accept, Asked::Groups).expect("served");
+    let found = choose(&accept, Requested::Groups).expect("served");
     assert_eq!(found.shape, Shape::AggregatedDiscovery);
     assert_eq!(found.media_type(), DISCOVERY);
     let old = "application/json;g=apidiscovery.k8s.io;v=v2beta1;as=APIGroupDiscoveryList,application/json";
-    assert_eq!(shape(old, Asked::Groups), Shape::Whole);
+    assert_eq!(shape(old, Requested::Groups), Shape::Whole);
 }
 
 #[test]
 fn a_watch_is_not_sent_as_yaml_nor_anything_as_xml() {
     assert_eq!(
-        refused("application/yaml", Asked::Watch),
+        refused("application/yaml", Requested::Watch),
         "only the following media types are accepted: application/json;stream=watch"
     );
-    refused("application/xml", Asked::Object);
-    refused("nonsense", Asked::Object);
+    refused("application/xml", Requested::Object);
+    refused("nonsense", Requested::Object);
 }

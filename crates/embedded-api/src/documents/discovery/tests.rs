@@ -135,7 +135,7 @@ fn all_groups_but_the_core_one_are_listed() {
 }
 
 #[test]
-fn the_aggregated_form_tells_the_same_in_one_document() {
+fn the_aggregated_form_has_the_same_in_one_document() {
     let registry = registry(&["v1"]);
     let (document, tag) = aggregated(&registry, false);
     let groups = document["items"].as_array().expect("a list");

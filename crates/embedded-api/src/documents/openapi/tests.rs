@@ -200,7 +200,7 @@ fn what_is_not_served_is_not_described() {
 }
 
 #[test]
-fn built_in_kinds_say_how_their_lists_merge() {
+fn built_in_kinds_declare_how_their_lists_merge() {
     let core = read(&OpenApi::new(&registry()).document("api/v1").expect("served"));
     let schemas = &core["components"]["schemas"];
     let conditions = &schemas["io.k8s.api.core.v1.NodeStatus"]["properties"]["conditions"];

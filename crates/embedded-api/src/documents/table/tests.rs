@@ -46,8 +46,8 @@ fn columns() -> Value {
     ])
 }
 
-fn wish(include: Include) -> Wish<'static> {
-    Wish {
+fn options(include: Include) -> TableOptions<'static> {
+    TableOptions {
         version: "v1",
         include,
         described: true,
@@ -62,7 +62,7 @@ fn read(bytes: &Bytes) -> Value {
 #[test]
 fn a_custom_kind_is_printed_by_its_own_columns() {
     let printer = Printer::new(&boats(columns())).expect("printable");
-    let table = read(&printer.object(&boat(), &wish(Include::Metadata)));
+    let table = read(&printer.object(&boat(), &options(Include::Metadata)));
     assert_eq!(
         table,
         json!({
@@ -88,24 +88,24 @@ fn a_custom_kind_is_printed_by_its_own_columns() {
 #[test]
 fn a_kind_without_columns_shows_its_age() {
     let printer = Printer::new(&boats(json!([]))).expect("printable");
-    let table = read(&printer.object(&boat(), &wish(Include::None)));
+    let table = read(&printer.object(&boat(), &options(Include::None)));
     assert_eq!(table["columnDefinitions"][1]["name"], "Age");
     assert_eq!(table["rows"], json!([{"cells": ["a", "2m"], "object": null}]));
 }
 
 #[test]
-fn rows_carry_the_whole_object_when_asked() {
+fn rows_carry_the_whole_object_on_request() {
     let printer = Printer::new(&boats(json!([]))).expect("printable");
-    let table = read(&printer.object(&boat(), &wish(Include::Object)));
+    let table = read(&printer.object(&boat(), &options(Include::Object)));
     assert_eq!(table["rows"][0]["object"], boat());
 }
 
 #[test]
 fn later_events_of_a_watch_do_not_describe_the_columns_again() {
     let printer = Printer::new(&boats(columns())).expect("printable");
-    let later = Wish {
+    let later = TableOptions {
         described: false,
-        ..wish(Include::None)
+        ..options(Include::None)
     };
     let table = read(&printer.object(&boat(), &later));
     assert_eq!(table["columnDefinitions"], Value::Null);
@@ -113,20 +113,20 @@ fn later_events_of_a_watch_do_not_describe_the_columns_again() {
 }
 
 #[test]
-fn a_list_has_a_row_per_object_and_says_where_it_goes_on() {
+fn a_list_has_a_row_per_object_and_a_continue_token() {
     let printer = Printer::new(&boats(json!([]))).expect("printable");
     let meta = ListMeta {
         resource_version: "9".to_owned(),
         continue_: Some("next".to_owned()),
         remaining: Some(1),
     };
-    let table = read(&printer.list([boat(), boat()], &meta, &wish(Include::None)));
+    let table = read(&printer.list([boat(), boat()], &meta, &options(Include::None)));
     assert_eq!(table["rows"].as_array().map(Vec::len), Some(2));
     assert_eq!(
         table["metadata"],
         json!({"resourceVersion": "9", "continue": "next", "remainingItemCount": 1})
     );
-    let empty = read(&printer.list(Vec::<Value>::new(), &ListMeta::default(), &wish(Include::None)));
+    let empty = read(&printer.list(Vec::<Value>::new(), &ListMeta::default(), &options(Include::None)));
     assert_eq!(empty["rows"], json!([]));
 }
 

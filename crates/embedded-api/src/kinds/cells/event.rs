@@ -113,7 +113,7 @@ mod tests {
     }
 
     #[test]
-    fn a_series_says_when_it_was_last_seen_and_how_often() {
+    fn a_series_shows_when_it_last_occurred_and_how_often() {
         let event = json!({
             "metadata": {"name": "e2"}, "involvedObject": {"kind": "Drone", "name": "d1"}, "reason": "Low",
             "message": "hello", "source": {}, "firstTimestamp": null, "lastTimestamp": null, "type": "Normal",
@@ -138,7 +138,7 @@ mod tests {
     }
 
     #[test]
-    fn an_event_without_times_was_seen_once_at_an_unknown_time() {
+    fn an_event_without_times_occurred_once_at_an_unknown_time() {
         let event = json!({"metadata": {"name": "e3"}, "involvedObject": {"namespace": "x"}, "source": {}});
         assert_eq!(
             Value::from(both(&event)),

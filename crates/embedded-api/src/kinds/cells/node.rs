@@ -83,7 +83,7 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_node_that_told_nothing_is_of_unknown_status() {
+    fn a_node_that_reported_nothing_is_of_unknown_status() {
         let bare = json!({"metadata": {"name": "n", "creationTimestamp": "2026-11-21T05:59:59Z"}});
         assert_eq!(
             row(CELLS, &bare),
@@ -122,7 +122,7 @@ mod tests {
     }
 
     #[test]
-    fn a_cordoned_node_says_so_whether_it_is_ready_or_not() {
+    fn a_cordoned_node_shows_it_whether_it_is_ready_or_not() {
         let node = |status: &str| {
             json!({
                 "spec": {"unschedulable": true},

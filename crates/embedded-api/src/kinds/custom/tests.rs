@@ -97,11 +97,11 @@ fn the_served_document_is_established_and_keeps_what_the_file_said() {
 }
 
 #[test]
-fn each_mistake_is_told_with_what_to_change() {
-    let told = |error: CrdError| error.to_string();
+fn each_mistake_is_reported_with_what_to_change() {
+    let message = |error: CrdError| error.to_string();
     let other = broken(|document| document["kind"] = "Swarm".into());
     assert_eq!(
-        told(other),
+        message(other),
         "a document of kind Swarm and apiVersion apiextensions.k8s.io/v1 is not a CustomResourceDefinition of \
          apiextensions.k8s.io/v1; give a file that holds one"
     );

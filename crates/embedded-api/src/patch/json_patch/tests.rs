@@ -1,6 +1,6 @@
 //! The effect of JSON patches and their refusals, as recorded from a real API server (1.36.3).
 
-use crate::apply::seen::widget;
+use crate::apply::recorded::widget;
 use crate::patch::{PatchType, apply};
 use crate::refusal::Refusal;
 use serde_json::{Value, json};
@@ -123,7 +123,7 @@ fn an_operation_that_cannot_be_done_is_refused_without_a_reason() {
 
 #[test]
 fn what_is_no_list_of_operations_is_refused() {
-    let told = |body: &[u8]| apply(PatchType::Json, &widget(), json!({}), body).unwrap_err();
+    let refused = |body: &[u8]| apply(PatchType::Json, &widget(), json!({}), body).unwrap_err();
     for (body, message) in [
         (
             r#"{"op":"add"}"#,
@@ -140,7 +140,7 @@ fn what_is_no_list_of_operations_is_refused() {
         (r#"[{"op""#, "unexpected end of JSON input"),
         ("", "unexpected end of JSON input"),
     ] {
-        let refusal = told(body.as_bytes());
+        let refusal = refused(body.as_bytes());
         assert_eq!(refusal.code, 400);
         assert_eq!(refusal.message, format!("error decoding patch: {message}"));
     }
@@ -159,7 +159,7 @@ fn ten_thousand_operations_are_enough() {
 }
 
 #[test]
-fn unknown_fields_of_operations_are_told() {
+fn unknown_fields_of_operations_are_reported() {
     let body = br#"[{"op": "add", "path": "/a", "value": 1, "zzz": 1}]"#;
     let patched = apply(PatchType::Json, &widget(), json!({}), body).unwrap();
     assert_eq!(patched.unknown, [r#"json patch unknown field "[0].zzz""#]);
@@ -199,7 +199,7 @@ fn an_index_may_have_a_sign_and_zeros_before_it() {
 }
 
 #[test]
-fn a_tilde_that_stands_for_nothing_stands_for_itself() {
+fn a_tilde_that_escapes_nothing_is_a_tilde() {
     let patch = json!([
         {"op": "add", "path": "/spec/map/a~0b", "value": 1}, {"op": "test", "path": "/spec/map/a~b", "value": 1},
         {"op": "add", "path": "/spec/map/~", "value": 2}, {"op": "test", "path": "/spec/map/~0", "value": 2},

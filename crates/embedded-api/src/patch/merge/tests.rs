@@ -1,6 +1,6 @@
 //! The effect of merge patches and their refusals, as recorded from a real API server (1.36.3).
 
-use crate::apply::seen::widget;
+use crate::apply::recorded::widget;
 use crate::patch::{PatchType, apply};
 use serde_json::json;
 
@@ -16,7 +16,7 @@ fn null_removes_and_lists_are_replaced() {
 
 #[test]
 fn what_is_no_part_of_an_object_is_refused() {
-    let told = |body: &str| apply(PatchType::Merge, &widget(), json!({}), body.as_bytes()).unwrap_err();
+    let refused = |body: &str| apply(PatchType::Merge, &widget(), json!({}), body.as_bytes()).unwrap_err();
     for (body, message) in [
         ("[1", "error decoding patch: unexpected end of JSON input"),
         (
@@ -30,6 +30,6 @@ fn what_is_no_part_of_an_object_is_refused() {
         (" null\n", "Invalid JSON Patch"),
         ("", "error decoding patch: unexpected end of JSON input"),
     ] {
-        assert_eq!((told(body).code, told(body).message.as_str()), (400, message));
+        assert_eq!((refused(body).code, refused(body).message.as_str()), (400, message));
     }
 }

@@ -72,9 +72,9 @@ pub(super) fn check(patch: &[Value], wanted: &[Value], key: &str) -> Result<(), 
     if patch.is_empty() || wanted.is_empty() {
         return Ok(());
     }
-    let kept = patch.iter().filter(|item| item.get(PATCH).is_none());
+    let remaining = patch.iter().filter(|item| item.get(PATCH).is_none());
     let mut rest = wanted.iter();
-    for item in kept {
+    for item in remaining {
         let id = identity(item, key)?;
         loop {
             let Some(next) = rest.next() else {

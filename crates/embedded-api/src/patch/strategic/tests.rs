@@ -1,6 +1,6 @@
 //! The effect of strategic merge patches and their refusals, as recorded from a real API server (1.36.3).
 
-use crate::apply::seen::{keyed, list, object, of, text, widget};
+use crate::apply::recorded::{keyed, list, object, of, text, widget};
 use crate::patch::{PatchType, apply};
 use crate::refusal::Refusal;
 use crate::resource::Resource;
@@ -193,7 +193,7 @@ fn a_new_list_is_taken_without_its_directives() {
 }
 
 #[test]
-fn what_is_wrong_with_a_patch_is_told_as_an_api_server_tells_it() {
+fn faults_of_a_patch_are_reported_as_by_an_api_server() {
     let metadata = |patch: Value| json!({"metadata": patch});
     let conditions = |items: Value| json!({"status": {"conditions": items}});
     for (patch, code, message) in [
@@ -287,12 +287,12 @@ fn lists_of_lists_are_refused() {
 
 #[test]
 fn what_is_no_part_of_an_object_is_refused() {
-    let told = |body: &str| apply(PatchType::Strategic, &node(), live(), body.as_bytes());
-    let message = |body: &str| told(body).unwrap_err().message;
+    let applied = |body: &str| apply(PatchType::Strategic, &node(), live(), body.as_bytes());
+    let message = |body: &str| applied(body).unwrap_err().message;
     assert_eq!(
         message("[1]"),
         "json: cannot unmarshal array into Go value of type map[string]interface {}"
     );
     assert_eq!(message("{\"a\""), "unexpected end of JSON input");
-    assert_eq!(told("null").unwrap().object, live(), "null changes nothing");
+    assert_eq!(applied("null").unwrap().object, live(), "null changes nothing");
 }

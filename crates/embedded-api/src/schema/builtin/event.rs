@@ -5,7 +5,7 @@
 //! An Event of the old form only has to be about an object in its own namespace. An Event of the new form, which has an
 //! `eventTime`, names its reporter. The group `events.k8s.io` accepts the new form only; only the series may change.
 
-use super::{say, text};
+use super::{push_invalid, text};
 use crate::refusal::Cause;
 use crate::resource::Resource;
 use crate::schema::{cause, go, metadata::names};
@@ -16,7 +16,7 @@ const FOR_ALL: [&str; 2] = ["default", "kube-system"];
 /// The longest note, in bytes.
 const LONGEST_NOTE: usize = 1024;
 /// The longest action, reason and name of a reporter, in bytes.
-const LONGEST_WORD: usize = 128;
+const LONGEST_TEXT: usize = 128;
 
 /// The names of an Event's fields in its form.
 struct Names {
@@ -53,11 +53,11 @@ const NEWER: Names = Names {
 pub(super) fn check(resource: &Resource, event: &Value, old: Option<&Value>, causes: &mut Vec<Cause>) {
     let newer = resource.group == "events.k8s.io";
     let names = if newer { &NEWER } else { &CORE };
-    says_enough(names, event, causes);
+    required_fields(names, event, causes);
     match old {
         _ if !newer => {}
         None => is_new(names, event, causes),
-        Some(old) => is_kept(names, event, old, causes),
+        Some(old) => check_immutable(names, event, old, causes),
     }
 }
 
@@ -65,7 +65,7 @@ fn something<'a>(event: &'a Value, key: &str) -> Option<&'a Value> {
     event.get(key).filter(|value| !value.is_null())
 }
 
-fn says_enough(names: &Names, event: &Value, causes: &mut Vec<Cause>) {
+fn required_fields(names: &Names, event: &Value, causes: &mut Vec<Cause>) {
     let about = event.get(names.about).map_or("", |about| text(about, "namespace"));
     let own = event.get("metadata").map_or("", |metadata| text(metadata, "namespace"));
     let is_new = something(event, "eventTime").is_some();
@@ -87,13 +87,13 @@ fn says_enough(names: &Names, event: &Value, causes: &mut Vec<Cause>) {
     if reporter.is_empty() {
         causes.push(cause::required(names.reporter, ""));
     }
-    say(causes, names.reporter, reporter, names::label_key(reporter));
+    push_invalid(causes, names.reporter, reporter, names::label_key(reporter));
     for key in ["reportingInstance", "action", "reason"] {
         let word = text(event, key);
         if word.is_empty() {
             causes.push(cause::required(key, ""));
         }
-        at_most(LONGEST_WORD, key, word, causes);
+        at_most(LONGEST_TEXT, key, word, causes);
     }
     at_most(LONGEST_NOTE, "message", text(event, names.note), causes);
 }
@@ -144,13 +144,13 @@ fn is_new(names: &Names, event: &Value, causes: &mut Vec<Cause>) {
 }
 
 /// A field that does not change: its name in messages, its name in the Event, and how messages print it.
-type Kept<'a> = (&'static str, &'a str, fn(&Value) -> String);
+type Immutable<'a> = (&'static str, &'a str, fn(&Value) -> String);
 
-fn is_kept(names: &Names, event: &Value, old: &Value, causes: &mut Vec<Cause>) {
+fn check_immutable(names: &Names, event: &Value, old: &Value, causes: &mut Vec<Cause>) {
     if something(event, "series") != something(old, "series") {
         series(event, causes);
     }
-    let kept: [Kept<'_>; 13] = [
+    let immutable: [Immutable<'_>; 13] = [
         ("involvedObject", names.about, reference),
         ("reason", "reason", word),
         ("message", names.note, word),
@@ -165,7 +165,7 @@ fn is_kept(names: &Names, event: &Value, old: &Value, causes: &mut Vec<Cause>) {
         ("reportingController", names.reporter, word),
         ("reportingInstance", "reportingInstance", word),
     ];
-    for (field, key, shown) in kept {
+    for (field, key, shown) in immutable {
         let [now, before] = [event, old].map(|event| shown(event.get(key).unwrap_or(&Value::Null)));
         if now != before {
             causes.push(cause::invalid_shown(field, &now, "field is immutable"));

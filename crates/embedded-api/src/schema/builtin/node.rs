@@ -2,7 +2,7 @@
 //!
 //! Owns: those. Must not: know what a Node's agent does with them.
 
-use super::{list, quantity, say, text};
+use super::{list, push_invalid, quantity, text};
 use crate::refusal::Cause;
 use crate::schema::{cause, go, metadata::names};
 use serde_json::{Map, Value};
@@ -32,8 +32,8 @@ fn taints(node: &Value, causes: &mut Vec<Cause>) {
     for (index, taint) in taints.iter().enumerate() {
         let field = format!("metadata.taints[{index}]");
         let (key, value, effect) = (text(taint, "key"), text(taint, "value"), text(taint, "effect"));
-        say(causes, &format!("{field}.key"), key, names::label_key(key));
-        say(causes, &format!("{field}.value"), value, names::label_value(value));
+        push_invalid(causes, &format!("{field}.key"), key, names::label_key(key));
+        push_invalid(causes, &format!("{field}.value"), value, names::label_value(value));
         match effect {
             "" => causes.push(cause::required(format!("{field}.effect"), "")),
             _ if !EFFECTS.contains(&effect) => {
@@ -103,12 +103,12 @@ fn pod_cidrs(node: &Value, causes: &mut Vec<Cause>) {
         let field = format!("{POD_CIDRS}[{index}]");
         let Some((address, length)) = network(text) else {
             let detail = "must be a valid CIDR value, (e.g. 10.9.8.0/24 or 2001:db8::/64)";
-            say(causes, &field, text, vec![detail.to_owned()]);
+            push_invalid(causes, &field, text, vec![detail.to_owned()]);
             continue;
         };
         if has_more_bits(address, length) {
             let detail = "must not have bits set beyond the prefix length";
-            say(causes, &field, text, vec![detail.to_owned()]);
+            push_invalid(causes, &field, text, vec![detail.to_owned()]);
         }
         families[usize::from(address.is_ipv6())] += 1;
     }

@@ -29,13 +29,13 @@ fn resource(group: &str, kind: &str) -> Resource {
     }
 }
 
-fn told(group: &str, kind: &str, object: Value) -> Vec<String> {
+fn causes(group: &str, kind: &str, object: Value) -> Vec<String> {
     check(&resource(group, kind), &object, None).iter().map(line).collect()
 }
 
 #[test]
 fn taints_have_a_key_and_a_known_effect_and_differ() {
-    let node = |taints: Value| told("", "Node", json!({"spec": {"taints": taints}}));
+    let node = |taints: Value| causes("", "Node", json!({"spec": {"taints": taints}}));
     let taint = json!({"key": "a", "effect": "NoSchedule"});
     assert_eq!(node(json!([taint, {"key": "a", "effect": "NoExecute"}])), [""; 0]);
     assert_eq!(
@@ -59,10 +59,10 @@ fn taints_have_a_key_and_a_known_effect_and_differ() {
 #[test]
 fn finalizers_of_core_kinds_have_a_domain() {
     let object = |finalizer: &str| json!({"metadata": {"finalizers": [finalizer]}});
-    assert_eq!(told("", "Node", object("a.b/c")), [""; 0]);
-    assert_eq!(told("", "Namespace", object("kubernetes")), [""; 0]);
+    assert_eq!(causes("", "Node", object("a.b/c")), [""; 0]);
+    assert_eq!(causes("", "Namespace", object("kubernetes")), [""; 0]);
     assert_eq!(
-        told("", "Node", object("foo")),
+        causes("", "Node", object("foo")),
         [
             r#"metadata.finalizers[0]: Invalid value: "foo": name is neither a standard finalizer name nor is it fully qualified"#
         ]
@@ -71,7 +71,7 @@ fn finalizers_of_core_kinds_have_a_domain() {
 
 #[test]
 fn what_a_namespace_waits_for_has_a_domain() {
-    let namespace = |finalizer: &str| told("", "Namespace", json!({"spec": {"finalizers": [finalizer]}}));
+    let namespace = |finalizer: &str| causes("", "Namespace", json!({"spec": {"finalizers": [finalizer]}}));
     assert_eq!(namespace("kubernetes"), [""; 0]);
     assert_eq!(
         namespace("foo"),
@@ -91,7 +91,7 @@ fn both_views_of_an_event_are_refused_as_one_kind() {
 
 #[test]
 fn a_lease_lasts() {
-    let lease = |spec: Value| told("coordination.k8s.io", "Lease", json!({"spec": spec}));
+    let lease = |spec: Value| causes("coordination.k8s.io", "Lease", json!({"spec": spec}));
     assert_eq!(
         lease(json!({"leaseDurationSeconds": 1, "leaseTransitions": 0})),
         [""; 0]
@@ -110,7 +110,7 @@ fn a_lease_lasts() {
 fn an_old_event_is_about_something_in_its_namespace() {
     let event = |namespace: &str| {
         let event = json!({"metadata": {"namespace": "default"}, "involvedObject": {"namespace": namespace}});
-        told("", "Event", event)
+        causes("", "Event", event)
     };
     assert_eq!(event("default"), [""; 0]);
     assert_eq!(event(""), [""; 0]);
@@ -121,15 +121,15 @@ fn an_old_event_is_about_something_in_its_namespace() {
 }
 
 #[test]
-fn a_new_event_says_who_reports_what() {
+fn a_new_event_needs_reporter_action_and_reason() {
     let mut event = json!({"eventTime": "2020-01-01T00:00:00.000000Z", "reportingController": "a.b/c", "type": "Normal",
         "reportingInstance": "i", "action": "x", "reason": "r", "note": "n"});
-    assert_eq!(told("events.k8s.io", "Event", event.clone()), [""; 0]);
+    assert_eq!(causes("events.k8s.io", "Event", event.clone()), [""; 0]);
     event["reason"] = "".into();
     event["type"] = "Foo".into();
     event["note"] = "x".repeat(1025).into();
     assert_eq!(
-        told("events.k8s.io", "Event", event),
+        causes("events.k8s.io", "Event", event),
         [
             "reason: Required value",
             "message: Invalid value: \"\": can have at most 1024 characters",
@@ -137,7 +137,7 @@ fn a_new_event_says_who_reports_what() {
         ]
     );
     assert_eq!(
-        told("events.k8s.io", "Event", json!({})),
+        causes("events.k8s.io", "Event", json!({})),
         [
             "eventTime: Required value",
             "type: Invalid value: \"\": has invalid value: "
@@ -146,17 +146,17 @@ fn a_new_event_says_who_reports_what() {
     let mut series = json!({"eventTime": "2020-01-01T00:00:00.000000Z", "reportingController": "a.b/c", "type": "Normal",
         "reportingInstance": "i", "action": "x", "reason": "r", "series": {"count": 1}});
     assert_eq!(
-        told("events.k8s.io", "Event", series.clone()),
+        causes("events.k8s.io", "Event", series.clone()),
         [
             "series.count: Invalid value: \"\": should be at least 2",
             "series.lastObservedTime: Required value",
         ]
     );
     series["series"] = json!({"count": 2, "lastObservedTime": "2020-01-01T00:00:00.000000Z"});
-    assert_eq!(told("events.k8s.io", "Event", series), [""; 0]);
-    let told = told("", "Event", json!({"eventTime": "2020-01-01T00:00:00.000000Z"}));
-    assert_eq!(told.len(), 6);
-    assert_eq!(told[0], "reportingComponent: Required value");
+    assert_eq!(causes("events.k8s.io", "Event", series), [""; 0]);
+    let causes = causes("", "Event", json!({"eventTime": "2020-01-01T00:00:00.000000Z"}));
+    assert_eq!(causes.len(), 6);
+    assert_eq!(causes[0], "reportingComponent: Required value");
 }
 
 /// A valid Event of the new form.
@@ -174,7 +174,7 @@ fn with(mut event: Value, key: &str, value: Value) -> Value {
 #[test]
 fn words_of_a_new_event_have_a_length() {
     for key in ["reportingInstance", "action", "reason"] {
-        let long = |count: usize| told("events.k8s.io", "Event", with(newer(), key, "x".repeat(count).into()));
+        let long = |count: usize| causes("events.k8s.io", "Event", with(newer(), key, "x".repeat(count).into()));
         assert_eq!(long(128), [""; 0]);
         assert_eq!(
             long(129),
@@ -184,7 +184,7 @@ fn words_of_a_new_event_have_a_length() {
 }
 
 #[test]
-fn a_new_event_says_nothing_in_the_old_words() {
+fn a_new_event_has_no_deprecated_fields() {
     for (key, field, value) in [
         ("deprecatedCount", "count", json!(3)),
         ("deprecatedSource", "source", json!({"host": "h"})),
@@ -200,7 +200,7 @@ fn a_new_event_says_nothing_in_the_old_words() {
         ),
     ] {
         assert_eq!(
-            told("events.k8s.io", "Event", with(newer(), key, value)),
+            causes("events.k8s.io", "Event", with(newer(), key, value)),
             [format!("{field}: Invalid value: \"\": needs to be unset")]
         );
     }
@@ -209,15 +209,15 @@ fn a_new_event_says_nothing_in_the_old_words() {
         "deprecatedSource",
         json!({}),
     );
-    assert_eq!(told("events.k8s.io", "Event", quiet), [""; 0]);
+    assert_eq!(causes("events.k8s.io", "Event", quiet), [""; 0]);
 }
 
 #[test]
-fn an_event_about_what_lives_in_no_namespace_is_kept_in_the_default_one() {
+fn an_event_about_what_has_no_namespace_is_stored_in_the_default_one() {
     let event = |namespace: &str, time: Value| {
         let event = json!({"metadata": {"namespace": namespace}, "eventTime": time, "reportingComponent": "c",
             "reportingInstance": "i", "action": "a", "reason": "r", "involvedObject": {"kind": "Node"}});
-        told("", "Event", event)
+        causes("", "Event", event)
     };
     let time = json!("2020-01-01T00:00:00.000000Z");
     let refused = [r#"involvedObject.namespace: Invalid value: "": does not match event.namespace"#];
@@ -232,27 +232,27 @@ fn an_event_about_what_lives_in_no_namespace_is_kept_in_the_default_one() {
 #[test]
 fn nothing_but_the_series_of_a_new_event_changes() {
     let kind = resource("events.k8s.io", "Event");
-    let told = |key: &str, value: Value| -> Vec<String> {
+    let causes = |key: &str, value: Value| -> Vec<String> {
         let causes = check(&kind, &with(newer(), key, value), Some(&newer()));
         causes.iter().map(cause::line).collect()
     };
     let series = |count: i64| json!({"count": count, "lastObservedTime": "2020-01-01T00:00:00.000000Z"});
-    assert_eq!(told("series", series(2)), [""; 0]);
+    assert_eq!(causes("series", series(2)), [""; 0]);
     assert_eq!(
-        told("series", series(1)),
+        causes("series", series(1)),
         ["series.count: Invalid value: \"\": should be at least 2"]
     );
     let fixed = |field: &str, shown: &str| [format!("{field}: Invalid value: {shown}: field is immutable")];
-    assert_eq!(told("note", json!("m")), fixed("message", r#""m""#));
-    assert_eq!(told("reason", json!("q")), fixed("reason", r#""q""#));
-    assert_eq!(told("type", json!("Warning")), fixed("type", r#""Warning""#));
-    assert_eq!(told("deprecatedCount", json!(5)), fixed("count", "5"));
+    assert_eq!(causes("note", json!("m")), fixed("message", r#""m""#));
+    assert_eq!(causes("reason", json!("q")), fixed("reason", r#""q""#));
+    assert_eq!(causes("type", json!("Warning")), fixed("type", r#""Warning""#));
+    assert_eq!(causes("deprecatedCount", json!(5)), fixed("count", "5"));
     assert_eq!(
-        told("deprecatedSource", json!({"host": "h"})),
+        causes("deprecatedSource", json!({"host": "h"})),
         fixed("source", r#"{"Component":"","Host":"h"}"#)
     );
     assert_eq!(
-        told(
+        causes(
             "regarding",
             json!({"kind": "Drone", "namespace": "default", "name": "z"})
         ),
@@ -261,9 +261,9 @@ fn nothing_but_the_series_of_a_new_event_changes() {
             r#"{"Kind":"Drone","Namespace":"default","Name":"z","UID":"","APIVersion":"","ResourceVersion":"","FieldPath":""}"#
         )
     );
-    assert_eq!(told("eventTime", Value::Null), fixed("eventTime", "null"));
+    assert_eq!(causes("eventTime", Value::Null), fixed("eventTime", "null"));
     assert_eq!(
-        told("deprecatedFirstTimestamp", json!("2020-01-01T00:00:00Z")),
+        causes("deprecatedFirstTimestamp", json!("2020-01-01T00:00:00Z")),
         fixed("firstTimestamp", r#""2020-01-01T00:00:00Z""#)
     );
     let core = resource("", "Event");

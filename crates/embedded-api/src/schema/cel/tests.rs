@@ -8,7 +8,7 @@ fn node(document: Value) -> Node {
     Node::compile(&Schema::parse(&document).unwrap()).unwrap()
 }
 
-fn told(schema: Value, value: Value) -> Vec<String> {
+fn causes(schema: Value, value: Value) -> Vec<String> {
     let verdict = judge(&value, None, &node(schema));
     verdict.causes.iter().map(cause::line).collect()
 }
@@ -20,23 +20,23 @@ fn rule(type_: &str, rule: &str) -> Value {
 
 #[test]
 fn a_whole_number_is_real_to_rules_where_the_schema_says_number() {
-    assert_eq!(told(rule("number", "self / 2.0 == 1.5"), json!({"a": 3})), [""; 0]);
-    assert_eq!(told(rule("integer", "self / 2 == 1"), json!({"a": 3})), [""; 0]);
+    assert_eq!(causes(rule("number", "self / 2.0 == 1.5"), json!({"a": 3})), [""; 0]);
+    assert_eq!(causes(rule("integer", "self / 2 == 1"), json!({"a": 3})), [""; 0]);
 }
 
 #[test]
-fn fields_that_the_schema_does_not_have_are_not_seen() {
+fn fields_that_the_schema_does_not_have_are_invisible_to_rules() {
     let schema = json!({"type": "object", "properties": {"a": {"type": "string"}},
         "x-kubernetes-validations": [{"rule": "!has(self.b) && !has(self.metadata.labels)"}]});
     let object = json!({"a": "x", "b": 1, "metadata": {"name": "x", "labels": {"a": "b"}}});
-    assert_eq!(told(schema, object), [""; 0]);
+    assert_eq!(causes(schema, object), [""; 0]);
 }
 
 #[test]
-fn the_name_of_an_object_is_seen() {
+fn the_name_of_an_object_is_visible_to_rules() {
     let schema = json!({"type": "object", "x-kubernetes-validations": [{"rule": "self.metadata.name.size() <= 3"}]});
     assert_eq!(
-        told(schema, json!({"metadata": {"name": "long"}})),
+        causes(schema, json!({"metadata": {"name": "long"}})),
         ["<nil>: Invalid value: failed rule: self.metadata.name.size() <= 3"]
     );
 }
@@ -49,7 +49,7 @@ fn escaped_names_and_plain_keys_are_read() {
         "x-kubernetes-validations": [
             {"rule": "self.__namespace__ == 'x' && self.b__dash__c == 1 && self.map['a-b'] == 2"}]});
     assert_eq!(
-        told(schema, json!({"namespace": "x", "b-c": 1, "map": {"a-b": 2}})),
+        causes(schema, json!({"namespace": "x", "b-c": 1, "map": {"a-b": 2}})),
         [""; 0]
     );
 }
@@ -59,20 +59,20 @@ fn null_is_judged_by_the_rules_around_it_only() {
     let schema = json!({"type": "object",
         "properties": {"a": {"type": "string", "nullable": true, "x-kubernetes-validations": [{"rule": "false"}]}},
         "x-kubernetes-validations": [{"rule": "self.a == null"}]});
-    assert_eq!(told(schema, json!({"a": null})), [""; 0]);
+    assert_eq!(causes(schema, json!({"a": null})), [""; 0]);
 }
 
 #[test]
 fn a_rule_that_calls_what_is_not_there_refuses() {
-    let told = told(rule("integer", "unheard(self)"), json!({"a": 3}));
+    let causes = causes(rule("integer", "unheard(self)"), json!({"a": 3}));
     assert_eq!(
-        told,
+        causes,
         [r#"a: Invalid value: "integer": "unheard" is not supported here evaluating rule: unheard(self)"#]
     );
 }
 
 #[test]
-fn a_rule_on_the_old_value_is_not_asked_where_there_is_none() {
+fn a_rule_on_the_old_value_is_not_evaluated_where_there_is_none() {
     let schema = rule("integer", "self > oldSelf");
     let node = node(schema);
     let new = json!({"a": 1});
@@ -98,15 +98,15 @@ fn a_number_that_stops_the_evaluation_is_refused_and_nothing_else_happens() {
     let rule_of_list = "self.sum() > 0";
     let list = json!({"type": "object", "properties": {"a": {"type": "array", "items": {"type": "integer"},
         "x-kubernetes-validations": [{"rule": rule_of_list}]}}});
-    let told_of_list = told(list, json!({"a": [i64::MAX, 1]}));
+    let causes_of_list = causes(list, json!({"a": [i64::MAX, 1]}));
     let text = "quantity(self).isGreaterThan(quantity('1'))";
-    let told_of_text = told(rule("string", text), json!({"a": "9e70"}));
+    let causes_of_text = causes(rule("string", text), json!({"a": "9e70"}));
     // In a release build numbers wrap instead, and the evaluation continues.
     if cfg!(debug_assertions) {
         let wanted = format!("a: Invalid value: \"array\": {}", detail(rule_of_list));
-        assert_eq!(told_of_list, [wanted]);
+        assert_eq!(causes_of_list, [wanted]);
         let wanted = format!("a: Invalid value: \"string\": {}", detail(text));
-        assert_eq!(told_of_text, [wanted]);
+        assert_eq!(causes_of_text, [wanted]);
     }
 }
 
@@ -115,7 +115,7 @@ fn a_duration_in_words_is_a_duration() {
     let schema = json!({"type": "object", "properties": {"a": {"type": "string", "format": "duration",
         "x-kubernetes-validations": [{"rule": "self >= duration('1m')"}]}}});
     for text in ["1m", "90s", "2 minutes", "1d"] {
-        assert_eq!(told(schema.clone(), json!({"a": text})), [""; 0], "{text}");
+        assert_eq!(causes(schema.clone(), json!({"a": text})), [""; 0], "{text}");
     }
-    assert_eq!(told(schema, json!({"a": "20 seconds"})).len(), 1);
+    assert_eq!(causes(schema, json!({"a": "20 seconds"})).len(), 1);
 }

@@ -74,7 +74,7 @@ mod tests {
     use crate::schema::cause::line;
     use serde_json::json;
 
-    fn told(object: Value, subject: Subject) -> Vec<String> {
+    fn causes(object: Value, subject: Subject) -> Vec<String> {
         let scale = Scale {
             spec_replicas: ".spec.replicas".to_owned(),
             status_replicas: ".status.replicas".to_owned(),
@@ -88,18 +88,18 @@ mod tests {
     #[test]
     fn replicas_are_numbers_that_can_be_shown() {
         let spec = |replicas: Value| json!({"spec": {"replicas": replicas}});
-        assert_eq!(told(spec(json!(5)), Subject::Main), [""; 0]);
-        assert_eq!(told(json!({}), Subject::Main), [""; 0]);
+        assert_eq!(causes(spec(json!(5)), Subject::Main), [""; 0]);
+        assert_eq!(causes(json!({}), Subject::Main), [""; 0]);
         assert_eq!(
-            told(spec(json!(-1)), Subject::Main),
+            causes(spec(json!(-1)), Subject::Main),
             [".spec.replicas: Invalid value: -1: should be a non-negative integer"]
         );
         assert_eq!(
-            told(spec(json!(3_000_000_000_i64)), Subject::Main),
+            causes(spec(json!(3_000_000_000_i64)), Subject::Main),
             [".spec.replicas: Invalid value: 3000000000: should be less than or equal to 2147483647"]
         );
         assert_eq!(
-            told(spec(json!("x")), Subject::Main),
+            causes(spec(json!("x")), Subject::Main),
             [
                 ".spec.replicas: Invalid value: 0: .spec.replicas accessor error: x is of the type string, expected int64"
             ]
@@ -107,10 +107,10 @@ mod tests {
     }
 
     #[test]
-    fn a_number_in_what_is_no_object_is_told() {
-        let told = told(json!({"spec": 5, "status": {}}), Subject::Main);
+    fn a_number_in_what_is_no_object_is_reported() {
+        let causes = causes(json!({"spec": 5, "status": {}}), Subject::Main);
         assert_eq!(
-            told,
+            causes,
             [
                 ".spec.replicas: Invalid value: 0: .spec.replicas accessor error: 5 is of the type int64, expected \
                  map[string]interface{}"
@@ -122,7 +122,7 @@ mod tests {
     fn a_change_of_the_status_is_not_judged_by_the_spec() {
         let object = json!({"spec": {"replicas": -1}, "status": {"replicas": -2, "selector": 5}});
         assert_eq!(
-            told(object, Subject::Status),
+            causes(object, Subject::Status),
             [
                 ".status.replicas: Invalid value: -2: should be a non-negative integer",
                 ".status.selector: Invalid value: \"\": .status.selector accessor error: 5 is of the type int64, expected string",

@@ -25,7 +25,7 @@ fn refused(spec: Value) -> String {
 }
 
 #[test]
-fn a_wrong_type_is_told_with_struct_field_and_type() {
+fn a_wrong_type_is_reported_with_struct_field_and_type() {
     let into = "json: cannot unmarshal";
     let cases = [
         (
@@ -74,8 +74,8 @@ fn a_wrong_type_is_told_with_struct_field_and_type() {
         ),
         (json!(5), "number into Go struct field Lease.spec of type v1.LeaseSpec"),
     ];
-    for (spec, told) in cases {
-        assert_eq!(refused(spec), format!("{into} {told}"));
+    for (spec, expected) in cases {
+        assert_eq!(refused(spec), format!("{into} {expected}"));
     }
 }
 
@@ -89,7 +89,7 @@ fn unknown_fields_and_nulls_go() {
 }
 
 #[test]
-fn a_time_of_the_wrong_form_is_told() {
+fn a_time_of_the_wrong_form_is_reported() {
     assert!(
         refused(json!({"renewTime": "x"})).starts_with(r#"parsing time "x" as "2006-01-02T15:04:05.000000Z07:00""#)
     );

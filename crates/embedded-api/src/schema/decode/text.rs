@@ -153,7 +153,7 @@ mod tests {
     }
 
     #[test]
-    fn times_are_kept_in_utc_and_whole_seconds() {
+    fn times_are_stored_in_utc_and_whole_seconds() {
         assert_eq!(
             read("2020-01-01T00:00:00.9+01:00", "Time").unwrap(),
             "2019-12-31T23:00:00Z"
@@ -166,7 +166,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_time_is_told_with_the_place_where_it_ends_to_be_one() {
+    fn what_is_no_time_is_reported_with_the_place_where_it_ends_to_be_one() {
         let layout = r#"as "2006-01-02T15:04:05Z07:00": cannot parse"#;
         let cases = [
             ("bad", format!(r#"parsing time "bad" {layout} "bad" as "2006""#)),
@@ -181,8 +181,8 @@ mod tests {
                 format!(r#"parsing time "2020-01-01T00:00:00" {layout} "" as "Z07:00""#),
             ),
         ];
-        for (text, told) in cases {
-            assert_eq!(read(text, "Time").unwrap_err(), told);
+        for (text, expected) in cases {
+            assert_eq!(read(text, "Time").unwrap_err(), expected);
         }
         assert_eq!(
             read("2020-01-01T00:00:00Z", "MicroTime").unwrap_err(),
@@ -196,7 +196,7 @@ mod tests {
     }
 
     #[test]
-    fn quantities_may_be_numbers_and_are_kept_as_texts() {
+    fn quantities_may_be_numbers_and_are_stored_as_texts() {
         let mut four = Value::from(4);
         special(&mut four, "Quantity").unwrap();
         assert_eq!(four, "4");

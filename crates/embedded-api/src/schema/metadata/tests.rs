@@ -4,14 +4,14 @@ use super::*;
 use crate::schema::cause::line;
 use serde_json::json;
 
-fn told(meta: Value) -> Vec<String> {
+fn causes(meta: Value) -> Vec<String> {
     let mut meta = meta;
     meta["namespace"] = "default".into();
     let causes = check(&meta, NameRule::Subdomain, true);
     causes.iter().map(line).collect()
 }
 
-fn told_of_update(meta: Value, old: Value) -> Vec<String> {
+fn causes_of_update(meta: Value, old: Value) -> Vec<String> {
     check_update(&meta, &old).iter().map(line).collect()
 }
 
@@ -22,23 +22,23 @@ fn good_metadata_passes() {
         "finalizers": ["a.b/c", "a.b/c"], "managedFields": [{"manager": "m", "operation": "Apply", "fieldsType": "FieldsV1"}],
         "ownerReferences": [{"apiVersion": "v1", "kind": "Pod", "name": "x", "uid": "1", "controller": true}],
     });
-    assert_eq!(told(meta), [""; 0]);
+    assert_eq!(causes(meta), [""; 0]);
 }
 
 #[test]
 fn a_name_is_required() {
     assert_eq!(
-        told(json!({})),
+        causes(json!({})),
         ["metadata.name: Required value: name or generateName is required"]
     );
 }
 
 #[test]
-fn both_a_bad_prefix_and_the_name_made_of_it_are_told() {
-    let told = told(json!({"generateName": "UP-", "name": "UP-flz4b"}));
-    assert_eq!(told.len(), 2);
-    assert!(told[0].starts_with(r#"metadata.generateName: Invalid value: "UP-": a lowercase RFC 1123 subdomain"#));
-    assert!(told[1].starts_with(r#"metadata.name: Invalid value: "UP-flz4b": a lowercase RFC 1123 subdomain"#));
+fn both_a_bad_prefix_and_the_name_made_of_it_are_reported() {
+    let causes = causes(json!({"generateName": "UP-", "name": "UP-flz4b"}));
+    assert_eq!(causes.len(), 2);
+    assert!(causes[0].starts_with(r#"metadata.generateName: Invalid value: "UP-": a lowercase RFC 1123 subdomain"#));
+    assert!(causes[1].starts_with(r#"metadata.name: Invalid value: "UP-flz4b": a lowercase RFC 1123 subdomain"#));
 }
 
 #[test]
@@ -58,9 +58,9 @@ fn kinds_without_namespaces_have_none() {
 #[test]
 fn annotations_have_a_size_together() {
     let annotations = |size: usize| json!({"name": "x", "annotations": {"a": "x".repeat(size), "b": ""}});
-    assert_eq!(told(annotations(256 * 1024 - 2)), [""; 0]);
+    assert_eq!(causes(annotations(256 * 1024 - 2)), [""; 0]);
     assert_eq!(
-        told(annotations(256 * 1024 - 1)),
+        causes(annotations(256 * 1024 - 1)),
         ["metadata.annotations: Too long: may not be more than 262144 bytes"]
     );
 }
@@ -69,7 +69,7 @@ fn annotations_have_a_size_together() {
 fn owners_need_all_their_fields_and_one_controls() {
     let field = "metadata.ownerReferences";
     assert_eq!(
-        told(json!({"name": "x", "ownerReferences": [{}]})),
+        causes(json!({"name": "x", "ownerReferences": [{}]})),
         [
             format!("{field}.apiVersion: Invalid value: \"\": version must not be empty"),
             format!("{field}.kind: Invalid value: \"\": must not be empty"),
@@ -79,14 +79,14 @@ fn owners_need_all_their_fields_and_one_controls() {
     );
     let owner = |name: &str| json!({"apiVersion": "v1", "kind": "Pod", "name": name, "uid": name, "controller": true});
     assert_eq!(
-        told(json!({"name": "x", "ownerReferences": [owner("x"), owner("y")]})),
+        causes(json!({"name": "x", "ownerReferences": [owner("x"), owner("y")]})),
         [
             r#"metadata.ownerReferences: Invalid value: [{"apiVersion":"v1","kind":"Pod","name":"x","uid":"x","controller":true},{"apiVersion":"v1","kind":"Pod","name":"y","uid":"y","controller":true}]: Only one reference can have Controller set to true. Found "true" in references for Pod/x and Pod/y"#
         ]
     );
     let event = json!({"apiVersion": "v1", "kind": "Event", "name": "x", "uid": "1"});
     assert_eq!(
-        told(json!({"name": "x", "ownerReferences": [event]})),
+        causes(json!({"name": "x", "ownerReferences": [event]})),
         [
             r#"metadata.ownerReferences: Invalid value: {"apiVersion":"v1","kind":"Event","name":"x","uid":"1"}: /v1, Kind=Event is disallowed from being an owner"#
         ]
@@ -95,10 +95,10 @@ fn owners_need_all_their_fields_and_one_controls() {
 
 #[test]
 fn finalizers_are_names_and_do_not_contradict() {
-    let bad = told(json!({"name": "x", "finalizers": ["a b"]}));
+    let bad = causes(json!({"name": "x", "finalizers": ["a b"]}));
     assert!(bad[0].starts_with(r#"metadata.finalizers: Invalid value: "a b": name part must consist"#));
     assert_eq!(
-        told(json!({"name": "x", "finalizers": ["orphan", "foregroundDeletion"]})),
+        causes(json!({"name": "x", "finalizers": ["orphan", "foregroundDeletion"]})),
         [
             r#"metadata.finalizers: Invalid value: ["orphan","foregroundDeletion"]: finalizer orphan and foregroundDeletion cannot be both set"#
         ]
@@ -108,7 +108,7 @@ fn finalizers_are_names_and_do_not_contradict() {
 #[test]
 fn a_manager_applies_or_updates() {
     assert_eq!(
-        told(json!({"name": "x", "managedFields": [{"operation": "Foo", "fieldsType": "X"}]})),
+        causes(json!({"name": "x", "managedFields": [{"operation": "Foo", "fieldsType": "X"}]})),
         [
             r#"metadata.managedFields[0].operation: Invalid value: "Foo": must be `Apply` or `Update`"#,
             r#"metadata.managedFields[0].fieldsType: Invalid value: "X": must be `FieldsV1`"#,
@@ -126,7 +126,7 @@ fn what_an_update_cannot_change_is_as_it_was() {
     let mut wanted = old.clone();
     wanted["labels"] = json!({"a": "b"});
     assert_eq!(meta, wanted);
-    assert_eq!(told_of_update(meta, old), [""; 0]);
+    assert_eq!(causes_of_update(meta, old), [""; 0]);
 }
 
 #[test]
@@ -135,7 +135,7 @@ fn an_update_neither_renames_nor_deletes() {
     let new = json!({"name": "y", "namespace": "b", "uid": "2", "deletionTimestamp": "2020-01-01T00:00:00Z",
         "deletionGracePeriodSeconds": 3});
     assert_eq!(
-        told_of_update(new, old),
+        causes_of_update(new, old),
         [
             r#"metadata.name: Invalid value: "y": field is immutable"#,
             r#"metadata.namespace: Invalid value: "b": field is immutable"#,
@@ -152,14 +152,14 @@ fn a_deleting_object_gets_no_new_finalizers() {
     let mut new = old.clone();
     new["finalizers"] = json!(["a.b/c", "d.e/f"]);
     assert_eq!(
-        told_of_update(new, old.clone()),
+        causes_of_update(new, old.clone()),
         [
             r#"metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"d.e/f"}"#
         ]
     );
     let mut fewer = old.clone();
     fewer["finalizers"] = json!([]);
-    assert_eq!(told_of_update(fewer, old), [""; 0]);
+    assert_eq!(causes_of_update(fewer, old), [""; 0]);
 }
 
 #[test]

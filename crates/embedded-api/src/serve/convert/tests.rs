@@ -9,7 +9,7 @@ use std::time::Duration;
 /// Records its request, and answers with a given answer.
 #[derive(Clone, Default)]
 struct Script {
-    asked: Arc<Mutex<Option<ApiRequest>>>,
+    received: Arc<Mutex<Option<ApiRequest>>>,
     answer: Arc<Mutex<Option<Answer>>>,
 }
 
@@ -23,7 +23,7 @@ impl Script {
 
 impl Handler for Script {
     async fn handle(&self, request: ApiRequest) -> Answer {
-        *self.asked.lock().unwrap() = Some(request);
+        *self.received.lock().unwrap() = Some(request);
         let answer = self.answer.lock().unwrap().take();
         match answer {
             Some(answer) => answer,
@@ -45,7 +45,7 @@ fn whole(text: &'static str) -> Answer {
     }
 }
 
-async fn ask<B>(script: &Script, request: Request<B>) -> Response<AnswerBody>
+async fn send<B>(script: &Script, request: Request<B>) -> Response<AnswerBody>
 where
     B: http_body::Body,
     B::Error: Into<Box<dyn Error + Send + Sync>>,
@@ -77,11 +77,11 @@ async fn a_request_arrives_decoded() {
         .header("user-agent", "kubectl/v1")
         .body(Full::new(Bytes::from_static(b"{\"a\":1}")))
         .unwrap();
-    assert_eq!(ask(&script, request).await.status(), 200);
-    let asked = script.asked.lock().unwrap().take().unwrap();
-    assert_eq!(asked.method, Method::PATCH);
-    assert_eq!(asked.path, "/apis/a.b/v1/drones/x y");
-    let query: Vec<_> = asked
+    assert_eq!(send(&script, request).await.status(), 200);
+    let received = script.received.lock().unwrap().take().unwrap();
+    assert_eq!(received.method, Method::PATCH);
+    assert_eq!(received.path, "/apis/a.b/v1/drones/x y");
+    let query: Vec<_> = received
         .query
         .iter()
         .map(|(key, value)| (key.as_str(), value.as_str()))
@@ -90,19 +90,19 @@ async fn a_request_arrives_decoded() {
         query,
         [("labelSelector", "a=b,c"), ("x", "1 2"), ("x", "3"), ("flag", "")]
     );
-    assert_eq!(asked.accept, "application/json;as=Table, application/json");
-    assert_eq!(asked.content_type, "application/merge-patch+json");
-    assert_eq!(asked.user_agent, "kubectl/v1");
-    assert_eq!(asked.body, Bytes::from_static(b"{\"a\":1}"));
+    assert_eq!(received.accept, "application/json;as=Table, application/json");
+    assert_eq!(received.content_type, "application/merge-patch+json");
+    assert_eq!(received.user_agent, "kubectl/v1");
+    assert_eq!(received.body, Bytes::from_static(b"{\"a\":1}"));
 }
 
 #[tokio::test]
-async fn a_path_that_is_no_text_is_refused_and_not_asked() {
+async fn a_path_that_is_no_text_is_refused_and_not_handled() {
     for path in ["/api/%zz", "/api/%4", "/api/%", "/api/%ff"] {
         let script = Script::default();
-        let (code, reason, _) = status(ask(&script, get(path)).await).await;
+        let (code, reason, _) = status(send(&script, get(path)).await).await;
         assert_eq!((code, reason.as_str()), (400, "BadRequest"), "{path}");
-        assert!(script.asked.lock().unwrap().is_none());
+        assert!(script.received.lock().unwrap().is_none());
     }
 }
 
@@ -114,10 +114,10 @@ async fn a_body_of_three_mebibytes_is_read_and_one_byte_more_is_not() {
             .body(Full::new(Bytes::from(vec![b'a'; usize::try_from(length).unwrap()])))
             .unwrap()
     };
-    assert_eq!(ask(&script, body(MAX_BODY)).await.status(), 200);
-    let told = status(ask(&script, body(MAX_BODY + 1)).await).await;
+    assert_eq!(send(&script, body(MAX_BODY)).await.status(), 200);
+    let status_body = status(send(&script, body(MAX_BODY + 1)).await).await;
     assert_eq!(
-        told,
+        status_body,
         (
             413,
             "RequestEntityTooLarge".to_owned(),
@@ -127,19 +127,19 @@ async fn a_body_of_three_mebibytes_is_read_and_one_byte_more_is_not() {
 }
 
 #[tokio::test]
-async fn a_body_that_does_not_say_its_length_is_cut_off_at_the_limit() {
+async fn a_body_without_a_length_is_cut_off_at_the_limit() {
     let chunk = || Ok::<_, Infallible>(http_body::Frame::data(Bytes::from(vec![b'a'; 1024 * 1024])));
     let body = StreamBody::new(futures::stream::iter(std::iter::repeat_with(chunk)));
     let script = Script::default();
-    let (code, ..) = status(ask(&script, Request::post("/api").body(body).unwrap()).await).await;
+    let (code, ..) = status(send(&script, Request::post("/api").body(body).unwrap()).await).await;
     assert_eq!(code, 413);
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_body_that_does_not_come_is_not_waited_for() {
+async fn a_body_that_does_not_arrive_is_given_up() {
     let body = StreamBody::new(futures::stream::pending::<Result<http_body::Frame<Bytes>, Infallible>>());
     let (code, reason, message) =
-        status(ask(&Script::default(), Request::post("/api").body(body).unwrap()).await).await;
+        status(send(&Script::default(), Request::post("/api").body(body).unwrap()).await).await;
     assert_eq!((code, reason.as_str()), (408, "Timeout"));
     assert_eq!(message, "the body of the request did not arrive within 30s");
 }
@@ -148,14 +148,14 @@ async fn a_body_that_does_not_come_is_not_waited_for() {
 async fn a_body_that_breaks_off_is_a_bad_request() {
     let broken = futures::stream::iter([Err::<http_body::Frame<Bytes>, _>(std::io::Error::other("cut"))]);
     let request = Request::post("/api").body(StreamBody::new(broken)).unwrap();
-    let (code, ..) = status(ask(&Script::default(), request).await).await;
+    let (code, ..) = status(send(&Script::default(), request).await).await;
     assert_eq!(code, 400);
 }
 
 #[tokio::test(start_paused = true)]
 async fn an_answer_that_does_not_come_is_a_timeout() {
     let begun = tokio::time::Instant::now();
-    let (code, reason, _) = status(ask(&Script::default(), get("/api")).await).await;
+    let (code, reason, _) = status(send(&Script::default(), get("/api")).await).await;
     assert_eq!((code, reason.as_str()), (504, "Timeout"));
     assert_eq!(begun.elapsed().as_secs(), 60);
 }
@@ -168,7 +168,7 @@ async fn an_answer_has_its_code_headers_and_length() {
         ("warning", "299 - \"unknown field \\\"a\\nb\\\"\"".to_owned()),
         ("warning", "299 - \"höhe\nx\"".to_owned()),
     ];
-    let response = ask(&Script::answering(answer), get("/api")).await;
+    let response = send(&Script::answering(answer), get("/api")).await;
     assert_eq!(response.status(), 201);
     assert_eq!(response.headers()["content-type"], "application/json");
     let warnings: Vec<&[u8]> = response
@@ -192,7 +192,7 @@ async fn a_watch_is_sent_document_by_document_and_ends_with_its_sender() {
     let (sender, frames) = mpsc::channel(2);
     let mut answer = whole("");
     answer.body = Body::Stream(frames);
-    let mut body = ask(&Script::answering(answer), get("/api")).await.into_body();
+    let mut body = send(&Script::answering(answer), get("/api")).await.into_body();
     sender.send(Bytes::from_static(b"one\n")).await.unwrap();
     sender.send(Bytes::from_static(b"two\n")).await.unwrap();
     drop(sender);
@@ -238,7 +238,7 @@ impl Handler for Faulty {
 }
 
 #[tokio::test]
-async fn a_fault_in_one_request_is_the_answer_to_it_and_hits_nobody_else() {
+async fn a_fault_in_one_request_is_its_answer_and_affects_no_other() {
     let response = answer(
         &Faulty,
         get("/api"),
@@ -267,7 +267,7 @@ async fn bodies_that_together_are_too_much_wait_and_requests_without_one_do_not(
     let second = answer(&script, post(), &limits, &bodies, &end).await;
     assert_eq!(second.headers()["retry-after"], "1");
     assert_eq!(status(second).await.0, 429);
-    assert!(script.asked.lock().unwrap().is_none());
+    assert!(script.received.lock().unwrap().is_none());
     let without = answer(&script, get("/api"), &limits, &bodies, &end).await;
     assert_eq!(without.status(), 200);
     drop(first);

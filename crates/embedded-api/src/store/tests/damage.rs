@@ -66,8 +66,8 @@ fn opens_whole(folder: &Path, what: &str) -> bool {
             true
         }
         Err(error) => {
-            let told = error.to_string();
-            assert!(told.contains("objects.redb"), "{what}: {told}");
+            let message = error.to_string();
+            assert!(message.contains("objects.redb"), "{what}: {message}");
             false
         }
     }
@@ -157,8 +157,8 @@ fn a_file_of_something_else_is_refused_and_left_alone() {
 fn an_empty_file_is_not_taken_for_a_new_store() {
     let folder = tempfile::tempdir().expect("folder");
     fs::write(folder.path().join("objects.redb"), "").expect("written");
-    let told = refusal(folder.path()).to_string();
-    assert!(told.contains("objects.redb is damaged (it is empty)"), "{told}");
+    let message = refusal(folder.path()).to_string();
+    assert!(message.contains("objects.redb is damaged (it is empty)"), "{message}");
 }
 
 #[tokio::test]
@@ -184,10 +184,10 @@ fn a_store_whose_making_was_cut_short_is_made_afresh() {
 async fn a_second_process_is_refused_with_the_first_ones_name() {
     let folder = tempfile::tempdir().expect("folder");
     let store = filled(folder.path()).await;
-    let told = refusal(folder.path()).to_string();
+    let message = refusal(folder.path()).to_string();
     assert!(
-        told.contains(&format!("in use by process {}", std::process::id())),
-        "{told}"
+        message.contains(&format!("in use by process {}", std::process::id())),
+        "{message}"
     );
     put(&store, &drone("x"), 1).await.expect("the first goes on");
     drop(store);
@@ -209,13 +209,13 @@ fn another_format_is_refused() {
             .expect("inserted");
         change.commit().expect("committed");
     }
-    let told = refusal(folder.path()).to_string();
-    assert!(told.contains("has format 2, this program knows 1"), "{told}");
+    let message = refusal(folder.path()).to_string();
+    assert!(message.contains("has format 2, this program knows 1"), "{message}");
 }
 
 #[tokio::test]
 async fn a_missing_record_is_noticed() {
-    for (says, told) in [
+    for (says, message) in [
         ("records", "40 records up to revision 40 where there were 41"),
         ("newest", "revision 41"),
     ] {
@@ -233,7 +233,7 @@ async fn a_missing_record_is_noticed() {
             change.commit().expect("committed");
         }
         let error = refusal(folder.path()).to_string();
-        assert!(error.contains(told), "{error}");
+        assert!(error.contains(message), "{error}");
     }
 }
 
@@ -252,8 +252,11 @@ fn a_record_that_is_none_is_noticed() {
         };
         journal.commit(&commit).expect("committed");
     }
-    let told = refusal(folder.path()).to_string();
-    assert!(told.contains("the checksum of revision 1 does not match"), "{told}");
+    let message = refusal(folder.path()).to_string();
+    assert!(
+        message.contains("the checksum of revision 1 does not match"),
+        "{message}"
+    );
 }
 
 #[test]
@@ -278,12 +281,12 @@ fn a_folder_that_cannot_be_made_is_named() {
     let parent = tempfile::tempdir().expect("folder");
     let file = parent.path().join("file");
     fs::write(&file, "").expect("written");
-    let told = refusal(&file.join("store")).to_string();
-    assert!(told.contains("file/store"), "{told}");
+    let message = refusal(&file.join("store")).to_string();
+    assert!(message.contains("file/store"), "{message}");
 }
 
 #[test]
-fn a_folder_that_may_not_be_written_is_told_so() {
+fn a_folder_that_may_not_be_written_is_reported() {
     // Refused to every user, including root.
     let error = refusal(Path::new("/sys/store"));
     assert!(matches!(&error, OpenError::NotWritable { .. }), "{error:?}");

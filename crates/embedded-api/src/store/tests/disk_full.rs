@@ -119,7 +119,7 @@ async fn insist(store: &Store, name: &str, number: u64) -> usize {
     for refused in 0.. {
         match put(store, &drone(name), number).await {
             Ok(_) => return refused,
-            Err(WriteError::NotKept(_)) if Instant::now() < deadline => {
+            Err(WriteError::NotStored(_)) if Instant::now() < deadline => {
                 tokio::time::sleep(Duration::from_millis(2)).await
             }
             Err(error) => panic!("{error}"),
@@ -138,26 +138,26 @@ async fn a_write_that_the_disk_does_not_take_is_not_there_and_the_next_one_is() 
         let mut watch = store.watch(DRONES, 0).expect("from the start");
         put(&store, &drone("a"), 1).await.expect("kept");
         disk.fail_after(operations);
-        let mut kept = vec![1];
+        let mut stored = vec![1];
         for (name, number) in [("b", 2), ("c", 3), ("d", 4), ("e", 5)] {
             match put(&store, &drone(name), number).await {
-                Ok(_) => kept.push(number),
-                Err(WriteError::NotKept(told)) => {
-                    assert!(told.contains("is full: free some space"), "{told}");
-                    assert!(told.contains("objects.redb"), "{told}");
+                Ok(_) => stored.push(number),
+                Err(WriteError::NotStored(message)) => {
+                    assert!(message.contains("is full: free some space"), "{message}");
+                    assert!(message.contains("objects.redb"), "{message}");
                 }
                 Err(error) => panic!("{error}"),
             }
-            assert_eq!(numbers(&store), kept, "late {late}, after {operations}");
+            assert_eq!(numbers(&store), stored, "late {late}, after {operations}");
         }
         let before = store.revision();
         disk.mend();
         let refused = insist(&store, "f", 6).await;
-        kept.push(6);
-        assert!(refused == 0 || kept.len() < 6, "late {late}, after {operations}");
+        stored.push(6);
+        assert!(refused == 0 || stored.len() < 6, "late {late}, after {operations}");
         assert!(store.revision() > before);
-        assert_eq!(numbers(&store), kept, "late {late}, after {operations}");
-        for number in &kept {
+        assert_eq!(numbers(&store), stored, "late {late}, after {operations}");
+        for number in &stored {
             assert_eq!(super::build::number(&next(&mut watch).await.object), *number);
         }
         let revision = store.revision();
@@ -165,7 +165,7 @@ async fn a_write_that_the_disk_does_not_take_is_not_there_and_the_next_one_is() 
         let store = open_on(folder.path(), &disk).expect("opens again");
         assert_eq!(
             (numbers(&store), store.revision()),
-            (kept, revision),
+            (stored, revision),
             "late {late}, after {operations}"
         );
     }
@@ -253,8 +253,8 @@ async fn a_refusal_that_rests_on_a_failed_write_is_a_failure_too() {
         super::build::put_if(&store, &b, 2, absent),
         super::build::put_if(&store, &a, 3, absent),
     );
-    assert!(matches!(first, Err(WriteError::NotKept(_))), "{first:?}");
-    assert!(matches!(second, Err(WriteError::NotKept(_))), "{second:?}");
+    assert!(matches!(first, Err(WriteError::NotStored(_))), "{first:?}");
+    assert!(matches!(second, Err(WriteError::NotStored(_))), "{second:?}");
     assert!(matches!(third, Err(WriteError::Exists)), "{third:?}");
     disk.mend();
 }
@@ -275,14 +275,14 @@ async fn a_store_that_cannot_be_made_for_want_of_space_is_made_later() {
 }
 
 #[tokio::test]
-async fn a_fault_of_the_engine_is_a_write_that_is_not_kept() {
+async fn a_fault_of_the_engine_is_a_write_that_is_not_stored() {
     let folder = tempfile::tempdir().expect("folder");
     let disk = Disk::new(false);
     let store = open_on(folder.path(), &disk).expect("opens");
     put(&store, &drone("a"), 1).await.expect("kept");
     disk.fault.store(true, Ordering::SeqCst);
     let lost = put(&store, &drone("b"), 2).await;
-    assert!(matches!(lost, Err(WriteError::NotKept(_))), "{lost:?}");
+    assert!(matches!(lost, Err(WriteError::NotStored(_))), "{lost:?}");
     insist(&store, "c", 3).await;
     assert_eq!(numbers(&store), [1, 3]);
     store.close().await;

@@ -116,7 +116,7 @@ async fn a_list_older_than_the_history_is_refused() {
     assert_eq!(
         at(floor - 1),
         Err(Compacted {
-            asked: floor - 1,
+            requested: floor - 1,
             floor
         })
     );

@@ -80,7 +80,7 @@ impl Model {
 async fn step(store: &Store, model: &mut Model, which: usize, stale: bool, deleted: bool) {
     let key = key(which);
     let now = model.at(model.revision()).get(&key).copied();
-    let seen = now.map_or(0, |(revision, _)| revision) + u64::from(stale) * 1000;
+    let expected = now.map_or(0, |(revision, _)| revision) + u64::from(stale) * 1000;
     let number = if deleted {
         now.map_or(0, |(_, number)| number)
     } else {
@@ -90,12 +90,12 @@ async fn step(store: &Store, model: &mut Model, which: usize, stale: bool, delet
     let write = match (deleted, now.is_some() || stale) {
         (true, _) => Write::Delete {
             key: key.clone(),
-            expect: seen,
+            expect: expected,
             value,
         },
         (false, true) => Write::Put {
             key: key.clone(),
-            expect: Expect::Revision(seen),
+            expect: Expect::Revision(expected),
             value,
         },
         (false, false) => Write::Put {
@@ -114,9 +114,12 @@ async fn step(store: &Store, model: &mut Model, which: usize, stale: bool, delet
                 (model.revision(), number)
             );
         }
-        Err(WriteError::Changed { now: told }) => {
+        Err(WriteError::Changed { now: reported }) => {
             assert!(!may);
-            assert_eq!(told.map(|object| object.revision), now.map(|(revision, _)| revision));
+            assert_eq!(
+                reported.map(|object| object.revision),
+                now.map(|(revision, _)| revision)
+            );
         }
         Err(error) => panic!("{error}"),
     }
@@ -168,12 +171,12 @@ async fn watched(store: &Store, model: &Model, kind: &str, since: u64) {
             continue;
         }
         let event = next(&mut watch).await;
-        let told = Happened {
+        let expected = Happened {
             key: event.object.key.clone(),
             number: number(&event.object),
             deleted: event.deleted,
         };
-        assert_eq!((event.revision, &told), (revision, happened));
+        assert_eq!((event.revision, &expected), (revision, happened));
         let before = model.at(revision - 1).get(&happened.key).copied();
         let previous = event.previous.as_ref().map(|object| (object.revision, number(object)));
         assert_eq!(previous, before);

@@ -33,12 +33,12 @@ async fn a_watch_resumes_after_a_restart_where_it_was() {
     delete(&store, &drone("a")).await.expect("deleted");
     let store = reopened(store, folder.path()).await;
     let mut watch = store.watch(DRONES, 1).expect("still known");
-    let told = [next(&mut watch).await, next(&mut watch).await];
+    let events = [next(&mut watch).await, next(&mut watch).await];
     assert_eq!(
-        told.each_ref().map(|event| (event.revision, event.deleted)),
+        events.each_ref().map(|event| (event.revision, event.deleted)),
         [(2, false), (3, true)]
     );
-    let before = told
+    let before = events
         .each_ref()
         .map(|event| event.previous.as_ref().map(|object| number(object)));
     assert_eq!(before, [Some(1), Some(2)]);

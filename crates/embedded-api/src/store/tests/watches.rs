@@ -5,21 +5,21 @@ use crate::store::{Compacted, Ended, Key};
 use std::time::Duration;
 
 #[tokio::test]
-async fn a_watch_is_told_every_change_in_order_with_the_state_before() {
+async fn a_watch_returns_every_change_in_order_with_the_state_before() {
     let folder = tempfile::tempdir().expect("folder");
     let store = open(folder.path());
     let mut watch = store.watch(DRONES, 0).expect("from the start");
     put(&store, &drone("a"), 1).await.expect("kept");
     put(&store, &drone("a"), 2).await.expect("kept");
     delete(&store, &drone("a")).await.expect("deleted");
-    let told = [next(&mut watch).await, next(&mut watch).await, next(&mut watch).await];
-    let before = told
+    let events = [next(&mut watch).await, next(&mut watch).await, next(&mut watch).await];
+    let before = events
         .each_ref()
         .map(|event| event.previous.as_ref().map(|object| number(object)));
     assert_eq!(before, [None, Some(1), Some(2)]);
-    assert_eq!(told.each_ref().map(|event| number(&event.object)), [1, 2, 2]);
+    assert_eq!(events.each_ref().map(|event| number(&event.object)), [1, 2, 2]);
     assert_eq!(
-        told.each_ref().map(|event| (event.revision, event.deleted)),
+        events.each_ref().map(|event| (event.revision, event.deleted)),
         [(1, false), (2, false), (3, true)]
     );
 }
@@ -58,13 +58,13 @@ async fn a_thousand_waiting_watches_all_hear_of_a_change() {
         .map(|mut watch| tokio::spawn(async move { next(&mut watch).await.revision }))
         .collect();
     put(&store, &drone("a"), 1).await.expect("kept");
-    for heard in waiting {
-        assert_eq!(heard.await.expect("heard"), 1);
+    for watcher in waiting {
+        assert_eq!(watcher.await.expect("heard"), 1);
     }
 }
 
 #[tokio::test]
-async fn a_watch_says_up_to_where_it_has_seen_everything() {
+async fn a_watch_reports_the_revision_up_to_which_it_returned_everything() {
     let folder = tempfile::tempdir().expect("folder");
     let store = open(folder.path());
     let mut watch = store.watch(DRONES, 0).expect("from the start");
@@ -81,7 +81,7 @@ async fn a_watch_says_up_to_where_it_has_seen_everything() {
 }
 
 #[tokio::test]
-async fn a_watch_that_is_not_read_is_told_that_it_lagged() {
+async fn a_watch_that_is_not_read_fails_as_lagged() {
     let folder = tempfile::tempdir().expect("folder");
     let store = open_with(folder.path(), newest(5));
     let mut slow = store.watch(DRONES, 0).expect("from the start");
@@ -90,11 +90,11 @@ async fn a_watch_that_is_not_read_is_told_that_it_lagged() {
     for number in 0..20 {
         put(&store, &drone("a"), number).await.expect("kept");
     }
-    assert_eq!(slow.next().await, Err(Ended::Lagged { seen: 1 }));
+    assert_eq!(slow.next().await, Err(Ended::Lagged { after: 1 }));
     assert_eq!(slow.progress(), 1);
     let refused = store.watch(DRONES, 1).err();
     let floor = store.floor();
-    assert_eq!(refused, Some(Compacted { asked: 1, floor }));
+    assert_eq!(refused, Some(Compacted { requested: 1, floor }));
 }
 
 #[tokio::test]
@@ -135,7 +135,7 @@ async fn closing_wakes_a_watch_that_waits() {
 }
 
 #[tokio::test]
-async fn a_watch_from_a_revision_to_come_waits_for_what_follows_it() {
+async fn a_watch_from_a_future_revision_waits_for_what_follows_it() {
     let folder = tempfile::tempdir().expect("folder");
     let store = open(folder.path());
     let mut watch = store.watch(DRONES, 2).expect("from later");

@@ -24,7 +24,7 @@ fn nested(levels: usize) -> serde_json::Value {
 }
 
 #[tokio::test]
-async fn an_object_that_could_not_be_read_again_is_refused_and_the_deepest_that_is_kept_can() {
+async fn an_object_that_could_not_be_read_again_is_refused_and_the_deepest_that_is_stored_can() {
     let folder = tempfile::tempdir().expect("folder");
     let store = open(folder.path());
     let write = |name: &str, levels: usize| {
@@ -248,7 +248,7 @@ async fn a_store_whose_thread_ended_in_a_panic_refuses_writes_and_ends_watches()
 }
 
 #[tokio::test]
-async fn a_write_stands_when_its_caller_has_gone() {
+async fn a_write_counts_when_its_caller_has_gone() {
     let folder = tempfile::tempdir().expect("folder");
     let store = open(folder.path());
     let mut watch = store.watch(DRONES, 0).expect("from the start");

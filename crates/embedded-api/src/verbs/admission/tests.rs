@@ -4,7 +4,7 @@ use super::*;
 use crate::verbs::meta::text;
 use crate::verbs::testing;
 
-const BIRTH: Birth<'static> = Birth {
+const BIRTH: ServerFields<'static> = ServerFields {
     namespace: Some("field"),
     uid: "u-1",
     now: "2026-01-01T00:00:00Z",
@@ -12,9 +12,9 @@ const BIRTH: Birth<'static> = Birth {
 };
 
 fn born(custom: bool, mut object: Value, random: u64) -> Value {
-    let birth = Birth { random, ..BIRTH };
-    complete(&testing::thing(custom), &mut object);
-    new_object(&testing::thing(custom), &mut object, &birth);
+    let server_fields = ServerFields { random, ..BIRTH };
+    normalize_new(&testing::thing(custom), &mut object);
+    set_server_fields(&testing::thing(custom), &mut object, &server_fields);
     object
 }
 
@@ -84,12 +84,12 @@ fn a_namespace_is_born_active_with_its_name_as_a_label() {
         ..testing::thing(false)
     };
     let mut object = json!({"metadata": {"name": "x"}});
-    let birth = Birth {
+    let server_fields = ServerFields {
         namespace: None,
         ..BIRTH
     };
-    complete(&resource, &mut object);
-    new_object(&resource, &mut object, &birth);
+    normalize_new(&resource, &mut object);
+    set_server_fields(&resource, &mut object, &server_fields);
     assert_eq!(
         object["metadata"]["labels"],
         json!({"kubernetes.io/metadata.name": "x"})
@@ -98,7 +98,7 @@ fn a_namespace_is_born_active_with_its_name_as_a_label() {
     assert_eq!(object["status"], json!({"phase": "Active"}));
 
     let mut new = json!({"metadata": {"name": "x", "labels": {"a": "b"}}, "spec": {"finalizers": []}});
-    keep_what_stays(&resource, &object, &mut new, None);
+    restore_fixed_fields(&resource, &object, &mut new, None);
     assert_eq!(
         new["metadata"]["labels"],
         json!({"a": "b", "kubernetes.io/metadata.name": "x"})
@@ -126,7 +126,7 @@ fn an_update_changes_all_but_status_and_what_the_server_has_set() {
         },
         "spec": {"n": 2}, "status": {"s": 2},
     });
-    keep_what_stays(&testing::thing(true), &old(), &mut new, None);
+    restore_fixed_fields(&testing::thing(true), &old(), &mut new, None);
     let mut expected = old();
     expected["spec"]["n"] = 2.into();
     expected["metadata"]["labels"]["x"] = "2".into();
@@ -136,7 +136,7 @@ fn an_update_changes_all_but_status_and_what_the_server_has_set() {
 #[test]
 fn a_write_of_the_status_of_a_custom_resource_changes_that_only() {
     let mut new = json!({"metadata": {"name": "a", "labels": {"x": "2"}}, "spec": {"n": 2}, "status": {"s": 2}});
-    keep_what_stays(&testing::thing(true), &old(), &mut new, Some("status"));
+    restore_fixed_fields(&testing::thing(true), &old(), &mut new, Some("status"));
     let mut expected = old();
     expected["status"]["s"] = 2.into();
     assert_eq!(new, expected);
@@ -145,7 +145,7 @@ fn a_write_of_the_status_of_a_custom_resource_changes_that_only() {
 #[test]
 fn a_write_of_the_status_of_a_built_in_object_keeps_its_spec() {
     let mut new = json!({"metadata": {"name": "a", "labels": {"x": "2"}}, "spec": {"n": 2}, "status": {"s": 2}});
-    keep_what_stays(&testing::thing(false), &old(), &mut new, Some("status"));
+    restore_fixed_fields(&testing::thing(false), &old(), &mut new, Some("status"));
     let mut expected = old();
     expected["status"]["s"] = 2.into();
     expected["metadata"]["labels"]["x"] = "2".into();
@@ -153,11 +153,11 @@ fn a_write_of_the_status_of_a_built_in_object_keeps_its_spec() {
 }
 
 #[test]
-fn generation_counts_changes_of_the_wish() {
+fn generation_counts_changes_of_the_desired_state() {
     let counted = |custom: bool, change: fn(&mut Value)| {
         let mut new = old();
         change(&mut new);
-        count_generation(&testing::thing(custom), &old(), &mut new);
+        update_generation(&testing::thing(custom), &old(), &mut new);
         new["metadata"]["generation"].clone()
     };
     assert_eq!(counted(true, |_| {}), 3);
@@ -169,24 +169,24 @@ fn generation_counts_changes_of_the_wish() {
 
 #[test]
 fn name_and_namespace_of_the_body_are_those_of_the_path() {
-    let told = |mut object: Value, name: Option<&str>| {
+    let matched = |mut object: Value, name: Option<&str>| {
         let matched = match_path(&testing::thing(true), &mut object, Some("field"), name);
         matched.map(|()| object).map_err(|refusal| refusal.message)
     };
     assert_eq!(
-        told(json!({"metadata": {"name": "a"}}), Some("a")),
+        matched(json!({"metadata": {"name": "a"}}), Some("a")),
         Ok(json!({"metadata": {"name": "a", "namespace": "field"}}))
     );
     assert_eq!(
-        told(json!({"metadata": {"name": "b"}}), Some("a")),
+        matched(json!({"metadata": {"name": "b"}}), Some("a")),
         Err("the name of the object (b) does not match the name on the URL (a)".to_owned())
     );
     assert_eq!(
-        told(json!({}), Some("a")),
+        matched(json!({}), Some("a")),
         Err("the name of the object (a based on URL) was undeterminable: name must be provided".to_owned())
     );
     assert_eq!(
-        told(json!({"metadata": {"name": "a", "namespace": "default"}}), None),
+        matched(json!({"metadata": {"name": "a", "namespace": "default"}}), None),
         Err("the namespace of the provided object does not match the namespace sent on the request".to_owned())
     );
 }

@@ -33,8 +33,8 @@ fn other_formats_are_not_supported() {
         "json",
     ] {
         // Custom resources have no protobuf form.
-        let told = read_as(true, content_type, THING);
-        assert!(told.is_err_and(|why| why.starts_with("415 the body of the request was in an unknown format")));
+        let result = read_as(true, content_type, THING);
+        assert!(result.is_err_and(|why| why.starts_with("415 the body of the request was in an unknown format")));
     }
 }
 
@@ -76,16 +76,16 @@ fn broken_text_is_shown_and_refused() {
 }
 
 #[test]
-fn a_custom_resource_has_to_say_what_it_is() {
+fn a_custom_resource_needs_its_kind_and_version() {
     assert_eq!(
         read_as(true, "", r#"{"kind":"Thing"}"#),
         Err("400 the API version in the data () does not match the expected API version (a.dev/v1)".to_owned())
     );
     // Another kind is reported after the rest was checked.
     let other = read_as(true, "", r#"{"apiVersion":"a.dev/v1","kind":"Other"}"#).expect("it can be read");
-    let told = is_of_kind(&testing::thing(true), &other).expect_err("another kind");
+    let refusal = is_of_kind(&testing::thing(true), &other).expect_err("another kind");
     assert_eq!(
-        told.message,
+        refusal.message,
         r#"Other.a.dev "" is invalid: kind: Invalid value: "Other": must be Thing"#
     );
 }
@@ -113,7 +113,7 @@ fn whole_numbers_lose_their_point() {
 }
 
 #[test]
-fn fields_that_stand_twice_are_told() {
+fn duplicate_fields_are_reported() {
     let body = Bytes::from_static(br#"{"spec":{"a":1,"a":2}}"#);
     let document = read(Format::Json, &body).expect("JSON");
     assert_eq!(document.value, json!({"spec": {"a": 2}}));
@@ -125,7 +125,7 @@ fn fields_that_stand_twice_are_told() {
 }
 
 #[test]
-fn broken_yaml_is_told_with_its_line() {
-    let told = read(Format::Yaml, &Bytes::from_static(b"a: 1\nb: [\n")).expect_err("a list without end");
-    assert!(told.starts_with("yaml: line 2: "), "{told}");
+fn broken_yaml_is_reported_with_its_line() {
+    let error = read(Format::Yaml, &Bytes::from_static(b"a: 1\nb: [\n")).expect_err("a list without end");
+    assert!(error.starts_with("yaml: line 2: "), "{error}");
 }

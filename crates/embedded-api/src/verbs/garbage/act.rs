@@ -8,13 +8,13 @@ use crate::apply::{Writer, track};
 use crate::refusal::Refusal;
 use crate::store::{Key, Object};
 use crate::verbs::admission::is_namespace;
-use crate::verbs::core::{Core, Kind, parsed, written};
+use crate::verbs::core::{Core, Kind, parsed, rfc3339};
 use crate::verbs::delete::remove;
-use crate::verbs::door::Draft;
+use crate::verbs::guaranteed_update::guaranteed_update;
 use crate::verbs::meta::{self, FOREGROUND, ORPHAN};
 use crate::verbs::namespaces::STORAGE;
 use crate::verbs::options::{DeleteOptions, Propagation};
-use crate::verbs::settle::settle;
+use crate::verbs::request_scope::Draft;
 use futures::{StreamExt, stream};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -34,7 +34,7 @@ const ATTEMPTS: usize = 8;
 ///
 /// # Errors
 /// What failed, and may succeed later.
-pub(super) async fn look(core: &Arc<Core>, key: &Key) -> Result<(), Refusal> {
+pub(super) async fn reconcile(core: &Arc<Core>, key: &Key) -> Result<(), Refusal> {
     let mut done = once(core, key).await;
     for _ in 1..ATTEMPTS {
         match done {
@@ -63,7 +63,7 @@ async fn once(core: &Arc<Core>, key: &Key) -> Result<(), Refusal> {
         return as_dependent(core, kind, &object, &value).await;
     }
     if is_namespace(&kind.resource) {
-        namespace::look(core, kind, &object, &value).await?;
+        namespace::reconcile(core, kind, &object, &value).await?;
     }
     as_owner(core, kind, &object, &value).await
 }
@@ -188,7 +188,7 @@ pub(super) async fn delete(core: &Core, kind: &Kind, object: &Object, by: Propag
 
 /// Changes exactly this object.
 pub(super) async fn edit(core: &Core, kind: &Kind, object: &Object, by: impl Fn(&mut Value)) -> Result<(), Refusal> {
-    let now = written(Timestamp::now());
+    let now = rfc3339(Timestamp::now());
     let writer = Writer {
         resource: &kind.resource,
         manager: MANAGER,
@@ -203,10 +203,10 @@ pub(super) async fn edit(core: &Core, kind: &Kind, object: &Object, by: impl Fn(
         Ok(Draft {
             value: track::update(Some(old), new, &writer),
             warnings: Vec::new(),
-            insists: false,
+            requires_revision: false,
         })
     };
-    unless_gone(settle(core, kind, &object.key, false, next).await.map(drop))
+    unless_gone(guaranteed_update(core, kind, &object.key, false, next).await.map(drop))
 }
 
 /// A deleted object needs no action. One that could not be changed is an error: an owner whose

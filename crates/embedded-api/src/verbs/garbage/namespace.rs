@@ -19,8 +19,8 @@ const TOGETHER: usize = 64;
 ///
 /// # Errors
 /// What failed, and may succeed later.
-pub(super) async fn look(core: &Arc<Core>, kind: &Kind, namespace: &Object, value: &Value) -> Result<(), Refusal> {
-    if !is_kept(value) {
+pub(super) async fn reconcile(core: &Arc<Core>, kind: &Kind, namespace: &Object, value: &Value) -> Result<(), Refusal> {
+    if !has_finalizer(value) {
         return Ok(());
     }
     let inside = inside(core, &namespace.key.name);
@@ -50,7 +50,7 @@ fn inside(core: &Core, namespace: &str) -> Vec<Arc<Object>> {
     found.flat_map(|listed| listed.objects).collect()
 }
 
-fn is_kept(namespace: &Value) -> bool {
+fn has_finalizer(namespace: &Value) -> bool {
     let finalizers = namespace.pointer("/spec/finalizers").and_then(Value::as_array);
     finalizers.is_some_and(|finalizers| finalizers.iter().any(|name| name == NAMESPACE_FINALIZER))
 }
@@ -67,11 +67,11 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn a_namespace_is_kept_by_its_own_finalizer_only() {
+    fn a_namespace_waits_for_its_own_finalizer_only() {
         let mut namespace = json!({"spec": {"finalizers": ["kubernetes", "a.dev/x"]}});
-        assert!(is_kept(&namespace));
+        assert!(has_finalizer(&namespace));
         release(&mut namespace);
         assert_eq!(namespace, json!({"spec": {"finalizers": ["a.dev/x"]}}));
-        assert!(!is_kept(&namespace));
+        assert!(!has_finalizer(&namespace));
     }
 }

@@ -123,7 +123,7 @@ mod tests {
     }
 
     #[test]
-    fn an_owner_waits_as_it_was_told() {
+    fn an_owner_waits_as_its_finalizers_say() {
         assert_eq!(of_owner(&["a.dev/x"], true), Waiting::No);
         assert_eq!(of_owner(&[ORPHAN, "a.dev/x"], true), Waiting::ToBeForgotten);
         assert_eq!(of_owner(&[FOREGROUND], true), Waiting::ForDependents { over: false });

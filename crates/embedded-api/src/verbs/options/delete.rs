@@ -34,7 +34,7 @@ pub struct DeleteOptions {
 
 /// The options as written, before they are checked.
 #[derive(Default)]
-struct Asked {
+struct UncheckedOptions {
     dry_run: Vec<String>,
     propagation: Option<String>,
     orphan: Option<bool>,
@@ -48,15 +48,15 @@ impl DeleteOptions {
     /// # Errors
     /// 400 when the body cannot be read, 422 for unknown values.
     pub fn read(request: &ApiRequest, body: Option<&Value>) -> Result<Self, Refusal> {
-        let asked = match body {
+        let unchecked = match body {
             Some(body) => of_body(body)?,
             None => of_query(request)?,
         };
-        asked.checked()
+        unchecked.checked()
     }
 }
 
-impl Asked {
+impl UncheckedOptions {
     fn checked(self) -> Result<DeleteOptions, Refusal> {
         let mut causes = Vec::new();
         let written: Vec<&str> = self.dry_run.iter().map(String::as_str).collect();
@@ -103,10 +103,10 @@ impl Asked {
     }
 }
 
-fn of_query(request: &ApiRequest) -> Result<Asked, Refusal> {
+fn of_query(request: &ApiRequest) -> Result<UncheckedOptions, Refusal> {
     // The grace period of a Pod: nothing here runs Pods.
     number(request, "gracePeriodSeconds")?;
-    Ok(Asked {
+    Ok(UncheckedOptions {
         dry_run: all(request, "dryRun").into_iter().map(str::to_owned).collect(),
         propagation: given(request, "propagationPolicy").map(str::to_owned),
         orphan: flag(request, "orphanDependents"),
@@ -115,7 +115,7 @@ fn of_query(request: &ApiRequest) -> Result<Asked, Refusal> {
     })
 }
 
-fn of_body(body: &Value) -> Result<Asked, Refusal> {
+fn of_body(body: &Value) -> Result<UncheckedOptions, Refusal> {
     let Some(fields) = body.as_object() else {
         return Err(Refusal::bad_request(
             "the body of a deletion has to be a DeleteOptions document",
@@ -142,7 +142,7 @@ fn of_body(body: &Value) -> Result<Asked, Refusal> {
         Some(Value::Bool(orphan)) => Some(*orphan),
         Some(other) => return Err(wrong_type(other, "orphanDependents", "bool")),
     };
-    Ok(Asked {
+    Ok(UncheckedOptions {
         dry_run,
         propagation: text_of(
             fields,
@@ -179,22 +179,22 @@ fn number_of(fields: &Map<String, Value>, name: &str) -> Result<(), Refusal> {
 
 fn wrong_type(value: &Value, path: &str, type_: &str) -> Refusal {
     let given = go::json_kind(value);
-    let told = format!("json: cannot unmarshal {given} into Go struct field DeleteOptions.{path} of type {type_}");
-    Refusal::bad_request(told)
+    let message = format!("json: cannot unmarshal {given} into Go struct field DeleteOptions.{path} of type {type_}");
+    Refusal::bad_request(message)
 }
 
 #[cfg(test)]
 mod tests {
-    use super::super::asked;
+    use super::super::request_with;
     use super::*;
     use serde_json::json;
 
     fn of(body: Value) -> Result<DeleteOptions, (u16, String)> {
-        DeleteOptions::read(&asked(&[]), Some(&body)).map_err(|refusal| (refusal.code, refusal.message))
+        DeleteOptions::read(&request_with(&[]), Some(&body)).map_err(|refusal| (refusal.code, refusal.message))
     }
 
     #[test]
-    fn a_body_says_how_to_delete() {
+    fn a_body_has_the_options_of_a_deletion() {
         let options = of(json!({
             "kind": "DeleteOptions", "apiVersion": "v1", "propagationPolicy": "Foreground", "gracePeriodSeconds": 30,
             "dryRun": ["All"], "preconditions": {"uid": "u", "resourceVersion": "7"},
@@ -210,8 +210,8 @@ mod tests {
     }
 
     #[test]
-    fn the_query_says_it_too() {
-        let request = asked(&[
+    fn the_query_has_them_too() {
+        let request = request_with(&[
             ("propagationPolicy", "Orphan"),
             ("dryRun", "All"),
             ("gracePeriodSeconds", "0"),
@@ -222,7 +222,7 @@ mod tests {
     }
 
     #[test]
-    fn orphans_may_be_asked_for_in_the_old_way() {
+    fn orphaning_may_be_requested_in_the_old_way() {
         let orphan = |orphan: bool| of(json!({"orphanDependents": orphan})).map(|options| options.propagation);
         assert_eq!(orphan(true), Ok(Some(Propagation::Orphan)));
         assert_eq!(orphan(false), Ok(Some(Propagation::Background)));

@@ -52,13 +52,13 @@ impl ListOptions {
         let initial_events = flag(request, "sendInitialEvents");
         let matching = checked_match(request, watch, initial_events)?;
         let bad = |text: &str| {
-            let told = format!(
+            let message = format!(
                 "resourceVersion: Invalid value: {text:?}: {}",
                 not_a_number("ParseUint", text)
             );
             match watch {
-                true => Refusal::new(500, "", told),
-                false => Refusal::bad_request(format!("invalid resource version: {told}")),
+                true => Refusal::new(500, "", message),
+                false => Refusal::bad_request(format!("invalid resource version: {message}")),
             }
         };
         let revision = given(request, "resourceVersion");
@@ -165,11 +165,12 @@ fn of_watch(matching: Option<&str>, initial: Option<bool>, continued: bool) -> V
 
 #[cfg(test)]
 mod tests {
-    use super::super::asked;
+    use super::super::request_with;
     use super::*;
 
     fn read(query: &[(&str, &str)]) -> Result<ListOptions, String> {
-        ListOptions::read(&asked(query), false).map_err(|refusal| format!("{} {}", refusal.code, refusal.message))
+        ListOptions::read(&request_with(query), false)
+            .map_err(|refusal| format!("{} {}", refusal.code, refusal.message))
     }
 
     #[test]
@@ -185,11 +186,11 @@ mod tests {
     }
 
     #[test]
-    fn a_watch_is_asked_for_by_the_query_or_by_the_path() {
+    fn a_watch_is_requested_by_the_query_or_by_the_path() {
         assert!(read(&[("watch", "true")]).is_ok_and(|options| options.watch));
         assert!(read(&[("watch", "1")]).is_ok_and(|options| options.watch));
         assert!(read(&[("watch", "false")]).is_ok_and(|options| !options.watch));
-        assert!(ListOptions::read(&asked(&[]), true).is_ok_and(|options| options.watch));
+        assert!(ListOptions::read(&request_with(&[]), true).is_ok_and(|options| options.watch));
     }
 
     #[test]
@@ -250,15 +251,15 @@ mod tests {
         assert!(read(&[initial]).is_err_and(|why| why.ends_with("sendInitialEvents is forbidden for list")));
         let watch = ("watch", "true");
         let why = "sendInitialEvents requires setting resourceVersionMatch to NotOlderThan";
-        assert!(read(&[watch, initial]).is_err_and(|told| told.ends_with(why)));
+        assert!(read(&[watch, initial]).is_err_and(|message| message.ends_with(why)));
         let options = read(&[watch, initial, ("resourceVersionMatch", "NotOlderThan")]);
         assert!(options.is_ok_and(|options| options.initial_events == Some(true)));
         let why = "resourceVersionMatch is forbidden for watch unless sendInitialEvents is provided";
-        let told = read(&[
+        let message = read(&[
             watch,
             ("resourceVersionMatch", "NotOlderThan"),
             ("resourceVersion", "1"),
         ]);
-        assert!(told.is_err_and(|told| told.ends_with(why)));
+        assert!(message.is_err_and(|message| message.ends_with(why)));
     }
 }

@@ -108,11 +108,11 @@ fn program(user_agent: &str) -> String {
 
 #[cfg(test)]
 mod tests {
-    use super::super::asked;
+    use super::super::request_with;
     use super::*;
 
     fn read(kind: &str, apply: bool, query: &[(&str, &str)]) -> Result<WriteOptions, String> {
-        WriteOptions::read(&asked(query), kind, apply).map_err(|refusal| refusal.message)
+        WriteOptions::read(&request_with(query), kind, apply).map_err(|refusal| refusal.message)
     }
 
     #[test]
@@ -163,14 +163,14 @@ mod tests {
             ),
         ];
         for (manager, why) in table {
-            let told = read("UpdateOptions", false, &[("fieldManager", &manager)]);
+            let result = read("UpdateOptions", false, &[("fieldManager", &manager)]);
             let expected = format!(r#"UpdateOptions.meta.k8s.io "" is invalid: fieldManager: {why}"#);
-            assert_eq!(told, Err(expected));
+            assert_eq!(result, Err(expected));
         }
     }
 
     #[test]
-    fn fields_are_checked_as_asked() {
+    fn fields_are_checked_as_requested() {
         for (text, expected) in [
             ("", Validation::Warn),
             ("Warn", Validation::Warn),
@@ -180,7 +180,7 @@ mod tests {
             let options = read("CreateOptions", false, &[("fieldValidation", text)]);
             assert_eq!(options.map(|options| options.validation), Ok(expected));
         }
-        let told = read("CreateOptions", false, &[("fieldValidation", "Guess")]);
-        assert!(told.is_err_and(|why| why.ends_with(r#"supported values: "", "Ignore", "Strict", "Warn""#)));
+        let result = read("CreateOptions", false, &[("fieldValidation", "Guess")]);
+        assert!(result.is_err_and(|why| why.ends_with(r#"supported values: "", "Ignore", "Strict", "Warn""#)));
     }
 }

@@ -65,20 +65,20 @@ fn options_of_a_deletion_are_read_under_every_version() {
 
 #[test]
 fn a_field_or_kind_that_is_not_known_is_refused_and_never_dropped() {
-    let told = read(&envelope("v1", "Namespace", &[0x7a, 0x00])).expect_err("field 15");
+    let error = read(&envelope("v1", "Namespace", &[0x7a, 0x00])).expect_err("field 15");
     assert_eq!(
-        told.to_string(),
+        error.to_string(),
         "field 15 in Namespace is not read from protobuf here; send JSON"
     );
-    let told = read(&envelope("v1", "Pod", &[])).expect_err("no table");
+    let error = read(&envelope("v1", "Pod", &[])).expect_err("no table");
     assert_eq!(
-        told.to_string(),
+        error.to_string(),
         r#"Pod of "v1" is not read from protobuf here; send JSON"#
     );
 }
 
 #[test]
-fn what_is_no_protobuf_is_told_so() {
+fn what_is_no_protobuf_is_refused() {
     assert_eq!(read(b"{}"), Err(ProtobufError::NotProtobuf));
     assert_eq!(read(b""), Err(ProtobufError::NotProtobuf));
     assert_eq!(read(b"k8s\0\x12\xff"), Err(ProtobufError::Broken));

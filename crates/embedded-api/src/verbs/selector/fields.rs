@@ -43,7 +43,7 @@ impl Field {
         let value = match &self.place {
             Place::Name => &object.key.name,
             Place::Namespace => &object.key.namespace,
-            Place::Path(path, unsaid) => object.facts.field(path).unwrap_or(unsaid),
+            Place::Path(path, default) => object.facts.field(path).unwrap_or(default),
         };
         (value == self.value) == self.equal
     }
@@ -82,15 +82,15 @@ fn place(path: &str, resource: &Resource) -> Option<Place> {
     if !resource.selectable_fields.iter().any(|field| field == path) {
         return None;
     }
-    let unsaid = match type_at(resource, path) {
+    let default = match type_at(resource, path) {
         Some(Type::Boolean) if !resource.custom => "false",
         _ => "",
     };
-    let alias = OF_EVENTS.iter().find_map(|(shown, kept)| {
+    let alias = OF_EVENTS.iter().find_map(|(shown, stored)| {
         let rest = path.strip_prefix(shown)?;
-        Some(format!("{kept}{rest}"))
+        Some(format!("{stored}{rest}"))
     });
-    Some(Place::Path(alias.unwrap_or_else(|| path.to_owned()), unsaid))
+    Some(Place::Path(alias.unwrap_or_else(|| path.to_owned()), default))
 }
 
 fn type_at(resource: &Resource, path: &str) -> Option<Type> {

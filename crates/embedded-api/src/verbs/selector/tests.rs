@@ -136,8 +136,8 @@ fn bad_label_selectors_are_refused_in_kubernetes_words() {
         ),
     ];
     for (text, expected) in starts {
-        let told = selector(text, "").expect_err(text);
-        assert!(told.starts_with(expected), "{text}: {told}");
+        let error = selector(text, "").expect_err(text);
+        assert!(error.starts_with(expected), "{text}: {error}");
     }
 }
 

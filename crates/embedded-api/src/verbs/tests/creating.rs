@@ -68,17 +68,18 @@ async fn an_object_without_a_name_is_refused() {
     let world = world().await;
     let mut nameless = thing("");
     nameless["metadata"] = json!({});
-    let told = world.post(THINGS, nameless).await.is(422);
+    let response = world.post(THINGS, nameless).await.is(422);
     assert!(
-        told.message()
+        response
+            .message()
             .contains("metadata.name: Required value: name or generateName is required"),
         "{}",
-        told.body
+        response.body
     );
 }
 
 #[tokio::test]
-async fn a_dry_run_does_everything_but_keep() {
+async fn a_dry_run_does_everything_but_store() {
     let world = world().await;
     let before = world.api.revision();
     let made = world.post(&format!("{THINGS}?dryRun=All"), thing("a")).await.is(201);
@@ -103,9 +104,9 @@ async fn a_version_cannot_be_chosen() {
     let world = world().await;
     let mut with = thing("a");
     with["metadata"]["resourceVersion"] = "5".into();
-    let told = world.post(THINGS, with).await.is(500);
+    let response = world.post(THINGS, with).await.is(500);
     assert_eq!(
-        told.message(),
+        response.message(),
         "resourceVersion should not be set on objects to be created"
     );
 }
@@ -113,12 +114,15 @@ async fn a_version_cannot_be_chosen() {
 #[tokio::test]
 async fn there_is_no_room_in_a_namespace_that_is_missing() {
     let world = world().await;
-    let told = world
+    let response = world
         .post("/apis/a.dev/v1/namespaces/nowhere/things", thing("a"))
         .await
         .is(404);
-    assert_eq!(told.message(), r#"namespaces "nowhere" not found"#);
-    assert_eq!(told.body["details"], json!({"name": "nowhere", "kind": "namespaces"}));
+    assert_eq!(response.message(), r#"namespaces "nowhere" not found"#);
+    assert_eq!(
+        response.body["details"],
+        json!({"name": "nowhere", "kind": "namespaces"})
+    );
 }
 
 #[tokio::test]
@@ -126,25 +130,25 @@ async fn the_namespace_of_the_body_is_that_of_the_path() {
     let world = world().await;
     let mut elsewhere = thing("a");
     elsewhere["metadata"]["namespace"] = "kube-system".into();
-    let told = world.post(THINGS, elsewhere).await.is(400);
+    let response = world.post(THINGS, elsewhere).await.is(400);
     assert_eq!(
-        told.message(),
+        response.message(),
         "the namespace of the provided object does not match the namespace sent on the request"
     );
 }
 
 #[tokio::test]
-async fn rules_of_the_schema_are_told_with_their_causes() {
+async fn broken_rules_of_the_schema_are_reported_as_causes() {
     let world = world().await;
     let mut large = thing("a");
     large["spec"] = json!({"size": 101, "colour": "pink"});
-    let told = world.post(THINGS, large).await.is(422);
+    let response = world.post(THINGS, large).await.is(422);
     assert!(
-        told.message().starts_with(r#"Thing.a.dev "a" is invalid: ["#),
+        response.message().starts_with(r#"Thing.a.dev "a" is invalid: ["#),
         "{}",
-        told.message()
+        response.message()
     );
-    let causes = told.body["details"]["causes"].as_array().expect("causes");
+    let causes = response.body["details"]["causes"].as_array().expect("causes");
     let fields: Vec<&str> = causes.iter().filter_map(|cause| cause["field"].as_str()).collect();
     assert_eq!(fields, ["spec.size", "spec"]);
 }
@@ -172,29 +176,30 @@ async fn unknown_fields_are_warned_of_refused_or_ignored() {
 }
 
 #[tokio::test]
-async fn fields_that_stand_twice_are_told_too() {
+async fn duplicate_fields_are_reported_too() {
     let world = world().await;
     let mut request = request(Method::POST, &format!("{THINGS}?fieldValidation=Strict"), None);
     request.body =
         r#"{"apiVersion":"a.dev/v1","kind":"Thing","metadata":{"name":"a"},"spec":{"size":1,"size":2}}"#.into();
-    let told = world.ask(request).await.is(400);
+    let response = world.send(request).await.is(400);
     assert!(
-        told.message()
+        response
+            .message()
             .ends_with(r#"strict decoding error: duplicate field "spec.size""#),
         "{}",
-        told.message()
+        response.message()
     );
 }
 
 #[tokio::test]
 async fn an_object_that_is_too_large_is_refused() {
     let world = world().await;
-    let told = world.post(THINGS, labelled("a", json!({}))).await.is(201);
-    assert_eq!(told.body["metadata"]["name"], "a");
+    let response = world.post(THINGS, labelled("a", json!({}))).await.is(201);
+    assert_eq!(response.body["metadata"]["name"], "a");
     let mut boat = super::world::boat("big");
     boat["spec"]["cargo"] = "x".repeat(1_600_000).into();
-    let told = world.post(super::world::BOATS, boat).await.is(413);
-    assert_eq!(told.message(), "Request entity too large: limit is 1572864");
+    let response = world.post(super::world::BOATS, boat).await.is(413);
+    assert_eq!(response.message(), "Request entity too large: limit is 1572864");
 }
 
 #[tokio::test]
@@ -215,7 +220,7 @@ async fn a_node_needs_no_kind_and_gets_no_generation() {
 #[tokio::test]
 async fn a_field_of_the_wrong_type_in_a_built_in_object_cannot_be_read() {
     let world = world().await;
-    let told = world
+    let response = world
         .post(
             NODES,
             json!({"metadata": {"name": "n-1"}, "spec": {"unschedulable": "yes"}}),
@@ -223,7 +228,7 @@ async fn a_field_of_the_wrong_type_in_a_built_in_object_cannot_be_read() {
         .await
         .is(400);
     assert_eq!(
-        told.message(),
+        response.message(),
         "Node in version \"v1\" cannot be handled as a Node: json: cannot unmarshal string into Go struct field \
          NodeSpec.spec.unschedulable of type bool"
     );
@@ -248,7 +253,7 @@ async fn a_namespace_is_born_active() {
 }
 
 #[tokio::test]
-async fn an_event_is_one_object_seen_through_two_apis() {
+async fn an_event_is_one_object_in_two_apis() {
     let world = world().await;
     let newer = "/apis/events.k8s.io/v1/namespaces/default/events";
     let event = json!({
@@ -256,9 +261,9 @@ async fn an_event_is_one_object_seen_through_two_apis() {
         "reason": "Low", "message": "low", "type": "Warning",
     });
     world.post(EVENTS, event).await.is(201);
-    let seen = world.get(&format!("{newer}/e")).await.is(200);
+    let response = world.get(&format!("{newer}/e")).await.is(200);
     assert_eq!(
-        (&seen.body["note"], &seen.body["regarding"]["name"]),
+        (&response.body["note"], &response.body["regarding"]["name"]),
         (&json!("low"), &json!("a"))
     );
     let new = json!({
@@ -267,9 +272,9 @@ async fn an_event_is_one_object_seen_through_two_apis() {
         "eventTime": "2026-01-02T03:04:05.000006Z", "reportingController": "a.dev/c", "reportingInstance": "c-1",
     });
     world.post(newer, new).await.is(201);
-    let seen = world.get(&format!("{EVENTS}/f")).await.is(200);
+    let response = world.get(&format!("{EVENTS}/f")).await.is(200);
     assert_eq!(
-        (&seen.body["message"], &seen.body["apiVersion"]),
+        (&response.body["message"], &response.body["apiVersion"]),
         (&json!("bound"), &json!("v1"))
     );
     assert_eq!(world.get(newer).await.is(200).names(), ["e", "f"]);
@@ -284,22 +289,22 @@ async fn a_replacement_of_a_missing_lease_makes_it_and_of_another_object_does_no
         .put(&format!("{NODES}/n-1"), json!({"metadata": {"name": "n-1"}}))
         .await
         .is(404);
-    let told = world.put(&format!("{THINGS}/a"), thing("a")).await.is(404);
-    assert_eq!(told.message(), r#"things.a.dev "a" not found"#);
+    let response = world.put(&format!("{THINGS}/a"), thing("a")).await.is(404);
+    assert_eq!(response.message(), r#"things.a.dev "a" not found"#);
 }
 
 #[tokio::test]
-async fn questions_about_oneself_are_answered_and_not_kept() {
+async fn self_reviews_are_answered_and_not_stored() {
     let world = world().await;
     let before = world.api.revision();
-    let asked = json!({
+    let review = json!({
         "apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectAccessReview",
         "spec": {"resourceAttributes": {"verb": "create", "resource": "things"}},
     });
     let path = "/apis/authorization.k8s.io/v1/selfsubjectaccessreviews";
-    let answer = world.post(path, asked.clone()).await.is(201);
+    let answer = world.post(path, review.clone()).await.is(201);
     assert_eq!(answer.body["status"]["allowed"], true);
-    assert_eq!(answer.body["spec"], asked["spec"]);
+    assert_eq!(answer.body["spec"], review["spec"]);
     let rules = json!({"apiVersion": "authorization.k8s.io/v1", "kind": "SelfSubjectRulesReview", "spec": {}});
     let answer = world
         .post("/apis/authorization.k8s.io/v1/selfsubjectrulesreviews", rules)
@@ -340,7 +345,7 @@ async fn an_object_that_is_nested_too_deeply_is_refused_also_dry_and_harms_nothi
 }
 
 #[tokio::test]
-async fn a_new_object_may_say_that_it_has_version_0() {
+async fn a_new_object_may_have_version_0() {
     let world = world().await;
     let mut thing = thing("a");
     thing["metadata"]["resourceVersion"] = "0".into();

@@ -36,12 +36,13 @@ async fn a_deleted_object_with_a_finalizer_stays_until_it_is_taken_off() {
     assert_eq!(again.version(), going.version());
 
     world.merge(&path, json!({"spec": {"size": 3}})).await.is(200);
-    let told = world
+    let response = world
         .merge(&path, json!({"metadata": {"finalizers": ["a.dev/x", "a.dev/new"]}}))
         .await
         .is(422);
     assert!(
-        told.message()
+        response
+            .message()
             .contains("no new finalizers can be added if the object is being deleted")
     );
 
@@ -65,23 +66,25 @@ async fn a_replacement_may_take_the_last_finalizer_off() {
 }
 
 #[tokio::test]
-async fn a_deletion_may_insist_on_uid_and_version() {
+async fn a_deletion_may_require_uid_and_version() {
     let world = world().await;
     let path = format!("{THINGS}/a");
     let made = world.post(THINGS, thing("a")).await.is(201).body;
     let with = |uid: &Value, version: &Value| json!({"preconditions": {"uid": uid, "resourceVersion": version}});
     let (uid, version) = (&made["metadata"]["uid"], &made["metadata"]["resourceVersion"]);
-    let told = world
+    let response = world
         .delete_with(&path, with(&"other".into(), &Value::Null))
         .await
         .is(409);
     assert!(
-        told.message()
+        response
+            .message()
             .starts_with(r#"Operation cannot be fulfilled on Thing.a.dev "a": the UID in the precondition"#)
     );
-    let told = world.delete_with(&path, with(&Value::Null, &"1".into())).await.is(409);
+    let response = world.delete_with(&path, with(&Value::Null, &"1".into())).await.is(409);
     assert!(
-        told.message()
+        response
+            .message()
             .contains("the ResourceVersion in the precondition (1) does not match")
     );
     world.get(&path).await.is(200);
@@ -171,16 +174,16 @@ async fn a_namespace_goes_with_all_that_is_in_it() {
     let going = world.delete("/api/v1/namespaces/field").await.is(200);
     assert_eq!(going.body["status"]["phase"], "Terminating");
     world.until_gone(&format!("{things}/plain")).await;
-    let is_going = |came: &super::world::Came| came.body["metadata"]["deletionTimestamp"].is_string();
+    let is_going = |response: &super::world::Response| response.body["metadata"]["deletionTimestamp"].is_string();
     world
         .until(&format!("{things}/held"), "the held one to go", is_going)
         .await;
-    let told = world.post(things, thing("late")).await.is(403);
+    let response = world.post(things, thing("late")).await.is(403);
     assert_eq!(
-        told.message(),
+        response.message(),
         "things.a.dev \"late\" is forbidden: unable to create new content in namespace field because it is being terminated"
     );
-    assert_eq!(told.body["details"]["causes"][0]["reason"], "NamespaceTerminating");
+    assert_eq!(response.body["details"]["causes"][0]["reason"], "NamespaceTerminating");
     world.get("/api/v1/namespaces/field").await.is(200);
 
     world
@@ -207,7 +210,7 @@ async fn an_empty_namespace_goes_at_once_and_its_name_is_free() {
 }
 
 #[tokio::test]
-async fn a_namespace_goes_however_its_deletion_is_asked_for() {
+async fn a_namespace_goes_however_its_deletion_is_requested() {
     let world = world().await;
     for policy in ["Foreground", "Background", "Orphan"] {
         world
@@ -230,9 +233,9 @@ async fn a_namespace_goes_however_its_deletion_is_asked_for() {
 async fn the_first_namespaces_cannot_be_deleted() {
     let world = world().await;
     for name in ["default", "kube-system", "kube-public"] {
-        let told = world.delete(&format!("{NAMESPACES}/{name}")).await.is(403);
+        let response = world.delete(&format!("{NAMESPACES}/{name}")).await.is(403);
         assert_eq!(
-            told.message(),
+            response.message(),
             format!("namespaces \"{name}\" is forbidden: this namespace may not be deleted")
         );
     }

@@ -25,7 +25,7 @@ async fn a_watch_without_a_version_begins_with_what_is_there() {
 }
 
 #[tokio::test]
-async fn a_watch_from_a_version_tells_all_that_came_after() {
+async fn a_watch_from_a_version_sends_every_later_change() {
     let world = world().await;
     let since = world.post(THINGS, thing("a")).await.version();
     world.post(BOATS, boat("x")).await.is(201);
@@ -46,7 +46,7 @@ async fn a_watch_from_a_version_tells_all_that_came_after() {
 }
 
 #[tokio::test]
-async fn an_object_that_stops_matching_is_told_as_deleted_and_one_that_begins_to_as_added() {
+async fn an_object_that_stops_matching_is_reported_deleted_and_one_that_begins_to_added() {
     let world = world().await;
     let path = format!("{THINGS}/a");
     let since = world
@@ -113,7 +113,7 @@ async fn a_watch_is_of_one_namespace_or_of_all() {
 }
 
 #[tokio::test]
-async fn a_watch_may_begin_with_a_list_and_say_where_it_ends() {
+async fn a_watch_may_begin_with_a_list_and_a_bookmark_at_its_end() {
     let world = world().await;
     world.post(THINGS, thing("a")).await.is(201);
     let revision = world.api.revision().to_string();
@@ -153,7 +153,7 @@ async fn a_watch_may_leave_out_what_is_there() {
 }
 
 #[tokio::test]
-async fn a_version_that_is_no_longer_kept_or_of_another_life_is_gone() {
+async fn a_version_that_is_compacted_or_of_another_server_is_gone() {
     let small = Limits {
         age: Duration::ZERO,
         events: 1,
@@ -167,8 +167,8 @@ async fn a_version_that_is_no_longer_kept_or_of_another_life_is_gone() {
             .await
             .is(200);
     }
-    for asked in [since, world.api.revision() + 1000] {
-        let mut watch = world.watch(&format!("{THINGS}?resourceVersion={asked}")).await;
+    for requested in [since, world.api.revision() + 1000] {
+        let mut watch = world.watch(&format!("{THINGS}?resourceVersion={requested}")).await;
         let error = watch.next().await.expect("an error");
         assert_eq!(
             (&error["type"], &error["object"]["code"]),
@@ -177,25 +177,26 @@ async fn a_version_that_is_no_longer_kept_or_of_another_life_is_gone() {
         assert_eq!(error["object"]["reason"], "Expired");
         let message = error["object"]["message"].as_str().unwrap_or_default();
         assert!(
-            message.starts_with(&format!("too old resource version: {asked} (")),
+            message.starts_with(&format!("too old resource version: {requested} (")),
             "{message}"
         );
         assert_eq!(watch.next().await, None);
     }
-    let told = world
+    let response = world
         .get(&format!("{THINGS}?resourceVersion={since}&resourceVersionMatch=Exact"))
         .await
         .is(410);
     assert!(
-        told.message()
+        response
+            .message()
             .starts_with("The resourceVersion for the provided list is too old."),
         "{}",
-        told.message()
+        response.message()
     );
 }
 
 #[tokio::test]
-async fn a_page_of_a_moment_that_is_no_longer_kept_may_be_had_as_it_is_now() {
+async fn a_page_of_a_compacted_revision_may_be_continued_at_the_newest() {
     let small = Limits {
         age: Duration::ZERO,
         events: 1,
@@ -213,23 +214,24 @@ async fn a_page_of_a_moment_that_is_no_longer_kept_may_be_had_as_it_is_now() {
             .is(200);
     }
     let token = |list: &serde_json::Value| list["metadata"]["continue"].as_str().unwrap_or_default().to_owned();
-    let told = world
+    let response = world
         .get(&format!("{THINGS}?limit=1&continue={}", token(&first)))
         .await
         .is(410);
     assert!(
-        told.message()
+        response
+            .message()
             .starts_with("The provided continue parameter is too old to display a consistent list result.")
     );
     let rest = world
-        .get(&format!("{THINGS}?continue={}", token(&told.body)))
+        .get(&format!("{THINGS}?continue={}", token(&response.body)))
         .await
         .is(200);
     assert_eq!(rest.names(), ["b", "c"]);
 }
 
 #[tokio::test]
-async fn a_watch_ends_when_its_time_is_over_and_says_how_far_it_came() {
+async fn a_watch_ends_at_its_timeout_with_a_bookmark() {
     let world = world().await;
     world.post(THINGS, thing("a")).await.is(201);
     tokio::time::pause();
@@ -251,7 +253,7 @@ async fn a_watch_ends_when_its_time_is_over_and_says_how_far_it_came() {
 }
 
 #[tokio::test]
-async fn a_watch_may_tell_tables_or_metadata_only() {
+async fn a_watch_may_send_tables_or_metadata_only() {
     let world = world().await;
     world.post(THINGS, thing("a")).await.is(201);
     world.post(THINGS, thing("b")).await.is(201);
@@ -281,9 +283,9 @@ async fn events_are_watched_through_either_api() {
     let mut newer = world.watch("/apis/events.k8s.io/v1/namespaces/default/events").await;
     let event = json!({"metadata": {"name": "e"}, "involvedObject": {"namespace": "default"}, "message": "low"});
     world.post(EVENTS, event).await.is(201);
-    let told = newer.next().await.expect("an event");
+    let event = newer.next().await.expect("an event");
     assert_eq!(
-        (&told["object"]["apiVersion"], &told["object"]["note"]),
+        (&event["object"]["apiVersion"], &event["object"]["note"]),
         (&json!("events.k8s.io/v1"), &json!("low"))
     );
 }
@@ -321,15 +323,15 @@ async fn a_watcher_that_takes_nothing_for_long_loses_its_watch() {
     tokio::time::pause();
     tokio::time::advance(Duration::from_secs(31)).await;
     idle.until_given_up().await;
-    let mut told = 0;
+    let mut received = 0;
     while idle.next().await.is_some() {
-        told += 1;
+        received += 1;
     }
-    assert!((64..100).contains(&told), "{told} events");
+    assert!((64..100).contains(&received), "{received} events");
 }
 
 #[tokio::test]
-async fn a_watch_may_be_asked_to_go_on_for_ever() {
+async fn a_watch_may_be_requested_without_an_end() {
     let world = world().await;
     let mut watch = world.watch(&format!("{THINGS}?timeoutSeconds={}", i64::MAX)).await;
     world.post(THINGS, thing("a")).await.is(201);

@@ -1,6 +1,6 @@
 //! What happens to objects when their owners are deleted.
 
-use super::world::{BOATS, Came, NAMESPACES, THINGS, World, boat, thing, world};
+use super::world::{BOATS, NAMESPACES, Response, THINGS, World, boat, thing, world};
 use crate::store::Key;
 use serde_json::{Value, json};
 
@@ -25,8 +25,8 @@ fn owned(name: &str, owners: &[&Value], blocks: bool) -> Value {
     boat
 }
 
-fn going(came: &Came) -> bool {
-    came.body["metadata"]["deletionTimestamp"].is_string()
+fn going(response: &Response) -> bool {
+    response.body["metadata"]["deletionTimestamp"].is_string()
 }
 
 fn path(name: &str) -> String {
@@ -46,7 +46,7 @@ async fn dependents_go_after_their_owner() {
 }
 
 #[tokio::test]
-async fn dependents_go_before_their_owner_if_it_is_told_so() {
+async fn dependents_go_before_their_owner_in_foreground_deletion() {
     let world = world().await;
     family(&world, &["one", "two"], true).await;
     world
@@ -116,16 +116,16 @@ async fn an_object_whose_owner_never_was_is_collected() {
         .is(201);
     world.until_gone(&path("of-nobody")).await;
     world.until_gone(&path("of-another")).await;
-    let one_left = |came: &Came| {
-        came.body["metadata"]["ownerReferences"]
+    let one_left = |response: &Response| {
+        response.body["metadata"]["ownerReferences"]
             .as_array()
             .is_some_and(|all| all.len() == 1)
     };
-    let kept = world
+    let object = world
         .until(&path("of-both"), "one owner to be forgotten", one_left)
         .await;
     assert_eq!(
-        kept.body["metadata"]["ownerReferences"][0]["uid"],
+        object.body["metadata"]["ownerReferences"][0]["uid"],
         owner["metadata"]["uid"]
     );
 }
@@ -232,7 +232,7 @@ async fn what_slips_into_a_namespace_on_its_way_out_goes_though_the_namespace_st
     world.delete(&format!("{NAMESPACES}/field")).await.is(200);
     let path = "/apis/a.dev/v1/namespaces/field/boats/late";
     // The request that creates it checked the namespace before that was deleted, and writes only now.
-    let emptied = |came: &Came| came.body["spec"]["finalizers"].as_array().is_none_or(Vec::is_empty);
+    let emptied = |response: &Response| response.body["spec"]["finalizers"].as_array().is_none_or(Vec::is_empty);
     world
         .until(&format!("{NAMESPACES}/field"), "it to be empty", emptied)
         .await;
@@ -240,6 +240,6 @@ async fn what_slips_into_a_namespace_on_its_way_out_goes_though_the_namespace_st
     late["metadata"]["namespace"] = "field".into();
     late["metadata"]["uid"] = "u-late".into();
     let key = Key::new("boats.a.dev", "field", "late");
-    world.api.core.make(key, late, false).await.expect("made");
+    world.api.core.create(key, late, false).await.expect("made");
     world.until_gone(path).await;
 }

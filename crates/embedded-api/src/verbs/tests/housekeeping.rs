@@ -17,7 +17,7 @@ async fn of_too_many_events_the_first_go() {
         let event = json!({"metadata": {"name": format!("e-{number:02}")}, "involvedObject": {"namespace": "default"}});
         world.post(EVENTS, event).await.is(201);
     }
-    let few = |came: &super::world::Came| came.names().len() <= 9;
+    let few = |response: &super::world::Response| response.names().len() <= 9;
     let left = world.until(EVENTS, "the first to go", few).await;
     assert!(left.names().contains(&"e-19"), "{:?}", left.names());
     assert!(!left.names().contains(&"e-00"), "{:?}", left.names());

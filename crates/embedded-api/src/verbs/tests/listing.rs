@@ -144,12 +144,13 @@ async fn a_list_may_ask_for_a_moment() {
             ["a", "b"]
         );
     }
-    let told = world.get(&format!("{THINGS}?resourceVersion=999999")).await.is(504);
+    let response = world.get(&format!("{THINGS}?resourceVersion=999999")).await.is(504);
     assert!(
-        told.message()
+        response
+            .message()
             .starts_with("Timeout: Too large resource version: 999999, current: "),
         "{}",
-        told.message()
+        response.message()
     );
     world.get(&format!("{THINGS}/a?resourceVersion=999999")).await.is(504);
     world.get(&format!("{THINGS}/a?resourceVersion={then}")).await.is(200);
@@ -176,11 +177,11 @@ async fn labels_and_fields_select() {
         let found = world.get(&format!("{THINGS}?{query}")).await.is(200);
         assert_eq!(found.names().concat(), expected, "{query}");
     }
-    let told = world
+    let response = world
         .get(&format!("{THINGS}?fieldSelector=spec.size%3D1"))
         .await
         .is(400);
-    assert_eq!(told.message(), "field label not supported: spec.size");
+    assert_eq!(response.message(), "field label not supported: spec.size");
     world.get(&format!("{THINGS}?labelSelector=a%20b")).await.is(400);
 }
 
@@ -231,17 +232,17 @@ async fn fields_of_built_in_kinds_select() {
 }
 
 #[tokio::test]
-async fn a_page_of_a_moment_that_never_was_is_not_had_in_silence() {
+async fn a_page_of_a_revision_that_never_was_is_refused() {
     let world = world().await;
     five(&world).await;
     let first = world.get(&format!("{THINGS}?limit=2")).await.is(200);
     let other = super::world::world().await;
-    let told = other
+    let response = other
         .get(&format!("{THINGS}?continue={}", token(&first.body)))
         .await
         .is(410);
     let rest = other
-        .get(&format!("{THINGS}?continue={}", token(&told.body)))
+        .get(&format!("{THINGS}?continue={}", token(&response.body)))
         .await
         .is(200);
     assert_eq!(rest.names(), [""; 0]);

@@ -52,27 +52,28 @@ async fn a_strategic_patch_is_for_built_in_kinds() {
         .is(200);
     assert_eq!(cordoned.body["spec"]["unschedulable"], true);
     world.post(THINGS, thing("a")).await.is(201);
-    let told = world.patch(&format!("{THINGS}/a"), STRATEGIC, json!({})).await.is(415);
+    let response = world.patch(&format!("{THINGS}/a"), STRATEGIC, json!({})).await.is(415);
     assert!(
-        told.message()
+        response
+            .message()
             .starts_with("the body of the request was in an unknown format"),
         "{}",
-        told.message()
+        response.message()
     );
 }
 
 #[tokio::test]
 async fn a_patch_of_a_missing_object_is_refused() {
     let world = world().await;
-    let told = world
+    let response = world
         .merge(&format!("{THINGS}/a"), json!({"spec": {"size": 2}}))
         .await
         .is(404);
-    assert_eq!(told.message(), r#"things.a.dev "a" not found"#);
+    assert_eq!(response.message(), r#"things.a.dev "a" not found"#);
 }
 
 #[tokio::test]
-async fn a_patch_may_insist_on_a_version() {
+async fn a_patch_may_require_a_version() {
     let world = world().await;
     let path = format!("{THINGS}/a");
     let first = world.post(THINGS, thing("a")).await.is(201);
@@ -110,8 +111,8 @@ async fn patches_that_come_at_once_are_all_done() {
         let key = format!("l-{number}");
         world.merge(&path, json!({"metadata": {"labels": {key: "x"}}}))
     });
-    for came in join_all(patches).await {
-        came.is(200);
+    for response in join_all(patches).await {
+        response.is(200);
     }
     let labels = world.get(&path).await.body["metadata"]["labels"]
         .as_object()
@@ -124,19 +125,19 @@ async fn a_patch_cannot_change_name_kind_or_rules() {
     let world = world().await;
     let path = format!("{THINGS}/a");
     world.post(THINGS, thing("a")).await.is(201);
-    let told = world.merge(&path, json!({"metadata": {"name": "b"}})).await.is(400);
+    let response = world.merge(&path, json!({"metadata": {"name": "b"}})).await.is(400);
     assert_eq!(
-        told.message(),
+        response.message(),
         "the name of the object (b) does not match the name on the URL (a)"
     );
-    let told = world.merge(&path, json!({"kind": "Boat"})).await.is(422);
+    let response = world.merge(&path, json!({"kind": "Boat"})).await.is(422);
     assert_eq!(
-        told.message(),
+        response.message(),
         r#"Boat.a.dev "a" is invalid: kind: Invalid value: "Boat": must be Thing"#
     );
-    let told = world.merge(&path, json!({"apiVersion": "v1"})).await.is(422);
+    let response = world.merge(&path, json!({"apiVersion": "v1"})).await.is(422);
     assert_eq!(
-        told.message(),
+        response.message(),
         r#"Thing "a" is invalid: apiVersion: Invalid value: "v1": must be a.dev/v1"#
     );
     world.merge(&path, json!({"spec": {"colour": "pink"}})).await.is(422);
@@ -150,7 +151,7 @@ async fn unknown_fields_in_a_patch_are_warned_of_or_refused() {
     world.post(THINGS, thing("a")).await.is(201);
     let warned = world.merge(&path, json!({"spec": {"siren": true}})).await.is(200);
     assert_eq!(warned.warnings, [r#"299 - "unknown field \"spec.siren\"""#]);
-    let told = world
+    let response = world
         .merge(
             &format!("{path}?fieldValidation=Strict"),
             json!({"spec": {"siren": true}}),
@@ -158,10 +159,11 @@ async fn unknown_fields_in_a_patch_are_warned_of_or_refused() {
         .await
         .is(422);
     assert!(
-        told.message()
+        response
+            .message()
             .ends_with(r#"strict decoding error: unknown field "spec.siren""#),
         "{}",
-        told.message()
+        response.message()
     );
 }
 
@@ -194,9 +196,9 @@ async fn what_another_manager_set_otherwise_is_a_conflict_unless_it_is_taken() {
     let world = world().await;
     let path = format!("{THINGS}/a");
     world.apply(&path, "one", sized(1)).await.is(201);
-    let told = world.apply(&path, "two", sized(2)).await.is(409);
+    let response = world.apply(&path, "two", sized(2)).await.is(409);
     assert_eq!(
-        told.message(),
+        response.message(),
         r#"Apply failed with 1 conflict: conflict with "one": .spec.size"#
     );
     let taken = world
@@ -211,16 +213,20 @@ async fn an_apply_that_is_not_well_formed_is_refused() {
     let world = world().await;
     let path = format!("{THINGS}/a");
     let applied = json!({"apiVersion": "a.dev/v1", "kind": "Thing", "spec": {}});
-    let told = world.apply(&path, "me", applied.clone()).await.is(400);
-    assert!(told.message().ends_with("name must be provided"), "{}", told.message());
+    let response = world.apply(&path, "me", applied.clone()).await.is(400);
+    assert!(
+        response.message().ends_with("name must be provided"),
+        "{}",
+        response.message()
+    );
     world
         .patch(&path, "application/apply-patch+yaml", applied.clone())
         .await
         .is(422);
     let mut other = applied.clone();
     other["kind"] = "Boat".into();
-    let told = world.apply(&path, "me", other).await.is(400);
-    assert_eq!(told.message(), "invalid object type: a.dev/v1, Kind=Boat");
+    let response = world.apply(&path, "me", other).await.is(400);
+    assert_eq!(response.message(), "invalid object type: a.dev/v1, Kind=Boat");
     let mut named = applied.clone();
     named["metadata"] = json!({"name": "b"});
     world.apply(&path, "me", named).await.is(400);

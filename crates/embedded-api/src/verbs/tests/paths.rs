@@ -5,7 +5,7 @@ use http::Method;
 use serde_json::{Value, json};
 
 #[tokio::test]
-async fn documents_are_where_clients_look_for_them() {
+async fn documents_are_where_clients_expect_them() {
     let world = world().await;
     for (path, kind) in [
         ("/api", "APIVersions"),
@@ -74,13 +74,13 @@ async fn paths_that_nobody_serves_are_not_found() {
         "/api/v1/namespaces/default/nodes",
         "/api/v1/nodes/a/wings",
     ] {
-        let told = world.get(path).await.is(404);
+        let response = world.get(path).await.is(404);
         assert_eq!(
-            told.message(),
+            response.message(),
             "the server could not find the requested resource",
             "{path}"
         );
-        assert_eq!(told.body["details"], json!({}));
+        assert_eq!(response.body["details"], json!({}));
     }
     world.post(THINGS, thing("a")).await.is(201);
     let part = world.get(&format!("{THINGS}/a/wings")).await.is(404);
@@ -90,7 +90,7 @@ async fn paths_that_nobody_serves_are_not_found() {
 #[tokio::test]
 async fn methods_that_do_not_fit_are_not_allowed() {
     let world = world().await;
-    let ask = |method: Method, path: &str| world.ask(request(method, path, Some(json!({}))));
+    let send = |method: Method, path: &str| world.send(request(method, path, Some(json!({}))));
     for (method, path) in [
         (Method::PUT, NODES.to_owned()),
         (Method::POST, format!("{NODES}/a")),
@@ -101,22 +101,22 @@ async fn methods_that_do_not_fit_are_not_allowed() {
         (Method::DELETE, "/api/v1/events".to_owned()),
         (Method::POST, "/api/v1/events".to_owned()),
     ] {
-        let told = ask(method.clone(), &path).await.is(405);
-        assert_eq!(told.body["reason"], "MethodNotAllowed", "{method} {path}");
+        let response = send(method.clone(), &path).await.is(405);
+        assert_eq!(response.body["reason"], "MethodNotAllowed", "{method} {path}");
     }
-    let told = ask(Method::POST, &format!("{THINGS}/a/status")).await.is(405);
+    let response = send(Method::POST, &format!("{THINGS}/a/status")).await.is(405);
     assert_eq!(
-        told.message(),
+        response.message(),
         r#"create is not supported on resources of kind "things.a.dev""#
     );
     for method in [Method::DELETE, Method::PUT, Method::POST] {
         assert_eq!(
-            ask(method, "/apis/a.dev/v1/things").await.is(404).body,
+            send(method, "/apis/a.dev/v1/things").await.is(404).body,
             "404 page not found\n"
         );
     }
     assert_eq!(
-        ask(Method::PUT, THINGS).await.is(400).message(),
+        send(Method::PUT, THINGS).await.is(400).message(),
         "name must be provided"
     );
 }
@@ -126,16 +126,20 @@ async fn what_is_not_done_on_purpose_says_why() {
     let world = world().await;
     let pods = "/api/v1/namespaces/default/pods";
     assert_eq!(world.get(pods).await.is(200).names(), [""; 0]);
-    let told = world.post(pods, json!({"metadata": {"name": "p"}})).await.is(405);
-    assert!(told.message().contains("nothing runs Pods here"), "{}", told.message());
+    let response = world.post(pods, json!({"metadata": {"name": "p"}})).await.is(405);
+    assert!(
+        response.message().contains("nothing runs Pods here"),
+        "{}",
+        response.message()
+    );
     let log = world.get(&format!("{pods}/p/log")).await.is(405);
     assert!(log.message().contains("pods/log"), "{}", log.message());
     let crds = "/apis/apiextensions.k8s.io/v1/customresourcedefinitions";
-    let told = world.delete(&format!("{crds}/things.a.dev")).await.is(405);
+    let response = world.delete(&format!("{crds}/things.a.dev")).await.is(405);
     assert!(
-        told.message().contains("fixed while this server runs"),
+        response.message().contains("fixed while this server runs"),
         "{}",
-        told.message()
+        response.message()
     );
 }
 
@@ -180,8 +184,8 @@ async fn bodies_of_unknown_form_are_not_supported() {
         // A typed client has no protobuf for custom resources.
         let mut request = request(Method::POST, BOATS, Some(json!({})));
         request.content_type = content_type.to_owned();
-        let told = world.ask(request).await.is(415);
-        assert_eq!(told.body["reason"], "UnsupportedMediaType");
+        let response = world.send(request).await.is(415);
+        assert_eq!(response.body["reason"], "UnsupportedMediaType");
     }
 }
 
@@ -192,7 +196,7 @@ async fn built_in_kinds_may_come_as_protobuf() {
     made.content_type = "application/vnd.kubernetes.protobuf".to_owned();
     // A Namespace named `x`.
     made.body = b"k8s\0\x0a\x0f\x0a\x02v1\x12\x09Namespace\x12\x05\x0a\x03\x0a\x01x"[..].into();
-    let made = world.ask(made).await.is(201).body;
+    let made = world.send(made).await.is(201).body;
     assert_eq!(
         (&made["metadata"]["name"], &made["status"]["phase"]),
         (&json!("x"), &json!("Active"))

@@ -13,21 +13,24 @@ async fn an_update_needs_the_version_that_was_read() {
     let second = world.put(&path, next.clone()).await.is(200);
     assert_eq!(second.body["metadata"]["generation"], 2);
 
-    let told = world.put(&path, next.clone()).await.is(409);
+    let response = world.put(&path, next.clone()).await.is(409);
     assert_eq!(
-        told.message(),
+        response.message(),
         "Operation cannot be fulfilled on things.a.dev \"a\": the object has been modified; please apply your changes to \
          the latest version and try again"
     );
     for missing in [Value::Null, "".into(), "0".into()] {
         next["metadata"]["resourceVersion"] = missing;
-        let told = world.put(&path, next.clone()).await.is(422);
+        let response = world.put(&path, next.clone()).await.is(422);
         let expected = r#"things.a.dev "a" is invalid: metadata.resourceVersion: Invalid value: 0: must be specified for an update"#;
-        assert_eq!(told.message(), expected);
+        assert_eq!(response.message(), expected);
     }
     next["metadata"]["resourceVersion"] = "many".into();
-    let told = world.put(&path, next).await.is(500);
-    assert_eq!(told.message(), r#"strconv.ParseUint: parsing "many": invalid syntax"#);
+    let response = world.put(&path, next).await.is(500);
+    assert_eq!(
+        response.message(),
+        r#"strconv.ParseUint: parsing "many": invalid syntax"#
+    );
 }
 
 #[tokio::test]
@@ -64,11 +67,13 @@ async fn a_replacement_of_an_earlier_object_of_that_name_is_refused() {
     let first = world.post(THINGS, thing("a")).await.is(201).body;
     world.delete(&path).await.is(200);
     world.post(THINGS, thing("a")).await.is(201);
-    let told = world.put(&path, first).await.is(409);
+    let response = world.put(&path, first).await.is(409);
     assert!(
-        told.message().contains("Precondition failed: UID in precondition: "),
+        response
+            .message()
+            .contains("Precondition failed: UID in precondition: "),
         "{}",
-        told.message()
+        response.message()
     );
 }
 
@@ -76,15 +81,15 @@ async fn a_replacement_of_an_earlier_object_of_that_name_is_refused() {
 async fn the_name_in_the_body_is_that_of_the_path() {
     let world = world().await;
     world.post(THINGS, thing("a")).await.is(201);
-    let told = world.put(&format!("{THINGS}/a"), thing("b")).await.is(400);
+    let response = world.put(&format!("{THINGS}/a"), thing("b")).await.is(400);
     assert_eq!(
-        told.message(),
+        response.message(),
         "the name of the object (b) does not match the name on the URL (a)"
     );
 }
 
 #[tokio::test]
-async fn status_is_written_through_its_own_door_only() {
+async fn status_is_written_through_its_subresource_only() {
     let world = world().await;
     let path = format!("{THINGS}/a");
     let mut object = world.post(THINGS, thing("a")).await.is(201).body;
@@ -114,7 +119,7 @@ async fn status_is_written_through_its_own_door_only() {
 }
 
 #[tokio::test]
-async fn an_object_without_a_status_door_keeps_status_where_it_was_written() {
+async fn an_object_without_a_status_subresource_takes_status_in_the_main_object() {
     let world = world().await;
     let mut with = boat("b");
     with["status"] = json!({"phase": "Sunk"});
@@ -124,7 +129,7 @@ async fn an_object_without_a_status_door_keeps_status_where_it_was_written() {
 }
 
 #[tokio::test]
-async fn the_status_of_a_node_is_reported_and_its_spec_kept() {
+async fn the_status_of_a_node_is_updated_and_its_spec_unchanged() {
     let world = world().await;
     world.post(NODES, json!({"metadata": {"name": "n-1"}})).await.is(201);
     let condition = json!({"type": "Ready", "status": "True"});
@@ -192,7 +197,7 @@ async fn a_thing_is_scaled_through_its_scale() {
 }
 
 #[tokio::test]
-async fn a_thing_that_says_no_number_gets_one_through_its_scale() {
+async fn a_thing_without_a_number_gets_one_through_its_scale() {
     let world = world().await;
     let path = format!("{THINGS}/a/scale");
     world.post(THINGS, thing("a")).await.is(201);

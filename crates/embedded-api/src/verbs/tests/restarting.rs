@@ -1,6 +1,6 @@
 //! The same folder, opened again.
 
-use super::world::{BOATS, Came, THINGS, boat, options, thing, world};
+use super::world::{BOATS, Response, THINGS, boat, options, thing, world};
 use crate::verbs::{Api, OpenError};
 use serde_json::{Value, json};
 
@@ -32,7 +32,7 @@ async fn garbage_is_collected_after_a_restart_too() {
     owned["metadata"]["finalizers"] = json!(["a.dev/x"]);
     world.post(BOATS, owned).await.is(201);
     world.delete(&format!("{THINGS}/owner")).await.is(200);
-    let going = |came: &Came| came.body["metadata"]["deletionTimestamp"].is_string();
+    let going = |response: &Response| response.body["metadata"]["deletionTimestamp"].is_string();
     world.until(&format!("{BOATS}/b"), "it to go", going).await;
     let world = world.restarted().await;
     world

@@ -14,7 +14,7 @@ async fn objects_and_lists_are_printed_as_tables() {
     for path in [THINGS.to_owned(), format!("{THINGS}/a"), NODES.to_owned()] {
         let mut request = request(Method::GET, &path, None);
         request.accept = TABLE.to_owned();
-        let table = world.ask(request).await.is(200).body;
+        let table = world.send(request).await.is(200).body;
         assert_eq!(
             (&table["kind"], table["rows"].as_array().map(Vec::len)),
             (&json!("Table"), Some(1)),
@@ -24,7 +24,7 @@ async fn objects_and_lists_are_printed_as_tables() {
     }
     let mut missing = request(Method::GET, &format!("{THINGS}/b"), None);
     missing.accept = TABLE.to_owned();
-    assert_eq!(world.ask(missing).await.is(404).body["kind"], "Status");
+    assert_eq!(world.send(missing).await.is(404).body["kind"], "Status");
 }
 
 #[tokio::test]
@@ -32,14 +32,14 @@ async fn metadata_is_shown_alone() {
     let world = world().await;
     let mut made = request(Method::POST, THINGS, Some(thing("a")));
     made.accept = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json".to_owned();
-    let made = world.ask(made).await.is(201).body;
+    let made = world.send(made).await.is(201).body;
     assert_eq!(
         (&made["kind"], made.get("spec")),
         (&json!("PartialObjectMetadata"), None)
     );
     let mut list = request(Method::GET, THINGS, None);
     list.accept = "application/json;as=PartialObjectMetadataList;v=v1;g=meta.k8s.io,application/json".to_owned();
-    assert_eq!(world.ask(list).await.is(200).body["kind"], "PartialObjectMetadataList");
+    assert_eq!(world.send(list).await.is(200).body["kind"], "PartialObjectMetadataList");
 }
 
 #[tokio::test]
@@ -48,10 +48,10 @@ async fn an_answer_may_be_yaml_and_a_body_too() {
     let mut made = request(Method::POST, THINGS, None);
     made.content_type = "application/yaml".to_owned();
     made.body = "apiVersion: a.dev/v1\nkind: Thing\nmetadata:\n  name: a\nspec:\n  size: 12.0\n".into();
-    assert_eq!(world.ask(made).await.is(201).body["spec"]["size"], 12);
+    assert_eq!(world.send(made).await.is(201).body["spec"]["size"], 12);
     let mut read = request(Method::GET, &format!("{THINGS}/a"), None);
     read.accept = "application/yaml".to_owned();
-    let read = world.ask(read).await.is(200);
+    let read = world.send(read).await.is(200);
     let text = read.body.as_str().expect("text");
     assert!(
         text.contains("kind: Thing\n") && text.contains("  size: 12\n"),
@@ -65,9 +65,9 @@ async fn forms_that_nobody_knows_are_not_acceptable() {
     for accept in ["text/html", "application/vnd.kubernetes.protobuf", "application/cbor"] {
         let mut request = request(Method::GET, THINGS, None);
         request.accept = accept.to_owned();
-        world.ask(request).await.is(406);
+        world.send(request).await.is(406);
     }
     let mut request = request(Method::GET, THINGS, None);
     request.accept = "application/vnd.kubernetes.protobuf,application/json".to_owned();
-    world.ask(request).await.is(200);
+    world.send(request).await.is(200);
 }

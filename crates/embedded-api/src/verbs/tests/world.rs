@@ -35,7 +35,7 @@ pub struct World {
 
 /// The answer.
 #[derive(Debug)]
-pub struct Came {
+pub struct Response {
     /// HTTP status.
     pub code: u16,
     /// The body, if it was JSON; else its text.
@@ -44,7 +44,7 @@ pub struct Came {
     pub warnings: Vec<String>,
 }
 
-impl Came {
+impl Response {
     /// `message` of a Status.
     pub fn message(&self) -> &str {
         self.body["message"].as_str().unwrap_or_default()
@@ -104,8 +104,8 @@ impl World {
     }
 
     /// Sends a request.
-    pub async fn ask(&self, request: ApiRequest) -> Came {
-        came(
+    pub async fn send(&self, request: ApiRequest) -> Response {
+        response(
             timeout(LONGEST, self.api.handle(request))
                 .await
                 .expect("an answer in time"),
@@ -113,44 +113,44 @@ impl World {
     }
 
     /// GET.
-    pub async fn get(&self, path: &str) -> Came {
-        self.ask(request(Method::GET, path, None)).await
+    pub async fn get(&self, path: &str) -> Response {
+        self.send(request(Method::GET, path, None)).await
     }
 
     /// POST.
-    pub async fn post(&self, path: &str, body: Value) -> Came {
-        self.ask(request(Method::POST, path, Some(body))).await
+    pub async fn post(&self, path: &str, body: Value) -> Response {
+        self.send(request(Method::POST, path, Some(body))).await
     }
 
     /// PUT.
-    pub async fn put(&self, path: &str, body: Value) -> Came {
-        self.ask(request(Method::PUT, path, Some(body))).await
+    pub async fn put(&self, path: &str, body: Value) -> Response {
+        self.send(request(Method::PUT, path, Some(body))).await
     }
 
     /// DELETE with options in the body.
-    pub async fn delete_with(&self, path: &str, body: Value) -> Came {
-        self.ask(request(Method::DELETE, path, Some(body))).await
+    pub async fn delete_with(&self, path: &str, body: Value) -> Response {
+        self.send(request(Method::DELETE, path, Some(body))).await
     }
 
     /// DELETE.
-    pub async fn delete(&self, path: &str) -> Came {
-        self.ask(request(Method::DELETE, path, None)).await
+    pub async fn delete(&self, path: &str) -> Response {
+        self.send(request(Method::DELETE, path, None)).await
     }
 
     /// PATCH: a merge patch.
-    pub async fn merge(&self, path: &str, body: Value) -> Came {
+    pub async fn merge(&self, path: &str, body: Value) -> Response {
         self.patch(path, "application/merge-patch+json", body).await
     }
 
     /// PATCH of a type.
-    pub async fn patch(&self, path: &str, type_: &str, body: Value) -> Came {
+    pub async fn patch(&self, path: &str, type_: &str, body: Value) -> Response {
         let mut request = request(Method::PATCH, path, Some(body));
         request.content_type = type_.to_owned();
-        self.ask(request).await
+        self.send(request).await
     }
 
     /// PATCH: a server-side apply.
-    pub async fn apply(&self, path: &str, manager: &str, body: Value) -> Came {
+    pub async fn apply(&self, path: &str, manager: &str, body: Value) -> Response {
         let sign = if path.contains('?') { '&' } else { '?' };
         self.patch(
             &format!("{path}{sign}fieldManager={manager}"),
@@ -177,13 +177,13 @@ impl World {
     }
 
     /// Waits until a GET of `path` is as wanted.
-    pub async fn until(&self, path: &str, what: &str, wanted: impl Fn(&Came) -> bool) -> Came {
+    pub async fn until(&self, path: &str, what: &str, wanted: impl Fn(&Response) -> bool) -> Response {
         let waiting = async {
             loop {
                 let before = self.api.revision();
-                let came = self.get(path).await;
-                if wanted(&came) {
-                    return came;
+                let response = self.get(path).await;
+                if wanted(&response) {
+                    return response;
                 }
                 while self.api.revision() == before {
                     tokio::task::yield_now().await;
@@ -197,7 +197,7 @@ impl World {
 
     /// Waits until there is no object at `path`.
     pub async fn until_gone(&self, path: &str) {
-        self.until(path, "its end", |came| came.code == 404).await;
+        self.until(path, "its end", |response| response.code == 404).await;
     }
 }
 
@@ -265,7 +265,7 @@ pub fn request(method: Method, path: &str, body: Option<Value>) -> ApiRequest {
     }
 }
 
-fn came(answer: Answer) -> Came {
+fn response(answer: Answer) -> Response {
     let body = match answer.body {
         Body::Whole(body) => {
             let text = || Value::from(String::from_utf8_lossy(&body).into_owned());
@@ -274,7 +274,7 @@ fn came(answer: Answer) -> Came {
         Body::Stream(_) => panic!("a stream"),
     };
     let warnings = answer.headers.into_iter().filter(|(name, _)| *name == "warning");
-    Came {
+    Response {
         code: answer.code.as_u16(),
         body,
         warnings: warnings.map(|(_, value)| value).collect(),

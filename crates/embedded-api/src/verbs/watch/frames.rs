@@ -57,7 +57,7 @@ mod tests {
     }
 
     #[test]
-    fn a_bookmark_tells_a_revision_and_nothing_else() {
+    fn a_bookmark_has_a_revision_and_nothing_else() {
         let resource = testing::thing(true);
         let expected = json!({"type": "BOOKMARK", "object": {
             "kind": "Thing", "apiVersion": "a.dev/v1", "metadata": {"resourceVersion": "7"},

@@ -3,11 +3,11 @@
 //! Owns: the order of events. Must not: queue changes; it reads them from the store's history.
 
 use super::frames;
-use super::transition::{Told, told};
+use super::transition::{EventType, event_type};
 use crate::refusal::Refusal;
 use crate::store::{Compacted, Ended, Event, Listed, Object, Page, Watch};
 use crate::verbs::core::{Core, Kind};
-use crate::verbs::face::Face;
+use crate::verbs::object_encoder::ObjectEncoder;
 use crate::verbs::selector::Selector;
 use bytes::Bytes;
 use std::sync::Arc;
@@ -25,9 +25,9 @@ const PATIENCE: Duration = Duration::from_secs(30);
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Beginning {
     /// With every existing object, as if it had just been created.
-    WithWhatIsThere {
+    InitialEvents {
         /// Whether a bookmark marks the end of them.
-        says_where_it_ends: bool,
+        end_bookmark: bool,
     },
     /// With the next change.
     Now,
@@ -44,7 +44,7 @@ pub(super) struct Session {
     /// The namespace; `None` for all.
     pub(super) namespace: Option<Arc<str>>,
     /// The representation of objects.
-    pub(super) face: Face,
+    pub(super) encoder: ObjectEncoder,
     /// The selected objects.
     pub(super) selector: Selector,
     /// Where it begins.
@@ -76,7 +76,7 @@ impl Session {
     pub(super) async fn run(self, stop: CancellationToken) {
         let sender = self.sender.clone();
         let ended = tokio::select! {
-            ended = self.told() => ended,
+            ended = self.send_events() => ended,
             () = sender.closed() => return,
             () = stop.cancelled() => return,
         };
@@ -86,16 +86,16 @@ impl Session {
         }
     }
 
-    async fn told(self) -> Result<(), End> {
+    async fn send_events(self) -> Result<(), End> {
         let end = Instant::now() + self.lasts;
         // A table describes its columns only once.
         let mut described = true;
         let mut changes = match self.beginning {
-            Beginning::WithWhatIsThere { says_where_it_ends } => {
+            Beginning::InitialEvents { end_bookmark } => {
                 let listed = self.listed()?;
                 // From here on no change of this kind is missed, however slowly the watcher reads the existing objects.
                 let changes = self.changes(listed.revision)?;
-                self.what_is_there(listed, says_where_it_ends, &mut described).await?;
+                self.initial_events(listed, end_bookmark, &mut described).await?;
                 changes
             }
             Beginning::Now => self.changes(self.core.store.revision())?,
@@ -106,7 +106,7 @@ impl Session {
             tokio::select! {
                 event = changes.next() => match event {
                     Ok(event) => self.change(&event, &mut described).await?,
-                    Err(Ended::Lagged { seen }) => return Err(too_old(seen, self.core.store.floor()).into()),
+                    Err(Ended::Lagged { after }) => return Err(too_old(after, self.core.store.floor()).into()),
                     Err(Ended::Closed) => return Ok(()),
                 },
                 () = sleep_until(bookmark), if self.bookmarks => {
@@ -132,7 +132,7 @@ impl Session {
 
     fn changes(&self, since: u64) -> Result<Watch, Refusal> {
         let changes = self.core.store.watch(&self.kind.resource.storage, since);
-        changes.map_err(|Compacted { asked, floor }| too_old(asked, floor))
+        changes.map_err(|Compacted { requested, floor }| too_old(requested, floor))
     }
 
     fn listed(&self) -> Result<Listed, Refusal> {
@@ -142,15 +142,16 @@ impl Session {
             .core
             .store
             .list(storage, self.namespace.as_deref(), &Page::default(), keep);
-        listed.map_err(|Compacted { asked, floor }| too_old(asked, floor))
+        listed.map_err(|Compacted { requested, floor }| too_old(requested, floor))
     }
 
-    async fn what_is_there(&self, listed: Listed, says_where_it_ends: bool, described: &mut bool) -> Result<(), End> {
+    async fn initial_events(&self, listed: Listed, end_bookmark: bool, described: &mut bool) -> Result<(), End> {
         for object in &listed.objects {
-            self.object(Told::Added, &self.face.stored(object, *described)?).await?;
+            self.object(EventType::Added, &self.encoder.stored(object, *described)?)
+                .await?;
             *described = false;
         }
-        if says_where_it_ends && self.bookmarks {
+        if end_bookmark && self.bookmarks {
             self.bookmark(listed.revision, true).await?;
         }
         Ok(())
@@ -165,23 +166,23 @@ impl Session {
             return Ok(());
         }
         let before = event.previous.as_deref().filter(|object| self.selector.matches(object));
-        let Some(told) = told(before.is_some(), self.selector.matches(&event.object), event.deleted) else {
+        let Some(event_type) = event_type(before.is_some(), self.selector.matches(&event.object), event.deleted) else {
             return Ok(());
         };
-        let object = match (told, before) {
-            (Told::Left, Some(before)) => self.face.left(before, event.revision, *described)?,
-            _ => self.face.stored(&event.object, *described)?,
+        let object = match (event_type, before) {
+            (EventType::Left, Some(before)) => self.encoder.deselected(before, event.revision, *described)?,
+            _ => self.encoder.stored(&event.object, *described)?,
         };
         *described = false;
-        self.object(told, &object).await
+        self.object(event_type, &object).await
     }
 
-    async fn object(&self, told: Told, object: &[u8]) -> Result<(), End> {
-        self.send(frames::event(told.type_(), object)).await
+    async fn object(&self, event_type: EventType, object: &[u8]) -> Result<(), End> {
+        self.send(frames::event(event_type.type_(), object)).await
     }
 
     async fn bookmark(&self, revision: u64, initial_end: bool) -> Result<(), End> {
-        let shape = self.face.as_.shape;
+        let shape = self.encoder.as_.shape;
         self.send(frames::bookmark(&self.kind.resource, shape, revision, initial_end))
             .await
     }
@@ -195,6 +196,6 @@ impl Session {
 }
 
 /// 410: changes after that revision are no longer known.
-fn too_old(asked: u64, floor: u64) -> Refusal {
-    Refusal::expired(format!("too old resource version: {asked} ({floor})"))
+fn too_old(requested: u64, floor: u64) -> Refusal {
+    Refusal::expired(format!("too old resource version: {requested} ({floor})"))
 }

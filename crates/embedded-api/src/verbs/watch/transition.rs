@@ -4,7 +4,7 @@
 
 /// The event for a watcher.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Told {
+pub(super) enum EventType {
     /// A new object.
     Added,
     /// A changed object.
@@ -15,7 +15,7 @@ pub(super) enum Told {
     Left,
 }
 
-impl Told {
+impl EventType {
     /// The type of the event.
     pub(super) fn type_(self) -> &'static str {
         match self {
@@ -27,13 +27,13 @@ impl Told {
 }
 
 /// The event, if any.
-pub(super) fn told(seen_before: bool, seen_now: bool, deleted: bool) -> Option<Told> {
-    match (seen_before, seen_now, deleted) {
-        (true, _, true) => Some(Told::Deleted),
+pub(super) fn event_type(matched_before: bool, matches_now: bool, deleted: bool) -> Option<EventType> {
+    match (matched_before, matches_now, deleted) {
+        (true, _, true) => Some(EventType::Deleted),
         (false, _, true) | (false, false, false) => None,
-        (false, true, false) => Some(Told::Added),
-        (true, true, false) => Some(Told::Modified),
-        (true, false, false) => Some(Told::Left),
+        (false, true, false) => Some(EventType::Added),
+        (true, true, false) => Some(EventType::Modified),
+        (true, false, false) => Some(EventType::Left),
     }
 }
 
@@ -42,7 +42,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_watcher_is_told_what_it_means_to_it() {
+    fn the_event_type_depends_on_what_the_watcher_selects() {
         let table = [
             ((false, true, false), Some("ADDED")),
             ((true, true, false), Some("MODIFIED")),
@@ -54,7 +54,7 @@ mod tests {
         ];
         for ((before, now, deleted), expected) in table {
             assert_eq!(
-                told(before, now, deleted).map(Told::type_),
+                event_type(before, now, deleted).map(EventType::type_),
                 expected,
                 "{before} {now} {deleted}"
             );

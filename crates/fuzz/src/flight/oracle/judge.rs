@@ -4,7 +4,7 @@
 
 use super::{ARM, OUR_COMPONENT, Oracle, READS};
 use crate::flight::facts::{Mode, State};
-use crate::flight::ledger::KeptOrder;
+use crate::flight::ledger::StoredOrder;
 use agent::kill::Shot;
 use agent::outgoing::Outgoing;
 use fleet::assignment::{Desired, OnCoordinatorLoss, OnLowBattery, Preflight};
@@ -57,9 +57,9 @@ impl Oracle {
                 return;
             }
             MavMessage::HEARTBEAT(m) if m.mavtype == MavType::MAV_TYPE_GCS => {
-                let bridged = self.word_until.is_some_and(|until| now - until <= BRIDGED_MS);
+                let bridged = self.order_taken_until.is_some_and(|until| now - until <= BRIDGED_MS);
                 assert!(
-                    self.word || bridged,
+                    self.order_taken || bridged,
                     "a ground station's heartbeat without a coordinator"
                 );
                 assert_eq!(out.from, Address::new(255, 190));
@@ -111,7 +111,10 @@ impl Oracle {
         let ledger = &self.ledger;
         assert!(ledger.wants_flight(), "armed though no leader orders it: {self:?}");
         assert!(ledger.is_of_the_leader(), "armed for one who is deposed: {self:?}");
-        assert!(self.word && self.stream_open, "armed on an order of before: {self:?}");
+        assert!(
+            self.order_taken && self.stream_open,
+            "armed on an order of before: {self:?}"
+        );
         assert!(!self.terminating, "armed while ending: {self:?}");
         assert!(!ledger.over, "armed again after it came down unasked: {self:?}");
         assert!(!ledger.killed, "armed after a kill: {self:?}");
@@ -124,7 +127,10 @@ impl Oracle {
             State::Down,
             "armed though not known to be down: {self:?}"
         );
-        assert!(facts.heard_within(2000, now), "armed though not heard lately: {self:?}");
+        assert!(
+            facts.received_within(2000, now),
+            "armed though not heard lately: {self:?}"
+        );
         assert_eq!(
             facts.mode(&ours, now),
             Some(Mode::Station),
@@ -135,9 +141,9 @@ impl Oracle {
             !self.certain.is_low(failsafe.reserve.get(), now),
             "armed on a low battery: {self:?}"
         );
-        let looks = failsafe.preflight != Preflight::Refuse || facts.looks_after_itself(&ours);
+        let covered = failsafe.preflight != Preflight::Refuse || facts.has_own_failsafes(&ours);
         assert!(
-            looks,
+            covered,
             "armed though the autopilot's failsafes are not known to be on: {self:?}"
         );
         let since = self.last_arm.map_or(u64::MAX, |at| now.saturating_sub(at));
@@ -171,7 +177,7 @@ impl Oracle {
             State::ArmedOnGround,
             "a takeoff from elsewhere than the ground: {self:?}"
         );
-        let justified = self.ledger.is_of_the_leader() && self.word;
+        let justified = self.ledger.is_of_the_leader() && self.order_taken;
         self.or_sent_again(MavCmd::MAV_CMD_NAV_TAKEOFF, justified);
         assert!(self.armed_in_this_life, "somebody else has armed it: {self:?}");
         self.ledger.our_landing = false;
@@ -208,13 +214,13 @@ impl Oracle {
     }
 
     fn judge_descent(&mut self, command: MavCmd, now: u64) {
-        let asked = self.terminating || self.ledger.may_be_wished_down();
+        let ordered = self.terminating || self.ledger.may_be_ordered_down();
         let returns = command == MavCmd::MAV_CMD_NAV_RETURN_TO_LAUNCH;
-        let armed = self.perhaps.armed && self.perhaps.heard_within(3000, now);
-        let due = self.failsafe_is_due(returns, now) || (asked && !returns);
+        let armed = self.perhaps.armed && self.perhaps.received_within(3000, now);
+        let due = self.failsafe_is_due(returns, now) || (ordered && !returns);
         assert!(self.perhaps.armed, "a descent of a vehicle that is not armed: {self:?}");
         self.or_sent_again(command, armed && due);
-        if asked && !returns {
+        if ordered && !returns {
             self.ledger.our_landing = true;
         }
     }
@@ -243,15 +249,15 @@ impl Oracle {
         alone || low
     }
 
-    /// Judges the answer to a kill order that was heard at `heard`.
-    pub fn judge_kill(&mut self, order: &KillOrder, heard: u64, shot: Option<&Shot>, now: u64) {
+    /// Judges the answer to a kill order that was heard at `received`.
+    pub fn judge_kill(&mut self, order: &KillOrder, received: u64, shot: Option<&Shot>, now: u64) {
         let before = self.nonces.contains(&order.nonce);
         self.nonces.push(order.nonce);
         let Some(shot) = shot else { return };
         let seen = u64::try_from(order.seen.since_epoch().as_millis()).unwrap_or(u64::MAX);
         assert!(!before, "a kill order was carried out twice: {order:?}");
         assert!(
-            self.word && self.stream_open,
+            self.order_taken && self.stream_open,
             "a kill before anything was said on the stream: {order:?}"
         );
         let held = self.ledger.held.as_ref();
@@ -266,8 +272,8 @@ impl Oracle {
             "a kill by one who does not lead"
         );
         assert!(
-            now.saturating_sub(heard) <= 2000 && seen <= heard && heard - seen <= 3000,
-            "a kill too late: {order:?} at {heard} and now {now}"
+            now.saturating_sub(received) <= 2000 && seen <= received && received - seen <= 3000,
+            "a kill too late: {order:?} at {received} and now {now}"
         );
         let MavMessage::COMMAND_LONG(m) = &shot.message else {
             panic!("{shot:?}")
@@ -303,7 +309,7 @@ impl Oracle {
                 "settled though not down: {self:?}"
             );
         }
-        if matches!(self.ledger.kept, KeptOrder::Yes(_)) {
+        if matches!(self.ledger.stored_order, StoredOrder::Yes(_)) {
             assert!(report.ground_latch.is_some(), "a ground order was forgotten: {self:?}");
         }
         assert!(

@@ -7,7 +7,7 @@ fn parse(text: &str) -> Result<Script, ScriptError> {
 }
 
 #[test]
-fn a_script_says_when_to_whom_and_what() {
+fn a_script_has_a_time_a_vehicle_and_a_fault() {
     let script = parse(
         "# a bad day\nseed 42\n\nat 12.5 noise 1% for 20 # then it is quiet\nsouth: on takeoff 2 lose-ack\non arm every +3 reboot\n",
     )
@@ -17,19 +17,19 @@ fn a_script_says_when_to_whom_and_what() {
         when,
         what,
     };
-    let on = |command, turn, after_s| When::On {
+    let on = |command, occurrence, after_s| When::On {
         command: Some(command),
-        turn,
+        occurrence,
         after_s,
     };
     let lines = [
         line(None, When::At(12.5), What::Bytes(Bytes::Noise(1.0), Some(20.0))),
         line(
             Some("south"),
-            on(22, Turn::Nth(2), 0.0),
+            on(22, Occurrence::Nth(2), 0.0),
             What::Command(CommandFault::LoseAck),
         ),
-        line(None, on(400, Turn::Every, 3.0), What::Sudden(Sudden::Reboot)),
+        line(None, on(400, Occurrence::Every, 3.0), What::Sudden(Sudden::Reboot)),
     ];
     assert_eq!((script.seed, &script.lines[..]), (42, &lines[..]));
     assert_eq!(
@@ -105,8 +105,8 @@ fn each_bad_line_gives_one_error_with_its_number_that_says_what_to_do() {
             "line 1: `0` is not a number of times from 1 to 100",
         ),
     ];
-    for (text, words) in cases {
-        assert_eq!(parse(text).unwrap_err().to_string(), words, "{text}");
+    for (text, expected) in cases {
+        assert_eq!(parse(text).unwrap_err().to_string(), expected, "{text}");
     }
     let unknown = parse("at 3 explode").unwrap_err().to_string();
     assert!(

@@ -116,7 +116,7 @@ impl ArduPilot {
         }
         core.ack(from, cmd::RUN_PREARM_CHECKS, result::ACCEPTED);
         let reasons = self.failing(core);
-        self.say_prearm(core, &reasons);
+        self.send_prearm(core, &reasons);
     }
 
     pub(super) fn check_step(&mut self, core: &mut Core) {
@@ -141,11 +141,11 @@ impl ArduPilot {
             // A lost ground station is reported only on request: no recording has an unrequested report.
             let mut reasons = self.failing(core);
             reasons.retain(|reason| *reason != GCS_LOST);
-            self.say_prearm(core, &reasons);
+            self.send_prearm(core, &reasons);
         }
     }
 
-    fn say_prearm(&mut self, core: &mut Core, reasons: &[&str]) {
+    fn send_prearm(&mut self, core: &mut Core, reasons: &[&str]) {
         for reason in reasons {
             self.text(core, MavSeverity::MAV_SEVERITY_CRITICAL, &format!("PreArm: {reason}"));
         }
@@ -153,7 +153,7 @@ impl ArduPilot {
 
     /// Reasons against arming, without the prefix "Arm: " or "PreArm: ".
     fn failing(&self, core: &Core) -> Vec<&'static str> {
-        let mut reasons = checks::failing(&checks::Seen {
+        let mut reasons = checks::failing(&checks::CheckInputs {
             uptime_s: core.uptime_s,
             mode: self.mode,
             never_ready: core.config.never_ready,

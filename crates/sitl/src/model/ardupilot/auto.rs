@@ -35,7 +35,7 @@ impl ArduPilot {
             core.ack(from, cmd::MISSION_START, result::FAILED);
         }
         self.announce_mode(core);
-        self.say_refusal(core, modes::AUTO, changed);
+        self.send_refusal(core, modes::AUTO, changed);
     }
 
     pub(super) fn start_or_resume_mission(&mut self, core: &mut Core) {

@@ -16,7 +16,7 @@ pub(super) struct BatteryTrouble {
 
 /// The inputs of the checks.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct Seen {
+pub(super) struct CheckInputs {
     /// Seconds since boot.
     pub(super) uptime_s: f64,
     /// Mode number.
@@ -34,19 +34,19 @@ pub(super) struct Seen {
 }
 
 /// Reasons against arming, without the prefix "Arm: " or "PreArm: ".
-pub(super) fn failing(seen: &Seen) -> Vec<&'static str> {
-    let Seen {
+pub(super) fn failing(inputs: &CheckInputs) -> Vec<&'static str> {
+    let CheckInputs {
         uptime_s,
         mode,
         battery,
         ..
-    } = *seen;
+    } = *inputs;
     if uptime_s < INITIALISED_S {
         return vec!["System not initialised"];
     }
     let mut reasons = Vec::new();
     let position = modes::needs_position(mode);
-    if seen.never_ready {
+    if inputs.never_ready {
         reasons.push("Compass not calibrated");
     }
     if position && uptime_s < 6.0 {
@@ -66,14 +66,14 @@ pub(super) fn failing(seen: &Seen) -> Vec<&'static str> {
     if position {
         if uptime_s < ORIGIN_S {
             reasons.push("AHRS: waiting for home");
-        } else if !seen.position {
+        } else if !inputs.position {
             reasons.push("Need Position Estimate");
         }
     }
-    if seen.fence_needs_position && !seen.position {
+    if inputs.fence_needs_position && !inputs.position {
         reasons.push("Fence enabled, need position estimate");
     }
-    if mode == modes::AUTO && !seen.has_mission {
+    if mode == modes::AUTO && !inputs.has_mission {
         reasons.push("Mode requires mission");
     }
     if battery.low_now {

@@ -5,7 +5,7 @@
 use mavlink::dialects::ardupilotmega::MavSeverity;
 
 use super::boot::ORIGIN_S;
-use super::voice::OWN_CLOCKS;
+use super::transmitter::OWN_CLOCKS;
 use super::{ArduPilot, modes, other_commands, reports};
 use crate::model::core::{Core, cmd, result};
 use crate::model::telemetry::{self, id};

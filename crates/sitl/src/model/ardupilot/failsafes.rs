@@ -85,12 +85,12 @@ impl ArduPilot {
 
     fn battery_step(&mut self, core: &mut Core) {
         let Some(charge) = self.watch.step(core) else { return };
-        let (word, action) = match charge {
+        let (level, action) = match charge {
             Charge::Critical => ("critical", core.params.get("BATT_FS_CRT_ACT")),
             _ => ("low", core.params.get("BATT_FS_LOW_ACT")),
         };
         let text = format!(
-            "Battery 1 is {word} {:.2}V used {} mAh",
+            "Battery 1 is {level} {:.2}V used {} mAh",
             battery_watch::volts(core),
             core.battery.consumed_mah()
         );
@@ -98,7 +98,7 @@ impl ArduPilot {
         let action = Action::of_battery(action);
         if self.disarms_in_failsafe(core) {
             self.announce_failsafe(core, "Battery", Some("Disarming"));
-        } else if action != Action::GoOn && self.landing_goes_on(core) {
+        } else if action != Action::GoOn && self.continue_landing(core) {
             self.announce_failsafe(core, "Battery", Some("Continuing Landing"));
         } else {
             self.announce_failsafe(core, "Battery", None);
@@ -122,7 +122,7 @@ impl ArduPilot {
             self.announce_failsafe(core, "GCS", None);
         } else if self.disarms_in_failsafe(core) {
             self.announce_failsafe(core, "GCS", Some("Disarming"));
-        } else if self.landing_goes_on(core) {
+        } else if self.continue_landing(core) {
             self.announce_failsafe(core, "GCS", Some("Continuing Landing"));
         } else if self.mode == modes::AUTO && options & GCS_LOST_IN_AUTO_GOES_ON != 0 {
             self.announce_failsafe(core, "GCS", Some("Continuing Auto Mode"));
@@ -188,7 +188,7 @@ impl ArduPilot {
     }
 
     /// The vehicle is landing, and FS_OPTIONS allows it to continue; a return becomes a landing.
-    fn landing_goes_on(&mut self, core: &mut Core) -> bool {
+    fn continue_landing(&mut self, core: &mut Core) -> bool {
         let landing = matches!(self.flight, Flight::Landing { .. });
         let goes_on = landing && core.params.get("FS_OPTIONS") as u32 & LANDING_GOES_ON != 0;
         if goes_on {

@@ -206,7 +206,7 @@ impl Flight {
                 climb(airframe, airframe.position.up, None, (params, speeds), dt_s);
             }
             Self::Landing { touched_s, .. } => {
-                return self.come_down(airframe, (params, speeds), touched_s, now_s, dt_s);
+                return self.descend(airframe, (params, speeds), touched_s, now_s, dt_s);
             }
             Self::ReturnClimb { to_up_m } => {
                 climb(airframe, to_up_m, None, (params, speeds), dt_s);
@@ -253,7 +253,7 @@ impl Flight {
         Outcome::Nothing
     }
 
-    fn come_down(
+    fn descend(
         &mut self,
         airframe: &mut Airframe,
         (params, speeds): (&Params, Speeds),

@@ -16,11 +16,11 @@ pub(super) enum Change {
 pub(super) struct GcsWatch {
     heard_s: Option<f64>,
     lost: bool,
-    looked_s: f64,
+    checked_s: f64,
 }
 
 /// The check runs three times a second.
-const LOOKS_EVERY_S: f64 = 1.0 / 3.0;
+const CHECK_EVERY_S: f64 = 1.0 / 3.0;
 
 impl GcsWatch {
     /// A heartbeat was received from `system`, of any type.
@@ -36,10 +36,10 @@ impl GcsWatch {
     }
 
     pub(super) fn step(&mut self, core: &Core) -> Option<Change> {
-        if core.uptime_s < self.looked_s + LOOKS_EVERY_S {
+        if core.uptime_s < self.checked_s + CHECK_EVERY_S {
             return None;
         }
-        self.looked_s = core.uptime_s;
+        self.checked_s = core.uptime_s;
         let timeout_s = f64::from(core.params.get("FS_GCS_TIMEOUT")) * core.config.seconds_per_peer_second;
         let enabled = core.params.get("FS_GCS_ENABLE") > 0.0;
         let lost = enabled && self.heard_s.is_some_and(|at| core.uptime_s - at > timeout_s);

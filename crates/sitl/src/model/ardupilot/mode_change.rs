@@ -81,7 +81,7 @@ impl ArduPilot {
             },
         );
         self.announce_mode(core);
-        self.say_refusal(core, mode, changed);
+        self.send_refusal(core, mode, changed);
     }
 
     pub(super) fn do_set_mode(&mut self, core: &mut Core, from: Address, p1: f32, p2: f32) {
@@ -96,13 +96,13 @@ impl ArduPilot {
     }
 
     /// SET_MODE is not acknowledged.
-    pub(super) fn ask_mode(&mut self, core: &mut Core, mode: u32) {
+    pub(super) fn request_mode(&mut self, core: &mut Core, mode: u32) {
         if !self.has_mode(core, mode) {
             return;
         }
         let changed = self.set_mode(core, mode);
         self.announce_mode(core);
-        self.say_refusal(core, mode, changed);
+        self.send_refusal(core, mode, changed);
     }
 
     fn has_mode(&mut self, core: &mut Core, mode: u32) -> bool {
@@ -113,7 +113,7 @@ impl ArduPilot {
         exists
     }
 
-    pub(super) fn say_refusal(&mut self, core: &mut Core, mode: u32, changed: Result<(), Refusal>) {
+    pub(super) fn send_refusal(&mut self, core: &mut Core, mode: u32, changed: Result<(), Refusal>) {
         if let Err(why) = changed {
             let name = modes::name(mode).unwrap_or("?");
             let text = format!("Mode change to {name} failed: {why}");

@@ -85,12 +85,12 @@ pub(in crate::model) fn params() -> Params {
 impl ArduPilot {
     /// PARAM_REQUEST_READ. A name or index that does not exist is not answered.
     pub(super) fn read_param(&self, core: &mut Core, index: i16, name: &str) {
-        let (at, told) = match u16::try_from(index) {
+        let (at, shown_index) = match u16::try_from(index) {
             Ok(index) => (Some(usize::from(index)), index),
             Err(_) => (core.params.index_of(name), NO_INDEX),
         };
         if let Some(param) = at.and_then(|at| core.params.at(at)).cloned() {
-            core.send(value(core, &param, told));
+            core.send(value(core, &param, shown_index));
         }
     }
 
@@ -117,11 +117,11 @@ impl ArduPilot {
         };
         // A library's default that was never stored has no type in the storage: it is sent as a float.
         let untyped = !param.stored && LIBRARIES.iter().any(|library| name.starts_with(library));
-        let told = Param {
+        let sent = Param {
             kind: if untyped { Real32 } else { param.kind },
             ..param
         };
-        core.send(value(core, &told, NO_INDEX));
+        core.send(value(core, &sent, NO_INDEX));
         self.after_param(core, name);
     }
 

@@ -226,14 +226,14 @@ mod tests {
     }
 
     #[test]
-    fn an_item_is_read_back_in_the_frame_that_is_kept() {
+    fn an_item_is_read_back_in_the_frame_that_is_stored() {
         assert_eq!(as_stored(PlanKind::Mission, waypoint()).frame, 3);
         let home = PlanItem {
             command: item::RETURN_TO_LAUNCH,
             frame: 3,
             ..waypoint()
         };
-        let kept = as_stored(PlanKind::Mission, home);
-        assert_eq!((kept.frame, kept.x, kept.z), (0, 0, 0.0));
+        let stored = as_stored(PlanKind::Mission, home);
+        assert_eq!((stored.frame, stored.x, stored.z), (0, 0, 0.0));
     }
 }

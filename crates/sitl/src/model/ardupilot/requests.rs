@@ -9,7 +9,7 @@ use super::boot::ASKS_S;
 use super::{ArduPilot, modes};
 use crate::model::core::Core;
 use crate::model::outdated;
-use crate::model::plan::{Fence, PlanEvent, PlanKind, PlanNow, PlanSays};
+use crate::model::plan::{Fence, PlanEvent, PlanKind, PlanNow, PlanOutput};
 use crate::model::telemetry::{ParamEncoding, id};
 use crate::wire::{Address, Outgoing, PlanItem, Request};
 
@@ -30,7 +30,7 @@ impl ArduPilot {
                 base_mode,
                 custom_mode,
             } if *system == core.config.system_id && base_mode & 1 != 0 => {
-                self.ask_mode(core, *custom_mode);
+                self.request_mode(core, *custom_mode);
             }
             Request::ParamRead { to, index, name } if core.is_for_us(*to) => self.read_param(core, *index, name),
             Request::ParamList { to } if core.is_for_us(*to) => self.list_params(),
@@ -38,8 +38,8 @@ impl ArduPilot {
                 self.write_param(core, name, ParamEncoding::AsFloat.decode(*value, *kind));
             }
             Request::Plan(message) if core.is_for_us(message.to) => {
-                let says = self.plans.hear(self.plan_now(core), from, message);
-                self.say_plan(core, says);
+                let output = self.plans.receive(self.plan_now(core), from, message);
+                self.send_plan_output(core, output);
             }
             Request::Goto(target) if core.is_for_us(target.to) => self.goto(core, target),
             Request::Steer(target) if core.is_for_us(target.to) => self.steer(core, target),
@@ -75,15 +75,15 @@ impl ArduPilot {
     }
 
     pub(super) fn plan_step(&mut self, core: &mut Core) {
-        let says = self.plans.tick(self.plan_now(core));
-        self.say_plan(core, says);
+        let output = self.plans.tick(self.plan_now(core));
+        self.send_plan_output(core, output);
     }
 
     fn plan_now(&self, core: &Core) -> PlanNow {
         let (x, y) = self.home.map_or((0, 0), |home| home.e7());
         PlanNow {
             now_s: core.uptime_s,
-            asks: core.uptime_s >= ASKS_S,
+            sends_requests: core.uptime_s >= ASKS_S,
             flying_mission: self.mode == modes::AUTO && self.run.is_running(),
             home: PlanItem {
                 command: super::plan_rules::item::WAYPOINT,
@@ -98,15 +98,15 @@ impl ArduPilot {
         }
     }
 
-    fn say_plan(&mut self, core: &mut Core, says: Vec<PlanSays>) {
-        for say in says {
-            match say {
-                PlanSays::Reply { to, kind, reply } => core.send_raw(Outgoing::Plan {
+    fn send_plan_output(&mut self, core: &mut Core, output: Vec<PlanOutput>) {
+        for one in output {
+            match one {
+                PlanOutput::Reply { to, kind, reply } => core.send_raw(Outgoing::Plan {
                     to,
                     kind: kind.number(),
                     reply,
                 }),
-                PlanSays::Event(event) => self.plan_event(core, event),
+                PlanOutput::Event(event) => self.plan_event(core, event),
             }
         }
     }
@@ -129,12 +129,12 @@ impl ArduPilot {
                 }
             }
             PlanEvent::TimedOut(kind) => {
-                let word = match kind {
+                let name = match kind {
                     PlanKind::Mission => "Mission",
                     PlanKind::Fence => "Fence",
                     PlanKind::Rally => "Rally",
                 };
-                self.text(core, warning, &format!("{word} upload timeout"));
+                self.text(core, warning, &format!("{name} upload timeout"));
             }
             PlanEvent::TooMany(_, limit) => self.text(core, warning, &format!("Only {limit} items are supported")),
             PlanEvent::SetCurrent(seq) => {

@@ -54,12 +54,12 @@ impl Fence {
         while let Some((first, after)) = rest.split_first() {
             match first.command {
                 item::POLYGON_IN | item::POLYGON_OUT => {
-                    let said = first.params[0];
-                    let count = said as usize;
+                    let declared = first.params[0];
+                    let count = declared as usize;
                     let vertices = rest.get(..count).unwrap_or(&[]);
-                    let alike = |vertex: &PlanItem| vertex.command == first.command && vertex.params[0] == said;
+                    let alike = |vertex: &PlanItem| vertex.command == first.command && vertex.params[0] == declared;
                     if count < 3 || vertices.len() != count || !vertices.iter().all(alike) {
-                        return Err(said as i32);
+                        return Err(declared as i32);
                     }
                     fence.polygons.push(Polygon {
                         inside: first.command == item::POLYGON_IN,

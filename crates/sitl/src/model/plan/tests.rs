@@ -98,38 +98,42 @@ fn item(command: u16) -> PlanItem {
 fn now(now_s: f64) -> PlanNow {
     PlanNow {
         now_s,
-        asks: true,
+        sends_requests: true,
         flying_mission: false,
         home: item(999),
         current: 1,
     }
 }
 
-fn hear(plans: &mut Plans, now_s: f64, from: Address, kind: u8, ask: PlanAsk) -> Vec<PlanSays> {
-    let message = PlanMessage { to: VEHICLE, kind, ask };
-    plans.hear(now(now_s), from, &message)
+fn receive(plans: &mut Plans, now_s: f64, from: Address, kind: u8, body: PlanBody) -> Vec<PlanOutput> {
+    let message = PlanMessage {
+        to: VEHICLE,
+        kind,
+        body,
+    };
+    plans.receive(now(now_s), from, &message)
 }
 
-fn say(plans: &mut Plans, now_s: f64, ask: PlanAsk) -> Vec<PlanSays> {
-    hear(plans, now_s, STATION, 0, ask)
+fn send(plans: &mut Plans, now_s: f64, body: PlanBody) -> Vec<PlanOutput> {
+    receive(plans, now_s, STATION, 0, body)
 }
 
-fn bring(plans: &mut Plans, seq: u16, command: u16) -> Vec<PlanSays> {
-    say(
+fn bring(plans: &mut Plans, seq: u16, command: u16) -> Vec<PlanOutput> {
+    send(
         plans,
         1.0,
-        PlanAsk::Item {
+        PlanBody::Item {
             seq,
             item: item(command),
         },
     )
 }
 
-fn to(to: Address, kind: PlanKind, reply: PlanReply) -> PlanSays {
-    PlanSays::Reply { to, kind, reply }
+fn to(to: Address, kind: PlanKind, reply: PlanReply) -> PlanOutput {
+    PlanOutput::Reply { to, kind, reply }
 }
 
-fn answer(verdict: u8) -> PlanSays {
+fn answer(verdict: u8) -> PlanOutput {
     to(STATION, PlanKind::Mission, plan_ack(verdict))
 }
 
@@ -137,7 +141,7 @@ fn plan_ack(verdict: u8) -> PlanReply {
     super::ack(verdict)
 }
 
-fn asks(rules: &PlanRules, seq: u16) -> PlanSays {
+fn requests(rules: &PlanRules, seq: u16) -> PlanOutput {
     to(STATION, PlanKind::Mission, rules.request(seq))
 }
 
@@ -147,7 +151,7 @@ fn commands(plans: &Plans) -> Vec<u16> {
 
 fn uploaded(rules: &'static PlanRules, items: &[u16]) -> Plans {
     let mut plans = Plans::new(rules);
-    say(&mut plans, 1.0, PlanAsk::Count(items.len() as u16));
+    send(&mut plans, 1.0, PlanBody::Count(items.len() as u16));
     for (seq, command) in items.iter().enumerate() {
         bring(&mut plans, seq as u16, *command);
     }

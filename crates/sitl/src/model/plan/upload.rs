@@ -11,7 +11,7 @@ pub(super) enum Next {
     /// Nothing.
     Wait,
     /// Ask for this item.
-    Ask(u16),
+    Request(u16),
     /// End it.
     GiveUp,
 }
@@ -23,8 +23,8 @@ pub(super) struct Upload {
     count: usize,
     items: Vec<PlanItem>,
     /// `None` until the first request was sent.
-    asked_s: Option<f64>,
-    heard_s: f64,
+    requested_s: Option<f64>,
+    received_s: f64,
 }
 
 impl Upload {
@@ -33,8 +33,8 @@ impl Upload {
             from,
             count,
             items: Vec::with_capacity(count),
-            asked_s: None,
-            heard_s: now_s,
+            requested_s: None,
+            received_s: now_s,
         }
     }
 
@@ -44,23 +44,23 @@ impl Upload {
         self.items.len() as u16
     }
 
-    pub(super) fn was_asked(&self) -> bool {
-        self.asked_s.is_some()
+    pub(super) fn was_requested(&self) -> bool {
+        self.requested_s.is_some()
     }
 
-    pub(super) fn asked(&mut self, now_s: f64) {
-        self.asked_s = Some(now_s);
+    pub(super) fn mark_requested(&mut self, now_s: f64) {
+        self.requested_s = Some(now_s);
     }
 
     /// A sign of life without an item; returns the item to request again.
     pub(super) fn revive(&mut self, now_s: f64) -> u16 {
-        self.heard_s = now_s;
+        self.received_s = now_s;
         self.next_seq()
     }
 
     pub(super) fn take(&mut self, item: PlanItem, now_s: f64) {
         self.items.push(item);
-        self.heard_s = now_s;
+        self.received_s = now_s;
     }
 
     pub(super) fn is_complete(&self) -> bool {
@@ -72,24 +72,24 @@ impl Upload {
     }
 
     /// What is due at `now_s`; a request that is returned counts as sent.
-    pub(super) fn due(&mut self, now_s: f64, asks: bool, rules: &PlanRules) -> Next {
+    pub(super) fn next(&mut self, now_s: f64, sends_requests: bool, rules: &PlanRules) -> Next {
         // Steps of 20 ms do not add up exactly.
         const SLACK_S: f64 = 1e-6;
-        let Some(asked_s) = self.asked_s else {
+        let Some(requested_s) = self.requested_s else {
             // The clock of an upload starts with its first request.
-            if !asks {
+            if !sends_requests {
                 return Next::Wait;
             }
-            self.asked_s = Some(now_s);
-            self.heard_s = now_s;
-            return Next::Ask(self.next_seq());
+            self.requested_s = Some(now_s);
+            self.received_s = now_s;
+            return Next::Request(self.next_seq());
         };
-        if now_s + SLACK_S >= self.heard_s + rules.give_up_s {
+        if now_s + SLACK_S >= self.received_s + rules.give_up_s {
             return Next::GiveUp;
         }
-        if now_s + SLACK_S >= asked_s + rules.repeat_s {
-            self.asked_s = Some(now_s);
-            return Next::Ask(self.next_seq());
+        if now_s + SLACK_S >= requested_s + rules.repeat_s {
+            self.requested_s = Some(now_s);
+            return Next::Request(self.next_seq());
         }
         Next::Wait
     }

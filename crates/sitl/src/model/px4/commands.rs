@@ -3,7 +3,7 @@
 //! Owns: results, acks that are sent twice or not sent. Must not: move the airframe.
 
 use super::manoeuvres::Takeoff;
-use super::modes::{Asked, Mode};
+use super::modes::{Mode, RequestedMode};
 use super::{Px4, events, link_rates, other_commands, reports};
 use crate::model::core::{Core, cmd, result};
 use crate::model::geo::Neu;
@@ -45,7 +45,7 @@ impl Px4 {
             cmd::DO_SET_MODE => {
                 // The link acknowledges at once, whatever the result.
                 self.acks.push(from, command.id, result::ACCEPTED);
-                self.ask_mode(core, p2 as u8, p3 as u8)
+                self.request_mode(core, p2 as u8, p3 as u8)
             }
             cmd::NAV_PRECISION_LAND => {
                 self.enter(core, Mode::PrecisionLand);
@@ -168,22 +168,24 @@ impl Px4 {
         verdict
     }
 
-    pub(super) fn ask_mode(&mut self, core: &mut Core, main: u8, sub: u8) -> u8 {
+    pub(super) fn request_mode(&mut self, core: &mut Core, main: u8, sub: u8) -> u8 {
         match Mode::from_numbers(main, sub) {
-            Asked::Ignored => result::ACCEPTED,
-            Asked::BadSubMode => {
+            RequestedMode::Ignored => result::ACCEPTED,
+            RequestedMode::BadSubMode => {
                 self.event(core, events::BAD_AUTO_MODE, &[]);
                 self.critical(core, "Unsupported auto mode\t");
                 result::TEMPORARILY_REJECTED
             }
-            Asked::Mode(mode) if self.mode == Mode::Termination => self.refuse_mode(core, mode),
-            Asked::Mode(mode) if self.armed_s.is_some() && !self.may_fly(core, mode) => self.refuse_mode(core, mode),
-            Asked::Mode(Mode::Takeoff) => {
+            RequestedMode::Mode(mode) if self.mode == Mode::Termination => self.refuse_mode(core, mode),
+            RequestedMode::Mode(mode) if self.armed_s.is_some() && !self.may_fly(core, mode) => {
+                self.refuse_mode(core, mode)
+            }
+            RequestedMode::Mode(Mode::Takeoff) => {
                 self.takeoff = Takeoff::default();
                 self.enter_takeoff(core);
                 result::ACCEPTED
             }
-            Asked::Mode(mode) => {
+            RequestedMode::Mode(mode) => {
                 self.enter(core, mode);
                 result::ACCEPTED
             }

@@ -9,7 +9,7 @@ const ATTITUDE_S: f64 = 2.1;
 /// Heading and height are known: satellites are used from here on at the earliest.
 const ALIGNED_S: f64 = 2.9;
 /// A fix is checked a little longer than EKF2_REQ_GPS_H requires.
-const LOOK_S: f64 = 0.2;
+const CHECK_S: f64 = 0.2;
 /// A position counts once it has been valid for this long.
 const PROBATION_S: f64 = 1.2;
 /// Without satellites the position is given up after this (recorded: 5.3 s).
@@ -72,7 +72,7 @@ impl Estimator {
         match self.0 {
             _ if core.uptime_s < ATTITUDE_S => 164,
             Receiver::NoFix { .. } if !self.has_position(core) => ATTITUDE_AND_HEIGHT | UNSATISFYING_FIX,
-            Receiver::Fix { since_s } if core.uptime_s < since_s + looked_at_for(core) => {
+            Receiver::Fix { since_s } if core.uptime_s < since_s + checked_for(core) => {
                 ATTITUDE_AND_HEIGHT | UNSATISFYING_FIX
             }
             Receiver::Fix { .. } if core.uptime_s < self.used_from_s(core) => ATTITUDE_AND_HEIGHT,
@@ -83,12 +83,12 @@ impl Estimator {
 
     fn used_from_s(self, core: &Core) -> f64 {
         match self.0 {
-            Receiver::Fix { since_s } => ALIGNED_S.max(since_s + looked_at_for(core)),
+            Receiver::Fix { since_s } => ALIGNED_S.max(since_s + checked_for(core)),
             Receiver::NoFix { .. } => f64::INFINITY,
         }
     }
 }
 
-fn looked_at_for(core: &Core) -> f64 {
-    f64::from(core.params.get("EKF2_REQ_GPS_H")) + LOOK_S
+fn checked_for(core: &Core) -> f64 {
+    f64::from(core.params.get("EKF2_REQ_GPS_H")) + CHECK_S
 }

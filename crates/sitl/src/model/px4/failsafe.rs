@@ -152,14 +152,14 @@ impl Px4 {
                 self.change_actual(core, Mode::Return);
                 self.return_from_here(core);
             }
-            Action::Land => self.come_down(core, Mode::Land),
-            Action::Descend => self.come_down(core, Mode::Descend),
+            Action::Land => self.descend(core, Mode::Land),
+            Action::Descend => self.descend(core, Mode::Descend),
             Action::Disarm => self.disarm(core, events::BY_FAILSAFE),
             Action::Terminate => self.terminate(core),
         }
     }
 
-    fn come_down(&mut self, core: &mut Core, mode: Mode) {
+    fn descend(&mut self, core: &mut Core, mode: Mode) {
         self.own_commands.neutral_gimbal(core);
         self.change_actual(core, mode);
         if !matches!(self.flight, Flight::Landing { .. } | Flight::Tumbling) {

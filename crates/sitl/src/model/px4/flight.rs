@@ -171,7 +171,7 @@ impl Flight {
             }
             Self::Rising { to } => return self.rise(airframe, to, (params, cruise_m_s), 1.0, dt_s),
             Self::Holding { at } => hold(airframe, at, (params, cruise_m_s), dt_s),
-            Self::Landing { touched_s } => return self.come_down(airframe, params, touched_s, now_s, dt_s),
+            Self::Landing { touched_s } => return self.descend(airframe, params, touched_s, now_s, dt_s),
             Self::ReturnClimb { up_m } => {
                 let at = Neu {
                     up: up_m,
@@ -245,7 +245,7 @@ impl Flight {
         Outcome::Nothing
     }
 
-    fn come_down(
+    fn descend(
         &mut self,
         airframe: &mut Airframe,
         params: &Params,

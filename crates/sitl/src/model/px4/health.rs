@@ -76,7 +76,7 @@ impl Health {
     pub(super) fn reports_as(self, other: Self) -> bool {
         let key = |health: Self| {
             (
-                health.mode.comes_down(),
+                health.mode.is_descending(),
                 Self {
                     mode: Mode::Hold,
                     ..health
@@ -100,7 +100,7 @@ impl Health {
         if self.motor_failed {
             check(events::MOTOR_FAILED, ALL_MODES, &[component::MOTORS]);
         }
-        if self.mode.comes_down() {
+        if self.mode.is_descending() {
             check(
                 events::MODE_NOT_SUITABLE,
                 [0x20, 0x30, 0x3C, 0x00],
@@ -204,7 +204,7 @@ impl Health {
         let arm = match self {
             _ if self.fails_in_all_modes() => 0,
             Self { attitude: false, .. } | Self { position: false, .. } => run,
-            _ if self.mode.comes_down() => AFTER_MODE_UNSUITABLE | mission,
+            _ if self.mode.is_descending() => AFTER_MODE_UNSUITABLE | mission,
             _ => run,
         };
         let mut bytes = vec![0u8];

@@ -47,14 +47,14 @@ impl Home {
     /// The vehicle is on the ground: the altitude stays as it is.
     pub(super) fn rest(&mut self, now_s: f64) {
         if let Some(set) = &mut self.0 {
-            set.place = set.seen(now_s);
+            set.place = set.reported(now_s);
             set.lifted_s = None;
         }
     }
 
     /// Home as it is reported now, and when it was set, in microseconds since boot.
     pub(super) fn reported(self, core: &Core) -> Option<(Wgs84, u64)> {
-        self.0.map(|set| (set.seen(core.uptime_s), set.at_us))
+        self.0.map(|set| (set.reported(core.uptime_s), set.at_us))
     }
 
     /// Home as the vehicle flies to it; the place of boot if there is none.
@@ -71,7 +71,7 @@ impl Home {
 }
 
 impl Set {
-    fn seen(self, now_s: f64) -> Wgs84 {
+    fn reported(self, now_s: f64) -> Wgs84 {
         let wander_m = self.lifted_s.map_or(0.0, |lifted_s| {
             // The messages are sent every two seconds; in between nothing changes.
             let step_s = 2.0 * ((now_s - lifted_s) / 2.0).floor();

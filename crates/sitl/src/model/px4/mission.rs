@@ -80,9 +80,9 @@ impl Px4 {
         }
         if self.armed_s.is_none() {
             self.enter(core, Mode::Mission);
-            return self.ask_arm(core, events::BY_MISSION_START);
+            return self.request_arm(core, events::BY_MISSION_START);
         }
-        self.ask_mode(core, 4, 4)
+        self.request_mode(core, 4, 4)
     }
 
     /// Mission mode begins with running motors.
@@ -110,7 +110,7 @@ impl Px4 {
         if let Some((seq, again_s)) = self.mission.reached
             && core.uptime_s >= again_s
         {
-            self.say_reached(core, seq);
+            self.send_reached(core, seq);
         }
         let Some(current) = self.mission.items.get(self.mission.current).copied() else {
             return;
@@ -152,7 +152,7 @@ impl Px4 {
         else {
             self.mission.complete = true;
             core.send(self.mission_current());
-            self.say_reached(core, done);
+            self.send_reached(core, done);
             return self.finish_mission(core, Mode::Hold);
         };
         self.mission.current += 1;
@@ -160,11 +160,11 @@ impl Px4 {
             // Done at the same moment: only this one is reported.
             self.mission.complete = true;
             core.send(self.mission_current());
-            self.say_reached(core, done + 1);
+            self.send_reached(core, done + 1);
             return self.finish_mission(core, Mode::Return);
         }
         core.send(self.mission_current());
-        self.say_reached(core, done);
+        self.send_reached(core, done);
         self.fly_item(core);
     }
 
@@ -209,7 +209,7 @@ impl Px4 {
         }
     }
 
-    fn say_reached(&mut self, core: &mut Core, seq: u16) {
+    fn send_reached(&mut self, core: &mut Core, seq: u16) {
         self.mission.reached = Some((seq, core.uptime_s + REPEAT_S));
         core.send(MavMessage::MISSION_ITEM_REACHED(apm::MISSION_ITEM_REACHED_DATA { seq }));
     }

@@ -31,7 +31,7 @@ pub(super) enum Mode {
 
 /// What a main and sub mode number mean.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Asked {
+pub(super) enum RequestedMode {
     Mode(Mode),
     /// A main mode that PX4 ignores without complaint.
     Ignored,
@@ -40,8 +40,8 @@ pub(super) enum Asked {
 }
 
 impl Mode {
-    pub(super) fn from_numbers(main: u8, sub: u8) -> Asked {
-        Asked::Mode(match (main, sub) {
+    pub(super) fn from_numbers(main: u8, sub: u8) -> RequestedMode {
+        RequestedMode::Mode(match (main, sub) {
             (1, _) => Self::Manual,
             (2, _) => Self::Altitude,
             (3, 2) => Self::PositionSlow,
@@ -58,8 +58,8 @@ impl Mode {
             (4, sub @ 11..=18) => Self::External(sub),
             (4, 8) => Self::Follow,
             (4, 9) => Self::PrecisionLand,
-            (4, _) => return Asked::BadSubMode,
-            _ => return Asked::Ignored,
+            (4, _) => return RequestedMode::BadSubMode,
+            _ => return RequestedMode::Ignored,
         })
     }
 
@@ -161,7 +161,7 @@ impl Mode {
     }
 
     /// The mode only descends, so that arming in it is refused as "not suitable".
-    pub(super) fn comes_down(self) -> bool {
+    pub(super) fn is_descending(self) -> bool {
         matches!(self, Self::Return | Self::Land | Self::PrecisionLand | Self::Follow)
     }
 

@@ -21,16 +21,16 @@ impl OwnCommands {
     /// Commands the gimbal to point ahead, as at the start of a landing or return.
     pub(super) fn neutral_gimbal(&mut self, core: &mut Core) {
         let take = [1.0, 1.0, -1.0, -1.0, 0.0, 0.0, 0.0];
-        self.say(core, GIMBAL_CONFIGURE, take);
-        self.say(core, GIMBAL_PITCH_YAW, [NAN, NAN, NAN, NAN, 2.0, 0.0, 0.0]);
-        self.say(core, GIMBAL_CONFIGURE, [-3.0, -3.0, -1.0, -1.0, 0.0, 0.0, 0.0]);
+        self.send_text(core, GIMBAL_CONFIGURE, take);
+        self.send_text(core, GIMBAL_PITCH_YAW, [NAN, NAN, NAN, NAN, 2.0, 0.0, 0.0]);
+        self.send_text(core, GIMBAL_CONFIGURE, [-3.0, -3.0, -1.0, -1.0, 0.0, 0.0, 0.0]);
         self.repeat(core, GIMBAL_CONFIGURE, take, true);
     }
 
     /// The command without a number at the end of a return.
     pub(super) fn return_ends(&mut self, core: &mut Core) {
         let params = [0.0, 2.0, 80.0, NAN, 0.0, 0.0, core.config.home.amsl_m as f32];
-        self.say(core, 0, params);
+        self.send_text(core, 0, params);
         self.repeat(core, 0, params, false);
     }
 
@@ -38,7 +38,7 @@ impl OwnCommands {
     pub(super) fn mission_returns(&mut self, core: &mut Core) {
         let stop = [-1.0, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0];
         for (command, params) in [(NAV_RETURN_TO_LAUNCH, [0.0; 7]), (DO_TRIGGER_CONTROL, stop)] {
-            self.say(core, command, params);
+            self.send_text(core, command, params);
             self.repeat(core, command, params, true);
         }
     }
@@ -51,7 +51,7 @@ impl OwnCommands {
         }
     }
 
-    fn say(&mut self, core: &mut Core, command: u16, params: [f32; 7]) {
+    fn send_text(&mut self, core: &mut Core, command: u16, params: [f32; 7]) {
         let target_system = core.config.system_id;
         core.send_raw(Outgoing::Command(CommandLong {
             command,

@@ -4,24 +4,24 @@
 
 use super::{Px4, events, plan_rules};
 use crate::model::core::Core;
-use crate::model::plan::{Fence, PlanEvent, PlanKind, PlanNow, PlanSays, verdict};
+use crate::model::plan::{Fence, PlanEvent, PlanKind, PlanNow, PlanOutput, verdict};
 use crate::wire::{Address, Outgoing, PlanItem, PlanMessage};
 
 impl Px4 {
-    pub(super) fn hear_plan(&mut self, core: &mut Core, from: Address, message: &PlanMessage) {
-        let says = self.plans.hear(self.plan_now(core), from, message);
-        self.say_plan(core, says);
+    pub(super) fn receive_plan(&mut self, core: &mut Core, from: Address, message: &PlanMessage) {
+        let output = self.plans.receive(self.plan_now(core), from, message);
+        self.send_plan_output(core, output);
     }
 
     pub(super) fn plan_step(&mut self, core: &mut Core) {
-        let says = self.plans.tick(self.plan_now(core));
-        self.say_plan(core, says);
+        let output = self.plans.tick(self.plan_now(core));
+        self.send_plan_output(core, output);
     }
 
     fn plan_now(&self, core: &Core) -> PlanNow {
         PlanNow {
             now_s: core.uptime_s,
-            asks: true,
+            sends_requests: true,
             flying_mission: false,
             // Item 0 is an item like any other.
             home: PlanItem {
@@ -37,15 +37,15 @@ impl Px4 {
         }
     }
 
-    fn say_plan(&mut self, core: &mut Core, says: Vec<PlanSays>) {
-        for say in says {
-            match say {
-                PlanSays::Reply { to, kind, reply } => core.send_raw(Outgoing::Plan {
+    fn send_plan_output(&mut self, core: &mut Core, output: Vec<PlanOutput>) {
+        for one in output {
+            match one {
+                PlanOutput::Reply { to, kind, reply } => core.send_raw(Outgoing::Plan {
                     to,
                     kind: kind.number(),
                     reply,
                 }),
-                PlanSays::Event(event) => self.plan_event(core, event),
+                PlanOutput::Event(event) => self.plan_event(core, event),
             }
         }
     }

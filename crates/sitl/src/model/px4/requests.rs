@@ -32,7 +32,7 @@ impl Px4 {
                 custom_mode,
             } if *system == core.config.system_id && base_mode & 1 != 0 => {
                 let [_, _, main, sub] = custom_mode.to_le_bytes();
-                let verdict = self.ask_mode(core, main, sub);
+                let verdict = self.request_mode(core, main, sub);
                 self.acks.push(from, cmd::DO_SET_MODE, verdict);
             }
             Request::ParamRead { to, index, name } if core.is_for_us(*to) => {
@@ -50,14 +50,14 @@ impl Px4 {
                 let value = ParamEncoding::ByteWise.decode(*value, *kind);
                 if let Some(index) = core.params.set(name, value) {
                     send_param(core, index);
-                    self.told_params.push(index);
+                    self.params_to_send.push(index);
                 }
             }
-            Request::Plan(message) if core.is_for_us(message.to) => self.hear_plan(core, from, message),
+            Request::Plan(message) if core.is_for_us(message.to) => self.receive_plan(core, from, message),
             Request::Steer(target) if core.is_for_us(target.to) => self.steer(core, target),
             Request::Goto(target) if core.is_for_us(target.to) => self.steer_globally(core, target),
             Request::Ftp { to, packet } if core.is_for_us(*to) => {
-                if let Some(answer) = self.files.hear(from, packet) {
+                if let Some(answer) = self.files.receive(from, packet) {
                     core.send(answer);
                 }
             }

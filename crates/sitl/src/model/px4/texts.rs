@@ -38,7 +38,7 @@ impl Texts {
         }
     }
 
-    pub(super) fn say(&mut self, severity: MavSeverity, text: String, now_s: f64) {
+    pub(super) fn send_text(&mut self, severity: MavSeverity, text: String, now_s: f64) {
         if self.waiting.len() == QUEUE_LIMIT {
             self.waiting.pop_front();
         }
@@ -75,10 +75,10 @@ mod tests {
     #[test]
     fn a_text_waits_for_a_ground_station_but_not_for_ever() {
         let mut texts = Texts::new();
-        texts.say(MavSeverity::MAV_SEVERITY_INFO, "kept".into(), 0.0);
+        texts.send_text(MavSeverity::MAV_SEVERITY_INFO, "kept".into(), 0.0);
         assert!(texts.step(false, 1.0).is_empty());
         assert_eq!(texts.step(true, 2.0).len(), 1);
-        texts.say(MavSeverity::MAV_SEVERITY_INFO, "lost".into(), 2.0);
+        texts.send_text(MavSeverity::MAV_SEVERITY_INFO, "lost".into(), 2.0);
         assert!(texts.step(true, 7.5).is_empty());
     }
 }

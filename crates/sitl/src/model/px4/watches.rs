@@ -45,7 +45,7 @@ impl Px4 {
             self.event(core, kind, &arguments);
         }
         for (severity, text) in health.texts() {
-            self.say(core, severity, text);
+            self.send_text(core, severity, text);
         }
     }
 
@@ -105,12 +105,12 @@ impl Px4 {
             _ => 0,
         };
         let excepted = core.params.get("COM_DLL_EXCEPT") as u32 & excepted_bit != 0;
-        let comes_down = match self.mode {
+        let is_descending = match self.mode {
             Mode::Land | Mode::PrecisionLand | Mode::Descend => true,
             Mode::Return => action <= Action::Return,
             _ => false,
         };
-        if !excepted && !comes_down {
+        if !excepted && !is_descending {
             self.fail_safe(core, action, events::CAUSE_GCS_LOSS);
         }
     }
@@ -187,7 +187,7 @@ impl Px4 {
         if inside || action == 0 {
             return;
         }
-        self.say(
+        self.send_text(
             core,
             MavSeverity::MAV_SEVERITY_CRITICAL,
             "Geofence: approaching or outside geofence",

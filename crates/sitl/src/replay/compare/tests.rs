@@ -2,14 +2,14 @@
 
 use super::*;
 
-fn armed(at_s: f64, armed: bool) -> Heard {
-    Heard {
+fn armed(at_s: f64, armed: bool) -> Statement {
+    Statement {
         at_s,
         fact: Fact::Armed(armed),
     }
 }
 
-fn verdict(recorded: &[Heard], simulated: &[Heard]) -> Verdict {
+fn verdict(recorded: &[Statement], simulated: &[Statement]) -> Verdict {
     judge(recorded, simulated, &mut [], f64::INFINITY)
 }
 
@@ -44,7 +44,7 @@ fn a_state_that_falls_between_two_tellings_of_the_other_side_is_no_difference() 
 }
 
 #[test]
-fn what_comes_after_the_end_of_the_recording_is_judged_only_where_the_recording_tells_of_it() {
+fn what_comes_after_the_end_of_the_recording_is_judged_only_where_the_recording_has_it() {
     let flight = [armed(1.0, false), armed(40.0, true)];
     let late = [armed(1.0, false), armed(42.0, true), armed(43.0, false)];
     assert!(judge(&flight, &late, &mut [], 41.0).is_same());
@@ -55,7 +55,7 @@ fn what_comes_after_the_end_of_the_recording_is_judged_only_where_the_recording_
 }
 
 #[test]
-fn a_change_that_only_one_side_tells_of_is_a_difference() {
+fn a_change_that_only_one_side_reports_is_a_difference() {
     let flight = [armed(1.0, false), armed(40.0, true)];
     let missing = Verdict::Differs {
         place: 1,
@@ -72,8 +72,8 @@ fn a_change_may_be_late_by_the_clocks_of_both_sides_and_a_tenth_of_the_time_sinc
     assert!(!verdict(&real, &[armed(1.0, false), armed(25.1, true)]).is_same());
 }
 
-fn ack(at_s: f64, result: u8) -> Heard {
-    Heard {
+fn ack(at_s: f64, result: u8) -> Statement {
+    Statement {
         at_s,
         fact: Fact::Ack { command: 22, result },
     }

@@ -3,12 +3,12 @@
 use super::*;
 
 #[test]
-fn an_upload_asks_for_one_item_after_the_other_and_ends_with_an_ack() {
+fn an_upload_requests_one_item_after_the_other_and_ends_with_an_ack() {
     for rules in [&LENIENT, &STRICT] {
         let mut plans = Plans::new(rules);
-        assert_eq!(say(&mut plans, 1.0, PlanAsk::Count(3)), [asks(rules, 0)]);
-        assert_eq!(bring(&mut plans, 0, 16), [asks(rules, 1)]);
-        assert_eq!(bring(&mut plans, 1, 22), [asks(rules, 2)]);
+        assert_eq!(send(&mut plans, 1.0, PlanBody::Count(3)), [requests(rules, 0)]);
+        assert_eq!(bring(&mut plans, 0, 16), [requests(rules, 1)]);
+        assert_eq!(bring(&mut plans, 1, 22), [requests(rules, 2)]);
         let last = bring(&mut plans, 2, 20);
         let accepted = PlanReply::Ack {
             verdict: verdict::ACCEPTED,
@@ -18,7 +18,7 @@ fn an_upload_asks_for_one_item_after_the_other_and_ends_with_an_ack() {
             last,
             [
                 to(STATION, PlanKind::Mission, accepted),
-                PlanSays::Event(PlanEvent::Received(PlanKind::Mission))
+                PlanOutput::Event(PlanEvent::Received(PlanKind::Mission))
             ]
         );
         assert_eq!(commands(&plans), [16, 22, 20]);
@@ -27,26 +27,26 @@ fn an_upload_asks_for_one_item_after_the_other_and_ends_with_an_ack() {
 }
 
 #[test]
-fn an_unanswered_request_is_repeated_and_the_upload_given_up_with_or_without_a_word() {
+fn an_unanswered_request_is_repeated_and_the_upload_given_up_with_or_without_an_answer() {
     let mut plans = Plans::new(&LENIENT);
-    say(&mut plans, 10.0, PlanAsk::Count(3));
+    send(&mut plans, 10.0, PlanBody::Count(3));
     assert_eq!(plans.tick(now(10.9)), []);
-    assert_eq!(plans.tick(now(11.0)), [asks(&LENIENT, 0)]);
+    assert_eq!(plans.tick(now(11.0)), [requests(&LENIENT, 0)]);
     assert_eq!(
         plans.tick(now(18.0)),
         [
             answer(verdict::CANCELLED),
-            PlanSays::Event(PlanEvent::TimedOut(PlanKind::Mission))
+            PlanOutput::Event(PlanEvent::TimedOut(PlanKind::Mission))
         ]
     );
     assert_eq!(plans.tick(now(30.0)), []);
 
     let mut plans = Plans::new(&STRICT);
-    say(&mut plans, 10.0, PlanAsk::Count(3));
-    assert_eq!(plans.tick(now(10.25)), [asks(&STRICT, 0)]);
+    send(&mut plans, 10.0, PlanBody::Count(3));
+    assert_eq!(plans.tick(now(10.25)), [requests(&STRICT, 0)]);
     assert_eq!(
         plans.tick(now(15.0)),
-        [PlanSays::Event(PlanEvent::TimedOut(PlanKind::Mission))]
+        [PlanOutput::Event(PlanEvent::TimedOut(PlanKind::Mission))]
     );
 }
 
@@ -54,46 +54,50 @@ fn an_unanswered_request_is_repeated_and_the_upload_given_up_with_or_without_a_w
 fn before_the_boot_ends_requests_wait() {
     let mut plans = Plans::new(&LENIENT);
     let booting = PlanNow {
-        asks: false,
+        sends_requests: false,
         ..now(0.7)
     };
     let count = PlanMessage {
         to: VEHICLE,
         kind: 0,
-        ask: PlanAsk::Count(3),
+        body: PlanBody::Count(3),
     };
-    assert_eq!(plans.hear(booting, STATION, &count), []);
-    assert!(plans.waits_to_ask());
+    assert_eq!(plans.receive(booting, STATION, &count), []);
+    assert!(plans.has_unsent_request());
     assert_eq!(plans.tick(booting), []);
-    assert_eq!(plans.tick(now(20.0)), [asks(&LENIENT, 0)], "and its clock begins now");
-    assert!(!plans.waits_to_ask());
+    assert_eq!(
+        plans.tick(now(20.0)),
+        [requests(&LENIENT, 0)],
+        "and its clock begins now"
+    );
+    assert!(!plans.has_unsent_request());
 }
 
 #[test]
 fn an_item_out_of_order_is_refused_or_passed_over_and_the_upload_goes_on() {
-    for (rules, said) in [
+    for (rules, expected) in [
         (&LENIENT, vec![answer(verdict::INVALID_SEQUENCE)]),
         (&STRICT, Vec::new()),
     ] {
         let mut plans = Plans::new(rules);
-        say(&mut plans, 1.0, PlanAsk::Count(3));
-        assert_eq!(bring(&mut plans, 2, 16), said);
-        assert_eq!(bring(&mut plans, 0, 16), [asks(rules, 1)]);
+        send(&mut plans, 1.0, PlanBody::Count(3));
+        assert_eq!(bring(&mut plans, 2, 16), expected);
+        assert_eq!(bring(&mut plans, 0, 16), [requests(rules, 1)]);
     }
 }
 
 #[test]
 fn a_wrong_item_keeps_an_upload_alive_only_where_any_item_does() {
-    let wrong = PlanAsk::Item { seq: 2, item: item(16) };
+    let wrong = PlanBody::Item { seq: 2, item: item(16) };
     let mut plans = Plans::new(&LENIENT);
-    say(&mut plans, 10.0, PlanAsk::Count(3));
-    say(&mut plans, 17.0, wrong);
+    send(&mut plans, 10.0, PlanBody::Count(3));
+    send(&mut plans, 17.0, wrong);
     plans.tick(now(18.0));
     assert!(!plans.is_receiving());
 
     let mut plans = Plans::new(&STRICT);
-    say(&mut plans, 10.0, PlanAsk::Count(3));
-    say(&mut plans, 14.0, wrong);
+    send(&mut plans, 10.0, PlanBody::Count(3));
+    send(&mut plans, 14.0, wrong);
     plans.tick(now(15.0));
     assert!(plans.is_receiving());
     plans.tick(now(19.0));
@@ -101,19 +105,19 @@ fn a_wrong_item_keeps_an_upload_alive_only_where_any_item_does() {
 }
 
 #[test]
-fn a_refused_item_ends_the_upload_and_only_an_atomic_mission_is_kept_whole() {
+fn a_refused_item_ends_the_upload_and_only_an_atomic_mission_is_stored_whole() {
     let refused = [
         answer(verdict::UNSUPPORTED),
-        PlanSays::Event(PlanEvent::Refused(PlanKind::Mission, verdict::UNSUPPORTED)),
+        PlanOutput::Event(PlanEvent::Refused(PlanKind::Mission, verdict::UNSUPPORTED)),
     ];
     let mut plans = uploaded(&STRICT, &[16, 17, 20]);
-    say(&mut plans, 1.0, PlanAsk::Count(3));
+    send(&mut plans, 1.0, PlanBody::Count(3));
     bring(&mut plans, 0, 22);
     assert_eq!(bring(&mut plans, 1, BAD), refused);
     assert_eq!(commands(&plans), [16, 17, 20]);
 
     let mut plans = uploaded(&LENIENT, &[16, 17, 20]);
-    say(&mut plans, 1.0, PlanAsk::Count(2));
+    send(&mut plans, 1.0, PlanBody::Count(2));
     bring(&mut plans, 0, 22);
     assert_eq!(bring(&mut plans, 1, BAD), refused);
     assert_eq!(
@@ -129,16 +133,16 @@ fn a_refused_item_ends_the_upload_and_only_an_atomic_mission_is_kept_whole() {
 }
 
 #[test]
-fn a_fence_is_kept_whole_by_both() {
+fn a_fence_is_stored_whole_by_both() {
     for rules in [&LENIENT, &STRICT] {
         let mut plans = Plans::new(rules);
-        hear(&mut plans, 1.0, STATION, 1, PlanAsk::Count(3));
-        hear(
+        receive(&mut plans, 1.0, STATION, 1, PlanBody::Count(3));
+        receive(
             &mut plans,
             1.0,
             STATION,
             1,
-            PlanAsk::Item {
+            PlanBody::Item {
                 seq: 0,
                 item: item(5001),
             },
@@ -150,13 +154,13 @@ fn a_fence_is_kept_whole_by_both() {
 #[test]
 fn a_plan_that_does_not_hold_together_is_refused_as_a_whole() {
     let mut plans = uploaded(&STRICT, &[16, 17, 20]);
-    say(&mut plans, 1.0, PlanAsk::Count(2));
+    send(&mut plans, 1.0, PlanBody::Count(2));
     bring(&mut plans, 0, 22);
     assert_eq!(
         bring(&mut plans, 1, 16),
         [
             answer(verdict::ERROR),
-            PlanSays::Event(PlanEvent::Invalid(PlanKind::Mission, vec!["too short".to_owned()]))
+            PlanOutput::Event(PlanEvent::Invalid(PlanKind::Mission, vec!["too short".to_owned()]))
         ]
     );
     assert_eq!(commands(&plans), [16, 17, 20]);
@@ -166,18 +170,18 @@ fn a_plan_that_does_not_hold_together_is_refused_as_a_whole() {
 fn too_many_items_are_refused_and_none_clear_the_plan() {
     let mut plans = uploaded(&LENIENT, &[16, 17, 20]);
     assert_eq!(
-        say(&mut plans, 1.0, PlanAsk::Count(6)),
+        send(&mut plans, 1.0, PlanBody::Count(6)),
         [
             answer(verdict::NO_SPACE),
-            PlanSays::Event(PlanEvent::TooMany(PlanKind::Mission, 5))
+            PlanOutput::Event(PlanEvent::TooMany(PlanKind::Mission, 5))
         ]
     );
     assert_eq!(commands(&plans), [16, 17, 20]);
     assert_eq!(
-        say(&mut plans, 1.0, PlanAsk::Count(0)),
+        send(&mut plans, 1.0, PlanBody::Count(0)),
         [
             answer(verdict::ACCEPTED),
-            PlanSays::Event(PlanEvent::Cleared(PlanKind::Mission))
+            PlanOutput::Event(PlanEvent::Cleared(PlanKind::Mission))
         ]
     );
     assert!(commands(&plans).is_empty());
@@ -186,31 +190,31 @@ fn too_many_items_are_refused_and_none_clear_the_plan() {
 #[test]
 fn two_stations_cannot_upload_at_once_but_one_may_start_over() {
     let mut plans = Plans::new(&LENIENT);
-    say(&mut plans, 1.0, PlanAsk::Count(3));
+    send(&mut plans, 1.0, PlanBody::Count(3));
     let denied = to(OTHER, PlanKind::Mission, plan_ack(verdict::DENIED));
     assert_eq!(
-        hear(&mut plans, 1.0, OTHER, 0, PlanAsk::Count(2)),
+        receive(&mut plans, 1.0, OTHER, 0, PlanBody::Count(2)),
         std::slice::from_ref(&denied)
     );
-    assert_eq!(hear(&mut plans, 1.0, OTHER, 0, PlanAsk::List), [denied]);
+    assert_eq!(receive(&mut plans, 1.0, OTHER, 0, PlanBody::List), [denied]);
     bring(&mut plans, 0, 16);
-    assert_eq!(say(&mut plans, 1.0, PlanAsk::Count(2)), [asks(&LENIENT, 0)]);
+    assert_eq!(send(&mut plans, 1.0, PlanBody::Count(2)), [requests(&LENIENT, 0)]);
 }
 
 #[test]
 fn a_fence_beside_an_open_mission_upload_is_taken_or_passed_over() {
     let mut plans = Plans::new(&LENIENT);
-    say(&mut plans, 1.0, PlanAsk::Count(3));
+    send(&mut plans, 1.0, PlanBody::Count(3));
     assert_eq!(
-        hear(&mut plans, 1.0, STATION, 1, PlanAsk::Count(1)),
+        receive(&mut plans, 1.0, STATION, 1, PlanBody::Count(1)),
         [to(STATION, PlanKind::Fence, LENIENT.request(0))]
     );
 
     let mut plans = Plans::new(&STRICT);
-    say(&mut plans, 1.0, PlanAsk::Count(3));
+    send(&mut plans, 1.0, PlanBody::Count(3));
     assert_eq!(
-        hear(&mut plans, 1.0, STATION, 1, PlanAsk::Count(1)),
-        [asks(&STRICT, 0)],
+        receive(&mut plans, 1.0, STATION, 1, PlanBody::Count(1)),
+        [requests(&STRICT, 0)],
         "the mission is asked on with"
     );
 }
@@ -219,10 +223,10 @@ fn a_fence_beside_an_open_mission_upload_is_taken_or_passed_over() {
 fn an_upload_is_cancelled_by_its_own_peer_where_that_is_possible() {
     for (rules, goes_on) in [(&LENIENT, true), (&STRICT, false)] {
         let mut plans = Plans::new(rules);
-        say(&mut plans, 1.0, PlanAsk::Count(3));
-        hear(&mut plans, 1.0, OTHER, 0, PlanAsk::Ack(verdict::CANCELLED));
+        send(&mut plans, 1.0, PlanBody::Count(3));
+        receive(&mut plans, 1.0, OTHER, 0, PlanBody::Ack(verdict::CANCELLED));
         assert!(plans.is_receiving(), "another peer cannot");
-        say(&mut plans, 1.0, PlanAsk::Ack(verdict::CANCELLED));
+        send(&mut plans, 1.0, PlanBody::Ack(verdict::CANCELLED));
         assert_eq!(plans.is_receiving(), goes_on);
     }
 }

@@ -1,6 +1,6 @@
 //! The task that opens a link, reads it, notices its loss, and opens it again with a capped, jittered back-off.
 //!
-//! Owns: [`Keeper`]. Must not: write, or read what a message means.
+//! Owns: [`Supervisor`]. Must not: write, or read what a message means.
 //!
 //!   Closed --opened--> Up --end of file, error, stuck write, long silence--> Down --back-off--> Closed
 
@@ -35,7 +35,7 @@ const NO_FRAME_IN: u64 = 2000;
 const NEVER: Duration = Duration::from_secs(3600 * 24 * 365);
 
 /// Keeps one link open.
-pub(crate) struct Keeper<O> {
+pub(crate) struct Supervisor<O> {
     opener: O,
     name: String,
     shared: Arc<Shared>,
@@ -46,7 +46,7 @@ pub(crate) struct Keeper<O> {
 struct Session {
     opened: Instant,
     /// When the last frame that may be believed came.
-    heard: Option<Instant>,
+    last_accepted: Option<Instant>,
     backlog: Backlog,
     framer: Framer,
     /// Whole frames, also those that may not be believed.
@@ -64,7 +64,7 @@ impl Shared {
     }
 }
 
-impl<O: Opener> Keeper<O> {
+impl<O: Opener> Supervisor<O> {
     pub const fn new(opener: O, name: String, shared: Arc<Shared>, events: Sender) -> Self {
         Self {
             opener,
@@ -77,7 +77,7 @@ impl<O: Opener> Keeper<O> {
     /// Keeps the link open, for ever.
     pub async fn run(mut self) {
         let mut failures = 0_u32;
-        let mut said = String::new();
+        let mut last_reason = String::new();
         loop {
             let mut was_up = false;
             let deadline = self.opener.open_deadline();
@@ -87,13 +87,13 @@ impl<O: Opener> Keeper<O> {
                     self.shared.counters.opens(1);
                     let opened = Instant::now();
                     info!(link = %self.name, "link opened");
-                    let (why, believed) = self.read_until_lost(wire).await;
-                    if !believed {
-                        self.opener.opened_in_vain();
+                    let (why, accepted) = self.read_until_lost(wire).await;
+                    if !accepted {
+                        self.opener.nothing_accepted();
                     }
                     if opened.elapsed() >= STEADY {
                         failures = 0;
-                        said.clear();
+                        last_reason.clear();
                     }
                     why
                 }
@@ -106,14 +106,14 @@ impl<O: Opener> Keeper<O> {
                     format!("no answer within {} s", deadline.as_secs())
                 }
             };
-            if was_up || why != said {
+            if was_up || why != last_reason {
                 self.events.send(LinkEvent::Down(why.clone()));
             }
-            if why == said {
+            if why == last_reason {
                 debug!(link = %self.name, why, "link still down");
             } else {
                 warn!(link = %self.name, why, "link down, retrying for ever");
-                said = why;
+                last_reason = why;
             }
             failures = failures.saturating_add(1);
             sleep(REOPEN.delay(failures, rand::random())).await;
@@ -138,7 +138,7 @@ impl<O: Opener> Keeper<O> {
         let mut session = Session::new(Instant::now());
         let mut buffer = reader.buffer();
         let why = loop {
-            let too_silent = session.heard.unwrap_or(session.opened) + patience.unwrap_or(NEVER);
+            let too_silent = session.last_accepted.unwrap_or(session.opened) + patience.unwrap_or(NEVER);
             let read = tokio::select! {
                 read = reader.read(&mut buffer) => Some(read),
                 () = sleep(SILENCE), if session.framer.unfinished() => None,
@@ -151,19 +151,19 @@ impl<O: Opener> Keeper<O> {
                 Some(Ok(0)) => break "the other end hung up".to_owned(),
                 Some(Ok(n)) => {
                     let bytes = buffer.get(..n).unwrap_or_default();
-                    let heard_before = session.heard;
+                    let accepted_before = session.last_accepted;
                     self.take(&mut session, bytes, reader.is_datagrams());
-                    if session.heard != heard_before {
-                        reader.believed();
+                    if session.last_accepted != accepted_before {
+                        reader.accepted();
                     }
                 }
                 Some(Err(error)) => break format!("reading failed: {error}"),
-                None => self.hear(&mut session, true),
+                None => self.take_frames(&mut session, true),
             }
         };
         shared.counters.skipped(session.framer.waiting() as u64);
         shared.set_down().await;
-        (why, session.heard.is_some())
+        (why, session.last_accepted.is_some())
     }
 
     /// Takes bytes that have just come.
@@ -172,7 +172,7 @@ impl<O: Opener> Keeper<O> {
         session.mute_bytes += bytes.len() as u64;
         session.framer.push_at(bytes, Instant::now());
         // Nothing continues behind the end of a datagram.
-        self.hear(session, is_datagram);
+        self.take_frames(session, is_datagram);
         if is_datagram {
             session.framer.forget_unfinished();
             self.shared.counters.skipped(session.framer.take_skipped());
@@ -184,7 +184,7 @@ impl<O: Opener> Keeper<O> {
     }
 
     /// Takes all frames that are whole. `ended`: nothing will come to complete one that is not.
-    fn hear(&self, session: &mut Session, ended: bool) {
+    fn take_frames(&self, session: &mut Session, ended: bool) {
         loop {
             let framer = &mut session.framer;
             let next = if ended {
@@ -193,18 +193,18 @@ impl<O: Opener> Keeper<O> {
                 framer.next_frame()
             };
             let Some(frame) = next else { break };
-            self.hear_one(session, frame);
+            self.take_frame(session, frame);
         }
         let counters = &self.shared.counters;
         counters.skipped(session.framer.take_skipped());
         counters.bad_checksums(session.framer.take_bad_checksums());
     }
 
-    fn hear_one(&self, session: &mut Session, frame: RawFrame) {
+    fn take_frame(&self, session: &mut Session, frame: RawFrame) {
         let shared = &self.shared;
         let counters = &shared.counters;
         session.frames += 1;
-        if !self.believes(session, &frame) {
+        if !self.accepts(session, &frame) {
             return;
         }
         let decoded = decode(&frame);
@@ -213,8 +213,8 @@ impl<O: Opener> Keeper<O> {
             Err(Unread::Unknown) => counters.unknown(1),
             Err(Unread::Payload) => counters.unreadable(1),
         }
-        session.heard = Some(frame.at);
-        let lost = shared.senders.lock().unwrap_or_else(PoisonError::into_inner).hear(
+        session.last_accepted = Some(frame.at);
+        let lost = shared.senders.lock().unwrap_or_else(PoisonError::into_inner).count(
             frame.system,
             frame.component,
             frame.sequence(),
@@ -235,9 +235,9 @@ impl<O: Opener> Keeper<O> {
     }
 }
 
-impl<O: Opener> Keeper<O> {
+impl<O: Opener> Supervisor<O> {
     /// Whether the frame's signature is as it must be.
-    fn believes(&self, session: &mut Session, frame: &RawFrame) -> bool {
+    fn accepts(&self, session: &mut Session, frame: &RawFrame) -> bool {
         let Some(signer) = &self.shared.signer else {
             return true;
         };
@@ -252,7 +252,7 @@ impl<O: Opener> Keeper<O> {
             Verdict::Bad => counters.bad_signatures(1),
             Verdict::Replayed => counters.replayed(1),
         }
-        if session.heard.is_none() && !session.warned_of_signatures {
+        if session.last_accepted.is_none() && !session.warned_of_signatures {
             session.warned_of_signatures = true;
             warn!(link = %self.name, ?verdict, "frames arrive that are not signed as they must be, and are not believed; does the autopilot have the same key?");
         }
@@ -264,7 +264,7 @@ impl Session {
     fn new(opened: Instant) -> Self {
         Self {
             opened,
-            heard: None,
+            last_accepted: None,
             backlog: Backlog::default(),
             framer: Framer::new(Direction::Autopilot),
             frames: 0,

@@ -63,8 +63,8 @@ fn lines(s: &mut Session, args: &[&str], wanted: &[&str]) {
         .map(|line| line.split_whitespace().collect::<Vec<_>>().join(" ").into())
         .collect();
     s.note(
-        &step.did,
-        json!({"exit": step.came["exit"], "lines": lines, "stderr": step.came["stderr"]}),
+        &step.action,
+        json!({"exit": step.result["exit"], "lines": lines, "stderr": step.result["stderr"]}),
     );
 }
 
@@ -92,7 +92,7 @@ fn kubectl_lists_resources_and_versions() {
 }
 
 #[test]
-fn kubectl_tells_versions_and_raw_answers() {
+fn kubectl_prints_versions_and_raw_answers() {
     both(|s| {
         s.kubectl(&["version"]);
         s.kubectl(&["get", "--raw", "/readyz"]);
@@ -108,7 +108,7 @@ fn kubectl_tells_versions_and_raw_answers() {
 }
 
 #[test]
-fn kubectl_tells_who_one_is() {
+fn kubectl_prints_the_identity() {
     both(|s| {
         let text = s.kubectl(&["auth", "whoami", "-o", "json"]);
         s.steps.pop();

@@ -9,7 +9,7 @@ const NAMED: usize = 8;
 
 /// What is owed for `vehicles`, those that a ground order covers, as they were last reported.
 #[must_use]
-pub fn owed(vehicles: &[Vehicle]) -> String {
+pub fn outstanding(vehicles: &[Vehicle]) -> String {
     let (mut ordered, mut others, mut unknown, mut down) = (Vec::new(), Vec::new(), Vec::new(), 0_usize);
     for vehicle in vehicles.iter().filter(|vehicle| !vehicle.node.is_empty()) {
         // One that serves no Drone gets no commands from Skein. An autopilot that executes a failsafe obeys a ground order all
@@ -99,45 +99,48 @@ mod tests {
     }
 
     #[test]
-    fn who_lands_who_is_flown_by_somebody_else_and_who_is_not_heard_are_told_apart() {
+    fn landing_flown_by_others_and_not_heard_are_distinguished() {
         use v1::{Activity as A, FlightTruth as T};
-        let told = owed(&[
+        let text = outstanding(&[
             doing("a", T::InAir, A::Holding),
             doing("b", T::InAir, A::HandsOffOtherMode),
             doing("c", T::UnknownLinkLost, A::Waiting),
             doing("d", T::Disarmed, A::HandsOffFlightOver),
         ]);
         assert!(
-            told.starts_with("1 vehicle in the air, ordered to land, 1 vehicle on the ground. NOT landed by"),
-            "{told}"
+            text.starts_with("1 vehicle in the air, ordered to land, 1 vehicle on the ground. NOT landed by"),
+            "{text}"
         );
         assert!(
-            told.contains("in command: default/b: the person who flies it") && told.contains("not heard: default/c:"),
-            "{told}"
+            text.contains("in command: default/b: the person who flies it") && text.contains("not heard: default/c:"),
+            "{text}"
         );
-        assert!(!told.contains("land now"), "{told}");
-        let told = owed(&[doing("a", T::InAir, A::HandsOffAutopilotFailsafe)]);
-        assert!(told.starts_with("1 vehicle in the air, ordered to land"), "{told}");
+        assert!(!text.contains("land now"), "{text}");
+        let text = outstanding(&[doing("a", T::InAir, A::HandsOffAutopilotFailsafe)]);
+        assert!(text.starts_with("1 vehicle in the air, ordered to land"), "{text}");
     }
 
     #[test]
-    fn a_vehicle_without_a_drone_that_flies_is_not_said_to_land() {
+    fn a_flying_vehicle_without_a_drone_is_not_reported_as_landing() {
         let idle = |truth: v1::FlightTruth| Vehicle {
             drone: String::new(),
             ..doing("a", truth, v1::Activity::Idle)
         };
-        let told = owed(&[idle(v1::FlightTruth::InAir)]);
+        let text = outstanding(&[idle(v1::FlightTruth::InAir)]);
         assert!(
-            told.starts_with("NOT landed by Skein") && told.contains("node node-a"),
-            "{told}"
+            text.starts_with("NOT landed by Skein") && text.contains("node node-a"),
+            "{text}"
         );
-        assert_eq!(owed(&[idle(v1::FlightTruth::Disarmed)]), "1 vehicle on the ground.");
+        assert_eq!(
+            outstanding(&[idle(v1::FlightTruth::Disarmed)]),
+            "1 vehicle on the ground."
+        );
     }
 
     #[test]
     fn where_there_is_no_vehicle_nothing_lands() {
-        assert_eq!(owed(&[]), "No vehicle is covered by it now.");
-        assert_eq!(owed(&[pending("a").into()]), "No vehicle is covered by it now.");
+        assert_eq!(outstanding(&[]), "No vehicle is covered by it now.");
+        assert_eq!(outstanding(&[pending("a").into()]), "No vehicle is covered by it now.");
         let many: Vec<Vehicle> = (0..10)
             .map(|n| {
                 doing(
@@ -147,6 +150,10 @@ mod tests {
                 )
             })
             .collect();
-        assert!(owed(&many).contains("default/d7 and 2 more"), "{}", owed(&many));
+        assert!(
+            outstanding(&many).contains("default/d7 and 2 more"),
+            "{}",
+            outstanding(&many)
+        );
     }
 }

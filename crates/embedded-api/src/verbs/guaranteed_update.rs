@@ -3,9 +3,9 @@
 //! Owns: reading, writing and retrying. Must not: know the other state.
 
 use super::core::{Core, Kind, parsed};
-use super::deletion::is_over;
-use super::door::Draft;
-use super::keep::{Kept, NotKept};
+use super::deletion::is_finished;
+use super::request_scope::Draft;
+use super::write::{NotWritten, Written};
 use crate::kinds;
 use crate::refusal::Refusal;
 use crate::store::{Key, Object};
@@ -17,9 +17,9 @@ const ATTEMPTS: usize = 32;
 
 /// An object after a change.
 #[derive(Debug)]
-pub(super) struct Settled {
+pub(super) struct Updated {
     /// The object.
-    pub(super) kept: Kept,
+    pub(super) written: Written,
     /// Whether it is new.
     pub(super) created: bool,
     /// Warnings for the client.
@@ -31,13 +31,13 @@ pub(super) struct Settled {
 ///
 /// # Errors
 /// The refusals of `next`, and 409 when the writer requires a revision that is no longer the newest.
-pub(super) async fn settle(
+pub(super) async fn guaranteed_update(
     core: &Core,
     kind: &Kind,
     key: &Key,
     dry: bool,
     mut next: impl FnMut(Option<&Value>) -> Result<Draft, Refusal>,
-) -> Result<Settled, Refusal> {
+) -> Result<Updated, Refusal> {
     for _ in 0..ATTEMPTS {
         let old = core.store.get(key);
         let shown = old
@@ -46,8 +46,8 @@ pub(super) async fn settle(
             .transpose()?;
         let draft = next(shown.as_ref())?;
         let value = kinds::to_stored(&kind.resource, draft.value);
-        let kept = match &old {
-            None => core.make(key.clone(), value, dry).await,
+        let written = match &old {
+            None => core.create(key.clone(), value, dry).await,
             Some(old) => {
                 let before = match shown {
                     Some(shown) if core.registry.stored_as_shown(&kind.resource) => shown,
@@ -56,17 +56,19 @@ pub(super) async fn settle(
                 change(core, kind, old, before, value, dry).await
             }
         };
-        match kept {
-            Ok(kept) => {
-                return Ok(Settled {
-                    kept,
+        match written {
+            Ok(written) => {
+                return Ok(Updated {
+                    written,
                     created: old.is_none(),
                     warnings: draft.warnings,
                 });
             }
-            Err(NotKept::Changed) if draft.insists => return Err(kind.modified(&key.name).warned(&draft.warnings)),
-            Err(NotKept::Changed) => {}
-            Err(NotKept::Refused(refusal)) => return Err(refusal.warned(&draft.warnings)),
+            Err(NotWritten::Conflict) if draft.requires_revision => {
+                return Err(kind.modified(&key.name).warned(&draft.warnings));
+            }
+            Err(NotWritten::Conflict) => {}
+            Err(NotWritten::Refused(refusal)) => return Err(refusal.warned(&draft.warnings)),
         }
     }
     Err(kind.modified(&key.name))
@@ -80,14 +82,14 @@ async fn change(
     before: Value,
     value: Value,
     dry: bool,
-) -> Result<Kept, NotKept> {
-    if is_over(&kind.resource, &value) {
+) -> Result<Written, NotWritten> {
+    if is_finished(&kind.resource, &value) {
         // Watchers get the last stored state; the writer gets the one that it requested.
         core.remove(old, before, dry).await?;
-        return Ok(Kept::Only(value));
+        return Ok(Written::Unstored(value));
     }
     if value == before {
-        return Ok(Kept::Stored(Arc::clone(old)));
+        return Ok(Written::Stored(Arc::clone(old)));
     }
     core.replace(old, value, dry).await
 }

@@ -12,7 +12,7 @@ use tokio_util::sync::CancellationToken;
 const PAUSE: Duration = Duration::from_secs(5);
 
 /// Runs `work` until it ends by itself or `stop` is cancelled; restarts it when it panics.
-pub(super) async fn kept_going<F: Future<Output = ()>>(
+pub(super) async fn restart_on_panic<F: Future<Output = ()>>(
     what: &str,
     stop: CancellationToken,
     mut work: impl FnMut() -> F,
@@ -41,7 +41,7 @@ mod tests {
             let before = begun.fetch_add(1, Ordering::SeqCst);
             assert!(before >= 2, "a fault, on purpose");
         };
-        kept_going("the work", CancellationToken::new(), work).await;
+        restart_on_panic("the work", CancellationToken::new(), work).await;
         assert_eq!(begun.load(Ordering::SeqCst), 3);
     }
 
@@ -55,7 +55,7 @@ mod tests {
             }
             panic!("a fault, on purpose");
         };
-        kept_going("the work", stop.clone(), work).await;
+        restart_on_panic("the work", stop.clone(), work).await;
         assert_eq!(begun.load(Ordering::SeqCst), 4);
     }
 }

@@ -5,8 +5,8 @@
 use super::SWARM;
 use super::flights::Flights;
 use super::stage::Stage;
-use crate::say;
 use crate::station::Station;
+use crate::terminal;
 use std::time::Duration;
 
 /// The end in order begins.
@@ -37,14 +37,14 @@ pub fn boarding(wanted: usize, altitude: f64) -> String {
 pub fn all_hold(wanted: usize, after: Duration) -> String {
     format!(
         "all {wanted} hold, {} after the Swarm was applied",
-        say::duration(after)
+        terminal::duration(after)
     )
 }
 
 /// What a person may do from another terminal while the vehicles hold.
 #[must_use]
 pub fn things_to_try(station: &Station, drones: u16, altitude: f64) -> String {
-    let skein = std::env::current_exe().map_or_else(|_| "skein".to_owned(), |path| say::shell_word(&path));
+    let skein = std::env::current_exe().map_or_else(|_| "skein".to_owned(), |path| terminal::shell_word(&path));
     format!(
         "The vehicles hold until Ctrl-C. Try, in another terminal:\n\
          \x20 export KUBECONFIG={} SKEIN_SERVER={}\n\
@@ -53,7 +53,7 @@ pub fn things_to_try(station: &Station, drones: u16, altitude: f64) -> String {
          \x20 {skein} ground {SWARM}    # all land and stay down, until `release`\n\
          \x20 # A Swarm as you would apply it; with another height all go there, one after the other:\n\
          \x20 echo '{}' | kubectl apply --server-side --force-conflicts -f -\n",
-        say::shell_word(station.api.kubeconfig()),
+        terminal::shell_word(station.api.kubeconfig()),
         station.server(),
         swarm(drones, altitude + 5.0),
     )
@@ -84,17 +84,17 @@ pub fn not_landed(flights: &Flights) -> String {
 fn others(flights: &Flights, stage: Stage) -> String {
     let others = flights.iter().filter(|(_, flight)| flight.reached(stage).is_none());
     let others: Vec<_> = others
-        .map(|(node, flight)| format!("{node} is {} ({})", flight.stage.word(), flight.vehicle.message))
+        .map(|(node, flight)| format!("{node} is {} ({})", flight.stage.label(), flight.vehicle.message))
         .collect();
     let more = others.len().saturating_sub(NAMED);
-    let mut told = others.into_iter().take(NAMED).collect::<Vec<_>>().join("; ");
+    let mut text = others.into_iter().take(NAMED).collect::<Vec<_>>().join("; ");
     if more > 0 {
-        told += &format!("; and {more} more");
+        text += &format!("; and {more} more");
     }
-    if told.is_empty() {
-        "all did by their agents' account, but the API does not say so".clone_into(&mut told);
+    if text.is_empty() {
+        "all did by their agents' account, but the API does not say so".clone_into(&mut text);
     }
-    told
+    text
 }
 
 #[cfg(test)]
@@ -113,9 +113,9 @@ mod tests {
             ..Vehicle::default()
         };
         flights.note(Duration::ZERO, &[vehicle(1, "InAir"), vehicle(2, "Disarmed")]);
-        let told = not_flown(&flights);
+        let text = not_flown(&flights);
         assert_eq!(
-            told,
+            text,
             "not all vehicles came to hold: n2 is booting (Compass not healthy)"
         );
         assert!(not_landed(&flights).contains("n1 is flying"));

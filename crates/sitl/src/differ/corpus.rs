@@ -11,7 +11,7 @@ use serde::{Deserialize, Serialize};
 use super::encode::Scene;
 use super::live::Run;
 use crate::model::{Autopilot, Wgs84};
-use crate::replay::{Fact, Heard};
+use crate::replay::{Fact, Statement};
 
 #[derive(Serialize, Deserialize)]
 struct File {
@@ -24,7 +24,8 @@ struct File {
     /// Seconds, and the frame in hexadecimal digits.
     inputs: Vec<(f64, String)>,
     /// Seconds, kind of statement, and one or two numbers.
-    heard: Vec<(f64, String, u32, u8)>,
+    #[serde(rename = "heard")]
+    statements: Vec<(f64, String, u32, u8)>,
     /// The script, for people.
     script: Vec<String>,
 }
@@ -33,22 +34,22 @@ struct File {
 ///
 /// # Errors
 /// It cannot be written.
-pub fn keep(folder: &Path, number: u64, run: &Run, script: &str) -> io::Result<()> {
+pub fn save(folder: &Path, number: u64, run: &Run, script: &str) -> io::Result<()> {
     let Scene {
         place,
         system,
         autopilot,
     } = run.scene;
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-    let heard = |heard: &Heard| {
-        let (what, number, more) = match heard.fact {
+    let row = |statement: &Statement| {
+        let (what, number, more) = match statement.fact {
             Fact::Ack { command, result } => ("ack", u32::from(command), result),
             Fact::Armed(armed) => ("armed", u32::from(armed), 0),
             Fact::Mode(mode) => ("mode", mode, 0),
             Fact::Landed(landed) => ("landed", u32::from(landed), 0),
             _ => return None,
         };
-        Some((heard.at_s, what.to_owned(), number, more))
+        Some((statement.at_s, what.to_owned(), number, more))
     };
     let file = File {
         autopilot: autopilot.name().to_owned(),
@@ -58,7 +59,7 @@ pub fn keep(folder: &Path, number: u64, run: &Run, script: &str) -> io::Result<(
         steps_s: run.steps_s.clone(),
         end_s: run.end_s,
         inputs: run.inputs.iter().map(|(at_s, bytes)| (*at_s, hex(bytes))).collect(),
-        heard: run.heard.iter().filter_map(heard).collect(),
+        statements: run.statements.iter().filter_map(row).collect(),
         script: script.lines().map(str::to_owned).collect(),
     };
     fs::create_dir_all(folder)?;
@@ -70,7 +71,7 @@ pub fn keep(folder: &Path, number: u64, run: &Run, script: &str) -> io::Result<(
 ///
 /// # Errors
 /// The folder or a file in it cannot be read.
-pub fn kept(folder: &Path) -> io::Result<Vec<(String, Run, String)>> {
+pub fn load(folder: &Path) -> io::Result<Vec<(String, Run, String)>> {
     let mut paths: Vec<PathBuf> = fs::read_dir(folder)?
         .map(|entry| entry.map(|entry| entry.path()))
         .collect::<Result<_, _>>()?;
@@ -91,7 +92,7 @@ fn read(path: &Path) -> io::Result<(String, Run, String)> {
         (0..hex.len()).step_by(2).map(digits).collect()
     };
     let input = |(at_s, hex): &(f64, String)| Some((*at_s, bytes(hex)?));
-    let heard = |(at_s, what, number, more): &(f64, String, u32, u8)| {
+    let statement = |(at_s, what, number, more): &(f64, String, u32, u8)| {
         let fact = match what.as_str() {
             "ack" => Fact::Ack {
                 command: u16::try_from(*number).ok()?,
@@ -102,7 +103,7 @@ fn read(path: &Path) -> io::Result<(String, Run, String)> {
             "landed" => Fact::Landed(u8::try_from(*number).ok()?),
             _ => return None,
         };
-        Some(Heard { at_s: *at_s, fact })
+        Some(Statement { at_s: *at_s, fact })
     };
     let [lat_deg, lon_deg, amsl_m] = file.place;
     let run = Run {
@@ -122,10 +123,10 @@ fn read(path: &Path) -> io::Result<(String, Run, String)> {
             .collect::<Option<_>>()
             .ok_or_else(|| bad("a frame is not hexadecimal"))?,
         steps_s: file.steps_s,
-        heard: file
-            .heard
+        statements: file
+            .statements
             .iter()
-            .map(heard)
+            .map(statement)
             .collect::<Option<_>>()
             .ok_or_else(|| bad("a statement is unknown"))?,
         end_s: file.end_s,

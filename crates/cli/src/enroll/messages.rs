@@ -3,7 +3,7 @@
 //! Owns: the sentences, and the agent's command line. Must not: print them.
 
 use super::Files;
-use crate::say::shell_word;
+use crate::terminal::shell_word;
 use std::net::SocketAddr;
 use trust::{Peer, Validity};
 
@@ -131,18 +131,18 @@ mod tests {
     use std::time::{Duration, UNIX_EPOCH};
 
     #[test]
-    fn the_command_can_be_copied_and_tells_until_when_it_works() {
+    fn the_command_can_be_copied_and_shows_until_when_it_works() {
         let peer = Peer::agent(NodeName::parse("alpha").unwrap());
         let files = Files::of(&peer, Path::new("out dir"));
         let life = Validity::of(UNIX_EPOCH, Duration::from_secs(86_400));
-        let told = enrolled(&peer, &files, &Address::At("10.0.0.1:7".into()), life);
-        assert!(told.contains("--coordinator https://10.0.0.1:7 "), "{told}");
-        assert!(told.contains("--client-key 'out dir/agent.key'"), "{told}");
-        assert!(told.contains("good until 1970-01-02"), "{told}");
-        let told = enrolled(&peer, &files, &Address::Unknown, Validity::any_time());
+        let text = enrolled(&peer, &files, &Address::At("10.0.0.1:7".into()), life);
+        assert!(text.contains("--coordinator https://10.0.0.1:7 "), "{text}");
+        assert!(text.contains("--client-key 'out dir/agent.key'"), "{text}");
+        assert!(text.contains("good until 1970-01-02"), "{text}");
+        let text = enrolled(&peer, &files, &Address::Unknown, Validity::any_time());
         assert!(
-            told.contains("good without end") && told.contains("https://HOST:50051"),
-            "{told}"
+            text.contains("good without end") && text.contains("https://HOST:50051"),
+            "{text}"
         );
     }
 
@@ -157,16 +157,16 @@ mod tests {
     }
 
     #[test]
-    fn another_computer_is_never_told_to_connect_to_itself() {
+    fn another_computer_never_gets_a_loopback_address() {
         for here in ["127.0.0.1:50051", "[::1]:50051"] {
             let peer = Peer::agent(NodeName::parse("alpha").unwrap());
             let files = Files::of(&peer, Path::new("alpha"));
-            let told = enrolled(&peer, &files, &Address::from_elsewhere(here), Validity::any_time());
+            let text = enrolled(&peer, &files, &Address::from_elsewhere(here), Validity::any_time());
             assert!(
-                told.contains("--coordinator https://HOST:50051") && told.contains("`skein up --listen 0.0.0.0:50051`"),
-                "{told}"
+                text.contains("--coordinator https://HOST:50051") && text.contains("`skein up --listen 0.0.0.0:50051`"),
+                "{text}"
             );
-            assert!(!told.contains("127.0.0.1") && !told.contains("[::1]"), "{told}");
+            assert!(!text.contains("127.0.0.1") && !text.contains("[::1]"), "{text}");
         }
     }
 }

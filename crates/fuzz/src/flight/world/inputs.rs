@@ -10,7 +10,7 @@ use link::LinkEvent;
 
 impl World<'_> {
     pub(super) fn stream(&mut self, open: bool) {
-        self.tell("stream is open", &open);
+        self.trace("stream is open", &open);
         self.stream_open = open;
         self.oracle.stream(open, self.now);
         if open {
@@ -21,7 +21,7 @@ impl World<'_> {
     }
 
     pub(super) fn link(&mut self, up: bool) {
-        self.tell("link is up", &up);
+        self.trace("link is up", &up);
         self.link_up = up;
         let event = if up {
             LinkEvent::Up
@@ -38,7 +38,7 @@ impl World<'_> {
         }
         self.tally.orders += 1;
         let order = self.coordinators.order(&mut self.bytes);
-        self.tell("order", &order);
+        self.trace("order", &order);
         match self.pilot.consider(&order, at(self.now)) {
             Ok(fence) => {
                 // As the shell does it: what cannot be written down is not taken, unless it brings the vehicle down.
@@ -51,13 +51,13 @@ impl World<'_> {
                     self.pilot.not_taken(order.term());
                     return;
                 }
-                self.oracle.told(&order, true, self.now);
+                self.oracle.order_received(&order, true, self.now);
                 self.pilot.adopt(fence, at(self.now));
             }
             Err(refused) => {
-                self.tell("refused", &refused);
+                self.trace("refused", &refused);
                 self.tally.refused += 1;
-                self.oracle.told(&order, false, self.now);
+                self.oracle.order_received(&order, false, self.now);
                 self.pilot.refused(order.term(), &refused);
             }
         }
@@ -71,16 +71,16 @@ impl World<'_> {
     /// The agent is asked to end, or ends without being asked, perhaps before it has written down what it heard last.
     pub(super) fn end(&mut self, how: u8) {
         if how & 0x40 != 0 {
-            self.tell("asked to end", &());
+            self.trace("asked to end", &());
             self.pilot.terminate();
             self.oracle.terminate();
             return;
         }
         if how & 0x80 != 0 {
-            self.vehicle_tells(0);
+            self.vehicle_sends(0);
         }
         self.tally.restarts += 1;
-        self.tell("restart", &self.saved.0);
+        self.trace("restart", &self.saved.0);
         self.pilot = Self::pilot(self.saved.0.clone(), self.extras, self.now);
         self.oracle = Oracle::born(self.saved.1.clone(), self.now);
         self.stream_open = false;
@@ -91,18 +91,22 @@ impl World<'_> {
         if !self.stream_open {
             return;
         }
-        let (order, heard) = self.coordinators.kill(&mut self.bytes, self.now);
-        let shot = self.pilot.kill(&order, at(heard), at(self.now), self.jitter);
+        let (order, received) = self.coordinators.kill(&mut self.bytes, self.now);
+        let shot = self.pilot.kill(&order, at(received), at(self.now), self.jitter);
         if shot.is_some() {
             assert!(self.link_up, "a kill for a line that is down");
         }
-        self.oracle.judge_kill(&order, heard, shot.as_ref(), self.now);
-        self.tell("kill", &(&order, heard, &shot));
+        self.oracle.judge_kill(&order, received, shot.as_ref(), self.now);
+        self.trace("kill", &(&order, received, &shot));
         let Some(shot) = shot else { return };
         self.tally.kills += 1;
         let written_at = self.now + self.wire.takes;
         let spent = shot.permit.spend(at(written_at));
-        assert_eq!(spent.is_ok(), written_at - heard <= 2000, "a kill that waited was sent");
+        assert_eq!(
+            spent.is_ok(),
+            written_at - received <= 2000,
+            "a kill that waited was sent"
+        );
         let how = if spent.is_ok() { self.wire.how } else { Written::No };
         self.pilot.kill_written(how);
         if how != Written::No {

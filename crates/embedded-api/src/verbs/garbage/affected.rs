@@ -8,7 +8,7 @@ use std::sync::Arc;
 
 /// Something to check.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Touched {
+pub(super) enum Affected {
     /// This object.
     Object(Key),
     /// All objects that name this uid among their owners.
@@ -19,18 +19,18 @@ pub(super) enum Touched {
 
 /// What to check after a change: only what the change may affect, as an owner may have
 /// thousands of dependents, and each of them is written often while it is deleted.
-pub(super) fn touched(event: &Event) -> Vec<Touched> {
+pub(super) fn affected(event: &Event) -> Vec<Affected> {
     let object = &event.object;
     let (key, facts) = (&object.key, &object.facts);
     let mut all = Vec::new();
     if event.deleted {
-        all.push(Touched::DependentsOf(Arc::clone(&facts.uid)));
+        all.push(Affected::DependentsOf(Arc::clone(&facts.uid)));
         if !facts.blocks.is_empty() {
-            all.push(Touched::OwnersOf(Arc::clone(object)));
+            all.push(Affected::OwnersOf(Arc::clone(object)));
         }
         if !key.namespace.is_empty() {
             // It may have been the last object in a namespace that is being deleted.
-            all.push(Touched::Object(Key::new(STORAGE, "", &key.namespace)));
+            all.push(Affected::Object(Key::new(STORAGE, "", &key.namespace)));
         }
         return all;
     }
@@ -38,15 +38,15 @@ pub(super) fn touched(event: &Event) -> Vec<Touched> {
     let new_owners = before.is_none_or(|before| before.facts.owners != facts.owners);
     let new = before.is_none() && !key.namespace.is_empty();
     if facts.deleting || new || (new_owners && !facts.owners.is_empty()) {
-        all.push(Touched::Object(key.clone()));
+        all.push(Affected::Object(key.clone()));
     }
     if facts.waits && before.is_none_or(|before| !before.facts.waits) {
-        all.push(Touched::DependentsOf(Arc::clone(&facts.uid)));
+        all.push(Affected::DependentsOf(Arc::clone(&facts.uid)));
     }
     if let Some(before) = before
         && before.facts.blocks.iter().any(|owner| !facts.blocks.contains(owner))
     {
-        all.push(Touched::OwnersOf(Arc::clone(before)));
+        all.push(Affected::OwnersOf(Arc::clone(before)));
     }
     all
 }
@@ -86,49 +86,49 @@ mod tests {
         }
     }
 
-    fn itself() -> Touched {
-        Touched::Object(Key::new("things", "field", "a"))
+    fn itself() -> Affected {
+        Affected::Object(Key::new("things", "field", "a"))
     }
 
     #[test]
-    fn a_new_object_is_looked_at() {
-        assert_eq!(touched(&event(None, &object(&[], false), false)), [itself()]);
+    fn a_new_object_is_checked() {
+        assert_eq!(affected(&event(None, &object(&[], false), false)), [itself()]);
     }
 
     #[test]
     fn a_change_that_has_nothing_to_do_with_owners_concerns_nobody() {
         let (before, after) = (object(&["o"], false), object(&["o"], false));
-        assert_eq!(touched(&event(Some(&before), &after, false)), []);
+        assert_eq!(affected(&event(Some(&before), &after, false)), []);
     }
 
     #[test]
-    fn new_owners_are_looked_for_and_old_ones_looked_at() {
+    fn new_owners_are_searched_and_old_ones_checked() {
         let (before, after) = (object(&["old"], false), object(&["new"], false));
-        let expected = [itself(), Touched::OwnersOf(Arc::clone(&before))];
-        assert_eq!(touched(&event(Some(&before), &after, false)), expected);
+        let expected = [itself(), Affected::OwnersOf(Arc::clone(&before))];
+        assert_eq!(affected(&event(Some(&before), &after, false)), expected);
     }
 
     #[test]
     fn an_owner_that_begins_to_wait_for_its_dependents_concerns_them_once() {
         let (before, going) = (object(&[], false), object(&[], true));
-        assert_eq!(touched(&event(Some(&before), &going, false)), [itself()]);
+        assert_eq!(affected(&event(Some(&before), &going, false)), [itself()]);
         let waits = with(&[], true, |facts| facts.waits = true);
-        let expected = [itself(), Touched::DependentsOf("u-1".into())];
-        assert_eq!(touched(&event(Some(&before), &waits, false)), expected);
-        assert_eq!(touched(&event(Some(&going), &waits, false)), expected);
+        let expected = [itself(), Affected::DependentsOf("u-1".into())];
+        assert_eq!(affected(&event(Some(&before), &waits, false)), expected);
+        assert_eq!(affected(&event(Some(&going), &waits, false)), expected);
         // As when its status reports how many are left.
-        assert_eq!(touched(&event(Some(&waits), &waits, false)), [itself()]);
+        assert_eq!(affected(&event(Some(&waits), &waits, false)), [itself()]);
     }
 
     #[test]
     fn a_dependent_concerns_its_owners_when_it_no_longer_blocks_them() {
         let landing = object(&["o"], true);
-        assert_eq!(touched(&event(Some(&landing), &landing, false)), [itself()]);
+        assert_eq!(affected(&event(Some(&landing), &landing, false)), [itself()]);
         let lets_go = with(&["o"], true, |facts| facts.blocks = Box::default());
-        let expected = [itself(), Touched::OwnersOf(Arc::clone(&landing))];
-        assert_eq!(touched(&event(Some(&landing), &lets_go, false)), expected);
-        let gone = touched(&event(Some(&lets_go), &lets_go, true));
-        let owners = gone.iter().any(|each| matches!(each, Touched::OwnersOf(_)));
+        let expected = [itself(), Affected::OwnersOf(Arc::clone(&landing))];
+        assert_eq!(affected(&event(Some(&landing), &lets_go, false)), expected);
+        let gone = affected(&event(Some(&lets_go), &lets_go, true));
+        let owners = gone.iter().any(|each| matches!(each, Affected::OwnersOf(_)));
         assert!(!owners, "it blocked nobody: {gone:?}");
     }
 
@@ -136,10 +136,10 @@ mod tests {
     fn the_end_of_an_object_concerns_dependents_owners_and_namespace() {
         let gone = object(&["o"], true);
         let expected = [
-            Touched::DependentsOf("u-1".into()),
-            Touched::OwnersOf(Arc::clone(&gone)),
-            Touched::Object(Key::new("namespaces", "", "field")),
+            Affected::DependentsOf("u-1".into()),
+            Affected::OwnersOf(Arc::clone(&gone)),
+            Affected::Object(Key::new("namespaces", "", "field")),
         ];
-        assert_eq!(touched(&event(Some(&gone), &gone, true)), expected);
+        assert_eq!(affected(&event(Some(&gone), &gone, true)), expected);
     }
 }

@@ -1,9 +1,9 @@
 //! What a real API server (1.36.3) answered to sequences of writes, replayed here.
 //!
-//! Owns: `seen.json`, the sequences with the recorded objects, owners and refusals; and the small part of a
+//! Owns: `recorded.json`, the sequences with the recorded objects, owners and refusals; and the small part of a
 //! server around the code under test: defaults, and a separate `status`. Must not: know more than was recorded.
 //!
-//! In `seen.json` each step is a write `by` a manager `at` a subresource, and what it `gives`; `owners` are the paths
+//! In `recorded.json` each step is a write `by` a manager `at` a subresource, and what it `gives`; `owners` are the paths
 //! of each entry, named by manager, operation and subresource, and marked if it has no time. Entries of the scale
 //! subresource have a time here, and none in the recording.
 
@@ -185,7 +185,7 @@ pub(super) fn written(resource: &Resource, live: Option<&Value>, write: &Write<'
         }
         other => panic!("{other:?}"),
     };
-    let kept = |new: &mut Value, name: &str| match live.and_then(|live| live.get(name)) {
+    let restore = |new: &mut Value, name: &str| match live.and_then(|live| live.get(name)) {
         Some(value) => new[name] = value.clone(),
         None => {
             new.as_object_mut().unwrap().remove(name);
@@ -193,14 +193,14 @@ pub(super) fn written(resource: &Resource, live: Option<&Value>, write: &Write<'
     };
     if write.at == Some("status") {
         let entries = new["metadata"].get("managedFields").cloned();
-        kept(&mut new, "metadata");
-        kept(&mut new, "spec");
+        restore(&mut new, "metadata");
+        restore(&mut new, "spec");
         set_json(
             &mut new,
             entries.as_ref().and_then(Value::as_array).cloned().unwrap_or_default(),
         );
     } else {
-        kept(&mut new, "status");
+        restore(&mut new, "status");
     }
     if has_null(&new) {
         return Err(Refusal::new(422, "Invalid", "a null where the schema has none"));
@@ -289,7 +289,7 @@ fn bare(object: &Value) -> Value {
 
 #[test]
 fn sequences_of_writes_give_what_a_real_server_gave() {
-    let sequences: Vec<Value> = serde_json::from_str(include_str!("seen.json")).unwrap();
+    let sequences: Vec<Value> = serde_json::from_str(include_str!("recorded.json")).unwrap();
     let resource = widget();
     let mut wrong = Vec::new();
     for sequence in &sequences {
@@ -304,7 +304,7 @@ fn sequences_of_writes_give_what_a_real_server_gave() {
                 body: &step["body"],
                 now: &now,
             };
-            let told = |what: &str, got: String, want: String| {
+            let difference = |what: &str, got: String, want: String| {
                 format!(
                     "{} #{index} {step}\n  {what}: got  {got}\n  {what}: want {want}",
                     sequence["name"]
@@ -314,21 +314,29 @@ fn sequences_of_writes_give_what_a_real_server_gave() {
             match written(&resource, before, &write) {
                 Ok(object) => {
                     if step["refused"].is_u64() {
-                        wrong.push(told("refusal", object.to_string(), step["message"].to_string()));
+                        wrong.push(difference("refusal", object.to_string(), step["message"].to_string()));
                         continue;
                     }
                     if bare(&object) != step["gives"] {
-                        wrong.push(told("object", bare(&object).to_string(), step["gives"].to_string()));
+                        wrong.push(difference(
+                            "object",
+                            bare(&object).to_string(),
+                            step["gives"].to_string(),
+                        ));
                     }
                     let (got, want) = (json!(owners(&object)), &step["owners"]);
                     if got != *want {
-                        wrong.push(told("owners", got.to_string(), want.to_string()));
+                        wrong.push(difference("owners", got.to_string(), want.to_string()));
                     }
                     live = Some(object);
                 }
                 Err(refusal) => {
                     if step["refused"] != refusal.code || step["message"] != refusal.message {
-                        wrong.push(told("refusal", refusal.message.clone(), step["message"].to_string()));
+                        wrong.push(difference(
+                            "refusal",
+                            refusal.message.clone(),
+                            step["message"].to_string(),
+                        ));
                     }
                     let causes = refusal.details["causes"].as_array().cloned().unwrap_or_default();
                     let mut got: Vec<&str> = causes.iter().filter_map(|cause| cause["field"].as_str()).collect();
@@ -340,7 +348,7 @@ fn sequences_of_writes_give_what_a_real_server_gave() {
                         .filter_map(Value::as_str)
                         .collect();
                     if got != want {
-                        wrong.push(told("causes", format!("{got:?}"), format!("{want:?}")));
+                        wrong.push(difference("causes", format!("{got:?}"), format!("{want:?}")));
                     }
                 }
             }

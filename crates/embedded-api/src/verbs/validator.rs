@@ -12,7 +12,7 @@ use serde_json::Value;
 
 /// How an object was sent: whole, or as a patch.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Came {
+pub(super) enum SentAs {
     /// Whole.
     Whole,
     /// As a patch of the existing object.
@@ -21,18 +21,18 @@ pub(super) enum Came {
 
 /// How an object is checked.
 #[derive(Clone, Copy)]
-pub(super) struct Look<'a> {
+pub(super) struct Validator<'a> {
     /// Its kind.
     pub(super) kind: &'a Kind,
     /// The subresource of the request.
     pub(super) subresource: Option<&'a str>,
     /// How it was sent.
-    pub(super) came: Came,
+    pub(super) sent_as: SentAs,
     /// What is done about unknown and duplicate fields.
     pub(super) validation: Validation,
 }
 
-impl Look<'_> {
+impl Validator<'_> {
     /// Reads an object: unknown fields are removed, defaults filled in. `faults` were found in its text:
     /// duplicate fields. Returns the object and the warnings for the client.
     ///
@@ -40,7 +40,7 @@ impl Look<'_> {
     /// 400, or 422 for the result of a patch, when a field has a type that cannot be read or, with strict validation, when
     /// there are faults.
     pub(super) fn read(&self, object: Value, mut faults: Vec<String>) -> Result<(Value, Vec<String>), Refusal> {
-        let sent = (self.came == Came::Patched).then(|| object.clone());
+        let sent = (self.sent_as == SentAs::Patched).then(|| object.clone());
         let read = match (self.kind.checker.read(object), &sent) {
             (Ok(read), _) => read,
             (Err(Rejection::Malformed(why)), Some(sent)) => return Err(patch_fault(&sent.to_string(), &why)),

@@ -4,11 +4,11 @@
 
 use super::answer;
 use super::core::{Core, Kind, parsed};
-use super::keep::Kept;
-use crate::documents::accept::{Asked, Representation, Shape, choose};
+use super::write::Written;
+use crate::documents::accept::{Representation, Requested, Shape, choose};
 use crate::documents::list::{ListMeta, assemble};
 use crate::documents::partial;
-use crate::documents::table::{Include, Wish};
+use crate::documents::table::{Include, TableOptions};
 use crate::kinds;
 use crate::refusal::Refusal;
 use crate::request::{Answer, ApiRequest};
@@ -20,7 +20,7 @@ use serde_json::Value;
 use std::sync::Arc;
 
 /// How objects of a kind are represented for one client.
-pub(super) struct Face {
+pub(super) struct ObjectEncoder {
     core: Arc<Core>,
     kind: Arc<Kind>,
     /// What the client wants.
@@ -28,13 +28,18 @@ pub(super) struct Face {
     include: Include,
 }
 
-impl Face {
+impl ObjectEncoder {
     /// For a request.
     ///
+    /// # Errors
     /// 406 when the client accepts nothing that is served.
-    /// 406 when the client takes nothing that is served.
-    pub(super) fn of(core: &Arc<Core>, kind: &Arc<Kind>, request: &ApiRequest, asked: Asked) -> Result<Self, Refusal> {
-        let as_ = choose(&request.accept, asked)?;
+    pub(super) fn of(
+        core: &Arc<Core>,
+        kind: &Arc<Kind>,
+        request: &ApiRequest,
+        requested: Requested,
+    ) -> Result<Self, Refusal> {
+        let as_ = choose(&request.accept, requested)?;
         let include = match as_.shape {
             Shape::Table(_) => Include::parse(request.query("includeObject"))?,
             _ => Include::None,
@@ -47,12 +52,12 @@ impl Face {
         })
     }
 
-    fn as_kept(&self) -> bool {
+    fn is_stored_form(&self) -> bool {
         self.as_.shape == Shape::Whole && self.core.registry.stored_as_shown(&self.kind.resource)
     }
 
-    fn wish(&self, version: &'static str, described: bool) -> Wish<'static> {
-        Wish {
+    fn table_options(&self, version: &'static str, described: bool) -> TableOptions<'static> {
+        TableOptions {
             version,
             include: self.include,
             described,
@@ -62,21 +67,21 @@ impl Face {
 
     /// One stored object. `described`: whether a table describes its columns.
     pub(super) fn stored(&self, object: &Object, described: bool) -> Result<Bytes, Refusal> {
-        if self.as_kept() {
+        if self.is_stored_form() {
             return Ok(object.json.clone());
         }
         Ok(self.shown(&self.core.shown(&self.kind.resource, object)?, described))
     }
 
     /// One object in its stored form.
-    pub(super) fn held(&self, value: Value, described: bool) -> Bytes {
+    pub(super) fn converted(&self, value: Value, described: bool) -> Bytes {
         self.shown(&kinds::to_shown(&self.kind.resource, value), described)
     }
 
     fn shown(&self, value: &Value, described: bool) -> Bytes {
         match self.as_.shape {
             Shape::Table(version) => match self.core.registry.printer(&self.kind.resource) {
-                Some(printer) => printer.object(value, &self.wish(version, described)),
+                Some(printer) => printer.object(value, &self.table_options(version, described)),
                 None => value.to_string().into(),
             },
             Shape::Partial(version) | Shape::PartialList(version) => partial::object(value, version).to_string().into(),
@@ -90,24 +95,26 @@ impl Face {
     }
 
     /// The answer with an object that was written.
-    pub(super) fn kept(&self, code: StatusCode, kept: Kept) -> Result<Answer, Refusal> {
-        match kept {
-            Kept::Stored(object) => self.object(code, &object),
-            Kept::Only(value) => Ok(answer::document(code, self.as_, self.held(value, true))),
+    pub(super) fn written(&self, code: StatusCode, written: Written) -> Result<Answer, Refusal> {
+        match written {
+            Written::Stored(object) => self.object(code, &object),
+            Written::Unstored(value) => Ok(answer::document(code, self.as_, self.converted(value, true))),
         }
     }
 
     /// The answer with a list.
     pub(super) fn list(&self, objects: &[Arc<Object>], meta: &ListMeta) -> Result<Answer, Refusal> {
         let resource = &self.kind.resource;
-        let json = if self.as_kept() {
+        let json = if self.is_stored_form() {
             let items: Vec<&[u8]> = objects.iter().map(|object| &*object.json).collect();
             assemble(resource, meta, &items)
         } else {
             let shown = objects.iter().map(|object| self.core.shown(resource, object));
             let shown = shown.collect::<Result<Vec<Value>, Refusal>>()?;
             match (self.as_.shape, self.core.registry.printer(resource)) {
-                (Shape::Table(version), Some(printer)) => printer.list(&shown, meta, &self.wish(version, true)),
+                (Shape::Table(version), Some(printer)) => {
+                    printer.list(&shown, meta, &self.table_options(version, true))
+                }
                 (Shape::PartialList(version), _) => partial::list(&shown, meta, version),
                 _ => {
                     let items: Vec<String> = shown.iter().map(Value::to_string).collect();
@@ -120,9 +127,9 @@ impl Face {
 
     /// A past object in its representation of that time, but with a later revision: a watcher gets it for an
     /// object that it no longer selects.
-    pub(super) fn left(&self, object: &Object, revision: u64, described: bool) -> Result<Bytes, Refusal> {
+    pub(super) fn deselected(&self, object: &Object, revision: u64, described: bool) -> Result<Bytes, Refusal> {
         let mut value = parsed(object)?;
         super::meta::metadata_mut(&mut value).insert("resourceVersion".to_owned(), revision.to_string().into());
-        Ok(self.held(value, described))
+        Ok(self.converted(value, described))
     }
 }

@@ -21,7 +21,7 @@ const CHUNK: usize = 50;
 
 /// See the module text.
 #[derive(Debug, Default)]
-pub(super) struct Voice {
+pub(super) struct Transmitter {
     text_id: u16,
     due: Vec<u32>,
     blocked: bool,
@@ -33,9 +33,9 @@ pub(super) struct Voice {
 impl ArduPilot {
     /// Sends `message`, if it has content now.
     pub(super) fn send(&mut self, core: &mut Core, message: u32) {
-        if self.voice.blocked {
-            if !self.voice.waiting.contains(&message) {
-                self.voice.waiting.push(message);
+        if self.transmitter.blocked {
+            if !self.transmitter.waiting.contains(&message) {
+                self.transmitter.waiting.push(message);
             }
             return;
         }
@@ -53,19 +53,19 @@ impl ArduPilot {
 
     /// Texts are sent only once something was received on the link; earlier ones are lost.
     pub(super) fn text(&mut self, core: &mut Core, severity: MavSeverity, text: &str) {
-        if !core.heard_peer {
+        if !core.received_from_peer {
             return;
         }
-        if self.voice.blocked {
-            if self.voice.waiting_texts.len() < TEXTS_THAT_WAIT {
-                self.voice.waiting_texts.push((severity, text.to_owned()));
+        if self.transmitter.blocked {
+            if self.transmitter.waiting_texts.len() < TEXTS_THAT_WAIT {
+                self.transmitter.waiting_texts.push((severity, text.to_owned()));
             }
             return;
         }
         let chunks: Vec<&[u8]> = text.as_bytes().chunks(CHUNK).collect();
         let id = if chunks.len() > 1 {
-            self.voice.text_id = self.voice.text_id.wrapping_add(1);
-            self.voice.text_id
+            self.transmitter.text_id = self.transmitter.text_id.wrapping_add(1);
+            self.transmitter.text_id
         } else {
             0
         };
@@ -77,11 +77,11 @@ impl ArduPilot {
     pub(super) fn stream_step(&mut self, core: &mut Core) {
         let slower = match () {
             // A request that cannot be sent is first in the queue.
-            () if self.plans.waits_to_ask() => f64::INFINITY,
+            () if self.plans.has_unsent_request() => f64::INFINITY,
             () if self.plans.is_receiving() => SLOWER_IN_UPLOAD,
             () => 1.0,
         };
-        let mut due = std::mem::take(&mut self.voice.due);
+        let mut due = std::mem::take(&mut self.transmitter.due);
         core.streams
             .take_due_slowed(core.uptime_s, &mut due, slower, OWN_CLOCKS);
         // Streams that were requested during the boot keep their timers, but only heartbeats are sent.
@@ -89,19 +89,19 @@ impl ArduPilot {
         for message in due.drain(..).filter(|message| !booting || *message == id::HEARTBEAT) {
             self.send(core, message);
         }
-        self.voice.due = due;
+        self.transmitter.due = due;
     }
 
     /// The link is blocked, or free again: then everything that waited is sent at once.
     pub(super) fn block_voice(&mut self, core: &mut Core, blocked: bool) {
-        self.voice.blocked = blocked;
+        self.transmitter.blocked = blocked;
         if blocked {
             return;
         }
-        for message in std::mem::take(&mut self.voice.waiting) {
+        for message in std::mem::take(&mut self.transmitter.waiting) {
             self.send(core, message);
         }
-        for (severity, text) in std::mem::take(&mut self.voice.waiting_texts) {
+        for (severity, text) in std::mem::take(&mut self.transmitter.waiting_texts) {
             self.text(core, severity, &text);
         }
     }

@@ -138,40 +138,40 @@ const MODES: &[Mode] = &[
     ("land", Some((4, 6)), Some(9)),
 ];
 
-fn number<T: Copy>(words: &[(&str, T)], word: &str) -> Option<T> {
-    words
+fn number<T: Copy>(table: &[(&str, T)], keyword: &str) -> Option<T> {
+    table
         .iter()
-        .find(|(known, _)| *known == word)
+        .find(|(known, _)| *known == keyword)
         .map(|&(_, number)| number)
 }
 
 /// MAV_CMD; `Some(None)` for any.
-pub(super) fn command(word: &str) -> Option<Option<u16>> {
-    match word {
+pub(super) fn command(keyword: &str) -> Option<Option<u16>> {
+    match keyword {
         "any" => Some(None),
-        _ => number(COMMANDS, word).or_else(|| word.parse().ok()).map(Some),
+        _ => number(COMMANDS, keyword).or_else(|| keyword.parse().ok()).map(Some),
     }
 }
 
 /// MAV_RESULT.
-pub(super) fn result(word: &str) -> Option<u8> {
-    number(RESULTS, word).or_else(|| word.parse().ok())
+pub(super) fn result(keyword: &str) -> Option<u8> {
+    number(RESULTS, keyword).or_else(|| keyword.parse().ok())
 }
 
 /// MAV_LANDED_STATE.
-pub(super) fn landed_state(word: &str) -> Option<u8> {
-    number(LANDED_STATES, word)
+pub(super) fn landed_state(keyword: &str) -> Option<u8> {
+    number(LANDED_STATES, keyword)
 }
 
 /// A flight mode; a number may be for either autopilot.
-pub(super) fn mode(word: &str) -> Option<ModeNumber> {
-    if let Ok(number) = word.parse() {
+pub(super) fn mode(keyword: &str) -> Option<ModeNumber> {
+    if let Ok(number) = keyword.parse() {
         return Some(ModeNumber {
             px4: Some(number),
             ardupilot: Some(number),
         });
     }
-    let (_, px4, ardupilot) = MODES.iter().find(|(known, ..)| *known == word)?;
+    let (_, px4, ardupilot) = MODES.iter().find(|(known, ..)| *known == keyword)?;
     Some(ModeNumber {
         px4: px4.map(|(main, sub)| u32::from(main) << 16 | u32::from(sub) << 24),
         ardupilot: *ardupilot,
@@ -183,17 +183,17 @@ mod tests {
     use super::*;
 
     #[test]
-    fn the_help_lists_every_fault_and_every_word() {
-        let listed = |word: &str| {
+    fn the_help_lists_every_fault_and_every_keyword() {
+        let listed = |keyword: &str| {
             HELP.split(|c: char| !(c.is_ascii_alphanumeric() || c == '-'))
-                .any(|w| w == word)
+                .any(|w| w == keyword)
         };
-        for word in FAULTS {
-            assert!(HELP.contains(&format!("\n  {word} ")), "{word}");
+        for keyword in FAULTS {
+            assert!(HELP.contains(&format!("\n  {keyword} ")), "{keyword}");
         }
         let others = COMMANDS.iter().map(|c| c.0).chain(RESULTS.iter().map(|r| r.0));
-        for word in others.chain(LANDED_STATES.iter().map(|s| s.0)) {
-            assert!(listed(word), "{word}");
+        for keyword in others.chain(LANDED_STATES.iter().map(|s| s.0)) {
+            assert!(listed(keyword), "{keyword}");
         }
     }
 }

@@ -67,7 +67,7 @@ mod tests {
     }
 
     #[test]
-    fn durations_read_as_a_person_says_them() {
+    fn durations_are_readable() {
         assert_eq!(duration(Duration::from_millis(4210)), "4.2 s");
         assert_eq!(duration(Duration::from_secs(187)), "3 min 07 s");
     }

@@ -14,62 +14,62 @@ pub(super) const LARGEST: usize = 1_572_864;
 
 /// An object after a write.
 #[derive(Clone, Debug)]
-pub(super) enum Kept {
+pub(super) enum Written {
     /// It is in the store.
     Stored(Arc<Object>),
     /// It is not: a dry run, or it was deleted and this is its last state. In its stored form.
-    Only(Value),
+    Unstored(Value),
 }
 
 /// A write that was not done.
 #[derive(Debug)]
-pub(super) enum NotKept {
+pub(super) enum NotWritten {
     /// The object has changed; read it again.
-    Changed,
+    Conflict,
     /// Something else.
     Refused(Refusal),
 }
 
-impl From<Refusal> for NotKept {
+impl From<Refusal> for NotWritten {
     fn from(refusal: Refusal) -> Self {
         Self::Refused(refusal)
     }
 }
 
 impl Core {
-    /// Creates an object. If it exists, the error is [`NotKept::Changed`].
-    pub(super) async fn make(&self, key: Key, value: Value, dry: bool) -> Result<Kept, NotKept> {
+    /// Creates an object. If it exists, the error is [`NotWritten::Conflict`].
+    pub(super) async fn create(&self, key: Key, value: Value, dry: bool) -> Result<Written, NotWritten> {
         fits(&value)?;
         if self.store.get(&key).is_some() {
-            return Err(NotKept::Changed);
+            return Err(NotWritten::Conflict);
         }
         if dry {
-            return Ok(Kept::Only(value));
+            return Ok(Written::Unstored(value));
         }
         let write = Write::Put {
             key,
             expect: Expect::Absent,
             value,
         };
-        self.store.write(write).await.map(Kept::Stored).map_err(failed)
+        self.store.write(write).await.map(Written::Stored).map_err(failed)
     }
 
     /// Replaces an object by another state of it.
-    pub(super) async fn replace(&self, old: &Arc<Object>, value: Value, dry: bool) -> Result<Kept, NotKept> {
+    pub(super) async fn replace(&self, old: &Arc<Object>, value: Value, dry: bool) -> Result<Written, NotWritten> {
         fits(&value)?;
         if dry {
-            return Ok(Kept::Only(value));
+            return Ok(Written::Unstored(value));
         }
         let write = Write::Put {
             key: old.key.clone(),
             expect: Expect::Revision(old.revision),
             value,
         };
-        self.store.write(write).await.map(Kept::Stored).map_err(failed)
+        self.store.write(write).await.map(Written::Stored).map_err(failed)
     }
 
     /// Deletes an object. `value` is its last state.
-    pub(super) async fn remove(&self, old: &Arc<Object>, value: Value, dry: bool) -> Result<Kept, NotKept> {
+    pub(super) async fn remove(&self, old: &Arc<Object>, value: Value, dry: bool) -> Result<Written, NotWritten> {
         if !dry {
             let write = Write::Delete {
                 key: old.key.clone(),
@@ -78,22 +78,22 @@ impl Core {
             };
             self.store.write(write).await.map_err(failed)?;
         }
-        Ok(Kept::Only(value))
+        Ok(Written::Unstored(value))
     }
 }
 
-fn failed(error: WriteError) -> NotKept {
-    NotKept::Refused(match error {
-        WriteError::Exists | WriteError::Changed { .. } => return NotKept::Changed,
+fn failed(error: WriteError) -> NotWritten {
+    NotWritten::Refused(match error {
+        WriteError::Exists | WriteError::Changed { .. } => return NotWritten::Conflict,
         WriteError::Malformed(_) => Refusal::bad_request(error.to_string()),
-        WriteError::NotKept(_) => Refusal::internal(error.to_string()),
+        WriteError::NotStored(_) => Refusal::internal(error.to_string()),
         WriteError::Closed => Refusal::new(503, "ServiceUnavailable", "the server is ending"),
     })
 }
 
 /// Whether it is small enough, and not nested too deeply.
 fn fits(value: &Value) -> Result<(), Refusal> {
-    if !depth::can_be_kept(value) {
+    if !depth::is_within_limit(value) {
         let most = depth::DEEPEST;
         return Err(Refusal::bad_request(format!(
             "the object is nested more than {most} levels deep"

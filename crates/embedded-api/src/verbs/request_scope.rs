@@ -2,19 +2,19 @@
 //!
 //! Owns: the state that results from a write. Must not: store it.
 
-use super::accept::{Came, Look};
-use super::admission::{Birth, complete, count_generation, keep_what_stays, new_object};
+use super::admission::{ServerFields, normalize_new, restore_fixed_fields, set_server_fields, update_generation};
 use super::body::is_of_kind;
 use super::core::Kind;
 use super::meta;
 use super::options::WriteOptions;
+use super::validator::{SentAs, Validator};
 use crate::apply::{Writer, track};
 use crate::refusal::{Cause, Refusal};
 use serde_json::Value;
 
 /// The scope of one write.
 #[derive(Clone, Copy)]
-pub(super) struct Door<'a> {
+pub(super) struct RequestScope<'a> {
     /// The kind.
     pub(super) kind: &'a Kind,
     /// `status` or `scale`; `None` for the object itself.
@@ -33,7 +33,7 @@ pub(super) struct Draft {
     /// Warnings for the client.
     pub(super) warnings: Vec<String>,
     /// Whether the writer requires the revision that it has read. Otherwise a later one is accepted too.
-    pub(super) insists: bool,
+    pub(super) requires_revision: bool,
 }
 
 /// Whether field owners still have to be recorded.
@@ -54,7 +54,7 @@ pub(super) struct Identity<'a> {
     pub(super) random: u64,
 }
 
-impl Door<'_> {
+impl RequestScope<'_> {
     /// The writer, for recording field owners.
     pub(super) fn writer(&self) -> Writer<'_> {
         Writer {
@@ -65,11 +65,11 @@ impl Door<'_> {
         }
     }
 
-    fn look(&self, came: Came) -> Look<'_> {
-        Look {
+    fn validator(&self, sent_as: SentAs) -> Validator<'_> {
+        Validator {
             kind: self.kind,
             subresource: self.subresource,
-            came,
+            sent_as,
             validation: self.options.validation,
         }
     }
@@ -78,12 +78,12 @@ impl Door<'_> {
     ///
     /// # Errors
     /// 400, or 422 for the result of a patch, when it cannot be read.
-    pub(super) fn read(&self, value: Value, faults: Vec<String>, came: Came) -> Result<Draft, Refusal> {
-        let (value, warnings) = self.look(came).read(value, faults)?;
+    pub(super) fn read(&self, value: Value, faults: Vec<String>, sent_as: SentAs) -> Result<Draft, Refusal> {
+        let (value, warnings) = self.validator(sent_as).read(value, faults)?;
         Ok(Draft {
             value,
             warnings,
-            insists: false,
+            requires_revision: false,
         })
     }
 
@@ -91,7 +91,7 @@ impl Door<'_> {
     ///
     /// # Errors
     /// 422 when it is not well formed.
-    pub(super) fn born(
+    pub(super) fn prepare_for_create(
         &self,
         read: Draft,
         namespace: Option<&str>,
@@ -101,18 +101,20 @@ impl Door<'_> {
         let resource = &self.kind.resource;
         let mut draft = read;
         is_of_kind(resource, &draft.value)?;
-        complete(resource, &mut draft.value);
+        normalize_new(resource, &mut draft.value);
         if owners == Owners::Record {
             draft.value = track::update(None, draft.value, &self.writer());
         }
-        let birth = Birth {
+        let server_fields = ServerFields {
             namespace,
             uid: identity.uid,
             now: self.now,
             random: identity.random,
         };
-        new_object(resource, &mut draft.value, &birth);
-        draft.warnings.extend(self.look(Came::Whole).check(&draft.value, None)?);
+        set_server_fields(resource, &mut draft.value, &server_fields);
+        draft
+            .warnings
+            .extend(self.validator(SentAs::Whole).check(&draft.value, None)?);
         Ok(draft)
     }
 
@@ -120,18 +122,18 @@ impl Door<'_> {
     ///
     /// # Errors
     /// 422 when it is not well formed.
-    pub(super) fn next(&self, old: &Value, read: Draft, owners: Owners) -> Result<Draft, Refusal> {
+    pub(super) fn prepare_for_update(&self, old: &Value, read: Draft, owners: Owners) -> Result<Draft, Refusal> {
         let resource = &self.kind.resource;
         let mut draft = read;
         is_of_kind(resource, &draft.value)?;
-        keep_what_stays(resource, old, &mut draft.value, self.subresource);
+        restore_fixed_fields(resource, old, &mut draft.value, self.subresource);
         if owners == Owners::Record {
             draft.value = track::update(Some(old), draft.value, &self.writer());
         }
-        count_generation(resource, old, &mut draft.value);
+        update_generation(resource, old, &mut draft.value);
         draft
             .warnings
-            .extend(self.look(Came::Whole).check(&draft.value, Some(old))?);
+            .extend(self.validator(SentAs::Whole).check(&draft.value, Some(old))?);
         Ok(draft)
     }
 
@@ -140,11 +142,11 @@ impl Door<'_> {
     /// # Errors
     /// 409 when it is not, 422 when this kind requires one and none is named, 500 when it is not a number, as an API server
     /// answers.
-    pub(super) fn insists(&self, old: &Value, named: &str) -> Result<bool, Refusal> {
+    pub(super) fn check_revision(&self, old: &Value, named: &str) -> Result<bool, Refusal> {
         let resource = &self.kind.resource;
         let name = meta::name(old);
         if matches!(named, "" | "0") {
-            if updates_blindly(&resource.group, &resource.plural) {
+            if allows_unconditional_update(&resource.group, &resource.plural) {
                 return Ok(false);
             }
             let cause = Cause {
@@ -155,8 +157,8 @@ impl Door<'_> {
             return Err(Refusal::invalid(&resource.group, &resource.plural, name, &[cause]));
         }
         if named.parse::<u64>().is_err() {
-            let told = super::options::not_a_number("ParseUint", named);
-            return Err(Refusal::new(500, "", told));
+            let message = super::options::not_a_number("ParseUint", named);
+            return Err(Refusal::new(500, "", message));
         }
         match named == meta::resource_version(old) {
             true => Ok(true),
@@ -166,6 +168,6 @@ impl Door<'_> {
 }
 
 /// Whether clients may replace objects of this kind without a `resourceVersion`.
-fn updates_blindly(group: &str, plural: &str) -> bool {
+fn allows_unconditional_update(group: &str, plural: &str) -> bool {
     matches!((group, plural), ("", _) | ("events.k8s.io", "events"))
 }

@@ -8,31 +8,31 @@ use crate::wire::{Incoming, Request};
 
 /// See the module text.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Asked {
+pub struct ParamRequests {
     /// When the whole list was first requested, or one parameter by its index.
     any_s: Option<f64>,
     /// Names, and when each was first requested or written.
     names: Vec<(f64, [u8; 16])>,
 }
 
-impl Asked {
+impl ParamRequests {
     /// The requests in `inputs`.
     #[must_use]
     pub fn of(inputs: &[(f64, Incoming)]) -> Self {
-        let mut asked = Self::default();
+        let mut requests = Self::default();
         for (at_s, incoming) in inputs {
             match &incoming.request {
-                Request::ParamList { .. } => asked.any_s = asked.any_s.or(Some(*at_s)),
-                Request::ParamRead { index, .. } if *index >= 0 => asked.any_s = asked.any_s.or(Some(*at_s)),
+                Request::ParamList { .. } => requests.any_s = requests.any_s.or(Some(*at_s)),
+                Request::ParamRead { index, .. } if *index >= 0 => requests.any_s = requests.any_s.or(Some(*at_s)),
                 Request::ParamRead { name, .. } | Request::ParamSet { name, .. } => {
                     let bytes = name.as_bytes();
                     let name = std::array::from_fn(|place| bytes.get(place).copied().unwrap_or(0));
-                    asked.names.push((*at_s, name));
+                    requests.names.push((*at_s, name));
                 }
                 _ => {}
             }
         }
-        asked
+        requests
     }
 
     /// Whether a value sent at `at_s` was requested before.
@@ -40,11 +40,11 @@ impl Asked {
     pub fn is_answer(&self, at_s: f64, fact: &Fact) -> bool {
         match fact {
             Fact::Param { name, .. } => {
-                self.any_s.is_some_and(|asked_s| asked_s <= at_s)
+                self.any_s.is_some_and(|requested_s| requested_s <= at_s)
                     || self
                         .names
                         .iter()
-                        .any(|(asked_s, known)| known == name && *asked_s <= at_s)
+                        .any(|(requested_s, known)| known == name && *requested_s <= at_s)
             }
             _ => true,
         }
@@ -70,12 +70,12 @@ mod tests {
         }
     }
 
-    fn after(request: Request) -> Asked {
-        Asked::of(&[(10.0, Incoming { from: TO, request })])
+    fn after(request: Request) -> ParamRequests {
+        ParamRequests::of(&[(10.0, Incoming { from: TO, request })])
     }
 
     #[test]
-    fn what_nobody_asked_for_is_no_answer() {
+    fn what_was_not_requested_is_no_answer() {
         let set = after(Request::ParamSet {
             to: TO,
             name: "FENCE_ENABLE".to_owned(),
@@ -86,12 +86,12 @@ mod tests {
         assert!(!set.is_answer(10.1, &value("STAT_RUNTIME")));
         assert!(
             !set.is_answer(9.9, &value("FENCE_ENABLE")),
-            "told before it was asked for"
+            "sent before it was requested"
         );
     }
 
     #[test]
-    fn a_list_asks_for_everything() {
+    fn a_list_requests_everything() {
         let list = after(Request::ParamList { to: TO });
         assert!(list.is_answer(11.0, &value("STAT_RUNTIME")));
         assert!(!after(Request::Other(9)).is_answer(11.0, &value("STAT_RUNTIME")));

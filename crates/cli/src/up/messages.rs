@@ -3,8 +3,8 @@
 //! Owns: the sentences. Must not: print them.
 
 use crate::data_dir::DataDir;
-use crate::say;
 use crate::station::Station;
+use crate::terminal;
 use agent::Ending;
 use fleet::ids::NodeName;
 use std::net::SocketAddr;
@@ -24,7 +24,7 @@ pub fn how_to_use(station: &Station, folder: &Path, example: &Path) -> String {
     let option = if DataDir::usual().is_ok_and(|usual| usual.canonicalize().is_ok_and(|usual| usual == folder)) {
         String::new()
     } else {
-        format!(" --station {}", say::shell_word(folder))
+        format!(" --station {}", terminal::shell_word(folder))
     };
     let nodes = match station.agents.nodes().as_slice() {
         [] => "No vehicle is reached from here (--node).".to_owned(),
@@ -41,8 +41,8 @@ pub fn how_to_use(station: &Station, folder: &Path, example: &Path) -> String {
          Ctrl-C lands the vehicles that are reached from here, and ends.",
         elsewhere(station.listen(), &option),
         folder.display(),
-        say::shell_word(station.api.kubeconfig()),
-        say::shell_word(example),
+        terminal::shell_word(station.api.kubeconfig()),
+        terminal::shell_word(example),
     )
 }
 
@@ -168,7 +168,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_port_that_others_reach_comes_with_the_way_to_let_them_in() {
+    fn a_port_that_others_reach_is_printed_with_how_to_admit_them() {
         let of = |listen: &str| elsewhere(listen.parse().unwrap(), " --station d");
         assert!(of("0.0.0.0:7").ends_with("skein enroll --station d NODE"));
         assert!(of("127.0.0.1:7").contains("--listen 0.0.0.0:7"));
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn one_drone_is_not_told_as_many() {
+    fn one_drone_is_not_written_in_the_plural() {
         assert!(flight_still_wanted(1).starts_with("1 Drone that wants flight is kept"));
         assert!(flight_still_wanted(2).starts_with("2 Drones that want flight are kept"));
     }

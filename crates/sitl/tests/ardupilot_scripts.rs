@@ -10,6 +10,7 @@ use support::Verdict::{self, Accepted, Denied, Failed, Unsupported};
 use support::ardupilot::*;
 use support::{Bench, US};
 
+const AVOID_ADSB: u32 = 19;
 const NO_GPS: u32 = 20;
 const VELOCITY_ONLY: u16 = 0b1101_1100_0111;
 
@@ -142,6 +143,11 @@ fn a_reposition_on_the_ground_is_accepted_and_may_change_the_mode() {
     assert_eq!(set_mode(&mut bench, NO_GPS), Accepted);
     assert_eq!(to(&mut bench, 1.0, 6, 473_978_420), Accepted);
     assert_eq!(bench.truth().custom_mode, NO_GPS, "it is a guided mode already");
+    assert_eq!(set_mode(&mut bench, AVOID_ADSB), Accepted);
+    assert_eq!(to(&mut bench, 1.0, 6, 473_978_420), Accepted);
+    assert_eq!(bench.truth().custom_mode, AVOID_ADSB, "so is this");
+    let at_home = bench.command_int(192, 6, [-1.0, 1.0, 0.0, 0.0], 473_978_420, 85_455_940, 0.0);
+    assert_eq!(at_home, Denied, "a relative height of 0 is none");
 }
 
 #[test]

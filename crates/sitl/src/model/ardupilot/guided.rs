@@ -99,10 +99,13 @@ impl ArduPilot {
             return result::UNSUPPORTED;
         };
         let nowhere = x == i32::MAX || y == i32::MAX || (x == 0 && y == 0);
-        let guided = matches!(self.mode, modes::GUIDED | modes::GUIDED_NO_GPS);
+        let guided = matches!(self.mode, modes::GUIDED | modes::AVOID_ADSB | modes::GUIDED_NO_GPS);
         let may_change_mode = command.params[1] as u32 & 1 != 0;
-        let Some(up) = height_above_boot(core, frame, f64::from(z)).filter(|_| !nowhere && (guided || may_change_mode))
-        else {
+        // Height 0 above something means none was given.
+        let height = f64::from(z);
+        let given = !nowhere && (height != 0.0 || matches!(frame, 0 | 5));
+        let up = height_above_boot(core, frame, height).filter(|_| given && (guided || may_change_mode));
+        let Some(up) = up else {
             return result::DENIED;
         };
         if !guided && self.set_mode(core, modes::GUIDED).is_err() {
@@ -180,7 +183,7 @@ impl ArduPilot {
 
     /// An invalid set-point stops it.
     fn stop_guided(&mut self, core: &Core) {
-        if self.takes_setpoints(core) && !matches!(self.flight, Flight::Climbing { .. }) {
+        if self.takes_setpoints(core) {
             self.stop_here(core);
         }
     }

@@ -11,6 +11,7 @@ pub(super) const LOITER: u32 = 5;
 pub(super) const RTL: u32 = 6;
 pub(super) const LAND: u32 = 9;
 pub(super) const BRAKE: u32 = 17;
+pub(super) const AVOID_ADSB: u32 = 19;
 pub(super) const GUIDED_NO_GPS: u32 = 20;
 
 /// Mode number, name as in texts.

@@ -51,7 +51,7 @@ const KNOWN: &[Known] = &[
     known("tests", "faults", 2, 75, 30),
     known("tests", "kubectl_skein", 2, 75, 30),
     known("tests", "api", 1, 100, 60),
-    known("tests", "network", 1, 100, 190),
+    known("tests", "network", 1, 30, 190),
     known("tests", "deploy", 1, 90, 60),
     known("tests", "up", 3, 50, 40),
     known("tests", "fly", 1, 60, ALONE),
@@ -95,6 +95,9 @@ const TIMED: [(&str, &str, &str, u32); 4] = [
         30,
     ),
 ];
+
+/// So many tests of a time run one after the other.
+const TIMED_TOGETHER: usize = 2;
 
 /// What keeps every other program from running beside.
 const ALONE: u32 = 100_000;
@@ -166,14 +169,13 @@ pub fn parts(program: &TestProgram, list: impl FnOnce() -> anyhow::Result<Vec<St
     let mut units: Vec<Unit> = (cut(&names, count).into_iter().enumerate())
         .map(|(index, part)| unit(format!("{label} {}/{count}", index + 1), exact(part)))
         .collect();
-    if !timed.is_empty() {
-        units.push(Unit {
-            seconds: timed.iter().filter_map(|name| self::timed(program, name)).sum(),
-            percent: ALONE,
-            timed: true,
-            ..unit(format!("{label} timed"), exact(&timed))
-        });
-    }
+    // Those on the same kind of API server are listed together and share one.
+    units.extend(timed.chunks(TIMED_TOGETHER).enumerate().map(|(index, part)| Unit {
+        seconds: part.iter().filter_map(|name| self::timed(program, name)).sum(),
+        percent: ALONE,
+        timed: true,
+        ..unit(format!("{label} timed {}", index + 1), exact(part))
+    }));
     Ok(units)
 }
 
@@ -319,7 +321,7 @@ mod tests {
         let names = TIMED.map(|(_, _, name, _)| format!("on_embedded::{name}"));
         let all = || Ok(names.iter().cloned().chain(["other".to_owned()]).collect());
         let units = parts(&program("tests", "attacks"), all).unwrap();
-        let alone: Vec<_> = units.iter().filter(|unit| unit.label.ends_with(" timed")).collect();
+        let alone: Vec<_> = units.iter().filter(|unit| unit.label.contains(" timed")).collect();
         assert_eq!(alone.len(), 1);
         assert_eq!(alone[0].args, ["--exact", &names[1]]);
         let elsewhere = units.iter().filter(|unit| unit.args.contains(&names[1])).count();

@@ -14,7 +14,7 @@ mod text;
 
 use crate::metadata::Table;
 use fleet::time::{Moment, Sighting};
-use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Volts, Wgs84};
 use fleet::vehicle::{Autopilot, Battery, Charge, FlightTruth, Heartbeat, LandedState, Position, SystemState, Vehicle};
 use link::dialect::{
     AUTOPILOT_VERSION_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA, MavLandedState, MavMessage, MavModeFlag,
@@ -168,15 +168,15 @@ impl Normalizer {
         if self.batteries.heard_lately(now) {
             return;
         }
-        let volts = match m.voltage_battery {
+        let voltage = match m.voltage_battery {
             0 | u16::MAX => None,
-            millivolts => Some(f64::from(millivolts) / 1000.0),
+            millivolts => Some(Volts::of_millivolts(millivolts.into())),
         };
-        let remaining = batteries::remaining(m.battery_remaining, volts);
-        if volts.is_some() || remaining.is_some() {
+        let remaining = batteries::remaining(m.battery_remaining, voltage);
+        if voltage.is_some() || remaining.is_some() {
             let battery = Battery {
                 remaining,
-                volts,
+                voltage,
                 charge: Charge::Unknown,
             };
             vehicle.battery = Some(Sighting::new(battery, now));

@@ -411,7 +411,7 @@ fn significant(report: &Report) -> Report {
     let battery = report.battery.map(|b| Battery {
         charge: b.charge,
         remaining: b.remaining.and_then(tens),
-        volts: None,
+        voltage: None,
     });
     let reasons = report.reasons.iter().map(|reason| ArmingReason {
         last: reason.first,

@@ -4,7 +4,7 @@
 //! heard lately, for a vehicle is as empty as its emptiest battery. Must not: judge what is low.
 
 use fleet::time::{Moment, Sighting};
-use fleet::units::Percent;
+use fleet::units::{Percent, Volts};
 use fleet::vehicle::{Battery, Charge};
 use link::dialect::{BATTERY_STATUS_DATA, MavBatteryChargeState};
 use std::time::Duration;
@@ -47,9 +47,9 @@ fn emptiness(battery: &Battery) -> (Charge, Option<u8>) {
 
 /// The share left, from battery_remaining; -1 is unknown, and so is 0 of a battery without a voltage: there is none.
 #[must_use]
-pub fn remaining(percent: i8, volts: Option<f64>) -> Option<Percent> {
+pub fn remaining(percent: i8, voltage: Option<Volts>) -> Option<Percent> {
     let left = u8::try_from(percent).ok().and_then(Percent::new);
-    left.filter(|left| left.get() > 0 || volts.is_some())
+    left.filter(|left| left.get() > 0 || voltage.is_some())
 }
 
 fn battery(m: &BATTERY_STATUS_DATA) -> Battery {
@@ -59,10 +59,10 @@ fn battery(m: &BATTERY_STATUS_DATA) -> Battery {
         .filter(|&&mv| mv != u16::MAX)
         .chain(m.voltages_ext.iter());
     let millivolts: u32 = cells.map(|&mv| u32::from(mv)).sum();
-    let volts = (millivolts > 0).then(|| f64::from(millivolts) / 1000.0);
+    let voltage = (millivolts > 0).then(|| Volts::of_millivolts(millivolts));
     Battery {
-        remaining: remaining(m.battery_remaining, volts),
-        volts,
+        remaining: remaining(m.battery_remaining, voltage),
+        voltage,
         charge: charge(m.charge_state),
     }
 }

@@ -1,7 +1,7 @@
 //! Tests of the normalizer.
 
 use super::*;
-use fleet::units::{ComponentId, SystemId};
+use fleet::units::{ComponentId, SystemId, Volts};
 use fleet::vehicle::{Identity, Mode};
 use link::dialect::BATTERY_STATUS_DATA;
 use link::dialect::{EXTENDED_SYS_STATE_DATA, HOME_POSITION_DATA, STATUSTEXT_DATA};
@@ -216,12 +216,15 @@ fn the_battery_is_the_one_of_battery_status_while_that_is_heard() {
         Some(Battery {
             charge: fleet::vehicle::Charge::Unknown,
             remaining: None,
-            volts: Some(8.1)
+            voltage: Some(Volts(8.1))
         })
     );
     let mut only_sys_status = vehicle(Autopilot::ArduPilot);
     hear(&mut only_sys_status, &[ready(true)]);
-    assert_eq!(only_sys_status.battery.map(|b| b.value.volts), Some(Some(12.6)));
+    assert_eq!(
+        only_sys_status.battery.map(|b| b.value.voltage),
+        Some(Some(Volts(12.6)))
+    );
 }
 
 #[test]

@@ -3,7 +3,7 @@
 use super::*;
 use crate::cluster::world::Wakes;
 use fleet::ids::Term;
-use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Volts, Wgs84};
 use fleet::vehicle::{Charge, FlightTruth, Position};
 
 fn node() -> NodeName {
@@ -105,7 +105,7 @@ async fn position_and_small_battery_changes_are_not_significant() {
         battery: Some(Battery {
             charge: Charge::Unknown,
             remaining: Percent::new(percent),
-            volts: Some(12.1),
+            voltage: Some(Volts(12.1)),
         }),
         position: Some(position),
         ..report()

@@ -6,7 +6,7 @@
 //! Must not: decide what follows ([`crate::converge`], [`crate::safety`]). A battery of which nothing is known is not low.
 
 use crate::time::{Moment, Sighting};
-use crate::units::Percent;
+use crate::units::{Percent, Volts};
 use crate::vehicle::{ArmingReason, Battery, Charge, ReasonClass};
 use std::time::Duration;
 
@@ -185,17 +185,17 @@ impl Gauge {
         let reserve = reserve.get();
         let battery = self.last.map(|last| last.battery);
         let left = battery.and_then(|battery| battery.remaining).map(Percent::get);
-        let volts = battery.and_then(|battery| battery.volts);
-        let text = match (left, volts) {
+        let voltage = battery.and_then(|battery| battery.voltage);
+        let text = match (left, voltage) {
             (Some(left), _) if left <= reserve => {
                 format!("battery at {left} %, reserve {reserve} %; charge or replace it")
             }
             // What is left does not say so; its voltage or its own threshold does.
-            (Some(left), Some(volts)) => {
+            (Some(left), Some(Volts(volts))) => {
                 format!("the autopilot calls its battery low, at {left} % and {volts:.1} V; charge or replace it")
             }
             (Some(left), None) => format!("the autopilot calls its battery low, at {left} %; charge or replace it"),
-            (None, Some(volts)) => {
+            (None, Some(Volts(volts))) => {
                 format!("the autopilot calls its battery low, at {volts:.1} V; charge or replace it")
             }
             (None, None) => "the autopilot calls its battery low; charge or replace it".to_owned(),
@@ -233,7 +233,7 @@ mod tests {
     fn battery(remaining: Option<u8>, charge: Charge) -> Battery {
         Battery {
             remaining: remaining.map(percent),
-            volts: None,
+            voltage: None,
             charge,
         }
     }
@@ -350,7 +350,7 @@ mod tests {
     #[test]
     fn a_battery_that_is_low_by_its_voltage_is_not_blamed_on_the_reserve() {
         let low = Battery {
-            volts: Some(13.84),
+            voltage: Some(Volts(13.84)),
             ..battery(Some(73), Charge::Low)
         };
         let text = after(&[(0, low)]).refusal(percent(20), at(1)).unwrap().text;

@@ -22,6 +22,18 @@ impl Percent {
     }
 }
 
+/// A voltage, in volts. MAVLink sends millivolts.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd)]
+pub struct Volts(pub f64);
+
+impl Volts {
+    /// From millivolts, as BATTERY_STATUS (147) and SYS_STATUS (1) have them.
+    #[must_use]
+    pub fn of_millivolts(millivolts: u32) -> Self {
+        Self(f64::from(millivolts) / 1000.0)
+    }
+}
+
 /// Height in meters above the vehicle's home position (MAVLink: relative altitude).
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct AltitudeAboveHome(pub f64);

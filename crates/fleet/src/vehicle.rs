@@ -5,7 +5,7 @@
 
 use crate::failsafe::Alarm;
 use crate::time::{Moment, Sighting};
-use crate::units::{Address, AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Wgs84};
+use crate::units::{Address, AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Volts, Wgs84};
 use std::time::Duration;
 
 /// A HEARTBEAT older than this means that the link is lost (heartbeats come at 1 Hz; lost after 4 to 5 by convention).
@@ -139,8 +139,8 @@ pub enum Charge {
 pub struct Battery {
     /// Remaining energy; `None` when the autopilot does not know (-1).
     pub remaining: Option<Percent>,
-    /// Voltage in volts; `None` when unknown.
-    pub volts: Option<f64>,
+    /// Voltage; `None` when unknown.
+    pub voltage: Option<Volts>,
     /// What the autopilot makes of it. Not reported to the coordinator.
     pub charge: Charge,
 }

@@ -11,7 +11,7 @@ use fleet::ground::GroundOrderId;
 use fleet::ids::{DroneUid, NodeName, Term};
 use fleet::report::{Activity, HandsOff, LinkQuality, Report};
 use fleet::time::Moment;
-use fleet::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Wgs84};
+use fleet::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Volts, Wgs84};
 use fleet::vehicle::{
     Airborne, ArmingReason, Autopilot, Battery, Charge, FlightTruth, Identity, Position, ReasonClass, WhyUnknown,
 };
@@ -226,7 +226,7 @@ impl From<&Battery> for v1::Battery {
     fn from(b: &Battery) -> Self {
         Self {
             remaining_percent: b.remaining.map(|p| p.get().into()),
-            volts: b.volts,
+            volts: b.voltage.map(|Volts(volts)| volts),
         }
     }
 }
@@ -244,10 +244,10 @@ impl TryFrom<v1::Battery> for Battery {
             };
             u8::try_from(got).ok().and_then(Percent::new).ok_or(out_of_range)
         };
-        let volts = |got: f64| within("battery.volts", got, 0.0, f64::MAX, "a voltage, not below 0");
+        let volts = |got: f64| within("battery.volts", got, 0.0, f64::MAX, "a voltage, not below 0").map(Volts);
         Ok(Self {
             remaining: b.remaining_percent.map(percent).transpose()?,
-            volts: b.volts.map(volts).transpose()?,
+            voltage: b.volts.map(volts).transpose()?,
             charge: Charge::Unknown,
         })
     }

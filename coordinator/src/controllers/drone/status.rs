@@ -353,7 +353,7 @@ mod tests {
             battery: Some(Battery {
                 charge: Charge::Unknown,
                 remaining: Percent::new(percent),
-                volts: None,
+                voltage: None,
             }),
             ..Report::of_nothing(NodeName::parse("n").unwrap())
         }

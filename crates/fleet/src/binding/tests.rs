@@ -48,7 +48,7 @@ impl Node {
             r.battery = Some(Battery {
                 charge: Charge::Unknown,
                 remaining: Percent::new(percent),
-                volts: None,
+                voltage: None,
             })
         })
     }

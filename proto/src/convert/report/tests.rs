@@ -52,7 +52,7 @@ fn identity() -> impl Strategy<Value = Identity> {
 fn battery() -> impl Strategy<Value = Battery> {
     (of((0..=100u8).prop_map(|p| Percent::new(p).unwrap())), of(0.0..1e4)).prop_map(|(remaining, volts)| Battery {
         remaining,
-        volts,
+        voltage: volts.map(Volts),
         charge: Charge::Unknown,
     })
 }

@@ -97,7 +97,7 @@ impl Field {
             battery: Some(Battery {
                 charge: Charge::Unknown,
                 remaining: Percent::new(percent),
-                volts: None,
+                voltage: None,
             }),
             ..Report::of_nothing(name(node))
         };

@@ -115,9 +115,9 @@ impl Server {
         let (first, between) = shown.split_first().ok_or(CertificateError::Nobody)?;
         let verifier = Arc::clone(&self.read().verifier);
         match verifier.verify(first, between, now) {
-            Ok(Signed::ByUs) => PeerCertificate::read(first).map(Caller::Peer),
-            Ok(Signed::ByCluster) => certificate::kubernetes_user(first),
-            Ok(Signed::ByHolder) => certificate::requester(first),
+            Ok(Signer::Ours) => PeerCertificate::read(first).map(Caller::Peer),
+            Ok(Signer::Cluster) => certificate::kubernetes_user(first),
+            Ok(Signer::Holder) => certificate::requester(first),
             Err(error) => Err(CertificateError::Unbelieved(error)),
         }
     }
@@ -152,10 +152,10 @@ impl Now {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Signed {
-    ByUs,
-    ByCluster,
-    ByHolder,
+enum Signer {
+    Ours,
+    Cluster,
+    Holder,
 }
 
 /// Asks each authority in turn, ours first.
@@ -197,7 +197,7 @@ impl Verifier {
         first: &CertificateDer<'_>,
         between: &[CertificateDer<'_>],
         now: UnixTime,
-    ) -> Result<Signed, rustls::Error> {
+    ) -> Result<Signer, rustls::Error> {
         let ask = |verifier: &Option<Arc<dyn ClientCertVerifier>>| {
             verifier
                 .as_ref()
@@ -205,9 +205,9 @@ impl Verifier {
         };
         let unknown = || rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
         match (ask(&self.ours), ask(&self.cluster)) {
-            (Some(Ok(_)), _) => Ok(Signed::ByUs),
-            (_, Some(Ok(_))) => Ok(Signed::ByCluster),
-            _ if self.requesters && certificate::requester(first).is_ok() => Ok(Signed::ByHolder),
+            (Some(Ok(_)), _) => Ok(Signer::Ours),
+            (_, Some(Ok(_))) => Ok(Signer::Cluster),
+            _ if self.requesters && certificate::requester(first).is_ok() => Ok(Signer::Holder),
             // For one that we did not sign, the other's reason says more.
             (Some(Err(ours)), Some(Err(theirs))) => Err(if ours == unknown() { theirs } else { ours }),
             (Some(Err(error)), None) | (None, Some(Err(error))) => Err(error),

@@ -84,6 +84,13 @@ pub fn may_be_shown(validity: Validity, now: SystemTime) -> bool {
     made.is_some_and(|made| made <= now) && until.is_some_and(|until| now < until)
 }
 
+/// Whether it is time for the next one: in the second half, so that one is at hand when the API server takes no new requests.
+#[must_use]
+pub fn is_due(validity: Validity, now: SystemTime) -> bool {
+    let half = validity.not_after.checked_sub(REQUEST_LIFE / 2);
+    half.is_none_or(|half| now >= half)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -111,5 +118,7 @@ mod tests {
         assert!(may(now) && may(now + REQUEST_LIFE - MARGIN - second));
         assert!(!may(now + REQUEST_LIFE - MARGIN) && !may(now - second));
         assert!(!may_be_shown(Validity::any_time(), now));
+        let due = |now| is_due(identity.validity(), now);
+        assert!(!due(now) && !due(now + REQUEST_LIFE / 2 - second) && due(now + REQUEST_LIFE / 2));
     }
 }

@@ -5,15 +5,18 @@ use crate::place::{PATIENCE, Place, SYSTEM};
 use crate::said;
 use crate::way::Way;
 use anyhow::{Context, ensure};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use proto::v1;
 use proto::v1::fleet_client::FleetClient;
 use serde_json::json;
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
 use testkit::wait_for;
 use tonic::Code;
-use trust::{Bundle, Caller, PersonKey};
+use trust::proof::SIGNER;
+use trust::{Bundle, Caller, PersonKey, RequestName};
 
 /// No coordinator of these tests has asked whose token it is: none was shown to it.
 pub fn assert_no_token_came_to_the_coordinator(place: &Place) -> anyhow::Result<()> {
@@ -95,6 +98,10 @@ fn one_who_poses_as_the_coordinator_gets_no_token_and_nothing_that_is_of_use_to_
     assert_eq!(paths, ["/skein.v1.Fleet/List", "/skein.v1.Fleet/Ground"]);
     for shown in &learned {
         let headers = format!("{:?}", shown.headers);
+        ensure!(
+            shown.headers.contains_key("content-type"),
+            "it reads headers: {headers}"
+        );
         ensure!(!shown.headers.contains_key("authorization"), "{headers}");
         let values = || {
             shown
@@ -128,6 +135,67 @@ fn one_who_poses_as_the_coordinator_gets_no_token_and_nothing_that_is_of_use_to_
     place.publish(&real)?;
     *place.kubelet.pod.lock().unwrap() = place.address().parse()?;
     place.until_seen(&gina)?;
+    assert_no_token_came_to_the_coordinator(&place)
+}
+
+#[test]
+fn one_who_can_have_no_new_key_noted_is_known_by_the_last_one() -> anyhow::Result<()> {
+    let place = Place::new()?;
+    let ivy = place.viewer("ivy")?;
+    // What a command of forty minutes ago left: a new one is due, and the earlier one is still good.
+    let key = PersonKey::make()?;
+    let request = json!({
+        "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
+        "metadata": {"generateName": "skein-person-"},
+        "spec": {
+            "request": STANDARD.encode(key.request_pem()?), "signerName": SIGNER, "usages": ["client auth"],
+            "expirationSeconds": 3600,
+        },
+    });
+    let create = ["create", "-f", "-", "-o", "name"];
+    let made = place.plane.kubectl_as(&ivy).run_with(create, &request.to_string())?;
+    let name = RequestName::parse(made.trim().rsplit('/').next().unwrap_or_default())?;
+    let identity = key.identity(&name, SystemTime::now() - Duration::from_secs(40 * 60))?;
+    let folder = place.scratch.folder("home")?.join(".cache/skein/persons");
+    let kept: Vec<_> = std::fs::read_dir(&folder)?.collect::<Result<_, _>>()?;
+    ensure!(kept.len() == 1, "{kept:?}");
+    std::fs::write(
+        kept[0].path(),
+        identity.certificate_pem().to_owned() + identity.key_pem(),
+    )?;
+
+    let kubectl = place.plane.kubectl();
+    kubectl.run(["delete", "clusterrolebinding", "ivy-skein-person"])?;
+    wait_for("her right to be gone", PATIENCE, || {
+        place
+            .plane
+            .kubectl_as(&ivy)
+            .refused(["auth", "can-i", "create", "certificatesigningrequests"])
+    })?;
+    let before = place.requests_of("ivy")?;
+    let output = place.kubectl_skein(&ivy, &["status"])?;
+    ensure!(output.status.success(), "{}", said(&output));
+    // With the right again she gets a new one, although the last one is still good.
+    place.bind_everywhere("ivy", "skein-person")?;
+    wait_for("a new request", PATIENCE, || {
+        let output = place.kubectl_skein(&ivy, &["status"])?;
+        assert!(output.status.success(), "{}", said(&output));
+        ensure!(place.requests_of("ivy")?.len() > before.len(), "the same");
+        Ok(())
+    })?;
+    // Without either she is refused.
+    std::fs::remove_dir_all(&folder)?;
+    kubectl.run(["delete", "clusterrolebinding", "ivy-skein-person"])?;
+    wait_for("her to be refused", PATIENCE, || {
+        let _ = std::fs::remove_dir_all(&folder);
+        let output = place.kubectl_skein(&ivy, &["status"])?;
+        ensure!(
+            said(&output).contains("ask for the ClusterRole skein-person"),
+            "{}",
+            said(&output)
+        );
+        Ok(())
+    })?;
     assert_no_token_came_to_the_coordinator(&place)
 }
 

@@ -1,5 +1,5 @@
 //! A person's proof for coordinators ([`super::person`]), kept for the commands of the next hour: the API server need not note a
-//! key for each of them.
+//! key for each of them, and may be unable to for a while.
 //!
 //! It is kept for one API server and one token: whoever logs in anew, or as somebody else, has a proof of their own. The token itself
 //! is not in it, only a digest as the name of the file.

@@ -14,7 +14,9 @@ use k8s_openapi::api::certificates::v1::{CertificateSigningRequest, CertificateS
 use kube::Api;
 use kube::api::{ObjectMeta, PostParams};
 use std::collections::BTreeMap;
-use std::time::SystemTime;
+use std::time::{Duration, SystemTime};
+use tokio::time::timeout;
+use trust::person::is_due;
 use trust::proof::{REQUEST_LIFE, SIGNER};
 use trust::{Identity, PersonKey, RequestName};
 
@@ -23,6 +25,9 @@ pub const ROLE: &str = "skein-person";
 
 /// Names of requests begin with this.
 const PREFIX: &str = "skein-person-";
+
+/// Where an earlier proof is still good, the API server has so long for a new request.
+const RENEWAL: Duration = Duration::from_secs(2);
 
 /// What is shown.
 #[derive(Debug)]
@@ -34,20 +39,29 @@ pub struct Proof {
 }
 
 impl Cluster {
-    /// The proof for a coordinator: that of an earlier command while it is good, else a new one.
+    /// The proof for a coordinator: that of an earlier command, and a new one when half of its time is over. Then the earlier one is
+    /// still good for a while, for an API server that takes no new requests: whoever grounds must not depend on that.
     ///
     /// # Errors
     /// [`Failure`]: the API server does not take the request; with what to do.
     pub async fn proof(&self) -> Result<Proof, Failure> {
         let now = SystemTime::now();
-        if let Some(kept) = &self.kept
-            && let Some(identity) = kept.clone().read(now).await
-        {
-            return Ok(Proof {
-                identity,
-                kept: Some(kept.clone()),
-            });
+        let earlier = match &self.kept {
+            Some(kept) => kept.clone().read(now).await,
+            None => None,
+        };
+        let kept = self.kept.clone();
+        match earlier {
+            Some(identity) if !is_due(identity.validity(), now) => Ok(Proof { identity, kept }),
+            Some(identity) => match timeout(RENEWAL, self.new_proof(now)).await {
+                Ok(Ok(renewed)) => Ok(renewed),
+                Ok(Err(_)) | Err(_) => Ok(Proof { identity, kept }),
+            },
+            None => self.new_proof(now).await,
         }
+    }
+
+    async fn new_proof(&self, now: SystemTime) -> Result<Proof, Failure> {
         let fault = |why: trust::person::PersonError| Failure::Failed(why.to_string());
         let key = PersonKey::make().map_err(fault)?;
         let name = self.request(key.request_pem().map_err(fault)?).await?;

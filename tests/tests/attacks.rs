@@ -21,6 +21,8 @@ mod life;
 mod people;
 #[path = "attacks/place.rs"]
 mod place;
+#[path = "attacks/requests.rs"]
+mod requests;
 #[path = "attacks/session.rs"]
 mod session;
 #[path = "attacks/tokens.rs"]

@@ -33,6 +33,8 @@ mod selectors;
 mod way;
 
 use agent::{Agent, Vehicle, from};
+use base64::Engine as _;
+use base64::engine::general_purpose::STANDARD;
 use crds::Drone;
 use field::{Coordinator, Field, PATIENCE, SYSTEM, condition, phase, told};
 use futures::StreamExt;
@@ -355,7 +357,7 @@ async fn a_swarm_is_in_the_air_soon_after_it_is_applied_and_costs_few_writes_its
     }
 }
 
-/// A person with the permission requests the list of vehicles, over TLS.
+/// A person with the permission requests the list of vehicles, over TLS: with a token, and by a request.
 async fn somebody_looks(field: &Field, coordinator: &Coordinator) {
     let kubectl = field.cluster().kubectl();
     let token = kubectl
@@ -369,9 +371,29 @@ async fn somebody_looks(field: &Field, coordinator: &Coordinator) {
         let way = way::Way::new(&coordinator.address, bundle.map_err(|error| error.to_string())?);
         let mut fleet = way.fleet(token.trim()).await.map_err(|error| error.to_string())?;
         let listed = fleet.list(v1::ListRequest::default()).await;
-        listed.map(drop).map_err(|status| status.to_string())
+        listed.map_err(|status| status.to_string())?;
+        Ok(way)
     });
-    looked.await;
+    let way = looked.await;
+    let key = trust::PersonKey::make().unwrap();
+    let request = json!({
+        "apiVersion": "certificates.k8s.io/v1", "kind": "CertificateSigningRequest",
+        "metadata": {"generateName": "skein-person-"},
+        "spec": {
+            "request": STANDARD.encode(key.request_pem().unwrap()), "signerName": trust::proof::SIGNER,
+            "usages": ["client auth"], "expirationSeconds": 3600,
+        },
+    });
+    let made = kubectl.run_with(["create", "-f", "-", "-o", "name"], &request.to_string());
+    let name = made.unwrap().trim().rsplit('/').next().map(trust::RequestName::parse);
+    let identity = key
+        .identity(&name.unwrap().unwrap(), std::time::SystemTime::now())
+        .unwrap();
+    let channel = way.channel(Some(&identity)).await.unwrap();
+    let listed = v1::fleet_client::FleetClient::new(channel)
+        .list(v1::ListRequest::default())
+        .await;
+    listed.unwrap();
 }
 
 #[tokio::test(flavor = "multi_thread")]

@@ -9,12 +9,18 @@
 
 #[path = "people/certificates.rs"]
 mod certificates;
+#[path = "kubectl_skein/impostor.rs"]
+mod impostor;
 #[path = "kubectl_skein/kubelet.rs"]
 mod kubelet;
 #[path = "kubectl_skein/people.rs"]
 mod people;
 #[path = "kubectl_skein/place.rs"]
 mod place;
+#[path = "kubectl_skein/proof.rs"]
+mod proof;
+#[path = "attacks/way.rs"]
+mod way;
 
 use anyhow::ensure;
 use place::{PATIENCE, Place};
@@ -63,6 +69,14 @@ fn a_person_gets_through_to_the_coordinator_and_may_what_rbac_says() -> anyhow::
         ],
     )?;
     place.bind("ada", "skein-connect")?;
+    // Her token is not sent to the coordinator instead.
+    let unconfirmed = [
+        "you may not create certificatesigningrequests",
+        "default:ada",
+        "ask for the ClusterRole skein-person",
+    ];
+    refused(&place, &["status"], &unconfirmed)?;
+    place.bind_everywhere("ada", "skein-person")?;
     refused(&place, &["status"], &["get", "drones"])?;
     place.bind_everywhere("ada", "skein-viewer")?;
     done(&place, &["status"], "No Drones, and no agent is connected.")?;
@@ -112,6 +126,8 @@ fn a_person_gets_through_to_the_coordinator_and_may_what_rbac_says() -> anyhow::
     // The coordinator publishes its own again when it starts.
     place.roll()?;
     done(&place, &["status"], "No Drones, and no agent is connected.")?;
+    assert_eq!(place.requests_of("ada")?.len(), 1, "all that with one request");
+    proof::assert_no_token_came_to_the_coordinator(&place)?;
     Ok(())
 }
 
@@ -120,7 +136,9 @@ fn a_plugin_for_credentials_is_run_and_a_kubeconfig_that_acts_as_somebody_else_i
     let place = Place::new()?;
     place.person("bob")?;
     place.bind("bob", "skein-connect")?;
-    place.bind_everywhere("bob", "skein-viewer")?;
+    for role in ["skein-person", "skein-viewer"] {
+        place.bind_everywhere("bob", role)?;
+    }
     let token = place.plane.kubectl().run(["create", "token", "bob", "-n", "default"])?;
     let answer = json!({
         "apiVersion": "client.authentication.k8s.io/v1", "kind": "ExecCredential", "status": {"token": token.trim()},
@@ -164,7 +182,9 @@ fn an_agent_outside_the_cluster_is_enrolled_and_revoked_by_the_cluster_s_authori
     for role in ["skein-connect", "skein-enroll"] {
         place.bind("carl", role)?;
     }
-    place.bind_everywhere("carl", "skein-viewer")?;
+    for role in ["skein-person", "skein-viewer"] {
+        place.bind_everywhere("carl", role)?;
+    }
     let out = place.scratch.path().join("far").display().to_string();
     let enrolled = place.kubectl_skein(&carl, &["enroll", "far", "--out", &out, "--days", "30"])?;
     ensure!(enrolled.status.success(), "{}", said(&enrolled));

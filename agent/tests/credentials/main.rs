@@ -37,6 +37,7 @@ fn tls(authority: &Authority) -> trust::Server {
     let clients = Clients {
         ours: Some(authority.bundle()),
         cluster: None,
+        requesters: false,
     };
     trust::Server::new(authority.server(&[], hour()).unwrap(), clients).unwrap()
 }
@@ -212,6 +213,7 @@ async fn what_answers_but_is_no_coordinator_is_told_in_plain_words() {
     let clients = Clients {
         ours: None,
         cluster: None,
+        requesters: false,
     };
     let impostor = Server::start(trust::Server::new(agents, clients).unwrap()).await;
     let words = told(impostor.address).await;

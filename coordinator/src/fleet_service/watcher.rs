@@ -76,6 +76,7 @@ mod tests {
         let clients = Clients {
             ours: None,
             cluster: None,
+            requesters: false,
         };
         let identity = authority.server(&[], Validity::any_time()).unwrap();
         let security = Security::Certificates {

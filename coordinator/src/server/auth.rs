@@ -7,14 +7,16 @@
 //! |---|---|---|
 //! | agent in a cluster | its ServiceAccount's token, audience `skein-coordinator` | the node that the token is bound to |
 //! | agent elsewhere | a certificate of ours, `skein://agent/NODE`, on the list | that node |
-//! | person with Kubernetes | their bearer token, or their client certificate | that user; RBAC says what they may |
+//! | person with Kubernetes | a key that their request to the API server names, a client certificate, or a token | that user; RBAC rules |
 //! | person without | a certificate of ours, `skein://operator/NAME`, on the list | an operator, who may do all |
 
 pub mod access;
 pub mod agent_token;
 pub mod answer_cache;
 pub mod layer;
+pub mod person_request;
 pub mod refusal;
+pub mod requests;
 pub mod right;
 pub mod tokens;
 pub mod user;
@@ -28,6 +30,7 @@ use crate::server::admission::RefusalLog;
 use crate::server::security::Security;
 use access::Access;
 use fleet::ids::NodeName;
+use requests::Requests;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use tokens::Tokens;
@@ -113,6 +116,7 @@ enum Kind {
     Cluster {
         enrolled: watch::Receiver<Enrolled>,
         tokens: Box<Tokens>,
+        requests: Box<Requests>,
         access: Box<Access>,
     },
 }
@@ -132,6 +136,7 @@ impl Auth {
             Security::Cluster(cluster) => Kind::Cluster {
                 enrolled,
                 tokens: Box::new(Tokens::new(client.clone(), cluster.agent_account.clone())),
+                requests: Box::new(Requests::new(client.clone())),
                 access: Box::new(Access::new(client.clone())),
             },
         };
@@ -164,12 +169,15 @@ impl Auth {
         &self.0.refusals
     }
 
-    /// Whether judging this token asks nobody anything, or it was good within the last hour.
+    /// Whether judging these credentials asks nobody anything, or they were good within the last hour.
     #[must_use]
-    pub fn knows(&self, kind: CallKind, token: &str) -> bool {
-        match &self.0.kind {
-            Kind::Open | Kind::Certificates(_) => true,
-            Kind::Cluster { tokens, .. } => tokens.knows(token, kind == CallKind::Uplink),
+    pub fn knows(&self, kind: CallKind, token: Option<&str>, caller: Option<&Caller>) -> bool {
+        match (&self.0.kind, token, caller) {
+            (Kind::Cluster { tokens, .. }, Some(token), _) => tokens.knows(token, kind == CallKind::Uplink),
+            (Kind::Cluster { requests, .. }, None, Some(Caller::Requester { request, key })) => {
+                requests.knows(request, key)
+            }
+            (Kind::Open | Kind::Certificates(_) | Kind::Cluster { .. }, _, _) => true,
         }
     }
 
@@ -178,29 +186,38 @@ impl Auth {
     /// # Errors
     /// [`Refusal`].
     pub async fn who(&self, kind: CallKind, token: Option<&str>, caller: Option<&Caller>) -> Result<Who, Refusal> {
-        let (enrolled, tokens) = match &self.0.kind {
+        let (enrolled, cluster) = match &self.0.kind {
             Kind::Open => return Ok(Who::Anybody),
             Kind::Certificates(enrolled) => (enrolled, None),
-            Kind::Cluster { enrolled, tokens, .. } => (enrolled, Some(tokens)),
+            Kind::Cluster {
+                enrolled,
+                tokens,
+                requests,
+                ..
+            } => (enrolled, Some((tokens, requests))),
         };
         // It was good when the connection began, which may have been long ago.
-        if let (None, Some(shown)) = (token, caller)
-            && SystemTime::now() > shown.validity().not_after
+        if let (None, Some(shown)) = (token, caller.and_then(Caller::validity))
+            && SystemTime::now() > shown.not_after
         {
             return Err(Refusal::Ended);
         }
-        match (token, tokens, caller, kind) {
+        match (token, cluster, caller, kind) {
             (Some(_), None, None, _) => Err(Refusal::TokensMeanNothing),
-            (Some(token), Some(tokens), _, CallKind::Uplink) => {
+            (Some(token), Some((tokens, _)), _, CallKind::Uplink) => {
                 let node = tokens.agent(token).await?;
                 Ok(Who::Agent {
                     node,
                     certificate: None,
                 })
             }
-            (Some(token), Some(tokens), _, CallKind::People { safe }) => {
+            (Some(token), Some((tokens, _)), _, CallKind::People { safe }) => {
                 tokens.person(token, safe).await.map(Who::User)
             }
+            (None, Some((_, requests)), Some(Caller::Requester { request, key }), CallKind::People { safe }) => {
+                requests.person(request, key, safe).await.map(Who::User)
+            }
+            (_, _, Some(Caller::Requester { request, .. }), _) => Err(Refusal::NoAgent(request.to_string())),
             (_, _, Some(Caller::Peer(certificate)), kind) => peer(certificate, enrolled, kind),
             (None, Some(_), Some(Caller::KubernetesUser { name, groups, .. }), CallKind::People { .. }) => {
                 Ok(Who::User(User::of_certificate(name, groups)))
@@ -297,6 +314,8 @@ fn peer(certificate: &PeerCertificate, enrolled: &watch::Receiver<Enrolled>, kin
     }
 }
 
+#[cfg(test)]
+mod by_request;
 #[cfg(test)]
 mod neighbors;
 #[cfg(test)]

@@ -302,6 +302,7 @@ async fn read(
     let clients = Clients {
         ours: Some(authorities.bundle(now)),
         cluster: cluster::authorities(client).await?,
+        requesters: true,
     };
     Ok(KeySnapshot {
         identity,

@@ -25,8 +25,8 @@ pub enum Security {
         /// The certificates that count.
         enrolled: watch::Receiver<Enrolled>,
     },
-    /// TLS; agents show their ServiceAccount's token or a certificate of ours, people what they show to Kubernetes, and the API
-    /// server says who they are and what they may.
+    /// TLS; agents show their ServiceAccount's token or a certificate of ours, people what they show to Kubernetes
+    /// or a key that it has noted to be theirs, and the API server says who they are and what they may.
     Cluster(ClusterSecurity),
 }
 

@@ -1,20 +1,26 @@
 //! The coordinator of a cluster, reached through the API server with a person's kubeconfig: no address to know, no port to open.
 //!
 //! Owns: the connection to it, and what both ends show each other: the coordinator a certificate of the authority that the
-//! cluster publishes, the person the credential of the kubeconfig. Must not: show a credential to anybody else.
+//! cluster publishes, the person the client certificate of the kubeconfig, or a key that the API server confirms to be theirs
+//! ([`person`]). Must not: show a token to anybody but the API server: whoever may write where the authority is published could be
+//! the other end.
 
 pub mod authority;
 pub mod credential;
 pub mod forward;
+pub mod kept;
+pub mod person;
 pub mod plugin;
 pub mod pod;
 pub mod refusal;
 
 use crate::failure::Failure;
 use credential::Credential;
+use kept::Kept;
 use kube::Client;
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
 use refusal::Refusal;
+use secrecy::ExposeSecret;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -75,6 +81,8 @@ pub struct Cluster {
     pub client: Client,
     /// What the person shows there.
     pub credential: Credential,
+    /// Where the proof is kept that goes with a token; `None` for a certificate, or where there is no place.
+    kept: Option<Kept>,
     /// Namespace of the coordinator.
     pub namespace: String,
 }
@@ -111,7 +119,9 @@ impl Cluster {
         let mut config = config.map_err(|error| wrong(&error))?;
         plugin::resolve(&mut config.auth_info).await?;
         let credential = credential::of(&config).await?;
-        if let Credential::Token(_, token) = &credential {
+        let mut kept = None;
+        if let Credential::Token(token) = &credential {
+            kept = Kept::of(&config, token.expose_secret());
             // So that a login program of another kind (`auth-provider`) is not run again.
             config.auth_info = AuthInfo {
                 token: Some(token.clone()),
@@ -123,6 +133,7 @@ impl Cluster {
         Ok(Self {
             client,
             credential,
+            kept,
             namespace: namespace.unwrap_or_else(|| SYSTEM.to_owned()),
         })
     }

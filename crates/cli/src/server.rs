@@ -1,6 +1,6 @@
 //! The coordinator's fleet service, each call with a deadline and its errors in plain words.
 //!
-//! Owns: the connection. Must not: print, or retry a ground order by itself.
+//! Owns: the connection. Must not: print, or retry a ground order that may have been given.
 
 mod dial;
 mod drones;
@@ -8,6 +8,7 @@ mod url;
 
 pub use url::ServerUrl;
 
+use crate::cluster::kept::Kept;
 use crate::failure::Failure;
 use crate::route::Route;
 use proto::bearer::Bearer;
@@ -17,7 +18,7 @@ use std::error::Error;
 use std::time::Duration;
 use tonic::service::interceptor::InterceptedService;
 use tonic::transport::Channel;
-use tonic::{Code, Request, Status, Streaming};
+use tonic::{Code, Request, Response, Status, Streaming};
 
 /// Setting up the connection may take this long.
 const CONNECT: Duration = Duration::from_secs(5);
@@ -40,12 +41,16 @@ pub struct Which {
     pub selector: String,
 }
 
+type Client = FleetClient<InterceptedService<Channel, Bearer>>;
+
 /// An open connection.
 #[derive(Debug)]
 pub struct Server {
-    /// Where it leads, for messages.
-    name: String,
-    client: FleetClient<InterceptedService<Channel, Bearer>>,
+    /// Where it leads.
+    route: Route,
+    client: Client,
+    /// What was shown, where it is of an earlier command.
+    kept: Option<Kept>,
 }
 
 impl Server {
@@ -54,12 +59,33 @@ impl Server {
     /// # Errors
     /// [`Failure`].
     pub async fn connect(route: &Route) -> Result<Self, Failure> {
-        let (channel, bearer) = dial::open(route).await?;
+        let dial::Opened { channel, bearer, kept } = dial::open(route).await?;
         let client = FleetClient::with_interceptor(channel, bearer);
         Ok(Self {
-            name: route.to_string(),
+            route: route.clone(),
             client: client.max_decoding_message_size(LARGEST),
+            kept,
         })
+    }
+
+    /// The answer to a call. What an earlier command has shown may count no more: its request to the API server may have been deleted
+    /// meanwhile, or the API server be another one. Then the call was refused before anything was done, so it is made once more with
+    /// a new proof.
+    async fn ask<Q: Clone, A, F>(&mut self, request: Q, call: impl Fn(Client, Q) -> F) -> Result<A, Status>
+    where
+        F: Future<Output = Result<Response<A>, Status>>,
+    {
+        let answer = call(self.client.clone(), request.clone()).await;
+        let answer = match (answer, self.kept.take()) {
+            (Err(status), Some(kept)) if status.code() == Code::Unauthenticated => {
+                kept.forget();
+                let renewed = Self::connect(&self.route).await;
+                *self = renewed.map_err(|why| Status::unauthenticated(why.to_string()))?;
+                call(self.client.clone(), request).await
+            }
+            (answer, _) => answer,
+        };
+        answer.map(Response::into_inner)
     }
 
     /// All vehicles of `which`.
@@ -69,8 +95,12 @@ impl Server {
     pub async fn list(&mut self, which: &Which) -> Result<Vec<v1::Vehicle>, Failure> {
         let Which { namespace, selector } = which.clone();
         let request = v1::ListRequest { namespace, selector };
-        let answer = self.client.list(within(ANSWER, request)).await;
-        Ok(answer.map_err(|s| self.failure(&s))?.into_inner().vehicles)
+        let answer = self
+            .ask(request, |mut client, request| async move {
+                client.list(within(ANSWER, request)).await
+            })
+            .await;
+        Ok(answer.map_err(|s| self.failure(&s))?.vehicles)
     }
 
     /// All vehicles of `which`, now and whenever something changes, but not more often than `every`, where the coordinator's own
@@ -90,8 +120,12 @@ impl Server {
             interval_ms: every.map_or(0, |every| u32::try_from(every.as_millis()).unwrap_or(u32::MAX)),
         };
         // No deadline for the stream as a whole: it has no end. The probe finds a dead connection.
-        match tokio::time::timeout(ANSWER, self.client.watch(request)).await {
-            Ok(answer) => Ok(answer.map_err(|s| self.failure(&s))?.into_inner()),
+        let call = self.ask(
+            request,
+            |mut client, request| async move { client.watch(request).await },
+        );
+        match tokio::time::timeout(ANSWER, call).await {
+            Ok(answer) => answer.map_err(|s| self.failure(&s)),
             Err(_) => Err(self.failure(&Status::deadline_exceeded("no answer"))),
         }
     }
@@ -101,11 +135,13 @@ impl Server {
     /// # Errors
     /// [`Failure`]; [`NotFound`](OrderFailure::NotFound) for a Swarm that does not exist, or when nothing is selected.
     pub async fn ground(&mut self, target: v1::ground_request::Target) -> Result<v1::GroundResponse, OrderFailure> {
+        let request = v1::GroundRequest { target: Some(target) };
         let answer = self
-            .client
-            .ground(within(ANSWER, v1::GroundRequest { target: Some(target) }))
+            .ask(request, |mut client, request| async move {
+                client.ground(within(ANSWER, request)).await
+            })
             .await;
-        Ok(answer.map_err(|s| self.order_failure(&s))?.into_inner())
+        answer.map_err(|s| self.order_failure(&s))
     }
 
     /// Lets fly again.
@@ -113,17 +149,19 @@ impl Server {
     /// # Errors
     /// As for [`Self::ground`].
     pub async fn release(&mut self, target: v1::ground_request::Target) -> Result<v1::GroundResponse, OrderFailure> {
+        let request = v1::GroundRequest { target: Some(target) };
         let answer = self
-            .client
-            .release(within(ANSWER, v1::GroundRequest { target: Some(target) }))
+            .ask(request, |mut client, request| async move {
+                client.release(within(ANSWER, request)).await
+            })
             .await;
-        Ok(answer.map_err(|s| self.order_failure(&s))?.into_inner())
+        answer.map_err(|s| self.order_failure(&s))
     }
 
     /// What an error of a read means for a person.
     #[must_use]
     pub fn failure(&self, status: &Status) -> Failure {
-        let server = self.name.clone();
+        let server = self.route.to_string();
         match status.code() {
             _ if status.source().is_some() => match root_cause(status) {
                 // A certificate is refused only once the handshake is over for us (RFC 8446, 4.4.2.4).

@@ -4,6 +4,7 @@
 
 use crate::authority::Authority;
 use crate::peer::{BadPeer, Peer};
+use crate::proof::{BadProof, PublicKey, RequestName};
 use crate::validity::{self, Validity};
 use rustls::pki_types::CertificateDer;
 use x509_parser::prelude::{FromDer, GeneralName, X509Certificate};
@@ -23,14 +24,23 @@ pub enum Caller {
         /// From when to when the certificate is good.
         validity: Validity,
     },
+    /// Nobody signed it but its holder, who has this key, and says that a request to the API server names it
+    /// ([`crate::proof`]). Whose key it is, if anybody's, only that request says.
+    Requester {
+        /// The request.
+        request: RequestName,
+        /// The key, proved by the handshake.
+        key: PublicKey,
+    },
 }
 
 impl Caller {
-    /// From when to when the certificate is good that was shown.
+    /// From when to when the certificate is good that was shown; `None` when what it says of that counts for nothing.
     #[must_use]
-    pub const fn validity(&self) -> Validity {
+    pub const fn validity(&self) -> Option<Validity> {
         match self {
-            Self::Peer(PeerCertificate { validity, .. }) | Self::KubernetesUser { validity, .. } => *validity,
+            Self::Peer(PeerCertificate { validity, .. }) | Self::KubernetesUser { validity, .. } => Some(*validity),
+            Self::Requester { .. } => None,
         }
     }
 }
@@ -67,6 +77,9 @@ pub enum CertificateError {
     /// A user's certificate with a name that others may read as another.
     #[error("the certificate's subject has a name that is no UTF-8 text; have one made with plain names")]
     Unreadable,
+    /// A certificate that only its holder has signed names no request, or its key cannot be used.
+    #[error(transparent)]
+    Proof(#[from] BadProof),
     /// No authority that is believed has signed it.
     #[error("the certificate is not believed: {0}")]
     Unbelieved(rustls::Error),
@@ -79,22 +92,8 @@ impl PeerCertificate {
     /// [`CertificateError`] when it names not exactly one peer.
     pub fn read(der: &CertificateDer<'_>) -> Result<Self, CertificateError> {
         let certificate = parse(der)?;
-        let names = certificate
-            .subject_alternative_name()
-            .map_err(|error| CertificateError::Damaged(error.to_string()))?;
-        let mut uris = names
-            .iter()
-            .flat_map(|names| names.value.general_names.iter())
-            .filter_map(|name| match name {
-                GeneralName::URI(uri) => Some(*uri),
-                _ => None,
-            });
-        let uri = uris.next().ok_or(CertificateError::Nobody)?;
-        if uris.next().is_some() {
-            return Err(CertificateError::Several);
-        }
         Ok(Self {
-            peer: Peer::parse(uri)?,
+            peer: Peer::parse(only_uri(&certificate)?)?,
             serial: serial(&certificate),
             validity: validity_of(&certificate),
         })
@@ -119,6 +118,33 @@ pub(crate) fn kubernetes_user(der: &CertificateDer<'_>) -> Result<Caller, Certif
         groups,
         validity: validity_of(&certificate),
     })
+}
+
+/// Who shows a certificate that nobody but its holder need have signed: the request that it names, and its key.
+pub(crate) fn requester(der: &CertificateDer<'_>) -> Result<Caller, CertificateError> {
+    let certificate = parse(der)?;
+    let request = RequestName::of_uri(only_uri(&certificate)?).ok_or(CertificateError::Nobody)??;
+    let key = PublicKey::of_certificate(der)?;
+    Ok(Caller::Requester { request, key })
+}
+
+/// The one URI that a certificate names.
+fn only_uri<'a>(certificate: &X509Certificate<'a>) -> Result<&'a str, CertificateError> {
+    let names = certificate
+        .subject_alternative_name()
+        .map_err(|error| CertificateError::Damaged(error.to_string()))?;
+    let mut uris = names
+        .iter()
+        .flat_map(|names| names.value.general_names.iter())
+        .filter_map(|name| match name {
+            GeneralName::URI(uri) => Some(*uri),
+            _ => None,
+        });
+    let uri = uris.next().ok_or(CertificateError::Nobody)?;
+    match uris.next() {
+        None => Ok(uri),
+        Some(_) => Err(CertificateError::Several),
+    }
 }
 
 /// From when to when a certificate is good.
@@ -204,7 +230,7 @@ mod tests {
         let key = KeyPair::generate().unwrap();
         match kubernetes_user(params.self_signed(&key).unwrap().der())? {
             Caller::KubernetesUser { name, groups, .. } => Ok((name, groups)),
-            Caller::Peer(peer) => panic!("{peer:?}"),
+            other => panic!("{other:?}"),
         }
     }
 

@@ -20,6 +20,8 @@ pub mod enrolled;
 pub mod files;
 pub mod identity;
 pub mod peer;
+pub mod person;
+pub mod proof;
 pub mod server;
 pub mod validity;
 
@@ -31,6 +33,8 @@ pub use client::{client_config, server_name};
 pub use enrolled::Enrolled;
 pub use identity::{Identity, IdentityError};
 pub use peer::Peer;
+pub use person::PersonKey;
+pub use proof::{PublicKey, RequestName};
 pub use server::{ConfigError, Server};
 pub use validity::Validity;
 

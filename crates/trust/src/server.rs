@@ -8,6 +8,7 @@ use crate::certificate::{self, Caller, CertificateError, PeerCertificate};
 use crate::identity::Identity;
 use crate::{ALPN, provider};
 use rustls::client::danger::HandshakeSignatureValid;
+use rustls::crypto::{WebPkiSupportedAlgorithms, verify_tls12_signature, verify_tls13_signature};
 use rustls::pki_types::{CertificateDer, UnixTime};
 use rustls::server::danger::{ClientCertVerified, ClientCertVerifier};
 use rustls::server::{NoServerSessionStorage, VerifierBuilderError, WebPkiClientVerifier};
@@ -33,6 +34,9 @@ pub struct Clients {
     pub ours: Option<Bundle>,
     /// The cluster's authorities for clients: users of Kubernetes.
     pub cluster: Option<Bundle>,
+    /// Whether a certificate that only its holder has signed counts as proof of its key, when it names a request to the API server
+    /// ([`crate::proof`]). Who that is has to be asked there.
+    pub requesters: bool,
 }
 
 /// The coordinator's end. A copy is the same end.
@@ -111,8 +115,9 @@ impl Server {
         let (first, between) = shown.split_first().ok_or(CertificateError::Nobody)?;
         let verifier = Arc::clone(&self.read().verifier);
         match verifier.verify(first, between, now) {
-            Ok(Signed::ByUs) => PeerCertificate::read(first).map(Caller::Peer),
-            Ok(Signed::ByCluster) => certificate::kubernetes_user(first),
+            Ok(Signer::Ours) => PeerCertificate::read(first).map(Caller::Peer),
+            Ok(Signer::Cluster) => certificate::kubernetes_user(first),
+            Ok(Signer::Holder) => certificate::requester(first),
             Err(error) => Err(CertificateError::Unbelieved(error)),
         }
     }
@@ -147,9 +152,10 @@ impl Now {
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-enum Signed {
-    ByUs,
-    ByCluster,
+enum Signer {
+    Ours,
+    Cluster,
+    Holder,
 }
 
 /// Asks each authority in turn, ours first.
@@ -157,6 +163,9 @@ enum Signed {
 struct Verifier {
     ours: Option<Arc<dyn ClientCertVerifier>>,
     cluster: Option<Arc<dyn ClientCertVerifier>>,
+    requesters: bool,
+    /// How signatures are checked: whoever signed the certificate, the handshake proves that the caller has its key.
+    algorithms: WebPkiSupportedAlgorithms,
 }
 
 impl Verifier {
@@ -174,11 +183,13 @@ impl Verifier {
         Ok(Self {
             ours: one(clients.ours.as_ref())?,
             cluster: one(clients.cluster.as_ref())?,
+            requesters: clients.requesters,
+            algorithms: provider().signature_verification_algorithms,
         })
     }
 
     fn is_idle(&self) -> bool {
-        self.ours.is_none() && self.cluster.is_none()
+        self.ours.is_none() && self.cluster.is_none() && !self.requesters
     }
 
     fn verify(
@@ -186,7 +197,7 @@ impl Verifier {
         first: &CertificateDer<'_>,
         between: &[CertificateDer<'_>],
         now: UnixTime,
-    ) -> Result<Signed, rustls::Error> {
+    ) -> Result<Signer, rustls::Error> {
         let verify = |verifier: &Option<Arc<dyn ClientCertVerifier>>| {
             verifier
                 .as_ref()
@@ -194,19 +205,14 @@ impl Verifier {
         };
         let unknown = || rustls::Error::InvalidCertificate(rustls::CertificateError::UnknownIssuer);
         match (verify(&self.ours), verify(&self.cluster)) {
-            (Some(Ok(_)), _) => Ok(Signed::ByUs),
-            (_, Some(Ok(_))) => Ok(Signed::ByCluster),
+            (Some(Ok(_)), _) => Ok(Signer::Ours),
+            (_, Some(Ok(_))) => Ok(Signer::Cluster),
+            _ if self.requesters && certificate::requester(first).is_ok() => Ok(Signer::Holder),
             // For one that we did not sign, the other's reason says more.
             (Some(Err(ours)), Some(Err(theirs))) => Err(if ours == unknown() { theirs } else { ours }),
             (Some(Err(error)), None) | (None, Some(Err(error))) => Err(error),
             (None, None) => Err(unknown()),
         }
-    }
-
-    /// Any will do: they all check signatures the same way.
-    fn any(&self) -> Result<&Arc<dyn ClientCertVerifier>, rustls::Error> {
-        let any = self.ours.as_ref().or(self.cluster.as_ref());
-        any.ok_or_else(|| rustls::Error::General("no authority to check clients".to_owned()))
     }
 }
 
@@ -235,7 +241,7 @@ impl ClientCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.any()?.verify_tls12_signature(message, certificate, signature)
+        verify_tls12_signature(message, certificate, signature, &self.algorithms)
     }
 
     fn verify_tls13_signature(
@@ -244,12 +250,10 @@ impl ClientCertVerifier for Verifier {
         certificate: &CertificateDer<'_>,
         signature: &DigitallySignedStruct,
     ) -> Result<HandshakeSignatureValid, rustls::Error> {
-        self.any()?.verify_tls13_signature(message, certificate, signature)
+        verify_tls13_signature(message, certificate, signature, &self.algorithms)
     }
 
     fn supported_verify_schemes(&self) -> Vec<SignatureScheme> {
-        self.any()
-            .map(|verifier| verifier.supported_verify_schemes())
-            .unwrap_or_default()
+        self.algorithms.supported_schemes()
     }
 }

@@ -10,7 +10,8 @@ use std::sync::Arc;
 use std::time::{Duration, SystemTime};
 use trust::server::Clients;
 use trust::{
-    Authority, Bundle, Caller, CertificateError, Identity, Peer, Server, Validity, client_config, server_name,
+    Authority, Bundle, Caller, CertificateError, Identity, Peer, PersonKey, PublicKey, RequestName, Server, Validity,
+    client_config, server_name,
 };
 
 const DAY: Duration = Duration::from_secs(86_400);
@@ -35,6 +36,7 @@ fn server(ours: &Authority, cluster: Option<&Authority>) -> Server {
     let clients = Clients {
         ours: Some(ours.bundle()),
         cluster: cluster.map(Authority::bundle),
+        requesters: false,
     };
     Server::new(ours.server(&[], life()).unwrap(), clients).unwrap()
 }
@@ -115,6 +117,52 @@ fn the_cluster_cannot_make_an_agent() {
 }
 
 #[test]
+fn a_key_that_a_request_names_is_proved_where_requests_can_be_asked_about_and_nowhere_else() {
+    let (ours, cluster) = (authority(), authority());
+    let name = RequestName::parse("skein-person-x7k2f").unwrap();
+    let key = PersonKey::make().unwrap();
+    let identity = key.identity(&name, SystemTime::now()).unwrap();
+    let asked = PublicKey::of_request(key.request_pem().unwrap().as_bytes()).unwrap();
+    for (bundles, requesters) in [
+        ((Some(ours.bundle()), Some(cluster.bundle())), true),
+        ((None, None), true),
+        ((Some(ours.bundle()), Some(cluster.bundle())), false),
+    ] {
+        let clients = Clients {
+            ours: bundles.0,
+            cluster: bundles.1,
+            requesters,
+        };
+        let server = Server::new(ours.server(&[], life()).unwrap(), clients).unwrap();
+        match caller(&ours.bundle(), &identity, &server) {
+            Ok(Caller::Requester { request, key }) => {
+                assert!(requesters);
+                assert_eq!((request, key), (name.clone(), asked.clone()));
+            }
+            Ok(other) => panic!("{other:?}"),
+            Err(why) => assert!(!requesters && why.contains("UnknownIssuer"), "{why}"),
+        }
+        if requesters {
+            // What names no request is refused as before, also by a stranger who says to be an agent.
+            let stranger = authority().client(&agent("node-1"), life()).unwrap();
+            assert!(caller(&ours.bundle(), &stranger, &server).is_err());
+            // What others have signed is not taken for it.
+            if server
+                .believe(Clients {
+                    ours: Some(ours.bundle()),
+                    cluster: None,
+                    requesters,
+                })
+                .is_ok()
+            {
+                let peer = ours.client(&agent("node-1"), life()).unwrap();
+                assert!(matches!(caller(&ours.bundle(), &peer, &server), Ok(Caller::Peer(_))));
+            }
+        }
+    }
+}
+
+#[test]
 fn strangers_and_certificates_that_are_over_or_made_for_servers_are_refused() {
     let ours = authority();
     let server = server(&ours, Some(&authority()));
@@ -142,6 +190,7 @@ fn a_client_trusts_its_own_authorities_only_and_only_the_coordinators_name() {
     let clients = Clients {
         ours: None,
         cluster: None,
+        requesters: false,
     };
     let posing = Server::new(agent, clients).unwrap();
     assert!(shake(client_config(&ours.bundle(), None).unwrap(), &posing).is_err());
@@ -157,6 +206,7 @@ fn a_new_certificate_and_new_authorities_count_from_the_next_connection_on() {
     let clients = Clients {
         ours: Some(both.clone()),
         cluster: None,
+        requesters: false,
     };
     assert!(server.believe(clients.clone()).unwrap());
     assert!(!server.believe(clients).unwrap(), "nothing new");

@@ -17,22 +17,22 @@ use trust::{Enrolled, Identity, Peer, Validity};
 
 const DAY: Duration = Duration::from_secs(86_400);
 
-type Fleet = FleetClient<Channel>;
+pub type Fleet = FleetClient<Channel>;
 
-async fn fleet(place: &Place, identity: &Identity) -> Result<Fleet, Status> {
+pub async fn fleet(place: &Place, identity: &Identity) -> Result<Fleet, Status> {
     let channel = place.way.channel(Some(identity)).await;
     Ok(FleetClient::new(
         channel.map_err(|error| Status::unknown(error.to_string()))?,
     ))
 }
 
-async fn list(fleet: &mut Fleet) -> Result<v1::ListResponse, Status> {
+pub async fn list(fleet: &mut Fleet) -> Result<v1::ListResponse, Status> {
     let listed = fleet.list(v1::ListRequest::default()).await;
     listed.map(tonic::Response::into_inner)
 }
 
 /// The answer to a person with this certificate who lists the fleet.
-async fn seen_by(place: &Place, identity: &Identity) -> Result<v1::ListResponse, Status> {
+pub async fn seen_by(place: &Place, identity: &Identity) -> Result<v1::ListResponse, Status> {
     until("a coordinator that knows the fleet", async || {
         let listed = match fleet(place, identity).await {
             Ok(mut fleet) => list(&mut fleet).await,
@@ -73,7 +73,7 @@ fn one() -> v1::KillRequest {
     }
 }
 
-fn grant(place: &Place, role: &str, verb: &str, resource: &str, to: &str) {
+pub fn grant(place: &Place, role: &str, verb: &str, resource: &str, to: &str) {
     let (verb, resource) = (format!("--verb={verb}"), format!("--resource={resource}.skein.dev"));
     place.kubectl(["create", "clusterrole", role, &verb, &resource]);
     place.kubectl([

@@ -43,6 +43,7 @@ fn the_coordinator_may_do_its_work_and_nothing_beside_it() {
         "update leases.coordination.k8s.io -n skein-system",
         "get daemonset.apps/skein-agent -n skein-system",
         "delete pods -n skein-system",
+        "get certificatesigningrequests.certificates.k8s.io",
     ] {
         assert!(may("skein-coordinator", request), "may not {request}");
     }
@@ -56,6 +57,10 @@ fn the_coordinator_may_do_its_work_and_nothing_beside_it() {
         "delete swarms.skein.dev -n anywhere",
         "delete leases.coordination.k8s.io -n skein-system",
         "create clusterrolebindings.rbac.authorization.k8s.io",
+        "list certificatesigningrequests.certificates.k8s.io",
+        "create certificatesigningrequests.certificates.k8s.io",
+        "update certificatesigningrequests.certificates.k8s.io --subresource=approval",
+        "update certificatesigningrequests.certificates.k8s.io --subresource=status",
     ] {
         assert!(!may("skein-coordinator", request), "may {request}");
     }
@@ -214,6 +219,33 @@ fn whoever_may_connect_reaches_the_coordinator_and_reads_no_secret() {
         "get drones.skein.dev",
     ] {
         assert!(!user_may("connie", &format!("{request} -n {SYSTEM}")), "may {request}");
+    }
+}
+
+#[test]
+fn whoever_may_have_a_key_noted_makes_requests_and_reads_and_approves_none() {
+    kubectl(&[
+        "create",
+        "clusterrolebinding",
+        "pia",
+        "--clusterrole=skein-person",
+        "--user=pia",
+    ]);
+    let of = "certificatesigningrequests.certificates.k8s.io";
+    assert!(user_may("pia", &format!("create {of}")));
+    for request in [
+        format!("get {of}"),
+        format!("list {of}"),
+        format!("delete {of}"),
+        format!("update {of}"),
+        format!("update {of} --subresource=approval"),
+        format!("update {of} --subresource=status"),
+        "approve signers.certificates.k8s.io".to_owned(),
+        "sign signers.certificates.k8s.io".to_owned(),
+        format!("get configmap/skein-ca -n {SYSTEM}"),
+        "get drones.skein.dev -A".to_owned(),
+    ] {
+        assert!(!user_may("pia", &request), "may {request}");
     }
 }
 

@@ -8,8 +8,8 @@ use futures::{SinkExt, StreamExt};
 use rustls::ServerConfig;
 use rustls::sign::SingleCertAndKey;
 use std::net::SocketAddr;
-use std::sync::Arc;
 use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::{Arc, Mutex};
 use std::time::SystemTime;
 use tokio::io::{AsyncReadExt, AsyncWriteExt};
 use tokio::net::{TcpListener, TcpStream};
@@ -30,20 +30,23 @@ pub struct Kubelet {
     pub address: SocketAddr,
     /// Whether it reports that it cannot reach the Pod.
     pub broken: Arc<AtomicBool>,
+    /// Where connections to any Pod and port go.
+    pub pod: Arc<Mutex<SocketAddr>>,
     _runtime: Runtime,
 }
 
 impl Kubelet {
-    /// Forwards each connection, for any Pod and port, to `pod`.
+    /// Forwards each connection, for any Pod and port, to `pod`, until it is led elsewhere.
     pub fn start(pod: SocketAddr) -> Self {
         let runtime = Runtime::new().unwrap();
         let listener = runtime.block_on(TcpListener::bind("127.0.0.1:0")).unwrap();
         let address = listener.local_addr().unwrap();
         let broken = Arc::new(AtomicBool::new(false));
-        let (acceptor, told) = (acceptor(), Arc::clone(&broken));
+        let pod = Arc::new(Mutex::new(pod));
+        let (acceptor, told, leads_to) = (acceptor(), Arc::clone(&broken), Arc::clone(&pod));
         runtime.spawn(async move {
             while let Ok((tcp, _)) = listener.accept().await {
-                let (acceptor, told) = (acceptor.clone(), Arc::clone(&told));
+                let (acceptor, told, pod) = (acceptor.clone(), Arc::clone(&told), *leads_to.lock().unwrap());
                 tokio::spawn(async move {
                     if let Ok(tls) = acceptor.accept(tcp).await {
                         serve(tls, pod, told.load(Ordering::SeqCst)).await;
@@ -54,6 +57,7 @@ impl Kubelet {
         Self {
             address,
             broken,
+            pod,
             _runtime: runtime,
         }
     }

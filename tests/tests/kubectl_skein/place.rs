@@ -124,6 +124,19 @@ impl Place {
         self.plane.kubectl().run(bind).map(drop)
     }
 
+    /// The requests by which the API server has noted a person's keys.
+    pub fn requests_of(&self, name: &str) -> anyhow::Result<Vec<String>> {
+        let all = self.plane.kubectl().json(["get", "certificatesigningrequests"])?;
+        let user = format!("system:serviceaccount:default:{name}");
+        let items = all["items"].as_array().cloned().unwrap_or_default();
+        let of_them = items
+            .into_iter()
+            .filter(|item| item["spec"]["username"] == user.as_str());
+        Ok(of_them
+            .filter_map(|item| Some(item["metadata"]["name"].as_str()?.to_owned()))
+            .collect())
+    }
+
     /// Grants a person a verb on a resource of Skein, everywhere.
     pub fn grant(&self, name: &str, verb: &str, resource: &str) -> anyhow::Result<()> {
         let role = format!("{name}-{verb}-{resource}");
@@ -160,6 +173,7 @@ impl Place {
         let mut command = Command::new(self.plane.binaries().path("kubectl"));
         let path = format!("{}:/usr/bin:/bin", folder.display());
         command.env_clear().env("PATH", path).env("KUBECONFIG", kubeconfig);
+        command.env("HOME", self.scratch.folder("home")?);
         command.arg("skein").args(args);
         Ok(command)
     }

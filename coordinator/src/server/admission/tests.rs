@@ -24,6 +24,7 @@ async fn field(limits: Limits) -> Field {
     let clients = Clients {
         ours: None,
         cluster: None,
+        requesters: false,
     };
     let listener = TcpListener::bind("127.0.0.1:0").await.unwrap();
     let address = listener.local_addr().unwrap();

@@ -20,7 +20,7 @@ use tower::{Layer, Service};
 const UPLINK: &str = "/skein.v1.Uplink/";
 const GROUND: &str = "/skein.v1.Fleet/Ground";
 
-/// Tokens of one neighbor that nobody knows and are being judged or were bad, at once, and one more after each [`EVERY`]: each
+/// Credentials of one neighbor that nobody knows and are being judged or were bad, at once, and one more after each [`EVERY`]: each
 /// costs the API server a question.
 const BURST: u32 = 100;
 const EVERY: Duration = Duration::from_millis(100);
@@ -78,22 +78,23 @@ impl AuthLayer {
         }
     }
 
-    /// Who calls. A token that nobody knows yet may be a guess, and costs the API server a question: of each connection one is
-    /// judged after the other, and of each neighbor so many. A known caller, or one with a certificate, does not wait for that.
+    /// Who calls. Credentials that nobody knows yet may be a guess, and cost the API server a question: of each connection one is
+    /// judged after the other, and of each neighbor so many. A known caller, or one with a certificate that an authority has signed,
+    /// does not wait for that.
     async fn who(&self, kind: CallKind, token: Option<&str>, ticket: Option<&Ticket>) -> Result<Who, Refusal> {
         let caller = ticket.and_then(Ticket::caller);
-        let (Some(guess), Some(ticket)) = (token, ticket) else {
+        let Some(ticket) = ticket else {
             return self.auth.who(kind, token, caller).await;
         };
-        if self.auth.knows(kind, guess) {
+        if self.auth.knows(kind, token, caller) {
             return self.auth.who(kind, token, caller).await;
         }
         let _judging = ticket.judge_next().await;
-        if self.auth.knows(kind, guess) {
+        if self.auth.knows(kind, token, caller) {
             return self.auth.who(kind, token, caller).await;
         }
         let from = Neighbor::of(ticket.remote().ip());
-        // It is given back unless the token was bad.
+        // It is given back unless they were bad.
         if !self.bad.take(from, Instant::now()) {
             return Err(Refusal::TooMany);
         }

@@ -17,15 +17,14 @@ const HERE: &str = "127.0.0.1:7";
 const SESSION: &str = "/skein.v1.Uplink/Session";
 const GROUND: &str = "/skein.v1.Fleet/Ground";
 
-/// How the call with `token` on the connection of `ticket` is answered.
-async fn call(layer: &AuthLayer, ticket: &Ticket, path: &str, token: &str) -> Code {
+/// How the call with `token`, or without one, on the connection of `ticket` is answered.
+pub(super) async fn call(layer: &AuthLayer, ticket: &Ticket, path: &str, token: &str) -> Code {
     let answer = service_fn(async |_: Request<Body>| Ok::<_, Infallible>(Response::new(Body::empty())));
-    let request = Request::builder()
-        .uri(path)
-        .header("authorization", format!("Bearer {token}"))
-        .extension(ticket.clone())
-        .body(Body::empty())
-        .unwrap();
+    let mut request = Request::builder().uri(path).extension(ticket.clone());
+    if !token.is_empty() {
+        request = request.header("authorization", format!("Bearer {token}"));
+    }
+    let request = request.body(Body::empty()).unwrap();
     let response = layer.layer(answer).call(request).await.unwrap();
     let code = response.headers().get("grpc-status");
     code.map_or(Code::Ok, |code| Code::from_bytes(code.as_bytes()))

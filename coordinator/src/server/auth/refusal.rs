@@ -2,12 +2,13 @@
 //!
 //! Owns: the answer to the caller. Must not: say more than helps a caller who may.
 
+use super::person_request::BadRequest;
 use super::right::Right;
 use crate::cluster::api::ApiError;
 use crate::server::security::AUDIENCE;
 use fleet::ids::NodeName;
 use tonic::{Code, Status};
-use trust::Peer;
+use trust::{Peer, RequestName};
 
 /// Why a call was refused.
 #[derive(Debug, thiserror::Error)]
@@ -47,6 +48,9 @@ pub enum Refusal {
     /// The token's node is none.
     #[error("the token names a node that cannot be one: {0:?}")]
     BadNode(String),
+    /// A request that does not say who the caller is.
+    #[error("request {0} to the API server does not show who you are: {1}")]
+    BadRequest(RequestName, BadRequest),
     /// A certificate of ours that counts no more, or never did.
     #[error("the certificate of {0} is not on the list of those that count; make a new one with `skein enroll`")]
     NotEnrolled(Peer),
@@ -91,6 +95,7 @@ impl Refusal {
             | Self::OtherAudience(_)
             | Self::NoNode
             | Self::BadNode(_)
+            | Self::BadRequest(..)
             | Self::NotEnrolled(_)
             | Self::Ended => Code::Unauthenticated,
             Self::OtherAccount { .. } | Self::NoAgent(_) | Self::AgentIsNoPerson(_) | Self::Forbidden { .. } => {

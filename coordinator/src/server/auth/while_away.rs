@@ -15,6 +15,7 @@ pub(super) fn judge(api: &Scripted, session_life: Duration) -> Auth {
     let kind = Kind::Cluster {
         enrolled: watch::channel(Enrolled::default()).1,
         tokens: Box::new(Tokens::new(api.client(), account)),
+        requests: Box::new(Requests::new(api.client())),
         access: Box::new(Access::new(api.client())),
     };
     Auth(Arc::new(Judge {

@@ -16,6 +16,7 @@ fn keeper(made: SystemTime) -> Keeper {
     let clients = Clients {
         ours: Some(authorities.bundle(made)),
         cluster: None,
+        requesters: false,
     };
     Keeper {
         client: crate::cluster::client::Client::new(Scripted::new().client()),

@@ -1,7 +1,8 @@
-//! What a kubeconfig shows to the API server, for showing the same to the coordinator.
+//! What a kubeconfig shows to the API server.
 //!
 //! Owns: taking it out of the kubeconfig, whatever way it is given there: a token, a token file or a client certificate; what an
-//! exec plugin gives was put there before ([`super::plugin`]). Must not: keep or print it.
+//! exec plugin gives was put there before ([`super::plugin`]). Must not: keep or print it, or show a token to anybody but the API
+//! server: the coordinator gets a proof that is of no use to it ([`super::person`]).
 
 use crate::failure::Failure;
 use coordinator::cluster::api::story;
@@ -11,7 +12,6 @@ use http::header::AUTHORIZATION;
 use http::{Request, Response};
 use kube::Config;
 use kube::client::{Body, ConfigExt};
-use proto::bearer::Bearer;
 use rustls::client::ResolvesClientCert;
 use secrecy::SecretString;
 use std::future::ready;
@@ -26,9 +26,9 @@ pub(super) const PLUGIN: Duration = Duration::from_secs(60);
 /// What a person shows.
 #[derive(Clone, Debug)]
 pub enum Credential {
-    /// A bearer token, for the coordinator and for the API server.
-    Token(Bearer, SecretString),
-    /// A client certificate.
+    /// A bearer token, for the API server alone.
+    Token(SecretString),
+    /// A client certificate, for both: the handshake proves its key and gives nothing away.
     Certificate(Arc<dyn ResolvesClientCert>),
 }
 
@@ -50,10 +50,10 @@ pub async fn of(config: &Config) -> Result<Credential, Failure> {
                 "this kubeconfig has a user name and a password, which the coordinator does not take".to_owned(),
             )
         })?;
-        return match Bearer::new(token) {
-            Ok(bearer) => Ok(Credential::Token(bearer, token.to_owned().into())),
-            Err(why) => Err(cannot(&format!("its token is no token: {why}"))),
-        };
+        if token.trim().is_empty() {
+            return Err(cannot("its token is empty"));
+        }
+        return Ok(Credential::Token(token.to_owned().into()));
     }
     let tls = config.rustls_client_config();
     let resolver = tls.map_err(|error| cannot(&story(&error)))?.client_auth_cert_resolver;
@@ -88,7 +88,7 @@ async fn authorization(config: Config) -> Result<Option<String>, Failure> {
 
 pub(super) fn cannot(why: &str) -> Failure {
     Failure::Failed(format!(
-        "cannot show the credential of this kubeconfig to the coordinator: {why}"
+        "cannot show the coordinator who the user of this kubeconfig is: {why}"
     ))
 }
 
@@ -110,7 +110,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_token_is_shown_whether_it_is_in_the_kubeconfig_or_in_a_file() {
+    async fn a_token_is_taken_whether_it_is_in_the_kubeconfig_or_in_a_file() {
         let mut inline = config();
         inline.auth_info.token = Some("abc".to_owned().into());
         let folder = tempfile::tempdir().unwrap();
@@ -120,10 +120,8 @@ mod tests {
         file.auth_info.token_file = Some(path.display().to_string());
         for config in [inline, file] {
             match of(&config).await.unwrap() {
-                Credential::Token(bearer, token) => {
-                    assert!(bearer.is_some() && token.expose_secret() == "abc");
-                }
-                other => panic!("{other:?}"),
+                Credential::Token(token) => assert_eq!(token.expose_secret(), "abc"),
+                other @ Credential::Certificate(_) => panic!("{other:?}"),
             }
         }
     }
@@ -152,6 +150,9 @@ mod tests {
     #[tokio::test]
     async fn what_the_coordinator_could_not_check_is_refused_before_anything_is_sent() {
         assert!(error(of(&config()).await).contains("neither a token nor a client certificate"));
+        let mut empty = config();
+        empty.auth_info.token = Some(String::new().into());
+        assert!(error(of(&empty).await).contains("its token is empty"));
         let mut password = config();
         password.auth_info.username = Some("ada".to_owned());
         password.auth_info.password = Some("secret".to_owned().into());

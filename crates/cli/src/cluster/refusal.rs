@@ -16,6 +16,18 @@ pub enum Refusal {
         /// In the API server's words.
         why: String,
     },
+    /// The person may not have the API server confirm who they are.
+    #[error(
+        "you may not {what}: {why}; ask for the ClusterRole {}, by a ClusterRoleBinding. By such a request the API server confirms to \
+         the coordinator who you are; your token is never sent there",
+        super::person::ROLE
+    )]
+    Unconfirmed {
+        /// What was to be done.
+        what: String,
+        /// In the API server's words.
+        why: String,
+    },
     /// The API server does not know the person.
     #[error("the API server does not accept the credential of this kubeconfig ({why}); log in again")]
     Unauthenticated {
@@ -76,6 +88,7 @@ impl From<Refusal> for Failure {
         match refusal {
             Refusal::Silent { .. } => Self::Away(text),
             Refusal::Forbidden { .. }
+            | Refusal::Unconfirmed { .. }
             | Refusal::Unauthenticated { .. }
             | Refusal::Missing { .. }
             | Refusal::Other { .. } => Self::Failed(text),

@@ -6,6 +6,8 @@
 use super::{CONNECT, PROBE, ServerUrl, root_cause};
 use crate::cluster::credential::Credential;
 use crate::cluster::forward::Forwarded;
+use crate::cluster::kept::Kept;
+use crate::cluster::person::Proof;
 use crate::cluster::{self, Cluster};
 use crate::failure::Failure;
 use crate::route::Route;
@@ -27,28 +29,43 @@ use trust::{Bundle, client_config};
 /// How the coordinator is named inside the connection; where it is says its address.
 const NAME: &str = "http://skein-coordinator";
 
-/// Opens a channel, and says what to show with each call on it.
+/// An open connection.
+pub struct Opened {
+    /// The connection.
+    pub channel: Channel,
+    /// What to show with each call on it.
+    pub bearer: Bearer,
+    /// The proof of an earlier command that was shown, where it was one.
+    pub kept: Option<Kept>,
+}
+
+/// Opens a connection.
 ///
 /// # Errors
 /// [`Failure`].
-pub fn open(route: &Route) -> BoxFuture<'_, Result<(Channel, Bearer), Failure>> {
+pub fn open(route: &Route) -> BoxFuture<'_, Result<Opened, Failure>> {
     opened(route).boxed()
 }
 
-async fn opened(route: &Route) -> Result<(Channel, Bearer), Failure> {
+async fn opened(route: &Route) -> Result<Opened, Failure> {
+    let with = |channel, bearer| Opened {
+        channel,
+        bearer,
+        kept: None,
+    };
     match route {
-        Route::Plain(server) => Ok((
+        Route::Plain(server) => Ok(with(
             over(route, Box::new(tcp(route, server).await?)).await?,
             Bearer::default(),
         )),
         Route::Files { server, files } | Route::Station { server, files, .. } => {
             let Credentials { tls, bearer } = read(files.clone()).await?;
             let connection = inside_tls(route, tls, tcp(route, server).await?).await?;
-            Ok((over(route, connection).await?, bearer))
+            Ok(with(over(route, connection).await?, bearer))
         }
         Route::Cluster { choice, server } => {
             let cluster = Cluster::of(choice).await?;
-            let (tls, bearer) = shown(&cluster).await?;
+            let (tls, kept) = shown(&cluster).await?;
             let connection = match server {
                 Some(server) => inside_tls(route, tls, tcp(route, server).await?).await?,
                 None => {
@@ -61,25 +78,33 @@ async fn opened(route: &Route) -> Result<(Channel, Bearer), Failure> {
                     }
                 }
             };
-            Ok((over(route, connection).await?, bearer))
+            let channel = over(route, connection).await?;
+            Ok(Opened {
+                kept,
+                ..with(channel, Bearer::default())
+            })
         }
     }
 }
 
-/// TLS that believes what the cluster publishes, and shows what its kubeconfig has.
-async fn shown(cluster: &Cluster) -> Result<(Arc<ClientConfig>, Bearer), Failure> {
+/// TLS that believes what the cluster publishes, and proves who the person of its kubeconfig is; with the proof of an earlier command,
+/// where it is that one.
+async fn shown(cluster: &Cluster) -> Result<(Arc<ClientConfig>, Option<Kept>), Failure> {
     let authority = Bundle::from_pem(&cluster.authority().await?);
     let authority =
         authority.map_err(|why| Failure::Failed(format!("ConfigMap {}: {why}", cluster::authority::NAME)))?;
-    let mut tls = client_config(&authority, None).map_err(|why| Failure::Failed(why.to_string()))?;
-    let bearer = match &cluster.credential {
-        Credential::Token(bearer, _) => bearer.clone(),
-        Credential::Certificate(resolver) => {
-            tls.client_auth_cert_resolver = Arc::clone(resolver);
-            Bearer::default()
+    let tls = |identity| client_config(&authority, identity).map_err(|why| Failure::Failed(why.to_string()));
+    match &cluster.credential {
+        Credential::Token(_) => {
+            let Proof { identity, kept } = cluster.proof().await?;
+            Ok((Arc::new(tls(Some(&identity))?), kept))
         }
-    };
-    Ok((Arc::new(tls), bearer))
+        Credential::Certificate(resolver) => {
+            let mut tls = tls(None)?;
+            tls.client_auth_cert_resolver = Arc::clone(resolver);
+            Ok((Arc::new(tls), None))
+        }
+    }
 }
 
 async fn read(files: Files) -> Result<Credentials, Failure> {
@@ -150,5 +175,8 @@ fn about_tls(route: &Route, error: &io::Error) -> Failure {
 
 /// The coordinator ended the handshake, or the connection right after it.
 pub(super) fn refused(why: &str) -> String {
-    format!("the coordinator does not accept the certificate that was shown ({why}); has it ended, or been revoked?")
+    format!(
+        "the coordinator does not accept the certificate that was shown ({why}); has it ended, or been revoked, or is the coordinator \
+         older than this program?"
+    )
 }

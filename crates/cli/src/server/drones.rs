@@ -1,6 +1,6 @@
 //! The coordinator's answers about one Drone.
 //!
-//! Owns: Get, Resume and Kill, each with a deadline. Must not: call one of them twice.
+//! Owns: Get, Resume and Kill, each with a deadline. Must not: call one of them again that may have been obeyed.
 
 use super::{ANSWER, Server, within};
 use crate::args::DroneKey;
@@ -16,8 +16,12 @@ impl Server {
     pub async fn get(&mut self, drone: &DroneKey) -> Result<v1::Vehicle, Failure> {
         let DroneKey { namespace, name } = drone.clone();
         let request = v1::GetRequest { namespace, name };
-        let answer = self.client.get(within(ANSWER, request)).await;
-        Ok(answer.map_err(|s| self.failure(&s))?.into_inner())
+        let answer = self
+            .ask(request, |mut client, request| async move {
+                client.get(within(ANSWER, request)).await
+            })
+            .await;
+        answer.map_err(|s| self.failure(&s))
     }
 
     /// Lets Skein go on after a takeover.
@@ -27,8 +31,12 @@ impl Server {
     pub async fn resume(&mut self, drone: &DroneKey) -> Result<v1::ResumeResponse, Failure> {
         let DroneKey { namespace, name } = drone.clone();
         let request = v1::ResumeRequest { namespace, name };
-        let answer = self.client.resume(within(ANSWER, request)).await;
-        Ok(answer.map_err(|s| self.failure(&s))?.into_inner())
+        let answer = self
+            .ask(request, |mut client, request| async move {
+                client.resume(within(ANSWER, request)).await
+            })
+            .await;
+        answer.map_err(|s| self.failure(&s))
     }
 
     /// What a kill would stop, and the code for it. Does nothing.
@@ -57,8 +65,12 @@ impl Server {
     async fn call_kill(&mut self, drone: &DroneKey, code: String) -> Result<v1::KillResponse, Failure> {
         let DroneKey { namespace, name } = drone.clone();
         let request = v1::KillRequest { namespace, name, code };
-        let answer = self.client.kill(within(ANSWER, request)).await;
-        Ok(answer.map_err(|s| self.failure(&s))?.into_inner())
+        let answer = self
+            .ask(request, |mut client, request| async move {
+                client.kill(within(ANSWER, request)).await
+            })
+            .await;
+        answer.map_err(|s| self.failure(&s))
     }
 }
 

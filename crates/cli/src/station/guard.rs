@@ -66,6 +66,7 @@ impl Guard {
         let clients = Clients {
             ours: Some(bundle),
             cluster: None,
+            requesters: false,
         };
         let server = trust::Server::new(server, clients).map_err(|why| fault(&why))?;
         // The vehicles that are reached from here must not wait for it to be mended.

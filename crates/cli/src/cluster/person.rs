@@ -1,0 +1,115 @@
+//! How a person with a token shows a coordinator who they are: by a key that a request to the API server names ([`trust::proof`]).
+//!
+//! The request is a CertificateSigningRequest that nobody need approve: the API server notes in it who made it, and the coordinator
+//! reads that. So whoever answers in the coordinator's place gets no token, and nothing else that would be of use elsewhere.
+//!
+//! Owns: making the request. Must not: send the token to anybody but the API server.
+
+use super::kept::Kept;
+use super::refusal::Refusal;
+use super::{Cluster, asked};
+use crate::failure::Failure;
+use k8s_openapi::ByteString;
+use k8s_openapi::api::certificates::v1::{CertificateSigningRequest, CertificateSigningRequestSpec};
+use kube::Api;
+use kube::api::{ObjectMeta, PostParams};
+use std::collections::BTreeMap;
+use std::time::{Duration, SystemTime};
+use tokio::time::timeout;
+use trust::person::is_due;
+use trust::proof::{REQUEST_LIFE, SIGNER};
+use trust::{Identity, PersonKey, RequestName};
+
+/// The ClusterRole that allows to make requests.
+pub const ROLE: &str = "skein-person";
+
+/// Names of requests begin with this.
+const PREFIX: &str = "skein-person-";
+
+/// Where an earlier proof is still good, the API server has so long for a new request.
+const RENEWAL: Duration = Duration::from_secs(2);
+
+/// What is shown.
+#[derive(Debug)]
+pub struct Proof {
+    /// The key, and a certificate that names the request.
+    pub identity: Identity,
+    /// Where it was kept, when an earlier command has made it.
+    pub kept: Option<Kept>,
+}
+
+impl Cluster {
+    /// The proof for a coordinator: that of an earlier command, and a new one when half of its time is over. Then the earlier one is
+    /// still good for a while, for an API server that takes no new requests: whoever grounds must not depend on that.
+    ///
+    /// # Errors
+    /// [`Failure`]: the API server does not take the request; with what to do.
+    pub async fn proof(&self) -> Result<Proof, Failure> {
+        let now = SystemTime::now();
+        let earlier = match &self.kept {
+            Some(kept) => kept.clone().read(now).await,
+            None => None,
+        };
+        let kept = self.kept.clone();
+        match earlier {
+            Some(identity) if !is_due(identity.validity(), now) => Ok(Proof { identity, kept }),
+            Some(identity) => match timeout(RENEWAL, self.new_proof(now)).await {
+                Ok(Ok(renewed)) => Ok(renewed),
+                Ok(Err(_)) | Err(_) => Ok(Proof { identity, kept }),
+            },
+            None => self.new_proof(now).await,
+        }
+    }
+
+    async fn new_proof(&self, now: SystemTime) -> Result<Proof, Failure> {
+        let fault = |why: trust::person::PersonError| Failure::Failed(why.to_string());
+        let key = PersonKey::make().map_err(fault)?;
+        let name = self.request(key.request_pem().map_err(fault)?).await?;
+        let identity = key.identity(&name, now).map_err(fault)?;
+        if let Some(kept) = &self.kept {
+            kept.clone().write(identity.clone(), now).await;
+        }
+        Ok(Proof { identity, kept: None })
+    }
+
+    /// Has the API server note that the key of this request is the person's.
+    async fn request(&self, pem: String) -> Result<RequestName, Failure> {
+        let requests: Api<CertificateSigningRequest> = Api::all(self.client.clone());
+        let what = "create certificatesigningrequests";
+        let (params, request) = (PostParams::default(), request(pem));
+        let made = match asked(what, requests.create(&params, &request)).await {
+            Err(Refusal::Forbidden { what, why }) => return Err(Refusal::Unconfirmed { what, why }.into()),
+            answer => answer?,
+        };
+        let name = made.metadata.name.unwrap_or_default();
+        RequestName::parse(&name).map_err(|why| {
+            let why = why.to_string();
+            Refusal::Other {
+                what: what.to_owned(),
+                why,
+            }
+            .into()
+        })
+    }
+}
+
+fn request(pem: String) -> CertificateSigningRequest {
+    CertificateSigningRequest {
+        metadata: ObjectMeta {
+            generate_name: Some(PREFIX.to_owned()),
+            labels: Some(BTreeMap::from([(
+                "app.kubernetes.io/part-of".to_owned(),
+                "skein".to_owned(),
+            )])),
+            ..ObjectMeta::default()
+        },
+        spec: CertificateSigningRequestSpec {
+            request: ByteString(pem.into_bytes()),
+            signer_name: SIGNER.to_owned(),
+            usages: Some(vec!["client auth".to_owned()]),
+            expiration_seconds: i32::try_from(REQUEST_LIFE.as_secs()).ok(),
+            ..CertificateSigningRequestSpec::default()
+        },
+        status: None,
+    }
+}

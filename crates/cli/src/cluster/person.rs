@@ -7,7 +7,7 @@
 
 use super::kept::Kept;
 use super::refusal::Refusal;
-use super::{Cluster, asked};
+use super::{Cluster, answer_of};
 use crate::failure::Failure;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::certificates::v1::{CertificateSigningRequest, CertificateSigningRequestSpec};
@@ -77,7 +77,7 @@ impl Cluster {
         let requests: Api<CertificateSigningRequest> = Api::all(self.client.clone());
         let what = "create certificatesigningrequests";
         let (params, request) = (PostParams::default(), request(pem));
-        let made = match asked(what, requests.create(&params, &request)).await {
+        let made = match answer_of(what, requests.create(&params, &request)).await {
             Err(Refusal::Forbidden { what, why }) => return Err(Refusal::Unconfirmed { what, why }.into()),
             answer => answer?,
         };

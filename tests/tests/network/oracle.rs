@@ -124,6 +124,8 @@ impl Oracle {
             .collect();
         self.bound.retain(|uid, _| !anew.contains(uid));
         self.anew.extend(anew);
+        // What is recorded is another thing from now on, and nobody can know it sooner.
+        self.barred.clear();
         for (uid, (_, is_there)) in &mut self.bound {
             *is_there = there.contains_key(uid.as_str());
         }

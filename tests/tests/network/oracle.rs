@@ -9,7 +9,8 @@
 //! 5. A Drone's object stays until its vehicle is disarmed.
 //! 6. Whichever vehicles take off, no more are in the air than desired, plus the surge.
 //! 7. No flight is ordered against a ground order or a cordon that has been recorded for a while, however late watches are.
-//! 8. No flight is ordered while the Lease has the note that the store went back in time.
+//! 8. No flight is ordered when the Lease has had the note for a while that the store went back in time.
+//! 9. A leader that read and wrote its Lease without a fault before and after the store went back has noted that soon.
 
 use crate::api::Cluster;
 use crate::node::Node;
@@ -160,7 +161,7 @@ impl Oracle {
         let all = swarms.iter().any(|swarm| swarm["spec"]["grounded"] == true)
             || !items("/apis/skein.dev/v1alpha1/groundorders").is_empty();
         let went_back = cluster.went_back();
-        self.tally.noted += u32::from(went_back && !std::mem::replace(&mut self.went_back, went_back));
+        self.tally.noted += u32::from(went_back && !self.went_back);
         self.went_back = went_back;
         let objects = items("/api/v1/nodes");
         for node in nodes {

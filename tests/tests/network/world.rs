@@ -24,6 +24,10 @@ use turmoil::Sim;
 mod person;
 
 const COORDINATORS: usize = 2;
+/// A leader has read and renewed its Lease several times in this time.
+const KNOWN_AFTER: Duration = Duration::from_secs(12);
+/// It has noted a restore in this time after it.
+const NOTED_WITHIN: Duration = Duration::from_secs(15);
 /// As many as are believed where they agree.
 const LIARS: u32 = 3;
 const SURGE: u32 = 1;
@@ -58,6 +62,11 @@ struct Run<'a> {
     oracle: Oracle,
     ends: Vec<(Duration, Ends)>,
     down: Vec<String>,
+    /// Since when each coordinator runs without a fault of its own or of its path to the API.
+    steady: [Duration; COORDINATORS],
+    backed_up: Duration,
+    /// Who must have noted a restore, of when.
+    must_note: Option<(usize, Duration)>,
     replicas: u32,
     grounded: bool,
     person: mpsc::UnboundedSender<PersonOrder>,
@@ -161,6 +170,9 @@ impl Run<'_> {
             nodes,
             ends: Vec::new(),
             down: Vec::new(),
+            steady: [Duration::ZERO; COORDINATORS],
+            backed_up: Duration::ZERO,
+            must_note: None,
             replicas: 0,
             grounded: false,
         };
@@ -216,7 +228,8 @@ impl Run<'_> {
 
     fn step(&mut self) -> Result<(), String> {
         self.sim.step().map_err(|error| error.to_string())?;
-        self.oracle.judge(&self.nodes, &self.cluster, self.sim.elapsed())
+        self.oracle.judge(&self.nodes, &self.cluster, self.sim.elapsed())?;
+        self.is_noted()
     }
 
     fn chance(&mut self, probability: f64) -> bool {
@@ -259,7 +272,7 @@ impl Run<'_> {
         if self.chance(0.01) {
             let coordinator = self.any_coordinator();
             let way = [Way::Silent, Way::Refused, Way::Strained][self.rng.random_range(0..3)];
-            self.cluster.set(coordinator, way);
+            self.set_way(coordinator, way);
             self.oracle.tally.cuts += 1;
             self.for_a_while(30.0, Ends::Way(coordinator));
         }
@@ -319,6 +332,10 @@ impl Run<'_> {
             return;
         }
         self.sim.crash(host.as_str());
+        if let Some(coordinator) = host.strip_prefix("coordinator-").and_then(|n| n.parse::<usize>().ok()) {
+            // Until it is back it must note nothing; then it has read nothing.
+            self.steady[coordinator] = Duration::MAX;
+        }
         self.oracle.tally.crashes += 1;
         self.down.push(host.clone());
         self.for_a_while(30.0, Ends::Down(host));
@@ -333,21 +350,54 @@ impl Run<'_> {
             match what {
                 Ends::Cut(a, b) => self.sim.repair(a, b),
                 Ends::Held(a, b) => self.sim.release(a, b),
-                Ends::Way(coordinator) => self.cluster.set(coordinator, Way::Open),
+                Ends::Way(coordinator) => self.set_way(coordinator, Way::Open),
                 Ends::Alone(node) => self.isolate(node),
-                Ends::BackUp => self.cluster.back_up(),
+                Ends::BackUp => {
+                    self.backed_up = self.sim.elapsed();
+                    self.cluster.back_up();
+                }
                 Ends::Restore => self.restore(),
                 Ends::Confirm => self.confirm(),
                 Ends::Unready(node) => self.nodes[node].vehicle.lock().unwrap().ready = true,
                 Ends::Down(host) => {
                     self.down.retain(|down| *down != host);
+                    let back = host.strip_prefix("coordinator-").and_then(|n| n.parse::<usize>().ok());
+                    if let Some(coordinator) = back {
+                        self.steady[coordinator] = self.sim.elapsed();
+                    }
                     self.sim.bounce(host);
                 }
             }
         }
     }
 
+    fn set_way(&mut self, coordinator: usize, way: Way) {
+        self.cluster.set(coordinator, way);
+        self.steady[coordinator] = self.sim.elapsed();
+    }
+
+    /// Whether whoever could see the restore has noted it, once it has had the time.
+    fn is_noted(&mut self) -> Result<(), String> {
+        let Some((leader, restored)) = self.must_note else {
+            return Ok(());
+        };
+        if self.oracle.tally.noted > 0 || self.steady[leader] > restored {
+            self.must_note = None;
+        } else if self.sim.elapsed() > restored + NOTED_WITHIN {
+            return Err(format!(
+                "coordinator-{leader} has not noted that the store went back at {restored:?}"
+            ));
+        }
+        Ok(())
+    }
+
     fn restore(&mut self) {
+        let (now, leader) = (self.sim.elapsed(), self.cluster.leader());
+        let knew = |leader: &usize| self.steady[*leader].saturating_add(KNOWN_AFTER) < now;
+        let lost_renewals = self.backed_up + KNOWN_AFTER < now;
+        if lost_renewals && self.oracle.tally.liars == 0 {
+            self.must_note = leader.filter(knew).map(|leader| (leader, now));
+        }
         self.cluster.restore();
         self.oracle.restored(&self.cluster);
         // What the person wants from now on is what is recorded again.

@@ -374,7 +374,7 @@ fn went_back(lease: Lease, history: &History, what: &WentBack) -> Option<Lease> 
         return None;
     }
     let lease = noted(lease, labels::WENT_BACK, what.0.clone());
-    // Whoever leads by a term that was led before is deposed by that.
+    // That deposes a coordinator which leads by a term that was led before.
     Some(match skip {
         Some(skip) => with_term(lease, skip),
         None => lease,

@@ -2,8 +2,8 @@
 //!
 //! Owns: the connection to it, and what both ends show each other: the coordinator a certificate of the authority that the
 //! cluster publishes, the person the client certificate of the kubeconfig, or a key that the API server confirms to be theirs
-//! ([`person`]). Must not: show a token to anybody but the API server: whoever may write where the authority is published could be
-//! the other end.
+//! ([`person`]). Must not: show a token to anybody but the API server: a person who may write where the authority is published could
+//! be the other end.
 
 pub mod authority;
 pub mod credential;

@@ -164,7 +164,7 @@ struct Verifier {
     ours: Option<Arc<dyn ClientCertVerifier>>,
     cluster: Option<Arc<dyn ClientCertVerifier>>,
     requesters: bool,
-    /// How signatures are checked: whoever signed the certificate, the handshake proves that the caller has its key.
+    /// How signatures are checked: with any signer of the certificate the handshake proves that the caller has its key.
     algorithms: WebPkiSupportedAlgorithms,
 }
 

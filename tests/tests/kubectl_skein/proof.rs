@@ -1,4 +1,4 @@
-//! How people with a token show who they are: by a key that the API server has noted, to the coordinator and to whoever poses as it.
+//! How people with a token show who they are: by a key that the API server has noted, to the coordinator and to a program that poses as it.
 
 use crate::impostor::Impostor;
 use crate::place::{PATIENCE, Place, SYSTEM};

@@ -1,7 +1,7 @@
 //! A person's proof for coordinators ([`super::person`]), kept for the commands of the next hour: the API server need not note a
 //! key for each of them, and may be unable to for a while.
 //!
-//! It is kept for one API server and one token: whoever logs in anew, or as somebody else, has a proof of their own. The token itself
+//! It is kept for one API server and one token: after another login, or as somebody else, a person has another proof. The token itself
 //! is not in it, only a digest as the name of the file.
 //!
 //! Owns: where it is, and that nobody else may read it. Must not: fail: what cannot be read or written is made anew.

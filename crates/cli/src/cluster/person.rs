@@ -1,7 +1,7 @@
 //! How a person with a token shows a coordinator who they are: by a key that a request to the API server names ([`trust::proof`]).
 //!
 //! The request is a CertificateSigningRequest that nobody need approve: the API server notes in it who made it, and the coordinator
-//! reads that. So whoever answers in the coordinator's place gets no token, and nothing else that would be of use elsewhere.
+//! reads that. So a program that answers in the coordinator's place gets no token, and nothing else that would be of use elsewhere.
 //!
 //! Owns: making the request. Must not: send the token to anybody but the API server.
 
@@ -40,7 +40,7 @@ pub struct Proof {
 
 impl Cluster {
     /// The proof for a coordinator: that of an earlier command, and a new one when half of its time is over. Then the earlier one is
-    /// still good for a while, for an API server that takes no new requests: whoever grounds must not depend on that.
+    /// still good for a while, for an API server that takes no new requests: a ground order must not depend on that.
     ///
     /// # Errors
     /// [`Failure`]: the API server does not take the request; with what to do.

@@ -266,7 +266,7 @@ pub struct DroneStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub battery: Option<BatteryStatus>,
 
-    /// Position, as of the last transition; live figures are on `skein watch`.
+    /// Position, as of the last write of this status; live figures are on `skein watch`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<PositionStatus>,
 

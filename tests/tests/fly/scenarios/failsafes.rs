@@ -375,16 +375,18 @@ fn gps_loss(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
+/// The motors of this mask continue without thrust.
+fn arducopter_motors_fail(field: &Field, mask: f32) -> anyhow::Result<()> {
+    let pilot = &field.vehicle(NODE).pilot;
+    pilot.parameter("SIM_ENGINE_MUL", 0.0)?;
+    pilot.parameter("SIM_ENGINE_FAIL", mask)
+}
+
 fn motors_cut(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.take_off(30.0)?;
     let since = now();
     match field.stack {
-        // The motors continue with this share of their thrust, which is too little to hover.
-        Stack::ArduPilot => {
-            let pilot = &field.vehicle(NODE).pilot;
-            pilot.parameter("SIM_ENGINE_MUL", 0.0)?;
-            pilot.parameter("SIM_ENGINE_FAIL", 15.0)?;
-        }
+        Stack::ArduPilot => arducopter_motors_fail(field, 15.0)?,
         Stack::Px4 => field
             .vehicle(NODE)
             .autopilot
@@ -398,11 +400,7 @@ fn one_motor_out(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()>
     field.take_off(30.0)?;
     let since = now();
     match field.stack {
-        Stack::ArduPilot => {
-            let pilot = &field.vehicle(NODE).pilot;
-            pilot.parameter("SIM_ENGINE_MUL", 0.0)?;
-            pilot.parameter("SIM_ENGINE_FAIL", 1.0)?;
-        }
+        Stack::ArduPilot => arducopter_motors_fail(field, 1.0)?,
         // A rotor without thrust is used no more. (`failure motor off` does nothing to its simulated motors.)
         Stack::Px4 => field
             .vehicle(NODE)

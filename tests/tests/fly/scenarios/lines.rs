@@ -160,21 +160,22 @@ fn not_heard(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         ensure!(drone["status"]["phase"] == "Unknown", "{}", drone["status"]);
         Ok(())
     })?;
-    std::thread::sleep(Duration::from_secs(20));
-    let swarm = field.kubectl().run(["get", "swarm", SWARM, "-o", "json"])?;
-    let swarm: serde_json::Value = serde_json::from_str(&swarm)?;
-    let ready = condition(&swarm, "Ready");
-    let unknown = &swarm["status"]["unknownDrones"];
-    ensure!(
-        ready["status"] != "True" && *unknown == 1,
-        "the Swarm counts {unknown} unknown and is {ready}"
-    );
-    let table = field.skein(&["status"])?;
-    let line = table.lines().find(|line| line.contains(NODE));
-    let line = line.with_context(|| format!("it is not listed: {table}"))?;
-    // Such as "80% (24s ago)".
-    let figures_are_old = !line.contains('%') || line.contains(" ago)");
-    ensure!(figures_are_old, "a figure without its age: {line}");
+    let line = field.wait("what is old to be told so", 0, || {
+        let swarm = field.kubectl().run(["get", "swarm", SWARM, "-o", "json"])?;
+        let swarm: serde_json::Value = serde_json::from_str(&swarm)?;
+        let (ready, unknown) = (condition(&swarm, "Ready"), &swarm["status"]["unknownDrones"]);
+        ensure!(
+            ready["status"] != "True" && *unknown == 1,
+            "the Swarm counts {unknown} unknown and is {ready}"
+        );
+        let table = field.skein(&["status"])?;
+        let line = table.lines().find(|line| line.contains(NODE));
+        let line = line.with_context(|| format!("it is not listed: {table}"))?;
+        // Such as "80% (24s ago)".
+        let figures_are_old = !line.contains('%') || line.contains(" ago)");
+        ensure!(figures_are_old, "a figure without its age: {line}");
+        Ok(line.to_owned())
+    })?;
     let node = field.kubectl().run(["get", "drones", "-o", "wide"])?;
     figures.note(line.split_whitespace().collect::<Vec<_>>().join(" "));
     ensure!(node.contains("Unknown"), "{node}");

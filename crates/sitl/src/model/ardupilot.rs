@@ -183,9 +183,11 @@ impl ArduPilot {
         core.battery.drain(dt_s);
         if !matches!(self.flight, Flight::Landed) {
             self.idle_since_s = core.uptime_s;
-        } else if matches!(self.mode, modes::LAND | modes::RTL)
-            || core.uptime_s - self.idle_since_s >= f64::from(core.params.get("DISARM_DELAY"))
-        {
+            return;
+        }
+        let delay_s = f64::from(core.params.get("DISARM_DELAY"));
+        let idle = delay_s > 0.0 && core.uptime_s - self.idle_since_s >= delay_s;
+        if self.mode == modes::LAND || idle {
             self.disarm(core);
         }
     }

@@ -39,6 +39,7 @@ pub(super) mod cmd {
     pub const DO_CHANGE_SPEED: u16 = 178;
     pub const DO_SET_HOME: u16 = 179;
     pub const DO_FLIGHTTERMINATION: u16 = 185;
+    pub const DO_CHANGE_ALTITUDE: u16 = 186;
     pub const DO_REPOSITION: u16 = 192;
     pub const PREFLIGHT_CALIBRATION: u16 = 241;
     pub const PREFLIGHT_REBOOT: u16 = 246;

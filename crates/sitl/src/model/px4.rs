@@ -66,6 +66,8 @@ const KILLED_REPORTS_LANDED_S: f64 = 0.4;
 pub(super) struct Px4 {
     mode: Mode,
     intended: Mode,
+    /// The last mode that was wanted and in which it can be armed.
+    after_disarming: Mode,
     armed_s: Option<f64>,
     flight: Flight,
     /// By DO_CHANGE_SPEED; `None`: as the parameter says.
@@ -78,6 +80,8 @@ pub(super) struct Px4 {
     estimator: Estimator,
     /// The receiver was made to fail.
     gps_fails: bool,
+    /// The module that lets parts fail was started: SYS_FAILURE_EN counts at boot.
+    injects_failures: bool,
     motor_fails: bool,
     gcs: GcsWatch,
     companion: CompanionWatch,
@@ -119,6 +123,7 @@ impl Px4 {
         Self {
             mode: Mode::Hold,
             intended: Mode::Hold,
+            after_disarming: Mode::Hold,
             armed_s: None,
             flight: Flight::Landed,
             cruise_m_s: None,
@@ -129,6 +134,7 @@ impl Px4 {
             home: Home::default(),
             estimator: Estimator::default(),
             gps_fails: false,
+            injects_failures: core.params.get("SYS_FAILURE_EN") >= 1.0,
             motor_fails: false,
             gcs: GcsWatch::default(),
             companion: CompanionWatch::default(),
@@ -162,8 +168,8 @@ impl Px4 {
     fn landed_number(&self, core: &Core) -> u8 {
         match self.killed_s {
             Some(at) if core.uptime_s - at >= KILLED_REPORTS_LANDED_S => 1,
-            // A descent without a position is not reported as landing until it is on the ground.
-            _ if self.mode == Mode::Descend && !self.flight.landed() => 2,
+            // A descent without a position is not reported as landing until it is on the ground, nor one that another mode ends.
+            _ if matches!(self.mode, Mode::Descend | Mode::Hold) && matches!(self.flight, Flight::Landing { .. }) => 2,
             _ => self.flight.landed_state(),
         }
     }

@@ -234,7 +234,7 @@ impl ArduPilot {
             }
             _ if !flying => {}
             item::RETURN_TO_LAUNCH => {
-                self.flight = Flight::go_home(&core.airframe, &core.params, self.home_local(core))
+                self.flight = Flight::go_home(&core.airframe, &core.params, self.home_local(core), core.uptime_s)
             }
             item::LAND if item.x == 0 && item.y == 0 => self.flight = Flight::land(core.uptime_s),
             item::DELAY => self.stop_here(core),

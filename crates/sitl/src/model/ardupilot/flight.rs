@@ -25,6 +25,9 @@ const LAND_BRAKES_M_S2: f64 = 0.5;
 const SLOW_BEFORE_LOW_M: f64 = 0.25;
 /// The sink rate with the throttle stick at the bottom.
 const STICK_SINK_M_S: f64 = 2.4;
+/// A return that begins while it climbs or sinks first settles at its height.
+const MOVING_M_S: f64 = 1.0;
+const SETTLES_S: f64 = 6.0;
 /// The tilt must last this long to count as a crash (the crash check).
 const CRASH_NOTICED_S: f64 = 2.0;
 
@@ -83,7 +86,7 @@ pub(super) enum Flight {
     /// Landing, not before `from_s`; `touched_s` once it touches the ground.
     Landing { from_s: f64, touched_s: Option<f64> },
     /// Return: climb.
-    ReturnClimb { to_up_m: f64 },
+    ReturnClimb { to_up_m: f64, until_s: f64 },
     /// Return: fly home at a height.
     ReturnHome { up_m: f64 },
     /// Return: wait above home.
@@ -126,7 +129,7 @@ impl Flight {
     }
 
     /// A return from the airframe's place: it climbs no higher than the cone around `home` at that place.
-    pub(super) fn go_home(airframe: &Airframe, params: &Params, home: Neu) -> Self {
+    pub(super) fn go_home(airframe: &Airframe, params: &Params, home: Neu, now_s: f64) -> Self {
         const LEAST_SLOPE: f64 = 0.5;
         let here = airframe.position;
         let slope = f64::from(params.get("RTL_CONE_SLOPE"));
@@ -136,7 +139,11 @@ impl Flight {
             f64::INFINITY
         };
         let to_up_m = (f64::from(params.get("RTL_ALT")) / 100.0).min(cone_m).max(here.up);
-        Self::ReturnClimb { to_up_m }
+        let moving = airframe.velocity.up.abs() > MOVING_M_S;
+        Self::ReturnClimb {
+            to_up_m,
+            until_s: now_s + if moving { SETTLES_S } else { 0.0 },
+        }
     }
 
     /// MAV_LANDED_STATE number.
@@ -208,9 +215,9 @@ impl Flight {
             Self::Landing { touched_s, .. } => {
                 return self.descend(airframe, (params, speeds), touched_s, now_s, dt_s);
             }
-            Self::ReturnClimb { to_up_m } => {
+            Self::ReturnClimb { to_up_m, until_s } => {
                 climb(airframe, to_up_m, None, (params, speeds), dt_s);
-                if to_up_m - airframe.position.up < 0.3 {
+                if to_up_m - airframe.position.up < 0.3 && now_s >= until_s {
                     *self = Self::ReturnHome { up_m: to_up_m };
                 }
             }

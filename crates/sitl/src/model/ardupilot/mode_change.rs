@@ -21,7 +21,7 @@ impl ArduPilot {
             return Ok(());
         }
         let armed = self.armed_s.is_some();
-        if modes::needs_more(mode) {
+        if modes::needs_more(mode) || (armed && mode == modes::THROW) {
             return Err("init failed");
         }
         // Disarmed, any mode may be chosen.
@@ -39,7 +39,7 @@ impl ArduPilot {
         if armed && !self.landed(core) {
             self.flight = match mode {
                 modes::LAND => Flight::land(core.uptime_s),
-                modes::RTL => Flight::go_home(&core.airframe, &core.params, self.home_local(core)),
+                modes::RTL => Flight::go_home(&core.airframe, &core.params, self.home_local(core), core.uptime_s),
                 mode => match modes::sink(mode) {
                     Some(how) => Flight::Sinking { how, touched_s: None },
                     None => Flight::Guided {

@@ -11,6 +11,7 @@ pub(super) const LOITER: u32 = 5;
 pub(super) const RTL: u32 = 6;
 pub(super) const LAND: u32 = 9;
 pub(super) const BRAKE: u32 = 17;
+pub(super) const THROW: u32 = 18;
 pub(super) const AVOID_ADSB: u32 = 19;
 pub(super) const GUIDED_NO_GPS: u32 = 20;
 
@@ -68,7 +69,7 @@ pub(super) fn needs_more(mode: u32) -> bool {
 pub(super) fn sink(mode: u32) -> Option<Sink> {
     match mode {
         0 | 1 | 11 => Some(Sink::Falling),
-        2 | 5 | 24 => Some(Sink::Steadily),
+        2 | 5 | 16 | 24 => Some(Sink::Steadily),
         7 => Some(Sink::Circling),
         _ => None,
     }

@@ -84,8 +84,13 @@ impl Px4 {
             _ => "external command",
         };
         self.info(core, &format!("Disarmed by {reason}\t"));
-        if self.flew && !in_air {
-            self.change_mode(core, Mode::Hold);
+        if !in_air {
+            // A mission that was flown is over.
+            let after = match self.after_disarming {
+                Mode::Mission if self.flew => Mode::Hold,
+                other => other,
+            };
+            self.change_mode(core, after);
         }
     }
 

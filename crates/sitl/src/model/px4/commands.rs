@@ -59,6 +59,13 @@ impl Px4 {
                 self.change_speed(p2);
                 result::ACCEPTED
             }
+            cmd::DO_CHANGE_ALTITUDE if self.flying() && !self.may_fly(core, Mode::Hold) => {
+                self.refuse_mode(core, Mode::Hold)
+            }
+            cmd::DO_CHANGE_ALTITUDE => {
+                self.change_altitude(core, p1);
+                result::ACCEPTED
+            }
             cmd::DO_REPOSITION => self.reposition(core, command),
             cmd::DO_FLIGHTTERMINATION if self.armed_s.is_none() || p1 < 0.5 => result::DENIED,
             cmd::DO_FLIGHTTERMINATION => {
@@ -83,8 +90,8 @@ impl Px4 {
                 self.report_health(core);
                 result::ACCEPTED
             }
-            // No answer unless failures are allowed.
-            cmd::INJECT_FAILURE if core.params.get("SYS_FAILURE_EN") < 1.0 => return,
+            cmd::INJECT_FAILURE if !self.injects_failures => return,
+            cmd::INJECT_FAILURE if core.params.get("SYS_FAILURE_EN") < 1.0 => result::DENIED,
             cmd::INJECT_FAILURE => match self.inject(core, p1 as u32, p2 as u32) {
                 Some(verdict) => verdict,
                 None => return,
@@ -168,6 +175,16 @@ impl Px4 {
         verdict
     }
 
+    /// It holds at another altitude above mean sea level, whatever the frame says.
+    fn change_altitude(&mut self, core: &mut Core, amsl_m: f32) {
+        self.enter(core, Mode::Hold);
+        let mut target = core.airframe.position;
+        if amsl_m.is_finite() {
+            target.up = f64::from(amsl_m) - core.config.home.amsl_m;
+        }
+        self.go_to(core, target);
+    }
+
     pub(super) fn request_mode(&mut self, core: &mut Core, main: u8, sub: u8) -> u8 {
         match Mode::from_numbers(main, sub) {
             RequestedMode::Ignored => result::ACCEPTED,
@@ -180,6 +197,8 @@ impl Px4 {
             RequestedMode::Mode(mode) if self.armed_s.is_some() && !self.may_fly(core, mode) => {
                 self.refuse_mode(core, mode)
             }
+            // The takeoff that was begun goes on.
+            RequestedMode::Mode(Mode::Takeoff) if self.mode == Mode::Takeoff => result::ACCEPTED,
             RequestedMode::Mode(Mode::Takeoff) => {
                 self.takeoff = Takeoff::default();
                 self.enter_takeoff(core);

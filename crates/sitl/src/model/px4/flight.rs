@@ -27,7 +27,15 @@ const GROUND_ACCEL_M_S2: f64 = 1.4;
 /// Vertical speed for each metre of height that is missing, per second.
 const HEIGHT_GAIN: f64 = 0.45;
 /// A takeoff towards a point further away never leaves the ground.
-const TOO_FAR_M: f64 = 5_000.0;
+pub(super) const TOO_FAR_M: f64 = 5_000.0;
+
+/// A place that is this high and lower is below the ground: on the way there it lands.
+const BELOW_GROUND_M: f64 = -0.5;
+
+/// PLD_SRCH_ALT and PLD_SRCH_TOUT, and how long it takes to stop before (recorded: 12.2 s in all).
+const SEARCH_HEIGHT_M: f64 = 10.0;
+const SEARCH_S: f64 = 10.0;
+const STOPS_S: f64 = 2.2;
 
 /// Three motors out of four: it sinks fast and drifts to a stop.
 const TUMBLE: Demand = Demand {
@@ -51,6 +59,8 @@ pub(super) enum Flight {
     Rising { to: Neu },
     /// Holding, or going to a point.
     Holding { at: Neu },
+    /// Precision landing without a beacon in sight: it stops, then searches at a height of its own until `ends_s`.
+    Searching { begins_s: f64, ends_s: f64 },
     /// Landing; `touched_s` once it touches the ground.
     Landing { touched_s: Option<f64> },
     /// Return: climb to the return height.
@@ -108,6 +118,14 @@ impl Flight {
             .max(airframe.position.up)
     }
 
+    /// A precision landing that sees no beacon.
+    pub(super) const fn search(now_s: f64) -> Self {
+        Self::Searching {
+            begins_s: now_s + STOPS_S,
+            ends_s: now_s + STOPS_S + SEARCH_S,
+        }
+    }
+
     /// Brakes, and holds where it stops.
     pub(super) fn stop(airframe: &Airframe) -> Self {
         Self::Holding {
@@ -133,6 +151,7 @@ impl Flight {
             Self::Landing { .. } => 4,
             Self::Rising { .. }
             | Self::Holding { .. }
+            | Self::Searching { .. }
             | Self::ReturnClimb { .. }
             | Self::ReturnHome { .. }
             | Self::Steered { .. }
@@ -170,7 +189,27 @@ impl Flight {
                 return self.rise(airframe, to, (params, cruise_m_s), 0.6, dt_s);
             }
             Self::Rising { to } => return self.rise(airframe, to, (params, cruise_m_s), 1.0, dt_s),
-            Self::Holding { at } => hold(airframe, at, (params, cruise_m_s), dt_s),
+            Self::Holding { at } => {
+                hold(airframe, at, (params, cruise_m_s), dt_s);
+                if airframe.on_ground() && at.up < BELOW_GROUND_M {
+                    *self = Self::steered(Steer::To(at));
+                }
+            }
+            Self::Searching { begins_s, ends_s } => {
+                let up = if now_s < begins_s {
+                    airframe.position.up
+                } else {
+                    SEARCH_HEIGHT_M
+                };
+                let at = Neu {
+                    up,
+                    ..airframe.stopping_point(GROUND_ACCEL_M_S2)
+                };
+                hold(airframe, at, (params, cruise_m_s), dt_s);
+                if now_s >= ends_s {
+                    *self = Self::Landing { touched_s: None };
+                }
+            }
             Self::Landing { touched_s } => return self.descend(airframe, params, touched_s, now_s, dt_s),
             Self::ReturnClimb { up_m } => {
                 let at = Neu {

@@ -2,7 +2,7 @@
 //!
 //! Owns: the effect of entering a mode on the flight. Must not: answer commands.
 
-use super::flight::Flight;
+use super::flight::{Flight, TOO_FAR_M};
 use super::modes::Mode;
 use super::{Px4, events};
 use crate::model::core::Core;
@@ -12,6 +12,9 @@ use crate::model::telemetry::id;
 /// A target this much higher makes a vehicle on the ground lift off, this much later (recorded from the real one).
 const LIFTS_FROM_M: f64 = 0.5;
 const LIFTS_AFTER_S: f64 = 1.2;
+
+/// NAV_MC_ALT_RAD: a height counts as reached this near to it.
+const HEIGHT_RADIUS_M: f64 = 0.8;
 
 /// A requested takeoff. Both `None`: at its place, to the default height.
 #[derive(Clone, Copy, Debug, Default)]
@@ -24,6 +27,9 @@ impl Px4 {
     /// The mode that the user wants and that is flown.
     pub(super) fn change_mode(&mut self, core: &mut Core, mode: Mode) {
         self.intended = mode;
+        if !mode.is_descending() {
+            self.after_disarming = mode;
+        }
         self.change_actual(core, mode);
     }
 
@@ -52,9 +58,10 @@ impl Px4 {
             self.flight = Flight::Landed;
         } else if before != mode || mode == Mode::Hold {
             self.flight = match mode {
-                Mode::Land | Mode::PrecisionLand if matches!(self.flight, Flight::Landing { .. }) => self.flight,
-                Mode::Land | Mode::PrecisionLand => Flight::Landing { touched_s: None },
+                Mode::Land if matches!(self.flight, Flight::Landing { .. }) => self.flight,
+                Mode::Land => Flight::Landing { touched_s: None },
                 _ if matches!(self.flight, Flight::Landing { touched_s: Some(_) } | Flight::Tumbling) => self.flight,
+                Mode::PrecisionLand => Flight::search(core.uptime_s),
                 _ if matches!(self.flight, Flight::Holding { .. }) && before == mode => self.flight,
                 _ => Flight::stop(&core.airframe),
             };
@@ -84,9 +91,13 @@ impl Px4 {
             self.event(core, events::ALREADY_HIGHER, &[]);
             self.critical(core, "Already higher than takeoff altitude\t");
             self.landed_s = None;
-            if !self.flight.landed() {
-                self.flight = Flight::Rising { to: here };
-            }
+        }
+        // It is there already.
+        if up <= here.up + HEIGHT_RADIUS_M && self.flying() && self.flight != Flight::Tumbling {
+            self.flight = Flight::stop(&core.airframe);
+            return self.change_mode(core, Mode::Hold);
+        }
+        if up <= here.up {
             return;
         }
         let to = Neu {
@@ -173,6 +184,9 @@ impl Px4 {
 
     /// Flies to a point and stays there; if that is outside the fence, it reports that and stays at its place.
     pub(super) fn go_to(&mut self, core: &Core, to: Neu) {
+        if core.airframe.position.ground_distance(to) > TOO_FAR_M {
+            return;
+        }
         if !self.fence_allows(core, to) {
             return self.critical(core, "Reposition is outside geofence\t");
         }

@@ -14,6 +14,8 @@ use crate::wire::{GotoTarget, LocalTarget};
 const LIFTS_S: f64 = 0.6;
 /// A set-point this much higher makes a vehicle on the ground lift off.
 const HIGHER_M: f64 = 0.5;
+/// In the modes of a pilot who is not there (recorded from the real one).
+const SINKS_M_S: f64 = 0.47;
 const NO_PLACE: u16 = 0b111;
 const NO_VELOCITY: u16 = 0b11_1000;
 const NO_ACCELERATION: u16 = 0b1_1100_0000;
@@ -124,5 +126,12 @@ impl Px4 {
         };
         self.act(core, Action::Hold, events::CAUSE_GENERIC);
         self.change_actual(core, mode);
+        // Without a pilot's sticks it sinks.
+        if self.flying() {
+            self.flight = Flight::steered(Steer::At(Neu {
+                up: -SINKS_M_S,
+                ..Neu::default()
+            }));
+        }
     }
 }

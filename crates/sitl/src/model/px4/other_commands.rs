@@ -34,8 +34,8 @@ pub(super) fn verdict(command: u16, armed: bool) -> Option<u8> {
         | 42600 => {
             return None;
         }
-        // Regions of interest, speeds, heights, places to land.
-        80 | 179 | 186 | 187 | 191 | 195..=197 | 201 | 525 | 528 => result::ACCEPTED,
+        // Regions of interest, speeds, places to land.
+        80 | 179 | 187 | 191 | 195..=197 | 201 | 525 | 528 => result::ACCEPTED,
         189 => result::CANCELLED,
         212 => result::IN_PROGRESS,
         262 => result::FAILED,

@@ -3,7 +3,7 @@
 //! Owns: the autopilots' lives and the count of what was found. Must not: speak MAVLink, or judge.
 
 use std::io::{BufRead, BufReader};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::process::{Command, Stdio};
 
 use anyhow::Context;
@@ -21,6 +21,8 @@ pub struct Plan {
     pub speedup: u32,
     /// How often a script that differs is run again to shorten it.
     pub tries: usize,
+    /// Where what the autopilot did is saved.
+    pub keep: Option<PathBuf>,
 }
 
 /// What was found.
@@ -123,6 +125,9 @@ fn once(
         ("--from", from),
     ] {
         command.args([name, &value.to_string()]);
+    }
+    if let Some(folder) = &plan.keep {
+        command.arg("--keep").arg(folder);
     }
     let mut child = command
         .stdout(Stdio::piped())

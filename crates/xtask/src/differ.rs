@@ -2,6 +2,8 @@
 //!
 //! Owns: building the program, and which autopilots. Must not: compare.
 
+use std::path::PathBuf;
+
 use anyhow::Context;
 use clap::ValueEnum;
 use testkit::autopilots::{Firmware, Stack};
@@ -28,6 +30,9 @@ pub struct Args {
     /// How often a script that differs is run again to shorten it; 0: never.
     #[arg(long, default_value_t = 40)]
     tries: usize,
+    /// Saves what the autopilots did in this folder, for `skein-differ --judge`.
+    #[arg(long, value_name = "FOLDER")]
+    keep: Option<PathBuf>,
 }
 
 #[derive(Clone, Copy, ValueEnum)]
@@ -68,6 +73,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                 Stack::Px4 => 5,
             }),
             tries: args.tries,
+            keep: args.keep.as_ref().map(|folder| folder.join(stack.name())),
         };
         let count = run_plan(&firmware, &program, &plan, &mut |line| {
             say::line(&format!("{stack}: {line}"))

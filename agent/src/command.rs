@@ -204,6 +204,7 @@ mod tests {
             system: SystemId(7),
             component: ComponentId(1),
             firmware: None,
+            hardware: None,
         };
         let kind = step.kind().unwrap();
         let command = command(step, autopilot, Some(AltitudeAmsl(0.0))).unwrap();
@@ -318,6 +319,7 @@ mod tests {
             system: SystemId(7),
             component: ComponentId(1),
             firmware: None,
+            hardware: None,
         };
         let arm = Command {
             command: MavCmd::MAV_CMD_COMPONENT_ARM_DISARM,

@@ -147,6 +147,7 @@ impl Discovery {
             system: SystemId(system),
             component,
             firmware: None,
+            hardware: None,
         };
         self.latched = Some(identity.clone());
         self.vehicle_type = Some(beat.mavtype);

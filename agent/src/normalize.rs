@@ -15,7 +15,9 @@ mod text;
 use crate::metadata::Table;
 use fleet::time::{Moment, Sighting};
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Volts, Wgs84};
-use fleet::vehicle::{Autopilot, Battery, Charge, FlightTruth, Heartbeat, LandedState, Position, SystemState, Vehicle};
+use fleet::vehicle::{
+    Autopilot, Battery, Charge, FlightTruth, HardwareUid, Heartbeat, LandedState, Position, SystemState, Vehicle,
+};
 use link::dialect::{
     AUTOPILOT_VERSION_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA, MavLandedState, MavMessage, MavModeFlag,
     MavState, MavSysStatusSensor, SYS_STATUS_DATA,
@@ -61,10 +63,11 @@ impl Normalizer {
         let boot_ms = link::backlog::boot_ms(message).filter(|_| tells_time);
         if boot_ms.is_some_and(|ms| self.clocks.went_back(message.message_id(), ms)) {
             heard.rebooted = true;
-            let identity = vehicle
-                .identity
-                .take()
-                .map(|id| fleet::vehicle::Identity { firmware: None, ..id });
+            let identity = vehicle.identity.take().map(|id| fleet::vehicle::Identity {
+                firmware: None,
+                hardware: None,
+                ..id
+            });
             *vehicle = Vehicle {
                 identity,
                 ..Vehicle::default()
@@ -98,6 +101,7 @@ impl Normalizer {
             MavMessage::AUTOPILOT_VERSION(m) => {
                 if let Some(identity) = &mut vehicle.identity {
                     identity.firmware = Some(firmware(m));
+                    identity.hardware = HardwareUid::of(m.uid, m.uid2);
                 }
             }
             MavMessage::STATUSTEXT(m) => {

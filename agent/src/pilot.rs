@@ -28,7 +28,7 @@ use fleet::safety::{self, ArmPermit, Rest};
 use fleet::takeover::InCommand;
 use fleet::time::Moment;
 use fleet::units::{Address, SystemId};
-use fleet::vehicle::{ArmingReason, FlightTruth, Identity, ReasonClass, Vehicle, WhyUnknown};
+use fleet::vehicle::{Airframe, ArmingReason, FlightTruth, Identity, ReasonClass, Vehicle, WhyUnknown};
 use fleet::whereabouts::{Asked, Watch};
 use link::dialect::{MavMessage, MavResult};
 use link::{Frame, LinkEvent};
@@ -158,6 +158,13 @@ impl Pilot {
     fn hear_frame(&mut self, frame: &Frame, now: Moment, jitter: f64) {
         if let MavMessage::HEARTBEAT(beat) = &frame.message {
             match self.discovery.hear(frame.header, beat, now) {
+                // It may be another airframe by now.
+                Sighted::Ours if !self.vehicle.link_alive(now) => {
+                    if let Some(identity) = &mut self.vehicle.identity {
+                        (identity.firmware, identity.hardware) = (None, None);
+                    }
+                    self.streams.again(Want::Version);
+                }
                 Sighted::Ours => {}
                 Sighted::Found(identity) => {
                     info!(
@@ -585,13 +592,24 @@ impl Pilot {
         }
     }
 
+    /// Whether the airframe on the wire is the one that serves the Drone held.
+    fn airframe(&self) -> Airframe {
+        let held = self.state.fence.held.as_ref();
+        held.map_or(Airframe::Same, |held| self.state.record.airframe(held, &self.vehicle))
+    }
+
     fn observe(&mut self, now: Moment) {
         self.memory.observe(&self.vehicle, now);
+        // What another airframe does says nothing of the Drone's flight.
+        if self.airframe() == Airframe::Another {
+            return;
+        }
         let reserve = self.failsafe().reserve;
         self.gauge.observe(self.vehicle.battery.as_ref(), reserve);
         let truth = self.vehicle.truth(now);
         let held = self.state.fence.held.as_ref();
-        let record: FlightRecord = self.state.record.seen(held, truth, self.memory.landing_ours());
+        let record = self.state.record.identified(held, &self.vehicle);
+        let record: FlightRecord = record.seen(held, truth, self.memory.landing_ours());
         let down = self.situation(now).wants_ground();
         let mode = self.vehicle.mode(now);
         let record = record.watched(held, truth, mode, self.memory.descent_sent(), down);

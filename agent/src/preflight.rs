@@ -299,6 +299,7 @@ mod tests {
             system: SystemId(7),
             component: ComponentId(1),
             firmware: None,
+            hardware: None,
         }
     }
 

@@ -281,6 +281,7 @@ mod tests {
             system: SystemId(7),
             component: ComponentId(1),
             firmware: None,
+            hardware: None,
         }
     }
 

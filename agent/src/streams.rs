@@ -54,6 +54,11 @@ impl Streams {
         self.flows[want as usize].known(now);
     }
 
+    /// What a message that is wanted once says may not be true any more.
+    pub fn again(&mut self, want: Want) {
+        self.flows[want as usize] = Flow::default();
+    }
+
     /// Somebody waits for `want`, which is one of those that are asked for at once: once, without regard to the pace.
     pub fn hurry(&mut self, want: Want) {
         for (asked, _) in self.at_once.iter_mut().zip(AT_ONCE).filter(|(_, w)| *w == want) {

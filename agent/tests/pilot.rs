@@ -5,12 +5,15 @@ use agent::outgoing::{Outgoing, Written};
 use agent::pilot::Pilot;
 use agent::state_file::State;
 use fleet::assignment::{Assignment, Desired, Failsafe, GroundedWhy, Order};
+use fleet::flight_record::ReportedFlight;
 use fleet::ids::{DroneName, DroneUid, NodeName, Term};
+use fleet::report::{Activity, HandsOff};
 use fleet::time::Moment;
 use fleet::units::{Address, AltitudeAboveHome, SystemId};
+use fleet::vehicle::{FlightTruth, HardwareUid, WhyUnknown};
 use link::dialect::{
-    COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage,
-    MavModeFlag, MavResult, MavSysStatusSensor, MavType, SYS_STATUS_DATA,
+    AUTOPILOT_VERSION_DATA, COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd,
+    MavLandedState, MavMessage, MavModeFlag, MavResult, MavSysStatusSensor, MavType, SYS_STATUS_DATA,
 };
 use link::{Frame, LinkEvent};
 use mavlink::MavHeader;
@@ -98,8 +101,8 @@ fn pilot() -> Pilot {
     pilot
 }
 
-fn assigned(pilot: &mut Pilot, generation: i64, desired: Desired, ms: u64) {
-    let order = Order::Assigned(Assignment {
+fn assignment(generation: i64, desired: Desired) -> Assignment {
+    Assignment {
         term: Term(3),
         uid: DroneUid("u-1".into()),
         name: DroneName {
@@ -111,8 +114,12 @@ fn assigned(pilot: &mut Pilot, generation: i64, desired: Desired, ms: u64) {
         failsafe: Failsafe::default(),
         resume_after: 0,
         ground_mark: None,
-        reported_flight: fleet::flight_record::ReportedFlight::default(),
-    });
+        reported_flight: ReportedFlight::default(),
+    }
+}
+
+fn assigned(pilot: &mut Pilot, generation: i64, desired: Desired, ms: u64) {
+    let order = Order::Assigned(assignment(generation, desired));
     pilot.uplink_opened(at(ms));
     let fence = pilot.consider(&order, at(ms)).unwrap();
     pilot.adopt(fence, at(ms));
@@ -228,4 +235,132 @@ fn a_land_command_without_an_answer_is_not_repeated_against_a_pilot_who_took_ove
         tells(&mut pilot, true, airborne, mode, 900);
         assert_eq!(lands(written(&mut pilot, 1300)), repeated);
     }
+}
+
+/// The autopilot says which hardware it is.
+fn is_hardware(pilot: &mut Pilot, uid: u64, ms: u64) {
+    let version = AUTOPILOT_VERSION_DATA {
+        uid,
+        flight_sw_version: 0x0407_00ff,
+        ..AUTOPILOT_VERSION_DATA::default()
+    };
+    hear(pilot, MavMessage::AUTOPILOT_VERSION(version), ms);
+}
+
+/// A pilot that serves a Drone with hardware 1, and its state on the disk.
+fn serves() -> (Pilot, State) {
+    let mut pilot = pilot();
+    on_ground(&mut pilot, 100);
+    is_hardware(&mut pilot, 1, 200);
+    assigned(&mut pilot, 1, FLY, 900);
+    let state = pilot.state().clone();
+    (pilot, state)
+}
+
+fn commands(out: &[Outgoing]) -> Vec<MavCmd> {
+    let moves = |command: &MavCmd| {
+        matches!(
+            command,
+            MavCmd::MAV_CMD_DO_SET_MODE
+                | MavCmd::MAV_CMD_COMPONENT_ARM_DISARM
+                | MavCmd::MAV_CMD_NAV_TAKEOFF
+                | MavCmd::MAV_CMD_DO_REPOSITION
+                | MavCmd::MAV_CMD_NAV_LAND
+                | MavCmd::MAV_CMD_NAV_RETURN_TO_LAUNCH
+        )
+    };
+    out.iter().filter_map(command).filter(moves).collect()
+}
+
+#[test]
+fn after_a_restart_nothing_is_armed_before_its_hardware_is_known_to_be_the_same() {
+    let (_, state) = serves();
+    let begin = Moment::default();
+    let mut pilot = Pilot::new(NodeName::parse("pine").unwrap(), state, begin);
+    pilot.hear(&LinkEvent::Up, begin, 0.0);
+    on_ground(&mut pilot, 1000);
+    assigned(&mut pilot, 1, FLY, 1100);
+    on_ground(&mut pilot, 1200);
+    assert!(!armed_by(&written(&mut pilot, 1200)), "its hardware was not read yet");
+    is_hardware(&mut pilot, 1, 1300);
+    on_ground(&mut pilot, 1400);
+    assert!(armed_by(&written(&mut pilot, 1400)));
+}
+
+#[test]
+fn another_airframe_on_the_wire_is_sent_nothing_and_not_taken_for_the_first() {
+    let (_, state) = serves();
+    for desired in [FLY, GROUND] {
+        let begin = Moment::default();
+        let mut pilot = Pilot::new(NodeName::parse("pine").unwrap(), state.clone(), begin);
+        pilot.hear(&LinkEvent::Up, begin, 0.0);
+        on_ground(&mut pilot, 1000);
+        is_hardware(&mut pilot, 2, 1100);
+        assigned(&mut pilot, 2, desired, 1200);
+        for (ms, landed) in [
+            (1300, MavLandedState::MAV_LANDED_STATE_ON_GROUND),
+            (3300, MavLandedState::MAV_LANDED_STATE_IN_AIR),
+        ] {
+            let armed = landed == MavLandedState::MAV_LANDED_STATE_IN_AIR;
+            tells(&mut pilot, armed, landed, GUIDED, ms);
+            assert_eq!(commands(&written(&mut pilot, ms)), []);
+            let report = pilot.report(at(ms));
+            assert_eq!(report.activity, Activity::HandsOff(HandsOff::AnotherAirframe));
+            assert_eq!((report.identity, report.link_alive), (None, false));
+            assert_eq!(report.truth, FlightTruth::Unknown(WhyUnknown::NeverHeard));
+        }
+        // The first is back, and rests until nobody flew for a minute.
+        on_ground(&mut pilot, 70_000);
+        is_hardware(&mut pilot, 1, 70_100);
+        on_ground(&mut pilot, 70_200);
+        assert!(pilot.report(at(70_200)).link_alive);
+        assert_eq!(armed_by(&written(&mut pilot, 70_200)), desired == FLY);
+    }
+}
+
+#[test]
+fn an_airframe_that_was_changed_while_the_link_was_silent_is_asked_again_which_it_is() {
+    let (mut pilot, _) = serves();
+    assert_eq!(
+        pilot.report(at(900)).identity.unwrap().hardware,
+        HardwareUid::of(1, [0; 18])
+    );
+    on_ground(&mut pilot, 9000);
+    assert_eq!(pilot.report(at(9000)).identity.unwrap().hardware, None);
+    assert!(!armed_by(&written(&mut pilot, 9000)));
+    let mut asked = Vec::new();
+    for ms in (9000..14_000).step_by(200) {
+        on_ground(&mut pilot, ms);
+        asked.extend(written(&mut pilot, ms).into_iter().filter_map(|out| match out.message {
+            MavMessage::COMMAND_LONG(m) if m.command == MavCmd::MAV_CMD_REQUEST_MESSAGE => Some(m.param1),
+            _ => None,
+        }));
+    }
+    assert!(asked.contains(&148.0), "{asked:?}");
+    is_hardware(&mut pilot, 2, 14_000);
+    on_ground(&mut pilot, 14_100);
+    assert!(!armed_by(&written(&mut pilot, 14_100)));
+}
+
+#[test]
+fn an_agent_without_its_disk_goes_by_the_hardware_that_was_reported_before() {
+    let mut pilot = pilot();
+    on_ground(&mut pilot, 100);
+    is_hardware(&mut pilot, 2, 200);
+    let order = Order::Assigned(Assignment {
+        reported_flight: ReportedFlight {
+            hardware: HardwareUid::of(1, [0; 18]),
+            ..ReportedFlight::default()
+        },
+        ..assignment(1, FLY)
+    });
+    pilot.uplink_opened(at(900));
+    let fence = pilot.consider(&order, at(900)).unwrap();
+    pilot.adopt(fence, at(900));
+    on_ground(&mut pilot, 1000);
+    assert!(!armed_by(&written(&mut pilot, 1000)));
+    assert_eq!(
+        pilot.report(at(1000)).activity,
+        Activity::HandsOff(HandsOff::AnotherAirframe)
+    );
 }

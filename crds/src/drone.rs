@@ -326,6 +326,11 @@ pub struct VehicleIdentity {
     /// Firmware version; absent until the autopilot told it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
+    /// The number of the autopilot's hardware: AUTOPILOT_VERSION.uid2 as 36 hexadecimal digits, else .uid as 16; absent until the
+    /// autopilot reported it, and for hardware that has none. A Drone stays with this airframe: another one on the same wire is not
+    /// flown for it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub hardware_uid: Option<String>,
 }
 
 /// Battery of the vehicle.

@@ -20,6 +20,7 @@ fn identity(autopilot: Autopilot) -> Identity {
         system: SystemId(7),
         component: ComponentId(1),
         firmware: None,
+        hardware: None,
     }
 }
 

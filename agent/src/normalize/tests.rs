@@ -17,6 +17,7 @@ fn vehicle(autopilot: Autopilot) -> Vehicle {
         system: SystemId(1),
         component: ComponentId(1),
         firmware: None,
+        hardware: None,
     };
     Vehicle {
         identity: Some(identity),

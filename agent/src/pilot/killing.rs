@@ -9,6 +9,7 @@ use crate::outgoing::Written;
 use fleet::kill::{KillAnswer, KillOrder, KillQuestion};
 use fleet::memory::Outcome;
 use fleet::time::Moment;
+use fleet::vehicle::Airframe;
 
 impl Pilot {
     /// Takes a kill order that came at `heard`: the command to write now, if it is to be carried out. Report
@@ -25,7 +26,8 @@ impl Pilot {
             used: &used,
             now,
         };
-        let to = self.vehicle.identity.as_ref().filter(|_| self.link_up.is_some());
+        let to = self.vehicle.identity.as_ref();
+        let to = to.filter(|_| self.link_up.is_some() && self.airframe() != Airframe::Another);
         let shot = self.kills.order(&question, to, from)?;
         // Whatever else is on its way is not repeated any more, and its answer not taken for this one's.
         self.end(&Outcome::NoAnswer, now, jitter);

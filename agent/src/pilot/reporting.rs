@@ -9,7 +9,7 @@ use fleet::battery::Level;
 use fleet::preflight::Clearance;
 use fleet::report::Report;
 use fleet::time::Moment;
-use fleet::vehicle::{ArmingReason, FlightTruth, ReasonClass, TRUTH_STALE_AFTER};
+use fleet::vehicle::{Airframe, ArmingReason, FlightTruth, ReasonClass, TRUTH_STALE_AFTER, Vehicle};
 use std::time::Duration;
 
 /// Battery and position are not reported any more when they are older than this.
@@ -95,33 +95,32 @@ impl Pilot {
     /// A full picture, for the coordinator.
     #[must_use]
     pub fn report(&self, now: Moment) -> Report {
-        let truth = self.vehicle.truth(now);
+        // Nothing of another airframe is taken for the Drone's.
+        let (unheard, another) = (Vehicle::default(), self.airframe() == Airframe::Another);
+        let vehicle = if another { &unheard } else { &self.vehicle };
+        let truth = vehicle.truth(now);
         let under_way = self.memory.arm_under_way(now);
-        let beat = self
-            .vehicle
-            .heartbeat
-            .as_ref()
-            .and_then(|h| h.fresh(now, TRUTH_STALE_AFTER));
+        let beat = vehicle.heartbeat.as_ref().and_then(|h| h.fresh(now, TRUTH_STALE_AFTER));
         let own_reasons = self.own_reasons(truth, now);
         let refused = self.arm_refused(truth, now);
-        let ready = self.vehicle.ready(now);
+        let ready = vehicle.ready(now);
         let words = match &refused {
             Some(words) if ready == Some(true) => words.clone(),
-            Some(_) | None => self.vehicle.reasons.clone(),
+            Some(_) | None => vehicle.reasons.clone(),
         };
         Report {
             node: self.node.clone(),
             made: now,
-            link_alive: self.vehicle.link_alive(now),
-            identity: self.vehicle.identity.clone(),
+            link_alive: vehicle.link_alive(now),
+            identity: vehicle.identity.clone(),
             truth,
             mode: beat.map(|b| b.mode.label.clone()),
             ready: ready.map(|ready| ready && own_reasons.is_empty() && refused.is_none()),
             reasons: [own_reasons, words].concat(),
-            battery: self.vehicle.battery.and_then(|b| b.fresh(now, REPORTED_FOR).copied()),
-            battery_at: self.vehicle.battery.map(|b| b.at),
-            position: self.vehicle.position.and_then(|p| p.fresh(now, REPORTED_FOR).copied()),
-            position_at: self.vehicle.position.map(|p| p.at),
+            battery: vehicle.battery.and_then(|b| b.fresh(now, REPORTED_FOR).copied()),
+            battery_at: vehicle.battery.map(|b| b.at),
+            position: vehicle.position.and_then(|p| p.fresh(now, REPORTED_FOR).copied()),
+            position_at: vehicle.position.map(|p| p.at),
             held: self.state.fence.held.as_ref().map(|a| Held::of(a, truth, under_way)),
             activity: self.activity,
             terminating: self.terminating,

@@ -80,6 +80,7 @@ async fn a_vehicle_that_came_down_by_itself_stays_down_although_its_agent_has_lo
     let reported_flight = ReportedFlight {
         takeovers: 0,
         so_far: SoFar::Over,
+        hardware: None,
     };
     agent
         .connect(Order::Assigned(Assignment {

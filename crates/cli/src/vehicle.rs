@@ -67,6 +67,9 @@ pub struct Vehicle {
     /// Firmware version.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
+    /// Number of the autopilot's hardware, hexadecimal.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub hardware_uid: Option<String>,
     /// How long ago the autopilot reported its battery, in milliseconds; absent when it did not, or it is not known.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub battery_age_ms: Option<u64>,
@@ -146,6 +149,7 @@ impl From<v1::Vehicle> for Vehicle {
             });
             shown.system_id = Some(identity.system_id);
             shown.firmware = Some(printable(&identity.firmware)).filter(|f| !f.is_empty());
+            shown.hardware_uid = Some(printable(&identity.hardware_uid)).filter(|uid| !uid.is_empty());
         }
         // A figure that an agent sends without its age is as old as its report, at least while it receives its autopilot.
         let age = |received: Option<u64>| match received {
@@ -279,6 +283,7 @@ pub(crate) mod tests {
                     system_id: 7,
                     component_id: 1,
                     firmware: "1.17.0".into(),
+                    hardware_uid: "00".repeat(8),
                 }),
                 truth: v1::FlightTruth::InAir.into(),
                 mode: Some("AUTO.LOITER".into()),

@@ -20,7 +20,7 @@ use crate::safety::{ArmPermit, ArmQuestion, FailsafeQuestion, NoArm, Rest, gives
 use crate::takeover::{self, InCommand};
 use crate::time::Moment;
 use crate::units::{AltitudeAboveHome, Wgs84};
-use crate::vehicle::{Airborne, FlightTruth, Mode, TRUTH_STALE_AFTER, Vehicle, WhyUnknown};
+use crate::vehicle::{Airborne, Airframe, FlightTruth, Mode, TRUTH_STALE_AFTER, Vehicle, WhyUnknown};
 use height::another_height;
 use std::time::Duration;
 
@@ -142,6 +142,9 @@ fn decide(s: &Situation<'_>) -> Verdict {
     let Some(held) = &s.fence.held else {
         return rest(Activity::Idle);
     };
+    if s.record.airframe(held, s.vehicle) == Airframe::Another {
+        return rest(Activity::HandsOff(HandsOff::AnotherAirframe));
+    }
     let truth = s.vehicle.truth(s.now);
     if s.record.let_go(held) {
         return rest(while_taken_over(s, held, truth));

@@ -12,7 +12,7 @@ use crate::failsafe::{self, Diversion, Diverted};
 use crate::ids::DroneUid;
 use crate::takeover::{Descent, InCommand, let_go};
 use crate::time::Moment;
-use crate::vehicle::{FlightTruth, Mode, Vehicle};
+use crate::vehicle::{Airframe, FlightTruth, HardwareUid, Mode, Vehicle};
 use serde::{Deserialize, Serialize};
 
 /// How far the flight of one Drone has come.
@@ -49,6 +49,9 @@ pub struct ReportedFlight {
     pub takeovers: u32,
     /// How far it had come.
     pub so_far: SoFar,
+    /// The hardware of the vehicle that served it.
+    #[serde(default)]
+    pub hardware: Option<HardwareUid>,
 }
 
 /// The flight under the present assignment.
@@ -70,6 +73,8 @@ pub struct FlightRecord {
     pub killed: bool,
     /// Why the flight is not, or no longer, what was ordered.
     pub diversion: Option<Diversion>,
+    /// The hardware of the vehicle that serves the Drone, once it was read.
+    pub hardware: Option<HardwareUid>,
 }
 
 impl FlightRecord {
@@ -124,6 +129,33 @@ impl FlightRecord {
         Self {
             descent,
             ..before.commanded_by(held, now)
+        }
+    }
+
+    /// Whether the airframe on the wire is the one that serves `held`. A Drone never moves to another vehicle (invariant 3), also
+    /// where that answers by the same system id.
+    #[must_use]
+    pub fn airframe(&self, held: &Assignment, vehicle: &Vehicle) -> Airframe {
+        let identity = vehicle.identity.as_ref();
+        match (self.of(held).hardware, identity.and_then(|identity| identity.hardware)) {
+            (None, _) => Airframe::Same,
+            (Some(known), Some(read)) if known == read => Airframe::Same,
+            (Some(_), Some(_)) => Airframe::Another,
+            // AUTOPILOT_VERSION has the firmware too: it has answered, and has no number.
+            (Some(_), None) if identity.is_some_and(|identity| identity.firmware.is_some()) => Airframe::Another,
+            (Some(_), None) => Airframe::Unread,
+        }
+    }
+
+    /// The record after seeing the hardware of the vehicle that serves `held`.
+    #[must_use]
+    pub fn identified(&self, held: Option<&Assignment>, vehicle: &Vehicle) -> Self {
+        let Some(held) = held else { return Self::default() };
+        let before = self.of(held);
+        let read = vehicle.identity.as_ref().and_then(|identity| identity.hardware);
+        Self {
+            hardware: before.hardware.or(read),
+            ..before
         }
     }
 
@@ -210,6 +242,7 @@ impl FlightRecord {
                 },
                 takeovers: held.reported_flight.takeovers,
                 killed: held.reported_flight.so_far == SoFar::Killed,
+                hardware: held.reported_flight.hardware,
                 ..Self::default()
             }
         };

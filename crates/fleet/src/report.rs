@@ -45,6 +45,8 @@ pub enum HandsOff {
     OtherMode,
     /// Somebody took over in flight and left it to us again in a mode of ours; we wait for an order to go on.
     TakenOver,
+    /// The airframe on the wire is not the one that serves the Drone.
+    AnotherAirframe,
     /// Somebody else armed it.
     ArmedByOther,
     /// It flew for this Drone and landed without our asking; it does not take off again by itself.

@@ -15,7 +15,7 @@ use crate::ids::{DroneUid, Term};
 use crate::preflight::Clearance;
 use crate::report::Report;
 use crate::time::Moment;
-use crate::vehicle::{FlightTruth, Vehicle};
+use crate::vehicle::{Airframe, FlightTruth, Vehicle};
 use std::time::Duration;
 
 /// An arm command lives this long, from the decision to the last moment it may reach the wire (invariant 2). It is
@@ -120,6 +120,9 @@ pub enum NoArm {
     /// Somebody else has just flown it.
     #[error("somebody else has just flown the vehicle")]
     OthersFlew,
+    /// The airframe is another one, or has not yet said which it is.
+    #[error("the airframe is not known to be the one that serves the Drone")]
+    Airframe,
     /// The autopilot was not heard lately enough.
     #[error("the autopilot was not heard within the last {} s", FRESH_FOR_ARMING.as_secs())]
     LinkNotFresh,
@@ -200,6 +203,9 @@ pub fn may_arm(q: &ArmQuestion<'_>) -> Result<ArmPermit, NoArm> {
     let beat = q.vehicle.heartbeat.as_ref();
     if beat.is_none_or(|h| h.fresh(q.now, FRESH_FOR_ARMING).is_none()) {
         return Err(NoArm::LinkNotFresh);
+    }
+    if q.record.airframe(held, q.vehicle) != Airframe::Same {
+        return Err(NoArm::Airframe);
     }
     if q.since_armed.is_some_and(|ago| ago < q.rest.settle) {
         return Err(NoArm::Settling);

@@ -6,6 +6,8 @@
 use crate::failsafe::Alarm;
 use crate::time::{Moment, Sighting};
 use crate::units::{Address, AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Volts, Wgs84};
+use serde::{Deserialize, Serialize};
+use std::fmt;
 use std::time::Duration;
 
 /// A HEARTBEAT older than this means that the link is lost (heartbeats come at 1 Hz; lost after 4 to 5 by convention).
@@ -41,6 +43,85 @@ pub struct Identity {
     pub component: ComponentId,
     /// Firmware version such as `4.7.0-dev`, from AUTOPILOT_VERSION (148); `None` until it answered.
     pub firmware: Option<String>,
+    /// The number of its hardware; `None` until AUTOPILOT_VERSION answered, and for hardware that has none.
+    pub hardware: Option<HardwareUid>,
+}
+
+/// The number that the autopilot's hardware carries from its factory: AUTOPILOT_VERSION (148).uid2, else .uid. Another number is
+/// another airframe, whatever its system id says.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+#[serde(into = "String", try_from = "String")]
+pub enum HardwareUid {
+    /// AUTOPILOT_VERSION.uid, 8 bytes.
+    Short(u64),
+    /// AUTOPILOT_VERSION.uid2, 18 bytes.
+    Long([u8; 18]),
+}
+
+impl HardwareUid {
+    /// The number in these fields of AUTOPILOT_VERSION; zeros are no number.
+    #[must_use]
+    pub fn of(uid: u64, uid2: [u8; 18]) -> Option<Self> {
+        match (uid2 == [0; 18], uid) {
+            (false, _) => Some(Self::Long(uid2)),
+            (true, 0) => None,
+            (true, uid) => Some(Self::Short(uid)),
+        }
+    }
+
+    /// Reads what [`fmt::Display`] writes; `None` for anything else.
+    #[must_use]
+    pub fn parse(text: &str) -> Option<Self> {
+        if !text.bytes().all(|byte| byte.is_ascii_hexdigit()) {
+            return None;
+        }
+        match text.len() {
+            16 => u64::from_str_radix(text, 16).ok().map(Self::Short),
+            36 => {
+                let mut bytes = [0; 18];
+                for (byte, at) in bytes.iter_mut().zip((0..36).step_by(2)) {
+                    *byte = u8::from_str_radix(text.get(at..at + 2)?, 16).ok()?;
+                }
+                Some(Self::Long(bytes))
+            }
+            _ => None,
+        }
+    }
+}
+
+/// 16 or 36 hexadecimal digits.
+impl fmt::Display for HardwareUid {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Short(uid) => write!(f, "{uid:016x}"),
+            Self::Long(bytes) => bytes.iter().try_for_each(|byte| write!(f, "{byte:02x}")),
+        }
+    }
+}
+
+impl From<HardwareUid> for String {
+    fn from(uid: HardwareUid) -> Self {
+        uid.to_string()
+    }
+}
+
+impl TryFrom<String> for HardwareUid {
+    type Error = &'static str;
+
+    fn try_from(text: String) -> Result<Self, Self::Error> {
+        Self::parse(&text).ok_or("a hardware uid is 16 or 36 hexadecimal digits")
+    }
+}
+
+/// Whether the airframe on the wire is the one that serves the Drone held.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Airframe {
+    /// It is, as far as its hardware can say.
+    Same,
+    /// Not known yet: it has not answered which hardware it is.
+    Unread,
+    /// It is another one.
+    Another,
 }
 
 impl Identity {

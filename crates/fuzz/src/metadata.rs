@@ -77,6 +77,7 @@ fn fetch(files: &[Vec<u8>; 2], faults: &[u8], tally: &mut Tally) -> Option<Arc<T
         system: SystemId(US.0),
         component: ComponentId(1),
         firmware: None,
+        hardware: None,
     };
     let mut fetch = Fetch::new(Some(MetadataCache::in_state(Path::new("/proc/none"))));
     let mut now = Duration::ZERO;

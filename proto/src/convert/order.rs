@@ -13,6 +13,7 @@ use fleet::flight_record::{ReportedFlight, SoFar};
 use fleet::ground::{GroundMark, GroundOrderId};
 use fleet::ids::{DroneName, DroneUid, Term};
 use fleet::units::{AltitudeAboveHome, Percent};
+use fleet::vehicle::HardwareUid;
 use std::time::Duration;
 
 /// The highest takeoff altitude that is taken off the wire, in meters above home; the API allows no more either.
@@ -64,6 +65,11 @@ impl From<&Assignment> for v1::Assignment {
             ground_mark: a.ground_mark.map(Into::into),
             told_takeovers: a.reported_flight.takeovers,
             told_so_far: v1::FlightSoFar::from(a.reported_flight.so_far).into(),
+            told_hardware_uid: a
+                .reported_flight
+                .hardware
+                .map(|uid| uid.to_string())
+                .unwrap_or_default(),
         }
     }
 }
@@ -92,6 +98,7 @@ impl TryFrom<v1::Assignment> for Assignment {
         let reported_flight = ReportedFlight {
             takeovers: a.told_takeovers,
             so_far: a.told_so_far().into(),
+            hardware: HardwareUid::parse(&a.told_hardware_uid),
         };
         Ok(Self {
             term: Term(a.term),
@@ -311,7 +318,11 @@ mod tests {
             false => GroundMark::Given(GroundOrderId(id)),
         }));
         let so_far = prop::sample::select(vec![SoFar::Fresh, SoFar::Flown, SoFar::Over, SoFar::Killed]);
-        let before = (any::<u32>(), so_far).prop_map(|(takeovers, so_far)| ReportedFlight { takeovers, so_far });
+        let before = (any::<u32>(), so_far).prop_map(|(takeovers, so_far)| ReportedFlight {
+            takeovers,
+            so_far,
+            hardware: (takeovers % 3 == 0).then_some(HardwareUid::Short(takeovers.into())),
+        });
         let reported = (any::<u32>(), mark, before);
         (
             any::<u64>(),
@@ -383,6 +394,7 @@ mod tests {
             ground_mark: None,
             told_takeovers: 0,
             told_so_far: 0,
+            told_hardware_uid: String::new(),
         };
         change(&mut assignment);
         v1::ToAgent {

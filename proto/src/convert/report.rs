@@ -13,7 +13,8 @@ use fleet::report::{Activity, HandsOff, LinkQuality, Report};
 use fleet::time::Moment;
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Volts, Wgs84};
 use fleet::vehicle::{
-    Airborne, ArmingReason, Autopilot, Battery, Charge, FlightTruth, Identity, Position, ReasonClass, WhyUnknown,
+    Airborne, ArmingReason, Autopilot, Battery, Charge, FlightTruth, HardwareUid, Identity, Position, ReasonClass,
+    WhyUnknown,
 };
 use std::time::Duration;
 
@@ -155,6 +156,7 @@ impl From<&Identity> for v1::Identity {
             system_id: i.system.0.into(),
             component_id: i.component.0.into(),
             firmware: i.firmware.clone().unwrap_or_default(),
+            hardware_uid: i.hardware.map(|uid| uid.to_string()).unwrap_or_default(),
         }
     }
 }
@@ -174,6 +176,7 @@ impl TryFrom<v1::Identity> for Identity {
             system: SystemId(mavlink_id("identity.system_id", i.system_id)?),
             component: ComponentId(mavlink_id("identity.component_id", i.component_id)?),
             firmware: Some(i.firmware).filter(|version| !version.is_empty()),
+            hardware: HardwareUid::parse(&i.hardware_uid),
         })
     }
 }
@@ -334,6 +337,7 @@ impl From<Activity> for v1::Activity {
             Activity::LowBattery => Self::LowBattery,
             Activity::HandsOff(HandsOff::TakenOver) => Self::HandsOffTakenOver,
             Activity::HandsOff(HandsOff::OtherMode) => Self::HandsOffOtherMode,
+            Activity::HandsOff(HandsOff::AnotherAirframe) => Self::HandsOffAnotherAirframe,
             Activity::HandsOff(HandsOff::ArmedByOther) => Self::HandsOffArmedByOther,
             Activity::HandsOff(HandsOff::FlightOver) => Self::HandsOffFlightOver,
             Activity::HandsOff(HandsOff::Killed) => Self::HandsOffKilled,
@@ -359,6 +363,7 @@ impl TryFrom<v1::Activity> for Activity {
             v1::Activity::LowBattery => Self::LowBattery,
             v1::Activity::HandsOffTakenOver => Self::HandsOff(HandsOff::TakenOver),
             v1::Activity::HandsOffOtherMode => Self::HandsOff(HandsOff::OtherMode),
+            v1::Activity::HandsOffAnotherAirframe => Self::HandsOff(HandsOff::AnotherAirframe),
             v1::Activity::HandsOffArmedByOther => Self::HandsOff(HandsOff::ArmedByOther),
             v1::Activity::HandsOffFlightOver => Self::HandsOff(HandsOff::FlightOver),
             v1::Activity::HandsOffKilled => Self::HandsOff(HandsOff::Killed),

@@ -237,6 +237,7 @@ impl Vehicle {
                 system_id: 1,
                 component_id: 1,
                 firmware: "1.16.0".into(),
+                hardware_uid: String::new(),
             }),
             truth: self.truth.into(),
             mode: Some("AUTO.LOITER".into()),

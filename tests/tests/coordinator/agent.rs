@@ -158,6 +158,7 @@ impl State {
                 system_id: 1,
                 component_id: 1,
                 firmware: "4.7.0".into(),
+                hardware_uid: String::new(),
             }),
             truth: self.truth.into(),
             mode: Some(if self.truth == Truth::Landing { "LAND" } else { "GUIDED" }.into()),

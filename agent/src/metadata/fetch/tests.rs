@@ -22,6 +22,7 @@ fn identity() -> Identity {
         component: ComponentId(1),
         autopilot: Autopilot::Px4,
         firmware: None,
+        hardware: None,
     }
 }
 

@@ -15,7 +15,7 @@ use crds::drone::{OnCoordinatorLoss as Loss, OnLowBattery as Low, Preflight as L
 use crds::{Drone, labels};
 use fleet::assignment::{Failsafe, Held, OnCoordinatorLoss, OnLowBattery, Preflight, USUAL_RESERVE};
 use fleet::drone::{Claimed, Facts, Ground};
-use fleet::flight_record::SoFar;
+use fleet::flight_record::{ReportedFlight, SoFar};
 use fleet::ground::GroundMark;
 use fleet::ids::{DroneName, DroneUid, NodeName};
 use fleet::node_use::{self, Lift, NoLift, NodeUse};
@@ -197,10 +197,22 @@ fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -> Fa
             }),
         resume_after: u32::try_from(drone.spec.resume_after_takeovers).unwrap_or(0),
         ground_mark,
-        reported_flight: drone.status.as_ref().map(status::reported_flight).unwrap_or_default(),
+        reported_flight: reported_flight(drone),
         lift: lift(observer, drone, report),
         truth: report.map(|report| report.truth),
         ground: Ground::of(drone.spec.grounded, swarm, ordered),
+    }
+}
+
+/// What agents reported of its flight. The hardware is that of the vehicle which it is bound to now, if any is known.
+fn reported_flight(drone: &Drone) -> ReportedFlight {
+    let Some(kept) = &drone.status else {
+        return ReportedFlight::default();
+    };
+    let reported = status::reported_flight(kept);
+    ReportedFlight {
+        hardware: reported.hardware.filter(|_| kept.node_name == drone.spec.node_name),
+        ..reported
     }
 }
 
@@ -212,8 +224,7 @@ fn flight_is_over(drone: &Drone, report: Option<&Report>) -> bool {
         Some(held) if serves(held) => report.flight_is_over(),
         Some(_) => false,
         None => {
-            let reported = drone.status.as_ref().map(status::reported_flight).unwrap_or_default();
-            matches!(reported.so_far, SoFar::Over | SoFar::Killed)
+            matches!(reported_flight(drone).so_far, SoFar::Over | SoFar::Killed)
         }
     }
 }

@@ -17,7 +17,7 @@ use fleet::drone::status::deviations::ALARMS;
 use fleet::drone::status::{Binding, Phase, Question, Status, status};
 use fleet::flight_record::{ReportedFlight, SoFar};
 use fleet::report::Report;
-use fleet::vehicle::Autopilot;
+use fleet::vehicle::{Autopilot, HardwareUid};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, Patch, PatchParams};
@@ -167,7 +167,7 @@ fn assemble(
     // battery goes on draining meanwhile: an old charge is not shown.
     let same_node = old.node_name == node_name;
     let before = if same_node { old.clone() } else { DroneStatus::default() };
-    let vehicle = report.and_then(identity).or(before.vehicle);
+    let vehicle = same_airframe(before.vehicle, report.and_then(identity));
     let battery = match report.and_then(|r| battery(r, now)) {
         Some(now) if transition || far_from(before.battery.as_ref(), &now) => Some(now),
         None if new.phase == Phase::Unknown => None,
@@ -251,6 +251,10 @@ pub fn reported_flight(status: &DroneStatus) -> ReportedFlight {
             Some(KILLED) => SoFar::Killed,
             Some(_) | None => SoFar::Fresh,
         },
+        hardware: status
+            .vehicle
+            .as_ref()
+            .and_then(|vehicle| HardwareUid::parse(vehicle.hardware_uid.as_deref()?)),
     }
 }
 
@@ -286,6 +290,21 @@ pub(crate) fn condition(
     }
 }
 
+/// What is known of the vehicle after `read`: hardware that was read once stays, because a Drone never moves to another airframe.
+fn same_airframe(before: Option<VehicleIdentity>, read: Option<VehicleIdentity>) -> Option<VehicleIdentity> {
+    let (Some(before), Some(mut read)) = (before.clone(), read.clone()) else {
+        return read.or(before);
+    };
+    match (&before.hardware_uid, &read.hardware_uid) {
+        (Some(known), Some(now)) if known != now => Some(before),
+        (known, None) => {
+            read.hardware_uid.clone_from(known);
+            Some(read)
+        }
+        _ => Some(read),
+    }
+}
+
 fn identity(report: &Report) -> Option<VehicleIdentity> {
     report.identity.as_ref().map(|id| VehicleIdentity {
         autopilot: match id.autopilot {
@@ -294,6 +313,7 @@ fn identity(report: &Report) -> Option<VehicleIdentity> {
         },
         system_id: i32::from(id.system.0),
         firmware: id.firmware.clone(),
+        hardware_uid: id.hardware.map(|uid| uid.to_string()),
     })
 }
 
@@ -386,7 +406,14 @@ mod tests {
                 ..report(80, "GUIDED")
             };
             let kept = says(&DroneStatus::default(), Some(&report), true);
-            assert_eq!(reported_flight(&kept), ReportedFlight { takeovers: 2, so_far });
+            assert_eq!(
+                reported_flight(&kept),
+                ReportedFlight {
+                    takeovers: 2,
+                    so_far,
+                    hardware: None
+                }
+            );
             let forgetful = Report::of_nothing(NodeName::parse("n").unwrap());
             for later in [says(&kept, None, false), says(&kept, Some(&forgetful), false)] {
                 assert_eq!(reported_flight(&later), reported_flight(&kept));

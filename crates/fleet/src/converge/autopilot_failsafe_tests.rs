@@ -21,6 +21,7 @@ impl World {
             system: SystemId(1),
             component: ComponentId(1),
             firmware: None,
+            hardware: None,
         });
         self.vehicle.state = Some(Sighting::new(state, self.now));
         self

@@ -22,6 +22,7 @@ fn flying(autopilot: Autopilot, mode: Mode, state: SystemState) -> Vehicle {
             system: SystemId(1),
             component: ComponentId(1),
             firmware: None,
+            hardware: None,
         }),
         heartbeat: Some(Sighting::new(Heartbeat { armed: true, mode }, at(NOW))),
         landed: Some(Sighting::new(Some(LandedState::InAir), at(NOW))),

@@ -367,7 +367,11 @@ proptest! {
 fn an_agent_that_has_lost_its_disk_goes_by_what_was_told_before() {
     use crate::flight_record::{ReportedFlight, SoFar, Stage};
     let held = |so_far, takeovers| Assignment {
-        reported_flight: ReportedFlight { takeovers, so_far },
+        reported_flight: ReportedFlight {
+            takeovers,
+            so_far,
+            hardware: None,
+        },
         ..assigned("d", FLY, 1)
     };
     let lost = |held: &Assignment, truth| {

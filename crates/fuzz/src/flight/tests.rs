@@ -79,6 +79,7 @@ fn ready() -> Oracle {
         system: SystemId(7),
         component: ComponentId(1),
         firmware: None,
+        hardware: None,
     };
     oracle.received((7, 1), &beat(false, 4), None, 16_000);
     oracle.received((7, 1), &beat(false, 4), Some(&identity), NOW);

@@ -41,12 +41,17 @@ fn activities() -> Vec<Activity> {
 
 fn identity() -> impl Strategy<Value = Identity> {
     let autopilot = select(vec![Autopilot::ArduPilot, Autopilot::Px4]);
-    (autopilot, 1..=255u8, 1..=255u8, of(".+")).prop_map(|(autopilot, system, component, firmware)| Identity {
-        autopilot,
-        system: SystemId(system),
-        component: ComponentId(component),
-        firmware,
-    })
+    let of_hardware =
+        of((any::<u64>(), any::<[u8; 18]>()).prop_filter_map("no number", |(uid, uid2)| HardwareUid::of(uid, uid2)));
+    (autopilot, 1..=255u8, 1..=255u8, of(".+"), of_hardware).prop_map(
+        |(autopilot, system, component, firmware, hardware)| Identity {
+            autopilot,
+            system: SystemId(system),
+            component: ComponentId(component),
+            firmware,
+            hardware,
+        },
+    )
 }
 
 fn battery() -> impl Strategy<Value = Battery> {
@@ -240,6 +245,7 @@ fn ids_that_mavlink_does_not_have_are_refused() {
         system_id,
         component_id,
         firmware: String::new(),
+        hardware_uid: String::new(),
     };
     let with = |identity| refusal(|r| r.identity = Some(identity));
     assert_eq!(

@@ -62,6 +62,7 @@ fn only_an_agent_that_does_not_hold_the_drone_is_told_of_its_flight() {
     let reported_flight = ReportedFlight {
         takeovers: 2,
         so_far: crate::flight_record::SoFar::Over,
+        hardware: crate::vehicle::HardwareUid::of(7, [0; 18]),
     };
     let drone = Facts {
         reported_flight,

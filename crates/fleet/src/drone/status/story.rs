@@ -19,6 +19,9 @@ pub(super) const HOLDING: &str = "Holding";
 /// The reason of what flies at another height than it was asked for, for longer than that should take.
 pub(super) const NOT_REACHED: &str = "AltitudeNotReached";
 
+/// The reason of what is served by another airframe than the one on the wire.
+pub(super) const ANOTHER_AIRFRAME: &str = "AnotherAirframe";
+
 /// The reason of what does not arm.
 pub(super) const CHECKS_FAIL: &str = "ArmingChecksFail";
 
@@ -97,6 +100,12 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
     let down = down.is_some();
     let ours = report.held.as_ref().is_some_and(|h: &Held| h.uid == q.drone.uid);
     match (report.truth, report.activity) {
+        (_, Activity::HandsOff(HandsOff::AnotherAirframe)) => tell(
+            Phase::Unknown,
+            ANOTHER_AIRFRAME,
+            "another airframe is on the wire of its node than the one that serves it, and nothing is sent to it: connect the first \
+             again, or, if it was replaced for good, delete the Drone and force its release",
+        ),
         (FlightTruth::Unknown(_), _) => (
             Phase::Unknown,
             truth_reason(report.truth),

@@ -241,7 +241,7 @@ impl Pilot {
 
     /// An order of `term` was received, but cannot be taken now; the leader is there all the same.
     pub fn not_taken(&mut self, term: Term) {
-        self.state.fence = self.state.fence.having_seen(term);
+        self.state.fence = self.state.fence.raised_to(term);
         if term >= self.state.fence.highest_term {
             self.contact.heard();
         }
@@ -591,7 +591,7 @@ impl Pilot {
         self.gauge.observe(self.vehicle.battery.as_ref(), reserve);
         let truth = self.vehicle.truth(now);
         let held = self.state.fence.held.as_ref();
-        let record: FlightRecord = self.state.record.seen(held, truth, self.memory.landing_ours());
+        let record: FlightRecord = self.state.record.observed(held, truth, self.memory.landing_ours());
         let down = self.situation(now).wants_ground();
         let mode = self.vehicle.mode(now);
         let record = record.watched(held, truth, mode, self.memory.descent_sent(), down);

@@ -240,8 +240,8 @@ impl Shell {
     }
 
     /// A person's order: it goes before everything, to the wire once or not at all, and is written down after that.
-    async fn kill(&mut self, order: &KillOrder, heard: Moment, now: Moment) {
-        let Some(shot) = self.pilot.kill(order, heard, now, jitter()) else {
+    async fn kill(&mut self, order: &KillOrder, arrived: Moment, now: Moment) {
+        let Some(shot) = self.pilot.kill(order, arrived, now, jitter()) else {
             return;
         };
         let how = match shot.permit.spend(self.wiring.clock.now()) {

@@ -556,7 +556,7 @@ fn singly_grounded(ground: &Ground, marked: &[Marked], target: &Target) -> Vec<M
 
 /// What keeps an object down that was released itself, in words that say what to do.
 #[must_use]
-pub fn kept_down_by(ground: &Ground, object: &Marked) -> Option<String> {
+pub fn grounded_by(ground: &Ground, object: &Marked) -> Option<String> {
     let drone = ground
         .cluster
         .world
@@ -602,7 +602,7 @@ pub fn mark(ground: &Ground, drone: &Drone, report: Option<&Report>) -> Option<G
     if let Some(id) = open.and_then(|(_, order)| order.id) {
         return Some(GroundMark::Given(id));
     }
-    let kept = kept_by(report, drone)?;
+    let kept = latched_by(report, drone)?;
     let recorded = ground.cluster.world.ground_orders();
     // Whether it covers the Drone, or was released, is known here; the agent need not remember it.
     if ground.latch.has_ended(kept) || recorded.iter().any(|order| order.id == Some(kept)) {
@@ -614,7 +614,7 @@ pub fn mark(ground: &Ground, drone: &Drone, report: Option<&Report>) -> Option<G
 }
 
 /// The ground order that the agent of `report` keeps for `drone`.
-fn kept_by(report: Option<&Report>, drone: &Drone) -> Option<GroundOrderId> {
+fn latched_by(report: Option<&Report>, drone: &Drone) -> Option<GroundOrderId> {
     let report = report?;
     let serves = report.held.as_ref().is_some_and(|held| held.uid.0 == uid(drone));
     report.ground_latch.filter(|_| serves)
@@ -634,7 +634,7 @@ pub fn remembered(ground: &Ground, drone: &Drone, id: GroundOrderId) {
                 .as_deref()
                 .and_then(|node| NodeName::parse(node).ok());
             let report = node.and_then(|node| ground.sessions.current(&node));
-            kept_by(report.as_deref(), drone) == Some(id)
+            latched_by(report.as_deref(), drone) == Some(id)
         };
         drones.len() == 1 || drones.iter().filter(tells).count() > 1
     });

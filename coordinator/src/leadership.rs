@@ -125,7 +125,7 @@ impl LeaderLease {
             let delay = match self.try_to_take(&mut watch, leadership).await {
                 Ok(Tried::Done(led)) => return Ok(led),
                 Ok(Tried::WentBack(what)) => {
-                    self.note_that_it_went_back(&what).await;
+                    self.note_went_back(&what).await;
                     return Err(what);
                 }
                 Ok(Tried::Not(Successor(holder))) => {
@@ -197,7 +197,7 @@ impl LeaderLease {
 
     /// Notes it on the Lease, for the next leader: nothing takes off until a person has removed the note, and no term that was led
     /// before is led again.
-    async fn note_that_it_went_back(&self, what: &WentBack) {
+    async fn note_went_back(&self, what: &WentBack) {
         tracing::error!(
             what = what.0,
             annotation = labels::WENT_BACK,
@@ -246,7 +246,7 @@ impl LeaderLease {
                 }
                 Ok(Tried::Not(successor)) => return Lost::To(successor),
                 Ok(Tried::WentBack(what)) => {
-                    self.note_that_it_went_back(&what).await;
+                    self.note_went_back(&what).await;
                     return Lost::WentBack(what);
                 }
                 Err(error) if !leadership.leads() && !doubted => {
@@ -277,7 +277,7 @@ impl LeaderLease {
 
     /// Lets go of the Lease, so that another may lead at once, and remembers that a higher term was led. One try: without it the
     /// next leader waits a little longer, or is deposed and tries again.
-    pub async fn let_go(&self, led: &Led, raise: Option<Raise>) {
+    pub async fn release(&self, led: &Led, raise: Option<Raise>) {
         // Where there was no Lease, it was lost, and what else is in the store was not.
         let raise = raise.map(|raise| Raise {
             most: raise.most && !led.made,

@@ -194,7 +194,7 @@ pub async fn lead(
         }
         tracing::info!("caches are filled");
         gates.all.warm().await;
-        setup.metrics.knows_the_fleet();
+        setup.metrics.set_ready();
         tokio::select! {
             led = leader_lease.take(&leadership) => led.map_err(Over::WentBack),
             _ = tasks.join_next() => Err(Over::Broken),
@@ -250,7 +250,7 @@ async fn end(leader_lease: &LeaderLease, led: Option<&Led>, over: Option<Over>) 
             Some(Over::Deposed(Higher { term, most })) => Some(Raise { to: *term, most: *most }),
             Some(Over::Succeeded(_) | Over::Broken | Over::WentBack(_)) | None => None,
         };
-        leader_lease.let_go(led, raise).await;
+        leader_lease.release(led, raise).await;
     }
     let ours = led.map_or_else(|| "none".to_owned(), |led| led.term.to_string());
     match over {

@@ -225,7 +225,7 @@ impl Metrics {
     }
 
     /// The caches are filled: this process leads, or could.
-    pub fn knows_the_fleet(&self) {
+    pub fn set_ready(&self) {
         self.ready.store(true, Ordering::Relaxed);
     }
 

@@ -103,9 +103,9 @@ mod tests {
         let (failures, now) = (Failures::default(), Instant::now());
         assert_eq!(failures.resting(&1, now), None);
         for _ in 0..10 {
-            let turn = failures.failed(&1, &"no API server", now, 0.0);
-            assert_eq!(failures.resting(&1, now), Some(turn.min(LONGEST_REST)));
-            assert_eq!(failures.resting(&1, now + turn), None);
+            let delay = failures.failed(&1, &"no API server", now, 0.0);
+            assert_eq!(failures.resting(&1, now), Some(delay.min(LONGEST_REST)));
+            assert_eq!(failures.resting(&1, now + delay), None);
         }
     }
 }

@@ -315,7 +315,7 @@ impl World {
                     Some(before) if uid(before.as_ref()) != id => {
                         let gone = uid(before.as_ref());
                         inner.swarm_of_uid.remove(gone);
-                        inner.pending.doubt(gone);
+                        inner.pending.invalidate(gone);
                         self.wake_swarm(&inner, gone);
                     }
                     Some(before) if same_for_drones(&before, &swarm) => return,
@@ -325,7 +325,7 @@ impl World {
             }
         };
         self.wakes.swarms.wake(key);
-        inner.pending.doubt(&id);
+        inner.pending.invalidate(&id);
         self.wake_swarm(&inner, &id);
     }
 

@@ -11,7 +11,7 @@ use crate::vehicle::{ArmingReason, Battery, Charge, ReasonClass};
 use std::time::Duration;
 
 /// A low reading counts once readings have been low for this long.
-pub const LOW_STANDS_FOR: Duration = Duration::from_secs(3);
+pub const LOW_CONFIRMED_AFTER: Duration = Duration::from_secs(3);
 
 /// A reading older than this says nothing any more (BATTERY_STATUS is asked for at 0.5 Hz).
 pub const READING_COUNTS_FOR: Duration = Duration::from_secs(15);
@@ -26,7 +26,7 @@ const DRAIN_STEP_AT_MOST: Duration = Duration::from_secs(10);
 const DRAIN_READINGS: usize = 4;
 
 /// The drain is counted in for the time for which a low reading has to last, and until the reading after it.
-const DRAIN_AHEAD: Duration = Duration::from_secs(LOW_STANDS_FOR.as_secs() + 2);
+const DRAIN_AHEAD: Duration = Duration::from_secs(LOW_CONFIRMED_AFTER.as_secs() + 2);
 
 /// No more than this is counted in, percent.
 const DRAIN_AT_MOST: f64 = 15.0;
@@ -208,7 +208,7 @@ impl Gauge {
     }
 
     fn lasting(&self, level: Level, at: Moment) -> Level {
-        let stood = |since: Option<Moment>| since.is_some_and(|since| at.since(since) >= LOW_STANDS_FOR);
+        let stood = |since: Option<Moment>| since.is_some_and(|since| at.since(since) >= LOW_CONFIRMED_AFTER);
         match level {
             Level::Emergency if stood(self.emergency_since) => Level::Emergency,
             Level::Emergency | Level::Low if stood(self.low_since) => Level::Low,

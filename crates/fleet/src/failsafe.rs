@@ -111,7 +111,7 @@ pub fn diversion(
     let executing = executing(vehicle, now);
     if (executing && !ours) || theirs {
         let alarm = vehicle.alarm.as_ref().and_then(|a| a.fresh(now, EXPLAINS_FOR));
-        let told = alarm.map(|alarm| Diversion {
+        let announced = alarm.map(|alarm| Diversion {
             why: Diverted::Autopilot(alarm.cause),
             words: alarm.words.clone(),
         });
@@ -123,7 +123,7 @@ pub fn diversion(
                 words: String::new(),
             })
         };
-        return told.or(known).or_else(unexplained);
+        return announced.or(known).or_else(unexplained);
     }
     // It flies as ordered again.
     let as_ordered = matches!(mode, Some(Mode::Station | Mode::Takeoff)) && !ours;

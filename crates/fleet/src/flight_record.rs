@@ -62,7 +62,7 @@ pub struct FlightRecord {
     /// How often somebody else has taken over in flight. Never below what the Drone was ordered to go on after, so that
     /// nobody can agree to takeovers that are still to come.
     pub takeovers: u32,
-    /// Who was in command when the vehicle was last seen in the air.
+    /// Who was in command when the vehicle was last observed in the air.
     pub in_command: InCommand,
     /// The descent that we commanded, while the vehicle may be on it: the next life of the agent must know it for ours.
     pub descent: Option<Descent>,
@@ -73,10 +73,10 @@ pub struct FlightRecord {
 }
 
 impl FlightRecord {
-    /// The record after seeing the vehicle do `truth` while `held` is the assignment. `landing_ours` is whether this
+    /// The record after the vehicle was observed in `truth` while `held` is the assignment. `landing_ours` is whether this
     /// agent is bringing it down itself (it is ending); such a landing does not end the Drone's flight for good.
     #[must_use]
-    pub fn seen(&self, held: Option<&Assignment>, truth: FlightTruth, landing_ours: bool) -> Self {
+    pub fn observed(&self, held: Option<&Assignment>, truth: FlightTruth, landing_ours: bool) -> Self {
         let Some(held) = held else { return Self::default() };
         let before = self.of(held);
         let stage = match (held.desired, before.stage, truth) {
@@ -98,7 +98,7 @@ impl FlightRecord {
         }
     }
 
-    /// The record after seeing the vehicle do `truth` in `mode`. `sent` is the descent that this life of the agent
+    /// The record after the vehicle was observed in `truth` and `mode`. `sent` is the descent that this life of the agent
     /// commanded lately, and `wants_ground` whether the vehicle should be on the ground.
     #[must_use]
     pub fn watched(

@@ -282,7 +282,7 @@ pub enum Release {
 
 /// Why a Drone object must stay although it is being deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Keep {
+pub enum NoRelease {
     /// The agent of its node is not connected, so nothing is known of the vehicle.
     #[error("the agent on its node is not connected, so nothing is known of the vehicle")]
     AgentSilent,
@@ -310,27 +310,27 @@ pub struct LastDesired<'a> {
 /// `None` when that agent is not connected. `forced`: an operator has forced it.
 ///
 /// # Errors
-/// [`Keep`], when the object must stay.
+/// [`NoRelease`], when the object must stay.
 pub fn may_release(
     desired: LastDesired<'_>,
     bound: bool,
     report: Option<&Report>,
     forced: bool,
-) -> Result<Release, Keep> {
+) -> Result<Release, NoRelease> {
     if !bound {
         return Ok(Release::NeverBound);
     }
     if forced {
         return Ok(Release::Forced);
     }
-    let report = report.ok_or(Keep::AgentSilent)?;
+    let report = report.ok_or(NoRelease::AgentSilent)?;
     let last =
         |h: &&Held| h.uid == *desired.uid && h.grounded && h.term == desired.term && h.generation >= desired.generation;
-    let held = report.held.as_ref().filter(last).ok_or(Keep::NotTaken)?;
+    let held = report.held.as_ref().filter(last).ok_or(NoRelease::NotTaken)?;
     if held.settled && report.truth == FlightTruth::Disarmed {
         Ok(Release::Landed)
     } else {
-        Err(Keep::NotLanded)
+        Err(NoRelease::NotLanded)
     }
 }
 
@@ -363,7 +363,7 @@ mod tests {
         }
     }
 
-    fn release(report: Option<&Report>) -> Result<Release, Keep> {
+    fn release(report: Option<&Report>) -> Result<Release, NoRelease> {
         let uid = DroneUid("d".into());
         let desired = LastDesired {
             uid: &uid,
@@ -382,29 +382,29 @@ mod tests {
     fn an_earlier_order_to_be_on_the_ground_releases_nothing() {
         assert_eq!(
             release(Some(&landed(3, 6))),
-            Err(Keep::NotTaken),
+            Err(NoRelease::NotTaken),
             "it may have been released to fly since"
         );
-        assert_eq!(release(Some(&landed(2, 7))), Err(Keep::NotTaken));
+        assert_eq!(release(Some(&landed(2, 7))), Err(NoRelease::NotTaken));
     }
 
     #[test]
     fn a_drone_stays_while_nothing_is_known_of_its_vehicle_or_it_is_not_down() {
-        assert_eq!(release(None), Err(Keep::AgentSilent));
+        assert_eq!(release(None), Err(NoRelease::AgentSilent));
         let without = Report {
             held: None,
             ..landed(3, 7)
         };
-        assert_eq!(release(Some(&without)), Err(Keep::NotTaken));
+        assert_eq!(release(Some(&without)), Err(NoRelease::NotTaken));
         for truth in [
             FlightTruth::ArmedOnGround,
             FlightTruth::Unknown(crate::vehicle::WhyUnknown::LinkLost),
         ] {
             let up = Report { truth, ..landed(3, 7) };
-            assert_eq!(release(Some(&up)), Err(Keep::NotLanded));
+            assert_eq!(release(Some(&up)), Err(NoRelease::NotLanded));
         }
         let mut arming = landed(3, 7);
         arming.held = arming.held.map(|held| Held { settled: false, ..held });
-        assert_eq!(release(Some(&arming)), Err(Keep::NotLanded));
+        assert_eq!(release(Some(&arming)), Err(NoRelease::NotLanded));
     }
 }

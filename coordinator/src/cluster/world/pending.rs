@@ -28,7 +28,7 @@ pub const REST: Duration = Duration::from_millis(200);
 const WOKEN_AT_ONCE: usize = 16;
 
 /// Vehicles that came to be free are kept in mind, this many of them.
-const MOST_NEWS: usize = 10_000;
+const MAX_SHORTLIST: usize = 10_000;
 
 /// What a Drone asks of a vehicle. It holds all that [`fleet::binding`] judges by but for what is the Swarm's: one with the same
 /// request can take the same vehicles.
@@ -69,11 +69,11 @@ pub enum Found {
     /// This one may: it did when it was put on the list.
     Try(NodeName),
     /// Nothing: all nodes have to be gone through.
-    Nothing,
+    NotSearched,
     /// There is none. When to check again at the latest, if that may be old.
     None(NoVehicle, Option<Duration>),
     /// All that would do are gone; when to check again.
-    Gone(Duration),
+    Exhausted(Duration),
 }
 
 /// The vehicles that would do, as they were found.
@@ -101,8 +101,8 @@ impl Shortlist {
         match &self.none {
             Some(none) if self.changes == changes && age < OLD => Found::None(none.clone(), None),
             Some(none) if !old => Found::None(none.clone(), Some(FRESH - age)),
-            None if !self.cut && age < REST => Found::Gone(REST - age),
-            Some(_) | None => Found::Nothing,
+            None if !self.cut && age < REST => Found::Exhausted(REST - age),
+            Some(_) | None => Found::NotSearched,
         }
     }
 }
@@ -172,7 +172,7 @@ impl Pending {
         self.changes += 1;
         let groups = self.groups.iter_mut().filter(|(request, _)| wants(request));
         let groups = groups.flat_map(|(_, group)| {
-            if let Some(list) = group.list.as_mut().filter(|list| list.nodes.len() < MOST_NEWS) {
+            if let Some(list) = group.list.as_mut().filter(|list| list.nodes.len() < MAX_SHORTLIST) {
                 list.nodes.push_back(node.clone());
             }
             group.some(WOKEN_AT_ONCE)
@@ -181,7 +181,7 @@ impl Pending {
     }
 
     /// What the Swarm `swarm` asks of a vehicle may have changed, and what is being found just now is of before.
-    pub(super) fn doubt(&mut self, swarm: &str) {
+    pub(super) fn invalidate(&mut self, swarm: &str) {
         self.changes += 1;
         for (request, group) in &mut self.groups {
             if request.swarm.as_deref() == Some(swarm) {
@@ -193,7 +193,7 @@ impl Pending {
     /// What is known of the vehicles for `request`.
     pub(super) fn find(&mut self, request: &VehicleRequest, now: Instant) -> Found {
         let list = self.groups.get_mut(request).and_then(|group| group.list.as_mut());
-        list.map_or(Found::Nothing, |list| list.next(self.changes, now))
+        list.map_or(Found::NotSearched, |list| list.next(self.changes, now))
     }
 
     /// Keeps what was found for `request`.

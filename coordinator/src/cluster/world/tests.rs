@@ -303,9 +303,9 @@ fn what_was_found_for_one_is_found_for_all_that_look_for_the_same_until_it_may_b
     };
     let found = |ms: u64| match world.find(&request, at(ms)) {
         Found::Try(node) => node.to_string(),
-        Found::Nothing => "nothing".to_owned(),
+        Found::NotSearched => "nothing".to_owned(),
         Found::None(_, again) => format!("none {again:?}"),
-        Found::Gone(again) => format!("gone {again:?}"),
+        Found::Exhausted(again) => format!("gone {again:?}"),
     };
     assert_eq!(found(0), "nothing");
     keep(&["n1", "n2"], None, false);
@@ -328,7 +328,7 @@ fn what_was_found_for_one_is_found_for_all_that_look_for_the_same_until_it_may_b
         ["n2", "none Some(990ms)", "nothing"]
     );
     let other = VehicleRequest::of(&drone_with_selector("c"));
-    assert_eq!(world.find(&other, at(0)), Found::Nothing);
+    assert_eq!(world.find(&other, at(0)), Found::NotSearched);
 }
 
 #[test]
@@ -350,7 +350,7 @@ fn what_was_found_is_doubted_when_the_swarm_asks_for_something_else() {
         changes: world.candidates().1,
     };
     world.keep(&request, list());
-    let found = || world.find(&request, Instant::now()) == Found::Nothing;
+    let found = || world.find(&request, Instant::now()) == Found::NotSearched;
     assert!(!found());
     world.swarm(swarm("s", 3, |spec| spec.replicas = 7));
     assert!(!found());

@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// A watch that has not shown a write after this time is broken, and will be listed afresh.
-pub(super) const BELIEVE: Duration = Duration::from_secs(60);
+pub(super) const EXPECTATION_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// All expectations.
 #[derive(Debug, Default)]
@@ -50,7 +50,7 @@ impl Expectations {
             return vec![];
         }
         let observed: HashSet<&str> = observed.iter().map(|drone| uid(drone.as_ref())).collect();
-        made.retain(|drone, (_, at)| !observed.contains(drone.as_str()) && now - *at < BELIEVE);
+        made.retain(|drone, (_, at)| !observed.contains(drone.as_str()) && now - *at < EXPECTATION_TIMEOUT);
         made.iter()
             .map(|(drone, (name, _))| (name.clone(), drone.clone()))
             .collect()
@@ -61,19 +61,22 @@ impl Expectations {
         self.lock()
             .made
             .get(swarm)
-            .is_some_and(|made| made.values().any(|(_, at)| now - *at < BELIEVE))
+            .is_some_and(|made| made.values().any(|(_, at)| now - *at < EXPECTATION_TIMEOUT))
     }
 
     /// The deletion of a Drone was asked for.
     pub fn deleted(&self, drone: &str, now: Instant) {
         let mut inner = self.lock();
-        inner.deleted.retain(|_, at| now - *at < BELIEVE);
+        inner.deleted.retain(|_, at| now - *at < EXPECTATION_TIMEOUT);
         inner.deleted.insert(drone.to_owned(), now);
     }
 
     /// Whether the deletion of a Drone was asked for.
     pub fn expects_deletion(&self, drone: &str, now: Instant) -> bool {
-        self.lock().deleted.get(drone).is_some_and(|at| now - *at < BELIEVE)
+        self.lock()
+            .deleted
+            .get(drone)
+            .is_some_and(|at| now - *at < EXPECTATION_TIMEOUT)
     }
 
     /// A Swarm is gone.
@@ -101,7 +104,11 @@ mod tests {
         assert_eq!(expectations.unseen_creations("swarm", &[], now).len(), 2);
         let left = expectations.unseen_creations("swarm", &[drone("a", "1")], now);
         assert_eq!(left, [("b".to_owned(), "2".to_owned())]);
-        assert!(expectations.unseen_creations("swarm", &[], now + BELIEVE).is_empty());
+        assert!(
+            expectations
+                .unseen_creations("swarm", &[], now + EXPECTATION_TIMEOUT)
+                .is_empty()
+        );
     }
 
     #[test]
@@ -110,6 +117,6 @@ mod tests {
         assert!(!expectations.expects_deletion("1", now));
         expectations.deleted("1", now);
         assert!(expectations.expects_deletion("1", now));
-        assert!(!expectations.expects_deletion("1", now + BELIEVE));
+        assert!(!expectations.expects_deletion("1", now + EXPECTATION_TIMEOUT));
     }
 }

@@ -38,7 +38,7 @@ pub struct Agents {
 ///
 /// # Errors
 /// [`ApiError`].
-pub async fn ask(cluster: &Cluster, before: Option<&Agents>) -> Result<Option<Agents>, ApiError> {
+pub async fn fetch(cluster: &Cluster, before: Option<&Agents>) -> Result<Option<Agents>, ApiError> {
     let sets: Api<DaemonSet> = Api::namespaced(cluster.client(), &cluster.namespace);
     let set = match api::call("get the DaemonSet of the agents", sets.get(NAME)).await {
         Ok(set) => set,

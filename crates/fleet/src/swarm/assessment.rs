@@ -61,7 +61,7 @@ pub fn assess(known: &Known<'_>, policy: &Policy) -> Assessment {
         replace: replace(known.service, policy).filter(|_| !known.grounded),
         ready: flies && holding && !astray && is_held(known.report, known.uid) && !known.deleting,
         stuck: refuses || known.none_free || stays || elsewhere || unheard || known.grounded,
-        changing: !has_taken(known.report, known.uid, known.generation),
+        changing: !acts_on(known.report, known.uid, known.generation),
     }
 }
 
@@ -73,7 +73,7 @@ fn is_held(report: Option<&Report>, uid: &DroneUid) -> bool {
 
 /// Whether the agent that sends `report` acts on this generation of the Drone, or a later one.
 #[must_use]
-pub fn has_taken(report: Option<&Report>, uid: &DroneUid, generation: i64) -> bool {
+pub fn acts_on(report: Option<&Report>, uid: &DroneUid, generation: i64) -> bool {
     let held = report.and_then(|report| report.held.as_ref());
     held.is_some_and(|held| held.uid == *uid && held.generation >= generation)
 }

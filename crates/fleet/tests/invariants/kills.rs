@@ -29,11 +29,11 @@ fn motors_are_stopped_by_an_order_of_now_for_the_drone_that_is_held_given_by_who
                                     nonce,
                                     uid: uid("d"),
                                     term: Term(term),
-                                    seen: at(HEARD.saturating_sub(seen_before)),
+                                    last_report: at(HEARD.saturating_sub(seen_before)),
                                 };
                                 let question = KillQuestion {
                                     order: &order,
-                                    heard: at(HEARD),
+                                    arrived: at(HEARD),
                                     held: held.as_ref(),
                                     highest_term: Term(highest),
                                     confirmed,
@@ -72,11 +72,11 @@ fn a_report_from_the_future_is_not_the_agents_own() {
         nonce: 1,
         uid: uid("d"),
         term: Term(3),
-        seen: at(HEARD + 1),
+        last_report: at(HEARD + 1),
     };
     let question = KillQuestion {
         order: &order,
-        heard: at(HEARD),
+        arrived: at(HEARD),
         held: Some(&held),
         highest_term: Term(3),
         confirmed: true,

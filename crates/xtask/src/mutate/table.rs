@@ -480,7 +480,7 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 4,
         name: "lets a Drone go when its agent is silent, and another flies in its place",
         file: SAFETY,
-        find: "let report = report.ok_or(Keep::AgentSilent)?;",
+        find: "let report = report.ok_or(NoRelease::AgentSilent)?;",
         replace: "let Some(report) = report else { return Ok(Release::Landed) };",
         tests: NETWORK,
     },

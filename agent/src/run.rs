@@ -83,8 +83,8 @@ pub fn main() -> ExitCode {
     runtime.shutdown_timeout(STOP_WITHIN);
     log.write_out(LAST_LINES);
     match served {
-        Ok(Ending::Settled) => ExitCode::SUCCESS,
-        Ok(Ending::NotSettled) => ExitCode::FAILURE,
+        Ok(Ending::Landed) => ExitCode::SUCCESS,
+        Ok(Ending::NotLanded) => ExitCode::FAILURE,
         Err(error) => refuse(&format!("cannot wait for signals: {error}")),
     }
 }

@@ -231,7 +231,7 @@ impl<'a> World<'a> {
             at: self.instant,
         };
         let event = LinkEvent::Frame(Box::new(frame));
-        self.pilot.hear(&event, at(arrived), self.jitter);
+        self.pilot.receive(&event, at(arrived), self.jitter);
         let LinkEvent::Frame(frame) = event else { return };
         let found = self
             .oracle

@@ -15,6 +15,7 @@ pub mod agent_token;
 pub mod answer_cache;
 pub mod layer;
 pub mod person_request;
+pub mod questions;
 pub mod refusal;
 pub mod requests;
 pub mod right;

@@ -141,7 +141,7 @@ mod tests {
     }
 
     #[test]
-    fn an_order_that_was_heard_but_not_taken_is_contact_and_no_confirmation() {
+    fn an_order_that_was_received_but_not_taken_is_contact_and_no_confirmation() {
         let mut contact = Contact::none_since(at(0));
         contact.opened(at(1));
         contact.order_received();

@@ -87,7 +87,7 @@ pub struct Pilot {
 }
 
 impl Pilot {
-    /// A pilot that remembers `state` and has seen nothing yet.
+    /// A pilot that remembers `state` and has received nothing yet.
     #[must_use]
     pub fn new(node: NodeName, state: State, now: Moment) -> Self {
         let only = state.fence.held.as_ref().and(state.vehicle);
@@ -231,7 +231,7 @@ impl Pilot {
         self.state.fence.take(order, settled)
     }
 
-    /// An order of `term` was refused, because of `why`; that term has been seen all the same.
+    /// An order of `term` was refused, because of `why`; that term counts all the same.
     pub fn refused(&mut self, term: Term, why: &Refused) {
         self.not_taken(term);
         if matches!(why, Refused::Busy { .. }) && term >= self.state.fence.highest_term {

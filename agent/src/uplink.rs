@@ -49,7 +49,7 @@ pub enum FromUplink {
 pub struct Outward {
     /// The latest report; `None` before the first.
     pub report: Option<Report>,
-    /// Highest term seen.
+    /// Highest term received.
     pub highest_term: Term,
     /// What came of the last kill order; it is sent once.
     pub kill_answer: Option<KillAnswer>,

@@ -62,7 +62,7 @@ fn beat(custom_mode: u32, armed: MavModeFlag) -> HEARTBEAT_DATA {
 }
 
 /// The vehicle tells all that matters.
-fn tells(pilot: &mut Pilot, armed: bool, landed_state: MavLandedState, custom_mode: u32, ms: u64) {
+fn reports(pilot: &mut Pilot, armed: bool, landed_state: MavLandedState, custom_mode: u32, ms: u64) {
     let armed = if armed {
         MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED
     } else {
@@ -83,7 +83,7 @@ fn tells(pilot: &mut Pilot, armed: bool, landed_state: MavLandedState, custom_mo
 }
 
 fn on_ground(pilot: &mut Pilot, ms: u64) {
-    tells(pilot, false, MavLandedState::MAV_LANDED_STATE_ON_GROUND, GUIDED, ms);
+    reports(pilot, false, MavLandedState::MAV_LANDED_STATE_ON_GROUND, GUIDED, ms);
 }
 
 fn pilot() -> Pilot {
@@ -221,11 +221,11 @@ fn a_land_command_without_an_answer_is_not_repeated_against_a_pilot_who_took_ove
     let airborne = MavLandedState::MAV_LANDED_STATE_IN_AIR;
     for (mode, repeated) in [(GUIDED, true), (LOITER, false)] {
         let mut pilot = pilot();
-        tells(&mut pilot, true, airborne, GUIDED, 100);
+        reports(&mut pilot, true, airborne, GUIDED, 100);
         assigned(&mut pilot, 1, GROUND, 200);
         let lands = |out: Vec<Outgoing>| out.iter().any(|o| command(o) == Some(LAND));
         assert!(lands(written(&mut pilot, 200)));
-        tells(&mut pilot, true, airborne, mode, 900);
+        reports(&mut pilot, true, airborne, mode, 900);
         assert_eq!(lands(written(&mut pilot, 1300)), repeated);
     }
 }

@@ -554,7 +554,7 @@ fn singly_grounded(ground: &Ground, marked: &[Marked], target: &Target) -> Vec<M
         .collect()
 }
 
-/// What keeps an object down that was released itself, in words that say what to do.
+/// What keeps an object down that was released itself, with what to do.
 #[must_use]
 pub fn grounded_by(ground: &Ground, object: &Marked) -> Option<String> {
     let drone = ground
@@ -627,7 +627,7 @@ pub fn remembered(ground: &Ground, drone: &Drone, id: GroundOrderId) {
     let swarm = owner(drone).and_then(|(swarm, _)| ground.cluster.world.swarm_of_uid(swarm));
     let whole = swarm.filter(|swarm| {
         let drones = ground.cluster.world.drones_of_swarm(uid(swarm.as_ref()));
-        let tells = |drone: &&Arc<Drone>| {
+        let serves = |drone: &&Arc<Drone>| {
             let node = drone
                 .spec
                 .node_name
@@ -636,7 +636,7 @@ pub fn remembered(ground: &Ground, drone: &Drone, id: GroundOrderId) {
             let report = node.and_then(|node| ground.sessions.current(&node));
             latched_by(report.as_deref(), drone) == Some(id)
         };
-        drones.len() == 1 || drones.iter().filter(tells).count() > 1
+        drones.len() == 1 || drones.iter().filter(serves).count() > 1
     });
     let marked = [whole.map_or_else(|| Marked::drone(drone), |swarm| Marked::swarm(&swarm))];
     tracing::warn!(whole = %marked[0].key, "an agent keeps a ground order that is not recorded; it is given anew");

@@ -78,7 +78,7 @@ pub fn services(gates: &Gates, auth: &Auth) -> Routes {
 /// Why a leader cannot go on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ended {
-    /// An agent has seen this higher term.
+    /// An agent has received this higher term.
     Deposed(Higher),
     /// A part that should go on for ever, a watch or a controller, has ended.
     Broken,

@@ -70,7 +70,7 @@ pub struct Led {
 pub struct Successor(pub String);
 
 /// The store that the Lease is kept in went back in time since it was read last: what else was read from it is not there any
-/// more, or not in this form. The text says what was seen.
+/// more, or not in this form. The text says what was observed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WentBack(pub String);
 
@@ -86,7 +86,7 @@ pub enum Lost {
 /// What is to be noted on the Lease by one that was deposed on the report of agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Raise {
-    /// The term that they have seen.
+    /// The term that they have received.
     pub to: Term,
     /// Most of the fleet has.
     pub most: bool,
@@ -139,7 +139,7 @@ impl LeaderLease {
                 Err(error) if error.is_overtaken() => next_check(rand::random()),
                 Err(error) => {
                     failures += 1;
-                    // Often enough to be seen, not so often as to hide all else.
+                    // Often enough to be noticed, not so often as to hide all else.
                     if u32::is_power_of_two(failures) {
                         let namespace = &self.namespace;
                         tracing::warn!(%error, namespace, failures, "cannot take the lead yet; will be tried again");
@@ -449,7 +449,7 @@ fn renewed(existing: Option<Lease>, term: Term, namespace: &str, identity: &str)
     Ok(lease)
 }
 
-/// The Lease as let go of, with at least the term that was seen; `None` when there is nothing to write.
+/// The Lease as let go of, with at least the term that was reported; `None` when there is nothing to write.
 fn released(mut lease: Lease, term: Term, identity: &str, raise: Option<Raise>) -> Option<Lease> {
     let ours = is_ours(&lease, term, identity);
     let there = self::term(&lease);

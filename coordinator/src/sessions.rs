@@ -24,7 +24,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// At most this many nodes are kept in mind: above the largest fleet that one coordinator is made for.
+/// At most this many nodes are remembered: above the largest fleet that one coordinator is made for.
 pub const MOST_SESSIONS: usize = 50_000;
 
 /// All sessions.
@@ -65,7 +65,7 @@ const HEARD_LATELY: Duration = Duration::from_millis(2500);
 /// Why a session was not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotOpened {
-    /// Too many nodes are kept in mind.
+    /// Too many nodes are remembered.
     #[error("too many agents for this coordinator")]
     TooMany,
     /// Another agent of the same node is connected and heard.

@@ -74,7 +74,7 @@ mod tests {
     const QUAD: MavType = MavType::MAV_TYPE_QUADROTOR;
 
     #[test]
-    fn arming_is_told_once_and_also_when_it_was_armed_at_first_sight() {
+    fn arming_is_reported_once_and_also_when_it_was_armed_at_first() {
         let mut autopilots = Autopilots::default();
         let mut says = |armed| autopilots.receive(&beat(Address::new(7, 1), PX4, QUAD, armed));
         let told: Vec<_> = [true, true, false, true].into_iter().map(&mut says).collect();

@@ -74,7 +74,7 @@ impl GuestAdmission {
         }
     }
 
-    /// Lets a guest in, unless there are too many. Its queue rings `news`.
+    /// Lets a guest in, unless there are too many. Its queue rings `wake`.
     pub async fn admit(&self, name: String, wake: Arc<Notify>) -> Option<Guest> {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             self.counters.turned_away(1);

@@ -16,7 +16,7 @@ struct Waiting {
     lost: u64,
 }
 
-/// The queue of one guest. Guests of one socket may share `news`.
+/// The queue of one guest. Guests of one socket may share `wake`.
 #[derive(Clone, Debug)]
 pub struct GuestQueue {
     waiting: Arc<Mutex<Waiting>>,
@@ -24,7 +24,7 @@ pub struct GuestQueue {
 }
 
 impl GuestQueue {
-    /// An empty queue that rings `news`.
+    /// An empty queue that rings `wake`.
     #[must_use]
     pub fn new(wake: Arc<Notify>) -> Self {
         Self {

@@ -74,11 +74,11 @@ const SETTLING: [&str; 2] = ["accels inconsistent", "gyros inconsistent"];
 /// What has not settled after this long is a fault.
 const STARTUP_TIME: Duration = Duration::from_secs(90);
 
-/// The class of a reason, by its text without prefix, that has lasted for `stood`.
+/// The class of a reason, by its text without prefix, that has lasted for `lasted`.
 #[must_use]
-pub fn class_after(text: &str, stood: Duration) -> ReasonClass {
+pub fn class_after(text: &str, lasted: Duration) -> ReasonClass {
     let lower = text.to_lowercase();
-    if stood < STARTUP_TIME && SETTLING.iter().any(|part| lower.contains(part)) {
+    if lasted < STARTUP_TIME && SETTLING.iter().any(|part| lower.contains(part)) {
         return WillHeal;
     }
     class(text)

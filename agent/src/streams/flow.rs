@@ -11,7 +11,7 @@ use fleet::backoff::Backoff;
 use fleet::time::Moment;
 use std::time::Duration;
 
-/// Before a stream is seen to for a second time.
+/// Before a stream is set for a second time.
 const FIRST_AGAIN: Duration = Duration::from_secs(2);
 /// Longest time between two attempts to mend a stream of a message that comes, if not as often as we need it.
 const SLOW_RETRY_CAP: Duration = Duration::from_secs(60);
@@ -180,10 +180,10 @@ impl Flow {
         if how == How::Interval {
             self.interval = Interval::Unknown;
         }
-        let comes = self.heard.is_some_and(|at| now.since(at) <= terms.single_after * 2);
+        let arrives = self.heard.is_some_and(|at| now.since(at) <= terms.single_after * 2);
         let backoff = Backoff {
             first: FIRST_AGAIN,
-            cap: if comes { SLOW_RETRY_CAP } else { terms.cap },
+            cap: if arrives { SLOW_RETRY_CAP } else { terms.cap },
         };
         self.mend_from = now.plus(backoff.delay(self.attempts, jitter));
         if self.heard.is_none() {

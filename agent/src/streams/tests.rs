@@ -43,7 +43,7 @@ struct Line {
     obeys: bool,
     streams: Streams,
     asked: Vec<(u64, Request)>,
-    came: BTreeMap<usize, Vec<u64>>,
+    received: BTreeMap<usize, Vec<u64>>,
     ended: u64,
 }
 
@@ -58,7 +58,7 @@ impl Line {
             obeys: true,
             streams: Streams::default(),
             asked: Vec::new(),
-            came: BTreeMap::new(),
+            received: BTreeMap::new(),
             ended: 0,
         }
     }
@@ -66,7 +66,7 @@ impl Line {
     fn send(&mut self, needed: Needed, ms: u64) {
         if !self.lacks.contains(&needed) {
             self.streams.received(&message(needed), at(ms));
-            self.came.entry(needed as usize).or_default().push(ms);
+            self.received.entry(needed as usize).or_default().push(ms);
         }
     }
 
@@ -125,8 +125,11 @@ impl Line {
     }
 
     fn longest_silence(&self, needed: Needed, since: u64) -> u64 {
-        let came = &self.came[&(needed as usize)];
-        let gaps = came.windows(2).filter(|two| two[0] >= since).map(|two| two[1] - two[0]);
+        let received = &self.received[&(needed as usize)];
+        let gaps = received
+            .windows(2)
+            .filter(|two| two[0] >= since)
+            .map(|two| two[1] - two[0]);
         gaps.max().unwrap_or(u64::MAX)
     }
 }

@@ -177,7 +177,7 @@ impl World {
         if !self.link_up {
             return;
         }
-        for message in self.vehicle.tells(self.now) {
+        for message in self.vehicle.reports(self.now) {
             if !self.chance(0.3) {
                 self.send_later(message);
             }
@@ -226,7 +226,7 @@ impl World {
         if ours_speaks && self.chance(0.05) {
             // Another vehicle on the same wire; were it alone for seconds, it would be taken for ours, and rightly.
             let stranger = Vehicle::new(self.vehicle.kind);
-            for message in stranger.tells(self.now) {
+            for message in stranger.reports(self.now) {
                 self.receive(message, SYSTEM + 1);
             }
         }
@@ -376,7 +376,7 @@ impl World {
     }
 
     /// The Drone goes: its vehicle must be down, and the agent must know it.
-    pub fn must_come_down(&mut self) {
+    pub fn must_land(&mut self) {
         self.commander.desired = GROUNDED;
         self.commander.generation += 1;
         self.until("down", 120, |w| {

@@ -109,7 +109,7 @@ pub fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
 fn answer(status: &kube::core::Status) -> String {
     let words = [&status.message, &status.reason];
     let words = words.into_iter().find(|text| !text.is_empty());
-    let words = words.map_or("the API server refused it without a word", String::as_str);
+    let words = words.map_or("the API server refused it and gave no reason", String::as_str);
     match status.code {
         0 => words.to_owned(),
         code => format!("{words} ({code})"),

@@ -185,7 +185,7 @@ async fn converge(
         drone.metadata.deletion_timestamp.is_none()
             && !controller.expectations.expects_deletion(uid(drone.as_ref()), now)
     };
-    // One that was made and is gone before it was seen would be counted on for ever: reconcile again when it is given up.
+    // One that was made and is gone before it was observed would be counted on for ever: reconcile again when it is given up.
     let recheck = (!unseen.is_empty()).then_some(expectations::EXPECTATION_TIMEOUT);
     let calm = controller.assessments.calm(uid(swarm)) || swarm.metadata.deletion_timestamp.is_some();
     if calm && drones.iter().filter(stays).count() + unseen.len() == desired {
@@ -214,14 +214,14 @@ async fn converge(
         .filter(|m| !m.leaving && m.replace == Some(Replace::Lost));
     let lost = lost.count();
     takeoff_slots.lost(uid(swarm), lost);
-    let deaf = lost > 0 && controller.is_cut_off();
+    let cut_off = lost > 0 && controller.is_cut_off();
     // A Swarm that is being deleted lets all go anyway.
     let grace = leadership
         .grace_left()
         .filter(|_| swarm.metadata.deletion_timestamp.is_none());
     let mut plan = plan(bounds, &members, grace.is_none());
-    if deaf {
-        plan = plan.while_deaf(&members);
+    if cut_off {
+        plan = plan.while_cut_off(&members);
     }
     let key = Key::of(swarm);
     if plan.create > 0 {
@@ -244,8 +244,8 @@ async fn converge(
     let more = plan.create > BATCH || plan.delete.len() > BATCH;
     // Just started: what flies and what is idle is known once the agents have found their way here.
     let unsure = grace.filter(|_| plan.unsure);
-    let deaf = deaf.then_some(RECONNECT_TIME);
-    Ok(more.then_some(Duration::ZERO).or(unsure).or(deaf).or(recheck))
+    let cut_off = cut_off.then_some(RECONNECT_TIME);
+    Ok(more.then_some(Duration::ZERO).or(unsure).or(cut_off).or(recheck))
 }
 
 fn free_names(world: &World, swarm: &Swarm, unseen: &[(String, String)], count: usize) -> Vec<String> {

@@ -21,7 +21,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
 use tonic::{Request, Response, Status};
 
-/// So long it is waited for the word that the caller may order everything, before each object is asked about.
+/// So long it is waited for the answer that the caller may order everything, before each object is asked about.
 const QUICK: Duration = Duration::from_millis(250);
 
 /// After this time, what has not been allowed is not ordered.

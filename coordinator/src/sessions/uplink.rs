@@ -288,9 +288,9 @@ async fn converse(
                 if let Some(held) = &report.held {
                     believable("held.term", held.term)?;
                 }
-                let (held, latch, hears) = (report.held.clone(), report.ground_latch, report.link_alive);
+                let (held, latch, link_alive) = (report.held.clone(), report.ground_latch, report.link_alive);
                 handles.sessions.report(node, session.epoch, report);
-                if heard_autopilot.replace(hears) != Some(hears) {
+                if heard_autopilot.replace(link_alive) != Some(link_alive) {
                     handles.node_objects.agent_changed(node);
                 }
                 if let Some((order, at)) = &mut sent

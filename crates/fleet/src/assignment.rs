@@ -180,7 +180,7 @@ pub enum Refused {
     StaleTerm {
         /// Term of the order.
         got: Term,
-        /// Highest term seen.
+        /// Highest term received.
         highest: Term,
     },
     /// Older than what is held of the same Drone in the same term.
@@ -206,7 +206,7 @@ pub enum Refused {
 /// What an agent remembers of its orders, on disk: the fence against old leaders, and the assignment itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fence {
-    /// Highest term ever seen.
+    /// Highest term ever received.
     pub highest_term: Term,
     /// The assignment held, if any. While a ground order is kept, it keeps the vehicle on the ground whatever was sent.
     pub held: Option<Assignment>,

@@ -151,11 +151,11 @@ impl Gauge {
         self.drain.observe(reading.value.remaining, reading.at);
         let level = judge(&reading.value, reserve);
         let ahead = level.max(judge(&self.drain.ahead(&reading.value), reserve));
-        let stands = |since: Option<Moment>, at_least: Level| {
+        let since_when = |since: Option<Moment>, at_least: Level| {
             (ahead >= at_least).then(|| since.map_or(reading.at, |since| since.min(reading.at)))
         };
-        self.low_since = stands(self.low_since, Level::Low);
-        self.emergency_since = stands(self.emergency_since, Level::Emergency);
+        self.low_since = since_when(self.low_since, Level::Low);
+        self.emergency_since = since_when(self.emergency_since, Level::Emergency);
         self.last = Some(Reading {
             battery: reading.value,
             at: reading.at,
@@ -208,10 +208,10 @@ impl Gauge {
     }
 
     fn lasting(&self, level: Level, at: Moment) -> Level {
-        let stood = |since: Option<Moment>| since.is_some_and(|since| at.since(since) >= LOW_CONFIRMED_AFTER);
+        let lasted = |since: Option<Moment>| since.is_some_and(|since| at.since(since) >= LOW_CONFIRMED_AFTER);
         match level {
-            Level::Emergency if stood(self.emergency_since) => Level::Emergency,
-            Level::Emergency | Level::Low if stood(self.low_since) => Level::Low,
+            Level::Emergency if lasted(self.emergency_since) => Level::Emergency,
+            Level::Emergency | Level::Low if lasted(self.low_since) => Level::Low,
             Level::Emergency | Level::Low => Level::Fine,
             Level::Fine | Level::Unknown => level,
         }
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_low_battery_on_the_ground_is_told_with_what_to_do() {
+    fn a_low_battery_on_the_ground_is_reported_with_what_to_do() {
         let text = |b| after(&[(0, b)]).refusal(percent(20), at(1)).map(|r| (r.text, r.class));
         let low = text(battery(Some(18), Charge::Unknown)).unwrap();
         assert_eq!(

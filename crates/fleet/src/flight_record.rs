@@ -1,11 +1,11 @@
-//! What the agent has seen of the flight under its present assignment; kept on disk beside the assignment.
+//! What the agent has observed of the flight under its present assignment; kept on disk beside the assignment.
 //!
 //! Owns: [`FlightRecord`], which makes sure that a vehicle which landed without our asking does not take off again by
 //! itself, nor one that was killed, and which counts how often somebody else has taken over ([`crate::takeover`]). All of
 //! it outlives a restart of the agent, and as [`ReportedFlight`] the loss of its disk. Must not: decide; [`crate::safety`] and
 //! [`crate::converge`] do.
 //!
-//!   Fresh --seen airborne--> Flown --seen landed, landing not ours--> Over --a ground order is held--> Fresh
+//!   Fresh --observed airborne--> Flown --observed landed, landing not ours--> Over --a ground order is held--> Fresh
 
 use crate::assignment::{Assignment, Desired};
 use crate::failsafe::{self, Diversion, Diverted};
@@ -140,7 +140,7 @@ impl FlightRecord {
         }
     }
 
-    /// The record after seeing why the flight is not what was ordered. Call it after [`Self::watched`].
+    /// The record after it was observed why the flight is not what was ordered. Call it after [`Self::watched`].
     #[must_use]
     pub fn explained(&self, vehicle: &Vehicle, now: Moment) -> Self {
         let ours = self.descent.is_some() || matches!(self.in_command, InCommand::OurLanding | InCommand::OurReturn);
@@ -151,7 +151,7 @@ impl FlightRecord {
         }
     }
 
-    /// The record after seeing who is in command: a takeover is counted when command goes over to somebody else.
+    /// The record after it was observed who is in command: a takeover is counted when command goes over to somebody else.
     #[must_use]
     pub fn commanded_by(&self, held: Option<&Assignment>, now: InCommand) -> Self {
         let Some(held) = held else { return Self::default() };

@@ -44,7 +44,7 @@ pub struct KillQuestion<'a> {
     pub arrived: Moment,
     /// The assignment held.
     pub held: Option<&'a Assignment>,
-    /// The highest term that the agent has seen.
+    /// The highest term that the agent has received.
     pub highest_term: Term,
     /// Whether the coordinator confirmed the held assignment on the stream that is open now.
     pub confirmed: bool,
@@ -68,7 +68,7 @@ pub enum NoKill {
     OtherTerm {
         /// Term of the order.
         got: Term,
-        /// Highest term seen.
+        /// Highest term received.
         highest: Term,
     },
     /// The stream is new, and no report on it says which Drone the vehicle serves.

@@ -4,7 +4,7 @@
 //! the ground ([`settled`]), when Skein gives way to a failsafe of the autopilot ([`gives_way`]), and when a Drone object may go
 //! ([`may_release`]).
 //! Must not: be worked around. [`ArmPermit`] can be made nowhere else. Nothing of Skein's own accord disarms a vehicle:
-//! the one permit to do so is [`crate::kill::KillPermit`], which takes a person's word, given twice.
+//! the one permit to do so is [`crate::kill::KillPermit`], which takes a person's order, given twice.
 
 use crate::assignment::{Assignment, Desired, GroundedWhy, Held};
 use crate::battery::Level;
@@ -50,7 +50,7 @@ pub struct ArmQuestion<'a> {
     pub vehicle: &'a Vehicle,
     /// The assignment held.
     pub held: Option<&'a Assignment>,
-    /// The highest term that the agent has seen.
+    /// The highest term that the agent has received.
     pub highest_term: Term,
     /// Whether the coordinator confirmed the held assignment on the stream that is open now. An assignment that only
     /// is on the disk keeps a vehicle flying but never lifts one off: a person who plugs in a battery in the field must
@@ -62,13 +62,13 @@ pub struct ArmQuestion<'a> {
     pub preflight: Clearance,
     /// The ground order that is kept, if any.
     pub ground_latch: Option<GroundOrderId>,
-    /// What was seen of this Drone's flight.
+    /// What was observed of this Drone's flight.
     pub record: &'a FlightRecord,
     /// Whether the agent is ending.
     pub terminating: bool,
-    /// How long ago it was seen armed.
+    /// How long ago it was observed armed.
     pub since_armed: Option<Duration>,
-    /// How long ago somebody else was seen to fly it while it served no Drone.
+    /// How long ago somebody else was observed to fly it while it served no Drone.
     pub since_others_flew: Option<Duration>,
     /// How long it rests after that.
     pub rest: Rest,
@@ -87,7 +87,7 @@ pub enum NoArm {
     StaleTerm {
         /// Term of the assignment held.
         held: Term,
-        /// Highest term seen.
+        /// Highest term received.
         highest: Term,
     },
     /// The coordinator has not confirmed the assignment on the present stream.
@@ -230,7 +230,7 @@ pub struct FailsafeQuestion<'a> {
     pub vehicle: &'a Vehicle,
     /// The assignment held.
     pub held: Option<&'a Assignment>,
-    /// Since when the autopilot executes it, as far as this life of the agent has seen.
+    /// Since when the autopilot executes it, as far as this life of the agent has observed.
     pub since: Option<Moment>,
     /// Now.
     pub now: Moment,
@@ -274,7 +274,7 @@ pub fn settled(truth: FlightTruth, arm_under_way: bool) -> bool {
 pub enum Release {
     /// It never had a vehicle.
     NeverBound,
-    /// Its vehicle was seen landed and disarmed, and its agent acts on the assignment to stay down.
+    /// Its vehicle was observed landed and disarmed, and its agent acts on the assignment to stay down.
     Landed,
     /// An operator forced it.
     Forced,
@@ -294,7 +294,7 @@ pub enum NoRelease {
     NotLanded,
 }
 
-/// What an agent must be seen to act on before a Drone that is being deleted may go: the order of its deletion, not an
+/// What an agent must be observed to act on before a Drone that is being deleted may go: the order of its deletion, not an
 /// earlier order to be on the ground that was taken back since.
 #[derive(Clone, Copy, Debug)]
 pub struct LastDesired<'a> {

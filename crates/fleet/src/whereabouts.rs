@@ -88,7 +88,7 @@ impl Watch {
         self.height.is_some_and(|height| same(height, asked))
     }
 
-    /// Takes note of where the vehicle is and what is asked of it. Call it after every change.
+    /// Takes in where the vehicle is and what is asked of it. Call it after every change.
     pub fn observe(&mut self, vehicle: &Vehicle, asked: Option<Asked>, now: Moment) {
         let flies = matches!(vehicle.truth(now), FlightTruth::Airborne(_));
         if vehicle.truth(now) == FlightTruth::Disarmed {

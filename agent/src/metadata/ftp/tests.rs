@@ -165,7 +165,7 @@ fn a_server_that_forgot_the_session_is_asked_to_open_again_but_not_for_ever() {
 }
 
 #[test]
-fn refusals_say_what_is_the_matter() {
+fn refusals_name_the_fault() {
     let mut taken = Server::of(file(10));
     taken.open = true;
     let (end, _) = run(&mut download(), &mut taken, || vec![5]);

@@ -279,7 +279,7 @@ fn a_check_of_a_lesser_level_is_the_reason_where_the_report_forbids_arming_and_h
         let said = receive(&mut events, 5, &refused);
         assert_eq!(texts(&said), ["begin", "No valid mission available"]);
 
-        // Who has not seen it armable cannot tell which of them it is.
+        // An agent that has not observed it armable cannot tell which of them it is.
         let said = receive(&mut Events::default(), 0, &refused);
         let both = ["begin", "No valid mission available", "No manual control input"];
         assert_eq!(texts(&said), both);

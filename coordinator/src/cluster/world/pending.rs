@@ -1,7 +1,7 @@
 //! The Drones that have no vehicle yet, by what they request, with the vehicles that would do.
 //!
 //! Owns: [`VehicleRequest`], which is the same for all that request the same, so that going through all nodes is done for all of
-//! them at once and not for each; [`Shortlist`], how long what was found then is believed; which Drone tries a vehicle next that
+//! them at once and not for each; [`Shortlist`], how long what was found then counts; which Drone tries a vehicle next that
 //! may be free. Must not: judge a vehicle, or read a clock.
 
 use crate::cluster::key::Key;
@@ -14,10 +14,10 @@ use std::ops::Bound;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What was found is believed for this long; a better vehicle that came since is overlooked for no longer.
+/// What was found counts for this long; a better vehicle that came since is overlooked for no longer.
 pub const FRESH: Duration = Duration::from_secs(1);
 
-/// That there was none is believed for this long, while nothing is heard that would change it.
+/// That there was none counts for this long, while nothing is observed that would change it.
 pub const OLD: Duration = Duration::from_secs(30);
 
 /// All nodes are not gone through again sooner than this for those that request the same.
@@ -27,7 +27,7 @@ pub const REST: Duration = Duration::from_millis(200);
 /// others are not woken; there may be thousands.
 const WOKEN_AT_ONCE: usize = 16;
 
-/// Vehicles that came to be free are kept in mind, this many of them.
+/// Vehicles that came to be free are remembered, this many of them.
 const MAX_SHORTLIST: usize = 10_000;
 
 /// What a Drone asks of a vehicle. It holds all that [`fleet::binding`] judges by but for what is the Swarm's: one with the same
@@ -87,7 +87,7 @@ pub struct Shortlist {
     pub cut: bool,
     /// When all nodes were gone through.
     pub at: Instant,
-    /// The changes that had been seen by then.
+    /// The changes that had been observed by then.
     pub changes: u64,
 }
 
@@ -203,7 +203,7 @@ impl Pending {
         }
     }
 
-    /// How many changes have been seen.
+    /// How many changes have been observed.
     pub(super) const fn changes(&self) -> u64 {
         self.changes
     }

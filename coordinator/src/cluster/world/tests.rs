@@ -255,7 +255,7 @@ fn of_many_that_look_for_the_same_some_are_woken_for_a_vehicle_each_time_others(
 }
 
 #[test]
-fn who_leaves_a_swarm_by_whatever_way_is_told_of_once_it_is_no_member() {
+fn one_that_leaves_a_swarm_by_any_way_is_reported_once_it_is_no_member() {
     let world = Arc::new(World::new(Wakes::default()));
     world.swarm(swarm("s", 1, |_| {}));
     let told: Arc<Mutex<Vec<bool>>> = Arc::default();

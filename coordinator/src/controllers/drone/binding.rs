@@ -1,7 +1,7 @@
 //! Giving a Drone its vehicle: choose a node, claim it, then write it into `spec.nodeName`, once.
 //!
 //! Owns: the order of these steps. Each can fail or be cut off after any of them; the next reconcile goes on from what is there.
-//! Must not: send orders; the agent gets its order once the claim, the finalizer and the binding are all seen.
+//! Must not: send orders; the agent gets its order once the claim, the finalizer and the binding are all observed.
 
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::claims::{self, Outcome};
@@ -36,7 +36,7 @@ const RECHECK: Duration = Duration::from_secs(60);
 /// When all tries were lost to others.
 const AFTER_LOSING: Duration = Duration::from_secs(1);
 
-/// What is said then.
+/// The message then.
 const OTHERS_WERE_FASTER: &str = "other Drones were faster; trying again";
 
 /// So many of the best nodes are kept for those that request the same.
@@ -358,7 +358,7 @@ fn reserve(
     })
 }
 
-/// Puts the finalizer on, and the node in, in one write that fails if the object has changed since it was seen.
+/// Puts the finalizer on, and the node in, in one write that fails if the object has changed since it was observed.
 async fn guard(
     observer: &Observer,
     snapshot: &DroneSnapshot,

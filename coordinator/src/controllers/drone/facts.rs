@@ -11,7 +11,7 @@ use crate::controllers::upgrade::Upgrades;
 use crate::ground::{self, Ground as GroundOrders};
 use crate::leadership::leading::Leadership;
 use crate::sessions::Sessions;
-use crds::drone::{OnCoordinatorLoss as Loss, OnLowBattery as Low, Preflight as Look};
+use crds::drone::{OnCoordinatorLoss as Loss, OnLowBattery as Low, Preflight as PreflightPolicy};
 use crds::{Drone, labels};
 use fleet::assignment::{Failsafe, Held, OnCoordinatorLoss, OnLowBattery, Preflight, USUAL_RESERVE};
 use fleet::drone::{Claimed, Facts, Ground};
@@ -185,9 +185,9 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
                     .and_then(Percent::new)
                     .unwrap_or(USUAL_RESERVE),
                 preflight: match failsafe.preflight {
-                    Look::Ignore => Preflight::Ignore,
-                    Look::Warn => Preflight::Warn,
-                    Look::Refuse => Preflight::Refuse,
+                    PreflightPolicy::Ignore => Preflight::Ignore,
+                    PreflightPolicy::Warn => Preflight::Warn,
+                    PreflightPolicy::Refuse => Preflight::Refuse,
                 },
             }),
         resume_after: u32::try_from(drone.spec.resume_after_takeovers).unwrap_or(0),

@@ -1,6 +1,6 @@
 //! What was asked of the API server and is not in the cache yet, so that an old cache does not make it be asked twice.
 //!
-//! Owns: creations by Swarm and deletions by Drone uid. Each is forgotten once seen, or after a while: then the cache is
+//! Owns: creations by Swarm and deletions by Drone uid. Each is forgotten once observed, or after a while: then the cache is
 //! believed again.
 
 use crate::cluster::world::uid;
@@ -40,7 +40,7 @@ impl Expectations {
             .insert(drone.to_owned(), (name.to_owned(), now));
     }
 
-    /// Name and uid of the Drones made for a Swarm that are not among `seen`.
+    /// Name and uid of the Drones made for a Swarm that are not among `observed`.
     pub fn unseen_creations(&self, swarm: &str, observed: &[Arc<Drone>], now: Instant) -> Vec<(String, String)> {
         let mut inner = self.lock();
         let Some(made) = inner.made.get_mut(swarm) else {

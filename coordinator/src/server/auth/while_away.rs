@@ -152,19 +152,19 @@ async fn questions_about_agents_do_not_keep_people_waiting() {
             })
         })
         .collect();
-    let turns = async |count: usize| {
+    let calls = async |count: usize| {
         for _ in 0..count {
             tokio::task::yield_now().await;
         }
     };
-    turns(1000).await;
+    calls(1000).await;
     let before = api.asked();
     assert!(before > 0);
     let person = tokio::spawn({
         let auth = auth.clone();
         async move { auth.authenticate(PEOPLE, Some("t"), None).await.map(drop) }
     });
-    turns(1000).await;
+    calls(1000).await;
     assert_eq!(api.asked(), before + 1, "nobody asks for the person");
     person.abort();
     drop(crowd);

@@ -61,7 +61,7 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
 fn flies(drone: &Facts, held: Option<&Held>) -> Option<bool> {
     match (held, drone.truth?) {
         (Some(held), _) if held.grounded => Some(false),
-        // Not settled: in the air, unknown, or about to be armed at our word.
+        // Not settled: in the air, unknown, or about to be armed by our order.
         (Some(held), _) => Some(!held.settled),
         (None, FlightTruth::Airborne(_)) => Some(true),
         (None, FlightTruth::Disarmed) => Some(false),

@@ -38,7 +38,7 @@ pub struct Assessment {
     pub ready: bool,
     /// As things are, it will not fly.
     pub stuck: bool,
-    /// Its agent has not been seen to act on its present spec.
+    /// Its agent has not been observed to act on its present spec.
     pub changing: bool,
 }
 
@@ -49,9 +49,9 @@ pub fn assess(known: &Known<'_>, policy: &Policy) -> Assessment {
     let serving = known.service.serving;
     let flies = matches!(serving, Serving::Flying { .. });
     let holding = known.report.is_some_and(|report| report.activity == Activity::Holding);
-    let stands = serving == Serving::OnGround;
-    let refuses = stands && known.report.is_some_and(|report| report.ready == Some(false));
-    let stays = stands && (known.service.over || !known.wants_flight);
+    let on_ground = serving == Serving::OnGround;
+    let refuses = on_ground && known.report.is_some_and(|report| report.ready == Some(false));
+    let stays = on_ground && (known.service.over || !known.wants_flight);
     let elsewhere = known
         .report
         .is_some_and(|report| matches!(report.activity, Activity::HandsOff(_)));

@@ -45,7 +45,7 @@ fn assigned(uid: &str, desired: Desired, resume_after: u32) -> Assignment {
     }
 }
 
-/// One flight: each mode is seen once in the air, none of it commanded by us.
+/// One flight: each mode is observed once in the air, none of it commanded by us.
 fn takeovers(assigned: &Assignment, modes: &[Mode]) -> u32 {
     let down = matches!(assigned.desired, Desired::Grounded { .. });
     let record = modes.iter().fold(FlightRecord::default(), |record, &mode| {

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use simulation::{Fleet, Node, ONE, SECOND, idle, name};
 
 #[test]
-fn nobody_is_replaced_who_flies_or_may_or_is_about_to() {
+fn none_is_replaced_that_flies_or_may_or_is_about_to() {
     for (node, why) in [
         (idle().flying(), Busy::Flying),
         (idle().truth(FlightTruth::ArmedOnGround), Busy::Flying),
@@ -139,7 +139,7 @@ fn the_next_has_its_turn_once_the_one_before_is_well() {
 }
 
 #[test]
-fn who_does_not_come_back_stops_all_others_and_is_told_of_once() {
+fn one_that_does_not_come_back_stops_all_others_and_is_reported_once() {
     for broken in [
         // Never connected, connects and crashes, or does not receive its vehicle.
         |n: Node| n.silent(),

@@ -198,7 +198,7 @@ impl<'a> World<'a> {
     }
 
     fn vehicle_sends(&mut self, late: u64) {
-        for message in self.vehicle.tells(self.now) {
+        for message in self.vehicle.reports(self.now) {
             self.receive((SYSTEM, 1), message, late);
         }
     }

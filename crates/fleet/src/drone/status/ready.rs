@@ -173,11 +173,9 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
             with(Phase::Landing, "AgentEnding", "landing because its agent is ending")
         }
         // Released while it landed, for example.
-        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, Activity::Landing) => with(
-            Phase::Landing,
-            "Landing",
-            "coming down; its agent is taking up the flight",
-        ),
+        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, Activity::Landing) => {
+            with(Phase::Landing, "Landing", "landing; its agent is taking up the flight")
+        }
         (FlightTruth::ArmedOnGround, _) => with(Phase::Arming, "Arming", "armed, about to take off"),
         (FlightTruth::Airborne(Airborne::TakingOff), _) | (FlightTruth::Airborne(_), Activity::TakingOff) => {
             let (reason, message) = match q.height {

@@ -264,7 +264,7 @@ fn a_takeover_says_by_which_word_the_vehicle_goes_on() {
 }
 
 #[test]
-fn a_kill_is_told_with_what_is_left_to_do() {
+fn a_kill_is_reported_with_what_is_left_to_do() {
     let killed = report(FlightTruth::Disarmed, Activity::HandsOff(HandsOff::Killed));
     let s = of(&drone(), Some(&killed));
     assert_eq!((s.phase, get(&s, Kind::Ready).1), (Phase::Interrupted, "Killed"));

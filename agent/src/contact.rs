@@ -27,7 +27,7 @@ pub fn grace(loss: Duration) -> Duration {
 pub struct Contact {
     open: bool,
     /// An order of the highest term came on the open stream.
-    heard: bool,
+    order_received: bool,
     confirmed: bool,
     last: Moment,
     /// When the stream was lost on which the assignment was confirmed last.
@@ -40,7 +40,7 @@ impl Contact {
     pub const fn none_since(now: Moment) -> Self {
         Self {
             open: false,
-            heard: false,
+            order_received: false,
             confirmed: false,
             last: now,
             confirmed_until: None,
@@ -55,32 +55,32 @@ impl Contact {
 
     /// The stream is gone.
     pub const fn closed(&mut self, now: Moment) {
-        if self.heard {
+        if self.order_received {
             self.last = now;
         }
         if self.confirmed {
             self.confirmed_until = Some(now);
         }
         self.open = false;
-        self.heard = false;
+        self.order_received = false;
         self.confirmed = false;
     }
 
     /// An order of the highest term came, whether it was taken or not.
-    pub const fn heard(&mut self) {
-        self.heard = self.open;
+    pub const fn order_received(&mut self) {
+        self.order_received = self.open;
     }
 
     /// An order of the highest term came, about another Drone than the one that is held: no leader confirms that one's assignment.
     pub const fn disowned(&mut self) {
-        self.heard();
+        self.order_received();
         self.confirmed = false;
         self.confirmed_until = None;
     }
 
     /// An order came and was taken.
     pub const fn confirm(&mut self) {
-        self.heard();
+        self.order_received();
         self.confirmed = self.open;
     }
 
@@ -100,7 +100,7 @@ impl Contact {
     /// How long there has been no contact.
     #[must_use]
     pub fn silent(&self, now: Moment) -> Duration {
-        if self.heard {
+        if self.order_received {
             Duration::ZERO
         } else {
             now.since(self.last)
@@ -141,10 +141,10 @@ mod tests {
     }
 
     #[test]
-    fn an_order_that_was_heard_but_not_taken_is_contact_and_no_confirmation() {
+    fn an_order_that_was_received_but_not_taken_is_contact_and_no_confirmation() {
         let mut contact = Contact::none_since(at(0));
         contact.opened(at(1));
-        contact.heard();
+        contact.order_received();
         assert_eq!((contact.silent(at(9)), contact.confirmed()), (Duration::ZERO, false));
     }
 

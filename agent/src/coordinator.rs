@@ -74,7 +74,7 @@ pub enum BadCoordinator {
     },
     /// TLS with nobody to believe.
     #[error(
-        "SKEIN_COORDINATOR is https, but nothing says whose certificate to believe: set SKEIN_COORDINATOR_CA or \
+        "SKEIN_COORDINATOR is https, but no authority to trust is named: set SKEIN_COORDINATOR_CA or \
          --coordinator-ca to the file of its authority (ConfigMap skein-ca, or ca.crt of `skein enroll`)"
     )]
     NoAuthority,
@@ -338,7 +338,7 @@ mod tests {
     }
 
     #[test]
-    fn what_is_no_address_is_told() {
+    fn what_is_no_address_is_refused_with_the_reason() {
         for (address, words) in [
             ("coordinator:50051", "does not begin with https://"),
             ("https://coordinator", "the port is missing"),

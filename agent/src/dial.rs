@@ -84,7 +84,7 @@ fn about_tls(error: &io::Error) -> String {
     let tls = error.get_ref().and_then(|inner| inner.downcast_ref::<Tls>());
     match tls {
         Some(Tls::InvalidCertificate(CertificateError::UnknownIssuer | CertificateError::BadSignature)) => {
-            "the coordinator's certificate is not of the authority that is believed here (SKEIN_COORDINATOR_CA): copy its ca.crt \
+            "the coordinator's certificate is not of the authority that this agent trusts (SKEIN_COORDINATOR_CA): copy its ca.crt \
              again, or this is not the coordinator"
                 .to_owned()
         }

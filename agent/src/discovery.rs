@@ -23,22 +23,22 @@ pub struct Discovery {
     /// The vehicle that the Drone held is served by.
     only: Option<Address>,
     /// Autopilots received before one is latched: which, since when, and when last.
-    heard: Vec<(MavHeader, Moment, Moment)>,
+    candidates: Vec<(MavHeader, Moment, Moment)>,
     epoch: Option<Instant>,
-    told: Vec<(u32, u8)>,
+    logged: Vec<(u32, u8)>,
 }
 
 /// What a HEARTBEAT says about its sender.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Sighted {
-    /// Our autopilot, seen for the first time.
+    /// Our autopilot, received for the first time.
     Found(Identity),
     /// Our autopilot.
     Ours,
-    /// Another autopilot on the same wire, or one that cannot be flown; said once for each. The text says what.
+    /// Another autopilot on the same wire, or one that cannot be flown; reported once for each. The text says what.
     Stranger(String),
-    /// Somebody that does not matter: a ground station, a gimbal, ourselves.
-    Nobody,
+    /// A sender that does not matter: a ground station, a gimbal, ourselves.
+    Ignored,
 }
 
 /// An autopilot is latched once no other was heard for this long (MAVLink guide, services/mavlink_id_assignment).
@@ -47,10 +47,10 @@ pub const ALONE_FOR: Duration = Duration::from_secs(3);
 const GONE_AFTER: Duration = Duration::from_secs(5);
 
 /// Most strangers that are remembered so as not to be named twice.
-const TOLD_AT_MOST: usize = 32;
+const MAX_REMEMBERED: usize = 32;
 
 impl Discovery {
-    /// Latches nobody but `only`, if that is known.
+    /// Latches none but `only`, if that is known.
     #[must_use]
     pub fn staying_with(only: Option<Address>) -> Self {
         Self {
@@ -67,8 +67,8 @@ impl Discovery {
 
     /// Whether autopilots are received of which none is latched yet.
     #[must_use]
-    pub fn hears_somebody(&self) -> bool {
-        self.latched.is_none() && !self.heard.is_empty()
+    pub fn has_candidates(&self) -> bool {
+        self.latched.is_none() && !self.candidates.is_empty()
     }
 
     /// Whether a frame comes from our autopilot.
@@ -79,28 +79,28 @@ impl Discovery {
             .is_some_and(|id| u32::from(id.system.0) == header.system_id && id.component.0 == header.component_id)
     }
 
-    /// Takes note of a HEARTBEAT (0) that arrived `at`, for callers that have no moments.
-    pub fn hear_at(&mut self, header: MavHeader, beat: &HEARTBEAT_DATA, at: Instant) -> Sighted {
+    /// Takes in a HEARTBEAT (0) that arrived `at`, for callers that have no moments.
+    pub fn receive_at(&mut self, header: MavHeader, beat: &HEARTBEAT_DATA, at: Instant) -> Sighted {
         let epoch = *self.epoch.get_or_insert(at);
-        self.hear(header, beat, Moment::at(at.saturating_duration_since(epoch)))
+        self.receive(header, beat, Moment::at(at.saturating_duration_since(epoch)))
     }
 
-    /// Takes note of a HEARTBEAT (0).
-    pub fn hear(&mut self, header: MavHeader, beat: &HEARTBEAT_DATA, now: Moment) -> Sighted {
+    /// Takes in a HEARTBEAT (0).
+    pub fn receive(&mut self, header: MavHeader, beat: &HEARTBEAT_DATA, now: Moment) -> Sighted {
         if beat.autopilot == MavAutopilot::MAV_AUTOPILOT_INVALID || beat.mavtype == MavType::MAV_TYPE_GCS {
-            return Sighted::Nobody;
+            return Sighted::Ignored;
         }
         // Noise gets through a 16-bit checksum now and then; these cannot be true.
         let Ok(system) = u8::try_from(header.system_id) else {
-            return Sighted::Nobody;
+            return Sighted::Ignored;
         };
         if system == 0 || header.component_id == 0 || beat.mavlink_version != 3 {
-            return Sighted::Nobody;
+            return Sighted::Ignored;
         }
         if self.is_ours(header) {
             let same = self.latched.as_ref().map(|id| id.autopilot) == autopilot(beat.autopilot)
                 && self.vehicle_type == Some(beat.mavtype);
-            return if same { Sighted::Ours } else { Sighted::Nobody };
+            return if same { Sighted::Ours } else { Sighted::Ignored };
         }
         let who = format!("system {system} component {}", header.component_id);
         if let Some(ours) = &self.latched {
@@ -157,15 +157,15 @@ impl Discovery {
     /// What is said instead of latching the sender, as long as it is not known to be alone.
     fn doubt(&mut self, header: MavHeader, now: Moment) -> Option<Sighted> {
         let same = |one: MavHeader| (one.system_id, one.component_id) == (header.system_id, header.component_id);
-        self.heard.retain(|(_, _, last)| now.since(*last) <= GONE_AFTER);
-        if let Some((_, _, last)) = self.heard.iter_mut().find(|(who, _, _)| same(*who)) {
+        self.candidates.retain(|(_, _, last)| now.since(*last) <= GONE_AFTER);
+        if let Some((_, _, last)) = self.candidates.iter_mut().find(|(who, _, _)| same(*who)) {
             *last = now;
-        } else if self.heard.len() < TOLD_AT_MOST {
-            self.heard.push((header, now, now));
+        } else if self.candidates.len() < MAX_REMEMBERED {
+            self.candidates.push((header, now, now));
         }
-        match self.heard.as_slice() {
+        match self.candidates.as_slice() {
             [(_, since, _)] if now.since(*since) >= ALONE_FOR => None,
-            [_] => Some(Sighted::Nobody),
+            [_] => Some(Sighted::Ignored),
             several => {
                 let systems: Vec<String> = several.iter().map(|(who, _, _)| who.system_id.to_string()).collect();
                 let text = format!(
@@ -179,10 +179,10 @@ impl Discovery {
 
     fn stranger(&mut self, header: MavHeader, text: String) -> Sighted {
         let who = (header.system_id, header.component_id);
-        if self.told.contains(&who) || self.told.len() >= TOLD_AT_MOST {
-            return Sighted::Nobody;
+        if self.logged.contains(&who) || self.logged.len() >= MAX_REMEMBERED {
+            return Sighted::Ignored;
         }
-        self.told.push(who);
+        self.logged.push(who);
         Sighted::Stranger(text)
     }
 }
@@ -238,8 +238,11 @@ mod tests {
     /// One that has latched the quadrotor with this system id.
     fn latched(system_id: u32) -> Discovery {
         let mut d = Discovery::default();
-        assert_eq!(d.hear(header(system_id, 1), &beat(PX4, QUAD), at(0)), Sighted::Nobody);
-        let found = d.hear(header(system_id, 1), &beat(PX4, QUAD), at(3));
+        assert_eq!(
+            d.receive(header(system_id, 1), &beat(PX4, QUAD), at(0)),
+            Sighted::Ignored
+        );
+        let found = d.receive(header(system_id, 1), &beat(PX4, QUAD), at(3));
         assert!(matches!(found, Sighted::Found(id) if u32::from(id.system.0) == system_id));
         d
     }
@@ -253,15 +256,15 @@ mod tests {
         let invalid = MavAutopilot::MAV_AUTOPILOT_INVALID;
         for s in [0, 9] {
             let gimbal = beat(invalid, MavType::MAV_TYPE_GIMBAL);
-            assert_eq!(d.hear(header(1, 154), &gimbal, at(s)), Sighted::Nobody);
+            assert_eq!(d.receive(header(1, 154), &gimbal, at(s)), Sighted::Ignored);
             let station = beat(PX4, MavType::MAV_TYPE_GCS);
-            assert_eq!(d.hear(header(255, 190), &station, at(s)), Sighted::Nobody);
+            assert_eq!(d.receive(header(255, 190), &station, at(s)), Sighted::Ignored);
         }
         let mut d = latched(9);
-        assert_eq!(d.hear(header(9, 1), &beat(PX4, QUAD), at(4)), Sighted::Ours);
+        assert_eq!(d.receive(header(9, 1), &beat(PX4, QUAD), at(4)), Sighted::Ours);
         assert_eq!(
-            d.hear(header(9, 154), &beat(invalid, MavType::MAV_TYPE_GIMBAL), at(4)),
-            Sighted::Nobody
+            d.receive(header(9, 154), &beat(invalid, MavType::MAV_TYPE_GIMBAL), at(4)),
+            Sighted::Ignored
         );
         assert!(!d.is_ours(header(9, 154)) && d.is_ours(header(9, 1)));
     }
@@ -270,41 +273,44 @@ mod tests {
     fn a_second_autopilot_is_named_once_and_not_followed() {
         let mut d = latched(1);
         let ardupilot = beat(MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA, QUAD);
-        let second = d.hear(header(2, 1), &ardupilot, at(9));
+        let second = d.receive(header(2, 1), &ardupilot, at(9));
         assert!(matches!(second, Sighted::Stranger(text) if text.contains("system 2 component 1")));
-        assert_eq!(d.hear(header(2, 1), &beat(PX4, QUAD), at(9)), Sighted::Nobody);
+        assert_eq!(d.receive(header(2, 1), &beat(PX4, QUAD), at(9)), Sighted::Ignored);
         assert!(d.is_ours(header(1, 1)));
     }
 
     #[test]
     fn of_two_autopilots_on_the_wire_none_is_commanded_until_one_is_alone() {
         let mut d = Discovery::default();
-        let mut told = Vec::new();
+        let mut logged = Vec::new();
         for s in 0..30 {
             for system in [1, 2] {
                 // The second one leaves.
                 if system == 1 || s < 20 {
-                    match d.hear(header(system, 1), &beat(PX4, QUAD), at(s)) {
-                        Sighted::Stranger(text) => told.push(text),
+                    match d.receive(header(system, 1), &beat(PX4, QUAD), at(s)) {
+                        Sighted::Stranger(text) => logged.push(text),
                         Sighted::Found(id) => assert!(s > 20 && id.system == SystemId(1), "at {s} s"),
-                        Sighted::Ours | Sighted::Nobody => {}
+                        Sighted::Ours | Sighted::Ignored => {}
                     }
                 }
             }
         }
         assert!(d.is_ours(header(1, 1)));
-        assert!(told.len() == 2 && told[0].contains("several autopilots"), "{told:?}");
+        assert!(
+            logged.len() == 2 && logged[0].contains("several autopilots"),
+            "{logged:?}"
+        );
     }
 
     #[test]
     fn while_a_drone_is_held_only_its_own_vehicle_is_taken() {
         let mut d = Discovery::staying_with(Some(Address::new(7, 1)));
         for s in 0..60 {
-            let other = d.hear(header(8, 1), &beat(PX4, QUAD), at(s));
-            assert!(matches!(other, Sighted::Stranger(_) | Sighted::Nobody), "{other:?}");
+            let other = d.receive(header(8, 1), &beat(PX4, QUAD), at(s));
+            assert!(matches!(other, Sighted::Stranger(_) | Sighted::Ignored), "{other:?}");
         }
         assert!(matches!(
-            d.hear(header(7, 1), &beat(PX4, QUAD), at(60)),
+            d.receive(header(7, 1), &beat(PX4, QUAD), at(60)),
             Sighted::Found(_)
         ));
     }
@@ -314,12 +320,12 @@ mod tests {
         let mut d = Discovery::default();
         let generic = beat(MavAutopilot::MAV_AUTOPILOT_GENERIC, QUAD);
         assert!(
-            matches!(d.hear(header(1, 1), &generic, at(0)), Sighted::Stranger(text) if text.contains("use ArduPilot or PX4"))
+            matches!(d.receive(header(1, 1), &generic, at(0)), Sighted::Stranger(text) if text.contains("use ArduPilot or PX4"))
         );
-        assert_eq!(d.hear(header(1, 1), &generic, at(9)), Sighted::Nobody);
+        assert_eq!(d.receive(header(1, 1), &generic, at(9)), Sighted::Ignored);
         let plane = beat(MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA, MavType::MAV_TYPE_FIXED_WING);
         assert!(
-            matches!(d.hear(header(3, 1), &plane, at(9)), Sighted::Stranger(text) if text.contains("multicopters"))
+            matches!(d.receive(header(3, 1), &plane, at(9)), Sighted::Stranger(text) if text.contains("multicopters"))
         );
         assert_eq!(d.latched(), None);
     }

@@ -18,7 +18,7 @@ pub mod writer;
 pub use counters::Snapshot;
 pub use flags::{Config, FlightLogFlags};
 
-use crate::gcs::autopilots::{Autopilots, Says};
+use crate::gcs::autopilots::{ArmingChange, Autopilots};
 use counters::Counters;
 use fleet::ids::NodeName;
 use link::raw::{Direction, RawFrame};
@@ -212,6 +212,6 @@ impl Taker {
 
     /// Whether an autopilot arms in this frame; then it is the first of a new file.
     fn arms(&mut self, frame: &RawFrame) -> bool {
-        frame.from == Direction::Autopilot && self.autopilots.hear(frame) == Some(Says::Arms)
+        frame.from == Direction::Autopilot && self.autopilots.receive(frame) == Some(ArmingChange::Arms)
     }
 }

@@ -118,15 +118,15 @@ impl Gcs {
 }
 
 async fn keep_open(place: Place, admission: GuestAdmission, opened: Opened) {
-    let mut said = String::new();
+    let mut logged = String::new();
     loop {
         let Err(error) = meet(&place, &admission, &opened).await;
         let why = error.to_string();
-        if why == said {
+        if why == logged {
             debug!(%place, why, "still cannot meet ground stations");
         } else {
             warn!(%place, why, "cannot meet ground stations here; retrying for ever");
-            said = why;
+            logged = why;
         }
         sleep(OPEN_AGAIN).await;
     }

@@ -66,7 +66,7 @@ impl Agent {
         })
     }
 
-    /// Flies its vehicle until `stop` is cancelled and the vehicle is down, or was not seen down in time. All it logs
+    /// Flies its vehicle until `stop` is cancelled and the vehicle is down, or was not observed down in time. All it logs
     /// carries the node's name, and that of the Drone if it is about one.
     pub async fn run(self, stop: CancellationToken) -> Ending {
         let span = error_span!("agent", node = %self.config.node);

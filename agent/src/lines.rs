@@ -58,10 +58,10 @@ impl Lines {
 
     /// Waits until everything is written that was logged before, at most for `within`.
     pub fn write_out(&self, within: Duration) {
-        let (written, told) = sync_channel(1);
+        let (written, done) = sync_channel(1);
         // A full queue is a stuck one.
         if self.queue.try_send(Item::Mark(written)).is_ok() {
-            let _ = told.recv_timeout(within);
+            let _ = done.recv_timeout(within);
         }
     }
 }
@@ -140,9 +140,9 @@ mod tests {
     }
 
     fn all_written(lines: &Lines) {
-        let (written, told) = sync_channel(1);
+        let (written, done) = sync_channel(1);
         lines.queue.send(Item::Mark(written)).unwrap();
-        told.recv_timeout(SOON).unwrap();
+        done.recv_timeout(SOON).unwrap();
     }
 
     #[test]
@@ -168,14 +168,14 @@ mod tests {
             text.starts_with("line 0\nline 1\n") && text.ends_with("the last\n"),
             "{text:.200}"
         );
-        let told: usize = text
+        let done: usize = text
             .lines()
             .filter_map(|line| line.strip_suffix(" lines of the log are missing: it was not read fast enough"))
             .map(|count| count.parse::<usize>().unwrap())
             .sum();
-        assert!(told > 0);
+        assert!(done > 0);
         assert_eq!(
-            text.lines().filter(|line| line.starts_with("line ")).count() + told,
+            text.lines().filter(|line| line.starts_with("line ")).count() + done,
             many
         );
     }

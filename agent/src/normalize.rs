@@ -23,7 +23,7 @@ use link::dialect::{
     MavState, MavSysStatusSensor, SYS_STATUS_DATA,
 };
 use mavlink::Message;
-use px4_events::Said;
+use px4_events::EventMeaning;
 use std::sync::Arc;
 use std::time::Duration;
 
@@ -56,7 +56,7 @@ pub struct Effects {
 
 impl Normalizer {
     /// Takes a message of our autopilot.
-    pub fn hear(&mut self, vehicle: &mut Vehicle, message: &MavMessage, now: Moment) -> Effects {
+    pub fn receive(&mut self, vehicle: &mut Vehicle, message: &MavMessage, now: Moment) -> Effects {
         let mut heard = Effects::default();
         // PX4 repeats old events on request of others; their time proves nothing.
         let tells_time = !matches!(message, MavMessage::EVENT(_));
@@ -88,7 +88,7 @@ impl Normalizer {
             }
             MavMessage::SYS_STATUS(m) => self.sys_status(vehicle, m, now),
             MavMessage::BATTERY_STATUS(m) => {
-                vehicle.battery = Some(Sighting::new(self.batteries.hear(m, now), now));
+                vehicle.battery = Some(Sighting::new(self.batteries.receive(m, now), now));
             }
             MavMessage::GLOBAL_POSITION_INT(m) => {
                 if let Some(home) = global_position(vehicle, m, now) {
@@ -105,21 +105,21 @@ impl Normalizer {
                 }
             }
             MavMessage::STATUSTEXT(m) => {
-                heard.texts = self.texts.hear(m, now);
+                heard.texts = self.texts.receive(m, now);
             }
             _ => {}
         }
         heard.texts.extend(self.texts.overdue(now));
-        for said in self.events.hear(message, now) {
-            match said {
-                Said::ChecksBegin => self.reasons.expect_anew(),
-                Said::Blocks { code, text } => {
+        for meaning in self.events.receive(message, now) {
+            match meaning {
+                EventMeaning::ChecksBegin => self.reasons.expect_anew(),
+                EventMeaning::Blocks { code, text } => {
                     self.alarms.explains(vehicle, &text, now);
                     self.reasons.reason(&mut vehicle.reasons, &text, Some(code), now);
                 }
-                Said::Denied(reason) => self.reasons.reason(&mut vehicle.reasons, &reason, None, now),
-                Said::Line(text) => heard.texts.push(text),
-                Said::Failsafe(text) => {
+                EventMeaning::Denied(reason) => self.reasons.reason(&mut vehicle.reasons, &reason, None, now),
+                EventMeaning::Line(text) => heard.texts.push(text),
+                EventMeaning::Failsafe(text) => {
                     self.alarms.begins(vehicle, &text, now);
                     heard.texts.push(text);
                 }

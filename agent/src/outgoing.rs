@@ -3,7 +3,7 @@
 //! Owns: [`Outgoing`], how writing went ([`Written`]), and our own heartbeat. Must not: write.
 
 use crate::recipe::could_arm;
-use crate::streams::Ask;
+use crate::streams::Request;
 use fleet::memory::StepKind;
 use fleet::safety::{ArmExpired, ArmPermit};
 use fleet::time::Moment;
@@ -17,7 +17,7 @@ pub enum Purpose {
     /// A step of the vehicle.
     Step(StepKind),
     /// A message that we need.
-    Stream(Ask),
+    Stream(Request),
     /// Where the autopilot's descriptions of its events are.
     Descriptions,
 }

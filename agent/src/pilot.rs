@@ -14,7 +14,7 @@ use crate::outgoing::{GROUND_STATION_COMPONENT, Outgoing, Purpose, Written, grou
 use crate::preflight::{Ours, Reader};
 use crate::recipe;
 use crate::state_file::State;
-use crate::streams::{Ask, Streams, Want};
+use crate::streams::{Needed, Request, Streams};
 use fleet::assignment::{Desired, Failsafe, Fence, Order, Preflight, Refused};
 use fleet::battery::Gauge;
 use fleet::converge::{Situation, Step, called_off, converge};
@@ -87,7 +87,7 @@ pub struct Pilot {
 }
 
 impl Pilot {
-    /// A pilot that remembers `state` and has seen nothing yet.
+    /// A pilot that remembers `state` and has received nothing yet.
     #[must_use]
     pub fn new(node: NodeName, state: State, now: Moment) -> Self {
         let only = state.fence.held.as_ref().and(state.vehicle);
@@ -146,18 +146,18 @@ impl Pilot {
     }
 
     /// Takes what happened on the link.
-    pub fn hear(&mut self, event: &LinkEvent, now: Moment, jitter: f64) {
+    pub fn receive(&mut self, event: &LinkEvent, now: Moment, jitter: f64) {
         match event {
             LinkEvent::Up => self.link_up = Some(now),
             LinkEvent::Down(_) => self.link_up = None,
-            LinkEvent::Frame(frame) => self.hear_frame(frame, now, jitter),
+            LinkEvent::Frame(frame) => self.receive_frame(frame, now, jitter),
         }
         self.observe(now);
     }
 
-    fn hear_frame(&mut self, frame: &Frame, now: Moment, jitter: f64) {
+    fn receive_frame(&mut self, frame: &Frame, now: Moment, jitter: f64) {
         if let MavMessage::HEARTBEAT(beat) = &frame.message {
-            match self.discovery.hear(frame.header, beat, now) {
+            match self.discovery.receive(frame.header, beat, now) {
                 // It may be another airframe by now.
                 Sighted::Ours if !self.vehicle.link_alive(now) => {
                     if let Some(identity) = &mut self.vehicle.identity {
@@ -180,13 +180,13 @@ impl Pilot {
                     warn!("{who}");
                     return;
                 }
-                Sighted::Nobody => return,
+                Sighted::Ignored => return,
             }
         }
         if !self.discovery.is_ours(frame.header) {
             return;
         }
-        let heard = self.normalizer.hear(&mut self.vehicle, &frame.message, now);
+        let heard = self.normalizer.receive(&mut self.vehicle, &frame.message, now);
         for text in heard.texts {
             debug!(text, "autopilot says");
         }
@@ -197,14 +197,14 @@ impl Pilot {
             self.descriptions.rebooted(now);
             self.end(&Outcome::NoAnswer, now, jitter);
         }
-        self.streams.heard(&frame.message, now);
+        self.streams.received(&frame.message, now);
         if self.vehicle.home.is_some() {
-            self.streams.known(Want::Home, now);
+            self.streams.known(Needed::Home, now);
         }
         let us = self.from();
-        self.descriptions.hear(&frame.message, us, now, jitter);
+        self.descriptions.receive(&frame.message, us, now, jitter);
         if let (MavMessage::PARAM_VALUE(value), Some(identity)) = (&frame.message, &self.vehicle.identity) {
-            self.preflight.hear(identity.autopilot, value, now);
+            self.preflight.receive(identity.autopilot, value, now);
         }
         if let MavMessage::COMMAND_ACK(ack) = &frame.message {
             if ack.result == MavResult::MAV_RESULT_IN_PROGRESS
@@ -238,7 +238,7 @@ impl Pilot {
         self.state.fence.take(order, settled)
     }
 
-    /// An order of `term` was refused, because of `why`; that term has been seen all the same.
+    /// An order of `term` was refused, because of `why`; that term counts all the same.
     pub fn refused(&mut self, term: Term, why: &Refused) {
         self.not_taken(term);
         if matches!(why, Refused::Busy { .. }) && term >= self.state.fence.highest_term {
@@ -248,9 +248,9 @@ impl Pilot {
 
     /// An order of `term` was received, but cannot be taken now; the leader is there all the same.
     pub fn not_taken(&mut self, term: Term) {
-        self.state.fence = self.state.fence.having_seen(term);
+        self.state.fence = self.state.fence.raised_to(term);
         if term >= self.state.fence.highest_term {
-            self.contact.heard();
+            self.contact.order_received();
         }
     }
 
@@ -429,7 +429,7 @@ impl Pilot {
         }
         let identity = self.vehicle.identity.clone()?;
         let ask = self.streams.next(now)?;
-        self.streams.asked(ask, now, jitter);
+        self.streams.requested(ask, now, jitter);
         let (outstanding, message) = Outstanding::begin(
             Purpose::Stream(ask),
             identity,
@@ -487,7 +487,7 @@ impl Pilot {
         let known = self.discovery.latched().is_some();
         let due = self.last_heartbeat.is_none_or(|at| now.since(at) >= HEARTBEAT_EVERY);
         // While somebody is heard and not known to be ours, his system's id is not ours to use.
-        let early = now.since(up) < SPEAK_FIRST_AFTER || self.discovery.hears_somebody();
+        let early = now.since(up) < SPEAK_FIRST_AFTER || self.discovery.has_candidates();
         if !due || (!known && early) {
             return None;
         }
@@ -576,17 +576,17 @@ impl Pilot {
                 }
                 // What the next step waits for is asked for, rather than awaited.
                 match (kind, outcome) {
-                    (StepKind::SetStation, Outcome::Accepted) => self.streams.hurry(Want::BeatNow),
+                    (StepKind::SetStation, Outcome::Accepted) => self.streams.hurry(Needed::BeatNow),
                     (StepKind::AskReasons, Outcome::Accepted) if self.vehicle.ready.is_none() => {
-                        self.streams.hurry(Want::ReadyNow);
+                        self.streams.hurry(Needed::ReadyNow);
                     }
                     _ => {}
                 }
             }
-            Purpose::Stream(ask) => {
-                let Ask { want, how } = ask;
-                debug!(?want, ?how, ?outcome, "asked for a message");
-                self.streams.ended(ask, *outcome == Outcome::Accepted, now);
+            Purpose::Stream(request) => {
+                let Request { needed, how } = request;
+                debug!(want = ?needed, ?how, ?outcome, "asked for a message");
+                self.streams.ended(request, *outcome == Outcome::Accepted, now);
             }
             Purpose::Descriptions => self.descriptions.answered(outcome, now, jitter),
         }
@@ -609,7 +609,7 @@ impl Pilot {
         let truth = self.vehicle.truth(now);
         let held = self.state.fence.held.as_ref();
         let record = self.state.record.identified(held, &self.vehicle);
-        let record: FlightRecord = record.seen(held, truth, self.memory.landing_ours());
+        let record: FlightRecord = record.observed(held, truth, self.memory.landing_ours());
         let down = self.situation(now).wants_ground();
         let mode = self.vehicle.mode(now);
         let record = record.watched(held, truth, mode, self.memory.descent_sent(), down);

@@ -163,7 +163,7 @@ impl Reader {
     }
 
     /// Takes a PARAM_VALUE (22) of our autopilot, no matter who asked for it.
-    pub fn hear(&mut self, autopilot: Autopilot, m: &PARAM_VALUE_DATA, now: Moment) {
+    pub fn receive(&mut self, autopilot: Autopilot, m: &PARAM_VALUE_DATA, now: Moment) {
         let Ok(name) = m.param_id.to_str() else { return };
         let place = names(autopilot).position(|known| known == name);
         if let Some(reading) = place.and_then(|place| self.readings.get_mut(place)) {
@@ -335,11 +335,11 @@ mod tests {
             Some("FS_GCS_ENABLE"),
             "again, for it did not come"
         );
-        reader.hear(ardupilot, &param("FS_GCS_ENABLE", 1.0, INT8), at(1));
+        reader.receive(ardupilot, &param("FS_GCS_ENABLE", 1.0, INT8), at(1));
         assert_eq!(asks(&mut reader, ardupilot, 2).as_deref(), Some("BATT_FS_LOW_ACT"));
-        reader.hear(ardupilot, &param("BATT_FS_LOW_ACT", 2.0, INT8), at(2));
+        reader.receive(ardupilot, &param("BATT_FS_LOW_ACT", 2.0, INT8), at(2));
         assert_eq!(asks(&mut reader, ardupilot, 3).as_deref(), Some("FS_GCS_TIMEOUT"));
-        reader.hear(ardupilot, &param("FS_GCS_TIMEOUT", 5.0, INT8), at(3));
+        reader.receive(ardupilot, &param("FS_GCS_TIMEOUT", 5.0, INT8), at(3));
         assert_eq!(asks(&mut reader, ardupilot, 200), None);
         let findings = reader.findings().clone();
         assert_eq!((findings.complete, findings.problems.len()), (true, 0));
@@ -352,13 +352,13 @@ mod tests {
     #[test]
     fn an_integer_of_px4_is_read_from_its_bits() {
         let mut reader = Reader::default();
-        reader.hear(Autopilot::Px4, &param("NAV_DLL_ACT", f32::from_bits(3), INT32), at(0));
-        reader.hear(
+        reader.receive(Autopilot::Px4, &param("NAV_DLL_ACT", f32::from_bits(3), INT32), at(0));
+        reader.receive(
             Autopilot::Px4,
             &param("COM_LOW_BAT_ACT", f32::from_bits(0), INT32),
             at(0),
         );
-        reader.hear(
+        reader.receive(
             Autopilot::Px4,
             &param("COM_DL_LOSS_T", f32::from_bits(10), INT32),
             at(0),
@@ -391,20 +391,20 @@ mod tests {
     fn a_value_that_is_none_of_the_known_ones_is_no_failsafe() {
         for odd in [f32::NAN, f32::INFINITY, -1.0, 2.0, 0.5, 250.0] {
             let mut reader = Reader::default();
-            reader.hear(Autopilot::ArduPilot, &param("FS_GCS_ENABLE", odd, INT8), at(0));
-            reader.hear(Autopilot::ArduPilot, &param("BATT_FS_LOW_ACT", 2.0, INT8), at(0));
-            reader.hear(Autopilot::ArduPilot, &param("FS_GCS_TIMEOUT", 5.0, INT8), at(0));
+            reader.receive(Autopilot::ArduPilot, &param("FS_GCS_ENABLE", odd, INT8), at(0));
+            reader.receive(Autopilot::ArduPilot, &param("BATT_FS_LOW_ACT", 2.0, INT8), at(0));
+            reader.receive(Autopilot::ArduPilot, &param("FS_GCS_TIMEOUT", 5.0, INT8), at(0));
             let findings = reader.findings();
             assert!(findings.complete && findings.problems.len() == 1, "{odd}: {findings:?}");
             assert!(findings.problems[0].contains("set it to 5 (land)"), "{findings:?}");
         }
         // The bits of a number where the autopilot says that it is one: PX4's integers are not.
         let mut reader = Reader::default();
-        reader.hear(Autopilot::Px4, &param("NAV_DLL_ACT", 2.0, INT32), at(0));
+        reader.receive(Autopilot::Px4, &param("NAV_DLL_ACT", 2.0, INT32), at(0));
         assert_eq!(reader.findings().problems.len(), 1, "{:?}", reader.findings());
         for (value, stops_motors) in [(1, false), (2, false), (3, false), (5, true), (6, true)] {
             let mut reader = Reader::default();
-            reader.hear(
+            reader.receive(
                 Autopilot::Px4,
                 &param("NAV_DLL_ACT", f32::from_bits(value), INT32),
                 at(0),
@@ -425,7 +425,7 @@ mod tests {
         };
         reader.compare_with(ours, autopilot, at(0));
         for (name, value) in [(gcs, 1), (battery, 2), (timeout(autopilot), seconds)] {
-            reader.hear(autopilot, &param(name, is(value), kind), at(0));
+            reader.receive(autopilot, &param(name, is(value), kind), at(0));
         }
         assert!(reader.findings().complete);
         reader.findings().problems.clone()
@@ -474,8 +474,8 @@ mod tests {
     fn a_time_out_that_cannot_be_read_or_of_a_failsafe_that_is_off_is_no_problem() {
         let mut reader = Reader::default();
         let ardupilot = Autopilot::ArduPilot;
-        reader.hear(ardupilot, &param("FS_GCS_ENABLE", 1.0, INT8), at(0));
-        reader.hear(ardupilot, &param("BATT_FS_LOW_ACT", 2.0, INT8), at(0));
+        reader.receive(ardupilot, &param("FS_GCS_ENABLE", 1.0, INT8), at(0));
+        reader.receive(ardupilot, &param("BATT_FS_LOW_ACT", 2.0, INT8), at(0));
         (0..300).for_each(|s| drop(asks(&mut reader, ardupilot, s)));
         assert_eq!(
             *reader.findings(),
@@ -484,18 +484,18 @@ mod tests {
                 problems: Vec::new()
             }
         );
-        reader.hear(ardupilot, &param("FS_GCS_ENABLE", 0.0, INT8), at(300));
-        reader.hear(ardupilot, &param("FS_GCS_TIMEOUT", 120.0, INT8), at(300));
+        reader.receive(ardupilot, &param("FS_GCS_ENABLE", 0.0, INT8), at(300));
+        reader.receive(ardupilot, &param("FS_GCS_TIMEOUT", 120.0, INT8), at(300));
         assert_eq!(reader.findings().problems.len(), 1, "that it is off says all");
     }
 
     #[test]
     fn parameters_of_others_and_broken_names_change_nothing() {
         let mut reader = Reader::default();
-        reader.hear(Autopilot::Px4, &param("FS_GCS_ENABLE", 1.0, INT8), at(0));
+        reader.receive(Autopilot::Px4, &param("FS_GCS_ENABLE", 1.0, INT8), at(0));
         let mut broken = param("NAV_DLL_ACT", 1.0, INT32);
         broken.param_id = [0xFF; 16].into();
-        reader.hear(Autopilot::Px4, &broken, at(0));
+        reader.receive(Autopilot::Px4, &broken, at(0));
         assert!(!reader.findings().complete);
     }
 }

@@ -3,7 +3,7 @@
 //! Owns: [`Command`], a command whose parameters are fixed and whose form (COMMAND_LONG or COMMAND_INT with a frame)
 //! is not, and the recipes. Must not: decide when, or contain a command that disarms; there is none in the agent.
 //!
-//! The recipes are those that both stacks were seen to take, old and new: unused parameters are NaN for PX4 (junk is
+//! The recipes are those that both stacks were observed to accept, old and new: unused parameters are NaN for PX4 (junk is
 //! refused by newer versions) and 0 for ArduPilot; PX4's takeoff altitude is above sea level, ArduPilot's above home.
 
 use fleet::converge::Step;

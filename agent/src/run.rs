@@ -1,6 +1,6 @@
 //! The program: reads its configuration, runs one agent, waits for signals, and ends with a code.
 //!
-//! Owns: start-up, signals and exit codes: 0 ended in order, 1 the vehicle was not seen down in time, 2 cannot start.
+//! Owns: start-up, signals and exit codes: 0 ended in order, 1 the vehicle was not observed down in time, 2 cannot start.
 //! Must not: decide anything about flight.
 
 use crate::config::{Flags, LogFormat};
@@ -83,8 +83,8 @@ pub fn main() -> ExitCode {
     runtime.shutdown_timeout(STOP_WITHIN);
     log.write_out(LAST_LINES);
     match served {
-        Ok(Ending::Settled) => ExitCode::SUCCESS,
-        Ok(Ending::NotSettled) => ExitCode::FAILURE,
+        Ok(Ending::Landed) => ExitCode::SUCCESS,
+        Ok(Ending::NotLanded) => ExitCode::FAILURE,
         Err(error) => refuse(&format!("cannot wait for signals: {error}")),
     }
 }

@@ -58,17 +58,17 @@ pub struct Wiring {
 /// How the agent ended.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Ending {
-    /// The vehicle is down, or was never ours to bring down.
-    Settled,
-    /// The vehicle was not seen landed and disarmed in time.
-    NotSettled,
+    /// The vehicle is on the ground, or was never ours to land.
+    Landed,
+    /// The vehicle was not observed landed and disarmed in time.
+    NotLanded,
 }
 
 /// What wakes the loop.
-enum News {
+enum Wake {
     Link(LinkEvent),
     Uplink(FromUplink),
-    AskedToEnd,
+    Terminate,
     Job(Option<Done>),
     Tick,
 }
@@ -144,34 +144,34 @@ impl Shell {
         let mut spans = DroneSpan::default();
         loop {
             let ending = self.ending_since.is_some();
-            let news = tokio::select! {
+            let wake = tokio::select! {
                 event = self.wiring.events.recv() => match event {
-                    Some(event) => News::Link(event),
+                    Some(event) => Wake::Link(event),
                     // The link's task lives as long as we do.
                     None => {
                         error!("the link's task has ended, which is a fault of the agent");
-                        return Ending::NotSettled;
+                        return Ending::NotLanded;
                     }
                 },
                 from = self.wiring.orders.recv() => match from {
-                    Some(from) => News::Uplink(from),
+                    Some(from) => Wake::Uplink(from),
                     None => {
                         error!("the uplink's task has ended, which is a fault of the agent");
-                        return Ending::NotSettled;
+                        return Ending::NotLanded;
                     }
                 },
-                () = self.wiring.terminate.cancelled(), if !ending => News::AskedToEnd,
-                done = ended_job(&mut self.job) => News::Job(done),
-                _ = tick.tick() => News::Tick,
+                () = self.wiring.terminate.cancelled(), if !ending => Wake::Terminate,
+                done = ended_job(&mut self.job) => Wake::Job(done),
+                _ = tick.tick() => Wake::Tick,
             };
             let held = self.pilot.state().fence.held.as_ref();
-            let span = match &news {
+            let span = match &wake {
                 // It may be about another Drone than the one that is served until now.
-                News::Uplink(FromUplink::Order(Order::Assigned(order))) => spans.of(Some(order)),
-                News::Uplink(FromUplink::Kill(order, _)) => spans.of(held.filter(|held| held.uid == order.uid)),
+                Wake::Uplink(FromUplink::Order(Order::Assigned(order))) => spans.of(Some(order)),
+                Wake::Uplink(FromUplink::Kill(order, _)) => spans.of(held.filter(|held| held.uid == order.uid)),
                 _ => spans.of(held),
             };
-            self.take_in(news).instrument(span).await;
+            self.handle(wake).instrument(span).await;
             let span = spans.of(self.pilot.state().fence.held.as_ref());
             if let Some(ending) = self.go_on().instrument(span).await {
                 return ending;
@@ -179,17 +179,17 @@ impl Shell {
         }
     }
 
-    async fn take_in(&mut self, news: News) {
-        match news {
-            News::Link(event) => self.hear(&event),
-            News::Uplink(from) => self.coordinator_says(from).await,
-            News::AskedToEnd => {
+    async fn handle(&mut self, wake: Wake) {
+        match wake {
+            Wake::Link(event) => self.receive(&event),
+            Wake::Uplink(from) => self.receive_from_coordinator(from).await,
+            Wake::Terminate => {
                 self.ending_since = Some(self.wiring.clock.now());
                 self.pilot.terminate();
                 info!("asked to end: the vehicle lands first");
             }
-            News::Job(done) => self.pilot.job_done(done, self.wiring.clock.now(), jitter()),
-            News::Tick => {}
+            Wake::Job(done) => self.pilot.job_done(done, self.wiring.clock.now(), jitter()),
+            Wake::Tick => {}
         }
     }
 
@@ -211,17 +211,17 @@ impl Shell {
     }
 
     /// Takes an event and those that wait behind it, so that a burst is one piece of work.
-    fn hear(&mut self, first: &LinkEvent) {
-        self.pilot.hear(first, self.arrival(first), jitter());
+    fn receive(&mut self, first: &LinkEvent) {
+        self.pilot.receive(first, self.arrival(first), jitter());
         for _ in 0..EVENTS_AT_MOST {
             let Some(event) = self.wiring.events.try_recv() else {
                 break;
             };
-            self.pilot.hear(&event, self.arrival(&event), jitter());
+            self.pilot.receive(&event, self.arrival(&event), jitter());
         }
     }
 
-    /// A frame is as old as its arrival, however long we were held up since: old words must not pass for fresh.
+    /// A frame is as old as its arrival, however long we were held up since: old messages must not pass for fresh.
     fn arrival(&self, event: &LinkEvent) -> Moment {
         match event {
             LinkEvent::Frame(frame) => self.wiring.clock.moment(frame.at),
@@ -229,7 +229,7 @@ impl Shell {
         }
     }
 
-    async fn coordinator_says(&mut self, from: FromUplink) {
+    async fn receive_from_coordinator(&mut self, from: FromUplink) {
         let now = self.wiring.clock.now();
         match from {
             FromUplink::Opened => self.pilot.uplink_opened(now),
@@ -240,8 +240,8 @@ impl Shell {
     }
 
     /// A person's order: it goes before everything, to the wire once or not at all, and is written down after that.
-    async fn kill(&mut self, order: &KillOrder, heard: Moment, now: Moment) {
-        let Some(shot) = self.pilot.kill(order, heard, now, jitter()) else {
+    async fn kill(&mut self, order: &KillOrder, arrived: Moment, now: Moment) {
+        let Some(shot) = self.pilot.kill(order, arrived, now, jitter()) else {
             return;
         };
         let how = match shot.permit.spend(self.wiring.clock.now()) {
@@ -398,7 +398,7 @@ impl Shell {
         let now = self.wiring.clock.now();
         if self.pilot.may_exit(now) {
             info!("the vehicle is down or not ours; ending");
-            return Some(Ending::Settled);
+            return Some(Ending::Landed);
         }
         if now.since(since) < self.wiring.landing_timeout {
             return None;
@@ -407,6 +407,6 @@ impl Shell {
             waited_s = self.wiring.landing_timeout.as_secs(),
             "the vehicle was not seen landed and disarmed in time; ending all the same, the autopilot goes on by itself"
         );
-        Some(Ending::NotSettled)
+        Some(Ending::NotLanded)
     }
 }

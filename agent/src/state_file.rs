@@ -19,9 +19,9 @@ const LAYOUT: u32 = 1;
 /// What is remembered.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct State {
-    /// The assignment held and the highest term seen.
+    /// The assignment held and the highest term received.
     pub fence: Fence,
-    /// What was seen of the flight.
+    /// What was observed of the flight.
     pub record: FlightRecord,
     /// The vehicle: while a Drone is held, no other is taken for it.
     #[serde(default)]

@@ -49,7 +49,7 @@ pub enum FromUplink {
 pub struct Outward {
     /// The latest report; `None` before the first.
     pub report: Option<Report>,
-    /// Highest term seen.
+    /// Highest term received.
     pub highest_term: Term,
     /// What came of the last kill order; it is sent once.
     pub kill_answer: Option<KillAnswer>,
@@ -112,7 +112,7 @@ impl Uplink {
     /// Keeps the stream open until the farewell, or until the pilot is gone.
     pub async fn run(mut self) {
         let mut failures = 0_u32;
-        let mut said = String::new();
+        let mut logged = String::new();
         let mut reader = Reader::default();
         loop {
             let began = Instant::now();
@@ -129,13 +129,13 @@ impl Uplink {
                 failures = 0;
             }
             if opened {
-                said.clear();
+                logged.clear();
             }
-            if why == said {
+            if why == logged {
                 debug!(coordinator = %self.coordinator, why, "coordinator still not reached");
             } else {
                 warn!(coordinator = %self.coordinator, why, "no coordinator, retrying for ever");
-                said = why;
+                logged = why;
             }
             failures = failures.saturating_add(1);
             tokio::select! {
@@ -170,7 +170,7 @@ impl Uplink {
         let mut inbound = tokio::select! {
             response = open => match response {
                 Ok(Ok(response)) => response.into_inner(),
-                Ok(Err(status)) => return End::Lost(said_by(&status)),
+                Ok(Err(status)) => return End::Lost(message_of(&status)),
                 Err(_) => return End::Lost("the coordinator does not open the stream".to_owned()),
             },
             () = self.farewell.cancelled() => return End::Farewell,
@@ -204,7 +204,7 @@ impl Uplink {
                         }
                     }
                     Ok(None) => return End::Lost("the coordinator closed the stream".to_owned()),
-                    Err(status) => return End::Lost(said_by(&status)),
+                    Err(status) => return End::Lost(message_of(&status)),
                 },
                 changed = self.outward.changed() => {
                     if changed.is_err() {
@@ -261,7 +261,7 @@ const fn from_agent(message: v1::from_agent::Message) -> v1::FromAgent {
     v1::FromAgent { message: Some(message) }
 }
 
-fn said_by(status: &tonic::Status) -> String {
+fn message_of(status: &tonic::Status) -> String {
     if let Some(source) = std::error::Error::source(status) {
         return match root_cause(source) {
             // A certificate is refused only once the handshake is over for us (RFC 8446, 4.4.2.4).
@@ -297,10 +297,10 @@ mod tests {
         )
         .await;
         drop(tx);
-        let mut said = Vec::new();
-        while let Some(word) = heard.recv().await {
-            said.push(word);
+        let mut received = Vec::new();
+        while let Some(event) = heard.recv().await {
+            received.push(event);
         }
-        assert_eq!(said, [FromUplink::Opened, FromUplink::Closed, FromUplink::Opened]);
+        assert_eq!(received, [FromUplink::Opened, FromUplink::Closed, FromUplink::Opened]);
     }
 }

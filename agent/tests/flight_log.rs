@@ -101,7 +101,7 @@ async fn every_frame_of_the_wire_is_in_the_log_byte_for_byte_in_both_directions(
     line.handle.send(US, &gcs_beat(), WITHIN).await.unwrap();
     let guests = RawFrame::parse(&v2(QGC, 9, &gcs_beat())).unwrap();
     line.handle.send_raw(&guests, WITHIN).await.unwrap();
-    line.hears("the guest's", &guests.bytes).await;
+    line.receives("the guest's", &guests.bytes).await;
     log.close().await;
 
     let all = files(folder.path());
@@ -114,7 +114,7 @@ async fn every_frame_of_the_wire_is_in_the_log_byte_for_byte_in_both_directions(
         [US.system.0, US.component.0],
         "ours, as it was written"
     );
-    assert!(line.has_heard(&logged[4]));
+    assert!(line.has_received(&logged[4]));
     assert_eq!(logged[5], guests.bytes[..]);
     let now = SystemTime::now().duration_since(UNIX_EPOCH).unwrap().as_micros();
     for pair in all[0].windows(2) {

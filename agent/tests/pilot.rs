@@ -35,11 +35,11 @@ fn at(ms: u64) -> Moment {
     Moment::at(ALONE + Duration::from_millis(ms))
 }
 
-fn hear(pilot: &mut Pilot, message: MavMessage, ms: u64) {
-    hear_at(pilot, message, at(ms));
+fn receive(pilot: &mut Pilot, message: MavMessage, ms: u64) {
+    receive_at(pilot, message, at(ms));
 }
 
-fn hear_at(pilot: &mut Pilot, message: MavMessage, at: Moment) {
+fn receive_at(pilot: &mut Pilot, message: MavMessage, at: Moment) {
     let header = MavHeader {
         system_id: 7,
         component_id: 1,
@@ -50,7 +50,7 @@ fn hear_at(pilot: &mut Pilot, message: MavMessage, at: Moment) {
         message,
         at: tokio::time::Instant::now(),
     };
-    pilot.hear(&LinkEvent::Frame(Box::new(frame)), at, 0.0);
+    pilot.receive(&LinkEvent::Frame(Box::new(frame)), at, 0.0);
 }
 
 fn beat(custom_mode: u32, armed: MavModeFlag) -> HEARTBEAT_DATA {
@@ -65,7 +65,7 @@ fn beat(custom_mode: u32, armed: MavModeFlag) -> HEARTBEAT_DATA {
 }
 
 /// The vehicle tells all that matters.
-fn tells(pilot: &mut Pilot, armed: bool, landed_state: MavLandedState, custom_mode: u32, ms: u64) {
+fn reports(pilot: &mut Pilot, armed: bool, landed_state: MavLandedState, custom_mode: u32, ms: u64) {
     let armed = if armed {
         MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED
     } else {
@@ -80,20 +80,20 @@ fn tells(pilot: &mut Pilot, armed: bool, landed_state: MavLandedState, custom_mo
         landed_state,
         ..EXTENDED_SYS_STATE_DATA::default()
     };
-    hear(pilot, MavMessage::HEARTBEAT(beat), ms);
-    hear(pilot, MavMessage::EXTENDED_SYS_STATE(landed), ms);
-    hear(pilot, MavMessage::SYS_STATUS(health), ms);
+    receive(pilot, MavMessage::HEARTBEAT(beat), ms);
+    receive(pilot, MavMessage::EXTENDED_SYS_STATE(landed), ms);
+    receive(pilot, MavMessage::SYS_STATUS(health), ms);
 }
 
 fn on_ground(pilot: &mut Pilot, ms: u64) {
-    tells(pilot, false, MavLandedState::MAV_LANDED_STATE_ON_GROUND, GUIDED, ms);
+    reports(pilot, false, MavLandedState::MAV_LANDED_STATE_ON_GROUND, GUIDED, ms);
 }
 
 fn pilot() -> Pilot {
     let begin = Moment::default();
     let mut pilot = Pilot::new(NodeName::parse("pine").unwrap(), State::default(), begin);
-    pilot.hear(&LinkEvent::Up, begin, 0.0);
-    hear_at(
+    pilot.receive(&LinkEvent::Up, begin, 0.0);
+    receive_at(
         &mut pilot,
         MavMessage::HEARTBEAT(beat(GUIDED, MavModeFlag::empty())),
         begin,
@@ -212,7 +212,7 @@ fn a_vehicle_whose_autopilot_asks_elsewhere_for_leave_to_arm_is_not_settled() {
         result: MavResult::MAV_RESULT_IN_PROGRESS,
         ..COMMAND_ACK_DATA::default()
     };
-    hear(&mut pilot, MavMessage::COMMAND_ACK(ack), 1000);
+    receive(&mut pilot, MavMessage::COMMAND_ACK(ack), 1000);
     assigned(&mut pilot, 2, GROUND, 2000);
     for ms in (2000..30_000).step_by(1000) {
         on_ground(&mut pilot, ms);
@@ -228,11 +228,11 @@ fn a_land_command_without_an_answer_is_not_repeated_against_a_pilot_who_took_ove
     let airborne = MavLandedState::MAV_LANDED_STATE_IN_AIR;
     for (mode, repeated) in [(GUIDED, true), (LOITER, false)] {
         let mut pilot = pilot();
-        tells(&mut pilot, true, airborne, GUIDED, 100);
+        reports(&mut pilot, true, airborne, GUIDED, 100);
         assigned(&mut pilot, 1, GROUND, 200);
         let lands = |out: Vec<Outgoing>| out.iter().any(|o| command(o) == Some(LAND));
         assert!(lands(written(&mut pilot, 200)));
-        tells(&mut pilot, true, airborne, mode, 900);
+        reports(&mut pilot, true, airborne, mode, 900);
         assert_eq!(lands(written(&mut pilot, 1300)), repeated);
     }
 }

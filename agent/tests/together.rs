@@ -33,10 +33,10 @@ async fn agents_in_one_process_end_by_themselves_when_they_are_asked_to() {
     let oak = tokio::spawn(open("oak").run(second.clone()));
     first.cancel();
     let ending = timeout(DEADLINE, pine).await.unwrap().unwrap();
-    assert_eq!(ending, Ending::Settled, "there is no vehicle to bring down");
+    assert_eq!(ending, Ending::Landed, "there is no vehicle to bring down");
     assert!(!oak.is_finished(), "the other one goes on");
     second.cancel();
-    assert_eq!(timeout(DEADLINE, oak).await.unwrap().unwrap(), Ending::Settled);
+    assert_eq!(timeout(DEADLINE, oak).await.unwrap().unwrap(), Ending::Landed);
     // What they held is free again.
     open("pine");
 }

@@ -1,6 +1,6 @@
 //! What this coordinator has to do with the Kubernetes API.
 //!
-//! Owns: what was seen of the cluster ([`world`]) and the watches that fill it ([`watching`]), how its ground orders and labels are
+//! Owns: what was observed of the cluster ([`world`]) and the watches that fill it ([`watching`]), how its ground orders and labels are
 //! read ([`ground_order`], [`selection`]), what has to be reconciled
 //! ([`wake_set`]), claims to nodes ([`claims`]), Events ([`events`]), what the API server itself confirms ([`confirm`]), and
 //! calls with deadlines ([`api`], [`retry`]); all of it as one handle, [`Cluster`]. Must not: decide anything about a Drone, or know of agents.
@@ -32,7 +32,7 @@ pub struct Cluster {
     client: Client,
     /// Namespace of our own objects.
     pub namespace: Arc<str>,
-    /// What was seen of the cluster.
+    /// What was observed of the cluster.
     pub world: Arc<World>,
     /// What has to be reconciled.
     pub wakes: Wakes,

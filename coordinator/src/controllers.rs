@@ -14,7 +14,7 @@ pub mod swarm;
 pub mod takeoff_slots;
 pub mod upgrade;
 
-use crate::cluster::api::{ApiError, story};
+use crate::cluster::api::{ApiError, error_chain};
 use crate::cluster::key::Key;
 use crate::cluster::retry::Failures;
 use crate::cluster::wake_set::WakeSet;
@@ -90,7 +90,9 @@ pub async fn run<K, F, Fut>(
                 failures.forget(&gone);
                 rests.forget(&gone);
             }
-            Err(error) => tracing::error!(kind = %K::kind(&()), error = story(&error), "the controller has a fault"),
+            Err(error) => {
+                tracing::error!(kind = %K::kind(&()), error = error_chain(&error), "the controller has a fault")
+            }
         }
     }
 }
@@ -144,12 +146,12 @@ where
         }
         let began = Instant::now();
         let result = work.await;
-        let came_of_it = match &result {
+        let outcome = match &result {
             Ok(_) => Reconciled::Done,
             Err(error) if error.is_refusal() => Reconciled::Refused,
             Err(_) => Reconciled::Failed,
         };
-        reconciles.done(came_of_it, began.elapsed());
+        reconciles.done(outcome, began.elapsed());
         if !matches!(result, Ok(Some(Duration::ZERO))) {
             rests.begin(key.clone(), Instant::now());
         }

@@ -172,7 +172,9 @@ impl v1::fleet_server::Fleet for FleetService {
             let text = error.to_string();
             match error {
                 ResumeError::NoSuchDrone(_) => Status::not_found(text),
-                ResumeError::NeverTakenOver(_) | ResumeError::ToldBefore { .. } => Status::failed_precondition(text),
+                ResumeError::NeverTakenOver(_) | ResumeError::AlreadyOrdered { .. } => {
+                    Status::failed_precondition(text)
+                }
                 ResumeError::NotWritten(_) => Status::unavailable(text),
             }
         })?;
@@ -243,7 +245,7 @@ async fn watch(
 ) {
     let mut ticks = tokio::time::interval(interval);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
-    let mut told: Option<v1::ListResponse> = None;
+    let mut sent: Option<v1::ListResponse> = None;
     let mut over = std::pin::pin!(watcher.is_over());
     loop {
         tokio::select! {
@@ -272,8 +274,8 @@ async fn watch(
                 })
                 .collect(),
         };
-        if told.as_ref() != Some(&ageless) {
-            told = Some(ageless);
+        if sent.as_ref() != Some(&ageless) {
+            sent = Some(ageless);
             if !matches!(tokio::time::timeout(PATIENCE, sender.send(Ok(now))).await, Ok(Ok(()))) {
                 return;
             }
@@ -372,8 +374,10 @@ fn phase_and_message(handles: &FleetHandles, snapshot: &DroneSnapshot) -> (Strin
                 drone: &snapshot.facts,
                 binding: &binding,
                 report: snapshot.report.as_deref(),
-                kept: None,
-                height: handles.heights.see(snapshot, handles.observer.leadership.state.now()),
+                no_release: None,
+                height: handles
+                    .heights
+                    .observe(snapshot, handles.observer.leadership.state.now()),
             };
             let now = status(&question);
             let ready = now.conditions.iter().find(|c| c.kind == Kind::Ready);

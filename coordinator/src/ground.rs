@@ -554,9 +554,9 @@ fn singly_grounded(ground: &Ground, marked: &[Marked], target: &Target) -> Vec<M
         .collect()
 }
 
-/// What keeps an object down that was released itself, in words that say what to do.
+/// What keeps an object down that was released itself, with what to do.
 #[must_use]
-pub fn kept_down_by(ground: &Ground, object: &Marked) -> Option<String> {
+pub fn grounded_by(ground: &Ground, object: &Marked) -> Option<String> {
     let drone = ground
         .cluster
         .world
@@ -602,7 +602,7 @@ pub fn mark(ground: &Ground, drone: &Drone, report: Option<&Report>) -> Option<G
     if let Some(id) = open.and_then(|(_, order)| order.id) {
         return Some(GroundMark::Given(id));
     }
-    let kept = kept_by(report, drone)?;
+    let kept = latched_by(report, drone)?;
     let recorded = ground.cluster.world.ground_orders();
     // Whether it covers the Drone, or was released, is known here; the agent need not remember it.
     if ground.latch.has_ended(kept) || recorded.iter().any(|order| order.id == Some(kept)) {
@@ -614,7 +614,7 @@ pub fn mark(ground: &Ground, drone: &Drone, report: Option<&Report>) -> Option<G
 }
 
 /// The ground order that the agent of `report` keeps for `drone`.
-fn kept_by(report: Option<&Report>, drone: &Drone) -> Option<GroundOrderId> {
+fn latched_by(report: Option<&Report>, drone: &Drone) -> Option<GroundOrderId> {
     let report = report?;
     let serves = report.held.as_ref().is_some_and(|held| held.uid.0 == uid(drone));
     report.ground_latch.filter(|_| serves)
@@ -627,16 +627,16 @@ pub fn remembered(ground: &Ground, drone: &Drone, id: GroundOrderId) {
     let swarm = owner(drone).and_then(|(swarm, _)| ground.cluster.world.swarm_of_uid(swarm));
     let whole = swarm.filter(|swarm| {
         let drones = ground.cluster.world.drones_of_swarm(uid(swarm.as_ref()));
-        let tells = |drone: &&Arc<Drone>| {
+        let serves = |drone: &&Arc<Drone>| {
             let node = drone
                 .spec
                 .node_name
                 .as_deref()
                 .and_then(|node| NodeName::parse(node).ok());
             let report = node.and_then(|node| ground.sessions.current(&node));
-            kept_by(report.as_deref(), drone) == Some(id)
+            latched_by(report.as_deref(), drone) == Some(id)
         };
-        drones.len() == 1 || drones.iter().filter(tells).count() > 1
+        drones.len() == 1 || drones.iter().filter(serves).count() > 1
     });
     let marked = [whole.map_or_else(|| Marked::drone(drone), |swarm| Marked::swarm(&swarm))];
     tracing::warn!(whole = %marked[0].key, "an agent keeps a ground order that is not recorded; it is given anew");

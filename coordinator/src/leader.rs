@@ -78,7 +78,7 @@ pub fn services(gates: &Gates, auth: &Auth) -> Routes {
 /// Why a leader cannot go on.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Ended {
-    /// An agent has seen this higher term.
+    /// An agent has received this higher term.
     Deposed(Higher),
     /// A part that should go on for ever, a watch or a controller, has ended.
     Broken,
@@ -123,7 +123,7 @@ pub(crate) async fn lead(
     ));
     forget_departed(&observer, &assessments);
     observer.takeoff_slots.begin(&observer);
-    tasks.spawn(know_the_present(observer.clone(), relist));
+    tasks.spawn(relist_when_leading(observer.clone(), relist));
     ground::start(&observer.ground, leadership.ending.clone(), tasks);
     node::start(&cluster, &sessions, &node_objects, &leadership.ending, tasks);
     orders::start(&observer, tasks);
@@ -142,7 +142,7 @@ pub(crate) async fn lead(
         assessments,
         expectations: Expectations::default(),
         paces: Paces::default(),
-        hearing: Mutex::default(),
+        reception: Mutex::default(),
     };
     swarm::start(controller, stores.swarms, metrics.reconciles_of("Swarm"), tasks);
     let controller = UpgradeController {
@@ -230,7 +230,7 @@ const SLOW: Duration = Duration::from_secs(10);
 
 /// Lists everything after the Lease was taken, and again after a person has confirmed what a restored store holds: until then only
 /// what keeps the present state is ordered (invariant 16).
-async fn know_the_present(observer: Observer, relist: watching::Relist) {
+async fn relist_when_leading(observer: Observer, relist: watching::Relist) {
     let leadership = &observer.leadership.state;
     let work = async {
         loop {

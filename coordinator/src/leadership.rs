@@ -70,7 +70,7 @@ pub struct Led {
 pub struct Successor(pub String);
 
 /// The store that the Lease is kept in went back in time since it was read last: what else was read from it is not there any
-/// more, or not in this form. The text says what was seen.
+/// more, or not in this form. The text says what was observed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WentBack(pub String);
 
@@ -86,7 +86,7 @@ pub enum Lost {
 /// What is to be noted on the Lease by one that was deposed on the report of agents.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Raise {
-    /// The term that they have seen.
+    /// The term that they have received.
     pub to: Term,
     /// Most of the fleet has.
     pub most: bool,
@@ -125,7 +125,7 @@ impl LeaderLease {
             let delay = match self.try_to_take(&mut watch, leadership).await {
                 Ok(Tried::Done(led)) => return Ok(led),
                 Ok(Tried::WentBack(what)) => {
-                    self.note_that_it_went_back(&what).await;
+                    self.note_went_back(&what).await;
                     return Err(what);
                 }
                 Ok(Tried::Not(Successor(holder))) => {
@@ -139,7 +139,7 @@ impl LeaderLease {
                 Err(error) if error.is_overtaken() => next_check(rand::random()),
                 Err(error) => {
                     failures += 1;
-                    // Often enough to be seen, not so often as to hide all else.
+                    // Often enough to be noticed, not so often as to hide all else.
                     if u32::is_power_of_two(failures) {
                         let namespace = &self.namespace;
                         tracing::warn!(%error, namespace, failures, "cannot take the lead yet; will be tried again");
@@ -197,7 +197,7 @@ impl LeaderLease {
 
     /// Notes it on the Lease, for the next leader: nothing takes off until a person has removed the note, and no term that was led
     /// before is led again.
-    async fn note_that_it_went_back(&self, what: &WentBack) {
+    async fn note_went_back(&self, what: &WentBack) {
         tracing::error!(
             what = what.0,
             annotation = labels::WENT_BACK,
@@ -246,7 +246,7 @@ impl LeaderLease {
                 }
                 Ok(Tried::Not(successor)) => return Lost::To(successor),
                 Ok(Tried::WentBack(what)) => {
-                    self.note_that_it_went_back(&what).await;
+                    self.note_went_back(&what).await;
                     return Lost::WentBack(what);
                 }
                 Err(error) if !leadership.leads() && !doubted => {
@@ -277,7 +277,7 @@ impl LeaderLease {
 
     /// Lets go of the Lease, so that another may lead at once, and remembers that a higher term was led. One try: without it the
     /// next leader waits a little longer, or is deposed and tries again.
-    pub async fn let_go(&self, led: &Led, raise: Option<Raise>) {
+    pub async fn release(&self, led: &Led, raise: Option<Raise>) {
         // Where there was no Lease, it was lost, and what else is in the store was not.
         let raise = raise.map(|raise| Raise {
             most: raise.most && !led.made,
@@ -449,7 +449,7 @@ fn renewed(existing: Option<Lease>, term: Term, namespace: &str, identity: &str)
     Ok(lease)
 }
 
-/// The Lease as let go of, with at least the term that was seen; `None` when there is nothing to write.
+/// The Lease as let go of, with at least the term that was reported; `None` when there is nothing to write.
 fn released(mut lease: Lease, term: Term, identity: &str, raise: Option<Raise>) -> Option<Lease> {
     let ours = is_ours(&lease, term, identity);
     let there = self::term(&lease);

@@ -69,7 +69,7 @@ pub struct Setup {
 /// Runs the coordinator of this program until `stop` is done, or it is deposed.
 ///
 /// # Errors
-/// A bad kubeconfig, an address that cannot be bound, or a higher leadership term seen at an agent.
+/// A bad kubeconfig, an address that cannot be bound, or a higher leadership term reported by an agent.
 pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Result<()> {
     // Fails only if a provider is installed already, which is as good.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
@@ -117,7 +117,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
 /// Runs a coordinator in any process, serving agents and tools on `listeners`, until `stop` is done, or it is deposed.
 ///
 /// # Errors
-/// The listener fails, or a higher leadership term was seen at an agent: start it again then, and it leads with a term
+/// The listener fails, or a higher leadership term was reported by an agent: start it again then, and it leads with a term
 /// above that. Nothing that it does ends the process, and vehicles go on as assigned.
 pub async fn run_with(
     setup: Setup,
@@ -174,7 +174,7 @@ pub async fn run_with(
 /// they serve.
 ///
 /// # Errors
-/// A higher leadership term was seen, or another has taken the Lease.
+/// A higher leadership term was reported, or another has taken the Lease.
 pub async fn lead(
     setup: Setup,
     here: Option<SocketAddr>,
@@ -194,7 +194,7 @@ pub async fn lead(
         }
         tracing::info!("caches are filled");
         gates.all.warm().await;
-        setup.metrics.knows_the_fleet();
+        setup.metrics.set_ready();
         tokio::select! {
             led = leader_lease.take(&leadership) => led.map_err(Over::WentBack),
             _ = tasks.join_next() => Err(Over::Broken),
@@ -250,7 +250,7 @@ async fn end(leader_lease: &LeaderLease, led: Option<&Led>, over: Option<Over>) 
             Some(Over::Deposed(Higher { term, most })) => Some(Raise { to: *term, most: *most }),
             Some(Over::Succeeded(_) | Over::Broken | Over::WentBack(_)) | None => None,
         };
-        leader_lease.let_go(led, raise).await;
+        leader_lease.release(led, raise).await;
     }
     let ours = led.map_or_else(|| "none".to_owned(), |led| led.term.to_string());
     match over {
@@ -274,7 +274,7 @@ async fn end(leader_lease: &LeaderLease, led: Option<&Led>, over: Option<Over>) 
 /// Why a coordinator cannot go on.
 #[derive(Clone, Debug)]
 enum Over {
-    /// An agent has seen this higher term.
+    /// An agent has received this higher term.
     Deposed(Higher),
     /// Another has taken the Lease.
     Succeeded(Successor),

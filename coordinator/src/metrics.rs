@@ -164,7 +164,7 @@ impl Metrics {
         to.register("agent_reports", "Reports of agents taken in", self.reports.clone());
         to.register(
             "orders_sent",
-            "Orders sent to agents; a repeated one was not seen taken in the agent's reports",
+            "Orders sent to agents; one is repeated while the agent's reports do not show it as taken",
             self.orders.clone(),
         );
         to.register(
@@ -225,7 +225,7 @@ impl Metrics {
     }
 
     /// The caches are filled: this process leads, or could.
-    pub fn knows_the_fleet(&self) {
+    pub fn set_ready(&self) {
         self.ready.store(true, Ordering::Relaxed);
     }
 

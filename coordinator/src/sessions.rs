@@ -8,7 +8,7 @@ pub mod uplink;
 use crate::cluster::wake_set::WakeSet;
 use crate::cluster::world::World;
 use crate::metrics::{self, Metrics};
-use fleet::assignment::{Held, Order};
+use fleet::assignment::Order;
 use fleet::ids::{DroneUid, NodeName};
 use fleet::kill::KillAnswer;
 use fleet::report::Report;
@@ -24,7 +24,7 @@ use tokio::sync::{mpsc, oneshot, watch};
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
-/// At most this many nodes are kept in mind: above the largest fleet that one coordinator is made for.
+/// At most this many nodes are remembered: above the largest fleet that one coordinator is made for.
 pub const MOST_SESSIONS: usize = 50_000;
 
 /// All sessions.
@@ -65,7 +65,7 @@ const HEARD_LATELY: Duration = Duration::from_millis(2500);
 /// Why a session was not opened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum NotOpened {
-    /// Too many nodes are kept in mind.
+    /// Too many nodes are remembered.
     #[error("too many agents for this coordinator")]
     TooMany,
     /// Another agent of the same node is connected and heard.
@@ -97,17 +97,6 @@ pub struct KillShot {
     pub until: Instant,
     /// Where the outcome is sent.
     pub answer: oneshot::Sender<KillAnswer>,
-}
-
-/// What a node's agent holds, by its own report on the open session.
-#[derive(Clone, Debug, PartialEq)]
-pub enum HeldByAgent {
-    /// The agent is not connected.
-    Silent,
-    /// It is connected and has not reported yet.
-    NotYetReported,
-    /// What it reported.
-    Reported(Option<Held>),
 }
 
 /// A connected agent.
@@ -219,8 +208,11 @@ impl Sessions {
             return;
         }
         let free = |r: &Report| r.vehicle_free() && r.held.as_ref().is_none_or(|held| held.settled);
-        let told = |r: &Report| (r.held.clone(), r.ground_latch, r.truth == FlightTruth::Disarmed);
-        if before.as_ref().is_none_or(|before| told(before) != told(&significant)) {
+        let ordered = |r: &Report| (r.held.clone(), r.ground_latch, r.truth == FlightTruth::Disarmed);
+        if before
+            .as_ref()
+            .is_none_or(|before| ordered(before) != ordered(&significant))
+        {
             self.wake_order.wake(node.clone());
         }
         self.world.wake_drones_on(node);
@@ -251,14 +243,14 @@ impl Sessions {
         {
             self.metrics.astray(astray);
         }
-        let told = |reason: &ArmingReason| {
+        let known = |reason: &ArmingReason| {
             old.is_some_and(|old| {
                 old.reasons
                     .iter()
                     .any(|o| (&o.text, o.first) == (&reason.text, reason.first))
             })
         };
-        for reason in report.reasons.iter().filter(|reason| !told(reason)) {
+        for reason in report.reasons.iter().filter(|reason| !known(reason)) {
             self.metrics.arming_refused(reason.class);
         }
         session.flew = report.truth.flying().or(session.flew);
@@ -309,22 +301,7 @@ impl Sessions {
         })
     }
 
-    /// What the agent of `node` holds.
-    #[must_use]
-    pub fn held(&self, node: &NodeName) -> HeldByAgent {
-        let inner = self.lock();
-        match inner.get(node).filter(|s| s.connected) {
-            None => HeldByAgent::Silent,
-            Some(Session {
-                current: true,
-                report: Some((report, _)),
-                ..
-            }) => HeldByAgent::Reported(report.held.clone()),
-            Some(_) => HeldByAgent::NotYetReported,
-        }
-    }
-
-    /// What was seen of `node`, for people.
+    /// What was observed of `node`, for people.
     #[must_use]
     pub fn snapshot(&self, node: &NodeName) -> SessionSnapshot {
         let inner = self.lock();
@@ -377,10 +354,10 @@ impl Sessions {
         let Some(session) = inner.get(node).filter(|s| s.connected) else {
             return false;
         };
-        session.orders.send_if_modified(|told| {
-            let new = told.as_ref() != Some(order);
+        session.orders.send_if_modified(|sent| {
+            let new = sent.as_ref() != Some(order);
             if new {
-                *told = Some(order.clone());
+                *sent = Some(order.clone());
             }
             new
         })

@@ -16,9 +16,9 @@ const AT_MOST: usize = 16;
 #[derive(Debug, Default)]
 pub struct Autopilots(BTreeMap<Address, bool>);
 
-/// What an autopilot's heartbeat says.
+/// What an autopilot's heartbeat changes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Says {
+pub enum ArmingChange {
     /// It was not armed, or not known to be, and is now.
     Arms,
     /// Nothing new in that.
@@ -26,8 +26,8 @@ pub enum Says {
 }
 
 impl Autopilots {
-    /// Takes a frame that was heard on the line. `None` when it is not the heartbeat of an autopilot.
-    pub fn hear(&mut self, frame: &RawFrame) -> Option<Says> {
+    /// Takes in a frame that was received on the line. `None` when it is not the heartbeat of an autopilot.
+    pub fn receive(&mut self, frame: &RawFrame) -> Option<ArmingChange> {
         let beat = fields::beat(frame).filter(|beat| beat.autopilot)?;
         let who = frame.sender();
         if who.system == SystemId(0) || (self.0.len() >= AT_MOST && !self.0.contains_key(&who)) {
@@ -35,13 +35,13 @@ impl Autopilots {
         }
         let was = self.0.insert(who, beat.armed);
         Some(if beat.armed && was != Some(true) {
-            Says::Arms
+            ArmingChange::Arms
         } else {
-            Says::Nothing
+            ArmingChange::Nothing
         })
     }
 
-    /// Whether one of them is armed. Before one was heard, nobody knows.
+    /// Whether one of them is armed. Before one was heard, it is not known.
     #[must_use]
     pub fn armed(&self) -> bool {
         self.0.values().any(|armed| *armed)
@@ -74,11 +74,16 @@ mod tests {
     const QUAD: MavType = MavType::MAV_TYPE_QUADROTOR;
 
     #[test]
-    fn arming_is_told_once_and_also_when_it_was_armed_at_first_sight() {
+    fn arming_is_reported_once_and_also_when_it_was_armed_at_first() {
         let mut autopilots = Autopilots::default();
-        let mut says = |armed| autopilots.hear(&beat(Address::new(7, 1), PX4, QUAD, armed));
+        let mut says = |armed| autopilots.receive(&beat(Address::new(7, 1), PX4, QUAD, armed));
         let told: Vec<_> = [true, true, false, true].into_iter().map(&mut says).collect();
-        let expected = [Says::Arms, Says::Nothing, Says::Nothing, Says::Arms];
+        let expected = [
+            ArmingChange::Arms,
+            ArmingChange::Nothing,
+            ArmingChange::Nothing,
+            ArmingChange::Arms,
+        ];
         assert_eq!(told, expected.map(Some));
         assert!(autopilots.armed());
     }
@@ -88,7 +93,7 @@ mod tests {
         let mut autopilots = Autopilots::default();
         assert!(!autopilots.armed());
         for (who, armed) in [(Address::new(7, 1), true), (Address::new(8, 1), false)] {
-            autopilots.hear(&beat(who, PX4, QUAD, armed));
+            autopilots.receive(&beat(who, PX4, QUAD, armed));
             assert!(autopilots.armed(), "{who:?}");
         }
         assert!(autopilots.has_system(SystemId(8)) && !autopilots.has_system(SystemId(9)));
@@ -100,7 +105,7 @@ mod tests {
         let invalid = MavAutopilot::MAV_AUTOPILOT_INVALID;
         for (autopilot, mavtype) in [(invalid, MavType::MAV_TYPE_GIMBAL), (PX4, MavType::MAV_TYPE_GCS)] {
             assert_eq!(
-                autopilots.hear(&beat(Address::new(7, 1), autopilot, mavtype, true)),
+                autopilots.receive(&beat(Address::new(7, 1), autopilot, mavtype, true)),
                 None
             );
         }
@@ -111,7 +116,7 @@ mod tests {
     fn many_names_are_not_remembered_without_bound() {
         let mut autopilots = Autopilots::default();
         for n in 0..=255 {
-            autopilots.hear(&beat(Address::new(n, 1), PX4, QUAD, true));
+            autopilots.receive(&beat(Address::new(n, 1), PX4, QUAD, true));
         }
         assert_eq!(autopilots.0.len(), AT_MOST);
     }

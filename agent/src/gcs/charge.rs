@@ -175,7 +175,7 @@ mod tests {
     fn a_station_that_is_started_anew_is_in_charge_again_before_the_failsafe() {
         let mut scene = Scene::new(Some(true));
         assert!(scene.beats(A, QGC, 0, 10_000));
-        // On UDP its end is not seen, only silence.
+        // On UDP its end is not noticed, only silence.
         assert!(!scene.beats(B, QGC, 10_900, 11_000));
         assert!(!scene.beats(B, QGC, 10_900, 12_000));
         assert!(scene.beats(B, QGC, 10_900, 13_000));

@@ -74,8 +74,8 @@ impl GuestAdmission {
         }
     }
 
-    /// Lets a guest in, unless there are too many. Its queue rings `news`.
-    pub async fn admit(&self, name: String, news: Arc<Notify>) -> Option<Guest> {
+    /// Lets a guest in, unless there are too many. Its queue rings `wake`.
+    pub async fn admit(&self, name: String, wake: Arc<Notify>) -> Option<Guest> {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             self.counters.turned_away(1);
             if !self.full.swap(true, Ordering::Relaxed) {
@@ -89,7 +89,7 @@ impl GuestAdmission {
         };
         self.full.store(false, Ordering::Relaxed);
         let id = GuestId(self.next.fetch_add(1, Ordering::Relaxed));
-        let queue = GuestQueue::new(news);
+        let queue = GuestQueue::new(wake);
         self.hub.send(FromGuest::Joined(id, queue.clone())).await.ok()?;
         self.counters.joined(1);
         info!(guest = name, "a ground station is connected");
@@ -120,7 +120,7 @@ impl GuestAdmission {
 
 impl Guest {
     /// Takes bytes of a stream. How long it must not be listened to now, so that it sends no more than it may.
-    pub async fn hear(&mut self, bytes: &[u8]) -> Duration {
+    pub async fn receive(&mut self, bytes: &[u8]) -> Duration {
         self.framer.push(bytes);
         let work = bytes.len() + self.send_all(Framer::next_frame).await;
         self.pace.spend(work, Instant::now())
@@ -152,7 +152,7 @@ impl Guest {
     }
 
     /// Takes a datagram, in which no frame of the one before continues, and behind whose end none does.
-    pub async fn hear_datagram(&mut self, bytes: &[u8]) -> Duration {
+    pub async fn receive_datagram(&mut self, bytes: &[u8]) -> Duration {
         self.framer.push(bytes);
         let work = bytes.len() + self.send_all(Framer::next_after_silence).await;
         self.framer.forget_unfinished();
@@ -234,7 +234,7 @@ mod tests {
         let began = Instant::now();
         let mut taken = 0;
         while began.elapsed() < Duration::from_secs(10) {
-            let wait = guest.hear(bytes).await;
+            let wait = guest.receive(bytes).await;
             taken += bytes.len();
             tokio::time::advance(wait + Duration::from_micros(10)).await;
         }
@@ -262,7 +262,7 @@ mod tests {
         let ping = frame(Address::new(255, 190), &ping());
         // It begins like a long HEARTBEAT.
         let noise = [0xFD, 0xFF, 0, 0, 0, 1, 1, 0, 0, 0];
-        guest.hear_datagram(&[&noise[..], &ping.bytes].concat()).await;
+        guest.receive_datagram(&[&noise[..], &ping.bytes].concat()).await;
         assert!(matches!(told.recv().await, Some(FromGuest::Joined(..))));
         let Ok(FromGuest::Received(_, heard)) = told.try_recv() else {
             panic!("nothing was heard")

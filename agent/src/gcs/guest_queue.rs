@@ -16,20 +16,20 @@ struct Waiting {
     lost: u64,
 }
 
-/// The queue of one guest. Guests of one socket may share `news`.
+/// The queue of one guest. Guests of one socket may share `wake`.
 #[derive(Clone, Debug)]
 pub struct GuestQueue {
     waiting: Arc<Mutex<Waiting>>,
-    news: Arc<Notify>,
+    wake: Arc<Notify>,
 }
 
 impl GuestQueue {
-    /// An empty queue that rings `news`.
+    /// An empty queue that rings `wake`.
     #[must_use]
-    pub fn new(news: Arc<Notify>) -> Self {
+    pub fn new(wake: Arc<Notify>) -> Self {
         Self {
             waiting: Arc::default(),
-            news,
+            wake,
         }
     }
 
@@ -43,7 +43,7 @@ impl GuestQueue {
         }
         waiting.frames.push_back(frame);
         drop(waiting);
-        self.news.notify_one();
+        self.wake.notify_one();
         full
     }
 
@@ -65,11 +65,11 @@ impl GuestQueue {
     /// The same; waits until there is one. Safe to cancel.
     pub async fn filled(&self, buffer: &mut Vec<u8>, limit: usize) {
         loop {
-            let news = self.news.notified();
+            let wake = self.wake.notified();
             if self.fill(buffer, limit) > 0 {
                 return;
             }
-            news.await;
+            wake.await;
         }
     }
 

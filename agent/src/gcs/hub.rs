@@ -28,7 +28,7 @@ const AT_ONCE: usize = 64;
 #[derive(Debug)]
 pub struct Out {
     outbox: Mutex<Outbox>,
-    news: Notify,
+    wake: Notify,
 }
 
 impl Out {
@@ -37,14 +37,14 @@ impl Out {
     pub fn new(bytes_per_second: u32) -> Self {
         Self {
             outbox: Mutex::new(Outbox::new(bytes_per_second, Instant::now())),
-            news: Notify::new(),
+            wake: Notify::new(),
         }
     }
 
     /// A frame of `guest`, to be written when it is the next. `beat`: it is a heartbeat.
     pub fn push(&self, guest: GuestId, frame: Arc<RawFrame>, beat: bool) {
         self.lock().push(guest, frame, beat, Instant::now());
-        self.news.notify_one();
+        self.wake.notify_one();
     }
 
     fn lock(&self) -> MutexGuard<'_, Outbox> {
@@ -84,10 +84,10 @@ impl Hub {
             tokio::select! {
                 frame = tap.recv() => {
                     let Some(frame) = frame else { return };
-                    self.hear_line(&frame);
+                    self.receive_from_line(&frame);
                     for _ in 1..AT_ONCE {
                         let Some(frame) = tap.try_recv() else { break };
-                        self.hear_line(&frame);
+                        self.receive_from_line(&frame);
                     }
                     let now_lost = tap.lost();
                     self.counters.lost_by_us(now_lost - lost);
@@ -98,7 +98,7 @@ impl Hub {
                         self.switch.join(guest, Instant::now());
                         self.queues.insert(guest, queue);
                     }
-                    Some(FromGuest::Received(guest, frame)) => self.hear_guest(guest, &frame),
+                    Some(FromGuest::Received(guest, frame)) => self.receive_from_guest(guest, &frame),
                     Some(FromGuest::Left(guest)) => {
                         self.switch.leave(guest);
                         self.queues.remove(&guest);
@@ -111,14 +111,14 @@ impl Hub {
         }
     }
 
-    fn hear_line(&mut self, frame: &Arc<RawFrame>) {
-        let guests = self.switch.hear_line(frame, Instant::now());
+    fn receive_from_line(&mut self, frame: &Arc<RawFrame>) {
+        let guests = self.switch.receive_from_line(frame, Instant::now());
         self.hand_out(&guests, frame);
     }
 
-    fn hear_guest(&mut self, guest: GuestId, frame: &Arc<RawFrame>) {
+    fn receive_from_guest(&mut self, guest: GuestId, frame: &Arc<RawFrame>) {
         let now = Instant::now();
-        let verdict = self.switch.hear_guest(guest, frame, now);
+        let verdict = self.switch.receive_from_guest(guest, frame, now);
         self.count(verdict.refusal);
         self.hand_out(&verdict.to.guests, frame);
         if verdict.to.autopilot {
@@ -169,7 +169,7 @@ impl Hub {
 pub async fn write_out(out: Arc<Out>, link: LinkHandle, counters: Arc<Counters>) {
     let mut lost = out.lock().lost();
     loop {
-        let news = out.news.notified();
+        let wake = out.wake.notified();
         let (next, now_lost) = {
             let mut outbox = out.lock();
             (outbox.next(Instant::now()), outbox.lost())
@@ -183,7 +183,7 @@ pub async fn write_out(out: Arc<Out>, link: LinkHandle, counters: Arc<Counters>)
                 Err(_) => counters.not_taken(1),
             },
             Next::Wait(wait) => sleep(wait).await,
-            Next::Nothing => news.await,
+            Next::Nothing => wake.await,
         }
     }
 }

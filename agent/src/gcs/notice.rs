@@ -18,7 +18,7 @@ const READ_ONLY: &str = "Skein: read-only, this was not passed on";
 /// Notifies guests that they were refused.
 #[derive(Debug, Default)]
 pub struct Notices {
-    told: BTreeMap<GuestId, Instant>,
+    noticed: BTreeMap<GuestId, Instant>,
     sequence: u8,
 }
 
@@ -26,10 +26,10 @@ impl Notices {
     /// The notice to `guest` from `ours`, if it had none lately.
     pub fn read_only(&mut self, guest: GuestId, ours: Address, now: Instant) -> Option<RawFrame> {
         let lately = |at: &Instant| now.saturating_duration_since(*at) < EVERY;
-        if self.told.get(&guest).is_some_and(lately) {
+        if self.noticed.get(&guest).is_some_and(lately) {
             return None;
         }
-        self.told.insert(guest, now);
+        self.noticed.insert(guest, now);
         self.sequence = self.sequence.wrapping_add(1);
         let header = MavHeader {
             system_id: u32::from(ours.system.0),
@@ -48,7 +48,7 @@ impl Notices {
 
     /// A guest has gone.
     pub fn leave(&mut self, guest: GuestId) {
-        self.told.remove(&guest);
+        self.noticed.remove(&guest);
     }
 }
 
@@ -59,14 +59,14 @@ mod tests {
     #[test]
     fn a_guest_is_told_once_in_a_while_and_each_guest_for_itself() {
         let (mut notices, now) = (Notices::default(), Instant::now());
-        let mut told = |guest: u64, s: u64| {
+        let mut noticed = |guest: u64, s: u64| {
             let now = now + Duration::from_secs(s);
             notices.read_only(GuestId(guest), Address::new(7, 191), now)
         };
-        let frame = told(1, 0).unwrap();
+        let frame = noticed(1, 0).unwrap();
         assert_eq!((frame.system, frame.component, frame.message_id), (7, 191, 253));
         assert!(frame.bytes.windows(9).any(|w| w == b"read-only"));
-        assert!(told(1, 9).is_none() && told(2, 9).is_some() && told(1, 10).is_some());
+        assert!(noticed(1, 9).is_none() && noticed(2, 9).is_some() && noticed(1, 10).is_some());
     }
 
     #[test]

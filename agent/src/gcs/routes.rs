@@ -1,10 +1,10 @@
 //! Where a frame goes (MAVLink guide, guide/routing).
 //!
-//! Owns: [`Routes`]: which address was seen where, and where a frame must go for it. Must not: read what a frame says; what is
+//! Owns: [`Routes`]: which address was observed where, and where a frame must go for it. Must not: read what a frame says; what is
 //! not let through is decided by [`super::switch`].
 //!
 //! * A frame without a target, or to system 0, goes everywhere but back. So does a frame of unknown id.
-//! * A frame to one component goes only where that component was seen; to component 0, where its system was seen.
+//! * A frame to one component goes only where that component was observed; to component 0, where its system was observed.
 //! * Nothing goes back to where it came from, and nothing that the autopilot's line or the agent said goes back there.
 
 pub use fleet::units::Address;
@@ -62,7 +62,7 @@ impl KnownAddresses {
     }
 }
 
-/// Which address was seen where.
+/// Which address was observed where.
 #[derive(Debug, Default)]
 pub struct Routes {
     autopilot: KnownAddresses,
@@ -100,7 +100,7 @@ impl Routes {
         }
     }
 
-    /// Whether exactly `who` was seen on the autopilot's line.
+    /// Whether exactly `who` was observed on the autopilot's line.
     #[must_use]
     pub fn is_on_line(&self, who: Address) -> bool {
         self.autopilot.0.contains(&who)

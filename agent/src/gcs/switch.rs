@@ -98,7 +98,7 @@ impl Switch {
     }
 
     /// The guests that get a frame that was heard on the autopilot's line or that the agent wrote there.
-    pub fn hear_line(&mut self, frame: &RawFrame, now: Instant) -> Vec<GuestId> {
+    pub fn receive_from_line(&mut self, frame: &RawFrame, now: Instant) -> Vec<GuestId> {
         let who = frame.sender();
         let origin = match frame.from {
             Direction::Autopilot => Origin::Autopilot,
@@ -111,7 +111,7 @@ impl Switch {
             self.ours = Some(who);
         }
         self.routes.learn(origin, who);
-        if origin == Origin::Autopilot && self.autopilots.hear(frame).is_some() {
+        if origin == Origin::Autopilot && self.autopilots.receive(frame).is_some() {
             self.charge.autopilot_is(self.autopilots.armed());
             // Orders to it must never reach another aircraft of the same name that came as a guest before it was heard.
             self.routes.only_on_line(who);
@@ -126,7 +126,7 @@ impl Switch {
     }
 
     /// What becomes of a guest's frame.
-    pub fn hear_guest(&mut self, guest: GuestId, frame: &RawFrame, now: Instant) -> Verdict {
+    pub fn receive_from_guest(&mut self, guest: GuestId, frame: &RawFrame, now: Instant) -> Verdict {
         let who = frame.sender();
         let refused = |refusal| Verdict {
             refusal: Some(refusal),

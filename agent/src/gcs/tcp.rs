@@ -87,7 +87,7 @@ async fn listen(mut reader: OwnedReadHalf, guest: &mut Guest) -> &'static str {
         match read {
             Ok(0) => return "it hung up",
             Ok(n) => {
-                let wait = guest.hear(buffer.get(..n).unwrap_or_default()).await;
+                let wait = guest.receive(buffer.get(..n).unwrap_or_default()).await;
                 if !wait.is_zero() {
                     sleep(wait).await;
                 }

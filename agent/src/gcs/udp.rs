@@ -36,7 +36,7 @@ struct Present {
 struct Table {
     socket: UdpSocket,
     admission: GuestAdmission,
-    news: Arc<Notify>,
+    wake: Arc<Notify>,
     guests: BTreeMap<SocketAddr, Present>,
     /// The one guest that we speak to first; it is always there, and nobody else is.
     known: Option<SocketAddr>,
@@ -60,10 +60,10 @@ pub async fn serve(socket: UdpSocket, known: Option<SocketAddr>, admission: Gues
     loop {
         let quiet = Instant::now() < quiet_until;
         tokio::select! {
-            () = table.news.notified() => table.send(),
+            () = table.wake.notified() => table.send(),
             got = table.socket.recv_from(&mut heard), if !quiet => match got {
                 Ok((n, from)) => {
-                    let wait = table.hear(from, heard.get(..n).unwrap_or_default()).await;
+                    let wait = table.receive(from, heard.get(..n).unwrap_or_default()).await;
                     quiet_until = Instant::now() + wait;
                 }
                 // Linux reports here errors on the way to some guest; that one falls silent, or comes back.
@@ -73,7 +73,7 @@ pub async fn serve(socket: UdpSocket, known: Option<SocketAddr>, admission: Gues
                 }
             },
             () = sleep_until(quiet_until), if quiet => {}
-            _ = look.tick() => table.look_who_has_gone().await,
+            _ = look.tick() => table.drop_silent_guests().await,
         }
     }
 }
@@ -83,7 +83,7 @@ impl Table {
         Self {
             socket,
             admission,
-            news: Arc::default(),
+            wake: Arc::default(),
             guests: BTreeMap::new(),
             known,
             buffer: Vec::with_capacity(DATAGRAM),
@@ -93,7 +93,7 @@ impl Table {
 
     async fn admit(&mut self, address: SocketAddr) {
         let name = format!("udp:{address}");
-        if let Some(guest) = self.admission.admit(name, Arc::clone(&self.news)).await {
+        if let Some(guest) = self.admission.admit(name, Arc::clone(&self.wake)).await {
             let last_heard = Instant::now();
             let present = Present {
                 guest,
@@ -105,7 +105,7 @@ impl Table {
     }
 
     /// Takes a datagram. How long the socket must rest now.
-    async fn hear(&mut self, from: SocketAddr, bytes: &[u8]) -> Duration {
+    async fn receive(&mut self, from: SocketAddr, bytes: &[u8]) -> Duration {
         let now = Instant::now();
         let may_enter = self.known.is_none_or(|known| known == from);
         // A sender of no MAVLink gets none.
@@ -115,7 +115,7 @@ impl Table {
         match self.guests.get_mut(&from) {
             Some(present) if now >= present.unheard_until => {
                 present.last_heard = now;
-                present.unheard_until = now + present.guest.hear_datagram(bytes).await;
+                present.unheard_until = now + present.guest.receive_datagram(bytes).await;
                 Duration::ZERO
             }
             unheard => {
@@ -142,7 +142,7 @@ impl Table {
         }
     }
 
-    async fn look_who_has_gone(&mut self) {
+    async fn drop_silent_guests(&mut self) {
         let now = Instant::now();
         if let Some(known) = self.known {
             // There was no room for it at first.
@@ -186,23 +186,23 @@ mod tests {
         let ping = frame(Address::new(255, 190), &ping()).bytes;
         let heard = |table: &Table| table.admission.counters().snapshot().heard;
         for who in [loud, quiet] {
-            assert_eq!(table.hear(who, &ping).await, Duration::ZERO);
+            assert_eq!(table.receive(who, &ping).await, Duration::ZERO);
         }
         for _ in 0..10 {
             assert_eq!(
-                table.hear(loud, &ping.repeat(1000)).await,
+                table.receive(loud, &ping.repeat(1000)).await,
                 Duration::ZERO,
                 "nobody waits for it"
             );
         }
         let before = heard(&table);
         assert!(before < 5000, "{before}");
-        table.hear(quiet, &ping).await;
+        table.receive(quiet, &ping).await;
         assert_eq!(heard(&table), before + 1);
-        table.hear(loud, &ping).await;
+        table.receive(loud, &ping).await;
         assert_eq!(heard(&table), before + 1, "not now");
         tokio::time::advance(SILENT).await;
-        table.hear(loud, &ping).await;
+        table.receive(loud, &ping).await;
         assert_eq!(heard(&table), before + 2);
     }
 
@@ -212,7 +212,7 @@ mod tests {
         let mut table = table(hub).await;
         let mut waited = Duration::ZERO;
         for port in 0..20_000 {
-            waited += table.hear(([127, 0, 0, 1], port).into(), &[0xFE; 4096]).await;
+            waited += table.receive(([127, 0, 0, 1], port).into(), &[0xFE; 4096]).await;
             tokio::time::advance(Duration::from_micros(1)).await;
         }
         assert!(waited > Duration::from_secs(1), "{waited:?}");

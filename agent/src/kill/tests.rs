@@ -29,7 +29,7 @@ fn order(nonce: u64) -> KillOrder {
         nonce,
         uid: DroneUid("u".into()),
         term: Term(3),
-        seen: at(900),
+        last_report: at(900),
     }
 }
 
@@ -54,7 +54,7 @@ fn give(kills: &mut Kills, order: &KillOrder, to: Option<&Identity>) -> Option<S
     let used = kills.used().clone();
     let question = KillQuestion {
         order,
-        heard: at(1000),
+        arrived: at(1000),
         held: Some(&held),
         highest_term: Term(3),
         confirmed: true,

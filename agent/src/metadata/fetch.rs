@@ -56,7 +56,7 @@ pub struct Fetch {
     job: Option<Job>,
     jobs: u64,
     seq: u16,
-    said: Option<String>,
+    logged: Option<String>,
 }
 
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -91,7 +91,7 @@ impl Fetch {
             job: None,
             jobs: 0,
             seq: 0,
-            said: None,
+            logged: None,
         }
     }
 
@@ -135,7 +135,7 @@ impl Fetch {
     }
 
     /// Takes a message of our autopilot. `us` are our system and component id.
-    pub fn hear(&mut self, message: &MavMessage, us: Address, now: Moment, jitter: f64) {
+    pub fn receive(&mut self, message: &MavMessage, us: Address, now: Moment, jitter: f64) {
         if let (Stage::Asked { .. }, Some((uri, crc))) = (&self.stage, named(message)) {
             let which = Which::Index;
             let crc = Some(crc);
@@ -153,7 +153,7 @@ impl Fetch {
             ..
         } = &mut self.stage
         {
-            download.hear(&m.payload, now);
+            download.receive(&m.payload, now);
             self.poll_download(now, jitter);
         }
     }
@@ -233,7 +233,7 @@ impl Fetch {
             Place::Unknown => self.failed("the autopilot offers none", now, jitter),
             Place::Internet => {
                 let why = "they are on the Internet, which is not asked: the built-in ones are used";
-                self.say(why);
+                self.log_once(why);
                 self.stage = Stage::Ready;
             }
         }
@@ -300,16 +300,16 @@ impl Fetch {
         self.failures = self.failures.saturating_add(1);
         self.message = 0;
         self.stage = Stage::Waiting(now.plus(AGAIN.delay(self.failures, jitter)));
-        self.say(why);
+        self.log_once(why);
     }
 
-    /// Says each thing once.
-    fn say(&mut self, why: &str) {
-        if self.said.as_deref() == Some(why) {
+    /// Logs each reason once.
+    fn log_once(&mut self, why: &str) {
+        if self.logged.as_deref() == Some(why) {
             debug!(why, "no descriptions of the autopilot's events");
             return;
         }
-        self.said = Some(why.to_owned());
+        self.logged = Some(why.to_owned());
         info!(why, "no descriptions of the autopilot's events");
     }
 }

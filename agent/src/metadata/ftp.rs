@@ -176,7 +176,7 @@ impl Download {
     }
 
     /// Takes what the server says. Answers to anything but the request on its way (late, doubled, made up) change nothing.
-    pub(super) fn hear(&mut self, payload: &[u8], now: Moment) {
+    pub(super) fn receive(&mut self, payload: &[u8], now: Moment) {
         let Some(answer) = Answer::decode(payload) else { return };
         let Some(sent) = self.sent.take_if(|sent| answer.is_to(&sent.request)) else {
             return;

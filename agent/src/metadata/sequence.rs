@@ -49,7 +49,7 @@ const fn ahead(a: u16, b: u16) -> Option<u16> {
 
 impl Sequence {
     /// Takes an EVENT (410): the events that can be handed on now.
-    pub fn hear(&mut self, event: &EVENT_DATA, now: Moment) -> Vec<EVENT_DATA> {
+    pub fn receive(&mut self, event: &EVENT_DATA, now: Moment) -> Vec<EVENT_DATA> {
         let next = *self.next.get_or_insert(event.sequence);
         match ahead(next, event.sequence) {
             None => Vec::new(),

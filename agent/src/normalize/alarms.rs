@@ -80,8 +80,8 @@ impl Alarms {
 
     /// What is reported may explain a failsafe that follows, or one that was just announced without a cause.
     pub fn explains(&mut self, vehicle: &mut Vehicle, text: &str, now: Moment) {
-        let told = alarm(text);
-        if told.cause == Cause::Other {
+        let announced = alarm(text);
+        if announced.cause == Cause::Other {
             return;
         }
         let vague = |alarm: &&mut Sighting<Alarm>| {
@@ -89,11 +89,11 @@ impl Alarms {
         };
         if let Some(alarm) = vehicle.alarm.as_mut().filter(vague) {
             alarm.value = Alarm {
-                cause: told.cause,
-                words: format!("{}; {}", told.words, alarm.value.words),
+                cause: announced.cause,
+                words: format!("{}; {}", announced.words, alarm.value.words),
             };
         }
-        self.before = Some(Sighting::new(told, now));
+        self.before = Some(Sighting::new(announced, now));
     }
 
     /// A failsafe begins, as `text` says.
@@ -101,15 +101,15 @@ impl Alarms {
         if !vehicle.heartbeat.as_ref().is_some_and(|beat| beat.value.armed) {
             return;
         }
-        let told = alarm(text);
+        let announced = alarm(text);
         let before = self.before.as_ref().and_then(|b| b.fresh(now, EXPLAINS_FOR)).cloned();
-        let same = |before: &Alarm| told.cause == Cause::Other || before.cause == told.cause;
-        let whole = match before.filter(|before| same(before) && before.words != told.words) {
+        let same = |before: &Alarm| announced.cause == Cause::Other || before.cause == announced.cause;
+        let whole = match before.filter(|before| same(before) && before.words != announced.words) {
             Some(before) => Alarm {
                 cause: before.cause,
-                words: format!("{}; {}", before.words, told.words),
+                words: format!("{}; {}", before.words, announced.words),
             },
-            None => told,
+            None => announced,
         };
         // The same failsafe is announced more than once, by an event and a text or when its wait is over: what names a cause stays.
         let vague = |alarm: &Alarm| alarm.cause == Cause::Other;

@@ -20,7 +20,7 @@ pub struct Batteries([Option<Sighting<Battery>>; AT_MOST]);
 
 impl Batteries {
     /// Takes a message; returns the battery that speaks for the vehicle now.
-    pub fn hear(&mut self, m: &BATTERY_STATUS_DATA, now: Moment) -> Battery {
+    pub fn receive(&mut self, m: &BATTERY_STATUS_DATA, now: Moment) -> Battery {
         let heard = battery(m);
         if let Some(place) = self.0.get_mut(usize::from(m.id).min(AT_MOST - 1)) {
             *place = Some(Sighting::new(heard, now));
@@ -84,7 +84,7 @@ const fn charge(state: MavBatteryChargeState) -> Charge {
 mod tests {
     use super::*;
 
-    fn said(id: u8, remaining: i8, state: MavBatteryChargeState) -> BATTERY_STATUS_DATA {
+    fn status(id: u8, remaining: i8, state: MavBatteryChargeState) -> BATTERY_STATUS_DATA {
         BATTERY_STATUS_DATA {
             id,
             battery_remaining: remaining,
@@ -109,20 +109,20 @@ mod tests {
     #[test]
     fn the_emptiest_battery_speaks_for_the_vehicle() {
         let mut batteries = Batteries::default();
-        assert_eq!(left(batteries.hear(&said(0, 80, FINE), at(0))), Some(80));
-        assert_eq!(left(batteries.hear(&said(1, 30, UNDEFINED), at(0))), Some(30));
-        assert_eq!(left(batteries.hear(&said(0, 79, FINE), at(1))), Some(30));
-        let worst = batteries.hear(&said(2, 60, CRITICAL), at(1));
+        assert_eq!(left(batteries.receive(&status(0, 80, FINE), at(0))), Some(80));
+        assert_eq!(left(batteries.receive(&status(1, 30, UNDEFINED), at(0))), Some(30));
+        assert_eq!(left(batteries.receive(&status(0, 79, FINE), at(1))), Some(30));
+        let worst = batteries.receive(&status(2, 60, CRITICAL), at(1));
         assert_eq!((left(worst), worst.charge), (Some(60), Charge::Critical));
     }
 
     #[test]
     fn a_battery_that_does_not_know_or_is_silent_does_not_speak_for_one_that_does() {
         let mut batteries = Batteries::default();
-        batteries.hear(&said(0, 12, UNDEFINED), at(0));
-        assert_eq!(left(batteries.hear(&said(1, -1, UNDEFINED), at(1))), Some(12));
+        batteries.receive(&status(0, 12, UNDEFINED), at(0));
+        assert_eq!(left(batteries.receive(&status(1, -1, UNDEFINED), at(1))), Some(12));
         assert_eq!(
-            left(batteries.hear(&said(1, 90, UNDEFINED), at(20))),
+            left(batteries.receive(&status(1, 90, UNDEFINED), at(20))),
             Some(90),
             "the first one is gone"
         );
@@ -131,20 +131,23 @@ mod tests {
 
     #[test]
     fn a_battery_without_charge_and_voltage_is_no_battery() {
-        assert_eq!(left(Batteries::default().hear(&said(0, 0, UNDEFINED), at(0))), None);
+        assert_eq!(
+            left(Batteries::default().receive(&status(0, 0, UNDEFINED), at(0))),
+            None
+        );
         let empty = BATTERY_STATUS_DATA {
             voltages: [3000; 10],
-            ..said(0, 0, UNDEFINED)
+            ..status(0, 0, UNDEFINED)
         };
-        assert_eq!(left(Batteries::default().hear(&empty, at(0))), Some(0));
+        assert_eq!(left(Batteries::default().receive(&empty, at(0))), Some(0));
     }
 
     #[test]
     fn any_number_of_batteries_can_be_heard() {
         let mut batteries = Batteries::default();
         for id in 0..=u8::MAX {
-            batteries.hear(&said(id, 50, UNDEFINED), at(0));
+            batteries.receive(&status(id, 50, UNDEFINED), at(0));
         }
-        assert_eq!(left(batteries.hear(&said(200, 10, UNDEFINED), at(0))), Some(10));
+        assert_eq!(left(batteries.receive(&status(200, 10, UNDEFINED), at(0))), Some(10));
     }
 }

@@ -68,17 +68,17 @@ const TABLE: [(&str, ReasonClass); 56] = [
     ("being read", WillHeal),
 ];
 
-/// Sensors that disagree while they warm up after the boot, and agree by themselves within [`SETTLES_WITHIN`].
+/// Sensors that disagree while they warm up after the boot, and agree by themselves within [`STARTUP_TIME`].
 const SETTLING: [&str; 2] = ["accels inconsistent", "gyros inconsistent"];
 
 /// What has not settled after this long is a fault.
-const SETTLES_WITHIN: Duration = Duration::from_secs(90);
+const STARTUP_TIME: Duration = Duration::from_secs(90);
 
-/// The class of a reason, by its text without prefix, that has lasted for `stood`.
+/// The class of a reason, by its text without prefix, that has lasted for `lasted`.
 #[must_use]
-pub fn class_after(text: &str, stood: Duration) -> ReasonClass {
+pub fn class_after(text: &str, lasted: Duration) -> ReasonClass {
     let lower = text.to_lowercase();
-    if stood < SETTLES_WITHIN && SETTLING.iter().any(|part| lower.contains(part)) {
+    if lasted < STARTUP_TIME && SETTLING.iter().any(|part| lower.contains(part)) {
         return WillHeal;
     }
     class(text)
@@ -112,7 +112,7 @@ mod tests {
     fn sensors_that_disagree_after_the_boot_settle_and_later_want_a_person() {
         for text in ["Accels inconsistent", "Gyros inconsistent"] {
             assert_eq!(class_after(text, Duration::from_secs(32)), WillHeal);
-            assert_eq!(class_after(text, SETTLES_WITHIN), NeedsHuman);
+            assert_eq!(class_after(text, STARTUP_TIME), NeedsHuman);
         }
         assert_eq!(class_after("Compasses inconsistent", Duration::ZERO), NeedsHuman);
     }

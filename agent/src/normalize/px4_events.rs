@@ -78,7 +78,7 @@ const MAGNETOMETERS: u32 = 22_720_449;
 
 /// What an event says.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Said {
+pub enum EventMeaning {
     /// A new report of the checks begins; earlier reasons are out of date.
     ChecksBegin,
     /// This check fails and blocks arming in our mode.
@@ -130,10 +130,10 @@ impl Report {
     }
 
     /// A check that fails in our mode; what it says if it blocks.
-    fn check(&mut self, level: u8, code: u32, text: String) -> Option<Said> {
+    fn check(&mut self, level: u8, code: u32, text: String) -> Option<EventMeaning> {
         if level <= ERROR {
             self.has_error = true;
-            return Some(Said::Blocks { code, text });
+            return Some(EventMeaning::Blocks { code, text });
         }
         if self.open && self.lesser.len() < LESSER_AT_MOST {
             self.lesser.push((code, text));
@@ -143,7 +143,7 @@ impl Report {
 
     /// PX4 gives some checks that block a lesser level: a required mission that is missing (COM_ARM_MIS_REQ) is information. Where a
     /// report forbids arming and has no error, those are the reasons, without what did not keep the vehicle from arming before.
-    fn end(&mut self) -> Vec<Said> {
+    fn end(&mut self) -> Vec<EventMeaning> {
         self.open = false;
         let lesser = std::mem::take(&mut self.lesser);
         if self.has_error {
@@ -160,7 +160,7 @@ impl Report {
         let reasons = if new.is_empty() { known } else { new };
         reasons
             .into_iter()
-            .map(|(code, text)| Said::Blocks { code, text })
+            .map(|(code, text)| EventMeaning::Blocks { code, text })
             .collect()
     }
 }
@@ -177,9 +177,9 @@ impl Events {
     }
 
     /// Takes a message; what the events that can be read now say, in their order.
-    pub fn hear(&mut self, message: &MavMessage, now: Moment) -> Vec<Said> {
+    pub fn receive(&mut self, message: &MavMessage, now: Moment) -> Vec<EventMeaning> {
         let mut events = match message {
-            MavMessage::EVENT(m) => self.sequence.hear(m, now),
+            MavMessage::EVENT(m) => self.sequence.receive(m, now),
             MavMessage::RESPONSE_EVENT_ERROR(m) if m.target_component == OUR_COMPONENT.0 => {
                 self.sequence.lost(m.sequence, m.sequence_oldest_available)
             }
@@ -195,7 +195,7 @@ impl Events {
         events.iter().filter(ours).flat_map(|event| self.read(event)).collect()
     }
 
-    fn read(&mut self, event: &EVENT_DATA) -> Vec<Said> {
+    fn read(&mut self, event: &EVENT_DATA) -> Vec<EventMeaning> {
         let table = self.table.clone();
         let described = table
             .as_ref()
@@ -206,19 +206,19 @@ impl Events {
         if ends {
             return self.report.end();
         }
-        let said = match described {
+        let meaning = match described {
             Some(text) => self.by_description(text, event),
             None => self.built_in(event),
         };
-        said.into_iter().collect()
+        meaning.into_iter().collect()
     }
 
-    fn by_description(&mut self, told: EventText<'_>, event: &EVENT_DATA) -> Option<Said> {
+    fn by_description(&mut self, described: EventText<'_>, event: &EVENT_DATA) -> Option<EventMeaning> {
         let level = event.log_levels & 0x0F;
-        match told.subject {
+        match described.subject {
             Subject::ReportBegins { chunk: 0, can_arm } => {
                 self.report.begin(can_arm);
-                Some(Said::ChecksBegin)
+                Some(EventMeaning::ChecksBegin)
             }
             // A further part of the same report.
             Subject::ReportBegins { .. } => {
@@ -227,34 +227,34 @@ impl Events {
             }
             Subject::ReportEnds => None,
             Subject::Check { in_hold } => {
-                let text = with_description(told.message, &told.description);
+                let text = with_description(described.message, &described.description);
                 in_hold.then(|| self.report.check(level, event.id, text)).flatten()
             }
-            Subject::Other if told.name.starts_with("commander_arm_denied") => {
-                let reason = DENIED.iter().find_map(|prefix| told.message.strip_prefix(prefix));
-                Some(Said::Denied(reason.unwrap_or(&told.message).to_owned()))
+            Subject::Other if described.name.starts_with("commander_arm_denied") => {
+                let reason = DENIED.iter().find_map(|prefix| described.message.strip_prefix(prefix));
+                Some(EventMeaning::Denied(reason.unwrap_or(&described.message).to_owned()))
             }
-            Subject::Other if FAILSAFES.contains(&event.id) => Some(Said::Failsafe(told.message)),
-            Subject::Other => (level <= INFORMATION).then_some(Said::Line(told.message)),
+            Subject::Other if FAILSAFES.contains(&event.id) => Some(EventMeaning::Failsafe(described.message)),
+            Subject::Other => (level <= INFORMATION).then_some(EventMeaning::Line(described.message)),
         }
     }
 
     /// What an event says that the autopilot has not described.
-    fn built_in(&mut self, event: &EVENT_DATA) -> Option<Said> {
+    fn built_in(&mut self, event: &EVENT_DATA) -> Option<EventMeaning> {
         match event.id {
             ARMING_SUMMARY => {
                 let modes = event.arguments.get(9..13).and_then(|modes| modes.try_into().ok());
                 self.report
                     .begin(modes.map(|modes| u32::from_le_bytes(modes) & LOITER != 0));
-                return Some(Said::ChecksBegin);
+                return Some(EventMeaning::ChecksBegin);
             }
-            FAILSAFE_HOLD => return Some(Said::Failsafe(failsafe(event.arguments.get(7).copied(), true))),
-            FAILSAFE => return Some(Said::Failsafe(failsafe(event.arguments.get(5).copied(), false))),
-            FAILSAFE_GENERIC_HOLD => return Some(Said::Failsafe(failsafe(None, true))),
-            FAILSAFE_GENERIC => return Some(Said::Failsafe(failsafe(None, false))),
-            GCS_LOST => return Some(Said::Line("Connection to ground station lost".to_owned())),
-            LOW_BATTERY => return Some(Said::Line("Low battery level".to_owned())),
-            ARM_DENIED => return Some(Said::Denied("Resolve system health failures first".to_owned())),
+            FAILSAFE_HOLD => return Some(EventMeaning::Failsafe(failsafe(event.arguments.get(7).copied(), true))),
+            FAILSAFE => return Some(EventMeaning::Failsafe(failsafe(event.arguments.get(5).copied(), false))),
+            FAILSAFE_GENERIC_HOLD => return Some(EventMeaning::Failsafe(failsafe(None, true))),
+            FAILSAFE_GENERIC => return Some(EventMeaning::Failsafe(failsafe(None, false))),
+            GCS_LOST => return Some(EventMeaning::Line("Connection to ground station lost".to_owned())),
+            LOW_BATTERY => return Some(EventMeaning::Line("Low battery level".to_owned())),
+            ARM_DENIED => return Some(EventMeaning::Denied("Resolve system health failures first".to_owned())),
             _ => {}
         }
         let known = CHECKS.iter().find(|(id, _)| *id == event.id).map(|(_, text)| *text);

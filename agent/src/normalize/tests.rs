@@ -71,10 +71,10 @@ fn text(words: &str) -> MavMessage {
     })
 }
 
-fn hear(vehicle: &mut Vehicle, messages: &[MavMessage]) -> Normalizer {
+fn receive(vehicle: &mut Vehicle, messages: &[MavMessage]) -> Normalizer {
     let mut normalizer = Normalizer::default();
     for message in messages {
-        normalizer.hear(vehicle, message, at(0));
+        normalizer.receive(vehicle, message, at(0));
     }
     normalizer
 }
@@ -84,7 +84,7 @@ const GROUND: MavLandedState = MavLandedState::MAV_LANDED_STATE_ON_GROUND;
 #[test]
 fn heartbeat_and_landed_state_tell_whether_it_flies() {
     let mut v = vehicle(Autopilot::Px4);
-    hear(
+    receive(
         &mut v,
         &[
             beat(0x0204_0000, true),
@@ -93,7 +93,7 @@ fn heartbeat_and_landed_state_tell_whether_it_flies() {
     );
     assert_eq!(v.truth(at(0)).flying(), Some(true));
     assert_eq!(v.mode(at(0)), Some(Mode::Takeoff));
-    hear(&mut v, &[landed(MavLandedState::MAV_LANDED_STATE_UNDEFINED)]);
+    receive(&mut v, &[landed(MavLandedState::MAV_LANDED_STATE_UNDEFINED)]);
     assert_eq!(v.truth(at(0)).flying(), None);
 }
 
@@ -101,18 +101,18 @@ fn heartbeat_and_landed_state_tell_whether_it_flies() {
 fn arming_checks_that_passed_in_another_mode_say_nothing_about_this_one() {
     let (stabilize, guided) = (0, 4);
     let mut v = vehicle(Autopilot::ArduPilot);
-    hear(&mut v, &[beat(stabilize, false), ready(true), beat(stabilize, false)]);
+    receive(&mut v, &[beat(stabilize, false), ready(true), beat(stabilize, false)]);
     assert_eq!(v.ready(at(0)), Some(true));
-    hear(&mut v, &[beat(guided, false)]);
+    receive(&mut v, &[beat(guided, false)]);
     assert_eq!(v.ready(at(0)), None);
-    hear(&mut v, &[ready(false)]);
+    receive(&mut v, &[ready(false)]);
     assert_eq!(v.ready(at(0)), Some(false));
 }
 
 #[test]
 fn home_is_taken_on_the_ground_and_kept_in_the_air() {
     let mut v = vehicle(Autopilot::Px4);
-    hear(
+    receive(
         &mut v,
         &[
             beat(0x0304_0000, false),
@@ -126,9 +126,9 @@ fn home_is_taken_on_the_ground_and_kept_in_the_air() {
         altitude: 488_700,
         ..HOME_POSITION_DATA::default()
     });
-    hear(&mut v, &[home.clone(), home]);
+    receive(&mut v, &[home.clone(), home]);
     assert_eq!(v.home, Some(AltitudeAmsl(488.7)));
-    hear(
+    receive(
         &mut v,
         &[
             beat(0x0304_0000, true),
@@ -148,14 +148,14 @@ fn home_is_taken_on_the_ground_and_kept_in_the_air() {
 fn one_height_of_home_that_nothing_agrees_with_is_not_taken() {
     let mut v = vehicle(Autopilot::Px4);
     let quiet = [beat(0x0304_0000, false), landed(GROUND), position(1000, 488_500, 500)];
-    hear(&mut v, &quiet);
+    receive(&mut v, &quiet);
     assert_eq!(v.home, None, "it came alone");
     let noise = [
         position(1500, 488_500, 500),
         position(2000, 788_500, 500),
         position(2500, 489_500, 500),
     ];
-    hear(&mut v, &[quiet.as_slice(), &noise].concat());
+    receive(&mut v, &[quiet.as_slice(), &noise].concat());
     assert_eq!(
         v.home,
         Some(AltitudeAmsl(488.0)),
@@ -176,7 +176,7 @@ fn values_that_cannot_be_true_are_not_taken() {
         lon: 1,
         ..GLOBAL_POSITION_INT_DATA::default()
     };
-    hear(
+    receive(
         &mut v,
         &[
             MavMessage::GLOBAL_POSITION_INT(nowhere),
@@ -190,13 +190,13 @@ fn values_that_cannot_be_true_are_not_taken() {
 #[test]
 fn reasons_are_cleared_when_the_vehicle_becomes_ready_and_not_by_staying_so() {
     let mut v = vehicle(Autopilot::ArduPilot);
-    hear(&mut v, &[ready(false), text("PreArm: Need Position Estimate")]);
+    receive(&mut v, &[ready(false), text("PreArm: Need Position Estimate")]);
     assert_eq!(v.reasons.len(), 1);
-    hear(&mut v, &[ready(true)]);
+    receive(&mut v, &[ready(true)]);
     assert!(v.reasons.is_empty());
-    hear(&mut v, &[text("Arm: Compass not healthy"), ready(true)]);
+    receive(&mut v, &[text("Arm: Compass not healthy"), ready(true)]);
     assert_eq!(v.reasons.len(), 1, "refused although the bit says ready");
-    hear(&mut v, &[beat(4, true)]);
+    receive(&mut v, &[beat(4, true)]);
     assert!(v.reasons.is_empty());
 }
 
@@ -211,7 +211,7 @@ fn the_battery_is_the_one_of_battery_status_while_that_is_heard() {
         battery_remaining: -1,
         ..BATTERY_STATUS_DATA::default()
     });
-    hear(&mut v, &[battery, ready(true)]);
+    receive(&mut v, &[battery, ready(true)]);
     assert_eq!(
         v.battery.map(|b| b.value),
         Some(Battery {
@@ -221,7 +221,7 @@ fn the_battery_is_the_one_of_battery_status_while_that_is_heard() {
         })
     );
     let mut only_sys_status = vehicle(Autopilot::ArduPilot);
-    hear(&mut only_sys_status, &[ready(true)]);
+    receive(&mut only_sys_status, &[ready(true)]);
     assert_eq!(
         only_sys_status.battery.map(|b| b.value.voltage),
         Some(Some(Volts(12.6)))
@@ -231,14 +231,14 @@ fn the_battery_is_the_one_of_battery_status_while_that_is_heard() {
 #[test]
 fn a_clock_that_goes_back_is_a_reboot_and_forgets_all_but_who_it_is() {
     let mut v = vehicle(Autopilot::ArduPilot);
-    let mut n = hear(&mut v, &[beat(4, false), landed(GROUND), position(60_000, 488_000, 0)]);
+    let mut n = receive(&mut v, &[beat(4, false), landed(GROUND), position(60_000, 488_000, 0)]);
     assert!(
-        !n.hear(&mut v, &position(500, 488_000, 0), at(1)).rebooted,
+        !n.receive(&mut v, &position(500, 488_000, 0), at(1)).rebooted,
         "one odd value is not enough"
     );
-    assert!(n.hear(&mut v, &position(1000, 488_000, 0), at(2)).rebooted);
+    assert!(n.receive(&mut v, &position(1000, 488_000, 0), at(2)).rebooted);
     assert!(v.identity.is_some() && v.heartbeat.is_none() && v.landed.is_none());
-    assert!(!n.hear(&mut v, &position(1500, 488_000, 0), at(3)).rebooted);
+    assert!(!n.receive(&mut v, &position(1500, 488_000, 0), at(3)).rebooted);
 }
 
 #[test]
@@ -263,16 +263,16 @@ fn messages_whose_clocks_differ_are_no_reboot() {
                 position(slow, 488_000, 0),
             ] {
                 assert!(
-                    !n.hear(&mut v, &message, now).rebooted,
+                    !n.receive(&mut v, &message, now).rebooted,
                     "after {s} s, {behind} ms behind"
                 );
             }
         }
         // A true one is still seen.
-        n.hear(&mut v, &attitude(500), at(61_000));
-        assert!(n.hear(&mut v, &attitude(520), at(61_000)).rebooted);
+        n.receive(&mut v, &attitude(500), at(61_000));
+        assert!(n.receive(&mut v, &attitude(520), at(61_000)).rebooted);
         for ms in [540, 1040] {
-            let again = n.hear(&mut v, &position(ms, 488_000, 0), at(61_000 + u64::from(ms)));
+            let again = n.receive(&mut v, &position(ms, 488_000, 0), at(61_000 + u64::from(ms)));
             assert!(!again.rebooted, "once");
         }
     }
@@ -283,7 +283,7 @@ fn a_single_broken_time_is_no_reboot() {
     let mut v = vehicle(Autopilot::ArduPilot);
     let mut n = Normalizer::default();
     for ms in [10_000, 4_000_000_000, 10_500, 3, 11_000, 11_500, 12_000] {
-        assert!(!n.hear(&mut v, &position(ms, 488_000, 0), at(0)).rebooted, "{ms}");
+        assert!(!n.receive(&mut v, &position(ms, 488_000, 0), at(0)).rebooted, "{ms}");
     }
 }
 
@@ -299,7 +299,7 @@ fn firmware_versions_read_as_people_write_them() {
             flight_sw_version: number,
             ..AUTOPILOT_VERSION_DATA::default()
         };
-        hear(&mut v, &[MavMessage::AUTOPILOT_VERSION(m)]);
+        receive(&mut v, &[MavMessage::AUTOPILOT_VERSION(m)]);
         assert_eq!(v.identity.unwrap().firmware.as_deref(), Some(text));
     }
 }

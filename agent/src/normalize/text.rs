@@ -28,7 +28,7 @@ struct Open {
 
 impl TextJoiner {
     /// The texts that are complete with this chunk: none, one, or two when it breaks off an unfinished one.
-    pub fn hear(&mut self, chunk: &STATUSTEXT_DATA, now: Moment) -> Vec<String> {
+    pub fn receive(&mut self, chunk: &STATUSTEXT_DATA, now: Moment) -> Vec<String> {
         let bytes: Vec<u8> = chunk.text.iter().copied().take_while(|&b| b != 0).collect();
         let last = bytes.len() < chunk.text.len() || chunk.chunk_seq >= CHUNKS_AT_MOST;
         let mut done = Vec::new();
@@ -100,18 +100,18 @@ mod tests {
     fn a_long_text_is_joined_even_when_its_id_is_0() {
         for id in [0, 7] {
             let mut joiner = TextJoiner::default();
-            assert!(joiner.hear(&chunk(id, 0, FIRST), at(0)).is_empty());
-            assert_eq!(joiner.hear(&chunk(id, 1, "t\t"), at(1)), [format!("{FIRST}t")]);
-            assert_eq!(joiner.hear(&chunk(id + 1, 0, "short"), at(2)), ["short"]);
+            assert!(joiner.receive(&chunk(id, 0, FIRST), at(0)).is_empty());
+            assert_eq!(joiner.receive(&chunk(id, 1, "t\t"), at(1)), [format!("{FIRST}t")]);
+            assert_eq!(joiner.receive(&chunk(id + 1, 0, "short"), at(2)), ["short"]);
         }
     }
 
     #[test]
     fn a_text_whose_end_is_lost_is_said_all_the_same() {
         let mut joiner = TextJoiner::default();
-        assert!(joiner.hear(&chunk(3, 0, FIRST), at(0)).is_empty());
-        assert_eq!(joiner.hear(&chunk(4, 0, "next"), at(1)), [FIRST, "next"]);
-        joiner.hear(&chunk(5, 0, FIRST), at(2));
+        assert!(joiner.receive(&chunk(3, 0, FIRST), at(0)).is_empty());
+        assert_eq!(joiner.receive(&chunk(4, 0, "next"), at(1)), [FIRST, "next"]);
+        joiner.receive(&chunk(5, 0, FIRST), at(2));
         assert_eq!(joiner.overdue(at(500)), None);
         assert_eq!(joiner.overdue(at(1500)).as_deref(), Some(FIRST));
         assert_eq!(joiner.overdue(at(9000)), None);

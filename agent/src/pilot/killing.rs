@@ -14,12 +14,12 @@ use fleet::vehicle::Airframe;
 impl Pilot {
     /// Takes a kill order that came at `heard`: the command to write now, if it is to be carried out. Report
     /// [`Self::kill_written`] how that went; [`Self::kill_answer`] says what came of it.
-    pub fn kill(&mut self, order: &KillOrder, heard: Moment, now: Moment, jitter: f64) -> Option<Shot> {
+    pub fn kill(&mut self, order: &KillOrder, arrived: Moment, now: Moment, jitter: f64) -> Option<Shot> {
         let from = self.from();
         let used = self.kills.used().clone();
         let question = KillQuestion {
             order,
-            heard,
+            arrived,
             held: self.state.fence.held.as_ref(),
             highest_term: self.state.fence.highest_term,
             confirmed: self.contact.confirmed(),

@@ -14,10 +14,10 @@ use std::time::Duration;
 const BEFORE: Duration = Duration::from_millis(500);
 
 /// The text comes within this time after the answer; then it is reported that none came.
-const WORDS_WITHIN: Duration = Duration::from_millis(1500);
+const TEXT_WITHIN: Duration = Duration::from_millis(1500);
 
 /// A refusal is reported for this long: arming is tried again after half a minute at most.
-const TOLD_FOR: Duration = Duration::from_secs(45);
+const REPORTED_FOR: Duration = Duration::from_secs(45);
 
 /// An arm command that was refused.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -42,19 +42,19 @@ pub fn after(before: Option<Refusal>, outcome: &Outcome, now: Moment) -> Option<
 }
 
 impl Refusal {
-    /// Why, as the autopilot has reported since (`told` is all that it reported about arming); `None` while it may still say so,
+    /// Why, as the autopilot has reported since (`reported` is all that it reported about arming); `None` while it may still say so,
     /// and once it is long ago.
-    pub fn reasons(&self, told: &[ArmingReason], now: Moment) -> Option<Vec<ArmingReason>> {
-        if now.since(self.last) > TOLD_FOR {
+    pub fn reasons(&self, reported: &[ArmingReason], now: Moment) -> Option<Vec<ArmingReason>> {
+        if now.since(self.last) > REPORTED_FOR {
             return None;
         }
         let belongs = |reason: &&ArmingReason| reason.last.plus(BEFORE) >= self.first;
-        let words: Vec<ArmingReason> = told.iter().filter(belongs).cloned().collect();
-        if !words.is_empty() {
-            return Some(words);
+        let given: Vec<ArmingReason> = reported.iter().filter(belongs).cloned().collect();
+        if !given.is_empty() {
+            return Some(given);
         }
-        // The first time it waits for the words; later it has had its time.
-        (now.since(self.first) >= WORDS_WITHIN).then(|| {
+        // The first time it waits for the text; later it has had its time.
+        (now.since(self.first) >= TEXT_WITHIN).then(|| {
             let text = format!("the autopilot refused to arm ({}) and did not say why", self.result);
             vec![ArmingReason {
                 class: ReasonClass::Unclear,
@@ -77,8 +77,8 @@ mod tests {
         after(before, &Outcome::Refused { result }, at(ms))
     }
 
-    fn texts(refusal: &Refusal, told: &[ArmingReason], ms: u64) -> Option<Vec<String>> {
-        let reasons = refusal.reasons(told, at(ms))?;
+    fn texts(refusal: &Refusal, reported: &[ArmingReason], ms: u64) -> Option<Vec<String>> {
+        let reasons = refusal.reasons(reported, at(ms))?;
         Some(reasons.into_iter().map(|reason| reason.text).collect())
     }
 
@@ -87,10 +87,10 @@ mod tests {
         let refusal = refused(None, 10_000).unwrap();
         assert_eq!(texts(&refusal, &[], 10_100), None, "it may still say why");
         let old = ArmingReason::reported("Compass not healthy".into(), at(5000));
-        let words = ArmingReason::reported("Throttle (RC3) is not neutral".into(), at(10_040));
-        let told = [old.clone(), words];
+        let newer = ArmingReason::reported("Throttle (RC3) is not neutral".into(), at(10_040));
+        let reported = [old.clone(), newer];
         assert_eq!(
-            texts(&refusal, &told, 10_100),
+            texts(&refusal, &reported, 10_100),
             Some(vec!["Throttle (RC3) is not neutral".into()])
         );
         let none = texts(&refusal, &[old], 11_500).unwrap();
@@ -101,13 +101,13 @@ mod tests {
     fn it_stands_over_further_tries_and_not_after_one_that_is_accepted_or_for_ever() {
         let first = refused(None, 10_000);
         let again = refused(first, 20_000).unwrap();
-        let words = [ArmingReason::reported("Throttle too high".into(), at(10_040))];
-        assert!(again.reasons(&words, at(20_010)).is_some());
+        let texts = [ArmingReason::reported("Throttle too high".into(), at(10_040))];
+        assert!(again.reasons(&texts, at(20_010)).is_some());
         assert_eq!(
             after(Some(again.clone()), &Outcome::NoAnswer, at(30_000)),
             Some(again.clone())
         );
-        assert_eq!(again.reasons(&words, at(65_001)), None);
+        assert_eq!(again.reasons(&texts, at(65_001)), None);
         assert_eq!(after(Some(again), &Outcome::Accepted, at(30_000)), None);
     }
 }

@@ -16,7 +16,7 @@ use std::time::Duration;
 const REPORTED_FOR: Duration = Duration::from_secs(15);
 
 /// An autopilot that has not reported its battery for this long since the link came up does not know it.
-const BATTERY_TOLD_WITHIN: Duration = Duration::from_secs(30);
+const BATTERY_REPORTED_WITHIN: Duration = Duration::from_secs(30);
 
 impl Pilot {
     /// Why a vehicle on the ground is not armed although its autopilot might arm: reasons of ours.
@@ -79,7 +79,7 @@ impl Pilot {
     /// Its reserve would be watched by nobody. At first it may be that the autopilot has not said it yet.
     fn battery_unknown(&self, now: Moment) -> ArmingReason {
         let since = self.link_up.unwrap_or(now);
-        let class = if now.since(since) < BATTERY_TOLD_WITHIN {
+        let class = if now.since(since) < BATTERY_REPORTED_WITHIN {
             ReasonClass::WillHeal
         } else {
             ReasonClass::NeedsHuman

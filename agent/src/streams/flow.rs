@@ -6,15 +6,15 @@
 //! Two things are asked for, each with a back-off of its own that no ACCEPTED resets: that it is sent often enough, and, while
 //! it stays away longer than we can do without, a single one.
 
-use super::want::{Ask, How, Terms, Want};
+use super::needed::{How, Needed, Request, Terms};
 use fleet::backoff::Backoff;
 use fleet::time::Moment;
 use std::time::Duration;
 
-/// Before a stream is seen to for a second time.
+/// Before a stream is set for a second time.
 const FIRST_AGAIN: Duration = Duration::from_secs(2);
 /// Longest time between two attempts to mend a stream of a message that comes, if not as often as we need it.
-const COMES_CAP: Duration = Duration::from_secs(60);
+const SLOW_RETRY_CAP: Duration = Duration::from_secs(60);
 /// A message that comes within this time after a single one was asked for is that one.
 const SINGLE_WITHIN: Duration = Duration::from_secs(1);
 /// A stream that was good for so long begins afresh when it is not.
@@ -81,7 +81,7 @@ fn late(gap: Duration, every: Duration) -> bool {
 
 impl Flow {
     /// One has come.
-    pub(super) fn heard(&mut self, every: Option<Duration>, now: Moment) {
+    pub(super) fn received(&mut self, every: Option<Duration>, now: Moment) {
         let asked_for = self.single.take().is_some_and(|at| now.since(at) <= SINGLE_WITHIN);
         self.heard = Some(now);
         self.singles = 0;
@@ -121,11 +121,17 @@ impl Flow {
     }
 
     /// The request that is due, and since when. `mute`: the autopilot does not answer the question for intervals.
-    pub(super) fn due(&self, want: Want, mute: bool, now: Moment) -> Option<(Moment, Ask)> {
-        let terms = want.terms();
+    pub(super) fn due(&self, needed: Needed, mute: bool, now: Moment) -> Option<(Moment, Request)> {
+        let terms = needed.terms();
         let Some(every) = terms.every else {
             let due = self.heard.is_none() && now >= self.single_from;
-            return due.then_some((self.single_from, Ask { want, how: How::Single }));
+            return due.then_some((
+                self.single_from,
+                Request {
+                    needed,
+                    how: How::Single,
+                },
+            ));
         };
         let mend = (self.is_thin(every, now) && now >= self.mend_from).then(|| {
             let how = match self.interval {
@@ -134,14 +140,20 @@ impl Flow {
                 Interval::Every(set) if set <= every => How::Interval,
                 Interval::Every(_) | Interval::Off | Interval::Untold => How::Stream,
             };
-            (self.mend_from, Ask { want, how })
+            (self.mend_from, Request { needed, how })
         });
         // The stream first: it may be all that is needed.
         let wont = self.gap.map_or(Duration::ZERO, |gap| gap + gap / 4);
         let away = wont.clamp(terms.single_after, terms.single_by);
         let away_since = self.heard.map(|at| at.plus(away)).unwrap_or_default();
         let from = self.single_from.max(away_since);
-        let single = (self.attempts > 0 && now >= from).then_some((from, Ask { want, how: How::Single }));
+        let single = (self.attempts > 0 && now >= from).then_some((
+            from,
+            Request {
+                needed,
+                how: How::Single,
+            },
+        ));
         match (mend, single) {
             (Some(mend), Some(single)) if single.0 < mend.0 => Some(single),
             (Some(mend), _) => Some(mend),
@@ -150,7 +162,7 @@ impl Flow {
     }
 
     /// It is being asked for.
-    pub(super) fn asked(&mut self, terms: &Terms, how: How, now: Moment, jitter: f64) {
+    pub(super) fn requested(&mut self, terms: &Terms, how: How, now: Moment, jitter: f64) {
         if how == How::Single {
             self.singles = self.singles.saturating_add(1);
             self.single = Some(now);
@@ -168,10 +180,10 @@ impl Flow {
         if how == How::Interval {
             self.interval = Interval::Unknown;
         }
-        let comes = self.heard.is_some_and(|at| now.since(at) <= terms.single_after * 2);
+        let arrives = self.heard.is_some_and(|at| now.since(at) <= terms.single_after * 2);
         let backoff = Backoff {
             first: FIRST_AGAIN,
-            cap: if comes { COMES_CAP } else { terms.cap },
+            cap: if arrives { SLOW_RETRY_CAP } else { terms.cap },
         };
         self.mend_from = now.plus(backoff.delay(self.attempts, jitter));
         if self.heard.is_none() {

@@ -11,21 +11,21 @@ fn at(ms: u64) -> Moment {
     Moment::at(Duration::from_millis(ms))
 }
 
-fn message(want: Want) -> MavMessage {
-    match want {
-        Want::Landed => MavMessage::EXTENDED_SYS_STATE(EXTENDED_SYS_STATE_DATA::default()),
-        Want::SysStatus => MavMessage::SYS_STATUS(SYS_STATUS_DATA::default()),
-        Want::Position => MavMessage::GLOBAL_POSITION_INT(GLOBAL_POSITION_INT_DATA::default()),
-        Want::Version => MavMessage::AUTOPILOT_VERSION(AUTOPILOT_VERSION_DATA::default()),
-        Want::Home => MavMessage::HOME_POSITION(HOME_POSITION_DATA::default()),
-        Want::Battery => MavMessage::BATTERY_STATUS(BATTERY_STATUS_DATA::default()),
-        Want::BeatNow | Want::ReadyNow => MavMessage::SYS_STATUS(SYS_STATUS_DATA::default()),
+fn message(needed: Needed) -> MavMessage {
+    match needed {
+        Needed::Landed => MavMessage::EXTENDED_SYS_STATE(EXTENDED_SYS_STATE_DATA::default()),
+        Needed::SysStatus => MavMessage::SYS_STATUS(SYS_STATUS_DATA::default()),
+        Needed::Position => MavMessage::GLOBAL_POSITION_INT(GLOBAL_POSITION_INT_DATA::default()),
+        Needed::Version => MavMessage::AUTOPILOT_VERSION(AUTOPILOT_VERSION_DATA::default()),
+        Needed::Home => MavMessage::HOME_POSITION(HOME_POSITION_DATA::default()),
+        Needed::Battery => MavMessage::BATTERY_STATUS(BATTERY_STATUS_DATA::default()),
+        Needed::BeatNow | Needed::ReadyNow => MavMessage::SYS_STATUS(SYS_STATUS_DATA::default()),
     }
 }
 
-fn interval(want: Want, interval_us: i32) -> MavMessage {
+fn interval(needed: Needed, interval_us: i32) -> MavMessage {
     MavMessage::MESSAGE_INTERVAL(MESSAGE_INTERVAL_DATA {
-        message_id: want.terms().id,
+        message_id: needed.terms().id,
         interval_us,
     })
 }
@@ -38,19 +38,19 @@ struct Line {
     /// How much longer than set the intervals are.
     stretch: u64,
     /// What it does not have: accepted when it is asked for, and never sent.
-    lacks: Vec<Want>,
+    lacks: Vec<Needed>,
     answers: bool,
     obeys: bool,
     streams: Streams,
-    asked: Vec<(u64, Ask)>,
-    came: BTreeMap<usize, Vec<u64>>,
+    asked: Vec<(u64, Request)>,
+    received: BTreeMap<usize, Vec<u64>>,
     ended: u64,
 }
 
 impl Line {
-    fn of(set: &[(Want, u64)], stretch: u64) -> Self {
+    fn of(set: &[(Needed, u64)], stretch: u64) -> Self {
         Self {
-            set: set.iter().map(|(want, ms)| (*want as usize, *ms)).collect(),
+            set: set.iter().map(|(needed, ms)| (*needed as usize, *ms)).collect(),
             next: BTreeMap::new(),
             stretch,
             lacks: Vec::new(),
@@ -58,60 +58,60 @@ impl Line {
             obeys: true,
             streams: Streams::default(),
             asked: Vec::new(),
-            came: BTreeMap::new(),
+            received: BTreeMap::new(),
             ended: 0,
         }
     }
 
-    fn send(&mut self, want: Want, ms: u64) {
-        if !self.lacks.contains(&want) {
-            self.streams.heard(&message(want), at(ms));
-            self.came.entry(want as usize).or_default().push(ms);
+    fn send(&mut self, needed: Needed, ms: u64) {
+        if !self.lacks.contains(&needed) {
+            self.streams.received(&message(needed), at(ms));
+            self.received.entry(needed as usize).or_default().push(ms);
         }
     }
 
     fn run(&mut self, from: u64, until: u64) {
         for ms in from..until {
-            for want in WANTS {
-                let Some(interval) = self.set.get(&(want as usize)).copied() else {
+            for needed in IN_ORDER {
+                let Some(interval) = self.set.get(&(needed as usize)).copied() else {
                     continue;
                 };
-                let next = self.next.entry(want as usize).or_insert(ms + interval * self.stretch);
+                let next = self.next.entry(needed as usize).or_insert(ms + interval * self.stretch);
                 if ms >= *next {
                     *next = ms + interval * self.stretch;
-                    self.send(want, ms);
+                    self.send(needed, ms);
                 }
             }
             if ms < self.ended {
                 continue;
             }
-            if let Some(ask) = self.streams.next(at(ms)) {
-                self.asked.push((ms, ask));
-                self.streams.asked(ask, at(ms), 1.0);
-                self.obey(ask, ms);
+            if let Some(request) = self.streams.next(at(ms)) {
+                self.asked.push((ms, request));
+                self.streams.requested(request, at(ms), 1.0);
+                self.obey(request, ms);
                 self.ended = ms + if self.answers { 30 } else { 800 };
-                self.streams.ended(ask, self.answers, at(self.ended));
+                self.streams.ended(request, self.answers, at(self.ended));
             }
         }
     }
 
-    fn obey(&mut self, ask: Ask, ms: u64) {
-        let (want, how) = (ask.want, ask.how);
-        let every = want.terms().every.unwrap_or_default();
+    fn obey(&mut self, request: Request, ms: u64) {
+        let (needed, how) = (request.needed, request.how);
+        let every = needed.terms().every.unwrap_or_default();
         let every = u64::try_from(every.as_millis()).unwrap();
         match how {
             _ if !self.obeys => {}
-            How::Single => self.send(want, ms),
+            How::Single => self.send(needed, ms),
             How::Stream => {
-                self.set.insert(want as usize, every);
-                self.next.remove(&(want as usize));
+                self.set.insert(needed as usize, every);
+                self.next.remove(&(needed as usize));
             }
             How::Interval if self.answers => {
                 let us = self
                     .set
-                    .get(&(want as usize))
+                    .get(&(needed as usize))
                     .map_or(0, |ms| i32::try_from(*ms).unwrap() * 1000);
-                self.streams.heard(&interval(want, us), at(ms));
+                self.streams.received(&interval(needed, us), at(ms));
             }
             How::Interval => {}
         }
@@ -120,33 +120,36 @@ impl Line {
     fn count(&self, how: How, since: u64) -> usize {
         self.asked
             .iter()
-            .filter(|(ms, ask)| ask.how == how && *ms >= since)
+            .filter(|(ms, request)| request.how == how && *ms >= since)
             .count()
     }
 
-    fn longest_silence(&self, want: Want, since: u64) -> u64 {
-        let came = &self.came[&(want as usize)];
-        let gaps = came.windows(2).filter(|two| two[0] >= since).map(|two| two[1] - two[0]);
+    fn longest_silence(&self, needed: Needed, since: u64) -> u64 {
+        let received = &self.received[&(needed as usize)];
+        let gaps = received
+            .windows(2)
+            .filter(|two| two[0] >= since)
+            .map(|two| two[1] - two[0]);
         gaps.max().unwrap_or(u64::MAX)
     }
 }
 
 /// PX4's mode Onboard, as far as we need it.
-const ONBOARD: [(Want, u64); 5] = [
-    (Want::Landed, 200),
-    (Want::SysStatus, 200),
-    (Want::Position, 20),
-    (Want::Home, 2000),
-    (Want::Battery, 2000),
+const ONBOARD: [(Needed, u64); 5] = [
+    (Needed::Landed, 200),
+    (Needed::SysStatus, 200),
+    (Needed::Position, 20),
+    (Needed::Home, 2000),
+    (Needed::Battery, 2000),
 ];
 
 #[test]
 fn an_autopilot_that_streams_nothing_is_asked_for_everything_once_in_order_of_need() {
     let mut line = Line::of(&[], 1);
     line.run(0, 60_000);
-    let mut wants: Vec<Want> = line.asked.iter().map(|(_, ask)| ask.want).collect();
+    let mut wants: Vec<Needed> = line.asked.iter().map(|(_, request)| request.needed).collect();
     wants.dedup();
-    assert_eq!(wants, WANTS);
+    assert_eq!(wants, IN_ORDER);
     assert_eq!(line.count(How::Stream, 0), 4);
     assert_eq!(line.asked.len(), 10, "{:?}", line.asked);
     assert!(line.asked.last().unwrap().0 < 1500);
@@ -157,7 +160,7 @@ fn a_stream_that_comes_often_enough_is_left_alone() {
     let mut line = Line::of(&ONBOARD, 1);
     line.run(0, 60_000);
     assert_eq!(line.count(How::Stream, 0), 0, "{:?}", line.asked);
-    assert_eq!(line.set[&(Want::Position as usize)], 20, "guests have their 50 Hz");
+    assert_eq!(line.set[&(Needed::Position as usize)], 20, "guests have their 50 Hz");
     assert_eq!(line.count(How::Interval, 2000), 0, "{:?}", line.asked);
 }
 
@@ -166,12 +169,12 @@ fn where_the_link_stretches_all_intervals_tenfold_nothing_is_made_slower_and_wha
     let mut line = Line::of(&ONBOARD, 13);
     line.run(0, 600_000);
     assert_eq!(line.count(How::Stream, 0), 0, "what is set is enough: {:?}", line.asked);
-    for (want, ms) in ONBOARD {
-        assert_eq!(line.set[&(want as usize)], ms);
+    for (needed, ms) in ONBOARD {
+        assert_eq!(line.set[&(needed as usize)], ms);
     }
-    assert!(line.longest_silence(Want::Landed, 10_000) <= 2300);
-    assert!(line.longest_silence(Want::SysStatus, 10_000) <= 2500);
-    assert!(line.longest_silence(Want::Battery, 10_000) <= 9000);
+    assert!(line.longest_silence(Needed::Landed, 10_000) <= 2300);
+    assert!(line.longest_silence(Needed::SysStatus, 10_000) <= 2500);
+    assert!(line.longest_silence(Needed::Battery, 10_000) <= 9000);
     let asked = line.asked.len();
     assert!(asked < 620, "{asked} requests in ten minutes");
     assert!(
@@ -185,9 +188,13 @@ fn where_the_link_stretches_all_intervals_tenfold_nothing_is_made_slower_and_wha
 fn an_accepted_that_changes_nothing_does_not_reset_the_back_off() {
     // ArduCopter with BATT_MONITOR 0.
     let mut line = Line::of(&[], 1);
-    line.lacks = vec![Want::Battery];
+    line.lacks = vec![Needed::Battery];
     line.run(0, 600_000);
-    let battery = line.asked.iter().filter(|(_, ask)| ask.want == Want::Battery).count();
+    let battery = line
+        .asked
+        .iter()
+        .filter(|(_, request)| request.needed == Needed::Battery)
+        .count();
     assert!((10..60).contains(&battery), "{battery} requests in ten minutes");
     let others = line.asked.len() - battery;
     assert_eq!(others, 8, "{:?}", line.asked);
@@ -198,14 +205,14 @@ fn a_stream_that_somebody_slows_down_is_set_again_and_never_for_long_in_a_war() 
     let mut line = Line::of(&[], 1);
     line.run(0, 10_000);
     for round in 0..60 {
-        line.set.insert(Want::Landed as usize, 5000);
+        line.set.insert(Needed::Landed as usize, 5000);
         line.run(10_000 + round * 10_000, 20_000 + round * 10_000);
     }
-    assert!(line.longest_silence(Want::Landed, 0) <= 2300, "single ones meanwhile");
+    assert!(line.longest_silence(Needed::Landed, 0) <= 2300, "single ones meanwhile");
     let set = line
         .asked
         .iter()
-        .filter(|(_, ask)| ask.want == Want::Landed && ask.how == How::Stream);
+        .filter(|(_, request)| request.needed == Needed::Landed && request.how == How::Stream);
     let set = set.count();
     assert!((8..40).contains(&set), "{set} in ten minutes");
 }
@@ -214,21 +221,21 @@ fn a_stream_that_somebody_slows_down_is_set_again_and_never_for_long_in_a_war() 
 fn a_stream_that_stops_is_asked_for_again() {
     let mut line = Line::of(&[], 1);
     line.run(0, 8000);
-    line.set.remove(&(Want::Landed as usize));
+    line.set.remove(&(Needed::Landed as usize));
     line.run(8000, 12_000);
-    let again: Vec<Ask> = line
+    let again: Vec<Request> = line
         .asked
         .iter()
         .filter(|(ms, _)| *ms >= 8000)
-        .map(|(_, ask)| *ask)
+        .map(|(_, request)| *request)
         .collect();
-    let want = Want::Landed;
-    let how = |how| Ask { want, how };
+    let needed = Needed::Landed;
+    let how = |how| Request { needed, how };
     assert!(
         again.contains(&how(How::Interval)) && again.contains(&how(How::Stream)),
         "{again:?}"
     );
-    assert_eq!(line.longest_silence(want, 10_500), 500);
+    assert_eq!(line.longest_silence(needed, 10_500), 500);
 }
 
 #[test]
@@ -245,14 +252,17 @@ fn an_autopilot_that_obeys_without_answering_is_soon_asked_for_everything() {
     let mut line = Line::of(&[], 1);
     line.answers = false;
     line.run(0, 12_000);
-    for want in WANTS {
-        let how = if want.terms().every.is_some() {
+    for needed in IN_ORDER {
+        let how = if needed.terms().every.is_some() {
             How::Stream
         } else {
             How::Single
         };
-        let first = line.asked.iter().find(|(_, ask)| *ask == Ask { want, how });
-        assert!(first.is_some_and(|(ms, _)| *ms < 8000), "{want:?}: {:?}", line.asked);
+        let first = line
+            .asked
+            .iter()
+            .find(|(_, request)| *request == Request { needed, how });
+        assert!(first.is_some_and(|(ms, _)| *ms < 8000), "{needed:?}: {:?}", line.asked);
     }
     assert!(line.asked.len() <= 14, "{:?}", line.asked);
 }
@@ -262,13 +272,16 @@ fn what_somebody_waits_for_is_asked_for_first_and_once() {
     let mut line = Line::of(&[], 1);
     line.run(0, 3000);
     let streams = &mut line.streams;
-    streams.hurry(Want::ReadyNow);
-    streams.hurry(Want::BeatNow);
-    for want in AT_ONCE {
-        let ask = Ask { want, how: How::Single };
-        assert_eq!(streams.next(at(3000)), Some(ask));
-        streams.asked(ask, at(3000), 0.0);
-        streams.ended(ask, false, at(3000));
+    streams.hurry(Needed::ReadyNow);
+    streams.hurry(Needed::BeatNow);
+    for needed in AT_ONCE {
+        let request = Request {
+            needed,
+            how: How::Single,
+        };
+        assert_eq!(streams.next(at(3000)), Some(request));
+        streams.requested(request, at(3000), 0.0);
+        streams.ended(request, false, at(3000));
     }
     assert_eq!(streams.next(at(3000)), None);
 }
@@ -276,9 +289,9 @@ fn what_somebody_waits_for_is_asked_for_first_and_once() {
 #[test]
 fn requests_are_paced() {
     let mut streams = Streams::default();
-    let ask = streams.next(at(0)).unwrap();
-    streams.asked(ask, at(0), 0.0);
-    streams.ended(ask, true, at(10));
+    let request = streams.next(at(0)).unwrap();
+    streams.requested(request, at(0), 0.0);
+    streams.ended(request, true, at(10));
     assert_eq!(streams.next(at(11)), None);
     assert!(streams.next(at(100)).is_some());
 }
@@ -286,10 +299,10 @@ fn requests_are_paced() {
 #[test]
 fn home_that_is_known_from_the_position_is_not_asked_for() {
     let mut line = Line::of(&[], 1);
-    line.streams.known(Want::Home, at(0));
+    line.streams.known(Needed::Home, at(0));
     line.run(0, 60_000);
     assert!(
-        line.asked.iter().all(|(_, ask)| ask.want != Want::Home),
+        line.asked.iter().all(|(_, request)| request.needed != Needed::Home),
         "{:?}",
         line.asked
     );

@@ -184,7 +184,7 @@ async fn a_coordinator_of_another_authority_is_shown_nothing_until_it_is_believe
     let told = dial::open(&coordinator, &mut Reader::default()).await.unwrap_err();
     assert!(
         told.to_string()
-            .contains("is not of the authority that is believed here"),
+            .contains("is not of the authority that this agent trusts"),
         "{told}"
     );
     session.end.send(Err(Status::unavailable("rolled"))).await.unwrap();

@@ -102,7 +102,7 @@ async fn a_living_agent_reads_the_descriptions_and_flies() {
     }
     // It ends only with its vehicle on the ground.
     terminate.cancel();
-    assert_eq!(life.await.unwrap(), agent::Ending::Settled);
+    assert_eq!(life.await.unwrap(), agent::Ending::Landed);
     link.close().await;
     simulated.abort();
 }

@@ -74,7 +74,7 @@ impl World {
             wrote: Vec::new(),
             dir,
         };
-        world.pilot.hear(&LinkEvent::Up, world.now(), 0.5);
+        world.pilot.receive(&LinkEvent::Up, world.now(), 0.5);
         world
     }
 
@@ -117,7 +117,7 @@ impl World {
                 message,
                 at: tokio::time::Instant::now(),
             };
-            self.pilot.hear(&LinkEvent::Frame(Box::new(frame)), self.now(), 0.5);
+            self.pilot.receive(&LinkEvent::Frame(Box::new(frame)), self.now(), 0.5);
         }
     }
 
@@ -254,7 +254,7 @@ fn px4s_descriptions_are_fetched_on_the_ground_and_found_in_the_cache_by_the_nex
     let before = world.packets().count();
     // Another life of the agent, with the same state directory.
     world.pilot = pilot(Some(world.dir.path()));
-    world.pilot.hear(&LinkEvent::Up, world.now(), 0.5);
+    world.pilot.receive(&LinkEvent::Up, world.now(), 0.5);
     world.pass(60);
     assert_eq!(world.packets().count(), before);
 }
@@ -267,7 +267,7 @@ fn a_reason_that_is_not_built_in_is_told_in_the_autopilots_words() {
             world.until_described();
         } else {
             world.pilot = pilot(None);
-            world.pilot.hear(&LinkEvent::Up, world.now(), 0.5);
+            world.pilot.receive(&LinkEvent::Up, world.now(), 0.5);
         }
         world.pass(20);
         world.vehicle.suffer(Fault::MotorStops);
@@ -307,10 +307,10 @@ fn take_off(world: &mut World, packets: usize) -> (u64, u64) {
 fn downloading() -> World {
     let mut world = World::with(Autopilot::Px4);
     world.pilot = pilot(None);
-    world.pilot.hear(&LinkEvent::Up, world.now(), 0.5);
+    world.pilot.receive(&LinkEvent::Up, world.now(), 0.5);
     world.pass(40);
     world.pilot = pilot(Some(world.dir.path()));
-    world.pilot.hear(&LinkEvent::Up, world.now(), 0.5);
+    world.pilot.receive(&LinkEvent::Up, world.now(), 0.5);
     world
 }
 
@@ -318,10 +318,10 @@ fn downloading() -> World {
 fn an_order_to_fly_during_the_download_is_carried_out_as_fast_as_without_it() {
     let mut plain = World::with(Autopilot::Px4);
     plain.pilot = pilot(None);
-    plain.pilot.hear(&LinkEvent::Up, plain.now(), 0.5);
+    plain.pilot.receive(&LinkEvent::Up, plain.now(), 0.5);
     plain.pass(40);
     plain.pilot = pilot(None);
-    plain.pilot.hear(&LinkEvent::Up, plain.now(), 0.5);
+    plain.pilot.receive(&LinkEvent::Up, plain.now(), 0.5);
     let (arm, air) = take_off(&mut plain, 0);
     let mut world = downloading();
     let (arm_during, air_during) = take_off(&mut world, 5);

@@ -145,7 +145,7 @@ pub async fn run(world: Shared, mut lines: mpsc::Receiver<DuplexStream>) {
                     framer.push(&buffer[..n]);
                     while let Some(frame) = framer.next_frame() {
                         if let Ok((header, message)) = decode(&frame) {
-                            world.lock().unwrap().hear(header, &message, &mut out);
+                            world.lock().unwrap().receive(header, &message, &mut out);
                         }
                     }
                 }
@@ -203,7 +203,7 @@ impl World {
         self.landed != MavLandedState::MAV_LANDED_STATE_ON_GROUND
     }
 
-    fn hear(&mut self, header: MavHeader, message: &MavMessage, out: &mut Vec<MavMessage>) {
+    fn receive(&mut self, header: MavHeader, message: &MavMessage, out: &mut Vec<MavMessage>) {
         if (header.system_id, header.component_id) != (u32::from(SYSTEM), 191) {
             self.strange_senders += 1;
         }

@@ -145,7 +145,7 @@ async fn ardupilots_own_words_explain_why_it_changed_its_mode() {
 }
 
 #[tokio::test(start_paused = true)]
-async fn our_own_return_for_a_low_battery_is_told_as_that_to_its_end() {
+async fn our_own_return_for_a_low_battery_is_reported_as_that_to_its_end() {
     for kind in BOTH {
         let vehicle = Vehicle::new(kind);
         let agent = vehicle.agent();

@@ -10,7 +10,7 @@ impl Agent {
             nonce,
             uid: DroneUid("u-1".into()),
             term: Term(3),
-            seen: self.report().unwrap().made,
+            last_report: self.report().unwrap().made,
         }
     }
 

@@ -536,7 +536,7 @@ async fn an_agent_asked_to_end_lands_first_and_takes_off_again_in_its_next_life(
         agent.until_holding().await;
         agent.terminate.cancel();
         let ending = agent.life.await.unwrap();
-        assert_eq!(ending, Ending::Settled);
+        assert_eq!(ending, Ending::Landed);
         vehicle.see(|w| {
             assert_eq!((w.armed, w.landed), (false, MavLandedState::MAV_LANDED_STATE_ON_GROUND));
             assert_eq!(w.count(LAND), 1);
@@ -562,7 +562,7 @@ async fn an_agent_asked_to_end_in_the_climb_lands_too() {
             })
             .await;
         agent.terminate.cancel();
-        assert_eq!(agent.life.await.unwrap(), Ending::Settled);
+        assert_eq!(agent.life.await.unwrap(), Ending::Landed);
         assert!(!vehicle.see(|w| w.armed));
     }
 }
@@ -576,7 +576,7 @@ async fn an_agent_whose_vehicle_does_not_come_down_ends_after_its_time_and_says_
     vehicle.unplug().await;
     let asked = Instant::now();
     agent.terminate.cancel();
-    assert_eq!(agent.life.await.unwrap(), Ending::NotSettled);
+    assert_eq!(agent.life.await.unwrap(), Ending::NotLanded);
     assert!((29..=31).contains(&asked.elapsed().as_secs()));
 }
 
@@ -587,7 +587,7 @@ async fn an_agent_without_an_assignment_or_a_flight_ends_at_once() {
     agent.until("heard", 20, |r| r.link_alive).await;
     let asked = Instant::now();
     agent.terminate.cancel();
-    assert_eq!(agent.life.await.unwrap(), Ending::Settled);
+    assert_eq!(agent.life.await.unwrap(), Ending::Landed);
     assert!(asked.elapsed() < Duration::from_secs(1));
     assert!(vehicle.see(|w| w.steps().is_empty()));
 }
@@ -849,7 +849,7 @@ async fn an_agent_that_lost_its_memory_sends_nothing_to_a_flying_vehicle_until_i
         assert_eq!(vehicle.see(|w| w.steps().len()), before, "{kind:?}");
         // From now on it is looked after: an ending agent lands it.
         agent.terminate.cancel();
-        assert_eq!(agent.life.await.unwrap(), Ending::Settled);
+        assert_eq!(agent.life.await.unwrap(), Ending::Landed);
         assert!(!vehicle.see(|w| w.armed));
     }
 }
@@ -886,7 +886,7 @@ async fn an_agent_whose_uplink_is_gone_for_good_ends_loudly() {
     let agent = vehicle.agent();
     agent.until("heard", 20, |r| r.link_alive).await;
     drop(agent.orders);
-    assert_eq!(agent.life.await.unwrap(), Ending::NotSettled);
+    assert_eq!(agent.life.await.unwrap(), Ending::NotLanded);
 }
 
 #[tokio::test(start_paused = true)]

@@ -28,7 +28,7 @@ async fn a_vehicle_whose_agent_cannot_write_is_not_alone_while_the_coordinator_s
         agent
             .until("armed", 30, |r| r.truth == FlightTruth::ArmedOnGround)
             .await;
-        // From here on nothing that is seen of the flight can be written down.
+        // From here on nothing that is observed of the flight can be written down.
         std::fs::create_dir(vehicle.dir.path().join("state.json.new")).unwrap();
         agent.until_holding().await;
         agent.orders.send(FromUplink::Closed).await.unwrap();

@@ -73,7 +73,7 @@ impl Guest {
     }
 
     /// Waits until `wanted` is somewhere in what was heard.
-    pub async fn hears(&mut self, what: &str, wanted: &[u8]) {
+    pub async fn receives(&mut self, what: &str, wanted: &[u8]) {
         let until = Instant::now() + DEADLINE;
         while !has(&self.heard, wanted) {
             let mut buffer = vec![0; 65_536];
@@ -95,7 +95,7 @@ impl Guest {
     }
 }
 
-pub fn hears_nothing_of(guest: &Guest, unwanted: &[u8]) {
+pub fn receives_nothing_of(guest: &Guest, unwanted: &[u8]) {
     assert!(!has(&guest.heard, unwanted));
 }
 

@@ -70,9 +70,9 @@ impl Line {
     }
 
     /// Waits until the autopilot has heard `wanted` somewhere in what was written to it.
-    pub async fn hears(&mut self, what: &str, wanted: &[u8]) {
+    pub async fn receives(&mut self, what: &str, wanted: &[u8]) {
         let until = Instant::now() + DEADLINE;
-        while !self.has_heard(wanted) {
+        while !self.has_received(wanted) {
             let mut buffer = [0; 4096];
             let read = timeout_at(until, self.far.read(&mut buffer)).await;
             let read = read.unwrap_or_else(|_| panic!("not heard in time: {what}"));
@@ -80,7 +80,7 @@ impl Line {
         }
     }
 
-    pub fn has_heard(&self, wanted: &[u8]) -> bool {
+    pub fn has_received(&self, wanted: &[u8]) -> bool {
         self.heard.windows(wanted.len()).any(|bytes| bytes == wanted)
     }
 }

@@ -8,7 +8,7 @@ use agent::gcs::hub::{Out, write_out};
 use agent::gcs::routes::GuestId;
 use agent::gcs::{Config, Place};
 use fleet::units::Address;
-use guests::{Guest, hears_nothing_of};
+use guests::{Guest, receives_nothing_of};
 use line::{DEADLINE, ack, gcs_beat, line, signed, unknown, v1, v2, vehicle_beat};
 use link::dialect::{COMMAND_LONG_DATA, MavCmd, MavMessage, PARAM_REQUEST_LIST_DATA, PARAM_SET_DATA};
 use link::raw::RawFrame;
@@ -58,8 +58,8 @@ async fn every_kind_of_frame_passes_byte_for_byte_both_ways() {
     let mut by_tcp = Guest::tcp(&gcs).await;
     by_udp.says(&v2(QGC, 0, &gcs_beat())).await;
     by_tcp.says(&v2(PROXY, 0, &gcs_beat())).await;
-    by_udp.hears("the other guest", &v2(PROXY, 0, &gcs_beat())).await;
-    by_tcp.hears("the other guest", &v2(QGC, 0, &gcs_beat())).await;
+    by_udp.receives("the other guest", &v2(PROXY, 0, &gcs_beat())).await;
+    by_tcp.receives("the other guest", &v2(QGC, 0, &gcs_beat())).await;
 
     // MAVLink 1 first: once a sender has spoken MAVLink 2, the start byte of MAVLink 1 is noise.
     let told = [
@@ -73,8 +73,8 @@ async fn every_kind_of_frame_passes_byte_for_byte_both_ways() {
         line.says(frame).await;
     }
     for frame in &told {
-        by_udp.hears("the vehicle", frame).await;
-        by_tcp.hears("the vehicle", frame).await;
+        by_udp.receives("the vehicle", frame).await;
+        by_tcp.receives("the vehicle", frame).await;
     }
 
     let asked = [
@@ -85,12 +85,12 @@ async fn every_kind_of_frame_passes_byte_for_byte_both_ways() {
     ];
     for frame in &asked {
         by_udp.says(frame).await;
-        line.hears("a datagram", frame).await;
+        line.receives("a datagram", frame).await;
     }
     let old = v1((255, 1), 5, &list_parameters());
     let mut old_fashioned = Guest::tcp(&gcs).await;
     old_fashioned.says(&old).await;
-    line.hears("MAVLink 1 by TCP", &old).await;
+    line.receives("MAVLink 1 by TCP", &old).await;
     gcs.close().await;
 }
 
@@ -103,10 +103,10 @@ async fn an_answer_reaches_the_guest_that_asked_and_neither_the_other_nor_the_ag
     line.says(&v2(VEHICLE, 0, &vehicle_beat(true))).await;
     qgc.says(&v2(QGC, 0, &gcs_beat())).await;
     proxy.says(&v2(PROXY, 0, &gcs_beat())).await;
-    qgc.hears("the other guest", &v2(PROXY, 0, &gcs_beat())).await;
+    qgc.receives("the other guest", &v2(PROXY, 0, &gcs_beat())).await;
 
     qgc.says(&v2(QGC, 1, &arm())).await;
-    line.hears("the command", &v2(QGC, 1, &arm())).await;
+    line.receives("the command", &v2(QGC, 1, &arm())).await;
     let to_qgc = v2(VEHICLE, 1, &ack(MavCmd::MAV_CMD_COMPONENT_ARM_DISARM, QGC));
     let to_us = v2(
         VEHICLE,
@@ -117,12 +117,12 @@ async fn an_answer_reaches_the_guest_that_asked_and_neither_the_other_nor_the_ag
     for frame in [&to_qgc, &to_us, &to_all] {
         line.says(frame).await;
     }
-    qgc.hears("its answer", &to_qgc).await;
-    qgc.hears("an answer to nobody in particular", &to_all).await;
-    proxy.hears("the same", &to_all).await;
-    hears_nothing_of(&qgc, &to_us);
-    hears_nothing_of(&proxy, &to_us);
-    hears_nothing_of(&proxy, &to_qgc);
+    qgc.receives("its answer", &to_qgc).await;
+    qgc.receives("an answer to nobody in particular", &to_all).await;
+    proxy.receives("the same", &to_all).await;
+    receives_nothing_of(&qgc, &to_us);
+    receives_nothing_of(&proxy, &to_us);
+    receives_nothing_of(&proxy, &to_qgc);
     gcs.close().await;
 }
 
@@ -133,24 +133,27 @@ async fn only_the_station_in_charge_beats_at_the_autopilot() {
     let mut first = Guest::tcp(&gcs).await;
     let mut second = Guest::udp(&gcs).await;
     line.says(&v2(VEHICLE, 0, &vehicle_beat(true))).await;
-    first.hears("the vehicle", &v2(VEHICLE, 0, &vehicle_beat(true))).await;
+    first
+        .receives("the vehicle", &v2(VEHICLE, 0, &vehicle_beat(true)))
+        .await;
     first.says(&v2(QGC, 1, &gcs_beat())).await;
-    line.hears("the heartbeat of the first", &v2(QGC, 1, &gcs_beat())).await;
+    line.receives("the heartbeat of the first", &v2(QGC, 1, &gcs_beat()))
+        .await;
     second.says(&v2(QGC, 2, &gcs_beat())).await;
-    first.hears("the second", &v2(QGC, 2, &gcs_beat())).await;
+    first.receives("the second", &v2(QGC, 2, &gcs_beat())).await;
     // The first is lost. The second, which looks the same to the autopilot, must not beat for it.
     drop(first);
     guests::until("the first has gone", || gcs.counters().left == 1).await;
     second.says(&v2(QGC, 3, &gcs_beat())).await;
     second.says(&v2(QGC, 4, &arm())).await;
-    line.hears("a command of the second", &v2(QGC, 4, &arm())).await;
-    assert!(!line.has_heard(&v2(QGC, 2, &gcs_beat())) && !line.has_heard(&v2(QGC, 3, &gcs_beat())));
+    line.receives("a command of the second", &v2(QGC, 4, &arm())).await;
+    assert!(!line.has_received(&v2(QGC, 2, &gcs_beat())) && !line.has_received(&v2(QGC, 3, &gcs_beat())));
     assert_eq!(gcs.counters().held_heartbeats, 2);
     gcs.close().await;
 }
 
 #[tokio::test]
-async fn in_read_only_mode_a_guest_is_told_and_nothing_else_happens() {
+async fn in_read_only_mode_a_guest_is_notified_and_nothing_else_happens() {
     let mut line = line(8192).await;
     let mut config = places();
     config.policy.read_only = true;
@@ -159,7 +162,7 @@ async fn in_read_only_mode_a_guest_is_told_and_nothing_else_happens() {
     line.says(&v2(VEHICLE, 0, &vehicle_beat(true))).await;
     guest.says(&v2(QGC, 0, &gcs_beat())).await;
     guest.says(&v2(QGC, 1, &arm())).await;
-    guest.hears("the notice", b"Skein: read-only").await;
+    guest.receives("the notice", b"Skein: read-only").await;
     let set = MavMessage::PARAM_SET(PARAM_SET_DATA {
         target_system: VEHICLE.0,
         target_component: VEHICLE.1,
@@ -167,8 +170,8 @@ async fn in_read_only_mode_a_guest_is_told_and_nothing_else_happens() {
     });
     guest.says(&v2(QGC, 2, &set)).await;
     guest.says(&v2(QGC, 3, &list_parameters())).await;
-    line.hears("the question", &v2(QGC, 3, &list_parameters())).await;
-    assert!(!line.has_heard(&v2(QGC, 1, &arm())) && !line.has_heard(&v2(QGC, 2, &set)));
+    line.receives("the question", &v2(QGC, 3, &list_parameters())).await;
+    assert!(!line.has_received(&v2(QGC, 1, &arm())) && !line.has_received(&v2(QGC, 2, &set)));
     assert_eq!(gcs.counters().read_only, 2);
     gcs.close().await;
 }
@@ -193,7 +196,7 @@ async fn a_guest_that_reads_nothing_is_disconnected_and_nobody_waits_for_it() {
         line.says(&burst).await;
         let asked = Instant::now();
         reads
-            .hears("the newest", &v2(VEHICLE, sequence, &vehicle_beat(true)))
+            .receives("the newest", &v2(VEHICLE, sequence, &vehicle_beat(true)))
             .await;
         longest = longest.max(asked.elapsed());
         reads.forgets();
@@ -246,14 +249,14 @@ async fn a_ground_station_that_waits_for_us_is_spoken_to_first() {
         .unwrap();
     assert_eq!(buffer[..n], v2(VEHICLE, 0, &vehicle_beat(false)));
     waits.send_to(&v2(QGC, 0, &arm()), us).await.unwrap();
-    line.hears("its command", &v2(QGC, 0, &arm())).await;
+    line.receives("its command", &v2(QGC, 0, &arm())).await;
     // Nobody else is let in there.
     let stranger = tokio::net::UdpSocket::bind("127.0.0.1:0").await.unwrap();
     stranger.send_to(&v2(PROXY, 0, &arm()), us).await.unwrap();
     waits.send_to(&v2(QGC, 1, &arm()), us).await.unwrap();
-    line.hears("the next", &v2(QGC, 1, &arm())).await;
+    line.receives("the next", &v2(QGC, 1, &arm())).await;
     assert_eq!(gcs.counters().joined, 1);
-    assert!(!line.has_heard(&v2(PROXY, 0, &arm())));
+    assert!(!line.has_received(&v2(PROXY, 0, &arm())));
     gcs.close().await;
 }
 

@@ -59,8 +59,8 @@ fn when_the_disorder_is_over_the_vehicle_is_as_desired() {
             world.step();
         }
         world.calm();
-        world.must_come_down();
+        world.must_land();
         world.must_fly();
-        world.must_come_down();
+        world.must_land();
     }
 }

@@ -266,8 +266,8 @@ impl Oracle {
             }
             _ => false,
         };
-        let stood = |since: Option<u64>| since.is_some_and(|since| now - since >= 2500);
-        let low = stood(shown.low_since) || stood(shown.status_low_since);
+        let lasted = |since: Option<u64>| since.is_some_and(|since| now - since >= 2500);
+        let low = lasted(shown.low_since) || lasted(shown.status_low_since);
         let allowed = if command == NAV_RETURN {
             alone || low
         } else {

@@ -165,7 +165,7 @@ impl Vehicle {
     }
 
     /// All that it tells at one moment.
-    pub fn tells(&self, now: u64) -> Vec<MavMessage> {
+    pub fn reports(&self, now: u64) -> Vec<MavMessage> {
         let mut base_mode = MavModeFlag::MAV_MODE_FLAG_CUSTOM_MODE_ENABLED;
         base_mode.set(MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED, self.armed);
         let mut health = MavSysStatusSensor::empty();

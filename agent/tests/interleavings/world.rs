@@ -90,7 +90,7 @@ impl World {
             tally: Tally::default(),
         };
         world.oracle.restarted(1000);
-        world.pilot.hear(&LinkEvent::Up, at(1000), 0.5);
+        world.pilot.receive(&LinkEvent::Up, at(1000), 0.5);
         world
     }
 
@@ -149,7 +149,7 @@ impl World {
                 LinkEvent::Down("unplugged".into())
             };
             self.oracle.link(self.link_up);
-            self.pilot.hear(&event, at(self.now), 0.5);
+            self.pilot.receive(&event, at(self.now), 0.5);
         }
         if self.chance(0.005) {
             self.restart();
@@ -170,14 +170,14 @@ impl World {
         self.commander.open = false;
         self.pilot = pilot(self.saved.clone(), self.now);
         self.oracle.restarted(self.now);
-        self.pilot.hear(&LinkEvent::Up, at(self.now), 0.5);
+        self.pilot.receive(&LinkEvent::Up, at(self.now), 0.5);
     }
 
     fn telemetry(&mut self) {
         if !self.link_up {
             return;
         }
-        for message in self.vehicle.tells(self.now) {
+        for message in self.vehicle.reports(self.now) {
             if !self.chance(0.3) {
                 self.send_later(message);
             }
@@ -221,18 +221,18 @@ impl World {
             .any(|(_, message)| matches!(message, MavMessage::HEARTBEAT(_)));
         for (_, message) in due {
             self.oracle.shown(&message, self.now);
-            self.hear(message, SYSTEM);
+            self.receive(message, SYSTEM);
         }
         if ours_speaks && self.chance(0.05) {
             // Another vehicle on the same wire; were it alone for seconds, it would be taken for ours, and rightly.
             let stranger = Vehicle::new(self.vehicle.kind);
-            for message in stranger.tells(self.now) {
-                self.hear(message, SYSTEM + 1);
+            for message in stranger.reports(self.now) {
+                self.receive(message, SYSTEM + 1);
             }
         }
     }
 
-    fn hear(&mut self, message: MavMessage, system: u8) {
+    fn receive(&mut self, message: MavMessage, system: u8) {
         let frame = Frame {
             header: MavHeader {
                 system_id: u32::from(system),
@@ -244,7 +244,7 @@ impl World {
         };
         let jitter = self.rng.random();
         self.pilot
-            .hear(&LinkEvent::Frame(Box::new(frame)), at(self.now), jitter);
+            .receive(&LinkEvent::Frame(Box::new(frame)), at(self.now), jitter);
     }
 
     fn coordinator(&mut self) {
@@ -348,7 +348,7 @@ impl World {
         if !self.link_up {
             self.link_up = true;
             self.oracle.link(true);
-            self.pilot.hear(&LinkEvent::Up, at(self.now), 0.5);
+            self.pilot.receive(&LinkEvent::Up, at(self.now), 0.5);
         }
         if self.terminating {
             self.restart();
@@ -376,7 +376,7 @@ impl World {
     }
 
     /// The Drone goes: its vehicle must be down, and the agent must know it.
-    pub fn must_come_down(&mut self) {
+    pub fn must_land(&mut self) {
         self.commander.desired = GROUNDED;
         self.commander.generation += 1;
         self.until("down", 120, |w| {

@@ -41,7 +41,7 @@ pub struct World {
 
 fn pilot(state: State, now: Moment) -> Pilot {
     let mut pilot = Pilot::new(NodeName::parse("pine").unwrap(), state, now).as_ground_station(Some(SystemId(255)));
-    pilot.hear(&LinkEvent::Up, now, 0.5);
+    pilot.receive(&LinkEvent::Up, now, 0.5);
     pilot
 }
 
@@ -187,7 +187,7 @@ impl World {
             };
             if !self.dead {
                 let now = self.now();
-                self.pilot.hear(&LinkEvent::Frame(Box::new(frame)), now, 0.5);
+                self.pilot.receive(&LinkEvent::Frame(Box::new(frame)), now, 0.5);
             }
         }
     }

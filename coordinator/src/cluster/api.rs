@@ -19,7 +19,7 @@ pub const SILENCE: Duration = Duration::from_secs(30);
 #[derive(Debug, thiserror::Error)]
 pub enum ApiError {
     /// The API server refused it, or could not be reached.
-    #[error("cannot {what}: {}", story(refusal.as_ref()))]
+    #[error("cannot {what}: {}", error_chain(refusal.as_ref()))]
     Refused {
         /// What was to be done.
         what: &'static str,
@@ -81,35 +81,35 @@ impl ApiError {
 /// An error with its sources, each said once: the reason for "client error" is at the very end. An answer of the API server is
 /// given in the server's words, where kube prints the fields of its own structure.
 #[must_use]
-pub fn story(error: &(dyn std::error::Error + 'static)) -> String {
-    let mut told = error.to_string();
+pub fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
+    let mut chain = error.to_string();
     let mut next = Some(error);
     while let Some(error) = next {
         let text = error.to_string();
         match error.downcast_ref::<kube::Error>() {
             Some(kube::Error::Api(status)) => {
                 let answer = answer(status);
-                told = if told.contains(&text) {
-                    told.replace(&text, &answer)
+                chain = if chain.contains(&text) {
+                    chain.replace(&text, &answer)
                 } else {
-                    format!("{told}: {answer}")
+                    format!("{chain}: {answer}")
                 };
                 // Its own source is the same status.
                 break;
             }
-            _ if told.contains(&text) => {}
-            _ => told = format!("{told}: {text}"),
+            _ if chain.contains(&text) => {}
+            _ => chain = format!("{chain}: {text}"),
         }
         next = error.source();
     }
-    told
+    chain
 }
 
 /// What the API server answered, with its code.
 fn answer(status: &kube::core::Status) -> String {
     let words = [&status.message, &status.reason];
     let words = words.into_iter().find(|text| !text.is_empty());
-    let words = words.map_or("the API server refused it without a word", String::as_str);
+    let words = words.map_or("the API server refused it and gave no reason", String::as_str);
     match status.code {
         0 => words.to_owned(),
         code => format!("{words} ({code})"),
@@ -170,14 +170,14 @@ mod tests {
         };
         let watch = kube::runtime::watcher::Error::WatchStartFailed(api());
         let outer = anyhow::Error::new(refusal).context("no start");
-        let told = [story(&api()), story(&watch), format!("{outer:#}")];
-        for text in &told {
+        let chain = [error_chain(&api()), error_chain(&watch), format!("{outer:#}")];
+        for text in &chain {
             assert!(
                 text.contains("nodes \"a\" not found (404)") && !text.contains("Status {"),
                 "{text}"
             );
         }
-        assert_eq!(told[2], "no start: cannot read a Node: nodes \"a\" not found (404)");
+        assert_eq!(chain[2], "no start: cannot read a Node: nodes \"a\" not found (404)");
     }
 
     #[test]

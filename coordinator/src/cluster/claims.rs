@@ -83,17 +83,17 @@ pub async fn obtain(cluster: &Cluster, node: &NodeName, key: &Key, uid: &str) ->
     };
     let (me, name) = (DroneUid(uid.to_owned()), name(node.as_str()));
     let mut claim = cluster.world.claim(node.as_str());
-    let mut holder_stands = None;
+    let mut holder_exists = None;
     let mut lost = 0;
     loop {
         let holder = claim.as_ref().map(|claim| DroneUid(claim.uid.clone()));
         let version = claim.as_ref().and_then(|claim| claim.version.clone());
         let lease = build(cluster, node, key, uid, version);
-        let written = match (binding::claim(&me, holder.as_ref(), holder_stands), &claim) {
+        let written = match (binding::claim(&me, holder.as_ref(), holder_exists), &claim) {
             (binding::Claim::Ours, _) => return Ok(Outcome::Ours),
             (binding::Claim::Taken(_), Some(claim)) => return Ok(Outcome::Taken(claim.holder.clone())),
             (binding::Claim::AskForHolder(_), Some(claim)) => {
-                holder_stands = Some(is_valid(cluster, claim, node).await?);
+                holder_exists = Some(is_valid(cluster, claim, node).await?);
                 continue;
             }
             (binding::Claim::TakeOver, _) => {
@@ -112,7 +112,7 @@ pub async fn obtain(cluster: &Cluster, node: &NodeName, key: &Key, uid: &str) ->
                 lost += 1;
                 let existing = api::call("read a claim", leases.get_opt(&name)).await?;
                 claim = existing.as_ref().and_then(parse).map(|(_, claim)| claim);
-                holder_stands = None;
+                holder_exists = None;
                 if let Some(lease) = existing {
                     cluster.world.lease(Change::Is(Arc::new(lease)));
                 }

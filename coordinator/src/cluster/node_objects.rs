@@ -19,7 +19,7 @@ impl NodeObjects {
 
     /// Whether a Node object is kept for each agent.
     #[must_use]
-    pub const fn are_kept(&self) -> bool {
+    pub const fn are_managed(&self) -> bool {
         self.0.is_some()
     }
 
@@ -30,7 +30,7 @@ impl NodeObjects {
     }
 
     /// The agent of `node` has connected or disconnected, or the link to its autopilot has come or gone.
-    pub fn agent_came_or_went(&self, node: &NodeName) {
+    pub fn agent_changed(&self, node: &NodeName) {
         if let Some(wakes) = &self.0 {
             wakes.wake(node.clone());
         }

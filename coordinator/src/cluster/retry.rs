@@ -23,7 +23,7 @@ pub const WATCH: Backoff = Backoff {
 };
 
 /// What has failed is left alone for its shortest delay, but no longer than this, even if it is woken: an outage does not become a
-/// storm, and what was changed for the better is soon seen.
+/// storm, and what was changed for the better is soon noticed.
 const LONGEST_REST: Duration = Duration::from_secs(1);
 
 /// Failures in a row, by key. A key is forgotten when its work succeeds or its object is gone.
@@ -53,7 +53,7 @@ impl<K: Clone + Eq + Hash + Display> Failures<K> {
         };
         let times = failed.times;
         drop(failures);
-        // Often enough to be seen, not so often as to hide all else.
+        // Often enough to be noticed, not so often as to hide all else.
         if times.is_power_of_two() {
             tracing::warn!(%key, %error, failures = times, "will be tried again");
         }
@@ -103,9 +103,9 @@ mod tests {
         let (failures, now) = (Failures::default(), Instant::now());
         assert_eq!(failures.resting(&1, now), None);
         for _ in 0..10 {
-            let turn = failures.failed(&1, &"no API server", now, 0.0);
-            assert_eq!(failures.resting(&1, now), Some(turn.min(LONGEST_REST)));
-            assert_eq!(failures.resting(&1, now + turn), None);
+            let delay = failures.failed(&1, &"no API server", now, 0.0);
+            assert_eq!(failures.resting(&1, now), Some(delay.min(LONGEST_REST)));
+            assert_eq!(failures.resting(&1, now + delay), None);
         }
     }
 }

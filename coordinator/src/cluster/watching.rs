@@ -5,7 +5,7 @@
 //! store and the [`World`] share their objects, and a store is filled first. Must not: decide. An
 //! API server that is away only makes the caches older.
 
-use crate::cluster::api::story;
+use crate::cluster::api::error_chain;
 use crate::cluster::claims;
 use crate::cluster::key::Key;
 use crate::cluster::retry::WATCH;
@@ -64,13 +64,13 @@ impl Relist {
     }
 
     /// For one more watch.
-    fn another(&self) -> Asked {
+    fn another(&self) -> RelistPart {
         let mut kind = 0;
         self.done.send_modify(|done| {
             kind = done.len();
             done.push(0);
         });
-        Asked {
+        RelistPart {
             asked: self.asked.subscribe(),
             done: self.done.clone(),
             kind,
@@ -81,14 +81,14 @@ impl Relist {
 
 /// One watch's part in a [`Relist`].
 #[derive(Debug)]
-pub(crate) struct Asked {
+pub(crate) struct RelistPart {
     asked: latest::Receiver<u64>,
     done: latest::Sender<Vec<u64>>,
     kind: usize,
     now: u64,
 }
 
-impl Asked {
+impl RelistPart {
     /// A list is about to be asked for.
     fn begin(&mut self) {
         self.now = *self.asked.borrow_and_update();
@@ -161,18 +161,18 @@ pub fn start(
     (stores, relist)
 }
 
-/// Calls `tell` with every change, for ever, after putting it into `store`. After a break it reports what is gone, too.
+/// Calls `notify` with every change, for ever, after putting it into `store`. After a break it reports what is gone, too.
 pub(crate) async fn follow<K>(
     api: Api<K>,
     config: watcher::Config,
     store: Option<Writer<K>>,
     ending: CancellationToken,
-    tell: impl Fn(Change<K>) + Send,
+    notify: impl Fn(Change<K>) + Send,
 ) where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
     let alone = Relist::default();
-    follow_afresh(api, config, store, alone.another(), ending, tell).await;
+    follow_afresh(api, config, store, alone.another(), ending, notify).await;
 }
 
 /// The same, and lists afresh whenever it is `asked` to.
@@ -180,17 +180,17 @@ async fn follow_afresh<K>(
     api: Api<K>,
     config: watcher::Config,
     store: Option<Writer<K>>,
-    mut asked: Asked,
+    mut asked: RelistPart,
     ending: CancellationToken,
-    tell: impl Fn(Change<K>) + Send,
+    notify: impl Fn(Change<K>) + Send,
 ) where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
     let kind = K::kind(&());
-    let begin = || Box::pin(watch(api.clone(), config.clone()).modify(make_lean));
+    let begin = || Box::pin(watch(api.clone(), config.clone()).modify(drop_managed_fields));
     asked.begin();
     let mut events = begin();
-    let mut known = Known::new(store);
+    let mut known = Observed::new(store);
     let mut trouble = Trouble::default();
     let mut broken = false;
     loop {
@@ -211,14 +211,14 @@ async fn follow_afresh<K>(
                     tracing::info!(%kind, "watch is back");
                 }
                 let complete = matches!(event, Event::InitDone);
-                known.take(event, &tell);
+                known.take(event, &notify);
                 if complete {
                     asked.complete();
                 }
             }
             Some(Err(error)) => {
                 if !std::mem::replace(&mut broken, true) {
-                    tracing::warn!(%kind, error = story(&error), "watch is broken; will be tried again, vehicles go on as assigned");
+                    tracing::warn!(%kind, error = error_chain(&error), "watch is broken; will be tried again, vehicles go on as assigned");
                 }
                 if is_expired(&error) {
                     asked.begin();
@@ -259,13 +259,13 @@ impl Trouble {
 }
 
 /// What exists, for finding out at a fresh list what went away unseen.
-struct Known<K: Resource<DynamicType = ()> + Clone + 'static> {
+struct Observed<K: Resource<DynamicType = ()> + Clone + 'static> {
     now: HashSet<Key>,
     listed: HashSet<Key>,
     store: Option<Writer<K>>,
 }
 
-impl<K: Resource<DynamicType = ()> + Clone + 'static> Known<K> {
+impl<K: Resource<DynamicType = ()> + Clone + 'static> Observed<K> {
     fn new(store: Option<Writer<K>>) -> Self {
         Self {
             now: HashSet::new(),
@@ -274,7 +274,7 @@ impl<K: Resource<DynamicType = ()> + Clone + 'static> Known<K> {
         }
     }
 
-    fn take(&mut self, event: Event<K>, tell: impl Fn(Change<K>)) {
+    fn take(&mut self, event: Event<K>, notify: impl Fn(Change<K>)) {
         if let Some(store) = &mut self.store {
             store.apply_watcher_event(&event);
         }
@@ -284,29 +284,29 @@ impl<K: Resource<DynamicType = ()> + Clone + 'static> Known<K> {
                 self.listed.insert(Key::of(&object));
                 // A store shows a list as a whole, once it is complete.
                 if self.store.is_none() {
-                    tell(Change::Is(Arc::new(object)));
+                    notify(Change::Is(Arc::new(object)));
                 }
             }
             Event::InitDone => {
                 let listed = std::mem::take(&mut self.listed);
                 for gone in self.now.difference(&listed) {
-                    tell(Change::Gone(gone.clone()));
+                    notify(Change::Gone(gone.clone()));
                 }
                 self.now = listed;
                 let stored = self.store.as_ref().map(|store| store.as_reader().state());
                 for object in stored.into_iter().flatten() {
-                    tell(Change::Is(object));
+                    notify(Change::Is(object));
                 }
-                tell(Change::Filled);
+                notify(Change::Filled);
             }
             Event::Apply(object) => {
                 self.now.insert(Key::of(&object));
-                tell(Change::Is(self.shared(object)));
+                notify(Change::Is(self.shared(object)));
             }
             Event::Delete(object) => {
                 let key = Key::of(&object);
                 self.now.remove(&key);
-                tell(Change::Gone(key));
+                notify(Change::Gone(key));
             }
         }
     }
@@ -320,7 +320,7 @@ impl<K: Resource<DynamicType = ()> + Clone + 'static> Known<K> {
 }
 
 /// Removes the bookkeeping of field managers, which is half of an object and of no use here.
-fn make_lean<K: ResourceExt>(object: &mut K) {
+fn drop_managed_fields<K: ResourceExt>(object: &mut K) {
     object.managed_fields_mut().clear();
 }
 

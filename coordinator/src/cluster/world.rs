@@ -1,4 +1,4 @@
-//! What the coordinator has seen of the cluster, indexed so that no decision has to go through everything.
+//! What the coordinator has observed of the cluster, indexed so that no decision has to go through everything.
 //!
 //! Owns: the caches of Drones, Swarms, drone nodes and claims; what has to be reconciled when one of them changes; the
 //! reservations that keep two Drones of this process from choosing one node at a time.
@@ -315,7 +315,7 @@ impl World {
                     Some(before) if uid(before.as_ref()) != id => {
                         let gone = uid(before.as_ref());
                         inner.swarm_of_uid.remove(gone);
-                        inner.pending.doubt(gone);
+                        inner.pending.invalidate(gone);
                         self.wake_swarm(&inner, gone);
                     }
                     Some(before) if same_for_drones(&before, &swarm) => return,
@@ -325,7 +325,7 @@ impl World {
             }
         };
         self.wakes.swarms.wake(key);
-        inner.pending.doubt(&id);
+        inner.pending.invalidate(&id);
         self.wake_swarm(&inner, &id);
     }
 
@@ -609,7 +609,7 @@ impl World {
         self.lock().swarms.values().cloned().collect()
     }
 
-    /// All drone nodes, each with whether a Drone has it; and how many changes had been seen by then. It takes the longer the more
+    /// All drone nodes, each with whether a Drone has it; and how many changes had been observed by then. It takes the longer the more
     /// there are: what is found among them is kept for others ([`World::keep`]).
     #[must_use]
     pub fn candidates(&self) -> (Vec<(Arc<NodeFacts>, bool)>, u64) {

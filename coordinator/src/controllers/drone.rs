@@ -115,7 +115,7 @@ async fn reconcile(controller: &DroneController, key: &Key) -> Result<Option<Dur
 fn observe(controller: &DroneController, key: &Key) -> Option<(DroneSnapshot, Option<Duration>)> {
     let observer = controller.observer();
     let snapshot = DroneSnapshot::of(observer, observer.world().get_drone(key)?);
-    observer.takeoff_slots.see(observer.world(), &snapshot);
-    let recheck = members::see(&observer.cluster, &controller.assessments, &snapshot);
+    observer.takeoff_slots.observe(observer.world(), &snapshot);
+    let recheck = members::observe(&observer.cluster, &controller.assessments, &snapshot);
     Some((snapshot, recheck))
 }

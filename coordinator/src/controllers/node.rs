@@ -80,7 +80,7 @@ pub fn start(
             Change::Filled => return,
         };
         if let Ok(node) = NodeName::parse(&name) {
-            waker.agent_came_or_went(&node);
+            waker.agent_changed(&node);
         }
     };
     let api = Api::<Node>::all(cluster.client());

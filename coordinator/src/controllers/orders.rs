@@ -8,15 +8,14 @@ use crate::cluster::api::{self, ApiError};
 use crate::cluster::confirm;
 use crate::cluster::wake_set::WakeSet;
 use crate::cluster::world::{owner, uid};
-use crate::controllers::drone::facts::{Observer, facts};
+use crate::controllers::drone::facts::{Observer, facts_with};
 use crate::controllers::queue;
 use crate::ground;
 use crate::leadership::state::AFTER_DOUBT;
-use crate::sessions::{HeldByAgent, Sessions};
 use crate::spans;
 use crds::Drone;
 use fleet::assignment::{Held, Order};
-use fleet::drone::order::{Say, for_node};
+use fleet::drone::order::{ToSend, for_node};
 use fleet::drone::{Claimed, Facts, Ground};
 use fleet::freshness::{begins_flight, may_send};
 use fleet::ground::GroundOrderId;
@@ -40,7 +39,7 @@ const AFTER_OLD_CACHE: Duration = Duration::from_secs(1);
 /// Starts sending orders to agents.
 pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
     let shared = observer.clone();
-    tasks.spawn(async move { stay_in_doubt(&shared).await });
+    tasks.spawn(async move { reconcile_in_doubt(&shared).await });
     // Nodes about which the API server has to be asked before a takeoff.
     let to_confirm = Arc::new(WakeSet::default());
     let (shared, asked) = (observer.clone(), Arc::clone(&to_confirm));
@@ -48,7 +47,7 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
         let observer = &shared;
         let ask = move |node: NodeName| {
             let span = spans::agent(&node);
-            async move { ask_first(&observer.cluster, &node).await }.instrument(span)
+            async move { confirm_takeoff(&observer.cluster, &node).await }.instrument(span)
         };
         queue::work_off(&asked, AT_A_TIME, &observer.leadership.ending, ask).await;
     });
@@ -67,7 +66,7 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
 }
 
 /// When it becomes doubtful who leads, reconciles those that were ordered to fly and have not taken off yet.
-async fn stay_in_doubt(observer: &Observer) {
+async fn reconcile_in_doubt(observer: &Observer) {
     let mut acted = true;
     loop {
         let slept = tokio::time::sleep(AFTER_DOUBT);
@@ -78,8 +77,8 @@ async fn stay_in_doubt(observer: &Observer) {
         if acted && !acts {
             for (node, snapshot) in observer.sessions.connected() {
                 let about_to = |report: &Report| {
-                    let told = report.held.as_ref().is_some_and(|held| !held.grounded);
-                    told && report.truth == FlightTruth::Disarmed
+                    let to_fly = report.held.as_ref().is_some_and(|held| !held.grounded);
+                    to_fly && report.truth == FlightTruth::Disarmed
                 };
                 if snapshot.report.is_some_and(|(report, _)| about_to(&report)) {
                     observer.cluster.wakes.nodes.wake(node);
@@ -90,47 +89,53 @@ async fn stay_in_doubt(observer: &Observer) {
     }
 }
 
+/// What to send to an agent, and what that was decided on.
+struct Decision {
+    to_send: ToSend,
+    /// The agent's last report on the open session.
+    report: Option<Arc<Report>>,
+    /// When to check again at the latest.
+    again: Option<Duration>,
+}
+
 async fn reconcile(
     observer: &Observer,
     to_confirm: &WakeSet<NodeName>,
     node: &NodeName,
 ) -> Result<Option<Duration>, ApiError> {
-    let Some((mut say, mut again)) = decide(observer, node, None) else {
+    let Some(mut decision) = decide(observer, node, None) else {
         return Ok(None);
     };
-    if let Say::AskFor(stranger) = &say {
+    if let ToSend::ConfirmUnbound(stranger) = &decision.to_send {
         if is_bound(&observer.cluster, node, stranger).await? {
             return Ok(Some(AFTER_OLD_CACHE));
         }
-        // The question took its time: an order given meanwhile must not be overtaken by what was seen before it.
+        // The question took its time: an order given meanwhile must not be overtaken by what was observed before it.
         let stranger = stranger.clone();
-        match decide(observer, node, Some(&stranger)) {
+        decision = match decide(observer, node, Some(&stranger)) {
             None => return Ok(None),
-            Some((Say::AskFor(_), _)) => return Ok(Some(Duration::ZERO)),
-            Some(now) => (say, again) = now,
-        }
+            Some(now) => now,
+        };
     }
+    let Decision { to_send, report, again } = decision;
+    let order = match to_send {
+        ToSend::Order(order) => order,
+        ToSend::Nothing => return Ok(again),
+        ToSend::ConfirmUnbound(_) => return Ok(Some(Duration::ZERO)),
+    };
     // Asked by another task than the one that sends: no ground order waits behind a question.
-    if let Say::Order(order) = &say
-        && begins_flight(
-            order,
-            held(&observer.sessions, node).as_ref(),
-            truth(&observer.sessions, node),
-        )
-        && observer.sessions.would_send(node, order)
-    {
-        if !is_confirmed(&observer.cluster, node, order) {
+    let held = report.as_ref().and_then(|report| report.held.as_ref());
+    let truth = report.as_ref().map(|report| report.truth);
+    if begins_flight(&order, held, truth) && observer.sessions.would_send(node, &order) {
+        if !is_confirmed(&observer.cluster, node, &order) {
             to_confirm.wake(node.clone());
             return Ok(again.into_iter().chain([AFTER_OLD_CACHE]).min());
         }
-        if let Some(left) = too_soon(observer, node, order) {
+        if let Some(left) = too_soon(observer, node, &order) {
             return Ok(again.into_iter().chain([left]).min());
         }
     }
-    if let Say::Order(order) = say
-        && may_be_sent(observer, node, &order)
-        && observer.sessions.send(node, &order)
-    {
+    if may_be_sent(observer, node, &order, held) && observer.sessions.send(node, &order) {
         match &order {
             Order::Assigned(a) => {
                 spans::assignment(node, a).in_scope(|| tracing::info!(desired = %a.desired, "order sent to the agent"));
@@ -160,7 +165,7 @@ fn too_soon(observer: &Observer, node: &NodeName, order: &Order) -> Option<Durat
 }
 
 /// Asks the API server about the Drones on `node`, of which one is to take off.
-async fn ask_first(cluster: &Cluster, node: &NodeName) -> Result<Option<Duration>, ApiError> {
+async fn confirm_takeoff(cluster: &Cluster, node: &NodeName) -> Result<Option<Duration>, ApiError> {
     let mut there = false;
     for drone in cluster.world.drones_on(node) {
         there |= confirm::takeoff(cluster, &drone, node).await?;
@@ -171,8 +176,8 @@ async fn ask_first(cluster: &Cluster, node: &NodeName) -> Result<Option<Duration
     Ok(None)
 }
 
-/// Whether `order` may be sent by what is known.
-fn may_be_sent(observer: &Observer, node: &NodeName, order: &Order) -> bool {
+/// Whether `order` may be sent, by what is known, to an agent that reports `held`.
+fn may_be_sent(observer: &Observer, node: &NodeName, order: &Order, held: Option<&Held>) -> bool {
     let knowledge = observer.leadership.state.knowledge();
     let ours = |drone: &Drone| matches!(order, Order::Assigned(a) if a.uid.0 == uid(drone));
     let here = || {
@@ -181,80 +186,54 @@ fn may_be_sent(observer: &Observer, node: &NodeName, order: &Order) -> bool {
             .iter()
             .any(|drone| ours(drone) && ground::ordered_here(&observer.ground, drone))
     };
-    may_send(
-        knowledge,
-        order,
-        held(&observer.sessions, node).as_ref(),
-        !knowledge.acts() && here(),
-    )
+    may_send(knowledge, order, held, !knowledge.acts() && here())
 }
 
-/// What the vehicle of `node` does.
-fn truth(sessions: &Sessions, node: &NodeName) -> Option<FlightTruth> {
-    sessions.current(node).map(|report| report.truth)
-}
-
-/// What the agent of `node` reports to hold.
-fn held(sessions: &Sessions, node: &NodeName) -> Option<Held> {
-    match sessions.held(node) {
-        HeldByAgent::Reported(held) => held,
-        HeldByAgent::Silent | HeldByAgent::NotYetReported => None,
-    }
-}
-
-/// What to say to the agent of `node`, as things are now; `None` when it is not connected. `gone` is a Drone of which the
-/// API server said that it is not bound to the node. Also, when to check again at the latest.
-fn decide(observer: &Observer, node: &NodeName, gone: Option<&DroneUid>) -> Option<(Say, Option<Duration>)> {
-    let reported = match observer.sessions.held(node) {
-        HeldByAgent::Silent => return None,
-        HeldByAgent::NotYetReported => None,
-        HeldByAgent::Reported(held) => Some(held),
-    };
-    let held = reported.as_ref().and_then(Option::as_ref);
+/// What to send to the agent of `node`, as things are now; `None` when it is not connected. `unbound` is a Drone of which the API
+/// server said that it is not bound to the node.
+fn decide(observer: &Observer, node: &NodeName, unbound: Option<&DroneUid>) -> Option<Decision> {
+    let report = observer.sessions.agent(node)?.report.map(|(report, _)| report);
+    let reported = report.as_ref().map(|report| report.held.as_ref());
+    let held = reported.flatten();
     if let Some(held) = held {
         observer.leadership.deposition.note_reported_term(node, held.term);
     }
-    let gone = held.is_some_and(|held| Some(&held.uid) == gone);
+    let is_unbound = held.is_some_and(|held| Some(&held.uid) == unbound);
     let bound = observer.world().drones_on(node);
-    let kept = observer.sessions.current(node).and_then(|report| report.ground_latch);
-    let gather = || bound.iter().map(|drone| facts(observer, drone)).collect::<Vec<Facts>>();
+    let latch = report.as_ref().and_then(|report| report.ground_latch);
+    let facts = |drone: &Drone| facts_with(observer, drone, report.as_deref());
+    let gather = || bound.iter().map(|drone| facts(drone)).collect::<Vec<Facts>>();
     let mut drones = gather();
     let of_agent = |known: &&Facts| held.is_some_and(|held| held.uid == known.uid);
     if let Some((known, drone)) = drones.iter().zip(&bound).find(|(known, _)| of_agent(known))
-        && take_up_ground_order(observer, kept, drone, known)
+        && take_up_ground_order(observer, latch, drone, known)
     {
         drones = gather();
     }
     let mut again = (!observer.leadership.state.acts()).then_some(AFTER_DOUBT);
     let drones = drones.into_iter().zip(&bound).map(|(known, drone)| {
-        let (known, wait) = request_slot(observer, drone, known);
+        let (known, wait) = request_slot(observer, drone, known, report.as_deref());
         again = [again, wait].into_iter().flatten().min();
         known
     });
     let drones: Vec<Facts> = drones.collect();
-    let say = for_node(
-        observer.leadership.term,
-        &drones,
-        reported.as_ref().map(Option::as_ref),
-        gone,
-    );
-    Some((say, again))
+    let to_send = for_node(observer.leadership.term, &drones, reported, is_unbound);
+    Some(Decision { to_send, report, again })
 }
 
 /// Requests a takeoff slot for a Drone on the ground, where only that is missing; what is known of it then, and when to ask again.
-fn request_slot(observer: &Observer, drone: &Drone, known: Facts) -> (Facts, Option<Duration>) {
-    let stands = known.truth == Some(FlightTruth::Disarmed);
+fn request_slot(
+    observer: &Observer,
+    drone: &Drone,
+    known: Facts,
+    report: Option<&Report>,
+) -> (Facts, Option<Duration>) {
+    let on_ground = known.truth == Some(FlightTruth::Disarmed);
     let may = known.claim == Claimed::Ours && known.guarded && !known.deleting && known.ground == Ground::No;
     let swarm = owner(drone).and_then(|(swarm, _)| observer.world().swarm_of_uid(swarm));
-    let Some(swarm) = swarm.filter(|_| stands && may) else {
+    let Some(swarm) = swarm.filter(|_| on_ground && may) else {
         return (known, None);
     };
-    let node = drone
-        .spec
-        .node_name
-        .as_deref()
-        .and_then(|node| NodeName::parse(node).ok());
-    let report = node.and_then(|node| observer.sessions.current(&node));
     let fit = report.is_none_or(|report| report.ready != Some(false));
     let (now, spread) = (observer.leadership.state.now(), swarm.spec.takeoff_interval_seconds > 0);
     match known.lift {
@@ -263,27 +242,30 @@ fn request_slot(observer: &Observer, drone: &Drone, known: Facts) -> (Facts, Opt
                 .takeoff_slots
                 .request(observer.world(), &swarm, drone, fit, now)
             {
-                None => (facts(observer, drone), Some(TO_TAKE_OFF).filter(|_| spread)),
+                None => (
+                    facts_with(observer, drone, report),
+                    Some(TO_TAKE_OFF).filter(|_| spread),
+                ),
                 wait => (known, wait),
             }
         }
         Lift::Free if !fit => match observer.takeoff_slots.refuses(&swarm, drone, now) {
-            Some(Duration::ZERO) => (facts(observer, drone), Some(TO_TAKE_OFF)),
+            Some(Duration::ZERO) => (facts_with(observer, drone, report), Some(TO_TAKE_OFF)),
             wait => (known, wait),
         },
         Lift::Free => (known, Some(TO_TAKE_OFF).filter(|_| spread)),
-        Lift::Stay(_) | Lift::Down => (known, None),
+        Lift::Stay(_) | Lift::Land => (known, None),
     }
 }
 
-/// An agent that keeps a ground order which is known neither as given nor as done is right, and not the coordinator: the order that
-/// is `kept` is in force again then. Whether it was taken up.
-fn take_up_ground_order(observer: &Observer, kept: Option<GroundOrderId>, drone: &Drone, known: &Facts) -> bool {
-    let kept = kept.filter(|_| known.ground_mark.is_none() && !known.deleting);
-    if let Some(id) = kept {
+/// An agent that keeps a ground order which is known neither as given nor as done is right, and not the coordinator: the order
+/// `latch` is in force again then. Whether it was taken up.
+fn take_up_ground_order(observer: &Observer, latch: Option<GroundOrderId>, drone: &Drone, known: &Facts) -> bool {
+    let latch = latch.filter(|_| known.ground_mark.is_none() && !known.deleting);
+    if let Some(id) = latch {
         spans::drone(drone).in_scope(|| ground::remembered(&observer.ground, drone, id));
     }
-    kept.is_some()
+    latch.is_some()
 }
 
 /// Whether the Drone `uid` is bound to `node`, by asking the API server.

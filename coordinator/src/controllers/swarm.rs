@@ -23,9 +23,9 @@ use crate::metrics::Reconciles;
 use crate::spans;
 use crds::{Drone, Swarm, labels};
 use expectations::Expectations;
-use fleet::hearing::{Hearing, SETTLES};
 use fleet::ids::DroneUid;
 use fleet::names::drone_names;
+use fleet::reception::{RECONNECT_TIME, Reception};
 use fleet::swarm::replacement::Replace;
 use fleet::swarm::{Member, Serving, mark_stuck, plan};
 use futures::StreamExt;
@@ -74,12 +74,12 @@ pub struct SwarmController {
     /// When the status of each Swarm was written last.
     pub paces: Paces,
     /// How well agents are heard.
-    pub hearing: Mutex<Hearing>,
+    pub reception: Mutex<Reception>,
 }
 
 impl SwarmController {
     /// Whether so few agents report that the silence of one means nothing.
-    fn is_deaf(&self) -> bool {
+    fn is_cut_off(&self) -> bool {
         let Observer {
             cluster,
             sessions,
@@ -87,8 +87,8 @@ impl SwarmController {
             ..
         } = &self.observer;
         let (agents, serving) = (sessions.how_many(), cluster.world.nodes_in_service());
-        let mut hearing = self.hearing.lock().unwrap_or_else(PoisonError::into_inner);
-        hearing.is_deaf(agents, serving, leadership.state.now())
+        let mut reception = self.reception.lock().unwrap_or_else(PoisonError::into_inner);
+        reception.is_cut_off(agents, serving, leadership.state.now())
     }
 }
 
@@ -185,8 +185,8 @@ async fn converge(
         drone.metadata.deletion_timestamp.is_none()
             && !controller.expectations.expects_deletion(uid(drone.as_ref()), now)
     };
-    // One that was made and is gone before it was seen would be counted on for ever: reconcile again when it is given up.
-    let recheck = (!unseen.is_empty()).then_some(expectations::BELIEVE);
+    // One that was made and is gone before it was observed would be counted on for ever: reconcile again when it is given up.
+    let recheck = (!unseen.is_empty()).then_some(expectations::EXPECTATION_TIMEOUT);
     let calm = controller.assessments.calm(uid(swarm)) || swarm.metadata.deletion_timestamp.is_some();
     if calm && drones.iter().filter(stays).count() + unseen.len() == desired {
         takeoff_slots.lost(uid(swarm), 0);
@@ -214,14 +214,14 @@ async fn converge(
         .filter(|m| !m.leaving && m.replace == Some(Replace::Lost));
     let lost = lost.count();
     takeoff_slots.lost(uid(swarm), lost);
-    let deaf = lost > 0 && controller.is_deaf();
+    let cut_off = lost > 0 && controller.is_cut_off();
     // A Swarm that is being deleted lets all go anyway.
     let grace = leadership
         .grace_left()
         .filter(|_| swarm.metadata.deletion_timestamp.is_none());
     let mut plan = plan(bounds, &members, grace.is_none());
-    if deaf {
-        plan = plan.while_deaf(&members);
+    if cut_off {
+        plan = plan.while_cut_off(&members);
     }
     let key = Key::of(swarm);
     if plan.create > 0 {
@@ -244,8 +244,8 @@ async fn converge(
     let more = plan.create > BATCH || plan.delete.len() > BATCH;
     // Just started: what flies and what is idle is known once the agents have found their way here.
     let unsure = grace.filter(|_| plan.unsure);
-    let deaf = deaf.then_some(SETTLES);
-    Ok(more.then_some(Duration::ZERO).or(unsure).or(deaf).or(recheck))
+    let cut_off = cut_off.then_some(RECONNECT_TIME);
+    Ok(more.then_some(Duration::ZERO).or(unsure).or(cut_off).or(recheck))
 }
 
 fn free_names(world: &World, swarm: &Swarm, unseen: &[(String, String)], count: usize) -> Vec<String> {

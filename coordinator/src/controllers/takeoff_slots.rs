@@ -67,7 +67,7 @@ impl TakeoffSlots {
     fn take_over(&self, world: &World, served: &Drone, now: Moment) {
         self.change(world, served, |slots, me| {
             slots.up(me);
-            slots.taken_over(now);
+            slots.leader_changed(now);
         });
     }
 
@@ -82,7 +82,7 @@ impl TakeoffSlots {
     }
 
     /// Takes in the snapshot of a Drone.
-    pub fn see(&self, world: &World, snapshot: &DroneSnapshot) {
+    pub fn observe(&self, world: &World, snapshot: &DroneSnapshot) {
         if !snapshot.was_served() {
             if snapshot.facts.deleting {
                 self.forget(world, &snapshot.drone);
@@ -106,7 +106,7 @@ impl TakeoffSlots {
         let Some((swarm, _)) = owner(drone) else { return };
         let mut all = self.lock();
         if let Some(of_swarm) = all.get_mut(swarm) {
-            of_swarm.slots.down(&DroneUid(uid(drone).to_owned()));
+            of_swarm.slots.withdraw(&DroneUid(uid(drone).to_owned()));
             // The time of the last takeoff is kept for as long as there is the Swarm.
             if of_swarm.slots.is_empty() && world.swarm_of_uid(swarm).is_none() {
                 all.remove(swarm);

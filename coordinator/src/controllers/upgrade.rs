@@ -18,7 +18,7 @@ use crate::sessions::{Connected, Sessions};
 use daemon_set::{Agents, LABEL};
 use fleet::ids::NodeName;
 use fleet::upgrade::node_snapshot::{Agent, Free, NodeSnapshot, Version, judge};
-use fleet::upgrade::{News, Pace, Plan, Upgrade};
+use fleet::upgrade::{Pace, Plan, Progress, Upgrade};
 use k8s_openapi::api::core::v1::{ObjectReference, Pod};
 use kube::api::{Api, DeleteParams, Preconditions};
 use kube::runtime::watcher;
@@ -33,7 +33,7 @@ use tokio::time::{Instant, sleep, timeout};
 const EVERY: Duration = Duration::from_secs(1);
 
 /// How often the DaemonSet is asked for.
-const ASK: Duration = Duration::from_secs(5);
+const FETCH_EVERY: Duration = Duration::from_secs(5);
 
 /// How often it is checked whether there is a DaemonSet by now.
 const ABSENT: Duration = Duration::from_secs(60);
@@ -108,7 +108,7 @@ pub fn start(controller: UpgradeController, tasks: &mut JoinSet<()>) {
         pace,
         pods: Arc::default(),
         agents: None,
-        told: None,
+        trouble: None,
     };
     tasks.spawn(driver.run());
 }
@@ -120,7 +120,7 @@ struct Driver {
     /// The DaemonSet, and when it was asked for.
     agents: Option<(Agents, Instant)>,
     /// What was logged last of the DaemonSet, so that it is logged once.
-    told: Option<String>,
+    trouble: Option<String>,
 }
 
 impl Driver {
@@ -128,7 +128,7 @@ impl Driver {
         let ending = self.controller.leadership.ending.clone();
         let work = async {
             while self.agents.is_none() {
-                self.ask().await;
+                self.fetch_daemon_set().await;
                 if self.agents.is_none() {
                     sleep(ABSENT.mul_f64(1.0 - rand::random::<f64>() / 2.0)).await;
                 }
@@ -155,9 +155,9 @@ impl Driver {
     }
 
     /// Asks for the DaemonSet. That it cannot be had is logged once, and forgotten when it is old.
-    async fn ask(&mut self) {
+    async fn fetch_daemon_set(&mut self) {
         let before = self.agents.as_ref().map(|(agents, _)| agents);
-        let told = match daemon_set::ask(&self.controller.cluster, before).await {
+        let trouble = match daemon_set::fetch(&self.controller.cluster, before).await {
             Ok(agents) => {
                 self.agents = agents.map(|agents| (agents, Instant::now()));
                 let on_delete = self.agents.as_ref().is_none_or(|(agents, _)| agents.on_delete);
@@ -172,15 +172,18 @@ impl Driver {
                 Some(error.to_string())
             }
         };
-        if let Some(told) = told.as_ref().filter(|told| self.told.as_ref() != Some(told)) {
-            tracing::warn!(why = told, "agents are not upgraded");
+        if let Some(trouble) = trouble
+            .as_ref()
+            .filter(|trouble| self.trouble.as_ref() != Some(trouble))
+        {
+            tracing::warn!(why = trouble, "agents are not upgraded");
         }
-        self.told = told;
+        self.trouble = trouble;
     }
 
     async fn once(&mut self) {
-        if self.agents.as_ref().is_none_or(|(_, at)| at.elapsed() > ASK) {
-            self.ask().await;
+        if self.agents.as_ref().is_none_or(|(_, at)| at.elapsed() > FETCH_EVERY) {
+            self.fetch_daemon_set().await;
         }
         let agents = self
             .agents
@@ -189,9 +192,9 @@ impl Driver {
             .filter(|agents| agents.on_delete);
         let newest = agents.and_then(|agents| agents.newest.as_deref());
         let pods = agents.map(|agents| self.pods.of(&agents.uid)).unwrap_or_default();
-        let (plan, news) = self.plan(&pods, newest);
-        for news in news {
-            self.report(&news);
+        let (plan, progress) = self.plan(&pods, newest);
+        for step in progress {
+            self.report(&step);
         }
         for node in &plan.replace {
             if let Some(pod) = pods.get(node) {
@@ -201,7 +204,7 @@ impl Driver {
     }
 
     /// Plans for all nodes where there is something to do or to wait for.
-    fn plan(&self, pods: &BTreeMap<NodeName, AgentPod>, newest: Option<&str>) -> (Plan, Vec<News>) {
+    fn plan(&self, pods: &BTreeMap<NodeName, AgentPod>, newest: Option<&str>) -> (Plan, Vec<Progress>) {
         let upgrades = &self.controller.upgrades;
         let held = upgrades.held();
         let mut nodes: BTreeSet<NodeName> = upgrades.lock().nodes().cloned().collect();
@@ -232,9 +235,9 @@ impl Driver {
             .lock()
             .plan(&snapshots, self.pace, self.controller.leadership.state.now());
         self.wake_changed(&held);
-        let news = std::mem::take(&mut plan.news);
+        let progress = std::mem::take(&mut plan.progress);
         plan.clone_into(&mut upgrades.plan.lock().unwrap_or_else(PoisonError::into_inner));
-        (plan, news)
+        (plan, progress)
     }
 
     fn snapshot<'a>(
@@ -271,7 +274,7 @@ impl Driver {
     /// Deletes the Pod, if all is still as it was when that was decided.
     async fn replace(&mut self, node: &NodeName, pod: &AgentPod) {
         // The API server is asked, as what is cached may be old.
-        let newest = match daemon_set::ask(&self.controller.cluster, None).await {
+        let newest = match daemon_set::fetch(&self.controller.cluster, None).await {
             Ok(agents) => agents
                 .filter(|agents| agents.on_delete)
                 .and_then(|agents| agents.newest),
@@ -325,17 +328,17 @@ impl Driver {
         }
     }
 
-    fn report(&self, news: &News) {
+    fn report(&self, step: &Progress) {
         let metrics = &self.controller.metrics;
-        match news {
-            News::Chosen(node, why) => {
+        match step {
+            Progress::Chosen(node, why) => {
                 tracing::info!(%node, ?why, "agent is to be replaced by a newer version; its vehicle stays on the ground");
             }
-            News::LetGo(node, why) => {
+            Progress::NotReplaced(node, why) => {
                 metrics.upgrade("let_go");
                 tracing::info!(%node, ?why, "agent is not replaced just now; its vehicle may fly");
             }
-            News::Done(node) => {
+            Progress::Done(node) => {
                 metrics.upgrade("done");
                 tracing::info!(%node, "agent is of the newer version, and well");
                 self.event(
@@ -343,7 +346,7 @@ impl Driver {
                     Note::normal("AgentUpgraded", format!("node {node}: the new agent is well")),
                 );
             }
-            News::Stuck(node) => {
+            Progress::Stuck(node) => {
                 metrics.upgrade("stuck");
                 let text = format!(
                     "node {node}: its agent has not come back within {} s, so no other is replaced; check its Pod and its log",

@@ -1,4 +1,4 @@
-//! Stopping the motors of one vehicle, on a person's word given twice.
+//! Stopping the motors of one vehicle, by a person's order given twice.
 //!
 //! Owns: the codes that are offered ([`Kills`]), and handing the order to the agent's open stream. Must not: store an order,
 //! repeat one, or give one by itself: nothing but the fleet service calls this.

@@ -21,7 +21,7 @@ use std::time::Duration;
 use tokio::time::{Instant, timeout, timeout_at};
 use tonic::{Request, Response, Status};
 
-/// So long it is waited for the word that the caller may order everything, before each object is asked about.
+/// So long it is waited for the answer that the caller may order everything, before each object is asked about.
 const QUICK: Duration = Duration::from_millis(250);
 
 /// After this time, what has not been allowed is not ordered.
@@ -97,20 +97,20 @@ pub(super) async fn carry_out(
     let reach = give(&handles.observer.ground, verb, target.clone(), by).await?;
     let mut response = answer(reach);
     if verb == Verb::Release {
-        response.not_done = still_down(&handles.observer.ground, handles.observer.world(), &target);
+        response.not_done = still_grounded(&handles.observer.ground, handles.observer.world(), &target);
     }
     Ok(Response::new(response))
 }
 
 /// What was released and is kept down by an order that covers more.
-fn still_down(ground: &Ground, world: &World, target: &Target) -> Vec<v1::NotDone> {
+fn still_grounded(ground: &Ground, world: &World, target: &Target) -> Vec<v1::NotDone> {
     let object = match target {
         Target::Swarm(key) => world.get_swarm(key).map(|swarm| Marked::swarm(&swarm)),
         Target::Drone(key) => world.get_drone(key).map(|drone| Marked::drone(&drone)),
         Target::Node(node) => world.drones_on(node).first().map(|drone| Marked::drone(drone)),
         Target::All | Target::Selector(..) | Target::Selected(_) => None,
     };
-    let kept = object.and_then(|object| Some((ground::kept_down_by(ground, &object)?, object)));
+    let kept = object.and_then(|object| Some((ground::grounded_by(ground, &object)?, object)));
     kept.into_iter().map(|(why, object)| not_done(&object, why)).collect()
 }
 
@@ -172,7 +172,7 @@ async fn selected(
         .collect();
     response.hidden = small(hidden);
     for object in may {
-        match ground::kept_down_by(&handles.observer.ground, &object).filter(|_| verb == Verb::Release) {
+        match ground::grounded_by(&handles.observer.ground, &object).filter(|_| verb == Verb::Release) {
             Some(why) => response.not_done.push(not_done(&object, why)),
             None => response.done.push(name(&object)),
         }

@@ -26,7 +26,7 @@ pub enum ResumeError {
     #[error(
         "there is nothing to resume: Drone {drone} was ordered to go on after takeover {count}, and there was none since"
     )]
-    ToldBefore {
+    AlreadyOrdered {
         /// The Drone.
         drone: Key,
         /// Takeovers in all.
@@ -49,13 +49,13 @@ pub async fn resume(handles: &FleetHandles, key: &Key) -> Result<(u32, Arc<Drone
         drone.ok_or_else(|| ResumeError::NoSuchDrone(key.clone()))?,
     );
     let count = taken_over(&snapshot);
-    let told = snapshot.facts.resume_after;
-    if !let_go(count, told) {
+    let resumed_after = snapshot.facts.resume_after;
+    if !let_go(count, resumed_after) {
         return Err(if count == 0 {
             ResumeError::NeverTakenOver(key.clone())
         } else {
             let drone = key.clone();
-            ResumeError::ToldBefore { drone, count }
+            ResumeError::AlreadyOrdered { drone, count }
         });
     }
     let patch = Patch::Merge(json!({"metadata": {"uid": snapshot.uid()}, "spec": {"resumeAfterTakeovers": count}}));

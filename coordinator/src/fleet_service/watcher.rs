@@ -9,7 +9,7 @@ use tokio::time::{Instant, sleep};
 use tonic::Status;
 
 /// What a watcher may see is asked again after this.
-const ASKED_AGAIN: Duration = Duration::from_secs(60);
+const RECHECK_EVERY: Duration = Duration::from_secs(60);
 
 /// A watcher shows its credentials again after this.
 const LONGEST_WATCH: Duration = Duration::from_secs(3600);
@@ -32,7 +32,7 @@ impl Watcher {
         }
         let until = Instant::now() + LONGEST_WATCH;
         loop {
-            sleep(ASKED_AGAIN).await;
+            sleep(RECHECK_EVERY).await;
             match self.ask().await {
                 Err(refusal) if refusal.is_final() => return refusal.into(),
                 // An API server that is away changes nothing for those who watch already.
@@ -46,7 +46,7 @@ impl Watcher {
         // The API server knows nothing of a certificate of ours.
         if let (Who::Operator { .. }, Some(ticket)) = (&self.who, &self.ticket) {
             self.auth
-                .who(CallKind::People { safe: false }, None, ticket.caller())
+                .authenticate(CallKind::People { safe: false }, None, ticket.caller())
                 .await?;
         }
         self.auth.may(&self.who, &self.right).await
@@ -91,11 +91,11 @@ mod tests {
             ticket: Some(Ticket::of("127.0.0.1:7", Some(Caller::Peer(certificate)))),
         };
         let mut over = std::pin::pin!(watcher.is_over());
-        assert!(timeout(ASKED_AGAIN * 2, over.as_mut()).await.is_err());
+        assert!(timeout(RECHECK_EVERY * 2, over.as_mut()).await.is_err());
         list.send_modify(|list| {
             list.revoke(&ada);
         });
-        let told = timeout(ASKED_AGAIN * 2, over).await.expect("it goes on watching");
-        assert_eq!(told.code(), Code::Unauthenticated);
+        let ended = timeout(RECHECK_EVERY * 2, over).await.expect("it goes on watching");
+        assert_eq!(ended.code(), Code::Unauthenticated);
     }
 }

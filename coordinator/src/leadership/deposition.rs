@@ -14,7 +14,7 @@ use tokio::time::Instant;
 /// one of former times.
 const OTHERS: Duration = Duration::from_secs(3);
 
-/// A term higher than ours that agents have seen.
+/// A term higher than ours that agents have received.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Higher {
     /// The term that is believed.
@@ -54,22 +54,22 @@ impl Deposition {
         }
     }
 
-    /// The agent of `node` has seen term `seen`. If it is higher than ours and believed, we lead no more; one that nobody can
+    /// The agent of `node` has received term `reported`. If it is higher than ours and believed, we lead no more; one that nobody can
     /// lead is not believed. Where links are not secured, agents cannot be distinguished, and the first report counts.
-    pub fn note_reported_term(&self, node: &NodeName, seen: Term) {
-        if seen <= self.term || !seen.can_be() {
+    pub fn note_reported_term(&self, node: &NodeName, reported: Term) {
+        if reported <= self.term || !reported.can_be() {
             return;
         }
         let leading = self.since.elapsed();
         let nodes = if self.secured { self.world.drone_nodes() } else { 1 };
         let mut term_reports = self.term_reports.lock().unwrap_or_else(PoisonError::into_inner);
-        term_reports.add(node, seen);
+        term_reports.add(node, reported);
         match term_reports.believed(self.term, nodes, leading, self.raised && self.secured) {
             Some(higher) if higher > self.term => {
                 self.higher.send_replace(Some(higher));
             }
             _ => {
-                tracing::debug!(%node, %seen, ours = %self.term, "an agent says that a higher term was led; it is not believed yet")
+                tracing::debug!(%node, seen = %reported, ours = %self.term, "an agent says that a higher term was led; it is not believed yet")
             }
         }
     }

@@ -211,7 +211,7 @@ fn upgrades(encoder: &mut DescriptorEncoder<'_>, plan: &Plan) -> Result<(), Erro
         "Agents of an older version that are not replaced just now, by why",
         Busy::ALL.into_iter().map(|why| {
             let count = plan.waiting.get(&why).copied().unwrap_or_default();
-            ([("why", why.word())], number(count))
+            ([("why", why.label())], number(count))
         }),
     )
 }

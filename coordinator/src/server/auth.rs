@@ -15,6 +15,7 @@ pub mod agent_token;
 pub mod answer_cache;
 pub mod layer;
 pub mod person_request;
+pub mod questions;
 pub mod refusal;
 pub mod requests;
 pub mod right;
@@ -42,7 +43,7 @@ use trust::{Caller, Enrolled, Peer, PeerCertificate};
 #[derive(Clone, Debug, PartialEq)]
 pub enum Who {
     /// Links are not secured: it may be anybody, and may do everything.
-    Anybody,
+    Unauthenticated,
     /// The agent of this node.
     Agent {
         /// The node.
@@ -70,7 +71,7 @@ impl Who {
     #[must_use]
     pub fn name(&self) -> String {
         match self {
-            Self::Anybody => "anybody".to_owned(),
+            Self::Unauthenticated => "anybody".to_owned(),
             Self::Agent { node, .. } => format!("agent {node}"),
             Self::Operator { name } => format!("operator {name}"),
             Self::User(user) => format!("user {}", user.name),
@@ -96,10 +97,10 @@ const CHECK_AGAIN: Duration = Duration::from_secs(30);
 
 /// Judges credentials. A copy is the same judge.
 #[derive(Clone, Debug)]
-pub struct Auth(Arc<Judge>);
+pub struct Auth(Arc<Inner>);
 
 #[derive(Debug)]
-struct Judge {
+struct Inner {
     kind: Kind,
     session_life: Option<Duration>,
     /// Which refusals are logged.
@@ -140,7 +141,7 @@ impl Auth {
                 access: Box::new(Access::new(client.clone())),
             },
         };
-        Self(Arc::new(Judge {
+        Self(Arc::new(Inner {
             kind,
             session_life: security.session_life(),
             refusals,
@@ -150,7 +151,7 @@ impl Auth {
     /// A judge that lets everybody do everything.
     #[must_use]
     pub fn open() -> Self {
-        Self(Arc::new(Judge {
+        Self(Arc::new(Inner {
             kind: Kind::Open,
             session_life: None,
             refusals: Arc::default(),
@@ -185,9 +186,14 @@ impl Auth {
     ///
     /// # Errors
     /// [`Refusal`].
-    pub async fn who(&self, kind: CallKind, token: Option<&str>, caller: Option<&Caller>) -> Result<Who, Refusal> {
+    pub async fn authenticate(
+        &self,
+        kind: CallKind,
+        token: Option<&str>,
+        caller: Option<&Caller>,
+    ) -> Result<Who, Refusal> {
         let (enrolled, cluster) = match &self.0.kind {
-            Kind::Open => return Ok(Who::Anybody),
+            Kind::Open => return Ok(Who::Unauthenticated),
             Kind::Certificates(enrolled) => (enrolled, None),
             Kind::Cluster {
                 enrolled,
@@ -234,10 +240,12 @@ impl Auth {
     /// [`Refusal`], with the rule that is missing.
     pub async fn may(&self, who: &Who, right: &Right) -> Result<(), Refusal> {
         match (who, &self.0.kind) {
-            (Who::Anybody, Kind::Open) | (Who::Operator { .. }, _) => Ok(()),
+            (Who::Unauthenticated, Kind::Open) | (Who::Operator { .. }, _) => Ok(()),
             (Who::User(user), Kind::Cluster { access, .. }) => access.may(user, right).await,
             (Who::Agent { node, .. }, _) => Err(Refusal::AgentIsNoPerson(node.clone())),
-            (Who::Anybody, _) | (Who::User(_), Kind::Open | Kind::Certificates(_)) => Err(Refusal::NoCredentials),
+            (Who::Unauthenticated, _) | (Who::User(_), Kind::Open | Kind::Certificates(_)) => {
+                Err(Refusal::NoCredentials)
+            }
         }
     }
 

@@ -163,7 +163,7 @@ impl Watching {
         }
         let own = taken.get(&name).copied().unwrap_or_default();
         // Where links are not secured, callers cannot be distinguished.
-        if own >= MOST_OF_ONE && *who != Who::Anybody {
+        if own >= MOST_OF_ONE && *who != Who::Unauthenticated {
             return Err(Status::resource_exhausted(format!(
                 "{name} watches {own} times already; end another `skein watch`"
             )));
@@ -208,7 +208,7 @@ mod tests {
         );
         watch(&person("ada")).unwrap();
         for _ in MOST_OF_ONE + 1..MOST_WATCHERS {
-            watch(&Who::Anybody).unwrap();
+            watch(&Who::Unauthenticated).unwrap();
         }
         assert!(
             watch(&person("bob")).is_err(),
@@ -225,7 +225,10 @@ mod tests {
                 let _sender = sender;
                 panic!("a fault");
             };
-            assert!(gate.track_watcher(&Who::Anybody, dies).is_ok(), "after {number} others");
+            assert!(
+                gate.track_watcher(&Who::Unauthenticated, dies).is_ok(),
+                "after {number} others"
+            );
             // The place is free before the task lets go of what it holds last, or as soon as it has ended.
             assert!(receiver.await.is_err());
             gate.tasks.close();

@@ -161,7 +161,7 @@ impl Keeper {
                     self.renewal = self.renewal.map(|at| at.max(Instant::now() + REREAD_SOON));
                 } else {
                     sleep_until(next_list).await;
-                    self.mind_the_clock(SystemTime::now());
+                    self.renew_if_clock_was_set(SystemTime::now());
                     let result = self.reread_list().await;
                     self.log_trouble(result);
                     next_list = Instant::now() + REREAD_SOON;
@@ -214,7 +214,7 @@ impl Keeper {
     }
 
     /// A clock that was set may have made what is shown bad long before its renewal.
-    fn mind_the_clock(&mut self, now: SystemTime) {
+    fn renew_if_clock_was_set(&mut self, now: SystemTime) {
         if self.security.tls_dir.is_none() && !self.server.identity().validity().holds(now) {
             self.renewal = Some(Instant::now());
         }

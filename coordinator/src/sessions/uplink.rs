@@ -175,7 +175,7 @@ async fn hold(
     })?;
     let version: String = hello.agent_version.chars().take(LONGEST_VERSION).collect();
     tracing::info!(version, "agent connected");
-    handles.node_objects.agent_came_or_went(&node);
+    handles.node_objects.agent_changed(&node);
     if !has_object(handles, &node) {
         tracing::warn!("{}", no_such_node(&node));
     }
@@ -201,7 +201,7 @@ async fn hold(
         }
     };
     handles.sessions.close(&node, epoch);
-    handles.node_objects.agent_came_or_went(&node);
+    handles.node_objects.agent_changed(&node);
     let why = result
         .as_ref()
         .err()
@@ -213,7 +213,7 @@ async fn hold(
 /// An agent speaks for the node of its credentials only.
 fn own_node(call: &Call, node: &NodeName) -> Result<(), Status> {
     let own = match &call.who {
-        Who::Anybody => return Ok(()),
+        Who::Unauthenticated => return Ok(()),
         Who::Agent { node: own, .. } if own == node => return Ok(()),
         Who::Agent { node: own, .. } => own.to_string(),
         Who::Operator { .. } | Who::User(_) => call.who.name(),
@@ -288,10 +288,10 @@ async fn converse(
                 if let Some(held) = &report.held {
                     believable("held.term", held.term)?;
                 }
-                let (held, latch, hears) = (report.held.clone(), report.ground_latch, report.link_alive);
+                let (held, latch, link_alive) = (report.held.clone(), report.ground_latch, report.link_alive);
                 handles.sessions.report(node, session.epoch, report);
-                if heard_autopilot.replace(hears) != Some(hears) {
-                    handles.node_objects.agent_came_or_went(node);
+                if heard_autopilot.replace(link_alive) != Some(link_alive) {
+                    handles.node_objects.agent_changed(node);
                 }
                 if let Some((order, at)) = &mut sent
                     && at.elapsed() >= RESEND
@@ -319,7 +319,7 @@ fn believable(field: &str, term: Term) -> Result<(), Status> {
 
 /// Whether there is a drone node of that name, or there will be in a moment.
 fn has_object(handles: &UplinkHandles, node: &NodeName) -> bool {
-    handles.node_objects.are_kept() || handles.world.knows_node(node)
+    handles.node_objects.are_managed() || handles.world.knows_node(node)
 }
 
 /// What the person who reads the agent's log has to know when its NODE is wrong, or its node not made ready yet.
@@ -383,7 +383,7 @@ fn kill_order(term: Term, shot: &KillShot, report: &Report) -> KillOrder {
         nonce: shot.nonce,
         uid: shot.uid.clone(),
         term,
-        seen: report.made,
+        last_report: report.made,
     }
 }
 

@@ -102,7 +102,7 @@ impl Cluster {
             };
             Failure::Usage(format!(
                 "cannot use the kubeconfig {file}: {}; name one with --kubeconfig, and see `kubectl config get-contexts`",
-                coordinator::cluster::api::story(why)
+                coordinator::cluster::api::error_chain(why)
             ))
         };
         let options = KubeConfigOptions {

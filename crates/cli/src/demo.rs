@@ -179,7 +179,7 @@ async fn land(parts: &mut Parts, objects: &Objects, follow: &mut Follow) -> Resu
     let ended = async {
         let mut not_down = Vec::new();
         while let Some((node, ending)) = agents.next_ended().await {
-            if ending == Ending::NotSettled {
+            if ending == Ending::NotLanded {
                 not_down.push(node);
             }
         }

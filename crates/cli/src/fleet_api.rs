@@ -3,7 +3,7 @@
 //! Owns: starting it and ending it, and the one Namespace that the coordinator needs. Must not: know what is kept in it.
 
 use crate::failure::Failure;
-use coordinator::cluster::api::story;
+use coordinator::cluster::api::error_chain;
 use embedded_api::serve::folder::Folder;
 use embedded_api::serve::{self, Serving, in_process};
 use embedded_api::store;
@@ -141,7 +141,7 @@ async fn embedded(folder: &Path, listen: SocketAddr, kubeconfig: PathBuf) -> Res
 }
 
 fn cannot(error: &(dyn std::error::Error + 'static)) -> Failure {
-    Failure::Failed(story(error))
+    Failure::Failed(error_chain(error))
 }
 
 /// Why the objects cannot be had. A person who follows the advice to start without them has to know what that does to vehicles
@@ -149,7 +149,7 @@ fn cannot(error: &(dyn std::error::Error + 'static)) -> Failure {
 fn not_opened(error: &OpenError) -> Failure {
     match error {
         OpenError::Store(store::OpenError::Damaged { .. } | store::OpenError::Missing { .. }) => {
-            Failure::Failed(format!("{}. {WITHOUT_OBJECTS}", story(error)))
+            Failure::Failed(format!("{}. {WITHOUT_OBJECTS}", error_chain(error)))
         }
         error => cannot(error),
     }

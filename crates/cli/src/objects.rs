@@ -3,7 +3,7 @@
 //! Owns: asking the API for them, each call under a deadline. Must not: do what the coordinator does.
 
 use crate::failure::Failure;
-use coordinator::cluster::api::story;
+use coordinator::cluster::api::error_chain;
 use crds::{Drone, GroundOrder, Swarm, labels};
 use fleet::ids::NodeName;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -223,7 +223,7 @@ async fn call<T>(what: &str, call: impl Future<Output = Result<T, kube::Error>>)
 fn answered<T>(what: &str, answer: Result<Result<T, kube::Error>, tokio::time::error::Elapsed>) -> Result<T, Failure> {
     match answer {
         Ok(Ok(value)) => Ok(value),
-        Ok(Err(error)) => Err(Failure::Failed(format!("cannot {what}: {}", story(&error)))),
+        Ok(Err(error)) => Err(Failure::Failed(format!("cannot {what}: {}", error_chain(&error)))),
         Err(_) => Err(Failure::Failed(format!(
             "cannot {what}: no answer within {} s",
             ANSWER.as_secs()

@@ -143,7 +143,7 @@ async fn land(station: &mut Station, objects: &Objects) -> Result<(), Failure> {
     let mut not_down: Vec<NodeName> = Vec::new();
     while let Some((node, ending)) = station.agents.next_ended().await {
         terminal::line(&messages::ended(&node, ending));
-        if ending == Ending::NotSettled {
+        if ending == Ending::NotLanded {
             not_down.push(node);
         }
     }

@@ -180,7 +180,7 @@ pub enum Refused {
     StaleTerm {
         /// Term of the order.
         got: Term,
-        /// Highest term seen.
+        /// Highest term received.
         highest: Term,
     },
     /// Older than what is held of the same Drone in the same term.
@@ -206,7 +206,7 @@ pub enum Refused {
 /// What an agent remembers of its orders, on disk: the fence against old leaders, and the assignment itself.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Fence {
-    /// Highest term ever seen.
+    /// Highest term ever received.
     pub highest_term: Term,
     /// The assignment held, if any. While a ground order is kept, it keeps the vehicle on the ground whatever was sent.
     pub held: Option<Assignment>,
@@ -222,7 +222,7 @@ impl Fence {
     ///
     /// # Errors
     /// [`Refused`], when taking the order would break invariant 1 (highest term) or 3 (one Drone per vehicle). The term
-    /// of the order has been seen all the same: go on with [`Fence::having_seen`] it.
+    /// of the order counts all the same: go on with [`Fence::raised_to`] it.
     pub fn take(&self, order: &Order, settled: bool) -> Result<Self, Refused> {
         let highest = self.highest_term;
         if order.term() < highest {
@@ -273,10 +273,10 @@ impl Fence {
         })
     }
 
-    /// The fence after hearing of `term` in an order that was refused: what is held stays, but nobody of a lower term
-    /// lifts the vehicle any more, nor does an assignment of one.
+    /// The fence after an order of `term` was refused: what is held stays, but no sender of a lower term lifts the vehicle
+    /// any more, nor does an assignment of one.
     #[must_use]
-    pub fn having_seen(&self, term: Term) -> Self {
+    pub fn raised_to(&self, term: Term) -> Self {
         Self {
             highest_term: self.highest_term.max(term),
             held: self.held.clone(),

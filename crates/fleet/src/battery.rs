@@ -11,7 +11,7 @@ use crate::vehicle::{ArmingReason, Battery, Charge, ReasonClass};
 use std::time::Duration;
 
 /// A low reading counts once readings have been low for this long.
-pub const LOW_STANDS_FOR: Duration = Duration::from_secs(3);
+pub const LOW_CONFIRMED_AFTER: Duration = Duration::from_secs(3);
 
 /// A reading older than this says nothing any more (BATTERY_STATUS is asked for at 0.5 Hz).
 pub const READING_COUNTS_FOR: Duration = Duration::from_secs(15);
@@ -26,7 +26,7 @@ const DRAIN_STEP_AT_MOST: Duration = Duration::from_secs(10);
 const DRAIN_READINGS: usize = 4;
 
 /// The drain is counted in for the time for which a low reading has to last, and until the reading after it.
-const DRAIN_AHEAD: Duration = Duration::from_secs(LOW_STANDS_FOR.as_secs() + 2);
+const DRAIN_AHEAD: Duration = Duration::from_secs(LOW_CONFIRMED_AFTER.as_secs() + 2);
 
 /// No more than this is counted in, percent.
 const DRAIN_AT_MOST: f64 = 15.0;
@@ -151,11 +151,11 @@ impl Gauge {
         self.drain.observe(reading.value.remaining, reading.at);
         let level = judge(&reading.value, reserve);
         let ahead = level.max(judge(&self.drain.ahead(&reading.value), reserve));
-        let stands = |since: Option<Moment>, at_least: Level| {
+        let since_when = |since: Option<Moment>, at_least: Level| {
             (ahead >= at_least).then(|| since.map_or(reading.at, |since| since.min(reading.at)))
         };
-        self.low_since = stands(self.low_since, Level::Low);
-        self.emergency_since = stands(self.emergency_since, Level::Emergency);
+        self.low_since = since_when(self.low_since, Level::Low);
+        self.emergency_since = since_when(self.emergency_since, Level::Emergency);
         self.last = Some(Reading {
             battery: reading.value,
             at: reading.at,
@@ -208,10 +208,10 @@ impl Gauge {
     }
 
     fn lasting(&self, level: Level, at: Moment) -> Level {
-        let stood = |since: Option<Moment>| since.is_some_and(|since| at.since(since) >= LOW_STANDS_FOR);
+        let lasted = |since: Option<Moment>| since.is_some_and(|since| at.since(since) >= LOW_CONFIRMED_AFTER);
         match level {
-            Level::Emergency if stood(self.emergency_since) => Level::Emergency,
-            Level::Emergency | Level::Low if stood(self.low_since) => Level::Low,
+            Level::Emergency if lasted(self.emergency_since) => Level::Emergency,
+            Level::Emergency | Level::Low if lasted(self.low_since) => Level::Low,
             Level::Emergency | Level::Low => Level::Fine,
             Level::Fine | Level::Unknown => level,
         }
@@ -290,7 +290,7 @@ mod tests {
     }
 
     #[test]
-    fn a_low_battery_on_the_ground_is_told_with_what_to_do() {
+    fn a_low_battery_on_the_ground_is_reported_with_what_to_do() {
         let text = |b| after(&[(0, b)]).refusal(percent(20), at(1)).map(|r| (r.text, r.class));
         let low = text(battery(Some(18), Charge::Unknown)).unwrap();
         assert_eq!(

@@ -10,9 +10,9 @@ use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;
 
-/// What a Drone asks of its node.
+/// What a Drone requires of its node.
 #[derive(Clone, Copy, Debug)]
-pub struct Wanted<'a> {
+pub struct Requirements<'a> {
     /// Labels that the node must carry.
     pub selector: &'a BTreeMap<String, String>,
     /// The one node that a user named; `None` for any.
@@ -50,15 +50,15 @@ pub struct Candidate<'a> {
     pub report: Option<&'a Report>,
 }
 
-/// Why no node could be chosen: how many nodes were turned down, for which reason each (the first that applied).
+/// Why no node could be chosen: how many nodes were rejected, for which reason each (the first that applied).
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct NoVehicle {
     /// The node that a user named.
     pub only: Option<String>,
     /// Nodes considered.
     pub nodes: usize,
-    /// Nodes turned down, by reason.
-    pub turned_down: BTreeMap<Why, usize>,
+    /// Nodes rejected, by reason.
+    pub rejected: BTreeMap<Why, usize>,
 }
 
 /// Why a node does not do, in the order in which they are checked.
@@ -134,7 +134,7 @@ impl fmt::Display for NoVehicle {
             (None, 1) => f.write_str("no vehicle is free: of 1 drone node ")?,
             (None, n) => write!(f, "no vehicle is free: of {n} drone nodes ")?,
         }
-        for (i, (why, count)) in self.turned_down.iter().enumerate() {
+        for (i, (why, count)) in self.rejected.iter().enumerate() {
             if i > 0 {
                 f.write_str(", ")?;
             }
@@ -151,26 +151,26 @@ impl fmt::Display for NoVehicle {
 /// # Errors
 /// [`NoVehicle`], with a count by cause, if there is none.
 pub fn choose<'a>(
-    wanted: Wanted<'_>,
+    required: Requirements<'_>,
     candidates: impl IntoIterator<Item = Candidate<'a>>,
     most: usize,
 ) -> Result<Vec<&'a NodeName>, NoVehicle> {
     let mut none = NoVehicle {
-        only: wanted.only.map(str::to_owned),
+        only: required.only.map(str::to_owned),
         ..NoVehicle::default()
     };
     let mut found = Vec::new();
     for c in candidates
         .into_iter()
-        .filter(|c| wanted.only.is_none_or(|only| c.node.as_str() == only))
+        .filter(|c| required.only.is_none_or(|only| c.node.as_str() == only))
     {
         none.nodes += 1;
-        match judge(wanted, &c) {
-            Err(why) => *none.turned_down.entry(why).or_default() += 1,
+        match judge(required, &c) {
+            Err(why) => *none.rejected.entry(why).or_default() += 1,
             Ok(report) => {
                 let battery: Option<Percent> = report.battery.and_then(|b| b.remaining);
                 let tens = battery.map(|percent| percent.get() / 10);
-                let nearness = nearness(wanted.near, report);
+                let nearness = nearness(required.near, report);
                 found.push(Reverse((
                     report.ready == Some(true),
                     tens,
@@ -194,15 +194,15 @@ pub fn choose<'a>(
 
 /// Whether a node does, whatever others there are.
 #[must_use]
-pub fn suits(wanted: Wanted<'_>, candidate: &Candidate<'_>) -> bool {
-    wanted.only.is_none_or(|only| candidate.node.as_str() == only) && judge(wanted, candidate).is_ok()
+pub fn suits(required: Requirements<'_>, candidate: &Candidate<'_>) -> bool {
+    required.only.is_none_or(|only| candidate.node.as_str() == only) && judge(required, candidate).is_ok()
 }
 
-fn judge<'a>(wanted: Wanted<'_>, c: &Candidate<'a>) -> Result<&'a Report, Why> {
-    if !selects(wanted.selector, c.labels) {
+fn judge<'a>(required: Requirements<'_>, c: &Candidate<'a>) -> Result<&'a Report, Why> {
+    if !selects(required.selector, c.labels) {
         return Err(Why::Selector);
     }
-    if !is_granted(wanted.namespace, c.labels, wanted.granted_only) {
+    if !is_granted(required.namespace, c.labels, required.granted_only) {
         return Err(Why::NotGranted);
     }
     if c.taken {
@@ -238,7 +238,7 @@ fn judge<'a>(wanted: Wanted<'_>, c: &Candidate<'a>) -> Result<&'a Report, Why> {
         return Err(Why::NotIdle);
     }
     match report.battery.and_then(|b| b.remaining) {
-        Some(battery) if battery <= wanted.more_than => Err(Why::LowBattery),
+        Some(battery) if battery <= required.more_than => Err(Why::LowBattery),
         _ => Ok(report),
     }
 }
@@ -275,12 +275,12 @@ fn nearness(near: Option<Wgs84>, report: &Report) -> Option<Reverse<u64>> {
 /// A taint that keeps Drones away, by key and effect. A cordon is checked by itself, and readiness by the Ready condition.
 #[must_use]
 pub fn taint_matters(key: &str, effect: &str) -> bool {
-    let looked_at_elsewhere = BTreeSet::from([
+    let checked_elsewhere = BTreeSet::from([
         "node.kubernetes.io/unschedulable",
         "node.kubernetes.io/not-ready",
         DRONE_TAINT,
     ]);
-    matches!(effect, "NoSchedule" | "NoExecute") && !looked_at_elsewhere.contains(key)
+    matches!(effect, "NoSchedule" | "NoExecute") && !checked_elsewhere.contains(key)
 }
 
 /// A taint that keeps ordinary workloads off drone nodes; Drones tolerate it.
@@ -291,9 +291,9 @@ pub const DRONE_TAINT: &str = "node-role.kubernetes.io/drone";
 pub enum Claim {
     /// It is ours already.
     Ours,
-    /// Nobody holds it: create it.
+    /// It is free: create it.
     Create,
-    /// Somebody else holds it: find out, from the API server and not from a cache, whether that Drone still exists.
+    /// Another Drone holds it: find out, from the API server and not from a cache, whether that Drone still exists.
     AskForHolder(DroneUid),
     /// Its holder is gone: take it over.
     TakeOver,

@@ -5,7 +5,7 @@
 //! step that disarms.
 //!
 //! Level-driven: a lost or repeated command, a restart or a late answer changes nothing, because every step follows
-//! from what the vehicle is seen to do. A takeoff that was "refused" while the vehicle climbs is a climb.
+//! from what the vehicle is observed to do. A takeoff that was "refused" while the vehicle climbs is a climb.
 
 mod height;
 
@@ -32,13 +32,13 @@ const RETURNS_TRIED: u32 = 3;
 pub struct Situation<'a> {
     /// What is known of the vehicle.
     pub vehicle: &'a Vehicle,
-    /// The assignment held and the highest term seen.
+    /// The assignment held and the highest term received.
     pub fence: &'a Fence,
     /// Whether the coordinator confirmed the held assignment on the stream that is open now.
     pub confirmed: bool,
     /// How long the agent has had no contact with the coordinator.
     pub uplink_silent: Duration,
-    /// What was seen of the Drone's flight.
+    /// What was observed of the Drone's flight.
     pub record: &'a FlightRecord,
     /// What was sent lately.
     pub memory: &'a Memory,
@@ -154,7 +154,7 @@ fn decide(s: &Situation<'_>) -> Verdict {
     }
     match held.desired {
         Desired::Flying { altitude } if !s.terminating => match truth {
-            // It was seen to fly, and it is not left without its failsafes for a word that does not come.
+            // It was observed to fly, and it is not left without its failsafes for an order that does not come.
             FlightTruth::Unknown(WhyUnknown::LandedStateUnknown)
                 if s.record.stage == Stage::Flown && s.armed_in_our_mode() =>
             {
@@ -162,10 +162,10 @@ fn decide(s: &Situation<'_>) -> Verdict {
             }
             FlightTruth::Unknown(_) => rest(Activity::Waiting),
             FlightTruth::Disarmed => from_the_ground(s, held),
-            FlightTruth::ArmedOnGround => lift_off(s, held, altitude),
+            FlightTruth::ArmedOnGround => take_off(s, held, altitude),
             FlightTruth::Airborne(part) => in_the_air(s, held, part, altitude),
         },
-        Desired::Flying { .. } | Desired::Grounded { .. } => down(s, truth),
+        Desired::Flying { .. } | Desired::Grounded { .. } => land(s, truth),
     }
 }
 
@@ -253,7 +253,7 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
     }
 }
 
-fn lift_off(s: &Situation<'_>, held: &Assignment, altitude: AltitudeAboveHome) -> Verdict {
+fn take_off(s: &Situation<'_>, held: &Assignment, altitude: AltitudeAboveHome) -> Verdict {
     let desired_now = s.led() && !s.record.was_killed(held);
     match s.vehicle.mode(s.now) {
         // Touched down, motors not off yet: the autopilot disarms by itself.
@@ -306,10 +306,10 @@ fn failsafe(s: &Situation<'_>, held: &Assignment) -> Option<Verdict> {
 
 /// Whether the vehicle is on a return of ours that it may not live to end: its battery says that it must land now.
 fn no_time_to_return(s: &Situation<'_>) -> bool {
-    let minded = |a: &Assignment| a.failsafe.on_low_battery != OnLowBattery::Continue;
+    let acts_on_battery = |a: &Assignment| a.failsafe.on_low_battery != OnLowBattery::Continue;
     s.battery.lasting == Level::Emergency
         && s.record.in_command == InCommand::OurReturn
-        && s.fence.held.as_ref().is_some_and(minded)
+        && s.fence.held.as_ref().is_some_and(acts_on_battery)
         && s.vehicle.mode(s.now) == Some(Mode::Return)
         && matches!(s.vehicle.truth(s.now), FlightTruth::Airborne(_))
 }
@@ -324,7 +324,7 @@ fn low_battery(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
     }
 }
 
-fn down(s: &Situation<'_>, truth: FlightTruth) -> Verdict {
+fn land(s: &Situation<'_>, truth: FlightTruth) -> Verdict {
     let mode = s.vehicle.mode(s.now);
     match truth {
         FlightTruth::Disarmed => rest(Activity::Idle),

@@ -4,12 +4,12 @@
 //! authenticated; the caller has done that.
 //!
 //! That another coordinator leads, the Lease says. What agents report matters when the Lease was lost or restored from a backup:
-//! then they refuse the one that leads by it, until it leads above the highest term that they have seen. But an agent on a
+//! then they refuse the one that leads by it, until it leads above the highest term that they have received. But an agent on a
 //! captured aircraft reports what it likes, and must not be able to end one coordinator after the other, or to use up the terms.
 //! So several have to agree on a term that is not far from ours; and once that was believed, or where no more of them come or what
 //! they report is too far, the coordinator has led for a while, and goes up by a bounded step.
 //!
-//! Agents that have really seen a term that is too far, as from a coordinator that was captured, follow a new *epoch*: a person
+//! Agents that have really received a term that is too far, as from a coordinator that was captured, follow a new *epoch*: a person
 //! raises it on the Lease, and every term of it is above all of the epochs before ([`Term::of`]). Nobody has to touch an aircraft.
 
 use crate::ids::{NodeName, Term};
@@ -37,7 +37,7 @@ const MOST: usize = 4096;
 pub struct TermReports(BTreeMap<NodeName, Term>);
 
 impl TermReports {
-    /// The agent of `node` has seen `term`, which is higher than ours.
+    /// The agent of `node` has received `term`, which is higher than ours.
     pub fn add(&mut self, node: &NodeName, term: Term) {
         if self.0.len() < MOST || self.0.contains_key(node) {
             self.0.insert(node.clone(), term);
@@ -59,7 +59,7 @@ impl TermReports {
         let needed = ENOUGH.min(nodes.max(1));
         let within = |term: Term, most: u64| Term(term.0.min(ours.0.saturating_add(most)));
         let patient = leading >= PATIENCE;
-        // What so many have seen at least: one alone cannot name a higher one for them.
+        // What so many have received at least: one alone cannot name a higher one for them.
         if let Some(&agreed) = reported.get(needed - 1) {
             let plausible = agreed.0.saturating_sub(ours.0) <= LEAP && !raised;
             return (plausible || patient).then(|| within(agreed, LEAP));

@@ -53,8 +53,8 @@ pub struct Facts {
 pub enum Claimed {
     /// The Drone itself.
     Ours,
-    /// Nobody, as far as is known.
-    Nobody,
+    /// None, as far as is known.
+    Free,
     /// Another Drone.
     Other,
 }

@@ -1,6 +1,6 @@
 //! Failsafes that the autopilot executes by itself: whether one is under way, and why a flight left its order.
 //!
-//! Owns: [`executing`], and the words for what diverted a flight ([`Diversion`]). Must not: say what may be sent meanwhile;
+//! Owns: [`executing`], and the account of what diverted a flight ([`Diversion`]). Must not: say what may be sent meanwhile;
 //! [`crate::safety`] does.
 //!
 //! | autopilot | a failsafe is under way while |
@@ -18,7 +18,7 @@ use std::time::Duration;
 /// After an autopilot has announced a failsafe, its mode and state may take this long to show it: heartbeats come at 1 Hz.
 pub const ANNOUNCED_FOR: Duration = Duration::from_secs(3);
 
-/// An announcement explains a change of mode that is seen within this time.
+/// An announcement explains a change of mode that is observed within this time.
 pub const EXPLAINS_FOR: Duration = Duration::from_secs(10);
 
 /// What made the autopilot act.
@@ -46,7 +46,7 @@ pub enum Cause {
 pub struct Alarm {
     /// Why.
     pub cause: Cause,
-    /// In the autopilot's own words.
+    /// The autopilot's own text.
     pub words: String,
 }
 
@@ -66,7 +66,7 @@ pub enum Diverted {
 pub struct Diversion {
     /// Who, and why.
     pub why: Diverted,
-    /// The autopilot's own words; empty when it gave none, or when it was us.
+    /// The autopilot's own text; empty when it gave none, or when it was us.
     pub words: String,
 }
 
@@ -111,11 +111,11 @@ pub fn diversion(
     let executing = executing(vehicle, now);
     if (executing && !ours) || theirs {
         let alarm = vehicle.alarm.as_ref().and_then(|a| a.fresh(now, EXPLAINS_FOR));
-        let told = alarm.map(|alarm| Diversion {
+        let announced = alarm.map(|alarm| Diversion {
             why: Diverted::Autopilot(alarm.cause),
             words: alarm.words.clone(),
         });
-        // One without words is known for one by its state alone. What is known stays, until more is reported.
+        // One without a text is known for one by its state alone. What is known stays, until more is reported.
         let known = before.filter(|d| !by_us(d));
         let unexplained = || {
             executing.then(|| Diversion {
@@ -123,7 +123,7 @@ pub fn diversion(
                 words: String::new(),
             })
         };
-        return told.or(known).or_else(unexplained);
+        return announced.or(known).or_else(unexplained);
     }
     // It flies as ordered again.
     let as_ordered = matches!(mode, Some(Mode::Station | Mode::Takeoff)) && !ours;

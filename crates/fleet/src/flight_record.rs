@@ -1,11 +1,11 @@
-//! What the agent has seen of the flight under its present assignment; kept on disk beside the assignment.
+//! What the agent has observed of the flight under its present assignment; kept on disk beside the assignment.
 //!
 //! Owns: [`FlightRecord`], which makes sure that a vehicle which landed without our asking does not take off again by
 //! itself, nor one that was killed, and which counts how often somebody else has taken over ([`crate::takeover`]). All of
 //! it outlives a restart of the agent, and as [`ReportedFlight`] the loss of its disk. Must not: decide; [`crate::safety`] and
 //! [`crate::converge`] do.
 //!
-//!   Fresh --seen airborne--> Flown --seen landed, landing not ours--> Over --a ground order is held--> Fresh
+//!   Fresh --observed airborne--> Flown --observed landed, landing not ours--> Over --a ground order is held--> Fresh
 
 use crate::assignment::{Assignment, Desired};
 use crate::failsafe::{self, Diversion, Diverted};
@@ -65,7 +65,7 @@ pub struct FlightRecord {
     /// How often somebody else has taken over in flight. Never below what the Drone was ordered to go on after, so that
     /// nobody can agree to takeovers that are still to come.
     pub takeovers: u32,
-    /// Who was in command when the vehicle was last seen in the air.
+    /// Who was in command when the vehicle was last observed in the air.
     pub in_command: InCommand,
     /// The descent that we commanded, while the vehicle may be on it: the next life of the agent must know it for ours.
     pub descent: Option<Descent>,
@@ -78,10 +78,10 @@ pub struct FlightRecord {
 }
 
 impl FlightRecord {
-    /// The record after seeing the vehicle do `truth` while `held` is the assignment. `landing_ours` is whether this
+    /// The record after the vehicle was observed in `truth` while `held` is the assignment. `landing_ours` is whether this
     /// agent is bringing it down itself (it is ending); such a landing does not end the Drone's flight for good.
     #[must_use]
-    pub fn seen(&self, held: Option<&Assignment>, truth: FlightTruth, landing_ours: bool) -> Self {
+    pub fn observed(&self, held: Option<&Assignment>, truth: FlightTruth, landing_ours: bool) -> Self {
         let Some(held) = held else { return Self::default() };
         let before = self.of(held);
         let stage = match (held.desired, before.stage, truth) {
@@ -103,7 +103,7 @@ impl FlightRecord {
         }
     }
 
-    /// The record after seeing the vehicle do `truth` in `mode`. `sent` is the descent that this life of the agent
+    /// The record after the vehicle was observed in `truth` and `mode`. `sent` is the descent that this life of the agent
     /// commanded lately, and `wants_ground` whether the vehicle should be on the ground.
     #[must_use]
     pub fn watched(
@@ -172,7 +172,7 @@ impl FlightRecord {
         }
     }
 
-    /// The record after seeing why the flight is not what was ordered. Call it after [`Self::watched`].
+    /// The record after it was observed why the flight is not what was ordered. Call it after [`Self::watched`].
     #[must_use]
     pub fn explained(&self, vehicle: &Vehicle, now: Moment) -> Self {
         let ours = self.descent.is_some() || matches!(self.in_command, InCommand::OurLanding | InCommand::OurReturn);
@@ -183,7 +183,7 @@ impl FlightRecord {
         }
     }
 
-    /// The record after seeing who is in command: a takeover is counted when command goes over to somebody else.
+    /// The record after it was observed who is in command: a takeover is counted when command goes over to somebody else.
     #[must_use]
     pub fn commanded_by(&self, held: Option<&Assignment>, now: InCommand) -> Self {
         let Some(held) = held else { return Self::default() };

@@ -174,7 +174,7 @@ mod tests {
     }
 
     #[test]
-    fn a_leader_that_has_not_listed_yet_lifts_nobody_and_undoes_no_ground_order() {
+    fn a_leader_that_has_not_listed_yet_starts_no_flight_and_undoes_no_ground_order() {
         for knowledge in STALE {
             for held in [None, Some(held(true, true)), Some(held(true, false))] {
                 assert!(!passes(knowledge, &order(4, FLY), held.as_ref()), "{held:?}");
@@ -184,7 +184,7 @@ mod tests {
     }
 
     #[test]
-    fn it_lands_nobody_and_moves_nobody_to_another_height() {
+    fn it_lands_none_and_moves_none_to_another_height() {
         let flies = held(false, false);
         for knowledge in STALE {
             for why in [GroundedWhy::Deleted, GroundedWhy::Ordered, GroundedWhy::Waiting] {

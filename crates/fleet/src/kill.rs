@@ -17,7 +17,7 @@ pub const KILL_LIFE: Duration = Duration::from_secs(2);
 
 /// The coordinator must have had a report of the agent this young when the order reached the agent: an order that a slow
 /// network held back is about a vehicle that is somewhere else by now. Reports come at least once a second.
-pub const SEEN_WITHIN: Duration = Duration::from_secs(3);
+pub const LAST_REPORT_WITHIN: Duration = Duration::from_secs(3);
 
 /// How many nonces an agent remembers at most.
 const REMEMBERED: usize = 64;
@@ -32,7 +32,7 @@ pub struct KillOrder {
     /// Leadership of the coordinator that sent it.
     pub term: Term,
     /// `made` of the agent's last report that the coordinator had, on the agent's own clock.
-    pub seen: Moment,
+    pub last_report: Moment,
 }
 
 /// What must be known to decide on a kill.
@@ -41,10 +41,10 @@ pub struct KillQuestion<'a> {
     /// The order.
     pub order: &'a KillOrder,
     /// When it arrived.
-    pub heard: Moment,
+    pub arrived: Moment,
     /// The assignment held.
     pub held: Option<&'a Assignment>,
-    /// The highest term that the agent has seen.
+    /// The highest term that the agent has received.
     pub highest_term: Term,
     /// Whether the coordinator confirmed the held assignment on the stream that is open now.
     pub confirmed: bool,
@@ -68,7 +68,7 @@ pub enum NoKill {
     OtherTerm {
         /// Term of the order.
         got: Term,
-        /// Highest term seen.
+        /// Highest term received.
         highest: Term,
     },
     /// The stream is new, and no report on it says which Drone the vehicle serves.
@@ -89,7 +89,7 @@ pub struct KillExpired;
 /// Neither `Clone` nor constructible elsewhere: sending consumes it.
 #[derive(Debug, PartialEq, Eq)]
 pub struct KillPermit {
-    heard: Moment,
+    arrived: Moment,
 }
 
 impl KillPermit {
@@ -98,7 +98,7 @@ impl KillPermit {
     /// # Errors
     /// [`KillExpired`] when the command's life is over; it must then be dropped.
     pub fn spend(self, now: Moment) -> Result<(), KillExpired> {
-        if now.since(self.heard) <= KILL_LIFE {
+        if now.since(self.arrived) <= KILL_LIFE {
             Ok(())
         } else {
             Err(KillExpired)
@@ -145,12 +145,12 @@ pub fn may_kill(q: &KillQuestion<'_>) -> Result<KillPermit, NoKill> {
     if !q.confirmed {
         return Err(NoKill::Unconfirmed);
     }
-    let late = q.now.since(q.heard) > KILL_LIFE || q.heard.since(q.order.seen) > SEEN_WITHIN;
+    let late = q.now.since(q.arrived) > KILL_LIFE || q.arrived.since(q.order.last_report) > LAST_REPORT_WITHIN;
     // A report that the agent has not made yet was made by somebody else.
-    if late || q.order.seen > q.heard {
+    if late || q.order.last_report > q.arrived {
         return Err(NoKill::TooLate);
     }
-    Ok(KillPermit { heard: q.heard })
+    Ok(KillPermit { arrived: q.arrived })
 }
 
 /// What came of a kill order.
@@ -208,7 +208,7 @@ mod tests {
             nonce: 11,
             uid: DroneUid("u".into()),
             term: Term(3),
-            seen: at(9_500),
+            last_report: at(9_500),
         }
     }
 
@@ -227,7 +227,7 @@ mod tests {
         });
         let mut question = KillQuestion {
             order,
-            heard: at(10_000),
+            arrived: at(10_000),
             held: Some(&held),
             highest_term: Term(3),
             confirmed: true,
@@ -248,7 +248,7 @@ mod tests {
         let used = UsedNonces::default();
         let question = KillQuestion {
             order: &order(),
-            heard: at(10_000),
+            arrived: at(10_000),
             held: Some(&flying),
             highest_term: Term(3),
             confirmed: true,
@@ -293,13 +293,13 @@ mod tests {
     fn an_order_that_was_held_up_on_its_way_stops_nothing() {
         for seen in [6_999, 10_001] {
             let late = KillOrder {
-                seen: at(seen),
+                last_report: at(seen),
                 ..order()
             };
             assert_eq!(answer(&late, |_| ()), Err(NoKill::TooLate), "{seen}");
         }
         let oldest = KillOrder {
-            seen: at(7_000),
+            last_report: at(7_000),
             ..order()
         };
         assert!(answer(&oldest, |_| ()).is_ok());

@@ -5,7 +5,7 @@
 //! counts from what it saw itself.
 //!
 //!   leader:  renewed ──ACT_FOR──► acts no more            (counted from before the write was sent)
-//!   standby:        seen unchanged ──LASTS──► may take it (counted from after the write was seen)
+//!   standby:        observed unchanged ──LASTS──► may take it (counted from after the write was observed)
 //!
 //! ACT_FOR is shorter than LASTS, and the leader counts from an earlier moment, so it has stopped before another may begin. What
 //! it sent before that, and what a stopped clock makes it send later, is fenced by the term ([`crate::assignment::Fence`]).

@@ -43,7 +43,7 @@ pub const ARM_MAY_SHOW_FOR: Duration = ARM_LIFE.saturating_add(Duration::from_se
 /// leave elsewhere), the vehicle may prove to be armed for this long.
 pub const ARM_IN_PROGRESS_FOR: Duration = Duration::from_secs(30);
 
-/// After a land command of ours was sent, the vehicle may be seen to begin its landing for this long.
+/// After a land command of ours was sent, the vehicle may be observed to begin its landing for this long.
 const LANDING_MAY_SHOW_FOR: Duration = Duration::from_secs(10);
 
 /// How a command ended.
@@ -82,17 +82,17 @@ pub struct Memory {
     height: Option<AltitudeAboveHome>,
     /// When the last HEARTBEAT that was taken note of came.
     beat: Option<Moment>,
-    /// A way down that was commanded and is not seen to be taken.
+    /// A way down that was commanded and is not observed to be taken.
     owed: Option<Owed>,
     /// Since when the autopilot executes a failsafe of its own.
     failsafe_since: Option<Moment>,
-    /// When the vehicle was last seen armed.
+    /// When the vehicle was last observed armed.
     armed_at: Option<Moment>,
-    /// When it was last seen in the air in a flight that was not for us.
+    /// When it was last observed in the air in a flight that was not for us.
     others_flew_at: Option<Moment>,
 }
 
-/// A way down that was commanded, and that the vehicle is not seen to take.
+/// A way down that was commanded, and that the vehicle is not observed to take.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Owed {
     /// Which.
@@ -186,7 +186,7 @@ impl Memory {
         self.arm.is_some_and(|arm| now <= arm.may_show_until)
     }
 
-    /// Whether the vehicle was seen to arm on a command of ours, and has not disarmed since.
+    /// Whether the vehicle was observed to arm on a command of ours, and has not disarmed since.
     #[must_use]
     pub const fn armed_by_us(&self) -> bool {
         self.armed_by_us
@@ -198,7 +198,7 @@ impl Memory {
         self.land_sent.is_some()
     }
 
-    /// The way down that we commanded, while the vehicle may be seen to take it.
+    /// The way down that we commanded, while the vehicle may be observed to take it.
     #[must_use]
     pub fn descent_sent(&self) -> Option<Descent> {
         self.descent.map(|(descent, _)| descent)
@@ -216,19 +216,19 @@ impl Memory {
         self.failsafe_since
     }
 
-    /// How long ago the vehicle was last seen armed; `None` when this life of the agent has not seen it armed.
+    /// How long ago the vehicle was last observed armed; `None` when this life of the agent has not observed it armed.
     #[must_use]
     pub fn since_armed(&self, now: Moment) -> Option<Duration> {
         self.armed_at.map(|at| now.since(at))
     }
 
-    /// How long ago somebody else was last seen to fly it while it served no Drone.
+    /// How long ago somebody else was last observed to fly it while it served no Drone.
     #[must_use]
     pub fn since_others_flew(&self, now: Moment) -> Option<Duration> {
         self.others_flew_at.map(|at| now.since(at))
     }
 
-    /// Takes note of a flight that is not ours: the vehicle serves no Drone and was not armed by us.
+    /// Takes in a flight that is not ours: the vehicle serves no Drone and was not armed by us.
     pub fn watch_others(&mut self, serves: bool, vehicle: &Vehicle, now: Moment) {
         if !serves && !self.armed_by_us && matches!(vehicle.truth(now), FlightTruth::Airborne(_)) {
             self.others_flew_at = Some(now);
@@ -300,7 +300,7 @@ impl Memory {
         match outcome {
             Outcome::Accepted => {
                 // What counts as success is what the vehicle does next: an arm that came to nothing is counted as a
-                // failure in `observe`, and a return counts as one until it is seen there.
+                // failure in `observe`, and a return counts as one until it is observed there.
                 match kind {
                     StepKind::Arm => {}
                     StepKind::FailsafeReturn => tries.failures = tries.failures.saturating_add(1),
@@ -322,7 +322,7 @@ impl Memory {
         }
     }
 
-    /// Takes note of what the vehicle is seen to do. Call it after every change of `vehicle`.
+    /// Takes in what the vehicle is observed to do. Call it after every change of `vehicle`.
     pub fn observe(&mut self, vehicle: &Vehicle, now: Moment) {
         let Some(beat) = &vehicle.heartbeat else { return };
         let out_of_sight = self.beat.is_some_and(|last| beat.at.since(last) > LINK_LOST_AFTER);

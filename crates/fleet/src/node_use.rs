@@ -56,7 +56,7 @@ pub enum Lift {
     /// What flies goes on; what is on the ground stays.
     Stay(NoLift),
     /// It lands: its node is drained, and it has no Swarm that would replace it first.
-    Down,
+    Land,
 }
 
 /// Why a vehicle on the ground stays there.
@@ -84,7 +84,7 @@ pub const fn lift(node: NodeUse, replaced: bool) -> Lift {
         NodeUse::Cordoned => Lift::Stay(NoLift::Cordoned),
         NodeUse::Gone => Lift::Stay(NoLift::NodeGone),
         NodeUse::Drained if replaced => Lift::Stay(NoLift::Drained),
-        NodeUse::Drained => Lift::Down,
+        NodeUse::Drained => Lift::Land,
     }
 }
 
@@ -110,6 +110,6 @@ mod tests {
             assert_eq!(lift(NodeUse::Gone, replaced), Lift::Stay(NoLift::NodeGone));
         }
         assert_eq!(lift(NodeUse::of(true, true), true), Lift::Stay(NoLift::Drained));
-        assert_eq!(lift(NodeUse::of(false, true), false), Lift::Down);
+        assert_eq!(lift(NodeUse::of(false, true), false), Lift::Land);
     }
 }

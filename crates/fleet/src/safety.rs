@@ -4,7 +4,7 @@
 //! the ground ([`settled`]), when Skein gives way to a failsafe of the autopilot ([`gives_way`]), and when a Drone object may go
 //! ([`may_release`]).
 //! Must not: be worked around. [`ArmPermit`] can be made nowhere else. Nothing of Skein's own accord disarms a vehicle:
-//! the one permit to do so is [`crate::kill::KillPermit`], which takes a person's word, given twice.
+//! the one permit to do so is [`crate::kill::KillPermit`], which takes a person's order, given twice.
 
 use crate::assignment::{Assignment, Desired, GroundedWhy, Held};
 use crate::battery::Level;
@@ -50,7 +50,7 @@ pub struct ArmQuestion<'a> {
     pub vehicle: &'a Vehicle,
     /// The assignment held.
     pub held: Option<&'a Assignment>,
-    /// The highest term that the agent has seen.
+    /// The highest term that the agent has received.
     pub highest_term: Term,
     /// Whether the coordinator confirmed the held assignment on the stream that is open now. An assignment that only
     /// is on the disk keeps a vehicle flying but never lifts one off: a person who plugs in a battery in the field must
@@ -62,13 +62,13 @@ pub struct ArmQuestion<'a> {
     pub preflight: Clearance,
     /// The ground order that is kept, if any.
     pub ground_latch: Option<GroundOrderId>,
-    /// What was seen of this Drone's flight.
+    /// What was observed of this Drone's flight.
     pub record: &'a FlightRecord,
     /// Whether the agent is ending.
     pub terminating: bool,
-    /// How long ago it was seen armed.
+    /// How long ago it was observed armed.
     pub since_armed: Option<Duration>,
-    /// How long ago somebody else was seen to fly it while it served no Drone.
+    /// How long ago somebody else was observed to fly it while it served no Drone.
     pub since_others_flew: Option<Duration>,
     /// How long it rests after that.
     pub rest: Rest,
@@ -87,7 +87,7 @@ pub enum NoArm {
     StaleTerm {
         /// Term of the assignment held.
         held: Term,
-        /// Highest term seen.
+        /// Highest term received.
         highest: Term,
     },
     /// The coordinator has not confirmed the assignment on the present stream.
@@ -236,7 +236,7 @@ pub struct FailsafeQuestion<'a> {
     pub vehicle: &'a Vehicle,
     /// The assignment held.
     pub held: Option<&'a Assignment>,
-    /// Since when the autopilot executes it, as far as this life of the agent has seen.
+    /// Since when the autopilot executes it, as far as this life of the agent has observed.
     pub since: Option<Moment>,
     /// Now.
     pub now: Moment,
@@ -280,7 +280,7 @@ pub fn settled(truth: FlightTruth, arm_under_way: bool) -> bool {
 pub enum Release {
     /// It never had a vehicle.
     NeverBound,
-    /// Its vehicle was seen landed and disarmed, and its agent acts on the assignment to stay down.
+    /// Its vehicle was observed landed and disarmed, and its agent acts on the assignment to stay down.
     Landed,
     /// An operator forced it.
     Forced,
@@ -288,7 +288,7 @@ pub enum Release {
 
 /// Why a Drone object must stay although it is being deleted.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub enum Keep {
+pub enum NoRelease {
     /// The agent of its node is not connected, so nothing is known of the vehicle.
     #[error("the agent on its node is not connected, so nothing is known of the vehicle")]
     AgentSilent,
@@ -300,7 +300,7 @@ pub enum Keep {
     NotLanded,
 }
 
-/// What an agent must be seen to act on before a Drone that is being deleted may go: the order of its deletion, not an
+/// What an agent must be observed to act on before a Drone that is being deleted may go: the order of its deletion, not an
 /// earlier order to be on the ground that was taken back since.
 #[derive(Clone, Copy, Debug)]
 pub struct LastDesired<'a> {
@@ -316,27 +316,27 @@ pub struct LastDesired<'a> {
 /// `None` when that agent is not connected. `forced`: an operator has forced it.
 ///
 /// # Errors
-/// [`Keep`], when the object must stay.
+/// [`NoRelease`], when the object must stay.
 pub fn may_release(
     desired: LastDesired<'_>,
     bound: bool,
     report: Option<&Report>,
     forced: bool,
-) -> Result<Release, Keep> {
+) -> Result<Release, NoRelease> {
     if !bound {
         return Ok(Release::NeverBound);
     }
     if forced {
         return Ok(Release::Forced);
     }
-    let report = report.ok_or(Keep::AgentSilent)?;
+    let report = report.ok_or(NoRelease::AgentSilent)?;
     let last =
         |h: &&Held| h.uid == *desired.uid && h.grounded && h.term == desired.term && h.generation >= desired.generation;
-    let held = report.held.as_ref().filter(last).ok_or(Keep::NotTaken)?;
+    let held = report.held.as_ref().filter(last).ok_or(NoRelease::NotTaken)?;
     if held.settled && report.truth == FlightTruth::Disarmed {
         Ok(Release::Landed)
     } else {
-        Err(Keep::NotLanded)
+        Err(NoRelease::NotLanded)
     }
 }
 
@@ -369,7 +369,7 @@ mod tests {
         }
     }
 
-    fn release(report: Option<&Report>) -> Result<Release, Keep> {
+    fn release(report: Option<&Report>) -> Result<Release, NoRelease> {
         let uid = DroneUid("d".into());
         let desired = LastDesired {
             uid: &uid,
@@ -388,29 +388,29 @@ mod tests {
     fn an_earlier_order_to_be_on_the_ground_releases_nothing() {
         assert_eq!(
             release(Some(&landed(3, 6))),
-            Err(Keep::NotTaken),
+            Err(NoRelease::NotTaken),
             "it may have been released to fly since"
         );
-        assert_eq!(release(Some(&landed(2, 7))), Err(Keep::NotTaken));
+        assert_eq!(release(Some(&landed(2, 7))), Err(NoRelease::NotTaken));
     }
 
     #[test]
     fn a_drone_stays_while_nothing_is_known_of_its_vehicle_or_it_is_not_down() {
-        assert_eq!(release(None), Err(Keep::AgentSilent));
+        assert_eq!(release(None), Err(NoRelease::AgentSilent));
         let without = Report {
             held: None,
             ..landed(3, 7)
         };
-        assert_eq!(release(Some(&without)), Err(Keep::NotTaken));
+        assert_eq!(release(Some(&without)), Err(NoRelease::NotTaken));
         for truth in [
             FlightTruth::ArmedOnGround,
             FlightTruth::Unknown(crate::vehicle::WhyUnknown::LinkLost),
         ] {
             let up = Report { truth, ..landed(3, 7) };
-            assert_eq!(release(Some(&up)), Err(Keep::NotLanded));
+            assert_eq!(release(Some(&up)), Err(NoRelease::NotLanded));
         }
         let mut arming = landed(3, 7);
         arming.held = arming.held.map(|held| Held { settled: false, ..held });
-        assert_eq!(release(Some(&arming)), Err(Keep::NotLanded));
+        assert_eq!(release(Some(&arming)), Err(NoRelease::NotLanded));
     }
 }

@@ -49,7 +49,7 @@ pub struct Member {
     pub stuck: bool,
     /// Why it should be replaced.
     pub replace: Option<Replace>,
-    /// Whether it is being deleted, or its deletion was asked for and is not seen yet.
+    /// Whether it is being deleted, or its deletion was asked for and is not observed yet.
     pub leaving: bool,
 }
 
@@ -130,7 +130,7 @@ impl Plan {
     /// The plan of a coordinator that receives too few agents: one that is lost to it may be in the air, so none is made in the
     /// place of those.
     #[must_use]
-    pub fn while_deaf(self, members: &[Member]) -> Self {
+    pub fn while_cut_off(self, members: &[Member]) -> Self {
         let lost = members
             .iter()
             .filter(|m| !m.leaving && m.replace == Some(Replace::Lost));

@@ -1,4 +1,4 @@
-//! Points in time, as seen by one process.
+//! Points in time, as one process counts them.
 //!
 //! Owns: [`Moment`], a monotonic instant that decisions take as a parameter, and [`Sighting`], a value with the
 //! moment it was heard. Must not: read a clock; the shell makes moments from its own monotonic clock.

@@ -4,7 +4,7 @@
 //! Must not: read a clock or end anything itself, and never land anybody: what flies is replaced after it has landed.
 //!
 //! ```text
-//!   outdated --chosen--> Held --seen at rest for a while--> Away --runs and is heard for a while--> done
+//!   outdated --chosen--> Held --reported at rest for a while--> Away --runs and is connected for a while--> done
 //!      ^                     | flies, unknown, too long          | not back in time: no other is replaced
 //!      +------- Resting <----+                                   +--> stuck
 //! ```
@@ -19,15 +19,15 @@ use std::time::Duration;
 
 /// A node is kept on the ground for so long before its agent is ended: an order to fly that was under way when it was chosen
 /// would show in the agent's reports by then.
-pub const SETTLE: Duration = Duration::from_secs(3);
+pub const MIN_HOLD: Duration = Duration::from_secs(3);
 
-/// One that cannot be replaced within this time after being chosen is let go again, and flies.
-pub const HOLD: Duration = Duration::from_secs(15);
+/// One that cannot be replaced within this time after being chosen is released again, and flies.
+pub const MAX_HOLD: Duration = Duration::from_secs(15);
 
-/// One that was let go is not chosen again for this long.
+/// One that was released is not chosen again for this long.
 pub const REST: Duration = Duration::from_secs(60);
 
-/// An agent is back when it has been connected, and has heard its vehicle, for so long. One that crashes soon is not.
+/// An agent is back when it has been connected, and has received its vehicle, for so long. One that crashes early is not.
 pub const STEADY: Duration = Duration::from_secs(15);
 
 /// How many are replaced at a time.
@@ -44,7 +44,7 @@ pub struct Pace {
 enum Work {
     /// Chosen: its vehicle stays on the ground.
     Held { since: Moment },
-    /// Its Pod was ended, by us or by somebody else, or runs nothing.
+    /// Its Pod was ended, by us or by others, or runs nothing.
     Away {
         since: Moment,
         /// The Pod that we ended.
@@ -54,19 +54,19 @@ enum Work {
         /// Since when all has been well again.
         back: Option<Moment>,
         /// Whether it was reported as stuck.
-        told: bool,
+        reported: bool,
     },
     /// It could not be replaced; it is left alone until then.
     Resting { until: Moment },
 }
 
-/// Something that has happened.
+/// A change that the log and the metrics report.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum News {
+pub enum Progress {
     /// It is to be replaced, and kept on the ground.
     Chosen(NodeName, Free),
     /// It is not replaced after all, and may fly.
-    LetGo(NodeName, Option<Busy>),
+    NotReplaced(NodeName, Option<Busy>),
     /// Its new agent is well.
     Done(NodeName),
     /// Its new agent has not come back, and no other is replaced before it has.
@@ -79,7 +79,7 @@ pub struct Plan {
     /// Their Pods are to be deleted now.
     pub replace: Vec<NodeName>,
     /// What has happened since the last plan.
-    pub news: Vec<News>,
+    pub progress: Vec<Progress>,
     /// Pods of an older version.
     pub outdated: usize,
     /// Nodes that are being replaced or have not come back.
@@ -117,7 +117,7 @@ impl Upgrade {
             ended: Some(uid.to_owned()),
             leaving: true,
             back: None,
-            told: false,
+            reported: false,
         };
         self.0.insert(node.clone(), away);
     }
@@ -174,7 +174,7 @@ impl Upgrade {
         for (place, (class, node)) in free.into_iter().enumerate() {
             if place < room {
                 self.0.insert(node.clone(), Work::Held { since: now });
-                plan.news.push(News::Chosen(node.clone(), class));
+                plan.progress.push(Progress::Chosen(node.clone(), class));
                 plan.under_way += 1;
             } else {
                 *plan.waiting.entry(why).or_default() += 1;
@@ -191,20 +191,20 @@ impl Upgrade {
             Some(Work::Held { since }) if version == Some(Version::Outdated) => {
                 let held_for = now.since(*since);
                 match judge(snapshot) {
-                    Ok(free) if held_for >= SETTLE && free != Free::Refused => plan.replace.push(node.clone()),
-                    Ok(_) if held_for < HOLD => {}
+                    Ok(free) if held_for >= MIN_HOLD && free != Free::Refused => plan.replace.push(node.clone()),
+                    Ok(_) if held_for < MAX_HOLD => {}
                     judged => {
                         self.rest(node, now);
-                        plan.news.push(News::LetGo(node.clone(), judged.err()));
+                        plan.progress.push(Progress::NotReplaced(node.clone(), judged.err()));
                     }
                 }
             }
             Some(Work::Held { .. }) => match &snapshot.pod {
-                // Our own deletion, of which no answer came, or somebody else's.
+                // Our own deletion, of which no answer came, or that of others.
                 Some(pod) if pod.version == Version::Leaving => self.replaced(node, &pod.uid, now),
                 Some(_) | None => {
                     self.0.remove(node);
-                    plan.news.push(News::LetGo(node.clone(), None));
+                    plan.progress.push(Progress::NotReplaced(node.clone(), None));
                 }
             },
             Some(Work::Away {
@@ -212,19 +212,19 @@ impl Upgrade {
                 ended,
                 leaving,
                 back,
-                told,
+                reported,
             }) => {
                 *leaving = version == Some(Version::Leaving);
                 let another = snapshot.pod.as_ref().map(|pod| &pod.uid) != ended.as_ref();
                 let well = version == Some(Version::Current) && another && {
                     let heard = snapshot.agent.filter(|agent| agent.connected_for < now.since(*since));
-                    runs && (ended.is_none() || heard.is_some_and(|agent| agent.hears_its_vehicle()))
+                    runs && (ended.is_none() || heard.is_some_and(|agent| agent.receives_its_vehicle()))
                 };
                 *back = back.or(Some(now)).filter(|_| well);
                 let ours = ended.is_some();
                 if back.is_some_and(|back| now.since(back) >= STEADY) {
                     self.0.remove(node);
-                    plan.news.extend(ours.then(|| News::Done(node.clone())));
+                    plan.progress.extend(ours.then(|| Progress::Done(node.clone())));
                 } else if version == Some(Version::Outdated) && another {
                     // There is a newer version still, or an older one again: it waits like all others.
                     self.0.remove(node);
@@ -232,8 +232,8 @@ impl Upgrade {
                     // What a node does that is switched off is not known.
                     self.0.remove(node);
                 } else if now.since(*since) >= pace.patience {
-                    if !std::mem::replace(told, true) {
-                        plan.news.push(News::Stuck(node.clone()));
+                    if !std::mem::replace(reported, true) {
+                        plan.progress.push(Progress::Stuck(node.clone()));
                     }
                     plan.stuck.push(node.clone());
                 }
@@ -248,7 +248,7 @@ impl Upgrade {
                         ended: None,
                         leaving: version == Some(Version::Leaving),
                         back: None,
-                        told: false,
+                        reported: false,
                     };
                     self.0.insert(node.clone(), away);
                 }

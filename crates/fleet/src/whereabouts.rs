@@ -4,7 +4,7 @@
 //! found is reported at once, and shown in the status. A vehicle that is late on the way to a height is for
 //! [`crate::drone::height`].
 //!
-//!   Unwatched --at its height--> Holds --farther off than the tolerance for SEEN_FOR--> Astray --back within half of it--> Holds
+//!   Unwatched --at its height--> Holds --farther off than the tolerance for CONFIRMED_AFTER--> Astray --back within half of it--> Holds
 //!   any --sinks faster than anybody asked it to--> Falls --holds its height again, or motors off--> Holds, Unwatched
 
 use crate::time::{Moment, Sighting};
@@ -13,7 +13,7 @@ use crate::vehicle::{FlightTruth, Mode, Position, TRUTH_STALE_AFTER, Vehicle};
 use std::time::Duration;
 
 /// A deviation counts once readings have shown it for this long: one reading may be noise, and a gust passes.
-const SEEN_FOR: Duration = Duration::from_millis(800);
+const CONFIRMED_AFTER: Duration = Duration::from_millis(800);
 
 /// A fall counts once readings have shown it for this long: at 9.8 m/s² that is a second after the motors stopped.
 const FALLS_FOR: Duration = Duration::from_millis(300);
@@ -88,7 +88,7 @@ impl Watch {
         self.height.is_some_and(|height| same(height, asked))
     }
 
-    /// Takes note of where the vehicle is and what is asked of it. Call it after every change.
+    /// Takes in where the vehicle is and what is asked of it. Call it after every change.
     pub fn observe(&mut self, vehicle: &Vehicle, asked: Option<Asked>, now: Moment) {
         let flies = matches!(vehicle.truth(now), FlightTruth::Airborne(_));
         if vehicle.truth(now) == FlightTruth::Disarmed {
@@ -168,7 +168,7 @@ impl Watch {
             (Some(_), Some(_)) => {}
             (Some(found), None) => {
                 let since = *self.off_since.get_or_insert(reading.at);
-                if reading.at.since(since) >= SEEN_FOR {
+                if reading.at.since(since) >= CONFIRMED_AFTER {
                     self.astray = Some(found);
                 }
             }

@@ -112,13 +112,13 @@ impl Scene {
 
     fn line(&mut self, mut frame: RawFrame, from: Direction) {
         frame.from = from;
-        let to = self.switch.hear_line(&frame, self.now);
+        let to = self.switch.receive_from_line(&frame, self.now);
         self.tally.handed_out += to.len() as u64;
         self.judge.line(&frame, &to);
     }
 
     fn guest(&mut self, guest: GuestId, frame: RawFrame) {
-        let verdict = self.switch.hear_guest(guest, &frame, self.now);
+        let verdict = self.switch.receive_from_guest(guest, &frame, self.now);
         self.tally.from_guests += 1;
         self.tally.handed_out += verdict.to.guests.len() as u64;
         self.judge.guest(guest, &frame, &verdict, self.now);

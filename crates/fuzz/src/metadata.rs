@@ -93,7 +93,7 @@ fn fetch(files: &[Vec<u8>; 2], faults: &[u8], tally: &mut Tally) -> Option<Arc<T
                 uri: "mftp://i".into(),
                 ..COMPONENT_METADATA_DATA::default()
             };
-            fetch.hear(
+            fetch.receive(
                 &MavMessage::COMPONENT_METADATA(named),
                 Address::new(US.0, US.1),
                 at,
@@ -128,7 +128,7 @@ fn fetch(files: &[Vec<u8>; 2], faults: &[u8], tally: &mut Tally) -> Option<Arc<T
                 payload,
                 ..FILE_TRANSFER_PROTOCOL_DATA::default()
             };
-            fetch.hear(
+            fetch.receive(
                 &MavMessage::FILE_TRANSFER_PROTOCOL(answer),
                 Address::new(US.0, US.1),
                 at,

@@ -15,7 +15,7 @@ impl From<&KillOrder> for v1::Kill {
             nonce: order.nonce,
             drone_uid: order.uid.0.clone(),
             term: order.term.0,
-            seen_report_ms: u64::try_from(order.seen.since_epoch().as_millis()).unwrap_or(u64::MAX),
+            seen_report_ms: u64::try_from(order.last_report.since_epoch().as_millis()).unwrap_or(u64::MAX),
         }
     }
 }
@@ -31,7 +31,7 @@ impl TryFrom<v1::Kill> for KillOrder {
             nonce: kill.nonce,
             uid: DroneUid(filled("kill.drone_uid", kill.drone_uid)?),
             term: Term(kill.term),
-            seen: Moment::at(Duration::from_millis(kill.seen_report_ms)),
+            last_report: Moment::at(Duration::from_millis(kill.seen_report_ms)),
         })
     }
 }
@@ -77,7 +77,7 @@ mod tests {
             nonce: 5,
             uid: DroneUid("u".into()),
             term: Term(3),
-            seen: Moment::at(Duration::from_millis(1234)),
+            last_report: Moment::at(Duration::from_millis(1234)),
         }
     }
 

@@ -283,13 +283,17 @@ async fn while_the_api_server_is_away_whoever_could_ground_can_and_nothing_else_
     assert_refused(
         &released.unwrap_err(),
         Code::Unavailable,
-        "nobody can say now who you are",
+        "who you are and what you may do cannot be checked now",
     );
-    assert_refused(&seen.unwrap_err(), Code::Unavailable, "nobody can say now who you are");
+    assert_refused(
+        &seen.unwrap_err(),
+        Code::Unavailable,
+        "who you are and what you may do cannot be checked now",
+    );
     assert_refused(
         &unknown.unwrap_err(),
         Code::Unavailable,
-        "nobody can say now who you are",
+        "who you are and what you may do cannot be checked now",
     );
     // The order that was given meanwhile is in force, and is released for the following tests.
     until("the order to be released", async || {

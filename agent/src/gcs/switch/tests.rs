@@ -49,15 +49,15 @@ fn command(who: Address, command: MavCmd) -> RawFrame {
 fn switch(policy: Policy) -> (Switch, Instant) {
     let began = Instant::now();
     let mut switch = Switch::new(policy);
-    switch.hear_line(&vehicle_beat(true), began);
-    switch.hear_line(&our_beat(MavType::MAV_TYPE_ONBOARD_CONTROLLER), began);
+    switch.receive_from_line(&vehicle_beat(true), began);
+    switch.receive_from_line(&our_beat(MavType::MAV_TYPE_ONBOARD_CONTROLLER), began);
     switch.join(A, began);
     switch.join(B, began);
     (switch, began)
 }
 
 fn refusal(switch: &mut Switch, frame: &RawFrame, now: Instant) -> Option<Refusal> {
-    let verdict = switch.hear_guest(A, frame, now);
+    let verdict = switch.receive_from_guest(A, frame, now);
     assert_eq!(verdict.to.autopilot, verdict.refusal.is_none(), "{verdict:?}");
     verdict.refusal
 }
@@ -67,7 +67,7 @@ fn an_answer_goes_to_the_guest_that_asked_and_to_nobody_else() {
     let (mut switch, now) = switch(OPEN);
     let asked = command(QGC, MavCmd::MAV_CMD_DO_SET_MODE);
     assert_eq!(
-        switch.hear_guest(A, &asked, now).to,
+        switch.receive_from_guest(A, &asked, now).to,
         Destinations {
             autopilot: true,
             guests: vec![]
@@ -81,14 +81,14 @@ fn an_answer_goes_to_the_guest_that_asked_and_to_nobody_else() {
         };
         from_line(frame(VEHICLE, &MavMessage::COMMAND_ACK(data)), Direction::Autopilot)
     };
-    assert_eq!(switch.hear_line(&ack(QGC), now), [A]);
+    assert_eq!(switch.receive_from_line(&ack(QGC), now), [A]);
     assert_eq!(
-        switch.hear_line(&ack(US), now),
+        switch.receive_from_line(&ack(US), now),
         [],
         "an answer to the agent is the agent's"
     );
     assert_eq!(
-        switch.hear_line(&ack(Address::new(0, 0)), now),
+        switch.receive_from_line(&ack(Address::new(0, 0)), now),
         [A, B],
         "old firmware names nobody"
     );
@@ -97,15 +97,15 @@ fn an_answer_goes_to_the_guest_that_asked_and_to_nobody_else() {
 #[test]
 fn guests_see_the_vehicle_the_agent_and_one_another() {
     let (mut switch, now) = switch(OPEN);
-    assert_eq!(switch.hear_line(&vehicle_beat(true), now), [A, B]);
+    assert_eq!(switch.receive_from_line(&vehicle_beat(true), now), [A, B]);
     assert_eq!(
-        switch.hear_line(&our_beat(MavType::MAV_TYPE_ONBOARD_CONTROLLER), now),
+        switch.receive_from_line(&our_beat(MavType::MAV_TYPE_ONBOARD_CONTROLLER), now),
         [A, B]
     );
-    assert_eq!(switch.hear_guest(A, &gcs_beat(QGC), now).to.guests, [B]);
+    assert_eq!(switch.receive_from_guest(A, &gcs_beat(QGC), now).to.guests, [B]);
     // A guest's frame that was written shows up on the line once more, and is not sent about twice.
     let echo = from_line(gcs_beat(QGC), Direction::Guest);
-    assert_eq!(switch.hear_line(&echo, now), []);
+    assert_eq!(switch.receive_from_line(&echo, now), []);
 }
 
 #[test]
@@ -117,12 +117,16 @@ fn a_guest_that_spoke_as_the_vehicle_before_it_was_heard_gets_none_of_its_orders
     // Another aircraft with the same ids, while ours still starts.
     let mut other = vehicle_beat(false);
     other.from = Direction::Guest;
-    switch.hear_guest(A, &other, now);
-    switch.hear_line(&vehicle_beat(false), now);
+    switch.receive_from_guest(A, &other, now);
+    switch.receive_from_line(&vehicle_beat(false), now);
     let arm = command(US, MavCmd::MAV_CMD_COMPONENT_ARM_DISARM);
-    assert_eq!(switch.hear_line(&from_line(arm, Direction::Us), now), [], "the agent's");
+    assert_eq!(
+        switch.receive_from_line(&from_line(arm, Direction::Us), now),
+        [],
+        "the agent's"
+    );
     let arm = command(QGC, MavCmd::MAV_CMD_COMPONENT_ARM_DISARM);
-    let to = switch.hear_guest(B, &arm, now).to;
+    let to = switch.receive_from_guest(B, &arm, now).to;
     assert_eq!((to.autopilot, to.guests), (true, vec![]), "a guest's");
 }
 
@@ -130,7 +134,7 @@ fn a_guest_that_spoke_as_the_vehicle_before_it_was_heard_gets_none_of_its_orders
 fn a_guest_cannot_speak_as_the_agent_or_as_the_vehicle() {
     let (mut switch, now) = switch(OPEN);
     for who in [VEHICLE, US] {
-        let verdict = switch.hear_guest(A, &command(who, MavCmd::MAV_CMD_NAV_LAND), now);
+        let verdict = switch.receive_from_guest(A, &command(who, MavCmd::MAV_CMD_NAV_LAND), now);
         assert_eq!(
             verdict,
             Verdict {
@@ -153,17 +157,23 @@ fn the_agents_name_is_taken_before_the_agent_has_spoken() {
     let mut switch = Switch::new(OPEN);
     switch.join(A, now);
     let as_us = |system| frame(Address::new(system, 191), &ping());
-    assert_eq!(switch.hear_guest(A, &as_us(1), now).refusal, Some(Refusal::Impostor));
-    switch.hear_line(&vehicle_beat(false), now);
-    assert_eq!(switch.hear_guest(A, &as_us(7), now).refusal, Some(Refusal::Impostor));
-    assert_eq!(switch.hear_guest(A, &as_us(1), now).refusal, None);
+    assert_eq!(
+        switch.receive_from_guest(A, &as_us(1), now).refusal,
+        Some(Refusal::Impostor)
+    );
+    switch.receive_from_line(&vehicle_beat(false), now);
+    assert_eq!(
+        switch.receive_from_guest(A, &as_us(7), now).refusal,
+        Some(Refusal::Impostor)
+    );
+    assert_eq!(switch.receive_from_guest(A, &as_us(1), now).refusal, None);
 }
 
 #[test]
 fn a_ground_station_that_also_has_a_radio_of_its_own_is_no_impostor() {
     let (mut switch, now) = switch(OPEN);
     let ping = frame(QGC, &ping());
-    switch.hear_line(&from_line(ping.clone(), Direction::Autopilot), now);
+    switch.receive_from_line(&from_line(ping.clone(), Direction::Autopilot), now);
     assert_eq!(refusal(&mut switch, &ping, now), None);
 }
 
@@ -171,7 +181,7 @@ fn a_ground_station_that_also_has_a_radio_of_its_own_is_no_impostor() {
 fn a_ground_station_with_the_name_under_which_the_agent_beats_is_no_impostor() {
     let (mut switch, now) = switch(OPEN);
     let beat = heartbeat(MavType::MAV_TYPE_GCS, MavAutopilot::MAV_AUTOPILOT_INVALID, false);
-    switch.hear_line(&from_line(frame(QGC, &beat), Direction::Us), now);
+    switch.receive_from_line(&from_line(frame(QGC, &beat), Direction::Us), now);
     let lands = command(QGC, MavCmd::MAV_CMD_NAV_LAND);
     assert_eq!(refusal(&mut switch, &lands, now), None);
     assert_eq!(refusal(&mut switch, &gcs_beat(QGC), now), Some(Refusal::HeldHeartbeat));
@@ -183,9 +193,9 @@ fn a_ground_station_with_the_name_under_which_the_agent_beats_is_no_impostor() {
 fn a_signing_key_is_never_forwarded_from_either_side() {
     let (mut switch, now) = switch(OPEN);
     let key = frame(QGC, &MavMessage::SETUP_SIGNING(SETUP_SIGNING_DATA::default()));
-    assert_eq!(switch.hear_guest(A, &key, now).to, Destinations::default());
+    assert_eq!(switch.receive_from_guest(A, &key, now).to, Destinations::default());
     for direction in [Direction::Autopilot, Direction::Us] {
-        assert_eq!(switch.hear_line(&from_line(key.clone(), direction), now), []);
+        assert_eq!(switch.receive_from_line(&from_line(key.clone(), direction), now), []);
     }
 }
 
@@ -204,7 +214,7 @@ fn only_heartbeats_of_the_ground_station_in_charge_reach_the_autopilot() {
     let (mut switch, now) = switch(OPEN);
     assert_eq!(refusal(&mut switch, &gcs_beat(QGC), now), None);
     assert_eq!(switch.in_charge(), Some(A));
-    let second = switch.hear_guest(B, &gcs_beat(Address::new(254, 190)), now);
+    let second = switch.receive_from_guest(B, &gcs_beat(Address::new(254, 190)), now);
     assert_eq!(
         second,
         Verdict {
@@ -228,16 +238,16 @@ fn only_heartbeats_of_the_ground_station_in_charge_reach_the_autopilot() {
 #[test]
 fn what_a_guest_without_charge_commands_passes_all_the_same() {
     let (mut switch, now) = switch(OPEN);
-    switch.hear_guest(A, &gcs_beat(QGC), now);
+    switch.receive_from_guest(A, &gcs_beat(QGC), now);
     let lands = command(Address::new(254, 190), MavCmd::MAV_CMD_NAV_LAND);
-    assert!(switch.hear_guest(B, &lands, now).to.autopilot);
+    assert!(switch.receive_from_guest(B, &lands, now).to.autopilot);
 }
 
 #[test]
 fn while_the_agent_beats_as_a_ground_station_no_guest_does() {
     let (mut switch, now) = switch(OPEN);
-    switch.hear_guest(A, &gcs_beat(QGC), now);
-    switch.hear_line(&our_beat(MavType::MAV_TYPE_GCS), now);
+    switch.receive_from_guest(A, &gcs_beat(QGC), now);
+    switch.receive_from_line(&our_beat(MavType::MAV_TYPE_GCS), now);
     // The coordinator is lost, and the agent's heartbeats end: no guest may keep the autopilot content.
     let later = now + Duration::from_secs(60);
     assert_eq!(
@@ -280,12 +290,14 @@ fn in_read_only_mode_a_guest_asks_and_does_not_command() {
 #[test]
 fn a_second_autopilot_that_is_disarmed_does_not_make_a_flying_one_disarmed() {
     let (mut switch, now) = switch(OPEN);
-    switch.hear_guest(A, &gcs_beat(QGC), now);
+    switch.receive_from_guest(A, &gcs_beat(QGC), now);
     let other = heartbeat(MavType::MAV_TYPE_QUADROTOR, MavAutopilot::MAV_AUTOPILOT_PX4, false);
-    switch.hear_line(&from_line(frame(Address::new(8, 1), &other), Direction::Autopilot), now);
+    switch.receive_from_line(&from_line(frame(Address::new(8, 1), &other), Direction::Autopilot), now);
     let later = now + Duration::from_secs(60);
     assert_eq!(
-        switch.hear_guest(B, &gcs_beat(Address::new(254, 190)), later).refusal,
+        switch
+            .receive_from_guest(B, &gcs_beat(Address::new(254, 190)), later)
+            .refusal,
         Some(Refusal::HeldHeartbeat)
     );
 }
@@ -297,7 +309,7 @@ fn a_frame_of_unknown_id_goes_to_all_others() {
     unknown.message_id = 0x00AB_CDEF;
     unknown.target = None;
     assert_eq!(
-        switch.hear_guest(A, &unknown, now).to,
+        switch.receive_from_guest(A, &unknown, now).to,
         Destinations {
             autopilot: true,
             guests: vec![B]

@@ -163,7 +163,7 @@ impl World {
                 self.fetch.asked(now);
                 if self.autopilot.link {
                     self.fetch.answered(&Outcome::Accepted, now, 0.5);
-                    self.fetch.hear(&self.autopilot.metadata(), US, now, 0.5);
+                    self.fetch.receive(&self.autopilot.metadata(), US, now, 0.5);
                 } else {
                     self.fetch.answered(&Outcome::NoAnswer, now, 0.5);
                 }
@@ -171,7 +171,7 @@ impl World {
             if let Some(MavMessage::FILE_TRANSFER_PROTOCOL(m)) = self.fetch.next(&identity(), now, 0.5)
                 && let Some(answer) = self.autopilot.answer(&m.payload)
             {
-                self.fetch.hear(&answer, US, now, 0.5);
+                self.fetch.receive(&answer, US, now, 0.5);
             }
         }
         None
@@ -303,7 +303,7 @@ fn somebody_elses_download_is_let_finish_first() {
     let mut world = World::with(EVENTS);
     let others = ftp(Address::new(255, 190), [0; 251]);
     for ms in (0..20_000).step_by(1000) {
-        world.fetch.hear(&others, US, at(ms), 0.5);
+        world.fetch.receive(&others, US, at(ms), 0.5);
         assert_eq!(world.run(1), None);
     }
     assert_eq!(world.autopilot.packets, 0);
@@ -334,11 +334,11 @@ fn the_end_of_a_job_that_was_begun_before_a_reboot_is_not_taken_for_that_of_the_
     let mut world = World::with(EVENTS);
     let now = at(10);
     world.fetch.asked(now);
-    world.fetch.hear(&world.autopilot.metadata(), US, now, 0.5);
+    world.fetch.receive(&world.autopilot.metadata(), US, now, 0.5);
     let old = world.fetch.take_job().unwrap();
     world.fetch.rebooted(now);
     world.fetch.asked(now);
-    world.fetch.hear(&world.autopilot.metadata(), US, now, 0.5);
+    world.fetch.receive(&world.autopilot.metadata(), US, now, 0.5);
     let new = world.fetch.take_job().unwrap();
     assert_eq!(world.fetch.done(Some(old.run()), now, 0.5), None);
     assert!(
@@ -350,7 +350,7 @@ fn the_end_of_a_job_that_was_begun_before_a_reboot_is_not_taken_for_that_of_the_
     // One that broke off is a failure, not a wait for ever.
     world.fetch.rebooted(now);
     world.fetch.asked(now);
-    world.fetch.hear(&world.autopilot.metadata(), US, now, 0.5);
+    world.fetch.receive(&world.autopilot.metadata(), US, now, 0.5);
     world.fetch.take_job().unwrap();
     assert_eq!(world.fetch.done(None, now, 0.5), None);
     assert_eq!(world.fetch.wanted(at(20_000)), Some(397));

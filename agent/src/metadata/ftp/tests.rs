@@ -66,7 +66,7 @@ fn run(download: &mut Download, server: &mut Server, mut deliver: impl FnMut() -
         let (due, later) = on_the_way.into_iter().partition(|(when, _)| *when <= ms);
         on_the_way = later;
         let due: Vec<(u64, Vec<u8>)> = due;
-        due.iter().for_each(|(_, answer)| download.hear(answer, at(ms)));
+        due.iter().for_each(|(_, answer)| download.receive(answer, at(ms)));
         match download.progress() {
             Progress::Going => {}
             ended => return (ended, ms),
@@ -143,7 +143,7 @@ fn a_server_that_forgot_the_session_is_asked_to_open_again_but_not_for_ever() {
             if count == 5 {
                 server.open = false;
             }
-            download.hear(&server.answer(&request), at(ms));
+            download.receive(&server.answer(&request), at(ms));
         }
         ended = download.progress();
         if ended != Progress::Going {
@@ -157,7 +157,7 @@ fn a_server_that_forgot_the_session_is_asked_to_open_again_but_not_for_ever() {
         if let Some(request) = download.next(at(ms), 0.0) {
             let answer = forgetful.answer(&request);
             forgetful.open = false;
-            download.hear(&answer, at(ms));
+            download.receive(&answer, at(ms));
         }
     }
     assert!(matches!(download.progress(), Progress::Failed(Failed::Refused(4), _)));
@@ -165,7 +165,7 @@ fn a_server_that_forgot_the_session_is_asked_to_open_again_but_not_for_ever() {
 }
 
 #[test]
-fn refusals_say_what_is_the_matter() {
+fn refusals_name_the_fault() {
     let mut taken = Server::of(file(10));
     taken.open = true;
     let (end, _) = run(&mut download(), &mut taken, || vec![5]);
@@ -181,10 +181,10 @@ fn a_file_that_is_too_large_or_changes_its_size_is_not_taken() {
     let mut download = download();
     let open = download.next(at(0), 0.0).unwrap();
     let size = u32::try_from(LARGEST + 1).unwrap().to_le_bytes();
-    download.hear(&server_answer(&open.encode(), Ok(&size)), at(5));
+    download.receive(&server_answer(&open.encode(), Ok(&size)), at(5));
     let close = download.next(at(100), 0.0).unwrap();
     assert_eq!(close.operation, Operation::Terminate);
-    download.hear(&server_answer(&close.encode(), Ok(&[])), at(105));
+    download.receive(&server_answer(&close.encode(), Ok(&[])), at(105));
     assert_eq!(
         download.progress(),
         Progress::Failed(Failed::TooLarge(LARGEST + 1), Vec::new())
@@ -192,9 +192,9 @@ fn a_file_that_is_too_large_or_changes_its_size_is_not_taken() {
     // More bytes than were asked for.
     let mut download = self::download();
     let open = download.next(at(0), 0.0).unwrap();
-    download.hear(&server_answer(&open.encode(), Ok(&4_u32.to_le_bytes())), at(5));
+    download.receive(&server_answer(&open.encode(), Ok(&4_u32.to_le_bytes())), at(5));
     let read = download.next(at(100), 0.0).unwrap();
-    download.hear(&server_answer(&read.encode(), Ok(b"12345")), at(105));
+    download.receive(&server_answer(&read.encode(), Ok(b"12345")), at(105));
     assert_eq!(
         download.next(at(200), 0.0).map(|r| r.operation),
         Some(Operation::Terminate)
@@ -234,7 +234,7 @@ proptest! {
         for (n, packet) in packets.iter().enumerate() {
             let now = at(n as u64 * 50);
             download.next(now, 0.3);
-            download.hear(packet, now);
+            download.receive(packet, now);
         }
         prop_assert!(download.give_up().len() <= 60 * DATA);
     }

@@ -24,17 +24,20 @@ fn event(sequence: u16, (id, log_levels, arguments): Recorded<'_>) -> MavMessage
 }
 
 /// What events say that come one after another from number `first` on.
-fn hear(events: &mut Events, first: u16, recorded: &[Recorded<'_>]) -> Vec<Said> {
+fn receive(events: &mut Events, first: u16, recorded: &[Recorded<'_>]) -> Vec<EventMeaning> {
     let numbered = (0..).zip(recorded);
     numbered
-        .flat_map(|(n, it): (u16, _)| events.hear(&event(first.wrapping_add(n), *it), at(u64::from(n))))
+        .flat_map(|(n, it): (u16, _)| events.receive(&event(first.wrapping_add(n), *it), at(u64::from(n))))
         .collect()
 }
 
-fn texts(said: &[Said]) -> Vec<&str> {
-    let text = |said: &'_ Said| match said {
-        Said::ChecksBegin => "begin".to_owned(),
-        Said::Blocks { text, .. } | Said::Denied(text) | Said::Line(text) | Said::Failsafe(text) => text.clone(),
+fn texts(said: &[EventMeaning]) -> Vec<&str> {
+    let text = |said: &'_ EventMeaning| match said {
+        EventMeaning::ChecksBegin => "begin".to_owned(),
+        EventMeaning::Blocks { text, .. }
+        | EventMeaning::Denied(text)
+        | EventMeaning::Line(text)
+        | EventMeaning::Failsafe(text) => text.clone(),
     };
     said.iter().map(|s| &*text(s).leak()).collect()
 }
@@ -67,7 +70,7 @@ const RECORDED: [Recorded<'_>; 11] = [
 
 #[test]
 fn of_the_recorded_report_only_the_checks_that_block_our_mode_are_reasons() {
-    let said = hear(&mut Events::default(), 65530, &RECORDED);
+    let said = receive(&mut Events::default(), 65530, &RECORDED);
     let expected = [
         "begin",
         "Navigation error: No valid position estimate",
@@ -82,7 +85,7 @@ fn of_the_recorded_report_only_the_checks_that_block_our_mode_are_reasons() {
 fn by_the_autopilots_own_descriptions_the_same_report_says_more() {
     let mut events = Events::default();
     events.described(samples::table());
-    let said = hear(&mut events, 65530, &RECORDED);
+    let said = receive(&mut events, 65530, &RECORDED);
     let expected = [
         "begin",
         "Navigation error: No valid position estimate",
@@ -95,7 +98,7 @@ fn by_the_autopilots_own_descriptions_the_same_report_says_more() {
     let codes: Vec<u32> = said
         .iter()
         .filter_map(|s| {
-            if let Said::Blocks { code, .. } = s {
+            if let EventMeaning::Blocks { code, .. } = s {
                 Some(*code)
             } else {
                 None
@@ -110,7 +113,7 @@ fn a_check_of_the_health_group_is_a_reason_with_its_numbers() {
     let mut events = Events::default();
     events.described(samples::table());
     let busy = [&ALL[..], &91.25_f32.to_le_bytes()].concat();
-    let said = hear(
+    let said = receive(
         &mut events,
         0,
         &[(0x0100_004E, 0x33, &busy), (0x0100_004E, 0x44, &busy)],
@@ -122,7 +125,7 @@ fn a_check_of_the_health_group_is_a_reason_with_its_numbers() {
 fn a_description_that_would_change_the_class_of_a_reason_is_left_out() {
     let mut events = Events::default();
     events.described(samples::table());
-    let said = hear(&mut events, 0, &[(0x0100_004D, 0x33, &ALL)]);
+    let said = receive(&mut events, 0, &[(0x0100_004D, 0x33, &ALL)]);
     assert_eq!(texts(&said), ["No valid altitude estimate"]);
     assert_eq!(
         class("No valid altitude estimate"),
@@ -134,12 +137,12 @@ fn a_description_that_would_change_the_class_of_a_reason_is_left_out() {
 fn later_parts_of_a_report_do_not_put_the_first_one_out_of_date() {
     let mut events = Events::default();
     events.described(samples::table());
-    let said = hear(
+    let said = receive(
         &mut events,
         0,
         &[BEGIN, POSITION, END, (ARMING_SUMMARY, 0x88, &[1]), COMPASS, END],
     );
-    assert_eq!(said.iter().filter(|s| **s == Said::ChecksBegin).count(), 1);
+    assert_eq!(said.iter().filter(|s| **s == EventMeaning::ChecksBegin).count(), 1);
     assert_eq!(said.len(), 3);
 }
 
@@ -151,20 +154,20 @@ fn a_denial_says_why_and_other_events_are_lines_for_the_log() {
         (0x0100_0062, 0x66, &[]),
         (0x0100_0062, 0x88, &[]),
     ];
-    let unhelpful = Said::Denied("Resolve system health failures first".to_owned());
+    let unhelpful = EventMeaning::Denied("Resolve system health failures first".to_owned());
     assert_eq!(
-        hear(&mut Events::default(), 0, &recorded),
+        receive(&mut Events::default(), 0, &recorded),
         std::slice::from_ref(&unhelpful)
     );
     let mut events = Events::default();
     events.described(samples::table());
-    let said = hear(&mut events, 0, &recorded);
+    let said = receive(&mut events, 0, &recorded);
     assert_eq!(
         said,
         [
             unhelpful,
-            Said::Denied("high throttle".to_owned()),
-            Said::Line("Landing detected".to_owned())
+            EventMeaning::Denied("high throttle".to_owned()),
+            EventMeaning::Line("Landing detected".to_owned())
         ]
     );
 }
@@ -172,39 +175,39 @@ fn a_denial_says_why_and_other_events_are_lines_for_the_log() {
 #[test]
 fn a_missing_ground_station_blocks_only_when_the_autopilot_says_so() {
     let mut events = Events::default();
-    assert_eq!(hear(&mut events, 0, &[(23_579_003, 0x66, &ALL)]), []);
-    assert_eq!(hear(&mut events, 1, &[(23_579_003, 0x33, &ALL)]).len(), 1);
+    assert_eq!(receive(&mut events, 0, &[(23_579_003, 0x66, &ALL)]), []);
+    assert_eq!(receive(&mut events, 1, &[(23_579_003, 0x33, &ALL)]).len(), 1);
 }
 
 #[test]
 fn an_event_that_comes_twice_is_read_once_and_one_for_somebody_else_not_at_all() {
     let mut events = Events::default();
-    assert_eq!(hear(&mut events, 7, &[COMPASS]).len(), 1);
-    assert_eq!(hear(&mut events, 7, &[COMPASS]).len(), 0);
+    assert_eq!(receive(&mut events, 7, &[COMPASS]).len(), 1);
+    assert_eq!(receive(&mut events, 7, &[COMPASS]).len(), 0);
     let MavMessage::EVENT(mut data) = event(8, COMPASS) else {
         unreachable!()
     };
     data.destination_component = 190;
-    assert_eq!(events.hear(&MavMessage::EVENT(data), at(0)).len(), 0);
-    assert_eq!(hear(&mut events, 9, &[COMPASS]).len(), 1);
+    assert_eq!(events.receive(&MavMessage::EVENT(data), at(0)).len(), 0);
+    assert_eq!(receive(&mut events, 9, &[COMPASS]).len(), 1);
 }
 
 #[test]
 fn a_lost_beginning_of_a_report_is_asked_for_and_read_before_what_came_behind_it() {
     let mut events = Events::default();
-    assert_eq!(texts(&hear(&mut events, 3, &[POSITION])).len(), 1);
+    assert_eq!(texts(&receive(&mut events, 3, &[POSITION])).len(), 1);
     // 4, the beginning, is lost; 5 waits for it.
-    assert_eq!(events.hear(&event(5, COMPASS), at(1000)), []);
+    assert_eq!(events.receive(&event(5, COMPASS), at(1000)), []);
     assert_eq!(events.missed(at(1200)), Some((4, 4)));
-    let said = events.hear(&event(4, BEGIN), at(1300));
+    let said = events.receive(&event(4, BEGIN), at(1300));
     assert_eq!(texts(&said), ["begin", "Found 1 compass (required: 2)"]);
 }
 
 #[test]
 fn an_error_in_answer_to_us_ends_the_wait_and_one_in_answer_to_others_does_not() {
     let mut events = Events::default();
-    hear(&mut events, 3, &[POSITION]);
-    assert_eq!(events.hear(&event(5, COMPASS), at(1000)), []);
+    receive(&mut events, 3, &[POSITION]);
+    assert_eq!(events.receive(&event(5, COMPASS), at(1000)), []);
     let error = |target_component| {
         MavMessage::RESPONSE_EVENT_ERROR(RESPONSE_EVENT_ERROR_DATA {
             sequence: 4,
@@ -213,20 +216,20 @@ fn an_error_in_answer_to_us_ends_the_wait_and_one_in_answer_to_others_does_not()
             ..RESPONSE_EVENT_ERROR_DATA::default()
         })
     };
-    assert_eq!(events.hear(&error(190), at(1100)), []);
-    assert_eq!(events.hear(&error(OUR_COMPONENT.0), at(1100)).len(), 1);
+    assert_eq!(events.receive(&error(190), at(1100)), []);
+    assert_eq!(events.receive(&error(OUR_COMPONENT.0), at(1100)).len(), 1);
 }
 
 #[test]
 fn after_a_reboot_the_same_numbers_are_new_events() {
     let mut events = Events::default();
-    assert_eq!(hear(&mut events, 65534, &[BEGIN, COMPASS]).len(), 2);
+    assert_eq!(receive(&mut events, 65534, &[BEGIN, COMPASS]).len(), 2);
     let count = CURRENT_EVENT_SEQUENCE_DATA {
         sequence: 65534,
         flags: MavEventCurrentSequenceFlags::MAV_EVENT_CURRENT_SEQUENCE_FLAGS_RESET,
     };
-    assert_eq!(events.hear(&MavMessage::CURRENT_EVENT_SEQUENCE(count), at(50)), []);
-    assert_eq!(hear(&mut events, 65534, &[BEGIN, COMPASS]).len(), 2);
+    assert_eq!(events.receive(&MavMessage::CURRENT_EVENT_SEQUENCE(count), at(50)), []);
+    assert_eq!(receive(&mut events, 65534, &[BEGIN, COMPASS]).len(), 2);
 }
 
 #[test]
@@ -235,7 +238,7 @@ fn the_events_that_begin_a_failsafe_name_its_cause_as_they_were_recorded_from_px
     let hold: Recorded<'_> = (FAILSAFE_HOLD, 0x42, &[0, 0, 4, 3, 6, 5, 0, 4]);
     let acts: Recorded<'_> = (FAILSAFE, 0x42, &[0, 0, 4, 3, 6, 2]);
     let generic: Recorded<'_> = (FAILSAFE_GENERIC, 0x42, &[0, 0, 4, 3, 5]);
-    let said = hear(&mut Events::default(), 0, &[hold, acts, generic]);
+    let said = receive(&mut Events::default(), 0, &[hold, acts, generic]);
     assert_eq!(
         said,
         [
@@ -243,7 +246,7 @@ fn the_events_that_begin_a_failsafe_name_its_cause_as_they_were_recorded_from_px
             "Failsafe activated (ground station loss)",
             "Failsafe activated",
         ]
-        .map(|text| Said::Failsafe(text.to_owned()))
+        .map(|text| EventMeaning::Failsafe(text.to_owned()))
     );
 }
 
@@ -271,17 +274,17 @@ fn a_check_of_a_lesser_level_is_the_reason_where_the_report_forbids_arming_and_h
             events.described(samples::table());
         }
         let armable = [CAN_ARM, MISSION, OFFBOARD, MANUAL, END];
-        assert_eq!(texts(&hear(&mut events, 0, &armable)), ["begin"]);
+        assert_eq!(texts(&receive(&mut events, 0, &armable)), ["begin"]);
         let refused = [CANNOT_ARM, MISSION_REQUIRED, OFFBOARD, MANUAL, END];
-        let said = hear(&mut events, 5, &refused);
+        let said = receive(&mut events, 5, &refused);
         assert_eq!(texts(&said), ["begin", "No valid mission available"]);
 
-        // Who has not seen it armable cannot tell which of them it is.
-        let said = hear(&mut Events::default(), 0, &refused);
+        // An agent that has not observed it armable cannot tell which of them it is.
+        let said = receive(&mut Events::default(), 0, &refused);
         let both = ["begin", "No valid mission available", "No manual control input"];
         assert_eq!(texts(&said), both);
         // An error says it all.
-        let said = hear(&mut events, 10, &[CANNOT_ARM, MISSION_REQUIRED, COMPASS, END]);
+        let said = receive(&mut events, 10, &[CANNOT_ARM, MISSION_REQUIRED, COMPASS, END]);
         assert_eq!(said.len(), 2, "{said:?}");
     }
 }

@@ -16,8 +16,8 @@ fn drone(name: &str) -> Drone {
 
 #[test]
 fn what_went_away_while_the_watch_was_broken_is_told_after_the_next_list() {
-    let (mut known, told) = (Known::new(None), RefCell::new(vec![]));
-    let tell = |change: Change<Drone>| {
+    let (mut known, told) = (Observed::new(None), RefCell::new(vec![]));
+    let notify = |change: Change<Drone>| {
         if let Change::Gone(key) = change {
             told.borrow_mut().push(key.name);
         }
@@ -28,12 +28,12 @@ fn what_went_away_while_the_watch_was_broken_is_told_after_the_next_list() {
         Event::InitApply(drone("b")),
         Event::InitDone,
     ] {
-        known.take(event, tell);
+        known.take(event, notify);
     }
-    known.take(Event::Apply(drone("c")), tell);
+    known.take(Event::Apply(drone("c")), notify);
     assert!(told.borrow().is_empty());
     for event in [Event::Init, Event::InitApply(drone("b")), Event::InitDone] {
-        known.take(event, tell);
+        known.take(event, notify);
     }
     told.borrow_mut().sort();
     assert_eq!(*told.borrow(), ["a", "c"]);
@@ -43,8 +43,8 @@ fn what_went_away_while_the_watch_was_broken_is_told_after_the_next_list() {
 fn what_is_told_is_in_the_store_by_then_and_is_not_kept_twice() {
     let writer = Writer::<Drone>::default();
     let store = writer.as_reader();
-    let (mut known, told) = (Known::new(Some(writer)), RefCell::new(vec![]));
-    let tell = |change: Change<Drone>| match change {
+    let (mut known, told) = (Observed::new(Some(writer)), RefCell::new(vec![]));
+    let notify = |change: Change<Drone>| match change {
         Change::Is(drone) => {
             let stored = store.get(&ObjectRef::from_obj(drone.as_ref()));
             assert!(stored.is_some_and(|stored| Arc::ptr_eq(&stored, &drone)));
@@ -67,7 +67,7 @@ fn what_is_told_is_in_the_store_by_then_and_is_not_kept_twice() {
         Event::InitApply(drone("c")),
         Event::InitDone,
     ] {
-        known.take(event, tell);
+        known.take(event, notify);
     }
     assert_eq!(*told.borrow(), ["a", "all", "b", "no b", "no a", "c", "all"]);
 }
@@ -102,13 +102,13 @@ fn api(watch: impl Fn(usize) -> Response<Body> + Send + Sync + 'static) -> Api<D
 fn followed(api: Api<Drone>) -> mpsc::UnboundedReceiver<String> {
     let (names, told) = mpsc::unbounded_channel();
     let config = watcher::Config::default().timeout(WATCH_SECONDS);
-    let tell = move |change: Change<Drone>| {
+    let notify = move |change: Change<Drone>| {
         if let Change::Is(drone) = change {
             // The test may be over.
             let _ = names.send(drone.name_any());
         }
     };
-    tokio::spawn(follow(api, config, None, CancellationToken::new(), tell));
+    tokio::spawn(follow(api, config, None, CancellationToken::new(), notify));
     told
 }
 
@@ -178,7 +178,7 @@ async fn everything_is_listed_afresh_when_asked_to_whatever_the_watch_is_silent_
     };
     let (relist, told) = (Relist::default(), Arc::new(Mutex::new(vec![])));
     let (asked, names) = (relist.another(), Arc::clone(&told));
-    let tell = move |change: Change<Drone>| {
+    let notify = move |change: Change<Drone>| {
         if let Change::Is(drone) = change {
             names.lock().unwrap().push(drone.name_any());
         }
@@ -190,7 +190,7 @@ async fn everything_is_listed_afresh_when_asked_to_whatever_the_watch_is_silent_
         None,
         asked,
         CancellationToken::new(),
-        tell,
+        notify,
     ));
     tokio::time::sleep(Duration::from_secs(1)).await;
     assert_eq!(*told.lock().unwrap(), ["list-1"]);

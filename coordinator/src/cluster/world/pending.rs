@@ -1,7 +1,7 @@
 //! The Drones that have no vehicle yet, by what they request, with the vehicles that would do.
 //!
 //! Owns: [`VehicleRequest`], which is the same for all that request the same, so that going through all nodes is done for all of
-//! them at once and not for each; [`Shortlist`], how long what was found then is believed; which Drone tries a vehicle next that
+//! them at once and not for each; [`Shortlist`], how long what was found then counts; which Drone tries a vehicle next that
 //! may be free. Must not: judge a vehicle, or read a clock.
 
 use crate::cluster::key::Key;
@@ -14,10 +14,10 @@ use std::ops::Bound;
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// What was found is believed for this long; a better vehicle that came since is overlooked for no longer.
+/// What was found counts for this long; a better vehicle that came since is overlooked for no longer.
 pub const FRESH: Duration = Duration::from_secs(1);
 
-/// That there was none is believed for this long, while nothing is heard that would change it.
+/// That there was none counts for this long, while nothing is observed that would change it.
 pub const OLD: Duration = Duration::from_secs(30);
 
 /// All nodes are not gone through again sooner than this for those that request the same.
@@ -27,8 +27,8 @@ pub const REST: Duration = Duration::from_millis(200);
 /// others are not woken; there may be thousands.
 const WOKEN_AT_ONCE: usize = 16;
 
-/// Vehicles that came to be free are kept in mind, this many of them.
-const MOST_NEWS: usize = 10_000;
+/// Vehicles that came to be free are remembered, this many of them.
+const MAX_SHORTLIST: usize = 10_000;
 
 /// What a Drone asks of a vehicle. It holds all that [`fleet::binding`] judges by but for what is the Swarm's: one with the same
 /// request can take the same vehicles.
@@ -69,11 +69,11 @@ pub enum Found {
     /// This one may: it did when it was put on the list.
     Try(NodeName),
     /// Nothing: all nodes have to be gone through.
-    Nothing,
+    NotSearched,
     /// There is none. When to check again at the latest, if that may be old.
     None(NoVehicle, Option<Duration>),
     /// All that would do are gone; when to check again.
-    Gone(Duration),
+    Exhausted(Duration),
 }
 
 /// The vehicles that would do, as they were found.
@@ -87,7 +87,7 @@ pub struct Shortlist {
     pub cut: bool,
     /// When all nodes were gone through.
     pub at: Instant,
-    /// The changes that had been seen by then.
+    /// The changes that had been observed by then.
     pub changes: u64,
 }
 
@@ -101,8 +101,8 @@ impl Shortlist {
         match &self.none {
             Some(none) if self.changes == changes && age < OLD => Found::None(none.clone(), None),
             Some(none) if !old => Found::None(none.clone(), Some(FRESH - age)),
-            None if !self.cut && age < REST => Found::Gone(REST - age),
-            Some(_) | None => Found::Nothing,
+            None if !self.cut && age < REST => Found::Exhausted(REST - age),
+            Some(_) | None => Found::NotSearched,
         }
     }
 }
@@ -172,7 +172,7 @@ impl Pending {
         self.changes += 1;
         let groups = self.groups.iter_mut().filter(|(request, _)| wants(request));
         let groups = groups.flat_map(|(_, group)| {
-            if let Some(list) = group.list.as_mut().filter(|list| list.nodes.len() < MOST_NEWS) {
+            if let Some(list) = group.list.as_mut().filter(|list| list.nodes.len() < MAX_SHORTLIST) {
                 list.nodes.push_back(node.clone());
             }
             group.some(WOKEN_AT_ONCE)
@@ -181,7 +181,7 @@ impl Pending {
     }
 
     /// What the Swarm `swarm` asks of a vehicle may have changed, and what is being found just now is of before.
-    pub(super) fn doubt(&mut self, swarm: &str) {
+    pub(super) fn invalidate(&mut self, swarm: &str) {
         self.changes += 1;
         for (request, group) in &mut self.groups {
             if request.swarm.as_deref() == Some(swarm) {
@@ -193,7 +193,7 @@ impl Pending {
     /// What is known of the vehicles for `request`.
     pub(super) fn find(&mut self, request: &VehicleRequest, now: Instant) -> Found {
         let list = self.groups.get_mut(request).and_then(|group| group.list.as_mut());
-        list.map_or(Found::Nothing, |list| list.next(self.changes, now))
+        list.map_or(Found::NotSearched, |list| list.next(self.changes, now))
     }
 
     /// Keeps what was found for `request`.
@@ -203,7 +203,7 @@ impl Pending {
         }
     }
 
-    /// How many changes have been seen.
+    /// How many changes have been observed.
     pub(super) const fn changes(&self) -> u64 {
         self.changes
     }

@@ -255,7 +255,7 @@ fn of_many_that_look_for_the_same_some_are_woken_for_a_vehicle_each_time_others(
 }
 
 #[test]
-fn who_leaves_a_swarm_by_whatever_way_is_told_of_once_it_is_no_member() {
+fn one_that_leaves_a_swarm_by_any_way_is_reported_once_it_is_no_member() {
     let world = Arc::new(World::new(Wakes::default()));
     world.swarm(swarm("s", 1, |_| {}));
     let told: Arc<Mutex<Vec<bool>>> = Arc::default();
@@ -303,9 +303,9 @@ fn what_was_found_for_one_is_found_for_all_that_look_for_the_same_until_it_may_b
     };
     let found = |ms: u64| match world.find(&request, at(ms)) {
         Found::Try(node) => node.to_string(),
-        Found::Nothing => "nothing".to_owned(),
+        Found::NotSearched => "nothing".to_owned(),
         Found::None(_, again) => format!("none {again:?}"),
-        Found::Gone(again) => format!("gone {again:?}"),
+        Found::Exhausted(again) => format!("gone {again:?}"),
     };
     assert_eq!(found(0), "nothing");
     keep(&["n1", "n2"], None, false);
@@ -328,7 +328,7 @@ fn what_was_found_for_one_is_found_for_all_that_look_for_the_same_until_it_may_b
         ["n2", "none Some(990ms)", "nothing"]
     );
     let other = VehicleRequest::of(&drone_with_selector("c"));
-    assert_eq!(world.find(&other, at(0)), Found::Nothing);
+    assert_eq!(world.find(&other, at(0)), Found::NotSearched);
 }
 
 #[test]
@@ -350,7 +350,7 @@ fn what_was_found_is_doubted_when_the_swarm_asks_for_something_else() {
         changes: world.candidates().1,
     };
     world.keep(&request, list());
-    let found = || world.find(&request, Instant::now()) == Found::Nothing;
+    let found = || world.find(&request, Instant::now()) == Found::NotSearched;
     assert!(!found());
     world.swarm(swarm("s", 3, |spec| spec.replicas = 7));
     assert!(!found());

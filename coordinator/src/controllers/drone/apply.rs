@@ -8,7 +8,7 @@ use crate::controllers::drone::decide::Step;
 use crate::controllers::drone::facts::DroneSnapshot;
 use crate::controllers::drone::{DroneController, binding, leaving};
 use fleet::drone::status::Binding;
-use fleet::safety::Keep;
+use fleet::safety::NoRelease;
 use std::time::Duration;
 
 /// What a step has come to.
@@ -16,7 +16,7 @@ use std::time::Duration;
 pub struct Applied {
     snapshot: DroneSnapshot,
     binding: Binding,
-    kept: Option<Keep>,
+    no_release: Option<NoRelease>,
     again: Option<Duration>,
     refused: Option<ApiError>,
 }
@@ -36,8 +36,8 @@ impl Applied {
 
     /// Why it stays although it is being deleted.
     #[must_use]
-    pub const fn kept(&self) -> Option<Keep> {
-        self.kept
+    pub const fn no_release(&self) -> Option<NoRelease> {
+        self.no_release
     }
 
     /// When to reconcile again at the latest, now that the status is dealt with and asks for `later`.
@@ -72,10 +72,10 @@ pub async fn apply(
                 claims::obtain(&controller.observer().cluster, &node, &snapshot.key, snapshot.uid()).await?;
             }
             return match verdict {
-                Ok(release) => leaving::let_go(controller, &snapshot, release).await.map(|()| None),
-                Err(kept) => Ok(Some(Applied {
+                Ok(release) => leaving::release(controller, &snapshot, release).await.map(|()| None),
+                Err(no_release) => Ok(Some(Applied {
                     binding: snapshot.node.clone().map_or(Binding::NotYet, Binding::Bound),
-                    kept: Some(kept),
+                    no_release: Some(no_release),
                     snapshot,
                     again: None,
                     refused: None,
@@ -90,7 +90,7 @@ pub async fn apply(
         Ok((snapshot, binding, again)) => Ok(Some(Applied {
             snapshot,
             binding,
-            kept: None,
+            no_release: None,
             again: [again, recheck].into_iter().flatten().min(),
             refused: None,
         })),
@@ -98,7 +98,7 @@ pub async fn apply(
         Err(error) if error.is_refusal() && !before.was_served() => Ok(Some(Applied {
             snapshot: before,
             binding: Binding::Refused(error.to_string()),
-            kept: None,
+            no_release: None,
             again: None,
             refused: Some(error),
         })),

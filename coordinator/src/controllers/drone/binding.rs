@@ -1,7 +1,7 @@
 //! Giving a Drone its vehicle: choose a node, claim it, then write it into `spec.nodeName`, once.
 //!
 //! Owns: the order of these steps. Each can fail or be cut off after any of them; the next reconcile goes on from what is there.
-//! Must not: send orders; the agent gets its order once the claim, the finalizer and the binding are all seen.
+//! Must not: send orders; the agent gets its order once the claim, the finalizer and the binding are all observed.
 
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::claims::{self, Outcome};
@@ -12,7 +12,7 @@ use crate::controllers::drone::facts::{DroneSnapshot, Observer};
 use crate::controllers::takeoff_slots::policy;
 use crate::ground;
 use crds::{Drone, labels};
-use fleet::binding::{Candidate, NoVehicle, Wanted, choose, suits};
+use fleet::binding::{Candidate, NoVehicle, Requirements, choose, suits};
 use fleet::drone::Claimed;
 use fleet::drone::status::Binding;
 use fleet::ids::NodeName;
@@ -36,7 +36,7 @@ const RECHECK: Duration = Duration::from_secs(60);
 /// When all tries were lost to others.
 const AFTER_LOSING: Duration = Duration::from_secs(1);
 
-/// What is said then.
+/// The message then.
 const OTHERS_WERE_FASTER: &str = "other Drones were faster; trying again";
 
 /// So many of the best nodes are kept for those that request the same.
@@ -101,17 +101,17 @@ async fn hold(
 /// [`ApiError`].
 pub async fn bind_to(binder: &Binder, snapshot: DroneSnapshot, node: &str) -> Result<Bound, ApiError> {
     // Whether it is taken is for the claim to say: several Drones may name the same node.
-    let wanted = Wanted {
+    let required = Requirements {
         only: Some(node),
-        ..wanted(binder, &snapshot)
+        ..required(binder, &snapshot)
     };
     let name = NodeName::parse(node).ok();
     let reservation = name
         .as_ref()
-        .and_then(|node| reserve(binder, &snapshot, node, wanted, |_| false));
+        .and_then(|node| reserve(binder, &snapshot, node, required, |_| false));
     let Some(reservation) = reservation else {
         let facts = name.as_ref().and_then(|node| binder.observer.world().node_facts(node));
-        let none = judge(binder, wanted, facts.iter().map(|facts| (facts, false)), 1);
+        let none = judge(binder, required, facts.iter().map(|facts| (facts, false)), 1);
         let claim = binder
             .observer
             .world()
@@ -201,7 +201,7 @@ async fn is_still_free(binder: &Binder, snapshot: &DroneSnapshot, node: &NodeNam
     let report = binder.observer.sessions.current(node);
     Ok(facts.is_some_and(|facts| {
         suits(
-            wanted(binder, snapshot),
+            required(binder, snapshot),
             &candidate(binder, &facts, false, report.as_deref()),
         )
     }))
@@ -214,11 +214,11 @@ fn find(
     snapshot: &DroneSnapshot,
     lost: &HashSet<NodeName>,
 ) -> Result<Reservation, (String, Duration)> {
-    let wanted = wanted(binder, snapshot);
+    let required = required(binder, snapshot);
     let is_lost = |node: &NodeName| lost.contains(node);
     // A claim from an earlier, unfinished try comes first, so that it does not keep its node from others.
     let claimed = binder.observer.world().claimed_by(snapshot.uid());
-    let again = claimed.and_then(|node| reserve(binder, snapshot, &node, wanted, is_lost));
+    let again = claimed.and_then(|node| reserve(binder, snapshot, &node, required, is_lost));
     if let Some(reservation) = again {
         return Ok(reservation);
     }
@@ -226,17 +226,17 @@ fn find(
     for _ in 0..MOST_TRIES {
         match binder.observer.world().find(&request, Instant::now()) {
             Found::Try(node) => {
-                if let Some(reservation) = reserve(binder, snapshot, &node, wanted, is_lost) {
+                if let Some(reservation) = reserve(binder, snapshot, &node, required, is_lost) {
                     return Ok(reservation);
                 }
             }
-            Found::Gone(again) => return Err((OTHERS_WERE_FASTER.to_owned(), again)),
+            Found::Exhausted(again) => return Err((OTHERS_WERE_FASTER.to_owned(), again)),
             Found::None(why, again) => return Err((why.to_string(), again.unwrap_or(RECHECK))),
             // Others have emptied the list, or this Drone requests something else now.
-            Found::Nothing if made => break,
-            Found::Nothing => {
+            Found::NotSearched if made => break,
+            Found::NotSearched => {
                 made = true;
-                let list = shortlist(binder, snapshot, wanted);
+                let list = shortlist(binder, snapshot, required);
                 let why = list.none.as_ref().map(ToString::to_string);
                 binder.observer.world().keep(&request, list);
                 if let Some(why) = why {
@@ -249,12 +249,12 @@ fn find(
 }
 
 /// Goes through all nodes.
-fn shortlist(binder: &Binder, snapshot: &DroneSnapshot, wanted: Wanted<'_>) -> Shortlist {
+fn shortlist(binder: &Binder, snapshot: &DroneSnapshot, required: Requirements<'_>) -> Shortlist {
     let at = Instant::now();
     let near = where_others_fly(&binder.observer, snapshot);
     let (nodes, changes) = binder.observer.world().candidates();
     let candidates = nodes.iter().map(|(facts, taken)| (facts, *taken));
-    let found = judge(binder, Wanted { near, ..wanted }, candidates, SHORT);
+    let found = judge(binder, Requirements { near, ..required }, candidates, SHORT);
     let (nodes, none) = match found {
         Ok(nodes) => (VecDeque::from(nodes), None),
         Err(none) => (VecDeque::new(), Some(none)),
@@ -269,8 +269,8 @@ fn shortlist(binder: &Binder, snapshot: &DroneSnapshot, wanted: Wanted<'_>) -> S
 }
 
 /// What a Drone asks of its node, but for where the others fly.
-fn wanted<'a>(binder: &Binder, snapshot: &'a DroneSnapshot) -> Wanted<'a> {
-    Wanted {
+fn required<'a>(binder: &Binder, snapshot: &'a DroneSnapshot) -> Requirements<'a> {
+    Requirements {
         selector: &snapshot.drone.spec.node_selector,
         only: None,
         more_than: least_battery(binder.observer.world(), snapshot),
@@ -315,7 +315,7 @@ fn least_battery(world: &World, snapshot: &DroneSnapshot) -> Percent {
 
 fn judge<'a>(
     binder: &Binder,
-    wanted: Wanted<'_>,
+    required: Requirements<'_>,
     nodes: impl Iterator<Item = (&'a Arc<NodeFacts>, bool)>,
     most: usize,
 ) -> Result<Vec<NodeName>, NoVehicle> {
@@ -325,7 +325,7 @@ fn judge<'a>(
     let candidates = nodes
         .iter()
         .map(|(facts, taken, report)| candidate(binder, facts, *taken, report.as_deref()));
-    choose(wanted, candidates, most).map(|best| best.into_iter().cloned().collect())
+    choose(required, candidates, most).map(|best| best.into_iter().cloned().collect())
 }
 
 fn candidate<'a>(binder: &Binder, facts: &'a NodeFacts, taken: bool, report: Option<&'a Report>) -> Candidate<'a> {
@@ -348,17 +348,17 @@ fn reserve(
     binder: &Binder,
     snapshot: &DroneSnapshot,
     node: &NodeName,
-    wanted: Wanted<'_>,
+    required: Requirements<'_>,
     lost: impl Fn(&NodeName) -> bool,
 ) -> Option<Reservation> {
     let report = binder.observer.sessions.current(node);
     binder.observer.world().reserve(snapshot.uid(), node, |facts, taken| {
-        let taken = (taken && wanted.only.is_none()) || lost(node);
-        suits(wanted, &candidate(binder, facts, taken, report.as_deref()))
+        let taken = (taken && required.only.is_none()) || lost(node);
+        suits(required, &candidate(binder, facts, taken, report.as_deref()))
     })
 }
 
-/// Puts the finalizer on, and the node in, in one write that fails if the object has changed since it was seen.
+/// Puts the finalizer on, and the node in, in one write that fails if the object has changed since it was observed.
 async fn guard(
     observer: &Observer,
     snapshot: &DroneSnapshot,

@@ -7,7 +7,7 @@ use crate::controllers::drone::facts::DroneSnapshot;
 use crds::labels;
 use fleet::drone::Claimed;
 use fleet::ids::{NodeName, Term};
-use fleet::safety::{Keep, LastDesired, Release, may_release};
+use fleet::safety::{LastDesired, NoRelease, Release, may_release};
 use kube::ResourceExt;
 
 /// What one reconcile of a Drone is to do.
@@ -20,7 +20,7 @@ pub enum Step {
         /// The node to which it gets its claim back first.
         claim: Option<NodeName>,
         /// Why it may go, or why it stays.
-        verdict: Result<Release, Keep>,
+        verdict: Result<Release, NoRelease>,
     },
     /// It has no node: choose one.
     Bind,
@@ -52,7 +52,7 @@ fn leave(snapshot: &DroneSnapshot, term: Term) -> Step {
     let served = snapshot.was_served();
     // Its agent is ordered to land only under a claim; the old one was removed by hand. If another Drone has it by
     // now, the node has gone over to that one, and an operator has to say what is true.
-    let unclaimed = served && snapshot.facts.claim == Claimed::Nobody && !snapshot.held_by_agent();
+    let unclaimed = served && snapshot.facts.claim == Claimed::Free && !snapshot.held_by_agent();
     let forced = snapshot
         .drone
         .annotations()
@@ -130,13 +130,13 @@ mod tests {
 
     #[test]
     fn a_node_that_somebody_wrote_is_only_asked_for_until_the_drone_has_its_claim() {
-        assert_eq!(step(&drone(None, Claimed::Nobody)), Step::Bind);
-        for claim in [Claimed::Nobody, Claimed::Other] {
+        assert_eq!(step(&drone(None, Claimed::Free)), Step::Bind);
+        for claim in [Claimed::Free, Claimed::Other] {
             assert_eq!(step(&drone(Some("n1"), claim)), Step::BindTo("n1".into()));
         }
         assert_eq!(step(&drone(Some("n1"), Claimed::Ours)), Step::Hold(n1()));
         assert_eq!(
-            step(&drone(Some("no node"), Claimed::Nobody)),
+            step(&drone(Some("no node"), Claimed::Free)),
             Step::BindTo("no node".into())
         );
     }
@@ -150,7 +150,7 @@ mod tests {
             claim: None,
             verdict: Ok(Release::NeverBound),
         };
-        assert_eq!(step(&deleted(None, Claimed::Nobody)), never);
+        assert_eq!(step(&deleted(None, Claimed::Free)), never);
         assert_eq!(
             step(&deleted(Some("n1"), Claimed::Other)),
             never,
@@ -162,10 +162,10 @@ mod tests {
     fn a_drone_whose_claim_was_removed_by_hand_gets_it_back_to_be_landed() {
         let stays = |claim| Step::Leave {
             claim,
-            verdict: Err(Keep::AgentSilent),
+            verdict: Err(NoRelease::AgentSilent),
         };
         assert_eq!(step(&deleted(Some("n1"), Claimed::Ours)), stays(None));
-        let mut lost = deleted(Some("n1"), Claimed::Nobody);
+        let mut lost = deleted(Some("n1"), Claimed::Free);
         let status = crds::DroneStatus {
             node_name: Some("n1".into()),
             ..crds::DroneStatus::default()
@@ -186,6 +186,6 @@ mod tests {
         };
         let with = |verdict| Step::Leave { claim: None, verdict };
         assert_eq!(forced("uid-a"), with(Ok(Release::Forced)));
-        assert_eq!(forced("uid-of-an-earlier-one"), with(Err(Keep::AgentSilent)));
+        assert_eq!(forced("uid-of-an-earlier-one"), with(Err(NoRelease::AgentSilent)));
     }
 }

@@ -11,7 +11,7 @@ use crate::controllers::upgrade::Upgrades;
 use crate::ground::{self, Ground as GroundOrders};
 use crate::leadership::leading::Leadership;
 use crate::sessions::Sessions;
-use crds::drone::{OnCoordinatorLoss as Loss, OnLowBattery as Low, Preflight as Look};
+use crds::drone::{OnCoordinatorLoss as Loss, OnLowBattery as Low, Preflight as PreflightPolicy};
 use crds::{Drone, labels};
 use fleet::assignment::{Failsafe, Held, OnCoordinatorLoss, OnLowBattery, Preflight, USUAL_RESERVE};
 use fleet::drone::{Claimed, Facts, Ground};
@@ -44,14 +44,14 @@ pub struct Observer {
 }
 
 impl Observer {
-    /// What was seen of the cluster.
+    /// What was observed of the cluster.
     #[must_use]
     pub const fn world(&self) -> &Arc<World> {
         &self.cluster.world
     }
 }
 
-/// One Drone as it is seen now.
+/// One Drone as it is observed now.
 #[derive(Clone, Debug)]
 pub struct DroneSnapshot {
     /// Namespace and name.
@@ -107,23 +107,23 @@ impl DroneSnapshot {
     /// Whether it wants flight: its vehicle takes off as soon as it may, or stays up.
     #[must_use]
     pub fn wants_flight(&self) -> bool {
-        let soon = matches!(
+        let may_fly = matches!(
             self.facts.lift,
             Lift::Free | Lift::Stay(NoLift::Doubt | NoLift::TakeoffSlot)
         );
-        !self.facts.deleting && self.facts.ground == Ground::No && soon
+        !self.facts.deleting && self.facts.ground == Ground::No && may_fly
     }
 
     /// Whether a vehicle serves it or may have served it: it has the claim, its status says so, or the agent says so. A
-    /// Drone that merely names a node has never been anybody's.
+    /// Drone that merely names a node has never had a vehicle.
     #[must_use]
     pub fn was_served(&self) -> bool {
-        let told = self
+        let in_status = self
             .drone
             .status
             .as_ref()
             .is_some_and(|status| status.node_name.is_some());
-        self.node.is_some() && (self.facts.claim == Claimed::Ours || told || self.held_by_agent())
+        self.node.is_some() && (self.facts.claim == Claimed::Ours || in_status || self.held_by_agent())
     }
 }
 
@@ -133,14 +133,9 @@ fn report(observer: &Observer, drone: &Drone) -> Option<Arc<Report>> {
     observer.sessions.current(&node)
 }
 
-/// The facts of `drone`.
-#[must_use]
-pub fn facts(observer: &Observer, drone: &Drone) -> Facts {
-    facts_with(observer, drone, report(observer, drone).as_deref())
-}
-
 /// The facts of `drone`, of which its agent has made this `report`.
-fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -> Facts {
+#[must_use]
+pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -> Facts {
     let me = uid(drone);
     let claim = drone
         .spec
@@ -165,7 +160,7 @@ fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -> Fa
         claim: match claim {
             Some(claim) if claim.uid == me => Claimed::Ours,
             Some(_) => Claimed::Other,
-            None => Claimed::Nobody,
+            None => Claimed::Free,
         },
         altitude: AltitudeAboveHome(drone.spec.takeoff_altitude_meters),
         failsafe: drone
@@ -190,9 +185,9 @@ fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -> Fa
                     .and_then(Percent::new)
                     .unwrap_or(USUAL_RESERVE),
                 preflight: match failsafe.preflight {
-                    Look::Ignore => Preflight::Ignore,
-                    Look::Warn => Preflight::Warn,
-                    Look::Refuse => Preflight::Refuse,
+                    PreflightPolicy::Ignore => Preflight::Ignore,
+                    PreflightPolicy::Warn => Preflight::Warn,
+                    PreflightPolicy::Refuse => Preflight::Refuse,
                 },
             }),
         resume_after: u32::try_from(drone.spec.resume_after_takeovers).unwrap_or(0),
@@ -238,7 +233,7 @@ fn lift(observer: &Observer, drone: &Drone, report: Option<&Report>) -> Lift {
     // It stays down by itself, and an order to would make it forget that.
     let over = flight_is_over(drone, report);
     match node_use::lift(observer.world().node_use(&node), swarm.is_some()) {
-        Lift::Down => Lift::Down,
+        Lift::Land => Lift::Land,
         _ if over => Lift::Free,
         Lift::Stay(why) => Lift::Stay(why),
         Lift::Free if !observer.leadership.state.acts() => Lift::Stay(NoLift::Doubt),

@@ -28,7 +28,7 @@ impl Heights {
     }
 
     /// Where the vehicle of a Drone is on its way, `now`.
-    pub fn see(&self, snapshot: &DroneSnapshot, now: Moment) -> Height {
+    pub fn observe(&self, snapshot: &DroneSnapshot, now: Moment) -> Height {
         let mut ways = self.lock();
         let at = snapshot
             .report
@@ -39,7 +39,7 @@ impl Heights {
             return Height::There;
         };
         let before = ways.get(snapshot.uid()).copied();
-        let (climb, height) = Climb::seen(before, snapshot.facts.altitude, at.above_home, now);
+        let (climb, height) = Climb::observe(before, snapshot.facts.altitude, at.above_home, now);
         ways.insert(snapshot.uid().to_owned(), climb);
         height
     }

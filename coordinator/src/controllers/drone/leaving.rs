@@ -16,7 +16,7 @@ use serde_json::json;
 ///
 /// # Errors
 /// [`ApiError`].
-pub async fn let_go(controller: &DroneController, snapshot: &DroneSnapshot, release: Release) -> Result<(), ApiError> {
+pub async fn release(controller: &DroneController, snapshot: &DroneSnapshot, release: Release) -> Result<(), ApiError> {
     let cluster = &controller.observer().cluster;
     let drones: Api<Drone> = Api::namespaced(cluster.client(), &snapshot.key.namespace);
     let rest: Vec<&String> = snapshot

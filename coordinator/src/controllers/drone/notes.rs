@@ -11,19 +11,21 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 #[must_use]
 pub fn notes(old: &DroneStatus, new: &DroneStatus) -> Vec<Note> {
     let mut notes = vec![];
-    let told = |kind: &str| find(new, kind).map(|c| c.message.clone()).unwrap_or_default();
+    let message_of = |kind: &str| find(new, kind).map(|c| c.message.clone()).unwrap_or_default();
     if old.phase != new.phase {
         let note = match new.phase.as_deref() {
-            Some("Pending") if is(new, "Assigned", "NodeTaken") => Some(Note::warning("NodeTaken", told("Assigned"))),
-            Some("Pending") if is(new, "Assigned", "Refused") => Some(Note::warning("Refused", told("Assigned"))),
-            Some("Pending") => Some(Note::warning("NoFreeVehicle", told("Assigned"))),
-            Some("TakingOff") => Some(Note::normal("TakingOff", told("Ready"))),
-            Some("Flying") => Some(Note::normal("Flying", told("Ready"))),
-            Some("Landing") => Some(Note::normal("Landing", told("Ready"))),
-            Some("Grounded") => Some(Note::normal("Landed", told("Ready"))),
-            Some("Interrupted") => Some(Note::warning("Interrupted", told("Ready"))),
+            Some("Pending") if is(new, "Assigned", "NodeTaken") => {
+                Some(Note::warning("NodeTaken", message_of("Assigned")))
+            }
+            Some("Pending") if is(new, "Assigned", "Refused") => Some(Note::warning("Refused", message_of("Assigned"))),
+            Some("Pending") => Some(Note::warning("NoFreeVehicle", message_of("Assigned"))),
+            Some("TakingOff") => Some(Note::normal("TakingOff", message_of("Ready"))),
+            Some("Flying") => Some(Note::normal("Flying", message_of("Ready"))),
+            Some("Landing") => Some(Note::normal("Landing", message_of("Ready"))),
+            Some("Grounded") => Some(Note::normal("Landed", message_of("Ready"))),
+            Some("Interrupted") => Some(Note::warning("Interrupted", message_of("Ready"))),
             // Before its first report a Drone has not been lost.
-            Some("Unknown") if old.phase.is_some() => Some(Note::warning("Lost", told("Ready"))),
+            Some("Unknown") if old.phase.is_some() => Some(Note::warning("Lost", message_of("Ready"))),
             _ => None,
         };
         notes.extend(note);
@@ -36,11 +38,11 @@ pub fn notes(old: &DroneStatus, new: &DroneStatus) -> Vec<Note> {
     if let Some(reason) =
         alarm(new).filter(|reason| alarm(old) != Some(*reason) && (old.phase == new.phase || *reason == FELL))
     {
-        notes.push(Note::warning(reason, told("Ready")));
+        notes.push(Note::warning(reason, message_of("Ready")));
     }
     let late = |status| is(status, "Ready", "AltitudeNotReached");
     if late(new) && !late(old) {
-        notes.push(Note::warning("AltitudeNotReached", told("Ready")));
+        notes.push(Note::warning("AltitudeNotReached", message_of("Ready")));
     }
     let refused = |status| {
         find(status, "Armable")

@@ -30,10 +30,10 @@ pub enum Due {
 }
 
 /// A change that can wait does so for this long, so that what follows from it is written with it.
-pub const SETTLE: Duration = Duration::from_secs(1);
+pub const BATCH_DELAY: Duration = Duration::from_secs(1);
 
 /// Least time between a write and a later one that can wait.
-pub const GAP: Duration = Duration::from_secs(2);
+pub const MIN_INTERVAL: Duration = Duration::from_secs(2);
 
 /// When each object's status was written last, by uid.
 #[derive(Debug, Default)]
@@ -61,8 +61,10 @@ impl Paces {
             }
             Urgency::Now => Due::Now,
             Urgency::Soon => {
-                let settled = *pace.wanted.get_or_insert(now) + SETTLE;
-                let at = pace.written.map_or(settled, |written| settled.max(written + GAP));
+                let batched = *pace.wanted.get_or_insert(now) + BATCH_DELAY;
+                let at = pace
+                    .written
+                    .map_or(batched, |written| batched.max(written + MIN_INTERVAL));
                 if at <= now { Due::Now } else { Due::In(at - now) }
             }
         }
@@ -93,7 +95,7 @@ mod tests {
     fn what_matters_is_written_at_once_and_the_rest_waits_for_company() {
         let (paces, start) = (Paces::default(), Instant::now());
         let at = |ms| start + Duration::from_millis(ms);
-        assert_eq!(paces.due("a", Urgency::Soon, at(0)), Due::In(SETTLE));
+        assert_eq!(paces.due("a", Urgency::Soon, at(0)), Due::In(BATCH_DELAY));
         assert_eq!(
             paces.due("a", Urgency::Soon, at(400)),
             Due::In(Duration::from_millis(600))

@@ -39,14 +39,14 @@ pub async fn write(controller: &DroneController, applied: &Applied) -> Result<Op
         cluster, leadership, ..
     } = controller.observer();
     let report = snapshot.report.as_deref();
-    let height = controller.heights.see(snapshot, leadership.state.now());
+    let height = controller.heights.observe(snapshot, leadership.state.now());
     let again = check_again(height);
     let sooner = |delay| Some(again.map_or(delay, |again| again.min(delay)));
     let new = status(&Question {
         drone: &snapshot.facts,
         binding,
         report,
-        kept: applied.kept(),
+        no_release: applied.no_release(),
         height,
     });
     let old = snapshot.drone.status.clone().unwrap_or_default();
@@ -228,8 +228,8 @@ const FLOWN: &str = "Flown";
 const OVER: &str = "Over";
 const KILLED: &str = "Killed";
 
-const fn so_far(told: SoFar) -> Option<&'static str> {
-    match told {
+const fn so_far(reported: SoFar) -> Option<&'static str> {
+    match reported {
         SoFar::Fresh => None,
         SoFar::Flown => Some(FLOWN),
         SoFar::Over => Some(OVER),
@@ -351,7 +351,7 @@ mod tests {
     use fleet::units::Percent;
     use fleet::vehicle::{Battery, Charge, FlightTruth};
 
-    fn said(phase: Phase, flying: Option<bool>, ready: bool) -> Status {
+    fn status(phase: Phase, flying: Option<bool>, ready: bool) -> Status {
         let ready = Said {
             kind: Kind::Ready,
             value: Some(ready),
@@ -379,11 +379,11 @@ mod tests {
         }
     }
 
-    fn next(old: &DroneStatus, said: &Status, report: Option<&Report>, second: i64) -> DroneStatus {
+    fn next(old: &DroneStatus, status: &Status, report: Option<&Report>, second: i64) -> DroneStatus {
         let binding = Binding::Bound(NodeName::parse("n").unwrap());
         assemble(
             old,
-            said,
+            status,
             &binding,
             report,
             true,
@@ -397,7 +397,15 @@ mod tests {
         let binding = Binding::Bound(NodeName::parse("n").unwrap());
         let says = |old: &DroneStatus, report: Option<&Report>, held| {
             let now = Timestamp::from_second(9).unwrap();
-            assemble(old, &said(Phase::Unknown, None, false), &binding, report, held, 1, now)
+            assemble(
+                old,
+                &status(Phase::Unknown, None, false),
+                &binding,
+                report,
+                held,
+                1,
+                now,
+            )
         };
         for so_far in [SoFar::Fresh, SoFar::Flown, SoFar::Over, SoFar::Killed] {
             let report = Report {
@@ -427,7 +435,7 @@ mod tests {
 
     #[test]
     fn a_battery_is_written_at_transitions_and_when_it_has_changed_by_a_quarter() {
-        let flying = said(Phase::Flying, Some(true), true);
+        let flying = status(Phase::Flying, Some(true), true);
         let first = next(&DroneStatus::default(), &flying, Some(&report(80, "GUIDED")), 10);
         let later = next(&first, &flying, Some(&report(56, "GUIDED")), 20);
         assert_eq!((urgency(&first, &later), &later), (Urgency::None, &first));
@@ -435,12 +443,12 @@ mod tests {
         assert_eq!(urgency(&first, &low), Urgency::Soon);
         let landing = next(
             &first,
-            &said(Phase::Landing, Some(true), false),
+            &status(Phase::Landing, Some(true), false),
             Some(&report(79, "LAND")),
             40,
         );
         assert_eq!(landing.battery.unwrap().remaining_percent, Some(79));
-        let unheard = next(&first, &said(Phase::Unknown, None, false), None, 50);
+        let unheard = next(&first, &status(Phase::Unknown, None, false), None, 50);
         assert_eq!(unheard.battery, None, "an old charge is not shown");
         assert_eq!(unheard.vehicle, first.vehicle);
     }
@@ -449,13 +457,13 @@ mod tests {
     fn a_write_for_another_reason_has_the_battery_of_now_and_the_time_of_its_report() {
         let first = next(
             &DroneStatus::default(),
-            &said(Phase::Flying, Some(true), true),
+            &status(Phase::Flying, Some(true), true),
             Some(&report(80, "GUIDED")),
             10,
         );
         let mut written = next(
             &first,
-            &said(Phase::Flying, Some(true), false),
+            &status(Phase::Flying, Some(true), false),
             Some(&report(71, "GUIDED")),
             100,
         );
@@ -491,16 +499,16 @@ mod tests {
     fn the_time_of_a_condition_is_that_of_its_last_change_of_status() {
         let first = next(
             &DroneStatus::default(),
-            &said(Phase::Preparing, Some(false), false),
+            &status(Phase::Preparing, Some(false), false),
             None,
             10,
         );
-        let other_reason = next(&first, &said(Phase::Arming, Some(false), false), None, 20);
+        let other_reason = next(&first, &status(Phase::Arming, Some(false), false), None, 20);
         assert_eq!(
             other_reason.conditions[0].last_transition_time,
             first.conditions[0].last_transition_time
         );
-        let ready = next(&other_reason, &said(Phase::Flying, Some(true), true), None, 30);
+        let ready = next(&other_reason, &status(Phase::Flying, Some(true), true), None, 30);
         assert_eq!(ready.conditions[0].last_transition_time.0.as_second(), 30);
     }
 
@@ -508,11 +516,11 @@ mod tests {
     fn takeoff_readiness_and_loss_are_written_at_once_and_the_rest_can_wait() {
         let preparing = next(
             &DroneStatus::default(),
-            &said(Phase::Preparing, Some(false), false),
+            &status(Phase::Preparing, Some(false), false),
             None,
             0,
         );
-        let to = |phase, flying, ready| next(&preparing, &said(phase, flying, ready), None, 0);
+        let to = |phase, flying, ready| next(&preparing, &status(phase, flying, ready), None, 0);
         assert_eq!(urgency(&DroneStatus::default(), &preparing), Urgency::Soon);
         assert_eq!(
             urgency(&preparing, &to(Phase::Arming, Some(false), false)),
@@ -528,17 +536,17 @@ mod tests {
             Urgency::Now
         );
         let climbing = to(Phase::TakingOff, Some(true), false);
-        let holding = next(&climbing, &said(Phase::Flying, Some(true), true), None, 0);
+        let holding = next(&climbing, &status(Phase::Flying, Some(true), true), None, 0);
         assert_eq!(urgency(&climbing, &holding), Urgency::Now);
     }
 
     #[test]
     fn a_mode_that_changes_on_the_way_down_costs_no_write_of_its_own() {
-        let landing = said(Phase::Landing, Some(true), false);
+        let landing = status(Phase::Landing, Some(true), false);
         let first = next(&DroneStatus::default(), &landing, Some(&report(80, "GUIDED")), 0);
         let later = next(&first, &landing, Some(&report(80, "LAND")), 0);
         assert_eq!(urgency(&first, &later), Urgency::None);
-        let flying = said(Phase::Flying, Some(true), true);
+        let flying = status(Phase::Flying, Some(true), true);
         let first = next(&DroneStatus::default(), &flying, Some(&report(80, "GUIDED")), 0);
         let later = next(&first, &flying, Some(&report(80, "LOITER")), 0);
         assert_eq!(urgency(&first, &later), Urgency::Soon);
@@ -546,7 +554,12 @@ mod tests {
 
     #[test]
     fn a_node_that_may_have_served_is_never_forgotten() {
-        let bound = next(&DroneStatus::default(), &said(Phase::Flying, Some(true), true), None, 0);
+        let bound = next(
+            &DroneStatus::default(),
+            &status(Phase::Flying, Some(true), true),
+            None,
+            0,
+        );
         let taken = Binding::NodeTaken {
             node: "n".into(),
             by: "x/y".into(),
@@ -554,7 +567,7 @@ mod tests {
         let now = Timestamp::from_second(0).unwrap();
         let after = assemble(
             &bound,
-            &said(Phase::Pending, Some(false), false),
+            &status(Phase::Pending, Some(false), false),
             &taken,
             None,
             false,
@@ -569,11 +582,16 @@ mod tests {
         let reasons =
             |old: &DroneStatus, new: &DroneStatus| notes(old, new).iter().map(|n| n.reason).collect::<Vec<_>>();
         let because = |phase, reason| {
-            let mut said = said(phase, Some(true), false);
-            said.conditions[0].reason = reason;
-            said
+            let mut status = status(phase, Some(true), false);
+            status.conditions[0].reason = reason;
+            status
         };
-        let flying = next(&DroneStatus::default(), &said(Phase::Flying, Some(true), true), None, 0);
+        let flying = next(
+            &DroneStatus::default(),
+            &status(Phase::Flying, Some(true), true),
+            None,
+            0,
+        );
         let low = next(&flying, &because(Phase::Flying, "AltitudeLost"), None, 0);
         assert_eq!(urgency(&flying, &low), Urgency::Now);
         assert_eq!(reasons(&flying, &low), ["AltitudeLost"]);
@@ -591,12 +609,12 @@ mod tests {
             |old: &DroneStatus, new: &DroneStatus| notes(old, new).iter().map(|n| n.reason).collect::<Vec<_>>();
         let preparing = next(
             &DroneStatus::default(),
-            &said(Phase::Preparing, Some(false), false),
+            &status(Phase::Preparing, Some(false), false),
             None,
             0,
         );
-        let flying = next(&preparing, &said(Phase::Flying, Some(true), true), None, 0);
-        let lost = next(&flying, &said(Phase::Unknown, None, false), None, 0);
+        let flying = next(&preparing, &status(Phase::Flying, Some(true), true), None, 0);
+        let lost = next(&flying, &status(Phase::Unknown, None, false), None, 0);
         assert_eq!(reasons(&DroneStatus::default(), &preparing), [""; 0]);
         assert_eq!(reasons(&preparing, &flying), ["Flying"]);
         assert_eq!(reasons(&flying, &flying), [""; 0]);

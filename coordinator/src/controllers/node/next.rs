@@ -241,18 +241,27 @@ mod tests {
 
     #[test]
     fn a_node_whose_autopilot_is_not_heard_is_not_ready_and_says_what_to_check() {
-        let deaf = |seconds| Agent::NoAutopilot {
+        let no_autopilot = |seconds| Agent::NoAutopilot {
             since: Duration::from_secs(seconds),
         };
         let new = object(&name());
-        assert_eq!(step(None, deaf(0)), Step::Register);
-        assert_eq!(step(Some(&new), deaf(1)), Step::CheckAgain(Duration::from_secs(9)));
-        assert_eq!(step(Some(&new), deaf(10)), Step::Write(ReadyState::NoAutopilot));
+        assert_eq!(step(None, no_autopilot(0)), Step::Register);
+        assert_eq!(
+            step(Some(&new), no_autopilot(1)),
+            Step::CheckAgain(Duration::from_secs(9))
+        );
+        assert_eq!(step(Some(&new), no_autopilot(10)), Step::Write(ReadyState::NoAutopilot));
         let node = written(ReadyState::Connected, 0);
-        assert_eq!(step(Some(&node), deaf(4)), Step::CheckAgain(Duration::from_secs(6)));
-        assert_eq!(step(Some(&node), deaf(10)), Step::Write(ReadyState::NoAutopilot));
+        assert_eq!(
+            step(Some(&node), no_autopilot(4)),
+            Step::CheckAgain(Duration::from_secs(6))
+        );
+        assert_eq!(
+            step(Some(&node), no_autopilot(10)),
+            Step::Write(ReadyState::NoAutopilot)
+        );
         let node = written(ReadyState::NoAutopilot, 0);
-        assert_eq!(step(Some(&node), deaf(60)), Step::Rest);
+        assert_eq!(step(Some(&node), no_autopilot(60)), Step::Rest);
         assert_eq!(step(Some(&node), Agent::Connected), Step::Write(ReadyState::Connected));
         assert_eq!(step(Some(&node), GONE_LONG), Step::Write(ReadyState::Gone));
         let written = ready(&node).unwrap();

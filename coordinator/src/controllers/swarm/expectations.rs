@@ -1,6 +1,6 @@
 //! What was asked of the API server and is not in the cache yet, so that an old cache does not make it be asked twice.
 //!
-//! Owns: creations by Swarm and deletions by Drone uid. Each is forgotten once seen, or after a while: then the cache is
+//! Owns: creations by Swarm and deletions by Drone uid. Each is forgotten once observed, or after a while: then the cache is
 //! believed again.
 
 use crate::cluster::world::uid;
@@ -11,7 +11,7 @@ use std::time::Duration;
 use tokio::time::Instant;
 
 /// A watch that has not shown a write after this time is broken, and will be listed afresh.
-pub(super) const BELIEVE: Duration = Duration::from_secs(60);
+pub(super) const EXPECTATION_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// All expectations.
 #[derive(Debug, Default)]
@@ -40,7 +40,7 @@ impl Expectations {
             .insert(drone.to_owned(), (name.to_owned(), now));
     }
 
-    /// Name and uid of the Drones made for a Swarm that are not among `seen`.
+    /// Name and uid of the Drones made for a Swarm that are not among `observed`.
     pub fn unseen_creations(&self, swarm: &str, observed: &[Arc<Drone>], now: Instant) -> Vec<(String, String)> {
         let mut inner = self.lock();
         let Some(made) = inner.made.get_mut(swarm) else {
@@ -50,7 +50,7 @@ impl Expectations {
             return vec![];
         }
         let observed: HashSet<&str> = observed.iter().map(|drone| uid(drone.as_ref())).collect();
-        made.retain(|drone, (_, at)| !observed.contains(drone.as_str()) && now - *at < BELIEVE);
+        made.retain(|drone, (_, at)| !observed.contains(drone.as_str()) && now - *at < EXPECTATION_TIMEOUT);
         made.iter()
             .map(|(drone, (name, _))| (name.clone(), drone.clone()))
             .collect()
@@ -61,19 +61,22 @@ impl Expectations {
         self.lock()
             .made
             .get(swarm)
-            .is_some_and(|made| made.values().any(|(_, at)| now - *at < BELIEVE))
+            .is_some_and(|made| made.values().any(|(_, at)| now - *at < EXPECTATION_TIMEOUT))
     }
 
     /// The deletion of a Drone was asked for.
     pub fn deleted(&self, drone: &str, now: Instant) {
         let mut inner = self.lock();
-        inner.deleted.retain(|_, at| now - *at < BELIEVE);
+        inner.deleted.retain(|_, at| now - *at < EXPECTATION_TIMEOUT);
         inner.deleted.insert(drone.to_owned(), now);
     }
 
     /// Whether the deletion of a Drone was asked for.
     pub fn expects_deletion(&self, drone: &str, now: Instant) -> bool {
-        self.lock().deleted.get(drone).is_some_and(|at| now - *at < BELIEVE)
+        self.lock()
+            .deleted
+            .get(drone)
+            .is_some_and(|at| now - *at < EXPECTATION_TIMEOUT)
     }
 
     /// A Swarm is gone.
@@ -101,7 +104,11 @@ mod tests {
         assert_eq!(expectations.unseen_creations("swarm", &[], now).len(), 2);
         let left = expectations.unseen_creations("swarm", &[drone("a", "1")], now);
         assert_eq!(left, [("b".to_owned(), "2".to_owned())]);
-        assert!(expectations.unseen_creations("swarm", &[], now + BELIEVE).is_empty());
+        assert!(
+            expectations
+                .unseen_creations("swarm", &[], now + EXPECTATION_TIMEOUT)
+                .is_empty()
+        );
     }
 
     #[test]
@@ -110,6 +117,6 @@ mod tests {
         assert!(!expectations.expects_deletion("1", now));
         expectations.deleted("1", now);
         assert!(expectations.expects_deletion("1", now));
-        assert!(!expectations.expects_deletion("1", now + BELIEVE));
+        assert!(!expectations.expects_deletion("1", now + EXPECTATION_TIMEOUT));
     }
 }

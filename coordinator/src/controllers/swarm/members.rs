@@ -106,7 +106,7 @@ fn was_tired(assessments: &Assessments, swarm: &Swarm, snapshot: &DroneSnapshot)
 }
 
 /// Takes in the snapshot of a Drone; wakes its Swarm if its plan may depend on it. Says when to check again at the latest.
-pub fn see(cluster: &Cluster, assessments: &Assessments, snapshot: &DroneSnapshot) -> Option<Duration> {
+pub fn observe(cluster: &Cluster, assessments: &Assessments, snapshot: &DroneSnapshot) -> Option<Duration> {
     let world = &cluster.world;
     let swarm = owner(&snapshot.drone).and_then(|(uid, _)| world.swarm_of_uid(uid))?;
     let policy = policy(&swarm);
@@ -205,8 +205,8 @@ fn assess(snapshot: &DroneSnapshot, service: &Service, policy: &Policy) -> Asses
 
 /// Whether the agent of a Drone acts on its present spec.
 #[must_use]
-pub fn has_taken(snapshot: &DroneSnapshot) -> bool {
-    assessment::has_taken(
+pub fn acts_on_spec(snapshot: &DroneSnapshot) -> bool {
+    assessment::acts_on(
         snapshot.report.as_deref(),
         &snapshot.facts.uid,
         snapshot.facts.generation,

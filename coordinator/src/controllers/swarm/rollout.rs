@@ -10,7 +10,7 @@ use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
 use crate::cluster::world::{World, uid};
 use crate::controllers::drone::facts::{DroneSnapshot, Observer};
-use crate::controllers::swarm::members::{has_taken, placed, serving};
+use crate::controllers::swarm::members::{acts_on_spec, placed, serving};
 use crds::{Drone, Swarm, labels};
 use fleet::ids::DroneUid;
 use fleet::swarm::placement::{Labels, Placement};
@@ -32,7 +32,7 @@ const CONCURRENCY: usize = 8;
 pub async fn roll(observer: &Observer, swarm: &Swarm, drones: &[Arc<Drone>]) -> Result<(), ApiError> {
     let differs = |drone: &Arc<Drone>| {
         let stays = drone.metadata.deletion_timestamp.is_none();
-        stays && (differs_in_flight(swarm, drone) || takes(observer.world(), swarm, drone))
+        stays && (differs_in_flight(swarm, drone) || selector_applies(observer.world(), swarm, drone))
     };
     if swarm.metadata.deletion_timestamp.is_some() || !drones.iter().any(differs) {
         return Ok(());
@@ -56,9 +56,10 @@ pub async fn roll(observer: &Observer, swarm: &Swarm, drones: &[Arc<Drone>]) -> 
 }
 
 /// Whether a Drone can have the changed nodeSelector where it is.
-fn takes(world: &World, swarm: &Swarm, drone: &Drone) -> bool {
+fn selector_applies(world: &World, swarm: &Swarm, drone: &Drone) -> bool {
     // Nothing more has to be compared while nothing has changed.
-    *swarm.spec.drone_node_selector() != drone.spec.node_selector && placed(world, swarm, drone) == Placement::Takes
+    *swarm.spec.drone_node_selector() != drone.spec.node_selector
+        && placed(world, swarm, drone) == Placement::StillMatches
 }
 
 /// Whether the template of `swarm` has yet to be brought to `drone`, or to another in its place.
@@ -87,15 +88,15 @@ fn update(observer: &Observer, swarm: &Swarm, drone: &Arc<Drone>) -> Update {
     Update {
         name: drone.name_any(),
         serving: serving(&snapshot),
-        outdated: differs_in_flight(swarm, drone) || takes(observer.world(), swarm, drone),
+        outdated: differs_in_flight(swarm, drone) || selector_applies(observer.world(), swarm, drone),
         // One without a vehicle has no agent that could act on it: it takes up what is asked of it at once.
-        changing: snapshot.was_served() && !has_taken(&snapshot),
+        changing: snapshot.was_served() && !acts_on_spec(&snapshot),
         uid: snapshot.facts.uid,
     }
 }
 
 async fn write(cluster: &Cluster, swarm: &Swarm, drone: Arc<Drone>) -> Result<(), ApiError> {
-    let takes_selector = takes(&cluster.world, swarm, &drone);
+    let takes_selector = selector_applies(&cluster.world, swarm, &drone);
     let drone = drone.as_ref();
     let key = Key::of(drone);
     let drones: Api<Drone> = Api::namespaced(cluster.client(), &key.namespace);

@@ -115,18 +115,18 @@ fn assemble(
     let generation = swarm.metadata.generation.unwrap_or_default();
     // They are in the order of their names.
     let names = drones.iter().take(MOST_NAMES).map(|drone| drone.name_any());
-    let told = |kind, value| {
+    let make = |kind, value| {
         let (reason, message) = (verdict.reason, &verdict.message);
         condition(&old.conditions, kind, Some(value), reason, message, generation, now)
     };
-    let mut ready = told("Ready", verdict.ready);
+    let mut ready = make("Ready", verdict.ready);
     // The words of others may hold numbers that are no news; how many fly is.
     if !refused {
         ready.message.clone_from(&verdict.message);
     }
     let mut conditions = vec![ready];
     // There only while it is so, as `kstatus` has it.
-    conditions.extend(verdict.stalled.then(|| told("Stalled", true)));
+    conditions.extend(verdict.stalled.then(|| make("Stalled", true)));
     SwarmStatus {
         replicas: small(drones.len()),
         assigned_drones: small(tally.assigned),
@@ -190,18 +190,18 @@ mod tests {
             });
             Arc::new(drone)
         };
-        let told = |old: &SwarmStatus, flying: usize| {
+        let make = |old: &SwarmStatus, flying: usize| {
             let drones: Vec<_> = (0..3).map(|n| drone(n < flying)).collect();
             assemble(&swarm, old, (&drones, false), true, None, Timestamp::UNIX_EPOCH)
         };
-        let one = told(&SwarmStatus::default(), 1);
+        let one = make(&SwarmStatus::default(), 1);
         assert!(one.conditions[0].message.starts_with("1 of 3 fly"));
-        let two = told(&one, 2);
+        let two = make(&one, 2);
         assert!(
             two.conditions[0].message.starts_with("2 of 3 fly"),
             "{}",
             two.conditions[0].message
         );
-        assert_eq!(told(&two, 2), two, "nothing is written while nothing changes");
+        assert_eq!(make(&two, 2), two, "nothing is written while nothing changes");
     }
 }

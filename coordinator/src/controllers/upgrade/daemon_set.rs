@@ -3,7 +3,7 @@
 //! Owns: asking for both. Must not: conclude anything while the DaemonSet's controller has not taken in the latest change.
 //!
 //! That controller keeps a ControllerRevision for each template that there was. Before it says in `status.observedGeneration`
-//! that it has seen a change, it has made one for it, or given the one that there was for it the highest number.
+//! that it has observed a change, it has made one for it, or given the one that there was for it the highest number.
 
 use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
@@ -38,7 +38,7 @@ pub struct Agents {
 ///
 /// # Errors
 /// [`ApiError`].
-pub async fn ask(cluster: &Cluster, before: Option<&Agents>) -> Result<Option<Agents>, ApiError> {
+pub async fn fetch(cluster: &Cluster, before: Option<&Agents>) -> Result<Option<Agents>, ApiError> {
     let sets: Api<DaemonSet> = Api::namespaced(cluster.client(), &cluster.namespace);
     let set = match api::call("get the DaemonSet of the agents", sets.get(NAME)).await {
         Ok(set) => set,

@@ -24,7 +24,7 @@ pub struct AgentPod {
     pub name: String,
     /// `metadata.uid`.
     pub uid: String,
-    /// As it was seen last: its deletion fails when it has changed since.
+    /// As it was observed last: its deletion fails when it has changed since.
     pub resource_version: Option<String>,
     /// Its revision's hash.
     pub revision: Option<String>,

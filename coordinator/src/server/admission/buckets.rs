@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// At most this many keys are kept in mind; with more, those that are full again go.
+/// At most this many keys are remembered; with more, those that are full again go.
 const MOST: usize = 10_000;
 
 /// Buckets of one size.

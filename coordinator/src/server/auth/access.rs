@@ -5,21 +5,14 @@
 //! this is known of those who watch, it is asked when they begin to, not only when they ground.
 
 use super::answer_cache::{AnswerCache, FRESH, HASTE, LAST_RESORT};
+use super::questions::{PATIENCE, Questions};
 use super::refusal::Refusal;
 use super::right::{GROUND, GROUP, Right, SEE};
 use super::user::User;
-use crate::cluster::api::{self, ApiError};
 use k8s_openapi::api::authorization::v1::{ResourceAttributes, SubjectAccessReview, SubjectAccessReviewSpec};
-use kube::api::{Api, PostParams};
+use kube::api::PostParams;
 use std::time::Duration;
-use tokio::sync::Semaphore;
 use tokio::time::{Instant, timeout};
-
-/// Questions to the API server at a time.
-const AT_A_TIME: usize = 32;
-
-/// A question waits so long to be asked, and then so long for its answer.
-const PATIENCE: Duration = Duration::from_secs(3);
 
 /// Whether those who watch may ground is asked again after this, and an answer waited for no longer than the next.
 const FORESIGHT: Duration = Duration::from_secs(300);
@@ -28,8 +21,7 @@ const FORESIGHT_PATIENCE: Duration = Duration::from_secs(1);
 /// Judges rights.
 #[derive(Debug)]
 pub struct Access {
-    reviews: Reviews,
-    asking: Semaphore,
+    reviews: Questions<SubjectAccessReview>,
     answers: AnswerCache<(User, Right), bool>,
     /// Who may ground what, for the last resort.
     may_ground: AnswerCache<(User, Right), ()>,
@@ -37,21 +29,12 @@ pub struct Access {
     foreseen: AnswerCache<(User, Right), ()>,
 }
 
-struct Reviews(Api<SubjectAccessReview>);
-
-impl std::fmt::Debug for Reviews {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Reviews")
-    }
-}
-
 impl Access {
     /// Asks `client`.
     #[must_use]
     pub fn new(client: kube::Client) -> Self {
         Self {
-            reviews: Reviews(Api::all(client)),
-            asking: Semaphore::new(AT_A_TIME),
+            reviews: Questions::new(client),
             answers: AnswerCache::default(),
             may_ground: AnswerCache::default(),
             foreseen: AnswerCache::default(),
@@ -121,15 +104,12 @@ impl Access {
     }
 
     async fn ask(&self, user: &User, right: &Right, patience: Duration) -> Result<bool, Refusal> {
-        let turn = timeout(patience, self.asking.acquire()).await;
-        let Ok(Ok(_turn)) = turn else {
-            return Err(Refusal::Busy);
-        };
         let what = "ask the API server what a user may do";
         let (params, question) = (PostParams::default(), question(user, right));
-        let asked = api::call(what, self.reviews.0.create(&params, &question));
-        let answer = timeout(patience, asked).await;
-        let review = answer.map_err(|_| ApiError::TimedOut { what })??;
+        let asked = self
+            .reviews
+            .ask(what, patience, |reviews| reviews.create(&params, &question));
+        let review = asked.await?;
         let status = review.status.unwrap_or_default();
         let allowed = status.allowed && status.denied != Some(true);
         let (key, now) = ((user.clone(), right.clone()), Instant::now());

@@ -72,6 +72,54 @@ impl<K: Eq + Hash, V: Clone> AnswerCache<K, V> {
     }
 }
 
+/// Answers that are good or bad. Apart, so that guesses without end push no good one out.
+#[derive(Debug)]
+pub struct Verdicts<K, Good, Bad> {
+    good: AnswerCache<K, Good>,
+    bad: AnswerCache<K, Bad>,
+}
+
+impl<K, Good, Bad> Default for Verdicts<K, Good, Bad> {
+    fn default() -> Self {
+        Self {
+            good: AnswerCache::default(),
+            bad: AnswerCache::default(),
+        }
+    }
+}
+
+impl<K: Copy + Eq + Hash, Good: Clone, Bad: Clone> Verdicts<K, Good, Bad> {
+    /// The answer to `key`, while it counts without asking again.
+    pub fn fresh(&self, key: &K, now: Instant) -> Option<Result<Good, Bad>> {
+        let good = self.good.get(key, FRESH, now).map(Ok);
+        good.or_else(|| self.bad.get(key, FRESH, now).map(Err))
+    }
+
+    /// The good answer to `key` within the last hour.
+    pub fn last_resort(&self, key: &K, now: Instant) -> Option<Good> {
+        self.good.get(key, LAST_RESORT, now)
+    }
+
+    /// Whether `key` had a good answer within the last hour, or has a fresh bad one: what it costs to judge it is bounded.
+    pub fn knows(&self, key: &K, now: Instant) -> bool {
+        self.last_resort(key, now).is_some() || self.bad.get(key, FRESH, now).is_some()
+    }
+
+    /// Keeps the answer that came at `now`, in place of the one before.
+    pub fn keep(&self, key: K, answer: &Result<Good, Bad>, now: Instant) {
+        match answer {
+            Ok(good) => {
+                self.bad.forget(&key);
+                self.good.keep(key, good.clone(), now);
+            }
+            Err(bad) => {
+                self.good.forget(&key);
+                self.bad.keep(key, bad.clone(), now);
+            }
+        }
+    }
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

@@ -31,8 +31,8 @@ fn key() -> PersonKey {
     PersonKey::make().unwrap()
 }
 
-async fn who(auth: &Auth, kind: CallKind, caller: &Caller) -> Result<Who, Refusal> {
-    auth.who(kind, None, Some(caller)).await
+async fn authenticate(auth: &Auth, kind: CallKind, caller: &Caller) -> Result<Who, Refusal> {
+    auth.authenticate(kind, None, Some(caller)).await
 }
 
 #[tokio::test(start_paused = true)]
@@ -41,7 +41,7 @@ async fn a_person_is_known_by_their_own_request_and_key_together() {
     api.takes_request("of-ada", "ada", &ada, NOW);
     api.takes_request("of-mallory", "mallory", &mallory, NOW);
     let auth = judge(&api, HOUR);
-    let name = async |caller: &Caller| who(&auth, PEOPLE, caller).await.map(|who| who.name());
+    let name = async |caller: &Caller| authenticate(&auth, PEOPLE, caller).await.map(|who| who.name());
     assert_eq!(name(&shown("of-ada", &ada)).await.unwrap(), "user ada");
     assert_eq!(name(&shown("of-mallory", &mallory)).await.unwrap(), "user mallory");
     // Another's request with a key of one's own, also when the request is known already.
@@ -56,7 +56,9 @@ async fn a_person_is_known_by_their_own_request_and_key_together() {
     let old = name(&shown("old", &ada)).await.unwrap_err();
     assert!(matches!(old, Refusal::BadRequest(_, BadRequest::Ended)), "{old}");
     // It speaks for a person, never for an agent.
-    let agent = who(&auth, CallKind::Uplink, &shown("of-ada", &ada)).await.unwrap_err();
+    let agent = authenticate(&auth, CallKind::Uplink, &shown("of-ada", &ada))
+        .await
+        .unwrap_err();
     assert!(matches!(agent, Refusal::NoAgent(_)), "{agent}");
 }
 
@@ -66,20 +68,23 @@ async fn the_api_server_is_asked_once_in_ten_seconds_and_a_deleted_request_shows
     api.takes_request("r", "ada", &ada, NOW);
     let (auth, caller) = (judge(&api, HOUR), shown("r", &ada));
     for _ in 0..10 {
-        who(&auth, PEOPLE, &caller).await.unwrap();
+        authenticate(&auth, PEOPLE, &caller).await.unwrap();
     }
     assert_eq!(api.asked(), 1);
     api.loses_request("r");
     tokio::time::sleep(LATER).await;
     for _ in 0..10 {
-        let refused = who(&auth, SAFE, &caller).await;
+        let refused = authenticate(&auth, SAFE, &caller).await;
         assert!(matches!(refused, Err(Refusal::BadRequest(_, BadRequest::Missing))));
     }
     assert_eq!(api.asked(), 2);
     // What it said is not remembered, also when the API server is away then.
     api.is_away(true);
     tokio::time::sleep(LATER).await;
-    assert!(matches!(who(&auth, SAFE, &caller).await, Err(Refusal::Unasked(_))));
+    assert!(matches!(
+        authenticate(&auth, SAFE, &caller).await,
+        Err(Refusal::Unasked(_))
+    ));
 }
 
 #[tokio::test(start_paused = true)]
@@ -90,14 +95,14 @@ async fn one_who_grounded_within_the_hour_grounds_at_once_while_the_api_server_h
     let (auth, caller) = (judge(&api, HOUR), shown("r", &ada));
     let swarm = |verb| Right::to_order(verb, &Key::new("north", "alpha"));
     let grounds = async || {
-        let who = who(&auth, SAFE, &caller).await?;
+        let who = authenticate(&auth, SAFE, &caller).await?;
         auth.may(&who, &swarm(GROUND)).await
     };
     grounds().await.unwrap();
     for guess in 0..10_000 {
         tokio::time::advance(Duration::from_millis(10)).await;
         assert!(
-            who(&auth, PEOPLE, &shown(&format!("guess{guess}"), &ada))
+            authenticate(&auth, PEOPLE, &shown(&format!("guess{guess}"), &ada))
                 .await
                 .is_err()
         );
@@ -110,7 +115,7 @@ async fn one_who_grounded_within_the_hour_grounds_at_once_while_the_api_server_h
         "it took {:?}",
         begun.elapsed()
     );
-    let release = who(&auth, PEOPLE, &caller).await;
+    let release = authenticate(&auth, PEOPLE, &caller).await;
     assert!(matches!(release, Err(Refusal::Unasked(_))), "{release:?}");
     let known = Who::User(User {
         name: "ada".to_owned(),

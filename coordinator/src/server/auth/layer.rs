@@ -34,7 +34,7 @@ pub struct AuthLayer {
 
 /// A service behind the judge.
 #[derive(Clone, Debug)]
-pub struct Judged<S> {
+pub struct Authenticated<S> {
     layer: AuthLayer,
     inner: S,
 }
@@ -49,11 +49,11 @@ impl AuthLayer {
         }
     }
 
-    async fn judge(&self, request: &mut Request<Body>) -> Result<(), Status> {
+    async fn check(&self, request: &mut Request<Body>) -> Result<(), Status> {
         let kind = kind(request.uri().path());
         let ticket = request.extensions().get::<Ticket>().cloned();
         let who = match bearer(request) {
-            Ok(token) => self.who(kind, token.as_deref(), ticket.as_ref()).await,
+            Ok(token) => self.authenticate(kind, token.as_deref(), ticket.as_ref()).await,
             Err(refusal) => Err(refusal),
         };
         match who {
@@ -81,24 +81,24 @@ impl AuthLayer {
     /// Who calls. Credentials that nobody knows yet may be a guess, and cost the API server a question: of each connection one is
     /// judged after the other, and of each neighbor so many. A known caller, or one with a certificate that an authority has signed,
     /// does not wait for that.
-    async fn who(&self, kind: CallKind, token: Option<&str>, ticket: Option<&Ticket>) -> Result<Who, Refusal> {
+    async fn authenticate(&self, kind: CallKind, token: Option<&str>, ticket: Option<&Ticket>) -> Result<Who, Refusal> {
         let caller = ticket.and_then(Ticket::caller);
         let Some(ticket) = ticket else {
-            return self.auth.who(kind, token, caller).await;
+            return self.auth.authenticate(kind, token, caller).await;
         };
         if self.auth.knows(kind, token, caller) {
-            return self.auth.who(kind, token, caller).await;
+            return self.auth.authenticate(kind, token, caller).await;
         }
         let _judging = ticket.judge_next().await;
         if self.auth.knows(kind, token, caller) {
-            return self.auth.who(kind, token, caller).await;
+            return self.auth.authenticate(kind, token, caller).await;
         }
         let from = Neighbor::of(ticket.remote().ip());
         // It is given back unless they were bad.
         if !self.bad.take(from, Instant::now()) {
             return Err(Refusal::TooMany);
         }
-        let who = self.auth.who(kind, token, caller).await;
+        let who = self.auth.authenticate(kind, token, caller).await;
         if !who.as_ref().is_err_and(Refusal::is_final) {
             self.bad.give_back(&from, Instant::now());
         }
@@ -131,17 +131,17 @@ fn bearer(request: &Request<Body>) -> Result<Option<String>, Refusal> {
 }
 
 impl<S> Layer<S> for AuthLayer {
-    type Service = Judged<S>;
+    type Service = Authenticated<S>;
 
-    fn layer(&self, inner: S) -> Judged<S> {
-        Judged {
+    fn layer(&self, inner: S) -> Authenticated<S> {
+        Authenticated {
             layer: self.clone(),
             inner,
         }
     }
 }
 
-impl<S> Service<Request<Body>> for Judged<S>
+impl<S> Service<Request<Body>> for Authenticated<S>
 where
     S: Service<Request<Body>, Response = Response<Body>> + Clone + Send + 'static,
     S::Future: Send,
@@ -160,7 +160,7 @@ where
         let mut inner = std::mem::replace(&mut self.inner, copy);
         let layer = self.layer.clone();
         Box::pin(async move {
-            match layer.judge(&mut request).await {
+            match layer.check(&mut request).await {
                 Ok(()) => inner.call(request).await,
                 Err(status) => Ok(status.into_http()),
             }

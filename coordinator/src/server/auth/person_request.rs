@@ -41,7 +41,7 @@ pub enum BadRequest {
     Denied,
     /// It says nothing of who made it, or when.
     #[error("the API server has not noted who made it, and when")]
-    Nobody,
+    NoAuthor,
 }
 
 /// Who the holder of `key` is according to `request`, and until when it says so.
@@ -70,7 +70,11 @@ pub fn person(
     {
         return Err(BadRequest::Denied);
     }
-    let made = request.metadata.creation_timestamp.as_ref().ok_or(BadRequest::Nobody)?;
+    let made = request
+        .metadata
+        .creation_timestamp
+        .as_ref()
+        .ok_or(BadRequest::NoAuthor)?;
     let made = SystemTime::from(made.0);
     let until = made
         .checked_add(life(spec.expiration_seconds))
@@ -83,7 +87,7 @@ pub fn person(
     }
     let name = spec.username.clone().filter(|name| !name.is_empty());
     let user = User {
-        name: name.ok_or(BadRequest::Nobody)?,
+        name: name.ok_or(BadRequest::NoAuthor)?,
         uid: spec.uid.clone().unwrap_or_default(),
         groups: spec.groups.clone().unwrap_or_default(),
         extra: spec.extra.clone().unwrap_or_default(),
@@ -177,10 +181,13 @@ mod tests {
             );
         }
         for name in [None, Some(String::new())] {
-            assert_eq!(with(|case| case.request.spec.username = name), Err(BadRequest::Nobody));
+            assert_eq!(
+                with(|case| case.request.spec.username = name),
+                Err(BadRequest::NoAuthor)
+            );
         }
         let timeless = with(|case| case.request.metadata.creation_timestamp = None);
-        assert_eq!(timeless, Err(BadRequest::Nobody));
+        assert_eq!(timeless, Err(BadRequest::NoAuthor));
     }
 
     #[test]

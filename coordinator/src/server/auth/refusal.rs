@@ -78,7 +78,7 @@ pub enum Refusal {
     #[error("too many refused credentials from this address; try again in some seconds")]
     TooMany,
     /// The API server could not be asked.
-    #[error("nobody can say now who you are or what you may: {0}; try again")]
+    #[error("who you are and what you may do cannot be checked now: {0}; try again")]
     Unasked(#[from] ApiError),
     /// Too many questions wait for the API server.
     #[error("too many credentials are being checked; try again in a moment")]

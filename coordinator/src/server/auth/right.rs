@@ -177,7 +177,7 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_right_is_told_with_the_rule_that_grants_it() {
+    fn a_right_names_the_rule_that_grants_it() {
         let right = Right::to_kill(&Key::new("north", "alpha-1"));
         assert_eq!(right.to_string(), "kill drones.skein.dev north/alpha-1");
         assert_eq!(

@@ -14,7 +14,7 @@ struct Field {
 
 fn field() -> Field {
     let (list, enrolled) = watch::channel(Enrolled::default());
-    let judge = Judge {
+    let judge = Inner {
         kind: Kind::Certificates(enrolled),
         session_life: Some(DAY),
         refusals: Arc::default(),
@@ -47,7 +47,7 @@ const PEOPLE: CallKind = CallKind::People { safe: true };
 async fn each_kind_of_call_has_its_own_credentials_and_none_is_admitted_without() {
     let field = field();
     let (node, person) = (field.enrol(&agent("a")), field.enrol(&Peer::operator("ada").unwrap()));
-    let who = async |kind, caller: Option<&Caller>| field.auth.who(kind, None, caller).await;
+    let who = async |kind, caller: Option<&Caller>| field.auth.authenticate(kind, None, caller).await;
     assert_eq!(who(CallKind::Uplink, Some(&node)).await.unwrap().name(), "agent a");
     assert_eq!(who(PEOPLE, Some(&person)).await.unwrap().name(), "operator ada");
     assert!(matches!(
@@ -59,7 +59,7 @@ async fn each_kind_of_call_has_its_own_credentials_and_none_is_admitted_without(
         Err(Refusal::NoAgentCredentials)
     ));
     assert!(matches!(who(PEOPLE, None).await, Err(Refusal::NoCredentials)));
-    let token = field.auth.who(PEOPLE, Some("token"), None).await;
+    let token = field.auth.authenticate(PEOPLE, Some("token"), None).await;
     assert!(matches!(token, Err(Refusal::TokensMeanNothing)));
     let user = Caller::KubernetesUser {
         name: "skein://agent/a".to_owned(),
@@ -78,7 +78,7 @@ async fn an_agent_may_do_nothing_that_is_for_people_and_an_operator_may_do_all()
     let field = field();
     let right = Right::to_order_all(crate::server::auth::right::GROUND, None);
     let node = field.enrol(&agent("a"));
-    let node = field.auth.who(PEOPLE, None, Some(&node)).await.unwrap();
+    let node = field.auth.authenticate(PEOPLE, None, Some(&node)).await.unwrap();
     assert!(matches!(
         field.auth.may(&node, &right).await,
         Err(Refusal::AgentIsNoPerson(_))
@@ -86,8 +86,8 @@ async fn an_agent_may_do_nothing_that_is_for_people_and_an_operator_may_do_all()
     let person = Who::Operator { name: "ada".to_owned() };
     assert!(field.auth.may(&person, &right).await.is_ok());
     // A caller that another judge has admitted is unknown to this one.
-    assert!(field.auth.may(&Who::Anybody, &right).await.is_err());
-    assert!(Auth::open().may(&Who::Anybody, &right).await.is_ok());
+    assert!(field.auth.may(&Who::Unauthenticated, &right).await.is_err());
+    assert!(Auth::open().may(&Who::Unauthenticated, &right).await.is_ok());
 }
 
 #[tokio::test(start_paused = true)]
@@ -100,7 +100,7 @@ async fn a_certificate_that_has_ended_since_the_connection_began_counts_no_more(
     field.list.send_replace(list);
     let caller = Caller::Peer(PeerCertificate::read(&made.chain()[0]).unwrap());
     for kind in [CallKind::Uplink, PEOPLE] {
-        let refused = field.auth.who(kind, None, Some(&caller)).await;
+        let refused = field.auth.authenticate(kind, None, Some(&caller)).await;
         assert!(matches!(refused, Err(Refusal::Ended)), "{refused:?}");
     }
 }
@@ -109,7 +109,11 @@ async fn a_certificate_that_has_ended_since_the_connection_began_counts_no_more(
 async fn a_session_is_over_when_its_certificate_is_revoked_or_its_time_has_come() {
     let field = field();
     let caller = field.enrol(&agent("a"));
-    let who = field.auth.who(CallKind::Uplink, None, Some(&caller)).await.unwrap();
+    let who = field
+        .auth
+        .authenticate(CallKind::Uplink, None, Some(&caller))
+        .await
+        .unwrap();
     assert!(
         timeout(DAY - Duration::from_secs(1), field.auth.is_over(&who, 0.0))
             .await
@@ -124,7 +128,7 @@ async fn a_session_is_over_when_its_certificate_is_revoked_or_its_time_has_come(
     let over = timeout(Duration::from_secs(1), field.auth.is_over(&who, 0.0)).await;
     assert_eq!(over.unwrap(), Over::Revoked);
     assert!(matches!(
-        field.auth.who(CallKind::Uplink, None, Some(&caller)).await,
+        field.auth.authenticate(CallKind::Uplink, None, Some(&caller)).await,
         Err(Refusal::NotEnrolled(_))
     ));
 }

@@ -1,30 +1,21 @@
 //! Bearer tokens, as the API server's TokenReview judges them.
 //!
-//! Owns: asking, with a deadline and so many questions at a time, and keeping answers for seconds. Must not: keep a token:
-//! answers are kept under its SHA-256.
+//! Owns: asking, and keeping answers for seconds. Must not: keep a token: answers are kept under its SHA-256.
 
 use super::agent_token;
-use super::answer_cache::{AnswerCache, FRESH, HASTE, LAST_RESORT};
+use super::answer_cache::{AnswerCache, FRESH, HASTE, Verdicts};
+use super::questions::{PATIENCE, Questions};
 use super::refusal::Refusal;
 use super::user::User;
-use crate::cluster::api::{self, ApiError};
 use crate::server::security::{AUDIENCE, SESSION_LIFE};
 use base64::Engine as _;
 use base64::engine::general_purpose::URL_SAFE_NO_PAD;
 use fleet::ids::NodeName;
 use k8s_openapi::api::authentication::v1::{TokenReview, TokenReviewSpec, TokenReviewStatus};
-use kube::api::{Api, PostParams};
+use kube::api::PostParams;
 use sha2::{Digest, Sha256};
 use std::time::{Duration, SystemTime, UNIX_EPOCH};
-use tokio::sync::Semaphore;
-use tokio::time::{Instant, timeout};
-
-/// Questions to the API server at a time, about agents and as many about people: a fleet that comes back keeps nobody from
-/// grounding it.
-const AT_A_TIME: usize = 32;
-
-/// A question waits so long to be asked, and then so long for its answer.
-const PATIENCE: Duration = Duration::from_secs(3);
+use tokio::time::Instant;
 
 /// Tokens of agents whose answers are kept: above the largest fleet that one coordinator is made for, each with one that goes
 /// and one that comes.
@@ -39,39 +30,27 @@ const ASK: &str = "ask the API server whose token it is";
 /// Judges tokens.
 #[derive(Debug)]
 pub struct Tokens {
-    reviews: Reviews,
     agent_account: (String, String),
-    asking_about_agents: Semaphore,
-    asking_about_people: Semaphore,
+    /// Asked apart from those about people: a fleet that comes back keeps no person from grounding it.
+    about_agents: Questions<TokenReview>,
+    about_people: Questions<TokenReview>,
     agents: AnswerCache<Print, NodeName>,
-    people: AnswerCache<Print, User>,
-    /// Tokens of nobody, and why. Apart, so that guesses without end push nobody out of mind who was known.
-    nobody: AnswerCache<Print, String>,
+    people: Verdicts<Print, User, String>,
 }
 
 /// The SHA-256 of a token.
 type Print = [u8; 32];
-
-struct Reviews(Api<TokenReview>);
-
-impl std::fmt::Debug for Reviews {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
-        f.write_str("Reviews")
-    }
-}
 
 impl Tokens {
     /// Asks `client`; agents are `agent_account`, namespace and name.
     #[must_use]
     pub fn new(client: kube::Client, agent_account: (String, String)) -> Self {
         Self {
-            reviews: Reviews(Api::all(client)),
             agent_account,
-            asking_about_agents: Semaphore::new(AT_A_TIME),
-            asking_about_people: Semaphore::new(AT_A_TIME),
+            about_agents: Questions::new(client.clone()),
+            about_people: Questions::new(client),
             agents: AnswerCache::of_at_most(MOST_AGENTS),
-            people: AnswerCache::default(),
-            nobody: AnswerCache::default(),
+            people: Verdicts::default(),
         }
     }
 
@@ -113,34 +92,21 @@ impl Tokens {
     /// [`Refusal`].
     pub async fn person(&self, token: &str, safe: bool) -> Result<User, Refusal> {
         let (print, now) = (print(token)?, Instant::now());
-        if let Some(user) = self.people.get(&print, FRESH, now) {
-            return Ok(user);
+        if let Some(answer) = self.people.fresh(&print, now) {
+            return answer.map_err(Refusal::BadToken);
         }
-        if let Some(why) = self.nobody.get(&print, FRESH, now) {
-            return Err(Refusal::BadToken(why));
-        }
-        let known = safe.then(|| self.people.get(&print, LAST_RESORT, now)).flatten();
-        let known = known.filter(|_| !is_over(token));
+        let known = self.people.last_resort(&print, now).filter(|_| safe && !is_over(token));
         let patience = if known.is_some() { HASTE } else { PATIENCE };
-        let review = match self.ask(&self.asking_about_people, token, None, patience).await {
+        let review = match review(&self.about_people, token, None, patience).await {
             Ok(review) => review,
             Err(error) => return known.ok_or(error),
         };
-        let now = Instant::now();
-        match (review.authenticated, review.user) {
-            (Some(true), Some(user)) => {
-                let user = User::from(user);
-                self.nobody.forget(&print);
-                self.people.keep(print, user.clone(), now);
-                Ok(user)
-            }
-            _ => {
-                let why = agent_token::why(review.error);
-                self.people.forget(&print);
-                self.nobody.keep(print, why.clone(), now);
-                Err(Refusal::BadToken(why))
-            }
-        }
+        let answer = match (review.authenticated, review.user) {
+            (Some(true), Some(user)) => Ok(User::from(user)),
+            _ => Err(agent_token::why(review.error)),
+        };
+        self.people.keep(print, &answer, Instant::now());
+        answer.map_err(Refusal::BadToken)
     }
 
     /// Whether a token was good within the last hour (an agent's: as long as a session lives), or is known for a bad one just now:
@@ -153,7 +119,7 @@ impl Tokens {
         if is_agent {
             return self.agents.get(&print, SESSION_LIFE, now).is_some();
         }
-        self.people.get(&print, LAST_RESORT, now).is_some() || self.nobody.get(&print, FRESH, now).is_some()
+        self.people.knows(&print, now)
     }
 
     /// Whether the API server can be asked about agents' tokens just now.
@@ -163,34 +129,26 @@ impl Tokens {
 
     async fn ask_about_agent(&self, token: &str) -> Result<TokenReviewStatus, Refusal> {
         let audiences = Some(vec![AUDIENCE.to_owned()]);
-        self.ask(&self.asking_about_agents, token, audiences, PATIENCE).await
+        review(&self.about_agents, token, audiences, PATIENCE).await
     }
+}
 
-    async fn ask(
-        &self,
-        asking: &Semaphore,
-        token: &str,
-        audiences: Option<Vec<String>>,
-        patience: Duration,
-    ) -> Result<TokenReviewStatus, Refusal> {
-        let turn = timeout(patience, asking.acquire()).await;
-        let Ok(Ok(_turn)) = turn else {
-            return Err(Refusal::Busy);
-        };
-        let question = TokenReview {
-            spec: TokenReviewSpec {
-                token: Some(token.to_owned()),
-                audiences,
-            },
-            ..TokenReview::default()
-        };
-        let what = ASK;
-        let params = PostParams::default();
-        let asked = api::call(what, self.reviews.0.create(&params, &question));
-        let answer = timeout(patience, asked).await;
-        let review = answer.map_err(|_| ApiError::TimedOut { what })??;
-        Ok(review.status.unwrap_or_default())
-    }
+async fn review(
+    reviews: &Questions<TokenReview>,
+    token: &str,
+    audiences: Option<Vec<String>>,
+    patience: Duration,
+) -> Result<TokenReviewStatus, Refusal> {
+    let question = TokenReview {
+        spec: TokenReviewSpec {
+            token: Some(token.to_owned()),
+            audiences,
+        },
+        ..TokenReview::default()
+    };
+    let params = PostParams::default();
+    let answer = reviews.ask(ASK, patience, |reviews| reviews.create(&params, &question));
+    Ok(answer.await?.status.unwrap_or_default())
 }
 
 fn print(token: &str) -> Result<Print, Refusal> {

@@ -18,7 +18,7 @@ pub(super) fn judge(api: &Scripted, session_life: Duration) -> Auth {
         requests: Box::new(Requests::new(api.client())),
         access: Box::new(Access::new(api.client())),
     };
-    Auth(Arc::new(Judge {
+    Auth(Arc::new(Inner {
         kind,
         session_life: Some(session_life),
         refusals: Arc::default(),
@@ -34,7 +34,7 @@ fn swarm() -> Right {
 
 /// What a call to ground the Swarm goes through.
 async fn grounds(auth: &Auth, token: &str) -> Result<(), Refusal> {
-    let who = auth.who(SAFE, Some(token), None).await?;
+    let who = auth.authenticate(SAFE, Some(token), None).await?;
     auth.may(&who, &swarm()).await
 }
 
@@ -59,7 +59,7 @@ async fn a_person_who_watched_within_the_hour_and_could_ground_can_ground() {
     api.lets("get");
     api.lets("ground");
     let auth = judge(&api, HOUR);
-    let who = auth.who(PEOPLE, Some("t"), None).await.unwrap();
+    let who = auth.authenticate(PEOPLE, Some("t"), None).await.unwrap();
     auth.may(&who, &Right::to_see("north")).await.unwrap();
     tokio::time::sleep(LATER).await;
     api.is_away(true);
@@ -77,7 +77,7 @@ async fn a_person_who_may_only_watch_cannot_ground_while_nobody_can_be_asked() {
     api.knows("t", "bob");
     api.lets("get");
     let auth = judge(&api, HOUR);
-    let who = auth.who(PEOPLE, Some("t"), None).await.unwrap();
+    let who = auth.authenticate(PEOPLE, Some("t"), None).await.unwrap();
     auth.may(&who, &Right::to_see("")).await.unwrap();
     tokio::time::sleep(LATER).await;
     api.is_away(true);
@@ -93,7 +93,11 @@ async fn guessed_tokens_do_not_make_the_coordinator_forget_who_could_ground() {
     grounds(&auth, "t").await.unwrap();
     for guess in 0..10_000 {
         tokio::time::advance(Duration::from_millis(10)).await;
-        assert!(auth.who(PEOPLE, Some(&format!("guess{guess}")), None).await.is_err());
+        assert!(
+            auth.authenticate(PEOPLE, Some(&format!("guess{guess}")), None)
+                .await
+                .is_err()
+        );
     }
     api.is_away(true);
     grounds(&auth, "t").await.unwrap();
@@ -104,7 +108,7 @@ async fn a_session_whose_time_has_come_goes_on_until_its_credentials_can_be_judg
     let api = Scripted::new();
     api.knows_agent("t", "a");
     let auth = judge(&api, HOUR);
-    let who = auth.who(CallKind::Uplink, Some("t"), None).await.unwrap();
+    let who = auth.authenticate(CallKind::Uplink, Some("t"), None).await.unwrap();
     api.is_away(true);
     let mut over = std::pin::pin!(auth.is_over(&who, 0.0));
     assert!(
@@ -120,7 +124,7 @@ async fn what_cannot_be_a_name_is_not_asked_about() {
     let api = Scripted::new();
     api.knows("t", "bob");
     let auth = judge(&api, HOUR);
-    let who = auth.who(PEOPLE, Some("t"), None).await.unwrap();
+    let who = auth.authenticate(PEOPLE, Some("t"), None).await.unwrap();
     let before = api.asked();
     let long = "a".repeat(60_000);
     for name in ["a\nWARN order taken by=admin", "A", "a/b", "../a", "-a", "a b", &long] {
@@ -142,25 +146,25 @@ async fn questions_about_agents_do_not_keep_people_waiting() {
         .map(|number| {
             let auth = auth.clone();
             tokio::spawn(async move {
-                auth.who(CallKind::Uplink, Some(&format!("agent{number}")), None)
+                auth.authenticate(CallKind::Uplink, Some(&format!("agent{number}")), None)
                     .await
                     .map(drop)
             })
         })
         .collect();
-    let turns = async |count: usize| {
+    let calls = async |count: usize| {
         for _ in 0..count {
             tokio::task::yield_now().await;
         }
     };
-    turns(1000).await;
+    calls(1000).await;
     let before = api.asked();
     assert!(before > 0);
     let person = tokio::spawn({
         let auth = auth.clone();
-        async move { auth.who(PEOPLE, Some("t"), None).await.map(drop) }
+        async move { auth.authenticate(PEOPLE, Some("t"), None).await.map(drop) }
     });
-    turns(1000).await;
+    calls(1000).await;
     assert_eq!(api.asked(), before + 1, "nobody asks for the person");
     person.abort();
     drop(crowd);

@@ -33,8 +33,8 @@ pub(super) async fn publish(client: &kube::Client, namespace: &str, bundle: &Bun
         ..PostParams::default()
     };
     let found = api::call("read ConfigMap skein-ca", maps.get_opt(NAME)).await?;
-    let said = |map: &ConfigMap| map.data.as_ref().and_then(|data| data.get(KEY)).cloned();
-    if found.as_ref().and_then(said).as_deref() == Some(bundle.to_pem()) {
+    let text_of = |map: &ConfigMap| map.data.as_ref().and_then(|data| data.get(KEY)).cloned();
+    if found.as_ref().and_then(text_of).as_deref() == Some(bundle.to_pem()) {
         return Ok(());
     }
     let exists = found.is_some();

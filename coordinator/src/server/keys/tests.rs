@@ -39,7 +39,7 @@ async fn a_certificate_that_a_clock_set_right_makes_bad_is_renewed_now_and_not_i
     let now = SystemTime::now();
     for (made, is_bad) in [(now - 48 * HOUR, true), (now + 48 * HOUR, true), (now - HOUR, false)] {
         let mut keeper = keeper(made);
-        keeper.mind_the_clock(now);
+        keeper.renew_if_clock_was_set(now);
         let due = keeper.renewal.is_some_and(|at| at <= Instant::now());
         assert_eq!(due, is_bad, "made {made:?}, now {now:?}");
     }

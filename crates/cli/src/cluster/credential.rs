@@ -5,7 +5,7 @@
 //! server: the coordinator gets a proof that is of no use to it ([`super::person`]).
 
 use crate::failure::Failure;
-use coordinator::cluster::api::story;
+use coordinator::cluster::api::error_chain;
 use futures::FutureExt;
 use futures::future::BoxFuture;
 use http::header::AUTHORIZATION;
@@ -56,7 +56,9 @@ pub async fn of(config: &Config) -> Result<Credential, Failure> {
         return Ok(Credential::Token(token.to_owned().into()));
     }
     let tls = config.rustls_client_config();
-    let resolver = tls.map_err(|error| cannot(&story(&error)))?.client_auth_cert_resolver;
+    let resolver = tls
+        .map_err(|error| cannot(&error_chain(&error)))?
+        .client_auth_cert_resolver;
     if resolver.has_certs() {
         return Ok(Credential::Certificate(resolver));
     }
@@ -68,7 +70,7 @@ async fn authorization(config: Config) -> Result<Option<String>, Failure> {
     // A login program (`auth-provider`) is run here, and may wait for the person.
     let layer = tokio::task::spawn_blocking(move || config.auth_layer());
     let layer = layer.await.map_err(|fault| Failure::Failed(fault.to_string()))?;
-    let Some(layer) = layer.map_err(|error| cannot(&story(&error)))? else {
+    let Some(layer) = layer.map_err(|error| cannot(&error_chain(&error)))? else {
         return Ok(None);
     };
     // What the layer adds to a request is taken off it again, instead of being sent.

@@ -3,7 +3,7 @@
 //! Owns: the words, each with what to do. Must not: decide what is tried next.
 
 use crate::failure::Failure;
-use coordinator::cluster::api::story;
+use coordinator::cluster::api::error_chain;
 
 /// Why.
 #[derive(Debug, thiserror::Error)]
@@ -76,7 +76,7 @@ impl Refusal {
             },
             error => Self::Other {
                 what,
-                why: story(&error),
+                why: error_chain(&error),
             },
         }
     }

@@ -99,7 +99,7 @@ impl Agents {
                 // What dies in an agent is caught in `keep`; this is so that no vehicle is forgotten in silence.
                 Err(fault) => {
                     error!(%fault, "an agent was lost");
-                    (fault.id(), Ending::NotSettled)
+                    (fault.id(), Ending::NotLanded)
                 }
             };
             if let Some((_, node)) = self.lives.iter().find(|(life, _)| *life == task) {
@@ -145,7 +145,7 @@ mod tests {
         let lives = ["alpha", "bravo"].map(|name| {
             let life = async move {
                 assert_eq!(name, "alpha", "a fault");
-                Ending::Settled
+                Ending::Landed
             };
             (of(name), life)
         });
@@ -160,8 +160,8 @@ mod tests {
         timeout(Duration::from_secs(20), all).await.unwrap();
         ended.sort_by(|a, b| a.0.cmp(&b.0));
         let wanted = [
-            ("alpha".to_owned(), Ending::Settled),
-            ("bravo".to_owned(), Ending::NotSettled),
+            ("alpha".to_owned(), Ending::Landed),
+            ("bravo".to_owned(), Ending::NotLanded),
         ];
         assert_eq!(ended, wanted);
     }

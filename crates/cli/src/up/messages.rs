@@ -145,8 +145,8 @@ pub fn landing(nodes: usize) -> String {
 #[must_use]
 pub fn ended(node: &NodeName, ending: Ending) -> String {
     match ending {
-        Ending::Settled => format!("{node}: down, or never up"),
-        Ending::NotSettled => format!("{node}: NOT SEEN DOWN; search for it, its autopilot goes on by itself"),
+        Ending::Landed => format!("{node}: down, or never up"),
+        Ending::NotLanded => format!("{node}: NOT SEEN DOWN; search for it, its autopilot goes on by itself"),
     }
 }
 

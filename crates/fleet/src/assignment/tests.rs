@@ -33,7 +33,7 @@ fn a_deposed_coordinator_is_refused_and_changes_nothing() {
     for late in [assigned("a", 4, 9, FLY), Order::Unassigned { term: Term(4) }] {
         let refused = fence.take(&late, true).unwrap_err();
         assert!(matches!(refused, Refused::StaleTerm { .. }));
-        assert_eq!(fence.having_seen(late.term()), fence);
+        assert_eq!(fence.raised_to(late.term()), fence);
     }
 }
 
@@ -43,7 +43,7 @@ fn an_order_refused_because_the_vehicle_is_busy_still_deposes_the_older_coordina
     let other = assigned("b", 5, 1, FLY);
     let refused = fence.take(&other, false).unwrap_err();
     assert!(matches!(refused, Refused::Busy { .. }));
-    let fence = fence.having_seen(other.term());
+    let fence = fence.raised_to(other.term());
     assert_eq!(fence.held.as_ref().map(|a| a.uid.0.as_str()), Some("a"));
     assert!(matches!(
         fence.take(&assigned("a", 3, 2, FLY), true),
@@ -165,5 +165,5 @@ fn a_ground_order_goes_with_its_drone_and_not_before() {
 fn a_refused_order_takes_no_ground_order_away() {
     let kept = holding(&marked(ORDERED, GIVEN));
     assert!(kept.take(&assigned("a", 2, 9, FLY), true).is_err());
-    assert_eq!(kept.having_seen(Term(9)).ground_latch, Some(GroundOrderId(7)));
+    assert_eq!(kept.raised_to(Term(9)).ground_latch, Some(GroundOrderId(7)));
 }

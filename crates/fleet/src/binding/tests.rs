@@ -54,7 +54,7 @@ impl Node {
     }
 }
 
-fn pick(wanted: Wanted<'_>, nodes: &[Node]) -> Result<String, String> {
+fn pick(required: Requirements<'_>, nodes: &[Node]) -> Result<String, String> {
     let candidates = nodes.iter().map(|n| Candidate {
         node: &n.name,
         labels: &n.labels,
@@ -66,15 +66,15 @@ fn pick(wanted: Wanted<'_>, nodes: &[Node]) -> Result<String, String> {
         grounded: false,
         report: n.report.as_ref(),
     });
-    choose(wanted, candidates, 1)
+    choose(required, candidates, 1)
         .map(|best| best[0].to_string())
         .map_err(|none| none.to_string())
 }
 
 static NO_SELECTOR: BTreeMap<String, String> = BTreeMap::new();
 
-fn any_vehicle() -> Wanted<'static> {
-    Wanted {
+fn any_vehicle() -> Requirements<'static> {
+    Requirements {
         selector: &NO_SELECTOR,
         only: None,
         more_than: USUAL_RESERVE,
@@ -126,7 +126,7 @@ fn of_two_that_are_as_full_the_nearer_to_the_others_goes_and_a_full_one_from_afa
             });
         })
     };
-    let wanted = Wanted {
+    let required = Requirements {
         near: Some(Wgs84 {
             latitude_deg: 47.0,
             longitude_deg: 8.0,
@@ -134,10 +134,16 @@ fn of_two_that_are_as_full_the_nearer_to_the_others_goes_and_a_full_one_from_afa
         ..any_vehicle()
     };
     let far = || at(node("a").battery(84), 47.1);
-    assert_eq!(pick(wanted, &[far(), at(node("b").battery(81), 47.01)]), Ok("b".into()));
-    assert_eq!(pick(wanted, &[far(), at(node("b").battery(60), 47.0)]), Ok("a".into()));
     assert_eq!(
-        pick(wanted, &[far(), node("b").battery(81)]),
+        pick(required, &[far(), at(node("b").battery(81), 47.01)]),
+        Ok("b".into())
+    );
+    assert_eq!(
+        pick(required, &[far(), at(node("b").battery(60), 47.0)]),
+        Ok("a".into())
+    );
+    assert_eq!(
+        pick(required, &[far(), node("b").battery(81)]),
         Ok("a".into()),
         "one that is somewhere unknown comes last"
     );
@@ -233,15 +239,15 @@ fn a_pending_drone_is_told_how_many_nodes_failed_for_which_reason() {
 #[test]
 fn a_node_selector_is_obeyed() {
     let selector = BTreeMap::from([("camera".to_owned(), "thermal".to_owned())]);
-    let wanted = Wanted {
+    let required = Requirements {
         selector: &selector,
         ..any_vehicle()
     };
     let mut thermal = node("b");
     thermal.labels.insert("camera".into(), "thermal".into());
-    assert_eq!(pick(wanted, &[node("a").battery(100), thermal]), Ok("b".into()));
+    assert_eq!(pick(required, &[node("a").battery(100), thermal]), Ok("b".into()));
     assert!(
-        pick(wanted, &[node("a")])
+        pick(required, &[node("a")])
             .unwrap_err()
             .contains("1 do not match nodeSelector")
     );
@@ -255,17 +261,17 @@ fn a_vehicle_is_used_by_the_namespaces_that_it_is_granted_to_and_by_no_other() {
             .extend(to.iter().map(|to| (format!("{GRANT}{to}"), String::new())));
         node
     };
-    let strict = Wanted {
+    let strict = Requirements {
         granted_only: true,
         ..any_vehicle()
     };
-    for wanted in [any_vehicle(), strict] {
-        assert_eq!(pick(wanted, &[granted(&["south", "north"])]), Ok("a".into()));
-        let none = pick(wanted, &[granted(&["south"])]).unwrap_err();
+    for required in [any_vehicle(), strict] {
+        assert_eq!(pick(required, &[granted(&["south", "north"])]), Ok("a".into()));
+        let none = pick(required, &[granted(&["south"])]).unwrap_err();
         assert!(none.contains("1 are not granted to this namespace"), "{none}");
-        let asked = Wanted {
+        let asked = Requirements {
             only: Some("a"),
-            ..wanted
+            ..required
         };
         assert!(pick(asked, &[granted(&["south"])]).is_err(), "nor by its name");
     }
@@ -299,7 +305,7 @@ fn of_many_the_best_come_first_and_no_more_than_are_asked_for() {
         ..candidates().next().unwrap()
     };
     assert!(!suits(any_vehicle(), &taken));
-    let other = Wanted {
+    let other = Requirements {
         only: Some("n01"),
         ..any_vehicle()
     };
@@ -308,13 +314,13 @@ fn of_many_the_best_come_first_and_no_more_than_are_asked_for() {
 
 #[test]
 fn a_node_named_by_the_user_is_the_only_one_looked_at() {
-    let wanted = Wanted {
+    let required = Requirements {
         only: Some("b"),
         ..any_vehicle()
     };
-    assert_eq!(pick(wanted, &[node("a").battery(100), node("b")]), Ok("b".into()));
+    assert_eq!(pick(required, &[node("a").battery(100), node("b")]), Ok("b".into()));
     assert!(
-        pick(wanted, &[node("a")])
+        pick(required, &[node("a")])
             .unwrap_err()
             .contains("there is no drone node b")
     );

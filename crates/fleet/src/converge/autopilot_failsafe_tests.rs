@@ -168,7 +168,7 @@ fn a_failsafe_on_the_ground_lifts_nothing_off() {
 }
 
 #[test]
-fn our_own_return_for_a_low_battery_is_told_as_that_until_it_is_down() {
+fn our_own_return_for_a_low_battery_is_reported_as_that_until_it_has_landed() {
     let mut w = low(Level::Low, OnLowBattery::Return).flying(Mode::Station);
     assert_eq!(w.kind(), Some(StepKind::FailsafeReturn));
     w.memory.began(StepKind::FailsafeReturn, w.now);

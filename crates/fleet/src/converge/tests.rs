@@ -346,8 +346,8 @@ fn a_failsafe_landing_ends_the_flight_and_an_ordered_one_does_not() {
         let held = w.fence.held.as_ref();
         let up = w
             .record
-            .seen(held, FlightTruth::Airborne(Airborne::InAir), w.memory.landing_ours());
-        up.seen(held, FlightTruth::Disarmed, w.memory.landing_ours()).stage
+            .observed(held, FlightTruth::Airborne(Airborne::InAir), w.memory.landing_ours());
+        up.observed(held, FlightTruth::Disarmed, w.memory.landing_ours()).stage
     };
     let mut w = world(FLY);
     w.memory.began(StepKind::FailsafeLand, w.now);
@@ -374,8 +374,8 @@ fn a_land_command_that_led_to_no_landing_does_not_make_a_later_failsafe_landing_
     let held = w.fence.held.as_ref();
     let landed = w
         .record
-        .seen(held, FlightTruth::Airborne(Airborne::Landing), w.memory.landing_ours())
-        .seen(held, FlightTruth::Disarmed, w.memory.landing_ours());
+        .observed(held, FlightTruth::Airborne(Airborne::Landing), w.memory.landing_ours())
+        .observed(held, FlightTruth::Disarmed, w.memory.landing_ours());
     assert_eq!(landed.stage, Stage::Over);
 }
 
@@ -414,7 +414,7 @@ fn a_vehicle_armed_for_a_superseded_leadership_does_not_take_off() {
     w.memory.began(StepKind::Arm, w.now);
     w = w.vehicle(true, Some(LandedState::OnGround), Mode::Station, true);
     assert_eq!(w.kind(), Some(StepKind::TakeOff));
-    w.fence = w.fence.having_seen(Term(4));
+    w.fence = w.fence.raised_to(Term(4));
     assert_eq!(w.decide(), rest(Activity::Waiting));
     w.fence.highest_term = Term(3);
     w.confirmed = false;

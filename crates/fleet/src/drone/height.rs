@@ -44,9 +44,9 @@ pub struct Climb {
 }
 
 impl Climb {
-    /// What to remember, and where it is, of a vehicle that is `at` a height `now` and is asked for `desired`.
+    /// What to remember, and where it is, of a vehicle that is `at` a height `now` and should be at `desired`.
     #[must_use]
-    pub fn seen(
+    pub fn observe(
         before: Option<Self>,
         desired: AltitudeAboveHome,
         at: AltitudeAboveHome,
@@ -85,11 +85,11 @@ mod tests {
     use super::*;
 
     /// What is said of a vehicle that is asked for 25 m and is at these heights at these seconds.
-    fn told(heights: &[(u64, f64)]) -> Vec<Height> {
+    fn heights_of(heights: &[(u64, f64)]) -> Vec<Height> {
         let mut climb = None;
         let look = |(second, at): &(u64, f64)| {
             let now = Moment::at(Duration::from_secs(*second));
-            let (next, height) = Climb::seen(climb, AltitudeAboveHome(25.0), AltitudeAboveHome(*at), now);
+            let (next, height) = Climb::observe(climb, AltitudeAboveHome(25.0), AltitudeAboveHome(*at), now);
             climb = Some(next);
             height
         };
@@ -104,25 +104,25 @@ mod tests {
 
     #[test]
     fn a_vehicle_that_climbs_is_under_way_and_then_there() {
-        let seen = told(&[(0, 10.0), (10, 20.0), (12, 22.5)]);
+        let seen = heights_of(&[(0, 10.0), (10, 20.0), (12, 22.5)]);
         assert_eq!(seen, [Height::UnderWay, Height::UnderWay, Height::There]);
     }
 
     #[test]
     fn one_that_stays_where_it_is_has_half_a_minute_and_two_seconds_for_each_meter() {
-        let seen = told(&[(0, 10.0), (60, 14.0), (61, 14.0)]);
+        let seen = heights_of(&[(0, 10.0), (60, 14.0), (61, 14.0)]);
         assert_eq!(seen, [Height::UnderWay, Height::UnderWay, not_reached(14.0)]);
     }
 
     #[test]
     fn one_that_comes_late_is_there_all_the_same() {
-        let seen = told(&[(0, 10.0), (100, 14.0), (200, 25.0)]);
+        let seen = heights_of(&[(0, 10.0), (100, 14.0), (200, 25.0)]);
         assert_eq!(seen, [Height::UnderWay, not_reached(14.0), Height::There]);
     }
 
     #[test]
     fn a_gust_is_no_news_and_a_fall_is() {
-        let seen = told(&[(0, 25.0), (10, 30.0), (20, 18.0), (100, 18.0)]);
+        let seen = heights_of(&[(0, 25.0), (10, 30.0), (20, 18.0), (100, 18.0)]);
         assert_eq!(
             seen,
             [Height::There, Height::There, Height::UnderWay, not_reached(18.0)]
@@ -133,11 +133,11 @@ mod tests {
     fn another_height_is_another_way_with_a_time_of_its_own() {
         let at = |second| Moment::at(Duration::from_secs(second));
         let ten = AltitudeAboveHome(10.0);
-        let (climb, height) = Climb::seen(None, AltitudeAboveHome(25.0), ten, at(0));
+        let (climb, height) = Climb::observe(None, AltitudeAboveHome(25.0), ten, at(0));
         assert_eq!(height, Height::UnderWay);
-        let (climb, height) = Climb::seen(Some(climb), AltitudeAboveHome(40.0), ten, at(60));
+        let (climb, height) = Climb::observe(Some(climb), AltitudeAboveHome(40.0), ten, at(60));
         assert_eq!(height, Height::UnderWay);
-        let (_, height) = Climb::seen(Some(climb), AltitudeAboveHome(40.0), ten, at(100));
+        let (_, height) = Climb::observe(Some(climb), AltitudeAboveHome(40.0), ten, at(100));
         assert_eq!(height, Height::UnderWay, "it was asked for 40 s ago");
     }
 
@@ -145,11 +145,11 @@ mod tests {
     fn a_height_that_is_no_number_is_never_reached() {
         let nothing = AltitudeAboveHome(f64::NAN);
         let ten = AltitudeAboveHome(10.0);
-        let (climb, height) = Climb::seen(None, ten, nothing, Moment::default());
+        let (climb, height) = Climb::observe(None, ten, nothing, Moment::default());
         assert_eq!(height, Height::UnderWay);
         let later = Moment::at(GRACE * 2);
         assert!(matches!(
-            Climb::seen(Some(climb), ten, nothing, later).1,
+            Climb::observe(Some(climb), ten, nothing, later).1,
             Height::NotReached { .. }
         ));
     }

@@ -26,7 +26,7 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
     let desired = match (drone.ground, drone.lift) {
         _ if drone.deleting => grounded(GroundedWhy::Deleted),
         (Ground::Ordered, _) => grounded(GroundedWhy::Ordered),
-        (_, Lift::Down) => grounded(GroundedWhy::Waiting),
+        (_, Lift::Land) => grounded(GroundedWhy::Waiting),
         (Ground::No, Lift::Free) => flying,
         (Ground::Unknown, Lift::Free) if held.is_some_and(|h| !h.grounded) => flying,
         (Ground::Unknown, Lift::Free) => return None,
@@ -61,7 +61,7 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
 fn flies(drone: &Facts, held: Option<&Held>) -> Option<bool> {
     match (held, drone.truth?) {
         (Some(held), _) if held.grounded => Some(false),
-        // Not settled: in the air, unknown, or about to be armed at our word.
+        // Not settled: in the air, unknown, or about to be armed by our order.
         (Some(held), _) => Some(!held.settled),
         (None, FlightTruth::Airborne(_)) => Some(true),
         (None, FlightTruth::Disarmed) => Some(false),
@@ -69,39 +69,39 @@ fn flies(drone: &Facts, held: Option<&Held>) -> Option<bool> {
     }
 }
 
-/// What to say to the agent of a node.
+/// What to send to the agent of a node.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Say {
-    /// This.
+pub enum ToSend {
+    /// This order.
     Order(Order),
     /// Nothing new.
     Nothing,
-    /// First find out, from the API server and not from a cache, whether the Drone that the agent holds is bound to the
+    /// First find out, from the API server and not from a cache, that the Drone that the agent holds is not bound to the
     /// node; no Drone of that uid is known here.
-    AskFor(DroneUid),
+    ConfirmUnbound(DroneUid),
 }
 
-/// What to say to the agent of a node that `drones` name as theirs (more than one only if people set `spec.nodeName`).
+/// What to send to the agent of a node that `drones` name as theirs (more than one only if people set `spec.nodeName`).
 ///
 /// `held` is what the agent reports to hold: `None` before its first report, `Some(None)` when it holds nothing.
-/// `stranger_gone` is whether the API server said that the Drone held is not bound to this node.
+/// `confirmed_unbound` is whether the API server said that the Drone held is not bound to this node.
 #[must_use]
-pub fn for_node(term: Term, drones: &[Facts], held: Option<Option<&Held>>, stranger_gone: bool) -> Say {
+pub fn for_node(term: Term, drones: &[Facts], held: Option<Option<&Held>>, confirmed_unbound: bool) -> ToSend {
     let holds = held.flatten();
     if let Some(stranger) = holds.filter(|h| drones.iter().all(|drone| drone.uid != h.uid)) {
-        if !stranger_gone {
-            return Say::AskFor(stranger.uid.clone());
+        if !confirmed_unbound {
+            return ToSend::ConfirmUnbound(stranger.uid.clone());
         }
         if !stranger.settled {
             // Its vehicle lands before it serves another Drone.
-            return Say::Order(Order::Unassigned { term });
+            return ToSend::Order(Order::Unassigned { term });
         }
     }
     let order = match served(drones, holds) {
         Some(drone) => order(term, drone, holds),
         None => held.map(|_| Order::Unassigned { term }),
     };
-    order.map_or(Say::Nothing, Say::Order)
+    order.map_or(ToSend::Nothing, ToSend::Order)
 }
 
 /// Of the Drones that name a node, the one that its vehicle serves: what the agent holds, or else the one with the claim. One
@@ -113,7 +113,7 @@ fn served<'a>(drones: &'a [Facts], held: Option<&Held>) -> Option<&'a Facts> {
     let by_claim = || drones.iter().find(|drone| drone.claim == Claimed::Ours);
     by_agent
         .or_else(by_claim)
-        .or_else(|| drones.iter().find(|drone| drone.claim == Claimed::Nobody))
+        .or_else(|| drones.iter().find(|drone| drone.claim == Claimed::Free))
 }
 
 /// Whether an agent that reports `held`, and to keep the ground order `latch`, acts on `order`. If not, the order is sent

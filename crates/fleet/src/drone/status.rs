@@ -4,16 +4,16 @@
 //! vehicle's own account only; without a fresh report it is unknown. No cache, clock or Kubernetes type in here.
 
 pub mod deviations;
+mod ready;
 mod stalled;
-mod story;
 
 use crate::drone::Facts;
 use crate::drone::height::Height;
 use crate::ids::NodeName;
 use crate::report::Report;
-use crate::safety::Keep;
+use crate::safety::NoRelease;
 use crate::vehicle::{FlightTruth, WhyUnknown};
-use story::story;
+use ready::phase_and_ready;
 
 /// Where a Drone is in its life; `status.phase`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -131,7 +131,7 @@ pub struct Question<'a> {
     /// The last report of its node's agent, while that agent is connected.
     pub report: Option<&'a Report>,
     /// Why it stays although it is being deleted.
-    pub kept: Option<Keep>,
+    pub no_release: Option<NoRelease>,
     /// Where its vehicle is on the way to its height.
     pub height: Height,
 }
@@ -168,12 +168,12 @@ fn without_stalled(q: &Question<'_>) -> Status {
     let Some(report) = q.report else {
         return silent(q, node, assigned);
     };
-    let (phase, reason, mut message) = story(q, report);
+    let (phase, reason, mut message) = phase_and_ready(q, report);
     let flying = report.truth.flying();
-    let ready = phase == Phase::Flying && reason == story::HOLDING;
-    if let Some(kept) = q.kept {
+    let ready = phase == Phase::Flying && reason == ready::HOLDING;
+    if let Some(no_release) = q.no_release {
         message = match report.truth {
-            FlightTruth::Unknown(_) => kept_message(q.drone, kept),
+            FlightTruth::Unknown(_) => no_release_message(q.drone, no_release),
             // It lands, or somebody flies it: forcing the release of a vehicle that is up is no way out.
             _ => format!("being deleted, and gone once its vehicle is landed and disarmed: {message}"),
         };
@@ -191,7 +191,7 @@ fn without_stalled(q: &Question<'_>) -> Status {
                 truth_reason(report.truth),
                 truth_message(report.truth).into(),
             ),
-            condition(Kind::Ready, Some(ready && q.kept.is_none()), reason, message),
+            condition(Kind::Ready, Some(ready && q.no_release.is_none()), reason, message),
         ],
     }
 }
@@ -231,8 +231,8 @@ fn unbound(binding: &Binding) -> Status {
 
 fn silent(q: &Question<'_>, node: &NodeName, assigned: Condition) -> Status {
     let unknown = "nothing is known of the vehicle, because its agent is silent".to_owned();
-    let message = match q.kept {
-        Some(kept) => kept_message(q.drone, kept),
+    let message = match q.no_release {
+        Some(no_release) => no_release_message(q.drone, no_release),
         None => format!(
             "the agent on node {node} is not connected; check that it runs, in its own log too, and that it reaches the coordinator"
         ),
@@ -250,10 +250,10 @@ fn silent(q: &Question<'_>, node: &NodeName, assigned: Condition) -> Status {
     }
 }
 
-fn kept_message(drone: &Facts, kept: Keep) -> String {
+fn no_release_message(drone: &Facts, no_release: NoRelease) -> String {
     let name = &drone.name;
     format!(
-        "being deleted, but it stays: {kept}. If you are certain that the vehicle is down: kubectl annotate -n {} drone/{} skein.dev/force-release={}",
+        "being deleted, but it stays: {no_release}. If you are certain that the vehicle is down: kubectl annotate -n {} drone/{} skein.dev/force-release={}",
         name.namespace, name.name, drone.uid
     )
 }

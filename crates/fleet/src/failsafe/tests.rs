@@ -82,7 +82,7 @@ fn motors_that_are_off_and_heartbeats_that_are_old_execute_nothing() {
     assert!(!executing(&off, at(NOW)));
 }
 
-fn told(before: Option<Diversion>, vehicle: &Vehicle, in_command: InCommand, ours: bool) -> Option<Diversion> {
+fn announced(before: Option<Diversion>, vehicle: &Vehicle, in_command: InCommand, ours: bool) -> Option<Diversion> {
     diversion(before, vehicle, in_command, ours, at(NOW))
 }
 
@@ -97,25 +97,28 @@ fn autopilot(cause: Cause, words: &str) -> Diversion {
 fn what_the_autopilot_announced_explains_its_failsafe_and_its_change_of_mode() {
     let holds = flying(Autopilot::Px4, Mode::Station, SystemState::Critical);
     let without_words = Some(autopilot(Cause::Other, ""));
-    assert_eq!(told(None, &holds, InCommand::Us, false), without_words);
+    assert_eq!(announced(None, &holds, InCommand::Us, false), without_words);
     let holds = announcing(holds, Cause::Battery, "Emergency battery", NOW);
     let battery = Some(autopilot(Cause::Battery, "Emergency battery"));
-    assert_eq!(told(None, &holds, InCommand::Us, false), battery);
+    assert_eq!(announced(None, &holds, InCommand::Us, false), battery);
     let returns = flying(Autopilot::ArduPilot, Mode::Return, SystemState::Critical);
     let returns = announcing(returns, Cause::GroundStation, "GCS Failsafe", NOW - 9000);
     let station = Some(autopilot(Cause::GroundStation, "GCS Failsafe"));
-    assert_eq!(told(None, &returns, InCommand::SomebodyElse, false), station);
+    assert_eq!(announced(None, &returns, InCommand::SomebodyElse, false), station);
     // What is known stays when nothing more is reported.
     let silent = flying(Autopilot::ArduPilot, Mode::Return, SystemState::Normal);
-    assert_eq!(told(station.clone(), &silent, InCommand::SomebodyElse, false), station);
+    assert_eq!(
+        announced(station.clone(), &silent, InCommand::SomebodyElse, false),
+        station
+    );
 }
 
 #[test]
 fn a_pilot_who_takes_over_is_no_failsafe() {
     let pilot = flying(Autopilot::ArduPilot, Mode::Foreign, SystemState::Normal);
-    assert_eq!(told(None, &pilot, InCommand::SomebodyElse, false), None);
+    assert_eq!(announced(None, &pilot, InCommand::SomebodyElse, false), None);
     let long_ago = announcing(pilot, Cause::Battery, "Battery Failsafe", NOW - 10_001);
-    assert_eq!(told(None, &long_ago, InCommand::SomebodyElse, false), None);
+    assert_eq!(announced(None, &long_ago, InCommand::SomebodyElse, false), None);
 }
 
 #[test]
@@ -125,15 +128,15 @@ fn our_own_return_is_ours_until_it_flies_as_ordered_again() {
         words: String::new(),
     });
     let returns = flying(Autopilot::Px4, Mode::Return, SystemState::Normal);
-    assert_eq!(told(ours.clone(), &returns, InCommand::OurReturn, true), ours);
+    assert_eq!(announced(ours.clone(), &returns, InCommand::OurReturn, true), ours);
     let holds = flying(Autopilot::Px4, Mode::Station, SystemState::Normal);
     assert_eq!(
-        told(ours.clone(), &holds, InCommand::Us, true),
+        announced(ours.clone(), &holds, InCommand::Us, true),
         ours,
         "it has just been ordered"
     );
-    assert_eq!(told(ours.clone(), &holds, InCommand::Us, false), None);
+    assert_eq!(announced(ours.clone(), &holds, InCommand::Us, false), None);
     let mut landed = returns;
     landed.landed = Some(Sighting::new(Some(LandedState::OnGround), at(NOW)));
-    assert_eq!(told(ours.clone(), &landed, InCommand::OurReturn, false), ours);
+    assert_eq!(announced(ours.clone(), &landed, InCommand::OurReturn, false), ours);
 }

@@ -38,7 +38,7 @@ pub struct Assessment {
     pub ready: bool,
     /// As things are, it will not fly.
     pub stuck: bool,
-    /// Its agent has not been seen to act on its present spec.
+    /// Its agent has not been observed to act on its present spec.
     pub changing: bool,
 }
 
@@ -49,9 +49,9 @@ pub fn assess(known: &Known<'_>, policy: &Policy) -> Assessment {
     let serving = known.service.serving;
     let flies = matches!(serving, Serving::Flying { .. });
     let holding = known.report.is_some_and(|report| report.activity == Activity::Holding);
-    let stands = serving == Serving::OnGround;
-    let refuses = stands && known.report.is_some_and(|report| report.ready == Some(false));
-    let stays = stands && (known.service.over || !known.wants_flight);
+    let on_ground = serving == Serving::OnGround;
+    let refuses = on_ground && known.report.is_some_and(|report| report.ready == Some(false));
+    let stays = on_ground && (known.service.over || !known.wants_flight);
     let elsewhere = known
         .report
         .is_some_and(|report| matches!(report.activity, Activity::HandsOff(_)));
@@ -61,7 +61,7 @@ pub fn assess(known: &Known<'_>, policy: &Policy) -> Assessment {
         replace: replace(known.service, policy).filter(|_| !known.grounded),
         ready: flies && holding && !astray && is_held(known.report, known.uid) && !known.deleting,
         stuck: refuses || known.none_free || stays || elsewhere || unheard || known.grounded,
-        changing: !has_taken(known.report, known.uid, known.generation),
+        changing: !acts_on(known.report, known.uid, known.generation),
     }
 }
 
@@ -73,7 +73,7 @@ fn is_held(report: Option<&Report>, uid: &DroneUid) -> bool {
 
 /// Whether the agent that sends `report` acts on this generation of the Drone, or a later one.
 #[must_use]
-pub fn has_taken(report: Option<&Report>, uid: &DroneUid, generation: i64) -> bool {
+pub fn acts_on(report: Option<&Report>, uid: &DroneUid, generation: i64) -> bool {
     let held = report.and_then(|report| report.held.as_ref());
     held.is_some_and(|held| held.uid == *uid && held.generation >= generation)
 }

@@ -24,24 +24,24 @@ pub enum Place<'a> {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Placement {
     /// It was made with this selector, or nothing can be said.
-    Stands,
+    Unchanged,
     /// The selector has changed, and its Drone can have the new one where it is.
-    Takes,
+    StillMatches,
     /// The selector has changed, and its node does not match the new one: another is to fly in its place.
     Misplaced,
 }
 
-/// Judges a Drone with the selector `has`, of a Swarm that wants `wanted`.
+/// Places a Drone with the selector `has`, of a Swarm that wants `wanted`.
 #[must_use]
 pub fn placement(has: &Labels, wanted: &Labels, place: Place<'_>) -> Placement {
     if has == wanted {
-        return Placement::Stands;
+        return Placement::Unchanged;
     }
     match place {
-        Place::Nowhere => Placement::Takes,
-        Place::On(labels) if selects(wanted, labels) => Placement::Takes,
+        Place::Nowhere => Placement::StillMatches,
+        Place::On(labels) if selects(wanted, labels) => Placement::StillMatches,
         Place::On(_) => Placement::Misplaced,
-        Place::Unknown => Placement::Stands,
+        Place::Unknown => Placement::Unchanged,
     }
 }
 
@@ -59,12 +59,16 @@ mod tests {
         let node = labels(&[("site", "north"), ("camera", "thermal")]);
         let of = |has: &Labels, wanted: &Labels| placement(has, wanted, Place::On(&node));
         assert_eq!(of(&north, &south), Placement::Misplaced);
-        assert_eq!(of(&north, &labels(&[("camera", "thermal")])), Placement::Takes);
-        assert_eq!(of(&north, &labels(&[])), Placement::Takes, "any node will do now");
+        assert_eq!(of(&north, &labels(&[("camera", "thermal")])), Placement::StillMatches);
+        assert_eq!(
+            of(&north, &labels(&[])),
+            Placement::StillMatches,
+            "any node will do now"
+        );
         assert_eq!(of(&labels(&[]), &labels(&[("camera", "wide")])), Placement::Misplaced);
         assert_eq!(
             of(&south, &south),
-            Placement::Stands,
+            Placement::Unchanged,
             "the node's labels have changed, not what is desired"
         );
     }
@@ -72,7 +76,7 @@ mod tests {
     #[test]
     fn without_a_node_the_new_selector_is_taken_and_of_an_unknown_node_nothing_is_said() {
         let (has, wanted) = (labels(&[]), labels(&[("site", "south")]));
-        assert_eq!(placement(&has, &wanted, Place::Nowhere), Placement::Takes);
-        assert_eq!(placement(&has, &wanted, Place::Unknown), Placement::Stands);
+        assert_eq!(placement(&has, &wanted, Place::Nowhere), Placement::StillMatches);
+        assert_eq!(placement(&has, &wanted, Place::Unknown), Placement::Unchanged);
     }
 }

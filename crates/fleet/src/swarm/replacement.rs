@@ -184,7 +184,7 @@ mod tests {
     #[test]
     fn a_reading_that_wavers_about_the_limit_makes_one_tired_once() {
         let mut was_tired = false;
-        let mut turns = 0;
+        let mut changes = 0;
         for percent in [32, 31, 30, 31, 30, 32, 29, 33, 35, 30, 34] {
             let service = Service {
                 battery: Percent::new(percent),
@@ -192,10 +192,10 @@ mod tests {
                 ..flying()
             };
             let tired = replace(&service, &POLICY) == Some(Replace::Tired);
-            turns += u32::from(tired != was_tired);
+            changes += u32::from(tired != was_tired);
             was_tired = tired;
         }
-        assert_eq!((was_tired, turns), (true, 1));
+        assert_eq!((was_tired, changes), (true, 1));
         let better = Service {
             battery: Percent::new(36),
             was_tired,

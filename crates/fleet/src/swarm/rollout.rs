@@ -16,7 +16,7 @@ pub struct Update {
     pub serving: Serving,
     /// Whether its spec is not what the template says.
     pub outdated: bool,
-    /// Whether its spec has changed and its agent has not been seen to act on that.
+    /// Whether its spec has changed and its agent has not been observed to act on that.
     pub changing: bool,
 }
 

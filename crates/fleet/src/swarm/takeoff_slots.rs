@@ -29,10 +29,10 @@ pub struct TakeoffSlots {
 /// Why a Drone counts as up.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Up {
-    /// It was given a slot then, and has not been seen to take off: it may.
+    /// It was given a slot then, and has not been observed to take off: it may.
     Granted(Moment),
-    /// It is in the air, or nobody knows that it is not. It has no slot: seen on the ground, it requests one.
-    NotDown,
+    /// It is in the air, or it is not known that it is not. It has no slot: observed on the ground, it requests one.
+    NotOnGround,
 }
 
 /// How many may be up, and how they are spread.
@@ -68,9 +68,9 @@ impl TakeoffSlots {
         self.up.contains_key(drone)
     }
 
-    /// `drone` is in the air, or nobody knows that it is not. If it had a slot, that is used: the next takeoff needs another.
+    /// `drone` is in the air, or it is not known that it is not. If it had a slot, that is used: the next takeoff needs another.
     pub fn up(&mut self, drone: &DroneUid) {
-        self.up.insert(drone.clone(), Up::NotDown);
+        self.up.insert(drone.clone(), Up::NotOnGround);
         self.unfit.remove(drone);
     }
 
@@ -89,13 +89,13 @@ impl TakeoffSlots {
     }
 
     /// `drone` is known to be on the ground and does not want flight, or it is gone.
-    pub fn down(&mut self, drone: &DroneUid) {
+    pub fn withdraw(&mut self, drone: &DroneUid) {
         self.up.remove(drone);
         self.unfit.remove(drone);
     }
 
     /// Before `now` another leader gave slots, and the last of them may have been just now.
-    pub fn taken_over(&mut self, now: Moment) {
+    pub fn leader_changed(&mut self, now: Moment) {
         self.last = Some(now);
     }
 
@@ -173,7 +173,7 @@ impl TakeoffSlots {
         let latest = self.latest.as_ref().filter(|_| !pace.interval.is_zero())?;
         match self.up.get(latest)? {
             Up::Granted(granted) => Some(TO_TAKE_OFF.saturating_sub(now.since(*granted))),
-            Up::NotDown => None,
+            Up::NotOnGround => None,
         }
     }
 }
@@ -247,9 +247,9 @@ mod tests {
             "it has landed"
         );
         slots.up(&uid("a"));
-        slots.down(&uid("a"));
+        slots.withdraw(&uid("a"));
         assert_eq!(slots.request(&uid("d"), true, pace(2, 0), at(0)), Err(NotYet::Full));
-        slots.down(&uid("b"));
+        slots.withdraw(&uid("b"));
         assert_eq!(slots.request(&uid("d"), true, pace(2, 0), at(0)), Ok(()));
     }
 
@@ -333,7 +333,7 @@ mod tests {
     #[test]
     fn a_new_leader_waits_as_if_another_had_taken_off_just_then() {
         let mut slots = TakeoffSlots::default();
-        slots.taken_over(at(100));
+        slots.leader_changed(at(100));
         let left = Duration::from_secs(20);
         assert_eq!(
             slots.request(&uid("a"), true, pace(3, 30), at(110)),
@@ -347,7 +347,7 @@ mod tests {
         let mut slots = TakeoffSlots::default();
         slots.up(&uid("gone"));
         assert_eq!(slots.request(&uid("a"), true, pace(1, 0), at(0)), Err(NotYet::Full));
-        slots.down(&uid("gone"));
+        slots.withdraw(&uid("gone"));
         assert_eq!(slots.request(&uid("a"), true, pace(1, 0), at(0)), Ok(()));
     }
 
@@ -383,7 +383,7 @@ mod tests {
                     }
                     4 => {
                         flying.remove(&drone);
-                        slots.down(&drone);
+                        slots.withdraw(&drone);
                     }
                     _ => {}
                 }

@@ -199,7 +199,7 @@ fn a_tired_vehicle_comes_home_only_when_another_flies_in_its_place_and_the_lowes
 }
 
 #[test]
-fn who_had_better_go_and_stands_goes_at_once_and_another_is_made() {
+fn one_to_be_replaced_that_is_on_the_ground_goes_at_once_and_another_is_made() {
     let drained = Member {
         replace: Some(Replace::Drained),
         ..member("a", Serving::OnGround)
@@ -227,7 +227,7 @@ fn one_that_is_lost_is_replaced_beside_it_and_is_one_too_many_when_it_comes_back
 }
 
 #[test]
-fn of_those_that_fly_a_scale_down_takes_first_who_had_better_go_anyway() {
+fn of_those_that_fly_a_scale_down_takes_first_those_that_should_be_replaced() {
     let members = [
         member("a", Serving::OnGround),
         to_replace("b", Replace::Drained, 90),
@@ -237,7 +237,7 @@ fn of_those_that_fly_a_scale_down_takes_first_who_had_better_go_anyway() {
 }
 
 #[test]
-fn just_after_a_start_nobody_is_chosen_to_go_while_some_are_unknown() {
+fn just_after_a_start_none_is_chosen_to_go_while_some_are_unknown() {
     let members = [member("a", Serving::Unknown), member("b", flying(50))];
     let plan = super::plan(bounds(1, 1, 1), &members, false);
     assert_eq!((plan.unsure, deleted(&plan)), (true, vec![]));
@@ -402,7 +402,7 @@ proptest! {
 }
 
 #[test]
-fn where_none_is_desired_the_lost_ones_go_too_and_nobody_is_kept_as_a_replacement() {
+fn where_none_is_desired_the_lost_ones_go_too_and_none_is_kept_as_a_replacement() {
     let lost = Member {
         replace: Some(Replace::Lost),
         ..member("a", Serving::Unknown)
@@ -419,7 +419,7 @@ fn where_none_is_desired_the_lost_ones_go_too_and_nobody_is_kept_as_a_replacemen
 }
 
 #[test]
-fn while_too_few_agents_are_heard_nobody_is_made_in_the_place_of_a_lost_one() {
+fn while_too_few_agents_are_connected_none_is_made_in_the_place_of_a_lost_one() {
     let lost = |name| Member {
         replace: Some(Replace::Lost),
         ..member(name, Serving::Unknown)
@@ -427,11 +427,11 @@ fn while_too_few_agents_are_heard_nobody_is_made_in_the_place_of_a_lost_one() {
     let all = [lost("a"), lost("b"), member("c", flying(90))];
     let plan = super::plan(bounds(4, 1, 1), &all, true);
     assert_eq!(plan.create, 3);
-    assert_eq!(plan.while_deaf(&all).create, 1, "the one that was missing anyway");
+    assert_eq!(plan.while_cut_off(&all).create, 1, "the one that was missing anyway");
 }
 
 #[test]
-fn one_that_waits_for_its_turn_is_waited_for_only_while_somebody_is_on_its_way_down() {
+fn one_that_waits_for_its_slot_is_waited_for_only_while_another_lands() {
     let waits = Member {
         ready: false,
         ..member("c", Serving::OnGround)

@@ -45,7 +45,7 @@ fn assigned(uid: &str, desired: Desired, resume_after: u32) -> Assignment {
     }
 }
 
-/// One flight: each mode is seen once in the air, none of it commanded by us.
+/// One flight: each mode is observed once in the air, none of it commanded by us.
 fn takeovers(assigned: &Assignment, modes: &[Mode]) -> u32 {
     let down = matches!(assigned.desired, Desired::Grounded { .. });
     let record = modes.iter().fold(FlightRecord::default(), |record, &mode| {
@@ -137,7 +137,7 @@ fn an_agent_that_restarts_in_the_middle_of_a_takeover_counts_it_once_and_finds_a
     let read_back = taken.clone();
     let seen = read_back.in_command.after(IN_AIR, Some(Mode::Foreign), None, false);
     assert_eq!(read_back.commanded_by(Some(&fly), seen), taken);
-    let flew = FlightRecord::default().seen(Some(&fly), IN_AIR, false);
+    let flew = FlightRecord::default().observed(Some(&fly), IN_AIR, false);
     let seen = flew.in_command.after(IN_AIR, Some(Mode::Foreign), None, false);
     assert_eq!(flew.commanded_by(Some(&fly), seen).takeovers, 1);
 }
@@ -181,7 +181,7 @@ fn a_ground_order_ends_neither_a_takeover_nor_what_a_kill_has_ended() {
     let record = FlightRecord::default()
         .commanded_by(Some(&assigned("u", FLY, 0)), InCommand::SomebodyElse)
         .killed()
-        .seen(Some(&assigned("u", GROUND, 0)), FlightTruth::Disarmed, true);
+        .observed(Some(&assigned("u", GROUND, 0)), FlightTruth::Disarmed, true);
     assert_eq!((record.stage, record.takeovers, record.killed), (Stage::Fresh, 1, true));
 }
 
@@ -375,7 +375,7 @@ fn an_agent_that_has_lost_its_disk_goes_by_what_was_told_before() {
         ..assigned("d", FLY, 1)
     };
     let lost = |held: &Assignment, truth| {
-        let record = FlightRecord::default().seen(Some(held), truth, false);
+        let record = FlightRecord::default().observed(Some(held), truth, false);
         record.watched(Some(held), truth, Some(Mode::Station), None, false)
     };
     let down = FlightTruth::Disarmed;
@@ -398,5 +398,5 @@ fn an_agent_that_has_lost_its_disk_goes_by_what_was_told_before() {
     }
     // An agent that remembers the flight itself does not use it.
     let own = lost(&held(SoFar::Fresh, 0), down);
-    assert_eq!(own.seen(Some(&held(SoFar::Killed, 9)), down, false), own);
+    assert_eq!(own.observed(Some(&held(SoFar::Killed, 9)), down, false), own);
 }

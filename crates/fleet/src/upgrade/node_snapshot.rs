@@ -36,7 +36,7 @@ pub struct Pod {
 /// Which version a Pod is of.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Version {
-    /// That of the DaemonSet, or nobody knows which that is just now.
+    /// That of the DaemonSet, or it is not known which that is just now.
     Current,
     /// An older one.
     Outdated,
@@ -56,7 +56,7 @@ pub struct Agent<'a> {
 impl Agent<'_> {
     /// Whether it goes on, and receives its vehicle.
     #[must_use]
-    pub fn hears_its_vehicle(&self) -> bool {
+    pub fn receives_its_vehicle(&self) -> bool {
         self.report.is_some_and(|(report, age)| {
             age <= FRESH && report.link_alive && !report.terminating && !matches!(report.truth, FlightTruth::Unknown(_))
         })
@@ -71,7 +71,7 @@ pub enum Free {
     /// Its vehicle is on the ground, and serves no Drone.
     Idle,
     /// Its vehicle is on the ground, and stays there for its Drone.
-    Down,
+    OnGround,
     /// Its vehicle is on the ground, and its autopilot refuses to arm for a Drone that wants flight. It has to be ordered to stay
     /// first.
     Refused,
@@ -108,9 +108,9 @@ impl Busy {
         Self::Stopped,
     ];
 
-    /// One word, for metrics.
+    /// Its label in metrics.
     #[must_use]
-    pub const fn word(self) -> &'static str {
+    pub const fn label(self) -> &'static str {
         match self {
             Self::Flying => "flying",
             Self::Takeoff => "takeoff",
@@ -140,7 +140,7 @@ pub fn judge(snapshot: &NodeSnapshot<'_>) -> Result<Free, Busy> {
             Ok(Free::NotRunning)
         };
     };
-    let Some((report, _)) = agent.report.filter(|_| agent.hears_its_vehicle()) else {
+    let Some((report, _)) = agent.report.filter(|_| agent.receives_its_vehicle()) else {
         return Err(Busy::Unknown);
     };
     match report.truth {
@@ -158,7 +158,7 @@ fn on_the_ground(report: &Report, bound: bool) -> Result<Free, Busy> {
         None => Ok(Free::Idle),
         // An arm command may still be under way.
         Some(held) if !held.settled => Err(Busy::Takeoff),
-        Some(held) if held.grounded || ended => Ok(Free::Down),
+        Some(held) if held.grounded || ended => Ok(Free::OnGround),
         Some(_) if report.activity == Activity::NotArmable => Ok(Free::Refused),
         Some(_) => Err(Busy::Takeoff),
     }

@@ -10,7 +10,7 @@ use proptest::prelude::*;
 use simulation::{Fleet, Node, ONE, SECOND, idle, name};
 
 #[test]
-fn nobody_is_replaced_who_flies_or_may_or_is_about_to() {
+fn none_is_replaced_that_flies_or_may_or_is_about_to() {
     for (node, why) in [
         (idle().flying(), Busy::Flying),
         (idle().truth(FlightTruth::ArmedOnGround), Busy::Flying),
@@ -45,9 +45,9 @@ fn nobody_is_replaced_who_flies_or_may_or_is_about_to() {
 #[test]
 fn who_stands_is_kept_on_the_ground_for_a_while_before_its_agent_is_ended() {
     let mut fleet = Fleet::of([("a", idle())]);
-    assert_eq!(fleet.plan().news, [News::Chosen(name("a"), Free::Idle)]);
+    assert_eq!(fleet.plan().progress, [Progress::Chosen(name("a"), Free::Idle)]);
     assert!(fleet.upgrade.holds(&name("a")));
-    assert_eq!(fleet.after(SETTLE - SECOND).replace, []);
+    assert_eq!(fleet.after(MIN_HOLD - SECOND).replace, []);
     assert_eq!(fleet.after(SECOND).replace, [name("a")]);
 }
 
@@ -64,18 +64,18 @@ fn idle_nodes_go_first_then_those_whose_drone_stays_down_then_those_that_cannot_
     fleet.pace.most = 9;
     let chosen: Vec<_> = fleet
         .plan()
-        .news
+        .progress
         .into_iter()
-        .map(|news| match news {
-            News::Chosen(node, free) => (node.to_string(), free),
-            news => panic!("{news:?}"),
+        .map(|change| match change {
+            Progress::Chosen(node, free) => (node.to_string(), free),
+            other => panic!("{other:?}"),
         })
         .collect();
     let order = [
         ("d", Free::NotRunning),
         ("c", Free::Idle),
-        ("b", Free::Down),
-        ("f", Free::Down),
+        ("b", Free::OnGround),
+        ("f", Free::OnGround),
         ("a", Free::Refused),
     ];
     assert_eq!(chosen, order.map(|(node, free)| (node.to_owned(), free)));
@@ -85,7 +85,7 @@ fn idle_nodes_go_first_then_those_whose_drone_stays_down_then_those_that_cannot_
 fn one_whose_drone_wants_it_up_is_ended_only_once_it_was_told_to_stay() {
     let mut fleet = Fleet::of([("a", idle().serving(false, Activity::NotArmable))]);
     fleet.plan();
-    assert_eq!(fleet.after(SETTLE).replace, []);
+    assert_eq!(fleet.after(MIN_HOLD).replace, []);
     fleet.set("a", |n| n.serving(true, Activity::Idle));
     assert_eq!(fleet.after(SECOND).replace, [name("a")]);
 }
@@ -95,13 +95,13 @@ fn one_that_rises_after_all_is_let_go_and_left_alone_for_a_while() {
     let mut fleet = Fleet::of([("a", idle()), ("b", idle())]);
     fleet.plan();
     fleet.set("a", Node::flying);
-    let plan = fleet.after(SETTLE);
+    let plan = fleet.after(MIN_HOLD);
     assert_eq!(plan.replace, []);
     assert_eq!(
-        plan.news,
+        plan.progress,
         [
-            News::LetGo(name("a"), Some(Busy::Flying)),
-            News::Chosen(name("b"), Free::Idle)
+            Progress::NotReplaced(name("a"), Some(Busy::Flying)),
+            Progress::Chosen(name("b"), Free::Idle)
         ]
     );
     assert!(!fleet.upgrade.holds(&name("a")));
@@ -111,11 +111,11 @@ fn one_that_rises_after_all_is_let_go_and_left_alone_for_a_while() {
 fn one_that_does_not_come_to_rest_is_let_go_and_may_fly() {
     let mut fleet = Fleet::of([("a", idle().serving(false, Activity::NotArmable))]);
     fleet.plan();
-    let plan = fleet.after(HOLD);
-    assert_eq!(plan.news, [News::LetGo(name("a"), None)]);
+    let plan = fleet.after(MAX_HOLD);
+    assert_eq!(plan.progress, [Progress::NotReplaced(name("a"), None)]);
     assert_eq!(plan.waiting, BTreeMap::from([(Busy::Lately, 1)]));
     assert!(!fleet.upgrade.holds(&name("a")));
-    assert_eq!(fleet.after(REST).news, [News::Chosen(name("a"), Free::Refused)]);
+    assert_eq!(fleet.after(REST).progress, [Progress::Chosen(name("a"), Free::Refused)]);
 }
 
 #[test]
@@ -124,19 +124,22 @@ fn the_next_has_its_turn_once_the_one_before_is_well() {
     assert_eq!(fleet.next(), ["a"]);
     let plan = fleet.after(30 * SECOND);
     assert_eq!(
-        (plan.news, plan.waiting),
+        (plan.progress, plan.waiting),
         (vec![], BTreeMap::from([(Busy::OthersFirst, 1)]))
     );
     fleet.comes_back("a");
-    assert_eq!(fleet.after(SECOND).news, []);
+    assert_eq!(fleet.after(SECOND).progress, []);
     assert!(fleet.upgrade.holds(&name("a")), "it may crash soon");
     let plan = fleet.after(STEADY);
-    assert_eq!(plan.news, [News::Done(name("a")), News::Chosen(name("b"), Free::Idle)]);
+    assert_eq!(
+        plan.progress,
+        [Progress::Done(name("a")), Progress::Chosen(name("b"), Free::Idle)]
+    );
     assert!(!fleet.upgrade.holds(&name("a")));
 }
 
 #[test]
-fn who_does_not_come_back_stops_all_others_and_is_told_of_once() {
+fn one_that_does_not_come_back_stops_all_others_and_is_reported_once() {
     for broken in [
         // Never connected, connects and crashes, or does not receive its vehicle.
         |n: Node| n.silent(),
@@ -152,8 +155,8 @@ fn who_does_not_come_back_stops_all_others_and_is_told_of_once() {
         fleet.comes_back("a");
         fleet.comes_back("b");
         fleet.set("b", broken);
-        let told: Vec<_> = (0..100).flat_map(|_| fleet.after(10 * SECOND).news).collect();
-        assert_eq!(told, [News::Done(name("a")), News::Stuck(name("b"))]);
+        let reported: Vec<_> = (0..100).flat_map(|_| fleet.after(10 * SECOND).progress).collect();
+        assert_eq!(reported, [Progress::Done(name("a")), Progress::Stuck(name("b"))]);
         fleet.set("c", |_| idle());
         let plan = fleet.after(SECOND);
         assert_eq!(plan.waiting, BTreeMap::from([(Busy::Stopped, 1)]));
@@ -166,10 +169,10 @@ fn one_that_is_chosen_already_is_not_replaced_either_while_another_is_stuck() {
     let mut fleet = Fleet::of([("a", idle()), ("b", idle().flying())]);
     fleet.pace.most = 2;
     assert_eq!(fleet.next(), ["a"]);
-    fleet.after(ONE.patience - SETTLE);
+    fleet.after(ONE.patience - MIN_HOLD);
     fleet.set("b", |_| idle());
-    assert_eq!(fleet.plan().news, [News::Chosen(name("b"), Free::Idle)]);
-    let plan = fleet.after(SETTLE);
+    assert_eq!(fleet.plan().progress, [Progress::Chosen(name("b"), Free::Idle)]);
+    let plan = fleet.after(MIN_HOLD);
     assert_eq!((plan.replace, plan.stuck), (vec![], vec![name("a")]));
 }
 
@@ -178,12 +181,12 @@ fn a_deletion_of_which_no_answer_came_is_taken_up_when_it_is_seen() {
     for rests in [false, true] {
         let mut fleet = Fleet::of([("a", idle())]);
         fleet.plan();
-        assert_eq!(fleet.after(SETTLE).replace, [name("a")]);
+        assert_eq!(fleet.after(MIN_HOLD).replace, [name("a")]);
         if rests {
             fleet.upgrade.failed(&name("a"), fleet.now);
         }
         fleet.set("a", |n| n.pod("old", Version::Leaving).silent());
-        assert_eq!(fleet.after(SECOND).news, []);
+        assert_eq!(fleet.after(SECOND).progress, []);
         assert!(fleet.upgrade.holds(&name("a")), "rests: {rests}");
         fleet.comes_back("a");
         fleet.after(SECOND);
@@ -199,15 +202,15 @@ fn the_old_agent_that_connects_anew_before_it_ends_is_not_the_new_one() {
         n.pod("old", Version::Outdated)
             .with(|n| n.connected_for = Some(Duration::ZERO))
     });
-    assert_eq!(fleet.after(STEADY).news, []);
-    assert_eq!(fleet.after(STEADY).news, []);
+    assert_eq!(fleet.after(STEADY).progress, []);
+    assert_eq!(fleet.after(STEADY).progress, []);
     // Neither is a session that was open before.
     fleet.set("a", |n| {
         n.pod("new", Version::Current)
             .with(|n| n.connected_for = Some(Duration::from_secs(900)))
     });
-    assert_eq!(fleet.after(STEADY).news, []);
-    assert_eq!(fleet.after(STEADY).news, []);
+    assert_eq!(fleet.after(STEADY).progress, []);
+    assert_eq!(fleet.after(STEADY).progress, []);
 }
 
 #[test]
@@ -219,21 +222,21 @@ fn a_version_that_mends_a_broken_one_goes_to_where_that_does_not_run_first() {
     assert_eq!(fleet.after(ONE.patience).stuck, [name("a")]);
     fleet.set("a", |n| n.pod("broken", Version::Outdated).not_running());
     let plan = fleet.after(SECOND);
-    assert_eq!(plan.news, [News::Chosen(name("a"), Free::NotRunning)]);
+    assert_eq!(plan.progress, [Progress::Chosen(name("a"), Free::NotRunning)]);
     assert_eq!(plan.stuck, []);
 }
 
 #[test]
 fn pods_that_somebody_else_deletes_or_that_run_nothing_count_and_keep_their_vehicle_down_while_they_go() {
     let mut fleet = Fleet::of([("a", idle().pod("old", Version::Leaving)), ("b", idle())]);
-    assert_eq!(fleet.plan().news, []);
+    assert_eq!(fleet.plan().progress, []);
     assert!(fleet.upgrade.holds(&name("a")));
     fleet.set("a", |n| n.pod("new", Version::Current).not_running());
-    assert_eq!(fleet.after(SECOND).news, []);
+    assert_eq!(fleet.after(SECOND).progress, []);
     assert!(!fleet.upgrade.holds(&name("a")));
     fleet.set("a", |n| n.with(|n| n.pod.as_mut().unwrap().runs = true));
-    assert_eq!(fleet.after(SECOND).news, []);
-    assert_eq!(fleet.after(STEADY).news, [News::Chosen(name("b"), Free::Idle)]);
+    assert_eq!(fleet.after(SECOND).progress, []);
+    assert_eq!(fleet.after(STEADY).progress, [Progress::Chosen(name("b"), Free::Idle)]);
 }
 
 #[test]
@@ -252,10 +255,10 @@ fn a_node_that_is_switched_off_or_gone_holds_up_nobody() {
 fn one_that_could_not_be_replaced_rests_and_the_next_has_its_turn() {
     let mut fleet = Fleet::of([("a", idle()), ("b", idle())]);
     fleet.plan();
-    assert_eq!(fleet.after(SETTLE).replace, [name("a")]);
+    assert_eq!(fleet.after(MIN_HOLD).replace, [name("a")]);
     fleet.upgrade.failed(&name("a"), fleet.now);
     assert!(!fleet.upgrade.holds(&name("a")));
-    assert_eq!(fleet.after(SECOND).news, [News::Chosen(name("b"), Free::Idle)]);
+    assert_eq!(fleet.after(SECOND).progress, [Progress::Chosen(name("b"), Free::Idle)]);
 }
 
 #[test]
@@ -263,7 +266,7 @@ fn with_none_at_a_time_they_are_counted_and_left_alone() {
     let mut fleet = Fleet::of([("a", idle())]);
     fleet.pace.most = 0;
     let plan = fleet.plan();
-    assert_eq!((plan.outdated, plan.news), (1, vec![]));
+    assert_eq!((plan.outdated, plan.progress), (1, vec![]));
 }
 
 #[derive(Clone, Debug)]

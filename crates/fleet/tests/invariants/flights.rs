@@ -68,7 +68,7 @@ impl Observation {
 
     fn after(&self, record: &FlightRecord) -> FlightRecord {
         let held = self.held();
-        let seen = record.seen(Some(&held), self.truth, self.landing_ours);
+        let seen = record.observed(Some(&held), self.truth, self.landing_ours);
         seen.watched(Some(&held), self.truth, self.mode, None, !self.wants_flight)
     }
 }
@@ -131,7 +131,7 @@ proptest! {
             prop_assert!(record.was_killed(&observation.held()));
         }
         let next = assigned("e", 1, FLYING);
-        let fresh = record.seen(Some(&next), DOWN, false);
+        let fresh = record.observed(Some(&next), DOWN, false);
         prop_assert!(!fresh.was_killed(&next) && !fresh.let_go(&next) && fresh.stage == Stage::Fresh);
     }
 }

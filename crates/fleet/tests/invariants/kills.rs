@@ -23,17 +23,17 @@ fn motors_are_stopped_by_an_order_of_now_for_the_drone_that_is_held_given_by_who
             for term in [2, 3, 4] {
                 for highest in [2, 3, 4] {
                     for confirmed in [true, false] {
-                        for seen_before in [0, 3000, 3001, 60_000] {
+                        for reported_before in [0, 3000, 3001, 60_000] {
                             for waited in [0, 2000, 2001] {
                                 let order = KillOrder {
                                     nonce,
                                     uid: uid("d"),
                                     term: Term(term),
-                                    seen: at(HEARD.saturating_sub(seen_before)),
+                                    last_report: at(HEARD.saturating_sub(reported_before)),
                                 };
                                 let question = KillQuestion {
                                     order: &order,
-                                    heard: at(HEARD),
+                                    arrived: at(HEARD),
                                     held: held.as_ref(),
                                     highest_term: Term(highest),
                                     confirmed,
@@ -44,7 +44,7 @@ fn motors_are_stopped_by_an_order_of_now_for_the_drone_that_is_held_given_by_who
                                     .as_ref()
                                     .is_some_and(|held| held.uid.0 == "d" && held.term == Term(term));
                                 let good = nonce == 1 && serves && term == highest && confirmed;
-                                let in_time = seen_before <= 3000 && waited <= 2000;
+                                let in_time = reported_before <= 3000 && waited <= 2000;
                                 let answer = may_kill(&question);
                                 assert_eq!(answer.is_ok(), good && in_time, "{question:#?}");
                                 asked += 1;
@@ -72,11 +72,11 @@ fn a_report_from_the_future_is_not_the_agents_own() {
         nonce: 1,
         uid: uid("d"),
         term: Term(3),
-        seen: at(HEARD + 1),
+        last_report: at(HEARD + 1),
     };
     let question = KillQuestion {
         order: &order,
-        heard: at(HEARD),
+        arrived: at(HEARD),
         held: Some(&held),
         highest_term: Term(3),
         confirmed: true,

@@ -39,7 +39,7 @@ fn holder(fence: &Fence) -> Option<&str> {
 fn give(fence: &Fence, order: &Order, settled: bool) -> (Fence, bool) {
     match fence.take(order, settled) {
         Ok(after) => (after, true),
-        Err(_) => (fence.having_seen(order.term()), false),
+        Err(_) => (fence.raised_to(order.term()), false),
     }
 }
 

@@ -168,7 +168,7 @@ fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
         };
         for shown in &shown {
             for (memory, under_way, by_us) in &memories {
-                for (record, may_rise, let_go) in &records {
+                for (record, may_fly, let_go) in &records {
                     let situation = Situation {
                         vehicle: &shown.vehicle,
                         fence: &fence,
@@ -201,7 +201,7 @@ fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
                         shown.mode != Mode::Foreign || step == Step::SetStation,
                         "{situation:#?}"
                     );
-                    judge(&step, &around, shown, *under_way, *by_us, *may_rise);
+                    judge(&step, &around, shown, *under_way, *by_us, *may_fly);
                 }
             }
         }
@@ -212,15 +212,15 @@ fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
     );
 }
 
-fn judge(step: &Step, around: &Around, shown: &Shown, under_way: bool, by_us: bool, may_rise: bool) {
+fn judge(step: &Step, around: &Around, shown: &Shown, under_way: bool, by_us: bool, may_fly: bool) {
     let up = around.desired == Some(true) && !around.terminating;
     let down = !shown.armed && shown.landed == Some(LandedState::OnGround);
     let on_ground = shown.landed == Some(LandedState::OnGround);
     match step {
         Step::Nothing => {}
-        Step::AskReasons | Step::SetStation => assert!(up && down && around.confirmed && may_rise),
+        Step::AskReasons | Step::SetStation => assert!(up && down && around.confirmed && may_fly),
         Step::Arm(_) => {
-            assert!(up && around.confirmed && !around.superseded && may_rise);
+            assert!(up && around.confirmed && !around.superseded && may_fly);
             assert!(down && shown.ready && shown.mode == Mode::Station && !under_way);
             assert!(around.low < Level::Low);
         }

@@ -116,7 +116,7 @@ impl Coordinators {
             } else {
                 self.last.term
             },
-            seen: Moment::at(Duration::from_millis(seen + u64::from(how & 32) * 10)),
+            last_report: Moment::at(Duration::from_millis(seen + u64::from(how & 32) * 10)),
         };
         (order, received)
     }

@@ -198,7 +198,7 @@ impl<'a> World<'a> {
     }
 
     fn vehicle_sends(&mut self, late: u64) {
-        for message in self.vehicle.tells(self.now) {
+        for message in self.vehicle.reports(self.now) {
             self.receive((SYSTEM, 1), message, late);
         }
     }
@@ -231,7 +231,7 @@ impl<'a> World<'a> {
             at: self.instant,
         };
         let event = LinkEvent::Frame(Box::new(frame));
-        self.pilot.hear(&event, at(arrived), self.jitter);
+        self.pilot.receive(&event, at(arrived), self.jitter);
         let LinkEvent::Frame(frame) = event else { return };
         let found = self
             .oracle

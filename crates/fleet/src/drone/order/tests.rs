@@ -83,7 +83,7 @@ fn a_bound_drone_with_claim_and_finalizer_flies() {
 
 #[test]
 fn nothing_is_lifted_without_a_claim_or_without_the_finalizer() {
-    for claim in [Claimed::Nobody, Claimed::Other] {
+    for claim in [Claimed::Free, Claimed::Other] {
         let drone = Facts { claim, ..bound() };
         assert_eq!(desired(&drone, None), None);
         assert_eq!(
@@ -229,7 +229,7 @@ fn one_who_may_lead_no_more_lifts_nobody_lands_nobody_and_still_grounds() {
 #[test]
 fn a_drained_node_whose_drone_has_no_swarm_has_its_vehicle_landed() {
     let drained = Facts {
-        lift: Lift::Down,
+        lift: Lift::Land,
         ..bound()
     };
     assert_eq!(desired(&drained, Some(&held(false))), WAITING);
@@ -267,14 +267,14 @@ fn a_ground_order_stands_if_any_of_drone_swarm_or_operator_gives_it() {
 
 #[test]
 fn an_agent_that_holds_a_drone_unknown_here_is_not_landed_on_the_word_of_a_cache() {
-    let none = Say::Order(Order::Unassigned { term: TERM });
+    let none = ToSend::Order(Order::Unassigned { term: TERM });
     assert_eq!(
         for_node(TERM, &[], Some(Some(&held(false))), false),
-        Say::AskFor(DroneUid("u".into()))
+        ToSend::ConfirmUnbound(DroneUid("u".into()))
     );
     assert_eq!(
         for_node(TERM, &[], None, false),
-        Say::Nothing,
+        ToSend::Nothing,
         "before its first report nobody knows what it holds"
     );
     assert_eq!(for_node(TERM, &[], Some(None), false), none);
@@ -290,10 +290,10 @@ fn a_vehicle_left_by_a_drone_that_is_gone_comes_down_before_it_serves_the_next()
     let left = held(false);
     assert_eq!(
         for_node(TERM, &next, Some(Some(&left)), true),
-        Say::Order(Order::Unassigned { term: TERM })
+        ToSend::Order(Order::Unassigned { term: TERM })
     );
     let settled = Held { settled: true, ..left };
-    let Say::Order(Order::Assigned(a)) = for_node(TERM, &next, Some(Some(&settled)), true) else {
+    let ToSend::Order(Order::Assigned(a)) = for_node(TERM, &next, Some(Some(&settled)), true) else {
         panic!("no order")
     };
     assert_eq!(a.uid, next[0].uid);
@@ -308,7 +308,7 @@ fn of_two_drones_that_name_a_node_the_one_in_the_air_is_served_and_then_the_one_
     };
     let both = [other.clone(), bound()];
     let served = |held: Option<&Held>| match for_node(TERM, &both, Some(held), false) {
-        Say::Order(Order::Assigned(a)) => a.uid.0,
+        ToSend::Order(Order::Assigned(a)) => a.uid.0,
         say => format!("{say:?}"),
     };
     assert_eq!(served(None), "u");

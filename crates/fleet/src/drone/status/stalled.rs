@@ -4,7 +4,7 @@
 //! as a position that is not known yet, or what another person does on purpose, such as a pilot who flies.
 
 use super::deviations::FELL;
-use super::{Binding, Condition, Kind, Phase, Question, Status, condition, story};
+use super::{Binding, Condition, Kind, Phase, Question, Status, condition, ready};
 use crate::report::{Activity, HandsOff, Report};
 use crate::vehicle::ReasonClass;
 
@@ -22,13 +22,13 @@ pub(super) fn stalled(q: &Question<'_>, status: &Status) -> Option<Condition> {
 
 fn needs_a_person(report: &Report, phase: Phase, reason: &str) -> bool {
     match (phase, report.activity) {
-        (Phase::TakingOff | Phase::Flying, _) => reason == story::NOT_REACHED,
+        (Phase::TakingOff | Phase::Flying, _) => reason == ready::NOT_REACHED,
         (Phase::Interrupted, _) if reason == FELL => true,
         (Phase::Unknown, _) => reason == story::ANOTHER_AIRFRAME,
         (Phase::Interrupted, Activity::HandsOff(why)) => {
             matches!(why, HandsOff::TakenOver | HandsOff::FlightOver | HandsOff::Killed)
         }
-        (Phase::Preparing, _) if reason == story::CHECKS_FAIL => {
+        (Phase::Preparing, _) if reason == ready::CHECKS_FAIL => {
             report.reasons.iter().any(|why| why.class == ReasonClass::NeedsHuman)
         }
         _ => false,

@@ -61,7 +61,7 @@ pub(super) fn of(drone: &Facts, report: Option<&Report>) -> Status {
         drone,
         binding: &bound(),
         report,
-        kept: None,
+        no_release: None,
         height: Height::There,
     })
 }
@@ -123,7 +123,7 @@ fn an_unbound_drone_says_why_it_waits() {
         drone: &drone(),
         binding: &binding,
         report: None,
-        kept: None,
+        no_release: None,
         height: Height::There,
     });
     assert_eq!((s.phase, s.flying), (Phase::Pending, Some(false)));
@@ -134,7 +134,7 @@ fn an_unbound_drone_says_why_it_waits() {
         drone: &drone(),
         binding: &binding,
         report: None,
-        kept: None,
+        no_release: None,
         height: Height::There,
     });
     assert_eq!((s.phase, get(&s, Kind::Assigned).1), (Phase::Pending, "Refused"));
@@ -151,7 +151,7 @@ fn a_drone_that_is_kept_tells_why_and_how_to_force_it() {
         drone: &deleting,
         binding: &bound(),
         report: None,
-        kept: Some(Keep::AgentSilent),
+        no_release: Some(NoRelease::AgentSilent),
         height: Height::There,
     };
     let s = status(&q);
@@ -169,24 +169,24 @@ fn a_normal_landing_of_a_deleted_drone_does_not_say_how_to_force_its_release() {
         deleting: true,
         ..drone()
     };
-    let told = |truth, activity, kept| {
+    let told = |truth, activity, no_release| {
         let report = report(truth, activity);
         let s = status(&Question {
             drone: &deleting,
             binding: &bound(),
             report: Some(&report),
-            kept: Some(kept),
+            no_release: Some(no_release),
             height: Height::There,
         });
         get(&s, Kind::Ready).2.to_owned()
     };
-    for (truth, activity, kept) in [
-        (IN_AIR, Activity::Holding, Keep::NotTaken),
-        (IN_AIR, Activity::Landing, Keep::NotLanded),
-        (FlightTruth::Disarmed, Activity::Idle, Keep::NotTaken),
-        (IN_AIR, Activity::HandsOff(HandsOff::OtherMode), Keep::NotLanded),
+    for (truth, activity, no_release) in [
+        (IN_AIR, Activity::Holding, NoRelease::NotTaken),
+        (IN_AIR, Activity::Landing, NoRelease::NotLanded),
+        (FlightTruth::Disarmed, Activity::Idle, NoRelease::NotTaken),
+        (IN_AIR, Activity::HandsOff(HandsOff::OtherMode), NoRelease::NotLanded),
     ] {
-        let message = told(truth, activity, kept);
+        let message = told(truth, activity, no_release);
         assert!(
             !message.contains("force-release")
                 && message.starts_with("being deleted, and gone once its vehicle is landed"),
@@ -194,7 +194,7 @@ fn a_normal_landing_of_a_deleted_drone_does_not_say_how_to_force_its_release() {
         );
     }
     let lost = FlightTruth::Unknown(WhyUnknown::LinkLost);
-    assert!(told(lost, Activity::Waiting, Keep::NotLanded).contains("force-release"));
+    assert!(told(lost, Activity::Waiting, NoRelease::NotLanded).contains("force-release"));
 }
 
 #[test]
@@ -264,7 +264,7 @@ fn a_takeover_says_by_which_word_the_vehicle_goes_on() {
 }
 
 #[test]
-fn a_kill_is_told_with_what_is_left_to_do() {
+fn a_kill_is_reported_with_what_is_left_to_do() {
     let killed = report(FlightTruth::Disarmed, Activity::HandsOff(HandsOff::Killed));
     let s = of(&drone(), Some(&killed));
     assert_eq!((s.phase, get(&s, Kind::Ready).1), (Phase::Interrupted, "Killed"));
@@ -281,7 +281,7 @@ fn what_stands_on_a_node_that_takes_no_new_flights_says_why_and_what_to_do() {
             drone: &drone,
             binding: &node,
             report: Some(report),
-            kept: None,
+            no_release: None,
             height: Height::There,
         });
         (status.phase, status.conditions[4].reason)
@@ -307,9 +307,9 @@ fn what_stands_on_a_node_that_takes_no_new_flights_says_why_and_what_to_do() {
         (Phase::Preparing, "ArmingChecksFail"),
         "it does not wait for a takeoff slot"
     );
-    assert_eq!(told(Lift::Down, &ready), (Phase::Grounded, "NodeDrained"));
+    assert_eq!(told(Lift::Land, &ready), (Phase::Grounded, "NodeDrained"));
     let landing = report(IN_AIR, Activity::Landing);
-    assert_eq!(told(Lift::Down, &landing), (Phase::Landing, "NodeDrained"));
+    assert_eq!(told(Lift::Land, &landing), (Phase::Landing, "NodeDrained"));
 }
 
 fn at_height(drone: &Facts, report: &Report, height: Height) -> Status {
@@ -317,7 +317,7 @@ fn at_height(drone: &Facts, report: &Report, height: Height) -> Status {
         drone,
         binding: &bound(),
         report: Some(report),
-        kept: None,
+        no_release: None,
         height,
     })
 }
@@ -403,7 +403,7 @@ fn what_only_a_person_can_mend_is_stalled_and_what_heals_or_is_done_on_purpose_i
         drone: &drone(),
         binding: &taken,
         report: None,
-        kept: None,
+        no_release: None,
         height: Height::There,
     });
     assert!(stalls(&told), "only a person can name another node");

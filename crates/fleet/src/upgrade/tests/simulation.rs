@@ -166,7 +166,7 @@ impl Fleet {
     /// Chosen and deleted, one after the other.
     pub(super) fn next(&mut self) -> Vec<String> {
         let _chosen = self.plan();
-        let plan = self.after(SETTLE);
+        let plan = self.after(MIN_HOLD);
         self.delete(&plan)
     }
 

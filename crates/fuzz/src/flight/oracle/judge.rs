@@ -254,7 +254,7 @@ impl Oracle {
         let before = self.nonces.contains(&order.nonce);
         self.nonces.push(order.nonce);
         let Some(shot) = shot else { return };
-        let seen = u64::try_from(order.seen.since_epoch().as_millis()).unwrap_or(u64::MAX);
+        let seen = u64::try_from(order.last_report.since_epoch().as_millis()).unwrap_or(u64::MAX);
         assert!(!before, "a kill order was carried out twice: {order:?}");
         assert!(
             self.order_taken && self.stream_open,

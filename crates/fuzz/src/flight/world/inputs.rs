@@ -28,7 +28,7 @@ impl World<'_> {
         } else {
             LinkEvent::Down("unplugged".into())
         };
-        self.pilot.hear(&event, at(self.now), self.jitter);
+        self.pilot.receive(&event, at(self.now), self.jitter);
         self.oracle.watch(self.now);
     }
 

@@ -32,7 +32,7 @@ const fn ground_reason(drone: &Facts) -> Option<(&'static str, &'static str)> {
     }
     match (drone.ground, drone.lift) {
         (Ground::Ordered, _) => Some(("Grounded", "a ground order is in force")),
-        (_, Lift::Down) => Some((
+        (_, Lift::Land) => Some((
             "NodeDrained",
             "its node carries the taint skein.dev/ground; it flies again once that is removed",
         )),
@@ -48,7 +48,7 @@ fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, &'static str)>
         return None;
     }
     match drone.lift {
-        Lift::Free | Lift::Down => None,
+        Lift::Free | Lift::Land => None,
         Lift::Stay(NoLift::Doubt) => Some((
             "NoLeader",
             "on the ground: the coordinator cannot renew its Lease, and begins no flight until it can",
@@ -77,7 +77,7 @@ fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, &'static str)>
 }
 
 /// Phase, and reason and message of Ready, from a fresh report.
-pub(super) fn story(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String) {
+pub(super) fn phase_and_ready(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String) {
     let (phase, reason, message) = as_ordered(q, report);
     let up = matches!(report.truth, FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround);
     match (report.astray, phase) {
@@ -94,10 +94,10 @@ pub(super) fn story(q: &Question<'_>, report: &Report) -> (Phase, &'static str, 
 }
 
 fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String) {
-    let tell = |phase, reason, message: &str| (phase, reason, message.to_owned());
-    let down = ground_reason(q.drone);
-    let (down_reason, down_word) = down.unwrap_or_default();
-    let down = down.is_some();
+    let with = |phase, reason, message: &str| (phase, reason, message.to_owned());
+    let ground = ground_reason(q.drone);
+    let (ground_why, ground_text) = ground.unwrap_or_default();
+    let grounded = ground.is_some();
     let ours = report.held.as_ref().is_some_and(|h: &Held| h.uid == q.drone.uid);
     match (report.truth, report.activity) {
         (_, Activity::HandsOff(HandsOff::AnotherAirframe)) => tell(
@@ -111,15 +111,17 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
             truth_reason(report.truth),
             truth_message(report.truth).into(),
         ),
-        (FlightTruth::Disarmed, _) if down => (Phase::Grounded, down_reason, format!("on the ground: {down_word}")),
-        (FlightTruth::Disarmed, _) if q.drone.ground == Ground::Unknown => tell(
+        (FlightTruth::Disarmed, _) if grounded => {
+            (Phase::Grounded, ground_why, format!("on the ground: {ground_text}"))
+        }
+        (FlightTruth::Disarmed, _) if q.drone.ground == Ground::Unknown => with(
             Phase::Grounded,
             "SwarmUnknown",
             "on the ground: its Swarm is gone and may have been grounded; remove the label skein.dev/swarm to let it fly",
         ),
         (FlightTruth::Disarmed, _) if waits(q.drone, report).is_some() => {
             let (reason, message) = waits(q.drone, report).unwrap_or_default();
-            tell(Phase::Preparing, reason, message)
+            with(Phase::Preparing, reason, message)
         }
         (_, Activity::HandsOff(HandsOff::AutopilotFailsafe)) => {
             let (reason, message) = deviations::executes(q.drone, report);
@@ -132,7 +134,7 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
         (_, Activity::HandsOff(HandsOff::TakenOver)) => {
             (Phase::Interrupted, "TakenOver", deviations::taken_over(q.drone, report))
         }
-        (_, Activity::HandsOff(HandsOff::ArmedByOther)) => tell(
+        (_, Activity::HandsOff(HandsOff::ArmedByOther)) => with(
             Phase::Interrupted,
             "UnexpectedlyArmed",
             "armed on the ground, and not by this agent since it started: a pilot or a ground station armed it, or Skein did before its \
@@ -143,49 +145,47 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
             "FlightOver",
             deviations::flight_over(q.drone, report),
         ),
-        (_, Activity::HandsOff(HandsOff::Killed)) => tell(
+        (_, Activity::HandsOff(HandsOff::Killed)) => with(
             Phase::Interrupted,
             "Killed",
             "its motors were stopped by a kill; delete the Drone once the vehicle is fit to fly again",
         ),
-        (_, Activity::Failsafe) => tell(
+        (_, Activity::Failsafe) => with(
             Phase::Interrupted,
             "Failsafe",
             "the coordinator was lost and the vehicle flies its failsafe",
         ),
-        (_, Activity::LowBattery) => tell(
+        (_, Activity::LowBattery) => with(
             Phase::Interrupted,
             "LowBattery",
             "the battery has reached its reserve and the vehicle lands",
         ),
-        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, _) if down => match deviations::owed(report) {
+        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, _) if grounded => match deviations::owed(report) {
             Some(owed) => (
                 Phase::Flying,
                 "LandingOwed",
-                format!("not landing yet ({down_word}): {owed}"),
+                format!("not landing yet ({ground_text}): {owed}"),
             ),
             None if deviations::is_only_ordered(report) => (
                 Phase::Flying,
                 "LandingOrdered",
-                format!("ordered to land, and its autopilot has not answered yet: {down_word}"),
+                format!("ordered to land, and its autopilot has not answered yet: {ground_text}"),
             ),
-            None => (Phase::Landing, down_reason, format!("landing: {down_word}")),
+            None => (Phase::Landing, ground_why, format!("landing: {ground_text}")),
         },
-        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, _) if !ours => tell(
+        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, _) if !ours => with(
             Phase::Interrupted,
             "NotTaken",
             "the vehicle is armed, but not for this Drone",
         ),
         (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, Activity::Landing) if report.terminating => {
-            tell(Phase::Landing, "AgentEnding", "landing because its agent is ending")
+            with(Phase::Landing, "AgentEnding", "landing because its agent is ending")
         }
         // Released while it landed, for example.
-        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, Activity::Landing) => tell(
-            Phase::Landing,
-            "Landing",
-            "coming down; its agent is taking up the flight",
-        ),
-        (FlightTruth::ArmedOnGround, _) => tell(Phase::Arming, "Arming", "armed, about to take off"),
+        (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, Activity::Landing) => {
+            with(Phase::Landing, "Landing", "landing; its agent is taking up the flight")
+        }
+        (FlightTruth::ArmedOnGround, _) => with(Phase::Arming, "Arming", "armed, about to take off"),
         (FlightTruth::Airborne(Airborne::TakingOff), _) | (FlightTruth::Airborne(_), Activity::TakingOff) => {
             let (reason, message) = match q.height {
                 Height::NotReached { at } => (NOT_REACHED, not_reached(q.drone, at)),
@@ -197,25 +197,25 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
             let (reason, message) = holding(q, report);
             (Phase::Flying, reason, message)
         }
-        (FlightTruth::Airborne(_), _) => tell(
+        (FlightTruth::Airborne(_), _) => with(
             Phase::Flying,
             "InTheAir",
             "in the air; its agent is taking up the flight",
         ),
-        (FlightTruth::Disarmed, Activity::Arming | Activity::TakingOff) => tell(Phase::Arming, "Arming", "being armed"),
-        (FlightTruth::Disarmed, _) if report.terminating => tell(
+        (FlightTruth::Disarmed, Activity::Arming | Activity::TakingOff) => with(Phase::Arming, "Arming", "being armed"),
+        (FlightTruth::Disarmed, _) if report.terminating => with(
             Phase::Preparing,
             "AgentEnding",
             "its agent is ending and takes no new flight",
         ),
-        (FlightTruth::Disarmed, _) if !ours => tell(Phase::Preparing, "NotTaken", "its agent is being notified"),
+        (FlightTruth::Disarmed, _) if !ours => with(Phase::Preparing, "NotTaken", "its agent is being notified"),
         (FlightTruth::Disarmed, _) => match armable(report) {
             Condition {
                 value: Some(false),
                 message,
                 ..
             } => (Phase::Preparing, CHECKS_FAIL, message),
-            _ => tell(Phase::Preparing, "Preparing", "on the ground, getting ready"),
+            _ => with(Phase::Preparing, "Preparing", "on the ground, getting ready"),
         },
     }
 }

@@ -1,6 +1,6 @@
-//! Which messages we need, how often, and the commands that ask for them.
+//! Which messages we need, how often, and the commands that request for them.
 //!
-//! Owns: [`Want`], [`Ask`] and the table of terms. Must not: decide when anything is asked for ([`super::Streams`] does).
+//! Owns: [`Needed`], [`Request`] and the table of terms. Must not: decide when anything is asked for ([`super::Streams`] does).
 
 use crate::recipe::{Command, Form, Place};
 use link::dialect::{MavCmd, MavMessage};
@@ -8,7 +8,7 @@ use std::time::Duration;
 
 /// A message that we need.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub enum Want {
+pub enum Needed {
     /// EXTENDED_SYS_STATE (245): landed_state.
     Landed,
     /// SYS_STATUS (1): readiness.
@@ -40,26 +40,26 @@ pub enum How {
 
 /// One request.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
-pub struct Ask {
+pub struct Request {
     /// Which message.
-    pub want: Want,
+    pub needed: Needed,
     /// What about it.
     pub how: How,
 }
 
 /// In order of need.
-pub(super) const WANTS: [Want; 6] = [
-    Want::Landed,
-    Want::SysStatus,
-    Want::Position,
-    Want::Version,
-    Want::Home,
-    Want::Battery,
+pub(super) const IN_ORDER: [Needed; 6] = [
+    Needed::Landed,
+    Needed::SysStatus,
+    Needed::Position,
+    Needed::Version,
+    Needed::Home,
+    Needed::Battery,
 ];
 
 /// Asked for only when somebody waits for them; the order is that of need.
-pub(super) const AT_ONCE: [Want; 2] = [Want::BeatNow, Want::ReadyNow];
-pub(super) const KINDS: usize = WANTS.len() + AT_ONCE.len();
+pub(super) const AT_ONCE: [Needed; 2] = [Needed::BeatNow, Needed::ReadyNow];
+pub(super) const KINDS: usize = IN_ORDER.len() + AT_ONCE.len();
 
 /// When a message is asked for.
 pub(super) struct Terms {
@@ -75,7 +75,7 @@ pub(super) struct Terms {
     pub(super) cap: Duration,
 }
 
-impl Want {
+impl Needed {
     pub(super) const fn terms(self) -> Terms {
         const fn stream(id: u16, every_ms: u64, [single_after_ms, single_by_ms]: [u64; 2], cap_s: u64) -> Terms {
             let every = Some(Duration::from_millis(every_ms));
@@ -124,7 +124,7 @@ impl Want {
     }
 }
 
-impl Ask {
+impl Request {
     /// The command that asks.
     #[must_use]
     #[allow(
@@ -132,7 +132,7 @@ impl Ask {
         reason = "GET_MESSAGE_INTERVAL is what all firmware in the field answers, REQUEST_MESSAGE of MESSAGE_INTERVAL is not"
     )]
     pub fn command(self) -> Command {
-        let terms = self.want.terms();
+        let terms = self.needed.terms();
         let id = f32::from(terms.id);
         #[allow(
             clippy::cast_precision_loss,

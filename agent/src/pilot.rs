@@ -163,7 +163,7 @@ impl Pilot {
                     if let Some(identity) = &mut self.vehicle.identity {
                         (identity.firmware, identity.hardware) = (None, None);
                     }
-                    self.streams.again(Want::Version);
+                    self.streams.again(Needed::Version);
                 }
                 Sighted::Ours => {}
                 Sighted::Found(identity) => {

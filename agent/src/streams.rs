@@ -4,7 +4,7 @@
 //! requests move nothing and are allowed at any time.
 //!
 //! A link carries what it carries: PX4 stretches all intervals alike until they fit its budget (ten times on a companion's port
-//! at 57,600 baud), and what we request for makes others wait. So the rate at which each message comes is measured. What comes
+//! at 57,600 baud), and what we request makes others wait. So the rate at which each message comes is measured. What comes
 //! often enough is left alone. Else the autopilot is asked for the interval that is set, and a shorter one is set only where that
 //! is longer than what we need: a stream that others use never becomes slower by us. Where a stream stays thin all the same,
 //! single messages are asked for.
@@ -57,8 +57,8 @@ impl Streams {
     }
 
     /// What a message that is wanted once says may not be true any more.
-    pub fn again(&mut self, want: Want) {
-        self.flows[want as usize] = Flow::default();
+    pub fn again(&mut self, needed: Needed) {
+        self.flows[needed as usize] = Flow::default();
     }
 
     /// Somebody waits for `want`, which is one of those that are asked for at once: once, without regard to the pace.
@@ -68,7 +68,7 @@ impl Streams {
         }
     }
 
-    /// What to request for now, if anything. Call it when no command is outstanding and the autopilot is being heard.
+    /// What to request now, if anything. Call it when no command is outstanding and the autopilot is being heard.
     #[must_use]
     pub fn next(&self, now: Moment) -> Option<Request> {
         if let Some((_, needed)) = self.at_once.iter().zip(AT_ONCE).find(|(asked, _)| **asked) {

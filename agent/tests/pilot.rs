@@ -244,7 +244,7 @@ fn is_hardware(pilot: &mut Pilot, uid: u64, ms: u64) {
         flight_sw_version: 0x0407_00ff,
         ..AUTOPILOT_VERSION_DATA::default()
     };
-    hear(pilot, MavMessage::AUTOPILOT_VERSION(version), ms);
+    receive(pilot, MavMessage::AUTOPILOT_VERSION(version), ms);
 }
 
 /// A pilot that serves a Drone with hardware 1, and its state on the disk.
@@ -277,7 +277,7 @@ fn after_a_restart_nothing_is_armed_before_its_hardware_is_known_to_be_the_same(
     let (_, state) = serves();
     let begin = Moment::default();
     let mut pilot = Pilot::new(NodeName::parse("pine").unwrap(), state, begin);
-    pilot.hear(&LinkEvent::Up, begin, 0.0);
+    pilot.receive(&LinkEvent::Up, begin, 0.0);
     on_ground(&mut pilot, 1000);
     assigned(&mut pilot, 1, FLY, 1100);
     on_ground(&mut pilot, 1200);
@@ -293,7 +293,7 @@ fn another_airframe_on_the_wire_is_sent_nothing_and_not_taken_for_the_first() {
     for desired in [FLY, GROUND] {
         let begin = Moment::default();
         let mut pilot = Pilot::new(NodeName::parse("pine").unwrap(), state.clone(), begin);
-        pilot.hear(&LinkEvent::Up, begin, 0.0);
+        pilot.receive(&LinkEvent::Up, begin, 0.0);
         on_ground(&mut pilot, 1000);
         is_hardware(&mut pilot, 2, 1100);
         assigned(&mut pilot, 2, desired, 1200);
@@ -302,7 +302,7 @@ fn another_airframe_on_the_wire_is_sent_nothing_and_not_taken_for_the_first() {
             (3300, MavLandedState::MAV_LANDED_STATE_IN_AIR),
         ] {
             let armed = landed == MavLandedState::MAV_LANDED_STATE_IN_AIR;
-            tells(&mut pilot, armed, landed, GUIDED, ms);
+            reports(&mut pilot, armed, landed, GUIDED, ms);
             assert_eq!(commands(&written(&mut pilot, ms)), []);
             let report = pilot.report(at(ms));
             assert_eq!(report.activity, Activity::HandsOff(HandsOff::AnotherAirframe));

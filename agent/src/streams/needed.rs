@@ -1,4 +1,4 @@
-//! Which messages we need, how often, and the commands that request for them.
+//! Which messages we need, how often, and the commands that request them.
 //!
 //! Owns: [`Needed`], [`Request`] and the table of terms. Must not: decide when anything is asked for ([`super::Streams`] does).
 

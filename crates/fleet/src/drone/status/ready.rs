@@ -100,7 +100,7 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
     let grounded = ground.is_some();
     let ours = report.held.as_ref().is_some_and(|h: &Held| h.uid == q.drone.uid);
     match (report.truth, report.activity) {
-        (_, Activity::HandsOff(HandsOff::AnotherAirframe)) => tell(
+        (_, Activity::HandsOff(HandsOff::AnotherAirframe)) => with(
             Phase::Unknown,
             ANOTHER_AIRFRAME,
             "another airframe is on the wire of its node than the one that serves it, and nothing is sent to it: connect the first \

@@ -24,7 +24,7 @@ fn needs_a_person(report: &Report, phase: Phase, reason: &str) -> bool {
     match (phase, report.activity) {
         (Phase::TakingOff | Phase::Flying, _) => reason == ready::NOT_REACHED,
         (Phase::Interrupted, _) if reason == FELL => true,
-        (Phase::Unknown, _) => reason == story::ANOTHER_AIRFRAME,
+        (Phase::Unknown, _) => reason == ready::ANOTHER_AIRFRAME,
         (Phase::Interrupted, Activity::HandsOff(why)) => {
             matches!(why, HandsOff::TakenOver | HandsOff::FlightOver | HandsOff::Killed)
         }

@@ -50,8 +50,8 @@ impl ArduPilot {
         if force && !booting {
             reasons.clear();
         }
-        // The mode is checked only if nothing else fails; for AUTO the fault is an empty mission.
-        if reasons.is_empty() && !self.mode_armable(core, force) {
+        // The mode is checked only if nothing else fails, and not by force; for AUTO the fault is an empty mission.
+        if reasons.is_empty() && !force && !self.mode_armable(core) {
             reasons.push(format!("{} mode not armable", modes::name(self.mode).unwrap_or("?")));
         }
         if reasons.is_empty() {
@@ -69,11 +69,10 @@ impl ArduPilot {
         }
     }
 
-    fn mode_armable(&self, core: &Core, force: bool) -> bool {
+    fn mode_armable(&self, core: &Core) -> bool {
         const ARM_IN_AUTO: u32 = 1;
         match self.mode {
             modes::AUTO => core.params.get("AUTO_OPTIONS") as u32 & ARM_IN_AUTO != 0,
-            modes::AVOID_ADSB => force,
             mode => modes::armable(mode),
         }
     }

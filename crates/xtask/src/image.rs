@@ -23,6 +23,7 @@ use std::process::Command;
 use anyhow::Context;
 use testkit::control_plane::workspace_root;
 
+use crate::command::output;
 use crate::say;
 use compile::Tree;
 use compiler::Compiler;
@@ -246,22 +247,6 @@ fn text(path: &Path) -> anyhow::Result<String> {
 
 fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
-}
-
-/// The output of a command; when it fails, an error with its message.
-fn output(mut command: Command) -> anyhow::Result<String> {
-    let program = PathBuf::from(command.get_program());
-    let output = command
-        .output()
-        .with_context(|| format!("cannot start {}", program.display()))?;
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    anyhow::ensure!(
-        output.status.success(),
-        "{} failed: {}",
-        program.display(),
-        complaint.trim()
-    );
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 #[cfg(test)]

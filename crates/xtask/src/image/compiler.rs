@@ -11,10 +11,10 @@ use anyhow::Context;
 use testkit::control_plane::workspace_root;
 use testkit::prerequisites::{self, Missing};
 
-use super::output;
 use super::program::Arch;
+use crate::command::output;
 use crate::say;
-use crate::test::venv::{self, Venv};
+use crate::venv::{self, Venv};
 
 /// Where zig is installed, from its packages for Python: they are pinned and exist for all systems.
 const VENV: Venv = Venv {

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Context;
 use jiff::Timestamp;
 
-use crate::image::output;
+use crate::command::output;
 
 /// The suffix of the commit if files differ from it.
 const CHANGED: &str = "-dirty";

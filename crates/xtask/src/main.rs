@@ -14,6 +14,7 @@ mod image;
 mod interrupt;
 mod mutate;
 mod picture;
+mod release;
 mod replay;
 mod say;
 mod simulate;
@@ -43,6 +44,8 @@ enum Command {
     Picture(picture::Args),
     /// Container images of the programs, as archives for any registry or container engine.
     Image(image::Args),
+    /// A release in one folder: programs, images, chart, plugin manifest, SBOMs, checksums, provenance.
+    Release(release::Args),
     /// A real Kubernetes control plane on this machine.
     #[command(subcommand)]
     Cluster(cluster::Command),
@@ -72,6 +75,7 @@ fn main() -> ExitCode {
         Command::Generate => generate::run(),
         Command::Picture(args) => picture::run(&args),
         Command::Image(args) => image::run(&args),
+        Command::Release(args) => release::run(&args),
         Command::Cluster(command) => cluster::run(&command),
         Command::Demo(args) => demo::run(&args),
         Command::Bench(args) => bench::run(&args),

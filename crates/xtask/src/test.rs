@@ -26,7 +26,7 @@ use testkit::control_plane::{Binaries, workspace_root};
 use testkit::nodes::why_not;
 
 use crate::generate::{self, cargo};
-use crate::{command, say};
+use crate::{command, release, say};
 
 /// The whole run, unless a developer requests a part of it.
 #[derive(clap::Args)]
@@ -63,6 +63,8 @@ enum Step {
     Build,
     /// Generated files match their sources.
     Generated,
+    /// The chart as a release packs it, linted and rendered by Helm.
+    Chart,
     /// Documentation of the code, with warnings denied.
     Docs,
     /// Licences, duplicates and sources of the dependencies, by cargo-deny.
@@ -97,6 +99,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     };
     if args.wants(Step::Generated) {
         step("generated files", generate::check)?;
+    }
+    if args.wants(Step::Chart) {
+        step("packed chart", release::chart::check)?;
     }
     if args.wants(Step::Docs) {
         step("documentation of the code", documentation)?;

@@ -80,5 +80,9 @@ fn copy(from: &Path, to: &Path) -> anyhow::Result<Tree> {
         std::fs::create_dir_all(&folder)?;
         std::fs::copy(&source, &copy).with_context(|| format!("cannot copy {name}"))?;
     }
-    Ok(Tree { root, target })
+    Ok(Tree {
+        root,
+        target,
+        settings: &[],
+    })
 }

@@ -4,16 +4,16 @@
 //! its own.
 
 mod check;
-mod compile;
-mod compiler;
+pub mod compile;
+pub mod compiler;
 mod elf;
 mod expression;
-mod layer;
-mod layout;
+pub mod layer;
+pub mod layout;
 mod licences;
 mod packages;
-mod program;
-mod revision;
+pub mod program;
+pub mod revision;
 mod sbom;
 
 use std::collections::{BTreeMap, BTreeSet};
@@ -23,6 +23,7 @@ use std::process::Command;
 use anyhow::Context;
 use testkit::control_plane::workspace_root;
 
+use crate::command::output;
 use crate::say;
 use compile::Tree;
 use compiler::Compiler;
@@ -70,10 +71,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.check {
         return check::run(&programs, args.arch.list(), &revision, &compiler);
     }
-    let tree = Tree {
-        root: workspace_root().to_owned(),
-        target: target_folder(),
-    };
+    let tree = Tree::of_developer();
     // Relative to the person's current folder, not to the workspace.
     std::fs::create_dir_all(&args.out).with_context(|| format!("cannot make {}", args.out.display()))?;
     for program in programs {
@@ -100,15 +98,26 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// An image and the facts that are printed beside it.
-struct Made {
-    image: Image,
-    version: String,
-    sbom: Vec<u8>,
+/// A program for one architecture, and what goes with it.
+pub struct Made {
+    /// Its version.
+    pub version: String,
+    /// Its image.
+    pub image: Image,
+    /// The files of the image: the program and its texts.
+    pub files: Vec<File>,
+    /// What is linked into it.
+    pub sbom: Vec<u8>,
 }
 
 /// From sources to an image.
-fn make(tree: &Tree, program: Program, arch: Arch, revision: &Revision, compiler: &Compiler) -> anyhow::Result<Made> {
+pub fn make(
+    tree: &Tree,
+    program: Program,
+    arch: Arch,
+    revision: &Revision,
+    compiler: &Compiler,
+) -> anyhow::Result<Made> {
     let packages = Packages::of(tree, arch)?;
     let commit = revision.short();
     let built = tree.compile(program, arch, commit.as_deref(), compiler, &packages.folders())?;
@@ -146,25 +155,31 @@ fn make(tree: &Tree, program: Program, arch: Arch, revision: &Revision, compiler
         mode: 0o644,
         content,
     };
+    let files = vec![
+        File {
+            path: format!("{PROGRAM_FOLDER}/{}", program.name()),
+            mode: 0o755,
+            content: bytes,
+        },
+        note("LICENSE", text(&tree.root.join("LICENSE"))?.into_bytes()),
+        note("third-party-licences.txt", others.into_bytes()),
+        note("rust-licences.html", text(&compiler.rust_notices)?.into_bytes()),
+        note("sbom.spdx.json", sbom.clone()),
+    ];
     let image = Image::new(Contents {
         arch,
         program: (PROGRAM_FOLDER, program.name()),
-        files: vec![
-            File {
-                path: format!("{PROGRAM_FOLDER}/{}", program.name()),
-                mode: 0o755,
-                content: bytes,
-            },
-            note("LICENSE", text(&tree.root.join("LICENSE"))?.into_bytes()),
-            note("third-party-licences.txt", others.into_bytes()),
-            note("rust-licences.html", text(&compiler.rust_notices)?.into_bytes()),
-            note("sbom.spdx.json", sbom.clone()),
-        ],
+        files: files.clone(),
         labels: labels(program, &version, revision, created.as_deref(), &linked),
         created,
         time: revision.time.unwrap_or(0),
     })?;
-    Ok(Made { image, version, sbom })
+    Ok(Made {
+        version,
+        image,
+        files,
+        sbom,
+    })
 }
 
 /// Values that OCI has names for (image-spec, annotations). Unknown ones are left out.
@@ -213,7 +228,8 @@ fn try_out(path: &Path, program: Program, arch: Arch, version: &str, commit: Opt
     Ok(())
 }
 
-fn write_archive(path: &Path, images: &[&Image], program: Program, version: &str) -> anyhow::Result<()> {
+/// The archive of an image, unless it is too large.
+pub fn archive(images: &[&Image], program: Program, version: &str) -> anyhow::Result<Vec<u8>> {
     let archive = layout::archive(images, program.name(), version)?;
     let size = archive.len() / images.len().max(1);
     anyhow::ensure!(
@@ -221,6 +237,11 @@ fn write_archive(path: &Path, images: &[&Image], program: Program, version: &str
         "the image of {} has {size} bytes, and {LARGEST} are the most: see what it links",
         program.name()
     );
+    Ok(archive)
+}
+
+fn write_archive(path: &Path, images: &[&Image], program: Program, version: &str) -> anyhow::Result<()> {
+    let archive = archive(images, program, version)?;
     write(path, &archive)?;
     #[allow(clippy::cast_precision_loss, reason = "a size for people")]
     let megabytes = archive.len() as f64 / 1e6;
@@ -232,36 +253,12 @@ fn write_archive(path: &Path, images: &[&Image], program: Program, version: &str
     Ok(())
 }
 
-/// Cargo's target folder, as a developer may have set it.
-fn target_folder() -> PathBuf {
-    match std::env::var_os("CARGO_TARGET_DIR") {
-        Some(folder) => workspace_root().join(folder),
-        None => workspace_root().join("target"),
-    }
-}
-
 fn text(path: &Path) -> anyhow::Result<String> {
     std::fs::read_to_string(path).with_context(|| format!("cannot read {}", path.display()))
 }
 
 fn write(path: &Path, content: &[u8]) -> anyhow::Result<()> {
     std::fs::write(path, content).with_context(|| format!("cannot write {}", path.display()))
-}
-
-/// The output of a command; when it fails, an error with its message.
-fn output(mut command: Command) -> anyhow::Result<String> {
-    let program = PathBuf::from(command.get_program());
-    let output = command
-        .output()
-        .with_context(|| format!("cannot start {}", program.display()))?;
-    let complaint = String::from_utf8_lossy(&output.stderr);
-    anyhow::ensure!(
-        output.status.success(),
-        "{} failed: {}",
-        program.display(),
-        complaint.trim()
-    );
-    Ok(String::from_utf8_lossy(&output.stdout).into_owned())
 }
 
 #[cfg(test)]

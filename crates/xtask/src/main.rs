@@ -4,6 +4,7 @@
 
 mod bench;
 mod cluster;
+mod command;
 mod demo;
 mod differ;
 mod fly;
@@ -12,11 +13,14 @@ mod generate;
 mod image;
 mod interrupt;
 mod mutate;
+mod picture;
+mod release;
 mod replay;
 mod say;
 mod simulate;
 mod soak;
 mod test;
+mod venv;
 
 use std::process::ExitCode;
 
@@ -36,8 +40,12 @@ enum Command {
     Test(test::Args),
     /// Writes the generated files (crds/*.yaml, and deploy/*.yaml from the chart).
     Generate,
+    /// The picture of the README: a recording of `skein demo`.
+    Picture(picture::Args),
     /// Container images of the programs, as archives for any registry or container engine.
     Image(image::Args),
+    /// A release in one folder: programs, images, chart, plugin manifest, SBOMs, checksums, provenance.
+    Release(release::Args),
     /// A real Kubernetes control plane on this machine.
     #[command(subcommand)]
     Cluster(cluster::Command),
@@ -65,7 +73,9 @@ fn main() -> ExitCode {
     let result = match Cli::parse().command {
         Command::Test(args) => test::run(&args),
         Command::Generate => generate::run(),
+        Command::Picture(args) => picture::run(&args),
         Command::Image(args) => image::run(&args),
+        Command::Release(args) => release::run(&args),
         Command::Cluster(command) => cluster::run(&command),
         Command::Demo(args) => demo::run(&args),
         Command::Bench(args) => bench::run(&args),

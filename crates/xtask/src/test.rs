@@ -15,10 +15,7 @@ mod needs;
 pub mod peers;
 mod run;
 mod tools;
-pub mod venv;
 
-use std::path::PathBuf;
-use std::process::Command;
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Instant;
 
@@ -29,7 +26,7 @@ use testkit::control_plane::{Binaries, workspace_root};
 use testkit::nodes::why_not;
 
 use crate::generate::{self, cargo};
-use crate::say;
+use crate::{command, release, say};
 
 /// The whole run, unless a developer requests a part of it.
 #[derive(clap::Args)]
@@ -66,6 +63,8 @@ enum Step {
     Build,
     /// Generated files match their sources.
     Generated,
+    /// The chart as a release packs it, linted and rendered by Helm.
+    Chart,
     /// Documentation of the code, with warnings denied.
     Docs,
     /// Licences, duplicates and sources of the dependencies, by cargo-deny.
@@ -101,6 +100,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.wants(Step::Generated) {
         step("generated files", generate::check)?;
     }
+    if args.wants(Step::Chart) {
+        step("packed chart", release::chart::check)?;
+    }
     if args.wants(Step::Docs) {
         step("documentation of the code", documentation)?;
     }
@@ -130,7 +132,7 @@ fn step<T>(title: &str, run: impl FnOnce() -> anyhow::Result<T>) -> anyhow::Resu
 fn formatting() -> anyhow::Result<()> {
     let mut command = cargo();
     command.args(["fmt", "--all", "--check"]);
-    check(command, "formatting differs: run `cargo fmt`")
+    command::succeed(command, "formatting differs: run `cargo fmt`")
 }
 
 fn documentation() -> anyhow::Result<()> {
@@ -138,7 +140,7 @@ fn documentation() -> anyhow::Result<()> {
     command
         .args(["doc", "--workspace", "--no-deps", "--quiet"])
         .env("RUSTDOCFLAGS", "-D warnings");
-    check(command, "the documentation of the code has warnings; see above")
+    command::succeed(command, "the documentation of the code has warnings; see above")
 }
 
 /// Sets up packages and control plane on separate threads. The channel receives whether all of it succeeded.
@@ -212,14 +214,5 @@ fn tests(args: &Args, programs: &[TestProgram], set_up: &Receiver<bool>) -> anyh
         command.arg("--workspace");
     }
     command.args(&args.cargo_test).envs(env);
-    check(command, "tests failed; see above")
-}
-
-fn check(mut command: Command, otherwise: &str) -> anyhow::Result<()> {
-    let program = PathBuf::from(command.get_program());
-    let status = command
-        .status()
-        .with_context(|| format!("cannot start {}", program.display()))?;
-    anyhow::ensure!(status.success(), "{otherwise}");
-    Ok(())
+    command::succeed(command, "tests failed; see above")
 }

@@ -176,6 +176,8 @@ fn first_sentence(message: &str) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::demo::stage::Stage;
+    use crate::demo::{keys, messages};
     use crate::vehicle::Vehicle;
 
     fn fleet(size: usize) -> Flights {
@@ -235,6 +237,31 @@ mod tests {
             }
         }
         assert_eq!(picture(table(&fleet(50)), &last, 5), ["6", "7"]);
+    }
+
+    #[test]
+    fn the_picture_of_the_readme_says_what_the_demo_says_now() {
+        let file = concat!(env!("CARGO_MANIFEST_DIR"), "/../../docs/images/demo.svg");
+        let picture = std::fs::read_to_string(file).unwrap().replace("&gt;", ">");
+        let head = table(&fleet(1)).swap_remove(0);
+        let (boarding, landing) = (messages::boarding(5, 10.0), messages::LANDING);
+        let keys = keys::HELP.split(';').next().unwrap();
+        for text in [&head, &boarding, landing, keys] {
+            assert!(picture.contains(text), "it lacks `{text}`; run `cargo xtask picture`");
+        }
+        for stage in [
+            Stage::Booting,
+            Stage::Climbing,
+            Stage::Flying,
+            Stage::Landing,
+            Stage::Landed,
+        ] {
+            let label = format!(" {:<10} ", stage.label());
+            assert!(
+                picture.contains(&label),
+                "it lacks `{label}`; run `cargo xtask picture`"
+            );
+        }
     }
 
     #[test]

@@ -13,7 +13,8 @@ use super::compile::Tree;
 use super::compiler::Compiler;
 use super::program::{Arch, Program};
 use super::revision::Revision;
-use super::{layout, make, output};
+use super::{layout, make};
+use crate::command::output;
 use crate::say;
 
 /// Two folders whose paths also differ in length, as a path's length can shift the bytes after it.
@@ -79,5 +80,9 @@ fn copy(from: &Path, to: &Path) -> anyhow::Result<Tree> {
         std::fs::create_dir_all(&folder)?;
         std::fs::copy(&source, &copy).with_context(|| format!("cannot copy {name}"))?;
     }
-    Ok(Tree { root, target })
+    Ok(Tree {
+        root,
+        target,
+        settings: &[],
+    })
 }

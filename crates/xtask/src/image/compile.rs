@@ -8,6 +8,7 @@ use std::process::{Command, Stdio};
 
 use anyhow::Context;
 use serde::Deserialize;
+use testkit::control_plane::workspace_root;
 
 use super::compiler::Compiler;
 use super::program::{Arch, Program};
@@ -47,6 +48,8 @@ pub struct Tree {
     pub root: PathBuf,
     /// Cargo's target folder.
     pub target: PathBuf,
+    /// What is set for cargo in this tree only, such as `profile.image.opt-level=1`.
+    pub settings: &'static [&'static str],
 }
 
 /// A built program.
@@ -59,6 +62,16 @@ pub struct Built {
 }
 
 impl Tree {
+    /// The workspace of this program, built in the folder that the developer may have set.
+    pub fn of_developer() -> Self {
+        let target = std::env::var_os("CARGO_TARGET_DIR").unwrap_or_else(|| "target".into());
+        Self {
+            root: workspace_root().to_owned(),
+            target: workspace_root().join(target),
+            settings: &[],
+        }
+    }
+
     /// Cargo in this tree.
     pub fn cargo(&self) -> Command {
         let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
@@ -79,7 +92,8 @@ impl Tree {
         command
             .args(["build", "--locked", "--message-format=json-render-diagnostics"])
             .args(["--profile", PROFILE, "--target", arch.target()])
-            .args(["--package", program.package(), "--bin", program.name()]);
+            .args(["--package", program.package(), "--bin", program.name()])
+            .args(self.settings.iter().flat_map(|setting| ["--config", *setting]));
         let set = std::env::vars_os().map(|(name, _)| name);
         for name in set.filter(|name| name.to_str().is_some_and(|name| !is_ours(name))) {
             command.env_remove(name);

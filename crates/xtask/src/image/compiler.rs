@@ -4,6 +4,7 @@
 //!
 //! Rust includes its linker, its C library (musl) and start files, so that zig only compiles C sources.
 
+use std::collections::BTreeMap;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
@@ -11,10 +12,10 @@ use anyhow::Context;
 use testkit::control_plane::workspace_root;
 use testkit::prerequisites::{self, Missing};
 
-use super::output;
 use super::program::Arch;
+use crate::command::output;
 use crate::say;
-use crate::test::venv::{self, Venv};
+use crate::venv::{self, Venv};
 
 /// Where zig is installed, from its packages for Python: they are pinned and exist for all systems.
 const VENV: Venv = Venv {
@@ -93,6 +94,18 @@ impl Compiler {
             cache: folder.join("cache"),
             scripts: folder,
         })
+    }
+
+    /// The full names of the compilers, for whoever builds again: Rust's, and the pinned list with that of C.
+    pub fn versions(&self) -> anyhow::Result<BTreeMap<String, String>> {
+        let rust = format!("{} ({})", self.rust_version()?, value(&self.rustc, "commit-hash")?);
+        let zig = std::fs::read_to_string(workspace_root().join(VENV.requirements))?;
+        let zig = zig.lines().find_map(|line| line.strip_prefix("ziglang=="));
+        let zig = zig.with_context(|| format!("{} does not pin ziglang", VENV.requirements))?;
+        Ok(BTreeMap::from([
+            ("rust".to_owned(), rust),
+            ("zig".to_owned(), zig.to_owned()),
+        ]))
     }
 
     /// The version of Rust, such as `1.95.0`.

@@ -10,8 +10,8 @@ use serde::Deserialize;
 
 use super::compile::Tree;
 use super::expression;
-use super::output;
 use super::program::Arch;
+use crate::command::output;
 
 /// A package.
 #[derive(Debug, Clone, PartialEq, Eq)]

@@ -7,7 +7,7 @@ use std::path::Path;
 use anyhow::Context;
 use jiff::Timestamp;
 
-use crate::image::output;
+use crate::command::output;
 
 /// The suffix of the commit if files differ from it.
 const CHANGED: &str = "-dirty";
@@ -50,6 +50,19 @@ impl Revision {
         };
         let commit = head.map(|(commit, _)| format!("{commit}{}", if changed() { CHANGED } else { "" }));
         Ok(Self { commit, time })
+    }
+
+    /// The commit, if the sources are exactly it.
+    ///
+    /// Errors: there is none, or files differ from it; with what to do.
+    pub fn committed(&self) -> anyhow::Result<&str> {
+        let commit = self.commit.as_deref();
+        let commit = commit.context("a release is built of a git commit: clone the repository and run this there")?;
+        anyhow::ensure!(
+            !commit.ends_with(CHANGED),
+            "files differ from the commit: commit or stash them (`git status` lists them)"
+        );
+        Ok(commit)
     }
 
     /// The shorter commit that programs show.
@@ -98,6 +111,16 @@ mod tests {
         let revision = Revision::from(None, Some(HEAD), || true).unwrap();
         assert_eq!(revision.short().as_deref(), Some("4be1f0c2a9d3-dirty"));
         assert!(revision.commit.unwrap().ends_with("4be1-dirty"));
+    }
+
+    #[test]
+    fn only_what_is_committed_can_be_released() {
+        let of = |head, changed| Revision::from(None, head, || changed).unwrap();
+        assert!(of(Some(HEAD), false).committed().unwrap().ends_with("4be1"));
+        let error = of(Some(HEAD), true).committed().unwrap_err().to_string();
+        assert!(error.contains("commit or stash"), "{error}");
+        let error = of(None, true).committed().unwrap_err().to_string();
+        assert!(error.contains("clone the repository"), "{error}");
     }
 
     #[test]

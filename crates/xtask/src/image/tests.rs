@@ -31,10 +31,3 @@ fn labels_say_what_is_known_and_nothing_else() {
     assert!(!less.contains_key("org.opencontainers.image.revision"));
     assert!(!less.contains_key("org.opencontainers.image.created"));
 }
-
-#[test]
-fn a_command_that_fails_is_told_with_its_own_words() {
-    let mut command = Command::new("sh");
-    command.args(["-c", "echo so it is >&2; exit 3"]);
-    assert_eq!(output(command).unwrap_err().to_string(), "sh failed: so it is");
-}

@@ -9,8 +9,8 @@ use anyhow::Context;
 use testkit::control_plane::workspace_root;
 use testkit::prerequisites::{self, Missing};
 
-use super::venv::Venv;
-use crate::say;
+use crate::venv::Venv;
+use crate::{command, say};
 
 /// The client for Python.
 pub const VENV: Venv = Venv {
@@ -61,5 +61,5 @@ pub fn set_up() -> anyhow::Result<()> {
     let mut npm = Command::new("npm");
     npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"])
         .current_dir(node_folder());
-    super::check(npm, "the JavaScript packages could not be installed; see above")
+    command::succeed(npm, "the JavaScript packages could not be installed; see above")
 }

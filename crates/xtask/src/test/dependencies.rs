@@ -7,7 +7,7 @@ use std::path::PathBuf;
 
 use testkit::control_plane::cache_root;
 
-use super::check as run;
+use crate::command;
 use crate::generate::cargo;
 use crate::say;
 
@@ -34,7 +34,7 @@ pub fn set_up() -> anyhow::Result<()> {
         "--force",
     ]);
     command.arg("--root").arg(&folder).arg(format!("cargo-deny@{VERSION}"));
-    run(command, "cargo-deny cannot be installed")
+    command::succeed(command, "cargo-deny cannot be installed")
 }
 
 /// Checks the dependencies of all crates.
@@ -50,7 +50,7 @@ pub fn check() -> anyhow::Result<()> {
         "bans",
         "sources",
     ]);
-    run(
+    command::succeed(
         command,
         "a dependency is not allowed: change it, or deny.toml with the reason",
     )

@@ -2,7 +2,7 @@
 //!
 //! Owns: where it is. Must not: run the peers.
 
-use super::venv::Venv;
+use crate::venv::Venv;
 
 /// The environment.
 pub const VENV: Venv = Venv {

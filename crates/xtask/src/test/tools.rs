@@ -5,9 +5,9 @@
 use testkit::control_plane::Binaries;
 use testkit::prerequisites::{self, Missing};
 
-use super::{clients, venv};
+use super::clients;
 use crate::generate::cargo;
-use crate::say;
+use crate::{say, venv};
 
 const PYTHON: &str = "it runs the tests against pymavlink, MAVSDK and the Kubernetes client for Python";
 

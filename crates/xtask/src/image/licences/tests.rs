@@ -133,6 +133,7 @@ fn all_that_our_programs_may_link_has_the_text_of_its_licence_and_nothing_is_lis
     let tree = Tree {
         root: workspace_root().to_owned(),
         target: workspace_root().join("target"),
+        settings: &[],
     };
     let all = Packages::of(&tree, Arch::Amd64).unwrap();
     let scratch = Scratch::new();

@@ -9,6 +9,7 @@ use anyhow::Context;
 use testkit::control_plane::workspace_root;
 use testkit::prerequisites::{self, Missing};
 
+use crate::command;
 use crate::say;
 
 /// Names the list that the environment was created from; written last.
@@ -47,7 +48,7 @@ impl Venv {
         ));
         let mut venv = Command::new(system_python());
         venv.args(["-m", "venv", "--clear"]).arg(self.place());
-        super::check(venv, "the virtual environment could not be made; see above")?;
+        command::succeed(venv, "the virtual environment could not be made; see above")?;
         let mut pip = Command::new(self.python());
         pip.args([
             "-m",
@@ -58,7 +59,7 @@ impl Venv {
             "--requirement",
         ])
         .arg(&requirements);
-        super::check(pip, "the Python packages could not be installed; see above")?;
+        command::succeed(pip, "the Python packages could not be installed; see above")?;
         std::fs::write(&marker, wanted)?;
         Ok(self.python())
     }

@@ -1,0 +1,211 @@
+//! `cargo xtask release`: all files of a release in one folder.
+//!
+//! Owns: which files there are, and their names. Must not: build programs (`image`), know the formats of other files; each has a
+//! file of its own.
+
+pub mod chart;
+mod krew;
+mod provenance;
+
+use std::collections::BTreeMap;
+use std::fmt::Write;
+use std::path::{Path, PathBuf};
+
+use anyhow::Context;
+use testkit::control_plane::workspace_root;
+
+use crate::image::compile::Tree;
+use crate::image::compiler::Compiler;
+use crate::image::layer::{self, File};
+use crate::image::layout::{Image, hex};
+use crate::image::program::{Arch, Arches, Program};
+use crate::image::revision::Revision;
+use crate::image::{self, Made};
+use crate::say;
+use provenance::Source;
+
+/// Faster builds of programs that are slower. The library from C leaves paths of this machine in what is built with less than 3.
+const TRIAL: [&str; 4] = [
+    "profile.image.package.aws-lc-sys.opt-level=3",
+    "profile.image.lto=false",
+    "profile.image.codegen-units=16",
+    "profile.image.opt-level=1",
+];
+
+/// The file that names all others with their digests.
+const SUMS: &str = "SHA256SUMS";
+
+/// Where the folder is written, and where it will be.
+#[derive(clap::Args)]
+pub struct Args {
+    /// The folder; it must not exist, or be empty.
+    #[arg(long, default_value = "target/dist", value_name = "FOLDER")]
+    out: PathBuf,
+    /// The address of the folder once it is published, such as https://downloads.example/skein/0.1.0. The manifest of the kubectl
+    /// plugin names it; without it, only `kubectl krew install --manifest=skein.yaml --archive=FILE` works.
+    #[arg(long, value_name = "URL")]
+    url: Option<String>,
+    /// Not for a release: builds for this machine's architecture only, and with little optimization. To try this command.
+    #[arg(long = "try")]
+    trial: bool,
+}
+
+/// Builds a release.
+pub fn run(args: &Args) -> anyhow::Result<()> {
+    let revision = Revision::of(workspace_root())?;
+    let commit = revision.committed()?;
+    let url = args.url.as_deref().map(address).transpose()?;
+    ensure_empty(&args.out)?;
+    let (arches, tree) = if args.trial {
+        let own = Arch::of_this_machine()
+            .context("no programs are built for this machine's architecture: leave out --try")?;
+        let tree = Tree::of_developer();
+        let tree = Tree {
+            target: tree.target.join("try"),
+            settings: &TRIAL,
+            ..tree
+        };
+        (vec![own], tree)
+    } else {
+        (Arches::All.list().to_vec(), Tree::of_developer())
+    };
+    let compiler = Compiler::set_up(&arches)?;
+    let time = revision.time.unwrap_or(0);
+    let chart = chart::package(time)?;
+
+    let mut programs = BTreeMap::new();
+    for program in Program::ALL {
+        for arch in &arches {
+            say::heading(&format!("{} for {}", program.name(), arch.name()));
+            let made = image::make(&tree, program, *arch, &revision, &compiler)?;
+            programs.insert((program, *arch), made);
+        }
+    }
+    anyhow::ensure!(
+        Revision::of(workspace_root())? == revision,
+        "the sources were changed while they were built: commit or stash the changes, and run this again"
+    );
+    let source = Source {
+        commit,
+        lock: &std::fs::read(tree.root.join("Cargo.lock")).context("cannot read Cargo.lock")?,
+        compilers: compiler.versions()?,
+        options: [
+            url.as_ref().map(|url| format!("--url={url}")),
+            args.trial.then(|| "--try".to_owned()),
+        ]
+        .into_iter()
+        .flatten()
+        .collect(),
+        time,
+    };
+    let files = files(&programs, chart, url.as_deref(), &source)?;
+    write(&args.out, &files)?;
+    say::heading(&format!("{} files", files.len()));
+    say::line(&args.out.display().to_string());
+    Ok(())
+}
+
+/// All files of a release by their name.
+fn files(
+    programs: &BTreeMap<(Program, Arch), Made>,
+    chart: Vec<u8>,
+    url: Option<&str>,
+    source: &Source<'_>,
+) -> anyhow::Result<BTreeMap<String, Vec<u8>>> {
+    let (_, first) = programs.first_key_value().context("nothing was built")?;
+    let version = first.version.as_str();
+    let mut files = BTreeMap::from([(format!("skein-{version}.tgz"), chart)]);
+    let mut plugins = Vec::new();
+    for program in Program::ALL {
+        let name = program.name();
+        let built = programs.iter().filter(|((other, _), _)| *other == program);
+        let mut images: Vec<&Image> = Vec::new();
+        for ((_, arch), made) in built {
+            let packed = pack(&made.files, source.time)?;
+            let file = format!("{name}-{version}-linux-{}.tar.gz", arch.name());
+            if program == Program::Cli {
+                let uri = url.map_or_else(|| file.clone(), |url| format!("{url}/{file}"));
+                plugins.push(krew::platform(*arch, &uri, &packed));
+            }
+            files.insert(file, packed);
+            files.insert(
+                format!("{name}-{version}-linux-{}.spdx.json", arch.name()),
+                made.sbom.clone(),
+            );
+            let image = image::archive(&[&made.image], program, version)?;
+            files.insert(format!("{name}-{version}-{}.oci.tar", arch.name()), image);
+            images.push(&made.image);
+        }
+        if images.len() > 1 {
+            files.insert(
+                format!("{name}-{version}.oci.tar"),
+                image::archive(&images, program, version)?,
+            );
+        }
+    }
+    // Named as the plugin: krew refuses another name.
+    files.insert("skein.yaml".to_owned(), krew::manifest(version, &plugins)?.into_bytes());
+    let provenance = provenance::statement(source, &digests(&files))?;
+    files.insert(format!("skein-{version}.provenance.json"), provenance);
+    files.insert(SUMS.to_owned(), sums(&digests(&files)).into_bytes());
+    Ok(files)
+}
+
+/// A program and its texts, all at the top.
+fn pack(files: &[File], time: u64) -> std::io::Result<Vec<u8>> {
+    let flat = |file: &File| File {
+        path: file.path.rsplit('/').next().unwrap_or(&file.path).to_owned(),
+        ..file.clone()
+    };
+    layer::gzip(&layer::tar(&files.iter().map(flat).collect::<Vec<_>>(), time)?)
+}
+
+/// The SHA-256 of each file.
+fn digests(files: &BTreeMap<String, Vec<u8>>) -> BTreeMap<&str, String> {
+    files
+        .iter()
+        .map(|(name, content)| (name.as_str(), hex(content)))
+        .collect()
+}
+
+/// What `sha256sum --check` reads.
+fn sums(digests: &BTreeMap<&str, String>) -> String {
+    digests.iter().fold(String::new(), |mut text, (name, digest)| {
+        let _ = writeln!(text, "{digest}  {name}");
+        text
+    })
+}
+
+/// The address without a slash at its end.
+fn address(url: &str) -> anyhow::Result<String> {
+    anyhow::ensure!(
+        url.starts_with("https://") && !url.contains(char::is_whitespace),
+        "--url is {url:?}: give an address that begins with https://"
+    );
+    Ok(url.trim_end_matches('/').to_owned())
+}
+
+/// Checksums must cover a folder whole, so nothing of an earlier release may be in it.
+fn ensure_empty(folder: &Path) -> anyhow::Result<()> {
+    let Ok(mut entries) = std::fs::read_dir(folder) else {
+        return Ok(());
+    };
+    anyhow::ensure!(
+        entries.next().is_none(),
+        "{} is not empty: delete it, or name another folder by --out",
+        folder.display()
+    );
+    Ok(())
+}
+
+fn write(folder: &Path, files: &BTreeMap<String, Vec<u8>>) -> anyhow::Result<()> {
+    std::fs::create_dir_all(folder).with_context(|| format!("cannot make {}", folder.display()))?;
+    for (name, content) in files {
+        let path = folder.join(name);
+        std::fs::write(&path, content).with_context(|| format!("cannot write {}", path.display()))?;
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -28,7 +28,9 @@ use fleet::safety::{self, ArmPermit, Rest};
 use fleet::takeover::InCommand;
 use fleet::time::Moment;
 use fleet::units::{Address, SystemId};
-use fleet::vehicle::{Airframe, ArmingReason, FlightTruth, Identity, ReasonClass, Vehicle, WhyUnknown};
+use fleet::vehicle::{
+    Airframe, ArmingReason, FlightTruth, Identity, ReasonClass, TRUTH_STALE_AFTER, Vehicle, WhyUnknown,
+};
 use fleet::whereabouts::{Asked, Watch};
 use link::dialect::{MavMessage, MavResult};
 use link::{Frame, LinkEvent};
@@ -159,7 +161,7 @@ impl Pilot {
         if let MavMessage::HEARTBEAT(beat) = &frame.message {
             match self.discovery.receive(frame.header, beat, now) {
                 // It may be another airframe by now.
-                Sighted::Ours if !self.vehicle.link_alive(now) => {
+                Sighted::Ours if self.was_silent(now) => {
                     if let Some(identity) = &mut self.vehicle.identity {
                         (identity.firmware, identity.hardware) = (None, None);
                     }
@@ -590,6 +592,12 @@ impl Pilot {
             }
             Purpose::Descriptions => self.descriptions.answered(outcome, now, jitter),
         }
+    }
+
+    /// Whether no HEARTBEAT came for so long that another airframe may have been connected since.
+    fn was_silent(&self, now: Moment) -> bool {
+        let beat = self.vehicle.heartbeat.as_ref();
+        beat.is_none_or(|beat| beat.fresh(now, TRUTH_STALE_AFTER).is_none())
     }
 
     /// Whether the airframe on the wire is the one that serves the Drone held.

@@ -281,7 +281,18 @@ fn after_a_restart_nothing_is_armed_before_its_hardware_is_known_to_be_the_same(
     on_ground(&mut pilot, 1000);
     assigned(&mut pilot, 1, FLY, 1100);
     on_ground(&mut pilot, 1200);
-    assert!(!armed_by(&written(&mut pilot, 1200)), "its hardware was not read yet");
+    reports(
+        &mut pilot,
+        false,
+        MavLandedState::MAV_LANDED_STATE_ON_GROUND,
+        LOITER,
+        1250,
+    );
+    assert_eq!(
+        commands(&written(&mut pilot, 1250)),
+        [],
+        "its hardware was not read yet"
+    );
     is_hardware(&mut pilot, 1, 1300);
     on_ground(&mut pilot, 1400);
     assert!(armed_by(&written(&mut pilot, 1400)));

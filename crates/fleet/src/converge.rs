@@ -201,8 +201,8 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
     if let Some(ended) = flight_ended(s, held) {
         return rest(Activity::HandsOff(ended));
     }
-    // No leader confirms the assignment.
-    if !s.led() {
+    // No leader confirms the assignment, or it may be another airframe.
+    if !s.led() || s.record.airframe(held, s.vehicle) != Airframe::Same {
         return rest(Activity::Waiting);
     }
     if s.memory.arm_under_way(s.now) {

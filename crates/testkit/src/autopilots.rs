@@ -37,6 +37,8 @@ pub struct Settings {
     pub parameters: Vec<(String, f64)>,
     /// A serial port and its baud rate, besides the network links. ArduCopter has its first link there, and boots at once.
     pub serial: Option<(PathBuf, u32)>,
+    /// Its MAVLink system id; `None`: one that no other has.
+    pub system: Option<u8>,
 }
 
 impl Default for Settings {
@@ -46,6 +48,7 @@ impl Default for Settings {
             home: HOME,
             parameters: Vec::new(),
             serial: None,
+            system: None,
         }
     }
 }
@@ -91,9 +94,27 @@ impl Autopilot {
         self.firmware.stack()
     }
 
+    /// Another airframe with the same parameters, system id and wire, for an ArduCopter that is switched off.
+    pub fn another(&self) -> anyhow::Result<Self> {
+        anyhow::ensure!(
+            self.stack() == Stack::ArduPilot,
+            "PX4's start script gives it the system id of its instance"
+        );
+        anyhow::ensure!(
+            self.process.is_none(),
+            "two airframes cannot be on one wire; switch the first off"
+        );
+        let system = self.system();
+        let settings = Settings {
+            system: Some(system),
+            ..self.settings.clone()
+        };
+        Self::start(self.firmware.clone(), Instance::claim()?, settings)
+    }
+
     /// Its MAVLink system id.
     pub fn system(&self) -> u8 {
-        self.instance.number() + 1
+        self.settings.system.unwrap_or(self.instance.number() + 1)
     }
 
     /// The link for a ground station: TCP of ArduCopter (its second serial port), UDP of PX4, which answers whoever speaks first.

@@ -6,6 +6,7 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use mavlink::dialects::ardupilotmega::MavCmd;
+use testkit::autopilots::Stack;
 
 use crate::field::{Field, NODES, SWARM};
 use crate::figures::Figures;
@@ -35,6 +36,13 @@ pub const ALL: &[Scenario] = &[
         "power cut in the air: what lies on the ground afterwards does not take off by itself",
         reboot_air,
     ),
+    Scenario::new(
+        "another-airframe",
+        "another airframe on the wire by the same system id is sent nothing; the first flies on once it is back",
+        another_airframe,
+    )
+    // The start script of PX4's simulation gives each instance its own system id.
+    .on(&[Stack::ArduPilot]),
 ];
 
 const NODE: &str = NODES[0];
@@ -175,5 +183,47 @@ fn reboot_air(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     );
     let sent = record.orders_since(booted);
     ensure!(sent.is_empty(), "on the ground it was sent {sent:?}");
+    Ok(())
+}
+
+fn another_airframe(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    field.take_off(HIGH / 2.0)?;
+    field.skein(&["ground", SWARM])?;
+    field.wait_down(NODE)?;
+    let first = &mut field.vehicle_mut(NODE)?.autopilot;
+    first.power_off();
+    // The time that it takes to change a plug.
+    std::thread::sleep(Duration::from_secs(4));
+    let another = first.another()?;
+    let first = std::mem::replace(first, another);
+    let since = now();
+    field.skein(&["release", SWARM])?;
+    field.wait("the Drone to name the other airframe", 60, || {
+        let drone = field.objects().of(NODE).context("there is none")?;
+        let ready = condition(&drone, "Ready");
+        ensure!(ready["reason"] == "AnotherAirframe", "{ready}");
+        ensure!(is(&drone, "Stalled"), "it needs a person");
+        Ok(())
+    })?;
+    figures.took("named after", since, now());
+    // ArduCopter needs 42 s until it can arm.
+    field.pass(75, Duration::from_secs(15));
+    {
+        let record = field.record(NODE);
+        let sent = record.orders_since(since);
+        ensure!(sent.is_empty(), "the other airframe was sent {sent:?}");
+        ensure!(
+            record.first_reported(since, is_armed).is_none(),
+            "the other airframe armed"
+        );
+    }
+    let since = now();
+    let vehicle = field.vehicle_mut(NODE)?;
+    vehicle.autopilot.power_off();
+    vehicle.autopilot = first;
+    std::thread::sleep(Duration::from_secs(4));
+    vehicle.autopilot.power_on()?;
+    field.wait_in_air(&[NODE], HIGH / 2.0)?;
+    figures.took("in the air with the first", since, now());
     Ok(())
 }

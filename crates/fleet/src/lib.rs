@@ -7,6 +7,7 @@
 //!
 //! The safety invariants are stated once, in [`safety`].
 
+pub mod airspace;
 pub mod assignment;
 pub mod backoff;
 pub mod battery;
@@ -17,6 +18,7 @@ pub mod drone;
 pub mod failsafe;
 pub mod flight_record;
 pub mod flight_transition;
+pub mod formation;
 pub mod freshness;
 pub mod geo;
 pub mod ground;

@@ -7,6 +7,7 @@
 //!
 //! The safety invariants are stated once, in [`safety`].
 
+pub mod airspace;
 pub mod assignment;
 pub mod backoff;
 pub mod battery;
@@ -17,13 +18,16 @@ pub mod drone;
 pub mod failsafe;
 pub mod flight_record;
 pub mod flight_transition;
+pub mod formation;
 pub mod freshness;
+pub mod geo;
 pub mod ground;
 pub mod ground_order;
 pub mod ids;
 pub mod kill;
 pub mod leadership;
 pub mod memory;
+pub mod movement;
 pub mod names;
 pub mod node_use;
 pub mod preflight;
@@ -31,6 +35,7 @@ pub mod reception;
 pub mod report;
 pub mod safety;
 pub mod selector;
+pub mod station;
 pub mod swarm;
 pub mod takeover;
 pub mod time;

@@ -1,21 +1,24 @@
 //! The safety invariants of Skein, stated once. Agent, coordinator, unit tests and simulations all ask here.
 //!
 //! Owns: who may arm ([`may_arm`]), how long an arm command lives ([`ArmPermit`]), when a vehicle counts as settled on
-//! the ground ([`settled`]), when Skein gives way to a failsafe of the autopilot ([`gives_way`]), and when a Drone object may go
-//! ([`may_release`]).
-//! Must not: be worked around. [`ArmPermit`] can be made nowhere else. Nothing of Skein's own accord disarms a vehicle:
+//! the ground ([`settled`]), when Skein gives way to a failsafe of the autopilot ([`gives_way`]), when a Drone object may go
+//! ([`may_release`]), and which route a vehicle may be ordered to fly ([`may_fly`]; invariant 11: no order of ours brings two vehicles
+//! closer than the separation).
+//! Must not: be worked around. [`ArmPermit`] and [`LegPermit`] can be made nowhere else. Nothing of Skein's own accord disarms a vehicle:
 //! the one permit to do so is [`crate::kill::KillPermit`], which takes a person's order, given twice.
 
+use crate::airspace::{Claims, NotFit, OrderNumber, Owner, Route};
 use crate::assignment::{Assignment, Desired, GroundedWhy, Held};
 use crate::battery::Level;
 use crate::failsafe::executing;
 use crate::flight_record::{FlightRecord, Stage};
 use crate::ground::GroundOrderId;
-use crate::ids::{DroneUid, Term};
+use crate::ids::{DroneUid, NodeName, Term};
 use crate::preflight::Clearance;
 use crate::report::Report;
 use crate::time::Moment;
 use crate::vehicle::{Airframe, FlightTruth, Vehicle};
+use std::collections::BTreeSet;
 use std::time::Duration;
 
 /// An arm command lives this long, from the decision to the last moment it may reach the wire (invariant 2). It is
@@ -340,10 +343,80 @@ pub fn may_release(
     }
 }
 
+/// Leave to order one vehicle to fly one route, whose airspace it owns from now on.
+///
+/// Neither `Clone` nor constructible elsewhere. The order may be sent again as often as it is lost: it is a level, and the claim
+/// stays until reports show that it is not needed any more.
+#[derive(Debug, PartialEq)]
+pub struct LegPermit {
+    vehicle: NodeName,
+    number: OrderNumber,
+    route: Route,
+}
+
+impl LegPermit {
+    /// The vehicle that may fly it.
+    #[must_use]
+    pub const fn vehicle(&self) -> &NodeName {
+        &self.vehicle
+    }
+
+    /// The number of the order.
+    #[must_use]
+    pub const fn number(&self) -> OrderNumber {
+        self.number
+    }
+
+    /// What it may fly: these legs, one after the other, and nothing between.
+    #[must_use]
+    pub const fn route(&self) -> &Route {
+        &self.route
+    }
+}
+
+/// Why a vehicle may not be ordered to fly a route.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoLeg {
+    /// A number of the operator's rules means nothing.
+    #[error("the rules of separation are not sound; set each to a finite number of meters")]
+    BadRules,
+    /// The vehicle cannot be given a route now.
+    #[error(transparent)]
+    NotFit(#[from] NotFit),
+    /// Airspace of others is in the way.
+    #[error("airspace of {} others is in the way", .0.len())]
+    InTheWay(BTreeSet<Owner>),
+}
+
+/// Invariant 11: whether `vehicle` may be ordered to fly `route`. It must have been heard lately, hold or stand where the route begins,
+/// and the airspace of the whole route must be clear of everybody else's. The one exception: a vehicle that is too near to others
+/// already may leave them upright, to where it is clear ([`Claims::leads_away`]). The airspace is its own from then on.
+///
+/// # Errors
+/// [`NoLeg`], the first reason against it.
+pub fn may_fly(claims: &mut Claims, vehicle: &NodeName, route: Route, now: Moment) -> Result<LegPermit, NoLeg> {
+    if !claims.rules().are_sound() {
+        return Err(NoLeg::BadRules);
+    }
+    claims.advance(now);
+    let (at, _) = claims.fit(vehicle, now)?;
+    let start = route.start();
+    // A centimeter: both come from the same claim.
+    if start.over_ground(at) > 0.01 || (start.up - at.up).abs() > 0.01 {
+        return Err(NotFit::StartsElsewhere.into());
+    }
+    let in_the_way = claims.in_the_way(vehicle, &route);
+    if !in_the_way.is_empty() && !claims.leads_away(vehicle, &route) {
+        return Err(NoLeg::InTheWay(in_the_way));
+    }
+    let number = claims.take(vehicle, &route, now);
+    let vehicle = vehicle.clone();
+    Ok(LegPermit { vehicle, number, route })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::NodeName;
 
     #[test]
     fn an_arm_command_lives_two_seconds_and_not_longer() {
@@ -352,6 +425,42 @@ mod tests {
         assert_eq!(permit().spend(issued.plus(ARM_LIFE)), Ok(()));
         let late = issued.plus(ARM_LIFE + Duration::from_millis(1));
         assert_eq!(permit().spend(late), Err(ArmExpired));
+    }
+
+    #[test]
+    fn no_route_is_granted_by_rules_that_mean_nothing() {
+        use crate::airspace::{Doing, Known, Observation, Rules};
+        use crate::geo::Local;
+        use crate::units::Meters;
+        let place = Local {
+            east: 0.0,
+            north: 0.0,
+            up: 20.0,
+        };
+        let (now, vehicle) = (Moment::at(Duration::from_secs(1)), NodeName::parse("n").unwrap());
+        let granted = |rules: Rules| {
+            let mut claims = Claims::new(Term(1), rules);
+            let known = Known {
+                home: place.at_height(0.0),
+                return_height: 40.0,
+                last: None,
+            };
+            claims.expect(vehicle.clone(), known, now);
+            let observation = Observation {
+                heard: now,
+                at: place,
+                accuracy: rules.accuracy,
+                order: OrderNumber::default(),
+                doing: Doing::Holding { at: place },
+            };
+            claims.observe(&vehicle, observation, now);
+            may_fly(&mut claims, &vehicle, Route::hold(place), now)
+        };
+        let permit = granted(Rules::default()).unwrap();
+        assert_eq!((permit.vehicle(), permit.number().term), (&vehicle, Term(1)));
+        let mut rules = Rules::default();
+        rules.separation.vertical = Meters(f64::NAN);
+        assert_eq!(granted(rules), Err(NoLeg::BadRules));
     }
 
     fn landed(term: u64, generation: i64) -> Report {

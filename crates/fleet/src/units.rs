@@ -34,6 +34,18 @@ impl Volts {
     }
 }
 
+/// A length or a distance, in meters.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+pub struct Meters(pub f64);
+
+/// A speed, in meters per second.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+pub struct MetersPerSecond(pub f64);
+
+/// A direction over ground, in degrees clockwise from true north.
+#[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
+pub struct Heading(pub f64);
+
 /// Height in meters above the vehicle's home position (MAVLink: relative altitude).
 #[derive(Clone, Copy, Debug, PartialEq, PartialOrd, Serialize, Deserialize)]
 pub struct AltitudeAboveHome(pub f64);

@@ -47,6 +47,7 @@ const CONVERGE: &str = "crates/fleet/src/converge.rs";
 const ASSIGNMENT: &str = "crates/fleet/src/assignment.rs";
 const FRESHNESS: &str = "crates/fleet/src/freshness.rs";
 const GROUND_ORDER: &str = "crates/fleet/src/ground_order.rs";
+const CLAIM: &str = "crates/fleet/src/airspace/claim.rs";
 
 /// Those that need the least time: tests of `fleet` alone notice them.
 pub const SHORT: &[&str] = &[
@@ -354,6 +355,46 @@ pub const MUTATIONS: &[Mutation] = &[
         tests: FLEET,
     },
     Mutation {
+        invariant: 11,
+        name: "orders a leg through the airspace of others",
+        file: SAFETY,
+        find: "if !in_the_way.is_empty() && !claims.leads_away(vehicle, &route) {",
+        replace: "if in_the_way.len() > 1 && !claims.leads_away(vehicle, &route) {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 11,
+        name: "lets go of a route although the order to fly it may still arrive",
+        file: CLAIM,
+        find: "let under_way = seen.order < self.granted;",
+        replace: "let under_way = false;",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 11,
+        name: "lets go of the rest of the leg that a vehicle flies",
+        file: "crates/fleet/src/airspace/route.rs",
+        find: "self.places.iter().skip(now + 1).copied()",
+        replace: "self.places.iter().skip(now + 2).copied()",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 11,
+        name: "moves vehicles before each that is known was heard",
+        file: CLAIM,
+        find: "return self.known.last.clone().unwrap_or(Volume::Everywhere);",
+        replace: "return self.known.last.clone().unwrap_or(Volume::Tubes(Vec::new()));",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 11,
+        name: "forgets that a silent vehicle may come home",
+        file: CLAIM,
+        find: "let claimed = claimed.and(falls_back);",
+        replace: "let _ = falls_back;",
+        tests: FLEET,
+    },
+    Mutation {
         invariant: 16,
         name: "acts on caches that were filled before it led",
         file: FRESHNESS,
@@ -500,7 +541,7 @@ mod tests {
 
     #[test]
     fn every_invariant_is_broken_in_some_way_and_each_way_finds_its_place() {
-        for invariant in (1..=10).chain([14, 15, 16]) {
+        for invariant in (1..=11).chain([14, 15, 16]) {
             assert!(
                 MUTATIONS.iter().any(|m| m.invariant == invariant),
                 "invariant {invariant}"

@@ -1,0 +1,150 @@
+//! Who owns which airspace: the ground on which invariant 11 is decided.
+//!
+//! Owns: [`Volume`], where a vehicle may be; [`Route`], the straight legs that it is to fly; and [`Claims`], who owns what, as far as
+//! reports show it. Must not: grant anything ([`crate::safety::may_fly`] does), choose where to fly ([`crate::movement`]), or read a clock.
+//!
+//! The rules, all of them:
+//!
+//! 1. A vehicle owns where it may be: on the ground the column over its home, in the air its place or all that is left of its
+//!    route, each widened by how far it may be off ([`Rules::off_by`]) and by how badly its position is known.
+//! 2. A route is claimed as a whole, from where the vehicle is to where it will hold, or not at all. So whoever moves owns its way to
+//!    the end, waits for nobody, and needs no coordinator to get there: no two can wait for each other in the air.
+//! 3. A claim is let go only behind the vehicle, by a report that is newer than the grant, or when its agent says that it has taken
+//!    that order, or a later one, and does not fly the route (any more): an order that is late is refused by its number.
+//! 4. Not known is everywhere that it could be. A vehicle that is silent keeps its claim, and what its failsafes may do is added:
+//!    come down where it is, or return home at its return height and land. One that nobody of ours flies, or that is outside its claim, owns a
+//!    space around its last position that grows as fast as it can fly; so does foreign traffic. A known vehicle that
+//!    was never heard owns what its caller last knew of it, or everything.
+
+mod beyond;
+mod claim;
+mod claims;
+mod danger;
+mod index;
+mod route;
+mod volume;
+
+pub use beyond::Traffic;
+pub use claim::{Doing, Known, NotFit, Observation, OrderNumber, Unsteady};
+pub use claims::{Claims, Owner};
+pub use danger::{Avoidance, Danger, SharedReturn, shared_returns};
+pub use route::{BadRoute, Route};
+pub use volume::{Tube, Volume};
+
+use crate::geo::SCALE_ERROR;
+use crate::units::{Meters, MetersPerSecond};
+use std::time::Duration;
+
+/// The least distance between two vehicles: they are separate when they are this far apart over ground, or in height.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Separation {
+    /// Over ground.
+    pub horizontal: Meters,
+    /// In height.
+    pub vertical: Meters,
+}
+
+/// How far off something may be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Margin {
+    /// Over ground.
+    pub horizontal: Meters,
+    /// In height.
+    pub vertical: Meters,
+}
+
+/// What the operator has set for one site.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Rules {
+    /// Between two vehicles in the air.
+    pub separation: Separation,
+    /// Between a vehicle on the ground and any other, over ground: pads may be nearer to each other than vehicles in the air.
+    pub pads: Meters,
+    /// How high the column is that a vehicle on the ground owns.
+    pub column: Meters,
+    /// How far a vehicle strays from its place or its leg by its own reckoning: wind, corners, control.
+    pub off_by: Margin,
+    /// How far its reckoning may be off the truth at least, whatever it reports.
+    pub accuracy: Margin,
+    /// A vehicle of ours that nobody of ours flies moves no faster than this over ground.
+    pub fastest: MetersPerSecond,
+    /// Nor does it climb or sink faster than this.
+    pub climbs: MetersPerSecond,
+    /// A report counts for so long; then its vehicle is silent.
+    pub silent_after: Duration,
+    /// Foreign traffic that was not heard for this long is gone.
+    pub traffic_kept: Duration,
+}
+
+impl Default for Rules {
+    fn default() -> Self {
+        Self {
+            separation: Separation {
+                horizontal: Meters(5.0),
+                vertical: Meters(5.0),
+            },
+            pads: Meters(1.0),
+            column: Meters(10.0),
+            off_by: Margin {
+                horizontal: Meters(1.5),
+                vertical: Meters(1.0),
+            },
+            accuracy: Margin {
+                horizontal: Meters(1.0),
+                vertical: Meters(1.0),
+            },
+            fastest: MetersPerSecond(20.0),
+            climbs: MetersPerSecond(6.0),
+            silent_after: Duration::from_secs(5),
+            traffic_kept: Duration::from_secs(60),
+        }
+    }
+}
+
+/// Added to each needed distance, meters: more than rounding can take from it.
+const ROUNDING: f64 = 0.01;
+
+impl Rules {
+    /// Whether each number is one that means something.
+    #[must_use]
+    pub fn are_sound(&self) -> bool {
+        let margins = [self.off_by, self.accuracy];
+        let positive = [self.separation.horizontal, self.separation.vertical, self.pads];
+        let enough = |meters: Meters| meters.0 >= 0.0 && meters.0.is_finite();
+        margins.iter().all(|m| enough(m.horizontal) && enough(m.vertical))
+            && positive.iter().all(|&meters| enough(meters) && meters.0 > 0.0)
+            && enough(self.column)
+            && [self.fastest, self.climbs]
+                .iter()
+                .all(|speed| speed.0 >= 0.0 && speed.0.is_finite())
+    }
+
+    /// How far a vehicle with this accuracy may be from where it should be.
+    pub(crate) fn margin(&self, accuracy: Margin) -> Margin {
+        // What is no number stays none, and makes a volume that is clear of nothing.
+        let worse = |least: Meters, got: Meters| if got.0 <= least.0 { least.0 } else { got.0 };
+        Margin {
+            horizontal: Meters(self.off_by.horizontal.0 + worse(self.accuracy.horizontal, accuracy.horizontal)),
+            vertical: Meters(self.off_by.vertical.0 + worse(self.accuracy.vertical, accuracy.vertical)),
+        }
+    }
+
+    /// What two tubes must be apart over ground, meters. The frame's error of scale is counted in.
+    fn apart(&self, ground: bool) -> f64 {
+        let least = if ground { self.pads } else { self.separation.horizontal };
+        least.0 * (1.0 + SCALE_ERROR)
+    }
+
+    /// So far from one another two vehicles of ordinary accuracy can hold side by side, over ground and in height.
+    #[must_use]
+    pub fn pitch(&self) -> Margin {
+        let own = self.margin(self.accuracy);
+        Margin {
+            horizontal: Meters(self.apart(false) + 2.0 * own.horizontal.0 + ROUNDING),
+            vertical: Meters(self.separation.vertical.0 + 2.0 * own.vertical.0 + ROUNDING),
+        }
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,282 @@
+//! What is known of one vehicle, and the volume that follows.
+//!
+//! Owns: what an agent reports ([`Observation`]), and how the claim of its vehicle follows from grants and reports ([`Claim`]).
+//! Must not: know of other vehicles.
+//!
+//!   Unheard --heard--> Ground, Air or Other
+//!   Ground, Air --granted--> Air, the whole route --reports--> Air, what is left of it --its agent holds--> Air, one place
+//!   any --its agent has taken the order and is down--> Ground;  any --its agent has let go of it--> Other
+
+use super::beyond::{back_to, drift, failsafe};
+use super::index::Key;
+use super::{Margin, Route, Rules, Tube, Volume};
+use crate::geo::Local;
+use crate::ids::Term;
+use crate::time::Moment;
+
+/// The number of an order to fly a route. Later orders have higher ones, over all leaders; an agent refuses an order whose number
+/// is not higher than the last that it took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub struct OrderNumber {
+    /// The leadership that granted it.
+    pub term: Term,
+    /// Its number among the grants of that leadership, from 1.
+    pub count: u64,
+}
+
+/// What is known of a vehicle before it is heard.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Known {
+    /// Its home. Where it is seen on the ground, it has its home.
+    pub home: Local,
+    /// The height at which its autopilot returns, meters above mean sea level.
+    pub return_height: f64,
+    /// Where it may be; `None`: anywhere.
+    pub last: Option<Volume>,
+}
+
+/// What an agent says that its vehicle does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Doing {
+    /// On the ground, disarmed, and not ordered to take off.
+    Grounded,
+    /// In the air, holding at this place by our order, and nothing else to fly.
+    Holding {
+        /// The place.
+        at: Local,
+    },
+    /// In the air or about to be, flying this route by our order.
+    Flying {
+        /// All of it.
+        route: Route,
+    },
+    /// In the air, and nobody of ours flies it: a pilot, a failsafe, not known. The agent has dropped any route.
+    Other,
+}
+
+/// One report of an agent, as far as airspace goes.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observation {
+    /// When the vehicle was there, by the latest that it can have been: when the report arrived, less the age of the position in it.
+    pub heard: Moment,
+    /// Where it was.
+    pub at: Local,
+    /// How well that is known.
+    pub accuracy: Margin,
+    /// The last order that the agent took.
+    pub order: OrderNumber,
+    /// What it does.
+    pub doing: Doing,
+}
+
+/// Why a vehicle cannot be given a route now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotFit {
+    /// It is not known here.
+    #[error("the vehicle is not known")]
+    Unknown,
+    /// Not heard, or not lately.
+    #[error("the vehicle was not heard lately")]
+    Silent,
+    /// Nobody of ours flies it.
+    #[error("somebody else flies the vehicle, or a failsafe does")]
+    NotOurs,
+    /// It is outside what it owns.
+    #[error("the vehicle is not where it should be")]
+    Astray,
+    /// It has a route already.
+    #[error("the vehicle is on its way")]
+    UnderWay,
+    /// The route begins elsewhere.
+    #[error("the route does not begin where the vehicle is")]
+    StartsElsewhere,
+}
+
+/// A vehicle whose volume changes by the mere passing of time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Unsteady {
+    /// It is not heard.
+    Silent,
+    /// Nobody of ours flies it.
+    NotOurs,
+    /// It is outside what it owns.
+    Astray,
+}
+
+/// The last report.
+#[derive(Clone, Debug)]
+pub(super) struct Heard {
+    pub(super) heard: Moment,
+    pub(super) at: Local,
+    margin: Margin,
+}
+
+/// What it does, as far as is known.
+#[derive(Clone, Debug)]
+pub(super) enum Stand {
+    Unheard,
+    Ground(Local),
+    Air {
+        way: Route,
+        flying: bool,
+    },
+    /// With what it would fly if an order that is under way to it arrived.
+    Other {
+        way: Option<Route>,
+    },
+}
+
+/// What one vehicle owns, and why.
+#[derive(Clone, Debug)]
+pub(super) struct Claim {
+    pub(super) key: Key,
+    pub(super) known: Known,
+    pub(super) last: Option<Heard>,
+    pub(super) granted: OrderNumber,
+    pub(super) stand: Stand,
+    /// A route that its agent flies besides, by an order that is not the last: an agent that has lost its memory.
+    also: Option<Route>,
+}
+
+impl Claim {
+    /// Of a vehicle that was not heard yet.
+    pub(super) fn unheard(key: Key, known: Known) -> Self {
+        Self {
+            key,
+            known,
+            last: None,
+            granted: OrderNumber::default(),
+            stand: Stand::Unheard,
+            also: None,
+        }
+    }
+
+    /// Where it stands or holds, and whether it is on the ground.
+    pub(super) fn place(&self) -> Option<(Local, bool)> {
+        match &self.stand {
+            Stand::Ground(at) => Some((*at, true)),
+            Stand::Air { way, flying: false } => Some((way.end(), false)),
+            Stand::Air { .. } | Stand::Unheard | Stand::Other { .. } => None,
+        }
+    }
+
+    /// Where it will be at last, as far as it is ours.
+    pub(super) fn end(&self) -> Option<Local> {
+        match &self.stand {
+            Stand::Ground(at) => Some(*at),
+            Stand::Air { way, .. } => Some(way.end()),
+            Stand::Unheard | Stand::Other { .. } => None,
+        }
+    }
+
+    /// How far it may be from where it should be.
+    pub(super) fn margin(&self, rules: &Rules) -> Margin {
+        let usual = || rules.margin(rules.accuracy);
+        self.last.as_ref().map_or_else(usual, |last| last.margin)
+    }
+
+    /// Takes note of a report that is newer than the last.
+    pub(super) fn take_in(&mut self, seen: Observation, rules: &Rules) {
+        let margin = rules.margin(seen.accuracy);
+        // The order that was granted last is still under way to the agent: what it allows stays claimed.
+        let under_way = seen.order < self.granted;
+        self.also = None;
+        match seen.doing {
+            Doing::Grounded => {
+                let stays = match self.stand {
+                    Stand::Ground(at) if at.over_ground(seen.at) <= margin.horizontal.0 => at,
+                    _ => seen.at,
+                };
+                self.known.home = stays;
+                if !under_way {
+                    self.stand = Stand::Ground(stays);
+                }
+            }
+            Doing::Holding { at } => {
+                if !under_way {
+                    let way = Route::hold(at);
+                    self.stand = Stand::Air { way, flying: false };
+                }
+            }
+            Doing::Flying { route } => match &self.stand {
+                // What is left of the claim, by the first place where the vehicle may be.
+                Stand::Air { way, .. } if seen.order == self.granted => {
+                    let way = way.from(seen.at, margin);
+                    self.stand = Stand::Air { way, flying: true };
+                }
+                _ if under_way => self.also = Some(route),
+                _ => {
+                    let way = route.from(seen.at, margin);
+                    self.stand = Stand::Air { way, flying: true };
+                    self.granted = seen.order;
+                }
+            },
+            Doing::Other => {
+                let way = match &self.stand {
+                    Stand::Air { way, .. } if under_way => Some(way.clone()),
+                    Stand::Other { way } if under_way => way.clone(),
+                    _ => None,
+                };
+                self.stand = Stand::Other { way };
+            }
+        }
+        self.last = Some(Heard {
+            heard: seen.heard,
+            at: seen.at,
+            margin,
+        });
+    }
+
+    /// Why its volume grows, if it does.
+    pub(super) fn unsteady(&self, now: Moment, rules: &Rules) -> Option<Unsteady> {
+        let last = self.last.as_ref()?;
+        let silent = now.since(last.heard) > rules.silent_after;
+        match &self.stand {
+            Stand::Unheard | Stand::Ground(_) => None,
+            Stand::Other { .. } => Some(Unsteady::NotOurs),
+            Stand::Air { .. } if silent => Some(Unsteady::Silent),
+            Stand::Air { way, .. } => {
+                (self.also.is_some() || !way.has(last.at, last.margin)).then_some(Unsteady::Astray)
+            }
+        }
+    }
+
+    /// Where it may be.
+    pub(super) fn volume(&self, now: Moment, rules: &Rules) -> Volume {
+        let Some(last) = &self.last else {
+            return self.known.last.clone().unwrap_or(Volume::Everywhere);
+        };
+        let drifts = |then| Volume::Tubes(vec![drift(last.at, last.margin, then, now, rules)]);
+        let claimed = match &self.stand {
+            Stand::Unheard => Volume::Everywhere,
+            Stand::Ground(at) => {
+                let radius = last.margin.horizontal.0 - rules.off_by.horizontal.0;
+                let column = Tube::around(&[*at], radius, last.margin.vertical.0, rules.column.0);
+                Volume::Tubes(vec![column.on_the_ground()])
+            }
+            Stand::Air { way, .. } => way.volume(last.margin),
+            Stand::Other { way: None } => drifts(last.heard),
+            Stand::Other { way: Some(way) } => drifts(last.heard).and(way.volume(last.margin)),
+        };
+        let claimed = match &self.also {
+            Some(route) => claimed.and(route.volume(last.margin)),
+            None => claimed,
+        };
+        match (self.unsteady(now, rules), &self.stand) {
+            (Some(Unsteady::Astray), Stand::Air { way, .. }) => {
+                let back = Volume::Tubes(vec![back_to(way, last.at, last.margin)]);
+                claimed.and(drifts(last.heard)).and(back)
+            }
+            (Some(Unsteady::Silent), Stand::Air { way, .. }) => {
+                let falls_back = failsafe(way, self.known.home, self.known.return_height, last.margin);
+                let claimed = claimed.and(falls_back);
+                if way.has(last.at, last.margin) {
+                    claimed
+                } else {
+                    claimed.and(drifts(last.heard))
+                }
+            }
+            _ => claimed,
+        }
+    }
+}

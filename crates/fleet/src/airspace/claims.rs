@@ -1,0 +1,283 @@
+//! Who owns which airspace, as far as reports show it.
+//!
+//! Owns: [`Claims`]: the claim of each vehicle and of foreign traffic, and who is in the way of whom.
+//! Must not: grant; [`crate::safety::may_fly`] does, and only it calls `Claims::take`.
+
+use super::beyond::Traffic;
+use super::claim::{Claim, Heard, Known, NotFit, Observation, OrderNumber, Stand, Unsteady};
+use super::index::{Index, Key};
+use super::{Route, Rules, Volume};
+use crate::geo::Local;
+use crate::ids::{NodeName, Term};
+use crate::time::Moment;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Who owns a volume.
+#[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Owner {
+    /// A vehicle of ours, by its node.
+    Vehicle(NodeName),
+    /// Foreign traffic, by its ICAO address.
+    Traffic(u32),
+}
+
+/// Who owns which airspace.
+#[derive(Clone, Debug)]
+pub struct Claims {
+    rules: Rules,
+    term: Term,
+    count: u64,
+    keys: u32,
+    vehicles: BTreeMap<NodeName, Claim>,
+    traffic: BTreeMap<u32, (Key, Traffic)>,
+    owners: BTreeMap<Key, Owner>,
+    /// Those who have come to own what was not granted to them, and may be too near to others.
+    elsewhere: BTreeSet<NodeName>,
+    /// Until when time has passed.
+    clock: Option<Moment>,
+    index: Index,
+}
+
+impl Claims {
+    /// No claims, at the beginning of a leadership. Tell it of all vehicles that are known before anything is granted.
+    #[must_use]
+    pub fn new(term: Term, rules: Rules) -> Self {
+        Self {
+            rules,
+            term,
+            count: 0,
+            keys: 0,
+            vehicles: BTreeMap::new(),
+            traffic: BTreeMap::new(),
+            owners: BTreeMap::new(),
+            elsewhere: BTreeSet::new(),
+            clock: None,
+            index: Index::default(),
+        }
+    }
+
+    /// The rules.
+    #[must_use]
+    pub const fn rules(&self) -> &Rules {
+        &self.rules
+    }
+
+    /// There is this vehicle. Until it is heard it owns what is known of it.
+    pub fn expect(&mut self, vehicle: NodeName, known: Known, now: Moment) {
+        if self.vehicles.contains_key(&vehicle) {
+            return;
+        }
+        let key = self.next_key(Owner::Vehicle(vehicle.clone()));
+        let entry = Claim::unheard(key, known);
+        self.vehicles.insert(vehicle.clone(), entry);
+        self.refresh(&vehicle, now);
+    }
+
+    /// A person has said that this vehicle is not in the air any more, or its node was found to be gone for good.
+    pub fn forget(&mut self, vehicle: &NodeName) {
+        if let Some(entry) = self.vehicles.remove(vehicle) {
+            self.index.remove(entry.key);
+            self.owners.remove(&entry.key);
+            self.elsewhere.remove(vehicle);
+        }
+    }
+
+    /// Takes note of a report. One that is no newer than the last changes nothing.
+    pub fn observe(&mut self, vehicle: &NodeName, seen: Observation, now: Moment) {
+        let rules = self.rules;
+        let Some(entry) = self.vehicles.get_mut(vehicle) else {
+            return;
+        };
+        if entry.last.as_ref().is_some_and(|last| seen.heard <= last.heard) {
+            return;
+        }
+        let before = entry.end();
+        entry.take_in(seen, &rules);
+        if entry.end() != before {
+            self.elsewhere.insert(vehicle.clone());
+        }
+        self.refresh(vehicle, now);
+    }
+
+    /// Takes note of foreign traffic; a sighting that is no newer than the last changes nothing.
+    pub fn hear_traffic(&mut self, traffic: Traffic, now: Moment) {
+        let known = self.traffic.get(&traffic.icao).copied();
+        if known.is_some_and(|(_, last)| traffic.heard <= last.heard) {
+            return;
+        }
+        let key = known.map_or_else(|| self.next_key(Owner::Traffic(traffic.icao)), |(key, _)| key);
+        self.traffic.insert(traffic.icao, (key, traffic));
+        self.index.set(key, traffic.volume(now));
+    }
+
+    /// Lets time pass: what depends on it grows, and traffic that was not heard for long is forgotten. Whoever asks for a route lets
+    /// time pass first.
+    pub fn advance(&mut self, now: Moment) {
+        if self.clock == Some(now) {
+            return;
+        }
+        self.clock = Some(now);
+        let unsteady: Vec<NodeName> = self
+            .vehicles
+            .iter()
+            .filter(|(_, entry)| entry.unsteady(now, &self.rules).is_some())
+            .map(|(name, _)| name.clone())
+            .collect();
+        for vehicle in &unsteady {
+            self.refresh(vehicle, now);
+        }
+        let (kept, gone): (BTreeMap<_, _>, BTreeMap<_, _>) = std::mem::take(&mut self.traffic)
+            .into_iter()
+            .partition(|(_, (_, traffic))| now.since(traffic.heard) <= self.rules.traffic_kept);
+        for (key, _) in gone.into_values() {
+            self.index.remove(key);
+            self.owners.remove(&key);
+        }
+        for (key, traffic) in kept.values() {
+            self.index.set(*key, traffic.volume(now));
+        }
+        self.traffic = kept;
+        let mut elsewhere = std::mem::take(&mut self.elsewhere);
+        elsewhere.retain(|vehicle| !self.near(&Owner::Vehicle(vehicle.clone())).is_empty());
+        self.elsewhere = elsewhere;
+    }
+
+    /// Those who do not keep to what was granted to them: their volumes grow, or they are where nobody sent them. Foreign traffic, too.
+    pub(super) fn strays(&self, now: Moment) -> BTreeSet<Owner> {
+        let unsteady = self.unsteady(now).map(|(name, _)| Owner::Vehicle(name.clone()));
+        let elsewhere = self.elsewhere.iter().cloned().map(Owner::Vehicle);
+        unsteady
+            .chain(elsewhere)
+            .chain(self.traffic.keys().copied().map(Owner::Traffic))
+            .collect()
+    }
+
+    /// Whose volumes are not clear of where `vehicle` may be on `route`.
+    #[must_use]
+    pub fn in_the_way(&self, vehicle: &NodeName, route: &Route) -> BTreeSet<Owner> {
+        let Some(entry) = self.vehicles.get(vehicle) else {
+            return BTreeSet::new();
+        };
+        let volume = route.volume(entry.margin(&self.rules));
+        self.named(&self.index.in_the_way(entry.key, &volume, &self.rules))
+    }
+
+    /// Whose volumes are not clear of the one that `owner` has now.
+    #[must_use]
+    pub fn near(&self, owner: &Owner) -> BTreeSet<Owner> {
+        let Some(key) = self.key(owner) else {
+            return BTreeSet::new();
+        };
+        match self.index.volume(key) {
+            Some(volume) => self.named(&self.index.in_the_way(key, volume, &self.rules)),
+            None => BTreeSet::new(),
+        }
+    }
+
+    /// Where a vehicle stands or holds that could be given a route, and whether it is on the ground.
+    ///
+    /// # Errors
+    /// [`NotFit`].
+    pub fn fit(&self, vehicle: &NodeName, now: Moment) -> Result<(Local, bool), NotFit> {
+        let entry = self.vehicles.get(vehicle).ok_or(NotFit::Unknown)?;
+        let late = |last: &Heard| now.since(last.heard) > self.rules.silent_after;
+        match entry.unsteady(now, &self.rules) {
+            Some(Unsteady::NotOurs) => Err(NotFit::NotOurs),
+            Some(Unsteady::Astray) => Err(NotFit::Astray),
+            Some(Unsteady::Silent) => Err(NotFit::Silent),
+            None if entry.last.as_ref().is_none_or(late) => Err(NotFit::Silent),
+            None => entry.place().ok_or(NotFit::UnderWay),
+        }
+    }
+
+    /// Where a vehicle stands or holds by what was last heard, and whether it is on the ground; `None` for one that is not heard,
+    /// has a route to fly, or is not ours to fly.
+    #[must_use]
+    pub fn place(&self, vehicle: &NodeName) -> Option<(Local, bool)> {
+        self.vehicles.get(vehicle)?.place()
+    }
+
+    /// Where a vehicle will hold or land in the end, by what it owns; `None` for one that is not heard or not ours to fly.
+    #[must_use]
+    pub fn end(&self, vehicle: &NodeName) -> Option<Local> {
+        self.vehicles.get(vehicle)?.end()
+    }
+
+    /// Gives `route` to `vehicle`. Only after [`crate::safety::may_fly`] has found that it may have it.
+    pub(crate) fn take(&mut self, vehicle: &NodeName, route: &Route, now: Moment) -> OrderNumber {
+        self.count += 1;
+        let number = OrderNumber {
+            term: self.term,
+            count: self.count,
+        };
+        if let Some(entry) = self.vehicles.get_mut(vehicle) {
+            entry.granted = number;
+            entry.stand = Stand::Air {
+                way: route.clone(),
+                flying: true,
+            };
+        }
+        self.refresh(vehicle, now);
+        number
+    }
+
+    /// The volume that an owner has.
+    #[must_use]
+    pub fn volume(&self, owner: &Owner) -> Option<&Volume> {
+        self.index.volume(self.key(owner)?)
+    }
+
+    fn key(&self, owner: &Owner) -> Option<Key> {
+        match owner {
+            Owner::Vehicle(name) => Some(self.vehicles.get(name)?.key),
+            Owner::Traffic(icao) => Some(self.traffic.get(icao)?.0),
+        }
+    }
+
+    /// Vehicles whose volume grows with time, and why.
+    pub fn unsteady(&self, now: Moment) -> impl Iterator<Item = (&NodeName, Unsteady)> {
+        let rules = self.rules;
+        let each = move |(name, entry): (_, &Claim)| Some((name, entry.unsteady(now, &rules)?));
+        self.vehicles.iter().filter_map(each)
+    }
+
+    /// The height at which an owner was last seen, meters above mean sea level.
+    #[must_use]
+    pub fn height(&self, owner: &Owner) -> Option<f64> {
+        match owner {
+            Owner::Vehicle(name) => Some(self.vehicles.get(name)?.last.as_ref()?.at.up),
+            Owner::Traffic(icao) => Some(self.traffic.get(icao)?.1.at.up),
+        }
+    }
+
+    /// Whether the vehicle has a route that it has not flown to its end yet.
+    #[must_use]
+    pub fn under_way(&self, vehicle: &NodeName) -> bool {
+        let stand = self.vehicles.get(vehicle).map(|entry| &entry.stand);
+        matches!(stand, Some(Stand::Air { flying: true, .. }))
+    }
+
+    /// Each vehicle that may be in the air, its home and the height of its return.
+    pub(super) fn returns(&self) -> impl Iterator<Item = (&NodeName, &Known)> {
+        self.vehicles.iter().map(|(name, entry)| (name, &entry.known))
+    }
+
+    fn named(&self, keys: &BTreeSet<Key>) -> BTreeSet<Owner> {
+        keys.iter().filter_map(|key| self.owners.get(key).cloned()).collect()
+    }
+
+    fn next_key(&mut self, owner: Owner) -> Key {
+        self.keys += 1;
+        self.owners.insert(self.keys, owner);
+        self.keys
+    }
+
+    fn refresh(&mut self, vehicle: &NodeName, now: Moment) {
+        if let Some(entry) = self.vehicles.get(vehicle) {
+            self.index.set(entry.key, entry.volume(now, &self.rules));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

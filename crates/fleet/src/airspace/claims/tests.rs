@@ -1,0 +1,349 @@
+//! What a report adds to a claim, and what it takes away.
+
+use super::super::tests::{SHARP, at, holds, knowing, node, second, seen, vehicle};
+use super::super::{Doing, Traffic};
+use super::*;
+use crate::safety::{NoLeg, may_fly};
+
+const NONE: OrderNumber = OrderNumber {
+    term: Term(0),
+    count: 0,
+};
+
+fn over(place: Local, height: f64, to: Local) -> Route {
+    Route::through([place, place.at_height(height), to.at_height(height), to]).unwrap()
+}
+
+fn grant(claims: &mut Claims, name: &str, route: &Route, now: f64) -> Result<OrderNumber, NoLeg> {
+    may_fly(claims, &node(name), route.clone(), second(now)).map(|permit| permit.number())
+}
+
+fn blocked(by: &str) -> Result<OrderNumber, NoLeg> {
+    Err(NoLeg::InTheWay([vehicle(by)].into()))
+}
+
+const A: Local = Local {
+    east: 0.0,
+    north: 0.0,
+    up: 20.0,
+};
+const B: Local = Local {
+    east: 60.0,
+    north: 0.0,
+    up: 20.0,
+};
+const C: Local = Local {
+    east: 30.0,
+    north: 50.0,
+    up: 20.0,
+};
+const GROUND: Local = Local {
+    east: 0.0,
+    north: 0.0,
+    up: 0.0,
+};
+
+fn two() -> Claims {
+    let mut claims = knowing(&[("a", A.at_height(0.0)), ("c", C.at_height(0.0))]);
+    holds(&mut claims, "a", 1.0, A);
+    holds(&mut claims, "c", 1.0, C);
+    claims
+}
+
+#[test]
+fn a_route_is_owned_from_the_grant_on_and_let_go_behind_the_vehicle() {
+    let mut claims = two();
+    let route = over(A, 50.0, B);
+    let number = grant(&mut claims, "a", &route, 1.0).unwrap();
+    assert_eq!(
+        number,
+        OrderNumber {
+            term: Term(3),
+            count: 1
+        }
+    );
+    let across = Route::through([C, C.at_height(50.0), at(30.0, -50.0, 50.0)]).unwrap();
+    assert_eq!(grant(&mut claims, "c", &across, 1.0), blocked("a"));
+    let flying = |claims: &mut Claims, now: f64, place: Local| {
+        let doing = Doing::Flying {
+            route: over(A, 50.0, B),
+        };
+        seen(claims, "a", now, place, number, doing);
+        holds(claims, "c", now, C);
+    };
+    flying(&mut claims, 2.0, at(20.0, 0.0, 50.0));
+    assert_eq!(grant(&mut claims, "c", &across, 2.0), blocked("a"));
+    flying(&mut claims, 3.0, at(45.0, 0.0, 50.0));
+    assert!(grant(&mut claims, "c", &across, 3.0).is_ok());
+}
+
+#[test]
+fn an_order_that_has_not_arrived_keeps_its_route_whatever_the_vehicle_does() {
+    for doing in [Doing::Holding { at: A }, Doing::Other] {
+        let mut claims = two();
+        grant(&mut claims, "a", &over(A, 50.0, B), 1.0).unwrap();
+        seen(&mut claims, "a", 2.0, A, NONE, doing);
+        holds(&mut claims, "c", 2.0, C);
+        let to_b = over(C, 60.0, B);
+        assert_eq!(
+            grant(&mut claims, "c", &to_b, 2.0),
+            blocked("a"),
+            "the order may arrive yet"
+        );
+    }
+    let mut claims = two();
+    let number = grant(&mut claims, "a", &over(A, 50.0, B), 1.0).unwrap();
+    seen(&mut claims, "a", 2.0, A, number, Doing::Holding { at: A });
+    holds(&mut claims, "c", 2.0, C);
+    assert!(
+        grant(&mut claims, "c", &over(C, 60.0, B), 2.0).is_ok(),
+        "its agent took the order and does not fly it"
+    );
+}
+
+#[test]
+fn an_old_report_lets_nothing_go_and_takes_nothing_back() {
+    let mut claims = two();
+    let route = over(A, 50.0, B);
+    let number = grant(&mut claims, "a", &route, 1.0).unwrap();
+    let claimed = claims.volume(&vehicle("a")).cloned();
+    // It was there at the moment of the grant, but before it.
+    seen(&mut claims, "a", 0.9, B, number, Doing::Holding { at: B });
+    assert_eq!(claims.volume(&vehicle("a")).cloned(), claimed);
+    seen(&mut claims, "a", 5.0, B, number, Doing::Holding { at: B });
+    let held = claims.volume(&vehicle("a")).cloned();
+    assert_ne!(held, claimed);
+    seen(
+        &mut claims,
+        "a",
+        4.0,
+        at(30.0, 0.0, 50.0),
+        number,
+        Doing::Flying { route },
+    );
+    assert_eq!(claims.volume(&vehicle("a")).cloned(), held);
+}
+
+#[test]
+fn only_one_that_was_heard_lately_and_holds_where_the_route_begins_is_given_one() {
+    let mut claims = two();
+    let no = |why: NotFit| Err(NoLeg::NotFit(why));
+    let far = at(0.0, 0.0, 50.0);
+    assert_eq!(grant(&mut claims, "nobody", &Route::hold(A), 1.0), no(NotFit::Unknown));
+    assert_eq!(
+        grant(
+            &mut claims,
+            "a",
+            &Route::through([B, far.shifted(60.0, 0.0)]).unwrap(),
+            1.0
+        ),
+        no(NotFit::StartsElsewhere)
+    );
+    assert_eq!(grant(&mut claims, "a", &over(A, 50.0, B), 6.1), no(NotFit::Silent));
+    seen(&mut claims, "a", 7.0, A, NONE, Doing::Other);
+    assert_eq!(grant(&mut claims, "a", &over(A, 50.0, B), 7.0), no(NotFit::NotOurs));
+    seen(
+        &mut claims,
+        "a",
+        8.0,
+        A.shifted(9.0, 0.0),
+        NONE,
+        Doing::Holding { at: A },
+    );
+    assert_eq!(grant(&mut claims, "a", &over(A, 50.0, B), 8.0), no(NotFit::Astray));
+    holds(&mut claims, "a", 9.0, A);
+    assert!(grant(&mut claims, "a", &over(A, 50.0, B), 9.0).is_ok());
+    assert_eq!(grant(&mut claims, "a", &over(A, 50.0, B), 9.0), no(NotFit::UnderWay));
+}
+
+#[test]
+fn a_new_leader_grants_nothing_before_each_known_vehicle_was_heard() {
+    let mut claims = knowing(&[("a", A), ("c", C)]);
+    holds(&mut claims, "a", 1.0, A);
+    assert_eq!(grant(&mut claims, "a", &over(A, 50.0, B), 1.0), blocked("c"));
+    // It was heard to fly a route of the former leader: all that is left of that is its own.
+    let earlier = OrderNumber {
+        term: Term(2),
+        count: 9,
+    };
+    let there = Route::through([C, C.at_height(50.0), B.at_height(50.0), B]).unwrap();
+    seen(
+        &mut claims,
+        "c",
+        1.5,
+        C.at_height(30.0),
+        earlier,
+        Doing::Flying { route: there },
+    );
+    assert_eq!(grant(&mut claims, "a", &over(A, 50.0, B), 1.5), blocked("c"));
+    let clear = Route::through([A, at(-40.0, 0.0, 20.0)]).unwrap();
+    let number = grant(&mut claims, "a", &clear, 1.5).unwrap();
+    assert!(number > earlier);
+}
+
+#[test]
+fn what_was_known_of_a_vehicle_stands_for_it_until_it_is_heard() {
+    let mut claims = knowing(&[("a", A)]);
+    let rules = *claims.rules();
+    let known = Known {
+        home: GROUND.shifted(60.0, 0.0),
+        return_height: 40.0,
+        last: Some(Route::hold(B).volume(rules.margin(SHARP))),
+    };
+    claims.expect(node("c"), known, second(0.0));
+    holds(&mut claims, "a", 1.0, A);
+    assert_eq!(grant(&mut claims, "a", &over(A, 50.0, B), 1.0), blocked("c"));
+    assert!(grant(&mut claims, "a", &over(A, 50.0, C), 1.0).is_ok());
+}
+
+#[test]
+fn one_that_is_silent_keeps_its_place_and_what_its_failsafes_may_do() {
+    let mut claims = knowing(&[("a", GROUND.shifted(-80.0, 0.0)), ("c", C)]);
+    holds(&mut claims, "a", 1.0, A);
+    holds(&mut claims, "c", 6.5, C);
+    claims.advance(second(6.5));
+    let way = |to: Local| claims.in_the_way(&node("c"), &Route::hold(to));
+    let (by_a, none) = (BTreeSet::from([vehicle("a")]), BTreeSet::new());
+    assert_eq!(way(A), by_a);
+    assert_eq!(way(A.at_height(3.0)), by_a, "it may land where it is");
+    assert_eq!(way(at(-40.0, 0.0, 40.0)), by_a, "it may return at 40 m");
+    assert_eq!(way(at(-40.0, 0.0, 25.0)), none, "and not lower");
+    assert_eq!(way(at(-80.0, 0.0, 10.0)), by_a, "and land at home");
+    assert_eq!(way(at(40.0, 0.0, 40.0)), none);
+    // Heard again, it has its place alone.
+    holds(&mut claims, "a", 7.0, A);
+    assert_eq!(claims.in_the_way(&node("c"), &Route::hold(at(-40.0, 0.0, 40.0))), none);
+}
+
+#[test]
+fn one_that_is_silent_on_its_way_may_turn_home_from_any_point_of_it() {
+    let mut claims = knowing(&[("a", at(30.0, -60.0, 0.0)), ("c", C)]);
+    holds(&mut claims, "a", 1.0, A);
+    holds(&mut claims, "c", 1.0, C);
+    grant(&mut claims, "a", &over(A, 50.0, B), 1.0).unwrap();
+    claims.advance(second(7.0));
+    let between = Route::hold(at(30.0, -30.0, 45.0));
+    assert_eq!(
+        claims.in_the_way(&node("c"), &between),
+        [vehicle("a")].into(),
+        "inside of the triangle"
+    );
+    assert!(
+        claims
+            .in_the_way(&node("c"), &Route::hold(at(-20.0, -40.0, 45.0)))
+            .is_empty()
+    );
+}
+
+#[test]
+fn one_that_somebody_else_flies_may_be_farther_away_each_second() {
+    let mut claims = two();
+    seen(&mut claims, "a", 1.5, A, NONE, Doing::Other);
+    let far = Route::hold(A.shifted(-100.0, 0.0));
+    assert!(claims.in_the_way(&node("c"), &far).is_empty());
+    claims.advance(second(5.0));
+    assert_eq!(claims.in_the_way(&node("c"), &far), [vehicle("a")].into());
+}
+
+#[test]
+fn on_the_ground_a_vehicle_has_the_column_over_its_home() {
+    let mut claims = knowing(&[("a", GROUND), ("c", C)]);
+    seen(&mut claims, "a", 1.0, GROUND, NONE, Doing::Grounded);
+    holds(&mut claims, "c", 1.0, C);
+    let way = |up: f64, east: f64| {
+        claims
+            .in_the_way(&node("c"), &Route::hold(at(east, 0.0, up)))
+            .is_empty()
+    };
+    assert!(
+        !way(10.0, 0.0) && !way(16.9, 0.0) && way(17.1, 0.0),
+        "10 m, its margin and the separation"
+    );
+    assert!(!way(5.0, 4.4) && way(5.0, 4.6), "1 m beside a pad, and both margins");
+}
+
+#[test]
+fn foreign_traffic_is_in_the_way_where_it_is_going() {
+    let mut claims = two();
+    let traffic = Traffic {
+        icao: 0x4b_1234,
+        at: at(-500.0, 0.0, 50.0),
+        velocity: [50.0, 0.0, 0.0],
+        accuracy: SHARP,
+        heard: second(1.0),
+    };
+    claims.hear_traffic(traffic, second(1.0));
+    let foreign = Owner::Traffic(0x4b_1234);
+    let route = over(A, 50.0, B);
+    assert_eq!(
+        grant(&mut claims, "a", &route, 1.0),
+        Err(NoLeg::InTheWay([foreign.clone()].into()))
+    );
+    claims.hear_traffic(
+        Traffic {
+            heard: second(0.5),
+            at: at(-5e3, 0.0, 50.0),
+            ..traffic
+        },
+        second(1.0),
+    );
+    assert!(
+        claims.in_the_way(&node("a"), &route).contains(&foreign),
+        "an older sighting changes nothing"
+    );
+    claims.advance(second(62.0));
+    assert!(claims.in_the_way(&node("a"), &route).is_empty(), "it is forgotten");
+}
+
+#[test]
+fn one_that_is_forgotten_owns_nothing() {
+    let mut claims = knowing(&[("a", A), ("c", C)]);
+    holds(&mut claims, "a", 1.0, A);
+    claims.forget(&node("c"));
+    assert!(grant(&mut claims, "a", &over(A, 50.0, C), 1.0).is_ok());
+    assert_eq!(claims.volume(&vehicle("c")), None);
+}
+
+#[test]
+fn one_that_is_in_danger_holds_and_then_leaves_upright_to_where_it_is_clear() {
+    use super::super::{Avoidance, Danger};
+    let mut claims = two();
+    let number = grant(&mut claims, "a", &over(A, 50.0, B), 1.0).unwrap();
+    // c is blown to a's way.
+    let blown = at(30.0, 0.0, 46.0);
+    seen(&mut claims, "c", 2.0, blown, NONE, Doing::Holding { at: blown });
+    let danger = |avoidance| Danger {
+        from: vehicle("c"),
+        vehicle: node("a"),
+        avoidance,
+    };
+    assert_eq!(
+        claims.dangers(&[40.0], second(2.0)),
+        [danger(Avoidance::Hold)],
+        "it holds where nobody sent it"
+    );
+    seen(&mut claims, "c", 3.0, blown, NONE, Doing::Other);
+    assert_eq!(claims.dangers(&[40.0, 150.0], second(3.0)), [danger(Avoidance::Hold)]);
+    let stopped = at(10.0, 0.0, 50.0);
+    seen(&mut claims, "a", 3.5, stopped, number, Doing::Holding { at: stopped });
+    let up = Route::through([stopped, stopped.at_height(150.0)]).unwrap();
+    let found = claims.dangers(&[40.0, 150.0], second(3.5));
+    assert!(found.contains(&danger(Avoidance::StepAside(up.clone()))), "{found:?}");
+    assert!(grant(&mut claims, "a", &up, 3.5).is_ok(), "it leads away");
+    let mut claims = two();
+    holds(&mut claims, "a", 1.5, stopped);
+    seen(&mut claims, "c", 1.5, blown, NONE, Doing::Other);
+    let down = Route::through([stopped, stopped.at_height(5.0)]).unwrap();
+    assert_eq!(grant(&mut claims, "a", &down, 1.5), blocked("c"), "it would pass it");
+}
+
+#[test]
+fn returns_at_one_height_that_cross_are_named() {
+    use super::super::shared_returns;
+    let claims = knowing(&[("a", GROUND), ("b", at(60.0, 0.0, 0.0)), ("c", at(500.0, 0.0, 0.0))]);
+    // a and b hold over each other's homes.
+    let holds = [(node("a"), B), (node("b"), A), (node("c"), at(520.0, 0.0, 20.0))];
+    let found = shared_returns(&claims, &holds);
+    assert_eq!(found.len(), 1);
+    assert_eq!((&found[0].one, &found[0].other), (&node("b"), &node("a")));
+}

@@ -1,0 +1,97 @@
+//! Tubes by where they are, so that one claim is checked against its neighbors and not against the whole fleet.
+//!
+//! Owns: [`Index`]: an R*-tree of the boxes around tubes (`rstar`; legs differ in length by a thousand times, which a grid of equal
+//! cells serves badly). Must not: decide whether two tubes are clear of each other.
+
+use super::{Rules, Tube, Volume};
+use rstar::primitives::{GeomWithData, Rectangle};
+use rstar::{AABB, RTree};
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Who owns a volume, as a number.
+pub(super) type Key = u32;
+
+type Boxed = GeomWithData<Rectangle<[f64; 3]>, (Key, u16)>;
+
+/// The volumes of all owners.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Index {
+    tree: RTree<Boxed>,
+    volumes: BTreeMap<Key, Volume>,
+    /// Those that may be anywhere.
+    everywhere: BTreeSet<Key>,
+}
+
+impl Index {
+    /// Sets the volume of one owner. A tube that has no finite box is everywhere.
+    pub(super) fn set(&mut self, key: Key, volume: Volume) {
+        if self.volumes.get(&key) == Some(&volume) {
+            return;
+        }
+        self.remove(key);
+        match &volume {
+            Volume::Tubes(tubes) if tubes.len() < usize::from(u16::MAX) && tubes.iter().all(Tube::is_finite) => {
+                for boxed in boxes(key, tubes) {
+                    self.tree.insert(boxed);
+                }
+            }
+            Volume::Tubes(_) | Volume::Everywhere => {
+                self.everywhere.insert(key);
+            }
+        }
+        self.volumes.insert(key, volume);
+    }
+
+    /// Forgets an owner.
+    pub(super) fn remove(&mut self, key: Key) {
+        if let Some(Volume::Tubes(tubes)) = self.volumes.remove(&key)
+            && !self.everywhere.remove(&key)
+        {
+            for boxed in boxes(key, &tubes) {
+                self.tree.remove(&boxed);
+            }
+        } else {
+            self.everywhere.remove(&key);
+        }
+    }
+
+    pub(super) fn volume(&self, key: Key) -> Option<&Volume> {
+        self.volumes.get(&key)
+    }
+
+    /// The owners other than `own` whose volume is not clear of `volume`.
+    pub(super) fn in_the_way(&self, own: Key, volume: &Volume, rules: &Rules) -> BTreeSet<Key> {
+        let mut found: BTreeSet<Key> = self.everywhere.iter().copied().filter(|key| *key != own).collect();
+        let tubes = match volume {
+            Volume::Tubes(tubes) if tubes.iter().all(Tube::is_finite) => tubes,
+            Volume::Tubes(_) | Volume::Everywhere => {
+                return self.volumes.keys().copied().filter(|key| *key != own).collect();
+            }
+        };
+        let reach = rules.apart(false).max(rules.apart(true));
+        for tube in tubes {
+            let (low, high) = tube.bounds(reach, rules.separation.vertical.0);
+            for near in self.tree.locate_in_envelope_intersecting(AABB::from_corners(low, high)) {
+                let (key, number) = near.data;
+                if key == own || found.contains(&key) {
+                    continue;
+                }
+                if let Some(Volume::Tubes(others)) = self.volumes.get(&key)
+                    && others
+                        .get(usize::from(number))
+                        .is_some_and(|other| !tube.clear_of(other, rules))
+                {
+                    found.insert(key);
+                }
+            }
+        }
+        found
+    }
+}
+
+fn boxes(key: Key, tubes: &[Tube]) -> impl Iterator<Item = Boxed> {
+    tubes.iter().zip(0u16..).map(move |(tube, number)| {
+        let (low, high) = tube.bounds(0.0, 0.0);
+        GeomWithData::new(Rectangle::from_corners(low, high), (key, number))
+    })
+}

@@ -1,0 +1,175 @@
+//! A route: straight legs, level or upright, one after the other, to where the vehicle will hold or land.
+//!
+//! Owns: [`Route`], and how far along it a vehicle is. Must not: say whether it may be flown.
+
+use super::{Margin, Tube, Volume};
+use crate::geo::Local;
+
+/// Two places that are nearer than this are one, meters.
+const SAME: f64 = 0.01;
+
+/// Straight legs. A route of one place only is a hold.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Route {
+    places: Vec<Local>,
+}
+
+/// Why these places are no route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum BadRoute {
+    /// No place to hold at.
+    #[error("a route needs a place at least")]
+    Empty,
+    /// A place that is no number.
+    #[error("place {0} of the route is not finite")]
+    NotFinite(usize),
+    /// A leg that climbs while it moves: its tube would not be where it is flown.
+    #[error("leg {0} is neither level nor upright; climb first, then cross")]
+    Slanted(usize),
+}
+
+impl Route {
+    /// A route through these places; those that repeat the one before are left out.
+    ///
+    /// # Errors
+    /// [`BadRoute`].
+    pub fn through(places: impl IntoIterator<Item = Local>) -> Result<Self, BadRoute> {
+        let mut kept: Vec<Local> = Vec::new();
+        for (i, place) in places.into_iter().enumerate() {
+            if !place.is_finite() {
+                return Err(BadRoute::NotFinite(i));
+            }
+            if let Some(last) = kept.last() {
+                let (ground, height) = (last.over_ground(place), (last.up - place.up).abs());
+                if ground < SAME && height < SAME {
+                    continue;
+                }
+                if ground >= SAME && height >= SAME {
+                    return Err(BadRoute::Slanted(kept.len() - 1));
+                }
+            }
+            kept.push(place);
+        }
+        if kept.is_empty() {
+            return Err(BadRoute::Empty);
+        }
+        Ok(Self { places: kept })
+    }
+
+    /// Holding at `place`.
+    #[must_use]
+    pub fn hold(place: Local) -> Self {
+        Self { places: vec![place] }
+    }
+
+    /// The places, in order: where it begins, each corner, where it ends.
+    #[must_use]
+    pub fn places(&self) -> &[Local] {
+        &self.places
+    }
+
+    /// Where it begins.
+    #[must_use]
+    pub fn start(&self) -> Local {
+        self.places[0]
+    }
+
+    /// Where the vehicle will hold or land.
+    #[must_use]
+    pub fn end(&self) -> Local {
+        self.places[self.places.len() - 1]
+    }
+
+    /// Whether there is nothing to fly.
+    #[must_use]
+    pub fn is_hold(&self) -> bool {
+        self.places.len() == 1
+    }
+
+    /// Where a vehicle on this route may be that strays by `margin` from it.
+    #[must_use]
+    pub fn volume(&self, margin: Margin) -> Volume {
+        let tube = |leg: &[Local]| Tube::around(leg, margin.horizontal.0, margin.vertical.0, margin.vertical.0);
+        if self.is_hold() {
+            return Volume::Tubes(vec![tube(&self.places)]);
+        }
+        Volume::Tubes(self.places.windows(2).map(tube).collect())
+    }
+
+    /// Whether a vehicle that is reported at `at` is on it, as far as `margin` tells.
+    #[must_use]
+    pub fn has(&self, at: Local, margin: Margin) -> bool {
+        self.legs().any(|leg| leg.has(at, margin))
+    }
+
+    /// What is left of the route when its vehicle is reported at `at`: all from the nearest point of the first leg that it may be on. A
+    /// leg counts as flown only when the vehicle is too far from it to be on it; near a corner it may be on either.
+    #[must_use]
+    pub fn from(&self, at: Local, margin: Margin) -> Self {
+        let legs: Vec<Leg> = self.legs().collect();
+        let Some(now) = legs.iter().position(|leg| leg.has(at, margin)) else {
+            return self.clone();
+        };
+        let mut places = vec![legs[now].nearest(at)];
+        for place in self.places.iter().skip(now + 1).copied() {
+            let last = places.len() - 1;
+            if places[last].over_ground(place) < SAME && (places[last].up - place.up).abs() < SAME {
+                places[last] = place;
+            } else {
+                places.push(place);
+            }
+        }
+        Self { places }
+    }
+
+    fn legs(&self) -> impl Iterator<Item = Leg> {
+        let count = self.places.len().max(2) - 1;
+        let last = self.places.len() - 1;
+        (0..count).map(move |i| Leg {
+            from: self.places[i],
+            to: self.places[(i + 1).min(last)],
+        })
+    }
+}
+
+/// One straight leg.
+#[derive(Clone, Copy, Debug)]
+struct Leg {
+    from: Local,
+    to: Local,
+}
+
+impl Leg {
+    fn share(&self, at: Local) -> f64 {
+        let (e, n, u) = (
+            self.to.east - self.from.east,
+            self.to.north - self.from.north,
+            self.to.up - self.from.up,
+        );
+        let length = e * e + n * n + u * u;
+        if length == 0.0 {
+            return 0.0;
+        }
+        let along = (at.east - self.from.east) * e + (at.north - self.from.north) * n + (at.up - self.from.up) * u;
+        (along / length).clamp(0.0, 1.0)
+    }
+
+    /// The point of the leg that is nearest to `at`.
+    fn nearest(&self, at: Local) -> Local {
+        let share = self.share(at);
+        let between = |a: f64, b: f64| a + share * (b - a);
+        Local {
+            east: between(self.from.east, self.to.east),
+            north: between(self.from.north, self.to.north),
+            up: between(self.from.up, self.to.up),
+        }
+    }
+
+    fn has(&self, at: Local, margin: Margin) -> bool {
+        let nearest = self.nearest(at);
+        nearest.over_ground(at) <= margin.horizontal.0 && (nearest.up - at.up).abs() <= margin.vertical.0
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,295 @@
+//! A place in the sky where a vehicle is to hold, and whether it holds there.
+//!
+//! Owns: [`Station`], which can only be made of numbers that are in range and within the [`Limits`] that the operator has set; how far
+//! off a reported position is ([`Off`]); and [`Arrival`], what is remembered to say that a vehicle is on station.
+//! Must not: know which vehicle holds it, or how it gets there.
+//!
+//!   Away --seen within the tolerance--> Arriving --seen so for HOLDS_FOR--> on station --seen outside, or not seen for a while--> Away
+
+use crate::geo::{self, offset};
+use crate::time::Moment;
+use crate::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Meters, MetersPerSecond, Wgs84};
+use std::time::Duration;
+
+/// A height, with what it is measured from.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Altitude {
+    /// Above the home position of the vehicle that holds the station.
+    AboveHome(AltitudeAboveHome),
+    /// Above mean sea level.
+    Amsl(AltitudeAmsl),
+}
+
+impl Altitude {
+    /// The number alone, meters.
+    const fn meters(self) -> f64 {
+        match self {
+            Self::AboveHome(height) => height.0,
+            Self::Amsl(height) => height.0,
+        }
+    }
+
+    /// This much higher, from the same reference.
+    #[must_use]
+    pub fn raised(self, by: Meters) -> Self {
+        match self {
+            Self::AboveHome(height) => Self::AboveHome(AltitudeAboveHome(height.0 + by.0)),
+            Self::Amsl(height) => Self::Amsl(AltitudeAmsl(height.0 + by.0)),
+        }
+    }
+
+    /// Above mean sea level, for a vehicle whose home lies at `home`.
+    #[must_use]
+    pub fn amsl(self, home: AltitudeAmsl) -> AltitudeAmsl {
+        match self {
+            Self::AboveHome(height) => home.up(height),
+            Self::Amsl(height) => height,
+        }
+    }
+}
+
+/// A place as somebody asks for it: not checked.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    /// Latitude and longitude.
+    pub at: Wgs84,
+    /// Height.
+    pub altitude: Altitude,
+    /// Where the vehicle looks; `None` leaves it to the autopilot.
+    pub heading: Option<Heading>,
+    /// How fast it flies there; `None` leaves it to the autopilot.
+    pub speed: Option<MetersPerSecond>,
+}
+
+/// Where the operator allows stations.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Limits {
+    /// Lowest and highest above home.
+    pub above_home: (AltitudeAboveHome, AltitudeAboveHome),
+    /// Lowest and highest above mean sea level, where they are set. The lowest keeps clear of terrain, which Skein does not know.
+    pub amsl: Option<(AltitudeAmsl, AltitudeAmsl)>,
+    /// No farther over ground from here than that, where it is set.
+    pub around: Option<(Wgs84, Meters)>,
+    /// Nobody flies faster.
+    pub speed: MetersPerSecond,
+}
+
+impl Default for Limits {
+    /// The heights that a Drone may be asked for, and no other limit of place.
+    fn default() -> Self {
+        Self {
+            above_home: (AltitudeAboveHome(1.0), AltitudeAboveHome(120.0)),
+            amsl: None,
+            around: None,
+            speed: MetersPerSecond(20.0),
+        }
+    }
+}
+
+/// Why a place cannot be a station.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum BadStation {
+    /// No latitude.
+    #[error("latitude {0} is not from -90 to 90; give degrees, north positive")]
+    Latitude(f64),
+    /// No longitude.
+    #[error("longitude {0} is not from -180 to 180; give degrees, east positive")]
+    Longitude(f64),
+    /// No height.
+    #[error("the altitude is not a finite number; give meters")]
+    Altitude,
+    /// No heading.
+    #[error("heading {0} is not from 0 up to 360; give degrees clockwise from north")]
+    Heading(f64),
+    /// Too low by the operator's limits.
+    #[error("altitude {got} m is below {lowest} m, the lowest that is allowed; raise the station")]
+    TooLow {
+        /// Asked for, meters.
+        got: f64,
+        /// Lowest, meters from the same reference.
+        lowest: f64,
+    },
+    /// Too high by the operator's limits.
+    #[error("altitude {got} m is above {highest} m, the highest that is allowed; lower the station")]
+    TooHigh {
+        /// Asked for, meters.
+        got: f64,
+        /// Highest, meters from the same reference.
+        highest: f64,
+    },
+    /// The operator's limits say nothing of heights above mean sea level.
+    #[error(
+        "no limits of altitude above mean sea level are set for this site; set them, or give the altitude above home"
+    )]
+    AmslNotAllowed,
+    /// Too far away by the operator's limits.
+    #[error("the station is {got:.0} m from the center of the site, farther than {reach} m; move it nearer")]
+    TooFar {
+        /// Over ground, meters.
+        got: f64,
+        /// The most, meters.
+        reach: f64,
+    },
+    /// Not a speed, or above the limit.
+    #[error("speed {got} m/s is not above 0 and up to {fastest} m/s; choose one in that range")]
+    Speed {
+        /// Asked for.
+        got: f64,
+        /// The most.
+        fastest: f64,
+    },
+}
+
+/// A place in the sky where a vehicle may be asked to hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Station(Place);
+
+impl Station {
+    /// Checks a place.
+    ///
+    /// # Errors
+    /// [`BadStation`], the first thing that is wrong with it.
+    pub fn new(place: Place, limits: &Limits) -> Result<Self, BadStation> {
+        if geo::position(place.at).is_err() {
+            let latitude = place.at.latitude_deg;
+            return Err(if (-90.0..=90.0).contains(&latitude) {
+                BadStation::Longitude(place.at.longitude_deg)
+            } else {
+                BadStation::Latitude(latitude)
+            });
+        }
+        if !place.altitude.meters().is_finite() {
+            return Err(BadStation::Altitude);
+        }
+        if let Some(Heading(heading)) = place.heading.filter(|h| !(0.0..360.0).contains(&h.0)) {
+            return Err(BadStation::Heading(heading));
+        }
+        if let Some(MetersPerSecond(got)) = place.speed.filter(|s| !(s.0 > 0.0 && s.0 <= limits.speed.0)) {
+            let fastest = limits.speed.0;
+            return Err(BadStation::Speed { got, fastest });
+        }
+        let (lowest, highest) = match (place.altitude, limits.amsl) {
+            (Altitude::AboveHome(_), _) => (limits.above_home.0.0, limits.above_home.1.0),
+            (Altitude::Amsl(_), Some((lowest, highest))) => (lowest.0, highest.0),
+            (Altitude::Amsl(_), None) => return Err(BadStation::AmslNotAllowed),
+        };
+        let got = place.altitude.meters();
+        if got < lowest {
+            return Err(BadStation::TooLow { got, lowest });
+        }
+        if got > highest {
+            return Err(BadStation::TooHigh { got, highest });
+        }
+        if let Some((center, Meters(reach))) = limits.around {
+            let (east, north) = offset(center, place.at);
+            let got = east.hypot(north);
+            // A center or a reach that is no number allows nothing.
+            let within = got <= reach;
+            if !within {
+                return Err(BadStation::TooFar { got, reach });
+            }
+        }
+        Ok(Self(place))
+    }
+
+    /// The place.
+    #[must_use]
+    pub const fn place(&self) -> &Place {
+        &self.0
+    }
+
+    /// How far off a vehicle is that reports this position. Its height is compared by the station's own reference, so that no home
+    /// has to be known.
+    #[must_use]
+    pub fn off(&self, at: Wgs84, amsl: AltitudeAmsl, above_home: AltitudeAboveHome) -> Off {
+        let (east, north) = offset(self.0.at, at);
+        let above = match self.0.altitude {
+            Altitude::AboveHome(height) => above_home.0 - height.0,
+            Altitude::Amsl(height) => amsl.0 - height.0,
+        };
+        Off {
+            horizontal: Meters(east.hypot(north)),
+            above: Meters(above),
+        }
+    }
+}
+
+/// How far a vehicle is from its station.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Off {
+    /// Over ground.
+    pub horizontal: Meters,
+    /// Above the station; negative below it.
+    pub above: Meters,
+}
+
+/// How far off counts as on station.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Tolerance {
+    /// Over ground.
+    pub horizontal: Meters,
+    /// Up or down.
+    pub vertical: Meters,
+}
+
+impl Default for Tolerance {
+    /// What both autopilots hold in a moderate wind with an ordinary receiver.
+    fn default() -> Self {
+        Self {
+            horizontal: Meters(2.0),
+            vertical: Meters(1.5),
+        }
+    }
+}
+
+impl Tolerance {
+    /// Whether `off` is within it. What is no number is not.
+    #[must_use]
+    pub fn covers(&self, off: Off) -> bool {
+        off.horizontal.0 <= self.horizontal.0 && off.above.0.abs() <= self.vertical.0
+    }
+}
+
+/// Reports have to show the vehicle within the tolerance for this long.
+pub const HOLDS_FOR: Duration = Duration::from_secs(1);
+
+/// Two reports that are further apart than this say nothing of the time between them.
+const GAP: Duration = Duration::from_secs(3);
+
+/// What is remembered of one vehicle to say that it is on station. Begin anew for each station.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Arrival(Option<Within>);
+
+/// An unbroken row of reports within the tolerance.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+struct Within {
+    since: Moment,
+    last: Moment,
+}
+
+impl Arrival {
+    /// After a report that was received `at` and shows the vehicle this far off. A report that is no newer than the last changes
+    /// nothing.
+    #[must_use]
+    pub fn observe(self, off: Off, at: Moment, tolerance: Tolerance) -> Self {
+        if self.0.is_some_and(|within| at <= within.last) {
+            return self;
+        }
+        if !tolerance.covers(off) {
+            return Self(None);
+        }
+        let unbroken = self.0.filter(|within| at.since(within.last) <= GAP);
+        let since = unbroken.map_or(at, |within| within.since);
+        Self(Some(Within { since, last: at }))
+    }
+
+    /// Whether the vehicle is on station `now`: seen so for [`HOLDS_FOR`], and lately.
+    #[must_use]
+    pub fn on_station(self, now: Moment) -> bool {
+        self.0
+            .is_some_and(|w| w.last.since(w.since) >= HOLDS_FOR && now.since(w.last) <= GAP)
+    }
+}
+
+#[cfg(test)]
+mod tests;

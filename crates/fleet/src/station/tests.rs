@@ -1,0 +1,177 @@
+//! Places that may be asked for, and when a vehicle is on station.
+
+use super::*;
+use crate::geo::shifted;
+use proptest::prelude::*;
+
+const HERE: Wgs84 = Wgs84 {
+    latitude_deg: 47.4,
+    longitude_deg: 8.5,
+};
+
+fn place() -> Place {
+    Place {
+        at: HERE,
+        altitude: Altitude::AboveHome(AltitudeAboveHome(30.0)),
+        heading: Some(Heading(90.0)),
+        speed: Some(MetersPerSecond(5.0)),
+    }
+}
+
+fn limits() -> Limits {
+    Limits {
+        amsl: Some((AltitudeAmsl(450.0), AltitudeAmsl(600.0))),
+        around: Some((HERE, Meters(500.0))),
+        ..Limits::default()
+    }
+}
+
+fn refused(change: impl FnOnce(&mut Place)) -> BadStation {
+    let mut bad = place();
+    change(&mut bad);
+    Station::new(bad, &limits()).expect_err("it must be refused")
+}
+
+#[test]
+fn each_number_that_is_out_of_range_is_named() {
+    assert!(Station::new(place(), &limits()).is_ok());
+    assert_eq!(refused(|p| p.at.latitude_deg = 91.0), BadStation::Latitude(91.0));
+    assert_eq!(refused(|p| p.at.longitude_deg = -181.0), BadStation::Longitude(-181.0));
+    assert!(matches!(
+        refused(|p| p.at.latitude_deg = f64::NAN),
+        BadStation::Latitude(_)
+    ));
+    let height = |meters| Altitude::AboveHome(AltitudeAboveHome(meters));
+    assert_eq!(refused(|p| p.altitude = height(f64::INFINITY)), BadStation::Altitude);
+    assert_eq!(
+        refused(|p| p.altitude = height(0.5)),
+        BadStation::TooLow { got: 0.5, lowest: 1.0 }
+    );
+    let high = BadStation::TooHigh {
+        got: 121.0,
+        highest: 120.0,
+    };
+    assert_eq!(refused(|p| p.altitude = height(121.0)), high);
+    let low = BadStation::TooLow {
+        got: 30.0,
+        lowest: 450.0,
+    };
+    assert_eq!(refused(|p| p.altitude = Altitude::Amsl(AltitudeAmsl(30.0))), low);
+    assert_eq!(
+        refused(|p| p.heading = Some(Heading(360.0))),
+        BadStation::Heading(360.0)
+    );
+    for speed in [0.0, -1.0, 20.1] {
+        let bad = BadStation::Speed {
+            got: speed,
+            fastest: 20.0,
+        };
+        assert_eq!(refused(|p| p.speed = Some(MetersPerSecond(speed))), bad);
+    }
+    let far = refused(|p| p.at = shifted(HERE, 400.0, 400.0));
+    assert!(
+        matches!(far, BadStation::TooFar { got, .. } if (got - 565.7).abs() < 0.5),
+        "{far}"
+    );
+}
+
+#[test]
+fn a_height_above_the_sea_needs_limits_above_the_sea() {
+    let amsl = Place {
+        altitude: Altitude::Amsl(AltitudeAmsl(500.0)),
+        ..place()
+    };
+    assert!(Station::new(amsl, &limits()).is_ok());
+    assert_eq!(Station::new(amsl, &Limits::default()), Err(BadStation::AmslNotAllowed));
+}
+
+#[test]
+fn a_limit_that_is_no_number_allows_nothing() {
+    let nowhere = Limits {
+        around: Some((HERE, Meters(f64::NAN))),
+        ..limits()
+    };
+    assert!(matches!(
+        Station::new(place(), &nowhere),
+        Err(BadStation::TooFar { .. })
+    ));
+}
+
+#[test]
+fn the_height_is_compared_by_the_reference_of_the_station() {
+    let station = Station::new(place(), &limits()).unwrap();
+    let at = shifted(HERE, 3.0, 4.0);
+    let off = station.off(at, AltitudeAmsl(999.0), AltitudeAboveHome(28.0));
+    assert!(
+        (off.horizontal.0 - 5.0).abs() < 1e-3 && (off.above.0 + 2.0).abs() < 1e-9,
+        "{off:?}"
+    );
+    let amsl = Place {
+        altitude: Altitude::Amsl(AltitudeAmsl(500.0)),
+        ..place()
+    };
+    let station = Station::new(amsl, &limits()).unwrap();
+    let off = station.off(HERE, AltitudeAmsl(501.0), AltitudeAboveHome(999.0));
+    assert!((off.above.0 - 1.0).abs() < 1e-9);
+}
+
+/// What is known at the last of these reports: millisecond, meters off over ground.
+fn after(reports: &[(u64, f64)]) -> bool {
+    let mut arrival = Arrival::default();
+    let mut now = Moment::default();
+    for (ms, meters) in reports {
+        now = now.max(Moment::at(Duration::from_millis(*ms)));
+        let off = Off {
+            horizontal: Meters(*meters),
+            above: Meters(0.0),
+        };
+        arrival = arrival.observe(off, Moment::at(Duration::from_millis(*ms)), Tolerance::default());
+    }
+    arrival.on_station(now)
+}
+
+#[test]
+fn on_station_is_seen_within_the_tolerance_for_a_second() {
+    assert!(!after(&[(0, 1.0)]), "one report proves no time");
+    assert!(!after(&[(0, 1.0), (900, 1.0)]));
+    assert!(after(&[(0, 1.0), (500, 1.9), (1000, 1.0)]));
+    assert!(!after(&[(0, 1.0), (500, 2.1), (1000, 1.0)]), "it left in between");
+    assert!(!after(&[(0, 1.0), (3001, 1.0)]), "nobody knows what was in between");
+    assert!(
+        after(&[(0, 1.0), (1000, 1.0), (900, 9.0)]),
+        "an old report says nothing new"
+    );
+    assert!(!after(&[(0, 1.0), (1000, f64::NAN)]));
+}
+
+#[test]
+fn who_is_not_seen_any_more_is_not_on_station() {
+    let off = Off {
+        horizontal: Meters(0.0),
+        above: Meters(0.0),
+    };
+    let at = |s| Moment::at(Duration::from_secs(s));
+    let tolerance = Tolerance::default();
+    let arrival = Arrival::default()
+        .observe(off, at(1), tolerance)
+        .observe(off, at(2), tolerance);
+    assert!(arrival.on_station(at(5)));
+    assert!(!arrival.on_station(at(6)));
+}
+
+proptest! {
+    #[test]
+    fn whatever_is_asked_for_a_station_lies_within_the_limits(
+        latitude in prop::num::f64::ANY, longitude in prop::num::f64::ANY, height in prop::num::f64::ANY,
+        near in any::<bool>(),
+    ) {
+        let at = if near { shifted(HERE, latitude % 600.0, longitude % 600.0) } else {
+            Wgs84 { latitude_deg: latitude, longitude_deg: longitude }
+        };
+        let asked = Place { at, altitude: Altitude::AboveHome(AltitudeAboveHome(height)), heading: None, speed: None };
+        if Station::new(asked, &limits()).is_ok() {
+            prop_assert!((1.0..=120.0).contains(&height));
+            prop_assert!(at.meters_to(HERE) <= 500.0 * 1.006);
+        }
+    }
+}

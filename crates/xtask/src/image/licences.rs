@@ -18,8 +18,13 @@ enum Instead {
 }
 
 /// Packages without the text of their licence, each with its replacement and the reason why that is sufficient.
-const WITHOUT: [(&str, Instead, &str); 9] = [
+const WITHOUT: [(&str, Instead, &str); 12] = [
     ("cel", Instead::Common("MIT"), "says MIT and names its authors"),
+    (
+        "integer-sqrt",
+        Instead::Common("Apache-2.0"),
+        "offers Apache-2.0, whose text is the same for all",
+    ),
     (
         "kube",
         Instead::Common("Apache-2.0"),
@@ -35,6 +40,12 @@ const WITHOUT: [(&str, Instead, &str); 9] = [
     ),
     ("mavlink-bindgen", Instead::Common("Apache-2.0"), "as mavlink"),
     ("mavlink-core", Instead::Common("Apache-2.0"), "as mavlink"),
+    (
+        "pathfinding",
+        Instead::Common("Apache-2.0"),
+        "offers Apache-2.0, whose text is the same for all",
+    ),
+    ("rstar", Instead::Common("Apache-2.0"), "as pathfinding"),
     (
         "tonic-prost",
         Instead::Sibling("tonic"),

@@ -84,6 +84,8 @@ pub struct Pilot {
     refusal: Option<refusal::Refusal>,
     activity: Activity,
     logged: Option<(FlightTruth, Activity)>,
+    /// Since when it is not known whether the airframe is the one that serves the Drone, if it is not.
+    unread_since: Option<Moment>,
     /// Why the state is not on the disk, if it is not: nothing is armed then.
     unsaved: Option<ArmingReason>,
 }
@@ -120,6 +122,7 @@ impl Pilot {
             refusal: None,
             activity: Activity::Waiting,
             logged: None,
+            unread_since: None,
             unsaved: None,
         }
     }
@@ -609,7 +612,10 @@ impl Pilot {
     fn observe(&mut self, now: Moment) {
         self.memory.observe(&self.vehicle, now);
         // What another airframe does says nothing of the Drone's flight.
-        if self.airframe() == Airframe::Another {
+        let airframe = self.airframe();
+        let unread = airframe == Airframe::Unread;
+        self.unread_since = unread.then(|| self.unread_since.unwrap_or(now));
+        if airframe == Airframe::Another {
             return;
         }
         let reserve = self.failsafe().reserve;

@@ -375,3 +375,14 @@ fn an_agent_without_its_disk_goes_by_the_hardware_that_was_reported_before() {
         Activity::HandsOff(HandsOff::AnotherAirframe)
     );
 }
+
+#[test]
+fn a_vehicle_in_the_air_whose_hardware_is_not_read_yet_still_lands() {
+    let (_, state) = serves();
+    let begin = Moment::default();
+    let mut pilot = Pilot::new(NodeName::parse("pine").unwrap(), state, begin);
+    pilot.receive(&LinkEvent::Up, begin, 0.0);
+    reports(&mut pilot, true, MavLandedState::MAV_LANDED_STATE_IN_AIR, GUIDED, 1000);
+    assigned(&mut pilot, 2, GROUND, 1100);
+    assert_eq!(commands(&written(&mut pilot, 1100)), [LAND]);
+}

@@ -15,8 +15,8 @@ use std::time::Duration;
 /// Battery and position are not reported any more when they are older than this.
 const REPORTED_FOR: Duration = Duration::from_secs(15);
 
-/// An autopilot that has not reported its battery for this long since the link came up does not know it.
-const BATTERY_REPORTED_WITHIN: Duration = Duration::from_secs(30);
+/// What an autopilot has not reported for this long since the link came up it does not know.
+const REPORTED_WITHIN: Duration = Duration::from_secs(30);
 
 impl Pilot {
     /// Why a vehicle on the ground is not armed although its autopilot might arm: reasons of ours.
@@ -29,6 +29,11 @@ impl Pilot {
             return reasons;
         };
         reasons.extend(self.gauge.refusal(held.failsafe.reserve, now));
+        if let Some(since) = self.unread_since {
+            let text = "the autopilot has not reported the number of its hardware (AUTOPILOT_VERSION), which shows that it is \
+                        the one that serves the Drone; check the link, and that it speaks MAVLink 2";
+            reasons.push(unreported(text, since, now));
+        }
         if let Some(ago) = self.others_flew(now) {
             let text = format!(
                 "somebody else flew it until a moment ago; it is armed again after {} s of quiet",
@@ -78,18 +83,9 @@ impl Pilot {
 
     /// Its reserve would be watched by nobody. At first it may be that the autopilot has not said it yet.
     fn battery_unknown(&self, now: Moment) -> ArmingReason {
-        let since = self.link_up.unwrap_or(now);
-        let class = if now.since(since) < BATTERY_REPORTED_WITHIN {
-            ReasonClass::WillHeal
-        } else {
-            ReasonClass::NeedsHuman
-        };
         let text = "the autopilot does not say what is left in its battery; set up its battery monitor, or set \
                     spec.failsafe.preflight to Warn";
-        ArmingReason {
-            class,
-            ..ArmingReason::reported(text.to_owned(), since)
-        }
+        unreported(text, self.link_up.unwrap_or(now), now)
     }
 
     /// A full picture, for the coordinator.
@@ -137,5 +133,18 @@ impl Pilot {
                 Preflight::Warn | Preflight::Refuse => self.preflight.findings().problems.clone(),
             },
         }
+    }
+}
+
+/// What the autopilot has not reported since then: at first that heals by itself.
+fn unreported(text: &str, since: Moment, now: Moment) -> ArmingReason {
+    let class = if now.since(since) < REPORTED_WITHIN {
+        ReasonClass::WillHeal
+    } else {
+        ReasonClass::NeedsHuman
+    };
+    ArmingReason {
+        class,
+        ..ArmingReason::reported(text.to_owned(), since)
     }
 }

@@ -136,14 +136,14 @@ impl FlightRecord {
     /// where that answers by the same system id.
     #[must_use]
     pub fn airframe(&self, held: &Assignment, vehicle: &Vehicle) -> Airframe {
-        let identity = vehicle.identity.as_ref();
-        match (self.of(held).hardware, identity.and_then(|identity| identity.hardware)) {
+        let read = vehicle.identity.as_ref().and_then(|identity| identity.hardware);
+        match (self.of(held).hardware, read) {
             (None, _) => Airframe::Same,
             (Some(known), Some(read)) if known == read => Airframe::Same,
-            (Some(_), Some(_)) => Airframe::Another,
-            // AUTOPILOT_VERSION has the firmware too: it has answered, and has no number.
-            (Some(_), None) if identity.is_some_and(|identity| identity.firmware.is_some()) => Airframe::Another,
-            (Some(_), None) => Airframe::Unread,
+            (Some(HardwareUid::Short(_)), Some(HardwareUid::Short(_)))
+            | (Some(HardwareUid::Long(_)), Some(HardwareUid::Long(_))) => Airframe::Another,
+            // A MAVLink 1 link carries no uid2, so that the same one may show the other number, or none: it proves nothing.
+            (Some(_), Some(_) | None) => Airframe::Unread,
         }
     }
 

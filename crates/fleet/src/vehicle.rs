@@ -118,7 +118,7 @@ impl TryFrom<String> for HardwareUid {
 pub enum Airframe {
     /// It is, as far as its hardware can say.
     Same,
-    /// Not known yet: it has not answered which hardware it is.
+    /// Not known: it has not reported the number that is known of it. In the air that changes nothing; on the ground it is sent nothing.
     Unread,
     /// It is another one.
     Another,

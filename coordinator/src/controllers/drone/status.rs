@@ -297,11 +297,11 @@ fn same_airframe(before: Option<VehicleIdentity>, read: Option<VehicleIdentity>)
     };
     match (&before.hardware_uid, &read.hardware_uid) {
         (Some(known), Some(now)) if known != now => Some(before),
-        (known, None) => {
-            read.hardware_uid.clone_from(known);
+        _ => {
+            read.hardware_uid = read.hardware_uid.or(before.hardware_uid);
+            read.firmware = read.firmware.or(before.firmware);
             Some(read)
         }
-        _ => Some(read),
     }
 }
 

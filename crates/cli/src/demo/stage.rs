@@ -2,7 +2,7 @@
 //!
 //! Owns: the stages, and reading them from what the coordinator reports of a vehicle. Must not: ask, draw, keep time.
 //!
-//!   Booting -> Ready -> Arming -> Climbing -> Flying -> Landing -> Landed;   Silent: it was heard, and is not now
+//!   Booting -> Ready -> Arming -> Climbing -> Flying -> (TakenOver) -> Landing -> Landed;   Silent: it was heard, and is not now
 
 use crate::vehicle::Vehicle;
 
@@ -20,6 +20,8 @@ pub enum Stage {
     Climbing,
     /// It holds at its height.
     Flying,
+    /// Somebody else flies it, or its autopilot by a failsafe of its own.
+    TakenOver,
     /// On its way down.
     Landing,
     /// Down and disarmed again.
@@ -30,12 +32,13 @@ pub enum Stage {
 
 impl Stage {
     /// All of them.
-    pub const ALL: [Self; 8] = [
+    pub const ALL: [Self; 9] = [
         Self::Booting,
         Self::Ready,
         Self::Arming,
         Self::Climbing,
         Self::Flying,
+        Self::TakenOver,
         Self::Landing,
         Self::Landed,
         Self::Silent,
@@ -50,6 +53,7 @@ impl Stage {
             Self::Arming => "arming",
             Self::Climbing => "climbing",
             Self::Flying => "flying",
+            Self::TakenOver => "taken over",
             Self::Landing => "landing",
             Self::Landed => "landed",
             Self::Silent => "not heard",
@@ -58,7 +62,10 @@ impl Stage {
 
     /// Whether it has been seen off the ground by then.
     const fn after_takeoff(self) -> bool {
-        matches!(self, Self::Climbing | Self::Flying | Self::Landing | Self::Landed)
+        matches!(
+            self,
+            Self::Climbing | Self::Flying | Self::TakenOver | Self::Landing | Self::Landed
+        )
     }
 
     /// The stage of `vehicle`, which was at `before` when it was heard last.
@@ -72,7 +79,8 @@ impl Stage {
             ("Disarmed", _) => Self::Booting,
             ("ArmedOnGround", _) if before.after_takeoff() => Self::Landing,
             ("ArmedOnGround", _) => Self::Arming,
-            ("Landing", _) | ("InAir", "Landing") => Self::Landing,
+            ("TakingOff" | "InAir" | "Landing", activity) if activity.starts_with("HandsOff") => Self::TakenOver,
+            ("Landing", _) | ("InAir", "Landing" | "LowBattery" | "Failsafe") => Self::Landing,
             ("InAir", "Holding") => Self::Flying,
             ("TakingOff" | "InAir", _) => Self::Climbing,
             _ if before > Self::Ready => Self::Silent,
@@ -112,6 +120,8 @@ mod tests {
             vehicle("TakingOff", "TakingOff", true),
             vehicle("InAir", "TakingOff", true),
             vehicle("InAir", "Holding", true),
+            vehicle("InAir", "HandsOffOtherMode", true),
+            vehicle("InAir", "LowBattery", true),
             vehicle("Landing", "Landing", true),
             vehicle("ArmedOnGround", "Landing", true),
             vehicle("Disarmed", "Idle", true),
@@ -122,9 +132,10 @@ mod tests {
             stage
         })
         .collect();
-        use Stage::{Arming, Booting, Climbing, Flying, Landed, Landing, Ready};
+        use Stage::{Arming, Booting, Climbing, Flying, Landed, Landing, Ready, TakenOver};
         let wanted = [
-            Booting, Booting, Ready, Arming, Arming, Climbing, Climbing, Flying, Landing, Landing, Landed,
+            Booting, Booting, Ready, Arming, Arming, Climbing, Climbing, Flying, TakenOver, Landing, Landing, Landing,
+            Landed,
         ];
         assert_eq!(stages, wanted);
     }

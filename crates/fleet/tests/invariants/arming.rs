@@ -8,7 +8,8 @@ use fleet::ground::GroundOrderId;
 use fleet::ids::Term;
 use fleet::preflight::Clearance;
 use fleet::safety::{ArmExpired, ArmQuestion, NoArm, Rest, may_arm};
-use fleet::vehicle::{Heartbeat, LandedState, Mode, ModeReport, Vehicle};
+use fleet::units::{ComponentId, SystemId};
+use fleet::vehicle::{Airframe, Autopilot, HardwareUid, Heartbeat, Identity, LandedState, Mode, ModeReport, Vehicle};
 use std::time::Duration;
 
 const HIGHEST: u64 = 5;
@@ -209,6 +210,47 @@ fn a_vehicle_rests_after_a_landing_and_longer_after_somebody_elses_flight() {
             answer,
             "{since_armed:?} {since_others_flew:?}"
         );
+    }
+}
+
+#[test]
+fn only_the_airframe_that_serves_the_drone_is_armed() {
+    let vehicles = vehicles();
+    let ready = vehicles.iter().find(|(_, forbidden)| !forbidden).unwrap();
+    let held = assigned("d", HIGHEST, FLYING);
+    let (one, two) = (HardwareUid::of(1, [0; 18]), HardwareUid::of(2, [0; 18]));
+    let (long, other) = (HardwareUid::of(1, [1; 18]), HardwareUid::of(1, [2; 18]));
+    for (known, read, airframe) in [
+        (None, None, Airframe::Same),
+        (None, one, Airframe::Same),
+        (one, one, Airframe::Same),
+        (long, long, Airframe::Same),
+        (one, two, Airframe::Another),
+        (long, other, Airframe::Another),
+        (one, None, Airframe::Unread),
+        // The shorter number on a MAVLink 1 link.
+        (long, one, Airframe::Unread),
+    ] {
+        let record = FlightRecord {
+            uid: Some(uid("d")),
+            hardware: known,
+            ..FlightRecord::default()
+        };
+        let vehicle = Vehicle {
+            identity: Some(Identity {
+                autopilot: Autopilot::Px4,
+                system: SystemId(1),
+                component: ComponentId(1),
+                firmware: Some("1.17.0".to_owned()),
+                hardware: read,
+            }),
+            ..ready.0.clone()
+        };
+        assert_eq!(record.airframe(&held, &vehicle), airframe, "{known:?} {read:?}");
+        let refused = may_arm(&question(&vehicle, &held, &record)).err();
+        assert_eq!(refused, (airframe != Airframe::Same).then_some(NoArm::Airframe));
+        // Whatever is read, what is known of it stays.
+        assert_eq!(record.identified(Some(&held), &vehicle).hardware, known.or(read));
     }
 }
 

@@ -148,6 +148,22 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         invariant: 3,
+        name: "arms another airframe on the same wire",
+        file: "crates/fleet/src/safety.rs",
+        find: "if q.record.airframe(held, q.vehicle) != Airframe::Same {",
+        replace: "if false && q.record.airframe(held, q.vehicle) != Airframe::Same {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 3,
+        name: "commands another airframe on the same wire",
+        file: "crates/fleet/src/converge.rs",
+        find: "if s.record.airframe(held, s.vehicle) == Airframe::Another {",
+        replace: "if false && s.record.airframe(held, s.vehicle) == Airframe::Another {",
+        tests: AGENT,
+    },
+    Mutation {
+        invariant: 3,
         name: "takes another vehicle for the one that serves the Drone",
         file: "agent/src/discovery.rs",
         find: "Some(ours) if ours != Address::new(system, header.component_id) => {",

@@ -9,6 +9,7 @@ use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
+use sitl::differ::{Outcome, judge, load};
 use sitl::replay::{self, Explained, Judgement};
 
 fn checked_in(stack: &str) -> PathBuf {
@@ -44,6 +45,20 @@ fn the_simulated_arducopter_answers_as_the_recorded_one() {
 fn the_simulated_px4_answers_as_the_recorded_one() {
     if others().is_empty() {
         assert_same(&checked_in("px4"));
+    }
+}
+
+/// Scripts of `cargo xtask differ` in which the simulator differed once. They are judged as there.
+#[test]
+fn the_simulated_autopilots_do_with_random_scripts_what_the_real_ones_did() {
+    for stack in ["scripts/ardupilot", "scripts/px4"] {
+        let runs = load(&checked_in(stack)).expect("a folder of scripts");
+        assert!(runs.len() >= 15, "{stack} has {} scripts", runs.len());
+        for (name, run, script) in runs {
+            if let Outcome::Differs(comparison) = judge(&run) {
+                panic!("{stack} {name}\n{script}\n{comparison:?}");
+            }
+        }
     }
 }
 

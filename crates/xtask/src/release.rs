@@ -41,7 +41,7 @@ pub struct Args {
     /// The folder; it must not exist, or be empty.
     #[arg(long, default_value = "target/dist", value_name = "FOLDER")]
     out: PathBuf,
-    /// The address of the folder once it is published, such as https://downloads.example/skein/0.1.0. The manifest of the kubectl
+    /// The address of the folder once it is published, such as `https://downloads.example/skein/0.1.0`. The manifest of the kubectl
     /// plugin names it; without it, only `kubectl krew install --manifest=skein.yaml --archive=FILE` works.
     #[arg(long, value_name = "URL")]
     url: Option<String>,

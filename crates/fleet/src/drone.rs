@@ -40,6 +40,8 @@ pub struct Facts {
     pub lift: Lift,
     /// What its vehicle does, by the last report on the session that is open now.
     pub truth: Option<FlightTruth>,
+    /// Whether its agent has seen it in the air since it was last to be on the ground, by the same report.
+    pub flown: bool,
     /// `spec.resumeAfterTakeovers`.
     pub resume_after: u32,
     /// What has become of a ground order that its agent may keep.

@@ -101,6 +101,7 @@ mod tests {
                 ground: Ground::No,
                 lift: Lift::Free,
                 truth: None,
+                flown: false,
                 resume_after: 0,
                 ground_mark: None,
                 reported_flight: ReportedFlight::default(),

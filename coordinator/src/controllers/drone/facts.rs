@@ -195,6 +195,7 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
         reported_flight: reported_flight(drone),
         lift: lift(observer, drone, report),
         truth: report.map(|report| report.truth),
+        flown: report.is_some_and(|report| report.so_far != SoFar::Fresh),
         ground: Ground::of(drone.spec.grounded, swarm, ordered),
     }
 }

@@ -24,6 +24,7 @@ fn bound() -> Facts {
         ground: Ground::No,
         lift: Lift::Free,
         truth: Some(FlightTruth::Airborne(Airborne::InAir)),
+        flown: true,
         resume_after: 0,
         ground_mark: None,
         reported_flight: crate::flight_record::ReportedFlight::default(),
@@ -182,6 +183,15 @@ fn on_a_node_that_takes_no_new_flights_what_flies_goes_on_and_what_stands_stays(
             desired(&with(why, unknown), Some(&held(false))),
             FLY,
             "nobody is landed for want of knowledge"
+        );
+        let restarted = Facts {
+            flown: false,
+            ..with(why, unknown)
+        };
+        assert_eq!(
+            desired(&restarted, Some(&held(false))),
+            None,
+            "its agent has just started, and does not know yet whether it is on the ground"
         );
         assert_eq!(desired(&with(why, up), None), FLY, "it is taken up again");
         assert_eq!(desired(&with(why, down), Some(&settled)), WAITING);

@@ -27,6 +27,7 @@ pub(super) fn drone() -> Facts {
         ground: Ground::No,
         lift: Lift::Free,
         truth: None,
+        flown: false,
         resume_after: 0,
         ground_mark: None,
         reported_flight: crate::flight_record::ReportedFlight::default(),

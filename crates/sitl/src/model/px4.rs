@@ -80,7 +80,7 @@ pub(super) struct Px4 {
     estimator: Estimator,
     /// The receiver was made to fail.
     gps_fails: bool,
-    /// The module that lets parts fail was started: SYS_FAILURE_EN counts at boot.
+    /// Failures were allowed at some time since boot (SYS_FAILURE_EN): then there is somebody who answers.
     injects_failures: bool,
     motor_fails: bool,
     gcs: GcsWatch,

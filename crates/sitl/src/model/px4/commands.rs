@@ -90,12 +90,19 @@ impl Px4 {
                 self.report_health(core);
                 result::ACCEPTED
             }
-            cmd::INJECT_FAILURE if !self.injects_failures => return,
-            cmd::INJECT_FAILURE if core.params.get("SYS_FAILURE_EN") < 1.0 => result::DENIED,
-            cmd::INJECT_FAILURE => match self.inject(core, p1 as u32, p2 as u32) {
-                Some(verdict) => verdict,
-                None => return,
-            },
+            cmd::INJECT_FAILURE if core.params.get("SYS_FAILURE_EN") < 1.0 => {
+                if !self.injects_failures {
+                    return;
+                }
+                result::DENIED
+            }
+            cmd::INJECT_FAILURE => {
+                self.injects_failures = true;
+                match self.inject(core, p1 as u32, p2 as u32) {
+                    Some(verdict) => verdict,
+                    None => return,
+                }
+            }
             cmd::REQUEST_MESSAGE => self.request_message(core, p1 as u32),
             cmd::REQUEST_CAPABILITIES => self.request_message(core, id::AUTOPILOT_VERSION),
             cmd::REQUEST_PROTOCOL_VERSION => self.request_message(core, id::PROTOCOL_VERSION),

@@ -60,7 +60,7 @@ pub(super) enum Flight {
     /// Holding, or going to a point.
     Holding { at: Neu },
     /// Precision landing without a beacon in sight: it stops, then searches at a height of its own until `ends_s`.
-    Searching { begins_s: f64, ends_s: f64 },
+    Searching { ends_s: f64 },
     /// Landing; `touched_s` once it touches the ground.
     Landing { touched_s: Option<f64> },
     /// Return: climb to the return height.
@@ -121,7 +121,6 @@ impl Flight {
     /// A precision landing that sees no beacon.
     pub(super) const fn search(now_s: f64) -> Self {
         Self::Searching {
-            begins_s: now_s + STOPS_S,
             ends_s: now_s + STOPS_S + SEARCH_S,
         }
     }
@@ -195,8 +194,8 @@ impl Flight {
                     *self = Self::steered(Steer::To(at));
                 }
             }
-            Self::Searching { begins_s, ends_s } => {
-                let up = if now_s < begins_s {
+            Self::Searching { ends_s } => {
+                let up = if now_s < ends_s - SEARCH_S {
                     airframe.position.up
                 } else {
                     SEARCH_HEIGHT_M

@@ -292,17 +292,24 @@ pub(crate) fn condition(
 
 /// What is known of the vehicle after `read`: hardware that was read once stays, because a Drone never moves to another airframe.
 fn same_airframe(before: Option<VehicleIdentity>, read: Option<VehicleIdentity>) -> Option<VehicleIdentity> {
-    let (Some(before), Some(mut read)) = (before.clone(), read.clone()) else {
-        return read.or(before);
+    let (before, read) = match (before, read) {
+        (Some(before), Some(read)) => (before, read),
+        (before, read) => return read.or(before),
     };
-    match (&before.hardware_uid, &read.hardware_uid) {
-        (Some(known), Some(now)) if known != now => Some(before),
-        _ => {
-            read.hardware_uid = read.hardware_uid.or(before.hardware_uid);
-            read.firmware = read.firmware.or(before.firmware);
-            Some(read)
+    let another = read.hardware_uid.is_some()
+        && before
+            .hardware_uid
+            .as_ref()
+            .is_some_and(|_| before.hardware_uid != read.hardware_uid);
+    Some(if another {
+        before
+    } else {
+        VehicleIdentity {
+            hardware_uid: read.hardware_uid.or(before.hardware_uid),
+            firmware: read.firmware.or(before.firmware),
+            ..read
         }
-    }
+    })
 }
 
 fn identity(report: &Report) -> Option<VehicleIdentity> {
@@ -619,5 +626,22 @@ mod tests {
         assert_eq!(reasons(&preparing, &flying), ["Flying"]);
         assert_eq!(reasons(&flying, &flying), [""; 0]);
         assert_eq!(reasons(&flying, &lost), ["Lost"]);
+    }
+
+    #[test]
+    fn hardware_that_was_read_once_stays_whatever_is_read_later() {
+        let of = |uid: Option<&str>, firmware: Option<&str>| VehicleIdentity {
+            autopilot: "PX4".into(),
+            system_id: 1,
+            firmware: firmware.map(Into::into),
+            hardware_uid: uid.map(Into::into),
+        };
+        let known = of(Some("01"), Some("1.17.0"));
+        for read in [None, Some(of(None, None)), Some(of(Some("02"), Some("1.18.0")))] {
+            assert_eq!(same_airframe(Some(known.clone()), read), Some(known.clone()));
+        }
+        let updated = of(Some("01"), Some("1.18.0"));
+        assert_eq!(same_airframe(Some(known.clone()), Some(updated.clone())), Some(updated));
+        assert_eq!(same_airframe(None, Some(known.clone())), Some(known));
     }
 }

@@ -7,7 +7,7 @@
 //!
 //! 1. A vehicle owns where it may be: on the ground the column over its home, in the air its place or all that is left of its
 //!    route, each widened by how far it may be off ([`Rules::off_by`]) and by how badly its position is known.
-//! 2. A route is claimed as a whole, from where the vehicle is to where it will hold, or not at all. So whoever moves owns its way to
+//! 2. A route is claimed as a whole, from where the vehicle is to where it will hold, or not at all. So a vehicle that moves owns its way to
 //!    the end, waits for nobody, and needs no coordinator to get there: no two can wait for each other in the air.
 //! 3. A claim is let go only behind the vehicle, by a report that is newer than the grant, or when its agent says that it has taken
 //!    that order, or a later one, and does not fly the route (any more): an order that is late is refused by its number.

@@ -271,7 +271,7 @@ fn too_near(slots: &[Station], separation: Separation) -> Option<BadFormation> {
 }
 
 /// How far apart two stations are over ground, and in height where that can be said: heights above home are above the home of
-/// whoever holds the station, and two homes may differ by any height.
+/// the vehicle that holds the station, and two homes may differ by any height.
 fn between(one: &Station, other: &Station) -> (f64, Option<f64>) {
     let (east, north) = offset(one.place().at, other.place().at);
     let vertical = match (one.place().altitude, other.place().altitude) {

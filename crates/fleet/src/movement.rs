@@ -5,7 +5,7 @@
 //! as they are.
 //!
 //! A route climbs or sinks over the vehicle's own place to a free layer, crosses there, and climbs or sinks to the goal. It is granted
-//! as a whole or not at all, so that whoever moves arrives without waiting for anybody. Nobody goes to hold over or under one that
+//! as a whole or not at all, so that a vehicle that moves arrives without waiting for another. Nobody goes to hold over or under one that
 //! still waits to leave. Why all arrive, if places are the [`Rules::pitch`](crate::airspace::Rules::pitch) or more from each other
 //! over ground, and goals are, and nobody who stays is in the way:
 //!

@@ -376,7 +376,7 @@ impl Run<'_> {
         self.steady[coordinator] = self.sim.elapsed();
     }
 
-    /// Whether whoever could see the restore has noted it, once it has had the time.
+    /// Whether each leader that could see the restore has noted it, once it has had the time.
     fn is_noted(&mut self) -> Result<(), String> {
         let Some((leader, restored)) = self.must_note else {
             return Ok(());

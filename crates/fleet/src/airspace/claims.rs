@@ -110,7 +110,7 @@ impl Claims {
         self.index.set(key, traffic.volume(now));
     }
 
-    /// Lets time pass: what depends on it grows, and traffic that was not heard for long is forgotten. Whoever asks for a route lets
+    /// Lets time pass: what depends on it grows, and traffic that was not heard for long is forgotten. A request for a route lets
     /// time pass first.
     pub fn advance(&mut self, now: Moment) {
         if self.clock == Some(now) {

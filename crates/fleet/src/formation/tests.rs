@@ -42,7 +42,7 @@ fn slots(around: Around, replicas: usize) -> Result<Vec<Station>, BadFormation> 
 }
 
 /// East and north of the anchor and above it, in whole meters.
-#[allow(clippy::cast_possible_truncation)]
+#[allow(clippy::cast_possible_truncation, reason = "slots are few")]
 fn drawn(around: Around, replicas: usize) -> Vec<(i64, i64, i64)> {
     let whole = |station: &Station| {
         let (east, north) = offset(HERE, station.place().at);

@@ -96,7 +96,7 @@ impl Compiler {
         })
     }
 
-    /// The full names of the compilers, for whoever builds again: Rust's, and the pinned list with that of C.
+    /// The full names of the compilers, for building again: Rust's, and the pinned list with that of C.
     pub fn versions(&self) -> anyhow::Result<BTreeMap<String, String>> {
         let rust = format!("{} ({})", self.rust_version()?, value(&self.rustc, "commit-hash")?);
         let zig = std::fs::read_to_string(workspace_root().join(VENV.requirements))?;

@@ -11,7 +11,7 @@ use crate::image::layout::hex;
 /// Says how to read the parameters, and how to build again: docs/how-to/make-a-release.md.
 const BUILD_TYPE: &str = "https://skein.dev/cargo-xtask-release/v1";
 
-/// A machine of whoever ran the command. The signature says who that was.
+/// The machine on which the command ran. The signature says who that was.
 const BUILDER: &str = "https://skein.dev/cargo-xtask-release/v1/any-machine";
 
 /// What a release is built of.

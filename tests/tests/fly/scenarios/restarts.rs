@@ -190,10 +190,14 @@ fn another_airframe(field: &mut Field, figures: &mut Figures) -> anyhow::Result<
     field.take_off(HIGH / 2.0)?;
     field.skein(&["ground", SWARM])?;
     field.wait_down(NODE)?;
+    field.vehicle_mut(NODE)?.autopilot.power_off();
+    // As long as it takes to change a plug.
+    field.wait("the agent to miss its autopilot", 0, || {
+        let drone = field.objects().of(NODE).context("there is none")?;
+        ensure!(!is(&drone, "Connected"), "{}", condition(&drone, "Connected"));
+        Ok(())
+    })?;
     let first = &mut field.vehicle_mut(NODE)?.autopilot;
-    first.power_off();
-    // The time that it takes to change a plug.
-    std::thread::sleep(Duration::from_secs(4));
     let another = first.another()?;
     let first = std::mem::replace(first, another);
     let since = now();
@@ -221,7 +225,6 @@ fn another_airframe(field: &mut Field, figures: &mut Figures) -> anyhow::Result<
     let vehicle = field.vehicle_mut(NODE)?;
     vehicle.autopilot.power_off();
     vehicle.autopilot = first;
-    std::thread::sleep(Duration::from_secs(4));
     vehicle.autopilot.power_on()?;
     field.wait_in_air(&[NODE], HIGH / 2.0)?;
     figures.took("in the air with the first", since, now());

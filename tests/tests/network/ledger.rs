@@ -146,6 +146,11 @@ impl Ledger {
         up && self.kept.is_none()
     }
 
+    /// Whether the last order is for another Drone.
+    pub fn serves_another_than(&self, uid: &str) -> bool {
+        matches!(&self.wish, Some(Order::Assigned(a)) if a.uid.0 != uid)
+    }
+
     /// How long the vehicle may be without contact.
     pub fn failsafe_after(&self) -> Duration {
         match &self.wish {

@@ -143,12 +143,13 @@ fn in_a_process(seed: u64) -> Output {
 /// Runs one seed in this process, which must not have run another.
 fn alone(seed: u64) -> ExitCode {
     static FAULT: AtomicBool = AtomicBool::new(false);
-    mad_turmoil::rand::set_rng(StdRng::seed_from_u64(seed));
+    // Before the random numbers, which it must not take: a run is the same with a log and without.
     if std::env::var_os("RUST_LOG").is_some() {
         let filter = tracing_subscriber::EnvFilter::from_default_env();
         let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
         log.without_time().init();
     }
+    mad_turmoil::rand::set_rng(StdRng::seed_from_u64(seed));
     let usual = std::panic::take_hook();
     std::panic::set_hook(Box::new(move |fault| {
         FAULT.store(true, Ordering::Relaxed);

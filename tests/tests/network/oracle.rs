@@ -69,6 +69,8 @@ pub struct Oracle {
     bound: BTreeMap<String, (String, bool)>,
     /// Drones that a backup had without a vehicle: orders for the vehicle that they had may still arrive.
     anew: BTreeSet<String>,
+    /// Drones that were gone, with their vehicles on the ground, until a backup brought them back: their vehicles may serve others.
+    back: BTreeSet<String>,
     /// The desired number, and since when.
     wished: Vec<(Duration, u32)>,
     surge: u32,
@@ -128,7 +130,10 @@ impl Oracle {
         // What is recorded is another thing from now on, and nobody can know it sooner.
         self.barred.clear();
         for (uid, (_, is_there)) in &mut self.bound {
-            *is_there = there.contains_key(uid.as_str());
+            let was_there = std::mem::replace(is_there, there.contains_key(uid.as_str()));
+            if *is_there && !was_there {
+                self.back.insert(uid.clone());
+            }
         }
         self.revision = 0;
     }
@@ -277,8 +282,11 @@ impl Oracle {
             if there.contains_key(uid) || !std::mem::replace(is_there, false) {
                 continue;
             }
-            let node = nodes.iter().find(|node| node.name() == *name);
-            if node.is_some_and(|node| node.vehicle.lock().unwrap().armed) {
+            let Some(node) = nodes.iter().find(|node| node.name() == *name) else {
+                continue;
+            };
+            let of_another = self.back.contains(uid) && node.ledger.lock().unwrap().serves_another_than(uid);
+            if node.vehicle.lock().unwrap().armed && !of_another {
                 return Err(format!("Drone {uid} is gone, and its vehicle at {name} is armed"));
             }
         }

@@ -97,6 +97,11 @@ impl Normalizer {
             }
             MavMessage::HOME_POSITION(m) => {
                 self.home(vehicle, AltitudeAmsl(f64::from(m.altitude) / 1000.0), now);
+                let at = Wgs84 {
+                    latitude_deg: f64::from(m.latitude) / 1e7,
+                    longitude_deg: f64::from(m.longitude) / 1e7,
+                };
+                vehicle.home_at = fleet::geo::position(at).ok().or(vehicle.home_at);
             }
             MavMessage::AUTOPILOT_VERSION(m) => {
                 if let Some(identity) = &mut vehicle.identity {

@@ -24,18 +24,24 @@ use fleet::ids::{NodeName, Term};
 use fleet::memory::{Memory, Outcome, StepKind};
 use fleet::preflight::{Clearance, clearance};
 use fleet::report::Activity;
+use fleet::route_order::RouteOrder;
 use fleet::safety::{self, ArmPermit, Rest};
 use fleet::takeover::InCommand;
 use fleet::time::Moment;
-use fleet::units::{Address, SystemId};
+use fleet::units::{Address, AltitudeAboveHome, SystemId};
 use fleet::vehicle::{
-    Airframe, ArmingReason, FlightTruth, Identity, ReasonClass, TRUTH_STALE_AFTER, Vehicle, WhyUnknown,
+    Airframe, ArmingReason, FlightTruth, Identity, Mode, ReasonClass, TRUTH_STALE_AFTER, Vehicle, WhyUnknown,
 };
 use fleet::whereabouts::{Asked, Watch};
 use link::dialect::{MavMessage, MavResult};
 use link::{Frame, LinkEvent};
 use std::time::Duration;
 use tracing::{debug, info, warn};
+
+/// Whether a vehicle in the air in this mode may be on a route of ours.
+const fn flies_routes(mode: Mode) -> bool {
+    matches!(mode, Mode::Station | Mode::Takeoff)
+}
 
 mod descriptions;
 mod killing;
@@ -203,7 +209,7 @@ impl Pilot {
             self.end(&Outcome::NoAnswer, now, jitter);
         }
         self.streams.received(&frame.message, now);
-        if self.vehicle.home.is_some() {
+        if self.vehicle.home.is_some() && self.vehicle.home_at.is_some() {
             self.streams.known(Needed::Home, now);
         }
         let us = self.from();
@@ -406,8 +412,10 @@ impl Pilot {
             };
             self.state.record = self.state.record.diverted(why);
         }
-        if let Step::TakeOff { altitude } | Step::ChangeHeight { altitude, .. } = &step {
-            self.memory.asks_for(*altitude);
+        match &step {
+            Step::TakeOff { altitude } | Step::ChangeHeight { altitude, .. } => self.memory.asks_for(*altitude),
+            Step::FlyTo { place } => self.memory.asks_for_place(*place),
+            _ => {}
         }
         // The agent that serves the vehicle after us must know that its descent is ours.
         self.observe(now);
@@ -634,6 +642,14 @@ impl Pilot {
                 "somebody else has taken over; nothing is sent until ordered to go on"
             );
         }
+        let leaves = matches!(truth, FlightTruth::Airborne(_)) && mode.is_some_and(|mode| !flies_routes(mode));
+        if leaves && held.is_some_and(|held| held.route.is_some()) {
+            warn!(?mode, "the vehicle has left its route; it is not taken up again");
+            self.state.fence = self.state.fence.without_route();
+        }
+        let held = self.state.fence.held.as_ref();
+        self.memory
+            .follow(held.and_then(|held| held.route.as_ref()), &self.vehicle, now);
         let record = record.explained(&self.vehicle, now);
         if let Some(diversion) = record
             .diversion
@@ -657,12 +673,28 @@ impl Pilot {
     /// What is asked of the vehicle, as far as heights go.
     fn asked(&self, record: &FlightRecord) -> Option<Asked> {
         let held = self.state.fence.held.as_ref()?;
-        let height = match held.desired {
-            Desired::Flying { altitude } => altitude,
-            Desired::Grounded { .. } => self.memory.height()?,
+        let ours = record.in_command != InCommand::SomebodyElse && !record.let_go(held);
+        let end = held.route.as_ref().and_then(RouteOrder::end);
+        let (height, place) = match (held.desired, end, self.vehicle.home) {
+            (Desired::Flying { .. }, Some(end), Some(home)) => (AltitudeAboveHome(end.amsl.0 - home.0), Some(end.at)),
+            // It stays wherever it is.
+            (Desired::Flying { .. }, ..) if held.routed => return None,
+            (Desired::Flying { altitude }, ..) => (altitude, None),
+            (Desired::Grounded { .. }, ..) => (self.memory.height()?, None),
         };
-        let theirs = record.in_command == InCommand::SomebodyElse || record.let_go(held);
-        Some(Asked { height, ours: !theirs })
+        Some(Asked {
+            height,
+            place,
+            moves: place.is_some() && self.next_place().is_none_or(|left| left > 0),
+            ours,
+        })
+    }
+
+    /// How many places of its route are still to be reached; `None` when it has none, or is not on it.
+    fn next_place(&self) -> Option<usize> {
+        let route = self.state.fence.held.as_ref()?.route.as_ref()?;
+        let progress = self.memory.progress().filter(|p| p.number == route.number)?;
+        route.places.len().checked_sub(progress.next)
     }
 
     fn log_changes(&mut self, now: Moment) {

@@ -208,6 +208,20 @@ pub fn command(step: &Step, autopilot: Autopilot, home: Option<AltitudeAmsl>) ->
                 },
             }
         }
+        Step::FlyTo { place } => {
+            let home = home.ok_or(NoRecipe::HomeUnknown)?;
+            let (mode_too, yaw, z) = match autopilot {
+                Autopilot::ArduPilot => (0.0, 0.0, place.amsl.0 - home.0),
+                Autopilot::Px4 => (1.0, NAN, place.amsl.0),
+            };
+            Command {
+                command: MavCmd::MAV_CMD_DO_REPOSITION,
+                params: [-1.0, mode_too, 0.0, yaw],
+                place: Place::At(place.at),
+                z: narrow(z),
+                form: int,
+            }
+        }
         Step::Land | Step::FailsafeLand => {
             let command = MavCmd::MAV_CMD_NAV_LAND;
             match autopilot {

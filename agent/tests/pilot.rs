@@ -115,6 +115,8 @@ fn assignment(generation: i64, desired: Desired) -> Assignment {
         resume_after: 0,
         ground_mark: None,
         reported_flight: ReportedFlight::default(),
+        routed: false,
+        route: None,
     }
 }
 

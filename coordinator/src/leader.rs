@@ -3,6 +3,7 @@
 //! Owns: which part gets which handles, and the order in which they start. Must not: be used by a part.
 
 use crate::Setup;
+use crate::airspace::{self, Airspace};
 use crate::cluster::Cluster;
 use crate::cluster::events;
 use crate::cluster::node_objects::NodeObjects;
@@ -111,6 +112,7 @@ pub(crate) async fn lead(
         cluster: cluster.clone(),
         sessions: Arc::clone(&sessions),
         leadership: leadership.clone(),
+        airspace: Airspace::new(setup.site),
     };
     let (heights, assessments) = (Arc::new(Heights::default()), Arc::new(Assessments::default()));
     let node_objects = NodeObjects::new(setup.agents_become_nodes);
@@ -127,6 +129,7 @@ pub(crate) async fn lead(
     ground::start(&observer.ground, leadership.ending.clone(), tasks);
     node::start(&cluster, &sessions, &node_objects, &leadership.ending, tasks);
     orders::start(&observer, tasks);
+    airspace::start(&observer, tasks);
     let controller = DroneController {
         binder: Binder {
             observer: observer.clone(),

@@ -5,6 +5,7 @@
 //! Must not: talk MAVLink, or decide by itself: the decisions are pure functions in `fleet`. An API server that is away
 //! changes nothing in the air, and the end of this process lands nobody.
 
+pub mod airspace;
 pub mod cluster;
 pub mod controllers;
 pub mod fleet_service;
@@ -26,6 +27,7 @@ pub use server::Listeners;
 pub use server::security::Security;
 pub use shutdown::shutdown_signal;
 
+use airspace::SiteRules;
 use anyhow::Context as _;
 use cluster::world::{Wakes, World};
 use cluster::{api, watching};
@@ -60,6 +62,8 @@ pub struct Setup {
     pub upgrades: Option<Pace>,
     /// Whether a vehicle that is granted to no namespace is used by none ([`fleet::binding::is_granted`]).
     pub granted_vehicles_only: bool,
+    /// How far vehicles with stations keep apart, and where stations may be.
+    pub site: SiteRules,
     /// What is counted.
     pub metrics: Metrics,
     /// How the links of agents and people are secured.
@@ -85,6 +89,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         agents_become_nodes: false,
         upgrades: Some(options.upgrades()),
         granted_vehicles_only: options.granted_vehicles_only,
+        site: options.site()?,
         metrics: metrics.clone(),
     };
     let grpc = server::bind(options.listen).await?;

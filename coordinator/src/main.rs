@@ -7,7 +7,7 @@ use std::process::ExitCode;
 async fn main() -> ExitCode {
     let options = coordinator::Options::parse();
     coordinator::logging::start(options.log);
-    match coordinator::run(options, coordinator::shutdown_signal()).await {
+    match Box::pin(coordinator::run(options, coordinator::shutdown_signal())).await {
         Ok(()) => ExitCode::SUCCESS,
         Err(error) => {
             tracing::error!("{error:#}");

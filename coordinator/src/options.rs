@@ -3,9 +3,13 @@
 //! Owns: names, environment variables, defaults. The Kubernetes API is found as every tool finds it: KUBECONFIG, or the
 //! ServiceAccount when running in a cluster.
 
+use crate::airspace::SiteRules;
 use crate::logging::Format;
 use crate::server::security::{ClusterSecurity, SESSION_LIFE, Security};
 use clap::{ArgAction, Parser};
+use fleet::airspace::{Rules, Separation};
+use fleet::station::Limits;
+use fleet::units::{AltitudeAmsl, Meters};
 use fleet::upgrade::Pace;
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
@@ -110,6 +114,19 @@ pub struct Options {
     #[arg(long, env = "SKEIN_GRANTED_VEHICLES_ONLY")]
     pub granted_vehicles_only: bool,
 
+    /// Least distance over ground between vehicles of which one has a station, in meters, besides what their positions may be off.
+    #[arg(long, env = "SKEIN_SEPARATION", default_value_t = 5.0, value_name = "METERS")]
+    pub separation: f64,
+
+    /// Least distance in height that separates them as well, in meters.
+    #[arg(long, env = "SKEIN_SEPARATION_HEIGHT", default_value_t = 5.0, value_name = "METERS")]
+    pub separation_height: f64,
+
+    /// Lowest and highest station whose altitude is given above mean sea level, in meters: clear of terrain and obstacles, which Skein
+    /// does not know. Without it, stations are given above home only.
+    #[arg(long, env = "SKEIN_STATION_AMSL", value_name = "LOWEST:HIGHEST")]
+    pub station_amsl: Option<String>,
+
     /// Format of the log on standard error.
     #[arg(long, env = "SKEIN_LOG_FORMAT", value_enum, default_value_t = Format::Text)]
     pub log: Format,
@@ -135,6 +152,41 @@ impl Options {
             most: self.agent_upgrades_at_a_time,
             patience: Duration::from_secs(self.agent_upgrade_patience.into()),
         }
+    }
+
+    /// What is set for stations.
+    ///
+    /// # Errors
+    /// Numbers that mean nothing; the text says what to do.
+    pub fn site(&self) -> anyhow::Result<SiteRules> {
+        let rules = Rules {
+            separation: Separation {
+                horizontal: Meters(self.separation),
+                vertical: Meters(self.separation_height),
+            },
+            ..Rules::default()
+        };
+        anyhow::ensure!(
+            rules.are_sound(),
+            "--separation {} and --separation-height {} have to be numbers of meters above 0",
+            self.separation,
+            self.separation_height
+        );
+        let amsl = self.station_amsl.as_deref().map(|range| {
+            let (lowest, highest) = range.split_once(':')?;
+            let (lowest, highest) = (lowest.trim().parse::<f64>().ok()?, highest.trim().parse::<f64>().ok()?);
+            (lowest.is_finite() && lowest <= highest).then_some((AltitudeAmsl(lowest), AltitudeAmsl(highest)))
+        });
+        anyhow::ensure!(
+            amsl != Some(None),
+            "--station-amsl {} is no range of heights; give LOWEST:HIGHEST in meters above mean sea level, such as 450:600",
+            self.station_amsl.as_deref().unwrap_or_default()
+        );
+        let limits = Limits {
+            amsl: amsl.flatten(),
+            ..Limits::default()
+        };
+        Ok(SiteRules { rules, limits })
     }
 
     /// How links are secured.

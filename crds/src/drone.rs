@@ -82,6 +82,10 @@ use std::collections::BTreeMap;
     .message("spec.nodeName is set once by the coordinator and never changes; delete the Drone and create another to use another vehicle")
     .reason(Reason::FieldValueForbidden)
     .field_path(".spec.nodeName"))]
+#[kube(validation = Rule::new("!has(oldSelf.spec.station) || has(self.spec.station)")
+    .message("spec.station can be changed and not removed, as the vehicle may be far from its home; delete the Drone to bring it home")
+    .reason(Reason::FieldValueForbidden)
+    .field_path(".spec.station"))]
 #[serde(rename_all = "camelCase")]
 pub struct DroneSpec {
     /// Name of the drone node whose vehicle serves this Drone. Leave it out: the coordinator sets it once, when it has
@@ -101,6 +105,11 @@ pub struct DroneSpec {
     #[serde(default = "default_altitude")]
     #[x_kube(validation = Rule::new("self >= 1.0 && self <= 120.0").message("takeoffAltitudeMeters must be from 1 to 120 metres above home; choose a height in that range"))]
     pub takeoff_altitude_meters: f64,
+
+    /// Place at which the vehicle holds. It flies there once the airspace on its way is free, and comes home to land when the Drone is
+    /// deleted or its node is drained. Leave it out to hold above home, at takeoffAltitudeMeters.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub station: Option<Station>,
 
     /// Set to true to land this Drone's vehicle and keep it on the ground; set to false (or leave out) to let it fly.
     /// `skein ground` sets it. False ends no ground order: only `skein release` does.
@@ -124,11 +133,44 @@ impl Default for DroneSpec {
             node_name: None,
             node_selector: BTreeMap::new(),
             takeoff_altitude_meters: default_altitude(),
+            station: None,
             grounded: false,
             failsafe: None,
             resume_after_takeovers: 0,
         }
     }
+}
+
+/// A place in the sky.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Station {
+    /// Degrees, WGS 84, north positive.
+    #[x_kube(validation = Rule::new("self >= -90.0 && self <= 90.0").message("station.latitudeDegrees must be from -90 to 90 degrees, north positive"))]
+    pub latitude_degrees: f64,
+
+    /// Degrees, WGS 84, east positive.
+    #[x_kube(validation = Rule::new("self >= -180.0 && self <= 180.0").message("station.longitudeDegrees must be from -180 to 180 degrees, east positive"))]
+    pub longitude_degrees: f64,
+
+    /// Height in metres, above what altitudeReference names. Above home: 1 to 120. Above mean sea level: within the limits that the
+    /// coordinator is started with.
+    pub altitude_meters: f64,
+
+    /// What altitudeMeters is measured from: AboveHome (the home position of the vehicle that holds the station, the default) or
+    /// AboveMeanSeaLevel.
+    #[serde(default)]
+    pub altitude_reference: AltitudeReference,
+}
+
+/// What a height is measured from.
+#[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum AltitudeReference {
+    /// The home position of the vehicle.
+    #[default]
+    AboveHome,
+    /// Mean sea level.
+    AboveMeanSeaLevel,
 }
 
 /// The smallest valid height is 1 m, so a default of 10 m has to be named.

@@ -256,6 +256,7 @@ impl SwarmSpec {
             node_name: None,
             node_selector: self.drone_node_selector().into_owned(),
             takeoff_altitude_meters: self.template.spec.takeoff_altitude_meters,
+            station: None,
             grounded: false,
             failsafe: self.template.spec.failsafe.clone(),
             resume_after_takeovers: 0,

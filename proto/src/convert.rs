@@ -7,6 +7,7 @@
 mod kill;
 mod order;
 mod report;
+mod route;
 
 pub use report::report;
 

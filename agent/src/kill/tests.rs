@@ -50,6 +50,8 @@ fn give(kills: &mut Kills, order: &KillOrder, to: Option<&Identity>) -> Option<S
         resume_after: 0,
         ground_mark: None,
         reported_flight: fleet::flight_record::ReportedFlight::default(),
+        routed: false,
+        route: None,
     };
     let used = kills.used().clone();
     let question = KillQuestion {

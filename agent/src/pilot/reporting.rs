@@ -7,7 +7,8 @@ use super::Pilot;
 use fleet::assignment::{Desired, Held, Preflight};
 use fleet::battery::Level;
 use fleet::preflight::Clearance;
-use fleet::report::Report;
+use fleet::report::{Report, RouteState};
+use fleet::route_order::Waypoint;
 use fleet::time::Moment;
 use fleet::vehicle::{Airframe, ArmingReason, FlightTruth, ReasonClass, TRUTH_STALE_AFTER, Vehicle};
 use std::time::Duration;
@@ -88,6 +89,18 @@ impl Pilot {
         unreported(text, self.link_up.unwrap_or(now), now)
     }
 
+    fn route_state(&self) -> RouteState {
+        let fence = &self.state.fence;
+        let order = fence.held.as_ref().and_then(|held| held.route.clone());
+        let progress = self.memory.progress();
+        let progress = progress.filter(|progress| order.as_ref().is_some_and(|o| o.number == progress.number));
+        RouteState {
+            last: fence.last_route,
+            next: progress.map(|progress| progress.next),
+            order,
+        }
+    }
+
     /// A full picture, for the coordinator.
     #[must_use]
     pub fn report(&self, now: Moment) -> Report {
@@ -128,6 +141,11 @@ impl Pilot {
             astray: self.watch.astray(),
             owed: self.memory.owed().cloned(),
             others_flew: self.others_flew(now).is_some(),
+            route: self.route_state(),
+            home: vehicle
+                .home_at
+                .zip(vehicle.home)
+                .map(|(at, amsl)| Waypoint { at, amsl }),
             warnings: match self.preflight_policy() {
                 Preflight::Ignore => Vec::new(),
                 Preflight::Warn | Preflight::Refuse => self.preflight.findings().problems.clone(),

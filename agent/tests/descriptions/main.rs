@@ -227,6 +227,8 @@ fn order(generation: i64, desired: Desired) -> Order {
         resume_after: 0,
         ground_mark: None,
         reported_flight: fleet::flight_record::ReportedFlight::default(),
+        routed: false,
+        route: None,
     })
 }
 

@@ -78,6 +78,8 @@ impl Commander {
             resume_after: self.resume_after,
             ground_mark: self.mark,
             reported_flight: fleet::flight_record::ReportedFlight::default(),
+            routed: false,
+            route: None,
         })
     }
 

@@ -92,6 +92,8 @@ impl World {
             resume_after: 0,
             ground_mark: None,
             reported_flight: fleet::flight_record::ReportedFlight::default(),
+            routed: false,
+            route: None,
         });
         self.pilot.uplink_opened(self.now());
         let fence = self.pilot.consider(&order, self.now()).unwrap();

@@ -3,9 +3,11 @@
 //! Owns: [`Assignment`], [`Desired`], and which assignments an agent takes or refuses ([`Fence`]).
 //! Must not: say how to get there; that is [`crate::converge`].
 
+use crate::airspace::OrderNumber;
 use crate::flight_record::ReportedFlight;
 use crate::ground::{GroundMark, GroundOrderId, kept};
 use crate::ids::{DroneName, DroneUid, Term};
+use crate::route_order::RouteOrder;
 use crate::units::{AltitudeAboveHome, Percent};
 use crate::vehicle::FlightTruth;
 use serde::{Deserialize, Serialize};
@@ -147,10 +149,21 @@ pub struct Assignment {
     /// What an agent reported of the flight before; heeded by one that remembers nothing of it.
     #[serde(default, rename = "told")]
     pub reported_flight: ReportedFlight,
+    /// Whether it moves along ordered routes only, and otherwise stays where it is; see [`crate::route_order`]. `Desired::Flying`'s
+    /// height does not count then.
+    #[serde(default)]
+    pub routed: bool,
+    /// The route to fly, or that it has flown to where it holds.
+    #[serde(default)]
+    pub route: Option<RouteOrder>,
 }
 
 /// What a coordinator says to an agent about its node.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each node, and most are assignments"
+)]
 pub enum Order {
     /// A Drone is bound to the node.
     Assigned(Assignment),
@@ -214,6 +227,9 @@ pub struct Fence {
     /// [`crate::ground`].
     #[serde(default)]
     pub ground_latch: Option<GroundOrderId>,
+    /// The highest number of a route that was ever taken: only a route with a higher one is flown.
+    #[serde(default)]
+    pub last_route: OrderNumber,
 }
 
 impl Fence {
@@ -263,14 +279,37 @@ impl Fence {
             (Order::Assigned(new), held) => {
                 let same = held.as_ref().is_some_and(|held| held.uid == new.uid);
                 let latch = kept(self.ground_latch.filter(|_| same), new);
-                (Some(under(latch, new)), latch)
+                let before = held.as_ref().filter(|_| same).and_then(|held| held.route.as_ref());
+                (Some(self.with_route(under(latch, new), before)), latch)
             }
         };
+        let taken = held.as_ref().and_then(|held| held.route.as_ref());
+        let last_route = taken.map_or(self.last_route, |route| self.last_route.max(route.number));
         Ok(Self {
             highest_term: order.term(),
             held,
             ground_latch,
+            last_route,
         })
+    }
+
+    /// `assignment` with the route to fly: its own if that is newer than all before, else the one that is flown already. A vehicle that
+    /// is to land has none.
+    fn with_route(&self, assignment: Assignment, before: Option<&RouteOrder>) -> Assignment {
+        let flies = assignment.routed && matches!(assignment.desired, Desired::Flying { .. });
+        let newer = |route: &RouteOrder| route.number > self.last_route;
+        let route = assignment.route.filter(newer).or_else(|| before.cloned());
+        Assignment {
+            route: route.filter(|_| flies),
+            ..assignment
+        }
+    }
+
+    /// The fence once the vehicle has left its route: somebody else flies it, or a failsafe does. It is not taken up again.
+    #[must_use]
+    pub fn without_route(&self) -> Self {
+        let held = self.held.clone().map(|held| Assignment { route: None, ..held });
+        Self { held, ..self.clone() }
     }
 
     /// The fence after an order of `term` was refused: what is held stays, but no sender of a lower term lifts the vehicle
@@ -281,6 +320,7 @@ impl Fence {
             highest_term: self.highest_term.max(term),
             held: self.held.clone(),
             ground_latch: self.ground_latch,
+            last_route: self.last_route,
         }
     }
 }

@@ -8,6 +8,7 @@
 //! from what the vehicle is observed to do. A takeoff that was "refused" while the vehicle climbs is a climb.
 
 mod height;
+mod route;
 
 use crate::assignment::{Assignment, Desired, Fence, OnCoordinatorLoss, OnLowBattery};
 use crate::battery::{Level, Levels};
@@ -16,6 +17,7 @@ use crate::flight_record::{FlightRecord, Stage};
 use crate::memory::{Memory, StepKind};
 use crate::preflight::Clearance;
 use crate::report::{Activity, HandsOff};
+use crate::route_order::Waypoint;
 use crate::safety::{ArmPermit, ArmQuestion, FailsafeQuestion, NoArm, Rest, gives_way, may_arm};
 use crate::takeover::{self, InCommand};
 use crate::time::Moment;
@@ -77,6 +79,11 @@ pub enum Step {
         /// Where it is.
         at: Wgs84,
     },
+    /// Fly straight to the next place of its route (MAV_CMD_DO_REPOSITION, 192).
+    FlyTo {
+        /// The place.
+        place: Waypoint,
+    },
     /// Land where it is (MAV_CMD_NAV_LAND, 21), because the assignment or our own ending asks for it.
     Land,
     /// Land where it is because the coordinator is lost or the battery is low.
@@ -96,6 +103,7 @@ impl Step {
             Self::Arm(_) => StepKind::Arm,
             Self::TakeOff { .. } => StepKind::TakeOff,
             Self::ChangeHeight { .. } => StepKind::ChangeHeight,
+            Self::FlyTo { .. } => StepKind::FlyTo,
             Self::Land => StepKind::Land,
             Self::FailsafeLand => StepKind::FailsafeLand,
             Self::FailsafeReturn => StepKind::FailsafeReturn,
@@ -132,6 +140,7 @@ pub fn converge(s: &Situation<'_>) -> Verdict {
         | Activity::Arming
         | Activity::TakingOff
         | Activity::Holding
+        | Activity::Moving
         | Activity::Landing
         | Activity::Failsafe
         | Activity::LowBattery => Activity::HandsOff(HandsOff::AutopilotFailsafe),
@@ -208,6 +217,10 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
     if s.memory.arm_under_way(s.now) {
         return rest(Activity::Arming);
     }
+    // Its way up is its own only once it has a route.
+    if held.routed && s.takeoff_height(held).is_none() {
+        return rest(Activity::Waiting);
+    }
     // The arming checks are those of the present mode, so the mode comes first.
     if s.vehicle.mode(s.now) != Some(Mode::Station) {
         return paced(s, Step::SetStation, Activity::Arming);
@@ -255,6 +268,14 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
 
 fn take_off(s: &Situation<'_>, held: &Assignment, altitude: AltitudeAboveHome) -> Verdict {
     let desired_now = s.led() && !s.record.was_killed(held);
+    let altitude = if held.routed {
+        s.takeoff_height(held)
+    } else {
+        Some(altitude)
+    };
+    let Some(altitude) = altitude else {
+        return rest(Activity::Waiting);
+    };
     match s.vehicle.mode(s.now) {
         // Touched down, motors not off yet: the autopilot disarms by itself.
         Some(Mode::Land | Mode::Return) => rest(s.descending()),
@@ -280,6 +301,9 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne, altitude: Al
             let climbing = part == Airborne::TakingOff || s.vehicle.mode(s.now) == Some(Mode::Takeoff);
             if climbing {
                 return rest(Activity::TakingOff);
+            }
+            if held.routed {
+                return route::follow(s, held);
             }
             match another_height(s, altitude) {
                 Some(step) => paced(s, step, Activity::Holding),
@@ -414,7 +438,9 @@ pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
     let let_go = s.fence.held.as_ref().is_some_and(|a| s.record.let_go(a));
     let unasked = match kind {
         StepKind::Arm | StepKind::AskReasons => s.wants_ground(),
-        StepKind::TakeOff | StepKind::SetStation | StepKind::ChangeHeight => s.wants_ground() || !s.led(),
+        StepKind::TakeOff | StepKind::SetStation | StepKind::ChangeHeight | StepKind::FlyTo => {
+            s.wants_ground() || !s.led()
+        }
         // A descent that has not begun by now need not.
         StepKind::Land => !s.wants_ground(),
         StepKind::FailsafeLand | StepKind::FailsafeReturn => !s.alone() && s.battery.lasting < Level::Low,
@@ -432,7 +458,7 @@ fn overtaken(kind: StepKind, s: &Situation<'_>) -> bool {
     let disarmed = beat.is_some_and(|beat| !beat.armed);
     match kind {
         StepKind::SetStation | StepKind::AskReasons => !down,
-        StepKind::ChangeHeight => {
+        StepKind::ChangeHeight | StepKind::FlyTo => {
             !matches!(truth, FlightTruth::Airborne(_)) || mode.is_some_and(|mode| mode != Mode::Station)
         }
         StepKind::TakeOff => {

@@ -12,6 +12,8 @@ use crate::flight_record::ReportedFlight;
 use crate::ground::GroundMark;
 use crate::ids::{DroneName, DroneUid};
 use crate::node_use::Lift;
+use crate::route_order::RouteOrder;
+use crate::site::OffStation;
 use crate::units::AltitudeAboveHome;
 use crate::vehicle::FlightTruth;
 
@@ -48,6 +50,19 @@ pub struct Facts {
     pub ground_mark: Option<GroundMark>,
     /// What its agent reported of the flight so far, as its status has it.
     pub reported_flight: ReportedFlight,
+    /// How it moves, if it has a station.
+    pub movement: Option<Movement>,
+}
+
+/// How a Drone with a station moves: along granted routes only.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Movement {
+    /// The route that it was granted last.
+    pub route: Option<RouteOrder>,
+    /// It is in the air, and flies home before it lands; see [`order`](order::order).
+    pub goes_home: bool,
+    /// Why it is not on its station; `None` when it is.
+    pub off_station: Option<OffStation>,
 }
 
 /// Which Drone holds the claim to a Drone's node.

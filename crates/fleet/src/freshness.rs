@@ -156,6 +156,8 @@ mod tests {
             resume_after: 0,
             ground_mark: None,
             reported_flight: crate::flight_record::ReportedFlight::default(),
+            routed: false,
+            route: None,
         }
     }
 

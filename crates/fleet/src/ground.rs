@@ -67,6 +67,8 @@ mod tests {
             resume_after: 0,
             ground_mark,
             reported_flight: crate::flight_record::ReportedFlight::default(),
+            routed: false,
+            route: None,
         }
     }
 

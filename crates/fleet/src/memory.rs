@@ -5,11 +5,12 @@
 
 use crate::backoff::Backoff;
 use crate::failsafe;
+use crate::route_order::{Progress, RouteOrder, Waypoint};
 use crate::safety::ARM_LIFE;
 use crate::takeover::Descent;
 use crate::time::Moment;
 use crate::units::AltitudeAboveHome;
-use crate::vehicle::{FlightTruth, LINK_LOST_AFTER, Mode, Vehicle};
+use crate::vehicle::{FlightTruth, LINK_LOST_AFTER, Mode, TRUTH_STALE_AFTER, Vehicle};
 use std::time::Duration;
 
 /// Kinds of [`crate::converge::Step`].
@@ -31,9 +32,17 @@ pub enum StepKind {
     FailsafeReturn,
     /// [`crate::converge::Step::ChangeHeight`].
     ChangeHeight,
+    /// [`crate::converge::Step::FlyTo`].
+    FlyTo,
 }
 
-const KINDS: usize = 8;
+const KINDS: usize = 9;
+
+/// A vehicle that comes no nearer to the next place of its route for this long is ordered there again.
+const STALLED_AFTER: Duration = Duration::from_secs(8);
+
+/// Nearer by less than this is no progress, meters.
+const NEARER: f64 = 0.5;
 
 /// After an arm command was sent, the vehicle may prove to be armed for this long: the command's life, and the time until
 /// a HEARTBEAT (1 Hz) shows it.
@@ -80,6 +89,13 @@ pub struct Memory {
     asking: Option<AltitudeAboveHome>,
     /// The height that the vehicle has agreed to hold on this flight.
     height: Option<AltitudeAboveHome>,
+    /// The place that the command under way asks for, and the one that the vehicle has agreed to fly to.
+    place_asked: Option<Waypoint>,
+    place_agreed: Option<Waypoint>,
+    /// How far it has come on its route.
+    progress: Option<Progress>,
+    /// How near it has come to its next place, meters, and when.
+    nearest: Option<(Progress, f64, Moment)>,
     /// When the last HEARTBEAT that was taken note of came.
     beat: Option<Moment>,
     /// A way down that was commanded and is not observed to be taken.
@@ -144,6 +160,7 @@ impl StepKind {
             Self::TakeOff => 6,
             Self::Land | Self::FailsafeLand | Self::FailsafeReturn => 4,
             Self::ChangeHeight => 5,
+            Self::FlyTo => 1,
         })
     }
 
@@ -151,7 +168,7 @@ impl StepKind {
         match self {
             Self::Land | Self::FailsafeLand => Some(Descent::Land),
             Self::FailsafeReturn => Some(Descent::Return),
-            Self::AskReasons | Self::SetStation | Self::Arm | Self::TakeOff | Self::ChangeHeight => None,
+            Self::AskReasons | Self::SetStation | Self::Arm | Self::TakeOff | Self::ChangeHeight | Self::FlyTo => None,
         }
     }
 
@@ -163,6 +180,7 @@ impl StepKind {
             Self::TakeOff => seconds(1, 5),
             Self::Land | Self::FailsafeLand | Self::FailsafeReturn => seconds(1, 2),
             Self::ChangeHeight => seconds(5, 60),
+            Self::FlyTo => seconds(1, 10),
         }
     }
 }
@@ -246,6 +264,52 @@ impl Memory {
         self.asking = Some(height);
     }
 
+    /// The command that is being written asks it to fly there.
+    pub const fn asks_for_place(&mut self, place: Waypoint) {
+        self.place_asked = Some(place);
+    }
+
+    /// How far the vehicle has come on the route that it was last seen to follow.
+    #[must_use]
+    pub const fn progress(&self) -> Option<Progress> {
+        self.progress
+    }
+
+    /// Whether it has agreed to fly to `place`, and comes nearer.
+    #[must_use]
+    pub fn flies_to(&self, place: Waypoint, now: Moment) -> bool {
+        let stalled = self.nearest.is_some_and(|(_, _, at)| now.since(at) >= STALLED_AFTER);
+        self.place_agreed == Some(place) && !stalled
+    }
+
+    /// Takes in how far the vehicle has come on `route`.
+    pub fn follow(&mut self, route: Option<&RouteOrder>, vehicle: &Vehicle, now: Moment) {
+        let Some(route) = route else {
+            self.progress = None;
+            return;
+        };
+        let position = vehicle.position.as_ref().and_then(|p| p.fresh(now, TRUTH_STALE_AFTER));
+        let on_ground = match vehicle.truth(now) {
+            FlightTruth::Disarmed | FlightTruth::ArmedOnGround => true,
+            FlightTruth::Airborne(_) => false,
+            FlightTruth::Unknown(_) => return,
+        };
+        let Some(position) = position else { return };
+        self.progress = route.progress(self.progress, position, on_ground);
+        let next = self
+            .progress
+            .and_then(|progress| Some((progress, route.places.get(progress.next)?)));
+        let Some((progress, place)) = next else {
+            self.nearest = None;
+            return;
+        };
+        let distance = place.distance(position);
+        let before = self.nearest.filter(|(of, ..)| *of == progress);
+        if before.is_none_or(|(_, nearest, _)| distance < nearest - NEARER) {
+            self.nearest = Some((progress, distance, now));
+        }
+    }
+
     /// A command of this kind is being written to the wire.
     pub fn began(&mut self, kind: StepKind, now: Moment) {
         if let Some(descent) = kind.descent() {
@@ -274,7 +338,7 @@ impl Memory {
                 self.land_sent = None;
                 self.descent = None;
             }
-            StepKind::AskReasons | StepKind::SetStation | StepKind::ChangeHeight => {}
+            StepKind::AskReasons | StepKind::SetStation | StepKind::ChangeHeight | StepKind::FlyTo => {}
         }
     }
 
@@ -316,6 +380,12 @@ impl Memory {
         if matches!(kind, StepKind::TakeOff | StepKind::ChangeHeight) {
             let agreed = self.asking.take().filter(|_| *outcome == Outcome::Accepted);
             self.height = agreed.or(self.height);
+        }
+        if kind == StepKind::FlyTo {
+            let agreed = self.place_asked.take().filter(|_| *outcome == Outcome::Accepted);
+            self.place_agreed = agreed.or(self.place_agreed);
+            // It is given the time anew to come nearer.
+            self.nearest = self.nearest.map(|(of, distance, _)| (of, distance, now));
         }
         if kind == StepKind::Arm && matches!(outcome, Outcome::Refused { .. } | Outcome::NotSent) {
             self.arm = None;
@@ -364,12 +434,14 @@ impl Memory {
         }
         self.descent = None;
         self.height = None;
+        self.place_agreed = None;
         // What failed on this flight says nothing about the next.
         for kind in [
             StepKind::TakeOff,
             StepKind::FailsafeLand,
             StepKind::FailsafeReturn,
             StepKind::ChangeHeight,
+            StepKind::FlyTo,
         ] {
             self.tries[kind as usize] = Tries::default();
         }

@@ -74,6 +74,8 @@ pub enum NoLift {
     Upgrade,
     /// Others of its Swarm go first.
     TakeoffSlot,
+    /// It has a station, and no route to it yet.
+    Airspace,
 }
 
 /// What the use of its node means for a Drone; `replaced` is whether it has a Swarm that sees to a replacement.

@@ -3,12 +3,14 @@
 //! Owns: [`Report`]. Must not: carry intent as fact; [`Activity`] is what the agent is busy with, [`FlightTruth`] is
 //! what the vehicle does.
 
+use crate::airspace::OrderNumber;
 use crate::assignment::Held;
 use crate::failsafe::Diversion;
 use crate::flight_record::SoFar;
 use crate::ground::GroundOrderId;
-use crate::ids::NodeName;
+use crate::ids::{NodeName, Term};
 use crate::memory::Owed;
+use crate::route_order::{RouteOrder, Waypoint};
 use crate::time::Moment;
 use crate::vehicle::{ArmingReason, Battery, FlightTruth, Identity, Position};
 use crate::whereabouts::Astray;
@@ -28,6 +30,8 @@ pub enum Activity {
     TakingOff,
     /// In the air as desired.
     Holding,
+    /// In the air, flying its route.
+    Moving,
     /// Landing commanded or under way.
     Landing,
     /// The coordinator is lost and the Drone's failsafe is being flown.
@@ -108,6 +112,21 @@ pub struct Report {
     pub owed: Option<Owed>,
     /// Somebody else flew the vehicle while it served no Drone, and the quiet time since is not over: it is not offered yet.
     pub others_flew: bool,
+    /// What it makes of the route that it was ordered to fly.
+    pub route: RouteState,
+    /// Its home position, once received.
+    pub home: Option<Waypoint>,
+}
+
+/// What an agent makes of its routes.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RouteState {
+    /// The highest number that it ever took.
+    pub last: OrderNumber,
+    /// The route that it flies or has flown to where it holds; `None` once its vehicle has left it.
+    pub order: Option<RouteOrder>,
+    /// The place of it that comes next, their number when it has arrived; `None` when the vehicle is not on it.
+    pub next: Option<usize>,
 }
 
 /// What came over the link to the autopilot and what did not, since the agent started. All only grow.
@@ -150,6 +169,15 @@ impl Report {
             astray: None,
             owed: None,
             others_flew: false,
+            route: RouteState {
+                last: OrderNumber {
+                    term: Term(0),
+                    count: 0,
+                },
+                order: None,
+                next: None,
+            },
+            home: None,
         }
     }
 

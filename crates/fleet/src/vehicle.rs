@@ -305,6 +305,8 @@ pub struct Vehicle {
     pub alarm: Option<Sighting<Alarm>>,
     /// Altitude of home, from HOME_POSITION (242) or GLOBAL_POSITION_INT.alt - relative_alt while on the ground.
     pub home: Option<AltitudeAmsl>,
+    /// Latitude and longitude of home, from HOME_POSITION.
+    pub home_at: Option<Wgs84>,
 }
 
 /// Is the vehicle flying? As its own autopilot says, or `Unknown`.

@@ -58,6 +58,10 @@ pub enum Astray {
 pub struct Asked {
     /// The height that the vehicle should hold.
     pub height: AltitudeAboveHome,
+    /// The place over ground that it should hold; `None`: wherever it is once it is at its height.
+    pub place: Option<Wgs84>,
+    /// Whether it is on its way there along a route.
+    pub moves: bool,
     /// Whether it is the agent's to hold, climb or land: nobody else is in command.
     pub ours: bool,
 }
@@ -143,14 +147,17 @@ impl Watch {
         let at = reading.value;
         let tolerance = height_tolerance(asked.height);
         let off_height = (at.above_home.0 - asked.height.0).abs();
-        if mode != Some(Mode::Station) {
+        if asked.moves {
+            (self.height, self.place) = (None, None);
+        }
+        if mode != Some(Mode::Station) || asked.moves {
             self.off_since = None;
             return;
         }
         if !self.arrived(asked.height) {
             self.height = (off_height <= tolerance / 2.0).then_some(asked.height);
             if self.height.is_some() {
-                self.place = self.place.or(Some(at.at));
+                self.place = asked.place.or(self.place).or(Some(at.at));
                 self.astray = self.astray.filter(|_| self.falls_since.is_some());
             }
             return;

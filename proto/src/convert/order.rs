@@ -70,6 +70,8 @@ impl From<&Assignment> for v1::Assignment {
                 .hardware
                 .map(|uid| uid.to_string())
                 .unwrap_or_default(),
+            routed: a.routed,
+            route: a.route.as_ref().map(Into::into),
         }
     }
 }
@@ -94,10 +96,16 @@ impl TryFrom<v1::Assignment> for Assignment {
             // It is for flight only.
             Desired::Grounded { .. } => failsafe.unwrap_or_default(),
         };
+        let so_far = a.told_so_far().into();
+        let route = a.route.map(TryInto::try_into).transpose();
+        let route = match desired {
+            Desired::Flying { .. } => route?,
+            Desired::Grounded { .. } => None,
+        };
         // A word that is not known yet must not keep a vehicle up.
         let reported_flight = ReportedFlight {
             takeovers: a.told_takeovers,
-            so_far: a.told_so_far().into(),
+            so_far,
             hardware: HardwareUid::parse(&a.told_hardware_uid),
         };
         Ok(Self {
@@ -113,6 +121,8 @@ impl TryFrom<v1::Assignment> for Assignment {
             resume_after: a.resume_after_takeovers,
             ground_mark: a.ground_mark.and_then(ground_mark),
             reported_flight,
+            routed: a.routed,
+            route,
         })
     }
 }
@@ -323,7 +333,8 @@ mod tests {
             so_far,
             hardware: (takeovers % 3 == 0).then_some(HardwareUid::Short(takeovers.into())),
         });
-        let reported = (any::<u32>(), mark, before);
+        let route = (any::<bool>(), prop::option::of(super::super::route::tests::routes()));
+        let reported = (any::<u32>(), mark, before, route);
         (
             any::<u64>(),
             ".+",
@@ -343,9 +354,13 @@ mod tests {
                     generation,
                     desired,
                     failsafe,
-                    (resume_after, ground_mark, reported_flight),
+                    (resume_after, ground_mark, reported_flight, (routed, route)),
                 )| {
+                    // One that is to land has none.
+                    let route = route.filter(|_| matches!(desired, Desired::Flying { .. }));
                     Assignment {
+                        routed,
+                        route,
                         resume_after,
                         ground_mark,
                         reported_flight,
@@ -395,6 +410,8 @@ mod tests {
             told_takeovers: 0,
             told_so_far: 0,
             told_hardware_uid: String::new(),
+            routed: false,
+            route: None,
         };
         change(&mut assignment);
         v1::ToAgent {

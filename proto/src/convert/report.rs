@@ -9,7 +9,7 @@ use crate::v1;
 use fleet::assignment::Held;
 use fleet::ground::GroundOrderId;
 use fleet::ids::{DroneUid, NodeName, Term};
-use fleet::report::{Activity, HandsOff, LinkQuality, Report};
+use fleet::report::{Activity, HandsOff, LinkQuality, Report, RouteState};
 use fleet::time::Moment;
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Volts, Wgs84};
 use fleet::vehicle::{
@@ -52,6 +52,8 @@ impl From<&Report> for v1::Report {
             others_flew: r.others_flew,
             battery_ms: r.battery_at.map(ms),
             position_ms: r.position_at.map(ms),
+            route: (r.route != RouteState::default()).then(|| (&r.route).into()),
+            home: r.home.as_ref().map(Into::into),
         }
     }
 }
@@ -108,6 +110,8 @@ pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
         astray: r.astray.and_then(deviation::astray),
         owed: r.owed.map(Into::into),
         others_flew: r.others_flew,
+        route: r.route.map(TryInto::try_into).transpose()?.unwrap_or_default(),
+        home: r.home.map(TryInto::try_into).transpose()?,
     })
 }
 
@@ -332,6 +336,7 @@ impl From<Activity> for v1::Activity {
             Activity::Arming => Self::Arming,
             Activity::TakingOff => Self::TakingOff,
             Activity::Holding => Self::Holding,
+            Activity::Moving => Self::Moving,
             Activity::Landing => Self::Landing,
             Activity::Failsafe => Self::Failsafe,
             Activity::LowBattery => Self::LowBattery,
@@ -358,6 +363,7 @@ impl TryFrom<v1::Activity> for Activity {
             v1::Activity::Arming => Self::Arming,
             v1::Activity::TakingOff => Self::TakingOff,
             v1::Activity::Holding => Self::Holding,
+            v1::Activity::Moving => Self::Moving,
             v1::Activity::Landing => Self::Landing,
             v1::Activity::Failsafe => Self::Failsafe,
             v1::Activity::LowBattery => Self::LowBattery,

@@ -10,8 +10,10 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
+use fleet::geo::shifted;
+use fleet::units::Wgs84;
 use serde_json::{Value, json};
-use testkit::autopilots::{Autopilot, Firmware, Instance, Settings, Stack};
+use testkit::autopilots::{Autopilot, Firmware, HOME, Instance, Settings, Stack};
 use testkit::control_plane::Binaries;
 use testkit::{Embedded, Kubectl, Launch, Process, wait_for};
 
@@ -35,6 +37,8 @@ pub const NODES: [&str; 3] = ["node-1", "node-2", "node-3"];
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub vehicles: usize,
+    /// How far apart their homes are, metres; the first is the westernmost.
+    pub apart: f64,
     /// Parameters of every autopilot, by stack.
     pub ardupilot: Vec<(&'static str, f64)>,
     pub px4: Vec<(&'static str, f64)>,
@@ -48,6 +52,7 @@ impl Default for Setup {
     fn default() -> Self {
         Self {
             vehicles: 1,
+            apart: 0.0,
             ardupilot: vec![],
             px4: vec![],
             baud: None,
@@ -113,6 +118,13 @@ impl Field {
             serial: Some((relay.autopilot_port(), self.baud())),
             ..Settings::default()
         };
+        let east = self.setup.apart * f64::from(u32::try_from(self.vehicles.len())?);
+        let home = Wgs84 {
+            latitude_deg: HOME[0],
+            longitude_deg: HOME[1],
+        };
+        let at = shifted(home, east, 0.0);
+        settings.home = [at.latitude_deg, at.longitude_deg, HOME[2]];
         let own = match self.stack {
             Stack::ArduPilot => &self.setup.ardupilot,
             Stack::Px4 => &self.setup.px4,

@@ -8,6 +8,7 @@ mod lines;
 mod people;
 mod refusals;
 mod restarts;
+mod stations;
 
 use crate::scenario::Scenario;
 
@@ -20,6 +21,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         people::ALL,
         failsafes::ALL,
         refusals::ALL,
+        stations::ALL,
     ]
     .into_iter()
     .flatten()

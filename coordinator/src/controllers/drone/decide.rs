@@ -105,6 +105,7 @@ mod tests {
                 resume_after: 0,
                 ground_mark: None,
                 reported_flight: ReportedFlight::default(),
+                movement: None,
             },
             key,
             node: node.and_then(|node| NodeName::parse(node).ok()),

@@ -2,6 +2,7 @@
 //!
 //! Owns: gathering it from the caches. Must not: call the API or decide.
 
+use crate::airspace::{self, Airspace};
 use crate::cluster::Cluster;
 use crate::cluster::key::Key;
 use crate::cluster::world::{World, is_guarded, owner, uid};
@@ -41,6 +42,8 @@ pub struct Observer {
     pub upgrades: Arc<Upgrades>,
     /// Which Drones may take off.
     pub takeoff_slots: Arc<TakeoffSlots>,
+    /// Which vehicles may fly where.
+    pub airspace: Airspace,
 }
 
 impl Observer {
@@ -109,7 +112,7 @@ impl DroneSnapshot {
     pub fn wants_flight(&self) -> bool {
         let may_fly = matches!(
             self.facts.lift,
-            Lift::Free | Lift::Stay(NoLift::Doubt | NoLift::TakeoffSlot)
+            Lift::Free | Lift::Stay(NoLift::Doubt | NoLift::TakeoffSlot | NoLift::Airspace)
         );
         !self.facts.deleting && self.facts.ground == Ground::No && may_fly
     }
@@ -151,6 +154,13 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
     let ground_mark = ground::mark(&observer.ground, drone, report);
     let ordered =
         matches!(ground_mark, Some(GroundMark::Given(_))) || ground::covering(&observer.ground, drone).is_some();
+    let node = drone
+        .spec
+        .node_name
+        .as_deref()
+        .and_then(|node| NodeName::parse(node).ok());
+    let now = observer.leadership.state.now();
+    let movement = observer.airspace.movement(drone, node.as_ref(), report, now);
     Facts {
         uid: DroneUid(me.to_owned()),
         name: DroneName::from(&Key::of(drone)),
@@ -193,7 +203,11 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
         resume_after: u32::try_from(drone.spec.resume_after_takeovers).unwrap_or(0),
         ground_mark,
         reported_flight: reported_flight(drone),
-        lift: lift(observer, drone, report),
+        lift: match lift(observer, drone, report) {
+            Lift::Free if airspace::waits_for_route(drone, movement.as_ref(), report) => Lift::Stay(NoLift::Airspace),
+            lift => lift,
+        },
+        movement,
         truth: report.map(|report| report.truth),
         flown: report.is_some_and(|report| report.so_far != SoFar::Fresh),
         ground: Ground::of(drone.spec.grounded, swarm, ordered),

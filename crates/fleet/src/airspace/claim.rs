@@ -13,10 +13,11 @@ use super::{Margin, Route, Rules, Tube, Volume};
 use crate::geo::Local;
 use crate::ids::Term;
 use crate::time::Moment;
+use serde::{Deserialize, Serialize};
 
 /// The number of an order to fly a route. Later orders have higher ones, over all leaders; an agent refuses an order whose number
 /// is not higher than the last that it took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct OrderNumber {
     /// The leadership that granted it.
     pub term: Term,

@@ -20,6 +20,8 @@ fn assigned(uid: &str, term: u64, generation: i64, desired: Desired) -> Order {
         resume_after: 0,
         ground_mark: None,
         reported_flight: crate::flight_record::ReportedFlight::default(),
+        routed: false,
+        route: None,
     })
 }
 

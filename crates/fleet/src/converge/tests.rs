@@ -52,6 +52,8 @@ pub(super) fn world(desired: Desired) -> World {
         resume_after: 0,
         ground_mark: None,
         reported_flight: crate::flight_record::ReportedFlight::default(),
+        routed: false,
+        route: None,
     };
     World {
         vehicle: Vehicle::default(),
@@ -59,6 +61,7 @@ pub(super) fn world(desired: Desired) -> World {
             highest_term: Term(3),
             held: Some(held),
             ground_latch: None,
+            last_route: crate::airspace::OrderNumber::default(),
         },
         confirmed: true,
         uplink_silent: Duration::ZERO,
@@ -549,6 +552,7 @@ proptest! {
                 prop_assert!(matches!(truth, FlightTruth::Airborne(_)) && mode == Some(Mode::Station));
                 prop_assert!(wanted == Some(FLY) && w.confirmed && !w.terminating);
             }
+            Step::FlyTo { .. } => prop_assert!(false, "it has no route"),
             Step::Land => {
                 prop_assert!(wanted == Some(GROUND) || w.terminating);
                 prop_assert!(matches!(mode, Some(Mode::Station | Mode::Takeoff)));

@@ -3,6 +3,7 @@
 //! Owns: [`for_node`] and [`order`]. Must not: land anything for want of knowledge. Where something is not known, the
 //! answer is `None`: nothing new is said, and the agent goes on with what it holds.
 
+use crate::airspace::OrderNumber;
 use crate::assignment::{Assignment, Desired, GroundedWhy, Held, Order};
 use crate::drone::{Claimed, Facts, Ground};
 use crate::flight_record::ReportedFlight;
@@ -23,7 +24,11 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
         altitude: drone.altitude,
     };
     let grounded = |why| Desired::Grounded { why };
+    let goes_home = drone.movement.as_ref().is_some_and(|movement| movement.goes_home);
     let desired = match (drone.ground, drone.lift) {
+        // Below its station may be no place to land. A person's order to land does not wait for that.
+        (Ground::Ordered, _) if goes_home => grounded(GroundedWhy::Ordered),
+        _ if goes_home && (drone.deleting || drone.lift == Lift::Land) => flying,
         _ if drone.deleting => grounded(GroundedWhy::Deleted),
         (Ground::Ordered, _) => grounded(GroundedWhy::Ordered),
         (_, Lift::Land) => grounded(GroundedWhy::Waiting),
@@ -39,6 +44,7 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
             false => grounded(GroundedWhy::Waiting),
         },
     };
+    let route = drone.movement.as_ref().and_then(|movement| movement.route.clone());
     Some(Order::Assigned(Assignment {
         term,
         uid: drone.uid.clone(),
@@ -54,6 +60,8 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
         } else {
             ReportedFlight::default()
         },
+        routed: drone.movement.is_some(),
+        route: route.filter(|_| flying == desired),
     }))
 }
 
@@ -119,10 +127,10 @@ fn served<'a>(drones: &'a [Facts], held: Option<&Held>) -> Option<&'a Facts> {
         .or_else(|| drones.iter().find(|drone| drone.claim == Claimed::Free))
 }
 
-/// Whether an agent that reports `held`, and to keep the ground order `latch`, acts on `order`. If not, the order is sent
-/// again.
+/// Whether an agent that reports `held`, to keep the ground order `latch`, and `route` as the last that it took, acts on `order`. If
+/// not, the order is sent again.
 #[must_use]
-pub fn taken(order: &Order, held: Option<&Held>, latch: Option<GroundOrderId>) -> bool {
+pub fn taken(order: &Order, held: Option<&Held>, latch: Option<GroundOrderId>, route: OrderNumber) -> bool {
     match (order, held) {
         (Order::Unassigned { .. }, held) => held.is_none(),
         (Order::Assigned(_), None) => false,
@@ -133,7 +141,11 @@ pub fn taken(order: &Order, held: Option<&Held>, latch: Option<GroundOrderId>) -
                 Some(GroundMark::Done(id)) => latch != Some(id),
                 None => true,
             };
-            heard && (h.uid == a.uid) && (h.term, h.generation, h.grounded) == (a.term, a.generation, grounded)
+            let on_route = a.route.as_ref().is_none_or(|ordered| route >= ordered.number);
+            heard
+                && on_route
+                && (h.uid == a.uid)
+                && (h.term, h.generation, h.grounded) == (a.term, a.generation, grounded)
         }
     }
 }

@@ -42,6 +42,8 @@ fn assigned(uid: &str, desired: Desired, resume_after: u32) -> Assignment {
         resume_after,
         ground_mark: None,
         reported_flight: crate::flight_record::ReportedFlight::default(),
+        routed: false,
+        route: None,
     }
 }
 
@@ -211,6 +213,7 @@ fn verdict(assigned: &Assignment, record: &FlightRecord, beat: (bool, LandedStat
             highest_term: Term(3),
             held: Some(assigned.clone()),
             ground_latch: None,
+            last_route: crate::airspace::OrderNumber::default(),
         },
         battery: Levels::default(),
         preflight: Clearance::default(),

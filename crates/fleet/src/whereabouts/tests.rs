@@ -70,6 +70,8 @@ impl Flight {
             };
             let asked = Asked {
                 height: AltitudeAboveHome(self.asked),
+                place: None,
+                moves: false,
                 ours: self.ours,
             };
             self.watch.observe(&vehicle, Some(asked), now);

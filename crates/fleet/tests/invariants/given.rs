@@ -43,6 +43,8 @@ pub fn assigned(name: &str, term: u64, desired: Desired) -> Assignment {
         resume_after: 0,
         ground_mark: None,
         reported_flight: fleet::flight_record::ReportedFlight::default(),
+        routed: false,
+        route: None,
     }
 }
 

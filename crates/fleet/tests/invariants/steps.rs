@@ -165,6 +165,7 @@ fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
             highest_term: Term(if around.superseded { 6 } else { 5 }),
             held,
             ground_latch: None,
+            last_route: fleet::airspace::OrderNumber::default(),
         };
         for shown in &shown {
             for (memory, under_way, by_us) in &memories {
@@ -234,6 +235,7 @@ fn judge(step: &Step, around: &Around, shown: &Shown, under_way: bool, by_us: bo
             assert!(up && around.confirmed && !around.superseded);
             assert!(shown.armed && !on_ground && shown.mode == Mode::Station);
         }
+        Step::FlyTo { place } => panic!("it has no route, and is sent to {place:?}"),
         Step::Land => {
             assert!(around.desired == Some(false) || around.terminating);
             assert!(shown.armed && OURS.contains(&shown.mode));
@@ -268,6 +270,7 @@ fn a_vehicle_that_is_up_and_must_land_is_ordered_to_land_at_once() {
             highest_term: Term(5),
             held: Some(assigned("d", 5, if desired { FLYING } else { GROUNDED })),
             ground_latch: None,
+            last_route: fleet::airspace::OrderNumber::default(),
         };
         for confirmed in [true, false] {
             for mode in OURS {

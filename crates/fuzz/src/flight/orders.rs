@@ -48,6 +48,8 @@ impl Default for Coordinators {
                 resume_after: 0,
                 ground_mark: None,
                 reported_flight: fleet::flight_record::ReportedFlight::default(),
+                routed: false,
+                route: None,
             },
             nonce: 0,
         }

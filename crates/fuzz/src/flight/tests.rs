@@ -45,6 +45,8 @@ fn order(desired: Desired) -> Order {
         resume_after: 0,
         ground_mark: None,
         reported_flight: fleet::flight_record::ReportedFlight::default(),
+        routed: false,
+        route: None,
     })
 }
 

@@ -23,7 +23,7 @@ fn truths() -> Vec<FlightTruth> {
 }
 
 fn activities() -> Vec<Activity> {
-    use Activity::{Arming, Failsafe, Holding, Idle, Landing, LowBattery, NotArmable, TakingOff, Waiting};
+    use Activity::{Arming, Failsafe, Holding, Idle, Landing, LowBattery, Moving, NotArmable, TakingOff, Waiting};
     let hands_off = [
         HandsOff::OtherMode,
         HandsOff::TakenOver,
@@ -34,7 +34,7 @@ fn activities() -> Vec<Activity> {
     ]
     .map(Activity::HandsOff);
     let own = [
-        Idle, Waiting, NotArmable, Arming, TakingOff, Holding, Landing, Failsafe, LowBattery,
+        Idle, Waiting, NotArmable, Arming, TakingOff, Holding, Moving, Landing, Failsafe, LowBattery,
     ];
     [own.as_slice(), &hands_off].concat()
 }
@@ -159,10 +159,14 @@ fn reports() -> impl Strategy<Value = Report> {
     );
     let diversion = (select(diversions()), ".{0,300}").prop_map(|(why, words)| Diversion { why, words });
     let kept = (kept, (of(diversion), of(astray()), of(owed()), any::<bool>()));
-    let agent = (of(held()), select(activities()), reasons, kept);
+    let route = (
+        super::super::route::tests::states(),
+        of(super::super::route::tests::waypoints()),
+    );
+    let agent = (of(held()), select(activities()), reasons, kept, route);
     (vehicle, agent, any::<(bool, bool, Option<bool>)>()).prop_map(|(vehicle, agent, flags)| {
         let (identity, truth, mode, battery, position, times) = vehicle;
-        let (held, activity, reasons, (kept, (diversion, astray, owed, others_flew))) = agent;
+        let (held, activity, reasons, (kept, (diversion, astray, owed, others_flew)), (route, home)) = agent;
         let (takeovers, so_far, latch, warnings, made, link) = kept;
         let (link_alive, terminating, ready) = flags;
         Report {
@@ -190,6 +194,8 @@ fn reports() -> impl Strategy<Value = Report> {
             astray,
             owed,
             others_flew,
+            route,
+            home,
         }
     })
 }

@@ -2,7 +2,9 @@
 
 use super::*;
 use crate::assignment::Failsafe;
+use crate::drone::Movement;
 use crate::ids::{DroneName, DroneUid};
+use crate::route_order::RouteOrder;
 use crate::units::AltitudeAboveHome;
 use crate::vehicle::{Airborne, WhyUnknown};
 
@@ -28,6 +30,7 @@ fn bound() -> Facts {
         resume_after: 0,
         ground_mark: None,
         reported_flight: crate::flight_record::ReportedFlight::default(),
+        movement: None,
     }
 }
 
@@ -334,7 +337,7 @@ fn of_two_drones_that_name_a_node_the_one_in_the_air_is_served_and_then_the_one_
 #[test]
 fn an_order_counts_as_taken_only_when_the_report_shows_all_of_it() {
     let fly = order(TERM, &bound(), None).unwrap();
-    let taken = |order: &Order, held: Option<&Held>| super::taken(order, held, None);
+    let taken = |order: &Order, held: Option<&Held>| super::taken(order, held, None, OrderNumber::default());
     assert!(taken(&fly, Some(&held(false))));
     assert!(!taken(&fly, Some(&held(true))));
     assert!(!taken(
@@ -366,6 +369,7 @@ fn an_agent_that_keeps_a_ground_order_that_is_done_or_misses_one_that_was_given_
         };
         order(TERM, &drone, None).unwrap()
     };
+    let taken = |order: &Order, held: Option<&Held>, latch| super::taken(order, held, latch, OrderNumber::default());
     let id = GroundOrderId(5);
     let done = with(Some(GroundMark::Done(id)), Ground::No);
     assert!(!taken(&done, Some(&held(false)), Some(id)));
@@ -374,4 +378,67 @@ fn an_agent_that_keeps_a_ground_order_that_is_done_or_misses_one_that_was_given_
     assert!(!taken(&given, Some(&held(true)), None));
     assert!(!taken(&given, Some(&held(true)), Some(GroundOrderId(4))));
     assert!(taken(&given, Some(&held(true)), Some(id)));
+}
+
+fn route(count: u64) -> RouteOrder {
+    RouteOrder {
+        number: OrderNumber { term: TERM, count },
+        places: Vec::new(),
+    }
+}
+
+fn moving(goes_home: bool, route: Option<RouteOrder>) -> Facts {
+    Facts {
+        movement: Some(Movement {
+            route,
+            goes_home,
+            off_station: None,
+        }),
+        ..bound()
+    }
+}
+
+#[test]
+fn a_route_is_part_of_an_order_to_fly_and_is_sent_until_it_is_taken() {
+    let flies = moving(false, Some(route(4)));
+    let ordered = order(TERM, &flies, Some(&held(false))).unwrap();
+    let Order::Assigned(assignment) = &ordered else {
+        panic!("{ordered:?}")
+    };
+    assert!(assignment.routed && assignment.route == Some(route(4)));
+    let taken = |last| super::taken(&ordered, Some(&held(false)), None, route(last).number);
+    assert!(!taken(3) && taken(4) && taken(5));
+    let grounded = Facts {
+        ground: Ground::Ordered,
+        ..flies
+    };
+    let Some(Order::Assigned(landing)) = order(TERM, &grounded, Some(&held(false))) else {
+        panic!()
+    };
+    assert!(landing.route.is_none() && matches!(landing.desired, Desired::Grounded { .. }));
+}
+
+#[test]
+fn one_that_leaves_goes_home_before_it_is_ordered_to_land_but_a_ground_order_lands_it_at_once() {
+    let desired = |drone: &Facts| match order(TERM, drone, Some(&held(false))) {
+        Some(Order::Assigned(a)) => a.desired,
+        other => panic!("{other:?}"),
+    };
+    for goes_home in [true, false] {
+        let leaves = Facts {
+            deleting: true,
+            ..moving(goes_home, None)
+        };
+        assert_eq!(matches!(desired(&leaves), Desired::Flying { .. }), goes_home);
+        let drained = Facts {
+            lift: Lift::Land,
+            ..moving(goes_home, None)
+        };
+        assert_eq!(matches!(desired(&drained), Desired::Flying { .. }), goes_home);
+        let ordered = Facts {
+            ground: Ground::Ordered,
+            ..leaves
+        };
+        assert!(matches!(desired(&ordered), Desired::Grounded { .. }));
+    }
 }

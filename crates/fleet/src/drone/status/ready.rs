@@ -9,6 +9,7 @@ use crate::drone::height::Height;
 use crate::drone::{Facts, Ground};
 use crate::node_use::{Lift, NoLift};
 use crate::report::{Activity, HandsOff, Report};
+use crate::site::OffStation;
 use crate::units::AltitudeAboveHome;
 use crate::vehicle::{Airborne, FlightTruth};
 use crate::whereabouts::Astray;
@@ -21,6 +22,12 @@ pub(super) const NOT_REACHED: &str = "AltitudeNotReached";
 
 /// The reason of what is served by another airframe than the one on the wire.
 pub(super) const ANOTHER_AIRFRAME: &str = "AnotherAirframe";
+
+/// The reason of what flies along its route.
+pub(super) const MOVING: &str = "Moving";
+
+/// The reason of what has a station and no route to it.
+pub(super) const NO_ROUTE: &str = "NoRoute";
 
 /// The reason of what does not arm.
 pub(super) const CHECKS_FAIL: &str = "ArmingChecksFail";
@@ -41,39 +48,48 @@ const fn ground_reason(drone: &Facts) -> Option<(&'static str, &'static str)> {
 }
 
 /// Why a vehicle on the ground does not take off, if it does not: one word, and a sentence.
-fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, &'static str)> {
+fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, String)> {
     // There is a better reason.
     let refuses = drone.lift == Lift::Stay(NoLift::TakeoffSlot) && report.ready == Some(false);
     if matches!(report.activity, Activity::HandsOff(_)) || refuses {
         return None;
     }
-    match drone.lift {
-        Lift::Free | Lift::Land => None,
-        Lift::Stay(NoLift::Doubt) => Some((
+    let (reason, text) = match drone.lift {
+        Lift::Free | Lift::Land => return None,
+        Lift::Stay(NoLift::Airspace) => {
+            let off_station = drone
+                .movement
+                .as_ref()
+                .and_then(|movement| movement.off_station.as_ref());
+            let why = off_station.map_or_else(|| "has no route to its station yet".to_owned(), off_station_text);
+            return Some((NO_ROUTE, format!("on the ground: it {why}")));
+        }
+        Lift::Stay(NoLift::Doubt) => (
             "NoLeader",
             "on the ground: the coordinator cannot renew its Lease, and begins no flight until it can",
-        )),
-        Lift::Stay(NoLift::Cordoned) => Some((
+        ),
+        Lift::Stay(NoLift::Cordoned) => (
             "NodeCordoned",
             "on the ground: its node is cordoned; uncordon it to let it fly",
-        )),
-        Lift::Stay(NoLift::Drained) => Some((
+        ),
+        Lift::Stay(NoLift::Drained) => (
             "NodeDrained",
             "on the ground: its node carries the taint skein.dev/ground; it is being replaced where that can be",
-        )),
-        Lift::Stay(NoLift::NodeGone) => Some((
+        ),
+        Lift::Stay(NoLift::NodeGone) => (
             "NodeGone",
             "on the ground: its node is gone, or carries the label node-role.kubernetes.io/drone no more",
-        )),
-        Lift::Stay(NoLift::Upgrade) => Some((
+        ),
+        Lift::Stay(NoLift::Upgrade) => (
             "AgentUpgrading",
             "on the ground: the agent of its node is being replaced by a newer version; it flies once that is connected",
-        )),
-        Lift::Stay(NoLift::TakeoffSlot) => Some((
+        ),
+        Lift::Stay(NoLift::TakeoffSlot) => (
             "WaitingItsTurn",
             "on the ground: others of its Swarm take off, or have to land, first",
-        )),
-    }
+        ),
+    };
+    Some((reason, text.to_owned()))
 }
 
 /// Phase, and reason and message of Ready, from a fresh report.
@@ -121,7 +137,7 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
         ),
         (FlightTruth::Disarmed, _) if waits(q.drone, report).is_some() => {
             let (reason, message) = waits(q.drone, report).unwrap_or_default();
-            with(Phase::Preparing, reason, message)
+            (Phase::Preparing, reason, message)
         }
         (_, Activity::HandsOff(HandsOff::AutopilotFailsafe)) => {
             let (reason, message) = deviations::executes(q.drone, report);
@@ -197,6 +213,7 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
             let (reason, message) = holding(q, report);
             (Phase::Flying, reason, message)
         }
+        (FlightTruth::Airborne(_), Activity::Moving) => with(Phase::Flying, MOVING, "in the air, flying its route"),
         (FlightTruth::Airborne(_), _) => with(
             Phase::Flying,
             "InTheAir",
@@ -231,12 +248,36 @@ fn holding(q: &Question<'_>, report: &Report) -> (&'static str, String) {
             "Updating",
             "in the air; its agent has yet to take up what was changed".to_owned(),
         ),
-        Height::There => (HOLDING, "in the air and holding".to_owned()),
+        Height::There => match q.drone.movement.as_ref().map(|movement| &movement.off_station) {
+            None => (HOLDING, "in the air and holding".to_owned()),
+            Some(None) => (HOLDING, "in the air, on station".to_owned()),
+            Some(Some(off)) => (
+                off_station_reason(off),
+                format!("in the air; it {}", off_station_text(off)),
+            ),
+        },
         Height::UnderWay => (
             "ChangingAltitude",
             format!("in the air, on its way to {} m", q.drone.altitude.0),
         ),
         Height::NotReached { at } => (NOT_REACHED, not_reached(q.drone, at)),
+    }
+}
+
+const fn off_station_reason(off: &OffStation) -> &'static str {
+    match off {
+        OffStation::Moving => MOVING,
+        OffStation::Waits(_) => NO_ROUTE,
+        OffStation::Settling => "OffStation",
+    }
+}
+
+/// What a vehicle does that is not on its station, after "it".
+fn off_station_text(off: &OffStation) -> String {
+    match off {
+        OffStation::Moving => "flies its route".to_owned(),
+        OffStation::Waits(why) => why.clone(),
+        OffStation::Settling => "was not seen on its station for a second".to_owned(),
     }
 }
 

@@ -31,6 +31,7 @@ pub(super) fn drone() -> Facts {
         resume_after: 0,
         ground_mark: None,
         reported_flight: crate::flight_record::ReportedFlight::default(),
+        movement: None,
     }
 }
 

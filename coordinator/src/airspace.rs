@@ -1,0 +1,287 @@
+//! The airspace of the site: which vehicle may fly where, kept by the leader.
+//!
+//! Owns: gathering for [`fleet::site::Site`] what Drones ask for and agents report, and waking whom its grants concern. Must not: grant
+//! anything itself, or do anything for a fleet without stations.
+
+use crate::cluster::world::uid;
+use crate::controllers::drone::facts::{Observer, facts_with};
+use crds::Drone;
+use crds::drone::{AltitudeReference, Station as Asked};
+use fleet::airspace::Rules;
+use fleet::drone::{Claimed, Facts, Ground, Movement};
+use fleet::flight_record::SoFar;
+use fleet::ids::NodeName;
+use fleet::node_use::{Lift, NoLift};
+use fleet::report::Report;
+use fleet::route_order::RouteOrder;
+use fleet::site::{Desire, Expected, OffStation, Site};
+use fleet::station::{Altitude, Limits, Place, Station};
+use fleet::time::Moment;
+use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+use fleet::vehicle::FlightTruth;
+use std::collections::BTreeMap;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::task::JoinSet;
+
+/// Reports come once a second; a vehicle that waits for another's airspace gets it this long after that was reported free.
+const EVERY: Duration = Duration::from_millis(500);
+
+/// What the operator has set for the site.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct SiteRules {
+    /// How far vehicles keep apart.
+    pub rules: Rules,
+    /// Where stations may be.
+    pub limits: Limits,
+}
+
+/// The airspace. A copy is the same.
+#[derive(Clone, Debug)]
+pub struct Airspace {
+    of: SiteRules,
+    site: Arc<Mutex<Option<Site>>>,
+}
+
+impl Airspace {
+    /// That of a site for which the operator has set `of`.
+    #[must_use]
+    pub fn new(of: SiteRules) -> Self {
+        Self {
+            of,
+            site: Arc::default(),
+        }
+    }
+
+    fn lock(&self) -> MutexGuard<'_, Option<Site>> {
+        self.site.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// How `drone`, which is bound to `node`, moves; `None` for one without a station.
+    #[must_use]
+    pub fn movement(
+        &self,
+        drone: &Drone,
+        node: Option<&NodeName>,
+        report: Option<&Report>,
+        now: Moment,
+    ) -> Option<Movement> {
+        let asked = drone.spec.station.as_ref()?;
+        if let Err(why) = station(asked, &self.of.limits) {
+            return Some(Movement {
+                off_station: Some(OffStation::Waits(format!("has no route: spec.station: {why}"))),
+                ..Movement::default()
+            });
+        }
+        let site = self.lock();
+        let (Some(site), Some(node)) = (site.as_ref(), node) else {
+            return Some(Movement::default());
+        };
+        let airborne = report.is_some_and(|report| matches!(report.truth, FlightTruth::Airborne(_)));
+        Some(Movement {
+            route: site.route(node).cloned(),
+            goes_home: airborne && report.is_some_and(|report| report.home.is_some() && !site.is_home(node, report)),
+            off_station: site.off_station(node, now),
+        })
+    }
+}
+
+/// The place that a Drone asks for.
+///
+/// # Errors
+/// Why it cannot be one.
+fn station(asked: &Asked, limits: &Limits) -> Result<Station, fleet::station::BadStation> {
+    let altitude = match asked.altitude_reference {
+        AltitudeReference::AboveHome => Altitude::AboveHome(AltitudeAboveHome(asked.altitude_meters)),
+        AltitudeReference::AboveMeanSeaLevel => Altitude::Amsl(AltitudeAmsl(asked.altitude_meters)),
+    };
+    let at = Wgs84 {
+        latitude_deg: asked.latitude_degrees,
+        longitude_deg: asked.longitude_degrees,
+    };
+    let place = Place {
+        at,
+        altitude,
+        heading: None,
+        speed: None,
+    };
+    Station::new(place, limits)
+}
+
+/// Starts keeping the airspace.
+pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
+    let observer = observer.clone();
+    tasks.spawn(async move {
+        let ending = observer.leadership.ending.clone();
+        loop {
+            if ending.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_none() {
+                return;
+            }
+            // What is granted by one that may lead no more could be another's.
+            if observer.leadership.state.acts() {
+                update(&observer);
+            }
+        }
+    });
+}
+
+/// One vehicle, as far as its airspace goes.
+struct Gathered {
+    report: Option<(Arc<Report>, Moment)>,
+    may_fly: bool,
+    desire: Desire,
+}
+
+fn update(observer: &Observer) {
+    let airspace = &observer.airspace;
+    let drones = observer.world().all_drones(None);
+    let first = drones.iter().find_map(|drone| drone.spec.station.as_ref());
+    let Some(first) = first else {
+        // With the last station the claims end: nobody moves any more.
+        *airspace.lock() = None;
+        return;
+    };
+    let now = observer.leadership.state.now();
+    let gathered = gather(observer, &drones, now);
+    let before = shown(airspace, &gathered, now);
+    {
+        let mut site = airspace.lock();
+        if site.is_none() {
+            let center = Wgs84 {
+                latitude_deg: first.latitude_degrees,
+                longitude_deg: first.longitude_degrees,
+            };
+            match Site::new(observer.leadership.term, airspace.of.rules, center) {
+                Ok(new) => *site = Some(new),
+                Err(why) => {
+                    tracing::warn!(%why, "no vehicle flies to its station");
+                    return;
+                }
+            }
+        }
+        let expected = gathered.iter().map(|(node, one)| {
+            let report = one
+                .report
+                .as_ref()
+                .map(|(report, received)| (report.as_ref(), *received));
+            let expected = Expected {
+                report,
+                may_fly: one.may_fly,
+                desire: one.desire,
+            };
+            (node.clone(), expected)
+        });
+        let expected = expected.collect();
+        if let Some(site) = site.as_mut() {
+            site.update(&expected, now);
+        }
+    }
+    for (node, shown) in shown(airspace, &gathered, now) {
+        if before.get(&node) != Some(&shown) {
+            observer.cluster.wakes.nodes.wake(node.clone());
+            observer.world().wake_drones_on(&node);
+        }
+    }
+}
+
+/// What people and agents are shown of each vehicle that moves.
+fn shown(
+    airspace: &Airspace,
+    gathered: &BTreeMap<NodeName, Gathered>,
+    now: Moment,
+) -> BTreeMap<NodeName, (Option<RouteOrder>, Option<OffStation>, bool)> {
+    let site = airspace.lock();
+    let Some(site) = site.as_ref() else {
+        return BTreeMap::new();
+    };
+    let moves = |one: &Gathered| matches!(one.desire, Desire::At(_) | Desire::Home);
+    let moving = gathered.iter().filter(|(_, one)| moves(one));
+    moving
+        .map(|(node, one)| {
+            let is_home = one
+                .report
+                .as_ref()
+                .is_some_and(|(report, _)| site.is_home(node, report));
+            (
+                node.clone(),
+                (site.route(node).cloned(), site.off_station(node, now), is_home),
+            )
+        })
+        .collect()
+}
+
+/// All vehicles that are connected or serve a Drone.
+fn gather(observer: &Observer, drones: &[Arc<Drone>], now: Moment) -> BTreeMap<NodeName, Gathered> {
+    let mut all = BTreeMap::new();
+    for (node, snapshot) in observer.sessions.connected() {
+        let current = observer.sessions.current(&node);
+        let age = snapshot.report.map(|(_, age)| age);
+        let received = |age: Duration| Moment::at(now.since_epoch().saturating_sub(age));
+        let report = current.zip(age).map(|(report, age)| (report, received(age)));
+        let may_fly = true;
+        let desire = Desire::Nothing;
+        all.insert(
+            node,
+            Gathered {
+                report,
+                may_fly,
+                desire,
+            },
+        );
+    }
+    for drone in drones {
+        let Some(node) = drone
+            .spec
+            .node_name
+            .as_deref()
+            .and_then(|node| NodeName::parse(node).ok())
+        else {
+            continue;
+        };
+        let report = all
+            .get(&node)
+            .and_then(|one| one.report.as_ref().map(|(report, _)| Arc::clone(report)));
+        let facts = facts_with(observer, drone, report.as_deref());
+        if facts.claim != Claimed::Ours {
+            continue;
+        }
+        let one = all.entry(node).or_insert(Gathered {
+            report: None,
+            // One that was never seen in the air for its Drone stands where it stood.
+            may_fly: facts.reported_flight.so_far == SoFar::Flown,
+            desire: Desire::Nothing,
+        });
+        one.desire = desire(drone, &facts, report.as_deref(), &observer.airspace.of.limits);
+    }
+    all
+}
+
+/// What `drone` asks of its vehicle.
+fn desire(drone: &Drone, facts: &Facts, report: Option<&Report>, limits: &Limits) -> Desire {
+    let airborne = report.is_some_and(|report| matches!(report.truth, FlightTruth::Airborne(_)));
+    let waits = matches!(facts.lift, Lift::Stay(why) if why != NoLift::Airspace);
+    if facts.ground == Ground::Ordered || (!airborne && (facts.deleting || facts.lift == Lift::Land || waits)) {
+        return Desire::Nothing;
+    }
+    match &drone.spec.station {
+        None if facts.deleting || facts.lift == Lift::Land => Desire::Nothing,
+        None => Desire::AboveHome(facts.altitude),
+        Some(_) if facts.deleting || facts.lift == Lift::Land => Desire::Home,
+        Some(asked) => station(asked, limits).map_or(Desire::Nothing, Desire::At),
+    }
+}
+
+/// Whether a Drone that could fly has to wait for a route.
+#[must_use]
+pub fn waits_for_route(drone: &Drone, movement: Option<&Movement>, report: Option<&Report>) -> bool {
+    let on_ground = report.is_some_and(|report| report.truth == FlightTruth::Disarmed);
+    let serves = |report: &Report| {
+        report
+            .held
+            .as_ref()
+            .is_some_and(|held| held.uid.0 == uid(drone) && !held.grounded)
+    };
+    // Nothing is known of one that is not heard: an order to fly that it holds is not taken back.
+    let routeless = movement.is_some_and(|movement| movement.route.is_none());
+    routeless && (on_ground || !report.is_some_and(serves))
+}

@@ -1,0 +1,162 @@
+//! The next place of a route, for a vehicle that moves along ordered routes only.
+//!
+//! Owns: [`follow`]. Must not: move a vehicle off its route, by order of one that does not lead, or out of a mode of ours.
+
+use super::{Situation, Step, Verdict, paced, rest};
+use crate::assignment::Assignment;
+use crate::report::Activity;
+use crate::units::AltitudeAboveHome;
+use crate::vehicle::Mode;
+
+/// The step to the next place of the route of `held`, if there is one. Without a route, and off it, the vehicle stays where it is: the
+/// coordinator grants one from there.
+pub(super) fn follow(s: &Situation<'_>, held: &Assignment) -> Verdict {
+    let progress = s.memory.progress();
+    let next = held.route.as_ref().and_then(|route| {
+        let progress = progress.filter(|progress| progress.number == route.number)?;
+        route.places.get(progress.next).copied()
+    });
+    let Some(place) = next else {
+        return rest(Activity::Holding);
+    };
+    let may = s.led() && s.vehicle.mode(s.now) == Some(Mode::Station);
+    if !may || s.memory.flies_to(place, s.now) {
+        return rest(Activity::Moving);
+    }
+    paced(s, Step::FlyTo { place }, Activity::Moving)
+}
+
+impl Situation<'_> {
+    /// The height to take off to on the route of `held`; `None` when the vehicle is not where that begins.
+    pub(super) fn takeoff_height(&self, held: &Assignment) -> Option<AltitudeAboveHome> {
+        let route = held.route.as_ref()?;
+        let progress = self.memory.progress()?;
+        let begins = progress.number == route.number && progress.next == 1;
+        route.takeoff_height(self.vehicle.home?).filter(|_| begins)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{FLY, World, world};
+    use crate::airspace::OrderNumber;
+    use crate::converge::{Step, called_off};
+    use crate::geo::shifted;
+    use crate::ids::Term;
+    use crate::memory::{Outcome, StepKind};
+    use crate::report::Activity;
+    use crate::route_order::{RouteOrder, Waypoint};
+    use crate::time::Sighting;
+    use crate::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+    use crate::vehicle::{LandedState, Mode, Position};
+    use std::time::Duration;
+
+    const HOME: Wgs84 = Wgs84 {
+        latitude_deg: 47.397_742,
+        longitude_deg: 8.545_594,
+    };
+    const SEA: AltitudeAmsl = AltitudeAmsl(488.0);
+
+    fn place(east: f64, up: f64) -> Waypoint {
+        Waypoint {
+            at: shifted(HOME, east, 0.0),
+            amsl: AltitudeAmsl(SEA.0 + up),
+        }
+    }
+
+    /// One with a route up to 30 m, 50 m east and down to 20 m.
+    fn routed() -> World {
+        let mut w = world(FLY);
+        let held = w.fence.held.as_mut().unwrap();
+        held.routed = true;
+        held.route = Some(RouteOrder {
+            number: OrderNumber {
+                term: Term(3),
+                count: 1,
+            },
+            places: vec![place(0.0, 0.0), place(0.0, 30.0), place(50.0, 30.0), place(50.0, 20.0)],
+        });
+        w.vehicle.home = Some(SEA);
+        w
+    }
+
+    fn at(mut w: World, east: f64, up: f64) -> World {
+        let position = Position {
+            at: shifted(HOME, east, 0.0),
+            amsl: AltitudeAmsl(SEA.0 + up),
+            above_home: AltitudeAboveHome(up),
+        };
+        w.vehicle.position = Some(Sighting::new(position, w.now));
+        let route = w.fence.held.as_ref().and_then(|held| held.route.clone());
+        w.memory.follow(route.as_ref(), &w.vehicle, w.now);
+        w
+    }
+
+    #[test]
+    fn it_takes_off_to_the_first_corner_of_its_route_and_not_without_one() {
+        let mut w = at(routed().disarmed(Mode::Station), 0.3, 0.0);
+        assert_eq!(w.kind(), Some(StepKind::Arm));
+        w.memory.began(StepKind::Arm, w.now);
+        let w = at(
+            w.vehicle(true, Some(LandedState::OnGround), Mode::Station, true),
+            0.3,
+            0.0,
+        );
+        let altitude = AltitudeAboveHome(30.0);
+        assert_eq!(w.decide().step, Step::TakeOff { altitude });
+        let elsewhere = at(routed().disarmed(Mode::Station), 9.0, 0.0);
+        assert_eq!(
+            (elsewhere.kind(), elsewhere.decide().activity),
+            (None, Activity::Waiting)
+        );
+        let mut none = routed().disarmed(Mode::Station);
+        none.fence = none.fence.without_route();
+        let none = at(none, 0.0, 0.0);
+        assert_eq!((none.kind(), none.decide().activity), (None, Activity::Waiting));
+    }
+
+    #[test]
+    fn each_corner_is_asked_for_once_and_again_when_it_comes_no_nearer() {
+        let mut w = at(routed().flying(Mode::Station), 0.0, 29.6);
+        let place = place(50.0, 30.0);
+        assert_eq!(w.decide().step, Step::FlyTo { place });
+        w.memory.asks_for_place(place);
+        w.memory.ended(StepKind::FlyTo, &Outcome::Accepted, w.now, 0.0);
+        w.now = w.now.plus(Duration::from_secs(2));
+        w = at(w.flying(Mode::Station), 8.0, 30.0);
+        assert_eq!((w.kind(), w.decide().activity), (None, Activity::Moving));
+        w.now = w.now.plus(Duration::from_secs(9));
+        w = at(w.flying(Mode::Station), 8.1, 30.0);
+        assert_eq!(w.decide().step, Step::FlyTo { place }, "it came no nearer");
+        w = at(w, 49.5, 30.2);
+        assert_eq!(
+            w.decide().step,
+            Step::FlyTo {
+                place: self::place(50.0, 20.0)
+            }
+        );
+        w = at(w, 50.2, 20.3);
+        assert_eq!((w.kind(), w.decide().activity), (None, Activity::Holding));
+    }
+
+    #[test]
+    fn off_its_route_or_without_one_it_is_sent_nowhere() {
+        let w = at(routed().flying(Mode::Station), 25.0, 12.0);
+        assert_eq!((w.kind(), w.decide().activity), (None, Activity::Holding));
+        let mut w = at(routed().flying(Mode::Station), 25.0, 30.0);
+        assert_eq!(w.kind(), Some(StepKind::FlyTo));
+        w.confirmed = false;
+        assert_eq!(
+            (w.kind(), w.decide().activity),
+            (None, Activity::Moving),
+            "nobody leads"
+        );
+        for mode in [Mode::Foreign, Mode::Land, Mode::Return] {
+            let w = at(routed().flying(mode), 25.0, 30.0);
+            assert!(
+                w.kind() != Some(StepKind::FlyTo) && called_off(StepKind::FlyTo, &w.situation()),
+                "{mode:?}"
+            );
+        }
+    }
+}

@@ -1,0 +1,230 @@
+//! The route that an agent is ordered to fly, and how far along it its vehicle is.
+//!
+//! Owns: [`RouteOrder`], its places over the Earth, and which of them comes next. Must not: grant a route; the coordinator owns its
+//! airspace before it is sent ([`crate::safety::may_fly`], invariant 11).
+//!
+//! A level like all orders: the same route again changes nothing, and an agent that was restarted finds its place on it by where
+//! the vehicle is. An older one than the last that was taken is not flown, whoever sends it: its airspace may be another's by now.
+
+use crate::airspace::OrderNumber;
+use crate::geo::offset;
+use crate::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+use crate::vehicle::Position;
+use serde::{Deserialize, Serialize};
+
+/// No route has more places.
+pub const MOST_PLACES: usize = 16;
+
+/// A place counts as reached within this, meters over ground: less than a vehicle may stray from its leg.
+const REACHED: f64 = 1.2;
+
+/// A place counts as reached within this, meters in height.
+const REACHED_HEIGHT: f64 = 0.9;
+
+/// A vehicle is on a leg within this, meters over ground and in height: the usual margin of a claim
+/// ([`Rules::default`](crate::airspace::Rules)).
+const ON_LEG: (f64, f64) = (2.5, 2.0);
+
+/// A place over the Earth.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Waypoint {
+    /// Latitude and longitude.
+    pub at: Wgs84,
+    /// Height.
+    pub amsl: AltitudeAmsl,
+}
+
+impl Waypoint {
+    /// How far `position` is from here: over ground, and above; meters.
+    fn off(&self, position: &Position) -> (f64, f64) {
+        let (east, north) = offset(self.at, position.at);
+        (east.hypot(north), position.amsl.0 - self.amsl.0)
+    }
+
+    /// Its distance from `position`, meters.
+    #[must_use]
+    pub fn distance(&self, position: &Position) -> f64 {
+        let (over_ground, above) = self.off(position);
+        over_ground.hypot(above)
+    }
+
+    fn is_reached(&self, position: &Position) -> bool {
+        let (over_ground, above) = self.off(position);
+        over_ground <= REACHED && above.abs() <= REACHED_HEIGHT
+    }
+}
+
+/// Straight legs to be flown one after the other, level or upright, to where the vehicle is to hold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RouteOrder {
+    /// Its number; the agent takes none that is not higher than the last.
+    pub number: OrderNumber,
+    /// Where it begins, each corner, where it ends: one at least, and at most [`MOST_PLACES`].
+    pub places: Vec<Waypoint>,
+}
+
+/// Where on a route a vehicle is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Of which route.
+    pub number: OrderNumber,
+    /// The place that comes next; the number of places when it has arrived.
+    pub next: usize,
+}
+
+impl RouteOrder {
+    /// Where the vehicle will hold.
+    #[must_use]
+    pub fn end(&self) -> Option<Waypoint> {
+        self.places.last().copied()
+    }
+
+    /// The progress of a vehicle at `position`, which has come as far as `before`. `None` when it is nowhere on the route.
+    #[must_use]
+    pub fn progress(&self, before: Option<Progress>, position: &Position, on_ground: bool) -> Option<Progress> {
+        let known = before.filter(|before| before.number == self.number && !on_ground);
+        let mut next = match known {
+            Some(before) => before.next,
+            None => self.joined(position, on_ground)?,
+        };
+        while !on_ground && self.places.get(next).is_some_and(|place| place.is_reached(position)) {
+            next += 1;
+        }
+        Some(Progress {
+            number: self.number,
+            next,
+        })
+    }
+
+    /// The end of the first leg that a vehicle at `position` may be on.
+    fn joined(&self, position: &Position, on_ground: bool) -> Option<usize> {
+        let start = self.places.first()?;
+        if on_ground {
+            let (over_ground, _) = start.off(position);
+            return (over_ground <= ON_LEG.0 && self.places.len() > 1).then_some(1);
+        }
+        if self.places.len() == 1 {
+            return Some(0);
+        }
+        self.places
+            .windows(2)
+            .position(|leg| on_leg(&leg[0], &leg[1], position))
+            .map(|leg| leg + 1)
+    }
+
+    /// The height above home to take off to, for a vehicle whose home lies at `home`: that of the first corner.
+    #[must_use]
+    pub fn takeoff_height(&self, home: AltitudeAmsl) -> Option<AltitudeAboveHome> {
+        let corner = self.places.get(1)?;
+        Some(AltitudeAboveHome(corner.amsl.0 - home.0)).filter(|height| height.0 > 0.0)
+    }
+}
+
+fn on_leg(from: &Waypoint, to: &Waypoint, position: &Position) -> bool {
+    let (e, n) = offset(from.at, to.at);
+    let up = to.amsl.0 - from.amsl.0;
+    let (pe, pn) = offset(from.at, position.at);
+    let above = position.amsl.0 - from.amsl.0;
+    let length = e * e + n * n + up * up;
+    let share = if length > 0.0 {
+        ((pe * e + pn * n + above * up) / length).clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
+    (pe - share * e).hypot(pn - share * n) <= ON_LEG.0 && (above - share * up).abs() <= ON_LEG.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geo::shifted;
+    use crate::ids::Term;
+
+    const HOME: Wgs84 = Wgs84 {
+        latitude_deg: 47.397_742,
+        longitude_deg: 8.545_594,
+    };
+    const SEA: f64 = 488.0;
+
+    fn place(east: f64, north: f64, up: f64) -> Waypoint {
+        Waypoint {
+            at: shifted(HOME, east, north),
+            amsl: AltitudeAmsl(SEA + up),
+        }
+    }
+
+    fn position(east: f64, north: f64, up: f64) -> Position {
+        Position {
+            at: shifted(HOME, east, north),
+            amsl: AltitudeAmsl(SEA + up),
+            above_home: AltitudeAboveHome(up),
+        }
+    }
+
+    fn route() -> RouteOrder {
+        RouteOrder {
+            number: number(1),
+            places: vec![
+                place(0.0, 0.0, 0.0),
+                place(0.0, 0.0, 30.0),
+                place(50.0, 0.0, 30.0),
+                place(50.0, 0.0, 20.0),
+            ],
+        }
+    }
+
+    const fn number(count: u64) -> OrderNumber {
+        OrderNumber { term: Term(3), count }
+    }
+
+    fn next(before: Option<usize>, at: Position) -> Option<usize> {
+        let before = before.map(|next| Progress {
+            number: number(1),
+            next,
+        });
+        route().progress(before, &at, false).map(|progress| progress.next)
+    }
+
+    #[test]
+    fn corners_are_flown_one_after_the_other() {
+        assert_eq!(next(Some(1), position(0.3, 0.2, 12.0)), Some(1));
+        assert_eq!(next(Some(1), position(0.3, 0.2, 29.4)), Some(2));
+        assert_eq!(next(Some(2), position(25.0, 0.0, 30.0)), Some(2));
+        assert_eq!(next(Some(2), position(49.2, 0.0, 30.1)), Some(3));
+        assert_eq!(next(Some(3), position(50.0, 0.0, 25.0)), Some(3));
+        assert_eq!(next(Some(3), position(50.0, 0.2, 20.4)), Some(4), "it has arrived");
+        assert_eq!(next(Some(4), position(52.0, 0.2, 20.4)), Some(4), "and drifts");
+    }
+
+    #[test]
+    fn an_agent_that_knows_no_progress_finds_the_first_leg_that_its_vehicle_may_be_on() {
+        assert_eq!(next(None, position(0.0, 0.0, 12.0)), Some(1));
+        assert_eq!(next(None, position(25.0, 0.5, 30.5)), Some(2));
+        assert_eq!(next(None, position(50.0, 0.0, 24.0)), Some(3));
+        assert_eq!(next(None, position(50.0, 0.0, 20.1)), Some(4));
+        assert_eq!(next(None, position(25.0, 9.0, 30.0)), None, "it is not on the route");
+        let of_another = Progress {
+            number: number(2),
+            next: 3,
+        };
+        let found = route().progress(Some(of_another), &position(0.0, 0.0, 12.0), false);
+        assert_eq!(found.map(|p| p.next), Some(1));
+    }
+
+    #[test]
+    fn on_the_ground_only_a_route_that_begins_there_is_begun() {
+        let ground = |east| route().progress(None, &position(east, 0.0, 0.1), true);
+        assert_eq!(ground(0.5).map(|p| p.next), Some(1));
+        assert_eq!(ground(5.0), None);
+        let hold = RouteOrder {
+            number: number(1),
+            places: vec![place(0.0, 0.0, 10.0)],
+        };
+        assert_eq!(hold.progress(None, &position(0.0, 0.0, 0.0), true), None);
+        assert_eq!(
+            hold.progress(None, &position(9.0, 0.0, 10.0), false).map(|p| p.next),
+            Some(0)
+        );
+        assert_eq!(route().takeoff_height(AltitudeAmsl(SEA)), Some(AltitudeAboveHome(30.0)));
+    }
+}

@@ -1,0 +1,366 @@
+//! The airspace of one site, by what agents report: who owns what, which routes are granted, and who is on station.
+//!
+//! Owns: [`Site`], what a leader keeps of it, and [`observation`], what a report says of airspace. Must not: grant a route
+//! ([`crate::safety::may_fly`] does, through [`movement::plan`]), or read a clock.
+//!
+//! Vehicles that hold above their own homes are not moved, and not separated from one another: people chose their homes. But
+//! what they fly through is theirs, and no route leads through it.
+
+use crate::airspace::{Claims, Doing, Known, Margin, Observation, Owner, Route, Rules, Volume};
+use crate::geo::{Frame, Local, NoPlace};
+use crate::ids::{NodeName, Term};
+use crate::movement::{self, Goal, Layers, Waiting};
+use crate::report::{Activity, Report};
+use crate::route_order::{RouteOrder, Waypoint};
+use crate::station::{Arrival, Station, Tolerance};
+use crate::time::Moment;
+use crate::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+use crate::vehicle::{Airborne, FlightTruth};
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+/// Vehicles cross no higher than this above the lowest home, meters: as high as a Drone may be asked to hold.
+const CEILING: f64 = 120.0;
+
+/// For so many vehicles that move there is one more layer in which they cross.
+const VEHICLES_PER_LAYER: usize = 8;
+
+/// How high autopilots return by their factory settings, meters above home, as long as Skein does not read that.
+const RETURN_HEIGHT: f64 = 30.0;
+
+/// A vehicle that holds above its home is there within this, meters over ground and in height.
+const ABOVE_HOME: (f64, f64) = (2.5, 2.0);
+
+/// What the Drone of a vehicle asks for, as far as airspace goes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Desire {
+    /// To hold this high above its home, or to be on its way there.
+    AboveHome(AltitudeAboveHome),
+    /// To hold at its station.
+    At(Station),
+    /// To go home and land.
+    Home,
+    /// Nothing: no Drone, or one that is to be on the ground.
+    Nothing,
+}
+
+/// A vehicle that is expected in the airspace.
+#[derive(Clone, Copy, Debug)]
+pub struct Expected<'a> {
+    /// Its last report on the open session, and when that was received.
+    pub report: Option<(&'a Report, Moment)>,
+    /// Whether it may be in the air while it is not heard.
+    pub may_fly: bool,
+    /// What its Drone asks for.
+    pub desire: Desire,
+}
+
+/// Why a vehicle is not on its station.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum OffStation {
+    /// It flies its route.
+    Moving,
+    /// It waits, in a sentence.
+    Waits(String),
+    /// It is at the end of its route, and has to be seen there for a second, or has been blown off.
+    Settling,
+}
+
+/// The airspace of one site, as one leader knows it.
+#[derive(Clone, Debug)]
+pub struct Site {
+    frame: Frame,
+    claims: Claims,
+    routes: BTreeMap<NodeName, RouteOrder>,
+    waiting: BTreeMap<NodeName, String>,
+    arrivals: BTreeMap<NodeName, (Station, Arrival)>,
+}
+
+impl Site {
+    /// The site around `center`, at the beginning of a leadership.
+    ///
+    /// # Errors
+    /// [`NoPlace`], when that is no place for one.
+    pub fn new(term: Term, rules: Rules, center: Wgs84) -> Result<Self, NoPlace> {
+        Ok(Self {
+            frame: Frame::at(center)?,
+            claims: Claims::new(term, rules),
+            routes: BTreeMap::new(),
+            waiting: BTreeMap::new(),
+            arrivals: BTreeMap::new(),
+        })
+    }
+
+    /// Takes in all vehicles as they are `now`, and grants the next routes.
+    pub fn update(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
+        for (node, expected) in vehicles {
+            self.take_in(node, expected, now);
+        }
+        self.claims.advance(now);
+        self.waiting.clear();
+        let mut goals = BTreeMap::new();
+        let mut homes = Vec::new();
+        for (node, expected) in vehicles {
+            let Some((report, _)) = expected.report else { continue };
+            homes.extend(report.home.map(|home| home.amsl.0));
+            match self.goal(node, report, expected.desire) {
+                Ok(Some(goal)) => {
+                    goals.insert(node.clone(), goal);
+                }
+                Ok(None) => {}
+                Err(why) => {
+                    self.waiting.insert(node.clone(), why);
+                }
+            }
+        }
+        self.plan(&goals, homes.into_iter().fold(f64::INFINITY, f64::min), now);
+        self.arrivals.retain(|node, (station, _)| {
+            let desire = vehicles.get(node).map(|expected| expected.desire);
+            desire == Some(Desire::At(*station))
+        });
+    }
+
+    fn take_in(&mut self, node: &NodeName, expected: &Expected<'_>, now: Moment) {
+        let home = expected.report.and_then(|(report, _)| self.home(report));
+        let nowhere = Local {
+            east: 0.0,
+            north: 0.0,
+            up: 0.0,
+        };
+        let home = home.unwrap_or(nowhere);
+        let known = Known {
+            home,
+            return_height: home.up + RETURN_HEIGHT,
+            last: (!expected.may_fly).then(|| Volume::Tubes(Vec::new())),
+        };
+        self.claims.expect(node.clone(), known, now);
+        let Some((report, received)) = expected.report else {
+            return;
+        };
+        let Some(seen) = observation(report, received, &self.frame, expected.desire) else {
+            return;
+        };
+        let gone = match seen.doing {
+            Doing::Grounded | Doing::Other => true,
+            Doing::Holding { .. } | Doing::Flying { .. } => report.route.order.is_none(),
+        };
+        if gone
+            && self
+                .routes
+                .get(node)
+                .is_some_and(|route| report.route.last >= route.number)
+        {
+            self.routes.remove(node);
+        }
+        self.claims.observe(node, seen, now);
+        if let (Desire::At(station), Some(position)) = (expected.desire, report.position) {
+            let off = station.off(position.at, position.amsl, position.above_home);
+            let before = self.arrivals.get(node).filter(|(of, _)| *of == station);
+            let arrival = before.map_or_else(Arrival::default, |(_, arrival)| *arrival);
+            let arrival = arrival.observe(off, position_time(report, received), Tolerance::default());
+            self.arrivals.insert(node.clone(), (station, arrival));
+        }
+    }
+
+    fn home(&self, report: &Report) -> Option<Local> {
+        let home = report.home?;
+        self.frame.local(home.at, home.amsl).ok()
+    }
+
+    /// Where the vehicle is to be; `None` when it is not for routes to bring it there.
+    fn goal(&self, node: &NodeName, report: &Report, desire: Desire) -> Result<Option<Goal>, String> {
+        let (station, lands) = match desire {
+            Desire::At(station) => (Some(station), false),
+            // Above its home it is ordered to land.
+            Desire::Home if self.is_home(node, report) => return Ok(None),
+            Desire::Home => (None, true),
+            Desire::AboveHome(_) | Desire::Nothing => return Ok(None),
+        };
+        let unknown = "waits for its autopilot to report its home position (HOME_POSITION)";
+        let home = report.home.ok_or_else(|| unknown.to_owned())?;
+        let (at, amsl) = match station {
+            Some(station) => (station.place().at, station.place().altitude.amsl(home.amsl)),
+            None => (home.at, home.amsl),
+        };
+        let at = self.frame.local(at, amsl).map_err(|why| why.to_string())?;
+        Ok(Some(Goal { at, lands }))
+    }
+
+    fn plan(&mut self, goals: &BTreeMap<NodeName, Goal>, lowest_home: f64, now: Moment) {
+        let holds = goals.values().filter(|goal| !goal.lands).map(|goal| goal.at.up);
+        // Those who go home cross above them all, too.
+        let floor = holds.fold(f64::NEG_INFINITY, f64::max).max(lowest_home + 2.0);
+        if goals.is_empty() || !floor.is_finite() {
+            return;
+        }
+        // A few vehicles cross low, many need more layers.
+        let layers = 2 + goals.len() / VEHICLES_PER_LAYER;
+        let layers = u8::try_from(layers).map_or(f64::INFINITY, f64::from);
+        let needed = floor + layers * self.claims.rules().pitch().vertical.0;
+        let ceiling = AltitudeAmsl(f64::min(lowest_home + CEILING, needed));
+        let layers = match Layers::between(AltitudeAmsl(floor), ceiling, self.claims.rules()) {
+            Ok(layers) => layers,
+            Err(why) => {
+                let all = goals.keys().map(|node| (node.clone(), why.to_string()));
+                self.waiting.extend(all);
+                return;
+            }
+        };
+        let plan = movement::plan(&mut self.claims, goals, &layers, now);
+        for permit in &plan.permits {
+            let place = |place: &Local| {
+                let (at, amsl) = self.frame.position(*place);
+                Waypoint { at, amsl }
+            };
+            let places = permit.route().places();
+            let lands = goals.get(permit.vehicle()).is_some_and(|goal| goal.lands) && places.len() > 1;
+            // The way down over its home is flown as a landing.
+            let flown = &places[..places.len() - usize::from(lands)];
+            let order = RouteOrder {
+                number: permit.number(),
+                places: flown.iter().map(place).collect(),
+            };
+            self.routes.insert(permit.vehicle().clone(), order);
+        }
+        for (node, waiting) in &plan.waiting {
+            self.waiting.insert(node.clone(), sentence(waiting));
+        }
+    }
+
+    /// The route that the vehicle of `node` was granted last.
+    #[must_use]
+    pub fn route(&self, node: &NodeName) -> Option<&RouteOrder> {
+        self.routes.get(node)
+    }
+
+    /// Why the vehicle of `node` is not on its station; `None` when it is.
+    #[must_use]
+    pub fn off_station(&self, node: &NodeName, now: Moment) -> Option<OffStation> {
+        if let Some(why) = self.waiting.get(node) {
+            return Some(OffStation::Waits(why.clone()));
+        }
+        if self.claims.under_way(node) {
+            return Some(OffStation::Moving);
+        }
+        let arrived = self
+            .arrivals
+            .get(node)
+            .is_some_and(|(_, arrival)| arrival.on_station(now));
+        (!arrived).then_some(OffStation::Settling)
+    }
+
+    /// Whether the vehicle of `node` holds over its home, at the end of its way, or is on the ground.
+    #[must_use]
+    pub fn is_home(&self, node: &NodeName, report: &Report) -> bool {
+        let (Some(home), Some((at, on_ground))) = (self.home(report), self.claims.place(node)) else {
+            return false;
+        };
+        on_ground || at.over_ground(home) <= ABOVE_HOME.0
+    }
+}
+
+/// Why a vehicle waits, as people read it.
+fn sentence(waiting: &Waiting) -> String {
+    match waiting {
+        Waiting::NotFit(why) => format!("has no route: {why}"),
+        Waiting::For(owners) => {
+            let mut text = "waits for the airspace of ".to_owned();
+            for (i, owner) in owners.iter().enumerate().take(3) {
+                let comma = if i == 0 { "" } else { ", " };
+                // Writing to a text does not fail.
+                let _ = match owner {
+                    Owner::Vehicle(node) => write!(text, "{comma}the vehicle of node {node}"),
+                    Owner::Traffic(icao) => write!(text, "{comma}aircraft {icao:06X}"),
+                };
+            }
+            if owners.len() > 3 {
+                let _ = write!(text, " and {} more", owners.len() - 3);
+            }
+            text
+        }
+        Waiting::GoalTooHigh => "has no route: the station lies above the layers for crossing; lower it".to_owned(),
+        Waiting::NoGoal => "has no route: the station is no place".to_owned(),
+        Waiting::BadRules => {
+            "has no route: the rules of separation are not sound; correct the coordinator's flags".to_owned()
+        }
+    }
+}
+
+/// When the vehicle was where `report`, received at `received`, says.
+fn position_time(report: &Report, received: Moment) -> Moment {
+    let age = report
+        .position_at
+        .map_or(std::time::Duration::ZERO, |at| report.made.since(at));
+    Moment::at(received.since_epoch().saturating_sub(age))
+}
+
+/// What `report`, which was received at `received`, says of airspace; `None` when it does not say where the vehicle is or whether it
+/// flies. `desire` is what its Drone asks for: one that is to hold above its home rises there by itself.
+#[must_use]
+pub fn observation(report: &Report, received: Moment, frame: &Frame, desire: Desire) -> Option<Observation> {
+    let position = report.position?;
+    let at = frame.local(position.at, position.amsl).ok()?;
+    let home_amsl = report
+        .home
+        .map_or(position.amsl.0 - position.above_home.0, |home| home.amsl.0);
+    let home = report.home.and_then(|home| frame.local(home.at, home.amsl).ok());
+    let upright = |to: f64| Route::through([at, at.at_height(to)]).ok();
+    let ordered = report.route.order.as_ref().and_then(|order| {
+        let places: Result<Vec<Local>, NoPlace> = order.places.iter().map(|p| frame.local(p.at, p.amsl)).collect();
+        let route = Route::through(places.ok()?).ok()?;
+        Some((route, report.route.next, order.places.len()))
+    });
+    let flies = report.held.as_ref().is_some_and(|held| !held.grounded);
+    let rises_to = match desire {
+        Desire::AboveHome(height) if flies => Some(home_amsl + height.0),
+        _ => None,
+    };
+    let in_other_hands = matches!(
+        report.activity,
+        Activity::HandsOff(_) | Activity::Failsafe | Activity::LowBattery
+    );
+    let doing = match report.truth {
+        FlightTruth::Unknown(_) => return None,
+        FlightTruth::ArmedOnGround if in_other_hands => Doing::Other,
+        FlightTruth::Disarmed | FlightTruth::ArmedOnGround => match (ordered, rises_to.and_then(upright)) {
+            (Some((route, Some(_), _)), _) if flies => Doing::Flying { route },
+            (_, Some(route)) if flies => Doing::Flying { route },
+            _ => Doing::Grounded,
+        },
+        FlightTruth::Airborne(_) if in_other_hands => Doing::Other,
+        FlightTruth::Airborne(Airborne::Landing) => Doing::Flying {
+            route: upright(home_amsl)?,
+        },
+        FlightTruth::Airborne(_) if report.activity == Activity::Landing => Doing::Flying {
+            route: upright(home_amsl)?,
+        },
+        FlightTruth::Airborne(_) => match (ordered, rises_to) {
+            (Some((route, Some(next), places)), _) if next >= places => Doing::Holding { at: route.end() },
+            (Some((route, Some(_), _)), _) => Doing::Flying { route },
+            (_, Some(up)) => {
+                let above_home = home
+                    .map(|home| home.at_height(up))
+                    .filter(|hold| hold.over_ground(at) <= ABOVE_HOME.0 && (hold.up - at.up).abs() <= ABOVE_HOME.1);
+                match above_home {
+                    Some(at) => Doing::Holding { at },
+                    None if (at.up - up).abs() <= ABOVE_HOME.1 => Doing::Holding { at },
+                    None => Doing::Flying { route: upright(up)? },
+                }
+            }
+            (_, None) => Doing::Holding { at },
+        },
+    };
+    Some(Observation {
+        heard: position_time(report, received),
+        at,
+        accuracy: Margin {
+            horizontal: crate::units::Meters(0.0),
+            vertical: crate::units::Meters(0.0),
+        },
+        order: report.route.last,
+        doing,
+    })
+}
+
+#[cfg(test)]
+mod tests;

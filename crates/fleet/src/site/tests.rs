@@ -1,0 +1,306 @@
+//! One site, as sentences about what agents report and what is granted then.
+
+use super::*;
+use crate::airspace::OrderNumber;
+use crate::assignment::Held;
+use crate::geo::shifted;
+use crate::ids::DroneUid;
+use crate::report::RouteState;
+use crate::station::{Altitude, Limits, Place};
+use crate::vehicle::Position;
+use std::time::Duration;
+
+const CENTER: Wgs84 = Wgs84 {
+    latitude_deg: 47.397_742,
+    longitude_deg: 8.545_594,
+};
+const SEA: f64 = 488.0;
+
+/// A vehicle whose agent does as it is ordered, in steps.
+struct Vehicle {
+    node: NodeName,
+    home: f64,
+    at: (f64, f64),
+    up: f64,
+    desire: Desire,
+    state: RouteState,
+    activity: Activity,
+    heard: bool,
+}
+
+fn node(name: &str) -> NodeName {
+    NodeName::parse(name).unwrap()
+}
+
+fn station(east: f64, north: f64, up: f64) -> Station {
+    let place = Place {
+        at: shifted(CENTER, east, north),
+        altitude: Altitude::AboveHome(AltitudeAboveHome(up)),
+        heading: None,
+        speed: None,
+    };
+    Station::new(place, &Limits::default()).unwrap()
+}
+
+/// On the ground at `home` meters east of the center.
+fn vehicle(name: &str, home: f64, desire: Desire) -> Vehicle {
+    Vehicle {
+        node: node(name),
+        home,
+        at: (home, 0.0),
+        up: 0.0,
+        desire,
+        state: RouteState::default(),
+        activity: Activity::Idle,
+        heard: true,
+    }
+}
+
+impl Vehicle {
+    fn report(&self, made: Moment) -> Report {
+        let flies = self.up > 0.5;
+        Report {
+            made,
+            link_alive: true,
+            truth: match flies {
+                true => FlightTruth::Airborne(Airborne::InAir),
+                false => FlightTruth::Disarmed,
+            },
+            position: Some(Position {
+                at: shifted(CENTER, self.at.0, self.at.1),
+                amsl: AltitudeAmsl(SEA + self.up),
+                above_home: AltitudeAboveHome(self.up),
+            }),
+            position_at: Some(made),
+            held: Some(Held {
+                uid: DroneUid(self.node.to_string()),
+                term: Term(3),
+                generation: 1,
+                grounded: self.desire == Desire::Nothing,
+                settled: !flies,
+            }),
+            activity: self.activity,
+            route: self.state.clone(),
+            home: Some(Waypoint {
+                at: shifted(CENTER, self.home, 0.0),
+                amsl: AltitudeAmsl(SEA),
+            }),
+            ..Report::of_nothing(self.node.clone())
+        }
+    }
+
+    /// Takes a newer route, and flies one leg of what it has.
+    fn step(&mut self, site: &Site) {
+        if let Some(route) = site.route(&self.node).filter(|route| route.number > self.state.last) {
+            self.state = RouteState {
+                last: route.number,
+                order: Some(route.clone()),
+                next: Some(1),
+            };
+            return;
+        }
+        let Some((route, next)) = self.state.order.clone().zip(self.state.next) else {
+            return;
+        };
+        if let Some(place) = route.places.get(next) {
+            let frame = Frame::at(CENTER).unwrap();
+            let local = frame.local(place.at, place.amsl).unwrap();
+            (self.at, self.up) = ((local.east, local.north), local.up - SEA);
+            self.state.next = Some(next + 1);
+            self.activity = match next + 1 < route.places.len() {
+                true => Activity::Moving,
+                false => Activity::Holding,
+            };
+        }
+    }
+}
+
+fn at(second: u64) -> Moment {
+    Moment::at(Duration::from_secs(1000 + second))
+}
+
+fn update(site: &mut Site, vehicles: &[Vehicle], second: u64) {
+    let now = at(second);
+    let reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(now)).collect();
+    let expected = vehicles.iter().zip(&reports).map(|(vehicle, report)| {
+        let expected = Expected {
+            report: vehicle.heard.then_some((report, now)),
+            may_fly: true,
+            desire: vehicle.desire,
+        };
+        (vehicle.node.clone(), expected)
+    });
+    site.update(&expected.collect(), now);
+}
+
+/// Runs until nobody has anything to fly, at most 100 s; returns the least distance between any two in the air.
+fn run(site: &mut Site, vehicles: &mut [Vehicle], from: u64) -> (u64, f64) {
+    let mut least = f64::INFINITY;
+    for second in from..from + 100 {
+        update(site, vehicles, second);
+        for vehicle in vehicles.iter_mut().filter(|vehicle| vehicle.heard) {
+            vehicle.step(site);
+        }
+        for (i, one) in vehicles.iter().enumerate() {
+            for other in vehicles[..i].iter().filter(|other| other.up > 0.5 && one.up > 0.5) {
+                let ground = (one.at.0 - other.at.0).hypot(one.at.1 - other.at.1);
+                least = least.min(ground.hypot(one.up - other.up));
+            }
+        }
+        let waits = |vehicle: &Vehicle| vehicle.heard && site.off_station(&vehicle.node, at(second)).is_some();
+        let stationed = vehicles
+            .iter()
+            .filter(|vehicle| matches!(vehicle.desire, Desire::At(_)));
+        if second > from + 5 && !stationed.into_iter().any(waits) {
+            return (second, least);
+        }
+    }
+    (from + 100, least)
+}
+
+fn new() -> Site {
+    Site::new(Term(3), Rules::default(), CENTER).unwrap()
+}
+
+#[test]
+fn two_vehicles_fly_to_their_stations_swap_them_and_never_come_near() {
+    let mut site = new();
+    let (left, right) = (station(-40.0, 60.0, 20.0), station(40.0, 60.0, 20.0));
+    let mut vehicles = [
+        vehicle("a", -15.0, Desire::At(right)),
+        vehicle("b", 15.0, Desire::At(left)),
+    ];
+    let (ended, least) = run(&mut site, &mut vehicles, 0);
+    assert!(ended < 60, "they arrive");
+    assert!(least > 5.0, "{least}");
+    assert!((vehicles[0].at.0 - 40.0).abs() < 0.1 && (vehicles[0].up - 20.0).abs() < 0.1);
+    (vehicles[0].desire, vehicles[1].desire) = (Desire::At(left), Desire::At(right));
+    let (again, least) = run(&mut site, &mut vehicles, ended + 1);
+    assert!(again < ended + 100 && least > 5.0, "{again} {least}");
+    assert!((vehicles[0].at.0 + 40.0).abs() < 0.1);
+}
+
+#[test]
+fn a_new_leader_finds_out_who_flies_where_before_it_grants_anything() {
+    let mut site = new();
+    let (left, right) = (station(-40.0, 60.0, 20.0), station(40.0, 60.0, 20.0));
+    let mut vehicles = [
+        vehicle("a", -15.0, Desire::At(left)),
+        vehicle("b", 15.0, Desire::At(right)),
+    ];
+    for second in 0..3 {
+        update(&mut site, &vehicles, second);
+        for vehicle in &mut vehicles {
+            vehicle.step(&site);
+        }
+    }
+    assert_eq!(vehicles[0].activity, Activity::Moving);
+    let mut next = Site::new(Term(4), Rules::default(), CENTER).unwrap();
+    vehicles[1].heard = false;
+    vehicles[0].desire = Desire::At(right);
+    update(&mut next, &vehicles, 5);
+    assert!(
+        next.route(&vehicles[0].node).is_none(),
+        "it flies the route of the leader before"
+    );
+    for _ in 0..3 {
+        vehicles[0].step(&next);
+    }
+    update(&mut next, &vehicles, 6);
+    assert!(next.route(&vehicles[0].node).is_none(), "the other could be anywhere");
+    let why = next.off_station(&vehicles[0].node, at(6));
+    assert!(
+        matches!(&why, Some(OffStation::Waits(why)) if why.contains("node b")),
+        "{why:?}"
+    );
+    vehicles[1].heard = true;
+    vehicles[1].desire = Desire::At(left);
+    let (ended, least) = run(&mut next, &mut vehicles, 7);
+    assert!(ended < 107 && least > 5.0, "{ended} {least}");
+    assert!((vehicles[0].at.0 - 40.0).abs() < 0.1);
+    assert!(
+        vehicles[0].state.last
+            > OrderNumber {
+                term: Term(4),
+                count: 0
+            }
+    );
+}
+
+#[test]
+fn one_that_holds_above_its_home_is_flown_around_and_one_whose_place_is_taken_waits() {
+    let mut site = new();
+    let mut above = vehicle("home", 0.0, Desire::AboveHome(AltitudeAboveHome(10.0)));
+    (above.up, above.activity) = (10.0, Activity::Holding);
+    let inside = station(2.0, 0.0, 12.0);
+    let mut vehicles = [above, vehicle("b", 30.0, Desire::At(inside))];
+    let (ended, least) = run(&mut site, &mut vehicles, 0);
+    assert_eq!(ended, 100, "it does not arrive");
+    assert!(least > 5.0);
+    let why = site.off_station(&vehicles[1].node, at(99));
+    assert!(
+        matches!(&why, Some(OffStation::Waits(why)) if why.contains("node home")),
+        "{why:?}"
+    );
+    vehicles[1].desire = Desire::At(station(-30.0, 0.0, 10.0));
+    let (ended, least) = run(&mut site, &mut vehicles, 200);
+    assert!(ended < 300 && least > 5.0, "{ended} {least}");
+}
+
+#[test]
+fn one_that_leaves_its_route_has_to_be_granted_another_from_where_it_is() {
+    let mut site = new();
+    let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 80.0, 20.0)))];
+    for second in 0..4 {
+        update(&mut site, &vehicles, second);
+        vehicles[0].step(&site);
+    }
+    let first = site.route(&vehicles[0].node).unwrap().number;
+    // A pilot flies it aside and gives it back.
+    vehicles[0].state.order = None;
+    vehicles[0].state.next = None;
+    (vehicles[0].at, vehicles[0].activity) = ((25.0, 40.0), Activity::HandsOff(crate::report::HandsOff::OtherMode));
+    update(&mut site, &vehicles, 5);
+    assert!(site.route(&vehicles[0].node).is_none());
+    assert!(matches!(
+        site.off_station(&vehicles[0].node, at(5)),
+        Some(OffStation::Waits(_))
+    ));
+    vehicles[0].activity = Activity::Holding;
+    update(&mut site, &vehicles, 6);
+    let second = site.route(&vehicles[0].node).unwrap();
+    assert!(second.number > first);
+    assert!(second.places[0].distance(&vehicles[0].report(at(6)).position.unwrap()) < 0.1);
+}
+
+#[test]
+fn one_that_is_to_leave_goes_home_and_is_there_when_it_is_above_it() {
+    let mut site = new();
+    let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 80.0, 20.0)))];
+    run(&mut site, &mut vehicles, 0);
+    assert!(!site.is_home(&vehicles[0].node, &vehicles[0].report(at(50))));
+    vehicles[0].desire = Desire::Home;
+    for second in 51..70 {
+        update(&mut site, &vehicles, second);
+        vehicles[0].step(&site);
+    }
+    assert!(vehicles[0].at.1.abs() < 0.1, "{:?}", vehicles[0].at);
+    assert!(site.is_home(&vehicles[0].node, &vehicles[0].report(at(70))));
+    let up = vehicles[0].up;
+    assert!(
+        up > 5.0,
+        "it is ordered to land from there, and does not fly into the ground: {up}"
+    );
+}
+
+#[test]
+fn a_station_that_leaves_no_height_to_cross_in_is_said_to_be_too_high() {
+    let mut site = new();
+    let vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 80.0, 115.0)))];
+    update(&mut site, &vehicles, 0);
+    let why = site.off_station(&vehicles[0].node, at(0));
+    assert!(
+        matches!(&why, Some(OffStation::Waits(why)) if why.contains("lower the stations")),
+        "{why:?}"
+    );
+}

@@ -1,0 +1,169 @@
+//! Routes and places over the Earth, in orders and in reports.
+//!
+//! Owns: which routes can be read. Must not: judge whether one may be flown.
+
+use super::{BadMessage, within};
+use crate::v1;
+use fleet::airspace::OrderNumber;
+use fleet::ids::Term;
+use fleet::report::RouteState;
+use fleet::route_order::{MOST_PLACES, RouteOrder, Waypoint};
+use fleet::units::{AltitudeAmsl, Wgs84};
+
+impl From<&Waypoint> for v1::Waypoint {
+    fn from(place: &Waypoint) -> Self {
+        Self {
+            latitude_deg: place.at.latitude_deg,
+            longitude_deg: place.at.longitude_deg,
+            altitude_amsl_m: place.amsl.0,
+        }
+    }
+}
+
+impl TryFrom<v1::Waypoint> for Waypoint {
+    type Error = BadMessage;
+
+    fn try_from(place: v1::Waypoint) -> Result<Self, BadMessage> {
+        let latitude_deg = within(
+            "latitude_deg",
+            place.latitude_deg,
+            -90.0,
+            90.0,
+            "from -90 to 90 degrees",
+        )?;
+        let longitude_deg = within(
+            "longitude_deg",
+            place.longitude_deg,
+            -180.0,
+            180.0,
+            "from -180 to 180 degrees",
+        )?;
+        let amsl = within("altitude_amsl_m", place.altitude_amsl_m, f64::MIN, f64::MAX, "a number")?;
+        Ok(Self {
+            at: Wgs84 {
+                latitude_deg,
+                longitude_deg,
+            },
+            amsl: AltitudeAmsl(amsl),
+        })
+    }
+}
+
+impl From<&RouteOrder> for v1::Route {
+    fn from(route: &RouteOrder) -> Self {
+        Self {
+            term: route.number.term.0,
+            count: route.number.count,
+            places: route.places.iter().map(Into::into).collect(),
+        }
+    }
+}
+
+impl TryFrom<v1::Route> for RouteOrder {
+    type Error = BadMessage;
+
+    fn try_from(route: v1::Route) -> Result<Self, BadMessage> {
+        let got = route.places.len();
+        if !(1..=MOST_PLACES).contains(&got) {
+            return Err(BadMessage::OutOfRange {
+                field: "route.places",
+                got: u32::try_from(got).map_or(f64::INFINITY, f64::from),
+                must: "from 1 to 16 places",
+            });
+        }
+        Ok(Self {
+            number: OrderNumber {
+                term: Term(route.term),
+                count: route.count,
+            },
+            places: route
+                .places
+                .into_iter()
+                .map(TryInto::try_into)
+                .collect::<Result<_, _>>()?,
+        })
+    }
+}
+
+impl From<&RouteState> for v1::RouteState {
+    fn from(state: &RouteState) -> Self {
+        Self {
+            last_term: state.last.term.0,
+            last_count: state.last.count,
+            order: state.order.as_ref().map(Into::into),
+            next: state.next.and_then(|next| u32::try_from(next).ok()),
+        }
+    }
+}
+
+impl TryFrom<v1::RouteState> for RouteState {
+    type Error = BadMessage;
+
+    fn try_from(state: v1::RouteState) -> Result<Self, BadMessage> {
+        Ok(Self {
+            last: OrderNumber {
+                term: Term(state.last_term),
+                count: state.last_count,
+            },
+            order: state.order.map(TryInto::try_into).transpose()?,
+            next: state.next.and_then(|next| usize::try_from(next).ok()),
+        })
+    }
+}
+
+#[cfg(test)]
+pub(super) mod tests {
+    use super::*;
+    use proptest::prelude::*;
+
+    prop_compose! {
+        pub(crate) fn waypoints()(latitude_deg in -90.0..=90.0, longitude_deg in -180.0..=180.0, amsl in -500.0..9000.0) -> Waypoint {
+            Waypoint { at: Wgs84 { latitude_deg, longitude_deg }, amsl: AltitudeAmsl(amsl) }
+        }
+    }
+
+    prop_compose! {
+        pub(crate) fn routes()(
+            term in any::<u64>(),
+            count in any::<u64>(),
+            places in prop::collection::vec(waypoints(), 1..=MOST_PLACES),
+        ) -> RouteOrder {
+            RouteOrder { number: OrderNumber { term: Term(term), count }, places }
+        }
+    }
+
+    prop_compose! {
+        pub(crate) fn states()(
+            last in any::<(u64, u64)>(),
+            order in prop::option::of(routes()),
+            next in prop::option::of(0..99_usize),
+        ) -> RouteState {
+            RouteState { last: OrderNumber { term: Term(last.0), count: last.1 }, order, next }
+        }
+    }
+
+    #[test]
+    fn a_route_of_no_place_of_too_many_or_of_one_that_is_none_is_refused() {
+        let place = v1::Waypoint {
+            latitude_deg: 47.0,
+            longitude_deg: 8.0,
+            altitude_amsl_m: 500.0,
+        };
+        let route = |places: Vec<v1::Waypoint>| {
+            let route = v1::Route {
+                places,
+                ..v1::Route::default()
+            };
+            RouteOrder::try_from(route).map_err(|why| why.to_string())
+        };
+        assert!(route(vec![place; 16]).is_ok());
+        for many in [0, 17] {
+            assert!(route(vec![place; many]).unwrap_err().contains("from 1 to 16 places"));
+        }
+        let nowhere = v1::Waypoint {
+            latitude_deg: f64::NAN,
+            ..place
+        };
+        assert!(route(vec![place, nowhere]).unwrap_err().contains("latitude_deg"));
+    }
+}

@@ -1,0 +1,230 @@
+//! Stations: vehicles that fly to places, and keep apart.
+//!
+//! Owns: one that moves through all that can go wrong beside it, and two that swap places. Must not: use what Skein says of positions;
+//! they are those of the autopilots, on the wire.
+
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use fleet::geo::{offset, shifted};
+use fleet::units::Wgs84;
+use mavlink::dialects::ardupilotmega::{GLOBAL_POSITION_INT_DATA, MavMessage};
+use serde_json::{Value, json};
+use testkit::autopilots::HOME;
+
+use crate::field::{Field, NODES, Setup};
+use crate::figures::Figures;
+use crate::objects::{condition, is};
+use crate::scenario::Scenario;
+use crate::wire::now;
+
+pub const ALL: &[Scenario] = &[
+    Scenario::new(
+        "station",
+        "one vehicle flies to its station, to another past a killed agent and a killed coordinator, and home to land",
+        station,
+    )
+    .short(),
+    Scenario::new(
+        "swap",
+        "two vehicles swap their stations and never come nearer than the separation",
+        swap,
+    )
+    .with(|_| Setup {
+        vehicles: 2,
+        apart: 20.0,
+        ..Setup::default()
+    })
+    .no_faster_than(2),
+    Scenario::new(
+        "bad-station",
+        "a station outside the limits is said to be so, and its vehicle stays on the ground",
+        bad_station,
+    ),
+];
+
+/// Least distance over ground or in height between two vehicles, meters: what the coordinator is started with, by default.
+const SEPARATION: f64 = 5.0;
+
+const CENTER: Wgs84 = Wgs84 {
+    latitude_deg: HOME[0],
+    longitude_deg: HOME[1],
+};
+
+/// The station `east` and `north` of the center, `up` above home.
+fn place(east: f64, north: f64, up: f64) -> Value {
+    let at = shifted(CENTER, east, north);
+    json!({"latitudeDegrees": at.latitude_deg, "longitudeDegrees": at.longitude_deg, "altitudeMeters": up})
+}
+
+/// East, north, above home.
+fn local(position: &GLOBAL_POSITION_INT_DATA) -> [f64; 3] {
+    let at = Wgs84 {
+        latitude_deg: f64::from(position.lat) / 1e7,
+        longitude_deg: f64::from(position.lon) / 1e7,
+    };
+    let (east, north) = offset(CENTER, at);
+    [east, north, f64::from(position.relative_alt) / 1000.0]
+}
+
+fn position(field: &Field, node: &str) -> anyhow::Result<[f64; 3]> {
+    field.record(node).position().map(local).context("it has no position")
+}
+
+fn drone(field: &Field, name: &str, node: &str, station: &Value) -> anyhow::Result<()> {
+    let drone = json!({
+        "apiVersion": "skein.dev/v1alpha1", "kind": "Drone", "metadata": {"name": name},
+        "spec": {"nodeName": node, "station": station},
+    });
+    field.kubectl().apply(&drone.to_string()).map(drop)
+}
+
+fn send_to(field: &Field, name: &str, station: &Value) -> anyhow::Result<()> {
+    let patch = json!({"spec": {"station": station}}).to_string();
+    field
+        .kubectl()
+        .run(["patch", "drone", name, "--type=merge", "-p", &patch])
+        .map(drop)
+}
+
+/// Waits until the Drone of `node` is Ready, and its autopilot is at this place by its own account.
+fn wait_on_station(field: &Field, node: &str, [east, north, up]: [f64; 3]) -> anyhow::Result<()> {
+    field.wait(&format!("{node} to be on station at {east} {north} {up}"), 150, || {
+        let drone = field.objects().of(node).context("there is no Drone")?;
+        let at = position(field, node)?;
+        let off = (at[0] - east).hypot(at[1] - north);
+        ensure!(
+            off < 2.5 && (at[2] - up).abs() < 2.0,
+            "it is at {at:?}: {}",
+            condition(&drone, "Ready")
+        );
+        ensure!(is(&drone, "Ready"), "{}", condition(&drone, "Ready"));
+        Ok(())
+    })
+}
+
+/// Waits until the vehicle of `node` is on its way, over ground.
+fn wait_moving(field: &Field, node: &str) -> anyhow::Result<()> {
+    let from = position(field, node)?;
+    field.wait(&format!("{node} to move"), 60, || {
+        let at = position(field, node)?;
+        ensure!((at[0] - from[0]).hypot(at[1] - from[1]) > 8.0, "it is at {at:?}");
+        Ok(())
+    })
+}
+
+fn station(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    let node = NODES[0];
+    let began = now();
+    drone(field, "one", node, &place(30.0, 40.0, 15.0))?;
+    wait_on_station(field, node, [30.0, 40.0, 15.0])?;
+    figures.took("from the ground 50 m away", began, now());
+    let sent = field.record(node).orders_since(began);
+    let moves = sent.iter().filter(|order| *order == "DO_REPOSITION").count();
+    ensure!(
+        moves == 2,
+        "across and down are two movements, and it was sent {sent:?}"
+    );
+    let holds = now();
+    field.pass(15, Duration::from_secs(5));
+    let sent = field.record(node).orders_since(holds);
+    ensure!(sent.is_empty(), "on station, it was sent {sent:?}");
+
+    let since = now();
+    send_to(field, "one", &place(-30.0, 40.0, 20.0))?;
+    wait_moving(field, node)?;
+    field.kill_agent(node);
+    field.pass(6, Duration::from_secs(2));
+    field.start_agent(node)?;
+    wait_on_station(field, node, [-30.0, 40.0, 20.0])?;
+    figures.took("60 m, its agent killed on the way", since, now());
+
+    let since = now();
+    send_to(field, "one", &place(0.0, -40.0, 15.0))?;
+    wait_moving(field, node)?;
+    field.kill_coordinator();
+    field.pass(6, Duration::from_secs(2));
+    field.start_coordinator()?;
+    wait_on_station(field, node, [0.0, -40.0, 15.0])?;
+    figures.took("85 m, the coordinator killed on the way", since, now());
+    let record = field.record(node);
+    ensure!(record.flew_without_a_break_since(since), "it came down");
+    ensure!(record.arms()? == 1, "it armed {} times", record.arms()?);
+    drop(record);
+
+    let since = now();
+    field.kubectl().run(["delete", "drone", "one", "--wait=false"])?;
+    field.wait_down(node)?;
+    figures.took("home and down", since, now());
+    let at = position(field, node)?;
+    ensure!(at[0].hypot(at[1]) < 3.0, "it landed {at:?} from its home");
+    field.wait("the Drone to be gone", 20, || {
+        let left = field.kubectl().run(["get", "drones", "-o", "name"])?;
+        ensure!(left.is_empty(), "{left}");
+        Ok(())
+    })
+}
+
+/// The least distance between the vehicles of two nodes since then, over ground and in height, by what their autopilots reported, and
+/// whether they kept apart.
+fn nearest(field: &Field, one: &str, other: &str, since: u64) -> anyhow::Result<(f64, bool)> {
+    let track = |node: &str| {
+        let record = field.record(node);
+        let positions = record.reported_since(since).filter_map(|(at, message)| match message {
+            MavMessage::GLOBAL_POSITION_INT(position) => Some((at, local(position))),
+            _ => None,
+        });
+        positions.collect::<Vec<_>>()
+    };
+    let (one, other) = (track(one), track(other));
+    ensure!(!one.is_empty() && !other.is_empty(), "nothing was recorded");
+    let (mut least, mut apart) = (f64::INFINITY, true);
+    for (at, a) in &one {
+        let Some((_, b)) = other.iter().min_by_key(|(then, _)| then.abs_diff(*at)) else {
+            continue;
+        };
+        let (ground, height) = ((a[0] - b[0]).hypot(a[1] - b[1]), (a[2] - b[2]).abs());
+        apart &= ground >= SEPARATION || height >= SEPARATION;
+        least = least.min(ground.hypot(height));
+    }
+    Ok((least, apart))
+}
+
+fn swap(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    let (left, right) = ([-10.0, 40.0, 15.0], [30.0, 40.0, 15.0]);
+    let began = now();
+    for (name, node, [east, north, up]) in [("one", NODES[0], left), ("two", NODES[1], right)] {
+        drone(field, name, node, &place(east, north, up))?;
+    }
+    wait_on_station(field, NODES[0], left)?;
+    wait_on_station(field, NODES[1], right)?;
+    figures.took("both there", began, now());
+    let since = now();
+    send_to(field, "one", &place(right[0], right[1], right[2]))?;
+    send_to(field, "two", &place(left[0], left[1], left[2]))?;
+    wait_on_station(field, NODES[0], right)?;
+    wait_on_station(field, NODES[1], left)?;
+    figures.took("swapped", since, now());
+    let (least, apart) = nearest(field, NODES[0], NODES[1], began)?;
+    figures.note(format!("never nearer than {least:.1} m"));
+    ensure!(apart, "they came as near as {least:.1} m");
+    Ok(())
+}
+
+fn bad_station(field: &mut Field, _figures: &mut Figures) -> anyhow::Result<()> {
+    let node = NODES[0];
+    let since = now();
+    drone(field, "one", node, &place(30.0, 40.0, 500.0))?;
+    field.wait("it to be said", 30, || {
+        let drone = field.objects().of(node).context("there is no Drone")?;
+        let ready = condition(&drone, "Ready");
+        let message = ready["message"].as_str().unwrap_or_default();
+        ensure!(message.contains("altitude 500 m is above 120 m"), "{ready}");
+        Ok(())
+    })?;
+    field.pass(15, Duration::from_secs(5));
+    let sent = field.record(node).orders_since(since);
+    ensure!(!sent.iter().any(|order| order == "NAV_TAKEOFF"), "it was sent {sent:?}");
+    send_to(field, "one", &place(30.0, 40.0, 15.0))?;
+    wait_on_station(field, node, [30.0, 40.0, 15.0])
+}

@@ -6,6 +6,7 @@
 //! store. The store only says what exists: a reconcile reads the [`World`](crate::cluster::world::World), which knows the answers
 //! to our own writes before the watch does.
 
+pub mod airspace;
 pub mod drone;
 pub mod node;
 pub mod orders;

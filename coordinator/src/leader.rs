@@ -3,12 +3,12 @@
 //! Owns: which part gets which handles, and the order in which they start. Must not: be used by a part.
 
 use crate::Setup;
-use crate::airspace::{self, Airspace};
 use crate::cluster::Cluster;
 use crate::cluster::events;
 use crate::cluster::node_objects::NodeObjects;
 use crate::cluster::watching;
 use crate::cluster::world::World;
+use crate::controllers::airspace::{self, Airspace};
 use crate::controllers::drone::binding::Binder;
 use crate::controllers::drone::facts::Observer;
 use crate::controllers::drone::heights::Heights;

@@ -5,7 +5,6 @@
 //! Must not: talk MAVLink, or decide by itself: the decisions are pure functions in `fleet`. An API server that is away
 //! changes nothing in the air, and the end of this process lands nobody.
 
-pub mod airspace;
 pub mod cluster;
 pub mod controllers;
 pub mod fleet_service;
@@ -27,10 +26,10 @@ pub use server::Listeners;
 pub use server::security::Security;
 pub use shutdown::shutdown_signal;
 
-use airspace::SiteRules;
 use anyhow::Context as _;
 use cluster::world::{Wakes, World};
 use cluster::{api, watching};
+use controllers::airspace::SiteRules;
 use fleet::freshness::Knowledge;
 use fleet::upgrade::Pace;
 use leader::Ended;

@@ -3,7 +3,7 @@
 //! Owns: names, environment variables, defaults. The Kubernetes API is found as every tool finds it: KUBECONFIG, or the
 //! ServiceAccount when running in a cluster.
 
-use crate::airspace::SiteRules;
+use crate::controllers::airspace::SiteRules;
 use crate::logging::Format;
 use crate::server::security::{ClusterSecurity, SESSION_LIFE, Security};
 use clap::{ArgAction, Parser};

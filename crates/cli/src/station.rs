@@ -139,7 +139,7 @@ impl Station {
                 upgrades: None,
                 // Everybody who has this API has all of it.
                 granted_vehicles_only: false,
-                site: coordinator::airspace::SiteRules::default(),
+                site: coordinator::controllers::airspace::SiteRules::default(),
                 agents_become_nodes: true,
                 alone: true,
                 pod_ip: None,

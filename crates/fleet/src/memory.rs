@@ -294,8 +294,10 @@ impl Memory {
             FlightTruth::Airborne(_) => false,
             FlightTruth::Unknown(_) => return,
         };
-        let Some(position) = position else { return };
-        self.progress = route.progress(self.progress, position, on_ground);
+        let Some(position) = position.map(|p| Waypoint { at: p.at, amsl: p.amsl }) else {
+            return;
+        };
+        self.progress = route.progress(self.progress, &position, on_ground);
         let next = self
             .progress
             .and_then(|progress| Some((progress, route.places.get(progress.next)?)));
@@ -303,7 +305,7 @@ impl Memory {
             self.nearest = None;
             return;
         };
-        let distance = place.distance(position);
+        let distance = place.distance(&position);
         let before = self.nearest.filter(|(of, ..)| *of == progress);
         if before.is_none_or(|(_, nearest, _)| distance < nearest - NEARER) {
             self.nearest = Some((progress, distance, now));

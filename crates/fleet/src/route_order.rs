@@ -9,7 +9,6 @@
 use crate::airspace::OrderNumber;
 use crate::geo::offset;
 use crate::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
-use crate::vehicle::Position;
 use serde::{Deserialize, Serialize};
 
 /// No route has more places.
@@ -36,19 +35,19 @@ pub struct Waypoint {
 
 impl Waypoint {
     /// How far `position` is from here: over ground, and above; meters.
-    fn off(&self, position: &Position) -> (f64, f64) {
+    fn off(&self, position: &Self) -> (f64, f64) {
         let (east, north) = offset(self.at, position.at);
         (east.hypot(north), position.amsl.0 - self.amsl.0)
     }
 
     /// Its distance from `position`, meters.
     #[must_use]
-    pub fn distance(&self, position: &Position) -> f64 {
+    pub fn distance(&self, position: &Self) -> f64 {
         let (over_ground, above) = self.off(position);
         over_ground.hypot(above)
     }
 
-    fn is_reached(&self, position: &Position) -> bool {
+    fn is_reached(&self, position: &Self) -> bool {
         let (over_ground, above) = self.off(position);
         over_ground <= REACHED && above.abs() <= REACHED_HEIGHT
     }
@@ -81,7 +80,7 @@ impl RouteOrder {
 
     /// The progress of a vehicle at `position`, which has come as far as `before`. `None` when it is nowhere on the route.
     #[must_use]
-    pub fn progress(&self, before: Option<Progress>, position: &Position, on_ground: bool) -> Option<Progress> {
+    pub fn progress(&self, before: Option<Progress>, position: &Waypoint, on_ground: bool) -> Option<Progress> {
         let known = before.filter(|before| before.number == self.number && !on_ground);
         let mut next = match known {
             Some(before) => before.next,
@@ -97,7 +96,7 @@ impl RouteOrder {
     }
 
     /// The end of the first leg that a vehicle at `position` may be on.
-    fn joined(&self, position: &Position, on_ground: bool) -> Option<usize> {
+    fn joined(&self, position: &Waypoint, on_ground: bool) -> Option<usize> {
         let start = self.places.first()?;
         if on_ground {
             let (over_ground, _) = start.off(position);
@@ -120,7 +119,7 @@ impl RouteOrder {
     }
 }
 
-fn on_leg(from: &Waypoint, to: &Waypoint, position: &Position) -> bool {
+fn on_leg(from: &Waypoint, to: &Waypoint, position: &Waypoint) -> bool {
     let (e, n) = offset(from.at, to.at);
     let up = to.amsl.0 - from.amsl.0;
     let (pe, pn) = offset(from.at, position.at);
@@ -153,14 +152,6 @@ mod tests {
         }
     }
 
-    fn position(east: f64, north: f64, up: f64) -> Position {
-        Position {
-            at: shifted(HOME, east, north),
-            amsl: AltitudeAmsl(SEA + up),
-            above_home: AltitudeAboveHome(up),
-        }
-    }
-
     fn route() -> RouteOrder {
         RouteOrder {
             number: number(1),
@@ -177,7 +168,7 @@ mod tests {
         OrderNumber { term: Term(3), count }
     }
 
-    fn next(before: Option<usize>, at: Position) -> Option<usize> {
+    fn next(before: Option<usize>, at: Waypoint) -> Option<usize> {
         let before = before.map(|next| Progress {
             number: number(1),
             next,
@@ -187,42 +178,42 @@ mod tests {
 
     #[test]
     fn corners_are_flown_one_after_the_other() {
-        assert_eq!(next(Some(1), position(0.3, 0.2, 12.0)), Some(1));
-        assert_eq!(next(Some(1), position(0.3, 0.2, 29.4)), Some(2));
-        assert_eq!(next(Some(2), position(25.0, 0.0, 30.0)), Some(2));
-        assert_eq!(next(Some(2), position(49.2, 0.0, 30.1)), Some(3));
-        assert_eq!(next(Some(3), position(50.0, 0.0, 25.0)), Some(3));
-        assert_eq!(next(Some(3), position(50.0, 0.2, 20.4)), Some(4), "it has arrived");
-        assert_eq!(next(Some(4), position(52.0, 0.2, 20.4)), Some(4), "and drifts");
+        assert_eq!(next(Some(1), place(0.3, 0.2, 12.0)), Some(1));
+        assert_eq!(next(Some(1), place(0.3, 0.2, 29.4)), Some(2));
+        assert_eq!(next(Some(2), place(25.0, 0.0, 30.0)), Some(2));
+        assert_eq!(next(Some(2), place(49.2, 0.0, 30.1)), Some(3));
+        assert_eq!(next(Some(3), place(50.0, 0.0, 25.0)), Some(3));
+        assert_eq!(next(Some(3), place(50.0, 0.2, 20.4)), Some(4), "it has arrived");
+        assert_eq!(next(Some(4), place(52.0, 0.2, 20.4)), Some(4), "and drifts");
     }
 
     #[test]
     fn an_agent_that_knows_no_progress_finds_the_first_leg_that_its_vehicle_may_be_on() {
-        assert_eq!(next(None, position(0.0, 0.0, 12.0)), Some(1));
-        assert_eq!(next(None, position(25.0, 0.5, 30.5)), Some(2));
-        assert_eq!(next(None, position(50.0, 0.0, 24.0)), Some(3));
-        assert_eq!(next(None, position(50.0, 0.0, 20.1)), Some(4));
-        assert_eq!(next(None, position(25.0, 9.0, 30.0)), None, "it is not on the route");
+        assert_eq!(next(None, place(0.0, 0.0, 12.0)), Some(1));
+        assert_eq!(next(None, place(25.0, 0.5, 30.5)), Some(2));
+        assert_eq!(next(None, place(50.0, 0.0, 24.0)), Some(3));
+        assert_eq!(next(None, place(50.0, 0.0, 20.1)), Some(4));
+        assert_eq!(next(None, place(25.0, 9.0, 30.0)), None, "it is not on the route");
         let of_another = Progress {
             number: number(2),
             next: 3,
         };
-        let found = route().progress(Some(of_another), &position(0.0, 0.0, 12.0), false);
+        let found = route().progress(Some(of_another), &place(0.0, 0.0, 12.0), false);
         assert_eq!(found.map(|p| p.next), Some(1));
     }
 
     #[test]
     fn on_the_ground_only_a_route_that_begins_there_is_begun() {
-        let ground = |east| route().progress(None, &position(east, 0.0, 0.1), true);
+        let ground = |east| route().progress(None, &place(east, 0.0, 0.1), true);
         assert_eq!(ground(0.5).map(|p| p.next), Some(1));
         assert_eq!(ground(5.0), None);
         let hold = RouteOrder {
             number: number(1),
             places: vec![place(0.0, 0.0, 10.0)],
         };
-        assert_eq!(hold.progress(None, &position(0.0, 0.0, 0.0), true), None);
+        assert_eq!(hold.progress(None, &place(0.0, 0.0, 0.0), true), None);
         assert_eq!(
-            hold.progress(None, &position(9.0, 0.0, 10.0), false).map(|p| p.next),
+            hold.progress(None, &place(9.0, 0.0, 10.0), false).map(|p| p.next),
             Some(0)
         );
         assert_eq!(route().takeoff_height(AltitudeAmsl(SEA)), Some(AltitudeAboveHome(30.0)));

@@ -43,7 +43,7 @@ pub async fn run(cluster: Arc<Cluster>, number: usize) -> turmoil::Result {
             pod_ip: None,
             upgrades: None,
             granted_vehicles_only: false,
-            site: coordinator::airspace::SiteRules::default(),
+            site: coordinator::controllers::airspace::SiteRules::default(),
             agents_become_nodes: false,
             metrics: Metrics::default(),
             security: Security::Plaintext,

@@ -2,10 +2,10 @@
 //!
 //! Owns: gathering it from the caches. Must not: call the API or decide.
 
-use crate::airspace::{self, Airspace};
 use crate::cluster::Cluster;
 use crate::cluster::key::Key;
 use crate::cluster::world::{World, is_guarded, owner, uid};
+use crate::controllers::airspace::{self, Airspace};
 use crate::controllers::drone::status;
 use crate::controllers::takeoff_slots::TakeoffSlots;
 use crate::controllers::upgrade::Upgrades;

@@ -169,3 +169,61 @@ fn a_refused_order_takes_no_ground_order_away() {
     assert!(kept.take(&assigned("a", 2, 9, FLY), true).is_err());
     assert_eq!(kept.raised_to(Term(9)).ground_latch, Some(GroundOrderId(7)));
 }
+
+fn on_route(generation: i64, count: Option<u64>) -> Assignment {
+    let Order::Assigned(assignment) = assigned("a", 3, generation, FLY) else {
+        panic!("no assignment")
+    };
+    Assignment {
+        routed: true,
+        route: count.map(|count| RouteOrder {
+            number: number(count),
+            places: Vec::new(),
+        }),
+        ..assignment
+    }
+}
+
+const fn number(count: u64) -> OrderNumber {
+    OrderNumber { term: Term(3), count }
+}
+
+/// The fence after these orders, and the number of the route that is flown then.
+fn after(orders: &[Assignment]) -> (Fence, Option<u64>) {
+    let fence = orders.iter().fold(Fence::default(), |fence, order| {
+        fence.take(&Order::Assigned(order.clone()), false).unwrap()
+    });
+    let flown = fence.held.as_ref().and_then(|held| held.route.as_ref());
+    let flown = flown.map(|route| route.number.count);
+    (fence, flown)
+}
+
+#[test]
+fn only_a_newer_route_is_flown_and_an_order_without_one_changes_nothing() {
+    assert_eq!(after(&[on_route(1, Some(2)), on_route(1, Some(3))]).1, Some(3));
+    assert_eq!(
+        after(&[on_route(1, Some(3)), on_route(1, Some(2))]).1,
+        Some(3),
+        "it came late"
+    );
+    let of_a_new_leader = on_route(2, None);
+    assert_eq!(after(&[on_route(1, Some(3)), of_a_new_leader]).1, Some(3));
+}
+
+#[test]
+fn a_route_that_was_left_or_that_a_landing_ended_is_not_taken_up_again() {
+    let (fence, _) = after(&[on_route(1, Some(3))]);
+    let left = fence.without_route();
+    let again = left.take(&Order::Assigned(on_route(1, Some(3))), false).unwrap();
+    assert!(again.held.is_some_and(|held| held.route.is_none()));
+    let newer = left.take(&Order::Assigned(on_route(1, Some(4))), false).unwrap();
+    assert!(newer.held.is_some_and(|held| held.route.is_some()));
+    let landing = Assignment {
+        desired: Desired::Grounded {
+            why: GroundedWhy::Ordered,
+        },
+        ..on_route(2, Some(4))
+    };
+    let (landed, flown) = after(&[on_route(1, Some(3)), landing, on_route(3, Some(3))]);
+    assert_eq!((flown, landed.last_route), (None, number(3)), "it was never flown");
+}

@@ -514,6 +514,22 @@ pub const MUTATIONS: &[Mutation] = &[
         replace: "MavState::MAV_STATE_CRITICAL => SystemState::Normal,",
         tests: AGENT,
     },
+    Mutation {
+        invariant: 11,
+        name: "flies a route that is older than the last",
+        file: ASSIGNMENT,
+        find: "let newer = |route: &RouteOrder| route.number > self.last_route;",
+        replace: "let newer = |_: &RouteOrder| true;",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 11,
+        name: "takes off without a route",
+        file: CONVERGE,
+        find: "if held.routed && s.takeoff_height(held).is_none() {",
+        replace: "if false {",
+        tests: FLEET,
+    },
     // Found by seed 1.
     Mutation {
         invariant: 1,

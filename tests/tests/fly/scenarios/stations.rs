@@ -171,7 +171,8 @@ fn nearest(field: &Field, one: &str, other: &str, since: u64) -> anyhow::Result<
     let track = |node: &str| {
         let record = field.record(node);
         let positions = record.reported_since(since).filter_map(|(at, message)| match message {
-            MavMessage::GLOBAL_POSITION_INT(position) => Some((at, local(position))),
+            // ArduCopter reports zero before it has a position.
+            MavMessage::GLOBAL_POSITION_INT(position) if position.lat != 0 => Some((at, local(position))),
             _ => None,
         });
         positions.collect::<Vec<_>>()

@@ -38,7 +38,7 @@ impl Field {
         let sessions = Arc::new(sessions);
         let ending = CancellationToken::new();
         let observer = Observer {
-            airspace: crate::airspace::Airspace::new(crate::airspace::SiteRules::default()),
+            airspace: crate::controllers::airspace::Airspace::new(crate::controllers::airspace::SiteRules::default()),
             ground: Ground::new(cluster.clone(), Arc::clone(&sessions), metrics),
             upgrades: Arc::new(Upgrades::new(None)),
             takeoff_slots: Arc::default(),

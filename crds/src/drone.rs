@@ -146,11 +146,11 @@ impl Default for DroneSpec {
 #[serde(rename_all = "camelCase")]
 pub struct Station {
     /// Degrees, WGS 84, north positive.
-    #[x_kube(validation = Rule::new("self >= -90.0 && self <= 90.0").message("station.latitudeDegrees must be from -90 to 90 degrees, north positive"))]
+    #[x_kube(validation = Rule::new("self >= -90.0 && self <= 90.0").message("station.latitudeDegrees must be from -90 to 90; give degrees, north positive"))]
     pub latitude_degrees: f64,
 
     /// Degrees, WGS 84, east positive.
-    #[x_kube(validation = Rule::new("self >= -180.0 && self <= 180.0").message("station.longitudeDegrees must be from -180 to 180 degrees, east positive"))]
+    #[x_kube(validation = Rule::new("self >= -180.0 && self <= 180.0").message("station.longitudeDegrees must be from -180 to 180; give degrees, east positive"))]
     pub longitude_degrees: f64,
 
     /// Height in metres, above what altitudeReference names. Above home: 1 to 120. Above mean sea level: within the limits that the

@@ -6,13 +6,14 @@ use crate::vehicle::SYSTEM;
 use agent::outgoing::Outgoing;
 use fleet::assignment::{Desired, GroundedWhy, OnCoordinatorLoss, Order};
 use fleet::ground::{GroundMark, GroundOrderId};
-use link::dialect::{MavCmd, MavLandedState, MavMessage, MavModeFlag, MavSysStatusSensor};
+use link::dialect::{MavCmd, MavFrame, MavLandedState, MavMessage, MavModeFlag, MavSysStatusSensor};
 
 const NAV_LAND: MavCmd = MavCmd::MAV_CMD_NAV_LAND;
 const NAV_RETURN: MavCmd = MavCmd::MAV_CMD_NAV_RETURN_TO_LAUNCH;
 const NAV_TAKEOFF: MavCmd = MavCmd::MAV_CMD_NAV_TAKEOFF;
 const ARM: MavCmd = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
 const SET_MODE: MavCmd = MavCmd::MAV_CMD_DO_SET_MODE;
+const REPOSITION: MavCmd = MavCmd::MAV_CMD_DO_REPOSITION;
 
 #[derive(Clone, Copy, Debug, Default)]
 struct Shown {
@@ -45,6 +46,17 @@ pub struct Oracle {
     kept: Option<(String, GroundOrderId)>,
     terminating: bool,
     last_arm: Option<u64>,
+}
+
+/// Whether a place is over home, at the height that is always ordered: above home, or above the sea.
+fn is_ordered((frame, x, y, z): (MavFrame, i32, i32, f32)) -> bool {
+    let over_home = (x, y) == (473_977_420, 85_455_940) || (x, y) == (i32::MAX, i32::MAX);
+    let height = if frame == MavFrame::MAV_FRAME_GLOBAL {
+        z - 488.0
+    } else {
+        z
+    };
+    over_home && (height - 10.0).abs() < 0.1
 }
 
 fn foreign(custom_mode: u32) -> bool {
@@ -175,6 +187,10 @@ impl Oracle {
     /// Judges a message at the moment at which it is written.
     #[allow(deprecated, reason = "older firmware knows no other way, and newer still knows it")]
     pub fn judge(&mut self, out: &Outgoing, now: u64) {
+        let place = match &out.message {
+            MavMessage::COMMAND_INT(m) => Some((m.frame, m.x, m.y, m.z)),
+            _ => None,
+        };
         let (command, p, target) = match &out.message {
             MavMessage::COMMAND_LONG(m) => (m.command, [m.param1, m.param2], (m.target_system, m.target_component)),
             MavMessage::COMMAND_INT(m) => (m.command, [m.param1, m.param2], (m.target_system, m.target_component)),
@@ -204,6 +220,15 @@ impl Oracle {
                 shown.armed && fresh(3000) && self.wants_flight() && !self.terminating,
                 "a takeoff that nobody ordered: {out:?} {self:?}"
             ),
+            // An agent that was started anew goes by where the vehicle is, and may find it below its height.
+            REPOSITION => {
+                let in_air = shown.landed == Some(MavLandedState::MAV_LANDED_STATE_IN_AIR);
+                assert!(
+                    shown.armed && in_air && fresh(3000) && self.wants_flight() && !self.terminating,
+                    "a movement that nobody ordered: {out:?} {self:?}"
+                );
+                assert!(place.is_some_and(is_ordered), "a movement to another place: {out:?}");
+            }
             NAV_LAND | NAV_RETURN => self.judge_descent(command, now, out),
             other => panic!("a command that the agent has no business to send: {other:?}"),
         }

@@ -302,6 +302,10 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne, altitude: Al
             if climbing {
                 return rest(Activity::TakingOff);
             }
+            // It has begun to land, and the HEARTBEAT with the mode of that is still to come.
+            if part == Airborne::Landing {
+                return rest(Activity::Holding);
+            }
             if held.routed {
                 return route::follow(s, held);
             }
@@ -459,7 +463,8 @@ fn overtaken(kind: StepKind, s: &Situation<'_>) -> bool {
     match kind {
         StepKind::SetStation | StepKind::AskReasons => !down,
         StepKind::ChangeHeight | StepKind::FlyTo => {
-            !matches!(truth, FlightTruth::Airborne(_)) || mode.is_some_and(|mode| mode != Mode::Station)
+            !matches!(truth, FlightTruth::Airborne(Airborne::InAir | Airborne::TakingOff))
+                || mode.is_some_and(|mode| mode != Mode::Station)
         }
         StepKind::TakeOff => {
             // One that climbs has taken off, whatever became of the answer; and one that is not heard is not lifted.

@@ -127,6 +127,7 @@ mod tests {
             (LandedState::InAir, Mode::Takeoff),
             (LandedState::InAir, Mode::Foreign),
             (LandedState::Landing, Mode::Land),
+            (LandedState::Landing, Mode::Station),
             (LandedState::InAir, Mode::Return),
         ] {
             let w = holding(10.0, 25.0, Some(10.0)).vehicle(true, Some(landed), mode, true);

@@ -180,8 +180,8 @@ fn a_mode_that_this_vehicle_cannot_begin_is_refused_on_the_ground_too() {
 }
 
 #[test]
-fn in_stabilize_it_falls_in_circle_it_sinks_and_is_never_landed_in_poshold_it_stays() {
-    for (mode, height_m, landed) in [(0, 0.0, 1), (7, 0.0, 2), (16, 10.0, 2)] {
+fn in_stabilize_it_falls_in_poshold_it_sinks_in_circle_it_sinks_and_is_never_landed() {
+    for (mode, height_m, landed) in [(0, 0.0, 1), (7, 0.0, 2), (16, 0.0, 1)] {
         let mut bench = flying(10.0);
         assert_eq!(set_mode(&mut bench, mode), Accepted);
         bench.pass(9.0);
@@ -296,4 +296,74 @@ fn a_return_from_above_home_does_not_climb() {
     assert_eq!(bench.command(20, [0.0; 7]), Accepted);
     bench.pass(4.0);
     support::near("height", bench.truth().height_m, 5.0, 0.3);
+}
+
+const CONTINUE: [f32; 7] = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+
+#[test]
+fn a_paused_takeoff_is_accepted_but_lifts_off_only_once_it_continues() {
+    let mut bench = ready();
+    assert_eq!(bench.command(193, [0.0; 7]), Accepted);
+    assert_eq!(bench.arm(), Accepted);
+    bench.pass(3.0);
+    assert_eq!(take_off(&mut bench, 8.0), Accepted);
+    bench.pass(8.0);
+    assert!(
+        !bench.truth().armed,
+        "it disarms as any vehicle that stays on the ground"
+    );
+    assert_eq!(bench.arm(), Accepted);
+    bench.pass(2.0);
+    assert_eq!(take_off(&mut bench, 8.0), Accepted);
+    bench.pass(4.0);
+    assert_eq!(bench.truth().landed_state, 1, "the pause outlasts the disarming");
+    assert_eq!(bench.command(193, CONTINUE), Accepted);
+    let lifts_off_s = bench.until("lift-off", 10.0, |bench| bench.truth().landed_state == 3);
+    support::near("lift-off after", lifts_off_s, 1.0, 0.3);
+    bench.pass(10.0);
+    support::near("height", bench.truth().height_m, 8.0, 0.3);
+}
+
+#[test]
+fn a_climb_that_is_paused_remains_a_takeoff_and_goes_on_to_its_height() {
+    let mut bench = ready();
+    assert_eq!(bench.arm(), Accepted);
+    bench.pass(2.0);
+    assert_eq!(take_off(&mut bench, 15.0), Accepted);
+    bench.pass(5.0);
+    assert_eq!(bench.command(193, [0.0; 7]), Accepted);
+    bench.pass(6.0);
+    support::near("height while paused", bench.truth().height_m, 9.8, 1.0);
+    assert_eq!(bench.truth().landed_state, 3);
+    assert_eq!(take_off(&mut bench, 15.0), Failed);
+    assert_eq!(bench.command(193, CONTINUE), Accepted);
+    bench.pass(9.0);
+    support::near("height", bench.truth().height_m, 15.0, 0.3);
+    assert_eq!(bench.truth().landed_state, 2);
+}
+
+#[test]
+fn a_target_that_is_given_while_paused_waits_and_another_mode_ends_the_pause() {
+    let mut bench = flying(8.0);
+    assert_eq!(bench.command(193, [0.0; 7]), Accepted);
+    velocity(&mut bench, 3.0, -1.0);
+    bench.pass(2.0);
+    support::near("height while paused", bench.truth().height_m, 8.0, 0.2);
+    let lat_e7 = ((support::HOME.lat_deg + 16.0 / 111_319.5) * 1e7) as i32;
+    let reposition = |bench: &mut Bench| {
+        let lon_e7 = (support::HOME.lon_deg * 1e7) as i32;
+        bench.command_int(192, 6, [-1.0, 1.0, 0.0, 0.0], lat_e7, lon_e7, 10.0)
+    };
+    assert_eq!(reposition(&mut bench), Accepted);
+    bench.pass(5.0);
+    support::near("height with a target", bench.truth().height_m, 8.0, 0.2);
+    assert_eq!(bench.command(193, CONTINUE), Accepted);
+    bench.pass(9.0);
+    support::near("height at the target", bench.truth().height_m, 10.0, 0.3);
+    assert_eq!(bench.command(193, [0.0; 7]), Accepted);
+    assert_eq!(set_mode(&mut bench, 17), Accepted);
+    assert_eq!(set_mode(&mut bench, GUIDED), Accepted);
+    velocity(&mut bench, 0.0, -1.0);
+    bench.pass(3.0);
+    assert!(bench.truth().height_m > 11.0, "it climbs");
 }

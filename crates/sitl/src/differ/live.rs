@@ -36,6 +36,7 @@ const ARM_DISARM: u16 = 400;
 const LAND: u16 = 21;
 const FENCE: u16 = 207;
 const SET_HOME: u16 = 179;
+const PAUSE_CONTINUE: u16 = 193;
 const FORCE: f32 = 21196.0;
 const POINTS_EVERY_S: f64 = 0.2;
 /// Silence of the autopilot's clock, in real time.
@@ -369,8 +370,11 @@ impl Live {
                 }
                 if self.scene.autopilot == Autopilot::ArduPilot {
                     self.send_command(FENCE, [0.0; 7])?;
-                    self.send_command(SET_HOME, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])?;
+                    // A pause outlasts the flight.
+                    self.send_command(PAUSE_CONTINUE, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])?;
                 }
+                // A home that a script chose outlasts it too.
+                self.send_command(SET_HOME, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])?;
             }
             well_since_s = None;
             self.pump_for(1.0)?;

@@ -58,6 +58,8 @@ pub(super) struct ArduPilot {
     /// Motors may leave idle: a takeoff was accepted or a mission started.
     auto_armed: bool,
     flight: Flight,
+    /// Paused in GUIDED: what continues. Whatever is ordered meanwhile is accepted and waits.
+    held: Option<Flight>,
     speeds: Speeds,
     /// Since when the vehicle is landed, for the disarm delay.
     idle_since_s: f64,
@@ -98,6 +100,7 @@ impl ArduPilot {
             armed_s: None,
             auto_armed: false,
             flight: Flight::Landed,
+            held: None,
             speeds: Speeds::default(),
             idle_since_s: 0.0,
             home: None,
@@ -237,6 +240,6 @@ impl Pilot for ArduPilot {
     }
 
     fn landed_state(&self, core: &Core) -> u8 {
-        self.flight.landed_state(self.landed(core))
+        self.landed_state_number(core)
     }
 }

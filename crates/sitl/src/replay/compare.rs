@@ -243,6 +243,11 @@ fn judge(recorded: &[Statement], simulated: &[Statement], gaps: &mut [Gap], end_
                 }
                 _ => {}
             }
+            if let Some(after) = brief::skipped(recorded, place, simulated, other) {
+                brief += 1;
+                (place, other) = after;
+                continue;
+            }
             return Verdict::Differs {
                 place,
                 recorded: real,

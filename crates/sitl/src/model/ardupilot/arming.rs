@@ -98,6 +98,8 @@ impl ArduPilot {
         } else {
             Flight::Falling
         };
+        // A pause outlasts it, so that the next takeoff does not lift off either.
+        self.held = self.held.map(|_| self.flight);
         self.text(core, MavSeverity::MAV_SEVERITY_INFO, "Disarming motors");
     }
 

@@ -103,13 +103,21 @@ impl ArduPilot {
     pub(super) fn pause_or_continue(&mut self, core: &mut Core, p1: f32) -> u8 {
         let flying = self.armed_s.is_some() && !self.landed(core);
         match (p1, self.mode) {
-            (0.0, modes::GUIDED | modes::GUIDED_NO_GPS) => {
+            (0.0, modes::GUIDED) => {
+                self.pause_guided(core);
+                result::ACCEPTED
+            }
+            (1.0, modes::GUIDED) => {
+                self.continue_guided(core);
+                result::ACCEPTED
+            }
+            (0.0, modes::GUIDED_NO_GPS) => {
                 if flying {
                     self.stop_here(core);
                 }
                 result::ACCEPTED
             }
-            (1.0, modes::GUIDED | modes::GUIDED_NO_GPS) => result::ACCEPTED,
+            (1.0, modes::GUIDED_NO_GPS) => result::ACCEPTED,
             (0.0, modes::AUTO) if matches!(self.flight, Flight::Guided { .. }) && self.is_flying_mission() => {
                 self.stop_here(core);
                 self.run.paused = true;
@@ -290,16 +298,20 @@ impl ArduPilot {
 
     /// Holds at the point where it stops.
     pub(super) fn stop_here(&mut self, core: &Core) {
+        self.flight = self.stop(core);
+    }
+
+    pub(super) fn stop(&self, core: &Core) -> Flight {
         let (position, velocity) = (core.airframe.position, core.airframe.velocity);
         let accel_m_s2 = (f64::from(core.params.get("WPNAV_ACCEL")) / 100.0).max(0.5);
         let seconds = velocity.north.hypot(velocity.east) / (2.0 * accel_m_s2);
-        self.flight = Flight::Guided {
+        Flight::Guided {
             target: Neu {
                 north: position.north + velocity.north * seconds,
                 east: position.east + velocity.east * seconds,
                 up: position.up,
             },
-        };
+        }
     }
 
     fn radius_m(&self, core: &Core) -> f64 {

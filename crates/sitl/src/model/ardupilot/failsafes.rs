@@ -236,5 +236,6 @@ impl ArduPilot {
         let text = "Potential Thrust Loss (1)";
         self.text(core, MavSeverity::MAV_SEVERITY_EMERGENCY, text);
         self.flight = Flight::Crashing { down_s: None };
+        self.held = None;
     }
 }

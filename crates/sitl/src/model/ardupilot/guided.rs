@@ -1,6 +1,6 @@
-//! Takeoff and targets in GUIDED.
+//! Takeoff, targets and pauses in GUIDED.
 //!
-//! Owns: which are accepted, and their frames. Must not: move the airframe.
+//! Owns: which are accepted, their frames, and what waits while paused. Must not: move the airframe.
 
 use super::flight::Flight;
 use super::{ArduPilot, modes};
@@ -19,6 +19,8 @@ const BODY_OFFSET: u8 = 9;
 /// A takeoff that the stick ends at once: from the command until it is off the ground, and until it is landed again.
 const HOPS_AFTER_S: f64 = 1.9;
 const HOPS_FOR_S: f64 = 1.9;
+/// A pause stops a climb this gently (recorded: 3.5 m from 2.5 m/s).
+const PAUSE_BRAKES_M_S2: f64 = 0.9;
 /// Bits of POSITION_TARGET_TYPEMASK.
 const NO_PLACE: u16 = 0b111;
 const NO_VELOCITY: u16 = 0b11_1000;
@@ -37,10 +39,11 @@ impl ArduPilot {
         match (self.armed_s, self.mode) {
             (Some(armed_s), modes::GUIDED) if on_ground && higher => {
                 self.auto_armed = true;
-                self.flight = match self.flight {
+                let flight = match self.flight {
                     Flight::Spooling { begins_s, .. } => Flight::Spooling { begins_s, to_up_m },
                     _ => Flight::take_off(core.uptime_s, armed_s, to_up_m),
                 };
+                self.guide(flight);
                 result::ACCEPTED
             }
             (Some(_), modes::GUIDED_NO_GPS) if on_ground && higher => result::ACCEPTED,
@@ -119,7 +122,7 @@ impl ArduPilot {
             return result::FAILED;
         }
         if self.takes_setpoints(core) {
-            self.flight = Flight::Guided { target };
+            self.guide(Flight::Guided { target });
         }
         result::ACCEPTED
     }
@@ -162,16 +165,16 @@ impl ArduPilot {
         }
         if mask & NO_PLACE != NO_PLACE {
             if self.fence.allows(core, self.home, point) {
-                self.flight = Flight::Guided { target: point };
+                self.guide(Flight::Guided { target: point });
             }
         } else if mask & NO_VELOCITY != NO_VELOCITY {
             let [north, east, down] = velocity.map(f64::from);
             let wanted = Neu { north, east, up: -down };
-            self.flight = Flight::Steered {
+            self.guide(Flight::Steered {
                 wanted,
                 allowed: wanted,
                 until_s: core.uptime_s + f64::from(core.params.get("GUID_TIMEOUT")),
-            };
+            });
         } else {
             self.stop_guided(core);
         }
@@ -184,7 +187,53 @@ impl ArduPilot {
     /// An invalid set-point stops it.
     fn stop_guided(&mut self, core: &Core) {
         if self.takes_setpoints(core) {
-            self.stop_here(core);
+            let flight = self.stop(core);
+            self.guide(flight);
+        }
+    }
+
+    /// Flies so, or once it continues.
+    fn guide(&mut self, flight: Flight) {
+        match &mut self.held {
+            Some(held) => *held = flight,
+            None => self.flight = flight,
+        }
+    }
+
+    /// It stops and stays, on the ground too: there it does not lift off.
+    pub(super) fn pause_guided(&mut self, core: &Core) {
+        if self.held.is_some() {
+            return;
+        }
+        self.held = Some(self.flight);
+        if self.landed(core) {
+            self.flight = Flight::Landed;
+            return;
+        }
+        self.stop_here(core);
+        if let Flight::Guided { target } = &mut self.flight {
+            let climb = core.airframe.velocity.up;
+            target.up = (target.up + climb * climb.abs() / (2.0 * PAUSE_BRAKES_M_S2)).max(0.0);
+        }
+    }
+
+    /// It continues with what was ordered last. Motors spool up again before a takeoff.
+    pub(super) fn continue_guided(&mut self, core: &Core) {
+        self.flight = match (self.held.take(), self.armed_s) {
+            (Some(Flight::Spooling { to_up_m, .. }), Some(armed_s)) => {
+                Flight::take_off(core.uptime_s, armed_s, to_up_m)
+            }
+            (Some(held), Some(_)) => held,
+            _ => self.flight,
+        };
+    }
+
+    /// MAV_LANDED_STATE number. A takeoff that is paused in the air remains one.
+    pub(super) fn landed_state_number(&self, core: &Core) -> u8 {
+        let landed = self.landed(core);
+        match self.held {
+            Some(held @ Flight::Climbing { .. }) if !landed => held.landed_state(false),
+            _ => self.flight.landed_state(landed),
         }
     }
 }

@@ -35,6 +35,7 @@ impl ArduPilot {
             self.run.stop();
         }
         self.mode = mode;
+        self.held = None;
         self.speeds = Speeds::default();
         if armed && !self.landed(core) {
             self.flight = match mode {

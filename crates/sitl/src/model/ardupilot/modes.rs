@@ -69,7 +69,7 @@ pub(super) fn needs_more(mode: u32) -> bool {
 pub(super) fn sink(mode: u32) -> Option<Sink> {
     match mode {
         0 | 1 | 11 => Some(Sink::Falling),
-        2 | 5 | 24 => Some(Sink::Steadily),
+        2 | 5 | 16 | 24 => Some(Sink::Steadily),
         7 => Some(Sink::Circling),
         _ => None,
     }

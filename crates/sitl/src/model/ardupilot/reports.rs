@@ -77,7 +77,7 @@ impl ArduPilot {
             id::GPS_GLOBAL_ORIGIN => telemetry::global_origin(self.origin?, self.home_set_us),
             id::EXTENDED_SYS_STATE => MavMessage::EXTENDED_SYS_STATE(apm::EXTENDED_SYS_STATE_DATA {
                 vtol_state: apm::MavVtolState::MAV_VTOL_STATE_MC,
-                landed_state: match self.flight.landed_state(self.landed(core)) {
+                landed_state: match self.landed_state_number(core) {
                     1 => apm::MavLandedState::MAV_LANDED_STATE_ON_GROUND,
                     3 => apm::MavLandedState::MAV_LANDED_STATE_TAKEOFF,
                     4 => apm::MavLandedState::MAV_LANDED_STATE_LANDING,

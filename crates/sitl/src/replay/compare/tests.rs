@@ -44,6 +44,21 @@ fn a_state_that_falls_between_two_tellings_of_the_other_side_is_no_difference() 
 }
 
 #[test]
+fn a_brief_state_at_the_end_of_an_account_is_no_difference_either() {
+    let flight = [armed(1.0, false), armed(40.0, true)];
+    let blink = [
+        armed(1.0, false),
+        armed(40.0, true),
+        armed(50.0, false),
+        armed(51.0, true),
+    ];
+    assert!(verdict(&flight, &blink).is_same() && verdict(&blink, &flight).is_same());
+    let mut lasting = blink;
+    lasting[3].at_s = 51.2;
+    assert!(!verdict(&flight, &lasting).is_same() && !verdict(&lasting, &flight).is_same());
+}
+
+#[test]
 fn what_comes_after_the_end_of_the_recording_is_judged_only_where_the_recording_has_it() {
     let flight = [armed(1.0, false), armed(40.0, true)];
     let late = [armed(1.0, false), armed(42.0, true), armed(43.0, false)];

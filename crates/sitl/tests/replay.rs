@@ -53,7 +53,7 @@ fn the_simulated_px4_answers_as_the_recorded_one() {
 fn the_simulated_autopilots_do_with_random_scripts_what_the_real_ones_did() {
     for stack in ["scripts/ardupilot", "scripts/px4"] {
         let runs = load(&checked_in(stack)).expect("a folder of scripts");
-        assert!(runs.len() >= 13, "{stack} has {} scripts", runs.len());
+        assert!(runs.len() >= 15, "{stack} has {} scripts", runs.len());
         for (name, run, script) in runs {
             if let Outcome::Differs(comparison) = judge(&run) {
                 panic!("{stack} {name}\n{script}\n{comparison:?}");

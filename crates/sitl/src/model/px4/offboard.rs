@@ -15,7 +15,7 @@ const LIFTS_S: f64 = 0.6;
 /// A set-point this much higher makes a vehicle on the ground lift off.
 const HIGHER_M: f64 = 0.5;
 /// In the modes of a pilot who is not there (recorded from the real one).
-const SINKS_M_S: f64 = 0.47;
+const SINKS_M_S: f64 = 0.71;
 const NO_PLACE: u16 = 0b111;
 const NO_VELOCITY: u16 = 0b11_1000;
 const NO_ACCELERATION: u16 = 0b1_1100_0000;

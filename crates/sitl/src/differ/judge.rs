@@ -15,6 +15,15 @@ const REQUEST_MESSAGE: u16 = 512;
 const VFR_HUD: u32 = 74;
 const ACCEPTED: u8 = 0;
 const DENIED: u8 = 2;
+/// `custom_mode` of PX4.
+const PX4_LAND: u32 = 0x0604_0000;
+const PX4_RETURN: u32 = 0x0504_0000;
+/// MAV_LANDED_STATE.
+const LANDING: u8 = 4;
+/// HEARTBEAT may report the mode this much later than EXTENDED_SYS_STATE the state.
+const STATE_S: f64 = 1.0;
+/// The longest recorded return of that kind, and some margin.
+const LONGEST_RETURN_S: f64 = 18.0;
 
 /// See the module text.
 #[derive(Debug)]
@@ -51,7 +60,51 @@ pub fn judge(run: &Run) -> Outcome {
 fn against(run: &Run, warp: &Warp) -> Comparison {
     let simulated = in_one_order(simulated(run, warp));
     let real = without_late(&in_one_order(run.statements.clone()), &simulated, run.end_s);
-    compare(&real, &without_chance(run, simulated, &real), &[], run.end_s)
+    let simulated = without_drift(run, without_chance(run, simulated, &real), &real);
+    compare(&real, &simulated, &[], run.end_s)
+}
+
+/// How long a return takes that follows a landing without GPS on PX4 is chance: nobody knows how far the vehicle drifted meanwhile.
+/// Runs of seed 1157, each on a PX4 of its own, began the landing 4.7, 5.0, 9.4, 10.2 and 10.4 s after the return, and one run among
+/// others 16.6 s. So the simulated "landing" (landed state 4) of such a return takes the time of the real one.
+fn without_drift(run: &Run, mut simulated: Vec<Statement>, real: &[Statement]) -> Vec<Statement> {
+    let lost_s = run
+        .inputs
+        .iter()
+        .find(|(_, frame)| loses_gps(frame))
+        .map(|(at_s, _)| *at_s);
+    let (Autopilot::Px4, Some(lost_s)) = (run.scene.autopilot, lost_s) else {
+        return simulated;
+    };
+    if let (Some(place), Some(other)) = (landing_of_return(&simulated, lost_s), landing_of_return(real, lost_s)) {
+        simulated[place].at_s = real[other].at_s;
+    }
+    simulated
+}
+
+/// The place of the landing that ends a return, which followed a landing that began after `lost_s`.
+fn landing_of_return(statements: &[Statement], lost_s: f64) -> Option<usize> {
+    let later = |from_s: f64, fact: Fact| {
+        let fits = |statement: &Statement| statement.at_s >= from_s && statement.fact == fact;
+        statements.iter().position(fits)
+    };
+    let blind = later(lost_s, Fact::Mode(PX4_LAND))?;
+    let returns = later(statements[blind].at_s, Fact::Mode(PX4_RETURN))?;
+    let from_s = statements[returns].at_s;
+    let place = later(from_s - STATE_S, Fact::Landed(LANDING))?;
+    (statements[place].at_s <= from_s + LONGEST_RETURN_S).then_some(place)
+}
+
+/// The receiver is made to see no satellites.
+fn loses_gps(frame: &[u8]) -> bool {
+    let mut reader = FrameReader::default();
+    reader.push(frame);
+    reader
+        .next_frame()
+        .is_some_and(|frame| match Incoming::decode(&frame).request {
+            Request::ParamSet { name, value, .. } => name == "SIM_GPS_USED" && value == 0.0,
+            _ => false,
+        })
 }
 
 /// Whether PX4 accepts a request of VFR_HUD is chance: the request is denied when no new estimate has come since its stream sent
@@ -198,6 +251,37 @@ mod tests {
         assert_eq!(judged(Autopilot::Px4, VFR_HUD), [ack(1.0, DENIED), ack(2.0, ACCEPTED)]);
         assert_eq!(judged(Autopilot::Px4, 30), simulated);
         assert_eq!(judged(Autopilot::ArduPilot, VFR_HUD), simulated);
+    }
+
+    #[test]
+    fn only_the_landing_of_a_return_after_a_landing_without_gps_may_begin_by_chance() {
+        let account = |landing_s: f64, last_s: f64| -> Vec<Statement> {
+            [
+                (2.0, Fact::Landed(2)),
+                (31.0, Fact::Mode(PX4_LAND)),
+                (42.0, Fact::Mode(PX4_RETURN)),
+                (landing_s, Fact::Landed(LANDING)),
+                (last_s, Fact::Landed(1)),
+            ]
+            .map(|(at_s, fact)| Statement { at_s, fact })
+            .to_vec()
+        };
+        let mut run = requests(Autopilot::Px4, 148);
+        let (real, simulated) = (account(52.0, 70.0), account(42.5, 60.0));
+        assert_eq!(
+            without_drift(&run, simulated.clone(), &real),
+            simulated,
+            "GPS was not lost"
+        );
+        let mut station = Sender::new(255, 190);
+        let lost = super::super::encode::write_parameter(&mut station, 1, "SIM_GPS_USED", 0, 6);
+        run.inputs.push((25.0, lost));
+        let judged = without_drift(&run, simulated.clone(), &real);
+        assert_eq!(judged, account(52.0, 60.0), "the time of touch-down is judged");
+        let later = account(75.0, 90.0);
+        assert_eq!(without_drift(&run, simulated.clone(), &later), simulated, "too late");
+        run.scene.autopilot = Autopilot::ArduPilot;
+        assert_eq!(without_drift(&run, simulated.clone(), &real), simulated);
     }
 
     #[test]

@@ -339,7 +339,7 @@ impl Live {
                 self.pump_for(0.1)?;
             }
         }
-        let mut well_since_s = None;
+        let (mut well_since_s, mut forgotten) = (None, false);
         while self.now_s() < limit_s {
             let on_ground = self.state.landed == 1;
             let base = self.state.mode == Some(base_number(self.scene.autopilot));
@@ -355,6 +355,10 @@ impl Live {
             } else if !base && let Some(mode) = base_mode(self.scene.autopilot) {
                 self.send_command(SET_MODE, mode)?;
             } else if self.state.ready && on_ground {
+                if !forgotten {
+                    forgotten = true;
+                    self.forget_orders()?;
+                }
                 let since_s = *well_since_s.get_or_insert(self.boot_s);
                 if self.now_s() - since_s > 3.0 {
                     return Ok(());
@@ -363,18 +367,7 @@ impl Live {
                 continue;
             }
             if well_since_s.is_none() && !self.state.armed {
-                for kind in 0..3 {
-                    let frame = encode::clear_plan(&mut self.station, self.scene.system, kind);
-                    self.wire.write(&frame)?;
-                    self.pump_for(0.1)?;
-                }
-                if self.scene.autopilot == Autopilot::ArduPilot {
-                    self.send_command(FENCE, [0.0; 7])?;
-                    // A pause outlasts the flight.
-                    self.send_command(PAUSE_CONTINUE, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])?;
-                }
-                // A home that a script chose outlasts it too.
-                self.send_command(SET_HOME, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])?;
+                self.forget_orders()?;
             }
             well_since_s = None;
             self.pump_for(1.0)?;
@@ -389,6 +382,21 @@ impl Live {
         Err(LiveError::Unsettled {
             what: format!("armed {armed}, mode {mode:?}, landed_state {landed}, ready {ready}"),
         })
+    }
+
+    /// What outlasts a flight: plans, a fence, a pause in GUIDED, and a home that was chosen.
+    fn forget_orders(&mut self) -> Result<(), LiveError> {
+        const FIRST: [f32; 7] = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+        for kind in 0..3 {
+            let frame = encode::clear_plan(&mut self.station, self.scene.system, kind);
+            self.wire.write(&frame)?;
+            self.pump_for(0.1)?;
+        }
+        if self.scene.autopilot == Autopilot::ArduPilot {
+            self.send_command(FENCE, [0.0; 7])?;
+            self.send_command(PAUSE_CONTINUE, FIRST)?;
+        }
+        self.send_command(SET_HOME, FIRST)
     }
 
     fn now_s(&self) -> f64 {

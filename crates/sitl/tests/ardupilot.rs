@@ -367,3 +367,29 @@ fn a_reboot_on_the_ground_starts_over_without_the_streams() {
         .filter(|(at, message)| *at > rebooted_at && matches!(message, MavMessage::SYS_STATUS(_)));
     assert_eq!(late.count(), 0);
 }
+
+#[test]
+fn its_hardware_number_is_of_its_instance_and_stays_after_a_reboot() {
+    let uid2 = |bench: &mut Bench, system: u8| {
+        let before = bench.now_s();
+        let request = [148.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+        assert_eq!(bench.verdicts_from((system, 1), 512, request), [Accepted]);
+        bench.pass(0.1);
+        let reported = bench.messages().filter_map(|(at, message)| match message {
+            MavMessage::AUTOPILOT_VERSION(version) if at >= before => Some((version.uid, version.uid2)),
+            _ => None,
+        });
+        reported.last().expect("a report")
+    };
+    let mut first = ready();
+    let mut second = Bench::with(VehicleConfig::new(Autopilot::ArduPilot, 2, HOME));
+    second.pass(5.0);
+    let (short, one) = uid2(&mut first, 1);
+    let (_, two) = uid2(&mut second, 2);
+    assert_eq!(short, 0);
+    assert_eq!((one[0] + 1, &one[1..]), (two[0], &two[1..]));
+    assert_eq!(one[17], 0, "17 characters");
+    assert_eq!(first.command(246, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), Accepted);
+    first.pass(5.0);
+    assert_eq!(uid2(&mut first, 1).1, one);
+}

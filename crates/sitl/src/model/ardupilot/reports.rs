@@ -33,6 +33,14 @@ pub(super) fn known(message: u32) -> bool {
     KNOWN.contains(&message)
 }
 
+/// The real simulator's number: 17 characters of the computer's own id, the first of them advanced by the instance, which is the
+/// system id less one here.
+fn hardware_uid(system_id: u8) -> [u8; 18] {
+    let mut uid = *b"0f3a61c58b2d947e6\0";
+    uid[0] = uid[0].wrapping_add(system_id.wrapping_sub(1));
+    uid
+}
+
 impl ArduPilot {
     pub(super) fn compose(&self, core: &Core, message: u32) -> Option<MavMessage> {
         Some(match message {
@@ -61,7 +69,7 @@ impl ArduPilot {
                 capabilities: apm::MavProtocolCapability::from_bits_retain(64495),
                 flight_sw_version: 67_567_616,
                 flight_custom_version: *b"90700977",
-                uid2: [0; 18],
+                uid2: hardware_uid(core.config.system_id),
                 ..apm::AUTOPILOT_VERSION_DATA::DEFAULT
             }),
             id::EKF_STATUS_REPORT => MavMessage::EKF_STATUS_REPORT(apm::EKF_STATUS_REPORT_DATA {

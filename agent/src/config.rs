@@ -23,8 +23,8 @@ pub struct Flags {
     /// Kubernetes name of this node (from the downward API: spec.nodeName).
     #[arg(long, env = "NODE")]
     node: Option<String>,
-    /// The autopilot: auto (finds it on the serial ports), serial:/dev/ttyACM0:921600, udp-listen:0.0.0.0:14540, udp:HOST:PORT or tcp:HOST:PORT.
-    #[arg(long, env = "SKEIN_LINK")]
+    /// The autopilot.
+    #[arg(long, env = "SKEIN_LINK", help = format!("The autopilot: auto (finds it on the serial ports), {}", link::url::FORMS))]
     link: Option<String>,
     #[command(flatten)]
     coordinator: CoordinatorFlags,

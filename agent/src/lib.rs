@@ -40,4 +40,5 @@ pub use coordinator::Coordinator;
 pub use credentials::Credentials;
 pub use life::Agent;
 pub use link::LinkUrl;
+pub use link::url::FORMS as LINK_FORMS;
 pub use shell::Ending;

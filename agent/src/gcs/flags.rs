@@ -5,6 +5,7 @@
 use super::switch::Policy;
 use clap::{Args, ValueEnum};
 use link::LinkUrl;
+use link::url::Line;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 
@@ -115,10 +116,9 @@ impl Config {
     /// for the coordinator, no guest does: the autopilot could not notice that the coordinator is lost.
     #[must_use]
     pub fn beside(self, link: &LinkUrl, agent_is_ground_station: bool) -> Self {
-        let bytes_per_second = match link {
-            LinkUrl::Udp { .. } | LinkUrl::UdpListen { .. } | LinkUrl::Tcp { .. } => ON_NETWORK,
-            LinkUrl::Serial { baud, .. } => baud / BITS_PER_BYTE / 2,
-            LinkUrl::Auto { baud } => baud.unwrap_or(SLOWEST_BAUD) / BITS_PER_BYTE / 2,
+        let bytes_per_second = match link.line() {
+            Line::Network => ON_NETWORK,
+            Line::Serial { baud } => baud.unwrap_or(SLOWEST_BAUD) / BITS_PER_BYTE / 2,
         };
         let policy = Policy {
             pass_heartbeats: self.policy.pass_heartbeats && !agent_is_ground_station,

@@ -130,9 +130,11 @@ pub struct UpArgs {
     /// Where the kubeconfig is written; DIR/kubeconfig when left out. Your own ~/.kube/config is never touched.
     #[arg(long, value_name = "PATH")]
     pub kubeconfig: Option<PathBuf>,
-    /// Runs an agent for a vehicle that is reached from here, as node NAME. May be given several times. LINK is
-    /// serial:/dev/ttyUSB0:57600, udp-listen:0.0.0.0:14540, udp:HOST:PORT or tcp:HOST:PORT.
-    #[arg(long = "node", value_name = "NAME=LINK")]
+    /// Runs an agent for a vehicle that is reached from here, as node NAME.
+    #[arg(long = "node", value_name = "NAME=LINK", help = format!(
+        "Runs an agent for a vehicle that is reached from here, as node NAME. May be given several times. LINK is {}",
+        agent::LINK_FORMS
+    ))]
     pub nodes: Vec<NodeLink>,
     /// Begins with a ground order on every Swarm and Drone that is kept from before: nothing takes off, and what flies
     /// lands, until `skein release`.

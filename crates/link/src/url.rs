@@ -6,6 +6,9 @@ use std::fmt;
 use std::path::PathBuf;
 use std::str::FromStr;
 
+/// The forms of a link besides `auto`, as helps and errors list them.
+pub const FORMS: &str = "serial:/dev/ttyACM0:921600, udp-listen:0.0.0.0:14540, udp:HOST:PORT or tcp:HOST:PORT";
+
 /// Where the autopilot is reached.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum LinkUrl {
@@ -38,6 +41,18 @@ pub enum LinkUrl {
     },
 }
 
+/// What carries a link, which bounds its rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Line {
+    /// A serial line.
+    Serial {
+        /// Its baud rate, if the link names it.
+        baud: Option<u32>,
+    },
+    /// A network.
+    Network,
+}
+
 /// A host name or address, and a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct HostPort {
@@ -49,14 +64,24 @@ pub struct HostPort {
 
 /// A link URL that is none.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error(
-    "{got:?} is not a link: {why}; use auto, auto:57600, serial:/dev/ttyACM0:921600, udp-listen:0.0.0.0:14540, udp:HOST:PORT or tcp:HOST:PORT"
-)]
+#[error("{got:?} is not a link: {why}; use auto, auto:57600, {}", FORMS)]
 pub struct BadLinkUrl {
     /// What was given.
     pub got: String,
     /// What is wrong with it.
     pub why: &'static str,
+}
+
+impl LinkUrl {
+    /// What carries it.
+    #[must_use]
+    pub const fn line(&self) -> Line {
+        match self {
+            Self::Serial { baud, .. } => Line::Serial { baud: Some(*baud) },
+            Self::Auto { baud } => Line::Serial { baud: *baud },
+            Self::UdpListen { .. } | Self::Udp { .. } | Self::Tcp { .. } => Line::Network,
+        }
+    }
 }
 
 impl FromStr for LinkUrl {

@@ -4,7 +4,7 @@
 
 use crate::cluster::events::Note;
 use crds::DroneStatus;
-use fleet::drone::status::deviations::{ALARMS, FELL};
+use fleet::drone::status::deviations::{FELL, alarms};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 /// Which Events to record when a status changes from `old` to `new`.
@@ -32,7 +32,7 @@ pub fn notes(old: &DroneStatus, new: &DroneStatus) -> Vec<Note> {
     }
     let alarm = |status| {
         let ready = find(status, "Ready").map_or("", |c| c.reason.as_str());
-        ALARMS.into_iter().find(|reason| *reason == ready)
+        alarms().find(|reason| *reason == ready)
     };
     // With another phase it is recorded already.
     if let Some(reason) =

@@ -13,7 +13,7 @@ use crate::controllers::drone::pacing::{Due, Urgency};
 use crate::controllers::drone::refusals::{self, same_but_for_numbers};
 use crds::drone::{BatteryStatus, PositionStatus, VehicleIdentity};
 use crds::{Drone, DroneStatus, labels};
-use fleet::drone::status::deviations::ALARMS;
+use fleet::drone::status::deviations::alarms;
 use fleet::drone::status::{Binding, Phase, Question, Status, status};
 use fleet::flight_record::{ReportedFlight, SoFar};
 use fleet::report::Report;
@@ -120,7 +120,7 @@ fn urgency(old: &DroneStatus, next: &DroneStatus) -> Urgency {
     let ready = |s: &DroneStatus| s.conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True");
     let deviates = |s: &DroneStatus| {
         let ready = s.conditions.iter().find(|c| c.type_ == "Ready");
-        ready.is_some_and(|c| ALARMS.contains(&c.reason.as_str()))
+        ready.is_some_and(|c| alarms().any(|alarm| alarm == c.reason))
     };
     let alarming = matches!(next.phase.as_deref(), Some("Interrupted" | "Unknown"));
     let under_way = matches!(

@@ -88,17 +88,7 @@ fn held() -> impl Strategy<Value = Held> {
 }
 
 fn diversions() -> Vec<Diverted> {
-    use Cause::{Battery, Fence, GroundStation, Other, Position, Propulsion, RemoteControl};
-    let causes = [
-        Battery,
-        GroundStation,
-        RemoteControl,
-        Fence,
-        Position,
-        Propulsion,
-        Other,
-    ]
-    .map(Diverted::Autopilot);
+    let causes = Cause::ALL.map(Diverted::Autopilot);
     [causes.as_slice(), &[Diverted::LowBattery, Diverted::CoordinatorLoss]].concat()
 }
 

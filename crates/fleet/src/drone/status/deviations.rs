@@ -16,46 +16,17 @@ use std::time::Duration;
 pub const FELL: &str = "Fell";
 
 /// Reasons that are alarms: each is written at once, and is an Event of its own.
-pub const ALARMS: [&str; 11] = [
-    FELL,
-    "AltitudeLost",
-    "PositionLost",
-    "LandingOwed",
-    "BatteryFailsafe",
-    "GroundStationFailsafe",
-    "RemoteControlFailsafe",
-    "FenceFailsafe",
-    "PositionFailsafe",
-    "PropulsionFailsafe",
-    "AutopilotFailsafe",
-];
+pub fn alarms() -> impl Iterator<Item = &'static str> {
+    let deviations = [FELL, "AltitudeLost", "PositionLost", "LandingOwed"];
+    deviations.into_iter().chain(Cause::ALL.map(Cause::reason))
+}
 
 /// An autopilot that has accepted to land has begun within this time.
 const BEGINS_WITHIN: Duration = Duration::from_secs(5);
 
-const fn reason(cause: Cause) -> &'static str {
-    match cause {
-        Cause::Battery => "BatteryFailsafe",
-        Cause::GroundStation => "GroundStationFailsafe",
-        Cause::RemoteControl => "RemoteControlFailsafe",
-        Cause::Fence => "FenceFailsafe",
-        Cause::Position => "PositionFailsafe",
-        Cause::Propulsion => "PropulsionFailsafe",
-        Cause::Other => "AutopilotFailsafe",
-    }
-}
-
 /// The cause, and the autopilot's own words if it gave any.
 fn described(cause: Cause, words: &str) -> String {
-    let cause = match cause {
-        Cause::Battery => "battery",
-        Cause::GroundStation => "ground station lost",
-        Cause::RemoteControl => "remote control lost",
-        Cause::Fence => "geofence",
-        Cause::Position => "position lost",
-        Cause::Propulsion => "motors or attitude",
-        Cause::Other => "cause not reported",
-    };
+    let cause = cause.text();
     if words.is_empty() {
         cause.to_owned()
     } else {
@@ -91,7 +62,7 @@ pub(super) fn executes(drone: &Facts, report: &Report) -> (&'static str, String)
         mode(report),
         drone.name.name
     );
-    (reason(cause), message)
+    (cause.reason(), message)
 }
 
 /// Reason and message of a vehicle that is in a mode that Skein did not ask for.
@@ -99,7 +70,7 @@ pub(super) fn other_mode(report: &Report) -> (&'static str, String) {
     let mode = mode(report);
     match autopilots(report) {
         Some((cause, words)) => (
-            reason(cause),
+            cause.reason(),
             format!(
                 "the autopilot acts on a failsafe of its own ({}; mode {mode}); Skein sends nothing",
                 described(cause, words)

@@ -158,7 +158,7 @@ impl Metrics {
         );
         to.register(
             "agent_sessions",
-            "Sessions that agents asked for, by what came of it",
+            "Sessions that agents requested, by result",
             self.sessions.clone(),
         );
         to.register("agent_reports", "Reports of agents taken in", self.reports.clone());
@@ -169,7 +169,7 @@ impl Metrics {
         );
         to.register(
             "flight_turns",
-            "Takeoffs, landings and losses of contact in flight, by the vehicles' own account",
+            "Takeoffs, landings and losses of contact in flight, as the vehicles report them",
             self.transitions.clone(),
         );
         to.register(
@@ -184,7 +184,7 @@ impl Metrics {
         );
         to.register(
             "arming_refusals",
-            "Reasons not to arm that vehicles gave, each counted when it is first reported",
+            "Reasons not to arm that vehicles reported, each counted when it is first reported",
             self.refusals.clone(),
         );
         to.register(
@@ -192,11 +192,11 @@ impl Metrics {
             "Ground orders, releases and resumptions given through the fleet service",
             self.ground_orders.clone(),
         );
-        to.register("kills", "Orders to stop motors, by what came of it", self.kills.clone());
+        to.register("kills", "Orders to stop motors, by outcome", self.kills.clone());
         to.register("events", "Kubernetes Events published or lost", self.events.clone());
         to.register(
             "agent_upgrades",
-            "Agents replaced by a newer version, by what came of it: ended, done (well again), let_go, stuck, failed",
+            "Agents replaced by a newer version, by result: ended, done (well again), let_go, stuck, failed",
             self.upgrades.clone(),
         );
         to.register(

@@ -30,13 +30,13 @@ use std::collections::BTreeMap;
         name = "Phase",
         type_ = "string",
         json_path = ".status.phase",
-        description = "Where the Drone is in its life."
+        description = "What the Drone is doing: see status.phase."
     ),
     printcolumn(
         name = "Flying",
         type_ = "string",
         json_path = r#".status.conditions[?(@.type=="Flying")].status"#,
-        description = "Whether the vehicle flies, by its own autopilot's account."
+        description = "Whether the vehicle flies, as its own autopilot reports."
     ),
     printcolumn(
         name = "Node",
@@ -54,7 +54,7 @@ use std::collections::BTreeMap;
         name = "Mode",
         type_ = "string",
         json_path = ".status.mode",
-        description = "Flight mode by the autopilot's own name."
+        description = "Flight mode, as the autopilot names it."
     ),
     printcolumn(
         name = "Battery",
@@ -120,8 +120,8 @@ pub struct DroneSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub failsafe: Option<Failsafe>,
 
-    /// After somebody else has taken over in flight (a pilot, a ground station), Skein sends nothing until it is told to
-    /// go on: set this to the number in status.takeovers, or run `skein resume`.
+    /// After somebody else has taken over in flight (a pilot, a ground station), Skein sends nothing until a person resumes
+    /// it: set this to the number in status.takeovers, or run `skein resume`.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[x_kube(validation = Rule::new("self >= 0").message("resumeAfterTakeovers must be 0 or more; set it to the number in status.takeovers"))]
     pub resume_after_takeovers: i32,
@@ -213,8 +213,8 @@ pub struct Failsafe {
     #[x_kube(validation = Rule::new("self >= 5 && self <= 80").message("failsafe.reservePercent must be from 5 to 80 percent; choose a reserve in that range"))]
     pub reserve_percent: i32,
 
-    /// What the agent makes of an autopilot whose own failsafes (loss of the ground station, low battery) are switched
-    /// off: Warn (the default: say so and fly), Refuse (do not arm) or Ignore.
+    /// What the agent does when the autopilot's own failsafes (loss of the ground station, low battery) are switched off:
+    /// Warn (the default: report it and fly), Refuse (do not arm) or Ignore (do not check).
     #[serde(default)]
     pub preflight: Preflight,
 }
@@ -247,12 +247,12 @@ pub enum OnLowBattery {
     Land,
 }
 
-/// What the agent makes of an autopilot whose own failsafes are switched off.
+/// What the agent does when the autopilot's own failsafes are switched off.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Preflight {
-    /// Do not look.
+    /// Do not check.
     Ignore,
-    /// Say so and fly.
+    /// Report it and fly.
     #[default]
     Warn,
     /// Do not arm.
@@ -281,13 +281,13 @@ pub enum OnCoordinatorLoss {
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct DroneStatus {
-    /// Where the Drone is in its life: Pending (no vehicle yet), Preparing (bound, not armed), Arming, TakingOff, Flying,
+    /// What the Drone is doing: Pending (no vehicle yet), Preparing (bound, not armed), Arming, TakingOff, Flying,
     /// Landing, Grounded (landed by order), Interrupted (somebody else is in command, see the Ready condition) or Unknown
-    /// (nothing is known of the vehicle just now).
+    /// (the state of the vehicle is not known at present).
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub phase: Option<String>,
 
-    /// Whether the vehicle flies, as its own autopilot says: armed and not on the ground. Absent while unknown.
+    /// Whether the vehicle flies, as its own autopilot reports: armed and not on the ground. Absent while unknown.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flying: Option<bool>,
 
@@ -295,30 +295,30 @@ pub struct DroneStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_name: Option<String>,
 
-    /// The vehicle behind the Drone, once its autopilot was heard.
+    /// The vehicle of the Drone; absent until its autopilot is received.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vehicle: Option<VehicleIdentity>,
 
-    /// Flight mode by the autopilot's own name, such as GUIDED or AUTO.LOITER.
+    /// Flight mode, as the autopilot names it, such as GUIDED or AUTO.LOITER.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub mode: Option<String>,
 
     /// Battery, as of observedTime: the last write of this status, which a change by 25 percent causes too. Absent while the
-    /// vehicle is not heard. Live figures are on `skein watch`.
+    /// vehicle is not received. For live figures use `skein watch`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub battery: Option<BatteryStatus>,
 
-    /// Position, as of the last write of this status; live figures are on `skein watch`.
+    /// Position, as of the last write of this status. For live figures use `skein watch`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub position: Option<PositionStatus>,
 
-    /// How often somebody else has taken over this Drone's vehicle in flight; absent when never. Skein goes on once
-    /// spec.resumeAfterTakeovers is as high.
+    /// How often somebody else has taken over this Drone's vehicle in flight; absent when never. Skein commands the vehicle
+    /// again once spec.resumeAfterTakeovers is at least this number.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub takeovers: Option<i32>,
 
-    /// How far the flight has come since it was last wished to the ground: Flown (seen in the air), Over (it came down without
-    /// being asked and stays down) or Killed; absent before. An agent that has lost its disk goes by it.
+    /// How far the flight has come since the Drone was last ordered to the ground: Flown (the vehicle was in the air), Over (it
+    /// landed without an order and stays on the ground) or Killed; absent before. An agent that has lost its disk uses it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub flight: Option<String>,
 
@@ -326,16 +326,17 @@ pub struct DroneStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub arming_refusals: Vec<ArmingRefusal>,
 
-    /// What preflight found amiss with the autopilot's own failsafes, each with what to do.
+    /// Faults that preflight found in the autopilot's own failsafes, each with what to do.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub preflight_warnings: Vec<String>,
 
-    /// metadata.generation that this status was computed from. Older than metadata.generation: not seen yet.
+    /// metadata.generation that this status was computed from. Older than metadata.generation: the change is not
+    /// observed yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 
-    /// Assigned (has a vehicle), Connected (its agent and autopilot are heard), Armable (arming checks pass; if not, the
-    /// autopilot's own words), Flying, and Ready (flying as asked), each with reason and message.
+    /// Assigned (has a vehicle), Connected (its agent and autopilot are received), Armable (arming checks pass; if not, the
+    /// autopilot's own words), Flying, and Ready (flying as ordered), each with reason and message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
@@ -347,17 +348,17 @@ pub struct DroneStatus {
 pub struct ArmingRefusal {
     /// In the autopilot's own words.
     pub message: String,
-    /// WillHeal (it goes away by itself), NeedsHuman (somebody has to do something) or Unclear.
+    /// WillHeal (it goes away by itself), NeedsHuman (a person has to act) or Unclear.
     pub class: String,
     /// The autopilot's number for it: the id of PX4's EVENT; absent for a text.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub code: Option<i64>,
-    /// When the autopilot first told it since the vehicle was last ready.
+    /// When the autopilot first reported it since the vehicle was last ready.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<Time>,
 }
 
-/// Who the vehicle is.
+/// Which vehicle it is.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[serde(rename_all = "camelCase")]
 pub struct VehicleIdentity {
@@ -365,7 +366,7 @@ pub struct VehicleIdentity {
     pub autopilot: String,
     /// MAVLink system id, 1 to 255.
     pub system_id: i32,
-    /// Firmware version; absent until the autopilot told it.
+    /// Firmware version; absent until the autopilot reported it.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
     /// The number of the autopilot's hardware: AUTOPILOT_VERSION.uid2 as 36 hexadecimal digits, else .uid as 16; absent until the

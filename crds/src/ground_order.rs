@@ -21,12 +21,12 @@ use serde::{Deserialize, Serialize};
     category = "skein",
     status = "GroundOrderStatus",
     derive = "PartialEq",
-    doc = "A GroundOrder keeps vehicles on the ground: whatever it covers, whenever that was made or edited. `skein ground` gives one, and only `skein release` ends it; deleting the object does not.",
+    doc = "A GroundOrder keeps on the ground the vehicles of everything that it covers, including what is created or edited later. `skein ground` creates one, and only `skein release` ends it; deleting the object does not.",
     printcolumn(
         name = "Scope",
         type_ = "string",
         json_path = ".spec.scope",
-        description = "What it is about."
+        description = "What it covers."
     ),
     printcolumn(
         name = "Namespace",
@@ -53,7 +53,7 @@ use serde::{Deserialize, Serialize};
     .field_path(".spec"))]
 #[serde(rename_all = "camelCase")]
 pub struct GroundOrderSpec {
-    /// What it is about: All, Selector, Swarm, Drone or Node.
+    /// What it covers: All, Selector, Swarm, Drone or Node.
     pub scope: Scope,
 
     /// Namespace of the Swarm or Drone, or the only one in which the selector selects.
@@ -75,7 +75,7 @@ pub struct GroundOrderSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub ordered_at: Option<Time>,
 
-    /// Its number, which agents keep on their disk until the order stands here.
+    /// Its number, which agents keep on their disk until the order is recorded here.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(max = 20))]
     pub id: String,
@@ -92,7 +92,7 @@ pub struct GroundOrderSpec {
     pub nodes: Vec<String>,
 }
 
-/// What a ground order is about.
+/// What a ground order covers.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Scope {
     /// Every Drone of every namespace.
@@ -107,7 +107,7 @@ pub enum Scope {
     Node,
 }
 
-/// What has become of it, written by the coordinator.
+/// What was released of it, written by the coordinator.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct GroundOrderStatus {

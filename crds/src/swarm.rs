@@ -36,7 +36,7 @@ use std::collections::BTreeMap;
         name = "Desired",
         type_ = "integer",
         json_path = ".spec.replicas",
-        description = "Drones wished for."
+        description = "Desired number of Drones: spec.replicas."
     ),
     printcolumn(
         name = "Drones",
@@ -54,13 +54,13 @@ use std::collections::BTreeMap;
         name = "Flying",
         type_ = "integer",
         json_path = ".status.flyingDrones",
-        description = "Drones whose autopilot says that they fly."
+        description = "Drones whose autopilot reports that they fly."
     ),
     printcolumn(
         name = "Unknown",
         type_ = "integer",
         json_path = ".status.unknownDrones",
-        description = "Drones of which is not known whether they fly."
+        description = "Drones that have a vehicle and of which it is not known whether they fly."
     ),
     printcolumn(
         name = "Grounded",
@@ -96,7 +96,7 @@ pub struct SwarmSpec {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub node_selector: BTreeMap<String, String>,
 
-    /// What each Drone of the Swarm looks like. Leave it out for the defaults.
+    /// Labels, annotations and spec of each Drone of the Swarm. Leave it out for the defaults.
     #[serde(default)]
     pub template: DroneTemplate,
 
@@ -112,32 +112,32 @@ pub struct SwarmSpec {
     #[x_kube(validation = Rule::new("self >= 0 && self <= 100").message("maxSurge must be from 0 to 100; choose a number in that range"))]
     pub max_surge: i32,
 
-    /// How many of the replicas may be missing, for whatever reason, when a vehicle is told to land for a drained or cordoned
-    /// node and no other can be had, 0 to 10000; 1 when left out. A Swarm that lacks more already lands none for that: raise
-    /// it, or ground the Drone.
+    /// How many of the replicas may be missing, for any reason, when a vehicle is ordered to land for a drained or cordoned
+    /// node and no other vehicle is free, 0 to 10000; 1 when left out. A Swarm that already lacks more lands none for that:
+    /// raise this number, or ground the Drone.
     #[serde(default = "one")]
     #[x_kube(validation = Rule::new("self >= 0 && self <= 10000").message("maxUnavailable must be from 0 to 10000; choose a number in that range"))]
     pub max_unavailable: i32,
 
     /// What a cordon does to vehicles in the air: Continue (the default: they go on) or Land (they land in an orderly way,
-    /// replaced first where that can be, within maxUnavailable). A cordon keeps what stands on the ground either way, and the
-    /// taint skein.dev/ground:NoExecute lands whatever is chosen here.
+    /// replaced first where that is possible, within maxUnavailable). With both values a cordon keeps a vehicle on the ground
+    /// that is there, and the taint skein.dev/ground:NoExecute lands a vehicle in the air.
     #[serde(default)]
     pub on_cordon: OnCordon,
 
-    /// After how many seconds without news of a vehicle another flies in its place, 60 to 86400. Leave it out to never do so.
-    /// The lost one stays bound to its Drone; when it comes back, the Swarm has one too many and lets one land.
+    /// After how many seconds in which the state of a vehicle is unknown another flies in its place, 60 to 86400. Leave it out to never do
+    /// so. The lost one stays bound to its Drone; when its state is known again, the Swarm has one too many and lands one.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = Rule::new("self >= 60 && self <= 86400").message("replaceLostAfterSeconds must be from 60 to 86400 seconds; leave it out to never replace a lost vehicle"))]
     pub replace_lost_after_seconds: Option<i32>,
 
-    /// Remaining battery, in percent, at or below which a flying vehicle is relieved: another takes off, then it comes home. 5 to
-    /// 95; 10 above failsafe.reservePercent when left out. Where no other vehicle can be had it goes on until its reserve.
+    /// Remaining battery, in percent, at or below which a flying vehicle is replaced: another takes off, then it lands. 5 to
+    /// 95; 10 above failsafe.reservePercent when left out. Where no other vehicle is free it flies on until its reserve.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = Rule::new("self >= 5 && self <= 95").message("rotateAtPercent must be from 5 to 95 percent; leave it out for 10 above the reserve"))]
     pub rotate_at_percent: Option<i32>,
 
-    /// Seconds from one takeoff of the Swarm to the next, so that neighbours do not rise together, 0 to 600; 0 when left out.
+    /// Seconds from one takeoff of the Swarm to the next, so that neighbours do not take off together, 0 to 600; 0 when left out.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[x_kube(validation = Rule::new("self >= 0 && self <= 600").message("takeoffIntervalSeconds must be from 0 to 600 seconds; choose a time in that range"))]
     pub takeoff_interval_seconds: i32,
@@ -161,7 +161,7 @@ pub enum OnCordon {
     Land,
 }
 
-/// What each Drone of a Swarm looks like.
+/// Labels, annotations and spec of each Drone of a Swarm.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct DroneTemplate {
@@ -178,7 +178,7 @@ pub struct DroneTemplate {
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq, Default)]
 #[serde(rename_all = "camelCase")]
 pub struct TemplateMetadata {
-    /// Labels for each Drone. skein.dev/swarm is set by the coordinator whatever stands here.
+    /// Labels for each Drone. The coordinator always sets skein.dev/swarm itself.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub labels: BTreeMap<String, String>,
 
@@ -235,7 +235,7 @@ impl Default for SwarmSpec {
 
 impl SwarmSpec {
     /// The nodeSelector of a new Drone of this Swarm. Where both name a label, the Swarm's own nodeSelector wins. It is asked for
-    /// each Drone at each look, so it is only made anew where there are two to be joined.
+    /// each Drone at each reconcile, so it is only made anew where there are two to be joined.
     #[must_use]
     pub fn drone_node_selector(&self) -> Cow<'_, BTreeMap<String, String>> {
         let (template, own) = (&self.template.spec.node_selector, &self.node_selector);
@@ -276,11 +276,12 @@ pub struct SwarmStatus {
     #[serde(default)]
     pub assigned_drones: i32,
 
-    /// Drones of this Swarm whose own autopilot says that they fly.
+    /// Drones of this Swarm whose own autopilot reports that they fly.
     #[serde(default)]
     pub flying_drones: i32,
 
-    /// Drones of this Swarm that have a vehicle of which is not known whether it flies: its agent or its autopilot is not heard.
+    /// Drones of this Swarm that have a vehicle and of which it is not known whether they fly: the agent or the autopilot is not
+    /// received.
     #[serde(default)]
     pub unknown_drones: i32,
 
@@ -292,11 +293,12 @@ pub struct SwarmStatus {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub drone_names: Vec<String>,
 
-    /// metadata.generation that this status was computed from. Older than metadata.generation: not seen yet.
+    /// metadata.generation that this status was computed from. Older than metadata.generation: the change is not
+    /// observed yet.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 
-    /// Ready (as many fly as wished), with reason and message.
+    /// Ready (as many fly as desired), with reason and message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,

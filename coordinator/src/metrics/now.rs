@@ -180,7 +180,7 @@ fn objects(encoder: &mut DescriptorEncoder<'_>, fleet: &FleetNow) -> Result<(), 
     gauges(
         encoder,
         "skein_swarm_flying",
-        "Drones of a Swarm whose autopilot says that it flies: status.flyingDrones",
+        "Drones of a Swarm whose autopilot reports that it flies: status.flyingDrones",
         value(|swarm| swarm.status.as_ref().map_or(0, |status| status.flying_drones)),
     )
 }
@@ -208,7 +208,7 @@ fn upgrades(encoder: &mut DescriptorEncoder<'_>, plan: &Plan) -> Result<(), Erro
     gauges(
         encoder,
         "skein_agent_upgrades_waiting",
-        "Agents of an older version that are not replaced just now, by why",
+        "Agents of an older version that are not replaced at present, by reason",
         Busy::ALL.into_iter().map(|why| {
             let count = plan.waiting.get(&why).copied().unwrap_or_default();
             ([("why", why.label())], number(count))
@@ -238,7 +238,7 @@ fn agents(encoder: &mut DescriptorEncoder<'_>, connected: &[Connected]) -> Resul
     gauges(
         encoder,
         "skein_vehicles",
-        "Vehicles of connected agents, by what their autopilots say",
+        "Vehicles of connected agents, by what their autopilots report",
         states
             .into_iter()
             .map(|(state, count)| ([("state", state)], number(count))),
@@ -267,7 +267,7 @@ fn vehicles(encoder: &mut DescriptorEncoder<'_>, connected: &[Connected]) -> Res
     gauges(
         encoder,
         "skein_vehicle_battery_percent",
-        "Remaining energy by the autopilot's own account; absent when it does not know",
+        "Remaining energy as the autopilot reports it; absent when it does not know",
         reports().filter_map(|(node, (report, _))| {
             let percent = report.battery?.remaining?;
             Some((label(node), f64::from(percent.get())))
@@ -285,7 +285,7 @@ fn vehicles(encoder: &mut DescriptorEncoder<'_>, connected: &[Connected]) -> Res
     counters(
         encoder,
         "skein_vehicle_link_lost_frames",
-        "MAVLink frames that got lost before they reached the agent, by the gaps in their sequence numbers",
+        "MAVLink frames that were lost before they reached the agent, by the gaps in their sequence numbers",
         link(|link| link.lost),
     )?;
     counters(

@@ -139,11 +139,11 @@ fn judge(field: &Field, scrapes: &[String]) {
     // Each of these has data after what has happened.
     for panel in [
         "Flying",
-        "Wished",
+        "Desired",
         "Agents",
         "Drones by phase",
         "Lowest batteries",
-        "Looks at objects",
+        "Reconciles",
     ] {
         let lines = said.lines().filter(|line| line.starts_with(&format!("ok {panel}: ")));
         assert!(

@@ -145,6 +145,9 @@ mod tests {
         assert_eq!((w.kind(), w.decide().activity), (None, Activity::Holding));
         let mut w = at(routed().flying(Mode::Station), 25.0, 30.0);
         assert_eq!(w.kind(), Some(StepKind::FlyTo));
+        let landing = w.clone().vehicle(true, Some(LandedState::Landing), Mode::Station, true);
+        assert_eq!(landing.kind(), None, "it has begun to land");
+        assert!(called_off(StepKind::FlyTo, &landing.situation()));
         w.confirmed = false;
         assert_eq!(
             (w.kind(), w.decide().activity),

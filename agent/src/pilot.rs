@@ -21,7 +21,7 @@ use fleet::converge::{Situation, Step, called_off, converge};
 use fleet::failsafe::Diverted;
 use fleet::flight_record::{FlightRecord, Stage};
 use fleet::ids::{NodeName, Term};
-use fleet::memory::{Memory, Outcome, StepKind};
+use fleet::memory::{Following, Memory, Outcome, StepKind};
 use fleet::preflight::{Clearance, clearance};
 use fleet::report::Activity;
 use fleet::route_order::RouteOrder;
@@ -101,6 +101,7 @@ impl Pilot {
     #[must_use]
     pub fn new(node: NodeName, state: State, now: Moment) -> Self {
         let only = state.fence.held.as_ref().and(state.vehicle);
+        let memory = Memory::default().having_come(state.progress);
         Self {
             node,
             state,
@@ -108,7 +109,7 @@ impl Pilot {
             normalizer: Normalizer::default(),
             streams: Streams::default(),
             vehicle: Vehicle::default(),
-            memory: Memory::default(),
+            memory,
             contact: Contact::none_since(now),
             gauge: Gauge::default(),
             preflight: Reader::default(),
@@ -648,8 +649,13 @@ impl Pilot {
             self.state.fence = self.state.fence.without_route();
         }
         let held = self.state.fence.held.as_ref();
-        self.memory
-            .follow(held.and_then(|held| held.route.as_ref()), &self.vehicle, now);
+        let route = held.and_then(|held| held.route.as_ref());
+        if self.memory.follow(route, &self.vehicle, now) == Following::Lost {
+            warn!("the vehicle is not on its route; it stays where it is until it is granted another");
+            self.state.fence = self.state.fence.without_route();
+        }
+        let held = self.state.fence.held.as_ref();
+        self.state.progress = self.memory.progress();
         let record = record.explained(&self.vehicle, now);
         if let Some(diversion) = record
             .diversion

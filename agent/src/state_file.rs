@@ -7,6 +7,7 @@
 use fleet::assignment::Fence;
 use fleet::flight_record::FlightRecord;
 use fleet::ids::NodeName;
+use fleet::route_order::Progress;
 use fleet::units::Address;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
@@ -26,6 +27,9 @@ pub struct State {
     /// The vehicle: while a Drone is held, no other is taken for it.
     #[serde(default)]
     pub vehicle: Option<Address>,
+    /// How far the vehicle has come on the route of the assignment.
+    #[serde(default)]
+    pub progress: Option<Progress>,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -137,8 +137,7 @@ fn update(observer: &Observer) {
     let drones = observer.world().all_drones(None);
     let first = drones.iter().find_map(|drone| drone.spec.station.as_ref());
     let Some(first) = first else {
-        // With the last station the claims end: nobody moves any more.
-        *airspace.lock() = None;
+        // Routes are numbered over all of a leadership: what is kept goes on when there is a station again.
         return;
     };
     let now = observer.leadership.state.now();

@@ -94,6 +94,8 @@ pub struct Memory {
     place_agreed: Option<Waypoint>,
     /// How far it has come on its route.
     progress: Option<Progress>,
+    /// Whether that was read from the disk, and not seen since.
+    from_disk: bool,
     /// How near it has come to its next place, meters, and when.
     nearest: Option<(Progress, f64, Moment)>,
     /// When the last HEARTBEAT that was taken note of came.
@@ -133,6 +135,17 @@ pub enum Answer {
     Accepted,
     /// Another final result, by its name.
     Refused(String),
+}
+
+/// Whether a vehicle follows its route.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Following {
+    /// It does, or it stands where that begins.
+    Route,
+    /// It has none, or where it is is not known.
+    Nothing,
+    /// It is in the air, and not on it.
+    Lost,
 }
 
 /// An arm command that may still take effect.
@@ -275,6 +288,16 @@ impl Memory {
         self.progress
     }
 
+    /// How far the vehicle had come when the agent ended.
+    #[must_use]
+    pub fn having_come(self, progress: Option<Progress>) -> Self {
+        Self {
+            progress,
+            from_disk: true,
+            ..self
+        }
+    }
+
     /// Whether it has agreed to fly to `place`, and comes nearer.
     #[must_use]
     pub fn flies_to(&self, place: Waypoint, now: Moment) -> bool {
@@ -283,33 +306,38 @@ impl Memory {
     }
 
     /// Takes in how far the vehicle has come on `route`.
-    pub fn follow(&mut self, route: Option<&RouteOrder>, vehicle: &Vehicle, now: Moment) {
+    pub fn follow(&mut self, route: Option<&RouteOrder>, vehicle: &Vehicle, now: Moment) -> Following {
         let Some(route) = route else {
             self.progress = None;
-            return;
+            return Following::Nothing;
         };
         let position = vehicle.position.as_ref().and_then(|p| p.fresh(now, TRUTH_STALE_AFTER));
         let on_ground = match vehicle.truth(now) {
             FlightTruth::Disarmed | FlightTruth::ArmedOnGround => true,
             FlightTruth::Airborne(_) => false,
-            FlightTruth::Unknown(_) => return,
+            FlightTruth::Unknown(_) => return Following::Nothing,
         };
         let Some(position) = position.map(|p| Waypoint { at: p.at, amsl: p.amsl }) else {
-            return;
+            return Following::Nothing;
         };
+        // Somebody may have flown it while no agent was there.
+        if std::mem::take(&mut self.from_disk) {
+            self.progress = self.progress.filter(|progress| route.is_on(*progress, &position));
+        }
         self.progress = route.progress(self.progress, &position, on_ground);
-        let next = self
-            .progress
-            .and_then(|progress| Some((progress, route.places.get(progress.next)?)));
-        let Some((progress, place)) = next else {
+        let Some(progress) = self.progress else {
+            return if on_ground { Following::Nothing } else { Following::Lost };
+        };
+        let Some(place) = route.places.get(progress.next) else {
             self.nearest = None;
-            return;
+            return Following::Route;
         };
         let distance = place.distance(&position);
         let before = self.nearest.filter(|(of, ..)| *of == progress);
         if before.is_none_or(|(_, nearest, _)| distance < nearest - NEARER) {
             self.nearest = Some((progress, distance, now));
         }
+        Following::Route
     }
 
     /// A command of this kind is being written to the wire.

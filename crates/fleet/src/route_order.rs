@@ -95,7 +95,18 @@ impl RouteOrder {
         })
     }
 
-    /// The end of the first leg that a vehicle at `position` may be on.
+    /// Whether a vehicle that had come as far as `progress` is still on that leg, or where the route ends.
+    #[must_use]
+    pub fn is_on(&self, progress: Progress, position: &Waypoint) -> bool {
+        let last = self.places.len().saturating_sub(1);
+        let (from, to) = (progress.next.saturating_sub(1).min(last), progress.next.min(last));
+        match (self.places.get(from), self.places.get(to)) {
+            (Some(from), Some(to)) => progress.number == self.number && on_leg(from, to, position),
+            _ => false,
+        }
+    }
+
+    /// The end of the first leg that a vehicle at `position` may be on, when nothing is known of how far it has come.
     fn joined(&self, position: &Waypoint, on_ground: bool) -> Option<usize> {
         let start = self.places.first()?;
         if on_ground {
@@ -105,10 +116,12 @@ impl RouteOrder {
         if self.places.len() == 1 {
             return Some(0);
         }
-        self.places
-            .windows(2)
-            .position(|leg| on_leg(&leg[0], &leg[1], position))
-            .map(|leg| leg + 1)
+        let legs = self.places.windows(2).map(|leg| on_leg(&leg[0], &leg[1], position));
+        let legs = legs.enumerate().filter_map(|(leg, on)| on.then_some(leg));
+        let legs: Vec<usize> = legs.collect();
+        // Where a route comes back to itself, it is not known what is left of it.
+        let in_a_row = legs.windows(2).all(|pair| pair[1] == pair[0] + 1);
+        legs.first().filter(|_| in_a_row).map(|leg| leg + 1)
     }
 
     /// The height above home to take off to, for a vehicle whose home lies at `home`: that of the first corner.
@@ -200,6 +213,25 @@ mod tests {
         };
         let found = route().progress(Some(of_another), &place(0.0, 0.0, 12.0), false);
         assert_eq!(found.map(|p| p.next), Some(1));
+    }
+
+    #[test]
+    fn where_a_route_comes_back_to_itself_only_what_was_known_counts() {
+        let mut back = route();
+        back.places[2] = place(2.0, 0.0, 30.0);
+        back.places[3] = place(2.0, 0.0, 20.0);
+        let progress = |before, at| back.progress(before, &at, false).map(|progress| progress.next);
+        assert_eq!(
+            progress(None, place(1.0, 0.0, 25.0)),
+            None,
+            "it may be on its way up or down"
+        );
+        let known = Progress {
+            number: number(1),
+            next: 3,
+        };
+        assert_eq!(progress(Some(known), place(1.0, 0.0, 25.0)), Some(3));
+        assert!(back.is_on(known, &place(1.0, 0.0, 25.0)) && !back.is_on(known, &place(9.0, 0.0, 25.0)));
     }
 
     #[test]

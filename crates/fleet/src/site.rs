@@ -31,6 +31,16 @@ const RETURN_HEIGHT: f64 = 30.0;
 /// A vehicle that holds above its home is there within this, meters over ground and in height.
 const ABOVE_HOME: (f64, f64) = (2.5, 2.0);
 
+/// A place above a home wanders with it by no more than this, meters over ground and in height.
+const WANDERS: (f64, f64) = (0.5, 1.0);
+
+/// Where nobody is: the home of one that has not reported it.
+const NOWHERE: Local = Local {
+    east: 0.0,
+    north: 0.0,
+    up: 0.0,
+};
+
 /// What the Drone of a vehicle asks for, as far as airspace goes.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Desire {
@@ -74,6 +84,10 @@ pub struct Site {
     routes: BTreeMap<NodeName, RouteOrder>,
     waiting: BTreeMap<NodeName, String>,
     arrivals: BTreeMap<NodeName, (Station, Arrival)>,
+    /// The stations to which routes were granted.
+    granted_for: BTreeMap<NodeName, Station>,
+    /// Those who have a claim, and whether they were ever heard.
+    expected: BTreeMap<NodeName, bool>,
 }
 
 impl Site {
@@ -88,11 +102,14 @@ impl Site {
             routes: BTreeMap::new(),
             waiting: BTreeMap::new(),
             arrivals: BTreeMap::new(),
+            expected: BTreeMap::new(),
+            granted_for: BTreeMap::new(),
         })
     }
 
     /// Takes in all vehicles as they are `now`, and grants the next routes.
     pub fn update(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
+        self.forget(vehicles);
         for (node, expected) in vehicles {
             self.take_in(node, expected, now);
         }
@@ -102,9 +119,9 @@ impl Site {
         let mut homes = Vec::new();
         for (node, expected) in vehicles {
             let Some((report, _)) = expected.report else { continue };
-            homes.extend(report.home.map(|home| home.amsl.0));
             match self.goal(node, report, expected.desire) {
                 Ok(Some(goal)) => {
+                    homes.extend(self.home(report).map(|home| home.up));
                     goals.insert(node.clone(), goal);
                 }
                 Ok(None) => {}
@@ -113,7 +130,11 @@ impl Site {
                 }
             }
         }
-        self.plan(&goals, homes.into_iter().fold(f64::INFINITY, f64::min), now);
+        for node in self.plan(goals, homes.into_iter().fold(f64::INFINITY, f64::min), now) {
+            if let Some(Desire::At(station)) = vehicles.get(&node).map(|expected| expected.desire) {
+                self.granted_for.insert(node, station);
+            }
+        }
         self.arrivals.retain(|node, (station, _)| {
             let desire = vehicles.get(node).map(|expected| expected.desire);
             desire == Some(Desire::At(*station))
@@ -121,25 +142,27 @@ impl Site {
     }
 
     fn take_in(&mut self, node: &NodeName, expected: &Expected<'_>, now: Moment) {
-        let home = expected.report.and_then(|(report, _)| self.home(report));
-        let nowhere = Local {
-            east: 0.0,
-            north: 0.0,
-            up: 0.0,
-        };
-        let home = home.unwrap_or(nowhere);
+        let report = expected.report.map(|(report, _)| report);
+        let home = report.and_then(|report| self.home(report));
         let known = Known {
-            home,
-            return_height: home.up + RETURN_HEIGHT,
-            last: (!expected.may_fly).then(|| Volume::Tubes(Vec::new())),
+            home: home.unwrap_or(NOWHERE),
+            return_height: home.unwrap_or(NOWHERE).up + RETURN_HEIGHT,
+            last: (!expected.may_fly || report.is_some_and(|report| self.is_elsewhere(report)))
+                .then(|| Volume::Tubes(Vec::new())),
         };
         self.claims.expect(node.clone(), known, now);
-        let Some((report, received)) = expected.report else {
-            return;
-        };
-        let Some(seen) = observation(report, received, &self.frame, expected.desire) else {
-            return;
-        };
+        if let Some(home) = home {
+            self.claims.has_home(node, home, home.up + RETURN_HEIGHT);
+        }
+        let seen = expected.report.and_then(|(report, received)| {
+            let seen = observation(report, received, &self.frame, expected.desire)?;
+            // Where it returns to is not known: it could go anywhere, until it has reported its home.
+            let known = home.is_some() || matches!(seen.doing, Doing::Grounded);
+            known.then_some((report, received, seen))
+        });
+        let heard = self.expected.entry(node.clone()).or_default();
+        *heard |= seen.is_some();
+        let Some((report, received, seen)) = seen else { return };
         let gone = match seen.doing {
             Doing::Grounded | Doing::Other => true,
             Doing::Holding { .. } | Doing::Flying { .. } => report.route.order.is_none(),
@@ -159,6 +182,33 @@ impl Site {
             let arrival = before.map_or_else(Arrival::default, |(_, arrival)| *arrival);
             let arrival = arrival.observe(off, position_time(report, received), Tolerance::default());
             self.arrivals.insert(node.clone(), (station, arrival));
+        }
+    }
+
+    /// Whether a vehicle that was never heard here is in nobody's way: it stands on the ground, and does not know where, or it is far
+    /// from this site.
+    fn is_elsewhere(&self, report: &Report) -> bool {
+        match report.position {
+            None => report.truth == FlightTruth::Disarmed,
+            Some(position) => self.frame.local(position.at, position.amsl) == Err(NoPlace::OutOfReach),
+        }
+    }
+
+    /// Forgets those who are not expected any more and stood on the ground, or were never heard: whatever flew them was let go, by a
+    /// landing or by a person.
+    fn forget(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>) {
+        let claims = &self.claims;
+        let on_ground = |node: &NodeName| claims.place(node).is_some_and(|(_, on_ground)| on_ground);
+        let gone = self
+            .expected
+            .iter()
+            .filter(|(node, heard)| !vehicles.contains_key(*node) && (!**heard || on_ground(node)));
+        let gone: Vec<NodeName> = gone.map(|(node, _)| node.clone()).collect();
+        for node in gone {
+            self.claims.forget(&node);
+            self.routes.remove(&node);
+            self.granted_for.remove(&node);
+            self.expected.remove(&node);
         }
     }
 
@@ -183,15 +233,38 @@ impl Site {
             None => (home.at, home.amsl),
         };
         let at = self.frame.local(at, amsl).map_err(|why| why.to_string())?;
+        // Homes wander by some decimeters, and a station above home with them: nobody is moved for that.
+        let same = |station| self.granted_for.get(node).is_none_or(|of| *of == station);
+        let held = self.claims.place(node).filter(|(_, on_ground)| !on_ground);
+        let stays = |held: &Local| held.over_ground(at) <= WANDERS.0 && (held.up - at.up).abs() <= WANDERS.1;
+        let held = held
+            .map(|(held, _)| held)
+            .filter(|held| station.is_some_and(same) && stays(held));
+        let at = held.unwrap_or(at);
         Ok(Some(Goal { at, lands }))
     }
 
-    fn plan(&mut self, goals: &BTreeMap<NodeName, Goal>, lowest_home: f64, now: Moment) {
+    /// Grants the next routes; whose.
+    fn plan(&mut self, mut goals: BTreeMap<NodeName, Goal>, lowest_home: f64, now: Moment) -> Vec<NodeName> {
+        // One station that is too high keeps nobody else from moving.
+        let highest = lowest_home + CEILING - 2.0 * self.claims.rules().pitch().vertical.0;
+        goals.retain(|node, goal| {
+            let fits = goal.lands || goal.at.up <= highest;
+            if !fits {
+                let why = format!(
+                    "has no route: above {highest:.0} m above mean sea level no height is left to cross in, up to {CEILING} m above \
+                     the lowest home; lower the station"
+                );
+                self.waiting.insert(node.clone(), why);
+            }
+            fits
+        });
+        let goals = &goals;
         let holds = goals.values().filter(|goal| !goal.lands).map(|goal| goal.at.up);
         // Those who go home cross above them all, too.
         let floor = holds.fold(f64::NEG_INFINITY, f64::max).max(lowest_home + 2.0);
         if goals.is_empty() || !floor.is_finite() {
-            return;
+            return Vec::new();
         }
         // A few vehicles cross low, many need more layers.
         let layers = 2 + goals.len() / VEHICLES_PER_LAYER;
@@ -203,7 +276,7 @@ impl Site {
             Err(why) => {
                 let all = goals.keys().map(|node| (node.clone(), why.to_string()));
                 self.waiting.extend(all);
-                return;
+                return Vec::new();
             }
         };
         let plan = movement::plan(&mut self.claims, goals, &layers, now);
@@ -225,6 +298,7 @@ impl Site {
         for (node, waiting) in &plan.waiting {
             self.waiting.insert(node.clone(), sentence(waiting));
         }
+        plan.permits.iter().map(|permit| permit.vehicle().clone()).collect()
     }
 
     /// The route that the vehicle of `node` was granted last.
@@ -337,6 +411,8 @@ pub fn observation(report: &Report, received: Moment, frame: &Frame, desire: Des
         FlightTruth::Airborne(_) => match (ordered, rises_to) {
             (Some((route, Some(next), places)), _) if next >= places => Doing::Holding { at: route.end() },
             (Some((route, Some(_), _)), _) => Doing::Flying { route },
+            // Its agent drops the route in a moment.
+            (Some((_, None, _)), _) => Doing::Other,
             (_, Some(up)) => {
                 let above_home = home
                     .map(|home| home.at_height(up))

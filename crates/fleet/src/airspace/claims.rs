@@ -62,15 +62,26 @@ impl Claims {
         &self.rules
     }
 
-    /// There is this vehicle. Until it is heard it owns what is known of it.
+    /// There is this vehicle. Until it is heard it owns what is known of it; what is known later takes the place of that.
     pub fn expect(&mut self, vehicle: NodeName, known: Known, now: Moment) {
-        if self.vehicles.contains_key(&vehicle) {
+        if let Some(entry) = self.vehicles.get_mut(&vehicle) {
+            if entry.last.is_none() && entry.known != known {
+                entry.known = known;
+                self.refresh(&vehicle, now);
+            }
             return;
         }
         let key = self.next_key(Owner::Vehicle(vehicle.clone()));
         let entry = Claim::unheard(key, known);
         self.vehicles.insert(vehicle.clone(), entry);
         self.refresh(&vehicle, now);
+    }
+
+    /// A vehicle has reported its home, to which its failsafes return at this height, meters above mean sea level.
+    pub fn has_home(&mut self, vehicle: &NodeName, home: Local, return_height: f64) {
+        if let Some(entry) = self.vehicles.get_mut(vehicle) {
+            (entry.known.home, entry.known.return_height) = (home, return_height);
+        }
     }
 
     /// A person has said that this vehicle is not in the air any more, or its node was found to be gone for good.

@@ -88,7 +88,7 @@ mod tests {
         };
         w.vehicle.position = Some(Sighting::new(position, w.now));
         let route = w.fence.held.as_ref().and_then(|held| held.route.clone());
-        w.memory.follow(route.as_ref(), &w.vehicle, w.now);
+        let _ = w.memory.follow(route.as_ref(), &w.vehicle, w.now);
         w
     }
 

@@ -299,13 +299,104 @@ fn one_that_is_to_leave_goes_home_and_is_there_when_it_is_above_it() {
 }
 
 #[test]
-fn a_station_that_leaves_no_height_to_cross_in_is_said_to_be_too_high() {
+fn a_station_that_leaves_no_height_to_cross_in_is_said_to_be_too_high_and_keeps_nobody_else() {
     let mut site = new();
-    let vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 80.0, 115.0)))];
+    let high = station(0.0, 80.0, 115.0);
+    let vehicles = [
+        vehicle("a", 0.0, Desire::At(high)),
+        vehicle("b", 40.0, Desire::At(station(40.0, 80.0, 20.0))),
+    ];
     update(&mut site, &vehicles, 0);
     let why = site.off_station(&vehicles[0].node, at(0));
     assert!(
-        matches!(&why, Some(OffStation::Waits(why)) if why.contains("lower the stations")),
+        matches!(&why, Some(OffStation::Waits(why)) if why.contains("lower the station")),
         "{why:?}"
     );
+    assert_eq!(site.off_station(&vehicles[1].node, at(0)), Some(OffStation::Moving));
+}
+
+/// One whose report is changed, beside one that is to fly to its station.
+fn beside(change: impl Fn(&mut Report)) -> Option<OffStation> {
+    let mut site = new();
+    let vehicles = [
+        vehicle("a", 0.0, Desire::At(station(0.0, 80.0, 20.0))),
+        vehicle("b", 60.0, Desire::Nothing),
+    ];
+    let now = at(0);
+    let (one, mut other) = (vehicles[0].report(now), vehicles[1].report(now));
+    change(&mut other);
+    let expected = |report, desire| Expected {
+        report: Some((report, now)),
+        may_fly: true,
+        desire,
+    };
+    let both = BTreeMap::from([
+        (node("a"), expected(&one, vehicles[0].desire)),
+        (node("b"), expected(&other, Desire::Nothing)),
+    ]);
+    site.update(&both, now);
+    site.off_station(&node("a"), now)
+}
+
+#[test]
+fn one_that_stands_without_a_position_or_is_far_away_is_in_nobodys_way_but_one_that_flies_so_is() {
+    assert_eq!(beside(|_| {}), Some(OffStation::Moving));
+    assert_eq!(beside(|report| report.position = None), Some(OffStation::Moving));
+    let far = |report: &mut Report| {
+        if let Some(position) = &mut report.position {
+            position.at = shifted(CENTER, 0.0, 90_000.0);
+        }
+    };
+    assert_eq!(beside(far), Some(OffStation::Moving));
+    let flies = FlightTruth::Airborne(Airborne::InAir);
+    for home in [true, false] {
+        let in_the_way = beside(|report| {
+            report.truth = flies;
+            if home {
+                report.position = None;
+            } else {
+                report.home = None;
+            }
+        });
+        assert!(matches!(in_the_way, Some(OffStation::Waits(_))), "{in_the_way:?}");
+    }
+}
+
+#[test]
+fn one_that_is_not_expected_any_more_is_forgotten_unless_it_was_last_in_the_air() {
+    for (up, forgotten) in [(0.0, true), (20.0, false)] {
+        let mut site = new();
+        let mut left = vehicle("b", 0.0, Desire::Nothing);
+        (left.up, left.activity) = (up, Activity::Holding);
+        let mut vehicles = vec![vehicle("a", 40.0, Desire::At(station(0.0, 0.0, 20.0))), left];
+        vehicles[0].heard = false;
+        update(&mut site, &vehicles, 0);
+        vehicles.pop();
+        vehicles[0].heard = true;
+        let (ended, _) = run(&mut site, &mut vehicles, 1);
+        assert_eq!(ended < 60, forgotten, "{up}: {ended}");
+    }
+}
+
+#[test]
+fn a_home_that_wanders_moves_nobody_and_a_station_that_is_moved_a_little_does() {
+    let mut site = new();
+    let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 80.0, 20.0)))];
+    let (ended, _) = run(&mut site, &mut vehicles, 0);
+    let first = vehicles[0].state.last;
+    let now = at(ended + 1);
+    let mut wandered = vehicles[0].report(now);
+    if let Some(home) = &mut wandered.home {
+        home.amsl.0 += 0.6;
+    }
+    let expected = Expected {
+        report: Some((&wandered, now)),
+        may_fly: true,
+        desire: vehicles[0].desire,
+    };
+    site.update(&BTreeMap::from([(node("a"), expected)]), now);
+    assert_eq!(site.route(&node("a")).unwrap().number, first);
+    vehicles[0].desire = Desire::At(station(0.0, 80.0, 20.6));
+    update(&mut site, &vehicles, ended + 2);
+    assert!(site.route(&node("a")).unwrap().number > first);
 }

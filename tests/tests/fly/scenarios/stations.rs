@@ -14,6 +14,7 @@ use testkit::autopilots::HOME;
 
 use crate::field::{Field, NODES, Setup};
 use crate::figures::Figures;
+use crate::modes::{HOLD, PILOTS};
 use crate::objects::{condition, is};
 use crate::scenario::Scenario;
 use crate::wire::now;
@@ -25,6 +26,12 @@ pub const ALL: &[Scenario] = &[
         station,
     )
     .short(),
+    Scenario::new(
+        "station-takeover",
+        "a pilot takes over on the way and hands back: nothing is sent until `skein resume`, then another route from there",
+        takeover,
+    )
+    .no_faster_than(2),
     Scenario::new(
         "swap",
         "two vehicles swap their stations and never come nearer than the separation",
@@ -163,6 +170,33 @@ fn station(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         ensure!(left.is_empty(), "{left}");
         Ok(())
     })
+}
+
+fn takeover(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    let node = NODES[0];
+    drone(field, "one", node, &place(0.0, 30.0, 15.0))?;
+    wait_on_station(field, node, [0.0, 30.0, 15.0])?;
+    send_to(field, "one", &place(0.0, -60.0, 15.0))?;
+    wait_moving(field, node)?;
+    let since = now();
+    field.vehicle(node).pilot.mode(PILOTS.0, PILOTS.1)?;
+    field.wait("the Drone to be Interrupted", 0, || {
+        let drone = field.objects().of(node).context("there is no Drone")?;
+        ensure!(drone["status"]["phase"] == "Interrupted", "{}", drone["status"]);
+        Ok(())
+    })?;
+    std::thread::sleep(Duration::from_secs(3));
+    field.vehicle(node).pilot.mode(HOLD.0, HOLD.1)?;
+    std::thread::sleep(Duration::from_secs(3));
+    let sent = field.record(node).orders_since(since);
+    ensure!(sent.is_empty(), "in the pilot's hands it was sent {sent:?}");
+    let resumed = now();
+    field.skein(&["resume", "one"])?;
+    wait_on_station(field, node, [0.0, -60.0, 15.0])?;
+    figures.took("on station after the resume", resumed, now());
+    let record = field.record(node);
+    ensure!(record.arms()? == 1, "it armed {} times", record.arms()?);
+    Ok(())
 }
 
 /// The least distance between the vehicles of two nodes since then, over ground and in height, by what their autopilots reported, and

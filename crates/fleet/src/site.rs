@@ -232,7 +232,10 @@ impl Site {
             Some(station) => (station.place().at, station.place().altitude.amsl(home.amsl)),
             None => (home.at, home.amsl),
         };
-        let at = self.frame.local(at, amsl).map_err(|why| why.to_string())?;
+        let at = self
+            .frame
+            .local(at, amsl)
+            .map_err(|why| format!("has no route: {why}"))?;
         // Homes wander by some decimeters, and a station above home with them: nobody is moved for that.
         let same = |station| self.granted_for.get(node).is_none_or(|of| *of == station);
         let held = self.claims.place(node).filter(|(_, on_ground)| !on_ground);

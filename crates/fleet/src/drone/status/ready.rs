@@ -213,7 +213,15 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
             let (reason, message) = holding(q, report);
             (Phase::Flying, reason, message)
         }
-        (FlightTruth::Airborne(_), Activity::Moving) => with(Phase::Flying, MOVING, "in the air, flying its route"),
+        (FlightTruth::Airborne(_), Activity::Moving) => {
+            match q.drone.movement.as_ref().map(|movement| &movement.off_station) {
+                Some(Some(off @ OffStation::Waits(_))) => {
+                    let message = format!("in the air, flying its route; it {}", off_station_text(off));
+                    (Phase::Flying, off_station_reason(off), message)
+                }
+                _ => with(Phase::Flying, MOVING, "in the air, flying its route"),
+            }
+        }
         (FlightTruth::Airborne(_), _) => with(
             Phase::Flying,
             "InTheAir",

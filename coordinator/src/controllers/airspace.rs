@@ -67,21 +67,24 @@ impl Airspace {
         now: Moment,
     ) -> Option<Movement> {
         let asked = drone.spec.station.as_ref()?;
-        if let Err(why) = station(asked, &self.of.limits) {
-            return Some(Movement {
-                off_station: Some(OffStation::Waits(format!("has no route: spec.station: {why}"))),
-                ..Movement::default()
-            });
-        }
+        let bad = station(asked, &self.of.limits).err();
         let site = self.lock();
-        let (Some(site), Some(node)) = (site.as_ref(), node) else {
-            return Some(Movement::default());
-        };
-        let airborne = report.is_some_and(|report| matches!(report.truth, FlightTruth::Airborne(_)));
+        let place = site.as_ref().zip(node);
+        // Whatever is wrong with its station, and before anything is known here, it does not land where it happens to hold.
+        let could_go = report.is_some_and(|r| matches!(r.truth, FlightTruth::Airborne(_)) && r.home.is_some());
+        let is_home = place
+            .zip(report)
+            .is_some_and(|((site, node), report)| site.is_home(node, report));
         Some(Movement {
-            route: site.route(node).cloned(),
-            goes_home: airborne && report.is_some_and(|report| report.home.is_some() && !site.is_home(node, report)),
-            off_station: site.off_station(node, now),
+            route: place
+                .filter(|_| bad.is_none() || could_go)
+                .and_then(|(site, node)| site.route(node).cloned()),
+            goes_home: could_go && !is_home,
+            off_station: match (bad, place) {
+                (Some(why), _) => Some(OffStation::Waits(format!("has no route: spec.station: {why}"))),
+                (None, Some((site, node))) => site.off_station(node, now),
+                (None, None) => Some(OffStation::Settling),
+            },
         })
     }
 }

@@ -4,7 +4,7 @@
 //! airspace before it is sent ([`crate::safety::may_fly`], invariant 11).
 //!
 //! A level like all orders: the same route again changes nothing, and an agent that was restarted finds its place on it by where
-//! the vehicle is. An older one than the last that was taken is not flown, whoever sends it: its airspace may be another's by now.
+//! the vehicle is. An older one than the last that was taken is not flown, from any sender: its airspace may be another's by now.
 
 use crate::airspace::OrderNumber;
 use crate::geo::offset;

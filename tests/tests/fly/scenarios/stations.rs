@@ -45,7 +45,7 @@ pub const ALL: &[Scenario] = &[
     .no_faster_than(2),
     Scenario::new(
         "bad-station",
-        "a station outside the limits is said to be so, and its vehicle stays on the ground",
+        "a station outside the limits is refused with the reason, and its vehicle stays on the ground",
         bad_station,
     ),
 ];
@@ -185,9 +185,9 @@ fn takeover(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         ensure!(drone["status"]["phase"] == "Interrupted", "{}", drone["status"]);
         Ok(())
     })?;
-    std::thread::sleep(Duration::from_secs(3));
+    field.pass(3, Duration::from_secs(3));
     field.vehicle(node).pilot.mode(HOLD.0, HOLD.1)?;
-    std::thread::sleep(Duration::from_secs(3));
+    field.pass(3, Duration::from_secs(3));
     let sent = field.record(node).orders_since(since);
     ensure!(sent.is_empty(), "in the pilot's hands it was sent {sent:?}");
     let resumed = now();

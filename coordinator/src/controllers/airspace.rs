@@ -8,6 +8,7 @@ use crate::controllers::drone::facts::{Observer, facts_with};
 use crds::Drone;
 use crds::drone::{AltitudeReference, Station as Asked};
 use fleet::airspace::Rules;
+use fleet::drone::way_home::WayHome;
 use fleet::drone::{Claimed, Facts, Ground, Movement};
 use fleet::flight_record::SoFar;
 use fleet::ids::NodeName;
@@ -70,16 +71,17 @@ impl Airspace {
         let bad = station(asked, &self.of.limits).err();
         let site = self.lock();
         let place = site.as_ref().zip(node);
-        // Whatever is wrong with its station, and before anything is known here, it does not land where it happens to hold.
-        let could_go = report.is_some_and(|r| matches!(r.truth, FlightTruth::Airborne(_)) && r.home.is_some());
         let is_home = place
             .zip(report)
             .is_some_and(|((site, node), report)| site.is_home(node, report));
+        // Whatever is wrong with its station, and before anything is known here, it does not land where it happens to hold.
+        let way_home = WayHome::of(report, is_home);
+        let could_go = report.is_some_and(|r| matches!(r.truth, FlightTruth::Airborne(_)) && r.home.is_some());
         Some(Movement {
             route: place
                 .filter(|_| bad.is_none() || could_go)
                 .and_then(|(site, node)| site.route(node).cloned()),
-            goes_home: could_go && !is_home,
+            way_home,
             off_station: match (bad, place) {
                 (Some(why), _) => Some(OffStation::Waits(format!("has no route: spec.station: {why}"))),
                 (None, Some((site, node))) => site.off_station(node, now),

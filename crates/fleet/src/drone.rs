@@ -6,6 +6,7 @@
 pub mod height;
 pub mod order;
 pub mod status;
+pub mod way_home;
 
 use crate::assignment::Failsafe;
 use crate::flight_record::ReportedFlight;
@@ -16,6 +17,7 @@ use crate::route_order::RouteOrder;
 use crate::site::OffStation;
 use crate::units::AltitudeAboveHome;
 use crate::vehicle::FlightTruth;
+use way_home::WayHome;
 
 /// What is known of a Drone object and its claim.
 #[derive(Clone, Debug, PartialEq)]
@@ -59,8 +61,8 @@ pub struct Facts {
 pub struct Movement {
     /// The route that it was granted last.
     pub route: Option<RouteOrder>,
-    /// It is in the air, and flies home before it lands; see [`order`](order::order).
-    pub goes_home: bool,
+    /// Whether it flies home before it lands; see [`order`](order::order).
+    pub way_home: WayHome,
     /// Why it is not on its station; `None` when it is.
     pub off_station: Option<OffStation>,
 }

@@ -5,6 +5,7 @@
 
 use crate::airspace::OrderNumber;
 use crate::assignment::{Assignment, Desired, GroundedWhy, Held, Order};
+use crate::drone::way_home::WayHome;
 use crate::drone::{Claimed, Facts, Ground};
 use crate::flight_record::ReportedFlight;
 use crate::ground::{GroundMark, GroundOrderId};
@@ -24,11 +25,20 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
         altitude: drone.altitude,
     };
     let grounded = |why| Desired::Grounded { why };
-    let goes_home = drone.movement.as_ref().is_some_and(|movement| movement.goes_home);
+    let way_home = drone.movement.as_ref().map(|movement| movement.way_home);
+    let goes_home = way_home == Some(WayHome::Ahead);
     let desired = match (drone.ground, drone.lift) {
         // Below its station may be no place to land. A person's order to land does not wait for that.
         (Ground::Ordered, _) if goes_home => grounded(GroundedWhy::Ordered),
         _ if goes_home && (drone.deleting || drone.lift == Lift::Land) => flying,
+        // Wherever it is, it goes on until that is known, but for a person's order.
+        (ground, lift)
+            if way_home == Some(WayHome::Unknown)
+                && ground != Ground::Ordered
+                && (drone.deleting || lift == Lift::Land) =>
+        {
+            return None;
+        }
         _ if drone.deleting => grounded(GroundedWhy::Deleted),
         (Ground::Ordered, _) => grounded(GroundedWhy::Ordered),
         (_, Lift::Land) => grounded(GroundedWhy::Waiting),

@@ -3,6 +3,7 @@
 use super::*;
 use crate::assignment::Failsafe;
 use crate::drone::Movement;
+use crate::drone::way_home::WayHome;
 use crate::ids::{DroneName, DroneUid};
 use crate::route_order::RouteOrder;
 use crate::units::AltitudeAboveHome;
@@ -387,11 +388,11 @@ fn route(count: u64) -> RouteOrder {
     }
 }
 
-fn moving(goes_home: bool, route: Option<RouteOrder>) -> Facts {
+fn moving(way_home: WayHome, route: Option<RouteOrder>) -> Facts {
     Facts {
         movement: Some(Movement {
             route,
-            goes_home,
+            way_home,
             off_station: None,
         }),
         ..bound()
@@ -400,7 +401,7 @@ fn moving(goes_home: bool, route: Option<RouteOrder>) -> Facts {
 
 #[test]
 fn a_route_is_part_of_an_order_to_fly_and_is_sent_until_it_is_taken() {
-    let flies = moving(false, Some(route(4)));
+    let flies = moving(WayHome::Over, Some(route(4)));
     let ordered = order(TERM, &flies, Some(&held(false))).unwrap();
     let Order::Assigned(assignment) = &ordered else {
         panic!("{ordered:?}")
@@ -424,15 +425,15 @@ fn one_that_leaves_goes_home_before_it_is_ordered_to_land_but_a_ground_order_lan
         Some(Order::Assigned(a)) => a.desired,
         other => panic!("{other:?}"),
     };
-    for goes_home in [true, false] {
+    for (way_home, goes_home) in [(WayHome::Ahead, true), (WayHome::Over, false)] {
         let leaves = Facts {
             deleting: true,
-            ..moving(goes_home, None)
+            ..moving(way_home, None)
         };
         assert_eq!(matches!(desired(&leaves), Desired::Flying { .. }), goes_home);
         let drained = Facts {
             lift: Lift::Land,
-            ..moving(goes_home, None)
+            ..moving(way_home, None)
         };
         assert_eq!(matches!(desired(&drained), Desired::Flying { .. }), goes_home);
         let ordered = Facts {
@@ -441,4 +442,26 @@ fn one_that_leaves_goes_home_before_it_is_ordered_to_land_but_a_ground_order_lan
         };
         assert!(matches!(desired(&ordered), Desired::Grounded { .. }));
     }
+}
+
+#[test]
+fn one_of_which_it_is_not_known_where_it_is_is_not_ordered_to_land_there_but_by_a_person() {
+    let leaves = Facts {
+        deleting: true,
+        ..moving(WayHome::Unknown, None)
+    };
+    assert_eq!(order(TERM, &leaves, Some(&held(false))), None);
+    let drained = Facts {
+        lift: Lift::Land,
+        ..moving(WayHome::Unknown, None)
+    };
+    assert_eq!(order(TERM, &drained, Some(&held(false))), None);
+    let ordered = Facts {
+        ground: Ground::Ordered,
+        ..leaves
+    };
+    let Some(Order::Assigned(landing)) = order(TERM, &ordered, Some(&held(false))) else {
+        panic!()
+    };
+    assert!(matches!(landing.desired, Desired::Grounded { .. }));
 }

@@ -3,13 +3,13 @@
 //! Owns: [`WayHome`]. Must not: find the way; the coordinator grants it as any route.
 
 use crate::airspace::OrderNumber;
-use crate::report::Report;
-use crate::vehicle::FlightTruth;
+use crate::report::{Activity, Report};
+use crate::vehicle::{Airborne, FlightTruth};
 
 /// What is between a vehicle with a station and the ground below its home.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
 pub enum WayHome {
-    /// Nothing: it is on the ground or above its home, or has never left it along a route.
+    /// Nothing: it is on the ground or above its home, lands already, or has never left its home along a route.
     #[default]
     Over,
     /// It flies home before it lands.
@@ -27,6 +27,9 @@ impl WayHome {
         match report.truth {
             FlightTruth::Disarmed | FlightTruth::ArmedOnGround => Self::Over,
             FlightTruth::Airborne(_) | FlightTruth::Unknown(_) if is_home => Self::Over,
+            // A landing that has begun is finished.
+            FlightTruth::Airborne(Airborne::Landing) => Self::Over,
+            FlightTruth::Airborne(_) if report.activity == Activity::Landing => Self::Over,
             FlightTruth::Airborne(_) if report.home.is_some() => Self::Ahead,
             FlightTruth::Airborne(_) | FlightTruth::Unknown(_) if moved => Self::Unknown,
             FlightTruth::Airborne(_) | FlightTruth::Unknown(_) => Self::Over,
@@ -41,7 +44,7 @@ mod tests {
     use crate::report::RouteState;
     use crate::route_order::Waypoint;
     use crate::units::{AltitudeAmsl, Wgs84};
-    use crate::vehicle::{Airborne, WhyUnknown};
+    use crate::vehicle::WhyUnknown;
 
     fn way(truth: FlightTruth, home: bool, moved: bool, is_home: bool) -> WayHome {
         let home = home.then_some(Waypoint {
@@ -65,6 +68,18 @@ mod tests {
             ..Report::of_nothing(NodeName::parse("n").unwrap())
         };
         WayHome::of(Some(&report), is_home)
+    }
+
+    #[test]
+    fn one_that_lands_is_not_ordered_to_fly_again() {
+        let landing = FlightTruth::Airborne(Airborne::Landing);
+        assert_eq!(way(landing, true, true, false), WayHome::Over);
+        let ordered = Report {
+            truth: FlightTruth::Airborne(Airborne::InAir),
+            activity: Activity::Landing,
+            ..Report::of_nothing(NodeName::parse("n").unwrap())
+        };
+        assert_eq!(WayHome::of(Some(&ordered), false), WayHome::Over);
     }
 
     #[test]

@@ -289,8 +289,9 @@ impl Site {
                 Waypoint { at, amsl }
             };
             let places = permit.route().places();
-            let lands = goals.get(permit.vehicle()).is_some_and(|goal| goal.lands) && places.len() > 1;
-            // The way down over its home is flown as a landing.
+            let goal = goals.get(permit.vehicle()).filter(|goal| goal.lands);
+            // The way down over its home is flown as a landing. One that makes room first goes elsewhere.
+            let lands = goal.is_some_and(|goal| goal.at == permit.route().end()) && places.len() > 1;
             let flown = &places[..places.len() - usize::from(lands)];
             let order = RouteOrder {
                 number: permit.number(),

@@ -299,6 +299,27 @@ fn one_that_is_to_leave_goes_home_and_is_there_when_it_is_above_it() {
 }
 
 #[test]
+fn one_that_is_to_go_home_first_climbs_out_of_the_way_of_another_that_waits_below_it() {
+    let mut site = new();
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::At(station(50.0, 0.0, 22.0))),
+        vehicle("b", 50.0, Desire::Nothing),
+    ];
+    run(&mut site, &mut vehicles, 0);
+    assert!(vehicles[0].up > 21.0, "it holds over the home of the other");
+    vehicles[0].desire = Desire::Home;
+    vehicles[1].desire = Desire::At(station(100.0, 0.0, 5.0));
+    let (_, least) = run(&mut site, &mut vehicles, 100);
+    run(&mut site, &mut vehicles, 200);
+    assert!(
+        least > 5.0 && (vehicles[1].at.0 - 100.0).abs() < 0.1,
+        "{:?}",
+        vehicles[1].at
+    );
+    assert!(site.is_home(&vehicles[0].node, &vehicles[0].report(at(300))));
+}
+
+#[test]
 fn a_station_that_leaves_no_height_to_cross_in_is_said_to_be_too_high_and_keeps_nobody_else() {
     let mut site = new();
     let high = station(0.0, 80.0, 115.0);

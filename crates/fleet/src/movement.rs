@@ -16,7 +16,8 @@
 //!    highest layer, over its own place: as places are apart, so are these. Each does so once at most.
 //!
 //! So with n vehicles there are at most 2n routes. Where places are not apart, as in a stack, ways around are tried as well, and
-//! nothing is promised: who waits, waits for somebody by name.
+//! nothing is promised: who waits, waits for somebody by name. One to whose place somebody has come too near, as a vehicle that a person
+//! carried there, first leaves upright, to a layer where it is clear.
 
 mod circle;
 mod ways;
@@ -171,6 +172,11 @@ pub fn plan(claims: &mut Claims, goals: &BTreeMap<NodeName, Goal>, layers: &Laye
         {
             let ways = ways::around(one, layers, claims.rules());
             outcome = try_ways(claims, one, ways, now).or(outcome);
+        }
+        // Where it holds somebody has come too near: upright away from there is better than to stay.
+        let beset = |claims: &Claims| !claims.near(&Owner::Vehicle(one.vehicle.clone())).is_empty();
+        if matches!(outcome, Err(Waiting::For(_))) && !one.on_ground && beset(claims) {
+            outcome = try_ways(claims, one, ways::aside(one, layers), now).or(outcome);
         }
         match outcome {
             Ok(permit) => plan.permits.push(permit),

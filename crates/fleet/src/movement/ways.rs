@@ -59,6 +59,15 @@ pub(super) fn refuges<'a>(
     own.into_iter().chain(beside)
 }
 
+/// Upright away from where it holds, to the nearest layer first.
+pub(super) fn aside<'a>(idle: &'a Idle<'_>, layers: &Layers) -> impl Iterator<Item = Route> + use<'a> {
+    let from = idle.from;
+    let mut heights: Vec<f64> = layers.heights().collect();
+    heights.sort_by(|one, other| (one - from.up).abs().total_cmp(&(other - from.up).abs()));
+    let leg = move |height| Route::through([from, from.at_height(height)]).ok();
+    heights.into_iter().filter_map(leg).filter(|leg| !leg.is_hold())
+}
+
 fn heights<'a>(idle: &'a Idle<'_>, layers: &'a Layers) -> impl Iterator<Item = f64> + use<'a> {
     let (from, to) = (idle.from, idle.goal.at);
     // A vehicle neither crosses at the height of its pad nor lands from the side.

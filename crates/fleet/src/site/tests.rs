@@ -320,6 +320,20 @@ fn one_that_is_to_go_home_first_climbs_out_of_the_way_of_another_that_waits_belo
 }
 
 #[test]
+fn one_beside_whom_a_vehicle_is_put_down_climbs_away_before_it_flies_on() {
+    let mut site = new();
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::At(station(50.0, 0.0, 6.0))),
+        vehicle("b", 90.0, Desire::Nothing),
+    ];
+    run(&mut site, &mut vehicles, 0);
+    (vehicles[1].home, vehicles[1].at) = (54.0, (54.0, 0.0));
+    vehicles[0].desire = Desire::At(station(0.0, 60.0, 10.0));
+    let (ended, _) = run(&mut site, &mut vehicles, 100);
+    assert!(ended < 200 && vehicles[0].at.0.abs() < 0.1, "{:?}", vehicles[0].at);
+}
+
+#[test]
 fn a_station_that_leaves_no_height_to_cross_in_is_said_to_be_too_high_and_keeps_nobody_else() {
     let mut site = new();
     let high = station(0.0, 80.0, 115.0);

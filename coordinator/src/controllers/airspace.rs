@@ -251,13 +251,21 @@ fn gather(observer: &Observer, drones: &[Arc<Drone>], now: Moment) -> BTreeMap<N
         }
         let one = all.entry(node).or_insert(Gathered {
             report: None,
-            // One that was never seen in the air for its Drone stands where it stood.
-            may_fly: facts.reported_flight.so_far == SoFar::Flown,
+            may_fly: may_fly(facts.reported_flight.so_far),
             desire: Desire::Nothing,
         });
         one.desire = desire(drone, &facts, report.as_deref(), &observer.airspace.of.limits);
     }
     all
+}
+
+/// Whether the vehicle of a Drone may be in the air while its agent is not connected. That its status does not say so shows nothing: who
+/// led before may have ordered it to fly, and not have been able to write that down.
+const fn may_fly(so_far: SoFar) -> bool {
+    match so_far {
+        SoFar::Fresh | SoFar::Flown => true,
+        SoFar::Over | SoFar::Killed => false,
+    }
 }
 
 /// What `drone` asks of its vehicle.
@@ -288,4 +296,19 @@ pub fn waits_for_route(drone: &Drone, movement: Option<&Movement>, report: Optio
     // Nothing is known of one that is not heard: an order to fly that it holds is not taken back.
     let routeless = movement.is_some_and(|movement| movement.route.is_none());
     routeless && (on_ground || !report.is_some_and(serves))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_that_is_not_heard_may_fly_unless_its_flight_is_known_to_be_over() {
+        assert!(
+            may_fly(SoFar::Fresh),
+            "its leader ordered it to fly and was cut off from the API"
+        );
+        assert!(may_fly(SoFar::Flown));
+        assert!(!may_fly(SoFar::Over) && !may_fly(SoFar::Killed));
+    }
 }

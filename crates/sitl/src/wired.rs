@@ -79,6 +79,11 @@ impl WiredVehicle {
         &self.vehicle
     }
 
+    /// The vehicle itself, for what happens to it besides its script.
+    pub fn vehicle_mut(&mut self) -> &mut Vehicle {
+        &mut self.vehicle
+    }
+
     /// Lets `dt` of simulated time pass.
     pub fn step(&mut self, dt: Duration) -> Vec<Event> {
         let mut events = Vec::new();

@@ -27,6 +27,7 @@ mod ledger;
 mod node;
 mod oracle;
 mod station;
+mod vehicle;
 mod world;
 
 use rand::SeedableRng;

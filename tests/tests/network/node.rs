@@ -1,13 +1,13 @@
-//! A node of the simulation: the real agent (uplink, shell, pilot, link, state on disk) and a scripted autopilot.
+//! A node of the simulation: the real agent (uplink, shell, pilot, link, state on disk) and a vehicle.
 //!
 //! Owns: assembling the agent as `agent::life` does, with a line in memory and the simulated network; recording each message
 //! of a coordinator before the agent gets it, and sometimes repeating an old one, as a deposed coordinator would; captured agents.
 //! Must not: decide anything.
 
 use crate::api::Cluster;
-use crate::autopilot;
 use crate::coordinator::PORT;
 use crate::ledger::Ledger;
+use crate::vehicle::Vehicle;
 use agent::clock::Clock;
 use agent::coordinator::Coordinator;
 use agent::network::Network;
@@ -37,7 +37,7 @@ const LANDING: Duration = Duration::from_secs(280);
 #[derive(Clone)]
 pub struct Node {
     pub number: usize,
-    pub vehicle: autopilot::Shared,
+    pub vehicle: Vehicle,
     pub to_autopilot: mpsc::Sender<DuplexStream>,
     pub ledger: Arc<Mutex<Ledger>>,
     pub dir: PathBuf,

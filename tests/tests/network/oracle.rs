@@ -11,12 +11,17 @@
 //! 7. No flight is ordered against a ground order or a cordon that has been recorded for a while, however late watches are.
 //! 8. No flight is ordered when the Lease has had the note for a while that the store went back in time.
 //! 9. A leader that read and wrote its Lease without a fault before and after the store went back has noted that soon.
+//! 10. Vehicles keep apart; see [`separation`].
+
+pub mod separation;
 
 use crate::api::Cluster;
 use crate::node::Node;
+use fleet::assignment::{Desired, GroundedWhy, Order};
 use fleet::safety::ARM_LIFE;
 use http::Method;
 use link::dialect::MavCmd;
+use separation::Separation;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
@@ -56,6 +61,11 @@ pub struct Tally {
     pub noted: u32,
     /// Captured agents that claim a term.
     pub liars: u32,
+    /// Stations that were given, and orders to fly to a place.
+    pub stations: u32,
+    pub moves: u32,
+    /// How near vehicles came that keep apart, millimeters.
+    pub nearest: Option<u32>,
     /// A hash of all commands, with their times.
     pub trace: u64,
 }
@@ -77,6 +87,7 @@ pub struct Oracle {
     /// Since when what is recorded forbids flights from a node.
     barred: BTreeMap<String, Duration>,
     went_back: bool,
+    separation: Separation,
     trace: DefaultHasher,
 }
 
@@ -152,6 +163,8 @@ impl Oracle {
             self.note_what_is_barred(nodes, cluster, at);
         }
         self.lifts(nodes)?;
+        self.separation.judge(nodes, at)?;
+        self.tally.nearest = self.separation.nearest;
         self.tally.trace = self.trace.finish();
         Ok(())
     }
@@ -162,9 +175,17 @@ impl Oracle {
             list["items"].as_array().cloned().unwrap_or_default()
         };
         let swarms = items("/apis/skein.dev/v1alpha1/swarms");
-        // All orders of the person in these runs are for everything.
-        let all = swarms.iter().any(|swarm| swarm["spec"]["grounded"] == true)
-            || !items("/apis/skein.dev/v1alpha1/groundorders").is_empty();
+        let orders = items("/apis/skein.dev/v1alpha1/groundorders");
+        // All orders of the person in these runs are for everything. Where Drones are no Swarm's, what their agents remember of one is
+        // for each of them.
+        let one_swarm = nodes.iter().all(|node| node.vehicle.spot().is_none());
+        let (everything, some): (Vec<&Value>, Vec<&Value>) =
+            (orders.iter()).partition(|order| one_swarm || order["spec"]["scope"] == "All");
+        let all = swarms.iter().any(|swarm| swarm["spec"]["grounded"] == true) || !everything.is_empty();
+        let named = |name: &str| {
+            let nodes = some.iter().filter_map(|order| order["spec"]["nodes"].as_array());
+            nodes.flatten().any(|node| node == name)
+        };
         let went_back = cluster.went_back();
         self.tally.noted += u32::from(went_back && !self.went_back);
         self.went_back = went_back;
@@ -172,7 +193,7 @@ impl Oracle {
         for node in nodes {
             let object = objects.iter().find(|object| object["metadata"]["name"] == node.name());
             let cordoned = object.is_some_and(|object| object["spec"]["unschedulable"] == true);
-            if all || cordoned || went_back {
+            if all || cordoned || went_back || named(&node.name()) {
                 self.barred.entry(node.name()).or_insert(at);
             } else {
                 self.barred.remove(&node.name());
@@ -200,13 +221,8 @@ impl Oracle {
 
     fn commands(&mut self, node: &Node, nodes: &[Node], at: Duration) -> Result<(), String> {
         let mut ledger = node.ledger.lock().unwrap();
-        let new: Vec<MavCmd> = {
-            let vehicle = node.vehicle.lock().unwrap();
-            let new = vehicle.received.iter().skip(self.seen[node.number]);
-            let new = new.map(|received| received.command).collect();
-            self.seen[node.number] = vehicle.received.len();
-            new
-        };
+        let new = node.vehicle.commands(self.seen[node.number]);
+        self.seen[node.number] += new.len();
         let within =
             |moment: Option<Duration>, span: Duration| moment.is_some_and(|then| at.saturating_sub(then) <= span);
         for command in new {
@@ -232,6 +248,7 @@ impl Oracle {
                     return Err(format!("{up} up, and at most {} should be: {}", self.most(at), what()));
                 }
             }
+            self.tally.moves += u32::from(command == MavCmd::MAV_CMD_DO_REPOSITION);
             if is_descent(command) {
                 self.tally.landings += 1;
                 let alone = ledger
@@ -239,6 +256,12 @@ impl Oracle {
                     .map_or(Duration::ZERO, |since| at.saturating_sub(since));
                 let failsafe = alone + TICK >= ledger.failsafe_after();
                 self.tally.failsafes += u32::from(failsafe && ledger.wishes_flight());
+                let by_a_person = ledger.kept.is_some()
+                    || matches!(&ledger.wish, Some(Order::Assigned(a))
+                        if a.desired == Desired::Grounded { why: GroundedWhy::Ordered });
+                if by_a_person || (failsafe && ledger.wishes_flight()) {
+                    self.separation.divert(node.number);
+                }
                 if ledger.wishes_flight() && !within(ledger.last_down, ON_ITS_WAY) && !failsafe {
                     return Err(format!(
                         "lands although it is wished up, alone for {alone:?}: {}",
@@ -286,7 +309,7 @@ impl Oracle {
                 continue;
             };
             let of_another = self.back.contains(uid) && node.ledger.lock().unwrap().serves_another_than(uid);
-            if node.vehicle.lock().unwrap().armed && !of_another {
+            if node.vehicle.armed() && !of_another {
                 return Err(format!("Drone {uid} is gone, and its vehicle at {name} is armed"));
             }
         }
@@ -323,7 +346,12 @@ impl Oracle {
 impl Node {
     /// Armed, and not landing.
     pub fn is_up(&self) -> bool {
-        let vehicle = self.vehicle.lock().unwrap();
-        vehicle.armed && !matches!(vehicle.custom_mode, 9 | 0x0604_0000)
+        self.vehicle.armed() && !self.lands()
+    }
+
+    /// In a mode that brings it down: ArduCopter's and PX4's to land, and a simulated one's to return.
+    pub fn lands(&self) -> bool {
+        let returns = self.vehicle.spot().is_some() && matches!(self.vehicle.mode(), 6 | 0x0504_0000);
+        returns || matches!(self.vehicle.mode(), 9 | 0x0604_0000)
     }
 }

@@ -8,11 +8,13 @@ use crate::coordinator;
 use crate::node::{Node, lie};
 use crate::oracle::{Oracle, Tally};
 use crate::station::{self, PersonOrder};
+use crate::vehicle::Vehicle;
 use fleet::ids::Term;
 use http::Method;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use serde_json::{Value, json};
+use stations::Stations;
 use std::path::Path;
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -22,6 +24,7 @@ use tokio::task::JoinSet;
 use turmoil::Sim;
 
 mod person;
+mod stations;
 
 const COORDINATORS: usize = 2;
 /// A leader has read and renewed its Lease several times in this time.
@@ -36,6 +39,8 @@ const TICK: Duration = Duration::from_millis(10);
 const DISORDER: Duration = Duration::from_secs(60);
 /// The deadline after that until the desired number flies.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// A Drone without a station holds 10 m above its home.
+const HOLDING: f64 = 9.0;
 const SWARM: &str = "/apis/skein.dev/v1alpha1/namespaces/default/swarms/alpha";
 
 /// The end of a fault, when it is due.
@@ -69,6 +74,7 @@ struct Run<'a> {
     must_note: Option<(usize, Duration)>,
     replicas: u32,
     grounded: bool,
+    stations: Option<Stations>,
     person: mpsc::UnboundedSender<PersonOrder>,
 }
 
@@ -78,14 +84,14 @@ struct Run<'a> {
 /// What must not have happened.
 pub fn run(seed: u64, folder: &Path) -> Result<Tally, String> {
     let mut run = Run::new(seed, folder);
-    while run.sim.elapsed() < DISORDER {
+    while run.sim.elapsed() < run.disorder() {
         run.mishap();
         for _ in 0..10 {
             run.step()?;
         }
     }
     run.calm();
-    let end = run.sim.elapsed() + PATIENCE;
+    let end = run.sim.elapsed() + run.patience();
     while !run.is_as_wished() {
         if run.sim.elapsed() > end {
             return Err(run.why_not());
@@ -94,6 +100,7 @@ pub fn run(seed: u64, folder: &Path) -> Result<Tally, String> {
         run.say(PersonOrder::Release);
         run.confirm();
         run.delete_what_came_down_by_itself();
+        run.put_back_what_is_on_the_ground();
         for _ in 0..500 {
             run.step()?;
         }
@@ -105,7 +112,8 @@ impl Run<'_> {
     fn new(seed: u64, folder: &Path) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
         let split = |rng: &mut StdRng| StdRng::seed_from_u64(rng.random());
-        let count = rng.random_range(3..=4);
+        let flies = Stations::fly_in(seed);
+        let count = rng.random_range(3..=4) + usize::from(flies);
         let cluster = Cluster::open(&folder.join("api"), COORDINATORS, split(&mut rng));
         let mut builder = turmoil::Builder::new();
         builder
@@ -117,6 +125,12 @@ impl Run<'_> {
             .rng_seed(rng.random());
         let mut sim = builder.build();
 
+        let homes = if flies {
+            stations::homes(count, &mut rng)
+        } else {
+            Vec::new()
+        };
+        let stations = flies.then(|| Stations::new(&homes, &mut rng));
         let (mut nodes, mut lines) = (Vec::new(), Vec::new());
         for number in 0..count {
             let kind = match rng.random_bool(0.5) {
@@ -124,8 +138,11 @@ impl Run<'_> {
                 false => autopilot::Kind::ArduCopter,
             };
             let (to_autopilot, line) = mpsc::channel(4);
-            let vehicle = autopilot::world(kind);
-            lines.push((Arc::clone(&vehicle), line));
+            let vehicle = match homes.get(number) {
+                None => Vehicle::Scripted(autopilot::world(kind)),
+                Some(home) => Vehicle::simulated(kind, *home),
+            };
+            lines.push((vehicle.clone(), line));
             nodes.push(Node {
                 number,
                 vehicle,
@@ -149,7 +166,8 @@ impl Run<'_> {
             let node = node.clone();
             sim.host(node.name(), move || node.clone().live());
         }
-        let liars = if rng.random_bool(0.3) { LIARS } else { 0 };
+        // A node whose vehicle nobody knows keeps all others where they are: it could be anywhere.
+        let liars = if rng.random_bool(0.3) && !flies { LIARS } else { 0 };
         for number in 0..liars {
             let term = Term([3, 900, 5000, 2_147_483_646, u64::MAX][rng.random_range(0..5)]);
             let (name, like) = (format!("captured-{number}"), nodes[0].clone());
@@ -175,6 +193,7 @@ impl Run<'_> {
             must_note: None,
             replicas: 0,
             grounded: false,
+            stations,
         };
         run.oracle.tally.liars = liars;
         run.begin();
@@ -199,14 +218,15 @@ impl Run<'_> {
             let ready = json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}});
             self.ask(Method::PATCH, &format!("/api/v1/nodes/{name}/status"), &ready);
         }
-        self.replicas = 2;
+        self.replicas = if self.stations.is_some() { 1 } else { 2 };
         let loss = self.rng.random_range(5..30);
         let action = if self.rng.random_bool(0.5) { "Land" } else { "Continue" };
         let failsafe = json!({"onCoordinatorLoss": action, "coordinatorLossSeconds": loss});
         let swarm = json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": "alpha"},
             "spec": {"replicas": self.replicas, "maxSurge": SURGE, "template": {"spec": {"failsafe": failsafe}}}});
         self.ask(Method::POST, SWARM.trim_end_matches("/alpha"), &swarm);
-        self.oracle.wish(Duration::ZERO, self.replicas);
+        self.wish();
+        self.ask_for_stations();
         if self.chance(0.25) {
             let backup = self.rng.random_range(3.0..40.0);
             let restore = backup + self.rng.random_range(0.5..20.0);
@@ -219,7 +239,7 @@ impl Run<'_> {
             let seconds =
                 |rng: &mut StdRng, span: std::ops::Range<f64>| Duration::from_secs_f64(rng.random_range(span));
             if self.chance(0.5) {
-                self.nodes[node].vehicle.lock().unwrap().ready = false;
+                self.nodes[node].vehicle.set_ready(false);
                 self.ends.push((seconds(&mut self.rng, 5.0..40.0), Ends::Unready(node)));
                 self.ends.push((seconds(&mut self.rng, 4.0..15.0), Ends::Alone(node)));
             }
@@ -285,7 +305,7 @@ impl Run<'_> {
         }
         if self.chance(0.02) {
             let node = self.any_node();
-            self.nodes[node].vehicle.lock().unwrap().ready = false;
+            self.nodes[node].vehicle.set_ready(false);
             self.for_a_while(20.0, Ends::Unready(node));
         }
         self.person();
@@ -315,7 +335,7 @@ impl Run<'_> {
         let end = after(1.0);
         if self.rng.random_bool(0.5) {
             // A vehicle with an order to take off cannot, until there is no coordinator that could still order it.
-            self.nodes[node].vehicle.lock().unwrap().ready = false;
+            self.nodes[node].vehicle.set_ready(false);
             self.ends.push((after(0.8), Ends::Unready(node)));
         }
         let node = format!("node-{node}");
@@ -358,7 +378,7 @@ impl Run<'_> {
                 }
                 Ends::Restore => self.restore(),
                 Ends::Confirm => self.confirm(),
-                Ends::Unready(node) => self.nodes[node].vehicle.lock().unwrap().ready = true,
+                Ends::Unready(node) => self.nodes[node].vehicle.set_ready(true),
                 Ends::Down(host) => {
                     self.down.retain(|down| *down != host);
                     let back = host.strip_prefix("coordinator-").and_then(|n| n.parse::<usize>().ok());
@@ -407,8 +427,14 @@ impl Run<'_> {
             .and_then(|n| u32::try_from(n).ok())
             .unwrap();
         self.grounded = swarm["spec"]["grounded"] == true;
-        self.oracle.wish(self.sim.elapsed(), self.replicas);
+        self.wish();
         self.for_a_while(40.0, Ends::Confirm);
+    }
+
+    /// From now on so many are to fly.
+    fn wish(&mut self) {
+        let on_stations = self.stations.as_ref().map_or(0, Stations::count);
+        self.oracle.wish(self.sim.elapsed(), self.replicas + on_stations);
     }
 
     fn confirm(&self) {
@@ -423,28 +449,36 @@ impl Run<'_> {
         (0..COORDINATORS).for_each(|coordinator| self.cluster.hold_back(coordinator, Duration::ZERO));
         (0..self.nodes.len()).for_each(|node| self.cordon(node, false));
         self.ground(false);
-        let most = u32::try_from(self.nodes.len()).unwrap();
-        let replicas = self.rng.random_range(1..most);
+        let (least, most) = match self.stations {
+            None => (1, u32::try_from(self.nodes.len()).unwrap()),
+            Some(_) => (0, 2),
+        };
+        let replicas = self.rng.random_range(least..most);
         self.scale(replicas);
+        self.choose_sound_stations();
     }
 
     fn up(&self) -> usize {
-        self.nodes
-            .iter()
-            .filter(|node| node.vehicle.lock().unwrap().armed)
-            .count()
+        self.nodes.iter().filter(|node| node.vehicle.armed()).count()
     }
 
     fn is_as_wished(&self) -> bool {
-        let holds = |node: &&Node| {
-            let vehicle = node.vehicle.lock().unwrap();
-            vehicle.armed && vehicle.altitude >= 9.0 && !matches!(vehicle.custom_mode, 9 | 0x0604_0000)
-        };
+        // Stations may be lower; where they are is judged besides.
+        let least = if self.stations.is_some() { 1.0 } else { HOLDING };
+        let holds = |node: &&Node| node.vehicle.height() >= least && node.is_up();
         let holding = self.nodes.iter().filter(holds).count();
-        holding == self.replicas as usize && self.up() == holding
+        let wished = self.replicas + self.stations.as_ref().map_or(0, Stations::count);
+        holding == wished as usize && self.up() == holding && self.off_station().is_none()
     }
 
     fn why_not(&self) -> String {
+        if let Some(off_station) = self.off_station() {
+            let (up, patience) = (self.up(), self.patience());
+            return format!(
+                "{patience:?} after all was well {up} are up, and {off_station}; {}",
+                self.situation()
+            );
+        }
         let list = self
             .cluster
             .ask(Method::GET, "/apis/skein.dev/v1alpha1/drones", &Value::Null);
@@ -458,10 +492,10 @@ impl Run<'_> {
 }
 
 /// All vehicles: they outlive the programs at their nodes.
-async fn fly(vehicles: Vec<(autopilot::Shared, mpsc::Receiver<DuplexStream>)>) -> turmoil::Result {
+async fn fly(vehicles: Vec<(Vehicle, mpsc::Receiver<DuplexStream>)>) -> turmoil::Result {
     let mut all = JoinSet::new();
     for (vehicle, lines) in vehicles {
-        all.spawn(autopilot::run(vehicle, lines));
+        all.spawn(vehicle.run(lines));
     }
     // None ends except by a fault: a command that no vehicle must ever get.
     let ended = all.join_next().await;

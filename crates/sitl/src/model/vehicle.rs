@@ -144,6 +144,15 @@ impl Vehicle {
         self.dark = !self.core.airframe.on_ground();
     }
 
+    /// A person carries it to `place`. One that is armed or in the air is not touched.
+    pub fn carry(&mut self, place: Wgs84) {
+        if self.pilot.armed() || self.dark || !self.core.airframe.on_ground() {
+            return;
+        }
+        self.core.airframe.position = self.core.config.home.to_local(place);
+        self.core.airframe.rest();
+    }
+
     /// The charge is this many percent from now on.
     pub fn set_battery(&mut self, percent: f64) {
         self.core.battery.use_up(100.0, percent);

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 impl Run<'_> {
     pub(super) fn scale(&mut self, replicas: u32) {
         self.replicas = replicas;
-        self.oracle.wish(self.sim.elapsed(), replicas);
+        self.wish();
         self.ask(Method::PATCH, SWARM, &json!({"spec": {"replicas": replicas}}));
     }
 
@@ -32,15 +32,25 @@ impl Run<'_> {
 
     pub(super) fn person(&mut self) {
         if self.chance(0.01) {
-            let most = u32::try_from(self.nodes.len()).unwrap();
+            // In a world with stations most vehicles are for them.
+            let most = match self.stations {
+                None => u32::try_from(self.nodes.len()).unwrap(),
+                Some(_) => 1,
+            };
             let replicas = self.rng.random_range(0..=most);
             self.scale(replicas);
         }
-        if self.chance(0.004) {
+        // A Drone that is no Swarm's heeds ground orders only.
+        if self.chance(0.004) && self.stations.is_none() {
             self.ground(!self.grounded);
         }
-        if self.chance(0.008) {
-            let word = if self.chance(0.4) {
+        // It takes a while to fly to a station.
+        let (speaks, grounds) = match self.stations {
+            None => (0.008, 0.4),
+            Some(_) => (0.004, 0.2),
+        };
+        if self.chance(speaks) {
+            let word = if self.chance(grounds) {
                 PersonOrder::Ground
             } else {
                 PersonOrder::Release
@@ -59,14 +69,15 @@ impl Run<'_> {
                 self.delete(&drones[which]);
             }
         }
+        self.move_stations();
     }
 
-    fn drones(&self) -> Vec<Value> {
+    pub(super) fn drones(&self) -> Vec<Value> {
         let list = self.ask(Method::GET, "/apis/skein.dev/v1alpha1/drones", &Value::Null);
         list["items"].as_array().unwrap().clone()
     }
 
-    fn delete(&self, drone: &Value) {
+    pub(super) fn delete(&self, drone: &Value) {
         let name = drone["metadata"]["name"].as_str().unwrap();
         let path = format!("/apis/skein.dev/v1alpha1/namespaces/default/drones/{name}");
         self.ask(Method::DELETE, &path, &Value::Null);

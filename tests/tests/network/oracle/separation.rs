@@ -1,0 +1,102 @@
+//! Whether vehicles keep apart, by where they truly are.
+//!
+//! Owns: rule 10, and who does not count. Must not: know claims, routes or rules of `fleet`.
+//!
+//! 10. No two vehicles in the air, one of which moves along routes, are nearer than 5 m over ground and in height at once; but for
+//!     one that its failsafe or a person brings down where it is, and one without a station that has come down away from home.
+
+use crate::node::Node;
+use crate::vehicle::Spot;
+use fleet::assignment::Order;
+use std::time::Duration;
+
+/// Nearer than this, over ground and in height, is too near, meters.
+const APART: f64 = 5.0;
+/// What the numbers of the simulation are off.
+const ROUNDING: f64 = 0.05;
+/// Higher than this it is in the air.
+const LIFTED: f64 = 0.5;
+/// A vehicle is at home within this, meters over ground.
+const AT_HOME: f64 = 2.0;
+
+#[derive(Default)]
+pub struct Separation {
+    /// Those which come down where they are, by failsafe or by a person, until they are on the ground.
+    diverted: Vec<bool>,
+    /// The least distance so far, millimeters.
+    pub nearest: Option<u32>,
+}
+
+struct Flight {
+    number: usize,
+    at: Spot,
+    routed: bool,
+    excused: bool,
+}
+
+impl Separation {
+    /// This vehicle comes down where it is, or by the way of its autopilot, and nobody of ours has chosen the place.
+    pub fn divert(&mut self, number: usize) {
+        if self.diverted.len() <= number {
+            self.diverted.resize(number + 1, false);
+        }
+        self.diverted[number] = true;
+    }
+
+    /// # Errors
+    /// Two that are too near.
+    pub fn judge(&mut self, nodes: &[Node], at: Duration) -> Result<(), String> {
+        let mut flying: Vec<Flight> = Vec::new();
+        for node in nodes {
+            let Some((spot, home)) = node.vehicle.spot() else {
+                return Ok(());
+            };
+            if !node.vehicle.armed() {
+                if let Some(diverted) = self.diverted.get_mut(node.number) {
+                    *diverted = false;
+                }
+                continue;
+            }
+            if spot.up <= LIFTED {
+                continue;
+            }
+            let routed = matches!(&node.ledger.lock().unwrap().wish, Some(Order::Assigned(a)) if a.routed);
+            let diverted = self.diverted.get(node.number).copied().unwrap_or_default();
+            flying.push(Flight {
+                number: node.number,
+                at: spot,
+                routed,
+                excused: diverted || (!routed && spot.over_ground(home) > AT_HOME),
+            });
+        }
+        for (i, one) in flying.iter().enumerate() {
+            for other in &flying[..i] {
+                self.pair(one, other, nodes, at)?;
+            }
+        }
+        Ok(())
+    }
+
+    fn pair(&mut self, one: &Flight, other: &Flight, nodes: &[Node], at: Duration) -> Result<(), String> {
+        if one.excused || other.excused || !(one.routed || other.routed) {
+            return Ok(());
+        }
+        let (over_ground, in_height) = (one.at.over_ground(other.at), (one.at.up - other.at.up).abs());
+        let distance = f64::max(over_ground, in_height);
+        let millimeters = (distance * 1000.0) as u32;
+        self.nearest = Some(self.nearest.map_or(millimeters, |nearest| nearest.min(millimeters)));
+        if distance >= APART - ROUNDING {
+            return Ok(());
+        }
+        let story = |flight: &Flight| {
+            let node = &nodes[flight.number];
+            let (ledger, mode) = (node.ledger.lock().unwrap(), node.vehicle.mode());
+            format!("{} at {:.1?} in mode {mode:#x}: {ledger:?}", node.name(), flight.at)
+        };
+        Err(format!(
+            "at {at:?} two vehicles are {over_ground:.2} m apart over ground and {in_height:.2} m in height: {}; {}",
+            story(one),
+            story(other)
+        ))
+    }
+}

@@ -1,0 +1,226 @@
+//! The vehicle of a node: a scripted autopilot, which stays above its home, or one of the simulator, which flies.
+//!
+//! Owns: what the simulation does to both and observes of both, and the line to one of the simulator. Must not: judge.
+
+use crate::autopilot;
+use link::decode::decode;
+use link::dialect::{MavCmd, MavMessage};
+use link::framing::Framer;
+use sitl::model::{Autopilot, Fault, Port, VehicleConfig, Wgs84};
+use sitl::wired::{Event, WiredVehicle};
+use std::sync::{Arc, Mutex};
+use std::time::Duration;
+use tokio::io::{AsyncReadExt, AsyncWriteExt, DuplexStream};
+use tokio::sync::mpsc;
+use tokio::time::interval;
+
+/// The step of a simulated vehicle.
+const STEP: Duration = Duration::from_millis(20);
+/// So long before the run it was switched on: it is ready.
+const BOOT: Duration = Duration::from_secs(60);
+/// Where the runs take place.
+const CENTER: Wgs84 = Wgs84 {
+    lat_deg: 47.397_742,
+    lon_deg: 8.545_594,
+    amsl_m: 488.0,
+};
+
+/// A true place, meters east and north of where the runs take place, and above the ground.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Spot {
+    pub east: f64,
+    pub north: f64,
+    pub up: f64,
+}
+
+impl Spot {
+    pub fn over_ground(self, other: Self) -> f64 {
+        (self.east - other.east).hypot(self.north - other.north)
+    }
+
+    /// Latitude and longitude, degrees.
+    pub fn degrees(self) -> (f64, f64) {
+        let place = self.on_earth();
+        (place.lat_deg, place.lon_deg)
+    }
+
+    fn on_earth(self) -> Wgs84 {
+        let place = CENTER.offset_metres(self.north, self.east);
+        Wgs84 {
+            amsl_m: CENTER.amsl_m + self.up,
+            ..place
+        }
+    }
+
+    fn of(place: Wgs84) -> Self {
+        let local = CENTER.to_local(place);
+        Self {
+            east: local.east,
+            north: local.north,
+            up: local.up,
+        }
+    }
+}
+
+/// A vehicle. A copy is the same.
+#[derive(Clone)]
+pub enum Vehicle {
+    Scripted(autopilot::Shared),
+    Simulated(Arc<Mutex<Simulated>>),
+}
+
+/// One of the simulator, and what it was sent.
+pub struct Simulated {
+    wired: WiredVehicle,
+    home: Spot,
+    framer: Framer,
+    received: Vec<MavCmd>,
+}
+
+impl Vehicle {
+    /// One of the simulator, at `home`, ready to fly.
+    pub fn simulated(kind: autopilot::Kind, home: Spot) -> Self {
+        let autopilot = match kind {
+            autopilot::Kind::Px4 => Autopilot::Px4,
+            autopilot::Kind::ArduCopter => Autopilot::ArduPilot,
+        };
+        let mut wired = WiredVehicle::new(VehicleConfig {
+            battery_percent_per_minute: 0.0,
+            port: Port::Network,
+            ..VehicleConfig::new(autopilot, autopilot::SYSTEM, home.on_earth())
+        });
+        wired.step(BOOT);
+        Self::Simulated(Arc::new(Mutex::new(Simulated {
+            wired,
+            home,
+            framer: Framer::default(),
+            received: Vec::new(),
+        })))
+    }
+
+    /// Lives for ever, speaking on the newest line.
+    pub async fn run(self, lines: mpsc::Receiver<DuplexStream>) {
+        match self {
+            Self::Scripted(world) => autopilot::run(world, lines).await,
+            Self::Simulated(simulated) => run(simulated, lines).await,
+        }
+    }
+
+    /// Whether its arming checks pass. A simulated one loses its position for that, and only on the ground.
+    pub fn set_ready(&self, ready: bool) {
+        match self {
+            Self::Scripted(world) => world.lock().unwrap().ready = ready,
+            Self::Simulated(one) => {
+                let mut one = one.lock().unwrap();
+                let vehicle = one.wired.vehicle_mut();
+                if ready {
+                    vehicle.suffer(Fault::GpsBack);
+                } else if !vehicle.truth().armed {
+                    vehicle.suffer(Fault::GpsLost);
+                }
+            }
+        }
+    }
+
+    pub fn armed(&self) -> bool {
+        match self {
+            Self::Scripted(world) => world.lock().unwrap().armed,
+            Self::Simulated(one) => one.lock().unwrap().wired.vehicle().truth().armed,
+        }
+    }
+
+    pub fn mode(&self) -> u32 {
+        match self {
+            Self::Scripted(world) => world.lock().unwrap().custom_mode,
+            Self::Simulated(one) => one.lock().unwrap().wired.vehicle().truth().custom_mode,
+        }
+    }
+
+    /// Above the ground, meters.
+    pub fn height(&self) -> f64 {
+        match self {
+            Self::Scripted(world) => f64::from(world.lock().unwrap().altitude),
+            Self::Simulated(one) => one.lock().unwrap().wired.vehicle().truth().height_m,
+        }
+    }
+
+    /// Its true place, and that from which it was switched on; `None` for one that does not move.
+    pub fn spot(&self) -> Option<(Spot, Spot)> {
+        match self {
+            Self::Scripted(_) => None,
+            Self::Simulated(one) => {
+                let one = one.lock().unwrap();
+                Some((Spot::of(one.wired.vehicle().truth().place), one.home))
+            }
+        }
+    }
+
+    /// A person carries it back to where it was switched on, if it is on the ground with its motors off.
+    pub fn carry_home(&self) {
+        if let Self::Simulated(one) = self {
+            let mut one = one.lock().unwrap();
+            let home = one.home.on_earth();
+            one.wired.vehicle_mut().carry(home);
+        }
+    }
+
+    /// The commands that it was sent, but for the first `known`.
+    pub fn commands(&self, known: usize) -> Vec<MavCmd> {
+        match self {
+            Self::Scripted(world) => {
+                let world = world.lock().unwrap();
+                let new = world.received.iter().skip(known);
+                new.map(|received| received.command).collect()
+            }
+            Self::Simulated(one) => one.lock().unwrap().received.iter().skip(known).copied().collect(),
+        }
+    }
+}
+
+impl Simulated {
+    fn receive(&mut self, bytes: &[u8]) -> Vec<Event> {
+        self.framer.push(bytes);
+        while let Some(frame) = self.framer.next_frame() {
+            match decode(&frame) {
+                Ok((_, MavMessage::COMMAND_LONG(m))) => self.received.push(m.command),
+                Ok((_, MavMessage::COMMAND_INT(m))) => self.received.push(m.command),
+                _ => {}
+            }
+        }
+        self.wired.receive(bytes)
+    }
+}
+
+async fn run(simulated: Arc<Mutex<Simulated>>, mut lines: mpsc::Receiver<DuplexStream>) {
+    let mut line: Option<DuplexStream> = None;
+    let mut tick = interval(STEP);
+    let mut buffer = [0; 2048];
+    loop {
+        let events = tokio::select! {
+            new = lines.recv() => match new {
+                Some(new) => {
+                    line = Some(new);
+                    simulated.lock().unwrap().framer = Framer::default();
+                    continue;
+                }
+                None => return,
+            },
+            read = async { match line.as_mut() {
+                Some(line) => line.read(&mut buffer).await,
+                None => std::future::pending().await,
+            }} => match read {
+                Ok(0) | Err(_) => { line = None; continue; }
+                Ok(n) => simulated.lock().unwrap().receive(&buffer[..n]),
+            },
+            _ = tick.tick() => simulated.lock().unwrap().wired.step(STEP),
+        };
+        let Some(line) = line.as_mut() else { continue };
+        for event in events {
+            if let Event::Sent(bytes) | Event::Bytes(bytes) = event
+                && line.write_all(&bytes).await.is_err()
+            {
+                break;
+            }
+        }
+    }
+}

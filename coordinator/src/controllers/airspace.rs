@@ -58,6 +58,15 @@ impl Airspace {
         self.site.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether a Drone without a station has to wait on the ground of `node` for one that has one.
+    #[must_use]
+    pub fn keeps_down(&self, drone: &Drone, node: Option<&NodeName>, report: Option<&Report>) -> bool {
+        let on_ground = report.is_some_and(|report| report.truth == FlightTruth::Disarmed);
+        let site = self.lock();
+        let may = site.as_ref().zip(node).is_none_or(|(site, node)| site.may_rise(node));
+        drone.spec.station.is_none() && on_ground && !may
+    }
+
     /// How `drone`, which is bound to `node`, moves; `None` for one without a station.
     #[must_use]
     pub fn movement(
@@ -143,6 +152,9 @@ fn update(observer: &Observer) {
     let first = drones.iter().find_map(|drone| drone.spec.station.as_ref());
     let Some(first) = first else {
         // Routes are numbered over all of a leadership: what is kept goes on when there is a station again.
+        if let Some(site) = airspace.lock().as_mut() {
+            site.rest();
+        }
         return;
     };
     let now = observer.leadership.state.now();
@@ -198,20 +210,21 @@ fn shown(
     let Some(site) = site.as_ref() else {
         return BTreeMap::new();
     };
-    let moves = |one: &Gathered| matches!(one.desire, Desire::At(_) | Desire::Home);
-    let moving = gathered.iter().filter(|(_, one)| moves(one));
-    moving
-        .map(|(node, one)| {
-            let is_home = one
-                .report
-                .as_ref()
-                .is_some_and(|(report, _)| site.is_home(node, report));
-            (
-                node.clone(),
-                (site.route(node).cloned(), site.off_station(node, now), is_home),
-            )
-        })
-        .collect()
+    let asks = gathered.iter().filter(|(_, one)| one.desire != Desire::Nothing);
+    asks.map(|(node, one)| {
+        if let Desire::AboveHome(_) = one.desire {
+            return (node.clone(), (None, None, site.may_rise(node)));
+        }
+        let is_home = one
+            .report
+            .as_ref()
+            .is_some_and(|(report, _)| site.is_home(node, report));
+        (
+            node.clone(),
+            (site.route(node).cloned(), site.off_station(node, now), is_home),
+        )
+    })
+    .collect()
 }
 
 /// All vehicles that are connected or serve a Drone.

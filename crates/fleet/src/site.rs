@@ -4,7 +4,9 @@
 //! ([`crate::safety::may_fly`] does, through [`movement::plan`]), or read a clock.
 //!
 //! Vehicles that hold above their own homes are not moved, and not separated from one another: people chose their homes. But
-//! what they fly through is theirs, and no route leads through it.
+//! what they fly through is theirs, and no route leads through it; and they rise only where nobody is who has a station ([`rise`]).
+
+mod rise;
 
 use crate::airspace::{Claims, Doing, Known, Margin, Observation, Owner, Route, Rules, Volume};
 use crate::geo::{Frame, Local, NoPlace};
@@ -88,6 +90,7 @@ pub struct Site {
     granted_for: BTreeMap<NodeName, Station>,
     /// Those who have a claim, and whether they were ever heard.
     expected: BTreeMap<NodeName, bool>,
+    rising: rise::Rising,
 }
 
 impl Site {
@@ -104,6 +107,7 @@ impl Site {
             arrivals: BTreeMap::new(),
             expected: BTreeMap::new(),
             granted_for: BTreeMap::new(),
+            rising: rise::Rising::default(),
         })
     }
 
@@ -114,6 +118,7 @@ impl Site {
             self.take_in(node, expected, now);
         }
         self.claims.advance(now);
+        self.let_rise(vehicles, now);
         self.waiting.clear();
         let mut goals = BTreeMap::new();
         let mut homes = Vec::new();

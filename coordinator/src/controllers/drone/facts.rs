@@ -205,6 +205,7 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
         reported_flight: reported_flight(drone),
         lift: match lift(observer, drone, report) {
             Lift::Free if airspace::waits_for_route(drone, movement.as_ref(), report) => Lift::Stay(NoLift::Airspace),
+            Lift::Free if observer.airspace.keeps_down(drone, node.as_ref(), report) => Lift::Stay(NoLift::Airspace),
             lift => lift,
         },
         movement,

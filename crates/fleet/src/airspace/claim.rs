@@ -137,6 +137,8 @@ pub(super) struct Claim {
     pub(super) stand: Stand,
     /// A route that its agent flies besides, by an order that is not the last: an agent that has lost its memory.
     also: Option<Route>,
+    /// Where it may rise any moment, by an order without a route.
+    pub(super) rises: Option<Route>,
 }
 
 impl Claim {
@@ -149,6 +151,7 @@ impl Claim {
             granted: OrderNumber::default(),
             stand: Stand::Unheard,
             also: None,
+            rises: None,
         }
     }
 
@@ -259,10 +262,8 @@ impl Claim {
             Stand::Other { way: None } => drifts(last.heard),
             Stand::Other { way: Some(way) } => drifts(last.heard).and(way.volume(last.margin)),
         };
-        let claimed = match &self.also {
-            Some(route) => claimed.and(route.volume(last.margin)),
-            None => claimed,
-        };
+        let besides = self.also.iter().chain(&self.rises);
+        let claimed = besides.fold(claimed, |claimed, route| claimed.and(route.volume(last.margin)));
         match (self.unsteady(now, rules), &self.stand) {
             (Some(Unsteady::Astray), Stand::Air { way, .. }) => {
                 let back = Volume::Tubes(vec![back_to(way, last.at, last.margin)]);

@@ -84,6 +84,14 @@ impl Claims {
         }
     }
 
+    /// A vehicle on the ground may rise along `route` any moment, by an order that is none of a route; `None`: it is not to any more.
+    pub fn rise(&mut self, vehicle: &NodeName, route: Option<Route>, now: Moment) {
+        if let Some(entry) = self.vehicles.get_mut(vehicle).filter(|entry| entry.rises != route) {
+            entry.rises = route;
+            self.refresh(vehicle, now);
+        }
+    }
+
     /// A person has said that this vehicle is not in the air any more, or its node was found to be gone for good.
     pub fn forget(&mut self, vehicle: &NodeName) {
         if let Some(entry) = self.vehicles.remove(vehicle) {

@@ -435,3 +435,52 @@ fn a_home_that_wanders_moves_nobody_and_a_station_that_is_moved_a_little_does() 
     update(&mut site, &vehicles, ended + 2);
     assert!(site.route(&node("a")).unwrap().number > first);
 }
+
+#[test]
+fn one_without_a_station_rises_only_once_nobody_holds_above_it_and_is_then_flown_around() {
+    let mut site = new();
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::At(station(50.0, 0.0, 20.0))),
+        vehicle("b", 50.0, Desire::Nothing),
+    ];
+    run(&mut site, &mut vehicles, 0);
+    assert!(vehicles[0].up > 19.0);
+    vehicles[1].desire = Desire::AboveHome(AltitudeAboveHome(20.0));
+    vehicles[1].state = RouteState::default();
+    let on_ground = |vehicles: &[Vehicle], second| {
+        let mut reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(second))).collect();
+        // Its agent was not ordered to fly yet.
+        if let Some(held) = &mut reports[1].held {
+            held.grounded = true;
+        }
+        reports
+    };
+    let take_in = |site: &mut Site, vehicles: &[Vehicle], second| {
+        let reports = on_ground(vehicles, second);
+        let expected = vehicles.iter().zip(&reports).map(|(vehicle, report)| {
+            let expected = Expected {
+                report: Some((report, at(second))),
+                may_fly: true,
+                desire: vehicle.desire,
+            };
+            (vehicle.node.clone(), expected)
+        });
+        site.update(&expected.collect(), at(second));
+    };
+    take_in(&mut site, &vehicles, 100);
+    assert!(!site.may_rise(&vehicles[1].node), "one holds there");
+    vehicles[0].desire = Desire::At(station(0.0, 60.0, 20.0));
+    for second in 101..130 {
+        take_in(&mut site, &vehicles, second);
+        vehicles[0].step(&site);
+    }
+    assert!(vehicles[0].at.1 > 59.0 && site.may_rise(&vehicles[1].node));
+    vehicles[0].desire = Desire::At(station(50.0, 0.0, 20.0));
+    for second in 130..160 {
+        take_in(&mut site, &vehicles, second);
+        vehicles[0].step(&site);
+    }
+    assert!(vehicles[0].at.1 > 59.0, "it may rise any moment: {:?}", vehicles[0].at);
+    site.rest();
+    assert!(site.may_rise(&vehicles[1].node));
+}

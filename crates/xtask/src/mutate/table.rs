@@ -39,6 +39,8 @@ const AGENT: &[&str] = &[
     "interleavings",
 ];
 
+const COORDINATOR: &[&str] = &["--package", "skein-coordinator", "--lib", "airspace"];
+
 /// The simulated network under its first 20 seeds. Of each it is said by which seed it was first found.
 const NETWORK: &[&str] = &["--package", "skein-tests", "--test", "network"];
 
@@ -409,6 +411,38 @@ pub const MUTATIONS: &[Mutation] = &[
         find: "let claimed = claimed.and(falls_back);",
         replace: "let _ = falls_back;",
         tests: FLEET,
+    },
+    Mutation {
+        invariant: 11,
+        name: "grants a route and does not claim its airspace",
+        file: "crates/fleet/src/airspace/claims.rs",
+        find: "        self.refresh(vehicle, now);\n        number\n",
+        replace: "        number\n",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 11,
+        name: "lands a vehicle for its Drone's end wherever it may be",
+        file: "crates/fleet/src/drone/order.rs",
+        find: "if way_home == Some(WayHome::Unknown)\n",
+        replace: "if way_home == Some(WayHome::Unknown) && false\n",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 11,
+        name: "takes off without a station below one that holds",
+        file: "crates/fleet/src/site/rise.rs",
+        find: "Some(way) if known.is_some() || self.is_clear(node, &way, vehicles) => {",
+        replace: "Some(way) if known.is_some() || self.is_clear(node, &way, vehicles) || true => {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 11,
+        name: "sends a route past one that a leader may have ordered to fly unseen",
+        file: "coordinator/src/controllers/airspace.rs",
+        find: "SoFar::Fresh | SoFar::Flown => true,\n        SoFar::Over | SoFar::Killed => false,",
+        replace: "SoFar::Flown => true,\n        SoFar::Fresh | SoFar::Over | SoFar::Killed => false,",
+        tests: COORDINATOR,
     },
     Mutation {
         invariant: 16,

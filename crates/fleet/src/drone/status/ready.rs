@@ -57,6 +57,10 @@ fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, String)> {
     let (reason, text) = match drone.lift {
         Lift::Free | Lift::Land => return None,
         Lift::Stay(NoLift::Airspace) => {
+            if drone.movement.is_none() {
+                let text = "on the ground: one with a station flies or holds above it; it takes off once that is clear";
+                return Some((NO_ROUTE, text.to_owned()));
+            }
             let off_station = drone
                 .movement
                 .as_ref()

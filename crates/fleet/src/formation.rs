@@ -1,6 +1,6 @@
 //! A formation: the places of many vehicles, in numbered slots.
 //!
-//! Owns: [`Formation`], its shapes, and the [`Station`] of each slot ([`Formation::slots`]). [`assign`](assign()) says who goes where.
+//! Owns: [`Formation`], its shapes, and the [`Station`] of each slot ([`Formation::slots`]). [`fill`](fill()) says who goes where.
 //! Must not: know where vehicles are or how they get there.
 //!
 //! Slot k does not move when the number of slots changes, but in a circle, which is shared evenly. So a Swarm that is scaled moves
@@ -16,8 +16,11 @@
 //! | circle | straight ahead of the anchor | clockwise; neighbors are the spacing apart | slots |
 
 pub mod assign;
+pub mod coverage;
+pub mod fill;
 
 pub use assign::assign;
+pub use fill::fill;
 
 use crate::airspace::Separation;
 use crate::geo::{offset, shifted};
@@ -105,9 +108,9 @@ pub enum BadFormation {
         /// What is wrong with it.
         source: BadStation,
     },
-    /// Two slots are nearer to each other than the separation.
+    /// Two slots are nearer to each other than vehicles can hold.
     #[error(
-        "slots {one} and {other} are {horizontal:.1} m apart over ground, nearer than the separation; raise the spacing{}",
+        "slots {one} and {other} are {horizontal:.1} m apart over ground and need {needed:.1} m: the separation, and what each vehicle may be off; raise the spacing{}",
         if *.heights_count { ", or the altitude step" } else { " (heights above different homes do not separate; give AMSL for that)" }
     )]
     TooNear {
@@ -117,13 +120,16 @@ pub enum BadFormation {
         other: usize,
         /// How far apart over ground, meters.
         horizontal: f64,
+        /// How far apart they have to be, meters.
+        needed: f64,
         /// Whether a difference of height would separate them: both are above mean sea level.
         heights_count: bool,
     },
 }
 
 impl Formation {
-    /// The stations of slots 0 to `replicas` - 1.
+    /// The stations of slots 0 to `replicas` - 1. `separation` is how far vehicles that hold side by side have to be apart
+    /// ([`Rules::pitch`](crate::airspace::Rules::pitch)).
     ///
     /// # Errors
     /// [`BadFormation`], the first reason against it: none of the slots must be used then.
@@ -263,6 +269,7 @@ fn too_near(slots: &[Station], separation: Separation) -> Option<BadFormation> {
                 one,
                 other,
                 horizontal,
+                needed: separation.horizontal.0,
                 heights_count: vertical.is_some(),
             });
         }

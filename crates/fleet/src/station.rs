@@ -198,6 +198,20 @@ impl Station {
         &self.0
     }
 
+    /// Whether `other` is this place, within `tolerance` over ground and in height, and asks for the same besides.
+    #[must_use]
+    pub fn is_as(&self, other: &Self, tolerance: Meters) -> bool {
+        let (one, other) = (&self.0, &other.0);
+        let (east, north) = offset(one.at, other.at);
+        let up = match (one.altitude, other.altitude) {
+            (Altitude::AboveHome(one), Altitude::AboveHome(other)) => one.0 - other.0,
+            (Altitude::Amsl(one), Altitude::Amsl(other)) => one.0 - other.0,
+            (Altitude::AboveHome(_), Altitude::Amsl(_)) | (Altitude::Amsl(_), Altitude::AboveHome(_)) => return false,
+        };
+        let same = (one.heading, one.speed) == (other.heading, other.speed);
+        same && east.hypot(north) <= tolerance.0 && up.abs() <= tolerance.0
+    }
+
     /// How far off a vehicle is that reports this position. Its height is compared by the station's own reference, so that no home
     /// has to be known.
     #[must_use]
@@ -281,6 +295,12 @@ impl Arrival {
         let unbroken = self.0.filter(|within| at.since(within.last) <= GAP);
         let since = unbroken.map_or(at, |within| within.since);
         Self(Some(Within { since, last: at }))
+    }
+
+    /// When it was first and last seen there, without a break.
+    #[must_use]
+    pub fn within(self) -> Option<(Moment, Moment)> {
+        self.0.map(|within| (within.since, within.last))
     }
 
     /// Whether the vehicle is on station `now`: seen so for [`HOLDS_FOR`], and lately.

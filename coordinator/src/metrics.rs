@@ -23,7 +23,7 @@ use prometheus_client::metrics::gauge::Gauge;
 use prometheus_client::metrics::histogram::Histogram;
 use prometheus_client::registry::Registry;
 use std::sync::Arc;
-use std::sync::atomic::{AtomicBool, Ordering};
+use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::time::Duration;
 
 /// One label with one of a few values.
@@ -56,6 +56,8 @@ pub struct Metrics {
     kills: Family<Label, Counter>,
     events: Family<Label, Counter>,
     upgrades: Family<Label, Counter>,
+    uncovered: Counter<f64, AtomicU64>,
+    gaps: Histogram,
     reconciles: Family<Labels, Counter>,
     reconcile_time: Times<Label>,
 }
@@ -83,6 +85,8 @@ impl Default for Metrics {
             kills: Family::default(),
             events: Family::default(),
             upgrades: Family::default(),
+            uncovered: Counter::default(),
+            gaps: Histogram::new([0.5, 1.0, 2.0, 4.0, 8.0, 15.0, 30.0, 60.0, 300.0, 1800.0]),
             reconciles: Family::default(),
             reconcile_time,
         };
@@ -200,6 +204,16 @@ impl Metrics {
             self.upgrades.clone(),
         );
         to.register(
+            "station_uncovered_seconds",
+            "Time in which nobody was on station at a slot of a formation, over all slots that are to be covered",
+            self.uncovered.clone(),
+        );
+        to.register(
+            "station_gap_seconds",
+            "Time from when the last vehicle was seen on station at a slot to when the next one was",
+            self.gaps.clone(),
+        );
+        to.register(
             "reconciles",
             "Reconciles of an object, by kind and result",
             self.reconciles.clone(),
@@ -306,6 +320,15 @@ impl Metrics {
     pub fn event(&self, published: bool) {
         let result = if published { "published" } else { "lost" };
         self.events.get_or_create(&[("result", result)]).inc();
+    }
+
+    /// So many slots of a formation were not covered since the last look, `since` ago, and these gaps have ended.
+    pub fn covered(&self, uncovered: usize, since: Duration, gaps: &[Duration]) {
+        let uncovered = u32::try_from(uncovered).unwrap_or(u32::MAX);
+        self.uncovered.inc_by(f64::from(uncovered) * since.as_secs_f64());
+        for gap in gaps {
+            self.gaps.observe(gap.as_secs_f64());
+        }
     }
 
     /// Something came of the replacement of an agent; `result` is one word.

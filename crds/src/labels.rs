@@ -3,6 +3,9 @@
 /// Label on Drones: the name of the Swarm that made them.
 pub const SWARM: &str = "skein.dev/swarm";
 
+/// Label on Drones of a Swarm with a formation: the number of the slot that the Drone was given.
+pub const SLOT: &str = "skein.dev/slot";
+
 /// Finalizer on a Drone: held until its vehicle is seen landed and disarmed (invariant 4).
 pub const LANDED_FINALIZER: &str = "skein.dev/landed";
 

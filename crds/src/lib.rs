@@ -4,6 +4,7 @@
 //! Must not: know gRPC or MAVLink, or decide anything; `fleet` does.
 
 pub mod drone;
+pub mod formation;
 pub mod ground_order;
 pub mod labels;
 pub mod swarm;

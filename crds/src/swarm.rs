@@ -6,6 +6,7 @@
 )]
 
 use crate::drone::{DroneSpec, default_altitude, is_false, is_zero};
+use crate::formation::{Formation, SlotStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
@@ -63,6 +64,12 @@ use std::collections::BTreeMap;
         description = "Drones that have a vehicle and of which it is not known whether they fly."
     ),
     printcolumn(
+        name = "Covered",
+        type_ = "integer",
+        json_path = ".status.coveredSlots",
+        description = "Slots of the formation at which a vehicle is on station."
+    ),
+    printcolumn(
         name = "Grounded",
         type_ = "boolean",
         json_path = ".spec.grounded",
@@ -84,6 +91,10 @@ use std::collections::BTreeMap;
 #[kube(validation = Rule::new("self.spec.maxSurge > 0 || self.spec.maxUnavailable > 0")
     .message("maxSurge and maxUnavailable cannot both be 0, or no vehicle could ever be replaced; raise one of them")
     .field_path(".spec.maxSurge"))]
+#[kube(validation = Rule::new("!has(oldSelf.spec.formation) || has(self.spec.formation)")
+    .message("spec.formation can be changed and not removed, as its vehicles may be far from their homes; scale the Swarm to 0 and delete it")
+    .reason(Reason::FieldValueForbidden)
+    .field_path(".spec.formation"))]
 #[serde(rename_all = "camelCase")]
 pub struct SwarmSpec {
     /// How many Drones fly, 0 to 10000; 1 when left out. Change it with `kubectl scale`.
@@ -99,6 +110,11 @@ pub struct SwarmSpec {
     /// Labels, annotations and spec of each Drone of the Swarm. Leave it out for the defaults.
     #[serde(default)]
     pub template: DroneTemplate,
+
+    /// Places that the Swarm keeps covered, one for each replica. Its Drones take off, fly to them and hold there; change it, and they
+    /// fly on. Leave it out to hold each above its home.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub formation: Option<Formation>,
 
     /// Set to true to land all vehicles of the Swarm and keep them on the ground; the Drones keep their vehicles. Set to
     /// false (or leave out) to let them fly. `skein ground` and `skein release` set it. False ends no ground order: only
@@ -222,6 +238,7 @@ impl Default for SwarmSpec {
             replicas: default_replicas(),
             node_selector: BTreeMap::new(),
             template: DroneTemplate::default(),
+            formation: None,
             grounded: false,
             max_surge: one(),
             max_unavailable: one(),
@@ -285,6 +302,14 @@ pub struct SwarmStatus {
     #[serde(default)]
     pub unknown_drones: i32,
 
+    /// Slots of the formation at which a vehicle is on station; absent without a formation.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub covered_slots: Option<i32>,
+
+    /// The slots of the formation, at most the first 100 of them.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub slots: Vec<SlotStatus>,
+
     /// Label selector of this Swarm's Drones, for `kubectl get drones -l` and autoscalers.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub selector: Option<String>,
@@ -298,7 +323,7 @@ pub struct SwarmStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 
-    /// Ready (as many fly as desired), with reason and message.
+    /// Ready (as many fly as desired) and, with a formation, Covered (a vehicle is on station at each slot), with reason and message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,

@@ -4,6 +4,7 @@
 //! reference's uid, not by labels. Must not: bind Drones or hold their finalizers.
 
 pub mod expectations;
+pub mod formation;
 pub mod members;
 pub mod rollout;
 pub mod status;
@@ -23,11 +24,14 @@ use crate::metrics::Reconciles;
 use crate::spans;
 use crds::{Drone, Swarm, labels};
 use expectations::Expectations;
+use fleet::formation::BadFormation;
 use fleet::ids::DroneUid;
 use fleet::names::drone_names;
 use fleet::reception::{RECONNECT_TIME, Reception};
+use fleet::station::Station;
 use fleet::swarm::replacement::Replace;
 use fleet::swarm::{Member, Serving, mark_stuck, plan};
+use formation::Filled;
 use futures::StreamExt;
 use futures::stream;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -37,6 +41,7 @@ use kube::{Resource, ResourceExt};
 use members::{Assessments, member};
 use serde_json::json;
 use std::collections::HashSet;
+use std::error::Error as _;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -154,22 +159,34 @@ async fn reconcile(controller: &SwarmController, key: &Key) -> Result<Option<Dur
         return Ok(Some(Duration::ZERO));
     }
     let rolled = rollout::roll(&controller.observer, &swarm, &drones).await;
-    let converged = converge(controller, &swarm, &drones).await;
+    let slots = formation::slots(&swarm, controller.observer.airspace.rules());
+    let converged = converge(controller, &swarm, &drones, slots.as_ref()).await;
     let converged = converged.and_then(|later| rolled.map(|()| later));
-    let trouble = converged
-        .as_ref()
-        .err()
-        .filter(|error| error.is_refusal())
-        .map(ToString::to_string);
+    let refusal = converged.as_ref().err().filter(|error| error.is_refusal());
+    let trouble = match (refusal, slots) {
+        (Some(refusal), _) => Some(("Refused", refusal.to_string())),
+        (None, Some(Err(why))) => Some(("BadFormation", format!("spec.formation: {}", chain(&why)))),
+        (None, _) => None,
+    };
     let later = status::write(controller, &swarm, trouble).await?;
     Ok([converged?, later].into_iter().flatten().min())
 }
 
-/// Makes and deletes Drones as planned.
+/// What is wrong with a formation, and why, in one sentence.
+fn chain(why: &BadFormation) -> String {
+    match why.source() {
+        Some(source) => format!("{why}: {source}"),
+        None => why.to_string(),
+    }
+}
+
+/// Makes and deletes Drones as planned, and gives them the slots of the formation, if there is one. None is made for a formation that
+/// cannot be flown, and none that is there is moved.
 async fn converge(
     controller: &SwarmController,
     swarm: &Swarm,
     drones: &[Arc<Drone>],
+    slots: Option<&Result<Vec<Station>, BadFormation>>,
 ) -> Result<Option<Duration>, ApiError> {
     let Observer {
         cluster,
@@ -188,7 +205,7 @@ async fn converge(
     // One that was made and is gone before it was observed would be counted on for ever: reconcile again when it is given up.
     let recheck = (!unseen.is_empty()).then_some(expectations::EXPECTATION_TIMEOUT);
     let calm = controller.assessments.calm(uid(swarm)) || swarm.metadata.deletion_timestamp.is_some();
-    if calm && drones.iter().filter(stays).count() + unseen.len() == desired {
+    if slots.is_none() && calm && drones.iter().filter(stays).count() + unseen.len() == desired {
         takeoff_slots.lost(uid(swarm), 0);
         return Ok(recheck);
     }
@@ -204,6 +221,7 @@ async fn converge(
         stuck: false,
         replace: None,
         leaving: false,
+        slot: None,
     }));
     let full = takeoff_slots.are_full(swarm);
     mark_stuck(&mut members, full, |drone| {
@@ -223,13 +241,26 @@ async fn converge(
     if cut_off {
         plan = plan.while_cut_off(&members);
     }
+    // With a formation, which slots those have that were just made is known when they are seen.
+    if slots.is_some_and(|slots| slots.is_err() || !unseen.is_empty()) {
+        plan.create = 0;
+    }
     let key = Key::of(swarm);
-    if plan.create > 0 {
-        let names = free_names(&cluster.world, swarm, &unseen, plan.create.min(BATCH));
+    let names = free_names(&cluster.world, swarm, &unseen, plan.create.min(BATCH));
+    let filled = match slots {
+        Some(Ok(slots)) if unseen.is_empty() => {
+            let chosen: HashSet<&DroneUid> = plan.delete.iter().collect();
+            let stay: Vec<Member> = members.iter().filter(|m| !chosen.contains(&m.uid)).cloned().collect();
+            // As many as can be weighed are all that a Swarm can have.
+            Filled::of(&controller.observer, slots, (drones, &stay), &names).unwrap_or_default()
+        }
+        _ => Filled::default(),
+    };
+    if !names.is_empty() {
         tracing::info!(desired, making = names.len(), "making Drones");
         run(names
             .into_iter()
-            .map(|name| create(cluster, &controller.expectations, swarm, name)))
+            .map(|name| create(cluster, &controller.expectations, swarm, name, &filled)))
         .await?;
     }
     if !plan.delete.is_empty() {
@@ -241,6 +272,7 @@ async fn converge(
             .map(|member| delete(cluster, &controller.expectations, key.namespace.clone(), member)))
         .await?;
     }
+    filled.write(&controller.observer, drones).await?;
     let more = plan.create > BATCH || plan.delete.len() > BATCH;
     // Just started: what flies and what is idle is known once the agents have found their way here.
     let unsure = grace.filter(|_| plan.unsure);
@@ -269,14 +301,22 @@ async fn run(calls: impl Iterator<Item = impl Future<Output = Result<(), ApiErro
     results.into_iter().collect()
 }
 
-async fn create(cluster: &Cluster, expectations: &Expectations, swarm: &Swarm, name: String) -> Result<(), ApiError> {
+async fn create(
+    cluster: &Cluster,
+    expectations: &Expectations,
+    swarm: &Swarm,
+    name: String,
+    filled: &Filled,
+) -> Result<(), ApiError> {
     let namespace = swarm.namespace().unwrap_or_default();
     let drones: Api<Drone> = Api::namespaced(cluster.client(), &namespace);
     let params = PostParams {
         field_manager: Some(labels::COORDINATOR.into()),
         ..PostParams::default()
     };
-    match api::call("create a Drone", drones.create(&params, &build(swarm, &name))).await {
+    let mut drone = build(swarm, &name);
+    filled.give(&mut drone);
+    match api::call("create a Drone", drones.create(&params, &drone)).await {
         Ok(made) => {
             expectations.created(uid(swarm), &name, uid(&made), Instant::now());
             Ok(())

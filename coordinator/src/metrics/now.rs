@@ -182,6 +182,18 @@ fn objects(encoder: &mut DescriptorEncoder<'_>, fleet: &FleetNow) -> Result<(), 
         "skein_swarm_flying",
         "Drones of a Swarm whose autopilot reports that it flies: status.flyingDrones",
         value(|swarm| swarm.status.as_ref().map_or(0, |status| status.flying_drones)),
+    )?;
+    gauges(
+        encoder,
+        "skein_swarm_covered",
+        "Slots of a Swarm's formation at which a vehicle is on station: status.coveredSlots; 0 without a formation",
+        value(|swarm| {
+            swarm
+                .status
+                .as_ref()
+                .and_then(|status| status.covered_slots)
+                .unwrap_or(0)
+        }),
     )
 }
 

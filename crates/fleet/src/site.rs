@@ -370,7 +370,8 @@ fn sentence(waiting: &Waiting) -> String {
 }
 
 /// When the vehicle was where `report`, received at `received`, says.
-fn position_time(report: &Report, received: Moment) -> Moment {
+#[must_use]
+pub fn position_time(report: &Report, received: Moment) -> Moment {
     let age = report
         .position_at
         .map_or(std::time::Duration::ZERO, |at| report.made.since(at));

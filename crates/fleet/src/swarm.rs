@@ -51,6 +51,8 @@ pub struct Member {
     pub replace: Option<Replace>,
     /// Whether it is being deleted, or its deletion was asked for and is not observed yet.
     pub leaving: bool,
+    /// The slot of the Swarm's formation that it was given.
+    pub slot: Option<usize>,
 }
 
 /// How far a Swarm may go above and below what is desired while Drones are replaced.
@@ -105,7 +107,9 @@ pub fn plan(bounds: Bounds, members: &[Member], settled: bool) -> Plan {
     let desired = bounds.replicas + flying_out.min(bounds.surge);
 
     let mut surplus = rest.clone();
-    surplus.sort_by(|a, b| order_of_removal(a).cmp(&order_of_removal(b)));
+    // The slots that stay are the lowest.
+    let has_no_slot = |m: &Member| m.slot.is_some_and(|slot| slot >= bounds.replicas);
+    surplus.sort_by(|a, b| order_of_removal(a, has_no_slot(a)).cmp(&order_of_removal(b, has_no_slot(b))));
     surplus.truncate(rest.len().saturating_sub(desired));
     // Where all go, there is nothing to choose.
     let unsure = !settled
@@ -153,15 +157,16 @@ pub fn mark_stuck(members: &mut [Member], full: bool, has_slot: impl Fn(&DroneUi
     }
 }
 
-/// Which goes first: from the least to the greatest loss, and of those that fly, one that should be replaced anyway.
-fn order_of_removal(m: &Member) -> (u8, bool, Serving, &str) {
+/// Which goes first: from the least to the greatest loss, and of those that fly, one that should be replaced anyway, then one whose slot
+/// is gone.
+fn order_of_removal(m: &Member, has_no_slot: bool) -> (u8, bool, bool, Serving, &str) {
     let loss = match m.serving {
         Serving::NoVehicle => 0,
         Serving::OnGround => 1,
         Serving::Unknown => 2,
         Serving::Flying { .. } => 3,
     };
-    (loss, m.replace.is_none(), m.serving, &m.name)
+    (loss, m.replace.is_none(), !has_no_slot, m.serving, &m.name)
 }
 
 /// Of those that fly and should be replaced, the ones that may land now.

@@ -31,7 +31,7 @@ const SYSTEM: &str = "skein-system";
 const SLACK: Duration = Duration::from_secs(45);
 
 /// The names of the vehicles, in the order in which they are started.
-pub const NODES: [&str; 3] = ["node-1", "node-2", "node-3"];
+pub const NODES: [&str; 6] = ["node-1", "node-2", "node-3", "node-4", "node-5", "node-6"];
 
 /// How a field is set up, beside the number of vehicles.
 #[derive(Clone, Debug)]
@@ -39,6 +39,8 @@ pub struct Setup {
     pub vehicles: usize,
     /// How far apart their homes are, metres; the first is the westernmost.
     pub apart: f64,
+    /// Every second vehicle has the other autopilot.
+    pub mixed: bool,
     /// Parameters of every autopilot, by stack.
     pub ardupilot: Vec<(&'static str, f64)>,
     pub px4: Vec<(&'static str, f64)>,
@@ -53,6 +55,7 @@ impl Default for Setup {
         Self {
             vehicles: 1,
             apart: 0.0,
+            mixed: false,
             ardupilot: vec![],
             px4: vec![],
             baud: None,
@@ -100,7 +103,10 @@ impl Field {
             setup,
         };
         field.start_coordinator()?;
-        for node in NODES.into_iter().take(field.setup.vehicles) {
+        let other = field.setup.mixed.then(|| Firmware::find(firmware.stack().other()));
+        let other = other.transpose()?;
+        for (number, node) in NODES.into_iter().take(field.setup.vehicles).enumerate() {
+            let firmware = other.as_ref().filter(|_| number % 2 == 1).unwrap_or(firmware);
             field.add_vehicle(node, firmware)?;
         }
         Ok(field)
@@ -125,13 +131,13 @@ impl Field {
         };
         let at = shifted(home, east, 0.0);
         settings.home = [at.latitude_deg, at.longitude_deg, HOME[2]];
-        let own = match self.stack {
+        let own = match firmware.stack() {
             Stack::ArduPilot => &self.setup.ardupilot,
             Stack::Px4 => &self.setup.px4,
         };
         // A battery that lasts, unless it is what the scenario is about. PX4's never goes below half.
         let drains = own.iter().any(|(name, _)| name.starts_with("SIM_BATT"));
-        let lasting: &[_] = match self.stack {
+        let lasting: &[_] = match firmware.stack() {
             Stack::ArduPilot if !drains => &[("SIM_BATT_CAP_AH", 60.0), ("BATT_CAPACITY", 60_000.0)],
             _ => &[],
         };

@@ -4,6 +4,7 @@
 
 mod failsafes;
 mod flights;
+mod formations;
 mod lines;
 mod people;
 mod refusals;
@@ -22,6 +23,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         failsafes::ALL,
         refusals::ALL,
         stations::ALL,
+        formations::ALL,
     ]
     .into_iter()
     .flatten()

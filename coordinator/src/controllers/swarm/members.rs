@@ -7,7 +7,7 @@ use crate::cluster::Cluster;
 use crate::cluster::key::Key;
 use crate::cluster::world::{World, owner, uid};
 use crate::controllers::drone::facts::DroneSnapshot;
-use crate::controllers::swarm::SwarmController;
+use crate::controllers::swarm::{SwarmController, formation};
 use crate::controllers::takeoff_slots::policy;
 use crds::{Drone, Swarm};
 use fleet::drone::Ground;
@@ -140,6 +140,7 @@ pub fn member(controller: &SwarmController, swarm: &Swarm, drone: &Arc<Drone>, n
         uid: snapshot.facts.uid,
         name: drone.name_any(),
         leaving,
+        slot: formation::slot(drone),
     }
 }
 

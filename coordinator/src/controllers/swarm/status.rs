@@ -9,13 +9,20 @@ use crate::cluster::world::uid;
 use crate::controllers::drone::facts::Observer;
 use crate::controllers::drone::pacing::{Due, Urgency};
 use crate::controllers::drone::status::condition;
-use crate::controllers::swarm::SwarmController;
 use crate::controllers::swarm::rollout::is_outdated;
+use crate::controllers::swarm::{SwarmController, formation};
 use crate::controllers::takeoff_slots::bounds;
 use crate::ground::{self, Ground};
+use crds::formation::SlotStatus;
 use crds::{Drone, Swarm, SwarmStatus, labels};
+use fleet::formation::coverage::{Coverage, Slot};
+use fleet::geo::offset;
+use fleet::station::Station;
 use fleet::swarm::{Readiness, Tally, readiness};
-use k8s_openapi::jiff::Timestamp;
+use fleet::time::Moment;
+use fleet::units::Wgs84;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
+use k8s_openapi::jiff::{SignedDuration, Timestamp, Unit};
 use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
@@ -27,21 +34,35 @@ use tokio::time::Instant;
 const MOST_NAMES: usize = 100;
 
 /// Writes the Swarm's status if it says something new, or says when to reconcile again. `trouble` is why Drones could not be
-/// made or removed.
+/// made or removed, in a word and a sentence.
 ///
 /// # Errors
 /// [`ApiError`].
 pub async fn write(
     controller: &SwarmController,
     swarm: &Swarm,
-    trouble: Option<String>,
+    trouble: Option<(&'static str, String)>,
 ) -> Result<Option<Duration>, ApiError> {
-    let Observer { cluster, ground, .. } = &controller.observer;
+    let Observer {
+        cluster,
+        ground,
+        airspace,
+        leadership,
+        ..
+    } = &controller.observer;
     let drones = cluster.world.drones_of_swarm(uid(swarm));
     let old = swarm.status.clone().unwrap_or_default();
     let calm = controller.assessments.calm(uid(swarm));
     let grounded = swarm.spec.grounded || covered(ground, &drones);
-    let next = assemble(swarm, &old, (&drones, grounded), calm, trouble, Timestamp::now());
+    let mut next = assemble(swarm, &old, (&drones, grounded), calm, trouble, Timestamp::now());
+    if let Some(Ok(slots)) = formation::slots(swarm, airspace.rules()) {
+        let looked = Looked {
+            coverage: airspace.coverage(uid(swarm)).unwrap_or_default(),
+            now: leadership.state.now(),
+            unsure: leadership.grace_left().is_some(),
+        };
+        add_slots(&mut next, (&old, swarm), &slots, &drones, &looked, Timestamp::now());
+    }
     let ready = |s: &SwarmStatus| s.conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True");
     let urgency = match (old == next, ready(&next) && !ready(&old)) {
         (true, _) => Urgency::None,
@@ -82,7 +103,7 @@ fn assemble(
     old: &SwarmStatus,
     (drones, grounded): (&[Arc<Drone>], bool),
     calm: bool,
-    trouble: Option<String>,
+    trouble: Option<(&'static str, String)>,
     now: Timestamp,
 ) -> SwarmStatus {
     let small = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
@@ -104,12 +125,12 @@ fn assemble(
     }
     let mut verdict = readiness(&tally);
     let refused = trouble.is_some();
-    if let Some(trouble) = trouble {
+    if let Some((reason, message)) = trouble {
         verdict = Readiness {
             ready: false,
             stalled: true,
-            reason: "Refused",
-            message: trouble,
+            reason,
+            message,
         };
     }
     let generation = swarm.metadata.generation.unwrap_or_default();
@@ -134,8 +155,101 @@ fn assemble(
         unknown_drones: small(tally.unknown),
         selector: swarm_label(swarm).map(|(key, value)| format!("{key}={value}")),
         drone_names: names.collect(),
+        // Of a formation that cannot be flown, what was last known stays.
+        covered_slots: old.covered_slots.filter(|_| swarm.spec.formation.is_some()),
+        slots: old.slots.clone(),
         observed_generation: Some(generation),
         conditions,
+    }
+}
+
+/// What was seen of the slots.
+struct Looked {
+    coverage: Coverage,
+    now: Moment,
+    /// Agents have not had time to find their way here: who was there may be there.
+    unsure: bool,
+}
+
+/// Adds what is known of the slots of the formation. What is said of a slot stays as it is written while only numbers change in it.
+fn add_slots(
+    next: &mut SwarmStatus,
+    (old, swarm): (&SwarmStatus, &Swarm),
+    slots: &[Station],
+    drones: &[Arc<Drone>],
+    looked: &Looked,
+    now: Timestamp,
+) {
+    let small = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
+    let mut all: Vec<SlotStatus> = Vec::with_capacity(slots.len());
+    for (number, station) in slots.iter().enumerate() {
+        let before = old.slots.iter().find(|slot| slot.slot == small(number));
+        let seen = looked.coverage.slots().get(number);
+        let covered_by = seen.and_then(Slot::covered_by);
+        let has = |drone: &&Arc<Drone>| formation::slot(drone) == Some(number);
+        let leaves = |drone: &&Arc<Drone>| drone.metadata.deletion_timestamp.is_some();
+        let holder = match covered_by {
+            Some(by) => drones.iter().find(|drone| uid(drone.as_ref()) == by.0),
+            None => drones.iter().filter(has).min_by_key(|drone| leaves(drone)),
+        };
+        let since = seen.and_then(Slot::since).map(|since| {
+            let ago = SignedDuration::try_from(looked.now.since(since)).unwrap_or_default();
+            Time(now.checked_sub(ago).unwrap_or(now).round(Unit::Second).unwrap_or(now))
+        });
+        let slot = SlotStatus {
+            slot: small(number),
+            covered: covered_by.is_some(),
+            since,
+            drone: holder.map(|drone| drone.name_any()),
+            off_meters: holder.and_then(|drone| off(drone, station)),
+            message: covered_by.is_none().then(|| why(holder)),
+        };
+        let same = |before: &&SlotStatus| {
+            (before.covered, &before.drone, &before.message) == (slot.covered, &slot.drone, &slot.message)
+        };
+        let stays = before.filter(|before| same(before) || (looked.unsure && before.covered && !slot.covered));
+        all.push(stays.cloned().unwrap_or(slot));
+    }
+    let covered = all.iter().filter(|slot| slot.covered).count();
+    let (reason, message) = match (covered, all.len()) {
+        (covered, all) if covered == all => ("AllCovered", format!("{covered} of {all} slots are covered")),
+        (covered, all) => (
+            "NotAllCovered",
+            format!("{covered} of {all} slots are covered; see status.slots"),
+        ),
+    };
+    let generation = swarm.metadata.generation.unwrap_or_default();
+    let value = Some(covered == all.len());
+    let condition = condition(&old.conditions, "Covered", value, reason, &message, generation, now);
+    next.conditions.push(condition);
+    next.covered_slots = Some(small(covered));
+    all.truncate(MOST_NAMES);
+    next.slots = all;
+}
+
+/// How far a vehicle is from a place over ground, in whole meters, as far as its Drone says.
+fn off(drone: &Drone, station: &Station) -> Option<f64> {
+    let position = drone.status.as_ref()?.position.as_ref()?;
+    let at = Wgs84 {
+        latitude_deg: position.latitude_degrees,
+        longitude_deg: position.longitude_degrees,
+    };
+    let (east, north) = offset(station.place().at, at);
+    Some(east.hypot(north).round())
+}
+
+/// Why nobody covers a slot that this Drone was given.
+fn why(holder: Option<&Arc<Drone>>) -> String {
+    let Some(drone) = holder else {
+        return "no Drone has it yet".to_owned();
+    };
+    let conditions = drone.status.iter().flat_map(|status| &status.conditions);
+    let ready = conditions.into_iter().find(|condition| condition.type_ == "Ready");
+    match ready {
+        Some(ready) if ready.status == "True" => "it has not been seen there for a second".to_owned(),
+        Some(ready) if ready.message.is_empty() => ready.reason.clone(),
+        Some(ready) => ready.message.clone(),
+        None => "it waits for a vehicle".to_owned(),
     }
 }
 
@@ -203,5 +317,108 @@ mod tests {
             two.conditions[0].message
         );
         assert_eq!(make(&two, 2), two, "nothing is written while nothing changes");
+    }
+
+    #[test]
+    fn each_slot_says_who_covers_it_or_why_nobody_does_and_is_written_when_that_changes() {
+        let anchor = json!({"latitudeDegrees": 47.4, "longitudeDegrees": 8.5, "altitudeMeters": 20});
+        let formation = json!({"shape": "Line", "anchor": anchor, "spacingMeters": 20});
+        let spec = json!({"replicas": 2, "formation": formation});
+        let swarm = Swarm::new("alpha", serde_json::from_value(spec).unwrap());
+        let slots = formation::slots(&swarm, &crate::controllers::airspace::SiteRules::default());
+        let slots = slots.unwrap().unwrap();
+        let drone = |name: &str, slot: &str, metres: f64| {
+            let mut drone = Drone::new(name, crds::DroneSpec::default());
+            drone.metadata.uid = Some(name.into());
+            drone.metadata.labels = Some([(labels::SLOT.to_owned(), slot.to_owned())].into());
+            let ready = condition(
+                &[],
+                "Ready",
+                Some(false),
+                "Moving",
+                "it flies",
+                1,
+                Timestamp::UNIX_EPOCH,
+            );
+            drone.status = Some(crds::DroneStatus {
+                conditions: vec![ready],
+                position: Some(crds::drone::PositionStatus {
+                    latitude_degrees: 47.4 + metres / 111_200.0,
+                    longitude_degrees: 8.5,
+                    ..crds::drone::PositionStatus::default()
+                }),
+                ..crds::DroneStatus::default()
+            });
+            Arc::new(drone)
+        };
+        let second = |n: u64| Moment::at(Duration::from_secs(n));
+        let seen = |covered: bool| {
+            let mut coverage = Coverage::default();
+            for at in 10..13 {
+                let off = slots[0].off(
+                    slots[0].place().at,
+                    fleet::units::AltitudeAmsl(0.0),
+                    fleet::units::AltitudeAboveHome(20.0),
+                );
+                let near = fleet::formation::coverage::Near {
+                    uid: fleet::ids::DroneUid("a".into()),
+                    slot: 0,
+                    off,
+                    at: second(at),
+                };
+                let near: Vec<_> = covered.then_some(near).into_iter().collect();
+                coverage.observe(2, &near, fleet::station::Tolerance::default(), second(at));
+            }
+            coverage
+        };
+        let make = |old: &SwarmStatus, metres: f64, covered: bool, unsure: bool| {
+            let mut next = SwarmStatus::default();
+            let looked = Looked {
+                coverage: seen(covered),
+                now: second(12),
+                unsure,
+            };
+            let drones = [drone("a", "0", metres)];
+            add_slots(
+                &mut next,
+                (old, &swarm),
+                &slots,
+                &drones,
+                &looked,
+                Timestamp::UNIX_EPOCH,
+            );
+            next
+        };
+        let status = make(&SwarmStatus::default(), 0.0, true, false);
+        let [one, two] = &status.slots[..] else {
+            panic!("two slots")
+        };
+        assert_eq!(
+            (one.covered, one.drone.as_deref(), one.off_meters, &one.message),
+            (true, Some("a"), Some(0.0), &None)
+        );
+        assert_eq!(
+            (two.covered, two.drone.as_deref(), two.message.as_deref()),
+            (false, None, Some("no Drone has it yet"))
+        );
+        assert_eq!(
+            (status.covered_slots, status.conditions[0].message.as_str()),
+            (Some(1), "1 of 2 slots are covered; see status.slots")
+        );
+        assert_eq!(make(&status, 1.6, true, false), status, "only a number has changed");
+        let lost = make(&status, 30.0, false, false);
+        assert_eq!(
+            (
+                lost.slots[0].covered,
+                lost.slots[0].message.as_deref(),
+                lost.slots[0].off_meters
+            ),
+            (false, Some("it flies"), Some(30.0))
+        );
+        assert_eq!(
+            make(&status, 30.0, false, true).slots,
+            status.slots,
+            "a new leader has not heard them yet"
+        );
     }
 }

@@ -12,6 +12,7 @@ fn member(name: &str, serving: Serving) -> Member {
         stuck: false,
         replace: None,
         leaving: false,
+        slot: None,
     }
 }
 
@@ -224,6 +225,24 @@ fn one_that_is_lost_is_replaced_beside_it_and_is_one_too_many_when_it_comes_back
         member("c", flying(90)),
     ];
     assert_eq!(deleted(&super::plan(bounds(2, 0, 1), &back, true)), ["a"]);
+}
+
+#[test]
+fn of_those_that_fly_in_a_formation_a_scale_down_takes_the_highest_slots() {
+    let in_slot = |name: &str, slot: usize, percent: u8| Member {
+        slot: Some(slot),
+        ..member(name, flying(percent))
+    };
+    let members = [
+        in_slot("a", 3, 90),
+        in_slot("b", 0, 20),
+        in_slot("c", 2, 80),
+        in_slot("d", 1, 30),
+    ];
+    assert_eq!(deleted(&plan(2, &members)), ["c", "a"]);
+    let mut tired = members.to_vec();
+    tired[1].replace = Some(Replace::Tired);
+    assert_eq!(deleted(&plan(3, &tired)), ["b"], "it leaves in any case");
 }
 
 #[test]

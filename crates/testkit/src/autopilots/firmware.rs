@@ -23,6 +23,15 @@ impl Stack {
     /// Both.
     pub const ALL: [Self; 2] = [Self::ArduPilot, Self::Px4];
 
+    /// The one that this is not.
+    #[must_use]
+    pub fn other(self) -> Self {
+        match self {
+            Self::ArduPilot => Self::Px4,
+            Self::Px4 => Self::ArduPilot,
+        }
+    }
+
     /// As on command lines.
     pub fn name(self) -> &'static str {
         match self {

@@ -59,7 +59,7 @@ const CENTER: Wgs84 = Wgs84 {
 };
 
 /// The station `east` and `north` of the center, `up` above home.
-fn place(east: f64, north: f64, up: f64) -> Value {
+pub(super) fn place(east: f64, north: f64, up: f64) -> Value {
     let at = shifted(CENTER, east, north);
     json!({"latitudeDegrees": at.latitude_deg, "longitudeDegrees": at.longitude_deg, "altitudeMeters": up})
 }
@@ -74,7 +74,7 @@ fn local(position: &GLOBAL_POSITION_INT_DATA) -> [f64; 3] {
     [east, north, f64::from(position.relative_alt) / 1000.0]
 }
 
-fn position(field: &Field, node: &str) -> anyhow::Result<[f64; 3]> {
+pub(super) fn position(field: &Field, node: &str) -> anyhow::Result<[f64; 3]> {
     field.record(node).position().map(local).context("it has no position")
 }
 
@@ -199,30 +199,44 @@ fn takeover(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// The least distance between the vehicles of two nodes since then, over ground and in height, by what their autopilots reported, and
-/// whether they kept apart.
-fn nearest(field: &Field, one: &str, other: &str, since: u64) -> anyhow::Result<(f64, bool)> {
-    let track = |node: &str| {
-        let record = field.record(node);
-        let positions = record.reported_since(since).filter_map(|(at, message)| match message {
-            // ArduCopter reports zero before it has a position.
-            MavMessage::GLOBAL_POSITION_INT(position) if position.lat != 0 => Some((at, local(position))),
-            _ => None,
-        });
-        positions.collect::<Vec<_>>()
-    };
-    let (one, other) = (track(one), track(other));
+/// Where a vehicle was, and when, since then.
+pub(super) type Track = Vec<(u64, [f64; 3])>;
+
+/// Where the vehicle of a node was since then, by its own account.
+pub(super) fn track(field: &Field, node: &str, since: u64) -> Track {
+    let record = field.record(node);
+    let positions = record.reported_since(since).filter_map(|(at, message)| match message {
+        // ArduCopter reports zero before it has a position.
+        MavMessage::GLOBAL_POSITION_INT(position) if position.lat != 0 => Some((at, local(position))),
+        _ => None,
+    });
+    positions.collect()
+}
+
+/// A vehicle that is no higher than this above its home is on its pad, or about to be: pads may be near to one another.
+const PAD: f64 = 1.0;
+
+/// The least distance between two vehicles that both fly. Errors: they came nearer than the separation.
+pub(super) fn apart(one: &Track, other: &Track) -> anyhow::Result<f64> {
     ensure!(!one.is_empty() && !other.is_empty(), "nothing was recorded");
-    let (mut least, mut apart) = (f64::INFINITY, true);
-    for (at, a) in &one {
-        let Some((_, b)) = other.iter().min_by_key(|(then, _)| then.abs_diff(*at)) else {
+    let (mut least, mut next) = (f64::INFINITY, 0);
+    for (at, a) in one {
+        // Both are in the order of time.
+        while next + 1 < other.len() && other[next + 1].0.abs_diff(*at) <= other[next].0.abs_diff(*at) {
+            next += 1;
+        }
+        let b = other[next].1;
+        if a[2] < PAD || b[2] < PAD {
             continue;
-        };
+        }
         let (ground, height) = ((a[0] - b[0]).hypot(a[1] - b[1]), (a[2] - b[2]).abs());
-        apart &= ground >= SEPARATION || height >= SEPARATION;
+        ensure!(
+            ground >= SEPARATION || height >= SEPARATION,
+            "they came as near as {ground:.1} m over ground and {height:.1} m in height, at {a:?} and {b:?}"
+        );
         least = least.min(ground.hypot(height));
     }
-    Ok((least, apart))
+    Ok(least)
 }
 
 fn swap(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
@@ -240,9 +254,8 @@ fn swap(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     wait_on_station(field, NODES[0], right)?;
     wait_on_station(field, NODES[1], left)?;
     figures.took("swapped", since, now());
-    let (least, apart) = nearest(field, NODES[0], NODES[1], began)?;
+    let least = apart(&track(field, NODES[0], began), &track(field, NODES[1], began))?;
     figures.note(format!("never nearer than {least:.1} m"));
-    ensure!(apart, "they came as near as {least:.1} m");
     Ok(())
 }
 

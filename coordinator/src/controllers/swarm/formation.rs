@@ -1,0 +1,331 @@
+//! The formation of a Swarm: which of its Drones has which slot, written to the Drones, and whether the slots are covered.
+//!
+//! Owns: reading `spec.formation`, gathering for [`fleet::formation`] what is known of the Drones, and writing each Drone's slot and
+//! station. Must not: choose who goes where, or move anybody ([`crate::controllers::airspace`] does).
+
+use crate::cluster::api::{self, ApiError};
+use crate::cluster::key::Key;
+use crate::cluster::world::uid;
+use crate::controllers::airspace::{SiteRules, place};
+use crate::controllers::drone::facts::{DroneSnapshot, Observer};
+use crate::controllers::swarm::members::serving;
+use crds::formation::FormationShape;
+use crds::{Drone, Swarm, labels};
+use fleet::airspace::Separation;
+use fleet::formation::assign::TooMany;
+use fleet::formation::coverage::{Coverage, Near};
+use fleet::formation::fill::{Candidate, InSlot, fill};
+use fleet::formation::{Around, BadFormation, Formation, Shape};
+use fleet::ids::{DroneUid, NodeName};
+use fleet::report::Report;
+use fleet::site::position_time;
+use fleet::station::{Altitude, Station, Tolerance};
+use fleet::swarm::replacement::Replace;
+use fleet::swarm::{Member, Serving};
+use fleet::time::Moment;
+use fleet::units::{Heading, Meters};
+use futures::{StreamExt, stream};
+use k8s_openapi::jiff::Timestamp;
+use kube::ResourceExt;
+use kube::api::{Api, Patch, PatchParams};
+use serde_json::json;
+use std::collections::BTreeMap;
+use std::sync::Arc;
+
+/// Calls under way at a time.
+const CONCURRENCY: usize = 8;
+
+/// Half the angle between the arms of a vee for which none is given, degrees.
+const USUAL_HALF_ANGLE: f64 = 45.0;
+
+/// The stations of the slots of `swarm`; `None` for one without a formation.
+///
+/// # Errors
+/// [`BadFormation`].
+pub fn slots(swarm: &Swarm, of: &SiteRules) -> Option<Result<Vec<Station>, BadFormation>> {
+    let formation = read(swarm.spec.formation.as_ref()?);
+    let replicas = match swarm.metadata.deletion_timestamp {
+        Some(_) => 0,
+        None => usize::try_from(swarm.spec.replicas).unwrap_or_default(),
+    };
+    let pitch = of.rules.pitch();
+    let separation = Separation {
+        horizontal: pitch.horizontal,
+        vertical: pitch.vertical,
+    };
+    Some(formation.slots(replicas, separation, &of.limits))
+}
+
+fn read(asked: &crds::formation::Formation) -> Formation {
+    let shape = match asked.shape {
+        FormationShape::Points => None,
+        FormationShape::Line => Some(Shape::Line),
+        FormationShape::Column => Some(Shape::Column),
+        FormationShape::Circle => Some(Shape::Circle),
+        FormationShape::Grid => Some(Shape::Grid {
+            columns: asked
+                .columns
+                .and_then(|columns| u16::try_from(columns).ok())
+                .unwrap_or_default(),
+        }),
+        FormationShape::Vee => Some(Shape::Vee {
+            half_angle_deg: asked.half_angle_degrees.unwrap_or(USUAL_HALF_ANGLE),
+        }),
+    };
+    match (shape, &asked.anchor) {
+        (Some(shape), Some(anchor)) => Formation::Around(Around {
+            anchor: place(anchor),
+            heading: Heading(asked.heading_degrees),
+            shape,
+            spacing: Meters(asked.spacing_meters.unwrap_or_default()),
+            altitude_step: Meters(asked.altitude_step_meters),
+        }),
+        // The API server refuses a shape without an anchor. Without one there are no slots.
+        _ => Formation::Points(asked.points.iter().map(place).collect()),
+    }
+}
+
+/// How far off a vehicle may be and still cover its slot.
+fn tolerance(asked: &crds::formation::Formation) -> Tolerance {
+    let same = |meters| Tolerance {
+        horizontal: Meters(meters),
+        vertical: Meters(meters),
+    };
+    asked.tolerance_meters.map_or_else(Tolerance::default, same)
+}
+
+/// The slot that a Drone was given.
+#[must_use]
+pub fn slot(drone: &Drone) -> Option<usize> {
+    drone.labels().get(labels::SLOT)?.parse().ok()
+}
+
+/// Who has which slot. Drones that are not made yet go by their names.
+#[derive(Debug, Default)]
+pub struct Filled(BTreeMap<DroneUid, InSlot>);
+
+impl Filled {
+    /// Fills `slots` with `drones`, of which `members` are what their Swarm knows, and with those that are about to be made.
+    ///
+    /// # Errors
+    /// [`TooMany`].
+    pub fn of(
+        observer: &Observer,
+        slots: &[Station],
+        (drones, members): (&[Arc<Drone>], &[Member]),
+        about_to_be_made: &[String],
+    ) -> Result<Self, TooMany> {
+        let of = observer.airspace.rules();
+        let stays = |member: &&Member| !member.leaving && member.replace != Some(Replace::Lost);
+        let replace: BTreeMap<&str, bool> = members
+            .iter()
+            .filter(stays)
+            .map(|member| (member.uid.0.as_str(), member.replace.is_some()))
+            .collect();
+        let mut known: Vec<(Option<Timestamp>, Candidate)> = drones
+            .iter()
+            .filter_map(|drone| {
+                let replace = *replace.get(uid(drone.as_ref()))?;
+                let made = drone.metadata.creation_timestamp.as_ref().map(|time| time.0);
+                Some((made, candidate(observer, drone, replace, of)))
+            })
+            .collect();
+        // They are in the order of their names.
+        known.sort_by_key(|(made, _)| *made);
+        let new = about_to_be_made.iter().map(|name| Candidate {
+            uid: not_made_yet(name),
+            slot: None,
+            station: None,
+            at: None,
+            may_fly: false,
+            replace: false,
+        });
+        let candidates: Vec<Candidate> = known.into_iter().map(|(_, one)| one).chain(new).collect();
+        fill(slots, &candidates, &of.rules, &of.limits).map(Self)
+    }
+
+    /// Gives a Drone that is about to be made its slot.
+    pub fn give(&self, drone: &mut Drone) {
+        if let Some(found) = self.0.get(&not_made_yet(&drone.name_any())) {
+            drone.spec.station = Some(written(&found.station));
+            let slot = (labels::SLOT.to_owned(), found.slot.to_string());
+            drone.metadata.labels.get_or_insert_default().extend([slot]);
+        }
+    }
+
+    /// Writes what is new to `drones`.
+    ///
+    /// # Errors
+    /// [`ApiError`], the first.
+    pub async fn write(&self, observer: &Observer, drones: &[Arc<Drone>]) -> Result<(), ApiError> {
+        let changed = |drone: &Arc<Drone>| {
+            let found = *self.0.get(&DroneUid(uid(drone.as_ref()).to_owned()))?;
+            let of = observer.airspace.rules();
+            let stays = station(drone, of).is_some_and(|station| station.is_as(&found.station, SAME));
+            (!stays || slot(drone) != Some(found.slot)).then_some((Arc::clone(drone), found))
+        };
+        let changed: Vec<_> = drones.iter().filter_map(changed).collect();
+        if changed.is_empty() {
+            return Ok(());
+        }
+        tracing::info!(drones = changed.len(), "Drones are given slots of the formation");
+        let calls = changed.into_iter().map(|(drone, found)| give(observer, drone, found));
+        let results: Vec<_> = stream::iter(calls).buffer_unordered(CONCURRENCY).collect().await;
+        results.into_iter().collect()
+    }
+}
+
+/// A station is written anew where it differs by more than this. It is rounded when it is written.
+const SAME: Meters = Meters(0.05);
+
+fn not_made_yet(name: &str) -> DroneUid {
+    DroneUid(format!("{name} is not made yet"))
+}
+
+fn station(drone: &Drone, of: &SiteRules) -> Option<Station> {
+    let asked = drone.spec.station.as_ref()?;
+    Station::new(place(asked), &of.limits).ok()
+}
+
+fn candidate(observer: &Observer, drone: &Arc<Drone>, replace: bool, of: &SiteRules) -> Candidate {
+    let snapshot = DroneSnapshot::of(observer, Arc::clone(drone));
+    Candidate {
+        slot: slot(drone),
+        station: station(drone, of),
+        at: snapshot
+            .report
+            .as_ref()
+            .and_then(|report| report.position)
+            .map(|position| position.at),
+        may_fly: matches!(serving(&snapshot), Serving::Flying { .. } | Serving::Unknown),
+        uid: snapshot.facts.uid,
+        replace,
+    }
+}
+
+/// A station as it stands in a Drone's spec: to a centimeter.
+fn written(station: &Station) -> crds::drone::Station {
+    let place = station.place();
+    let (altitude, altitude_reference) = match place.altitude {
+        Altitude::AboveHome(height) => (height.0, crds::drone::AltitudeReference::AboveHome),
+        Altitude::Amsl(height) => (height.0, crds::drone::AltitudeReference::AboveMeanSeaLevel),
+    };
+    let degrees = |degrees: f64| (degrees * 1e7).round() / 1e7;
+    crds::drone::Station {
+        latitude_degrees: degrees(place.at.latitude_deg),
+        longitude_degrees: degrees(place.at.longitude_deg),
+        altitude_meters: (altitude * 100.0).round() / 100.0,
+        altitude_reference,
+    }
+}
+
+async fn give(observer: &Observer, drone: Arc<Drone>, found: InSlot) -> Result<(), ApiError> {
+    let key = Key::of(drone.as_ref());
+    let drones: Api<Drone> = Api::namespaced(observer.cluster.client(), &key.namespace);
+    let patch = json!({
+        "metadata": {
+            "uid": uid(drone.as_ref()),
+            "resourceVersion": drone.metadata.resource_version,
+            "labels": {labels::SLOT: found.slot.to_string()},
+        },
+        "spec": {"station": written(&found.station)},
+    });
+    let params = PatchParams {
+        field_manager: Some(labels::COORDINATOR.into()),
+        ..PatchParams::default()
+    };
+    let patch = Patch::Merge(&patch);
+    match api::call("give a Drone its slot", drones.patch(&key.name, &params, &patch)).await {
+        Ok(given) => {
+            observer.world().learn_drone(given);
+            Ok(())
+        }
+        Err(error) if error.is_not_found() => Ok(()),
+        Err(error) => Err(error),
+    }
+}
+
+/// Takes in where the vehicles of `swarm` are, in the coverage of its `slots`.
+pub fn observe(
+    coverage: &mut Coverage,
+    (swarm, slots): (&Swarm, &[Station]),
+    drones: &[Arc<Drone>],
+    reported: impl Fn(&NodeName) -> Option<(Arc<Report>, Moment)>,
+    now: Moment,
+) -> fleet::formation::coverage::Change {
+    let near = |drone: &Arc<Drone>| {
+        let slot = slot(drone)?;
+        let node = NodeName::parse(drone.spec.node_name.as_deref()?).ok()?;
+        let (report, received) = reported(&node)?;
+        let position = report.position?;
+        // One that stands on the ground is nowhere in the sky, and one that flies for another is not its own.
+        let flies = report.truth.flying() == Some(true);
+        let is_its = report
+            .held
+            .as_ref()
+            .is_some_and(|held| held.uid.0 == uid(drone.as_ref()));
+        (flies && is_its).then_some(Near {
+            uid: DroneUid(uid(drone.as_ref()).to_owned()),
+            off: slots.get(slot)?.off(position.at, position.amsl, position.above_home),
+            slot,
+            at: position_time(&report, received),
+        })
+    };
+    let near: Vec<Near> = drones.iter().filter_map(near).collect();
+    let tolerance = swarm.spec.formation.as_ref().map_or_else(Tolerance::default, tolerance);
+    coverage.observe(slots.len(), &near, tolerance, now)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crds::drone::AltitudeReference;
+
+    fn swarm(formation: serde_json::Value, replicas: i32) -> Swarm {
+        let spec = json!({"replicas": replicas, "formation": formation});
+        Swarm::new("alpha", serde_json::from_value(spec).unwrap())
+    }
+
+    #[test]
+    fn what_is_written_is_the_place_of_the_slot_and_reads_as_the_same() {
+        let anchor = json!({"latitudeDegrees": 47.397_742, "longitudeDegrees": 8.545_594, "altitudeMeters": 20});
+        let circle = json!({"shape": "Circle", "anchor": anchor, "spacingMeters": 20, "headingDegrees": 33});
+        let of = SiteRules::default();
+        let slots = slots(&swarm(circle, 7), &of).unwrap().unwrap();
+        assert_eq!(slots.len(), 7);
+        for slot in &slots {
+            let written = written(slot);
+            let text = serde_json::to_string(&written).unwrap();
+            let drone = Drone::new(
+                "d",
+                crds::DroneSpec {
+                    station: Some(serde_json::from_str(&text).unwrap()),
+                    ..crds::DroneSpec::default()
+                },
+            );
+            assert!(station(&drone, &of).unwrap().is_as(slot, SAME), "{text}");
+            assert_eq!(written.altitude_reference, AltitudeReference::AboveHome);
+        }
+    }
+
+    #[test]
+    fn slots_have_to_be_as_far_apart_as_vehicles_can_hold() {
+        let anchor = json!({"latitudeDegrees": 47.4, "longitudeDegrees": 8.5, "altitudeMeters": 20});
+        let line = |spacing: f64| json!({"shape": "Line", "anchor": anchor, "spacingMeters": spacing});
+        let why = slots(&swarm(line(8.0), 2), &SiteRules::default()).unwrap().unwrap_err();
+        assert!(
+            why.to_string()
+                .starts_with("slots 0 and 1 are 8.0 m apart over ground and need 10.1 m"),
+            "{why}"
+        );
+        assert!(slots(&swarm(line(8.0), 1), &SiteRules::default()).unwrap().is_ok());
+        assert!(slots(&swarm(line(10.1), 2), &SiteRules::default()).unwrap().is_ok());
+        let points = json!({"shape": "Points", "points": [anchor]});
+        let why = slots(&swarm(points, 3), &SiteRules::default()).unwrap().unwrap_err();
+        assert_eq!(
+            why.to_string(),
+            "3 replicas but 1 points; add points or lower spec.replicas"
+        );
+        assert!(slots(&Swarm::new("alpha", crds::SwarmSpec::default()), &SiteRules::default()).is_none());
+    }
+}

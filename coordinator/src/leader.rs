@@ -15,6 +15,7 @@ use crate::controllers::drone::heights::Heights;
 use crate::controllers::drone::pacing::Paces;
 use crate::controllers::drone::{self, DroneController};
 use crate::controllers::swarm::expectations::Expectations;
+use crate::controllers::swarm::formation::{self, Coverages};
 use crate::controllers::swarm::members::Assessments;
 use crate::controllers::swarm::{self, SwarmController};
 use crate::controllers::takeoff_slots::TakeoffSlots;
@@ -129,7 +130,9 @@ pub(crate) async fn lead(
     ground::start(&observer.ground, leadership.ending.clone(), tasks);
     node::start(&cluster, &sessions, &node_objects, &leadership.ending, tasks);
     orders::start(&observer, tasks);
-    airspace::start(&observer, metrics, tasks);
+    airspace::start(&observer, tasks);
+    let coverages = Arc::new(Coverages::default());
+    formation::start(&observer, &coverages, metrics, tasks);
     let controller = DroneController {
         binder: Binder {
             observer: observer.clone(),
@@ -144,6 +147,7 @@ pub(crate) async fn lead(
         observer: observer.clone(),
         assessments,
         expectations: Expectations::default(),
+        coverages,
         paces: Paces::default(),
         reception: Mutex::default(),
     };

@@ -139,6 +139,70 @@ fn what_relieves_vehicles_has_bounds_and_each_refusal_says_what_to_do() {
 }
 
 #[test]
+fn a_formation_has_what_its_shape_needs_and_each_refusal_says_what_to_do() {
+    let ns = Namespace::new("formations");
+    let anchor = json!({"latitudeDegrees": 47.4, "longitudeDegrees": 8.5, "altitudeMeters": 20});
+    let with = |change: Value| {
+        let mut formation = json!({"shape": "Line", "anchor": anchor, "spacingMeters": 20});
+        for (key, value) in change.as_object().unwrap() {
+            formation[key] = value.clone();
+        }
+        json!({"formation": formation})
+    };
+    for (change, words) in [
+        (json!({"shape": "Star"}), "supported values: \"Points\""),
+        (json!({"shape": "Points"}), "list the place of each slot"),
+        (json!({"shape": "Points", "points": []}), "list the place of each slot"),
+        (json!({"anchor": null}), "give both, or choose shape Points"),
+        (json!({"spacingMeters": null}), "give both, or choose shape Points"),
+        (json!({"shape": "Grid"}), "give the number of slots to a row"),
+        (
+            json!({"shape": "Grid", "columns": 0}),
+            "formation.columns must be from 1 to 1000",
+        ),
+        (json!({"spacingMeters": 0}), "formation.spacingMeters must be above 0"),
+        (
+            json!({"headingDegrees": 360}),
+            "formation.headingDegrees must be from 0 up to 360",
+        ),
+        (
+            json!({"altitudeStepMeters": 101}),
+            "formation.altitudeStepMeters must be from -100 to 100",
+        ),
+        (
+            json!({"halfAngleDegrees": 90}),
+            "formation.halfAngleDegrees must be from 1 to 89",
+        ),
+        (
+            json!({"toleranceMeters": 0.5}),
+            "formation.toleranceMeters must be from 1 to 1000",
+        ),
+        (
+            json!({"anchor": {"latitudeDegrees": 91, "longitudeDegrees": 8.5, "altitudeMeters": 20}}),
+            "latitudeDegrees must be from -90 to 90",
+        ),
+    ] {
+        let text = ns.refusal("Swarm", &with(change.clone()));
+        assert!(text.contains(words), "{change}: {text}");
+    }
+    for change in [
+        json!({}),
+        json!({"shape": "Grid", "columns": 3}),
+        json!({"shape": "Points", "points": [anchor]}),
+    ] {
+        ns.kept("Swarm", "relays", &with(change));
+    }
+    let text = ns.refused(&[
+        "patch",
+        "swarm/relays",
+        "--type=merge",
+        "-p",
+        r#"{"spec":{"formation":null}}"#,
+    ]);
+    assert!(text.contains("spec.formation can be changed and not removed"), "{text}");
+}
+
+#[test]
 fn replicas_are_from_0_to_10000_however_they_are_set() {
     let ns = Namespace::new("replicas");
     let rule = "replicas must be from 0 to 10000; use several Swarms for more";
@@ -382,7 +446,7 @@ fn the_columns_of_kubectl_get_tell_the_story() {
     ns.patch_status(
         "swarm",
         "alpha",
-        &json!({"replicas": 2, "assignedDrones": 2, "flyingDrones": 1, "unknownDrones": 1,
+        &json!({"replicas": 2, "assignedDrones": 2, "flyingDrones": 1, "unknownDrones": 1, "coveredSlots": 1,
             "conditions": [condition("Ready", "False", "1 of 3 fly")]}),
     );
     let table = ns.run(&["get", "sw", "-o", "wide"]);
@@ -390,11 +454,11 @@ fn the_columns_of_kubectl_get_tell_the_story() {
     assert_eq!(
         seen[0],
         [
-            "NAME", "DESIRED", "DRONES", "ASSIGNED", "FLYING", "UNKNOWN", "GROUNDED", "AGE", "MESSAGE"
+            "NAME", "DESIRED", "DRONES", "ASSIGNED", "FLYING", "UNKNOWN", "COVERED", "GROUNDED", "AGE", "MESSAGE"
         ]
     );
-    assert_eq!(seen[1][..7], ["alpha", "3", "2", "2", "1", "1", "true"]);
-    assert_eq!(seen[1][8], "1 of 3 fly");
+    assert_eq!(seen[1][..8], ["alpha", "3", "2", "2", "1", "1", "1", "true"]);
+    assert_eq!(seen[1][9], "1 of 3 fly");
 
     ns.kept("Drone", "goose", &json!({"nodeName": "node-1"}));
     ns.patch_status(

@@ -3,18 +3,14 @@
 //! Owns: gathering for [`fleet::site::Site`] what Drones ask for and agents report, and waking whom its grants concern. Must not: grant
 //! anything itself, or do anything for a fleet without stations.
 
-use crate::cluster::key::Key;
 use crate::cluster::world::uid;
 use crate::controllers::drone::facts::{Observer, facts_with};
-use crate::controllers::swarm::formation;
-use crate::metrics::Metrics;
 use crds::Drone;
 use crds::drone::{AltitudeReference, Station as Asked};
 use fleet::airspace::Rules;
 use fleet::drone::way_home::WayHome;
 use fleet::drone::{Claimed, Facts, Ground, Movement};
 use fleet::flight_record::SoFar;
-use fleet::formation::coverage::Coverage;
 use fleet::ids::NodeName;
 use fleet::node_use::{Lift, NoLift};
 use fleet::report::Report;
@@ -46,8 +42,6 @@ pub struct SiteRules {
 pub struct Airspace {
     of: SiteRules,
     site: Arc<Mutex<Option<Site>>>,
-    /// Of the formation of each Swarm, by its uid.
-    coverage: Arc<Mutex<BTreeMap<String, Coverage>>>,
 }
 
 impl Airspace {
@@ -57,7 +51,6 @@ impl Airspace {
         Self {
             of,
             site: Arc::default(),
-            coverage: Arc::default(),
         }
     }
 
@@ -65,13 +58,6 @@ impl Airspace {
     #[must_use]
     pub const fn rules(&self) -> &SiteRules {
         &self.of
-    }
-
-    /// Which slots of the formation of the Swarm with this uid are covered; `None` before the first look.
-    #[must_use]
-    pub fn coverage(&self, swarm: &str) -> Option<Coverage> {
-        let coverage = self.coverage.lock().unwrap_or_else(PoisonError::into_inner);
-        coverage.get(swarm).cloned()
     }
 
     fn lock(&self) -> MutexGuard<'_, Option<Site>> {
@@ -148,8 +134,8 @@ pub fn place(asked: &Asked) -> Place {
 }
 
 /// Starts keeping the airspace.
-pub fn start(observer: &Observer, metrics: &Metrics, tasks: &mut JoinSet<()>) {
-    let (observer, metrics) = (observer.clone(), metrics.clone());
+pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
+    let observer = observer.clone();
     tasks.spawn(async move {
         let ending = observer.leadership.ending.clone();
         loop {
@@ -159,7 +145,6 @@ pub fn start(observer: &Observer, metrics: &Metrics, tasks: &mut JoinSet<()>) {
             // What is granted by one that may lead no more could be another's.
             if observer.leadership.state.acts() {
                 update(&observer);
-                cover(&observer, &metrics);
             }
         }
     });
@@ -223,32 +208,6 @@ fn update(observer: &Observer) {
             observer.cluster.wakes.nodes.wake(node.clone());
             observer.world().wake_drones_on(&node);
         }
-    }
-}
-
-/// Looks which slots of formations are covered.
-fn cover(observer: &Observer, metrics: &Metrics) {
-    let (airspace, world) = (&observer.airspace, observer.world());
-    let now = observer.leadership.state.now();
-    let reported = |node: &NodeName| {
-        let (report, age) = observer.sessions.agent(node)?.report?;
-        Some((report, Moment::at(now.since_epoch().saturating_sub(age))))
-    };
-    let mut known = airspace.coverage.lock().unwrap_or_else(PoisonError::into_inner);
-    let mut before = std::mem::take(&mut *known);
-    for swarm in world.all_swarms() {
-        let Some(Ok(slots)) = formation::slots(&swarm, &airspace.of) else {
-            continue;
-        };
-        let swarm_uid = uid(swarm.as_ref());
-        let mut coverage = before.remove(swarm_uid).unwrap_or_default();
-        let drones = world.drones_of_swarm(swarm_uid);
-        let change = formation::observe(&mut coverage, (&swarm, &slots), &drones, reported, now);
-        metrics.covered(coverage.uncovered(), EVERY, &change.gaps);
-        if change.is_news {
-            observer.cluster.wakes.swarms.wake(Key::of(swarm.as_ref()));
-        }
-        known.insert(swarm_uid.to_owned(), coverage);
     }
 }
 

@@ -31,7 +31,7 @@ use fleet::reception::{RECONNECT_TIME, Reception};
 use fleet::station::Station;
 use fleet::swarm::replacement::Replace;
 use fleet::swarm::{Member, Serving, mark_stuck, plan};
-use formation::Filled;
+use formation::{Coverages, Filled};
 use futures::StreamExt;
 use futures::stream;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
@@ -78,6 +78,8 @@ pub struct SwarmController {
     pub expectations: Expectations,
     /// When the status of each Swarm was written last.
     pub paces: Paces,
+    /// Which slots of formations are covered.
+    pub coverages: Arc<Coverages>,
     /// How well agents are heard.
     pub reception: Mutex<Reception>,
 }

@@ -9,11 +9,12 @@ use crate::cluster::world::uid;
 use crate::controllers::airspace::{SiteRules, place};
 use crate::controllers::drone::facts::{DroneSnapshot, Observer};
 use crate::controllers::swarm::members::serving;
+use crate::metrics::Metrics;
 use crds::formation::FormationShape;
 use crds::{Drone, Swarm, labels};
 use fleet::airspace::Separation;
 use fleet::formation::assign::TooMany;
-use fleet::formation::coverage::{Coverage, Near};
+use fleet::formation::coverage::{Change, Coverage, Near};
 use fleet::formation::fill::{Candidate, InSlot, fill};
 use fleet::formation::{Around, BadFormation, Formation, Shape};
 use fleet::ids::{DroneUid, NodeName};
@@ -30,7 +31,9 @@ use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
 use std::collections::BTreeMap;
-use std::sync::Arc;
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
+use tokio::task::JoinSet;
 
 /// Calls under way at a time.
 const CONCURRENCY: usize = 8;
@@ -245,14 +248,69 @@ async fn give(observer: &Observer, drone: Arc<Drone>, found: InSlot) -> Result<(
     }
 }
 
+/// How often it is looked which slots are covered.
+const EVERY: Duration = Duration::from_millis(500);
+
+/// Which slots are covered, by the uid of their Swarm.
+#[derive(Debug, Default)]
+pub struct Coverages(Mutex<BTreeMap<String, Coverage>>);
+
+impl Coverages {
+    fn lock(&self) -> MutexGuard<'_, BTreeMap<String, Coverage>> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Of the Swarm with this uid; nothing is covered before the first look.
+    #[must_use]
+    pub fn of(&self, swarm: &str) -> Coverage {
+        self.lock().get(swarm).cloned().unwrap_or_default()
+    }
+}
+
+/// Starts looking which slots are covered.
+pub fn start(observer: &Observer, coverages: &Arc<Coverages>, metrics: &Metrics, tasks: &mut JoinSet<()>) {
+    let (observer, coverages, metrics) = (observer.clone(), Arc::clone(coverages), metrics.clone());
+    tasks.spawn(async move {
+        let ending = observer.leadership.ending.clone();
+        while ending.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
+            look(&observer, &coverages, &metrics);
+        }
+    });
+}
+
+fn look(observer: &Observer, coverages: &Coverages, metrics: &Metrics) {
+    let world = observer.world();
+    let now = observer.leadership.state.now();
+    let reported = |node: &NodeName| {
+        let (report, age) = observer.sessions.agent(node)?.report?;
+        Some((report, Moment::at(now.since_epoch().saturating_sub(age))))
+    };
+    let mut all = coverages.lock();
+    let mut before = std::mem::take(&mut *all);
+    for swarm in world.all_swarms() {
+        let Some(Ok(slots)) = slots(&swarm, observer.airspace.rules()) else {
+            continue;
+        };
+        let swarm_uid = uid(swarm.as_ref());
+        let mut coverage = before.remove(swarm_uid).unwrap_or_default();
+        let drones = world.drones_of_swarm(swarm_uid);
+        let change = observe(&mut coverage, (&swarm, &slots), &drones, reported, now);
+        metrics.covered(coverage.uncovered(), EVERY, &change.gaps);
+        if change.is_news {
+            observer.cluster.wakes.swarms.wake(Key::of(swarm.as_ref()));
+        }
+        all.insert(swarm_uid.to_owned(), coverage);
+    }
+}
+
 /// Takes in where the vehicles of `swarm` are, in the coverage of its `slots`.
-pub fn observe(
+fn observe(
     coverage: &mut Coverage,
     (swarm, slots): (&Swarm, &[Station]),
     drones: &[Arc<Drone>],
     reported: impl Fn(&NodeName) -> Option<(Arc<Report>, Moment)>,
     now: Moment,
-) -> fleet::formation::coverage::Change {
+) -> Change {
     let near = |drone: &Arc<Drone>| {
         let slot = slot(drone)?;
         let node = NodeName::parse(drone.spec.node_name.as_deref()?).ok()?;

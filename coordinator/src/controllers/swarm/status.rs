@@ -57,7 +57,7 @@ pub async fn write(
     let mut next = assemble(swarm, &old, (&drones, grounded), calm, trouble, Timestamp::now());
     if let Some(Ok(slots)) = formation::slots(swarm, airspace.rules()) {
         let looked = Looked {
-            coverage: airspace.coverage(uid(swarm)).unwrap_or_default(),
+            coverage: controller.coverages.of(uid(swarm)),
             now: leadership.state.now(),
             unsure: leadership.grace_left().is_some(),
         };

@@ -6,6 +6,7 @@ use super::deviations::{self, FELL};
 use super::{Condition, Phase, Question, armable, truth_message, truth_reason};
 use crate::assignment::Held;
 use crate::drone::height::Height;
+use crate::drone::way_home::WayHome;
 use crate::drone::{Facts, Ground};
 use crate::node_use::{Lift, NoLift};
 use crate::report::{Activity, HandsOff, Report};
@@ -180,6 +181,18 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
             "LowBattery",
             "the battery has reached its reserve and the vehicle lands",
         ),
+        (FlightTruth::Airborne(_), _) if flies_home_first(q.drone).is_some() => match flies_home_first(q.drone) {
+            Some(off @ OffStation::Waits(_)) => (
+                Phase::Flying,
+                NO_ROUTE,
+                format!("not landing yet ({ground_text}): it {}", off_station_text(off)),
+            ),
+            _ => (
+                Phase::Landing,
+                ground_why,
+                format!("flying home to land: {ground_text}"),
+            ),
+        },
         (FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, _) if grounded => match deviations::owed(report) {
             Some(owed) => (
                 Phase::Flying,
@@ -247,6 +260,19 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
             _ => with(Phase::Preparing, "Preparing", "on the ground, getting ready"),
         },
     }
+}
+
+/// What keeps one from its home that is to fly there before it lands, if it is.
+fn flies_home_first(drone: &Facts) -> Option<&OffStation> {
+    let lands = drone.deleting || drone.lift == Lift::Land;
+    let movement = drone
+        .movement
+        .as_ref()
+        .filter(|_| lands && drone.ground != Ground::Ordered)?;
+    movement
+        .off_station
+        .as_ref()
+        .filter(|_| movement.way_home == WayHome::Ahead)
 }
 
 /// Reason and message of what holds.

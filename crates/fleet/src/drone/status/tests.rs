@@ -423,3 +423,36 @@ fn who_comes_down_because_its_agent_ends_is_told_apart_from_who_was_released_on_
     let told = of(&drone(), Some(&ending));
     assert_eq!((told.phase, get(&told, Kind::Ready).1), (Phase::Landing, "AgentEnding"));
 }
+
+#[test]
+fn one_that_flies_home_to_land_says_so_and_what_is_in_its_way() {
+    let leaving = |off_station| Facts {
+        deleting: true,
+        movement: Some(crate::drone::Movement {
+            route: None,
+            way_home: crate::drone::way_home::WayHome::Ahead,
+            off_station,
+        }),
+        ..drone()
+    };
+    let told = |off_station| {
+        let status = of(&leaving(off_station), Some(&report(IN_AIR, Activity::Holding)));
+        let (_, reason, message) = get(&status, Kind::Ready);
+        (status.phase, reason.to_owned(), message.to_owned())
+    };
+    let waits = crate::site::OffStation::Waits("waits for the airspace of the vehicle of node b".into());
+    let (phase, reason, message) = told(Some(waits));
+    assert_eq!((phase, reason.as_str()), (Phase::Flying, "NoRoute"));
+    assert!(
+        message.ends_with(
+            "not landing yet (the Drone is being deleted): it waits for the airspace of the vehicle of node b"
+        ),
+        "{message}"
+    );
+    let (phase, reason, message) = told(Some(crate::site::OffStation::Moving));
+    assert_eq!((phase, reason.as_str()), (Phase::Landing, "Deleting"));
+    assert!(
+        message.ends_with("flying home to land: the Drone is being deleted"),
+        "{message}"
+    );
+}

@@ -58,7 +58,8 @@ pub struct Margin {
 pub struct Rules {
     /// Between two vehicles in the air.
     pub separation: Separation,
-    /// Between a vehicle on the ground and any other, over ground: pads may be nearer to each other than vehicles in the air.
+    /// Between a vehicle on the ground and any other, over ground, besides what each may be off: pads may be nearer to each other than
+    /// vehicles in the air. People chose them; one that could not land on its own for a neighbour on the ground would be no safer.
     pub pads: Meters,
     /// How high the column is that a vehicle on the ground owns.
     pub column: Meters,
@@ -83,7 +84,7 @@ impl Default for Rules {
                 horizontal: Meters(5.0),
                 vertical: Meters(5.0),
             },
-            pads: Meters(1.0),
+            pads: Meters(0.2),
             column: Meters(10.0),
             off_by: Margin {
                 horizontal: Meters(1.5),

@@ -189,6 +189,7 @@ fn formation(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let name = name["metadata"]["name"].as_str().context("it has no name")?.to_owned();
     let since = now();
     field.skein(&["resume", &name])?;
+    field.wait_ready(node)?;
     wait_covered(field, &line(160.0, 6), UP)?;
     figures.took("on station after the resume", since, now());
 

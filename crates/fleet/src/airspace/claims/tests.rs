@@ -259,7 +259,7 @@ fn on_the_ground_a_vehicle_has_the_column_over_its_home() {
         !way(10.0, 0.0) && !way(16.9, 0.0) && way(17.1, 0.0),
         "10 m, its margin and the separation"
     );
-    assert!(!way(5.0, 4.4) && way(5.0, 4.6), "1 m beside a pad, and both margins");
+    assert!(!way(5.0, 3.6) && way(5.0, 3.8), "0.2 m beside a pad, and both margins");
 }
 
 #[test]

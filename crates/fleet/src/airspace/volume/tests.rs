@@ -121,7 +121,7 @@ fn on_the_ground_the_distance_of_pads_counts() {
     let tube = |east| Tube::around(&[at(east, 0.0, 0.0)], 1.0, 1.0, 1.0);
     assert!(!tube(0.0).clear_of(&tube(3.5), &rules));
     assert!(tube(0.0).clear_of(&tube(3.5).on_the_ground(), &rules));
-    assert!(!tube(0.0).clear_of(&tube(2.9).on_the_ground(), &rules));
+    assert!(!tube(0.0).clear_of(&tube(2.1).on_the_ground(), &rules));
 }
 
 #[test]

@@ -6,7 +6,7 @@ use super::body::{self, Document};
 use super::core::{Core, Kind, rfc3339};
 use super::object_encoder::ObjectEncoder;
 use super::options::WriteOptions;
-use super::request_scope::{Draft, Identity, Owners, RequestScope};
+use super::request_scope::{Identity, Owners, Received, RequestScope};
 use super::validator::SentAs;
 use super::write::NotWritten;
 use super::{admission, answer, events_ttl, meta, namespaces};
@@ -55,7 +55,7 @@ async fn make(
     core: &Core,
     scope: &RequestScope<'_>,
     namespace: Option<&str>,
-    mut read: Draft,
+    mut read: Received,
     encoder: &ObjectEncoder,
 ) -> Result<Answer, Refusal> {
     let kind = scope.kind;
@@ -70,22 +70,23 @@ async fn make(
             uid: &uid,
             random: rand::random(),
         };
-        let draft = scope.prepare_for_create(read.clone(), namespace, identity, Owners::Record)?;
+        let state = scope.prepare_for_create(read.clone(), namespace, identity, Owners::Record)?;
         if !matches!(&*revision, "" | "0") {
             let message = "resourceVersion should not be set on objects to be created";
             return Err(Refusal::new(500, "", message));
         }
-        let key = kind.key(namespace, meta::name(&draft.value));
-        let stored = kinds::to_stored(&kind.resource, draft.value);
+        let (value, warnings) = state.into_parts();
+        let key = kind.key(namespace, meta::name(&value));
+        let stored = kinds::to_stored(&kind.resource, value);
         match core.create(key.clone(), stored, scope.options.dry_run).await {
             Ok(written) => {
                 events_ttl::made(core, kind);
                 let answer = encoder.written(StatusCode::CREATED, written)?;
-                return Ok(answer::warned(answer, &draft.warnings));
+                return Ok(answer::warned(answer, &warnings));
             }
             Err(NotWritten::Conflict) if generates => {}
-            Err(NotWritten::Conflict) => return Err(taken(core, kind, &key).warned(&draft.warnings)),
-            Err(NotWritten::Refused(refusal)) => return Err(refusal.warned(&draft.warnings)),
+            Err(NotWritten::Conflict) => return Err(taken(core, kind, &key).warned(&warnings)),
+            Err(NotWritten::Refused(refusal)) => return Err(refusal.warned(&warnings)),
         }
     }
     Err(Refusal::already_exists(

@@ -4,7 +4,7 @@
 
 use super::core::{Core, Kind, parsed};
 use super::deletion::is_finished;
-use super::request_scope::Draft;
+use super::request_scope::NewState;
 use super::write::{NotWritten, Written};
 use crate::kinds;
 use crate::refusal::Refusal;
@@ -36,7 +36,7 @@ pub(super) async fn guaranteed_update(
     kind: &Kind,
     key: &Key,
     dry: bool,
-    mut next: impl FnMut(Option<&Value>) -> Result<Draft, Refusal>,
+    mut next: impl FnMut(Option<&Value>) -> Result<NewState, Refusal>,
 ) -> Result<Updated, Refusal> {
     for _ in 0..ATTEMPTS {
         let old = core.store.get(key);
@@ -44,8 +44,10 @@ pub(super) async fn guaranteed_update(
             .as_deref()
             .map(|object| core.shown(&kind.resource, object))
             .transpose()?;
-        let draft = next(shown.as_ref())?;
-        let value = kinds::to_stored(&kind.resource, draft.value);
+        let state = next(shown.as_ref())?;
+        let requires_revision = state.requires_revision();
+        let (value, warnings) = state.into_parts();
+        let value = kinds::to_stored(&kind.resource, value);
         let written = match &old {
             None => core.create(key.clone(), value, dry).await,
             Some(old) => {
@@ -61,14 +63,14 @@ pub(super) async fn guaranteed_update(
                 return Ok(Updated {
                     written,
                     created: old.is_none(),
-                    warnings: draft.warnings,
+                    warnings,
                 });
             }
-            Err(NotWritten::Conflict) if draft.requires_revision => {
-                return Err(kind.modified(&key.name).warned(&draft.warnings));
+            Err(NotWritten::Conflict) if requires_revision => {
+                return Err(kind.modified(&key.name).warned(&warnings));
             }
             Err(NotWritten::Conflict) => {}
-            Err(NotWritten::Refused(refusal)) => return Err(refusal.warned(&draft.warnings)),
+            Err(NotWritten::Refused(refusal)) => return Err(refusal.warned(&warnings)),
         }
     }
     Err(kind.modified(&key.name))

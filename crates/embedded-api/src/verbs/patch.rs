@@ -7,7 +7,7 @@ use super::core::{Core, Kind, rfc3339};
 use super::guaranteed_update::guaranteed_update;
 use super::object_encoder::ObjectEncoder;
 use super::options::WriteOptions;
-use super::request_scope::{Draft, Identity, Owners, RequestScope};
+use super::request_scope::{Identity, NewState, Owners, RequestScope};
 use super::update::Place;
 use super::validator::SentAs;
 use super::{admission, answer, meta, namespaces};
@@ -82,7 +82,7 @@ fn patched(
     type_: PatchType,
     place: Place<'_>,
     request: &ApiRequest,
-) -> Result<Draft, Refusal> {
+) -> Result<NewState, Refusal> {
     let resource = &scope.kind.resource;
     let patched = patches::apply(type_, resource, old.clone(), &request.body)?;
     let faults = repeated(&request.body).into_iter().chain(patched.unknown).collect();
@@ -92,11 +92,8 @@ fn patched(
         admission::match_path(resource, &mut read.value, place.namespace, Some(place.name))?;
         let named = meta::resource_version(&read.value);
         let requires_revision = named != meta::resource_version(old) && scope.check_revision(old, named)?;
-        let draft = scope.prepare_for_update(old, read, Owners::Record)?;
-        Ok(Draft {
-            requires_revision,
-            ..draft
-        })
+        let state = scope.prepare_for_update(old, read, Owners::Record)?;
+        Ok(state.requiring(requires_revision))
     };
     next().map_err(|refusal: Refusal| refusal.warned(&warnings))
 }
@@ -131,7 +128,7 @@ fn create_by_apply(
     applied: &Value,
     place: Place<'_>,
     identity: Identity<'_>,
-) -> Result<Draft, Refusal> {
+) -> Result<NewState, Refusal> {
     let mut merged = merge::apply(None, applied, &scope.writer(), scope.options.force)?;
     meta::metadata_mut(&mut merged).remove("resourceVersion");
     let mut read = scope.read(merged, Vec::new(), SentAs::Patched)?;
@@ -139,13 +136,10 @@ fn create_by_apply(
     scope.prepare_for_create(read, place.namespace, identity, Owners::Recorded)
 }
 
-fn update_by_apply(scope: &RequestScope<'_>, old: &Value, applied: &Value) -> Result<Draft, Refusal> {
+fn update_by_apply(scope: &RequestScope<'_>, old: &Value, applied: &Value) -> Result<NewState, Refusal> {
     let named = meta::resource_version(applied);
     let requires_revision = !named.is_empty() && scope.check_revision(old, named)?;
     let merged = merge::apply(Some(old), applied, &scope.writer(), scope.options.force)?;
-    let draft = scope.prepare_for_update(old, scope.read(merged, Vec::new(), SentAs::Patched)?, Owners::Recorded)?;
-    Ok(Draft {
-        requires_revision,
-        ..draft
-    })
+    let state = scope.prepare_for_update(old, scope.read(merged, Vec::new(), SentAs::Patched)?, Owners::Recorded)?;
+    Ok(state.requiring(requires_revision))
 }

@@ -25,15 +25,50 @@ pub(super) struct RequestScope<'a> {
     pub(super) now: &'a str,
 }
 
-/// The state that results from a write.
+/// An object as it was read from a request: not checked yet, and without what the server sets.
 #[derive(Clone, Debug, PartialEq)]
-pub(super) struct Draft {
+pub(super) struct Received {
     /// The object, in the form of its kind.
     pub(super) value: Value,
     /// Warnings for the client.
     pub(super) warnings: Vec<String>,
-    /// Whether the writer requires the revision that it has read. Otherwise a later one is accepted too.
-    pub(super) requires_revision: bool,
+}
+
+/// The state that results from a write: checked, and complete. Only this can be stored.
+#[derive(Clone, Debug, PartialEq)]
+pub(super) struct NewState {
+    value: Value,
+    warnings: Vec<String>,
+    requires_revision: bool,
+}
+
+impl NewState {
+    /// A state that the server itself makes of a stored one.
+    pub(super) fn by_server(value: Value) -> Self {
+        Self {
+            value,
+            warnings: Vec::new(),
+            requires_revision: false,
+        }
+    }
+
+    /// With whether the writer requires the revision that it has read. Otherwise a later one is accepted too.
+    pub(super) fn requiring(self, requires_revision: bool) -> Self {
+        Self {
+            requires_revision,
+            ..self
+        }
+    }
+
+    /// Whether the writer requires the revision that it has read.
+    pub(super) fn requires_revision(&self) -> bool {
+        self.requires_revision
+    }
+
+    /// The object, in the form of its kind, and warnings for the client.
+    pub(super) fn into_parts(self) -> (Value, Vec<String>) {
+        (self.value, self.warnings)
+    }
 }
 
 /// Whether field owners still have to be recorded.
@@ -78,13 +113,9 @@ impl RequestScope<'_> {
     ///
     /// # Errors
     /// 400, or 422 for the result of a patch, when it cannot be read.
-    pub(super) fn read(&self, value: Value, faults: Vec<String>, sent_as: SentAs) -> Result<Draft, Refusal> {
+    pub(super) fn read(&self, value: Value, faults: Vec<String>, sent_as: SentAs) -> Result<Received, Refusal> {
         let (value, warnings) = self.validator(sent_as).read(value, faults)?;
-        Ok(Draft {
-            value,
-            warnings,
-            requires_revision: false,
-        })
+        Ok(Received { value, warnings })
     }
 
     /// A new object from one that was read. `namespace` is that of the path.
@@ -93,17 +124,17 @@ impl RequestScope<'_> {
     /// 422 when it is not well formed.
     pub(super) fn prepare_for_create(
         &self,
-        read: Draft,
+        received: Received,
         namespace: Option<&str>,
         identity: Identity<'_>,
         owners: Owners,
-    ) -> Result<Draft, Refusal> {
+    ) -> Result<NewState, Refusal> {
         let resource = &self.kind.resource;
-        let mut draft = read;
-        is_of_kind(resource, &draft.value)?;
-        normalize_new(resource, &mut draft.value);
+        let Received { mut value, warnings } = received;
+        is_of_kind(resource, &value)?;
+        normalize_new(resource, &mut value);
         if owners == Owners::Record {
-            draft.value = track::update(None, draft.value, &self.writer());
+            value = track::update(None, value, &self.writer());
         }
         let server_fields = ServerFields {
             namespace,
@@ -111,30 +142,38 @@ impl RequestScope<'_> {
             now: self.now,
             random: identity.random,
         };
-        set_server_fields(resource, &mut draft.value, &server_fields);
-        draft
-            .warnings
-            .extend(self.validator(SentAs::Whole).check(&draft.value, None)?);
-        Ok(draft)
+        set_server_fields(resource, &mut value, &server_fields);
+        self.checked(value, None, warnings)
     }
 
     /// A new state of an object from one that was read.
     ///
     /// # Errors
     /// 422 when it is not well formed.
-    pub(super) fn prepare_for_update(&self, old: &Value, read: Draft, owners: Owners) -> Result<Draft, Refusal> {
+    pub(super) fn prepare_for_update(
+        &self,
+        old: &Value,
+        received: Received,
+        owners: Owners,
+    ) -> Result<NewState, Refusal> {
         let resource = &self.kind.resource;
-        let mut draft = read;
-        is_of_kind(resource, &draft.value)?;
-        restore_fixed_fields(resource, old, &mut draft.value, self.subresource);
+        let Received { mut value, warnings } = received;
+        is_of_kind(resource, &value)?;
+        restore_fixed_fields(resource, old, &mut value, self.subresource);
         if owners == Owners::Record {
-            draft.value = track::update(Some(old), draft.value, &self.writer());
+            value = track::update(Some(old), value, &self.writer());
         }
-        update_generation(resource, old, &mut draft.value);
-        draft
-            .warnings
-            .extend(self.validator(SentAs::Whole).check(&draft.value, Some(old))?);
-        Ok(draft)
+        update_generation(resource, old, &mut value);
+        self.checked(value, Some(old), warnings)
+    }
+
+    fn checked(&self, value: Value, old: Option<&Value>, mut warnings: Vec<String>) -> Result<NewState, Refusal> {
+        warnings.extend(self.validator(SentAs::Whole).check(&value, old)?);
+        Ok(NewState {
+            value,
+            warnings,
+            requires_revision: false,
+        })
     }
 
     /// Whether the `resourceVersion` that a writer names is that of the object. Returns whether the writer requires it.

@@ -8,7 +8,7 @@ use super::core::{Core, Kind, parsed, rfc3339};
 use super::guaranteed_update::guaranteed_update;
 use super::meta::{self, map_mut, text};
 use super::options::{Validation, WriteOptions};
-use super::request_scope::{Draft, Owners, RequestScope};
+use super::request_scope::{NewState, Owners, RequestScope};
 use super::update::Place;
 use super::validator::{SentAs, patch_fault};
 use super::write::Written;
@@ -134,7 +134,7 @@ fn next(
     old: &Value,
     scale_request: &ScaleRequest<'_>,
     place: Place<'_>,
-) -> Result<Draft, Refusal> {
+) -> Result<NewState, Refusal> {
     let unset = UNSET.into();
     let before = document(scale, old, at(old, &scale.spec_replicas).unwrap_or(&unset));
     let wanted = match &scale_request.change {
@@ -169,11 +169,8 @@ fn next(
         && scope.check_revision(old, named)?;
     let mut new = old.clone();
     set(&mut new, &scale.spec_replicas, replicas.into());
-    let draft = scope.prepare_for_update(old, scope.read(new, Vec::new(), SentAs::Whole)?, Owners::Record)?;
-    Ok(Draft {
-        requires_revision,
-        ..draft
-    })
+    let state = scope.prepare_for_update(old, scope.read(new, Vec::new(), SentAs::Whole)?, Owners::Record)?;
+    Ok(state.requiring(requires_revision))
 }
 
 /// An apply sets the number, or leaves it unchanged.

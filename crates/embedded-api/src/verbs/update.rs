@@ -7,7 +7,7 @@ use super::core::{Core, Kind, rfc3339};
 use super::guaranteed_update::guaranteed_update;
 use super::object_encoder::ObjectEncoder;
 use super::options::WriteOptions;
-use super::request_scope::{Draft, Identity, Owners, RequestScope};
+use super::request_scope::{Identity, Owners, RequestScope};
 use super::validator::SentAs;
 use super::{admission, answer, meta, namespaces};
 use crate::documents::accept::Requested;
@@ -60,11 +60,8 @@ pub(super) async fn update(
         Some(old) => {
             check_uid(kind, old, &read.value)?;
             let requires_revision = scope.check_revision(old, meta::resource_version(&read.value))?;
-            let draft = scope.prepare_for_update(old, read.clone(), Owners::Record)?;
-            Ok(Draft {
-                requires_revision,
-                ..draft
-            })
+            let state = scope.prepare_for_update(old, read.clone(), Owners::Record)?;
+            Ok(state.requiring(requires_revision))
         }
         None if place.subresource.is_none() && allows_create_on_update(kind) => {
             namespaces::check_namespace(core, kind, place.namespace, place.name)?;

@@ -14,7 +14,7 @@ use crate::verbs::guaranteed_update::guaranteed_update;
 use crate::verbs::meta::{self, FOREGROUND, ORPHAN};
 use crate::verbs::namespaces::STORAGE;
 use crate::verbs::options::{DeleteOptions, Propagation};
-use crate::verbs::request_scope::Draft;
+use crate::verbs::request_scope::NewState;
 use futures::{StreamExt, stream};
 use jiff::Timestamp;
 use serde_json::Value;
@@ -200,11 +200,7 @@ pub(super) async fn edit(core: &Core, kind: &Kind, object: &Object, by: impl Fn(
         let old = old.ok_or_else(|| kind.not_found(&object.key.name))?;
         let mut new = old.clone();
         by(&mut new);
-        Ok(Draft {
-            value: track::update(Some(old), new, &writer),
-            warnings: Vec::new(),
-            requires_revision: false,
-        })
+        Ok(NewState::by_server(track::update(Some(old), new, &writer)))
     };
     unless_gone(guaranteed_update(core, kind, &object.key, false, next).await.map(drop))
 }

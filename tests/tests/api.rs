@@ -1,6 +1,6 @@
 //! The same steps on a real kube-apiserver and on `skein-api`, and a comparison of the answers.
 //!
-//! Owns: the steps, what must differ by nature (see `normal`), and what differs on purpose (see `differences`).
+//! Owns: the steps, what must differ by nature (see `normal` and `words`), and what differs on purpose (see `differences`).
 //! Must not: know the right answer: the real server does. Each test is one case: a function of a [`Session`], run on
 //! both; the session records its steps.
 
@@ -18,6 +18,8 @@ mod objects;
 mod session;
 #[path = "api/side.rs"]
 mod side;
+#[path = "api/words.rs"]
+mod words;
 
 #[path = "api/apply.rs"]
 mod apply;

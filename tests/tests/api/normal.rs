@@ -11,6 +11,7 @@ use regex::{Captures, Regex};
 use serde_json::{Map, Value};
 
 use crate::session::{Session, Step};
+use crate::words;
 
 static UID: LazyLock<Regex> = LazyLock::new(|| regex("[0-9a-f]{8}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{4}-[0-9a-f]{12}"));
 /// In paths, bodies, refusals and what kubectl prints.
@@ -34,9 +35,10 @@ fn regex(pattern: &str) -> Regex {
 }
 
 /// The steps of a session, made comparable.
-pub fn transcript(session: Session) -> Vec<Step> {
+pub fn transcript(mut session: Session) -> Vec<Step> {
     let mut occurrences = Occurrences::default();
-    for step in &session.steps {
+    for step in &mut session.steps {
+        step.result = words::without(step.result.take());
         occurrences.collect(&step.result);
     }
     let versions: BTreeMap<u64, usize> = occurrences
@@ -133,7 +135,6 @@ impl Names {
         match value {
             Value::Object(mut map) => {
                 self.version(&mut map);
-                sort_causes(&mut map);
                 Value::Object(
                     map.into_iter()
                         .map(|(key, value)| (self.text(&key), self.entry(&key, value)))
@@ -227,29 +228,5 @@ impl Names {
             text = name.replace_all(&text, stands.as_str()).into_owned();
         }
         text
-    }
-}
-
-/// A real server reports several causes in random order, in the list and in the text.
-fn sort_causes(map: &mut Map<String, Value>) {
-    let Some(Value::Array(causes)) = map.get_mut("details").and_then(|details| details.get_mut("causes")) else {
-        return;
-    };
-    causes.sort_by_key(Value::to_string);
-    let word = |cause: &Value, key: &str| cause[key].as_str().unwrap_or_default().to_owned();
-    let parts: Vec<String> = causes
-        .iter()
-        .map(|c| format!("{}: {}", word(c, "field"), word(c, "message")))
-        .collect();
-    let Some(Value::String(message)) = map.get_mut("message") else {
-        return;
-    };
-    let Some((head, list)) = message.split_once(": [") else {
-        return;
-    };
-    // The text contains all of them and nothing else.
-    let length = parts.iter().map(String::len).sum::<usize>() + 2 * (parts.len() - 1) + 1;
-    if parts.len() > 1 && list.len() == length && parts.iter().all(|cause| list.contains(cause)) {
-        *message = format!("{head}: [{}]", parts.join(", "));
     }
 }

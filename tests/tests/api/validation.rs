@@ -1,4 +1,4 @@
-//! The messages of the CRDs' rules for objects that break them, word for word.
+//! The CRDs' rules, and objects that break them.
 //!
 //! Owns: one broken field at a time, and several at once. Must not: test metadata.
 

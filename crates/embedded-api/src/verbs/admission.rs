@@ -198,6 +198,3 @@ pub fn update_generation(resource: &Resource, old: &Value, new: &mut Value) {
 fn text_of<'a>(metadata: &'a Map<String, Value>, name: &str) -> &'a str {
     metadata.get(name).and_then(Value::as_str).unwrap_or_default()
 }
-
-#[cfg(test)]
-mod tests;

@@ -10,5 +10,4 @@ mod patching;
 mod paths;
 mod replacing;
 mod restarting;
-mod shapes;
 pub(super) mod world;

@@ -1,134 +1,9 @@
 //! Watches.
 
-use super::world::{BOATS, EVENTS, THINGS, World, boat, labelled, thing, world, world_with};
+use super::world::{BOATS, EVENTS, THINGS, World, boat, thing, world, world_with};
 use crate::store::Limits;
 use serde_json::json;
 use std::time::Duration;
-
-#[tokio::test]
-async fn a_watch_without_a_version_begins_with_what_is_there() {
-    let world = world().await;
-    world.post(THINGS, thing("b")).await.is(201);
-    world.post(THINGS, thing("a")).await.is(201);
-    for query in ["", "?resourceVersion=0", "?resourceVersion="] {
-        let mut watch = world.watch(&format!("{THINGS}{query}")).await;
-        watch.expect(&[("ADDED", "a"), ("ADDED", "b")]).await;
-    }
-    let mut watch = world.watch(THINGS).await;
-    watch.expect(&[("ADDED", "a"), ("ADDED", "b")]).await;
-    world
-        .merge(&format!("{THINGS}/a"), json!({"spec": {"size": 2}}))
-        .await
-        .is(200);
-    world.delete(&format!("{THINGS}/b")).await.is(200);
-    watch.expect(&[("MODIFIED", "a"), ("DELETED", "b")]).await;
-}
-
-#[tokio::test]
-async fn a_watch_from_a_version_sends_every_later_change() {
-    let world = world().await;
-    let since = world.post(THINGS, thing("a")).await.version();
-    world.post(BOATS, boat("x")).await.is(201);
-    world
-        .merge(&format!("{THINGS}/a"), json!({"spec": {"size": 2}}))
-        .await
-        .is(200);
-    let made = world.post(THINGS, thing("b")).await.version();
-    world.delete(&format!("{THINGS}/a")).await.is(200);
-    let mut watch = world.watch(&format!("{THINGS}?resourceVersion={since}")).await;
-    watch.expect(&[("MODIFIED", "a"), ("ADDED", "b")]).await;
-    let deleted = watch.next().await.expect("an event");
-    assert_eq!(deleted["type"], "DELETED");
-    let version = deleted["object"]["metadata"]["resourceVersion"]
-        .as_str()
-        .and_then(|text| text.parse::<u64>().ok());
-    assert_eq!(version, Some(made + 1), "a deletion has a version of its own");
-}
-
-#[tokio::test]
-async fn an_object_that_stops_matching_is_reported_deleted_and_one_that_begins_to_added() {
-    let world = world().await;
-    let path = format!("{THINGS}/a");
-    let since = world
-        .post(THINGS, labelled("a", json!({"camera": "thermal"})))
-        .await
-        .version();
-    let mut thermal = world
-        .watch(&format!(
-            "{THINGS}?resourceVersion={since}&labelSelector=camera%3Dthermal"
-        ))
-        .await;
-    let mut wide = world
-        .watch(&format!("{THINGS}?resourceVersion={since}&labelSelector=camera%3Dwide"))
-        .await;
-    let mut north = world
-        .watch(&format!(
-            "{THINGS}?resourceVersion={since}&fieldSelector=spec.place%3Dnorth"
-        ))
-        .await;
-    world
-        .merge(&path, json!({"metadata": {"labels": {"camera": "wide"}}}))
-        .await
-        .is(200);
-    let left = world.merge(&path, json!({"spec": {"place": "north"}})).await.is(200);
-    world
-        .merge(&path, json!({"metadata": {"labels": {"camera": "thermal"}}}))
-        .await
-        .is(200);
-    world.delete(&path).await.is(200);
-
-    let gone = thermal.next().await.expect("an event");
-    assert_eq!(gone["type"], "DELETED");
-    assert_eq!(
-        gone["object"]["metadata"]["labels"]["camera"], "thermal",
-        "as it was when it matched"
-    );
-    let version = gone["object"]["metadata"]["resourceVersion"]
-        .as_str()
-        .and_then(|text| text.parse::<u64>().ok());
-    assert!(
-        version.is_some_and(|version| version > since && version < left.version()),
-        "of the change: {gone}"
-    );
-    thermal.expect(&[("ADDED", "a"), ("DELETED", "a")]).await;
-    wide.expect(&[("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")])
-        .await;
-    north
-        .expect(&[("ADDED", "a"), ("MODIFIED", "a"), ("DELETED", "a")])
-        .await;
-}
-
-#[tokio::test]
-async fn a_watch_is_of_one_namespace_or_of_all() {
-    let world = world().await;
-    let elsewhere = "/apis/a.dev/v1/namespaces/kube-system/things";
-    let mut here = world.watch(THINGS).await;
-    let mut all = world.watch("/apis/a.dev/v1/things").await;
-    world.post(elsewhere, thing("there")).await.is(201);
-    world.post(THINGS, thing("here")).await.is(201);
-    here.expect(&[("ADDED", "here")]).await;
-    all.expect(&[("ADDED", "there"), ("ADDED", "here")]).await;
-    let mut old = world.watch("/apis/a.dev/v1/watch/namespaces/default/things").await;
-    old.expect(&[("ADDED", "here")]).await;
-}
-
-#[tokio::test]
-async fn a_watch_may_begin_with_a_list_and_a_bookmark_at_its_end() {
-    let world = world().await;
-    world.post(THINGS, thing("a")).await.is(201);
-    let revision = world.api.revision().to_string();
-    let query = "sendInitialEvents=true&resourceVersionMatch=NotOlderThan&allowWatchBookmarks=true";
-    let mut watch = world.watch(&format!("{THINGS}?{query}")).await;
-    watch.expect(&[("ADDED", "a")]).await;
-    let end = watch.next().await.expect("a bookmark");
-    let expected = json!({"type": "BOOKMARK", "object": {
-        "kind": "Thing", "apiVersion": "a.dev/v1",
-        "metadata": {"resourceVersion": revision, "annotations": {"k8s.io/initial-events-end": "true"}},
-    }});
-    assert_eq!(end, expected);
-    world.post(THINGS, thing("b")).await.is(201);
-    watch.expect(&[("ADDED", "b")]).await;
-}
 
 #[tokio::test]
 async fn a_watch_may_leave_out_what_is_there() {
@@ -250,31 +125,6 @@ async fn a_watch_ends_at_its_timeout_with_a_bookmark() {
         world.api.revision().to_string()
     );
     assert_eq!(marked.next().await, None);
-}
-
-#[tokio::test]
-async fn a_watch_may_send_tables_or_metadata_only() {
-    let world = world().await;
-    world.post(THINGS, thing("a")).await.is(201);
-    world.post(THINGS, thing("b")).await.is(201);
-    let accept = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
-    let mut tables = world.watch_as(THINGS, accept).await;
-    let first = tables.next().await.expect("an event");
-    assert_eq!(
-        (&first["type"], &first["object"]["kind"]),
-        (&json!("ADDED"), &json!("Table"))
-    );
-    assert!(first["object"]["columnDefinitions"].is_array());
-    let second = tables.next().await.expect("an event");
-    assert!(
-        second["object"]["columnDefinitions"].is_null(),
-        "columns are described once"
-    );
-    let accept = "application/json;as=PartialObjectMetadata;v=v1;g=meta.k8s.io,application/json";
-    let mut metadata = world.watch_as(THINGS, accept).await;
-    let first = metadata.next().await.expect("an event");
-    assert_eq!(first["object"]["kind"], "PartialObjectMetadata");
-    assert_eq!(first["object"].get("spec"), None);
 }
 
 #[tokio::test]

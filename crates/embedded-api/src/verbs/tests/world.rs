@@ -19,8 +19,6 @@ pub const THINGS: &str = "/apis/a.dev/v1/namespaces/default/things";
 pub const BOATS: &str = "/apis/a.dev/v1/namespaces/default/boats";
 /// Nodes.
 pub const NODES: &str = "/api/v1/nodes";
-/// Leases of namespace `default`.
-pub const LEASES: &str = "/apis/coordination.k8s.io/v1/namespaces/default/leases";
 /// Events of namespace `default`.
 pub const EVENTS: &str = "/api/v1/namespaces/default/events";
 /// Namespaces.
@@ -40,8 +38,6 @@ pub struct Response {
     pub code: u16,
     /// The body, if it was JSON; else its text.
     pub body: Value,
-    /// `Warning` headers.
-    pub warnings: Vec<String>,
 }
 
 impl Response {
@@ -147,17 +143,6 @@ impl World {
         let mut request = request(Method::PATCH, path, Some(body));
         request.content_type = type_.to_owned();
         self.send(request).await
-    }
-
-    /// PATCH: a server-side apply.
-    pub async fn apply(&self, path: &str, manager: &str, body: Value) -> Response {
-        let sign = if path.contains('?') { '&' } else { '?' };
-        self.patch(
-            &format!("{path}{sign}fieldManager={manager}"),
-            "application/apply-patch+yaml",
-            body,
-        )
-        .await
     }
 
     /// A watch.
@@ -273,11 +258,9 @@ fn response(answer: Answer) -> Response {
         }
         Body::Stream(_) => panic!("a stream"),
     };
-    let warnings = answer.headers.into_iter().filter(|(name, _)| *name == "warning");
     Response {
         code: answer.code.as_u16(),
         body,
-        warnings: warnings.map(|(_, value)| value).collect(),
     }
 }
 

@@ -6,7 +6,6 @@
 //! Documents are created when the index is first requested, and kept: kinds do not change while the program runs.
 
 mod components;
-mod parameters;
 mod paths;
 
 use super::discovery::GIT_VERSION;

@@ -4,7 +4,6 @@
 
 mod event;
 mod node;
-mod pod;
 
 use crate::documents::age;
 use crate::resource::Resource;
@@ -52,7 +51,7 @@ pub fn of(resource: &Resource) -> Option<Cells> {
     }
     Some(match resource.kind.as_str() {
         "Node" => node::CELLS,
-        "Pod" => pod::CELLS,
+        "Pod" => POD,
         "Event" => event::CELLS,
         "Namespace" => NAMESPACE,
         "Lease" => LEASE,
@@ -95,6 +94,22 @@ const LEASE: Cells = Cells {
             made(object, now),
         ]
     },
+};
+
+/// There are never any: nothing runs Pods here.
+const POD: Cells = Cells {
+    titles: &[
+        NAME,
+        title("Ready", "How many of its containers are ready."),
+        title("Status", "Where it is in its life."),
+        title("Restarts", "How often its containers were started again."),
+        AGE,
+        wide("IP", "Its address."),
+        wide("Node", "Where it runs."),
+        wide("Nominated Node", "Where it will run once there is room."),
+        wide("Readiness Gates", "Conditions that must hold besides its own."),
+    ],
+    row: |_, _| Vec::new(),
 };
 
 const CREATED: Cells = Cells {

@@ -1,8 +1,9 @@
-//! The requests of a kind, as an OpenAPI document lists them.
+//! The requests of a kind, as OpenAPI paths and operations.
 //!
-//! Owns: paths and operations. Must not: describe objects beyond a reference.
+//! Owns: what clients look for in them: parameters, media types of patches, schemas of bodies. Must not: describe objects
+//! beyond a reference, or describe parameters in words.
 
-use super::{components, parameters};
+use super::components;
 use crate::resource::{Resource, Verb};
 use serde_json::{Map, Value, json};
 
@@ -15,243 +16,145 @@ const PATCHES: [&str; 3] = [
 /// One more, which only built-in kinds support.
 const STRATEGIC: &str = "application/strategic-merge-patch+json";
 
+/// A query parameter and its type.
+type Parameter = (&'static str, &'static str);
+
+/// Clients search for `dryRun` and `fieldValidation` to see whether they can be used.
+const WRITING: &[Parameter] = &[
+    ("dryRun", "string"),
+    ("fieldManager", "string"),
+    ("fieldValidation", "string"),
+];
+const FORCE: &[Parameter] = &[("force", "boolean")];
+const DELETING: &[Parameter] = &[
+    ("dryRun", "string"),
+    ("gracePeriodSeconds", "integer"),
+    ("orphanDependents", "boolean"),
+    ("propagationPolicy", "string"),
+];
+const LISTING: &[Parameter] = &[
+    ("allowWatchBookmarks", "boolean"),
+    ("continue", "string"),
+    ("fieldSelector", "string"),
+    ("labelSelector", "string"),
+    ("limit", "integer"),
+    ("resourceVersion", "string"),
+    ("resourceVersionMatch", "string"),
+    ("sendInitialEvents", "boolean"),
+    ("timeoutSeconds", "integer"),
+    ("watch", "boolean"),
+];
+
 /// Adds the paths of `kind` below `root`, as in `apis/sea.dev/v1`.
 pub(super) fn add(paths: &mut Map<String, Value>, root: &str, kind: &Resource) {
-    let plural = &kind.plural;
-    let everywhere = format!("/{root}/{plural}");
-    let (collection, scope) = if kind.namespaced {
-        (format!("/{root}/namespaces/{{namespace}}/{plural}"), "Namespaced")
-    } else {
-        (everywhere.clone(), "")
+    let (main, lists) = (components::reference(kind), components::list_reference(kind));
+    let options = components::meta_reference("DeleteOptions");
+    let status = components::meta_reference("Status");
+    let request =
+        |verb: Verb, method: &str, action: &str, taken: &[&[Parameter]], answer: &Value, body: Option<Value>| {
+            kind.serves(verb).then(|| {
+                (
+                    method.to_owned(),
+                    operation(kind, action, &taken.concat(), answer, body),
+                )
+            })
+        };
+    let list = || request(Verb::List, "get", "list", &[LISTING], &lists, None);
+    let everywhere = format!("/{root}/{}", kind.plural);
+    let collection = match kind.namespaced {
+        true => format!("/{root}/namespaces/{{namespace}}/{}", kind.plural),
+        false => everywhere.clone(),
     };
-    let what = Operations { kind, scope };
-    if kind.namespaced && kind.serves(Verb::List) {
-        paths.insert(everywhere, what.everywhere());
+    let item = format!("{collection}/{{name}}");
+    let read_and_write = |answer: &Value| {
+        [
+            request(Verb::Get, "get", "get", &[], answer, None),
+            request(Verb::Update, "put", "put", &[WRITING], answer, Some(any(answer))),
+            request(
+                Verb::Patch,
+                "patch",
+                "patch",
+                &[WRITING, FORCE],
+                answer,
+                Some(patches(kind)),
+            ),
+        ]
+    };
+    let mut insert = |path: &str, requests: Vec<Option<(String, Value)>>| {
+        let mut all: Map<String, Value> = requests.into_iter().flatten().collect();
+        if !all.is_empty() {
+            all.insert("parameters".to_owned(), in_path(path));
+            paths.insert(path.to_owned(), all.into());
+        }
+    };
+    if kind.namespaced {
+        insert(&everywhere, vec![list()]);
     }
-    insert(paths, collection.clone(), what.collection());
-    insert(paths, format!("{collection}/{{name}}"), what.item());
+    let create = request(Verb::Create, "post", "post", &[WRITING], &main, Some(any(&main)));
+    let taken: &[&[Parameter]] = &[DELETING, LISTING];
+    let delete_all = Some(any(&options));
+    let delete_all = request(
+        Verb::DeleteCollection,
+        "delete",
+        "deletecollection",
+        taken,
+        &status,
+        delete_all,
+    );
+    insert(&collection, vec![list(), create, delete_all]);
+    let delete = request(
+        Verb::Delete,
+        "delete",
+        "delete",
+        &[DELETING],
+        &status,
+        Some(any(&options)),
+    );
+    insert(&item, [vec![delete], read_and_write(&main).to_vec()].concat());
     if kind.has_status {
-        let main = components::reference(kind);
-        insert(
-            paths,
-            format!("{collection}/{{name}}/status"),
-            what.subresource("Status", &main),
-        );
+        insert(&format!("{item}/status"), read_and_write(&main).to_vec());
     }
     if kind.scale.is_some() {
-        let scale = components::scale_reference();
         insert(
-            paths,
-            format!("{collection}/{{name}}/scale"),
-            what.subresource("Scale", &scale),
+            &format!("{item}/scale"),
+            read_and_write(&components::scale_reference()).to_vec(),
         );
     }
 }
 
-fn insert(paths: &mut Map<String, Value>, path: String, operations: Map<String, Value>) {
-    if operations.keys().any(|key| key != "parameters") {
-        paths.insert(path, Value::Object(operations));
+fn operation(kind: &Resource, action: &str, taken: &[Parameter], answer: &Value, body: Option<Value>) -> Value {
+    let parameter = |(name, type_): &Parameter| json!({"name": name, "in": "query", "schema": {"type": type_}});
+    let (group, version) = (&kind.group, &kind.version);
+    let mut operation = json!({
+        "parameters": taken.iter().map(parameter).collect::<Value>(),
+        "responses": {"200": {
+            "description": "OK",
+            "content": {"application/json": {"schema": answer}, "application/yaml": {"schema": answer}},
+        }},
+        "x-kubernetes-action": action,
+        "x-kubernetes-group-version-kind": {"group": group, "version": version, "kind": kind.kind},
+    });
+    if let Some(content) = body {
+        operation["requestBody"] = json!({"content": content, "required": !action.starts_with("delete")});
     }
+    operation
 }
 
-struct Operations<'a> {
-    kind: &'a Resource,
-    /// `Namespaced`, or empty for a kind without namespaces: part of an operation's name.
-    scope: &'a str,
-}
-
-/// One request: its HTTP method, the verb that names it, and the action under its Kubernetes name.
-struct Request {
-    method: &'static str,
-    verb: &'static str,
-    action: &'static str,
-}
-
-impl Operations<'_> {
-    fn everywhere(&self) -> Value {
-        let list = Request {
-            method: "get",
-            verb: "list",
-            action: "list",
-        };
-        let mut operations = Map::new();
-        let name = format!("{}ForAllNamespaces", self.kind.kind);
-        let list = self.operation(
-            &list,
-            "",
-            &name,
-            parameters::listing(),
-            &components::list_reference(self.kind),
-        );
-        operations.insert("get".to_owned(), list);
-        operations.insert("parameters".to_owned(), json!([parameters::pretty()]));
-        Value::Object(operations)
-    }
-
-    fn collection(&self) -> Map<String, Value> {
-        let main = components::reference(self.kind);
-        let mut all = self.with_parameters(&[]);
-        let kind = &self.kind.kind;
-        if self.kind.serves(Verb::List) {
-            let list = Request {
-                method: "get",
-                verb: "list",
-                action: "list",
-            };
-            let lists = components::list_reference(self.kind);
-            self.put(&mut all, &list, kind, parameters::listing(), &lists, None);
-        }
-        if self.kind.serves(Verb::Create) {
-            let create = Request {
-                method: "post",
-                verb: "create",
-                action: "post",
-            };
-            self.put(&mut all, &create, kind, parameters::writing(), &main, Some(any(&main)));
-        }
-        if self.kind.serves(Verb::DeleteCollection) {
-            let delete = Request {
-                method: "delete",
-                verb: "delete",
-                action: "deletecollection",
-            };
-            let mut taken = parameters::deleting();
-            taken.extend(parameters::listing());
-            let status = components::meta_reference("Status");
-            let options = any(&components::meta_reference("DeleteOptions"));
-            self.put(&mut all, &delete, kind, taken, &status, Some(options));
-        }
-        all
-    }
-
-    fn item(&self) -> Map<String, Value> {
-        let main = components::reference(self.kind);
-        let kind = &self.kind.kind;
-        let mut all = self.with_parameters(&[parameters::name()]);
-        if self.kind.serves(Verb::Delete) {
-            let delete = Request {
-                method: "delete",
-                verb: "delete",
-                action: "delete",
-            };
-            let status = components::meta_reference("Status");
-            let options = any(&components::meta_reference("DeleteOptions"));
-            self.put(&mut all, &delete, kind, parameters::deleting(), &status, Some(options));
-        }
-        self.reads_and_writes(&mut all, kind, &main);
-        all
-    }
-
-    fn subresource(&self, suffix: &str, answer: &Value) -> Map<String, Value> {
-        let mut all = self.with_parameters(&[parameters::name()]);
-        self.reads_and_writes(&mut all, &format!("{}{suffix}", self.kind.kind), answer);
-        all
-    }
-
-    fn reads_and_writes(&self, all: &mut Map<String, Value>, name: &str, answer: &Value) {
-        if self.kind.serves(Verb::Get) {
-            let get = Request {
-                method: "get",
-                verb: "read",
-                action: "get",
-            };
-            self.put(all, &get, name, Vec::new(), answer, None);
-        }
-        if self.kind.serves(Verb::Update) {
-            let put = Request {
-                method: "put",
-                verb: "replace",
-                action: "put",
-            };
-            self.put(all, &put, name, parameters::writing(), answer, Some(any(answer)));
-        }
-        if self.kind.serves(Verb::Patch) {
-            let patch = Request {
-                method: "patch",
-                verb: "patch",
-                action: "patch",
-            };
-            let change = components::meta_reference("Patch");
-            let further = (!self.kind.custom).then_some(STRATEGIC);
-            let forms = PATCHES.into_iter().chain(further);
-            let content: Map<String, Value> = forms.map(|form| (form.to_owned(), json!({"schema": change}))).collect();
-            self.put(all, &patch, name, parameters::patching(), answer, Some(json!(content)));
-        }
-    }
-
-    fn with_parameters(&self, first: &[Value]) -> Map<String, Value> {
-        let mut taken = first.to_vec();
-        if self.kind.namespaced {
-            taken.push(parameters::namespace());
-        }
-        taken.push(parameters::pretty());
-        Map::from_iter([("parameters".to_owned(), taken.into())])
-    }
-
-    fn put(
-        &self,
-        into: &mut Map<String, Value>,
-        request: &Request,
-        name: &str,
-        taken: Vec<Value>,
-        answer: &Value,
-        body: Option<Value>,
-    ) {
-        let mut operation = self.operation(request, self.scope, name, taken, answer);
-        if let Some(content) = body {
-            operation["requestBody"] = json!({"content": content, "required": request.method != "delete"});
-        }
-        into.insert(request.method.to_owned(), operation);
-    }
-
-    fn operation(&self, request: &Request, scope: &str, name: &str, taken: Vec<Value>, answer: &Value) -> Value {
-        let Resource {
-            group, version, kind, ..
-        } = self.kind;
-        let words: String = group_words(group).iter().map(|word| capital(word)).collect();
-        let tag = format!("{}_{version}", small(&words));
-        let many = if request.action == "deletecollection" {
-            "Collection"
-        } else {
-            ""
-        };
-        json!({
-            "tags": [tag],
-            "description": format!("{} {name}", request.verb),
-            "operationId": format!("{}{words}{}{many}{scope}{name}", request.verb, capital(version)),
-            "parameters": taken,
-            "responses": {"200": {
-                "description": "OK",
-                "content": {"application/json": {"schema": answer}, "application/yaml": {"schema": answer}},
-            }},
-            "x-kubernetes-action": request.action,
-            "x-kubernetes-group-version-kind": {"group": group, "version": version, "kind": kind},
-        })
-    }
+fn patches(kind: &Resource) -> Value {
+    let change = json!({"schema": components::meta_reference("Patch")});
+    let further = (!kind.custom).then_some(STRATEGIC);
+    let forms = PATCHES.into_iter().chain(further);
+    Value::Object(forms.map(|form| (form.to_owned(), change.clone())).collect())
 }
 
 fn any(schema: &Value) -> Value {
     json!({"*/*": {"schema": schema}})
 }
 
-/// `coordination.k8s.io` is `[coordination]`, `sea.dev` is `[sea, dev]`.
-fn group_words(group: &str) -> Vec<&str> {
-    match group {
-        "" => vec!["core"],
-        group => group.trim_end_matches(".k8s.io").split(['.', '-']).collect(),
-    }
-}
-
-fn capital(word: &str) -> String {
-    first_letter(word, |letter| letter.to_ascii_uppercase())
-}
-
-fn small(word: &str) -> String {
-    first_letter(word, |letter| letter.to_ascii_lowercase())
-}
-
-fn first_letter(word: &str, change: impl Fn(char) -> char) -> String {
-    let mut letters = word.chars();
-    let first = letters.next().map(change);
-    first.into_iter().chain(letters).collect()
+fn in_path(path: &str) -> Value {
+    let named = ["namespace", "name"].into_iter();
+    let named = named.filter(|name| path.contains(&format!("{{{name}}}")));
+    named
+        .map(|name| json!({"name": name, "in": "path", "required": true, "schema": {"type": "string"}}))
+        .collect()
 }

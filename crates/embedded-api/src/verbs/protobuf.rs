@@ -106,14 +106,10 @@ fn put(object: &mut Map<String, Value>, name: &str, kind: &Kind, field: Field<'_
             let item = self::object(message, bytes, name)?;
             return append(object, name, item.into());
         }
-        (Kind::TextMap | Kind::QuantityMap, Field::Bytes(bytes)) => {
+        (Kind::TextMap, Field::Bytes(bytes)) => {
             let (key, value) = entry(bytes)?;
-            let value = match kind {
-                Kind::TextMap => text(value)?,
-                _ => only(value, 1)?.map_or(Ok(String::new()), text)?,
-            };
             let map = object.entry(name).or_insert_with(|| Value::Object(Map::new()));
-            map[key] = value.into();
+            map[key] = text(value)?.into();
             return Ok(());
         }
         _ => return Err(ProtobufError::Broken),

@@ -30,8 +30,6 @@ pub(super) enum Kind {
     Texts,
     /// Texts by their keys.
     TextMap,
-    /// Quantities such as `2Gi` by their keys.
-    QuantityMap,
     /// A message.
     One(&'static Message),
     /// Messages.
@@ -41,8 +39,7 @@ pub(super) enum Kind {
 }
 
 use Kind::{
-    Flag, FlagOrFalse, Json, Many, One, QuantityMap, Text, TextMap, TextOrEmpty, Texts, Time, TimeIfAny, Whole,
-    WholeOrZero,
+    Flag, FlagOrFalse, Json, Many, One, Text, TextMap, TextOrEmpty, Texts, Time, TimeIfAny, Whole, WholeOrZero,
 };
 
 const SECONDS: Kind = Time { micro: false };
@@ -52,7 +49,6 @@ const MICROS: Kind = Time { micro: true };
 pub(super) fn of(api_version: &str, kind: &str) -> Option<&'static Message> {
     Some(match (api_version, kind) {
         ("v1", "Namespace") => &NAMESPACE,
-        ("v1", "Node") => &NODE,
         ("v1", "Event") => &CORE_EVENT,
         ("events.k8s.io/v1", "Event") => &EVENT,
         ("coordination.k8s.io/v1", "Lease") => &LEASE,
@@ -183,78 +179,6 @@ static EVENT: Message = Message(&[
     (13, "deprecatedFirstTimestamp", SECONDS),
     (14, "deprecatedLastTimestamp", SECONDS),
     (15, "deprecatedCount", Whole),
-]);
-
-static NODE: Message = Message(&[
-    (1, "metadata", One(&OBJECT_META)),
-    (2, "spec", One(&NODE_SPEC)),
-    (3, "status", One(&NODE_STATUS)),
-]);
-
-static NODE_SPEC: Message = Message(&[
-    (1, "podCIDR", Text),
-    (2, "externalID", Text),
-    (3, "providerID", Text),
-    (4, "unschedulable", Flag),
-    (5, "taints", Many(&TAINT)),
-    (7, "podCIDRs", Texts),
-]);
-
-static TAINT: Message = Message(&[
-    (1, "key", TextOrEmpty),
-    (2, "value", Text),
-    (3, "effect", TextOrEmpty),
-    (4, "timeAdded", SECONDS),
-]);
-
-static NODE_STATUS: Message = Message(&[
-    (1, "capacity", QuantityMap),
-    (2, "allocatable", QuantityMap),
-    (3, "phase", Text),
-    (4, "conditions", Many(&NODE_CONDITION)),
-    (
-        5,
-        "addresses",
-        Many(&Message(&[(1, "type", TextOrEmpty), (2, "address", TextOrEmpty)])),
-    ),
-    (
-        6,
-        "daemonEndpoints",
-        One(&Message(&[(
-            1,
-            "kubeletEndpoint",
-            One(&Message(&[(1, "Port", WholeOrZero)])),
-        )])),
-    ),
-    (7, "nodeInfo", One(&NODE_INFO)),
-    (
-        8,
-        "images",
-        Many(&Message(&[(1, "names", Texts), (2, "sizeBytes", Whole)])),
-    ),
-    (9, "volumesInUse", Texts),
-]);
-
-static NODE_CONDITION: Message = Message(&[
-    (1, "type", TextOrEmpty),
-    (2, "status", TextOrEmpty),
-    (3, "lastHeartbeatTime", SECONDS),
-    (4, "lastTransitionTime", SECONDS),
-    (5, "reason", Text),
-    (6, "message", Text),
-]);
-
-static NODE_INFO: Message = Message(&[
-    (1, "machineID", TextOrEmpty),
-    (2, "systemUUID", TextOrEmpty),
-    (3, "bootID", TextOrEmpty),
-    (4, "kernelVersion", TextOrEmpty),
-    (5, "osImage", TextOrEmpty),
-    (6, "containerRuntimeVersion", TextOrEmpty),
-    (7, "kubeletVersion", TextOrEmpty),
-    (8, "kubeProxyVersion", TextOrEmpty),
-    (9, "operatingSystem", TextOrEmpty),
-    (10, "architecture", TextOrEmpty),
 ]);
 
 static ACCESS_REVIEW: Message = Message(&[

@@ -2,12 +2,12 @@
 //!
 //! Owns: the command line, and the order of start and shutdown. Must not: do what the library does.
 
+use clap::Parser as _;
 use embedded_api::serve::folder::{Folder, FolderError};
 use embedded_api::serve::{self, Options, ServeError};
 use embedded_api::verbs;
 use serde_json::{Value, json};
 use std::error::Error;
-use std::ffi::OsString;
 use std::io::{self, Write};
 use std::net::SocketAddr;
 use std::path::{Path, PathBuf};
@@ -15,33 +15,30 @@ use std::process::ExitCode;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
 
-const USAGE: &str = "\
-Usage: skein-api --data-dir DIR --crds FILE_OR_FOLDER... [--listen 127.0.0.1:0] [--kubeconfig PATH] [--until-stdin-closes]
-
-Serves the embedded API over HTTPS on loopback. Prints one line of JSON when it is ready: the server and the kubeconfig.
-
-  --data-dir DIR          what is kept: the objects, the credential, the certificates, the port
-  --crds FILE_OR_FOLDER   CustomResourceDefinitions, YAML or JSON; may be given several times
-  --listen ADDRESS:PORT   port 0, the default, is the port of the last time or a free one
-  --kubeconfig PATH       where the kubeconfig goes; in the data folder if not given
-  --until-stdin-closes    ends when whoever started it goes away
-";
-
-/// The parsed command line.
-#[derive(Debug, Default, PartialEq)]
+/// Serves the embedded API over HTTPS on loopback. Prints one line of JSON when it is ready: the server and the kubeconfig.
+#[derive(Debug, clap::Parser)]
+#[command(name = "skein-api", version)]
 struct Arguments {
+    /// What is kept: the objects, the credential, the certificates, the port.
+    #[arg(long)]
     data_dir: PathBuf,
+    /// CustomResourceDefinitions, YAML or JSON files or folders.
+    #[arg(long, num_args = 1..)]
     crds: Vec<PathBuf>,
+    /// Address and port; port 0 is the port of the last time or a free one.
+    #[arg(long)]
     listen: Option<SocketAddr>,
+    /// Where the kubeconfig goes; in the data folder if not given.
+    #[arg(long)]
     kubeconfig: Option<PathBuf>,
+    /// End when the process that started this one goes away.
+    #[arg(long)]
     until_stdin_closes: bool,
 }
 
 /// Why it does not run.
 #[derive(Debug, thiserror::Error)]
 enum MainError {
-    #[error("{0}\n\n{USAGE}")]
-    Usage(String),
     #[error("{}: {source}; name a file or folder of CustomResourceDefinitions", .path.display())]
     Unreadable { path: PathBuf, source: io::Error },
     #[error("{} is not YAML: {source}", .path.display())]
@@ -61,25 +58,12 @@ enum MainError {
 
 #[tokio::main]
 async fn main() -> ExitCode {
-    let arguments: Vec<OsString> = std::env::args_os().skip(1).collect();
-    if arguments.iter().any(|one| one == "--help" || one == "-h") {
-        return exit_code(io::stdout().write_all(USAGE.as_bytes()).map_err(MainError::from));
-    }
-    let ran = match parse(arguments) {
-        Ok(arguments) => run(arguments).await,
-        Err(error) => Err(error),
+    let Err(error) = run(Arguments::parse()).await else {
+        return ExitCode::SUCCESS;
     };
-    exit_code(ran)
-}
-
-fn exit_code(ran: Result<(), MainError>) -> ExitCode {
-    let Err(error) = ran else { return ExitCode::SUCCESS };
     // If standard error is closed, the error cannot be printed anywhere.
     let _ = writeln!(io::stderr(), "skein-api: {}", with_causes(&error));
-    match error {
-        MainError::Usage(_) => ExitCode::from(2),
-        _ => ExitCode::FAILURE,
-    }
+    ExitCode::FAILURE
 }
 
 /// An error with its causes, unless its own message contains them.
@@ -94,38 +78,6 @@ fn with_causes(error: &dyn Error) -> String {
         source = cause.source();
     }
     text
-}
-
-fn parse(arguments: Vec<OsString>) -> Result<Arguments, MainError> {
-    let mut parsed = Arguments::default();
-    let mut rest = arguments.into_iter();
-    while let Some(flag) = rest.next() {
-        let flag = flag.to_string_lossy().into_owned();
-        let mut value = || {
-            rest.next()
-                .ok_or_else(|| MainError::Usage(format!("{flag} needs a value")))
-        };
-        match flag.as_str() {
-            "--data-dir" => parsed.data_dir = value()?.into(),
-            "--crds" => parsed.crds.push(value()?.into()),
-            "--kubeconfig" => parsed.kubeconfig = Some(value()?.into()),
-            "--listen" => {
-                let text = value()?.to_string_lossy().into_owned();
-                let address = text
-                    .parse()
-                    .map_err(|_| MainError::Usage(format!("--listen {text} is no address and port")));
-                parsed.listen = Some(address?);
-            }
-            "--until-stdin-closes" => parsed.until_stdin_closes = true,
-            // As a shell expands it: --crds crds/*.yaml
-            other if !other.starts_with('-') && !parsed.crds.is_empty() => parsed.crds.push(other.into()),
-            other => return Err(MainError::Usage(format!("{other} is not known"))),
-        }
-    }
-    if parsed.data_dir.as_os_str().is_empty() {
-        return Err(MainError::Usage("--data-dir is missing".to_owned()));
-    }
-    Ok(parsed)
 }
 
 async fn run(arguments: Arguments) -> Result<(), MainError> {
@@ -212,36 +164,14 @@ fn documents(path: &Path) -> Result<Vec<Value>, MainError> {
 mod tests {
     use super::*;
 
-    fn given(words: &str) -> Result<Arguments, MainError> {
-        parse(words.split_whitespace().map(OsString::from).collect())
-    }
-
     #[test]
     fn the_command_line_says_what_to_serve_and_where() {
-        let arguments = given("--data-dir d --crds a.yaml b.yaml --listen 127.0.0.1:7 --crds c --until-stdin-closes");
-        let expected = Arguments {
-            data_dir: "d".into(),
-            crds: vec!["a.yaml".into(), "b.yaml".into(), "c".into()],
-            listen: Some("127.0.0.1:7".parse().unwrap()),
-            kubeconfig: None,
-            until_stdin_closes: true,
-        };
-        assert_eq!(arguments.unwrap(), expected);
-    }
-
-    #[test]
-    fn a_command_line_that_is_not_understood_is_reported_with_the_usage() {
-        let cases = [
-            ("", "--data-dir is missing"),
-            ("--data-dir", "--data-dir needs a value"),
-            ("--data-dir d --listen here", "--listen here is no address and port"),
-            ("--data-dir d --port 1", "--port is not known"),
-            ("d", "d is not known"),
-        ];
-        for (words, why) in cases {
-            let text = given(words).unwrap_err().to_string();
-            assert!(text.starts_with(why) && text.ends_with(USAGE), "{text}");
-        }
+        let words = "skein-api --data-dir d --crds a.yaml b.yaml --listen 127.0.0.1:7 --crds c --until-stdin-closes";
+        let arguments = Arguments::try_parse_from(words.split_whitespace()).unwrap();
+        assert_eq!(arguments.crds, ["a.yaml", "b.yaml", "c"].map(PathBuf::from));
+        assert_eq!(arguments.listen, Some("127.0.0.1:7".parse().unwrap()));
+        assert!(arguments.until_stdin_closes && arguments.kubeconfig.is_none());
+        assert!(Arguments::try_parse_from(["skein-api"]).is_err());
     }
 
     #[test]

@@ -3,6 +3,7 @@
 //! Owns: reading names, scope, versions, subresources and columns. Must not: know what the kinds mean.
 
 use crate::resource::{Column, Resource, Scale, Verb};
+use crate::schema::defaults::plain_numbers;
 use crate::schema::{Schema, SchemaError};
 use jiff::Timestamp;
 use serde::Deserialize;
@@ -26,51 +27,13 @@ pub enum CrdError {
         /// Which field, and what is wrong.
         source: serde_json::Error,
     },
-    /// The name does not follow from the plural and the group.
-    #[error("metadata.name of CustomResourceDefinition {name:?} must be {wanted:?}: spec.names.plural and spec.group")]
-    Name {
+    /// A field has a value that cannot be served.
+    #[error("CustomResourceDefinition {name:?} cannot be served: {what}")]
+    Wrong {
         /// `metadata.name`.
         name: String,
-        /// The required name.
-        wanted: String,
-    },
-    /// Neither of the two scopes.
-    #[error("spec.scope of CustomResourceDefinition {name:?} is {scope:?}; it must be Namespaced or Cluster")]
-    Scope {
-        /// `metadata.name`.
-        name: String,
-        /// Its value.
-        scope: String,
-    },
-    /// None or several versions are marked as the stored one.
-    #[error("CustomResourceDefinition {name:?} has {count} versions with storage: true; exactly one must have it")]
-    Storage {
-        /// `metadata.name`.
-        name: String,
-        /// How many.
-        count: usize,
-    },
-    /// Nothing would be served.
-    #[error("CustomResourceDefinition {name:?} has no version with served: true; set it on one")]
-    NothingServed {
-        /// `metadata.name`.
-        name: String,
-    },
-    /// Conversion between versions needs a program that is not available.
-    #[error(
-        "CustomResourceDefinition {name:?} converts by webhook, which is not served here; use strategy None or a cluster"
-    )]
-    Webhook {
-        /// `metadata.name`.
-        name: String,
-    },
-    /// A version without schema.
-    #[error("version {version} of CustomResourceDefinition {name:?} has no schema.openAPIV3Schema; add it")]
-    NoSchema {
-        /// `metadata.name`.
-        name: String,
-        /// The version.
-        version: String,
+        /// The field, and what it must be.
+        what: String,
     },
     /// A schema that cannot be used.
     #[error("the schema of version {version} of CustomResourceDefinition {name:?} cannot be used")]
@@ -172,7 +135,8 @@ pub fn resources(document: &Value) -> Result<Vec<Resource>, CrdError> {
     let spec = read(document)?;
     let served: Vec<&Version> = spec.versions.iter().filter(|version| version.served).collect();
     if served.is_empty() {
-        return Err(CrdError::NothingServed { name });
+        let what = "no version has served: true; set it on one".to_owned();
+        return Err(CrdError::Wrong { name, what });
     }
     served
         .into_iter()
@@ -223,21 +187,9 @@ pub fn as_served(document: &Value, uid: &str, now: Timestamp) -> Result<Value, C
 }
 
 /// `document` with `10.0` written as `10`: in a number field, both are the same default.
-fn whole_numbers(document: Value) -> Value {
-    match document {
-        Value::Object(fields) => {
-            let fields = fields.into_iter().map(|(name, value)| (name, whole_numbers(value)));
-            Value::Object(fields.collect())
-        }
-        Value::Array(items) => Value::Array(items.into_iter().map(whole_numbers).collect()),
-        Value::Number(number) => {
-            let whole = number
-                .as_f64()
-                .filter(|value| number.is_f64() && value.fract() == 0.0 && value.abs() < 1e15);
-            whole.map_or(Value::Number(number), |value| (value as i64).into())
-        }
-        plain => plain,
-    }
+fn whole_numbers(mut document: Value) -> Value {
+    plain_numbers(&mut document);
+    document
 }
 
 fn name_of(document: &Value) -> String {
@@ -262,33 +214,26 @@ fn read(document: &Value) -> Result<Spec, CrdError> {
         Err(source) => return Err(CrdError::Unreadable { name, source }),
     };
     let wanted = format!("{}.{}", spec.names.plural, spec.group);
-    if name != wanted {
-        return Err(CrdError::Name { name, wanted });
-    }
-    if !matches!(spec.scope.as_str(), "Namespaced" | "Cluster") {
-        let scope = spec.scope;
-        return Err(CrdError::Scope { name, scope });
-    }
-    let count = spec.versions.iter().filter(|version| version.storage).count();
-    if count != 1 {
-        return Err(CrdError::Storage { name, count });
-    }
-    if spec
-        .conversion
-        .as_ref()
-        .is_some_and(|conversion| conversion.strategy != "None")
-    {
-        return Err(CrdError::Webhook { name });
-    }
-    Ok(spec)
+    let stored = spec.versions.iter().filter(|version| version.storage).count();
+    let converts = spec.conversion.as_ref().is_some_and(|by| by.strategy != "None");
+    let what = match spec.scope.as_str() {
+        _ if name != wanted => format!("metadata.name must be {wanted:?}: spec.names.plural and spec.group"),
+        "Namespaced" | "Cluster" if stored != 1 => {
+            format!("{stored} versions have storage: true; exactly one must have it")
+        }
+        "Namespaced" | "Cluster" if converts => "it converts by webhook; use strategy None or a cluster".to_owned(),
+        "Namespaced" | "Cluster" => return Ok(spec),
+        scope => format!("spec.scope is {scope:?}; it must be Namespaced or Cluster"),
+    };
+    Err(CrdError::Wrong { name, what })
 }
 
 fn resource(name: &str, spec: &Spec, version: &Version) -> Result<Resource, CrdError> {
     let document = version.schema.as_ref().and_then(|schema| schema.get("openAPIV3Schema"));
     let Some(document) = document else {
-        return Err(CrdError::NoSchema {
+        return Err(CrdError::Wrong {
             name: name.to_owned(),
-            version: version.name.clone(),
+            what: format!("version {} has no schema.openAPIV3Schema; add it", version.name),
         });
     };
     let schema = Schema::parse_with(document, &Map::new()).map_err(|source| CrdError::Schema {

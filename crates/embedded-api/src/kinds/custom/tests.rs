@@ -105,18 +105,37 @@ fn each_mistake_is_reported_with_what_to_change() {
         "a document of kind Swarm and apiVersion apiextensions.k8s.io/v1 is not a CustomResourceDefinition of \
          apiextensions.k8s.io/v1; give a file that holds one"
     );
-    let name = broken(|document| document["metadata"]["name"] = "boats".into());
-    assert!(matches!(name, CrdError::Name { wanted, .. } if wanted == "boats.sea.dev"));
-    let scope = broken(|document| document["spec"]["scope"] = "Global".into());
-    assert!(matches!(scope, CrdError::Scope { scope, .. } if scope == "Global"));
-    let storage = broken(|document| document["spec"]["versions"][0]["storage"] = false.into());
-    assert!(matches!(storage, CrdError::Storage { count: 0, .. }));
-    let served = broken(|document| document["spec"]["versions"][0]["served"] = false.into());
-    assert!(matches!(served, CrdError::NothingServed { .. }));
-    let webhook = broken(|document| document["spec"]["conversion"] = json!({"strategy": "Webhook"}));
-    assert!(matches!(webhook, CrdError::Webhook { .. }));
-    let schema = broken(|document| document["spec"]["versions"][0]["schema"] = json!({}));
-    assert!(matches!(schema, CrdError::NoSchema { version, .. } if version == "v1"));
+    type Change = fn(&mut Value);
+    let changes: [(Change, &str); 6] = [
+        (
+            |document| document["metadata"]["name"] = "boats".into(),
+            "boats.sea.dev",
+        ),
+        (
+            |document| document["spec"]["scope"] = "Global".into(),
+            "spec.scope is \"Global\"",
+        ),
+        (
+            |document| document["spec"]["versions"][0]["storage"] = false.into(),
+            "0 versions",
+        ),
+        (
+            |document| document["spec"]["versions"][0]["served"] = false.into(),
+            "served: true",
+        ),
+        (
+            |document| document["spec"]["conversion"] = json!({"strategy": "Webhook"}),
+            "webhook",
+        ),
+        (
+            |document| document["spec"]["versions"][0]["schema"] = json!({}),
+            "version v1 has no schema",
+        ),
+    ];
+    for (change, what) in changes {
+        let error = message(broken(change));
+        assert!(error.contains(what), "{error}");
+    }
 }
 
 #[test]

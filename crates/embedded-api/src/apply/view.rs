@@ -5,7 +5,7 @@
 //! Where a schema has no rule, an object is granular, field by field, and a list is one whole.
 
 use super::field_set::{Scalar, Step};
-use super::object_meta::OBJECT_META;
+use crate::schema::object_meta::OBJECT_META;
 use crate::schema::{ListType, Schema, Type};
 use serde_json::{Map, Value};
 use std::sync::LazyLock;
@@ -52,27 +52,15 @@ pub struct Field<'a> {
 /// Why an item of a list cannot be identified.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum ItemError {
-    /// It is null, in a list with keys.
-    #[error("associative list with keys may not have a null element")]
-    Null,
-    /// It has no fields, in a list with keys.
-    #[error("associative list with keys may not have non-map elements")]
+    /// It is not an object, in a list with keys.
+    #[error("an item of a list with keys must be an object")]
     NotAMap,
     /// None of its keys is set.
-    #[error(
-        "associative list with keys has an element that omits all key fields {0:?} \
-         (and doesn't have default values for any key fields)"
-    )]
+    #[error("the item has none of its keys {0:?}")]
     NoKeys(Vec<String>),
-    /// It is an object, in a set.
-    #[error("associative list without keys has an element that's a map type")]
-    MapInSet,
-    /// It is a list, in a set.
-    #[error("not supported: associative list with lists as elements")]
-    ListInSet,
-    /// It is null, in a set.
-    #[error("associative list without keys has an element that's an explicit null")]
-    NullInSet,
+    /// It is an object, a list or null, in a set.
+    #[error("an item of a set must be a plain value")]
+    NotPlain,
 }
 
 impl<'a> View<'a> {
@@ -159,12 +147,9 @@ impl<'a> View<'a> {
     /// [`ItemError`] when nothing identifies the item.
     pub fn step(self, item: &Value) -> Result<Step, ItemError> {
         match (&self.schema.list, item) {
-            (ListType::Map(_), Value::Null) => Err(ItemError::Null),
             (ListType::Map(keys), Value::Object(fields)) => self.key(keys, fields).map(Step::Key),
             (ListType::Map(_), _) => Err(ItemError::NotAMap),
-            (_, Value::Object(_)) => Err(ItemError::MapInSet),
-            (_, Value::Array(_)) => Err(ItemError::ListInSet),
-            (_, other) => Scalar::of(other).map(Step::Value).ok_or(ItemError::NullInSet),
+            (_, other) => Scalar::of(other).map(Step::Value).ok_or(ItemError::NotPlain),
         }
     }
 

@@ -1,13 +1,12 @@
 //! JSON patch, RFC 6902.
 //!
-//! Owns: reading operations, and where an API server reads them more loosely than the RFC: an index may count from the
-//! end, and a missing field of an object counts as null when it is replaced, copied or tested.
-//! Must not: know schemas.
+//! Owns: reading operations, and where an API server reads them more loosely than the RFC: a missing field of an object
+//! counts as null when it is replaced, copied or tested. Must not: know schemas.
 
 #[cfg(test)]
 mod tests;
 
-use super::{does_not_fit, not_a, unreadable};
+use super::does_not_fit;
 use crate::refusal::Refusal;
 use json_patch::jsonptr::{Pointer, PointerBuf};
 use json_patch::{AddOperation, PatchOperation, ReplaceOperation};
@@ -34,10 +33,10 @@ pub type Operation = Map<String, Value>;
 /// 400 when it is not a list of operations, 413 when it is too long.
 pub fn decode(body: &[u8]) -> Result<Vec<Operation>, Refusal> {
     let bad = |why: String| Refusal::bad_request(format!("error decoding patch: {why}"));
-    let operations = match serde_json::from_slice(body).map_err(|error| bad(unreadable(&error)))? {
+    let operations = match serde_json::from_slice(body).map_err(|error| bad(error.to_string()))? {
         Value::Array(operations) => operations,
         Value::Null => Vec::new(),
-        other => return Err(bad(not_a("[]handlers.jsonPatchOp", &other))),
+        _ => return Err(bad("it must be a list".to_owned())),
     };
     let count = operations.len();
     let operations: Result<Vec<Operation>, Refusal> = operations
@@ -45,8 +44,7 @@ pub fn decode(body: &[u8]) -> Result<Vec<Operation>, Refusal> {
         .map(|each| operation(each).map_err(bad))
         .collect();
     if count > MOST_OPERATIONS {
-        let limit = "Request entity too large: The allowed maximum operations in a JSON patch is";
-        let message = format!("{limit} {MOST_OPERATIONS}, got {count}");
+        let message = format!("a JSON patch may have at most {MOST_OPERATIONS} operations, not {count}");
         return Err(Refusal::new(413, "RequestEntityTooLarge", message));
     }
     operations
@@ -54,15 +52,12 @@ pub fn decode(body: &[u8]) -> Result<Vec<Operation>, Refusal> {
 
 fn operation(given: Value) -> Result<Operation, String> {
     let Value::Object(operation) = given else {
-        return Err(not_a("handlers.jsonPatchOp", &given));
+        return Err("an operation must be an object".to_owned());
     };
     for name in ["op", "path", "from"] {
-        if let Some(other) = operation
-            .get(name)
-            .filter(|value| !value.is_string() && !value.is_null())
-        {
-            let message = not_a("string", other).replace("Go value", &format!("Go struct field jsonPatchOp.{name}"));
-            return Err(message);
+        let given = operation.get(name);
+        if given.is_some_and(|given| !given.is_string() && !given.is_null()) {
+            return Err(format!("{name} of an operation must be a text"));
         }
     }
     Ok(operation)
@@ -106,7 +101,7 @@ fn one(object: &mut Value, operation: &Operation, spent: &mut Spent) -> Option<(
     let value = || operation.get("value").cloned().unwrap_or_default();
     match text("op")? {
         "test" => {
-            let path = resolved(object, text("path")?, Room::There)?;
+            let path = PointerBuf::parse(text("path")?).ok()?;
             let wanted = operation.get("value").unwrap_or(&Value::Null);
             (read(object, &path)? == wanted).then_some(())
         }
@@ -114,7 +109,7 @@ fn one(object: &mut Value, operation: &Operation, spent: &mut Spent) -> Option<(
         "remove" => remove(object, text("path")?).map(drop),
         "replace" => replace(object, text("path")?, value(), spent),
         "copy" => {
-            let from = part(object, text("from")?, Room::There)?;
+            let from = part(text("from")?)?;
             let value = read(object, &from)?.clone();
             spent.copied += value.to_string().len();
             if spent.copied > MOST_COPIED_BYTES {
@@ -131,14 +126,14 @@ fn one(object: &mut Value, operation: &Operation, spent: &mut Spent) -> Option<(
 }
 
 fn add(object: &mut Value, path: &str, value: Value, spent: &mut Spent) -> Option<()> {
-    let path = part(object, path, Room::New)?;
+    let path = part(path)?;
     spent.fits(&value, DEEPEST.checked_sub(path.count())?).then_some(())?;
     step(object, PatchOperation::Add(AddOperation { path, value }))
 }
 
 /// Removes and returns a value.
 fn remove(object: &mut Value, path: &str) -> Option<Value> {
-    let path = part(object, path, Room::There)?;
+    let path = part(path)?;
     let (parent, last) = path.split_back()?;
     match object.pointer_mut(parent.as_str())? {
         Value::Object(fields) => fields.remove(last.decoded().as_ref()),
@@ -151,7 +146,7 @@ fn remove(object: &mut Value, path: &str) -> Option<Value> {
 }
 
 fn replace(object: &mut Value, path: &str, value: Value, spent: &mut Spent) -> Option<()> {
-    let path = resolved(object, path, Room::There)?;
+    let path = PointerBuf::parse(path).ok()?;
     spent.fits(&value, DEEPEST.checked_sub(path.count())?).then_some(())?;
     if path.is_root() {
         let whole = value.is_object();
@@ -194,68 +189,7 @@ fn read<'a>(object: &'a Value, path: &Pointer) -> Option<&'a Value> {
     parent.is_object().then_some(&Value::Null)
 }
 
-/// Whether a path names an existing item or the place for a new one: then there is one more index to count back from.
-#[derive(Clone, Copy, PartialEq, Eq)]
-enum Room {
-    There,
-    New,
-}
-
 /// A path to a part of the object; not to all of it.
-fn part(object: &Value, path: &str, room: Room) -> Option<PointerBuf> {
-    resolved(object, path, room).filter(|path| !path.is_root())
-}
-
-/// The path with plain indices in place of those that count from the end.
-fn resolved(object: &Value, path: &str, room: Room) -> Option<PointerBuf> {
-    let mut plain = String::with_capacity(path.len());
-    let mut rest = path.split('/').skip(1).peekable();
-    while let Some(token) = rest.next() {
-        let items = object.pointer(&plain).and_then(Value::as_array);
-        let index = match (items, index(token)) {
-            (Some(items), Some(Index::Back(back))) => {
-                let new = usize::from(room == Room::New && rest.peek().is_none());
-                Some((items.len() + new).checked_sub(back)?)
-            }
-            (Some(_), Some(Index::Front(index))) => Some(index),
-            _ => None,
-        };
-        plain.push('/');
-        match index {
-            Some(index) => plain += &index.to_string(),
-            None => plain += &escaped(token),
-        }
-    }
-    let starts_right = path.is_empty() || path.starts_with('/');
-    PointerBuf::parse(plain).ok().filter(|_| starts_right)
-}
-
-/// An index as written: API servers accept signs and leading zeros, too.
-enum Index {
-    Front(usize),
-    /// Counted from one past the end.
-    Back(usize),
-}
-
-fn index(token: &str) -> Option<Index> {
-    let back = token.starts_with('-');
-    let digits = token.strip_prefix(['-', '+']).unwrap_or(token);
-    let plain = !digits.is_empty() && digits.chars().all(|each| each.is_ascii_digit());
-    let number = digits.parse::<usize>().ok().filter(|_| plain)?;
-    Some(if back && number > 0 {
-        Index::Back(number)
-    } else {
-        Index::Front(number)
-    })
-}
-
-/// A step of a path with only the tilde escapes of the RFC: a tilde that is not an escape means itself.
-fn escaped(token: &str) -> String {
-    let mut parts = token.split('~');
-    let mut out = parts.next().unwrap_or_default().to_owned();
-    for part in parts {
-        out += if part.starts_with(['0', '1']) { "~" } else { "~0" };
-        out += part;
-    }
-    out
+fn part(path: &str) -> Option<PointerBuf> {
+    PointerBuf::parse(path).ok().filter(|path| !path.is_root())
 }

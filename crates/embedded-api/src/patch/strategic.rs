@@ -22,6 +22,7 @@ mod tests;
 use crate::apply::view::View;
 use crate::refusal::Refusal;
 use crate::schema::Schema;
+use crate::schema::defaults::without_nulls;
 use fault::Fault;
 use serde_json::{Map, Value};
 use std::collections::HashSet;
@@ -54,10 +55,7 @@ fn objects(
         None => {}
         Some(Value::String(directive)) if directive == "replace" => return Ok(patch),
         Some(Value::String(directive)) if directive == "delete" => return Ok(Map::new()),
-        Some(other) => {
-            patch.insert(PATCH.to_owned(), other.clone());
-            return Err(Fault::Directive(other, patch));
-        }
+        Some(_) => return Err(Fault::Directive),
     }
     retain(&mut object, &mut patch)?;
     set_orders(view, &mut object, &mut patch)?;
@@ -127,7 +125,7 @@ fn set_orders(view: View<'_>, object: &mut Map<String, Value>, patch: &mut Map<S
     for directive in directives {
         let wanted = patch.remove(&directive).unwrap_or_default();
         let Value::Array(wanted) = wanted else {
-            return Err(Fault::Type("[]interface {}", wanted));
+            return Err(Fault::Type("a list"));
         };
         let name = directive
             .strip_prefix(SET_ORDER)
@@ -153,7 +151,7 @@ fn set_orders(view: View<'_>, object: &mut Map<String, Value>, patch: &mut Map<S
 fn a_list(value: Value) -> Result<Vec<Value>, Fault> {
     match value {
         Value::Array(items) => Ok(items),
-        other => Err(Fault::Type("[]interface {}", other)),
+        _ => Err(Fault::Type("a list")),
     }
 }
 
@@ -169,17 +167,5 @@ fn plain(value: Value) -> Option<Value> {
         }
         Value::Array(items) => Some(Value::Array(items.into_iter().filter_map(plain).collect())),
         other => Some(other),
-    }
-}
-
-/// A new value without the fields that it only removes.
-fn without_nulls(value: Value) -> Value {
-    match value {
-        Value::Object(fields) => {
-            let fields = fields.into_iter().filter(|(_, value)| !value.is_null());
-            Value::Object(fields.map(|(name, value)| (name, without_nulls(value))).collect())
-        }
-        Value::Array(items) => Value::Array(items.into_iter().map(without_nulls).collect()),
-        other => other,
     }
 }

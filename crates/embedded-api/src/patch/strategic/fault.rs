@@ -1,52 +1,43 @@
-//! The faults of a strategic merge patch, with the messages and codes of an API server.
+//! The faults of a strategic merge patch, with the codes of an API server.
 //!
 //! Owns: the messages. Must not: detect faults.
 
-use crate::apply::typed::{shown, type_name};
 use crate::patch::does_not_fit;
 use crate::refusal::Refusal;
-use serde_json::{Map, Value};
 
 /// A fault of a patch.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub(super) enum Fault {
     /// `$retainKeys` is not a list of all fields of the patch.
-    #[error("invalid patch format of retainKeys")]
+    #[error("$retainKeys must be a list of all fields of the patch")]
     RetainKeys,
     /// `$deleteFromPrimitiveList` without a field.
-    #[error("invalid patch format of primitive list")]
+    #[error("$deleteFromPrimitiveList must be followed by / and a field")]
     DeleteFrom,
     /// `$setElementOrder` without a field.
-    #[error("invalid patch format of setElementOrder list")]
+    #[error("$setElementOrder must be followed by / and a field")]
     SetOrder,
     /// A list in a merged list.
     #[error("lists of lists are not supported")]
     ListOfLists,
-    /// An unknown `$patch`.
-    #[error("unknown patch type: {} in map: {}", shown(.0), in_map(.1))]
-    Directive(Value, Map<String, Value>),
-    /// `$patch: merge` in an item of a list.
-    #[error("merging lists cannot yet be specified in the patch")]
-    MergeItem,
+    /// An unknown `$patch`, or one that is not for an item of a list.
+    #[error("$patch cannot be this here")]
+    Directive,
     /// An item without the key by which its list is merged.
-    #[error("map: {} does not contain declared merge key: {}", in_map(.0), .1)]
-    NoKey(Map<String, Value>, String),
+    #[error("an item of the list has no {0:?}, by which it is merged")]
+    NoKey(String),
     /// Objects in a list that is merged as a set.
-    #[error("cannot merge lists without merge key for this field")]
+    #[error("the items of the list must be plain values")]
     NoMergeKey,
     /// Items of several types.
-    #[error("list element types are not identical: [{} {}]", shown(.0), shown(.1))]
-    MixedTypes(Value, Value),
+    #[error("the items of the list must have one type")]
+    MixedTypes,
     /// The order in the patch differs from the given one.
-    #[error("The order in patch list:\n{}\n doesn't match $setElementOrder list:\n{}\n", shown(.0), shown(.1))]
-    OtherOrder(Value, Value),
+    #[error("the items of the list are not in the order that $setElementOrder gives")]
+    OtherOrder,
     /// A value of another type.
-    #[error("expected a {}, but received a {}", .0, type_name(.1))]
-    Type(&'static str, Value),
-}
-
-fn in_map(fields: &Map<String, Value>) -> String {
-    shown(&Value::Object(fields.clone()))
+    #[error("the value must be {0}")]
+    Type(&'static str),
 }
 
 impl From<Fault> for Refusal {

@@ -37,13 +37,9 @@ pub(super) fn same_types(live: &[Value], patch: &[Value]) -> Result<(), Fault> {
     if first.is_array() {
         return Err(Fault::ListOfLists);
     }
-    if all.all(|item| discriminant(item) == discriminant(first)) {
-        Ok(())
-    } else {
-        Err(Fault::MixedTypes(
-            Value::Array(live.to_vec()),
-            Value::Array(patch.to_vec()),
-        ))
+    match all.all(|item| discriminant(item) == discriminant(first)) {
+        true => Ok(()),
+        false => Err(Fault::MixedTypes),
     }
 }
 
@@ -59,8 +55,7 @@ fn by_key(view: View<'_>, mut live: Vec<Value>, patch: Vec<Value>, key: &str) ->
                 gone.insert(key_of(&item, key)?.to_string());
             }
             Some(directive) if directive == "replace" => replace = true,
-            Some(directive) if directive == "merge" => return Err(Fault::MergeItem),
-            Some(directive) => return Err(Fault::Directive(directive.clone(), item)),
+            Some(_) => return Err(Fault::Directive),
         }
     }
     let wanted: Vec<Value> = given.iter().cloned().map(Value::Object).collect();
@@ -87,5 +82,5 @@ fn by_key(view: View<'_>, mut live: Vec<Value>, patch: Vec<Value>, key: &str) ->
 }
 
 fn key_of<'a>(item: &'a Map<String, Value>, key: &str) -> Result<&'a Value, Fault> {
-    item.get(key).ok_or_else(|| Fault::NoKey(item.clone(), key.to_owned()))
+    item.get(key).ok_or_else(|| Fault::NoKey(key.to_owned()))
 }

@@ -77,12 +77,7 @@ pub(super) fn check(patch: &[Value], wanted: &[Value], key: &str) -> Result<(), 
     for item in remaining {
         let id = identity(item, key)?;
         loop {
-            let Some(next) = rest.next() else {
-                return Err(Fault::OtherOrder(
-                    Value::Array(patch.to_vec()),
-                    Value::Array(wanted.to_vec()),
-                ));
-            };
+            let next = rest.next().ok_or(Fault::OtherOrder)?;
             if identity(next, key)? == id {
                 break;
             }
@@ -94,9 +89,7 @@ pub(super) fn check(patch: &[Value], wanted: &[Value], key: &str) -> Result<(), 
 fn identity<'a>(item: &'a Value, key: &str) -> Result<&'a Value, Fault> {
     match item {
         _ if key.is_empty() => Ok(item),
-        Value::Object(fields) => fields
-            .get(key)
-            .ok_or_else(|| Fault::NoKey(fields.clone(), key.to_owned())),
-        other => Err(Fault::Type("map[string]interface {}", other.clone())),
+        Value::Object(fields) => fields.get(key).ok_or_else(|| Fault::NoKey(key.to_owned())),
+        _ => Err(Fault::Type("an object")),
     }
 }

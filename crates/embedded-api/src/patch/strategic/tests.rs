@@ -8,9 +8,6 @@ use crate::schema::{Schema, Type};
 use serde_json::{Value, json};
 use std::sync::Arc;
 
-/// The message of an API server for a patch that cannot be applied.
-const GENERIC: &str = "the server rejected our request due to an error in our request";
-
 /// The part of a Node that these tests need.
 fn node() -> Resource {
     let merged = |key: &str, schema: Schema| Schema {
@@ -193,87 +190,36 @@ fn a_new_list_is_taken_without_its_directives() {
 }
 
 #[test]
-fn faults_of_a_patch_are_reported_as_by_an_api_server() {
+fn faults_of_a_patch_have_the_codes_of_an_api_server() {
     let metadata = |patch: Value| json!({"metadata": patch});
     let conditions = |items: Value| json!({"status": {"conditions": items}});
-    for (patch, code, message) in [
-        (
-            metadata(json!({"labels": {"$patch": "frob", "c": "3"}})),
-            500,
-            "unknown patch type: frob in map: map[$patch:frob c:3]",
-        ),
-        (
-            metadata(json!({"labels": {"$patch": "merge", "c": "3"}})),
-            500,
-            "unknown patch type: merge in map: map[$patch:merge c:3]",
-        ),
-        (
-            metadata(json!({"labels": {"$retainKeys": ["z"], "q": "1"}})),
-            400,
-            "invalid patch format of retainKeys",
-        ),
-        (
-            metadata(json!({"labels": {"$retainKeys": "z"}})),
-            400,
-            "invalid patch format of retainKeys",
-        ),
+    for (patch, code) in [
+        (metadata(json!({"labels": {"$patch": "frob", "c": "3"}})), 500),
+        (metadata(json!({"labels": {"$patch": "merge", "c": "3"}})), 500),
+        (metadata(json!({"labels": {"$retainKeys": ["z"], "q": "1"}})), 400),
+        (metadata(json!({"labels": {"$retainKeys": "z"}})), 400),
         (
             metadata(json!({"$setElementOrder/finalizers": ["x.dev/b", "x.dev/a"], "finalizers": ["x.dev/c"]})),
             500,
-            "The order in patch list:\n[x.dev/c]\n doesn't match $setElementOrder list:\n[x.dev/b x.dev/a]\n",
         ),
-        (
-            metadata(json!({"$setElementOrder/finalizers": "x"})),
-            500,
-            "expected a []interface {}, but received a string",
-        ),
-        (
-            metadata(json!({"$setElementOrderfinalizers": ["x"]})),
-            400,
-            "invalid patch format of setElementOrder list",
-        ),
-        (
-            metadata(json!({"$deleteFromPrimitiveList": ["x"]})),
-            400,
-            "invalid patch format of primitive list",
-        ),
-        (
-            metadata(json!({"finalizers": [1]})),
-            500,
-            "list element types are not identical: [[x.dev/a x.dev/b] [1]]",
-        ),
-        (
-            conditions(json!([{"$patch": "delete"}])),
-            500,
-            "map: map[$patch:delete] does not contain declared merge key: type",
-        ),
-        (
-            conditions(json!([{"type": "Ready", "$patch": "merge"}])),
-            500,
-            "merging lists cannot yet be specified in the patch",
-        ),
-        (
-            conditions(json!([{"type": "Ready", "$patch": "x"}])),
-            500,
-            "unknown patch type: x in map: map[$patch:x type:Ready]",
-        ),
-        (
-            conditions(json!([{"status": "True"}])),
-            500,
-            "map: map[status:True] does not contain declared merge key: type",
-        ),
+        (metadata(json!({"$setElementOrder/finalizers": "x"})), 500),
+        (metadata(json!({"$setElementOrderfinalizers": ["x"]})), 400),
+        (metadata(json!({"$deleteFromPrimitiveList": ["x"]})), 400),
+        (metadata(json!({"finalizers": [1]})), 500),
+        (conditions(json!([{"$patch": "delete"}])), 500),
+        (conditions(json!([{"type": "Ready", "$patch": "merge"}])), 500),
+        (conditions(json!([{"type": "Ready", "$patch": "x"}])), 500),
+        (conditions(json!([{"status": "True"}])), 500),
         (
             json!({"status": {
                 "$setElementOrder/conditions": [{"type": "Disk"}, {"type": "Ready"}, {"type": "New"}],
                 "conditions": [{"type": "New", "status": "True"}, {"type": "Ready", "status": "Unknown"}],
             }}),
             500,
-            "The order in patch list:\n[map[status:True type:New] map[status:Unknown type:Ready]]\n \
-             doesn't match $setElementOrder list:\n[map[type:Disk] map[type:Ready] map[type:New]]\n",
         ),
     ] {
         let refusal = done(patch.clone()).unwrap_err();
-        assert_eq!((refusal.code, refusal.message.as_str()), (code, message), "{patch}");
+        assert_eq!(refusal.code, code, "{patch}");
     }
 }
 
@@ -282,17 +228,14 @@ fn lists_of_lists_are_refused() {
     let object = json!({"metadata": {"finalizers": []}});
     let patch = json!({"metadata": {"finalizers": [["x"]]}});
     let refusal = patched(object, &patch).unwrap_err();
-    assert_eq!((refusal.code, refusal.message.as_str()), (422, GENERIC));
+    assert_eq!((refusal.code, refusal.reason), (422, "Invalid"));
 }
 
 #[test]
 fn what_is_no_part_of_an_object_is_refused() {
     let applied = |body: &str| apply(PatchType::Strategic, &node(), live(), body.as_bytes());
-    let message = |body: &str| applied(body).unwrap_err().message;
-    assert_eq!(
-        message("[1]"),
-        "json: cannot unmarshal array into Go value of type map[string]interface {}"
-    );
-    assert_eq!(message("{\"a\""), "unexpected end of JSON input");
+    for body in ["[1]", "{\"a\""] {
+        assert_eq!(applied(body).unwrap_err().code, 400);
+    }
     assert_eq!(applied("null").unwrap().object, live(), "null changes nothing");
 }

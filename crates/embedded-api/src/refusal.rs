@@ -146,6 +146,15 @@ impl Refusal {
         )
     }
 
+    /// 429: too many requests at a time.
+    #[must_use]
+    pub fn too_many_requests() -> Self {
+        Self {
+            details: json!({"retryAfterSeconds": 1}),
+            ..Self::new(429, "TooManyRequests", "Too many requests, please try again later.")
+        }
+    }
+
     /// 500: it could not be stored, or a bug.
     #[must_use]
     pub fn internal(message: impl Into<String>) -> Self {

@@ -52,6 +52,7 @@ pub use start::OpenError;
 
 use self::core::Core;
 use self::restart_on_panic::restart_on_panic;
+use crate::refusal::Refusal;
 use crate::request::{Answer, ApiRequest};
 use crate::serve::Handler;
 use crate::store;
@@ -160,7 +161,7 @@ impl Api {
             (write, self.requests.acquire().await)
         };
         let Ok((_write, Ok(_permit))) = timeout(PERMIT_TIMEOUT, permits).await else {
-            return answer::refusal(&answer::too_many());
+            return answer::refusal(&Refusal::too_many_requests());
         };
         let running = &self.running;
         let answered = dispatch::answer(&self.core, &request, &running.tasks, &running.stop).await;

@@ -97,10 +97,7 @@ impl Memory {
         match timeout(PERMIT_TIMEOUT, permit).await {
             Ok(Ok(permit)) => Ok(permit),
             // The semaphore is never closed, so its error cannot occur.
-            Ok(Err(_)) | Err(_) => Err(Refusal {
-                details: serde_json::json!({"retryAfterSeconds": 1}),
-                ..Refusal::new(429, "TooManyRequests", "Too many requests, please try again later.")
-            }),
+            Ok(Err(_)) | Err(_) => Err(Refusal::too_many_requests()),
         }
     }
 }

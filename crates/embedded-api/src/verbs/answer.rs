@@ -102,14 +102,6 @@ pub(super) fn too_new(requested: u64, now: u64) -> Refusal {
     }
 }
 
-/// 429: too many concurrent requests.
-pub(super) fn too_many() -> Refusal {
-    Refusal {
-        details: serde_json::json!({"retryAfterSeconds": 1}),
-        ..Refusal::new(429, "TooManyRequests", "Too many requests, please try again later.")
-    }
-}
-
 /// The answer with a header for each warning.
 pub(super) fn warned(mut answer: Answer, warnings: &[String]) -> Answer {
     let mut length = 0;

@@ -4,17 +4,14 @@
 
 use super::meta::text;
 use super::protobuf;
-use crate::refusal::{Cause, Refusal};
+use crate::refusal::Refusal;
 use crate::resource::Resource;
 use crate::schema::checker::repeated;
-use crate::schema::go;
+use crate::schema::{cause, defaults::plain_numbers};
 use bytes::Bytes;
 use serde_json::Value;
 use serde_saphyr::Error as YamlError;
 use serde_saphyr::options::DuplicateKeyPolicy;
-
-/// How many bytes of a body are shown when it cannot be read.
-const SHOWN: usize = 30;
 
 /// The format of a body.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -64,7 +61,7 @@ pub struct Document {
 pub fn read(format: Format, body: &Bytes) -> Result<Document, String> {
     let (mut value, duplicates) = match format {
         Format::Json => {
-            let value = serde_json::from_slice(body).map_err(|error| of_json(&error))?;
+            let value = serde_json::from_slice(body).map_err(|error| error.to_string())?;
             (value, repeated(body))
         }
         Format::Yaml => yaml(body)?,
@@ -75,12 +72,12 @@ pub fn read(format: Format, body: &Bytes) -> Result<Document, String> {
 }
 
 fn yaml(body: &Bytes) -> Result<(Value, Vec<String>), String> {
-    let text = std::str::from_utf8(body).map_err(|error| format!("yaml: {error}"))?;
+    let text = std::str::from_utf8(body).map_err(|error| error.to_string())?;
     let parse = |duplicate_keys: DuplicateKeyPolicy| {
         let options = serde_saphyr::options! { duplicate_keys: duplicate_keys };
         serde_saphyr::from_str_with_options::<Value>(text, options)
     };
-    let value = parse(DuplicateKeyPolicy::LastWins).map_err(|error| of_yaml(&error))?;
+    let value = parse(DuplicateKeyPolicy::LastWins).map_err(|error| error.without_snippet().to_string())?;
     let twice = match parse(DuplicateKeyPolicy::Error)
         .as_ref()
         .map_err(YamlError::without_snippet)
@@ -94,43 +91,6 @@ fn yaml(body: &Bytes) -> Result<(Value, Vec<String>), String> {
     Ok((value, twice))
 }
 
-/// The first line of the parser's message, without its own form of the position.
-fn of_yaml(error: &YamlError) -> String {
-    let text = error.without_snippet().to_string();
-    let text = text.lines().next().unwrap_or_default();
-    let what = text.rsplit_once(": ").map_or(text, |(_, what)| what);
-    match error.location() {
-        Some(location) => format!("yaml: line {}: {what}", location.line()),
-        None => format!("yaml: {what}"),
-    }
-}
-
-fn of_json(error: &serde_json::Error) -> String {
-    match error.is_eof() {
-        true => "unexpected end of JSON input".to_owned(),
-        false => error.to_string(),
-    }
-}
-
-/// Whole numbers without a fraction: `12.0` becomes `12`, as in every answer of an API server.
-fn plain_numbers(value: &mut Value) {
-    /// Up to this number, every whole number has a float of its own.
-    const EXACT: f64 = 9_007_199_254_740_992.0;
-    match value {
-        Value::Number(number) => {
-            let float = number.as_f64().filter(|float| number.is_f64() && float.fract() == 0.0);
-            if let Some(float) = float.filter(|float| float.abs() <= EXACT) {
-                #[expect(clippy::cast_possible_truncation, reason = "it is whole, and well within the range")]
-                let whole = float as i64;
-                *value = whole.into();
-            }
-        }
-        Value::Array(items) => items.iter_mut().for_each(plain_numbers),
-        Value::Object(fields) => fields.values_mut().for_each(plain_numbers),
-        Value::Null | Value::Bool(_) | Value::String(_) => {}
-    }
-}
-
 /// Reads the object of a creation or an update, and checks that it is of the kind of the path. If the body does not name
 /// a built-in kind, the path does.
 ///
@@ -141,66 +101,33 @@ pub fn object(resource: &Resource, content_type: &str, body: &Bytes) -> Result<D
     if resource.custom && format == Format::Protobuf {
         return Err(unsupported());
     }
-    let unrecognised = |why: String| {
-        let of_type = format!(
-            "the object provided is unrecognized (must be of type {})",
-            resource.kind
-        );
-        Refusal::bad_request(format!("{of_type}: {why} ({})", shown(body)))
-    };
-    let no_kind = match format {
-        Format::Json => "couldn't get version/kind; json parse error: ",
-        Format::Yaml | Format::Protobuf => "",
-    };
-    let mut document = read(format, body).map_err(|why| unrecognised(format!("{no_kind}{why}")))?;
+    let wanted = &resource.kind;
+    let bad = |why: &str| Refusal::bad_request(format!("the body is not a {wanted}: {why}"));
+    let mut document = read(format, body).map_err(|why| bad(&why))?;
     if !document.value.is_object() && !document.value.is_null() {
-        return Err(unrecognised(format!(
-            "{no_kind}json: cannot unmarshal {} into an object",
-            go::json_kind(&document.value)
-        )));
+        return Err(bad("it must be an object"));
     }
     for field in ["apiVersion", "kind"] {
-        let given = document
-            .value
-            .get(field)
-            .filter(|value| !value.is_string() && !value.is_null());
-        if let Some(other) = given {
-            let message = format!(
-                "json: cannot unmarshal {} into Go struct field .{field} of type string",
-                go::json_kind(other)
-            );
-            return Err(unrecognised(format!("{no_kind}{message}")));
+        let given = document.value.get(field);
+        if given.is_some_and(|given| !given.is_string() && !given.is_null()) {
+            return Err(bad(&format!("{field} must be a text")));
         }
     }
     let (version, kind) = (text(&document.value, "/apiVersion"), text(&document.value, "/kind"));
-    if version.matches('/').count() > 1 {
-        return Err(unrecognised(format!("unexpected GroupVersion string: {version}")));
-    }
     let expected = resource.api_version();
+    let other = |given: &str, expected: &str| given != expected && (resource.custom || !given.is_empty());
+    if resource.custom && kind.is_empty() {
+        return Err(bad("kind is missing"));
+    }
+    if other(version, &expected) {
+        return Err(bad(&format!("its apiVersion is {version:?}, not {expected:?}")));
+    }
     if resource.custom {
-        if kind.is_empty() {
-            let whole = String::from_utf8_lossy(body);
-            return Err(unrecognised(format!("Object 'Kind' is missing in '{whole}'")));
-        }
-        if version != expected {
-            let message = format!("the API version in the data ({version}) does not match the expected API version");
-            return Err(Refusal::bad_request(format!("{message} ({expected})")));
-        }
+        // Another kind is reported when the rest has been read.
         return Ok(document);
     }
-    if kind == resource.kind && !version.is_empty() && version != expected {
-        let message = format!("the API version in the data ({version}) does not match the expected API version");
-        return Err(Refusal::bad_request(format!("{message} ({expected})")));
-    }
-    if (!version.is_empty() && version != expected) || (!kind.is_empty() && kind != resource.kind) {
-        let of_version = version.rsplit('/').next().unwrap_or_default();
-        let message = format!(
-            "{kind} in version {of_version:?} cannot be handled as a {}",
-            resource.kind
-        );
-        let why =
-            format!("no kind {kind:?} is registered for version {version:?} in scheme \"pkg/runtime/scheme.go:111\"");
-        return Err(Refusal::bad_request(format!("{message}: {why}")));
+    if other(kind, wanted) {
+        return Err(bad(&format!("its kind is {kind:?}")));
     }
     name_kind(resource, &mut document.value);
     Ok(document)
@@ -226,11 +153,7 @@ pub fn is_of_kind(resource: &Resource, object: &Value) -> Result<(), Refusal> {
         ("kind", kind, expected_kind),
     ] {
         if given != expected {
-            causes.push(Cause {
-                reason: "FieldValueInvalid",
-                field: field.to_owned(),
-                message: format!("Invalid value: {given:?}: must be {expected}"),
-            });
+            causes.push(cause::invalid(field, &given.into(), &format!("must be {expected}")));
         }
     }
     if causes.is_empty() {
@@ -238,21 +161,6 @@ pub fn is_of_kind(resource: &Resource, object: &Value) -> Result<(), Refusal> {
     }
     let group = version.split_once('/').map_or("", |(group, _)| group);
     Err(Refusal::invalid(group, kind, super::meta::name(object), &causes))
-}
-
-fn shown(body: &Bytes) -> String {
-    let (start, dots) = match body.get(..SHOWN) {
-        Some(start) if body.len() > SHOWN => (start, " ..."),
-        _ => (&body[..], ""),
-    };
-    match body.first() {
-        None => "<empty>".to_owned(),
-        Some(b'{') => format!("{}{dots}", String::from_utf8_lossy(start)),
-        Some(_) => {
-            let hex: String = start.iter().map(|byte| format!("{byte:02x}")).collect();
-            format!("{hex}{dots}")
-        }
-    }
 }
 
 #[cfg(test)]

@@ -14,19 +14,11 @@ pub use write::{Validation, WriteOptions};
 
 use crate::refusal::{Cause, Refusal};
 use crate::request::ApiRequest;
+use crate::schema::cause;
 
 /// 422 for one of the `…Options` of an API server.
 pub(super) fn invalid(kind: &str, causes: &[Cause]) -> Refusal {
     Refusal::invalid("meta.k8s.io", kind, "", causes)
-}
-
-/// A cause.
-pub(super) fn cause(reason: &'static str, field: &str, message: impl Into<String>) -> Cause {
-    Cause {
-        reason,
-        field: field.to_owned(),
-        message: message.into(),
-    }
 }
 
 /// A parameter that is present and not empty.
@@ -52,24 +44,24 @@ pub(super) fn number(request: &ApiRequest, name: &str) -> Result<Option<i64>, Re
     let number = text.parse();
     number
         .map(Some)
-        .map_err(|_| Refusal::bad_request(not_a_number("ParseInt", text)))
+        .map_err(|_| Refusal::bad_request(not_a_number(name, text)))
 }
 
 /// The message for a text that should have been a number.
 #[must_use]
-pub(super) fn not_a_number(function: &str, text: &str) -> String {
-    format!("strconv.{function}: parsing {text:?}: invalid syntax")
+pub(super) fn not_a_number(name: &str, text: &str) -> String {
+    format!("{name} is {text:?}; it must be a whole number")
 }
 
 /// All values of `dryRun`, and whether a dry run is requested.
 pub(super) fn dry_run(values: &[&str]) -> Result<bool, Cause> {
     match values.iter().all(|value| *value == "All") {
         true => Ok(!values.is_empty()),
-        false => {
-            let quoted: Vec<String> = values.iter().map(|value| format!("{value:?}")).collect();
-            let message = format!("Unsupported value: [{}]: supported values: \"All\"", quoted.join(","));
-            Err(cause("FieldValueNotSupported", "dryRun", message))
-        }
+        false => Err(cause::not_supported(
+            "dryRun",
+            &values.join(",").into(),
+            &["All".into()],
+        )),
     }
 }
 

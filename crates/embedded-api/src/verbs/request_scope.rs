@@ -9,7 +9,8 @@ use super::meta;
 use super::options::WriteOptions;
 use super::validator::{SentAs, Validator};
 use crate::apply::{Writer, track};
-use crate::refusal::{Cause, Refusal};
+use crate::refusal::Refusal;
+use crate::schema::cause;
 use serde_json::Value;
 
 /// The scope of one write.
@@ -188,15 +189,11 @@ impl RequestScope<'_> {
             if allows_unconditional_update(&resource.group, &resource.plural) {
                 return Ok(false);
             }
-            let cause = Cause {
-                reason: "FieldValueInvalid",
-                field: "metadata.resourceVersion".to_owned(),
-                message: "Invalid value: 0: must be specified for an update".to_owned(),
-            };
+            let cause = cause::invalid("metadata.resourceVersion", &Value::Null, "must be set in an update");
             return Err(Refusal::invalid(&resource.group, &resource.plural, name, &[cause]));
         }
         if named.parse::<u64>().is_err() {
-            let message = super::options::not_a_number("ParseUint", named);
+            let message = super::options::not_a_number("metadata.resourceVersion", named);
             return Err(Refusal::new(500, "", message));
         }
         match named == meta::resource_version(old) {

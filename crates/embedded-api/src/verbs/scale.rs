@@ -17,7 +17,6 @@ use crate::patch::{self as patches, PatchType};
 use crate::refusal::Refusal;
 use crate::request::{Answer, ApiRequest};
 use crate::resource::{Scale, at};
-use crate::schema::go;
 use http::{Method, StatusCode};
 use jiff::Timestamp;
 use serde_json::{Map, Value, json};
@@ -191,11 +190,7 @@ fn replicas(scale: &Value) -> Result<i32, Refusal> {
         Value::Null => Some(0),
         given => given.as_i64().and_then(|number| i32::try_from(number).ok()),
     };
-    number.ok_or_else(|| {
-        let given = go::json_kind(given);
-        let why = format!("json: cannot unmarshal {given} into Go struct field ScaleSpec.spec.replicas of type int32");
-        patch_fault(&scale.to_string(), &why)
-    })
+    number.ok_or_else(|| patch_fault("spec.replicas: must be of type int32"))
 }
 
 /// The `Scale` document of an object with this desired number.

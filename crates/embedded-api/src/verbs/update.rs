@@ -97,21 +97,7 @@ fn check_uid(kind: &Kind, old: &Value, new: &Value) -> Result<(), Refusal> {
         return Ok(());
     }
     let resource = &kind.resource;
-    let path: Vec<&str> = [
-        "/registry",
-        &resource.group,
-        &resource.plural,
-        meta::namespace(old),
-        meta::name(old),
-    ]
-    .into_iter()
-    .filter(|part| !part.is_empty())
-    .collect();
-    let why = format!(
-        "StorageError: invalid object, Code: 4, Key: {}, ResourceVersion: 0, AdditionalErrorMsg: Precondition failed: UID \
-         in precondition: {meant}, UID in object meta: {there}",
-        path.join("/")
-    );
+    let why = format!("its uid is {there}, not {meant}: it is another object of the same name");
     Err(Refusal::conflict(
         &resource.group,
         &resource.plural,

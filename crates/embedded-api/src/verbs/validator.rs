@@ -5,9 +5,8 @@
 use super::core::Kind;
 use super::meta;
 use super::options::Validation;
-use crate::refusal::{Cause, Refusal};
-use crate::schema::checker::strict;
-use crate::schema::{Rejection, Subject, go};
+use crate::refusal::Refusal;
+use crate::schema::{Rejection, Subject, cause};
 use serde_json::Value;
 
 /// How an object was sent: whole, or as a patch.
@@ -40,22 +39,22 @@ impl Validator<'_> {
     /// 400, or 422 for the result of a patch, when a field has a type that cannot be read or, with strict validation, when
     /// there are faults.
     pub(super) fn read(&self, object: Value, mut faults: Vec<String>) -> Result<(Value, Vec<String>), Refusal> {
-        let sent = (self.sent_as == SentAs::Patched).then(|| object.clone());
-        let read = match (self.kind.checker.read(object), &sent) {
-            (Ok(read), _) => read,
-            (Err(Rejection::Malformed(why)), Some(sent)) => return Err(patch_fault(&sent.to_string(), &why)),
-            (Err(rejection), _) => return Err(rejection.refusal(&self.kind.resource, "")),
+        let fault = |why: String| match self.sent_as {
+            SentAs::Whole => Rejection::Malformed(why).refusal(&self.kind.resource, ""),
+            SentAs::Patched => patch_fault(&why),
         };
+        let read = self.kind.checker.read(object);
+        let read = read.map_err(|rejection| match rejection {
+            Rejection::Malformed(why) => fault(why),
+            invalid @ Rejection::Invalid(_) => invalid.refusal(&self.kind.resource, ""),
+        })?;
         faults.extend(read.unknown);
-        match (self.validation, &sent) {
-            (Validation::Strict, _) if faults.is_empty() => {}
-            (Validation::Strict, None) => return Err(strict(&self.kind.resource, &faults)),
-            (Validation::Strict, Some(sent)) => {
-                let why = format!("strict decoding error: {}", faults.join(", "));
-                return Err(patch_fault(&sent.to_string(), &why));
+        match self.validation {
+            Validation::Strict if !faults.is_empty() => {
+                return Err(fault(format!("strict decoding error: {}", faults.join(", "))));
             }
-            (Validation::Warn, _) => {}
-            (Validation::Ignore, _) => faults.clear(),
+            Validation::Strict | Validation::Warn => {}
+            Validation::Ignore => faults.clear(),
         }
         faults.extend(read.warnings);
         Ok((read.value, faults))
@@ -76,11 +75,6 @@ impl Validator<'_> {
 }
 
 /// 422: the object that results from a patch cannot be read.
-pub(super) fn patch_fault(shown: &str, why: &str) -> Refusal {
-    let cause = Cause {
-        reason: "FieldValueInvalid",
-        field: "patch".to_owned(),
-        message: format!("Invalid value: {}: {why}", go::quoted(shown)),
-    };
-    Refusal::invalid("", "", "", &[cause])
+pub(super) fn patch_fault(why: &str) -> Refusal {
+    Refusal::invalid("", "", "", &[cause::invalid("patch", &Value::Null, why)])
 }

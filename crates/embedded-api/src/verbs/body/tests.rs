@@ -39,39 +39,23 @@ fn other_formats_are_not_supported() {
 }
 
 #[test]
-fn broken_text_is_shown_and_refused() {
-    let start = "400 the object provided is unrecognized (must be of type Thing): ";
-    let table = [
-        (
-            "",
-            "couldn't get version/kind; json parse error: unexpected end of JSON input (<empty>)",
-        ),
-        (
-            "{",
-            "couldn't get version/kind; json parse error: unexpected end of JSON input ({)",
-        ),
-        ("null", "Object 'Kind' is missing in 'null' (6e756c6c)"),
-        (
-            r#"{"metadata": 5}"#,
-            r#"Object 'Kind' is missing in '{"metadata": 5}' ({"metadata": 5})"#,
-        ),
-        (
-            r#"{"apiVersion":"a/b/c","kind":"Thing"}"#,
-            r#"unexpected GroupVersion string: a/b/c ({"apiVersion":"a/b/c","kind":" ...)"#,
-        ),
-        (
-            r#"{"apiVersion":"a.dev/v1","kind":5}"#,
-            r#"couldn't get version/kind; json parse error: json: cannot unmarshal number into Go struct field .kind of type string ({"apiVersion":"a.dev/v1","kind ...)"#,
-        ),
-    ];
-    for (body, expected) in table {
-        assert_eq!(read_as(true, "", body), Err(format!("{start}{expected}")), "{body}");
-    }
-    for body in ["5", "[]", "not: json", r#"{"a": }"#, "{} {}"] {
-        assert!(
-            read_as(true, "", body).is_err_and(|why| why.starts_with(start)),
-            "{body}"
-        );
+fn what_is_not_an_object_of_the_kind_is_refused() {
+    let start = "400 the body is not a Thing: ";
+    for body in [
+        "",
+        "{",
+        "null",
+        "5",
+        "[]",
+        "not: json",
+        r#"{"a": }"#,
+        "{} {}",
+        r#"{"metadata": 5}"#,
+        r#"{"apiVersion":"a/b/c","kind":"Thing"}"#,
+        r#"{"apiVersion":"a.dev/v1","kind":5}"#,
+    ] {
+        let refused = read_as(true, "", body);
+        assert!(refused.is_err_and(|why| why.starts_with(start)), "{body}");
     }
 }
 
@@ -79,7 +63,7 @@ fn broken_text_is_shown_and_refused() {
 fn a_custom_resource_needs_its_kind_and_version() {
     assert_eq!(
         read_as(true, "", r#"{"kind":"Thing"}"#),
-        Err("400 the API version in the data () does not match the expected API version (a.dev/v1)".to_owned())
+        Err(r#"400 the body is not a Thing: its apiVersion is "", not "a.dev/v1""#.to_owned())
     );
     // Another kind is reported after the rest was checked.
     let other = read_as(true, "", r#"{"apiVersion":"a.dev/v1","kind":"Other"}"#).expect("it can be read");
@@ -95,21 +79,8 @@ fn a_built_in_object_may_leave_its_kind_to_the_path() {
     let named = Ok(json!({"apiVersion": "a.dev/v1", "kind": "Thing"}));
     assert_eq!(read_as(false, "", "{}"), named);
     assert_eq!(read_as(false, "", "null"), named);
-    assert_eq!(
-        read_as(false, "", r#"{"apiVersion":"b.dev/v2","kind":"Swarm"}"#),
-        Err(
-            r#"400 Swarm in version "v2" cannot be handled as a Thing: no kind "Swarm" is registered for version "b.dev/v2" in scheme "pkg/runtime/scheme.go:111""#
-                .to_owned()
-        )
-    );
-}
-
-#[test]
-fn whole_numbers_lose_their_point() {
-    let body = Bytes::from_static(br#"{"a":12.0,"b":[1.5,1e2],"c":-0.0,"d":1e300,"e":9007199254740993}"#);
-    let document = read(Format::Json, &body).expect("JSON");
-    let text = document.value.to_string();
-    assert_eq!(text, r#"{"a":12,"b":[1.5,100],"c":0,"d":1e+300,"e":9007199254740993}"#);
+    assert!(read_as(false, "", r#"{"apiVersion":"b.dev/v2","kind":"Thing"}"#).is_err());
+    assert!(read_as(false, "", r#"{"apiVersion":"a.dev/v1","kind":"Swarm"}"#).is_err());
 }
 
 #[test]
@@ -122,10 +93,4 @@ fn duplicate_fields_are_reported() {
     let document = read(Format::Yaml, &body).expect("YAML");
     assert_eq!(document.value, json!({"spec": {"a": 2}}));
     assert_eq!(document.duplicates, [r#"line 3: key "a" already set in map"#]);
-}
-
-#[test]
-fn broken_yaml_is_reported_with_its_line() {
-    let error = read(Format::Yaml, &Bytes::from_static(b"a: 1\nb: [\n")).expect_err("a list without end");
-    assert!(error.starts_with("yaml: line 2: "), "{error}");
 }

@@ -126,12 +126,16 @@ fn unescaped(text: &str) -> Result<String, String> {
         match letter {
             '\\' => match letters.next() {
                 Some(next @ ('\\' | ',' | '=')) => plain.push(next),
-                Some(other) => return Err(format!("invalid field selector: invalid escape sequence: \\{other}")),
-                None => return Err("invalid field selector: invalid escape sequence: \\".to_owned()),
+                _ => {
+                    return Err(format!(
+                        "the value {text:?} has a backslash before another letter than \\\\ , and ="
+                    ));
+                }
             },
             ',' | '=' => {
-                let code = u32::from(letter);
-                return Err(format!("invalid field selector: unescaped character in value: {code}"));
+                return Err(format!(
+                    "the value {text:?} has a comma or = without a backslash before it"
+                ));
             }
             other => plain.push(other),
         }

@@ -1,6 +1,6 @@
 //! Label selectors: `camera=thermal,fleet!=x,model in (a, b),!retired,age>3`.
 //!
-//! Owns: the grammar, and the messages with which Kubernetes refuses other texts. Must not: know objects.
+//! Owns: the grammar. Must not: know objects.
 
 use super::lexer::{Word, words};
 use crate::schema::metadata::names;
@@ -45,29 +45,27 @@ pub(super) fn parse(text: &str) -> Result<Vec<Requirement>, String> {
         at: 0,
     };
     let mut requirements = Vec::new();
+    if parser.peek() == Word::End {
+        return Ok(requirements);
+    }
     loop {
-        match parser.peek() {
+        let requirement = parser.requirement();
+        requirements.push(requirement.map_err(|why| format!("the label selector {text:?} cannot be read: {why}"))?);
+        match parser.next() {
             Word::End => return Ok(requirements),
-            Word::Plain(_) | Word::Sign("!") => {
-                let requirement = parser.requirement();
-                requirements.push(requirement.map_err(|why| format!("unable to parse requirement: {why}"))?);
-            }
+            Word::Sign(",") => {}
             other => {
                 return Err(format!(
-                    "found '{}', expected: !, identifier, or 'end of string'",
-                    other.text()
+                    "the label selector {text:?} cannot be read: {}",
+                    expected("a comma", other)
                 ));
             }
         }
-        match parser.next() {
-            Word::End => return Ok(requirements),
-            Word::Sign(",") => match parser.peek() {
-                Word::Plain(_) | Word::Sign("!") => {}
-                other => return Err(format!("found '{}', expected: identifier after ','", other.text())),
-            },
-            other => return Err(format!("found '{}', expected: ',' or 'end of string'", other.text())),
-        }
     }
+}
+
+fn expected(what: &str, found: Word<'_>) -> String {
+    format!("expected {what}, found {:?}", found.text())
 }
 
 struct Parser<'a> {
@@ -93,16 +91,15 @@ impl<'a> Parser<'a> {
             word = self.next();
         }
         let Word::Plain(key) = word else {
-            return Err(format!("found '{}', expected: identifier", word.text()));
+            return Err(expected("a key", word));
         };
-        let faults = names::label_key(key);
-        if !faults.is_empty() {
-            return Err(format!("<nil>: Invalid value: {key:?}: {}", faults.join("; ")));
+        if let Some(why) = names::label_key(key) {
+            return Err(format!("the key {key:?} {why}"));
         }
         let is = match (missing, self.peek()) {
             (true, _) => Is::Missing,
             (false, Word::End | Word::Sign(",")) => Is::There,
-            (false, _) => self.comparison(key)?,
+            (false, _) => self.comparison()?,
         };
         Ok(Requirement {
             key: key.to_owned(),
@@ -110,35 +107,24 @@ impl<'a> Parser<'a> {
         })
     }
 
-    fn comparison(&mut self, key: &str) -> Result<Is, String> {
+    fn comparison(&mut self) -> Result<Is, String> {
         let operator = self.next();
         let values = match operator {
             Word::Plain("in" | "notin") => self.list()?,
             Word::Sign("=" | "==" | "!=" | ">" | "<") => vec![self.value()?],
-            other => {
-                return Err(format!(
-                    "found '{}', expected: in, notin, =, ==, !=, gt, lt",
-                    other.text()
-                ));
-            }
+            other => return Err(expected("an operator", other)),
         };
         if matches!(operator, Word::Sign(">" | "<")) {
             let text = values.first().map(String::as_str).unwrap_or_default();
-            let why = "for 'Gt', 'Lt' operators, the value must be an integer";
-            let number = text.parse();
-            let number = number.map_err(|_| format!("values[0]: Invalid value: {text:?}: {why}"))?;
+            let number = text.parse().map_err(|_| format!("{text:?} must be a whole number"))?;
             return Ok(match operator {
                 Word::Sign(">") => Is::Above(number),
                 _ => Is::Below(number),
             });
         }
-        for (index, value) in values.iter().enumerate() {
-            let faults = names::label_value(value);
-            if !faults.is_empty() {
-                return Err(format!(
-                    "values[{index}][{key}]: Invalid value: {value:?}: {}",
-                    faults.join("; ")
-                ));
+        for value in &values {
+            if let Some(why) = names::label_value(value) {
+                return Err(format!("the value {value:?} {why}"));
             }
         }
         Ok(match operator {
@@ -154,7 +140,7 @@ impl<'a> Parser<'a> {
                 self.next();
                 Ok(value.to_owned())
             }
-            other => Err(format!("found '{}', expected: identifier", other.text())),
+            other => Err(expected("a value", other)),
         }
     }
 
@@ -162,31 +148,22 @@ impl<'a> Parser<'a> {
     fn list(&mut self) -> Result<Vec<String>, String> {
         let open = self.next();
         if open != Word::Sign("(") {
-            return Err(format!("found '{}' expected: '('", open.text()));
+            return Err(expected("'('", open));
         }
         let mut values: Vec<String> = Vec::new();
         loop {
-            match self.next() {
+            let value = match self.peek() {
                 Word::Plain(value) => {
-                    values.push(value.to_owned());
-                    match self.next() {
-                        Word::Sign(",") if self.peek() != Word::Sign(")") => {}
-                        Word::Sign(",") => values.push(String::new()),
-                        Word::Sign(")") => break,
-                        other => return Err(format!("found '{}', expected: ',' or ')'", other.text())),
-                    }
+                    self.next();
+                    value
                 }
-                Word::Sign(",") => values.push(String::new()),
-                Word::Sign(")") => {
-                    if values.is_empty() {
-                        values.push(String::new());
-                    }
-                    break;
-                }
-                other if values.is_empty() => {
-                    return Err(format!("found '{}', expected: ',', ')' or identifier", other.text()));
-                }
-                other => return Err(format!("found '{}', expected: ',', or identifier", other.text())),
+                _ => "",
+            };
+            values.push(value.to_owned());
+            match self.next() {
+                Word::Sign(",") => {}
+                Word::Sign(")") => break,
+                other => return Err(expected("',' or ')'", other)),
             }
         }
         values.sort_unstable();

@@ -90,54 +90,27 @@ fn labels_select() {
 }
 
 #[test]
-fn bad_label_selectors_are_refused_in_kubernetes_words() {
-    let table = [
-        (
-            "a b",
-            "unable to parse requirement: found 'b', expected: in, notin, =, ==, !=, gt, lt",
-        ),
-        ("=x", "found '=', expected: !, identifier, or 'end of string'"),
-        ("a=b=c", "found '=', expected: ',' or 'end of string'"),
-        ("a in wide", "unable to parse requirement: found 'wide' expected: '('"),
-        (
-            "a in (wide",
-            "unable to parse requirement: found '', expected: ',' or ')'",
-        ),
-        ("!a=b", "found '=', expected: ',' or 'end of string'"),
-        (
-            "a>x",
-            r#"unable to parse requirement: values[0]: Invalid value: "x": for 'Gt', 'Lt' operators, the value must be an integer"#,
-        ),
-        ("a,,b", "found ',', expected: identifier after ','"),
-        (",", "found ',', expected: !, identifier, or 'end of string'"),
-        ("a in (b))", "found ')', expected: ',' or 'end of string'"),
-        ("!!a", "unable to parse requirement: found '!', expected: identifier"),
-        (
-            "a gt 5",
-            "unable to parse requirement: found 'gt', expected: in, notin, =, ==, !=, gt, lt",
-        ),
-        ("fleet=x,", "found '', expected: identifier after ','"),
-    ];
-    for (text, expected) in table {
-        assert_eq!(selector(text, ""), Err(expected.to_owned()), "{text}");
-    }
-    let starts = [
-        (
-            "a@b",
-            r#"unable to parse requirement: <nil>: Invalid value: "a@b": name part must consist of"#,
-        ),
-        (
-            "a/b/c=d",
-            r#"unable to parse requirement: <nil>: Invalid value: "a/b/c": a valid label key must consist"#,
-        ),
-        (
-            "a=-x",
-            r#"unable to parse requirement: values[0][a]: Invalid value: "-x": a valid label must be an empty"#,
-        ),
-    ];
-    for (text, expected) in starts {
+fn bad_label_selectors_are_refused() {
+    for text in [
+        "a b",
+        "=x",
+        "a=b=c",
+        "a in wide",
+        "a in (wide",
+        "!a=b",
+        "a>x",
+        "a,,b",
+        ",",
+        "a in (b))",
+        "!!a",
+        "a gt 5",
+        "fleet=x,",
+        "a@b",
+        "a/b/c=d",
+        "a=-x",
+    ] {
         let error = selector(text, "").expect_err(text);
-        assert!(error.starts_with(expected), "{text}: {error}");
+        assert!(error.starts_with("the label selector "), "{error}");
     }
 }
 
@@ -173,25 +146,15 @@ fn fields_select() {
 }
 
 #[test]
-fn bad_field_selectors_are_refused_in_kubernetes_words() {
-    let table = [
-        ("spec.other=1", "field label not supported: spec.other"),
-        (
-            "metadata.name",
-            "invalid selector: 'metadata.name'; can't understand 'metadata.name'",
-        ),
-        (
-            "metadata.name>a",
-            "invalid selector: 'metadata.name>a'; can't understand 'metadata.name>a'",
-        ),
-        ("a=b=c", "invalid field selector: unescaped character in value: 61"),
-        (
-            r"metadata.name=a\b",
-            r"invalid field selector: invalid escape sequence: \b",
-        ),
-    ];
-    for (text, expected) in table {
-        assert_eq!(selector("", text), Err(expected.to_owned()), "{text}");
+fn bad_field_selectors_are_refused() {
+    for text in [
+        "spec.other=1",
+        "metadata.name",
+        "metadata.name>a",
+        "a=b=c",
+        r"metadata.name=a\b",
+    ] {
+        assert!(selector("", text).is_err(), "{text}");
     }
 }
 

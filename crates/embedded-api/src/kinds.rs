@@ -15,6 +15,7 @@ pub use builtin_schema::{REFERENCE, definitions};
 
 use crate::documents::table::Printer;
 use crate::resource::Resource;
+use crate::schema::defaults::without_nulls;
 use serde_json::Value;
 use std::sync::Arc;
 
@@ -131,7 +132,8 @@ pub fn to_stored(resource: &Resource, object: Value) -> Value {
     if resource.custom {
         return object;
     }
-    let object = canonical::without_nulls(object);
+    // To a built-in kind, null is the same as absent.
+    let object = without_nulls(object);
     match (resource.group.as_str(), resource.kind.as_str()) {
         (event::GROUP, "Event") => event::to_core(object),
         ("", "Event") => event::complete_core(object),

@@ -11,8 +11,6 @@ pub mod checker;
 pub mod decode;
 pub mod defaults;
 pub mod duplicates;
-pub mod embedded;
-pub mod go;
 pub mod lists;
 pub mod metadata;
 pub mod node;
@@ -20,6 +18,8 @@ pub mod object_meta;
 pub mod parse;
 pub mod path;
 pub mod prune;
+pub mod same;
+pub mod time;
 pub mod validate;
 
 #[cfg(test)]
@@ -52,10 +52,6 @@ pub struct Schema {
     pub nullable: bool,
     /// `x-kubernetes-preserve-unknown-fields`.
     pub preserve_unknown: bool,
-    /// `x-kubernetes-embedded-resource`.
-    pub embedded_resource: bool,
-    /// `x-kubernetes-int-or-string`.
-    pub int_or_string: bool,
     /// `x-kubernetes-list-type` with `x-kubernetes-list-map-keys`; lists are atomic by default.
     pub list: ListType,
     /// `x-kubernetes-map-type: atomic`.
@@ -64,7 +60,7 @@ pub struct Schema {
     /// An empty key merges a list of plain values as a set.
     pub patch_merge_key: Option<String>,
     /// The schema document itself, without `properties`, `additionalProperties` and `items` parsed above: `enum`,
-    /// `minimum`, `maxLength`, `pattern`, `format`, `x-kubernetes-validations` and the like are read from here.
+    /// `minimum`, `maxLength`, `format` and the like are read from here.
     pub rules: Value,
 }
 

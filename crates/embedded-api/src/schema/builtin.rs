@@ -3,16 +3,13 @@
 //! Owns: the rules for nodes, leases, events and namespaces. Must not: repeat what types say.
 
 mod event;
-mod node;
-mod quantity;
 
 use super::cause;
-use super::metadata::{STANDARD_FINALIZERS, names, names::NameRule};
+use super::metadata::{STANDARD_FINALIZERS, names, names::NameRule, wrong};
 use crate::refusal::Cause;
 use crate::resource::Resource;
 use serde_json::Value;
-
-const UNQUALIFIED: &str = "name is neither a standard finalizer name nor is it fully qualified";
+use std::collections::HashSet;
 
 /// The form of a kind's names. Events of the old form may have any name.
 #[must_use]
@@ -31,17 +28,16 @@ pub fn check(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<Ca
     match (resource.group.as_str(), resource.kind.as_str()) {
         ("", "Node") => {
             finalizers(object, &mut causes);
-            node::check(object, old, &mut causes);
+            taints(object, &mut causes);
         }
         ("", "Namespace") => {
             finalizers(object, &mut causes);
-            namespace_finalizers(object, &mut causes);
             if old.is_some() {
                 phase(object, &mut causes);
             }
         }
         ("coordination.k8s.io", "Lease") => lease(object, &mut causes),
-        ("" | "events.k8s.io", "Event") => event::check(resource, object, old, &mut causes),
+        ("" | "events.k8s.io", "Event") => event::check(resource, object, old.is_none(), &mut causes),
         _ => {}
     }
     causes
@@ -59,28 +55,39 @@ fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
         .unwrap_or_default()
 }
 
-fn push_invalid(causes: &mut Vec<Cause>, field: &str, value: &str, messages: Vec<String>) {
-    for message in messages {
-        causes.push(cause::invalid(field, &value.into(), &message));
-    }
-}
-
 fn finalizers(object: &Value, causes: &mut Vec<Cause>) {
     for (index, finalizer) in list(object, "/metadata/finalizers").iter().enumerate() {
-        let finalizer = finalizer.as_str().unwrap_or_default();
-        if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer) {
+        let name = finalizer.as_str().unwrap_or_default();
+        if !name.contains('/') && !STANDARD_FINALIZERS.contains(&name) {
             let field = format!("metadata.finalizers[{index}]");
-            push_invalid(causes, &field, finalizer, vec![UNQUALIFIED.to_owned()]);
+            causes.push(cause::invalid(field, finalizer, "must have a domain: example.com/name"));
         }
     }
 }
 
-fn namespace_finalizers(namespace: &Value, causes: &mut Vec<Cause>) {
-    for finalizer in list(namespace, "/spec/finalizers") {
-        let finalizer = finalizer.as_str().unwrap_or_default();
-        push_invalid(causes, "spec.finalizers", finalizer, names::label_key(finalizer));
-        if !finalizer.contains('/') && !STANDARD_FINALIZERS.contains(&finalizer) {
-            push_invalid(causes, "spec.finalizers", finalizer, vec![UNQUALIFIED.to_owned()]);
+/// Of a Node. The API reports `metadata.taints`, though they are in the spec.
+fn taints(node: &Value, causes: &mut Vec<Cause>) {
+    let effects = ["NoSchedule", "PreferNoSchedule", "NoExecute"].map(Value::from);
+    let mut seen = HashSet::new();
+    for (index, taint) in list(node, "/spec/taints").iter().enumerate() {
+        let field = format!("metadata.taints[{index}]");
+        let (key, value, effect) = (text(taint, "key"), text(taint, "value"), text(taint, "effect"));
+        wrong(&format!("{field}.key"), key, names::label_key(key), causes);
+        wrong(&format!("{field}.value"), value, names::label_value(value), causes);
+        match effect {
+            "" => causes.push(cause::required(format!("{field}.effect"), "")),
+            _ if !effects.contains(&effect.into()) => {
+                causes.push(cause::not_supported(
+                    format!("{field}.effect"),
+                    &effect.into(),
+                    &effects,
+                ));
+            }
+            _ => {}
+        }
+        if !seen.insert((key, effect)) {
+            let detail = "taints must be unique by key and effect pair";
+            causes.push(cause::duplicate(field, &key.into(), detail));
         }
     }
 }
@@ -90,13 +97,7 @@ fn phase(namespace: &Value, causes: &mut Vec<Cause>) {
     let deleted = namespace
         .pointer("/metadata/deletionTimestamp")
         .is_some_and(|time| !time.is_null());
-    let (wanted, detail) = match deleted {
-        false => ("Active", "may only be 'Active' if `deletionTimestamp` is empty"),
-        true => (
-            "Terminating",
-            "may only be 'Terminating' if `deletionTimestamp` is not empty",
-        ),
-    };
+    let wanted = if deleted { "Terminating" } else { "Active" };
     // A Namespace without a phase counts as active.
     let said = namespace
         .pointer("/status/phase")
@@ -104,6 +105,7 @@ fn phase(namespace: &Value, causes: &mut Vec<Cause>) {
         .unwrap_or_default();
     let said = if said.is_empty() { "Active" } else { said };
     if said != wanted {
+        let detail = "must be Terminating while metadata.deletionTimestamp is set, and Active otherwise";
         causes.push(cause::invalid("status.Phase", &said.into(), detail));
     }
 }

@@ -1,18 +1,25 @@
-//! What is wrong with an object, in the API's words: one constructor for each reason.
+//! What is wrong with an object: one constructor for each reason.
 //!
 //! Owns: the wording of reasons. Must not: detect faults.
 
-use super::go;
 use crate::refusal::Cause;
 use serde_json::Value;
 use std::collections::HashSet;
 
-fn cause(reason: &'static str, field: impl Into<String>, word: &str, detail: &str) -> Cause {
-    let message = if detail.is_empty() {
-        word.to_owned()
-    } else {
-        format!("{word}: {detail}")
+/// The field of a fault of the whole object, as the API names it.
+pub const ROOT: &str = "<nil>";
+
+/// `value` is repeated if it is neither an object nor a list: those can be large.
+fn cause(reason: &'static str, field: impl Into<String>, word: &str, value: &Value, detail: &str) -> Cause {
+    let mut message = word.to_owned();
+    let shown = match value {
+        Value::Null | Value::Array(_) | Value::Object(_) => String::new(),
+        plain => plain.to_string(),
     };
+    for part in [shown.as_str(), detail].into_iter().filter(|part| !part.is_empty()) {
+        message.push_str(": ");
+        message.push_str(part);
+    }
     Cause {
         reason,
         field: field.into(),
@@ -23,89 +30,53 @@ fn cause(reason: &'static str, field: impl Into<String>, word: &str, detail: &st
 /// The value is not allowed.
 #[must_use]
 pub fn invalid(field: impl Into<String>, value: &Value, detail: &str) -> Cause {
-    let word = format!("Invalid value: {}", go::shown(value));
-    cause("FieldValueInvalid", field, &word, detail)
+    cause("FieldValueInvalid", field, "Invalid value", value, detail)
 }
 
-/// The value is not allowed; the message prints it as `shown`.
+/// The value has another type.
 #[must_use]
-pub fn invalid_shown(field: impl Into<String>, shown: &str, detail: &str) -> Cause {
-    cause("FieldValueInvalid", field, &format!("Invalid value: {shown}"), detail)
-}
-
-/// The value is not allowed; it is too large to be repeated.
-#[must_use]
-pub fn invalid_without_value(field: impl Into<String>, detail: &str) -> Cause {
-    cause("FieldValueInvalid", field, "Invalid value", detail)
-}
-
-/// The value has another type. `shown` is what the message repeats: the name of a type or the value.
-#[must_use]
-pub fn type_invalid(field: impl Into<String>, shown: &str, detail: &str) -> Cause {
-    let word = format!("Invalid value: {}", go::quoted(shown));
-    cause("FieldValueTypeInvalid", field, &word, detail)
+pub fn type_invalid(field: impl Into<String>, value: &Value, detail: &str) -> Cause {
+    cause("FieldValueTypeInvalid", field, "Invalid value", value, detail)
 }
 
 /// The value is missing.
 #[must_use]
 pub fn required(field: impl Into<String>, detail: &str) -> Cause {
-    cause("FieldValueRequired", field, "Required value", detail)
+    cause("FieldValueRequired", field, "Required value", &Value::Null, detail)
 }
 
 /// The value may not be set, or may not be changed.
 #[must_use]
 pub fn forbidden(field: impl Into<String>, detail: &str) -> Cause {
-    cause("FieldValueForbidden", field, "Forbidden", detail)
+    cause("FieldValueForbidden", field, "Forbidden", &Value::Null, detail)
 }
 
 /// The value occurs twice.
 #[must_use]
 pub fn duplicate(field: impl Into<String>, value: &Value, detail: &str) -> Cause {
-    let word = format!("Duplicate value: {}", go::shown(value));
-    cause("FieldValueDuplicate", field, &word, detail)
-}
-
-/// The value occurs twice; the message prints it as `shown`.
-#[must_use]
-pub fn duplicate_shown(field: impl Into<String>, shown: &str, detail: &str) -> Cause {
-    cause(
-        "FieldValueDuplicate",
-        field,
-        &format!("Duplicate value: {shown}"),
-        detail,
-    )
-}
-
-/// The value occurs twice; it is too large to be repeated.
-#[must_use]
-pub fn duplicate_without_value(field: impl Into<String>) -> Cause {
-    cause("FieldValueDuplicate", field, "Duplicate value", "")
+    cause("FieldValueDuplicate", field, "Duplicate value", value, detail)
 }
 
 /// A text of more than `max` bytes.
 #[must_use]
 pub fn too_long(field: impl Into<String>, max: i64) -> Cause {
     let detail = format!("may not be more than {max} bytes");
-    cause("FieldValueTooLong", field, "Too long", &detail)
+    cause("FieldValueTooLong", field, "Too long", &Value::Null, &detail)
 }
 
-/// A list or map of more than `max` entries.
+/// A list of more than `max` entries.
 #[must_use]
 pub fn too_many(field: impl Into<String>, count: usize, max: i64) -> Cause {
     let detail = format!("must have at most {max} items");
-    cause("FieldValueTooMany", field, &format!("Too many: {count}"), &detail)
+    cause("FieldValueTooMany", field, "Too many", &count.into(), &detail)
 }
 
 /// Not one of the allowed values.
 #[must_use]
-pub fn not_supported(field: impl Into<String>, value: &Value, supported: &[String]) -> Cause {
-    let word = format!("Unsupported value: {}", go::shown(value));
-    let supported: Vec<String> = supported.iter().map(|each| go::quoted(each)).collect();
-    let detail = match supported.as_slice() {
-        [] => String::new(),
-        some => format!("supported values: {}", some.join(", ")),
-    };
-    cause("FieldValueNotSupported", field, &word, &detail)
+pub fn not_supported(field: impl Into<String>, value: &Value, supported: &[Value]) -> Cause {
+    let supported: Vec<String> = supported.iter().map(ToString::to_string).collect();
+    let detail = format!("supported values: {}", supported.join(", "));
+    cause("FieldValueNotSupported", field, "Unsupported value", value, &detail)
 }
 
 /// A cause as one line: `spec.replicas: Invalid value: 5: …`. Warnings have this form.
@@ -129,20 +100,15 @@ mod tests {
     use serde_json::json;
 
     #[test]
-    fn each_reason_has_its_wording() {
-        let supported = ["A".to_owned(), "B".to_owned()];
+    fn a_cause_says_the_field_the_value_and_the_reason() {
         let cases = [
             (invalid("a", &json!(5), "too much"), "a: Invalid value: 5: too much"),
-            (invalid_without_value("a", "no"), "a: Invalid value: no"),
-            (type_invalid("a", "string", "no"), r#"a: Invalid value: "string": no"#),
+            (invalid("a", &json!({"large": 1}), "no"), "a: Invalid value: no"),
             (required("a", ""), "a: Required value"),
-            (forbidden("a", "fixed"), "a: Forbidden: fixed"),
             (duplicate("a", &json!("x"), ""), r#"a: Duplicate value: "x""#),
-            (duplicate_without_value("a"), "a: Duplicate value"),
-            (too_long("a", 4), "a: Too long: may not be more than 4 bytes"),
             (too_many("a", 3, 2), "a: Too many: 3: must have at most 2 items"),
             (
-                not_supported("a", &json!("C"), &supported),
+                not_supported("a", &json!("C"), &[json!("A"), json!("B")]),
                 r#"a: Unsupported value: "C": supported values: "A", "B""#,
             ),
         ];

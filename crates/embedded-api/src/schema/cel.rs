@@ -1,39 +1,27 @@
-//! Rules in CEL: `x-kubernetes-validations`.
+//! Rules in CEL: `x-kubernetes-validations`, evaluated by `kube-cel`.
 //!
-//! Owns: compiling and evaluating them, and the messages of their refusals. Must not: validate by anything else.
+//! Owns: what is given to it, and which of its refusals count. Must not: validate by anything else.
 //!
-//! A rule gets its value as `self` and, on an update, the previous value as `oldSelf`. Rules without
-//! `oldSelf` are ratcheting on an update: if the value is unchanged, their refusal is only a warning. Costs are not counted:
-//! the definitions come from the person who starts this server.
+//! A rule gets its value as `self` and, on an update, the previous value as `oldSelf`. A refusal for something that was
+//! refused before and is unchanged is only a warning: an object that was stored under weaker rules can still be updated.
+//! Rules do not see nulls, and are not evaluated on them. Costs are not counted: the definitions come from the person who
+//! starts this server.
 
-mod duration;
-mod field_path;
-mod old;
-mod rule;
-mod run;
-mod value;
-
-pub use rule::Rule;
-
-use super::go;
-use super::node::Node;
-use super::path::Path;
-use super::validate::same;
-use super::{Type, cause};
+use super::defaults::without_nulls;
+use super::{Schema, SchemaError, cause};
 use crate::refusal::Cause;
-use kube_cel::KubeCelExt as _;
-use kube_cel::cel::{Context, ExecutionError, Value as CelValue};
-use old::Old;
-use run::{Failure, run};
-use serde_json::Value;
+use kube_cel::{CompiledSchema, ErrorKind, ValidationError, ValidationErrors, Validator, compile_schema};
+use serde_json::{Map, Value};
+use std::panic::{AssertUnwindSafe, catch_unwind};
 use std::sync::LazyLock;
 
-/// All functions that rules may call.
-static FUNCTIONS: LazyLock<Context<'static>> = LazyLock::new(|| {
-    let mut functions = Context::default().with_all();
-    value::add_types(&mut functions);
-    functions
-});
+const RULES: &str = "x-kubernetes-validations";
+
+static VALIDATOR: LazyLock<Validator> = LazyLock::new(Validator::new);
+
+/// The rules of a kind.
+#[derive(Debug)]
+pub struct Rules(Option<CompiledSchema>);
 
 /// The result of all rules for an object.
 #[derive(Debug, Default, PartialEq, Eq)]
@@ -44,148 +32,227 @@ pub struct Verdict {
     pub warnings: Vec<String>,
 }
 
-/// Evaluates all rules on an object. `old` is the previous state, on an update.
-#[must_use]
-pub fn judge(object: &Value, old: Option<&Value>, node: &Node) -> Verdict {
-    let mut verdict = Verdict::default();
-    let old = Old::root(object, old, node);
-    walk(object, old, node, true, &Path::ROOT, &mut verdict);
-    verdict
-}
+impl Rules {
+    /// Compiles the rules of a schema.
+    ///
+    /// # Errors
+    /// When one cannot be compiled.
+    pub fn compile(schema: &Schema) -> Result<Self, SchemaError> {
+        let Some(document) = with_rules(schema, false).filter(has_rules) else {
+            return Ok(Self(None));
+        };
+        let compiled = compile_schema(&document);
+        match first_error(&compiled) {
+            Some(why) => Err(SchemaError::Rule { why }),
+            None => Ok(Self(Some(compiled))),
+        }
+    }
 
-fn walk(value: &Value, old: Old<'_>, node: &Node, root: bool, path: &Path<'_>, verdict: &mut Verdict) {
-    if value.is_null() || !node.has_rules {
-        return;
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.0.is_none()
     }
-    if !node.rules.is_empty() {
-        evaluate(value, old, node, root, path, verdict);
-    }
-    for branch in &node.all_of {
-        walk(value, old.uncorrelated(), branch, root, path, verdict);
-    }
-    match value {
-        Value::Array(items) => {
-            let Some(inner) = node.items.as_deref() else { return };
-            let before = old.items(node);
-            for (index, item) in items.iter().enumerate() {
-                walk(
-                    item,
-                    before.item(item, inner),
-                    inner,
-                    false,
-                    &path.index(index),
-                    verdict,
-                );
+
+    /// Evaluates all rules on an object. `old` is the previous state, on an update.
+    #[must_use]
+    pub fn judge(&self, object: &Value, old: Option<&Value>) -> Verdict {
+        let Some(rules) = &self.0 else {
+            return Verdict::default();
+        };
+        let (object, old) = (without_nulls(object.clone()), old.cloned().map(without_nulls));
+        let mut verdict = Verdict::default();
+        let Some(found) = evaluate(rules, &object, old.as_ref()) else {
+            let detail = "the rules cannot be evaluated with these numbers; use smaller ones";
+            verdict.causes.push(cause::invalid(cause::ROOT, &Value::Null, detail));
+            return verdict;
+        };
+        let before = match (&old, found.is_empty()) {
+            (Some(old), false) => evaluate(rules, old, None).unwrap_or_default(),
+            _ => Vec::new(),
+        };
+        for error in found {
+            let value = at(&object, &error.field_path);
+            let cause = cause_of(&error, value.unwrap_or(&Value::Null));
+            let unchanged = || old.as_ref().is_some_and(|old| at(old, &error.field_path) == value);
+            match before.contains(&error) && unchanged() {
+                true => verdict.warnings.push(cause::line(&cause)),
+                false => verdict.causes.push(cause),
             }
         }
-        Value::Object(fields) => {
-            for (name, value) in fields {
-                let (inner, path) = match (node.properties.get(name), node.additional.as_deref()) {
-                    (Some(inner), _) => (inner, path.field(name)),
-                    (None, Some(inner)) => (inner, path.key(name)),
-                    (None, None) => continue,
-                };
-                walk(value, old.field(name, value, inner), inner, false, &path, verdict);
-            }
-        }
-        Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
+        verdict
     }
 }
 
-fn evaluate(value: &Value, old: Old<'_>, node: &Node, root: bool, path: &Path<'_>, verdict: &mut Verdict) {
-    let mut scope = FUNCTIONS.new_inner_scope();
-    scope.add_variable_from_value("self", value::convert(value, node, root));
-    let before = old.value().map(|old| value::convert(old, node, root));
-    let mut plain = scope.new_inner_scope();
-    if let Some(before) = &before {
-        plain.add_variable_from_value("oldSelf", before.clone());
+/// The part of a schema that rules need: their nodes and the way to them, and the formats of what they read. `None` for a
+/// schema without any of it. The rest, above all long lists in a status, is not walked.
+fn with_rules(schema: &Schema, in_list: bool) -> Option<Value> {
+    let mut kept = Map::new();
+    if let Some(rules) = schema.rules.get(RULES) {
+        kept.insert(RULES.to_owned(), rules.clone());
     }
-    for rule in &node.rules {
-        if rule.uses_old && before.is_none() && !rule.optional_old {
-            continue;
-        }
-        let mut optional;
-        let context = if rule.optional_old {
-            optional = scope.new_inner_scope();
-            optional.add_variable_from_value("oldSelf", value::optional(before.clone()));
-            &optional
-        } else {
-            &plain
-        };
-        let refused = match run(&rule.program, context) {
-            Ok(CelValue::Bool(true)) => continue,
-            Ok(_) => refused(rule, context, value, node, path),
-            Err(error) => {
-                let detail = failed(&error, rule);
-                verdict
-                    .causes
-                    .push(cause::invalid(path.bracketed(), &type_name(node).into(), &detail));
-                continue;
-            }
-        };
-        if !rule.uses_old && old.unchanged() {
-            verdict.warnings.push(cause::line(&refused));
-        } else {
-            verdict.causes.push(refused);
-        }
+    if !in_list && ["date-time", "duration", "byte"].contains(&schema.format()) {
+        kept.insert("format".to_owned(), schema.format().into());
     }
+    let fields = schema.properties.iter();
+    let fields = fields.filter_map(|(name, field)| Some((name.clone(), with_rules(field, in_list)?)));
+    let fields: Map<String, Value> = fields.collect();
+    if !fields.is_empty() {
+        kept.insert("properties".to_owned(), fields.into());
+    }
+    let entries = schema
+        .additional
+        .as_deref()
+        .and_then(|entry| with_rules(entry, in_list));
+    kept.extend(entries.map(|entries| ("additionalProperties".to_owned(), entries)));
+    let items = schema.items.as_deref().and_then(|item| with_rules(item, true));
+    kept.extend(items.map(|items| ("items".to_owned(), items)));
+    (!kept.is_empty()).then_some(Value::Object(kept))
 }
 
-fn refused(rule: &Rule, context: &Context<'_>, value: &Value, node: &Node, path: &Path<'_>) -> Cause {
-    let mut place = path.bracketed();
-    if let Some(within) = &rule.field_path {
-        place = if path.dotted().is_empty() {
-            within.clone()
-        } else {
-            format!("{place}.{within}")
-        };
-    }
-    let detail = rule.message(context);
-    let omits_value = matches!(node.types.as_slice(), [Type::Object | Type::Array]);
-    match (rule.reason.as_deref(), omits_value) {
-        (Some("FieldValueForbidden"), _) => cause::forbidden(place, &detail),
-        (Some("FieldValueRequired"), _) => cause::required(place, &detail),
-        (Some("FieldValueDuplicate"), true) => cause::duplicate_without_value(place),
-        (Some("FieldValueDuplicate"), false) => cause::duplicate(place, value, ""),
-        (_, true) => cause::invalid_without_value(place, &detail),
-        (_, false) => cause::invalid(place, value, &detail),
-    }
+fn has_rules(document: &Value) -> bool {
+    let fields = document.as_object().into_iter().flatten();
+    fields.into_iter().any(|(key, value)| key == RULES || has_rules(value))
 }
 
-/// The message when a rule cannot be evaluated: the object is refused, as its validity is unknown.
-fn failed(failure: &Failure, rule: &Rule) -> String {
-    let name = rule.name();
-    let error = match failure {
-        Failure::Error(error) => error,
-        Failure::Panic => return format!("cannot be worked out with this value evaluating rule: {name}"),
+fn first_error(compiled: &CompiledSchema) -> Option<String> {
+    let here = compiled.compilation_errors().first().map(ToString::to_string);
+    let inner = compiled.items.as_deref().into_iter();
+    let inner = inner.chain(compiled.additional_properties.as_deref());
+    here.or_else(|| inner.chain(compiled.properties.values()).find_map(first_error))
+}
+
+/// The refusals. `None` when the library panicked, as it does on some numbers: on the negation of the smallest integer, on
+/// quantities too large to compare. The values come from clients, so this must not end the caller.
+fn evaluate(rules: &CompiledSchema, object: &Value, old: Option<&Value>) -> Option<Vec<ValidationError>> {
+    // Everything that an evaluation uses is created for it and dropped with it.
+    let judged = catch_unwind(AssertUnwindSafe(|| VALIDATOR.validate_compiled(rules, object, old))).ok()?;
+    Some(judged.map_or_else(ValidationErrors::into_vec, |()| Vec::new()))
+}
+
+fn cause_of(error: &ValidationError, value: &Value) -> Cause {
+    let field = match error.field_path.trim_start_matches('.') {
+        "" => cause::ROOT.to_owned(),
+        field => field.to_owned(),
     };
-    let what = match error {
-        ExecutionError::DivisionByZero(_) => "division by zero".to_owned(),
-        ExecutionError::RemainderByZero(_) => "modulus by zero".to_owned(),
-        ExecutionError::Overflow(..) => "integer overflow".to_owned(),
-        ExecutionError::NoSuchKey(key) => format!("no such key: {key}"),
-        ExecutionError::IndexOutOfBounds(CelValue::Int(index)) => format!("index out of bounds: {index}"),
-        ExecutionError::NoSuchOverload
-        | ExecutionError::ValuesNotComparable(..)
-        | ExecutionError::UnsupportedBinaryOperator(..)
-        | ExecutionError::UnsupportedUnaryOperator(..) => {
-            return format!(
-                "'no such overload': call arguments did not match a supported operator, function or macro signature for \
-                 rule: {name}"
-            );
-        }
-        ExecutionError::UndeclaredReference(name) => format!("{} is not supported here", go::quoted(name)),
-        other => other.to_string(),
-    };
-    format!("{what} evaluating rule: {name}")
+    match (&error.kind, error.reason.as_deref()) {
+        (ErrorKind::ValidationFailure, Some("FieldValueForbidden")) => cause::forbidden(field, &error.message),
+        (ErrorKind::ValidationFailure, Some("FieldValueRequired")) => cause::required(field, &error.message),
+        (ErrorKind::ValidationFailure, Some("FieldValueDuplicate")) => cause::duplicate(field, value, &error.message),
+        (ErrorKind::ValidationFailure, _) => cause::invalid(field, value, &error.message),
+        // The object's validity is unknown.
+        _ => cause::invalid(field, value, &format!("{}, in the rule: {}", error.message, error.rule)),
+    }
 }
 
-fn type_name(node: &Node) -> &'static str {
-    match node.types.as_slice() {
-        [only] => only.name(),
-        _ => "",
-    }
+/// The value at a path such as `spec.list[0].a`, as far as it can be followed.
+fn at<'a>(object: &'a Value, path: &str) -> Option<&'a Value> {
+    let parts = path.split(['.', '[', ']']).filter(|part| !part.is_empty());
+    parts.into_iter().try_fold(object, |value, part| match value {
+        Value::Array(items) => items.get(part.parse::<usize>().ok()?),
+        other => other.get(part),
+    })
 }
 
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn compile(schema: &Value) -> Result<Rules, SchemaError> {
+        Rules::compile(&Schema::parse(schema).unwrap())
+    }
+
+    fn judge(schema: &Value, object: &Value, old: Option<&Value>) -> Verdict {
+        compile(schema).unwrap().judge(object, old)
+    }
+
+    /// A schema of an object whose field `a` has a rule.
+    fn rule(type_: &str, rule: &str) -> Value {
+        json!({"type": "object", "properties": {"a": {"type": type_, "x-kubernetes-validations": [{"rule": rule}]}}})
+    }
+
+    #[test]
+    fn a_refusal_names_the_field_with_the_rules_message_and_reason() {
+        let rules = json!([
+            {"rule": "self.a > 1", "message": "more", "fieldPath": ".a"},
+            {"rule": "false", "reason": "FieldValueForbidden"},
+        ]);
+        let schema = json!({"type": "object", "x-kubernetes-validations": rules,
+            "properties": {"a": {"type": "integer"}}});
+        let causes = judge(&schema, &json!({"a": 1}), None).causes;
+        assert_eq!(cause::line(&causes[0]), "a: Invalid value: 1: more");
+        assert_eq!(cause::line(&causes[1]), "<nil>: Forbidden: failed rule: false");
+        assert_eq!(causes[1].reason, "FieldValueForbidden");
+    }
+
+    #[test]
+    fn a_whole_number_is_compared_with_a_real_one() {
+        assert_eq!(judge(&rule("number", "self >= 1.0"), &json!({"a": 1}), None).causes, []);
+        assert_eq!(
+            judge(&rule("number", "self >= 1.0"), &json!({"a": 0}), None)
+                .causes
+                .len(),
+            1
+        );
+    }
+
+    #[test]
+    fn null_is_nothing_to_a_rule() {
+        let schema = json!({"type": "object", "x-kubernetes-validations": [{"rule": "!has(self.a)"}],
+            "properties": {"a": {"type": "integer", "nullable": true, "x-kubernetes-validations": [{"rule": "self > 1"}]}}});
+        assert_eq!(judge(&schema, &json!({"a": null}), None), Verdict::default());
+    }
+
+    #[test]
+    fn a_rule_that_cannot_be_evaluated_refuses() {
+        let causes = judge(&rule("integer", "unheard(self) == 1"), &json!({"a": 3}), None).causes;
+        assert!(cause::line(&causes[0]).contains("in the rule: unheard(self) == 1"));
+    }
+
+    #[test]
+    fn a_rule_that_cannot_be_compiled_is_refused_with_the_definition() {
+        let error = compile(&rule("integer", "self >")).unwrap_err();
+        assert!(error.to_string().contains("self >"), "{error}");
+    }
+
+    #[test]
+    fn a_rule_on_the_old_value_is_not_evaluated_where_there_is_none() {
+        let schema = rule("integer", "self > oldSelf");
+        let new = json!({"a": 1});
+        assert_eq!(judge(&schema, &new, None), Verdict::default());
+        assert_eq!(judge(&schema, &new, Some(&json!({}))), Verdict::default());
+        assert_eq!(judge(&schema, &new, Some(&json!({"a": null}))), Verdict::default());
+        assert_eq!(judge(&schema, &new, Some(&new)).causes.len(), 1);
+    }
+
+    #[test]
+    fn an_unchanged_value_that_breaks_a_rule_is_warned_of() {
+        let schema = rule("integer", "self > 5");
+        let (bad, worse) = (json!({"a": 1}), json!({"a": 0}));
+        let verdict = judge(&schema, &bad, Some(&bad));
+        assert_eq!(verdict.causes, []);
+        assert_eq!(verdict.warnings, ["a: Invalid value: 1: failed rule: self > 5"]);
+        assert_eq!(judge(&schema, &worse, Some(&bad)).causes.len(), 1);
+    }
+
+    #[test]
+    fn a_number_that_stops_the_evaluation_is_refused_and_nothing_else_happens() {
+        let schema = rule("string", "quantity(self).isGreaterThan(quantity('1'))");
+        let causes = judge(&schema, &json!({"a": "9e70"}), None).causes;
+        // In a release build numbers wrap instead, and the evaluation continues.
+        if cfg!(debug_assertions) {
+            assert_eq!(causes.len(), 1);
+        }
+    }
+
+    #[test]
+    fn what_has_no_rule_is_not_given_to_the_library() {
+        let date = json!({"type": "string", "format": "date-time"});
+        let schema = json!({"type": "object", "properties": {
+            "list": {"type": "array", "items": {"type": "object", "properties": {"at": date}}},
+            "a": {"type": "integer", "x-kubernetes-validations": []}, "at": date}});
+        let kept = json!({"properties": {"a": {"x-kubernetes-validations": []}, "at": {"format": "date-time"}}});
+        assert_eq!(with_rules(&Schema::parse(&schema).unwrap(), false), Some(kept));
+    }
+}

@@ -2,15 +2,14 @@
 //!
 //! Owns: the order of the steps, as in the API server. Must not: set what the server sets (names, uids, times).
 
-mod scale;
-
+use super::cel::Rules;
 use super::decode::decode;
 use super::duplicates::duplicates;
 use super::metadata::{self, names::NameRule};
 use super::node::Node;
 use super::path::Path;
 use super::validate::validate;
-use super::{SchemaError, builtin, cause, cel, defaults, embedded, lists, object_meta, prune};
+use super::{SchemaError, builtin, cause, defaults, lists, object_meta, prune};
 use crate::refusal::{Cause, Refusal};
 use crate::resource::Resource;
 use serde_json::Value;
@@ -19,7 +18,14 @@ use serde_json::Value;
 #[derive(Debug)]
 pub struct Checker {
     resource: Resource,
+    custom: Option<Custom>,
+}
+
+/// What a custom kind is validated by.
+#[derive(Debug)]
+struct Custom {
     node: Node,
+    rules: Rules,
 }
 
 /// An object that was read: unknown fields are removed, defaults are filled in.
@@ -56,7 +62,11 @@ impl Rejection {
     #[must_use]
     pub fn refusal(&self, resource: &Resource, name: &str) -> Refusal {
         match self {
-            Self::Malformed(why) => Refusal::bad_request(unreadable(resource, why)),
+            Self::Malformed(why) => {
+                let Resource { kind, version, .. } = resource;
+                let message = format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {why}");
+                Refusal::bad_request(message)
+            }
             Self::Invalid(causes) => {
                 // The API server keeps Events as one kind of the core group, and names them so.
                 let group = match resource.group.as_str() {
@@ -69,11 +79,6 @@ impl Rejection {
     }
 }
 
-fn unreadable(resource: &Resource, why: &str) -> String {
-    let Resource { kind, version, .. } = resource;
-    format!("{kind} in version \"{version}\" cannot be handled as a {kind}: {why}")
-}
-
 /// Duplicate fields in the text of a document, as messages: `duplicate field "spec.replicas"`.
 #[must_use]
 pub fn repeated(json: &[u8]) -> Vec<String> {
@@ -81,21 +86,20 @@ pub fn repeated(json: &[u8]) -> Vec<String> {
     fields.map(|field| format!("duplicate field \"{field}\"")).collect()
 }
 
-/// The answer to a document with duplicate or unknown fields, where `fieldValidation` is `Strict`.
-#[must_use]
-pub fn strict(resource: &Resource, problems: &[String]) -> Refusal {
-    let why = format!("strict decoding error: {}", problems.join(", "));
-    Refusal::bad_request(unreadable(resource, &why))
-}
-
 impl Checker {
     /// The checker of a kind.
     ///
     /// # Errors
-    /// When the schema has a pattern or a rule that cannot be compiled.
+    /// When the schema has a rule that cannot be compiled, or a keyword that is not checked here.
     pub fn new(resource: &Resource) -> Result<Self, SchemaError> {
+        let custom = || -> Result<Custom, SchemaError> {
+            Ok(Custom {
+                node: Node::of(&resource.schema)?,
+                rules: Rules::compile(&resource.schema)?,
+            })
+        };
         Ok(Self {
-            node: Node::compile(&resource.schema)?,
+            custom: resource.custom.then(custom).transpose()?,
             resource: resource.clone(),
         })
     }
@@ -111,17 +115,16 @@ impl Checker {
         // Metadata is read by its own rules; it is not part of the schema.
         let mut meta = object.as_object_mut().and_then(|fields| fields.remove("metadata"));
         if let Some(meta) = &mut meta {
-            let fields = object_meta::read(meta).map_err(|error| Rejection::Malformed(error.0))?;
+            let fields = object_meta::read(meta).map_err(|error| Rejection::Malformed(format!("metadata.{error}")))?;
             unknown.extend(fields.into_iter().map(|field| format!("metadata.{field}")));
             warnings.extend(object_meta::merge_owners(meta));
         }
         if self.resource.custom {
             unknown.extend(prune::prune(&mut object, schema));
             defaults::drop_nulls(&mut object, schema);
-            unknown.extend(embedded::read(&mut object, schema).map_err(Rejection::Malformed)?);
             defaults::fill(&mut object, schema);
         } else {
-            let fields = decode(&mut object, schema, &self.resource.kind);
+            let fields = decode(&mut object, schema);
             unknown.extend(fields.map_err(|error| Rejection::Malformed(error.0))?);
         }
         defaults::plain_numbers(&mut object);
@@ -152,14 +155,10 @@ impl Checker {
             return Err(Rejection::Invalid(causes));
         }
         self.check_metadata(object, old, &mut causes);
-        if self.resource.custom {
-            self.check_schema(object, old, subject, &mut causes);
-            scale::check(self.resource.scale.as_ref(), object, subject, &mut causes);
-            if subject == Subject::Main {
-                causes.extend(embedded::check(object, &self.node));
-            }
-            self.check_lists(object, old, &mut causes);
-            warnings = self.check_rules(object, old, &mut causes);
+        if let Some(custom) = &self.custom {
+            custom.check_schema(object, old, subject, &mut causes);
+            custom.check_lists(object, old, &mut causes);
+            warnings = custom.check_rules(object, old, &mut causes);
             if subject == Subject::Main {
                 let meta = object.get("metadata").unwrap_or(&Value::Null);
                 let old = old.and_then(|old| old.get("metadata"));
@@ -174,17 +173,6 @@ impl Checker {
         } else {
             Err(Rejection::Invalid(causes))
         }
-    }
-
-    /// [`Checker::read`] and [`Checker::check`] in one, if nothing is set in between.
-    ///
-    /// # Errors
-    /// As theirs.
-    pub fn accept(&self, object: Value, old: Option<&Value>, subject: Subject) -> Result<Read, Rejection> {
-        let mut read = self.read(object)?;
-        let warnings = self.check(&read.value, old, subject)?;
-        read.warnings.extend(warnings);
-        Ok(read)
     }
 
     fn check_type(&self, object: &Value, causes: &mut Vec<Cause>) {
@@ -213,7 +201,9 @@ impl Checker {
             causes.extend(metadata::check_update(meta, old));
         }
     }
+}
 
+impl Custom {
     fn check_schema(&self, object: &Value, old: Option<&Value>, subject: Subject, causes: &mut Vec<Cause>) {
         if subject == Subject::Main {
             causes.extend(validate(object, old, &self.node, &Path::ROOT));
@@ -223,11 +213,10 @@ impl Checker {
             return;
         };
         let old = old.and_then(|old| old.get("status"));
-        for mut cause in validate(status, old, node, &Path::ROOT) {
-            cause.field = match cause.field.as_str() {
-                "" | "<nil>" => "status".to_owned(),
-                field => format!("status.{field}"),
-            };
+        for mut cause in validate(status, old, node, &Path::ROOT.field("status")) {
+            if cause.field == cause::ROOT {
+                cause.field = "status".to_owned();
+            }
             causes.push(cause);
         }
     }
@@ -250,16 +239,15 @@ impl Checker {
             "FieldValueTooMany",
             "FieldValueTypeInvalid",
         ];
-        if !self.node.has_rules {
+        if self.rules.is_empty() {
             return Vec::new();
         }
         if causes.iter().any(|cause| BLOCKING.contains(&cause.reason)) {
-            let detail = "some validation rules were not checked because the object was invalid; correct the existing \
-                          errors to complete validation";
-            causes.push(cause::invalid(Path::ROOT.bracketed(), &Value::Null, detail));
+            let detail = "the rules of the definition are checked when the other faults are corrected";
+            causes.push(cause::invalid(cause::ROOT, &Value::Null, detail));
             return Vec::new();
         }
-        let verdict = cel::judge(object, old, &self.node);
+        let verdict = self.rules.judge(object, old);
         causes.extend(verdict.causes);
         verdict.warnings
     }

@@ -1,15 +1,21 @@
-//! Reading a value of a built-in type the way Go's JSON decoder does: a wrong type ends it, unknown fields and nulls are removed.
+//! Reading a value of a built-in type: a wrong type ends it, unknown fields and nulls are removed.
 //!
-//! Owns: types, times and quantities, and the words of the error. Must not: validate values of the right type.
+//! Owns: types, times and quantities. Must not: validate values of the right type.
 
-mod text;
-
-use super::go;
-use super::{Schema, Type};
+use super::path::Path;
+use super::{Schema, Type, time};
+use jiff::Timestamp;
+use regex::Regex;
 use serde_json::{Map, Value};
+use std::sync::LazyLock;
 
-/// Why a value cannot be read, for people: `json: cannot unmarshal string into Go struct field NodeSpec.spec.unschedulable
-/// of type bool`.
+/// A quantity such as `100m`, `4Gi` or `1e3`.
+static QUANTITY: LazyLock<Regex> = LazyLock::new(|| {
+    let form = "^[+-]?([0-9]+[.]?[0-9]*|[.][0-9]+)([numkMGTPE]?|[KMGTPE]i|[eE][+-]?[0-9]+)$";
+    Regex::new(form).expect("the expression is fixed, and a test uses it")
+});
+
+/// Why a value cannot be read: `spec.unschedulable: must be of type boolean`.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 #[error("{0}")]
 pub struct DecodeError(pub String);
@@ -18,68 +24,85 @@ pub struct DecodeError(pub String);
 ///
 /// # Errors
 /// When a field has the wrong type.
-pub fn decode(value: &mut Value, schema: &Schema, struct_name: &str) -> Result<Vec<String>, DecodeError> {
+pub fn decode(value: &mut Value, schema: &Schema) -> Result<Vec<String>, DecodeError> {
     let mut unknown = Vec::new();
-    let at = At {
-        struct_name,
-        fields: String::new(),
-        path: String::new(),
-    };
-    one(value, schema, &at, &mut unknown)?;
+    one(value, schema, &Path::ROOT, &mut unknown)?;
     Ok(unknown)
 }
 
-/// The place in the document: `fields` in Go's form, without indices; `path` as in messages on unknown fields, with them.
-struct At<'a> {
-    struct_name: &'a str,
-    fields: String,
-    path: String,
-}
-
-fn one(value: &mut Value, schema: &Schema, at: &At<'_>, unknown: &mut Vec<String>) -> Result<(), DecodeError> {
-    match (schema.definition(), schema.type_) {
-        ("Quantity", _) if value.is_number() => text::special(value, schema.definition()),
-        ("Time" | "MicroTime" | "Quantity", _) if !value.is_string() => Err(wrong(value, schema, at)),
-        ("Time" | "MicroTime" | "Quantity", _) => text::special(value, schema.definition()),
-        (_, None) => Ok(()),
-        (_, Some(Type::Object)) => match value {
-            Value::Object(map) => object(map, schema, at, unknown),
-            _ => Err(wrong(value, schema, at)),
-        },
-        (_, Some(Type::Array)) => {
-            let Value::Array(items) = value else {
-                return Err(wrong(value, schema, at));
-            };
-            let Some(inner) = schema.items.as_deref() else {
-                return Ok(());
-            };
-            for (index, item) in items.iter_mut().enumerate() {
-                let at = At {
-                    struct_name: at.struct_name,
-                    fields: at.fields.clone(),
-                    path: format!("{}[{index}]", at.path),
-                };
-                entry(item, inner, &at, unknown)?;
-            }
-            Ok(())
-        }
-        (_, Some(Type::String)) if value.is_string() => Ok(()),
-        (_, Some(Type::Boolean)) if value.is_boolean() => Ok(()),
-        (_, Some(Type::Number)) if value.is_number() => Ok(()),
-        (_, Some(Type::Integer)) if integer_fits(value, schema) => Ok(()),
-        (_, Some(Type::Integer)) if schema.int_or_string && value.is_string() => Ok(()),
-        (_, Some(Type::String | Type::Boolean | Type::Number | Type::Integer)) => Err(wrong(value, schema, at)),
+fn one(value: &mut Value, schema: &Schema, at: &Path<'_>, unknown: &mut Vec<String>) -> Result<(), DecodeError> {
+    if ["Time", "MicroTime", "Quantity"].contains(&schema.definition()) {
+        return text(value, schema.definition(), at);
     }
+    match (schema.type_, &mut *value) {
+        (Some(Type::Object), Value::Object(map)) => return object(map, schema, at, unknown),
+        (Some(Type::Array), Value::Array(items)) => {
+            for (index, item) in items.iter_mut().enumerate() {
+                if let Some(inner) = schema.items.as_deref() {
+                    entry(item, inner, &at.index(index), unknown)?;
+                }
+            }
+            return Ok(());
+        }
+        _ => {}
+    }
+    let narrow = schema.format() == "int32";
+    let fits = |integer: i64| !narrow || i32::try_from(integer).is_ok();
+    let right = match schema.type_ {
+        None => true,
+        Some(Type::String) => value.is_string(),
+        Some(Type::Boolean) => value.is_boolean(),
+        Some(Type::Number) => value.is_number(),
+        Some(Type::Integer) => value.as_i64().is_some_and(fits),
+        Some(Type::Object | Type::Array) => false,
+    };
+    let name = match narrow {
+        true => "int32",
+        false => schema.type_.map_or("any", Type::name),
+    };
+    right.then_some(()).ok_or_else(|| wrong(at, &format!("of type {name}")))
 }
 
-fn integer_fits(value: &Value, schema: &Schema) -> bool {
-    let narrow = schema.rules.get("format").is_some_and(|format| format == "int32");
-    let fits = |integer: i64| !narrow || i32::try_from(integer).is_ok();
-    value.as_i64().is_some_and(fits)
+fn wrong(at: &Path<'_>, wanted: &str) -> DecodeError {
+    DecodeError(match at.text() {
+        place if place.is_empty() => format!("must be {wanted}"),
+        place => format!("{place}: must be {wanted}"),
+    })
+}
+
+/// Reads a time or a quantity, in the form in which the API writes it.
+fn text(value: &mut Value, definition: &str, at: &Path<'_>) -> Result<(), DecodeError> {
+    let given = match (&*value, definition) {
+        (Value::Number(number), "Quantity") => number.to_string(),
+        (Value::String(text), _) => text.clone(),
+        _ => return Err(wrong(at, "a text")),
+    };
+    let read = match definition {
+        "Quantity" if QUANTITY.is_match(&given) => Ok(given),
+        "Quantity" => Err("a quantity such as 100m, 4Gi or 1e3"),
+        "MicroTime" => match time::parse(&given) {
+            Some((time, 6)) => Ok(format!("{time:.6}")),
+            _ => Err("a time in microseconds such as 2006-01-02T15:04:05.000000Z"),
+        },
+        _ => match time::parse(&given) {
+            Some((time, _)) => Ok(whole_seconds(time).to_string()),
+            None => Err("a time such as 2006-01-02T15:04:05Z"),
+        },
+    };
+    *value = read.map_err(|wanted| wrong(at, wanted))?.into();
+    Ok(())
+}
+
+fn whole_seconds(time: Timestamp) -> Timestamp {
+    let seconds = time.as_nanosecond().div_euclid(1_000_000_000);
+    let whole = i64::try_from(seconds).ok();
+    whole
+        .and_then(|seconds| Timestamp::from_second(seconds).ok())
+        .unwrap_or(time)
 }
 
 /// An entry of a list or map: null is the type's zero value.
-fn entry(value: &mut Value, schema: &Schema, at: &At<'_>, unknown: &mut Vec<String>) -> Result<(), DecodeError> {
+fn entry(value: &mut Value, schema: &Schema, at: &Path<'_>, unknown: &mut Vec<String>) -> Result<(), DecodeError> {
     if value.is_null() {
         *value = match schema.type_ {
             Some(Type::String) => Value::String(String::new()),
@@ -96,25 +119,21 @@ fn entry(value: &mut Value, schema: &Schema, at: &At<'_>, unknown: &mut Vec<Stri
 fn object(
     map: &mut Map<String, Value>,
     schema: &Schema,
-    at: &At<'_>,
+    at: &Path<'_>,
     unknown: &mut Vec<String>,
 ) -> Result<(), DecodeError> {
-    let struct_name = match schema.definition() {
-        "" => at.struct_name,
-        name => name,
-    };
     let mut failed = Ok(());
     map.retain(|name, value| {
         if failed.is_err() {
             return true;
         }
-        let path = dotted(&at.path, name);
+        let at = at.field(name);
         let (inner, is_entry) = match (schema.properties.get(name), schema.additional.as_deref()) {
             (Some(inner), _) => (inner, false),
             (None, Some(inner)) => (inner, true),
             (None, None) => {
                 if !schema.preserve_unknown {
-                    unknown.push(path);
+                    unknown.push(at.text());
                 }
                 return schema.preserve_unknown;
             }
@@ -122,16 +141,6 @@ fn object(
         if value.is_null() && !is_entry {
             return false;
         }
-        let fields = if is_entry {
-            at.fields.clone()
-        } else {
-            dotted(&at.fields, name)
-        };
-        let at = At {
-            struct_name,
-            fields,
-            path,
-        };
         failed = entry(value, inner, &at, unknown);
         failed.is_err() || is_entry || !is_left_out(value, inner)
     });
@@ -147,48 +156,107 @@ fn is_left_out(value: &Value, schema: &Schema) -> bool {
     }
 }
 
-fn dotted(before: &str, name: &str) -> String {
-    match before {
-        "" => name.to_owned(),
-        before => format!("{before}.{name}"),
-    }
-}
-
-fn wrong(value: &Value, schema: &Schema, at: &At<'_>) -> DecodeError {
-    let type_ = go_type(schema);
-    let given = match (value, schema.type_) {
-        (Value::Number(number), Some(Type::Integer)) => format!("number {}", go::number(number)),
-        _ => go::json_kind(value).to_owned(),
-    };
-    DecodeError(match at.fields.as_str() {
-        "" => format!("json: cannot unmarshal {given} into Go value of type {type_}"),
-        fields => format!(
-            "json: cannot unmarshal {given} into Go struct field {}.{fields} of type {type_}",
-            at.struct_name
-        ),
-    })
-}
-
-fn go_type(schema: &Schema) -> String {
-    let format = schema.rules.get("format").and_then(Value::as_str);
-    match (schema.type_, schema.definition()) {
-        (_, "Time" | "MicroTime") => "string".to_owned(),
-        (Some(Type::Object), name) if !name.is_empty() => format!("v1.{name}"),
-        (Some(Type::Object), _) => match schema.additional.as_deref() {
-            Some(inner) => format!("map[string]{}", go_type(inner)),
-            None => "map[string]interface {}".to_owned(),
-        },
-        (Some(Type::Array), _) => match schema.items.as_deref() {
-            Some(inner) => format!("[]{}", go_type(inner)),
-            None => "[]interface {}".to_owned(),
-        },
-        (Some(Type::String), _) => "string".to_owned(),
-        (Some(Type::Boolean), _) => "bool".to_owned(),
-        (Some(Type::Number), _) => "float64".to_owned(),
-        (Some(Type::Integer), _) => format.unwrap_or("int64").to_owned(),
-        (None, _) => "interface {}".to_owned(),
-    }
-}
-
 #[cfg(test)]
-mod tests;
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn lease() -> Schema {
+        let definitions = json!({
+            "x.Lease": {"type": "object", "properties": {"spec": {"$ref": "#/x/x.LeaseSpec"}}},
+            "x.LeaseSpec": {"type": "object", "properties": {
+                "leaseDurationSeconds": {"type": "integer", "format": "int32"},
+                "holderIdentity": {"type": "string"},
+                "renewTime": {"$ref": "#/x/x.MicroTime"},
+                "at": {"$ref": "#/x/x.Time"},
+                "amount": {"$ref": "#/x/x.Quantity"},
+                "taints": {"type": "array", "items": {"$ref": "#/x/x.Taint"}},
+                "labels": {"type": "object", "additionalProperties": {"type": "string"}},
+                "on": {"type": "boolean"},
+            }},
+            "x.Taint": {"type": "object", "properties": {"key": {"type": "string"}}},
+            "x.MicroTime": {"type": "string", "format": "date-time"},
+            "x.Time": {"type": "string", "format": "date-time"},
+            "x.Quantity": {"type": "string"},
+        });
+        Schema::parse_with(&json!({"$ref": "#/x/x.Lease"}), definitions.as_object().unwrap()).unwrap()
+    }
+
+    fn read(spec: Value) -> Result<Value, String> {
+        let mut lease_ = json!({"spec": spec});
+        decode(&mut lease_, &lease()).map_err(|error| error.0)?;
+        Ok(lease_["spec"].take())
+    }
+
+    #[test]
+    fn a_wrong_type_is_reported_with_its_place() {
+        for (spec, place) in [
+            (json!({"leaseDurationSeconds": "1"}), "spec.leaseDurationSeconds"),
+            (json!({"leaseDurationSeconds": 1.5}), "spec.leaseDurationSeconds"),
+            (
+                json!({"leaseDurationSeconds": 3_000_000_000_i64}),
+                "spec.leaseDurationSeconds",
+            ),
+            (json!({"holderIdentity": 5}), "spec.holderIdentity"),
+            (json!({"renewTime": 5}), "spec.renewTime"),
+            (json!({"on": "x"}), "spec.on"),
+            (json!({"taints": "x"}), "spec.taints"),
+            (json!({"taints": [5]}), "spec.taints[0]"),
+            (json!({"taints": [{"key": 5}]}), "spec.taints[0].key"),
+            (json!({"labels": []}), "spec.labels"),
+            (json!({"labels": {"a": 1}}), "spec.labels.a"),
+            (json!(5), "spec"),
+        ] {
+            let error = read(spec).unwrap_err();
+            assert!(error.starts_with(&format!("{place}: must be ")), "{error}");
+        }
+    }
+
+    #[test]
+    fn unknown_fields_and_nulls_go() {
+        let mut value = json!({"spec": {"foo": 1, "holderIdentity": null, "taints": [{"key": "a", "bar": {}}],
+            "labels": {"a": null}}});
+        let unknown = decode(&mut value, &lease()).unwrap();
+        assert_eq!(unknown, ["spec.foo", "spec.taints[0].bar"]);
+        assert_eq!(value, json!({"spec": {"taints": [{"key": "a"}], "labels": {"a": ""}}}));
+    }
+
+    #[test]
+    fn lists_and_maps_without_entries_go() {
+        let spec = json!({"taints": [], "labels": {}, "holderIdentity": ""});
+        assert_eq!(read(spec), Ok(json!({"holderIdentity": ""})));
+    }
+
+    #[test]
+    fn times_are_stored_in_utc_and_in_their_precision() {
+        for (given, stored) in [
+            (
+                json!({"at": "2020-01-01T00:00:00.9+01:00"}),
+                json!({"at": "2019-12-31T23:00:00Z"}),
+            ),
+            (
+                json!({"renewTime": "2020-01-01T01:00:00.000001+01:00"}),
+                json!({"renewTime": "2020-01-01T00:00:00.000001Z"}),
+            ),
+        ] {
+            assert_eq!(read(given), Ok(stored));
+        }
+        assert!(read(json!({"at": "yesterday"})).is_err());
+        assert!(read(json!({"renewTime": "2020-01-01T00:00:00Z"})).is_err());
+    }
+
+    #[test]
+    fn quantities_may_be_numbers_and_are_stored_as_texts() {
+        assert_eq!(read(json!({"amount": 4})), Ok(json!({"amount": "4"})));
+        for good in [
+            "1", "1.", ".5", "-3", "+1", "100m", "1n", "4Gi", "2Ei", "1E", "1e3", "1E+3", "1.5k",
+        ] {
+            assert_eq!(read(json!({"amount": good})), Ok(json!({"amount": good})));
+        }
+        for bad in [
+            "1K", "1e", "1i", "1mi", "1Kii", "1kk", "1M5", "1e+", "", "x", "1.2.3", "1e3.5",
+        ] {
+            assert!(read(json!({"amount": bad})).is_err(), "{bad}");
+        }
+    }
+}

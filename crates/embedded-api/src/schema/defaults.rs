@@ -64,6 +64,19 @@ fn fill_entry(value: &mut Value, inner: &Schema) {
     fill(value, inner);
 }
 
+/// `value` without fields that are null. Items of lists stay.
+#[must_use]
+pub fn without_nulls(value: Value) -> Value {
+    match value {
+        Value::Object(fields) => {
+            let fields = fields.into_iter().filter(|(_, value)| !value.is_null());
+            Value::Object(fields.map(|(name, value)| (name, without_nulls(value))).collect())
+        }
+        Value::Array(items) => Value::Array(items.into_iter().map(without_nulls).collect()),
+        plain => plain,
+    }
+}
+
 /// Writes whole numbers without a point, as the API does: `10.0` becomes `10`. So a value compares equal to itself after
 /// another program wrote it.
 pub fn plain_numbers(value: &mut Value) {

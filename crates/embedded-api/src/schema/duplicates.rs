@@ -2,6 +2,7 @@
 //!
 //! Owns: finding them. Must not: keep the values.
 
+use super::path::Path;
 use serde::de::{DeserializeSeed, Deserializer, MapAccess, SeqAccess, Visitor};
 use std::cell::RefCell;
 use std::collections::HashSet;
@@ -17,7 +18,7 @@ pub fn duplicates(json: &[u8]) -> Vec<String> {
     let found = RefCell::new(Vec::new());
     let mut reader = serde_json::Deserializer::from_slice(json);
     let walk = Walk {
-        at: At::Root,
+        at: Path::ROOT,
         found: &found,
     };
     match walk.deserialize(&mut reader) {
@@ -26,30 +27,10 @@ pub fn duplicates(json: &[u8]) -> Vec<String> {
     }
 }
 
-/// The reader's position. A chain on the stack: a path is written only for a report, so that a document with
-/// long names costs no more than its length.
-#[derive(Clone, Copy)]
-enum At<'a> {
-    Root,
-    Field(&'a At<'a>, &'a str),
-    Item(&'a At<'a>, usize),
-}
-
-impl At<'_> {
-    fn text(&self) -> String {
-        match self {
-            Self::Root => String::new(),
-            Self::Field(before, name) => match before.text() {
-                before if before.is_empty() => (*name).to_owned(),
-                before => format!("{before}.{name}"),
-            },
-            Self::Item(before, index) => format!("{}[{index}]", before.text()),
-        }
-    }
-}
-
+/// The reader's position: a path is written only for a report, so that a document with long names costs no more than its
+/// length.
 struct Walk<'a> {
-    at: At<'a>,
+    at: Path<'a>,
     found: &'a RefCell<Vec<String>>,
 }
 
@@ -72,7 +53,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
         let mut seen: HashSet<String> = HashSet::new();
         let mut reported: HashSet<String> = HashSet::new();
         while let Some(name) = map.next_key::<String>()? {
-            let at = At::Field(&self.at, &name);
+            let at = self.at.field(&name);
             if seen.contains(&name) && reported.insert(name.clone()) {
                 let mut found = self.found.borrow_mut();
                 if found.len() < MOST {
@@ -88,7 +69,7 @@ impl<'de> Visitor<'de> for Walk<'_> {
     fn visit_seq<A: SeqAccess<'de>>(self, mut items: A) -> Result<(), A::Error> {
         let mut index = 0;
         loop {
-            let at = At::Item(&self.at, index);
+            let at = self.at.index(index);
             if items.next_element_seed(Walk { at, found: self.found })?.is_none() {
                 return Ok(());
             }

@@ -27,7 +27,7 @@ fn owners(count: usize, controller: bool) -> Value {
 }
 
 fn node(document: &Value) -> Node {
-    Node::compile(&Schema::parse(document).unwrap()).unwrap()
+    Node::of(&Schema::parse(document).unwrap()).unwrap()
 }
 
 #[test]

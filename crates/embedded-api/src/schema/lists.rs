@@ -24,10 +24,8 @@ fn walk(value: &Value, node: &Node, path: &Path<'_>, causes: &mut Vec<Cause>) {
     match value {
         Value::Object(fields) => {
             for (name, value) in fields {
-                match (node.properties.get(name), node.additional.as_deref()) {
-                    (Some(inner), _) => walk(value, inner, &path.field(name), causes),
-                    (None, Some(inner)) => walk(value, inner, &path.key(name), causes),
-                    (None, None) => {}
+                if let Some(inner) = node.child(name) {
+                    walk(value, inner, &path.field(name), causes);
                 }
             }
         }
@@ -51,12 +49,8 @@ fn keyed(items: &[Value], keys: &[String], path: &Path<'_>, causes: &mut Vec<Cau
     let not_object = |item: &&Value| !item.is_object() && !item.is_null();
     if let Some(index) = items.iter().position(|item| not_object(&item)) {
         let item = items.get(index).unwrap_or(&Value::Null);
-        let place = path.index(index).bracketed();
-        causes.push(cause::invalid(
-            place,
-            item,
-            "must be an object for an array of list-type map",
-        ));
+        let place = path.index(index).text();
+        causes.push(cause::invalid(place, item, "must be an object"));
         return;
     }
     let key_of = |item: &Value| {
@@ -76,7 +70,8 @@ fn repeated(values: &[Value], path: &Path<'_>, causes: &mut Vec<Cause>) {
         let count = counts.entry(value.to_string()).or_default();
         *count += 1;
         if *count == 2 {
-            causes.push(cause::duplicate(path.index(index).bracketed(), value, ""));
+            let (place, shown) = (path.index(index).text(), value.to_string());
+            causes.push(cause::duplicate(place, &Value::Null, &shown));
         }
     }
 }
@@ -98,7 +93,7 @@ mod tests {
             "free": {"type": "array", "items": {"type": "string"}},
             "labels": {"type": "object", "additionalProperties": {"type": "array", "x-kubernetes-list-type": "set"}},
         }});
-        let node = Node::compile(&Schema::parse(&schema).unwrap()).unwrap();
+        let node = Node::of(&Schema::parse(&schema).unwrap()).unwrap();
         twice(&value, &node, &Path::ROOT).iter().map(line).collect()
     }
 
@@ -124,7 +119,7 @@ mod tests {
         assert_eq!(
             found(json!({"labels": {"x": [1, 1]}, "map": [{"k": "a", "set": ["c", "c"]}]})),
             [
-                "labels[x][1]: Duplicate value: 1",
+                "labels.x[1]: Duplicate value: 1",
                 r#"map[0].set[1]: Duplicate value: "c""#
             ]
         );
@@ -134,7 +129,7 @@ mod tests {
     fn an_item_of_a_map_that_is_no_object_is_reported() {
         assert_eq!(
             found(json!({"map": [{"k": "a"}, 5]})),
-            ["map[1]: Invalid value: 5: must be an object for an array of list-type map"]
+            ["map[1]: Invalid value: 5: must be an object"]
         );
     }
 }

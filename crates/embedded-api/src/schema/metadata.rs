@@ -1,11 +1,11 @@
 //! Rules of `metadata` that hold for all kinds.
 //!
-//! Owns: the rules and their messages, and what an update cannot change. Must not: read types (see
+//! Owns: the rules, and what an update cannot change. Must not: read types (see
 //! [`super::object_meta`]), know resource versions.
 
 pub mod names;
 
-use super::{cause, go};
+use super::cause;
 use crate::refusal::Cause;
 use names::NameRule;
 use serde_json::Value;
@@ -13,8 +13,6 @@ use std::collections::HashSet;
 
 /// Keys and values of annotations together, in bytes.
 const ANNOTATIONS_LIMIT: i64 = 256 * 1024;
-/// At most this many surplus controllers are reported: each report lists all owners.
-const MOST_CONTROLLER_CAUSES: usize = 3;
 /// Finalizers that need no domain.
 pub const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
@@ -48,32 +46,25 @@ fn added<'a>(meta: &'a Value, old: Option<&Value>) -> Vec<&'a str> {
 #[must_use]
 pub fn check(meta: &Value, rule: NameRule, namespaced: bool) -> Vec<Cause> {
     let mut causes = Vec::new();
-    let mut refuse = |field: &str, value: &str, messages: Vec<String>| {
-        for message in messages {
-            causes.push(cause::invalid(field, &value.into(), &message));
-        }
-    };
     let prefix = text(meta, "generateName");
     if !prefix.is_empty() {
-        refuse("metadata.generateName", prefix, rule.check(prefix, true));
+        wrong("metadata.generateName", prefix, rule.check(prefix, true), &mut causes);
     }
-    let name = text(meta, "name");
-    refuse("metadata.name", name, rule.check(name, false));
-    if name.is_empty() {
-        let detail = "name or generateName is required";
-        causes.retain(|cause| cause.field != "metadata.name");
-        causes.push(cause::required("metadata.name", detail));
+    match text(meta, "name") {
+        "" => causes.push(cause::required("metadata.name", "name or generateName is required")),
+        name => wrong("metadata.name", name, rule.check(name, false), &mut causes),
     }
     let namespace = text(meta, "namespace");
-    match (namespaced, namespace.is_empty()) {
-        (true, true) => causes.push(cause::required("metadata.namespace", "")),
-        (true, false) => {
-            for message in NameRule::Label.check(namespace, false) {
-                causes.push(cause::invalid("metadata.namespace", &namespace.into(), &message));
-            }
-        }
-        (false, false) => causes.push(cause::forbidden("metadata.namespace", "not allowed on this type")),
-        (false, true) => {}
+    match (namespaced, namespace) {
+        (true, "") => causes.push(cause::required("metadata.namespace", "")),
+        (true, _) => wrong(
+            "metadata.namespace",
+            namespace,
+            NameRule::Label.check(namespace, false),
+            &mut causes,
+        ),
+        (false, "") => {}
+        (false, _) => causes.push(cause::forbidden("metadata.namespace", "not allowed on this type")),
     }
     let generation = meta.get("generation").and_then(Value::as_i64).unwrap_or_default();
     if generation < 0 {
@@ -88,15 +79,16 @@ pub fn check(meta: &Value, rule: NameRule, namespaced: bool) -> Vec<Cause> {
     causes
 }
 
+/// A fault of a text, if there is one.
+pub fn wrong(field: &str, value: &str, why: Option<&str>, causes: &mut Vec<Cause>) {
+    causes.extend(why.map(|why| cause::invalid(field, &value.into(), why)));
+}
+
 fn labels(meta: &Value, causes: &mut Vec<Cause>) {
     for (key, value) in meta.get("labels").and_then(Value::as_object).into_iter().flatten() {
         let value = value.as_str().unwrap_or_default();
-        for message in names::label_key(key) {
-            causes.push(cause::invalid("metadata.labels", &key.as_str().into(), &message));
-        }
-        for message in names::label_value(value) {
-            causes.push(cause::invalid("metadata.labels", &value.into(), &message));
-        }
+        wrong("metadata.labels", key, names::label_key(key), causes);
+        wrong("metadata.labels", value, names::label_value(value), causes);
     }
 }
 
@@ -104,9 +96,12 @@ fn annotations(meta: &Value, causes: &mut Vec<Cause>) {
     let mut size = 0;
     for (key, value) in meta.get("annotations").and_then(Value::as_object).into_iter().flatten() {
         size += key.len() + value.as_str().unwrap_or_default().len();
-        for message in names::label_key(&key.to_lowercase()) {
-            causes.push(cause::invalid("metadata.annotations", &key.as_str().into(), &message));
-        }
+        wrong(
+            "metadata.annotations",
+            key,
+            names::label_key(&key.to_lowercase()),
+            causes,
+        );
     }
     if i64::try_from(size).map_or(true, |size| size > ANNOTATIONS_LIMIT) {
         causes.push(cause::too_long("metadata.annotations", ANNOTATIONS_LIMIT));
@@ -116,91 +111,55 @@ fn annotations(meta: &Value, causes: &mut Vec<Cause>) {
 fn owners(meta: &Value, causes: &mut Vec<Cause>) {
     const FIELD: &str = "metadata.ownerReferences";
     let all = list(meta, "ownerReferences");
-    let mut controller: Option<String> = None;
-    let mut further = 0;
     for owner in all {
-        let api_version = text(owner, "apiVersion");
-        let version = api_version.rsplit('/').next().unwrap_or_default();
-        let mut missing = |key: &str, detail: &str| {
+        let version = text(owner, "apiVersion").rsplit('/').next().unwrap_or_default();
+        let named = ["kind", "name", "uid"].map(|key| (key, text(owner, key)));
+        for (key, _) in [("apiVersion", version)]
+            .iter()
+            .chain(&named)
+            .filter(|(_, text)| text.is_empty())
+        {
             let value = text(owner, key).into();
-            causes.push(cause::invalid(format!("{FIELD}.{key}"), &value, detail));
-        };
-        if version.is_empty() {
-            missing("apiVersion", "version must not be empty");
+            causes.push(cause::invalid(format!("{FIELD}.{key}"), &value, "must not be empty"));
         }
-        for key in ["kind", "name", "uid"] {
-            if text(owner, key).is_empty() {
-                missing(key, "must not be empty");
-            }
-        }
-        if (api_version, text(owner, "kind")) == ("v1", "Event") {
-            let detail = "/v1, Kind=Event is disallowed from being an owner";
-            causes.push(cause::invalid_shown(FIELD, &owner_shown(owner), detail));
-        }
-        if owner.get("controller") == Some(&Value::Bool(true)) {
-            let this = format!("{}/{}", text(owner, "kind"), text(owner, "name"));
-            let Some(first) = &controller else {
-                controller = Some(this);
-                continue;
-            };
-            further += 1;
-            if further > MOST_CONTROLLER_CAUSES {
-                continue;
-            }
-            let shown: Vec<String> = all.iter().map(owner_shown).collect();
-            let detail = format!(
-                "Only one reference can have Controller set to true. Found \"true\" in references for {first} and {this}"
-            );
-            causes.push(cause::invalid_shown(FIELD, &format!("[{}]", shown.join(",")), &detail));
+        if (text(owner, "apiVersion"), text(owner, "kind")) == ("v1", "Event") {
+            causes.push(cause::invalid(FIELD, &Value::Null, "an Event cannot be an owner"));
         }
     }
-}
-
-/// An owner as the API prints it: fields in the order of its type.
-fn owner_shown(owner: &Value) -> String {
-    let named =
-        ["apiVersion", "kind", "name", "uid"].map(|key| format!("\"{key}\":{}", go::json(&text(owner, key).into())));
-    let flags = ["controller", "blockOwnerDeletion"].into_iter().filter_map(|key| {
-        let flag = owner.get(key)?.as_bool()?;
-        Some(format!("\"{key}\":{flag}"))
-    });
-    let parts: Vec<String> = named.into_iter().chain(flags).collect();
-    format!("{{{}}}", parts.join(","))
+    let controls = |owner: &&Value| owner.get("controller") == Some(&Value::Bool(true));
+    if all.iter().filter(controls).count() > 1 {
+        let detail = "only one of them can have controller set to true";
+        causes.push(cause::invalid(FIELD, &Value::Null, detail));
+    }
 }
 
 fn check_finalizers(meta: &Value, causes: &mut Vec<Cause>) {
     let all = finalizers(meta);
     for finalizer in &all {
-        for message in names::label_key(finalizer) {
-            causes.push(cause::invalid("metadata.finalizers", &(*finalizer).into(), &message));
-        }
+        wrong("metadata.finalizers", finalizer, names::label_key(finalizer), causes);
     }
     if all.contains(&"orphan") && all.contains(&"foregroundDeletion") {
-        let detail = "finalizer orphan and foregroundDeletion cannot be both set";
-        causes.push(cause::invalid("metadata.finalizers", &Value::from(all), detail));
+        let detail = "orphan and foregroundDeletion cannot both be set";
+        causes.push(cause::invalid("metadata.finalizers", &Value::Null, detail));
     }
 }
 
 fn managers(meta: &Value, causes: &mut Vec<Cause>) {
     for (index, entry) in list(meta, "managedFields").iter().enumerate() {
         let field = |key: &str| format!("metadata.managedFields[{index}].{key}");
-        if !["Apply", "Update"].contains(&text(entry, "operation")) {
-            let value = text(entry, "operation").into();
-            causes.push(cause::invalid(
-                field("operation"),
-                &value,
-                "must be `Apply` or `Update`",
-            ));
+        let allowed: [(&str, &[&str], &str); 2] = [
+            ("operation", &["Apply", "Update"], "must be Apply or Update"),
+            ("fieldsType", &["", "FieldsV1"], "must be FieldsV1"),
+        ];
+        for (key, allowed, detail) in allowed {
+            let value = text(entry, key);
+            let why = (!allowed.contains(&value)).then_some(detail);
+            wrong(&field(key), value, why, causes);
         }
-        if !["", "FieldsV1"].contains(&text(entry, "fieldsType")) {
-            let value = text(entry, "fieldsType").into();
-            causes.push(cause::invalid(field("fieldsType"), &value, "must be `FieldsV1`"));
-        }
-        if text(entry, "manager").len() > 128 {
-            causes.push(cause::too_long(field("manager"), 128));
-        }
-        if text(entry, "subresource").len() > 256 {
-            causes.push(cause::too_long(field("subresource"), 256));
+        for (key, max) in [("manager", 128), ("subresource", 256)] {
+            if text(entry, key).len() > max {
+                causes.push(cause::too_long(field(key), i64::try_from(max).unwrap_or(i64::MAX)));
+            }
         }
     }
 }
@@ -232,9 +191,8 @@ pub fn check_update(meta: &Value, old: &Value) -> Vec<Cause> {
     if old.get("deletionTimestamp").is_some() {
         let new = added(meta, Some(old));
         if !new.is_empty() {
-            let new: Vec<String> = new.into_iter().map(go::quoted).collect();
             let detail = format!(
-                "no new finalizers can be added if the object is being deleted, found new finalizers []string{{{}}}",
+                "none can be added while the object is being deleted: {}",
                 new.join(", ")
             );
             causes.push(cause::forbidden("metadata.finalizers", &detail));
@@ -260,18 +218,8 @@ pub fn check_update(meta: &Value, old: &Value) -> Vec<Cause> {
 pub fn finalizer_warnings(meta: &Value, old: Option<&Value>) -> Vec<String> {
     let mut new = added(meta, old);
     new.retain(|each| !each.contains('/') && !STANDARD_FINALIZERS.contains(each));
-    let warning = |finalizer: &str| {
-        let path = if finalizer.contains('.') {
-            " including a path (/)"
-        } else {
-            ""
-        };
-        format!(
-            "metadata.finalizers: {}: prefer a domain-qualified finalizer name{path} to avoid accidental conflicts with \
-             other finalizer writers",
-            go::quoted(finalizer)
-        )
-    };
+    let warning =
+        |finalizer: &str| format!("metadata.finalizers: {finalizer:?} should have a domain: example.com/name");
     new.into_iter().map(warning).collect()
 }
 

@@ -1,6 +1,6 @@
 //! `metadata`: the same for all kinds, read as the API's own type.
 //!
-//! Owns: its fields and how they are read. Must not: validate names and labels (see [`super::metadata`]).
+//! Owns: its fields, how they are read, and how their lists merge. Must not: validate names and labels (see [`super::metadata`]).
 
 use super::Schema;
 use super::decode::{DecodeError, decode};
@@ -17,7 +17,7 @@ pub fn read(metadata: &mut Value) -> Result<Vec<String>, DecodeError> {
     if metadata.is_null() {
         *metadata = Value::Object(Map::new());
     }
-    let mut unknown = decode(metadata, &SCHEMA, "ObjectMeta")?;
+    let mut unknown = decode(metadata, &OBJECT_META)?;
     unknown.sort();
     if let Some(fields) = metadata.as_object_mut() {
         fields.retain(|name, value| name == "deletionGracePeriodSeconds" || !empty(value));
@@ -41,8 +41,7 @@ pub fn merge_owners(metadata: &mut Value) -> Option<String> {
     });
     (!twice.is_empty()).then(|| {
         format!(
-            ".metadata.ownerReferences contains duplicate entries; API server dedups owner references in 1.20+, and may \
-             reject such requests as early as 1.24; please fix your requests; duplicate UID(s) observed: {}",
+            "metadata.ownerReferences has several entries with these uids, of which the first is kept: {}",
             twice.join(", ")
         )
     })
@@ -59,7 +58,8 @@ fn empty(value: &Value) -> bool {
     }
 }
 
-static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
+/// The schema of `metadata` (meta/v1 ObjectMeta).
+pub static OBJECT_META: LazyLock<Schema> = LazyLock::new(|| {
     let text = json!({"type": "string"});
     let map = json!({"type": "object", "additionalProperties": text});
     let definitions = json!({
@@ -68,14 +68,17 @@ static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
             "creationTimestamp": {"$ref": "Time"},
             "deletionGracePeriodSeconds": {"type": "integer", "format": "int64"},
             "deletionTimestamp": {"$ref": "Time"},
-            "finalizers": {"type": "array", "items": text},
+            "finalizers": {"type": "array", "items": text,
+                "x-kubernetes-list-type": "set", "x-kubernetes-patch-strategy": "merge"},
             "generateName": text,
             "generation": {"type": "integer", "format": "int64"},
             "labels": map,
             "managedFields": {"type": "array", "items": {"$ref": "ManagedFieldsEntry"}},
             "name": text,
             "namespace": text,
-            "ownerReferences": {"type": "array", "items": {"$ref": "OwnerReference"}},
+            "ownerReferences": {"type": "array", "items": {"$ref": "OwnerReference"},
+                "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["uid"],
+                "x-kubernetes-patch-strategy": "merge", "x-kubernetes-patch-merge-key": "uid"},
             "resourceVersion": text,
             "selfLink": text,
             "uid": text,
@@ -89,7 +92,7 @@ static SCHEMA: LazyLock<Schema> = LazyLock::new(|| {
             "subresource": text,
             "time": {"$ref": "Time"},
         }},
-        "OwnerReference": {"type": "object", "properties": {
+        "OwnerReference": {"type": "object", "x-kubernetes-map-type": "atomic", "properties": {
             "apiVersion": text,
             "blockOwnerDeletion": {"type": "boolean"},
             "controller": {"type": "boolean"},
@@ -136,39 +139,18 @@ mod tests {
 
     #[test]
     fn a_field_of_the_wrong_type_is_refused() {
-        let into = "into Go struct field ObjectMeta";
-        let cases = [
-            (
-                json!({"labels": {"a": 1}}),
-                format!("number {into}.labels of type string"),
-            ),
-            (
-                json!({"labels": []}),
-                format!("array {into}.labels of type map[string]string"),
-            ),
-            (
-                json!({"finalizers": "a"}),
-                format!("string {into}.finalizers of type []string"),
-            ),
-            (
-                json!({"finalizers": [1]}),
-                format!("number {into}.finalizers of type string"),
-            ),
-            (json!({"name": 5}), format!("number {into}.name of type string")),
-            (
-                json!({"generation": "1"}),
-                format!("string {into}.generation of type int64"),
-            ),
-            (json!("x"), "string into Go value of type v1.ObjectMeta".to_owned()),
-            (
-                json!({"ownerReferences": [{"name": 5}]}),
-                "number into Go struct field OwnerReference.ownerReferences.name of type string".to_owned(),
-            ),
-        ];
-        for (metadata, expected) in cases {
-            assert_eq!(refused(metadata), format!("json: cannot unmarshal {expected}"));
+        for (metadata, place) in [
+            (json!({"labels": {"a": 1}}), "labels.a"),
+            (json!({"finalizers": [1]}), "finalizers[0]"),
+            (json!({"name": 5}), "name"),
+            (json!({"generation": "1"}), "generation"),
+            (json!({"ownerReferences": [{"name": 5}]}), "ownerReferences[0].name"),
+            (json!({"creationTimestamp": "bad"}), "creationTimestamp"),
+        ] {
+            let error = refused(metadata);
+            assert!(error.starts_with(&format!("{place}: must be ")), "{error}");
         }
-        assert!(refused(json!({"creationTimestamp": "bad"})).starts_with(r#"parsing time "bad""#));
+        assert_eq!(refused(json!("x")), "must be of type object");
     }
 
     #[test]
@@ -182,7 +164,7 @@ mod tests {
     fn a_duplicate_owner_is_stored_once_with_a_warning() {
         let mut metadata =
             json!({"ownerReferences": [{"uid": "1", "name": "a"}, {"uid": "2"}, {"uid": "1", "name": "b"}]});
-        assert!(merge_owners(&mut metadata).unwrap().ends_with("observed: 1"));
+        assert!(merge_owners(&mut metadata).unwrap().ends_with("is kept: 1"));
         assert_eq!(
             metadata["ownerReferences"],
             json!([{"uid": "1", "name": "a"}, {"uid": "2"}])

@@ -1,7 +1,7 @@
 //! Reading a [`Schema`] from its document: a CustomResourceDefinition's `openAPIV3Schema`, or a JSON schema with
 //! references.
 //!
-//! Owns: the reading, and the errors for a schema that cannot be used. Must not: compile rules (see [`super::node`]).
+//! Owns: the reading, and the errors for a schema that cannot be used. Must not: compile rules (see [`super::cel`]).
 
 use super::{ListType, Schema, Type};
 use serde_json::{Map, Value};
@@ -41,22 +41,18 @@ pub enum SchemaError {
         /// Where.
         path: String,
     },
-    /// A `pattern` that is not a regular expression.
-    #[error("{path}: the pattern cannot be used; correct it")]
-    Pattern {
+    /// A keyword that has a meaning on a cluster and none here.
+    #[error("{path}: {keyword} is not checked here; write it as a rule of x-kubernetes-validations")]
+    NotChecked {
         /// Where.
         path: String,
-        /// What is wrong with it.
-        source: Box<regex::Error>,
+        /// The keyword.
+        keyword: &'static str,
     },
     /// A rule of `x-kubernetes-validations` that cannot be read.
-    #[error("{path}: the rule {rule:?} cannot be used: {why}; correct it")]
+    #[error("a rule cannot be used: {why}; correct it")]
     Rule {
-        /// Where.
-        path: String,
-        /// The rule.
-        rule: String,
-        /// What is wrong with it.
+        /// Which, and what is wrong with it.
         why: String,
     },
 }
@@ -96,6 +92,12 @@ impl Schema {
     #[must_use]
     pub fn is_true(&self) -> bool {
         self.preserve_unknown && self.rules.is_null()
+    }
+
+    /// `format`; empty without one.
+    #[must_use]
+    pub fn format(&self) -> &str {
+        self.rules.get("format").and_then(Value::as_str).unwrap_or_default()
     }
 
     /// The name of the definition it came from, without its package: `NodeSpec`. Empty without one.
@@ -188,8 +190,6 @@ impl<'a> Reader<'a> {
             default: map.get("default").filter(|default| !default.is_null()).cloned(),
             nullable: null || flag("nullable"),
             preserve_unknown: flag("x-kubernetes-preserve-unknown-fields"),
-            embedded_resource: flag("x-kubernetes-embedded-resource"),
-            int_or_string: flag("x-kubernetes-int-or-string") || text("format") == Some("int-or-string"),
             list: match text("x-kubernetes-list-type") {
                 Some("set") => ListType::Set,
                 Some("map") => ListType::Map(words(map.get("x-kubernetes-list-map-keys"))),
@@ -253,7 +253,7 @@ mod tests {
                 "list": {"type": "array", "items": {"type": "object"},
                     "x-kubernetes-list-type": "map", "x-kubernetes-list-map-keys": ["a", "b"],
                     "x-kubernetes-patch-strategy": "merge,retainKeys", "x-kubernetes-patch-merge-key": "a"},
-                "port": {"x-kubernetes-int-or-string": true, "default": 80},
+                "port": {"type": "integer", "default": 80},
                 "labels": {"type": "object", "additionalProperties": {"type": "string"}, "x-kubernetes-map-type": "atomic"},
             },
         }))
@@ -268,7 +268,6 @@ mod tests {
         assert_eq!(list.list, ListType::Map(vec!["a".to_owned(), "b".to_owned()]));
         assert_eq!(list.patch_merge_key.as_deref(), Some("a"));
         assert!(list.items.is_some());
-        assert!(schema.properties["port"].int_or_string);
         assert_eq!(schema.properties["port"].default, Some(json!(80)));
         assert!(schema.properties["labels"].atomic_map);
         assert_eq!(

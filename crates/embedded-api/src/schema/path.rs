@@ -1,6 +1,6 @@
 //! The path from an object's root to a value in it, and how messages write it.
 //!
-//! Owns: the two notations. Must not: read objects.
+//! Owns: the notation. Must not: read objects.
 //!
 //! A path is a chain on the stack: nothing is allocated until there is a fault.
 
@@ -15,7 +15,6 @@ pub struct Path<'a> {
 enum Step<'a> {
     Root,
     Field(&'a str),
-    Key(&'a str),
     Index(usize),
 }
 
@@ -26,16 +25,10 @@ impl<'a> Path<'a> {
         step: Step::Root,
     };
 
-    /// A named field of it.
+    /// A field or an entry of it.
     #[must_use]
     pub fn field(&'a self, name: &'a str) -> Self {
         self.then(Step::Field(name))
-    }
-
-    /// An entry of it, which is a map.
-    #[must_use]
-    pub fn key(&'a self, key: &'a str) -> Self {
-        self.then(Step::Key(key))
     }
 
     /// An item of it, which is a list.
@@ -51,37 +44,21 @@ impl<'a> Path<'a> {
         }
     }
 
-    /// As schema validation writes it: `spec.labels.app`, `spec.items[0]`; empty at the root.
+    /// As messages write it: `spec.labels.app`, `spec.items[0]`; empty at the root.
     #[must_use]
-    pub fn dotted(&self) -> String {
-        let mut text = String::new();
-        self.write(&mut text, false);
-        text
-    }
-
-    /// As all other checks write it, map keys in brackets: `spec.labels[app]`; `<nil>` at the root.
-    #[must_use]
-    pub fn bracketed(&self) -> String {
-        let mut text = String::new();
-        self.write(&mut text, true);
-        if text.is_empty() { "<nil>".to_owned() } else { text }
-    }
-
-    fn write(&self, text: &mut String, brackets: bool) {
-        if let Some(before) = self.before {
-            before.write(text, brackets);
-        }
+    pub fn text(&self) -> String {
+        let mut text = self.before.map(Self::text).unwrap_or_default();
         match self.step {
             Step::Root => {}
             Step::Index(index) => text.push_str(&format!("[{index}]")),
-            Step::Key(key) if brackets => text.push_str(&format!("[{key}]")),
-            Step::Field(name) | Step::Key(name) => {
+            Step::Field(name) => {
                 if !text.is_empty() {
                     text.push('.');
                 }
                 text.push_str(name);
             }
         }
+        text
     }
 }
 
@@ -90,18 +67,11 @@ mod tests {
     use super::*;
 
     #[test]
-    fn a_path_is_written_in_two_ways() {
+    fn a_path_is_written_with_points_and_brackets() {
         let spec = Path::ROOT.field("spec");
         let list = spec.field("list");
         let item = list.index(3);
-        let entry = item.key("app");
-        assert_eq!(entry.dotted(), "spec.list[3].app");
-        assert_eq!(entry.bracketed(), "spec.list[3][app]");
-    }
-
-    #[test]
-    fn the_root_has_no_name() {
-        assert_eq!(Path::ROOT.dotted(), "");
-        assert_eq!(Path::ROOT.bracketed(), "<nil>");
+        assert_eq!(item.field("app").text(), "spec.list[3].app");
+        assert_eq!(Path::ROOT.text(), "");
     }
 }

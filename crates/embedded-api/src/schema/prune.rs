@@ -3,9 +3,10 @@
 //! Owns: what is removed, and its paths. Must not: validate values, read `metadata` (see [`super::object_meta`]).
 
 use super::Schema;
+use super::path::Path;
 use serde_json::{Map, Value};
 
-/// Fields that every object and every embedded object has.
+/// Fields that every object has.
 const META: [&str; 3] = ["apiVersion", "kind", "metadata"];
 
 /// Paths are reported up to this many bytes: under a long key even a small object has very long ones.
@@ -18,7 +19,7 @@ pub fn prune(object: &mut Value, schema: &Schema) -> Vec<String> {
         removed: Vec::new(),
         bytes: 0,
     };
-    pruning.value(object, Some(schema), true, &At::Root);
+    pruning.value(object, Some(schema), true, &Path::ROOT);
     pruning.removed.sort();
     pruning.removed
 }
@@ -30,7 +31,7 @@ struct Pruning {
 
 impl Pruning {
     /// Records a path, unless the limit is reached.
-    fn remove(&mut self, at: &At<'_>) {
+    fn remove(&mut self, at: &Path<'_>) {
         if self.bytes <= MOST_BYTES {
             let path = at.text();
             self.bytes += path.len();
@@ -39,14 +40,8 @@ impl Pruning {
     }
 }
 
-enum At<'a> {
-    Root,
-    Field(&'a At<'a>, &'a str),
-    Item(&'a At<'a>, usize),
-}
-
 impl Pruning {
-    fn value(&mut self, value: &mut Value, schema: Option<&Schema>, root: bool, at: &At<'_>) {
+    fn value(&mut self, value: &mut Value, schema: Option<&Schema>, root: bool, at: &Path<'_>) {
         match value {
             Value::Object(map) => self.map(map, schema, root, at),
             Value::Array(items) => {
@@ -55,20 +50,19 @@ impl Pruning {
                     return;
                 }
                 for (index, item) in items.iter_mut().enumerate() {
-                    self.value(item, inner, false, &At::Item(at, index));
+                    self.value(item, inner, false, &at.index(index));
                 }
             }
             Value::Null | Value::Bool(_) | Value::Number(_) | Value::String(_) => {}
         }
     }
 
-    fn map(&mut self, map: &mut Map<String, Value>, schema: Option<&Schema>, root: bool, at: &At<'_>) {
-        let meta = root || schema.is_some_and(|schema| schema.embedded_resource);
+    fn map(&mut self, map: &mut Map<String, Value>, schema: Option<&Schema>, root: bool, at: &Path<'_>) {
         map.retain(|name, value| {
-            if meta && META.contains(&name.as_str()) {
+            if root && META.contains(&name.as_str()) {
                 return true;
             }
-            let at = At::Field(at, name);
+            let at = at.field(name);
             let Some(schema) = schema else {
                 self.remove(&at);
                 return false;
@@ -84,17 +78,6 @@ impl Pruning {
             }
             true
         });
-    }
-}
-
-impl At<'_> {
-    fn text(&self) -> String {
-        match self {
-            Self::Root => String::new(),
-            Self::Field(Self::Root, name) => (*name).to_owned(),
-            Self::Field(before, name) => format!("{}.{name}", before.text()),
-            Self::Item(before, index) => format!("{}[{index}]", before.text()),
-        }
     }
 }
 
@@ -150,18 +133,5 @@ mod tests {
         let (object, removed) = pruned(spec, json!({"spec": {"x/y": {"a": 1, "b": 2}}}));
         assert_eq!(object, json!({"spec": {"x/y": {"a": 1}}}));
         assert_eq!(removed, ["spec.x/y.b"]);
-    }
-
-    #[test]
-    fn an_embedded_object_keeps_what_every_object_has() {
-        let spec = json!({"type": "object", "x-kubernetes-embedded-resource": true, "properties": {"spec": {"type": "object"}}});
-        let object =
-            json!({"spec": {"apiVersion": "v1", "kind": "X", "metadata": {"name": "x"}, "spec": {"a": 1}, "b": 1}});
-        let (object, removed) = pruned(spec, object);
-        assert_eq!(
-            object,
-            json!({"spec": {"apiVersion": "v1", "kind": "X", "metadata": {"name": "x"}, "spec": {}}})
-        );
-        assert_eq!(removed, ["spec.b", "spec.spec.a"]);
     }
 }

@@ -1,15 +1,11 @@
 //! The form of names, label keys and label values.
 //!
 //! Owns: the forms, and the messages for faults. Must not: know objects.
-//!
-//! The regular expressions are in messages only; the code checks the forms directly, which is faster.
 
-const LABEL: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?";
-const SUBDOMAIN: &str = "[a-z0-9]([-a-z0-9]*[a-z0-9])?(\\.[a-z0-9]([-a-z0-9]*[a-z0-9])?)*";
-const KIND: &str = "[a-z]([-a-z0-9]*[a-z0-9])?";
-const KEY: &str = "([A-Za-z0-9][-A-Za-z0-9_.]*)?[A-Za-z0-9]";
-const KEY_WORDS: &str =
-    "must consist of alphanumeric characters, '-', '_' or '.', and must start and end with an alphanumeric character";
+const KEY_NAME: &str =
+    "must have at most 63 letters, digits, '-', '_' or '.', and start and end with a letter or digit";
+const SUBDOMAIN: &str = "must be a DNS subdomain: at most 253 lower case letters, digits, '-' or '.', where each part \
+                         starts and ends with a letter or digit";
 
 /// The form of a kind's names.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -25,22 +21,24 @@ pub enum NameRule {
 impl NameRule {
     /// What is wrong with a name, or with the prefix of a generated one.
     #[must_use]
-    pub fn check(self, name: &str, is_prefix: bool) -> Vec<String> {
-        if self == Self::PathSegment {
-            return path_segment(name, is_prefix);
-        }
+    pub fn check(self, name: &str, is_prefix: bool) -> Option<&'static str> {
         // A dash at the end of a prefix is not at the end of the name.
-        let masked = match name.strip_suffix('-') {
-            Some(front) if is_prefix && !front.is_empty() => {
-                let end = front.char_indices().last().map_or(0, |(at, _)| at);
-                format!("{}a", front.get(..end).unwrap_or_default())
-            }
-            _ => name.to_owned(),
+        let name = match name.trim_end_matches('-') {
+            front if is_prefix && !front.is_empty() => front,
+            _ => name,
         };
-        match self {
-            Self::Label => label(&masked),
-            Self::Subdomain | Self::PathSegment => subdomain(&masked, "characters"),
-        }
+        let (right, message) = match self {
+            Self::PathSegment => (
+                (is_prefix || !matches!(name, "." | "..")) && !name.contains(['/', '%']),
+                "must not be '.' or '..', or contain '/' or '%'",
+            ),
+            Self::Label => (
+                name.len() <= 63 && is_label(name),
+                "must be a DNS label: at most 63 lower case letters, digits or '-', which starts and ends with a letter or digit",
+            ),
+            Self::Subdomain => (is_subdomain(name), SUBDOMAIN),
+        };
+        (!right).then_some(message)
     }
 }
 
@@ -50,126 +48,31 @@ fn is_label(text: &str) -> bool {
 }
 
 fn is_subdomain(text: &str) -> bool {
-    text.split('.').all(is_label)
-}
-
-fn subdomain(text: &str, unit: &str) -> Vec<String> {
-    let mut messages = Vec::new();
-    if text.len() > 253 {
-        messages.push(format!("must be no more than 253 {unit}"));
-    }
-    if !is_subdomain(text) {
-        messages.push(format!(
-            "a lowercase RFC 1123 subdomain must consist of lower case alphanumeric characters, '-' or '.', and must start \
-             and end with an alphanumeric character (e.g. 'example.com', regex used for validation is '{SUBDOMAIN}')"
-        ));
-    }
-    messages
-}
-
-fn label(text: &str) -> Vec<String> {
-    let mut messages = Vec::new();
-    if text.len() > 63 {
-        messages.push("must be no more than 63 characters".to_owned());
-    }
-    if !is_label(text) {
-        messages.push(if is_subdomain(text) {
-            "must not contain dots".to_owned()
-        } else {
-            format!(
-                "a lowercase RFC 1123 label must consist of lower case alphanumeric characters or '-', and must start and \
-                 end with an alphanumeric character (e.g. 'my-name',  or '123-abc', regex used for validation is '{LABEL}')"
-            )
-        });
-    }
-    messages
-}
-
-/// What is wrong with the name of a kind, whose uppercase letters count as lowercase.
-#[must_use]
-pub fn kind(text: &str) -> Vec<String> {
-    let text = text.to_lowercase();
-    let mut messages = Vec::new();
-    if text.len() > 63 {
-        messages.push("must be no more than 63 characters".to_owned());
-    }
-    if !is_label(&text) || text.starts_with(|each: char| each.is_ascii_digit()) {
-        messages.push(format!(
-            "a DNS-1035 label must consist of lower case alphanumeric characters or '-', start with an alphabetic character, \
-             and end with an alphanumeric character (e.g. 'my-name',  or 'abc-123', regex used for validation is '{KIND}')"
-        ));
-    }
-    messages
-}
-
-fn path_segment(name: &str, is_prefix: bool) -> Vec<String> {
-    if !is_prefix && (name == "." || name == "..") {
-        return vec![format!("may not be '{name}'")];
-    }
-    let banned = ["/", "%"].into_iter().filter(|each| name.contains(each));
-    banned.map(|each| format!("may not contain '{each}'")).collect()
+    text.len() <= 253 && text.split('.').all(is_label)
 }
 
 fn is_key_name(text: &str) -> bool {
     let edge = |each: char| each.is_ascii_alphanumeric();
     let inner = |each: char| edge(each) || matches!(each, '-' | '_' | '.');
-    text.starts_with(edge) && text.ends_with(edge) && text.chars().all(inner)
-}
-
-fn key_form() -> String {
-    format!("{KEY_WORDS} (e.g. 'MyName',  or 'my.name',  or '123-abc', regex used for validation is '{KEY}')")
+    text.len() <= 63 && text.starts_with(edge) && text.ends_with(edge) && text.chars().all(inner)
 }
 
 /// What is wrong with the key of a label or annotation, or the name of a finalizer: a name, or a subdomain, `/` and a
 /// name.
 #[must_use]
-pub fn label_key(text: &str) -> Vec<String> {
-    let mut messages = Vec::new();
-    let parts: Vec<&str> = text.split('/').collect();
-    let name = match parts.as_slice() {
-        [name] => *name,
-        ["", name] => {
-            messages.push("prefix part must be non-empty".to_owned());
-            name
-        }
-        [prefix, name] => {
-            let wrong = subdomain(prefix, "bytes").into_iter();
-            messages.extend(wrong.map(|message| format!("prefix part {message}")));
-            name
-        }
-        _ => {
-            return vec![format!(
-                "a valid label key {} with an optional DNS subdomain prefix and '/' (e.g. 'example.com/MyName')",
-                key_form()
-            )];
-        }
-    };
-    if name.is_empty() {
-        messages.push("name part must be non-empty".to_owned());
-    } else if name.len() > 63 {
-        messages.push("name part must be no more than 63 bytes".to_owned());
+pub fn label_key(text: &str) -> Option<&'static str> {
+    let (prefix, name) = text.split_once('/').unwrap_or(("a", text));
+    match (is_subdomain(prefix), is_key_name(name)) {
+        (true, true) => None,
+        (false, _) => Some("the part before '/' must be a DNS subdomain"),
+        (true, false) => Some(KEY_NAME),
     }
-    if !is_key_name(name) {
-        messages.push(format!("name part {}", key_form()));
-    }
-    messages
 }
 
 /// What is wrong with the value of a label.
 #[must_use]
-pub fn label_value(text: &str) -> Vec<String> {
-    let mut messages = Vec::new();
-    if text.len() > 63 {
-        messages.push("must be no more than 63 bytes".to_owned());
-    }
-    if !text.is_empty() && !is_key_name(text) {
-        messages.push(format!(
-            "a valid label must be an empty string or consist of alphanumeric characters, '-', '_' or '.', and must start \
-             and end with an alphanumeric character (e.g. 'MyValue',  or 'my_value',  or '12345', regex used for \
-             validation is '({KEY})?')"
-        ));
-    }
-    messages
+pub fn label_value(text: &str) -> Option<&'static str> {
+    (!text.is_empty() && !is_key_name(text)).then_some(KEY_NAME)
 }
 
 #[cfg(test)]
@@ -178,69 +81,52 @@ mod tests {
 
     #[test]
     fn names_have_the_form_of_their_kind() {
+        let (longest, longer) = ("a".repeat(253), "a".repeat(254));
+        let (label, no_label) = ("a".repeat(63), "a".repeat(64));
         let cases = [
             (NameRule::Subdomain, "a.b-c.1", true),
             (NameRule::Subdomain, "UP", false),
             (NameRule::Subdomain, "a..b", false),
             (NameRule::Subdomain, "-a", false),
             (NameRule::Subdomain, "a/b", false),
+            (NameRule::Subdomain, &longest, true),
+            (NameRule::Subdomain, &longer, false),
             (NameRule::Label, "a-b", true),
             (NameRule::Label, "a.b", false),
+            (NameRule::Label, &label, true),
+            (NameRule::Label, &no_label, false),
             (NameRule::PathSegment, "A b", true),
             (NameRule::PathSegment, "..", false),
             (NameRule::PathSegment, "a/b", false),
         ];
         for (rule, name, good) in cases {
-            assert_eq!(rule.check(name, false).is_empty(), good, "{rule:?} {name}");
+            assert_eq!(rule.check(name, false).is_none(), good, "{rule:?} {name}");
         }
     }
 
     #[test]
-    fn names_have_a_length() {
-        assert_eq!(NameRule::Subdomain.check(&"a".repeat(253), false), [""; 0]);
-        assert_eq!(
-            NameRule::Subdomain.check(&"a".repeat(254), false),
-            ["must be no more than 253 characters"]
-        );
-        assert_eq!(
-            NameRule::Label.check(&"a".repeat(64), false),
-            ["must be no more than 63 characters"]
-        );
-        assert_eq!(NameRule::Label.check("a.b", false), ["must not contain dots"]);
-    }
-
-    #[test]
     fn a_prefix_may_end_in_a_dash_only() {
-        assert!(NameRule::Subdomain.check("a-", true).is_empty());
-        assert!(!NameRule::Subdomain.check("a-", false).is_empty());
-        assert!(!NameRule::Subdomain.check("a.", true).is_empty());
-        assert!(!NameRule::Subdomain.check("-", true).is_empty());
+        for (prefix, good) in [("a-", true), ("a.", false), ("-", false)] {
+            assert_eq!(NameRule::Subdomain.check(prefix, true).is_none(), good, "{prefix}");
+        }
+        assert!(NameRule::Subdomain.check("a-", false).is_some());
     }
 
     #[test]
     fn label_keys_are_a_name_with_or_without_a_domain() {
         for good in ["a", "A_b.c-1", "example.com/MyName", "a/b"] {
-            assert_eq!(label_key(good), [""; 0], "{good}");
+            assert_eq!(label_key(good), None, "{good}");
         }
-        let front = |text: &str| -> Vec<String> {
-            let messages = label_key(text).into_iter();
-            messages
-                .map(|message| message.split_inclusive(' ').take(4).collect())
-                .collect()
-        };
-        assert_eq!(front("a b"), ["name part must consist "]);
-        assert_eq!(front(""), ["name part must be ", "name part must consist "]);
-        assert_eq!(front("/b"), ["prefix part must be "]);
-        assert_eq!(front("A_/b"), ["prefix part a lowercase "]);
-        assert_eq!(front("a/b/c"), ["a valid label key "]);
-        assert_eq!(front(&"a".repeat(64)), ["name part must be "]);
+        for bad in ["a b", "", "/b", "A_/b", "a/b/c", &"a".repeat(64)] {
+            assert!(label_key(bad).is_some(), "{bad}");
+        }
     }
 
     #[test]
     fn label_values_may_be_empty() {
-        assert_eq!(label_value(""), [""; 0]);
-        assert_eq!(label_value("a_b"), [""; 0]);
-        assert_eq!(label_value("b c").len(), 1);
-        assert_eq!(label_value(&"a".repeat(64)), ["must be no more than 63 bytes"]);
+        assert_eq!(label_value(""), None);
+        assert_eq!(label_value("a_b"), None);
+        assert!(label_value("b c").is_some());
+        assert!(label_value(&"a".repeat(64)).is_some());
     }
 }

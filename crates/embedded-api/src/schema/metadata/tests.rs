@@ -37,8 +37,8 @@ fn a_name_is_required() {
 fn both_a_bad_prefix_and_the_name_made_of_it_are_reported() {
     let causes = causes(json!({"generateName": "UP-", "name": "UP-flz4b"}));
     assert_eq!(causes.len(), 2);
-    assert!(causes[0].starts_with(r#"metadata.generateName: Invalid value: "UP-": a lowercase RFC 1123 subdomain"#));
-    assert!(causes[1].starts_with(r#"metadata.name: Invalid value: "UP-flz4b": a lowercase RFC 1123 subdomain"#));
+    assert!(causes[0].starts_with(r#"metadata.generateName: Invalid value: "UP-": "#));
+    assert!(causes[1].starts_with(r#"metadata.name: Invalid value: "UP-flz4b": "#));
 }
 
 #[test]
@@ -71,7 +71,7 @@ fn owners_need_all_their_fields_and_one_controls() {
     assert_eq!(
         causes(json!({"name": "x", "ownerReferences": [{}]})),
         [
-            format!("{field}.apiVersion: Invalid value: \"\": version must not be empty"),
+            format!("{field}.apiVersion: Invalid value: \"\": must not be empty"),
             format!("{field}.kind: Invalid value: \"\": must not be empty"),
             format!("{field}.name: Invalid value: \"\": must not be empty"),
             format!("{field}.uid: Invalid value: \"\": must not be empty"),
@@ -80,28 +80,22 @@ fn owners_need_all_their_fields_and_one_controls() {
     let owner = |name: &str| json!({"apiVersion": "v1", "kind": "Pod", "name": name, "uid": name, "controller": true});
     assert_eq!(
         causes(json!({"name": "x", "ownerReferences": [owner("x"), owner("y")]})),
-        [
-            r#"metadata.ownerReferences: Invalid value: [{"apiVersion":"v1","kind":"Pod","name":"x","uid":"x","controller":true},{"apiVersion":"v1","kind":"Pod","name":"y","uid":"y","controller":true}]: Only one reference can have Controller set to true. Found "true" in references for Pod/x and Pod/y"#
-        ]
+        ["metadata.ownerReferences: Invalid value: only one of them can have controller set to true"]
     );
     let event = json!({"apiVersion": "v1", "kind": "Event", "name": "x", "uid": "1"});
     assert_eq!(
         causes(json!({"name": "x", "ownerReferences": [event]})),
-        [
-            r#"metadata.ownerReferences: Invalid value: {"apiVersion":"v1","kind":"Event","name":"x","uid":"1"}: /v1, Kind=Event is disallowed from being an owner"#
-        ]
+        ["metadata.ownerReferences: Invalid value: an Event cannot be an owner"]
     );
 }
 
 #[test]
 fn finalizers_are_names_and_do_not_contradict() {
     let bad = causes(json!({"name": "x", "finalizers": ["a b"]}));
-    assert!(bad[0].starts_with(r#"metadata.finalizers: Invalid value: "a b": name part must consist"#));
+    assert!(bad[0].starts_with(r#"metadata.finalizers: Invalid value: "a b": must"#));
     assert_eq!(
         causes(json!({"name": "x", "finalizers": ["orphan", "foregroundDeletion"]})),
-        [
-            r#"metadata.finalizers: Invalid value: ["orphan","foregroundDeletion"]: finalizer orphan and foregroundDeletion cannot be both set"#
-        ]
+        ["metadata.finalizers: Invalid value: orphan and foregroundDeletion cannot both be set"]
     );
 }
 
@@ -110,8 +104,8 @@ fn a_manager_applies_or_updates() {
     assert_eq!(
         causes(json!({"name": "x", "managedFields": [{"operation": "Foo", "fieldsType": "X"}]})),
         [
-            r#"metadata.managedFields[0].operation: Invalid value: "Foo": must be `Apply` or `Update`"#,
-            r#"metadata.managedFields[0].fieldsType: Invalid value: "X": must be `FieldsV1`"#,
+            r#"metadata.managedFields[0].operation: Invalid value: "Foo": must be Apply or Update"#,
+            r#"metadata.managedFields[0].fieldsType: Invalid value: "X": must be FieldsV1"#,
         ]
     );
 }
@@ -153,9 +147,7 @@ fn a_deleting_object_gets_no_new_finalizers() {
     new["finalizers"] = json!(["a.b/c", "d.e/f"]);
     assert_eq!(
         causes_of_update(new, old.clone()),
-        [
-            r#"metadata.finalizers: Forbidden: no new finalizers can be added if the object is being deleted, found new finalizers []string{"d.e/f"}"#
-        ]
+        ["metadata.finalizers: Forbidden: none can be added while the object is being deleted: d.e/f"]
     );
     let mut fewer = old.clone();
     fewer["finalizers"] = json!([]);
@@ -168,8 +160,8 @@ fn finalizers_without_a_domain_are_warned_of_when_they_are_added() {
     assert_eq!(
         finalizer_warnings(&meta, None),
         [
-            r#"metadata.finalizers: "foo": prefer a domain-qualified finalizer name to avoid accidental conflicts with other finalizer writers"#,
-            r#"metadata.finalizers: "foo.bar": prefer a domain-qualified finalizer name including a path (/) to avoid accidental conflicts with other finalizer writers"#,
+            r#"metadata.finalizers: "foo" should have a domain: example.com/name"#,
+            r#"metadata.finalizers: "foo.bar" should have a domain: example.com/name"#,
         ]
     );
     assert_eq!(finalizer_warnings(&meta, Some(&meta)), [""; 0]);

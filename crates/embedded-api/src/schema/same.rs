@@ -88,7 +88,7 @@ mod tests {
     use serde_json::json;
 
     fn node(document: Value) -> Node {
-        Node::compile(&Schema::parse(&document).unwrap()).unwrap()
+        Node::of(&Schema::parse(&document).unwrap()).unwrap()
     }
 
     #[test]

@@ -254,15 +254,3 @@ fn a_watch_may_send_tables_or_metadata_only() {
         watch.until_end(s);
     });
 }
-
-#[test]
-fn the_old_way_to_watch_still_answers() {
-    both(|s| {
-        let before = history(s);
-        let ns = s.ns().to_owned();
-        let mut watch = s.watch(format!(
-            "/apis/skein.dev/v1alpha1/watch/namespaces/{ns}/swarms?resourceVersion={before}&timeoutSeconds=1"
-        ));
-        watch.until(s, |events| !events.is_empty());
-    });
-}

@@ -50,21 +50,9 @@ pub struct Entry {
 /// Why entries cannot be read.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum EntryError {
-    /// Neither a list nor null, or a field of an entry has the wrong type.
-    #[error("{0} has the wrong type; see meta/v1 ManagedFieldsEntry")]
-    Type(&'static str),
-    /// Neither of the two operations.
-    #[error("operation must be `Apply` or `Update`")]
-    Operation,
-    /// No version.
-    #[error("apiVersion must not be empty")]
-    NoVersion,
-    /// No `fieldsType`.
-    #[error("missing fieldsType in managed fields entry {0}")]
-    NoType(usize),
-    /// Another type than FieldsV1.
-    #[error("invalid fieldsType {1:?} in managed fields entry {0}")]
-    WrongType(usize, String),
+    /// A field has a value that it cannot have.
+    #[error("{0} is missing or has a wrong value; see meta/v1 ManagedFieldsEntry")]
+    Field(&'static str),
     /// The set cannot be read.
     #[error("error decoding set: {0}")]
     Fields(#[from] FieldsError),
@@ -86,11 +74,10 @@ impl Managed {
         let entries = match entries {
             Value::Null => return Ok(managed),
             Value::Array(entries) => entries,
-            _ => return Err(EntryError::Type("managedFields")),
+            _ => return Err(EntryError::Field("managedFields")),
         };
-        for (index, entry) in entries.iter().enumerate() {
-            let entry = read_entry(index, entry)?;
-            managed.set(entry);
+        for entry in entries {
+            managed.set(read_entry(entry)?);
         }
         Ok(managed)
     }
@@ -210,25 +197,23 @@ pub fn set_json(object: &mut Value, entries: Vec<Value>) {
     }
 }
 
-fn read_entry(index: usize, entry: &Value) -> Result<Entry, EntryError> {
+fn read_entry(entry: &Value) -> Result<Entry, EntryError> {
     let text = |name: &'static str| match entry.get(name) {
         None | Some(Value::Null) => Ok(""),
         Some(Value::String(text)) => Ok(text.as_str()),
-        Some(_) => Err(EntryError::Type(name)),
+        Some(_) => Err(EntryError::Field(name)),
     };
     let operation = match text("operation")? {
         "Apply" => Operation::Apply,
         "Update" => Operation::Update,
-        _ => return Err(EntryError::Operation),
+        _ => return Err(EntryError::Field("operation")),
     };
     let api_version = text("apiVersion")?.to_owned();
     if api_version.is_empty() {
-        return Err(EntryError::NoVersion);
+        return Err(EntryError::Field("apiVersion"));
     }
-    match text("fieldsType")? {
-        "FieldsV1" => {}
-        "" => return Err(EntryError::NoType(index)),
-        other => return Err(EntryError::WrongType(index, other.to_owned())),
+    if text("fieldsType")? != "FieldsV1" {
+        return Err(EntryError::Field("fieldsType"));
     }
     let version = match operation {
         Operation::Apply => String::new(),
@@ -260,7 +245,7 @@ fn whole_seconds(time: &str) -> Result<Option<String>, EntryError> {
     if is_normal {
         return Ok(Some(time.to_owned()));
     }
-    let time: jiff::Timestamp = time.parse().map_err(|_| EntryError::Type("time"))?;
+    let time: jiff::Timestamp = time.parse().map_err(|_| EntryError::Field("time"))?;
     Ok(Some(time.strftime("%Y-%m-%dT%H:%M:%SZ").to_string()))
 }
 

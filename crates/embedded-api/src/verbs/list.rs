@@ -27,7 +27,7 @@ pub(super) fn list(
     request: &ApiRequest,
 ) -> Result<Answer, Refusal> {
     let encoder = ObjectEncoder::of(core, kind, request, Requested::List)?;
-    let selector = Selector::of(options, &kind.resource, None)?;
+    let selector = Selector::of(options, &kind.resource)?;
     let (objects, meta) = found(core, kind, namespace, options, &selector)?;
     encoder.list(&objects, &meta)
 }

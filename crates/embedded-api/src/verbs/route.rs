@@ -51,8 +51,6 @@ pub struct Target {
     pub name: Option<String>,
     /// The part after the name: `status`, `scale`.
     pub subresource: Option<String>,
-    /// Whether the path itself requests a watch, in the deprecated form: `/api/v1/watch/nodes`.
-    pub watch: bool,
 }
 
 /// Reads a decoded path.
@@ -80,10 +78,6 @@ pub fn route(path: &str) -> Route {
 }
 
 fn below(group: &str, version: &str, rest: &[&str]) -> Route {
-    let (watch, rest) = match rest {
-        ["watch", rest @ ..] if !rest.is_empty() => (true, rest),
-        rest => (false, rest),
-    };
     let target = |plural: &str, namespace: Option<&str>, more: &[&str]| {
         let owned = |index: usize| more.get(index).map(|&part| part.to_owned());
         Route::Objects(Target {
@@ -93,7 +87,6 @@ fn below(group: &str, version: &str, rest: &[&str]) -> Route {
             namespace: namespace.map(str::to_owned),
             name: owned(0),
             subresource: owned(1),
-            watch,
         })
     };
     match rest {
@@ -159,16 +152,6 @@ mod tests {
         for (path, (group, version, plural, rest)) in table {
             let expected = (group.to_owned(), version.to_owned(), plural.to_owned(), parts(rest));
             assert_eq!(objects(path), expected, "{path}");
-        }
-    }
-
-    #[test]
-    fn the_old_way_to_watch_is_a_watch() {
-        for path in ["/api/v1/watch/nodes", "/apis/a.dev/v1/watch/namespaces/x/things"] {
-            let Route::Objects(target) = route(path) else {
-                panic!("{path} names no objects");
-            };
-            assert!(target.watch, "{path}");
         }
     }
 

@@ -21,16 +21,14 @@ pub struct Selector {
 }
 
 impl Selector {
-    /// Reads the selectors of a list or a watch. A name in the path is a selector too.
+    /// Reads the selectors of a list or a watch.
     ///
     /// # Errors
     /// 400 for a selector that cannot be read, or for a field that is not selectable for this kind.
-    pub fn of(options: &ListOptions, resource: &Resource, name: Option<&str>) -> Result<Self, Refusal> {
-        let mut fields = fields::parse(&options.fields, resource).map_err(Refusal::bad_request)?;
-        fields.extend(name.map(Field::name_is));
+    pub fn of(options: &ListOptions, resource: &Resource) -> Result<Self, Refusal> {
         Ok(Self {
             labels: labels::parse(&options.labels).map_err(Refusal::bad_request)?,
-            fields,
+            fields: fields::parse(&options.fields, resource).map_err(Refusal::bad_request)?,
         })
     }
 

@@ -32,31 +32,21 @@ const SHORTEST: Duration = Duration::from_secs(1800);
 /// No watch lasts longer: clocks cannot represent every later time.
 const LONGEST: Duration = Duration::from_secs(10 * 365 * 24 * 3600);
 
-/// What is watched, and in which namespace.
-pub(super) struct Watched<'a> {
-    /// The kind.
-    pub(super) kind: &'a Arc<Kind>,
-    /// The namespace; `None` for all.
-    pub(super) namespace: Option<&'a str>,
-    /// The name, when the path has one.
-    pub(super) name: Option<&'a str>,
-}
-
-/// Answers with a watch.
+/// Answers with a watch of a kind in a namespace, or in all.
 ///
 /// # Errors
 /// 400 for bad selectors, 504 for a revision that does not exist yet. The watch itself reports a revision that is no longer known.
 pub(super) fn watch(
     core: &Arc<Core>,
-    watched: &Watched<'_>,
+    kind: &Arc<Kind>,
+    namespace: Option<&str>,
     options: &ListOptions,
     request: &ApiRequest,
     tasks: &TaskTracker,
     stop: &CancellationToken,
 ) -> Result<Answer, Refusal> {
-    let kind = watched.kind;
     let encoder = ObjectEncoder::of(core, kind, request, Requested::Watch)?;
-    let selector = Selector::of(options, &kind.resource, watched.name)?;
+    let selector = Selector::of(options, &kind.resource)?;
     let beginning = beginning(options);
     if beginning != Beginning::After(options.revision.unwrap_or_default()) {
         check_revision_exists(core, options)?;
@@ -70,7 +60,7 @@ pub(super) fn watch(
     let session = Session {
         core: Arc::clone(core),
         kind: Arc::clone(kind),
-        namespace: watched.namespace.map(Into::into),
+        namespace: namespace.map(Into::into),
         encoder,
         selector,
         beginning,

@@ -90,7 +90,7 @@ fn key(step: &Step) -> String {
         Step::Key(fields) => {
             let fields: Vec<String> = fields
                 .iter()
-                .map(|(name, value)| format!("{}:{}", quoted(name), json(value)))
+                .map(|(name, value)| format!("{}:{}", Value::from(name.as_str()), json(value)))
                 .collect();
             format!("k:{{{}}}", fields.join(","))
         }
@@ -99,28 +99,7 @@ fn key(step: &Step) -> String {
 
 fn json(value: &Scalar) -> String {
     match value {
-        Scalar::Text(text) => quoted(text),
+        Scalar::Text(text) => Value::from(text.as_str()).to_string(),
         other => other.to_string(),
     }
-}
-
-/// A text with the escapes that API servers use here, so that a key is the same byte for byte.
-fn quoted(text: &str) -> String {
-    let mut out = String::with_capacity(text.len() + 2);
-    out.push('"');
-    for each in text.chars() {
-        match each {
-            '"' => out.push_str("\\\""),
-            '\\' => out.push_str("\\\\"),
-            '\n' => out.push_str("\\n"),
-            '\r' => out.push_str("\\r"),
-            '\t' => out.push_str("\\t"),
-            '<' | '>' | '&' | '\u{2028}' | '\u{2029}' | '\0'..'\u{20}' => {
-                out.push_str(&format!("\\u{:04x}", u32::from(each)));
-            }
-            other => out.push(other),
-        }
-    }
-    out.push('"');
-    out
 }

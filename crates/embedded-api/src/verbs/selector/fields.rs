@@ -29,15 +29,6 @@ const OF_EVENTS: [(&str, &str); 2] = [
 ];
 
 impl Field {
-    /// Requires this name.
-    pub(super) fn name_is(name: &str) -> Self {
-        Self {
-            place: Place::Name,
-            equal: true,
-            value: name.to_owned(),
-        }
-    }
-
     /// Whether the object's field meets the requirement.
     pub(super) fn matches(&self, object: &Object) -> bool {
         let value = match &self.place {

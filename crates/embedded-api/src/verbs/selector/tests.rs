@@ -49,7 +49,7 @@ fn selector(labels: &str, fields: &str) -> Result<Selector, String> {
         fields: fields.to_owned(),
         ..ListOptions::default()
     };
-    Selector::of(&options, &kind(true), None).map_err(|refusal| refusal.message)
+    Selector::of(&options, &kind(true)).map_err(|refusal| refusal.message)
 }
 
 #[test]
@@ -166,7 +166,7 @@ fn a_flag_that_nobody_set_is_false_in_built_in_kinds_and_nothing_in_others() {
             fields: fields.to_owned(),
             ..ListOptions::default()
         };
-        let selector = Selector::of(&options, &kind(custom), None).expect(fields);
+        let selector = Selector::of(&options, &kind(custom)).expect(fields);
         selector.matches(&unset)
     };
     assert!(selects(false, "spec.grounded=false"));
@@ -178,12 +178,4 @@ fn a_flag_that_nobody_set_is_false_in_built_in_kinds_and_nothing_in_others() {
 fn events_are_selected_by_the_names_of_either_api() {
     let event = thing("a", &[], &[("involvedObject.name", "d-1")]);
     assert!(selector("", "regarding.name=d-1").is_ok_and(|selector| selector.matches(&event)));
-}
-
-#[test]
-fn a_name_in_the_path_selects() {
-    let selector = Selector::of(&ListOptions::default(), &kind(true), Some("b")).expect("nothing is wrong");
-    assert!(!selector.is_everything());
-    assert!(selector.matches(&thing("b", &[], &[])));
-    assert!(!selector.matches(&thing("a", &[], &[])));
 }

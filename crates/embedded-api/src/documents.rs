@@ -12,4 +12,3 @@ pub mod list;
 pub mod openapi;
 pub mod partial;
 pub mod table;
-pub mod yaml;

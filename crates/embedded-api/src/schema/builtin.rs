@@ -5,7 +5,7 @@
 mod event;
 
 use super::cause;
-use super::metadata::{STANDARD_FINALIZERS, names, names::NameRule, wrong};
+use super::metadata::{STANDARD_FINALIZERS, list, names, names::NameRule, text, wrong};
 use crate::refusal::Cause;
 use crate::resource::Resource;
 use serde_json::Value;
@@ -41,18 +41,6 @@ pub fn check(resource: &Resource, object: &Value, old: Option<&Value>) -> Vec<Ca
         _ => {}
     }
     causes
-}
-
-fn text<'a>(value: &'a Value, key: &str) -> &'a str {
-    value.get(key).and_then(Value::as_str).unwrap_or_default()
-}
-
-fn list<'a>(value: &'a Value, pointer: &str) -> &'a [Value] {
-    value
-        .pointer(pointer)
-        .and_then(Value::as_array)
-        .map(Vec::as_slice)
-        .unwrap_or_default()
 }
 
 fn finalizers(object: &Value, causes: &mut Vec<Cause>) {

@@ -150,10 +150,6 @@ impl Checker {
     pub fn check(&self, object: &Value, old: Option<&Value>, subject: Subject) -> Result<Vec<String>, Rejection> {
         let mut causes = Vec::new();
         let mut warnings = Vec::new();
-        self.check_type(object, &mut causes);
-        if !causes.is_empty() {
-            return Err(Rejection::Invalid(causes));
-        }
         self.check_metadata(object, old, &mut causes);
         if let Some(custom) = &self.custom {
             custom.check_schema(object, old, subject, &mut causes);
@@ -172,19 +168,6 @@ impl Checker {
             Ok(warnings)
         } else {
             Err(Rejection::Invalid(causes))
-        }
-    }
-
-    fn check_type(&self, object: &Value, causes: &mut Vec<Cause>) {
-        for (field, wanted) in [
-            ("kind", self.resource.kind.clone()),
-            ("apiVersion", self.resource.api_version()),
-        ] {
-            let found = object.get(field).and_then(Value::as_str).unwrap_or_default();
-            if found != wanted {
-                let detail = format!("must be {wanted}");
-                causes.push(cause::invalid(field, &found.into(), &detail));
-            }
         }
     }
 

@@ -16,19 +16,23 @@ const ANNOTATIONS_LIMIT: i64 = 256 * 1024;
 /// Finalizers that need no domain.
 pub const STANDARD_FINALIZERS: [&str; 3] = ["kubernetes", "orphan", "foregroundDeletion"];
 
-fn text<'a>(meta: &'a Value, key: &str) -> &'a str {
+/// The text of a field; empty without one.
+#[must_use]
+pub fn text<'a>(meta: &'a Value, key: &str) -> &'a str {
     meta.get(key).and_then(Value::as_str).unwrap_or_default()
 }
 
-fn list<'a>(meta: &'a Value, key: &str) -> &'a [Value] {
-    meta.get(key)
+/// The items of a list at a pointer.
+#[must_use]
+pub fn list<'a>(meta: &'a Value, pointer: &str) -> &'a [Value] {
+    meta.pointer(pointer)
         .and_then(Value::as_array)
         .map(Vec::as_slice)
         .unwrap_or_default()
 }
 
 fn finalizers(meta: &Value) -> Vec<&str> {
-    list(meta, "finalizers").iter().filter_map(Value::as_str).collect()
+    list(meta, "/finalizers").iter().filter_map(Value::as_str).collect()
 }
 
 /// Finalizers that the old object does not have, in the order of their names.
@@ -110,7 +114,7 @@ fn annotations(meta: &Value, causes: &mut Vec<Cause>) {
 
 fn owners(meta: &Value, causes: &mut Vec<Cause>) {
     const FIELD: &str = "metadata.ownerReferences";
-    let all = list(meta, "ownerReferences");
+    let all = list(meta, "/ownerReferences");
     for owner in all {
         let version = text(owner, "apiVersion").rsplit('/').next().unwrap_or_default();
         let named = ["kind", "name", "uid"].map(|key| (key, text(owner, key)));
@@ -145,7 +149,7 @@ fn check_finalizers(meta: &Value, causes: &mut Vec<Cause>) {
 }
 
 fn managers(meta: &Value, causes: &mut Vec<Cause>) {
-    for (index, entry) in list(meta, "managedFields").iter().enumerate() {
+    for (index, entry) in list(meta, "/managedFields").iter().enumerate() {
         let field = |key: &str| format!("metadata.managedFields[{index}].{key}");
         let allowed: [(&str, &[&str], &str); 2] = [
             ("operation", &["Apply", "Update"], "must be Apply or Update"),

@@ -5,10 +5,10 @@
 //! An Event of the old form only has to be about an object in its own namespace. An Event of the new form, which has an
 //! `eventTime`, names its reporter. The group `events.k8s.io` accepts the new form only.
 
-use super::{text, wrong};
 use crate::refusal::Cause;
 use crate::resource::Resource;
-use crate::schema::{cause, metadata::names};
+use crate::schema::cause;
+use crate::schema::metadata::{names, text, wrong};
 use serde_json::Value;
 
 /// Namespaces in which an Event may be about an object without a namespace.

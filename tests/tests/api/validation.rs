@@ -155,6 +155,35 @@ fn the_name_of_a_swarm_fits_into_a_label() {
 }
 
 #[test]
+fn the_places_of_a_formation_are_checked() {
+    both(|s| {
+        let place = |latitude: f64| json!({"latitudeDegrees": latitude, "longitudeDegrees": 8, "altitudeMeters": 30});
+        let dry = format!("{}?dryRun=All", s.swarm(""));
+        for formation in [
+            json!({"shape": "Points", "points": [place(47.0), place(95.0), {}]}),
+            json!({"shape": "Points", "points": [place(47.0), place(95.0)]}),
+            json!({"shape": "Points", "points": []}),
+            json!({"shape": "Points"}),
+            json!({"shape": "Grid", "anchor": place(47.0), "spacingMeters": 10}),
+            json!({"shape": "Line", "anchor": place(-91.0)}),
+            json!({"shape": "Heart", "spacingMeters": 0}),
+            json!({"shape": "Line", "anchor": place(47.0), "spacingMeters": 10, "headingDegrees": 360}),
+            json!({"shape": "Line", "anchor": place(47.0), "spacingMeters": 10, "columns": null}),
+        ] {
+            s.post(&dry, &swarm("a", json!({"formation": formation})));
+        }
+        let line = json!({"shape": "Line", "anchor": place(47.0), "spacingMeters": 10});
+        s.given(s.swarm(""), &swarm("a", json!({"formation": line})));
+        s.patch(MERGE, s.swarm("a"), &json!({"spec": {"formation": null}}));
+        s.patch(
+            MERGE,
+            s.swarm("a"),
+            &json!({"spec": {"formation": {"spacingMeters": 20}}}),
+        );
+    });
+}
+
+#[test]
 fn a_node_name_is_set_once_and_never_changes() {
     both(|s| {
         let path = s.drone("a");

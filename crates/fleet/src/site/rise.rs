@@ -8,7 +8,8 @@ use crate::airspace::{Owner, Route, Volume};
 use crate::geo::Local;
 use crate::ids::NodeName;
 use crate::time::Moment;
-use std::collections::BTreeMap;
+use crate::vehicle::FlightTruth;
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// An order to take off may be under way to its agent for this long after it was taken back.
@@ -19,6 +20,8 @@ const MAY_BE_UNDER_WAY: Duration = Duration::from_secs(30);
 pub(super) struct Rising {
     /// Until when at least the airspace above each is its own.
     until: BTreeMap<NodeName, Moment>,
+    /// Who stands where this site cannot tell: without a position, or far away.
+    nowhere: BTreeSet<NodeName>,
     /// Nobody has a station.
     asleep: bool,
 }
@@ -29,19 +32,26 @@ impl Site {
         self.rising.asleep = true;
     }
 
-    /// Whether a vehicle without a station may take off at `node`, as far as those go which have one.
+    /// Whether a vehicle without a station that stands on the ground of `node` may take off, as far as those go which have one. One that
+    /// was not taken in yet may not.
     #[must_use]
     pub fn may_rise(&self, node: &NodeName) -> bool {
-        let on_ground = self.claims.place(node).is_some_and(|(_, on_ground)| on_ground);
-        self.rising.asleep || !on_ground || self.rising.until.contains_key(node)
+        self.rising.asleep || self.rising.until.contains_key(node) || self.rising.nowhere.contains(node)
     }
 
     pub(super) fn let_rise(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         self.rising.asleep = false;
+        self.rising.nowhere.clear();
         for (node, expected) in vehicles {
             let stands = self.claims.place(node).filter(|(_, on_ground)| *on_ground);
             let Some((at, _)) = stands else {
                 self.rises_no_more(node, now);
+                if expected
+                    .report
+                    .is_some_and(|(report, _)| report.truth == FlightTruth::Disarmed)
+                {
+                    self.rising.nowhere.insert(node.clone());
+                }
                 continue;
             };
             let known = self.rising.until.get(node);

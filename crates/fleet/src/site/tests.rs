@@ -469,6 +469,7 @@ fn one_without_a_station_rises_only_once_nobody_holds_above_it_and_is_then_flown
     };
     take_in(&mut site, &vehicles, 100);
     assert!(!site.may_rise(&vehicles[1].node), "one holds there");
+    assert!(!site.may_rise(&node("new")), "who is above it is not known yet");
     vehicles[0].desire = Desire::At(station(0.0, 60.0, 20.0));
     for second in 101..130 {
         take_in(&mut site, &vehicles, second);

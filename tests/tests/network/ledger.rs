@@ -22,6 +22,8 @@ pub struct Ledger {
     pub served: BTreeSet<String>,
     /// Since when there is no contact to a coordinator that leads; `None` while there is.
     pub alone_since: Option<Duration>,
+    /// The last time before that: from when to when.
+    pub was_alone: Option<(Duration, Duration)>,
     /// When flight was last ordered, on the stream that was open then.
     pub last_up: Option<Duration>,
     /// When the ground was last ordered.
@@ -90,7 +92,9 @@ impl Ledger {
             return;
         }
         self.highest_term = order.term().0;
-        self.alone_since = None;
+        if let Some(since) = self.alone_since.take() {
+            self.was_alone = Some((since, now()));
+        }
         if let (Order::Assigned(new), Some(Order::Assigned(held))) = (order, &self.wish)
             && (&new.uid, new.term) == (&held.uid, held.term)
             && new.generation < held.generation

@@ -251,9 +251,10 @@ impl Oracle {
             self.tally.moves += u32::from(command == MavCmd::MAV_CMD_DO_REPOSITION);
             if is_descent(command) {
                 self.tally.landings += 1;
-                let alone = ledger
-                    .alone_since
-                    .map_or(Duration::ZERO, |since| at.saturating_sub(since));
+                // Its failsafe may have been on its way when an order came.
+                let just_ended = ledger.was_alone.filter(|(_, until)| within(Some(*until), ON_ITS_WAY));
+                let since = ledger.alone_since.or(just_ended.map(|(since, _)| since));
+                let alone = since.map_or(Duration::ZERO, |since| at.saturating_sub(since));
                 let failsafe = alone + TICK >= ledger.failsafe_after();
                 self.tally.failsafes += u32::from(failsafe && ledger.wishes_flight());
                 let by_a_person = ledger.kept.is_some()

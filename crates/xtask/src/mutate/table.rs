@@ -417,7 +417,7 @@ pub const MUTATIONS: &[Mutation] = &[
         name: "grants a route and does not claim its airspace",
         file: "crates/fleet/src/airspace/claims.rs",
         find: "        self.refresh(vehicle, now);\n        number\n",
-        replace: "        number\n",
+        replace: "        let _ = now;\n        number\n",
         tests: FLEET,
     },
     Mutation {

@@ -9,11 +9,11 @@ pub mod bearer;
 pub mod channel;
 pub mod convert;
 
-/// Generated from `proto/fleet.proto`; the meaning of each field is documented there.
+/// Generated from `proto/fleet.proto` by `cargo xtask generate`; the meaning of each field is documented there.
 #[allow(missing_docs, clippy::all, reason = "generated code; documented in the proto file")]
 pub mod v1 {
-    tonic::include_proto!("skein.v1");
+    include!("../generated/skein.v1.rs");
 }
 
 /// The encoded descriptor set, for gRPC reflection.
-pub const DESCRIPTORS: &[u8] = include_bytes!(concat!(env!("OUT_DIR"), "/fleet_descriptor.bin"));
+pub const DESCRIPTORS: &[u8] = include_bytes!("../generated/descriptors.bin");

@@ -2,6 +2,8 @@
 //!
 //! Owns: which generators there are. Must not: generate anything itself.
 
+mod grpc;
+
 use std::process::Command;
 
 use anyhow::Context;
@@ -15,6 +17,9 @@ pub fn run() -> anyhow::Result<()> {
     crds.args(["run", "--quiet", "--package", "skein-crds", "--bin", "crdgen"]);
     let status = crds.status().context("cannot start cargo")?;
     anyhow::ensure!(status.success(), "the CRDs could not be generated");
+    for (path, bytes) in grpc::generated()? {
+        std::fs::write(workspace_root().join(path), bytes).with_context(|| format!("cannot write {path}"))?;
+    }
     for (path, text) in manifests::generated(&Helm::find_or_build()?)? {
         std::fs::write(workspace_root().join(&path), text).with_context(|| format!("cannot write {path}"))?;
     }
@@ -29,6 +34,10 @@ pub fn check() -> anyhow::Result<()> {
     // The binary of the whole build: `cargo run` would build its dependencies again, with the features that it alone needs.
     let status = Command::new(workspace_binary("crdgen")?).arg("--check").status()?;
     anyhow::ensure!(status.success(), otherwise);
+    for (path, wanted) in grpc::generated()? {
+        let there = std::fs::read(workspace_root().join(path)).unwrap_or_default();
+        anyhow::ensure!(there == wanted, "{path}: {otherwise}");
+    }
     for (path, wanted) in manifests::generated(&Helm::find_or_build()?)? {
         let there = std::fs::read_to_string(workspace_root().join(&path)).unwrap_or_default();
         anyhow::ensure!(there == wanted, "{path}: {otherwise}");

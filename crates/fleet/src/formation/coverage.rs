@@ -1,6 +1,6 @@
 //! Which slots of a formation are covered, and how long nobody was there, by what vehicles report.
 //!
-//! Owns: [`Coverage`], what one leader remembers of it. Must not: say who should be there ([`super::fill`] does), or read a clock.
+//! Owns: [`Coverage`], what one leader remembers of it. Must not: say who should be there ([`super::fill()`] does), or read a clock.
 //!
 //! A slot is covered while a vehicle of its Swarm is on station there ([`Arrival`]), whichever it is: one that is about to leave, or one
 //! that came to relieve it.

@@ -1,0 +1,24 @@
+//! The code of the gRPC messages and services, from `proto/proto/fleet.proto`, by protox: no protoc is needed.
+//!
+//! Owns: the content of `proto/generated`. It is kept in the repository, so that nobody who builds a program of Skein has to build a parser
+//! and a code generator first. Must not: write it.
+
+use anyhow::Context;
+use prost::Message as _;
+use testkit::control_plane::workspace_root;
+
+/// The generated files: their paths and what is in them.
+pub fn generated() -> anyhow::Result<Vec<(&'static str, Vec<u8>)>> {
+    let folder = workspace_root().join("proto/proto");
+    let descriptors = protox::compile([folder.join("fleet.proto")], [&folder]).context("fleet.proto")?;
+    let descriptor_set = descriptors.encode_to_vec();
+    let out = tempfile::tempdir()?;
+    tonic_prost_build::configure()
+        .out_dir(out.path())
+        .compile_fds(descriptors)?;
+    let code = std::fs::read(out.path().join("skein.v1.rs"))?;
+    Ok(vec![
+        ("proto/generated/skein.v1.rs", code),
+        ("proto/generated/descriptors.bin", descriptor_set),
+    ])
+}

@@ -4,7 +4,7 @@
 //! ([`crate::safety::may_fly`] does, through [`movement::plan`]), or read a clock.
 //!
 //! Vehicles that hold above their own homes are not moved, and not separated from one another: people chose their homes. But
-//! what they fly through is theirs, and no route leads through it; and they rise only where nobody is who has a station ([`rise`]).
+//! what they fly through is theirs, and no route leads through it; and they rise only where nobody is who has a station.
 
 mod rise;
 

@@ -162,7 +162,9 @@ fn crate_folder(name: &str) -> PathBuf {
 fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
-        if path.is_dir() && !path.ends_with("target") {
+        // What is built or generated is nobody's text.
+        let written = !["target", "generated"].iter().any(|folder| path.ends_with(folder));
+        if path.is_dir() && written {
             collect(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {
             found.push(path);

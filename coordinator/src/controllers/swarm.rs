@@ -253,7 +253,7 @@ async fn converge(
         Some(Ok(slots)) if unseen.is_empty() => {
             let chosen: HashSet<&DroneUid> = plan.delete.iter().collect();
             let stay: Vec<Member> = members.iter().filter(|m| !chosen.contains(&m.uid)).cloned().collect();
-            // As many as can be weighed are all that a Swarm can have.
+            // No formation has more slots than can be matched.
             Filled::of(&controller.observer, slots, (drones, &stay), &names).unwrap_or_default()
         }
         _ => Filled::default(),

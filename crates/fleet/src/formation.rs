@@ -77,6 +77,12 @@ pub enum Shape {
 /// Why a formation cannot be flown.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BadFormation {
+    /// More slots than can be matched in time.
+    #[error(
+        "{0} replicas are more than {} slots of one formation; use several Swarms",
+        assign::WEIGHED
+    )]
+    TooManySlots(usize),
     /// More vehicles than explicit points.
     #[error("{replicas} replicas but {points} points; add points or lower spec.replicas")]
     TooFewPoints {
@@ -139,6 +145,9 @@ impl Formation {
         separation: Separation,
         limits: &Limits,
     ) -> Result<Vec<Station>, BadFormation> {
+        if replicas > assign::WEIGHED {
+            return Err(BadFormation::TooManySlots(replicas));
+        }
         let places = match self {
             Self::Points(points) if points.len() < replicas => {
                 let points = points.len();

@@ -15,6 +15,9 @@ use std::collections::BTreeMap;
 /// A place that is asked for is the same when it is no farther off than that, meters.
 const SAME: f64 = 0.05;
 
+/// Of no more than so many that have not taken off it is weighed who goes where: it is done at each look.
+const WEIGHED_ON_GROUND: usize = 100;
+
 /// One Drone of the Swarm that is to have a slot: none that is leaving or lost.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Candidate {
@@ -64,12 +67,15 @@ pub fn fill(
     let mut holders = holders(slots, candidates);
     let (reliefs, mut free) = others(&holders, candidates);
 
+    let waits = |holder: &&Option<usize>| holder.is_some_and(|one| !candidates[one].may_fly);
+    let weighs_all = holders.iter().filter(waits).count() <= WEIGHED_ON_GROUND;
+
     // Whoever has to move anyway, or has not taken off, is matched with the slots of all of these.
     let mut movers: BTreeMap<usize, Seeker> = BTreeMap::new();
     let mut open: Vec<usize> = Vec::new();
     for (slot, holder) in holders.iter_mut().enumerate() {
         match *holder {
-            Some(one) if !candidates[one].may_fly || !is_at(&candidates[one], &slots[slot]) => {
+            Some(one) if (weighs_all && !candidates[one].may_fly) || !is_at(&candidates[one], &slots[slot]) => {
                 if let Some(at) = candidates[one].at {
                     let (at, holds) = (local(at), Some(open.len()));
                     movers.insert(one, Seeker { at, holds });

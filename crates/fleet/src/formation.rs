@@ -26,6 +26,7 @@ use crate::airspace::Separation;
 use crate::geo::{offset, shifted};
 use crate::station::{Altitude, BadStation, Limits, Place, Station};
 use crate::units::{Heading, Meters};
+use assign::WEIGHED;
 use rstar::RTree;
 use rstar::primitives::GeomWithData;
 
@@ -78,11 +79,11 @@ pub enum Shape {
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BadFormation {
     /// More slots than can be matched in time.
-    #[error(
-        "{0} replicas are more than {} slots of one formation; use several Swarms",
-        assign::WEIGHED
-    )]
-    TooManySlots(usize),
+    #[error("{replicas} replicas are more than {WEIGHED} slots of one formation; use several Swarms")]
+    TooManySlots {
+        /// Asked for.
+        replicas: usize,
+    },
     /// More vehicles than explicit points.
     #[error("{replicas} replicas but {points} points; add points or lower spec.replicas")]
     TooFewPoints {
@@ -145,8 +146,8 @@ impl Formation {
         separation: Separation,
         limits: &Limits,
     ) -> Result<Vec<Station>, BadFormation> {
-        if replicas > assign::WEIGHED {
-            return Err(BadFormation::TooManySlots(replicas));
+        if replicas > WEIGHED {
+            return Err(BadFormation::TooManySlots { replicas });
         }
         let places = match self {
             Self::Points(points) if points.len() < replicas => {

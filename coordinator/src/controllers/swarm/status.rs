@@ -26,6 +26,7 @@ use k8s_openapi::jiff::{SignedDuration, Timestamp, Unit};
 use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams};
 use serde_json::json;
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;
@@ -181,17 +182,27 @@ fn add_slots(
     now: Timestamp,
 ) {
     let small = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
+    let by_uid: BTreeMap<&str, &Arc<Drone>> = drones.iter().map(|drone| (uid(drone.as_ref()), drone)).collect();
+    // Of those that were given a slot, one that is not leaving.
+    let mut holders: BTreeMap<usize, &Arc<Drone>> = BTreeMap::new();
+    let leaves = |drone: &Drone| drone.metadata.deletion_timestamp.is_some();
+    for drone in drones {
+        let Some(slot) = formation::slot(drone) else { continue };
+        if holders.get(&slot).is_none_or(|holder| leaves(holder) && !leaves(drone)) {
+            holders.insert(slot, drone);
+        }
+    }
     let mut all: Vec<SlotStatus> = Vec::with_capacity(slots.len());
     for (number, station) in slots.iter().enumerate() {
-        let before = old.slots.iter().find(|slot| slot.slot == small(number));
+        // They are written in their order, from slot 0.
+        let before = old.slots.get(number).filter(|slot| slot.slot == small(number));
         let seen = looked.coverage.slots().get(number);
         let covered_by = seen.and_then(Slot::covered_by);
-        let has = |drone: &&Arc<Drone>| formation::slot(drone) == Some(number);
-        let leaves = |drone: &&Arc<Drone>| drone.metadata.deletion_timestamp.is_some();
         let holder = match covered_by {
-            Some(by) => drones.iter().find(|drone| uid(drone.as_ref()) == by.0),
-            None => drones.iter().filter(has).min_by_key(|drone| leaves(drone)),
+            Some(by) => by_uid.get(by.0.as_str()),
+            None => holders.get(&number),
         };
+        let holder = holder.copied();
         let since = seen.and_then(Slot::since).map(|since| {
             let ago = SignedDuration::try_from(looked.now.since(since)).unwrap_or_default();
             Time(now.checked_sub(ago).unwrap_or(now).round(Unit::Second).unwrap_or(now))

@@ -51,10 +51,10 @@ pub async fn until<T, E: Display>(what: &str, deadline: Duration, probe: impl As
     }
 }
 
-/// How long to wait after a look that took so long: one that starts a program leaves the machine to others for twice its time, or those
+/// How long to wait after a look that took so long: one that starts a program leaves the machine to others for four times its time, or those
 /// who wait keep the cores from those they wait for.
 pub(crate) fn pause(look: Duration) -> Duration {
-    (look * 2).clamp(POLL, LONGEST_POLL)
+    (look * 4).clamp(POLL, LONGEST_POLL)
 }
 
 #[cfg(test)]
@@ -75,7 +75,7 @@ mod tests {
     #[test]
     fn a_look_that_takes_long_is_repeated_less_often() {
         let pauses = [0, 10, 100, 5_000].map(|millis| pause(Duration::from_millis(millis)).as_millis());
-        assert_eq!(pauses, [50, 50, 200, 500]);
+        assert_eq!(pauses, [50, 50, 400, 500]);
     }
 
     #[test]

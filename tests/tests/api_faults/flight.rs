@@ -171,7 +171,11 @@ impl Flight {
             let end = Instant::now() + lasts;
             flight.change()?;
             std::thread::sleep(end.saturating_duration_since(Instant::now()));
-            ensure!(flight.proxy.touched() > 0, "nobody came near the fault {fault:?}");
+            // Of a short one it is chance whether a request falls into it: it lasts until one has.
+            wait_for(format!("a request under the fault {fault:?}"), PATIENCE, || {
+                ensure!(flight.proxy.touched() > 0, "nobody came near it");
+                Ok(())
+            })?;
         }
         flight.proxy.set(Fault::No);
         let took = flight.caught_up(within).map_err(|error| flight.stage.explain(error))?;

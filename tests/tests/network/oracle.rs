@@ -176,11 +176,13 @@ impl Oracle {
         };
         let swarms = items("/apis/skein.dev/v1alpha1/swarms");
         let orders = items("/apis/skein.dev/v1alpha1/groundorders");
-        // All orders of the person in these runs are for everything. Where Drones are no Swarm's, what their agents remember of one is
-        // for each of them.
+        // All orders of the person in these runs are for everything, and there is one Swarm at most. What an agent remembers of an order that
+        // was lost is for its Drone alone, where that is no Swarm's.
         let one_swarm = nodes.iter().all(|node| node.vehicle.spot().is_none());
-        let (everything, some): (Vec<&Value>, Vec<&Value>) =
-            (orders.iter()).partition(|order| one_swarm || order["spec"]["scope"] == "All");
+        let (everything, some): (Vec<&Value>, Vec<&Value>) = (orders.iter()).partition(|order| {
+            let scope = &order["spec"]["scope"];
+            scope == "All" || (one_swarm && scope != "Drone")
+        });
         let all = swarms.iter().any(|swarm| swarm["spec"]["grounded"] == true) || !everything.is_empty();
         let named = |name: &str| {
             let nodes = some.iter().filter_map(|order| order["spec"]["nodes"].as_array());

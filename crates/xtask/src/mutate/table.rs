@@ -39,8 +39,6 @@ const AGENT: &[&str] = &[
     "interleavings",
 ];
 
-const COORDINATOR: &[&str] = &["--package", "skein-coordinator", "--lib", "airspace"];
-
 /// The simulated network under its first 20 seeds. Of each it is said by which seed it was first found.
 const NETWORK: &[&str] = &["--package", "skein-tests", "--test", "network"];
 
@@ -439,10 +437,18 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 11,
         name: "sends a route past one that a leader may have ordered to fly unseen",
-        file: "coordinator/src/controllers/airspace.rs",
+        file: "crates/fleet/src/drone/desire.rs",
         find: "SoFar::Fresh | SoFar::Flown => true,\n        SoFar::Over | SoFar::Killed => false,",
         replace: "SoFar::Flown => true,\n        SoFar::Fresh | SoFar::Over | SoFar::Killed => false,",
-        tests: COORDINATOR,
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 11,
+        name: "lets go of the rest of a route when it orders a stop",
+        file: "crates/fleet/src/airspace/claims.rs",
+        find: "            entry.granted = number;\n",
+        replace: "            (entry.granted, entry.flown) = (number, number);\n            if let Stand::Air { way, .. } = &mut entry.stand {\n                *way = way.first(0.0);\n            }\n",
+        tests: FLEET,
     },
     Mutation {
         invariant: 16,

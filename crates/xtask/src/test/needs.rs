@@ -41,30 +41,33 @@ const fn known(package: &'static str, target: &'static str, parts: usize, second
 /// The programs that take longer than a few seconds. Real autopilots fly faster than in life, and out of the sky where others keep the
 /// machine busy.
 const KNOWN: &[Known] = &[
-    known("tests", "nodes", 1, 350, 45),
-    known("tests", "coordinator", 4, 240, 30),
-    known("tests", "attacks", 2, 270, 25),
-    known("tests", "upgrades", 3, 130, 20),
-    known("tests", "authorities", 2, 110, 25),
-    known("tests", "api_faults", 3, 100, 25),
-    known("tests", "e2e", 4, 85, 40),
-    known("tests", "faults", 2, 75, 30),
-    known("tests", "kubectl_skein", 2, 75, 30),
-    known("tests", "api", 1, 100, 60),
-    known("tests", "network", 1, 30, 190),
-    known("tests", "deploy", 1, 90, 60),
-    known("tests", "up", 3, 50, 40),
-    known("tests", "fly", 1, 60, ALONE),
+    known("tests", "nodes", 1, 350, 35),
+    known("tests", "coordinator", 4, 230, 18),
+    known("tests", "attacks", 2, 250, 15),
+    known("tests", "upgrades", 2, 200, 12),
+    known("tests", "authorities", 1, 170, 15),
+    known("tests", "api_faults", 2, 115, 15),
+    known("tests", "e2e", 3, 100, 28),
+    known("tests", "faults", 1, 160, 12),
+    known("tests", "kubectl_skein", 1, 160, 22),
+    known("tests", "api", 1, 70, 50),
+    known("tests", "network", 1, 35, 190),
+    known("tests", "deploy", 1, 50, 85),
+    known("tests", "up", 3, 50, 30),
+    known("tests", "fly", 1, 110, ALONE),
     known("tests", "differ", 1, 40, ALONE),
-    known("tests", "gcs_peers", 1, 50, 40),
-    known("tests", "flown_examples", 1, 100, 40),
-    known("tests", "documented_commands", 1, 80, 40),
-    known("tests", "crds", 1, 35, 50),
-    known("tests", "control_plane", 1, 30, 50),
-    known("tests", "clients", 1, 20, 50),
-    known("tests", "peers", 1, 15, 50),
-    known("workspace", "examples", 1, 60, 150),
-    known("embedded-api", "crash", 1, 45, 80),
+    known("tests", "gcs_peers", 1, 40, 30),
+    known("tests", "flown_examples", 1, 90, 22),
+    known("tests", "documented_commands", 1, 50, 30),
+    known("tests", "crds", 1, 25, 50),
+    known("tests", "control_plane", 1, 20, 45),
+    known("tests", "clients", 1, 15, 50),
+    known("tests", "peers", 1, 15, 20),
+    known("workspace", "examples", 1, 35, 150),
+    known("embedded-api", "crash", 1, 20, 100),
+    known("link", "auto_link", 1, 25, 5),
+    known("cli", "fleet", 1, 10, 10),
+    known("agent", "uplink", 1, 7, 5),
 ];
 
 /// Tests of a promise that is a time: each is named by package, program and the end of its name, and has the machine to itself, since on
@@ -96,8 +99,14 @@ const TIMED: [(&str, &str, &str, u32); 4] = [
     ),
 ];
 
+/// Real autopilots fly beside the tests of a time: together they leave half of a small machine idle.
+const FLOWN: (&str, &str) = ("tests", "fly");
+
 /// So many tests of a time run one after the other.
 const TIMED_TOGETHER: usize = 2;
+
+/// Programs that are known to need less than this, percent of a core times seconds, are quick.
+const QUICK: u32 = 1000;
 
 /// What keeps every other program from running beside.
 const ALONE: u32 = 100_000;
@@ -128,12 +137,11 @@ pub struct Unit {
     pub timed: bool,
 }
 
-/// Whether it is one for the loop of a developer: it needs nothing but what was compiled, and some seconds.
+/// Whether it is one for the loop of a developer: it needs nothing but what was compiled, and a few seconds of a core.
 pub fn is_quick(program: &TestProgram) -> bool {
-    program.package != "tests"
-        && !KNOWN
-            .iter()
-            .any(|known| known.package == program.package && known.target == program.target)
+    let is = |known: &&Known| known.package == program.package && known.target == program.target;
+    let known = KNOWN.iter().find(is);
+    program.package != "tests" && known.is_none_or(|known| known.seconds * known.percent < QUICK)
 }
 
 /// The program in as many parts as it is to run in. `tests` are the names of its tests, in the order in which it lists them.
@@ -153,7 +161,7 @@ pub fn parts(program: &TestProgram, list: impl FnOnce() -> anyhow::Result<Vec<St
         },
         seconds,
         percent,
-        timed: false,
+        timed: (program.package.as_str(), program.target.as_str()) == FLOWN,
     };
     let label = format!("{}/{}", program.package, program.target);
     let count = known.map_or(1, |known| known.parts);

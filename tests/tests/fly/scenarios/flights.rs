@@ -91,7 +91,7 @@ fn scale(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         .run(["scale", &format!("swarm/{SWARM}"), "--replicas=1"])?;
     let left = field.wait_count_in_air(1, START)?;
     figures.took("3 to 1", shrunk, now());
-    for node in NODES {
+    for node in field.nodes() {
         let record = field.record(node);
         let arms = record.arms()?;
         ensure!(arms == 1, "{node} armed {arms} times");

@@ -12,7 +12,7 @@ use testkit::autopilots::Stack;
 use super::stations::{apart, place, position, track};
 use crate::field::{Field, NODES, SWARM, Setup};
 use crate::figures::Figures;
-use crate::modes::PILOTS;
+use crate::modes::{HOLD, PILOTS};
 use crate::objects::{condition, is};
 use crate::scenario::Scenario;
 use crate::wire::now;
@@ -183,6 +183,8 @@ fn formation(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         Ok(())
     })?;
     field.pass(10, Duration::from_secs(5));
+    field.vehicle(node).pilot.mode(HOLD.0, HOLD.1)?;
+    field.pass(3, Duration::from_secs(3));
     let sent = field.record(node).orders_since(since);
     ensure!(sent.is_empty(), "in the pilot's hands it was sent {sent:?}");
     let name = field.objects().of(node).context("there is no Drone")?;

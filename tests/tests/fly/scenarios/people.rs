@@ -204,7 +204,10 @@ fn ground_latch(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> 
         })
         .to_string()
     };
-    field.kubectl().run_with(["replace", "-f", "-"], &swarm(SWARM))?;
+    // It reads the object and writes it: a status that was written in between makes it ask to try again, as a person then does.
+    let replace = || field.kubectl().run_with(["replace", "-f", "-"], &swarm(SWARM));
+    let conflicts = |error: &anyhow::Error| format!("{error:#}").contains("(Conflict)");
+    replace().or_else(|error| if conflicts(&error) { replace() } else { Err(error) })?;
     stays_down("after `kubectl replace` of the Swarm")?;
     field.kubectl().run(["delete", "swarm", SWARM, "--timeout=60s"])?;
     field.kubectl().apply(&swarm(SWARM))?;

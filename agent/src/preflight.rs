@@ -11,6 +11,7 @@ use crate::contact::{FAIL_OVER_TAKES, grace};
 use fleet::backoff::Backoff;
 use fleet::preflight::Findings;
 use fleet::time::Moment;
+use fleet::units::AltitudeAboveHome;
 use fleet::vehicle::{Autopilot, Identity};
 use link::dialect::{MavMessage, MavParamType, PARAM_REQUEST_READ_DATA, PARAM_VALUE_DATA};
 use std::time::Duration;
@@ -85,9 +86,21 @@ const fn timeout(autopilot: Autopilot) -> &'static str {
     }
 }
 
-/// The switch to which the time-out belongs, and the time-out, among the readings.
+/// The parameter of the height to which the autopilot climbs to return, and its unit in meters. No finding: it says where the vehicle may be.
+const fn return_height(autopilot: Autopilot) -> (&'static str, f64) {
+    match autopilot {
+        Autopilot::ArduPilot => ("RTL_ALT", 0.01),
+        Autopilot::Px4 => ("RTL_RETURN_ALT", 1.0),
+    }
+}
+
+/// The switch to which the time-out belongs, the time-out, and the height of the return, among the readings.
 const GROUND_STATION: usize = 0;
 const TIMEOUT: usize = 2;
+const RETURN_HEIGHT: usize = 3;
+
+/// What autopilots take for a return at most, meters above home; anything higher is no such height.
+const HIGHEST_RETURN: f64 = 3000.0;
 
 /// Less than this, and a heartbeat or two that were lost on the line bring the vehicle home.
 const SHORTEST_TIMEOUT: Duration = Duration::from_secs(4);
@@ -120,7 +133,7 @@ struct Reading {
 /// Reads the parameters of one autopilot. Make a new one when the autopilot has rebooted.
 #[derive(Clone, Debug, Default)]
 pub struct Reader {
-    readings: [Reading; 3],
+    readings: [Reading; 4],
     ours: Ours,
     not_before: Moment,
     /// What follows from the readings, and since when it has.
@@ -181,6 +194,14 @@ impl Reader {
         &self.findings
     }
 
+    /// The height to which `autopilot` climbs to return; `None` until it was read.
+    #[must_use]
+    pub fn return_height(&self, autopilot: Autopilot) -> Option<AltitudeAboveHome> {
+        let (value, _) = self.readings[RETURN_HEIGHT].value?;
+        let (_, unit) = return_height(autopilot);
+        Some(AltitudeAboveHome(value * unit)).filter(|height| (0.0..=HIGHEST_RETURN).contains(&height.0))
+    }
+
     /// Since when that has been known.
     #[must_use]
     pub const fn known_since(&self) -> Moment {
@@ -232,7 +253,7 @@ impl Reader {
 /// The parameters that are read, in the order of the readings.
 fn names(autopilot: Autopilot) -> impl Iterator<Item = &'static str> {
     let switches = switches(autopilot).iter().map(|switch| switch.name);
-    switches.chain(std::iter::once(timeout(autopilot)))
+    switches.chain([timeout(autopilot), return_height(autopilot).0])
 }
 
 /// Why the time-out of the autopilot does not fit ours, and what does.
@@ -340,6 +361,10 @@ mod tests {
         reader.receive(ardupilot, &param("BATT_FS_LOW_ACT", 2.0, INT8), at(2));
         assert_eq!(asks(&mut reader, ardupilot, 3).as_deref(), Some("FS_GCS_TIMEOUT"));
         reader.receive(ardupilot, &param("FS_GCS_TIMEOUT", 5.0, INT8), at(3));
+        assert_eq!(asks(&mut reader, ardupilot, 4).as_deref(), Some("RTL_ALT"));
+        assert_eq!(reader.return_height(ardupilot), None);
+        reader.receive(ardupilot, &param("RTL_ALT", 1500.0, INT8), at(4));
+        assert_eq!(reader.return_height(ardupilot), Some(AltitudeAboveHome(15.0)));
         assert_eq!(asks(&mut reader, ardupilot, 200), None);
         let findings = reader.findings().clone();
         assert_eq!((findings.complete, findings.problems.len()), (true, 0));

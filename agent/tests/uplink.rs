@@ -147,7 +147,10 @@ impl Agent {
 
 fn unassigned(term: u64) -> ToAgent {
     Ok(v1::ToAgent {
-        order: Some(v1::to_agent::Order::Unassigned(v1::Unassigned { term })),
+        order: Some(v1::to_agent::Order::Unassigned(v1::Unassigned {
+            term,
+            ..v1::Unassigned::default()
+        })),
         ..v1::ToAgent::default()
     })
 }

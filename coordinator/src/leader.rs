@@ -130,7 +130,7 @@ pub(crate) async fn lead(
     ground::start(&observer.ground, leadership.ending.clone(), tasks);
     node::start(&cluster, &sessions, &node_objects, &leadership.ending, tasks);
     orders::start(&observer, tasks);
-    airspace::start(&observer, tasks);
+    airspace::start(&observer, metrics, tasks);
     let coverages = Arc::new(Coverages::default());
     formation::start(&observer, &coverages, metrics, tasks);
     let controller = DroneController {

@@ -13,6 +13,7 @@ pub use now::FleetNow;
 use api_calls::ApiCalls;
 use fleet::ids::Term;
 use fleet::kill::KillOutcome;
+use fleet::site::Action;
 use fleet::vehicle::ReasonClass;
 use fleet::whereabouts::Astray;
 use now::Now;
@@ -51,6 +52,7 @@ pub struct Metrics {
     transitions: Family<Label, Counter>,
     takeovers: Counter,
     deviations: Family<Label, Counter>,
+    conflicts: Family<Label, Counter>,
     refusals: Family<Label, Counter>,
     ground_orders: Family<Label, Counter>,
     kills: Family<Label, Counter>,
@@ -80,6 +82,7 @@ impl Default for Metrics {
             transitions: Family::default(),
             takeovers: Counter::default(),
             deviations: Family::default(),
+            conflicts: Family::default(),
             refusals: Family::default(),
             ground_orders: Family::default(),
             kills: Family::default(),
@@ -112,8 +115,9 @@ fn new_histogram() -> Histogram {
 impl Metrics {
     /// Has everything with a few known labels start at 0: a first event of its kind is then an increase that an alert can see.
     fn begin(&self) {
-        let all: [(_, &'static str, &[&'static str]); 9] = [
+        let all: [(_, &'static str, &[&'static str]); 10] = [
             (&self.deviations, "kind", &["fell", "height", "place"]),
+            (&self.conflicts, "action", &["stops", "steps_aside", "stays"]),
             (&self.sessions, "result", &["opened", "taken", "too_many"]),
             (&self.orders, "kind", &["new", "repeated"]),
             (&self.transitions, "turn", &["takeoff", "landing", "lost"]),
@@ -185,6 +189,11 @@ impl Metrics {
             "deviations",
             "Times that a vehicle in Skein's command was found to fall, or to have left the height or the place that it held",
             self.deviations.clone(),
+        );
+        to.register(
+            "airspace_conflicts",
+            "Times that something that does not keep to its airspace came near to a vehicle, by what that one was ordered to do",
+            self.conflicts.clone(),
         );
         to.register(
             "arming_refusals",
@@ -288,6 +297,16 @@ impl Metrics {
             Astray::Place { .. } => "place",
         };
         self.deviations.get_or_create(&[("kind", kind)]).inc();
+    }
+
+    /// Something that does not keep to its airspace came near to a vehicle.
+    pub fn conflict(&self, action: Action) {
+        let action = match action {
+            Action::Stops => "stops",
+            Action::StepsAside => "steps_aside",
+            Action::Stays => "stays",
+        };
+        self.conflicts.get_or_create(&[("action", action)]).inc();
     }
 
     /// A vehicle gave a reason not to arm that it had not given before.

@@ -91,6 +91,9 @@ pub struct Unassigned {
     /// Leadership term of the sender.
     #[prost(uint64, tag = "1")]
     pub term: u64,
+    /// As in an Assignment.
+    #[prost(message, optional, tag = "2")]
+    pub void_routes: ::core::option::Option<RouteNumber>,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Assignment {
@@ -132,6 +135,9 @@ pub struct Assignment {
     /// The route to fly, or that it has flown to where it holds. The coordinator owns its airspace.
     #[prost(message, optional, tag = "15")]
     pub route: ::core::option::Option<Route>,
+    /// No route up to this one is to be flown any more, if its order comes late; unset or (0, 0): none is void.
+    #[prost(message, optional, tag = "16")]
+    pub void_routes: ::core::option::Option<RouteNumber>,
     #[prost(oneof = "assignment::Desired", tags = "6, 7")]
     pub desired: ::core::option::Option<assignment::Desired>,
 }
@@ -146,6 +152,16 @@ pub mod assignment {
         #[prost(message, tag = "7")]
         Grounded(super::Grounded),
     }
+}
+/// The number of a route, over all leaderships.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RouteNumber {
+    /// Leadership term in which it was granted.
+    #[prost(uint64, tag = "1")]
+    pub term: u64,
+    /// Its number among the routes granted in that term, from 1.
+    #[prost(uint64, tag = "2")]
+    pub count: u64,
 }
 /// Straight legs, level or upright, to where the vehicle is to hold. Flown only if (term, count) is higher than that of all routes
 /// that the agent has taken; the same one again changes nothing.
@@ -290,6 +306,9 @@ pub struct Report {
     /// From HOME_POSITION (242); unset until it was received.
     #[prost(message, optional, tag = "25")]
     pub home: ::core::option::Option<Waypoint>,
+    /// To which the autopilot climbs to return, metres above home (ArduCopter: RTL_ALT, PX4: RTL_RETURN_ALT); unset until it was read.
+    #[prost(double, optional, tag = "26")]
+    pub return_altitude_above_home_m: ::core::option::Option<f64>,
 }
 /// What an agent makes of the routes that it was ordered to fly.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -701,11 +720,11 @@ impl KillOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum FlightSoFar {
-    /// Not seen in the air since it was assigned, or since it was last wished to the ground.
+    /// Not seen in the air since it was assigned, or since it was last ordered to the ground.
     Unspecified = 0,
     /// Seen in the air.
     Flown = 1,
-    /// It came down without being asked, and stays down until it was wished to the ground.
+    /// It came down without being asked, and stays down until it is ordered to the ground.
     Over = 2,
     /// Its motors were stopped by a Kill; it stays down.
     Killed = 3,
@@ -1698,7 +1717,7 @@ pub mod fleet_client {
             req.extensions_mut().insert(GrpcMethod::new("skein.v1.Fleet", "Ground"));
             self.inner.unary(req, path, codec).await
         }
-        /// Ends a ground order. Vehicles that are wished to fly take off again.
+        /// Ends a ground order. Vehicles that are desired to fly take off again.
         pub async fn release(
             &mut self,
             request: impl tonic::IntoRequest<super::GroundRequest>,
@@ -1805,7 +1824,7 @@ pub mod fleet_server {
             &self,
             request: tonic::Request<super::GroundRequest>,
         ) -> std::result::Result<tonic::Response<super::GroundResponse>, tonic::Status>;
-        /// Ends a ground order. Vehicles that are wished to fly take off again.
+        /// Ends a ground order. Vehicles that are desired to fly take off again.
         async fn release(
             &self,
             request: tonic::Request<super::GroundRequest>,

@@ -146,6 +146,10 @@ impl Pilot {
                 .home_at
                 .zip(vehicle.home)
                 .map(|(at, amsl)| Waypoint { at, amsl }),
+            return_height: vehicle
+                .identity
+                .as_ref()
+                .and_then(|identity| self.preflight.return_height(identity.autopilot)),
             warnings: match self.preflight_policy() {
                 Preflight::Ignore => Vec::new(),
                 Preflight::Warn | Preflight::Refuse => self.preflight.findings().problems.clone(),

@@ -99,7 +99,7 @@ async fn a_refused_arm_command_is_told_with_the_text_that_follows_although_the_c
 async fn a_vehicle_that_somebody_else_flew_rests_and_is_offered_again_after_a_quiet_time() {
     let vehicle = Vehicle::new(Kind::ArduCopter);
     let agent = vehicle.agent();
-    agent.connect(Order::Unassigned { term: Term(3) }).await;
+    agent.connect(Order::unassigned(Term(3))).await;
     agent.until("free", 20, Report::vehicle_free).await;
     vehicle.see(|w| {
         w.custom_mode = 5;

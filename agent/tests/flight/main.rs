@@ -254,6 +254,7 @@ fn assignment(generation: i64, desired: Desired) -> Assignment {
         ground_mark: None,
         reported_flight: fleet::flight_record::ReportedFlight::default(),
         routed: false,
+        void: fleet::airspace::OrderNumber::default(),
         route: None,
     }
 }
@@ -789,9 +790,9 @@ async fn another_drones_order_is_refused_while_the_vehicle_flies() {
     assert_eq!(vehicle.see(|w| w.count(LAND)), 0);
     assert_eq!(agent.report().unwrap().held.unwrap().uid, DroneUid("u-1".into()));
     // No Drone any more: it lands, and only then is it free.
-    agent.order(Order::Unassigned { term: Term(3) }).await;
+    agent.order(Order::unassigned(Term(3))).await;
     agent.until("down", 60, |r| r.truth == FlightTruth::Disarmed).await;
-    agent.order(Order::Unassigned { term: Term(3) }).await;
+    agent.order(Order::unassigned(Term(3))).await;
     agent.until("free", 10, |r| r.held.is_none()).await;
     agent.kill().await;
 }
@@ -840,7 +841,7 @@ async fn an_agent_that_lost_its_memory_sends_nothing_to_a_flying_vehicle_until_i
         let empty = tempfile::tempdir().unwrap();
         let agent = Agent::start(&vehicle, empty.path(), Duration::from_secs(280));
         // Nobody knows whose it is, so it may be a pilot's.
-        agent.connect(Order::Unassigned { term: Term(3) }).await;
+        agent.connect(Order::unassigned(Term(3))).await;
         agent
             .until("heard", 20, |r| r.truth == FlightTruth::Airborne(Airborne::InAir))
             .await;

@@ -63,7 +63,7 @@ impl Commander {
     pub fn order(&self) -> Order {
         let term = Term(self.term);
         if !self.bound {
-            return Order::Unassigned { term };
+            return Order::unassigned(term);
         }
         Order::Assigned(Assignment {
             term,
@@ -79,6 +79,7 @@ impl Commander {
             ground_mark: self.mark,
             reported_flight: fleet::flight_record::ReportedFlight::default(),
             routed: false,
+            void: fleet::airspace::OrderNumber::default(),
             route: None,
         })
     }

@@ -93,6 +93,7 @@ impl World {
             ground_mark: None,
             reported_flight: fleet::flight_record::ReportedFlight::default(),
             routed: false,
+            void: fleet::airspace::OrderNumber::default(),
             route: None,
         });
         self.pilot.uplink_opened(self.now());

@@ -3,16 +3,16 @@
 //! Owns: gathering for [`fleet::site::Site`] what Drones ask for and agents report, and waking whom its grants concern. Must not: grant
 //! anything itself, or do anything for a fleet without stations.
 
-use crate::cluster::world::uid;
+use crate::cluster::events::Note;
 use crate::controllers::drone::facts::{Observer, facts_with};
+use crate::metrics::Metrics;
 use crds::Drone;
-use crds::drone::{AltitudeReference, Station as Asked};
-use fleet::airspace::Rules;
+use crds::drone::{AltitudeReference, Station as AskedStation};
+use fleet::airspace::{OrderNumber, Owner, Rules};
+use fleet::drone::desire::{Asked, desire, may_be_in_air};
 use fleet::drone::way_home::WayHome;
-use fleet::drone::{Claimed, Facts, Ground, Movement};
-use fleet::flight_record::SoFar;
+use fleet::drone::{Claimed, Movement};
 use fleet::ids::NodeName;
-use fleet::node_use::{Lift, NoLift};
 use fleet::report::Report;
 use fleet::route_order::RouteOrder;
 use fleet::site::{Desire, Expected, OffStation, Site};
@@ -73,6 +73,12 @@ impl Airspace {
         drone.spec.station.is_none() && on_ground && !may
     }
 
+    /// The number of the route that the vehicle of `node` was granted last, for whatever Drone, and may have yet to take.
+    #[must_use]
+    pub fn last_granted(&self, node: &NodeName) -> Option<OrderNumber> {
+        Some(self.lock().as_ref()?.route(node)?.number)
+    }
+
     /// How `drone`, which is bound to `node`, moves; `None` for one without a station.
     #[must_use]
     pub fn movement(
@@ -97,6 +103,7 @@ impl Airspace {
                 .filter(|_| bad.is_none() || could_go)
                 .and_then(|(site, node)| site.route(node).cloned()),
             way_home,
+            shared_return: place.and_then(|(site, node)| site.shared_return(node)),
             off_station: match (bad, place) {
                 (Some(why), _) => Some(OffStation::Waits(format!("has no route: spec.station: {why}"))),
                 (None, Some((site, node))) => site.off_station(node, now),
@@ -110,13 +117,13 @@ impl Airspace {
 ///
 /// # Errors
 /// Why it cannot be one.
-fn station(asked: &Asked, limits: &Limits) -> Result<Station, fleet::station::BadStation> {
+fn station(asked: &AskedStation, limits: &Limits) -> Result<Station, fleet::station::BadStation> {
     Station::new(place(asked), limits)
 }
 
 /// A place as it is asked for.
 #[must_use]
-pub fn place(asked: &Asked) -> Place {
+pub fn place(asked: &AskedStation) -> Place {
     let altitude = match asked.altitude_reference {
         AltitudeReference::AboveHome => Altitude::AboveHome(AltitudeAboveHome(asked.altitude_meters)),
         AltitudeReference::AboveMeanSeaLevel => Altitude::Amsl(AltitudeAmsl(asked.altitude_meters)),
@@ -134,8 +141,8 @@ pub fn place(asked: &Asked) -> Place {
 }
 
 /// Starts keeping the airspace.
-pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
-    let observer = observer.clone();
+pub fn start(observer: &Observer, metrics: &Metrics, tasks: &mut JoinSet<()>) {
+    let (observer, metrics) = (observer.clone(), metrics.clone());
     tasks.spawn(async move {
         let ending = observer.leadership.ending.clone();
         loop {
@@ -144,7 +151,7 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
             }
             // What is granted by one that may lead no more could be another's.
             if observer.leadership.state.acts() {
-                update(&observer);
+                update(&observer, &metrics);
             }
         }
     });
@@ -152,12 +159,13 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
 
 /// One vehicle, as far as its airspace goes.
 struct Gathered {
+    drone: Option<Arc<Drone>>,
     report: Option<(Arc<Report>, Moment)>,
     may_fly: bool,
     desire: Desire,
 }
 
-fn update(observer: &Observer) {
+fn update(observer: &Observer, metrics: &Metrics) {
     let airspace = &observer.airspace;
     let drones = observer.world().all_drones(None);
     let first = drones.iter().find_map(|drone| drone.spec.station.as_ref());
@@ -171,7 +179,7 @@ fn update(observer: &Observer) {
     let now = observer.leadership.state.now();
     let gathered = gather(observer, &drones, now);
     let before = shown(airspace, &gathered, now);
-    {
+    let conflicts = {
         let mut site = airspace.lock();
         if site.is_none() {
             let center = Wgs84 {
@@ -199,8 +207,32 @@ fn update(observer: &Observer) {
             (node.clone(), expected)
         });
         let expected = expected.collect();
-        if let Some(site) = site.as_mut() {
-            site.update(&expected, now);
+        let Some(site) = site.as_mut() else { return };
+        let before = site.endangered().clone();
+        site.update(&expected, now);
+        let known = |pair, action| before.get(pair).map(|danger| danger.action) == Some(action);
+        let new = site.endangered().iter().map(|(pair, danger)| (pair, danger.action));
+        let new = new.filter(|(pair, action)| !known(*pair, *action));
+        new.map(|(pair, action)| (pair.clone(), action)).collect::<Vec<_>>()
+    };
+    for ((from, vehicle), what) in conflicts {
+        metrics.conflict(what);
+        tracing::warn!(%from, node = %vehicle, ?what, "not clear of one that does not keep to its airspace");
+        let record = |node: &NodeName, text: String| {
+            if let Some(drone) = gathered.get(node).and_then(|one| one.drone.as_ref()) {
+                observer
+                    .cluster
+                    .events
+                    .record(drone, Note::warning("AirspaceConflict", text));
+            }
+        };
+        record(&vehicle, format!("the vehicle {}", what.sentence(&from)));
+        if let Owner::Vehicle(stray) = &from {
+            let text = format!(
+                "the vehicle is not in its own airspace, and comes near to the vehicle of node {vehicle}, which {}",
+                what.words()
+            );
+            record(stray, text);
         }
     }
     for (node, shown) in shown(airspace, &gathered, now) {
@@ -251,6 +283,7 @@ fn gather(observer: &Observer, drones: &[Arc<Drone>], now: Moment) -> BTreeMap<N
         all.insert(
             node,
             Gathered {
+                drone: None,
                 report,
                 may_fly,
                 desire,
@@ -274,65 +307,16 @@ fn gather(observer: &Observer, drones: &[Arc<Drone>], now: Moment) -> BTreeMap<N
             continue;
         }
         let one = all.entry(node).or_insert(Gathered {
+            drone: None,
             report: None,
-            may_fly: may_fly(facts.reported_flight.so_far),
+            may_fly: may_be_in_air(facts.reported_flight.so_far),
             desire: Desire::Nothing,
         });
-        one.desire = desire(drone, &facts, report.as_deref(), &observer.airspace.of.limits);
+        one.drone = Some(Arc::clone(drone));
+        let asked = drone.spec.station.as_ref().map_or(Asked::AboveHome, |asked| {
+            Asked::Station(station(asked, &observer.airspace.of.limits).ok())
+        });
+        one.desire = desire(&facts, asked, report.as_deref());
     }
     all
-}
-
-/// Whether the vehicle of a Drone may be in the air while its agent is not connected. That its status does not say so shows nothing: who
-/// led before may have ordered it to fly, and not have been able to write that down.
-const fn may_fly(so_far: SoFar) -> bool {
-    match so_far {
-        SoFar::Fresh | SoFar::Flown => true,
-        SoFar::Over | SoFar::Killed => false,
-    }
-}
-
-/// What `drone` asks of its vehicle.
-fn desire(drone: &Drone, facts: &Facts, report: Option<&Report>, limits: &Limits) -> Desire {
-    let airborne = report.is_some_and(|report| matches!(report.truth, FlightTruth::Airborne(_)));
-    let waits = matches!(facts.lift, Lift::Stay(why) if why != NoLift::Airspace);
-    if facts.ground == Ground::Ordered || (!airborne && (facts.deleting || facts.lift == Lift::Land || waits)) {
-        return Desire::Nothing;
-    }
-    match &drone.spec.station {
-        None if facts.deleting || facts.lift == Lift::Land => Desire::Nothing,
-        None => Desire::AboveHome(facts.altitude),
-        Some(_) if facts.deleting || facts.lift == Lift::Land => Desire::Home,
-        Some(asked) => station(asked, limits).map_or(Desire::Nothing, Desire::At),
-    }
-}
-
-/// Whether a Drone that could fly has to wait for a route.
-#[must_use]
-pub fn waits_for_route(drone: &Drone, movement: Option<&Movement>, report: Option<&Report>) -> bool {
-    let on_ground = report.is_some_and(|report| report.truth == FlightTruth::Disarmed);
-    let serves = |report: &Report| {
-        report
-            .held
-            .as_ref()
-            .is_some_and(|held| held.uid.0 == uid(drone) && !held.grounded)
-    };
-    // Nothing is known of one that is not heard: an order to fly that it holds is not taken back.
-    let routeless = movement.is_some_and(|movement| movement.route.is_none());
-    routeless && (on_ground || !report.is_some_and(serves))
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn one_that_is_not_heard_may_fly_unless_its_flight_is_known_to_be_over() {
-        assert!(
-            may_fly(SoFar::Fresh),
-            "its leader ordered it to fly and was cut off from the API"
-        );
-        assert!(may_fly(SoFar::Flown));
-        assert!(!may_fly(SoFar::Over) && !may_fly(SoFar::Killed));
-    }
 }

@@ -198,6 +198,8 @@ fn decide(observer: &Observer, node: &NodeName, unbound: Option<&DroneUid>) -> O
     if let Some(held) = held {
         observer.leadership.deposition.note_reported_term(node, held.term);
     }
+    // Before the facts are: a route that is granted meanwhile is not void.
+    let granted = observer.airspace.last_granted(node);
     let is_unbound = held.is_some_and(|held| Some(&held.uid) == unbound);
     let bound = observer.world().drones_on(node);
     let latch = report.as_ref().and_then(|report| report.ground_latch);
@@ -218,6 +220,10 @@ fn decide(observer: &Observer, node: &NodeName, unbound: Option<&DroneUid>) -> O
     });
     let drones: Vec<Facts> = drones.collect();
     let to_send = for_node(observer.leadership.term, &drones, reported, is_unbound);
+    let to_send = match (to_send, granted) {
+        (ToSend::Order(order), Some(number)) => ToSend::Order(order.without_routes_to(number)),
+        (to_send, _) => to_send,
+    };
     Some(Decision { to_send, report, again })
 }
 

@@ -167,7 +167,7 @@ async fn reconcile(controller: &SwarmController, key: &Key) -> Result<Option<Dur
     let refusal = converged.as_ref().err().filter(|error| error.is_refusal());
     let trouble = match (refusal, slots) {
         (Some(refusal), _) => Some(("Refused", refusal.to_string())),
-        (None, Some(Err(why))) => Some(("BadFormation", format!("spec.formation: {}", chain(&why)))),
+        (None, Some(Err(why))) => Some((status::BAD_FORMATION, bad_formation(&why))),
         (None, _) => None,
     };
     let later = status::write(controller, &swarm, trouble).await?;
@@ -175,10 +175,10 @@ async fn reconcile(controller: &SwarmController, key: &Key) -> Result<Option<Dur
 }
 
 /// What is wrong with a formation, and why, in one sentence.
-fn chain(why: &BadFormation) -> String {
+fn bad_formation(why: &BadFormation) -> String {
     match why.source() {
-        Some(source) => format!("{why}: {source}"),
-        None => why.to_string(),
+        Some(source) => format!("spec.formation: {why}: {source}"),
+        None => format!("spec.formation: {why}"),
     }
 }
 

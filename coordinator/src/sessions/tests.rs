@@ -174,10 +174,10 @@ async fn a_ground_order_that_an_agent_keeps_or_drops_has_its_order_reconciled() 
 #[tokio::test]
 async fn an_order_is_sent_once_until_it_changes() {
     let sessions = sessions();
-    let order = Order::Unassigned { term: Term(1) };
+    let order = Order::unassigned(Term(1));
     assert!(!sessions.send(&node(), &order), "no agent is connected");
     let _session = sessions.open(&node(), 1).unwrap();
     assert!(sessions.send(&node(), &order));
     assert!(!sessions.send(&node(), &order));
-    assert!(sessions.send(&node(), &Order::Unassigned { term: Term(2) }));
+    assert!(sessions.send(&node(), &Order::unassigned(Term(2))));
 }

@@ -156,6 +156,9 @@ pub struct Assignment {
     /// The route to fly, or that it has flown to where it holds.
     #[serde(default)]
     pub route: Option<RouteOrder>,
+    /// No route up to this number is to be flown any more, if its order comes late: the airspace is another's once the agent has taken that.
+    #[serde(default)]
+    pub void: OrderNumber,
 }
 
 /// What a coordinator says to an agent about its node.
@@ -171,6 +174,8 @@ pub enum Order {
     Unassigned {
         /// Leadership of the coordinator that sent it.
         term: Term,
+        /// As in an [`Assignment`].
+        void: OrderNumber,
     },
 }
 
@@ -180,7 +185,35 @@ impl Order {
     pub const fn term(&self) -> Term {
         match self {
             Self::Assigned(a) => a.term,
-            Self::Unassigned { term } => *term,
+            Self::Unassigned { term, .. } => *term,
+        }
+    }
+
+    /// No Drone is bound to the node, and no route is void.
+    #[must_use]
+    pub fn unassigned(term: Term) -> Self {
+        Self::Unassigned {
+            term,
+            void: OrderNumber::default(),
+        }
+    }
+
+    /// The order under which no route up to `number` is to be flown, but for the one that it orders.
+    #[must_use]
+    pub fn without_routes_to(self, number: OrderNumber) -> Self {
+        match self {
+            Self::Assigned(assignment) if assignment.route.is_none() => Self::Assigned(Assignment {
+                void: number,
+                ..assignment
+            }),
+            Self::Unassigned { term, .. } => Self::Unassigned { term, void: number },
+            order @ Self::Assigned(_) => order,
+        }
+    }
+
+    const fn void(&self) -> OrderNumber {
+        match self {
+            Self::Assigned(Assignment { void, .. }) | Self::Unassigned { void, .. } => *void,
         }
     }
 }
@@ -251,7 +284,7 @@ impl Fence {
             (Order::Unassigned { .. }, None) => (None, None),
             // The order was about a Drone that is gone; the next Drone has orders of its own.
             (Order::Unassigned { .. }, Some(_)) if settled => (None, None),
-            (Order::Unassigned { term }, Some(held)) => {
+            (Order::Unassigned { term, .. }, Some(held)) => {
                 let desired = Desired::Grounded {
                     why: GroundedWhy::Unbound,
                 };
@@ -285,6 +318,7 @@ impl Fence {
         };
         let taken = held.as_ref().and_then(|held| held.route.as_ref());
         let last_route = taken.map_or(self.last_route, |route| self.last_route.max(route.number));
+        let last_route = last_route.max(order.void());
         Ok(Self {
             highest_term: order.term(),
             held,

@@ -3,6 +3,7 @@
 //! Owns: [`Facts`], what both depend on. Must not: choose nodes ([`crate::binding`]) or decide on release
 //! ([`crate::safety::may_release`]).
 
+pub mod desire;
 pub mod height;
 pub mod order;
 pub mod status;
@@ -46,6 +47,9 @@ pub struct Facts {
     pub truth: Option<FlightTruth>,
     /// Whether its agent has seen it in the air since it was last to be on the ground, by the same report.
     pub flown: bool,
+    /// Whether its flight has come to its end by itself: it stays down until a person deletes it. An order to be on the ground would make
+    /// its agent forget that.
+    pub over: bool,
     /// `spec.resumeAfterTakeovers`.
     pub resume_after: u32,
     /// What has become of a ground order that its agent may keep.
@@ -65,6 +69,8 @@ pub struct Movement {
     pub way_home: WayHome,
     /// Why it is not on its station; `None` when it is.
     pub off_station: Option<OffStation>,
+    /// With whom it would meet if all returned home at once, and what to do; `None` with nobody.
+    pub shared_return: Option<String>,
 }
 
 /// Which Drone holds the claim to a Drone's node.

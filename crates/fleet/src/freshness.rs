@@ -157,6 +157,7 @@ mod tests {
             ground_mark: None,
             reported_flight: crate::flight_record::ReportedFlight::default(),
             routed: false,
+            void: crate::airspace::OrderNumber::default(),
             route: None,
         }
     }
@@ -194,7 +195,7 @@ mod tests {
             }
             assert!(!passes(knowledge, &order(3, FLY), Some(&flies)), "an older height");
             assert!(!passes(knowledge, &order(5, FLY), Some(&flies)), "nobody confirmed it");
-            let none = Order::Unassigned { term: Term(3) };
+            let none = Order::unassigned(Term(3));
             assert!(!may_send(knowledge, &none, Some(&flies), false));
             assert!(may_send(knowledge, &none, None, false));
         }
@@ -249,7 +250,7 @@ mod tests {
             ..held(false, false)
         };
         assert!(begins(FLY, Some(&other)));
-        assert!(!begins_flight(&Order::Unassigned { term: Term(1) }, None, None));
+        assert!(!begins_flight(&Order::unassigned(Term(1)), None, None));
         let fly = Order::Assigned(order(4, FLY));
         assert!(begins_flight(&fly, None, Some(FlightTruth::Disarmed)));
         let up = FlightTruth::Airborne(crate::vehicle::Airborne::InAir);

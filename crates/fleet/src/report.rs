@@ -12,6 +12,7 @@ use crate::ids::{NodeName, Term};
 use crate::memory::Owed;
 use crate::route_order::{RouteOrder, Waypoint};
 use crate::time::Moment;
+use crate::units::AltitudeAboveHome;
 use crate::vehicle::{ArmingReason, Battery, FlightTruth, Identity, Position};
 use crate::whereabouts::Astray;
 
@@ -116,6 +117,8 @@ pub struct Report {
     pub route: RouteState,
     /// Its home position, once received.
     pub home: Option<Waypoint>,
+    /// The height to which its autopilot climbs to return (ArduCopter: `RTL_ALT`, PX4: `RTL_RETURN_ALT`); `None` until it was read.
+    pub return_height: Option<AltitudeAboveHome>,
 }
 
 /// What an agent makes of its routes.
@@ -178,6 +181,7 @@ impl Report {
                 next: None,
             },
             home: None,
+            return_height: None,
         }
     }
 

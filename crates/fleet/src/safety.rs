@@ -414,6 +414,19 @@ pub fn may_fly(claims: &mut Claims, vehicle: &NodeName, route: Route, now: Momen
     Ok(LegPermit { vehicle, number, route })
 }
 
+/// Invariant 11: the order to stop on its way, for a vehicle that flies a route: it flies the next part of that, which it owns, and nothing
+/// else, so that nobody needs to be asked. What it owns stays its own until its agent has taken the order.
+///
+/// # Errors
+/// [`NotFit`], when it flies no route, or may not have taken the last order yet, or arrives as soon as it could stop.
+pub fn may_stop(claims: &mut Claims, vehicle: &NodeName, now: Moment) -> Result<LegPermit, NotFit> {
+    claims.advance(now);
+    let route = claims.stop(vehicle, now).ok_or(NotFit::Unstoppable)?;
+    let number = claims.shorten(vehicle);
+    let vehicle = vehicle.clone();
+    Ok(LegPermit { vehicle, number, route })
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

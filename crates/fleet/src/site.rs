@@ -6,19 +6,23 @@
 //! Vehicles that hold above their own homes are not moved, and not separated from one another: people chose their homes. But
 //! what they fly through is theirs, and no route leads through it; and they rise only where nobody is who has a station.
 
+mod avoid;
 mod rise;
 
-use crate::airspace::{Claims, Doing, Known, Margin, Observation, Owner, Route, Rules, Volume};
+pub use avoid::{Action, Endangered};
+
+use crate::airspace::{Claims, Doing, Known, Margin, Observation, Owner, Route, Rules, Volume, shared_returns};
 use crate::geo::{Frame, Local, NoPlace};
 use crate::ids::{NodeName, Term};
 use crate::movement::{self, Goal, Layers, Waiting};
 use crate::report::{Activity, Report};
 use crate::route_order::{RouteOrder, Waypoint};
+use crate::safety::LegPermit;
 use crate::station::{Arrival, Station, Tolerance};
 use crate::time::Moment;
 use crate::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
 use crate::vehicle::{Airborne, FlightTruth};
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 
 /// Vehicles cross no higher than this above the lowest home, meters: as high as a Drone may be asked to hold.
@@ -27,8 +31,11 @@ const CEILING: f64 = 120.0;
 /// For so many vehicles that move there is one more layer in which they cross.
 const VEHICLES_PER_LAYER: usize = 8;
 
-/// How high autopilots return by their factory settings, meters above home, as long as Skein does not read that.
-const RETURN_HEIGHT: f64 = 30.0;
+/// How high autopilots may return by their factory settings, meters above home, where that was not read: PX4's 60 m; ArduCopter's is 15 m.
+const RETURN_HEIGHT: f64 = 60.0;
+
+/// How a warning begins of ways home that cross.
+pub const SHARED_RETURN: &str = "a failsafe of all at once";
 
 /// A vehicle that holds above its home is there within this, meters over ground and in height.
 const ABOVE_HOME: (f64, f64) = (2.5, 2.0);
@@ -74,6 +81,8 @@ pub enum OffStation {
     Moving,
     /// It waits, in a sentence.
     Waits(String),
+    /// It keeps clear of one that does not keep to its airspace, in a sentence.
+    KeepsClear(String),
     /// It is at the end of its route, and has to be seen there for a second, or has been blown off.
     Settling,
 }
@@ -91,6 +100,17 @@ pub struct Site {
     /// Those who have a claim, and whether they were ever heard.
     expected: BTreeMap<NodeName, bool>,
     rising: rise::Rising,
+    endangered: BTreeMap<(Owner, NodeName), Endangered>,
+    returns: Returns,
+}
+
+/// Ways home.
+#[derive(Clone, Debug, Default)]
+struct Returns {
+    /// From where each returns, and over which home, at the height of its return.
+    ways: Vec<(NodeName, Local, Local)>,
+    /// Whose ways cross.
+    cross: BTreeMap<NodeName, BTreeSet<NodeName>>,
 }
 
 impl Site {
@@ -108,6 +128,8 @@ impl Site {
             expected: BTreeMap::new(),
             granted_for: BTreeMap::new(),
             rising: rise::Rising::default(),
+            endangered: BTreeMap::new(),
+            returns: Returns::default(),
         })
     }
 
@@ -135,7 +157,10 @@ impl Site {
                 }
             }
         }
-        for node in self.plan(goals, homes.into_iter().fold(f64::INFINITY, f64::min), now) {
+        self.compare_returns(&goals);
+        let lowest_home = homes.into_iter().fold(f64::INFINITY, f64::min);
+        self.avoid(vehicles, lowest_home, now);
+        for node in self.plan(goals, lowest_home, now) {
             if let Some(Desire::At(station)) = vehicles.get(&node).map(|expected| expected.desire) {
                 self.granted_for.insert(node, station);
             }
@@ -149,15 +174,17 @@ impl Site {
     fn take_in(&mut self, node: &NodeName, expected: &Expected<'_>, now: Moment) {
         let report = expected.report.map(|(report, _)| report);
         let home = report.and_then(|report| self.home(report));
+        let above = report.and_then(|report| report.return_height);
+        let return_height = home.unwrap_or(NOWHERE).up + above.map_or(RETURN_HEIGHT, |height| height.0);
         let known = Known {
             home: home.unwrap_or(NOWHERE),
-            return_height: home.unwrap_or(NOWHERE).up + RETURN_HEIGHT,
+            return_height,
             last: (!expected.may_fly || report.is_some_and(|report| self.is_elsewhere(report)))
                 .then(|| Volume::Tubes(Vec::new())),
         };
         self.claims.expect(node.clone(), known, now);
         if let Some(home) = home {
-            self.claims.has_home(node, home, home.up + RETURN_HEIGHT);
+            self.claims.has_home(node, home, return_height);
         }
         let seen = expected.report.and_then(|(report, received)| {
             let seen = observation(report, received, &self.frame, expected.desire)?;
@@ -289,25 +316,63 @@ impl Site {
         };
         let plan = movement::plan(&mut self.claims, goals, &layers, now);
         for permit in &plan.permits {
-            let place = |place: &Local| {
-                let (at, amsl) = self.frame.position(*place);
-                Waypoint { at, amsl }
-            };
-            let places = permit.route().places();
             let goal = goals.get(permit.vehicle()).filter(|goal| goal.lands);
             // The way down over its home is flown as a landing. One that makes room first goes elsewhere.
-            let lands = goal.is_some_and(|goal| goal.at == permit.route().end()) && places.len() > 1;
-            let flown = &places[..places.len() - usize::from(lands)];
-            let order = RouteOrder {
-                number: permit.number(),
-                places: flown.iter().map(place).collect(),
-            };
-            self.routes.insert(permit.vehicle().clone(), order);
+            let lands = goal.is_some_and(|goal| goal.at == permit.route().end());
+            self.order(permit, lands);
         }
         for (node, waiting) in &plan.waiting {
             self.waiting.insert(node.clone(), sentence(waiting));
         }
         plan.permits.iter().map(|permit| permit.vehicle().clone()).collect()
+    }
+
+    /// Keeps what the agent is to be ordered; the last leg of one that `lands` is flown as a landing.
+    fn order(&mut self, permit: &LegPermit, lands: bool) {
+        let places = permit.route().places();
+        let flown = &places[..places.len() - usize::from(lands && places.len() > 1)];
+        let place = |place: &Local| {
+            let (at, amsl) = self.frame.position(*place);
+            Waypoint { at, amsl }
+        };
+        let order = RouteOrder {
+            number: permit.number(),
+            places: flown.iter().map(place).collect(),
+        };
+        self.routes.insert(permit.vehicle().clone(), order);
+    }
+
+    /// Finds those whose ways home cross, when anything of that has changed.
+    fn compare_returns(&mut self, goals: &BTreeMap<NodeName, Goal>) {
+        let of = |(node, goal): (&NodeName, &Goal)| (!goal.lands).then(|| (node.clone(), goal.at));
+        let holds: Vec<(NodeName, Local)> = goals.iter().filter_map(of).collect();
+        let same = |(one, other): (&(NodeName, Local, Local), &(NodeName, Local, Local))| {
+            let near = |a: Local, b: Local| a.over_ground(b) <= WANDERS.0 && (a.up - b.up).abs() <= WANDERS.1;
+            one.0 == other.0 && near(one.1, other.1) && near(one.2, other.2)
+        };
+        let home = |node: &NodeName| self.claims.return_from(node).unwrap_or(NOWHERE);
+        let ways: Vec<_> = holds.iter().map(|(node, at)| (node.clone(), *at, home(node))).collect();
+        if ways.len() != self.returns.ways.len() || !ways.iter().zip(&self.returns.ways).all(same) {
+            let cross = shared_returns(&self.claims, &holds);
+            self.returns = Returns { ways, cross };
+        }
+    }
+
+    /// With whom the vehicle of `node` would meet if both returned home at once, in a sentence with what to do; `None` with nobody.
+    #[must_use]
+    pub fn shared_return(&self, node: &NodeName) -> Option<String> {
+        let others = self.returns.cross.get(node)?;
+        let (first, more) = (others.first()?, others.len() - 1);
+        let more = if more == 0 {
+            String::new()
+        } else {
+            format!(" and {more} more")
+        };
+        Some(format!(
+            "{SHARED_RETURN} would bring it together with the vehicle of node {first}{more}: their ways home cross at one \
+             height; give each autopilot a return height of its own (RTL_ALT, RTL_RETURN_ALT), {:.0} m apart",
+            self.claims.rules().pitch().vertical.0.ceil()
+        ))
     }
 
     /// The route that the vehicle of `node` was granted last.
@@ -319,6 +384,9 @@ impl Site {
     /// Why the vehicle of `node` is not on its station; `None` when it is.
     #[must_use]
     pub fn off_station(&self, node: &NodeName, now: Moment) -> Option<OffStation> {
+        if let Some(what) = self.keeps_clear(node) {
+            return Some(OffStation::KeepsClear(what));
+        }
         if let Some(why) = self.waiting.get(node) {
             return Some(OffStation::Waits(why.clone()));
         }
@@ -351,10 +419,7 @@ fn sentence(waiting: &Waiting) -> String {
             for (i, owner) in owners.iter().enumerate().take(3) {
                 let comma = if i == 0 { "" } else { ", " };
                 // Writing to a text does not fail.
-                let _ = match owner {
-                    Owner::Vehicle(node) => write!(text, "{comma}the vehicle of node {node}"),
-                    Owner::Traffic(icao) => write!(text, "{comma}aircraft {icao:06X}"),
-                };
+                let _ = write!(text, "{comma}{owner}");
             }
             if owners.len() > 3 {
                 let _ = write!(text, " and {} more", owners.len() - 3);

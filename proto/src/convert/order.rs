@@ -23,7 +23,10 @@ impl From<&Order> for v1::ToAgent {
     fn from(order: &Order) -> Self {
         let order = match order {
             Order::Assigned(a) => v1::to_agent::Order::Assigned(a.into()),
-            Order::Unassigned { term } => v1::to_agent::Order::Unassigned(v1::Unassigned { term: term.0 }),
+            Order::Unassigned { term, void } => v1::to_agent::Order::Unassigned(v1::Unassigned {
+                term: term.0,
+                void_routes: Some((*void).into()),
+            }),
         };
         Self {
             order: Some(order),
@@ -38,7 +41,10 @@ impl TryFrom<v1::ToAgent> for Order {
     fn try_from(message: v1::ToAgent) -> Result<Self, BadMessage> {
         match message.order.ok_or(BadMessage::Missing { field: "order" })? {
             v1::to_agent::Order::Assigned(a) => Ok(Self::Assigned(a.try_into()?)),
-            v1::to_agent::Order::Unassigned(u) => Ok(Self::Unassigned { term: Term(u.term) }),
+            v1::to_agent::Order::Unassigned(u) => Ok(Self::Unassigned {
+                term: Term(u.term),
+                void: u.void_routes.map(Into::into).unwrap_or_default(),
+            }),
         }
     }
 }
@@ -72,6 +78,7 @@ impl From<&Assignment> for v1::Assignment {
                 .unwrap_or_default(),
             routed: a.routed,
             route: a.route.as_ref().map(Into::into),
+            void_routes: Some(a.void.into()),
         }
     }
 }
@@ -123,6 +130,7 @@ impl TryFrom<v1::Assignment> for Assignment {
             reported_flight,
             routed: a.routed,
             route,
+            void: a.void_routes.map(Into::into).unwrap_or_default(),
         })
     }
 }
@@ -284,11 +292,12 @@ fn reserve(percent: u32) -> Result<Percent, BadMessage> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fleet::airspace::OrderNumber;
     use proptest::prelude::*;
 
     fn order() -> impl Strategy<Value = Order> {
         prop_oneof![
-            any::<u64>().prop_map(|t| Order::Unassigned { term: Term(t) }),
+            any::<u64>().prop_map(|t| Order::unassigned(Term(t))),
             assignment().prop_map(Order::Assigned)
         ]
     }
@@ -361,6 +370,10 @@ mod tests {
                     Assignment {
                         routed,
                         route,
+                        void: OrderNumber {
+                            term: Term(u64::from(resume_after)),
+                            count: u64::from(routed),
+                        },
                         resume_after,
                         ground_mark,
                         reported_flight,
@@ -412,6 +425,7 @@ mod tests {
             told_hardware_uid: String::new(),
             routed: false,
             route: None,
+            void_routes: None,
         };
         change(&mut assignment);
         v1::ToAgent {

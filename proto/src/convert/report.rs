@@ -54,6 +54,7 @@ impl From<&Report> for v1::Report {
             position_ms: r.position_at.map(ms),
             route: (r.route != RouteState::default()).then(|| (&r.route).into()),
             home: r.home.as_ref().map(Into::into),
+            return_altitude_above_home_m: r.return_height.map(|height| height.0),
         }
     }
 }
@@ -112,6 +113,12 @@ pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
         others_flew: r.others_flew,
         route: r.route.map(TryInto::try_into).transpose()?.unwrap_or_default(),
         home: r.home.map(TryInto::try_into).transpose()?,
+        return_height: (r.return_altitude_above_home_m)
+            .map(|height| {
+                let field = "return_altitude_above_home_m";
+                within(field, height, 0.0, f64::MAX, "0 m or more").map(AltitudeAboveHome)
+            })
+            .transpose()?,
     })
 }
 

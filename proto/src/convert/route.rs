@@ -10,6 +10,24 @@ use fleet::report::RouteState;
 use fleet::route_order::{MOST_PLACES, RouteOrder, Waypoint};
 use fleet::units::{AltitudeAmsl, Wgs84};
 
+impl From<OrderNumber> for v1::RouteNumber {
+    fn from(number: OrderNumber) -> Self {
+        Self {
+            term: number.term.0,
+            count: number.count,
+        }
+    }
+}
+
+impl From<v1::RouteNumber> for OrderNumber {
+    fn from(number: v1::RouteNumber) -> Self {
+        Self {
+            term: Term(number.term),
+            count: number.count,
+        }
+    }
+}
+
 impl From<&Waypoint> for v1::Waypoint {
     fn from(place: &Waypoint) -> Self {
         Self {

@@ -102,6 +102,7 @@ mod tests {
                 lift: Lift::Free,
                 truth: None,
                 flown: false,
+                over: false,
                 resume_after: 0,
                 ground_mark: None,
                 reported_flight: ReportedFlight::default(),

@@ -5,7 +5,7 @@
 use crate::cluster::Cluster;
 use crate::cluster::key::Key;
 use crate::cluster::world::{World, is_guarded, owner, uid};
-use crate::controllers::airspace::{self, Airspace};
+use crate::controllers::airspace::Airspace;
 use crate::controllers::drone::status;
 use crate::controllers::takeoff_slots::TakeoffSlots;
 use crate::controllers::upgrade::Upgrades;
@@ -15,6 +15,7 @@ use crate::sessions::Sessions;
 use crds::drone::{OnCoordinatorLoss as Loss, OnLowBattery as Low, Preflight as PreflightPolicy};
 use crds::{Drone, labels};
 use fleet::assignment::{Failsafe, Held, OnCoordinatorLoss, OnLowBattery, Preflight, USUAL_RESERVE};
+use fleet::drone::desire;
 use fleet::drone::{Claimed, Facts, Ground};
 use fleet::flight_record::{ReportedFlight, SoFar};
 use fleet::ground::GroundMark;
@@ -161,8 +162,13 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
         .and_then(|node| NodeName::parse(node).ok());
     let now = observer.leadership.state.now();
     let movement = observer.airspace.movement(drone, node.as_ref(), report, now);
+    let over = flight_is_over(drone, report);
+    let uid = DroneUid(me.to_owned());
+    let waits = desire::waits_for_route(&uid, movement.as_ref(), report)
+        || observer.airspace.keeps_down(drone, node.as_ref(), report);
+    let lift = desire::lift(lift(observer, drone, report, over), over, waits);
     Facts {
-        uid: DroneUid(me.to_owned()),
+        uid,
         name: DroneName::from(&Key::of(drone)),
         generation: drone.metadata.generation.unwrap_or_default(),
         deleting: drone.metadata.deletion_timestamp.is_some(),
@@ -203,14 +209,11 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
         resume_after: u32::try_from(drone.spec.resume_after_takeovers).unwrap_or(0),
         ground_mark,
         reported_flight: reported_flight(drone),
-        lift: match lift(observer, drone, report) {
-            Lift::Free if airspace::waits_for_route(drone, movement.as_ref(), report) => Lift::Stay(NoLift::Airspace),
-            Lift::Free if observer.airspace.keeps_down(drone, node.as_ref(), report) => Lift::Stay(NoLift::Airspace),
-            lift => lift,
-        },
+        lift,
         movement,
         truth: report.map(|report| report.truth),
         flown: report.is_some_and(|report| report.so_far != SoFar::Fresh),
+        over,
         ground: Ground::of(drone.spec.grounded, swarm, ordered),
     }
 }
@@ -241,13 +244,11 @@ fn flight_is_over(drone: &Drone, report: Option<&Report>) -> bool {
 }
 
 /// Whether the vehicle of `drone` may take off, as far as its node and its Swarm go.
-fn lift(observer: &Observer, drone: &Drone, report: Option<&Report>) -> Lift {
+fn lift(observer: &Observer, drone: &Drone, report: Option<&Report>, over: bool) -> Lift {
     let node = drone.spec.node_name.as_deref().map(NodeName::parse);
     let Some(Ok(node)) = node else { return Lift::Free };
     let swarm = owner(drone).filter(|(swarm, _)| observer.world().swarm_of_uid(swarm).is_some());
     let flies = report.is_some_and(|report| matches!(report.truth, FlightTruth::Airborne(_)));
-    // It stays down by itself, and an order to would make it forget that.
-    let over = flight_is_over(drone, report);
     match node_use::lift(observer.world().node_use(&node), swarm.is_some()) {
         Lift::Land => Lift::Land,
         _ if over => Lift::Free,

@@ -17,6 +17,7 @@ use fleet::drone::status::deviations::alarms;
 use fleet::drone::status::{Binding, Phase, Question, Status, status};
 use fleet::flight_record::{ReportedFlight, SoFar};
 use fleet::report::Report;
+use fleet::site;
 use fleet::vehicle::{Autopilot, HardwareUid};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
@@ -64,6 +65,11 @@ pub async fn write(controller: &DroneController, applied: &Applied) -> Result<Op
         snapshot.facts.generation,
         Timestamp::now(),
     );
+    next.preflight_warnings
+        .retain(|line| !line.starts_with(site::SHARED_RETURN));
+    let movement = snapshot.facts.movement.as_ref();
+    next.preflight_warnings
+        .extend(movement.and_then(|movement| movement.shared_return.clone()));
     match controller
         .paces
         .due(snapshot.uid(), urgency(&old, &next), Instant::now())

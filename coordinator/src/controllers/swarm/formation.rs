@@ -272,15 +272,17 @@ pub fn start(observer: &Observer, coverages: &Arc<Coverages>, metrics: &Metrics,
     let (observer, coverages, metrics) = (observer.clone(), Arc::clone(coverages), metrics.clone());
     tasks.spawn(async move {
         let ending = observer.leadership.ending.clone();
+        let mut last = observer.leadership.state.now();
         while ending.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
-            look(&observer, &coverages, &metrics);
+            let now = observer.leadership.state.now();
+            look(&observer, &coverages, &metrics, (last, now));
+            last = now;
         }
     });
 }
 
-fn look(observer: &Observer, coverages: &Coverages, metrics: &Metrics) {
+fn look(observer: &Observer, coverages: &Coverages, metrics: &Metrics, (last, now): (Moment, Moment)) {
     let world = observer.world();
-    let now = observer.leadership.state.now();
     let reported = |node: &NodeName| {
         let (report, age) = observer.sessions.agent(node)?.report?;
         Some((report, Moment::at(now.since_epoch().saturating_sub(age))))
@@ -295,7 +297,7 @@ fn look(observer: &Observer, coverages: &Coverages, metrics: &Metrics) {
         let mut coverage = before.remove(swarm_uid).unwrap_or_default();
         let drones = world.drones_of_swarm(swarm_uid);
         let change = observe(&mut coverage, (&swarm, &slots), &drones, reported, now);
-        metrics.covered(coverage.uncovered(), EVERY, &change.gaps);
+        metrics.covered(coverage.uncovered(), now.since(last), &change.gaps);
         if change.is_news {
             observer.cluster.wakes.swarms.wake(Key::of(swarm.as_ref()));
         }

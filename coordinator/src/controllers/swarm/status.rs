@@ -56,13 +56,31 @@ pub async fn write(
     let calm = controller.assessments.calm(uid(swarm));
     let grounded = swarm.spec.grounded || covered(ground, &drones);
     let mut next = assemble(swarm, &old, (&drones, grounded), calm, trouble, Timestamp::now());
-    if let Some(Ok(slots)) = formation::slots(swarm, airspace.rules()) {
-        let looked = Looked {
-            coverage: controller.coverages.of(uid(swarm)),
-            now: leadership.state.now(),
-            unsure: leadership.grace_left().is_some(),
-        };
-        add_slots(&mut next, (&old, swarm), &slots, &drones, &looked, Timestamp::now());
+    match formation::slots(swarm, airspace.rules()) {
+        None => {}
+        Some(Ok(slots)) => {
+            let looked = Looked {
+                coverage: controller.coverages.of(uid(swarm)),
+                now: leadership.state.now(),
+                unsure: leadership.grace_left().is_some(),
+            };
+            add_slots(&mut next, (&old, swarm), &slots, &drones, &looked, Timestamp::now());
+        }
+        // Nobody waits for what cannot be.
+        Some(Err(why)) => {
+            let generation = swarm.metadata.generation.unwrap_or_default();
+            let (old, text) = (&old.conditions, super::bad_formation(&why));
+            let covered = condition(
+                old,
+                "Covered",
+                Some(false),
+                BAD_FORMATION,
+                &text,
+                generation,
+                Timestamp::now(),
+            );
+            next.conditions.push(covered);
+        }
     }
     let ready = |s: &SwarmStatus| s.conditions.iter().any(|c| c.type_ == "Ready" && c.status == "True");
     let urgency = match (old == next, ready(&next) && !ready(&old)) {
@@ -163,6 +181,9 @@ fn assemble(
         conditions,
     }
 }
+
+/// The reason of a formation that cannot be flown.
+pub(super) const BAD_FORMATION: &str = "BadFormation";
 
 /// What was seen of the slots.
 struct Looked {

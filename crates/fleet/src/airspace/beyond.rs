@@ -2,6 +2,7 @@
 //!
 //! Owns: these volumes, and that of foreign [`Traffic`]. Must not: remember anything.
 
+use super::claim::Heard;
 use super::{Margin, Route, Rules, Tube, Volume};
 use crate::geo::Local;
 use crate::time::Moment;
@@ -14,7 +15,16 @@ const AHEAD: Duration = Duration::from_secs(2);
 const MANOEUVRES: f64 = 2.5;
 
 /// Foreign traffic is foreseen for this long.
-const FORESEEN: Duration = Duration::from_secs(10);
+const TRAFFIC_FORESEEN: Duration = Duration::from_secs(10);
+
+/// A vehicle that nobody of ours flies is foreseen for this long: others need that to stop or to climb out of its way.
+pub(super) const FORESEEN: Duration = Duration::from_secs(6);
+
+/// What two reports show of a vehicle that holds, meters per second.
+const NOISE: f64 = 1.0;
+
+/// It may come off the line on which it was seen to fly by this much meanwhile, meters.
+const TURNS: f64 = 5.0;
 
 /// An aircraft that others have heard, from ADSB_VEHICLE (246).
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -32,9 +42,9 @@ pub struct Traffic {
 }
 
 impl Traffic {
-    /// Where it may be from now until [`FORESEEN`].
+    /// Where it may be from now until [`TRAFFIC_FORESEEN`].
     pub(super) fn volume(&self, now: Moment) -> Volume {
-        let until = now.since(self.heard).saturating_add(FORESEEN).as_secs_f64();
+        let until = now.since(self.heard).saturating_add(TRAFFIC_FORESEEN).as_secs_f64();
         let [east, north, up] = self.velocity;
         let there = self.at.shifted(east * until, north * until);
         let there = there.at_height(self.at.up + up * until);
@@ -52,17 +62,38 @@ pub(super) fn drift(at: Local, margin: Margin, then: Moment, now: Moment, rules:
     Tube::around(&[at], over_ground, in_height, in_height)
 }
 
+/// Where a vehicle will be until [`FORESEEN`] that flies on as it was seen to. `turns`: somebody flies it; else it is blown about, and
+/// where it was seen is where it is.
+pub(super) fn flies_on(last: &Heard, turns: bool, rules: &Rules, now: Moment) -> Tube {
+    let time = now.since(last.heard).saturating_add(FORESEEN).as_secs_f64();
+    let speed = |speed: f64| if speed.abs() < NOISE { 0.0 } else { speed };
+    let [east, north, up] = last.velocity.map(|one| speed(one) * time);
+    let there = last.at.shifted(east, north).at_height(last.at.up + up);
+    let margin = last.margin;
+    let (over_ground, in_height) = if turns {
+        (margin.horizontal.0 + TURNS, margin.vertical.0)
+    } else {
+        (
+            margin.horizontal.0 - rules.off_by.horizontal.0,
+            margin.vertical.0 - rules.off_by.vertical.0,
+        )
+    };
+    Tube::around(&[last.at, there], over_ground, in_height, in_height)
+}
+
 /// Where a vehicle may be on its way back to its route, which it has left.
 pub(super) fn back_to(way: &Route, at: Local, margin: Margin) -> Tube {
     let (over_ground, in_height) = (margin.horizontal.0, margin.vertical.0);
     Tube::around(&[at, way.start()], over_ground, in_height, in_height)
 }
 
-/// Where the failsafes of a vehicle may take it that is anywhere on `way`: down to the ground where it is, and up to `return_height`, home
-/// in a straight line from there (or higher up, if it is higher), and down.
+/// Where the failsafes of a vehicle may take it that is anywhere on `way`: down to the ground where it is, and home in a straight line, no
+/// lower than now and no higher than `return_height` if it is below that (both stacks climb less near home: `RTL_CONE_SLOPE`,
+/// `RTL_CONE_ANG`), and down.
 pub(super) fn failsafe(way: &Route, home: Local, return_height: f64, margin: Margin) -> Volume {
     let places = way.places();
     let highest = places.iter().map(|p| p.up).fold(return_height, f64::max);
+    let lowest = places.iter().map(|p| p.up).fold(f64::INFINITY, f64::min);
     let legs = places.len().max(2) - 1;
     let last = places.len() - 1;
     let (over_ground, in_height) = (margin.horizontal.0, margin.vertical.0);
@@ -72,10 +103,14 @@ pub(super) fn failsafe(way: &Route, home: Local, return_height: f64, margin: Mar
         let column = Tube::around(&[one, other], over_ground, in_height, in_height);
         tubes.push(column.spanning(home.up - in_height, highest + in_height));
         let level = |p: Local| p.at_height(return_height);
-        let home = level(home);
-        let corridor = Tube::around(&[level(one), level(other), home], over_ground, in_height, in_height);
+        let corridor = Tube::around(
+            &[level(one), level(other), level(home)],
+            over_ground,
+            in_height,
+            in_height,
+        );
         // One that is higher than its return height stays there.
-        tubes.push(corridor.spanning(return_height, highest + in_height));
+        tubes.push(corridor.spanning(lowest.max(home.up) - in_height, highest + in_height));
     }
     let column = Tube::around(&[home], over_ground, in_height, in_height);
     tubes.push(column.spanning(home.up - in_height, highest + in_height));

@@ -7,13 +7,24 @@
 //!   Ground, Air --granted--> Air, the whole route --reports--> Air, what is left of it --its agent holds--> Air, one place
 //!   any --its agent has taken the order and is down--> Ground;  any --its agent has let go of it--> Other
 
-use super::beyond::{back_to, drift, failsafe};
+use super::beyond::{FORESEEN, back_to, drift, failsafe, flies_on};
 use super::index::Key;
 use super::{Margin, Route, Rules, Tube, Volume};
 use crate::geo::Local;
 use crate::ids::Term;
 use crate::time::Moment;
 use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// So long a report and an order take at most, together, when all is well.
+const FOLLOWS: Duration = Duration::from_secs(2);
+
+/// Vehicles slow down by this much at least when they are told to stop, meters per second for each second: ArduCopter's WPNAV_ACCEL is 2.5,
+/// PX4's MPC_ACC_HOR 3.
+const BRAKES: f64 = 2.0;
+
+/// A vehicle is not told to stop nearer than this, meters: it would have to turn back.
+const LEAST_STOP: f64 = 3.0;
 
 /// The number of an order to fly a route. Later orders have higher ones, over all leaders; an agent refuses an order whose number
 /// is not higher than the last that it took.
@@ -88,6 +99,9 @@ pub enum NotFit {
     /// It has a route already.
     #[error("the vehicle is on its way")]
     UnderWay,
+    /// It has nothing to fly that it could stop on.
+    #[error("the vehicle flies no route on which it could stop")]
+    Unstoppable,
     /// The route begins elsewhere.
     #[error("the route does not begin where the vehicle is")]
     StartsElsewhere,
@@ -109,7 +123,29 @@ pub enum Unsteady {
 pub(super) struct Heard {
     pub(super) heard: Moment,
     pub(super) at: Local,
-    margin: Margin,
+    pub(super) margin: Margin,
+    /// Meters per second east, north and up, from this report and the one before.
+    pub(super) velocity: [f64; 3],
+}
+
+impl Heard {
+    fn speed(&self) -> f64 {
+        self.velocity.iter().map(|v| v * v).sum::<f64>().sqrt()
+    }
+
+    /// How far it flies on until it stands, when it is told to stop, meters.
+    fn to_stop(&self) -> f64 {
+        let speed = self.speed();
+        LEAST_STOP + speed * FOLLOWS.as_secs_f64() + speed * speed / (2.0 * BRAKES)
+    }
+}
+
+/// From two reports; nothing is concluded from such as are far apart in time.
+fn velocity(from: Local, to: Local, time: Duration) -> [f64; 3] {
+    if time.is_zero() || time > FORESEEN {
+        return [0.0; 3];
+    }
+    [to.east - from.east, to.north - from.north, to.up - from.up].map(|far| far / time.as_secs_f64())
 }
 
 /// What it does, as far as is known.
@@ -133,7 +169,10 @@ pub(super) struct Claim {
     pub(super) key: Key,
     pub(super) known: Known,
     pub(super) last: Option<Heard>,
+    /// The last order that was granted.
     pub(super) granted: OrderNumber,
+    /// The order by which it flies the route that it owns: that one, unless it was told to stop on its way.
+    pub(super) flown: OrderNumber,
     pub(super) stand: Stand,
     /// A route that its agent flies besides, by an order that is not the last: an agent that has lost its memory.
     also: Option<Route>,
@@ -149,6 +188,7 @@ impl Claim {
             known,
             last: None,
             granted: OrderNumber::default(),
+            flown: OrderNumber::default(),
             stand: Stand::Unheard,
             also: None,
             rises: None,
@@ -204,7 +244,7 @@ impl Claim {
             }
             Doing::Flying { route } => match &self.stand {
                 // What is left of the claim, by the first place where the vehicle may be.
-                Stand::Air { way, .. } if seen.order == self.granted => {
+                Stand::Air { way, .. } if seen.order == self.flown => {
                     let way = way.from(seen.at, margin);
                     self.stand = Stand::Air { way, flying: true };
                 }
@@ -212,7 +252,7 @@ impl Claim {
                 _ => {
                     let way = route.from(seen.at, margin);
                     self.stand = Stand::Air { way, flying: true };
-                    self.granted = seen.order;
+                    (self.granted, self.flown) = (seen.order, seen.order);
                 }
             },
             Doing::Other => {
@@ -224,11 +264,46 @@ impl Claim {
                 self.stand = Stand::Other { way };
             }
         }
+        let before = self.last.as_ref().map(|last| (last.heard, last.at));
         self.last = Some(Heard {
             heard: seen.heard,
             at: seen.at,
             margin,
+            velocity: before.map_or([0.0; 3], |(then, from)| velocity(from, seen.at, seen.heard.since(then))),
         });
+    }
+
+    /// Where it is about to be: its place, or what it flies until it could stop and some seconds beyond; `None` on the ground, and for one
+    /// of which nothing is known.
+    pub(super) fn ahead(&self, now: Moment, rules: &Rules) -> Option<Volume> {
+        let last = self.last.as_ref()?;
+        match &self.stand {
+            Stand::Air { way, .. } if self.unsteady(now, rules).is_none() => {
+                let far = last.to_stop() + last.speed() * FORESEEN.as_secs_f64();
+                Some(way.first(far).volume(last.margin))
+            }
+            Stand::Air { .. } | Stand::Other { .. } => self.foreseen(now, rules),
+            Stand::Unheard | Stand::Ground(_) => None,
+        }
+    }
+
+    /// Where it will be soon, if it flies on as it was seen to; `None` for one of which nothing is known.
+    pub(super) fn foreseen(&self, now: Moment, rules: &Rules) -> Option<Volume> {
+        let turns = matches!(self.stand, Stand::Other { .. });
+        let tube = flies_on(self.last.as_ref()?, turns, rules, now);
+        Some(Volume::Tubes(vec![tube]))
+    }
+
+    /// The part of its route on which it can stop. Its agent must know no other order.
+    pub(super) fn stop(&self) -> Option<Route> {
+        let last = self.last.as_ref()?;
+        match &self.stand {
+            Stand::Air { way, flying: true } if self.flown == self.granted => {
+                let stop = way.first(last.to_stop());
+                (stop.end() != way.end()).then_some(stop)
+            }
+            _ => None,
+        }
     }
 
     /// Why its volume grows, if it does.

@@ -21,6 +21,15 @@ pub enum Owner {
     Traffic(u32),
 }
 
+impl std::fmt::Display for Owner {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Vehicle(node) => write!(f, "the vehicle of node {node}"),
+            Self::Traffic(icao) => write!(f, "aircraft {icao:06X}"),
+        }
+    }
+}
+
 /// Who owns which airspace.
 #[derive(Clone, Debug)]
 pub struct Claims {
@@ -31,8 +40,6 @@ pub struct Claims {
     vehicles: BTreeMap<NodeName, Claim>,
     traffic: BTreeMap<u32, (Key, Traffic)>,
     owners: BTreeMap<Key, Owner>,
-    /// Those who have come to own what was not granted to them, and may be too near to others.
-    elsewhere: BTreeSet<NodeName>,
     /// Until when time has passed.
     clock: Option<Moment>,
     index: Index,
@@ -50,7 +57,6 @@ impl Claims {
             vehicles: BTreeMap::new(),
             traffic: BTreeMap::new(),
             owners: BTreeMap::new(),
-            elsewhere: BTreeSet::new(),
             clock: None,
             index: Index::default(),
         }
@@ -97,7 +103,6 @@ impl Claims {
         if let Some(entry) = self.vehicles.remove(vehicle) {
             self.index.remove(entry.key);
             self.owners.remove(&entry.key);
-            self.elsewhere.remove(vehicle);
         }
     }
 
@@ -110,11 +115,7 @@ impl Claims {
         if entry.last.as_ref().is_some_and(|last| seen.heard <= last.heard) {
             return;
         }
-        let before = entry.end();
         entry.take_in(seen, &rules);
-        if entry.end() != before {
-            self.elsewhere.insert(vehicle.clone());
-        }
         self.refresh(vehicle, now);
     }
 
@@ -156,19 +157,61 @@ impl Claims {
             self.index.set(*key, traffic.volume(now));
         }
         self.traffic = kept;
-        let mut elsewhere = std::mem::take(&mut self.elsewhere);
-        elsewhere.retain(|vehicle| !self.near(&Owner::Vehicle(vehicle.clone())).is_empty());
-        self.elsewhere = elsewhere;
     }
 
-    /// Those who do not keep to what was granted to them: their volumes grow, or they are where nobody sent them. Foreign traffic, too.
+    /// Those who do not keep to what was granted to them; foreign traffic, too. One that is silent is none: most of them keep to their
+    /// claims.
     pub(super) fn strays(&self, now: Moment) -> BTreeSet<Owner> {
-        let unsteady = self.unsteady(now).map(|(name, _)| Owner::Vehicle(name.clone()));
-        let elsewhere = self.elsewhere.iter().cloned().map(Owner::Vehicle);
-        unsteady
-            .chain(elsewhere)
+        let vehicles = self.unsteady(now).filter(|(_, why)| *why != Unsteady::Silent);
+        vehicles
+            .map(|(name, _)| Owner::Vehicle(name.clone()))
             .chain(self.traffic.keys().copied().map(Owner::Traffic))
             .collect()
+    }
+
+    /// Where one that does not keep to its claim will be soon, if it flies on as it was seen to.
+    pub(super) fn foreseen(&self, owner: &Owner, now: Moment) -> Option<Volume> {
+        match owner {
+            Owner::Vehicle(name) => self.vehicles.get(name)?.foreseen(now, &self.rules),
+            Owner::Traffic(icao) => Some(self.traffic.get(icao)?.1.volume(now)),
+        }
+    }
+
+    /// Vehicles in the air that are not clear of `there` where they are, or in what is ahead of them.
+    pub(super) fn flying_near(&self, from: &Owner, there: &Volume, now: Moment) -> Vec<NodeName> {
+        let Some(key) = self.key(from) else {
+            return Vec::new();
+        };
+        let near = self.named(&self.index.in_the_way(key, there, &self.rules));
+        let meets = |name: &NodeName| {
+            let entry = self.vehicles.get(name)?;
+            let ahead = entry.ahead(now, &self.rules)?;
+            Some(!ahead.clear_of(there, &self.rules))
+        };
+        let vehicles = near.into_iter().filter_map(|owner| match owner {
+            Owner::Vehicle(name) => Some(name),
+            Owner::Traffic(_) => None,
+        });
+        vehicles.filter(|name| meets(name) == Some(true)).collect()
+    }
+
+    /// Whether a vehicle that flies its route can stop on it before `there`.
+    pub(super) fn stops_clear_of(&self, vehicle: &NodeName, there: &Volume, now: Moment) -> bool {
+        let margin = self.vehicles.get(vehicle).map(|entry| entry.margin(&self.rules));
+        let stops = self.stop(vehicle, now).zip(margin);
+        stops.is_some_and(|(route, margin)| route.volume(margin).clear_of(there, &self.rules))
+    }
+
+    /// The part of its route on which a vehicle can come to a stop; `None` for one that flies no route in full knowledge of its agent, and
+    /// for one that arrives as soon as it could stop.
+    #[must_use]
+    pub fn stop(&self, vehicle: &NodeName, now: Moment) -> Option<Route> {
+        let entry = self.vehicles.get(vehicle)?;
+        let late = |last: &Heard| now.since(last.heard) > self.rules.silent_after;
+        if entry.unsteady(now, &self.rules).is_some() || entry.last.as_ref().is_none_or(late) {
+            return None;
+        }
+        entry.stop()
     }
 
     /// Whose volumes are not clear of where `vehicle` may be on `route`.
@@ -224,13 +267,9 @@ impl Claims {
 
     /// Gives `route` to `vehicle`. Only after [`crate::safety::may_fly`] has found that it may have it.
     pub(crate) fn take(&mut self, vehicle: &NodeName, route: &Route, now: Moment) -> OrderNumber {
-        self.count += 1;
-        let number = OrderNumber {
-            term: self.term,
-            count: self.count,
-        };
+        let number = self.next_number();
         if let Some(entry) = self.vehicles.get_mut(vehicle) {
-            entry.granted = number;
+            (entry.granted, entry.flown) = (number, number);
             entry.stand = Stand::Air {
                 way: route.clone(),
                 flying: true,
@@ -238,6 +277,24 @@ impl Claims {
         }
         self.refresh(vehicle, now);
         number
+    }
+
+    /// Numbers an order to `vehicle` to fly a part of the route that it owns. Only after [`crate::safety::may_stop`] has found that part.
+    /// The claim stays until its agent has taken the order.
+    pub(crate) fn shorten(&mut self, vehicle: &NodeName) -> OrderNumber {
+        let number = self.next_number();
+        if let Some(entry) = self.vehicles.get_mut(vehicle) {
+            entry.granted = number;
+        }
+        number
+    }
+
+    const fn next_number(&mut self) -> OrderNumber {
+        self.count += 1;
+        OrderNumber {
+            term: self.term,
+            count: self.count,
+        }
     }
 
     /// The volume that an owner has.
@@ -274,6 +331,13 @@ impl Claims {
     pub fn under_way(&self, vehicle: &NodeName) -> bool {
         let stand = self.vehicles.get(vehicle).map(|entry| &entry.stand);
         matches!(stand, Some(Stand::Air { flying: true, .. }))
+    }
+
+    /// The home of a vehicle, at the height to which its failsafes return.
+    #[must_use]
+    pub fn return_from(&self, vehicle: &NodeName) -> Option<Local> {
+        let known = &self.vehicles.get(vehicle)?.known;
+        Some(known.home.at_height(known.return_height))
     }
 
     /// Each vehicle that may be in the air, its home and the height of its return.

@@ -3,26 +3,31 @@
 //! Owns: [`Claims::dangers`], and [`shared_returns`], a hazard that can be seen on the ground. Must not: order anything.
 
 use super::claims::Claims;
-use super::{Owner, Route};
+use super::index::{Index, Key};
+use super::{Owner, Route, Volume};
 use crate::geo::Local;
 use crate::ids::NodeName;
 use crate::time::Moment;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// So many heights above itself are tried for one that steps aside.
+const STEPS: u8 = 8;
 
 /// What one vehicle is to do about another that may come too near.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Avoidance {
-    /// Stop and hold where it is, on the route that it owns; then it is judged again.
-    Hold,
-    /// Climb or descend along this route, to where it is clear.
+    /// Stop farther along the route that it owns, and hold there; then it is judged again.
+    Stop,
+    /// Climb along this route, to where it is clear. Nobody descends: what is below is not known.
     StepAside(Route),
-    /// It stays: there is nowhere to go that is clear, or it is not ours to move now.
+    /// It goes on as it is: there is nowhere to go that is clear, or it is not ours to move now.
     Stay,
 }
 
 /// A vehicle in danger.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Danger {
-    /// Who does not keep to its claim: a vehicle that is silent, astray or in other hands, or foreign traffic.
+    /// Who does not keep to its claim: a vehicle that is astray or in other hands, or foreign traffic.
     pub from: Owner,
     /// Who is in its way.
     pub vehicle: NodeName,
@@ -31,38 +36,43 @@ pub struct Danger {
 }
 
 impl Claims {
-    /// Who is in danger now. `heights` are those, meters above mean sea level, to which a vehicle may step aside.
+    /// Who is in danger now, in the air: near to where one that does not keep to its claim will be soon if it flies on as it was seen to,
+    /// and with what is ahead of it on its own route. Nobody steps aside to more than `ceiling`, meters above mean sea level.
+    ///
+    /// This is less than what nobody is sent through, [`Self::in_the_way`]: that is all that a vehicle could reach.
     #[must_use]
-    pub fn dangers(&self, heights: &[f64], now: Moment) -> Vec<Danger> {
-        let from = self.strays(now);
+    pub fn dangers(&self, ceiling: f64, now: Moment) -> Vec<Danger> {
         let mut found = Vec::new();
-        for owner in from {
-            for near in self.near(&owner) {
-                if let Owner::Vehicle(vehicle) = near {
-                    let avoidance = self.avoidance(&vehicle, heights, now);
-                    let from = owner.clone();
-                    found.push(Danger {
-                        from,
-                        vehicle,
-                        avoidance,
-                    });
-                }
+        for from in self.strays(now) {
+            let Some(there) = self.foreseen(&from, now) else {
+                continue;
+            };
+            for vehicle in self.flying_near(&from, &there, now) {
+                let avoidance = if self.stops_clear_of(&vehicle, &there, now) {
+                    Avoidance::Stop
+                } else {
+                    self.aside(&vehicle, ceiling, now)
+                };
+                let from = from.clone();
+                found.push(Danger {
+                    from,
+                    vehicle,
+                    avoidance,
+                });
             }
         }
         found
     }
 
-    fn avoidance(&self, vehicle: &NodeName, heights: &[f64], now: Moment) -> Avoidance {
-        if self.under_way(vehicle) {
-            return Avoidance::Hold;
-        }
+    fn aside(&self, vehicle: &NodeName, ceiling: f64, now: Moment) -> Avoidance {
         let Ok((at, false)) = self.fit(vehicle, now) else {
-            // On the ground it stays there, and one that is not ours to move, or not heard, cannot be asked.
+            // On its way it is soon elsewhere; one that is not ours to move, or not heard, cannot be asked.
             return Avoidance::Stay;
         };
-        let mut ways: Vec<f64> = heights.to_vec();
-        ways.sort_by(|one, other| (one - at.up).abs().total_cmp(&(other - at.up).abs()));
-        ways.into_iter()
+        let step = self.rules().pitch().vertical.0;
+        (1..=STEPS)
+            .map(|steps| at.up + f64::from(steps) * step)
+            .take_while(|height| *height <= ceiling)
             .filter_map(|height| Route::through([at, at.at_height(height)]).ok())
             .find(|route| self.leads_away(vehicle, route))
             .map_or(Avoidance::Stay, Avoidance::StepAside)
@@ -87,42 +97,33 @@ impl Claims {
     }
 }
 
-/// Vehicles that would meet if all returned home at once.
-#[derive(Clone, Debug, PartialEq)]
-pub struct SharedReturn {
-    /// One of them.
-    pub one: NodeName,
-    /// The other.
-    pub other: NodeName,
-    /// Its return height, meters above mean sea level.
-    pub height: f64,
-}
-
-/// Pairs of vehicles whose ways home cross, from where they are to hold, at heights that are not a separation apart: a failsafe of
-/// all at once, such as the loss of the ground station, would bring them together. A hazard to be named at preflight; each vehicle
-/// wants a return height of its own.
+/// Whose ways home cross, by their owners: from where each is to hold, at its return height, to its home. A failsafe of all at once, such
+/// as the loss of the ground station, would bring them together. A hazard to be named at preflight: each vehicle wants a return height of
+/// its own.
 #[must_use]
-pub fn shared_returns(claims: &Claims, holds: &[(NodeName, Local)]) -> Vec<SharedReturn> {
+pub fn shared_returns(claims: &Claims, holds: &[(NodeName, Local)]) -> BTreeMap<NodeName, BTreeSet<NodeName>> {
     let rules = claims.rules();
     let margin = rules.margin(rules.accuracy);
-    let known: std::collections::BTreeMap<_, _> = claims.returns().collect();
-    let ways: Vec<_> = holds
-        .iter()
-        .filter_map(|(name, hold)| {
-            let known = known.get(name)?;
-            let height = known.return_height.max(hold.up);
-            let route = Route::through([hold.at_height(height), known.home.at_height(height)]).ok()?;
-            Some((name, height, route.volume(margin)))
-        })
-        .collect();
-    let mut found = Vec::new();
-    for (i, (one, height, volume)) in ways.iter().enumerate() {
-        for (other, _, others) in &ways[..i] {
-            if !volume.clear_of(others, rules) {
-                let (one, other, height) = ((*one).clone(), (*other).clone(), *height);
-                found.push(SharedReturn { one, other, height });
-            }
+    let known: BTreeMap<_, _> = claims.returns().collect();
+    let mut index = Index::default();
+    let mut ways = BTreeMap::new();
+    for ((name, hold), key) in holds.iter().zip(0..) {
+        let Some(known) = known.get(name) else { continue };
+        let height = known.return_height.max(hold.up);
+        let way = Route::through([hold.at_height(height), known.home.at_height(height)]);
+        if let Ok(way) = way {
+            let volume = way.volume(margin);
+            index.set(key, volume.clone());
+            ways.insert(key, (name, volume));
         }
     }
-    found
+    let others = |key: Key, volume: &Volume| -> BTreeSet<NodeName> {
+        let keys = index.in_the_way(key, volume, rules);
+        let names = keys.iter().filter_map(|key| ways.get(key));
+        names.map(|(name, _)| (*name).clone()).collect()
+    };
+    ways.iter()
+        .map(|(key, (name, volume))| ((*name).clone(), others(*key, volume)))
+        .filter(|(_, others)| !others.is_empty())
+        .collect()
 }

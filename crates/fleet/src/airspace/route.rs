@@ -80,6 +80,23 @@ impl Route {
         self.places[self.places.len() - 1]
     }
 
+    /// The first `meters` of it; all of it when it is not longer.
+    #[must_use]
+    pub fn first(&self, meters: f64) -> Self {
+        let (mut places, mut left) = (vec![self.start()], meters);
+        for leg in self.legs() {
+            let length = leg.length();
+            if length > left {
+                let stop = leg.at(left / length);
+                places.extend((left >= SAME).then_some(stop));
+                return Self { places };
+            }
+            places.extend((length > 0.0).then_some(leg.to));
+            left -= length;
+        }
+        Self { places }
+    }
+
     /// Whether there is nothing to fly.
     #[must_use]
     pub fn is_hold(&self) -> bool {
@@ -156,7 +173,15 @@ impl Leg {
 
     /// The point of the leg that is nearest to `at`.
     fn nearest(&self, at: Local) -> Local {
-        let share = self.share(at);
+        self.at(self.share(at))
+    }
+
+    fn length(&self) -> f64 {
+        self.from.over_ground(self.to).hypot(self.to.up - self.from.up)
+    }
+
+    /// The point after this share of the leg.
+    fn at(&self, share: f64) -> Local {
         let between = |a: f64, b: f64| a + share * (b - a);
         Local {
             east: between(self.from.east, self.to.east),

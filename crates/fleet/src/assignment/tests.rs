@@ -21,6 +21,7 @@ fn assigned(uid: &str, term: u64, generation: i64, desired: Desired) -> Order {
         ground_mark: None,
         reported_flight: crate::flight_record::ReportedFlight::default(),
         routed: false,
+        void: crate::airspace::OrderNumber::default(),
         route: None,
     })
 }
@@ -32,7 +33,7 @@ fn holding(order: &Order) -> Fence {
 #[test]
 fn a_deposed_coordinator_is_refused_and_changes_nothing() {
     let fence = holding(&assigned("a", 5, 1, FLY));
-    for late in [assigned("a", 4, 9, FLY), Order::Unassigned { term: Term(4) }] {
+    for late in [assigned("a", 4, 9, FLY), Order::unassigned(Term(4))] {
         let refused = fence.take(&late, true).unwrap_err();
         assert!(matches!(refused, Refused::StaleTerm { .. }));
         assert_eq!(fence.raised_to(late.term()), fence);
@@ -65,7 +66,7 @@ fn an_older_order_of_the_same_leadership_is_refused() {
 #[test]
 fn a_node_without_a_drone_lands_its_vehicle_first_and_forgets_it_then() {
     let fence = holding(&assigned("a", 3, 1, FLY));
-    let none = Order::Unassigned { term: Term(4) };
+    let none = Order::unassigned(Term(4));
     let landing = fence.take(&none, false).unwrap();
     let held = landing.held.clone().unwrap();
     assert_eq!((held.term, held.uid.0.as_str()), (Term(4), "a"));
@@ -148,7 +149,7 @@ fn a_kept_ground_order_does_not_hide_why_else_the_vehicle_comes_down() {
 #[test]
 fn a_ground_order_goes_with_its_drone_and_not_before() {
     let kept = holding(&marked(ORDERED, GIVEN));
-    let none = Order::Unassigned { term: Term(3) };
+    let none = Order::unassigned(Term(3));
     let landing = kept.take(&none, false).unwrap();
     assert_eq!(landing.ground_latch, Some(GroundOrderId(7)));
     assert_eq!(
@@ -176,6 +177,7 @@ fn on_route(generation: i64, count: Option<u64>) -> Assignment {
     };
     Assignment {
         routed: true,
+        void: crate::airspace::OrderNumber::default(),
         route: count.map(|count| RouteOrder {
             number: number(count),
             places: Vec::new(),
@@ -226,4 +228,27 @@ fn a_route_that_was_left_or_that_a_landing_ended_is_not_taken_up_again() {
     };
     let (landed, flown) = after(&[on_route(1, Some(3)), landing, on_route(3, Some(3))]);
     assert_eq!((flown, landed.last_route), (None, number(3)), "it was never flown");
+}
+
+#[test]
+fn a_void_route_is_not_flown_when_its_order_comes_late() {
+    let grounded = Assignment {
+        desired: Desired::Grounded {
+            why: GroundedWhy::Deleted,
+        },
+        ..on_route(2, None)
+    };
+    let order = Order::Assigned(grounded).without_routes_to(number(4));
+    let fence = Fence::default().take(&order, true).unwrap();
+    assert_eq!(fence.last_route, number(4));
+    let late = fence.take(&Order::Assigned(on_route(3, Some(4))), true).unwrap();
+    assert!(late.held.is_some_and(|held| held.route.is_none()));
+    let none = Order::unassigned(Term(3)).without_routes_to(number(5));
+    assert_eq!(fence.take(&none, true).unwrap().last_route, number(5));
+    let flying = Order::Assigned(on_route(3, Some(6)));
+    assert_eq!(
+        flying.clone().without_routes_to(number(6)),
+        flying,
+        "that one is to be flown"
+    );
 }

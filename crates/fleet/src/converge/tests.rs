@@ -53,6 +53,7 @@ pub(super) fn world(desired: Desired) -> World {
         ground_mark: None,
         reported_flight: crate::flight_record::ReportedFlight::default(),
         routed: false,
+        void: crate::airspace::OrderNumber::default(),
         route: None,
     };
     World {

@@ -71,6 +71,7 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
             ReportedFlight::default()
         },
         routed: drone.movement.is_some(),
+        void: crate::airspace::OrderNumber::default(),
         route: route.filter(|_| flying == desired),
     }))
 }
@@ -92,6 +93,10 @@ fn flies(drone: &Facts, held: Option<&Held>) -> Option<bool> {
 
 /// What to send to the agent of a node.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "there is one for each decision, and most are orders"
+)]
 pub enum ToSend {
     /// This order.
     Order(Order),
@@ -115,12 +120,12 @@ pub fn for_node(term: Term, drones: &[Facts], held: Option<Option<&Held>>, confi
         }
         if !stranger.settled {
             // Its vehicle lands before it serves another Drone.
-            return ToSend::Order(Order::Unassigned { term });
+            return ToSend::Order(Order::unassigned(term));
         }
     }
     let order = match served(drones, holds) {
         Some(drone) => order(term, drone, holds),
-        None => held.map(|_| Order::Unassigned { term }),
+        None => held.map(|_| Order::unassigned(term)),
     };
     order.map_or(ToSend::Nothing, ToSend::Order)
 }
@@ -142,7 +147,7 @@ fn served<'a>(drones: &'a [Facts], held: Option<&Held>) -> Option<&'a Facts> {
 #[must_use]
 pub fn taken(order: &Order, held: Option<&Held>, latch: Option<GroundOrderId>, route: OrderNumber) -> bool {
     match (order, held) {
-        (Order::Unassigned { .. }, held) => held.is_none(),
+        (Order::Unassigned { void, .. }, held) => held.is_none() && route >= *void,
         (Order::Assigned(_), None) => false,
         (Order::Assigned(a), Some(h)) => {
             let grounded = matches!(a.desired, Desired::Grounded { .. });
@@ -151,7 +156,7 @@ pub fn taken(order: &Order, held: Option<&Held>, latch: Option<GroundOrderId>, r
                 Some(GroundMark::Done(id)) => latch != Some(id),
                 None => true,
             };
-            let on_route = a.route.as_ref().is_none_or(|ordered| route >= ordered.number);
+            let on_route = route >= a.void && a.route.as_ref().is_none_or(|ordered| route >= ordered.number);
             heard
                 && on_route
                 && (h.uid == a.uid)

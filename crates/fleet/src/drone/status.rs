@@ -320,4 +320,4 @@ const fn truth_message(truth: FlightTruth) -> &'static str {
 }
 
 #[cfg(test)]
-mod tests;
+pub(crate) mod tests;

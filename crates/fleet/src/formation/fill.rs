@@ -168,16 +168,15 @@ fn stations(
     let mut occupied: Vec<Station> = slots.to_vec();
     for (slot, (holder, station)) in holders.iter().zip(slots).enumerate() {
         let Some(holder) = *holder else { continue };
-        let (station, relieves) = (*station, false);
-        let uid = candidates[holder].uid.clone();
-        all.insert(
-            uid,
-            InSlot {
+        let mut give = |one: usize, station: Station, relieves: bool| {
+            let slot = InSlot {
                 slot,
                 station,
                 relieves,
-            },
-        );
+            };
+            all.insert(candidates[one].uid.clone(), slot);
+        };
+        give(holder, *station, false);
         if !candidates[holder].replace {
             continue;
         }
@@ -185,17 +184,9 @@ fn stations(
             continue;
         };
         // Where no place beside is free, it waits on the ground until the other has left.
-        let station = beside(slot, slots, &occupied, rules, limits).unwrap_or(station);
+        let station = beside(slot, slots, &occupied, rules, limits).unwrap_or(*station);
         occupied.push(station);
-        let (uid, relieves) = (candidates[relief].uid.clone(), true);
-        all.insert(
-            uid,
-            InSlot {
-                slot,
-                station,
-                relieves,
-            },
-        );
+        give(relief, station, true);
     }
     all
 }

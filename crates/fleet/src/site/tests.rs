@@ -485,3 +485,74 @@ fn one_without_a_station_rises_only_once_nobody_holds_above_it_and_is_then_flown
     site.rest();
     assert!(site.may_rise(&vehicles[1].node));
 }
+
+#[test]
+fn one_on_station_climbs_out_of_a_pilots_way_and_comes_back_and_both_are_named() {
+    let mut site = new();
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::At(station(0.0, 80.0, 20.0))),
+        vehicle("pilot", 40.0, Desire::At(station(60.0, 80.0, 20.0))),
+    ];
+    let (mut second, _) = run(&mut site, &mut vehicles, 0);
+    assert!(site.endangered().is_empty());
+    vehicles[1].state.order = None;
+    vehicles[1].activity = Activity::HandsOff(crate::report::HandsOff::OtherMode);
+    let pair = (Owner::Vehicle(node("pilot")), node("a"));
+    let (mut least, mut told) = (f64::INFINITY, None);
+    for step in 0..40 {
+        second += 1;
+        // At 4 m/s straight to a's station, where it hovers.
+        vehicles[1].at.0 = f64::max(60.0 - 4.0 * f64::from(step), 0.0);
+        update(&mut site, &vehicles, second);
+        vehicles[0].step(&site);
+        let (one, other) = (&vehicles[0], &vehicles[1]);
+        least = least.min((one.at.0 - other.at.0).hypot(one.up - other.up));
+        if site
+            .endangered()
+            .get(&pair)
+            .is_some_and(|danger| danger.action == Action::StepsAside)
+        {
+            told = site.off_station(&node("a"), at(second));
+        }
+    }
+    assert!(least > 5.0 && vehicles[0].up > 30.0, "{least} {}", vehicles[0].up);
+    assert!(
+        matches!(&told, Some(OffStation::KeepsClear(what)) if what.contains("climbs out of the way; near is the vehicle of node pilot")),
+        "{told:?}"
+    );
+    let waits = site.off_station(&node("a"), at(second));
+    assert!(
+        matches!(&waits, Some(OffStation::Waits(why)) if why.contains("node pilot")),
+        "it is clear of it and cannot return: {waits:?}"
+    );
+    // The pilot goes 100 m away: a returns to its station.
+    vehicles[1].at.0 = 100.0;
+    for _ in 0..30 {
+        second += 1;
+        update(&mut site, &vehicles, second);
+        vehicles[0].step(&site);
+    }
+    assert!((vehicles[0].up - 20.0).abs() < 0.1 && site.endangered().is_empty());
+    assert_eq!(site.off_station(&node("a"), at(second)), None);
+}
+
+#[test]
+fn ways_home_that_cross_at_one_height_are_named_and_those_apart_are_not() {
+    let mut site = new();
+    let mut vehicles = [
+        vehicle("a", -15.0, Desire::At(station(40.0, 60.0, 20.0))),
+        vehicle("b", 15.0, Desire::At(station(-40.0, 60.0, 20.0))),
+    ];
+    update(&mut site, &vehicles, 0);
+    let named = site.shared_return(&node("a"));
+    assert!(
+        named
+            .as_ref()
+            .is_some_and(|text| text.contains("the vehicle of node b: their ways home cross")),
+        "{named:?}"
+    );
+    vehicles[1].desire = Desire::At(station(60.0, 60.0, 20.0));
+    vehicles[0].desire = Desire::At(station(-60.0, 60.0, 20.0));
+    update(&mut site, &vehicles, 1);
+    assert_eq!(site.shared_return(&node("a")), None);
+}

@@ -24,7 +24,7 @@ fn order() -> impl Strategy<Value = Order> {
                 ..assigned(&format!("drone-{drone}"), term, desired)
             })
         });
-    prop_oneof![5 => assigned, 1 => (0_u64..4).prop_map(|term| Order::Unassigned { term: Term(term) })]
+    prop_oneof![5 => assigned, 1 => (0_u64..4).prop_map(|term| Order::unassigned(Term(term)))]
 }
 
 fn grounds(desired: Desired) -> bool {

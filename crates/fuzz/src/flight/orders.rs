@@ -49,6 +49,7 @@ impl Default for Coordinators {
                 ground_mark: None,
                 reported_flight: fleet::flight_record::ReportedFlight::default(),
                 routed: false,
+                void: fleet::airspace::OrderNumber::default(),
                 route: None,
             },
             nonce: 0,
@@ -93,7 +94,7 @@ impl Coordinators {
                 return Order::Assigned(old);
             }
             13 => last.term = Term(last.term.0.saturating_sub(1)),
-            14 => return Order::Unassigned { term: last.term },
+            14 => return Order::unassigned(last.term),
             _ => last.desired = grounded(GroundedWhy::Unbound),
         }
         Order::Assigned(last.clone())

@@ -127,7 +127,7 @@ fn reports() -> impl Strategy<Value = Report> {
         of(".*"),
         of(battery()),
         of(position()),
-        (of(any::<u32>()), of(any::<u32>())),
+        (of(any::<u32>()), of(any::<u32>()), of(any::<u16>())),
     );
     let classes = vec![ReasonClass::WillHeal, ReasonClass::NeedsHuman, ReasonClass::Unclear];
     let reason = (".*", select(classes), of(any::<u32>()), any::<u32>(), any::<u32>());
@@ -186,6 +186,7 @@ fn reports() -> impl Strategy<Value = Report> {
             others_flew,
             route,
             home,
+            return_height: times.2.map(|dm: u16| AltitudeAboveHome(f64::from(dm) / 10.0)),
         }
     })
 }

@@ -207,7 +207,9 @@ fn one_that_is_silent_keeps_its_place_and_what_its_failsafes_may_do() {
     assert_eq!(way(A), by_a);
     assert_eq!(way(A.at_height(3.0)), by_a, "it may land where it is");
     assert_eq!(way(at(-40.0, 0.0, 40.0)), by_a, "it may return at 40 m");
-    assert_eq!(way(at(-40.0, 0.0, 25.0)), none, "and not lower");
+    assert_eq!(way(at(-40.0, 0.0, 25.0)), by_a, "or lower, near home");
+    assert_eq!(way(at(-40.0, 0.0, 7.0)), none, "and never lower than it is");
+    assert_eq!(way(at(-40.0, 0.0, 53.0)), none);
     assert_eq!(way(at(-80.0, 0.0, 10.0)), by_a, "and land at home");
     assert_eq!(way(at(40.0, 0.0, 40.0)), none);
     // Heard again, it has its place alone.
@@ -305,36 +307,126 @@ fn one_that_is_forgotten_owns_nothing() {
 }
 
 #[test]
-fn one_that_is_in_danger_holds_and_then_leaves_upright_to_where_it_is_clear() {
+fn one_that_is_in_danger_stops_on_its_route_and_then_leaves_upright_to_where_it_is_clear() {
     use super::super::{Avoidance, Danger};
+    use crate::safety::may_stop;
     let mut claims = two();
-    let number = grant(&mut claims, "a", &over(A, 50.0, B), 1.0).unwrap();
-    // c is blown to a's way.
-    let blown = at(30.0, 0.0, 46.0);
-    seen(&mut claims, "c", 2.0, blown, NONE, Doing::Holding { at: blown });
+    let way = over(A, 50.0, B);
+    let number = grant(&mut claims, "a", &way, 1.0).unwrap();
+    let fly = |claims: &mut Claims, t: f64, east: f64| {
+        let doing = Doing::Flying { route: way.clone() };
+        seen(claims, "a", t, at(east, 0.0, 50.0), number, doing);
+    };
+    fly(&mut claims, 1.5, 0.0);
+    fly(&mut claims, 2.5, 5.0);
     let danger = |avoidance| Danger {
         from: vehicle("c"),
         vehicle: node("a"),
         avoidance,
     };
-    assert_eq!(
-        claims.dangers(&[40.0], second(2.0)),
-        [danger(Avoidance::Hold)],
-        "it holds where nobody sent it"
+    // c is carried to a's way, by a pilot, who hovers there.
+    let there = at(60.0, 0.0, 46.0);
+    seen(&mut claims, "c", 1.7, there, NONE, Doing::Other);
+    seen(&mut claims, "c", 2.7, there, NONE, Doing::Other);
+    assert_eq!(claims.dangers(150.0, second(2.7)), [danger(Avoidance::Stop)]);
+    let permit = may_stop(&mut claims, &node("a"), second(2.7)).unwrap();
+    assert_eq!(permit.route().start(), at(5.0, 0.0, 50.0));
+    let end = permit.route().end();
+    assert!((10.0..30.0).contains(&end.east) && end.up == 50.0, "{end:?}");
+    assert!(permit.number() > number);
+    let rest = claims.volume(&vehicle("a")).cloned();
+    fly(&mut claims, 3.0, 6.0);
+    assert!(claims.under_way(&node("a")) && claims.volume(&vehicle("a")) != rest.as_ref());
+    assert!(claims.unsteady(second(3.0)).all(|(name, _)| *name != node("a")));
+    assert!(
+        !claims.in_the_way(&node("c"), &Route::hold(B)).is_empty(),
+        "until its agent has taken the order it may fly on"
     );
-    seen(&mut claims, "c", 3.0, blown, NONE, Doing::Other);
-    assert_eq!(claims.dangers(&[40.0, 150.0], second(3.0)), [danger(Avoidance::Hold)]);
-    let stopped = at(10.0, 0.0, 50.0);
-    seen(&mut claims, "a", 3.5, stopped, number, Doing::Holding { at: stopped });
-    let up = Route::through([stopped, stopped.at_height(150.0)]).unwrap();
-    let found = claims.dangers(&[40.0, 150.0], second(3.5));
-    assert!(found.contains(&danger(Avoidance::StepAside(up.clone()))), "{found:?}");
-    assert!(grant(&mut claims, "a", &up, 3.5).is_ok(), "it leads away");
+    assert!(
+        may_stop(&mut claims, &node("a"), second(3.0)).is_err(),
+        "it was told to"
+    );
+    seen(
+        &mut claims,
+        "a",
+        3.5,
+        at(9.0, 0.0, 50.0),
+        permit.number(),
+        Doing::Flying {
+            route: permit.route().clone(),
+        },
+    );
+    assert!(
+        claims.in_the_way(&node("c"), &Route::hold(B)).is_empty(),
+        "it flies no farther than that"
+    );
+    seen(&mut claims, "a", 5.5, end, permit.number(), Doing::Holding { at: end });
+    // And then c comes nearer.
+    seen(
+        &mut claims,
+        "c",
+        4.5,
+        at(end.east + 12.0, 0.0, 46.0),
+        NONE,
+        Doing::Other,
+    );
+    seen(&mut claims, "c", 5.5, at(end.east + 9.0, 0.0, 46.0), NONE, Doing::Other);
+    let found = claims.dangers(150.0, second(5.5));
+    let Some(Danger {
+        avoidance: Avoidance::StepAside(up),
+        ..
+    }) = found.first()
+    else {
+        panic!("{found:?}");
+    };
+    assert!(up.end().over_ground(end) < 0.01 && up.end().up > 60.0, "{up:?}");
+    assert_eq!(
+        claims.dangers(51.0, second(5.5)),
+        [danger(Avoidance::Stay)],
+        "there is no height left"
+    );
+    assert!(grant(&mut claims, "a", up, 5.5).is_ok(), "it leads away");
     let mut claims = two();
-    holds(&mut claims, "a", 1.5, stopped);
-    seen(&mut claims, "c", 1.5, blown, NONE, Doing::Other);
-    let down = Route::through([stopped, stopped.at_height(5.0)]).unwrap();
+    holds(&mut claims, "a", 1.5, end);
+    seen(&mut claims, "c", 1.5, at(end.east + 9.0, 0.0, 46.0), NONE, Doing::Other);
+    let down = Route::through([end, end.at_height(5.0)]).unwrap();
     assert_eq!(grant(&mut claims, "a", &down, 1.5), blocked("c"), "it would pass it");
+}
+
+#[test]
+fn one_that_passes_far_off_endangers_nobody() {
+    let mut claims = two();
+    holds(&mut claims, "a", 1.0, A);
+    seen(&mut claims, "c", 1.0, at(A.east + 30.0, 0.0, 20.0), NONE, Doing::Other);
+    seen(&mut claims, "c", 2.0, at(A.east + 30.0, 4.0, 20.0), NONE, Doing::Other);
+    assert_eq!(claims.dangers(150.0, second(2.0)), []);
+    seen(&mut claims, "c", 3.0, at(A.east + 26.0, 4.0, 20.0), NONE, Doing::Other);
+    assert_eq!(claims.dangers(150.0, second(3.0)).len(), 1, "it comes straight here");
+}
+
+#[test]
+fn one_that_the_wind_moves_a_little_endangers_nobody_beside_it() {
+    let mut claims = two();
+    holds(&mut claims, "a", 1.0, A);
+    let hold = A.shifted(12.0, 0.0);
+    seen(&mut claims, "c", 1.5, hold, NONE, Doing::Holding { at: hold });
+    seen(&mut claims, "c", 1.9, hold, NONE, Doing::Holding { at: hold });
+    claims.advance(second(1.0));
+    let blown = |claims: &mut Claims, t: f64, by: f64| {
+        holds(claims, "a", t, A);
+        seen(
+            claims,
+            "c",
+            t,
+            hold.shifted(-by, 0.0),
+            NONE,
+            Doing::Holding { at: hold },
+        );
+        claims.dangers(150.0, second(t)).len()
+    };
+    assert_eq!(blown(&mut claims, 2.9, 2.6), 1, "at 2.6 m/s it would be there");
+    assert_eq!(blown(&mut claims, 3.9, 2.8), 0, "there it stays");
+    assert_eq!(blown(&mut claims, 4.9, 3.6), 1, "and this is too near");
 }
 
 #[test]
@@ -344,6 +436,9 @@ fn returns_at_one_height_that_cross_are_named() {
     // a and b hold over each other's homes.
     let holds = [(node("a"), B), (node("b"), A), (node("c"), at(520.0, 0.0, 20.0))];
     let found = shared_returns(&claims, &holds);
-    assert_eq!(found.len(), 1);
-    assert_eq!((&found[0].one, &found[0].other), (&node("b"), &node("a")));
+    let of = |name: &str| found.get(&node(name)).cloned().unwrap_or_default();
+    assert_eq!(
+        (of("a"), of("b"), of("c")),
+        ([node("b")].into(), [node("a")].into(), [].into())
+    );
 }

@@ -28,6 +28,7 @@ fn bound() -> Facts {
         lift: Lift::Free,
         truth: Some(FlightTruth::Airborne(Airborne::InAir)),
         flown: true,
+        over: false,
         resume_after: 0,
         ground_mark: None,
         reported_flight: crate::flight_record::ReportedFlight::default(),
@@ -281,7 +282,7 @@ fn a_ground_order_stands_if_any_of_drone_swarm_or_operator_gives_it() {
 
 #[test]
 fn an_agent_that_holds_a_drone_unknown_here_is_not_landed_on_the_word_of_a_cache() {
-    let none = ToSend::Order(Order::Unassigned { term: TERM });
+    let none = ToSend::Order(Order::unassigned(TERM));
     assert_eq!(
         for_node(TERM, &[], Some(Some(&held(false))), false),
         ToSend::ConfirmUnbound(DroneUid("u".into()))
@@ -304,7 +305,7 @@ fn a_vehicle_left_by_a_drone_that_is_gone_comes_down_before_it_serves_the_next()
     let left = held(false);
     assert_eq!(
         for_node(TERM, &next, Some(Some(&left)), true),
-        ToSend::Order(Order::Unassigned { term: TERM })
+        ToSend::Order(Order::unassigned(TERM))
     );
     let settled = Held { settled: true, ..left };
     let ToSend::Order(Order::Assigned(a)) = for_node(TERM, &next, Some(Some(&settled)), true) else {
@@ -356,8 +357,8 @@ fn an_order_counts_as_taken_only_when_the_report_shows_all_of_it() {
         })
     ));
     assert!(!taken(&fly, None));
-    assert!(taken(&Order::Unassigned { term: TERM }, None));
-    assert!(!taken(&Order::Unassigned { term: TERM }, Some(&held(false))));
+    assert!(taken(&Order::unassigned(TERM), None));
+    assert!(!taken(&Order::unassigned(TERM), Some(&held(false))));
 }
 
 #[test]
@@ -394,6 +395,7 @@ fn moving(way_home: WayHome, route: Option<RouteOrder>) -> Facts {
             route,
             way_home,
             off_station: None,
+            shared_return: None,
         }),
         ..bound()
     }

@@ -182,9 +182,9 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
             "the battery has reached its reserve and the vehicle lands",
         ),
         (FlightTruth::Airborne(_), _) if flies_home_first(q.drone).is_some() => match flies_home_first(q.drone) {
-            Some(off @ OffStation::Waits(_)) => (
+            Some(off @ (OffStation::Waits(_) | OffStation::KeepsClear(_))) => (
                 Phase::Flying,
-                NO_ROUTE,
+                off_station_reason(off),
                 format!("not landing yet ({ground_text}): it {}", off_station_text(off)),
             ),
             _ => (
@@ -232,7 +232,7 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
         }
         (FlightTruth::Airborne(_), Activity::Moving) => {
             match q.drone.movement.as_ref().map(|movement| &movement.off_station) {
-                Some(Some(off @ OffStation::Waits(_))) => {
+                Some(Some(off @ (OffStation::Waits(_) | OffStation::KeepsClear(_)))) => {
                     let message = format!("in the air, flying its route; it {}", off_station_text(off));
                     (Phase::Flying, off_station_reason(off), message)
                 }
@@ -306,6 +306,7 @@ const fn off_station_reason(off: &OffStation) -> &'static str {
     match off {
         OffStation::Moving => MOVING,
         OffStation::Waits(_) => NO_ROUTE,
+        OffStation::KeepsClear(_) => "KeepsClear",
         OffStation::Settling => "OffStation",
     }
 }
@@ -314,7 +315,7 @@ const fn off_station_reason(off: &OffStation) -> &'static str {
 fn off_station_text(off: &OffStation) -> String {
     match off {
         OffStation::Moving => "flies its route".to_owned(),
-        OffStation::Waits(why) => why.clone(),
+        OffStation::Waits(what) | OffStation::KeepsClear(what) => what.clone(),
         OffStation::Settling => "was not seen on its station for a second".to_owned(),
     }
 }

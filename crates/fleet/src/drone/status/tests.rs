@@ -11,7 +11,7 @@ use crate::time::Moment;
 use crate::units::AltitudeAboveHome;
 use crate::vehicle::{Airborne, ArmingReason, ReasonClass};
 
-pub(super) fn drone() -> Facts {
+pub(crate) fn drone() -> Facts {
     Facts {
         uid: DroneUid("u-1".into()),
         name: DroneName {
@@ -28,6 +28,7 @@ pub(super) fn drone() -> Facts {
         lift: Lift::Free,
         truth: None,
         flown: false,
+        over: false,
         resume_after: 0,
         ground_mark: None,
         reported_flight: crate::flight_record::ReportedFlight::default(),
@@ -432,6 +433,7 @@ fn one_that_flies_home_to_land_says_so_and_what_is_in_its_way() {
             route: None,
             way_home: crate::drone::way_home::WayHome::Ahead,
             off_station,
+            shared_return: None,
         }),
         ..drone()
     };

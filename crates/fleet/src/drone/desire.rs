@@ -1,0 +1,111 @@
+//! What Drones ask of the airspace.
+//!
+//! Owns: [`desire`], and whether a Drone waits on the ground for a route. Must not: know what is granted.
+
+use crate::drone::{Facts, Ground, Movement};
+use crate::flight_record::SoFar;
+use crate::ids::DroneUid;
+use crate::node_use::{Lift, NoLift};
+use crate::report::Report;
+use crate::site::Desire;
+use crate::station::Station;
+use crate::vehicle::FlightTruth;
+
+/// Where the Drone is asked to hold.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Asked {
+    /// Above its home.
+    AboveHome,
+    /// At this station; `None`: what is asked for is no place for one.
+    Station(Option<Station>),
+}
+
+/// What `drone` desires, which is `asked` to hold there and whose vehicle has made this `report`.
+#[must_use]
+pub fn desire(drone: &Facts, asked: Asked, report: Option<&Report>) -> Desire {
+    let airborne = report.is_some_and(|report| matches!(report.truth, FlightTruth::Airborne(_)));
+    let waits = matches!(drone.lift, Lift::Stay(why) if why != NoLift::Airspace);
+    let lands = drone.deleting || drone.lift == Lift::Land;
+    if drone.ground == Ground::Ordered || (!airborne && (lands || waits || drone.over)) {
+        return Desire::Nothing;
+    }
+    match asked {
+        Asked::AboveHome if lands => Desire::Nothing,
+        Asked::AboveHome => Desire::AboveHome(drone.altitude),
+        Asked::Station(_) if lands => Desire::Home,
+        Asked::Station(station) => station.map_or(Desire::Nothing, Desire::At),
+    }
+}
+
+/// Whether the vehicle of a Drone may be in the air while its agent is not connected. That its status does not say so shows nothing: who
+/// led before may have ordered it to fly, and not have been able to write that down.
+#[must_use]
+pub const fn may_be_in_air(so_far: SoFar) -> bool {
+    match so_far {
+        SoFar::Fresh | SoFar::Flown => true,
+        SoFar::Over | SoFar::Killed => false,
+    }
+}
+
+/// Whether the Drone `uid`, which could fly, has to wait for a route. One whose flight is over stays down by itself; see
+/// [`Facts::over`].
+#[must_use]
+pub fn waits_for_route(uid: &DroneUid, movement: Option<&Movement>, report: Option<&Report>) -> bool {
+    let on_ground = report.is_some_and(|report| report.truth == FlightTruth::Disarmed);
+    let serves = |report: &Report| {
+        report
+            .held
+            .as_ref()
+            .is_some_and(|held| held.uid == *uid && !held.grounded)
+    };
+    // Nothing is known of one that is not heard: an order to fly that it holds is not taken back.
+    let routeless = movement.is_some_and(|movement| movement.route.is_none());
+    routeless && (on_ground || !report.is_some_and(serves))
+}
+
+/// Whether the vehicle of a Drone may take off when its node and its Swarm have no say in it but `lift`, and `waits` is whether it has to
+/// wait for airspace. One whose flight is `over` is not told to: that would make its agent forget it.
+#[must_use]
+pub const fn lift(lift: Lift, over: bool, waits: bool) -> Lift {
+    match lift {
+        Lift::Free if waits && !over => Lift::Stay(NoLift::Airspace),
+        lift => lift,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drone::status::tests::drone;
+    use crate::ids::NodeName;
+
+    #[test]
+    fn one_that_is_not_heard_may_fly_unless_its_flight_is_known_to_be_over() {
+        assert!(
+            may_be_in_air(SoFar::Fresh),
+            "its leader ordered it to fly and was cut off from the API"
+        );
+        assert!(may_be_in_air(SoFar::Flown));
+        assert!(!may_be_in_air(SoFar::Over) && !may_be_in_air(SoFar::Killed));
+    }
+
+    #[test]
+    fn one_whose_flight_is_over_asks_for_no_airspace_on_the_ground() {
+        let report = |truth| Report {
+            truth,
+            ..Report::of_nothing(NodeName::parse("n").unwrap())
+        };
+        let mut drone = drone();
+        let down = report(FlightTruth::Disarmed);
+        let above = Desire::AboveHome(drone.altitude);
+        assert_eq!(desire(&drone, Asked::AboveHome, Some(&down)), above);
+        drone.over = true;
+        assert_eq!(lift(Lift::Free, false, true), Lift::Stay(NoLift::Airspace));
+        assert_eq!(
+            lift(Lift::Free, true, true),
+            Lift::Free,
+            "its agent would forget that it is over"
+        );
+        assert_eq!(desire(&drone, Asked::AboveHome, Some(&down)), Desire::Nothing);
+    }
+}

@@ -1,0 +1,111 @@
+//! Keeping clear of those who do not keep to their airspace: a vehicle in a pilot's hands, on the way of its failsafe, blown away; foreign
+//! traffic.
+//!
+//! Owns: [`Endangered`], who had to make way for whom. Must not: grant a route ([`crate::safety`] does), or move a vehicle that flies none
+//! of our routes.
+
+use super::{CEILING, Desire, Expected, Site};
+use crate::airspace::{Avoidance, Danger, Owner};
+use crate::ids::NodeName;
+use crate::report::Activity;
+use crate::safety::{may_fly, may_stop};
+use crate::time::Moment;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A danger that was seen no more for this long is over: reports come once a second, and one that passes is near again and again.
+const OVER_AFTER: Duration = Duration::from_secs(10);
+
+/// What a vehicle did about another that came too near.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// It stopped on its route.
+    Stops,
+    /// It left upright.
+    StepsAside,
+    /// It was not moved.
+    Stays,
+}
+
+/// A danger of the last seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Endangered {
+    /// What was done about it.
+    pub action: Action,
+    seen: Moment,
+}
+
+impl Action {
+    /// What it does, in words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Stops => "stops on its way",
+            Self::StepsAside => "climbs out of the way",
+            Self::Stays => "is not moved: there is no clear way out, or it is not for Skein to move it now",
+        }
+    }
+
+    /// What it does about `from`, after "it".
+    #[must_use]
+    pub fn sentence(self, from: &Owner) -> String {
+        format!(
+            "{}; near is {from}, which does not keep to its own airspace",
+            self.words()
+        )
+    }
+}
+
+impl Site {
+    /// Who is or was in danger in the last seconds, from whom, and what was done.
+    #[must_use]
+    pub const fn endangered(&self) -> &BTreeMap<(Owner, NodeName), Endangered> {
+        &self.endangered
+    }
+
+    /// What the vehicle of `node` does to keep clear of others that do not keep to their airspace.
+    pub(super) fn keeps_clear(&self, node: &NodeName) -> Option<String> {
+        let mut own = self.endangered.iter().filter(|((_, vehicle), _)| vehicle == node);
+        own.find(|(_, what)| what.action != Action::Stays)
+            .map(|((from, _), what)| what.action.sentence(from))
+    }
+
+    pub(super) fn avoid(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, lowest_home: f64, now: Moment) {
+        self.endangered.retain(|_, what| now.since(what.seen) <= OVER_AFTER);
+        for danger in self.claims.dangers(lowest_home + CEILING, now) {
+            let did = self.make_way(&danger, vehicles.get(&danger.vehicle), now);
+            let pair = (danger.from, danger.vehicle);
+            let before = self.endangered.get(&pair).map(|before| before.action);
+            // What was begun is under way until the danger is over.
+            let action = match (did, before) {
+                (Action::Stays, Some(before)) => before,
+                (did, _) => did,
+            };
+            self.endangered.insert(pair, Endangered { action, seen: now });
+        }
+    }
+
+    fn make_way(&mut self, danger: &Danger, expected: Option<&Expected<'_>>, now: Moment) -> Action {
+        let routed = expected.is_some_and(|expected| matches!(expected.desire, Desire::At(_) | Desire::Home));
+        let moves = expected
+            .and_then(|expected| expected.report)
+            .is_some_and(|(report, _)| report.activity == Activity::Moving);
+        let (permit, did) = match &danger.avoidance {
+            Avoidance::Stop if routed && moves => {
+                (may_stop(&mut self.claims, &danger.vehicle, now).ok(), Action::Stops)
+            }
+            Avoidance::StepAside(route) if routed => (
+                may_fly(&mut self.claims, &danger.vehicle, route.clone(), now).ok(),
+                Action::StepsAside,
+            ),
+            Avoidance::Stop | Avoidance::StepAside(_) | Avoidance::Stay => (None, Action::Stays),
+        };
+        match permit {
+            Some(permit) => {
+                self.order(&permit, false);
+                did
+            }
+            None => Action::Stays,
+        }
+    }
+}

@@ -176,12 +176,19 @@ fn heartbeats_have_no_interval_and_messages_are_those_of_the_real_one() {
         (69.0, Accepted),
         (42.0, Accepted),
         (125.0, Failed),
+        (411.0, Failed),
         (9999.0, Failed),
     ] {
         assert_eq!(interval(&mut bench, id), verdict, "{id}");
     }
     let once = |bench: &mut Bench, id: f32| bench.command(512, [id, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
-    for (id, verdict) in [(0.0, Accepted), (93.0, Accepted), (253.0, Denied), (330.0, Denied)] {
+    for (id, verdict) in [
+        (0.0, Accepted),
+        (93.0, Accepted),
+        (253.0, Denied),
+        (330.0, Denied),
+        (411.0, Denied),
+    ] {
         assert_eq!(once(&mut bench, id), verdict, "{id}");
     }
 }

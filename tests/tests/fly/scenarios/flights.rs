@@ -43,9 +43,13 @@ const NODE: &str = NODES[0];
 /// The height of the first takeoffs, metres.
 const START: f64 = 10.0;
 
-fn arms_with_its_checks_passed(message: &MavMessage) -> bool {
-    matches!(message, MavMessage::SYS_STATUS(status)
-        if status.onboard_control_sensors_health.contains(MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK))
+/// Whether its checks have passed, if the message says so.
+fn checks_passed(message: &MavMessage) -> Option<bool> {
+    let MavMessage::SYS_STATUS(status) = message else {
+        return None;
+    };
+    let health = status.onboard_control_sensors_health;
+    Some(health.contains(MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK))
 }
 
 fn cold_boot(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
@@ -53,16 +57,23 @@ fn cold_boot(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.take_off(START)?;
     let ready = now();
     let record = field.record(NODE);
-    let armable = record
-        .first_reported(0, arms_with_its_checks_passed)
-        .context("it never said that it may arm")?;
     let sent = record
         .first_sent(0, MavCmd::MAV_CMD_COMPONENT_ARM_DISARM)
         .context("it was never sent an arm command")?;
+    // Checks are those of a mode: what passes in the mode after boot may fail in the one that a flight begins in.
+    let failed = record
+        .reported_since(0)
+        .rfind(|(at, message)| *at <= sent && checks_passed(message) == Some(false))
+        .map_or(0, |(at, _)| at);
+    let armable = record
+        .first_reported(failed, |message| checks_passed(message) == Some(true))
+        .context("it never said that it may arm")?;
     let armed = record.first_reported(0, is_armed).context("it never armed")?;
+    let bound = field.objects().of_since(NODE, since);
+    let bound = bound.first().context("it never was bound")?.0;
+    figures.took("bound after", since, bound);
     figures.took("armable after", since, armable);
-    // A PX4 may be armable before a flight is ordered.
-    figures.took_at_most("arm command after that", armable.max(since), sent, 5.0)?;
+    figures.took_at_most("arm command after both", armable.max(bound), sent, 5.0)?;
     figures.took("armed to Ready", armed, ready);
     figures.note(format!("at {:.1} m", record.height().unwrap_or_default()));
     ensure!(sent >= armable, "it was sent an arm command before its checks passed");

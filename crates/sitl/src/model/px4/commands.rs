@@ -254,12 +254,14 @@ impl Px4 {
     }
 
     fn request_message(&mut self, core: &mut Core, message: u32) -> u8 {
-        let composed = self.compose(core, message);
-        let known = composed.is_some() || reports::known(message);
-        if let Some(message) = composed {
+        if !reports::known(message) {
+            // CURRENT_EVENT_SEQUENCE (411) is among them: what sends it by itself is no stream.
+            return result::DENIED;
+        }
+        if let Some(message) = self.compose(core, message) {
             core.send(message);
         }
-        if known { result::ACCEPTED } else { result::DENIED }
+        result::ACCEPTED
     }
 }
 

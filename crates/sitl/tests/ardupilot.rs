@@ -393,3 +393,28 @@ fn its_hardware_number_is_of_its_instance_and_stays_after_a_reboot() {
     first.pass(5.0);
     assert_eq!(uid2(&mut first, 1).1, one);
 }
+
+#[test]
+fn it_looks_to_where_it_is_sent_and_turns_when_it_is_told_to_until_it_is_sent_elsewhere() {
+    let mut bench = hovering(10.0);
+    let sent = |bench: &mut Bench, lon| {
+        let to = [-1.0, 0.0, 0.0, 1.5];
+        assert_eq!(bench.command_int(192, 3, to, 473_977_420, lon, 10.0), Accepted);
+        bench.pass(20.0);
+        bench.truth().heading_deg
+    };
+    let east = 85_459_940;
+    near("along the way", sent(&mut bench, east), 90.0, 1.0);
+    let turn = |bench: &mut Bench, degrees: f32, side: f32, relative: f32| {
+        assert_eq!(
+            bench.command(115, [degrees, 0.0, side, relative, 0.0, 0.0, 0.0]),
+            Accepted
+        );
+        bench.pass(6.0);
+        bench.truth().heading_deg
+    };
+    near("to a heading", turn(&mut bench, 200.0, 0.0, 0.0), 200.0, 1.0);
+    near("by an angle", turn(&mut bench, 20.0, -1.0, 1.0), 180.0, 1.0);
+    near("where it is", sent(&mut bench, east), 180.0, 1.0);
+    near("back", sent(&mut bench, 85_455_940), 270.0, 1.0);
+}

@@ -367,3 +367,36 @@ fn a_target_that_is_given_while_paused_waits_and_another_mode_ends_the_pause() {
     bench.pass(3.0);
     assert!(bench.truth().height_m > 11.0, "it climbs");
 }
+
+#[test]
+fn what_is_looked_at_needs_a_place_over_the_earth_and_a_calibration_something_to_calibrate() {
+    let mut bench = ready();
+    for command in [195, 201] {
+        for frame in 0..12 {
+            let wanted = if matches!(frame, 0 | 3 | 5 | 6 | 10 | 11) {
+                Accepted
+            } else {
+                Denied
+            };
+            let given = bench.command_int(command, frame, [0.0; 4], 0, 0, 0.0);
+            assert_eq!(given, wanted, "{command} in frame {frame}");
+        }
+    }
+    let gyro = [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+    assert_eq!(bench.command(241, gyro), Accepted);
+    assert_eq!(bench.command(241, [0.0; 7]), Unsupported);
+    assert_eq!(bench.command_int(241, 0, [0.0; 4], 0, 0, 0.0), Unsupported);
+}
+
+#[test]
+fn a_pause_is_taken_where_it_avoids_traffic_too() {
+    let mut bench = ready();
+    assert_eq!(set_mode(&mut bench, 19), Accepted);
+    for param in [0.0, 1.0] {
+        assert_eq!(
+            bench.command(193, [param, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+            Accepted,
+            "{param}"
+        );
+    }
+}

@@ -6,7 +6,7 @@ mod support;
 
 use mavlink::dialects::ardupilotmega::MavLandedState as Landed;
 use sitl::wire::Outgoing;
-use support::Verdict::{Accepted, Denied, TemporarilyRejected};
+use support::Verdict::{Accepted, Denied, TemporarilyRejected, Unsupported};
 use support::px4::*;
 use support::{HOME, near};
 
@@ -195,6 +195,24 @@ fn return_from_twenty_metres_away_climbs_to_thirty_and_lands_in_return_mode() {
     bench.pass(1.0);
     assert!(bench.sent_text("RTL: land at destination\t"));
     assert_eq!(bench.truth().custom_mode, HOLD);
+}
+
+#[test]
+fn it_looks_to_where_it_is_sent_unless_it_is_given_a_heading_in_radians() {
+    let mut bench = hovering(10.0);
+    let (east, here) = ((473_977_420, 85_459_940), (i32::MAX, i32::MAX));
+    let mut sent = |(lat, lon), heading: f32| {
+        assert_eq!(
+            bench.command_int(192, 0, [-1.0, 1.0, 0.0, heading], lat, lon, 498.0),
+            Accepted
+        );
+        bench.pass(20.0);
+        bench.truth().heading_deg
+    };
+    near("along the way", sent(east, NAN), 90.0, 1.0);
+    near("the heading given", sent(here, (-160.0_f32).to_radians()), 200.0, 1.0);
+    near("of a place where it is", sent(here, NAN), 200.0, 1.0);
+    assert_eq!(bench.command(115, [90.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), Unsupported);
 }
 
 #[test]

@@ -194,6 +194,13 @@ fn heartbeats_have_no_interval_and_messages_are_those_of_the_real_one() {
 }
 
 #[test]
+fn where_it_flies_to_is_answered_only_in_flight() {
+    let once = |bench: &mut Bench| bench.command(512, [87.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+    assert_eq!(once(&mut ready()), Denied);
+    assert_eq!(once(&mut hovering(10.0)), Accepted);
+}
+
+#[test]
 fn a_reboot_command_without_an_action_is_accepted_in_the_air() {
     let mut bench = hovering(10.0);
     assert_eq!(plain(&mut bench, 246), [Accepted]);

@@ -28,13 +28,35 @@ pub struct Airframe {
     pub position: Neu,
     /// Its velocity, metres per second.
     pub velocity: Neu,
+    /// Where it looks, degrees clockwise from north, 0 to 360.
+    pub heading_deg: f64,
+    /// Where it turns to in the air.
+    turns_to_deg: f64,
 }
+
+/// How fast it turns, degrees a second.
+const TURNS_DEG_S: f64 = 45.0;
+/// To a place that is nearer than this it does not turn.
+const TURNS_FOR_M: f64 = 2.0;
 
 impl Airframe {
     /// Sets it at rest on the ground.
     pub fn rest(&mut self) {
         self.position.up = 0.0;
         self.velocity = Neu::default();
+    }
+
+    /// Turns to a direction, in the air.
+    pub fn turn_to(&mut self, heading_deg: f64) {
+        self.turns_to_deg = heading_deg.rem_euclid(360.0);
+    }
+
+    /// Turns to where a place is, as on the way to it.
+    pub fn look_to(&mut self, place: Neu) {
+        if self.position.ground_distance(place) >= TURNS_FOR_M {
+            let (north, east) = (place.north - self.position.north, place.east - self.position.east);
+            self.turn_to(east.atan2(north).to_degrees());
+        }
     }
 
     /// Whether it touches the ground.
@@ -93,6 +115,9 @@ impl Airframe {
         self.position.north += self.velocity.north * dt_s;
         self.position.east += self.velocity.east * dt_s;
         self.position.up += self.velocity.up * dt_s;
+        let left = (self.turns_to_deg - self.heading_deg + 180.0).rem_euclid(360.0) - 180.0;
+        let turn = left.clamp(-TURNS_DEG_S * dt_s, TURNS_DEG_S * dt_s);
+        self.heading_deg = (self.heading_deg + turn).rem_euclid(360.0);
         if self.position.up <= 0.0 && self.velocity.up <= 0.0 {
             self.rest();
         }
@@ -102,6 +127,33 @@ impl Airframe {
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn it_turns_the_shorter_way_and_not_for_a_place_that_is_near() {
+        let mut airframe = Airframe {
+            heading_deg: 350.0,
+            ..Airframe::default()
+        };
+        airframe.turn_to(20.0);
+        airframe.position.up = 10.0;
+        airframe.advance(0.4);
+        assert!((airframe.heading_deg - 8.0).abs() < 1e-9, "{airframe:?}");
+        airframe.advance(1.0);
+        assert!((airframe.heading_deg - 20.0).abs() < 1e-9, "{airframe:?}");
+        airframe.look_to(Neu {
+            north: -1.0,
+            ..airframe.position
+        });
+        airframe.advance(9.0);
+        assert!((airframe.heading_deg - 20.0).abs() < 1e-9, "{airframe:?}");
+        airframe.look_to(Neu {
+            north: 0.0,
+            east: -30.0,
+            up: 0.0,
+        });
+        airframe.advance(9.0);
+        assert!((airframe.heading_deg - 270.0).abs() < 1e-9, "{airframe:?}");
+    }
 
     #[test]
     fn a_vehicle_stops_at_its_target_without_running_past_it_far() {

@@ -47,6 +47,8 @@ pub(super) fn compose(core: &Core, message: u32, home_amsl_m: f64) -> Option<Mav
     let at = core.airframe.position;
     let v = core.airframe.velocity;
     let relative_m = place.amsl_m - home_amsl_m;
+    // Of MAVLink, from -pi to pi.
+    let yaw = ((core.airframe.heading_deg + 180.0).rem_euclid(360.0) - 180.0).to_radians();
     Some(match message {
         id::SYSTEM_TIME => MavMessage::SYSTEM_TIME(apm::SYSTEM_TIME_DATA {
             time_unix_usec: 0,
@@ -54,11 +56,13 @@ pub(super) fn compose(core: &Core, message: u32, home_amsl_m: f64) -> Option<Mav
         }),
         id::ATTITUDE => MavMessage::ATTITUDE(apm::ATTITUDE_DATA {
             time_boot_ms: core.boot_ms(),
+            yaw: yaw as f32,
             ..apm::ATTITUDE_DATA::DEFAULT
         }),
         id::ATTITUDE_QUATERNION => MavMessage::ATTITUDE_QUATERNION(apm::ATTITUDE_QUATERNION_DATA {
             time_boot_ms: core.boot_ms(),
-            q1: 1.0,
+            q1: (yaw / 2.0).cos() as f32,
+            q4: (yaw / 2.0).sin() as f32,
             ..apm::ATTITUDE_QUATERNION_DATA::DEFAULT
         }),
         id::LOCAL_POSITION_NED => MavMessage::LOCAL_POSITION_NED(apm::LOCAL_POSITION_NED_DATA {
@@ -79,14 +83,14 @@ pub(super) fn compose(core: &Core, message: u32, home_amsl_m: f64) -> Option<Mav
             vx: centimetres(v.north),
             vy: centimetres(v.east),
             vz: centimetres(-v.up),
-            hdg: 0,
+            hdg: (core.airframe.heading_deg * 100.0) as u16 % 36_000,
         }),
         id::VFR_HUD => MavMessage::VFR_HUD(apm::VFR_HUD_DATA {
             airspeed: 0.0,
             groundspeed: v.north.hypot(v.east) as f32,
             alt: place.amsl_m as f32,
             climb: v.up as f32,
-            heading: 0,
+            heading: core.airframe.heading_deg as i16 % 360,
             throttle: if at.up > 0.0 { 50 } else { 0 },
         }),
         id::ALTITUDE => MavMessage::ALTITUDE(apm::ALTITUDE_DATA {

@@ -59,6 +59,8 @@ pub struct Truth {
     pub height_m: f64,
     /// Its place.
     pub place: Wgs84,
+    /// Where it looks, degrees clockwise from north.
+    pub heading_deg: f64,
     /// Battery, 0 to 100.
     pub battery_percent: f64,
 }
@@ -179,6 +181,7 @@ impl Vehicle {
             landed_state: self.pilot.landed_state(&self.core),
             height_m: self.core.airframe.position.up,
             place: self.core.place(),
+            heading_deg: self.core.airframe.heading_deg,
             battery_percent: self.core.battery.percent(),
         }
     }

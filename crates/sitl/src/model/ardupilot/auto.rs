@@ -103,11 +103,11 @@ impl ArduPilot {
     pub(super) fn pause_or_continue(&mut self, core: &mut Core, p1: f32) -> u8 {
         let flying = self.armed_s.is_some() && !self.landed(core);
         match (p1, self.mode) {
-            (0.0, modes::GUIDED) => {
+            (0.0, modes::GUIDED | modes::AVOID_ADSB) => {
                 self.pause_guided(core);
                 result::ACCEPTED
             }
-            (1.0, modes::GUIDED) => {
+            (1.0, modes::GUIDED | modes::AVOID_ADSB) => {
                 self.continue_guided(core);
                 result::ACCEPTED
             }

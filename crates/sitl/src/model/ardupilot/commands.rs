@@ -9,7 +9,7 @@ use super::transmitter::OWN_CLOCKS;
 use super::{ArduPilot, modes, other_commands, reports};
 use crate::model::core::{Core, cmd, result};
 use crate::model::telemetry::{self, id};
-use crate::wire::{Address, Command};
+use crate::wire::{Address, Command, CommandForm};
 
 /// MAV_CMD numbers that only this profile knows.
 const DO_PAUSE_CONTINUE: u16 = 193;
@@ -26,7 +26,7 @@ impl ArduPilot {
             cmd::NAV_LAND | cmd::NAV_VTOL_LAND => return self.mode_by_command(core, from, command.id, modes::LAND),
             cmd::NAV_RETURN_TO_LAUNCH => return self.mode_by_command(core, from, command.id, modes::RTL),
             cmd::DO_SET_MODE => return self.do_set_mode(core, from, p1, p2),
-            cmd::CONDITION_YAW => condition_yaw(p1, command.params[3]),
+            cmd::CONDITION_YAW => self.condition_yaw(core, command),
             cmd::DO_CHANGE_SPEED => self.change_speed(p1, p2),
             cmd::DO_SET_HOME => self.choose_home(core, command),
             cmd::DO_REPOSITION => self.reposition(core, command),
@@ -52,6 +52,7 @@ impl ArduPilot {
                 self.text(core, MavSeverity::MAV_SEVERITY_NOTICE, "Disarm to allow calibration");
                 return;
             }
+            cmd::PREFLIGHT_CALIBRATION if asks_nothing(command) => result::UNSUPPORTED,
             cmd::PREFLIGHT_CALIBRATION => result::ACCEPTED,
             cmd::PREFLIGHT_REBOOT => self.reboot(core, p1),
             cmd::RUN_PREARM_CHECKS => return self.run_checks(core, from),
@@ -117,15 +118,30 @@ impl ArduPilot {
         }
         result::ACCEPTED
     }
+
+    /// CONDITION_YAW: a turn to a heading, or by an angle, right (1) or left (-1); until it is sent to another place.
+    fn condition_yaw(&self, core: &mut Core, command: &Command) -> u8 {
+        let [degrees, _, side, relative] = command.params;
+        if !(0.0..=360.0).contains(&degrees) || (relative != 0.0 && relative != 1.0) {
+            return result::FAILED;
+        }
+        if self.mode == modes::GUIDED {
+            let from = core.airframe.heading_deg;
+            let by = f64::from(if side < 0.0 { -degrees } else { degrees });
+            core.airframe
+                .turn_to(if relative == 1.0 { from + by } else { f64::from(degrees) });
+        }
+        result::ACCEPTED
+    }
 }
 
-/// CONDITION_YAW: the heading is not modelled.
-fn condition_yaw(degrees: f32, relative: f32) -> u8 {
-    if (0.0..=360.0).contains(&degrees) && (relative == 0.0 || relative == 1.0) {
-        result::ACCEPTED
-    } else {
-        result::FAILED
-    }
+/// Whether all parameters are 0.
+fn asks_nothing(command: &Command) -> bool {
+    let rest = match command.form {
+        CommandForm::Long { xyz, .. } => xyz == [0.0; 3],
+        CommandForm::Int { x, y, z, .. } => (x, y, z) == (0, 0, 0.0),
+    };
+    rest && command.params == [0.0; 4]
 }
 
 fn get_interval(core: &mut Core, message: u32) -> u8 {

@@ -122,6 +122,7 @@ impl ArduPilot {
             return result::FAILED;
         }
         if self.takes_setpoints(core) {
+            core.airframe.look_to(target);
             self.guide(Flight::Guided { target });
         }
         result::ACCEPTED

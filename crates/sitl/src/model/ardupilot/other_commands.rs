@@ -6,9 +6,14 @@
 use crate::model::core::result;
 use crate::wire::CommandForm;
 
+/// MAV_FRAME numbers of latitude and longitude: heights above sea level, home and terrain, and their `_INT` twins.
+const PLACES: [u8; 6] = [0, 3, 5, 6, 10, 11];
+
 /// MAV_RESULT.
 pub(super) fn verdict(command: u16, form: CommandForm) -> u8 {
     match command {
+        // A place in a frame that is not over the Earth.
+        195 | 201 if matches!(form, CommandForm::Int { frame, .. } if !PLACES.contains(&frame)) => result::DENIED,
         // Relays, regions of interest, digital cameras, fences by parachute, generators, sensors, banner, wind.
         181 | 182 | 195 | 197 | 198 | 201 | 202 | 203 | 206 | 208 | 216 | 500 | 2001 | 32000 | 42428 | 43004 => {
             result::ACCEPTED

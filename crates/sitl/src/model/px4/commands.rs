@@ -2,6 +2,7 @@
 //!
 //! Owns: results, acks that are sent twice or not sent. Must not: move the airframe.
 
+use super::flight::Flight;
 use super::manoeuvres::Takeoff;
 use super::modes::{Mode, RequestedMode};
 use super::{Px4, events, link_rates, other_commands, reports};
@@ -179,6 +180,13 @@ impl Px4 {
             result::UNSUPPORTED
         };
         self.go_to(core, target);
+        if self.flight == (Flight::Holding { at: target }) {
+            match command.params[3] {
+                // Radians.
+                yaw if yaw.is_finite() => core.airframe.turn_to(f64::from(yaw).to_degrees()),
+                _ => core.airframe.look_to(target),
+            }
+        }
         verdict
     }
 
@@ -254,7 +262,9 @@ impl Px4 {
     }
 
     fn request_message(&mut self, core: &mut Core, message: u32) -> u8 {
-        if !reports::known(message) {
+        // Where it flies to is published only in flight.
+        let has_target = message == POSITION_TARGET_GLOBAL_INT && self.flying();
+        if !reports::known(message) && !has_target {
             // CURRENT_EVENT_SEQUENCE (411) is among them: what sends it by itself is no stream.
             return result::DENIED;
         }
@@ -264,6 +274,8 @@ impl Px4 {
         result::ACCEPTED
     }
 }
+
+const POSITION_TARGET_GLOBAL_INT: u32 = 87;
 
 /// Why a later version refuses a command with a position.
 fn refused(core: &Core, command: &Command) -> Option<u8> {

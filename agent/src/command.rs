@@ -40,7 +40,9 @@ impl Patience {
         let (transmissions, wait_ms) = match kind {
             StepKind::Arm => (1, 2000),
             StepKind::TakeOff => (2, 1500),
-            StepKind::AskReasons | StepKind::ChangeHeight | StepKind::FlyTo => (2, 1000),
+            StepKind::AskReasons | StepKind::ChangeHeight | StepKind::SetSpeed | StepKind::FlyTo | StepKind::Face => {
+                (2, 1000)
+            }
             StepKind::SetStation | StepKind::Land | StepKind::FailsafeLand | StepKind::FailsafeReturn => (3, 1000),
         };
         Self {

@@ -14,7 +14,7 @@ mod text;
 
 use crate::metadata::Table;
 use fleet::time::{Moment, Sighting};
-use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Volts, Wgs84};
+use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Volts, Wgs84};
 use fleet::vehicle::{
     Autopilot, Battery, Charge, FlightTruth, HardwareUid, Heartbeat, LandedState, Position, SystemState, Vehicle,
 };
@@ -245,6 +245,9 @@ fn global_position(vehicle: &mut Vehicle, m: &GLOBAL_POSITION_INT_DATA, now: Mom
         && above_home.0.abs() <= 10_000.0;
     if plausible {
         vehicle.position = Some(Sighting::new(Position { at, amsl, above_home }, now));
+        // UINT16_MAX, as anything beyond a turn, is no heading.
+        let heading = (m.hdg < 36_000).then(|| Heading(f64::from(m.hdg) / 100.0));
+        vehicle.heading = heading.map(|heading| Sighting::new(heading, now));
         vehicle.sink_m_s = Some(Sighting::new(f64::from(m.vz) / 100.0, now));
     }
     plausible.then_some(AltitudeAmsl(amsl.0 - above_home.0))

@@ -416,6 +416,7 @@ impl Pilot {
         match &step {
             Step::TakeOff { altitude } | Step::ChangeHeight { altitude, .. } => self.memory.asks_for(*altitude),
             Step::FlyTo { place } => self.memory.asks_for_place(*place),
+            Step::SetSpeed { speed } => self.memory.asks_for_speed(*speed),
             _ => {}
         }
         // The agent that serves the vehicle after us must know that its descent is ours.

@@ -7,7 +7,7 @@
 //! refused by newer versions) and 0 for ArduPilot; PX4's takeoff altitude is above sea level, ArduPilot's above home.
 
 use fleet::converge::Step;
-use fleet::units::{AltitudeAmsl, Wgs84};
+use fleet::units::{AltitudeAmsl, Heading, Wgs84};
 use fleet::vehicle::{Autopilot, Identity};
 use link::dialect::{COMMAND_INT_DATA, COMMAND_LONG_DATA, MavCmd, MavFrame, MavMessage};
 
@@ -222,6 +222,21 @@ pub fn command(step: &Step, autopilot: Autopilot, home: Option<AltitudeAmsl>) ->
                 form: int,
             }
         }
+        // SPEED_TYPE_GROUNDSPEED (1); no change of throttle.
+        Step::SetSpeed { speed } => Command::long(MavCmd::MAV_CMD_DO_CHANGE_SPEED, [1.0, narrow(speed.0), -1.0, 0.0]),
+        Step::Face { heading, at } => match autopilot {
+            // It looks along the way to each place that it is sent to; a turn is a command of its own, at the autopilot's rate, the
+            // shorter way round, to an absolute heading.
+            Autopilot::ArduPilot => Command::long(MavCmd::MAV_CMD_CONDITION_YAW, [narrow(heading.0), 0.0, 0.0, 0.0]),
+            // It refuses CONDITION_YAW, and takes a heading, in radians, with a place.
+            Autopilot::Px4 => Command {
+                command: MavCmd::MAV_CMD_DO_REPOSITION,
+                params: [-1.0, 1.0, 0.0, narrow(half_turns(*heading).to_radians())],
+                place: Place::At(at.at),
+                z: narrow(at.amsl.0),
+                form: int,
+            },
+        },
         Step::Land | Step::FailsafeLand => {
             let command = MavCmd::MAV_CMD_NAV_LAND;
             match autopilot {
@@ -237,6 +252,11 @@ pub fn command(step: &Step, autopilot: Autopilot, home: Option<AltitudeAmsl>) ->
         }
         Step::FailsafeReturn => Command::long(MavCmd::MAV_CMD_NAV_RETURN_TO_LAUNCH, [0.0; 4]),
     })
+}
+
+/// Degrees from -180 to 180.
+fn half_turns(heading: Heading) -> f64 {
+    (heading.0 + 180.0).rem_euclid(360.0) - 180.0
 }
 
 /// Whether enough is known for a takeoff: PX4 takes its altitude above sea level, which needs home.
@@ -287,6 +307,7 @@ const fn narrow(meters: f64) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fleet::route_order::Waypoint;
     use fleet::units::{AltitudeAboveHome, ComponentId, SystemId};
 
     fn to(autopilot: Autopilot) -> Identity {
@@ -363,6 +384,40 @@ mod tests {
             command(&change_height(), Autopilot::Px4, None),
             Err(NoRecipe::HomeUnknown)
         );
+    }
+
+    #[test]
+    fn a_heading_goes_to_each_autopilot_in_the_form_that_it_takes() {
+        let at = Waypoint {
+            at: Wgs84 {
+                latitude_deg: 47.0,
+                longitude_deg: 8.0,
+            },
+            amsl: AltitudeAmsl(500.0),
+        };
+        let turn = |autopilot, degrees| {
+            let step = Step::Face {
+                heading: Heading(degrees),
+                at,
+            };
+            command(&step, autopilot, None).unwrap().message(&to(autopilot), 0)
+        };
+        let MavMessage::COMMAND_LONG(m) = turn(Autopilot::ArduPilot, 200.0) else {
+            panic!()
+        };
+        assert_eq!(m.command, MavCmd::MAV_CMD_CONDITION_YAW);
+        assert_eq!([m.param1, m.param2, m.param3, m.param4], [200.0, 0.0, 0.0, 0.0]);
+        for (degrees, radians) in [(200.0, -2.792_527), (90.0, std::f32::consts::FRAC_PI_2), (0.0, 0.0)] {
+            let MavMessage::COMMAND_INT(m) = turn(Autopilot::Px4, degrees) else {
+                panic!()
+            };
+            assert_eq!(m.command, MavCmd::MAV_CMD_DO_REPOSITION);
+            assert_eq!(
+                (m.frame, m.x, m.y, m.z),
+                (MavFrame::MAV_FRAME_GLOBAL, 470_000_000, 80_000_000, 500.0)
+            );
+            assert!((m.param4 - radians).abs() < 1e-5, "{degrees}: {}", m.param4);
+        }
     }
 
     #[test]

@@ -65,6 +65,7 @@ pub enum Ending {
 }
 
 /// What wakes the loop.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 enum Wake {
     Link(LinkEvent),
     Uplink(FromUplink),

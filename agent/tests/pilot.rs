@@ -116,6 +116,7 @@ fn assignment(generation: i64, desired: Desired) -> Assignment {
         ground_mark: None,
         reported_flight: ReportedFlight::default(),
         routed: false,
+        manner: fleet::station::Manner::default(),
         void: fleet::airspace::OrderNumber::default(),
         route: None,
     }

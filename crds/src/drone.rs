@@ -161,6 +161,18 @@ pub struct Station {
     /// AboveMeanSeaLevel.
     #[serde(default)]
     pub altitude_reference: AltitudeReference,
+
+    /// Where the vehicle looks while it holds there, in degrees clockwise from true north, from 0 up to 360. When left out, the autopilot
+    /// decides; most look along the way that they came.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[x_kube(validation = Rule::new("self >= 0.0 && self < 360.0").message("station.headingDegrees must be from 0 up to 360; give degrees clockwise from north"))]
+    pub heading_degrees: Option<f64>,
+
+    /// How fast it flies there over ground, in metres per second, above 0 and up to 20. When left out, the autopilot decides; once
+    /// given, a speed stays until the vehicle has landed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[x_kube(validation = Rule::new("self > 0.0 && self <= 20.0").message("station.speedMetersPerSecond must be above 0 and up to 20; give metres per second"))]
+    pub speed_meters_per_second: Option<f64>,
 }
 
 /// What a height is measured from.

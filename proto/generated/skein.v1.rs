@@ -138,6 +138,12 @@ pub struct Assignment {
     /// No route up to this one is to be flown any more, if its order comes late; unset or (0, 0): none is void.
     #[prost(message, optional, tag = "16")]
     pub void_routes: ::core::option::Option<RouteNumber>,
+    /// Where the vehicle looks where its route ends, degrees clockwise from true north, from 0 up to 360; unset leaves it to the autopilot.
+    #[prost(double, optional, tag = "17")]
+    pub heading_deg: ::core::option::Option<f64>,
+    /// How fast it flies its routes over ground, metres per second, above 0 and up to 20; unset leaves it to the autopilot.
+    #[prost(double, optional, tag = "18")]
+    pub speed_m_s: ::core::option::Option<f64>,
     #[prost(oneof = "assignment::Desired", tags = "6, 7")]
     pub desired: ::core::option::Option<assignment::Desired>,
 }

@@ -51,6 +51,7 @@ fn give(kills: &mut Kills, order: &KillOrder, to: Option<&Identity>) -> Option<S
         ground_mark: None,
         reported_flight: fleet::flight_record::ReportedFlight::default(),
         routed: false,
+        manner: fleet::station::Manner::default(),
         void: fleet::airspace::OrderNumber::default(),
         route: None,
     };

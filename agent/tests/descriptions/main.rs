@@ -228,6 +228,7 @@ fn order(generation: i64, desired: Desired) -> Order {
         ground_mark: None,
         reported_flight: fleet::flight_record::ReportedFlight::default(),
         routed: false,
+        manner: fleet::station::Manner::default(),
         void: fleet::airspace::OrderNumber::default(),
         route: None,
     })

@@ -79,6 +79,7 @@ impl Commander {
             ground_mark: self.mark,
             reported_flight: fleet::flight_record::ReportedFlight::default(),
             routed: false,
+            manner: fleet::station::Manner::default(),
             void: fleet::airspace::OrderNumber::default(),
             route: None,
         })

@@ -93,6 +93,7 @@ impl World {
             ground_mark: None,
             reported_flight: fleet::flight_record::ReportedFlight::default(),
             routed: false,
+            manner: fleet::station::Manner::default(),
             void: fleet::airspace::OrderNumber::default(),
             route: None,
         });

@@ -16,9 +16,9 @@ use fleet::ids::NodeName;
 use fleet::report::Report;
 use fleet::route_order::RouteOrder;
 use fleet::site::{Desire, Expected, OffStation, Site};
-use fleet::station::{Altitude, Limits, Place, Station};
+use fleet::station::{Altitude, Limits, Manner, Place, Station};
 use fleet::time::Moment;
-use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Heading, MetersPerSecond, Wgs84};
 use fleet::vehicle::FlightTruth;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -102,6 +102,8 @@ impl Airspace {
             route: place
                 .filter(|_| bad.is_none() || could_go)
                 .and_then(|(site, node)| site.route(node).cloned()),
+            // What is wrong with it is said, and asked of no vehicle.
+            manner: bad.map_or_else(|| self::place(asked).manner, |_| Manner::default()),
             way_home,
             shared_return: place.and_then(|(site, node)| site.shared_return(node)),
             off_station: match (bad, place) {
@@ -135,8 +137,10 @@ pub fn place(asked: &AskedStation) -> Place {
     Place {
         at,
         altitude,
-        heading: None,
-        speed: None,
+        manner: Manner {
+            heading: asked.heading_degrees.map(Heading),
+            speed: asked.speed_meters_per_second.map(MetersPerSecond),
+        },
     }
 }
 

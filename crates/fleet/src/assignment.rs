@@ -8,6 +8,7 @@ use crate::flight_record::ReportedFlight;
 use crate::ground::{GroundMark, GroundOrderId, kept};
 use crate::ids::{DroneName, DroneUid, Term};
 use crate::route_order::RouteOrder;
+use crate::station::Manner;
 use crate::units::{AltitudeAboveHome, Percent};
 use crate::vehicle::FlightTruth;
 use serde::{Deserialize, Serialize};
@@ -156,6 +157,9 @@ pub struct Assignment {
     /// The route to fly, or that it has flown to where it holds.
     #[serde(default)]
     pub route: Option<RouteOrder>,
+    /// How it flies its routes, and where it looks where they end.
+    #[serde(default)]
+    pub manner: Manner,
     /// No route up to this number is to be flown any more, if its order comes late: the airspace is another's once the agent has taken that.
     #[serde(default)]
     pub void: OrderNumber,

@@ -21,7 +21,7 @@ use crate::route_order::Waypoint;
 use crate::safety::{ArmPermit, ArmQuestion, FailsafeQuestion, NoArm, Rest, gives_way, may_arm};
 use crate::takeover::{self, InCommand};
 use crate::time::Moment;
-use crate::units::{AltitudeAboveHome, Wgs84};
+use crate::units::{AltitudeAboveHome, Heading, MetersPerSecond, Wgs84};
 use crate::vehicle::{Airborne, Airframe, FlightTruth, Mode, TRUTH_STALE_AFTER, Vehicle, WhyUnknown};
 use height::another_height;
 use std::time::Duration;
@@ -84,6 +84,18 @@ pub enum Step {
         /// The place.
         place: Waypoint,
     },
+    /// Fly routes this fast over ground (MAV_CMD_DO_CHANGE_SPEED, 178).
+    SetSpeed {
+        /// The speed.
+        speed: MetersPerSecond,
+    },
+    /// Look this way, where it holds (MAV_CMD_CONDITION_YAW, 115; of PX4, MAV_CMD_DO_REPOSITION, 192).
+    Face {
+        /// The direction.
+        heading: Heading,
+        /// Where it holds.
+        at: Waypoint,
+    },
     /// Land where it is (MAV_CMD_NAV_LAND, 21), because the assignment or our own ending asks for it.
     Land,
     /// Land where it is because the coordinator is lost or the battery is low.
@@ -104,6 +116,8 @@ impl Step {
             Self::TakeOff { .. } => StepKind::TakeOff,
             Self::ChangeHeight { .. } => StepKind::ChangeHeight,
             Self::FlyTo { .. } => StepKind::FlyTo,
+            Self::SetSpeed { .. } => StepKind::SetSpeed,
+            Self::Face { .. } => StepKind::Face,
             Self::Land => StepKind::Land,
             Self::FailsafeLand => StepKind::FailsafeLand,
             Self::FailsafeReturn => StepKind::FailsafeReturn,
@@ -442,9 +456,12 @@ pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
     let let_go = s.fence.held.as_ref().is_some_and(|a| s.record.let_go(a));
     let unasked = match kind {
         StepKind::Arm | StepKind::AskReasons => s.wants_ground(),
-        StepKind::TakeOff | StepKind::SetStation | StepKind::ChangeHeight | StepKind::FlyTo => {
-            s.wants_ground() || !s.led()
-        }
+        StepKind::TakeOff
+        | StepKind::SetStation
+        | StepKind::ChangeHeight
+        | StepKind::FlyTo
+        | StepKind::SetSpeed
+        | StepKind::Face => s.wants_ground() || !s.led(),
         // A descent that has not begun by now need not.
         StepKind::Land => !s.wants_ground(),
         StepKind::FailsafeLand | StepKind::FailsafeReturn => !s.alone() && s.battery.lasting < Level::Low,
@@ -462,7 +479,7 @@ fn overtaken(kind: StepKind, s: &Situation<'_>) -> bool {
     let disarmed = beat.is_some_and(|beat| !beat.armed);
     match kind {
         StepKind::SetStation | StepKind::AskReasons => !down,
-        StepKind::ChangeHeight | StepKind::FlyTo => {
+        StepKind::ChangeHeight | StepKind::FlyTo | StepKind::SetSpeed | StepKind::Face => {
             !matches!(truth, FlightTruth::Airborne(Airborne::InAir | Airborne::TakingOff))
                 || mode.is_some_and(|mode| mode != Mode::Station)
         }

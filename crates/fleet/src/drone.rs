@@ -16,6 +16,7 @@ use crate::ids::{DroneName, DroneUid};
 use crate::node_use::Lift;
 use crate::route_order::RouteOrder;
 use crate::site::OffStation;
+use crate::station::Manner;
 use crate::units::AltitudeAboveHome;
 use crate::vehicle::FlightTruth;
 use way_home::WayHome;
@@ -65,6 +66,8 @@ pub struct Facts {
 pub struct Movement {
     /// The route that it was granted last.
     pub route: Option<RouteOrder>,
+    /// How it flies, and where it looks on its station.
+    pub manner: Manner,
     /// Whether it flies home before it lands; see [`order`](order::order).
     pub way_home: WayHome,
     /// Why it is not on its station; `None` when it is.

@@ -157,6 +157,7 @@ mod tests {
             ground_mark: None,
             reported_flight: crate::flight_record::ReportedFlight::default(),
             routed: false,
+            manner: crate::station::Manner::default(),
             void: crate::airspace::OrderNumber::default(),
             route: None,
         }

@@ -68,6 +68,7 @@ mod tests {
             ground_mark,
             reported_flight: crate::flight_record::ReportedFlight::default(),
             routed: false,
+            manner: crate::station::Manner::default(),
             void: crate::airspace::OrderNumber::default(),
             route: None,
         }

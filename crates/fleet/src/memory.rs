@@ -9,7 +9,7 @@ use crate::route_order::{Progress, RouteOrder, Waypoint};
 use crate::safety::ARM_LIFE;
 use crate::takeover::Descent;
 use crate::time::Moment;
-use crate::units::AltitudeAboveHome;
+use crate::units::{AltitudeAboveHome, MetersPerSecond};
 use crate::vehicle::{FlightTruth, LINK_LOST_AFTER, Mode, TRUTH_STALE_AFTER, Vehicle};
 use std::time::Duration;
 
@@ -34,9 +34,13 @@ pub enum StepKind {
     ChangeHeight,
     /// [`crate::converge::Step::FlyTo`].
     FlyTo,
+    /// [`crate::converge::Step::SetSpeed`].
+    SetSpeed,
+    /// [`crate::converge::Step::Face`].
+    Face,
 }
 
-const KINDS: usize = 9;
+const KINDS: usize = 11;
 
 /// A vehicle that comes no nearer to the next place of its route for this long is ordered there again.
 const STALLED_AFTER: Duration = Duration::from_secs(8);
@@ -92,6 +96,10 @@ pub struct Memory {
     /// The place that the command under way asks for, and the one that the vehicle has agreed to fly to.
     place_asked: Option<Waypoint>,
     place_agreed: Option<Waypoint>,
+    /// How fast it has agreed to fly on this flight.
+    speed: Option<MetersPerSecond>,
+    /// How fast the command that is being written asks it to fly.
+    speed_asked: Option<MetersPerSecond>,
     /// How far it has come on its route.
     progress: Option<Progress>,
     /// Whether that was read from the disk, and not seen since.
@@ -173,7 +181,9 @@ impl StepKind {
             Self::TakeOff => 6,
             Self::Land | Self::FailsafeLand | Self::FailsafeReturn => 4,
             Self::ChangeHeight => 5,
-            Self::FlyTo => 1,
+            Self::FlyTo | Self::SetSpeed => 1,
+            // Half a turn, at the slowest that autopilots turn by themselves, and HEARTBEATs after it.
+            Self::Face => 10,
         })
     }
 
@@ -181,7 +191,14 @@ impl StepKind {
         match self {
             Self::Land | Self::FailsafeLand => Some(Descent::Land),
             Self::FailsafeReturn => Some(Descent::Return),
-            Self::AskReasons | Self::SetStation | Self::Arm | Self::TakeOff | Self::ChangeHeight | Self::FlyTo => None,
+            Self::AskReasons
+            | Self::SetStation
+            | Self::Arm
+            | Self::TakeOff
+            | Self::ChangeHeight
+            | Self::FlyTo
+            | Self::SetSpeed
+            | Self::Face => None,
         }
     }
 
@@ -192,7 +209,7 @@ impl StepKind {
             Self::Arm => seconds(2, 30),
             Self::TakeOff => seconds(1, 5),
             Self::Land | Self::FailsafeLand | Self::FailsafeReturn => seconds(1, 2),
-            Self::ChangeHeight => seconds(5, 60),
+            Self::ChangeHeight | Self::SetSpeed | Self::Face => seconds(5, 60),
             Self::FlyTo => seconds(1, 10),
         }
     }
@@ -282,6 +299,17 @@ impl Memory {
         self.place_asked = Some(place);
     }
 
+    /// The command that is being written asks it to fly this fast.
+    pub const fn asks_for_speed(&mut self, speed: MetersPerSecond) {
+        self.speed_asked = Some(speed);
+    }
+
+    /// How fast the vehicle has agreed to fly on this flight; `None` when this life of the agent has not asked.
+    #[must_use]
+    pub const fn speed(&self) -> Option<MetersPerSecond> {
+        self.speed
+    }
+
     /// How far the vehicle has come on the route that it was last seen to follow.
     #[must_use]
     pub const fn progress(&self) -> Option<Progress> {
@@ -368,7 +396,12 @@ impl Memory {
                 self.land_sent = None;
                 self.descent = None;
             }
-            StepKind::AskReasons | StepKind::SetStation | StepKind::ChangeHeight | StepKind::FlyTo => {}
+            StepKind::AskReasons
+            | StepKind::SetStation
+            | StepKind::ChangeHeight
+            | StepKind::FlyTo
+            | StepKind::SetSpeed
+            | StepKind::Face => {}
         }
     }
 
@@ -417,6 +450,10 @@ impl Memory {
             // It is given the time anew to come nearer.
             self.nearest = self.nearest.map(|(of, distance, _)| (of, distance, now));
         }
+        if kind == StepKind::SetSpeed {
+            let agreed = self.speed_asked.take().filter(|_| *outcome == Outcome::Accepted);
+            self.speed = agreed.or(self.speed);
+        }
         if kind == StepKind::Arm && matches!(outcome, Outcome::Refused { .. } | Outcome::NotSent) {
             self.arm = None;
         }
@@ -431,6 +468,9 @@ impl Memory {
         self.failsafe_since = executing.then(|| self.failsafe_since.unwrap_or(now));
         if !beat.value.armed || matches!(beat.value.mode.mode, Mode::Land | Mode::Return) {
             self.owed = None;
+        }
+        if beat.value.mode.mode != Mode::Station {
+            self.speed = None;
         }
         if beat.value.armed {
             self.armed_at = Some(beat.at);
@@ -465,6 +505,7 @@ impl Memory {
         self.descent = None;
         self.height = None;
         self.place_agreed = None;
+        self.speed = None;
         // What failed on this flight says nothing about the next.
         for kind in [
             StepKind::TakeOff,
@@ -472,6 +513,8 @@ impl Memory {
             StepKind::FailsafeReturn,
             StepKind::ChangeHeight,
             StepKind::FlyTo,
+            StepKind::SetSpeed,
+            StepKind::Face,
         ] {
             self.tries[kind as usize] = Tries::default();
         }

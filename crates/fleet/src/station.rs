@@ -9,6 +9,7 @@
 use crate::geo::{self, offset};
 use crate::time::Moment;
 use crate::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Meters, MetersPerSecond, Wgs84};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// A height, with what it is measured from.
@@ -55,11 +56,30 @@ pub struct Place {
     pub at: Wgs84,
     /// Height.
     pub altitude: Altitude,
-    /// Where the vehicle looks; `None` leaves it to the autopilot.
+    /// How it is flown to and held.
+    pub manner: Manner,
+}
+
+/// How a vehicle flies to its place, and where it looks there.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Manner {
+    /// Where it looks while it holds; `None` leaves that to the autopilot.
     pub heading: Option<Heading>,
-    /// How fast it flies there; `None` leaves it to the autopilot.
+    /// How fast it flies over ground; `None` leaves that to the autopilot.
     pub speed: Option<MetersPerSecond>,
 }
+
+impl Manner {
+    /// The direction to turn to, for a vehicle that looks to `now`; `None` when it looks there already, within [`LOOKS_WITHIN`].
+    #[must_use]
+    pub fn turn(&self, now: Heading) -> Option<Heading> {
+        let off = |to: Heading| (to.0 - now.0 + 180.0).rem_euclid(360.0) - 180.0;
+        self.heading.filter(|to| off(*to).abs() > LOOKS_WITHIN)
+    }
+}
+
+/// A vehicle looks to a heading within this, degrees: a compass is no better.
+const LOOKS_WITHIN: f64 = 10.0;
 
 /// Where the operator allows stations.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -161,10 +181,10 @@ impl Station {
         if !place.altitude.meters().is_finite() {
             return Err(BadStation::Altitude);
         }
-        if let Some(Heading(heading)) = place.heading.filter(|h| !(0.0..360.0).contains(&h.0)) {
+        if let Some(Heading(heading)) = place.manner.heading.filter(|h| !(0.0..360.0).contains(&h.0)) {
             return Err(BadStation::Heading(heading));
         }
-        if let Some(MetersPerSecond(got)) = place.speed.filter(|s| !(s.0 > 0.0 && s.0 <= limits.speed.0)) {
+        if let Some(MetersPerSecond(got)) = place.manner.speed.filter(|s| !(s.0 > 0.0 && s.0 <= limits.speed.0)) {
             let fastest = limits.speed.0;
             return Err(BadStation::Speed { got, fastest });
         }
@@ -201,6 +221,12 @@ impl Station {
     /// Whether `other` is this place, within `tolerance` over ground and in height, and asks for the same besides.
     #[must_use]
     pub fn is_as(&self, other: &Self, tolerance: Meters) -> bool {
+        self.0.manner == other.0.manner && self.is_where(other, tolerance)
+    }
+
+    /// Whether `other` is this place, within `tolerance` over ground and in height.
+    #[must_use]
+    pub fn is_where(&self, other: &Self, tolerance: Meters) -> bool {
         let (one, other) = (&self.0, &other.0);
         let (east, north) = offset(one.at, other.at);
         let up = match (one.altitude, other.altitude) {
@@ -208,8 +234,7 @@ impl Station {
             (Altitude::Amsl(one), Altitude::Amsl(other)) => one.0 - other.0,
             (Altitude::AboveHome(_), Altitude::Amsl(_)) | (Altitude::Amsl(_), Altitude::AboveHome(_)) => return false,
         };
-        let same = (one.heading, one.speed) == (other.heading, other.speed);
-        same && east.hypot(north) <= tolerance.0 && up.abs() <= tolerance.0
+        east.hypot(north) <= tolerance.0 && up.abs() <= tolerance.0
     }
 
     /// How far off a vehicle is that reports this position. Its height is compared by the station's own reference, so that no home

@@ -5,7 +5,7 @@
 
 use crate::failsafe::Alarm;
 use crate::time::{Moment, Sighting};
-use crate::units::{Address, AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Volts, Wgs84};
+use crate::units::{Address, AltitudeAboveHome, AltitudeAmsl, ComponentId, Heading, Percent, SystemId, Volts, Wgs84};
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -297,6 +297,8 @@ pub struct Vehicle {
     pub battery: Option<Sighting<Battery>>,
     /// Last position report.
     pub position: Option<Sighting<Position>>,
+    /// Where it looks, from GLOBAL_POSITION_INT.hdg.
+    pub heading: Option<Sighting<Heading>>,
     /// Rate at which it sinks, meters per second, from GLOBAL_POSITION_INT.vz; negative while it climbs.
     pub sink_m_s: Option<Sighting<f64>>,
     /// Last HEARTBEAT.system_status.

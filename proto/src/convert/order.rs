@@ -12,12 +12,16 @@ use fleet::assignment::{
 use fleet::flight_record::{ReportedFlight, SoFar};
 use fleet::ground::{GroundMark, GroundOrderId};
 use fleet::ids::{DroneName, DroneUid, Term};
-use fleet::units::{AltitudeAboveHome, Percent};
+use fleet::station::Manner;
+use fleet::units::{AltitudeAboveHome, Heading, MetersPerSecond, Percent};
 use fleet::vehicle::HardwareUid;
 use std::time::Duration;
 
 /// The highest takeoff altitude that is taken off the wire, in meters above home; the API allows no more either.
 const HIGHEST_ALTITUDE_M: f64 = 120.0;
+
+/// The highest speed that is taken off the wire, in meters per second; the API allows no more either.
+const FASTEST_M_S: f64 = 20.0;
 
 impl From<&Order> for v1::ToAgent {
     fn from(order: &Order) -> Self {
@@ -79,6 +83,8 @@ impl From<&Assignment> for v1::Assignment {
             routed: a.routed,
             route: a.route.as_ref().map(Into::into),
             void_routes: Some(a.void.into()),
+            heading_deg: a.manner.heading.map(|heading| heading.0),
+            speed_m_s: a.manner.speed.map(|speed| speed.0),
         }
     }
 }
@@ -129,6 +135,13 @@ impl TryFrom<v1::Assignment> for Assignment {
             ground_mark: a.ground_mark.and_then(ground_mark),
             reported_flight,
             routed: a.routed,
+            manner: Manner {
+                heading: a.heading_deg.filter(|deg| (0.0..360.0).contains(deg)).map(Heading),
+                speed: a
+                    .speed_m_s
+                    .filter(|speed| *speed > 0.0 && *speed <= FASTEST_M_S)
+                    .map(MetersPerSecond),
+            },
             route,
             void: a.void_routes.map(Into::into).unwrap_or_default(),
         })
@@ -370,6 +383,10 @@ mod tests {
                     Assignment {
                         routed,
                         route,
+                        manner: Manner {
+                            heading: (term % 3 == 0).then_some(Heading((term % 3600) as f64 / 10.0)),
+                            speed: (term % 2 == 0).then_some(MetersPerSecond((term % 20) as f64 + 0.5)),
+                        },
                         void: OrderNumber {
                             term: Term(u64::from(resume_after)),
                             count: u64::from(routed),
@@ -425,6 +442,8 @@ mod tests {
             told_hardware_uid: String::new(),
             routed: false,
             route: None,
+            heading_deg: None,
+            speed_m_s: None,
             void_routes: None,
         };
         change(&mut assignment);
@@ -452,6 +471,21 @@ mod tests {
             })
         })
         .try_into()
+    }
+
+    #[test]
+    fn a_heading_or_speed_that_is_none_is_left_out_and_keeps_no_order_from_being_read() {
+        let read = |heading_deg: f64, speed_m_s: f64| {
+            let message = message(|a| (a.heading_deg, a.speed_m_s) = (Some(heading_deg), Some(speed_m_s)));
+            match Order::try_from(message) {
+                Ok(Order::Assigned(a)) => (a.manner.heading.is_some(), a.manner.speed.is_some()),
+                other => panic!("{other:?}"),
+            }
+        };
+        assert_eq!(read(359.9, 20.0), (true, true));
+        assert_eq!(read(360.0, 20.1), (false, false));
+        assert_eq!(read(-0.1, 0.0), (false, false));
+        assert_eq!(read(f64::NAN, f64::NAN), (false, false));
     }
 
     #[test]

@@ -219,19 +219,30 @@ fn written(station: &Station) -> crds::drone::Station {
         longitude_degrees: degrees(place.at.longitude_deg),
         altitude_meters: (altitude * 100.0).round() / 100.0,
         altitude_reference,
+        heading_degrees: place.manner.heading.map(|heading| heading.0),
+        speed_meters_per_second: place.manner.speed.map(|speed| speed.0),
     }
 }
 
 async fn give(observer: &Observer, drone: Arc<Drone>, found: InSlot) -> Result<(), ApiError> {
     let key = Key::of(drone.as_ref());
     let drones: Api<Drone> = Api::namespaced(observer.cluster.client(), &key.namespace);
+    let station = written(&found.station);
     let patch = json!({
         "metadata": {
             "uid": uid(drone.as_ref()),
             "resourceVersion": drone.metadata.resource_version,
             "labels": {labels::SLOT: found.slot.to_string()},
         },
-        "spec": {"station": written(&found.station)},
+        "spec": {"station": {
+            "latitudeDegrees": station.latitude_degrees,
+            "longitudeDegrees": station.longitude_degrees,
+            "altitudeMeters": station.altitude_meters,
+            "altitudeReference": station.altitude_reference,
+            // Named also where there is none: what a merge does not name stays.
+            "headingDegrees": station.heading_degrees,
+            "speedMetersPerSecond": station.speed_meters_per_second,
+        }},
     });
     let params = PatchParams {
         field_manager: Some(labels::COORDINATOR.into()),

@@ -21,6 +21,7 @@ fn assigned(uid: &str, term: u64, generation: i64, desired: Desired) -> Order {
         ground_mark: None,
         reported_flight: crate::flight_record::ReportedFlight::default(),
         routed: false,
+        manner: crate::station::Manner::default(),
         void: crate::airspace::OrderNumber::default(),
         route: None,
     })
@@ -177,6 +178,7 @@ fn on_route(generation: i64, count: Option<u64>) -> Assignment {
     };
     Assignment {
         routed: true,
+        manner: crate::station::Manner::default(),
         void: crate::airspace::OrderNumber::default(),
         route: count.map(|count| RouteOrder {
             number: number(count),

@@ -6,7 +6,7 @@ use super::{Situation, Step, Verdict, paced, rest};
 use crate::assignment::Assignment;
 use crate::report::Activity;
 use crate::units::AltitudeAboveHome;
-use crate::vehicle::Mode;
+use crate::vehicle::{Mode, TRUTH_STALE_AFTER};
 
 /// The step to the next place of the route of `held`, if there is one. Without a route, and off it, the vehicle stays where it is: the
 /// coordinator grants one from there.
@@ -16,14 +16,32 @@ pub(super) fn follow(s: &Situation<'_>, held: &Assignment) -> Verdict {
         let progress = progress.filter(|progress| progress.number == route.number)?;
         route.places.get(progress.next).copied()
     });
-    let Some(place) = next else {
-        return rest(Activity::Holding);
-    };
     let may = s.led() && s.vehicle.mode(s.now) == Some(Mode::Station);
-    if !may || s.memory.flies_to(place, s.now) {
+    let Some(place) = next else {
+        let turn = look(s, held).filter(|_| may);
+        return turn.map_or_else(|| rest(Activity::Holding), |turn| paced(s, turn, Activity::Holding));
+    };
+    if !may {
         return rest(Activity::Moving);
     }
-    paced(s, Step::FlyTo { place }, Activity::Moving)
+    if !s.memory.flies_to(place, s.now) {
+        return paced(s, Step::FlyTo { place }, Activity::Moving);
+    }
+    // On its way, since ArduCopter forgets a speed with the first place after a takeoff. One that takes none flies at its own.
+    match held.manner.speed.filter(|speed| s.memory.speed() != Some(*speed)) {
+        Some(speed) => paced(s, Step::SetSpeed { speed }, Activity::Moving),
+        None => rest(Activity::Moving),
+    }
+}
+
+/// The turn to where it is to look, for one that has arrived and looks elsewhere.
+fn look(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
+    let route = held.route.as_ref()?;
+    let progress = s.memory.progress().filter(|progress| progress.number == route.number)?;
+    let at = route.end().filter(|_| progress.next >= route.places.len())?;
+    let looks = s.vehicle.heading.as_ref()?.fresh(s.now, TRUTH_STALE_AFTER)?;
+    let heading = held.manner.turn(*looks)?;
+    Some(Step::Face { heading, at })
 }
 
 impl Situation<'_> {
@@ -47,7 +65,7 @@ mod tests {
     use crate::report::Activity;
     use crate::route_order::{RouteOrder, Waypoint};
     use crate::time::Sighting;
-    use crate::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+    use crate::units::{AltitudeAboveHome, AltitudeAmsl, Heading, MetersPerSecond, Wgs84};
     use crate::vehicle::{LandedState, Mode, Position};
     use std::time::Duration;
 
@@ -90,6 +108,74 @@ mod tests {
         let route = w.fence.held.as_ref().and_then(|held| held.route.clone());
         let _ = w.memory.follow(route.as_ref(), &w.vehicle, w.now);
         w
+    }
+
+    #[test]
+    fn it_asks_for_its_speed_once_a_flight_when_it_is_on_its_way_and_flies_without_where_that_is_refused() {
+        let speed = MetersPerSecond(4.0);
+        let flying = || {
+            let mut w = at(routed().flying(Mode::Station), 0.0, 30.0);
+            w.fence.held.as_mut().unwrap().manner.speed = Some(speed);
+            assert_eq!(w.kind(), Some(StepKind::FlyTo));
+            w.memory.asks_for_place(place(50.0, 30.0));
+            w.memory.ended(StepKind::FlyTo, &Outcome::Accepted, w.now, 0.0);
+            w
+        };
+        let mut w = flying();
+        assert_eq!(w.decide().step, Step::SetSpeed { speed });
+        w.memory.asks_for_speed(speed);
+        w.memory.ended(StepKind::SetSpeed, &Outcome::Accepted, w.now, 0.0);
+        assert_eq!((w.kind(), w.decide().activity), (None, Activity::Moving));
+        w.fence.held.as_mut().unwrap().manner.speed = Some(MetersPerSecond(6.0));
+        w.now = w.now.plus(Duration::from_secs(1));
+        assert_eq!(w.kind(), Some(StepKind::SetSpeed), "another one");
+        let mut refused = flying();
+        refused.memory.asks_for_speed(speed);
+        let result = "DENIED".to_owned();
+        refused
+            .memory
+            .ended(StepKind::SetSpeed, &Outcome::Refused { result }, refused.now, 1.0);
+        assert_eq!(refused.kind(), None);
+        let mut taken_over = flying();
+        taken_over.memory.asks_for_speed(speed);
+        taken_over
+            .memory
+            .ended(StepKind::SetSpeed, &Outcome::Accepted, taken_over.now, 0.0);
+        let foreign = taken_over.flying(Mode::Foreign);
+        assert_eq!(
+            foreign.memory.speed(),
+            None,
+            "it may have forgotten it by the time it is back"
+        );
+    }
+
+    #[test]
+    fn where_its_route_ends_it_turns_to_its_heading_and_not_before() {
+        let looks = |w: &mut World, degrees: f64| w.vehicle.heading = Some(Sighting::new(Heading(degrees), w.now));
+        let mut on_the_way = at(routed().flying(Mode::Station), 20.0, 30.0);
+        on_the_way.fence.held.as_mut().unwrap().manner.heading = Some(Heading(350.0));
+        looks(&mut on_the_way, 90.0);
+        assert_eq!(on_the_way.kind(), Some(StepKind::FlyTo));
+        let mut w = at(routed().flying(Mode::Station), 50.0, 20.0);
+        w.fence.held.as_mut().unwrap().manner.heading = Some(Heading(350.0));
+        assert_eq!(w.kind(), None, "where it looks is not known");
+        looks(&mut w, 90.0);
+        let turn = Step::Face {
+            heading: Heading(350.0),
+            at: place(50.0, 20.0),
+        };
+        assert_eq!((w.decide().step, w.decide().activity), (turn, Activity::Holding));
+        w.memory.ended(StepKind::Face, &Outcome::Accepted, w.now, 0.0);
+        assert_eq!(w.kind(), None, "it is turning");
+        w.now = w.now.plus(Duration::from_secs(11));
+        let w = &mut at(w.flying(Mode::Station), 50.0, 20.0);
+        looks(w, 90.0);
+        assert_eq!(w.kind(), Some(StepKind::Face), "it has not turned");
+        looks(w, 359.0);
+        assert_eq!(w.kind(), None, "within what counts as there");
+        looks(w, 90.0);
+        w.confirmed = false;
+        assert_eq!(w.kind(), None, "nobody leads");
     }
 
     #[test]

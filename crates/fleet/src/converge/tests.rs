@@ -53,6 +53,7 @@ pub(super) fn world(desired: Desired) -> World {
         ground_mark: None,
         reported_flight: crate::flight_record::ReportedFlight::default(),
         routed: false,
+        manner: crate::station::Manner::default(),
         void: crate::airspace::OrderNumber::default(),
         route: None,
     };
@@ -553,7 +554,7 @@ proptest! {
                 prop_assert!(matches!(truth, FlightTruth::Airborne(_)) && mode == Some(Mode::Station));
                 prop_assert!(wanted == Some(FLY) && w.confirmed && !w.terminating);
             }
-            Step::FlyTo { .. } => prop_assert!(false, "it has no route"),
+            Step::FlyTo { .. } | Step::SetSpeed { .. } | Step::Face { .. } => prop_assert!(false, "it has no route"),
             Step::Land => {
                 prop_assert!(wanted == Some(GROUND) || w.terminating);
                 prop_assert!(matches!(mode, Some(Mode::Station | Mode::Takeoff)));

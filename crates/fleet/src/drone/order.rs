@@ -11,6 +11,7 @@ use crate::flight_record::ReportedFlight;
 use crate::ground::{GroundMark, GroundOrderId};
 use crate::ids::{DroneUid, Term};
 use crate::node_use::{Lift, NoLift};
+use crate::station::Manner;
 use crate::vehicle::FlightTruth;
 
 /// The order for the vehicle that serves `drone`; `held` is what the agent reports to hold.
@@ -71,6 +72,10 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
             ReportedFlight::default()
         },
         routed: drone.movement.is_some(),
+        manner: drone
+            .movement
+            .as_ref()
+            .map_or_else(Manner::default, |movement| movement.manner),
         void: crate::airspace::OrderNumber::default(),
         route: route.filter(|_| flying == desired),
     }))

@@ -109,7 +109,7 @@ fn is_at(candidate: &Candidate, slot: &Station) -> bool {
     candidate
         .station
         .as_ref()
-        .is_some_and(|station| station.is_as(slot, Meters(SAME)))
+        .is_some_and(|station| station.is_where(slot, Meters(SAME)))
 }
 
 /// Who holds each slot: of those that were given it, one that is asked to hold just there, or else the oldest.

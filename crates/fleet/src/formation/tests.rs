@@ -2,6 +2,7 @@
 
 use super::*;
 use crate::geo::tests::chord;
+use crate::station::Manner;
 use crate::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
 use proptest::prelude::*;
 
@@ -27,8 +28,7 @@ fn around(shape: Shape) -> Around {
         anchor: Place {
             at: HERE,
             altitude: Altitude::Amsl(AltitudeAmsl(500.0)),
-            heading: None,
-            speed: None,
+            manner: Manner::default(),
         },
         heading: Heading(0.0),
         shape,

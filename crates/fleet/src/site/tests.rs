@@ -6,7 +6,7 @@ use crate::assignment::Held;
 use crate::geo::shifted;
 use crate::ids::DroneUid;
 use crate::report::RouteState;
-use crate::station::{Altitude, Limits, Place};
+use crate::station::{Altitude, Limits, Manner, Place};
 use crate::vehicle::Position;
 use std::time::Duration;
 
@@ -36,8 +36,7 @@ fn station(east: f64, north: f64, up: f64) -> Station {
     let place = Place {
         at: shifted(CENTER, east, north),
         altitude: Altitude::AboveHome(AltitudeAboveHome(up)),
-        heading: None,
-        speed: None,
+        manner: Manner::default(),
     };
     Station::new(place, &Limits::default()).unwrap()
 }

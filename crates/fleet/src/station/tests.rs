@@ -13,8 +13,10 @@ fn place() -> Place {
     Place {
         at: HERE,
         altitude: Altitude::AboveHome(AltitudeAboveHome(30.0)),
-        heading: Some(Heading(90.0)),
-        speed: Some(MetersPerSecond(5.0)),
+        manner: Manner {
+            heading: Some(Heading(90.0)),
+            speed: Some(MetersPerSecond(5.0)),
+        },
     }
 }
 
@@ -58,7 +60,7 @@ fn each_number_that_is_out_of_range_is_named() {
     };
     assert_eq!(refused(|p| p.altitude = Altitude::Amsl(AltitudeAmsl(30.0))), low);
     assert_eq!(
-        refused(|p| p.heading = Some(Heading(360.0))),
+        refused(|p| p.manner.heading = Some(Heading(360.0))),
         BadStation::Heading(360.0)
     );
     for speed in [0.0, -1.0, 20.1] {
@@ -66,7 +68,7 @@ fn each_number_that_is_out_of_range_is_named() {
             got: speed,
             fastest: 20.0,
         };
-        assert_eq!(refused(|p| p.speed = Some(MetersPerSecond(speed))), bad);
+        assert_eq!(refused(|p| p.manner.speed = Some(MetersPerSecond(speed))), bad);
     }
     let far = refused(|p| p.at = shifted(HERE, 400.0, 400.0));
     assert!(
@@ -168,7 +170,7 @@ proptest! {
         let at = if near { shifted(HERE, latitude % 600.0, longitude % 600.0) } else {
             Wgs84 { latitude_deg: latitude, longitude_deg: longitude }
         };
-        let asked = Place { at, altitude: Altitude::AboveHome(AltitudeAboveHome(height)), heading: None, speed: None };
+        let asked = Place { at, altitude: Altitude::AboveHome(AltitudeAboveHome(height)), manner: Manner::default() };
         if Station::new(asked, &limits()).is_ok() {
             prop_assert!((1.0..=120.0).contains(&height));
             prop_assert!(at.meters_to(HERE) <= 500.0 * 1.006);

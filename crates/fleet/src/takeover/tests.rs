@@ -43,6 +43,7 @@ fn assigned(uid: &str, desired: Desired, resume_after: u32) -> Assignment {
         ground_mark: None,
         reported_flight: crate::flight_record::ReportedFlight::default(),
         routed: false,
+        manner: crate::station::Manner::default(),
         void: crate::airspace::OrderNumber::default(),
         route: None,
     }

@@ -44,6 +44,7 @@ pub fn assigned(name: &str, term: u64, desired: Desired) -> Assignment {
         ground_mark: None,
         reported_flight: fleet::flight_record::ReportedFlight::default(),
         routed: false,
+        manner: fleet::station::Manner::default(),
         void: fleet::airspace::OrderNumber::default(),
         route: None,
     }

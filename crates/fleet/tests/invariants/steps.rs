@@ -235,6 +235,7 @@ fn judge(step: &Step, around: &Around, shown: &Shown, under_way: bool, by_us: bo
             assert!(up && around.confirmed && !around.superseded);
             assert!(shown.armed && !on_ground && shown.mode == Mode::Station);
         }
+        Step::SetSpeed { .. } | Step::Face { .. } => panic!("it has no route, and is sent {step:?}"),
         Step::FlyTo { place } => panic!("it has no route, and is sent to {place:?}"),
         Step::Land => {
             assert!(around.desired == Some(false) || around.terminating);

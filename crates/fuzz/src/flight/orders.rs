@@ -49,6 +49,7 @@ impl Default for Coordinators {
                 ground_mark: None,
                 reported_flight: fleet::flight_record::ReportedFlight::default(),
                 routed: false,
+                manner: fleet::station::Manner::default(),
                 void: fleet::airspace::OrderNumber::default(),
                 route: None,
             },

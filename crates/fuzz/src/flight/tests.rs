@@ -46,6 +46,7 @@ fn order(desired: Desired) -> Order {
         ground_mark: None,
         reported_flight: fleet::flight_record::ReportedFlight::default(),
         routed: false,
+        manner: fleet::station::Manner::default(),
         void: fleet::airspace::OrderNumber::default(),
         route: None,
     })

@@ -33,6 +33,11 @@ pub const ALL: &[Scenario] = &[
     )
     .no_faster_than(2),
     Scenario::new(
+        "heading-speed",
+        "one vehicle flies at the speed that its station asks for, looks to where it asks, and turns where it holds",
+        heading_speed,
+    ),
+    Scenario::new(
         "swap",
         "two vehicles swap their stations and never come nearer than the separation",
         swap,
@@ -118,6 +123,66 @@ fn wait_moving(field: &Field, node: &str) -> anyhow::Result<()> {
         ensure!((at[0] - from[0]).hypot(at[1] - from[1]) > 8.0, "it is at {at:?}");
         Ok(())
     })
+}
+
+/// Waits until it looks this way, by its own account.
+fn wait_looking(field: &Field, node: &str, degrees: f64) -> anyhow::Result<()> {
+    field.wait(&format!("{node} to look to {degrees} degrees"), 30, || {
+        let heading = field.record(node).position().context("it has no position")?.hdg;
+        let heading = f64::from(heading) / 100.0;
+        let off = (heading - degrees + 180.0).rem_euclid(360.0) - 180.0;
+        ensure!(off.abs() < 11.0, "it looks to {heading}");
+        Ok(())
+    })
+}
+
+/// The highest speed over ground since then, meters per second.
+fn fastest(field: &Field, node: &str, since: u64) -> f64 {
+    let record = field.record(node);
+    let speeds = record.reported_since(since).filter_map(|(_, message)| match message {
+        MavMessage::GLOBAL_POSITION_INT(p) => Some(f64::from(p.vx).hypot(f64::from(p.vy)) / 100.0),
+        _ => None,
+    });
+    speeds.fold(0.0, f64::max)
+}
+
+fn heading_speed(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    let node = NODES[0];
+    let asks = |north: f64, heading: f64, speed: f64| {
+        let mut station = place(30.0, north, 15.0);
+        station["headingDegrees"] = json!(heading);
+        station["speedMetersPerSecond"] = json!(speed);
+        station
+    };
+    drone(field, "one", node, &asks(40.0, 200.0, 3.0))?;
+    wait_on_station(field, node, [30.0, 40.0, 15.0])?;
+    wait_looking(field, node, 200.0)?;
+    let slow = fastest(field, node, 0);
+    ensure!((2.0..3.6).contains(&slow), "asked for 3 m/s, its fastest was {slow:.1}");
+
+    let since = now();
+    send_to(field, "one", &json!({"headingDegrees": 20.0}))?;
+    wait_looking(field, node, 20.0)?;
+    figures.took("turned to the other side", since, now());
+    let holds = now();
+    field.pass(15, Duration::from_secs(5));
+    let (sent, later) = {
+        let record = field.record(node);
+        (record.orders_since(since), record.orders_since(holds))
+    };
+    ensure!(
+        sent.len() == 1 && later.is_empty(),
+        "to turn, it was sent {sent:?}, then {later:?}"
+    );
+
+    let since = now();
+    send_to(field, "one", &asks(-40.0, 20.0, 6.0))?;
+    wait_on_station(field, node, [30.0, -40.0, 15.0])?;
+    wait_looking(field, node, 20.0)?;
+    let fast = fastest(field, node, since);
+    ensure!((4.5..7.2).contains(&fast), "asked for 6 m/s, its fastest was {fast:.1}");
+    figures.note(format!("at most {slow:.1} m/s of 3, {fast:.1} m/s of 6"));
+    Ok(())
 }
 
 fn station(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {

@@ -393,6 +393,7 @@ fn moving(way_home: WayHome, route: Option<RouteOrder>) -> Facts {
     Facts {
         movement: Some(Movement {
             route,
+            manner: Manner::default(),
             way_home,
             off_station: None,
             shared_return: None,

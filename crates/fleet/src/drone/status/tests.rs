@@ -431,6 +431,7 @@ fn one_that_flies_home_to_land_says_so_and_what_is_in_its_way() {
         deleting: true,
         movement: Some(crate::drone::Movement {
             route: None,
+            manner: crate::station::Manner::default(),
             way_home: crate::drone::way_home::WayHome::Ahead,
             off_station,
             shared_return: None,

@@ -3,6 +3,7 @@
 use super::*;
 use crate::formation::{Around, Formation, Shape};
 use crate::station::Altitude;
+use crate::station::Manner;
 use crate::units::{AltitudeAboveHome, Heading};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
@@ -16,8 +17,7 @@ fn shape(shape: Shape, heading: f64, spacing: f64, slots: usize) -> Vec<Station>
     let anchor = Place {
         at: HERE,
         altitude: Altitude::AboveHome(AltitudeAboveHome(20.0)),
-        heading: None,
-        speed: None,
+        manner: Manner::default(),
     };
     let around = Around {
         anchor,

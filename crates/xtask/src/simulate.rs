@@ -11,16 +11,30 @@ use crate::say;
 #[derive(clap::Args)]
 pub struct Args {
     /// The number of seeds.
-    #[arg(default_value_t = 2000, value_name = "SEEDS")]
-    seeds: u64,
+    #[arg(value_name = "SEEDS")]
+    seeds: Option<u64>,
     /// The first seed.
     #[arg(long, default_value_t = 0, value_name = "SEED")]
     from: u64,
+    /// One Swarm with a formation of so many vehicles, instead of many small worlds.
+    #[arg(long, value_name = "VEHICLES", num_args = 0..=1, default_missing_value = "200")]
+    vehicles: Option<u32>,
+    /// Random formations that it goes through.
+    #[arg(long, default_value_t = 10, requires = "vehicles", value_name = "FORMATIONS")]
+    formations: u32,
+    /// Vehicles of it that are relieved for their batteries.
+    #[arg(long, default_value_t = 20, requires = "vehicles", value_name = "RELIEFS")]
+    reliefs: u32,
 }
+
+const SEEDS: u64 = 2000;
+/// A large run takes minutes.
+const LARGE: u64 = 2;
 
 /// Runs them all; an error when one fails.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    say::heading(&format!("{} seeds from {} on", args.seeds, args.from));
+    let seeds = args.seeds.unwrap_or(args.vehicles.map_or(SEEDS, |_| LARGE));
+    say::heading(&format!("{seeds} seeds from {} on", args.from));
     let mut command = cargo();
     // Thousands of seeds justify an optimized build; the seeds of every test run have the debug build's checks.
     command.args([
@@ -31,9 +45,16 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         "--test",
         "network",
         "--",
-        "no_disorder",
     ]);
-    command.env("SKEIN_SEEDS", args.seeds.to_string());
+    if let Some(vehicles) = args.vehicles {
+        command.arg("formations_are_kept");
+        command.env("SKEIN_VEHICLES", vehicles.to_string());
+        command.env("SKEIN_FORMATIONS", args.formations.to_string());
+        command.env("SKEIN_RELIEFS", args.reliefs.to_string());
+    } else {
+        command.arg("no_disorder");
+    }
+    command.env("SKEIN_SEEDS", seeds.to_string());
     command.env("SKEIN_FROM", args.from.to_string());
     let status = command.status().context("cannot start cargo")?;
     anyhow::ensure!(

@@ -194,9 +194,9 @@ impl Cluster {
             return;
         }
         let now = turmoil::sim_elapsed().unwrap_or_default();
-        let (minutes, seconds) = (now.as_secs() / 60, now.as_secs() % 60);
+        let (hours, minutes, seconds) = (now.as_secs() / 3600, now.as_secs() / 60 % 60, now.as_secs() % 60);
         lease["spec"]["renewTime"] = json!(format!(
-            "2026-01-01T00:{minutes:02}:{seconds:02}.{:06}Z",
+            "2026-01-01T{hours:02}:{minutes:02}:{seconds:02}.{:06}Z",
             now.subsec_micros()
         ));
         request.body = lease.to_string().into();

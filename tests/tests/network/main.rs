@@ -30,14 +30,19 @@ mod station;
 mod vehicle;
 mod world;
 
+use oracle::Tally;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use std::io::Write as _;
 use std::process::{Command, ExitCode, Output};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
+use std::time::Instant;
+use world::Size;
 
 const SEEDS: u64 = 20;
+/// Runs through formations are longer.
+const FORMATION_SEEDS: u64 = 2;
 /// Long runs report their progress at this interval of seeds.
 const TOLD_EVERY: u64 = 100;
 /// For all futures of a run, unoptimized.
@@ -51,12 +56,16 @@ fn number(name: &str) -> Option<u64> {
 
 /// The standard harness waits by the clock, which does not advance here: these tests run one by one, with the harness's output format.
 type Test = (&'static str, fn());
-const TESTS: [Test; 2] = [
+const TESTS: [Test; 3] = [
     (
         "no_disorder_of_the_network_breaks_an_invariant",
         no_disorder_of_the_network_breaks_an_invariant,
     ),
     ("the_same_seed_is_the_same_run", the_same_seed_is_the_same_run),
+    (
+        "formations_are_kept_by_vehicles_that_keep_apart",
+        formations_are_kept_by_vehicles_that_keep_apart,
+    ),
 ];
 
 fn main() -> ExitCode {
@@ -90,10 +99,48 @@ fn say(line: &str) {
 }
 
 fn no_disorder_of_the_network_breaks_an_invariant() {
-    let seeds = number("SKEIN_SEEDS").unwrap_or(SEEDS);
+    under_seeds(SEEDS, None);
+}
+
+fn formations_are_kept_by_vehicles_that_keep_apart() {
+    let size = size().unwrap_or(Size {
+        vehicles: 12,
+        formations: 3,
+        reliefs: 2,
+    });
+    under_seeds(FORMATION_SEEDS, Some(size));
+}
+
+/// The size of a run through formations, if it is to be one.
+fn size() -> Option<Size> {
+    let number = |name| Some(usize::try_from(number(name)?).expect("a small number"));
+    let vehicles = number("SKEIN_VEHICLES")?;
+    let formations = u32::try_from(number("SKEIN_FORMATIONS").unwrap_or(10)).unwrap();
+    let reliefs = u32::try_from(number("SKEIN_RELIEFS").unwrap_or(20)).unwrap();
+    Some(Size {
+        vehicles,
+        formations,
+        reliefs,
+    })
+}
+
+/// Runs all seeds, or this many.
+fn under_seeds(usual: u64, size: Option<Size>) {
+    let seeds = number("SKEIN_SEEDS").unwrap_or(usual);
     let from = number("SKEIN_FROM").unwrap_or(0);
     let (next, done, failed) = (AtomicU64::new(from), AtomicU64::new(0), Mutex::new(Vec::new()));
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
+    let alone = |seed: u64| {
+        let of = size.map(|size| {
+            let Size {
+                vehicles,
+                formations,
+                reliefs,
+            } = size;
+            format!("SKEIN_VEHICLES={vehicles} SKEIN_FORMATIONS={formations} SKEIN_RELIEFS={reliefs} ")
+        });
+        format!("{}SKEIN_SEED={seed} {REPLAY}", of.unwrap_or_default())
+    };
     std::thread::scope(|scope| {
         for _ in 0..workers {
             scope.spawn(|| {
@@ -102,11 +149,18 @@ fn no_disorder_of_the_network_breaks_an_invariant() {
                     if seed >= from + seeds {
                         return;
                     }
-                    let output = in_a_process(seed);
+                    let began = Instant::now();
+                    let output = in_a_process(seed, size);
+                    let told = String::from_utf8_lossy(&output.stderr);
                     if !output.status.success() {
-                        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-                        eprintln!("SKEIN_SEED={seed} {REPLAY}\n{told}");
+                        eprintln!("{}\n{told}", alone(seed));
                         failed.lock().unwrap().push(seed);
+                    } else if size.is_some() {
+                        eprintln!(
+                            "{}, {:.1} s of wall time",
+                            told.trim_end(),
+                            began.elapsed().as_secs_f64()
+                        );
                     }
                     let done = done.fetch_add(1, Ordering::Relaxed) + 1;
                     if done.is_multiple_of(TOLD_EVERY) {
@@ -121,14 +175,15 @@ fn no_disorder_of_the_network_breaks_an_invariant() {
     let first = failed.first().copied().unwrap_or_default();
     assert!(
         failed.is_empty(),
-        "{} of {seeds} seeds fail: {failed:?}; SKEIN_SEED={first} {REPLAY}",
-        failed.len()
+        "{} of {seeds} seeds fail: {failed:?}; {}",
+        failed.len(),
+        alone(first)
     );
 }
 
 fn the_same_seed_is_the_same_run() {
     let account = || {
-        let output = in_a_process(3);
+        let output = in_a_process(3, None);
         let told = String::from_utf8_lossy(&output.stderr).into_owned();
         let line = told.lines().find(|line| line.contains("Tally")).map(str::to_owned);
         line.unwrap_or_else(|| panic!("no account: {told}"))
@@ -136,8 +191,18 @@ fn the_same_seed_is_the_same_run() {
     assert_eq!(account(), account());
 }
 
-fn in_a_process(seed: u64) -> Output {
+fn in_a_process(seed: u64, size: Option<Size>) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
+    match size {
+        None => {
+            command.env_remove("SKEIN_VEHICLES");
+        }
+        Some(size) => {
+            command.env("SKEIN_VEHICLES", size.vehicles.to_string());
+            command.env("SKEIN_FORMATIONS", size.formations.to_string());
+            command.env("SKEIN_RELIEFS", size.reliefs.to_string());
+        }
+    }
     command.env("SKEIN_SEED", seed.to_string()).output().unwrap()
 }
 
@@ -163,14 +228,18 @@ fn alone(seed: u64) -> ExitCode {
     };
     let folder = folder.unwrap();
     let place = folder.path().to_owned();
+    let size = size();
     let thread = std::thread::Builder::new().stack_size(STACK);
-    let ran = thread.spawn(move || world::run(seed, &place)).unwrap().join();
+    let ran = thread.spawn(move || world::run(seed, &place, size)).unwrap().join();
     let Ok(told) = ran else {
         eprintln!("seed {seed}: the run panicked, see above");
         return ExitCode::FAILURE;
     };
     match told {
-        Ok(tally) => eprintln!("seed {seed}: {tally:?}"),
+        Ok(tally) => match size {
+            None => eprintln!("seed {seed}: {tally:?}"),
+            Some(size) => eprintln!("seed {seed}: {}", summary(size, &tally)),
+        },
         Err(broken) => {
             eprintln!("seed {seed}: {broken}");
             return ExitCode::FAILURE;
@@ -181,4 +250,23 @@ fn alone(seed: u64) -> ExitCode {
         return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS
+}
+
+fn summary(size: Size, tally: &Tally) -> String {
+    let (vehicles, nearest) = (
+        size.nodes(),
+        tally.nearest.map_or(f64::NAN, |nearest| f64::from(nearest) / 1000.0),
+    );
+    format!(
+        "{vehicles} vehicles for {} slots, {} formations, {} reliefs, {} leaders killed, {} crashes, {} cuts, {} failsafes, \
+         nearest {nearest:.2} m, {} s simulated",
+        size.vehicles,
+        tally.formations,
+        tally.reliefs,
+        tally.leaders,
+        tally.crashes,
+        tally.cuts,
+        tally.failsafes,
+        tally.simulated.as_secs()
+    )
 }

@@ -66,6 +66,11 @@ pub struct Tally {
     pub moves: u32,
     /// How near vehicles came that keep apart, millimeters.
     pub nearest: Option<u32>,
+    /// Formations that were asked for, vehicles that were relieved for their batteries, and leaders that were killed.
+    pub formations: u32,
+    pub reliefs: u32,
+    pub leaders: u32,
+    pub simulated: Duration,
     /// A hash of all commands, with their times.
     pub trace: u64,
 }
@@ -84,6 +89,9 @@ pub struct Oracle {
     /// The desired number, and since when.
     wished: Vec<(Duration, u32)>,
     surge: u32,
+    /// The objects are read at most this often, and when they were.
+    read_every: Duration,
+    read_at: Duration,
     /// Since when what is recorded forbids flights from a node.
     barred: BTreeMap<String, Duration>,
     went_back: bool,
@@ -96,10 +104,11 @@ fn is_descent(command: MavCmd) -> bool {
 }
 
 impl Oracle {
-    pub fn new(nodes: usize, surge: u32) -> Self {
+    pub fn new(nodes: usize, surge: u32, read_every: Duration) -> Self {
         Self {
             seen: vec![0; nodes],
             surge,
+            read_every,
             ..Self::default()
         }
     }
@@ -157,8 +166,9 @@ impl Oracle {
         for node in nodes {
             self.commands(node, nodes, at)?;
         }
-        if cluster.revision() != self.revision {
+        if cluster.revision() != self.revision && at >= self.read_at + self.read_every {
             self.revision = cluster.revision();
+            self.read_at = at;
             self.objects(nodes, cluster)?;
             self.note_what_is_barred(nodes, cluster, at);
         }

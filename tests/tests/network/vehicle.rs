@@ -164,6 +164,13 @@ impl Vehicle {
         }
     }
 
+    /// The charge is this many percent from now on. A scripted one has no battery.
+    pub fn set_battery(&self, percent: f64) {
+        if let Self::Simulated(one) = self {
+            one.lock().unwrap().wired.vehicle_mut().set_battery(percent);
+        }
+    }
+
     /// The commands that it was sent, but for the first `known`.
     pub fn commands(&self, known: usize) -> Vec<MavCmd> {
         match self {

@@ -10,6 +10,8 @@ use crate::oracle::{Oracle, Tally};
 use crate::station::{self, PersonOrder};
 use crate::vehicle::Vehicle;
 use fleet::ids::Term;
+use formation::Formations;
+pub use formation::Size;
 use http::Method;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -23,6 +25,7 @@ use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use turmoil::Sim;
 
+mod formation;
 mod person;
 mod stations;
 
@@ -39,6 +42,12 @@ const TICK: Duration = Duration::from_millis(10);
 const DISORDER: Duration = Duration::from_secs(60);
 /// The deadline after that until the desired number flies.
 const PATIENCE: Duration = Duration::from_secs(120);
+/// On station, meters over ground and in height: home wanders a little.
+const ON_STATION: (f64, f64) = (2.5, 2.0);
+/// The network has at most this many hosts with agents: it costs by the square of their number.
+const AGENT_HOSTS: usize = 40;
+/// In a large run the objects are judged at this interval.
+const OBJECTS_JUDGED: Duration = Duration::from_millis(500);
 /// A Drone without a station holds 10 m above its home.
 const HOLDING: f64 = 9.0;
 const SWARM: &str = "/apis/skein.dev/v1alpha1/namespaces/default/swarms/alpha";
@@ -75,6 +84,9 @@ struct Run<'a> {
     replicas: u32,
     grounded: bool,
     stations: Option<Stations>,
+    formations: Option<Formations>,
+    /// So many agents share a host.
+    agents_per_host: usize,
     person: mpsc::UnboundedSender<PersonOrder>,
 }
 
@@ -82,8 +94,12 @@ struct Run<'a> {
 ///
 /// # Errors
 /// What must not have happened.
-pub fn run(seed: u64, folder: &Path) -> Result<Tally, String> {
-    let mut run = Run::new(seed, folder);
+pub fn run(seed: u64, folder: &Path, size: Option<Size>) -> Result<Tally, String> {
+    let mut run = Run::new(seed, folder, size);
+    if let Some(size) = size {
+        run.through_formations(size)?;
+        return Ok(run.account());
+    }
     while run.sim.elapsed() < run.disorder() {
         run.mishap();
         for _ in 0..10 {
@@ -105,30 +121,33 @@ pub fn run(seed: u64, folder: &Path) -> Result<Tally, String> {
             run.step()?;
         }
     }
-    Ok(run.oracle.account(&run.nodes))
+    Ok(run.account())
 }
 
 impl Run<'_> {
-    fn new(seed: u64, folder: &Path) -> Self {
+    fn new(seed: u64, folder: &Path, size: Option<Size>) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
         let split = |rng: &mut StdRng| StdRng::seed_from_u64(rng.random());
-        let flies = Stations::fly_in(seed);
-        let count = rng.random_range(3..=4) + usize::from(flies);
+        let flies = size.is_none() && Stations::fly_in(seed);
+        let count = match size {
+            None => rng.random_range(3..=4) + usize::from(flies),
+            Some(size) => size.nodes(),
+        };
         let cluster = Cluster::open(&folder.join("api"), COORDINATORS, split(&mut rng));
         let mut builder = turmoil::Builder::new();
         builder
             .tick_duration(TICK)
-            .simulation_duration(Duration::from_secs(3600))
+            .simulation_duration(size.map_or(Duration::from_secs(3600), Size::longest))
             .min_message_latency(Duration::from_millis(1))
             .max_message_latency(Duration::from_millis(rng.random_range(5..150)))
             .tcp_capacity(4096)
             .rng_seed(rng.random());
         let mut sim = builder.build();
 
-        let homes = if flies {
-            stations::homes(count, &mut rng)
-        } else {
-            Vec::new()
+        let homes = match size {
+            None if flies => stations::homes(count, &mut rng),
+            None => Vec::new(),
+            Some(_) => formation::homes(count),
         };
         let stations = flies.then(|| Stations::new(&homes, &mut rng));
         let (mut nodes, mut lines) = (Vec::new(), Vec::new());
@@ -162,12 +181,17 @@ impl Run<'_> {
                 coordinator::run(Arc::clone(&cluster), number)
             });
         }
-        for node in &nodes {
-            let node = node.clone();
-            sim.host(node.name(), move || node.clone().live());
+        let agents_per_host = nodes.len().div_ceil(AGENT_HOSTS);
+        for nodes in nodes.chunks(agents_per_host) {
+            let nodes = nodes.to_vec();
+            sim.host(nodes[0].name(), move || live(nodes.clone()));
         }
         // A node whose vehicle nobody knows keeps all others where they are: it could be anywhere.
-        let liars = if rng.random_bool(0.3) && !flies { LIARS } else { 0 };
+        let liars = if rng.random_bool(0.3) && homes.is_empty() {
+            LIARS
+        } else {
+            0
+        };
         for number in 0..liars {
             let term = Term([3, 900, 5000, 2_147_483_646, u64::MAX][rng.random_range(0..5)]);
             let (name, like) = (format!("captured-{number}"), nodes[0].clone());
@@ -184,7 +208,10 @@ impl Run<'_> {
             person,
             rng,
             cluster,
-            oracle: Oracle::new(nodes.len(), SURGE),
+            oracle: match size {
+                None => Oracle::new(nodes.len(), SURGE, Duration::ZERO),
+                Some(size) => Oracle::new(nodes.len(), u32::try_from(size.surge()).unwrap(), OBJECTS_JUDGED),
+            },
             nodes,
             ends: Vec::new(),
             down: Vec::new(),
@@ -194,6 +221,8 @@ impl Run<'_> {
             replicas: 0,
             grounded: false,
             stations,
+            formations: size.map(|size| Formations::new(size, homes)),
+            agents_per_host,
         };
         run.oracle.tally.liars = liars;
         run.begin();
@@ -217,6 +246,9 @@ impl Run<'_> {
             self.ask(Method::POST, "/api/v1/nodes", &object);
             let ready = json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}});
             self.ask(Method::PATCH, &format!("/api/v1/nodes/{name}/status"), &ready);
+        }
+        if self.formations.is_some() {
+            return;
         }
         self.replicas = if self.stations.is_some() { 1 } else { 2 };
         let loss = self.rng.random_range(5..30);
@@ -244,6 +276,13 @@ impl Run<'_> {
                 self.ends.push((seconds(&mut self.rng, 4.0..15.0), Ends::Alone(node)));
             }
         }
+    }
+
+    fn account(self) -> Tally {
+        let elapsed = self.sim.elapsed();
+        let mut tally = self.oracle.account(&self.nodes);
+        tally.simulated = elapsed;
+        tally
     }
 
     fn step(&mut self) -> Result<(), String> {
@@ -284,7 +323,10 @@ impl Run<'_> {
         }
         if self.chance(0.006) {
             let host = match self.chance(0.5) {
-                true => format!("node-{}", self.any_node()),
+                true => {
+                    let node = self.any_node();
+                    self.host(node)
+                }
                 false => format!("coordinator-{}", self.any_coordinator()),
             };
             self.crash(host);
@@ -308,12 +350,19 @@ impl Run<'_> {
             self.nodes[node].vehicle.set_ready(false);
             self.for_a_while(20.0, Ends::Unready(node));
         }
-        self.person();
+        if self.formations.is_none() {
+            self.person();
+        }
+    }
+
+    /// The host at which the agent of this node runs.
+    fn host(&self, node: usize) -> String {
+        format!("node-{}", node - node % self.agents_per_host)
     }
 
     /// Node and coordinator do not receive from each other for a while, or in one direction, or late.
     fn part(&mut self, node: usize, coordinator: usize) {
-        let (a, b) = (format!("node-{node}"), format!("coordinator-{coordinator}"));
+        let (a, b) = (self.host(node), format!("coordinator-{coordinator}"));
         self.oracle.tally.cuts += 1;
         match self.rng.random_range(0..4) {
             0 => self.sim.partition_oneway(a.as_str(), b.as_str()),
@@ -338,7 +387,7 @@ impl Run<'_> {
             self.nodes[node].vehicle.set_ready(false);
             self.ends.push((after(0.8), Ends::Unready(node)));
         }
-        let node = format!("node-{node}");
+        let node = self.host(node);
         for coordinator in 0..COORDINATORS {
             let coordinator = format!("coordinator-{coordinator}");
             self.sim.partition(node.as_str(), coordinator.as_str());
@@ -444,9 +493,14 @@ impl Run<'_> {
     }
 
     /// The faults end.
-    fn calm(&mut self) {
+    fn quiet(&mut self) {
         self.end_what_is_over(Duration::MAX);
         (0..COORDINATORS).for_each(|coordinator| self.cluster.hold_back(coordinator, Duration::ZERO));
+    }
+
+    /// The faults end, and the person wants something that can be.
+    fn calm(&mut self) {
+        self.quiet();
         (0..self.nodes.len()).for_each(|node| self.cordon(node, false));
         self.ground(false);
         let (least, most) = match self.stations {
@@ -489,6 +543,13 @@ impl Run<'_> {
             self.replicas
         )
     }
+}
+
+/// The agents that share a host.
+async fn live(nodes: Vec<Node>) -> turmoil::Result {
+    futures::future::try_join_all(nodes.into_iter().map(Node::live))
+        .await
+        .map(drop)
 }
 
 /// All vehicles: they outlive the programs at their nodes.

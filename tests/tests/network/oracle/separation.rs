@@ -69,8 +69,16 @@ impl Separation {
                 excused: diverted || (!routed && spot.over_ground(home) > AT_HOME),
             });
         }
+        // From west to east, so that of many vehicles only those are compared that can be nearer than any two before.
+        flying.sort_by(|one, other| one.at.east.total_cmp(&other.at.east));
         for (i, one) in flying.iter().enumerate() {
-            for other in &flying[..i] {
+            for other in flying[..i].iter().rev() {
+                let nearest = self
+                    .nearest
+                    .map_or(f64::INFINITY, |nearest| f64::from(nearest + 1) / 1000.0);
+                if one.at.east - other.at.east > nearest.max(APART) {
+                    break;
+                }
                 self.pair(one, other, nodes, at)?;
             }
         }

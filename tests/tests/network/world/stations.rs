@@ -2,7 +2,7 @@
 //!
 //! Owns: where homes and stations are, and whether Drones are on their stations at the end. Must not: break anything; the faults do.
 
-use super::{DISORDER, PATIENCE, Run};
+use super::{DISORDER, ON_STATION, PATIENCE, Run};
 use crate::vehicle::Spot;
 use http::Method;
 use rand::RngExt;
@@ -21,8 +21,6 @@ const REACH: f64 = 30.0;
 const SOUND: f64 = 13.0;
 /// Vehicles fly for longer than they only take off and land.
 const LONGER: u32 = 2;
-/// On station, meters over ground and in height: home wanders a little.
-const ON_STATION: (f64, f64) = (2.5, 2.0);
 
 /// What the person wants.
 pub struct Stations {

@@ -9,10 +9,14 @@
 //! vehicles, messages and objects; the programs themselves use `fleet::safety`. At the end, when there are no faults, the desired
 //! number flies.
 //!
+//! Runs through formations are larger: one Swarm goes from one random formation to the next, is scaled, and has its vehicles relieved for
+//! low batteries, while the network loses messages, agents end and leaders are killed. The same oracle judges; once there are no faults, one
+//! vehicle is at each place, by where vehicles truly are. `SKEIN_VEHICLES`, `SKEIN_FORMATIONS` and `SKEIN_RELIEFS` set their size.
+//!
 //! Not covered: TLS and credentials; serial lines; the process around coordinator and agent (`coordinator::run_with`,
 //! `agent::life`); SIGTERM; everything that uses the real clock, which does not advance (`replaceLostAfterSeconds`, times in
-//! status); a Swarm that is deleted; 410 Gone; two agents that claim one node; low batteries and pilots who take over, which
-//! `agent/tests/interleavings` covers.
+//! status); a Swarm that is deleted; 410 Gone; two agents that claim one node; batteries below the reserve and pilots who take over,
+//! which `agent/tests/interleavings` covers.
 //!
 //! Each seed runs in a process of its own, since hash tables and random numbers use a source that belongs to the process.
 //! A failing seed is printed with the command that runs it alone; `SKEIN_SEEDS=n` sets their number.
@@ -47,7 +51,7 @@ const FORMATION_SEEDS: u64 = 2;
 const TOLD_EVERY: u64 = 100;
 /// For all futures of a run, unoptimized.
 const STACK: usize = 256 << 20;
-const REPLAY: &str = "cargo test -p tests --test network";
+const REPLAY: &str = "cargo test -p skein-tests --test network";
 
 fn number(name: &str) -> Option<u64> {
     let text = std::env::var(name).ok()?;

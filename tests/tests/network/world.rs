@@ -12,6 +12,8 @@ use crate::vehicle::Vehicle;
 use fleet::ids::Term;
 use formation::Formations;
 pub use formation::Size;
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
 use http::Method;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -38,6 +40,12 @@ const NOTED_WITHIN: Duration = Duration::from_secs(15);
 const LIARS: u32 = 3;
 const SURGE: u32 = 1;
 const TICK: Duration = Duration::from_millis(10);
+/// That of large runs: half as many steps.
+const LARGE_TICK: Duration = Duration::from_millis(20);
+/// A person looks after what is on the ground this often.
+const LOOKED_AFTER: Duration = Duration::from_secs(5);
+/// Faults are drawn this often.
+const DRAW: Duration = Duration::from_millis(100);
 /// How long there are faults.
 const DISORDER: Duration = Duration::from_secs(60);
 /// The deadline after that until the desired number flies.
@@ -102,9 +110,7 @@ pub fn run(seed: u64, folder: &Path, size: Option<Size>) -> Result<Tally, String
     }
     while run.sim.elapsed() < run.disorder() {
         run.mishap();
-        for _ in 0..10 {
-            run.step()?;
-        }
+        run.pass(DRAW)?;
     }
     run.calm();
     let end = run.sim.elapsed() + run.patience();
@@ -117,9 +123,7 @@ pub fn run(seed: u64, folder: &Path, size: Option<Size>) -> Result<Tally, String
         run.confirm();
         run.delete_what_came_down_by_itself();
         run.put_back_what_is_on_the_ground();
-        for _ in 0..500 {
-            run.step()?;
-        }
+        run.pass(LOOKED_AFTER)?;
     }
     Ok(run.account())
 }
@@ -136,7 +140,7 @@ impl Run<'_> {
         let cluster = Cluster::open(&folder.join("api"), COORDINATORS, split(&mut rng));
         let mut builder = turmoil::Builder::new();
         builder
-            .tick_duration(TICK)
+            .tick_duration(size.map_or(TICK, |_| LARGE_TICK))
             .simulation_duration(size.map_or(Duration::from_secs(3600), Size::longest))
             .min_message_latency(Duration::from_millis(1))
             .max_message_latency(Duration::from_millis(rng.random_range(5..150)))
@@ -283,6 +287,14 @@ impl Run<'_> {
         let mut tally = self.oracle.account(&self.nodes);
         tally.simulated = elapsed;
         tally
+    }
+
+    fn pass(&mut self, span: Duration) -> Result<(), String> {
+        let end = self.sim.elapsed() + span;
+        while self.sim.elapsed() < end {
+            self.step()?;
+        }
+        Ok(())
     }
 
     fn step(&mut self) -> Result<(), String> {

@@ -3,7 +3,7 @@
 //! Owns: homes, formations and their places, which batteries are low, and whether the slots are covered at the end, by where vehicles
 //! truly are. Must not: break anything; the faults do. Places are computed from the documentation of `spec.formation`, not by `fleet`.
 
-use super::{COORDINATORS, ON_STATION, Run, SWARM};
+use super::{COORDINATORS, DRAW, LOOKED_AFTER, ON_STATION, Run, SWARM};
 use crate::vehicle::Spot;
 use http::Method;
 use rand::RngExt;
@@ -27,8 +27,6 @@ const LOW: (f64, f64) = (32.0, 43.0);
 const RESERVE: u32 = 20;
 /// A person changes a battery in this time.
 const RECHARGE: Duration = Duration::from_secs(20);
-/// Each of these intervals a person looks after what is on the ground.
-const ROUND: Duration = Duration::from_secs(5);
 /// How often messages break a link.
 const LOSS: (f64, f64) = (0.000_05, 0.000_4);
 /// Not every formation is waited for.
@@ -296,9 +294,7 @@ impl Run<'_> {
                     self.kill_the_leader();
                 }
                 self.attend();
-                for _ in 0..10 {
-                    self.step()?;
-                }
+                self.pass(DRAW)?;
             }
             self.oracle.tally.formations += 1;
             let is_last = number + 1 == size.formations;
@@ -312,11 +308,10 @@ impl Run<'_> {
                 if self.sim.elapsed() > calm + size.patience() {
                     return Err(self.why_incomplete(number));
                 }
-                for _ in 0..50 {
+                let next = self.sim.elapsed() + LOOKED_AFTER;
+                while self.sim.elapsed() < next {
                     self.attend();
-                    for _ in 0..10 {
-                        self.step()?;
-                    }
+                    self.pass(DRAW)?;
                 }
             }
             let (tally, at) = (&self.oracle.tally, self.sim.elapsed());
@@ -405,10 +400,17 @@ impl Run<'_> {
         });
         let round = formations.next_round <= now;
         if round {
-            formations.next_round = now + ROUND;
+            formations.next_round = now + LOOKED_AFTER;
         }
         self.formations = Some(formations);
         if round {
+            tracing::debug!(
+                ?now,
+                up = self.up(),
+                uncovered = self.uncovered().len(),
+                of = self.replicas,
+                "round"
+            );
             self.delete_what_came_down_by_itself();
             self.nodes.iter().for_each(|node| node.vehicle.carry_home());
         }

@@ -559,9 +559,9 @@ impl Run<'_> {
 
 /// The agents that share a host.
 async fn live(nodes: Vec<Node>) -> turmoil::Result {
-    futures::future::try_join_all(nodes.into_iter().map(Node::live))
-        .await
-        .map(drop)
+    let mut all: FuturesUnordered<_> = nodes.into_iter().map(Node::live).collect();
+    // None ends except by a fault.
+    all.next().await.unwrap_or(Ok(()))
 }
 
 /// All vehicles: they outlive the programs at their nodes.

@@ -60,9 +60,10 @@ impl Size {
         Duration::from_secs_f64(rng.random_range(15.0..40.0) + self.vehicles as f64 * rng.random_range(0.2..0.8))
     }
 
-    /// Without faults a formation is complete within this time.
+    /// Without faults a formation is complete within this time: few vehicles cross at a time, and reliefs come one after the other.
     fn patience(self) -> Duration {
-        Duration::from_secs(240 + 10 * self.vehicles as u64)
+        let reliefs = self.reliefs.div_ceil(self.formations);
+        Duration::from_secs(300 + 14 * self.vehicles as u64 + 200 * u64::from(reliefs))
     }
 
     /// No run is longer.

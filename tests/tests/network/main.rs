@@ -44,8 +44,8 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use world::Size;
 
 const SEEDS: u64 = 20;
-/// A run through formations is longer.
-const FORMATION_SEEDS: u64 = 1;
+/// Runs through formations are longer.
+const FORMATION_SEEDS: u64 = 2;
 /// Long runs report their progress at this interval of seeds.
 const TOLD_EVERY: u64 = 100;
 /// For all futures of a run, unoptimized.
@@ -109,7 +109,7 @@ fn formations_are_kept_by_vehicles_that_keep_apart() {
     let size = size().unwrap_or(Size {
         vehicles: 8,
         formations: 2,
-        reliefs: 1,
+        reliefs: 2,
     });
     under_seeds(FORMATION_SEEDS, Some(size));
 }

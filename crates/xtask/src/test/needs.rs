@@ -51,7 +51,7 @@ const KNOWN: &[Known] = &[
     known("tests", "faults", 1, 160, 12),
     known("tests", "kubectl_skein", 1, 160, 22),
     known("tests", "api", 1, 70, 50),
-    known("tests", "network", 1, 45, 180),
+    known("tests", "network", 1, 60, 190),
     known("tests", "deploy", 1, 50, 85),
     known("tests", "up", 3, 50, 30),
     known("tests", "fly", 1, 110, ALONE),

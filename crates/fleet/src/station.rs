@@ -70,7 +70,7 @@ pub struct Manner {
 }
 
 impl Manner {
-    /// The direction to turn to, for a vehicle that looks to `now`; `None` when it looks there already, within [`LOOKS_WITHIN`].
+    /// The direction to turn to, for a vehicle that looks to `now`; `None` when it looks there already, within 10 degrees.
     #[must_use]
     pub fn turn(&self, now: Heading) -> Option<Heading> {
         let off = |to: Heading| (to.0 - now.0 + 180.0).rem_euclid(360.0) - 180.0;

@@ -3,6 +3,7 @@
 //! Owns: [`Normalizer`]: what each message means, and which values cannot be true (noise gets through a 16-bit checksum
 //! now and then). Must not: send, decide, or believe any component but the latched autopilot; the caller sees to that.
 
+pub mod aircraft;
 mod alarms;
 mod batteries;
 mod boot_clock;

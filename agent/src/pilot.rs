@@ -9,6 +9,7 @@ use crate::contact::{self, Contact};
 use crate::discovery::{Discovery, Sighted};
 use crate::kill::Kills;
 use crate::metadata::Fetch;
+use crate::normalize::aircraft::aircraft;
 use crate::normalize::{self, Normalizer};
 use crate::outgoing::{GROUND_STATION_COMPONENT, Outgoing, Purpose, Written, ground_station_heartbeat, our_heartbeat};
 use crate::preflight::{Ours, Reader};
@@ -28,6 +29,7 @@ use fleet::route_order::RouteOrder;
 use fleet::safety::{self, ArmPermit, Rest};
 use fleet::takeover::InCommand;
 use fleet::time::Moment;
+use fleet::traffic::Traffic;
 use fleet::units::{Address, AltitudeAboveHome, SystemId};
 use fleet::vehicle::{
     Airframe, ArmingReason, FlightTruth, Identity, Mode, ReasonClass, TRUTH_STALE_AFTER, Vehicle, WhyUnknown,
@@ -86,6 +88,8 @@ pub struct Pilot {
     rest: Rest,
     /// Where the vehicle is against where it was asked to be.
     watch: Watch,
+    /// Aircraft of others that the vehicle hears.
+    traffic: Traffic,
     /// The last arm command that was refused.
     refusal: Option<refusal::Refusal>,
     activity: Activity,
@@ -126,6 +130,7 @@ impl Pilot {
             armed_in_this_life: false,
             rest: Rest::default(),
             watch: Watch::default(),
+            traffic: Traffic::default(),
             refusal: None,
             activity: Activity::Waiting,
             logged: None,
@@ -195,6 +200,7 @@ impl Pilot {
                 Sighted::Ignored => return,
             }
         }
+        self.hear_traffic(frame, now);
         if !self.discovery.is_ours(frame.header) {
             return;
         }
@@ -228,6 +234,18 @@ impl Pilot {
             self.kills.acknowledged(ack, now);
             let progress = self.outstanding.as_mut().map(|o| o.acknowledged(ack, now));
             self.progress(progress, now, jitter);
+        }
+    }
+
+    /// A receiver of the same vehicle may tell of other aircraft by itself, as a component of its own.
+    fn hear_traffic(&mut self, frame: &Frame, now: Moment) {
+        let system = self.discovery.latched().map(|identity| identity.system.0);
+        let MavMessage::ADSB_VEHICLE(told) = &frame.message else {
+            return;
+        };
+        let seen = aircraft(told, now).filter(|_| system.map(u32::from) == Some(frame.header.system_id));
+        if let Some((seen, from)) = seen.zip(self.vehicle.position) {
+            self.traffic.hear(seen, from.value, now);
         }
     }
 

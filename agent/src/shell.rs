@@ -374,6 +374,7 @@ impl Shell {
                         battery_at: report.battery_at,
                         position: report.position,
                         position_at: report.position_at,
+                        traffic: report.traffic.clone(),
                         ..last.clone()
                     }
         });

@@ -401,6 +401,7 @@ fn significant(report: &Report) -> Report {
         position: None,
         position_at: None,
         link: None,
+        traffic: Vec::new(),
         reasons: reasons.collect(),
         ..report.clone()
     }

@@ -315,6 +315,58 @@ pub struct Report {
     /// To which the autopilot climbs to return, metres above home (ArduCopter: RTL_ALT, PX4: RTL_RETURN_ALT); unset until it was read.
     #[prost(double, optional, tag = "26")]
     pub return_altitude_above_home_m: ::core::option::Option<f64>,
+    /// Aircraft of others that the vehicle hears, the nearest first; at most 16.
+    #[prost(message, repeated, tag = "27")]
+    pub traffic: ::prost::alloc::vec::Vec<Aircraft>,
+}
+/// An aircraft of others, from ADSB_VEHICLE (246).
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct Aircraft {
+    /// ICAO_address, 24 bits.
+    #[prost(uint32, tag = "1")]
+    pub icao_address: u32,
+    /// Degrees, WGS 84, north positive.
+    #[prost(double, tag = "2")]
+    pub latitude_deg: f64,
+    /// Degrees, WGS 84, east positive.
+    #[prost(double, tag = "3")]
+    pub longitude_deg: f64,
+    /// Its velocity over ground; unset when it does not tell.
+    #[prost(message, optional, tag = "6")]
+    pub velocity: ::core::option::Option<AircraftVelocity>,
+    /// How fast it climbed, metres per second; unset when it does not tell.
+    #[prost(double, optional, tag = "7")]
+    pub climb_m_s: ::core::option::Option<f64>,
+    /// Whether it may be uncrewed: emitter_type ADSB_EMITTER_TYPE_UAV or ADSB_EMITTER_TYPE_NO_INFO.
+    #[prost(bool, tag = "8")]
+    pub may_be_uncrewed: bool,
+    /// When it was there, on the clock of Report.made_ms.
+    #[prost(uint64, tag = "9")]
+    pub seen_ms: u64,
+    /// Its altitude; unset when it does not tell.
+    #[prost(oneof = "aircraft::Altitude", tags = "4, 5")]
+    pub altitude: ::core::option::Option<aircraft::Altitude>,
+}
+/// Nested message and enum types in `Aircraft`.
+pub mod aircraft {
+    /// Its altitude; unset when it does not tell.
+    #[derive(Clone, Copy, PartialEq, ::prost::Oneof)]
+    pub enum Altitude {
+        /// By its satellite receiver (ADSB_ALTITUDE_TYPE_GEOMETRIC), metres.
+        #[prost(double, tag = "4")]
+        SatelliteM(f64),
+        /// By its barometer (ADSB_ALTITUDE_TYPE_PRESSURE_QNH), metres.
+        #[prost(double, tag = "5")]
+        PressureM(f64),
+    }
+}
+/// Metres per second.
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct AircraftVelocity {
+    #[prost(double, tag = "1")]
+    pub east_m_s: f64,
+    #[prost(double, tag = "2")]
+    pub north_m_s: f64,
 }
 /// What an agent makes of the routes that it was ordered to fly.
 #[derive(Clone, PartialEq, ::prost::Message)]

@@ -117,6 +117,7 @@ impl Pilot {
             Some(words) if ready == Some(true) => words.clone(),
             Some(_) | None => vehicle.reasons.clone(),
         };
+        let position = vehicle.position.and_then(|p| p.fresh(now, REPORTED_FOR).copied());
         Report {
             node: self.node.clone(),
             made: now,
@@ -128,7 +129,7 @@ impl Pilot {
             reasons: [own_reasons, words].concat(),
             battery: vehicle.battery.and_then(|b| b.fresh(now, REPORTED_FOR).copied()),
             battery_at: vehicle.battery.map(|b| b.at),
-            position: vehicle.position.and_then(|p| p.fresh(now, REPORTED_FOR).copied()),
+            position,
             position_at: vehicle.position.map(|p| p.at),
             held: self.state.fence.held.as_ref().map(|a| Held::of(a, truth, under_way)),
             activity: self.activity,
@@ -150,6 +151,7 @@ impl Pilot {
                 .identity
                 .as_ref()
                 .and_then(|identity| self.preflight.return_height(identity.autopilot)),
+            traffic: position.map_or_else(Vec::new, |from| self.traffic.near(from, now)),
             warnings: match self.preflight_policy() {
                 Preflight::Ignore => Vec::new(),
                 Preflight::Warn | Preflight::Refuse => self.preflight.findings().problems.clone(),

@@ -21,6 +21,8 @@ const SINGLE_WITHIN: Duration = Duration::from_secs(1);
 const GOOD_FOR: Duration = Duration::from_secs(60);
 /// A gap counts as no more than this.
 const GAP_AT_MOST: Duration = Duration::from_secs(30);
+/// A stream that comes only while there is something to tell is set so often, if the autopilot does not say that it is set.
+const SELDOM_TRIES: u32 = 3;
 /// Later than one and a half intervals by this much, a message of a stream is late.
 const LATE_BY: Duration = Duration::from_millis(250);
 
@@ -133,6 +135,10 @@ impl Flow {
                 },
             ));
         };
+        let set = matches!(self.interval, Interval::Every(set) if set <= every);
+        if terms.seldom && (set || self.attempts >= SELDOM_TRIES) {
+            return None;
+        }
         let mend = (self.is_thin(every, now) && now >= self.mend_from).then(|| {
             let how = match self.interval {
                 Interval::Unknown if mute && self.streamed.is_none() => How::Stream,
@@ -142,6 +148,9 @@ impl Flow {
             };
             (self.mend_from, Request { needed, how })
         });
+        if terms.seldom {
+            return mend;
+        }
         // The stream first: it may be all that is needed.
         let wont = self.gap.map_or(Duration::ZERO, |gap| gap + gap / 4);
         let away = wont.clamp(terms.single_after, terms.single_by);

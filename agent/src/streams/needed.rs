@@ -21,6 +21,8 @@ pub enum Needed {
     Home,
     /// BATTERY_STATUS (147).
     Battery,
+    /// ADSB_VEHICLE (246), while other aircraft are heard.
+    Traffic,
     /// HEARTBEAT (0), once and now: the mode has just been set.
     BeatNow,
     /// SYS_STATUS (1), once and now: the arming checks have just been run.
@@ -48,13 +50,14 @@ pub struct Request {
 }
 
 /// In order of need.
-pub(super) const IN_ORDER: [Needed; 6] = [
+pub(super) const IN_ORDER: [Needed; 7] = [
     Needed::Landed,
     Needed::SysStatus,
     Needed::Position,
     Needed::Version,
     Needed::Home,
     Needed::Battery,
+    Needed::Traffic,
 ];
 
 /// Asked for only when somebody waits for them; the order is that of need.
@@ -73,6 +76,8 @@ pub(super) struct Terms {
     pub(super) single_by: Duration,
     /// Longest time between two requests for a message that does not come.
     pub(super) cap: Duration,
+    /// It comes only while there is something to tell: that it does not come says nothing.
+    pub(super) seldom: bool,
 }
 
 impl Needed {
@@ -85,6 +90,7 @@ impl Needed {
                 single_after: Duration::from_millis(single_after_ms),
                 single_by: Duration::from_millis(single_by_ms),
                 cap: Duration::from_secs(cap_s),
+                seldom: false,
             }
         }
         const fn once(id: u16, cap_s: u64) -> Terms {
@@ -94,6 +100,7 @@ impl Needed {
                 single_after: Duration::from_secs(2),
                 single_by: Duration::from_secs(2),
                 cap: Duration::from_secs(cap_s),
+                seldom: false,
             }
         }
         match self {
@@ -102,6 +109,11 @@ impl Needed {
             Self::Position => stream(33, 500, [1000, 1500], 10),
             // What it says counts for 10 s; a slow line brings it seldom enough.
             Self::Battery => stream(147, 2000, [4500, 8500], 60),
+            // ArduPilot tells of one aircraft with each.
+            Self::Traffic => Terms {
+                seldom: true,
+                ..stream(246, 250, [0, 0], 60)
+            },
             Self::Version => once(148, 60),
             Self::Home => once(242, 20),
             Self::BeatNow => once(0, 4),
@@ -119,6 +131,7 @@ impl Needed {
             MavMessage::BATTERY_STATUS(_) => Self::Battery,
             MavMessage::AUTOPILOT_VERSION(_) => Self::Version,
             MavMessage::HOME_POSITION(_) => Self::Home,
+            MavMessage::ADSB_VEHICLE(_) => Self::Traffic,
             _ => return None,
         })
     }

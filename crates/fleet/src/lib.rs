@@ -41,6 +41,7 @@ pub mod station;
 pub mod swarm;
 pub mod takeover;
 pub mod time;
+pub mod traffic;
 pub mod units;
 pub mod upgrade;
 pub mod vehicle;

@@ -12,6 +12,7 @@ use crate::ids::{NodeName, Term};
 use crate::memory::Owed;
 use crate::route_order::{RouteOrder, Waypoint};
 use crate::time::Moment;
+use crate::traffic::Aircraft;
 use crate::units::AltitudeAboveHome;
 use crate::vehicle::{ArmingReason, Battery, FlightTruth, Identity, Position};
 use crate::whereabouts::Astray;
@@ -119,6 +120,8 @@ pub struct Report {
     pub home: Option<Waypoint>,
     /// The height to which its autopilot climbs to return (ArduCopter: `RTL_ALT`, PX4: `RTL_RETURN_ALT`); `None` until it was read.
     pub return_height: Option<AltitudeAboveHome>,
+    /// Aircraft of others that its vehicle hears, the nearest first.
+    pub traffic: Vec<Aircraft>,
 }
 
 /// What an agent makes of its routes.
@@ -182,6 +185,7 @@ impl Report {
             },
             home: None,
             return_height: None,
+            traffic: Vec::new(),
         }
     }
 

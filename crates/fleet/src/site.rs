@@ -7,6 +7,7 @@
 //! what they fly through is theirs, and no route leads through it; and they rise only where nobody is who has a station.
 
 mod avoid;
+mod foreign;
 mod rise;
 
 pub use avoid::{Action, Endangered};
@@ -139,6 +140,7 @@ impl Site {
         for (node, expected) in vehicles {
             self.take_in(node, expected, now);
         }
+        self.hear_traffic(vehicles, now);
         self.claims.advance(now);
         self.let_rise(vehicles, now);
         self.waiting.clear();

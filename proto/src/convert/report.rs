@@ -2,6 +2,7 @@
 //!
 //! Owns: which reports a coordinator can read. Must not: turn what is unknown into a fact.
 
+mod aircraft;
 mod deviation;
 
 use super::{BadMessage, filled, known, within};
@@ -55,6 +56,7 @@ impl From<&Report> for v1::Report {
             route: (r.route != RouteState::default()).then(|| (&r.route).into()),
             home: r.home.as_ref().map(Into::into),
             return_altitude_above_home_m: r.return_height.map(|height| height.0),
+            traffic: r.traffic.iter().map(Into::into).collect(),
         }
     }
 }
@@ -119,6 +121,7 @@ pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
                 within(field, height, 0.0, f64::MAX, "0 m or more").map(AltitudeAboveHome)
             })
             .transpose()?,
+        traffic: aircraft::traffic(r.traffic)?,
     })
 }
 

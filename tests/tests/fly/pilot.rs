@@ -11,8 +11,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use mavlink::dialects::ardupilotmega::{
-    COMMAND_LONG_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd, MavMessage, MavModeFlag, MavParamType, MavState, MavType,
-    PARAM_SET_DATA, RC_CHANNELS_OVERRIDE_DATA, SETUP_SIGNING_DATA,
+    ADSB_VEHICLE_DATA, COMMAND_LONG_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd, MavMessage, MavModeFlag, MavParamType,
+    MavState, MavType, PARAM_SET_DATA, RC_CHANNELS_OVERRIDE_DATA, SETUP_SIGNING_DATA,
 };
 use mavlink::{MavHeader, MavlinkVersion};
 use testkit::autopilots::{Autopilot, Stack};
@@ -37,6 +37,7 @@ struct Line {
     /// Received answers to its requests: parameters and acknowledgements.
     answers: Mutex<Vec<MavMessage>>,
     sticks: Mutex<Option<[u16; 4]>>,
+    traffic: Mutex<Option<ADSB_VEHICLE_DATA>>,
     target: u8,
 }
 
@@ -69,6 +70,7 @@ impl Pilot {
             beats: AtomicBool::new(false),
             answers: Mutex::default(),
             sticks: Mutex::default(),
+            traffic: Mutex::default(),
             target: autopilot.system(),
         });
         let (reader, sender) = (Arc::clone(&line), Arc::clone(&line));
@@ -92,6 +94,11 @@ impl Pilot {
     /// Holds the sticks there (channels 1 to 4), or releases them.
     pub fn sticks(&self, channels: Option<[u16; 4]>) {
         *self.line.sticks.lock().unwrap_or_else(PoisonError::into_inner) = channels;
+    }
+
+    /// Lets the autopilot hear another aircraft twice a second, as from an ADS-B receiver; `None`: no more.
+    pub fn traffic(&self, aircraft: Option<ADSB_VEHICLE_DATA>) {
+        *self.line.traffic.lock().unwrap_or_else(PoisonError::into_inner) = aircraft;
     }
 
     /// Gives the autopilot the key of MAVLink 2 signing. From then on it ignores this ground station, which has none.
@@ -224,12 +231,17 @@ impl Line {
             system_status: MavState::MAV_STATE_ACTIVE,
             mavlink_version: 3,
         });
-        let mut next_beat = Instant::now();
+        let (mut next_beat, mut next_traffic) = (Instant::now(), Instant::now());
         while !self.ended.load(Ordering::Relaxed) {
             // The verdict detects what could not be sent.
             if Instant::now() >= next_beat && self.beats.load(Ordering::Relaxed) {
                 let _ = self.send(&beat);
                 next_beat = Instant::now() + Duration::from_millis(500);
+            }
+            let traffic = self.traffic.lock().unwrap_or_else(PoisonError::into_inner).clone();
+            if let Some(aircraft) = traffic.filter(|_| Instant::now() >= next_traffic) {
+                let _ = self.send(&MavMessage::ADSB_VEHICLE(aircraft));
+                next_traffic = Instant::now() + Duration::from_millis(500);
             }
             let sticks = *self.sticks.lock().unwrap_or_else(PoisonError::into_inner);
             if let Some([chan1_raw, chan2_raw, chan3_raw, chan4_raw]) = sticks {

@@ -17,6 +17,12 @@ const MANOEUVRES: f64 = 2.5;
 /// Foreign traffic is foreseen for this long.
 const TRAFFIC_FORESEEN: Duration = Duration::from_secs(10);
 
+/// One that does not tell how it moves flies no faster than this, meters per second: half as fast again as most that fly low.
+const FLIES: f64 = 100.0;
+
+/// Nor does it climb or sink faster than this.
+const CLIMBS: f64 = 15.0;
+
 /// A vehicle that nobody of ours flies is foreseen for this long: others need that to stop or to climb out of its way.
 pub(super) const FORESEEN: Duration = Duration::from_secs(6);
 
@@ -33,8 +39,10 @@ pub struct Traffic {
     pub icao: u32,
     /// Where it was.
     pub at: Local,
-    /// How it moved, meters per second east, north and up.
-    pub velocity: [f64; 3],
+    /// How it moved over ground, meters per second east and north; `None` when that is not known.
+    pub velocity: Option<[f64; 2]>,
+    /// How fast it climbed, meters per second; `None` when that is not known.
+    pub climb: Option<f64>,
     /// How well that is known.
     pub accuracy: Margin,
     /// When it was there: when it was received, less `tslc`.
@@ -45,11 +53,14 @@ impl Traffic {
     /// Where it may be from now until [`TRAFFIC_FORESEEN`].
     pub(super) fn volume(&self, now: Moment) -> Volume {
         let until = now.since(self.heard).saturating_add(TRAFFIC_FORESEEN).as_secs_f64();
-        let [east, north, up] = self.velocity;
+        let [east, north] = self.velocity.unwrap_or_default();
         let there = self.at.shifted(east * until, north * until);
-        let there = there.at_height(self.at.up + up * until);
+        let there = there.at_height(self.at.up + self.climb.unwrap_or_default() * until);
         let turns = 0.5 * MANOEUVRES * until * until;
-        let (over_ground, in_height) = (self.accuracy.horizontal.0 + turns, self.accuracy.vertical.0 + turns);
+        let flies = self.velocity.map_or(FLIES, |_| 0.0);
+        let climbs = self.climb.map_or(CLIMBS, |_| 0.0);
+        let over_ground = self.accuracy.horizontal.0 + turns + flies * until;
+        let in_height = self.accuracy.vertical.0 + turns + climbs * until;
         Volume::Tubes(vec![Tube::around(&[self.at, there], over_ground, in_height, in_height)])
     }
 }

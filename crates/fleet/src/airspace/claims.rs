@@ -130,6 +130,12 @@ impl Claims {
         self.index.set(key, traffic.volume(now));
     }
 
+    /// Whether a vehicle of ours was last heard within `distance` of `there` over ground, meters.
+    pub(crate) fn someone_within(&self, there: Local, distance: f64) -> bool {
+        let heard = self.vehicles.values().filter_map(|entry| entry.last.as_ref());
+        heard.map(|last| last.at.over_ground(there)).any(|off| off <= distance)
+    }
+
     /// Lets time pass: what depends on it grows, and traffic that was not heard for long is forgotten. A request for a route lets
     /// time pass first.
     pub fn advance(&mut self, now: Moment) {

@@ -49,10 +49,11 @@ impl Action {
     /// What it does about `from`, after "it".
     #[must_use]
     pub fn sentence(self, from: &Owner) -> String {
-        format!(
-            "{}; near is {from}, which does not keep to its own airspace",
-            self.words()
-        )
+        let strays = match from {
+            Owner::Vehicle(_) => ", which does not keep to its own airspace",
+            Owner::Traffic(_) => "",
+        };
+        format!("{}; near is {from}{strays}", self.words())
     }
 }
 

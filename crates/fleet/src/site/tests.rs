@@ -7,6 +7,7 @@ use crate::geo::shifted;
 use crate::ids::DroneUid;
 use crate::report::RouteState;
 use crate::station::{Altitude, Limits, Manner, Place};
+use crate::traffic::{Aircraft, Altitude as Told};
 use crate::vehicle::Position;
 use std::time::Duration;
 
@@ -26,6 +27,7 @@ struct Vehicle {
     state: RouteState,
     activity: Activity,
     heard: bool,
+    hears: Vec<Aircraft>,
 }
 
 fn node(name: &str) -> NodeName {
@@ -52,6 +54,7 @@ fn vehicle(name: &str, home: f64, desire: Desire) -> Vehicle {
         state: RouteState::default(),
         activity: Activity::Idle,
         heard: true,
+        hears: Vec::new(),
     }
 }
 
@@ -79,6 +82,14 @@ impl Vehicle {
                 settled: !flies,
             }),
             activity: self.activity,
+            traffic: self
+                .hears
+                .iter()
+                .map(|aircraft| Aircraft {
+                    seen: made,
+                    ..*aircraft
+                })
+                .collect(),
             route: self.state.clone(),
             home: Some(Waypoint {
                 at: shifted(CENTER, self.home, 0.0),
@@ -177,6 +188,117 @@ fn two_vehicles_fly_to_their_stations_swap_them_and_never_come_near() {
     let (again, least) = run(&mut site, &mut vehicles, ended + 1);
     assert!(again < ended + 100 && least > 5.0, "{again} {least}");
     assert!((vehicles[0].at.0 + 40.0).abs() < 0.1);
+}
+
+#[test]
+fn nobody_is_sent_to_where_an_aircraft_may_be_that_one_of_them_hears() {
+    let mut site = new();
+    let mut vehicles = [
+        vehicle("a", -15.0, Desire::At(station(-40.0, 60.0, 20.0))),
+        vehicle("b", 15.0, Desire::Nothing),
+    ];
+    let helicopter = Aircraft {
+        icao: 0x4b_1234,
+        at: shifted(CENTER, -40.0, 250.0),
+        altitude: None,
+        velocity: Some([0.0, 0.0]),
+        climb: Some(0.0),
+        may_be_uncrewed: false,
+        seen: at(0),
+    };
+    vehicles[1].hears = vec![helicopter];
+    update(&mut site, &vehicles, 0);
+    assert!(site.route(&vehicles[0].node).is_none());
+    let why = site.off_station(&vehicles[0].node, at(0));
+    assert!(
+        matches!(&why, Some(OffStation::Waits(why)) if why.contains("aircraft 4B1234")),
+        "{why:?}"
+    );
+    let ways = [
+        (
+            "high above",
+            Aircraft {
+                altitude: Some(Told::Pressure(AltitudeAmsl(SEA + 600.0))),
+                ..helicopter
+            },
+            true,
+        ),
+        (
+            "not so high",
+            Aircraft {
+                altitude: Some(Told::Pressure(AltitudeAmsl(SEA + 400.0))),
+                ..helicopter
+            },
+            false,
+        ),
+        (
+            "far away",
+            Aircraft {
+                at: shifted(CENTER, -40.0, 2000.0),
+                ..helicopter
+            },
+            true,
+        ),
+        (
+            "on its way here",
+            Aircraft {
+                at: shifted(CENTER, -40.0, 1000.0),
+                velocity: Some([0.0, -80.0]),
+                ..helicopter
+            },
+            false,
+        ),
+        (
+            "who knows where to",
+            Aircraft {
+                at: shifted(CENTER, -40.0, 1000.0),
+                velocity: None,
+                ..helicopter
+            },
+            false,
+        ),
+    ];
+    for ((what, aircraft, free), second) in ways.into_iter().zip(1..) {
+        let mut site = site.clone();
+        vehicles[1].hears = vec![aircraft];
+        update(&mut site, &vehicles, second);
+        assert_eq!(site.route(&vehicles[0].node).is_some(), free, "{what}");
+    }
+    vehicles[1].hears.clear();
+    update(&mut site, &vehicles, 60);
+    assert!(site.route(&vehicles[0].node).is_none(), "it may be anywhere near");
+    update(&mut site, &vehicles, 61);
+    assert!(site.route(&vehicles[0].node).is_some(), "after a minute it has gone");
+}
+
+#[test]
+fn the_transponder_of_a_vehicle_of_ours_is_no_aircraft_of_others() {
+    let mut site = new();
+    let mut vehicles = [vehicle("a", -15.0, Desire::At(station(-40.0, 60.0, 20.0)))];
+    let own = Aircraft {
+        icao: 1,
+        at: shifted(CENTER, -12.0, 3.0),
+        altitude: Some(Told::Pressure(AltitudeAmsl(SEA + 60.0))),
+        velocity: None,
+        climb: None,
+        may_be_uncrewed: true,
+        seen: at(0),
+    };
+    for (crewed, free) in [(false, true), (true, false)] {
+        let mut site = site.clone();
+        vehicles[0].hears = vec![Aircraft {
+            may_be_uncrewed: !crewed,
+            ..own
+        }];
+        update(&mut site, &vehicles, 1);
+        assert_eq!(site.route(&vehicles[0].node).is_some(), free, "crewed: {crewed}");
+    }
+    vehicles[0].hears = vec![Aircraft {
+        at: shifted(CENTER, 60.0, 0.0),
+        ..own
+    }];
+    update(&mut site, &vehicles, 1);
+    assert!(site.route(&vehicles[0].node).is_none(), "75 m beside it is another");
 }
 
 #[test]

@@ -5,6 +5,7 @@ use fleet::failsafe::{Cause, Diversion, Diverted};
 use fleet::flight_record::SoFar;
 use fleet::memory::{Answer, Owed};
 use fleet::takeover::Descent;
+use fleet::traffic::{Aircraft, Altitude};
 use fleet::whereabouts::Astray;
 use proptest::option::of;
 use proptest::prelude::*;
@@ -153,10 +154,11 @@ fn reports() -> impl Strategy<Value = Report> {
         super::super::route::tests::states(),
         of(super::super::route::tests::waypoints()),
     );
+    let route = (route, prop::collection::vec(aircraft(), 0..=16));
     let agent = (of(held()), select(activities()), reasons, kept, route);
     (vehicle, agent, any::<(bool, bool, Option<bool>)>()).prop_map(|(vehicle, agent, flags)| {
         let (identity, truth, mode, battery, position, times) = vehicle;
-        let (held, activity, reasons, (kept, (diversion, astray, owed, others_flew)), (route, home)) = agent;
+        let (held, activity, reasons, (kept, (diversion, astray, owed, others_flew)), ((route, home), traffic)) = agent;
         let (takeovers, so_far, latch, warnings, made, link) = kept;
         let (link_alive, terminating, ready) = flags;
         Report {
@@ -187,8 +189,76 @@ fn reports() -> impl Strategy<Value = Report> {
             route,
             home,
             return_height: times.2.map(|dm: u16| AltitudeAboveHome(f64::from(dm) / 10.0)),
+            traffic,
         }
     })
+}
+
+prop_compose! {
+    fn aircraft()(
+        icao in any::<u32>(),
+        place in super::super::route::tests::waypoints(),
+        told in any::<(Option<bool>, Option<[i8; 2]>, Option<i8>, bool, u32)>(),
+    ) -> Aircraft {
+        let (satellite, velocity, climb, may_be_uncrewed, seen) = told;
+        let altitude = |satellite| if satellite { Altitude::Satellite(place.amsl) } else { Altitude::Pressure(place.amsl) };
+        Aircraft {
+            icao,
+            at: place.at,
+            altitude: satellite.map(altitude),
+            velocity: velocity.map(|both| both.map(f64::from)),
+            climb: climb.map(f64::from),
+            may_be_uncrewed,
+            seen: moment(seen.into()),
+        }
+    }
+}
+
+#[test]
+fn aircraft_that_are_too_many_or_nowhere_are_refused() {
+    let one = v1::Aircraft {
+        latitude_deg: 47.0,
+        ..v1::Aircraft::default()
+    };
+    let read = |traffic| {
+        let message = v1::Report {
+            traffic,
+            ..v1::Report::from(&Report::of_nothing(node()))
+        };
+        report(node(), message).map_err(|why| why.to_string())
+    };
+    assert!(read(vec![one; 16]).is_ok());
+    assert_eq!(
+        read(vec![one; 17]).unwrap_err(),
+        "traffic is 17; it must be at most 16 of them"
+    );
+    let bad = [
+        v1::Aircraft {
+            latitude_deg: f64::NAN,
+            ..one
+        },
+        v1::Aircraft {
+            climb_m_s: Some(f64::INFINITY),
+            ..one
+        },
+        v1::Aircraft {
+            velocity: Some(v1::AircraftVelocity {
+                east_m_s: 0.0,
+                north_m_s: 2e3,
+            }),
+            ..one
+        },
+        v1::Aircraft {
+            altitude: Some(v1::aircraft::Altitude::PressureM(f64::NAN)),
+            ..one
+        },
+    ];
+    for (bad, field) in bad
+        .into_iter()
+        .zip(["latitude_deg", "climb_m_s", "north_m_s", "pressure_m"])
+    {
+        assert!(read(vec![bad]).unwrap_err().contains(field), "{field}");
+    }
 }
 
 proptest! {

@@ -8,7 +8,9 @@ use std::time::Duration;
 use anyhow::{Context, ensure};
 use fleet::geo::{offset, shifted};
 use fleet::units::Wgs84;
-use mavlink::dialects::ardupilotmega::{GLOBAL_POSITION_INT_DATA, MavMessage};
+use mavlink::dialects::ardupilotmega::{
+    ADSB_VEHICLE_DATA, AdsbAltitudeType, AdsbEmitterType, AdsbFlags, GLOBAL_POSITION_INT_DATA, MavMessage,
+};
 use serde_json::{Value, json};
 use testkit::autopilots::HOME;
 
@@ -45,6 +47,16 @@ pub const ALL: &[Scenario] = &[
     .with(|_| Setup {
         vehicles: 2,
         apart: 20.0,
+        ..Setup::default()
+    })
+    .no_faster_than(2),
+    Scenario::new(
+        "traffic",
+        "an aircraft that the autopilot hears: nobody is sent into its way, one that is on the way stops, and both go on when it has gone",
+        traffic,
+    )
+    .with(|_| Setup {
+        ardupilot: vec![("ADSB_TYPE", 1.0)],
         ..Setup::default()
     })
     .no_faster_than(2),
@@ -321,6 +333,99 @@ fn swap(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     figures.took("swapped", since, now());
     let least = apart(&track(field, NODES[0], began), &track(field, NODES[1], began))?;
     figures.note(format!("never nearer than {least:.1} m"));
+    Ok(())
+}
+
+/// An aircraft that hovers `east` and `north` of the center at the height of the stations, and tells so.
+fn hovering(east: f64, north: f64) -> ADSB_VEHICLE_DATA {
+    let at = shifted(CENTER, east, north);
+    #[allow(clippy::cast_possible_truncation, reason = "a place on the Earth in 1e-7 degrees")]
+    let e7 = |degrees: f64| (degrees * 1e7) as i32;
+    #[allow(clippy::cast_possible_truncation, reason = "some hundred meters")]
+    let altitude = ((HOME[2] + 15.0) * 1000.0) as i32;
+    ADSB_VEHICLE_DATA {
+        ICAO_address: 0x4b_1234,
+        lat: e7(at.latitude_deg),
+        lon: e7(at.longitude_deg),
+        altitude,
+        callsign: "HBXYZ".into(),
+        altitude_type: AdsbAltitudeType::ADSB_ALTITUDE_TYPE_GEOMETRIC,
+        emitter_type: AdsbEmitterType::ADSB_EMITTER_TYPE_ROTOCRAFT,
+        flags: AdsbFlags::ADSB_FLAGS_VALID_COORDS
+            | AdsbFlags::ADSB_FLAGS_VALID_ALTITUDE
+            | AdsbFlags::ADSB_FLAGS_VALID_HEADING
+            | AdsbFlags::ADSB_FLAGS_VALID_VELOCITY
+            | AdsbFlags::ADSB_FLAGS_VALID_CALLSIGN
+            | AdsbFlags::ADSB_FLAGS_VERTICAL_VELOCITY_VALID,
+        ..ADSB_VEHICLE_DATA::default()
+    }
+}
+
+/// Waits until the Drone says that it is kept off its station by the aircraft, in these words.
+fn wait_for_aircraft(field: &Field, node: &str, words: &str) -> anyhow::Result<()> {
+    field.wait(&format!("\"{words}\" on the Drone"), 15, || {
+        let drone = field.objects().of(node).context("there is no Drone")?;
+        let ready = condition(&drone, "Ready");
+        let message = ready["message"].as_str().unwrap_or_default();
+        ensure!(
+            message.contains(words) && message.contains("aircraft 4B1234"),
+            "{ready}"
+        );
+        Ok(())
+    })
+}
+
+fn traffic(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    let node = NODES[0];
+    drone(field, "one", node, &place(30.0, 40.0, 15.0))?;
+    wait_on_station(field, node, [30.0, 40.0, 15.0])?;
+
+    let since = now();
+    field.vehicle(node).pilot.traffic(Some(hovering(30.0, 220.0)));
+    let is_told = |message: &MavMessage| matches!(message, MavMessage::ADSB_VEHICLE(_));
+    field.wait("the autopilot to tell of it", 15, || {
+        field
+            .record(node)
+            .first_reported(since, is_told)
+            .context("not yet")
+            .map(drop)
+    })?;
+    figures.took("aircraft told by the autopilot", since, now());
+    field.pass(3, Duration::from_secs(3));
+    let asked = now();
+    send_to(field, "one", &place(30.0, -40.0, 15.0))?;
+    wait_for_aircraft(field, node, "waits for the airspace of")?;
+    field.pass(8, Duration::from_secs(4));
+    let sent = field.record(node).orders_since(asked);
+    ensure!(sent.is_empty(), "with the aircraft on its way it was sent {sent:?}");
+
+    let gone = now();
+    field.vehicle(node).pilot.traffic(Some(hovering(30.0, 1800.0)));
+    wait_moving(field, node)?;
+    figures.took("under way after the aircraft left", gone, now());
+    wait_on_station(field, node, [30.0, -40.0, 15.0])?;
+
+    send_to(field, "one", &place(30.0, -400.0, 15.0))?;
+    wait_moving(field, node)?;
+    let ahead = now();
+    field.vehicle(node).pilot.traffic(Some(hovering(30.0, -400.0)));
+    wait_for_aircraft(field, node, "stops on its way")?;
+    figures.took("said to stop", ahead, now());
+    field.pass(8, Duration::from_secs(4));
+    let before = position(field, node)?;
+    field.pass(4, Duration::from_secs(4));
+    let after = position(field, node)?;
+    ensure!(
+        (before[1] - after[1]).abs() < 2.0 && after[1] > -180.0,
+        "it went on from {before:?} to {after:?}"
+    );
+    field.vehicle(node).pilot.traffic(Some(hovering(30.0, 1800.0)));
+    wait_on_station(field, node, [30.0, -400.0, 15.0])?;
+    field.vehicle(node).pilot.traffic(None);
+    let events = field.kubectl().run(["get", "events", "-o", "json"])?;
+    ensure!(events.contains("AirspaceConflict"), "no Event says so: {events}");
+    let record = field.record(node);
+    ensure!(record.arms()? == 1, "it armed {} times", record.arms()?);
     Ok(())
 }
 

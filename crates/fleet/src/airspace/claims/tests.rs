@@ -270,7 +270,8 @@ fn foreign_traffic_is_in_the_way_where_it_is_going() {
     let traffic = Traffic {
         icao: 0x4b_1234,
         at: at(-500.0, 0.0, 50.0),
-        velocity: [50.0, 0.0, 0.0],
+        velocity: Some([50.0, 0.0]),
+        climb: Some(0.0),
         accuracy: SHARP,
         heard: second(1.0),
     };

@@ -1,0 +1,110 @@
+//! Aircraft of others, as the receiver of our vehicle hears them: ADSB_VEHICLE (246).
+//!
+//! Owns: what the message says, and what of it counts. Must not: remember.
+
+use fleet::time::Moment;
+use fleet::traffic::{Aircraft, Altitude};
+use fleet::units::{AltitudeAmsl, Wgs84};
+use link::dialect::{ADSB_VEHICLE_DATA, AdsbAltitudeType, AdsbEmitterType, AdsbFlags};
+use std::time::Duration;
+
+/// What `told` says, received `now`; `None` when it does not say where the aircraft is.
+#[must_use]
+pub fn aircraft(told: &ADSB_VEHICLE_DATA, now: Moment) -> Option<Aircraft> {
+    let has = |flag| told.flags.contains(flag);
+    if !has(AdsbFlags::ADSB_FLAGS_VALID_COORDS) {
+        return None;
+    }
+    let at = Wgs84 {
+        latitude_deg: f64::from(told.lat) / 1e7,
+        longitude_deg: f64::from(told.lon) / 1e7,
+    };
+    let at = fleet::geo::position(at).ok()?;
+    let amsl = AltitudeAmsl(f64::from(told.altitude) / 1000.0);
+    let altitude = match told.altitude_type {
+        AdsbAltitudeType::ADSB_ALTITUDE_TYPE_PRESSURE_QNH => Altitude::Pressure(amsl),
+        AdsbAltitudeType::ADSB_ALTITUDE_TYPE_GEOMETRIC => Altitude::Satellite(amsl),
+    };
+    let moves = has(AdsbFlags::ADSB_FLAGS_VALID_VELOCITY) && has(AdsbFlags::ADSB_FLAGS_VALID_HEADING);
+    let over_ground = || {
+        let (east, north) = (f64::from(told.heading) / 100.0).to_radians().sin_cos();
+        [east, north].map(|share| share * f64::from(told.hor_velocity) / 100.0)
+    };
+    let seen = now.since_epoch().saturating_sub(Duration::from_secs(told.tslc.into()));
+    Some(Aircraft {
+        icao: told.ICAO_address,
+        at,
+        altitude: has(AdsbFlags::ADSB_FLAGS_VALID_ALTITUDE).then_some(altitude),
+        velocity: moves.then(over_ground),
+        climb: has(AdsbFlags::ADSB_FLAGS_VERTICAL_VELOCITY_VALID).then(|| f64::from(told.ver_velocity) / 100.0),
+        may_be_uncrewed: matches!(
+            told.emitter_type,
+            AdsbEmitterType::ADSB_EMITTER_TYPE_UAV | AdsbEmitterType::ADSB_EMITTER_TYPE_NO_INFO
+        ),
+        seen: Moment::at(seen),
+    })
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const NOW: Moment = Moment::at(Duration::from_secs(100));
+
+    fn told() -> ADSB_VEHICLE_DATA {
+        ADSB_VEHICLE_DATA {
+            ICAO_address: 0x4b_1234,
+            lat: 473_977_420,
+            lon: 85_455_940,
+            altitude: 612_500,
+            heading: 9_000,
+            hor_velocity: 5_100,
+            ver_velocity: -250,
+            tslc: 3,
+            altitude_type: AdsbAltitudeType::ADSB_ALTITUDE_TYPE_GEOMETRIC,
+            emitter_type: AdsbEmitterType::ADSB_EMITTER_TYPE_LIGHT,
+            flags: AdsbFlags::all(),
+            ..ADSB_VEHICLE_DATA::DEFAULT
+        }
+    }
+
+    #[test]
+    fn a_sighting_says_where_an_aircraft_was_and_how_it_moved() {
+        let seen = aircraft(&told(), NOW).unwrap();
+        let [east, north] = seen.velocity.unwrap();
+        assert!((east - 51.0).abs() < 1e-9 && north.abs() < 1e-9, "due east");
+        assert_eq!(seen.altitude, Some(Altitude::Satellite(AltitudeAmsl(612.5))));
+        assert_eq!(
+            (seen.icao, seen.climb, seen.may_be_uncrewed),
+            (0x4b_1234, Some(-2.5), false)
+        );
+        assert_eq!(seen.seen, Moment::at(Duration::from_secs(97)), "tslc: 3 s ago");
+        assert!((seen.at.latitude_deg - 47.397_742).abs() < 1e-9);
+    }
+
+    #[test]
+    fn what_a_sighting_does_not_tell_is_not_known() {
+        let without = |flag| {
+            aircraft(
+                &ADSB_VEHICLE_DATA {
+                    flags: AdsbFlags::all() - flag,
+                    ..told()
+                },
+                NOW,
+            )
+        };
+        assert_eq!(without(AdsbFlags::ADSB_FLAGS_VALID_COORDS), None);
+        assert_eq!(without(AdsbFlags::ADSB_FLAGS_VALID_ALTITUDE).unwrap().altitude, None);
+        assert_eq!(without(AdsbFlags::ADSB_FLAGS_VALID_HEADING).unwrap().velocity, None);
+        assert_eq!(without(AdsbFlags::ADSB_FLAGS_VALID_VELOCITY).unwrap().velocity, None);
+        assert_eq!(
+            without(AdsbFlags::ADSB_FLAGS_VERTICAL_VELOCITY_VALID).unwrap().climb,
+            None
+        );
+        let nowhere = ADSB_VEHICLE_DATA {
+            lat: i32::MAX,
+            ..told()
+        };
+        assert_eq!(aircraft(&nowhere, NOW), None);
+    }
+}

@@ -10,11 +10,16 @@
 
 use fleet::airspace::{Claims, Doing, Known, Margin, Observation, OrderNumber, Owner, Route, Rules};
 use fleet::formation::assign::{Seeker, assign};
-use fleet::geo::Local;
+use fleet::geo::{Frame, Local};
 use fleet::ids::{NodeName, Term};
 use fleet::movement::{Goal, Layers, plan};
+use fleet::report::{Activity, Report, RouteState};
+use fleet::route_order::{RouteOrder, Waypoint};
+use fleet::site::{Desire, Expected, Site};
+use fleet::station::{Altitude, Limits, Manner, Place, Station};
 use fleet::time::Moment;
-use fleet::units::{AltitudeAmsl, Meters};
+use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Meters, Wgs84};
+use fleet::vehicle::{Airborne, FlightTruth, Position};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};
@@ -125,6 +130,85 @@ fn main() {
     change(&layers, now, "square to line", line);
     relief(&layers, now);
     claims_of_many(now);
+    look();
+}
+
+/// One look of a leader at ten thousand vehicles on their stations, twice a second: all of [`Site::update`].
+fn look() {
+    const COUNT: usize = 10_000;
+    let center = Wgs84 {
+        latitude_deg: 47.4,
+        longitude_deg: 8.5,
+    };
+    let frame = Frame::at(center).unwrap();
+    let reports = |second: u64| -> Vec<(NodeName, Report)> {
+        let report = |i: usize| {
+            let (at, amsl) = frame.position(square(COUNT, i));
+            let (home_at, home) = frame.position(square(COUNT, i).at_height(0.0));
+            let made = Moment::at(Duration::from_secs(second));
+            let number = OrderNumber {
+                term: Term(1),
+                count: 1,
+            };
+            let order = RouteOrder {
+                number,
+                places: vec![Waypoint { at, amsl }],
+            };
+            Report {
+                made,
+                link_alive: true,
+                truth: FlightTruth::Airborne(Airborne::InAir),
+                activity: Activity::Holding,
+                position: Some(Position {
+                    at,
+                    amsl,
+                    above_home: AltitudeAboveHome(30.0),
+                }),
+                position_at: Some(made),
+                route: RouteState {
+                    last: number,
+                    next: Some(1),
+                    order: Some(order),
+                },
+                home: Some(Waypoint {
+                    at: home_at,
+                    amsl: home,
+                }),
+                ..Report::of_nothing(name(i))
+            }
+        };
+        (0..COUNT).map(|i| (name(i), report(i))).collect()
+    };
+    let station = |report: &Report| {
+        let place = Place {
+            at: report.position.unwrap().at,
+            altitude: Altitude::AboveHome(AltitudeAboveHome(30.0)),
+            manner: Manner::default(),
+        };
+        Station::new(place, &Limits::default()).unwrap()
+    };
+    let look = |site: &mut Site, reports: &[(NodeName, Report)], second: u64| {
+        let now = Moment::at(Duration::from_secs(second));
+        let mut all = BTreeMap::new();
+        for (node, report) in reports {
+            let one = Expected {
+                report: Some((report, now)),
+                may_fly: true,
+                desire: Desire::At(station(report)),
+            };
+            all.insert(node.clone(), one);
+        }
+        let (start, wall) = (on_core(), Instant::now());
+        site.update(&all, now);
+        let (core, wall) = (on_core().saturating_sub(start), wall.elapsed());
+        if wall < Duration::from_millis(20) { wall } else { core }
+    };
+    let mut site = Site::new(Term(1), Rules::default(), center).unwrap();
+    let first = look(&mut site, &reports(1), 1);
+    row("the first look at 10,000 on their stations", first);
+    let mut times: Vec<Duration> = (2..7).map(|second| look(&mut site, &reports(second), second)).collect();
+    times.sort_unstable();
+    row("a further look", times[2]);
 }
 
 /// A change of formation of a thousand: who goes where, and the first routes.

@@ -33,7 +33,7 @@ pub const ALL: &[Scenario] = &[
     .real_time(),
     Scenario::new(
         "relief",
-        "three vehicles relieve one another at one place, twenty times: how long nobody is there",
+        "three vehicles relieve one another at one place, twenty times, past a killed coordinator every fifth: how long nobody is there",
         relief,
     )
     .with(|_| Setup {
@@ -242,7 +242,8 @@ fn relief(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     wait_covered(field, &[[at[0], at[1]]], UP)?;
     let began = now();
     let (mut times, mut cordoned): (Vec<f64>, Option<&str>) = (Vec::new(), None);
-    for _ in 0..RELIEFS {
+    let mut failovers = Vec::new();
+    for round in 0..RELIEFS {
         let flies = field
             .nodes()
             .into_iter()
@@ -253,6 +254,17 @@ fn relief(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         if let Some(rested) = cordoned.replace(tired) {
             field.kubectl().run(["uncordon", rested])?;
         }
+        if round % 5 == 4 {
+            // The one that relieves is on its way, in the end; the coordinator is killed with it at other places in each round.
+            let other = |node: &&str| *node != tired && field.record(node).said().in_air();
+            field.wait("another to be up", 60, || {
+                field.nodes().into_iter().find(other).context("nobody").map(drop)
+            })?;
+            field.pass(2 * u32::try_from(round / 5)?, Duration::ZERO);
+            field.kill_coordinator();
+            field.pass(6, Duration::from_secs(2));
+            field.start_coordinator()?;
+        }
         field.wait(&format!("{tired} to be relieved"), 200, || {
             let at_home = field.record(tired).said().down();
             ensure!(at_home, "{tired} still flies");
@@ -260,6 +272,9 @@ fn relief(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         })?;
         wait_covered(field, &[[at[0], at[1]]], UP)?;
         times.push((now() - since) as f64 / 1e6);
+        if round % 5 == 4 {
+            failovers.push((since, now()));
+        }
     }
     let ended = now();
     let tracks: Vec<_> = field
@@ -277,7 +292,13 @@ fn relief(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         gaps.resize(RELIEFS.max(gaps.len()), 0.0);
         gaps.sort_by(f64::total_cmp);
         let (median, worst) = (gaps[gaps.len() / 2], gaps[gaps.len() - 1]);
-        figures.note(format!("gap {what}: median {median:.1} s, worst {worst:.1} s"));
+        let failovers = failovers
+            .iter()
+            .flat_map(|(from, until)| self::gaps(&tracks, at, reach, *from, *until));
+        let over = failovers.map(|gap| gap * speedup).fold(0.0, f64::max);
+        figures.note(format!(
+            "gap {what}: median {median:.1} s, worst {worst:.1} s, through a fail-over {over:.1} s"
+        ));
         ensure!(reach[0] < 12.0 || worst < 2.0, "nobody was near for {worst:.1} s");
     }
     times.sort_by(f64::total_cmp);

@@ -16,10 +16,11 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::sleep;
 
-/// What a pilot flies by hand: Position on PX4, Loiter on ArduCopter.
-const BY_HAND: ModeNumber = ModeNumber {
-    px4: Some(3 << 16),
-    ardupilot: Some(5),
+/// What a pilot may choose whose sticks are not simulated: Brake on ArduCopter, in which it stays where it is; Return on PX4, which takes
+/// no mode of a pilot without his sticks.
+const TAKEN: ModeNumber = ModeNumber {
+    px4: Some((4 << 16) | (5 << 24)),
+    ardupilot: Some(17),
 };
 
 /// What Skein holds in: AUTO.LOITER on PX4, Guided on ArduCopter.
@@ -165,7 +166,7 @@ fn happening<'a>(key: Key, fleet: &'a [Vehicle], taken: &BTreeSet<String>) -> Op
     all.sort_by(|a, b| a.node.cmp(&b.node));
     let mut all = all.into_iter();
     let what = match key {
-        Key::TakeOver => What::Sudden(Sudden::Mode(BY_HAND)),
+        Key::TakeOver => What::Sudden(Sudden::Mode(TAKEN)),
         Key::GiveBack => What::Sudden(Sudden::Mode(BACK)),
         Key::LowBattery => What::Sudden(Sudden::Battery(LOW_PERCENT)),
         Key::LostLink => What::Around(Around::Silence, Some(LOST_SECONDS)),
@@ -190,7 +191,10 @@ fn text_of(key: Key, vehicle: &Vehicle) -> String {
     let node = &vehicle.node;
     match key {
         Key::TakeOver => {
-            format!("{node}: its pilot takes over by radio control. Skein sends nothing from now on; g gives it back.")
+            format!(
+                "{node}: its pilot takes over by radio control (ArduPilot: Brake, PX4: Return). Skein sends nothing from now on; g \
+                 gives it back."
+            )
         }
         Key::GiveBack => format!(
             "{node}: its pilot gives it back. Skein goes on once a person says so: skein resume {} -n {}",

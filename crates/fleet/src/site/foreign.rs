@@ -29,22 +29,21 @@ const OWN_WITHIN: f64 = 50.0;
 impl Site {
     /// Takes in what the vehicles hear.
     pub(super) fn hear_traffic(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
-        let mut last: BTreeMap<u32, (Traffic, bool)> = BTreeMap::new();
+        let mut last: BTreeMap<u32, (&Aircraft, Moment)> = BTreeMap::new();
         for (report, received) in vehicles.values().filter_map(|expected| expected.report) {
             for aircraft in &report.traffic {
                 let age = report.made.since(aircraft.seen);
                 let heard = Moment::at(received.since_epoch().saturating_sub(age));
-                let Some(traffic) = self.traffic(aircraft, heard) else {
-                    continue;
-                };
-                let newer = last.get(&aircraft.icao).is_none_or(|(known, _)| known.heard < heard);
-                if newer {
-                    last.insert(aircraft.icao, (traffic, aircraft.may_be_uncrewed));
+                if last.get(&aircraft.icao).is_none_or(|(_, known)| *known < heard) {
+                    last.insert(aircraft.icao, (aircraft, heard));
                 }
             }
         }
-        for (traffic, may_be_uncrewed) in last.into_values() {
-            let own = may_be_uncrewed && self.claims.someone_within(traffic.at, OWN_WITHIN);
+        for (aircraft, heard) in last.into_values() {
+            let Some(traffic) = self.traffic(aircraft, heard) else {
+                continue;
+            };
+            let own = aircraft.may_be_uncrewed && self.claims.someone_within(traffic.at, OWN_WITHIN);
             if !own {
                 self.claims.hear_traffic(traffic, now);
             }

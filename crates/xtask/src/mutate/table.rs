@@ -594,6 +594,14 @@ pub const MUTATIONS: &[Mutation] = &[
         replace: "if false {",
         tests: FLEET,
     },
+    Mutation {
+        invariant: 11,
+        name: "sends vehicles to where an aircraft of others may be",
+        file: "crates/fleet/src/site.rs",
+        find: "        self.hear_traffic(vehicles, now);\n",
+        replace: "",
+        tests: FLEET,
+    },
     // Found by seed 1.
     Mutation {
         invariant: 1,

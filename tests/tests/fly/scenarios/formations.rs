@@ -20,7 +20,7 @@ use crate::wire::now;
 pub const ALL: &[Scenario] = &[
     Scenario::new(
         "formation",
-        "six vehicles of both stacks: grid, circle, line, moved, fewer and more, past a killed leader and a pilot who takes one over",
+        "six vehicles of both stacks: grid, circle, line, moved, fewer and more, past a killed leader, a pilot who takes one over and a failsafe",
         formation,
     )
     .with(|_| Setup {
@@ -111,6 +111,13 @@ fn nearest(field: &Field, figures: &mut Figures, since: u64) -> anyhow::Result<(
     Ok(())
 }
 
+/// Lets Skein go on with the vehicle of `node`.
+fn resume(field: &Field, node: &str) -> anyhow::Result<()> {
+    let drone = field.objects().of(node).context("there is no Drone")?;
+    let name = drone["metadata"]["name"].as_str().context("it has no name")?;
+    field.skein(&["resume", name]).map(drop)
+}
+
 fn circle(count: u32, center: [f64; 2], spacing: f64) -> Vec<[f64; 2]> {
     let radius = spacing / 2.0 / (std::f64::consts::PI / f64::from(count)).sin();
     let slot = |slot: u32| {
@@ -187,13 +194,27 @@ fn formation(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.pass(3, Duration::from_secs(3));
     let sent = field.record(node).orders_since(since);
     ensure!(sent.is_empty(), "in the pilot's hands it was sent {sent:?}");
-    let name = field.objects().of(node).context("there is no Drone")?;
-    let name = name["metadata"]["name"].as_str().context("it has no name")?.to_owned();
     let since = now();
-    field.skein(&["resume", &name])?;
-    field.wait_ready(node)?;
+    resume(field, node)?;
     wait_covered(field, &line(160.0, 6), UP)?;
     figures.took("on station after the resume", since, now());
+
+    // One loses its remote control, and its autopilot brings it home.
+    let node = NODES[2];
+    let pilot = &field.vehicle(node).pilot;
+    let since = now();
+    pilot.parameter("SIM_RC_FAIL", 1.0)?;
+    field.wait_down(node)?;
+    figures.took("home by its failsafe", since, now());
+    let at = position(field, node)?;
+    ensure!((at[0] - 24.0).hypot(at[1]) < 3.0, "it landed at {at:?}");
+    let sent = field.record(node).orders_since(since);
+    ensure!(sent.is_empty(), "on its failsafe it was sent {sent:?}");
+    pilot.parameter("SIM_RC_FAIL", 0.0)?;
+    let since = now();
+    resume(field, node)?;
+    wait_covered(field, &line(160.0, 6), UP)?;
+    figures.took("on station again", since, now());
 
     let since = now();
     field.kubectl().run(["delete", "swarm", SWARM, "--wait=false"])?;

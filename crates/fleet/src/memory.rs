@@ -42,6 +42,9 @@ pub enum StepKind {
 
 const KINDS: usize = 11;
 
+/// One that holds off the end of its route for this long is asked there again.
+const DRIFTS_FOR: Duration = Duration::from_secs(10);
+
 /// A vehicle that comes no nearer to the next place of its route for this long is ordered there again.
 const STALLED_AFTER: Duration = Duration::from_secs(8);
 
@@ -106,6 +109,8 @@ pub struct Memory {
     from_disk: bool,
     /// How near it has come to its next place, meters, and when.
     nearest: Option<(Progress, f64, Moment)>,
+    /// Since when it holds a little off the end of its route.
+    drifts_since: Option<Moment>,
     /// When the last HEARTBEAT that was taken note of came.
     beat: Option<Moment>,
     /// A way down that was commanded and is not observed to be taken.
@@ -333,6 +338,13 @@ impl Memory {
         self.place_agreed == Some(place) && !stalled
     }
 
+    /// Whether it has held a little off the end of its route for some time: autopilots keep to where they took the place to be when they were
+    /// asked, and their estimates shift.
+    #[must_use]
+    pub fn drifts(&self, now: Moment) -> bool {
+        self.drifts_since.is_some_and(|since| now.since(since) >= DRIFTS_FOR)
+    }
+
     /// Takes in how far the vehicle has come on `route`.
     pub fn follow(&mut self, route: Option<&RouteOrder>, vehicle: &Vehicle, now: Moment) -> Following {
         let Some(route) = route else {
@@ -358,8 +370,11 @@ impl Memory {
         };
         let Some(place) = route.places.get(progress.next) else {
             self.nearest = None;
+            let drifts = route.end().is_some_and(|end| end.is_drifted_from(&position));
+            self.drifts_since = drifts.then(|| self.drifts_since.unwrap_or(now));
             return Following::Route;
         };
+        self.drifts_since = None;
         let distance = place.distance(&position);
         let before = self.nearest.filter(|(of, ..)| *of == progress);
         if before.is_none_or(|(_, nearest, _)| distance < nearest - NEARER) {
@@ -389,6 +404,7 @@ impl Memory {
                 });
                 self.land_sent = None;
             }
+            StepKind::FlyTo => self.drifts_since = None,
             StepKind::Land => self.land_sent = Some(now),
             StepKind::FailsafeLand | StepKind::FailsafeReturn => self.land_sent = None,
             // Whatever lands it from now on, it is not the command that was sent before.
@@ -399,7 +415,6 @@ impl Memory {
             StepKind::AskReasons
             | StepKind::SetStation
             | StepKind::ChangeHeight
-            | StepKind::FlyTo
             | StepKind::SetSpeed
             | StepKind::Face => {}
         }

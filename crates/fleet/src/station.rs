@@ -282,6 +282,13 @@ impl Default for Tolerance {
 }
 
 impl Tolerance {
+    fn times(self, share: f64) -> Self {
+        Self {
+            horizontal: Meters(self.horizontal.0 * share),
+            vertical: Meters(self.vertical.0 * share),
+        }
+    }
+
     /// Whether `off` is within it. What is no number is not.
     #[must_use]
     pub fn covers(&self, off: Off) -> bool {
@@ -291,6 +298,9 @@ impl Tolerance {
 
 /// Reports have to show the vehicle within the tolerance for this long.
 pub const HOLDS_FOR: Duration = Duration::from_secs(1);
+
+/// A vehicle that is on station is off it when it is farther than so many times the tolerance.
+const SWAYS: f64 = 1.5;
 
 /// Two reports that are further apart than this say nothing of the time between them.
 const GAP: Duration = Duration::from_secs(3);
@@ -314,7 +324,12 @@ impl Arrival {
         if self.0.is_some_and(|within| at <= within.last) {
             return self;
         }
-        if !tolerance.covers(off) {
+        // One that is on station is so until it is clearly off: autopilots sway.
+        let held = self
+            .0
+            .is_some_and(|within| within.last.since(within.since) >= HOLDS_FOR);
+        let share = if held { SWAYS } else { 1.0 };
+        if !tolerance.times(share).covers(off) {
             return Self(None);
         }
         let unbroken = self.0.filter(|within| at.since(within.last) <= GAP);

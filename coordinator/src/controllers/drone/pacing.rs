@@ -12,6 +12,8 @@ use tokio::time::Instant;
 pub enum Urgency {
     /// Nothing changed that is worth a write.
     None,
+    /// What follows from it will tell more.
+    Later,
     /// It can wait for company.
     Soon,
     /// Somebody waits for it.
@@ -31,6 +33,9 @@ pub enum Due {
 
 /// A change that can wait does so for this long, so that what follows from it is written with it.
 pub const BATCH_DELAY: Duration = Duration::from_secs(1);
+
+/// A change that passes by itself is written when it has not passed after this long.
+pub const PASSING: Duration = Duration::from_secs(5);
 
 /// Least time between a write and a later one that can wait.
 pub const MIN_INTERVAL: Duration = Duration::from_secs(2);
@@ -60,8 +65,9 @@ impl Paces {
                 Due::Never
             }
             Urgency::Now => Due::Now,
-            Urgency::Soon => {
-                let batched = *pace.wanted.get_or_insert(now) + BATCH_DELAY;
+            Urgency::Soon | Urgency::Later => {
+                let delay = if urgency == Urgency::Soon { BATCH_DELAY } else { PASSING };
+                let batched = *pace.wanted.get_or_insert(now) + delay;
                 let at = pace
                     .written
                     .map_or(batched, |written| batched.max(written + MIN_INTERVAL));
@@ -109,5 +115,7 @@ mod tests {
         assert_eq!(paces.due("a", Urgency::Soon, at(2500)), Due::Now);
         assert_eq!(paces.due("a", Urgency::None, at(2600)), Due::Never);
         assert_eq!(paces.due("b", Urgency::Now, at(0)), Due::Now);
+        assert_eq!(paces.due("c", Urgency::Later, at(0)), Due::In(PASSING));
+        assert_eq!(paces.due("c", Urgency::Soon, at(1000)), Due::Now);
     }
 }

@@ -14,7 +14,7 @@ use crate::controllers::drone::refusals::{self, same_but_for_numbers};
 use crds::drone::{BatteryStatus, PositionStatus, VehicleIdentity};
 use crds::{Drone, DroneStatus, labels};
 use fleet::drone::status::deviations::alarms;
-use fleet::drone::status::{Binding, Phase, Question, Status, status};
+use fleet::drone::status::{Binding, ON_ITS_WAY, Phase, Question, Status, status};
 use fleet::flight_record::{ReportedFlight, SoFar};
 use fleet::report::Report;
 use fleet::site;
@@ -146,9 +146,17 @@ fn urgency(old: &DroneStatus, next: &DroneStatus) -> Urgency {
         Urgency::None
     } else if flight || alarm || (ready(next) && !ready(old)) || (deviates(next) && !deviates(old)) {
         Urgency::Now
+    } else if on_its_way(old) && on_its_way(next) {
+        Urgency::Later
     } else {
         Urgency::Soon
     }
+}
+
+/// Whether a vehicle is on its way to its station: why it waits, flies or settles changes from one second to the next.
+fn on_its_way(status: &DroneStatus) -> bool {
+    let ready = status.conditions.iter().find(|c| c.type_ == "Ready");
+    ready.is_some_and(|c| ON_ITS_WAY.contains(&c.reason.as_str()))
 }
 
 fn assemble(
@@ -563,6 +571,20 @@ mod tests {
         let first = next(&DroneStatus::default(), &flying, Some(&report(80, "GUIDED")), 0);
         let later = next(&first, &flying, Some(&report(80, "LOITER")), 0);
         assert_eq!(urgency(&first, &later), Urgency::Soon);
+    }
+
+    #[test]
+    fn what_changes_on_the_way_to_a_station_is_written_when_it_lasts() {
+        let because = |ready, reason| {
+            let mut status = status(Phase::Flying, Some(true), ready);
+            status.conditions[0].reason = reason;
+            next(&DroneStatus::default(), &status, None, 0)
+        };
+        let [moving, waits, clear] = ["Moving", "NoRoute", "KeepsClear"].map(|reason| because(false, reason));
+        assert_eq!(urgency(&because(true, "Holding"), &moving), Urgency::Soon, "it leaves");
+        assert_eq!(urgency(&moving, &waits), Urgency::Later);
+        assert_eq!(urgency(&moving, &clear), Urgency::Soon);
+        assert_eq!(urgency(&waits, &because(true, "Holding")), Urgency::Now, "it is there");
     }
 
     #[test]

@@ -5,6 +5,7 @@
 use super::{Situation, Step, Verdict, paced, rest};
 use crate::assignment::Assignment;
 use crate::report::Activity;
+use crate::route_order::Waypoint;
 use crate::units::AltitudeAboveHome;
 use crate::vehicle::{Mode, TRUTH_STALE_AFTER};
 
@@ -18,8 +19,8 @@ pub(super) fn follow(s: &Situation<'_>, held: &Assignment) -> Verdict {
     });
     let may = s.led() && s.vehicle.mode(s.now) == Some(Mode::Station);
     let Some(place) = next else {
-        let turn = look(s, held).filter(|_| may);
-        return turn.map_or_else(|| rest(Activity::Holding), |turn| paced(s, turn, Activity::Holding));
+        let step = back(s, held).or_else(|| look(s, held)).filter(|_| may);
+        return step.map_or_else(|| rest(Activity::Holding), |step| paced(s, step, Activity::Holding));
     };
     if !may {
         return rest(Activity::Moving);
@@ -34,11 +35,22 @@ pub(super) fn follow(s: &Situation<'_>, held: &Assignment) -> Verdict {
     }
 }
 
-/// The turn to where it is to look, for one that has arrived and looks elsewhere.
-fn look(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
+/// Where one holds that has arrived.
+fn holds_at(s: &Situation<'_>, held: &Assignment) -> Option<Waypoint> {
     let route = held.route.as_ref()?;
     let progress = s.memory.progress().filter(|progress| progress.number == route.number)?;
-    let at = route.end().filter(|_| progress.next >= route.places.len())?;
+    route.end().filter(|_| progress.next >= route.places.len())
+}
+
+/// Back to where it holds, for one that has drifted off there.
+fn back(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
+    let place = holds_at(s, held).filter(|_| s.memory.drifts(s.now))?;
+    Some(Step::FlyTo { place })
+}
+
+/// The turn to where it is to look, for one that has arrived and looks elsewhere.
+fn look(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
+    let at = holds_at(s, held)?;
     let looks = s.vehicle.heading.as_ref()?.fresh(s.now, TRUTH_STALE_AFTER)?;
     let heading = held.manner.turn(*looks)?;
     Some(Step::Face { heading, at })
@@ -108,6 +120,36 @@ mod tests {
         let route = w.fence.held.as_ref().and_then(|held| held.route.clone());
         let _ = w.memory.follow(route.as_ref(), &w.vehicle, w.now);
         w
+    }
+
+    #[test]
+    fn one_that_has_drifted_a_little_off_its_place_is_asked_back_and_one_that_was_moved_is_not() {
+        let end = place(50.0, 20.0);
+        let mut w = at(at(routed().flying(Mode::Station), 50.0, 24.0), 50.0, 20.2);
+        assert_eq!(
+            (w.kind(), w.decide().activity),
+            (None, Activity::Holding),
+            "it has arrived"
+        );
+        let later = |w: World, seconds: u64, east: f64, up: f64| {
+            let now = w.now.plus(Duration::from_secs(seconds));
+            at(World { now, ..w }.flying(Mode::Station), east, up)
+        };
+        w = later(w, 1, 50.0, 18.2);
+        w = later(w, 9, 50.0, 18.2);
+        assert_eq!(w.kind(), None);
+        w = later(w, 1, 50.0, 18.2);
+        assert_eq!(w.decide().step, Step::FlyTo { place: end });
+        w.memory.asks_for_place(end);
+        w.memory.began(StepKind::FlyTo, w.now);
+        w.memory.ended(StepKind::FlyTo, &Outcome::Accepted, w.now, 0.0);
+        w = later(w, 9, 50.0, 18.2);
+        assert_eq!(w.kind(), None, "it has its time to get there");
+        w = later(w, 2, 50.0, 18.2);
+        w = later(w, 10, 50.0, 18.2);
+        assert_eq!(w.kind(), Some(StepKind::FlyTo), "and again");
+        let moved = later(later(w, 1, 56.0, 20.0), 60, 56.0, 20.0);
+        assert_eq!(moved.kind(), None, "somebody else has moved it");
     }
 
     #[test]

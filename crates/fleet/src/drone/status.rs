@@ -7,6 +7,8 @@ pub mod deviations;
 mod ready;
 mod stalled;
 
+pub use ready::ON_ITS_WAY;
+
 use crate::drone::Facts;
 use crate::drone::height::Height;
 use crate::ids::NodeName;

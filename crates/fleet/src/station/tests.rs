@@ -138,6 +138,12 @@ fn on_station_is_seen_within_the_tolerance_for_a_second() {
     assert!(!after(&[(0, 1.0), (900, 1.0)]));
     assert!(after(&[(0, 1.0), (500, 1.9), (1000, 1.0)]));
     assert!(!after(&[(0, 1.0), (500, 2.1), (1000, 1.0)]), "it left in between");
+    let arrived = [(0, 1.0), (1000, 1.0)];
+    assert!(after(&[&arrived[..], &[(1500, 2.9), (2000, 2.5)]].concat()), "it sways");
+    assert!(
+        !after(&[&arrived[..], &[(1500, 3.1), (2000, 2.5)]].concat()),
+        "it is off"
+    );
     assert!(!after(&[(0, 1.0), (3001, 1.0)]), "nobody knows what was in between");
     assert!(
         after(&[(0, 1.0), (1000, 1.0), (900, 9.0)]),

@@ -224,6 +224,28 @@ fn station(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     figures.took("60 m, its agent killed on the way", since, now());
 
     let since = now();
+    send_to(field, "one", &place(-30.0, 0.0, 20.0))?;
+    field.wait("it to be Ready for its new station", 60, || {
+        let drone = field.objects().of(node).context("there is no Drone")?;
+        let (ready, meta) = (condition(&drone, "Ready"), &drone["metadata"]);
+        ensure!(
+            ready["observedGeneration"] == meta["generation"] && is(&drone, "Ready"),
+            "{ready}"
+        );
+        Ok(())
+    })?;
+    let seen = field.objects().of_since(node, since);
+    let mut statuses: Vec<Value> = seen.iter().map(|(_, drone)| drone["status"].clone()).collect();
+    statuses.dedup();
+    // The first is as it was before; a battery may be written meanwhile.
+    let writes = statuses.len() - 1;
+    figures.note(format!("{writes} writes of its status for 40 m"));
+    ensure!(
+        writes <= 3,
+        "for one movement its status was written {writes} times: {statuses:?}"
+    );
+
+    let since = now();
     send_to(field, "one", &place(0.0, -40.0, 15.0))?;
     wait_moving(field, node)?;
     field.kill_coordinator();

@@ -30,6 +30,12 @@ pub(super) const MOVING: &str = "Moving";
 /// The reason of what has a station and no route to it.
 pub(super) const NO_ROUTE: &str = "NoRoute";
 
+/// The reason of what is at the end of its route, and not on its station.
+const OFF_STATION: &str = "OffStation";
+
+/// The reasons of what is on its way to its station, one after the other.
+pub const ON_ITS_WAY: [&str; 3] = [MOVING, NO_ROUTE, OFF_STATION];
+
 /// The reason of what does not arm.
 pub(super) const CHECKS_FAIL: &str = "ArmingChecksFail";
 
@@ -307,7 +313,7 @@ const fn off_station_reason(off: &OffStation) -> &'static str {
         OffStation::Moving => MOVING,
         OffStation::Waits(_) => NO_ROUTE,
         OffStation::KeepsClear(_) => "KeepsClear",
-        OffStation::Settling => "OffStation",
+        OffStation::Settling => OFF_STATION,
     }
 }
 

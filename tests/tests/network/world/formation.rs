@@ -275,6 +275,9 @@ fn scattered(slots: usize, middle: Spot, spacing: f64, rng: &mut StdRng) -> Vec<
     places
 }
 
+/// Places are counted on a round Earth: the flattened one differs by up to this share of the distance from where the runs take place.
+const ROUND_EARTH: f64 = 0.002;
+
 impl Run<'_> {
     pub(super) fn through_formations(&mut self, size: Size) -> Result<(), String> {
         for number in 0..size.formations {
@@ -464,7 +467,8 @@ impl Run<'_> {
             .filter_map(|node| Some(node.vehicle.spot()?.0))
             .collect();
         let is_at = |place: &Spot, spot: &&Spot| {
-            spot.over_ground(*place) <= ON_STATION.0 && (spot.up - place.up).abs() <= ON_STATION.1
+            let far = place.east.hypot(place.north) * ROUND_EARTH;
+            spot.over_ground(*place) <= ON_STATION.0 + far && (spot.up - place.up).abs() <= ON_STATION.1
         };
         let places = places.copied().enumerate();
         places

@@ -211,7 +211,7 @@ impl Site {
         }
         self.claims.observe(node, seen, now);
         if let (Desire::At(station), Some(position)) = (expected.desire, report.position) {
-            let off = station.off(position.at, position.amsl, position.above_home);
+            let off = station.off(&position, report.home.map(|home| home.amsl));
             let before = self.arrivals.get(node).filter(|(of, _)| *of == station);
             let arrival = before.map_or_else(Arrival::default, |(_, arrival)| *arrival);
             let arrival = arrival.observe(off, position_time(report, received), Tolerance::default());

@@ -337,7 +337,7 @@ fn observe(
             .is_some_and(|held| held.uid.0 == uid(drone.as_ref()));
         (flies && is_its).then_some(Near {
             uid: DroneUid(uid(drone.as_ref()).to_owned()),
-            off: slots.get(slot)?.off(position.at, position.amsl, position.above_home),
+            off: slots.get(slot)?.off(&position, report.home.map(|home| home.amsl)),
             slot,
             at: position_time(&report, received),
         })

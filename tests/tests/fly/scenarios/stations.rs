@@ -81,14 +81,14 @@ pub(super) fn place(east: f64, north: f64, up: f64) -> Value {
     json!({"latitudeDegrees": at.latitude_deg, "longitudeDegrees": at.longitude_deg, "altitudeMeters": up})
 }
 
-/// East, north, above home.
+/// East, north, and up by the height above the sea: PX4 moves its home up and down by more than a meter in flight.
 fn local(position: &GLOBAL_POSITION_INT_DATA) -> [f64; 3] {
     let at = Wgs84 {
         latitude_deg: f64::from(position.lat) / 1e7,
         longitude_deg: f64::from(position.lon) / 1e7,
     };
     let (east, north) = offset(CENTER, at);
-    [east, north, f64::from(position.relative_alt) / 1000.0]
+    [east, north, f64::from(position.alt) / 1000.0 - HOME[2]]
 }
 
 pub(super) fn position(field: &Field, node: &str) -> anyhow::Result<[f64; 3]> {

@@ -211,8 +211,11 @@ fn formation(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let sent = field.record(node).orders_since(since);
     ensure!(sent.is_empty(), "on its failsafe it was sent {sent:?}");
     pilot.parameter("SIM_RC_FAIL", 0.0)?;
+    // A person has looked at it, and gives it back to the fleet.
     let since = now();
-    resume(field, node)?;
+    let drone = field.objects().of(node).context("there is no Drone")?;
+    let name = drone["metadata"]["name"].as_str().context("it has no name")?;
+    field.kubectl().run(["delete", "drone", name])?;
     wait_covered(field, &line(160.0, 6), UP)?;
     figures.took("on station again", since, now());
 

@@ -245,7 +245,7 @@ impl Pilot {
         };
         let seen = aircraft(told, now).filter(|_| system.map(u32::from) == Some(frame.header.system_id));
         if let Some((seen, from)) = seen.zip(self.vehicle.position) {
-            self.traffic.hear(seen, from.value, now);
+            self.traffic.hear(seen, (from.value.at, from.value.amsl), now);
         }
     }
 

@@ -151,7 +151,7 @@ impl Pilot {
                 .identity
                 .as_ref()
                 .and_then(|identity| self.preflight.return_height(identity.autopilot)),
-            traffic: position.map_or_else(Vec::new, |from| self.traffic.near(from, now)),
+            traffic: position.map_or_else(Vec::new, |from| self.traffic.near((from.at, from.amsl), now)),
             warnings: match self.preflight_policy() {
                 Preflight::Ignore => Vec::new(),
                 Preflight::Warn | Preflight::Refuse => self.preflight.findings().problems.clone(),

@@ -11,6 +11,7 @@ use crate::ground::GroundOrderId;
 use crate::ids::{NodeName, Term};
 use crate::memory::Owed;
 use crate::route_order::{RouteOrder, Waypoint};
+use crate::station::{Off, Station};
 use crate::time::Moment;
 use crate::traffic::Aircraft;
 use crate::units::AltitudeAboveHome;
@@ -194,6 +195,15 @@ impl Report {
     #[must_use]
     pub fn flight_is_over(&self) -> bool {
         self.so_far == SoFar::Over || self.activity == Activity::HandsOff(HandsOff::FlightOver)
+    }
+
+    /// How far the vehicle is off `station`; `None` while it does not say where it is. Above home counts from the home that its agent keeps to,
+    /// as its route did: PX4 moves its own up and down by more than a meter in flight.
+    #[must_use]
+    pub fn off(&self, station: &Station) -> Option<Off> {
+        let position = self.position?;
+        let kept = self.home.map(|home| AltitudeAboveHome(position.amsl.0 - home.amsl.0));
+        Some(station.off(position.at, position.amsl, kept.unwrap_or(position.above_home)))
     }
 
     /// Whether a new Drone may be bound to this vehicle as far as the vehicle goes: heard, landed and disarmed, and

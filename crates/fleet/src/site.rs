@@ -210,8 +210,9 @@ impl Site {
             self.routes.remove(node);
         }
         self.claims.observe(node, seen, now);
-        if let (Desire::At(station), Some(position)) = (expected.desire, report.position) {
-            let off = station.off(&position, report.home.map(|home| home.amsl));
+        if let Desire::At(station) = expected.desire
+            && let Some(off) = report.off(&station)
+        {
             let before = self.arrivals.get(node).filter(|(of, _)| *of == station);
             let arrival = before.map_or_else(Arrival::default, |(_, arrival)| *arrival);
             let arrival = arrival.observe(off, position_time(report, received), Tolerance::default());

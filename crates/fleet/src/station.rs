@@ -9,7 +9,6 @@
 use crate::geo::{self, offset};
 use crate::time::Moment;
 use crate::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Meters, MetersPerSecond, Wgs84};
-use crate::vehicle::Position;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -238,16 +237,13 @@ impl Station {
         east.hypot(north) <= tolerance.0 && up.abs() <= tolerance.0
     }
 
-    /// How far off a vehicle at `position` is. Above home counts from the height of `home` that its agent keeps to, as its route did: PX4 moves
-    /// its own home up and down by more than a meter in flight.
+    /// How far off a vehicle is that is at this place. Its height is compared by the station's own reference.
     #[must_use]
-    pub fn off(&self, position: &Position, home: Option<AltitudeAmsl>) -> Off {
-        let (east, north) = offset(self.0.at, position.at);
+    pub fn off(&self, at: Wgs84, amsl: AltitudeAmsl, above_home: AltitudeAboveHome) -> Off {
+        let (east, north) = offset(self.0.at, at);
         let above = match self.0.altitude {
-            Altitude::AboveHome(height) => {
-                home.map_or(position.above_home.0, |home| position.amsl.0 - home.0) - height.0
-            }
-            Altitude::Amsl(height) => position.amsl.0 - height.0,
+            Altitude::AboveHome(height) => above_home.0 - height.0,
+            Altitude::Amsl(height) => amsl.0 - height.0,
         };
         Off {
             horizontal: Meters(east.hypot(north)),

@@ -6,7 +6,6 @@
 use crate::geo::{REACH, offset};
 use crate::time::Moment;
 use crate::units::{AltitudeAmsl, Wgs84};
-use crate::vehicle::Position;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -40,10 +39,10 @@ pub struct Aircraft {
 
 impl Aircraft {
     /// Its distance, meters; over ground only when it does not tell its height.
-    fn off(&self, from: Position) -> f64 {
-        let (east, north) = offset(from.at, self.at);
+    fn off(&self, (from, height): (Wgs84, AltitudeAmsl)) -> f64 {
+        let (east, north) = offset(from, self.at);
         let up = match self.altitude {
-            Some(Altitude::Satellite(amsl) | Altitude::Pressure(amsl)) => amsl.0 - from.amsl.0,
+            Some(Altitude::Satellite(amsl) | Altitude::Pressure(amsl)) => amsl.0 - height.0,
             None => 0.0,
         };
         east.hypot(north).hypot(up)
@@ -67,7 +66,7 @@ pub struct Traffic {
 
 impl Traffic {
     /// One was heard by a vehicle at `from`. An older sighting than the last of it changes nothing, nor does one that is far away.
-    pub fn hear(&mut self, aircraft: Aircraft, from: Position, now: Moment) {
+    pub fn hear(&mut self, aircraft: Aircraft, from: (Wgs84, AltitudeAmsl), now: Moment) {
         self.heard.retain(|_, known| now.since(known.seen) <= KEPT);
         let known = self.heard.get(&aircraft.icao);
         let newer = known.is_none_or(|known| known.seen < aircraft.seen);
@@ -79,7 +78,7 @@ impl Traffic {
 
     /// Those that are reported, the nearest to `from` first.
     #[must_use]
-    pub fn near(&self, from: Position, now: Moment) -> Vec<Aircraft> {
+    pub fn near(&self, from: (Wgs84, AltitudeAmsl), now: Moment) -> Vec<Aircraft> {
         let lately = self.heard.values().filter(|known| now.since(known.seen) <= KEPT);
         let mut near: Vec<Aircraft> = lately.copied().collect();
         near.sort_by(|one, other| one.off(from).total_cmp(&other.off(from)));
@@ -92,21 +91,19 @@ impl Traffic {
 mod tests {
     use super::*;
     use crate::geo::shifted;
-    use crate::units::AltitudeAboveHome;
 
-    const HERE: Position = Position {
-        at: Wgs84 {
+    const HERE: (Wgs84, AltitudeAmsl) = (
+        Wgs84 {
             latitude_deg: 47.4,
             longitude_deg: 8.5,
         },
-        amsl: AltitudeAmsl(500.0),
-        above_home: AltitudeAboveHome(20.0),
-    };
+        AltitudeAmsl(500.0),
+    );
 
     fn aircraft(icao: u32, east: f64, second: u64) -> Aircraft {
         Aircraft {
             icao,
-            at: shifted(HERE.at, east, 0.0),
+            at: shifted(HERE.0, east, 0.0),
             altitude: None,
             velocity: None,
             climb: None,

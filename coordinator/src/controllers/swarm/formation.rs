@@ -328,7 +328,6 @@ fn observe(
         let slot = slot(drone)?;
         let node = NodeName::parse(drone.spec.node_name.as_deref()?).ok()?;
         let (report, received) = reported(&node)?;
-        let position = report.position?;
         // One that stands on the ground is nowhere in the sky, and one that flies for another is not its own.
         let flies = report.truth.flying() == Some(true);
         let is_its = report
@@ -337,7 +336,7 @@ fn observe(
             .is_some_and(|held| held.uid.0 == uid(drone.as_ref()));
         (flies && is_its).then_some(Near {
             uid: DroneUid(uid(drone.as_ref()).to_owned()),
-            off: slots.get(slot)?.off(&position, report.home.map(|home| home.amsl)),
+            off: report.off(slots.get(slot)?)?,
             slot,
             at: position_time(&report, received),
         })

@@ -387,12 +387,11 @@ mod tests {
         let seen = |covered: bool| {
             let mut coverage = Coverage::default();
             for at in 10..13 {
-                let position = fleet::vehicle::Position {
-                    at: slots[0].place().at,
-                    amsl: fleet::units::AltitudeAmsl(0.0),
-                    above_home: fleet::units::AltitudeAboveHome(20.0),
-                };
-                let off = slots[0].off(&position, None);
+                let off = slots[0].off(
+                    slots[0].place().at,
+                    fleet::units::AltitudeAmsl(0.0),
+                    fleet::units::AltitudeAboveHome(20.0),
+                );
                 let near = fleet::formation::coverage::Near {
                     uid: fleet::ids::DroneUid("a".into()),
                     slot: 0,

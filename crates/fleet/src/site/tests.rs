@@ -302,6 +302,22 @@ fn the_transponder_of_a_vehicle_of_ours_is_no_aircraft_of_others() {
 }
 
 #[test]
+fn the_height_above_home_counts_from_the_home_that_the_agent_keeps_to() {
+    let station = station(40.0, 0.0, 20.0);
+    let mut vehicle = vehicle("a", 0.0, Desire::At(station));
+    (vehicle.at, vehicle.up) = ((40.0, 0.0), 20.0);
+    let mut report = vehicle.report(at(0));
+    let position = report.position.as_mut().unwrap();
+    position.above_home = AltitudeAboveHome(18.3);
+    assert!(
+        report.off(&station).unwrap().above.0.abs() < 1e-9,
+        "the autopilot has moved its own"
+    );
+    report.home = None;
+    assert!((report.off(&station).unwrap().above.0 + 1.7).abs() < 1e-9);
+}
+
+#[test]
 fn a_new_leader_finds_out_who_flies_where_before_it_grants_anything() {
     let mut site = new();
     let (left, right) = (station(-40.0, 60.0, 20.0), station(40.0, 60.0, 20.0));

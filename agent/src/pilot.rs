@@ -32,7 +32,7 @@ use fleet::time::Moment;
 use fleet::traffic::Traffic;
 use fleet::units::{Address, AltitudeAboveHome, SystemId};
 use fleet::vehicle::{
-    Airframe, ArmingReason, FlightTruth, Identity, Mode, ReasonClass, TRUTH_STALE_AFTER, Vehicle, WhyUnknown,
+    Airframe, ArmingReason, Autopilot, FlightTruth, Identity, Mode, ReasonClass, TRUTH_STALE_AFTER, Vehicle, WhyUnknown,
 };
 use fleet::whereabouts::{Asked, Watch};
 use link::dialect::{MavMessage, MavResult};
@@ -218,6 +218,15 @@ impl Pilot {
         self.streams.received(&frame.message, now);
         if self.vehicle.home.is_some() && self.vehicle.home_at.is_some() {
             self.streams.known(Needed::Home, now);
+        }
+        // PX4 passes on what it hears at once, and an interval that is set counts against what a slow link carries.
+        if self
+            .vehicle
+            .identity
+            .as_ref()
+            .is_some_and(|identity| identity.autopilot == Autopilot::Px4)
+        {
+            self.streams.known(Needed::Traffic, now);
         }
         let us = self.from();
         self.descriptions.receive(&frame.message, us, now, jitter);

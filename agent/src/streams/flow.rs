@@ -136,7 +136,7 @@ impl Flow {
             ));
         };
         let set = matches!(self.interval, Interval::Every(set) if set <= every);
-        if terms.seldom && (set || self.attempts >= SELDOM_TRIES) {
+        if terms.seldom && (set || self.heard.is_some() || self.attempts >= SELDOM_TRIES) {
             return None;
         }
         let mend = (self.is_thin(every, now) && now >= self.mend_from).then(|| {

@@ -276,6 +276,10 @@ fn aircraft_of_others_are_asked_for_once_and_not_because_none_come() {
     line.lacks = vec![Needed::Traffic];
     line.run(0, 600_000);
     assert_eq!(about(&line), 2, "the question and the setting: {:?}", line.asked);
+    let mut told = Line::of(&[], 1);
+    told.streams.known(Needed::Traffic, at(0));
+    told.run(0, 60_000);
+    assert_eq!(about(&told), 0, "it comes by itself: {:?}", told.asked);
     let mut deaf = Line::of(&[], 1);
     (deaf.answers, deaf.lacks) = (false, vec![Needed::Traffic]);
     deaf.run(0, 600_000);

@@ -8,7 +8,8 @@
 
 use crate::airspace::OrderNumber;
 use crate::geo::offset;
-use crate::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+use crate::station::{Off, Tolerance};
+use crate::units::{AltitudeAboveHome, AltitudeAmsl, Meters, Wgs84};
 use serde::{Deserialize, Serialize};
 
 /// No route has more places.
@@ -23,9 +24,6 @@ const REACHED_HEIGHT: f64 = 0.9;
 /// A vehicle is on a leg within this, meters over ground and in height: the usual margin of a claim
 /// ([`Rules::default`](crate::airspace::Rules)).
 const ON_LEG: (f64, f64) = (2.5, 2.0);
-
-/// A vehicle that holds has drifted off its place when it is farther from there, meters over ground and in height: it is not on station.
-const DRIFTED: (f64, f64) = (2.0, 1.5);
 
 /// One that is farther off than this was not moved by its own estimate of where it is, meters over ground or in height.
 const MOVED: f64 = 4.0;
@@ -53,12 +51,15 @@ impl Waypoint {
         over_ground.hypot(above)
     }
 
-    /// Whether a vehicle at `position` that holds here has drifted off, by no more than its autopilot may have mistaken where it is.
+    /// Whether a vehicle at `position` that holds here has drifted off station, by no more than its autopilot may have mistaken where it is.
     #[must_use]
     pub fn is_drifted_from(&self, position: &Self) -> bool {
         let (over_ground, above) = self.off(position);
-        let off = over_ground > DRIFTED.0 || above.abs() > DRIFTED.1;
-        off && over_ground <= MOVED && above.abs() <= MOVED
+        let off = Off {
+            horizontal: Meters(over_ground),
+            above: Meters(above),
+        };
+        !Tolerance::default().covers(off) && over_ground <= MOVED && above.abs() <= MOVED
     }
 
     fn is_reached(&self, position: &Self) -> bool {

@@ -5,10 +5,41 @@
 mod support;
 
 use mavlink::dialects::ardupilotmega::MavLandedState as Landed;
+use mavlink::dialects::ardupilotmega::MavMessage;
 use sitl::wire::Outgoing;
 use support::Verdict::{Accepted, Denied, TemporarilyRejected, Unsupported};
 use support::px4::*;
 use support::{HOME, near};
+
+/// Real ones (1.17 alpha): 95 jumps of 1.07 to 2.3 m in 60 s, while the altitude above sea level stayed.
+#[test]
+fn its_home_jumps_up_and_down_in_flight_and_the_relative_altitude_with_it() {
+    let mut bench = ready();
+    bench.stream(33, 50.0);
+    assert_eq!(bench.arm(), Accepted);
+    take_off_to(&mut bench, 498.0);
+    bench.until("hold", 60.0, |bench| bench.truth().custom_mode == HOLD);
+    bench.pass(6.0);
+    let from = bench.now_s();
+    bench.pass(60.0);
+    let heights: Vec<(f64, f64)> = bench
+        .messages()
+        .filter_map(|(at, message)| match message {
+            MavMessage::GLOBAL_POSITION_INT(told) if at >= from => {
+                Some((f64::from(told.alt) / 1000.0, f64::from(told.relative_alt) / 1000.0))
+            }
+            _ => None,
+        })
+        .collect();
+    for (amsl, relative) in &heights {
+        near("above the sea", *amsl, 498.0, 0.2);
+        near("above home", *relative, 10.0, 2.2);
+    }
+    let steps = heights.windows(2).map(|pair| (pair[1].1 - pair[0].1).abs());
+    let jumps: Vec<f64> = steps.filter(|step| *step > 0.5).collect();
+    assert!((40..130).contains(&jumps.len()), "{} jumps", jumps.len());
+    assert!(jumps.iter().all(|jump| (1.0..3.6).contains(jump)), "{jumps:?}");
+}
 
 #[test]
 fn a_flight_to_ten_metres_and_back_takes_about_as_long_as_recorded() {

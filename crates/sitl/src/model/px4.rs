@@ -192,6 +192,7 @@ impl Px4 {
     }
 
     fn flight_step(&mut self, core: &mut Core, dt_s: f64) {
+        self.home.tick(core.uptime_s);
         let home = self.home.local(core);
         let stepped = self.flight.step(
             &mut core.airframe,

@@ -69,7 +69,7 @@ impl Px4 {
         self.armed_s = None;
         self.landed_s = None;
         self.failsafe = None;
-        self.home.rest(core.uptime_s);
+        self.home.rest();
         self.flight = if in_air { Flight::Falling } else { Flight::Landed };
         self.killed_s = in_air.then_some(core.uptime_s);
         if in_air {

@@ -1,22 +1,32 @@
-//! PX4's home: set when there is a position, set again at arming, and slightly drifting in flight.
+//! PX4's home: set when there is a position, set again at arming, and moved up and down in flight.
 //!
-//! Owns: the home position and the drift of its altitude. Must not: decide to fly there.
+//! Owns: the home position and the jumps of its altitude. Must not: decide to fly there.
 //!
-//! The estimator corrects the altitude of home all the time; recorded changes are up to a metre or two. A target above
-//! sea level must therefore be computed only once.
+//! In flight the real one (1.17) takes the altitude of home anew from a fix whose altitude differs enough from it: it
+//! jumps by one to two metres, up and down, more often than once a second, and relative altitudes jump with it. The
+//! altitude above sea level stays. A target above sea level must therefore be computed only once.
 
 use crate::model::core::Core;
 use crate::model::geo::{Neu, Wgs84};
 
-/// How far the altitude of home drifts in flight, and how long it takes to return.
-const WANDER_M: f64 = 0.45;
-const WANDER_S: f64 = 47.0;
+/// The time between two fixes, and how far a fix has to be from home's altitude to move it.
+const FIX_S: f64 = 0.125;
+const JUMP_M: f64 = 1.1;
 
 #[derive(Clone, Copy, Debug)]
 struct Set {
     place: Wgs84,
     at_us: u64,
-    lifted_s: Option<f64>,
+    /// In flight.
+    moved: Option<Moved>,
+}
+
+/// What fixes did to home's altitude since takeoff.
+#[derive(Clone, Copy, Debug)]
+struct Moved {
+    up_m: f64,
+    fixes: u32,
+    next_s: f64,
 }
 
 /// See the module text.
@@ -33,28 +43,47 @@ impl Home {
         self.0 = Some(Set {
             place: core.place(),
             at_us: core.boot_us(),
-            lifted_s: None,
+            moved: None,
         });
     }
 
-    /// The vehicle left the ground: the altitude begins to drift.
+    /// The vehicle left the ground: fixes begin to move the altitude.
     pub(super) fn lift_off(&mut self, now_s: f64) {
         if let Some(set) = &mut self.0 {
-            set.lifted_s = Some(now_s);
+            set.moved = Some(Moved {
+                up_m: 0.0,
+                fixes: 0,
+                next_s: now_s + FIX_S,
+            });
+        }
+    }
+
+    /// Takes the fixes until now.
+    pub(super) fn tick(&mut self, now_s: f64) {
+        let Some(moved) = self.0.as_mut().and_then(|set| set.moved.as_mut()) else {
+            return;
+        };
+        while moved.next_s <= now_s {
+            let fix_m = noise_m(moved.fixes);
+            if (fix_m - moved.up_m).abs() > JUMP_M {
+                moved.up_m = fix_m;
+            }
+            moved.fixes += 1;
+            moved.next_s += FIX_S;
         }
     }
 
     /// The vehicle is on the ground: the altitude stays as it is.
-    pub(super) fn rest(&mut self, now_s: f64) {
+    pub(super) fn rest(&mut self) {
         if let Some(set) = &mut self.0 {
-            set.place = set.reported(now_s);
-            set.lifted_s = None;
+            set.place = set.reported();
+            set.moved = None;
         }
     }
 
     /// Home as it is reported now, and when it was set, in microseconds since boot.
-    pub(super) fn reported(self, core: &Core) -> Option<(Wgs84, u64)> {
-        self.0.map(|set| (set.reported(core.uptime_s), set.at_us))
+    pub(super) fn reported(self) -> Option<(Wgs84, u64)> {
+        self.0.map(|set| (set.reported(), set.at_us))
     }
 
     /// Home as the vehicle flies to it; the place of boot if there is none.
@@ -65,21 +94,25 @@ impl Home {
 
     /// The altitude that relative altitudes are measured from.
     pub(super) fn amsl_m(self, core: &Core) -> f64 {
-        self.reported(core)
-            .map_or(core.config.home.amsl_m, |(home, _)| home.amsl_m)
+        self.reported().map_or(core.config.home.amsl_m, |(home, _)| home.amsl_m)
     }
 }
 
 impl Set {
-    fn reported(self, now_s: f64) -> Wgs84 {
-        let wander_m = self.lifted_s.map_or(0.0, |lifted_s| {
-            // The messages are sent every two seconds; in between nothing changes.
-            let step_s = 2.0 * ((now_s - lifted_s) / 2.0).floor();
-            WANDER_M * (std::f64::consts::TAU * step_s / WANDER_S).sin()
-        });
+    fn reported(self) -> Wgs84 {
         Wgs84 {
-            amsl_m: self.place.amsl_m + wander_m,
+            amsl_m: self.place.amsl_m + self.moved.map_or(0.0, |moved| moved.up_m),
             ..self.place
         }
     }
+}
+
+/// How far the altitude of a fix is from the true one: three dice, 0.6 m as standard deviation.
+fn noise_m(fix: u32) -> f64 {
+    let die = |side: u32| {
+        let mixed = (u64::from(fix) * 3 + u64::from(side) + 1).wrapping_mul(0x9E37_79B9_7F4A_7C15);
+        let mixed = (mixed ^ mixed >> 32).wrapping_mul(0xD6E8_FEB8_6659_FD93);
+        (mixed >> 40) as f64 / (1_u64 << 24) as f64
+    };
+    1.2 * (die(0) + die(1) + die(2) - 1.5)
 }

@@ -75,7 +75,7 @@ impl Px4 {
                 ..apm::ESTIMATOR_STATUS_DATA::DEFAULT
             }),
             id::HOME_POSITION => {
-                let (home, set_us) = self.home.reported(core)?;
+                let (home, set_us) = self.home.reported()?;
                 telemetry::home_position(core, home, set_us)
             }
             id::GPS_GLOBAL_ORIGIN => telemetry::global_origin(core.config.home, 0),

@@ -18,7 +18,7 @@ use serde_json::Value;
 use stage::{PATIENCE, Stage, condition, swarm};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
-use testkit::{ServedBy, wait_for};
+use testkit::{Scratch, ServedBy, wait_for};
 
 /// Each of these tests once on a real API server and once on the embedded one.
 macro_rules! on_both {
@@ -46,6 +46,80 @@ on_both! {
     a_vehicle_that_refuses_to_arm_says_why_in_its_autopilots_own_words,
     an_agent_whose_node_is_no_drone_node_is_told_so_and_flies_once_it_is_one,
     a_changed_altitude_is_flown_to_in_the_air_by_both_autopilots,
+}
+
+#[test]
+fn a_vehicle_waits_for_an_aircraft_that_its_autopilot_hears_and_goes_elsewhere_meanwhile() -> anyhow::Result<()> {
+    let nodes = ["ardupilot-1", "px4-1"];
+    let faults = Scratch::new("skein-aircraft-")?;
+    let script = faults.path().join("script");
+    std::fs::write(&script, "at 1 aircraft 1000 0 15")?;
+    let script = script.display().to_string();
+    let mut stage = Stage::set(ServedBy::Embedded, &nodes, "mixed", &["--faults", &script])?;
+    for (node, east) in nodes.iter().zip([0.0, 60.0]) {
+        stage.add_node(node)?;
+        stage.cluster.kubectl().apply(&drone(node, north_and_east(0.0, east)))?;
+    }
+    let move_to = |stage: &Stage, north: f64| -> anyhow::Result<()> {
+        for (node, east) in nodes.iter().zip([0.0, 60.0]) {
+            stage
+                .cluster
+                .kubectl()
+                .apply(&drone(node, north_and_east(north, east)))?;
+        }
+        Ok(())
+    };
+    let wait = |stage: &Stage| {
+        stage
+            .kubectl(&["wait", "drone", "--all", "--for=condition=Ready", "--timeout=90s"])
+            .map_err(|error| stage.explain(error))
+    };
+    wait(&stage)?;
+    let since = wire::now();
+    move_to(&stage, 900.0)?;
+    wait_for("both Drones to name the aircraft", PATIENCE, || {
+        for drone in stage.drones("default")? {
+            let ready = condition(&drone, "Ready");
+            let told = ready["message"].as_str().unwrap_or_default();
+            ensure!(
+                told.contains("waits for the airspace of aircraft 4B1234"),
+                "{}: {ready}",
+                drone["metadata"]["name"]
+            );
+        }
+        Ok(())
+    })
+    .map_err(|error| stage.explain(error))?;
+    for node in nodes {
+        assert_eq!(stage.wire(node).commands_since(since), [], "{node}");
+    }
+    move_to(&stage, -60.0)?;
+    wait(&stage)?;
+    for node in nodes {
+        let told = stage.wire(node).commands_since(since);
+        assert!(!told.is_empty(), "{node} was told nothing");
+        assert!(stage.wire(node).flew_without_a_break_since(since), "{node} came down");
+    }
+    Ok(())
+}
+
+/// A place this many metres from where simulated vehicles stand, 15 m above home.
+fn north_and_east(north: f64, east: f64) -> Value {
+    let metres_per_degree = 111_319.5;
+    let (latitude, longitude) = (47.397_742_f64, 8.545_594);
+    serde_json::json!({
+        "latitudeDegrees": latitude + north / metres_per_degree,
+        "longitudeDegrees": longitude + east / (metres_per_degree * latitude.to_radians().cos()),
+        "altitudeMeters": 15.0,
+    })
+}
+
+fn drone(node: &str, station: Value) -> String {
+    serde_json::json!({
+        "apiVersion": "skein.dev/v1alpha1", "kind": "Drone", "metadata": {"name": node},
+        "spec": {"nodeName": node, "station": station},
+    })
+    .to_string()
 }
 
 const NODES: [&str; 5] = ["node-1", "node-2", "node-3", "node-4", "node-5"];

@@ -20,5 +20,5 @@ mod telemetry;
 mod vehicle;
 
 pub use config::{Autopilot, Port, VehicleConfig};
-pub use geo::Wgs84;
+pub use geo::{Neu, Wgs84};
 pub use vehicle::{Fault, Truth, Vehicle};

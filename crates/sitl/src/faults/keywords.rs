@@ -45,6 +45,7 @@ What is said and heard (add `for SECONDS`, else for ever):
   second-autopilot ID         another autopilot on the wire, armed and in the air
   gimbal                      the vehicle's gimbal on the wire
   ground-station              a ground station on the wire, which the vehicle hears, too
+  aircraft NORTH EAST UP      the vehicle's receiver hears a helicopter that hovers so many metres from its home
   no-gps                      the satellite receiver has no fix
 With the vehicle, at once:
   reboot                      the board restarts; in the air its motors stop
@@ -81,6 +82,7 @@ pub(super) const FAULTS: &[&str] = &[
     "second-autopilot",
     "gimbal",
     "ground-station",
+    "aircraft",
     "no-gps",
     "reboot",
     "motor-failure",

@@ -1,6 +1,7 @@
-//! Other senders on the same wire: a second autopilot, a gimbal, a ground station, and frames with unknown ids.
+//! Other senders on the same wire: a second autopilot, a gimbal, a ground station; and frames of the vehicle that only a
+//! script makes it send.
 //!
-//! Owns: what they send and when. Must not: send it in the vehicle's name, except for unknown ids.
+//! Owns: what they send and when. Must not: send a neighbour's message in the vehicle's name.
 
 use std::time::Duration;
 
@@ -132,6 +133,29 @@ impl Neighbour {
 pub(super) fn numbers(place: Wgs84) -> (i32, i32, i32) {
     let (lat, lon) = place.e7();
     (lat, lon, place.amsl_mm())
+}
+
+/// A frame of the vehicle about a crewed aircraft that hovers here, as its receiver hears it.
+pub(super) fn aircraft(sender: &mut Sender, here: Wgs84) -> Vec<u8> {
+    let (lat, lon, altitude) = numbers(here);
+    let flags = apm::AdsbFlags::ADSB_FLAGS_VALID_COORDS
+        | apm::AdsbFlags::ADSB_FLAGS_VALID_ALTITUDE
+        | apm::AdsbFlags::ADSB_FLAGS_VALID_HEADING
+        | apm::AdsbFlags::ADSB_FLAGS_VALID_VELOCITY
+        | apm::AdsbFlags::ADSB_FLAGS_VALID_CALLSIGN
+        | apm::AdsbFlags::ADSB_FLAGS_VERTICAL_VELOCITY_VALID;
+    let message = MavMessage::ADSB_VEHICLE(apm::ADSB_VEHICLE_DATA {
+        ICAO_address: 0x4b_1234,
+        lat,
+        lon,
+        altitude,
+        callsign: "HBXYZ".into(),
+        altitude_type: apm::AdsbAltitudeType::ADSB_ALTITUDE_TYPE_GEOMETRIC,
+        emitter_type: apm::AdsbEmitterType::ADSB_EMITTER_TYPE_ROTOCRAFT,
+        flags,
+        ..apm::ADSB_VEHICLE_DATA::DEFAULT
+    });
+    sender.encode(&Outgoing::from(message))
 }
 
 /// A frame of the vehicle with an id that is in no dialect, so that its checksum cannot be verified.

@@ -7,6 +7,7 @@ use mavlink::dialects::ardupilotmega::MavMessage;
 use super::keywords;
 use super::script::{Around, Bytes, CommandFault, Line, Occurrence, Script, Sudden, What, When};
 use super::signing::Key;
+use crate::model::Neu;
 use crate::wire::Address;
 
 /// Which line is wrong, and how.
@@ -164,6 +165,15 @@ impl<'a> Tokens<'a> {
         self.known(rate, "a rate from 0.01 to 1000", "a rate")
     }
 
+    fn metres(&mut self) -> Result<f64, Problem> {
+        let metres = |token: &str| token.parse().ok().filter(|metres: &f64| metres.abs() <= 100_000.0);
+        self.known(
+            metres,
+            "a number of metres up to 100000",
+            "three numbers of metres: NORTH EAST UP",
+        )
+    }
+
     fn trigger(&mut self) -> Result<When, Problem> {
         let token = self.next("a command")?;
         let command = keywords::command(token).ok_or_else(|| Problem::Command(token.to_owned()))?;
@@ -293,6 +303,11 @@ impl<'a> Tokens<'a> {
             )?),
             "gimbal" => Around::Gimbal,
             "ground-station" => Around::GroundStation,
+            "aircraft" => Around::Aircraft(Neu {
+                north: self.metres()?,
+                east: self.metres()?,
+                up: self.metres()?,
+            }),
             "no-gps" => Around::NoGps,
             _ => return Ok(None),
         }))

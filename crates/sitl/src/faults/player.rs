@@ -12,7 +12,7 @@ use super::neighbours::{self, Neighbour, Who};
 use super::reframe;
 use super::script::{Around, Bytes, CommandFault, Line, Occurrence, Script, Sudden, What, When};
 use super::signing::Signer;
-use crate::model::{Autopilot, Fault, Vehicle, VehicleConfig};
+use crate::model::{Autopilot, Fault, Vehicle, VehicleConfig, Wgs84};
 use crate::wire::{Address, Frame, Incoming, Outgoing, Request, Sender};
 
 /// The limit of bytes that are held back for later.
@@ -55,7 +55,7 @@ struct Lasting<T> {
 pub struct Player {
     system: u8,
     autopilot: Autopilot,
-    near: (i32, i32, i32),
+    home: Wgs84,
     /// Lines that wait for a command, and how often it arrived.
     triggers: Vec<(Line, u32)>,
     /// Faults that begin at a given time.
@@ -85,7 +85,7 @@ impl Player {
         Self {
             system: config.system_id,
             autopilot: config.autopilot,
-            near: neighbours::numbers(config.home),
+            home: config.home,
             triggers: triggers.into_iter().map(|line| (line.clone(), 0)).collect(),
             timed: timed.into_iter().filter_map(at).collect(),
             bytes: Vec::new(),
@@ -185,7 +185,7 @@ impl Player {
             Around::SecondAutopilot(system) => Who::SecondAutopilot {
                 system: *system,
                 px4: self.autopilot == Autopilot::Px4,
-                near: self.near,
+                near: neighbours::numbers(self.home),
             },
             Around::Gimbal => Who::Gimbal { system: self.system },
             Around::GroundStation => Who::GroundStation,
@@ -303,17 +303,19 @@ impl Player {
             }
             frames.extend(sent);
         }
+        let (home, chance) = (self.home, &mut self.chance);
         for lasting in &mut self.around {
-            let (hertz, extra) = match lasting.fault {
-                Around::UnknownIds(hertz) => (hertz, None),
-                Around::Extra { id, hertz } => (hertz, Some(id)),
+            let hertz = match lasting.fault {
+                Around::UnknownIds(hertz) | Around::Extra { hertz, .. } => hertz,
+                Around::Aircraft(_) => 1.0,
                 _ => continue,
             };
             while lasting.next_s <= self.now_s {
                 lasting.next_s += 1.0 / hertz;
-                frames.push(match extra {
-                    None => neighbours::unknown(sender, &mut self.chance),
-                    Some(id) => neighbours::meaningless(sender, id, uptime),
+                frames.push(match lasting.fault {
+                    Around::Extra { id, .. } => neighbours::meaningless(sender, id, uptime),
+                    Around::Aircraft(at) => neighbours::aircraft(sender, home.offset(at)),
+                    _ => neighbours::unknown(sender, chance),
                 });
             }
         }

@@ -3,7 +3,7 @@
 //! Owns: which faults there are and when they begin. Must not: play them, read text.
 
 use super::signing::Key;
-use crate::model::Autopilot;
+use crate::model::{Autopilot, Neu};
 use crate::wire::Address;
 
 /// All faults of one run.
@@ -137,6 +137,8 @@ pub enum Around {
     Gimbal,
     /// A ground station (255/190) is on the wire; the vehicle receives its messages, too.
     GroundStation,
+    /// The vehicle's receiver hears a crewed aircraft that hovers here, in metres from the vehicle's home.
+    Aircraft(Neu),
     /// The satellite receiver has no fix.
     NoGps,
 }

@@ -13,6 +13,7 @@ use super::{Margin, Route, Rules, Tube, Volume};
 use crate::geo::Local;
 use crate::ids::Term;
 use crate::time::Moment;
+use crate::units::Meters;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
@@ -302,6 +303,18 @@ impl Claim {
                 let stop = way.first(last.to_stop());
                 (stop.end() != way.end()).then_some(stop)
             }
+            _ => None,
+        }
+    }
+
+    /// What is left of its route after the place where it can stop.
+    pub(super) fn rest(&self, stop: &Route) -> Option<Route> {
+        const ON_IT: Margin = Margin {
+            horizontal: Meters(0.1),
+            vertical: Meters(0.1),
+        };
+        match &self.stand {
+            Stand::Air { way, .. } => Some(way.from(stop.end(), ON_IT)),
             _ => None,
         }
     }

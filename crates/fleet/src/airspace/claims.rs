@@ -12,6 +12,9 @@ use crate::ids::{NodeName, Term};
 use crate::time::Moment;
 use std::collections::{BTreeMap, BTreeSet};
 
+/// A route that leads nearer to a danger leads by more than this nearer, meters.
+const NEARER: f64 = 1.0;
+
 /// Who owns a volume.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Owner {
@@ -206,6 +209,16 @@ impl Claims {
         let margin = self.vehicles.get(vehicle).map(|entry| entry.margin(&self.rules));
         let stops = self.stop(vehicle, now).zip(margin);
         stops.is_some_and(|(route, margin)| route.volume(margin).clear_of(there, &self.rules))
+    }
+
+    /// Whether the route of a vehicle leads nearer to `there` after the place where it can stop.
+    pub(super) fn leads_nearer(&self, vehicle: &NodeName, there: &Volume, now: Moment) -> bool {
+        let Some((entry, stop)) = self.vehicles.get(vehicle).zip(self.stop(vehicle, now)) else {
+            return false;
+        };
+        let off = |route: &Route| route.volume(entry.margin(&self.rules)).off(there, &self.rules);
+        let held = off(&Route::hold(stop.end()));
+        entry.rest(&stop).is_some_and(|rest| off(&rest) < held - NEARER)
     }
 
     /// The part of its route on which a vehicle can come to a stop; `None` for one that flies no route in full knowledge of its agent, and

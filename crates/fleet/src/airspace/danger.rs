@@ -16,7 +16,8 @@ const STEPS: u8 = 8;
 /// What one vehicle is to do about another that may come too near.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Avoidance {
-    /// Stop farther along the route that it owns, and hold there; then it is judged again.
+    /// Stop farther along the route that it owns, and hold there; then it is judged again. It is clear there, or its route would lead it
+    /// still nearer.
     Stop,
     /// Climb along this route, to where it is clear. Nobody descends: what is below is not known.
     StepAside(Route),
@@ -48,7 +49,8 @@ impl Claims {
                 continue;
             };
             for vehicle in self.flying_near(&from, &there, now) {
-                let avoidance = if self.stops_clear_of(&vehicle, &there, now) {
+                let stop = self.stops_clear_of(&vehicle, &there, now) || self.leads_nearer(&vehicle, &there, now);
+                let avoidance = if stop {
                     Avoidance::Stop
                 } else {
                     self.aside(&vehicle, ceiling, now)
@@ -66,7 +68,7 @@ impl Claims {
 
     fn aside(&self, vehicle: &NodeName, ceiling: f64, now: Moment) -> Avoidance {
         let Ok((at, false)) = self.fit(vehicle, now) else {
-            // On its way it is soon elsewhere; one that is not ours to move, or not heard, cannot be asked.
+            // Its way leads it away; one that is not ours to move, or not heard, cannot be asked.
             return Avoidance::Stay;
         };
         let step = self.rules().pitch().vertical.0;

@@ -75,12 +75,15 @@ impl Tube {
         if !self.is_finite() || !other.is_finite() {
             return false;
         }
+        self.off(other, rules) >= rules.apart(self.ground || other.ground)
+    }
+
+    fn off(&self, other: &Self, rules: &Rules) -> f64 {
         let gap = f64::max(self.floor - other.ceiling, other.floor - self.ceiling);
         if gap >= rules.separation.vertical.0 {
-            return true;
+            return f64::INFINITY;
         }
-        let needed = self.radius + other.radius + rules.apart(self.ground || other.ground);
-        distance(self.points(), other.points()) >= needed
+        distance(self.points(), other.points()) - (self.radius + other.radius)
     }
 
     fn points(&self) -> &[Point] {
@@ -115,6 +118,16 @@ impl Volume {
                 .all(|one| others.iter().all(|other| one.clear_of(other, rules))),
             (Self::Everywhere, other) | (other, Self::Everywhere) => *other == Self::Tubes(Vec::new()),
         }
+    }
+
+    /// How far apart the two are over ground, meters, where heights do not keep them apart; less than 0 where they overlap.
+    pub(super) fn off(&self, other: &Self, rules: &Rules) -> f64 {
+        let (Self::Tubes(own), Self::Tubes(others)) = (self, other) else {
+            return f64::NEG_INFINITY;
+        };
+        let pairs = own.iter().flat_map(|one| others.iter().map(move |other| (one, other)));
+        let off = pairs.map(|(one, other)| one.off(other, rules));
+        off.fold(f64::INFINITY, f64::min)
     }
 
     /// This and the other.

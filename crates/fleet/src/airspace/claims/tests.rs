@@ -394,6 +394,47 @@ fn one_that_is_in_danger_stops_on_its_route_and_then_leaves_upright_to_where_it_
     assert_eq!(grant(&mut claims, "a", &down, 1.5), blocked("c"), "it would pass it");
 }
 
+/// What an aircraft could reach grows until it is heard again: a vehicle may be within it at once. Flown with a real ArduCopter, which
+/// flew on to an aircraft that hovered over its place.
+#[test]
+fn one_that_is_near_an_aircraft_already_stops_only_if_its_route_leads_nearer() {
+    use super::super::{Avoidance, Danger};
+    let far = at(600.0, 0.0, 20.0);
+    let flying_to = |over_ground: f64| {
+        let mut claims = knowing(&[("a", A.at_height(0.0))]);
+        holds(&mut claims, "a", 1.0, A);
+        let route = over(A, 50.0, far);
+        let number = grant(&mut claims, "a", &route, 1.0).unwrap();
+        for (time, east) in [(29.0, 290.0), (30.0, 300.0)] {
+            let doing = Doing::Flying { route: route.clone() };
+            seen(&mut claims, "a", time, at(east, 0.0, 50.0), number, doing);
+        }
+        let aircraft = Traffic {
+            icao: 0x4b_1234,
+            at: at(300.0 + over_ground, 0.0, 50.0),
+            velocity: Some([0.0; 2]),
+            climb: Some(0.0),
+            accuracy: SHARP,
+            heard: second(30.0),
+        };
+        claims.hear_traffic(aircraft, second(30.0));
+        claims.dangers(1000.0, second(30.0))
+    };
+    let danger = |avoidance| Danger {
+        from: Owner::Traffic(0x4b_1234),
+        vehicle: node("a"),
+        avoidance,
+    };
+    assert_eq!(flying_to(200.0), [danger(Avoidance::Stop)], "clear of it");
+    assert_eq!(
+        flying_to(100.0),
+        [danger(Avoidance::Stop)],
+        "not clear, but farther off"
+    );
+    assert_eq!(flying_to(-60.0), [danger(Avoidance::Stay)], "it flies away");
+    assert_eq!(flying_to(400.0), []);
+}
+
 #[test]
 fn one_that_passes_far_off_endangers_nobody() {
     let mut claims = two();

@@ -17,7 +17,7 @@
 //! | a state that one side only reported for less than 1.1 s | | both report states about once a second |
 //! | what follows a message that arrives near a transition | the simulated vehicle gets all messages again up to 1.5 s earlier or later, and with pauses a tenth shorter or longer; one run that agrees is enough ([`Warp`]) | a landing of 20 s takes 18 to 22 s on the real one too, and a command in its last second meets either state |
 //! | the order of two acks of one command | 0.3 s | PX4's link and its commander both answer a change of mode |
-//! | PX4's answer to a request of VFR_HUD | accepted or denied | two runs of the same script on the real one differ in it |
+//! | PX4's answer to a request of VFR_HUD or POSITION_TARGET_LOCAL_NED | accepted or denied | two runs of the same script on the real one differ in it |
 //! | when PX4 begins to land after a return that follows a landing without GPS | up to 18 s after the return | it drifted by chance: 5 to 17 s in runs of one script on the real one |
 //! | what comes within 6 s after the last step | may be missing on one side | it may come later |
 

@@ -12,7 +12,8 @@ use crate::wire::{FrameReader, Incoming, Request};
 const TOGETHER_S: f64 = 0.3;
 
 const REQUEST_MESSAGE: u16 = 512;
-const VFR_HUD: u32 = 74;
+/// VFR_HUD and POSITION_TARGET_LOCAL_NED.
+const BY_CHANCE: [u32; 2] = [74, 85];
 const ACCEPTED: u8 = 0;
 const DENIED: u8 = 2;
 /// `custom_mode` of PX4.
@@ -107,9 +108,9 @@ fn loses_gps(frame: &[u8]) -> bool {
         })
 }
 
-/// Whether PX4 accepts a request of VFR_HUD is chance: the request is denied when no new estimate has come since its stream sent
-/// the last one. Two runs of seed 1045, each on a PX4 of its own: accepted, denied. So the simulated ack of such a request takes
-/// the result of the real one.
+/// Whether PX4 accepts a request of these is chance: the request is denied when nothing new has come since its stream sent the
+/// last one. Two runs of seed 1045 (VFR_HUD), and two of seed 9127 (POSITION_TARGET_LOCAL_NED), each on a PX4 of its own:
+/// accepted, denied. So the simulated ack of such a request takes the result of the real one.
 fn without_chance(run: &Run, mut simulated: Vec<Statement>, real: &[Statement]) -> Vec<Statement> {
     if run.scene.autopilot != Autopilot::Px4 {
         return simulated;
@@ -144,7 +145,7 @@ fn without_chance(run: &Run, mut simulated: Vec<Statement>, real: &[Statement]) 
                 ..
             }
         );
-        if message == VFR_HUD && by_chance {
+        if BY_CHANCE.contains(&message) && by_chance {
             simulated[mine].fact = real[other].fact;
         }
     }
@@ -244,13 +245,16 @@ mod tests {
     }
 
     #[test]
-    fn only_px4_and_only_for_vfr_hud_may_accept_or_deny_by_chance() {
+    fn only_px4_and_only_for_two_messages_may_accept_or_deny_by_chance() {
         let real = [ack(1.0, DENIED), ack(2.0, DENIED)];
         let simulated = vec![ack(1.0, ACCEPTED), ack(2.0, ACCEPTED)];
         let judged = |autopilot, message| without_chance(&requests(autopilot, message), simulated.clone(), &real);
-        assert_eq!(judged(Autopilot::Px4, VFR_HUD), [ack(1.0, DENIED), ack(2.0, ACCEPTED)]);
+        for message in BY_CHANCE {
+            let taken = [ack(1.0, DENIED), ack(2.0, ACCEPTED)];
+            assert_eq!(judged(Autopilot::Px4, message), taken);
+            assert_eq!(judged(Autopilot::ArduPilot, message), simulated);
+        }
         assert_eq!(judged(Autopilot::Px4, 30), simulated);
-        assert_eq!(judged(Autopilot::ArduPilot, VFR_HUD), simulated);
     }
 
     #[test]
@@ -285,9 +289,9 @@ mod tests {
     }
 
     #[test]
-    fn a_request_of_vfr_hud_without_an_ack_or_with_another_result_still_differs() {
+    fn a_request_of_such_a_message_without_an_ack_or_with_another_result_still_differs() {
         let simulated = vec![ack(1.0, ACCEPTED), ack(2.0, ACCEPTED)];
-        let run = requests(Autopilot::Px4, VFR_HUD);
+        let run = requests(Autopilot::Px4, BY_CHANCE[0]);
         for real in [vec![ack(1.0, 3), ack(2.0, ACCEPTED)], vec![ack(2.0, ACCEPTED)]] {
             assert_eq!(without_chance(&run, simulated.clone(), &real), simulated);
         }

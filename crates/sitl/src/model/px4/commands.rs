@@ -174,6 +174,9 @@ impl Px4 {
         }
         // Without the bit to change the mode the commander does not accept it, but in Hold the vehicle flies there.
         let verdict = if command.params[1] as u32 & 1 != 0 {
+            if self.flying() && !self.may_fly(core, Mode::Hold) {
+                return self.refuse_mode(core, Mode::Hold);
+            }
             self.enter(core, Mode::Hold);
             result::ACCEPTED
         } else {

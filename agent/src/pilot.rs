@@ -206,6 +206,7 @@ impl Pilot {
         }
         let heard = self.normalizer.receive(&mut self.vehicle, &frame.message, now);
         for text in heard.texts {
+            self.memory.hears(&text, now);
             debug!(text, "autopilot says");
         }
         if heard.rebooted {

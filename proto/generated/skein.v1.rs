@@ -382,6 +382,22 @@ pub struct RouteState {
     /// Index of the place that comes next, their number when it has arrived; unset when the vehicle is not on the route.
     #[prost(uint32, optional, tag = "4")]
     pub next: ::core::option::Option<u32>,
+    /// Orders to fly to that place that do not move the vehicle; unset when it moves.
+    #[prost(message, optional, tag = "5")]
+    pub stalled: ::core::option::Option<Stalled>,
+}
+/// Orders to fly to the next place of a route, none of which has brought the vehicle nearer to it.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Stalled {
+    /// What the autopilot answered to the last that it had the time to answer.
+    #[prost(enumeration = "Answer", tag = "1")]
+    pub answer: i32,
+    /// The MAV_RESULT of a refusal, by its name.
+    #[prost(string, tag = "2")]
+    pub result: ::prost::alloc::string::String,
+    /// What it said to one of them (STATUSTEXT (253) or EVENT (410)); empty when it said nothing.
+    #[prost(string, tag = "3")]
+    pub words: ::prost::alloc::string::String,
 }
 /// Why a flight left its order.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

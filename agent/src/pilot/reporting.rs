@@ -97,6 +97,7 @@ impl Pilot {
         RouteState {
             last: fence.last_route,
             next: progress.map(|progress| progress.next),
+            stalled: progress.and_then(|_| self.memory.stalled().cloned()),
             order,
         }
     }

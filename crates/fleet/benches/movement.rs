@@ -169,6 +169,7 @@ fn look() {
                     last: number,
                     next: Some(1),
                     order: Some(order),
+                    stalled: None,
                 },
                 home: Some(Waypoint {
                     at: home_at,

@@ -51,6 +51,9 @@ const STALLED_AFTER: Duration = Duration::from_secs(8);
 /// Nearer by less than this is no progress, meters.
 const NEARER: f64 = 0.5;
 
+/// What an autopilot says about an order comes within this time after it.
+const SAID_WITHIN: Duration = Duration::from_millis(1500);
+
 /// After an arm command was sent, the vehicle may prove to be armed for this long: the command's life, and the time until
 /// a HEARTBEAT (1 Hz) shows it.
 pub const ARM_MAY_SHOW_FOR: Duration = ARM_LIFE.saturating_add(Duration::from_secs(3));
@@ -109,6 +112,8 @@ pub struct Memory {
     from_disk: bool,
     /// How near it has come to its next place, meters, and when.
     nearest: Option<(Progress, f64, Moment)>,
+    /// Orders to fly to its next place since it last came nearer to it.
+    asked: Option<Asked>,
     /// Since when it holds a little off the end of its route.
     drifts_since: Option<Moment>,
     /// When the last HEARTBEAT that was taken note of came.
@@ -136,6 +141,25 @@ pub struct Owed {
     pub answer: Answer,
 }
 
+/// Orders to fly to the next place of a route, none of which has brought the vehicle nearer to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stalled {
+    /// What the autopilot answered to the last that it had the time to answer.
+    pub answer: Answer,
+    /// What it said to one of them; empty when it said nothing. PX4 accepts a place outside of its fence, and tells those
+    /// links of it on which it hears a ground station.
+    pub words: String,
+}
+
+/// Orders to fly to one place.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+struct Asked {
+    times: u32,
+    /// When the last was given.
+    at: Moment,
+    so_far: Stalled,
+}
+
 /// What an autopilot has answered to a command.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum Answer {
@@ -148,6 +172,16 @@ pub enum Answer {
     Accepted,
     /// Another final result, by its name.
     Refused(String),
+}
+
+impl From<&Outcome> for Answer {
+    fn from(outcome: &Outcome) -> Self {
+        match outcome {
+            Outcome::Accepted => Self::Accepted,
+            Outcome::Refused { result } => Self::Refused(result.clone()),
+            Outcome::NoAnswer | Outcome::NotSent => Self::Missing,
+        }
+    }
 }
 
 /// Whether a vehicle follows its route.
@@ -338,6 +372,24 @@ impl Memory {
         self.place_agreed == Some(place) && !stalled
     }
 
+    /// The orders that do not move it, once there are enough of them that it is no accident.
+    #[must_use]
+    pub fn stalled(&self) -> Option<&Stalled> {
+        let asked = self.asked.as_ref()?;
+        let enough = match asked.so_far.answer {
+            Answer::Refused(_) | Answer::Missing => 2,
+            Answer::Awaited | Answer::Accepted => 3,
+        };
+        (asked.times >= enough).then_some(&asked.so_far)
+    }
+
+    /// The autopilot says something.
+    pub fn hears(&mut self, text: &str, now: Moment) {
+        if let Some(asked) = self.asked.as_mut().filter(|asked| now.since(asked.at) <= SAID_WITHIN) {
+            text.trim().clone_into(&mut asked.so_far.words);
+        }
+    }
+
     /// Whether it has held a little off the end of its route for some time: autopilots keep to where they took the place to be when they were
     /// asked, and their estimates shift.
     #[must_use]
@@ -369,7 +421,7 @@ impl Memory {
             return if on_ground { Following::Nothing } else { Following::Lost };
         };
         let Some(place) = route.places.get(progress.next) else {
-            self.nearest = None;
+            (self.nearest, self.asked) = (None, None);
             let drifts = route.end().is_some_and(|end| end.is_drifted_from(&position));
             self.drifts_since = drifts.then(|| self.drifts_since.unwrap_or(now));
             return Following::Route;
@@ -378,7 +430,7 @@ impl Memory {
         let distance = place.distance(&position);
         let before = self.nearest.filter(|(of, ..)| *of == progress);
         if before.is_none_or(|(_, nearest, _)| distance < nearest - NEARER) {
-            self.nearest = Some((progress, distance, now));
+            (self.nearest, self.asked) = (Some((progress, distance, now)), None);
         }
         Following::Route
     }
@@ -404,7 +456,11 @@ impl Memory {
                 });
                 self.land_sent = None;
             }
-            StepKind::FlyTo => self.drifts_since = None,
+            StepKind::FlyTo => {
+                self.drifts_since = None;
+                let asked = self.asked.get_or_insert_default();
+                (asked.times, asked.at) = (asked.times.saturating_add(1), now);
+            }
             StepKind::Land => self.land_sent = Some(now),
             StepKind::FailsafeLand | StepKind::FailsafeReturn => self.land_sent = None,
             // Whatever lands it from now on, it is not the command that was sent before.
@@ -432,11 +488,10 @@ impl Memory {
     /// A command of this kind has ended. `jitter` is in 0.0..=1.0.
     pub fn ended(&mut self, kind: StepKind, outcome: &Outcome, now: Moment, jitter: f64) {
         if let Some(owed) = self.owed.as_mut().filter(|owed| Some(owed.descent) == kind.descent()) {
-            owed.answer = match outcome {
-                Outcome::Accepted => Answer::Accepted,
-                Outcome::Refused { result } => Answer::Refused(result.clone()),
-                Outcome::NoAnswer | Outcome::NotSent => Answer::Missing,
-            };
+            owed.answer = outcome.into();
+        }
+        if let Some(asked) = self.asked.as_mut().filter(|_| kind == StepKind::FlyTo) {
+            asked.so_far.answer = outcome.into();
         }
         let tries = &mut self.tries[kind as usize];
         match outcome {

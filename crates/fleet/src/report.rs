@@ -9,7 +9,7 @@ use crate::failsafe::Diversion;
 use crate::flight_record::SoFar;
 use crate::ground::GroundOrderId;
 use crate::ids::{NodeName, Term};
-use crate::memory::Owed;
+use crate::memory::{Owed, Stalled};
 use crate::route_order::{RouteOrder, Waypoint};
 use crate::station::{Off, Station};
 use crate::time::Moment;
@@ -134,6 +134,8 @@ pub struct RouteState {
     pub order: Option<RouteOrder>,
     /// The place of it that comes next, their number when it has arrived; `None` when the vehicle is not on it.
     pub next: Option<usize>,
+    /// Orders to fly to that place that do not move it.
+    pub stalled: Option<Stalled>,
 }
 
 /// What came over the link to the autopilot and what did not, since the agent started. All only grow.
@@ -183,6 +185,7 @@ impl Report {
                 },
                 order: None,
                 next: None,
+                stalled: None,
             },
             home: None,
             return_height: None,

@@ -18,7 +18,7 @@ use crate::ids::{NodeName, Term};
 use crate::movement::{self, Goal, Layers, Waiting};
 use crate::report::{Activity, Report};
 use crate::route_order::{RouteOrder, Waypoint};
-use crate::safety::LegPermit;
+use crate::safety::{LegPermit, may_stop};
 use crate::station::{Arrival, Station, Tolerance};
 use crate::time::Moment;
 use crate::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
@@ -31,6 +31,9 @@ const CEILING: f64 = 120.0;
 
 /// For so many vehicles that move there is one more layer in which they cross.
 const VEHICLES_PER_LAYER: usize = 8;
+
+/// One that holds without a station may be between two layers, and in the way in both.
+const LAYERS_IN_ITS_WAY: usize = 2;
 
 /// How high autopilots may return by their factory settings, meters above home, where that was not read: PX4's 60 m; ArduCopter's is 15 m.
 const RETURN_HEIGHT: f64 = 60.0;
@@ -162,7 +165,15 @@ impl Site {
         self.compare_returns(&goals);
         let lowest_home = homes.into_iter().fold(f64::INFINITY, f64::min);
         self.avoid(vehicles, lowest_home, now);
-        for node in self.plan(goals, lowest_home, now) {
+        self.end_routes_that_are_not_flown(vehicles, &goals, now);
+        let up = |expected: &&Expected<'_>| {
+            expected
+                .report
+                .is_some_and(|(report, _)| matches!(report.truth, FlightTruth::Airborne(_)))
+        };
+        let others = vehicles.iter().filter(|(node, _)| !goals.contains_key(*node));
+        let others = others.map(|(_, expected)| expected).filter(up).count();
+        for node in self.plan(goals, others, lowest_home, now) {
             if let Some(Desire::At(station)) = vehicles.get(&node).map(|expected| expected.desire) {
                 self.granted_for.insert(node, station);
             }
@@ -282,8 +293,35 @@ impl Site {
         Ok(Some(Goal { at, lands }))
     }
 
-    /// Grants the next routes; whose.
-    fn plan(&mut self, mut goals: BTreeMap<NodeName, Goal>, lowest_home: f64, now: Moment) -> Vec<NodeName> {
+    /// Lets those stop whose autopilots do not fly their routes, once they are wanted elsewhere.
+    fn end_routes_that_are_not_flown(
+        &mut self,
+        vehicles: &BTreeMap<NodeName, Expected<'_>>,
+        goals: &BTreeMap<NodeName, Goal>,
+        now: Moment,
+    ) {
+        for (node, goal) in goals {
+            let report = vehicles.get(node).and_then(|expected| expected.report);
+            let stalls = report.is_some_and(|(report, _)| report.route.stalled.is_some());
+            let elsewhere =
+                |end: Local| end.over_ground(goal.at) > WANDERS.0 || (end.up - goal.at.up).abs() > WANDERS.1;
+            if !stalls || !self.claims.end(node).is_some_and(elsewhere) {
+                continue;
+            }
+            if let Ok(permit) = may_stop(&mut self.claims, node, now) {
+                self.order(&permit, false);
+            }
+        }
+    }
+
+    /// Grants the next routes; whose. So many `others` are in the air.
+    fn plan(
+        &mut self,
+        mut goals: BTreeMap<NodeName, Goal>,
+        others: usize,
+        lowest_home: f64,
+        now: Moment,
+    ) -> Vec<NodeName> {
         // One station that is too high keeps nobody else from moving.
         let highest = lowest_home + CEILING - 2.0 * self.claims.rules().pitch().vertical.0;
         goals.retain(|node, goal| {
@@ -305,7 +343,7 @@ impl Site {
             return Vec::new();
         }
         // A few vehicles cross low, many need more layers.
-        let layers = 2 + goals.len() / VEHICLES_PER_LAYER;
+        let layers = 2 + goals.len() / VEHICLES_PER_LAYER + others * LAYERS_IN_ITS_WAY;
         let layers = u8::try_from(layers).map_or(f64::INFINITY, f64::from);
         let needed = floor + layers * self.claims.rules().pitch().vertical.0;
         let ceiling = AltitudeAmsl(f64::min(lowest_home + CEILING, needed));

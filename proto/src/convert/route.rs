@@ -110,6 +110,7 @@ impl From<&RouteState> for v1::RouteState {
             last_count: state.last.count,
             order: state.order.as_ref().map(Into::into),
             next: state.next.and_then(|next| u32::try_from(next).ok()),
+            stalled: state.stalled.as_ref().map(Into::into),
         }
     }
 }
@@ -125,6 +126,7 @@ impl TryFrom<v1::RouteState> for RouteState {
             },
             order: state.order.map(TryInto::try_into).transpose()?,
             next: state.next.and_then(|next| usize::try_from(next).ok()),
+            stalled: state.stalled.map(Into::into),
         })
     }
 }
@@ -132,6 +134,7 @@ impl TryFrom<v1::RouteState> for RouteState {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use fleet::memory::{Answer, Stalled};
     use proptest::prelude::*;
 
     prop_compose! {
@@ -151,12 +154,27 @@ pub(super) mod tests {
     }
 
     prop_compose! {
+        fn stalled()(
+            answer in prop::sample::select(vec![
+                Answer::Awaited,
+                Answer::Missing,
+                Answer::Accepted,
+                Answer::Refused("FAILED".into()),
+            ]),
+            words in "[a-z ]{0,40}",
+        ) -> Stalled {
+            Stalled { answer, words }
+        }
+    }
+
+    prop_compose! {
         pub(crate) fn states()(
             last in any::<(u64, u64)>(),
             order in prop::option::of(routes()),
             next in prop::option::of(0..99_usize),
+            stalled in prop::option::of(stalled()),
         ) -> RouteState {
-            RouteState { last: OrderNumber { term: Term(last.0), count: last.1 }, order, next }
+            RouteState { last: OrderNumber { term: Term(last.0), count: last.1 }, order, next, stalled }
         }
     }
 

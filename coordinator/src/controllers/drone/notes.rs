@@ -40,9 +40,10 @@ pub fn notes(old: &DroneStatus, new: &DroneStatus) -> Vec<Note> {
     {
         notes.push(Note::warning(reason, message_of("Ready")));
     }
-    let late = |status| is(status, "Ready", "AltitudeNotReached");
-    if late(new) && !late(old) {
-        notes.push(Note::warning("AltitudeNotReached", message_of("Ready")));
+    for late in ["AltitudeNotReached", "PlaceNotReached"] {
+        if is(new, "Ready", late) && !is(old, "Ready", late) {
+            notes.push(Note::warning(late, message_of("Ready")));
+        }
     }
     let refused = |status| {
         find(status, "Armable")

@@ -73,7 +73,7 @@ mod tests {
     use crate::converge::{Step, called_off};
     use crate::geo::shifted;
     use crate::ids::Term;
-    use crate::memory::{Outcome, StepKind};
+    use crate::memory::{Answer, Outcome, StepKind};
     use crate::report::Activity;
     use crate::route_order::{RouteOrder, Waypoint};
     use crate::time::Sighting;
@@ -150,6 +150,47 @@ mod tests {
         assert_eq!(w.kind(), Some(StepKind::FlyTo), "and again");
         let moved = later(later(w, 1, 56.0, 20.0), 60, 56.0, 20.0);
         assert_eq!(moved.kind(), None, "somebody else has moved it");
+    }
+
+    /// A real ArduCopter answers FAILED to a place outside of its fence and says nothing; a real PX4 answers ACCEPTED and stays, and says
+    /// why where it hears a ground station.
+    #[test]
+    fn orders_that_bring_it_no_nearer_are_told_with_what_the_autopilot_makes_of_them() {
+        let refused = Outcome::Refused {
+            result: "FAILED".into(),
+        };
+        let words = "Reposition is outside geofence\t";
+        let cases = [
+            (Outcome::Accepted, Some(words), 3),
+            (Outcome::Accepted, None, 3),
+            (refused, None, 2),
+            (Outcome::NoAnswer, None, 2),
+        ];
+        for (outcome, said, enough) in cases {
+            let mut w = at(routed().flying(Mode::Station), 0.0, 30.0);
+            for times in 1..=4 {
+                assert_eq!(
+                    w.memory.stalled().is_some(),
+                    times > enough,
+                    "{outcome:?} before {times}"
+                );
+                let now = w.now.plus(Duration::from_secs(30));
+                w = at(World { now, ..w }.flying(Mode::Station), 0.0, 30.0);
+                assert_eq!(w.kind(), Some(StepKind::FlyTo), "it asks again");
+                w.memory.asks_for_place(place(50.0, 30.0));
+                w.memory.began(StepKind::FlyTo, w.now);
+                w.memory.ended(StepKind::FlyTo, &outcome, w.now, 0.0);
+                if let Some(said) = said {
+                    w.memory.hears(said, w.now.plus(Duration::from_millis(100)));
+                }
+                w.memory
+                    .hears("EKF3 IMU0 is using GPS", w.now.plus(Duration::from_secs(2)));
+            }
+            let told = w.memory.stalled().unwrap();
+            assert_eq!(told.answer, Answer::from(&outcome));
+            assert_eq!(told.words, said.unwrap_or_default().trim());
+            assert_eq!(at(w, 1.0, 30.0).memory.stalled(), None, "it moves");
+        }
     }
 
     #[test]

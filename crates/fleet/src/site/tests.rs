@@ -106,6 +106,7 @@ impl Vehicle {
                 last: route.number,
                 order: Some(route.clone()),
                 next: Some(1),
+                stalled: None,
             };
             return;
         }
@@ -188,6 +189,53 @@ fn two_vehicles_fly_to_their_stations_swap_them_and_never_come_near() {
     let (again, least) = run(&mut site, &mut vehicles, ended + 1);
     assert!(again < ended + 100 && least > 5.0, "{again} {least}");
     assert!((vehicles[0].at.0 + 40.0).abs() < 0.1);
+}
+
+#[test]
+fn one_that_holds_above_its_home_in_the_lowest_layer_is_crossed_above() {
+    let mut site = new();
+    for height in [8.0, 12.0, 16.0, 20.0] {
+        let mut vehicles = [
+            vehicle("a", -30.0, Desire::At(station(30.0, 0.0, 4.5))),
+            vehicle("b", 0.0, Desire::AboveHome(AltitudeAboveHome(height))),
+        ];
+        (vehicles[1].up, vehicles[1].activity) = (height, Activity::Holding);
+        let (ended, least) = run(&mut site, &mut vehicles, 0);
+        assert!(ended < 60 && least > 5.0, "{height} m: {ended} s, {least} m");
+        site = new();
+    }
+}
+
+#[test]
+fn one_whose_autopilot_does_not_fly_its_route_stops_when_it_is_wanted_elsewhere_and_goes_there() {
+    use crate::memory::Stalled;
+    let (beyond, within) = (station(0.0, 300.0, 20.0), station(0.0, -40.0, 20.0));
+    let mut site = new();
+    let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 40.0, 20.0)))];
+    let (ended, _) = run(&mut site, &mut vehicles, 0);
+    vehicles[0].desire = Desire::At(beyond);
+    update(&mut site, &vehicles, ended + 1);
+    vehicles[0].step(&site);
+    // It climbs, and stays there.
+    vehicles[0].step(&site);
+    let stuck = vehicles[0].at;
+    vehicles[0].state.stalled = Some(Stalled::default());
+    let order = |site: &Site| site.route(&node("a")).unwrap().clone();
+    let given = order(&site);
+    for second in 2..20 {
+        update(&mut site, &vehicles, ended + second);
+    }
+    assert_eq!(order(&site), given, "it is asked again and again");
+    vehicles[0].desire = Desire::At(within);
+    update(&mut site, &vehicles, ended + 20);
+    let stop = order(&site);
+    assert!(stop.number > given.number);
+    let frame = Frame::at(CENTER).unwrap();
+    let end = stop.end().map(|end| frame.local(end.at, end.amsl).unwrap()).unwrap();
+    assert!((end.north - stuck.1).hypot(end.east - stuck.0) < 5.0, "{end:?}");
+    let (again, _) = run(&mut site, &mut vehicles, ended + 21);
+    assert!(again < ended + 100);
+    assert!((vehicles[0].at.1 + 40.0).abs() < 0.1, "{:?}", vehicles[0].at);
 }
 
 #[test]

@@ -1,12 +1,12 @@
 //! Why a flight is not what was ordered, and what is owed: parts of a `Report`.
 //!
-//! Owns: the conversions of Diversion, Astray and Owed. Must not: refuse a report for them: a cause that is not known here is an
+//! Owns: the conversions of Diversion, Astray, Owed and Stalled. Must not: refuse a report for them: a cause that is not known here is an
 //! unknown cause, and what makes no sense is left out.
 
 use super::{moment, ms};
 use crate::v1;
 use fleet::failsafe::{Cause, Diversion, Diverted};
-use fleet::memory::{Answer, Owed};
+use fleet::memory::{Answer, Owed, Stalled};
 use fleet::takeover::Descent;
 use fleet::units::AltitudeAboveHome;
 use fleet::whereabouts::Astray;
@@ -90,12 +90,7 @@ impl From<&Owed> for v1::Owed {
             Descent::Land => v1::Descent::Unspecified,
             Descent::Return => v1::Descent::Return,
         };
-        let (answer, result) = match &owed.answer {
-            Answer::Awaited => (v1::Answer::Unspecified, String::new()),
-            Answer::Missing => (v1::Answer::Missing, String::new()),
-            Answer::Accepted => (v1::Answer::Accepted, String::new()),
-            Answer::Refused(result) => (v1::Answer::Refused, result.clone()),
-        };
+        let (answer, result) = told(&owed.answer);
         Self {
             descent: descent.into(),
             times: owed.times,
@@ -103,6 +98,44 @@ impl From<&Owed> for v1::Owed {
             answer: answer.into(),
             result,
         }
+    }
+}
+
+impl From<&Stalled> for v1::Stalled {
+    fn from(stalled: &Stalled) -> Self {
+        let (answer, result) = told(&stalled.answer);
+        Self {
+            answer: answer.into(),
+            result,
+            words: stalled.words.clone(),
+        }
+    }
+}
+
+impl From<v1::Stalled> for Stalled {
+    fn from(stalled: v1::Stalled) -> Self {
+        Self {
+            answer: read(stalled.answer(), &stalled.result),
+            words: clipped(&stalled.words),
+        }
+    }
+}
+
+fn told(answer: &Answer) -> (v1::Answer, String) {
+    match answer {
+        Answer::Awaited => (v1::Answer::Unspecified, String::new()),
+        Answer::Missing => (v1::Answer::Missing, String::new()),
+        Answer::Accepted => (v1::Answer::Accepted, String::new()),
+        Answer::Refused(result) => (v1::Answer::Refused, result.clone()),
+    }
+}
+
+fn read(answer: v1::Answer, result: &str) -> Answer {
+    match answer {
+        v1::Answer::Unspecified => Answer::Awaited,
+        v1::Answer::Missing => Answer::Missing,
+        v1::Answer::Accepted => Answer::Accepted,
+        v1::Answer::Refused => Answer::Refused(clipped(result)),
     }
 }
 
@@ -115,12 +148,7 @@ impl From<v1::Owed> for Owed {
             },
             times: owed.times,
             since: moment(owed.since_ms),
-            answer: match owed.answer() {
-                v1::Answer::Unspecified => Answer::Awaited,
-                v1::Answer::Missing => Answer::Missing,
-                v1::Answer::Accepted => Answer::Accepted,
-                v1::Answer::Refused => Answer::Refused(clipped(&owed.result)),
-            },
+            answer: read(owed.answer(), &owed.result),
         }
     }
 }

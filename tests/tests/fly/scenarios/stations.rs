@@ -12,7 +12,7 @@ use mavlink::dialects::ardupilotmega::{
     ADSB_VEHICLE_DATA, AdsbAltitudeType, AdsbEmitterType, AdsbFlags, GLOBAL_POSITION_INT_DATA, MavMessage,
 };
 use serde_json::{Value, json};
-use testkit::autopilots::HOME;
+use testkit::autopilots::{HOME, Stack};
 
 use crate::field::{Field, NODES, Setup};
 use crate::figures::Figures;
@@ -65,6 +65,16 @@ pub const ALL: &[Scenario] = &[
         "a station outside the limits is refused with the reason, and its vehicle stays on the ground",
         bad_station,
     ),
+    Scenario::new(
+        "fenced-station",
+        "a station outside of the autopilot's own fence: what the autopilot makes of it is told, and another station is flown to",
+        fenced_station,
+    )
+    .with(|_| Setup {
+        ardupilot: vec![("FENCE_TYPE", 2.0), ("FENCE_RADIUS", 60.0), ("FENCE_ENABLE", 1.0)],
+        px4: vec![("GF_MAX_HOR_DIST", 60.0), ("GF_ACTION", 3.0)],
+        ..Setup::default()
+    }),
 ];
 
 /// Least distance over ground or in height between two vehicles, meters: what the coordinator is started with, by default.
@@ -465,4 +475,36 @@ fn bad_station(field: &mut Field, _figures: &mut Figures) -> anyhow::Result<()> 
     ensure!(!sent.iter().any(|order| order == "NAV_TAKEOFF"), "it was sent {sent:?}");
     send_to(field, "one", &place(30.0, 40.0, 15.0))?;
     wait_on_station(field, node, [30.0, 40.0, 15.0])
+}
+
+fn fenced_station(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    let node = NODES[0];
+    drone(field, "one", node, &place(20.0, 10.0, 15.0))?;
+    wait_on_station(field, node, [20.0, 10.0, 15.0])?;
+    let asked = now();
+    send_to(field, "one", &place(20.0, 100.0, 15.0))?;
+    let words = match field.stack {
+        Stack::ArduPilot => "refused (FAILED)",
+        // It says why only on links with the heartbeat of a ground station.
+        Stack::Px4 => "accepted; check the autopilot's own fence",
+    };
+    let told = field.wait("it to be said", 60, || {
+        let drone = field.objects().of(node).context("there is no Drone")?;
+        let ready = condition(&drone, "Ready");
+        ensure!(ready["reason"] == "PlaceNotReached", "{ready}");
+        Ok(ready["message"].as_str().unwrap_or_default().to_owned())
+    })?;
+    ensure!(told.contains(words), "{told}");
+    figures.took("said", asked, now());
+    let at = position(field, node)?;
+    ensure!(at[1] < 20.0, "it is at {at:?}");
+    let events = field.kubectl().run(["get", "events", "-o", "json"])?;
+    ensure!(events.contains("PlaceNotReached"), "no Event says so: {events}");
+    let elsewhere = now();
+    send_to(field, "one", &place(20.0, -20.0, 15.0))?;
+    wait_on_station(field, node, [20.0, -20.0, 15.0])?;
+    figures.took("on another station", elsewhere, now());
+    let record = field.record(node);
+    ensure!(record.arms()? == 1, "it armed {} times", record.arms()?);
+    Ok(())
 }

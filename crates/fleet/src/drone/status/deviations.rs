@@ -5,7 +5,7 @@
 
 use crate::drone::Facts;
 use crate::failsafe::{Cause, Diversion, Diverted};
-use crate::memory::{Answer, Owed};
+use crate::memory::{Answer, Owed, Stalled};
 use crate::report::Report;
 use crate::takeover::{Descent, let_go};
 use crate::vehicle::{Airborne, FlightTruth};
@@ -157,6 +157,23 @@ pub(super) fn astray(drone: &Facts, astray: Astray) -> (&'static str, String) {
             ),
         ),
     }
+}
+
+/// What was asked of a vehicle that does not fly its route, and what its autopilot makes of it.
+pub(super) fn stalled(stalled: &Stalled) -> String {
+    let answered = match &stalled.answer {
+        Answer::Awaited | Answer::Missing => "has not answered".to_owned(),
+        Answer::Accepted => "accepted".to_owned(),
+        Answer::Refused(result) => format!("refused ({result})"),
+    };
+    let says = match stalled.words.as_str() {
+        "" => String::new(),
+        words => format!(", and says \"{words}\""),
+    };
+    format!(
+        "in the air, but it does not fly its route: its autopilot was asked again and again to fly to the next place, {answered}{says}; \
+         check the autopilot's own fence and limits, or choose another place"
+    )
 }
 
 /// Whether nothing but our own order says that it lands: the autopilot has neither answered nor begun.

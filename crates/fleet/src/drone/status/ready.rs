@@ -27,6 +27,9 @@ pub(super) const ANOTHER_AIRFRAME: &str = "AnotherAirframe";
 /// The reason of what flies along its route.
 pub(super) const MOVING: &str = "Moving";
 
+/// The reason of what does not fly the route that it is asked to.
+pub(super) const NO_WAY: &str = "PlaceNotReached";
+
 /// The reason of what has a station and no route to it.
 pub(super) const NO_ROUTE: &str = "NoRoute";
 
@@ -242,7 +245,10 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
                     let message = format!("in the air, flying its route; it {}", off_station_text(off));
                     (Phase::Flying, off_station_reason(off), message)
                 }
-                _ => with(Phase::Flying, MOVING, "in the air, flying its route"),
+                _ => match &report.route.stalled {
+                    Some(stalled) => (Phase::Flying, NO_WAY, deviations::stalled(stalled)),
+                    None => with(Phase::Flying, MOVING, "in the air, flying its route"),
+                },
             }
         }
         (FlightTruth::Airborne(_), _) => with(

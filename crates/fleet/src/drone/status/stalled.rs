@@ -22,7 +22,7 @@ pub(super) fn stalled(q: &Question<'_>, status: &Status) -> Option<Condition> {
 
 fn needs_a_person(report: &Report, phase: Phase, reason: &str) -> bool {
     match (phase, report.activity) {
-        (Phase::TakingOff | Phase::Flying, _) => reason == ready::NOT_REACHED,
+        (Phase::TakingOff | Phase::Flying, _) => matches!(reason, ready::NOT_REACHED | ready::NO_WAY),
         (Phase::Interrupted, _) if reason == FELL => true,
         (Phase::Unknown, _) => reason == ready::ANOTHER_AIRFRAME,
         (Phase::Interrupted, Activity::HandsOff(why)) => {

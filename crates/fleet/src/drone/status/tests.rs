@@ -356,6 +356,33 @@ fn a_drone_is_ready_only_at_its_height() {
 }
 
 #[test]
+fn a_drone_whose_autopilot_does_not_fly_its_route_says_what_that_makes_of_it() {
+    use crate::memory::{Answer, Stalled};
+    let told = |answer, words: &str| {
+        let mut moves = report(IN_AIR, Activity::Moving);
+        moves.route.stalled = Some(Stalled {
+            answer,
+            words: words.to_owned(),
+        });
+        let status = of(&drone(), Some(&moves));
+        let (value, reason, message) = get(&status, Kind::Ready);
+        assert_eq!(
+            (value, reason, status.flying),
+            (Some(false), "PlaceNotReached", Some(true))
+        );
+        assert_eq!(get(&status, Kind::Stalled).1, "PlaceNotReached");
+        message.to_owned()
+    };
+    let accepted = told(Answer::Accepted, "Reposition is outside geofence");
+    assert!(
+        accepted.contains("accepted, and says \"Reposition is outside geofence\"; check"),
+        "{accepted}"
+    );
+    let refused = told(Answer::Refused("FAILED".into()), "");
+    assert!(refused.contains("refused (FAILED); check"), "{refused}");
+}
+
+#[test]
 fn a_drone_whose_change_is_not_taken_up_is_not_ready() {
     let changed = Facts {
         generation: 3,

@@ -602,6 +602,14 @@ pub const MUTATIONS: &[Mutation] = &[
         replace: "",
         tests: FLEET,
     },
+    Mutation {
+        invariant: 11,
+        name: "flies on towards an aircraft that it is near already",
+        file: "crates/fleet/src/airspace/danger.rs",
+        find: " || self.leads_nearer(&vehicle, &there, now);",
+        replace: ";",
+        tests: FLEET,
+    },
     // Found by seed 1.
     Mutation {
         invariant: 1,

@@ -220,6 +220,23 @@ impl Run<'_> {
         vehicles.chain(drones).collect::<Vec<_>>().join("; ")
     }
 
+    /// Whether one that stands at `at` says that it waits for a vehicle that holds close by, far from where it belongs: it came down on its
+    /// way and took off there again, for a Drone without a station. No order of ours may bring them closer, and a person has to move either.
+    fn waits_for_one_far_from_home(&self, at: Spot, message: &str) -> bool {
+        self.nodes.iter().any(|node| {
+            let holds_here = node.vehicle.armed()
+                && node
+                    .vehicle
+                    .spot()
+                    .is_some_and(|(there, home)| there.over_ground(home) > SOUND && there.over_ground(at) < SOUND);
+            holds_here
+                && message.contains(&format!(
+                    "waits for the airspace of the vehicle of node {}",
+                    node.name()
+                ))
+        })
+    }
+
     /// A Drone that is not on its station.
     pub(super) fn off_station(&self) -> Option<String> {
         let stations = self.stations.as_ref()?;
@@ -235,7 +252,9 @@ impl Run<'_> {
                 at.is_some_and(|at| at.over_ground(*place) <= ON_STATION.0 && (at.up - place.up).abs() <= ON_STATION.1);
             let conditions = drone.and_then(|drone| drone["status"]["conditions"].as_array());
             let ready = conditions.and_then(|all| all.iter().find(|one| one["type"] == "Ready"));
-            if !there || ready.is_none_or(|ready| ready["status"] != "True") {
+            let message = ready.and_then(|ready| ready["message"].as_str()).unwrap_or_default();
+            let waits = at.is_some_and(|at| self.waits_for_one_far_from_home(at, message));
+            if !waits && (!there || ready.is_none_or(|ready| ready["status"] != "True")) {
                 return Some(format!("{} should be at {place:.1?}", name(number)));
             }
         }

@@ -172,7 +172,7 @@ impl Oracle {
             self.objects(nodes, cluster)?;
             self.note_what_is_barred(nodes, cluster, at);
         }
-        self.lifts(nodes)?;
+        self.lifts(nodes, cluster)?;
         self.separation.judge(nodes, at)?;
         self.tally.nearest = self.separation.nearest;
         self.tally.trace = self.trace.finish();
@@ -193,7 +193,13 @@ impl Oracle {
             let scope = &order["spec"]["scope"];
             scope == "All" || (one_swarm && scope != "Drone")
         });
-        let all = swarms.iter().any(|swarm| swarm["spec"]["grounded"] == true) || !everything.is_empty();
+        let grounded = swarms.iter().any(|swarm| swarm["spec"]["grounded"] == true);
+        let all = !everything.is_empty() || (grounded && one_swarm);
+        let drones = items("/apis/skein.dev/v1alpha1/drones");
+        let of_the_swarm = |name: &str| {
+            let mut own = drones.iter().filter(|drone| drone["spec"]["nodeName"] == name);
+            own.any(|drone| drone["metadata"]["labels"]["skein.dev/swarm"].is_string())
+        };
         let named = |name: &str| {
             let nodes = some.iter().filter_map(|order| order["spec"]["nodes"].as_array());
             nodes.flatten().any(|node| node == name)
@@ -205,7 +211,8 @@ impl Oracle {
         for node in nodes {
             let object = objects.iter().find(|object| object["metadata"]["name"] == node.name());
             let cordoned = object.is_some_and(|object| object["spec"]["unschedulable"] == true);
-            if all || cordoned || went_back || named(&node.name()) {
+            let grounded = grounded && of_the_swarm(&node.name());
+            if all || grounded || cordoned || went_back || named(&node.name()) {
                 self.barred.entry(node.name()).or_insert(at);
             } else {
                 self.barred.remove(&node.name());
@@ -213,7 +220,7 @@ impl Oracle {
         }
     }
 
-    fn lifts(&mut self, nodes: &[Node]) -> Result<(), String> {
+    fn lifts(&mut self, nodes: &[Node], cluster: &Cluster) -> Result<(), String> {
         for node in nodes {
             let Some(at) = node.ledger.lock().unwrap().lifted.take() else {
                 continue;
@@ -222,9 +229,10 @@ impl Oracle {
             let barred = self.barred.get(&node.name());
             if let Some(since) = barred.filter(|since| at.saturating_sub(**since) > OLD_KNOWLEDGE) {
                 return Err(format!(
-                    "{} is ordered to fly at {at:?}, and that was forbidden since {since:?}: {:?}",
+                    "{} is ordered to fly at {at:?}, and that was forbidden since {since:?}: {:?}; ground orders: {}",
                     node.name(),
-                    node.ledger.lock().unwrap()
+                    node.ledger.lock().unwrap(),
+                    cluster.ask(Method::GET, "/apis/skein.dev/v1alpha1/groundorders", &Value::Null)["items"]
                 ));
             }
         }

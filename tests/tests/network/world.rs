@@ -534,7 +534,7 @@ impl Run<'_> {
         let holds = |node: &&Node| node.vehicle.height() >= least && node.is_up();
         let holding = self.nodes.iter().filter(holds).count();
         let wished = self.replicas + self.stations.as_ref().map_or(0, Stations::count);
-        holding == wished as usize && self.up() == holding && self.off_station().is_none()
+        holding + self.kept_waiting() == wished as usize && self.up() == holding && self.off_station().is_none()
     }
 
     fn why_not(&self) -> String {

@@ -220,9 +220,31 @@ impl Run<'_> {
         vehicles.chain(drones).collect::<Vec<_>>().join("; ")
     }
 
-    /// Whether one that stands at `at` says that it waits for a vehicle that holds close by, far from where it belongs: it came down on its
-    /// way and took off there again, for a Drone without a station. No order of ours may bring them closer, and a person has to move either.
-    fn waits_for_one_far_from_home(&self, at: Spot, message: &str) -> bool {
+    /// How many Drones wait on the ground for a vehicle that a person has to move.
+    pub(super) fn kept_waiting(&self) -> usize {
+        if self.stations.is_none() {
+            return 0;
+        }
+        let drones = self.drones();
+        drones
+            .iter()
+            .filter(|drone| self.waits_for_one_far_from_home(drone))
+            .count()
+    }
+
+    /// Whether `drone` says that its vehicle, on the ground, waits for one that holds close by, far from where that belongs: it came down
+    /// on its way and took off there again, for a Drone without a station. No order of ours may bring them closer.
+    fn waits_for_one_far_from_home(&self, drone: &Value) -> bool {
+        let conditions = drone["status"]["conditions"].as_array();
+        let ready = conditions.and_then(|all| all.iter().find(|one| one["type"] == "Ready"));
+        let message = ready.and_then(|ready| ready["message"].as_str()).unwrap_or_default();
+        let own = self.nodes.iter().find(|node| drone["spec"]["nodeName"] == node.name());
+        let Some((at, _)) = own
+            .filter(|own| !own.vehicle.armed())
+            .and_then(|own| own.vehicle.spot())
+        else {
+            return false;
+        };
         self.nodes.iter().any(|node| {
             let holds_here = node.vehicle.armed()
                 && node
@@ -252,8 +274,7 @@ impl Run<'_> {
                 at.is_some_and(|at| at.over_ground(*place) <= ON_STATION.0 && (at.up - place.up).abs() <= ON_STATION.1);
             let conditions = drone.and_then(|drone| drone["status"]["conditions"].as_array());
             let ready = conditions.and_then(|all| all.iter().find(|one| one["type"] == "Ready"));
-            let message = ready.and_then(|ready| ready["message"].as_str()).unwrap_or_default();
-            let waits = at.is_some_and(|at| self.waits_for_one_far_from_home(at, message));
+            let waits = drone.is_some_and(|drone| self.waits_for_one_far_from_home(drone));
             if !waits && (!there || ready.is_none_or(|ready| ready["status"] != "True")) {
                 return Some(format!("{} should be at {place:.1?}", name(number)));
             }

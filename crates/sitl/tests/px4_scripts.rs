@@ -174,7 +174,9 @@ fn heartbeats_have_no_interval_and_messages_are_those_of_the_real_one() {
     for (id, verdict) in [
         (0.0, Failed),
         (69.0, Accepted),
-        (42.0, Accepted),
+        // MISSION_CURRENT is sent by itself, and is no stream.
+        (42.0, Failed),
+        (136.0, Failed),
         (125.0, Failed),
         (411.0, Failed),
         (9999.0, Failed),
@@ -185,6 +187,8 @@ fn heartbeats_have_no_interval_and_messages_are_those_of_the_real_one() {
     for (id, verdict) in [
         (0.0, Accepted),
         (93.0, Accepted),
+        (42.0, Denied),
+        (136.0, Denied),
         (253.0, Denied),
         (330.0, Denied),
         (411.0, Denied),

@@ -533,8 +533,8 @@ impl Run<'_> {
         let least = if self.stations.is_some() { 1.0 } else { HOLDING };
         let holds = |node: &&Node| node.vehicle.height() >= least && node.is_up();
         let holding = self.nodes.iter().filter(holds).count();
-        let wished = self.replicas + self.stations.as_ref().map_or(0, Stations::count);
-        holding + self.kept_waiting() == wished as usize && self.up() == holding && self.off_station().is_none()
+        let desired = self.replicas + self.stations.as_ref().map_or(0, Stations::count);
+        holding + self.kept_waiting() == desired as usize && self.up() == holding && self.off_station().is_none()
     }
 
     fn why_not(&self) -> String {

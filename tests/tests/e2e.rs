@@ -58,7 +58,8 @@ fn a_vehicle_waits_for_an_aircraft_that_its_autopilot_hears_and_goes_elsewhere_m
     let mut stage = Stage::set(ServedBy::Embedded, &nodes, "mixed", &["--faults", &script])?;
     for (node, east) in nodes.iter().zip([0.0, 60.0]) {
         stage.add_node(node)?;
-        stage.cluster.kubectl().apply(&drone(node, north_and_east(0.0, east)))?;
+        // Nobody's first place is over the ground where the other has yet to start from.
+        stage.cluster.kubectl().apply(&drone(node, north_and_east(40.0, east)))?;
     }
     let move_to = |stage: &Stage, north: f64| -> anyhow::Result<()> {
         for (node, east) in nodes.iter().zip([0.0, 60.0]) {

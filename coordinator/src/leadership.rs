@@ -197,7 +197,7 @@ impl LeaderLease {
 
     /// Notes it on the Lease, for the next leader: nothing takes off until a person has removed the note, and no term that was led
     /// before is led again.
-    async fn note_went_back(&self, what: &WentBack) {
+    pub async fn note_went_back(&self, what: &WentBack) {
         tracing::error!(
             what = what.0,
             annotation = labels::WENT_BACK,
@@ -246,6 +246,7 @@ impl LeaderLease {
                 }
                 Ok(Tried::Not(successor)) => return Lost::To(successor),
                 Ok(Tried::WentBack(what)) => {
+                    leadership.knows(Knowledge::WentBack);
                     self.note_went_back(&what).await;
                     return Lost::WentBack(what);
                 }

@@ -201,6 +201,7 @@ pub async fn lead(
         setup.metrics.set_ready();
         tokio::select! {
             led = leader_lease.take(&leadership) => led.map_err(Over::WentBack),
+            what = went_back(&world, &leader_lease, &leadership) => Err(what),
             _ = tasks.join_next() => Err(Over::Broken),
         }
     };
@@ -216,7 +217,7 @@ pub async fn lead(
             let leading = (led.term, led.raised);
             let serving = leader::lead(
                 (&setup, leading),
-                (Arc::clone(&leadership), world),
+                (Arc::clone(&leadership), Arc::clone(&world)),
                 (stores, relist),
                 (here, &gates),
                 ending.clone(),
@@ -232,6 +233,7 @@ pub async fn lead(
                         Lost::To(successor) => Over::Succeeded(successor),
                         Lost::WentBack(what) => Over::WentBack(what),
                     },
+                    what = went_back(&world, &leader_lease, &leadership) => what,
                 }
             });
             let over = Box::pin(over).await;
@@ -244,6 +246,14 @@ pub async fn lead(
     setup.metrics.leads_no_more();
     while tasks.join_next().await.is_some() {}
     end(&leader_lease, led.as_ref(), over).await
+}
+
+/// Waits until the caches hold something newer than the store of the API server does, and notes that on the Lease.
+async fn went_back(world: &World, leader_lease: &LeaderLease, leadership: &LeadershipState) -> Over {
+    let what = world.went_back().await;
+    leadership.knows(Knowledge::WentBack);
+    leader_lease.note_went_back(&what).await;
+    Over::WentBack(what)
 }
 
 /// Lets go of the Lease, now that nothing acts any more, and says why it is over.

@@ -59,7 +59,10 @@ fn a_vehicle_waits_for_an_aircraft_that_its_autopilot_hears_and_goes_elsewhere_m
     for (node, east) in nodes.iter().zip([0.0, 60.0]) {
         stage.add_node(node)?;
         // Nobody's first place is over the ground where the other has yet to start from.
-        stage.cluster.kubectl().apply(&drone(node, north_and_east(40.0, east)))?;
+        stage
+            .cluster
+            .kubectl()
+            .apply(&drone(node, north_and_east(40.0, east)))?;
     }
     let move_to = |stage: &Stage, north: f64| -> anyhow::Result<()> {
         for (node, east) in nodes.iter().zip([0.0, 60.0]) {

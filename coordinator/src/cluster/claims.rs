@@ -104,7 +104,7 @@ pub async fn obtain(cluster: &Cluster, node: &NodeName, key: &Key, uid: &str) ->
         };
         match written {
             Ok(lease) => {
-                cluster.world.lease(Change::Is(Arc::new(lease)));
+                cluster.world.lease(Change::Answered(Arc::new(lease)));
                 return Ok(Outcome::Ours);
             }
             // Another was first, or our cache is old: read what is there, and decide again.
@@ -114,7 +114,7 @@ pub async fn obtain(cluster: &Cluster, node: &NodeName, key: &Key, uid: &str) ->
                 claim = existing.as_ref().and_then(parse).map(|(_, claim)| claim);
                 holder_exists = None;
                 if let Some(lease) = existing {
-                    cluster.world.lease(Change::Is(Arc::new(lease)));
+                    cluster.world.lease(Change::Answered(Arc::new(lease)));
                 }
             }
             Err(error) => return Err(error),

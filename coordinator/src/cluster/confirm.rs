@@ -101,7 +101,7 @@ pub async fn node(cluster: &Cluster, name: &NodeName) -> Result<bool, ApiError> 
     let found = found.filter(|node| node.labels().contains_key(labels::DRONE_NODE));
     let there = found.is_some();
     cluster.world.node(match found {
-        Some(node) => Change::Is(Arc::new(node)),
+        Some(node) => Change::Answered(Arc::new(node)),
         None => Change::Gone(Key::new("", name.as_str())),
     });
     cluster.confirmed.put(what, sent);
@@ -154,7 +154,7 @@ async fn ground_orders(cluster: &Cluster) -> Result<(), ApiError> {
         cluster.world.ground_order(Change::Gone(Key::new("", released.name())));
     }
     for order in list.items {
-        cluster.world.ground_order(Change::Is(Arc::new(order)));
+        cluster.world.ground_order(Change::Answered(Arc::new(order)));
     }
     cluster.confirmed.put(GROUND_ORDERS.to_owned(), sent);
     Ok(())

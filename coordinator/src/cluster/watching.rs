@@ -279,7 +279,11 @@ impl<K: Resource<DynamicType = ()> + Clone + 'static> Observed<K> {
             store.apply_watcher_event(&event);
         }
         match event {
-            Event::Init => self.listed.clear(),
+            // The list is asked for after this is taken in.
+            Event::Init => {
+                self.listed.clear();
+                notify(Change::Asked);
+            }
             Event::InitApply(object) => {
                 self.listed.insert(Key::of(&object));
                 // A store shows a list as a whole, once it is complete.

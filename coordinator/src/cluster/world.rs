@@ -18,6 +18,7 @@ use crate::cluster::api;
 use crate::cluster::ground_order::InForce;
 use crate::cluster::key::Key;
 use crate::cluster::wake_set::WakeSet;
+use crate::leadership::WentBack;
 use crds::{Drone, GroundOrder, Swarm, labels};
 use fleet::binding::selects;
 use fleet::ids::NodeName;
@@ -27,6 +28,7 @@ use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
 use std::collections::BTreeMap;
 use std::fmt;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::sync::watch;
 use tokio::time::Instant;
@@ -42,13 +44,17 @@ pub struct Wakes {
     pub nodes: Arc<WakeSet<NodeName>>,
 }
 
-/// A change of one object, from a watch.
+/// A change of one object.
 #[derive(Debug)]
 pub enum Change<K> {
-    /// It is there, as it is now.
+    /// It is there, as a watch says.
     Is(Arc<K>),
+    /// It is there, as the answer to a request of our own says, which may have been under way for long.
+    Answered(Arc<K>),
     /// It is gone.
     Gone(Key),
+    /// All that exist are about to be asked for: nothing that comes from now on is older than what is known.
+    Asked,
     /// All that exist have been reported.
     Filled,
 }
@@ -64,6 +70,12 @@ pub struct Claim {
     pub version: Option<String>,
 }
 
+impl Claim {
+    fn number(&self) -> Option<u64> {
+        self.version.as_deref()?.parse().ok()
+    }
+}
+
 /// The caches.
 pub struct World {
     inner: Mutex<Inner>,
@@ -71,6 +83,9 @@ pub struct World {
     filled: watch::Sender<u8>,
     orders: Mutex<Arc<Vec<Arc<InForce>>>>,
     departures: Mutex<Option<OnDeparture>>,
+    /// For each bit of `filled`, the newest resourceVersion that was known when all were asked for last.
+    known: [AtomicU64; KINDS],
+    went_back: watch::Sender<Option<WentBack>>,
 }
 
 /// Takes in that a Drone has left its Swarm.
@@ -84,8 +99,15 @@ impl fmt::Debug for World {
     }
 }
 
+const KINDS: usize = 5;
+
 /// Bits of `filled`.
-const ALL: u8 = 0b1_1111;
+const ALL: u8 = (1 << KINDS) - 1;
+const DRONES: usize = 0;
+const SWARMS: usize = 1;
+const NODES: usize = 2;
+const CLAIMS: usize = 3;
+const GROUND_ORDERS: usize = 4;
 
 /// The Swarm that controls a Drone: uid and name.
 #[must_use]
@@ -117,6 +139,8 @@ impl World {
             filled: watch::Sender::new(0),
             orders: Mutex::default(),
             departures: Mutex::default(),
+            known: Default::default(),
+            went_back: watch::Sender::new(None),
         }
     }
 
@@ -132,8 +156,35 @@ impl World {
         let _ = self.filled.subscribe().wait_for(|bits| *bits == ALL).await;
     }
 
-    fn fill(&self, bit: u8) {
-        self.filled.send_modify(|bits| *bits |= 1 << bit);
+    fn fill(&self, kind: usize) {
+        self.filled.send_modify(|bits| *bits |= 1 << kind);
+    }
+
+    /// Done once the API server has answered with something older than what it had said before.
+    pub async fn went_back(&self) -> WentBack {
+        let mut went_back = self.went_back.subscribe();
+        let Ok(what) = went_back.wait_for(Option::is_some).await.map(|what| what.clone()) else {
+            return std::future::pending().await;
+        };
+        match what {
+            Some(what) => what,
+            None => std::future::pending().await,
+        }
+    }
+
+    fn asked(&self, kind: usize, known: impl Iterator<Item = Option<u64>>) {
+        let newest = known.flatten().max().unwrap_or_default();
+        self.known[kind].store(newest, Ordering::Relaxed);
+    }
+
+    /// A watch says that the object `key` has the version `new`, and it is `known` in a newer one. Either that is the answer to a
+    /// request of our own, which the watch has yet to report, or the store of the API server went back in time.
+    fn judge(&self, kind: usize, key: impl fmt::Display, (new, known): (Option<u64>, Option<u64>)) {
+        let (Some(new), Some(known)) = (new, known) else { return };
+        if known <= self.known[kind].load(Ordering::Relaxed) {
+            let what = format!("{key} has resourceVersion {new}; read before: {known}");
+            self.went_back.send_replace(Some(WentBack(what)));
+        }
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -162,6 +213,7 @@ impl World {
     pub fn drone(&self, change: Change<Drone>) {
         match change {
             Change::Is(drone) => self.put_drone(drone, false),
+            Change::Answered(drone) => self.put_drone(drone, true),
             Change::Gone(key) => {
                 let mut inner = self.lock();
                 let Some(old) = inner.drones.remove(&key) else { return };
@@ -171,7 +223,11 @@ impl World {
                 drop(inner);
                 self.parted(&old);
             }
-            Change::Filled => self.fill(0),
+            Change::Asked => {
+                let inner = self.lock();
+                self.asked(DRONES, inner.drones.values().map(|drone| api::version(&drone.metadata)));
+            }
+            Change::Filled => self.fill(DRONES),
         }
     }
 
@@ -184,7 +240,11 @@ impl World {
             return;
         }
         if let Some(old) = &old {
-            if is_older(&drone.metadata, &old.metadata) {
+            let versions = (api::version(&drone.metadata), api::version(&old.metadata));
+            if is_older(versions) {
+                if !only_known {
+                    self.judge(DRONES, &key, versions);
+                }
                 return;
             }
             inner.unindex(&key, old);
@@ -214,7 +274,7 @@ impl World {
     /// Takes in the answer to a write of our own, so that the next decision does not rest on what was before it. Only of
     /// a Drone that is known: one that is gone by now must not come back.
     pub fn learn_drone(&self, drone: Drone) {
-        self.put_drone(Arc::new(drone), true);
+        self.drone(Change::Answered(Arc::new(drone)));
     }
 
     /// Others have what the Drone `old` has no more, which is `new` now, or gone: its vehicle, and what it was woken for if it
@@ -285,26 +345,33 @@ impl World {
 
     /// A Swarm changed.
     pub fn swarm(&self, change: Change<Swarm>) {
-        self.put_swarm(change, false);
-    }
-
-    /// With `only_known`, nothing is taken in of a Swarm that is not known, or is known no more.
-    fn put_swarm(&self, change: Change<Swarm>, only_known: bool) {
         let mut inner = self.lock();
+        // Of a Swarm that is not known, or is known no more, no answer is taken in.
+        let only_known = matches!(change, Change::Answered(_));
         let (key, id) = match change {
-            Change::Filled => return self.fill(1),
+            Change::Asked => {
+                let known = inner.swarms.values().map(|swarm| api::version(&swarm.metadata));
+                return self.asked(SWARMS, known);
+            }
+            Change::Filled => return self.fill(SWARMS),
             Change::Gone(key) => {
                 let Some(old) = inner.swarms.remove(&key) else { return };
                 let id = uid(old.as_ref()).to_owned();
                 inner.swarm_of_uid.remove(&id);
                 (key, id)
             }
-            Change::Is(swarm) => {
+            Change::Is(swarm) | Change::Answered(swarm) => {
                 let (key, id) = (Key::of(swarm.as_ref()), uid(swarm.as_ref()).to_owned());
                 let known = inner.swarms.get(&key);
-                if known.is_some_and(|old| is_older(&swarm.metadata, &old.metadata))
-                    || (only_known && known.is_none_or(|old| uid(old.as_ref()) != id))
-                {
+                if only_known && known.is_none_or(|old| uid(old.as_ref()) != id) {
+                    return;
+                }
+                let version = known.and_then(|known| api::version(&known.metadata));
+                let versions = (api::version(&swarm.metadata), version);
+                if is_older(versions) {
+                    if !only_known {
+                        self.judge(SWARMS, &key, versions);
+                    }
                     return;
                 }
                 let before = inner.swarms.insert(key.clone(), Arc::clone(&swarm));
@@ -350,7 +417,7 @@ impl World {
 
     /// Takes in the answer to a write of our own to a Swarm that is known.
     pub fn learn_swarm(&self, swarm: Swarm) {
-        self.put_swarm(Change::Is(Arc::new(swarm)), true);
+        self.swarm(Change::Answered(Arc::new(swarm)));
     }
 
     /// What may be done with the vehicle of `node` has changed: has its agent, the Drones on it and their Swarms reconciled.
@@ -369,7 +436,8 @@ impl World {
     pub fn node(&self, change: Change<Node>) {
         let mut inner = self.lock();
         match change {
-            Change::Filled => return self.fill(2),
+            Change::Asked => return,
+            Change::Filled => return self.fill(NODES),
             Change::Gone(key) => {
                 if let Ok(name) = NodeName::parse(&key.name)
                     && inner.nodes.remove(&name).is_some()
@@ -377,7 +445,7 @@ impl World {
                     self.wake_use(&inner, &name);
                 }
             }
-            Change::Is(node) => {
+            Change::Is(node) | Change::Answered(node) => {
                 let Some(facts) = NodeFacts::of(&node) else { return };
                 if inner.nodes.get(&facts.name).is_some_and(|old| **old == facts) {
                     return;
@@ -399,8 +467,10 @@ impl World {
     /// A claim changed.
     pub fn lease(&self, change: Change<Lease>) {
         let mut inner = self.lock();
+        let watched = matches!(change, Change::Is(_));
         match change {
-            Change::Filled => self.fill(3),
+            Change::Asked => self.asked(CLAIMS, inner.claims.values().map(Claim::number)),
+            Change::Filled => self.fill(CLAIMS),
             Change::Gone(key) => {
                 let lost: Vec<String> = inner
                     .claims
@@ -414,17 +484,18 @@ impl World {
                     self.offer(&mut inner, &node);
                 }
             }
-            Change::Is(lease) => {
+            Change::Is(lease) | Change::Answered(lease) => {
                 let Some((node, claim)) = crate::cluster::claims::parse(&lease) else {
                     return;
                 };
-                let number = |claim: &Claim| claim.version.as_deref().and_then(|v| v.parse::<u64>().ok());
-                if inner
-                    .claims
-                    .get(&node)
-                    .is_some_and(|old| old == &claim || number(&claim) < number(old))
-                {
-                    return;
+                if let Some(old) = inner.claims.get(&node) {
+                    let versions = (claim.number(), old.number());
+                    if is_older(versions) && watched {
+                        self.judge(CLAIMS, &node, versions);
+                    }
+                    if old == &claim || is_older(versions) {
+                        return;
+                    }
                 }
                 inner.set_claim(&node, Some(claim));
                 self.wake_node(&inner, &node, None);
@@ -436,17 +507,25 @@ impl World {
     pub fn ground_order(&self, change: Change<GroundOrder>) {
         let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
         let mut now: Vec<Arc<InForce>> = Vec::clone(&orders);
+        let watched = matches!(change, Change::Is(_));
         match change {
-            Change::Filled => return self.fill(4),
+            Change::Asked => {
+                let known = now.iter().map(|order| api::version(&order.object.metadata));
+                return self.asked(GROUND_ORDERS, known);
+            }
+            Change::Filled => return self.fill(GROUND_ORDERS),
             Change::Gone(key) => now.retain(|order| order.name() != key.name),
-            Change::Is(object) => {
+            Change::Is(object) | Change::Answered(object) => {
                 let known = now.iter().position(|order| order.name() == object.name_any());
-                let is_old = |known: usize| {
+                if let Some(known) = known {
                     let known = &now[known].object.metadata;
-                    known.resource_version == object.metadata.resource_version || is_older(&object.metadata, known)
-                };
-                if known.is_some_and(is_old) {
-                    return;
+                    let versions = (api::version(&object.metadata), api::version(known));
+                    if is_older(versions) && watched {
+                        self.judge(GROUND_ORDERS, object.name_any(), versions);
+                    }
+                    if known.resource_version == object.metadata.resource_version || is_older(versions) {
+                        return;
+                    }
                 }
                 let order = Arc::new(InForce::of(object.as_ref().clone()));
                 match known {
@@ -687,8 +766,9 @@ fn same_for_drones(one: &Swarm, other: &Swarm) -> bool {
     desired(one) == desired(other)
 }
 
-fn is_older(new: &kube::core::ObjectMeta, old: &kube::core::ObjectMeta) -> bool {
-    matches!((api::version(new), api::version(old)), (Some(new), Some(old)) if new < old)
+/// Whether the first of these versions is known to be older than the other.
+fn is_older(versions: (Option<u64>, Option<u64>)) -> bool {
+    matches!(versions, (Some(new), Some(old)) if new < old)
 }
 
 /// Whether `drone` carries the finalizer that waits for its landing.

@@ -75,9 +75,9 @@ pub fn start(
     let waker = node_objects.clone();
     let wake = move |change: Change<Node>| {
         let name = match &change {
-            Change::Is(node) => node.name_any(),
+            Change::Is(node) | Change::Answered(node) => node.name_any(),
             Change::Gone(key) => key.name.clone(),
-            Change::Filled => return,
+            Change::Asked | Change::Filled => return,
         };
         if let Ok(node) = NodeName::parse(&name) {
             waker.agent_changed(&node);

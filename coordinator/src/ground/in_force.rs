@@ -79,7 +79,7 @@ pub(super) async fn record(cluster: &Cluster, order: &InForce) -> Result<InForce
         }
         made => made?,
     };
-    cluster.world.ground_order(Change::Is(Arc::new(made.clone())));
+    cluster.world.ground_order(Change::Answered(Arc::new(made.clone())));
     Ok(InForce::of(made))
 }
 
@@ -98,7 +98,7 @@ pub(super) async fn except(cluster: &Cluster, order: &InForce, more: &BTreeSet<S
     let patched = api(cluster);
     let patched = patched.patch_status(order.name(), &params, &patch);
     match api::call("release a part of a ground order", patched).await {
-        Ok(now) => cluster.world.ground_order(Change::Is(Arc::new(now))),
+        Ok(now) => cluster.world.ground_order(Change::Answered(Arc::new(now))),
         Err(error) if error.is_not_found() => {}
         Err(error) => return Err(error),
     }

@@ -56,6 +56,7 @@ fn what_is_told_is_in_the_store_by_then_and_is_not_kept_twice() {
             told.borrow_mut().push(format!("no {}", key.name));
         }
         Change::Filled => told.borrow_mut().push("all".into()),
+        Change::Asked | Change::Answered(_) => {}
     };
     for event in [
         Event::Init,

@@ -113,6 +113,68 @@ fn an_old_event_does_not_undo_what_was_learnt_from_a_write() {
 }
 
 #[test]
+fn a_list_that_is_older_than_what_was_read_before_it_was_asked_for_tells_of_a_restored_store() {
+    use futures::FutureExt;
+    let is = |version| Change::Is(Arc::new(drone("a", version, None)));
+    let world = world();
+    world.drone(Change::Asked);
+    world.drone(is(5));
+    // The answers to our own requests overtake the watch, and one another.
+    world.learn_drone(drone("a", 7, None));
+    world.drone(is(6));
+    world.drone(Change::Asked);
+    world.learn_drone(drone("a", 6, None));
+    world.drone(is(7));
+    world.learn_drone(drone("a", 9, None));
+    world.drone(is(8));
+    assert!(world.went_back().now_or_never().is_none());
+
+    world.drone(Change::Asked);
+    world.drone(is(8));
+    let WentBack(what) = world.went_back().now_or_never().unwrap();
+    assert_eq!(what, "north/a has resourceVersion 8; read before: 9");
+}
+
+#[test]
+fn so_does_an_older_list_of_swarms_claims_or_ground_orders() {
+    use futures::FutureExt;
+    let told = |world: &World| world.went_back().now_or_never().is_some();
+    let swarms = world();
+    swarms.swarm(swarm("s", 5, |_| {}));
+    swarms.swarm(Change::Asked);
+    swarms.swarm(swarm("s", 4, |_| {}));
+    assert!(told(&swarms));
+
+    let claims = world();
+    let claim = |version: u64| {
+        let notes = serde_json::json!({
+            "skein.dev/node": "n1", "skein.dev/drone-namespace": "north", "skein.dev/drone-name": "a",
+        });
+        let metadata = serde_json::json!({"resourceVersion": version.to_string(), "annotations": notes});
+        let spec = serde_json::json!({"holderIdentity": "uid-a"});
+        let object = serde_json::json!({"metadata": metadata, "spec": spec});
+        Change::Is(Arc::new(serde_json::from_value(object).unwrap()))
+    };
+    claims.lease(claim(5));
+    claims.lease(Change::Asked);
+    claims.lease(claim(4));
+    assert!(told(&claims));
+
+    let orders = world();
+    let order = |version: u64| {
+        let metadata = serde_json::json!({"name": "g", "resourceVersion": version.to_string()});
+        let object = serde_json::json!({
+            "apiVersion": "skein.dev/v1alpha1", "kind": "GroundOrder", "metadata": metadata, "spec": {"scope": "All"},
+        });
+        Change::Is(Arc::new(serde_json::from_value(object).unwrap()))
+    };
+    orders.ground_order(order(5));
+    orders.ground_order(Change::Asked);
+    orders.ground_order(order(4));
+    assert!(told(&orders));
+}
+
+#[test]
 fn a_drone_is_reconciled_when_the_watch_reports_what_was_learnt_from_a_write_already() {
     let wakes = Wakes::default();
     let world = World::new(wakes.clone());

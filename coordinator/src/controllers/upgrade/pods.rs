@@ -88,7 +88,7 @@ impl Pods {
     /// A Pod changed.
     pub fn take(&self, change: &Change<Pod>) {
         match change {
-            Change::Is(pod) => {
+            Change::Is(pod) | Change::Answered(pod) => {
                 let key = Key::of(pod.as_ref());
                 match AgentPod::of(pod) {
                     Some(facts) => self.lock().insert(key, facts),
@@ -98,7 +98,7 @@ impl Pods {
             Change::Gone(key) => {
                 self.lock().remove(key);
             }
-            Change::Filled => {}
+            Change::Asked | Change::Filled => {}
         }
     }
 

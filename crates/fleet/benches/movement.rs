@@ -236,6 +236,7 @@ fn change(layers: &Layers, now: Moment, what: &str, shape: fn(usize, usize) -> L
             Goal {
                 at: slots[*slot],
                 lands: false,
+                ready: true,
             },
         )
     };
@@ -295,6 +296,7 @@ fn relief(layers: &Layers, now: Moment) {
                 Goal {
                     at: slots[i],
                     lands: false,
+                    ready: true,
                 },
             )
         })
@@ -305,6 +307,7 @@ fn relief(layers: &Layers, now: Moment) {
         Goal {
             at: slots[5_000],
             lands: false,
+            ready: true,
         },
     );
     let mut fleet = holding(COUNT);

@@ -15,8 +15,9 @@
 //! 3. Otherwise one that waits is in the column of each goal, so that some wait in a circle. One of the circle climbs to the refuge, the
 //!    highest layer, over its own place: as places are apart, so are these. Each does so once at most.
 //!
-//! So with n vehicles there are at most 2n routes. Where places are not apart, as in a stack, ways around are tried as well, and
-//! nothing is promised: who waits, waits for somebody by name. One to whose place somebody has come too near, as a vehicle that a person
+//! So with n vehicles there are at most 2n routes. Where somebody stands, or is to land, below one that is at its goal, that one makes
+//! room in the refuge until the other has left or landed: nobody has to stay up there, or down here, for good. Where places are not
+//! apart, as in a stack, ways around are tried as well, and nothing is promised: who waits, waits for somebody by name. One to whose place somebody has come too near, as a vehicle that a person
 //! carried there, first leaves upright, to a layer where it is clear.
 
 mod circle;
@@ -42,6 +43,8 @@ pub struct Goal {
     pub at: Local,
     /// Whether it is to land there.
     pub lands: bool,
+    /// Whether others leave their goals for its takeoff: it would arm at once.
+    pub ready: bool,
 }
 
 impl Goal {
@@ -144,14 +147,22 @@ struct Idle<'a> {
 /// Grants the next routes. Vehicles go by their ids; a vehicle that has no goal stays where it is.
 pub fn plan(claims: &mut Claims, goals: &BTreeMap<NodeName, Goal>, layers: &Layers, now: Moment) -> Plan {
     let mut plan = Plan::default();
-    let (mut idle, mut leaving) = (Vec::new(), Vec::new());
+    let (mut idle, mut leaving, mut settled) = (Vec::new(), Vec::new(), Vec::new());
     for (vehicle, goal) in goals {
         match check(claims, vehicle, *goal, layers, now) {
             Ok(Some(found)) => {
                 leaving.push((vehicle, found.from));
                 idle.push(found);
             }
-            Ok(None) => leaving.extend(elsewhere(claims, vehicle, *goal)),
+            Ok(None) => {
+                leaving.extend(elsewhere(claims, vehicle, *goal));
+                settled.extend(claims.place(vehicle).map(|(from, on_ground)| Idle {
+                    vehicle,
+                    from,
+                    on_ground,
+                    goal: *goal,
+                }));
+            }
             Err(waiting) => {
                 leaving.extend(elsewhere(claims, vehicle, *goal));
                 plan.waiting.insert(vehicle.clone(), waiting);
@@ -159,7 +170,9 @@ pub fn plan(claims: &mut Claims, goals: &BTreeMap<NodeName, Goal>, layers: &Laye
         }
     }
     let waiting: BTreeSet<&NodeName> = idle.iter().map(|idle| idle.vehicle).collect();
-    let columns = Columns::of(leaving, layers, claims.rules());
+    let pads = idle.iter().filter(|one| one.goal.lands);
+    let pads = pads.map(|one| (one.vehicle, one.goal.at)).collect();
+    let columns = Columns::of(leaving, pads, layers, claims.rules());
     for one in &idle {
         let in_column = columns.at_goal_of(one, claims);
         if !in_column.is_empty() {
@@ -185,7 +198,8 @@ pub fn plan(claims: &mut Claims, goals: &BTreeMap<NodeName, Goal>, layers: &Laye
             }
         }
     }
-    break_circles(claims, &idle, layers, now, &mut plan);
+    let stuck = break_circles(claims, &idle, layers, now, &mut plan);
+    make_room(claims, (&idle, &settled), &stuck, layers, now, &mut plan);
     plan
 }
 
@@ -199,25 +213,33 @@ fn elsewhere<'a>(claims: &Claims, vehicle: &'a NodeName, goal: Goal) -> Option<(
     (!there).then_some((vehicle, end))
 }
 
-/// From where those have to leave who are not at their goals, and have no route to them. Nobody comes to hold over or under them: they
-/// could not leave.
+/// From where those have to leave who are not at their goals, and have no route to them; and where those land who wait for a route.
+/// Nobody comes to hold over or under them: they could not leave or land.
 struct Columns<'a> {
-    tree: RTree<GeomWithData<[f64; 2], (&'a NodeName, f64)>>,
+    tree: RTree<Column<'a>>,
+    pads: RTree<Column<'a>>,
     reach: f64,
 }
 
+type Column<'a> = GeomWithData<[f64; 2], (&'a NodeName, f64)>;
+
 impl<'a> Columns<'a> {
-    fn of(leaving: Vec<(&'a NodeName, Local)>, layers: &Layers, rules: &Rules) -> Self {
+    fn of(
+        leaving: Vec<(&'a NodeName, Local)>,
+        pads: Vec<(&'a NodeName, Local)>,
+        layers: &Layers,
+        rules: &Rules,
+    ) -> Self {
         let below = leaving.into_iter().filter(|(_, from)| from.up < layers.refuge - SAME);
-        let point =
-            |(vehicle, from): (&'a NodeName, Local)| GeomWithData::new([from.east, from.north], (vehicle, from.up));
+        let point = |(vehicle, at): (&'a NodeName, Local)| GeomWithData::new([at.east, at.north], (vehicle, at.up));
         Self {
             tree: RTree::bulk_load(below.map(point).collect()),
+            pads: RTree::bulk_load(pads.into_iter().map(point).collect()),
             reach: rules.pitch().horizontal.0,
         }
     }
 
-    /// Who will have to leave from the column of its goal, and was given no route since.
+    /// Who will have to leave from the column of its goal, or to land in it, and was given no route since.
     fn at_goal_of(&self, one: &Idle<'_>, claims: &Claims) -> BTreeSet<Owner> {
         let goal = [one.goal.at.east, one.goal.at.north];
         let stays = |at: [f64; 2], up: f64, vehicle: &NodeName| {
@@ -226,9 +248,21 @@ impl<'a> Columns<'a> {
             let same = |end: Local| end.over_ground(from) < SAME && (end.up - up).abs() < SAME;
             claims.end(vehicle).is_some_and(same)
         };
-        self.tree
-            .locate_within_distance(goal, self.reach * self.reach)
-            .filter(|near| near.data.0 != one.vehicle && stays(*near.geom(), near.data.1, near.data.0))
+        let near = |tree: &RTree<Column<'a>>| {
+            tree.locate_within_distance(goal, self.reach * self.reach)
+                .copied()
+                .collect::<Vec<_>>()
+        };
+        let leave = near(&self.tree).into_iter();
+        let leave = leave.filter(|near| stays(*near.geom(), near.data.1, near.data.0));
+        // Who lands beside one that stands keeps it from nothing.
+        let stands = |vehicle: &NodeName| claims.place(vehicle).is_some_and(|(_, on_ground)| on_ground);
+        let leave = leave.filter(|near| !(one.goal.lands && stands(near.data.0)));
+        let pads = if one.goal.lands { Vec::new() } else { near(&self.pads) };
+        let land = pads.into_iter().filter(|near| !claims.under_way(near.data.0));
+        leave
+            .chain(land)
+            .filter(|near| near.data.0 != one.vehicle)
             .map(|near| Owner::Vehicle(near.data.0.clone()))
             .collect()
     }
@@ -296,8 +330,15 @@ fn try_ways(
     Err(Waiting::For(least.unwrap_or_default()))
 }
 
-/// Where some wait for each other in a circle, one of them climbs out of it.
-fn break_circles(claims: &mut Claims, idle: &[Idle<'_>], layers: &Layers, now: Moment, plan: &mut Plan) {
+/// Where some wait for each other in a circle, one of them climbs out of it. Those who cannot, and who is in their way.
+fn break_circles<'a>(
+    claims: &mut Claims,
+    idle: &[Idle<'a>],
+    layers: &Layers,
+    now: Moment,
+    plan: &mut Plan,
+) -> BTreeMap<&'a NodeName, BTreeSet<Owner>> {
+    let mut stuck = BTreeMap::new();
     let waits = idle.iter().filter_map(|one| match plan.waiting.get(one.vehicle) {
         Some(Waiting::For(owners)) => Some((one.vehicle, owners)),
         _ => None,
@@ -309,10 +350,64 @@ fn break_circles(claims: &mut Claims, idle: &[Idle<'_>], layers: &Layers, now: M
         if !circles.has(one.vehicle) || one.from.up > layers.refuge - SAME {
             continue;
         }
-        if let Ok(permit) = try_ways(claims, one, ways::refuges(one, layers, claims.rules()), now) {
-            plan.permits.push(permit);
-            plan.waiting.remove(one.vehicle);
-            circles.remove(one.vehicle);
+        match try_ways(claims, one, ways::refuges(one, layers, claims.rules()), now) {
+            Ok(permit) => {
+                plan.permits.push(permit);
+                plan.waiting.remove(one.vehicle);
+                circles.remove(one.vehicle);
+            }
+            Err(Waiting::For(owners)) => {
+                stuck.insert(one.vehicle, owners);
+            }
+            Err(_) => {}
+        }
+    }
+    stuck.retain(|vehicle, _| circles.has(vehicle));
+    stuck
+}
+
+/// Has those who are at their goals climb away from over pads that others wait to leave or to land on, where nothing else keeps these.
+fn make_room(
+    claims: &mut Claims,
+    (idle, settled): (&[Idle<'_>], &[Idle<'_>]),
+    stuck: &BTreeMap<&NodeName, BTreeSet<Owner>>,
+    layers: &Layers,
+    now: Moment,
+    plan: &mut Plan,
+) {
+    let reach = claims.rules().pitch().horizontal.0;
+    let waiting: BTreeSet<&NodeName> = idle.iter().map(|idle| idle.vehicle).collect();
+    // They come by their names.
+    let settled_of = |vehicle: &NodeName| {
+        let found = settled.binary_search_by_key(&vehicle, |one| one.vehicle);
+        found.ok().and_then(|found| settled.get(found))
+    };
+    for one in idle {
+        let owners = match (stuck.get(one.vehicle), plan.waiting.get(one.vehicle)) {
+            (Some(owners), _) | (None, Some(Waiting::For(owners))) => owners,
+            (None, _) => continue,
+        };
+        let pad = match (one.goal.lands, one.on_ground && one.goal.ready) {
+            (true, _) => one.goal.at,
+            (false, true) => one.from,
+            (false, false) => continue,
+        };
+        let over_pad = |other: &Idle<'_>| {
+            let apart = one.goal.lands || other.goal.at.over_ground(one.goal.at) >= reach;
+            !other.on_ground && !other.goal.lands && other.from.over_ground(pad) < reach && apart
+        };
+        let mut over = Vec::new();
+        let only_these = owners.iter().all(|owner| {
+            let holds = match owner {
+                Owner::Vehicle(vehicle) => settled_of(vehicle).filter(|other| over_pad(other)),
+                Owner::Traffic(_) => None,
+            };
+            over.extend(holds);
+            holds.is_some() || clears(claims, &waiting, owner)
+        });
+        for other in over.into_iter().filter(|_| only_these) {
+            let ways = ways::refuges(other, layers, claims.rules());
+            plan.permits.extend(try_ways(claims, other, ways, now));
         }
     }
 }

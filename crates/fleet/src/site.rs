@@ -290,7 +290,8 @@ impl Site {
             .map(|(held, _)| held)
             .filter(|held| station.is_some_and(same) && stays(held));
         let at = held.unwrap_or(at);
-        Ok(Some(Goal { at, lands }))
+        let ready = report.ready != Some(false);
+        Ok(Some(Goal { at, lands, ready }))
     }
 
     /// Lets those stop whose autopilots do not fly their routes, once they are wanted elsewhere.

@@ -30,7 +30,11 @@ fn at(east: f64, north: f64, up: f64) -> Local {
 }
 
 fn hold(at: Local) -> Goal {
-    Goal { at, lands: false }
+    Goal {
+        at,
+        lands: false,
+        ready: true,
+    }
 }
 
 /// Places at random, the pitch apart over ground.
@@ -129,7 +133,7 @@ fn goals(kind: u8, held: &[Local], homes: &[Local], pitch: f64, dice: &mut Dice)
             let home = |(home, place): (&Local, &Local)| {
                 let lands = dice.happens(0.5);
                 let at = if lands { *home } else { home.at_height(place.up) };
-                Goal { at, lands }
+                Goal { at, lands, ready: true }
             };
             homes.iter().zip(held).map(home).collect()
         }
@@ -283,7 +287,17 @@ fn a_successor_over_the_place_takes_it_when_its_predecessor_has_left_from_below(
         NO_TROUBLE,
         5,
     );
-    set(&mut world, &[Goal { at: home, lands: true }, hold(place)]);
+    set(
+        &mut world,
+        &[
+            Goal {
+                at: home,
+                lands: true,
+                ready: true,
+            },
+            hold(place),
+        ],
+    );
     assert!(run(&mut world, 200).is_some(), "{}", world.drawn());
     assert!(world.nearest >= 1.0, "{}", world.nearest);
 }
@@ -321,4 +335,46 @@ fn layers_need_room_for_two() {
     assert!(between(FLOOR + 1.9 * pitch).is_err());
     assert_eq!(between(FLOOR + 2.1 * pitch).unwrap().heights().count(), 2);
     assert!(between(f64::NAN).is_err());
+}
+
+/// Slots as near to each other as they may be, and pads below them, as near to each other as those may be.
+fn over_pads(count: usize) -> (Rules, impl Fn(usize) -> Local, impl Fn(usize) -> Local) {
+    let rules = Rules::default();
+    let pads = rules.pads.0 + rules.off_by.horizontal.0 + 2.0 * rules.accuracy.horizontal.0 + 0.5;
+    let pitch = rules.pitch().horizontal.0 + 0.5;
+    let middle = (count - 1) as f64 / 2.0;
+    let along = move |i: usize, apart: f64| (i as f64 - middle) * apart;
+    let pad = move |i| at(along(i, pads), 0.0, 0.0);
+    // Clear of the columns of those on the ground.
+    let slot = move |i| at(along(i, pitch), 0.0, 25.0);
+    (rules, pad, slot)
+}
+
+proptest! {
+    #![proptest_config(cases())]
+
+    #[test]
+    fn those_who_hold_over_pads_make_room_for_those_who_land_and_take_off(
+        count in 2usize..9, flying in any::<u16>(), land in any::<u16>(), trouble in any_trouble(), seed in any::<u64>(),
+    ) {
+        let (rules, pad, slot) = over_pads(count);
+        let has = |bits: u16, i: usize| bits >> i & 1 == 1;
+        let mut dice = Dice::new(seed);
+        let mut whose: Vec<usize> = (0..count).collect();
+        for i in (1..count).rev() {
+            whose.swap(i, dice.below(i + 1));
+        }
+        // Some hold, each at any slot; some are late, and stand on their pads still.
+        let begin: Vec<(Local, bool)> = (0..count)
+            .map(|i| if has(flying, i) { (slot(whose[i]), true) } else { (pad(i), false) })
+            .collect();
+        let mut world = World::new(frame(), rules, layers(&rules, 4.0), &begin, trouble, seed);
+        let goal = |i: usize| {
+            if has(land, i) { Goal { at: pad(i), lands: true, ready: true } } else { hold(slot(whose[i])) }
+        };
+        set(&mut world, &(0..count).map(goal).collect::<Vec<_>>());
+        let took = run(&mut world, 300 * count + 600);
+        prop_assert!(world.nearest >= 1.0, "{} of the separation", world.nearest);
+        prop_assert!(took.is_some(), "{:?}{}", world.second().waiting, world.drawn());
+    }
 }

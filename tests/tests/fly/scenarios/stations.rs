@@ -51,6 +51,17 @@ pub const ALL: &[Scenario] = &[
     })
     .no_faster_than(2),
     Scenario::new(
+        "over-pad",
+        "a vehicle that holds over the ground of another makes room while that one takes off, and while it lands, and comes back",
+        over_pad,
+    )
+    .with(|_| Setup {
+        vehicles: 2,
+        apart: 6.0,
+        ..Setup::default()
+    })
+    .no_faster_than(2),
+    Scenario::new(
         "traffic",
         "an aircraft that the autopilot hears: nobody is sent into its way, one that is on the way stops, and both go on when it has gone",
         traffic,
@@ -361,6 +372,29 @@ fn swap(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     wait_on_station(field, NODES[0], right)?;
     wait_on_station(field, NODES[1], left)?;
     figures.took("swapped", since, now());
+    let least = apart(&track(field, NODES[0], began), &track(field, NODES[1], began))?;
+    figures.note(format!("never nearer than {least:.1} m"));
+    Ok(())
+}
+
+fn over_pad(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    let (over, beside) = ([6.0, 0.0, 25.0], [6.0, 40.0, 25.0]);
+    let began = now();
+    drone(field, "one", NODES[0], &place(over[0], over[1], over[2]))?;
+    wait_on_station(field, NODES[0], over)?;
+    let since = now();
+    drone(field, "two", NODES[1], &place(beside[0], beside[1], beside[2]))?;
+    wait_on_station(field, NODES[1], beside)?;
+    wait_on_station(field, NODES[0], over)?;
+    figures.took("up past it", since, now());
+    let since = now();
+    field.kubectl().run(["delete", "drone", "two", "--wait=false"])?;
+    field.wait_down(NODES[1])?;
+    figures.took("down past it", since, now());
+    wait_on_station(field, NODES[0], over)?;
+    figures.took("back", since, now());
+    let at = position(field, NODES[1])?;
+    ensure!((at[0] - 6.0).hypot(at[1]) < 3.0, "it landed at {at:?}");
     let least = apart(&track(field, NODES[0], began), &track(field, NODES[1], began))?;
     figures.note(format!("never nearer than {least:.1} m"));
     Ok(())

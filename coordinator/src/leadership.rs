@@ -14,7 +14,7 @@ pub mod state;
 use crate::cluster::api::{self, ApiError};
 use crate::leadership::state::LeadershipState;
 use crds::labels;
-use fleet::freshness::{History, Knowledge, Reading};
+use fleet::freshness::{History, Knowledge, Reading, WentBack};
 use fleet::ids::Term;
 use fleet::leadership::{LASTS, LeaseObservation, LeaseWatch, RENEW_EVERY, next_check};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
@@ -68,11 +68,6 @@ pub struct Led {
 /// Somebody else leads.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Successor(pub String);
-
-/// The store that the Lease is kept in went back in time since it was read last: what else was read from it is not there any
-/// more, or not in this form. The text says what was observed.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct WentBack(pub String);
 
 /// Why a leadership, or the wait for one, is over.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -85,6 +85,11 @@ pub fn begins_flight(order: &Order, held: Option<&Held>, truth: Option<FlightTru
     matches!(a.desired, Desired::Flying { .. }) && !flies && !goes_on
 }
 
+/// The store of the API server went back in time: what was read from it before is not there any more, or not in this form. The text
+/// says what was observed.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct WentBack(pub String);
+
 /// What one reading of the Lease says of the age of the store that it is kept in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {

@@ -93,8 +93,8 @@ impl FlightRecord {
             (Desired::Flying { .. }, Stage::Flown, FlightTruth::Disarmed) => Stage::Over,
             (Desired::Flying { .. }, before, _) => before,
         };
-        // The flight that was diverted is over, and the next begins anew.
-        let ended = stage == Stage::Fresh && truth == FlightTruth::Disarmed;
+        // The flight that was diverted is over, and the next begins anew; not before a person orders it to go on, who is told why.
+        let ended = stage == Stage::Fresh && truth == FlightTruth::Disarmed && !before.let_go(held);
         let diversion = before.diversion.clone().filter(|_| !ended);
         Self {
             stage,

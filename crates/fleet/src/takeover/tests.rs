@@ -4,6 +4,7 @@ use super::*;
 use crate::assignment::{Assignment, Desired, Failsafe, Fence, GroundedWhy, OnCoordinatorLoss};
 use crate::battery::Levels;
 use crate::converge::{Situation, Step, Verdict, converge};
+use crate::failsafe::{Cause, Diverted};
 use crate::flight_record::{FlightRecord, Stage};
 use crate::ids::{DroneName, DroneUid, Term};
 use crate::memory::{Memory, StepKind};
@@ -404,4 +405,22 @@ fn an_agent_that_has_lost_its_disk_goes_by_what_was_told_before() {
     // An agent that remembers the flight itself does not use it.
     let own = lost(&held(SoFar::Fresh, 0), down);
     assert_eq!(own.observed(Some(&held(SoFar::Killed, 9)), down, false), own);
+}
+
+#[test]
+fn why_nothing_is_sent_is_kept_on_the_ground_until_a_person_orders_the_drone_to_go_on() {
+    let held = |desired, resume_after| assigned("one", desired, resume_after);
+    let (fly, ground) = (held(FLY, 0), held(GROUND, 0));
+    let flown = FlightRecord::default().observed(Some(&fly), IN_AIR, false);
+    let landed_by_itself = flown
+        .commanded_by(Some(&fly), InCommand::SomebodyElse)
+        .diverted(Diverted::Autopilot(Cause::Position))
+        .observed(Some(&fly), FlightTruth::Disarmed, false);
+    let grounded = landed_by_itself.observed(Some(&ground), FlightTruth::Disarmed, false);
+    let released = grounded.observed(Some(&fly), FlightTruth::Disarmed, false);
+    assert_eq!(released.stage, Stage::Fresh);
+    assert_eq!(released.diversion, landed_by_itself.diversion);
+    let resumed = held(FLY, 1);
+    let resumed = released.observed(Some(&resumed), FlightTruth::Disarmed, false);
+    assert_eq!(resumed.diversion, None);
 }

@@ -83,11 +83,15 @@ impl Run<'_> {
         self.ask(Method::DELETE, &path, &Value::Null);
     }
 
-    /// A vehicle that its failsafe has landed stays on the ground, and its status says that the Drone has to be deleted to fly again.
+    /// A vehicle that its failsafe has landed stays on the ground, and its status says that the Drone has to be deleted to fly again. One that
+    /// was grounded and released since waits for `skein resume`.
     pub(super) fn delete_what_came_down_by_itself(&self) {
         for drone in self.drones() {
             let conditions = drone["status"]["conditions"].as_array();
-            let is_over = conditions.is_some_and(|all| all.iter().any(|one| one["reason"] == "FlightOver"));
+            let has = |reason: &str| conditions.is_some_and(|all| all.iter().any(|one| one["reason"] == reason));
+            let vehicle = self.nodes.iter().find(|node| drone["spec"]["nodeName"] == node.name());
+            let stands = vehicle.is_some_and(|node| !node.vehicle.armed());
+            let is_over = has("FlightOver") || (has("TakenOver") && stands);
             if is_over && drone["metadata"]["deletionTimestamp"].is_null() {
                 self.delete(&drone);
             }

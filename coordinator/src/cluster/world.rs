@@ -20,7 +20,7 @@ use crate::cluster::key::Key;
 use crate::cluster::wake_set::WakeSet;
 use crds::{Drone, GroundOrder, Swarm, labels};
 use fleet::binding::selects;
-use fleet::freshness::WentBack;
+use fleet::freshness::{WentBack, shows_restore};
 use fleet::ids::NodeName;
 use fleet::node_use::NodeUse;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -99,6 +99,9 @@ impl fmt::Debug for World {
     }
 }
 
+/// The resourceVersion of an object that is said now, and the one that is known; `None` where it is no number.
+type Versions = (Option<u64>, Option<u64>);
+
 const KINDS: usize = 5;
 
 /// Bits of `filled`.
@@ -163,11 +166,10 @@ impl World {
     /// Done once the API server has answered with something older than what it had said before.
     pub async fn went_back(&self) -> WentBack {
         let mut went_back = self.went_back.subscribe();
-        let Ok(what) = went_back.wait_for(Option::is_some).await.map(|what| what.clone()) else {
-            return std::future::pending().await;
-        };
-        match what {
+        let what = went_back.wait_for(Option::is_some).await.ok();
+        match what.and_then(|what| what.clone()) {
             Some(what) => what,
+            // The sender is gone only with ourselves.
             None => std::future::pending().await,
         }
     }
@@ -177,14 +179,17 @@ impl World {
         self.known[kind].store(newest, Ordering::Relaxed);
     }
 
-    /// A watch says that the object `key` has the version `new`, and it is `known` in a newer one. Either that is the answer to a
-    /// request of our own, which the watch has yet to report, or the store of the API server went back in time.
-    fn judge(&self, kind: usize, key: impl fmt::Display, (new, known): (Option<u64>, Option<u64>)) {
-        let (Some(new), Some(known)) = (new, known) else { return };
-        if known <= self.known[kind].load(Ordering::Relaxed) {
+    /// Whether the object `key`, of which `new` is said, by a watch or by an answer, is known in a newer version. Tells where that shows that
+    /// the store of the API server went back in time.
+    fn is_late(&self, kind: usize, key: impl fmt::Display, (new, known): Versions, watched: bool) -> bool {
+        let (Some(new), Some(known)) = (new, known) else {
+            return false;
+        };
+        if watched && shows_restore(new, known, self.known[kind].load(Ordering::Relaxed)) {
             let what = format!("{key} has resourceVersion {new}; read before: {known}");
             self.went_back.send_replace(Some(WentBack(what)));
         }
+        new < known
     }
 
     fn lock(&self) -> MutexGuard<'_, Inner> {
@@ -241,10 +246,7 @@ impl World {
         }
         if let Some(old) = &old {
             let versions = (api::version(&drone.metadata), api::version(&old.metadata));
-            if is_older(versions) {
-                if !only_known {
-                    self.judge(DRONES, &key, versions);
-                }
+            if self.is_late(DRONES, &key, versions, !only_known) {
                 return;
             }
             inner.unindex(&key, old);
@@ -368,10 +370,7 @@ impl World {
                 }
                 let version = known.and_then(|known| api::version(&known.metadata));
                 let versions = (api::version(&swarm.metadata), version);
-                if is_older(versions) {
-                    if !only_known {
-                        self.judge(SWARMS, &key, versions);
-                    }
+                if self.is_late(SWARMS, &key, versions, !only_known) {
                     return;
                 }
                 let before = inner.swarms.insert(key.clone(), Arc::clone(&swarm));
@@ -490,10 +489,7 @@ impl World {
                 };
                 if let Some(old) = inner.claims.get(&node) {
                     let versions = (claim.number(), old.number());
-                    if is_older(versions) && watched {
-                        self.judge(CLAIMS, &node, versions);
-                    }
-                    if old == &claim || is_older(versions) {
+                    if self.is_late(CLAIMS, &node, versions, watched) || old == &claim {
                         return;
                     }
                 }
@@ -520,10 +516,8 @@ impl World {
                 if let Some(known) = known {
                     let known = &now[known].object.metadata;
                     let versions = (api::version(&object.metadata), api::version(known));
-                    if is_older(versions) && watched {
-                        self.judge(GROUND_ORDERS, object.name_any(), versions);
-                    }
-                    if known.resource_version == object.metadata.resource_version || is_older(versions) {
+                    let late = self.is_late(GROUND_ORDERS, object.name_any(), versions, watched);
+                    if late || known.resource_version == object.metadata.resource_version {
                         return;
                     }
                 }
@@ -764,11 +758,6 @@ fn same_for_drones(one: &Swarm, other: &Swarm) -> bool {
         ..swarm.spec.clone()
     };
     desired(one) == desired(other)
-}
-
-/// Whether the first of these versions is known to be older than the other.
-fn is_older(versions: (Option<u64>, Option<u64>)) -> bool {
-    matches!(versions, (Some(new), Some(old)) if new < old)
 }
 
 /// Whether `drone` carries the finalizer that waits for its landing.

@@ -90,6 +90,14 @@ pub fn begins_flight(order: &Order, held: Option<&Held>, truth: Option<FlightTru
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct WentBack(pub String);
 
+/// Whether a watch that says `new` of an object shows that the store went back in time, where that was read as `known` before, and `asked`
+/// was the newest that was known when all objects were asked for last (resourceVersions). A later one is the answer to a request of
+/// our own, which the watch has yet to report.
+#[must_use]
+pub const fn shows_restore(new: u64, known: u64, asked: u64) -> bool {
+    new < known && known <= asked
+}
+
 /// What one reading of the Lease says of the age of the store that it is kept in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {

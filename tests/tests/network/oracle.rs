@@ -12,8 +12,10 @@
 //! 8. No flight is ordered when the Lease has had the note for a while that the store went back in time.
 //! 9. A leader that read and wrote its Lease without a fault before and after the store went back has noted that soon.
 //! 10. Vehicles keep apart; see [`separation`].
+//! 11. Vehicles keep away from an aircraft that they hear; see [`traffic`].
 
 pub mod separation;
+pub mod traffic;
 
 use crate::api::Cluster;
 use crate::node::Node;
@@ -26,6 +28,7 @@ use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
 use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
+use traffic::Traffic;
 
 /// From the agent's receipt of a message to the last command that may already have been on its way to the autopilot.
 const ON_ITS_WAY: Duration = Duration::from_millis(300);
@@ -64,6 +67,8 @@ pub struct Tally {
     /// Stations that were given, and orders to fly to a place.
     pub stations: u32,
     pub moves: u32,
+    /// Times that an aircraft of others was close by.
+    pub aircraft: u32,
     /// How near vehicles came that keep apart, millimeters.
     pub nearest: Option<u32>,
     /// Formations that were asked for, vehicles that were relieved for their batteries, and leaders that were killed.
@@ -78,6 +83,7 @@ pub struct Tally {
 #[derive(Default)]
 pub struct Oracle {
     pub tally: Tally,
+    pub traffic: Traffic,
     seen: Vec<usize>,
     revision: u64,
     /// The node of each Drone that was ever bound, and whether its object exists.
@@ -175,6 +181,8 @@ impl Oracle {
         self.lifts(nodes, cluster)?;
         self.separation.judge(nodes, at)?;
         self.tally.nearest = self.separation.nearest;
+        self.traffic
+            .judge(nodes, |number| self.separation.is_diverted(number), at)?;
         self.tally.trace = self.trace.finish();
         Ok(())
     }

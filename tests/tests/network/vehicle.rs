@@ -6,7 +6,8 @@ use crate::autopilot;
 use link::decode::decode;
 use link::dialect::{MavCmd, MavMessage};
 use link::framing::Framer;
-use sitl::model::{Autopilot, Fault, Port, VehicleConfig, Wgs84};
+use sitl::faults::{Around, Script, What};
+use sitl::model::{Autopilot, Fault, Neu, Port, VehicleConfig, Wgs84};
 use sitl::wired::{Event, WiredVehicle};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -84,11 +85,12 @@ impl Vehicle {
             autopilot::Kind::Px4 => Autopilot::Px4,
             autopilot::Kind::ArduCopter => Autopilot::ArduPilot,
         };
-        let mut wired = WiredVehicle::new(VehicleConfig {
+        let config = VehicleConfig {
             battery_percent_per_minute: 0.0,
             port: Port::Network,
             ..VehicleConfig::new(autopilot, autopilot::SYSTEM, home.on_earth())
-        });
+        };
+        let mut wired = WiredVehicle::with_faults(config, &Script::default(), "", 0.0);
         wired.step(BOOT);
         Self::Simulated(Arc::new(Mutex::new(Simulated {
             wired,
@@ -161,6 +163,20 @@ impl Vehicle {
             let mut one = one.lock().unwrap();
             let home = one.home.on_earth();
             one.wired.vehicle_mut().carry(home);
+        }
+    }
+
+    /// Its receiver hears an aircraft that hovers at `aircraft`, for this long. A scripted one has no receiver.
+    pub fn hear(&self, aircraft: Spot, stays: Duration) {
+        if let Self::Simulated(one) = self {
+            let mut one = one.lock().unwrap();
+            let from_home = Neu {
+                north: aircraft.north - one.home.north,
+                east: aircraft.east - one.home.east,
+                up: aircraft.up - one.home.up,
+            };
+            let hears = What::Around(Around::Aircraft(from_home), Some(stays.as_secs_f64()));
+            one.wired.befall(hears);
         }
     }
 

@@ -30,6 +30,7 @@ use turmoil::Sim;
 mod formation;
 mod person;
 mod stations;
+mod traffic;
 
 const COORDINATORS: usize = 2;
 /// A leader has read and renewed its Lease several times in this time.
@@ -77,6 +78,7 @@ enum Ends {
 }
 
 struct Run<'a> {
+    seed: u64,
     sim: Sim<'a>,
     rng: StdRng,
     cluster: Arc<Cluster>,
@@ -208,6 +210,7 @@ impl Run<'_> {
             station::run(Arc::clone(&of), words.lock().unwrap().take())
         });
         let mut run = Self {
+            seed,
             sim,
             person,
             rng,
@@ -364,6 +367,7 @@ impl Run<'_> {
         }
         if self.formations.is_none() {
             self.person();
+            self.traffic();
         }
     }
 

@@ -43,6 +43,11 @@ impl Separation {
         self.diverted[number] = true;
     }
 
+    /// Whether it comes down so.
+    pub fn is_diverted(&self, number: usize) -> bool {
+        self.diverted.get(number).copied().unwrap_or_default()
+    }
+
     /// # Errors
     /// Two that are too near.
     pub fn judge(&mut self, nodes: &[Node], at: Duration) -> Result<(), String> {
@@ -61,7 +66,7 @@ impl Separation {
                 continue;
             }
             let routed = matches!(&node.ledger.lock().unwrap().wish, Some(Order::Assigned(a)) if a.routed);
-            let diverted = self.diverted.get(node.number).copied().unwrap_or_default();
+            let diverted = self.is_diverted(node.number);
             flying.push(Flight {
                 number: node.number,
                 at: spot,

@@ -1,0 +1,43 @@
+//! An aircraft of others that hovers close by now and then, in a share of the worlds with stations; the receiver of each vehicle hears it.
+//!
+//! Owns: when it comes, and where. Must not: judge.
+
+use super::Run;
+use crate::vehicle::Spot;
+use rand::RngExt;
+use std::time::Duration;
+
+/// It comes in one of so many worlds that have stations.
+const SHARE: u64 = 6;
+/// How long it stays, seconds.
+const STAYS: std::ops::Range<f64> = 40.0..80.0;
+/// How far it is from the middle over ground, and how high, meters.
+const OFF: std::ops::Range<f64> = 60.0..280.0;
+const UP: std::ops::Range<f64> = 0.0..120.0;
+
+impl Run<'_> {
+    /// One comes, if there is none.
+    pub(super) fn traffic(&mut self) {
+        let now = self.sim.elapsed();
+        let comes = self.seed % SHARE == SHARE - 1 && self.chance(0.006);
+        if !comes || self.oracle.traffic.is_here(now) {
+            return;
+        }
+        let (course, off) = (
+            self.rng.random_range(0.0..std::f64::consts::TAU),
+            self.rng.random_range(OFF),
+        );
+        let at = Spot {
+            east: off * course.sin(),
+            north: off * course.cos(),
+            up: self.rng.random_range(UP),
+        };
+        // It is gone when the faults are.
+        let stays = Duration::from_secs_f64(self.rng.random_range(STAYS)).min(self.disorder().saturating_sub(now));
+        for node in &self.nodes {
+            node.vehicle.hear(at, stays);
+        }
+        self.oracle.traffic.comes(at, now, now + stays);
+        self.oracle.tally.aircraft += 1;
+    }
+}

@@ -389,9 +389,14 @@ fn what_is_looked_at_needs_a_place_over_the_earth_and_a_calibration_something_to
 }
 
 #[test]
-fn a_pause_is_taken_where_it_avoids_traffic_too() {
+fn a_pause_and_a_speed_are_taken_where_it_avoids_traffic_too() {
     let mut bench = ready();
-    assert_eq!(set_mode(&mut bench, 19), Accepted);
+    assert_eq!(set_mode(&mut bench, AVOID_ADSB), Accepted);
+    assert_eq!(
+        bench.command(178, [1.0, 3.0, -1.0, 0.0, 0.0, 0.0, 0.0]),
+        Accepted,
+        "and a speed"
+    );
     for param in [0.0, 1.0] {
         assert_eq!(
             bench.command(193, [param, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
@@ -399,4 +404,21 @@ fn a_pause_is_taken_where_it_avoids_traffic_too() {
             "{param}"
         );
     }
+}
+
+#[test]
+fn armed_by_force_in_land_its_motors_stop_when_they_would_have_started() {
+    let mut bench = ready();
+    assert_eq!(set_mode(&mut bench, LAND), Accepted);
+    bench.pass(6.0);
+    assert_eq!(bench.command(400, [1.0, 2989.0, 0.0, 0.0, 0.0, 0.0, 0.0]), Accepted);
+    bench.pass(1.5);
+    assert!(bench.truth().armed);
+    assert_eq!(
+        set_mode(&mut bench, 3),
+        Failed,
+        "an armed vehicle needs a mission for AUTO"
+    );
+    bench.pass(1.0);
+    assert!(!bench.truth().armed);
 }

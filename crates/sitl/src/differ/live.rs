@@ -59,6 +59,10 @@ pub enum LiveError {
         /// Its state.
         what: String,
     },
+    /// Its program reported a fault of its own (STATUSTEXT of ArduPilot's AP_InternalError): what it does then says nothing, and it
+    /// does not arm any more.
+    #[error("the autopilot reported a fault of its own program; start it again")]
+    InternalError,
 }
 
 /// A stream to an autopilot. A read times out after about a millisecond.
@@ -151,6 +155,7 @@ struct State {
     landed: u8,
     ready: bool,
     place: Option<Wgs84>,
+    internal_error: bool,
 }
 
 #[derive(Default)]
@@ -283,6 +288,9 @@ impl Live {
         let recording = self.recording.take().unwrap_or_default();
         self.stream = None;
         self.heartbeats = true;
+        if self.state.internal_error {
+            return Err(LiveError::InternalError);
+        }
         let as_float = |(name, &(bits, kind)): (&String, &(u32, u8))| {
             let integer = self.scene.autopilot == Autopilot::Px4 && kind != 9;
             (
@@ -491,6 +499,7 @@ impl Live {
                 });
             }
             245 => self.state.landed = p.u8(1),
+            253 => self.state.internal_error |= p.text(1, 50).starts_with("Internal Errors"),
             _ => {}
         }
         let at_s = self.now_s();

@@ -190,7 +190,10 @@ impl ArduPilot {
         }
         let delay_s = f64::from(core.params.get("DISARM_DELAY"));
         let idle = delay_s > 0.0 && core.uptime_s - self.idle_since_s >= delay_s;
-        if self.mode == modes::LAND || idle {
+        let started = self
+            .armed_s
+            .is_some_and(|armed_s| core.uptime_s - armed_s >= flight::MOTORS_HELD_S);
+        if (self.mode == modes::LAND && started) || idle {
             self.disarm(core);
         }
     }

@@ -8,6 +8,8 @@ use crate::model::params::Params;
 
 /// Motors must have run this long before a takeoff may begin (the arming delay).
 const ARMING_DELAY_S: f64 = 2.3;
+/// Motors stand still for so long after arming: until then LAND on the ground does not disarm.
+pub(super) const MOTORS_HELD_S: f64 = 2.0;
 /// From the start of a takeoff to lift-off: motors spool up.
 const SPOOL_UP_S: f64 = 1.0;
 /// A failsafe's landing first hovers this long, so that a pilot may take over.

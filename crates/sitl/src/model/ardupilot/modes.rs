@@ -77,7 +77,7 @@ pub(super) fn sink(mode: u32) -> Option<Sink> {
 
 /// The mode follows a path, at speeds that can be commanded.
 pub(super) fn takes_speeds(mode: u32) -> bool {
-    matches!(mode, 3 | 4 | 6 | 20 | 21 | 23)
+    matches!(mode, 3 | 4 | 6 | 19 | 20 | 21 | 23)
 }
 
 /// A pilot flies by stick; with the throttle stick at the bottom the vehicle sinks.

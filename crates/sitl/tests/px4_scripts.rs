@@ -229,7 +229,7 @@ fn a_place_above_it_lifts_an_armed_vehicle_off_the_ground() {
 }
 
 #[test]
-fn a_take_off_that_lost_gps_holds_when_it_is_back() {
+fn a_take_off_that_lost_gps_is_begun_anew_when_it_is_back() {
     let mut bench = ready();
     assert_eq!(bench.arm(), Accepted);
     take_off_to(&mut bench, 518.0);
@@ -237,5 +237,19 @@ fn a_take_off_that_lost_gps_holds_when_it_is_back() {
     set_parameter(&mut bench, "SIM_GPS_USED", 0);
     bench.until("descend", 8.0, |bench| bench.truth().custom_mode == LAND);
     set_parameter(&mut bench, "SIM_GPS_USED", 10);
-    bench.until("hold", 8.0, |bench| bench.truth().custom_mode == HOLD);
+    bench.until("take off", 5.0, |bench| bench.truth().custom_mode == TAKEOFF);
+    let from_m = bench.truth().height_m;
+    bench.until("hold", 5.0, |bench| bench.truth().custom_mode == HOLD);
+    assert!(bench.truth().height_m > from_m + 1.5, "above where it was");
+}
+
+#[test]
+fn a_take_off_in_the_air_ends_at_its_height_wherever_that_is() {
+    let mut bench = hovering(6.0);
+    let lat_e7 = ((support::HOME.lat_deg - 22.0 / 111_319.5) * 1e7) as i32;
+    let lon_e7 = (support::HOME.lon_deg * 1e7) as i32;
+    let amsl_m = support::HOME.amsl_m as f32 + 7.0;
+    assert_eq!(bench.command_int(22, 6, [NAN; 4], lat_e7, lon_e7, amsl_m), Accepted);
+    // It is 22 m away.
+    bench.until("hold", 2.9, |bench| bench.truth().custom_mode == HOLD);
 }

@@ -7,6 +7,7 @@
 //! A worse cause changes the action: at the end of a running wait, or at once when another action is active.
 
 use super::flight::Flight;
+use super::manoeuvres::Takeoff;
 use super::modes::Mode;
 use super::{Px4, events};
 use crate::model::core::Core;
@@ -94,12 +95,14 @@ impl Px4 {
         }
         self.failsafe = None;
         if self.flying() && self.flight != Flight::Tumbling {
-            // An aborted takeoff is not resumed.
-            let intended = match self.intended {
-                Mode::Takeoff => Mode::Hold,
-                other => other,
-            };
-            self.enter(core, intended);
+            match self.intended {
+                // Anew, to the default height above where it is.
+                Mode::Takeoff => {
+                    self.takeoff = Takeoff::default();
+                    self.enter_takeoff(core);
+                }
+                other => self.enter(core, other),
+            }
         }
     }
 

@@ -276,7 +276,7 @@ impl Flight {
             },
             dt_s,
         );
-        if rest < REACHED_M && airframe.position.ground_distance(to) < 0.7 {
+        if rest < REACHED_M {
             *self = Self::Holding { at: to };
             return Outcome::HeightReached;
         }

@@ -36,6 +36,8 @@ const ARM_DISARM: u16 = 400;
 const LAND: u16 = 21;
 const FENCE: u16 = 207;
 const SET_HOME: u16 = 179;
+/// An answer that takes longer is not waited for.
+const ANSWERS_S: f64 = 15.0;
 const PAUSE_CONTINUE: u16 = 193;
 const FORCE: f32 = 21196.0;
 const POINTS_EVERY_S: f64 = 0.2;
@@ -156,6 +158,8 @@ struct State {
     ready: bool,
     place: Option<Wgs84>,
     internal_error: bool,
+    /// SET_HOME was sent between scripts and not answered yet.
+    home_unanswered: bool,
 }
 
 #[derive(Default)]
@@ -368,7 +372,9 @@ impl Live {
                     self.forget_orders()?;
                 }
                 let since_s = *well_since_s.get_or_insert(self.boot_s);
-                if self.now_s() - since_s > 3.0 {
+                let waited_s = self.now_s() - since_s;
+                // An answer that came later would be taken for one to the script.
+                if waited_s > 3.0 && (!self.state.home_unanswered || waited_s > ANSWERS_S) {
                     return Ok(());
                 }
                 self.pump_for(0.5)?;
@@ -404,6 +410,7 @@ impl Live {
             self.send_command(FENCE, [0.0; 7])?;
             self.send_command(PAUSE_CONTINUE, FIRST)?;
         }
+        self.state.home_unanswered = true;
         self.send_command(SET_HOME, FIRST)
     }
 
@@ -498,6 +505,7 @@ impl Live {
                     amsl_m: f64::from(p.i32(12)) / 1000.0,
                 });
             }
+            77 if p.u16(0) == SET_HOME => self.state.home_unanswered = false,
             245 => self.state.landed = p.u8(1),
             253 => self.state.internal_error |= p.text(1, 50).starts_with("Internal Errors"),
             _ => {}

@@ -11,6 +11,7 @@ mod watcher;
 use crate::cluster::key::Key;
 use crate::cluster::selection::Selection;
 use crate::cluster::world::owner;
+use crate::controllers::drone::binding::candidate;
 use crate::controllers::drone::facts::{DroneSnapshot, Observer};
 use crate::controllers::drone::heights::Heights;
 use crate::metrics::Metrics;
@@ -20,8 +21,11 @@ use crate::server::auth::{Auth, Refusal, Right, Who};
 use crate::sessions;
 use crate::spans;
 use crds::Drone;
+use fleet::binding::{Why, free};
 use fleet::drone::Claimed;
 use fleet::drone::status::{Binding, Kind, Question, status};
+use fleet::ids::NodeName;
+use fleet::report::Report;
 use fleet::vehicle::{FlightTruth, WhyUnknown};
 use kill::{KillError, Kills};
 use proto::v1;
@@ -307,7 +311,7 @@ fn list(handles: &FleetHandles, selection: &Selection) -> v1::ListResponse {
         vehicles.extend(idle.into_iter().map(|(node, snapshot)| v1::Vehicle {
             node: node.to_string(),
             phase: "Idle".into(),
-            message: idle_because(&snapshot).into(),
+            message: idle_because(handles, &node, &snapshot).into(),
             ..vehicle_report(&snapshot)
         }));
     }
@@ -315,16 +319,29 @@ fn list(handles: &FleetHandles, selection: &Selection) -> v1::ListResponse {
 }
 
 /// The message about a node whose agent is connected and which serves no Drone.
-fn idle_because(snapshot: &sessions::SessionSnapshot) -> &'static str {
-    match &snapshot.report {
-        None => "its agent has connected and not reported yet",
-        Some((report, _)) if report.link_alive => "no Drone is bound to this node",
-        Some((report, _)) if report.truth == FlightTruth::Unknown(WhyUnknown::NeverHeard) => {
-            "no autopilot has been heard yet, so no Drone can be bound to this node; check cable, port, baud rate and power"
-        }
-        Some(_) => {
-            "the autopilot is not heard any more, so no Drone can be bound to this node; check cable, port, baud rate and power"
-        }
+fn idle_because(handles: &FleetHandles, node: &NodeName, snapshot: &sessions::SessionSnapshot) -> &'static str {
+    let report = snapshot.report.as_ref().map(|(report, _)| report.as_ref());
+    if let Some(unheard) = unheard(report) {
+        return unheard;
+    }
+    let Some(facts) = handles.observer.world().node_facts(node) else {
+        return "no node of this name carries the label node-role.kubernetes.io/drone, so no Drone can be bound to it";
+    };
+    let free = free(&candidate(&handles.observer, &facts, false, report));
+    free.map_or_else(Why::sentence, |_| "no Drone is bound to this node")
+}
+
+/// What is not heard yet or any more.
+fn unheard(report: Option<&Report>) -> Option<&'static str> {
+    let Some(report) = report else {
+        return Some(Why::AgentSilent.sentence());
+    };
+    match report.truth {
+        _ if report.link_alive => None,
+        FlightTruth::Unknown(WhyUnknown::NeverHeard) => Some(
+            "no autopilot has been heard yet, so no Drone can be bound to this node; check cable, port, baud rate and power",
+        ),
+        _ => Some(Why::AutopilotSilent.sentence()),
     }
 }
 
@@ -400,18 +417,11 @@ fn phase_and_message(handles: &FleetHandles, snapshot: &DroneSnapshot) -> (Strin
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::ids::NodeName;
-    use fleet::report::Report;
 
     #[test]
     fn a_node_whose_autopilot_is_not_heard_is_not_merely_without_a_drone() {
         let silent = Report::of_nothing(NodeName::parse("n").unwrap());
-        let message = |report: Option<Report>| {
-            idle_because(&sessions::SessionSnapshot {
-                connected: true,
-                report: report.map(|report| (Arc::new(report), Duration::ZERO)),
-            })
-        };
+        let message = |report: Option<Report>| unheard(report.as_ref()).unwrap_or_default();
         assert!(message(None).contains("not reported yet"));
         assert!(message(Some(silent.clone())).starts_with("no autopilot has been heard yet"));
         let lost = Report {
@@ -424,6 +434,6 @@ mod tests {
             truth: FlightTruth::Disarmed,
             ..silent
         };
-        assert_eq!(message(Some(heard)), "no Drone is bound to this node");
+        assert_eq!(message(Some(heard)), "");
     }
 }

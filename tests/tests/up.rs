@@ -127,6 +127,14 @@ fn what_a_person_puts_on_a_node_stays_and_a_deleted_node_of_a_connected_agent_co
     }
     field.kubectl().run(["label", "node", "alpha", "site=north"])?;
     field.kubectl().run(["cordon", "alpha"])?;
+    wait_for("the station to say why alpha is not free", PATIENCE, || {
+        let status = field.skein(&["status", "-o", "json"])?;
+        let vehicles = status["vehicles"].as_array().into_iter().flatten();
+        let alpha = vehicles.into_iter().find(|vehicle| vehicle["node"] == "alpha");
+        let message = alpha.and_then(|alpha| alpha["message"].as_str()).unwrap_or_default();
+        ensure!(message.starts_with("this node is cordoned"), "{status}");
+        Ok(())
+    })?;
     let deleted = field.kubectl().json(["get", "node", "bravo"])?;
     field.kubectl().run(["delete", "node", "bravo"])?;
     wait_for("node bravo to come back", PATIENCE, || {

@@ -52,7 +52,7 @@ pub struct Cli {
 pub enum Command {
     /// Shows every Drone and what its vehicle does now, by its own autopilot's account.
     ///
-    /// Vehicles of connected agents that serve no Drone are shown too, as Idle.
+    /// Vehicles of connected agents that serve no Drone are shown too, as Idle, and why none can be bound to them if so.
     Status(StatusArgs),
     /// Shows the same, live: a table that is redrawn on a terminal, otherwise a line for each change.
     ///

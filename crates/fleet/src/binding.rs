@@ -113,6 +113,39 @@ impl Why {
             Self::LowBattery => "have too low a battery",
         }
     }
+
+    /// The same of one node, as a sentence that says what to do.
+    #[must_use]
+    pub const fn sentence(self) -> &'static str {
+        match self {
+            Self::Selector => "its labels do not match nodeSelector",
+            Self::NotGranted => "it is granted to other namespaces only (label use.skein.dev/NAMESPACE)",
+            Self::Taken => "a Drone is about to be bound to this node",
+            Self::Cordoned => "this node is cordoned, so no Drone can be bound to it until `kubectl uncordon`",
+            Self::Tainted => "this node carries a taint, so no Drone can be bound to it; see `kubectl describe node`",
+            Self::NotReady => {
+                "Kubernetes does not see this node as Ready, so no Drone can be bound to it; see `kubectl describe node`"
+            }
+            Self::AgentUpgrading => {
+                "its agent is being replaced by a newer version; a Drone can be bound to this node after that"
+            }
+            Self::Grounded => {
+                "a ground order keeps its vehicle on the ground, so no Drone can be bound to this node until `skein release`"
+            }
+            Self::AgentSilent => "its agent has connected and not reported yet",
+            Self::AgentEnding => "its agent is ending, so no Drone can be bound to this node",
+            Self::AutopilotSilent => {
+                "the autopilot is not heard any more, so no Drone can be bound to this node; check cable, port, baud rate and power"
+            }
+            Self::NotIdle => {
+                "its vehicle is not known to be landed and disarmed, so no Drone can be bound to this node"
+            }
+            Self::OthersFlew => {
+                "somebody else has just flown its vehicle; a Drone can be bound to this node after a quiet time"
+            }
+            Self::LowBattery => "its battery is too low",
+        }
+    }
 }
 
 impl fmt::Display for NoVehicle {
@@ -205,6 +238,18 @@ fn judge<'a>(required: Requirements<'_>, c: &Candidate<'a>) -> Result<&'a Report
     if !is_granted(required.namespace, c.labels, required.granted_only) {
         return Err(Why::NotGranted);
     }
+    let report = free(c)?;
+    match report.battery.and_then(|b| b.remaining) {
+        Some(battery) if battery <= required.more_than => Err(Why::LowBattery),
+        _ => Ok(report),
+    }
+}
+
+/// Whether a node could be chosen for a Drone that requires nothing.
+///
+/// # Errors
+/// The first reason why not.
+pub fn free<'a>(c: &Candidate<'a>) -> Result<&'a Report, Why> {
     if c.taken {
         return Err(Why::Taken);
     }
@@ -237,10 +282,7 @@ fn judge<'a>(required: Requirements<'_>, c: &Candidate<'a>) -> Result<&'a Report
     if !report.vehicle_free() || !settled {
         return Err(Why::NotIdle);
     }
-    match report.battery.and_then(|b| b.remaining) {
-        Some(battery) if battery <= required.more_than => Err(Why::LowBattery),
-        _ => Ok(report),
-    }
+    Ok(report)
 }
 
 /// Whether a node with these labels will do, as far as labels go.

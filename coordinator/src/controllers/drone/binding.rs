@@ -202,7 +202,7 @@ async fn is_still_free(binder: &Binder, snapshot: &DroneSnapshot, node: &NodeNam
     Ok(facts.is_some_and(|facts| {
         suits(
             required(binder, snapshot),
-            &candidate(binder, &facts, false, report.as_deref()),
+            &candidate(&binder.observer, &facts, false, report.as_deref()),
         )
     }))
 }
@@ -324,11 +324,17 @@ fn judge<'a>(
         .collect();
     let candidates = nodes
         .iter()
-        .map(|(facts, taken, report)| candidate(binder, facts, *taken, report.as_deref()));
+        .map(|(facts, taken, report)| candidate(&binder.observer, facts, *taken, report.as_deref()));
     choose(required, candidates, most).map(|best| best.into_iter().cloned().collect())
 }
 
-fn candidate<'a>(binder: &Binder, facts: &'a NodeFacts, taken: bool, report: Option<&'a Report>) -> Candidate<'a> {
+/// What binding goes by.
+pub fn candidate<'a>(
+    observer: &Observer,
+    facts: &'a NodeFacts,
+    taken: bool,
+    report: Option<&'a Report>,
+) -> Candidate<'a> {
     Candidate {
         node: &facts.name,
         labels: &facts.labels,
@@ -336,8 +342,8 @@ fn candidate<'a>(binder: &Binder, facts: &'a NodeFacts, taken: bool, report: Opt
         cordoned: facts.cordoned,
         tainted: facts.tainted,
         taken,
-        upgrading: binder.observer.upgrades.holds(&facts.name),
-        grounded: ground::keep_vehicle(&binder.observer.ground, facts.name.as_str()),
+        upgrading: observer.upgrades.holds(&facts.name),
+        grounded: ground::keep_vehicle(&observer.ground, facts.name.as_str()),
         report,
     }
 }
@@ -354,7 +360,7 @@ fn reserve(
     let report = binder.observer.sessions.current(node);
     binder.observer.world().reserve(snapshot.uid(), node, |facts, taken| {
         let taken = (taken && required.only.is_none()) || lost(node);
-        suits(required, &candidate(binder, facts, taken, report.as_deref()))
+        suits(required, &candidate(&binder.observer, facts, taken, report.as_deref()))
     })
 }
 

@@ -54,8 +54,8 @@ impl Node {
     }
 }
 
-fn pick(required: Requirements<'_>, nodes: &[Node]) -> Result<String, String> {
-    let candidates = nodes.iter().map(|n| Candidate {
+fn candidate(n: &Node) -> Candidate<'_> {
+    Candidate {
         node: &n.name,
         labels: &n.labels,
         ready: n.ready,
@@ -65,8 +65,11 @@ fn pick(required: Requirements<'_>, nodes: &[Node]) -> Result<String, String> {
         upgrading: n.upgrading,
         grounded: false,
         report: n.report.as_ref(),
-    });
-    choose(required, candidates, 1)
+    }
+}
+
+fn pick(required: Requirements<'_>, nodes: &[Node]) -> Result<String, String> {
+    choose(required, nodes.iter().map(candidate), 1)
         .map(|best| best[0].to_string())
         .map_err(|none| none.to_string())
 }
@@ -234,6 +237,26 @@ fn a_pending_drone_is_told_how_many_nodes_failed_for_which_reason() {
          1 have no connected agent, 1 have an agent that is ending, 1 receive nothing from their autopilot"
     );
     assert!(any(&[]).unwrap_err().contains("no node carries the label"));
+}
+
+#[test]
+fn of_a_vehicle_that_serves_nobody_it_is_said_why_nobody_could_have_it() {
+    let why = |node: &Node| free(&candidate(node)).err();
+    assert_eq!(
+        why(&node("a").battery(1)),
+        None,
+        "how much battery is enough depends on the Drone"
+    );
+    let cordoned = Node {
+        cordoned: true,
+        ..node("a")
+    };
+    assert_eq!(why(&cordoned), Some(Why::Cordoned));
+    assert!(Why::Cordoned.sentence().ends_with("until `kubectl uncordon`"));
+    let flying = node("a").with(|report| report.truth = FlightTruth::Airborne(Airborne::InAir));
+    assert_eq!(why(&flying), Some(Why::NotIdle));
+    let flown = node("a").with(|report| report.others_flew = true);
+    assert_eq!(why(&flown), Some(Why::OthersFlew));
 }
 
 #[test]

@@ -1,4 +1,5 @@
-//! The ground station of the simulation: a person who grounds everything, and releases it again, by the fleet service.
+//! The ground station of the simulation: a person who grounds everything, releases it again, and has Skein go on after a
+//! takeover, by the fleet service.
 //!
 //! Owns: the calls. Must not: retry; the person does.
 
@@ -7,7 +8,7 @@ use crate::coordinator::PORT;
 use proto::channel::{self, Connection};
 use proto::v1::fleet_client::FleetClient;
 use proto::v1::ground_request::Target;
-use proto::v1::{All, GroundRequest};
+use proto::v1::{All, GroundRequest, GroundResponse, ResumeRequest};
 use std::error::Error;
 use std::sync::Arc;
 use std::time::Duration;
@@ -19,23 +20,25 @@ use turmoil::net::TcpStream;
 const ANSWER: Duration = Duration::from_secs(5);
 
 /// The person's commands.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq, Eq)]
 pub enum PersonOrder {
     Ground,
     Release,
+    /// Go on with this Drone after somebody took over.
+    Resume(String),
 }
 
 /// Sends each command to the leader, once.
 pub async fn run(cluster: Arc<Cluster>, words: Option<mpsc::UnboundedReceiver<PersonOrder>>) -> turmoil::Result {
     let mut words = words.ok_or("the station is started once")?;
     while let Some(word) = words.recv().await {
-        let said = timeout(ANSWER, say(&cluster, word)).await;
+        let said = timeout(ANSWER, say(&cluster, &word)).await;
         tracing::info!(?word, ?said, "the person has spoken");
     }
     std::future::pending().await
 }
 
-async fn say(cluster: &Cluster, word: PersonOrder) -> Result<u32, Box<dyn Error>> {
+async fn say(cluster: &Cluster, word: &PersonOrder) -> Result<u32, Box<dyn Error>> {
     let leader = cluster.leader().ok_or("nobody leads")?;
     let stream = TcpStream::connect((format!("coordinator-{leader}"), PORT)).await?;
     let endpoint = Endpoint::from_static("http://skein-coordinator");
@@ -44,9 +47,16 @@ async fn say(cluster: &Cluster, word: PersonOrder) -> Result<u32, Box<dyn Error>
     let all = GroundRequest {
         target: Some(Target::All(All {})),
     };
-    let answer = match word {
-        PersonOrder::Ground => fleet.ground(all).await?,
-        PersonOrder::Release => fleet.release(all).await?,
-    };
-    Ok(answer.into_inner().agents_told)
+    let told = |answer: GroundResponse| answer.agents_told;
+    Ok(match word {
+        PersonOrder::Ground => told(fleet.ground(all).await?.into_inner()),
+        PersonOrder::Release => told(fleet.release(all).await?.into_inner()),
+        PersonOrder::Resume(name) => {
+            let drone = ResumeRequest {
+                namespace: "default".to_owned(),
+                name: name.clone(),
+            };
+            fleet.resume(drone).await?.into_inner().takeovers
+        }
+    })
 }

@@ -123,7 +123,7 @@ pub fn run(seed: u64, folder: &Path, size: Option<Size>) -> Result<Tally, String
         // The present leader may have taken over just now.
         run.say(PersonOrder::Release);
         run.confirm();
-        run.delete_what_came_down_by_itself();
+        run.see_to_what_failsafes_did();
         run.put_back_what_is_on_the_ground();
         run.pass(LOOKED_AFTER)?;
     }

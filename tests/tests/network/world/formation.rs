@@ -415,7 +415,7 @@ impl Run<'_> {
                 of = self.replicas,
                 "round"
             );
-            self.delete_what_came_down_by_itself();
+            self.see_to_what_failsafes_did();
             self.nodes.iter().for_each(|node| node.vehicle.carry_home());
         }
     }

@@ -84,8 +84,8 @@ impl Run<'_> {
     }
 
     /// A vehicle that its failsafe has landed stays on the ground, and its status says that the Drone has to be deleted to fly again. One that
-    /// was grounded and released since waits for `skein resume`.
-    pub(super) fn delete_what_came_down_by_itself(&self) {
+    /// its failsafe has left in the air waits for `skein resume`.
+    pub(super) fn see_to_what_failsafes_did(&self) {
         for drone in self.drones() {
             let conditions = drone["status"]["conditions"].as_array();
             let has = |reason: &str| conditions.is_some_and(|all| all.iter().any(|one| one["reason"] == reason));
@@ -94,6 +94,9 @@ impl Run<'_> {
             let is_over = has("FlightOver") || (has("TakenOver") && stands);
             if is_over && drone["metadata"]["deletionTimestamp"].is_null() {
                 self.delete(&drone);
+            }
+            if let (true, Some(name)) = (has("TakenOver") && !stands, drone["metadata"]["name"].as_str()) {
+                self.say(PersonOrder::Resume(name.to_owned()));
             }
         }
     }

@@ -12,6 +12,11 @@ const DETECT_S: f64 = 0.9;
 const RAMP_S: f64 = 2.2;
 /// The target height counts as reached this far below it.
 const REACHED_M: f64 = 0.5;
+/// A takeoff in the air is done this far below its height (NAV_MC_ALT_RAD).
+const TAKEOFF_RADIUS_M: f64 = 0.8;
+/// This near over ground it is at the place of its takeoff.
+const THERE_M: f64 = 0.7;
+const LOW_M: f64 = 1.0;
 /// The land detector needs this long on the ground.
 const LAND_DETECT_S: f64 = 5.7;
 /// High up the vehicle descends faster than MPC_Z_V_AUTO_DN says, near the ground slower than MPC_LAND_SPEED (recorded).
@@ -56,7 +61,7 @@ pub(super) enum Flight {
     /// Takeoff detected; the thrust ramps up until `lifts_s`, then it climbs.
     TakingOff { lifts_s: f64, to: Neu },
     /// A takeoff requested in the air, to a greater height.
-    Rising { to: Neu },
+    Rising { from: Neu, to: Neu },
     /// Holding, or going to a point.
     Holding { at: Neu },
     /// Precision landing without a beacon in sight: it stops, then searches at a height of its own until `ends_s`.
@@ -185,9 +190,15 @@ impl Flight {
                     airframe.rest();
                     return Outcome::Nothing;
                 }
-                return self.rise(airframe, to, (params, cruise_m_s), 0.6, dt_s);
+                return self.rise(airframe, to, (params, cruise_m_s), (0.6, THERE_M), dt_s);
             }
-            Self::Rising { to } => return self.rise(airframe, to, (params, cruise_m_s), 1.0, dt_s),
+            // Its height counts alone, and it climbs along a straight line; low over the ground it goes there first.
+            Self::Rising { from, to } => {
+                let low = from.up < LOW_M;
+                let part = if low { 0.0 } else { TAKEOFF_RADIUS_M / (to.up - from.up) };
+                let done_m = (from.ground_distance(to) * part.clamp(0.0, 1.0)).max(THERE_M);
+                return self.rise(airframe, to, (params, cruise_m_s), (1.0, done_m), dt_s);
+            }
             Self::Holding { at } => {
                 hold(airframe, at, (params, cruise_m_s), dt_s);
                 if airframe.on_ground() && at.up < BELOW_GROUND_M {
@@ -262,7 +273,7 @@ impl Flight {
         airframe: &mut Airframe,
         to: Neu,
         (params, cruise_m_s): (&Params, Option<f64>),
-        accel: f64,
+        (accel, done_m): (f64, f64),
         dt_s: f64,
     ) -> Outcome {
         let limit = f64::from(params.get("MPC_TKO_SPEED"));
@@ -276,7 +287,7 @@ impl Flight {
             },
             dt_s,
         );
-        if rest < REACHED_M {
+        if rest < REACHED_M && airframe.position.ground_distance(to) < done_m {
             *self = Self::Holding { at: to };
             return Outcome::HeightReached;
         }

@@ -113,7 +113,10 @@ impl Px4 {
         self.landed_s = None;
         if !self.flight.landed() {
             if self.flight != Flight::Tumbling {
-                self.flight = Flight::Rising { to };
+                self.flight = Flight::Rising {
+                    from: core.airframe.position,
+                    to,
+                };
             }
             return;
         }

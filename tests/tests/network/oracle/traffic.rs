@@ -2,20 +2,22 @@
 //!
 //! Owns: rule 11. Must not: know claims, routes or rules of `fleet`.
 //!
-//! 11. A vehicle that moves along routes comes no nearer over ground to an aircraft that is close by, nor does it leave the ground, once
-//!     the aircraft was heard for a while; but for one that its failsafe or a person brings down.
+//! 11. No route that is ordered once an aircraft close by was heard for a while leads a vehicle nearer to it over ground, or off the
+//!     ground; but for the way that it needs to stop, and for one that its failsafe or a person brings down. Routes that were ordered
+//!     before are not judged: those who could stop it may be out of reach.
 
 use crate::node::Node;
 use crate::vehicle::Spot;
+use fleet::airspace::OrderNumber;
 use fleet::assignment::Order;
 use std::time::Duration;
 
-/// Orders of the time before are flown to their ends by now, however late they came.
-const KNOWN_AFTER: Duration = Duration::from_secs(35);
+/// Each leader has heard of it by now, and what was ordered before has been received, however late it came.
+const KNOWN_AFTER: Duration = Duration::from_secs(20);
 /// This near an aircraft is close by, over ground and in height, meters.
 const CLOSE: f64 = 200.0;
-/// One that holds moves about by this much, meters.
-const WANDERS: f64 = 5.0;
+/// One that is ordered to stop does so within this, and one that holds moves about by less, meters.
+const STOPS: f64 = 12.0;
 /// Higher than this it has left the ground, meters.
 const LIFTED: f64 = 1.0;
 
@@ -23,15 +25,25 @@ const LIFTED: f64 = 1.0;
 #[derive(Default)]
 pub struct Traffic {
     last: Option<(Spot, Duration, Duration)>,
+    /// The last route of each vehicle that was ordered before.
+    before: Vec<Option<OrderNumber>>,
     since: Vec<Option<Since>>,
 }
 
-/// A vehicle since it knows of the aircraft.
+/// A vehicle since it got a route that was ordered when the aircraft was known.
 #[derive(Clone, Copy)]
 struct Since {
     /// The farthest that it was off over ground.
     farthest: f64,
     on_ground: bool,
+}
+
+/// The number of the route that it has, if it moves along routes at all.
+fn routed(node: &Node) -> Option<Option<OrderNumber>> {
+    match &node.ledger.lock().unwrap().wish {
+        Some(Order::Assigned(a)) if a.routed => Some(a.route.as_ref().map(|route| route.number)),
+        _ => None,
+    }
 }
 
 impl Traffic {
@@ -41,6 +53,7 @@ impl Traffic {
 
     pub fn comes(&mut self, at: Spot, now: Duration, until: Duration) {
         self.last = Some((at, now, until));
+        self.before.clear();
         self.since.clear();
     }
 
@@ -53,12 +66,15 @@ impl Traffic {
         if now < came + KNOWN_AFTER || now > until {
             return Ok(());
         }
-        self.since.resize(nodes.len(), None);
-        for (node, since) in nodes.iter().zip(&mut self.since) {
+        if self.before.is_empty() {
+            self.before = nodes.iter().map(|node| routed(node).flatten()).collect();
+            self.since.resize(nodes.len(), None);
+        }
+        for ((node, before), since) in nodes.iter().zip(&self.before).zip(&mut self.since) {
             let Some((at, _)) = node.vehicle.spot() else { continue };
             let off = at.over_ground(aircraft);
-            let routed = matches!(&node.ledger.lock().unwrap().wish, Some(Order::Assigned(a)) if a.routed);
-            if !routed || excused(node.number) || off > CLOSE || (at.up - aircraft.up).abs() > CLOSE {
+            let is_new = routed(node).is_some_and(|route| route > *before);
+            if !is_new || excused(node.number) || off > CLOSE || (at.up - aircraft.up).abs() > CLOSE {
                 *since = None;
                 continue;
             }
@@ -67,7 +83,7 @@ impl Traffic {
                 farthest: off,
                 on_ground,
             });
-            if off < before.farthest - WANDERS || (before.on_ground && !on_ground) {
+            if off < before.farthest - STOPS || (before.on_ground && !on_ground) {
                 return Err(format!(
                     "at {now:?} {} is at {at:.1?}, {off:.1} m over ground from the aircraft at {aircraft:.1?} that is here since {came:?}; \
                      it was {:.1} m off, on the ground: {}: {:?}",

@@ -17,7 +17,7 @@ const OLD: usize = 32;
 pub struct Ledger {
     pub highest_term: u64,
     /// The last order of the highest term.
-    pub wish: Option<Order>,
+    pub last_order: Option<Order>,
     /// The Drones of the received orders.
     pub served: BTreeSet<String>,
     /// Since when there is no contact to a coordinator that leads; `None` while there is.
@@ -95,7 +95,7 @@ impl Ledger {
         if let Some(since) = self.alone_since.take() {
             self.was_alone = Some((since, now()));
         }
-        if let (Order::Assigned(new), Some(Order::Assigned(held))) = (order, &self.wish)
+        if let (Order::Assigned(new), Some(Order::Assigned(held))) = (order, &self.last_order)
             && (&new.uid, new.term) == (&held.uid, held.term)
             && new.generation < held.generation
         {
@@ -105,13 +105,13 @@ impl Ledger {
             self.served.insert(a.uid.0.clone());
             self.mark(a);
         }
-        if self.wish.as_ref() != Some(order) {
-            self.old.extend(self.wish.take());
+        if self.last_order.as_ref() != Some(order) {
+            self.old.extend(self.last_order.take());
             if self.old.len() > OLD {
                 self.old.remove(0);
             }
         }
-        self.wish = Some(order.clone());
+        self.last_order = Some(order.clone());
         self.told_on_this_stream = true;
     }
 
@@ -146,18 +146,18 @@ impl Ledger {
     }
 
     pub fn wishes_flight(&self) -> bool {
-        let up = matches!(&self.wish, Some(Order::Assigned(a)) if matches!(a.desired, Desired::Flying { .. }));
+        let up = matches!(&self.last_order, Some(Order::Assigned(a)) if matches!(a.desired, Desired::Flying { .. }));
         up && self.kept.is_none()
     }
 
     /// Whether the last order is for another Drone.
     pub fn serves_another_than(&self, uid: &str) -> bool {
-        matches!(&self.wish, Some(Order::Assigned(a)) if a.uid.0 != uid)
+        matches!(&self.last_order, Some(Order::Assigned(a)) if a.uid.0 != uid)
     }
 
     /// How long the vehicle may be without contact.
     pub fn failsafe_after(&self) -> Duration {
-        match &self.wish {
+        match &self.last_order {
             Some(Order::Assigned(a)) => a.failsafe.after,
             _ => Duration::ZERO,
         }

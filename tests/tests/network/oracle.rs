@@ -286,7 +286,7 @@ impl Oracle {
                 let failsafe = alone + TICK >= ledger.failsafe_after();
                 self.tally.failsafes += u32::from(failsafe && ledger.wishes_flight());
                 let by_a_person = ledger.kept.is_some()
-                    || matches!(&ledger.wish, Some(Order::Assigned(a))
+                    || matches!(&ledger.last_order, Some(Order::Assigned(a))
                         if a.desired == Desired::Grounded { why: GroundedWhy::Ordered });
                 if by_a_person || (failsafe && ledger.wishes_flight()) {
                     self.separation.divert(node.number);

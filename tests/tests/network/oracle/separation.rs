@@ -65,7 +65,7 @@ impl Separation {
             if spot.up <= LIFTED {
                 continue;
             }
-            let routed = matches!(&node.ledger.lock().unwrap().wish, Some(Order::Assigned(a)) if a.routed);
+            let routed = matches!(&node.ledger.lock().unwrap().last_order, Some(Order::Assigned(a)) if a.routed);
             let diverted = self.is_diverted(node.number);
             flying.push(Flight {
                 number: node.number,

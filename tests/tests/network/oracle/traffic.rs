@@ -38,10 +38,10 @@ struct Since {
     on_ground: bool,
 }
 
-/// The number of the route that it has, if it moves along routes at all.
-fn routed(node: &Node) -> Option<Option<OrderNumber>> {
-    match &node.ledger.lock().unwrap().wish {
-        Some(Order::Assigned(a)) if a.routed => Some(a.route.as_ref().map(|route| route.number)),
+/// The number of the route that it has, if any; that of a later order is greater.
+fn route(node: &Node) -> Option<OrderNumber> {
+    match &node.ledger.lock().unwrap().last_order {
+        Some(Order::Assigned(a)) if a.routed => a.route.as_ref().map(|route| route.number),
         _ => None,
     }
 }
@@ -67,13 +67,13 @@ impl Traffic {
             return Ok(());
         }
         if self.before.is_empty() {
-            self.before = nodes.iter().map(|node| routed(node).flatten()).collect();
+            self.before = nodes.iter().map(route).collect();
             self.since.resize(nodes.len(), None);
         }
         for ((node, before), since) in nodes.iter().zip(&self.before).zip(&mut self.since) {
             let Some((at, _)) = node.vehicle.spot() else { continue };
             let off = at.over_ground(aircraft);
-            let is_new = routed(node).is_some_and(|route| route > *before);
+            let is_new = route(node) > *before;
             if !is_new || excused(node.number) || off > CLOSE || (at.up - aircraft.up).abs() > CLOSE {
                 *since = None;
                 continue;

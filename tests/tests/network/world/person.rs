@@ -83,8 +83,8 @@ impl Run<'_> {
         self.ask(Method::DELETE, &path, &Value::Null);
     }
 
-    /// A vehicle that its failsafe has landed stays on the ground, and its status says that the Drone has to be deleted to fly again. One that
-    /// its failsafe has left in the air waits for `skein resume`.
+    /// A vehicle that its failsafe has landed stays on the ground, and its status says that the Drone has to be deleted to fly again. So does
+    /// one that was grounded and released since; one that its failsafe has left in the air waits for `skein resume`.
     pub(super) fn see_to_what_failsafes_did(&self) {
         for drone in self.drones() {
             let conditions = drone["status"]["conditions"].as_array();

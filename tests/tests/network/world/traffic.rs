@@ -7,7 +7,7 @@ use crate::vehicle::Spot;
 use rand::RngExt;
 use std::time::Duration;
 
-/// It comes in one of so many worlds that have stations.
+/// It comes in one of so many worlds: each second of those with stations.
 const SHARE: u64 = 6;
 /// How long it stays, seconds.
 const STAYS: std::ops::Range<f64> = 40.0..80.0;

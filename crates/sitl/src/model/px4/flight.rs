@@ -16,6 +16,7 @@ const REACHED_M: f64 = 0.5;
 const TAKEOFF_RADIUS_M: f64 = 0.8;
 /// This near over ground it is at the place of its takeoff.
 const THERE_M: f64 = 0.7;
+/// Lower than this a takeoff goes over the ground first.
 const LOW_M: f64 = 1.0;
 /// The land detector needs this long on the ground.
 const LAND_DETECT_S: f64 = 5.7;

@@ -73,10 +73,10 @@ impl Airspace {
         drone.spec.station.is_none() && on_ground && !may
     }
 
-    /// The number of the route that the vehicle of `node` was granted last, for whatever Drone, and may have yet to take.
+    /// The number of the route that the vehicle of `node` was granted last, for whatever Drone, and may have yet to take, or to let go of.
     #[must_use]
     pub fn last_granted(&self, node: &NodeName) -> Option<OrderNumber> {
-        Some(self.lock().as_ref()?.route(node)?.number)
+        self.lock().as_ref()?.last_granted(node)
     }
 
     /// How `drone`, which is bound to `node`, moves; `None` for one without a station.

@@ -290,14 +290,14 @@ async fn converse(
                 }
                 believable("route.last_term", report.route.last.term)?;
                 let (held, latch, link_alive) = (report.held.clone(), report.ground_latch, report.link_alive);
-                let route = report.route.last;
+                let route = report.route.clone();
                 handles.sessions.report(node, session.epoch, report);
                 if heard_autopilot.replace(link_alive) != Some(link_alive) {
                     handles.node_objects.agent_changed(node);
                 }
                 if let Some((order, at)) = &mut sent
                     && at.elapsed() >= RESEND
-                    && !taken(order, held.as_ref(), latch, route)
+                    && !taken(order, held.as_ref(), latch, &route)
                 {
                     send(handles, node, sender, order).await?;
                     handles.metrics.order(true);

@@ -161,6 +161,7 @@ pub struct Assignment {
     #[serde(default)]
     pub manner: Manner,
     /// No route up to this number is to be flown any more, if its order comes late: the airspace is another's once the agent has taken that.
+    /// A vehicle on the ground does not set out on one either that it has already.
     #[serde(default)]
     pub void: OrderNumber,
 }
@@ -317,6 +318,8 @@ impl Fence {
                 let same = held.as_ref().is_some_and(|held| held.uid == new.uid);
                 let latch = kept(self.ground_latch.filter(|_| same), new);
                 let before = held.as_ref().filter(|_| same).and_then(|held| held.route.as_ref());
+                // One that is not on its way yet does not set out on a route that is void.
+                let before = before.filter(|route| !settled || route.number > new.void);
                 (Some(self.with_route(under(latch, new), before)), latch)
             }
         };

@@ -12,7 +12,9 @@ mod rise;
 
 pub use avoid::{Action, Endangered};
 
-use crate::airspace::{Claims, Doing, Known, Margin, Observation, Owner, Route, Rules, Volume, shared_returns};
+use crate::airspace::{
+    Claims, Doing, Known, Margin, Observation, OrderNumber, Owner, Route, Rules, Volume, shared_returns,
+};
 use crate::geo::{Frame, Local, NoPlace};
 use crate::ids::{NodeName, Term};
 use crate::movement::{self, Goal, Layers, Waiting};
@@ -97,6 +99,8 @@ pub struct Site {
     frame: Frame,
     claims: Claims,
     routes: BTreeMap<NodeName, RouteOrder>,
+    /// Routes that were taken back from vehicles which had not set out on them.
+    taken_back: BTreeMap<NodeName, OrderNumber>,
     waiting: BTreeMap<NodeName, String>,
     arrivals: BTreeMap<NodeName, (Station, Arrival)>,
     /// The stations to which routes were granted.
@@ -127,6 +131,7 @@ impl Site {
             frame: Frame::at(center)?,
             claims: Claims::new(term, rules),
             routes: BTreeMap::new(),
+            taken_back: BTreeMap::new(),
             waiting: BTreeMap::new(),
             arrivals: BTreeMap::new(),
             expected: BTreeMap::new(),
@@ -166,6 +171,7 @@ impl Site {
         let lowest_home = homes.into_iter().fold(f64::INFINITY, f64::min);
         self.avoid(vehicles, lowest_home, now);
         self.end_routes_that_are_not_flown(vehicles, &goals, now);
+        self.take_back(vehicles, now);
         let up = |expected: &&Expected<'_>| {
             expected
                 .report
@@ -253,6 +259,7 @@ impl Site {
         for node in gone {
             self.claims.forget(&node);
             self.routes.remove(&node);
+            self.taken_back.remove(&node);
             self.granted_for.remove(&node);
             self.expected.remove(&node);
         }
@@ -313,6 +320,36 @@ impl Site {
                 self.order(&permit, false);
             }
         }
+    }
+
+    /// Takes back the routes of those who have not set out on them, where somebody who does not keep to a claim has come into the way.
+    fn take_back(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
+        let has = |node: &NodeName| vehicles.get(node)?.report?.0.route.order.as_ref();
+        self.taken_back
+            .retain(|node, number| has(node).is_some_and(|route| route.number == *number));
+        for (node, expected) in vehicles {
+            let stands = |report: &&Report| report.truth == FlightTruth::Disarmed;
+            let Some(report) = expected.report.map(|(report, _)| report).filter(stands) else {
+                self.taken_back.remove(node);
+                continue;
+            };
+            let number = self
+                .routes
+                .get(node)
+                .or(report.route.order.as_ref())
+                .map(|route| route.number);
+            if let Some(number) = number.filter(|_| self.claims.is_crossed(node, now)) {
+                self.routes.remove(node);
+                self.taken_back.insert(node.clone(), number);
+            }
+        }
+    }
+
+    /// The last of the routes to the vehicle of `node` that it may have yet to take, or to let go of.
+    #[must_use]
+    pub fn last_granted(&self, node: &NodeName) -> Option<OrderNumber> {
+        let granted = self.routes.get(node).map(|route| route.number);
+        granted.max(self.taken_back.get(node).copied())
     }
 
     /// Grants the next routes; whose. So many `others` are in the air.

@@ -345,6 +345,17 @@ impl Claims {
         }
     }
 
+    /// Whether one that does not keep to its claim has come into the route of `vehicle` since that was granted.
+    #[must_use]
+    pub fn is_crossed(&self, vehicle: &NodeName, now: Moment) -> bool {
+        let way = match self.vehicles.get(vehicle).map(|entry| &entry.stand) {
+            Some(Stand::Air { way, flying: true }) => way,
+            _ => return false,
+        };
+        let strays = self.strays(now);
+        !self.in_the_way(vehicle, way).is_disjoint(&strays) && !self.leads_away(vehicle, way)
+    }
+
     /// Whether the vehicle has a route that it has not flown to its end yet.
     #[must_use]
     pub fn under_way(&self, vehicle: &NodeName) -> bool {

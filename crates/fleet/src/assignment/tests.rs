@@ -245,6 +245,12 @@ fn a_void_route_is_not_flown_when_its_order_comes_late() {
     assert_eq!(fence.last_route, number(4));
     let late = fence.take(&Order::Assigned(on_route(3, Some(4))), true).unwrap();
     assert!(late.held.is_some_and(|held| held.route.is_none()));
+    let (has, _) = after(&[on_route(3, Some(4))]);
+    let void = Order::Assigned(on_route(3, None)).without_routes_to(number(4));
+    for (settled, kept) in [(true, None), (false, Some(number(4)))] {
+        let held = has.take(&void, settled).unwrap().held.unwrap();
+        assert_eq!(held.route.map(|route| route.number), kept, "on the ground: {settled}");
+    }
     let none = Order::unassigned(Term(3)).without_routes_to(number(5));
     assert_eq!(fence.take(&none, true).unwrap().last_route, number(5));
     let flying = Order::Assigned(on_route(3, Some(6)));

@@ -11,6 +11,7 @@ use crate::flight_record::ReportedFlight;
 use crate::ground::{GroundMark, GroundOrderId};
 use crate::ids::{DroneUid, Term};
 use crate::node_use::{Lift, NoLift};
+use crate::report::RouteState;
 use crate::station::Manner;
 use crate::vehicle::FlightTruth;
 
@@ -147,12 +148,12 @@ fn served<'a>(drones: &'a [Facts], held: Option<&Held>) -> Option<&'a Facts> {
         .or_else(|| drones.iter().find(|drone| drone.claim == Claimed::Free))
 }
 
-/// Whether an agent that reports `held`, to keep the ground order `latch`, and `route` as the last that it took, acts on `order`. If
-/// not, the order is sent again.
+/// Whether an agent that reports `held`, to keep the ground order `latch`, and `route`, acts on `order`. If not, the order is sent
+/// again.
 #[must_use]
-pub fn taken(order: &Order, held: Option<&Held>, latch: Option<GroundOrderId>, route: OrderNumber) -> bool {
+pub fn taken(order: &Order, held: Option<&Held>, latch: Option<GroundOrderId>, route: &RouteState) -> bool {
     match (order, held) {
-        (Order::Unassigned { void, .. }, held) => held.is_none() && route >= *void,
+        (Order::Unassigned { void, .. }, held) => held.is_none() && route.last >= *void,
         (Order::Assigned(_), None) => false,
         (Order::Assigned(a), Some(h)) => {
             let grounded = matches!(a.desired, Desired::Grounded { .. });
@@ -161,7 +162,9 @@ pub fn taken(order: &Order, held: Option<&Held>, latch: Option<GroundOrderId>, r
                 Some(GroundMark::Done(id)) => latch != Some(id),
                 None => true,
             };
-            let on_route = route >= a.void && a.route.as_ref().is_none_or(|ordered| route >= ordered.number);
+            let newer = |number: OrderNumber| route.last >= number;
+            let kept = route.order.as_ref().is_none_or(|kept| kept.number > a.void);
+            let on_route = newer(a.void) && a.route.as_ref().map_or(kept, |ordered| newer(ordered.number));
             heard
                 && on_route
                 && (h.uid == a.uid)

@@ -238,14 +238,9 @@ fn one_whose_autopilot_does_not_fly_its_route_stops_when_it_is_wanted_elsewhere_
     assert!((vehicles[0].at.1 + 40.0).abs() < 0.1, "{:?}", vehicles[0].at);
 }
 
-#[test]
-fn nobody_is_sent_to_where_an_aircraft_may_be_that_one_of_them_hears() {
-    let mut site = new();
-    let mut vehicles = [
-        vehicle("a", -15.0, Desire::At(station(-40.0, 60.0, 20.0))),
-        vehicle("b", 15.0, Desire::Nothing),
-    ];
-    let helicopter = Aircraft {
+/// One that hovers 190 m north of a station.
+fn helicopter() -> Aircraft {
+    Aircraft {
         icao: 0x4b_1234,
         at: shifted(CENTER, -40.0, 250.0),
         altitude: None,
@@ -253,7 +248,56 @@ fn nobody_is_sent_to_where_an_aircraft_may_be_that_one_of_them_hears() {
         climb: Some(0.0),
         may_be_uncrewed: false,
         seen: at(0),
-    };
+    }
+}
+
+#[test]
+fn a_route_that_an_aircraft_has_crossed_is_taken_back_from_one_that_has_not_taken_off() {
+    let mut site = new();
+    let mut vehicles = [vehicle("a", -15.0, Desire::At(station(-40.0, 60.0, 20.0)))];
+    let name = vehicles[0].node.clone();
+    update(&mut site, &vehicles, 0);
+    vehicles[0].step(&site);
+    let route = vehicles[0].state.order.clone().unwrap();
+    update(&mut site, &vehicles, 1);
+    assert_eq!(site.route(&name), Some(&route), "nobody is in the way");
+    vehicles[0].hears = vec![helicopter()];
+    let mut in_the_air = (site.clone(), vehicle("a", -15.0, vehicles[0].desire));
+    for second in 2..5 {
+        update(&mut site, &vehicles, second);
+        let known = (site.route(&name), site.last_granted(&name));
+        assert_eq!(known, (None, Some(route.number)), "until its agent has let go of it");
+    }
+    vehicles[0].state.order = None;
+    update(&mut site, &vehicles, 5);
+    assert_eq!((site.route(&name), site.last_granted(&name)), (None, None));
+    let why = site.off_station(&name, at(5));
+    assert!(
+        matches!(&why, Some(OffStation::Waits(why)) if why.contains("aircraft 4B1234")),
+        "{why:?}"
+    );
+    vehicles[0].hears.clear();
+    update(&mut site, &vehicles, 70);
+    assert!(
+        site.route(&name).is_some_and(|anew| anew.number > route.number),
+        "it has gone"
+    );
+
+    let (site, up) = (&mut in_the_air.0, &mut in_the_air.1);
+    (up.up, up.activity, up.state) = (3.0, Activity::TakingOff, vehicles[0].state.clone());
+    (up.state.order, up.hears) = (Some(route), vec![helicopter()]);
+    update(site, std::slice::from_ref(up), 2);
+    assert!(site.route(&name).is_some(), "one in the air keeps a route");
+}
+
+#[test]
+fn nobody_is_sent_to_where_an_aircraft_may_be_that_one_of_them_hears() {
+    let mut site = new();
+    let mut vehicles = [
+        vehicle("a", -15.0, Desire::At(station(-40.0, 60.0, 20.0))),
+        vehicle("b", 15.0, Desire::Nothing),
+    ];
+    let helicopter = helicopter();
     vehicles[1].hears = vec![helicopter];
     update(&mut site, &vehicles, 0);
     assert!(site.route(&vehicles[0].node).is_none());

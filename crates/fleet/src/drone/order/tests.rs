@@ -339,7 +339,7 @@ fn of_two_drones_that_name_a_node_the_one_in_the_air_is_served_and_then_the_one_
 #[test]
 fn an_order_counts_as_taken_only_when_the_report_shows_all_of_it() {
     let fly = order(TERM, &bound(), None).unwrap();
-    let taken = |order: &Order, held: Option<&Held>| super::taken(order, held, None, OrderNumber::default());
+    let taken = |order: &Order, held: Option<&Held>| super::taken(order, held, None, &RouteState::default());
     assert!(taken(&fly, Some(&held(false))));
     assert!(!taken(&fly, Some(&held(true))));
     assert!(!taken(
@@ -371,7 +371,7 @@ fn an_agent_that_keeps_a_ground_order_that_is_done_or_misses_one_that_was_given_
         };
         order(TERM, &drone, None).unwrap()
     };
-    let taken = |order: &Order, held: Option<&Held>, latch| super::taken(order, held, latch, OrderNumber::default());
+    let taken = |order: &Order, held: Option<&Held>, latch| super::taken(order, held, latch, &RouteState::default());
     let id = GroundOrderId(5);
     let done = with(Some(GroundMark::Done(id)), Ground::No);
     assert!(!taken(&done, Some(&held(false)), Some(id)));
@@ -410,8 +410,18 @@ fn a_route_is_part_of_an_order_to_fly_and_is_sent_until_it_is_taken() {
         panic!("{ordered:?}")
     };
     assert!(assignment.routed && assignment.route == Some(route(4)));
-    let taken = |last| super::taken(&ordered, Some(&held(false)), None, route(last).number);
+    let state = |last, order| RouteState {
+        last: route(last).number,
+        order,
+        ..RouteState::default()
+    };
+    let taken = |last| super::taken(&ordered, Some(&held(false)), None, &state(last, None));
     assert!(!taken(3) && taken(4) && taken(5));
+    let void = order(TERM, &moving(WayHome::Over, None), Some(&held(false))).unwrap();
+    let void = void.without_routes_to(route(4).number);
+    let taken = |state| super::taken(&void, Some(&held(false)), None, &state);
+    assert!(taken(state(4, None)) && taken(state(5, Some(route(5)))));
+    assert!(!taken(state(3, None)) && !taken(state(4, Some(route(4)))));
     let grounded = Facts {
         ground: Ground::Ordered,
         ..flies

@@ -35,7 +35,7 @@ pub enum Due {
 pub const BATCH_DELAY: Duration = Duration::from_secs(1);
 
 /// A change that passes by itself is written when it has not passed after this long.
-pub const PASSING: Duration = Duration::from_secs(5);
+pub const PASSING: Duration = Duration::from_secs(30);
 
 /// Least time between a write and a later one that can wait.
 pub const MIN_INTERVAL: Duration = Duration::from_secs(2);

@@ -146,17 +146,19 @@ fn urgency(old: &DroneStatus, next: &DroneStatus) -> Urgency {
         Urgency::None
     } else if flight || alarm || (ready(next) && !ready(old)) || (deviates(next) && !deviates(old)) {
         Urgency::Now
-    } else if on_its_way(old) && on_its_way(next) {
+    } else if on_its_way(old).is_some() && on_its_way(old) == on_its_way(next) {
         Urgency::Later
     } else {
         Urgency::Soon
     }
 }
 
-/// Whether a vehicle is on its way to its station: why it waits, flies or settles changes from one second to the next.
-fn on_its_way(status: &DroneStatus) -> bool {
-    let ready = status.conditions.iter().find(|c| c.type_ == "Ready");
-    ready.is_some_and(|c| ON_ITS_WAY.contains(&c.reason.as_str()))
+/// For which generation a vehicle is on its way to its station, if it is: why it waits, flies or settles changes from one second to the
+/// next.
+fn on_its_way(status: &DroneStatus) -> Option<i64> {
+    let ready = status.conditions.iter().find(|c| c.type_ == "Ready")?;
+    let on_way = ON_ITS_WAY.contains(&ready.reason.as_str());
+    on_way.then(|| ready.observed_generation.unwrap_or_default())
 }
 
 fn assemble(
@@ -584,6 +586,13 @@ mod tests {
         assert_eq!(urgency(&because(true, "Holding"), &moving), Urgency::Soon, "it leaves");
         assert_eq!(urgency(&moving, &waits), Urgency::Later);
         assert_eq!(urgency(&moving, &clear), Urgency::Soon);
+        let mut elsewhere = waits.clone();
+        elsewhere.conditions[0].observed_generation = Some(99);
+        assert_eq!(
+            urgency(&moving, &elsewhere),
+            Urgency::Soon,
+            "it was asked for another place"
+        );
         assert_eq!(urgency(&waits, &because(true, "Holding")), Urgency::Now, "it is there");
     }
 

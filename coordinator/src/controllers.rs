@@ -14,6 +14,7 @@ pub mod queue;
 pub mod swarm;
 pub mod takeoff_slots;
 pub mod upgrade;
+pub mod vehicle;
 
 use crate::cluster::api::{ApiError, error_chain};
 use crate::cluster::key::Key;

@@ -20,7 +20,7 @@ use crate::controllers::swarm::members::Assessments;
 use crate::controllers::swarm::{self, SwarmController};
 use crate::controllers::takeoff_slots::TakeoffSlots;
 use crate::controllers::upgrade::{self, UpgradeController, Upgrades};
-use crate::controllers::{node, orders};
+use crate::controllers::{node, orders, vehicle};
 use crate::fleet_service::kill::Kills;
 use crate::fleet_service::{FleetHandles, FleetService};
 use crate::ground::{self, Ground};
@@ -131,6 +131,7 @@ pub(crate) async fn lead(
     node::start(&cluster, &sessions, &node_objects, &leadership.ending, tasks);
     orders::start(&observer, tasks);
     airspace::start(&observer, metrics, tasks);
+    vehicle::start(&observer, tasks);
     let coverages = Arc::new(Coverages::default());
     formation::start(&observer, &coverages, metrics, tasks);
     let controller = DroneController {

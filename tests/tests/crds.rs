@@ -632,6 +632,7 @@ fn the_server_has_no_complaint_about_the_schemas() {
             "swarms.skein.dev",
             "drones.skein.dev",
             "groundorders.skein.dev",
+            "vehicles.skein.dev",
         ])
         .unwrap();
     for crd in crds["items"].as_array().unwrap() {

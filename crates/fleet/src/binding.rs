@@ -114,6 +114,27 @@ impl Why {
         }
     }
 
+    /// The same as the reason of a condition, in one word.
+    #[must_use]
+    pub const fn reason(self) -> &'static str {
+        match self {
+            Self::Selector => "SelectorDiffers",
+            Self::NotGranted => "NotGranted",
+            Self::Taken => "Taken",
+            Self::Cordoned => "NodeCordoned",
+            Self::Tainted => "NodeTainted",
+            Self::NotReady => "NodeNotReady",
+            Self::AgentUpgrading => "AgentUpgrading",
+            Self::Grounded => "Grounded",
+            Self::AgentSilent => "AgentSilent",
+            Self::AgentEnding => "AgentEnding",
+            Self::AutopilotSilent => "AutopilotSilent",
+            Self::NotIdle => "NotIdle",
+            Self::OthersFlew => "OthersFlew",
+            Self::LowBattery => "LowBattery",
+        }
+    }
+
     /// The same of one node, as a sentence that says what to do.
     #[must_use]
     pub const fn sentence(self) -> &'static str {

@@ -96,6 +96,8 @@ fn launch(folder: &Path) -> anyhow::Result<(Process, Ready)> {
         .arg(workspace_root().join("crds/drones.yaml"))
         .arg("--crds")
         .arg(workspace_root().join("crds/groundorders.yaml"))
+        .arg("--crds")
+        .arg(workspace_root().join("crds/vehicles.yaml"))
         .logs_in(folder.join("logs"))
         .start()?;
     let line = process.wait_for_line(PATIENCE, |line| {

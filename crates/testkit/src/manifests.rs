@@ -25,10 +25,11 @@ pub const FILES: [&str; 7] = [
 ];
 
 /// The files that the chart has copies of.
-const COPIED: [&str; 5] = [
+const COPIED: [&str; 6] = [
     "crds/swarms.yaml",
     "crds/drones.yaml",
     "crds/groundorders.yaml",
+    "crds/vehicles.yaml",
     "deploy/monitoring/alerts.yaml",
     "deploy/monitoring/fleet-dashboard.json",
 ];

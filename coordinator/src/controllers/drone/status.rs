@@ -328,7 +328,7 @@ fn same_airframe(before: Option<VehicleIdentity>, read: Option<VehicleIdentity>)
     })
 }
 
-fn identity(report: &Report) -> Option<VehicleIdentity> {
+pub(crate) fn identity(report: &Report) -> Option<VehicleIdentity> {
     report.identity.as_ref().map(|id| VehicleIdentity {
         autopilot: match id.autopilot {
             Autopilot::ArduPilot => "ArduPilot".into(),
@@ -340,7 +340,7 @@ fn identity(report: &Report) -> Option<VehicleIdentity> {
     })
 }
 
-fn battery(report: &Report, now: Timestamp) -> Option<BatteryStatus> {
+pub(crate) fn battery(report: &Report, now: Timestamp) -> Option<BatteryStatus> {
     let remaining = report.battery?.remaining?;
     let age = report.battery_at.map_or(Duration::ZERO, |at| report.made.since(at));
     // Kubernetes keeps whole seconds.
@@ -351,7 +351,7 @@ fn battery(report: &Report, now: Timestamp) -> Option<BatteryStatus> {
     })
 }
 
-fn far_from(before: Option<&BatteryStatus>, now: &BatteryStatus) -> bool {
+pub(crate) fn far_from(before: Option<&BatteryStatus>, now: &BatteryStatus) -> bool {
     match (before.and_then(|b| b.remaining_percent), now.remaining_percent) {
         (Some(before), Some(now)) => (before - now).abs() >= BATTERY_STEP,
         (before, now) => before != now,

@@ -275,7 +275,9 @@ fn connected(report: &Report) -> Condition {
     }
 }
 
-fn armable(report: &Report) -> Condition {
+/// Whether its arming checks pass, by its autopilot's own account.
+#[must_use]
+pub fn armable(report: &Report) -> Condition {
     let armed = matches!(report.truth, FlightTruth::ArmedOnGround | FlightTruth::Airborne(_));
     match (armed, report.ready) {
         (true, _) => condition(Kind::Armable, Some(true), "Armed", "it is armed".into()),

@@ -1,0 +1,215 @@
+//! The inventory: one Vehicle object for each airframe that an agent has heard.
+//!
+//! Owns: looking over all nodes again and again, and the writes that [`next`] asks for, a few at a time. Must not: do anything that
+//! flight depends on; it goes on without the objects, and where their kind is not installed.
+
+pub mod next;
+
+use crate::cluster::api::{self, ApiError, error_chain};
+use crate::cluster::retry::Failures;
+use crate::cluster::watching;
+use crate::cluster::world::uid;
+use crate::controllers::drone::binding::candidate;
+use crate::controllers::drone::facts::Observer;
+use crate::controllers::drone::pacing::{Due, Paces, Urgency};
+use crds::{Vehicle, VehicleSpec, VehicleStatus, labels};
+use fleet::binding::free;
+use fleet::ids::{DroneName, NodeName};
+use futures::StreamExt;
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use kube::runtime::reflector::store::Writer;
+use kube::runtime::reflector::{ObjectRef, Store};
+use kube::runtime::watcher;
+use kube::{Resource, ResourceExt};
+use next::{Seen, Step, airframe, steps};
+use serde_json::json;
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+
+/// From one look to the next.
+const EVERY: Duration = Duration::from_secs(5);
+
+/// Writes after one look: 20 a second, however many vehicles there are.
+const MOST_WRITES: usize = 100;
+
+/// Writes under way at once.
+const AT_A_TIME: usize = 4;
+
+/// An autopilot that has not told its version after this long is one that does not.
+const TELLS_VERSION: Duration = Duration::from_secs(30);
+
+/// What the inventory is made from.
+struct Inventory {
+    observer: Observer,
+    vehicles: Store<Vehicle>,
+    paces: Paces,
+    failures: Failures<String>,
+    /// Since when autopilots are heard that have not told their version.
+    unnamed: HashMap<NodeName, Instant>,
+}
+
+/// Starts keeping the inventory.
+pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
+    let writer = Writer::<Vehicle>::default();
+    let mut inventory = Inventory {
+        observer: observer.clone(),
+        vehicles: writer.as_reader(),
+        paces: Paces::default(),
+        failures: Failures::default(),
+        unnamed: HashMap::new(),
+    };
+    let ending = observer.leadership.ending.clone();
+    let api = Api::<Vehicle>::all(observer.cluster.client());
+    let config = watcher::Config::default().timeout(watching::WATCH_SECONDS);
+    tasks.spawn(watching::follow(api, config, Some(writer), ending.clone(), |_| {}));
+    tasks.spawn(async move {
+        // Until the watch has filled the store, an object that exists would seem to be missing.
+        let filled = ending.run_until_cancelled(inventory.vehicles.wait_until_ready()).await;
+        if !matches!(filled, Some(Ok(()))) {
+            return;
+        }
+        while ending.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
+            if inventory.observer.leadership.state.acts() {
+                inventory.look().await;
+            }
+        }
+    });
+}
+
+impl Inventory {
+    /// Looks over all nodes once, and writes what has to be written.
+    async fn look(&mut self) {
+        let (now, wall) = (Instant::now(), Timestamp::now());
+        let mut nodes: BTreeMap<NodeName, Vec<Arc<Vehicle>>> = BTreeMap::new();
+        for vehicle in self.vehicles.state() {
+            if let Ok(node) = NodeName::parse(&vehicle.spec.node_name) {
+                nodes.entry(node).or_default().push(vehicle);
+            }
+        }
+        for (node, _) in self.observer.sessions.connected() {
+            nodes.entry(node).or_default();
+        }
+        self.unnamed.retain(|node, _| nodes.contains_key(node));
+        let mut due = Vec::new();
+        for (node, known) in &nodes {
+            for (name, step, urgency) in self.steps_of(node, known, now, wall) {
+                let rests = self.failures.resting(&name, now).is_some();
+                if !rests && self.paces.due(&name, urgency, now) == Due::Now {
+                    due.push((name, step));
+                }
+            }
+        }
+        // Whoever comes first by name does not keep the others waiting.
+        let most = due.len().min(MOST_WRITES);
+        let first = rand::random_range(0..due.len().max(1));
+        due.rotate_left(first);
+        due.truncate(most);
+        let this = &*self;
+        futures::stream::iter(due)
+            .for_each_concurrent(AT_A_TIME, |(name, step)| this.perform(name, step))
+            .await;
+    }
+
+    fn steps_of(
+        &mut self,
+        node: &NodeName,
+        known: &[Arc<Vehicle>],
+        now: Instant,
+        wall: Timestamp,
+    ) -> Vec<(String, Step, Urgency)> {
+        let observer = &self.observer;
+        let report = observer.sessions.current(node);
+        let report = report.as_deref();
+        let heard = report.filter(|report| report.identity.is_some());
+        let waited = match heard {
+            Some(_) => now.duration_since(*self.unnamed.entry(node.clone()).or_insert(now)) >= TELLS_VERSION,
+            None => {
+                self.unnamed.remove(node);
+                false
+            }
+        };
+        let airframe = heard.and_then(|report| airframe(report, waited));
+        let drones = observer.world().drones_on(node);
+        let drone = drones.first().map(|drone| DroneName {
+            namespace: drone.namespace().unwrap_or_default(),
+            name: drone.name_any(),
+        });
+        let facts = observer.world().node_facts(node);
+        let free = facts.map(|facts| free(&candidate(observer, &facts, false, report)).map(drop));
+        let seen = Seen {
+            node,
+            drone: drone.as_ref(),
+            report,
+            airframe,
+            free,
+        };
+        steps(&seen, known, wall)
+    }
+
+    async fn perform(&self, name: String, step: Step) {
+        let done = match step {
+            Step::Create(spec) => self.create(&name, spec).await,
+            Step::Write(status) => self.write(&name, &status).await,
+            Step::Delete => self.delete(&name).await,
+        };
+        match done {
+            Ok(()) => {
+                self.failures.forget(&name);
+                self.paces.written(&name, Instant::now());
+            }
+            // The watch brings the news.
+            Err(error) if error.is_overtaken() => {}
+            Err(error) => {
+                self.failures
+                    .failed(&name, &error_chain(&error), Instant::now(), rand::random());
+            }
+        }
+    }
+
+    fn api(&self) -> Api<Vehicle> {
+        Api::all(self.observer.cluster.client())
+    }
+
+    async fn create(&self, name: &str, spec: VehicleSpec) -> Result<(), ApiError> {
+        let params = PostParams {
+            field_manager: Some(labels::COORDINATOR.into()),
+            ..PostParams::default()
+        };
+        let api = self.api();
+        let made = Vehicle::new(name, spec);
+        api::call("create a Vehicle", api.create(&params, &made)).await?;
+        tracing::info!(
+            vehicle = name,
+            node = made.spec.node_name,
+            "a vehicle that was not known"
+        );
+        Ok(())
+    }
+
+    async fn write(&self, name: &str, status: &VehicleStatus) -> Result<(), ApiError> {
+        let known = self.vehicles.get(&ObjectRef::new(name));
+        let patch = json!({
+            "apiVersion": Vehicle::api_version(&()),
+            "kind": Vehicle::kind(&()),
+            "metadata": {"name": name, "uid": known.as_deref().map(uid)},
+            "status": status,
+        });
+        let params = PatchParams::apply(labels::COORDINATOR).force();
+        let (api, patch) = (self.api(), Patch::Apply(patch));
+        let written = api.patch_status(name, &params, &patch);
+        api::call("write the status of a Vehicle", written).await.map(drop)
+    }
+
+    async fn delete(&self, name: &str) -> Result<(), ApiError> {
+        let api = self.api();
+        let params = DeleteParams::default();
+        let gone = api.delete(name, &params);
+        api::call("delete a Vehicle", gone).await?;
+        tracing::info!(vehicle = name, "a vehicle that was not heard for long is forgotten");
+        Ok(())
+    }
+}

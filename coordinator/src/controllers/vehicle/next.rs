@@ -1,0 +1,244 @@
+//! What to do next about the Vehicle objects of one node.
+//!
+//! Owns: the decision, their names, and what their status says. Must not: call the API, read a clock.
+
+use crate::controllers::drone::pacing::Urgency;
+use crate::controllers::drone::status::{battery, condition, far_from, identity};
+use crds::vehicle::Home;
+use crds::{Vehicle, VehicleSpec, VehicleStatus};
+use fleet::binding::Why;
+use fleet::drone::status::armable;
+use fleet::geo::offset;
+use fleet::ids::{DroneName, NodeName};
+use fleet::report::Report;
+use fleet::units::Wgs84;
+use fleet::vehicle::{FlightTruth, HardwareUid};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use kube::ResourceExt;
+use sha2::{Digest, Sha256};
+use std::sync::Arc;
+
+/// One that was not heard for this long is deleted.
+pub const FORGOTTEN_AFTER: SignedDuration = SignedDuration::from_hours(90 * 24);
+
+/// A home that has moved by less is the same one, meters over ground and in height: autopilots correct theirs.
+const SAME_HOME: (f64, f64) = (10.0, 5.0);
+
+/// Longest name of an object.
+const LONGEST_NAME: usize = 253;
+
+/// That of their specs, which never change.
+const GENERATION: i64 = 1;
+
+const READY: &str = "Ready";
+const FREE: &str = "Free";
+const ARMABLE: &str = "Armable";
+
+/// A node, as far as its vehicle goes.
+#[derive(Clone, Copy, Debug)]
+pub struct Seen<'a> {
+    /// Its name.
+    pub node: &'a NodeName,
+    /// The Drone that is bound to it.
+    pub drone: Option<&'a DroneName>,
+    /// The last report of its agent, while that is connected and the report is fresh.
+    pub report: Option<&'a Report>,
+    /// Which airframe its agent hears; `None` while that is not known.
+    pub airframe: Option<Airframe>,
+    /// Whether a Drone could be bound to it; the outer `None`: it is no drone node.
+    pub free: Option<Result<(), Why>>,
+}
+
+/// An airframe, by the number of its autopilot's hardware, if that has one.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Airframe(pub Option<HardwareUid>);
+
+/// A write.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Step {
+    /// Make the object.
+    Create(VehicleSpec),
+    /// Write its status.
+    Write(VehicleStatus),
+    /// Delete it.
+    Delete,
+}
+
+/// Which airframe a report is about. Until its autopilot has answered with its version, that is known only when it has been `waited` for.
+#[must_use]
+pub fn airframe(report: &Report, waited: bool) -> Option<Airframe> {
+    let identity = report.identity.as_ref()?;
+    let answered = identity.firmware.is_some() || identity.hardware.is_some();
+    (answered || waited).then_some(Airframe(identity.hardware))
+}
+
+/// The name of the Vehicle of `node` with this hardware: that of the node, and a short hash of its number.
+#[must_use]
+pub fn name(node: &str, airframe: Airframe) -> String {
+    let Some(uid) = airframe.0 else { return node.to_owned() };
+    let hash = Sha256::digest(format!("{node}/{uid}"));
+    let hash: String = hash.iter().take(4).map(|byte| format!("{byte:02x}")).collect();
+    let most = LONGEST_NAME - 1 - hash.len();
+    let node = node.get(..most).unwrap_or(node).trim_end_matches(['.', '-']);
+    format!("{node}-{hash}")
+}
+
+/// What to do about the objects of a node, `known` being those there are, by their names.
+#[must_use]
+pub fn steps(seen: &Seen<'_>, known: &[Arc<Vehicle>], now: Timestamp) -> Vec<(String, Step, Urgency)> {
+    let current = seen.airframe.map(|airframe| name(seen.node.as_str(), airframe));
+    let mut steps = Vec::new();
+    for vehicle in known {
+        let of_vehicle = vehicle.name_any();
+        let is_current = current.as_ref() == Some(&of_vehicle);
+        let old = vehicle.status.clone().unwrap_or_default();
+        if !is_current && is_forgotten(vehicle, &old, now) {
+            steps.push((of_vehicle, Step::Delete, Urgency::Now));
+            continue;
+        }
+        let next = match (&current, seen.report) {
+            (Some(_), Some(report)) if is_current => heard(&old, seen, report, now),
+            (Some(other), _) => unheard(&old, "AnotherAirframe", &another(seen.node, other), now),
+            (None, _) => unheard(&old, Why::AgentSilent.reason(), "its agent is not connected", now),
+        };
+        let urgency = urgency(vehicle.status.as_ref(), &next);
+        steps.push((of_vehicle, Step::Write(next), urgency));
+    }
+    if let (Some(name), Some(airframe)) = (current, seen.airframe)
+        && known.iter().all(|vehicle| vehicle.name_any() != name)
+    {
+        let spec = VehicleSpec {
+            node_name: seen.node.to_string(),
+            hardware_uid: airframe.0.map(|uid| uid.to_string()),
+        };
+        steps.push((name, Step::Create(spec), Urgency::Now));
+    }
+    steps
+}
+
+fn another(node: &NodeName, name: &str) -> String {
+    format!("the agent of node {node} hears another airframe now, Vehicle {name}")
+}
+
+fn status<'a>(status: &'a VehicleStatus, kind: &str) -> Option<&'a Condition> {
+    status.conditions.iter().find(|c| c.type_ == kind)
+}
+
+fn is_forgotten(vehicle: &Vehicle, old: &VehicleStatus, now: Timestamp) -> bool {
+    let silent = status(old, READY).filter(|ready| ready.status != "True");
+    let since = silent.map(|ready| ready.last_transition_time.0);
+    // One whose status was never written.
+    let since = since.or_else(|| {
+        let made = vehicle.metadata.creation_timestamp.as_ref()?;
+        old.conditions.is_empty().then_some(made.0)
+    });
+    since.is_some_and(|since| now.duration_since(since) >= FORGOTTEN_AFTER)
+}
+
+/// The status of one that is not heard: what was known of it stays.
+fn unheard(old: &VehicleStatus, reason: &str, message: &str, now: Timestamp) -> VehicleStatus {
+    let because = |kind, value| condition(&old.conditions, kind, value, reason, message, GENERATION, now);
+    VehicleStatus {
+        conditions: vec![
+            because(READY, Some(false)),
+            because(FREE, Some(false)),
+            because(ARMABLE, None),
+        ],
+        drone: None,
+        ..old.clone()
+    }
+}
+
+fn heard(old: &VehicleStatus, seen: &Seen<'_>, report: &Report, now: Timestamp) -> VehicleStatus {
+    let mut next = old.clone();
+    if let Some(identity) = identity(report) {
+        next.autopilot = identity.autopilot;
+        next.system_id = Some(identity.system_id);
+        next.firmware = identity.firmware.or(next.firmware);
+    }
+    next.home = home(report)
+        .filter(|home| !next.home.as_ref().is_some_and(|before| is_same(before, home)))
+        .or(next.home);
+    next.battery = battery(report, now)
+        .filter(|battery| far_from(next.battery.as_ref(), battery))
+        .or(next.battery);
+    count_flight(&mut next, report.truth, now);
+    next.drone = seen.drone.map(DroneName::to_string);
+    let of = |kind, value, (reason, message): (&str, &str)| {
+        condition(&old.conditions, kind, value, reason, message, GENERATION, now)
+    };
+    let silent = Why::AutopilotSilent;
+    let ready = match report.link_alive {
+        true => ("Heard", "its agent hears its autopilot"),
+        false => (silent.reason(), silent.sentence()),
+    };
+    let serves = seen.drone.map(|drone| format!("it serves Drone {drone}"));
+    let free = match (&serves, seen.free) {
+        (Some(serves), _) => ("ServesDrone", serves.as_str()),
+        (None, None) => (
+            "NoDroneNode",
+            "its node does not carry the label node-role.kubernetes.io/drone, so no Drone can be bound to it",
+        ),
+        (None, Some(Err(why))) => (why.reason(), why.sentence()),
+        (None, Some(Ok(()))) => ("Free", "a Drone can be bound to it"),
+    };
+    let is_free = serves.is_none() && seen.free == Some(Ok(()));
+    let armable = armable(report);
+    next.conditions = vec![
+        of(READY, Some(report.link_alive), ready),
+        of(FREE, Some(is_free), free),
+        of(ARMABLE, armable.value, (armable.reason, &armable.message)),
+    ];
+    next
+}
+
+fn home(report: &Report) -> Option<Home> {
+    report.home.map(|home| Home {
+        latitude_degrees: home.at.latitude_deg,
+        longitude_degrees: home.at.longitude_deg,
+        altitude_meters: (home.amsl.0 * 10.0).round() / 10.0,
+    })
+}
+
+fn is_same(before: &Home, now: &Home) -> bool {
+    let at = |home: &Home| Wgs84 {
+        latitude_deg: home.latitude_degrees,
+        longitude_deg: home.longitude_degrees,
+    };
+    let (east, north) = offset(at(before), at(now));
+    east.hypot(north) <= SAME_HOME.0 && (now.altitude_meters - before.altitude_meters).abs() <= SAME_HOME.1
+}
+
+/// Begins and ends its flights by what its autopilot says; one that is not heard goes on.
+fn count_flight(next: &mut VehicleStatus, truth: FlightTruth, now: Timestamp) {
+    match (truth, &next.airborne_since) {
+        // Kubernetes keeps whole seconds.
+        (FlightTruth::Airborne(_), None) => {
+            next.airborne_since = Timestamp::from_second(now.as_second()).ok().map(Time);
+        }
+        (FlightTruth::Disarmed, Some(since)) => {
+            next.flights += 1;
+            next.flight_seconds += (now.as_second() - since.0.as_second()).max(0);
+            next.airborne_since = None;
+        }
+        _ => {}
+    }
+}
+
+/// How much the change matters. An agent that comes back soon is never written to be gone.
+fn urgency(old: Option<&VehicleStatus>, next: &VehicleStatus) -> Urgency {
+    let Some(old) = old else { return Urgency::Now };
+    let is = |of: &VehicleStatus, kind| status(of, kind).is_some_and(|c| c.status == "True");
+    let use_of = |of: &VehicleStatus| (of.drone.clone(), of.airborne_since.clone(), is(of, FREE));
+    if old == next {
+        Urgency::None
+    } else if is(next, READY) && (!is(old, READY) || use_of(old) != use_of(next)) {
+        Urgency::Now
+    } else {
+        Urgency::Later
+    }
+}
+
+#[cfg(test)]
+mod tests;

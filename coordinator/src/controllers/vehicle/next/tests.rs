@@ -1,0 +1,249 @@
+//! The life of a Vehicle object, as sentences.
+
+use super::*;
+use fleet::vehicle::{Airborne, Autopilot, Identity, WhyUnknown};
+use kube::core::ObjectMeta;
+
+const UID: HardwareUid = HardwareUid::Short(0x2a);
+
+fn node() -> NodeName {
+    NodeName::parse("gate-1").unwrap()
+}
+
+fn at(second: i64) -> Timestamp {
+    Timestamp::from_second(second).unwrap()
+}
+
+fn report(truth: FlightTruth) -> Report {
+    Report {
+        link_alive: true,
+        truth,
+        ready: Some(true),
+        identity: Some(Identity {
+            autopilot: Autopilot::Px4,
+            system: fleet::units::SystemId(3),
+            component: fleet::units::ComponentId(1),
+            firmware: Some("1.17.0".into()),
+            hardware: Some(UID),
+        }),
+        ..Report::of_nothing(node())
+    }
+}
+
+fn seen<'a>(node: &'a NodeName, report: Option<&'a Report>) -> Seen<'a> {
+    Seen {
+        node,
+        drone: None,
+        report,
+        airframe: report.and_then(|report| airframe(report, false)),
+        free: Some(Ok(())),
+    }
+}
+
+fn object(uid: Option<HardwareUid>, status: VehicleStatus) -> Arc<Vehicle> {
+    let spec = VehicleSpec {
+        node_name: "gate-1".into(),
+        hardware_uid: uid.map(|uid| uid.to_string()),
+    };
+    Arc::new(Vehicle {
+        metadata: ObjectMeta {
+            name: Some(name("gate-1", Airframe(uid))),
+            creation_timestamp: Some(Time(at(0))),
+            ..ObjectMeta::default()
+        },
+        spec,
+        status: (!status.conditions.is_empty()).then_some(status),
+    })
+}
+
+/// The one write of the status that follows, and how much it matters.
+fn written(seen: &Seen<'_>, known: &Arc<Vehicle>, second: i64) -> (VehicleStatus, Urgency) {
+    let steps = steps(seen, std::slice::from_ref(known), at(second));
+    match &steps[..] {
+        [(of, Step::Write(status), urgency)] if *of == known.name_any() => (status.clone(), *urgency),
+        other => panic!("{other:?}"),
+    }
+}
+
+fn reason<'a>(of: &'a VehicleStatus, kind: &str) -> (&'a str, &'a str) {
+    let condition = status(of, kind).unwrap();
+    (&condition.status, &condition.reason)
+}
+
+#[test]
+fn an_aircraft_that_is_heard_for_the_first_time_gets_an_object_and_then_a_status() {
+    let (node, report) = (node(), report(FlightTruth::Disarmed));
+    let seen = seen(&node, Some(&report));
+    let first = steps(&seen, &[], at(1));
+    let [(made, Step::Create(spec), Urgency::Now)] = &first[..] else {
+        panic!("{first:?}")
+    };
+    assert_eq!(spec.hardware_uid.as_deref(), Some("000000000000002a"));
+    assert!(
+        made.starts_with("gate-1-") && made.len() == "gate-1-".len() + 8,
+        "{made}"
+    );
+    let (status, urgency) = written(&seen, &object(Some(UID), VehicleStatus::default()), 2);
+    assert_eq!(urgency, Urgency::Now);
+    assert_eq!((status.autopilot.as_str(), status.system_id), ("PX4", Some(3)));
+    assert_eq!(reason(&status, READY), ("True", "Heard"));
+    assert_eq!(reason(&status, FREE), ("True", "Free"));
+    assert_eq!(reason(&status, ARMABLE), ("True", "ChecksPass"));
+    let (same, urgency) = written(&seen, &object(Some(UID), status.clone()), 60);
+    assert_eq!(
+        (same, urgency),
+        (status, Urgency::None),
+        "nothing is written while nothing changes"
+    );
+}
+
+#[test]
+fn why_no_drone_can_be_bound_to_it_is_said_at_once() {
+    let (node, report) = (node(), report(FlightTruth::Disarmed));
+    let free = seen(&node, Some(&report));
+    let (before, _) = written(&free, &object(Some(UID), VehicleStatus::default()), 1);
+    let known = object(Some(UID), before);
+    let drone = DroneName {
+        namespace: "field".into(),
+        name: "alpha".into(),
+    };
+    let changes = [
+        (
+            Seen {
+                drone: Some(&drone),
+                ..free
+            },
+            "ServesDrone",
+        ),
+        (Seen { free: None, ..free }, "NoDroneNode"),
+        (
+            Seen {
+                free: Some(Err(Why::Cordoned)),
+                ..free
+            },
+            "NodeCordoned",
+        ),
+    ];
+    for (seen, why) in changes {
+        let (status, urgency) = written(&seen, &known, 9);
+        assert_eq!((reason(&status, FREE), urgency), (("False", why), Urgency::Now));
+        assert_eq!(status.drone, seen.drone.map(DroneName::to_string));
+    }
+}
+
+#[test]
+fn its_flights_are_counted_by_what_its_autopilot_says_through_silence_and_other_coordinators() {
+    let node = node();
+    let mut status = VehicleStatus::default();
+    let flight = [
+        (10, Some(FlightTruth::Disarmed)),
+        (20, Some(FlightTruth::ArmedOnGround)),
+        (25, Some(FlightTruth::Airborne(Airborne::TakingOff))),
+        (30, Some(FlightTruth::Airborne(Airborne::InAir))),
+        (40, None),
+        (50, Some(FlightTruth::Unknown(WhyUnknown::LandedStateUnknown))),
+        (60, Some(FlightTruth::ArmedOnGround)),
+    ];
+    for (second, truth) in flight {
+        let report = truth.map(report);
+        (status, _) = written(&seen(&node, report.as_ref()), &object(Some(UID), status), second);
+        let since = status.airborne_since.as_ref().map(|since| since.0);
+        assert_eq!(since, (second >= 25).then(|| at(25)), "at {second} s");
+        assert_eq!(status.flights, 0);
+    }
+    let down = report(FlightTruth::Disarmed);
+    (status, _) = written(&seen(&node, Some(&down)), &object(Some(UID), status), 85);
+    assert_eq!(
+        (status.flights, status.flight_seconds, status.airborne_since),
+        (1, 60, None)
+    );
+}
+
+#[test]
+fn another_airframe_on_the_same_wire_is_another_vehicle_and_the_first_says_so() {
+    let node = node();
+    let first = report(FlightTruth::Disarmed);
+    let (status, _) = written(
+        &seen(&node, Some(&first)),
+        &object(Some(UID), VehicleStatus::default()),
+        1,
+    );
+    let other = HardwareUid::Long([7; 18]);
+    let mut second = first.clone();
+    second.identity.as_mut().unwrap().hardware = Some(other);
+    let found = steps(&seen(&node, Some(&second)), &[object(Some(UID), status)], at(5));
+    let [(old, Step::Write(status), _), (new, Step::Create(spec), _)] = &found[..] else {
+        panic!("{found:?}")
+    };
+    assert_eq!(reason(status, READY), ("False", "AnotherAirframe"));
+    assert!(status.conditions[0].message.ends_with(new.as_str()) && old != new);
+    assert_eq!(spec.hardware_uid, Some(other.to_string()));
+}
+
+#[test]
+fn one_that_falls_silent_keeps_what_is_known_and_is_deleted_after_ninety_days() {
+    let (node, report) = (node(), report(FlightTruth::Disarmed));
+    let (heard, _) = written(
+        &seen(&node, Some(&report)),
+        &object(Some(UID), VehicleStatus::default()),
+        1,
+    );
+    let (silent, urgency) = written(&seen(&node, None), &object(Some(UID), heard), 100);
+    assert_eq!(urgency, Urgency::Later, "its agent may be back in a moment");
+    assert_eq!(reason(&silent, FREE), ("False", "AgentSilent"));
+    assert_eq!(silent.firmware.as_deref(), Some("1.17.0"));
+    let known = object(Some(UID), silent.clone());
+    let days = |days: i64| 100 + days * 86_400;
+    assert_eq!(written(&seen(&node, None), &known, days(89)).1, Urgency::None);
+    let gone = steps(&seen(&node, None), std::slice::from_ref(&known), at(days(90)));
+    assert_eq!(gone, [(known.name_any(), Step::Delete, Urgency::Now)]);
+    let back = written(&seen(&node, Some(&report)), &known, days(91));
+    assert_eq!((reason(&back.0, READY), back.1), (("True", "Heard"), Urgency::Now));
+}
+
+#[test]
+fn a_home_that_an_autopilot_corrects_a_little_is_not_written_anew() {
+    let node = node();
+    let home = |latitude_deg, amsl| {
+        let mut report = report(FlightTruth::Disarmed);
+        report.home = Some(fleet::route_order::Waypoint {
+            at: Wgs84 {
+                latitude_deg,
+                longitude_deg: 8.5,
+            },
+            amsl: fleet::units::AltitudeAmsl(amsl),
+        });
+        report
+    };
+    let first = home(47.0, 488.0);
+    let (status, _) = written(
+        &seen(&node, Some(&first)),
+        &object(Some(UID), VehicleStatus::default()),
+        1,
+    );
+    let known = object(Some(UID), status);
+    for (report, urgency) in [
+        (home(47.000_05, 490.0), Urgency::None),
+        (home(47.000_2, 488.0), Urgency::Later),
+        (home(47.0, 498.0), Urgency::Later),
+    ] {
+        assert_eq!(written(&seen(&node, Some(&report)), &known, 9).1, urgency);
+    }
+}
+
+#[test]
+fn an_airframe_is_known_once_its_autopilot_has_told_its_version_or_will_not() {
+    let mut report = report(FlightTruth::Disarmed);
+    assert_eq!(airframe(&report, false), Some(Airframe(Some(UID))));
+    let identity = report.identity.as_mut().unwrap();
+    (identity.hardware, identity.firmware) = (None, None);
+    assert_eq!(
+        (airframe(&report, false), airframe(&report, true)),
+        (None, Some(Airframe(None)))
+    );
+    assert_eq!(airframe(&Report::of_nothing(node()), true), None);
+    assert_eq!(name("gate-1", Airframe(None)), "gate-1");
+    let long = "n".repeat(253);
+    let names = [UID, HardwareUid::Short(9)].map(|uid| name(&long, Airframe(Some(uid))));
+    assert!(names[0] != names[1] && names.iter().all(|name| name.len() <= 253));
+}

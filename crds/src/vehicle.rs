@@ -1,0 +1,163 @@
+//! `Vehicle`: the inventory, one airframe for each object.
+
+#![allow(
+    clippy::duplicated_attributes,
+    reason = "printer columns of one type; the lint takes them for repeats"
+)]
+
+use crate::drone::BatteryStatus;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use kube::{CustomResource, KubeSchema};
+use serde::{Deserialize, Serialize};
+
+/// Which airframe it is. It never changes.
+#[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq, Eq)]
+#[kube(
+    group = "skein.dev",
+    version = "v1alpha1",
+    kind = "Vehicle",
+    plural = "vehicles",
+    shortname = "vh",
+    category = "skein",
+    status = "VehicleStatus",
+    derive = "PartialEq",
+    doc = "A Vehicle is one aircraft that the agent of a node has heard: which it is, whether a Drone could use it, and why not. The coordinator writes it. Deleting one forgets its flights, and nothing else; while its agent hears it, it is written anew. One that was not heard for 90 days is deleted.",
+    printcolumn(
+        name = "Node",
+        type_ = "string",
+        json_path = ".spec.nodeName",
+        description = "Drone node whose agent hears it."
+    ),
+    printcolumn(
+        name = "Autopilot",
+        type_ = "string",
+        json_path = ".status.autopilot",
+        description = "Autopilot stack."
+    ),
+    printcolumn(
+        name = "Firmware",
+        type_ = "string",
+        json_path = ".status.firmware",
+        description = "Its version."
+    ),
+    printcolumn(
+        name = "Ready",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Ready")].status"#,
+        description = "Whether its agent is connected and hears its autopilot."
+    ),
+    printcolumn(
+        name = "Free",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Free")].status"#,
+        description = "Whether a Drone can be bound to it."
+    ),
+    printcolumn(
+        name = "Reason",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Free")].reason"#,
+        description = "Why, or why not."
+    ),
+    printcolumn(
+        name = "Battery",
+        type_ = "integer",
+        json_path = ".status.battery.remainingPercent",
+        description = "Remaining battery, percent, when the object was written last."
+    ),
+    printcolumn(
+        name = "Flights",
+        type_ = "integer",
+        json_path = ".status.flights",
+        description = "Flights that have ended."
+    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(
+        name = "Drone",
+        type_ = "string",
+        json_path = ".status.drone",
+        priority = 1,
+        description = "The Drone that it serves."
+    ),
+    printcolumn(
+        name = "Message",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Free")].message"#,
+        priority = 1,
+        description = "Why a Drone can or cannot be bound to it, as a sentence."
+    )
+)]
+#[kube(validation = Rule::new("self.spec == oldSelf.spec")
+    .message("a Vehicle is one airframe for good; delete the object if there is no such airframe any more")
+    .reason(Reason::FieldValueForbidden)
+    .field_path(".spec"))]
+#[serde(rename_all = "camelCase")]
+pub struct VehicleSpec {
+    /// Name of the node whose agent hears it.
+    #[schemars(length(min = 1, max = 253))]
+    pub node_name: String,
+
+    /// The number of the autopilot's hardware: AUTOPILOT_VERSION.uid2 as 36 hexadecimal digits, else .uid as 16; absent for hardware
+    /// that has none. Another number on the same wire is another Vehicle.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(min = 16, max = 36))]
+    pub hardware_uid: Option<String>,
+}
+
+/// What is known of it, by its autopilot's and its agent's own account.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct VehicleStatus {
+    /// Autopilot stack: ArduPilot or PX4.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub autopilot: String,
+
+    /// Firmware version; absent until the autopilot reported it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub firmware: Option<String>,
+
+    /// MAVLink system id, 1 to 255.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub system_id: Option<i32>,
+
+    /// Where it took off last, or will: its home position (MAVLink: HOME_POSITION).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub home: Option<Home>,
+
+    /// Battery, in steps of 25 percent, and with whatever else is written.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub battery: Option<BatteryStatus>,
+
+    /// The Drone that it serves, as NAMESPACE/NAME.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub drone: Option<String>,
+
+    /// In the air since then, as far as was seen; absent on the ground.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub airborne_since: Option<Time>,
+
+    /// Flights that have ended, whoever flew it.
+    #[serde(default)]
+    pub flights: i64,
+
+    /// How long those took, in seconds.
+    #[serde(default)]
+    pub flight_seconds: i64,
+
+    /// Ready: its agent is connected and hears its autopilot. Free: a Drone can be bound to it. Armable: the autopilot's arming checks
+    /// pass.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
+    pub conditions: Vec<Condition>,
+}
+
+/// A home position.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct Home {
+    /// Degrees, WGS 84, north positive.
+    pub latitude_degrees: f64,
+    /// Degrees, WGS 84, east positive.
+    pub longitude_degrees: f64,
+    /// Metres above mean sea level.
+    pub altitude_meters: f64,
+}

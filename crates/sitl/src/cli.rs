@@ -17,8 +17,8 @@ use clap::{Parser, ValueEnum};
 
 use crate::model::{Autopilot, VehicleConfig};
 
-/// Metres between neighbouring vehicles at boot.
-const SPACING_M: f64 = 5.0;
+/// Metres between neighbouring vehicles at boot: no one that holds above its home is in the way of another that takes off to a station.
+const SPACING_M: f64 = 15.0;
 /// Vehicles per row of the parking grid.
 const ROW: usize = 10;
 
@@ -299,7 +299,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mixed_fleet_alternates_and_is_five_metres_apart() {
+    fn a_mixed_fleet_alternates_and_is_fifteen_metres_apart() {
         let plans = vehicles(&["--count", "3"]).unwrap();
         let kinds: Vec<_> = plans.iter().map(|plan| plan.config.autopilot).collect();
         assert_eq!(kinds, [Autopilot::ArduPilot, Autopilot::Px4, Autopilot::ArduPilot]);
@@ -307,7 +307,7 @@ mod tests {
         let east_m = (plans[1].config.home.lon_deg - plans[0].config.home.lon_deg)
             * 111_319.5
             * 47.397742_f64.to_radians().cos();
-        assert!((east_m - 5.0).abs() < 0.01, "{east_m}");
+        assert!((east_m - 15.0).abs() < 0.01, "{east_m}");
     }
 
     #[test]

@@ -440,11 +440,24 @@ fn an_agent_whose_node_is_no_drone_node_is_told_so_and_flies_once_it_is_one(api:
         "it says what to do: {told}"
     );
     assert!(stage.wire("node-1").said().not_flying());
+    let wait_inventory = |wanted: &str| {
+        wait_for(
+            format!("its vehicle to be in the inventory: {wanted}"),
+            PATIENCE,
+            || {
+                let reason = r#"jsonpath={.items[*].status.conditions[?(@.type=="Free")].reason}"#;
+                let seen = stage.kubectl(&["get", "vehicles", "-o", reason])?;
+                ensure!(seen == wanted, "{seen}");
+                Ok(())
+            },
+        )
+    };
+    wait_inventory("NoDroneNode")?;
 
     stage.cluster.create_node("node-1", &[])?;
     stage.kubectl(&["label", "node", "node-1", "node-role.kubernetes.io/drone="])?;
     stage.wait_in_air(&["node-1"], 1)?;
-    Ok(())
+    wait_inventory("ServesDrone")
 }
 
 fn a_changed_altitude_is_flown_to_in_the_air_by_both_autopilots(api: ServedBy) -> anyhow::Result<()> {

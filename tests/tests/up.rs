@@ -14,7 +14,7 @@ mod output;
 #[path = "e2e/wire.rs"]
 mod wire;
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use field::{Field, PATIENCE};
 use nix::sys::signal::Signal;
 use serde_json::json;
@@ -36,6 +36,7 @@ fn a_station_flies_what_it_reaches_and_agents_from_elsewhere_become_nodes() -> a
     field.fly(3, 10.0)?;
     field.wait_ready()?;
     field.wait_in_air(&["alpha", "bravo", "charlie"])?;
+    field.wait_inventory("alpha: ServesDrone; bravo: ServesDrone; charlie: ServesDrone")?;
     let drones = field.drones()?;
 
     // Ctrl-C: vehicles of this machine land, and it waits for them; vehicles of other computers fly on.
@@ -67,6 +68,15 @@ fn a_station_flies_what_it_reaches_and_agents_from_elsewhere_become_nodes() -> a
     field.start_up_with(&["alpha", "bravo"], &["--grounded"])?;
     field.wait_in_air(&[])?;
     assert!(!field.up()?.stdout().contains("NOTE:"), "nothing wants flight");
+    wait_for("the inventory to have counted their flights", PATIENCE, || {
+        let list = field.kubectl().json(["get", "vehicles"])?;
+        for vehicle in list["items"].as_array().context("it is no list")? {
+            let status = &vehicle["status"];
+            let ended = status["flights"].as_i64() >= Some(1) && status["flightSeconds"].as_i64() >= Some(1);
+            ensure!(ended && status["airborneSince"].is_null(), "{vehicle}");
+        }
+        Ok(())
+    })?;
     field.skein(&["status", "-o", "json"])?;
     field.kubectl().run(["delete", "swarm", "alpha"])?;
     for vehicle in ["alpha", "bravo"] {
@@ -135,6 +145,9 @@ fn what_a_person_puts_on_a_node_stays_and_a_deleted_node_of_a_connected_agent_co
         ensure!(message.starts_with("this node is cordoned"), "{status}");
         Ok(())
     })?;
+    field.wait_inventory("alpha: NodeCordoned; bravo: Free")?;
+    field.kubectl().run(["delete", "vehicles", "--all"])?;
+    field.wait_inventory("alpha: NodeCordoned; bravo: Free")?;
     let deleted = field.kubectl().json(["get", "node", "bravo"])?;
     field.kubectl().run(["delete", "node", "bravo"])?;
     wait_for("node bravo to come back", PATIENCE, || {

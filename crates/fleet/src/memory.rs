@@ -102,6 +102,8 @@ pub struct Memory {
     /// The place that the command under way asks for, and the one that the vehicle has agreed to fly to.
     place_asked: Option<Waypoint>,
     place_agreed: Option<Waypoint>,
+    /// It has lost its route in the air: the place that it was asked to fly to last may lie ahead.
+    adrift: bool,
     /// How fast it has agreed to fly on this flight.
     speed: Option<MetersPerSecond>,
     /// How fast the command that is being written asks it to fly.
@@ -365,6 +367,12 @@ impl Memory {
         }
     }
 
+    /// Whether it has lost its route in the air, and was not asked to stay since.
+    #[must_use]
+    pub const fn is_adrift(&self) -> bool {
+        self.adrift
+    }
+
     /// Whether it has agreed to fly to `place`, and comes nearer.
     #[must_use]
     pub fn flies_to(&self, place: Waypoint, now: Moment) -> bool {
@@ -418,8 +426,10 @@ impl Memory {
         }
         self.progress = route.progress(self.progress, &position, on_ground);
         let Some(progress) = self.progress else {
+            self.adrift = !on_ground;
             return if on_ground { Following::Nothing } else { Following::Lost };
         };
+        self.adrift = false;
         let Some(place) = route.places.get(progress.next) else {
             (self.nearest, self.asked) = (None, None);
             let drifts = route.end().is_some_and(|end| end.is_drifted_from(&position));
@@ -516,6 +526,7 @@ impl Memory {
         }
         if kind == StepKind::FlyTo {
             let agreed = self.place_asked.take().filter(|_| *outcome == Outcome::Accepted);
+            self.adrift &= agreed.is_none();
             self.place_agreed = agreed.or(self.place_agreed);
             // It is given the time anew to come nearer.
             self.nearest = self.nearest.map(|(of, distance, _)| (of, distance, now));
@@ -541,6 +552,7 @@ impl Memory {
         }
         if beat.value.mode.mode != Mode::Station {
             self.speed = None;
+            self.adrift = false;
         }
         if beat.value.armed {
             self.armed_at = Some(beat.at);

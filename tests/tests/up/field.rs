@@ -290,11 +290,24 @@ impl Field {
         result.map_err(|error| self.explain(error))
     }
 
+    /// Waits until the inventory says of these vehicles, by their nodes, why they are free or not.
+    pub fn wait_inventory(&self, wanted: &str) -> anyhow::Result<()> {
+        let columns =
+            r#"jsonpath={range .items[*]}{.spec.nodeName}: {.status.conditions[?(@.type=="Free")].reason}; {end}"#;
+        let result = wait_for(format!("the inventory to say {wanted}"), PATIENCE, || {
+            let sorted = ["get", "vehicles", "--sort-by=.spec.nodeName", "-o", columns];
+            let seen = self.kubectl.run(sorted)?;
+            ensure!(seen.trim_end_matches("; ") == wanted, "{seen}");
+            Ok(())
+        });
+        result.map_err(|error| self.explain(error))
+    }
+
     /// `error`, with the output of kubectl and the logs.
     pub fn explain(&self, error: anyhow::Error) -> anyhow::Error {
         let seen = self
             .kubectl
-            .run(["get", "nodes,swarms,drones", "-o", "wide"])
+            .run(["get", "nodes,swarms,drones,vehicles", "-o", "wide"])
             .unwrap_or_default();
         let mut all = format!("{seen}\n");
         for process in self.up.iter().chain(&self.agent) {

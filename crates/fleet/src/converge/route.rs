@@ -19,7 +19,10 @@ pub(super) fn follow(s: &Situation<'_>, held: &Assignment) -> Verdict {
     });
     let may = s.led() && s.vehicle.mode(s.now) == Some(Mode::Station);
     let Some(place) = next else {
-        let step = back(s, held).or_else(|| look(s, held)).filter(|_| may);
+        let step = stay(s)
+            .or_else(|| back(s, held))
+            .or_else(|| look(s, held))
+            .filter(|_| may);
         return step.map_or_else(|| rest(Activity::Holding), |step| paced(s, step, Activity::Holding));
     };
     if !may {
@@ -40,6 +43,16 @@ fn holds_at(s: &Situation<'_>, held: &Assignment) -> Option<Waypoint> {
     let route = held.route.as_ref()?;
     let progress = s.memory.progress().filter(|progress| progress.number == route.number)?;
     route.end().filter(|_| progress.next >= route.places.len())
+}
+
+/// Where it is, for one that has lost its route: its autopilot still flies to the place that it was asked for last.
+fn stay(s: &Situation<'_>) -> Option<Step> {
+    let position = s.vehicle.position.as_ref()?.fresh(s.now, TRUTH_STALE_AFTER)?;
+    let place = Waypoint {
+        at: position.at,
+        amsl: position.amsl,
+    };
+    s.memory.is_adrift().then_some(Step::FlyTo { place })
 }
 
 /// Back to where it holds, for one that has drifted off there.
@@ -309,9 +322,35 @@ mod tests {
     }
 
     #[test]
-    fn off_its_route_or_without_one_it_is_sent_nowhere() {
-        let w = at(routed().flying(Mode::Station), 25.0, 12.0);
+    fn one_that_has_lost_its_route_is_asked_once_to_stay_where_it_is() {
+        let mut w = at(routed().flying(Mode::Station), 25.0, 12.0);
+        let here = place(25.0, 12.0);
+        assert_eq!(
+            (w.decide().step, w.decide().activity),
+            (Step::FlyTo { place: here }, Activity::Holding)
+        );
+        let mut taken_over = w.clone();
+        taken_over.fence = taken_over.fence.without_route();
+        taken_over
+            .memory
+            .observe(&taken_over.clone().flying(Mode::Foreign).vehicle, w.now);
+        assert!(!taken_over.memory.is_adrift(), "it was not on its way any more");
+        w.fence = w.fence.without_route();
+        w = at(w, 27.0, 12.0);
+        w.memory.asks_for_place(here);
+        w.memory.ended(StepKind::FlyTo, &Outcome::Accepted, w.now, 0.0);
         assert_eq!((w.kind(), w.decide().activity), (None, Activity::Holding));
+    }
+
+    #[test]
+    fn off_its_route_or_without_one_it_is_sent_nowhere_else() {
+        let w = at(routed().flying(Mode::Station), 25.0, 12.0);
+        assert_eq!(
+            w.decide().step,
+            Step::FlyTo {
+                place: place(25.0, 12.0)
+            }
+        );
         let mut w = at(routed().flying(Mode::Station), 25.0, 30.0);
         assert_eq!(w.kind(), Some(StepKind::FlyTo));
         let landing = w.clone().vehicle(true, Some(LandedState::Landing), Mode::Station, true);

@@ -2,9 +2,9 @@
 //!
 //! Owns: rule 11. Must not: know claims, routes or rules of `fleet`.
 //!
-//! 11. No route that is ordered once an aircraft close by was heard for a while leads a vehicle nearer to it over ground, or off the
-//!     ground; but for the way that it needs to stop, and for one that its failsafe or a person brings down. Routes that were ordered
-//!     before are not judged: those who could stop it may be out of reach.
+//! 11. Once an aircraft close by was heard for a while, no vehicle leaves the ground, and no route that is ordered then leads one nearer to
+//!     it over ground; but for the way that it needs to stop, and for one that its failsafe or a person brings down. In the air, routes
+//!     that were ordered before are not judged: those who could stop it may be out of reach.
 
 use crate::node::Node;
 use crate::vehicle::Spot;
@@ -46,6 +46,11 @@ fn route(node: &Node) -> Option<OrderNumber> {
     }
 }
 
+/// Whether it flies along routes only.
+fn is_routed(node: &Node) -> bool {
+    matches!(&node.ledger.lock().unwrap().last_order, Some(Order::Assigned(a)) if a.routed)
+}
+
 impl Traffic {
     pub fn is_here(&self, now: Duration) -> bool {
         self.last.is_some_and(|(_, _, until)| now <= until)
@@ -73,17 +78,22 @@ impl Traffic {
         for ((node, before), since) in nodes.iter().zip(&self.before).zip(&mut self.since) {
             let Some((at, _)) = node.vehicle.spot() else { continue };
             let off = at.over_ground(aircraft);
+            let on_ground = at.up < LIFTED && is_routed(node);
+            let rises = since.is_some_and(|since| since.on_ground) && at.up >= LIFTED;
             let is_new = route(node) > *before;
-            if !is_new || excused(node.number) || off > CLOSE || (at.up - aircraft.up).abs() > CLOSE {
+            if !(is_new || on_ground || rises)
+                || excused(node.number)
+                || off > CLOSE
+                || (at.up - aircraft.up).abs() > CLOSE
+            {
                 *since = None;
                 continue;
             }
-            let on_ground = at.up < LIFTED;
             let before = since.get_or_insert(Since {
                 farthest: off,
                 on_ground,
             });
-            if off < before.farthest - STOPS || (before.on_ground && !on_ground) {
+            if off < before.farthest - STOPS || rises {
                 return Err(format!(
                     "at {now:?} {} is at {at:.1?}, {off:.1} m over ground from the aircraft at {aircraft:.1?} that is here since {came:?}; \
                      it was {:.1} m off, on the ground: {}: {:?}",

@@ -62,7 +62,7 @@ use serde::{Deserialize, Serialize};
         name = "Battery",
         type_ = "integer",
         json_path = ".status.battery.remainingPercent",
-        description = "Remaining battery, percent, when the object was written last."
+        description = "Remaining battery, percent, in steps of 25."
     ),
     printcolumn(
         name = "Flights",
@@ -123,7 +123,7 @@ pub struct VehicleStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub home: Option<Home>,
 
-    /// Battery, in steps of 25 percent, and with whatever else is written.
+    /// Battery, in steps of 25 percent: `skein status` has it live.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub battery: Option<BatteryStatus>,
 

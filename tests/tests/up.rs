@@ -68,6 +68,8 @@ fn a_station_flies_what_it_reaches_and_agents_from_elsewhere_become_nodes() -> a
     field.start_up_with(&["alpha", "bravo"], &["--grounded"])?;
     field.wait_in_air(&[])?;
     assert!(!field.up()?.stdout().contains("NOTE:"), "nothing wants flight");
+    field.skein(&["status", "-o", "json"])?;
+    field.kubectl().run(["delete", "swarm", "alpha"])?;
     wait_for("the inventory to have counted their flights", PATIENCE, || {
         let list = field.kubectl().json(["get", "vehicles"])?;
         for vehicle in list["items"].as_array().context("it is no list")? {
@@ -77,8 +79,6 @@ fn a_station_flies_what_it_reaches_and_agents_from_elsewhere_become_nodes() -> a
         }
         Ok(())
     })?;
-    field.skein(&["status", "-o", "json"])?;
-    field.kubectl().run(["delete", "swarm", "alpha"])?;
     for vehicle in ["alpha", "bravo"] {
         assert_eq!(
             field.wire(vehicle).arms(),

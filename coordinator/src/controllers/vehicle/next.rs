@@ -226,11 +226,12 @@ fn count_flight(next: &mut VehicleStatus, truth: FlightTruth, now: Timestamp) {
     }
 }
 
-/// How much the change matters. An agent that comes back soon is never written to be gone.
+/// How much the change matters. A flight costs three writes at most: that a Drone has it, that it is in the air, and that it is free
+/// again. An agent that comes back soon is never written to be gone.
 fn urgency(old: Option<&VehicleStatus>, next: &VehicleStatus) -> Urgency {
     let Some(old) = old else { return Urgency::Now };
     let is = |of: &VehicleStatus, kind| status(of, kind).is_some_and(|c| c.status == "True");
-    let use_of = |of: &VehicleStatus| (of.drone.clone(), of.airborne_since.clone(), is(of, FREE));
+    let use_of = |of: &VehicleStatus| (of.drone.clone(), is(of, FREE));
     if old == next {
         Urgency::None
     } else if is(next, READY) && (!is(old, READY) || use_of(old) != use_of(next)) {

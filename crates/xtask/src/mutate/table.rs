@@ -604,6 +604,14 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         invariant: 11,
+        name: "takes off along a route that an aircraft has crossed",
+        file: "crates/fleet/src/site.rs",
+        find: "        self.take_back(vehicles, now);\n",
+        replace: "",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 11,
         name: "flies on towards an aircraft that it is near already",
         file: "crates/fleet/src/airspace/danger.rs",
         find: " || self.leads_nearer(&vehicle, &there, now);",

@@ -28,7 +28,8 @@ impl Cluster {
             Err(Refusal::Missing { .. }) => {
                 return Err(Failure::Away(format!(
                     "the coordinator has not published its certificate authority yet (ConfigMap {namespace}/{NAME}); does it run? \
-                     See `kubectl -n {namespace} get pods`"
+                     See `kubectl -n {namespace} get pods`; one outside of a cluster, of `skein demo` or `skein up`, is found by \
+                     SKEIN_SERVER, which that prints"
                 )));
             }
             answer => answer?,

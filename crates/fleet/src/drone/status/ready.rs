@@ -242,7 +242,11 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
         (FlightTruth::Airborne(_), Activity::Moving) => {
             match q.drone.movement.as_ref().map(|movement| &movement.off_station) {
                 Some(Some(off @ (OffStation::Waits(_) | OffStation::KeepsClear(_)))) => {
-                    let message = format!("in the air, flying its route; it {}", off_station_text(off));
+                    let way = match off {
+                        OffStation::KeepsClear(_) => "in the air; it",
+                        _ => "in the air, flying to where it was asked before; to its station it",
+                    };
+                    let message = format!("{way} {}", off_station_text(off));
                     (Phase::Flying, off_station_reason(off), message)
                 }
                 _ => match &report.route.stalled {

@@ -244,7 +244,7 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
                 Some(Some(off @ (OffStation::Waits(_) | OffStation::KeepsClear(_)))) => {
                     let way = match off {
                         OffStation::KeepsClear(_) => "in the air; it",
-                        _ => "in the air, flying to where it was asked before; to its station it",
+                        _ => "in the air, flying to where it was asked before; for its station it",
                     };
                     let message = format!("{way} {}", off_station_text(off));
                     (Phase::Flying, off_station_reason(off), message)

@@ -97,6 +97,8 @@ fn rights_of(user: &str, namespace: &str) -> [bool; 4] {
     for never in [
         "patch swarms.skein.dev --subresource=status",
         "update drones.skein.dev --subresource=status",
+        "patch vehicles.skein.dev --subresource=status",
+        "create vehicles.skein.dev",
     ] {
         assert!(!may(never), "{user} may {never}");
     }

@@ -426,6 +426,26 @@ async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
     service_leads_to(&field, "10.11.12.2").await;
     somebody_looks(&field, &second).await;
     assert_eq!(second.process.stop(PATIENCE).unwrap().code(), Some(0));
+    // Nobody has heard it for longer than the inventory keeps a vehicle.
+    let kubectl = field.cluster().kubectl();
+    let forgotten = json!({
+        "apiVersion": "skein.dev/v1alpha1", "kind": "Vehicle", "metadata": {"name": "long-gone"}, "spec": {"nodeName": "long-gone"},
+    });
+    kubectl.apply(&forgotten.to_string()).unwrap();
+    let silent = json!({"status": {"conditions": [{
+        "type": "Ready", "status": "False", "reason": "AgentSilent", "message": "its agent is not connected",
+        "lastTransitionTime": "2020-01-01T00:00:00Z",
+    }]}});
+    let patch = [
+        "patch",
+        "vehicle",
+        "long-gone",
+        "--subresource=status",
+        "--type=merge",
+        "-p",
+        &silent.to_string(),
+    ];
+    kubectl.run(patch).unwrap();
     let coordinator = field.coordinator();
     let (_vehicles, _agents) = crew(&field, &coordinator, &["n1"]);
     field.swarm("north", "alpha", json!({"replicas": 1})).await;
@@ -456,6 +476,23 @@ async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
     field.until_drones("its replacement to fly", second).await;
     field.scale("north", "alpha", 0).await;
     field.until_drones("it to be gone", <[Drone]>::is_empty).await;
+    let inventory = field.until(
+        "the inventory to hold the vehicle that is heard, and no other",
+        async || {
+            let vehicles = field.cluster().kubectl().json(["get", "vehicles"]).unwrap();
+            let known = |vehicle: &serde_json::Value| {
+                let node = vehicle["spec"]["nodeName"] == "n1";
+                node && vehicle["status"]["conditions"]
+                    .as_array()
+                    .is_some_and(|all| !all.is_empty())
+            };
+            match vehicles["items"].as_array() {
+                Some(all) if all.len() == 1 && all.iter().all(known) => Ok(()),
+                _ => Err(vehicles.to_string()),
+            }
+        },
+    );
+    inventory.await;
     assert_eq!(coordinator.process.stop(PATIENCE).unwrap().code(), Some(0));
 
     let rules = |kind: &str| {

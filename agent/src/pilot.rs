@@ -26,6 +26,7 @@ use fleet::memory::{Following, Memory, Outcome, StepKind};
 use fleet::preflight::{Clearance, clearance};
 use fleet::report::Activity;
 use fleet::route_order::RouteOrder;
+use fleet::rules::{self, Rules, RulesClearance, RulesReport};
 use fleet::safety::{self, ArmPermit, Rest};
 use fleet::takeover::InCommand;
 use fleet::time::Moment;
@@ -71,6 +72,8 @@ pub struct Pilot {
     contact: Contact,
     gauge: Gauge,
     preflight: Reader,
+    /// The rules that are to be in force, since they came.
+    rules: Option<Rules>,
     descriptions: Fetch,
     terminating: bool,
     link_up: Option<Moment>,
@@ -117,6 +120,7 @@ impl Pilot {
             contact: Contact::none_since(now),
             gauge: Gauge::default(),
             preflight: Reader::default(),
+            rules: None,
             descriptions: Fetch::new(None),
             terminating: false,
             link_up: None,
@@ -399,6 +403,7 @@ impl Pilot {
             memory: &self.memory,
             battery: self.gauge.levels(now),
             preflight: self.clearance(now),
+            rules: self.rules_clearance(),
             terminating: self.terminating,
             rest: self.rest,
             now,
@@ -518,6 +523,31 @@ impl Pilot {
             self.preflight.findings(),
             self.gauge.levels(now).latest,
         )
+    }
+
+    /// Takes the rules that are to be in force; those of a coordinator that no longer leads are refused.
+    pub fn take_rules(&mut self, rules: Rules) {
+        let highest = self.state.fence.highest_term;
+        if rules.term < highest {
+            warn!(got = %rules.term, %highest, "rules refused: their sender no longer leads");
+            return;
+        }
+        self.rules = Some(rules);
+    }
+
+    /// Rules that ask for nothing are in force.
+    fn rules_report(&self) -> RulesReport {
+        let held = self.rules.as_ref();
+        RulesReport {
+            held: held.map(|rules| rules.digest.clone()),
+            in_force: held.is_some_and(Rules::is_empty),
+            ..RulesReport::default()
+        }
+    }
+
+    fn rules_clearance(&self) -> RulesClearance {
+        let named = self.state.fence.held.as_ref().and_then(|held| held.rules.as_ref());
+        rules::clearance(self.preflight_policy(), named, &self.rules_report())
     }
 
     fn failsafe(&self) -> Failsafe {

@@ -236,6 +236,7 @@ impl Shell {
             FromUplink::Opened => self.pilot.uplink_opened(now),
             FromUplink::Closed => self.pilot.uplink_closed(now),
             FromUplink::Order(order) => self.take(&order, now).await,
+            FromUplink::Rules(rules) => self.pilot.take_rules(rules),
             FromUplink::Kill(order, at) => self.kill(&order, self.wiring.clock.moment(at), now).await,
         }
     }

@@ -11,6 +11,7 @@ use fleet::backoff::Backoff;
 use fleet::ids::{NodeName, Term};
 use fleet::kill::{KillAnswer, KillOrder};
 use fleet::report::Report;
+use fleet::rules::Rules;
 use proto::convert::BadMessage;
 use proto::v1;
 use std::time::Duration;
@@ -33,6 +34,10 @@ const STEADY: Duration = Duration::from_secs(10);
 
 /// What the coordinator's end of the agent says to the pilot.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(
+    clippy::large_enum_variant,
+    reason = "most are orders, and few are under way at once"
+)]
 pub enum FromUplink {
     /// The stream is open.
     Opened,
@@ -40,6 +45,8 @@ pub enum FromUplink {
     Closed,
     /// An order came on the open stream.
     Order(Order),
+    /// Rules came on the open stream.
+    Rules(Rules),
     /// An order to stop the motors came on the open stream, just then.
     Kill(KillOrder, Instant),
 }
@@ -251,9 +258,10 @@ impl Uplink {
 
 /// What a message means to the pilot.
 fn read(mut message: v1::ToAgent) -> Result<FromUplink, BadMessage> {
-    match message.kill.take() {
-        Some(kill) => Ok(FromUplink::Kill(kill.try_into()?, Instant::now())),
-        None => Ok(FromUplink::Order(message.try_into()?)),
+    match (message.kill.take(), message.rules.take()) {
+        (Some(kill), _) => Ok(FromUplink::Kill(kill.try_into()?, Instant::now())),
+        (None, Some(rules)) => Ok(FromUplink::Rules(rules.try_into()?)),
+        (None, None) => Ok(FromUplink::Order(message.try_into()?)),
     }
 }
 

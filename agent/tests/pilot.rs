@@ -118,6 +118,7 @@ fn assignment(generation: i64, desired: Desired) -> Assignment {
         routed: false,
         manner: fleet::station::Manner::default(),
         void: fleet::airspace::OrderNumber::default(),
+        rules: None,
         route: None,
     }
 }

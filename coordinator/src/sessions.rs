@@ -12,6 +12,7 @@ use fleet::assignment::Order;
 use fleet::ids::{DroneUid, NodeName};
 use fleet::kill::KillAnswer;
 use fleet::report::Report;
+use fleet::rules::Rules;
 use fleet::time::Moment;
 use fleet::units::Percent;
 use fleet::vehicle::{ArmingReason, Battery, FlightTruth};
@@ -49,6 +50,7 @@ struct Session {
     heard: Instant,
     connected: bool,
     orders: watch::Sender<Option<Order>>,
+    rules: watch::Sender<Option<Rules>>,
     kills: mpsc::Sender<KillShot>,
     replaced: CancellationToken,
     report: Option<(Arc<Report>, Instant)>,
@@ -80,6 +82,8 @@ pub struct Opened {
     pub epoch: u64,
     /// The order to send, whenever it changes.
     pub orders: watch::Receiver<Option<Order>>,
+    /// The rules to send, whenever they change.
+    pub rules: watch::Receiver<Option<Rules>>,
     /// Orders to stop the motors, each to be sent once and at once.
     pub kills: mpsc::Receiver<KillShot>,
     /// Cancelled when a newer session of the node takes over.
@@ -171,6 +175,7 @@ impl Sessions {
             heard: Instant::now(),
             connected: true,
             orders: watch::Sender::new(None),
+            rules: watch::Sender::new(None),
             kills,
             replaced: CancellationToken::new(),
             flew: old.as_ref().and_then(|old| old.flew),
@@ -181,6 +186,7 @@ impl Sessions {
         let opened = Opened {
             epoch: session.epoch,
             orders: session.orders.subscribe(),
+            rules: session.rules.subscribe(),
             kills: kills_out,
             replaced: session.replaced.clone(),
         };
@@ -268,6 +274,7 @@ impl Sessions {
         session.current = false;
         session.significant = None;
         session.orders.send_replace(None);
+        session.rules.send_replace(None);
         drop(inner);
         self.world.wake_drones_on(node);
         self.forget_if_unused(node);
@@ -354,13 +361,14 @@ impl Sessions {
         let Some(session) = inner.get(node).filter(|s| s.connected) else {
             return false;
         };
-        session.orders.send_if_modified(|sent| {
-            let new = sent.as_ref() != Some(order);
-            if new {
-                *sent = Some(order.clone());
-            }
-            new
-        })
+        send_new(&session.orders, order)
+    }
+
+    /// Has `rules` sent to the agent of `node`, if it is connected; says whether they were new on its stream.
+    pub fn send_rules(&self, node: &NodeName, rules: &Rules) -> bool {
+        let inner = self.lock();
+        let session = inner.get(node).filter(|s| s.connected);
+        session.is_some_and(|session| send_new(&session.rules, rules))
     }
 }
 
@@ -375,6 +383,17 @@ impl Session {
             report,
         }
     }
+}
+
+/// Has `value` sent unless it was sent last; says whether it was new.
+fn send_new<T: Clone + PartialEq>(to: &watch::Sender<Option<T>>, value: &T) -> bool {
+    to.send_if_modified(|sent| {
+        let new = sent.as_ref() != Some(value);
+        if new {
+            *sent = Some(value.clone());
+        }
+        new
+    })
 }
 
 /// The Drone whose assignment an agent holds.

@@ -43,6 +43,10 @@ pub struct ToAgent {
     /// the order, which is then unset; it is sent once, on the stream that is open now, and is never repeated.
     #[prost(message, optional, tag = "4")]
     pub kill: ::core::option::Option<Kill>,
+    /// What is to be in force on the vehicle of this node, whether or not it serves a Drone. A level that comes in a message of its own:
+    /// the order is then unset, and stays what it was. An agent that never received any does nothing about fence and parameters.
+    #[prost(message, optional, tag = "5")]
+    pub rules: ::core::option::Option<Rules>,
     #[prost(oneof = "to_agent::Order", tags = "1, 2")]
     pub order: ::core::option::Option<to_agent::Order>,
 }
@@ -57,6 +61,104 @@ pub mod to_agent {
         #[prost(message, tag = "2")]
         Unassigned(super::Unassigned),
     }
+}
+/// The fence and the parameters that the coordinator selected for one vehicle.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Rules {
+    /// Leadership term of the sender. Agents refuse terms lower than the highest they have seen.
+    #[prost(uint64, tag = "1")]
+    pub term: u64,
+    /// Names all of the rest: 32 hexadecimal digits.
+    #[prost(string, tag = "2")]
+    pub digest: ::prost::alloc::string::String,
+    /// Unset: no fence of ours.
+    #[prost(message, optional, tag = "3")]
+    pub fence: ::core::option::Option<Fence>,
+    /// Each name once; at most 128.
+    #[prost(message, repeated, tag = "4")]
+    pub parameters: ::prost::alloc::vec::Vec<WantedParameter>,
+}
+/// A fence as its autopilot stores it: polygons first, circles last.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Fence {
+    #[prost(message, repeated, tag = "1")]
+    pub shapes: ::prost::alloc::vec::Vec<FenceShape>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct FenceShape {
+    /// Whether the vehicle has to be outside of it, and not inside.
+    #[prost(bool, tag = "1")]
+    pub outside: bool,
+    /// A polygon of 3 vertices or more, or a circle.
+    #[prost(message, repeated, tag = "2")]
+    pub vertices: ::prost::alloc::vec::Vec<FencePoint>,
+    #[prost(message, optional, tag = "3")]
+    pub circle: ::core::option::Option<FenceCircle>,
+}
+/// A point over the Earth, WGS 84.
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct FencePoint {
+    #[prost(double, tag = "1")]
+    pub latitude_deg: f64,
+    #[prost(double, tag = "2")]
+    pub longitude_deg: f64,
+}
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct FenceCircle {
+    #[prost(message, optional, tag = "1")]
+    pub center: ::core::option::Option<FencePoint>,
+    #[prost(double, tag = "2")]
+    pub radius_m: f64,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct WantedParameter {
+    /// 1 to 16 characters.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(double, tag = "2")]
+    pub value: f64,
+    /// Whether it is set on the vehicle, and not only reported.
+    #[prost(bool, tag = "3")]
+    pub apply: bool,
+    /// Whether the autopilot may be rebooted for it, on the ground and idle.
+    #[prost(bool, tag = "4")]
+    pub may_reboot: bool,
+}
+/// What an agent reports of the rules that it holds.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct RulesState {
+    /// Rules.digest; empty when it never took any.
+    #[prost(string, tag = "1")]
+    pub held: ::prost::alloc::string::String,
+    #[prost(enumeration = "FenceProgress", tag = "2")]
+    pub fence: i32,
+    /// Why the fence was refused or has drifted.
+    #[prost(string, tag = "3")]
+    pub fence_words: ::prost::alloc::string::String,
+    /// Parameters that were read back as wanted.
+    #[prost(uint32, tag = "4")]
+    pub parameters_in_force: u32,
+    /// Parameters that were not; at most 32.
+    #[prost(message, repeated, tag = "5")]
+    pub deviations: ::prost::alloc::vec::Vec<Deviation>,
+    /// All of it is in force: read back as it should be, and not discarded since.
+    #[prost(bool, tag = "6")]
+    pub in_force: bool,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Deviation {
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    #[prost(double, tag = "2")]
+    pub wanted: f64,
+    /// The value read last; unset while it could not be read.
+    #[prost(double, optional, tag = "3")]
+    pub actual: ::core::option::Option<f64>,
+    #[prost(enumeration = "DeviationWhy", tag = "4")]
+    pub why: i32,
+    /// Why it was refused.
+    #[prost(string, tag = "5")]
+    pub words: ::prost::alloc::string::String,
 }
 /// A person's order, given twice, to stop the motors of one vehicle.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -144,6 +246,9 @@ pub struct Assignment {
     /// How fast it flies its routes over ground, metres per second, above 0 and up to 20; unset leaves it to the autopilot.
     #[prost(double, optional, tag = "18")]
     pub speed_m_s: ::core::option::Option<f64>,
+    /// Rules.digest of what has to be in force before the vehicle is armed under PREFLIGHT_REFUSE; empty: no rule selects the vehicle.
+    #[prost(string, tag = "19")]
+    pub rules: ::prost::alloc::string::String,
     #[prost(oneof = "assignment::Desired", tags = "6, 7")]
     pub desired: ::core::option::Option<assignment::Desired>,
 }
@@ -318,6 +423,9 @@ pub struct Report {
     /// Aircraft of others that the vehicle hears, the nearest first; at most 16.
     #[prost(message, repeated, tag = "27")]
     pub traffic: ::prost::alloc::vec::Vec<Aircraft>,
+    /// Unset when it never took rules.
+    #[prost(message, optional, tag = "28")]
+    pub rules: ::core::option::Option<RulesState>,
 }
 /// An aircraft of others, from ADSB_VEHICLE (246).
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]
@@ -749,6 +857,88 @@ pub struct Vehicle {
     /// Age of that report in milliseconds.
     #[prost(uint64, tag = "9")]
     pub report_age_ms: u64,
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum FenceProgress {
+    /// Nothing is known of it, or none is wanted and none of ours is left.
+    Unspecified = 0,
+    /// It is being read, uploaded or given back.
+    Working = 1,
+    InForce = 2,
+    /// Not in force, and not to be changed now: the vehicle is armed, or not known to be on the ground.
+    WaitsForGround = 3,
+    /// The autopilot refused or discarded it.
+    Refused = 4,
+    /// In force once, and no longer.
+    Drifted = 5,
+}
+impl FenceProgress {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "FENCE_PROGRESS_UNSPECIFIED",
+            Self::Working => "FENCE_PROGRESS_WORKING",
+            Self::InForce => "FENCE_PROGRESS_IN_FORCE",
+            Self::WaitsForGround => "FENCE_PROGRESS_WAITS_FOR_GROUND",
+            Self::Refused => "FENCE_PROGRESS_REFUSED",
+            Self::Drifted => "FENCE_PROGRESS_DRIFTED",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "FENCE_PROGRESS_UNSPECIFIED" => Some(Self::Unspecified),
+            "FENCE_PROGRESS_WORKING" => Some(Self::Working),
+            "FENCE_PROGRESS_IN_FORCE" => Some(Self::InForce),
+            "FENCE_PROGRESS_WAITS_FOR_GROUND" => Some(Self::WaitsForGround),
+            "FENCE_PROGRESS_REFUSED" => Some(Self::Refused),
+            "FENCE_PROGRESS_DRIFTED" => Some(Self::Drifted),
+            _ => None,
+        }
+    }
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum DeviationWhy {
+    /// It is being read or set.
+    Unspecified = 0,
+    ReportOnly = 1,
+    /// The vehicle is armed, or not known to be on the ground.
+    WaitsForGround = 2,
+    /// It has the value, which counts only after a reboot.
+    NeedsReboot = 3,
+    /// The autopilot has no such parameter, or does not take the value.
+    Refused = 4,
+}
+impl DeviationWhy {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "DEVIATION_WHY_UNSPECIFIED",
+            Self::ReportOnly => "DEVIATION_WHY_REPORT_ONLY",
+            Self::WaitsForGround => "DEVIATION_WHY_WAITS_FOR_GROUND",
+            Self::NeedsReboot => "DEVIATION_WHY_NEEDS_REBOOT",
+            Self::Refused => "DEVIATION_WHY_REFUSED",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "DEVIATION_WHY_UNSPECIFIED" => Some(Self::Unspecified),
+            "DEVIATION_WHY_REPORT_ONLY" => Some(Self::ReportOnly),
+            "DEVIATION_WHY_WAITS_FOR_GROUND" => Some(Self::WaitsForGround),
+            "DEVIATION_WHY_NEEDS_REBOOT" => Some(Self::NeedsReboot),
+            "DEVIATION_WHY_REFUSED" => Some(Self::Refused),
+            _ => None,
+        }
+    }
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]

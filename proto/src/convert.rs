@@ -8,6 +8,7 @@ mod kill;
 mod order;
 mod report;
 mod route;
+mod rules;
 
 pub use report::report;
 

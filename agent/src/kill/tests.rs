@@ -53,6 +53,7 @@ fn give(kills: &mut Kills, order: &KillOrder, to: Option<&Identity>) -> Option<S
         routed: false,
         manner: fleet::station::Manner::default(),
         void: fleet::airspace::OrderNumber::default(),
+        rules: None,
         route: None,
     };
     let used = kills.used().clone();

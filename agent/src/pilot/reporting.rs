@@ -9,6 +9,7 @@ use fleet::battery::Level;
 use fleet::preflight::Clearance;
 use fleet::report::{Report, RouteState};
 use fleet::route_order::Waypoint;
+use fleet::rules::RulesClearance;
 use fleet::time::Moment;
 use fleet::vehicle::{Airframe, ArmingReason, FlightTruth, ReasonClass, TRUTH_STALE_AFTER, Vehicle};
 use std::time::Duration;
@@ -18,6 +19,9 @@ const REPORTED_FOR: Duration = Duration::from_secs(15);
 
 /// What an autopilot has not reported for this long since the link came up it does not know.
 const REPORTED_WITHIN: Duration = Duration::from_secs(30);
+
+/// What a person reads while rules keep the vehicle down.
+const RULES_NOT_IN_FORCE: &str = "a Geofence or ParameterProfile that selects the vehicle is not in force on it; see `kubectl get geofences,parameterprofiles`";
 
 impl Pilot {
     /// Why a vehicle on the ground is not armed although its autopilot might arm: reasons of ours.
@@ -64,6 +68,12 @@ impl Pilot {
                 let problems = self.preflight.findings().problems.iter();
                 reasons.extend(problems.map(|line| ours(ReasonClass::NeedsHuman, line.clone())));
             }
+        }
+        if self.rules_clearance() == RulesClearance::NotInForce {
+            reasons.push(ArmingReason {
+                class: ReasonClass::WillHeal,
+                ..ArmingReason::reported(RULES_NOT_IN_FORCE.to_owned(), self.link_up.unwrap_or(now))
+            });
         }
         reasons
     }
@@ -157,6 +167,7 @@ impl Pilot {
                 Preflight::Ignore => Vec::new(),
                 Preflight::Warn | Preflight::Refuse => self.preflight.findings().problems.clone(),
             },
+            rules: self.rules_report(),
         }
     }
 }

@@ -230,6 +230,7 @@ fn order(generation: i64, desired: Desired) -> Order {
         routed: false,
         manner: fleet::station::Manner::default(),
         void: fleet::airspace::OrderNumber::default(),
+        rules: None,
         route: None,
     })
 }

@@ -81,6 +81,7 @@ impl Commander {
             routed: false,
             manner: fleet::station::Manner::default(),
             void: fleet::airspace::OrderNumber::default(),
+            rules: None,
             route: None,
         })
     }

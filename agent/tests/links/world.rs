@@ -95,6 +95,7 @@ impl World {
             routed: false,
             manner: fleet::station::Manner::default(),
             void: fleet::airspace::OrderNumber::default(),
+            rules: None,
             route: None,
         });
         self.pilot.uplink_opened(self.now());

@@ -264,6 +264,19 @@ async fn converse(
                     sent = Some((order, Instant::now()));
                 }
             }
+            changed = session.rules.changed() => {
+                if changed.is_err() {
+                    return Err(Status::aborted("a newer session of this node has taken over"));
+                }
+                let rules = session.rules.borrow_and_update().clone();
+                if let Some(rules) = rules {
+                    let message = v1::ToAgent {
+                        rules: Some((&rules).into()),
+                        ..v1::ToAgent::default()
+                    };
+                    deliver(sender, message).await?;
+                }
+            }
             shot = session.kills.recv() => {
                 let shot = shot.ok_or_else(|| Status::aborted("a newer session of this node has taken over"))?;
                 killing = send_kill(handles, node, sender, shot).await?;
@@ -398,6 +411,10 @@ async fn send(handles: &UplinkHandles, node: &NodeName, sender: &Sender, order: 
         notice,
         ..v1::ToAgent::from(order)
     };
+    deliver(sender, message).await
+}
+
+async fn deliver(sender: &Sender, message: v1::ToAgent) -> Result<(), Status> {
     match timeout(SILENCE, sender.send(Ok(message))).await {
         Ok(Ok(())) => Ok(()),
         Ok(Err(_)) => Err(Status::cancelled("the agent is gone")),

@@ -8,6 +8,7 @@ use crate::flight_record::ReportedFlight;
 use crate::ground::{GroundMark, GroundOrderId, kept};
 use crate::ids::{DroneName, DroneUid, Term};
 use crate::route_order::RouteOrder;
+use crate::rules::RulesDigest;
 use crate::station::Manner;
 use crate::units::{AltitudeAboveHome, Percent};
 use crate::vehicle::FlightTruth;
@@ -164,6 +165,9 @@ pub struct Assignment {
     /// A vehicle on the ground does not set out on one either that it has already.
     #[serde(default)]
     pub void: OrderNumber,
+    /// The rules that select the vehicle, which have to be in force before it is armed under [`Preflight::Refuse`]; `None`: there are none.
+    #[serde(default)]
+    pub rules: Option<RulesDigest>,
 }
 
 /// What a coordinator says to an agent about its node.

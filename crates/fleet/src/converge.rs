@@ -18,6 +18,7 @@ use crate::memory::{Memory, StepKind};
 use crate::preflight::Clearance;
 use crate::report::{Activity, HandsOff};
 use crate::route_order::Waypoint;
+use crate::rules::RulesClearance;
 use crate::safety::{ArmPermit, ArmQuestion, FailsafeQuestion, NoArm, Rest, gives_way, may_arm};
 use crate::takeover::{self, InCommand};
 use crate::time::Moment;
@@ -48,6 +49,8 @@ pub struct Situation<'a> {
     pub battery: Levels,
     /// Whether the autopilot's own failsafes prevent arming.
     pub preflight: Clearance,
+    /// Whether rules that select the vehicle prevent it.
+    pub rules: RulesClearance,
     /// The agent is ending and brings its vehicle down first.
     pub terminating: bool,
     /// How long the vehicle rests on the ground before it is armed.
@@ -260,6 +263,7 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
                 confirmed: s.confirmed,
                 battery: s.battery.latest,
                 preflight: s.preflight,
+                rules: s.rules,
                 ground_latch: s.fence.ground_latch,
                 record: s.record,
                 terminating: s.terminating,
@@ -273,7 +277,9 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
                     step: Step::Arm(permit),
                     activity: Activity::Arming,
                 },
-                Err(NoArm::LowBattery | NoArm::Preflight | NoArm::OthersFlew) => rest(Activity::NotArmable),
+                Err(NoArm::LowBattery | NoArm::Preflight | NoArm::Rules | NoArm::OthersFlew) => {
+                    rest(Activity::NotArmable)
+                }
                 Err(_) => rest(Activity::Waiting),
             }
         }

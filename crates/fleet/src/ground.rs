@@ -70,6 +70,7 @@ mod tests {
             routed: false,
             manner: crate::station::Manner::default(),
             void: crate::airspace::OrderNumber::default(),
+            rules: None,
             route: None,
         }
     }

@@ -203,6 +203,7 @@ mod tests {
             routed: false,
             manner: crate::station::Manner::default(),
             void: crate::airspace::OrderNumber::default(),
+            rules: None,
             route: None,
         }
     }

@@ -34,6 +34,7 @@ pub mod preflight;
 pub mod reception;
 pub mod report;
 pub mod route_order;
+pub mod rules;
 pub mod safety;
 pub mod selector;
 pub mod site;

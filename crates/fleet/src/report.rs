@@ -11,6 +11,7 @@ use crate::ground::GroundOrderId;
 use crate::ids::{NodeName, Term};
 use crate::memory::{Owed, Stalled};
 use crate::route_order::{RouteOrder, Waypoint};
+use crate::rules::{FenceState, RulesReport};
 use crate::station::{Off, Station};
 use crate::time::Moment;
 use crate::traffic::Aircraft;
@@ -123,6 +124,8 @@ pub struct Report {
     pub return_height: Option<AltitudeAboveHome>,
     /// Aircraft of others that its vehicle hears, the nearest first.
     pub traffic: Vec<Aircraft>,
+    /// What is in force of the rules that it holds.
+    pub rules: RulesReport,
 }
 
 /// What an agent makes of its routes.
@@ -190,6 +193,13 @@ impl Report {
             home: None,
             return_height: None,
             traffic: Vec::new(),
+            rules: RulesReport {
+                held: None,
+                fence: FenceState::None,
+                parameters_in_force: 0,
+                deviations: Vec::new(),
+                in_force: false,
+            },
         }
     }
 

@@ -16,6 +16,7 @@ use crate::ground::GroundOrderId;
 use crate::ids::{DroneUid, NodeName, Term};
 use crate::preflight::Clearance;
 use crate::report::Report;
+use crate::rules::RulesClearance;
 use crate::time::Moment;
 use crate::vehicle::{Airframe, FlightTruth, Vehicle};
 use std::collections::BTreeSet;
@@ -63,6 +64,8 @@ pub struct ArmQuestion<'a> {
     pub battery: Level,
     /// Whether the autopilot's own failsafes prevent it.
     pub preflight: Clearance,
+    /// Whether rules that select the vehicle prevent it (invariant 12).
+    pub rules: RulesClearance,
     /// The ground order that is kept, if any.
     pub ground_latch: Option<GroundOrderId>,
     /// What was observed of this Drone's flight.
@@ -135,6 +138,9 @@ pub enum NoArm {
     /// The autopilot's own failsafes are off or unknown, and the Drone wants them on.
     #[error("the autopilot's own failsafes are off or not known yet")]
     Preflight,
+    /// A fence or parameters that select the vehicle are not in force, and the Drone wants them to be.
+    #[error("a Geofence or ParameterProfile that selects the vehicle is not in force on it")]
+    Rules,
     /// The autopilot's arming checks do not pass, or it has not said so lately.
     #[error("the autopilot's arming checks do not pass")]
     NotReady,
@@ -167,7 +173,7 @@ impl ArmPermit {
 #[error("arm command dropped: older than {} s", ARM_LIFE.as_secs())]
 pub struct ArmExpired;
 
-/// Invariants 1, 2 and 9: whether the vehicle may be armed now.
+/// Invariants 1, 2, 9 and 12: whether the vehicle may be armed now.
 ///
 /// # Errors
 /// [`NoArm`], the first reason against it.
@@ -224,6 +230,9 @@ pub fn may_arm(q: &ArmQuestion<'_>) -> Result<ArmPermit, NoArm> {
     }
     if q.preflight != Clearance::Clear {
         return Err(NoArm::Preflight);
+    }
+    if q.rules != RulesClearance::Clear {
+        return Err(NoArm::Rules);
     }
     Ok(ArmPermit { issued: q.now })
 }

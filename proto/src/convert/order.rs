@@ -12,6 +12,7 @@ use fleet::assignment::{
 use fleet::flight_record::{ReportedFlight, SoFar};
 use fleet::ground::{GroundMark, GroundOrderId};
 use fleet::ids::{DroneName, DroneUid, Term};
+use fleet::rules::RulesDigest;
 use fleet::station::Manner;
 use fleet::units::{AltitudeAboveHome, Heading, MetersPerSecond, Percent};
 use fleet::vehicle::HardwareUid;
@@ -85,6 +86,7 @@ impl From<&Assignment> for v1::Assignment {
             void_routes: Some(a.void.into()),
             heading_deg: a.manner.heading.map(|heading| heading.0),
             speed_m_s: a.manner.speed.map(|speed| speed.0),
+            rules: a.rules.as_ref().map(|digest| digest.0.clone()).unwrap_or_default(),
         }
     }
 }
@@ -144,6 +146,7 @@ impl TryFrom<v1::Assignment> for Assignment {
             },
             route,
             void: a.void_routes.map(Into::into).unwrap_or_default(),
+            rules: Some(a.rules).filter(|digest| !digest.is_empty()).map(RulesDigest),
         })
     }
 }
@@ -391,6 +394,7 @@ mod tests {
                             term: Term(u64::from(resume_after)),
                             count: u64::from(routed),
                         },
+                        rules: routed.then(|| RulesDigest(format!("{term:032x}"))),
                         resume_after,
                         ground_mark,
                         reported_flight,
@@ -445,6 +449,7 @@ mod tests {
             heading_deg: None,
             speed_m_s: None,
             void_routes: None,
+            rules: String::new(),
         };
         change(&mut assignment);
         v1::ToAgent {

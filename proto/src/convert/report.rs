@@ -11,6 +11,7 @@ use fleet::assignment::Held;
 use fleet::ground::GroundOrderId;
 use fleet::ids::{DroneUid, NodeName, Term};
 use fleet::report::{Activity, HandsOff, LinkQuality, Report, RouteState};
+use fleet::rules::RulesReport;
 use fleet::time::Moment;
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Volts, Wgs84};
 use fleet::vehicle::{
@@ -57,6 +58,7 @@ impl From<&Report> for v1::Report {
             home: r.home.as_ref().map(Into::into),
             return_altitude_above_home_m: r.return_height.map(|height| height.0),
             traffic: r.traffic.iter().map(Into::into).collect(),
+            rules: (r.rules != RulesReport::default()).then(|| (&r.rules).into()),
         }
     }
 }
@@ -122,6 +124,7 @@ pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
             })
             .transpose()?,
         traffic: aircraft::traffic(r.traffic)?,
+        rules: r.rules.map(TryInto::try_into).transpose()?.unwrap_or_default(),
     })
 }
 

@@ -23,6 +23,7 @@ fn assigned(uid: &str, term: u64, generation: i64, desired: Desired) -> Order {
         routed: false,
         manner: crate::station::Manner::default(),
         void: crate::airspace::OrderNumber::default(),
+        rules: None,
         route: None,
     })
 }
@@ -180,6 +181,7 @@ fn on_route(generation: i64, count: Option<u64>) -> Assignment {
         routed: true,
         manner: crate::station::Manner::default(),
         void: crate::airspace::OrderNumber::default(),
+        rules: None,
         route: count.map(|count| RouteOrder {
             number: number(count),
             places: Vec::new(),

@@ -31,6 +31,7 @@ pub(super) struct World {
     pub(super) memory: Memory,
     pub(super) battery: Levels,
     pub(super) preflight: Clearance,
+    pub(super) rules: RulesClearance,
     pub(super) terminating: bool,
     pub(super) rest: Rest,
     pub(super) now: Moment,
@@ -55,6 +56,7 @@ pub(super) fn world(desired: Desired) -> World {
         routed: false,
         manner: crate::station::Manner::default(),
         void: crate::airspace::OrderNumber::default(),
+        rules: None,
         route: None,
     };
     World {
@@ -74,6 +76,7 @@ pub(super) fn world(desired: Desired) -> World {
         memory: Memory::default(),
         battery: Levels::default(),
         preflight: Clearance::Clear,
+        rules: RulesClearance::Clear,
         terminating: false,
         rest: Rest::default(),
         now: at(100_000),
@@ -132,6 +135,7 @@ impl World {
             memory: &self.memory,
             battery: self.battery,
             preflight: self.preflight,
+            rules: self.rules,
             terminating: self.terminating,
             rest: self.rest,
             now: self.now,
@@ -640,6 +644,16 @@ fn a_drone_that_wants_the_autopilots_failsafes_on_keeps_its_vehicle_down_until_t
         assert_eq!(w.decide(), rest(Activity::NotArmable));
     }
     w.preflight = Clearance::Clear;
+    assert_eq!(w.disarmed(Mode::Station).kind(), Some(StepKind::Arm));
+}
+
+#[test]
+fn a_vehicle_on_which_a_selected_fence_or_profile_is_not_in_force_is_not_armed() {
+    let mut w = world(FLY);
+    w.rules = RulesClearance::NotInForce;
+    w = w.disarmed(Mode::Station);
+    assert_eq!(w.decide(), rest(Activity::NotArmable));
+    w.rules = RulesClearance::Clear;
     assert_eq!(w.disarmed(Mode::Station).kind(), Some(StepKind::Arm));
 }
 

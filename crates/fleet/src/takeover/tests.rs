@@ -46,6 +46,7 @@ fn assigned(uid: &str, desired: Desired, resume_after: u32) -> Assignment {
         routed: false,
         manner: crate::station::Manner::default(),
         void: crate::airspace::OrderNumber::default(),
+        rules: None,
         route: None,
     }
 }
@@ -220,6 +221,7 @@ fn verdict(assigned: &Assignment, record: &FlightRecord, beat: (bool, LandedStat
         },
         battery: Levels::default(),
         preflight: Clearance::default(),
+        rules: crate::rules::RulesClearance::Clear,
         confirmed: true,
         uplink_silent: Duration::from_secs(600),
         record,
@@ -325,6 +327,7 @@ fn what_may_be_armed_is_asked_for_kills_takeovers_and_ground_orders_too() {
             confirmed: true,
             battery: Levels::default().latest,
             preflight: Clearance::default(),
+            rules: crate::rules::RulesClearance::Clear,
             ground_latch: latch.map(crate::ground::GroundOrderId),
             record,
             terminating: false,

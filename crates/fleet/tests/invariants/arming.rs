@@ -7,6 +7,7 @@ use fleet::flight_record::{FlightRecord, Stage};
 use fleet::ground::GroundOrderId;
 use fleet::ids::Term;
 use fleet::preflight::Clearance;
+use fleet::rules::RulesClearance;
 use fleet::safety::{ArmExpired, ArmQuestion, NoArm, Rest, may_arm};
 use fleet::units::{ComponentId, SystemId};
 use fleet::vehicle::{Airframe, Autopilot, HardwareUid, Heartbeat, Identity, LandedState, Mode, ModeReport, Vehicle};
@@ -111,6 +112,7 @@ fn a_vehicle_is_armed_when_nothing_stands_in_the_way_and_never_else() {
         (Clearance::Problems, true),
     ];
     let latches = [(None, false), (Some(GroundOrderId(1)), true)];
+    let rules_clearances = [(RulesClearance::Clear, false), (RulesClearance::NotInForce, true)];
     let (mut asked, mut allowed) = (0_u32, 0_u32);
     for (vehicle, by_vehicle) in &vehicles {
         for (held, by_assignment) in &held {
@@ -118,7 +120,9 @@ fn a_vehicle_is_armed_when_nothing_stands_in_the_way_and_never_else() {
                 for (battery, by_battery) in batteries {
                     for (preflight, by_preflight) in preflights {
                         for (ground_latch, by_latch) in latches {
-                            for (confirmed, terminating) in [(true, false), (false, false), (true, true)] {
+                            for ((confirmed, terminating), (rules, by_rules)) in
+                                iproduct([(true, false), (false, false), (true, true)], rules_clearances)
+                            {
                                 let question = ArmQuestion {
                                     vehicle,
                                     held: held.as_ref(),
@@ -126,6 +130,7 @@ fn a_vehicle_is_armed_when_nothing_stands_in_the_way_and_never_else() {
                                     confirmed,
                                     battery,
                                     preflight,
+                                    rules,
                                     ground_latch,
                                     record,
                                     terminating,
@@ -139,6 +144,7 @@ fn a_vehicle_is_armed_when_nothing_stands_in_the_way_and_never_else() {
                                     || *by_record
                                     || by_battery
                                     || by_preflight
+                                    || by_rules
                                     || by_latch
                                     || !confirmed
                                     || terminating;
@@ -270,6 +276,15 @@ fn leave_to_arm_is_good_for_two_seconds_from_the_decision() {
     }
 }
 
+/// Each of one with each of the other.
+fn iproduct<A: Copy, B: Copy>(
+    one: impl IntoIterator<Item = A>,
+    other: impl IntoIterator<Item = B> + Copy,
+) -> impl Iterator<Item = (A, B)> {
+    one.into_iter()
+        .flat_map(move |a| other.into_iter().map(move |b| (a, b)))
+}
+
 fn question<'a>(vehicle: &'a Vehicle, held: &'a Assignment, record: &'a FlightRecord) -> ArmQuestion<'a> {
     ArmQuestion {
         vehicle,
@@ -278,6 +293,7 @@ fn question<'a>(vehicle: &'a Vehicle, held: &'a Assignment, record: &'a FlightRe
         confirmed: true,
         battery: Level::Fine,
         preflight: Clearance::Clear,
+        rules: RulesClearance::Clear,
         ground_latch: None,
         record,
         terminating: false,

@@ -46,6 +46,7 @@ pub fn assigned(name: &str, term: u64, desired: Desired) -> Assignment {
         routed: false,
         manner: fleet::station::Manner::default(),
         void: fleet::airspace::OrderNumber::default(),
+        rules: None,
         route: None,
     }
 }

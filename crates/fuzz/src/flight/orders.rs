@@ -51,6 +51,7 @@ impl Default for Coordinators {
                 routed: false,
                 manner: fleet::station::Manner::default(),
                 void: fleet::airspace::OrderNumber::default(),
+                rules: None,
                 route: None,
             },
             nonce: 0,

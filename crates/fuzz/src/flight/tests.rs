@@ -48,6 +48,7 @@ fn order(desired: Desired) -> Order {
         routed: false,
         manner: fleet::station::Manner::default(),
         void: fleet::airspace::OrderNumber::default(),
+        rules: None,
         route: None,
     })
 }

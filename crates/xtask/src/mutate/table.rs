@@ -523,6 +523,22 @@ pub const MUTATIONS: &[Mutation] = &[
         tests: FLEET,
     },
     Mutation {
+        invariant: 12,
+        name: "arms while a rule that selects the vehicle is not in force",
+        file: SAFETY,
+        find: "if q.rules != RulesClearance::Clear {",
+        replace: "if false {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 12,
+        name: "takes other rules in force for the ones that were selected",
+        file: "crates/fleet/src/rules.rs",
+        find: "if report.in_force && report.held.as_ref() == Some(named) => {",
+        replace: "if report.in_force && report.held.is_some() => {",
+        tests: FLEET,
+    },
+    Mutation {
         invariant: 14,
         name: "writes what could arm without a permit",
         file: "agent/src/outgoing.rs",

@@ -154,11 +154,23 @@ fn reports() -> impl Strategy<Value = Report> {
         super::super::route::tests::states(),
         of(super::super::route::tests::waypoints()),
     );
-    let route = (route, prop::collection::vec(aircraft(), 0..=16));
+    let route = (
+        route,
+        (
+            prop::collection::vec(aircraft(), 0..=16),
+            super::super::rules::tests::state(),
+        ),
+    );
     let agent = (of(held()), select(activities()), reasons, kept, route);
     (vehicle, agent, any::<(bool, bool, Option<bool>)>()).prop_map(|(vehicle, agent, flags)| {
         let (identity, truth, mode, battery, position, times) = vehicle;
-        let (held, activity, reasons, (kept, (diversion, astray, owed, others_flew)), ((route, home), traffic)) = agent;
+        let (
+            held,
+            activity,
+            reasons,
+            (kept, (diversion, astray, owed, others_flew)),
+            ((route, home), (traffic, rules)),
+        ) = agent;
         let (takeovers, so_far, latch, warnings, made, link) = kept;
         let (link_alive, terminating, ready) = flags;
         Report {
@@ -190,6 +202,7 @@ fn reports() -> impl Strategy<Value = Report> {
             home,
             return_height: times.2.map(|dm: u16| AltitudeAboveHome(f64::from(dm) / 10.0)),
             traffic,
+            rules,
         }
     })
 }

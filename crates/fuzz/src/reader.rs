@@ -1,7 +1,7 @@
 //! Target `link`: chunks of bytes through the framer, the decoder and the signing.
 //!
 //! Owns: [`run`], which fails when a byte is neither in a frame, nor counted as skipped, nor waiting; when a frame is not
-//! byte for byte what came; when a true frame before a silence is not found; or when the signing believes what it must not.
+//! byte for byte what came, or has a wrong checksum; when a true frame before a silence is not found; or when the signing believes what it must not.
 //! Must not: look for a panic only.
 
 mod line;

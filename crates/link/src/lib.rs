@@ -1,6 +1,6 @@
 //! MAVLink over any byte stream: one link to one autopilot that never gives up.
 //!
-//! Owns: link URLs ([`url`]), transports ([`transport`]), searching an autopilot
+//! Owns: link URLs ([`url`]), transports ([`transport`]) and which of them a URL names ([`opener`]), searching an autopilot
 //! ([`auto`]), framing and resynchronization ([`framing`], [`raw`],
 //! [`layout`]), reading messages ([`decode`]), signing ([`signing`]), the backlog filter after an open ([`backlog`]),
 //! reconnecting (`supervisor`), writing ([`handle`]), the bounded event queue ([`events`]), copies of all frames
@@ -16,10 +16,10 @@ pub mod counters;
 pub mod decode;
 pub mod events;
 pub mod framing;
-pub mod fuzz;
 pub mod handle;
 pub mod layout;
 pub mod link;
+pub mod opener;
 pub mod raw;
 pub mod sequence;
 pub mod signing;

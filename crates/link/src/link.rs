@@ -6,11 +6,12 @@
 use crate::counters::Counters;
 use crate::events::{Events, queue};
 use crate::handle::{LinkHandle, Shared};
+use crate::opener::UrlOpener;
 use crate::signing::Signing;
 use crate::signing::stamps::StampFile;
 use crate::supervisor::Supervisor;
 use crate::tap::Taps;
-use crate::transport::{Opener, UrlOpener};
+use crate::transport::Opener;
 use crate::url::LinkUrl;
 use std::future::pending;
 use std::path::PathBuf;

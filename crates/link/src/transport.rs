@@ -1,7 +1,7 @@
 //! Transports: serial, UDP and TCP, behind one face of "read some bytes" and "write these bytes".
 //!
-//! Owns: opening each kind ([`UrlOpener`]). What is special about serial lines and UDP is in [`serial`] and `datagrams`.
-//! Must not: frame, or retry.
+//! Owns: that face, and TCP. What is special about serial lines and UDP is in [`serial`] and `datagrams`. Must not: frame, retry,
+//! or know URLs ([`crate::opener`] does).
 //!
 //! TCP: no delay, and what the other end does not acknowledge within 2 s breaks the connection, so that the kernel never
 //! delivers an old command late.
@@ -9,15 +9,11 @@
 pub(crate) mod datagrams;
 pub mod serial;
 
-use crate::auto::Search;
-use crate::counters::Counters;
-use crate::url::{HostPort, LinkUrl};
+use crate::url::HostPort;
 use datagrams::Datagrams;
 use futures::future::BoxFuture;
-use serial::SerialLine;
 use std::io;
 use std::net::SocketAddr;
-use std::path::PathBuf;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::io::{AsyncRead, AsyncReadExt, AsyncWrite, AsyncWriteExt, ReadHalf, WriteHalf};
@@ -26,7 +22,7 @@ use tokio::net::{TcpStream, lookup_host};
 /// Unacknowledged TCP bytes break the connection after this long: the life of an arm command.
 const TCP_UNACKNOWLEDGED: Duration = fleet::safety::ARM_LIFE;
 /// An opening takes no longer.
-const OPEN_DEADLINE: Duration = Duration::from_secs(5);
+pub(crate) const OPEN_DEADLINE: Duration = Duration::from_secs(5);
 
 /// Why a link could not be opened, and what to do.
 #[derive(Debug, thiserror::Error)]
@@ -102,7 +98,7 @@ impl Wire {
         }
     }
 
-    fn datagrams(socket: &Arc<Datagrams>) -> Self {
+    pub(crate) fn datagrams(socket: &Arc<Datagrams>) -> Self {
         Self {
             reader: Reader::Datagrams(Arc::clone(socket)),
             writer: Writer::Datagrams(Arc::clone(socket)),
@@ -172,75 +168,6 @@ pub trait Opener: Send + 'static {
     }
 }
 
-/// Opens what a [`LinkUrl`] names.
-pub struct UrlOpener {
-    url: LinkUrl,
-    counters: Arc<Counters>,
-    search: Search,
-    socket: Option<Arc<Datagrams>>,
-}
-
-impl UrlOpener {
-    /// `devices` is where `auto` searches.
-    pub(crate) fn new(url: LinkUrl, devices: PathBuf, counters: Arc<Counters>) -> Self {
-        let baud = match url {
-            LinkUrl::Auto { baud } => baud,
-            _ => None,
-        };
-        Self {
-            url,
-            counters,
-            search: Search::new(devices, baud),
-            socket: None,
-        }
-    }
-
-    async fn open_url(&mut self) -> Result<Wire, OpenError> {
-        if let Some(socket) = &self.socket {
-            return Ok(Wire::datagrams(socket));
-        }
-        let counters = Arc::clone(&self.counters);
-        let socket = match &self.url {
-            LinkUrl::Serial { device, baud } => return Ok(SerialLine::open(device, *baud)?.into_wire()),
-            LinkUrl::Auto { .. } => return Ok(self.search.find().await?.into_wire()),
-            LinkUrl::Tcp { remote } => return tcp(remote).await,
-            LinkUrl::UdpListen { local } => Datagrams::listen(local, counters).await?,
-            LinkUrl::Udp { remote } => Datagrams::connect(remote, counters).await?,
-        };
-        let socket = Arc::new(socket);
-        self.socket = Some(Arc::clone(&socket));
-        Ok(Wire::datagrams(&socket))
-    }
-}
-
-impl Opener for UrlOpener {
-    fn open(&mut self) -> BoxFuture<'_, Result<Wire, OpenError>> {
-        Box::pin(self.open_url())
-    }
-
-    fn open_deadline(&self) -> Duration {
-        match self.url {
-            LinkUrl::Auto { .. } => Search::DEADLINE,
-            _ => OPEN_DEADLINE,
-        }
-    }
-
-    fn silence_limit(&self) -> Option<Duration> {
-        matches!(self.url, LinkUrl::Auto { .. }).then_some(Search::SILENT)
-    }
-
-    fn nothing_accepted(&mut self) {
-        self.search.nothing_accepted();
-    }
-
-    fn advice(&self) -> String {
-        match self.url {
-            LinkUrl::Serial { baud, .. } => serial::advice(baud),
-            _ => "check that the other end speaks MAVLink".to_owned(),
-        }
-    }
-}
-
 fn network(what: String) -> impl Fn(io::Error) -> OpenError {
     move |why| OpenError::Network {
         what: what.clone(),
@@ -256,7 +183,8 @@ async fn resolve(at: &HostPort) -> Result<SocketAddr, OpenError> {
         .ok_or_else(|| OpenError::Unresolved(at.to_string()))
 }
 
-async fn tcp(remote: &HostPort) -> Result<Wire, OpenError> {
+/// A TCP connection to `remote`.
+pub(crate) async fn tcp(remote: &HostPort) -> Result<Wire, OpenError> {
     let failed = network(format!("tcp:{remote}"));
     let address = resolve(remote).await?;
     let stream = TcpStream::connect(address).await.map_err(&failed)?;

@@ -7,7 +7,7 @@ use crate::bytes::Bytes;
 use link::decode::decode;
 use link::dialect::MavMessage;
 use link::framing::Framer;
-use link::raw::{Direction, LONGEST, RawFrame, Version};
+use link::raw::{Direction, LONGEST, RawFrame, SIGNATURE, Version};
 use mavlink::Message;
 
 /// A framer and what was given to it.
@@ -118,6 +118,11 @@ pub fn judge_frame(frame: &RawFrame, tally: &mut Tally) {
         Version::V2 => 12 + if frame.signed { 13 } else { 0 },
     };
     assert_eq!(frame.payload().len() + overhead, frame.bytes.len());
+    let known = MavMessage::default_message_from_id(frame.message_id).is_some();
+    assert!(
+        !known || has_good_checksum(frame),
+        "a frame with a wrong checksum was accepted"
+    );
     if let Ok((header, message)) = decode(frame) {
         tally.read += 1;
         assert_eq!(
@@ -126,6 +131,22 @@ pub fn judge_frame(frame: &RawFrame, tally: &mut Tally) {
         );
         assert_eq!(message.message_id(), frame.message_id);
     }
+}
+
+/// Computed bit by bit, not by the code that the reader uses: CRC-16/MCRF4XX over all but the start byte and the message's
+/// extra byte.
+pub fn has_good_checksum(frame: &RawFrame) -> bool {
+    let end = frame.bytes.len() - if frame.signed { SIGNATURE } else { 0 };
+    let (covered, wire) = frame.bytes[1..end]
+        .split_last_chunk::<2>()
+        .expect("a frame has a checksum");
+    let extra = MavMessage::extra_crc(frame.message_id);
+    let crc = covered.iter().chain([&extra]).fold(0xFFFF_u16, |crc, &byte| {
+        (0..8).fold(crc ^ u16::from(byte), |crc, _| {
+            (crc >> 1) ^ if crc & 1 == 1 { 0x8408 } else { 0 }
+        })
+    });
+    u16::from_le_bytes(*wire) == crc
 }
 
 /// A frame of the dialect with a payload from the input and a good checksum.

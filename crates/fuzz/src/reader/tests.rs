@@ -10,6 +10,16 @@ fn the_true_frames_are_true() {
 }
 
 #[test]
+fn a_wrong_checksum_is_noticed() {
+    let mut frame = link::raw::RawFrame::parse(HEARTBEATS[0]).unwrap();
+    assert!(line::has_good_checksum(&frame));
+    let mut bytes = frame.bytes.to_vec();
+    bytes[13] ^= 4;
+    frame.bytes = bytes.into();
+    assert!(!line::has_good_checksum(&frame));
+}
+
+#[test]
 fn an_input_of_true_frames_is_read_and_accepted() {
     // True frames, signed frames, and one signed frame again.
     let tally = run(&[2, 10, 3, 1, 3, 1, 4, 0]);

@@ -64,7 +64,7 @@ impl SerialLine {
 }
 
 /// What to check when a line at `baud` brings bytes and no frame.
-pub(super) fn advice(baud: u32) -> String {
+pub(crate) fn advice(baud: u32) -> String {
     let others = USUAL_BAUDS.iter().filter(|&&usual| usual != baud);
     let others: Vec<String> = others.map(u32::to_string).collect();
     format!(

@@ -1,0 +1,83 @@
+//! Opening what a link's URL names.
+//!
+//! Owns: [`UrlOpener`], which knows the transport of each form of URL. Must not: frame, or retry.
+
+use crate::auto::Search;
+use crate::counters::Counters;
+use crate::transport::datagrams::Datagrams;
+use crate::transport::serial::{self, SerialLine};
+use crate::transport::{OPEN_DEADLINE, OpenError, Opener, Wire, tcp};
+use crate::url::LinkUrl;
+use futures::future::BoxFuture;
+use std::path::PathBuf;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Opens what a [`LinkUrl`] names.
+pub struct UrlOpener {
+    url: LinkUrl,
+    counters: Arc<Counters>,
+    search: Search,
+    socket: Option<Arc<Datagrams>>,
+}
+
+impl UrlOpener {
+    /// `devices` is where `auto` searches.
+    pub(crate) fn new(url: LinkUrl, devices: PathBuf, counters: Arc<Counters>) -> Self {
+        let baud = match url {
+            LinkUrl::Auto { baud } => baud,
+            _ => None,
+        };
+        Self {
+            url,
+            counters,
+            search: Search::new(devices, baud),
+            socket: None,
+        }
+    }
+
+    async fn open_url(&mut self) -> Result<Wire, OpenError> {
+        if let Some(socket) = &self.socket {
+            return Ok(Wire::datagrams(socket));
+        }
+        let counters = Arc::clone(&self.counters);
+        let socket = match &self.url {
+            LinkUrl::Serial { device, baud } => return Ok(SerialLine::open(device, *baud)?.into_wire()),
+            LinkUrl::Auto { .. } => return Ok(self.search.find().await?.into_wire()),
+            LinkUrl::Tcp { remote } => return tcp(remote).await,
+            LinkUrl::UdpListen { local } => Datagrams::listen(local, counters).await?,
+            LinkUrl::Udp { remote } => Datagrams::connect(remote, counters).await?,
+        };
+        let socket = Arc::new(socket);
+        self.socket = Some(Arc::clone(&socket));
+        Ok(Wire::datagrams(&socket))
+    }
+}
+
+impl Opener for UrlOpener {
+    fn open(&mut self) -> BoxFuture<'_, Result<Wire, OpenError>> {
+        Box::pin(self.open_url())
+    }
+
+    fn open_deadline(&self) -> Duration {
+        match self.url {
+            LinkUrl::Auto { .. } => Search::DEADLINE,
+            _ => OPEN_DEADLINE,
+        }
+    }
+
+    fn silence_limit(&self) -> Option<Duration> {
+        matches!(self.url, LinkUrl::Auto { .. }).then_some(Search::SILENT)
+    }
+
+    fn nothing_accepted(&mut self) {
+        self.search.nothing_accepted();
+    }
+
+    fn advice(&self) -> String {
+        match self.url {
+            LinkUrl::Serial { baud, .. } => serial::advice(baud),
+            _ => "check that the other end speaks MAVLink".to_owned(),
+        }
+    }
+}

@@ -15,6 +15,7 @@ use rcgen::{
 use rustls::pki_types::CertificateDer;
 use std::fmt;
 use std::sync::Arc;
+use x509_parser::prelude::{FromDer, X509Certificate};
 
 /// Signs certificates. A copy is the same authority.
 #[derive(Clone)]
@@ -130,6 +131,18 @@ impl Authority {
     #[must_use]
     pub fn bundle(&self) -> Bundle {
         self.bundle.clone()
+    }
+
+    /// Whether it has signed the first of `chain`.
+    #[must_use]
+    pub fn has_signed(&self, chain: &[CertificateDer<'_>]) -> bool {
+        let signed = || {
+            let (_, certificate) = X509Certificate::from_der(chain.first()?).ok()?;
+            let (_, signer) = X509Certificate::from_der(&self.certificate).ok()?;
+            // Each authority has a name of its own.
+            Some(certificate.issuer() == signer.subject())
+        };
+        signed().unwrap_or(false)
     }
 
     /// From when to when it is good.

@@ -2,10 +2,10 @@
 //!
 //! Owns: their PEM form. Must not: hold a key.
 
+use pem::{EncodeConfig, LineEnding, Pem};
 use rustls::RootCertStore;
 use rustls::pki_types::CertificateDer;
 use rustls::pki_types::pem::PemObject;
-use std::fmt::Write as _;
 
 /// Authorities to believe; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -51,11 +51,11 @@ impl Bundle {
         if certificates.is_empty() {
             return None;
         }
-        let mut pem = String::new();
-        for certificate in &certificates {
-            // Writing to a String cannot fail.
-            let _ = write!(pem, "{}", crate::certificate::pem(certificate));
-        }
+        let sections: Vec<Pem> = certificates
+            .iter()
+            .map(|der| Pem::new("CERTIFICATE", der.to_vec()))
+            .collect();
+        let pem = pem::encode_many_config(&sections, EncodeConfig::new().set_line_ending(LineEnding::LF));
         Some(Self { certificates, pem })
     }
 

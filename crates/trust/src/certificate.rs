@@ -2,7 +2,6 @@
 //!
 //! Owns: reading it. Must not: judge whether it is trusted; the caller has verified it against an authority first.
 
-use crate::authority::Authority;
 use crate::peer::{BadPeer, Peer};
 use crate::proof::{BadProof, PublicKey, RequestName};
 use crate::validity::{self, Validity};
@@ -155,47 +154,6 @@ pub fn validity(der: &CertificateDer<'_>) -> Result<Validity, CertificateError> 
     Ok(validity_of(&parse(der)?))
 }
 
-/// Whether `authority` has signed the first of `chain`.
-#[must_use]
-pub fn is_signed_by(chain: &[CertificateDer<'_>], authority: &Authority) -> bool {
-    let signed = || {
-        let (_, certificate) = X509Certificate::from_der(chain.first()?).ok()?;
-        let bundle = authority.bundle();
-        let (_, signer) = X509Certificate::from_der(bundle.certificates().first()?).ok()?;
-        // Each authority has a name of its own.
-        Some(certificate.issuer() == signer.subject())
-    };
-    signed().unwrap_or(false)
-}
-
-/// The PEM text of a certificate.
-pub(crate) fn pem(der: &CertificateDer<'_>) -> String {
-    const LINE: usize = 48;
-    let mut text = String::from("-----BEGIN CERTIFICATE-----\n");
-    for line in der.chunks(LINE) {
-        text.push_str(&base64(line));
-        text.push('\n');
-    }
-    text.push_str("-----END CERTIFICATE-----\n");
-    text
-}
-
-/// Standard base64 with padding (RFC 4648, section 4).
-fn base64(bytes: &[u8]) -> String {
-    const LETTERS: &[u8; 64] = b"ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz0123456789+/";
-    let mut text = String::new();
-    for group in bytes.chunks(3) {
-        let byte = |i: usize| u32::from(group.get(i).copied().unwrap_or(0));
-        let bits = byte(0) << 16 | byte(1) << 8 | byte(2);
-        for place in 0..4_usize {
-            let index = (bits >> (18 - 6 * place) & 63) as usize;
-            let letter = LETTERS.get(index).copied().map_or('=', char::from);
-            text.push(if place <= group.len() { letter } else { '=' });
-        }
-    }
-    text
-}
-
 fn parse<'a>(der: &'a CertificateDer<'_>) -> Result<X509Certificate<'a>, CertificateError> {
     X509Certificate::from_der(der)
         .map(|(_, certificate)| certificate)
@@ -266,18 +224,5 @@ mod tests {
         assert!(matches!(user(&masked), Err(CertificateError::Unreadable)));
         let grouped = [(DnType::CommonName, text("ada")), (again(10), wide("auditors"))];
         assert!(matches!(user(&grouped), Err(CertificateError::Unreadable)));
-    }
-
-    #[test]
-    fn base64_is_that_of_rfc_4648() {
-        for (bytes, text) in [
-            ("", ""),
-            ("f", "Zg=="),
-            ("fo", "Zm8="),
-            ("foo", "Zm9v"),
-            ("foob", "Zm9vYg=="),
-        ] {
-            assert_eq!(base64(bytes.as_bytes()), text);
-        }
     }
 }

@@ -117,7 +117,7 @@ impl Autopilot {
         self.settings.system.unwrap_or(self.instance.number() + 1)
     }
 
-    /// The link for a ground station: TCP of ArduCopter (its second serial port), UDP of PX4, which answers whoever speaks first.
+    /// The link for a ground station: TCP of ArduCopter (its second serial port), UDP of PX4, which answers the one that speaks first.
     pub fn ground_link(&self) -> SocketAddr {
         self.at(match self.stack() {
             Stack::ArduPilot => 5762 + 10 * self.offset(),

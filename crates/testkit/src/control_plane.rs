@@ -29,7 +29,7 @@ pub use grants::Grant;
 pub use place::Place;
 
 use crate::launch::GO;
-use crate::nodes::{enter, way_in};
+use crate::network_namespace::{enter, way_in};
 use crate::process::wait_while_running;
 use crate::{Kubectl, Launch, Process, Scratch, ports, prerequisites};
 

@@ -63,12 +63,12 @@ impl GoTool {
         if binary.is_file() {
             return Ok(());
         }
-        let told = format!(
+        let notice = format!(
             "{}: building it into the cache; about 2 minutes on 2 cores, once\n",
             self.name
         );
         // If standard error is closed, no one reads it.
-        let _ = std::io::Write::write_all(&mut std::io::stderr(), told.as_bytes());
+        let _ = std::io::Write::write_all(&mut std::io::stderr(), notice.as_bytes());
         let unfinished = binary.with_added_extension("building");
         let mut command = Command::new("go");
         command

@@ -107,18 +107,18 @@ impl Kubectl {
     }
 
     fn checked(&self, command: Command, stdin: Option<&str>) -> anyhow::Result<String> {
-        let (told, output) = self.call(command, stdin)?;
+        let (line, output) = self.call(command, stdin)?;
         let stderr = String::from_utf8_lossy(&output.stderr);
-        anyhow::ensure!(output.status.success(), "`{told}` failed: {}", stderr.trim());
-        String::from_utf8(output.stdout).with_context(|| format!("`{told}` printed something that is not UTF-8"))
+        anyhow::ensure!(output.status.success(), "`{line}` failed: {}", stderr.trim());
+        String::from_utf8(output.stdout).with_context(|| format!("`{line}` printed something that is not UTF-8"))
     }
 
     fn failing(&self, command: Command, stdin: Option<&str>) -> anyhow::Result<String> {
-        let (told, output) = self.call(command, stdin)?;
+        let (line, output) = self.call(command, stdin)?;
         let stdout = String::from_utf8_lossy(&output.stdout);
         anyhow::ensure!(
             !output.status.success(),
-            "`{told}` was to be refused but succeeded: {}",
+            "`{line}` was to be refused but succeeded: {}",
             stdout.trim()
         );
         Ok(String::from_utf8_lossy(&output.stderr).trim().to_owned())
@@ -126,8 +126,8 @@ impl Kubectl {
 
     fn call(&self, command: Command, stdin: Option<&str>) -> anyhow::Result<(String, Output)> {
         let args: Vec<_> = command.get_args().map(OsStr::to_string_lossy).collect();
-        let told = format!("kubectl {}", args.join(" "));
+        let line = format!("kubectl {}", args.join(" "));
         let output = crate::run::output(command, stdin, self.deadline)?;
-        Ok((told, output))
+        Ok((line, output))
     }
 }

@@ -34,6 +34,7 @@ pub mod helm;
 pub mod kubectl;
 pub mod launch;
 pub mod manifests;
+mod network_namespace;
 pub mod nodes;
 pub mod ports;
 pub mod prerequisites;

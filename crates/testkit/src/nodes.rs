@@ -33,7 +33,7 @@ pub use installed::{ClusterSetup, Installed};
 pub use machine::{Device, Machine, Source};
 pub use node::{Node, Spec};
 pub use prerequisites::why_not;
-pub use switch::{HUB, Switch, enter, way_in};
+pub use switch::{HUB, Switch};
 pub use traces::Traces;
 
 use crate::control_plane::{Binaries, Place};

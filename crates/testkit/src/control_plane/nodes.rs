@@ -1,6 +1,6 @@
 //! Nodes that are only objects: what a scheduler and a DaemonSet controller need, without a kubelet.
 //!
-//! Owns: creating them, marking them ready or not, removing them. Must not: keep a heartbeat (see the builder's
+//! Owns: creating them, ready. Must not: keep a heartbeat (see the builder's
 //! [`node_lifecycle`](super::Builder::node_lifecycle)).
 
 use serde_json::{Value, json};
@@ -18,16 +18,6 @@ impl ControlPlane {
     pub fn create_nodes<N: AsRef<str>>(&self, names: &[N], labels: &[(&str, &str)]) -> anyhow::Result<()> {
         create(self.kubectl(), names, labels)
     }
-
-    /// Sets the Ready condition of nodes, as their kubelets would.
-    pub fn set_nodes_ready<N: AsRef<str>>(&self, names: &[N], ready: bool) -> anyhow::Result<()> {
-        set_ready(self.kubectl(), names, ready)
-    }
-
-    /// Removes a node object.
-    pub fn delete_node(&self, name: &str) -> anyhow::Result<()> {
-        self.kubectl().run(["delete", "node", name]).map(drop)
-    }
 }
 
 /// Creates Ready nodes, each with these labels and `kubernetes.io/hostname`. A node that exists gets the labels.
@@ -37,15 +27,14 @@ pub(crate) fn create<N: AsRef<str>>(kubectl: &Kubectl, names: &[N], labels: &[(&
     }
     let items: Vec<Value> = names.iter().map(|name| node(name.as_ref(), labels)).collect();
     kubectl.apply(&json!({"apiVersion": "v1", "kind": "List", "items": items}).to_string())?;
-    set_ready(kubectl, names, true)?;
+    set_ready(kubectl, names)?;
     // The API server taints every new node as not ready; the controller that would remove the taint may be left out.
     patch(kubectl, names, &[], &json!({"spec": {"taints": null}}))
 }
 
-fn set_ready<N: AsRef<str>>(kubectl: &Kubectl, names: &[N], ready: bool) -> anyhow::Result<()> {
-    let status = if ready { "True" } else { "False" };
+fn set_ready<N: AsRef<str>>(kubectl: &Kubectl, names: &[N]) -> anyhow::Result<()> {
     let patched = json!({"status": {
-        "conditions": [{"type": "Ready", "status": status, "reason": "Test", "message": "set by the test"}],
+        "conditions": [{"type": "Ready", "status": "True", "reason": "Test", "message": "set by the test"}],
         "capacity": {"cpu": "4", "memory": "8Gi", "pods": "110"},
         "allocatable": {"cpu": "4", "memory": "8Gi", "pods": "110"},
     }});

@@ -66,7 +66,7 @@ impl ControlPlane {
     pub fn compact(&self) -> anyhow::Result<()> {
         let now = self.ask_etcd("/v3/kv/range", &json!({"key": "AA=="}))?;
         let revision = &now["header"]["revision"];
-        anyhow::ensure!(revision.is_string(), "etcd told no revision: {now}");
+        anyhow::ensure!(revision.is_string(), "etcd named no revision: {now}");
         self.ask_etcd("/v3/kv/compaction", &json!({"revision": revision, "physical": true}))
             .map(drop)
     }

@@ -1,17 +1,15 @@
 //! The network of the nodes: a bridge in a network namespace of its own. The machine's own network is not changed.
 //!
-//! Owns: the bridge, the addresses, the connected machines, and the forwarding from this machine's loopback.
+//! Owns: the bridge, the addresses, and the connected machines.
 //! Must not: know what nodes are. It is removed with the last process in it.
 
-use std::io;
-use std::net::{Ipv4Addr, Shutdown, SocketAddr, TcpListener, TcpStream};
+use std::net::Ipv4Addr;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
-use anyhow::Context;
-
 use super::Machine;
+use crate::network_namespace::enter;
 use crate::{Launch, Process, run};
 
 /// The control plane's address, and the route from each node to the others' Pods.
@@ -112,53 +110,4 @@ impl Switch {
         anyhow::ensure!(output.status.success(), "ip {args:?}: {}", words.trim());
         Ok(())
     }
-}
-
-/// A program to start in the network namespace `namespace`. The process enters it and becomes the program.
-pub fn enter(namespace: &Path, program: &Path) -> Launch {
-    let name = program.file_name().unwrap_or(program.as_os_str()).to_string_lossy();
-    Launch::program("nsenter")
-        .named(name)
-        .arg(format!("--net={}", namespace.display()))
-        .arg("--")
-        .arg(program)
-}
-
-/// Lets programs on this machine reach `to` inside the network namespace `namespace`, at the returned loopback port.
-/// Ends with this process.
-pub fn way_in(namespace: &Path, to: SocketAddr) -> anyhow::Result<u16> {
-    let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0))?;
-    let port = listener.local_addr()?.port();
-    let namespace = namespace.to_owned();
-    std::thread::spawn(move || {
-        for client in listener.incoming().map_while(Result::ok) {
-            let namespace = namespace.clone();
-            std::thread::spawn(move || {
-                // A client whose connection cannot be forwarded finds it closed, and reports that itself.
-                let _ = dial(&namespace, to).and_then(|server| Ok(join(&client, &server)?));
-            });
-        }
-    });
-    Ok(port)
-}
-
-/// A thread that has entered a namespace stays there, so this is for threads that end afterwards.
-fn dial(namespace: &Path, to: SocketAddr) -> anyhow::Result<TcpStream> {
-    let file = std::fs::File::open(namespace).with_context(|| format!("{} is gone", namespace.display()))?;
-    nix::sched::setns(file, nix::sched::CloneFlags::CLONE_NEWNET)?;
-    Ok(TcpStream::connect_timeout(&to, Duration::from_secs(5))?)
-}
-
-/// Copies in both directions until both sides are done.
-fn join(client: &TcpStream, server: &TcpStream) -> io::Result<()> {
-    let one_way = |mut from: &TcpStream, mut to: &TcpStream| {
-        // After any end, the reader of this direction has to be notified.
-        let _ = io::copy(&mut from, &mut to);
-        let _ = to.shutdown(Shutdown::Write);
-    };
-    std::thread::scope(|threads| {
-        threads.spawn(|| one_way(server, client));
-        one_way(client, server);
-    });
-    Ok(())
 }

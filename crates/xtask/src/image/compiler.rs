@@ -194,8 +194,8 @@ mod tests {
         write_scripts(folder.path(), Path::new("echo")).unwrap();
         let mut command = Command::new(folder.path().join("zig-cc-arm64"));
         command.args(["--target=aarch64-unknown-linux-musl", "-c", "a file.c"]);
-        let told = output(command).unwrap();
-        assert_eq!(told, "cc -target aarch64-linux-musl -fno-sanitize=all -c a file.c\n");
+        let printed = output(command).unwrap();
+        assert_eq!(printed, "cc -target aarch64-linux-musl -fno-sanitize=all -c a file.c\n");
     }
 
     #[test]

@@ -1,13 +1,12 @@
 //! Checks of a program's file: its machine, whether it is static, which paths are in it.
 //!
 //! Owns: these checks. Must not: know how the program was made.
-//!
-//! Offsets and numbers are those of the ELF-64 format, little-endian (`man 5 elf`).
+
+use object::LittleEndian;
+use object::elf::PT_INTERP;
+use object::read::elf::ElfFile64;
 
 use super::program::Arch;
-
-/// A program header that names a dynamic loader.
-const PT_INTERP: u32 = 3;
 
 /// What is wrong with a program for an image.
 #[derive(Debug, PartialEq, Eq, thiserror::Error)]
@@ -35,35 +34,22 @@ pub enum Unfit {
 
 /// Checks that `program` is a static one for `arch` and contains none of `paths`.
 pub fn check(program: &[u8], arch: Arch, paths: &[String]) -> Result<(), Unfit> {
-    if !program.starts_with(b"\x7fELF\x02\x01") {
-        return Err(Unfit::NotElf);
-    }
-    let machine = u16::from_le_bytes(at(program, 18)?);
+    let file = ElfFile64::<LittleEndian>::parse(program).map_err(|_| Unfit::NotElf)?;
+    let machine = file.elf_header().e_machine.get(LittleEndian);
     if machine != arch.elf_machine() {
         return Err(Unfit::Machine {
             found: machine,
             wanted: arch.elf_machine(),
         });
     }
-    let headers = usize::try_from(u64::from_le_bytes(at(program, 32)?)).map_err(|_| Unfit::NotElf)?;
-    let size = usize::from(u16::from_le_bytes(at(program, 54)?));
-    let count = usize::from(u16::from_le_bytes(at(program, 56)?));
-    for index in 0..count {
-        let start = headers.checked_add(index * size).ok_or(Unfit::NotElf)?;
-        if u32::from_le_bytes(at(program, start)?) == PT_INTERP {
-            return Err(Unfit::Dynamic);
-        }
+    let mut headers = file.elf_program_headers().iter();
+    if headers.any(|header| header.p_type.get(LittleEndian) == PT_INTERP) {
+        return Err(Unfit::Dynamic);
     }
     match paths.iter().find(|path| holds(program, path.as_bytes())) {
         Some(path) => Err(Unfit::Path(path.clone())),
         None => Ok(()),
     }
-}
-
-fn at<const N: usize>(program: &[u8], start: usize) -> Result<[u8; N], Unfit> {
-    let end = start.checked_add(N).ok_or(Unfit::NotElf)?;
-    let bytes = program.get(start..end).ok_or(Unfit::NotElf)?;
-    bytes.try_into().map_err(|_| Unfit::NotElf)
 }
 
 fn holds(bytes: &[u8], wanted: &[u8]) -> bool {
@@ -74,12 +60,14 @@ fn holds(bytes: &[u8], wanted: &[u8]) -> bool {
 mod tests {
     use super::*;
 
-    /// A program with one program header of `kind`, followed by `text`.
+    /// An ELF-64 file (`man 5 elf`) with one program header of `kind`, followed by `text`.
     fn program(machine: u16, kind: u32, text: &str) -> Vec<u8> {
         let mut bytes = vec![0; 64 + 56];
-        bytes[..6].copy_from_slice(b"\x7fELF\x02\x01");
+        bytes[..7].copy_from_slice(b"\x7fELF\x02\x01\x01");
         bytes[18..20].copy_from_slice(&machine.to_le_bytes());
+        bytes[20..24].copy_from_slice(&1u32.to_le_bytes());
         bytes[32..40].copy_from_slice(&64u64.to_le_bytes());
+        bytes[52..54].copy_from_slice(&64u16.to_le_bytes());
         bytes[54..56].copy_from_slice(&56u16.to_le_bytes());
         bytes[56..58].copy_from_slice(&1u16.to_le_bytes());
         bytes[64..68].copy_from_slice(&kind.to_le_bytes());

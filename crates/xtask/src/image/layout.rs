@@ -5,7 +5,7 @@
 
 use std::collections::BTreeMap;
 
-use serde::Serialize;
+use serde_json::{Value, json};
 use sha2::{Digest, Sha256};
 
 use super::layer::{self, File};
@@ -55,38 +55,32 @@ impl Image {
         let (folder, program) = contents.program;
         let config = Blob::json(
             CONFIG,
-            &Config {
-                created: contents.created.clone(),
-                architecture: contents.arch.name(),
-                variant: contents.arch.variant(),
-                os: "linux",
-                config: Run {
-                    user: USER,
-                    env: [format!("PATH=/{folder}")],
-                    entrypoint: [format!("/{folder}/{program}")],
-                    working_dir: "/",
-                    labels: &contents.labels,
+            known(json!({
+                "created": contents.created,
+                "architecture": contents.arch.name(),
+                "variant": contents.arch.variant(),
+                "os": "linux",
+                "config": {
+                    "User": USER,
+                    "Env": [format!("PATH=/{folder}")],
+                    "Entrypoint": [format!("/{folder}/{program}")],
+                    "WorkingDir": "/",
+                    "Labels": contents.labels,
                 },
-                rootfs: RootFs {
-                    kind: "layers",
-                    diff_ids: [digest(&files)],
-                },
-                history: [History {
-                    created: contents.created,
-                    created_by: "cargo xtask image",
-                }],
-            },
-        )?;
+                "rootfs": {"type": "layers", "diff_ids": [digest(&files)]},
+                "history": [known(json!({"created": contents.created, "created_by": "cargo xtask image"}))],
+            })),
+        );
         let manifest = Blob::json(
             MANIFEST,
-            &Manifest {
-                schema_version: 2,
-                media_type: MANIFEST,
-                config: config.descriptor(),
-                layers: [layer.descriptor()],
-                annotations: &contents.labels,
-            },
-        )?;
+            json!({
+                "schemaVersion": 2,
+                "mediaType": MANIFEST,
+                "config": config.descriptor(),
+                "layers": [layer.descriptor()],
+                "annotations": contents.labels,
+            }),
+        );
         Ok(Self {
             arch: contents.arch,
             config,
@@ -111,49 +105,42 @@ pub fn archive(images: &[&Image], name: &str, tag: &str) -> anyhow::Result<Vec<u
     let mut manifests = Vec::new();
     for image in images {
         blobs.extend([&image.config, &image.layer, &image.manifest]);
-        manifests.push(Descriptor {
-            platform: Some(Platform {
-                architecture: image.arch.name(),
-                os: "linux",
-                variant: image.arch.variant(),
-            }),
-            ..image.manifest.descriptor()
-        });
+        let (architecture, variant) = (image.arch.name(), image.arch.variant());
+        let mut manifest = image.manifest.descriptor();
+        manifest["platform"] = known(json!({"architecture": architecture, "os": "linux", "variant": variant}));
+        manifests.push(manifest);
     }
     let several;
     let (mut named, list) = match images {
         [image] => {
-            let list = [DockerImage {
-                config: image.config.path(),
-                repo_tags: [format!("{name}:{tag}")],
-                layers: [image.layer.path()],
-            }];
-            (manifests.remove(0), Some(serde_json::to_vec(&list)?))
+            let list = json!([{
+                "Config": image.config.path(),
+                "RepoTags": [format!("{name}:{tag}")],
+                "Layers": [image.layer.path()],
+            }]);
+            (manifests.remove(0), Some(list.to_string().into_bytes()))
         }
         _ => {
-            let labels = images.first().map(|image| image.labels.clone()).unwrap_or_default();
-            several = Blob::json(INDEX, &Index::new(manifests, labels))?;
+            let mut index = index(manifests);
+            index["annotations"] = json!(images.first().map(|image| &image.labels));
+            several = Blob::json(INDEX, index);
             blobs.push(&several);
             (several.descriptor(), None)
         }
     };
-    // containerd reads the first as the full name, skopeo and podman the second as the tag.
-    named.annotations = BTreeMap::from([
-        (
-            "io.containerd.image.name".to_owned(),
-            format!("docker.io/library/{name}:{tag}"),
-        ),
-        ("org.opencontainers.image.ref.name".to_owned(), tag.to_owned()),
-    ]);
+    // containerd reads the first as the full name, in its own full form, and skopeo and podman the second as the tag.
+    named["annotations"] = json!({
+        "io.containerd.image.name": format!("docker.io/library/{name}:{tag}"),
+        "org.opencontainers.image.ref.name": tag,
+    });
     let file = |path: &str, content: Vec<u8>| File {
         path: path.to_owned(),
         mode: 0o644,
         content,
     };
-    let index = Index::new(vec![named], BTreeMap::new());
     let mut files = vec![
         file("oci-layout", br#"{"imageLayoutVersion":"1.0.0"}"#.to_vec()),
-        file("index.json", serde_json::to_vec(&index)?),
+        file("index.json", index(vec![named]).to_string().into_bytes()),
     ];
     files.extend(list.map(|list| file("manifest.json", list)));
     files.extend(blobs.iter().map(|blob| file(&blob.path(), blob.bytes.clone())));
@@ -184,119 +171,29 @@ impl Blob {
         Self { kind, digest, bytes }
     }
 
-    fn json(kind: &'static str, value: &impl Serialize) -> serde_json::Result<Self> {
-        Ok(Self::new(kind, serde_json::to_vec(value)?))
+    fn json(kind: &'static str, value: Value) -> Self {
+        Self::new(kind, value.to_string().into_bytes())
     }
 
     fn path(&self) -> String {
         format!("blobs/{}", self.digest.replace(':', "/"))
     }
 
-    fn descriptor(&self) -> Descriptor {
-        Descriptor {
-            media_type: self.kind,
-            digest: self.digest.clone(),
-            size: self.bytes.len(),
-            platform: None,
-            annotations: BTreeMap::new(),
-        }
+    fn descriptor(&self) -> Value {
+        json!({"mediaType": self.kind, "digest": self.digest, "size": self.bytes.len()})
     }
 }
 
-#[derive(Debug, Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Descriptor {
-    media_type: &'static str,
-    digest: String,
-    size: usize,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    platform: Option<Platform>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    annotations: BTreeMap<String, String>,
+fn index(manifests: Vec<Value>) -> Value {
+    json!({"schemaVersion": 2, "mediaType": INDEX, "manifests": manifests})
 }
 
-#[derive(Debug, Serialize)]
-struct Platform {
-    architecture: &'static str,
-    os: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    variant: Option<&'static str>,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Index {
-    schema_version: u8,
-    media_type: &'static str,
-    manifests: Vec<Descriptor>,
-    #[serde(skip_serializing_if = "BTreeMap::is_empty")]
-    annotations: BTreeMap<String, String>,
-}
-
-impl Index {
-    fn new(manifests: Vec<Descriptor>, annotations: BTreeMap<String, String>) -> Self {
-        Self {
-            schema_version: 2,
-            media_type: INDEX,
-            manifests,
-            annotations,
-        }
+/// An object without the fields that are not known.
+fn known(mut object: Value) -> Value {
+    if let Some(fields) = object.as_object_mut() {
+        fields.retain(|_, value| !value.is_null());
     }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Manifest<'a> {
-    schema_version: u8,
-    media_type: &'static str,
-    config: Descriptor,
-    layers: [Descriptor; 1],
-    annotations: &'a BTreeMap<String, String>,
-}
-
-#[derive(Serialize)]
-struct Config<'a> {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    created: Option<String>,
-    architecture: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    variant: Option<&'static str>,
-    os: &'static str,
-    config: Run<'a>,
-    rootfs: RootFs,
-    history: [History; 1],
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct Run<'a> {
-    user: &'static str,
-    env: [String; 1],
-    entrypoint: [String; 1],
-    working_dir: &'static str,
-    labels: &'a BTreeMap<String, String>,
-}
-
-#[derive(Serialize)]
-struct RootFs {
-    #[serde(rename = "type")]
-    kind: &'static str,
-    diff_ids: [String; 1],
-}
-
-#[derive(Serialize)]
-struct History {
-    #[serde(skip_serializing_if = "Option::is_none")]
-    created: Option<String>,
-    created_by: &'static str,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "PascalCase")]
-struct DockerImage {
-    config: String,
-    repo_tags: [String; 1],
-    layers: [String; 1],
+    object
 }
 
 #[cfg(test)]

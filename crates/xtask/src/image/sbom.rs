@@ -2,7 +2,7 @@
 //!
 //! Owns: that format. Must not: find out what is linked.
 
-use serde::Serialize;
+use serde_json::{Value, json};
 
 use super::layout::hex;
 use super::packages::{Package, Packages};
@@ -33,75 +33,84 @@ pub struct Subject<'a> {
 pub fn document(subject: &Subject<'_>, packages: &Packages) -> serde_json::Result<Vec<u8>> {
     let program = id("Program", subject.name, subject.version);
     let hash = hex(subject.program);
-    let mut all = vec![SpdxPackage {
-        primary_package_purpose: Some("APPLICATION"),
-        checksums: sha256(Some(&hash)),
-        ..SpdxPackage::new(program.clone(), subject.name, Some(subject.version), Some("Apache-2.0"))
-    }];
-    let mut relationships = vec![Relationship::new("SPDXRef-DOCUMENT", "DESCRIBES", &program)];
+    let mut of_program = part(&program, subject.name, Some(subject.version), Some("Apache-2.0"));
+    of_program["primaryPackagePurpose"] = json!("APPLICATION");
+    of_program["checksums"] = sha256(&hash);
+    let mut all = vec![of_program];
+    let mut relationships = vec![relationship("SPDXRef-DOCUMENT", "DESCRIBES", &program)];
     for (_, package) in packages.iter() {
         let own_id = id_of(package);
         if package.name != subject.name {
-            relationships.push(Relationship::new(&program, "STATIC_LINK", &own_id));
+            relationships.push(relationship(&program, "STATIC_LINK", &own_id));
         }
         for used in package.uses.iter().filter_map(|used| packages.get(used)) {
-            relationships.push(Relationship::new(&own_id, "DEPENDS_ON", &id_of(used)));
+            relationships.push(relationship(&own_id, "DEPENDS_ON", &id_of(used)));
         }
-        all.push(of_cargo(package, own_id));
+        all.push(of_cargo(package, &own_id));
     }
     for (name, version, licence) in [
         ("rust-std", Some(subject.rust), "MIT OR Apache-2.0"),
         ("musl", None, "MIT"),
     ] {
         let own_id = id("Library", name, version.unwrap_or("as-of-rust"));
-        relationships.push(Relationship::new(&program, "STATIC_LINK", &own_id));
-        all.push(SpdxPackage::new(own_id, name, version, Some(licence)));
+        relationships.push(relationship(&program, "STATIC_LINK", &own_id));
+        all.push(part(&own_id, name, version, Some(licence)));
     }
     let created = subject.created.unwrap_or(UNKNOWN_TIME);
-    serde_json::to_vec_pretty(&Document {
-        spdx_version: "SPDX-2.3",
-        data_license: "CC0-1.0",
-        spdx_id: "SPDXRef-DOCUMENT",
-        name: format!("{}-{}-{}", subject.name, subject.version, subject.arch),
-        document_namespace: namespace(&hash),
-        creation_info: CreationInfo {
-            created: created.to_owned(),
-            creators: ["Tool: skein-xtask".to_owned()],
-        },
-        packages: all,
-        relationships,
-    })
+    serde_json::to_vec_pretty(&json!({
+        "spdxVersion": "SPDX-2.3",
+        "dataLicense": "CC0-1.0",
+        "SPDXID": "SPDXRef-DOCUMENT",
+        "name": format!("{}-{}-{}", subject.name, subject.version, subject.arch),
+        "documentNamespace": namespace(&hash),
+        "creationInfo": {"created": created, "creators": ["Tool: skein-xtask"]},
+        "packages": all,
+        "relationships": relationships,
+    }))
 }
 
 /// A name for only this document: a UUID (version 8, RFC 9562) computed from the program's hash.
 fn namespace(hash: &str) -> String {
-    let part = |from: usize, to: usize| hash.get(from..to).unwrap_or_default();
+    let digits = |from: usize, to: usize| hash.get(from..to).unwrap_or_default();
     format!(
         "urn:uuid:{}-{}-8{}-8{}-{}",
-        part(0, 8),
-        part(8, 12),
-        part(12, 15),
-        part(15, 18),
-        part(18, 30)
+        digits(0, 8),
+        digits(8, 12),
+        digits(12, 15),
+        digits(15, 18),
+        digits(18, 30)
     )
 }
 
-fn of_cargo(package: &Package, own_id: String) -> SpdxPackage {
-    let (name, version) = (&package.name, &package.version);
-    let plain = SpdxPackage::new(own_id, name, Some(version), package.licence.as_deref());
-    let Some(purl) = package.purl() else {
-        return plain;
-    };
-    let purl = ExternalRef {
-        reference_category: "PACKAGE-MANAGER",
-        reference_type: "purl",
-        reference_locator: purl,
-    };
-    SpdxPackage {
-        checksums: sha256(package.checksum.as_deref()),
-        external_refs: vec![purl],
-        ..plain
+fn of_cargo(package: &Package, own_id: &str) -> Value {
+    let licence = package.licence.as_deref();
+    let mut all = part(own_id, &package.name, Some(&package.version), licence);
+    if let Some(purl) = package.purl() {
+        let category = "PACKAGE-MANAGER";
+        all["externalRefs"] =
+            json!([{"referenceCategory": category, "referenceType": "purl", "referenceLocator": purl}]);
+        if let Some(checksum) = &package.checksum {
+            all["checksums"] = sha256(checksum);
+        }
     }
+    all
+}
+
+/// One part of the program.
+fn part(own_id: &str, name: &str, version: Option<&str>, licence: Option<&str>) -> Value {
+    let mut all = json!({
+        "SPDXID": own_id,
+        "name": name,
+        "downloadLocation": NO_ASSERTION,
+        "filesAnalyzed": false,
+        "licenseConcluded": NO_ASSERTION,
+        "licenseDeclared": licence.unwrap_or(NO_ASSERTION),
+        "copyrightText": NO_ASSERTION,
+    });
+    if let Some(version) = version {
+        all["versionInfo"] = json!(version);
+    }
+    all
 }
 
 fn id_of(package: &Package) -> String {
@@ -117,110 +126,17 @@ fn id(kind: &str, name: &str, version: &str) -> String {
         .collect()
 }
 
-fn sha256(value: Option<&str>) -> Vec<Checksum> {
-    let one = |value: &str| Checksum {
-        algorithm: "SHA256",
-        checksum_value: value.to_owned(),
-    };
-    value.map(one).into_iter().collect()
+fn sha256(value: &str) -> Value {
+    json!([{"algorithm": "SHA256", "checksumValue": value}])
 }
 
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Document {
-    spdx_version: &'static str,
-    data_license: &'static str,
-    #[serde(rename = "SPDXID")]
-    spdx_id: &'static str,
-    name: String,
-    document_namespace: String,
-    creation_info: CreationInfo,
-    packages: Vec<SpdxPackage>,
-    relationships: Vec<Relationship>,
-}
-
-#[derive(Serialize)]
-struct CreationInfo {
-    created: String,
-    creators: [String; 1],
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct SpdxPackage {
-    #[serde(rename = "SPDXID")]
-    spdx_id: String,
-    name: String,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    version_info: Option<String>,
-    download_location: String,
-    files_analyzed: bool,
-    license_concluded: &'static str,
-    license_declared: String,
-    copyright_text: &'static str,
-    #[serde(skip_serializing_if = "Option::is_none")]
-    primary_package_purpose: Option<&'static str>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    checksums: Vec<Checksum>,
-    #[serde(skip_serializing_if = "Vec::is_empty")]
-    external_refs: Vec<ExternalRef>,
-}
-
-impl SpdxPackage {
-    fn new(spdx_id: String, name: &str, version: Option<&str>, licence: Option<&str>) -> Self {
-        Self {
-            spdx_id,
-            name: name.to_owned(),
-            version_info: version.map(str::to_owned),
-            download_location: NO_ASSERTION.to_owned(),
-            files_analyzed: false,
-            license_concluded: NO_ASSERTION,
-            license_declared: licence.unwrap_or(NO_ASSERTION).to_owned(),
-            copyright_text: NO_ASSERTION,
-            primary_package_purpose: None,
-            checksums: Vec::new(),
-            external_refs: Vec::new(),
-        }
-    }
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Checksum {
-    algorithm: &'static str,
-    checksum_value: String,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct ExternalRef {
-    reference_category: &'static str,
-    reference_type: &'static str,
-    reference_locator: String,
-}
-
-#[derive(Serialize)]
-#[serde(rename_all = "camelCase")]
-struct Relationship {
-    spdx_element_id: String,
-    relationship_type: &'static str,
-    related_spdx_element: String,
-}
-
-impl Relationship {
-    fn new(from: &str, kind: &'static str, to: &str) -> Self {
-        Self {
-            spdx_element_id: from.to_owned(),
-            relationship_type: kind,
-            related_spdx_element: to.to_owned(),
-        }
-    }
+fn relationship(from: &str, kind: &str, to: &str) -> Value {
+    json!({"spdxElementId": from, "relationshipType": kind, "relatedSpdxElement": to})
 }
 
 #[cfg(test)]
 mod tests {
     use super::*;
-    use serde_json::Value;
 
     fn parsed() -> Value {
         let subject = Subject {

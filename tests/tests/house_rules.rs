@@ -16,13 +16,14 @@ use testkit::control_plane::workspace_root;
 
 /// What each crate may use of the workspace. Arrows point down: programs, then wire crates, then the domain.
 /// `cli` composes programs, `tests` and `xtask` start them by `testkit`; no crate uses those.
-const ARROWS: [(&str, &[&str]); 13] = [
+const ARROWS: [(&str, &[&str]); 14] = [
     ("fleet", &[]),
     ("crds", &["fleet"]),
     ("proto", &["fleet"]),
     ("trust", &["fleet"]),
     ("link", &["fleet"]),
     ("sitl", &[]),
+    ("conformance", &["sitl"]),
     ("agent", &["fleet", "proto", "trust", "link"]),
     ("coordinator", &["fleet", "crds", "proto", "trust"]),
     ("embedded-api", &[]),

@@ -16,7 +16,7 @@
 
 mod acks;
 mod bytes;
-pub(crate) mod chance;
+pub mod chance;
 mod keywords;
 mod neighbours;
 mod parse;

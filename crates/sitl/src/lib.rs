@@ -5,10 +5,8 @@
 //! protocol logic with the crates that talk to vehicles, or know anything of Kubernetes and gRPC.
 
 pub mod cli;
-pub mod differ;
 pub mod faults;
 pub mod model;
-pub mod replay;
 pub mod shell;
 pub mod wire;
 pub mod wired;

@@ -9,7 +9,7 @@ mod incoming;
 mod outgoing;
 mod plan;
 
-pub(crate) use fields::Fields;
+pub use fields::Fields;
 pub use frame_reader::{Frame, FrameReader};
 pub use incoming::{Address, Command, CommandForm, GotoTarget, Incoming, LocalTarget, Request};
 pub use outgoing::{CommandAck, CommandLong, Outgoing, Sender};

@@ -1,6 +1,6 @@
 //! Simulated vehicles in a process of somebody else.
 //!
-//! Owns: that they are there once they are told, and leave nothing behind. What they do is tested elsewhere.
+//! Owns: that they are there once they are reported, and leave nothing behind. What they do is tested elsewhere.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use sitl::cli::{Args, LinkSpec};

@@ -25,9 +25,10 @@ fn its_home_jumps_up_and_down_in_flight_and_the_relative_altitude_with_it() {
     let heights: Vec<(f64, f64)> = bench
         .messages()
         .filter_map(|(at, message)| match message {
-            MavMessage::GLOBAL_POSITION_INT(told) if at >= from => {
-                Some((f64::from(told.alt) / 1000.0, f64::from(told.relative_alt) / 1000.0))
-            }
+            MavMessage::GLOBAL_POSITION_INT(reported) if at >= from => Some((
+                f64::from(reported.alt) / 1000.0,
+                f64::from(reported.relative_alt) / 1000.0,
+            )),
             _ => None,
         })
         .collect();

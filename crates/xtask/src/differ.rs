@@ -45,7 +45,14 @@ enum Which {
 /// Prints what differs; an error when there is a difference.
 pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut build = cargo();
-    build.args(["build", "--quiet", "--package", "skein-sitl", "--bin", "skein-differ"]);
+    build.args([
+        "build",
+        "--quiet",
+        "--package",
+        "skein-conformance",
+        "--bin",
+        "skein-differ",
+    ]);
     anyhow::ensure!(
         build.status().context("cannot start cargo")?.success(),
         "skein-differ does not build"

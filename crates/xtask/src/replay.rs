@@ -23,7 +23,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         "run",
         "--quiet",
         "--package",
-        "skein-sitl",
+        "skein-conformance",
         "--bin",
         "skein-replay",
         "--",

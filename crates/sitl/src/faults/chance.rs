@@ -4,16 +4,18 @@
 
 /// See the module text.
 #[derive(Clone, Debug)]
-pub(crate) struct Chance(u64);
+pub struct Chance(u64);
 
 impl Chance {
     /// For this seed and the vehicle of this name.
-    pub(crate) fn new(seed: u64, name: &str) -> Self {
+    #[must_use]
+    pub fn new(seed: u64, name: &str) -> Self {
         let mix = |state: u64, byte: u8| (state ^ u64::from(byte)).wrapping_mul(0x0100_0000_01B3);
         Self(name.bytes().fold(seed ^ 0xCBF2_9CE4_8422_2325, mix))
     }
 
-    pub(crate) fn number(&mut self) -> u64 {
+    /// The next number.
+    pub fn number(&mut self) -> u64 {
         self.0 = self.0.wrapping_add(0x9E37_79B9_7F4A_7C15);
         let mut z = self.0;
         z = (z ^ (z >> 30)).wrapping_mul(0xBF58_476D_1CE4_E5B9);
@@ -22,12 +24,12 @@ impl Chance {
     }
 
     /// A number below `end`, which is not 0.
-    pub(crate) fn below(&mut self, end: usize) -> usize {
+    pub fn below(&mut self, end: usize) -> usize {
         (self.number() % end.max(1) as u64) as usize
     }
 
     /// True for `percent` of all calls.
-    pub(crate) fn hits(&mut self, percent: f64) -> bool {
+    pub fn hits(&mut self, percent: f64) -> bool {
         percent > 0.0 && ((self.number() >> 11) as f64 / (1u64 << 53) as f64) * 100.0 < percent
     }
 }

@@ -3,48 +3,65 @@
 //! Owns: reading and writing single fields. Must not: know any message.
 
 /// A received payload. MAVLink 2 cuts trailing zero bytes, so a read past the end gives zero.
-#[derive(Clone, Copy)]
-pub(crate) struct Fields<'a>(pub(crate) &'a [u8]);
+#[derive(Clone, Copy, Debug)]
+pub struct Fields<'a>(pub &'a [u8]);
 
 impl Fields<'_> {
     fn bytes<const N: usize>(self, offset: usize) -> [u8; N] {
         std::array::from_fn(|i| self.0.get(offset + i).copied().unwrap_or(0))
     }
 
-    pub(crate) fn u8(self, offset: usize) -> u8 {
+    /// At this offset.
+    #[must_use]
+    pub fn u8(self, offset: usize) -> u8 {
         self.bytes::<1>(offset)[0]
     }
 
-    pub(crate) fn u16(self, offset: usize) -> u16 {
+    /// At this offset.
+    #[must_use]
+    pub fn u16(self, offset: usize) -> u16 {
         u16::from_le_bytes(self.bytes(offset))
     }
 
-    pub(crate) fn i16(self, offset: usize) -> i16 {
+    /// At this offset.
+    #[must_use]
+    pub fn i16(self, offset: usize) -> i16 {
         i16::from_le_bytes(self.bytes(offset))
     }
 
-    pub(crate) fn u32(self, offset: usize) -> u32 {
+    /// At this offset.
+    #[must_use]
+    pub fn u32(self, offset: usize) -> u32 {
         u32::from_le_bytes(self.bytes(offset))
     }
 
-    pub(crate) fn i32(self, offset: usize) -> i32 {
+    /// At this offset.
+    #[must_use]
+    pub fn i32(self, offset: usize) -> i32 {
         i32::from_le_bytes(self.bytes(offset))
     }
 
-    pub(crate) fn i64(self, offset: usize) -> i64 {
+    /// At this offset.
+    #[must_use]
+    pub fn i64(self, offset: usize) -> i64 {
         i64::from_le_bytes(self.bytes(offset))
     }
 
-    pub(crate) fn u64(self, offset: usize) -> u64 {
+    /// At this offset.
+    #[must_use]
+    pub fn u64(self, offset: usize) -> u64 {
         u64::from_le_bytes(self.bytes(offset))
     }
 
-    pub(crate) fn f32(self, offset: usize) -> f32 {
+    /// At this offset.
+    #[must_use]
+    pub fn f32(self, offset: usize) -> f32 {
         f32::from_le_bytes(self.bytes(offset))
     }
 
     /// A text field of `len` bytes, up to its first NUL. Bytes that are not UTF-8 are replaced.
-    pub(crate) fn text(self, offset: usize, len: usize) -> String {
+    #[must_use]
+    pub fn text(self, offset: usize, len: usize) -> String {
         let bytes: Vec<u8> = (offset..offset + len)
             .map(|i| self.0.get(i).copied().unwrap_or(0))
             .collect();

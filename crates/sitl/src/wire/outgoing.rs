@@ -114,7 +114,7 @@ impl Sender {
     }
 
     /// The next MAVLink 2 frame of this component with any id and payload; `extra_crc` is the id's own checksum byte.
-    pub(crate) fn frame(&mut self, id: u32, payload: &[u8], extra_crc: u8) -> Vec<u8> {
+    pub fn frame(&mut self, id: u32, payload: &[u8], extra_crc: u8) -> Vec<u8> {
         let sequence = self.sequence;
         self.sequence = sequence.wrapping_add(1);
         let payload = &payload[..trimmed(payload)];

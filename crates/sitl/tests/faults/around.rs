@@ -46,8 +46,11 @@ fn truncate_cuts_frames_short() {
 fn an_aircraft_is_told_once_a_second_by_the_vehicle_where_it_is() {
     let mut rig = Rig::ready("at 10 aircraft 100 -400 15 for 5");
     rig.pass_to(20.0);
-    let told = |from_s, to_s| rig.count(from_s, to_s, |frame| frame.id == 246 && frame.system == 1);
-    assert_eq!((told(0.0, 9.9), told(9.9, 15.1), told(15.1, 20.0)), (0, 5, 0));
+    let reported = |from_s, to_s| rig.count(from_s, to_s, |frame| frame.id == 246 && frame.system == 1);
+    assert_eq!(
+        (reported(0.0, 9.9), reported(9.9, 15.1), reported(15.1, 20.0)),
+        (0, 5, 0)
+    );
 }
 
 #[test]

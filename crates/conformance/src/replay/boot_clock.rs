@@ -5,7 +5,7 @@
 //! A recorded simulation may have run a little slower than real time, and its process some time before it
 //! booted. `time_boot_ms` in its messages is the autopilot's own time.
 
-use crate::wire::Frame;
+use sitl::wire::Frame;
 
 /// Two readings closer than this are not used to compute the pace.
 const APART_S: f64 = 0.4;

@@ -12,9 +12,9 @@ use thiserror::Error;
 use super::encode::{self, Scene};
 use super::script::{Act, Script, Setpoint};
 use super::simulated::Filter;
-use crate::model::{Autopilot, Wgs84};
 use crate::replay::Statement;
-use crate::wire::{Fields, Frame, FrameReader, Sender};
+use sitl::model::{Autopilot, Wgs84};
+use sitl::wire::{Fields, Frame, FrameReader, Sender};
 
 /// Messages of a real autopilot are recorded for this long after the last step.
 pub(super) const TAIL_S: f64 = 6.0;

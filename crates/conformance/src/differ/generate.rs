@@ -4,8 +4,8 @@
 
 use super::pools;
 use super::script::{Act, At, Form, Script, Setpoint, Step};
-use crate::faults::chance::Chance;
-use crate::model::Autopilot;
+use sitl::faults::chance::Chance;
+use sitl::model::Autopilot;
 
 /// Masks of a set-point with only a position, only a velocity, both, and nothing.
 const PLACE: u16 = 0b1101_1111_1000;

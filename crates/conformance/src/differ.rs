@@ -13,7 +13,7 @@
 //!
 //! | what | how much | why |
 //! |---|---|---|
-//! | when a state or ack is reported | 2 s, and a tenth of the time since the last common one | as in `sitl::replay`, where it is justified |
+//! | when a state or ack is reported | 2 s, and a tenth of the time since the last common one | as in [`crate::replay`], where it is justified |
 //! | a state that one side only reported for less than 1.1 s | | both report states about once a second |
 //! | what follows a message that arrives near a transition | the simulated vehicle gets all messages again up to 1.5 s earlier or later, and with pauses a tenth shorter or longer; one run that agrees is enough ([`Warp`]) | a landing of 20 s takes 18 to 22 s on the real one too, and a command in its last second meets either state |
 //! | the order of two acks of one command | 0.3 s | PX4's link and its commander both answer a change of mode |

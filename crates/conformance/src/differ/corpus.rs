@@ -10,8 +10,8 @@ use serde::{Deserialize, Serialize};
 
 use super::encode::Scene;
 use super::live::Run;
-use crate::model::{Autopilot, Wgs84};
 use crate::replay::{Fact, Statement};
+use sitl::model::{Autopilot, Wgs84};
 
 #[derive(Serialize, Deserialize)]
 struct File {

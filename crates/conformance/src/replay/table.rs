@@ -13,7 +13,7 @@ pub const LEGEND: &str = "\
 One line for each recording that agrees, and one for each channel in which a recording does not:
   NAME  same        CHANNEL COUNT, SECONDS; ...   COUNT statements are equal, the latest by SECONDS;
                                                   'and N lost': N answers that the recorder lost
-                                                  'and N brief': N states under 1.1 s that one side told of
+                                                  'and N brief': N states under 1.1 s that one side reported
   NAME  DIFFERS     CHANNEL: #PLACE: recorded but simulated   the first statement that is another one
   NAME  DIFFERS     CHANNEL: #PLACE: statement +SECONDS       equal, but too late (-: too early)
   NAME  explained   CHANNEL: ... (reason)         a known deviation, from explained.json in the folder

@@ -2,19 +2,19 @@
 //!
 //! Owns: which recordings, and that nothing differs but what is explained beside them. Must not: know a recording.
 //!
-//! The tolerances are stated and justified in `sitl::replay`. SKEIN_REPLAY_FOLDERS (separated by colons) takes the place
+//! The tolerances are stated and justified in `conformance::replay`. SKEIN_REPLAY_FOLDERS (separated by colons) takes the place
 //! of the recordings that are checked in.
 
 use std::io::Write;
 use std::path::{Path, PathBuf};
 use std::process::Command;
 
-use sitl::differ::{Outcome, judge, load};
-use sitl::replay::{self, Explained, Judgement};
+use conformance::differ::{Outcome, judge, load};
+use conformance::replay::{self, Explained, Judgement};
 
 fn checked_in(stack: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
-        .join("tests/recordings")
+        .join("../sitl/tests/recordings")
         .join(stack)
 }
 
@@ -142,7 +142,7 @@ fn an_explanation_that_explains_nothing_ends_with_status_1() {
 
 #[test]
 fn a_deviation_ends_with_status_1_and_an_explanation_of_it_with_0() {
-    // The real autopilot of this recording was never told to arm; one that armed at 20 s would differ.
+    // The real autopilot of this recording was never ordered to arm; one that armed at 20 s would differ.
     let folder = folder_of_one();
     let tlog = folder.path().join("good.tlog");
     let bytes = std::fs::read(&tlog).expect("a recording");

@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::model::Autopilot;
+use sitl::model::Autopilot;
 
 /// See the module text.
 #[derive(Clone, Debug, PartialEq)]

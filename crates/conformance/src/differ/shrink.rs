@@ -45,7 +45,7 @@ pub(super) fn shrink<E>(
 mod tests {
     use super::*;
     use crate::differ::Step;
-    use crate::model::Autopilot;
+    use sitl::model::Autopilot;
 
     #[test]
     fn two_steps_that_differ_together_are_what_is_left() {

@@ -8,9 +8,9 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use sitl::differ::{Found, Live, Outcome, Report, Session, Settings, Wire, generate, judge, load};
+use conformance::differ::{Found, Live, Outcome, Report, Session, Settings, Wire, generate, judge, load};
+use conformance::replay::Comparison;
 use sitl::model::Autopilot;
-use sitl::replay::Comparison;
 
 /// Runs random scripts on a running autopilot and on the simulated one and prints what differs. Ends with status 0 when
 /// nothing does, 1 when something does, 2 when the command line is wrong, 3 when the autopilot must be started again

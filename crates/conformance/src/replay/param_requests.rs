@@ -4,7 +4,7 @@
 //! its hours of flight, are sent to all peers and are not part of the protocol). Must not: compare.
 
 use super::fact::Fact;
-use crate::wire::{Incoming, Request};
+use sitl::wire::{Incoming, Request};
 
 /// See the module text.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -54,7 +54,7 @@ impl ParamRequests {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::Address;
+    use sitl::wire::Address;
 
     const TO: Address = Address {
         system: 1,

@@ -6,7 +6,7 @@
 //! calibrations with a parameter set (241, 42006, 42424 to 42426), motor tests (209, 310), termination while armed (185),
 //! PX4's external position and wind estimates (43003, 43004), and its failure injection that cannot be undone (420).
 
-use crate::model::Autopilot;
+use sitl::model::Autopilot;
 
 /// Commands that are sent with all parameters zero, in any state of the vehicle.
 pub(super) fn plain_commands(autopilot: Autopilot) -> &'static [u16] {

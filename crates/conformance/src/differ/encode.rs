@@ -6,8 +6,8 @@ use mavlink::Message;
 use mavlink::dialects::ardupilotmega::MavMessage;
 
 use super::script::{Act, At, Form, Setpoint};
-use crate::model::{Autopilot, Wgs84};
-use crate::wire::Sender;
+use sitl::model::{Autopilot, Wgs84};
+use sitl::wire::Sender;
 
 const BOOT_MS: [u8; 4] = [0; 4];
 const PARAM_INT32: u8 = 6;

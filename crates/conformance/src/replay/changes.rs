@@ -5,7 +5,7 @@
 use super::channel::Channel;
 use super::fact::{Fact, Statement, facts};
 use super::param_requests::ParamRequests;
-use crate::wire::Frame;
+use sitl::wire::Frame;
 
 /// Keeps every ack and text, of each kind of state only the changes, and of the other answers (plans, parameters) each
 /// one once when it is repeated: how often a request is repeated depends on the load of the machine, and

@@ -7,10 +7,10 @@ use std::time::Duration;
 
 use super::encode::{self, Scene};
 use super::live::Run;
-use crate::faults::chance::Chance;
-use crate::model::{Port, Vehicle, VehicleConfig};
 use crate::replay::{Fact, Statement, facts};
-use crate::wire::{Frame, FrameReader, Incoming, Outgoing, Sender};
+use sitl::faults::chance::Chance;
+use sitl::model::{Port, Vehicle, VehicleConfig};
+use sitl::wire::{Frame, FrameReader, Incoming, Outgoing, Sender};
 
 /// After this time it is ready to arm.
 const WARM_UP_S: f64 = 60.0;
@@ -204,7 +204,7 @@ impl Bench {
                 if let Some(names) = &mut self.names
                     && frame.id == 22
                 {
-                    names.push(crate::wire::Fields(&frame.payload).text(8, 16));
+                    names.push(sitl::wire::Fields(&frame.payload).text(8, 16));
                 }
                 let at_s = self.now_s;
                 let fresh = self

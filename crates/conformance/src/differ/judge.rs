@@ -4,9 +4,9 @@
 
 use super::live::Run;
 use super::simulated::{Warp, simulated};
-use crate::model::Autopilot;
 use crate::replay::{Channel, Comparison, Fact, Statement, compare};
-use crate::wire::{FrameReader, Incoming, Request};
+use sitl::model::Autopilot;
+use sitl::wire::{FrameReader, Incoming, Request};
 
 /// The largest time between two acks of one command.
 const TOGETHER_S: f64 = 0.3;
@@ -206,8 +206,8 @@ fn requested(frame: &[u8]) -> Option<u32> {
 mod tests {
     use super::super::encode::{Scene, plain_command};
     use super::*;
-    use crate::model::Wgs84;
-    use crate::wire::Sender;
+    use sitl::model::Wgs84;
+    use sitl::wire::Sender;
 
     fn ack(at_s: f64, result: u8) -> Statement {
         Statement {

@@ -7,9 +7,9 @@
 //! check of its first reports, which names the parameter's effect; the notes of the transcript; the notes of the set.
 
 use super::boot_clock::BootClock;
-use crate::model::{Autopilot, Port};
-use crate::wire::{Fields, Frame};
 use serde_json::Value;
+use sitl::model::{Autopilot, Port};
+use sitl::wire::{Fields, Frame};
 
 /// Start-up values that all recordings of PX4 share, according to their notes: a simulated sky that satisfies the estimator
 /// at once, failures that can be injected, and the battery simulation at its own default.

@@ -3,8 +3,8 @@
 //! Owns: reading it from the reported positions. Must not: follow the flight.
 
 use super::circumstances::Wire;
-use crate::model::Wgs84;
-use crate::wire::Fields;
+use sitl::model::Wgs84;
+use sitl::wire::Fields;
 
 /// The default place in the simulations of both projects. It is also used for a vehicle that reported no position, and
 /// for one whose positions equal it within their noise: then this is the exact place.
@@ -52,7 +52,7 @@ fn is_usual(place: Wgs84) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::Frame;
+    use sitl::wire::Frame;
 
     fn home_of(lat: i32, alt_mm: i32) -> Wgs84 {
         let mut payload = vec![0; 28];

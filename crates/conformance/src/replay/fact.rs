@@ -4,7 +4,7 @@
 
 use std::fmt;
 
-use crate::wire::{Fields, Frame};
+use sitl::wire::{Fields, Frame};
 
 /// One statement.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

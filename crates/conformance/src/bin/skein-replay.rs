@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use sitl::replay::{self, Explained, Judgement, LEGEND};
+use conformance::replay::{self, Explained, Judgement, LEGEND};
 
 /// Gives the inputs of recorded flights to simulated vehicles and compares what they answer. Ends with status 0 when
 /// nothing differs that is not explained, 1 when something does, 2 when a recording or a list of explanations cannot be

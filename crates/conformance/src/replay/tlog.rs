@@ -2,7 +2,7 @@
 //!
 //! Owns: cutting a tlog into frames. Must not: know their senders.
 
-use crate::wire::{Frame, FrameReader};
+use sitl::wire::{Frame, FrameReader};
 
 /// The content of a tlog.
 #[derive(Clone, Debug, Default)]
@@ -52,7 +52,7 @@ pub fn read(tlog: &[u8]) -> Result<Tlog, String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::wire::{CommandAck, Outgoing, Sender};
+    use sitl::wire::{CommandAck, Outgoing, Sender};
 
     fn packet(sender: &mut Sender) -> Vec<u8> {
         let ack = CommandAck {

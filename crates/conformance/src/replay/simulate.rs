@@ -5,8 +5,8 @@
 use super::changes::Changes;
 use super::fact::Statement;
 use super::recording::Recording;
-use crate::model::{Vehicle, VehicleConfig};
-use crate::wire::{FrameReader, Outgoing, Sender};
+use sitl::model::{Vehicle, VehicleConfig};
+use sitl::wire::{FrameReader, Outgoing, Sender};
 use std::time::Duration;
 
 /// The answers of a simulated vehicle of the same stack to the inputs of `recording`.

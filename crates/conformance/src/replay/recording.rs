@@ -14,9 +14,9 @@ use super::gaps::{Gap, Gaps};
 use super::home::home;
 use super::param_requests::ParamRequests;
 use super::tlog::{self, Tlog};
-use crate::model::{Autopilot, Wgs84};
-use crate::wire::{Frame, Incoming};
 use serde_json::Value;
+use sitl::model::{Autopilot, Wgs84};
+use sitl::wire::{Frame, Incoming};
 use std::path::{Path, PathBuf};
 
 const MAV_AUTOPILOT_INVALID: u8 = 8;

@@ -9,8 +9,8 @@ use super::judge::{Outcome, judge};
 use super::live::{Live, LiveError, Run};
 use super::script::{Act, Script};
 use super::shrink::shrink;
-use crate::model::Autopilot;
 use crate::replay::Comparison;
+use sitl::model::Autopilot;
 
 /// What to run.
 #[derive(Clone, Debug)]

@@ -56,7 +56,7 @@ impl Watcher {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::server::auth::scripted::Scripted;
+    use crate::server::auth::tests::scripted::Scripted;
     use crate::server::security::Security;
     use std::sync::Arc;
     use std::time::SystemTime;

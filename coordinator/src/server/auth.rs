@@ -323,12 +323,4 @@ fn peer(certificate: &PeerCertificate, enrolled: &watch::Receiver<Enrolled>, kin
 }
 
 #[cfg(test)]
-mod by_request;
-#[cfg(test)]
-mod neighbors;
-#[cfg(test)]
-pub(crate) mod scripted;
-#[cfg(test)]
-mod tests;
-#[cfg(test)]
-mod while_away;
+pub(crate) mod tests;

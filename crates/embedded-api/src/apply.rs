@@ -23,11 +23,7 @@ pub mod typed;
 pub mod view;
 
 #[cfg(test)]
-pub(crate) mod recorded;
-#[cfg(test)]
-mod sequences;
-#[cfg(test)]
-mod tests;
+pub(crate) mod tests;
 
 use crate::resource::Resource;
 

@@ -6,14 +6,13 @@
 mod builtin;
 mod builtin_schema;
 pub mod canonical;
-pub mod cells;
 pub mod custom;
 pub mod event;
 
 pub(crate) use builtin::definition;
 pub use builtin_schema::{REFERENCE, definitions};
 
-use crate::documents::table::Printer;
+use crate::documents::table::{ColumnError, Printer};
 use crate::resource::Resource;
 use crate::schema::defaults::without_nulls;
 use serde_json::Value;
@@ -33,15 +32,8 @@ pub enum KindError {
         plural: String,
     },
     /// A printer column's JSONPath is not understood.
-    #[error("column {column:?} of {resource}: {source}")]
-    Column {
-        /// `plural.group` of the kind.
-        resource: String,
-        /// Name of the column.
-        column: String,
-        /// What is wrong with the path.
-        source: crate::documents::jsonpath::PathError,
-    },
+    #[error(transparent)]
+    Column(#[from] ColumnError),
 }
 
 /// All kinds that are served, in discovery's order: the core group first, then groups by name.
@@ -86,7 +78,11 @@ impl Registry {
                 alone,
             })
         };
-        let entries = all.into_iter().zip(alone).map(entry).collect::<Result<_, _>>()?;
+        let entries = all
+            .into_iter()
+            .zip(alone)
+            .map(entry)
+            .collect::<Result<_, KindError>>()?;
         Ok(Self { entries })
     }
 

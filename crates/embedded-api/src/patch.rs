@@ -111,7 +111,7 @@ fn does_not_fit() -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::apply::recorded::widget;
+    use crate::apply::tests::recorded::widget;
 
     #[test]
     fn custom_resources_take_no_strategic_merge_patch() {

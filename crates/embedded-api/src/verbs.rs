@@ -44,8 +44,6 @@ mod watch;
 mod write;
 
 #[cfg(test)]
-mod testing;
-#[cfg(test)]
 mod tests;
 
 pub use start::OpenError;

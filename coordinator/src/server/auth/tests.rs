@@ -1,5 +1,10 @@
 //! Which credentials count for which calls, without a cluster.
 
+mod by_request;
+mod neighbors;
+pub(crate) mod scripted;
+mod while_away;
+
 use super::*;
 use tokio::time::timeout;
 use trust::{Authority, Identity, Validity};

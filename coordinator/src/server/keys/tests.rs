@@ -1,7 +1,7 @@
 //! Clocks that were set.
 
 use super::*;
-use crate::server::auth::scripted::Scripted;
+use crate::server::auth::tests::scripted::Scripted;
 use crate::server::security::SESSION_LIFE;
 
 const HOUR: Duration = Duration::from_secs(3600);

@@ -1,7 +1,10 @@
-//! Cases that the sequences of [`super::recorded`] do not cover.
+//! Cases that the sequences of [`recorded`] do not cover.
 
+pub(crate) mod recorded;
+mod sequences;
+
+use self::recorded::{object, of, widget};
 use super::managed::Managed;
-use super::recorded::{object, of, widget};
 use super::{Writer, merge, track};
 use crate::resource::Resource;
 use crate::schema::{ListType, Schema, Type};

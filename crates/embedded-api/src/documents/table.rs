@@ -3,8 +3,7 @@
 //! Owns: the columns of a kind and the rows of its objects. Must not: lay out text, read a clock.
 
 use super::list::ListMeta;
-use super::{cell, jsonpath, partial};
-use crate::kinds::{KindError, cells};
+use super::{cell, cells, jsonpath, partial};
 use crate::refusal::Refusal;
 use crate::resource::{Column, Resource};
 use bytes::Bytes;
@@ -17,6 +16,18 @@ use std::borrow::Borrow;
 pub struct Printer {
     columns: Value,
     rows: Rows,
+}
+
+/// A printer column whose JSONPath is not understood.
+#[derive(Debug, PartialEq, thiserror::Error)]
+#[error("column {column:?} of {resource}: {source}")]
+pub struct ColumnError {
+    /// `plural.group` of the kind.
+    pub resource: String,
+    /// Name of the column.
+    pub column: String,
+    /// What is wrong with the path.
+    pub source: jsonpath::PathError,
 }
 
 #[derive(Debug)]
@@ -72,8 +83,8 @@ impl Printer {
     /// The printer of a kind.
     ///
     /// # Errors
-    /// [`KindError::Column`] when a column's path cannot be read.
-    pub fn new(resource: &Resource) -> Result<Self, KindError> {
+    /// [`ColumnError`] when a column's path cannot be read.
+    pub fn new(resource: &Resource) -> Result<Self, ColumnError> {
         if let Some(built_in) = cells::of(resource) {
             let columns = built_in
                 .titles
@@ -93,7 +104,7 @@ impl Printer {
         let mut columns = vec![definition("Name", "string", "name", cells::NAME.description, 0)];
         let mut paths = Vec::with_capacity(shown.len());
         for column in shown {
-            let path = jsonpath::Path::new(&column.json_path).map_err(|source| KindError::Column {
+            let path = jsonpath::Path::new(&column.json_path).map_err(|source| ColumnError {
                 resource: resource.qualified(),
                 column: column.name.clone(),
                 source,

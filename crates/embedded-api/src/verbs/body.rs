@@ -4,9 +4,9 @@
 
 use super::meta::text;
 use super::protobuf;
+use crate::checker::repeated;
 use crate::refusal::Refusal;
 use crate::resource::Resource;
-use crate::schema::checker::repeated;
 use crate::schema::{cause, defaults::plain_numbers};
 use bytes::Bytes;
 use serde_json::Value;

@@ -3,11 +3,11 @@
 //! Owns: finding a kind, reading an object. Must not: decide anything.
 
 use super::route::Target;
-use crate::documents::openapi::OpenApi;
+use crate::checker::Checker;
+use crate::discovery::openapi::OpenApi;
 use crate::kinds::{self, Registry};
 use crate::refusal::Refusal;
 use crate::resource::Resource;
-use crate::schema::Checker;
 use crate::store::{Key, Object, Store};
 use jiff::Timestamp;
 use serde_json::Value;

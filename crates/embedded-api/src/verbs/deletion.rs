@@ -118,7 +118,7 @@ pub fn admit(resource: &Resource, object: &Value, options: &DeleteOptions) -> Re
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verbs::testing;
+    use crate::verbs::tests::testing;
 
     const NOW: &str = "2026-01-01T00:00:00Z";
 

@@ -5,8 +5,8 @@
 use super::answer;
 use super::core::Core;
 use super::route::Route;
+use crate::discovery;
 use crate::documents::accept::{Representation, Requested, Shape, choose};
-use crate::documents::discovery;
 use crate::documents::fingerprint;
 use crate::refusal::Refusal;
 use crate::request::{Answer, ApiRequest};

@@ -73,7 +73,7 @@ fn field(object: &Value, path: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verbs::testing;
+    use crate::verbs::tests::testing;
     use serde_json::json;
 
     fn facts(object: &Value) -> Facts {

@@ -10,4 +10,5 @@ mod patching;
 mod paths;
 mod replacing;
 mod restarting;
+pub(super) mod testing;
 pub(super) mod world;

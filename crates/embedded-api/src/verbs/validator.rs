@@ -5,8 +5,9 @@
 use super::core::Kind;
 use super::meta;
 use super::options::Validation;
+use crate::checker::{Rejection, Subject};
 use crate::refusal::Refusal;
-use crate::schema::{Rejection, Subject, cause};
+use crate::schema::cause;
 use serde_json::Value;
 
 /// How an object was sent: whole, or as a patch.

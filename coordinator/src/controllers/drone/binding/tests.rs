@@ -8,7 +8,7 @@ use crate::controllers::upgrade::Upgrades;
 use crate::ground::Ground;
 use crate::leadership::leading::Leadership;
 use crate::metrics::Metrics;
-use crate::server::auth::scripted::Scripted;
+use crate::server::auth::tests::scripted::Scripted;
 use crate::sessions::Sessions;
 use crds::{DroneSpec, Swarm, SwarmSpec};
 use fleet::ids::Term;

@@ -134,9 +134,7 @@ fn a_list_has_a_row_per_object_and_a_continue_token() {
 fn a_column_whose_path_cannot_be_read_is_named() {
     let broken = boats(json!([{"name": "Crew", "type": "integer", "jsonPath": "spec.crew"}]));
     let error = Printer::new(&broken).expect_err("no dot at the front");
-    assert!(
-        matches!(&error, KindError::Column { resource, column, .. } if resource == "boats.sea.dev" && column == "Crew")
-    );
+    assert!(matches!(&error, ColumnError { resource, column, .. } if resource == "boats.sea.dev" && column == "Crew"));
 }
 
 #[test]

@@ -1,6 +1,6 @@
 //! The effect of JSON patches and their refusals, as recorded from a real API server (1.36.3).
 
-use crate::apply::recorded::widget;
+use crate::apply::tests::recorded::widget;
 use crate::patch::{PatchType, apply};
 use crate::refusal::Refusal;
 use serde_json::{Value, json};

@@ -1,6 +1,6 @@
 //! The effect of strategic merge patches and their refusals, as recorded from a real API server (1.36.3).
 
-use crate::apply::recorded::{keyed, list, object, of, text, widget};
+use crate::apply::tests::recorded::{keyed, list, object, of, text, widget};
 use crate::patch::{PatchType, apply};
 use crate::refusal::Refusal;
 use crate::resource::Resource;

@@ -1,7 +1,7 @@
 //! Bodies that a write accepts.
 
 use super::*;
-use crate::verbs::testing;
+use crate::verbs::tests::testing;
 use serde_json::json;
 
 fn read_as(custom: bool, content_type: &str, body: &'static str) -> Result<Value, String> {

@@ -3,7 +3,7 @@
 use super::*;
 use crate::schema::{Schema, Type};
 use crate::store::{Facts, Key};
-use crate::verbs::testing;
+use crate::verbs::tests::testing;
 use std::sync::Arc;
 
 fn kind(custom: bool) -> Resource {

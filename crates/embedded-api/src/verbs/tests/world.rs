@@ -177,7 +177,7 @@ impl World {
         };
         timeout(LONGEST, waiting)
             .await
-            .unwrap_or_else(|_| panic!("waited in vain for {what}"))
+            .unwrap_or_else(|_| panic!("never came: {what}"))
     }
 
     /// Waits until there is no object at `path`.

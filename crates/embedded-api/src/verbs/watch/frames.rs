@@ -43,7 +43,7 @@ pub(super) fn error(refusal: &Refusal) -> Bytes {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::verbs::testing;
+    use crate::verbs::tests::testing;
 
     fn parsed(frame: &Bytes) -> Value {
         assert_eq!(frame.last(), Some(&b'\n'));

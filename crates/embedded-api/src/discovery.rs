@@ -3,7 +3,9 @@
 //! Owns: the documents at `/api`, `/apis` and below, in the plain and in the aggregated form, and `/version`.
 //! Must not: know objects.
 
-use super::fingerprint;
+pub mod openapi;
+
+use crate::documents::fingerprint;
 use crate::kinds::Registry;
 use crate::resource::{Resource, Verb};
 use kube::core::Version;

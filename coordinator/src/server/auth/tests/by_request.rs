@@ -1,11 +1,11 @@
 //! Persons by their requests: what a caller shows, what the API server is asked, and what holds while it is away.
 
-use super::layer::AuthLayer;
+use super::super::layer::AuthLayer;
+use super::super::person_request::BadRequest;
+use super::super::*;
 use super::neighbors::call;
-use super::person_request::BadRequest;
 use super::scripted::Scripted;
 use super::while_away::judge;
-use super::*;
 use crate::cluster::key::Key;
 use crate::server::admission::Ticket;
 use crate::server::auth::right::{GROUND, RELEASE};

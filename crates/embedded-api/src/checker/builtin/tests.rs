@@ -1,9 +1,10 @@
 //! Rules of built-in kinds, against the answers of an API server.
 
 use super::*;
+use crate::checker::{Checker, Rejection, Subject};
 use crate::resource::Verb;
+use crate::schema::Schema;
 use crate::schema::cause::line;
-use crate::schema::{Checker, Schema, Subject};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -67,7 +68,7 @@ fn finalizers_of_core_kinds_have_a_domain() {
 
 #[test]
 fn both_views_of_an_event_are_refused_as_one_kind() {
-    let rejection = crate::schema::Rejection::Invalid(vec![cause::required("reason", "")]);
+    let rejection = Rejection::Invalid(vec![cause::required("reason", "")]);
     let refusal = rejection.refusal(&resource("events.k8s.io", "Event"), "n");
     assert_eq!(refusal.message, r#"Event "n" is invalid: reason: Required value"#);
 }

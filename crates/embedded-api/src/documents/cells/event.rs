@@ -2,8 +2,8 @@
 //!
 //! Owns: its cells. Must not: sort or join Events.
 
+use super::super::age;
 use super::{Cells, NAME, Title, name, or, text, title, wide};
-use crate::documents::age;
 use serde_json::Value;
 
 pub(super) const CELLS: Cells = Cells {

@@ -7,9 +7,9 @@
 //! of each entry, named by manager, operation and subresource, and marked if it has no time. Entries of the scale
 //! subresource have a time here, and none in the recording.
 
-use super::field_set::shown;
-use super::managed::{Managed, Operation, set_json};
-use super::{Writer, merge, track};
+use super::super::field_set::shown;
+use super::super::managed::{Managed, Operation, set_json};
+use super::super::{Writer, merge, track};
 use crate::refusal::Refusal;
 use crate::resource::Resource;
 use crate::schema::{ListType, Schema, Type};
@@ -249,7 +249,7 @@ fn defaulted(mut object: Value) -> Value {
 
 fn owners(object: &Value) -> BTreeMap<String, Vec<String>> {
     let managed = Managed::of(object);
-    let entry = |entry: &super::managed::Entry| {
+    let entry = |entry: &super::super::managed::Entry| {
         let operation = if entry.owner.operation == Operation::Apply {
             "Apply"
         } else {

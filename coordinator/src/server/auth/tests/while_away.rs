@@ -1,9 +1,9 @@
 //! What holds while the API server does not answer: one who may ground can do so at once, and no session is given up.
 
-use super::*;
+use super::super::*;
+use super::scripted::Scripted;
 use crate::cluster::key::Key;
 use crate::server::auth::right::{GROUND, RELEASE};
-use crate::server::auth::scripted::Scripted;
 use tokio::time::{Instant, timeout};
 
 const HOUR: Duration = Duration::from_secs(3600);
@@ -130,8 +130,8 @@ async fn what_cannot_be_a_name_is_not_asked_about() {
     for name in ["a\nWARN order taken by=admin", "A", "a/b", "../a", "-a", "a b", &long] {
         for key in [Key::new("north", name), Key::new(name, "alpha")] {
             let refused = auth.may(&who, &Right::to_see_one(&key)).await.unwrap_err();
-            let told = refused.to_string();
-            assert!(told.len() < 200 && !told.contains('\n'), "{told}");
+            let words = refused.to_string();
+            assert!(words.len() < 200 && !words.contains('\n'), "{words}");
         }
     }
     assert_eq!(api.asked(), before);

@@ -2,12 +2,12 @@
 //!
 //! Owns: properties over random sequences of creates, merges and applies of one object by three managers.
 
-use super::extract;
-use super::field_set::{FieldSet, Step};
-use super::managed::{Managed, Operation};
-use super::object_meta::OWNERLESS;
+use super::super::extract;
+use super::super::field_set::{FieldSet, Step};
+use super::super::managed::{Managed, Operation};
+use super::super::object_meta::OWNERLESS;
+use super::super::view::View;
 use super::recorded::{Write, widget, written};
-use super::view::View;
 use proptest::prelude::*;
 use serde_json::{Map, Value, json};
 

@@ -1,11 +1,11 @@
 //! The columns of built-in kinds in `kubectl get`, and their values.
 //!
-//! Owns: titles, order and values. Must not: know tables as documents ([`crate::documents::table`] does).
+//! Owns: titles, order and values. Must not: know tables as documents ([`super::table`] does).
 
 mod event;
 mod node;
 
-use crate::documents::age;
+use super::age;
 use crate::resource::Resource;
 use jiff::Timestamp;
 use serde_json::Value;

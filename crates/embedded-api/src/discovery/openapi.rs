@@ -8,8 +8,8 @@
 mod components;
 mod paths;
 
-use super::discovery::GIT_VERSION;
-use super::fingerprint;
+use super::GIT_VERSION;
+use crate::documents::fingerprint;
 use crate::kinds::Registry;
 use crate::resource::Resource;
 use bytes::Bytes;

@@ -4,10 +4,10 @@
 
 mod event;
 
-use super::cause;
-use super::metadata::{STANDARD_FINALIZERS, list, names, names::NameRule, text, wrong};
 use crate::refusal::Cause;
 use crate::resource::Resource;
+use crate::schema::cause;
+use crate::schema::metadata::{STANDARD_FINALIZERS, list, names, names::NameRule, text, wrong};
 use serde_json::Value;
 use std::collections::HashSet;
 

@@ -2,16 +2,18 @@
 //!
 //! Owns: the order of the steps, as in the API server. Must not: set what the server sets (names, uids, times).
 
-use super::cel::Rules;
-use super::decode::decode;
-use super::duplicates::duplicates;
-use super::metadata::{self, names::NameRule};
-use super::node::Node;
-use super::path::Path;
-use super::validate::validate;
-use super::{SchemaError, builtin, cause, defaults, lists, object_meta, prune};
+pub mod builtin;
+
 use crate::refusal::{Cause, Refusal};
 use crate::resource::Resource;
+use crate::schema::cel::Rules;
+use crate::schema::decode::decode;
+use crate::schema::duplicates::duplicates;
+use crate::schema::metadata::{self, names::NameRule};
+use crate::schema::node::Node;
+use crate::schema::path::Path;
+use crate::schema::validate::validate;
+use crate::schema::{SchemaError, cause, defaults, lists, object_meta, prune};
 use serde_json::Value;
 
 /// Reads and validates objects of one kind. Create one per kind and keep it: creating it compiles patterns and rules.

@@ -1,7 +1,7 @@
 //! Callers that share an address, as all do behind one gateway, and all who come by a port-forward: what one does is not held
 //! against another.
 
-use super::layer::AuthLayer;
+use super::super::layer::AuthLayer;
 use super::scripted::Scripted;
 use super::while_away::judge;
 use crate::server::admission::Ticket;

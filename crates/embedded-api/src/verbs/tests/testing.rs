@@ -7,7 +7,7 @@ use crate::schema::Schema;
 use std::sync::Arc;
 
 /// Things of `a.dev/v1`, in namespaces, with a status.
-pub(super) fn thing(custom: bool) -> Resource {
+pub(in crate::verbs) fn thing(custom: bool) -> Resource {
     Resource {
         group: "a.dev".to_owned(),
         version: "v1".to_owned(),

@@ -1,12 +1,15 @@
 //! The pilot alone, one event at a time: what a moment's mischance must not do.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
+#[path = "support/orders.rs"]
+mod orders;
+
 use agent::outgoing::{Outgoing, Written};
 use agent::pilot::Pilot;
 use agent::state_file::State;
-use fleet::assignment::{Assignment, Desired, Failsafe, GroundedWhy, Order};
+use fleet::assignment::{Assignment, Desired, GroundedWhy, Order};
 use fleet::flight_record::ReportedFlight;
-use fleet::ids::{DroneName, DroneUid, NodeName, Term};
+use fleet::ids::NodeName;
 use fleet::report::{Activity, HandsOff};
 use fleet::time::Moment;
 use fleet::units::{Address, AltitudeAboveHome, SystemId};
@@ -17,6 +20,7 @@ use link::dialect::{
 };
 use link::{Frame, LinkEvent};
 use mavlink::MavHeader;
+use orders::assignment;
 use std::time::Duration;
 
 const GUIDED: u32 = 4;
@@ -99,28 +103,6 @@ fn pilot() -> Pilot {
         begin,
     );
     pilot
-}
-
-fn assignment(generation: i64, desired: Desired) -> Assignment {
-    Assignment {
-        term: Term(3),
-        uid: DroneUid("u-1".into()),
-        name: DroneName {
-            namespace: "field".into(),
-            name: "alpha-brave-finch".into(),
-        },
-        generation,
-        desired,
-        failsafe: Failsafe::default(),
-        resume_after: 0,
-        ground_mark: None,
-        reported_flight: ReportedFlight::default(),
-        routed: false,
-        manner: fleet::station::Manner::default(),
-        void: fleet::airspace::OrderNumber::default(),
-        rules: None,
-        route: None,
-    }
 }
 
 fn assigned(pilot: &mut Pilot, generation: i64, desired: Desired, ms: u64) {

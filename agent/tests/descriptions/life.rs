@@ -1,6 +1,7 @@
 //! A whole life of the agent on a line to the simulated PX4: reading the descriptions happens beside it.
 
-use super::{FLY, HOME, order};
+use super::{FLY, order};
+use crate::line::HOME;
 use agent::clock::Clock;
 use agent::metadata::MetadataCache;
 use agent::pilot::Pilot;

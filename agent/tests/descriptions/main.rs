@@ -2,49 +2,48 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 mod life;
+#[path = "../links/line.rs"]
+mod line;
+#[path = "../support/orders.rs"]
+mod orders;
 
 use agent::metadata::MetadataCache;
-use agent::outgoing::{Outgoing, Written};
 use agent::pilot::Pilot;
 use agent::state_file::State;
-use fleet::assignment::{Assignment, Desired, Failsafe, GroundedWhy, Order};
-use fleet::ids::{DroneName, DroneUid, NodeName, Term};
+use fleet::assignment::{Desired, GroundedWhy, Order};
+use fleet::ids::NodeName;
 use fleet::time::Moment;
 use fleet::units::AltitudeAboveHome;
 use fleet::vehicle::FlightTruth;
+use line::{HOME, Line, STEP_MS};
 use link::dialect::{MavCmd, MavMessage};
-use link::{Frame, LinkEvent};
-use mavlink::{MAVLinkV2MessageRaw, MavHeader, MavlinkVersion, Message};
-use sitl::model::{Autopilot, Fault, Vehicle, VehicleConfig, Wgs84};
-use sitl::wire::{FrameReader, Incoming, Sender};
+use orders::assignment;
+use sitl::model::{Autopilot, Fault, VehicleConfig};
+use std::ops::{Deref, DerefMut};
 use std::path::Path;
-use std::time::Duration;
 
-const STEP_MS: u64 = 20;
-const HOME: Wgs84 = Wgs84 {
-    lat_deg: 47.397_742,
-    lon_deg: 8.545_594,
-    amsl_m: 488.0,
-};
 const FLY: Desired = Desired::Flying {
     altitude: AltitudeAboveHome(10.0),
 };
 
-/// Pilot and vehicle, on a line that may lose one frame in `loses`.
+/// Pilot and vehicle, and the folder in which the agent keeps descriptions.
 struct World {
-    pilot: Pilot,
-    vehicle: Vehicle,
-    sender: Sender,
-    ms: u64,
-    loses: Option<u64>,
-    /// The next event with this number is lost.
-    loses_event: Option<u32>,
-    /// Answers to commands are lost.
-    loses_acks: bool,
-    frames: u64,
-    /// What the pilot wrote, and when.
-    wrote: Vec<(u64, MavMessage)>,
+    line: Line,
     dir: tempfile::TempDir,
+}
+
+impl Deref for World {
+    type Target = Line;
+
+    fn deref(&self) -> &Line {
+        &self.line
+    }
+}
+
+impl DerefMut for World {
+    fn deref_mut(&mut self) -> &mut Line {
+        &mut self.line
+    }
 }
 
 fn pilot(dir: Option<&Path>) -> Pilot {
@@ -62,144 +61,57 @@ impl World {
 
     fn of(config: VehicleConfig) -> Self {
         let dir = tempfile::tempdir().unwrap();
-        let mut world = Self {
-            pilot: pilot(Some(dir.path())),
-            vehicle: Vehicle::new(config),
-            sender: Sender::new(7, 1),
-            ms: 0,
-            loses: None,
-            loses_event: None,
-            loses_acks: false,
-            frames: 0,
-            wrote: Vec::new(),
-            dir,
-        };
-        world.pilot.receive(&LinkEvent::Up, world.now(), 0.5);
-        world
+        let line = Line::new(pilot(Some(dir.path())), config);
+        Self { line, dir }
     }
 
-    fn now(&self) -> Moment {
-        Moment::at(Duration::from_millis(self.ms))
+    /// Another life of the agent, without descriptions.
+    fn without_descriptions(&mut self) {
+        self.replace(pilot(None));
     }
 
-    fn lost(&mut self) -> bool {
-        self.frames += 1;
-        // A fixed series that looks like chance.
-        self.loses
-            .is_some_and(|one_in| self.frames.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33 & 0xFFFF < 0xFFFF / one_in)
-    }
-
-    fn arrives(&mut self, said: Vec<sitl::wire::Outgoing>) {
-        for message in said {
-            let bytes = self.sender.encode(&message);
-            if self.lost() {
-                continue;
-            }
-            let mut reader = FrameReader::default();
-            reader.push(&bytes);
-            let frame = reader.next_frame().unwrap();
-            let Ok(message) = MavMessage::parse(MavlinkVersion::V2, frame.id, &frame.payload) else {
-                continue;
-            };
-            let event = if let MavMessage::EVENT(m) = &message {
-                Some(m.id)
-            } else {
-                None
-            };
-            if event.is_some() && self.loses_event.take_if(|id| Some(*id) == event).is_some() {
-                continue;
-            }
-            if self.loses_acks && matches!(message, MavMessage::COMMAND_ACK(_)) {
-                continue;
-            }
-            let frame = Frame {
-                header: header(frame.system, frame.component),
-                message,
-                at: tokio::time::Instant::now(),
-            };
-            self.pilot.receive(&LinkEvent::Frame(Box::new(frame)), self.now(), 0.5);
-        }
-    }
-
-    fn write(&mut self, out: Outgoing) {
-        self.pilot.written(Written::Yes, self.now(), 0.5);
-        let mut raw = MAVLinkV2MessageRaw::new();
-        raw.serialize_message(header(out.from.system.0, out.from.component.0), &out.message);
-        self.wrote.push((self.ms, out.message));
-        if self.lost() {
-            return;
-        }
-        let mut reader = FrameReader::default();
-        reader.push(raw.raw_bytes());
-        while let Some(frame) = reader.next_frame() {
-            let said = self.vehicle.on_message(&Incoming::decode(&frame));
-            self.arrives(said);
-        }
-    }
-
-    /// Lets 20 ms pass: first the vehicle speaks, then the pilot writes.
-    fn step(&mut self) {
-        self.ms += STEP_MS;
-        let said = self.vehicle.step(Duration::from_millis(STEP_MS));
-        self.arrives(said);
-        if let Some(job) = self.pilot.take_job() {
-            let done = job.run();
-            self.pilot.job_done(Some(done), self.now(), 0.5);
-        }
-        while let Some(out) = self.pilot.next(self.now(), 0.5) {
-            self.write(out);
-        }
-    }
-
-    fn pass(&mut self, seconds: u64) {
-        for _ in 0..seconds * 1000 / STEP_MS {
-            self.step();
-        }
-    }
-
-    /// Lets time pass until `holds`; how long that took, in milliseconds.
-    fn until(&mut self, what: &str, seconds: u64, holds: impl Fn(&Self) -> bool) -> u64 {
-        let began = self.ms;
-        while !holds(self) {
-            assert!(self.ms - began < seconds * 1000, "not within {seconds} s: {what}");
-            self.step();
-        }
-        self.ms - began
+    /// Another life of the agent, with the same state directory.
+    fn another_life(&mut self) {
+        let again = pilot(Some(self.dir.path()));
+        self.replace(again);
     }
 
     fn until_described(&mut self) -> u64 {
-        self.until("the descriptions are in the cache", 120, |w| w.kept() == 2)
+        self.until_kept(120)
     }
 
-    /// Files in the cache.
+    /// Lets time pass until the descriptions are in the cache.
+    fn until_kept(&mut self, seconds: u64) -> u64 {
+        let cache = self.cache();
+        self.until("the descriptions are in the cache", seconds, |_| files(&cache) == 2)
+    }
+
+    fn cache(&self) -> std::path::PathBuf {
+        self.dir.path().join("metadata")
+    }
+
     fn kept(&self) -> usize {
-        std::fs::read_dir(self.dir.path().join("metadata")).map_or(0, Iterator::count)
+        files(&self.cache())
     }
 
     fn assign(&mut self, generation: i64, desired: Desired) {
-        self.pilot.uplink_opened(self.now());
-        let fence = self.pilot.consider(&order(generation, desired), self.now()).unwrap();
-        self.pilot.adopt(fence, self.now());
-    }
-
-    fn truth(&self) -> FlightTruth {
-        self.pilot.report(self.now()).truth
+        self.order(&order(generation, desired));
     }
 
     fn reasons(&self) -> Vec<String> {
-        self.pilot
-            .report(self.now())
-            .reasons
-            .into_iter()
-            .map(|r| r.text)
-            .collect()
+        let reasons = self.pilot.report(self.now()).reasons;
+        reasons.into_iter().map(|r| r.text).collect()
     }
+}
 
+fn files(folder: &Path) -> usize {
+    std::fs::read_dir(folder).map_or(0, Iterator::count)
+}
+
+impl Line {
     fn packets(&self) -> impl Iterator<Item = u64> {
-        self.wrote
-            .iter()
-            .filter(|(_, message)| is_packet(message))
-            .map(|(ms, _)| *ms)
+        let packets = self.wrote.iter().filter(|(_, message)| is_packet(message));
+        packets.map(|(ms, _)| *ms)
     }
 
     fn commanded(&self, wanted: MavCmd) -> Option<u64> {
@@ -214,33 +126,7 @@ impl World {
 
 /// The assignment for this node's Drone.
 fn order(generation: i64, desired: Desired) -> Order {
-    Order::Assigned(Assignment {
-        term: Term(3),
-        uid: DroneUid("u-1".into()),
-        name: DroneName {
-            namespace: "field".into(),
-            name: "alpha-brave-finch".into(),
-        },
-        generation,
-        desired,
-        failsafe: Failsafe::default(),
-        resume_after: 0,
-        ground_mark: None,
-        reported_flight: fleet::flight_record::ReportedFlight::default(),
-        routed: false,
-        manner: fleet::station::Manner::default(),
-        void: fleet::airspace::OrderNumber::default(),
-        rules: None,
-        route: None,
-    })
-}
-
-fn header(system: u8, component: u8) -> MavHeader {
-    MavHeader {
-        system_id: system.into(),
-        component_id: component,
-        sequence: 0,
-    }
+    Order::Assigned(assignment(generation, desired))
 }
 
 const fn is_packet(message: &MavMessage) -> bool {
@@ -257,9 +143,7 @@ fn px4s_descriptions_are_fetched_on_the_ground_and_found_in_the_cache_by_the_nex
     assert!(took < 30_000, "{took} ms");
     world.pass(1);
     let before = world.packets().count();
-    // Another life of the agent, with the same state directory.
-    world.pilot = pilot(Some(world.dir.path()));
-    world.pilot.receive(&LinkEvent::Up, world.now(), 0.5);
+    world.another_life();
     world.pass(60);
     assert_eq!(world.packets().count(), before);
 }
@@ -271,8 +155,7 @@ fn a_reason_that_is_not_built_in_is_told_in_the_autopilots_words() {
         if described {
             world.until_described();
         } else {
-            world.pilot = pilot(None);
-            world.pilot.receive(&LinkEvent::Up, world.now(), 0.5);
+            world.without_descriptions();
         }
         world.pass(20);
         world.vehicle.suffer(Fault::MotorStops);
@@ -311,22 +194,18 @@ fn take_off(world: &mut World, packets: usize) -> (u64, u64) {
 /// A world in which the vehicle is ready before the download begins, and the download is not over yet.
 fn downloading() -> World {
     let mut world = World::with(Autopilot::Px4);
-    world.pilot = pilot(None);
-    world.pilot.receive(&LinkEvent::Up, world.now(), 0.5);
+    world.without_descriptions();
     world.pass(40);
-    world.pilot = pilot(Some(world.dir.path()));
-    world.pilot.receive(&LinkEvent::Up, world.now(), 0.5);
+    world.another_life();
     world
 }
 
 #[test]
 fn an_order_to_fly_during_the_download_is_carried_out_as_fast_as_without_it() {
     let mut plain = World::with(Autopilot::Px4);
-    plain.pilot = pilot(None);
-    plain.pilot.receive(&LinkEvent::Up, plain.now(), 0.5);
+    plain.without_descriptions();
     plain.pass(40);
-    plain.pilot = pilot(None);
-    plain.pilot.receive(&LinkEvent::Up, plain.now(), 0.5);
+    plain.without_descriptions();
     let (arm, air) = take_off(&mut plain, 0);
     let mut world = downloading();
     let (arm_during, air_during) = take_off(&mut world, 5);
@@ -389,7 +268,7 @@ fn an_event_that_was_lost_is_asked_for_and_its_reason_told() {
 fn a_line_that_loses_one_frame_in_ten_brings_the_descriptions_in_the_end() {
     let mut world = World::with(Autopilot::Px4);
     world.loses = Some(10);
-    world.until("the descriptions are there", 600, |w| w.kept() == 2);
+    world.until_kept(600);
 }
 
 #[test]

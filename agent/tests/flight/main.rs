@@ -11,6 +11,8 @@ mod autopilot_failsafes;
 mod deviations;
 mod ground_orders;
 mod kills;
+#[path = "../support/orders.rs"]
+mod orders;
 mod takeovers;
 mod untaken;
 
@@ -21,7 +23,7 @@ use agent::state_file::Store;
 use agent::uplink::{FromUplink, Outward};
 use autopilot::{HOME_AMSL, Kind, Shared, World};
 use fleet::assignment::{Assignment, Desired, Failsafe, GroundedWhy, OnCoordinatorLoss, Order};
-use fleet::ids::{DroneName, DroneUid, NodeName, Term};
+use fleet::ids::{DroneUid, NodeName, Term};
 use fleet::report::{Activity, HandsOff, Report};
 use fleet::units::AltitudeAboveHome;
 use fleet::vehicle::{Airborne, FlightTruth};
@@ -29,6 +31,7 @@ use futures::future::BoxFuture;
 use link::dialect::{MavCmd, MavLandedState};
 use link::transport::{OpenError, Opener, Wire};
 use link::{Link, LinkHandle};
+use orders::assignment;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::path::Path;
@@ -236,28 +239,6 @@ impl Agent {
     async fn kill(self) {
         self.life.abort();
         let _ = self.life.await;
-    }
-}
-
-fn assignment(generation: i64, desired: Desired) -> Assignment {
-    Assignment {
-        term: Term(3),
-        uid: DroneUid("u-1".into()),
-        name: DroneName {
-            namespace: "field".into(),
-            name: "alpha-brave-finch".into(),
-        },
-        generation,
-        desired,
-        failsafe: Failsafe::default(),
-        resume_after: 0,
-        ground_mark: None,
-        reported_flight: fleet::flight_record::ReportedFlight::default(),
-        routed: false,
-        manner: fleet::station::Manner::default(),
-        void: fleet::airspace::OrderNumber::default(),
-        rules: None,
-        route: None,
     }
 }
 

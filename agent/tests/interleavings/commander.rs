@@ -1,5 +1,6 @@
 //! Coordinators for random runs: the one that leads, and the one before it that does not know that it is deposed.
 
+use crate::orders::assignment;
 use fleet::assignment::{Assignment, Desired, Failsafe, GroundedWhy, OnCoordinatorLoss, Order};
 use fleet::ground::{GroundMark, GroundOrderId};
 use fleet::ids::{DroneName, DroneUid, Term};
@@ -72,17 +73,10 @@ impl Commander {
                 namespace: "field".into(),
                 name: format!("alpha-{}", self.drone),
             },
-            generation: self.generation,
-            desired: self.desired,
             failsafe: self.failsafe,
             resume_after: self.resume_after,
             ground_mark: self.mark,
-            reported_flight: fleet::flight_record::ReportedFlight::default(),
-            routed: false,
-            manner: fleet::station::Manner::default(),
-            void: fleet::airspace::OrderNumber::default(),
-            rules: None,
-            route: None,
+            ..assignment(self.generation, self.desired)
         })
     }
 

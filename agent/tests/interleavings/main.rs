@@ -9,6 +9,8 @@
 
 mod commander;
 mod oracle;
+#[path = "../support/orders.rs"]
+mod orders;
 mod vehicle;
 mod world;
 

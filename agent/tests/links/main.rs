@@ -4,6 +4,9 @@
 //! loss of its ground station. Must not: test what a flight does on a good link; that is in `flight`.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
+mod line;
+#[path = "../support/orders.rs"]
+mod orders;
 mod world;
 
 use fleet::assignment::Preflight;
@@ -36,7 +39,7 @@ fn over_57600_baud_a_flight_is_known_all_the_time_and_nothing_is_asked_for_witho
         0,
         "its 50 Hz are other people's"
     );
-    let positions = world.heard_since(33, flown_at);
+    let positions = world.received_since(33, flown_at);
     assert!(positions > 900, "{positions} positions in five minutes");
 }
 
@@ -78,7 +81,7 @@ fn a_fail_over_and_a_restart_of_coordinators_bring_nobody_home() {
         let mut world = watched(autopilot);
         let mode = world.vehicle.truth().custom_mode;
         for away_s in [10, 15, 18] {
-            world.pilot.uplink_closed(world.now());
+            world.close_uplink();
             world.pass(away_s);
             world.order_again();
             world.pass(40);
@@ -96,12 +99,12 @@ fn a_coordinator_that_stays_away_or_an_agent_that_dies_lets_the_autopilot_act_in
     // The grace of 20 s, and the autopilot's own time; PX4 holds for 5 s before it returns, and notices up to 3 s late.
     for (autopilot, own_s) in [(Autopilot::ArduPilot, 7), (Autopilot::Px4, 10 + 3 + 5 + 1)] {
         let mut world = watched(autopilot);
-        world.pilot.uplink_closed(world.now());
+        world.close_uplink();
         let ms = world.until("it returns", 60, |w| w.vehicle.truth().custom_mode == rtl(autopilot));
         assert!((20_000..=20_000 + own_s * 1000).contains(&ms), "{autopilot:?}: {ms} ms");
 
         let mut world = watched(autopilot);
-        world.agent_dies();
+        world.dead = true;
         let ms = world.until("it returns", 60, |w| w.vehicle.truth().custom_mode == rtl(autopilot));
         assert!(ms <= own_s * 1000, "{autopilot:?}: {ms} ms");
     }

@@ -1,0 +1,181 @@
+//! A pilot and a simulated vehicle on a line that may lose frames, 20 ms after 20 ms.
+//!
+//! Owns: what passes between the two, and when. Must not: give orders, or judge.
+
+use agent::outgoing::{Outgoing, Written};
+use agent::pilot::Pilot;
+use fleet::assignment::Order;
+use fleet::time::Moment;
+use fleet::vehicle::FlightTruth;
+use link::dialect::MavMessage;
+use link::{Frame, LinkEvent};
+use mavlink::{MAVLinkV2MessageRaw, MavHeader, MavlinkVersion, Message};
+use sitl::model::{Vehicle, VehicleConfig, Wgs84};
+use sitl::wire::{FrameReader, Incoming, Sender};
+use std::time::Duration;
+
+pub const STEP_MS: u64 = 20;
+pub const HOME: Wgs84 = Wgs84 {
+    lat_deg: 47.397_742,
+    lon_deg: 8.545_594,
+    amsl_m: 488.0,
+};
+
+pub struct Line {
+    pub pilot: Pilot,
+    pub vehicle: Vehicle,
+    pub ms: u64,
+    /// One frame in so many is lost.
+    pub loses: Option<u64>,
+    /// The next event with this number is lost.
+    pub loses_event: Option<u32>,
+    /// Answers to commands are lost.
+    pub loses_acks: bool,
+    /// The agent takes and sends nothing any more.
+    pub dead: bool,
+    /// What the pilot wrote, and when.
+    pub wrote: Vec<(u64, MavMessage)>,
+    /// When which message came.
+    pub received: Vec<(u64, u32)>,
+    sender: Sender,
+    frames: u64,
+}
+
+impl Line {
+    pub fn new(pilot: Pilot, config: VehicleConfig) -> Self {
+        let mut line = Self {
+            pilot,
+            vehicle: Vehicle::new(config),
+            ms: 0,
+            loses: None,
+            loses_event: None,
+            loses_acks: false,
+            dead: false,
+            wrote: Vec::new(),
+            received: Vec::new(),
+            sender: Sender::new(7, 1),
+            frames: 0,
+        };
+        line.pilot.receive(&LinkEvent::Up, line.now(), 0.5);
+        line
+    }
+
+    /// The agent is another one from now on.
+    pub fn replace(&mut self, pilot: Pilot) {
+        self.pilot = pilot;
+        self.pilot.receive(&LinkEvent::Up, self.now(), 0.5);
+    }
+
+    pub fn now(&self) -> Moment {
+        Moment::at(Duration::from_millis(self.ms))
+    }
+
+    pub fn truth(&self) -> FlightTruth {
+        self.pilot.report(self.now()).truth
+    }
+
+    /// The order comes on a new stream, and is taken.
+    pub fn order(&mut self, order: &Order) {
+        self.pilot.uplink_opened(self.now());
+        let fence = self.pilot.consider(order, self.now()).unwrap();
+        self.pilot.adopt(fence, self.now());
+    }
+
+    /// Lets 20 ms pass: first the vehicle speaks, then the pilot writes.
+    pub fn step(&mut self) {
+        self.ms += STEP_MS;
+        let said = self.vehicle.step(Duration::from_millis(STEP_MS));
+        self.arrives(said);
+        if self.dead {
+            return;
+        }
+        if let Some(job) = self.pilot.take_job() {
+            let done = job.run();
+            self.pilot.job_done(Some(done), self.now(), 0.5);
+        }
+        while let Some(out) = self.pilot.next(self.now(), 0.5) {
+            self.write(out);
+        }
+    }
+
+    pub fn pass(&mut self, seconds: u64) {
+        for _ in 0..seconds * 1000 / STEP_MS {
+            self.step();
+        }
+    }
+
+    /// Lets time pass until `holds`; how long that took, in milliseconds.
+    pub fn until(&mut self, what: &str, seconds: u64, holds: impl Fn(&Self) -> bool) -> u64 {
+        let began = self.ms;
+        while !holds(self) {
+            let report = self.pilot.report(self.now());
+            let in_time = self.ms - began < seconds * 1000;
+            assert!(in_time, "not within {seconds} s: {what}; {report:?}");
+            self.step();
+        }
+        self.ms - began
+    }
+
+    fn lost(&mut self) -> bool {
+        self.frames += 1;
+        // A fixed series that looks like chance.
+        self.loses
+            .is_some_and(|one_in| self.frames.wrapping_mul(0x9E37_79B9_7F4A_7C15) >> 33 & 0xFFFF < 0xFFFF / one_in)
+    }
+
+    fn arrives(&mut self, said: Vec<sitl::wire::Outgoing>) {
+        for message in said {
+            let bytes = self.sender.encode(&message);
+            if self.lost() {
+                continue;
+            }
+            let mut reader = FrameReader::default();
+            reader.push(&bytes);
+            let frame = reader.next_frame().unwrap();
+            let Ok(message) = MavMessage::parse(MavlinkVersion::V2, frame.id, &frame.payload) else {
+                continue;
+            };
+            let event = match &message {
+                MavMessage::EVENT(m) => Some(m.id),
+                _ => None,
+            };
+            let lost_event = event.is_some() && self.loses_event.take_if(|id| Some(*id) == event).is_some();
+            if lost_event || (self.loses_acks && matches!(message, MavMessage::COMMAND_ACK(_))) {
+                continue;
+            }
+            self.received.push((self.ms, frame.id));
+            let frame = Frame {
+                header: header(frame.system, frame.component),
+                message,
+                at: tokio::time::Instant::now(),
+            };
+            if !self.dead {
+                self.pilot.receive(&LinkEvent::Frame(Box::new(frame)), self.now(), 0.5);
+            }
+        }
+    }
+
+    fn write(&mut self, out: Outgoing) {
+        self.pilot.written(Written::Yes, self.now(), 0.5);
+        let mut raw = MAVLinkV2MessageRaw::new();
+        raw.serialize_message(header(out.from.system.0, out.from.component.0), &out.message);
+        self.wrote.push((self.ms, out.message));
+        if self.lost() {
+            return;
+        }
+        let mut reader = FrameReader::default();
+        reader.push(raw.raw_bytes());
+        while let Some(frame) = reader.next_frame() {
+            let said = self.vehicle.on_message(&Incoming::decode(&frame));
+            self.arrives(said);
+        }
+    }
+}
+
+fn header(system: u8, component: u8) -> MavHeader {
+    MavHeader {
+        system_id: system.into(),
+        component_id: component,
+        sequence: 0,
+    }
+}

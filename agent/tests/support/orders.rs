@@ -1,0 +1,32 @@
+//! What the coordinator says of this node's Drone, in the agent's tests.
+//!
+//! Owns: an assignment in which only its age and what is desired matter. Must not: decide when it is given.
+
+use fleet::airspace::OrderNumber;
+use fleet::assignment::{Assignment, Desired, Failsafe};
+use fleet::flight_record::ReportedFlight;
+use fleet::ids::{DroneName, DroneUid, Term};
+use fleet::station::Manner;
+
+/// The assignment of the one Drone, by the leader of term 3.
+pub fn assignment(generation: i64, desired: Desired) -> Assignment {
+    Assignment {
+        term: Term(3),
+        uid: DroneUid("u-1".into()),
+        name: DroneName {
+            namespace: "field".into(),
+            name: "alpha-brave-finch".into(),
+        },
+        generation,
+        desired,
+        failsafe: Failsafe::default(),
+        resume_after: 0,
+        ground_mark: None,
+        reported_flight: ReportedFlight::default(),
+        routed: false,
+        manner: Manner::default(),
+        void: OrderNumber::default(),
+        route: None,
+        rules: None,
+    }
+}

@@ -1,4 +1,4 @@
-//! The commands of README, concepts and how-to guides, run unchanged, on a ground station with simulated vehicles.
+//! The commands of README, tutorials, concepts and how-to guides, run unchanged, on a ground station with simulated vehicles.
 //!
 //! Owns: which pages are run, and the state before. Must not: change a command except for names that a reader has to fill in.
 #![allow(
@@ -28,25 +28,29 @@ use testkit::{Scratch, wait_for};
 const VEHICLES: [&str; 3] = ["alpha", "bravo", "charlie"];
 
 /// Pages whose commands need a Swarm `alpha`, and nothing in the air.
-const ON_THE_GROUND: [&str; 6] = [
+const ON_THE_GROUND: [&str; 7] = [
     "docs/concepts/drone.md",
     "docs/concepts/ground-orders.md",
     "docs/how-to/choose-the-coordinator.md",
     "docs/how-to/enroll-an-agent.md",
     "docs/how-to/set-up-autopilot-failsafes.md",
     "docs/how-to/sign-mavlink.md",
+    "docs/tutorial/bench.md",
 ];
 
-/// Pages whose commands are for vehicles that fly.
-const IN_FLIGHT: [&str; 4] = [
-    "docs/how-to/ground-the-fleet.md",
-    "docs/how-to/take-a-vehicle-out-of-service.md",
-    "docs/how-to/change-a-swarm.md",
-    "README.md",
+/// Pages whose commands are for vehicles that fly, and the Swarm that they name. The last one leaves vehicles granted to others.
+const IN_FLIGHT: [(&str, &str); 7] = [
+    ("docs/how-to/ground-the-fleet.md", "alpha"),
+    ("docs/how-to/take-a-vehicle-out-of-service.md", "alpha"),
+    ("docs/how-to/change-a-swarm.md", "alpha"),
+    ("docs/tutorial/laptop.md", "demo"),
+    ("docs/how-to/rotate-batteries.md", "alpha"),
+    ("README.md", "alpha"),
+    ("docs/how-to/grant-vehicles.md", "alpha"),
 ];
 
 /// Commands that run until a person ends them, and those of other tests.
-const LEFT_OUT: [&str; 5] = ["skein watch", "skein up", "kubectl get drones -w", "cargo ", "target/"];
+const LEFT_OUT: [&str; 5] = ["skein watch", "skein up", "kubectl get drones -w", "cargo ", "sudo "];
 
 /// The deadline of one command; some wait for vehicles.
 const WITHIN: Duration = Duration::from_secs(310);
@@ -59,27 +63,27 @@ fn each_command_does_what_its_page_says() -> anyhow::Result<()> {
         field.wait_readiness(vehicle, "True", "AgentConnected")?;
     }
     let reader = Reader::new(&field)?;
-    apply_swarm(&field, true)?;
+    apply_swarm(&field, "alpha", true)?;
     for page in ON_THE_GROUND {
         reader.follow(&field, page)?;
         // What a page has released is grounded again before the next page can make it take off.
-        apply_swarm(&field, true)?;
+        apply_swarm(&field, "alpha", true)?;
     }
-    for page in IN_FLIGHT {
+    for (page, swarm) in IN_FLIGHT {
         field.kubectl().run(["delete", "swarms,drones", "--all"])?;
         field.wait_in_air(&[])?;
-        apply_swarm(&field, false)?;
-        field.wait_ready()?;
+        apply_swarm(&field, swarm, false)?;
+        field.wait_ready(swarm)?;
         reader.follow(&field, page)?;
     }
     field.end_up().map(drop)
 }
 
-/// Swarm `alpha` of two, with the label that the pages select by.
-fn apply_swarm(field: &Field, grounded: bool) -> anyhow::Result<()> {
+/// A Swarm of two, with the label that the pages select by.
+fn apply_swarm(field: &Field, name: &str, grounded: bool) -> anyhow::Result<()> {
     let swarm = json!({
         "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm",
-        "metadata": {"name": "alpha", "namespace": "default", "labels": {"site": "north"}},
+        "metadata": {"name": name, "namespace": "default", "labels": {"site": "north"}},
         "spec": {"replicas": 2, "grounded": grounded},
     });
     field.kubectl().apply(&swarm.to_string()).map(drop)
@@ -103,6 +107,10 @@ impl Reader {
         let file = programs.join("skein");
         std::fs::write(&file, script)?;
         std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755))?;
+        // The same program, as it is called in a clone.
+        let built = reader.home().join("target/debug");
+        std::fs::create_dir_all(&built)?;
+        symlink(&file, built.join("skein"))?;
         symlink(workspace_root().join("examples"), reader.home().join("examples"))?;
         Ok(reader)
     }

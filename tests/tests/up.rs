@@ -34,7 +34,7 @@ fn a_station_flies_what_it_reaches_and_agents_from_elsewhere_become_nodes() -> a
     assert_eq!(node["metadata"]["labels"]["kubernetes.io/hostname"], "charlie");
 
     field.fly(3, 10.0)?;
-    field.wait_ready()?;
+    field.wait_ready("alpha")?;
     field.wait_in_air(&["alpha", "bravo", "charlie"])?;
     field.wait_inventory("alpha: ServesDrone; bravo: ServesDrone; charlie: ServesDrone")?;
     let drones = field.drones()?;
@@ -58,7 +58,7 @@ fn a_station_flies_what_it_reaches_and_agents_from_elsewhere_become_nodes() -> a
             .contains("NOTE: 3 Drones that want flight are kept here from before")
     );
     field.wait_in_air(&["alpha", "bravo", "charlie"])?;
-    field.wait_ready()?;
+    field.wait_ready("alpha")?;
     assert_eq!(field.drones()?, drones);
     assert!(field.wire("charlie").flew_without_a_break_since(since));
     assert_eq!(field.wire("charlie").commands_since(since), []);
@@ -95,7 +95,7 @@ fn a_station_that_is_killed_takes_its_flying_vehicles_up_again() -> anyhow::Resu
     let mut field = Field::with(&vehicles, "mixed")?;
     field.start_up(&vehicles)?;
     field.fly(2, 10.0)?;
-    field.wait_ready()?;
+    field.wait_ready("alpha")?;
     field.wait_in_air(&vehicles)?;
     let drones = field.drones()?;
     let since = wire::now();
@@ -113,13 +113,13 @@ fn a_station_that_is_killed_takes_its_flying_vehicles_up_again() -> anyhow::Resu
             ensure!(flying == 2, "{flying} fly");
             Ok(())
         })?;
-        field.wait_ready()?;
+        field.wait_ready("alpha")?;
     }
     assert_eq!(field.drones()?, drones, "the same Drones on the same nodes");
     for vehicle in vehicles {
         let wire = field.wire(vehicle);
         assert!(wire.flew_without_a_break_since(since), "{vehicle} left its hold");
-        assert_eq!(wire.commands_since(since), [], "{vehicle} was told something");
+        assert_eq!(wire.commands_since(since), [], "{vehicle} was sent something");
         assert_eq!(wire.arms(), 1);
     }
     field.kubectl().run(["delete", "swarm", "alpha"])?;
@@ -194,7 +194,7 @@ fn a_companion_that_has_seen_a_higher_leadership_is_led_from_here_all_the_same()
     let since = wire::now();
     field.start_agent("charlie")?;
     field.wait_in_air(&["alpha", "charlie"])?;
-    field.wait_ready()?;
+    field.wait_ready("alpha")?;
     assert!(field.wire("alpha").flew_without_a_break_since(since));
     assert_eq!(field.wire("alpha").commands_since(since), []);
     assert!(field.up()?.stderr().contains("deposed: an agent has seen term 57"));

@@ -214,12 +214,12 @@ impl Field {
         self.kubectl.apply(&swarm.to_string()).map(drop)
     }
 
-    /// Waits until Swarm alpha is Ready, with `kubectl wait`.
-    pub fn wait_ready(&self) -> anyhow::Result<()> {
+    /// Waits until a Swarm is Ready, with `kubectl wait`.
+    pub fn wait_ready(&self, swarm: &str) -> anyhow::Result<()> {
         let timeout = format!("--timeout={}s", PATIENCE.as_secs());
         let waited = self
             .kubectl
-            .run(["wait", "--for=condition=Ready", "swarm/alpha", &timeout]);
+            .run(["wait", "--for=condition=Ready", &format!("swarm/{swarm}"), &timeout]);
         waited.map(drop).map_err(|error| self.explain(error))
     }
 

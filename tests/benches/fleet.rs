@@ -12,6 +12,9 @@
     reason = "a benchmark prints, and fails by panicking"
 )]
 
+#[path = "../tests/coordinator/agent.rs"]
+#[allow(dead_code, reason = "the tests use the rest")]
+mod agent;
 #[path = "fleet/agents.rs"]
 mod agents;
 #[path = "api/figures.rs"]
@@ -185,7 +188,7 @@ async fn measure(title: &str, mut place: Place, count: usize, streams: usize, si
     let led = at.elapsed().unwrap_or_default();
     let back = herd.all_since(at, Duration::from_secs(300))?;
     println!(
-        "coordinator ended and started anew: it leads after {:.1} s, all agents have their orders after {:.1} s; told to land: {}",
+        "coordinator ended and started anew: it leads after {:.1} s, all agents have their orders after {:.1} s; ordered to land: {}",
         led.as_secs_f64(),
         back.duration_since(at).unwrap_or_default().as_secs_f64(),
         herd.lands() - lands,
@@ -194,7 +197,7 @@ async fn measure(title: &str, mut place: Place, count: usize, streams: usize, si
         "memory at its peak then: {:.0} MiB\n",
         machine::memory_mib(coordinator.process.pid())?.1
     );
-    anyhow::ensure!(herd.lands() == lands, "a vehicle was told to land");
+    anyhow::ensure!(herd.lands() == lands, "a vehicle was ordered to land");
     Ok(())
 }
 

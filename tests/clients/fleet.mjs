@@ -145,8 +145,8 @@ async function watches() {
   await swarm.create({ name: "two" }, {});
   await swarm.delete("one");
   const rest = await follow(swarm.path, first[0][2], 3);
-  const told = [...first, ...rest].map(([type, name]) => `${type} ${name}`);
-  assert.deepEqual(told, ["ADDED one", "MODIFIED one", "ADDED two", "DELETED one"]);
+  const notices = [...first, ...rest].map(([type, name]) => `${type} ${name}`);
+  assert.deepEqual(notices, ["ADDED one", "MODIFIED one", "ADDED two", "DELETED one"]);
 }
 
 /** The library's own cache of a kind, as controllers use it. */

@@ -136,7 +136,7 @@ def drones(api):
 
 
 def watches(api):
-    """What happened while nobody watched is told when the watch goes on from where it was left."""
+    """What happened while nobody watched is sent when the watch goes on from where it was left."""
     start = api.list()["metadata"]["resourceVersion"]
     api.create("one", {})
     first = follow(api, start, 1)

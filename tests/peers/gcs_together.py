@@ -22,7 +22,7 @@ from simulator import wait_for  # noqa: E402
 
 MAV = mavutil.mavlink
 HEIGHT_M = 10.0
-# A parameter, what MAVProxy is told so that a pilot takes over, and the mode that comes of it: its name and in HEARTBEAT.
+# A parameter, what MAVProxy is ordered so that a pilot takes over, and the mode that comes of it: its name and in HEARTBEAT.
 # (MAVProxy's own word for PX4's modes fails in MAVProxy.)
 SCENES = {
     "ardupilot": ("RTL_ALT", "mode LOITER", "LOITER", 5),

@@ -162,7 +162,7 @@ fn a_ground_order_reaches_the_vehicles_within_a_second_while_the_api_server_hang
     std::thread::sleep(seconds(11));
     let (since, start) = (wire::now(), Instant::now());
     let stage = &flight.stage;
-    let told = |node: &&&str| {
+    let landing = |node: &&&str| {
         let commands = stage.wire(node).commands_since(since);
         commands
             .iter()
@@ -171,12 +171,12 @@ fn a_ground_order_reaches_the_vehicles_within_a_second_while_the_api_server_hang
     let took = std::thread::scope(|scope| {
         // The command reports its result only once the order is recorded, or cannot be.
         let person = scope.spawn(|| stage.skein(&["ground", "alpha"]));
-        let told = wait_for("both to be told to land", seconds(20), || {
-            ensure!(NODES.iter().filter(told).count() == NODES.len(), "not yet");
+        let landing = wait_for("both to be ordered to land", seconds(20), || {
+            ensure!(NODES.iter().filter(landing).count() == NODES.len(), "not yet");
             Ok(start.elapsed())
         });
         let _ = person.join();
-        told
+        landing
     });
     flight.proxy.set(Fault::No);
     let took = took.map_err(|error| flight.stage.explain(error))?;

@@ -34,12 +34,12 @@ fn program(name: &str) -> PathBuf {
 fn run(mut command: Command, namespace: &str, kubeconfig: &Path) {
     command.arg(namespace).env("KUBECONFIG", kubeconfig);
     let output = testkit::run::output(command, None, PATIENCE).unwrap();
-    let told = [output.stdout, output.stderr]
+    let printed = [output.stdout, output.stderr]
         .map(|bytes| String::from_utf8_lossy(&bytes).into_owned())
         .concat();
     assert!(
-        output.status.success() && told.contains("all is well"),
-        "it said:\n{told}"
+        output.status.success() && printed.contains("all is well"),
+        "it said:\n{printed}"
     );
 }
 

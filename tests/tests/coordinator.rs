@@ -36,7 +36,7 @@ use agent::{Agent, Vehicle, from};
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use crds::Drone;
-use field::{Coordinator, Field, PATIENCE, SYSTEM, condition, phase, told};
+use field::{Coordinator, Field, PATIENCE, SYSTEM, condition, described, phase};
 use futures::StreamExt;
 use k8s_openapi::api::coordination::v1::Lease;
 use kstatus::a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for_is_so;
@@ -199,7 +199,7 @@ async fn a_drone_flies_when_its_autopilot_says_so_and_its_object_is_gone_only_af
         drones[0].status.as_ref().unwrap().flying,
         Some(false),
         "{}",
-        told(&drones[0])
+        described(&drones[0])
     );
     assert_eq!(condition(&drones[0], "Flying").0, "False");
     assert!(drones[0].finalizers().contains(&"skein.dev/landed".to_owned()));
@@ -242,7 +242,7 @@ async fn a_drone_flies_when_its_autopilot_says_so_and_its_object_is_gone_only_af
     assert!(
         why.contains("gone once its vehicle is landed and disarmed") && !why.contains("force-release"),
         "{}",
-        told(&kept[0])
+        described(&kept[0])
     );
     assert!(
         field.swarms("north").get_opt("alpha").await.unwrap().is_some(),
@@ -329,14 +329,14 @@ async fn a_swarm_is_in_the_air_soon_after_it_is_applied_and_costs_few_writes_its
     }
     let start = Instant::now();
     field.swarm("north", "alpha", json!({"replicas": 10})).await;
-    let mut told = vec![];
-    while told.len() < 10 {
-        let now = vehicles.iter().filter(|v| !v.told_to_fly_for().is_empty()).count();
-        told.resize(now, start.elapsed().as_millis());
-        assert!(start.elapsed() < PATIENCE, "{told:?}");
+    let mut delays = vec![];
+    while delays.len() < 10 {
+        let now = vehicles.iter().filter(|v| !v.ordered_to_fly_for().is_empty()).count();
+        delays.resize(now, start.elapsed().as_millis());
+        assert!(start.elapsed() < PATIENCE, "{delays:?}");
         tokio::time::sleep(Duration::from_millis(2)).await;
     }
-    println!("from applying the Swarm to each agent being told, in ms: {told:?}");
+    println!("from applying the Swarm to each agent having its order, in ms: {delays:?}");
     field.until_drones("ten to fly", |drones| flying(drones) == 10).await;
     field
         .until("the Swarm to say so", async || {
@@ -565,7 +565,7 @@ async fn a_busy_node_or_an_unrelated_pod_does_not_keep_a_drone_from_a_free_vehic
     let drones = field.until_drones("both to fly", |drones| flying(drones) == 2).await;
     let nodes: BTreeSet<_> = drones.iter().map(on).collect();
     assert_eq!(nodes, BTreeSet::from(["n1", "n2"]));
-    assert_eq!(vehicles[1].told_to_fly_for(), ["second"]);
+    assert_eq!(vehicles[1].ordered_to_fly_for(), ["second"]);
     if let Some(kubectl) = kubernetes {
         kubectl
             .run(["delete", "pods", "-n", "north", "--all", "--force", "--grace-period=0"])
@@ -611,8 +611,13 @@ async fn two_coordinators_and_many_pending_drones_never_bind_a_vehicle_twice(mut
         assert_eq!(claim.spec.unwrap().holder_identity, drones[0].uid());
     }
     for vehicle in &vehicles {
-        let told: BTreeSet<_> = vehicle.told_to_fly_for().into_iter().collect();
-        assert_eq!(told.len(), 1, "{} was told to fly for {told:?}", vehicle.state().node);
+        let drones: BTreeSet<_> = vehicle.ordered_to_fly_for().into_iter().collect();
+        assert_eq!(
+            drones.len(),
+            1,
+            "{} was ordered to fly for {drones:?}",
+            vehicle.state().node
+        );
     }
     let bound = |c: &Coordinator| {
         c.process
@@ -711,7 +716,7 @@ async fn a_swarm_deleted_with_orphans_leaves_its_drones_flying(mut field: Field)
         })
         .await;
     tokio::time::sleep(Duration::from_secs(2)).await;
-    assert!(vehicles[0].flies() && !vehicles[0].told_to_land_since(orders));
+    assert!(vehicles[0].flies() && !vehicles[0].ordered_to_land_since(orders));
 }
 
 async fn scale_down_takes_the_idle_drone_first_and_then_the_lowest_battery(mut field: Field) {
@@ -842,8 +847,8 @@ async fn a_vehicle_whose_drone_was_released_by_force_lands_before_it_serves_the_
         .await;
     assert_eq!(left[0].name_any(), "next");
     field
-        .until("the vehicle to be told", async || {
-            if vehicles[0].told_to_land_since(orders) {
+        .until("the vehicle to be ordered", async || {
+            if vehicles[0].ordered_to_land_since(orders) {
                 Ok(())
             } else {
                 Err(format!("{orders} orders"))
@@ -851,7 +856,10 @@ async fn a_vehicle_whose_drone_was_released_by_force_lands_before_it_serves_the_
         })
         .await;
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(vehicles[0].told_to_fly_for().last().map(String::as_str), Some("first"));
+    assert_eq!(
+        vehicles[0].ordered_to_fly_for().last().map(String::as_str),
+        Some("first")
+    );
     vehicles[0].state().lands = true;
     let next = field
         .until_drones("the next to fly", |drones| flying(drones) == 1)
@@ -932,8 +940,8 @@ async fn a_ground_order_lands_all_at_once_latches_and_ends_with_the_release(mut 
 
     let unknown = fleet.ground(swarm("nobody")).await.unwrap_err();
     assert_eq!(unknown.code(), tonic::Code::NotFound);
-    let told = fleet.ground(swarm("alpha")).await.unwrap().into_inner();
-    assert_eq!((told.drones, told.agents_told), (2, 2));
+    let answer = fleet.ground(swarm("alpha")).await.unwrap().into_inner();
+    assert_eq!((answer.drones, answer.agents_told), (2, 2));
     field
         .until_drones("two to be down", |d| {
             d.iter().filter(|d| phase(d) == "Grounded").count() == 2 && flying(d) == 1
@@ -953,7 +961,10 @@ async fn a_ground_order_lands_all_at_once_latches_and_ends_with_the_release(mut 
     let start = Instant::now();
     let order = tokio::spawn(async move { (fleet.ground(all).await, fleet) });
     while vehicles.iter().any(Vehicle::flies) {
-        assert!(start.elapsed() < Duration::from_secs(8), "agents were not told at once");
+        assert!(
+            start.elapsed() < Duration::from_secs(8),
+            "agents did not have the order at once"
+        );
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let (answer, mut fleet) = order.await.unwrap();
@@ -1066,7 +1077,7 @@ async fn neither_a_new_coordinator_nor_an_api_server_that_is_away_brings_anybody
         .await;
     for (vehicle, from) in vehicles.iter().zip(orders) {
         assert!(vehicle.flies());
-        assert!(!vehicle.told_to_land_since(from), "{:#?}", vehicle.state().orders);
+        assert!(!vehicle.ordered_to_land_since(from), "{:#?}", vehicle.state().orders);
     }
     let bound = |drones: &[Drone]| {
         drones
@@ -1094,7 +1105,7 @@ async fn a_user_may_name_a_node_but_not_one_that_serves_another_drone(mut field:
     field
         .drone("south", json!({"name": "typo"}), json!({"nodeName": "n-2"}))
         .await;
-    let drones = field.until_drones("both to be told", |drones| {
+    let drones = field.until_drones("both to be ordered", |drones| {
         let reason = |name: &str, reason: &str| {
             drones
                 .iter()
@@ -1107,10 +1118,10 @@ async fn a_user_may_name_a_node_but_not_one_that_serves_another_drone(mut field:
     assert!(
         condition(thief, "Assigned").2.contains("serves Drone north/first"),
         "{}",
-        told(thief)
+        described(thief)
     );
     assert_eq!(
-        vehicles[1].told_to_fly_for().into_iter().collect::<BTreeSet<_>>(),
+        vehicles[1].ordered_to_fly_for().into_iter().collect::<BTreeSet<_>>(),
         BTreeSet::from(["first".to_owned()])
     );
     // They never had a vehicle, so they are removed at once.
@@ -1142,11 +1153,11 @@ async fn a_coordinator_that_hears_of_a_higher_term_ends(mut field: Field) {
     // A lost or restored Lease costs one start, not one for each term.
     let second = field.coordinator();
     let _agent = Agent::start(&vehicle, &second.address);
-    let told = async || {
-        let told = !vehicle.state().orders.is_empty();
-        told.then_some(()).ok_or_else(|| "it is told nothing".to_owned())
+    let ordered = async || {
+        let ordered = !vehicle.state().orders.is_empty();
+        ordered.then_some(()).ok_or_else(|| "it is sent nothing".to_owned())
     };
-    field.until("the agent to be told by the second", told).await;
+    field.until("the agent to be ordered by the second", ordered).await;
 }
 
 async fn a_stream_keeps_to_the_protocol_or_ends(mut field: Field) {

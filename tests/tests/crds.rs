@@ -425,7 +425,7 @@ fn status_and_spec_are_written_apart() {
         (&swarm["spec"]["replicas"], &swarm["status"]["flyingDrones"]),
         (&json!(2), &json!(2))
     );
-    assert_eq!(swarm["metadata"]["generation"], 1, "a status is no new wish");
+    assert_eq!(swarm["metadata"]["generation"], 1, "a status is no new generation");
 }
 
 /// The words of the heading and of each row, columns apart by at least two spaces.

@@ -84,9 +84,9 @@ fn a_vehicle_waits_for_an_aircraft_that_its_autopilot_hears_and_goes_elsewhere_m
     wait_for("both Drones to name the aircraft", PATIENCE, || {
         for drone in stage.drones("default")? {
             let ready = condition(&drone, "Ready");
-            let told = ready["message"].as_str().unwrap_or_default();
+            let answer = ready["message"].as_str().unwrap_or_default();
             ensure!(
-                told.contains("waits for the airspace of aircraft 4B1234"),
+                answer.contains("waits for the airspace of aircraft 4B1234"),
                 "{}: {ready}",
                 drone["metadata"]["name"]
             );
@@ -100,8 +100,8 @@ fn a_vehicle_waits_for_an_aircraft_that_its_autopilot_hears_and_goes_elsewhere_m
     move_to(&stage, -60.0)?;
     wait(&stage)?;
     for node in nodes {
-        let told = stage.wire(node).commands_since(since);
-        assert!(!told.is_empty(), "{node} was told nothing");
+        let answer = stage.wire(node).commands_since(since);
+        assert!(!answer.is_empty(), "{node} was sent nothing");
         assert!(stage.wire(node).flew_without_a_break_since(since), "{node} came down");
     }
     Ok(())
@@ -180,10 +180,10 @@ fn a_swarm_flies_scales_survives_its_coordinator_and_agents_and_lands(api: Serve
         let pending: Vec<_> = drones.iter().filter(|d| d["spec"]["nodeName"].is_null()).collect();
         ensure!(pending.len() == 1, "{} Drones are pending", pending.len());
         let assigned = condition(pending[0], "Assigned");
-        let told = assigned["message"].as_str().unwrap_or_default();
+        let answer = assigned["message"].as_str().unwrap_or_default();
         ensure!(pending[0]["status"]["phase"] == "Pending", "{}", pending[0]["status"]);
         ensure!(
-            assigned["status"] == "False" && told.contains("4 serve other Drones"),
+            assigned["status"] == "False" && answer.contains("4 serve other Drones"),
             "{assigned}"
         );
         Ok(())
@@ -403,9 +403,9 @@ fn a_vehicle_that_refuses_to_arm_says_why_in_its_autopilots_own_words(api: Serve
         ensure!(bound(&drones).len() == 2, "{:?} are bound", bound(&drones));
         for drone in &drones {
             let armable = condition(drone, "Armable");
-            let told = armable["message"].as_str().unwrap_or_default().to_lowercase();
+            let answer = armable["message"].as_str().unwrap_or_default().to_lowercase();
             ensure!(
-                armable["status"] == "False" && told.contains("compass"),
+                armable["status"] == "False" && answer.contains("compass"),
                 "{}: {armable}",
                 drone["spec"]["nodeName"]
             );
@@ -434,10 +434,10 @@ fn an_agent_whose_node_is_no_drone_node_is_told_so_and_flies_once_it_is_one(api:
     })?;
     stage.cluster.kubectl().apply(&swarm("default", "alpha", 1, &[]))?;
     let agent = stage.agent("node-1")?;
-    let told = agent.wait_for_line(PATIENCE, |line| line.contains("there is no drone node node-1"))?;
+    let answer = agent.wait_for_line(PATIENCE, |line| line.contains("there is no drone node node-1"))?;
     assert!(
-        told.contains("NODE") && told.contains("kubectl label node"),
-        "it says what to do: {told}"
+        answer.contains("NODE") && answer.contains("kubectl label node"),
+        "it says what to do: {answer}"
     );
     assert!(stage.wire("node-1").said().not_flying());
     let wait_inventory = |wanted: &str| {
@@ -484,13 +484,13 @@ fn a_changed_altitude_is_flown_to_in_the_air_by_both_autopilots(api: ServedBy) -
     }
     for node in nodes {
         assert!(stage.wire(node).flew_without_a_break_since(since), "{node} came down");
-        let told: Vec<_> = stage
+        let answer: Vec<_> = stage
             .wire(node)
             .commands_since(since)
             .iter()
             .map(|c| c.command)
             .collect();
-        assert_eq!(told, [MavCmd::MAV_CMD_DO_REPOSITION; 2], "{node}");
+        assert_eq!(answer, [MavCmd::MAV_CMD_DO_REPOSITION; 2], "{node}");
     }
     Ok(())
 }

@@ -155,8 +155,8 @@ fn another_autopilot_that_comes_in_flight_a_gimbal_and_a_ground_station_are_told
 #[test]
 fn two_autopilots_on_the_wire_from_the_start_are_both_left_alone_and_neither_is_reported() {
     let flight = Flight::begin("px4", "at 0 second-autopilot 42").unwrap();
-    let told = |line: &str| line.contains("several autopilots are on the link") && line.contains("42");
-    flight.agent.wait_for_line(PATIENCE, told).unwrap();
+    let logged = |line: &str| line.contains("several autopilots are on the link") && line.contains("42");
+    flight.agent.wait_for_line(PATIENCE, logged).unwrap();
     let report = flight.wait("a report", |report| report.held.is_some()).unwrap();
     assert_eq!(report.truth(), FlightTruth::UnknownNeverHeard);
     flight.agent.signal(Signal::SIGTERM).unwrap();

@@ -1,5 +1,5 @@
 //! Upgrades of agents, on a real API server with the DaemonSet controller and the scheduler at work: the coordinator as a real
-//! process with the rights of deploy/rbac.yaml, scripted agents, and a stand-in for the kubelets.
+//! process with the rights of deploy/rbac.yaml, scripted agents, and a fake for the kubelets.
 //!
 //! Owns: whose Pod is replaced and when, and that the coordinator uses each right that it has for that. Must not: need containers.
 
@@ -88,7 +88,7 @@ async fn agents_are_replaced_one_by_one_while_their_vehicles_stand_and_one_that_
     assert_eq!(kubelet.running().await[&flying], before[&flying], "it flies still");
     assert!(kubelet.vehicle(&flying).flies());
     assert!(
-        !kubelet.vehicle(&flying).told_to_land_since(orders),
+        !kubelet.vehicle(&flying).ordered_to_land_since(orders),
         "nobody lands for an upgrade"
     );
 
@@ -110,11 +110,11 @@ async fn agents_are_replaced_one_by_one_while_their_vehicles_stand_and_one_that_
             let regarding = e.regarding.as_ref().and_then(|r| r.kind.as_deref());
             regarding == Some("DaemonSet") && e.reason.as_deref() == Some("AgentUpgraded")
         };
-        let told: BTreeSet<_> = all.iter().filter(about).filter_map(|e| e.note.clone()).collect();
-        if told.len() == 3 {
+        let notes: BTreeSet<_> = all.iter().filter(about).filter_map(|e| e.note.clone()).collect();
+        if notes.len() == 3 {
             Ok(())
         } else {
-            Err(format!("{told:?}"))
+            Err(format!("{notes:?}"))
         }
     })
     .await;

@@ -32,7 +32,7 @@ pub struct Tally {
     pub files: u64,
     /// Tables that were read from them.
     pub tables: u64,
-    /// Events told by a table.
+    /// Events described by a table.
     pub described: u64,
 }
 

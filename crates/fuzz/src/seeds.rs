@@ -74,7 +74,7 @@ pub fn flight() -> Vec<Vec<u8>> {
         &[
             ORDER, 4, 1, CALM, CALM, CALM, CALM, CALM, CALM, ORDER, 1, CALM, ORDER, 5, 1, CALM, CALM, CALM,
         ],
-        // A pilot takes over, gives it back, and the agent is told to go on.
+        // A pilot takes over, gives it back, and the agent is ordered to go on.
         &[6, 0, CALM, 6, 1, CALM, ORDER, 10, 1, CALM, ORDER, 3, CALM, CALM],
         // The coordinator is lost, and it was to land, or to return.
         &[ORDER, 11, 0, 0, 1, 0, 0, 15, CALM, CALM, CALM, CALM],
@@ -83,9 +83,9 @@ pub fn flight() -> Vec<Vec<u8>> {
         &[6, 5, 12, CALM, CALM, CALM, CALM],
         // The agent is asked to end.
         &[77, CALM, CALM, CALM, CALM],
-        // It restarts in flight, before and after it has heard its vehicle, and is told anew.
+        // It restarts in flight, before and after it has heard its vehicle, and gets its order anew.
         &[157, CALM, ORDER, 0, CALM, 37, CALM, ORDER, 3, CALM, CALM, CALM],
-        // A kill, and a wish to fly again.
+        // A kill, and an order to fly again.
         &[18, 1, 0, 1, CALM, ORDER, 0, CALM, CALM, CALM],
         // The line fails, and comes back.
         &[16, 4, 30, 16, CALM, 19, 3, CALM, 19, 0, CALM],
@@ -103,7 +103,7 @@ pub fn flight() -> Vec<Vec<u8>> {
             7, 0, 16, 5, 8, 0, 2, 9, 0, 0, 1, 12, 5, 12, 0x27, 10, 0, 14, 8, 1, 2, 3, 4, 5, 6, 7, 8, 11, 8, 0xFD, 1, 0,
             0, 0, 1, 1, 0,
         ],
-        // The mode is set and told; what the arming checks said before says nothing about it.
+        // The mode is set and reported; what the arming checks said before says nothing about it.
         &[FLY[0], FLY[1], 7, 0, 0, 1, CALM],
     ];
     let begins = [0, 1, 2, 5];

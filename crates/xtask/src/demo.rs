@@ -52,17 +52,17 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let mut arguments = vec!["demo".into(), "--on".into(), plane.kubeconfig().into()];
     arguments.extend(args.demo.iter().cloned());
     let mut demo = spawner::spawn(spawner::bound_command(&workspace_binary("skein")?, &arguments))?;
-    let mut told = false;
+    let mut notified = false;
     let status = loop {
         if let Some(status) = demo.try_wait()? {
             break status;
         }
         plane.ensure_running()?;
         // It has a process group of its own, so this process passes Ctrl-C on. A second one ends this process, and the demo with it.
-        if interrupt.asked() && !told {
+        if interrupt.asked() && !notified {
             let pid = demo.id().to_string();
             Command::new("kill").args(["-INT", &pid]).status()?;
-            told = true;
+            notified = true;
         }
         std::thread::sleep(EVERY);
     };

@@ -145,7 +145,7 @@ fn documentation() -> anyhow::Result<()> {
 
 /// Sets up packages and control plane on separate threads. The channel receives whether all of it succeeded.
 fn set_up_beside(args: &Args) -> Receiver<bool> {
-    let (done, told) = channel();
+    let (done, results) = channel();
     let steps = [Step::Peers, Step::Clients, Step::Cluster, Step::Dependencies];
     let [peers, clients, cluster, dependencies] = steps.map(|step| args.wants(step));
     std::thread::spawn(move || {
@@ -159,7 +159,7 @@ fn set_up_beside(args: &Args) -> Receiver<bool> {
         // No one waits for it any more when the run has ended.
         let _ = done.send(packages.join().unwrap_or(false) && cluster);
     });
-    told
+    results
 }
 
 fn control_plane() -> anyhow::Result<()> {

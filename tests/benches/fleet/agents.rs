@@ -4,7 +4,7 @@
 //! Must not: be part of what is measured: it runs beside the coordinator, and both share the machine.
 
 use anyhow::Context;
-use fleet::assignment::{Desired, Fence, Order};
+use fleet::assignment::{Desired, Order};
 use fleet::backoff::Backoff;
 use futures::StreamExt;
 use futures::channel::mpsc;
@@ -14,8 +14,8 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::time::{Duration, Instant, SystemTime, UNIX_EPOCH};
-use v1::FlightTruth as Truth;
 
+use crate::agent::{State, from};
 use crate::way::{self, Way};
 
 /// The back-off of real agents.
@@ -113,28 +113,16 @@ fn say(what: &str) {
     let _ = writeln!(out, "{} {what}", now.as_micros()).and_then(|()| out.flush());
 }
 
-/// A vehicle with what its agent keeps on disk.
-struct Vehicle {
-    number: usize,
-    truth: Truth,
-    fence: Fence,
-    ticks: u64,
-}
-
 async fn live(number: usize, count: usize, way: Way, all: Arc<All>) {
-    let mut vehicle = Vehicle {
-        number,
-        truth: Truth::Disarmed,
-        fence: Fence::default(),
-        ticks: 0,
-    };
+    let mut vehicle = State::new(&node(number));
+    (vehicle.tick, vehicle.pace) = (Duration::from_secs(1), 1);
     #[allow(clippy::cast_precision_loss, reason = "a share of a span")]
     tokio::time::sleep(SPREAD.mul_f64(number as f64 / count as f64)).await;
     let mut failures = 0;
     loop {
         let (mut connected, began) = (false, Instant::now());
         // The error is the coordinator's absence; its effect is measured.
-        let _ = session(&mut vehicle, &way, &all, &mut connected).await;
+        let _ = session(&mut vehicle, number, &way, &all, &mut connected).await;
         if connected {
             all.went();
         }
@@ -148,27 +136,25 @@ async fn live(number: usize, count: usize, way: Way, all: Arc<All>) {
     }
 }
 
-async fn session(vehicle: &mut Vehicle, way: &Way, all: &All, connected: &mut bool) -> anyhow::Result<()> {
+async fn session(vehicle: &mut State, number: usize, way: &Way, all: &All, connected: &mut bool) -> anyhow::Result<()> {
     let (mut sender, receiver) = mpsc::channel(4);
-    let hello = v1::Hello {
-        node: node(vehicle.number),
-        agent_version: "bench".into(),
-        highest_term: vehicle.fence.highest_term.0,
-        life: u64::try_from(vehicle.number)? + 1,
-    };
-    sender.try_send(from(v1::from_agent::Message::Hello(hello)))?;
+    sender.try_send(vehicle.hello(u64::try_from(number)? + 1))?;
     let (channel, bearer) = way.open().await?;
     let mut orders = v1::uplink_client::UplinkClient::with_interceptor(channel, bearer)
         .session(receiver)
         .await?
         .into_inner();
-    let mut ticks = tokio::time::interval(Duration::from_secs(1));
+    let mut ticks = tokio::time::interval(vehicle.tick);
     ticks.set_missed_tick_behavior(tokio::time::MissedTickBehavior::Delay);
     loop {
         tokio::select! {
             _ = ticks.tick() => {
                 vehicle.step();
-                sender.try_send(from(v1::from_agent::Message::Report(vehicle.report())))?;
+                let report = v1::Report {
+                    link: Some(v1::LinkQuality { frames: 1_000_000, lost: 0, damaged: 0 }),
+                    ..vehicle.report()
+                };
+                sender.try_send(from(v1::from_agent::Message::Report(report)))?;
             }
             order = orders.next() => {
                 let order = Order::try_from(order.context("the stream has ended")??)?;
@@ -177,97 +163,14 @@ async fn session(vehicle: &mut Vehicle, way: &Way, all: &All, connected: &mut bo
                     Order::Assigned(a) if matches!(a.desired, Desired::Flying { .. }) => "fly",
                     Order::Assigned(_) => "ground",
                 };
-                say(&format!("order {} {word}", vehicle.number));
-                if let Ok(fence) = vehicle.fence.take(&order, vehicle.truth == Truth::Disarmed) {
-                    vehicle.fence = fence;
-                }
+                say(&format!("order {number} {word}"));
+                vehicle.take(order);
+                // Nobody reads what it got long ago.
+                vehicle.orders.clear();
                 if !std::mem::replace(connected, true) {
                     all.came();
                 }
             }
-        }
-    }
-}
-
-fn from(message: v1::from_agent::Message) -> v1::FromAgent {
-    v1::FromAgent { message: Some(message) }
-}
-
-impl Vehicle {
-    /// Its height, metres above home: the ordered one, as far as it flies.
-    fn height(&self) -> f64 {
-        match self.fence.held.as_ref().map(|held| held.desired) {
-            Some(Desired::Flying { altitude }) if self.truth == Truth::InAir => altitude.0,
-            _ => 0.0,
-        }
-    }
-
-    fn grounded(&self) -> Option<bool> {
-        let held = self.fence.held.as_ref()?;
-        Some(matches!(held.desired, Desired::Grounded { .. }))
-    }
-
-    /// One second of its time.
-    fn step(&mut self) {
-        self.ticks += 1;
-        self.truth = match (self.grounded(), self.truth) {
-            (Some(false), Truth::Disarmed) => Truth::ArmedOnGround,
-            (Some(false), Truth::ArmedOnGround) => Truth::TakingOff,
-            (Some(false), Truth::TakingOff) => Truth::InAir,
-            (Some(true), Truth::InAir | Truth::TakingOff) => Truth::Landing,
-            (Some(true), Truth::Landing | Truth::ArmedOnGround) => Truth::Disarmed,
-            (_, truth) => truth,
-        };
-    }
-
-    fn report(&self) -> v1::Report {
-        let activity = match (self.grounded(), self.truth) {
-            (None, _) | (Some(true), Truth::Disarmed) => v1::Activity::Idle,
-            (Some(true), _) => v1::Activity::Landing,
-            (Some(false), Truth::Disarmed) => v1::Activity::Arming,
-            (Some(false), Truth::InAir) => v1::Activity::Holding,
-            (Some(false), _) => v1::Activity::TakingOff,
-        };
-        #[allow(clippy::cast_precision_loss, reason = "a few units of movement")]
-        let drift = (self.ticks % 7) as f64;
-        v1::Report {
-            link_alive: true,
-            identity: Some(v1::Identity {
-                autopilot: v1::Autopilot::Px4.into(),
-                system_id: 1,
-                component_id: 1,
-                firmware: "1.16.0".into(),
-                hardware_uid: String::new(),
-            }),
-            truth: self.truth.into(),
-            mode: Some("AUTO.LOITER".into()),
-            ready: Some(true),
-            battery: Some(v1::Battery {
-                remaining_percent: Some(80),
-                volts: Some(15.2 + drift / 100.0),
-            }),
-            position: Some(v1::Position {
-                latitude_deg: 47.0 + drift * 1e-6,
-                longitude_deg: 8.0,
-                altitude_amsl_m: 500.0 + drift,
-                altitude_above_home_m: self.height() + drift / 10.0,
-            }),
-            held: self.fence.held.as_ref().map(|held| v1::Held {
-                drone_uid: held.uid.0.clone(),
-                term: held.term.0,
-                generation: held.generation,
-                grounded: self.grounded() == Some(true),
-                settled: self.truth == Truth::Disarmed,
-            }),
-            activity: activity.into(),
-            made_ms: self.ticks * 1000,
-            ground_latch: self.fence.ground_latch.map_or(0, |id| id.0),
-            link: Some(v1::LinkQuality {
-                frames: self.ticks * 50,
-                lost: 0,
-                damaged: 0,
-            }),
-            ..v1::Report::default()
         }
     }
 }

@@ -61,7 +61,7 @@ impl Herd {
             }
             anyhow::ensure!(!reports.over, "the agents have ended");
             let left = until.saturating_duration_since(Instant::now());
-            anyhow::ensure!(!left.is_zero(), "waited in vain for {what}");
+            anyhow::ensure!(!left.is_zero(), "never came: {what}");
             reports = self
                 .reports
                 .1

@@ -77,7 +77,7 @@ impl Place {
     pub fn coordinator(&mut self, listen: &str) -> anyhow::Result<Coordinator> {
         self.started += 1;
         let file = |name: &str| self.cluster.scratch().path().join(format!("{name}-{}", self.started));
-        let (told_listen, told_metrics) = (file("address"), file("metrics"));
+        let (listen_file, metrics_file) = (file("address"), file("metrics"));
         let process = Launch::workspace("skein-coordinator")?
             .env("KUBECONFIG", &self.kubeconfig)
             .args([
@@ -90,25 +90,25 @@ impl Place {
             ])
             .args((self.security == Security::Plain).then_some("--insecure-plaintext"))
             .arg("--listen-file")
-            .arg(&told_listen)
+            .arg(&listen_file)
             .arg("--metrics-listen-file")
-            .arg(&told_metrics)
+            .arg(&metrics_file)
             .start()?;
-        let told = |file: &PathBuf| {
+        let read_from = |file: &PathBuf| {
             wait_for("the coordinator's address", PATIENCE, || {
                 process.ensure_running()?;
                 Ok(std::fs::read_to_string(file)?)
             })
         };
-        let (address, metrics) = (told(&told_listen)?, told(&told_metrics)?);
+        let (address, metrics) = (read_from(&listen_file)?, read_from(&metrics_file)?);
         let coordinator = Coordinator {
             process,
             address,
             metrics,
         };
         wait_for("the coordinator to lead", PATIENCE, || {
-            let told = coordinator.get("/metrics")?;
-            ensure!(told.contains("skein_leader 1\n"), "it does not lead");
+            let read_from = coordinator.get("/metrics")?;
+            ensure!(read_from.contains("skein_leader 1\n"), "it does not lead");
             Ok(())
         })?;
         Ok(coordinator)

@@ -117,8 +117,8 @@ fn try_once(wire: Wire, count: usize, span: Duration) -> anyhow::Result<FleetTim
     let frames_per_s = (flown.frames() - frames) as f64 / seconds;
     let all_in_air = wire == Wire::Nowhere || flown.in_air() == count;
     let paces = paces(&simulator.stdout());
-    let window = paces.get(lines_before..).context("no pace was told")?;
-    ensure!(!window.is_empty(), "no pace was told in {seconds:.0} s");
+    let window = paces.get(lines_before..).context("no pace was printed")?;
+    ensure!(!window.is_empty(), "no pace was printed in {seconds:.0} s");
     let worst = |name: &str| {
         window
             .iter()
@@ -136,6 +136,6 @@ fn try_once(wire: Wire, count: usize, span: Duration) -> anyhow::Result<FleetTim
 
 fn paces(stdout: &str) -> Vec<Value> {
     let lines = stdout.split_inclusive('\n').filter_map(|line| line.strip_suffix('\n'));
-    let told = lines.filter(|line| line.contains("late_max_ms"));
-    told.filter_map(|line| serde_json::from_str(line).ok()).collect()
+    let late = lines.filter(|line| line.contains("late_max_ms"));
+    late.filter_map(|line| serde_json::from_str(line).ok()).collect()
 }

@@ -1,4 +1,4 @@
-// Pause waits until it is told to end: the one process of a Pod's sandbox, which holds its network open.
+// Pause waits until it gets a signal to end: the one process of a Pod's sandbox, which holds its network open.
 // In place of the image that Kubernetes publishes, so that a test cluster needs no registry.
 package main
 
@@ -9,7 +9,7 @@ import (
 )
 
 func main() {
-	told := make(chan os.Signal, 1)
-	signal.Notify(told, syscall.SIGINT, syscall.SIGTERM)
-	<-told
+	signals := make(chan os.Signal, 1)
+	signal.Notify(signals, syscall.SIGINT, syscall.SIGTERM)
+	<-signals
 }

@@ -10,7 +10,7 @@ pub const ALL: &[Difference] = &[
         cases: &["who_shows_no_credential_gets_nothing", "a_wrong_token_is_refused"],
         step: "",
         at: "/code",
-        why: "nobody is anonymous: who is not the owner is told nothing at all, not even the version",
+        why: "nobody is anonymous: who is not the owner is sent nothing at all, not even the version",
     },
     Difference {
         cases: &[

@@ -97,7 +97,7 @@ impl Running {
             Ok((Stream::Output, line)) => self.output += &line,
             Ok((Stream::Errors, line)) => self.errors += &line,
             Err(RecvTimeoutError::Disconnected) => return false,
-            Err(RecvTimeoutError::Timeout) => panic!("waited in vain: {}{}", self.output, self.errors),
+            Err(RecvTimeoutError::Timeout) => panic!("it did not come: {}{}", self.output, self.errors),
         }
         true
     }

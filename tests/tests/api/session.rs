@@ -179,7 +179,7 @@ impl Session {
                 self.note(&format!("until {what}: GET {path}"), result);
                 return answer;
             }
-            assert!(start.elapsed() < PATIENCE, "waited in vain for {what}: {}", answer.body);
+            assert!(start.elapsed() < PATIENCE, "never came: {what}: {}", answer.body);
             std::thread::sleep(Duration::from_millis(50));
         }
     }

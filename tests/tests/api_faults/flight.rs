@@ -140,8 +140,8 @@ impl Flight {
     /// The same, except for agents that disconnected by themselves.
     pub fn untold(&self, before: &Before) -> anyhow::Result<()> {
         for node in NODES {
-            let told = self.stage.wire(node).commands_since(before.since);
-            ensure!(told.is_empty(), "{node} was told {told:?}");
+            let sent = self.stage.wire(node).commands_since(before.since);
+            ensure!(sent.is_empty(), "{node} was sent {sent:?}");
             ensure!(
                 self.stage.wire(node).flew_without_a_break_since(before.since),
                 "{node} came down"

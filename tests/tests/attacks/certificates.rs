@@ -106,11 +106,11 @@ async fn a_certificate_speaks_for_its_own_node_until_it_is_revoked() {
     assert_refused(&status, Code::PermissionDenied, "those of node a");
     let status = refused(&place, &unlisted, "a").await;
     assert_refused(&status, Code::Unauthenticated, "skein://agent/a is not on the list");
-    place.until_told(&["call refused", "skein://agent/a is not on the list"]);
+    place.until_logged(&["call refused", "skein://agent/a is not on the list"]);
     // With an unknown authority, or our own server's certificate, the handshake fails.
     let stranger = trust::Authority::make(life).unwrap().client(&agent("a"), life).unwrap();
     refused(&place, &stranger, "a").await;
-    place.until_told(&["connection refused", "UnknownIssuer"]);
+    place.until_logged(&["connection refused", "UnknownIssuer"]);
     // An operator is not an agent.
     let operator = list.issue(authorities.signer(now), &Peer::operator("ada").unwrap(), life, now);
     let status = refused(&place, &operator.unwrap(), "a").await;
@@ -118,7 +118,7 @@ async fn a_certificate_speaks_for_its_own_node_until_it_is_revoked() {
 
     // A list that is damaged or deleted by mistake ends no session; one that leaves the agent out does.
     write_list(&place, &BTreeMap::from([("agent.a".to_owned(), "damaged".to_owned())]));
-    place.until_told(&["stay as they are", "damaged"]);
+    place.until_logged(&["stay as they are", "damaged"]);
     assert!(
         tokio::time::timeout(Duration::from_secs(2), stream.message())
             .await
@@ -130,7 +130,7 @@ async fn a_certificate_speaks_for_its_own_node_until_it_is_revoked() {
         .await
         .unwrap();
     assert_refused(&status, Code::Unauthenticated, "revoked");
-    place.until_told(&["agent disconnected", "revoked"]);
+    place.until_logged(&["agent disconnected", "revoked"]);
     let status = refused(&place, &good, "a").await;
     assert_refused(&status, Code::Unauthenticated, "not on the list");
     bystander.stays_unharmed().await;
@@ -162,7 +162,7 @@ async fn another_certificate_of_the_coordinator_is_shown_without_a_stream_being_
     assert_eq!(shown().await.unwrap(), first.chain()[0]);
     // An incomplete change has no effect.
     std::fs::write(at("tls.crt"), second.certificate_pem()).unwrap();
-    place.until_told(&["stay as they are", "does not belong to the certificate"]);
+    place.until_logged(&["stay as they are", "does not belong to the certificate"]);
     assert_eq!(shown().await.unwrap(), first.chain()[0]);
     write(&second);
     until("the other certificate", async || {

@@ -89,7 +89,7 @@ async fn an_auditor_may_ground_and_may_not_kill() {
         Code::PermissionDenied,
         "resources: [drones], verbs: [get] bound by a ClusterRoleBinding",
     );
-    place.until_told(&[
+    place.until_logged(&[
         "call refused",
         "system:serviceaccount:default:nobody may not get drones.skein.dev",
     ]);
@@ -104,7 +104,7 @@ async fn an_auditor_may_ground_and_may_not_kill() {
     );
     let mut fleet = place.way.fleet(&auditor).await.unwrap();
     fleet.ground(all()).await.unwrap();
-    place.until_told(&[
+    place.until_logged(&[
         "order taken",
         "user system:serviceaccount:default:auditor",
         "ground swarms.skein.dev",
@@ -180,17 +180,17 @@ async fn of_what_a_selector_selects_each_is_grounded_as_far_as_the_caller_may() 
 
     // A caller without permissions learns nothing, not even whether objects exist.
     let mut fleet = place.way.fleet(&nobody).await.unwrap();
-    let told = until("a coordinator that knows the fleet", async || {
+    let answer = until("a coordinator that knows the fleet", async || {
         match fleet.clone().ground(by(selector)).await {
             Err(status) if status.code() == Code::PermissionDenied => Ok(status),
             other => Err(format!("{other:?}")),
         }
     });
-    let told = told.await;
+    let answer = answer.await;
     let words = "may not ground swarms.skein.dev in all namespaces";
-    assert_refused(&told, Code::PermissionDenied, words);
+    assert_refused(&answer, Code::PermissionDenied, words);
     let nothing = fleet.ground(by("crew=none")).await.unwrap_err();
-    assert_eq!(nothing.message(), told.message());
+    assert_eq!(nothing.message(), answer.message());
     assert!(!["ours", "shown", "others"].into_iter().any(grounded));
 
     let mut fleet = place.way.fleet(&crew).await.unwrap();
@@ -229,9 +229,9 @@ async fn of_what_a_selector_selects_each_is_grounded_as_far_as_the_caller_may() 
             namespace: "shown".into(),
         })),
     };
-    let told = fleet.ground(only_seen).await.unwrap_err();
-    assert_refused(&told, Code::PermissionDenied, "nothing was done");
-    assert!(told.message().contains("Swarm shown/crew"), "{told}");
+    let answer = fleet.ground(only_seen).await.unwrap_err();
+    assert_refused(&answer, Code::PermissionDenied, "nothing was done");
+    assert!(answer.message().contains("Swarm shown/crew"), "{answer}");
     bystander.stays_unharmed().await;
 }
 
@@ -274,12 +274,12 @@ async fn while_the_api_server_is_away_whoever_could_ground_can_and_nothing_else_
     let unknown = place.way.fleet(&stranger).await.unwrap().ground(all()).await;
     place.plane.api_server().signal(Signal::SIGCONT).unwrap();
     // Agents get it at once; the answer also says that it could not be written yet.
-    let told = grounded
+    let answer = grounded
         .err()
         .map(|status| status.message().to_owned())
         .unwrap_or_default();
-    assert!(!told.contains("nobody can say"), "{told}");
-    place.until_told(&["grounding is allowed by what was known within the last hour"]);
+    assert!(!answer.contains("nobody can say"), "{answer}");
+    place.until_logged(&["grounding is allowed by what was known within the last hour"]);
     assert_refused(
         &released.unwrap_err(),
         Code::Unavailable,

@@ -12,10 +12,10 @@ async fn no_token_and_what_is_no_token_is_refused() {
     let bystander = place.bystander().await;
     let status = refused(&place.way, "", "a").await;
     assert_refused(&status, Code::Unauthenticated, "no credentials");
-    place.until_told(&["call refused", "no credentials", "peer=127.0.0.1"]);
+    place.until_logged(&["call refused", "no credentials", "peer=127.0.0.1"]);
     let status = refused(&place.way, "Not.A.Token", "a").await;
     assert_refused(&status, Code::Unauthenticated, "the token is not accepted");
-    place.until_told(&["call refused", "the token is not accepted"]);
+    place.until_logged(&["call refused", "the token is not accepted"]);
     bystander.stays_unharmed().await;
 }
 
@@ -40,7 +40,7 @@ async fn an_expired_token_is_refused_and_it_is_the_end_of_its_life_that_counts()
     drop(good);
     let status = refused(&place.way, &living(now - 7200, now - 3600), "a").await;
     assert_refused(&status, Code::Unauthenticated, "the token is not accepted");
-    place.until_told(&["call refused", "expired"]);
+    place.until_logged(&["call refused", "expired"]);
     bystander.stays_unharmed().await;
 }
 
@@ -55,7 +55,7 @@ async fn a_token_of_another_audience_or_another_account_is_refused() {
         let status = refused(&place.way, &token, "a").await;
         assert_refused(&status, Code::Unauthenticated, "audience");
     }
-    place.until_told(&["call refused", "audience"]);
+    place.until_logged(&["call refused", "audience"]);
 
     let flags = [&["--audience", AUDIENCE][..], &bound].concat();
     let token = tokens::make(place.plane, "skein-coordinator", &flags);
@@ -65,7 +65,7 @@ async fn a_token_of_another_audience_or_another_account_is_refused() {
         Code::PermissionDenied,
         "system:serviceaccount:skein-system:skein-coordinator",
     );
-    place.until_told(&[
+    place.until_logged(&[
         "call refused",
         "agents are system:serviceaccount:skein-system:skein-agent",
     ]);
@@ -101,7 +101,7 @@ async fn the_token_of_one_node_does_not_speak_for_another_and_one_of_no_node_for
     victim.until_ordered().await.unwrap();
     let status = refused(&place.way, &token, "b").await;
     assert_refused(&status, Code::PermissionDenied, "those of node a");
-    place.until_told(&["agent refused", "node a", "it is b"]);
+    place.until_logged(&["agent refused", "node a", "it is b"]);
     // Nor for the bystander's node; and the attempt does not replace the agent that is connected.
     let status = refused(&place.way, &token, "bystander").await;
     assert_refused(&status, Code::PermissionDenied, "those of node a");
@@ -109,7 +109,7 @@ async fn the_token_of_one_node_does_not_speak_for_another_and_one_of_no_node_for
     let unbound = tokens::make(place.plane, "skein-agent", &["--audience", AUDIENCE]);
     let status = refused(&place.way, &unbound, "a").await;
     assert_refused(&status, Code::Unauthenticated, "Kubernetes must be 1.33 or later");
-    place.until_told(&["call refused", "the token names no node"]);
+    place.until_logged(&["call refused", "the token names no node"]);
     // The holder adds a claim to the token, without the key.
     let mut parts: Vec<&str> = token.split('.').collect();
     let other = tokens::of_agent(place.plane, "b");

@@ -92,7 +92,7 @@ async fn told_after_a_later_term(place: &Place, node: &str) -> Status {
             Err(status) if status.message().contains("does not know the fleet") => Err(status.to_string()),
             Err(status) => Ok(status),
             Ok(response) => match response.into_inner().message().await {
-                Ok(order) => panic!("it was told {order:?}"),
+                Ok(order) => panic!("it was sent {order:?}"),
                 Err(status) => Ok(status),
             },
         }
@@ -115,6 +115,6 @@ async fn a_deposed_coordinator_ends_and_orders_nobody_but_one_captured_agent_dep
     // Three agents report the same: the Lease must have been lost.
     let status = told_after_a_later_term(&place, "bystander").await;
     assert_eq!(status.code(), Code::Unavailable, "{status}");
-    place.until_told(&["deposed"]);
+    place.until_logged(&["deposed"]);
     assert!(!place.coordinator.wait_for_exit(PATIENCE).unwrap().success());
 }

@@ -109,7 +109,7 @@ async fn a_person_with_a_certificate_may_what_rbac_grants_their_name_and_their_g
     .await;
     let mut fleet = fleet(&place, &ada).await.unwrap();
     fleet.ground(all()).await.unwrap();
-    place.until_told(&["order taken", "user ada@field", "ground swarms.skein.dev"]);
+    place.until_logged(&["order taken", "user ada@field", "ground swarms.skein.dev"]);
     let status = fleet.kill(one()).await.unwrap_err();
     assert_refused(
         &status,
@@ -162,14 +162,14 @@ async fn a_certificate_that_the_api_server_would_refuse_is_refused_before_anythi
     for (identity, why) in shown {
         let status = seen_by(&place, &identity).await.unwrap_err();
         assert_ne!(status.code(), Code::Ok, "{status}");
-        place.until_told(&["connection refused", why]);
+        place.until_logged(&["connection refused", why]);
     }
     // A name that is "root" to a reader that skips a kind of text is another name to the API server.
     let visitor = DnValue::BmpString(BmpString::try_from("visitor").unwrap());
     let masked = user(&person("root", &[]).also_named(visitor));
     assert_eq!(known_as(&place, &masked)["username"], "visitor");
     seen_by(&place, &masked).await.unwrap_err();
-    place.until_told(&["connection refused", "no UTF-8 text"]);
+    place.until_logged(&["connection refused", "no UTF-8 text"]);
     bystander.stays_unharmed().await;
 }
 

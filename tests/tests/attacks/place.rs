@@ -84,9 +84,9 @@ impl Place {
     }
 
     /// Waits for a line of the coordinator's log that has all these words.
-    pub fn until_told(&self, words: &[&str]) -> String {
-        let told = |line: &str| words.iter().all(|word| line.contains(word));
-        self.coordinator.wait_for_line(PATIENCE, told).unwrap()
+    pub fn until_logged(&self, words: &[&str]) -> String {
+        let logged = |line: &str| words.iter().all(|word| line.contains(word));
+        self.coordinator.wait_for_line(PATIENCE, logged).unwrap()
     }
 
     pub fn kubectl<const N: usize>(&self, args: [&str; N]) -> String {

@@ -75,7 +75,7 @@ async fn a_person_is_known_by_their_own_request_and_its_key_and_by_neither_alone
     // What one who was taken for the coordinator has learned: the name of her request. The key stays with her.
     let status = seen_by(&place, &shown(&mallory, &request)).await.unwrap_err();
     assert_refused(&status, Code::Unauthenticated, "it names another key");
-    place.until_told(&["call refused", &request, "it names another key"]);
+    place.until_logged(&["call refused", &request, "it names another key"]);
     // Who made a request is for the API server to say, not for the one who makes it.
     let forged = asked(&place, "mallory", &mallory, SIGNER, "rita");
     let status = seen_by(&place, &shown(&mallory, &forged)).await.unwrap_err();

@@ -30,7 +30,7 @@ async fn plain_text_on_the_tls_port_is_told_what_it_is_and_answered_nothing() {
     let mut stream = place.way.tcp().await.unwrap();
     stream.write_all(PREFACE).await.unwrap();
     assert!(until_closed(&mut stream, Duration::from_secs(5)).await.is_empty());
-    place.until_told(&["connection refused", "plain text", "https://"]);
+    place.until_logged(&["connection refused", "plain text", "https://"]);
     bystander.stays_unharmed().await;
 }
 
@@ -74,7 +74,7 @@ async fn the_recorded_bytes_of_an_old_stream_are_worth_nothing() {
     let mut replay = place.way.tcp().await.unwrap();
     replay.write_all(&recorded).await.unwrap();
     until_closed(&mut replay, Duration::from_secs(10)).await;
-    place.until_told(&["connection refused", "TLS handshake failed"]);
+    place.until_logged(&["connection refused", "TLS handshake failed"]);
     assert_eq!(opened(), before, "no session came of it");
     bystander.stays_unharmed().await;
 }
@@ -92,7 +92,7 @@ async fn a_message_or_a_header_that_is_too_large_ends_its_own_stream_only() {
     stream.to.send(from(Message::Report(huge))).await.unwrap();
     let status = stream.ending().await;
     assert_eq!(status.code(), Code::OutOfRange, "{status}");
-    place.until_told(&["agent disconnected", "node=a", "too large"]);
+    place.until_logged(&["agent disconnected", "node=a", "too large"]);
 
     let status = Stream::open(&place.way, &"x".repeat(15 * 1024), "a")
         .await
@@ -131,8 +131,8 @@ async fn clients_that_take_their_time_are_cut_off() {
         until_closed(&mut greeted, limit),
     );
     assert!(start.elapsed() > Duration::from_secs(4), "{:?}", start.elapsed());
-    place.until_told(&["connection refused", "TLS handshake took too long"]);
-    place.until_told(&["connection refused", "no good credentials within 10 s"]);
+    place.until_logged(&["connection refused", "TLS handshake took too long"]);
+    place.until_logged(&["connection refused", "no good credentials within 10 s"]);
     bystander.stays_unharmed().await;
 }
 

@@ -80,13 +80,13 @@ impl Coordinator {
     }
 
     /// Waits for a line of its log that has all these words.
-    pub fn until_told(&self, words: &[&str]) -> String {
-        let told = |line: &str| words.iter().all(|word| line.contains(word));
-        self.process.wait_for_line(PATIENCE, told).unwrap()
+    pub fn until_logged(&self, words: &[&str]) -> String {
+        let logged = |line: &str| words.iter().all(|word| line.contains(word));
+        self.process.wait_for_line(PATIENCE, logged).unwrap()
     }
 
     /// Whether its log has this.
-    pub fn has_told(&self, words: &str) -> bool {
+    pub fn has_logged(&self, words: &str) -> bool {
         self.process.stderr().contains(words)
     }
 

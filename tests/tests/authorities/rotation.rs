@@ -82,7 +82,7 @@ async fn the_next_authority_is_made_and_published_two_years_ahead_and_all_who_be
         (known == 2).then_some(()).ok_or_else(|| format!("{known} are"))
     })
     .await;
-    coordinator.until_told(&["next authority made"]);
+    coordinator.until_logged(&["next authority made"]);
     let kept = authorities(plane);
     assert_eq!(kept.signer(now), old.signer(now), "the next one signs nothing yet");
     assert_eq!(kept.bundle(now).to_pem(), bundle(plane).unwrap().to_pem());

@@ -42,16 +42,16 @@ async fn a_coordinator_whose_secret_is_damaged_replaces_nothing_does_not_lead_an
     for (text, why) in damages {
         write_secret(plane, &text);
         let coordinator = Coordinator::start();
-        coordinator.until_told(&["no certificate to serve with yet", "Secret skein-ca", why]);
+        coordinator.until_logged(&["no certificate to serve with yet", "Secret skein-ca", why]);
         // Twice, which shows that it retries.
-        coordinator.until_told(&["no certificate to serve with yet", "failures=2"]);
+        coordinator.until_logged(&["no certificate to serve with yet", "failures=2"]);
         assert_eq!(secret(plane).unwrap(), text, "{why}");
         assert_eq!(bundle(plane), None);
-        assert!(!coordinator.has_told("leading"), "{why}");
+        assert!(!coordinator.has_logged("leading"), "{why}");
         assert!(!coordinator.is_ready().await, "{why}");
     }
     let coordinator = Coordinator::start();
-    coordinator.until_told(&["no certificate to serve with yet"]);
+    coordinator.until_logged(&["no certificate to serve with yet"]);
     write_secret(plane, &good);
     until_published("the saved copy", &Authorities::from_pem(&good).unwrap()).await;
     let way = Way::new(&coordinator.address, bundle(plane).unwrap());
@@ -61,7 +61,7 @@ async fn a_coordinator_whose_secret_is_damaged_replaces_nothing_does_not_lead_an
     // One that cannot serve does not become leader.
     write_secret(plane, "damaged");
     let next = Coordinator::start();
-    next.until_told(&["no certificate to serve with yet"]);
+    next.until_logged(&["no certificate to serve with yet"]);
     assert!(!next.is_ready().await);
     bystander.stays_unharmed().await;
 }
@@ -82,11 +82,11 @@ async fn what_is_damaged_or_removed_while_a_coordinator_runs_ends_nothing_and_is
     until_published("the ConfigMap to be there again", &all).await;
 
     write_secret(plane, "damaged");
-    coordinator.until_told(&["stay as they are", "Secret skein-ca"]);
+    coordinator.until_logged(&["stay as they are", "Secret skein-ca"]);
     way.tls(None).await.unwrap();
     assert_eq!(secret(plane).unwrap(), b"damaged");
     // Its certificate is due all the time.
-    coordinator.until_told(&["certificate renewed by the authority that was read last"]);
+    coordinator.until_logged(&["certificate renewed by the authority that was read last"]);
     way.tls(None).await.unwrap();
     write_secret(plane, all.to_pem());
     assert_eq!(authorities(plane), all);

@@ -27,7 +27,9 @@ pub struct State {
     pub battery: u32,
     /// Whether it accepts orders.
     pub obeys: bool,
-    /// Tenths of a second from one stage of its flight to the next.
+    /// Between two reports.
+    pub tick: Duration,
+    /// Ticks from one stage of its flight to the next.
     pub pace: u64,
     /// Whether it lands when ordered to.
     pub lands: bool,
@@ -43,23 +45,7 @@ pub struct State {
 
 impl Vehicle {
     pub fn new(node: &str) -> Self {
-        Self(Arc::new(Mutex::new(State {
-            node: node.to_owned(),
-            truth: Truth::Disarmed,
-            ready: true,
-            reasons: vec![],
-            class: v1::ReasonClass::Unspecified,
-            stuck_at: None,
-            battery: 80,
-            obeys: true,
-            pace: 2,
-            lands: true,
-            fence: Fence::default(),
-            takeovers: 0,
-            kills: vec![],
-            orders: vec![],
-            ticks: 0,
-        })))
+        Self(Arc::new(Mutex::new(State::new(node))))
     }
 
     pub fn state(&self) -> MutexGuard<'_, State> {
@@ -71,7 +57,7 @@ impl Vehicle {
     }
 
     /// The names of the Drones for which it was ever ordered to fly.
-    pub fn told_to_fly_for(&self) -> Vec<String> {
+    pub fn ordered_to_fly_for(&self) -> Vec<String> {
         let flying = |order: &Order| match order {
             Order::Assigned(a) if matches!(a.desired, Desired::Flying { .. }) => Some(a.name.name.clone()),
             _ => None,
@@ -80,7 +66,7 @@ impl Vehicle {
     }
 
     /// Whether it was ever ordered to be on the ground, or that it has no Drone, since order number `from`.
-    pub fn told_to_land_since(&self, from: usize) -> bool {
+    pub fn ordered_to_land_since(&self, from: usize) -> bool {
         self.state().orders[from..].iter().any(|order| match order {
             Order::Unassigned { .. } => true,
             Order::Assigned(a) => matches!(a.desired, Desired::Grounded { .. }),
@@ -89,6 +75,37 @@ impl Vehicle {
 }
 
 impl State {
+    pub fn new(node: &str) -> Self {
+        Self {
+            node: node.to_owned(),
+            truth: Truth::Disarmed,
+            ready: true,
+            reasons: vec![],
+            class: v1::ReasonClass::Unspecified,
+            stuck_at: None,
+            battery: 80,
+            obeys: true,
+            tick: Duration::from_millis(100),
+            pace: 2,
+            lands: true,
+            fence: Fence::default(),
+            takeovers: 0,
+            kills: vec![],
+            orders: vec![],
+            ticks: 0,
+        }
+    }
+
+    /// What its agent says first on each stream; `life` is a number of this life of the agent, 0 for none.
+    pub fn hello(&self, life: u64) -> v1::FromAgent {
+        from(v1::from_agent::Message::Hello(v1::Hello {
+            node: self.node.clone(),
+            agent_version: "test".into(),
+            highest_term: self.fence.highest_term.0,
+            life,
+        }))
+    }
+
     /// Its height, metres above home: the ordered one, as far as it flies.
     fn height(&self) -> f64 {
         match self.fence.held.as_ref().map(|held| held.desired) {
@@ -105,7 +122,7 @@ impl State {
     }
 
     /// One step towards the ordered state.
-    fn step(&mut self) {
+    pub fn step(&mut self) {
         self.ticks += 1;
         if !self.ticks.is_multiple_of(self.pace) {
             return;
@@ -120,7 +137,8 @@ impl State {
         };
     }
 
-    fn take(&mut self, order: Order) {
+    /// Takes an order, if it obeys and `fleet` allows it.
+    pub fn take(&mut self, order: Order) {
         if self.obeys
             && let Ok(fence) = self.fence.take(&order, self.truth == Truth::Disarmed)
         {
@@ -140,7 +158,7 @@ impl State {
         })
     }
 
-    fn report(&self) -> v1::Report {
+    pub fn report(&self) -> v1::Report {
         let activity = match (self.grounded(), self.truth) {
             (None, _) => v1::Activity::Idle,
             (Some(true), Truth::Disarmed) => v1::Activity::Idle,
@@ -190,7 +208,7 @@ impl State {
                 settled: self.truth == Truth::Disarmed,
             }),
             activity: activity.into(),
-            made_ms: self.ticks * 100,
+            made_ms: self.ticks * u64::try_from(self.tick.as_millis()).unwrap(),
             takeovers: self.takeovers,
             ground_latch: self.fence.ground_latch.map_or(0, |id| id.0),
             ..v1::Report::default()
@@ -223,18 +241,9 @@ impl Drop for Agent {
 async fn session(vehicle: &Vehicle, server: String) -> Result<(), Box<dyn std::error::Error + Send + Sync>> {
     let mut client = v1::uplink_client::UplinkClient::connect(server).await?;
     let (mut sender, receiver) = mpsc::channel(4);
-    let hello = {
-        let state = vehicle.state();
-        v1::Hello {
-            node: state.node.clone(),
-            agent_version: "test".into(),
-            highest_term: state.fence.highest_term.0,
-            life: 0,
-        }
-    };
-    sender.try_send(from(v1::from_agent::Message::Hello(hello)))?;
+    sender.try_send(vehicle.state().hello(0))?;
     let mut orders = client.session(receiver).await?.into_inner();
-    let mut ticks = tokio::time::interval(Duration::from_millis(100));
+    let mut ticks = tokio::time::interval(vehicle.state().tick);
     loop {
         tokio::select! {
             _ = ticks.tick() => {

@@ -189,14 +189,14 @@ impl Field {
             .arg(&metrics)
             .start()
             .unwrap();
-        let told = |file: &PathBuf| {
-            let told = wait_for("the coordinator's address", PATIENCE, || {
+        let read_from = |file: &PathBuf| {
+            let address = wait_for("the coordinator's address", PATIENCE, || {
                 process.ensure_running()?;
                 Ok(std::fs::read_to_string(file)?)
             });
-            told.unwrap()
+            address.unwrap()
         };
-        let (address, metrics) = (told(&file), told(&metrics));
+        let (address, metrics) = (read_from(&file), read_from(&metrics));
         Coordinator {
             process,
             address,
@@ -261,11 +261,11 @@ impl Field {
     pub async fn until_drones(&self, what: &str, test: impl Fn(&[Drone]) -> bool) -> Vec<Drone> {
         self.until(what, async || {
             let drones = self.all_drones().await;
-            let told: Vec<_> = drones.iter().map(told).collect();
+            let all: Vec<_> = drones.iter().map(described).collect();
             if test(&drones) {
                 Ok(drones)
             } else {
-                Err(format!("{told:#?}"))
+                Err(format!("{all:#?}"))
             }
         })
         .await
@@ -313,7 +313,7 @@ fn named(name: &str) -> kube::core::ObjectMeta {
 }
 
 /// A Drone in one line.
-pub fn told(drone: &Drone) -> String {
+pub fn described(drone: &Drone) -> String {
     let status = drone.status.clone().unwrap_or_default();
     let ready = status.conditions.iter().find(|c| c.type_ == "Ready");
     format!(

@@ -35,15 +35,15 @@ fn said(field: &Field) -> anyhow::Result<BTreeMap<String, String>> {
     let words = String::from_utf8_lossy(&output.stdout).into_owned() + &String::from_utf8_lossy(&output.stderr);
     anyhow::ensure!(output.status.success(), "{words}");
     let pair = |line: &str| {
-        let (object, told) = line.split_once(' ').context("no object")?;
-        Ok((object.to_owned(), told.to_owned()))
+        let (object, status) = line.split_once(' ').context("no object")?;
+        Ok((object.to_owned(), status.to_owned()))
     };
     words.lines().map(pair).collect()
 }
 
 /// Waits until kstatus is `swarm` for the Swarm, and `drones` for the Drones, sorted.
 async fn until(field: &Field, what: &str, swarm: &str, drones: &[&str]) {
-    let word = |told: &String| told.split(':').next().unwrap_or_default().to_owned();
+    let word = |status: &String| status.split(':').next().unwrap_or_default().to_owned();
     let probe = async || {
         let all = said(field).map_err(|error| format!("{error:#}"))?;
         let of = |kind: &str| -> Vec<String> {
@@ -128,7 +128,7 @@ pub async fn a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for
             async || {
                 let all = said(&field).map_err(|error| format!("{error:#}"))?;
                 assert!(all["Swarm/alpha"].starts_with("InProgress"), "{all:#?}");
-                let under_way = all.values().filter(|told| told.starts_with("InProgress")).count();
+                let under_way = all.values().filter(|status| status.starts_with("InProgress")).count();
                 if under_way == 1 + both.len() {
                     Ok(())
                 } else {
@@ -169,7 +169,7 @@ pub async fn a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for
     assert_eq!(
         vehicles.iter().map(given).collect::<Vec<_>>(),
         before,
-        "nobody was told anything"
+        "nobody was sent anything"
     );
     stuck(&vehicles, None);
     until(&field, "both to be there after all", "Current", &["Current", "Current"]).await;

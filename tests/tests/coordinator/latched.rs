@@ -181,10 +181,10 @@ pub async fn a_drone_a_vehicle_and_a_part_of_all_are_grounded_and_released(mut f
     let nobody = to(Target::Node(v1::NodeTarget { name: "n9".into() }));
     assert_eq!(fleet.ground(nobody).await.unwrap_err().code(), tonic::Code::NotFound);
 
-    let told = fleet.ground(one.clone()).await.unwrap().into_inner();
-    assert_eq!((told.drones, told.agents_told), (1, 1));
-    let told = fleet.ground(node.clone()).await.unwrap().into_inner();
-    assert_eq!((told.drones, told.agents_told), (1, 1));
+    let answer = fleet.ground(one.clone()).await.unwrap().into_inner();
+    assert_eq!((answer.drones, answer.agents_told), (1, 1));
+    let answer = fleet.ground(node.clone()).await.unwrap().into_inner();
+    assert_eq!((answer.drones, answer.agents_told), (1, 1));
     let down = |d: &[crds::Drone]| d.len() == 2 && d.iter().all(|d| phase(d) == "Grounded");
     field.until_drones("both to be down", down).await;
     // Only that is released, and nothing else.
@@ -207,8 +207,8 @@ pub async fn a_drone_a_vehicle_and_a_part_of_all_are_grounded_and_released(mut f
         namespace: "south".into(),
         name: "lone".into(),
     }));
-    let told = fleet.release(lone).await.unwrap().into_inner();
-    let why = &told.not_done.first().expect("it is still covered").why;
+    let answer = fleet.release(lone).await.unwrap().into_inner();
+    let why = &answer.not_done.first().expect("it is still covered").why;
     assert!(
         why.contains("the ground order ground-") && why.contains("(node n"),
         "{why}"

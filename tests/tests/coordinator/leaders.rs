@@ -90,7 +90,7 @@ fn orders(vehicles: &[Vehicle]) -> Vec<usize> {
 fn assert_nobody_was_told_to_land(vehicles: &[Vehicle], since: &[usize]) {
     for (vehicle, from) in vehicles.iter().zip(since) {
         assert!(vehicle.flies());
-        assert!(!vehicle.told_to_land_since(*from), "{:#?}", vehicle.state().orders);
+        assert!(!vehicle.ordered_to_land_since(*from), "{:#?}", vehicle.state().orders);
     }
 }
 
@@ -160,15 +160,15 @@ pub async fn a_leader_that_cannot_renew_keeps_what_flies_begins_no_flight_and_st
     // Its agent is back, and now it could take off. So could the third, which was ordered to fly before.
     vehicles[1].state().ready = true;
     vehicles[2].state().ready = true;
-    let asked = vehicles[1].told_to_fly_for().len();
+    let asked = vehicles[1].ordered_to_fly_for().len();
     vehicles[1].state().fence = fleet::assignment::Fence::default();
     agents.push(Agent::start(&vehicles[1], &coordinator.address));
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert!(!vehicles[1].flies() && !vehicles[2].flies());
     assert_eq!(
-        vehicles[1].told_to_fly_for().len(),
+        vehicles[1].ordered_to_fly_for().len(),
         asked,
-        "it was told to fly in doubt"
+        "it was ordered to fly in doubt"
     );
     assert_nobody_was_told_to_land(&vehicles[..1], &since[..1]);
     field.cluster().api_server().signal(Signal::SIGCONT).unwrap();
@@ -185,8 +185,11 @@ pub async fn a_leader_that_cannot_renew_keeps_what_flies_begins_no_flight_and_st
     };
     let start = Instant::now();
     let order = tokio::spawn(async move { fleet.ground(all).await });
-    while vehicles.iter().any(|v| !v.told_to_land_since(since[0])) {
-        assert!(start.elapsed() < Duration::from_secs(1), "agents were not told at once");
+    while vehicles.iter().any(|v| !v.ordered_to_land_since(since[0])) {
+        assert!(
+            start.elapsed() < Duration::from_secs(1),
+            "agents did not have the order at once"
+        );
         tokio::time::sleep(Duration::from_millis(20)).await;
     }
     let _ = order.await.unwrap();
@@ -221,7 +224,7 @@ pub async fn a_leader_that_was_stopped_and_succeeded_moves_nobody_and_ends(mut f
         .iter()
         .zip(since)
         .partition(|(v, _)| v.state().node == crate::on(&left[0]));
-    assert!(up.iter().all(|(v, from)| v.flies() && !v.told_to_land_since(*from)));
+    assert!(up.iter().all(|(v, from)| v.flies() && !v.ordered_to_land_since(*from)));
     assert!(down.iter().all(|(v, _)| !v.flies()), "the old leader lifted one");
     let highest: Vec<_> = vehicles.iter().map(|v| Some(v.state().fence.highest_term.0)).collect();
     assert_eq!(highest, next);

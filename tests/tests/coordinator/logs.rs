@@ -40,7 +40,7 @@ pub async fn each_line_about_a_drone_is_in_its_span_and_none_mixes_two(mut field
         if log.matches(RELEASED).count() == 2 {
             break log;
         }
-        assert!(gone.elapsed() < SOON, "not both are said to be released: {log}");
+        assert!(gone.elapsed() < SOON, "not both are logged as released: {log}");
         tokio::time::sleep(Duration::from_millis(20)).await;
     };
     let lines: Vec<Value> = log
@@ -52,11 +52,11 @@ pub async fn each_line_about_a_drone_is_in_its_span_and_none_mixes_two(mut field
         let spans = |line: &Value| line["spans"].as_array().cloned().unwrap_or_default();
         let is_its = |span: &Value| span["name"] == "drone" && span["drone"] == drone.name_any().as_str();
         let own: Vec<&Value> = lines.iter().filter(|line| spans(line).iter().any(is_its)).collect();
-        let told: BTreeSet<&str> = own.iter().filter_map(|line| line["message"].as_str()).collect();
+        let logged: BTreeSet<&str> = own.iter().filter_map(|line| line["message"].as_str()).collect();
         for words in ABOUT_A_DRONE {
             assert!(
-                told.contains(words),
-                "{} has no line {words:?}: {told:?}",
+                logged.contains(words),
+                "{} has no line {words:?}: {logged:?}",
                 drone.name_any()
             );
         }

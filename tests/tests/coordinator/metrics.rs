@@ -1,6 +1,6 @@
 //! The coordinator's metrics, and that the dashboard and the alerts of `deploy/monitoring` use no others.
 
-use crate::field::{Field, condition, told};
+use crate::field::{Field, condition, described};
 use crate::{crew, flying};
 use serde_json::json;
 use std::io::{Read, Write};
@@ -105,7 +105,7 @@ pub async fn what_is_counted_is_what_happened_and_all_that_dashboard_and_alerts_
                 Err(format!(
                     "{series} is {}, not {wanted}; {}",
                     value(&now, series),
-                    told(&drones[0])
+                    described(&drones[0])
                 ))
             })
         })

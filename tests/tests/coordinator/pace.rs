@@ -21,11 +21,11 @@ pub async fn takeoffs_of_a_swarm_are_spread_in_time_and_never_more_are_up_than_m
         let mut up = vec![false; watched.len()];
         loop {
             for (was, vehicle) in up.iter_mut().zip(&watched) {
-                let told = !vehicle.told_to_fly_for().is_empty();
-                if told && !*was {
+                let ordered = !vehicle.ordered_to_fly_for().is_empty();
+                if ordered && !*was {
                     noted.lock().unwrap().push(Instant::now());
                 }
-                *was = told;
+                *was = ordered;
             }
             tokio::time::sleep(Duration::from_millis(10)).await;
         }
@@ -96,7 +96,7 @@ pub async fn an_agent_that_falls_silent_on_the_ground_gets_no_turn_by_that(mut f
     agents.push(Agent::start(&vehicles[index], &coordinator.address));
     field.until_drones("it to be back", |d| is(d, "Preparing")).await;
     tokio::time::sleep(Duration::from_secs(3)).await;
-    assert_eq!(vehicles[index].told_to_fly_for(), [""; 0]);
+    assert_eq!(vehicles[index].ordered_to_fly_for(), [""; 0]);
     up.state().lands = true;
     field
         .until_drones("it to have its turn", |d| d.len() == 1 && is(d, "Flying"))
@@ -166,27 +166,27 @@ pub async fn a_changed_template_goes_through_the_air_one_after_the_other_and_lan
         .until_drones("the second to be changed", |d| height(&two, d) == (25.0, Some(15)))
         .await;
     field
-        .until("both to be told", async || {
-            let wish = |v: &Vehicle| {
+        .until("both to be ordered", async || {
+            let desire = |v: &Vehicle| {
                 v.state()
                     .fence
                     .held
                     .clone()
                     .map(|held| (held.desired, held.failsafe.reserve.get()))
             };
-            let wishes: Vec<_> = vehicles.iter().map(wish).collect();
+            let desired: Vec<_> = vehicles.iter().map(desire).collect();
             let flying = fleet::assignment::Desired::Flying {
                 altitude: fleet::units::AltitudeAboveHome(25.0),
             };
-            if wishes.iter().all(|wish| *wish == Some((flying, 15))) {
+            if desired.iter().all(|desire| *desire == Some((flying, 15))) {
                 Ok(())
             } else {
-                Err(format!("{wishes:?}"))
+                Err(format!("{desired:?}"))
             }
         })
         .await;
     for (vehicle, from) in vehicles.iter().zip(orders) {
-        assert!(vehicle.flies() && !vehicle.told_to_land_since(from));
+        assert!(vehicle.flies() && !vehicle.ordered_to_land_since(from));
     }
     let after: Vec<_> = field.all_drones().await.iter().filter_map(ResourceExt::uid).collect();
     assert!(
@@ -234,9 +234,9 @@ pub async fn a_changed_node_selector_replaces_in_an_orderly_way_and_lands_no_mor
     };
     field.until_drones("the same two to have no selector", as_before).await;
     for (vehicle, from) in vehicles.iter().zip(orders) {
-        assert!(!vehicle.told_to_fly_for().is_empty());
+        assert!(!vehicle.ordered_to_fly_for().is_empty());
         let flies = drones.iter().any(|d| on(d) == vehicle.state().node);
-        assert!(!flies || !vehicle.told_to_land_since(from));
+        assert!(!flies || !vehicle.ordered_to_land_since(from));
     }
 
     // Changes that were not made to the Swarm move no vehicle: a node's labels may change.

@@ -118,7 +118,7 @@ pub async fn a_ground_order_outlives_the_coordinator_that_could_not_write_it(mut
     order.abort();
     field.cluster().api_server().signal(Signal::SIGCONT).unwrap();
 
-    let flights: Vec<_> = vehicles.iter().map(|v| v.told_to_fly_for().len()).collect();
+    let flights: Vec<_> = vehicles.iter().map(|v| v.ordered_to_fly_for().len()).collect();
     let second = field.coordinator();
     let _agents: Vec<_> = vehicles.iter().map(|v| Agent::start(v, &second.address)).collect();
     field
@@ -157,13 +157,13 @@ pub async fn a_takeover_is_resumed_by_a_word_and_never_before_it(mut field: Fiel
             d[0].status.as_ref().is_some_and(|s| s.takeovers == Some(2))
         })
         .await;
-    let told = fleet.resume(lone("lone")).await.unwrap().into_inner();
-    assert_eq!(told.takeovers, 2);
+    let answer = fleet.resume(lone("lone")).await.unwrap().into_inner();
+    assert_eq!(answer.takeovers, 2);
     let drone = field.drones("south").get("lone").await.unwrap();
     assert_eq!(drone.spec.resume_after_takeovers, 2);
     let start = Instant::now();
     while vehicles[0].state().fence.held.as_ref().map(|a| a.resume_after) != Some(2) {
-        assert!(start.elapsed() < PATIENCE, "the agent was not told");
+        assert!(start.elapsed() < PATIENCE, "the agent got no order");
         tokio::time::sleep(Duration::from_millis(50)).await;
     }
     let again = fleet.resume(lone("lone")).await.unwrap_err();

@@ -91,7 +91,9 @@ pub async fn a_cordon_begins_no_flight_and_lands_nobody(mut field: Field) {
         .drone("south", json!({"name": "waits"}), json!({"nodeName": "n2"}))
         .await;
     field
-        .until_drones("the other to be told", |_| !vehicles[1].told_to_fly_for().is_empty())
+        .until_drones("the other to be ordered", |_| {
+            !vehicles[1].ordered_to_fly_for().is_empty()
+        })
         .await;
     let orders = vehicles[0].state().orders.len();
     for node in ["n1", "n2"] {
@@ -106,7 +108,7 @@ pub async fn a_cordon_begins_no_flight_and_lands_nobody(mut field: Field) {
     vehicles[1].state().ready = true;
     tokio::time::sleep(Duration::from_secs(2)).await;
     assert!(!vehicles[1].flies() && vehicles[0].flies());
-    assert!(!vehicles[0].told_to_land_since(orders));
+    assert!(!vehicles[0].ordered_to_land_since(orders));
     kubectl(&field, ["uncordon", "n2"]);
     field.until_drones("both to fly", |d| flying(d) == 2).await;
 }
@@ -235,7 +237,7 @@ pub async fn a_node_that_is_deleted_or_loses_its_label_in_flight_lands_nobody(mu
     kubectl(&field, ["label", "node", &nodes[1], "node-role.kubernetes.io/drone-"]);
     tokio::time::sleep(Duration::from_secs(3)).await;
     for (vehicle, from) in fly.iter().zip(orders) {
-        assert!(vehicle.flies() && !vehicle.told_to_land_since(from));
+        assert!(vehicle.flies() && !vehicle.ordered_to_land_since(from));
     }
     assert_eq!(flying(&field.all_drones().await), 2);
     // Once on the ground, it does not take off from a node that is not a drone node: the Swarm flies with the others.

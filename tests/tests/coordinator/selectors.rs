@@ -91,10 +91,10 @@ pub async fn a_selector_grounds_what_it_selects_and_nothing_else(mut field: Fiel
     };
     let shown = fleet.list(listed("team in (red)")).await.unwrap().into_inner().vehicles;
     assert_eq!(shown.len(), 3, "{shown:#?}");
-    let told = fleet.ground(by("team in (red)", "")).await.unwrap().into_inner();
-    assert_eq!((told.drones, told.agents_told, told.hidden), (3, 3, 0));
-    assert_eq!(done(&told), ["Swarm north/alpha", "Drone south/lone"]);
-    assert!(told.not_done.is_empty());
+    let answer = fleet.ground(by("team in (red)", "")).await.unwrap().into_inner();
+    assert_eq!((answer.drones, answer.agents_told, answer.hidden), (3, 3, 0));
+    assert_eq!(done(&answer), ["Swarm north/alpha", "Drone south/lone"]);
+    assert!(answer.not_done.is_empty());
     until_flying(&vehicles, 1).await;
     assert!(field.swarms("north").get("alpha").await.unwrap().spec.grounded);
     assert!(field.drones("south").get("lone").await.unwrap().spec.grounded);
@@ -110,12 +110,12 @@ pub async fn a_selector_grounds_what_it_selects_and_nothing_else(mut field: Fiel
     field.until_drones("four to fly again", |d| flying(d) == 4).await;
 
     // Drones that were grounded one by one are released with their Swarm, and counted once.
-    let told = fleet
+    let answer = fleet
         .ground(by("skein.dev/swarm=alpha", ""))
         .await
         .unwrap()
         .into_inner();
-    assert_eq!((told.drones, told.agents_told), (2, 2), "{told:?}");
+    assert_eq!((answer.drones, answer.agents_told), (2, 2), "{answer:?}");
     until_flying(&vehicles, 2).await;
     let whole = v1::GroundRequest {
         target: Some(v1::ground_request::Target::Swarm(v1::SwarmTarget {
@@ -123,8 +123,8 @@ pub async fn a_selector_grounds_what_it_selects_and_nothing_else(mut field: Fiel
             name: "alpha".into(),
         })),
     };
-    let told = fleet.release(whole).await.unwrap().into_inner();
-    assert_eq!((told.drones, told.agents_told), (2, 2), "{told:?}");
+    let answer = fleet.release(whole).await.unwrap().into_inner();
+    assert_eq!((answer.drones, answer.agents_told), (2, 2), "{answer:?}");
     field.until_drones("all to fly once more", |d| flying(d) == 4).await;
 
     // The API server hangs: agents receive it within a second, and it is written once the server is back.
@@ -136,16 +136,16 @@ pub async fn a_selector_grounds_what_it_selects_and_nothing_else(mut field: Fiel
         .iter()
         .find(|d| d.namespace().as_deref() == Some("south") && d.name_any() != "lone");
     let blue = on(blue.unwrap()).to_owned();
-    let told = || {
+    let answer = || {
         let all = vehicles.iter().zip(&before).filter(|(v, _)| v.state().node != blue);
-        all.filter(|(v, from)| v.told_to_land_since(**from)).count()
+        all.filter(|(v, from)| v.ordered_to_land_since(**from)).count()
     };
-    while told() < 3 {
-        assert!(start.elapsed() < PATIENCE, "agents were not told");
+    while answer() < 3 {
+        assert!(start.elapsed() < PATIENCE, "agents got no order");
         tokio::time::sleep(Duration::from_millis(5)).await;
     }
     let took = start.elapsed();
-    println!("agents were told of a selector's order after {took:?}, with the API server stopped");
+    println!("agents had a selector's order after {took:?}, with the API server stopped");
     assert!(took < SOON, "{took:?}");
     until_flying(&vehicles, 1).await;
     let (answer, mut fleet) = order.await.unwrap();
@@ -177,14 +177,14 @@ pub async fn one_drone_of_a_swarm_is_grounded_by_its_label_and_is_not_replaced(m
     let params = PatchParams::default();
     field.drones("north").patch(&loud, &params, &label).await.unwrap();
     let mut fleet = fleet(&coordinator).await;
-    let told = field
+    let answer = field
         .until("the label to be known", async || {
             let answer = fleet.clone().ground(by("props=loud", "north")).await;
             answer.map_err(|status| status.to_string())
         })
         .await
         .into_inner();
-    assert_eq!(done(&told), [format!("Drone north/{loud}")]);
+    assert_eq!(done(&answer), [format!("Drone north/{loud}")]);
     let down = |d: &[Drone]| d.iter().any(|d| d.name_any() == loud && phase(d) == "Grounded");
     field.until_drones("it to be down", down).await;
     // Its node is drained as well: the Drone stays with its vehicle, which flies for no other Drone.
@@ -208,20 +208,20 @@ pub async fn one_drone_of_a_swarm_is_grounded_by_its_label_and_is_not_replaced(m
 
     // Its Swarm is grounded, too: releasing only the Drone does not let it fly, and the answer says that.
     fleet.ground(by("skein.dev/swarm=alpha", "")).await.unwrap();
-    let told = fleet.release(by("props=loud", "")).await.unwrap().into_inner();
-    assert!(told.done.is_empty(), "{told:?}");
+    let answer = fleet.release(by("props=loud", "")).await.unwrap().into_inner();
+    assert!(answer.done.is_empty(), "{answer:?}");
     assert!(
-        told.not_done[0]
+        answer.not_done[0]
             .why
             .contains("its Swarm north/alpha is grounded as a whole"),
-        "{told:?}"
+        "{answer:?}"
     );
-    let told = fleet
+    let answer = fleet
         .release(by("skein.dev/swarm=alpha", ""))
         .await
         .unwrap()
         .into_inner();
-    assert_eq!(done(&told), ["Swarm north/alpha"]);
+    assert_eq!(done(&answer), ["Swarm north/alpha"]);
     let again = field.until_drones("both to fly again", |d| flying(d) == 2).await;
     assert_eq!(names(&again), all);
 }

@@ -108,15 +108,18 @@ impl Log {
 
     /// The rules that hold under every fault. Errors: the first command that breaks one.
     pub fn check(&self) -> anyhow::Result<()> {
-        for told in &self.commands {
-            anyhow::ensure!(told.to == VEHICLE, "told somebody else: {told:?}");
-            anyhow::ensure!(!FORBIDDEN.contains(&told.command), "forbidden: {told:?}");
-            if told.command == MavCmd::MAV_CMD_COMPONENT_ARM_DISARM {
-                anyhow::ensure!(told.param1 == 1.0 && told.param2 == 0.0, "no plain arming: {told:?}");
-                let on_ground = told.landed == Some(MavLandedState::MAV_LANDED_STATE_ON_GROUND);
+        for command in &self.commands {
+            anyhow::ensure!(command.to == VEHICLE, "sent to another: {command:?}");
+            anyhow::ensure!(!FORBIDDEN.contains(&command.command), "forbidden: {command:?}");
+            if command.command == MavCmd::MAV_CMD_COMPONENT_ARM_DISARM {
                 anyhow::ensure!(
-                    on_ground && told.armed == Some(false),
-                    "armed what was not at rest: {told:?}"
+                    command.param1 == 1.0 && command.param2 == 0.0,
+                    "no plain arming: {command:?}"
+                );
+                let on_ground = command.landed == Some(MavLandedState::MAV_LANDED_STATE_ON_GROUND);
+                anyhow::ensure!(
+                    on_ground && command.armed == Some(false),
+                    "armed what was not at rest: {command:?}"
                 );
             }
         }

@@ -43,13 +43,13 @@ impl Kubelet {
         let address = listener.local_addr().unwrap();
         let broken = Arc::new(AtomicBool::new(false));
         let pod = Arc::new(Mutex::new(pod));
-        let (acceptor, told, leads_to) = (acceptor(), Arc::clone(&broken), Arc::clone(&pod));
+        let (acceptor, is_broken, leads_to) = (acceptor(), Arc::clone(&broken), Arc::clone(&pod));
         runtime.spawn(async move {
             while let Ok((tcp, _)) = listener.accept().await {
-                let (acceptor, told, pod) = (acceptor.clone(), Arc::clone(&told), *leads_to.lock().unwrap());
+                let (acceptor, is_broken, pod) = (acceptor.clone(), Arc::clone(&is_broken), *leads_to.lock().unwrap());
                 tokio::spawn(async move {
                     if let Ok(tls) = acceptor.accept(tcp).await {
-                        serve(tls, pod, told.load(Ordering::SeqCst)).await;
+                        serve(tls, pod, is_broken.load(Ordering::SeqCst)).await;
                     }
                 });
             }

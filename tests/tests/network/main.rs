@@ -47,7 +47,7 @@ const SEEDS: u64 = 20;
 /// Runs through formations are longer.
 const FORMATION_SEEDS: u64 = 2;
 /// Long runs report their progress at this interval of seeds.
-const TOLD_EVERY: u64 = 100;
+const PRINT_EVERY: u64 = 100;
 /// For all futures of a run, unoptimized.
 const STACK: usize = 256 << 20;
 const REPLAY: &str = "cargo test -p skein-tests --test network";
@@ -154,15 +154,15 @@ fn under_seeds(usual: u64, size: Option<Size>) {
                     }
                     let began = uptime();
                     let output = in_a_process(seed, size);
-                    let told = String::from_utf8_lossy(&output.stderr);
+                    let printed = String::from_utf8_lossy(&output.stderr);
                     if !output.status.success() {
-                        eprintln!("{}\n{told}", alone(seed));
+                        eprintln!("{}\n{printed}", alone(seed));
                         failed.lock().unwrap().push(seed);
                     } else if size.is_some() {
-                        eprintln!("{}, {:.1} s of wall time", told.trim_end(), uptime() - began);
+                        eprintln!("{}, {:.1} s of wall time", printed.trim_end(), uptime() - began);
                     }
                     let done = done.fetch_add(1, Ordering::Relaxed) + 1;
-                    if done.is_multiple_of(TOLD_EVERY) {
+                    if done.is_multiple_of(PRINT_EVERY) {
                         eprintln!("{done} of {seeds} seeds run, {} failed", failed.lock().unwrap().len());
                     }
                 }
@@ -183,17 +183,17 @@ fn under_seeds(usual: u64, size: Option<Size>) {
 fn the_same_seed_is_the_same_run() {
     let account = || {
         let output = in_a_process(3, None);
-        let told = String::from_utf8_lossy(&output.stderr).into_owned();
-        let line = told.lines().find(|line| line.contains("Tally")).map(str::to_owned);
-        line.unwrap_or_else(|| panic!("no account: {told}"))
+        let printed = String::from_utf8_lossy(&output.stderr).into_owned();
+        let line = printed.lines().find(|line| line.contains("Tally")).map(str::to_owned);
+        line.unwrap_or_else(|| panic!("no account: {printed}"))
     };
     assert_eq!(account(), account());
 }
 
 /// How long the machine runs, seconds. The clocks of this process stand still.
 fn uptime() -> f64 {
-    let told = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
-    let first = told.split_whitespace().next();
+    let printed = std::fs::read_to_string("/proc/uptime").unwrap_or_default();
+    let first = printed.split_whitespace().next();
     first.and_then(|seconds| seconds.parse().ok()).unwrap_or_default()
 }
 
@@ -237,11 +237,11 @@ fn alone(seed: u64) -> ExitCode {
     let size = size();
     let thread = std::thread::Builder::new().stack_size(STACK);
     let ran = thread.spawn(move || world::run(seed, &place, size)).unwrap().join();
-    let Ok(told) = ran else {
+    let Ok(printed) = ran else {
         eprintln!("seed {seed}: the run panicked, see above");
         return ExitCode::FAILURE;
     };
-    match told {
+    match printed {
         Ok(tally) => match size {
             None => eprintln!("seed {seed}: {tally:?}"),
             Some(size) => eprintln!("seed {seed}: {}", summary(size, &tally)),

@@ -93,7 +93,7 @@ pub struct Oracle {
     /// Drones that were gone, with their vehicles on the ground, until a backup brought them back: their vehicles may serve others.
     back: BTreeSet<String>,
     /// The desired number, and since when.
-    wished: Vec<(Duration, u32)>,
+    desired: Vec<(Duration, u32)>,
     surge: u32,
     /// The objects are read at most this often, and when they were.
     read_every: Duration,
@@ -120,15 +120,15 @@ impl Oracle {
     }
 
     /// From now on this number is desired.
-    pub fn wish(&mut self, at: Duration, replicas: u32) {
-        self.wished.push((at, replicas));
+    pub fn desire(&mut self, at: Duration, replicas: u32) {
+        self.desired.push((at, replicas));
     }
 
     /// The allowed number in the air at `at`.
     fn most(&self, at: Duration) -> u32 {
         let since = at.saturating_sub(OLD_WISH);
-        let before = self.wished.iter().rev().find(|(from, _)| *from <= since);
-        let during = self.wished.iter().filter(|(from, _)| *from > since);
+        let before = self.desired.iter().rev().find(|(from, _)| *from <= since);
+        let during = self.desired.iter().filter(|(from, _)| *from > since);
         let most = during.chain(before).map(|(_, count)| *count).max();
         most.unwrap_or_default() + self.surge
     }
@@ -261,12 +261,15 @@ impl Oracle {
                 MavCmd::MAV_CMD_COMPONENT_ARM_DISARM | MavCmd::MAV_CMD_NAV_TAKEOFF
             );
             if rises && !ledger.wishes_flight() && !within(ledger.last_up, ON_ITS_WAY) {
-                return Err(format!("rises although it was told to be on the ground: {}", what()));
+                return Err(format!("rises although it was ordered to be on the ground: {}", what()));
             }
             if command == MavCmd::MAV_CMD_COMPONENT_ARM_DISARM {
                 self.tally.arms += 1;
                 if !within(ledger.last_up, ARM_LIFE) {
-                    return Err(format!("arms although nobody wishes it on the open stream: {}", what()));
+                    return Err(format!(
+                        "arms although no order asks for it on the open stream: {}",
+                        what()
+                    ));
                 }
                 let up = 1 + nodes
                     .iter()
@@ -293,7 +296,7 @@ impl Oracle {
                 }
                 if ledger.wishes_flight() && !within(ledger.last_down, ON_ITS_WAY) && !failsafe {
                     return Err(format!(
-                        "lands although it is wished up, alone for {alone:?}: {}",
+                        "lands although it is wanted up, alone for {alone:?}: {}",
                         what()
                     ));
                 }
@@ -348,7 +351,7 @@ impl Oracle {
                 let elsewhere = self.bound.get(uid).is_some_and(|(name, _)| *name != node.name());
                 if elsewhere && !self.anew.contains(uid) {
                     return Err(format!(
-                        "{} was told to fly Drone {uid}, which is not bound to it",
+                        "{} was ordered to fly Drone {uid}, which is not bound to it",
                         node.name()
                     ));
                 }

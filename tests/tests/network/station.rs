@@ -47,10 +47,10 @@ async fn say(cluster: &Cluster, word: &PersonOrder) -> Result<u32, Box<dyn Error
     let all = GroundRequest {
         target: Some(Target::All(All {})),
     };
-    let told = |answer: GroundResponse| answer.agents_told;
+    let agents = |answer: GroundResponse| answer.agents_told;
     Ok(match word {
-        PersonOrder::Ground => told(fleet.ground(all).await?.into_inner()),
-        PersonOrder::Release => told(fleet.release(all).await?.into_inner()),
+        PersonOrder::Ground => agents(fleet.ground(all).await?.into_inner()),
+        PersonOrder::Release => agents(fleet.release(all).await?.into_inner()),
         PersonOrder::Resume(name) => {
             let drone = ResumeRequest {
                 namespace: "default".to_owned(),

@@ -264,7 +264,7 @@ impl Run<'_> {
         let swarm = json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": "alpha"},
             "spec": {"replicas": self.replicas, "maxSurge": SURGE, "template": {"spec": {"failsafe": failsafe}}}});
         self.ask(Method::POST, SWARM.trim_end_matches("/alpha"), &swarm);
-        self.wish();
+        self.note_desired();
         self.ask_for_stations();
         if self.chance(0.25) {
             let backup = self.rng.random_range(3.0..40.0);
@@ -492,14 +492,14 @@ impl Run<'_> {
             .and_then(|n| u32::try_from(n).ok())
             .unwrap();
         self.grounded = swarm["spec"]["grounded"] == true;
-        self.wish();
+        self.note_desired();
         self.for_a_while(40.0, Ends::Confirm);
     }
 
     /// From now on so many are to fly.
-    fn wish(&mut self) {
+    fn note_desired(&mut self) {
         let on_stations = self.stations.as_ref().map_or(0, Stations::count);
-        self.oracle.wish(self.sim.elapsed(), self.replicas + on_stations);
+        self.oracle.desire(self.sim.elapsed(), self.replicas + on_stations);
     }
 
     fn confirm(&self) {
@@ -555,7 +555,7 @@ impl Run<'_> {
         let ledgers: Vec<_> = self.nodes.iter().map(|node| node.ledger.lock().unwrap()).collect();
         let up = self.up();
         format!(
-            "{up} up, {} wished, {PATIENCE:?} after all was well: {ledgers:#?} {list:#}",
+            "{up} up, {} wanted, {PATIENCE:?} after all was well: {ledgers:#?} {list:#}",
             self.replicas
         )
     }

@@ -57,8 +57,8 @@ pub fn the_one_that_stands_first_and_the_other_once_it_has_landed() -> anyhow::R
 fn wait_until_well(field: &Field, node: &str) -> anyhow::Result<()> {
     wait_for(format!("the new agent of {node} to be well"), PATIENCE, || {
         let path = r#"jsonpath={.items[?(@.reason=="AgentUpgraded")].note}"#;
-        let told = field.kubectl(&["get", "events.events.k8s.io", "-n", SYSTEM, "-o", path])?;
-        ensure!(told.contains(&format!("node {node}:")), "told: {told}");
+        let notes = field.kubectl(&["get", "events.events.k8s.io", "-n", SYSTEM, "-o", path])?;
+        ensure!(notes.contains(&format!("node {node}:")), "noted: {notes}");
         Ok(())
     })
     .map_err(|error| field.installed.explain(error))

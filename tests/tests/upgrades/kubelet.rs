@@ -167,10 +167,10 @@ async fn work(client: Client, shared: Arc<Mutex<Shared>>) {
             } else if pod.status.as_ref().is_none_or(|s| s.container_statuses.is_none()) {
                 let broken = shared.lock().unwrap().broken;
                 let status = Patch::Merge(status(broken));
-                let told = pods
+                let written = pods
                     .patch_status(&pod.name_any(), &PatchParams::default(), &status)
                     .await;
-                if told.is_ok() && !broken {
+                if written.is_ok() && !broken {
                     begin(&shared, &node, uid);
                 }
             }

@@ -1,4 +1,4 @@
-//! What the vehicle has told, as the oracle reads it.
+//! What the vehicle has reported, as the oracle reads it.
 //!
 //! Owns: [`Facts`], and its own tables of modes (ArduCopter's numbers; PX4's main and sub modes, from the MAVLink guide and
 //! the autopilots' documentation). Must not: use the agent's reading of a message.
@@ -54,7 +54,7 @@ pub struct Facts {
     ready: Option<(bool, u64)>,
     /// The last BATTERY_STATUS: share left, whether the autopilot complains, when.
     battery: Option<(i8, bool, u64)>,
-    /// When a share left, or a complaint (at 101), was first told.
+    /// When a share left, or a complaint (at 101), was first reported.
     first_reported: Vec<(u8, u64)>,
     /// Names of parameters that are known to be other than 0.
     switched_on: Vec<String>,
@@ -166,7 +166,7 @@ impl Facts {
         }
     }
 
-    /// The mode, if it was told lately.
+    /// The mode, if it was reported lately.
     pub fn mode(&self, ours: &Ours, now: u64) -> Option<Mode> {
         let fresh = self.received_within(FRESH, now);
         fresh.then(|| mode(ours.autopilot, self.custom_mode))

@@ -133,13 +133,13 @@ impl Ledger {
         self.held = Some(new.clone());
     }
 
-    /// Whether the Drone wishes flight, and nothing that is certain is against it.
+    /// Whether the Drone wants flight, and nothing that is certain is against it.
     pub fn wants_flight(&self) -> bool {
         let flying = matches!(&self.taken, Some(Order::Assigned(a)) if matches!(a.desired, Desired::Flying { .. }));
         flying && !matches!(self.stored_order, StoredOrder::Yes(_))
     }
 
-    /// Whether something may wish it down.
+    /// Whether something may want it down.
     pub fn may_be_ordered_down(&self) -> bool {
         let ordered = match &self.taken {
             None => false,

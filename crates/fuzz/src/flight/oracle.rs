@@ -1,4 +1,4 @@
-//! Whether what leaves the agent is allowed, judged from what it was told and shown.
+//! Whether what leaves the agent is allowed, judged from what it was ordered and shown.
 //!
 //! Owns: the ten invariants of design.md as far as one agent can break them, written a second time. Two readings of the
 //! vehicle are kept: `perhaps` forgets nothing and is what a command must be justified by; `certain` forgets everything at

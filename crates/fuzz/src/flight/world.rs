@@ -68,7 +68,7 @@ pub struct World<'a> {
     /// When the last frame arrived.
     arrived: u64,
     jitter: f64,
-    /// Whether the story is told on standard error, for whoever looks into a failure.
+    /// Whether each step is printed on standard error, for a person who looks into a failure.
     traced: bool,
     pub tally: Tally,
 }

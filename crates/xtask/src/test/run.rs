@@ -29,7 +29,7 @@ const LOOKED_AT: Duration = Duration::from_secs(4);
 const CALM_PERCENT: u64 = 85;
 
 /// Without a terminal, a line reports this often what runs and how much is left.
-const TOLD_EVERY: Duration = Duration::from_secs(60);
+const PRINT_EVERY: Duration = Duration::from_secs(60);
 
 /// How many tests ended in which way.
 #[derive(Debug, Default, Clone, Copy, PartialEq, Eq)]
@@ -333,14 +333,14 @@ fn account(ended: &[Ended], took: Duration, logs: &Path) -> anyhow::Result<()> {
 /// The state of the run on one line of a terminal; without one, a line for each program, and one each minute.
 struct Screen {
     terminal: bool,
-    told: Instant,
+    printed_at: Instant,
 }
 
 impl Screen {
     fn new() -> Self {
         Self {
             terminal: std::io::stderr().is_terminal(),
-            told: Instant::now(),
+            printed_at: Instant::now(),
         }
     }
 
@@ -359,10 +359,10 @@ impl Screen {
     }
 
     fn progress(&mut self, ended: usize, all: usize, running: &[Running], left: u32) {
-        if !self.terminal && self.told.elapsed() < TOLD_EVERY {
+        if !self.terminal && self.printed_at.elapsed() < PRINT_EVERY {
             return;
         }
-        self.told = Instant::now();
+        self.printed_at = Instant::now();
         let names: Vec<String> = running
             .iter()
             .map(|one| format!("{} ({} s)", one.unit.label, one.since.elapsed().as_secs()))

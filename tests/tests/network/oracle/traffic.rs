@@ -12,7 +12,7 @@ use fleet::airspace::OrderNumber;
 use fleet::assignment::Order;
 use std::time::Duration;
 
-/// Each leader has heard of it by now, and what was ordered before has been received, however late it came.
+/// Each leader has received it by now, and what was ordered before has been received, however late it came.
 const KNOWN_AFTER: Duration = Duration::from_secs(20);
 /// This near an aircraft is close by, over ground and in height, meters.
 const CLOSE: f64 = 200.0;

@@ -334,7 +334,7 @@ impl Run<'_> {
             step = flown.step, "a formation is asked for");
         self.replicas = u32::try_from(replicas).unwrap();
         let spec = json!({"replicas": replicas, "formation": flown.asked()});
-        self.wish();
+        self.note_desired();
         if is_first {
             let action = ["Land", "Continue", "Return", "Hold"][self.rng.random_range(0..4)];
             let failsafe = json!({"onCoordinatorLoss": action, "coordinatorLossSeconds": self.rng.random_range(15..60),

@@ -11,7 +11,7 @@ use serde_json::{Value, json};
 impl Run<'_> {
     pub(super) fn scale(&mut self, replicas: u32) {
         self.replicas = replicas;
-        self.wish();
+        self.note_desired();
         self.ask(Method::PATCH, SWARM, &json!({"spec": {"replicas": replicas}}));
     }
 

@@ -31,9 +31,7 @@ const fn down(why: GroundedWhy) -> Desired {
 /// A PX4 that holds at 10 m and enters the wait of a failsafe: Hold, CRITICAL, and its words.
 async fn px4_waits(words: &'static str) -> (Vehicle, Agent) {
     let vehicle = Vehicle::new(Kind::Px4);
-    let agent = vehicle.agent();
-    agent.connect(flying(1)).await;
-    agent.until_holding().await;
+    let agent = vehicle.flown().await;
     vehicle.see(|w| {
         w.state = MavState::MAV_STATE_CRITICAL;
         w.texts = vec![words, "Failsafe activated: entering Hold for 5 seconds\t"];
@@ -124,9 +122,7 @@ async fn ardupilots_own_words_explain_why_it_changed_its_mode() {
         ("EKF Failsafe: changed to LAND Mode", 9, Cause::Position),
     ] {
         let vehicle = Vehicle::new(Kind::ArduCopter);
-        let agent = vehicle.agent();
-        agent.connect(flying(1)).await;
-        agent.until_holding().await;
+        let agent = vehicle.flown().await;
         let before = vehicle.see(|w| {
             w.texts = vec![words];
             w.custom_mode = mode;
@@ -148,9 +144,7 @@ async fn ardupilots_own_words_explain_why_it_changed_its_mode() {
 async fn our_own_return_for_a_low_battery_is_reported_as_that_to_its_end() {
     for kind in BOTH {
         let vehicle = Vehicle::new(kind);
-        let agent = vehicle.agent();
-        agent.connect(flying(1)).await;
-        agent.until_holding().await;
+        let agent = vehicle.flown().await;
         vehicle.see(|w| {
             w.can_return = true;
             w.remaining = 15;

@@ -9,9 +9,7 @@ use fleet::whereabouts::Astray;
 async fn a_vehicle_that_falls_is_told_within_two_seconds() {
     for kind in BOTH {
         let vehicle = Vehicle::new(kind);
-        let agent = vehicle.agent();
-        agent.connect(flying(1)).await;
-        agent.until_holding().await;
+        let agent = vehicle.flown().await;
         sleep(Duration::from_secs(3)).await;
         assert_eq!(agent.report().unwrap().astray, None);
         vehicle.see(|w| w.falls = true);
@@ -30,9 +28,7 @@ async fn a_vehicle_that_falls_is_told_within_two_seconds() {
 #[tokio::test(start_paused = true)]
 async fn a_vehicle_that_somebody_flies_down_in_our_mode_is_told_within_two_seconds() {
     let vehicle = Vehicle::new(Kind::ArduCopter);
-    let agent = vehicle.agent();
-    agent.connect(flying(1)).await;
-    agent.until_holding().await;
+    let agent = vehicle.flown().await;
     sleep(Duration::from_secs(3)).await;
     vehicle.see(|w| {
         w.target = 3.0;
@@ -54,9 +50,7 @@ async fn a_vehicle_that_somebody_flies_down_in_our_mode_is_told_within_two_secon
 #[tokio::test(start_paused = true)]
 async fn a_landing_that_is_not_answered_is_owed_until_it_begins() {
     let vehicle = Vehicle::new(Kind::ArduCopter);
-    let agent = vehicle.agent();
-    agent.connect(flying(1)).await;
-    agent.until_holding().await;
+    let agent = vehicle.flown().await;
     vehicle.see(|w| w.deaf_to_land = true);
     agent.order(grounded(2)).await;
     agent
@@ -112,7 +106,7 @@ async fn a_vehicle_that_somebody_else_flew_rests_and_is_offered_again_after_a_qu
         w.landed = MavLandedState::MAV_LANDED_STATE_ON_GROUND;
     });
     let landed = Instant::now();
-    agent.until("told", 5, |r| r.truth == FlightTruth::Disarmed).await;
+    agent.until_disarmed(5).await;
     assert!(agent.report().is_some_and(|r| r.others_flew && !r.vehicle_free()));
     agent.order(flying(1)).await;
     agent.until_holding_within(120).await;

@@ -32,9 +32,7 @@ async fn landed(agent: &Agent) {
 async fn a_ground_order_outlives_agent_and_coordinator_until_it_is_done() {
     for kind in BOTH {
         let vehicle = Vehicle::new(kind);
-        let agent = vehicle.agent();
-        agent.connect(flying(1)).await;
-        agent.until_holding().await;
+        let agent = vehicle.flown().await;
         agent.order(given()).await;
         landed(&agent).await;
         assert_eq!(agent.report().unwrap().ground_latch, Some(ID));
@@ -74,9 +72,7 @@ async fn a_ground_order_outlives_agent_and_coordinator_until_it_is_done() {
 #[tokio::test(start_paused = true)]
 async fn a_ground_order_is_written_down_before_the_land_command() {
     let vehicle = Vehicle::new(Kind::Px4);
-    let agent = vehicle.agent();
-    agent.connect(flying(1)).await;
-    agent.until_holding().await;
+    let agent = vehicle.flown().await;
     agent.order(given()).await;
     while vehicle.see(|w| w.count(LAND)) == 0 {
         sleep(Duration::from_millis(10)).await;
@@ -89,9 +85,7 @@ async fn a_ground_order_is_written_down_before_the_land_command() {
 #[tokio::test(start_paused = true)]
 async fn an_agent_that_dies_in_the_landing_goes_on_with_it_in_its_next_life() {
     let vehicle = Vehicle::new(Kind::ArduCopter);
-    let agent = vehicle.agent();
-    agent.connect(flying(1)).await;
-    agent.until_holding().await;
+    let agent = vehicle.flown().await;
     // The line is down: the order comes, and cannot be carried out yet.
     vehicle.unplug().await;
     agent.order(given()).await;

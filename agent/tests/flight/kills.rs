@@ -33,9 +33,7 @@ impl Agent {
 
 async fn holding(kind: Kind) -> (Vehicle, Agent) {
     let vehicle = Vehicle::new(kind);
-    let agent = vehicle.agent();
-    agent.connect(flying(1)).await;
-    agent.until_holding().await;
+    let agent = vehicle.flown().await;
     vehicle.see(|w| w.may_be_killed = true);
     (vehicle, agent)
 }

@@ -45,6 +45,10 @@ use tokio::task::JoinHandle;
 use tokio::time::{Instant, sleep};
 use tokio_util::sync::CancellationToken;
 
+/// What is desired unless a test says otherwise.
+const FLY: Desired = Desired::Flying {
+    altitude: AltitudeAboveHome(10.0),
+};
 const ARM: MavCmd = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
 const TAKEOFF: MavCmd = MavCmd::MAV_CMD_NAV_TAKEOFF;
 const LAND: MavCmd = MavCmd::MAV_CMD_NAV_LAND;
@@ -137,6 +141,14 @@ impl Vehicle {
         let (near, far) = duplex(1);
         drop(near);
         self.to_autopilot.send(far).await.unwrap();
+    }
+
+    /// An agent that has flown it up, and holds.
+    async fn flown(&self) -> Agent {
+        let agent = self.agent();
+        agent.connect(flying(1)).await;
+        agent.until_holding().await;
+        agent
     }
 
     fn agent(&self) -> Agent {
@@ -236,6 +248,11 @@ impl Agent {
         .await;
     }
 
+    async fn until_disarmed(&self, seconds: u64) {
+        self.until("disarmed", seconds, |r| r.truth == FlightTruth::Disarmed)
+            .await;
+    }
+
     async fn kill(self) {
         self.life.abort();
         let _ = self.life.await;
@@ -243,12 +260,7 @@ impl Agent {
 }
 
 fn flying(generation: i64) -> Order {
-    Order::Assigned(assignment(
-        generation,
-        Desired::Flying {
-            altitude: AltitudeAboveHome(10.0),
-        },
-    ))
+    Order::Assigned(assignment(generation, FLY))
 }
 
 fn grounded(generation: i64) -> Order {
@@ -264,9 +276,7 @@ fn grounded(generation: i64) -> Order {
 async fn an_order_to_fly_takes_the_vehicle_up_and_an_order_to_land_brings_it_down() {
     for kind in BOTH {
         let vehicle = Vehicle::new(kind);
-        let agent = vehicle.agent();
-        agent.connect(flying(1)).await;
-        agent.until_holding().await;
+        let agent = vehicle.flown().await;
         vehicle.see(|w| {
             assert_eq!(w.count(ARM), 1, "{kind:?}");
             let takeoff = w.received.iter().find(|r| r.command == TAKEOFF).unwrap();
@@ -334,9 +344,7 @@ async fn arms_at_once(kind: Kind) {
 async fn a_battery_at_its_reserve_ends_the_flight_and_begins_no_other() {
     for kind in BOTH {
         let vehicle = Vehicle::new(kind);
-        let agent = vehicle.agent();
-        agent.connect(flying(1)).await;
-        agent.until_holding().await;
+        let agent = vehicle.flown().await;
         vehicle.see(|w| w.remaining = 15);
         // This autopilot cannot return, so the vehicle lands where it is.
         agent
@@ -424,9 +432,7 @@ async fn a_takeoff_whose_answer_is_lost_is_judged_by_the_climb() {
                 w.lose_takeoff_acks = 1;
                 w.lifts_off_after = Duration::from_secs(lifts_off_after);
             });
-            let agent = vehicle.agent();
-            agent.connect(flying(1)).await;
-            agent.until_holding().await;
+            let agent = vehicle.flown().await;
             vehicle.see(|w| {
                 let sent = (w.count(ARM), w.count(TAKEOFF), w.count(LAND));
                 assert_eq!(sent, (1, takeoffs, 0), "{kind:?}, lifts off after {lifts_off_after} s");
@@ -440,9 +446,7 @@ async fn a_takeoff_whose_answer_is_lost_is_judged_by_the_climb() {
 async fn an_autopilot_that_answers_nothing_is_armed_once_and_flown_by_what_it_does() {
     let vehicle = Vehicle::new(Kind::Px4);
     vehicle.see(|w| w.mute_acks = true);
-    let agent = vehicle.agent();
-    agent.connect(flying(1)).await;
-    agent.until_holding().await;
+    let agent = vehicle.flown().await;
     // Not armed before its height was known, nor a second time.
     assert_eq!(vehicle.see(|w| w.count(ARM)), 1);
     agent.kill().await;
@@ -452,9 +456,7 @@ async fn an_autopilot_that_answers_nothing_is_armed_once_and_flown_by_what_it_do
 async fn an_agent_that_restarts_in_mid_flight_adopts_its_vehicle_and_commands_nothing() {
     for kind in BOTH {
         let vehicle = Vehicle::new(kind);
-        let agent = vehicle.agent();
-        agent.connect(flying(1)).await;
-        agent.until_holding().await;
+        let agent = vehicle.flown().await;
         agent.kill().await;
         let before = vehicle.see(|w| w.steps().len());
         let agent = vehicle.agent();
@@ -493,9 +495,7 @@ async fn a_remembered_order_alone_never_lifts_a_vehicle_off() {
 #[tokio::test(start_paused = true)]
 async fn a_vehicle_that_came_down_by_itself_stays_down_even_after_a_restart() {
     let vehicle = Vehicle::new(Kind::ArduCopter);
-    let agent = vehicle.agent();
-    agent.connect(flying(1)).await;
-    agent.until_holding().await;
+    let agent = vehicle.flown().await;
     // A failsafe of the autopilot.
     vehicle.see(|w| w.custom_mode = 9);
     agent
@@ -517,9 +517,7 @@ async fn a_vehicle_that_came_down_by_itself_stays_down_even_after_a_restart() {
 async fn an_agent_asked_to_end_lands_first_and_takes_off_again_in_its_next_life() {
     for kind in BOTH {
         let vehicle = Vehicle::new(kind);
-        let agent = vehicle.agent();
-        agent.connect(flying(1)).await;
-        agent.until_holding().await;
+        let agent = vehicle.flown().await;
         agent.terminate.cancel();
         let ending = agent.life.await.unwrap();
         assert_eq!(ending, Ending::Landed);
@@ -529,9 +527,7 @@ async fn an_agent_asked_to_end_lands_first_and_takes_off_again_in_its_next_life(
         });
         let last = agent.reports.borrow().report.clone().unwrap();
         assert!(last.terminating && last.truth == FlightTruth::Disarmed);
-        let agent = vehicle.agent();
-        agent.connect(flying(1)).await;
-        agent.until_holding().await;
+        let agent = vehicle.flown().await;
         agent.kill().await;
     }
 }
@@ -621,9 +617,7 @@ async fn an_autopilot_that_reboots_is_asked_for_its_messages_again() {
 #[tokio::test(start_paused = true)]
 async fn a_pilot_who_takes_over_is_left_alone() {
     let vehicle = Vehicle::new(Kind::ArduCopter);
-    let agent = vehicle.agent();
-    agent.connect(flying(1)).await;
-    agent.until_holding().await;
+    let agent = vehicle.flown().await;
     let before = vehicle.see(|w| {
         w.custom_mode = 5;
         w.steps().len()
@@ -643,12 +637,7 @@ async fn a_pilot_who_takes_over_is_left_alone() {
 async fn a_lost_coordinator_lets_the_vehicle_land_when_the_drone_says_so() {
     let vehicle = Vehicle::new(Kind::Px4);
     let agent = vehicle.agent();
-    let mut assigned = assignment(
-        1,
-        Desired::Flying {
-            altitude: AltitudeAboveHome(10.0),
-        },
-    );
+    let mut assigned = assignment(1, FLY);
     assigned.failsafe = Failsafe {
         on_coordinator_loss: OnCoordinatorLoss::Land,
         after: Duration::from_secs(20),
@@ -659,7 +648,7 @@ async fn a_lost_coordinator_lets_the_vehicle_land_when_the_drone_says_so() {
     agent.orders.send(FromUplink::Closed).await.unwrap();
     sleep(Duration::from_secs(15)).await;
     assert_eq!(vehicle.see(|w| w.count(LAND)), 0);
-    agent.until("down", 60, |r| r.truth == FlightTruth::Disarmed).await;
+    agent.until_disarmed(60).await;
     assert_eq!(vehicle.see(|w| w.count(LAND)), 1);
     agent.kill().await;
 }
@@ -674,12 +663,7 @@ async fn a_deposed_coordinator_moves_nothing() {
         .await;
     let old = Assignment {
         term: Term(2),
-        ..assignment(
-            9,
-            Desired::Flying {
-                altitude: AltitudeAboveHome(10.0),
-            },
-        )
+        ..assignment(9, FLY)
     };
     agent.order(Order::Assigned(old)).await;
     sleep(Duration::from_secs(30)).await;
@@ -718,9 +702,7 @@ async fn a_line_that_loses_bytes_delays_a_flight_but_does_not_prevent_it() {
 #[tokio::test(start_paused = true)]
 async fn a_full_disk_lets_the_vehicle_land_but_not_take_off() {
     let vehicle = Vehicle::new(Kind::Px4);
-    let agent = vehicle.agent();
-    agent.connect(flying(1)).await;
-    agent.until_holding().await;
+    let agent = vehicle.flown().await;
     // Nothing can be written any more: the place of the new file is taken by a folder.
     std::fs::create_dir(vehicle.dir.path().join("state.json.new")).unwrap();
     agent.order(grounded(2)).await;
@@ -757,9 +739,7 @@ async fn a_full_disk_lets_the_vehicle_land_but_not_take_off() {
 #[tokio::test(start_paused = true)]
 async fn another_drones_order_is_refused_while_the_vehicle_flies() {
     let vehicle = Vehicle::new(Kind::ArduCopter);
-    let agent = vehicle.agent();
-    agent.connect(flying(1)).await;
-    agent.until_holding().await;
+    let agent = vehicle.flown().await;
     let desired = Desired::Grounded {
         why: GroundedWhy::Deleted,
     };
@@ -774,7 +754,7 @@ async fn another_drones_order_is_refused_while_the_vehicle_flies() {
     assert_eq!(agent.report().unwrap().held.unwrap().uid, DroneUid("u-1".into()));
     // No Drone any more: it lands, and only then is it free.
     agent.order(Order::unassigned(Term(3))).await;
-    agent.until("down", 60, |r| r.truth == FlightTruth::Disarmed).await;
+    agent.until_disarmed(60).await;
     agent.order(Order::unassigned(Term(3))).await;
     agent.until("free", 10, |r| r.held.is_none()).await;
     agent.kill().await;
@@ -783,9 +763,7 @@ async fn another_drones_order_is_refused_while_the_vehicle_flies() {
 #[tokio::test(start_paused = true)]
 async fn an_order_refused_for_another_drone_still_deposes_the_older_coordinator_even_after_a_restart() {
     let vehicle = Vehicle::new(Kind::ArduCopter);
-    let agent = vehicle.agent();
-    agent.connect(flying(1)).await;
-    agent.until_holding().await;
+    let agent = vehicle.flown().await;
     let newer = Assignment {
         term: Term(5),
         uid: DroneUid("u-2".into()),
@@ -816,9 +794,7 @@ async fn an_order_refused_for_another_drone_still_deposes_the_older_coordinator_
 async fn an_agent_that_lost_its_memory_sends_nothing_to_a_flying_vehicle_until_it_is_told_whose_it_is() {
     for kind in BOTH {
         let vehicle = Vehicle::new(kind);
-        let agent = vehicle.agent();
-        agent.connect(flying(1)).await;
-        agent.until_holding().await;
+        let agent = vehicle.flown().await;
         agent.kill().await;
         let before = vehicle.see(|w| w.steps().len());
         let empty = tempfile::tempdir().unwrap();
@@ -844,12 +820,7 @@ async fn an_agent_that_lost_its_memory_sends_nothing_to_a_flying_vehicle_until_i
 async fn a_coordinator_that_only_opens_streams_does_not_put_off_the_failsafe() {
     let vehicle = Vehicle::new(Kind::Px4);
     let agent = vehicle.agent();
-    let mut assigned = assignment(
-        1,
-        Desired::Flying {
-            altitude: AltitudeAboveHome(10.0),
-        },
-    );
+    let mut assigned = assignment(1, FLY);
     assigned.failsafe = Failsafe {
         on_coordinator_loss: OnCoordinatorLoss::Land,
         after: Duration::from_secs(20),
@@ -862,7 +833,7 @@ async fn a_coordinator_that_only_opens_streams_does_not_put_off_the_failsafe() {
         agent.orders.send(FromUplink::Opened).await.unwrap();
         sleep(Duration::from_secs(1)).await;
     }
-    agent.until("down", 60, |r| r.truth == FlightTruth::Disarmed).await;
+    agent.until_disarmed(60).await;
     agent.kill().await;
 }
 

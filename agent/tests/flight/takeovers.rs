@@ -44,9 +44,7 @@ async fn a_vehicle_that_a_pilot_gave_back_is_sent_nothing_until_the_agent_is_tol
     for kind in BOTH {
         for mode in [pilots(kind), home(kind)] {
             let vehicle = Vehicle::new(kind);
-            let agent = vehicle.agent();
-            agent.connect(flying(1)).await;
-            agent.until_holding().await;
+            let agent = vehicle.flown().await;
             assert_eq!(taken(&agent), 0, "a flight of our own is no takeover");
             let before = vehicle.see(|w| {
                 w.custom_mode = mode;
@@ -75,9 +73,7 @@ async fn a_vehicle_that_a_pilot_gave_back_is_sent_nothing_until_the_agent_is_tol
 #[tokio::test(start_paused = true)]
 async fn a_word_to_go_on_counts_for_the_takeovers_before_it_and_for_none_after() {
     let vehicle = Vehicle::new(Kind::ArduCopter);
-    let agent = vehicle.agent();
-    agent.connect(flying(1)).await;
-    agent.until_holding().await;
+    let agent = vehicle.flown().await;
     for round in 1..=3 {
         vehicle.see(|w| w.custom_mode = pilots(Kind::ArduCopter));
         agent.until("hands off", 10, |r| r.takeovers == round).await;
@@ -95,9 +91,7 @@ async fn a_word_to_go_on_counts_for_the_takeovers_before_it_and_for_none_after()
 async fn an_agent_that_restarts_keeps_its_count_and_finds_out_what_it_missed() {
     for kind in BOTH {
         let vehicle = Vehicle::new(kind);
-        let agent = vehicle.agent();
-        agent.connect(flying(1)).await;
-        agent.until_holding().await;
+        let agent = vehicle.flown().await;
         vehicle.see(|w| w.custom_mode = pilots(kind));
         agent.until("hands off", 10, |r| r.takeovers == 1).await;
         agent.kill().await;
@@ -125,9 +119,7 @@ async fn an_agent_that_restarts_keeps_its_count_and_finds_out_what_it_missed() {
 async fn landings_of_ours_are_no_takeovers_however_they_are_interrupted() {
     for kind in BOTH {
         let vehicle = Vehicle::new(kind);
-        let agent = vehicle.agent();
-        agent.connect(flying(1)).await;
-        agent.until_holding().await;
+        let agent = vehicle.flown().await;
         agent.terminate.cancel();
         agent
             .until("landing", 20, |r| {
@@ -138,7 +130,7 @@ async fn landings_of_ours_are_no_takeovers_however_they_are_interrupted() {
         // Its next life finds the vehicle in the middle of it, and ordered to fly.
         let agent = vehicle.agent();
         agent.connect(flying(1)).await;
-        agent.until("down", 60, |r| r.truth == FlightTruth::Disarmed).await;
+        agent.until_disarmed(60).await;
         assert_eq!(taken(&agent), 0, "{kind:?}");
         agent.kill().await;
     }
@@ -148,9 +140,7 @@ async fn landings_of_ours_are_no_takeovers_however_they_are_interrupted() {
 async fn a_vehicle_that_a_pilot_landed_stays_down_over_a_ground_order_and_its_release() {
     let kind = Kind::ArduCopter;
     let vehicle = Vehicle::new(kind);
-    let agent = vehicle.agent();
-    agent.connect(flying(1)).await;
-    agent.until_holding().await;
+    let agent = vehicle.flown().await;
     vehicle.see(|w| w.custom_mode = 9);
     let over = Activity::HandsOff(HandsOff::FlightOver);
     agent

@@ -37,7 +37,7 @@ async fn a_vehicle_whose_agent_cannot_write_is_not_alone_while_the_coordinator_s
         sleep(Duration::from_secs(60)).await;
         assert_eq!(vehicle.see(|w| w.count(LAND)), 0, "term {term}");
         agent.orders.send(FromUplink::Closed).await.unwrap();
-        agent.until("down", 90, |r| r.truth == FlightTruth::Disarmed).await;
+        agent.until_disarmed(90).await;
         assert_eq!(vehicle.see(|w| w.count(LAND)), 1, "term {term}: gone for good");
         agent.kill().await;
     }
@@ -47,7 +47,7 @@ async fn a_vehicle_whose_agent_cannot_write_is_not_alone_while_the_coordinator_s
 async fn a_vehicle_is_not_armed_for_a_drone_of_which_the_coordinator_has_let_go() {
     let vehicle = Vehicle::new(Kind::Px4);
     let agent = vehicle.agent();
-    agent.until("heard", 20, |r| r.truth == FlightTruth::Disarmed).await;
+    agent.until_disarmed(20).await;
     vehicle.unplug().await;
     agent.until("silent", 20, |r| !r.link_alive).await;
     agent.connect(flying(1)).await;
@@ -61,9 +61,7 @@ async fn a_vehicle_is_not_armed_for_a_drone_of_which_the_coordinator_has_let_go(
     agent.order(Order::Assigned(other.clone())).await;
     sleep(Duration::from_secs(1)).await;
     vehicle.plugged.store(true, Ordering::SeqCst);
-    agent
-        .until("heard again", 60, |r| r.truth == FlightTruth::Disarmed)
-        .await;
+    agent.until_disarmed(60).await;
     sleep(Duration::from_secs(30)).await;
     assert_eq!(vehicle.see(|w| w.count(ARM)), 0);
     agent.order(Order::Assigned(other)).await;

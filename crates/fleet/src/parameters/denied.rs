@@ -1,0 +1,101 @@
+//! What no profile may set.
+//!
+//! Owns: the list: what is measured on one vehicle and wrong on any other, what names a vehicle, what it counts itself, and what Skein's
+//! own safety stands on. Must not: judge whether a value is wise.
+
+use crate::vehicle::Autopilot;
+
+const CALIBRATION: &str = "it is measured on one vehicle and wrong on any other";
+const IDENTITY: &str = "it names one vehicle or a part of it";
+const COUNTER: &str = "the autopilot writes it itself";
+const LINK: &str = "the agent could lose its autopilot";
+const CHECKS: &str = "it can switch off checks before arming, or the disarming after landing, on which Skein relies";
+const TERMINATION: &str = "it can stop motors in the air";
+const RESET: &str = "it resets other parameters";
+
+/// Beginnings of names.
+const BEGINNINGS: &[(&str, &str)] = &[
+    ("AHRS_TRIM", CALIBRATION),
+    ("BATT_AMP_", CALIBRATION),
+    ("BATT_VOLT_MULT", CALIBRATION),
+    ("CAL_", CALIBRATION),
+    ("COMPASS_", CALIBRATION),
+    ("INS_", CALIBRATION),
+    ("MOT_THST_HOVER", CALIBRATION),
+    ("SENS_BOARD_", CALIBRATION),
+    ("SENS_DPRES_", CALIBRATION),
+    ("TC_", CALIBRATION),
+    ("TRIM_", CALIBRATION),
+    ("BRD_SERIAL_NUM", IDENTITY),
+    ("MAV_SYS_ID", IDENTITY),
+    ("SYSID", IDENTITY),
+    ("COM_FLIGHT_UUID", COUNTER),
+    ("LND_FLIGHT_T_", COUNTER),
+    ("STAT_", COUNTER),
+    ("MAV", LINK),
+    ("SERIAL", LINK),
+    ("SER_", LINK),
+    ("SR0_", LINK),
+    ("SR1_", LINK),
+    ("SR2_", LINK),
+    ("SR3_", LINK),
+    ("ARMING_", CHECKS),
+    ("BRD_SAFETY", CHECKS),
+    ("CBRK_", CHECKS),
+    ("COM_ARM_", CHECKS),
+    ("COM_DISARM_", CHECKS),
+    ("COM_PREARM_MODE", CHECKS),
+    ("DISARM_DELAY", CHECKS),
+    ("AFS_", TERMINATION),
+    ("FORMAT_VERSION", RESET),
+    ("SYS_AUTO", RESET),
+    ("SYS_PARAM_VER", RESET),
+];
+
+/// Why no profile may set the parameter; `None`: it may.
+#[must_use]
+pub fn name(autopilot: Autopilot, name: &str) -> Option<&'static str> {
+    let begins = BEGINNINGS.iter().find(|(beginning, _)| name.starts_with(beginning));
+    if let Some((_, why)) = begins {
+        return Some(why);
+    }
+    // COMPASS_DEV_ID2, CAL_ACC0_ID, BARO1_DEVID.
+    let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
+    if stem.ends_with("_ID") || stem.ends_with("DEVID") || stem.ends_with("_SERIAL_NUM") {
+        return Some(IDENTITY);
+    }
+    let channel = name.strip_prefix("RC").and_then(|rest| rest.split_once('_'));
+    if let Some((number, what)) = channel
+        && !number.is_empty()
+        && number.chars().all(|c| c.is_ascii_digit())
+        && ["MIN", "MAX", "TRIM", "REV", "REVERSED", "DZ"].contains(&what)
+    {
+        return Some(CALIBRATION);
+    }
+    let barometer = name.starts_with("BARO") && (name.ends_with("_GND_PRESS") || name.ends_with("_ALT_OFFSET"));
+    let power = autopilot == Autopilot::Px4
+        && name.starts_with("BAT")
+        && ["_V_DIV", "_A_PER_V"].iter().any(|end| name.ends_with(end));
+    (barometer || power).then_some(CALIBRATION)
+}
+
+/// Actions by which an autopilot stops its motors.
+///
+/// PX4: 4 is Terminate in GF_ACTION, 5 Terminate and 6 Disarm in those of lost links. ArduCopter: 5 is Terminate in those of the battery.
+const STOPS: &[(Autopilot, &str, &[f64])] = &[
+    (Autopilot::Px4, "GF_ACTION", &[4.0]),
+    (Autopilot::Px4, "NAV_DLL_ACT", &[4.0, 5.0, 6.0]),
+    (Autopilot::Px4, "NAV_RCL_ACT", &[4.0, 5.0, 6.0]),
+    (Autopilot::ArduPilot, "BATT_FS_LOW_ACT", &[5.0]),
+    (Autopilot::ArduPilot, "BATT_FS_CRT_ACT", &[5.0]),
+];
+
+/// Why no profile may give the parameter this value; `None`: it may.
+#[must_use]
+pub fn value(autopilot: Autopilot, name: &str, value: f64) -> Option<&'static str> {
+    #[allow(clippy::float_cmp, reason = "whole numbers")]
+    let stops = |(of, parameter, values): &(Autopilot, &str, &[f64])| {
+        *of == autopilot && *parameter == name && values.contains(&value)
+    };
+    STOPS.iter().any(stops).then_some("that value stops motors in the air")
+}

@@ -28,6 +28,7 @@ pub mod pilot;
 pub mod preflight;
 pub mod readiness;
 pub mod recipe;
+pub mod rules;
 pub mod run;
 pub mod shell;
 pub mod state_file;

@@ -20,6 +20,8 @@ pub enum Purpose {
     Stream(Request),
     /// Where the autopilot's descriptions of its events are.
     Descriptions,
+    /// A reboot of the autopilot, so that a parameter counts.
+    Reboot,
 }
 
 /// A message to write now.
@@ -33,6 +35,8 @@ pub struct Outgoing {
     pub within: Duration,
     /// For an arm command: to be spent at the moment of writing.
     pub permit: Option<ArmPermit>,
+    /// It is written only once what is remembered is on the disk; an arm command always is.
+    pub once_remembered: bool,
 }
 
 /// Why a message is not written.
@@ -113,6 +117,7 @@ mod tests {
             message: MavMessage::COMMAND_LONG(data),
             within: Duration::ZERO,
             permit: None,
+            once_remembered: false,
         };
         outgoing.allow(Moment::default())
     }

@@ -14,6 +14,7 @@ use crate::normalize::{self, Normalizer};
 use crate::outgoing::{GROUND_STATION_COMPONENT, Outgoing, Purpose, Written, ground_station_heartbeat, our_heartbeat};
 use crate::preflight::{Ours, Reader};
 use crate::recipe;
+use crate::rules::Board;
 use crate::state_file::State;
 use crate::streams::{Needed, Request, Streams};
 use fleet::assignment::{Desired, Failsafe, Fence, Order, Preflight, Refused};
@@ -26,7 +27,6 @@ use fleet::memory::{Following, Memory, Outcome, StepKind};
 use fleet::preflight::{Clearance, clearance};
 use fleet::report::Activity;
 use fleet::route_order::RouteOrder;
-use fleet::rules::{self, Rules, RulesClearance, RulesReport};
 use fleet::safety::{self, ArmPermit, Rest};
 use fleet::takeover::InCommand;
 use fleet::time::Moment;
@@ -50,6 +50,7 @@ mod descriptions;
 mod killing;
 mod refusal;
 mod reporting;
+mod rules;
 
 /// Our heartbeat, 1 Hz by convention.
 const HEARTBEAT_EVERY: Duration = Duration::from_secs(1);
@@ -72,8 +73,8 @@ pub struct Pilot {
     contact: Contact,
     gauge: Gauge,
     preflight: Reader,
-    /// The rules that are to be in force, since they came.
-    rules: Option<Rules>,
+    /// The rules that are to be in force, and what is done about them.
+    board: Board,
     descriptions: Fetch,
     terminating: bool,
     link_up: Option<Moment>,
@@ -109,6 +110,7 @@ impl Pilot {
     pub fn new(node: NodeName, state: State, now: Moment) -> Self {
         let only = state.fence.held.as_ref().and(state.vehicle);
         let memory = Memory::default().having_come(state.progress);
+        let board = Board::new(state.rules.clone());
         Self {
             node,
             state,
@@ -120,7 +122,7 @@ impl Pilot {
             contact: Contact::none_since(now),
             gauge: Gauge::default(),
             preflight: Reader::default(),
-            rules: None,
+            board,
             descriptions: Fetch::new(None),
             terminating: false,
             link_up: None,
@@ -211,6 +213,7 @@ impl Pilot {
         let heard = self.normalizer.receive(&mut self.vehicle, &frame.message, now);
         for text in heard.texts {
             self.memory.hears(&text, now);
+            self.board.text(&text);
             debug!(text, "autopilot says");
         }
         if heard.rebooted {
@@ -218,6 +221,7 @@ impl Pilot {
             self.streams = Streams::default();
             self.preflight = Reader::default();
             self.descriptions.rebooted(now);
+            self.board.rebooted();
             self.end(&Outcome::NoAnswer, now, jitter);
         }
         self.streams.received(&frame.message, now);
@@ -235,6 +239,7 @@ impl Pilot {
         }
         let us = self.from();
         self.descriptions.receive(&frame.message, us, now, jitter);
+        self.receive_for_rules(&frame.message, us, now, jitter);
         if let (MavMessage::PARAM_VALUE(value), Some(identity)) = (&frame.message, &self.vehicle.identity) {
             self.preflight.receive(identity.autopilot, value, now);
         }
@@ -373,6 +378,7 @@ impl Pilot {
             .or_else(|| self.heartbeat(now))
             .or_else(|| self.deadman(now))
             .or_else(|| self.next_parameter(now, jitter))
+            .or_else(|| self.next_rule(now, jitter))
             .or_else(|| self.next_description(now, jitter))
     }
 
@@ -525,31 +531,6 @@ impl Pilot {
         )
     }
 
-    /// Takes the rules that are to be in force; those of a coordinator that no longer leads are refused.
-    pub fn take_rules(&mut self, rules: Rules) {
-        let highest = self.state.fence.highest_term;
-        if rules.term < highest {
-            warn!(got = %rules.term, %highest, "rules refused: their sender no longer leads");
-            return;
-        }
-        self.rules = Some(rules);
-    }
-
-    /// Rules that ask for nothing are in force.
-    fn rules_report(&self) -> RulesReport {
-        let held = self.rules.as_ref();
-        RulesReport {
-            held: held.map(|rules| rules.digest.clone()),
-            in_force: held.is_some_and(Rules::is_empty),
-            ..RulesReport::default()
-        }
-    }
-
-    fn rules_clearance(&self) -> RulesClearance {
-        let named = self.state.fence.held.as_ref().and_then(|held| held.rules.as_ref());
-        rules::clearance(self.preflight_policy(), named, &self.rules_report())
-    }
-
     fn failsafe(&self) -> Failsafe {
         let held = self.state.fence.held.as_ref();
         held.map_or_else(Failsafe::default, |held| held.failsafe)
@@ -597,6 +578,7 @@ impl Pilot {
             message,
             within: WRITE_WITHIN,
             permit: None,
+            once_remembered: false,
         }
     }
 
@@ -620,6 +602,7 @@ impl Pilot {
             message,
             within,
             permit,
+            once_remembered: false,
         }
     }
 
@@ -662,6 +645,7 @@ impl Pilot {
                 self.streams.ended(request, *outcome == Outcome::Accepted, now);
             }
             Purpose::Descriptions => self.descriptions.answered(outcome, now, jitter),
+            Purpose::Reboot => info!(?outcome, "asked the autopilot to reboot, so that parameters count"),
         }
     }
 

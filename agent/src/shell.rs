@@ -340,7 +340,7 @@ impl Shell {
             };
             let state = self.pilot.state().clone();
             let remembered = self.save(state, self.wiring.clock.now()).await;
-            let how = if out.permit.is_some() && !remembered {
+            let how = if (out.permit.is_some() || out.once_remembered) && !remembered {
                 Written::No
             } else {
                 self.write(out).await

@@ -1,9 +1,10 @@
-//! What the agent remembers over restarts: the fence and the flight record, in one file of the state directory.
+//! What the agent remembers over restarts: the fence, the flight record and the rules on board, in one file of the state directory.
 //!
 //! Owns: [`Store`]: the lock on the directory, reading (a file that cannot be understood is an error, never a fresh
 //! start: the vehicle may be flying), and writing (whole or not at all, on the disk before it returns).
 //! Must not: decide when to write; the shell writes before it acts.
 
+use crate::rules::Remembered;
 use fleet::assignment::Fence;
 use fleet::flight_record::FlightRecord;
 use fleet::ids::NodeName;
@@ -30,6 +31,9 @@ pub struct State {
     /// How far the vehicle has come on the route of the assignment.
     #[serde(default)]
     pub progress: Option<Progress>,
+    /// The rules that are to be in force, and what was on the autopilot before them.
+    #[serde(default)]
+    pub rules: Remembered,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -114,6 +114,7 @@ fn command(command: MavCmd, param1: f32, param2: f32) -> Outgoing {
             ..COMMAND_LONG_DATA::default()
         }),
         within: Duration::from_millis(200),
+        once_remembered: false,
         permit: None,
     }
 }

@@ -1,0 +1,96 @@
+//! The pilot's part in the rules on board: which rules it holds, when there is time for them, and whether they prevent arming.
+//!
+//! Owns: that rules are brought about only when nothing else is to be sent, and changed only on a vehicle that is on the ground and
+//! disarmed and is not about to be armed. Must not: decide what is sent ([`crate::rules`] does).
+
+use super::Pilot;
+use crate::command::{Outstanding, Patience};
+use crate::outgoing::{Outgoing, Purpose};
+use crate::recipe::{Command, Form, Place};
+use crate::rules::Situation;
+use fleet::assignment::Desired;
+use fleet::rules::{self, Rules, RulesClearance, RulesReport};
+use fleet::time::Moment;
+use fleet::units::Address;
+use fleet::vehicle::{Airframe, FlightTruth, Identity};
+use link::dialect::{MavCmd, MavMessage};
+use tracing::warn;
+
+impl Pilot {
+    /// Takes the rules that are to be in force; those of a coordinator that no longer leads are refused.
+    pub fn take_rules(&mut self, rules: Rules) {
+        let highest = self.state.fence.highest_term;
+        if rules.term < highest {
+            warn!(got = %rules.term, %highest, "rules refused: their sender no longer leads");
+            return;
+        }
+        self.board.take(rules);
+        self.remember_rules();
+    }
+
+    pub(super) fn rules_report(&self) -> RulesReport {
+        self.board.report()
+    }
+
+    pub(super) fn rules_clearance(&self) -> RulesClearance {
+        let named = self.state.fence.held.as_ref().and_then(|held| held.rules.as_ref());
+        rules::clearance(self.preflight_policy(), named, &self.rules_report())
+    }
+
+    pub(super) fn receive_for_rules(&mut self, message: &MavMessage, us: Address, now: Moment, jitter: f64) {
+        if let Some(identity) = &self.vehicle.identity {
+            self.board.receive(message, identity, us, now, jitter);
+        }
+    }
+
+    pub(super) fn next_rule(&mut self, now: Moment, jitter: f64) -> Option<Outgoing> {
+        let identity = self.vehicle.identity.clone()?;
+        let free = self.outstanding.is_none() && self.link_up.is_some() && !self.terminating;
+        // Until it has said which airframe it is, it may be another.
+        let ours = self.airframe() == Airframe::Same;
+        if !free || !ours || !self.vehicle.link_alive(now) {
+            return None;
+        }
+        // Armed is known only with the next heartbeat.
+        let may_write = self.vehicle.truth(now) == FlightTruth::Disarmed && !self.memory.arm_under_way(now);
+        let situation = Situation {
+            to: &identity,
+            home: self.vehicle.home_at,
+            may_write,
+        };
+        let send = self.board.next(situation, now, jitter);
+        self.remember_rules();
+        if let Some(send) = send {
+            return Some(Outgoing {
+                once_remembered: send.once_remembered,
+                ..self.aside(send.message)
+            });
+        }
+        let held = self.state.fence.held.as_ref();
+        let idle = held.is_none_or(|held| matches!(held.desired, Desired::Grounded { .. }));
+        (idle && may_write && self.board.wants_reboot(now)).then(|| self.reboot(identity, now))
+    }
+
+    fn reboot(&mut self, to: Identity, now: Moment) -> Outgoing {
+        warn!("rebooting the autopilot, so that parameters count that were set");
+        self.board.reboot_ordered(now);
+        let command = Command {
+            command: MavCmd::MAV_CMD_PREFLIGHT_REBOOT_SHUTDOWN,
+            params: [1.0, 0.0, 0.0, 0.0],
+            place: Place::Zero,
+            z: 0.0,
+            form: Form::Long,
+        };
+        let patience = Patience::for_request();
+        let (outstanding, message) = Outstanding::begin(Purpose::Reboot, to, command, patience, now);
+        self.outstanding = Some(outstanding);
+        self.outgoing(message, None)
+    }
+
+    /// What is to be on the disk of it.
+    fn remember_rules(&mut self) {
+        if self.state.rules != *self.board.memory() {
+            self.state.rules = self.board.memory().clone();
+        }
+    }
+}

@@ -1,0 +1,390 @@
+//! Rules on board: the fence and the parameters that are to be in force on the autopilot, brought about and watched.
+//!
+//! Owns: [`Board`], a plain state machine: what to send next for the rules that are held, and what is reported of them; and
+//! [`Remembered`], what of it is kept on the disk. Must not: send, read a clock, or change anything on a vehicle that is armed or not
+//! known to be on the ground; there it only reads.
+//!
+//! The fence goes first, then the parameters, one message at a time. What was on the autopilot before ours is on the disk before the
+//! first message that changes it, and is given back when no rule is left. Nothing is sent while no rules are held and none ever were,
+//! and nothing while nothing changes, but for PX4's `_HASH_CHECK` on the ground, one message in five minutes.
+
+mod fence;
+mod items;
+mod parameters;
+mod reboot;
+mod transfer;
+mod unheard;
+mod value;
+
+use self::fence::{FenceKeeper, Goal, Ground};
+use self::items::{Item, items};
+use self::parameters::{Parameters, Turn};
+use fleet::rules::{FenceState, MOST_DEVIATIONS, Outline, Rules, RulesReport};
+use fleet::time::Moment;
+use fleet::units::{Address, Wgs84};
+use fleet::vehicle::{Autopilot, HardwareUid, Identity};
+use link::dialect::{MavMessage, PARAM_REQUEST_READ_DATA};
+use serde::{Deserialize, Serialize};
+use std::collections::BTreeMap;
+use std::time::Duration;
+use tracing::{info, warn};
+
+/// PX4's number of all its parameters.
+const HASH: &str = "_HASH_CHECK";
+/// Between two questions for it.
+const HASH_EVERY: Duration = Duration::from_secs(300);
+/// After a silence of the autopilot of this long its rules are read again.
+const AWAY_AFTER: Duration = Duration::from_secs(15);
+/// Between two reboots, so that one that does not help does not go on for ever.
+const REBOOT_AGAIN_AFTER: Duration = Duration::from_secs(600);
+
+/// What is kept on the disk.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Remembered {
+    /// The rules held.
+    pub held: Option<Rules>,
+    /// Of the airframe that all below is about, if it has one.
+    #[serde(default)]
+    pub hardware: Option<HardwareUid>,
+    /// The fence that was there before ours, once ours was sent.
+    #[serde(default)]
+    pub fence_before: Option<Vec<Item>>,
+    /// What parameters were before ours, once ours were sent.
+    #[serde(default)]
+    pub parameters_before: BTreeMap<String, f64>,
+    /// The home with which our fence was uploaded and nothing of it was discarded.
+    #[serde(default)]
+    pub heard_out: Option<Wgs84>,
+    /// Parameters that were set and count only after a reboot, with the time since boot when they were set, milliseconds.
+    #[serde(default)]
+    pub waits_for_reboot: BTreeMap<String, u32>,
+}
+
+impl Remembered {
+    /// What the fence is to be, if it is any business of ours.
+    fn goal(&self) -> Option<Goal> {
+        let ours = self.held.as_ref().and_then(|rules| rules.fence.as_ref());
+        match (ours, &self.fence_before) {
+            (Some(fence), _) => Some(Goal {
+                items: items(fence),
+                back: false,
+            }),
+            (None, Some(before)) => Some(Goal {
+                items: before.clone(),
+                back: true,
+            }),
+            (None, None) => None,
+        }
+    }
+
+    /// Whether there is anything to do or to watch.
+    fn is_idle(&self) -> bool {
+        self.held.as_ref().is_none_or(Rules::is_empty)
+            && self.fence_before.is_none()
+            && self.parameters_before.is_empty()
+    }
+}
+
+/// A message to send.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Send {
+    /// The message.
+    pub message: MavMessage,
+    /// It changes something: what is remembered must be on the disk first.
+    pub once_remembered: bool,
+}
+
+impl Send {
+    const fn whenever(message: MavMessage) -> Self {
+        Self {
+            message,
+            once_remembered: false,
+        }
+    }
+
+    const fn once_remembered(message: MavMessage) -> Self {
+        Self {
+            message,
+            once_remembered: true,
+        }
+    }
+}
+
+/// What is known of the vehicle.
+#[derive(Clone, Copy, Debug)]
+pub struct Situation<'a> {
+    /// Our autopilot.
+    pub to: &'a Identity,
+    /// Its home, if known.
+    pub home: Option<Wgs84>,
+    /// Whether it is on the ground and disarmed, and stays so for now as far as we know.
+    pub may_write: bool,
+}
+
+/// See the module text.
+#[derive(Clone, Debug, Default)]
+pub struct Board {
+    memory: Remembered,
+    goal: Option<Goal>,
+    fence: FenceKeeper,
+    parameters: Parameters,
+    may_write: bool,
+    /// Which airframe this is is not known, though that of before was.
+    unread: bool,
+    heard_at: Option<Moment>,
+    /// The autopilot's time since boot, as last heard, milliseconds.
+    boot_ms: Option<u32>,
+    hash: Option<u32>,
+    hash_asked_at: Option<Moment>,
+    rebooted_at: Option<Moment>,
+}
+
+impl Board {
+    /// One that remembers this from an earlier life; nothing is in force until it was read back.
+    #[must_use]
+    pub fn new(memory: Remembered) -> Self {
+        let mut board = Self {
+            memory,
+            ..Self::default()
+        };
+        board.goal = board.memory.goal();
+        board.parameters.follow(&board.memory);
+        board
+    }
+
+    /// What is to be on the disk.
+    #[must_use]
+    pub const fn memory(&self) -> &Remembered {
+        &self.memory
+    }
+
+    /// Takes the rules that are to be in force; those that it has already change nothing.
+    pub fn take(&mut self, rules: Rules) {
+        if !is_finite(&rules) {
+            warn!(digest = %rules.digest, "rules refused: a number of theirs is none, which is a fault of the coordinator");
+            return;
+        }
+        let old = self.memory.held.as_ref();
+        if old.is_some_and(|old| old.digest == rules.digest) {
+            self.memory.held = Some(rules);
+            return;
+        }
+        info!(
+            digest = %rules.digest,
+            fence_items = rules.fence.as_ref().map(fleet::rules::Fence::items),
+            parameters = rules.parameters.len(),
+            "rules taken"
+        );
+        self.memory.held = Some(rules);
+        self.hash = None;
+        self.parameters.follow(&self.memory);
+        self.set_goal();
+    }
+
+    fn set_goal(&mut self) {
+        let goal = self.memory.goal();
+        if goal != self.goal {
+            self.goal = goal;
+            self.memory.heard_out = None;
+            self.fence.goal_changed();
+        }
+    }
+
+    /// The autopilot has rebooted.
+    pub fn rebooted(&mut self) {
+        self.memory.waits_for_reboot.clear();
+        self.boot_ms = None;
+        self.read_again();
+    }
+
+    fn read_again(&mut self) {
+        self.hash = None;
+        self.fence.read_again();
+        self.parameters.read_again();
+    }
+
+    /// Takes a message of our autopilot; `us` are our system and component id.
+    pub fn receive(&mut self, message: &MavMessage, from: &Identity, us: Address, now: Moment, jitter: f64) {
+        if self.memory.is_idle() {
+            return;
+        }
+        if self.heard_at.is_some_and(|at| now.since(at) >= AWAY_AFTER) {
+            self.read_again();
+        }
+        self.heard_at = Some(now);
+        if let Some(ms) = link::backlog::boot_ms(message).filter(|_| !matches!(message, MavMessage::EVENT(_))) {
+            // What is known from an earlier life is judged by the first time that is heard in this one.
+            if self.boot_ms.is_none() && self.memory.waits_for_reboot.values().any(|at| ms < *at) {
+                self.memory.waits_for_reboot.clear();
+            }
+            self.boot_ms = Some(ms);
+        }
+        self.fence.receive(message, us, now);
+        match message {
+            MavMessage::PARAM_VALUE(m) => {
+                if m.param_id.to_str() == Ok(HASH) {
+                    self.hashed(m.param_value.to_bits());
+                }
+                self.parameters.receive(from.autopilot, m, now, jitter);
+            }
+            MavMessage::PARAM_ERROR(m) => self.parameters.failed(m, now),
+            _ => {}
+        }
+    }
+
+    fn hashed(&mut self, hash: u32) {
+        let before = self.hash.replace(hash);
+        if before.is_some_and(|before| before != hash) {
+            info!("a parameter of the autopilot was changed; those of the rules are read again");
+            self.parameters.read_again();
+        }
+    }
+
+    /// Takes a text of our autopilot.
+    pub fn text(&mut self, text: &str) {
+        self.fence.text(text);
+        self.parameters.text(text);
+    }
+
+    /// The message to send now, if any. Call it only while nothing else is to be sent.
+    pub fn next(&mut self, situation: Situation<'_>, now: Moment, jitter: f64) -> Option<Send> {
+        self.may_write = situation.may_write;
+        if self.memory.is_idle() {
+            return None;
+        }
+        self.unread = !self.is_same_airframe(situation.to);
+        if self.unread {
+            return None;
+        }
+        let Situation { to, home, may_write } = situation;
+        if let Some(goal) = &self.goal {
+            let ground = Ground { to, home, may_write };
+            if let Some(send) = self.fence.next(goal, &mut self.memory, ground, now, jitter) {
+                return Some(send);
+            }
+            if goal.back && self.fence.in_force() {
+                info!("the fence of before was given back");
+                self.memory.fence_before = None;
+                self.set_goal();
+            }
+        }
+        let turn = Turn {
+            to,
+            may_write,
+            boot_ms: self.boot_ms.unwrap_or(0),
+            now,
+            jitter,
+        };
+        if let Some(send) = self.parameters.next(&mut self.memory, turn) {
+            if send.once_remembered {
+                self.hash = None;
+            }
+            return Some(send);
+        }
+        for name in self.parameters.given_back() {
+            info!(name, "a parameter has the value of before again");
+            self.memory.parameters_before.remove(&name);
+            self.memory.waits_for_reboot.remove(&name);
+        }
+        self.next_hash(to, now)
+    }
+
+    /// What was there before belongs to an airframe. On another nothing is given back; while it is not known which one this is, nothing
+    /// is done.
+    fn is_same_airframe(&mut self, to: &Identity) -> bool {
+        match (self.memory.hardware, to.hardware) {
+            (None, Some(uid)) => self.memory.hardware = Some(uid),
+            (None, None) => {}
+            (Some(known), Some(uid)) if known == uid => {}
+            (Some(HardwareUid::Short(_)), Some(uid @ HardwareUid::Short(_)))
+            | (Some(HardwareUid::Long(_)), Some(uid @ HardwareUid::Long(_))) => {
+                warn!("another airframe is on the line: what was on the one before is forgotten");
+                self.memory = Remembered {
+                    held: self.memory.held.take(),
+                    hardware: Some(uid),
+                    ..Remembered::default()
+                };
+                self.goal = None;
+                self.set_goal();
+                self.parameters = Parameters::default();
+                self.parameters.follow(&self.memory);
+                self.read_again();
+            }
+            // On a MAVLink 1 link the same one may show the other number, or none.
+            (Some(_), Some(_) | None) => return false,
+        }
+        true
+    }
+
+    fn next_hash(&mut self, to: &Identity, now: Moment) -> Option<Send> {
+        let watched = self
+            .memory
+            .held
+            .as_ref()
+            .is_some_and(|rules| !rules.parameters.is_empty());
+        let due = self.hash_asked_at.is_none_or(|at| now.since(at) >= HASH_EVERY);
+        if to.autopilot != Autopilot::Px4 || !self.may_write || !watched || !due || !self.parameters.at_rest() {
+            return None;
+        }
+        self.hash_asked_at = Some(now);
+        Some(Send::whenever(MavMessage::PARAM_REQUEST_READ(
+            PARAM_REQUEST_READ_DATA {
+                param_index: -1,
+                target_system: to.system.0,
+                target_component: to.component.0,
+                param_id: HASH.into(),
+            },
+        )))
+    }
+
+    /// Whether the autopilot is to be rebooted now: a rule asks for it, all else is done, and the vehicle is on the ground. The caller
+    /// sees to it that it is idle.
+    #[must_use]
+    pub fn wants_reboot(&self, now: Moment) -> bool {
+        self.may_write
+            && self.parameters.at_rest()
+            && self.parameters.wants_reboot(&self.memory)
+            && (self.goal.is_none() || self.fence.in_force())
+            && self.rebooted_at.is_none_or(|at| now.since(at) >= REBOOT_AGAIN_AFTER)
+    }
+
+    /// It is being rebooted.
+    pub const fn reboot_ordered(&mut self, now: Moment) {
+        self.rebooted_at = Some(now);
+    }
+
+    /// What is reported of the rules that are held.
+    #[must_use]
+    pub fn report(&self) -> RulesReport {
+        let held = self.memory.held.as_ref();
+        let fence = match &self.goal {
+            None => FenceState::None,
+            Some(_) if self.unread => FenceState::Working,
+            Some(_) => self.fence.state(self.may_write),
+        };
+        let mut deviations = self.parameters.deviations(&self.memory, self.may_write);
+        let named: Vec<_> = deviations.by_ref().take(MOST_DEVIATIONS).collect();
+        let fence_done = matches!(fence, FenceState::None | FenceState::InForce);
+        RulesReport {
+            held: held.map(|rules| rules.digest.clone()),
+            parameters_in_force: u32::try_from(self.parameters.in_force(&self.memory)).unwrap_or(u32::MAX),
+            in_force: held.is_some() && fence_done && named.is_empty() && !self.unread,
+            fence,
+            deviations: named,
+        }
+    }
+}
+
+/// Whether every number in it is one. What is none could not be read back from the disk.
+fn is_finite(rules: &Rules) -> bool {
+    let finite = |at: Wgs84| at.latitude_deg.is_finite() && at.longitude_deg.is_finite();
+    let shapes = rules.fence.iter().flat_map(|fence| &fence.shapes);
+    let mut outlines = shapes.map(|shape| &shape.outline);
+    outlines.all(|outline| match outline {
+        Outline::Polygon(vertices) => vertices.iter().all(|at| finite(*at)),
+        Outline::Circle { center, radius } => finite(*center) && radius.0.is_finite(),
+    }) && rules.parameters.iter().all(|parameter| parameter.value.is_finite())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,461 @@
+//! The fence on the autopilot: read, uploaded on the ground, read back, and listened to for what it discards.
+//!
+//! Owns: [`FenceKeeper`], a plain state machine: what is on the autopilot as far as was read, when that may have changed, and
+//! whether it is the wanted one and in force. Must not: send, or upload while the vehicle is armed or not known to be on the ground.
+//!
+//!   unread --download--> as wanted, heard out --> in force
+//!                    --> as wanted, not heard out --> clear, upload
+//!                    --> another, on the ground --> upload --ACK--> unread, and texts are listened to for two seconds
+//!
+//! Recorded from PX4 1.17: an upload is ACCEPTED, and up to 1.1 s later the text or event "Geofence invalid, doesn't contain Home
+//! position" says that a part of it is left out; it is read back all the same, under the same id. So a fence that is read back
+//! as wanted is in force only if it was heard out after its upload, with the home of now. ArduPilot judges before its ACK.
+
+use super::items::{Item, alike};
+use super::transfer::{Ended, Task, Transfer, addressee};
+use super::unheard::EventCount;
+use super::{Remembered, Send};
+use fleet::backoff::Backoff;
+use fleet::geo::offset;
+use fleet::rules::FenceState;
+use fleet::time::Moment;
+use fleet::units::{Address, Wgs84};
+use fleet::vehicle::{Autopilot, Identity};
+use link::dialect::{EVENT_DATA, MavMessage, MavMissionResult, MavMissionType, PARAM_VALUE_DATA};
+use std::time::Duration;
+
+/// How long what the autopilot says after an upload may be about it.
+const HEARD_OUT_AFTER: Duration = Duration::from_secs(2);
+/// Before an upload that follows a clearing: PX4 looks for another id now and then only, and does not judge the same one twice
+/// (recorded: 0.1 s are too few).
+const CLEARED_FOR: Duration = Duration::from_millis(1500);
+/// What it says to a refusal comes with it.
+const WORDS_WITHIN: Duration = Duration::from_secs(1);
+/// On PX4 also its count of events must have come, which it sends every three seconds; without it for this long nobody knows.
+const COUNTED_WITHIN: Duration = Duration::from_secs(12);
+/// Before what failed is tried again.
+const AGAIN: Backoff = Backoff {
+    first: Duration::from_secs(3),
+    cap: Duration::from_secs(300),
+};
+/// No transfer begins so soon after somebody else's was heard.
+const AFTER_OTHERS: Duration = Duration::from_secs(3);
+/// So many failures without a word from the autopilot, and a person should know.
+const SILENT_TOO_OFTEN: u32 = 3;
+/// A home that moved by less is the same: the autopilot's judgement of the fence holds for it.
+const SAME_HOME_M: f64 = 5.0;
+/// How the texts of both begin.
+const DISCARD: &str = "Geofence invalid";
+/// The events "Geofence invalid, doesn't contain Home position" and "… current vehicle position" of PX4.
+const DISCARDS: [(u32, &str); 2] = [
+    (27_750_677, "Geofence invalid, doesn't contain Home position"),
+    (26_209_321, "Geofence invalid, doesn't contain current vehicle position"),
+];
+
+/// What is to be on the autopilot.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Goal {
+    /// The fence; empty: none.
+    pub items: Vec<Item>,
+    /// It is what was there before ours.
+    pub back: bool,
+}
+
+/// What the vehicle is like, as far as it matters for the fence.
+#[derive(Clone, Copy, Debug)]
+pub struct Ground<'a> {
+    /// Our autopilot.
+    pub to: &'a Identity,
+    /// Its home, if known.
+    pub home: Option<Wgs84>,
+    /// Whether anything may be changed on it: it is on the ground and disarmed.
+    pub may_write: bool,
+}
+
+impl Ground<'_> {
+    /// Whether the autopilot accepts a fence first and judges it afterwards.
+    fn judges_late(&self, goal: &Goal) -> bool {
+        self.to.autopilot == Autopilot::Px4 && !goal.items.is_empty()
+    }
+}
+
+/// See the module text.
+#[derive(Clone, Debug, Default)]
+pub struct FenceKeeper {
+    transfer: Option<Transfer>,
+    /// The ACK that ends our download.
+    farewell: Option<MavMessage>,
+    seen: Option<Seen>,
+    /// The fence's id in the last MISSION_CURRENT.
+    reported_id: Option<u32>,
+    /// When our last upload ended.
+    uploaded_at: Option<Moment>,
+    events: EventCount,
+    /// Since when an upload waits for the count of events to be known.
+    uncounted_since: Option<Moment>,
+    /// What the autopilot said that it leaves out, since.
+    discarded: Option<String>,
+    /// What it said about an upload that it refused.
+    words: Option<String>,
+    /// A refusal whose words are awaited.
+    refused_at: Option<(Moment, MavMissionResult)>,
+    refusal: Option<String>,
+    drift: Option<String>,
+    in_force: bool,
+    failures: u32,
+    not_before: Moment,
+    others_at: Option<Moment>,
+}
+
+/// What was read back.
+#[derive(Clone, Debug)]
+struct Seen {
+    items: Vec<Item>,
+    id: u32,
+}
+
+impl FenceKeeper {
+    /// Another fence is wanted from now on.
+    pub fn goal_changed(&mut self) {
+        self.transfer = None;
+        self.in_force = false;
+        (self.refusal, self.refused_at, self.drift, self.failures) = (None, None, None, 0);
+        self.not_before = Moment::default();
+    }
+
+    /// The autopilot has rebooted, or was away: nothing is known of its fence.
+    pub fn read_again(&mut self) {
+        *self = Self {
+            drift: self.drift.take(),
+            refusal: self.refusal.take(),
+            failures: self.failures,
+            not_before: self.not_before,
+            ..Self::default()
+        };
+    }
+
+    /// Whether the goal is reached.
+    #[must_use]
+    pub const fn in_force(&self) -> bool {
+        self.in_force
+    }
+
+    /// The next message, if one is due.
+    pub fn next(
+        &mut self,
+        goal: &Goal,
+        memory: &mut Remembered,
+        ground: Ground<'_>,
+        now: Moment,
+        jitter: f64,
+    ) -> Option<Send> {
+        let to = ground.to.address();
+        let writes = |transfer: &Transfer| *transfer.task() != Task::Download;
+        if !ground.may_write && self.transfer.as_ref().is_some_and(writes) {
+            // The autopilot gives up by itself, and keeps what it had.
+            self.transfer = None;
+            self.seen = None;
+        }
+        if let Some(transfer) = &mut self.transfer {
+            let keep = writes(transfer);
+            if let Some(message) = transfer.next(to, now) {
+                return Some(Send {
+                    message,
+                    once_remembered: keep,
+                });
+            }
+        }
+        self.take_end(to, now, jitter);
+        if let Some(message) = self.farewell.take() {
+            return Some(Send::whenever(message));
+        }
+        let judges_late = ground.judges_late(goal);
+        if self.transfer.is_some() || !self.heard_out(judges_late, now, jitter) {
+            return None;
+        }
+        let task = self.wanted(goal, memory, ground, now)?;
+        let others = self.others_at.is_some_and(|at| now.since(at) < AFTER_OTHERS);
+        if now < self.not_before || others {
+            return None;
+        }
+        if judges_late && task != Task::Download && !self.events.is_known() {
+            let since = *self.uncounted_since.get_or_insert(now);
+            if now.since(since) >= COUNTED_WITHIN {
+                self.uncounted_since = None;
+                let words = "the autopilot does not count its events (CURRENT_EVENT_SEQUENCE), so it would not be known what it leaves \
+                             out; check the link, and that its firmware has events";
+                self.failed(Some(words.to_owned()), now, jitter);
+            }
+            return None;
+        }
+        self.uncounted_since = None;
+        if task != Task::Download {
+            memory.heard_out = None;
+            self.uploaded_at = None;
+            (self.discarded, self.words) = (None, None);
+            self.events.begin();
+            self.in_force = false;
+        }
+        let mut transfer = Transfer::new(task, now);
+        let message = transfer.next(to, now)?;
+        let once_remembered = writes(&transfer);
+        self.transfer = Some(transfer);
+        Some(Send {
+            message,
+            once_remembered,
+        })
+    }
+
+    /// What is to be done to reach the goal, if anything; the goal is reached when nothing is.
+    fn wanted(&mut self, goal: &Goal, memory: &mut Remembered, ground: Ground<'_>, now: Moment) -> Option<Task> {
+        let Some(seen) = &self.seen else {
+            return Some(Task::Download);
+        };
+        let equal = alike(&seen.items, &goal.items);
+        let judges_late = ground.judges_late(goal);
+        if equal {
+            let listens = |at: Moment| {
+                now < at.plus(HEARD_OUT_AFTER) || (judges_late && !self.events.complete_at(at.plus(HEARD_OUT_AFTER)))
+            };
+            match self.uploaded_at {
+                Some(at) if listens(at) => return None,
+                Some(_) if self.discarded.is_none() => memory.heard_out = ground.home,
+                Some(_) | None => {}
+            }
+            let near = |at: Wgs84, home: Wgs84| {
+                let (east, north) = offset(at, home);
+                east.hypot(north) < SAME_HOME_M
+            };
+            let same_home = |at: Wgs84| ground.home.is_some_and(|home| near(at, home));
+            if !judges_late || (self.discarded.is_none() && memory.heard_out.is_some_and(same_home)) {
+                if !self.in_force {
+                    self.in_force = true;
+                    (self.refusal, self.drift, self.failures) = (None, None, 0);
+                }
+                return None;
+            }
+            // Nothing says that it is wrong, only nothing that it is right.
+            if ground.home.is_none() {
+                return None;
+            }
+        }
+        self.in_force = false;
+        if !ground.may_write || (judges_late && ground.home.is_none()) {
+            return None;
+        }
+        if !goal.back && memory.fence_before.is_none() {
+            memory.fence_before = Some(seen.items.clone());
+        }
+        // An upload that is equal to what is there may not be judged anew.
+        if goal.items.is_empty() || (equal && !seen.items.is_empty()) {
+            return Some(Task::Clear);
+        }
+        Some(Task::Upload(goal.items.clone()))
+    }
+
+    /// What follows from the end of a transfer.
+    fn take_end(&mut self, to: Address, now: Moment, jitter: f64) {
+        let Some(ended) = self.transfer.as_ref().and_then(Transfer::ended).cloned() else {
+            return;
+        };
+        self.farewell = self.transfer.as_ref().and_then(|transfer| transfer.farewell(to));
+        self.transfer = None;
+        match ended {
+            Ended::Read(items, id) => self.seen = Some(Seen { items, id }),
+            Ended::Accepted(_) | Ended::Unconfirmed | Ended::Cleared => {
+                self.uploaded_at = Some(now);
+                self.seen = None;
+                if ended == Ended::Cleared {
+                    self.not_before = now.plus(CLEARED_FOR);
+                }
+            }
+            Ended::Refused(result) => {
+                self.refused_at = Some((now, result));
+                self.seen = None;
+            }
+            Ended::Strange => self.failed(
+                Some("what is on the autopilot cannot be read as a fence; clear it with a ground station".to_owned()),
+                now,
+                jitter,
+            ),
+            Ended::Busy => {
+                self.others_at = Some(now);
+                self.failed(None, now, jitter);
+            }
+            Ended::Silent => {
+                self.seen = None;
+                self.failed(None, now, jitter);
+            }
+        }
+    }
+
+    fn failed(&mut self, why: Option<String>, now: Moment, jitter: f64) {
+        self.failures = self.failures.saturating_add(1);
+        self.not_before = now.plus(AGAIN.delay(self.failures, jitter));
+        let silent = self.failures >= SILENT_TOO_OFTEN && self.refusal.is_none();
+        let no_word = || {
+            let words = "the autopilot does not carry a fence transfer through; check the link, and whether a ground station is \
+                         transferring a mission all the time";
+            words.to_owned()
+        };
+        if let Some(why) = why.or_else(|| silent.then(no_word)) {
+            self.refusal = Some(why);
+        }
+    }
+
+    /// Whether what the autopilot says to an upload has been waited for.
+    fn heard_out(&mut self, judges_late: bool, now: Moment, jitter: f64) -> bool {
+        if let Some((at, result)) = self.refused_at {
+            if now.since(at) < WORDS_WITHIN {
+                return false;
+            }
+            self.refused_at = None;
+            let words = self.words.take().map_or_else(String::new, |words| format!(": {words}"));
+            let name = name(result);
+            self.failed(Some(format!("the autopilot refused it ({name}){words}")), now, jitter);
+        }
+        if let Some(at) = self
+            .uploaded_at
+            .filter(|at| self.seen.is_some() && now.since(*at) >= HEARD_OUT_AFTER)
+        {
+            let why = match self.discarded.take() {
+                Some(words) => Some(format!(
+                    "the autopilot accepted it and then left out a part of it: {words}"
+                )),
+                None if judges_late
+                    && now.since(at) >= COUNTED_WITHIN
+                    && !self.events.complete_at(at.plus(HEARD_OUT_AFTER)) =>
+                {
+                    let words = "the autopilot accepted it, and whether it leaves out a part of it is not known: its events do not \
+                                 all come through; check the link";
+                    Some(words.to_owned())
+                }
+                None => None,
+            };
+            if why.is_some() {
+                self.uploaded_at = None;
+                self.failed(why, now, jitter);
+            }
+        }
+        true
+    }
+
+    /// Takes a message of our autopilot; `us` are our system and component id.
+    pub fn receive(&mut self, message: &MavMessage, us: Address, now: Moment) {
+        self.events.receive(message, now);
+        match message {
+            MavMessage::MISSION_CURRENT(m) => {
+                let before = self.reported_id.replace(m.fence_id);
+                let other = self.seen.as_ref().is_some_and(|seen| seen.id != m.fence_id);
+                if before.is_some_and(|before| before != m.fence_id) && other {
+                    self.drifted("the autopilot reports another fence");
+                }
+            }
+            MavMessage::EVENT(m) => self.event(m),
+            MavMessage::PARAM_VALUE(m) => self.parameter(m),
+            _ => {}
+        }
+        let Some((whose, kind)) = addressee(message) else {
+            return;
+        };
+        let fences = matches!(
+            kind,
+            MavMissionType::MAV_MISSION_TYPE_FENCE | MavMissionType::MAV_MISSION_TYPE_ALL
+        );
+        if whose == us {
+            if let Some(transfer) = self.transfer.as_mut().filter(|_| fences) {
+                transfer.receive(message, now);
+            }
+            return;
+        }
+        self.others_at = Some(now);
+        if let MavMessage::MISSION_ACK(ack) = message
+            && fences
+            && ack.mavtype == MavMissionResult::MAV_MISSION_ACCEPTED
+        {
+            self.drifted("somebody else has transferred a fence");
+        }
+    }
+
+    /// Takes a text of our autopilot.
+    pub fn text(&mut self, text: &str) {
+        const OF_REFUSALS: [&str; 5] = [
+            "Fence validation",
+            "Fence exceeds",
+            "vertex count",
+            "item",
+            "circle radius",
+        ];
+        if text.starts_with(DISCARD) {
+            self.discards(text);
+        } else if (self.refused_at.is_some() || self.uploading())
+            && OF_REFUSALS.iter().any(|words| text.contains(words))
+        {
+            // The first says why, those after it only that it was refused.
+            self.words.get_or_insert_with(|| text.to_owned());
+        }
+    }
+
+    fn uploading(&self) -> bool {
+        let upload = |transfer: &Transfer| matches!(transfer.task(), Task::Upload(_));
+        self.transfer.as_ref().is_some_and(upload)
+    }
+
+    fn event(&mut self, event: &EVENT_DATA) {
+        if let Some((_, text)) = DISCARDS.iter().find(|(id, _)| *id == event.id) {
+            self.discards(text);
+        }
+    }
+
+    /// Something is left out: of the upload of just now, or of a fence that was in force.
+    fn discards(&mut self, text: &str) {
+        self.discarded.get_or_insert_with(|| text.to_owned());
+        if self.in_force {
+            self.drifted(text);
+        }
+    }
+
+    /// ArduPilot tells everybody the number of items after each change of its fence. In a list of all parameters each has its index.
+    fn parameter(&mut self, m: &PARAM_VALUE_DATA) {
+        if m.param_index == u16::MAX && m.param_id.to_str() == Ok("FENCE_TOTAL") && self.transfer.is_none() {
+            self.drifted("the autopilot says that its fence was changed");
+        }
+    }
+
+    fn drifted(&mut self, why: &str) {
+        if self.in_force {
+            self.drift = Some(why.to_owned());
+            self.in_force = false;
+        }
+        if !self.uploading() {
+            self.transfer = None;
+            self.seen = None;
+        }
+    }
+
+    /// How far it is.
+    #[must_use]
+    pub fn state(&self, may_write: bool) -> FenceState {
+        if self.in_force {
+            return FenceState::InForce;
+        }
+        match (&self.refusal, &self.drift) {
+            (Some(words), _) => FenceState::Refused(words.clone()),
+            (None, Some(words)) if !may_write => FenceState::Drifted(words.clone()),
+            (None, _) if !may_write && self.seen.is_some() => FenceState::WaitsForGround,
+            (None, _) => FenceState::Working,
+        }
+    }
+}
+
+fn name(result: MavMissionResult) -> &'static str {
+    match result {
+        MavMissionResult::MAV_MISSION_NO_SPACE => "it has no room for so many items",
+        MavMissionResult::MAV_MISSION_ERROR => "MAV_MISSION_ERROR",
+        MavMissionResult::MAV_MISSION_DENIED => "MAV_MISSION_DENIED",
+        MavMissionResult::MAV_MISSION_UNSUPPORTED => "it does not take these items",
+        MavMissionResult::MAV_MISSION_UNSUPPORTED_FRAME => "it does not take their frame",
+        MavMissionResult::MAV_MISSION_OPERATION_CANCELLED => "it has given up waiting",
+        _ => "a parameter of an item is wrong for it",
+    }
+}

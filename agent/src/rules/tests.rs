@@ -1,0 +1,550 @@
+//! Rules against a scripted autopilot on a line that may lose and repeat, with agents that are killed.
+//!
+//! Owns: the world of these tests. Must not: test the parts alone; their own modules do.
+
+mod fake;
+
+use super::*;
+use fake::{AUTOPILOT, Fake, NORTH_OF_HOME_E7, US, text};
+use fleet::ids::Term;
+use fleet::rules::{Deviation, DeviationWhy, Enforce, Fence, Outline, RulesDigest, Shape, Side, WantedParameter};
+use proptest::prelude::*;
+use std::collections::VecDeque;
+
+const STEP: Duration = Duration::from_millis(50);
+const HOME: Wgs84 = Wgs84 {
+    latitude_deg: 47.3977,
+    longitude_deg: 8.5456,
+};
+
+/// Where the line loses or repeats, and where the agent is killed: one number for each message.
+#[derive(Clone, Debug, Default)]
+struct Faults {
+    lose: VecDeque<bool>,
+    repeat: VecDeque<bool>,
+    kill: VecDeque<bool>,
+}
+
+struct World {
+    now: Moment,
+    to: Identity,
+    board: Board,
+    disk: Remembered,
+    fake: Fake,
+    on_ground: bool,
+    faults: Faults,
+    killed: u32,
+    /// Events that the pilot asks for again.
+    missed: Vec<(Moment, MavMessage)>,
+}
+
+impl World {
+    fn new(autopilot: Autopilot) -> Self {
+        Self {
+            now: Moment::at(Duration::from_secs(100)),
+            to: Identity {
+                autopilot,
+                system: AUTOPILOT.system,
+                component: AUTOPILOT.component,
+                firmware: None,
+                hardware: HardwareUid::of(7, [0; 18]),
+            },
+            board: Board::default(),
+            disk: Remembered::default(),
+            fake: Fake::new(autopilot),
+            on_ground: true,
+            faults: Faults::default(),
+            killed: 0,
+            missed: vec![],
+        }
+    }
+
+    /// As after a kill: what is not on the disk is gone.
+    fn restart(&mut self) {
+        self.killed += 1;
+        let json = serde_json::to_string(&self.disk).unwrap();
+        self.board = Board::new(serde_json::from_str(&json).unwrap());
+    }
+
+    fn give(&mut self, rules: &Rules) {
+        self.board.take(rules.clone());
+        self.disk = self.board.memory().clone();
+    }
+
+    fn step(&mut self) {
+        self.now = self.now.plus(STEP);
+        let due: Vec<_> = self
+            .missed
+            .iter()
+            .filter(|(at, _)| *at <= self.now)
+            .map(|(_, m)| m.clone())
+            .collect();
+        self.missed.retain(|(at, _)| *at > self.now);
+        for message in due.into_iter().chain(self.fake.tick(self.now)) {
+            self.hear(message);
+        }
+        for _ in 0..4 {
+            let situation = Situation {
+                to: &self.to,
+                home: Some(HOME),
+                may_write: self.on_ground,
+            };
+            let Some(send) = self.board.next(situation, self.now, 0.5) else {
+                break;
+            };
+            if !self.on_ground {
+                assert!(!send.once_remembered, "{:?} is sent in the air", send.message);
+            }
+            // Killed before it was written down, and after.
+            if self.faults.kill.pop_front().unwrap_or(false) {
+                self.restart();
+                return;
+            }
+            self.disk = self.board.memory().clone();
+            if self.faults.kill.pop_front().unwrap_or(false) {
+                self.restart();
+                return;
+            }
+            if self.faults.lose.pop_front().unwrap_or(false) {
+                continue;
+            }
+            let times = if self.faults.repeat.pop_front().unwrap_or(false) {
+                2
+            } else {
+                1
+            };
+            for _ in 0..times {
+                for answer in self.fake.receive(&send.message, self.now) {
+                    self.hear(answer);
+                }
+            }
+            if self.faults.kill.pop_front().unwrap_or(false) {
+                self.restart();
+                return;
+            }
+        }
+        self.disk = self.board.memory().clone();
+        self.check();
+    }
+
+    fn hear(&mut self, message: MavMessage) {
+        if self.faults.lose.pop_front().unwrap_or(false) {
+            if matches!(message, MavMessage::EVENT(_)) {
+                self.missed.push((self.now.plus(Duration::from_secs(4)), message));
+            }
+            return;
+        }
+        let times = if self.faults.repeat.pop_front().unwrap_or(false) {
+            2
+        } else {
+            1
+        };
+        for _ in 0..times {
+            if let MavMessage::STATUSTEXT(m) = &message {
+                self.board.text(m.text.to_str().unwrap());
+            }
+            self.board.receive(&message, &self.to, US, self.now, 0.5);
+        }
+    }
+
+    /// What is reported as in force is in force.
+    fn check(&self) {
+        let report = self.board.report();
+        let Some(rules) = &self.board.memory().held else { return };
+        if report.fence == FenceState::InForce {
+            let wanted = rules.fence.as_ref().map(items).unwrap_or_default();
+            assert_eq!(
+                self.fake.in_effect, wanted,
+                "the fence is not in effect, and is said to be"
+            );
+        }
+        if report.in_force {
+            for parameter in &rules.parameters {
+                let (value, _) = self.fake.parameters[parameter.name.as_str()];
+                assert_eq!(value, parameter.value, "{} is not as it is said to be", parameter.name);
+            }
+        }
+    }
+
+    fn run(&mut self, seconds: u64) {
+        for _ in 0..seconds * 20 {
+            self.step();
+        }
+    }
+
+    /// Until the rules are in force; how long that took.
+    fn until_in_force(&mut self) -> Duration {
+        let began = self.now;
+        while !self.board.report().in_force {
+            self.step();
+            assert!(
+                self.now.since(began) < Duration::from_secs(900),
+                "{:?}",
+                self.board.report()
+            );
+        }
+        self.now.since(began)
+    }
+
+    fn sent(&self) -> usize {
+        self.fake.received.len()
+    }
+}
+
+fn square(center_e7: i32) -> Shape {
+    let at = |north: i32, east: i32| Wgs84 {
+        latitude_deg: f64::from(center_e7 + north) / 1e7,
+        longitude_deg: f64::from(85_456_000 + east) / 1e7,
+    };
+    Shape {
+        side: Side::Inside,
+        outline: Outline::Polygon(vec![at(5000, 8000), at(5000, -8000), at(-5000, -8000), at(-5000, 8000)]),
+    }
+}
+
+const AROUND_HOME_E7: i32 = 473_977_000;
+const ELSEWHERE_E7: i32 = NORTH_OF_HOME_E7 + 100_000;
+
+fn rules(digest: &str, fence: Option<i32>, parameters: &[(&str, f64, Enforce)]) -> Rules {
+    Rules {
+        term: Term(1),
+        digest: RulesDigest(digest.to_owned()),
+        fence: fence.map(|center| Fence {
+            shapes: vec![square(center)],
+        }),
+        parameters: parameters
+            .iter()
+            .map(|(name, value, enforce)| WantedParameter {
+                name: (*name).to_owned(),
+                value: *value,
+                enforce: *enforce,
+                may_reboot: false,
+            })
+            .collect(),
+    }
+}
+
+const APPLY: Enforce = Enforce::Apply;
+const BOTH: [Autopilot; 2] = [Autopilot::ArduPilot, Autopilot::Px4];
+
+fn why(world: &World, name: &str) -> Option<DeviationWhy> {
+    let report = world.board.report();
+    let deviation: Option<Deviation> = report.deviations.into_iter().find(|d| d.name == name);
+    deviation.map(|d| d.why)
+}
+
+#[test]
+fn rules_come_in_force_and_what_was_before_is_given_back_when_they_are_gone() {
+    for autopilot in BOTH {
+        let mut world = World::new(autopilot);
+        let before = items(&Fence {
+            shapes: vec![square(AROUND_HOME_E7 - 500)],
+        });
+        world.fake.foreign_upload(before.clone(), world.now);
+        world.run(10);
+        assert_eq!(world.sent(), 0, "no rules and never any: nothing is sent");
+        world.give(&rules(
+            "a",
+            Some(AROUND_HOME_E7),
+            &[("ACTION", 3.0, APPLY), ("ALT_MAX", 60.5, APPLY)],
+        ));
+        let took = world.until_in_force();
+        assert!(took < Duration::from_secs(15), "{autopilot:?} took {took:?}");
+        let report = world.board.report();
+        assert_eq!((report.fence, report.parameters_in_force), (FenceState::InForce, 2));
+        assert_eq!(world.disk.fence_before.as_ref(), Some(&before));
+        let sent = world.sent();
+        assert!(sent < 40, "{autopilot:?}: {sent} messages");
+        world.run(250);
+        let hash = usize::from(autopilot == Autopilot::Px4);
+        assert!(world.sent() <= sent + hash, "nothing is sent while nothing changes");
+
+        world.give(&rules("b", None, &[]));
+        assert!(!world.board.report().in_force, "it has still to be given back");
+        world.until_in_force();
+        assert_eq!(world.fake.stored, before);
+        assert_eq!(world.fake.parameters["ACTION"].0, 2.0);
+        assert_eq!(world.fake.parameters["ALT_MAX"].0, 100.0);
+        world.run(3);
+        let sent = world.sent();
+        world.run(400);
+        assert_eq!(world.sent(), sent, "nothing is left to do");
+    }
+}
+
+#[test]
+fn a_fence_that_px4_accepts_and_leaves_out_is_never_in_force_and_its_words_are_reported() {
+    let mut world = World::new(Autopilot::Px4);
+    world.give(&rules("a", Some(ELSEWHERE_E7), &[]));
+    world.run(60);
+    let words = match world.board.report().fence {
+        FenceState::Refused(words) => words,
+        other => panic!("{other:?}"),
+    };
+    assert!(
+        words.contains("Geofence invalid, doesn't contain Home position"),
+        "{words}"
+    );
+    let attempts = |world: &World| {
+        world
+            .fake
+            .received
+            .iter()
+            .filter(|m| matches!(m, MavMessage::MISSION_COUNT(_)))
+            .count()
+    };
+    let before = attempts(&world);
+    world.run(1200);
+    let again = attempts(&world) - before;
+    assert!((1..=10).contains(&again), "tried again with a back-off: {again}");
+    // Killed now, it does not take what it reads back for a fence in force.
+    world.restart();
+    world.run(60);
+    assert!(!world.board.report().in_force);
+    world.give(&rules("b", Some(AROUND_HOME_E7), &[]));
+    world.until_in_force();
+}
+
+#[test]
+fn a_fence_that_was_heard_out_is_in_force_after_a_restart_once_it_was_read_back() {
+    for autopilot in BOTH {
+        let mut world = World::new(autopilot);
+        world.give(&rules("a", Some(AROUND_HOME_E7), &[("ACTION", 3.0, APPLY)]));
+        world.until_in_force();
+        let uploads = |world: &World| {
+            world
+                .fake
+                .received
+                .iter()
+                .filter(|m| matches!(m, MavMessage::MISSION_COUNT(_)))
+                .count()
+        };
+        let before = uploads(&world);
+        world.restart();
+        assert!(!world.board.report().in_force, "not before it was read back");
+        world.on_ground = false;
+        world.until_in_force();
+        assert_eq!(uploads(&world), before, "it was only read");
+    }
+}
+
+#[test]
+fn what_the_autopilot_refuses_is_refused_in_its_words() {
+    let many = |count: usize| Rules {
+        fence: Some(Fence {
+            shapes: vec![Shape {
+                side: Side::Inside,
+                outline: Outline::Polygon(vec![HOME; count]),
+            }],
+        }),
+        ..rules("many", None, &[])
+    };
+    for (autopilot, count, expected) in [
+        (Autopilot::Px4, 65, "no room for so many items"),
+        (Autopilot::ArduPilot, 71, "no room for so many items"),
+        (Autopilot::ArduPilot, 70, "Fence exceeds storage size"),
+    ] {
+        let mut world = World::new(autopilot);
+        world.give(&many(count));
+        world.run(30);
+        match world.board.report().fence {
+            FenceState::Refused(words) => assert!(words.contains(expected), "{words}"),
+            other => panic!("{other:?}"),
+        }
+    }
+    let mut world = World::new(Autopilot::Px4);
+    world.give(&many(64));
+    world.until_in_force();
+}
+
+#[test]
+fn a_parameter_that_does_not_take_its_value_says_why() {
+    let mut world = World::new(Autopilot::ArduPilot);
+    world.give(&rules(
+        "a",
+        None,
+        &[
+            ("ACTION", 2.5, APPLY),
+            ("ALT_MAX", 80.0, Enforce::Report),
+            ("NO_SUCH", 1.0, APPLY),
+            ("TOTAL", 5.0, APPLY),
+            ("BRD_TYPE", 3.0, APPLY),
+        ],
+    ));
+    world.run(30);
+    let refused = |name| match why(&world, name) {
+        Some(DeviationWhy::Refused(words)) => words,
+        other => panic!("{name}: {other:?}"),
+    };
+    assert!(refused("ACTION").contains("give a whole number"));
+    assert!(refused("NO_SUCH").contains("no parameter NO_SUCH"));
+    assert!(refused("TOTAL").contains("does not let TOTAL be written"));
+    assert_eq!(why(&world, "ALT_MAX"), Some(DeviationWhy::ReportOnly));
+    assert_eq!(why(&world, "BRD_TYPE"), Some(DeviationWhy::NeedsReboot));
+    assert_eq!(world.fake.parameters["ALT_MAX"].0, 100.0, "it is only reported");
+    assert!(!world.board.report().in_force);
+    assert!(!world.board.wants_reboot(world.now), "nobody asked for a reboot");
+    world.board.rebooted();
+    world.run(30);
+    assert_eq!(why(&world, "BRD_TYPE"), None, "it counts now");
+}
+
+#[test]
+fn a_reboot_is_wanted_only_where_it_was_asked_for_and_on_the_ground() {
+    let mut world = World::new(Autopilot::Px4);
+    let mut wanted = rules("a", None, &[("MAV_0_MODE", 2.0, APPLY)]);
+    wanted.parameters[0].may_reboot = true;
+    world.give(&wanted);
+    world.run(10);
+    assert!(world.board.wants_reboot(world.now));
+    world.on_ground = false;
+    world.run(1);
+    assert!(!world.board.wants_reboot(world.now));
+    world.on_ground = true;
+    world.run(1);
+    world.board.reboot_ordered(world.now);
+    assert!(!world.board.wants_reboot(world.now), "once");
+    world.board.rebooted();
+    world.until_in_force();
+}
+
+#[test]
+fn in_the_air_nothing_is_changed_and_drift_is_named_at_once() {
+    for autopilot in BOTH {
+        let mut world = World::new(autopilot);
+        world.on_ground = false;
+        world.give(&rules("a", Some(AROUND_HOME_E7), &[("ACTION", 3.0, APPLY)]));
+        world.run(20);
+        assert_eq!(world.board.report().fence, FenceState::WaitsForGround);
+        assert_eq!(why(&world, "ACTION"), Some(DeviationWhy::WaitsForGround));
+        world.on_ground = true;
+        world.until_in_force();
+
+        world.on_ground = false;
+        world.step();
+        for message in world.fake.foreign_upload(vec![], world.now) {
+            world.board.receive(&message, &world.to, US, world.now, 0.5);
+        }
+        assert!(matches!(world.board.report().fence, FenceState::Drifted(_)));
+        world.fake.parameters.get_mut("ACTION").unwrap().0 = 1.0;
+        let told = world.fake.value_of("ACTION").unwrap();
+        world.board.receive(&told, &world.to, US, world.now, 0.5);
+        assert_eq!(why(&world, "ACTION"), Some(DeviationWhy::WaitsForGround));
+        world.run(20);
+        assert!(
+            matches!(world.board.report().fence, FenceState::Drifted(_)),
+            "{:?}",
+            world.board.report()
+        );
+        assert!(world.fake.stored.is_empty());
+        world.on_ground = true;
+        world.until_in_force();
+    }
+}
+
+#[test]
+fn a_reboot_that_loses_everything_is_mended() {
+    let mut world = World::new(Autopilot::ArduPilot);
+    world.give(&rules("a", Some(AROUND_HOME_E7), &[("ACTION", 3.0, APPLY)]));
+    world.until_in_force();
+    world.fake = Fake::new(Autopilot::ArduPilot);
+    world.board.rebooted();
+    assert!(!world.board.report().in_force);
+    world.until_in_force();
+}
+
+#[test]
+fn another_airframe_gets_the_rules_and_nothing_of_the_one_before() {
+    let mut world = World::new(Autopilot::ArduPilot);
+    world.give(&rules("a", Some(AROUND_HOME_E7), &[("ACTION", 3.0, APPLY)]));
+    world.until_in_force();
+    world.fake = Fake::new(Autopilot::ArduPilot);
+    world.fake.parameters.get_mut("ACTION").unwrap().0 = 4.0;
+    world.to.hardware = None;
+    world.run(3);
+    assert_eq!(world.sent(), 0, "not known to be the same: nothing is sent");
+    world.to.hardware = HardwareUid::of(8, [0; 18]);
+    world.run(1);
+    world.until_in_force();
+    assert_eq!(world.disk.parameters_before["ACTION"], 4.0);
+    world.give(&rules("b", None, &[]));
+    world.until_in_force();
+    assert_eq!(world.fake.parameters["ACTION"].0, 4.0);
+    assert!(world.fake.stored.is_empty());
+}
+
+#[test]
+fn a_transfer_of_somebody_else_goes_first() {
+    let mut world = World::new(Autopilot::Px4);
+    world.give(&rules("a", Some(AROUND_HOME_E7), &[]));
+    let request = MavMessage::MISSION_REQUEST_INT(link::dialect::MISSION_REQUEST_INT_DATA {
+        target_system: 255,
+        target_component: 190,
+        ..Default::default()
+    });
+    for _ in 0..10 {
+        world.board.receive(&request, &world.to, US, world.now, 0.5);
+        world.run(1);
+        assert_eq!(world.sent(), 0);
+    }
+    world.until_in_force();
+}
+
+#[test]
+fn a_mute_autopilot_is_asked_with_a_back_off_and_reported() {
+    let mut world = World::new(Autopilot::ArduPilot);
+    world.fake.mute = true;
+    world.give(&rules("a", Some(AROUND_HOME_E7), &[("ACTION", 3.0, APPLY)]));
+    world.run(3600);
+    assert!(matches!(world.board.report().fence, FenceState::Refused(_)));
+    assert!(matches!(why(&world, "ACTION"), Some(DeviationWhy::Refused(_))));
+    let sent = world.sent();
+    assert!(sent < 250, "{sent} in an hour");
+}
+
+fn faults() -> impl Strategy<Value = Faults> {
+    let rare = |percent| proptest::collection::vec(proptest::bool::weighted(percent), 0..150).prop_map(VecDeque::from);
+    (rare(0.15), rare(0.1), rare(0.04)).prop_map(|(lose, repeat, kill)| Faults { lose, repeat, kill })
+}
+
+proptest! {
+    #![proptest_config(ProptestConfig::with_cases(200))]
+
+    #[test]
+    fn whatever_is_lost_repeated_or_killed_no_claim_is_wrong_and_the_rules_come_in_force(
+        faults in faults(), px4 in any::<bool>(), elsewhere in any::<bool>(), before in any::<bool>(),
+    ) {
+        let mut world = World::new(if px4 { Autopilot::Px4 } else { Autopilot::ArduPilot });
+        let old = items(&Fence { shapes: vec![square(AROUND_HOME_E7 - 700)] });
+        if before {
+            world.fake.foreign_upload(old.clone(), world.now);
+        }
+        world.faults = faults;
+        // PX4 leaves this one out.
+        let left_out = px4 && elsewhere;
+        let center = if elsewhere { ELSEWHERE_E7 } else { AROUND_HOME_E7 };
+        world.give(&rules("a", Some(center), &[("ACTION", 3.0, APPLY), ("ALT_MAX", 60.5, APPLY)]));
+        if left_out {
+            world.run(900);
+            prop_assert!(matches!(world.board.report().fence, FenceState::Refused(_)), "{:?}", world.board.report());
+        } else {
+            world.until_in_force();
+        }
+        world.give(&rules("b", None, &[]));
+        world.until_in_force();
+        let was = if before { old } else { vec![] };
+        prop_assert_eq!(&world.fake.stored, &was);
+        prop_assert_eq!(world.fake.parameters["ACTION"].0, 2.0);
+        prop_assert_eq!(world.fake.parameters["ALT_MAX"].0, 100.0);
+    }
+}
+
+#[test]
+fn a_text_about_something_else_refuses_nothing() {
+    let mut world = World::new(Autopilot::ArduPilot);
+    world.give(&rules("a", Some(AROUND_HOME_E7), &[]));
+    world.until_in_force();
+    world.hear(text("IGN MISSION_ITEM: Invalid item"));
+    world.run(5);
+    assert!(world.board.report().in_force);
+}

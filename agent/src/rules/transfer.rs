@@ -1,0 +1,316 @@
+//! The ground station's side of the mission protocol for fences (MAVLink guide, services/mission): one upload, download or clearing.
+//!
+//! Owns: [`Transfer`], a plain state machine: which message is next, what an answer means, and when to give up. Must not: send,
+//! or judge what the autopilot has stored; an ACK is no proof of a fence in force.
+//!
+//!   upload    COUNT --REQUEST(_INT) n--> ITEM_INT n … --ACK--> ended; the autopilot asks, we answer each request
+//!   download  REQUEST_LIST --COUNT--> REQUEST_INT n --ITEM_INT n--> … --> ACK, ended; we ask
+//!   clear     CLEAR_ALL --ACK--> ended
+//!
+//! The autopilot repeats its requests in an upload, so only COUNT is repeated by us, and only until the first request has come.
+
+use super::items::Item;
+use fleet::time::Moment;
+use fleet::units::Address;
+use link::dialect::{
+    MISSION_ACK_DATA, MISSION_CLEAR_ALL_DATA, MISSION_COUNT_DATA, MISSION_ITEM_INT_DATA, MISSION_REQUEST_INT_DATA,
+    MISSION_REQUEST_LIST_DATA, MavMessage, MavMissionResult, MavMissionType,
+};
+use std::time::Duration;
+
+const FENCE: MavMissionType = MavMissionType::MAV_MISSION_TYPE_FENCE;
+/// Until a message is sent again: the guide's default.
+const AGAIN_AFTER: Duration = Duration::from_millis(1500);
+/// Transmissions of one message, the guide's number of retries.
+const TRIES: u8 = 5;
+/// An upload in which the autopilot is silent for longer has ended on its side: ArduPilot gives up after 8 s, PX4 after 5 s.
+const SILENCE: Duration = Duration::from_secs(9);
+/// After the last item the ACK is awaited this long: it is not sent again when it was lost.
+const ACK_WITHIN: Duration = Duration::from_secs(3);
+/// Between two messages of ours, so that a link of 57,600 baud keeps most of its room for others.
+const PACE: Duration = Duration::from_millis(40);
+/// Most items that are read; no autopilot has so many.
+const MOST_ITEMS: u16 = 1000;
+
+/// How a transfer ended.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Ended {
+    /// The autopilot has accepted the upload, which says nothing of what it does with it; the id that it gave the fence, or 0.
+    Accepted(u32),
+    /// It was read; with the id that the autopilot gives it, or 0.
+    Read(Vec<Item>, u32),
+    /// The fence was cleared.
+    Cleared,
+    /// The autopilot refused it.
+    Refused(MavMissionResult),
+    /// What it has is no fence that we understand.
+    Strange,
+    /// It is busy with somebody else's transfer.
+    Busy,
+    /// All items were handed over, and no ACK came.
+    Unconfirmed,
+    /// No answer, or none any more.
+    Silent,
+}
+
+/// What is transferred.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Task {
+    /// These items, at least one.
+    Upload(Vec<Item>),
+    /// Read what is there.
+    Download,
+    /// Remove what is there.
+    Clear,
+}
+
+/// See the module text.
+#[derive(Clone, Debug)]
+pub struct Transfer {
+    task: Task,
+    stage: Stage,
+    /// What is to be sent next, if it is due.
+    due: bool,
+    tries: u8,
+    again_at: Moment,
+    not_before: Moment,
+    heard_at: Moment,
+    ended: Option<Ended>,
+}
+
+#[derive(Clone, Debug, PartialEq)]
+enum Stage {
+    /// The first message is out, or about to be.
+    Opening,
+    /// An upload: the item that was asked for last.
+    Giving(u16),
+    /// A download: so many items are expected, of a fence with this id; these have come.
+    Taking { count: u16, id: u32, got: Vec<Item> },
+}
+
+impl Transfer {
+    /// One that begins now.
+    #[must_use]
+    pub fn new(task: Task, now: Moment) -> Self {
+        Self {
+            task,
+            stage: Stage::Opening,
+            due: true,
+            tries: 0,
+            again_at: now,
+            not_before: now,
+            heard_at: now,
+            ended: None,
+        }
+    }
+
+    /// What it is about.
+    #[must_use]
+    pub const fn task(&self) -> &Task {
+        &self.task
+    }
+
+    /// How it has ended, if it has; then it is to be dropped.
+    #[must_use]
+    pub const fn ended(&self) -> Option<&Ended> {
+        self.ended.as_ref()
+    }
+
+    /// The message to send now to `to`.
+    pub fn next(&mut self, to: Address, now: Moment) -> Option<MavMessage> {
+        if self.ended.is_some() {
+            return None;
+        }
+        self.time_passes(now);
+        if !self.due || self.ended.is_some() || now < self.not_before {
+            return None;
+        }
+        self.due = false;
+        self.tries = self.tries.saturating_add(1);
+        self.again_at = now.plus(AGAIN_AFTER);
+        self.not_before = now.plus(PACE);
+        Some(self.message(to))
+    }
+
+    /// The ACK that ends a download, once.
+    #[must_use]
+    pub fn farewell(&self, to: Address) -> Option<MavMessage> {
+        let read = matches!(self.ended, Some(Ended::Read(..) | Ended::Strange)) && self.task == Task::Download;
+        read.then(|| {
+            MavMessage::MISSION_ACK(MISSION_ACK_DATA {
+                target_system: to.system.0,
+                target_component: to.component.0,
+                mavtype: MavMissionResult::MAV_MISSION_ACCEPTED,
+                mission_type: FENCE,
+                opaque_id: 0,
+            })
+        })
+    }
+
+    /// Takes a message of our autopilot that is for us, about fences.
+    pub fn receive(&mut self, message: &MavMessage, now: Moment) {
+        if self.ended.is_some() {
+            return;
+        }
+        match message {
+            MavMessage::MISSION_REQUEST_INT(m) => self.asked_for(m.seq, now),
+            // ArduPilot asks so; it wants the same item (MAVLink guide).
+            #[allow(deprecated, reason = "ArduPilot asks so")]
+            MavMessage::MISSION_REQUEST(m) => self.asked_for(m.seq, now),
+            MavMessage::MISSION_COUNT(m) => self.counted(m, now),
+            MavMessage::MISSION_ITEM_INT(m) => self.given(m, now),
+            MavMessage::MISSION_ACK(m) => self.acknowledged(m),
+            _ => {}
+        }
+    }
+
+    fn asked_for(&mut self, seq: u16, now: Moment) {
+        let Task::Upload(items) = &self.task else { return };
+        if usize::from(seq) >= items.len() {
+            return;
+        }
+        self.heard_at = now;
+        self.stage = Stage::Giving(seq);
+        self.due = true;
+        self.tries = 0;
+    }
+
+    fn counted(&mut self, m: &MISSION_COUNT_DATA, now: Moment) {
+        // A repeated one is old news.
+        if self.task != Task::Download || self.stage != Stage::Opening {
+            return;
+        }
+        self.heard_at = now;
+        if m.count == 0 {
+            self.ended = Some(Ended::Read(Vec::new(), m.opaque_id));
+        } else if m.count > MOST_ITEMS {
+            self.ended = Some(Ended::Strange);
+        } else {
+            self.stage = Stage::Taking {
+                count: m.count,
+                id: m.opaque_id,
+                got: Vec::with_capacity(usize::from(m.count)),
+            };
+            self.due = true;
+            self.tries = 0;
+        }
+    }
+
+    fn given(&mut self, m: &MISSION_ITEM_INT_DATA, now: Moment) {
+        let Stage::Taking { count, id, got } = &mut self.stage else {
+            return;
+        };
+        if usize::from(m.seq) != got.len() {
+            return;
+        }
+        self.heard_at = now;
+        let Some(item) = Item::read(m) else {
+            self.ended = Some(Ended::Strange);
+            return;
+        };
+        got.push(item);
+        if got.len() == usize::from(*count) {
+            self.ended = Some(Ended::Read(std::mem::take(got), *id));
+        } else {
+            self.due = true;
+            self.tries = 0;
+        }
+    }
+
+    fn acknowledged(&mut self, m: &MISSION_ACK_DATA) {
+        use MavMissionResult as Verdict;
+        let opening = self.stage == Stage::Opening;
+        self.ended = match (&self.task, m.mavtype) {
+            (Task::Clear, Verdict::MAV_MISSION_ACCEPTED) => Some(Ended::Cleared),
+            // An ACK to an upload of before, which has come late.
+            (Task::Upload(items), Verdict::MAV_MISSION_ACCEPTED) if !self.gave(items.len()) => return,
+            (Task::Upload(_), Verdict::MAV_MISSION_ACCEPTED) => Some(Ended::Accepted(m.opaque_id)),
+            (Task::Download, Verdict::MAV_MISSION_ACCEPTED) => return,
+            // An item that came twice; the autopilot goes on asking (recorded from ArduPilot).
+            (Task::Upload(_), Verdict::MAV_MISSION_INVALID_SEQUENCE) if !opening => return,
+            // Recorded: an upload that begins during somebody else's is DENIED by ArduPilot, and an ERROR on PX4.
+            (_, Verdict::MAV_MISSION_DENIED | Verdict::MAV_MISSION_ERROR) if opening => Some(Ended::Busy),
+            (_, result) => Some(Ended::Refused(result)),
+        };
+    }
+
+    /// Whether the last of so many items was handed over.
+    fn gave(&self, count: usize) -> bool {
+        matches!(self.stage, Stage::Giving(seq) if usize::from(seq) + 1 == count && !self.due)
+    }
+
+    fn time_passes(&mut self, now: Moment) {
+        match &self.task {
+            Task::Upload(items) if matches!(self.stage, Stage::Giving(_)) => {
+                let silent = now.since(self.heard_at);
+                if self.gave(items.len()) && silent >= ACK_WITHIN {
+                    self.ended = Some(Ended::Unconfirmed);
+                } else if silent >= SILENCE {
+                    self.ended = Some(Ended::Silent);
+                }
+            }
+            Task::Upload(_) | Task::Download | Task::Clear => {
+                if self.due || now < self.again_at {
+                    return;
+                }
+                if self.tries >= TRIES {
+                    self.ended = Some(Ended::Silent);
+                } else {
+                    self.due = true;
+                }
+            }
+        }
+    }
+
+    fn message(&self, to: Address) -> MavMessage {
+        let (target_system, target_component) = (to.system.0, to.component.0);
+        match (&self.task, &self.stage) {
+            (Task::Upload(items), Stage::Giving(seq)) => {
+                let item = items.get(usize::from(*seq)).or(items.last());
+                MavMessage::MISSION_ITEM_INT(MISSION_ITEM_INT_DATA {
+                    target_system,
+                    target_component,
+                    ..item.map(|item| item.message(*seq)).unwrap_or_default()
+                })
+            }
+            (Task::Upload(items), _) => MavMessage::MISSION_COUNT(MISSION_COUNT_DATA {
+                count: u16::try_from(items.len()).unwrap_or(u16::MAX),
+                target_system,
+                target_component,
+                mission_type: FENCE,
+                opaque_id: 0,
+            }),
+            (Task::Download, Stage::Taking { got, .. }) => MavMessage::MISSION_REQUEST_INT(MISSION_REQUEST_INT_DATA {
+                seq: u16::try_from(got.len()).unwrap_or(u16::MAX),
+                target_system,
+                target_component,
+                mission_type: FENCE,
+            }),
+            (Task::Download, _) => MavMessage::MISSION_REQUEST_LIST(MISSION_REQUEST_LIST_DATA {
+                target_system,
+                target_component,
+                mission_type: FENCE,
+            }),
+            (Task::Clear, _) => MavMessage::MISSION_CLEAR_ALL(MISSION_CLEAR_ALL_DATA {
+                target_system,
+                target_component,
+                mission_type: FENCE,
+            }),
+        }
+    }
+}
+
+/// A message of the mission protocol: to whom it is, and which kind of plan it is about.
+#[must_use]
+pub fn addressee(message: &MavMessage) -> Option<(Address, MavMissionType)> {
+    let (system, component, kind) = match message {
+        MavMessage::MISSION_REQUEST_INT(m) => (m.target_system, m.target_component, m.mission_type),
+        #[allow(deprecated, reason = "ArduPilot asks so")]
+        MavMessage::MISSION_REQUEST(m) => (m.target_system, m.target_component, m.mission_type),
+        MavMessage::MISSION_COUNT(m) => (m.target_system, m.target_component, m.mission_type),
+        MavMessage::MISSION_ITEM_INT(m) => (m.target_system, m.target_component, m.mission_type),
+        MavMessage::MISSION_ACK(m) => (m.target_system, m.target_component, m.mission_type),
+        _ => return None,
+    };
+    Some((Address::new(system, component), kind))
+}

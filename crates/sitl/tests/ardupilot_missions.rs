@@ -378,3 +378,41 @@ fn what_waits_for_a_blocked_link_comes_at_once_when_it_takes_again() {
     });
     assert_eq!(heartbeats.count(), 1, "each message waits once");
 }
+
+#[test]
+fn a_parameter_that_is_read_only_is_answered_with_its_old_value_and_a_text() {
+    let mut bench = ready();
+    let before = bench.sent.len();
+    set_parameter(&mut bench, "MIS_TOTAL", 55.0);
+    let small = MavParamType::MAV_PARAM_TYPE_INT16;
+    assert_eq!(values(&bench, before), [("MIS_TOTAL".to_owned(), 0.0, 65535, small)]);
+    bench.pass(0.5);
+    assert!(bench.sent_text("Param write denied (MIS_TOTAL)"));
+}
+
+#[test]
+fn everybody_is_told_the_number_of_items_after_each_change_of_the_fence() {
+    let mut bench = ready();
+    let before = bench.sent.len();
+    assert_eq!(upload(&mut bench, 1, &square(5001, 60.0)), answer(0));
+    plan(&mut bench, 1, PlanBody::Clear);
+    let small = MavParamType::MAV_PARAM_TYPE_INT8;
+    let total = |items| ("FENCE_TOTAL".to_owned(), items, 65535, small);
+    assert_eq!(values(&bench, before), [total(6.0), total(0.0)]);
+}
+
+#[test]
+fn a_fence_without_home_is_accepted_and_one_of_too_many_items_refused() {
+    let elsewhere: Vec<_> = square(5001, 60.0)
+        .into_iter()
+        .map(|item| PlanItem {
+            x: item.x + 100_000,
+            ..item
+        })
+        .collect();
+    let mut bench = ready();
+    assert_eq!(upload(&mut bench, 1, &elsewhere), answer(0));
+    assert_eq!(plan(&mut bench, 1, PlanBody::Count(71)), [answer(4)]);
+    bench.pass(0.5);
+    assert!(bench.sent_text("Only 70 items are supported"));
+}

@@ -260,3 +260,150 @@ fn a_silent_upload_is_requested_again_every_quarter_second_and_ends_after_five_w
     bench.pass(2.0);
     assert_eq!(replies(&bench, before).len(), end, "it is over");
 }
+
+const WITHOUT_HOME: &str = "Geofence invalid, doesn't contain Home position\t";
+const WITHOUT_HOME_EVENT: u32 = 27_750_677;
+
+/// How often the event came since then that a part of the fence is left out.
+fn left_out(bench: &Bench, since_s: f64) -> usize {
+    let events = bench.events_since(since_s);
+    events.iter().filter(|(id, _)| *id == WITHOUT_HOME_EVENT).count()
+}
+
+fn elsewhere(half_m: f64) -> Vec<PlanItem> {
+    let moved = |item: PlanItem| PlanItem {
+        x: item.x + 100_000,
+        ..item
+    };
+    fence(half_m).into_iter().map(moved).collect()
+}
+
+fn circle(command: u16, radius_m: f32) -> PlanItem {
+    PlanItem {
+        params: [radius_m, 0.0, 0.0, 0.0],
+        frame: 5,
+        ..item(command, 0.0, 0.0, 0.0)
+    }
+}
+
+#[test]
+fn a_fence_without_home_is_accepted_and_then_left_out_and_the_same_again_says_nothing() {
+    let mut bench = ready();
+    let began_s = bench.now_s();
+    assert_eq!(upload(&mut bench, FENCE_KIND, &elsewhere(60.0)), Some(0));
+    bench.pass(0.3);
+    assert_eq!(left_out(&bench, began_s), 0, "it looks at it after a while");
+    bench.pass(1.7);
+    assert_eq!(left_out(&bench, began_s), 1);
+    assert!(bench.sent_text(WITHOUT_HOME));
+    let (.., id) = current(&bench);
+    assert_ne!(id, 0, "it has its identity all the same");
+
+    let again_s = bench.now_s();
+    assert_eq!(upload(&mut bench, FENCE_KIND, &elsewhere(60.0)), Some(0));
+    bench.pass(2.0);
+    bench.receive(plan(FENCE_KIND, PlanBody::Clear));
+    assert_eq!(upload(&mut bench, FENCE_KIND, &elsewhere(60.0)), Some(0));
+    bench.pass(2.0);
+    assert_eq!(left_out(&bench, again_s), 0, "nor so soon after it was cleared");
+    bench.receive(plan(FENCE_KIND, PlanBody::Clear));
+    bench.pass(1.2);
+    assert_eq!(upload(&mut bench, FENCE_KIND, &elsewhere(60.0)), Some(0));
+    bench.pass(2.0);
+    assert_eq!(left_out(&bench, again_s), 1);
+}
+
+#[test]
+fn an_exclusion_over_home_is_left_out_and_a_polygon_behind_a_circle_is_read_from_the_middle() {
+    let over_home = |mut items: Vec<PlanItem>| {
+        let out = fence(20.0).into_iter().map(|item| PlanItem { command: 5002, ..item });
+        items.extend(out);
+        items
+    };
+    let behind = |items: Vec<PlanItem>| [vec![circle(5003, 100.0)], items].concat();
+    let before = |items: Vec<PlanItem>| [items, vec![circle(5003, 100.0)]].concat();
+    for (items, expected) in [
+        (over_home(fence(60.0)), 1),
+        (behind(fence(60.0)), 3),
+        (before(fence(60.0)), 0),
+        (fence(61.0), 0),
+    ] {
+        let mut bench = ready();
+        let began_s = bench.now_s();
+        assert_eq!(upload(&mut bench, FENCE_KIND, &items), Some(0));
+        bench.pass(2.0);
+        assert_eq!(left_out(&bench, began_s), expected);
+    }
+}
+
+#[test]
+fn sixty_four_items_are_a_fence_and_one_more_has_no_room() {
+    let ring = |count: u16| {
+        vec![
+            PlanItem {
+                params: [f32::from(count), 0.0, 0.0, 0.0],
+                ..fence(80.0)[0]
+            };
+            usize::from(count)
+        ]
+    };
+    let mut bench = ready();
+    assert_eq!(upload(&mut bench, FENCE_KIND, &ring(64)), Some(0));
+    assert_eq!(upload(&mut bench, FENCE_KIND, &ring(65)), Some(4));
+}
+
+/// The values that came since then, as they are on the wire: name, bits, MAV_PARAM_TYPE.
+fn values(bench: &Bench, since: usize) -> Vec<(String, u32, u32)> {
+    let value = |sent: &(f64, Outgoing)| match &sent.1 {
+        Outgoing::Message(message) => match &**message {
+            MavMessage::PARAM_VALUE(value) => {
+                let name = value.param_id.to_str().unwrap_or("?").to_owned();
+                Some((name, value.param_value.to_bits(), value.param_type as u32))
+            }
+            _ => None,
+        },
+        _ => None,
+    };
+    bench.sent[since..].iter().filter_map(value).collect()
+}
+
+#[test]
+fn a_parameter_of_another_type_is_not_answered_and_the_hash_tells_of_each_change() {
+    let mut bench = ready();
+    let set = |bench: &mut Bench, value: f32, kind: u8| {
+        let before = bench.sent.len();
+        bench.receive(Request::ParamSet {
+            to: US,
+            name: "GF_ACTION".to_owned(),
+            value,
+            kind,
+        });
+        values(bench, before)
+    };
+    let hash = |bench: &mut Bench| {
+        let before = bench.sent.len();
+        bench.receive(Request::ParamRead {
+            to: US,
+            index: -1,
+            name: "_HASH_CHECK".to_owned(),
+        });
+        match &values(bench, before)[..] {
+            [(name, bits, 5)] if name == "_HASH_CHECK" => *bits,
+            other => panic!("{other:?}"),
+        }
+    };
+    let first = hash(&mut bench);
+    assert_eq!(set(&mut bench, 3.0, 9), [], "a float");
+    assert_eq!(set(&mut bench, f32::from_bits(3), 2), [], "a byte");
+    assert_eq!(hash(&mut bench), first);
+    let answer = ("GF_ACTION".to_owned(), 77, 6);
+    assert_eq!(
+        set(&mut bench, f32::from_bits(77), 6),
+        [answer],
+        "nobody looks at the range"
+    );
+    let second = hash(&mut bench);
+    assert_ne!(second, first);
+    set(&mut bench, f32::from_bits(2), 6);
+    assert_eq!(hash(&mut bench), first, "as it was");
+}

@@ -16,9 +16,19 @@ pub(super) enum ParamKind {
 }
 
 impl ParamKind {
-    /// The nearest value of this type.
-    pub(super) fn nearest(self, value: f32) -> f32 {
-        let within = |low: f32, high: f32| value.round().clamp(low, high);
+    /// MAV_PARAM_TYPE.
+    pub(super) fn number(self) -> u8 {
+        match self {
+            Self::Int8 => 2,
+            Self::Int16 => 4,
+            Self::Int32 => 6,
+            Self::Real32 => 9,
+        }
+    }
+
+    /// What ArduPilot makes of a value for this type: it cuts off what is behind the point, but for a hundredth (recorded: 2.6 is 2).
+    pub(super) fn cut(self, value: f32) -> f32 {
+        let within = |low: f32, high: f32| (value + 0.01_f32.copysign(value)).trunc().clamp(low, high);
         match self {
             Self::Int8 => within(f32::from(i8::MIN), f32::from(i8::MAX)),
             Self::Int16 => within(f32::from(i16::MIN), f32::from(i16::MAX)),
@@ -111,9 +121,12 @@ mod tests {
     }
 
     #[test]
-    fn a_small_integer_takes_the_nearest_value_it_can_hold() {
-        assert_eq!(ParamKind::Int8.nearest(1.6), 2.0);
-        assert_eq!(ParamKind::Int8.nearest(999.0), 127.0);
-        assert_eq!(ParamKind::Real32.nearest(1.6), 1.6);
+    fn a_small_integer_takes_what_it_can_hold_of_a_value() {
+        assert_eq!(ParamKind::Int8.cut(2.6), 2.0);
+        assert_eq!(ParamKind::Int8.cut(2.995), 3.0);
+        assert_eq!(ParamKind::Int8.cut(-2.6), -2.0);
+        assert_eq!(ParamKind::Int8.cut(300.0), 127.0);
+        assert_eq!(ParamKind::Int8.cut(-300.0), -128.0);
+        assert_eq!(ParamKind::Real32.cut(1.6), 1.6);
     }
 }

@@ -99,6 +99,9 @@ pub(super) struct Px4 {
     /// A place that makes it lift off, and when.
     lifts: Option<(f64, Neu)>,
     fence: Fence,
+    /// When the navigator looks at the fence that was uploaded, and the id of the one that it judged last.
+    fence_due_s: Option<f64>,
+    fence_judged: u32,
     in_fence: bool,
     files: FileServer,
     /// Parameters that were written and are reported once more.
@@ -151,6 +154,8 @@ impl Px4 {
             offboard: Offboard::default(),
             lifts: None,
             fence: Fence::default(),
+            fence_due_s: None,
+            fence_judged: 0,
             in_fence: true,
             files: metadata::server(),
             params_to_send: Vec::new(),

@@ -3,7 +3,7 @@
 //!
 //! Owns: the rows, and the messages of the parameter protocol. Must not: act on a value.
 
-use mavlink::dialects::ardupilotmega::MavMessage;
+use mavlink::dialects::ardupilotmega::{MavMessage, MavSeverity};
 
 use super::ArduPilot;
 use crate::model::core::Core;
@@ -30,6 +30,7 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("FENCE_ENABLE", Int8, 0.0),
     ("FENCE_MARGIN", Real32, 2.0),
     ("FENCE_RADIUS", Real32, 300.0),
+    ("FENCE_TOTAL", Int8, 0.0),
     ("FENCE_TYPE", Int8, 7.0),
     ("FRAME_CLASS", Int8, 1.0),
     ("FRAME_TYPE", Int8, 0.0),
@@ -50,6 +51,7 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("MAV_OPTIONS", Int32, 0.0),
     ("MAV_SYSID", Int16, 1.0),
     ("MIS_RESTART", Int8, 0.0),
+    ("MIS_TOTAL", Int16, 0.0),
     ("RTL_ALT", Int32, 1500.0),
     ("RTL_ALT_FINAL", Int16, 0.0),
     ("RTL_CONE_SLOPE", Real32, 3.0),
@@ -74,6 +76,9 @@ const LIBRARIES: &[&str] = &[
 
 /// A parameter list is sent at this many values a step, so that a slow link is not flooded.
 const LISTED_PER_STEP: usize = 4;
+
+/// Answered with the old value and a text (recorded).
+const READ_ONLY: &[&str] = &["MIS_TOTAL"];
 
 /// The index in the answer to a write, and to a read by name.
 const NO_INDEX: u16 = u16::MAX;
@@ -107,9 +112,14 @@ impl ArduPilot {
         if !given.is_finite() {
             return;
         }
+        if READ_ONLY.contains(&name) {
+            self.read_param(core, -1, name);
+            let text = format!("Param write denied ({name})");
+            return self.text(core, MavSeverity::MAV_SEVERITY_WARNING, &text);
+        }
         let Some(param) = core
             .params
-            .set(name, kind.nearest(given))
+            .set(name, kind.cut(given))
             .and_then(|at| core.params.at(at))
             .cloned()
         else {
@@ -123,6 +133,14 @@ impl ArduPilot {
         };
         core.send(value(core, &sent, NO_INDEX));
         self.after_param(core, name);
+    }
+
+    /// A value of the autopilot's own has changed: everybody is told.
+    pub(super) fn report_param(core: &mut Core, name: &str, new: f32) {
+        let stored = core.params.set(name, new).and_then(|at| core.params.at(at)).cloned();
+        if let Some(param) = stored {
+            core.send(value(core, &param, NO_INDEX));
+        }
     }
 
     /// PARAM_REQUEST_LIST: from the start, also when one is in progress.

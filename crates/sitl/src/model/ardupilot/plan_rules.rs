@@ -22,7 +22,7 @@ pub(super) static RULES: PlanRules = PlanRules {
     first_item_is_home: true,
     marks_current: false,
     opaque_ids: false,
-    limits: [650, 84, 84],
+    limits: [650, 70, 84],
     judge,
     judge_whole,
     as_stored,
@@ -128,13 +128,25 @@ fn judge_whole(kind: PlanKind, items: &[PlanItem]) -> Vec<String> {
     if kind != PlanKind::Fence {
         return Vec::new();
     }
+    let invalid = |why: String| vec![why, "Fence validation failed".to_owned()];
     match Fence::read(items, |_, _| Neu::default()) {
+        Ok(fence) if fence.circles.iter().any(|circle| circle.radius_m <= 0.0) => {
+            invalid("Non-positive circle radius".to_owned())
+        }
+        Ok(fence) if stored_bytes(&fence) > FENCE_BYTES => vec!["Fence exceeds storage size".to_owned()],
         Ok(_) => Vec::new(),
-        Err(count) => vec![
-            format!("Invalid vertex count ({count})"),
-            "Fence validation failed".to_owned(),
-        ],
+        Err(count) if count < 3 => invalid(format!("Invalid vertex count ({count})")),
+        Err(_) => invalid("Incorrect item count".to_owned()),
     }
+}
+
+/// What its storage takes of a fence; from the sizes that the real one took and refused: a polygon of 69 and 70, two of 34 and 35,
+/// circles 42 and 43.
+const FENCE_BYTES: usize = 560;
+
+fn stored_bytes(fence: &Fence) -> usize {
+    let polygons = fence.polygons.iter().map(|polygon| 2 + 8 * polygon.vertices.len());
+    5 + polygons.sum::<usize>() + 13 * fence.circles.len()
 }
 
 fn as_stored(kind: PlanKind, item: PlanItem) -> PlanItem {
@@ -223,6 +235,37 @@ mod tests {
             }),
             verdict::INVALID_PARAM1
         );
+    }
+
+    #[test]
+    fn a_fence_is_judged_as_a_whole_with_the_words_recorded() {
+        let vertices = |count: u16, declared: f32| {
+            let vertex = PlanItem {
+                command: fence_item::POLYGON_IN,
+                params: [declared, 0.0, 0.0, 0.0],
+                ..waypoint()
+            };
+            vec![vertex; usize::from(count)]
+        };
+        let circles = |count: usize, radius: f32| {
+            let circle = PlanItem {
+                command: fence_item::CIRCLE_OUT,
+                params: [radius, 0.0, 0.0, 0.0],
+                ..waypoint()
+            };
+            vec![circle; count]
+        };
+        let said = |items: &[PlanItem]| judge_whole(PlanKind::Fence, items).join("; ");
+        let failed = |why: &str| format!("{why}; Fence validation failed");
+        for fits in [vertices(69, 69.0), vertices(68, 34.0), circles(42, 10.0)] {
+            assert_eq!(said(&fits), "");
+        }
+        for full in [vertices(70, 70.0), vertices(70, 35.0), circles(43, 10.0)] {
+            assert_eq!(said(&full), "Fence exceeds storage size");
+        }
+        assert_eq!(said(&vertices(2, 2.0)), failed("Invalid vertex count (2)"));
+        assert_eq!(said(&vertices(4, 5.0)), failed("Incorrect item count"));
+        assert_eq!(said(&circles(1, 0.0)), failed("Non-positive circle radius"));
     }
 
     #[test]

@@ -148,6 +148,12 @@ impl ArduPilot {
         // An inconsistent plan was not stored.
         self.fence.shapes = read.unwrap_or_default();
         self.text(core, MavSeverity::MAV_SEVERITY_DEBUG, "Fence Indexed OK");
+        // What it stores has two entries around the items (recorded).
+        let stored = match self.plans.items(PlanKind::Fence).len() {
+            0 => 0,
+            items => items + 2,
+        };
+        Self::report_param(core, "FENCE_TOTAL", stored as f32);
     }
 }
 

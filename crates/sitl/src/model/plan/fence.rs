@@ -80,6 +80,14 @@ impl Fence {
         Ok(fence)
     }
 
+    /// Leaves out the shapes that do not allow `point`; how many those were.
+    pub(in crate::model) fn leave_out(&mut self, point: Neu) -> usize {
+        let before = self.polygons.len() + self.circles.len();
+        self.polygons.retain(|polygon| polygon.allows(point));
+        self.circles.retain(|circle| circle.allows(point));
+        before - self.polygons.len() - self.circles.len()
+    }
+
     /// Whether `point` is in every shape to stay in, and out of every shape to stay out of.
     pub(in crate::model) fn allows(&self, point: Neu) -> bool {
         self.polygons.iter().all(|polygon| polygon.allows(point))

@@ -98,6 +98,7 @@ pub(super) const COMPANION_REGAINED: Kind = Kind::new("commander_onboard_ctrl_re
 pub(super) const MISSION_ITEM_INVALID: Kind = Kind::new("mavlink_mission_mis_item_invalid", 0x33);
 pub(super) const MISSION_TIMEOUT: Kind = Kind::new("mavlink_mission_op_timeout", 0x33);
 pub(super) const MISSION_OUTSIDE_FENCE: Kind = Kind::new("navigator_mis_geofence_violation", 0x63);
+pub(super) const FENCE_WITHOUT_HOME: Kind = Kind::new("navigator_geofence_invalid_against_home", 0x42);
 pub(super) const MISSION_BEGINS: Kind = Kind::new("mission_execute", 0x66);
 pub(super) const MISSION_CLIMBS: Kind = Kind::new("mission_climb_before_start", 0x66);
 pub(super) const MISSION_ENDS: Kind = Kind::new("mission_finished_loiter", 0x66);
@@ -195,6 +196,7 @@ mod tests {
             (RETURN_HEIGHT, 22_161_044),
             (BATTERY_EMERGENCY_CHECK, 28_121_863),
             (MISSION_TIMEOUT, 25_297_520),
+            (FENCE_WITHOUT_HOME, 27_750_677),
         ];
         for (kind, id) in recorded {
             assert_eq!(kind.id, id, "{}", kind.name);

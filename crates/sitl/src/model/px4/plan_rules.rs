@@ -21,7 +21,7 @@ pub(super) static RULES: PlanRules = PlanRules {
     first_item_is_home: false,
     marks_current: true,
     opaque_ids: true,
-    limits: [500, 128, 32],
+    limits: [500, 64, 32],
     judge,
     judge_whole: |_, _| Vec::new(),
     as_stored: |_, item| item,

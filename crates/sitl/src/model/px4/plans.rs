@@ -1,11 +1,18 @@
 //! What PX4 does with uploaded plans: it reads the fence, checks the mission against it, and reports faults.
 //!
+//! Recorded of 1.17: the navigator takes a fence some 0.5 s after its upload was accepted, and only if its id is another than that
+//! of the fence it judged last. What does not allow home is left out, with a text and an event for each; the plan is read back whole.
+//! A polygon behind a circle is read once for each vertex, all but the first from the middle.
+//!
 //! Owns: the texts and events about plans. Must not: handle the protocol, or fly.
 
 use super::{Px4, events, plan_rules};
 use crate::model::core::Core;
-use crate::model::plan::{Fence, PlanEvent, PlanKind, PlanNow, PlanOutput, verdict};
+use crate::model::plan::{Fence, PlanEvent, PlanKind, PlanNow, PlanOutput, fence_item, verdict};
 use crate::wire::{Address, Outgoing, PlanItem, PlanMessage};
+
+/// Until the navigator looks at an uploaded fence.
+const FENCE_AFTER_S: f64 = 0.5;
 
 impl Px4 {
     pub(super) fn receive_plan(&mut self, core: &mut Core, from: Address, message: &PlanMessage) {
@@ -16,6 +23,42 @@ impl Px4 {
     pub(super) fn plan_step(&mut self, core: &mut Core) {
         let output = self.plans.tick(self.plan_now(core));
         self.send_plan_output(core, output);
+        if self.fence_due_s.is_some_and(|due_s| core.uptime_s >= due_s) {
+            self.fence_due_s = None;
+            self.take_fence(core);
+        }
+    }
+
+    fn take_fence(&mut self, core: &mut Core) {
+        let id = self.plans.opaque_id(PlanKind::Fence);
+        if id == self.fence_judged {
+            return;
+        }
+        self.fence_judged = id;
+        let items = self.plans.items(PlanKind::Fence);
+        let left_out = match Fence::read(items, |x, y| core.local_e7(x, y)) {
+            Ok(fence) => {
+                let broken = read_from_the_middle(items);
+                self.fence = fence;
+                let home = self.home.local(core);
+                let outside = if self.home.is_set() {
+                    self.fence.leave_out(home)
+                } else {
+                    0
+                };
+                outside + broken
+            }
+            // An incomplete polygon is not a fence.
+            Err(_) => {
+                self.fence = Fence::default();
+                1
+            }
+        };
+        for _ in 0..left_out {
+            self.event(core, events::FENCE_WITHOUT_HOME, &[]);
+            self.critical(core, "Geofence invalid, doesn't contain Home position\t");
+        }
+        self.check_mission(core);
     }
 
     fn plan_now(&self, core: &Core) -> PlanNow {
@@ -57,10 +100,7 @@ impl Px4 {
                 self.check_mission(core);
             }
             PlanEvent::Received(PlanKind::Fence) | PlanEvent::Cleared(PlanKind::Fence) => {
-                let read = Fence::read(self.plans.items(PlanKind::Fence), |x, y| core.local_e7(x, y));
-                // An incomplete polygon is not a fence.
-                self.fence = read.unwrap_or_default();
-                self.check_mission(core);
+                self.fence_due_s.get_or_insert(core.uptime_s + FENCE_AFTER_S);
             }
             PlanEvent::Refused(PlanKind::Mission, verdict::UNSUPPORTED | verdict::UNSUPPORTED_FRAME) => {
                 self.event(core, events::MISSION_ITEM_INVALID, &[]);
@@ -93,4 +133,17 @@ impl Px4 {
             self.critical(core, &format!("Geofence violation for waypoint {number}\t"));
         }
     }
+}
+
+/// How many polygons it reads from the middle of another, behind a circle.
+fn read_from_the_middle(items: &[PlanItem]) -> usize {
+    let circle = |item: &&PlanItem| matches!(item.command, fence_item::CIRCLE_IN | fence_item::CIRCLE_OUT);
+    let vertex = |item: &&PlanItem| matches!(item.command, fence_item::POLYGON_IN | fence_item::POLYGON_OUT);
+    let mut behind = items.iter().skip_while(|item| !circle(item)).filter(vertex);
+    let mut broken = 0;
+    while let Some(first) = behind.next() {
+        let others = (first.params[0] as usize).saturating_sub(1);
+        broken += behind.by_ref().take(others).count();
+    }
+    broken
 }

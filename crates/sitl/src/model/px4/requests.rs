@@ -16,6 +16,25 @@ const GROUND_STATION: u8 = 6;
 /// MAV_TYPE_ONBOARD_CONTROLLER.
 const COMPANION: u8 = 18;
 
+/// The name under which it answers with a number of all its parameters.
+const HASH: &str = "_HASH_CHECK";
+
+/// PARAM_VALUE of [`HASH`], a u32 with its bits (the real number differs; peers only compare it).
+fn hash(core: &Core) -> MavMessage {
+    let values = (0..core.params.len()).filter_map(|at| core.params.at(at));
+    let bytes = values.flat_map(|param| param.name.bytes().chain(param.value.to_bits().to_le_bytes()));
+    let hash = bytes.fold(0x811c_9dc5_u32, |hash, byte| {
+        (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
+    });
+    MavMessage::PARAM_VALUE(apm::PARAM_VALUE_DATA {
+        param_value: f32::from_bits(hash),
+        param_count: core.params.len() as u16,
+        param_index: u16::MAX,
+        param_id: HASH.into(),
+        param_type: apm::MavParamType::MAV_PARAM_TYPE_UINT32,
+    })
+}
+
 impl Px4 {
     pub(super) fn request(&mut self, core: &mut Core, from: Address, request: &Request) {
         match request {
@@ -35,6 +54,7 @@ impl Px4 {
                 let verdict = self.request_mode(core, main, sub);
                 self.acks.push(from, cmd::DO_SET_MODE, verdict);
             }
+            Request::ParamRead { to, name, .. } if core.is_for_us(*to) && name == HASH => core.send(hash(core)),
             Request::ParamRead { to, index, name } if core.is_for_us(*to) => {
                 let index = usize::try_from(*index).ok().or_else(|| core.params.index_of(name));
                 if let Some(index) = index {
@@ -48,7 +68,10 @@ impl Px4 {
             }
             Request::ParamSet { to, name, value, kind } if core.is_for_us(*to) => {
                 let value = ParamEncoding::ByteWise.decode(*value, *kind);
-                if let Some(index) = core.params.set(name, value) {
+                // To another type than its own it says nothing (recorded).
+                let known = core.params.index_of(name).and_then(|at| core.params.at(at));
+                let fits = known.is_some_and(|param| param.kind.number() == *kind);
+                if fits && let Some(index) = core.params.set(name, value) {
                     send_param(core, index);
                     self.params_to_send.push(index);
                 }

@@ -1,0 +1,360 @@
+//! Rules on board of real autopilots: they come in force, each trap is seen, drift is mended, a kill leaves no wrong claim behind.
+//!
+//! Owns: the agent's pilot and shell against unmodified firmware, with the coordinator scripted. Without an autopilot (see tests/README.md)
+//! each test prints `skipped:` and how to get one, and passes.
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
+
+mod station;
+
+use agent::clock::Clock;
+use agent::pilot::Pilot;
+use agent::shell::{Wiring, fly};
+use agent::state_file::Store;
+use agent::uplink::{FromUplink, Outward};
+use fleet::geo::shifted;
+use fleet::ids::{NodeName, Term};
+use fleet::rules::{
+    DeviationWhy, Enforce, Fence, FenceState, Outline, Rules, RulesDigest, RulesReport, Shape, Side, WantedParameter,
+};
+use fleet::units::{Meters, Wgs84};
+use link::raw::Direction;
+use link::{Link, LinkHandle, LinkUrl, Tap};
+use rand::rngs::StdRng;
+use rand::{RngExt, SeedableRng};
+use station::Station;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use testkit::autopilots::{Autopilot, Firmware, HOME, Instance, Settings, Stack};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+const HERE: Wgs84 = Wgs84 {
+    latitude_deg: HOME[0],
+    longitude_deg: HOME[1],
+};
+
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+fn url(stack: Stack, at: std::net::SocketAddr) -> LinkUrl {
+    let scheme = match stack {
+        Stack::ArduPilot => "tcp",
+        Stack::Px4 => "udp",
+    };
+    format!("{scheme}:{at}").parse().unwrap()
+}
+
+/// One life of an agent.
+struct Agent {
+    orders: mpsc::Sender<FromUplink>,
+    reports: watch::Receiver<Outward>,
+    life: JoinHandle<()>,
+    wire: LinkHandle,
+    _link: Link,
+}
+
+impl Agent {
+    fn start(autopilot: &Autopilot, dir: &Path) -> Self {
+        let node = NodeName::parse("pine").unwrap();
+        let (store, state) = Store::open(dir, &node).unwrap();
+        let (link, wire, events) = Link::open(url(autopilot.stack(), autopilot.companion_link()));
+        let (orders_tx, orders) = mpsc::channel(16);
+        let (reports, reports_rx) = watch::channel(Outward::default());
+        let clock = Clock::start();
+        let pilot = Pilot::new(node, state, clock.now());
+        let wiring = Wiring {
+            link: wire.clone(),
+            events,
+            orders,
+            reports,
+            terminate: CancellationToken::new(),
+            landing_timeout: Duration::from_secs(60),
+            clock,
+        };
+        let life = tokio::spawn(async move {
+            Box::pin(fly(pilot, wiring, Arc::new(store), CancellationToken::new())).await;
+        });
+        Self {
+            orders: orders_tx,
+            reports: reports_rx,
+            life,
+            wire,
+            _link: link,
+        }
+    }
+
+    async fn give(&self, rules: Rules) {
+        self.orders.send(FromUplink::Rules(rules)).await.unwrap();
+    }
+
+    fn rules(&self) -> Option<RulesReport> {
+        self.reports.borrow().report.as_ref().map(|report| report.rules.clone())
+    }
+
+    async fn until(&self, what: &str, within_s: u64, holds: impl Fn(&RulesReport) -> bool) -> Duration {
+        let began = Instant::now();
+        while !self.rules().is_some_and(|rules| holds(&rules)) {
+            assert!(
+                began.elapsed().as_secs() < within_s,
+                "not within {within_s} s: {what}; {:#?}",
+                self.rules()
+            );
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        began.elapsed()
+    }
+
+    async fn until_in_force(&self, digest: &str) -> Duration {
+        let digest = RulesDigest(digest.to_owned());
+        self.until("rules in force", 90, |rules| {
+            rules.in_force && rules.held.as_ref() == Some(&digest)
+        })
+        .await
+    }
+
+    async fn kill(self) {
+        self.life.abort();
+        let _ = self.life.await;
+    }
+}
+
+/// How many messages of ours about plans and parameters, and how many of the autopilot about plans, went over the wire.
+fn count(tap: &mut Tap) -> (usize, usize) {
+    let (mut ours, mut its) = (0, 0);
+    while let Some(frame) = tap.try_recv() {
+        match (frame.from, frame.id) {
+            (Direction::Us, 20 | 23 | 40 | 43 | 44 | 45 | 47 | 51 | 73) => ours += 1,
+            (Direction::Autopilot, 40 | 44 | 47 | 51 | 73) => its += 1,
+            _ => {}
+        }
+    }
+    (ours, its)
+}
+
+fn square(half_m: f64, north_m: f64) -> Shape {
+    let corners = [
+        (half_m, half_m),
+        (half_m, -half_m),
+        (-half_m, -half_m),
+        (-half_m, half_m),
+    ];
+    Shape {
+        side: Side::Inside,
+        outline: Outline::Polygon(
+            corners
+                .map(|(north, east)| shifted(HERE, east, north + north_m))
+                .to_vec(),
+        ),
+    }
+}
+
+fn ring(vertices: u32) -> Shape {
+    let corner = |k: u32| {
+        let angle = std::f64::consts::TAU * f64::from(k) / f64::from(vertices);
+        shifted(HERE, 80.0 * angle.sin(), 80.0 * angle.cos())
+    };
+    Shape {
+        side: Side::Inside,
+        outline: Outline::Polygon((0..vertices).map(corner).collect()),
+    }
+}
+
+fn hole() -> Shape {
+    Shape {
+        side: Side::Outside,
+        outline: Outline::Circle {
+            center: shifted(HERE, 40.0, 40.0),
+            radius: Meters(8.5),
+        },
+    }
+}
+
+fn rules(digest: &str, shapes: Vec<Shape>, parameters: &[(&str, f64)]) -> Rules {
+    let wanted = |(name, value): &(&str, f64)| WantedParameter {
+        name: (*name).to_owned(),
+        value: *value,
+        enforce: Enforce::Apply,
+        may_reboot: false,
+    };
+    Rules {
+        term: Term(1),
+        digest: RulesDigest(digest.to_owned()),
+        fence: (!shapes.is_empty()).then_some(Fence { shapes }),
+        parameters: parameters.iter().map(wanted).collect(),
+    }
+}
+
+fn parameters(stack: Stack) -> &'static [(&'static str, f64)] {
+    match stack {
+        // Altitude and polygon, and not the circle that comes with the default.
+        Stack::ArduPilot => &[("FENCE_TYPE", 5.0), ("FENCE_ALT_MAX", 60.5), ("FENCE_ENABLE", 1.0)],
+        Stack::Px4 => &[("GF_ACTION", 3.0), ("GF_MAX_VER_DIST", 60.5)],
+    }
+}
+
+/// The autopilots of this machine.
+fn autopilots() -> impl Iterator<Item = Autopilot> {
+    Stack::ALL.into_iter().filter_map(|stack| match Firmware::find(stack) {
+        Err(missing) => {
+            say(&format!("skipped: {missing}"));
+            None
+        }
+        Ok(firmware) => Some(Autopilot::start(firmware, Instance::claim().unwrap(), Settings::default()).unwrap()),
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn rules_come_in_force_each_trap_is_named_drift_is_mended_and_what_was_before_is_given_back() {
+    for autopilot in autopilots() {
+        let stack = autopilot.stack();
+        let dir = tempfile::tempdir().unwrap();
+        let agent = Agent::start(&autopilot, dir.path());
+        let mut tap = agent.wire.tap(100_000);
+        let began = Instant::now();
+        agent
+            .give(rules("first", vec![square(60.0, 0.0), hole()], parameters(stack)))
+            .await;
+        agent.until_in_force("first").await;
+        let (ours, its) = count(&mut tap);
+        say(&format!(
+            "{stack}: in force {:.1} s after the agent came to an autopilot that booted, {ours} messages of ours, {its} of its about plans",
+            began.elapsed().as_secs_f64()
+        ));
+        let mut station = Station::open(url(stack, autopilot.ground_link()), autopilot.system()).await;
+        assert_eq!(station.fence().await.len(), 5, "{stack}");
+
+        count(&mut tap);
+        let changed = agent.until("the same again", 1, |rules| rules.in_force).await;
+        assert!(changed < Duration::from_secs(1));
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        let (ours, _) = count(&mut tap);
+        // PX4's hash, once in five minutes.
+        assert!(ours <= 1, "{stack}: {ours} messages while nothing changes");
+
+        agent
+            .give(rules("second", vec![square(61.0, 0.0), hole()], parameters(stack)))
+            .await;
+        let took = agent.until_in_force("second").await;
+        let (ours, its) = count(&mut tap);
+        say(&format!(
+            "{stack}: another fence in force after {:.1} s, {ours} messages of ours, {its} of its about plans",
+            took.as_secs_f64()
+        ));
+
+        // Somebody else uploads, and sets a parameter.
+        station.upload_square(30.0).await;
+        agent.until("the drift to be seen", 10, |rules| !rules.in_force).await;
+        let took = agent.until_in_force("second").await;
+        say(&format!(
+            "{stack}: a fence of somebody else mended after {:.1} s",
+            took.as_secs_f64()
+        ));
+        let (name, value) = parameters(stack)[1];
+        station.set_float(name, 33.0).await;
+        agent.until("the drift to be seen", 10, |rules| !rules.in_force).await;
+        let took = agent.until_in_force("second").await;
+        say(&format!(
+            "{stack}: {name} mended to {value} after {:.1} s",
+            took.as_secs_f64()
+        ));
+
+        let too_many = match stack {
+            Stack::ArduPilot => ring(70),
+            Stack::Px4 => ring(65),
+        };
+        agent.give(rules("too many", vec![too_many], &[])).await;
+        agent
+            .until("too many items to be refused", 30, |rules| {
+                matches!(&rules.fence, FenceState::Refused(words) if words.contains("storage size") || words.contains("no room"))
+            })
+            .await;
+        if stack == Stack::Px4 {
+            agent.give(rules("elsewhere", vec![square(60.0, 1000.0)], &[])).await;
+            agent
+                .until("a fence without home to be named", 30, |rules| {
+                    matches!(&rules.fence, FenceState::Refused(words) if words.contains("doesn't contain Home"))
+                })
+                .await;
+        }
+
+        let odd: &[(&str, f64)] = match stack {
+            Stack::ArduPilot => &[("NO_SUCH", 1.0), ("FENCE_ACTION", 2.5), ("MIS_TOTAL", 55.0)],
+            Stack::Px4 => &[("NO_SUCH", 1.0), ("GF_ACTION", 2.5)],
+        };
+        agent.give(rules("odd", vec![], odd)).await;
+        agent
+            .until("each odd parameter to be refused", 60, |rules| {
+                let refused = |name: &str| {
+                    let mut all = rules.deviations.iter();
+                    all.any(|d| d.name == name && matches!(d.why, DeviationWhy::Refused(_)))
+                };
+                odd.iter().all(|(name, _)| refused(name))
+            })
+            .await;
+        for deviation in agent.rules().unwrap().deviations {
+            say(&format!("{stack}: {}: {:?}", deviation.name, deviation.why));
+        }
+
+        agent.give(rules("none", vec![], &[])).await;
+        agent.until_in_force("none").await;
+        assert_eq!(station.fence().await.len(), 0, "{stack}: there was none before");
+        agent.kill().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+async fn an_agent_that_is_killed_at_random_leaves_no_wrong_claim_behind() {
+    for autopilot in autopilots() {
+        let stack = autopilot.stack();
+        let dir = tempfile::tempdir().unwrap();
+        let mut random = StdRng::seed_from_u64(16);
+        let agent = Agent::start(&autopilot, dir.path());
+        agent.give(rules("0", vec![square(60.0, 0.0)], parameters(stack))).await;
+        agent.until_in_force("0").await;
+        agent.kill().await;
+        let mut station = Station::open(url(stack, autopilot.ground_link()), autopilot.system()).await;
+        let kills = 12;
+        for life in 1..=kills {
+            let agent = Agent::start(&autopilot, dir.path());
+            let digest = life.to_string();
+            let half_m = 50.0 + f64::from(life);
+            agent
+                .give(rules(&digest, vec![square(half_m, 0.0), hole()], parameters(stack)))
+                .await;
+            tokio::time::sleep(Duration::from_millis(random.random_range(0..6000))).await;
+            if agent
+                .rules()
+                .is_some_and(|report| report.in_force && report.held == Some(RulesDigest(digest.clone())))
+            {
+                assert_eq!(
+                    station.fence().await.len(),
+                    5,
+                    "{stack}: said to be in force in life {life}"
+                );
+            }
+            agent.kill().await;
+        }
+        let agent = Agent::start(&autopilot, dir.path());
+        agent
+            .give(rules("last", vec![square(77.0, 0.0)], parameters(stack)))
+            .await;
+        let took = agent.until_in_force("last").await;
+        assert_eq!(station.fence().await.len(), 4);
+        say(&format!(
+            "{stack}: after {kills} kills in force {:.1} s after the start",
+            took.as_secs_f64()
+        ));
+        agent.give(rules("none", vec![], &[])).await;
+        agent.until_in_force("none").await;
+        assert_eq!(
+            station.fence().await.len(),
+            0,
+            "{stack}: there was none before the first"
+        );
+        agent.kill().await;
+    }
+}

@@ -152,6 +152,12 @@ impl Board {
         board
     }
 
+    /// Whether there is nothing to do or to watch.
+    #[must_use]
+    pub fn is_idle(&self) -> bool {
+        self.memory.is_idle()
+    }
+
     /// What is to be on the disk.
     #[must_use]
     pub const fn memory(&self) -> &Remembered {

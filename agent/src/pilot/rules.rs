@@ -44,6 +44,9 @@ impl Pilot {
     }
 
     pub(super) fn next_rule(&mut self, now: Moment, jitter: f64) -> Option<Outgoing> {
+        if self.board.is_idle() {
+            return None;
+        }
         let identity = self.vehicle.identity.clone()?;
         let free = self.outstanding.is_none() && self.link_up.is_some() && !self.terminating;
         // Until it has said which airframe it is, it may be another.

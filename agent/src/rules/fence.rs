@@ -88,8 +88,10 @@ pub struct FenceKeeper {
     seen: Option<Seen>,
     /// The fence's id in the last MISSION_CURRENT.
     reported_id: Option<u32>,
-    /// When our last upload ended.
+    /// When our last upload ended, while it is not heard out.
     uploaded_at: Option<Moment>,
+    /// Our last upload was heard out, since the autopilot was last away.
+    heard_out: bool,
     events: EventCount,
     /// Since when an upload waits for the count of events to be known.
     uncounted_since: Option<Moment>,
@@ -170,7 +172,7 @@ impl FenceKeeper {
             return Some(Send::whenever(message));
         }
         let judges_late = ground.judges_late(goal);
-        if self.transfer.is_some() || !self.heard_out(judges_late, now, jitter) {
+        if self.transfer.is_some() || !self.hears_out(judges_late, now, jitter) {
             return None;
         }
         let task = self.wanted(goal, memory, ground, now)?;
@@ -192,6 +194,7 @@ impl FenceKeeper {
         if task != Task::Download {
             memory.heard_out = None;
             self.uploaded_at = None;
+            self.heard_out = false;
             (self.discarded, self.words) = (None, None);
             self.events.begin();
             self.in_force = false;
@@ -215,11 +218,16 @@ impl FenceKeeper {
         let judges_late = ground.judges_late(goal);
         if equal {
             let listens = |at: Moment| {
-                now < at.plus(HEARD_OUT_AFTER) || (judges_late && !self.events.complete_at(at.plus(HEARD_OUT_AFTER)))
+                let heard_out = at.plus(HEARD_OUT_AFTER);
+                now < heard_out || (judges_late && !self.events.complete_at(heard_out))
             };
             match self.uploaded_at {
                 Some(at) if listens(at) => return None,
-                Some(_) if self.discarded.is_none() => memory.heard_out = ground.home,
+                Some(_) if self.discarded.is_none() => {
+                    self.uploaded_at = None;
+                    self.heard_out = true;
+                    memory.heard_out = ground.home;
+                }
                 Some(_) | None => {}
             }
             let near = |at: Wgs84, home: Wgs84| {
@@ -227,7 +235,9 @@ impl FenceKeeper {
                 east.hypot(north) < SAME_HOME_M
             };
             let same_home = |at: Wgs84| ground.home.is_some_and(|home| near(at, home));
-            if !judges_late || (self.discarded.is_none() && memory.heard_out.is_some_and(same_home)) {
+            // What was judged once stays, wherever its home moves; only after a reboot it is judged anew.
+            let judged = self.heard_out || memory.heard_out.is_some_and(same_home);
+            if !judges_late || (self.discarded.is_none() && judged) {
                 if !self.in_force {
                     self.in_force = true;
                     (self.refusal, self.drift, self.failures) = (None, None, 0);
@@ -304,7 +314,7 @@ impl FenceKeeper {
     }
 
     /// Whether what the autopilot says to an upload has been waited for.
-    fn heard_out(&mut self, judges_late: bool, now: Moment, jitter: f64) -> bool {
+    fn hears_out(&mut self, judges_late: bool, now: Moment, jitter: f64) -> bool {
         if let Some((at, result)) = self.refused_at {
             if now.since(at) < WORDS_WITHIN {
                 return false;

@@ -119,8 +119,8 @@ struct Seen {
 impl FenceKeeper {
     /// Another fence is wanted from now on.
     pub fn goal_changed(&mut self) {
-        self.transfer = None;
-        self.in_force = false;
+        (self.transfer, self.uploaded_at, self.discarded) = (None, None, None);
+        (self.in_force, self.heard_out) = (false, false);
         (self.refusal, self.refused_at, self.drift, self.failures) = (None, None, None, 0);
         self.not_before = Moment::default();
     }

@@ -245,9 +245,7 @@ impl FenceKeeper {
                 return None;
             }
             // Nothing says that it is wrong, only nothing that it is right.
-            if ground.home.is_none() {
-                return None;
-            }
+            ground.home?;
         }
         self.in_force = false;
         if !ground.may_write || (judges_late && ground.home.is_none()) {

@@ -136,15 +136,13 @@ impl Transfer {
     #[must_use]
     pub fn farewell(&self, to: Address) -> Option<MavMessage> {
         let read = matches!(self.ended, Some(Ended::Read(..) | Ended::Strange)) && self.task == Task::Download;
-        read.then(|| {
-            MavMessage::MISSION_ACK(MISSION_ACK_DATA {
-                target_system: to.system.0,
-                target_component: to.component.0,
-                mavtype: MavMissionResult::MAV_MISSION_ACCEPTED,
-                mission_type: FENCE,
-                opaque_id: 0,
-            })
-        })
+        read.then_some(MavMessage::MISSION_ACK(MISSION_ACK_DATA {
+            target_system: to.system.0,
+            target_component: to.component.0,
+            mavtype: MavMissionResult::MAV_MISSION_ACCEPTED,
+            mission_type: FENCE,
+            opaque_id: 0,
+        }))
     }
 
     /// Takes a message of our autopilot that is for us, about fences.

@@ -2,7 +2,7 @@
 //!
 //! Owns: the agent's pilot and shell against unmodified firmware, with the coordinator scripted. Without an autopilot (see tests/README.md)
 //! each test prints `skipped:` and how to get one, and passes.
-#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 mod station;
 
@@ -126,7 +126,7 @@ impl Agent {
 fn count(tap: &mut Tap) -> (usize, usize) {
     let (mut ours, mut its) = (0, 0);
     while let Some(frame) = tap.try_recv() {
-        match (frame.from, frame.id) {
+        match (frame.from, frame.message_id) {
             (Direction::Us, 20 | 23 | 40 | 43 | 44 | 45 | 47 | 51 | 73) => ours += 1,
             (Direction::Autopilot, 40 | 44 | 47 | 51 | 73) => its += 1,
             _ => {}

@@ -145,7 +145,7 @@ impl Station {
                 command: MavCmd::MAV_CMD_NAV_FENCE_POLYGON_VERTEX_INCLUSION,
                 target_system,
                 target_component,
-                frame: MavFrame::MAV_FRAME_GLOBAL_INT,
+                frame: MavFrame::MAV_FRAME_GLOBAL,
                 autocontinue: 1,
                 mission_type: FENCE,
                 ..Default::default()

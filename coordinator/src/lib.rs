@@ -88,7 +88,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         agents_become_nodes: false,
         upgrades: Some(options.upgrades()),
         granted_vehicles_only: options.granted_vehicles_only,
-        site: options.site()?,
+        site: options.site.rules()?,
         metrics: metrics.clone(),
     };
     let grpc = server::bind(options.listen).await?;

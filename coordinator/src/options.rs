@@ -6,9 +6,9 @@
 use crate::controllers::airspace::SiteRules;
 use crate::logging::Format;
 use crate::server::security::{ClusterSecurity, SESSION_LIFE, Security};
-use clap::{ArgAction, Parser};
+use clap::{ArgAction, Args, Parser};
 use fleet::airspace::{Rules, Separation};
-use fleet::station::Limits;
+use fleet::station::{Limits, Tolerance};
 use fleet::units::{AltitudeAmsl, Meters};
 use fleet::upgrade::Pace;
 use std::net::{IpAddr, SocketAddr};
@@ -114,6 +114,22 @@ pub struct Options {
     #[arg(long, env = "SKEIN_GRANTED_VEHICLES_ONLY")]
     pub granted_vehicles_only: bool,
 
+    /// The site.
+    #[command(flatten)]
+    pub site: SiteArgs,
+
+    /// Format of the log on standard error.
+    #[arg(long, env = "SKEIN_LOG_FORMAT", value_enum, default_value_t = Format::Text)]
+    pub log: Format,
+}
+
+/// Of the distance over ground at which a vehicle is on its station, this share counts in height.
+const HEIGHT_SHARE: f64 = 0.75;
+
+/// What the operator sets for stations and the airspace.
+#[derive(Clone, Debug, Args)]
+#[command(next_help_heading = "Stations and the airspace")]
+pub struct SiteArgs {
     /// Least distance over ground between vehicles of which one has a station, in meters, besides what their positions may be off.
     #[arg(long, env = "SKEIN_SEPARATION", default_value_t = 5.0, value_name = "METERS")]
     pub separation: f64,
@@ -127,38 +143,22 @@ pub struct Options {
     #[arg(long, env = "SKEIN_STATION_AMSL", value_name = "LOWEST:HIGHEST")]
     pub station_amsl: Option<String>,
 
-    /// Format of the log on standard error.
-    #[arg(long, env = "SKEIN_LOG_FORMAT", value_enum, default_value_t = Format::Text)]
-    pub log: Format,
+    /// Farthest station from the home of its vehicle, in meters over ground: as far as your vehicles fly and come back.
+    #[arg(long, env = "SKEIN_STATION_REACH", default_value_t = 5000.0, value_name = "METERS")]
+    pub station_reach: f64,
+
+    /// A vehicle is on its station when it was no farther off than this for a second, in meters over ground; in height three quarters of
+    /// it.
+    #[arg(long, env = "SKEIN_STATION_TOLERANCE", default_value_t = 2.0, value_name = "METERS")]
+    pub station_tolerance: f64,
 }
 
-impl Options {
-    /// The namespace of the coordinator's own objects.
-    #[must_use]
-    pub fn namespace(&self) -> String {
-        let own = || {
-            std::fs::read_to_string(NAMESPACE_FILE)
-                .ok()
-                .map(|text| text.trim().to_owned())
-        };
-        let given = self.namespace.clone().filter(|name| !name.is_empty());
-        given.or_else(own).unwrap_or_else(|| "skein-system".to_owned())
-    }
-
-    /// How agents are replaced by a newer version.
-    #[must_use]
-    pub fn upgrades(&self) -> Pace {
-        Pace {
-            most: self.agent_upgrades_at_a_time,
-            patience: Duration::from_secs(self.agent_upgrade_patience.into()),
-        }
-    }
-
-    /// What is set for stations.
+impl SiteArgs {
+    /// What they say.
     ///
     /// # Errors
     /// Numbers that mean nothing; the text says what to do.
-    pub fn site(&self) -> anyhow::Result<SiteRules> {
+    pub fn rules(&self) -> anyhow::Result<SiteRules> {
         let rules = Rules {
             separation: Separation {
                 horizontal: Meters(self.separation),
@@ -182,11 +182,53 @@ impl Options {
             "--station-amsl {} is no range of heights; give LOWEST:HIGHEST in meters above mean sea level, such as 450:600",
             self.station_amsl.as_deref().unwrap_or_default()
         );
+        anyhow::ensure!(
+            self.station_reach > 0.0,
+            "--station-reach {} has to be a number of meters above 0",
+            self.station_reach
+        );
+        anyhow::ensure!(
+            self.station_tolerance > 0.0 && self.station_tolerance.is_finite(),
+            "--station-tolerance {} has to be a number of meters above 0",
+            self.station_tolerance
+        );
         let limits = Limits {
             amsl: amsl.flatten(),
+            reach: Meters(self.station_reach),
             ..Limits::default()
         };
-        Ok(SiteRules { rules, limits })
+        let tolerance = Tolerance {
+            horizontal: Meters(self.station_tolerance),
+            vertical: Meters(self.station_tolerance * HEIGHT_SHARE),
+        };
+        Ok(SiteRules {
+            rules,
+            limits,
+            tolerance,
+        })
+    }
+}
+
+impl Options {
+    /// The namespace of the coordinator's own objects.
+    #[must_use]
+    pub fn namespace(&self) -> String {
+        let own = || {
+            std::fs::read_to_string(NAMESPACE_FILE)
+                .ok()
+                .map(|text| text.trim().to_owned())
+        };
+        let given = self.namespace.clone().filter(|name| !name.is_empty());
+        given.or_else(own).unwrap_or_else(|| "skein-system".to_owned())
+    }
+
+    /// How agents are replaced by a newer version.
+    #[must_use]
+    pub fn upgrades(&self) -> Pace {
+        Pace {
+            most: self.agent_upgrades_at_a_time,
+            patience: Duration::from_secs(self.agent_upgrade_patience.into()),
+        }
     }
 
     /// How links are secured.
@@ -262,6 +304,37 @@ mod tests {
             assert!(matches!(security(fine), Ok(Security::Plaintext)), "{fine:?}");
         }
         assert!(security(&["--insecure-plaintext", "--listen=127.0.0.1:0", "--tls-dir=/x"]).is_err());
+    }
+
+    #[test]
+    fn limits_of_stations_that_mean_nothing_are_refused_with_the_flag() {
+        let rules = |flags: &[&str]| {
+            let all = ["skein-coordinator"].iter().chain(flags);
+            Options::try_parse_from(all).unwrap().site.rules()
+        };
+        let usual = rules(&[]).unwrap();
+        assert_eq!(
+            usual,
+            SiteRules::default(),
+            "what a program gets that has no such flags"
+        );
+        let limits = rules(&["--station-reach=300", "--station-amsl=450:600"])
+            .unwrap()
+            .limits;
+        assert_eq!(
+            (limits.reach, limits.amsl),
+            (Meters(300.0), Some((AltitudeAmsl(450.0), AltitudeAmsl(600.0))))
+        );
+        for (flag, words) in [
+            ("--station-reach=0", "--station-reach 0 has to be"),
+            ("--station-reach=NaN", "--station-reach NaN has to be"),
+            ("--station-tolerance=inf", "--station-tolerance inf has to be"),
+            ("--station-amsl=600:450", "--station-amsl 600:450 is no range"),
+            ("--separation=0", "--separation 0 and"),
+        ] {
+            let why = rules(&[flag]).unwrap_err().to_string();
+            assert!(why.starts_with(words), "{why}");
+        }
     }
 
     #[test]

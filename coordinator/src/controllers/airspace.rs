@@ -16,7 +16,7 @@ use fleet::ids::NodeName;
 use fleet::report::Report;
 use fleet::route_order::RouteOrder;
 use fleet::site::{Desire, Expected, OffStation, Site};
-use fleet::station::{Altitude, Limits, Manner, Place, Station};
+use fleet::station::{Altitude, BadStation, Limits, Manner, Place, Station, Tolerance};
 use fleet::time::Moment;
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Heading, MetersPerSecond, Wgs84};
 use fleet::vehicle::FlightTruth;
@@ -35,6 +35,8 @@ pub struct SiteRules {
     pub rules: Rules,
     /// Where stations may be.
     pub limits: Limits,
+    /// How far off a vehicle is on its station.
+    pub tolerance: Tolerance,
 }
 
 /// The airspace. A copy is the same.
@@ -89,7 +91,7 @@ impl Airspace {
         now: Moment,
     ) -> Option<Movement> {
         let asked = drone.spec.station.as_ref()?;
-        let bad = station(asked, &self.of.limits).err();
+        let bad = station(asked, report, &self.of.limits).err();
         let site = self.lock();
         let place = site.as_ref().zip(node);
         let is_home = place
@@ -115,12 +117,16 @@ impl Airspace {
     }
 }
 
-/// The place that a Drone asks for.
+/// The place that a Drone asks for, whose vehicle has made this `report`.
 ///
 /// # Errors
 /// Why it cannot be one.
-fn station(asked: &AskedStation, limits: &Limits) -> Result<Station, fleet::station::BadStation> {
-    Station::new(place(asked), limits)
+fn station(asked: &AskedStation, report: Option<&Report>, limits: &Limits) -> Result<Station, BadStation> {
+    let station = Station::new(place(asked), limits)?;
+    // One that does not know its home flies nowhere.
+    let home = report.and_then(|report| report.home);
+    home.map_or(Ok(()), |home| station.suits(home.at, home.amsl, limits))?;
+    Ok(station)
 }
 
 /// A place as it is asked for.
@@ -191,7 +197,7 @@ fn update(observer: &Observer, metrics: &Metrics) {
                 longitude_deg: first.longitude_degrees,
             };
             match Site::new(observer.leadership.term, airspace.of.rules, center) {
-                Ok(new) => *site = Some(new),
+                Ok(new) => *site = Some(new.with_tolerance(airspace.of.tolerance)),
                 Err(why) => {
                     tracing::warn!(%why, "no vehicle flies to its station");
                     return;
@@ -318,7 +324,7 @@ fn gather(observer: &Observer, drones: &[Arc<Drone>], now: Moment) -> BTreeMap<N
         });
         one.drone = Some(Arc::clone(drone));
         let asked = drone.spec.station.as_ref().map_or(Asked::AboveHome, |asked| {
-            Asked::Station(station(asked, &observer.airspace.of.limits).ok())
+            Asked::Station(station(asked, report.as_deref(), &observer.airspace.of.limits).ok())
         });
         one.desire = desire(&facts, asked, report.as_deref());
     }

@@ -150,6 +150,9 @@ pub struct UpArgs {
     /// MAVLink signing.
     #[command(flatten)]
     pub signing: SigningArgs,
+    /// Stations and the airspace.
+    #[command(flatten)]
+    pub site: coordinator::options::SiteArgs,
 }
 
 /// Arguments of `skein demo`.

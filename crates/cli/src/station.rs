@@ -18,6 +18,7 @@ use agent::{Agent, Config, Coordinator};
 use agents::Agents;
 use commander::Commander;
 use coordinator::Security;
+use coordinator::controllers::airspace::SiteRules;
 use fleet::ids::NodeName;
 use guard::Guard;
 use std::net::SocketAddr;
@@ -54,6 +55,8 @@ pub struct Setup {
     pub metrics_listen: Option<SocketAddr>,
     /// Whether a ground order is given to all that is kept, before anything could fly.
     pub grounded: bool,
+    /// What is set for stations and the airspace.
+    pub site: SiteRules,
     /// Once this is cancelled, also during the start, the agents in this process bring their vehicles down and end.
     pub end_requested: CancellationToken,
 }
@@ -139,7 +142,7 @@ impl Station {
                 upgrades: None,
                 // Everybody who has this API has all of it.
                 granted_vehicles_only: false,
-                site: coordinator::controllers::airspace::SiteRules::default(),
+                site: setup.site,
                 agents_become_nodes: true,
                 alone: true,
                 pod_ip: None,

@@ -89,6 +89,7 @@ async fn run_parts(args: &UpArgs, data: &DataDir, interrupt: &Interrupt) -> Resu
         nodes,
         metrics_listen: args.agents.metrics_listen,
         grounded: args.grounded,
+        site: args.site.rules().map_err(|why| Failure::Usage(why.to_string()))?,
         end_requested: interrupt.in_order.clone(),
     };
     let mut station = Station::start(setup).await?;

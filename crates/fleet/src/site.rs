@@ -98,6 +98,7 @@ pub enum OffStation {
 pub struct Site {
     frame: Frame,
     claims: Claims,
+    tolerance: Tolerance,
     routes: BTreeMap<NodeName, RouteOrder>,
     /// Routes that were taken back from vehicles which had not set out on them.
     taken_back: BTreeMap<NodeName, OrderNumber>,
@@ -130,6 +131,7 @@ impl Site {
         Ok(Self {
             frame: Frame::at(center)?,
             claims: Claims::new(term, rules),
+            tolerance: Tolerance::default(),
             routes: BTreeMap::new(),
             taken_back: BTreeMap::new(),
             waiting: BTreeMap::new(),
@@ -140,6 +142,12 @@ impl Site {
             endangered: BTreeMap::new(),
             returns: Returns::default(),
         })
+    }
+
+    /// The same, where a vehicle that is no farther off than this is on its station.
+    #[must_use]
+    pub fn with_tolerance(self, tolerance: Tolerance) -> Self {
+        Self { tolerance, ..self }
     }
 
     /// Takes in all vehicles as they are `now`, and grants the next routes.
@@ -232,7 +240,7 @@ impl Site {
         {
             let before = self.arrivals.get(node).filter(|(of, _)| *of == station);
             let arrival = before.map_or_else(Arrival::default, |(_, arrival)| *arrival);
-            let arrival = arrival.observe(off, position_time(report, received), Tolerance::default());
+            let arrival = arrival.observe(off, position_time(report, received), self.tolerance);
             self.arrivals.insert(node.clone(), (station, arrival));
         }
     }

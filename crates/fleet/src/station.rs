@@ -10,6 +10,7 @@ use crate::geo::{self, offset};
 use crate::time::Moment;
 use crate::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Meters, MetersPerSecond, Wgs84};
 use serde::{Deserialize, Serialize};
+use std::cmp::Ordering;
 use std::time::Duration;
 
 /// A height, with what it is measured from.
@@ -88,19 +89,19 @@ pub struct Limits {
     pub above_home: (AltitudeAboveHome, AltitudeAboveHome),
     /// Lowest and highest above mean sea level, where they are set. The lowest keeps clear of terrain, which Skein does not know.
     pub amsl: Option<(AltitudeAmsl, AltitudeAmsl)>,
-    /// No farther over ground from here than that, where it is set.
-    pub around: Option<(Wgs84, Meters)>,
+    /// No farther over ground than that from the home of the vehicle.
+    pub reach: Meters,
     /// Nobody flies faster.
     pub speed: MetersPerSecond,
 }
 
 impl Default for Limits {
-    /// The heights that a Drone may be asked for, and no other limit of place.
+    /// The heights that a Drone may be asked for, and as far as small vehicles fly and come back.
     fn default() -> Self {
         Self {
             above_home: (AltitudeAboveHome(1.0), AltitudeAboveHome(120.0)),
             amsl: None,
-            around: None,
+            reach: Meters(5000.0),
             speed: MetersPerSecond(20.0),
         }
     }
@@ -143,12 +144,25 @@ pub enum BadStation {
     )]
     AmslNotAllowed,
     /// Too far away by the operator's limits.
-    #[error("the station is {got:.0} m from the center of the site, farther than {reach} m; move it nearer")]
+    #[error(
+        "the station is {got:.0} m from the home of its vehicle, farther than the {reach} m that are allowed; move it nearer"
+    )]
     TooFar {
         /// Over ground, meters.
         got: f64,
         /// The most, meters.
         reach: f64,
+    },
+    /// Below the only ground that is known.
+    #[error(
+        "the station is {below:.0} m below the home of its vehicle and {away:.0} m from it, which is in the ground unless that falls \
+         steeper than 45 degrees; raise the station"
+    )]
+    InGround {
+        /// Below home, meters.
+        below: f64,
+        /// From home over ground, meters.
+        away: f64,
     },
     /// Not a speed, or above the limit.
     #[error("speed {got} m/s is not above 0 and up to {fastest} m/s; choose one in that range")]
@@ -200,16 +214,25 @@ impl Station {
         if got > highest {
             return Err(BadStation::TooHigh { got, highest });
         }
-        if let Some((center, Meters(reach))) = limits.around {
-            let (east, north) = offset(center, place.at);
-            let got = east.hypot(north);
-            // A center or a reach that is no number allows nothing.
-            let within = got <= reach;
-            if !within {
-                return Err(BadStation::TooFar { got, reach });
-            }
-        }
         Ok(Self(place))
+    }
+
+    /// Checks whether a vehicle with this home may be asked to hold here. The home is the only ground that is known.
+    ///
+    /// # Errors
+    /// [`BadStation::TooFar`], [`BadStation::InGround`].
+    pub fn suits(&self, home: Wgs84, ground: AltitudeAmsl, limits: &Limits) -> Result<(), BadStation> {
+        let (east, north) = offset(home, self.0.at);
+        let (away, Meters(reach)) = (east.hypot(north), limits.reach);
+        // A home or a reach that is no number allows nothing.
+        if !matches!(away.partial_cmp(&reach), Some(Ordering::Less | Ordering::Equal)) {
+            return Err(BadStation::TooFar { got: away, reach });
+        }
+        let below = ground.0 - self.0.altitude.amsl(ground).0;
+        if below + limits.above_home.0.0 > away {
+            return Err(BadStation::InGround { below, away });
+        }
+        Ok(())
     }
 
     /// The place.

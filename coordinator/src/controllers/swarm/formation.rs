@@ -88,13 +88,13 @@ fn read(asked: &crds::formation::Formation) -> Formation {
     }
 }
 
-/// How far off a vehicle may be and still cover its slot.
-fn tolerance(asked: &crds::formation::Formation) -> Tolerance {
+/// How far off a vehicle may be and still cover its slot, where nothing else is asked for than is `usual`.
+fn tolerance(asked: Option<&crds::formation::Formation>, usual: Tolerance) -> Tolerance {
     let same = |meters| Tolerance {
         horizontal: Meters(meters),
         vertical: Meters(meters),
     };
-    asked.tolerance_meters.map_or_else(Tolerance::default, same)
+    asked.and_then(|asked| asked.tolerance_meters).map_or(usual, same)
 }
 
 /// The slot that a Drone was given.
@@ -307,7 +307,8 @@ fn look(observer: &Observer, coverages: &Coverages, metrics: &Metrics, (last, no
         let swarm_uid = uid(swarm.as_ref());
         let mut coverage = before.remove(swarm_uid).unwrap_or_default();
         let drones = world.drones_of_swarm(swarm_uid);
-        let change = observe(&mut coverage, (&swarm, &slots), &drones, reported, now);
+        let tolerance = tolerance(swarm.spec.formation.as_ref(), observer.airspace.rules().tolerance);
+        let change = observe(&mut coverage, (&slots, tolerance), &drones, reported, now);
         metrics.covered(coverage.uncovered(), now.since(last), &change.gaps);
         if change.is_news {
             observer.cluster.wakes.swarms.wake(Key::of(swarm.as_ref()));
@@ -316,10 +317,10 @@ fn look(observer: &Observer, coverages: &Coverages, metrics: &Metrics, (last, no
     }
 }
 
-/// Takes in where the vehicles of `swarm` are, in the coverage of its `slots`.
+/// Takes in where the vehicles of these Drones are, in the coverage of `slots`.
 fn observe(
     coverage: &mut Coverage,
-    (swarm, slots): (&Swarm, &[Station]),
+    (slots, tolerance): (&[Station], Tolerance),
     drones: &[Arc<Drone>],
     reported: impl Fn(&NodeName) -> Option<(Arc<Report>, Moment)>,
     now: Moment,
@@ -342,7 +343,6 @@ fn observe(
         })
     };
     let near: Vec<Near> = drones.iter().filter_map(near).collect();
-    let tolerance = swarm.spec.formation.as_ref().map_or_else(Tolerance::default, tolerance);
     coverage.observe(slots.len(), &near, tolerance, now)
 }
 

@@ -8,6 +8,7 @@ use crate::fleet_api::Source;
 use crate::log::Log;
 use crate::station::{NodeSetup, Setup, Station};
 use crate::terminal;
+use coordinator::controllers::airspace::SiteRules;
 use fleet::ids::NodeName;
 use sitl::cli::{Args, Fleet, LinkSpec};
 use sitl::shell::Simulation;
@@ -108,6 +109,7 @@ impl Parts {
             nodes,
             metrics_listen: args.agents.metrics_listen,
             grounded: false,
+            site: SiteRules::default(),
             // The demo deletes its Swarm first.
             end_requested: CancellationToken::new(),
         };

@@ -23,7 +23,7 @@ fn place() -> Place {
 fn limits() -> Limits {
     Limits {
         amsl: Some((AltitudeAmsl(450.0), AltitudeAmsl(600.0))),
-        around: Some((HERE, Meters(500.0))),
+        reach: Meters(500.0),
         ..Limits::default()
     }
 }
@@ -70,11 +70,6 @@ fn each_number_that_is_out_of_range_is_named() {
         };
         assert_eq!(refused(|p| p.manner.speed = Some(MetersPerSecond(speed))), bad);
     }
-    let far = refused(|p| p.at = shifted(HERE, 400.0, 400.0));
-    assert!(
-        matches!(far, BadStation::TooFar { got, .. } if (got - 565.7).abs() < 0.5),
-        "{far}"
-    );
 }
 
 #[test]
@@ -87,16 +82,47 @@ fn a_height_above_the_sea_needs_limits_above_the_sea() {
     assert_eq!(Station::new(amsl, &Limits::default()), Err(BadStation::AmslNotAllowed));
 }
 
+/// What is wrong with a station for a vehicle whose home is [`HERE`], 488 m above the sea.
+fn unsuitable(change: impl FnOnce(&mut Place), limits: &Limits) -> Option<BadStation> {
+    let mut place = place();
+    change(&mut place);
+    let station = Station::new(place, limits).unwrap();
+    station.suits(HERE, AltitudeAmsl(488.0), limits).err()
+}
+
 #[test]
-fn a_limit_that_is_no_number_allows_nothing() {
+fn a_station_is_not_farther_from_the_home_of_its_vehicle_than_it_may_fly() {
+    assert_eq!(unsuitable(|p| p.at = shifted(HERE, 300.0, 399.0), &limits()), None);
+    let far = unsuitable(|p| p.at = shifted(HERE, 400.0, 400.0), &limits()).unwrap();
+    assert_eq!(
+        far.to_string(),
+        "the station is 566 m from the home of its vehicle, farther than the 500 m that are allowed; move it nearer"
+    );
     let nowhere = Limits {
-        around: Some((HERE, Meters(f64::NAN))),
+        reach: Meters(f64::NAN),
         ..limits()
     };
-    assert!(matches!(
-        Station::new(place(), &nowhere),
-        Err(BadStation::TooFar { .. })
-    ));
+    assert!(
+        matches!(unsuitable(|_| {}, &nowhere), Some(BadStation::TooFar { .. })),
+        "a limit that is no number allows nothing"
+    );
+}
+
+#[test]
+fn a_station_is_not_in_the_ground_beside_the_home_of_its_vehicle() {
+    let at = |amsl: f64, east: f64| {
+        let change =
+            move |p: &mut Place| (p.altitude, p.at) = (Altitude::Amsl(AltitudeAmsl(amsl)), shifted(HERE, east, 0.0));
+        unsuitable(change, &limits())
+    };
+    assert_eq!(at(489.0, 0.0), None);
+    assert!(matches!(at(488.5, 0.0), Some(BadStation::InGround { .. })));
+    assert_eq!(at(460.0, 30.0), None, "in the valley before it");
+    assert_eq!(
+        at(460.0, 20.0).unwrap().to_string(),
+        "the station is 28 m below the home of its vehicle and 20 m from it, which is in the ground unless that falls steeper than \
+         45 degrees; raise the station"
+    );
 }
 
 #[test]

@@ -94,7 +94,7 @@ pub struct SlotStatus {
     /// Whether a vehicle of the Swarm is on station there.
     pub covered: bool,
 
-    /// Since when it is covered or not covered; absent while it never was.
+    /// Since when it is covered or not covered.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub since: Option<k8s_openapi::apimachinery::pkg::apis::meta::v1::Time>,
 

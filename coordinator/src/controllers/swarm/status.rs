@@ -224,14 +224,20 @@ fn add_slots(
             None => holders.get(&number),
         };
         let holder = holder.copied();
+        let seconds = |time: Timestamp| Time(time.round(Unit::Second).unwrap_or(time));
         let since = seen.and_then(Slot::since).map(|since| {
             let ago = SignedDuration::try_from(looked.now.since(since)).unwrap_or_default();
-            Time(now.checked_sub(ago).unwrap_or(now).round(Unit::Second).unwrap_or(now))
+            seconds(now.checked_sub(ago).unwrap_or(now))
         });
+        // A leader that has never seen it covered goes on from what is written, or counts from now.
+        let unchanged = before.filter(|before| before.covered == covered_by.is_some());
+        let since = since
+            .or_else(|| unchanged?.since.clone())
+            .unwrap_or_else(|| seconds(now));
         let slot = SlotStatus {
             slot: small(number),
             covered: covered_by.is_some(),
-            since,
+            since: Some(since),
             drone: holder.map(|drone| drone.name_any()),
             off_meters: holder.and_then(|drone| off(drone, station)),
             message: covered_by.is_none().then(|| why(holder)),
@@ -434,6 +440,11 @@ mod tests {
             (false, None, Some("no Drone has it yet"))
         );
         assert_eq!(
+            two.since,
+            Some(Time(Timestamp::UNIX_EPOCH)),
+            "uncovered since it is known"
+        );
+        assert_eq!(
             (status.covered_slots, status.conditions[0].message.as_str()),
             (Some(1), "1 of 2 slots are covered; see status.slots")
         );
@@ -451,6 +462,15 @@ mod tests {
             make(&status, 30.0, false, true).slots,
             status.slots,
             "a new leader has not heard them yet"
+        );
+        // To one that has never seen it covered, it is uncovered since the one before said so.
+        let mut told = lost.clone();
+        told.slots[0].since = Some(Time(Timestamp::from_second(-500).unwrap()));
+        told.slots[0].message = Some("it takes off".into());
+        let later = make(&told, 40.0, false, false).slots[0].clone();
+        assert_eq!(
+            (&later.since, later.message.as_deref()),
+            (&told.slots[0].since, Some("it flies"))
         );
     }
 }

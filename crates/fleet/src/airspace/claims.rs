@@ -345,6 +345,17 @@ impl Claims {
         }
     }
 
+    /// Where a vehicle was last seen, and how it flew: meters per second east, north and up.
+    pub(super) fn seen_flying(&self, owner: &Owner) -> Option<(Local, [f64; 3])> {
+        match owner {
+            Owner::Vehicle(name) => {
+                let last = self.vehicles.get(name)?.last.as_ref()?;
+                Some((last.at, last.velocity))
+            }
+            Owner::Traffic(_) => None,
+        }
+    }
+
     /// Whether one that does not keep to its claim has come into the route of `vehicle` since that was granted.
     #[must_use]
     pub fn is_crossed(&self, vehicle: &NodeName, now: Moment) -> bool {

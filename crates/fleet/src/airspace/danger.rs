@@ -13,6 +13,20 @@ use std::collections::{BTreeMap, BTreeSet};
 /// So many heights above itself are tried for one that steps aside.
 const STEPS: u8 = 8;
 
+/// Vehicles that hold at one height are reported up to this far apart, meters: one that seems to be a little above is not fled from
+/// downward.
+const LEVEL: f64 = 2.0;
+
+/// After a report of another, a vehicle climbs this much later at the latest, and this fast at least, meters per second.
+const RISES_AFTER: f64 = 3.0;
+const RISES: f64 = 2.0;
+
+/// One that climbs faster than this is not at one height with anybody, meters per second.
+const CLIMBS: f64 = 1.0;
+
+/// A pilot's vehicle that was seen to stand may fly this fast meanwhile, meters per second.
+const LEAST_SPEED: f64 = 2.0;
+
 /// What one vehicle is to do about another that may come too near.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Avoidance {
@@ -81,7 +95,7 @@ impl Claims {
     }
 
     /// Whether `route` leads `vehicle` upright away from all whose volumes overlap its own now, to where it is clear of everybody, and
-    /// through nobody else's volume. To stay would not be safer.
+    /// through nobody else's volume. To stay would not be safer. Away from a vehicle at its own height is up, if there is time for it.
     #[must_use]
     pub fn leads_away(&self, vehicle: &NodeName, route: &Route) -> bool {
         let (start, end) = (route.start(), route.end());
@@ -89,13 +103,28 @@ impl Claims {
         let near = self.near(&Owner::Vehicle(vehicle.clone()));
         let away = |owner: &Owner| {
             let height = self.height(owner);
-            height.is_some_and(|height| (end.up - start.up) * (start.up - height) >= 0.0)
+            let leaves = height.is_some_and(|height| (end.up - start.up) * (start.up - height) >= 0.0);
+            leaves || (end.up > start.up && self.rises_before(owner, start))
         };
         upright
             && !near.is_empty()
             && near.iter().all(away)
             && self.in_the_way(vehicle, &Route::hold(end)).is_empty()
             && self.in_the_way(vehicle, route).is_subset(&near)
+    }
+}
+
+impl Claims {
+    /// Whether one that climbs from `start` is above another vehicle, which flies at its height, before that can be near over ground.
+    fn rises_before(&self, other: &Owner, start: Local) -> bool {
+        let Some((at, [east, north, up])) = self.seen_flying(other) else {
+            return false;
+        };
+        let gap = at.up - start.up;
+        let time = RISES_AFTER + (gap + self.rules().separation.vertical.0) / RISES;
+        let comes = time * east.hypot(north).max(LEAST_SPEED);
+        let level = gap <= LEVEL && up <= CLIMBS;
+        level && at.over_ground(start) - comes >= self.rules().pitch().horizontal.0
     }
 }
 

@@ -717,6 +717,37 @@ fn one_without_a_station_rises_only_once_nobody_holds_above_it_and_is_then_flown
 
 #[test]
 fn one_on_station_climbs_out_of_a_pilots_way_and_comes_back_and_both_are_named() {
+    climbs_out_of_the_way_of_one(0.0);
+}
+
+/// Found with real PX4s, of which one returned 0.4 m higher: the other stayed, since up was towards it.
+#[test]
+fn one_on_station_climbs_out_of_the_way_of_one_that_seems_to_be_a_little_higher() {
+    climbs_out_of_the_way_of_one(0.8);
+}
+
+#[test]
+fn one_on_station_does_not_climb_into_the_way_of_one_that_is_a_little_higher_and_near() {
+    let mut site = new();
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::At(station(0.0, 80.0, 20.0))),
+        vehicle("pilot", 40.0, Desire::At(station(20.0, 80.0, 20.0))),
+    ];
+    let (second, _) = run(&mut site, &mut vehicles, 0);
+    vehicles[1].state.order = None;
+    vehicles[1].activity = Activity::HandsOff(crate::report::HandsOff::OtherMode);
+    (vehicles[1].at.0, vehicles[1].up) = (8.0, 20.8);
+    for step in 1..6 {
+        update(&mut site, &vehicles, second + step);
+    }
+    let pair = (Owner::Vehicle(node("pilot")), node("a"));
+    assert_eq!(
+        site.endangered().get(&pair).map(|danger| danger.action),
+        Some(Action::Stays)
+    );
+}
+
+fn climbs_out_of_the_way_of_one(above: f64) {
     let mut site = new();
     let mut vehicles = [
         vehicle("a", 0.0, Desire::At(station(0.0, 80.0, 20.0))),
@@ -726,6 +757,7 @@ fn one_on_station_climbs_out_of_a_pilots_way_and_comes_back_and_both_are_named()
     assert!(site.endangered().is_empty());
     vehicles[1].state.order = None;
     vehicles[1].activity = Activity::HandsOff(crate::report::HandsOff::OtherMode);
+    vehicles[1].up += above;
     let pair = (Owner::Vehicle(node("pilot")), node("a"));
     let (mut least, mut told) = (f64::INFINITY, None);
     for step in 0..40 {
@@ -784,4 +816,23 @@ fn ways_home_that_cross_at_one_height_are_named_and_those_apart_are_not() {
     vehicles[0].desire = Desire::At(station(-60.0, 60.0, 20.0));
     update(&mut site, &vehicles, 1);
     assert_eq!(site.shared_return(&node("a")), None);
+}
+
+#[test]
+fn how_far_off_is_on_station_is_for_the_operator_to_set() {
+    let swayed = |mut site: Site| {
+        let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 40.0, 20.0)))];
+        let (until, _) = run(&mut site, &mut vehicles, 0);
+        vehicles[0].at = (0.0, 42.3);
+        for second in until..until + 8 {
+            update(&mut site, &vehicles, second);
+        }
+        site.off_station(&node("a"), at(until + 8))
+    };
+    assert_eq!(swayed(new()), None);
+    let narrow = Tolerance {
+        horizontal: crate::units::Meters(1.0),
+        vertical: crate::units::Meters(0.75),
+    };
+    assert_eq!(swayed(new().with_tolerance(narrow)), Some(OffStation::Settling));
 }

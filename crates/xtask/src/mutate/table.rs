@@ -634,6 +634,14 @@ pub const MUTATIONS: &[Mutation] = &[
         replace: ";",
         tests: FLEET,
     },
+    Mutation {
+        invariant: 11,
+        name: "climbs past one that is near",
+        file: "crates/fleet/src/airspace/danger.rs",
+        find: "level && at.over_ground(start) - comes >= self.rules().pitch().horizontal.0",
+        replace: "level && comes >= 0.0",
+        tests: FLEET,
+    },
     // Found by seed 1.
     Mutation {
         invariant: 1,

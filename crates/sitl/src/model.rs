@@ -18,7 +18,9 @@ mod px4;
 mod streams;
 mod telemetry;
 mod vehicle;
+mod weather;
 
 pub use config::{Autopilot, Port, VehicleConfig};
 pub use geo::{Neu, Wgs84};
 pub use vehicle::{Fault, Truth, Vehicle};
+pub use weather::Wind;

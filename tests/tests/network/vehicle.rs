@@ -7,7 +7,7 @@ use link::decode::decode;
 use link::dialect::{MavCmd, MavMessage};
 use link::framing::Framer;
 use sitl::faults::{Around, Script, What};
-use sitl::model::{Autopilot, Fault, Neu, Port, VehicleConfig, Wgs84};
+use sitl::model::{Autopilot, Fault, Neu, Port, VehicleConfig, Wgs84, Wind};
 use sitl::wired::{Event, WiredVehicle};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -177,6 +177,13 @@ impl Vehicle {
             };
             let hears = What::Around(Around::Aircraft(from_home), Some(stays.as_secs_f64()));
             one.wired.befall(hears);
+        }
+    }
+
+    /// The wind blows, and its estimate of where it is wanders by as much as `fleet` counts on. A scripted one stays where it is.
+    pub fn is_out_in_the_weather(&self, wind: Wind, drift_m: f64) {
+        if let Self::Simulated(one) = self {
+            one.lock().unwrap().wired.vehicle_mut().set_weather(wind, drift_m);
         }
     }
 

@@ -31,6 +31,7 @@ mod formation;
 mod person;
 mod stations;
 mod traffic;
+mod weather;
 
 const COORDINATORS: usize = 2;
 /// A leader has read and renewed its Lease several times in this time.
@@ -167,6 +168,7 @@ impl Run<'_> {
                 None => Vehicle::Scripted(autopilot::world(kind)),
                 Some(home) => Vehicle::simulated(kind, *home),
             };
+            weather::of_run(seed, size, number, &vehicle);
             lines.push((vehicle.clone(), line));
             nodes.push(Node {
                 number,

@@ -47,6 +47,8 @@ What is said and heard (add `for SECONDS`, else for ever):
   ground-station              a ground station on the wire, which the vehicle hears, too
   aircraft NORTH EAST UP      the vehicle's receiver hears a helicopter that hovers so many metres from its home
   no-gps                      the satellite receiver has no fix
+  wind SPEED FROM             the wind blows in the air: metres a second, and degrees clockwise from north
+  drift METRES                the autopilot's estimate of its place wanders by up to so much over ground
 With the vehicle, at once:
   reboot                      the board restarts; in the air its motors stop
   motor-failure               a motor stops
@@ -84,6 +86,8 @@ pub(super) const FAULTS: &[&str] = &[
     "ground-station",
     "aircraft",
     "no-gps",
+    "wind",
+    "drift",
     "reboot",
     "motor-failure",
     "battery",

@@ -7,7 +7,7 @@ use mavlink::dialects::ardupilotmega::MavMessage;
 use super::keywords;
 use super::script::{Around, Bytes, CommandFault, Line, Occurrence, Script, Sudden, What, When};
 use super::signing::Key;
-use crate::model::Neu;
+use crate::model::{Neu, Wind};
 use crate::wire::Address;
 
 /// Which line is wrong, and how.
@@ -309,6 +309,23 @@ impl<'a> Tokens<'a> {
                 up: self.metres()?,
             }),
             "no-gps" => Around::NoGps,
+            "wind" => Around::Wind(Wind {
+                speed_m_s: self.known(
+                    |token| positive(token).filter(|speed| *speed <= 60.0),
+                    "a speed from 0 to 60 metres a second",
+                    "a speed",
+                )?,
+                from_deg: self.known(
+                    |token| positive(token).filter(|degrees| *degrees < 360.0),
+                    "a direction from 0 up to 360 degrees",
+                    "a direction",
+                )?,
+            }),
+            "drift" => Around::Drift(self.known(
+                |token| positive(token).filter(|metres| *metres <= 100.0),
+                "a number of metres from 0 to 100",
+                "a number of metres",
+            )?),
             _ => return Ok(None),
         }))
     }

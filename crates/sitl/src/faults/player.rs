@@ -12,7 +12,7 @@ use super::neighbours::{self, Neighbour, Who};
 use super::reframe;
 use super::script::{Around, Bytes, CommandFault, Line, Occurrence, Script, Sudden, What, When};
 use super::signing::Signer;
-use crate::model::{Autopilot, Fault, Vehicle, VehicleConfig, Wgs84};
+use crate::model::{Autopilot, Fault, Vehicle, VehicleConfig, Wgs84, Wind};
 use crate::wire::{Address, Frame, Incoming, Outgoing, Request, Sender};
 
 /// The limit of bytes that are held back for later.
@@ -68,6 +68,8 @@ pub struct Player {
     /// Seconds from the beginning of 2015 to the start of this clock.
     epoch_s: f64,
     backlog: Vec<Vec<u8>>,
+    /// Wind and drift of the vehicle, by this script.
+    told: (Wind, f64),
     chance: Chance,
     now_s: f64,
 }
@@ -95,6 +97,7 @@ impl Player {
             signer: Signer::default(),
             epoch_s,
             backlog: Vec::new(),
+            told: (Wind::default(), 0.0),
             chance: Chance::new(script.seed, name),
             now_s: 0.0,
         }
@@ -125,6 +128,11 @@ impl Player {
             (true, false) => vehicle.suffer(Fault::GpsLost),
             (false, true) => vehicle.suffer(Fault::GpsBack),
             _ => {}
+        }
+        let weather = self.weather();
+        if weather != self.told {
+            self.told = weather;
+            vehicle.set_weather(weather.0, weather.1);
         }
         match (was_up, self.link_is_up()) {
             (true, false) => vec![LinkChange::HangUp],
@@ -191,6 +199,19 @@ impl Player {
             Around::GroundStation => Who::GroundStation,
             _ => return None,
         })
+    }
+
+    /// The last wind and drift that have begun.
+    fn weather(&self) -> (Wind, f64) {
+        let (mut wind, mut drift_m) = (Wind::default(), 0.0);
+        for lasting in &self.around {
+            match lasting.fault {
+                Around::Wind(blows) => wind = blows,
+                Around::Drift(metres) => drift_m = metres,
+                _ => {}
+            }
+        }
+        (wind, drift_m)
     }
 
     fn suffers(&self, fault: &Around) -> bool {

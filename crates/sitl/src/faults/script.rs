@@ -3,7 +3,7 @@
 //! Owns: which faults there are and when they begin. Must not: play them, read text.
 
 use super::signing::Key;
-use crate::model::{Autopilot, Neu};
+use crate::model::{Autopilot, Neu, Wind};
 use crate::wire::Address;
 
 /// All faults of one run.
@@ -141,6 +141,10 @@ pub enum Around {
     Aircraft(Neu),
     /// The satellite receiver has no fix.
     NoGps,
+    /// The wind blows.
+    Wind(Wind),
+    /// The autopilot's estimate of its place wanders by up to so many metres over ground.
+    Drift(f64),
 }
 
 /// Of the vehicle itself, at one moment.

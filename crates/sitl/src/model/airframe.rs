@@ -32,8 +32,13 @@ pub struct Airframe {
     pub heading_deg: f64,
     /// Where it turns to in the air.
     turns_to_deg: f64,
+    /// What the wind does to it in the air: metres a second for each second, which power can work against, and metres a second besides.
+    pushed: Neu,
+    shaken: Neu,
 }
 
+/// By leaning into the wind, beside what it flies, it can hold this much.
+const LEANS_M_S2: f64 = 4.0;
 /// How fast it turns, degrees a second.
 const TURNS_DEG_S: f64 = 45.0;
 /// To a place that is nearer than this it does not turn.
@@ -44,6 +49,23 @@ impl Airframe {
     pub fn rest(&mut self) {
         self.position.up = 0.0;
         self.velocity = Neu::default();
+    }
+
+    /// From now on the wind does this to it.
+    pub fn blown(&mut self, pushed: Neu, shaken: Neu) {
+        (self.pushed, self.shaken) = (pushed, shaken);
+    }
+
+    /// The wind's part in one step, of which power holds so much.
+    fn drift(&mut self, held_m_s2: f64, dt_s: f64) {
+        if !self.on_ground() {
+            let push = self.pushed.north.hypot(self.pushed.east);
+            let rest = if push > held_m_s2 { 1.0 - held_m_s2 / push } else { 0.0 };
+            self.velocity.north += self.pushed.north * rest * dt_s;
+            self.velocity.east += self.pushed.east * rest * dt_s;
+            self.position.north += self.shaken.north * dt_s;
+            self.position.east += self.shaken.east * dt_s;
+        }
     }
 
     /// Turns to a direction, in the air.
@@ -77,6 +99,7 @@ impl Airframe {
     /// Motors off: it falls.
     pub fn fall(&mut self, dt_s: f64) {
         self.velocity.up -= GRAVITY_M_S2 * dt_s;
+        self.drift(0.0, dt_s);
         self.advance(dt_s);
     }
 
@@ -84,6 +107,7 @@ impl Airframe {
     pub fn fly(&mut self, demand: Demand, dt_s: f64) {
         let to_climb = demand.climb_m_s - self.velocity.up;
         self.velocity.up += to_climb.clamp(-demand.climb_accel_m_s2 * dt_s, demand.climb_accel_m_s2 * dt_s);
+        self.drift(LEANS_M_S2, dt_s);
         let (want_north, want_east) = self.wanted_ground_velocity(demand);
         let (north, east) = (want_north - self.velocity.north, want_east - self.velocity.east);
         let change = north.hypot(east);
@@ -153,6 +177,44 @@ mod tests {
         });
         airframe.advance(9.0);
         assert!((airframe.heading_deg - 270.0).abs() < 1e-9, "{airframe:?}");
+    }
+
+    #[test]
+    fn a_wind_that_power_can_work_against_moves_a_vehicle_little_and_a_stronger_one_takes_it_along() {
+        let held = |push: f64| {
+            let at = Neu {
+                up: 10.0,
+                ..Neu::default()
+            };
+            let mut airframe = Airframe {
+                position: at,
+                ..Airframe::default()
+            };
+            airframe.blown(
+                Neu {
+                    east: push,
+                    ..Neu::default()
+                },
+                Neu {
+                    east: 0.4,
+                    ..Neu::default()
+                },
+            );
+            let demand = Demand {
+                climb_m_s: 0.0,
+                climb_accel_m_s2: 1.0,
+                towards: Some(at),
+                speed_m_s: 10.0,
+                accel_m_s2: 2.5,
+            };
+            for _ in 0..50 * 10 {
+                airframe.fly(demand, 0.02);
+            }
+            airframe.position.east
+        };
+        let (held, lost) = (held(2.0), held(8.0));
+        assert!(held > 0.1 && held < 0.5, "{held}");
+        assert!(lost > 20.0, "{lost}");
     }
 
     #[test]

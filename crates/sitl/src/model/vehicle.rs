@@ -7,8 +7,9 @@ use std::time::Duration;
 use super::ardupilot::ArduPilot;
 use super::config::{Autopilot, VehicleConfig};
 use super::core::Core;
-use super::geo::Wgs84;
+use super::geo::{Neu, Wgs84};
 use super::px4::Px4;
+use super::weather::{Weather, Wind};
 use crate::wire::{Incoming, Outgoing};
 
 const STEP_S: f64 = 0.02;
@@ -57,7 +58,7 @@ pub struct Truth {
     pub landed_state: u8,
     /// Metres above the ground.
     pub height_m: f64,
-    /// Its place.
+    /// Its place; what the autopilot takes for it may be off.
     pub place: Wgs84,
     /// Where it looks, degrees clockwise from north.
     pub heading_deg: f64,
@@ -73,13 +74,16 @@ pub struct Vehicle {
     reboots: u32,
     /// Switched off in the air: the board boots once the vehicle is on the ground.
     dark: bool,
+    weather: Weather,
 }
 
 impl Vehicle {
     /// A vehicle that is switched on now.
     pub fn new(config: VehicleConfig) -> Self {
+        let weather = Weather::of(config.system_id);
         let (core, pilot) = boot(config);
         Self {
+            weather,
             core,
             pilot,
             left_over_s: 0.0,
@@ -93,6 +97,11 @@ impl Vehicle {
         self.left_over_s += dt.as_secs_f64();
         while self.left_over_s + 1e-9 >= STEP_S {
             self.left_over_s -= STEP_S;
+            if !self.core.airframe.on_ground() {
+                self.weather.pass(STEP_S);
+            }
+            let (pushed, shaken) = self.weather.wind();
+            self.core.airframe.blown(pushed, shaken);
             if self.dark {
                 self.core.airframe.fall(STEP_S);
                 self.dark = !self.core.airframe.on_ground();
@@ -151,8 +160,18 @@ impl Vehicle {
         if self.pilot.armed() || self.dark || !self.core.airframe.on_ground() {
             return;
         }
-        self.core.airframe.position = self.core.config.home.to_local(place);
+        let (to, off) = (self.core.config.home.to_local(place), self.weather.off());
+        self.core.airframe.position = Neu {
+            north: to.north - off.north,
+            east: to.east - off.east,
+            up: to.up,
+        };
         self.core.airframe.rest();
+    }
+
+    /// From now on the wind blows so in the air, and the autopilot's estimate of its place is off by up to so many metres over ground.
+    pub fn set_weather(&mut self, wind: Wind, drift_m: f64) {
+        self.weather.set(wind, drift_m);
     }
 
     /// The charge is this many percent from now on.
@@ -180,10 +199,19 @@ impl Vehicle {
             custom_mode: self.pilot.custom_mode(),
             landed_state: self.pilot.landed_state(&self.core),
             height_m: self.core.airframe.position.up,
-            place: self.core.place(),
+            place: self.place(),
             heading_deg: self.core.airframe.heading_deg,
             battery_percent: self.core.battery.percent(),
         }
+    }
+
+    fn place(&self) -> Wgs84 {
+        let (estimate, off) = (self.core.airframe.position, self.weather.off());
+        self.core.config.home.offset(Neu {
+            north: estimate.north + off.north,
+            east: estimate.east + off.east,
+            up: estimate.up,
+        })
     }
 
     /// Parameters, place and charge survive; everything else is reset.

@@ -45,9 +45,10 @@ fn every_fault_in_the_help_can_be_written() {
         at 1 lose-bytes 1%\nat 1 noise 0.5 for 3\nat 1 stray 2%\nat 1 truncate 3% for 1\nat 1 silence for 5\nat 1 deaf
         at 1 hang-up for 3\nat 1 backlog for 6\nat 1 mavlink1\nat 1 unknown-ids 20\nat 1 extra-message 105 50\nat 1 landed-state undefined for 9
         at 1 second-autopilot 42\nat 1 gimbal\nat 1 ground-station for 10\nat 1 aircraft 30 -400.5 15\nat 1 no-gps for 10\nat 1 reboot
-        at 1 motor-failure\nat 1 battery 14%\nat 1 mode land\nat 1 mode 5";
+        at 1 motor-failure\nat 1 battery 14%\nat 1 mode land\nat 1 mode 5
+        at 1 wind 8 270 for 60\nat 1 drift 0.8";
     let script = parse(lines).unwrap();
-    assert_eq!(script.lines.len(), 32);
+    assert_eq!(script.lines.len(), 34);
     let key = |_: &str| Key::from_contents(&[7; 32]).map_err(|error| error.to_string());
     assert!(Script::parse("at 0 signed k\nat 0 signed-only k", &key).is_ok());
 }
@@ -67,6 +68,19 @@ fn each_bad_line_gives_one_error_with_its_number_that_says_what_to_do() {
         (
             "at 1 aircraft 30 15",
             "line 1: three numbers of metres: NORTH EAST UP is missing at the end",
+        ),
+        (
+            "at 1 wind 80 270",
+            "line 1: `80` is not a speed from 0 to 60 metres a second",
+        ),
+        (
+            "at 1 wind 8 west",
+            "line 1: `west` is not a direction from 0 up to 360 degrees",
+        ),
+        ("at 1 wind 8", "line 1: a direction is missing at the end"),
+        (
+            "at 1 drift much",
+            "line 1: `much` is not a number of metres from 0 to 100",
         ),
         ("at -1 reboot", "line 1: `-1` is not a number of seconds"),
         ("at 3", "line 1: a fault is missing at the end"),

@@ -1,0 +1,31 @@
+//! Wind, and estimates of position that are off, in a share of the worlds in which vehicles fly.
+//!
+//! Owns: in which, and how much. Must not: take chance from the seed: the other worlds are as they were.
+
+use super::Size;
+use crate::vehicle::Vehicle;
+use sitl::model::Wind;
+
+/// The second half of the worlds with stations, which have no aircraft; and of the runs through formations each second.
+const SHARE: u64 = 6;
+const SHARE_OF_FORMATIONS: u64 = 2;
+/// A fresh breeze, which a small vehicle can work against.
+const WIND: Wind = Wind {
+    speed_m_s: 9.0,
+    from_deg: 250.0,
+};
+/// Both autopilots know their place to about a meter.
+const DRIFT_M: f64 = 1.0;
+
+/// The weather of a vehicle in the world of this seed.
+pub fn of_run(seed: u64, size: Option<Size>, number: usize, vehicle: &Vehicle) {
+    let is_rough = match size {
+        None => seed % SHARE == SHARE / 2 - 1,
+        Some(_) => seed % SHARE_OF_FORMATIONS == 1,
+    };
+    if is_rough {
+        // Neighbors are off to opposite sides.
+        let side = if number % 2 == 0 { 1.0 } else { -1.0 };
+        vehicle.is_out_in_the_weather(WIND, side * DRIFT_M);
+    }
+}

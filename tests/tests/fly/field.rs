@@ -4,7 +4,8 @@
 
 use std::collections::BTreeMap;
 use std::fs::File;
-use std::io::Write as _;
+use std::io::{Read as _, Write as _};
+use std::net::{Ipv4Addr, TcpStream};
 use std::os::unix::fs::OpenOptionsExt as _;
 use std::path::PathBuf;
 use std::time::Duration;
@@ -83,6 +84,7 @@ pub struct Field {
     pub speedup: u32,
     setup: Setup,
     port: u16,
+    metrics_port: u16,
 }
 
 impl Field {
@@ -100,6 +102,7 @@ impl Field {
             stack: firmware.stack(),
             speedup,
             port: testkit::ports::free_tcp_port()?,
+            metrics_port: testkit::ports::free_tcp_port()?,
             setup,
         };
         field.start_coordinator()?;
@@ -176,11 +179,27 @@ impl Field {
         let process = Launch::workspace("skein-coordinator")?
             .args(["--listen", &format!("127.0.0.1:{}", self.port), "--namespace", SYSTEM])
             .arg("--insecure-plaintext")
+            .args(["--metrics-listen", &format!("127.0.0.1:{}", self.metrics_port)])
             .env("KUBECONFIG", self.api.kubeconfig())
             .logs_in(self.folder("logs")?)
             .start()?;
         self.coordinator = Some(process);
         Ok(())
+    }
+
+    /// What the coordinator counts, as Prometheus reads it: the sample with this name and these labels.
+    pub fn metric(&self, sample: &str) -> anyhow::Result<f64> {
+        let mut stream = TcpStream::connect((Ipv4Addr::LOCALHOST, self.metrics_port))?;
+        stream.set_read_timeout(Some(Duration::from_secs(5)))?;
+        stream.write_all(b"GET /metrics HTTP/1.1\r\nHost: coordinator\r\nConnection: close\r\n\r\n")?;
+        let mut text = String::new();
+        stream.read_to_string(&mut text)?;
+        let value = text.lines().find_map(|line| line.strip_prefix(sample));
+        value
+            .with_context(|| format!("no {sample} in {text}"))?
+            .trim()
+            .parse()
+            .context("no number")
     }
 
     /// Ends the coordinator without warning.

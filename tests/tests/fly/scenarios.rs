@@ -2,6 +2,7 @@
 //!
 //! Owns: the list. Must not: hold a scenario.
 
+mod airspace;
 mod failsafes;
 mod flights;
 mod formations;
@@ -23,6 +24,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         failsafes::ALL,
         refusals::ALL,
         stations::ALL,
+        airspace::ALL,
         formations::ALL,
     ]
     .into_iter()

@@ -9,7 +9,7 @@ use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 use testkit::autopilots::Stack;
 
-use super::stations::{apart, place, position, track};
+use super::stations::{apart, place, position, status_writes, track};
 use crate::field::{Field, NODES, SWARM, Setup};
 use crate::figures::Figures;
 use crate::modes::{HOLD, PILOTS};
@@ -148,6 +148,18 @@ fn formation(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     change(field, &json!({"formation": {"shape": "Circle"}}))?;
     wait_covered(field, &circle(6, [30.0, 60.0], 20.0), UP)?;
     figures.took("to a circle", since, now());
+    for node in field.nodes() {
+        status_writes(field, node, since)?;
+    }
+    let holds = now();
+    field.pass(10, Duration::from_secs(10));
+    for node in field.nodes() {
+        let written = field.objects().of_since(node, holds);
+        ensure!(
+            written.is_empty(),
+            "in the circle, the Drone of {node} was written: {written:?}"
+        );
+    }
 
     let since = now();
     change(field, &json!({"formation": {"shape": "Line"}}))?;

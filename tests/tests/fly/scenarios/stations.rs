@@ -40,6 +40,17 @@ pub const ALL: &[Scenario] = &[
         heading_speed,
     ),
     Scenario::new(
+        "wind",
+        "one vehicle holds its station in a wind of 9 m/s with gusts: Ready all the time, nothing sent, nothing written; how far it sways",
+        wind,
+    )
+    .with(|_| Setup {
+        ardupilot: vec![("SIM_WIND_SPD", 9.0), ("SIM_WIND_DIR", 250.0), ("SIM_WIND_TURB", 2.0)],
+        ..Setup::default()
+    })
+    // PX4's own simulation has no wind.
+    .on(&[Stack::ArduPilot]),
+    Scenario::new(
         "swap",
         "two vehicles swap their stations and never come nearer than the separation",
         swap,
@@ -116,7 +127,7 @@ pub(super) fn position(field: &Field, node: &str) -> anyhow::Result<[f64; 3]> {
     field.record(node).position().map(local).context("it has no position")
 }
 
-fn drone(field: &Field, name: &str, node: &str, station: &Value) -> anyhow::Result<()> {
+pub(super) fn drone(field: &Field, name: &str, node: &str, station: &Value) -> anyhow::Result<()> {
     let drone = json!({
         "apiVersion": "skein.dev/v1alpha1", "kind": "Drone", "metadata": {"name": name},
         "spec": {"nodeName": node, "station": station},
@@ -133,7 +144,7 @@ fn send_to(field: &Field, name: &str, station: &Value) -> anyhow::Result<()> {
 }
 
 /// Waits until the Drone of `node` is Ready, and its autopilot is at this place by its own account.
-fn wait_on_station(field: &Field, node: &str, [east, north, up]: [f64; 3]) -> anyhow::Result<()> {
+pub(super) fn wait_on_station(field: &Field, node: &str, [east, north, up]: [f64; 3]) -> anyhow::Result<()> {
     field.wait(&format!("{node} to be on station at {east} {north} {up}"), 150, || {
         let drone = field.objects().of(node).context("there is no Drone")?;
         let at = position(field, node)?;
@@ -219,7 +230,7 @@ fn heading_speed(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()>
 }
 
 /// How often the status was written of a Drone that was asked at `since` to move once, and has.
-fn status_writes(field: &Field, node: &str, since: u64) -> anyhow::Result<usize> {
+pub(super) fn status_writes(field: &Field, node: &str, since: u64) -> anyhow::Result<usize> {
     let seen = field.objects().of_since(node, since);
     let mut statuses: Vec<Value> = seen.iter().map(|(_, drone)| drone["status"].clone()).collect();
     statuses.dedup();
@@ -363,6 +374,24 @@ pub(super) fn apart(one: &Track, other: &Track) -> anyhow::Result<f64> {
         least = least.min(ground.hypot(height));
     }
     Ok(least)
+}
+
+fn wind(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    let (node, at) = (NODES[0], [30.0, 40.0, 20.0]);
+    drone(field, "one", node, &place(at[0], at[1], at[2]))?;
+    wait_on_station(field, node, at)?;
+    let holds = now();
+    field.pass(90, Duration::from_secs(20));
+    let sent = field.record(node).orders_since(holds);
+    ensure!(sent.is_empty(), "in the wind it was sent {sent:?}");
+    let written = field.objects().of_since(node, holds);
+    ensure!(written.is_empty(), "in the wind its Drone was written: {written:?}");
+    let track = track(field, node, holds);
+    let off = |[east, north, _]: [f64; 3]| (east - at[0]).hypot(north - at[1]);
+    let sways = track.iter().map(|(_, place)| off(*place)).fold(0.0, f64::max);
+    ensure!(track.len() > 50 && sways < 2.0, "it is up to {sways:.1} m off");
+    figures.note(format!("it sways by up to {sways:.2} m"));
+    Ok(())
 }
 
 fn swap(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {

@@ -28,6 +28,7 @@ pub mod ids;
 pub mod kill;
 pub mod leadership;
 pub mod memory;
+pub mod mission;
 pub mod movement;
 pub mod names;
 pub mod node_use;

@@ -1,0 +1,135 @@
+//! The numbers that say what work comes to.
+//!
+//! Owns: [`Figures`]. Must not: plan.
+
+use super::area::{Area, apart};
+use super::share::length;
+use super::track::{Leg, Point, Work};
+use super::way::to_line;
+use ::geo::coordinate_position::{CoordPos, CoordinatePosition};
+use ::geo::{BoundingRect, Coord};
+
+/// How many places of an area are looked at to say how much of it is covered, about.
+const SAMPLES: f64 = 4000.0;
+
+/// What work comes to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Figures {
+    /// Pieces that are flown in one go: the lines of a survey, and the edges of its holes; 1 for a route.
+    pub lines: usize,
+    /// Their length, meters.
+    pub work_meters: f64,
+    /// From one to the next, meters; the ways there and home come on top.
+    pub transit_meters: f64,
+    /// Photos that are taken.
+    pub photos: u64,
+    /// Of a survey.
+    pub survey: Option<SurveyFigures>,
+}
+
+/// What a survey comes to.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct SurveyFigures {
+    /// Holes left out.
+    pub area_square_meters: f64,
+    /// Between lines, meters.
+    pub spacing_meters: f64,
+    /// Which share of the area is no farther from a line than half of the spacing, 0 to 1.
+    pub covered: f64,
+}
+
+impl Work {
+    /// What it comes to.
+    #[must_use]
+    pub fn figures(&self) -> Figures {
+        let points = self.track().points();
+        let begins = points
+            .windows(2)
+            .filter(|pair| pair[0].leg == Leg::Transit && pair[1].leg == Leg::Work);
+        Figures {
+            lines: begins.count(),
+            work_meters: length(points, Leg::Work),
+            transit_meters: length(points, Leg::Transit),
+            photos: photos(points),
+            survey: self.survey.as_ref().map(|survey| SurveyFigures {
+                area_square_meters: survey.area.square_meters(),
+                spacing_meters: survey.spacing,
+                covered: covered(&survey.area, points, survey.spacing / 2.0),
+            }),
+        }
+    }
+}
+
+/// How many photos are taken along a path.
+#[must_use]
+pub fn photos(path: &[Point]) -> u64 {
+    let single: u64 = path.iter().map(|point| u64::from(point.photos)).sum();
+    let mut triggered = 0;
+    let mut flown = 0.0;
+    for pair in path.windows(2) {
+        let [before, point] = pair else { continue };
+        let Some(distance) = point.trigger else {
+            flown = 0.0;
+            continue;
+        };
+        // The camera begins with a photo.
+        if before.trigger != point.trigger || before.leg != point.leg {
+            (triggered, flown) = (triggered + 1, 0.0);
+        }
+        flown += point.from(before);
+        #[expect(
+            clippy::cast_possible_truncation,
+            clippy::cast_sign_loss,
+            reason = "a float cast saturates"
+        )]
+        let more = (flown / distance.0 + 1e-3).floor() as u64;
+        triggered += more;
+        #[expect(clippy::cast_precision_loss, reason = "there are far fewer")]
+        let used = more as f64 * distance.0;
+        flown -= used;
+    }
+    single + triggered
+}
+
+/// Which share of `area` is no farther than `reach` meters from where work is done on `path`, 0 to 1.
+#[must_use]
+pub fn covered(area: &Area, path: &[Point], reach: f64) -> f64 {
+    let Some(bounds) = area.polygon().bounding_rect() else {
+        return 0.0;
+    };
+    let step = (bounds.width() * bounds.height() / SAMPLES).sqrt();
+    let worked: Vec<(Coord<f64>, Coord<f64>)> = path
+        .windows(2)
+        .filter(|pair| pair[1].leg == Leg::Work)
+        .map(|pair| (pair[0].at, pair[1].at))
+        .collect();
+    let (mut all, mut near) = (0_u32, 0_u32);
+    let mut y = bounds.min().y + step / 2.0;
+    while y < bounds.max().y {
+        let mut x = bounds.min().x + step / 2.0;
+        while x < bounds.max().x {
+            let place = Coord { x, y };
+            if area.polygon().coordinate_position(&place) == CoordPos::Inside {
+                all += 1;
+                // A millimeter for the arithmetic.
+                let is_near = |(a, b): &(Coord<f64>, Coord<f64>)| to_line(place, *a, *b) <= reach + 0.001;
+                near += u32::from(worked.iter().any(is_near));
+            }
+            x += step;
+        }
+        y += step;
+    }
+    if all == 0 {
+        1.0
+    } else {
+        f64::from(near) / f64::from(all)
+    }
+}
+
+/// How far a path is from a place at its nearest, meters.
+#[must_use]
+pub fn nearest(path: &[Point], place: Coord<f64>) -> f64 {
+    let legs = path.windows(2).map(|pair| to_line(place, pair[0].at, pair[1].at));
+    let first = path.first().map_or(f64::INFINITY, |point| apart(point.at, place).0);
+    legs.fold(first, f64::min)
+}

@@ -1,0 +1,367 @@
+//! The items of the mission protocol (MISSION_ITEM_INT, message 73), as data.
+//!
+//! Owns: [`Item`]; the items of waypoints ([`of_waypoints`]); waypoints of items ([`to_waypoints`]), where a route says the same.
+//! Must not: know a file format or how items are uploaded.
+//!
+//! Numbers and names are those of MAV_CMD and MAV_FRAME (MAVLink common).
+
+use super::route::{Action, Waypoint};
+use crate::station::Altitude;
+use crate::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Meters, MetersPerSecond, Wgs84};
+use std::time::Duration;
+
+/// Goes to a place. 1: hold, s. 4: heading, degrees.
+pub const NAV_WAYPOINT: u16 = 16;
+/// Holds at a place for 1: s.
+pub const NAV_LOITER_TIME: u16 = 19;
+/// Returns home and lands.
+pub const NAV_RETURN_TO_LAUNCH: u16 = 20;
+/// Lands at a place.
+pub const NAV_LAND: u16 = 21;
+/// Takes off.
+pub const NAV_TAKEOFF: u16 = 22;
+/// Goes to a place along a curve; ArduPilot only.
+pub const NAV_SPLINE_WAYPOINT: u16 = 82;
+/// Waits for 1: s, where 2 to 4 (a time of day) are -1.
+pub const NAV_DELAY: u16 = 93;
+/// 1: kind (0 air, 1 ground, 2 climb, 3 descent). 2: m/s. 3: throttle, -1 as it is.
+pub const DO_CHANGE_SPEED: u16 = 178;
+/// A photo every 1: m, 0 ends it. 3: 1 for one at once.
+pub const DO_SET_CAM_TRIGG_DIST: u16 = 206;
+/// Photos. 2: every s. 3: how many, 0 without end.
+pub const IMAGE_START_CAPTURE: u16 = 2000;
+
+/// Commands above this and below [`NAV_LAST`] are none that move.
+const NAV_LAST: u16 = 95;
+
+/// Height above mean sea level.
+pub const FRAME_GLOBAL: u8 = 0;
+/// No place.
+pub const FRAME_MISSION: u8 = 2;
+/// Height above home.
+pub const FRAME_GLOBAL_RELATIVE_ALT: u8 = 3;
+/// As [`FRAME_GLOBAL`], sent as whole numbers.
+pub const FRAME_GLOBAL_INT: u8 = 5;
+/// As [`FRAME_GLOBAL_RELATIVE_ALT`], sent as whole numbers.
+pub const FRAME_GLOBAL_RELATIVE_ALT_INT: u8 = 6;
+/// Height above the ground below.
+pub const FRAME_GLOBAL_TERRAIN_ALT: u8 = 10;
+/// As [`FRAME_GLOBAL_TERRAIN_ALT`], sent as whole numbers.
+pub const FRAME_GLOBAL_TERRAIN_ALT_INT: u8 = 11;
+
+/// One item of a mission. The first of a mission has the number 0; home is none of them.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Item {
+    /// MAV_CMD.
+    pub command: u16,
+    /// MAV_FRAME.
+    pub frame: u8,
+    /// 1 to 4 as the command has them; 5 to 7: latitude and longitude in degrees and height in meters, where the command has a place.
+    /// `None` is NaN on the wire: as the autopilot sees fit.
+    pub params: [Option<f64>; 7],
+    /// Whether the autopilot goes on to the next by itself.
+    pub goes_on: bool,
+}
+
+impl Item {
+    const fn new(command: u16, frame: u8, params: [Option<f64>; 7]) -> Self {
+        Self {
+            command,
+            frame,
+            params,
+            goes_on: true,
+        }
+    }
+
+    /// MAV_CMD by its name, where this crate has one.
+    #[must_use]
+    pub const fn name(&self) -> &'static str {
+        match self.command {
+            NAV_WAYPOINT => "NAV_WAYPOINT",
+            17 => "NAV_LOITER_UNLIM",
+            18 => "NAV_LOITER_TURNS",
+            NAV_LOITER_TIME => "NAV_LOITER_TIME",
+            NAV_RETURN_TO_LAUNCH => "NAV_RETURN_TO_LAUNCH",
+            NAV_LAND => "NAV_LAND",
+            NAV_TAKEOFF => "NAV_TAKEOFF",
+            NAV_SPLINE_WAYPOINT => "NAV_SPLINE_WAYPOINT",
+            NAV_DELAY => "NAV_DELAY",
+            112 => "CONDITION_DELAY",
+            114 => "CONDITION_DISTANCE",
+            115 => "CONDITION_YAW",
+            177 => "DO_JUMP",
+            DO_CHANGE_SPEED => "DO_CHANGE_SPEED",
+            181 => "DO_SET_RELAY",
+            183 => "DO_SET_SERVO",
+            189 => "DO_LAND_START",
+            195 => "DO_SET_ROI_LOCATION",
+            197 => "DO_SET_ROI_NONE",
+            201 => "DO_SET_ROI",
+            205 => "DO_MOUNT_CONTROL",
+            DO_SET_CAM_TRIGG_DIST => "DO_SET_CAM_TRIGG_DIST",
+            211 => "DO_GRIPPER",
+            214 => "DO_SET_CAM_TRIGG_INTERVAL",
+            530 => "SET_CAMERA_MODE",
+            1000 => "DO_GIMBAL_MANAGER_PITCHYAW",
+            IMAGE_START_CAPTURE => "IMAGE_START_CAPTURE",
+            2001 => "IMAGE_STOP_CAPTURE",
+            2500 => "VIDEO_START_CAPTURE",
+            2501 => "VIDEO_STOP_CAPTURE",
+            42600 => "DO_WINCH",
+            _ => "no command that Skein knows",
+        }
+    }
+
+    fn param(&self, number: usize) -> f64 {
+        self.params
+            .get(number.saturating_sub(1))
+            .copied()
+            .flatten()
+            .unwrap_or_default()
+    }
+
+    /// Where it is flown to; `None` for what is done where the vehicle is.
+    #[must_use]
+    pub fn place(&self) -> Option<Result<(Wgs84, Altitude), Unroutable>> {
+        let moves = self.command < NAV_LAST && ![NAV_RETURN_TO_LAUNCH, NAV_DELAY].contains(&self.command);
+        if !moves || self.frame == FRAME_MISSION {
+            return None;
+        }
+        let at = Wgs84 {
+            latitude_deg: self.param(5),
+            longitude_deg: self.param(6),
+        };
+        let height = self.param(7);
+        Some(match self.frame {
+            FRAME_GLOBAL | FRAME_GLOBAL_INT => Ok((at, Altitude::Amsl(AltitudeAmsl(height)))),
+            FRAME_GLOBAL_RELATIVE_ALT | FRAME_GLOBAL_RELATIVE_ALT_INT => {
+                Ok((at, Altitude::AboveHome(AltitudeAboveHome(height))))
+            }
+            FRAME_GLOBAL_TERRAIN_ALT | FRAME_GLOBAL_TERRAIN_ALT_INT => Err(Unroutable::Terrain),
+            other => Err(Unroutable::Frame(other)),
+        })
+    }
+}
+
+/// The items that fly `waypoints` on a multicopter, from the first to the last. Takeoff and landing are none of them.
+#[must_use]
+pub fn of_waypoints(waypoints: &[Waypoint]) -> Vec<Item> {
+    waypoints.iter().flat_map(of_waypoint).collect()
+}
+
+fn of_waypoint(waypoint: &Waypoint) -> Vec<Item> {
+    let zero = Some(0.0);
+    // What is done between places is done before the way to the next.
+    let speed = waypoint.speed.map(|speed| {
+        let params = [Some(1.0), Some(speed.0), Some(-1.0), zero, zero, zero, zero];
+        Item::new(DO_CHANGE_SPEED, FRAME_MISSION, params)
+    });
+    let (frame, height) = match waypoint.altitude {
+        Altitude::AboveHome(height) => (FRAME_GLOBAL_RELATIVE_ALT, height.0),
+        Altitude::Amsl(height) => (FRAME_GLOBAL, height.0),
+    };
+    let place = Item::new(
+        NAV_WAYPOINT,
+        frame,
+        [
+            Some(waypoint.hold.as_secs_f64()),
+            zero,
+            zero,
+            waypoint.heading.map(|heading| heading.0),
+            Some(waypoint.at.latitude_deg),
+            Some(waypoint.at.longitude_deg),
+            Some(height),
+        ],
+    );
+    let actions = waypoint.actions.iter().map(|action| match *action {
+        Action::Photo => {
+            let params = [zero, zero, Some(1.0), None, None, None, None];
+            Item::new(IMAGE_START_CAPTURE, FRAME_MISSION, params)
+        }
+        Action::TriggerEvery(Meters(distance)) => {
+            let params = [Some(distance), zero, Some(1.0), zero, zero, zero, zero];
+            Item::new(DO_SET_CAM_TRIGG_DIST, FRAME_MISSION, params)
+        }
+        Action::StopTrigger => Item::new(DO_SET_CAM_TRIGG_DIST, FRAME_MISSION, [zero; 7]),
+    });
+    speed.into_iter().chain(std::iter::once(place)).chain(actions).collect()
+}
+
+/// Why an item has no counterpart in a route.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum Unroutable {
+    /// A command that a route does not have.
+    #[error("command {command} ({name}) has no counterpart in a route")]
+    Command {
+        /// MAV_CMD.
+        command: u16,
+        /// Its name.
+        name: &'static str,
+    },
+    /// A command that has one, but not with these numbers.
+    #[error("{name} has no counterpart in a route with parameter {parameter} = {value}")]
+    Parameter {
+        /// The command's name.
+        name: &'static str,
+        /// From 1.
+        parameter: usize,
+        /// What it is.
+        value: f64,
+    },
+    /// Something before there is a waypoint.
+    #[error("{0} before the first waypoint has no counterpart in a route")]
+    BeforeFirst(&'static str),
+    /// Something after the landing.
+    #[error("a landing that is not the last item has no counterpart in a route")]
+    LandsBefore,
+    /// Skein knows no terrain.
+    #[error("a height above terrain has no counterpart in a route, as Skein knows no terrain")]
+    Terrain,
+    /// A frame of some other kind.
+    #[error("frame {0} has no counterpart in a route")]
+    Frame(u8),
+    /// It waits for a person.
+    #[error("a waypoint at which the vehicle waits for a person has no counterpart in a route")]
+    Waits,
+}
+
+/// An item that cannot be part of a route.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error("item {number} cannot be part of a route")]
+pub struct UnroutableItem {
+    /// Its number in the mission, from 0.
+    pub number: usize,
+    /// Why.
+    pub source: Unroutable,
+}
+
+/// Items that a Mission does not need: Skein takes vehicles off and brings them home.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Omitted {
+    /// Takeoffs.
+    pub takeoffs: usize,
+    /// Returns and landings at the end.
+    pub landings: usize,
+}
+
+/// The waypoints that say what `items` say, without takeoff and landing.
+///
+/// # Errors
+/// [`UnroutableItem`], the first that a route cannot say.
+pub fn to_waypoints(items: &[Item]) -> Result<(Vec<Waypoint>, Omitted), UnroutableItem> {
+    let mut waypoints: Vec<Waypoint> = Vec::new();
+    let mut omitted = Omitted::default();
+    let mut speed = None;
+    for (number, item) in items.iter().enumerate() {
+        read(item, &mut waypoints, &mut speed, &mut omitted).map_err(|source| UnroutableItem { number, source })?;
+    }
+    Ok((waypoints, omitted))
+}
+
+fn read(
+    item: &Item,
+    waypoints: &mut Vec<Waypoint>,
+    speed: &mut Option<MetersPerSecond>,
+    omitted: &mut Omitted,
+) -> Result<(), Unroutable> {
+    let name = item.name();
+    let unlike = |parameter: usize| Unroutable::Parameter {
+        name,
+        parameter,
+        value: item.param(parameter),
+    };
+    if !item.goes_on {
+        return Err(Unroutable::Waits);
+    }
+    if omitted.landings > 0 {
+        return Err(Unroutable::LandsBefore);
+    }
+    match item.command {
+        NAV_WAYPOINT | NAV_LOITER_TIME => {
+            let Some(place) = item.place() else {
+                return Err(Unroutable::Frame(item.frame));
+            };
+            let (at, altitude) = place?;
+            let mut waypoint = Waypoint::passed(at, altitude);
+            waypoint.hold = seconds(item.param(1)).ok_or_else(|| unlike(1))?;
+            if item.command == NAV_WAYPOINT {
+                // Zero is what most programs write that mean none, and what ArduPilot ignores.
+                let heading = item.params[3].filter(|heading| *heading != 0.0);
+                waypoint.heading = heading.map(|heading| Heading(heading.rem_euclid(360.0)));
+            }
+            waypoint.speed = speed.take();
+            waypoints.push(waypoint);
+        }
+        NAV_TAKEOFF => omitted.takeoffs += 1,
+        NAV_RETURN_TO_LAUNCH | NAV_LAND => omitted.landings += 1,
+        NAV_DELAY => {
+            let last = waypoints.last_mut().ok_or(Unroutable::BeforeFirst(name))?;
+            if (2..=4).any(|parameter| item.param(parameter) > 0.0) {
+                return Err(unlike(2));
+            }
+            last.hold += seconds(item.param(1)).ok_or_else(|| unlike(1))?;
+        }
+        DO_CHANGE_SPEED => {
+            if ![0.0, 1.0].contains(&item.param(1)) {
+                return Err(unlike(1));
+            }
+            if item.param(2).is_nan() || item.param(2) <= 0.0 {
+                return Err(unlike(2));
+            }
+            *speed = Some(MetersPerSecond(item.param(2)));
+        }
+        DO_SET_CAM_TRIGG_DIST => {
+            let distance = item.param(1);
+            if distance.is_nan() || distance < 0.0 {
+                return Err(unlike(1));
+            }
+            let action = if distance > 0.0 {
+                Action::TriggerEvery(Meters(distance))
+            } else {
+                Action::StopTrigger
+            };
+            // One that ends what has not begun says nothing.
+            match waypoints.last_mut() {
+                Some(last) => last.actions.push(action),
+                None if action == Action::StopTrigger => {}
+                None => return Err(Unroutable::BeforeFirst(name)),
+            }
+        }
+        IMAGE_START_CAPTURE => {
+            #[expect(clippy::float_cmp, reason = "a whole number in a field for others")]
+            if item.param(3) != 1.0 {
+                return Err(unlike(3));
+            }
+            let last = waypoints.last_mut().ok_or(Unroutable::BeforeFirst(name))?;
+            last.actions.push(Action::Photo);
+        }
+        command => return Err(Unroutable::Command { command, name }),
+    }
+    Ok(())
+}
+
+fn seconds(seconds: f64) -> Option<Duration> {
+    Duration::try_from_secs_f64(seconds).ok()
+}
+
+/// Where `items` lead, whatever else they say: for a look at a mission that no route can say.
+///
+/// # Errors
+/// [`UnroutableItem`], the first whose place is not known.
+pub fn places(items: &[Item]) -> Result<Vec<Waypoint>, UnroutableItem> {
+    let mut waypoints = Vec::new();
+    for (number, item) in items.iter().enumerate() {
+        let Some(place) = item.place() else { continue };
+        let (at, altitude) = place.map_err(|source| UnroutableItem { number, source })?;
+        if item.command == NAV_LAND && at.latitude_deg == 0.0 && at.longitude_deg == 0.0 {
+            // Where it is.
+            continue;
+        }
+        let mut waypoint = Waypoint::passed(at, altitude);
+        if [NAV_WAYPOINT, NAV_LOITER_TIME].contains(&item.command) {
+            waypoint.hold = seconds(item.param(1)).unwrap_or_default();
+        }
+        waypoints.push(waypoint);
+    }
+    Ok(waypoints)
+}

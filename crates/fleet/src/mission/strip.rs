@@ -1,0 +1,275 @@
+//! One strip of a survey, and what is flown to cover the part of the area that lies in it.
+//!
+//! Owns: [`Strip`]; the [`Run`]s over it; which parts of a hole's edge have to be flown for it ([`Edges`]).
+//! Must not: know how strips lie to one another.
+//!
+//! A point of the area in a strip is no farther from the middle of the strip than half of its width. So it is covered when the middle is
+//! flown beside it. It is not flown beside it only where a hole lies there; then the hole has an edge between the middle and the point,
+//! which is nearer to the point than the middle is. That edge is flown.
+
+use super::area::{Area, apart};
+use super::way::outside;
+use ::geo::{BooleanOps, BoundingRect, Coord, LineString, Polygon};
+
+/// What is shorter than this is not flown, meters.
+const SHORTEST: f64 = 0.01;
+
+/// A rectangle of the plane.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Strip {
+    /// Where its middle begins.
+    pub from: Coord<f64>,
+    /// A unit vector.
+    pub along: Coord<f64>,
+    /// Meters.
+    pub length: f64,
+    /// Half of its width, meters.
+    pub half: f64,
+    /// Its place among the strips.
+    pub number: usize,
+}
+
+/// Something that is flown in one go.
+#[derive(Clone, Debug)]
+pub(super) struct Run {
+    /// At least two points. A closed one begins and ends at the same.
+    pub path: Vec<Coord<f64>>,
+    /// The strip that it lies in; none for the edge of a hole.
+    pub strip: Option<usize>,
+}
+
+impl Run {
+    /// Whether it may be entered anywhere.
+    pub fn is_closed(&self) -> bool {
+        self.path.len() > 3 && self.path.first() == self.path.last()
+    }
+}
+
+impl Strip {
+    const fn across(&self) -> Coord<f64> {
+        Coord {
+            x: -self.along.y,
+            y: self.along.x,
+        }
+    }
+
+    /// Along and across, meters.
+    fn inside(&self, point: Coord<f64>) -> (f64, f64) {
+        let (to, across) = (point - self.from, self.across());
+        (
+            to.x * self.along.x + to.y * self.along.y,
+            to.x * across.x + to.y * across.y,
+        )
+    }
+
+    fn at(&self, u: f64, v: f64) -> Coord<f64> {
+        self.from + self.along * u + self.across() * v
+    }
+
+    fn rectangle(&self) -> Polygon<f64> {
+        let corners = [(0.0, -1.0), (1.0, -1.0), (1.0, 1.0), (0.0, 1.0), (0.0, -1.0)];
+        let ring = corners.map(|(u, v)| self.at(u * self.length, v * self.half));
+        Polygon::new(LineString::new(ring.to_vec()), Vec::new())
+    }
+
+    /// The parts of its middle that are flown for `area`, in order.
+    pub fn runs(&self, area: &Area, holes: &[Polygon<f64>]) -> Vec<Run> {
+        let parts = area.polygon().intersection(&self.rectangle());
+        let mut spans: Vec<(f64, f64)> = parts
+            .iter()
+            .filter_map(|part| {
+                let along = part.exterior().coords().map(|corner| self.inside(*corner).0);
+                along.fold(None, |span: Option<(f64, f64)>, u| {
+                    let (from, to) = span.unwrap_or((u, u));
+                    Some((from.min(u), to.max(u)))
+                })
+            })
+            .collect();
+        spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut joined: Vec<(f64, f64)> = Vec::new();
+        for (from, to) in spans {
+            match joined.last_mut() {
+                Some(last) if from <= last.1 + SHORTEST => last.1 = last.1.max(to),
+                _ => joined.push((from, to)),
+            }
+        }
+        let lines = joined.into_iter().filter(|(from, to)| to - from > SHORTEST);
+        let mut spans: Vec<(f64, f64)> = lines
+            .flat_map(|(from, to)| {
+                let outside = outside(holes, self.at(from, 0.0), self.at(to, 0.0));
+                outside
+                    .into_iter()
+                    .map(move |(s, t)| (from + s * (to - from), from + t * (to - from)))
+            })
+            .filter(|(from, to)| to - from > SHORTEST)
+            .collect();
+        spans.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let run = |(from, to)| Run {
+            path: vec![self.at(from, 0.0), self.at(to, 0.0)],
+            strip: Some(self.number),
+        };
+        spans.into_iter().map(run).collect()
+    }
+}
+
+/// The edge of one hole, and which parts of it are flown.
+#[derive(Debug)]
+pub(super) struct Edges {
+    /// Clockwise around the hole, so that the hole is on the right; the last point is the first.
+    ring: Vec<Coord<f64>>,
+    /// How far along the ring each of its points is, meters.
+    reached: Vec<f64>,
+    bounds: Option<::geo::Rect<f64>>,
+    /// From and to, meters along the ring.
+    needed: Vec<(f64, f64)>,
+}
+
+impl Edges {
+    /// The edges of all holes.
+    pub fn of(area: &Area) -> Vec<Self> {
+        area.polygon().interiors().iter().map(Self::around).collect()
+    }
+
+    fn around(ring: &LineString<f64>) -> Self {
+        let mut reached = vec![0.0];
+        for line in ring.lines() {
+            let before = reached.last().copied().unwrap_or_default();
+            reached.push(before + apart(line.start, line.end).0);
+        }
+        Self {
+            ring: ring.0.clone(),
+            reached,
+            bounds: ring.bounding_rect(),
+            needed: Vec::new(),
+        }
+    }
+
+    /// Notes what is beyond the hole, seen from the middle of `strip`.
+    pub fn need(&mut self, strip: &Strip) {
+        let Some(bounds) = self.bounds else { return };
+        let corners = [
+            (bounds.min().x, bounds.min().y),
+            (bounds.max().x, bounds.min().y),
+            (bounds.min().x, bounds.max().y),
+            (bounds.max().x, bounds.max().y),
+        ];
+        let across = corners.map(|(x, y)| strip.inside(Coord { x, y }).1);
+        if across.iter().all(|v| *v > strip.half) || across.iter().all(|v| *v < -strip.half) {
+            return;
+        }
+        for (index, pair) in self.ring.windows(2).enumerate() {
+            let [a, b] = pair else { continue };
+            let (from, to) = (strip.inside(*a), strip.inside(*b));
+            // The hole is on the right of the edge: below an edge that runs forward along the strip.
+            let (low, high) = if to.0 < from.0 {
+                (-strip.half, 0.0)
+            } else {
+                (0.0, strip.half)
+            };
+            // An edge that runs straight across hides nothing.
+            if (to.0 - from.0).abs() < 1e-9 {
+                continue;
+            }
+            let all = Some((0.0, 1.0));
+            let part = within(all, from.1, to.1, low, high);
+            let Some((s, t)) = within(part, from.0, to.0, 0.0, strip.length) else {
+                continue;
+            };
+            let (Some(start), Some(end)) = (self.reached.get(index), self.reached.get(index + 1)) else {
+                continue;
+            };
+            // What lies on the middle itself is flown with it.
+            let highest = (from.1 + (to.1 - from.1) * s)
+                .abs()
+                .max((from.1 + (to.1 - from.1) * t).abs());
+            if (t - s) * (end - start) > 1e-6 && highest > 1e-6 {
+                self.needed.push((start + s * (end - start), start + t * (end - start)));
+            }
+        }
+    }
+
+    /// What is flown of it. Parts that are nearer to one another than `gap` meters are flown in one go.
+    pub fn runs(mut self, gap: f64) -> Vec<Run> {
+        let Some(around) = self.reached.last().copied() else {
+            return Vec::new();
+        };
+        self.needed.sort_by(|a, b| a.0.total_cmp(&b.0));
+        let mut joined: Vec<(f64, f64)> = Vec::new();
+        for (from, to) in std::mem::take(&mut self.needed) {
+            match joined.last_mut() {
+                Some(last) if from <= last.1 + gap => last.1 = last.1.max(to),
+                _ => joined.push((from, to)),
+            }
+        }
+        // Over the place where the ring begins.
+        if let [first, .., last] = joined.as_slice()
+            && first.0 + around <= last.1 + gap
+        {
+            let (from, to) = (last.0, first.1 + around);
+            joined.pop();
+            joined.remove(0);
+            joined.push((from, to));
+        }
+        if let [(from, to)] = joined.as_slice()
+            && to - from + gap >= around
+        {
+            return vec![Run {
+                path: self.ring,
+                strip: None,
+            }];
+        }
+        let run = |(from, to)| Run {
+            path: self.part(from, to, around),
+            strip: None,
+        };
+        joined.into_iter().map(run).collect()
+    }
+
+    fn part(&self, from: f64, to: f64, around: f64) -> Vec<Coord<f64>> {
+        let mut path = vec![self.point(from, around)];
+        let twice = self.reached.iter().zip(&self.ring);
+        let twice = twice.clone().chain(twice.map(|(reached, point)| (reached, point)));
+        for (index, (reached, point)) in twice.enumerate() {
+            let reached = if index >= self.ring.len() {
+                reached + around
+            } else {
+                *reached
+            };
+            if reached > from + SHORTEST && reached < to - SHORTEST && path.last() != Some(point) {
+                path.push(*point);
+            }
+        }
+        path.push(self.point(to, around));
+        path
+    }
+
+    fn point(&self, at: f64, around: f64) -> Coord<f64> {
+        let at = if at > around { at - around } else { at };
+        let next = self
+            .reached
+            .partition_point(|reached| *reached < at)
+            .clamp(1, self.ring.len().max(2) - 1);
+        let (Some(&a), Some(&b)) = (self.ring.get(next - 1), self.ring.get(next)) else {
+            return self.ring.first().copied().unwrap_or_default();
+        };
+        let (start, end) = (self.reached[next - 1], self.reached[next]);
+        let share = if end > start {
+            ((at - start) / (end - start)).clamp(0.0, 1.0)
+        } else {
+            0.0
+        };
+        a + (b - a) * share
+    }
+}
+
+/// The part of `part` in which a value that goes evenly from `from` to `to` is between `low` and `high`.
+fn within(part: Option<(f64, f64)>, from: f64, to: f64, low: f64, high: f64) -> Option<(f64, f64)> {
+    let (s, t) = part?;
+    let change = to - from;
+    if change.abs() < 1e-12 {
+        return (low <= from && from <= high).then_some((s, t));
+    }
+    let (enter, leave) = ((low - from) / change, (high - from) / change);
+    let (s, t) = (s.max(enter.min(leave)), t.min(enter.max(leave)));
+    (s < t).then_some((s, t))
+}

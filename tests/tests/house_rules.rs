@@ -22,6 +22,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
     ("proto", &["fleet"]),
     ("trust", &["fleet"]),
     ("link", &["fleet"]),
+    ("plan-files", &["fleet"]),
     ("sitl", &[]),
     ("conformance", &["sitl"]),
     ("agent", &["fleet", "proto", "trust", "link"]),
@@ -32,6 +33,7 @@ const ARROWS: [(&str, &[&str]); 14] = [
         &[
             "fleet",
             "crds",
+            "plan-files",
             "proto",
             "trust",
             "agent",
@@ -46,12 +48,16 @@ const ARROWS: [(&str, &[&str]); 14] = [
 ];
 
 /// Published packages that a crate must never use.
-const NEVER: [(&str, &[&str]); 9] = [
+const NEVER: [(&str, &[&str]); 10] = [
     ("fleet", &["tokio", "kube", "k8s-openapi", "tonic", "prost", "mavlink"]),
     ("crds", &["tonic", "prost", "mavlink"]),
     ("proto", &["kube", "k8s-openapi", "mavlink"]),
     ("trust", &["tokio", "kube", "k8s-openapi", "tonic", "prost", "mavlink"]),
     ("link", &["kube", "k8s-openapi", "tonic", "prost"]),
+    (
+        "plan-files",
+        &["tokio", "kube", "k8s-openapi", "tonic", "prost", "mavlink"],
+    ),
     ("agent", &["kube", "k8s-openapi"]),
     ("coordinator", &["mavlink"]),
     ("embedded-api", &["tonic", "prost", "mavlink"]),

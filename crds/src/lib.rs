@@ -7,11 +7,13 @@ pub mod drone;
 pub mod formation;
 pub mod ground_order;
 pub mod labels;
+pub mod mission;
 pub mod swarm;
 pub mod vehicle;
 pub mod yaml;
 
 pub use drone::{Drone, DroneSpec, DroneStatus};
 pub use ground_order::{GroundOrder, GroundOrderSpec, GroundOrderStatus};
+pub use mission::{Mission, MissionSpec};
 pub use swarm::{Swarm, SwarmSpec, SwarmStatus};
 pub use vehicle::{Vehicle, VehicleSpec, VehicleStatus};

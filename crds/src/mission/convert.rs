@@ -1,0 +1,188 @@
+//! What a Mission says, as types of `fleet`, and waypoints as a Mission.
+//!
+//! Owns: these conversions. Must not: judge; `fleet::mission` does.
+
+use super::{Action, ActionType, Corner, Route, Survey, SurveyPattern, Waypoint};
+use crate::drone::AltitudeReference;
+use fleet::mission::{self, BadRoute, BadSurvey, Pattern, Spacing};
+use fleet::station::Altitude;
+use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Meters, MetersPerSecond, Percent, Wgs84};
+use std::time::Duration;
+
+impl Route {
+    /// The route that it says.
+    ///
+    /// # Errors
+    /// [`BadRoute`], what is wrong with it.
+    pub fn to_route(&self) -> Result<mission::Route, BadRoute> {
+        mission::Route::new(self.waypoints.iter().map(waypoint).collect())
+    }
+
+    /// The same waypoints, written down.
+    #[must_use]
+    pub fn of_waypoints(waypoints: &[mission::Waypoint]) -> Self {
+        Self {
+            waypoints: waypoints.iter().map(written).collect(),
+        }
+    }
+}
+
+impl Survey {
+    /// The survey that it says.
+    ///
+    /// # Errors
+    /// [`BadSurvey`], what is wrong with its area; the rest is found when it is planned.
+    pub fn to_survey(&self) -> Result<mission::Survey, BadSurvey> {
+        let ring = |corners: &[Corner]| corners.iter().map(place).collect::<Vec<Wgs84>>();
+        let holes: Vec<Vec<Wgs84>> = self.area.holes.iter().map(|hole| ring(&hole.polygon)).collect();
+        let heading = self.heading_degrees.map(Heading);
+        let spacing = match &self.camera {
+            Some(camera) => Spacing::Camera(mission::Camera {
+                sensor_width_mm: camera.sensor_width_millimeters,
+                sensor_height_mm: camera.sensor_height_millimeters,
+                focal_length_mm: camera.focal_length_millimeters,
+                side_overlap: percent(camera.side_overlap_percent),
+                front_overlap: percent(camera.front_overlap_percent),
+            }),
+            // None is no distance, and is refused as such.
+            None => Spacing::Fixed(Meters(self.line_spacing_meters.unwrap_or_default())),
+        };
+        Ok(mission::Survey {
+            area: mission::Area::new(&ring(&self.area.polygon), &holes)?,
+            pattern: match self.pattern {
+                SurveyPattern::Lines => Pattern::Lines { heading },
+                SurveyPattern::ExpandingSquare => Pattern::ExpandingSquare {
+                    center: self.center.as_ref().map(place),
+                    heading: heading.unwrap_or(Heading(0.0)),
+                },
+            },
+            spacing,
+            altitude: altitude(self.altitude_meters, self.altitude_reference),
+            speed: MetersPerSecond(self.speed_meters_per_second),
+            trigger: self.photo_distance_meters.map(Meters),
+        })
+    }
+}
+
+fn place(corner: &Corner) -> Wgs84 {
+    Wgs84 {
+        latitude_deg: corner.latitude_degrees,
+        longitude_deg: corner.longitude_degrees,
+    }
+}
+
+/// What is no share of a hundred becomes the whole, which is refused as an overlap.
+fn percent(value: i32) -> Percent {
+    u8::try_from(value).ok().and_then(Percent::new).unwrap_or(ALL)
+}
+
+const ALL: Percent = match Percent::new(100) {
+    Some(all) => all,
+    None => unreachable!(),
+};
+
+fn altitude(meters: f64, reference: AltitudeReference) -> Altitude {
+    match reference {
+        AltitudeReference::AboveHome => Altitude::AboveHome(AltitudeAboveHome(meters)),
+        AltitudeReference::AboveMeanSeaLevel => Altitude::Amsl(AltitudeAmsl(meters)),
+    }
+}
+
+fn waypoint(waypoint: &Waypoint) -> mission::Waypoint {
+    mission::Waypoint {
+        at: Wgs84 {
+            latitude_deg: waypoint.latitude_degrees,
+            longitude_deg: waypoint.longitude_degrees,
+        },
+        altitude: altitude(waypoint.altitude_meters, waypoint.altitude_reference),
+        speed: waypoint.speed_meters_per_second.map(MetersPerSecond),
+        // What is no time is longer than any, and refused as such.
+        hold: Duration::try_from_secs_f64(waypoint.hold_seconds).unwrap_or(Duration::MAX),
+        heading: waypoint.heading_degrees.map(Heading),
+        actions: waypoint.actions.iter().map(action).collect(),
+    }
+}
+
+fn action(action: &Action) -> mission::Action {
+    match action.kind {
+        ActionType::Photo => mission::Action::Photo,
+        ActionType::PhotoEvery => mission::Action::TriggerEvery(Meters(action.distance_meters.unwrap_or_default())),
+        ActionType::EndPhotos => mission::Action::StopTrigger,
+    }
+}
+
+fn written(waypoint: &mission::Waypoint) -> Waypoint {
+    let (altitude_meters, altitude_reference) = match waypoint.altitude {
+        Altitude::AboveHome(height) => (height.0, AltitudeReference::AboveHome),
+        Altitude::Amsl(height) => (height.0, AltitudeReference::AboveMeanSeaLevel),
+    };
+    let action = |action: &mission::Action| match *action {
+        mission::Action::Photo => Action {
+            kind: ActionType::Photo,
+            distance_meters: None,
+        },
+        mission::Action::TriggerEvery(distance) => Action {
+            kind: ActionType::PhotoEvery,
+            distance_meters: Some(distance.0),
+        },
+        mission::Action::StopTrigger => Action {
+            kind: ActionType::EndPhotos,
+            distance_meters: None,
+        },
+    };
+    Waypoint {
+        latitude_degrees: waypoint.at.latitude_deg,
+        longitude_degrees: waypoint.at.longitude_deg,
+        altitude_meters,
+        altitude_reference,
+        speed_meters_per_second: waypoint.speed.map(|speed| speed.0),
+        hold_seconds: waypoint.hold.as_secs_f64(),
+        heading_degrees: waypoint.heading.map(|heading| heading.0),
+        actions: waypoint.actions.iter().map(action).collect(),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_route_that_is_written_down_says_the_same() {
+        let route = mission::Route::new(vec![mission::Waypoint {
+            at: Wgs84 {
+                latitude_deg: 47.4,
+                longitude_deg: 8.5,
+            },
+            altitude: Altitude::Amsl(AltitudeAmsl(500.0)),
+            speed: Some(MetersPerSecond(6.0)),
+            hold: Duration::from_millis(2500),
+            heading: Some(Heading(90.0)),
+            actions: vec![
+                mission::Action::Photo,
+                mission::Action::TriggerEvery(Meters(5.0)),
+                mission::Action::StopTrigger,
+            ],
+        }]);
+        let route = route.unwrap();
+        assert_eq!(Route::of_waypoints(route.waypoints()).to_route(), Ok(route));
+    }
+
+    #[test]
+    fn what_the_schema_would_refuse_is_refused_without_it_too() {
+        let mut route = Route {
+            waypoints: vec![Waypoint {
+                altitude_meters: 20.0,
+                hold_seconds: -1.0,
+                ..Waypoint::default()
+            }],
+        };
+        assert!(route.to_route().is_err());
+        route.waypoints[0].hold_seconds = 0.0;
+        assert!(route.to_route().is_ok());
+        route.waypoints[0].actions = vec![Action {
+            kind: ActionType::PhotoEvery,
+            distance_meters: None,
+        }];
+        assert!(route.to_route().is_err());
+    }
+}

@@ -5,6 +5,7 @@
 mod agents;
 mod drone;
 mod enroll;
+pub mod mission;
 mod place;
 mod swarm;
 
@@ -106,6 +107,10 @@ pub enum Command {
     /// Shows each vehicle from its boot to holding, and things to try meanwhile. Ctrl-C lands them all.
     #[command(after_help = EXIT_CODES)]
     Demo(DemoArgs),
+    /// Plans work in the air: shows what a Mission would come to, and reads and writes the files of ground stations.
+    ///
+    /// It asks no coordinator. Missions can be planned and looked at; no version of Skein flies them yet.
+    Mission(mission::MissionArgs),
     /// Prints a completion script for a shell, such as: source <(skein completion bash)
     Completion {
         /// The shell.

@@ -17,6 +17,7 @@ pub mod ground;
 pub mod interrupt;
 pub mod kill;
 pub mod log;
+pub mod mission;
 pub mod objects;
 pub mod output;
 pub mod resume;
@@ -133,6 +134,13 @@ fn run(cli: Cli, is_plugin: bool) -> Result<(), Failure> {
         Command::Demo(args) => {
             server_choice::none(&before, "demo")?;
             run_parts(demo::run(args))
+        }
+        Command::Mission(args) => {
+            if before != WhereArgs::default() || namespace.is_some() {
+                let what = "`skein mission` asks no coordinator: leave out -n, --server and the like";
+                return Err(Failure::Usage(what.to_owned()));
+            }
+            mission::run(&args)
         }
         Command::Completion { shell } => {
             let mut script = Vec::new();

@@ -164,6 +164,14 @@ fn program_page(program: &str) -> anyhow::Result<String> {
             .filter(|block| !common.contains(block))
             .collect();
         write!(page, "\n## {program} {command}\n\n```text\n{}\n```\n", own.join("\n\n"))?;
+        for inner in commands(&help(program, &[command.as_str()])?) {
+            let text = help(program, &[command.as_str(), inner.as_str()])?;
+            write!(
+                page,
+                "\n### {program} {command} {inner}\n\n```text\n{}\n```\n",
+                text.trim_end()
+            )?;
+        }
     }
     if page.contains("\n## ") {
         page = page.replacen(

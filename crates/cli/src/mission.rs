@@ -1,0 +1,195 @@
+//! `skein mission`: Missions are previewed, imported and exported on this machine, without a server or an aircraft.
+//!
+//! Owns: what is printed. Must not: plan ([`fleet::mission`] does) or know a file format (`plan_files` does).
+
+mod geojson;
+mod manifest;
+mod preview;
+
+use crate::args::mission::{ExportArgs, FileFormat, ImportArgs, MissionArgs, MissionCommand};
+use crate::failure::Failure;
+use crds::MissionSpec;
+use crds::mission::{ConfigMapKey, PlanFrom, Route};
+use fleet::mission::{Waypoint, Work, item};
+use k8s_openapi::api::core::v1::ConfigMap;
+use kube::api::ObjectMeta;
+use manifest::{Content, Manifest, failed};
+use plan_files::{Format, PlanFile};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+
+/// A mission file in a ConfigMap may not be larger, as the API server takes no larger ConfigMap, bytes.
+const LARGEST_CONFIG_MAP: usize = 1024 * 1024;
+
+/// Does what the command line says.
+///
+/// # Errors
+/// What is wrong with a file or with the Mission in it.
+pub fn run(args: &MissionArgs) -> Result<(), Failure> {
+    match &args.command {
+        MissionCommand::Preview(args) => preview::run(args),
+        MissionCommand::Import(args) => import(args),
+        MissionCommand::Export(args) => export(args),
+    }
+}
+
+fn import(args: &ImportArgs) -> Result<(), Failure> {
+    let text = read(&args.file)?;
+    let file = plan_files::read(&text).map_err(|error| failed(&error))?;
+    let name = match &args.name {
+        Some(name) => name.clone(),
+        None => name_of(&args.file),
+    };
+    let mut notes: Vec<String> = file.not_taken.iter().map(ToString::to_string).collect();
+    let mut documents = Vec::new();
+    let spec = if args.keep_items {
+        if text.len() > LARGEST_CONFIG_MAP {
+            return Err(Failure::Failed(format!(
+                "the file has {} bytes, more than a ConfigMap holds (1 MiB); divide the mission",
+                text.len()
+            )));
+        }
+        let key = args
+            .file
+            .file_name()
+            .map_or("mission".into(), |name| name.to_string_lossy());
+        let key: String = key
+            .chars()
+            .filter(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(*letter))
+            .collect();
+        let key = if key.is_empty() || key == "-" {
+            "mission".to_owned()
+        } else {
+            key
+        };
+        documents.push(json_of(&ConfigMap {
+            metadata: named(&name),
+            data: Some(BTreeMap::from([(key.clone(), text)])),
+            ..ConfigMap::default()
+        })?);
+        MissionSpec {
+            plan_from: Some(PlanFrom {
+                config_map_key_ref: ConfigMapKey {
+                    name: name.clone(),
+                    key,
+                },
+            }),
+            ..MissionSpec::default()
+        }
+    } else {
+        let (waypoints, omitted) = item::to_waypoints(&file.items).map_err(|error| {
+            let Failure::Failed(why) = failed(&error) else {
+                return failed(&error);
+            };
+            Failure::Failed(format!("{why}; take the items as they stand with --keep-items"))
+        })?;
+        let left = |count: usize, what: &str| {
+            (count > 0).then(|| format!("items left out, as Skein does this itself: {what} ({count})"))
+        };
+        notes.extend(left(omitted.takeoffs, "takeoff"));
+        notes.extend(left(omitted.landings, "return or landing"));
+        fleet::mission::Route::new(waypoints.clone()).map_err(|error| failed(&error))?;
+        MissionSpec {
+            route: Some(Route::of_waypoints(&waypoints)),
+            ..MissionSpec::default()
+        }
+    };
+    documents.push(json!({
+        "apiVersion": "skein.dev/v1alpha1",
+        "kind": "Mission",
+        "metadata": {"name": name},
+        "spec": shortest(&spec)?,
+    }));
+    // What is printed can be read again.
+    manifest::read(&documents, None)?;
+    let texts: Result<Vec<String>, _> = documents.iter().map(serde_saphyr::to_string).collect();
+    let texts = texts.map_err(|error| failed(&error))?;
+    std::io::stdout().write_all(texts.join("---\n").as_bytes())?;
+    for note in notes {
+        writeln!(std::io::stderr(), "skein: {note}")?;
+    }
+    Ok(())
+}
+
+fn export(args: &ExportArgs) -> Result<(), Failure> {
+    let manifest = Manifest::of(&args.mission)?;
+    let file = match manifest.content()? {
+        Content::Route(route) => of_waypoints(route.waypoints()),
+        Content::Survey(survey) => {
+            let work = Work::of_survey(&survey).map_err(|error| failed(&error))?;
+            of_waypoints(&work.waypoints(work.track().points()))
+        }
+        Content::Plan(file) => file,
+    };
+    let format = match args.format {
+        FileFormat::Plan => Format::Plan,
+        FileFormat::Wpl => Format::Wpl,
+    };
+    std::io::stdout().write_all(plan_files::write(&file, format).as_bytes())?;
+    Ok(())
+}
+
+fn of_waypoints(waypoints: &[Waypoint]) -> PlanFile {
+    PlanFile {
+        items: item::of_waypoints(waypoints),
+        ..PlanFile::default()
+    }
+}
+
+/// A file, or standard input.
+fn read(path: &Path) -> Result<String, Failure> {
+    let most = u64::try_from(plan_files::LONGEST).unwrap_or(u64::MAX);
+    let cannot = |error: std::io::Error| Failure::Failed(format!("cannot read {}: {error}", path.display()));
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        std::io::stdin()
+            .take(most + 1)
+            .read_to_end(&mut bytes)
+            .map_err(cannot)?;
+    } else {
+        let file = std::fs::File::open(path).map_err(cannot)?;
+        file.take(most + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    }
+    if bytes.len() > plan_files::LONGEST {
+        return Err(Failure::Failed(format!(
+            "{} is longer than 4 MiB; give a mission file",
+            path.display()
+        )));
+    }
+    String::from_utf8(bytes).map_err(|_| Failure::Failed(format!("{} is no text; give a mission file", path.display())))
+}
+
+/// The name of a file as the name of an object.
+fn name_of(path: &Path) -> String {
+    let stem = path.file_stem().unwrap_or_default().to_string_lossy().to_lowercase();
+    let letter = |letter: char| if letter.is_ascii_alphanumeric() { letter } else { '-' };
+    let name: String = stem.chars().map(letter).take(63).collect();
+    let name = name.trim_matches('-');
+    if name.is_empty() {
+        "mission".to_owned()
+    } else {
+        name.to_owned()
+    }
+}
+
+fn named(name: &str) -> ObjectMeta {
+    ObjectMeta {
+        name: Some(name.to_owned()),
+        ..ObjectMeta::default()
+    }
+}
+
+fn json_of(object: &impl serde::Serialize) -> Result<Value, Failure> {
+    serde_json::to_value(object).map_err(|error| failed(&error))
+}
+
+/// A spec without what is the default anyway.
+fn shortest(spec: &MissionSpec) -> Result<Value, Failure> {
+    let (mut spec, defaults) = (json_of(spec)?, json_of(&MissionSpec::default())?);
+    if let Some(fields) = spec.as_object_mut() {
+        fields.retain(|name, value| defaults.get(name) != Some(value));
+    }
+    Ok(spec)
+}

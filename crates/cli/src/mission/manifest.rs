@@ -1,0 +1,140 @@
+//! A Mission out of a YAML file, judged as an API server would judge it.
+//!
+//! Owns: finding it among the documents of a file; its ConfigMap; what it says, as types of `fleet`.
+//! Must not: plan.
+
+use super::read as read_file;
+use crate::args::mission::MissionFile;
+use crate::failure::Failure;
+use crds::Mission;
+use embedded_api::kinds::custom;
+use embedded_api::schema::{Checker, Subject};
+use fleet::mission::{Route, Survey};
+use kube::{CustomResourceExt as _, ResourceExt as _};
+use plan_files::PlanFile;
+use serde_json::{Value, json};
+
+/// A Mission, and the documents beside it.
+#[derive(Debug)]
+pub(super) struct Manifest {
+    pub mission: Mission,
+    documents: Vec<Value>,
+}
+
+/// What a Mission has to be flown.
+pub(super) enum Content {
+    Route(Route),
+    Survey(Box<Survey>),
+    Plan(PlanFile),
+}
+
+impl Manifest {
+    /// The Mission that is meant.
+    pub fn of(args: &MissionFile) -> Result<Self, Failure> {
+        let text = read_file(&args.file)?;
+        let cannot =
+            |error: serde_saphyr::Error| Failure::Failed(format!("{} is not YAML: {error}", args.file.display()));
+        let documents: Vec<Value> = serde_saphyr::from_multiple(&text).map_err(cannot)?;
+        let mission = read(&documents, args.mission.as_deref())?;
+        Ok(Self { mission, documents })
+    }
+
+    pub fn name(&self) -> String {
+        self.mission.name_any()
+    }
+
+    pub fn content(&self) -> Result<Content, Failure> {
+        let spec = &self.mission.spec;
+        if let Some(route) = &spec.route {
+            return Ok(Content::Route(route.to_route().map_err(|error| failed(&error))?));
+        }
+        if let Some(survey) = &spec.survey {
+            return Ok(Content::Survey(Box::new(
+                survey.to_survey().map_err(|error| failed(&error))?,
+            )));
+        }
+        let Some(from) = &spec.plan_from else {
+            return Err(Failure::Failed(
+                "the Mission says nothing to fly; give spec.route or spec.survey".to_owned(),
+            ));
+        };
+        let (name, key) = (&from.config_map_key_ref.name, &from.config_map_key_ref.key);
+        let is_it =
+            |document: &&Value| document["kind"] == "ConfigMap" && document["metadata"]["name"] == name.as_str();
+        let map = self.documents.iter().find(is_it);
+        let text = map.and_then(|map| map["data"].get(key)).and_then(Value::as_str);
+        let text = text.ok_or_else(|| {
+            Failure::Failed(format!(
+                "the file has no ConfigMap {name} with key {key}, which spec.planFrom names; put it into the same file"
+            ))
+        })?;
+        Ok(Content::Plan(plan_files::read(text).map_err(|error| failed(&error))?))
+    }
+}
+
+/// The Mission with this name among the documents, or the only one.
+pub(super) fn read(documents: &[Value], name: Option<&str>) -> Result<Mission, Failure> {
+    let missions = documents.iter().filter(|document| document["kind"] == "Mission");
+    let named = |mission: &&Value| name.is_none_or(|name| mission["metadata"]["name"] == name);
+    let found: Vec<&Value> = missions.filter(named).collect();
+    match (found.as_slice(), name) {
+        ([mission], _) => judged(mission),
+        ([], Some(name)) => Err(Failure::Failed(format!(
+            "the file has no Mission {name}; correct --mission"
+        ))),
+        ([], None) => Err(Failure::Failed(
+            "the file has no object of kind Mission; give one that has".to_owned(),
+        )),
+        ([..], _) => Err(Failure::Usage(format!(
+            "the file has {} Missions; say which one with --mission NAME",
+            found.len()
+        ))),
+    }
+}
+
+/// The Mission, if an API server would take it.
+fn judged(document: &Value) -> Result<Mission, Failure> {
+    let mut document = document.clone();
+    if let Some(meta) = document.get_mut("metadata").and_then(Value::as_object_mut) {
+        meta.entry("namespace").or_insert_with(|| json!("default"));
+    }
+    let crd = serde_json::to_value(Mission::crd()).map_err(|error| failed(&error))?;
+    let kinds = custom::resources(&crd).map_err(|error| failed(&error))?;
+    let Some(kind) = kinds.first() else {
+        return Err(Failure::Failed(
+            "the definition of Mission serves no version; this is a bug".to_owned(),
+        ));
+    };
+    if document["apiVersion"] != kind.api_version().as_str() {
+        return Err(Failure::Failed(format!(
+            "the Mission's apiVersion must be {}; correct it",
+            kind.api_version()
+        )));
+    }
+    let checker = Checker::new(kind).map_err(|error| failed(&error))?;
+    let name = document["metadata"]["name"].as_str().unwrap_or_default().to_owned();
+    let refused = |rejection: embedded_api::schema::Rejection| Failure::Failed(rejection.refusal(kind, &name).message);
+    let read = checker.read(document).map_err(refused)?;
+    if !read.unknown.is_empty() {
+        return Err(Failure::Failed(format!(
+            "Mission {name}: {}; correct or remove it",
+            read.unknown.join(", ")
+        )));
+    }
+    checker.check(&read.value, None, Subject::Main).map_err(refused)?;
+    serde_json::from_value(read.value).map_err(|error| failed(&error))
+}
+
+/// An error with what caused it.
+pub(super) fn failed(error: &dyn std::error::Error) -> Failure {
+    let mut text = error.to_string();
+    let mut source = error.source();
+    while let Some(cause) = source {
+        let cause_text = cause.to_string();
+        if !text.contains(&cause_text) {
+            text = format!("{text}: {cause_text}");
+        }
+        source = cause.source();
+    }
+    Failure::Failed(text)
+}

@@ -1,0 +1,171 @@
+//! `skein mission preview`: the numbers of what would be flown.
+//!
+//! Owns: how they are said. Must not: reckon them.
+
+use super::geojson;
+use super::manifest::{Content, Manifest, failed};
+use crate::args::mission::{PreviewArgs, Start};
+use crate::failure::Failure;
+use fleet::mission::{Flier, Plan, Route, Work, item};
+use fleet::units::Wgs84;
+use std::fmt::Write as _;
+use std::io::Write as _;
+use std::path::Path;
+use std::time::Duration;
+
+/// More flights than this are not counted.
+const MOST_FLIGHTS: usize = 200;
+
+pub(super) fn run(args: &PreviewArgs) -> Result<(), Failure> {
+    let manifest = Manifest::of(&args.mission)?;
+    let (what, work) = match manifest.content()? {
+        Content::Route(route) => ("route", Work::of_route(&route).map_err(|error| failed(&error))?),
+        Content::Survey(survey) => ("survey", Work::of_survey(&survey).map_err(|error| failed(&error))?),
+        Content::Plan(file) => {
+            let places = item::places(&file.items).map_err(|error| failed(&error))?;
+            let route = Route::new(places).map_err(|error| failed(&error))?;
+            ("plan", Work::of_route(&route).map_err(|error| failed(&error))?)
+        }
+    };
+    let fliers = fliers(args, &work, manifest.mission.spec.parallelism);
+    let plan = work.share(&fliers).map_err(|error| failed(&error))?;
+    let numbers = numbers(&manifest, what, &work, &plan, &fliers)?;
+    match &args.geojson {
+        None => std::io::stdout().write_all(numbers.as_bytes())?,
+        Some(out) => {
+            let text = format!("{:#}\n", geojson::of(&work, &plan, &fliers));
+            if out == Path::new("-") {
+                std::io::stdout().write_all(text.as_bytes())?;
+                std::io::stderr().write_all(numbers.as_bytes())?;
+            } else {
+                std::fs::write(out, text)
+                    .map_err(|error| Failure::Failed(format!("cannot write {}: {error}", out.display())))?;
+                std::io::stdout().write_all(numbers.as_bytes())?;
+            }
+        }
+    }
+    Ok(())
+}
+
+fn fliers(args: &PreviewArgs, work: &Work, parallelism: i32) -> Vec<Flier> {
+    let endurance = args.flying_time.map(|minutes| Duration::from_secs_f64(minutes * 60.0));
+    let flier = |start: Wgs84| Flier {
+        start,
+        speed: None,
+        endurance,
+    };
+    if !args.start.is_empty() {
+        return args.start.iter().map(|Start(start)| flier(*start)).collect();
+    }
+    let count = args
+        .vehicles
+        .map_or_else(|| usize::try_from(parallelism).unwrap_or(1), usize::from);
+    let first = work.track().points().first().map(|point| work.position(point.at));
+    first.map(|first| vec![flier(first); count]).unwrap_or_default()
+}
+
+fn numbers(manifest: &Manifest, what: &str, work: &Work, plan: &Plan, fliers: &[Flier]) -> Result<String, Failure> {
+    let figures = work.figures();
+    let mut text = format!("Mission {}: {what}\n", manifest.name());
+    let mut line = |name: &str, value: String| {
+        let _ = writeln!(text, "  {name:<9}{value}");
+    };
+    if let Some(survey) = figures.survey {
+        let area = survey.area_square_meters;
+        let area = if area < 10_000.0 {
+            format!("{area:.0} m²")
+        } else {
+            format!("{:.2} ha", area / 10_000.0)
+        };
+        line("area", format!("{area}, {:.1} % covered", survey.covered * 100.0));
+        let spacing = survey.spacing_meters;
+        line(
+            "lines",
+            format!(
+                "{}, {spacing:.1} m apart, {}",
+                figures.lines,
+                meters(figures.work_meters)
+            ),
+        );
+        line("between", meters(figures.transit_meters));
+    } else {
+        line("places", work.track().points().len().to_string());
+        line("way", meters(figures.work_meters + figures.transit_meters));
+    }
+    line("photos", figures.photos.to_string());
+    text.push_str("\nVEHICLE   START                  TIME      FLIES     WORK\n");
+    for share in &plan.shares {
+        let start = fliers.get(share.flier).map_or_else(String::new, |flier| {
+            format!("{:.5},{:.5}", flier.start.latitude_deg, flier.start.longitude_deg)
+        });
+        let (number, time) = (share.flier + 1, clock(share.time));
+        let (flies, works) = (meters(share.meters()), meters(share.work_meters()));
+        let _ = writeln!(text, "{number:<10}{start:<23}{time:<10}{flies:<10}{works}");
+    }
+    for idle in (0..fliers.len()).filter(|number| plan.shares.iter().all(|share| share.flier != *number)) {
+        let _ = writeln!(
+            text,
+            "{:<10}takes no part: there is too little work, or it is too far away",
+            idle + 1
+        );
+    }
+    if !plan.is_whole() {
+        text.push_str(&rest(work, plan, fliers)?);
+    }
+    Ok(text)
+}
+
+/// What is left after the first flights, and how many more it takes.
+fn rest(work: &Work, plan: &Plan, fliers: &[Flier]) -> Result<String, Failure> {
+    let all = |plan: &Plan| -> Vec<usize> { plan.shares.iter().map(|share| share.path.len()).collect() };
+    let mut left = plan.left(work, &all(plan));
+    let first = left.as_ref().map_or(0.0, |left| left.track().work_meters());
+    let mut flights = 0;
+    while let Some(work) = left {
+        let plan = work.share(fliers).map_err(|error| failed(&error))?;
+        flights += plan.shares.len();
+        if plan.shares.is_empty() || flights > MOST_FLIGHTS {
+            return Ok(format!(
+                "\n{} are left and cannot be flown in this time; move the starts nearer, or give more time\n",
+                meters(first)
+            ));
+        }
+        left = plan.left(&work, &all(&plan));
+    }
+    Ok(format!(
+        "\n{} are left after these flights; {flights} more are needed\n",
+        meters(first)
+    ))
+}
+
+fn meters(meters: f64) -> String {
+    if meters < 1000.0 {
+        format!("{meters:.0} m")
+    } else {
+        format!("{:.2} km", meters / 1000.0)
+    }
+}
+
+fn clock(time: Duration) -> String {
+    let seconds = time.as_secs();
+    if seconds < 3600 {
+        format!("{}:{:02}", seconds / 60, seconds % 60)
+    } else {
+        format!("{}:{:02}:{:02}", seconds / 3600, seconds / 60 % 60, seconds % 60)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn lengths_and_times_are_short() {
+        assert_eq!(
+            (meters(12.4), meters(1234.0)),
+            ("12 m".to_owned(), "1.23 km".to_owned())
+        );
+        assert_eq!(clock(Duration::from_secs(65)), "1:05");
+        assert_eq!(clock(Duration::from_secs(3671)), "1:01:11");
+    }
+}

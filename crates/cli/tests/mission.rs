@@ -1,0 +1,282 @@
+//! `skein mission` as a program: the example of the documents, files of ground stations there and back, and what is refused.
+//!
+//! Owns: words, numbers and exit codes. What planning promises is tested in `fleet`, the formats in `plan-files`.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use serde_json::Value;
+use std::path::{Path, PathBuf};
+use std::process::{Command, Output, Stdio};
+
+fn skein(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_skein"));
+    command.arg("mission").args(args).stdin(Stdio::null()).env_clear();
+    command.output().unwrap()
+}
+
+/// What is printed by a call that succeeds.
+fn printed(args: &[&str]) -> String {
+    let output = skein(args);
+    let said = String::from_utf8_lossy(&output.stderr);
+    assert!(output.status.success(), "{args:?}: {said}");
+    String::from_utf8(output.stdout).unwrap()
+}
+
+/// Exit code, and what is said on standard error.
+fn refusal(args: &[&str]) -> (Option<i32>, String) {
+    let output = skein(args);
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+fn workspace() -> PathBuf {
+    Path::new(env!("CARGO_MANIFEST_DIR")).join("../..")
+}
+
+fn sample(name: &str) -> String {
+    workspace()
+        .join("crates/plan-files/samples")
+        .join(name)
+        .to_string_lossy()
+        .into_owned()
+}
+
+/// The Mission of the documents.
+fn documented() -> String {
+    let page = std::fs::read_to_string(workspace().join("docs/concepts/mission.md")).unwrap();
+    let block = page.split("```yaml\n").nth(1).unwrap();
+    block.split("```").next().unwrap().to_owned()
+}
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn file(&self, name: &str, text: &str) -> String {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, text).unwrap();
+        path.to_string_lossy().into_owned()
+    }
+}
+
+#[test]
+fn the_mission_of_the_documents_is_previewed_with_its_numbers_and_a_map() {
+    let folder = Folder::new();
+    let file = folder.file("field.yaml", &documented());
+    let map = folder.file("field.geojson", "");
+    let starts = ["--start", "47.3972,8.5460", "--start", "47.3972,8.5464"];
+    let numbers = printed(&[&["preview", &file, "--geojson", &map][..], &starts].concat());
+    assert!(numbers.contains("Mission field: survey"), "{numbers}");
+    assert!(numbers.contains("100.0 % covered"), "{numbers}");
+    // 13.2 mm of sensor behind 8.8 mm see 60 m from 40 m, of which 30 % are new.
+    assert!(numbers.contains("18.0 m apart"), "{numbers}");
+    assert_eq!(
+        numbers.matches("\n1 ").count() + numbers.matches("\n2 ").count(),
+        2,
+        "{numbers}"
+    );
+    let map: Value = serde_json::from_str(&std::fs::read_to_string(map).unwrap()).unwrap();
+    let kinds: Vec<&str> = map["features"]
+        .as_array()
+        .unwrap()
+        .iter()
+        .map(|f| f["properties"]["kind"].as_str().unwrap())
+        .collect();
+    assert_eq!(kinds, ["area", "start", "start", "share", "work", "share", "work"]);
+    assert_eq!(
+        map["features"][0]["geometry"]["coordinates"].as_array().unwrap().len(),
+        2
+    );
+    let share = &map["features"][3];
+    let path = share["geometry"]["coordinates"].as_array().unwrap();
+    assert_eq!(path.first(), path.last());
+    let first = path[0].as_array().unwrap();
+    assert!((first[0].as_f64().unwrap() - 8.546).abs() < 0.001 && (first[1].as_f64().unwrap() - 47.3972).abs() < 1e-6);
+    let seconds = |index: usize| map["features"][index]["properties"]["seconds"].as_f64().unwrap();
+    assert!(
+        (seconds(3) / seconds(5) - 1.0).abs() < 0.1,
+        "{} and {} s",
+        seconds(3),
+        seconds(5)
+    );
+}
+
+#[test]
+fn a_short_flying_time_takes_more_flights() {
+    let folder = Folder::new();
+    let file = folder.file("field.yaml", &documented());
+    let numbers = printed(&["preview", &file, "--vehicles", "1", "--flying-time", "5"]);
+    assert!(
+        numbers.contains("left after these flights") && numbers.contains("more are needed"),
+        "{numbers}"
+    );
+    let numbers = printed(&["preview", &file, "--start", "47.3,8.5", "--flying-time", "1"]);
+    assert!(numbers.contains("cannot be flown in this time"), "{numbers}");
+}
+
+#[test]
+fn plans_of_ground_stations_become_missions_and_plans_again() {
+    let folder = Folder::new();
+    for (name, waypoints) in [
+        ("simple.plan", 3),
+        ("survey.plan", 4),
+        ("corridor.plan", 3),
+        ("patrol.waypoints", 3),
+    ] {
+        let output = skein(&["import", &sample(name)]);
+        let notes = String::from_utf8(output.stderr).unwrap();
+        assert!(output.status.success(), "{name}: {notes}");
+        assert!(
+            notes.contains("takeoff (1)") && notes.contains("return or landing (1)"),
+            "{notes}"
+        );
+        assert_eq!(
+            notes.contains("the geofence is not taken"),
+            name == "simple.plan",
+            "{notes}"
+        );
+        let yaml = String::from_utf8(output.stdout).unwrap();
+        let mission: Value = serde_saphyr::from_str(&yaml).unwrap();
+        assert_eq!(mission["metadata"]["name"], name.split('.').next().unwrap());
+        assert_eq!(
+            mission["spec"]["route"]["waypoints"].as_array().unwrap().len(),
+            waypoints
+        );
+        let file = folder.file("mission.yaml", &yaml);
+        assert!(printed(&["preview", &file]).contains(": route\n"));
+        for format in ["plan", "wpl"] {
+            let exported = printed(&["export", &file, "--format", format]);
+            let exported = folder.file("exported", &exported);
+            let again: Value = serde_saphyr::from_str(&printed(&["import", &exported, "--name", "again"])).unwrap();
+            assert_eq!(again["spec"]["route"], mission["spec"]["route"], "{name} as {format}");
+        }
+    }
+}
+
+#[test]
+fn a_survey_is_exported_with_its_camera() {
+    let folder = Folder::new();
+    let file = folder.file("field.yaml", &documented());
+    let plan: Value = serde_json::from_str(&printed(&["export", &file, "--format", "plan"])).unwrap();
+    let items = plan["mission"]["items"].as_array().unwrap();
+    let count = |command: i64| items.iter().filter(|item| item["command"] == command).count();
+    assert!(count(16) > 20, "{}", count(16));
+    assert_eq!(count(178), 1);
+    let starts = items
+        .iter()
+        .filter(|item| item["command"] == 206 && item["params"][0] != 0.0)
+        .count();
+    assert_eq!(count(206), 2 * starts);
+}
+
+#[test]
+fn items_that_no_route_has_are_named_and_kept_as_they_stand_on_request() {
+    let folder = Folder::new();
+    let jump = "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t47.4\t8.5\t488\t1\n1\t0\t3\t16\t0\t0\t0\t0\t47.401\t8.5\t30\t1\n\
+                2\t0\t3\t177\t1\t3\t0\t0\t0\t0\t0\t1\n";
+    let file = folder.file("jump.waypoints", jump);
+    let (code, said) = refusal(&["import", &file]);
+    assert_eq!(code, Some(1));
+    assert!(
+        said.contains("item 1 cannot be part of a route: command 177 (DO_JUMP)"),
+        "{said}"
+    );
+    assert!(said.contains("--keep-items"), "{said}");
+    let kept = folder.file("kept.yaml", &printed(&["import", &file, "--keep-items"]));
+    assert!(printed(&["preview", &kept]).contains(": plan\n"));
+    let again = printed(&["export", &kept, "--format", "wpl"]);
+    assert!(
+        again.lines().nth(3).unwrap().starts_with("2\t0\t3\t177\t1\t3\t"),
+        "{again}"
+    );
+}
+
+#[test]
+fn what_is_wrong_is_said_with_what_to_do() {
+    let folder = Folder::new();
+    let with = |from: &str, to: &str| {
+        let text = documented();
+        assert!(text.contains(from), "{from}");
+        refusal(&["preview", &folder.file("wrong.yaml", &text.replacen(from, to, 1))])
+    };
+    for (from, to, expected) in [
+        (
+            "altitudeMeters: 40",
+            "altitudeMeters: 400",
+            "altitudeMeters above home must be from 1 to 120",
+        ),
+        (
+            "speedMetersPerSecond: 6",
+            "speedMetersPerSecond: 60",
+            "must be above 0 and up to 20",
+        ),
+        (
+            "    camera:",
+            "    lineSpacingMeters: 5\n    camera:",
+            "exactly one of lineSpacingMeters and camera",
+        ),
+        (
+            "    altitudeMeters: 40\n",
+            "",
+            "spec.survey.altitudeMeters: Required value",
+        ),
+        ("parallelism: 2", "paralelism: 2", "unknown field \"spec.paralelism\""),
+        ("parallelism: 2", "repeat: Forever\n  completions: 2", "never completes"),
+        ("kind: Mission", "kind: Swarm", "no object of kind Mission"),
+        ("v1alpha1", "v1", "apiVersion must be skein.dev/v1alpha1"),
+        (
+            "longitudeDegrees: 8.5470}",
+            "longitudeDegrees: 8.5400}",
+            "crosses itself",
+        ),
+        (
+            "latitudeDegrees: 47.3982, longitudeDegrees: 8.5456",
+            "latitudeDegrees: 47.3, longitudeDegrees: 8.5456",
+            "hole 0 of the area",
+        ),
+        (
+            "spec:\n",
+            "spec:\n  route: {waypoints: [{latitudeDegrees: 1, longitudeDegrees: 2, altitudeMeters: 3}]}\n",
+            "exactly one of spec.route, spec.survey and spec.planFrom",
+        ),
+    ] {
+        let (code, said) = with(from, to);
+        assert_eq!(code, Some(1), "{said}");
+        assert!(said.contains(expected), "{to}: {said}");
+        assert_eq!(said.lines().count(), 1, "{said}");
+    }
+    let (code, said) = refusal(&["preview", "nowhere.yaml"]);
+    assert!(code == Some(1) && said.contains("cannot read nowhere.yaml"), "{said}");
+    let two = format!(
+        "{}---\n{}",
+        documented(),
+        documented().replace("name: field", "name: other")
+    );
+    let two = folder.file("two.yaml", &two);
+    let (code, said) = refusal(&["preview", &two]);
+    assert!(
+        code == Some(2) && said.contains("2 Missions; say which one with --mission NAME"),
+        "{said}"
+    );
+    assert!(printed(&["preview", &two, "--mission", "other"]).contains("Mission other"));
+    let (_, said) = refusal(&["preview", &two, "--mission", "none"]);
+    assert!(said.contains("no Mission none"), "{said}");
+    let field = folder.file("field.yaml", &documented());
+    let (_, said) = refusal(&["preview", &field, "--start", "47.3984,8.5458"]);
+    assert!(said.contains("vehicle 0 lies in a hole"), "{said}");
+    let (code, said) = refusal(&["preview", &field, "--start", "47.3984"]);
+    assert!(code == Some(2) && said.contains("LATITUDE,LONGITUDE"), "{said}");
+    let (code, said) = refusal(&["import", &sample("survey.plan"), "--name", "Not A Name"]);
+    assert!(code == Some(1) && said.contains("metadata.name"), "{said}");
+    let mut with_server = Command::new(env!("CARGO_BIN_EXE_skein"));
+    let output = with_server
+        .args(["--server", "http://127.0.0.1:1", "mission", "preview", &field])
+        .output()
+        .unwrap();
+    assert_eq!(output.status.code(), Some(2));
+    let from = "apiVersion: skein.dev/v1alpha1\nkind: Mission\nmetadata: {name: a}\nspec: {planFrom: {configMapKeyRef: {name: b, key: c}}}\n";
+    let (_, said) = refusal(&["preview", &folder.file("from.yaml", from)]);
+    assert!(said.contains("no ConfigMap b with key c"), "{said}");
+}

@@ -228,7 +228,7 @@ impl Edges {
     fn part(&self, from: f64, to: f64, around: f64) -> Vec<Coord<f64>> {
         let mut path = vec![self.point(from, around)];
         let twice = self.reached.iter().zip(&self.ring);
-        let twice = twice.clone().chain(twice.map(|(reached, point)| (reached, point)));
+        let twice = twice.clone().chain(twice);
         for (index, (reached, point)) in twice.enumerate() {
             let reached = if index >= self.ring.len() {
                 reached + around

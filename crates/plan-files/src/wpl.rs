@@ -69,9 +69,9 @@ pub fn read(text: &str) -> Result<PlanFile, BadWpl> {
         return Err(BadWpl::Header(header.to_owned()));
     }
     let mut file = PlanFile::default();
-    let mut expected = 0;
     // MAVProxy writes comments.
-    for (line, text) in lines.filter(|(_, text)| !text.is_empty() && !text.starts_with('#')) {
+    let lines = lines.filter(|(_, text)| !text.is_empty() && !text.starts_with('#'));
+    for (expected, (line, text)) in lines.enumerate() {
         let (number, item) = item(line, text)?;
         if number != expected {
             return Err(BadWpl::Order {
@@ -80,7 +80,6 @@ pub fn read(text: &str) -> Result<PlanFile, BadWpl> {
                 expected,
             });
         }
-        expected += 1;
         if number == 0 {
             file.home = home_of(&item);
         } else {

@@ -2,7 +2,7 @@
 //!
 //! Owns: [`Figures`]. Must not: plan.
 
-use super::area::{Area, apart};
+use super::area::Area;
 use super::share::length;
 use super::track::{Leg, Point, Work};
 use super::way::to_line;
@@ -124,12 +124,4 @@ pub fn covered(area: &Area, path: &[Point], reach: f64) -> f64 {
     } else {
         f64::from(near) / f64::from(all)
     }
-}
-
-/// How far a path is from a place at its nearest, meters.
-#[must_use]
-pub fn nearest(path: &[Point], place: Coord<f64>) -> f64 {
-    let legs = path.windows(2).map(|pair| to_line(place, pair[0].at, pair[1].at));
-    let first = path.first().map_or(f64::INFINITY, |point| apart(point.at, place).0);
-    legs.fold(first, f64::min)
 }

@@ -9,13 +9,7 @@ use ::geo::{ConvexHull, Coord};
 
 /// The strips of parallel lines, from one side to the other. Their width is `spacing` or a little less, so that they fill the area.
 pub(super) fn strips(area: &Area, spacing: f64, heading: Option<Heading>) -> Vec<Strip> {
-    let along = heading.map_or_else(
-        || shortest_way_across(area),
-        |heading| {
-            let (x, y) = heading.0.to_radians().sin_cos();
-            Coord { x, y }
-        },
-    );
+    let along = direction(area, heading);
     let across = Coord {
         x: -along.y,
         y: along.x,
@@ -44,13 +38,7 @@ pub(super) fn strips(area: &Area, spacing: f64, heading: Option<Heading>) -> Vec
 
 /// How many strips there will be.
 pub(super) fn count(area: &Area, spacing: f64, heading: Option<Heading>) -> f64 {
-    let along = heading.map_or_else(
-        || shortest_way_across(area),
-        |heading| {
-            let (x, y) = heading.0.to_radians().sin_cos();
-            Coord { x, y }
-        },
-    );
+    let along = direction(area, heading);
     let (left, right) = extent(
         area,
         Coord {
@@ -59,6 +47,15 @@ pub(super) fn count(area: &Area, spacing: f64, heading: Option<Heading>) -> f64 
         },
     );
     ((right - left) / spacing).ceil()
+}
+
+/// Where lines run, as a unit vector.
+fn direction(area: &Area, heading: Option<Heading>) -> Coord<f64> {
+    let Some(heading) = heading else {
+        return shortest_way_across(area);
+    };
+    let (x, y) = heading.0.to_radians().sin_cos();
+    Coord { x, y }
 }
 
 /// Along the side of the area's hull across which it is narrowest: so there are the fewest turns.

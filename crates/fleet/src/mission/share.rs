@@ -100,6 +100,9 @@ pub struct Plan {
     rest: Option<f64>,
 }
 
+/// Which vehicle flies from where to where on the track.
+type Parts = Vec<(usize, f64, f64)>;
+
 /// Times of one vehicle, seconds.
 struct Timing {
     start: Coord<f64>,
@@ -112,9 +115,6 @@ struct Timing {
     home: Vec<f64>,
     endurance: f64,
 }
-
-/// A flier by its number, and from where to where on the track it flies.
-type Taken = (usize, f64, f64);
 
 impl Work {
     /// Cuts the work into a share for each of `fliers`.
@@ -133,8 +133,8 @@ impl Work {
             .enumerate()
             .map(|(number, flier)| self.timing(number, flier));
         let timed = timed.collect::<Result<Vec<Timing>, _>>()?;
-        let mut best: Option<(f64, Vec<Taken>)> = None;
-        let mut most: Option<(f64, Vec<Taken>)> = None;
+        let mut best: Option<(f64, Parts)> = None;
+        let mut most: Option<(f64, Parts)> = None;
         for order in self.orders(&timed) {
             let (all, reached) = self.take(&timed, &order, f64::INFINITY);
             if reached < self.track.end() {
@@ -236,7 +236,7 @@ impl Work {
     }
 
     /// The least time in which the vehicles in this order take all, if it is less than `below`.
-    fn least_time(&self, timed: &[Timing], order: &[usize], below: f64) -> Option<(f64, Vec<Taken>)> {
+    fn least_time(&self, timed: &[Timing], order: &[usize], below: f64) -> Option<(f64, Parts)> {
         let end = self.track.end();
         let whole = |time: f64| {
             let (parts, reached) = self.take(timed, order, time);
@@ -267,7 +267,7 @@ impl Work {
 
     /// What each vehicle in this order takes when none is on its way longer than `time`: which, from where and to where on the track; and
     /// how far that is.
-    fn take(&self, timed: &[Timing], order: &[usize], time: f64) -> (Vec<Taken>, f64) {
+    fn take(&self, timed: &[Timing], order: &[usize], time: f64) -> (Parts, f64) {
         let mut parts = Vec::new();
         let mut reached = self.track.work_from(0.0);
         for &flier in order {
@@ -436,9 +436,9 @@ fn turn(a: Coord<f64>, b: Coord<f64>, c: Coord<f64>) -> f64 {
     cross.atan2(dot).to_degrees().abs()
 }
 
-fn permute(order: &mut Vec<usize>, at: usize, all: &mut Vec<Vec<usize>>) {
+fn permute(order: &mut [usize], at: usize, all: &mut Vec<Vec<usize>>) {
     if at + 1 >= order.len() {
-        all.push(order.clone());
+        all.push(order.to_vec());
         return;
     }
     let mut tried = HashSet::new();

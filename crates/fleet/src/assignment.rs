@@ -7,6 +7,7 @@ use crate::airspace::OrderNumber;
 use crate::flight_record::ReportedFlight;
 use crate::ground::{GroundMark, GroundOrderId, kept};
 use crate::ids::{DroneName, DroneUid, Term};
+pub use crate::preflight_policy::Preflight;
 use crate::route_order::RouteOrder;
 use crate::rules::RulesDigest;
 use crate::station::Manner;
@@ -82,18 +83,6 @@ pub enum OnLowBattery {
     Return,
     /// Land where it is.
     Land,
-}
-
-/// What the agent makes of an autopilot whose own failsafes are off (invariant 7).
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Preflight {
-    /// Nothing; they are not read.
-    Ignore,
-    /// It says so and flies.
-    #[default]
-    Warn,
-    /// It does not arm.
-    Refuse,
 }
 
 /// What the agent does by itself when something goes wrong.

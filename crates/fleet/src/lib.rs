@@ -34,6 +34,7 @@ pub mod names;
 pub mod node_use;
 pub mod parameters;
 pub mod preflight;
+pub mod preflight_policy;
 pub mod reception;
 pub mod report;
 pub mod route_order;

@@ -4,8 +4,8 @@
 //! means read back from the autopilot as it should be, and not discarded by it since; an acknowledgement says nothing.
 //! Must not: compile fences for an autopilot ([`crate::geofence`]), choose parameters, or know MAVLink.
 
-use crate::assignment::Preflight;
 use crate::ids::Term;
+use crate::preflight_policy::Preflight;
 use crate::units::{Meters, Wgs84};
 use serde::{Deserialize, Serialize};
 use std::fmt;

@@ -31,7 +31,7 @@ const CYCLES: [(&str, &[&str], usize); 2] = [
             "vehicle",
             "whereabouts",
         ],
-        37,
+        36,
     ),
     (
         "cli",

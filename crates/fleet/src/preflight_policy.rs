@@ -1,0 +1,17 @@
+//! How much a vehicle has to be set up before it is armed.
+//!
+//! Owns: [`Preflight`], the choice of a Drone. Must not: judge a vehicle by it; [`crate::preflight`] and [`crate::rules`] do.
+
+use serde::{Deserialize, Serialize};
+
+/// What the agent makes of an autopilot whose own failsafes are off (invariant 7).
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Preflight {
+    /// Nothing; they are not read.
+    Ignore,
+    /// It says so and flies.
+    #[default]
+    Warn,
+    /// It does not arm.
+    Refuse,
+}

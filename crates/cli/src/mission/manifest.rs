@@ -7,8 +7,8 @@ use super::read as read_file;
 use crate::args::mission::MissionFile;
 use crate::failure::Failure;
 use crds::Mission;
+use embedded_api::checker::{Checker, Rejection, Subject};
 use embedded_api::kinds::custom;
-use embedded_api::schema::{Checker, Subject};
 use fleet::mission::{Route, Survey};
 use kube::{CustomResourceExt as _, ResourceExt as _};
 use plan_files::PlanFile;
@@ -113,7 +113,7 @@ fn judged(document: &Value) -> Result<Mission, Failure> {
     }
     let checker = Checker::new(kind).map_err(|error| failed(&error))?;
     let name = document["metadata"]["name"].as_str().unwrap_or_default().to_owned();
-    let refused = |rejection: embedded_api::schema::Rejection| Failure::Failed(rejection.refusal(kind, &name).message);
+    let refused = |rejection: Rejection| Failure::Failed(rejection.refusal(kind, &name).message);
     let read = checker.read(document).map_err(refused)?;
     if !read.unknown.is_empty() {
         return Err(Failure::Failed(format!(

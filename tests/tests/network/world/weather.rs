@@ -25,7 +25,7 @@ pub fn of_run(seed: u64, size: Option<Size>, number: usize, vehicle: &Vehicle) {
     };
     if is_rough {
         // Neighbors are off to opposite sides.
-        let side = if number % 2 == 0 { 1.0 } else { -1.0 };
+        let side = if number.is_multiple_of(2) { 1.0 } else { -1.0 };
         vehicle.is_out_in_the_weather(WIND, side * DRIFT_M);
     }
 }

@@ -208,6 +208,7 @@ fn autopilots() -> impl Iterator<Item = Autopilot> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "minutes in real time; see the long runs of tests/README.md"]
 async fn rules_come_in_force_each_trap_is_named_drift_is_mended_and_what_was_before_is_given_back() {
     for autopilot in autopilots() {
         let stack = autopilot.stack();
@@ -307,6 +308,7 @@ async fn rules_come_in_force_each_trap_is_named_drift_is_mended_and_what_was_bef
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "minutes in real time; see the long runs of tests/README.md"]
 async fn an_agent_that_is_killed_at_random_leaves_no_wrong_claim_behind() {
     for autopilot in autopilots() {
         let stack = autopilot.stack();

@@ -59,6 +59,12 @@ pub enum Command {
     ///
     /// Goes on when the coordinator is away for a while. Ctrl-C ends it.
     Watch(WatchArgs),
+    /// Shows the fleet on the whole terminal, with the keys of k9s: lists, details with conditions and Events, a map, orders.
+    ///
+    /// Drones, Swarms and Vehicles live; `?` lists the keys. Objects are read with the rights of your kubeconfig. Orders (ground, release,
+    /// resume) are given after a confirmation that lists whom they concern. Goes on when the coordinator is away, and says how old
+    /// everything is. Works at 80×24, over ssh, and without colors (NO_COLOR). q or Ctrl-C ends it; nothing that flies is touched.
+    Top(TopArgs),
     /// Lands the vehicles of a Swarm, a Drone, a node, a selector, or all, at once, and keeps them on the ground until `skein
     /// release`.
     ///
@@ -291,6 +297,17 @@ pub struct WatchArgs {
     /// More columns.
     #[arg(long)]
     pub wide: bool,
+}
+
+/// Arguments of `skein top`.
+#[derive(Debug, Args)]
+pub struct TopArgs {
+    /// Which coordinator.
+    #[command(flatten)]
+    pub place: WhereArgs,
+    /// Which vehicles.
+    #[command(flatten)]
+    pub filter: Filter,
 }
 
 /// How to print vehicles.

@@ -20,19 +20,55 @@ const NAMED: usize = 12;
 /// The namespace of a Swarm that was named without one.
 const DEFAULT_NAMESPACE: &str = "default";
 
+/// What is ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    /// Land, and stay down.
+    Ground,
+    /// Fly again.
+    Release,
+}
+
+/// What came of an order, in words.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// What was done, if anything was.
+    pub done: Option<String>,
+    /// What of it was not, if there is such a thing.
+    pub left: Option<String>,
+}
+
 /// Lands and keeps down.
 ///
 /// # Errors
 /// [`Failure`].
 pub async fn ground(route: &Route, args: &GroundArgs) -> Result<(), Failure> {
     let target = target(args)?;
-    let mut server = Server::connect(route).await?;
-    let answer = server.ground(target.clone()).await;
-    let done = explained(answer, &target, &mut server).await?;
-    // One who may ground may perhaps not see.
-    let covered = server.list(&which(&target)).await.ok();
-    let covered = covered.map(|all| covered_by(&target, all));
-    print(&done, grounded(&target, &done, covered.as_deref()), "grounded")
+    print(give(&mut Server::connect(route).await?, Verb::Ground, &target).await?)
+}
+
+/// Gives the order, once.
+///
+/// # Errors
+/// [`Failure`].
+pub async fn give(server: &mut Server, verb: Verb, target: &Target) -> Result<Outcome, Failure> {
+    let answer = match verb {
+        Verb::Ground => server.ground(target.clone()).await,
+        Verb::Release => server.release(target.clone()).await,
+    };
+    let done = explained(answer, target, server).await?;
+    let (text, word) = match verb {
+        Verb::Ground => {
+            // One who may ground may perhaps not see.
+            let covered = server.list(&which(target)).await.ok();
+            let covered = covered.map(|all| covered_by(target, all));
+            (grounded(target, &done, covered.as_deref()), "grounded")
+        }
+        Verb::Release => (released(target, &done), "released"),
+    };
+    let left = not_done(&done, word);
+    let text = (left.is_none() || !done.done.is_empty()).then_some(text);
+    Ok(Outcome { done: text, left })
 }
 
 /// What has to be asked for to see what `target` covers.
@@ -56,13 +92,19 @@ fn which(target: &Target) -> Which {
 }
 
 fn covered_by(target: &Target, all: Vec<v1::Vehicle>) -> Vec<Vehicle> {
-    let covered = |vehicle: &v1::Vehicle| match target {
-        Target::Swarm(swarm) => vehicle.swarm == swarm.name,
+    let covered = all.into_iter().filter(|vehicle| covers(target, vehicle));
+    covered.map(Vehicle::from).collect()
+}
+
+/// Whether an order with this target concerns the vehicle, as things are. Which labels it has is not known here: a selector covers all
+/// that were asked for with it.
+pub(crate) fn covers(target: &Target, vehicle: &v1::Vehicle) -> bool {
+    match target {
+        Target::Swarm(swarm) => vehicle.swarm == swarm.name && vehicle.drone_namespace == swarm.namespace,
         Target::Drone(drone) => vehicle.drone_name == drone.name && vehicle.drone_namespace == drone.namespace,
         Target::Node(node) => vehicle.node == node.name,
         Target::Selector(_) | Target::All(_) => !vehicle.drone_name.is_empty(),
-    };
-    all.into_iter().filter(covered).map(Vehicle::from).collect()
+    }
 }
 
 /// Lets fly again.
@@ -71,19 +113,15 @@ fn covered_by(target: &Target, all: Vec<v1::Vehicle>) -> Vec<Vehicle> {
 /// [`Failure`].
 pub async fn release(route: &Route, args: &GroundArgs) -> Result<(), Failure> {
     let target = target(args)?;
-    let mut server = Server::connect(route).await?;
-    let answer = server.release(target.clone()).await;
-    let done = explained(answer, &target, &mut server).await?;
-    print(&done, released(&target, &done), "released")
+    print(give(&mut Server::connect(route).await?, Verb::Release, &target).await?)
 }
 
 /// Says what was done, and fails if a part of it was not.
-fn print(done: &v1::GroundResponse, text: String, verb: &str) -> Result<(), Failure> {
-    let left = not_done(done, verb);
-    if left.is_none() || !done.done.is_empty() {
+fn print(outcome: Outcome) -> Result<(), Failure> {
+    if let Some(text) = outcome.done {
         writeln!(std::io::stdout(), "{text}")?;
     }
-    left.map_or(Ok(()), |left| Err(Failure::Failed(left)))
+    outcome.left.map_or(Ok(()), |left| Err(Failure::Failed(left)))
 }
 
 fn target(args: &GroundArgs) -> Result<Target, Failure> {

@@ -30,6 +30,7 @@ pub mod station_record;
 pub mod status;
 pub mod table;
 pub mod terminal;
+pub mod top;
 pub mod up;
 pub mod vehicle;
 pub mod watch;
@@ -101,6 +102,18 @@ fn run(cli: Cli, is_plugin: bool) -> Result<(), Failure> {
         Command::Watch(mut args) => {
             args.filter.default_namespace(namespace)?;
             ask()?.block_on(watch::run(&chosen(&args.place)?, &args, &out))
+        }
+        Command::Top(mut args) => {
+            args.filter.default_namespace(namespace)?;
+            let place = args.place.clone().or(before.clone());
+            let kubeconfig =
+                place.kubeconfig.is_some() || place.context.is_some() || environment().kubeconfig.is_some();
+            let named = kubeconfig.then_some(cluster::Choice {
+                kubeconfig: place.kubeconfig,
+                context: place.context,
+                coordinator_namespace: None,
+            });
+            run_parts(top::run(chosen(&args.place)?, args, named))
         }
         Command::Ground(mut args) => {
             let route = chosen(&args.place)?;

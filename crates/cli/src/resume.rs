@@ -20,7 +20,8 @@ pub async fn run(route: &Route, args: &DroneArgs) -> Result<(), Failure> {
     Ok(writeln!(std::io::stdout(), "{}", resumed(&drone, &answer))?)
 }
 
-fn resumed(drone: &DroneKey, answer: &v1::ResumeResponse) -> String {
+/// What was done, in words.
+pub(crate) fn resumed(drone: &DroneKey, answer: &v1::ResumeResponse) -> String {
     let of = |n: u32| {
         if n == 1 {
             "1 takeover".to_owned()

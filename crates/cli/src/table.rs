@@ -20,11 +20,16 @@ pub struct Layout {
 
 /// What a cell means, for its color.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
-enum Tone {
+pub enum Tone {
+    /// Nothing in particular.
     Plain,
+    /// As desired.
     Good,
+    /// On its way.
     Moving,
+    /// Waiting for something.
     Waiting,
+    /// Unknown, or a fault.
     Bad,
 }
 
@@ -156,11 +161,11 @@ const fn plain(text: String) -> Cell {
     (text, Tone::Plain)
 }
 
-fn or_dash(text: &str) -> String {
+pub(crate) fn or_dash(text: &str) -> String {
     if text.is_empty() { "-".into() } else { text.into() }
 }
 
-fn phase_tone(phase: &str) -> Tone {
+pub(crate) fn phase_tone(phase: &str) -> Tone {
     match phase {
         "Flying" => Tone::Good,
         "Arming" | "TakingOff" | "Landing" => Tone::Moving,
@@ -170,7 +175,7 @@ fn phase_tone(phase: &str) -> Tone {
     }
 }
 
-const fn flying_tone(v: &Vehicle) -> Tone {
+pub(crate) const fn flying_tone(v: &Vehicle) -> Tone {
     match v.flying {
         Some(true) => Tone::Good,
         Some(false) => Tone::Plain,
@@ -179,7 +184,7 @@ const fn flying_tone(v: &Vehicle) -> Tone {
 }
 
 /// The thresholds are those at which PX4 warns (15) and acts (7), rounded up for an early warning.
-fn battery_tone(v: &Vehicle) -> Tone {
+pub(crate) fn battery_tone(v: &Vehicle) -> Tone {
     match v.battery_percent {
         Some(0..=10) => Tone::Bad,
         Some(11..=20) => Tone::Waiting,
@@ -187,7 +192,7 @@ fn battery_tone(v: &Vehicle) -> Tone {
     }
 }
 
-fn meters(height: f64) -> String {
+pub(crate) fn meters(height: f64) -> String {
     format!("{height:.1}m")
 }
 

@@ -22,7 +22,8 @@ use std::io::{Stdout, Write};
 use std::time::Duration;
 use tonic::Streaming;
 
-const RETRY: Backoff = Backoff {
+/// After losing the coordinator.
+pub(crate) const RETRY: Backoff = Backoff {
     first: Duration::from_millis(250),
     cap: Duration::from_secs(5),
 };
@@ -81,7 +82,7 @@ async fn follow(
 }
 
 /// Some number from 0 to 1; the standard library seeds its hashers at random.
-fn jitter() -> f64 {
+pub(crate) fn jitter() -> f64 {
     let hash = u32::try_from(RandomState::new().hash_one(0) >> 32).unwrap_or(u32::MAX);
     f64::from(hash) / f64::from(u32::MAX)
 }

@@ -1,0 +1,298 @@
+//! `skein top`: the fleet on a terminal, live, with the keys that people know from k9s.
+//!
+//! Owns: the loop: keys, news and the clock go into the model, the model goes on the screen, what it wants done is done. Must not: decide
+//! what a key means ([`model`]) or how it looks ([`draw`]).
+//!
+//! The network is on threads of its own and keeps only its newest picture, so a terminal that is slow, stopped or gone keeps nobody
+//! waiting: neither the coordinator nor a signal to end.
+
+pub mod clock;
+pub mod draw;
+pub mod fleet_feed;
+pub mod keys;
+pub mod map;
+pub mod model;
+pub mod object_feed;
+pub mod objects;
+pub mod orders;
+pub mod rows;
+pub mod tty;
+
+#[cfg(test)]
+mod tests;
+
+use crate::args::TopArgs;
+use crate::cluster::Choice;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::output::Output;
+use crate::route::Route;
+use crate::terminal;
+use clock::Now;
+use crossterm::event::{Event, EventStream};
+use draw::Paint;
+use fleet_feed::FleetSeen;
+use futures::StreamExt;
+use keys::Key;
+use model::{Effect, Model};
+use nix::sys::signal::Signal;
+use objects::{ObjectsSeen, Wanted};
+use orders::{Order, Outcome};
+use std::time::Duration;
+use tokio::signal::unix::{SignalKind, signal};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinSet;
+use tokio::time::{Instant, MissedTickBehavior, interval, sleep, sleep_until};
+use tokio_util::sync::CancellationToken;
+use tty::Tty;
+
+/// From one drawing to the next, at least.
+const DRAW_EVERY: Duration = Duration::from_millis(50);
+
+/// Ages grow by themselves.
+const TICK: Duration = Duration::from_millis(500);
+
+/// Answers that wait to be shown.
+const ANSWERS: usize = 16;
+
+/// How long a stopped program is waited for after Ctrl-Z; where nobody could start it again it is not stopped.
+const STOPPED_WITHIN: Duration = Duration::from_millis(300);
+
+/// How long the end may take after a signal; a terminal that takes nothing any more is not waited for.
+const END_WITHIN: Duration = Duration::from_secs(2);
+
+/// The exit code then, as shells count a process that was ended by Ctrl-C.
+const ENDED_BY_SIGNAL: i32 = 130;
+
+/// Shows the fleet until the person has seen enough. `named`: the kubeconfig for a coordinator that was named by its address.
+///
+/// # Errors
+/// [`Failure`]: no terminal, or the coordinator cannot be reached at the start; or the terminal is gone.
+pub async fn run(route: Route, args: TopArgs, named: Option<Choice>) -> Result<(), Failure> {
+    tty::ensure()?;
+    let interrupt = Interrupt::catch()?;
+    // On a thread of its own: the one that draws may be waiting for the terminal.
+    let end = tokio::spawn(end_without_terminal(interrupt.in_order.clone()));
+    let result = Box::pin(show(route, args, named, &interrupt)).await;
+    end.abort();
+    result
+}
+
+/// Ends the program once a signal has asked for it and it does not end by itself, as nobody takes what it writes.
+async fn end_without_terminal(asked: CancellationToken) {
+    asked.cancelled().await;
+    sleep(END_WITHIN).await;
+    tty::give_back_mode();
+    std::process::exit(ENDED_BY_SIGNAL);
+}
+
+async fn show(route: Route, args: TopArgs, named: Option<Choice>, interrupt: &Interrupt) -> Result<(), Failure> {
+    let which = args.filter.which();
+    // What asks the person something does so before the terminal is taken.
+    let stream = tokio::select! {
+        opened = fleet_feed::open(&route, &which) => opened?,
+        () = interrupt.in_order.cancelled() => return Ok(()),
+    };
+    let objects = tokio::select! {
+        objects = object_feed::objects(&route, named) => objects,
+        () = interrupt.in_order.cancelled() => return Ok(()),
+    };
+    let mut model = Model::new(route.to_string(), args.filter.clone());
+    let (fleet, fleet_seen) = watch::channel(FleetSeen::default());
+    let (wanted, wanted_seen) = watch::channel(Wanted::default());
+    let (object, objects_seen) = watch::channel(ObjectsSeen::default());
+    let mut tasks = Tasks::default();
+    tasks.spawn(fleet_feed::follow(route.clone(), which, stream, fleet));
+    // A kubeconfig that cannot be used keeps nobody from looking at what flies.
+    match objects.unwrap_or_else(|failure| Err(failure.to_string())) {
+        Ok(objects) => {
+            model.objects_from.clone_from(&objects.from);
+            tasks.spawn(object_feed::follow(
+                objects,
+                args.filter.namespace.clone(),
+                wanted_seen,
+                object,
+            ));
+        }
+        Err(why) => {
+            object.send_modify(|seen| seen.none = Some(why));
+            // Its sender stays: it says nothing more.
+            tasks.object = Some(object);
+        }
+    }
+    let feeds = Feeds {
+        fleet: fleet_seen,
+        objects: objects_seen,
+        wanted,
+    };
+    let paint = Paint {
+        color: Output::of_this_process().color,
+    };
+    let mut shell = Shell {
+        tty: Tty::take()?,
+        route,
+        model,
+        feeds,
+        paint,
+        tasks,
+        answers: mpsc::channel(ANSWERS),
+    };
+    let result = shell.run(interrupt).await;
+    let Shell {
+        tty,
+        mut answers,
+        model,
+        tasks: _tasks,
+        ..
+    } = shell;
+    drop(tty);
+    result?;
+    if model.pending > 0 {
+        terminal::line("waiting for the answer to what was ordered …");
+    }
+    // What was ordered is not taken back by looking away: the feeds end, the orders do not.
+    for _ in 0..model.pending {
+        let Some(outcome) = answers.1.recv().await else { break };
+        for (text, done) in outcome.answers {
+            terminal::line(&if done { text } else { format!("NOT DONE: {text}") });
+        }
+    }
+    Ok(())
+}
+
+/// What runs beside; all of it ends with this.
+#[derive(Default)]
+struct Tasks {
+    set: JoinSet<()>,
+    object: Option<watch::Sender<ObjectsSeen>>,
+}
+
+impl Tasks {
+    fn spawn(&mut self, work: impl Future<Output = ()> + Send + 'static) {
+        self.set.spawn(work);
+    }
+}
+
+struct Feeds {
+    fleet: watch::Receiver<FleetSeen>,
+    objects: watch::Receiver<ObjectsSeen>,
+    wanted: watch::Sender<Wanted>,
+}
+
+struct Shell {
+    // First: it gives the terminal back before anything else ends.
+    tty: Tty,
+    route: Route,
+    model: Model,
+    feeds: Feeds,
+    paint: Paint,
+    tasks: Tasks,
+    answers: (mpsc::Sender<Outcome>, mpsc::Receiver<Outcome>),
+}
+
+/// What happened.
+enum Happened {
+    Key(Key),
+    /// The terminal has another size.
+    Resized,
+    /// Nothing more than the time.
+    Tick,
+    Fleet,
+    Objects,
+    Answer(Outcome),
+    /// The program goes on after it was stopped.
+    Continued,
+    /// The terminal is gone, or a signal asks for the end.
+    End,
+    /// A part has died.
+    Broken,
+}
+
+impl Shell {
+    async fn run(&mut self, interrupt: &Interrupt) -> Result<(), Failure> {
+        let mut pressed = EventStream::new();
+        let mut continued = signal(SignalKind::from_raw(Signal::SIGCONT as i32))?;
+        let mut ticks = interval(TICK);
+        ticks.set_missed_tick_behavior(MissedTickBehavior::Delay);
+        let (mut drawn, mut dirty, mut resized) = (Instant::now() - DRAW_EVERY, true, false);
+        loop {
+            let happened = tokio::select! {
+                () = interrupt.in_order.cancelled() => Happened::End,
+                () = sleep_until(drawn + DRAW_EVERY), if dirty => {
+                    if resized {
+                        self.tty.anew()?;
+                    }
+                    self.draw()?;
+                    (drawn, dirty, resized) = (Instant::now(), false, false);
+                    continue;
+                }
+                event = pressed.next() => match event {
+                    Some(Ok(Event::Key(key))) => match Key::of(&key) {
+                        Some(key) => Happened::Key(key),
+                        None => continue,
+                    },
+                    Some(Ok(Event::Resize(..))) => Happened::Resized,
+                    Some(Ok(_)) => continue,
+                    Some(Err(_)) | None => Happened::End,
+                },
+                changed = self.feeds.fleet.changed() => changed.map_or(Happened::Broken, |()| Happened::Fleet),
+                changed = self.feeds.objects.changed() => changed.map_or(Happened::Broken, |()| Happened::Objects),
+                Some(outcome) = self.answers.1.recv() => Happened::Answer(outcome),
+                _ = continued.recv() => Happened::Continued,
+                _ = ticks.tick() => Happened::Tick,
+            };
+            dirty = true;
+            match happened {
+                Happened::Key(key) => {
+                    let now = Now::read();
+                    match self.model.press(key, now) {
+                        Some(Effect::Quit) => return Ok(()),
+                        Some(Effect::Suspend) => {
+                            self.tty.suspend()?;
+                            let _ = tokio::time::timeout(STOPPED_WITHIN, continued.recv()).await;
+                            self.tty.again()?;
+                        }
+                        Some(Effect::Redraw) => self.tty.again()?,
+                        Some(Effect::Give(order)) => self.give(order),
+                        None => {}
+                    }
+                }
+                Happened::Resized => resized = true,
+                Happened::Tick => {}
+                Happened::Fleet => self.model.fleet = self.feeds.fleet.borrow_and_update().clone(),
+                Happened::Objects => self.model.objects = self.feeds.objects.borrow_and_update().clone(),
+                Happened::Answer(outcome) => self.model.answered(outcome),
+                Happened::Continued => self.tty.again()?,
+                Happened::End => return Ok(()),
+                Happened::Broken => {
+                    return Err(Failure::Failed(
+                        "a part of skein top has failed; the fleet is not touched by that".to_owned(),
+                    ));
+                }
+            }
+            let wanted = self.model.wanted();
+            self.feeds.wanted.send_if_modified(|now| {
+                let changed = *now != wanted;
+                *now = wanted;
+                changed
+            });
+        }
+    }
+
+    fn draw(&mut self) -> Result<(), Failure> {
+        let (model, paint) = (&mut self.model, self.paint);
+        self.tty
+            .drawn()
+            .draw(|frame| draw::draw(frame, model, Now::read(), paint))?;
+        Ok(())
+    }
+
+    fn give(&mut self, order: Order) {
+        let (route, answer) = (self.route.clone(), self.answers.0.clone());
+        self.tasks.spawn(async move {
+            let outcome = orders::give(&route, order).await;
+            // Nobody waits for it any more where this fails.
+            let _ = answer.send(outcome).await;
+        });
+    }
+}

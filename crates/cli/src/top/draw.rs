@@ -1,0 +1,275 @@
+//! The screen, as it follows from the state.
+//!
+//! Owns: where things stand, and how meanings look: each has a word or a sign besides its color. Must not: change the state, or show
+//! what is old as if it were fresh.
+
+mod details;
+mod lists;
+mod map_view;
+mod pages;
+mod words;
+
+use super::clock::Now;
+use super::model::{Model, Over, Prompt, View};
+use super::rows::{List, Row};
+use crate::table::Tone;
+use crate::vehicle::{Vehicle, age_text};
+use ratatui::Frame;
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::{Color, Modifier, Style};
+use std::time::Duration;
+use words::clip;
+
+/// Less than this shows nothing of use.
+const LEAST: (u16, u16) = (30, 8);
+
+/// How meanings look.
+#[derive(Debug, Clone, Copy)]
+pub struct Paint {
+    /// Whether there are colors.
+    pub color: bool,
+}
+
+impl Paint {
+    fn tone(self, tone: Tone) -> Style {
+        let colored = |color| {
+            if self.color {
+                Style::new().fg(color)
+            } else {
+                Style::new()
+            }
+        };
+        match tone {
+            Tone::Plain => Style::new(),
+            Tone::Good => colored(Color::Green),
+            Tone::Moving => colored(Color::Cyan),
+            Tone::Waiting => colored(Color::Yellow),
+            Tone::Bad => colored(Color::Red).add_modifier(Modifier::BOLD),
+        }
+    }
+
+    const fn strong(self) -> Style {
+        Style::new().add_modifier(Modifier::BOLD)
+    }
+
+    /// What must not be missed.
+    fn alarm(self) -> Style {
+        let style = Style::new()
+            .add_modifier(Modifier::BOLD)
+            .add_modifier(Modifier::REVERSED);
+        if self.color { style.fg(Color::Red) } else { style }
+    }
+
+    const fn chosen(self) -> Style {
+        Style::new().add_modifier(Modifier::REVERSED)
+    }
+}
+
+/// A line of a page.
+#[derive(Debug, Clone, PartialEq)]
+pub struct Line {
+    text: String,
+    style: Style,
+    /// By how much further in the rest stands that does not fit on one line.
+    indent: usize,
+}
+
+impl Line {
+    fn new(text: impl Into<String>) -> Self {
+        Self::styled(text, Style::new())
+    }
+
+    fn styled(text: impl Into<String>, style: Style) -> Self {
+        let (text, indent) = (text.into(), 0);
+        Self { text, style, indent }
+    }
+
+    fn indented(self, indent: usize) -> Self {
+        Self { indent, ..self }
+    }
+}
+
+/// Draws it.
+pub fn draw(frame: &mut Frame<'_>, model: &mut Model, now: Now, paint: Paint) {
+    let area = frame.area();
+    if area.is_empty() {
+        return;
+    }
+    let buffer = frame.buffer_mut();
+    if area.width < LEAST.0 || area.height < LEAST.1 {
+        let text = format!("skein top needs {} × {} characters at least", LEAST.0, LEAST.1);
+        put(buffer, area, 0, &text, Style::new());
+        return;
+    }
+    let rows = model.rows(now);
+    put(buffer, area, 0, &format!("skein top  {}", model.route), paint.strong());
+    let (text, style) = state_line(model, now, paint);
+    put(buffer, area, 1, &text, style);
+    put(buffer, area, 2, &tabs(model), Style::new());
+    let body = Rect {
+        y: area.y + 3,
+        height: area.height - 5,
+        ..area
+    };
+    model.page = usize::from(body.height.saturating_sub(1)).max(1);
+    match &model.over {
+        Some(Over::Help) => pages::page(buffer, body, &pages::help(model, paint), &mut model.scroll),
+        Some(Over::Details(key)) => {
+            let lines = details::lines(model, key, now, paint);
+            pages::page(buffer, body, &lines, &mut model.scroll);
+        }
+        _ => match model.view {
+            View::List(_) => lists::draw(buffer, body, model, &rows, now, paint),
+            View::Map => map_view::draw(frame, body, model, &rows, now, paint),
+        },
+    }
+    let buffer = frame.buffer_mut();
+    match &model.over {
+        Some(Over::Confirm(order)) => {
+            let lines = pages::confirm(model, order, now, paint);
+            let last = "y: give the order    n or Esc: do nothing";
+            pages::boxed(
+                buffer,
+                area,
+                order.verb.word(),
+                (&lines, last),
+                &mut model.scroll,
+                paint,
+            );
+        }
+        Some(Over::Outcome(outcome)) => {
+            let lines = pages::outcome(outcome, paint);
+            pages::boxed(
+                buffer,
+                area,
+                outcome.verb.word(),
+                (&lines, "Enter or Esc: close"),
+                &mut model.scroll,
+                paint,
+            );
+        }
+        _ => {}
+    }
+    let (text, style) = word_line(model, &rows, now, paint);
+    put(buffer, area, area.height - 2, &text, style);
+    put(buffer, area, area.height - 1, hints(model), Style::new());
+}
+
+/// Puts one line of text on a row of `area`, cut to its width.
+fn put(buffer: &mut Buffer, area: Rect, row: u16, text: &str, style: Style) {
+    let width = usize::from(area.width);
+    let text = clip(text, width);
+    buffer.set_stringn(area.x, area.y + row, text, width, style);
+}
+
+fn state_line(model: &Model, now: Now, paint: Paint) -> (String, Style) {
+    let source = model.source(now);
+    let Some(received) = model.fleet.received else {
+        return match &model.fleet.lost {
+            Some(lost) => (
+                format!("NOT CONNECTED, nothing is known yet: {}", lost.why),
+                paint.alarm(),
+            ),
+            None => (
+                "waiting for the coordinator to report the fleet".to_owned(),
+                Style::new(),
+            ),
+        };
+    };
+    let age = span(now.since(received));
+    if let Some(lost) = &model.fleet.lost {
+        let why = format!("NOT CONNECTED, all below is from {age} ago: {}", lost.why);
+        return (why, paint.alarm());
+    }
+    if source.stale().is_some() {
+        return (
+            format!("NOTHING RECEIVED for {age}: all below is as old"),
+            paint.alarm(),
+        );
+    }
+    (counts(&source.vehicles()), Style::new())
+}
+
+fn counts(vehicles: &[Vehicle]) -> String {
+    let drones: Vec<&Vehicle> = vehicles.iter().filter(|vehicle| !vehicle.drone.is_empty()).collect();
+    let of = |flying| drones.iter().filter(|vehicle| vehicle.flying == flying).count();
+    let idle = vehicles.len() - drones.len();
+    format!(
+        "live  {} Drones: {} flying, {} not flying, {} unknown; {idle} idle vehicles",
+        drones.len(),
+        of(Some(true)),
+        of(Some(false)),
+        of(None),
+    )
+}
+
+fn span(span: Duration) -> String {
+    age_text(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
+}
+
+fn tabs(model: &Model) -> String {
+    let tab = |name: &str, view: View| {
+        if model.view == view {
+            format!("[{name}]")
+        } else {
+            format!(" {name} ")
+        }
+    };
+    let mut text = [
+        tab("1 Drones", View::List(List::Drones)),
+        tab("2 Swarms", View::List(List::Swarms)),
+        tab("3 Vehicles", View::List(List::Vehicles)),
+        tab("4 Map", View::Map),
+    ]
+    .join(" ");
+    if !model.find.is_empty() {
+        text += &format!("  /{}", model.find);
+    }
+    if !model.marked.is_empty() {
+        text += &format!("  {} marked", model.marked.len());
+    }
+    text
+}
+
+/// What is typed, what was just done, or why the selected row is as it is.
+fn word_line(model: &Model, rows: &[Row], now: Now, paint: Paint) -> (String, Style) {
+    match &model.prompt {
+        Some(Prompt::Command(text)) => return (format!(":{text}_"), paint.strong()),
+        Some(Prompt::Find(text, _)) => return (format!("/{text}_"), paint.strong()),
+        None => {}
+    }
+    if let Some(notice) = &model.notice {
+        return (notice.clone(), paint.strong());
+    }
+    if model.pending > 0 {
+        let orders = if model.pending == 1 {
+            "an order is"
+        } else {
+            "orders are"
+        };
+        return (format!("{orders} being given …"), paint.strong());
+    }
+    let selected = model.selected(rows).and_then(|index| rows.get(index));
+    match selected {
+        Some(row) if model.over.is_none() => {
+            let then = model
+                .source(now)
+                .stale()
+                .map_or_else(String::new, |age| format!(", {} ago", span(age)));
+            (format!("{}{then}: {}", row.key.title(), row.message), Style::new())
+        }
+        _ => (String::new(), Style::new()),
+    }
+}
+
+const fn hints(model: &Model) -> &'static str {
+    match (&model.prompt, &model.over, model.view) {
+        (Some(_), _, _) => "Enter: done  Esc: as before  Ctrl-U: clear",
+        (None, Some(Over::Confirm(_)), _) => "y: give the order  n: do nothing",
+        (None, Some(Over::Details(_)), _) => "Esc: back  j k: scroll  g ground  r release  u resume  Ctrl-C: quit",
+        (None, Some(_), _) => "Esc: back  j k: scroll  Ctrl-C: quit",
+        (None, None, View::Map) => "+ - zoom  arrows: move  0: all  j k: select  g ground  Enter: details  ? help",
+        (None, None, View::List(_)) => "? help  / filter  d details  Space mark  g ground  r release  u resume  q quit",
+    }
+}

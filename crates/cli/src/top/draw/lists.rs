@@ -1,0 +1,190 @@
+//! A list on the screen.
+//!
+//! Owns: which columns there is room for, and which rows are shown. Must not: make rows.
+
+use super::words::clip;
+use super::{Paint, put, span};
+use crate::top::clock::Now;
+use crate::top::model::Model;
+use crate::top::objects::Reading;
+use crate::top::rows::{List, MESSAGE, Row};
+use ratatui::buffer::Buffer;
+use ratatui::layout::Rect;
+use ratatui::style::Style;
+use std::time::Duration;
+
+/// No column is wider, but for the last one.
+const WIDEST: usize = 40;
+
+/// Columns go away until so much is left for the message.
+const LEAST_MESSAGE: usize = 12;
+
+/// Before each row: whether it is selected, and whether it is marked.
+const SIGNS: usize = 2;
+
+/// Between two columns.
+const GAP: usize = 2;
+
+/// Objects that were read longer ago than this are shown with their age.
+const OLD_AFTER: Duration = Duration::from_secs(15);
+
+pub(super) fn draw(buffer: &mut Buffer, area: Rect, model: &Model, rows: &[Row], now: Now, paint: Paint) {
+    let mut area = area;
+    if let Some(note) = note(model, now) {
+        put(buffer, area, 0, &note, paint.strong());
+        area = below(area, 1);
+    }
+    let list = model.list();
+    let columns = fitting(list, rows, usize::from(area.width));
+    let style = paint.strong();
+    let order = model.order();
+    let heading = |index: usize| {
+        let sign = match order {
+            Some(order) if order.column == index && order.reversed => "↓",
+            Some(order) if order.column == index => "↑",
+            _ => "",
+        };
+        format!("{}{sign}", list.columns()[index].name)
+    };
+    let mut x = SIGNS;
+    for (index, width) in &columns {
+        text_at(buffer, area, (x, 0), &heading(*index), (*width, style));
+        x += width + GAP;
+    }
+    text_at(
+        buffer,
+        area,
+        (x, 0),
+        MESSAGE.name,
+        (usize::from(area.width).saturating_sub(x), style),
+    );
+    let area = below(area, 1);
+    if rows.is_empty() {
+        put(buffer, area, 0, &nothing(model, list), Style::new());
+        return;
+    }
+    let height = usize::from(area.height).max(1);
+    let selected = model.selected(rows).unwrap_or(0);
+    // As little moves as possible: the selected row is on the page that it is on.
+    let first = selected / height * height;
+    for (line, (index, row)) in rows.iter().enumerate().skip(first).take(height).enumerate() {
+        let chosen = index == selected;
+        let base = if chosen { paint.chosen() } else { Style::new() };
+        if chosen {
+            put(buffer, area, short(line), &" ".repeat(area.width.into()), base);
+        }
+        let sign = |is: bool, sign: &'static str| if is { sign } else { " " };
+        let signs = format!("{}{}", sign(chosen, ">"), sign(model.marked.contains(&row.key), "*"));
+        text_at(buffer, area, (0, line), &signs, (SIGNS, base));
+        let mut x = SIGNS;
+        for (index, width) in &columns {
+            let cell = &row.cells[*index];
+            text_at(
+                buffer,
+                area,
+                (x, line),
+                &cell.text,
+                (*width, base.patch(paint.tone(cell.tone))),
+            );
+            x += width + GAP;
+        }
+        let width = usize::from(area.width).saturating_sub(x);
+        text_at(buffer, area, (x, line), &row.message, (width, base));
+    }
+}
+
+const fn below(area: Rect, rows: u16) -> Rect {
+    Rect {
+        y: area.y + rows,
+        height: area.height.saturating_sub(rows),
+        ..area
+    }
+}
+
+fn text_at(buffer: &mut Buffer, area: Rect, (x, y): (usize, usize), text: &str, (width, style): (usize, Style)) {
+    let room = usize::from(area.width).saturating_sub(x).min(width);
+    if room > 0 && y < usize::from(area.height) {
+        buffer.set_stringn(area.x + short(x), area.y + short(y), clip(text, room), room, style);
+    }
+}
+
+fn short(n: usize) -> u16 {
+    u16::try_from(n).unwrap_or(u16::MAX)
+}
+
+/// The columns that there is room for, each with its width.
+fn fitting(list: List, rows: &[Row], width: usize) -> Vec<(usize, usize)> {
+    let columns = list.columns();
+    let wide = |index: usize| {
+        let cells = rows.iter().map(|row| row.cells[index].text.chars().count());
+        // One more for the sign of the order.
+        cells.max().unwrap_or(0).max(columns[index].name.len() + 1).min(WIDEST)
+    };
+    let mut fitting: Vec<(usize, usize)> = (0..columns.len()).map(|index| (index, wide(index))).collect();
+    let one_namespace = rows.windows(2).all(|pair| pair[0].cells[0] == pair[1].cells[0]);
+    loop {
+        let taken: usize = SIGNS + fitting.iter().map(|(_, width)| width + GAP).sum::<usize>();
+        if taken + LEAST_MESSAGE <= width {
+            return fitting;
+        }
+        // A namespace that is that of all says least.
+        let spare = |index: usize| match columns[index] {
+            column if column.name == "NAMESPACE" && one_namespace => u8::MAX,
+            column => column.spare,
+        };
+        let most = (0..fitting.len())
+            .filter(|at| spare(fitting[*at].0) > 0)
+            .max_by_key(|at| spare(fitting[*at].0));
+        match most {
+            Some(at) => drop(fitting.remove(at)),
+            None => return fitting,
+        }
+    }
+}
+
+/// What has to be known of a list that is made of objects.
+pub(super) fn note(model: &Model, now: Now) -> Option<String> {
+    let about = |state: Option<Duration>, problem: Option<&String>, what: &str| {
+        let age = state.map(|at| now.since(at));
+        match (age, problem) {
+            (Some(age), Some(why)) => Some(format!("{what} as of {} ago: {why}", span(age))),
+            (None, Some(why)) => Some(format!("{what} not shown: {why}")),
+            (Some(age), None) if age > OLD_AFTER => Some(format!("{what} as of {} ago", span(age))),
+            (Some(_), None) => None,
+            (None, None) => Some(format!("{what}: being read …")),
+        }
+    };
+    let problem = |problem: &Option<String>| problem.clone().or_else(|| model.objects.none.clone());
+    match model.list() {
+        List::Drones => None,
+        List::Swarms => {
+            let Reading { last, problem: why } = &model.objects.swarms;
+            about(last.as_ref().map(|(_, at)| *at), problem(why).as_ref(), "Swarm objects")
+        }
+        List::Vehicles => {
+            let Reading { last, problem: why } = &model.objects.vehicles;
+            about(last.as_ref().map(|(_, at)| *at), problem(why).as_ref(), "inventory")
+        }
+    }
+}
+
+fn nothing(model: &Model, list: List) -> String {
+    if !model.find.is_empty() {
+        return format!("nothing has {:?}; Esc shows all", model.find);
+    }
+    if model.fleet.received.is_none() {
+        return String::new();
+    }
+    let idle = model
+        .fleet
+        .vehicles
+        .iter()
+        .filter(|vehicle| vehicle.drone_name.is_empty())
+        .count();
+    match list {
+        List::Drones if idle > 0 => format!("No Drones; {idle} idle vehicles: press 3"),
+        List::Drones => "No Drones".to_owned(),
+        List::Swarms => "No Swarms".to_owned(),
+        List::Vehicles => "No vehicles: no agent is connected".to_owned(),
+    }
+}

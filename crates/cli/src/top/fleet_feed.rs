@@ -1,0 +1,91 @@
+//! The fleet, from the coordinator's fleet service.
+//!
+//! Owns: following the stream, and coming back with back-off when the coordinator was away. What is read is kept with the time at
+//! which it came. Must not: wait for the terminal: only the newest picture is kept.
+
+use super::clock::Now;
+use crate::failure::Failure;
+use crate::route::Route;
+use crate::server::{Server, Which};
+use crate::watch::{RETRY, jitter};
+use proto::v1;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tonic::Streaming;
+
+/// What is known of the fleet.
+#[derive(Debug, Clone, Default)]
+pub struct FleetSeen {
+    /// The vehicles of the last message, in the coordinator's order.
+    pub vehicles: Arc<Vec<v1::Vehicle>>,
+    /// When it came; `None` before the first.
+    pub received: Option<Duration>,
+    /// Why the coordinator is away, while it is.
+    pub lost: Option<Lost>,
+}
+
+/// The coordinator is away.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Lost {
+    /// Since then.
+    pub since: Duration,
+    /// What the last try to reach it brought.
+    pub why: String,
+}
+
+/// Opens the stream.
+///
+/// # Errors
+/// [`Failure`].
+pub async fn open(route: &Route, which: &Which) -> Result<Streaming<v1::ListResponse>, Failure> {
+    Server::connect(route).await?.watch(which, None).await
+}
+
+/// Follows `stream`, and the next ones once it has ended, for as long as somebody looks.
+pub async fn follow(
+    route: Route,
+    which: Which,
+    mut stream: Streaming<v1::ListResponse>,
+    seen: watch::Sender<FleetSeen>,
+) {
+    let mut failures = 0;
+    loop {
+        let why = loop {
+            match stream.message().await {
+                Ok(Some(fleet)) => {
+                    failures = 0;
+                    seen.send_replace(FleetSeen {
+                        vehicles: Arc::new(fleet.vehicles),
+                        received: Some(Now::read().elapsed),
+                        lost: None,
+                    });
+                }
+                Ok(None) => break "it ended the stream".to_owned(),
+                Err(status) => break status.message().to_owned(),
+            }
+        };
+        lost(&seen, why);
+        stream = loop {
+            failures += 1;
+            tokio::time::sleep(RETRY.delay(failures, jitter())).await;
+            if seen.is_closed() {
+                return;
+            }
+            match open(&route, &which).await {
+                Ok(stream) => break stream,
+                // Where it should be is shown already.
+                Err(Failure::Unreachable { why, .. }) => lost(&seen, why),
+                Err(failure) => lost(&seen, failure.to_string()),
+            }
+        };
+    }
+}
+
+fn lost(seen: &watch::Sender<FleetSeen>, why: String) {
+    let now = Now::read().elapsed;
+    seen.send_modify(|seen| {
+        let since = seen.lost.as_ref().map_or(now, |lost| lost.since);
+        seen.lost = Some(Lost { since, why });
+    });
+}

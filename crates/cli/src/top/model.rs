@@ -1,0 +1,481 @@
+//! What the view is, and what each key does to it.
+//!
+//! Owns: the state: which list, which row, what is typed, what waits to be confirmed. Must not: read a clock, ask anybody, or draw; what
+//! it wants done is an [`Effect`].
+
+use super::clock::Now;
+use super::fleet_feed::FleetSeen;
+use super::keys::Key;
+use super::objects::{Listed, ObjectsSeen, Wanted};
+use super::orders::{Order, Outcome, Verb, Whom};
+use super::rows::{self, List, Row, RowKey, Source};
+use crate::args::Filter;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// So much can be typed.
+const TYPED: usize = 120;
+
+/// How far the map is magnified or reduced, in steps of a half.
+const ZOOM: std::ops::RangeInclusive<i32> = -12..=24;
+
+/// What is on the screen.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum View {
+    /// A list.
+    List(List),
+    /// The map.
+    Map,
+}
+
+/// What lies over the view.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Over {
+    /// What the keys do.
+    Help,
+    /// One object.
+    Details(RowKey),
+    /// An order that waits to be confirmed.
+    Confirm(Order),
+    /// What came of one.
+    Outcome(Outcome),
+}
+
+/// What is being typed.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Prompt {
+    /// A command, after a colon.
+    Command(String),
+    /// A filter, after a slash, and what it was before.
+    Find(String, String),
+}
+
+/// What the shell is to do.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Effect {
+    /// End.
+    Quit,
+    /// Give the terminal back until the person goes on (Ctrl-Z).
+    Suspend,
+    /// Draw everything anew (Ctrl-L).
+    Redraw,
+    /// Give the order, once, now.
+    Give(Order),
+}
+
+/// Where the map looks.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
+pub struct Look {
+    /// Steps of magnification from what shows all.
+    pub zoom: i32,
+    /// Steps to the east and to the north.
+    pub shift: (i32, i32),
+}
+
+/// The cursor of a list.
+#[derive(Debug, Clone, Default)]
+struct Cursor {
+    key: Option<RowKey>,
+    index: usize,
+}
+
+/// The state.
+#[derive(Debug)]
+pub struct Model {
+    /// Which coordinator, in words.
+    pub route: String,
+    /// Where the objects are from, in words.
+    pub objects_from: String,
+    /// What was asked for on the command line.
+    pub filter: Filter,
+    /// The fleet.
+    pub fleet: FleetSeen,
+    /// The objects.
+    pub objects: ObjectsSeen,
+    /// What is on the screen.
+    pub view: View,
+    /// What lies over it.
+    pub over: Option<Over>,
+    /// Lines that are scrolled away of what lies over it.
+    pub scroll: usize,
+    /// What is being typed.
+    pub prompt: Option<Prompt>,
+    /// The filter.
+    pub find: String,
+    /// A word to the person, until the next key.
+    pub notice: Option<String>,
+    /// Orders that were given and not answered yet.
+    pub pending: usize,
+    /// Rows that are marked.
+    pub marked: BTreeSet<RowKey>,
+    /// Where the map looks.
+    pub look: Look,
+    orders: BTreeMap<usize, rows::Order>,
+    cursors: BTreeMap<usize, Cursor>,
+    /// Rows that fitted on the screen when it was drawn last.
+    pub page: usize,
+}
+
+impl Model {
+    /// Before anything is known.
+    #[must_use]
+    pub fn new(route: String, filter: Filter) -> Self {
+        Self {
+            route,
+            objects_from: String::new(),
+            filter,
+            fleet: FleetSeen::default(),
+            objects: ObjectsSeen::default(),
+            view: View::List(List::Drones),
+            over: None,
+            scroll: 0,
+            prompt: None,
+            find: String::new(),
+            notice: None,
+            pending: 0,
+            marked: BTreeSet::new(),
+            look: Look::default(),
+            orders: BTreeMap::new(),
+            cursors: BTreeMap::new(),
+            page: 10,
+        }
+    }
+
+    /// All that rows are made of, as of now.
+    #[must_use]
+    pub const fn source(&self, now: Now) -> Source<'_> {
+        Source {
+            fleet: &self.fleet,
+            objects: &self.objects,
+            filter: &self.filter,
+            now,
+        }
+    }
+
+    /// The list whose rows are selected: on the map, the vehicles.
+    #[must_use]
+    pub const fn list(&self) -> List {
+        match self.view {
+            View::List(list) => list,
+            View::Map => List::Vehicles,
+        }
+    }
+
+    /// Its rows, filtered and in order.
+    #[must_use]
+    pub fn rows(&self, now: Now) -> Vec<Row> {
+        let mut rows = self.source(now).rows(self.list());
+        rows::keep(&mut rows, &self.find);
+        if let Some(order) = self.order() {
+            rows::sort(&mut rows, order);
+        }
+        rows
+    }
+
+    /// How the list is ordered; `None`: in its own order.
+    #[must_use]
+    pub fn order(&self) -> Option<rows::Order> {
+        self.orders.get(&number(self.list())).copied()
+    }
+
+    /// Which of the rows is selected.
+    #[must_use]
+    pub fn selected(&self, rows: &[Row]) -> Option<usize> {
+        let cursor = self.cursors.get(&number(self.list())).cloned().unwrap_or_default();
+        let by_key = cursor.key.and_then(|key| rows.iter().position(|row| row.key == key));
+        // Where it is gone, the one that has come to its place.
+        by_key.or_else(|| rows.len().checked_sub(1).map(|last| cursor.index.min(last)))
+    }
+
+    /// What of the objects is looked at, and so worth reading.
+    #[must_use]
+    pub fn wanted(&self) -> Wanted {
+        Wanted {
+            list: match self.view {
+                View::List(List::Swarms) => Some(Listed::Swarms),
+                View::List(List::Vehicles) | View::Map => Some(Listed::Vehicles),
+                View::List(List::Drones) => None,
+            },
+            details: match &self.over {
+                Some(Over::Details(key)) => key.object(),
+                _ => None,
+            },
+        }
+    }
+
+    /// An order was answered.
+    pub fn answered(&mut self, outcome: Outcome) {
+        self.pending = self.pending.saturating_sub(1);
+        // What waits to be confirmed is not pushed away under the person's finger.
+        if matches!(self.over, Some(Over::Confirm(_))) {
+            let failed = outcome.answers.iter().filter(|(_, done)| !done).count();
+            let verdict = if failed == 0 { "done" } else { "NOT done in full" };
+            self.notice = Some(format!("{}: {verdict}", outcome.verb.word()));
+            return;
+        }
+        self.show(Over::Outcome(outcome));
+    }
+
+    /// What a key does.
+    pub fn press(&mut self, key: Key, now: Now) -> Option<Effect> {
+        self.notice = None;
+        match key {
+            Key::Ctrl('c') => return Some(Effect::Quit),
+            Key::Ctrl('z') => return Some(Effect::Suspend),
+            Key::Ctrl('l') => return Some(Effect::Redraw),
+            _ => {}
+        }
+        if let Some(prompt) = self.prompt.take() {
+            return self.typed(prompt, key, now);
+        }
+        match self.over.take() {
+            Some(over) => self.press_over(over, key, now),
+            None => self.press_view(key, now),
+        }
+    }
+
+    fn show(&mut self, over: Over) {
+        (self.over, self.scroll) = (Some(over), 0);
+    }
+
+    fn press_over(&mut self, over: Over, key: Key, now: Now) -> Option<Effect> {
+        match (&over, key) {
+            (Over::Confirm(order), Key::Char('y')) => {
+                self.pending += 1;
+                self.marked.clear();
+                return Some(Effect::Give(order.clone()));
+            }
+            (Over::Confirm(_), Key::Esc | Key::Char('n' | 'q')) => {
+                self.notice = Some("nothing was ordered".to_owned());
+                return None;
+            }
+            (Over::Outcome(_), Key::Enter) | (Over::Help, Key::Char('?')) => return None,
+            (Over::Help | Over::Outcome(_) | Over::Details(_), Key::Esc | Key::Char('q')) => return None,
+            (Over::Details(key_of), Key::Char(letter @ ('g' | 'r' | 'u'))) => {
+                let of = key_of.clone();
+                self.over = Some(over);
+                return self.ask(letter, &[of], now);
+            }
+            (_, Key::Up | Key::Char('k')) => self.scroll = self.scroll.saturating_sub(1),
+            (_, Key::Down | Key::Char('j')) => self.scroll = self.scroll.saturating_add(1),
+            (_, Key::PageUp | Key::Ctrl('b')) => self.scroll = self.scroll.saturating_sub(self.page),
+            (_, Key::PageDown | Key::Ctrl('f') | Key::Char(' ')) => self.scroll = self.scroll.saturating_add(self.page),
+            (_, Key::Home) => self.scroll = 0,
+            (_, Key::End) => self.scroll = usize::MAX,
+            _ => {}
+        }
+        self.over = Some(over);
+        None
+    }
+
+    fn press_view(&mut self, key: Key, now: Now) -> Option<Effect> {
+        match key {
+            Key::Char('q') => return Some(Effect::Quit),
+            Key::Char('?') => self.show(Over::Help),
+            Key::Char(':') => self.prompt = Some(Prompt::Command(String::new())),
+            Key::Char('/') => self.prompt = Some(Prompt::Find(self.find.clone(), self.find.clone())),
+            Key::Char('1') => self.go(View::List(List::Drones)),
+            Key::Char('2') => self.go(View::List(List::Swarms)),
+            Key::Char('3') => self.go(View::List(List::Vehicles)),
+            Key::Char('4' | 'm') => self.go(View::Map),
+            Key::Esc if !self.marked.is_empty() => self.marked.clear(),
+            Key::Esc if !self.find.is_empty() => self.find.clear(),
+            Key::Esc if self.view == View::Map => self.look = Look::default(),
+            Key::Char(letter @ ('g' | 'r' | 'u')) => {
+                let of = self.meant(now);
+                return self.ask(letter, &of, now);
+            }
+            Key::Enter | Key::Char('d') => {
+                let rows = self.rows(now);
+                if let Some(index) = self.selected(&rows) {
+                    self.show(Over::Details(rows[index].key.clone()));
+                }
+            }
+            Key::Char(' ') => {
+                let rows = self.rows(now);
+                if let Some(index) = self.selected(&rows) {
+                    let key = rows[index].key.clone();
+                    if !self.marked.remove(&key) {
+                        self.marked.insert(key);
+                    }
+                    self.select(&rows, index + 1);
+                }
+            }
+            _ if self.view == View::Map && self.move_map(key) => {}
+            Key::Up | Key::Char('k') => self.step(now, |index, _| index.saturating_sub(1)),
+            Key::Down | Key::Char('j') => self.step(now, |index, _| index + 1),
+            Key::PageUp | Key::Ctrl('b') => self.step(now, |index, page| index.saturating_sub(page)),
+            Key::PageDown | Key::Ctrl('f') => self.step(now, |index, page| index + page),
+            Key::Home => self.step(now, |_, _| 0),
+            Key::End => self.step(now, |_, _| usize::MAX),
+            Key::Char(letter) if letter.is_ascii_uppercase() => self.sort_by(letter),
+            _ => {}
+        }
+        None
+    }
+
+    fn move_map(&mut self, key: Key) -> bool {
+        let Look { zoom, shift } = &mut self.look;
+        match key {
+            Key::Char('+' | '=') => *zoom = (*zoom + 1).min(*ZOOM.end()),
+            Key::Char('-') => *zoom = (*zoom - 1).max(*ZOOM.start()),
+            Key::Char('0') => self.look = Look::default(),
+            Key::Left => shift.0 -= 1,
+            Key::Right => shift.0 += 1,
+            Key::Up => shift.1 += 1,
+            Key::Down => shift.1 -= 1,
+            _ => return false,
+        }
+        true
+    }
+
+    fn go(&mut self, view: View) {
+        if self.view != view {
+            self.view = view;
+            self.marked.clear();
+        }
+    }
+
+    fn step(&mut self, now: Now, to: impl FnOnce(usize, usize) -> usize) {
+        let rows = self.rows(now);
+        let index = self.selected(&rows).unwrap_or(0);
+        self.select(&rows, to(index, self.page.max(1)));
+    }
+
+    fn select(&mut self, rows: &[Row], index: usize) {
+        let index = index.min(rows.len().saturating_sub(1));
+        let key = rows.get(index).map(|row| row.key.clone());
+        self.cursors.insert(number(self.list()), Cursor { key, index });
+    }
+
+    fn sort_by(&mut self, letter: char) {
+        let list = self.list();
+        let Some(column) = list.columns().iter().position(|column| column.key == letter) else {
+            return;
+        };
+        let reversed = self
+            .order()
+            .is_some_and(|order| order.column == column && !order.reversed);
+        self.orders.insert(number(list), rows::Order { column, reversed });
+    }
+
+    /// The rows that a key is meant for: those that are marked, else the selected one.
+    fn meant(&self, now: Now) -> Vec<RowKey> {
+        if !self.marked.is_empty() {
+            return self.marked.iter().cloned().collect();
+        }
+        let rows = self.rows(now);
+        let index = self.selected(&rows);
+        index.map(|index| rows[index].key.clone()).into_iter().collect()
+    }
+
+    /// Has an order confirmed.
+    fn ask(&mut self, letter: char, of: &[RowKey], now: Now) -> Option<Effect> {
+        let verb = match letter {
+            'g' => Verb::Ground,
+            'r' => Verb::Release,
+            _ => Verb::Resume,
+        };
+        let whom: Vec<Whom> = match verb {
+            Verb::Ground | Verb::Release => of.iter().map(RowKey::whom).collect(),
+            Verb::Resume => {
+                let rows = self.source(now).rows(self.list());
+                let drone = |key: &RowKey| {
+                    rows.iter()
+                        .find(|row| row.key == *key)
+                        .and_then(|row| row.drone.clone())
+                };
+                let drones = of.iter().filter_map(drone);
+                drones.map(|(namespace, name)| Whom::Drone(namespace, name)).collect()
+            }
+        };
+        if whom.is_empty() {
+            self.notice = Some(match verb {
+                Verb::Resume => "only Drones are resumed; none is selected".to_owned(),
+                Verb::Ground | Verb::Release => "nothing is selected".to_owned(),
+            });
+            return None;
+        }
+        self.show(Over::Confirm(Order { verb, whom }));
+        None
+    }
+
+    fn typed(&mut self, prompt: Prompt, key: Key, now: Now) -> Option<Effect> {
+        let (mut text, before) = match prompt {
+            Prompt::Command(text) => (text, None),
+            Prompt::Find(text, before) => (text, Some(before)),
+        };
+        match (key, &before) {
+            (Key::Esc, Some(before)) => {
+                self.find.clone_from(before);
+                return None;
+            }
+            (Key::Esc, None) => return None,
+            (Key::Enter, Some(_)) => {
+                self.find = text;
+                return None;
+            }
+            (Key::Enter, None) => return self.command(text.trim(), now),
+            (Key::Backspace, _) if text.is_empty() => {
+                return None;
+            }
+            (Key::Backspace, _) => {
+                text.pop();
+            }
+            (Key::Ctrl('u' | 'w'), _) => text.clear(),
+            (Key::Char(c), _) if text.chars().count() < TYPED => text.push(c),
+            _ => {}
+        }
+        if before.is_some() {
+            self.find.clone_from(&text);
+        }
+        self.prompt = Some(match before {
+            None => Prompt::Command(text),
+            Some(before) => Prompt::Find(text, before),
+        });
+        None
+    }
+
+    fn command(&mut self, text: &str, now: Now) -> Option<Effect> {
+        match text {
+            "" => {}
+            "q" | "q!" | "quit" | "exit" => return Some(Effect::Quit),
+            "drones" | "drone" | "dr" => self.go(View::List(List::Drones)),
+            "swarms" | "swarm" | "sw" => self.go(View::List(List::Swarms)),
+            "vehicles" | "vehicle" | "vh" => self.go(View::List(List::Vehicles)),
+            "map" => self.go(View::Map),
+            "help" | "h" | "?" => self.show(Over::Help),
+            "ground all" | "release all" => {
+                let verb = if text.starts_with('g') {
+                    Verb::Ground
+                } else {
+                    Verb::Release
+                };
+                let whom = vec![Whom::All];
+                self.show(Over::Confirm(Order { verb, whom }));
+            }
+            "ground" | "release" | "resume" => {
+                let of = self.meant(now);
+                let letter = match text {
+                    "ground" => 'g',
+                    "release" => 'r',
+                    _ => 'u',
+                };
+                return self.ask(letter, &of, now);
+            }
+            _ => {
+                self.notice = Some(format!(
+                    "there is no command :{text}; there are drones, swarms, vehicles, map, ground [all], release [all], resume, help, quit"
+                ));
+            }
+        }
+        None
+    }
+}
+
+const fn number(list: List) -> usize {
+    match list {
+        List::Drones => 0,
+        List::Swarms => 1,
+        List::Vehicles => 2,
+    }
+}

@@ -1,0 +1,172 @@
+//! Orders that a person gives from the view.
+//!
+//! Owns: whom an order concerns, in words that are confirmed before it is given, and giving it. Must not: give an order twice, later than
+//! it was confirmed, or to anybody who was not named.
+
+use crate::args::DroneKey;
+use crate::failure::Failure;
+use crate::ground::{self, Verb as GroundVerb};
+use crate::resume;
+use crate::route::Route;
+use crate::server::Server;
+use futures::StreamExt;
+use futures::stream::FuturesUnordered;
+use proto::v1;
+use proto::v1::ground_request::Target;
+use std::fmt;
+
+/// So many connections carry orders for many at the same time.
+const TOGETHER: usize = 4;
+
+/// What is ordered.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Verb {
+    /// Land, and stay on the ground.
+    Ground,
+    /// End ground orders.
+    Release,
+    /// Let Skein go on after a takeover.
+    Resume,
+}
+
+impl Verb {
+    /// As a person says it.
+    #[must_use]
+    pub const fn word(self) -> &'static str {
+        match self {
+            Self::Ground => "ground",
+            Self::Release => "release",
+            Self::Resume => "resume",
+        }
+    }
+
+    /// What it does to those whom it concerns.
+    #[must_use]
+    pub const fn does(self) -> &'static str {
+        match self {
+            Self::Ground => "They land where they are, at once, and stay on the ground until they are released.",
+            Self::Release => "Ground orders on them end: those that should fly TAKE OFF again.",
+            Self::Resume => "Skein commands them again after somebody else had taken over: they may MOVE.",
+        }
+    }
+}
+
+/// Whom an order names.
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Whom {
+    /// A Swarm, by namespace and name.
+    Swarm(String, String),
+    /// A Drone, by namespace and name.
+    Drone(String, String),
+    /// The vehicle of a node.
+    Node(String),
+    /// Every Swarm and every Drone.
+    All,
+}
+
+impl Whom {
+    fn target(&self) -> Target {
+        let (namespace, name) = match self {
+            Self::All => return Target::All(v1::All {}),
+            Self::Node(name) => return Target::Node(v1::NodeTarget { name: name.clone() }),
+            Self::Swarm(namespace, name) | Self::Drone(namespace, name) => (namespace.clone(), name.clone()),
+        };
+        match self {
+            Self::Swarm(..) => Target::Swarm(v1::SwarmTarget { namespace, name }),
+            _ => Target::Drone(v1::DroneTarget { namespace, name }),
+        }
+    }
+}
+
+impl fmt::Display for Whom {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Swarm(namespace, name) => write!(f, "Swarm {namespace}/{name}"),
+            Self::Drone(namespace, name) => write!(f, "Drone {namespace}/{name}"),
+            Self::Node(name) => write!(f, "the vehicle of node {name}"),
+            Self::All => f.write_str("ALL Swarms and Drones of all namespaces"),
+        }
+    }
+}
+
+/// An order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Order {
+    /// What.
+    pub verb: Verb,
+    /// To whom; at least one.
+    pub whom: Vec<Whom>,
+}
+
+impl Order {
+    /// Whether the order concerns this vehicle, as things are now.
+    #[must_use]
+    pub fn concerns(&self, vehicle: &v1::Vehicle) -> bool {
+        self.whom.iter().any(|whom| ground::covers(&whom.target(), vehicle))
+    }
+}
+
+/// What came of an order.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct Outcome {
+    /// What was ordered.
+    pub verb: Verb,
+    /// Each answer, and whether it was done in full.
+    pub answers: Vec<(String, bool)>,
+}
+
+/// Gives the order, once to each whom it names.
+pub async fn give(route: &Route, order: Order) -> Outcome {
+    let verb = order.verb;
+    let lanes = order.whom.len().clamp(1, TOGETHER);
+    let mut giving: FuturesUnordered<_> = (0..lanes)
+        .map(|lane| {
+            let mine = order.whom.iter().skip(lane).step_by(lanes).cloned().collect();
+            give_in_turn(route, verb, mine)
+        })
+        .collect();
+    let mut answers = Vec::new();
+    while let Some(some) = giving.next().await {
+        answers.extend(some);
+    }
+    // What was not done is read first.
+    answers.sort_by_key(|(_, done)| *done);
+    Outcome { verb, answers }
+}
+
+async fn give_in_turn(route: &Route, verb: Verb, whom: Vec<Whom>) -> Vec<(String, bool)> {
+    let mut answers = Vec::new();
+    let mut server = match Server::connect(route).await {
+        Ok(server) => server,
+        Err(failure) => {
+            let not_given = |whom: &Whom| (format!("{whom}: NOT GIVEN: {failure}"), false);
+            return whom.iter().map(not_given).collect();
+        }
+    };
+    for whom in whom {
+        match one(&mut server, verb, &whom).await {
+            Ok(texts) => answers.extend(texts),
+            Err(failure) => answers.push((format!("{whom}: {failure}"), false)),
+        }
+    }
+    answers
+}
+
+async fn one(server: &mut Server, verb: Verb, whom: &Whom) -> Result<Vec<(String, bool)>, Failure> {
+    let verb = match (verb, whom) {
+        (Verb::Ground, _) => GroundVerb::Ground,
+        (Verb::Release, _) => GroundVerb::Release,
+        (Verb::Resume, Whom::Drone(namespace, name)) => {
+            let drone = DroneKey {
+                namespace: namespace.clone(),
+                name: name.clone(),
+            };
+            let answer = server.resume(&drone).await?;
+            return Ok(vec![(resume::resumed(&drone, &answer), true)]);
+        }
+        (Verb::Resume, _) => return Err(Failure::Usage("only a Drone can be resumed".to_owned())),
+    };
+    let ground::Outcome { done, left } = ground::give(server, verb, &whom.target()).await?;
+    let done = done.map(|text| (text, true));
+    Ok(done.into_iter().chain(left.map(|text| (text, false))).collect())
+}

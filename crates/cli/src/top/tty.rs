@@ -1,0 +1,177 @@
+//! The terminal: taken, given back, and given back whatever happens.
+//!
+//! Owns: raw mode, the second screen, and that both end with the program, by a panic too. Must not: draw, or know what a key means.
+
+use crate::failure::Failure;
+use crossterm::cursor::{Hide, Show};
+use crossterm::execute;
+use crossterm::terminal::{EnterAlternateScreen, LeaveAlternateScreen, disable_raw_mode, enable_raw_mode};
+use nix::sys::signal::{Signal, kill};
+use nix::unistd::{Pid, dup2_stderr, dup2_stdin, getpgrp, tcgetpgrp};
+use ratatui::Terminal;
+use ratatui::backend::CrosstermBackend;
+use std::fs::File;
+use std::io::{BufWriter, IsTerminal, Stdout, Write, stdin, stdout};
+use std::os::fd::{AsFd, OwnedFd};
+use std::sync::atomic::{AtomicBool, Ordering};
+
+/// Whether the terminal is ours now. A panic may come from any thread.
+static TAKEN: AtomicBool = AtomicBool::new(false);
+
+/// A whole screen is written at once, so that none is seen in parts.
+const SCREEN: usize = 1 << 16;
+
+/// No looks, nothing on the screen.
+const CLEAR: &[u8] = b"\x1b[0m\x1b[2J";
+
+type Drawn = Terminal<CrosstermBackend<BufWriter<Stdout>>>;
+
+/// A terminal that is ours until this is dropped.
+pub struct Tty {
+    drawn: Drawn,
+    before: Before,
+}
+
+/// Where standard input came from and standard error went before. What runs beside, such as a login program, neither reads the keys nor
+/// writes across the screen.
+struct Before {
+    input: Option<OwnedFd>,
+    errors: OwnedFd,
+}
+
+/// Whether this is a terminal on which a view can be shown.
+///
+/// # Errors
+/// [`Failure::Usage`]: it is none, with what to do instead.
+pub fn ensure() -> Result<(), Failure> {
+    let dumb = std::env::var_os("TERM").is_some_and(|term| term == "dumb");
+    if !stdin().is_terminal() || !stdout().is_terminal() || dumb {
+        return Err(Failure::Usage(
+            "skein top needs a terminal that it can draw on, as input and as output; elsewhere use `skein status` or `skein watch`. Over \
+             ssh: ssh -t HOST skein top"
+                .to_owned(),
+        ));
+    }
+    if tcgetpgrp(stdin()).is_ok_and(|group| group != getpgrp()) {
+        return Err(Failure::Usage(
+            "skein top cannot run in the background: start it without &".to_owned(),
+        ));
+    }
+    Ok(())
+}
+
+impl Tty {
+    /// Takes the terminal. From now on what is written to standard error is lost, and standard input is empty.
+    ///
+    /// # Errors
+    /// The terminal's.
+    pub fn take() -> std::io::Result<Self> {
+        give_back_on_panic();
+        let null = File::options().read(true).write(true).open("/dev/null")?;
+        let mut before = Before {
+            input: None,
+            errors: std::io::stderr().as_fd().try_clone_to_owned()?,
+        };
+        dup2_stderr(&null)?;
+        // Keys are then read from there, which macOS cannot wait for.
+        if cfg!(target_os = "linux") && File::open("/dev/tty").is_ok() {
+            before.input = Some(stdin().as_fd().try_clone_to_owned()?);
+            dup2_stdin(&null)?;
+        }
+        let mut tty = Self {
+            drawn: begin()?,
+            before,
+        };
+        tty.again()?;
+        Ok(tty)
+    }
+
+    /// What is drawn on.
+    pub const fn drawn(&mut self) -> &mut Drawn {
+        &mut self.drawn
+    }
+
+    /// Takes the terminal once more, whatever somebody else has made of it; all is drawn anew.
+    ///
+    /// # Errors
+    /// The terminal's.
+    pub fn again(&mut self) -> std::io::Result<()> {
+        take()?;
+        self.drawn = begin()?;
+        Ok(())
+    }
+
+    /// What is on the screen is not what was drawn, as its size has changed; the next drawing is of everything.
+    ///
+    /// # Errors
+    /// The terminal's.
+    pub fn anew(&mut self) -> std::io::Result<()> {
+        stdout().write_all(CLEAR)?;
+        self.drawn = begin()?;
+        Ok(())
+    }
+
+    /// Gives the terminal back and stops this program and those with it, as Ctrl-Z does. Returns at once: the stop comes when it
+    /// comes.
+    ///
+    /// # Errors
+    /// The system's.
+    pub fn suspend(&self) -> std::io::Result<()> {
+        give_back();
+        // The whole group: a script that has started this is to stop, too.
+        Ok(kill(Pid::from_raw(0), Signal::SIGTSTP)?)
+    }
+}
+
+impl Drop for Tty {
+    fn drop(&mut self) {
+        give_back();
+        // If one of them cannot be had again, the program ends all the same.
+        let _ = dup2_stderr(&self.before.errors);
+        if let Some(input) = &self.before.input {
+            let _ = dup2_stdin(input);
+        }
+    }
+}
+
+fn begin() -> std::io::Result<Drawn> {
+    Terminal::new(CrosstermBackend::new(BufWriter::with_capacity(SCREEN, stdout())))
+}
+
+fn take() -> std::io::Result<()> {
+    TAKEN.store(true, Ordering::SeqCst);
+    // A shell may have changed the mode while this program was stopped.
+    disable_raw_mode()?;
+    enable_raw_mode()?;
+    execute!(stdout(), EnterAlternateScreen, Hide)?;
+    stdout().write_all(CLEAR)?;
+    stdout().flush()
+}
+
+/// Gives the terminal back as it was, if it is ours. First its mode, which waits for nobody: what is written may not come through.
+pub fn give_back() {
+    if TAKEN.swap(false, Ordering::SeqCst) {
+        // There is nobody to be told of a terminal that is gone.
+        let _ = disable_raw_mode();
+        let _ = execute!(stdout(), LeaveAlternateScreen, Show);
+    }
+}
+
+/// Gives back only the terminal's mode: for an end while something that is written does not come through.
+pub fn give_back_mode() {
+    let _ = disable_raw_mode();
+}
+
+fn give_back_on_panic() {
+    static ONCE: AtomicBool = AtomicBool::new(false);
+    if ONCE.swap(true, Ordering::SeqCst) {
+        return;
+    }
+    let before = std::panic::take_hook();
+    // The message is to be read on the terminal, which standard error is not while the view is shown.
+    std::panic::set_hook(Box::new(move |panic| {
+        give_back();
+        let _ = dup2_stderr(stdout());
+        before(panic);
+    }));
+}

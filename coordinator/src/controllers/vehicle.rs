@@ -12,9 +12,10 @@ use crate::cluster::world::uid;
 use crate::controllers::drone::binding::candidate;
 use crate::controllers::drone::facts::Observer;
 use crate::controllers::drone::pacing::{Due, Paces, Urgency};
-use crds::{Vehicle, VehicleSpec, VehicleStatus, labels};
+use crds::{Drone, Vehicle, VehicleSpec, VehicleStatus, labels};
 use fleet::binding::free;
 use fleet::ids::{DroneName, NodeName};
+use fleet::vehicle::HardwareUid;
 use futures::StreamExt;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
@@ -103,7 +104,7 @@ impl Inventory {
                 }
             }
         }
-        // Whoever comes first by name does not keep the others waiting.
+        // Those that come first by name do not keep the others waiting.
         let most = due.len().min(MOST_WRITES);
         let first = rand::random_range(0..due.len().max(1));
         due.rotate_left(first);
@@ -125,24 +126,37 @@ impl Inventory {
         let report = observer.sessions.current(node);
         let report = report.as_deref();
         let heard = report.filter(|report| report.identity.is_some());
-        let waited = match heard {
-            Some(_) => now.duration_since(*self.unnamed.entry(node.clone()).or_insert(now)) >= TELLS_VERSION,
-            None => {
+        let told = heard.and_then(|report| airframe(report, false));
+        let airframe = match (heard, told) {
+            (Some(report), None) => {
+                let since = *self.unnamed.entry(node.clone()).or_insert(now);
+                airframe(report, now.duration_since(since) >= TELLS_VERSION)
+            }
+            _ => {
                 self.unnamed.remove(node);
-                false
+                told
             }
         };
-        let airframe = heard.and_then(|report| airframe(report, waited));
         let drones = observer.world().drones_on(node);
-        let drone = drones.first().map(|drone| DroneName {
-            namespace: drone.namespace().unwrap_or_default(),
-            name: drone.name_any(),
+        let claim = observer.world().claim(node.as_str());
+        let holds = |drone: &&Arc<Drone>| claim.as_ref().is_some_and(|claim| claim.uid == uid(drone.as_ref()));
+        let drone = drones.iter().find(holds).or(drones.first());
+        let drone = drone.map(|drone| {
+            let name = DroneName {
+                namespace: drone.namespace().unwrap_or_default(),
+                name: drone.name_any(),
+            };
+            let served = drone.status.as_ref().and_then(|status| status.vehicle.as_ref());
+            (
+                name,
+                served.and_then(|vehicle| HardwareUid::parse(vehicle.hardware_uid.as_ref()?)),
+            )
         });
         let facts = observer.world().node_facts(node);
         let free = facts.map(|facts| free(&candidate(observer, &facts, false, report)).map(drop));
         let seen = Seen {
             node,
-            drone: drone.as_ref(),
+            drone: drone.as_ref().map(|(name, airframe)| (name, *airframe)),
             report,
             airframe,
             free,

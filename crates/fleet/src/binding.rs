@@ -141,7 +141,7 @@ impl Why {
         match self {
             Self::Selector => "its labels do not match nodeSelector",
             Self::NotGranted => "it is granted to other namespaces only (label use.skein.dev/NAMESPACE)",
-            Self::Taken => "a Drone is about to be bound to this node",
+            Self::Taken => "a Drone is bound to this node, or is about to be",
             Self::Cordoned => "this node is cordoned, so no Drone can be bound to it until `kubectl uncordon`",
             Self::Tainted => "this node carries a taint, so no Drone can be bound to it; see `kubectl describe node`",
             Self::NotReady => {

@@ -40,14 +40,24 @@ const ARMABLE: &str = "Armable";
 pub struct Seen<'a> {
     /// Its name.
     pub node: &'a NodeName,
-    /// The Drone that is bound to it.
-    pub drone: Option<&'a DroneName>,
+    /// The Drone that is bound to it, and the airframe that serves that, as far as is known.
+    pub drone: Option<(&'a DroneName, Option<HardwareUid>)>,
     /// The last report of its agent, while that is connected and the report is fresh.
     pub report: Option<&'a Report>,
     /// Which airframe its agent hears; `None` while that is not known.
     pub airframe: Option<Airframe>,
     /// Whether a Drone could be bound to it; the outer `None`: it is no drone node.
     pub free: Option<Result<(), Why>>,
+}
+
+impl Seen<'_> {
+    /// The Drone that `vehicle` serves: one that is known to be served by another airframe waits for that.
+    fn served_by(&self, vehicle: &Vehicle, is_current: bool) -> Option<&DroneName> {
+        let (drone, airframe) = self.drone?;
+        let of = vehicle.spec.hardware_uid.as_deref().and_then(HardwareUid::parse);
+        let unknown = is_current && (airframe.is_none() || of.is_none());
+        (unknown || airframe == of).then_some(drone)
+    }
 }
 
 /// An airframe, by the number of its autopilot's hardware, if that has one.
@@ -98,9 +108,13 @@ pub fn steps(seen: &Seen<'_>, known: &[Arc<Vehicle>], now: Timestamp) -> Vec<(St
             continue;
         }
         let next = match (&current, seen.report) {
-            (Some(_), Some(report)) if is_current => heard(&old, seen, report, now),
+            (Some(_), Some(report)) if is_current => heard(&old, seen, vehicle, report, now),
             (Some(other), _) => unheard(&old, "AnotherAirframe", &another(seen.node, other), now),
             (None, _) => unheard(&old, Why::AgentSilent.reason(), "its agent is not connected", now),
+        };
+        let next = VehicleStatus {
+            drone: seen.served_by(vehicle, is_current).map(DroneName::to_string),
+            ..next
         };
         let urgency = urgency(vehicle.status.as_ref(), &next);
         steps.push((of_vehicle, Step::Write(next), urgency));
@@ -145,12 +159,11 @@ fn unheard(old: &VehicleStatus, reason: &str, message: &str, now: Timestamp) -> 
             because(FREE, Some(false)),
             because(ARMABLE, None),
         ],
-        drone: None,
         ..old.clone()
     }
 }
 
-fn heard(old: &VehicleStatus, seen: &Seen<'_>, report: &Report, now: Timestamp) -> VehicleStatus {
+fn heard(old: &VehicleStatus, seen: &Seen<'_>, vehicle: &Vehicle, report: &Report, now: Timestamp) -> VehicleStatus {
     let mut next = old.clone();
     if let Some(identity) = identity(report) {
         next.autopilot = identity.autopilot;
@@ -164,7 +177,6 @@ fn heard(old: &VehicleStatus, seen: &Seen<'_>, report: &Report, now: Timestamp) 
         .filter(|battery| far_from(next.battery.as_ref(), battery))
         .or(next.battery);
     count_flight(&mut next, report.truth, now);
-    next.drone = seen.drone.map(DroneName::to_string);
     let of = |kind, value, (reason, message): (&str, &str)| {
         condition(&old.conditions, kind, value, reason, message, GENERATION, now)
     };
@@ -173,8 +185,11 @@ fn heard(old: &VehicleStatus, seen: &Seen<'_>, report: &Report, now: Timestamp) 
         true => ("Heard", "its agent hears its autopilot"),
         false => (silent.reason(), silent.sentence()),
     };
-    let serves = seen.drone.map(|drone| format!("it serves Drone {drone}"));
-    let free = match (&serves, seen.free) {
+    let serves = seen.served_by(vehicle, true);
+    let serves = serves.map(|drone| format!("it serves Drone {drone}"));
+    let free = seen.drone.map_or(seen.free, |_| Some(Err(Why::Taken)));
+    let is_free = free == Some(Ok(()));
+    let free = match (&serves, free) {
         (Some(serves), _) => ("ServesDrone", serves.as_str()),
         (None, None) => (
             "NoDroneNode",
@@ -183,7 +198,6 @@ fn heard(old: &VehicleStatus, seen: &Seen<'_>, report: &Report, now: Timestamp) 
         (None, Some(Err(why))) => (why.reason(), why.sentence()),
         (None, Some(Ok(()))) => ("Free", "a Drone can be bound to it"),
     };
-    let is_free = serves.is_none() && seen.free == Some(Ok(()));
     let armable = armable(report);
     next.conditions = vec![
         of(READY, Some(report.link_alive), ready),

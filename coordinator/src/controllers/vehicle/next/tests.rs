@@ -110,7 +110,7 @@ fn why_no_drone_can_be_bound_to_it_is_said_at_once() {
     let changes = [
         (
             Seen {
-                drone: Some(&drone),
+                drone: Some((&drone, None)),
                 ..free
             },
             "ServesDrone",
@@ -127,7 +127,7 @@ fn why_no_drone_can_be_bound_to_it_is_said_at_once() {
     for (seen, why) in changes {
         let (status, urgency) = written(&seen, &known, 9);
         assert_eq!((reason(&status, FREE), urgency), (("False", why), Urgency::Now));
-        assert_eq!(status.drone, seen.drone.map(DroneName::to_string));
+        assert_eq!(status.drone, seen.drone.map(|(drone, _)| drone.to_string()));
     }
 }
 
@@ -171,13 +171,27 @@ fn another_airframe_on_the_same_wire_is_another_vehicle_and_the_first_says_so() 
     let other = HardwareUid::Long([7; 18]);
     let mut second = first.clone();
     second.identity.as_mut().unwrap().hardware = Some(other);
-    let found = steps(&seen(&node, Some(&second)), &[object(Some(UID), status)], at(5));
+    let drone = DroneName {
+        namespace: "field".into(),
+        name: "alpha".into(),
+    };
+    let now = Seen {
+        drone: Some((&drone, Some(UID))),
+        ..seen(&node, Some(&second))
+    };
+    let found = steps(&now, &[object(Some(UID), status)], at(5));
     let [(old, Step::Write(status), _), (new, Step::Create(spec), _)] = &found[..] else {
         panic!("{found:?}")
     };
     assert_eq!(reason(status, READY), ("False", "AnotherAirframe"));
     assert!(status.conditions[0].message.ends_with(new.as_str()) && old != new);
     assert_eq!(spec.hardware_uid, Some(other.to_string()));
+    assert_eq!(status.drone.as_deref(), Some("field/alpha"), "its Drone waits for it");
+    let (status, _) = written(&now, &object(Some(other), VehicleStatus::default()), 9);
+    assert_eq!(
+        (status.drone.as_deref(), reason(&status, FREE)),
+        (None, ("False", "Taken"))
+    );
 }
 
 #[test]

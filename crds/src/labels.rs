@@ -6,6 +6,9 @@ pub const SWARM: &str = "skein.dev/swarm";
 /// Label on Drones of a Swarm with a formation: the number of the slot that the Drone was given.
 pub const SLOT: &str = "skein.dev/slot";
 
+/// Label on Vehicles or Nodes that people set: the vehicle's number, a whole number that values of a ParameterProfile may use.
+pub const NUMBER: &str = "skein.dev/number";
+
 /// Finalizer on a Drone: held until its vehicle is seen landed and disarmed (invariant 4).
 pub const LANDED_FINALIZER: &str = "skein.dev/landed";
 

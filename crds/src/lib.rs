@@ -1,19 +1,24 @@
-//! The custom resources of Skein: `Swarm`, `Drone`, `GroundOrder` and `Vehicle` (group `skein.dev`, version `v1alpha1`).
+//! The custom resources of Skein: `Swarm`, `Drone`, `GroundOrder`, `Vehicle`, `Geofence` and `ParameterProfile` (group `skein.dev`, version `v1alpha1`).
 //!
 //! Owns: the Rust types, their schema with CEL rules, and the YAML generated from them (`crdgen`).
 //! Must not: know gRPC or MAVLink, or decide anything; `fleet` does.
 
 pub mod drone;
 pub mod formation;
+pub mod geofence;
 pub mod ground_order;
 pub mod labels;
 pub mod mission;
+pub mod parameter_profile;
+pub mod rules;
 pub mod swarm;
 pub mod vehicle;
 pub mod yaml;
 
 pub use drone::{Drone, DroneSpec, DroneStatus};
+pub use geofence::{Geofence, GeofenceSpec, GeofenceStatus};
 pub use ground_order::{GroundOrder, GroundOrderSpec, GroundOrderStatus};
 pub use mission::{Mission, MissionSpec};
+pub use parameter_profile::{ParameterProfile, ParameterProfileSpec, ParameterProfileStatus};
 pub use swarm::{Swarm, SwarmSpec, SwarmStatus};
 pub use vehicle::{Vehicle, VehicleSpec, VehicleStatus};

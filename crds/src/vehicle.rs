@@ -143,11 +143,41 @@ pub struct VehicleStatus {
     #[serde(default)]
     pub flight_seconds: i64,
 
+    /// The rules of Geofences and ParameterProfiles for it; absent while none selects it and none of ours are left on it.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub rules: Option<VehicleRules>,
+
     /// Ready: its agent is connected and hears its autopilot. Free: a Drone can be bound to it. Armable: the autopilot's arming checks
-    /// pass.
+    /// pass. RulesInForce, where rules select it: all of them are in force.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
+}
+
+/// What is in force on a vehicle.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct VehicleRules {
+    /// The Geofences that select it and hold now.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64))]
+    pub geofences: Vec<String>,
+    /// The ParameterProfiles that select it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 64))]
+    pub parameter_profiles: Vec<String>,
+    /// Digest of the fence and the parameters that it is to have: equal digest, equal rules.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub digest: String,
+    /// How far its fence is: None, Working, InForce, WaitsForGround, Refused or Drifted.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub fence: String,
+    /// Parameters that it is to have.
+    #[serde(default)]
+    pub parameters: i32,
+    /// How many of them were read back.
+    #[serde(default)]
+    pub parameters_in_force: i32,
 }
 
 /// A home position.

@@ -29,6 +29,8 @@ pub fn files() -> Result<Vec<(&'static str, String)>, CannotWrite> {
         ("drones.yaml", file(&crate::Drone::crd())?),
         ("groundorders.yaml", file(&crate::GroundOrder::crd())?),
         ("vehicles.yaml", file(&crate::Vehicle::crd())?),
+        ("geofences.yaml", file(&crate::Geofence::crd())?),
+        ("parameterprofiles.yaml", file(&crate::ParameterProfile::crd())?),
     ])
 }
 
@@ -40,12 +42,14 @@ pub fn documents() -> Result<Vec<Value>, CannotWrite> {
     crds().iter().map(document).collect()
 }
 
-fn crds() -> [CustomResourceDefinition; 4] {
+fn crds() -> [CustomResourceDefinition; 6] {
     [
         crate::Swarm::crd(),
         crate::Drone::crd(),
         crate::GroundOrder::crd(),
         crate::Vehicle::crd(),
+        crate::Geofence::crd(),
+        crate::ParameterProfile::crd(),
     ]
 }
 
@@ -137,7 +141,7 @@ mod tests {
         let rules: Vec<Value> = schemas
             .flat_map(|s| s["x-kubernetes-validations"].as_array().cloned().unwrap_or_default())
             .collect();
-        assert_eq!(rules.len(), 42);
+        assert_eq!(rules.len(), 49);
         for rule in rules {
             let message = rule["message"].as_str().unwrap_or_default();
             assert!(

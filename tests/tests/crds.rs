@@ -633,6 +633,8 @@ fn the_server_has_no_complaint_about_the_schemas() {
             "drones.skein.dev",
             "groundorders.skein.dev",
             "vehicles.skein.dev",
+            "geofences.skein.dev",
+            "parameterprofiles.skein.dev",
         ])
         .unwrap();
     for crd in crds["items"].as_array().unwrap() {

@@ -98,6 +98,10 @@ fn launch(folder: &Path) -> anyhow::Result<(Process, Ready)> {
         .arg(workspace_root().join("crds/groundorders.yaml"))
         .arg("--crds")
         .arg(workspace_root().join("crds/vehicles.yaml"))
+        .arg("--crds")
+        .arg(workspace_root().join("crds/geofences.yaml"))
+        .arg("--crds")
+        .arg(workspace_root().join("crds/parameterprofiles.yaml"))
         .logs_in(folder.join("logs"))
         .start()?;
     let line = process.wait_for_line(PATIENCE, |line| {

@@ -25,11 +25,13 @@ pub const FILES: [&str; 7] = [
 ];
 
 /// The files that the chart has copies of.
-const COPIED: [&str; 6] = [
+const COPIED: [&str; 8] = [
     "crds/swarms.yaml",
     "crds/drones.yaml",
     "crds/groundorders.yaml",
     "crds/vehicles.yaml",
+    "crds/geofences.yaml",
+    "crds/parameterprofiles.yaml",
     "deploy/monitoring/alerts.yaml",
     "deploy/monitoring/fleet-dashboard.json",
 ];

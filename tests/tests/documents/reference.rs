@@ -24,7 +24,14 @@ const AGAIN: &str = "by `SKEIN_GENERATE=1 cargo xtask test --program documents`;
 /// A CRD cannot be read, or a program is not built or prints no help.
 pub fn pages() -> anyhow::Result<BTreeMap<String, String>> {
     let mut pages = BTreeMap::new();
-    for name in ["swarm", "drone", "groundorder", "vehicle"] {
+    for name in [
+        "swarm",
+        "drone",
+        "groundorder",
+        "vehicle",
+        "geofence",
+        "parameterprofile",
+    ] {
         pages.insert(
             format!("docs/reference/{name}.md"),
             resource(&format!("crds/{name}s.yaml"))?,

@@ -11,6 +11,7 @@ pub mod drone;
 pub mod node;
 pub mod orders;
 pub mod queue;
+pub mod rules;
 pub mod swarm;
 pub mod takeoff_slots;
 pub mod upgrade;

@@ -14,6 +14,7 @@ use crate::controllers::drone::facts::Observer;
 use crate::controllers::drone::heights::Heights;
 use crate::controllers::drone::pacing::Paces;
 use crate::controllers::drone::{self, DroneController};
+use crate::controllers::rules::{self, NodeRules};
 use crate::controllers::swarm::expectations::Expectations;
 use crate::controllers::swarm::formation::{self, Coverages};
 use crate::controllers::swarm::members::Assessments;
@@ -106,6 +107,7 @@ pub(crate) async fn lead(
         metrics.clone(),
     );
     let leadership = Leadership::new(leading, state, ending, secured, world);
+    let rules = Arc::new(NodeRules::default());
     let observer = Observer {
         ground: Ground::new(cluster.clone(), Arc::clone(&sessions), metrics.clone()),
         upgrades: Arc::new(Upgrades::new(setup.upgrades)),
@@ -113,7 +115,8 @@ pub(crate) async fn lead(
         cluster: cluster.clone(),
         sessions: Arc::clone(&sessions),
         leadership: leadership.clone(),
-        airspace: Airspace::new(setup.site),
+        airspace: Airspace::new(setup.site, &rules),
+        rules,
     };
     let (heights, assessments) = (Arc::new(Heights::default()), Arc::new(Assessments::default()));
     let node_objects = NodeObjects::new(setup.agents_become_nodes);
@@ -131,7 +134,8 @@ pub(crate) async fn lead(
     node::start(&cluster, &sessions, &node_objects, &leadership.ending, tasks);
     orders::start(&observer, tasks);
     airspace::start(&observer, metrics, tasks);
-    vehicle::start(&observer, tasks);
+    let vehicles = vehicle::start(&observer, tasks);
+    rules::start(&observer, vehicles, tasks);
     let coverages = Arc::new(Coverages::default());
     formation::start(&observer, &coverages, metrics, tasks);
     let controller = DroneController {

@@ -171,7 +171,13 @@ fn each_generated_page_is_what_its_source_says() -> anyhow::Result<()> {
 
 #[test]
 fn each_resource_in_examples_and_documents_has_only_fields_that_the_crds_have() {
-    let mut schemas: BTreeMap<&str, Value> = [("Swarm", "crds/swarms.yaml"), ("Drone", "crds/drones.yaml")]
+    let kinds = [
+        ("Swarm", "crds/swarms.yaml"),
+        ("Drone", "crds/drones.yaml"),
+        ("Geofence", "crds/geofences.yaml"),
+        ("ParameterProfile", "crds/parameterprofiles.yaml"),
+    ];
+    let mut schemas: BTreeMap<&str, Value> = kinds
         .into_iter()
         .map(|(kind, path)| (kind, yaml(&workspace_root().join(path)).remove(0)))
         .collect();
@@ -297,7 +303,7 @@ fn examples() -> Vec<PathBuf> {
 /// The generated pages, without asking the programs.
 fn reference_pages() -> Vec<String> {
     let of_programs = PROGRAMS.iter().map(|program| format!("docs/reference/{program}.md"));
-    let of_resources = ["swarm", "drone"]
+    let of_resources = ["swarm", "drone", "geofence", "parameterprofile"]
         .iter()
         .map(|name| format!("docs/reference/{name}.md"));
     of_programs.chain(of_resources).collect()

@@ -32,6 +32,9 @@ struct StaysDown {
     words: &'static str,
 }
 
+/// The example of rules, which fly nobody.
+const RULES: &str = "geofence.yaml";
+
 /// All of them.
 const STAY_DOWN: [StaysDown; 2] = [
     // It is grounded.
@@ -64,6 +67,7 @@ fn each_example_flies_what_it_asks_for() -> anyhow::Result<()> {
         let name = example.file_name().unwrap_or_default().to_string_lossy().into_owned();
         let done = match STAY_DOWN.iter().find(|stays| stays.file == name) {
             Some(stays) => stays_down(&field, example, stays),
+            None if name == RULES => rules(&field, example),
             None => flies(&field, example),
         };
         done.map_err(|error| field.explain(error)).context(name)?;
@@ -112,6 +116,20 @@ fn stays_down(field: &Field, example: &Path, stays: &StaysDown) -> anyhow::Resul
     delete(field, example)?;
     ensure!(arms() == before, "a vehicle was armed");
     Ok(())
+}
+
+/// Applies the example, waits until its objects can be given to the two vehicles of site north, and deletes it.
+fn rules(field: &Field, example: &Path) -> anyhow::Result<()> {
+    apply(field, example)?;
+    let timeout = format!("--timeout={}s", PATIENCE.as_secs());
+    for resource in resources(example)? {
+        let kind = resource["kind"].as_str().unwrap_or_default().to_lowercase();
+        let named = format!("{kind}/{}", resource["metadata"]["name"].as_str().unwrap_or_default());
+        let kubectl = field.kubectl();
+        kubectl.run(["wait", "--for=condition=Compiled", &named, &timeout])?;
+        kubectl.run(["wait", "--for=jsonpath={.status.selected}=2", &named, &timeout])?;
+    }
+    delete(field, example)
 }
 
 fn apply(field: &Field, example: &Path) -> anyhow::Result<()> {

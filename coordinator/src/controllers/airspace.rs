@@ -5,6 +5,7 @@
 
 use crate::cluster::events::Note;
 use crate::controllers::drone::facts::{Observer, facts_with};
+use crate::controllers::rules::NodeRules;
 use crate::metrics::Metrics;
 use crds::Drone;
 use crds::drone::{AltitudeReference, Station as AskedStation};
@@ -44,15 +45,43 @@ pub struct SiteRules {
 pub struct Airspace {
     of: SiteRules,
     site: Arc<Mutex<Option<Site>>>,
+    fences: Arc<NodeRules>,
 }
 
 impl Airspace {
-    /// That of a site for which the operator has set `of`.
+    /// That of a site for which the operator has set `of`, where Geofences are known to `fences`.
     #[must_use]
-    pub fn new(of: SiteRules) -> Self {
+    pub fn new(of: SiteRules, fences: &Arc<NodeRules>) -> Self {
         Self {
             of,
             site: Arc::default(),
+            fences: Arc::clone(fences),
+        }
+    }
+
+    /// The station that a Drone asks for, whose vehicle is on `node`.
+    ///
+    /// # Errors
+    /// Why it cannot be one, in words.
+    fn station(
+        &self,
+        asked: &AskedStation,
+        node: Option<&NodeName>,
+        report: Option<&Report>,
+    ) -> Result<Station, String> {
+        let made = station(asked, report, &self.of.limits).map_err(|why| why.to_string())?;
+        let Some(node) = node else { return Ok(made) };
+        let place = place(asked);
+        let height = match place.altitude {
+            Altitude::AboveHome(height) => Some(height),
+            Altitude::Amsl(amsl) => {
+                let home = report.and_then(|report| report.home);
+                home.map(|home| AltitudeAboveHome(amsl.0 - home.amsl.0))
+            }
+        };
+        match self.fences.allow(node, Some(place.at), height) {
+            Ok(()) => Ok(made),
+            Err(why) => Err(why.to_string()),
         }
     }
 
@@ -91,7 +120,7 @@ impl Airspace {
         now: Moment,
     ) -> Option<Movement> {
         let asked = drone.spec.station.as_ref()?;
-        let bad = station(asked, report, &self.of.limits).err();
+        let bad = self.station(asked, node, report).err();
         let site = self.lock();
         let place = site.as_ref().zip(node);
         let is_home = place
@@ -105,7 +134,9 @@ impl Airspace {
                 .filter(|_| bad.is_none() || could_go)
                 .and_then(|(site, node)| site.route(node).cloned()),
             // What is wrong with it is said, and asked of no vehicle.
-            manner: bad.map_or_else(|| self::place(asked).manner, |_| Manner::default()),
+            manner: bad
+                .as_ref()
+                .map_or_else(|| self::place(asked).manner, |_| Manner::default()),
             way_home,
             shared_return: place.and_then(|(site, node)| site.shared_return(node)),
             off_station: match (bad, place) {
@@ -280,6 +311,10 @@ fn shown(
     .collect()
 }
 
+fn node_of(drone: &Drone) -> Option<NodeName> {
+    NodeName::parse(drone.spec.node_name.as_deref()?).ok()
+}
+
 /// All vehicles that are connected or serve a Drone.
 fn gather(observer: &Observer, drones: &[Arc<Drone>], now: Moment) -> BTreeMap<NodeName, Gathered> {
     let mut all = BTreeMap::new();
@@ -301,14 +336,7 @@ fn gather(observer: &Observer, drones: &[Arc<Drone>], now: Moment) -> BTreeMap<N
         );
     }
     for drone in drones {
-        let Some(node) = drone
-            .spec
-            .node_name
-            .as_deref()
-            .and_then(|node| NodeName::parse(node).ok())
-        else {
-            continue;
-        };
+        let Some(node) = node_of(drone) else { continue };
         let report = all
             .get(&node)
             .and_then(|one| one.report.as_ref().map(|(report, _)| Arc::clone(report)));
@@ -324,7 +352,8 @@ fn gather(observer: &Observer, drones: &[Arc<Drone>], now: Moment) -> BTreeMap<N
         });
         one.drone = Some(Arc::clone(drone));
         let asked = drone.spec.station.as_ref().map_or(Asked::AboveHome, |asked| {
-            Asked::Station(station(asked, report.as_deref(), &observer.airspace.of.limits).ok())
+            let node = node_of(drone);
+            Asked::Station(observer.airspace.station(asked, node.as_ref(), report.as_deref()).ok())
         });
         one.desire = desire(&facts, asked, report.as_deref());
     }

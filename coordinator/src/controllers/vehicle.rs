@@ -53,8 +53,8 @@ struct Inventory {
     unnamed: HashMap<NodeName, Instant>,
 }
 
-/// Starts keeping the inventory.
-pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
+/// Starts keeping the inventory, and returns it.
+pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) -> Store<Vehicle> {
     let writer = Writer::<Vehicle>::default();
     let mut inventory = Inventory {
         observer: observer.clone(),
@@ -63,6 +63,7 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
         failures: Failures::default(),
         unnamed: HashMap::new(),
     };
+    let vehicles = writer.as_reader();
     let ending = observer.leadership.ending.clone();
     let api = Api::<Vehicle>::all(observer.cluster.client());
     let config = watcher::Config::default().timeout(watching::WATCH_SECONDS);
@@ -79,6 +80,7 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
             }
         }
     });
+    vehicles
 }
 
 impl Inventory {
@@ -154,12 +156,14 @@ impl Inventory {
         });
         let facts = observer.world().node_facts(node);
         let free = facts.map(|facts| free(&candidate(observer, &facts, false, report)).map(drop));
+        let rules = observer.rules.shown(node);
         let seen = Seen {
             node,
             drone: drone.as_ref().map(|(name, airframe)| (name, *airframe)),
             report,
             airframe,
             free,
+            rules: rules.as_ref(),
         };
         steps(&seen, known, wall)
     }

@@ -15,6 +15,7 @@ use crate::ground::GroundMark;
 use crate::ids::{DroneName, DroneUid};
 use crate::node_use::Lift;
 use crate::route_order::RouteOrder;
+use crate::rules::RulesDigest;
 use crate::site::OffStation;
 use crate::station::Manner;
 use crate::units::AltitudeAboveHome;
@@ -59,6 +60,8 @@ pub struct Facts {
     pub reported_flight: ReportedFlight,
     /// How it moves, if it has a station.
     pub movement: Option<Movement>,
+    /// The rules that have to be in force on its vehicle before that is armed; `None`: none select it.
+    pub rules: Option<RulesDigest>,
 }
 
 /// How a Drone with a station moves: along granted routes only.

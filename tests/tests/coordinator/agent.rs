@@ -4,6 +4,7 @@
 //! `fleet`'s rule for accepting orders is shared.
 
 use fleet::assignment::{Desired, Fence, Order};
+use fleet::rules::{FenceState, Rules, RulesReport};
 use futures::StreamExt;
 use futures::channel::mpsc;
 use proto::v1;
@@ -40,6 +41,12 @@ pub struct State {
     pub kills: Vec<v1::Kill>,
     /// Every received order, in this order.
     pub orders: Vec<Order>,
+    /// Every received set of rules, in this order.
+    pub rules: Vec<Rules>,
+    /// What it reports of the last one; `None`: that it is in force as soon as it has come.
+    pub reported: Option<RulesReport>,
+    /// Latitude and longitude of its home.
+    pub home: (f64, f64),
     ticks: u64,
 }
 
@@ -92,6 +99,9 @@ impl State {
             takeovers: 0,
             kills: vec![],
             orders: vec![],
+            rules: vec![],
+            reported: None,
+            home: (47.0, 8.0),
             ticks: 0,
         }
     }
@@ -158,6 +168,31 @@ impl State {
         })
     }
 
+    /// What is in force of the rules that came last.
+    fn rules_state(&self) -> RulesReport {
+        let Some(rules) = self.rules.last() else {
+            return RulesReport::default();
+        };
+        let held = Some(rules.digest.clone());
+        match &self.reported {
+            Some(reported) => RulesReport {
+                held,
+                ..reported.clone()
+            },
+            None => RulesReport {
+                held,
+                fence: if rules.fence.is_some() {
+                    FenceState::InForce
+                } else {
+                    FenceState::None
+                },
+                parameters_in_force: u32::try_from(rules.parameters.len()).unwrap(),
+                deviations: vec![],
+                in_force: true,
+            },
+        }
+    }
+
     pub fn report(&self) -> v1::Report {
         let activity = match (self.grounded(), self.truth) {
             (None, _) => v1::Activity::Idle,
@@ -211,6 +246,12 @@ impl State {
             made_ms: self.ticks * u64::try_from(self.tick.as_millis()).unwrap(),
             takeovers: self.takeovers,
             ground_latch: self.fence.ground_latch.map_or(0, |id| id.0),
+            home: Some(v1::Waypoint {
+                latitude_deg: self.home.0,
+                longitude_deg: self.home.1,
+                altitude_amsl_m: 490.0,
+            }),
+            rules: Some((&self.rules_state()).into()),
             ..v1::Report::default()
         }
     }
@@ -256,9 +297,10 @@ async fn session(vehicle: &Vehicle, server: String) -> Result<(), Box<dyn std::e
             }
             order = orders.next() => {
                 let order = order.ok_or("the stream has ended")??;
-                match order.kill {
-                    Some(kill) => sender.try_send(from(vehicle.state().stop_motors(kill)))?,
-                    None => vehicle.state().take(Order::try_from(order)?),
+                match (order.kill, order.rules) {
+                    (Some(kill), _) => sender.try_send(from(vehicle.state().stop_motors(kill)))?,
+                    (None, Some(rules)) => vehicle.state().rules.push(Rules::try_from(rules)?),
+                    (None, None) => vehicle.state().take(Order::try_from(v1::ToAgent { kill: None, rules: None, ..order })?),
                 }
             }
         }

@@ -107,6 +107,7 @@ mod tests {
                 ground_mark: None,
                 reported_flight: ReportedFlight::default(),
                 movement: None,
+                rules: None,
             },
             key,
             node: node.and_then(|node| NodeName::parse(node).ok()),

@@ -7,6 +7,7 @@ use crate::cluster::key::Key;
 use crate::cluster::world::{World, is_guarded, owner, uid};
 use crate::controllers::airspace::Airspace;
 use crate::controllers::drone::status;
+use crate::controllers::rules::NodeRules;
 use crate::controllers::takeoff_slots::TakeoffSlots;
 use crate::controllers::upgrade::Upgrades;
 use crate::ground::{self, Ground as GroundOrders};
@@ -45,6 +46,8 @@ pub struct Observer {
     pub takeoff_slots: Arc<TakeoffSlots>,
     /// Which vehicles may fly where.
     pub airspace: Airspace,
+    /// Which rules have to be in force on vehicles.
+    pub rules: Arc<NodeRules>,
 }
 
 impl Observer {
@@ -167,7 +170,10 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
     let waits = desire::waits_for_route(&uid, movement.as_ref(), report)
         || observer.airspace.keeps_down(drone, node.as_ref(), report);
     let lift = desire::lift(lift(observer, drone, report, over), over, waits);
+    let refuses = drone.spec.failsafe.as_ref();
+    let refuses = refuses.is_some_and(|failsafe| failsafe.preflight == PreflightPolicy::Refuse);
     Facts {
+        rules: node.as_ref().and_then(|node| observer.rules.named(node, refuses)),
         uid,
         name: DroneName::from(&Key::of(drone)),
         generation: drone.metadata.generation.unwrap_or_default(),

@@ -4,7 +4,7 @@
 
 use crate::controllers::drone::pacing::Urgency;
 use crate::controllers::drone::status::{battery, condition, far_from, identity};
-use crds::vehicle::Home;
+use crds::vehicle::{Home, VehicleRules};
 use crds::{Vehicle, VehicleSpec, VehicleStatus};
 use fleet::binding::Why;
 use fleet::drone::status::armable;
@@ -34,6 +34,7 @@ const GENERATION: i64 = 1;
 const READY: &str = "Ready";
 const FREE: &str = "Free";
 const ARMABLE: &str = "Armable";
+const RULES: &str = "RulesInForce";
 
 /// A node, as far as its vehicle goes.
 #[derive(Clone, Copy, Debug)]
@@ -48,6 +49,8 @@ pub struct Seen<'a> {
     pub airframe: Option<Airframe>,
     /// Whether a Drone could be bound to it; the outer `None`: it is no drone node.
     pub free: Option<Result<(), Why>>,
+    /// The rules for it, if there are any.
+    pub rules: Option<&'a VehicleRules>,
 }
 
 impl Seen<'_> {
@@ -66,6 +69,7 @@ pub struct Airframe(pub Option<HardwareUid>);
 
 /// A write.
 #[derive(Clone, Debug, PartialEq)]
+#[expect(clippy::large_enum_variant, reason = "a hundred at a time at most")]
 pub enum Step {
     /// Make the object.
     Create(VehicleSpec),
@@ -158,7 +162,10 @@ fn unheard(old: &VehicleStatus, reason: &str, message: &str, now: Timestamp) -> 
             because(READY, Some(false)),
             because(FREE, Some(false)),
             because(ARMABLE, None),
-        ],
+        ]
+        .into_iter()
+        .chain(old.rules.is_some().then(|| because(RULES, None)))
+        .collect(),
         ..old.clone()
     }
 }
@@ -204,6 +211,28 @@ fn heard(old: &VehicleStatus, seen: &Seen<'_>, vehicle: &Vehicle, report: &Repor
         of(FREE, Some(is_free), free),
         of(ARMABLE, armable.value, (armable.reason, &armable.message)),
     ];
+    next.rules = seen.rules.cloned();
+    if let Some(rules) = &next.rules {
+        let held = report.rules.held.as_ref().is_some_and(|held| held.0 == rules.digest);
+        let (is, said) = match (rules.digest.is_empty(), held && report.rules.in_force) {
+            (true, _) => (true, ("NoneSelect", "no Geofence and no ParameterProfile selects it")),
+            (false, true) => (
+                true,
+                (
+                    "InForce",
+                    "its fence and its parameters were read back as they are to be",
+                ),
+            ),
+            (false, false) => (
+                false,
+                (
+                    "NotInForce",
+                    "not all rules are in force; the status of its Geofences and ParameterProfiles says which and why",
+                ),
+            ),
+        };
+        next.conditions.push(of(RULES, Some(is), said));
+    }
     next
 }
 
@@ -246,10 +275,13 @@ fn urgency(old: Option<&VehicleStatus>, next: &VehicleStatus) -> Urgency {
     let Some(old) = old else { return Urgency::Now };
     let is = |of: &VehicleStatus, kind| status(of, kind).is_some_and(|c| c.status == "True");
     let use_of = |of: &VehicleStatus| (of.drone.clone(), is(of, FREE));
+    let rules_of = |of: &VehicleStatus| (of.rules.as_ref().map(|rules| rules.digest.clone()), is(of, RULES));
     if old == next {
         Urgency::None
     } else if is(next, READY) && (!is(old, READY) || use_of(old) != use_of(next)) {
         Urgency::Now
+    } else if rules_of(old) != rules_of(next) {
+        Urgency::Soon
     } else {
         Urgency::Later
     }

@@ -78,7 +78,7 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
             .as_ref()
             .map_or_else(Manner::default, |movement| movement.manner),
         void: crate::airspace::OrderNumber::default(),
-        rules: None,
+        rules: drone.rules.clone(),
         route: route.filter(|_| flying == desired),
     }))
 }

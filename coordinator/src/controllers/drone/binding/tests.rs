@@ -38,10 +38,14 @@ impl Field {
         let sessions = Arc::new(sessions);
         let ending = CancellationToken::new();
         let observer = Observer {
-            airspace: crate::controllers::airspace::Airspace::new(crate::controllers::airspace::SiteRules::default()),
+            airspace: crate::controllers::airspace::Airspace::new(
+                crate::controllers::airspace::SiteRules::default(),
+                &Arc::default(),
+            ),
             ground: Ground::new(cluster.clone(), Arc::clone(&sessions), metrics),
             upgrades: Arc::new(Upgrades::new(None)),
             takeoff_slots: Arc::default(),
+            rules: Arc::default(),
             leadership: Leadership::new((Term(1), false), Arc::default(), ending, false, world),
             cluster,
             sessions,

@@ -37,6 +37,7 @@ fn seen<'a>(node: &'a NodeName, report: Option<&'a Report>) -> Seen<'a> {
         report,
         airframe: report.and_then(|report| airframe(report, false)),
         free: Some(Ok(())),
+        rules: None,
     }
 }
 

@@ -33,6 +33,7 @@ pub(crate) fn drone() -> Facts {
         ground_mark: None,
         reported_flight: crate::flight_record::ReportedFlight::default(),
         movement: None,
+        rules: None,
     }
 }
 

@@ -1,0 +1,339 @@
+//! What Geofences and ParameterProfiles say of themselves: on how many vehicles they are in force, and why not on the others.
+//!
+//! Owns: [`of_fence`], [`of_profile`]. Must not: call the API, or count a vehicle that did not report its rules in force.
+
+use super::objects::{Fence, Values};
+use super::plan::{Outcome, Subject};
+use crate::controllers::drone::status::condition;
+use crds::rules::UnsettledVehicle;
+use crds::{GeofenceStatus, ParameterProfileStatus};
+use fleet::geofence::Compiled;
+use fleet::parameters::rollout::Progress;
+use fleet::report::Report;
+use fleet::rules::{Deviation, DeviationWhy, FenceState};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use k8s_openapi::jiff::Timestamp;
+
+/// Vehicles that a status names.
+const MOST_NAMED: usize = 32;
+
+/// Longest message about one vehicle.
+const LONGEST: usize = 1024;
+
+/// Whether rules are in force on one vehicle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Settled {
+    /// They are.
+    InForce,
+    /// They are not: one word and a sentence. Time helps.
+    NotYet(&'static str, String),
+    /// They are not, and somebody has to do something.
+    Stuck(&'static str, String),
+}
+
+const SILENT: &str = "its agent is not connected, or does not receive its autopilot; what is on the autopilot stays";
+const NOT_TAKEN: &str = "its agent has not taken the rules over yet";
+
+/// Whether a Geofence that selects the vehicle is in force on it.
+#[must_use]
+pub fn fence_on(subject: &Subject, outcome: &Outcome) -> Settled {
+    let (Some(report), Some(fence)) = (&subject.report, &outcome.fence) else {
+        return Settled::NotYet("AgentSilent", SILENT.to_owned());
+    };
+    let compiled = match fence {
+        Ok(compiled) => compiled,
+        Err(why) if why.waits() => return Settled::NotYet("NoHome", why.to_string()),
+        Err(why) => return Settled::Stuck("NotCompiled", why.to_string()),
+    };
+    if !outcome.is_held(report) {
+        return Settled::NotYet("NotTaken", NOT_TAKEN.to_owned());
+    }
+    if let Some(state) = shapes(compiled, report) {
+        return state;
+    }
+    let own = |deviation: &&Deviation| compiled.parameters.iter().any(|own| own.name == deviation.name);
+    match report.rules.deviations.iter().find(own) {
+        Some(deviation) => deviates(deviation),
+        // Not every deviation has a place in a report.
+        None if report.rules.in_force || all_told(report) => Settled::InForce,
+        None => Settled::NotYet("Working", "its parameters are being read".to_owned()),
+    }
+}
+
+/// Whether a report names every parameter that is not in force.
+fn all_told(report: &Report) -> bool {
+    let told = report.rules.deviations.len();
+    told > 0 && told < fleet::rules::MOST_DEVIATIONS
+}
+
+fn shapes(compiled: &Compiled, report: &Report) -> Option<Settled> {
+    match &report.rules.fence {
+        FenceState::InForce => None,
+        FenceState::None if compiled.fence.is_none() => None,
+        FenceState::None | FenceState::Working => {
+            let text = "its fence is being read or uploaded".to_owned();
+            Some(Settled::NotYet("Working", text))
+        }
+        FenceState::WaitsForGround => {
+            let text = "its fence is changed once it is on the ground and disarmed".to_owned();
+            Some(Settled::NotYet("WaitsForGround", text))
+        }
+        FenceState::Refused(why) => Some(Settled::Stuck(
+            "Refused",
+            format!("its autopilot refuses the fence: {why}"),
+        )),
+        FenceState::Drifted(why) => Some(Settled::NotYet(
+            "Drifted",
+            format!("its fence is not ours any more: {why}"),
+        )),
+    }
+}
+
+fn deviates(deviation: &Deviation) -> Settled {
+    let Deviation {
+        name,
+        wanted,
+        actual,
+        why,
+    } = deviation;
+    let is = actual.map_or_else(|| "not known".to_owned(), |actual| actual.to_string());
+    let text = |rest: &str| format!("{name} is {is} and is to be {wanted}{rest}");
+    match why {
+        DeviationWhy::Working => Settled::NotYet("Working", text("; it is being read or set")),
+        DeviationWhy::ReportOnly => Settled::Stuck(
+            "Differs",
+            text("; the profile only reports it: set it by hand, or use enforce: Apply"),
+        ),
+        DeviationWhy::WaitsForGround => Settled::NotYet(
+            "WaitsForGround",
+            text("; it is set once the vehicle is on the ground and disarmed"),
+        ),
+        DeviationWhy::NeedsReboot => Settled::Stuck(
+            "NeedsReboot",
+            format!(
+                "{name} is set to {wanted}, which counts after a reboot of the autopilot; reboot it, or use reboot: WhenIdle"
+            ),
+        ),
+        DeviationWhy::Refused(why) => Settled::Stuck("Refused", text(&format!(": {why}"))),
+    }
+}
+
+/// Whether a vehicle that the profile selects has all its values.
+#[must_use]
+pub fn profile_on(profile: &str, subject: &Subject, outcome: &Outcome) -> Settled {
+    let (Some(report), Some(values)) = (&subject.report, &outcome.values) else {
+        return Settled::NotYet("AgentSilent", SILENT.to_owned());
+    };
+    let values = match values {
+        Ok(values) => values,
+        Err(why) => return Settled::Stuck("NoValues", why.to_string()),
+    };
+    if let Some((name, _, variable)) = values.waiting.iter().find(|(_, of, _)| of == profile) {
+        return Settled::NotYet("NoValue", format!("{name} depends on {variable}"));
+    }
+    if outcome.progress == Progress::Waiting {
+        return match &outcome.stopped_by {
+            Some(other) => Settled::Stuck(
+                "Stopped",
+                format!(
+                    "Vehicle {other} refuses a value, so no other gets it; change the profile, or that vehicle's labels"
+                ),
+            ),
+            None => Settled::NotYet(
+                "WaitsForItsTurn",
+                "others go first, or it flies; see spec.maxUnavailable".to_owned(),
+            ),
+        };
+    }
+    if let Some(Err(why)) = &outcome.fence {
+        return Settled::NotYet(
+            "NotSent",
+            format!("its Geofences cannot be compiled, and rules are sent together: {why}"),
+        );
+    }
+    if !outcome.is_held(report) {
+        return Settled::NotYet("NotTaken", NOT_TAKEN.to_owned());
+    }
+    let own = |deviation: &&Deviation| values.owners.get(&deviation.name).is_some_and(|owner| owner == profile);
+    match report.rules.deviations.iter().find(own) {
+        Some(deviation) => deviates(deviation),
+        None if report.rules.in_force || all_told(report) || values.owners.values().all(|owner| owner != profile) => {
+            Settled::InForce
+        }
+        None if report.rules.fence != FenceState::InForce && report.rules.parameters_in_force > 0 => Settled::InForce,
+        None => Settled::NotYet("Working", "its parameters are being read".to_owned()),
+    }
+}
+
+/// What both kinds say.
+struct Said {
+    selected: i32,
+    in_force: i32,
+    unsettled: Vec<UnsettledVehicle>,
+    conditions: Vec<Condition>,
+}
+
+struct About<'a> {
+    fault: Option<&'a String>,
+    /// Why it is in force on none, by intent.
+    rests: Option<&'static str>,
+    /// Whether all vehicles that it selects are known.
+    generation: i64,
+    old: &'a [Condition],
+    /// What is to be said when all is well.
+    remark: Option<String>,
+}
+
+fn say(about: &About<'_>, mut vehicles: Vec<(&str, Settled)>, now: Timestamp) -> Said {
+    vehicles.sort_by(|one, other| one.0.cmp(other.0));
+    let count = |is: &dyn Fn(&Settled) -> bool| vehicles.iter().filter(|(_, settled)| is(settled)).count();
+    let (selected, in_force) = (vehicles.len(), count(&|settled| *settled == Settled::InForce));
+    let stuck = vehicles
+        .iter()
+        .find(|(_, settled)| matches!(settled, Settled::Stuck(..)));
+    let uncompiled = vehicles
+        .iter()
+        .find(|(_, settled)| matches!(settled, Settled::Stuck("NotCompiled" | "NoValues", _)));
+    let words = |(name, settled): &(&str, Settled)| match settled {
+        Settled::InForce => String::new(),
+        Settled::NotYet(_, text) | Settled::Stuck(_, text) => clipped(&format!("Vehicle {name}: {text}")),
+    };
+    let of = |kind, value, reason: &str, message: &str| {
+        condition(about.old, kind, Some(value), reason, message, about.generation, now)
+    };
+    let compiled = match (about.fault, uncompiled) {
+        (Some(fault), _) => of("Compiled", false, "Invalid", fault),
+        (None, Some(vehicle)) => of("Compiled", false, "NotForAll", &words(vehicle)),
+        (None, None) => of("Compiled", true, "Compiled", "every selected autopilot can be given it"),
+    };
+    let first = stuck.or_else(|| vehicles.iter().find(|(_, settled)| *settled != Settled::InForce));
+    let message = match first {
+        Some(first) => format!("in force on {in_force} of {selected}; {}", words(first)),
+        None => {
+            let remark = about
+                .remark
+                .as_ref()
+                .map(|remark| format!("; {remark}"))
+                .unwrap_or_default();
+            format!("in force on all {selected}{remark}")
+        }
+    };
+    let force = match (about.fault, about.rests) {
+        (Some(fault), _) => of("InForce", false, "Invalid", fault),
+        (None, Some(rests)) => of("InForce", false, "NotNow", rests),
+        (None, None) if selected == 0 => of(
+            "InForce",
+            false,
+            "SelectsNone",
+            "no vehicle has the labels of spec.vehicleSelector; see `kubectl get vehicles --show-labels`",
+        ),
+        (None, None) => of(
+            "InForce",
+            in_force == selected,
+            if in_force == selected { "OnAll" } else { "NotOnAll" },
+            &message,
+        ),
+    };
+    let mut conditions = vec![compiled, force];
+    // What tools that wait for objects look for (kstatus): there only while it is so.
+    if about.fault.is_some() || stuck.is_some() {
+        let words = about.fault.cloned().or_else(|| stuck.map(words)).unwrap_or_default();
+        conditions.push(of("Stalled", true, "NeedsAttention", &words));
+    } else if about.rests.is_none() && in_force < selected {
+        conditions.push(of("Reconciling", true, "NotOnAll", &message));
+    }
+    let unsettled = vehicles.iter().filter_map(|(name, settled)| match settled {
+        Settled::InForce => None,
+        Settled::NotYet(reason, text) | Settled::Stuck(reason, text) => Some(UnsettledVehicle {
+            name: (*name).to_owned(),
+            reason: (*reason).to_owned(),
+            message: clipped(text),
+        }),
+    });
+    let unsettled = if about.rests.is_some() {
+        Vec::new()
+    } else {
+        unsettled.take(MOST_NAMED).collect()
+    };
+    let number = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
+    Said {
+        selected: number(selected),
+        in_force: if about.rests.is_some() { 0 } else { number(in_force) },
+        unsettled,
+        conditions,
+    }
+}
+
+fn clipped(text: &str) -> String {
+    if text.len() <= LONGEST {
+        return text.to_owned();
+    }
+    let end = (0..=LONGEST - 3).rev().find(|&i| text.is_char_boundary(i)).unwrap_or(0);
+    format!("{}…", text.get(..end).unwrap_or_default())
+}
+
+/// The status of a Geofence, the one at `place` among the objects.
+#[must_use]
+pub fn of_fence(
+    (place, fence): (usize, &Fence),
+    vehicles: &[(&Subject, &Outcome)],
+    old: &[Condition],
+    now: Timestamp,
+) -> GeofenceStatus {
+    let mine = vehicles.iter().filter(|(_, outcome)| outcome.fences.contains(&place));
+    let of = mine.map(|(subject, outcome)| (subject.name.as_str(), fence_on(subject, outcome)));
+    let notes = vehicles.iter().filter(|(_, outcome)| outcome.active.contains(&place));
+    let mut notes = notes.filter_map(|(_, outcome)| outcome.fence.as_ref()?.as_ref().ok()?.notes.first());
+    let active = fence.wanted.is_active(now.as_second());
+    let about = About {
+        fault: fence.fault.as_ref(),
+        rests: (!active).then_some("now is in none of spec.windows"),
+        generation: fence.generation,
+        old,
+        remark: notes.next().cloned(),
+    };
+    let said = say(&about, of.collect(), now);
+    GeofenceStatus {
+        observed_generation: Some(fence.generation),
+        selected: Some(said.selected),
+        in_force: Some(said.in_force),
+        unsettled: said.unsettled,
+        conditions: said.conditions,
+    }
+}
+
+/// The status of a ParameterProfile, the one at `place` among the objects.
+#[must_use]
+pub fn of_profile(
+    (place, values): (usize, &Values),
+    vehicles: &[(&Subject, &Outcome)],
+    old: &[Condition],
+    now: Timestamp,
+) -> ParameterProfileStatus {
+    let name = &values.profile.name;
+    let mine = || vehicles.iter().filter(|(_, outcome)| outcome.profiles.contains(&place));
+    let of = mine().map(|(subject, outcome)| (subject.name.as_str(), profile_on(name, subject, outcome)));
+    let lost = mine().filter_map(|(_, outcome)| outcome.values.as_ref()?.as_ref().ok());
+    let lost = lost
+        .flat_map(|values| &values.overruled)
+        .find(|lost| lost.profile == *name);
+    let remark = lost.map(|lost| match &lost.by {
+        Some(other) => format!("ParameterProfile {other} wins over it for {}", lost.name),
+        None => format!("{} belongs to the Geofences, which win over it", lost.name),
+    });
+    let about = About {
+        fault: values.fault.as_ref(),
+        rests: None,
+        generation: values.generation,
+        old,
+        remark,
+    };
+    let said = say(&about, of.collect(), now);
+    ParameterProfileStatus {
+        observed_generation: Some(values.generation),
+        selected: Some(said.selected),
+        in_force: Some(said.in_force),
+        unsettled: said.unsettled,
+        conditions: said.conditions,
+    }
+}

@@ -17,6 +17,9 @@ use tokio_util::sync::CancellationToken;
 /// So many Events may wait for the API server.
 const OUTBOX: usize = 1024;
 
+/// The reason of the record of a flight: no two are the same, whatever their text.
+pub const FLIGHT: &str = "Flight";
+
 /// What an Event says.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Note {
@@ -139,10 +142,11 @@ pub async fn publish(
 /// Of two Events with the same reason and action the recorder publishes only the first one's text. A warning with another text is
 /// therefore another action: the second reason not to arm must not hide behind the first. Numbers make no other text.
 fn action(note: &Note) -> String {
-    if !note.warning {
+    let record = note.reason == FLIGHT;
+    if !note.warning && !record {
         return note.reason.to_owned();
     }
-    let bytes = note.text.bytes().filter(|byte| !byte.is_ascii_digit());
+    let bytes = note.text.bytes().filter(|byte| record || !byte.is_ascii_digit());
     let hash = bytes.fold(0x811c_9dc5_u32, |hash, byte| {
         (hash ^ u32::from(byte)).wrapping_mul(0x0100_0193)
     });

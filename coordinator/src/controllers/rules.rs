@@ -10,7 +10,7 @@ pub mod plan;
 pub mod status;
 
 use crate::cluster::api::{self, ApiError, error_chain};
-use crate::cluster::events::Note;
+use crate::cluster::events::{FLIGHT, Note};
 use crate::cluster::retry::Failures;
 use crate::cluster::watching;
 use crate::cluster::world::uid;
@@ -354,7 +354,7 @@ impl Controller {
                 landed = %wall,
                 "flight record"
             );
-            record(Note::normal("Flight", words));
+            record(Note::normal(FLIGHT, words));
         }
         let Some(report) = &subject.report else { return };
         let troubles = troubles(&report.rules);
@@ -548,4 +548,50 @@ fn troubles(rules: &RulesReport) -> Vec<(&'static str, String)> {
         _ => None,
     });
     fence.into_iter().chain(refused).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fleet::geofence::Breach;
+
+    #[test]
+    fn before_the_rules_of_a_node_are_known_one_that_refuses_without_them_is_held_back_and_no_other() {
+        let (rules, node) = (NodeRules::default(), NodeName::parse("n1").unwrap());
+        let unmade = Some(RulesDigest(UNMADE.to_owned()));
+        assert_eq!(
+            (rules.named(&node, true), rules.named(&node, false)),
+            (unmade.clone(), None)
+        );
+        rules.lock().complete = true;
+        assert_eq!(rules.named(&node, true), None, "there are none");
+        rules.lock().any = true;
+        assert_eq!(
+            (rules.named(&node, true), rules.named(&node, false)),
+            (unmade.clone(), None)
+        );
+        let low = Wanted {
+            name: "low".to_owned(),
+            include: Vec::new(),
+            exclude: Vec::new(),
+            ceiling: Some(AltitudeAboveHome(30.0)),
+            floor: None,
+            breach: Breach::Return,
+            windows: Vec::new(),
+        };
+        let of = OfNode {
+            named: unmade.clone(),
+            fences: vec![Arc::new(low)],
+            shown: None,
+        };
+        assert_eq!(rules.allow(&node, None, Some(AltitudeAboveHome(28.0))), Ok(()));
+        rules.lock().nodes.insert(node.clone(), of);
+        assert_eq!(rules.named(&node, false), unmade, "what cannot be made is named to all");
+        assert_eq!(rules.allow(&node, None, Some(AltitudeAboveHome(26.0))), Ok(()));
+        let refused = rules.allow(&node, None, Some(AltitudeAboveHome(28.0))).unwrap_err();
+        assert!(
+            refused.to_string().contains("the ceiling of Geofence low is 30 m"),
+            "{refused}"
+        );
+    }
 }

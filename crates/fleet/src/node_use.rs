@@ -76,6 +76,8 @@ pub enum NoLift {
     TakeoffSlot,
     /// It has a station, and no route to it yet.
     Airspace,
+    /// It is to hold above home where a Geofence does not allow it.
+    Geofence,
 }
 
 /// What the use of its node means for a Drone; `replaced` is whether it has a Swarm that sees to a replacement.

@@ -255,12 +255,17 @@ fn lift(observer: &Observer, drone: &Drone, report: Option<&Report>, over: bool)
     let Some(Ok(node)) = node else { return Lift::Free };
     let swarm = owner(drone).filter(|(swarm, _)| observer.world().swarm_of_uid(swarm).is_some());
     let flies = report.is_some_and(|report| matches!(report.truth, FlightTruth::Airborne(_)));
+    let altitude = Some(AltitudeAboveHome(drone.spec.takeoff_altitude_meters));
     match node_use::lift(observer.world().node_use(&node), swarm.is_some()) {
         Lift::Land => Lift::Land,
         _ if over => Lift::Free,
         Lift::Stay(why) => Lift::Stay(why),
         Lift::Free if !observer.leadership.state.acts() => Lift::Stay(NoLift::Doubt),
         Lift::Free if observer.upgrades.holds(&node) => Lift::Stay(NoLift::Upgrade),
+        // A station is judged where its route is granted.
+        Lift::Free if drone.spec.station.is_none() && observer.rules.allow(&node, None, altitude).is_err() => {
+            Lift::Stay(NoLift::Geofence)
+        }
         Lift::Free if swarm.is_some_and(|(swarm, _)| !observer.takeoff_slots.has(swarm, uid(drone), flies)) => {
             Lift::Stay(NoLift::TakeoffSlot)
         }

@@ -98,6 +98,10 @@ fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, String)> {
             "AgentUpgrading",
             "on the ground: the agent of its node is being replaced by a newer version; it flies once that is connected",
         ),
+        Lift::Stay(NoLift::Geofence) => (
+            "OutsideGeofence",
+            "on the ground: a Geofence of its vehicle does not allow its takeoff altitude; change takeoffAltitudeMeters, or see `kubectl get geofences`",
+        ),
         Lift::Stay(NoLift::TakeoffSlot) => (
             "WaitingItsTurn",
             "on the ground: others of its Swarm take off, or have to land, first",

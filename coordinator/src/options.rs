@@ -128,7 +128,6 @@ const HEIGHT_SHARE: f64 = 0.75;
 
 /// What the operator sets for stations and the airspace.
 #[derive(Clone, Debug, Args)]
-#[command(next_help_heading = "Stations and the airspace")]
 pub struct SiteArgs {
     /// Least distance over ground between vehicles of which one has a station, in meters, besides what their positions may be off.
     #[arg(long, env = "SKEIN_SEPARATION", default_value_t = 5.0, value_name = "METERS")]

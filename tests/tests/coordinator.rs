@@ -157,6 +157,8 @@ on_both! {
     a_cordon_begins_no_flight_and_lands_nobody,
     a_drained_vehicle_lands_after_another_flies_in_its_place,
     a_drained_vehicle_without_a_swarm_lands_and_keeps_its_drone,
+    a_geofence_reaches_the_vehicles_that_it_selects_and_its_status_says_where_it_is_in_force,
+    a_station_outside_of_a_geofence_gets_no_route_and_the_drone_says_why,
     a_lost_vehicle_is_replaced_only_by_policy_and_is_taken_up_when_it_comes_back,
     a_node_that_is_deleted_or_loses_its_label_in_flight_lands_nobody,
     a_tired_vehicle_comes_home_once_another_flies_in_its_place,

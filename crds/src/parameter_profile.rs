@@ -95,12 +95,12 @@ pub struct ParameterProfileSpec {
     /// Values for ArduPilot, by name: a number such as "1500", or an expression such as "{{ 1500 + 500*slot }}" with the variables slot
     /// (of the Drone that the vehicle serves), number (the label skein.dev/number) and systemId.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(extend("maxProperties" = 128))]
+    #[x_kube(validation = Rule::new("size(self) <= 128").message("a ParameterProfile has at most 128 values for one autopilot; divide it into several"))]
     pub ardupilot: BTreeMap<String, String>,
 
     /// Values for PX4, by name, written in the same way.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
-    #[schemars(extend("maxProperties" = 128))]
+    #[x_kube(validation = Rule::new("size(self) <= 128").message("a ParameterProfile has at most 128 values for one autopilot; divide it into several"))]
     pub px4: BTreeMap<String, String>,
 }
 

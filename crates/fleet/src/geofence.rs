@@ -11,8 +11,8 @@
 //!   (PX4, ArduCopter) or "any of them" (ArduCopter with bit 1 of FENCE_OPTIONS). Of several parts the one around home is taken: no other
 //!   can be reached without leaving the fence.
 //! * A fence of too many vertices for the autopilot is simplified, and only so that the vehicle may be in fewer places
-//!   ([`simplify`]).
-//! * Each stack measures the radius of a circle on a sphere of its own. The radius is given in its measure ([`circle`]).
+//!   (`simplify.rs`).
+//! * Each stack measures the radius of a circle on a sphere of its own. The radius is given in its measure (`circle.rs`).
 //!
 //! What cannot be done exactly and safely is refused, in words that say what to do. PX4 drops a shape in silence that has home on its
 //! wrong side; so home is asked for, and has to be [`HOME_MARGIN`] on the right side of everything.

@@ -13,7 +13,7 @@
 //! ```
 //!
 //! A survey is cut into strips no wider than the line spacing, each flown along its middle over all of the strip that has a part of the
-//! area ([`strip`]). Where a hole lies on the middle of a strip, what is beyond is covered by flying along the edge of the hole. So every
+//! area (`strip.rs`). Where a hole lies on the middle of a strip, what is beyond is covered by flying along the edge of the hole. So every
 //! point of the area is within half of the spacing of what is flown, and nothing that is flown crosses a hole. Lines end up to half of
 //! the spacing outside of the outer edge; ways from one to the next stay within that, too ([`way`]).
 

@@ -93,6 +93,8 @@ pub async fn a_geofence_reaches_the_vehicles_that_it_selects_and_its_status_says
     let object = get(&field, "geofence", "north");
     assert_eq!(object["status"]["unsettled"][0]["reason"], "Refused");
     assert_eq!(condition(&object, "Stalled").0, "True");
+    // It stays on the ground, where values are changed.
+    vehicles[0].state().ready = false;
     field
         .drone("north", json!({"name": "a"}), json!({"nodeName": "n1"}))
         .await;

@@ -22,10 +22,10 @@ fn run<const N: usize>(field: &Field, args: [&str; N]) {
     field.cluster().kubectl().run(args).unwrap();
 }
 
-/// A circle around the home of all vehicles, for those of site north.
-fn fence(radius: f64) -> Value {
+/// A circle around the home of all vehicles, for those of a site.
+fn fence(site: &str, radius: f64) -> Value {
     json!({
-        "vehicleSelector": {"matchLabels": {"site": "north"}},
+        "vehicleSelector": {"matchLabels": {"site": site}},
         "include": [{"circle": {"center": {"latitudeDegrees": 47.0, "longitudeDegrees": 8.0}, "radiusMeters": radius}}],
         "ceilingMeters": 60,
     })
@@ -76,7 +76,7 @@ pub async fn a_geofence_reaches_the_vehicles_that_it_selects_and_its_status_says
     let coordinator = field.coordinator();
     let (vehicles, agents) = crew(&field, &coordinator, &["n1", "n2"]);
     run(&field, ["label", "node", "n1", "site=north", "skein.dev/number=3"]);
-    apply(&field, "Geofence", "north", &fence(300.0));
+    apply(&field, "Geofence", "north", &fence("north", 300.0));
     let is_fenced = |rules: &Rules| rules.fence.as_ref().is_some_and(|fence| fence.items() == 1);
     let first = until_rules(&field, &vehicles[0], "the fence to be sent", is_fenced).await;
     assert_eq!(value(&first, "FENCE_TYPE"), Some(5.0));
@@ -185,9 +185,9 @@ pub async fn a_geofence_reaches_the_vehicles_that_it_selects_and_its_status_says
 pub async fn a_station_outside_of_a_geofence_gets_no_route_and_the_drone_says_why(mut field: Field) {
     let coordinator = field.coordinator();
     let (vehicles, _agents) = crew(&field, &coordinator, &["n1"]);
-    run(&field, ["label", "node", "n1", "site=north"]);
-    apply(&field, "Geofence", "north", &fence(100.0));
-    until_in_force(&field, "geofence", "north", (1, 1), "OnAll").await;
+    run(&field, ["label", "node", "n1", "site=south"]);
+    apply(&field, "Geofence", "south", &fence("south", 100.0));
+    until_in_force(&field, "geofence", "south", (1, 1), "OnAll").await;
     let station = json!({"latitudeDegrees": 47.002, "longitudeDegrees": 8.0, "altitudeMeters": 15});
     field
         .drone("north", json!({"name": "a"}), json!({"station": station}))
@@ -199,7 +199,7 @@ pub async fn a_station_outside_of_a_geofence_gets_no_route_and_the_drone_says_wh
             .json(["get", "drone", "a", "-n", "north"])
             .unwrap();
         let text = drone["status"].to_string();
-        if text.contains("inside spec.include[0] of Geofence north") {
+        if text.contains("inside spec.include[0] of Geofence south") {
             Ok(())
         } else {
             Err(text)
@@ -209,4 +209,5 @@ pub async fn a_station_outside_of_a_geofence_gets_no_route_and_the_drone_says_wh
     let drones = field.until_drones("it to be there", |drones| drones.len() == 1).await;
     assert_eq!(flying(&drones), 0);
     assert_eq!(vehicles[0].ordered_to_fly_for(), Vec::<String>::new());
+    run(&field, ["delete", "geofence", "south"]);
 }

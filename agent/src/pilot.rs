@@ -409,7 +409,7 @@ impl Pilot {
             memory: &self.memory,
             battery: self.gauge.levels(now),
             preflight: self.clearance(now),
-            rules: self.rules_clearance(),
+            rules: self.rules_clearance(now),
             terminating: self.terminating,
             rest: self.rest,
             now,

@@ -37,6 +37,10 @@ const HASH_EVERY: Duration = Duration::from_secs(300);
 const AWAY_AFTER: Duration = Duration::from_secs(15);
 /// Between two reboots, so that one that does not help does not go on for ever.
 const REBOOT_AGAIN_AFTER: Duration = Duration::from_secs(600);
+/// After a write the vehicle is not armed for this long, whatever its Drone wants: the fence may be half of one.
+const WRITE_SETTLES: Duration = Duration::from_secs(3);
+/// Nor after a reboot was ordered: what was last heard of the autopilot is of before.
+const REBOOT_TAKES: Duration = Duration::from_secs(15);
 
 /// What is kept on the disk.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
@@ -137,6 +141,8 @@ pub struct Board {
     hash: Option<u32>,
     hash_asked_at: Option<Moment>,
     rebooted_at: Option<Moment>,
+    /// When something was last sent that changes fence or parameters.
+    wrote_at: Option<Moment>,
 }
 
 impl Board {
@@ -181,6 +187,10 @@ impl Board {
             parameters = rules.parameters.len(),
             "rules taken"
         );
+        if self.memory.is_idle() {
+            // What was read last may be long ago.
+            self.read_again();
+        }
         self.memory.held = Some(rules);
         self.hash = None;
         self.parameters.follow(&self.memory);
@@ -226,6 +236,7 @@ impl Board {
             self.boot_ms = Some(ms);
         }
         self.fence.receive(message, us, now);
+        self.heed_discards();
         match message {
             MavMessage::PARAM_VALUE(m) => {
                 if m.param_id.to_str() == Ok(HASH) {
@@ -249,7 +260,15 @@ impl Board {
     /// Takes a text of our autopilot.
     pub fn text(&mut self, text: &str) {
         self.fence.text(text);
+        self.heed_discards();
         self.parameters.text(text);
+    }
+
+    /// That nothing of our fence was discarded is remembered no longer, also over a restart.
+    fn heed_discards(&mut self) {
+        if self.fence.is_discarded() {
+            self.memory.heard_out = None;
+        }
     }
 
     /// The message to send now, if any. Call it only while nothing else is to be sent.
@@ -266,6 +285,9 @@ impl Board {
         if let Some(goal) = &self.goal {
             let ground = Ground { to, home, may_write };
             if let Some(send) = self.fence.next(goal, &mut self.memory, ground, now, jitter) {
+                if self.fence.is_writing() {
+                    self.wrote_at = Some(now);
+                }
                 return Some(send);
             }
             if goal.back && self.fence.in_force() {
@@ -284,6 +306,7 @@ impl Board {
         if let Some(send) = self.parameters.next(&mut self.memory, turn) {
             if send.once_remembered {
                 self.hash = None;
+                self.wrote_at = Some(now);
             }
             return Some(send);
         }
@@ -348,6 +371,7 @@ impl Board {
     #[must_use]
     pub fn wants_reboot(&self, now: Moment) -> bool {
         self.may_write
+            && !self.unread
             && self.parameters.at_rest()
             && self.parameters.wants_reboot(&self.memory)
             && (self.goal.is_none() || self.fence.in_force())
@@ -357,6 +381,13 @@ impl Board {
     /// It is being rebooted.
     pub const fn reboot_ordered(&mut self, now: Moment) {
         self.rebooted_at = Some(now);
+    }
+
+    /// Whether fence or parameters are being changed just now, or the autopilot is being rebooted: the vehicle is not armed meanwhile.
+    #[must_use]
+    pub fn is_changing(&self, now: Moment) -> bool {
+        let lately = |at: Option<Moment>, span| at.is_some_and(|at| now.since(at) < span);
+        lately(self.wrote_at, WRITE_SETTLES) || lately(self.rebooted_at, REBOOT_TAKES)
     }
 
     /// What is reported of the rules that are held.

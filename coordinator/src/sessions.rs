@@ -214,7 +214,10 @@ impl Sessions {
             return;
         }
         let free = |r: &Report| r.vehicle_free() && r.held.as_ref().is_none_or(|held| held.settled);
-        let ordered = |r: &Report| (r.held.clone(), r.ground_latch, r.truth == FlightTruth::Disarmed);
+        let ordered = |r: &Report| {
+            let rules = (r.rules.held.clone(), r.rules.in_force);
+            (r.held.clone(), r.ground_latch, r.truth == FlightTruth::Disarmed, rules)
+        };
         if before
             .as_ref()
             .is_none_or(|before| ordered(before) != ordered(&significant))

@@ -69,12 +69,15 @@ impl Pilot {
                 reasons.extend(problems.map(|line| ours(ReasonClass::NeedsHuman, line.clone())));
             }
         }
-        if self.rules_clearance() == RulesClearance::NotInForce {
-            reasons.push(ArmingReason {
-                class: ReasonClass::WillHeal,
-                ..ArmingReason::reported(RULES_NOT_IN_FORCE.to_owned(), self.link_up.unwrap_or(now))
-            });
-        }
+        let text = match self.rules_clearance(now) {
+            RulesClearance::Clear => None,
+            RulesClearance::NotInForce => Some(RULES_NOT_IN_FORCE),
+            RulesClearance::Changing => Some("fence or parameters of the autopilot are being changed"),
+        };
+        reasons.extend(text.map(|text| ArmingReason {
+            class: ReasonClass::WillHeal,
+            ..ArmingReason::reported(text.to_owned(), self.link_up.unwrap_or(now))
+        }));
         reasons
     }
 

@@ -10,6 +10,7 @@ use crate::recipe::{Command, Form, Place};
 use crate::rules::Situation;
 use fleet::assignment::Desired;
 use fleet::rules::{self, Rules, RulesClearance, RulesReport};
+use fleet::safety::FRESH_FOR_ARMING;
 use fleet::time::Moment;
 use fleet::units::Address;
 use fleet::vehicle::{Airframe, FlightTruth, Identity};
@@ -24,15 +25,27 @@ impl Pilot {
             warn!(got = %rules.term, %highest, "rules refused: their sender no longer leads");
             return;
         }
+        // Neither rules nor orders of a lower one are taken any more.
+        self.state.fence = self.state.fence.raised_to(rules.term);
         self.board.take(rules);
         self.remember_rules();
     }
 
     pub(super) fn rules_report(&self) -> RulesReport {
-        self.board.report()
+        let report = self.board.report();
+        // After a silence it may be another airframe, until it has said which it is.
+        let number = self.vehicle.identity.as_ref().and_then(|identity| identity.hardware);
+        let unread = number.is_none() && self.board.memory().hardware.is_some();
+        RulesReport {
+            in_force: report.in_force && !unread,
+            ..report
+        }
     }
 
-    pub(super) fn rules_clearance(&self) -> RulesClearance {
+    pub(super) fn rules_clearance(&self, now: Moment) -> RulesClearance {
+        if self.board.is_changing(now) {
+            return RulesClearance::Changing;
+        }
         let named = self.state.fence.held.as_ref().and_then(|held| held.rules.as_ref());
         rules::clearance(self.preflight_policy(), named, &self.rules_report())
     }
@@ -55,7 +68,9 @@ impl Pilot {
             return None;
         }
         // Armed is known only with the next heartbeat.
-        let may_write = self.vehicle.truth(now) == FlightTruth::Disarmed && !self.memory.arm_under_way(now);
+        let beat = self.vehicle.heartbeat.as_ref();
+        let fresh = beat.is_some_and(|beat| beat.fresh(now, FRESH_FOR_ARMING).is_some());
+        let may_write = fresh && self.vehicle.truth(now) == FlightTruth::Disarmed && !self.memory.arm_under_way(now);
         let situation = Situation {
             to: &identity,
             home: self.vehicle.home_at,
@@ -71,7 +86,14 @@ impl Pilot {
         }
         let held = self.state.fence.held.as_ref();
         let idle = held.is_none_or(|held| matches!(held.desired, Desired::Grounded { .. }));
-        (idle && may_write && self.board.wants_reboot(now)).then(|| self.reboot(identity, now))
+        // Nobody is about to fly it again, as far as is known, and the rules are not only those of the disk.
+        let rested = self.memory.since_armed(now).is_none_or(|ago| ago >= self.rest.settle)
+            && self
+                .memory
+                .since_others_flew(now)
+                .is_none_or(|ago| ago >= self.rest.quiet);
+        let may_reboot = idle && rested && may_write && self.contact.confirmed();
+        (may_reboot && self.board.wants_reboot(now)).then(|| self.reboot(identity, now))
     }
 
     fn reboot(&mut self, to: Identity, now: Moment) -> Outgoing {

@@ -120,6 +120,8 @@ impl FenceKeeper {
     /// Another fence is wanted from now on.
     pub fn goal_changed(&mut self) {
         (self.transfer, self.uploaded_at, self.discarded) = (None, None, None);
+        // A write of before may have come through, or somebody else may have written since.
+        self.seen = None;
         (self.in_force, self.heard_out) = (false, false);
         (self.refusal, self.refused_at, self.drift, self.failures) = (None, None, None, 0);
         self.not_before = Moment::default();
@@ -402,6 +404,19 @@ impl FenceKeeper {
             // The first says why, those after it only that it was refused.
             self.words.get_or_insert_with(|| text.to_owned());
         }
+    }
+
+    /// Whether a fence is being written or cleared.
+    #[must_use]
+    pub fn is_writing(&self) -> bool {
+        let writes = |transfer: &Transfer| matches!(transfer.task(), Task::Upload(_) | Task::Clear);
+        self.transfer.as_ref().is_some_and(writes)
+    }
+
+    /// Whether the autopilot has said that it leaves out a part of its fence.
+    #[must_use]
+    pub const fn is_discarded(&self) -> bool {
+        self.discarded.is_some()
     }
 
     fn uploading(&self) -> bool {

@@ -72,6 +72,8 @@ struct Known {
 pub struct OfNode {
     /// What has to be in force before its vehicle is armed.
     named: Option<RulesDigest>,
+    /// The Drone that was on the node when that was found: values may depend on it.
+    drone: Option<DroneName>,
     /// The Geofences that hold for it.
     fences: Vec<Arc<Wanted>>,
     /// What its Vehicle shows.
@@ -86,9 +88,12 @@ impl NodeRules {
     /// What has to be in force on `node` before its vehicle is armed. While that is not known, it is for one that refuses to arm without
     /// (`strict`) something that cannot be in force.
     #[must_use]
-    pub fn named(&self, node: &NodeName, strict: bool) -> Option<RulesDigest> {
+    pub fn named(&self, node: &NodeName, drone: &DroneName, strict: bool) -> Option<RulesDigest> {
         let known = self.lock();
         match known.nodes.get(node) {
+            Some(of) if of.named.is_some() && strict && of.drone.as_ref() != Some(drone) => {
+                Some(RulesDigest(UNMADE.to_owned()))
+            }
             Some(of) => of.named.clone(),
             None if known.complete && !known.any => None,
             None => strict.then(|| RulesDigest(UNMADE.to_owned())),
@@ -184,10 +189,9 @@ impl Controller {
         let (now, wall) = (Instant::now(), Timestamp::now());
         let objects = self.objects();
         let subjects = self.subjects(now);
-        self.memories
-            .retain(|node, _| subjects.iter().any(|(s, _)| s.node == *node));
-        self.followed
-            .retain(|node, _| subjects.iter().any(|(s, _)| s.node == *node));
+        let known: HashSet<&NodeName> = subjects.iter().map(|(subject, _)| &subject.node).collect();
+        self.memories.retain(|node, _| known.contains(node));
+        self.followed.retain(|node, _| known.contains(node));
         let (subjects, drones): (Vec<Subject>, Vec<Option<DroneName>>) = subjects.into_iter().unzip();
         let term = self.observer.leadership.term;
         let outcomes = plan(&objects, &subjects, &mut self.memories, term, wall.as_second());
@@ -198,7 +202,7 @@ impl Controller {
                 tracing::info!(node = %subject.node, vehicle = subject.name, digest = %rules.digest, "rules sent to the agent");
             }
         }
-        self.show(&objects, &subjects, &outcomes);
+        self.show(&objects, &subjects, &outcomes, &drones);
         for ((subject, outcome), drone) in subjects.iter().zip(&outcomes).zip(&drones) {
             self.tell(&objects, (subject, outcome), drone.as_ref(), wall);
         }
@@ -236,8 +240,18 @@ impl Controller {
                 .sessions
                 .current(node)
                 .filter(|report| report.identity.is_some());
-            let waited = report.is_some() && now - *self.unnamed.entry(node.clone()).or_insert(now) >= TELLS_VERSION;
-            let airframe = report.as_deref().and_then(|report| airframe(report, waited));
+            let told = report.as_deref().and_then(|report| airframe(report, false));
+            // Again after each reboot of the autopilot: until it has told its version it may be another.
+            let airframe = match (report.as_deref(), told) {
+                (Some(report), None) => {
+                    let since = *self.unnamed.entry(node.clone()).or_insert(now);
+                    airframe(report, now - since >= TELLS_VERSION)
+                }
+                _ => {
+                    self.unnamed.remove(node);
+                    told
+                }
+            };
             let object = airframe.map(|airframe| name(node.as_str(), airframe));
             // Others that were heard on its wire are not there now.
             let known = silent.remove(node.as_str()).unwrap_or_default();
@@ -294,12 +308,13 @@ impl Controller {
     }
 
     /// Lets the other controllers know, and wakes those whom a change concerns.
-    fn show(&self, objects: &Objects, subjects: &[Subject], outcomes: &[Outcome]) {
+    fn show(&self, objects: &Objects, subjects: &[Subject], outcomes: &[Outcome], drones: &[Option<DroneName>]) {
         let mut nodes = HashMap::new();
-        for (subject, outcome) in subjects.iter().zip(outcomes) {
+        for ((subject, outcome), drone) in subjects.iter().zip(outcomes).zip(drones) {
             let fences = outcome.active.iter().filter_map(|&i| objects.fences.get(i));
             let of = OfNode {
                 named: outcome.named.clone(),
+                drone: drone.clone(),
                 fences: fences.clone().map(|fence| Arc::clone(&fence.wanted)).collect(),
                 shown: shown(objects, subject, outcome),
             };
@@ -310,11 +325,14 @@ impl Controller {
             let first = !std::mem::replace(&mut known.complete, true);
             known.any = !objects.is_empty();
             let old = std::mem::replace(&mut known.nodes, nodes);
-            let before = |node: &NodeName| old.get(node).map(|of| (&of.named, &of.fences));
+            let before = |node: &NodeName| old.get(node).map(|of| (&of.named, &of.drone, &of.fences));
             let none = OfNode::default();
             let changed = known.nodes.iter().filter(|(node, of)| {
-                let now = (&of.named, &of.fences);
-                before(node).map_or_else(|| first || now != (&none.named, &none.fences), |before| before != now)
+                let now = (&of.named, &of.drone, &of.fences);
+                before(node).map_or_else(
+                    || first || now != (&none.named, &none.drone, &none.fences),
+                    |before| before != now,
+                )
             });
             changed.map(|(node, _)| node.clone()).collect()
         };
@@ -495,6 +513,7 @@ where
             tracing::warn!(kind = %K::kind(&()), "the kind is not installed, so there are no such rules; apply the CRDs of this version");
             return;
         }
+        tracing::warn!(kind = %K::kind(&()), "rules cannot be read, so Drones with preflight Refuse stay down; apply the RBAC of this version");
     }
 }
 
@@ -559,15 +578,20 @@ mod tests {
     fn before_the_rules_of_a_node_are_known_one_that_refuses_without_them_is_held_back_and_no_other() {
         let (rules, node) = (NodeRules::default(), NodeName::parse("n1").unwrap());
         let unmade = Some(RulesDigest(UNMADE.to_owned()));
+        let drone = |name: &str| DroneName {
+            namespace: "field".to_owned(),
+            name: name.to_owned(),
+        };
+        let one = drone("one");
         assert_eq!(
-            (rules.named(&node, true), rules.named(&node, false)),
+            (rules.named(&node, &one, true), rules.named(&node, &one, false)),
             (unmade.clone(), None)
         );
         rules.lock().complete = true;
-        assert_eq!(rules.named(&node, true), None, "there are none");
+        assert_eq!(rules.named(&node, &one, true), None, "there are none");
         rules.lock().any = true;
         assert_eq!(
-            (rules.named(&node, true), rules.named(&node, false)),
+            (rules.named(&node, &one, true), rules.named(&node, &one, false)),
             (unmade.clone(), None)
         );
         let low = Wanted {
@@ -581,12 +605,27 @@ mod tests {
         };
         let of = OfNode {
             named: unmade.clone(),
+            drone: Some(one.clone()),
             fences: vec![Arc::new(low)],
             shown: None,
         };
         assert_eq!(rules.allow(&node, None, Some(AltitudeAboveHome(28.0))), Ok(()));
         rules.lock().nodes.insert(node.clone(), of);
-        assert_eq!(rules.named(&node, false), unmade, "what cannot be made is named to all");
+        assert_eq!(
+            rules.named(&node, &one, false),
+            unmade,
+            "what cannot be made is named to all"
+        );
+        let made = Some(RulesDigest("made".to_owned()));
+        if let Some(of) = rules.lock().nodes.get_mut(&node) {
+            of.named.clone_from(&made);
+        }
+        assert_eq!(rules.named(&node, &one, true), made);
+        assert_eq!(
+            rules.named(&node, &drone("next"), true),
+            unmade,
+            "they were made for the one before"
+        );
         assert_eq!(rules.allow(&node, None, Some(AltitudeAboveHome(26.0))), Ok(()));
         let refused = rules.allow(&node, None, Some(AltitudeAboveHome(28.0))).unwrap_err();
         assert!(

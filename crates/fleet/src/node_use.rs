@@ -78,6 +78,8 @@ pub enum NoLift {
     Airspace,
     /// It is to hold above home where a Geofence does not allow it.
     Geofence,
+    /// A fence or parameters that select its vehicle are not in force, and it wants them to be.
+    Rules,
 }
 
 /// What the use of its node means for a Drone; `replaced` is whether it has a Swarm that sees to a replacement.

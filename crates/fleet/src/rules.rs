@@ -193,6 +193,8 @@ pub enum RulesClearance {
     Clear,
     /// Rules that select the vehicle are not in force, and the Drone wants them to be.
     NotInForce,
+    /// The agent changes fence or parameters, or reboots the autopilot, just now. Prevents arming under every policy.
+    Changing,
 }
 
 /// Invariant 12: whether the rules that an assignment names prevent arming under `policy`. `named` are those that the coordinator had
@@ -200,11 +202,13 @@ pub enum RulesClearance {
 #[must_use]
 pub fn clearance(policy: Preflight, named: Option<&RulesDigest>, report: &RulesReport) -> RulesClearance {
     match (policy, named) {
-        (Preflight::Ignore | Preflight::Warn, _) | (Preflight::Refuse, None) => RulesClearance::Clear,
+        (Preflight::Ignore | Preflight::Warn, _) => RulesClearance::Clear,
+        // Those that it holds may be newer than the assignment.
+        (Preflight::Refuse, None) if report.held.is_none() || report.in_force => RulesClearance::Clear,
         (Preflight::Refuse, Some(named)) if report.in_force && report.held.as_ref() == Some(named) => {
             RulesClearance::Clear
         }
-        (Preflight::Refuse, Some(_)) => RulesClearance::NotInForce,
+        (Preflight::Refuse, _) => RulesClearance::NotInForce,
     }
 }
 
@@ -242,5 +246,11 @@ mod tests {
         );
         let none = clearance(Preflight::Refuse, None, &report(None, false));
         assert_eq!(none, RulesClearance::Clear, "no rule selects the vehicle");
+        let newer = clearance(Preflight::Refuse, None, &report(Some("a"), false));
+        assert_eq!(
+            newer,
+            RulesClearance::NotInForce,
+            "rules came, and the order that names them did not yet"
+        );
     }
 }

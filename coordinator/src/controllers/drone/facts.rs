@@ -23,6 +23,7 @@ use fleet::ground::GroundMark;
 use fleet::ids::{DroneName, DroneUid, NodeName};
 use fleet::node_use::{self, Lift, NoLift, NodeUse};
 use fleet::report::Report;
+use fleet::rules::{RulesClearance, clearance};
 use fleet::units::{AltitudeAboveHome, Percent};
 use fleet::vehicle::FlightTruth;
 use kube::ResourceExt;
@@ -116,7 +117,7 @@ impl DroneSnapshot {
     pub fn wants_flight(&self) -> bool {
         let may_fly = matches!(
             self.facts.lift,
-            Lift::Free | Lift::Stay(NoLift::Doubt | NoLift::TakeoffSlot | NoLift::Airspace)
+            Lift::Free | Lift::Stay(NoLift::Doubt | NoLift::TakeoffSlot | NoLift::Airspace | NoLift::Rules)
         );
         !self.facts.deleting && self.facts.ground == Ground::No && may_fly
     }
@@ -169,13 +170,25 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
     let uid = DroneUid(me.to_owned());
     let waits = desire::waits_for_route(&uid, movement.as_ref(), report)
         || observer.airspace.keeps_down(drone, node.as_ref(), report);
-    let lift = desire::lift(lift(observer, drone, report, over), over, waits);
     let refuses = drone.spec.failsafe.as_ref();
     let refuses = refuses.is_some_and(|failsafe| failsafe.preflight == PreflightPolicy::Refuse);
+    let name = DroneName::from(&Key::of(drone));
+    let rules = node
+        .as_ref()
+        .and_then(|node| observer.rules.named(node, &name, refuses));
+    let policy = if refuses { Preflight::Refuse } else { Preflight::Warn };
+    // Its agent sees to that, too, unless it is of an older version.
+    let in_force =
+        report.is_none_or(|report| clearance(policy, rules.as_ref(), &report.rules) == RulesClearance::Clear);
+    let lift = match lift(observer, drone, report, over) {
+        Lift::Free if !in_force && !over => Lift::Stay(NoLift::Rules),
+        lift => lift,
+    };
+    let lift = desire::lift(lift, over, waits);
     Facts {
-        rules: node.as_ref().and_then(|node| observer.rules.named(node, refuses)),
+        rules,
         uid,
-        name: DroneName::from(&Key::of(drone)),
+        name,
         generation: drone.metadata.generation.unwrap_or_default(),
         deleting: drone.metadata.deletion_timestamp.is_some(),
         guarded: is_guarded(drone),

@@ -26,6 +26,12 @@ impl Selects {
         Self(parsed.map_err(|why| format!("spec.vehicleSelector: {why}; use In, NotIn, Exists or DoesNotExist")))
     }
 
+    /// Whether it cannot be read, so that it may mean any.
+    #[must_use]
+    pub const fn is_unreadable(&self) -> bool {
+        self.0.is_err()
+    }
+
     /// Whether a vehicle with these labels is meant.
     #[must_use]
     pub fn matches(&self, labels: &BTreeMap<String, String>) -> bool {

@@ -3,7 +3,7 @@
 //! Owns: [`plan`]: what is sent to each agent, which digest is named to it, and which vehicles get changed values next. Must not: call
 //! the API, read a clock, or take rules for in force that an agent did not report so.
 
-use super::objects::{Fence, Values};
+use super::objects::{Fence, Selects, Values};
 use fleet::geofence::{Compiled, NoFence, Wanted, compile};
 use fleet::ids::{NodeName, Term};
 use fleet::parameters::rollout::{self, Candidate, Progress};
@@ -33,6 +33,13 @@ impl Objects {
     #[must_use]
     pub fn is_empty(&self) -> bool {
         self.fences.is_empty() && self.profiles.is_empty()
+    }
+
+    /// Whether it is not known of one of them which vehicles it selects.
+    fn has_unreadable_selector(&self) -> bool {
+        let fences = self.fences.iter().map(|fence| &fence.selects);
+        let profiles = self.profiles.iter().map(|values| &values.selects);
+        fences.chain(profiles).any(Selects::is_unreadable)
     }
 }
 
@@ -317,34 +324,31 @@ fn finish(objects: &Objects, subject: &Subject, memory: &Memory, outcome: &mut O
         .any(|fence| fence.fault.is_some());
     let selected = !outcome.active.is_empty() || !outcome.profiles.is_empty();
     let (Some(fence), Some(values)) = (&outcome.fence, &outcome.values) else {
-        // Which of them hold for it is not known before it is known what it is.
-        let may_be = !subject.identified && !objects.is_empty();
-        outcome.named = if selected || may_be { unmade() } else { None };
+        // Which of them hold for it is not known while it is not known what it is.
+        outcome.named = if selected || !objects.is_empty() {
+            unmade()
+        } else {
+            None
+        };
         return;
     };
     let Ok(compiled) = fence else {
         outcome.named = unmade();
         return;
     };
-    match &memory.granted {
-        Some(granted) => {
-            let rules = rules(term, compiled, granted);
-            let held = subject.report.as_ref().and_then(|report| report.rules.held.as_ref());
-            let held_others = held.is_some_and(|held| *held != rules.digest);
-            outcome.named = match values {
-                _ if !selected => None,
-                Err(_) => unmade(),
-                Ok(_) if is_faulty => unmade(),
-                Ok(_) => Some(rules.digest.clone()),
-            };
-            if selected || held_others || !rules.is_empty() {
-                outcome.send = Some(rules);
-            }
-        }
-        None => {
-            outcome.named = values
-                .as_ref()
-                .map_or_else(|_| unmade(), |v| Some(digest(compiled, &v.parameters)))
+    // All that is wanted, also of what it may not set yet, as others go first.
+    outcome.named = match values {
+        _ if objects.has_unreadable_selector() => unmade(),
+        _ if !selected => None,
+        Ok(values) if !is_faulty && values.waiting.is_empty() => Some(digest(compiled, &values.parameters)),
+        Ok(_) | Err(_) => unmade(),
+    };
+    if let Some(granted) = &memory.granted {
+        let rules = rules(term, compiled, granted);
+        let held = subject.report.as_ref().and_then(|report| report.rules.held.as_ref());
+        let held_others = held.is_some_and(|held| *held != rules.digest);
+        if selected || held_others || !rules.is_empty() {
+            outcome.send = Some(rules);
         }
     }
 }

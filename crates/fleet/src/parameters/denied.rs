@@ -11,6 +11,8 @@ const COUNTER: &str = "the autopilot writes it itself";
 const LINK: &str = "the agent could lose its autopilot";
 const CHECKS: &str = "it can switch off checks before arming, or the disarming after landing, on which Skein relies";
 const TERMINATION: &str = "it can stop motors in the air";
+const MOTORS: &str = "it can start or stop motors, or says which output drives which";
+const FENCE: &str = "a Geofence sees to it";
 const RESET: &str = "it resets other parameters";
 
 /// Beginnings of names.
@@ -35,10 +37,9 @@ const BEGINNINGS: &[(&str, &str)] = &[
     ("MAV", LINK),
     ("SERIAL", LINK),
     ("SER_", LINK),
-    ("SR0_", LINK),
-    ("SR1_", LINK),
-    ("SR2_", LINK),
-    ("SR3_", LINK),
+    ("CAN_", LINK),
+    ("NET_", LINK),
+    ("UXRCE_", LINK),
     ("ARMING_", CHECKS),
     ("BRD_SAFETY", CHECKS),
     ("CBRK_", CHECKS),
@@ -47,6 +48,22 @@ const BEGINNINGS: &[(&str, &str)] = &[
     ("COM_PREARM_MODE", CHECKS),
     ("DISARM_DELAY", CHECKS),
     ("AFS_", TERMINATION),
+    ("CHUTE_", TERMINATION),
+    ("FD_", TERMINATION),
+    ("CA_", MOTORS),
+    ("COM_LKDOWN_TKO", MOTORS),
+    ("ESC_CAL", MOTORS),
+    ("FRAME_", MOTORS),
+    ("MOT_PWM_", MOTORS),
+    ("PWM_", MOTORS),
+    ("RC_MAP_", MOTORS),
+    ("SYS_HITL", MOTORS),
+    ("FENCE_AUTOENABLE", FENCE),
+    ("FENCE_ENABLE", FENCE),
+    ("FENCE_OPTIONS", FENCE),
+    ("FENCE_TOTAL", FENCE),
+    ("GF_PREDICT", FENCE),
+    ("GF_SOURCE", FENCE),
     ("FORMAT_VERSION", RESET),
     ("SYS_AUTO", RESET),
     ("SYS_PARAM_VER", RESET),
@@ -63,6 +80,18 @@ pub fn name(autopilot: Autopilot, name: &str) -> Option<&'static str> {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     if stem.ends_with("_ID") || stem.ends_with("DEVID") || stem.ends_with("_SERIAL_NUM") {
         return Some(IDENTITY);
+    }
+    // SERVO1_FUNCTION, RC7_OPTION, SR4_POSITION, GPS_1_CONFIG, MAV_0_CONFIG, RC_PORT_CONFIG, GPS_2_CFG.
+    if (name.starts_with("SERVO") && name.ends_with("_FUNCTION"))
+        || (name.starts_with("RC") && name.ends_with("_OPTION"))
+    {
+        return Some(MOTORS);
+    }
+    let port = name
+        .strip_prefix("SR")
+        .is_some_and(|rest| rest.starts_with(|c: char| c.is_ascii_digit()));
+    if port || name.ends_with("_CFG") || name.ends_with("_CONFIG") {
+        return Some(LINK);
     }
     let channel = name.strip_prefix("RC").and_then(|rest| rest.split_once('_'));
     if let Some((number, what)) = channel
@@ -81,21 +110,36 @@ pub fn name(autopilot: Autopilot, name: &str) -> Option<&'static str> {
 
 /// Actions by which an autopilot stops its motors.
 ///
-/// PX4: 4 is Terminate in GF_ACTION, 5 Terminate and 6 Disarm in those of lost links. ArduCopter: 5 is Terminate in those of the battery.
+/// PX4: 4 is Terminate in GF_ACTION and COM_ACT_FAIL_ACT, 5 Terminate and 6 Disarm in those of lost links.
 const STOPS: &[(Autopilot, &str, &[f64])] = &[
     (Autopilot::Px4, "GF_ACTION", &[4.0]),
     (Autopilot::Px4, "NAV_DLL_ACT", &[4.0, 5.0, 6.0]),
     (Autopilot::Px4, "NAV_RCL_ACT", &[4.0, 5.0, 6.0]),
-    (Autopilot::ArduPilot, "BATT_FS_LOW_ACT", &[5.0]),
-    (Autopilot::ArduPilot, "BATT_FS_CRT_ACT", &[5.0]),
+    (Autopilot::Px4, "COM_OBL_RC_ACT", &[6.0, 7.0]),
+    (Autopilot::Px4, "COM_ACT_FAIL_ACT", &[4.0]),
 ];
+
+/// Failsafes for a lost agent: without them nobody sees to the vehicle when the agent is gone (invariant 7).
+const KEEPS: &[(Autopilot, &str)] = &[(Autopilot::ArduPilot, "FS_GCS_ENABLE"), (Autopilot::Px4, "NAV_DLL_ACT")];
 
 /// Why no profile may give the parameter this value; `None`: it may.
 #[must_use]
 pub fn value(autopilot: Autopilot, name: &str, value: f64) -> Option<&'static str> {
+    // ArduCopter cuts what is not whole.
+    let value = value.trunc();
+    // BATT_FS_LOW_ACT, BATT2_FS_CRT_ACT: 5 is Terminate.
+    let battery = autopilot == Autopilot::ArduPilot
+        && name.starts_with("BATT")
+        && name.contains("_FS_")
+        && name.ends_with("_ACT");
+    #[allow(clippy::float_cmp, reason = "whole numbers")]
+    let (terminates, off) = (battery && value == 5.0, value == 0.0);
+    if off && KEEPS.contains(&(autopilot, name)) {
+        return Some("that value leaves the vehicle to nobody when its agent is gone");
+    }
     #[allow(clippy::float_cmp, reason = "whole numbers")]
     let stops = |(of, parameter, values): &(Autopilot, &str, &[f64])| {
         *of == autopilot && *parameter == name && values.contains(&value)
     };
-    STOPS.iter().any(stops).then_some("that value stops motors in the air")
+    (terminates || STOPS.iter().any(stops)).then_some("that value stops motors in the air")
 }

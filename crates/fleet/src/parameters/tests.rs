@@ -170,6 +170,15 @@ fn what_belongs_to_one_vehicle_or_keeps_skein_safe_cannot_be_set() {
         "GPS1_CAN_NODE_ID",
         "TRIM_ROLL",
         "BRD_SERIAL_NUM",
+        "RC_MAP_KILL_SW",
+        "RC7_OPTION",
+        "SERVO1_FUNCTION",
+        "ESC_CALIBRATION",
+        "FD_EXT_ATS_EN",
+        "FENCE_TOTAL",
+        "GF_PREDICT",
+        "SR4_POSITION",
+        "GPS_1_CONFIG",
     ] {
         let error = profile("p", 0, &[(name, "1")]).check().unwrap_err().to_string();
         assert!(error.contains(name) && error.ends_with("; remove it"), "{error}");
@@ -178,6 +187,12 @@ fn what_belongs_to_one_vehicle_or_keeps_skein_safe_cannot_be_set() {
         let error = profile("p", 0, &[(name, value)]).check().unwrap_err().to_string();
         assert!(error.contains("stops motors in the air"), "{error}");
     }
+    let terminates = |name: &str| denied::value(Autopilot::ArduPilot, name, 5.0).is_some();
+    assert!(terminates("BATT_FS_LOW_ACT") && terminates("BATT2_FS_CRT_ACT") && !terminates("FS_GCS_ENABLE"));
+    assert!(
+        denied::value(Autopilot::ArduPilot, "FS_GCS_ENABLE", 0.4).is_some(),
+        "nobody would see to the vehicle"
+    );
     let fine = [
         ("RTL_ALT", "1500"),
         ("NAV_DLL_ACT", "3"),

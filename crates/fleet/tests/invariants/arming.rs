@@ -112,7 +112,11 @@ fn a_vehicle_is_armed_when_nothing_stands_in_the_way_and_never_else() {
         (Clearance::Problems, true),
     ];
     let latches = [(None, false), (Some(GroundOrderId(1)), true)];
-    let rules_clearances = [(RulesClearance::Clear, false), (RulesClearance::NotInForce, true)];
+    let rules_clearances = [
+        (RulesClearance::Clear, false),
+        (RulesClearance::NotInForce, true),
+        (RulesClearance::Changing, true),
+    ];
     let (mut asked, mut allowed) = (0_u32, 0_u32);
     for (vehicle, by_vehicle) in &vehicles {
         for (held, by_assignment) in &held {

@@ -18,8 +18,13 @@ enum Instead {
 }
 
 /// Packages without the text of their licence, each with its replacement and the reason why that is sufficient.
-const WITHOUT: [(&str, Instead, &str); 12] = [
+const WITHOUT: [(&str, Instead, &str); 13] = [
     ("cel", Instead::Common("MIT"), "says MIT and names its authors"),
+    (
+        "geo",
+        Instead::Common("Apache-2.0"),
+        "offers Apache-2.0, whose text is the same for all",
+    ),
     (
         "integer-sqrt",
         Instead::Common("Apache-2.0"),

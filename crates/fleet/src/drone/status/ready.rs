@@ -102,6 +102,10 @@ fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, String)> {
             "OutsideGeofence",
             "on the ground: a Geofence of its vehicle does not allow its takeoff altitude; change takeoffAltitudeMeters, or see `kubectl get geofences`",
         ),
+        Lift::Stay(NoLift::Rules) => (
+            "RulesNotInForce",
+            "on the ground: a Geofence or ParameterProfile that selects its vehicle is not in force on it; see `kubectl get geofences,parameterprofiles`",
+        ),
         Lift::Stay(NoLift::TakeoffSlot) => (
             "WaitingItsTurn",
             "on the ground: others of its Swarm take off, or have to land, first",

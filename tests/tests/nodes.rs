@@ -119,13 +119,15 @@ fn a_node_is_drained_and_its_agent_deleted(field: &Field, node: &str) -> anyhow:
     ])?;
     let pod = field.agent_uid(node)?;
     let name = field.installed.agent_pod(node)?;
+    let deleted = wire::now();
     field.kubectl(&["delete", &name, "-n", SYSTEM, "--wait=false"])?;
     the_pod_goes_after_the_landing(field, node, &pod)?;
     let down = wire::now();
 
     // The DaemonSet creates another Pod there. Its vehicle stays on the ground until the node is uncordoned.
     field.installed.wait_running()?;
-    field.wait_connected_since(down, &[node])?;
+    // It may have connected before the first one was seen to be gone; that one stayed connected until then.
+    field.wait_connected_since(deleted, &[node])?;
     assert_eq!(field.wire(node).commands_since(down), [], "{node} is cordoned");
     field.assert_undisturbed(&["drone-2"], before);
 

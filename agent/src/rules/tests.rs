@@ -155,13 +155,17 @@ impl World {
             let wanted = rules.fence.as_ref().map(items).unwrap_or_default();
             assert_eq!(
                 self.fake.in_effect, wanted,
-                "the fence is not in effect, and is said to be"
+                "the fence is reported in force, and it is not"
             );
         }
         if report.in_force {
             for parameter in &rules.parameters {
                 let (value, _) = self.fake.parameters[parameter.name.as_str()];
-                assert_eq!(value, parameter.value, "{} is not as it is said to be", parameter.name);
+                assert_eq!(
+                    value, parameter.value,
+                    "{} is reported in force, and it is not",
+                    parameter.name
+                );
             }
         }
     }

@@ -171,7 +171,7 @@ fn a_fence_that_px4_leaves_out_is_not_in_force_though_the_event_is_lost_on_the_w
 }
 
 fn panic_in_force() -> bool {
-    unreachable!("the fence is said to be in force, and it was left out")
+    unreachable!("the fence is reported in force, and it was left out")
 }
 
 #[test]

@@ -335,7 +335,7 @@ async fn an_agent_that_is_killed_at_random_leaves_no_wrong_claim_behind() {
                 assert_eq!(
                     station.fence().await.len(),
                     5,
-                    "{stack}: said to be in force in life {life}"
+                    "{stack}: reported in force in life {life}"
                 );
             }
             agent.kill().await;

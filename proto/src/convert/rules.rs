@@ -1,7 +1,7 @@
 //! `Rules` and `RulesState`: the fence and parameters of a vehicle and what is in force of them, to and from `fleet::rules`.
 //!
 //! Owns: which rules an agent can read, and which state a coordinator. Must not: judge a term, or take anything for in force that was
-//! not said to be.
+//! not reported to be.
 
 use super::{BadMessage, filled, within};
 use crate::v1;

@@ -101,7 +101,7 @@ pub struct Model {
     pub prompt: Option<Prompt>,
     /// The filter.
     pub find: String,
-    /// A word to the person, until the next key.
+    /// A notice to the person, until the next key.
     pub notice: Option<String>,
     /// Orders that were given and not answered yet.
     pub pending: usize,

@@ -149,7 +149,7 @@ fn formation(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     wait_covered(field, &circle(6, [30.0, 60.0], 20.0), UP)?;
     figures.took("to a circle", since, now());
     for node in field.nodes() {
-        // One place of the grid is a place of the circle, too: whoever is there need not move.
+        // One place of the grid is a place of the circle, too: the vehicle there need not move.
         let moved = field.objects().of_since(node, since);
         if moved.iter().any(|(_, drone)| !is(drone, "Ready")) {
             status_writes(field, node, since)?;

@@ -179,6 +179,13 @@ fn a_parameter_that_counts_after_a_reboot_brings_one_where_that_is_asked_for_and
     let mut line = line(Autopilot::ArduPilot);
     line.pass(60);
     line.pilot.take_rules(rules("a", None, &[("BATT_MONITOR", 3.0)]));
+    line.pass(30);
+    assert_eq!(
+        line.vehicle.reboots(),
+        0,
+        "no coordinator has said that no Drone is bound"
+    );
+    line.order(&Order::unassigned(Term(3)));
     line.until("in force", 60, |line| report(line).in_force);
     assert_eq!(line.vehicle.reboots(), 1);
     let reboot = |message: &MavMessage| matches!(message, MavMessage::COMMAND_LONG(m) if m.command == MavCmd::MAV_CMD_PREFLIGHT_REBOOT_SHUTDOWN);

@@ -18,10 +18,20 @@ enum Instead {
 }
 
 /// Packages without the text of their licence, each with its replacement and the reason why that is sufficient.
-const WITHOUT: [(&str, Instead, &str); 13] = [
+const WITHOUT: [(&str, Instead, &str); 15] = [
     ("cel", Instead::Common("MIT"), "says MIT and names its authors"),
     (
         "geo",
+        Instead::Common("Apache-2.0"),
+        "offers Apache-2.0, whose text is the same for all",
+    ),
+    (
+        "i_key_sort",
+        Instead::Sibling("i_float"),
+        "says MIT, as i_float, and has its author",
+    ),
+    (
+        "i_overlay",
         Instead::Common("Apache-2.0"),
         "offers Apache-2.0, whose text is the same for all",
     ),

@@ -19,7 +19,7 @@ use fleet::vehicle::HardwareUid;
 use futures::StreamExt;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
-use kube::runtime::reflector::store::Writer;
+use kube::runtime::reflector::store::{Writer, WriterDropped};
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher;
 use kube::{Resource, ResourceExt};
@@ -33,6 +33,9 @@ use tokio::time::Instant;
 
 /// From one look to the next.
 const EVERY: Duration = Duration::from_secs(5);
+
+/// Between two questions whether the objects are known.
+const FILLED_AGAIN: Duration = Duration::from_secs(1);
 
 /// Writes after one look: 20 a second, however many vehicles there are.
 const MOST_WRITES: usize = 100;
@@ -70,7 +73,7 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) -> Store<Vehicle> {
     tasks.spawn(watching::follow(api, config, Some(writer), ending.clone(), |_| {}));
     tasks.spawn(async move {
         // Until the watch has filled the store, an object that exists would seem to be missing.
-        let filled = ending.run_until_cancelled(inventory.vehicles.wait_until_ready()).await;
+        let filled = ending.run_until_cancelled(filled(&inventory.vehicles)).await;
         if !matches!(filled, Some(Ok(()))) {
             return;
         }
@@ -81,6 +84,16 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) -> Store<Vehicle> {
         }
     });
     vehicles
+}
+
+/// Done when `store` is filled. The controller of rules waits for the same store, and what wakes one that waits wakes only the last of
+/// them; so this asks again.
+async fn filled(store: &Store<Vehicle>) -> Result<(), WriterDropped> {
+    loop {
+        if let Ok(done) = tokio::time::timeout(FILLED_AGAIN, store.wait_until_ready()).await {
+            return done;
+        }
+    }
 }
 
 impl Inventory {

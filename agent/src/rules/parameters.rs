@@ -5,7 +5,7 @@
 //!
 //!   Read --PARAM_VALUE, as wanted--> Settled
 //!        --PARAM_VALUE, another--> Settled, and on the ground --PARAM_SET--> Confirm --PARAM_REQUEST_READ, PARAM_VALUE--> Settled
-//!   Settled --PARAM_VALUE heard, whoever asked--> Settled
+//!   Settled --PARAM_VALUE heard, no matter who asked--> Settled
 //!
 //! Recorded: neither autopilot answers about a name that it does not know, nor PX4 to a wrong type; ArduPilot answers to a
 //! parameter that cannot be written with the old value and the text "Param write denied (NAME)".

@@ -54,6 +54,7 @@ const KNOWN: &[Known] = &[
     known("tests", "network", 1, 60, 190),
     known("tests", "deploy", 1, 50, 85),
     known("tests", "up", 3, 50, 30),
+    known("tests", "top", 1, 45, 30),
     known("tests", "fly", 1, 110, ALONE),
     known("tests", "differ", 1, 40, ALONE),
     known("tests", "gcs_peers", 1, 40, 30),

@@ -6,7 +6,8 @@
 mod table;
 mod tree;
 
-use std::process::Command;
+use std::ffi::OsString;
+use std::process::{Command, Output};
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -56,6 +57,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     suites.sort_unstable();
     suites.dedup();
     for suite in suites {
+        anyhow::ensure!(builds(&tree, suite)?, "cargo test {} does not compile", suite.join(" "));
         let red = red_tests(&tree, suite)?;
         anyhow::ensure!(
             red.is_none(),
@@ -99,8 +101,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
 
 fn one(tree: &Tree, mutation: &Mutation) -> anyhow::Result<End> {
     let _broken = tree.break_it(mutation)?;
-    let built = cargo_test(tree, mutation.tests, true)?.status.success();
-    anyhow::ensure!(built, "it does not compile, so it proves nothing; mend the table");
+    anyhow::ensure!(
+        builds(tree, mutation.tests)?,
+        "it does not compile, so it proves nothing; mend the table"
+    );
     Ok(match red_tests(tree, mutation.tests)? {
         Some(tests) => End::Noticed(tests),
         None => End::Survived,
@@ -109,7 +113,12 @@ fn one(tree: &Tree, mutation: &Mutation) -> anyhow::Result<End> {
 
 /// The tests that fail, `None` if none does. Empty when the run hangs.
 fn red_tests(tree: &Tree, tests: &[&str]) -> anyhow::Result<Option<Vec<String>>> {
-    let output = cargo_test(tree, tests, false)?;
+    // Ends the tests together with cargo when they hang.
+    let mut command = Command::new("timeout");
+    command
+        .args(["--kill-after=10", &DEADLINE.as_secs().to_string()])
+        .arg(cargo());
+    let output = run_in(tree, command.args(["test", "--no-fail-fast"]).args(tests))?;
     if output.status.success() {
         return Ok(None);
     }
@@ -130,16 +139,19 @@ fn red_tests(tree: &Tree, tests: &[&str]) -> anyhow::Result<Option<Vec<String>>>
     Ok(Some(red))
 }
 
-fn cargo_test(tree: &Tree, tests: &[&str], build_only: bool) -> anyhow::Result<std::process::Output> {
-    // Ends the tests together with cargo when they hang.
-    let mut command = Command::new("timeout");
-    command.args(["--kill-after=10", &DEADLINE.as_secs().to_string()]);
-    command.arg(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
-    command.args(["test", "--no-fail-fast"]).args(tests);
-    if build_only {
-        command.arg("--no-run");
-    }
+/// Whether they compile. How long that takes says nothing of the tests, so it has no deadline.
+fn builds(tree: &Tree, tests: &[&str]) -> anyhow::Result<bool> {
+    let mut command = Command::new(cargo());
+    let output = run_in(tree, command.args(["test", "--no-run"]).args(tests))?;
+    Ok(output.status.success())
+}
+
+fn cargo() -> OsString {
+    std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into())
+}
+
+fn run_in(tree: &Tree, command: &mut Command) -> anyhow::Result<Output> {
     command.current_dir(tree.root()).env("CARGO_TARGET_DIR", tree.target());
     command.env("RUST_BACKTRACE", "0");
-    command.output().context("cannot start cargo under timeout")
+    command.output().context("cannot start cargo")
 }

@@ -5,9 +5,12 @@
 //! known to be on the ground; there it only reads.
 //!
 //! The fence goes first, then the parameters, one message at a time. What was on the autopilot before ours is on the disk before the
-//! first message that changes it, and is given back when no rule is left. Nothing is sent while no rules are held and none ever were,
-//! and nothing while nothing changes, but for PX4's `_HASH_CHECK` on the ground, one message in five minutes.
+//! first message that changes it, and is given back when no rule is left; what somebody else has put in the place of ours since then is
+//! what was before. Each airframe has its own. Nothing is sent while no rules are held and none ever were, and nothing while nothing
+//! changes, but for a look now and then on the ground: PX4's `_HASH_CHECK`, one message in five minutes, and on ArduPilot, which tells a
+//! change only once, fence and parameters again after each flight, and ever more rarely, down to once in fifteen minutes.
 
+mod before;
 mod fence;
 mod items;
 mod parameters;
@@ -16,16 +19,17 @@ mod transfer;
 mod unheard;
 mod value;
 
+use self::before::Before;
 use self::fence::{FenceKeeper, Goal, Ground};
-use self::items::{Item, items};
+use self::items::items;
 use self::parameters::{Parameters, Turn};
+use fleet::backoff::Backoff;
 use fleet::rules::{FenceState, MOST_DEVIATIONS, Outline, Rules, RulesReport};
 use fleet::time::Moment;
 use fleet::units::{Address, Wgs84};
 use fleet::vehicle::{Autopilot, HardwareUid, Identity};
 use link::dialect::{MavMessage, PARAM_REQUEST_READ_DATA};
 use serde::{Deserialize, Serialize};
-use std::collections::BTreeMap;
 use std::time::Duration;
 use tracing::{info, warn};
 
@@ -33,6 +37,13 @@ use tracing::{info, warn};
 const HASH: &str = "_HASH_CHECK";
 /// Between two questions for it.
 const HASH_EVERY: Duration = Duration::from_secs(300);
+/// From one look at what is in force on ArduPilot to the next.
+const LOOK_AGAIN: Backoff = Backoff {
+    first: Duration::from_secs(60),
+    cap: Duration::from_secs(900),
+};
+/// What was not looked at for this long because of a flight is looked at after it.
+const FLOWN: Duration = Duration::from_secs(10);
 /// After a silence of the autopilot of this long its rules are read again.
 const AWAY_AFTER: Duration = Duration::from_secs(15);
 /// Between two reboots, so that one that does not help does not go on for ever.
@@ -42,6 +53,9 @@ const WRITE_SETTLES: Duration = Duration::from_secs(3);
 /// Nor after a reboot was ordered: what was last heard of the autopilot is of before.
 const REBOOT_TAKES: Duration = Duration::from_secs(15);
 
+/// Most airframes besides the one on the line of which it is remembered what was on them before.
+const MOST_OTHERS: usize = 8;
+
 /// What is kept on the disk.
 #[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Remembered {
@@ -50,25 +64,19 @@ pub struct Remembered {
     /// Of the airframe that all below is about, if it has one.
     #[serde(default)]
     pub hardware: Option<HardwareUid>,
-    /// The fence that was there before ours, once ours was sent.
+    /// What was on it before ours.
+    #[serde(flatten)]
+    pub before: Before,
+    /// What was on other airframes before ours, that were on this line and have not got it back.
     #[serde(default)]
-    pub fence_before: Option<Vec<Item>>,
-    /// What parameters were before ours, once ours were sent.
-    #[serde(default)]
-    pub parameters_before: BTreeMap<String, f64>,
-    /// The home with which our fence was uploaded and nothing of it was discarded.
-    #[serde(default)]
-    pub heard_out: Option<Wgs84>,
-    /// Parameters that were set and count only after a reboot, with the time since boot when they were set, milliseconds.
-    #[serde(default)]
-    pub waits_for_reboot: BTreeMap<String, u32>,
+    pub others: Vec<(HardwareUid, Before)>,
 }
 
 impl Remembered {
     /// What the fence is to be, if it is any business of ours.
     fn goal(&self) -> Option<Goal> {
         let ours = self.held.as_ref().and_then(|rules| rules.fence.as_ref());
-        match (ours, &self.fence_before) {
+        match (ours, &self.before.fence) {
             (Some(fence), _) => Some(Goal {
                 items: items(fence),
                 back: false,
@@ -83,9 +91,25 @@ impl Remembered {
 
     /// Whether there is anything to do or to watch.
     fn is_idle(&self) -> bool {
-        self.held.as_ref().is_none_or(Rules::is_empty)
-            && self.fence_before.is_none()
-            && self.parameters_before.is_empty()
+        self.held.as_ref().is_none_or(Rules::is_empty) && self.before.is_nothing() && self.others.is_empty()
+    }
+
+    /// Another airframe is on the line from now on.
+    fn change_airframe(&mut self, to: HardwareUid) {
+        let left = std::mem::take(&mut self.before);
+        if let Some(known) = self.hardware.replace(to).filter(|_| !left.is_nothing()) {
+            self.others.retain(|(uid, _)| *uid != known);
+            self.others.push((known, left));
+        }
+        if let Some(at) = self.others.iter().position(|(uid, _)| *uid == to) {
+            self.before = self.others.remove(at).1;
+            // Whatever it is now, it was somewhere else meanwhile.
+            self.before.heard_out = None;
+        }
+        if self.others.len() > MOST_OTHERS {
+            let (uid, _) = self.others.remove(0);
+            warn!(%uid, "too many airframes were on the line: what was on this one before is forgotten");
+        }
     }
 }
 
@@ -140,6 +164,12 @@ pub struct Board {
     boot_ms: Option<u32>,
     hash: Option<u32>,
     hash_asked_at: Option<Moment>,
+    /// Looks at what is in force, since something changed, and when the last one was, or the change.
+    looks: u32,
+    looked_at: Option<Moment>,
+    /// Since when it has not been on the ground, as far as is known; whether that was long enough to look again.
+    held_up_since: Option<Moment>,
+    flown: bool,
     rebooted_at: Option<Moment>,
     /// When something was last sent that changes fence or parameters.
     wrote_at: Option<Moment>,
@@ -201,14 +231,14 @@ impl Board {
         let goal = self.memory.goal();
         if goal != self.goal {
             self.goal = goal;
-            self.memory.heard_out = None;
+            self.memory.before.heard_out = None;
             self.fence.goal_changed();
         }
     }
 
     /// The autopilot has rebooted.
     pub fn rebooted(&mut self) {
-        self.memory.waits_for_reboot.clear();
+        self.memory.before.waits_for_reboot.clear();
         self.boot_ms = None;
         self.read_again();
     }
@@ -230,8 +260,8 @@ impl Board {
         self.heard_at = Some(now);
         if let Some(ms) = link::backlog::boot_ms(message).filter(|_| !matches!(message, MavMessage::EVENT(_))) {
             // What is known from an earlier life is judged by the first time that is heard in this one.
-            if self.boot_ms.is_none() && self.memory.waits_for_reboot.values().any(|at| ms < *at) {
-                self.memory.waits_for_reboot.clear();
+            if self.boot_ms.is_none() && self.memory.before.waits_for_reboot.values().any(|at| ms < *at) {
+                self.memory.before.waits_for_reboot.clear();
             }
             self.boot_ms = Some(ms);
         }
@@ -267,12 +297,17 @@ impl Board {
     /// That nothing of our fence was discarded is remembered no longer, also over a restart.
     fn heed_discards(&mut self) {
         if self.fence.is_discarded() {
-            self.memory.heard_out = None;
+            self.memory.before.heard_out = None;
         }
     }
 
     /// The message to send now, if any. Call it only while nothing else is to be sent.
     pub fn next(&mut self, situation: Situation<'_>, now: Moment, jitter: f64) -> Option<Send> {
+        if situation.may_write {
+            self.flown |= self.held_up_since.take().is_some_and(|since| now.since(since) >= FLOWN);
+        } else {
+            let _ = self.held_up_since.get_or_insert(now);
+        }
         self.may_write = situation.may_write;
         if self.memory.is_idle() {
             return None;
@@ -284,7 +319,7 @@ impl Board {
         let Situation { to, home, may_write } = situation;
         if let Some(goal) = &self.goal {
             let ground = Ground { to, home, may_write };
-            if let Some(send) = self.fence.next(goal, &mut self.memory, ground, now, jitter) {
+            if let Some(send) = self.fence.next(goal, &mut self.memory.before, ground, now, jitter) {
                 if self.fence.is_writing() {
                     self.wrote_at = Some(now);
                 }
@@ -292,7 +327,7 @@ impl Board {
             }
             if goal.back && self.fence.in_force() {
                 info!("the fence of before was given back");
-                self.memory.fence_before = None;
+                self.memory.before.forget_fence();
                 self.set_goal();
             }
         }
@@ -303,7 +338,7 @@ impl Board {
             now,
             jitter,
         };
-        if let Some(send) = self.parameters.next(&mut self.memory, turn) {
+        if let Some(send) = self.parameters.next(&mut self.memory.before, turn) {
             if send.once_remembered {
                 self.hash = None;
                 self.wrote_at = Some(now);
@@ -312,10 +347,31 @@ impl Board {
         }
         for name in self.parameters.given_back() {
             info!(name, "a parameter has the value of before again");
-            self.memory.parameters_before.remove(&name);
-            self.memory.waits_for_reboot.remove(&name);
+            self.memory.before.parameters.remove(&name);
+            self.memory.before.waits_for_reboot.remove(&name);
         }
+        self.look_again(to, now, jitter);
         self.next_hash(to, now)
+    }
+
+    /// ArduPilot says once that its fence or a parameter was changed, and that may be lost on the line.
+    fn look_again(&mut self, to: &Identity, now: Moment, jitter: f64) {
+        let in_force = self.goal.is_none() || self.fence.in_force();
+        if to.autopilot != Autopilot::ArduPilot || !self.may_write || !in_force || !self.parameters.at_rest() {
+            return;
+        }
+        let changed = |at: &Moment| self.wrote_at.is_none_or(|wrote| wrote <= *at);
+        let Some(at) = self.looked_at.filter(changed) else {
+            (self.looked_at, self.looks) = (Some(now), 0);
+            return;
+        };
+        let flown = std::mem::take(&mut self.flown);
+        if !flown && now.since(at) < LOOK_AGAIN.delay(self.looks.saturating_add(1), jitter) {
+            return;
+        }
+        (self.looked_at, self.looks) = (Some(now), self.looks.saturating_add(1));
+        self.fence.check();
+        self.parameters.check();
     }
 
     /// What was there before belongs to an airframe. On another nothing is given back; while it is not known which one this is, nothing
@@ -325,14 +381,11 @@ impl Board {
             (None, Some(uid)) => self.memory.hardware = Some(uid),
             (None, None) => {}
             (Some(known), Some(uid)) if known == uid => {}
-            (Some(HardwareUid::Short(_)), Some(uid @ HardwareUid::Short(_)))
-            | (Some(HardwareUid::Long(_)), Some(uid @ HardwareUid::Long(_))) => {
-                warn!("another airframe is on the line: what was on the one before is forgotten");
-                self.memory = Remembered {
-                    held: self.memory.held.take(),
-                    hardware: Some(uid),
-                    ..Remembered::default()
-                };
+            (Some(known @ HardwareUid::Short(_)), Some(uid @ HardwareUid::Short(_)))
+            | (Some(known @ HardwareUid::Long(_)), Some(uid @ HardwareUid::Long(_))) => {
+                warn!(%known, %uid, "another airframe is on the line: what was on each before is given back to that one only");
+                self.memory.change_airframe(uid);
+                self.boot_ms = None;
                 self.goal = None;
                 self.set_goal();
                 self.parameters = Parameters::default();
@@ -373,7 +426,7 @@ impl Board {
         self.may_write
             && !self.unread
             && self.parameters.at_rest()
-            && self.parameters.wants_reboot(&self.memory)
+            && self.parameters.wants_reboot(&self.memory.before)
             && (self.goal.is_none() || self.fence.in_force())
             && self.rebooted_at.is_none_or(|at| now.since(at) >= REBOOT_AGAIN_AFTER)
     }
@@ -399,12 +452,12 @@ impl Board {
             Some(_) if self.unread => FenceState::Working,
             Some(_) => self.fence.state(self.may_write),
         };
-        let mut deviations = self.parameters.deviations(&self.memory, self.may_write);
+        let mut deviations = self.parameters.deviations(&self.memory.before, self.may_write);
         let named: Vec<_> = deviations.by_ref().take(MOST_DEVIATIONS).collect();
         let fence_done = matches!(fence, FenceState::None | FenceState::InForce);
         RulesReport {
             held: held.map(|rules| rules.digest.clone()),
-            parameters_in_force: u32::try_from(self.parameters.in_force(&self.memory)).unwrap_or(u32::MAX),
+            parameters_in_force: u32::try_from(self.parameters.in_force(&self.memory.before)).unwrap_or(u32::MAX),
             in_force: held.is_some() && fence_done && named.is_empty() && !self.unread,
             fence,
             deviations: named,

@@ -4,17 +4,19 @@
 //! whether it is the wanted one and in force. Must not: send, or upload while the vehicle is armed or not known to be on the ground.
 //!
 //!   unread --download--> as wanted, heard out --> in force
-//!                    --> as wanted, not heard out --> clear, upload
+//!                    --> as wanted, not heard out --> upload in other words
 //!                    --> another, on the ground --> upload --ACK--> unread, and texts are listened to for two seconds
 //!
 //! Recorded from PX4 1.17: an upload is ACCEPTED, and up to 1.1 s later the text or event "Geofence invalid, doesn't contain Home
 //! position" says that a part of it is left out; it is read back all the same, under the same id. So a fence that is read back
-//! as wanted is in force only if it was heard out after its upload, with the home of now. ArduPilot judges before its ACK.
+//! as wanted is in force only if it was heard out after its upload, with the home of now. It does not judge the same items twice, but
+//! those of a polygon that begins at another vertex it does, so that no moment passes without a fence. ArduPilot judges before its ACK.
 
-use super::items::{Item, alike};
+use super::Send;
+use super::before::Before;
+use super::items::{Item, alike, in_other_words};
 use super::transfer::{Ended, Task, Transfer, addressee};
 use super::unheard::EventCount;
-use super::{Remembered, Send};
 use fleet::backoff::Backoff;
 use fleet::geo::offset;
 use fleet::rules::FenceState;
@@ -26,9 +28,9 @@ use std::time::Duration;
 
 /// How long what the autopilot says after an upload may be about it.
 const HEARD_OUT_AFTER: Duration = Duration::from_secs(2);
-/// Before an upload that follows a clearing: PX4 looks for another id now and then only, and does not judge the same one twice
-/// (recorded: 0.1 s are too few).
-const CLEARED_FOR: Duration = Duration::from_millis(1500);
+/// How long what was read has to have been there before another is uploaded: PX4 looks for another id now and then only, and does not
+/// judge the same one twice (recorded: 0.1 s are too few).
+const NOTICED_AFTER: Duration = Duration::from_millis(1500);
 /// What it says to a refusal comes with it.
 const WORDS_WITHIN: Duration = Duration::from_secs(1);
 /// On PX4 also its count of events must have come, which it sends every three seconds; without it for this long nobody knows.
@@ -114,6 +116,7 @@ pub struct FenceKeeper {
 struct Seen {
     items: Vec<Item>,
     id: u32,
+    at: Moment,
 }
 
 impl FenceKeeper {
@@ -138,6 +141,13 @@ impl FenceKeeper {
         };
     }
 
+    /// What is in force is read again, and stays in force as long as nothing else is read: a notice of a change may have been lost.
+    pub fn check(&mut self) {
+        if self.in_force && self.transfer.is_none() {
+            self.seen = None;
+        }
+    }
+
     /// Whether the goal is reached.
     #[must_use]
     pub const fn in_force(&self) -> bool {
@@ -148,7 +158,7 @@ impl FenceKeeper {
     pub fn next(
         &mut self,
         goal: &Goal,
-        memory: &mut Remembered,
+        memory: &mut Before,
         ground: Ground<'_>,
         now: Moment,
         jitter: f64,
@@ -212,7 +222,7 @@ impl FenceKeeper {
     }
 
     /// What is to be done to reach the goal, if anything; the goal is reached when nothing is.
-    fn wanted(&mut self, goal: &Goal, memory: &mut Remembered, ground: Ground<'_>, now: Moment) -> Option<Task> {
+    fn wanted(&mut self, goal: &Goal, memory: &mut Before, ground: Ground<'_>, now: Moment) -> Option<Task> {
         let Some(seen) = &self.seen else {
             return Some(Task::Download);
         };
@@ -240,27 +250,38 @@ impl FenceKeeper {
             // What was judged once stays, wherever its home moves; only after a reboot it is judged anew.
             let judged = self.heard_out || memory.heard_out.is_some_and(same_home);
             if !judges_late || (self.discarded.is_none() && judged) {
-                if !self.in_force {
-                    self.in_force = true;
-                    (self.refusal, self.drift, self.failures) = (None, None, 0);
+                self.in_force = true;
+                if !goal.back {
+                    memory.fence_is(&goal.items);
                 }
+                (self.refusal, self.drift, self.failures) = (None, None, 0);
                 return None;
             }
             // Nothing says that it is wrong, only nothing that it is right.
             ground.home?;
         }
-        self.in_force = false;
+        if self.in_force {
+            self.drift = Some("another fence was read than the one that was in force".to_owned());
+            self.in_force = false;
+        }
         if !ground.may_write || (judges_late && ground.home.is_none()) {
             return None;
         }
-        if !goal.back && memory.fence_before.is_none() {
-            memory.fence_before = Some(seen.items.clone());
+        if ground.to.autopilot == Autopilot::Px4 && now.since(seen.at) < NOTICED_AFTER {
+            return None;
         }
-        // An upload that is equal to what is there may not be judged anew.
-        if goal.items.is_empty() || (equal && !seen.items.is_empty()) {
+        if !goal.back {
+            memory.replaces_fence(&seen.items, &goal.items);
+        }
+        if goal.items.is_empty() {
             return Some(Task::Clear);
         }
-        Some(Task::Upload(goal.items.clone()))
+        // What is there already is not judged anew in the same words.
+        Some(Task::Upload(if equal {
+            in_other_words(&goal.items, &seen.items)
+        } else {
+            goal.items.clone()
+        }))
     }
 
     /// What follows from the end of a transfer.
@@ -271,13 +292,10 @@ impl FenceKeeper {
         self.farewell = self.transfer.as_ref().and_then(|transfer| transfer.farewell(to));
         self.transfer = None;
         match ended {
-            Ended::Read(items, id) => self.seen = Some(Seen { items, id }),
+            Ended::Read(items, id) => self.seen = Some(Seen { items, id, at: now }),
             Ended::Accepted(_) | Ended::Unconfirmed | Ended::Cleared => {
                 self.uploaded_at = Some(now);
                 self.seen = None;
-                if ended == Ended::Cleared {
-                    self.not_before = now.plus(CLEARED_FOR);
-                }
             }
             Ended::Refused(result) => {
                 self.refused_at = Some((now, result));
@@ -310,6 +328,7 @@ impl FenceKeeper {
         };
         if let Some(why) = why.or_else(|| silent.then(no_word)) {
             self.refusal = Some(why);
+            self.in_force = false;
         }
     }
 

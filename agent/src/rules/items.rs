@@ -12,6 +12,8 @@ use serde::{Deserialize, Serialize};
 
 /// Two radii are the same when they differ by less, meters.
 const RADIUS_M: f32 = 0.01;
+/// By so much the radius of a circle differs in its other form: enough for PX4 to judge it anew, and the same for us.
+const OTHER_RADIUS_M: f32 = 0.005;
 
 /// One item of a fence.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
@@ -56,6 +58,10 @@ const KINDS: [(ItemKind, MavCmd); 5] = [
 ];
 
 impl ItemKind {
+    const fn is_circle(self) -> bool {
+        matches!(self, Self::CircleInside | Self::CircleOutside)
+    }
+
     fn command(self) -> MavCmd {
         let found = KINDS.iter().find(|(kind, _)| *kind == self);
         found.map_or(MavCmd::MAV_CMD_NAV_FENCE_RETURN_POINT, |(_, command)| *command)
@@ -109,10 +115,66 @@ impl Item {
     }
 }
 
-/// Whether two fences are the same, to 10⁻⁷ degrees and a centimeter of radius.
+/// Whether two fences are the same, to 10⁻⁷ degrees and a centimeter of radius, wherever their polygons begin.
 #[must_use]
 pub fn alike(a: &[Item], b: &[Item]) -> bool {
-    a.len() == b.len() && a.iter().zip(b).all(|(a, b)| a.is_like(b))
+    let (mut a, mut b) = (a, b);
+    while !a.is_empty() && a.len() == b.len() {
+        let len = first_shape(a);
+        let ((one, rest), (other, others)) = (a.split_at(len), b.split_at(len));
+        let turned = |by: usize| one.iter().zip(other.iter().cycle().skip(by)).all(|(a, b)| a.is_like(b));
+        if !(0..len).any(turned) {
+            return false;
+        }
+        (a, b) = (rest, others);
+    }
+    a.is_empty() && b.is_empty()
+}
+
+/// The same fence in other words than those in which it was read: PX4 does not judge the same words twice, and others it does
+/// (recorded). A polygon begins at its next vertex; where there is none, a circle is half a centimeter narrower for the vehicle.
+#[must_use]
+pub fn in_other_words(fence: &[Item], than: &[Item]) -> Vec<Item> {
+    let mut other = fence.to_vec();
+    let mut begin = 0;
+    while let Some(rest) = other.get_mut(begin..).filter(|rest| !rest.is_empty()) {
+        let len = first_shape(rest);
+        if len > 1 {
+            rest[..len].rotate_left(1);
+            break;
+        }
+        begin += len;
+    }
+    if begin == other.len()
+        && let Some(circle) = other.iter_mut().find(|item| item.kind.is_circle())
+    {
+        let narrower = match circle.kind {
+            ItemKind::CircleOutside => OTHER_RADIUS_M,
+            _ => -OTHER_RADIUS_M,
+        };
+        circle.parameter += narrower;
+    }
+    let distance = |words: &[Item]| {
+        let same = words.len() == than.len() && words.iter().zip(than).all(|(a, b)| a.is_like(b));
+        let radii = words.iter().zip(than).map(|(a, b)| (a.parameter - b.parameter).abs());
+        if same { radii.sum() } else { f32::INFINITY }
+    };
+    if distance(fence) <= distance(&other) {
+        other
+    } else {
+        fence.to_vec()
+    }
+}
+
+/// How many items the first shape of a fence has, at least one.
+fn first_shape(items: &[Item]) -> usize {
+    let Some(first) = items.first() else { return 1 };
+    let polygon = matches!(first.kind, ItemKind::PolygonInside | ItemKind::PolygonOutside);
+    let of_it = |item: &&Item| item.kind == first.kind && item.parameter == first.parameter;
+    let whole = (3..=items.len())
+        .find(|count| u16::try_from(*count).map(f32::from) == Ok(first.parameter))
+        .filter(|count| items.iter().take(*count).filter(of_it).count() == *count);
+    whole.filter(|_| polygon).unwrap_or(1)
 }
 
 /// The items of a fence, in the order of its shapes: each vertex tells how many its polygon has.
@@ -199,6 +261,59 @@ mod tests {
         assert_eq!((last.x, last.y, last.seq), (-470_000_000, 80_500_000, 3));
         let read: Vec<_> = items.iter().filter_map(|item| Item::read(&item.message(0))).collect();
         assert_eq!(read, items);
+    }
+
+    #[test]
+    fn a_fence_in_other_words_is_the_same_and_never_larger() {
+        let polygon = |side, corners: &[(f64, f64)]| Shape {
+            side,
+            outline: Outline::Polygon(corners.iter().map(|(north, east)| at(*north, *east)).collect()),
+        };
+        let circle = |side| Shape {
+            side,
+            outline: Outline::Circle {
+                center: at(47.0, 8.0),
+                radius: Meters(80.0),
+            },
+        };
+        let triangle = polygon(Side::Inside, &[(47.0, 8.0), (47.1, 8.0), (47.1, 8.1)]);
+        let hole = polygon(
+            Side::Outside,
+            &[(47.02, 8.0), (47.03, 8.0), (47.03, 8.01), (47.02, 8.01)],
+        );
+        for shapes in [
+            vec![triangle.clone(), hole, circle(Side::Inside)],
+            vec![triangle],
+            vec![circle(Side::Inside)],
+            vec![circle(Side::Outside)],
+        ] {
+            let first = items(&Fence { shapes });
+            let second = in_other_words(&first, &first);
+            assert_ne!(first, second);
+            assert!(alike(&first, &second) && alike(&second, &first));
+            assert_eq!(in_other_words(&first, &second), first, "and back again");
+            for (one, other) in first.iter().zip(&second).filter(|(one, _)| one.kind.is_circle()) {
+                match one.kind {
+                    ItemKind::CircleInside => assert!(other.parameter <= one.parameter),
+                    _ => assert!(other.parameter >= one.parameter),
+                }
+            }
+        }
+        let mut turned = items(&Fence {
+            shapes: vec![polygon(Side::Inside, &[(47.0, 8.0), (47.1, 8.0), (47.1, 8.1)])],
+        });
+        let first = turned.clone();
+        turned.swap(0, 1);
+        assert!(alike(
+            &first,
+            &turned[..2]
+                .iter()
+                .rev()
+                .chain(&turned[2..])
+                .copied()
+                .collect::<Vec<_>>()
+        ));
+        assert!(!alike(&first, &turned), "the other way round is not looked for");
     }
 
     #[test]

@@ -6,14 +6,17 @@
 //!   Read --PARAM_VALUE, as wanted--> Settled
 //!        --PARAM_VALUE, another--> Settled, and on the ground --PARAM_SET--> Confirm --PARAM_REQUEST_READ, PARAM_VALUE--> Settled
 //!   Settled --PARAM_VALUE heard, no matter who asked--> Settled
+//!           --looked at again--> Check, which is as good as Settled while the answer may come --PARAM_VALUE--> Settled
 //!
 //! Recorded: neither autopilot answers about a name that it does not know, nor PX4 to a wrong type; ArduPilot answers to a
 //! parameter that cannot be written with the old value and the text "Param write denied (NAME)".
 
+use super::before::Before;
 use super::reboot::counts_after_reboot;
 use super::value::{decode, encode, same};
 use super::{Remembered, Send};
 use fleet::backoff::Backoff;
+use fleet::parameters::denied;
 use fleet::rules::{Deviation, DeviationWhy, Enforce, Rules};
 use fleet::time::Moment;
 use fleet::vehicle::{Autopilot, Identity};
@@ -82,6 +85,8 @@ struct Entry {
     not_before: Moment,
     /// What the autopilot says against it, or we do.
     objection: Option<String>,
+    /// It had the wanted value, and somebody else has set another since.
+    foreign: bool,
 }
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -89,6 +94,7 @@ enum Stage {
     Read,
     Confirm,
     Settled,
+    Check,
 }
 
 impl Entry {
@@ -105,11 +111,21 @@ impl Entry {
             set_at: None,
             not_before: Moment::default(),
             objection: None,
+            foreign: false,
         }
     }
 
     fn has_value(&self) -> bool {
-        self.stage == Stage::Settled && self.known.is_some_and(|(value, kind)| same(self.wanted, value, kind))
+        self.is_known() && self.had_value()
+    }
+
+    /// Whether it had the wanted value when it was read last, however long ago.
+    fn had_value(&self) -> bool {
+        self.known.is_some_and(|(value, kind)| same(self.wanted, value, kind))
+    }
+
+    const fn is_known(&self) -> bool {
+        matches!(self.stage, Stage::Settled | Stage::Check)
     }
 }
 
@@ -125,7 +141,7 @@ impl Parameters {
             }
             self.entries.insert(name, entry);
         }
-        for (name, value) in &memory.parameters_before {
+        for (name, value) in &memory.before.parameters {
             if self.entries.contains_key(name) {
                 continue;
             }
@@ -144,8 +160,15 @@ impl Parameters {
         }
     }
 
+    /// They are read again, and stay as they are known until another value comes: a notice of a change may have been lost.
+    pub fn check(&mut self) {
+        for entry in self.entries.values_mut().filter(|entry| entry.stage == Stage::Settled) {
+            (entry.stage, entry.asked) = (Stage::Check, 0);
+        }
+    }
+
     /// The next message, if one is due.
-    pub fn next(&mut self, memory: &mut Remembered, turn: Turn<'_>) -> Option<Send> {
+    pub fn next(&mut self, memory: &mut Before, turn: Turn<'_>) -> Option<Send> {
         if turn.now < self.not_before {
             return None;
         }
@@ -210,7 +233,7 @@ impl Parameters {
 
     /// Whether a reboot is asked for, and brings one in force.
     #[must_use]
-    pub fn wants_reboot(&self, memory: &Remembered) -> bool {
+    pub fn wants_reboot(&self, memory: &Before) -> bool {
         let waits = |(name, entry): (&String, &Entry)| {
             entry.may_reboot && entry.has_value() && memory.waits_for_reboot.contains_key(name)
         };
@@ -219,7 +242,7 @@ impl Parameters {
 
     /// How many that rules name are in force.
     #[must_use]
-    pub fn in_force(&self, memory: &Remembered) -> usize {
+    pub fn in_force(&self, memory: &Before) -> usize {
         let of_rules = self.entries.iter().filter(|(_, entry)| !entry.back);
         of_rules
             .filter(|(name, entry)| entry.deviation(name, memory, true).is_none())
@@ -227,18 +250,14 @@ impl Parameters {
     }
 
     /// Those that are not in force.
-    pub fn deviations<'a>(
-        &'a self,
-        memory: &'a Remembered,
-        may_write: bool,
-    ) -> impl Iterator<Item = Deviation> + use<'a> {
+    pub fn deviations<'a>(&'a self, memory: &'a Before, may_write: bool) -> impl Iterator<Item = Deviation> + use<'a> {
         let entries = self.entries.iter();
         entries.filter_map(move |(name, entry)| entry.deviation(name, memory, may_write))
     }
 }
 
 impl Entry {
-    fn next(&mut self, name: &str, memory: &mut Remembered, turn: Turn<'_>) -> Option<Send> {
+    fn next(&mut self, name: &str, memory: &mut Before, turn: Turn<'_>) -> Option<Send> {
         let Turn {
             to,
             may_write,
@@ -249,7 +268,10 @@ impl Entry {
         let (target_system, target_component) = (to.system.0, to.component.0);
         let (value, kind) = match (self.stage, self.known) {
             (Stage::Settled, Some(known)) => known,
-            (Stage::Read | Stage::Confirm, _) | (Stage::Settled, None) => {
+            (Stage::Read | Stage::Confirm | Stage::Check, _) | (Stage::Settled, None) => {
+                if self.stage == Stage::Check && self.asked >= GIVE_UP_AFTER {
+                    self.stage = Stage::Read;
+                }
                 self.asked = self.asked.saturating_add(1);
                 self.not_before = now.plus(ASK_AGAIN.delay(self.asked, jitter));
                 return Some(Send::whenever(MavMessage::PARAM_REQUEST_READ(
@@ -265,7 +287,10 @@ impl Entry {
         if same(self.wanted, value, kind) || self.enforce == Enforce::Report || !may_write {
             return None;
         }
-        let field = match encode(to.autopilot, self.wanted, kind) {
+        let field = match self
+            .may_be_set(to.autopilot, name)
+            .and_then(|()| encode(to.autopilot, self.wanted, kind))
+        {
             Ok(field) => field,
             Err(why) => {
                 self.objection = Some(why);
@@ -273,9 +298,10 @@ impl Entry {
             }
         };
         // PX4 keeps what is no number, which nobody wants back.
-        if !self.back && value.is_finite() {
-            memory.parameters_before.entry(name.to_owned()).or_insert(value);
+        if !self.back && value.is_finite() && (self.foreign || !memory.parameters.contains_key(name)) {
+            memory.parameters.insert(name.to_owned(), value);
         }
+        self.foreign = false;
         if counts_after_reboot(to.autopilot, name) {
             memory.waits_for_reboot.insert(name.to_owned(), boot_ms);
         }
@@ -295,6 +321,20 @@ impl Entry {
         })))
     }
 
+    /// The coordinator has refused it already; what an autopilot is given is not left to that alone. A value of before is its own.
+    fn may_be_set(&self, autopilot: Autopilot, name: &str) -> Result<(), String> {
+        if self.back {
+            return Ok(());
+        }
+        match denied::aboard(autopilot, name, self.wanted) {
+            Some(why) => Err(format!(
+                "the agent does not set it to {}: {why}; take it out of the profile",
+                self.wanted
+            )),
+            None => Ok(()),
+        }
+    }
+
     fn receive(&mut self, autopilot: Autopilot, m: &PARAM_VALUE_DATA, now: Moment, jitter: f64) {
         let Some(value) = decode(autopilot, m.param_value, m.param_type) else {
             self.objection =
@@ -312,9 +352,11 @@ impl Entry {
             (Autopilot::ArduPilot, MavParamType::MAV_PARAM_TYPE_REAL32, Some((_, known))) => known,
             _ => m.param_type,
         };
+        let has_it = same(self.wanted, value, kind);
+        self.foreign = !has_it && (self.foreign || self.had_value());
         self.known = Some((value, kind));
         (self.stage, self.asked) = (Stage::Settled, 0);
-        if same(self.wanted, value, kind) {
+        if has_it {
             self.objection = None;
             self.not_before = Moment::default();
         } else if self.sets > 0 {
@@ -324,7 +366,7 @@ impl Entry {
         }
     }
 
-    fn deviation(&self, name: &str, memory: &Remembered, may_write: bool) -> Option<Deviation> {
+    fn deviation(&self, name: &str, memory: &Before, may_write: bool) -> Option<Deviation> {
         let waits_for_reboot = !self.back && memory.waits_for_reboot.contains_key(name);
         if self.has_value() && !waits_for_reboot {
             return None;
@@ -332,18 +374,18 @@ impl Entry {
         let actual = self.known.map(|(value, _)| value);
         let why = if self.has_value() {
             DeviationWhy::NeedsReboot
-        } else if self.stage != Stage::Settled && self.asked >= GIVE_UP_AFTER {
+        } else if !self.is_known() && self.asked >= GIVE_UP_AFTER {
             let none = || {
                 format!(
                     "the autopilot has no parameter {name}, or does not answer for it; correct the name, or check the link"
                 )
             };
             DeviationWhy::Refused(self.objection.clone().unwrap_or_else(none))
-        } else if let (Stage::Settled, Some(objection)) = (self.stage, &self.objection) {
+        } else if let (true, Some(objection)) = (self.is_known(), &self.objection) {
             DeviationWhy::Refused(objection.clone())
-        } else if self.enforce == Enforce::Report && self.stage == Stage::Settled {
+        } else if self.enforce == Enforce::Report && self.is_known() {
             DeviationWhy::ReportOnly
-        } else if self.stage != Stage::Settled && self.sets == 0 {
+        } else if !self.is_known() && self.sets == 0 {
             DeviationWhy::Working
         } else if !may_write {
             DeviationWhy::WaitsForGround

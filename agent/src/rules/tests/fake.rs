@@ -30,6 +30,7 @@ pub struct Fake {
     event: u16,
     past_events: Vec<EVENT_DATA>,
     counted_at: Moment,
+    beat_at: Moment,
     pub received: Vec<MavMessage>,
     /// It answers nothing.
     pub mute: bool,
@@ -62,12 +63,13 @@ impl Fake {
                 ("ALT_MAX", (100.0, MavParamType::MAV_PARAM_TYPE_REAL32)),
                 ("TOTAL", (1.0, int)),
                 ("BRD_TYPE", (0.0, int)),
-                ("MAV_0_MODE", (0.0, int)),
+                ("SDLOG_MODE", (0.0, int)),
             ]),
             read_only: vec!["TOTAL"],
             event: 0,
             past_events: vec![],
             counted_at: Moment::default(),
+            beat_at: Moment::default(),
             received: vec![],
             mute: false,
         }
@@ -319,6 +321,10 @@ impl Fake {
                     out.push(MavMessage::EVENT(event));
                 }
             }
+        }
+        if now.since(self.beat_at) >= Duration::from_secs(1) {
+            self.beat_at = now;
+            out.push(MavMessage::HEARTBEAT(HEARTBEAT_DATA::default()));
         }
         if self.autopilot == Autopilot::Px4 && now.since(self.counted_at) >= Duration::from_secs(3) {
             self.counted_at = now;

@@ -108,6 +108,17 @@ pub fn name(autopilot: Autopilot, name: &str) -> Option<&'static str> {
     (barometer || power).then_some(CALIBRATION)
 }
 
+/// Why an agent does not give the parameter this value, whoever wants it; `None`: it does. What a Geofence sees to is switched on only.
+#[must_use]
+pub fn aboard(autopilot: Autopilot, parameter: &str, wanted: f64) -> Option<&'static str> {
+    #[allow(clippy::float_cmp, reason = "the number that a Geofence gives")]
+    let fenced = parameter == "FENCE_ENABLE" && wanted == 1.0;
+    if fenced {
+        return None;
+    }
+    name(autopilot, parameter).or_else(|| value(autopilot, parameter, wanted))
+}
+
 /// Actions by which an autopilot stops its motors.
 ///
 /// PX4: 4 is Terminate in GF_ACTION and COM_ACT_FAIL_ACT, 5 Terminate and 6 Disarm in those of lost links.

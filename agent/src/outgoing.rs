@@ -37,6 +37,9 @@ pub struct Outgoing {
     pub permit: Option<ArmPermit>,
     /// It is written only once what is remembered is on the disk; an arm command always is.
     pub once_remembered: bool,
+    /// It changes what may be changed only on the ground: until when it may be written, and only while
+    /// [`crate::pilot::Pilot::may_change_rules`] says so.
+    pub on_ground_until: Option<Moment>,
 }
 
 /// Why a message is not written.
@@ -48,15 +51,21 @@ pub enum NotAllowed {
     /// It could arm the vehicle, and no permit came with it.
     #[error("a command that could arm the vehicle has no permit to arm, which is a fault of the agent; it was dropped")]
     ArmsWithoutPermit,
+    /// Too long ago it was decided to change something on the ground.
+    #[error("what is changed on the ground only was held up; it is decided anew")]
+    HeldUp,
 }
 
 impl Outgoing {
-    /// Invariants 2 and 14, at the moment of writing: an arm permit is spent, and what could arm the vehicle is not written
-    /// without one.
+    /// Invariants 2, 12 and 14, at the moment of writing: an arm permit is spent, what could arm the vehicle is not written without one,
+    /// and what is changed on the ground only was decided just now.
     ///
     /// # Errors
     /// [`NotAllowed`]; the message must then be dropped.
     pub fn allow(&mut self, now: Moment) -> Result<(), NotAllowed> {
+        if self.on_ground_until.is_some_and(|until| now > until) {
+            return Err(NotAllowed::HeldUp);
+        }
         match self.permit.take() {
             Some(permit) => Ok(permit.spend(now)?),
             None if could_arm(&self.message) => Err(NotAllowed::ArmsWithoutPermit),
@@ -118,6 +127,7 @@ mod tests {
             within: Duration::ZERO,
             permit: None,
             once_remembered: false,
+            on_ground_until: None,
         };
         outgoing.allow(Moment::default())
     }
@@ -127,5 +137,20 @@ mod tests {
         let answer = allowed(MavCmd::MAV_CMD_MISSION_START);
         assert_eq!(answer, Err(NotAllowed::ArmsWithoutPermit));
         assert_eq!(allowed(MavCmd::MAV_CMD_NAV_LAND), Ok(()));
+    }
+
+    #[test]
+    fn a_change_on_the_ground_that_was_held_up_is_not_written() {
+        let at = |ms| Moment::at(Duration::from_millis(ms));
+        let mut change = Outgoing {
+            from: Address::new(1, 191),
+            message: our_heartbeat(),
+            within: Duration::ZERO,
+            permit: None,
+            once_remembered: true,
+            on_ground_until: Some(at(1500)),
+        };
+        assert_eq!(change.allow(at(1500)), Ok(()));
+        assert_eq!(change.allow(at(1501)), Err(NotAllowed::HeldUp));
     }
 }

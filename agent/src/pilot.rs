@@ -579,6 +579,7 @@ impl Pilot {
             within: WRITE_WITHIN,
             permit: None,
             once_remembered: false,
+            on_ground_until: None,
         }
     }
 
@@ -603,6 +604,7 @@ impl Pilot {
             within,
             permit,
             once_remembered: false,
+            on_ground_until: None,
         }
     }
 

@@ -110,7 +110,7 @@ pub async fn fly(pilot: Pilot, wiring: Wiring, store: Arc<Store>, farewell: Canc
 fn written(sent: Result<(), SendError>) -> Written {
     match sent {
         Ok(()) => Written::Yes,
-        Err(SendError::Down) => Written::No,
+        Err(SendError::Down | SendError::CalledOff) => Written::No,
         Err(SendError::Slow | SendError::Failed(_)) => Written::Unsure,
     }
 }
@@ -214,6 +214,11 @@ impl Shell {
     /// Takes an event and those that wait behind it, so that a burst is one piece of work.
     fn receive(&mut self, first: &LinkEvent) {
         self.pilot.receive(first, self.arrival(first), jitter());
+        self.receive_waiting();
+    }
+
+    /// Takes the events that wait.
+    fn receive_waiting(&mut self) {
         for _ in 0..EVENTS_AT_MOST {
             let Some(event) = self.wiring.events.try_recv() else {
                 break;
@@ -343,6 +348,9 @@ impl Shell {
             let how = if (out.permit.is_some() || out.once_remembered) && !remembered {
                 Written::No
             } else {
+                if out.on_ground_until.is_some() {
+                    self.receive_waiting();
+                }
                 self.write(out).await
             };
             self.pilot.written(how, self.wiring.clock.now(), jitter());
@@ -359,7 +367,20 @@ impl Shell {
             warn!(%why, "command dropped");
             return Written::No;
         }
-        written(self.wiring.link.send(out.from, &out.message, out.within).await)
+        let Some(until) = out.on_ground_until else {
+            return written(self.wiring.link.send(out.from, &out.message, out.within).await);
+        };
+        // The line may be somebody else's for a moment, and the process may be stopped at any.
+        let still = || {
+            let now = self.wiring.clock.now();
+            now <= until && self.pilot.may_change_rules(now)
+        };
+        let sent = self
+            .wiring
+            .link
+            .send_if(out.from, &out.message, out.within, still)
+            .await;
+        written(sent)
     }
 
     /// Reports every change to the coordinator at once, and moving numbers once a second.

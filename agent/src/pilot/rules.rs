@@ -1,7 +1,7 @@
 //! The pilot's part in the rules on board: which rules it holds, when there is time for them, and whether they prevent arming.
 //!
 //! Owns: that rules are brought about only when nothing else is to be sent, and changed only on a vehicle that is on the ground and
-//! disarmed and is not about to be armed. Must not: decide what is sent ([`crate::rules`] does).
+//! disarmed and is not about to be armed, at the moment of writing too. Must not: decide what is sent ([`crate::rules`] does).
 
 use super::Pilot;
 use crate::command::{Outstanding, Patience};
@@ -15,7 +15,12 @@ use fleet::time::Moment;
 use fleet::units::Address;
 use fleet::vehicle::{Airframe, FlightTruth, Identity};
 use link::dialect::{MavCmd, MavMessage};
+use std::time::Duration;
 use tracing::warn;
+
+/// From the decision to change something to its being written: a disk that takes long, or a process that is stopped, must not let a
+/// change of before through when the vehicle may have been armed by somebody else meanwhile.
+const WRITTEN_WITHIN: Duration = Duration::from_millis(500);
 
 impl Pilot {
     /// Takes the rules that are to be in force; those of a coordinator that no longer leads are refused.
@@ -67,10 +72,7 @@ impl Pilot {
         if !free || !ours || !self.vehicle.link_alive(now) {
             return None;
         }
-        // Armed is known only with the next heartbeat.
-        let beat = self.vehicle.heartbeat.as_ref();
-        let fresh = beat.is_some_and(|beat| beat.fresh(now, FRESH_FOR_ARMING).is_some());
-        let may_write = fresh && self.vehicle.truth(now) == FlightTruth::Disarmed && !self.memory.arm_under_way(now);
+        let may_write = self.may_change_rules(now);
         let situation = Situation {
             to: &identity,
             home: self.vehicle.home_at,
@@ -81,6 +83,7 @@ impl Pilot {
         if let Some(send) = send {
             return Some(Outgoing {
                 once_remembered: send.once_remembered,
+                on_ground_until: send.once_remembered.then(|| now.plus(WRITTEN_WITHIN)),
                 ..self.aside(send.message)
             });
         }
@@ -96,6 +99,16 @@ impl Pilot {
         (may_reboot && self.board.wants_reboot(now)).then(|| self.reboot(identity, now))
     }
 
+    /// Whether fence and parameters may be changed now: the vehicle is on the ground and disarmed, as its latest heartbeat says, and is
+    /// not about to be armed.
+    #[must_use]
+    pub fn may_change_rules(&self, now: Moment) -> bool {
+        // Armed is known only with the next heartbeat.
+        let beat = self.vehicle.heartbeat.as_ref();
+        let fresh = beat.is_some_and(|beat| beat.fresh(now, FRESH_FOR_ARMING).is_some());
+        fresh && self.vehicle.truth(now) == FlightTruth::Disarmed && !self.memory.arm_under_way(now)
+    }
+
     fn reboot(&mut self, to: Identity, now: Moment) -> Outgoing {
         warn!("rebooting the autopilot, so that parameters count that were set");
         self.board.reboot_ordered(now);
@@ -109,7 +122,10 @@ impl Pilot {
         let patience = Patience::for_request();
         let (outstanding, message) = Outstanding::begin(Purpose::Reboot, to, command, patience, now);
         self.outstanding = Some(outstanding);
-        self.outgoing(message, None)
+        Outgoing {
+            on_ground_until: Some(now.plus(WRITTEN_WITHIN)),
+            ..self.outgoing(message, None)
+        }
     }
 
     /// What is to be on the disk of it.

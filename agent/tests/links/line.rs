@@ -33,6 +33,10 @@ pub struct Line {
     pub loses_acks: bool,
     /// The agent takes and sends nothing any more.
     pub dead: bool,
+    /// For so many milliseconds the agent's process is stopped once, between the decision to change something on the ground and the wire.
+    pub freezes: Option<u64>,
+    /// Messages that were not written any more when their turn came.
+    pub held_back: usize,
     /// What the pilot wrote, and when.
     pub wrote: Vec<(u64, MavMessage)>,
     /// When which message came.
@@ -51,6 +55,8 @@ impl Line {
             loses_event: None,
             loses_acks: false,
             dead: false,
+            freezes: None,
+            held_back: 0,
             wrote: Vec::new(),
             received: Vec::new(),
             sender: Sender::new(7, 1),
@@ -155,7 +161,19 @@ impl Line {
         }
     }
 
-    fn write(&mut self, out: Outgoing) {
+    /// As the shell does it.
+    fn write(&mut self, mut out: Outgoing) {
+        let on_ground = out.on_ground_until.is_some();
+        if let Some(ms) = self.freezes.take_if(|_| on_ground) {
+            self.ms += ms;
+            self.vehicle.step(Duration::from_millis(ms));
+        }
+        let now = self.now();
+        if out.allow(now).is_err() || (on_ground && !self.pilot.may_change_rules(now)) {
+            self.held_back += 1;
+            self.pilot.written(Written::No, now, 0.5);
+            return;
+        }
         self.pilot.written(Written::Yes, self.now(), 0.5);
         let mut raw = MAVLinkV2MessageRaw::new();
         raw.serialize_message(header(out.from.system.0, out.from.component.0), &out.message);

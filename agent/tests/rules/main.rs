@@ -156,6 +156,20 @@ fn nothing_is_armed_before_its_rules_are_in_force_and_nothing_is_changed_in_the_
 }
 
 #[test]
+fn a_change_that_was_held_up_on_its_way_to_the_wire_is_not_written_but_decided_anew() {
+    for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
+        let mut line = line(autopilot);
+        line.pass(60);
+        line.freezes = Some(3000);
+        line.pilot.take_rules(rules("a", Some(square(0.0)), &[]));
+        line.until("the stop", 30, |line| line.held_back > 0);
+        assert_eq!(changes(&line), 0, "{autopilot:?}: it was decided three seconds ago");
+        line.until("in force", 60, |line| report(line).in_force);
+        assert_eq!(line.held_back, 1);
+    }
+}
+
+#[test]
 fn a_fence_that_px4_leaves_out_is_not_in_force_though_the_event_is_lost_on_the_way() {
     let mut line = line(Autopilot::Px4);
     line.pass(20);

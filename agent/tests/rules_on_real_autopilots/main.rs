@@ -208,7 +208,7 @@ fn autopilots() -> impl Iterator<Item = Autopilot> {
 }
 
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "minutes in real time; see the long runs of tests/README.md"]
+#[ignore = "minutes in real time, and `cargo xtask fly fence parameters` flies most of it; see the long runs of tests/README.md"]
 async fn rules_come_in_force_each_trap_is_named_drift_is_mended_and_what_was_before_is_given_back() {
     for autopilot in autopilots() {
         let stack = autopilot.stack();
@@ -307,56 +307,83 @@ async fn rules_come_in_force_each_trap_is_named_drift_is_mended_and_what_was_bef
     }
 }
 
+/// How often the agent is killed on each autopilot: a few times as one of the tests, more by SKEIN_RULES_KILLS.
+fn kills() -> u32 {
+    let asked = std::env::var("SKEIN_RULES_KILLS").ok();
+    asked.map_or(4, |count| count.parse().expect("SKEIN_RULES_KILLS is a number"))
+}
+
 #[tokio::test(flavor = "multi_thread", worker_threads = 2)]
-#[ignore = "minutes in real time; see the long runs of tests/README.md"]
 async fn an_agent_that_is_killed_at_random_leaves_no_wrong_claim_behind() {
-    for autopilot in autopilots() {
-        let stack = autopilot.stack();
-        let dir = tempfile::tempdir().unwrap();
-        let mut random = StdRng::seed_from_u64(16);
-        let agent = Agent::start(&autopilot, dir.path());
-        agent.give(rules("0", vec![square(60.0, 0.0)], parameters(stack))).await;
-        agent.until_in_force("0").await;
-        agent.kill().await;
-        let mut station = Station::open(url(stack, autopilot.ground_link()), autopilot.system()).await;
-        let kills = 12;
-        for life in 1..=kills {
-            let agent = Agent::start(&autopilot, dir.path());
-            let digest = life.to_string();
-            let half_m = 50.0 + f64::from(life);
-            agent
-                .give(rules(&digest, vec![square(half_m, 0.0), hole()], parameters(stack)))
-                .await;
-            tokio::time::sleep(Duration::from_millis(random.random_range(0..6000))).await;
-            if agent
-                .rules()
-                .is_some_and(|report| report.in_force && report.held == Some(RulesDigest(digest.clone())))
-            {
-                assert_eq!(
-                    station.fence().await.len(),
-                    5,
-                    "{stack}: reported in force in life {life}"
-                );
-            }
-            agent.kill().await;
-        }
-        let agent = Agent::start(&autopilot, dir.path());
-        agent
-            .give(rules("last", vec![square(77.0, 0.0)], parameters(stack)))
-            .await;
-        let took = agent.until_in_force("last").await;
-        assert_eq!(station.fence().await.len(), 4);
-        say(&format!(
-            "{stack}: after {kills} kills in force {:.1} s after the start",
-            took.as_secs_f64()
-        ));
-        agent.give(rules("none", vec![], &[])).await;
-        agent.until_in_force("none").await;
-        assert_eq!(
-            station.fence().await.len(),
-            0,
-            "{stack}: there was none before the first"
-        );
-        agent.kill().await;
+    let runs: Vec<_> = autopilots()
+        .zip(16..)
+        .map(|(autopilot, seed)| tokio::spawn(killed_at_random(autopilot, seed)))
+        .collect();
+    for run in runs {
+        run.await.unwrap();
     }
+}
+
+async fn killed_at_random(autopilot: Autopilot, seed: u64) {
+    let stack = autopilot.stack();
+    let dir = tempfile::tempdir().unwrap();
+    let mut random = StdRng::seed_from_u64(seed);
+    let agent = Agent::start(&autopilot, dir.path());
+    agent.give(rules("0", vec![square(60.0, 0.0)], parameters(stack))).await;
+    agent.until_in_force("0").await;
+    agent.kill().await;
+    let mut station = Station::open(url(stack, autopilot.ground_link()), autopilot.system()).await;
+    let kills = kills();
+    let (mut claims, mut wrong) = (0, 0);
+    for life in 1..=kills {
+        let agent = Agent::start(&autopilot, dir.path());
+        let digest = life.to_string();
+        let half_m = 50.0 + f64::from(life % 40);
+        let wanted = vec![square(half_m, 0.0), hole()];
+        agent.give(rules(&digest, wanted.clone(), parameters(stack))).await;
+        tokio::time::sleep(Duration::from_millis(random.random_range(0..9000))).await;
+        let claimed = agent
+            .rules()
+            .is_some_and(|report| report.in_force && report.held == Some(RulesDigest(digest.clone())));
+        agent.kill().await;
+        if claimed {
+            claims += 1;
+            if !is_aboard(&station.fence().await, &wanted) {
+                wrong += 1;
+                say(&format!("{stack}: reported in force in life {life}, and it was not"));
+            }
+        }
+    }
+    let agent = Agent::start(&autopilot, dir.path());
+    let last = vec![square(95.0, 0.0)];
+    agent.give(rules("last", last.clone(), parameters(stack))).await;
+    let took = agent.until_in_force("last").await;
+    assert!(is_aboard(&station.fence().await, &last), "{stack}");
+    say(&format!(
+        "{stack}: {kills} kills, {claims} times in force before, {wrong} wrong claims; then in force {:.1} s after the start",
+        took.as_secs_f64()
+    ));
+    assert_eq!(wrong, 0, "{stack}: wrong claims");
+    agent.give(rules("none", vec![], &[])).await;
+    agent.until_in_force("none").await;
+    let left = station.fence().await.len();
+    assert_eq!(left, 0, "{stack}: there was none before the first");
+    agent.kill().await;
+}
+
+/// Whether the places of the shapes are those of the items, wherever polygons begin.
+fn is_aboard(items: &[link::dialect::MISSION_ITEM_INT_DATA], shapes: &[Shape]) -> bool {
+    let places: Vec<Wgs84> = shapes
+        .iter()
+        .flat_map(|shape| match &shape.outline {
+            Outline::Polygon(corners) => corners.clone(),
+            Outline::Circle { center, .. } => vec![*center],
+        })
+        .collect();
+    let near = |degrees: f64, e7: i32| (degrees * 1e7 - f64::from(e7)).abs() < 2.0;
+    let has = |at: &Wgs84| {
+        let mut all = items.iter();
+        all.any(|item| near(at.latitude_deg, item.x) && near(at.longitude_deg, item.y))
+    };
+    items.len() == places.len() && places.iter().all(has)
 }

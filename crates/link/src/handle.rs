@@ -55,6 +55,9 @@ pub enum SendError {
     /// The line did not take the frame in time; a part of it may have left, the whole did not.
     #[error("the line did not take the frame in time")]
     Slow,
+    /// Its sender did not want it written any more when its turn came; not a byte left.
+    #[error("it was not wanted any more when its turn came")]
+    CalledOff,
     /// Writing failed.
     #[error("writing to the link failed")]
     Failed(#[source] io::Error),
@@ -67,10 +70,26 @@ impl LinkHandle {
     /// # Errors
     /// [`SendError`], when it was not written.
     pub async fn send(&self, from: Address, message: &MavMessage, within: Duration) -> Result<(), SendError> {
+        self.send_if(from, message, within, || true).await
+    }
+
+    /// The same, if `still` says so once the line is free for it.
+    ///
+    /// # Errors
+    /// [`SendError`], when it was not written.
+    pub async fn send_if(
+        &self,
+        from: Address,
+        message: &MavMessage,
+        within: Duration,
+        still: impl FnOnce() -> bool + Send,
+    ) -> Result<(), SendError> {
         let counters = &self.0.counters;
-        let result = self.write(|| self.frame(from, message), Direction::Us, within).await;
+        let frame = || still().then(|| self.frame(from, message));
+        let result = self.write(frame, Direction::Us, within).await;
         match &result {
             Ok(()) => counters.sent(1),
+            Err(SendError::CalledOff) => {}
             Err(_) => counters.send_failures(1),
         }
         result
@@ -101,7 +120,7 @@ impl LinkHandle {
     /// # Errors
     /// [`SendError`], when it was not written.
     pub async fn send_raw(&self, frame: &RawFrame, within: Duration) -> Result<(), SendError> {
-        let result = self.write(|| frame.bytes.clone(), Direction::Guest, within).await;
+        let result = self.write(|| Some(frame.bytes.clone()), Direction::Guest, within).await;
         match &result {
             Ok(()) => self.0.counters.guests_sent(1),
             Err(_) => self.0.counters.guests_send_failures(1),
@@ -109,10 +128,10 @@ impl LinkHandle {
         result
     }
 
-    /// Writes what `bytes` gives once the line is ours.
+    /// Writes what `bytes` gives, if anything, once the line is ours.
     async fn write(
         &self,
-        bytes: impl FnOnce() -> Bytes + Send,
+        bytes: impl FnOnce() -> Option<Bytes> + Send,
         from: Direction,
         within: Duration,
     ) -> Result<(), SendError> {
@@ -121,8 +140,8 @@ impl LinkHandle {
         let write = async {
             let mut writer = shared.writer.lock().await;
             let line = writer.as_mut().ok_or(SendError::Down)?;
+            let bytes = bytes().ok_or(SendError::CalledOff)?;
             began.store(true, Ordering::Relaxed);
-            let bytes = bytes();
             line.write(&bytes).await.map_err(|error| match error.kind() {
                 io::ErrorKind::NotConnected => SendError::Down,
                 _ => SendError::Failed(error),

@@ -146,6 +146,29 @@ async fn a_guests_frame_is_written_now_or_never() {
 }
 
 #[tokio::test(start_paused = true)]
+async fn what_is_not_wanted_any_more_once_the_line_is_free_is_not_written() {
+    let mut bench = bench(10).await;
+    let (handle, us) = (bench.handle.clone(), Address::new(1, 191));
+    let first = tokio::spawn(async move { handle.send(us, &px4(), DEADLINE).await });
+    sleep(Duration::from_millis(1)).await;
+    let began = tokio::time::Instant::now();
+    let handle = bench.handle.clone();
+    let second = tokio::spawn(async move {
+        let early = || began.elapsed() < Duration::from_millis(500);
+        handle.send_if(us, &px4(), DEADLINE, early).await
+    });
+    sleep(Duration::from_secs(1)).await;
+    let mut written = [0; 21];
+    bench.far.read_exact(&mut written).await.unwrap();
+    first.await.unwrap().unwrap();
+    let result = second.await.unwrap();
+    assert!(matches!(result, Err(SendError::CalledOff)), "{result:?}");
+    assert!(bench.handle.is_up() && bench.events.try_recv().is_none());
+    bench.handle.send_if(us, &px4(), WITHIN, || false).await.unwrap_err();
+    assert_eq!(bench.handle.counters().send_failures, 0);
+}
+
+#[tokio::test(start_paused = true)]
 async fn who_only_waits_for_another_writer_does_not_take_the_line_down() {
     let mut bench = bench(10).await;
     let handle = bench.handle.clone();

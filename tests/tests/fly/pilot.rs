@@ -11,8 +11,10 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use mavlink::dialects::ardupilotmega::{
-    ADSB_VEHICLE_DATA, COMMAND_LONG_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd, MavMessage, MavModeFlag, MavParamType,
-    MavState, MavType, PARAM_SET_DATA, RC_CHANNELS_OVERRIDE_DATA, SETUP_SIGNING_DATA,
+    ADSB_VEHICLE_DATA, COMMAND_LONG_DATA, HEARTBEAT_DATA, MISSION_ACK_DATA, MISSION_COUNT_DATA, MISSION_ITEM_INT_DATA,
+    MISSION_REQUEST_INT_DATA, MISSION_REQUEST_LIST_DATA, MavAutopilot, MavCmd, MavFrame, MavMessage, MavMissionType,
+    MavModeFlag, MavParamType, MavState, MavType, PARAM_REQUEST_READ_DATA, PARAM_SET_DATA, RC_CHANNELS_OVERRIDE_DATA,
+    SETUP_SIGNING_DATA,
 };
 use mavlink::{MavHeader, MavlinkVersion};
 use testkit::autopilots::{Autopilot, Stack};
@@ -21,6 +23,7 @@ use testkit::wait_for;
 /// The system id of ground stations.
 const SYSTEM: u32 = 255;
 const COMPONENT: u8 = 190;
+const FENCE: MavMissionType = MavMissionType::MAV_MISSION_TYPE_FENCE;
 
 /// See the module text. Dropping it ends the link.
 pub struct Pilot {
@@ -149,7 +152,115 @@ impl Pilot {
         self.command(MavCmd::MAV_CMD_DO_SET_MODE, params)
     }
 
-    /// Sets a parameter of ArduCopter; PX4 has a shell for that.
+    /// Asks until the autopilot answers.
+    fn ask<T>(&self, message: &MavMessage, wanted: impl Fn(&MavMessage) -> Option<T>) -> anyhow::Result<T> {
+        self.line.answers().clear();
+        for _ in 0..8 {
+            self.line.send(message)?;
+            let until = Instant::now() + Duration::from_secs(1);
+            while Instant::now() < until {
+                if let Some(found) = self.line.answers().iter().find_map(&wanted) {
+                    return Ok(found);
+                }
+                std::thread::sleep(Duration::from_millis(20));
+            }
+        }
+        anyhow::bail!("no answer to {message:?}")
+    }
+
+    /// The value of a parameter that is a float, or one of ArduCopter.
+    pub fn read(&self, name: &str) -> anyhow::Result<f64> {
+        let message = MavMessage::PARAM_REQUEST_READ(PARAM_REQUEST_READ_DATA {
+            param_index: -1,
+            target_system: self.system,
+            target_component: 1,
+            param_id: name.into(),
+        });
+        self.ask(&message, |answer| match answer {
+            MavMessage::PARAM_VALUE(p) if p.param_id.to_str() == Ok(name) => Some(f64::from(p.param_value)),
+            _ => None,
+        })
+    }
+
+    /// Latitude and longitude of each item of the fence on the autopilot.
+    pub fn fence(&self) -> anyhow::Result<Vec<[f64; 2]>> {
+        let (target_system, target_component, mission_type) = (self.system, 1, FENCE);
+        let list = MavMessage::MISSION_REQUEST_LIST(MISSION_REQUEST_LIST_DATA {
+            target_system,
+            target_component,
+            mission_type,
+        });
+        let count = self.ask(&list, |answer| match answer {
+            MavMessage::MISSION_COUNT(m) if m.mission_type == FENCE => Some(m.count),
+            _ => None,
+        })?;
+        let mut items = Vec::new();
+        for seq in 0..count {
+            let request = MavMessage::MISSION_REQUEST_INT(MISSION_REQUEST_INT_DATA {
+                seq,
+                target_system,
+                target_component,
+                mission_type,
+            });
+            items.push(self.ask(&request, |answer| match answer {
+                MavMessage::MISSION_ITEM_INT(m) if m.seq == seq => Some([f64::from(m.x) / 1e7, f64::from(m.y) / 1e7]),
+                _ => None,
+            })?);
+        }
+        self.line.send(&MavMessage::MISSION_ACK(MISSION_ACK_DATA {
+            target_system,
+            target_component,
+            mission_type,
+            ..MISSION_ACK_DATA::default()
+        }))?;
+        Ok(items)
+    }
+
+    /// Uploads an inclusion polygon, as latitudes and longitudes.
+    pub fn upload_fence(&self, corners: &[[f64; 2]]) -> anyhow::Result<()> {
+        let (target_system, target_component, mission_type) = (self.system, 1, FENCE);
+        let count = u16::try_from(corners.len())?;
+        let mut next = MavMessage::MISSION_COUNT(MISSION_COUNT_DATA {
+            count,
+            target_system,
+            target_component,
+            mission_type,
+            opaque_id: 0,
+        });
+        loop {
+            let asked = self.ask(&next, |answer| match answer {
+                MavMessage::MISSION_REQUEST_INT(m) => Some(Ok(m.seq)),
+                #[allow(deprecated, reason = "ArduPilot asks so")]
+                MavMessage::MISSION_REQUEST(m) => Some(Ok(m.seq)),
+                MavMessage::MISSION_ACK(m) => Some(Err(m.mavtype)),
+                _ => None,
+            })?;
+            let seq = match asked {
+                Ok(seq) => seq,
+                Err(result) => {
+                    ensure!(result as u8 == 0, "the upload ended with {result:?}");
+                    return Ok(());
+                }
+            };
+            let [latitude, longitude] = corners[usize::from(seq)];
+            let e7 = |degrees: f64| (degrees * 1e7).round() as i32;
+            next = MavMessage::MISSION_ITEM_INT(MISSION_ITEM_INT_DATA {
+                param1: f32::from(count),
+                x: e7(latitude),
+                y: e7(longitude),
+                seq,
+                command: MavCmd::MAV_CMD_NAV_FENCE_POLYGON_VERTEX_INCLUSION,
+                target_system,
+                target_component,
+                frame: MavFrame::MAV_FRAME_GLOBAL,
+                autocontinue: 1,
+                mission_type,
+                ..MISSION_ITEM_INT_DATA::default()
+            });
+        }
+    }
+
+    /// Sets a parameter that is a float, or one of ArduCopter; for others PX4 has a shell.
     pub fn parameter(&self, name: &str, value: f32) -> anyhow::Result<()> {
         let message = MavMessage::PARAM_SET(PARAM_SET_DATA {
             param_value: value,
@@ -213,9 +324,10 @@ impl Line {
             rest.extend_from_slice(&buffer[..count]);
             for frame in crate::relay::frames(&mut rest) {
                 let mut reader = mavlink::MavlinkReader::with_capacity(512, std::io::Cursor::new(frame.as_slice()));
-                if let Ok((_, message @ (MavMessage::COMMAND_ACK(_) | MavMessage::PARAM_VALUE(_)))) =
-                    reader.read_any_message::<MavMessage>()
-                {
+                let Ok((_, message)) = reader.read_any_message::<MavMessage>() else {
+                    continue;
+                };
+                if is_answer(&message) {
                     self.answers().push(message);
                 }
             }
@@ -258,6 +370,21 @@ impl Line {
             std::thread::sleep(Duration::from_millis(100));
         }
     }
+}
+
+/// Whether it is an answer to something that this ground station has asked for: what is for others it does not heed.
+fn is_answer(message: &MavMessage) -> bool {
+    let to = match message {
+        MavMessage::COMMAND_ACK(_) | MavMessage::PARAM_VALUE(_) => return true,
+        MavMessage::MISSION_COUNT(m) => m.target_system,
+        MavMessage::MISSION_ITEM_INT(m) => m.target_system,
+        MavMessage::MISSION_REQUEST_INT(m) => m.target_system,
+        #[allow(deprecated, reason = "ArduPilot asks so")]
+        MavMessage::MISSION_REQUEST(m) => m.target_system,
+        MavMessage::MISSION_ACK(m) => m.target_system,
+        _ => return false,
+    };
+    u32::from(to) == SYSTEM
 }
 
 impl Drop for Pilot {

@@ -10,6 +10,7 @@ mod lines;
 mod people;
 mod refusals;
 mod restarts;
+mod rules;
 mod stations;
 
 use crate::scenario::Scenario;
@@ -26,6 +27,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         stations::ALL,
         airspace::ALL,
         formations::ALL,
+        rules::ALL,
     ]
     .into_iter()
     .flatten()

@@ -35,7 +35,7 @@ pub const ALL: &[Scenario] = &[
     )
     .on(&[Stack::Px4]),
     Scenario::new(
-        "fence",
+        "fence-acts",
         "the fence acts: nothing is sent into it (B1), its reason shown (C10)",
         fence,
     )
@@ -128,7 +128,7 @@ pub const ALL: &[Scenario] = &[
 const NODE: &str = NODES[0];
 
 /// The status of a Drone whose autopilot has taken control: it must not be Ready, and the reason is the autopilot's.
-fn wait_reason(field: &Field, since: u64, words: &[&str]) -> anyhow::Result<String> {
+pub(super) fn wait_reason(field: &Field, since: u64, words: &[&str]) -> anyhow::Result<String> {
     field.wait("the autopilot's reason on the Drone", 0, || {
         let drone = field.objects().of(NODE).context("there is none")?;
         let ready = condition(&drone, "Ready");
@@ -152,7 +152,7 @@ fn set_height(field: &Field, metres: f64) -> anyhow::Result<()> {
 }
 
 /// Waits until the vehicle reports one of these modes.
-fn wait_mode(field: &Field, modes: &[u32], seconds: u32) -> anyhow::Result<u32> {
+pub(super) fn wait_mode(field: &Field, modes: &[u32], seconds: u32) -> anyhow::Result<u32> {
     field.wait(&format!("mode {modes:?}"), seconds, || {
         let mode = field.record(NODE).mode().context("no heartbeat")?;
         ensure!(

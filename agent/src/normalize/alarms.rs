@@ -6,7 +6,7 @@
 //! ArduPilot names the cause in the announcement ("Battery Failsafe", "Max Alt fence breached"), with figures in the text before.
 //! PX4 announces with "Failsafe activated", and gives the cause in the texts and events before, or in the event's arguments.
 
-use fleet::failsafe::{Alarm, Cause};
+use fleet::alarm::{Alarm, Cause};
 use fleet::time::{Moment, Sighting};
 use fleet::vehicle::Vehicle;
 use std::time::Duration;

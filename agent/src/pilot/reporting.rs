@@ -10,6 +10,7 @@ use fleet::preflight::Clearance;
 use fleet::report::{Report, RouteState};
 use fleet::route_order::Waypoint;
 use fleet::rules::RulesClearance;
+use fleet::safety;
 use fleet::time::Moment;
 use fleet::vehicle::{Airframe, ArmingReason, FlightTruth, ReasonClass, TRUTH_STALE_AFTER, Vehicle};
 use std::time::Duration;
@@ -145,7 +146,12 @@ impl Pilot {
             battery_at: vehicle.battery.map(|b| b.at),
             position,
             position_at: vehicle.position.map(|p| p.at),
-            held: self.state.fence.held.as_ref().map(|a| Held::of(a, truth, under_way)),
+            held: self
+                .state
+                .fence
+                .held
+                .as_ref()
+                .map(|a| Held::of(a, safety::settled(truth, under_way))),
             activity: self.activity,
             terminating: self.terminating,
             takeovers: self.state.record.takeovers,

@@ -16,8 +16,7 @@ pub use place::WhereArgs;
 pub use swarm::{GroundArgs, SwarmRef};
 
 use crate::failure::Failure;
-use crate::server::Which;
-use crate::up::node_link::NodeLink;
+use crate::node_link::NodeLink;
 use clap::{Args, Parser, Subcommand, ValueEnum};
 use fleet::selector::Selector;
 use std::net::SocketAddr;
@@ -247,15 +246,6 @@ pub struct Filter {
 }
 
 impl Filter {
-    /// What the coordinator is asked for.
-    #[must_use]
-    pub fn which(&self) -> Which {
-        Which {
-            namespace: self.namespace.clone().unwrap_or_default(),
-            selector: self.selector.as_ref().map(ToString::to_string).unwrap_or_default(),
-        }
-    }
-
     /// With the namespace that was named before the command, if one was.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 //! Owns: the kinds there are. Must not: choose one ([`crate::server_choice`]) or go there ([`crate::server`]).
 
 use crate::cluster;
-use crate::server::ServerUrl;
+use crate::server_url::ServerUrl;
 use agent::credentials::Files;
 use std::fmt;
 use std::path::PathBuf;

@@ -4,10 +4,8 @@
 
 mod dial;
 mod drones;
-mod url;
 
-pub use url::ServerUrl;
-
+use crate::args::Filter;
 use crate::cluster::kept::Kept;
 use crate::failure::Failure;
 use crate::route::Route;
@@ -39,6 +37,15 @@ pub struct Which {
     pub namespace: String,
     /// Of Drones that this label selector selects; empty for all.
     pub selector: String,
+}
+
+impl From<&Filter> for Which {
+    fn from(filter: &Filter) -> Self {
+        Self {
+            namespace: filter.namespace.clone().unwrap_or_default(),
+            selector: filter.selector.as_ref().map(ToString::to_string).unwrap_or_default(),
+        }
+    }
 }
 
 type Client = FleetClient<InterceptedService<Channel, Bearer>>;

@@ -8,7 +8,7 @@ use crate::cluster;
 use crate::data_dir::DataDir;
 use crate::failure::Failure;
 use crate::route::Route;
-use crate::server::ServerUrl;
+use crate::server_url::ServerUrl;
 use crate::station_record::{self, StationRecord};
 use agent::credentials::{Files, Proof};
 use std::path::{Path, PathBuf};

@@ -6,7 +6,7 @@ use crate::args::{Filter, Format, StatusArgs};
 use crate::failure::Failure;
 use crate::output::Output;
 use crate::route::Route;
-use crate::server::Server;
+use crate::server::{Server, Which};
 use crate::table::{self, Layout};
 use crate::vehicle::{Vehicle, shown};
 use std::fmt::Write as _;
@@ -17,7 +17,7 @@ use std::io::Write as _;
 /// # Errors
 /// [`Failure`].
 pub async fn run(route: &Route, args: &StatusArgs, out: &Output) -> Result<(), Failure> {
-    let answer = Server::connect(route).await?.list(&args.filter.which()).await?;
+    let answer = Server::connect(route).await?.list(&Which::from(&args.filter)).await?;
     let vehicles = shown(answer, &args.filter);
     let layout = Layout {
         one_namespace: args.filter.namespace.is_some(),

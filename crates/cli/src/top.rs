@@ -27,6 +27,7 @@ use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::route::Route;
+use crate::server::Which;
 use crate::terminal;
 use clock::Now;
 use crossterm::event::{Event, EventStream};
@@ -87,7 +88,7 @@ async fn end_without_terminal(asked: CancellationToken) {
 }
 
 async fn show(route: Route, args: TopArgs, named: Option<Choice>, interrupt: &Interrupt) -> Result<(), Failure> {
-    let which = args.filter.which();
+    let which = Which::from(&args.filter);
     // What asks the person something does so before the terminal is taken.
     let stream = tokio::select! {
         opened = fleet_feed::open(&route, &which) => opened?,

@@ -6,7 +6,6 @@
 pub mod fleet_lines;
 pub mod messages;
 pub mod no_pause;
-pub mod node_link;
 
 use crate::args::{LogFormat, UpArgs};
 use crate::data_dir::{DataDir, write_private};
@@ -14,6 +13,7 @@ use crate::failure::Failure;
 use crate::fleet_api::Source;
 use crate::interrupt::Interrupt;
 use crate::log::Log;
+use crate::node_link;
 use crate::objects::Objects;
 use crate::route::Route;
 use crate::station::{NodeSetup, Setup, Station};

@@ -10,7 +10,7 @@ use crate::interrupt::Interrupt;
 use crate::output::Output;
 use crate::route::Route;
 use crate::screen::Screen;
-use crate::server::Server;
+use crate::server::{Server, Which};
 use crate::status::nothing;
 use crate::table::{self, Layout};
 use crate::vehicle::{Vehicle, shown};
@@ -48,7 +48,10 @@ async fn show(route: &Route, args: &WatchArgs, out: &Output) -> Result<(), Failu
 }
 
 async fn open(route: &Route, args: &WatchArgs) -> Result<Streaming<v1::ListResponse>, Failure> {
-    Server::connect(route).await?.watch(&args.filter.which(), None).await
+    Server::connect(route)
+        .await?
+        .watch(&Which::from(&args.filter), None)
+        .await
 }
 
 async fn follow(

@@ -4,15 +4,14 @@
 //! Must not: say how to get there; that is [`crate::converge`].
 
 use crate::airspace::OrderNumber;
-use crate::flight_record::ReportedFlight;
 use crate::ground::{GroundMark, GroundOrderId, kept};
 use crate::ids::{DroneName, DroneUid, Term};
 pub use crate::preflight_policy::Preflight;
+use crate::reported_flight::ReportedFlight;
 use crate::route_order::RouteOrder;
 use crate::rules::RulesDigest;
 use crate::station::Manner;
 use crate::units::{AltitudeAboveHome, Percent};
-use crate::vehicle::FlightTruth;
 use serde::{Deserialize, Serialize};
 use std::fmt;
 use std::time::Duration;
@@ -30,6 +29,17 @@ pub enum Desired {
         /// Why.
         why: GroundedWhy,
     },
+}
+
+impl Desired {
+    const fn is_ground_order(self) -> bool {
+        matches!(
+            self,
+            Self::Grounded {
+                why: GroundedWhy::Ordered
+            }
+        )
+    }
 }
 
 impl fmt::Display for Desired {
@@ -309,7 +319,8 @@ impl Fence {
             }
             (Order::Assigned(new), held) => {
                 let same = held.as_ref().is_some_and(|held| held.uid == new.uid);
-                let latch = kept(self.ground_latch.filter(|_| same), new);
+                let ordered = new.desired.is_ground_order();
+                let latch = kept(self.ground_latch.filter(|_| same), ordered, new.ground_mark);
                 let before = held.as_ref().filter(|_| same).and_then(|held| held.route.as_ref());
                 // One that is not on its way yet does not set out on a route that is void.
                 let before = before.filter(|route| !settled || route.number > new.void);
@@ -389,15 +400,15 @@ pub struct Held {
 }
 
 impl Held {
-    /// What an agent says of `assignment`, given what its vehicle does.
+    /// What an agent reports of `assignment`; `settled` as for [`Fence::take`].
     #[must_use]
-    pub fn of(assignment: &Assignment, truth: FlightTruth, arm_under_way: bool) -> Self {
+    pub fn of(assignment: &Assignment, settled: bool) -> Self {
         Self {
             uid: assignment.uid.clone(),
             term: assignment.term,
             generation: assignment.generation,
             grounded: matches!(assignment.desired, Desired::Grounded { .. }),
-            settled: crate::safety::settled(truth, arm_under_way),
+            settled,
         }
     }
 }

@@ -9,6 +9,7 @@
 //! | ArduPilot | it has just announced one; the mode that follows shows within a heartbeat. Its CRITICAL stays on after a failsafe whose action is "none", so that it alone proves nothing |
 //! | both | system_status is EMERGENCY or FLIGHT_TERMINATION |
 
+use crate::alarm::Cause;
 use crate::takeover::InCommand;
 use crate::time::Moment;
 use crate::vehicle::{Autopilot, FlightTruth, Mode, SystemState, TRUTH_STALE_AFTER, Vehicle};
@@ -20,76 +21,6 @@ pub const ANNOUNCED_FOR: Duration = Duration::from_secs(3);
 
 /// An announcement explains a change of mode that is observed within this time.
 pub const EXPLAINS_FOR: Duration = Duration::from_secs(10);
-
-/// What made the autopilot act.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum Cause {
-    /// Its battery.
-    Battery,
-    /// The loss of its ground station.
-    GroundStation,
-    /// The loss of its remote control.
-    RemoteControl,
-    /// A geofence.
-    Fence,
-    /// Its position: satellites, estimator.
-    Position,
-    /// Motors, thrust, attitude.
-    Propulsion,
-    /// Something else, or not reported. It stays the last one.
-    #[default]
-    Other,
-}
-
-impl Cause {
-    /// All of them.
-    pub const ALL: [Self; Self::Other as usize + 1] = [
-        Self::Battery,
-        Self::GroundStation,
-        Self::RemoteControl,
-        Self::Fence,
-        Self::Position,
-        Self::Propulsion,
-        Self::Other,
-    ];
-
-    /// The reason of Ready of a Drone whose autopilot acts on it, and of its Event.
-    #[must_use]
-    pub const fn reason(self) -> &'static str {
-        match self {
-            Self::Battery => "BatteryFailsafe",
-            Self::GroundStation => "GroundStationFailsafe",
-            Self::RemoteControl => "RemoteControlFailsafe",
-            Self::Fence => "FenceFailsafe",
-            Self::Position => "PositionFailsafe",
-            Self::Propulsion => "PropulsionFailsafe",
-            Self::Other => "AutopilotFailsafe",
-        }
-    }
-
-    /// The cause as part of a sentence.
-    #[must_use]
-    pub const fn text(self) -> &'static str {
-        match self {
-            Self::Battery => "battery",
-            Self::GroundStation => "ground station lost",
-            Self::RemoteControl => "remote control lost",
-            Self::Fence => "geofence",
-            Self::Position => "position lost",
-            Self::Propulsion => "motors or attitude",
-            Self::Other => "cause not reported",
-        }
-    }
-}
-
-/// A failsafe that the autopilot has announced.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Alarm {
-    /// Why.
-    pub cause: Cause,
-    /// The autopilot's own text.
-    pub words: String,
-}
 
 /// Who took a flight off its order, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]

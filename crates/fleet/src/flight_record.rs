@@ -10,6 +10,7 @@
 use crate::assignment::{Assignment, Desired};
 use crate::failsafe::{self, Diversion, Diverted};
 use crate::ids::DroneUid;
+pub use crate::reported_flight::{ReportedFlight, SoFar};
 use crate::takeover::{Descent, InCommand, let_go};
 use crate::time::Moment;
 use crate::vehicle::{Airframe, FlightTruth, HardwareUid, Mode, Vehicle};
@@ -25,33 +26,6 @@ pub enum Stage {
     Flown,
     /// Landed while the assignment still wanted flight: by a failsafe, a pilot, or a crash.
     Over,
-}
-
-/// How far the flight of one Drone has come, in the words that the coordinator keeps.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub enum SoFar {
-    /// [`Stage::Fresh`].
-    #[default]
-    Fresh,
-    /// [`Stage::Flown`].
-    Flown,
-    /// [`Stage::Over`].
-    Over,
-    /// A command to stop its motors was sent.
-    Killed,
-}
-
-/// What an agent reported of the flight under a Drone before, for one that remembers nothing of it: it has lost its disk, and
-/// must neither take a vehicle back from a pilot nor lift one that landed by itself.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
-pub struct ReportedFlight {
-    /// How often somebody else had taken over.
-    pub takeovers: u32,
-    /// How far it had come.
-    pub so_far: SoFar,
-    /// The hardware of the vehicle that served it.
-    #[serde(default)]
-    pub hardware: Option<HardwareUid>,
 }
 
 /// The flight under the present assignment.

@@ -8,7 +8,6 @@
 //! Owns: [`GroundOrderId`], [`GroundMark`], and when an agent keeps or drops an order ([`kept`]).
 //! Must not: decide what a grounded vehicle does ([`crate::converge`]).
 
-use crate::assignment::{Assignment, Desired, GroundedWhy};
 use serde::{Deserialize, Serialize};
 
 /// One ground order, by a number that no other has.
@@ -24,16 +23,11 @@ pub enum GroundMark {
     Done(GroundOrderId),
 }
 
-/// The order that an agent keeps after taking `order`, if it kept `before`.
+/// The order that an agent keeps after taking an assignment with `mark`, if it kept `before`. `ordered`: the assignment grounds the
+/// vehicle because of a ground order.
 #[must_use]
-pub fn kept(before: Option<GroundOrderId>, order: &Assignment) -> Option<GroundOrderId> {
-    let ordered = matches!(
-        order.desired,
-        Desired::Grounded {
-            why: GroundedWhy::Ordered
-        }
-    );
-    match order.ground_mark {
+pub fn kept(before: Option<GroundOrderId>, ordered: bool, mark: Option<GroundMark>) -> Option<GroundOrderId> {
+    match mark {
         Some(GroundMark::Given(id)) if ordered => Some(id),
         Some(GroundMark::Done(id)) if before == Some(id) => None,
         Some(GroundMark::Given(_) | GroundMark::Done(_)) | None => before,
@@ -43,59 +37,20 @@ pub fn kept(before: Option<GroundOrderId>, order: &Assignment) -> Option<GroundO
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assignment::Failsafe;
-    use crate::ids::{DroneName, DroneUid, Term};
-    use crate::units::AltitudeAboveHome;
 
     const ID: GroundOrderId = GroundOrderId(7);
     const OTHER: GroundOrderId = GroundOrderId(8);
-    const FLY: Desired = Desired::Flying {
-        altitude: AltitudeAboveHome(10.0),
-    };
-
-    fn order(desired: Desired, ground_mark: Option<GroundMark>) -> Assignment {
-        Assignment {
-            term: Term(1),
-            uid: DroneUid("u".into()),
-            name: DroneName {
-                namespace: "field".into(),
-                name: "alpha-1".into(),
-            },
-            generation: 1,
-            desired,
-            failsafe: Failsafe::default(),
-            resume_after: 0,
-            ground_mark,
-            reported_flight: crate::flight_record::ReportedFlight::default(),
-            routed: false,
-            manner: crate::station::Manner::default(),
-            void: crate::airspace::OrderNumber::default(),
-            rules: None,
-            route: None,
-        }
-    }
-
-    fn grounded(why: GroundedWhy) -> Desired {
-        Desired::Grounded { why }
-    }
 
     #[test]
     fn an_order_is_kept_from_the_moment_it_is_given_until_it_is_done() {
-        let given = order(grounded(GroundedWhy::Ordered), Some(GroundMark::Given(ID)));
-        assert_eq!(kept(None, &given), Some(ID));
-        assert_eq!(kept(Some(OTHER), &given), Some(ID), "the newer one is in force");
-        for desired in [FLY, grounded(GroundedWhy::Ordered)] {
-            assert_eq!(kept(Some(ID), &order(desired, Some(GroundMark::Done(ID)))), None);
-            assert_eq!(kept(Some(ID), &order(desired, Some(GroundMark::Done(OTHER)))), Some(ID));
-            assert_eq!(kept(Some(ID), &order(desired, None)), Some(ID));
-            assert_eq!(kept(None, &order(desired, Some(GroundMark::Done(ID)))), None);
-        }
-    }
-
-    #[test]
-    fn a_word_that_grounds_nobody_gives_no_ground_order() {
-        for desired in [FLY, grounded(GroundedWhy::Deleted), grounded(GroundedWhy::Unbound)] {
-            assert_eq!(kept(None, &order(desired, Some(GroundMark::Given(ID)))), None);
+        let given = Some(GroundMark::Given(ID));
+        assert_eq!(kept(None, true, given), Some(ID));
+        assert_eq!(kept(Some(OTHER), true, given), Some(ID), "the newer one is in force");
+        for ordered in [false, true] {
+            assert_eq!(kept(Some(ID), ordered, Some(GroundMark::Done(ID))), None);
+            assert_eq!(kept(Some(ID), ordered, Some(GroundMark::Done(OTHER))), Some(ID));
+            assert_eq!(kept(Some(ID), ordered, None), Some(ID));
+            assert_eq!(kept(None, ordered, Some(GroundMark::Done(ID))), None);
         }
     }
 }

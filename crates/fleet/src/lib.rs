@@ -7,7 +7,10 @@
 //!
 //! The safety invariants are stated once, in [`safety`].
 
+pub mod activity;
 pub mod airspace;
+pub mod alarm;
+pub mod answer;
 pub mod assignment;
 pub mod backoff;
 pub mod battery;
@@ -37,6 +40,7 @@ pub mod preflight;
 pub mod preflight_policy;
 pub mod reception;
 pub mod report;
+pub mod reported_flight;
 pub mod route_order;
 pub mod rules;
 pub mod safety;

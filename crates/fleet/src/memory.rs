@@ -3,6 +3,7 @@
 //! Owns: pacing per kind of step (a grace time after an answer, a capped back-off after a refusal or silence), and
 //! whether the present arming is ours. In memory only: after a restart nothing is under way.
 
+pub use crate::answer::{Answer, Owed, Stalled};
 use crate::backoff::Backoff;
 use crate::failsafe;
 use crate::route_order::{Progress, RouteOrder, Waypoint};
@@ -130,29 +131,6 @@ pub struct Memory {
     others_flew_at: Option<Moment>,
 }
 
-/// A way down that was commanded, and that the vehicle is not observed to take.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Owed {
-    /// Which.
-    pub descent: Descent,
-    /// How often it was commanded.
-    pub times: u32,
-    /// When it was first commanded.
-    pub since: Moment,
-    /// What the autopilot answered last.
-    pub answer: Answer,
-}
-
-/// Orders to fly to the next place of a route, none of which has brought the vehicle nearer to it.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub struct Stalled {
-    /// What the autopilot answered to the last that it had the time to answer.
-    pub answer: Answer,
-    /// What it said to one of them; empty when it said nothing. PX4 accepts a place outside of its fence, and tells those
-    /// links of it on which it hears a ground station.
-    pub words: String,
-}
-
 /// Orders to fly to one place.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 struct Asked {
@@ -160,20 +138,6 @@ struct Asked {
     /// When the last was given.
     at: Moment,
     so_far: Stalled,
-}
-
-/// What an autopilot has answered to a command.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Answer {
-    /// It may still answer.
-    #[default]
-    Awaited,
-    /// Nothing, in the time that it has.
-    Missing,
-    /// ACCEPTED.
-    Accepted,
-    /// Another final result, by its name.
-    Refused(String),
 }
 
 impl From<&Outcome> for Answer {

@@ -12,7 +12,7 @@
 //! Only modes show who is in command. Somebody who steers in a mode of ours, as a ground station may in GUIDED, is not
 //! noticed.
 
-use crate::report::{Activity, HandsOff};
+use crate::activity::{Activity, HandsOff};
 use crate::vehicle::{FlightTruth, Mode};
 use serde::{Deserialize, Serialize};
 

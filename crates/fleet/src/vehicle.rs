@@ -3,7 +3,7 @@
 //! Owns: [`Vehicle`] (every fact with the moment it was heard) and [`FlightTruth`], the only answer to "is it
 //! flying?". Must not: guess. What is stale, undefined or contradictory is `Unknown`.
 
-use crate::failsafe::Alarm;
+use crate::alarm::Alarm;
 use crate::time::{Moment, Sighting};
 use crate::units::{Address, AltitudeAboveHome, AltitudeAmsl, ComponentId, Heading, Percent, SystemId, Volts, Wgs84};
 use serde::{Deserialize, Serialize};

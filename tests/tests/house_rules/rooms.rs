@@ -3,7 +3,7 @@
 //! A room is a folder of `src` with the file of the same name, or a file of its own. What is in `lib.rs` or `main.rs` puts rooms
 //! together and is no room; what it re-exports belongs to the room where it is defined. Tests are left out.
 //!
-//! Owns: reading which room uses which, and the cycles that are left in some crates. Must not: say what belongs in a room.
+//! Owns: reading which room uses which. Must not: say what belongs in a room.
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::path::Path;
@@ -13,75 +13,20 @@ use regex::Regex;
 
 use super::{ARROWS, collect, crate_folder, read};
 
-/// Rooms that still use one another in a cycle, and by how many arrows. None may be added; what is mended is removed here.
-const CYCLES: [(&str, &[&str], usize); 2] = [
-    (
-        "fleet",
-        &[
-            "assignment",
-            "battery",
-            "failsafe",
-            "flight_record",
-            "ground",
-            "memory",
-            "preflight",
-            "report",
-            "safety",
-            "takeover",
-            "vehicle",
-            "whereabouts",
-        ],
-        36,
-    ),
-    (
-        "cli",
-        &[
-            "args",
-            "changes",
-            "enroll",
-            "log",
-            "route",
-            "server",
-            "server_choice",
-            "station",
-            "status",
-            "table",
-            "up",
-            "vehicle",
-            "watch",
-        ],
-        36,
-    ),
-];
-
 #[test]
 fn no_room_of_a_crate_uses_one_that_uses_it() {
-    let allowed: BTreeSet<(&str, Vec<&str>, usize)> = CYCLES
-        .iter()
-        .map(|(name, rooms, arrows)| (*name, rooms.to_vec(), *arrows))
-        .collect();
-    let uses: Vec<(&str, Uses)> = ARROWS.iter().map(|(name, _)| (*name, Uses::of_crate(name))).collect();
-    let mut found = BTreeSet::new();
     let mut wrong = Vec::new();
-    for (name, uses) in &uses {
+    for (name, _) in ARROWS {
+        let uses = Uses::of_crate(name);
         for rooms in uses.cycles() {
-            let cycle = (*name, rooms.clone(), uses.arrows(&rooms).len());
-            if !allowed.contains(&cycle) {
-                let shortest = uses.shortest_cycle(&rooms).join(" -> ");
-                wrong.push(format!("{name}: {shortest}, among {}", uses.listed(&rooms)));
-            }
-            found.insert(cycle);
+            let shortest = uses.shortest_cycle(&rooms).join(" -> ");
+            wrong.push(format!("{name}: {shortest}, among {}", uses.listed(&rooms)));
         }
     }
     assert!(
         wrong.is_empty(),
         "these rooms use one another in a cycle; turn an arrow of each cycle:\n{}",
         wrong.join("\n")
-    );
-    let mended: Vec<_> = allowed.difference(&found).collect();
-    assert!(
-        mended.is_empty(),
-        "remove or correct in CYCLES what is no longer so: {mended:?}"
     );
 }
 
@@ -240,7 +185,7 @@ impl Uses {
     }
 
     /// The arrows among `rooms`, with the files that have them.
-    fn arrows(&self, rooms: &[&str]) -> Vec<String> {
+    fn listed(&self, rooms: &[&str]) -> String {
         let mut arrows = Vec::new();
         for from in rooms {
             for (to, files) in self.0.get(*from).into_iter().flatten() {
@@ -250,11 +195,7 @@ impl Uses {
                 }
             }
         }
-        arrows
-    }
-
-    fn listed(&self, rooms: &[&str]) -> String {
-        self.arrows(rooms).join(", ")
+        arrows.join(", ")
     }
 }
 

@@ -2,7 +2,7 @@
 //!
 //! Owns: their names and help. Must not: choose ([`crate::server_choice`] does).
 
-use crate::server::ServerUrl;
+use crate::server_url::ServerUrl;
 use clap::Args;
 use std::path::PathBuf;
 

@@ -3,7 +3,7 @@
 //! Owns: deadlines, TLS, and what is shown. Must not: show a credential before the other end has shown a certificate of the
 //! authority that the credential belongs to.
 
-use super::{CONNECT, PROBE, ServerUrl, root_cause};
+use super::{CONNECT, PROBE, root_cause};
 use crate::cluster::credential::Credential;
 use crate::cluster::forward::Forwarded;
 use crate::cluster::kept::Kept;
@@ -11,6 +11,7 @@ use crate::cluster::person::Proof;
 use crate::cluster::{self, Cluster};
 use crate::failure::Failure;
 use crate::route::Route;
+use crate::server_url::ServerUrl;
 use agent::Credentials;
 use agent::credentials::Files;
 use futures::FutureExt;

@@ -127,6 +127,14 @@ fn a_ground_order_is_kept_against_every_order_to_fly_until_it_is_confirmed_as_do
 }
 
 #[test]
+fn an_assignment_that_no_ground_order_grounds_gives_none_to_keep() {
+    let grounded = |why| Desired::Grounded { why };
+    for desired in [FLY, grounded(GroundedWhy::Deleted), grounded(GroundedWhy::Unbound)] {
+        assert_eq!(holding(&marked(desired, GIVEN)).ground_latch, None, "{desired:?}");
+    }
+}
+
+#[test]
 fn a_ground_order_that_is_recorded_keeps_the_vehicle_down_by_the_assignment_alone() {
     let recorded = holding(&marked(ORDERED, GIVEN))
         .take(&marked(ORDERED, DONE), false)

@@ -2,8 +2,8 @@
 
 use super::tests::{FLY, GROUND, World, low, world};
 use super::*;
+use crate::alarm::{Alarm, Cause};
 use crate::assignment::GroundedWhy;
-use crate::failsafe::{Alarm, Cause};
 use crate::memory::Outcome;
 use crate::time::Sighting;
 use crate::units::{AltitudeAmsl, ComponentId, SystemId};

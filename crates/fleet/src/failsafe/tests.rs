@@ -1,6 +1,7 @@
 //! When an autopilot is taken to execute a failsafe, and what is said of it.
 
 use super::*;
+use crate::alarm::Alarm;
 use crate::time::Sighting;
 use crate::units::{ComponentId, SystemId};
 use crate::vehicle::{Heartbeat, Identity, LandedState, ModeReport};

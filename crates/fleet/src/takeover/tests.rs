@@ -1,10 +1,11 @@
 //! Who is in command, and what an agent does that has let go, as sentences about one vehicle.
 
 use super::*;
+use crate::alarm::Cause;
 use crate::assignment::{Assignment, Desired, Failsafe, Fence, GroundedWhy, OnCoordinatorLoss};
 use crate::battery::Levels;
 use crate::converge::{Situation, Step, Verdict, converge};
-use crate::failsafe::{Cause, Diverted};
+use crate::failsafe::Diverted;
 use crate::flight_record::{FlightRecord, Stage};
 use crate::ids::{DroneName, DroneUid, Term};
 use crate::memory::{Memory, StepKind};

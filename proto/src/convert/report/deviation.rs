@@ -5,7 +5,8 @@
 
 use super::{moment, ms};
 use crate::v1;
-use fleet::failsafe::{Cause, Diversion, Diverted};
+use fleet::alarm::Cause;
+use fleet::failsafe::{Diversion, Diverted};
 use fleet::memory::{Answer, Owed, Stalled};
 use fleet::takeover::Descent;
 use fleet::units::AltitudeAboveHome;

@@ -1,7 +1,8 @@
 //! What of a report comes through the wire, and what is refused there.
 
 use super::*;
-use fleet::failsafe::{Cause, Diversion, Diverted};
+use fleet::alarm::Cause;
+use fleet::failsafe::{Diversion, Diverted};
 use fleet::flight_record::SoFar;
 use fleet::memory::{Answer, Owed};
 use fleet::takeover::Descent;

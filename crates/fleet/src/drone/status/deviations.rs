@@ -3,8 +3,9 @@
 //!
 //! Owns: reasons and sentences. Must not: decide that it is so; the report says it.
 
+use crate::alarm::Cause;
 use crate::drone::Facts;
-use crate::failsafe::{Cause, Diversion, Diverted};
+use crate::failsafe::{Diversion, Diverted};
 use crate::memory::{Answer, Owed, Stalled};
 use crate::report::Report;
 use crate::takeover::{Descent, let_go};

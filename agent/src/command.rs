@@ -1,7 +1,7 @@
 //! The command protocol (MAVLink guide, services/command): one command on its way, and when it has ended.
 //!
 //! Owns: [`Outstanding`]: matching acknowledgements, retransmission of what is safe to repeat, and changing the form
-//! once when the autopilot asks for it. Must not: send, read a clock, or judge by the answer what the vehicle does:
+//! once when the autopilot asks for it. Must not: send, read a clock, or conclude from the answer what the vehicle does:
 //! ACCEPTED is no proof of an effect and FAILED none of its absence; state is.
 //!
 //! An arm command is one frame. It is never repeated, in no form.

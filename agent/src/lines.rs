@@ -15,7 +15,7 @@ use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::time::Duration;
 use tracing_subscriber::fmt::MakeWriter;
 
-/// Lines that wait at most; more would be older than anybody wants to read.
+/// Lines that wait at most; more would be too old to be of use.
 const WAITING: usize = 4096;
 
 enum Item {

@@ -92,7 +92,7 @@ pub struct Pilot {
     rest: Rest,
     /// Where the vehicle is against where it was asked to be.
     watch: Watch,
-    /// Aircraft of others that the vehicle hears.
+    /// Aircraft of others that the vehicle receives.
     traffic: Traffic,
     /// The last arm command that was refused.
     refusal: Option<refusal::Refusal>,
@@ -212,7 +212,7 @@ impl Pilot {
         }
         let heard = self.normalizer.receive(&mut self.vehicle, &frame.message, now);
         for text in heard.texts {
-            self.memory.hears(&text, now);
+            self.memory.received(&text, now);
             self.board.text(&text);
             debug!(text, "autopilot says");
         }
@@ -228,7 +228,7 @@ impl Pilot {
         if self.vehicle.home.is_some() && self.vehicle.home_at.is_some() {
             self.streams.known(Needed::Home, now);
         }
-        // PX4 passes on what it hears at once, and an interval that is set counts against what a slow link carries.
+        // PX4 passes on what it receives at once, and an interval that is set counts against what a slow link carries.
         if self
             .vehicle
             .identity
@@ -259,12 +259,12 @@ impl Pilot {
     /// A receiver of the same vehicle may tell of other aircraft by itself, as a component of its own.
     fn hear_traffic(&mut self, frame: &Frame, now: Moment) {
         let system = self.discovery.latched().map(|identity| identity.system.0);
-        let MavMessage::ADSB_VEHICLE(told) = &frame.message else {
+        let MavMessage::ADSB_VEHICLE(message) = &frame.message else {
             return;
         };
-        let seen = aircraft(told, now).filter(|_| system.map(u32::from) == Some(frame.header.system_id));
+        let seen = aircraft(message, now).filter(|_| system.map(u32::from) == Some(frame.header.system_id));
         if let Some((seen, from)) = seen.zip(self.vehicle.position) {
-            self.traffic.hear(seen, (from.value.at, from.value.amsl), now);
+            self.traffic.observe(seen, (from.value.at, from.value.amsl), now);
         }
     }
 

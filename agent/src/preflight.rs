@@ -209,14 +209,14 @@ impl Reader {
     }
 
     fn conclude(&mut self, autopilot: Autopilot, now: Moment) {
-        let findings = self.judge(autopilot);
+        let findings = self.check(autopilot);
         if findings != self.findings {
             self.findings = findings;
             self.known_since = now;
         }
     }
 
-    fn judge(&self, autopilot: Autopilot) -> Findings {
+    fn check(&self, autopilot: Autopilot) -> Findings {
         let mut findings = Findings {
             complete: true,
             problems: Vec::new(),

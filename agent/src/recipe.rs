@@ -225,7 +225,7 @@ pub fn command(step: &Step, autopilot: Autopilot, home: Option<AltitudeAmsl>) ->
         // SPEED_TYPE_GROUNDSPEED (1); no change of throttle.
         Step::SetSpeed { speed } => Command::long(MavCmd::MAV_CMD_DO_CHANGE_SPEED, [1.0, narrow(speed.0), -1.0, 0.0]),
         Step::Face { heading, at } => match autopilot {
-            // It looks along the way to each place that it is sent to; a turn is a command of its own, at the autopilot's rate, the
+            // Its heading is along the way to each place that it is sent to; a turn is a command of its own, at the autopilot's rate, the
             // shorter way round, to an absolute heading.
             Autopilot::ArduPilot => Command::long(MavCmd::MAV_CMD_CONDITION_YAW, [narrow(heading.0), 0.0, 0.0, 0.0]),
             // It refuses CONDITION_YAW, and takes a heading, in radians, with a place.

@@ -429,7 +429,7 @@ impl Shell {
         }
         error!(
             waited_s = self.wiring.landing_timeout.as_secs(),
-            "the vehicle was not seen landed and disarmed in time; ending all the same, the autopilot goes on by itself"
+            "the vehicle was not observed landed and disarmed in time; ending all the same, the autopilot goes on by itself"
         );
         Some(Ending::NotLanded)
     }

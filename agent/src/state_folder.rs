@@ -47,7 +47,7 @@ mod tests {
         std::fs::write(folder.join("state.json"), "{}").unwrap();
         let ours = std::fs::metadata(&folder).unwrap();
         let inside = std::fs::metadata(folder.join("state.json")).unwrap().uid();
-        // Only root can give anything away; anybody may give to himself what he has.
+        // Only root can give a folder to another user; every user may give to itself what it has.
         let wanted = if ours.uid() == 0 {
             (65532, 65532)
         } else {

@@ -1,7 +1,7 @@
 //! The uplink: one long-lived gRPC stream to the coordinator, opened again for ever.
 //!
 //! Owns: Hello, sending reports and passing on orders; noticing a dead coordinator by HTTP/2 keepalive.
-//! Must not: judge orders, or make reports up; reports stop when the pilot's loop stops, which is as it should be.
+//! Must not: check orders, or make reports up; reports stop when the pilot's loop stops, which is as it should be.
 
 use crate::coordinator::Coordinator;
 use crate::credentials::Reader;

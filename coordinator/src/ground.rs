@@ -534,7 +534,7 @@ fn wake(ground: &Ground, marked: &[Marked]) -> Reach {
     reach
 }
 
-/// Drones of Swarms that were grounded one by one: for a release of all, by anybody; for that of a Swarm, by an order that a
+/// Drones of Swarms that were grounded one by one: for a release of all, by any person; for that of a Swarm, by an order that a
 /// selector gave to some of its Drones, or that was given anew for some of them ([`remembered`]).
 fn singly_grounded(ground: &Ground, marked: &[Marked], target: &Target) -> Vec<Marked> {
     let drones = match target {

@@ -463,7 +463,10 @@ fn released(mut lease: Lease, term: Term, identity: &str, raise: Option<Raise>) 
     let Some(raise) = raise else { return Some(lease) };
     lease = noted(with_term(lease, raise.to), labels::RAISED_TO, raise.to.to_string());
     if raise.most {
-        let text = format!("most agents have seen term {}, and the Lease said {there}", raise.to);
+        let text = format!(
+            "most agents have received term {}, and the Lease said {there}",
+            raise.to
+        );
         lease = noted(lease, labels::WENT_BACK, text);
     }
     Some(lease)

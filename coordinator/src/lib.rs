@@ -270,7 +270,7 @@ async fn end(leader_lease: &LeaderLease, led: Option<&Led>, over: Option<Over>) 
     match over {
         None => Ok(()),
         Some(Over::Deposed(higher)) => anyhow::bail!(
-            "deposed: an agent has seen term {}, this coordinator leads term {ours}; ending so that it cannot command anything",
+            "deposed: an agent has received term {}, this coordinator leads term {ours}; ending so that it cannot command anything",
             higher.term
         ),
         Some(Over::WentBack(WentBack(what))) => anyhow::bail!(

@@ -219,7 +219,7 @@ impl Metrics {
         );
         to.register(
             "station_gap_seconds",
-            "Time from when the last vehicle was seen on station at a slot to when the next one was",
+            "Time from when the last vehicle was observed on station at a slot to when the next one was",
             self.gaps.clone(),
         );
         to.register(

@@ -170,7 +170,7 @@ async fn serve_health(listener: TcpListener, health: HealthReporter, ending: Can
     }
 }
 
-/// Serves the connections of `admission`; `auth` judges their calls.
+/// Serves the connections of `admission`; `auth` checks their calls.
 async fn serve_at(
     listener: TcpListener,
     (gate, services): (Gate, Routes),

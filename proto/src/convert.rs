@@ -69,7 +69,7 @@ fn filled(field: &'static str, text: String) -> Result<String, BadMessage> {
     }
 }
 
-/// The enum value that the number `got` stands for.
+/// The enum value of the number `got`.
 fn known<E: TryFrom<i32>>(field: &'static str, got: i32) -> Result<E, BadMessage> {
     E::try_from(got).map_err(|_| BadMessage::UnknownValue { field, got })
 }

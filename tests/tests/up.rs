@@ -197,7 +197,7 @@ fn a_companion_that_has_seen_a_higher_leadership_is_led_from_here_all_the_same()
     field.wait_ready("alpha")?;
     assert!(field.wire("alpha").flew_without_a_break_since(since));
     assert_eq!(field.wire("alpha").commands_since(since), []);
-    assert!(field.up()?.stderr().contains("deposed: an agent has seen term 57"));
+    assert!(field.up()?.stderr().contains("deposed: an agent has received term 57"));
     field.kubectl().run(["delete", "swarm", "alpha"])?;
     field.wait_in_air(&[])?;
     field.end_up().map(drop)

@@ -1,4 +1,4 @@
-//! Between the line and the guests: every frame goes through here, and nothing here waits for anybody.
+//! Between the line and the guests: every frame goes through here, and nothing here waits for a guest.
 //!
 //! Owns: the loop that hands frames on ([`Hub`]), and the one that writes those of guests to the line ([`write_out`]).
 //! Must not: decide; [`super::switch`] does.

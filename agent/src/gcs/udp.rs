@@ -1,6 +1,6 @@
 //! Guests by UDP: those that speak to our socket, or one that is known and is spoken to first.
 //!
-//! Owns: the guests of one socket. Must not: answer anybody else than the guests, or leave one guest unheard because of
+//! Owns: the guests of one socket. Must not: answer others than the guests, or leave one guest unheard because of
 //! another: what a guest says beyond what it may is thrown away. Only a flood of what is thrown away slows all of them.
 
 use super::guest::{Guest, GuestAdmission, Pace};
@@ -158,7 +158,7 @@ impl Table {
     }
 }
 
-/// Reads no further than one frame reaches: anybody may send here, any amount.
+/// Reads no further than one frame reaches: everybody may send here, any amount.
 fn speaks_mavlink(datagram: &[u8]) -> bool {
     let mut framer = Framer::default();
     framer.push(datagram.get(..LONGEST).unwrap_or(datagram));

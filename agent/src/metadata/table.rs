@@ -1,6 +1,6 @@
 //! The descriptions of an autopilot's events, and what an event says by them.
 //!
-//! Owns: [`Table`]: the texts, argument layouts and enums of all events, by number. Must not: read JSON, or judge.
+//! Owns: [`Table`]: the texts, argument layouts and enums of all events, by number. Must not: read JSON, or decide what follows from an event.
 
 use super::template::fill;
 use super::value::{Base, Value};

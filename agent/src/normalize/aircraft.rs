@@ -1,4 +1,4 @@
-//! Aircraft of others, as the receiver of our vehicle hears them: ADSB_VEHICLE (246).
+//! Aircraft of others, as the receiver of our vehicle reports them: ADSB_VEHICLE (246).
 //!
 //! Owns: what the message says, and what of it counts. Must not: remember.
 
@@ -8,40 +8,42 @@ use fleet::units::{AltitudeAmsl, Wgs84};
 use link::dialect::{ADSB_VEHICLE_DATA, AdsbAltitudeType, AdsbEmitterType, AdsbFlags};
 use std::time::Duration;
 
-/// What `told` says, received `now`; `None` when it does not say where the aircraft is.
+/// What `message` says, received `now`; `None` when it does not say where the aircraft is.
 #[must_use]
-pub fn aircraft(told: &ADSB_VEHICLE_DATA, now: Moment) -> Option<Aircraft> {
-    let has = |flag| told.flags.contains(flag);
+pub fn aircraft(message: &ADSB_VEHICLE_DATA, now: Moment) -> Option<Aircraft> {
+    let has = |flag| message.flags.contains(flag);
     if !has(AdsbFlags::ADSB_FLAGS_VALID_COORDS) {
         return None;
     }
     let at = Wgs84 {
-        latitude_deg: f64::from(told.lat) / 1e7,
-        longitude_deg: f64::from(told.lon) / 1e7,
+        latitude_deg: f64::from(message.lat) / 1e7,
+        longitude_deg: f64::from(message.lon) / 1e7,
     };
     let at = fleet::geo::position(at).ok()?;
-    let amsl = AltitudeAmsl(f64::from(told.altitude) / 1000.0);
-    let altitude = match told.altitude_type {
+    let amsl = AltitudeAmsl(f64::from(message.altitude) / 1000.0);
+    let altitude = match message.altitude_type {
         AdsbAltitudeType::ADSB_ALTITUDE_TYPE_PRESSURE_QNH => Altitude::Pressure(amsl),
         AdsbAltitudeType::ADSB_ALTITUDE_TYPE_GEOMETRIC => Altitude::Satellite(amsl),
     };
     let moves = has(AdsbFlags::ADSB_FLAGS_VALID_VELOCITY) && has(AdsbFlags::ADSB_FLAGS_VALID_HEADING);
     let over_ground = || {
-        let (east, north) = (f64::from(told.heading) / 100.0).to_radians().sin_cos();
-        [east, north].map(|share| share * f64::from(told.hor_velocity) / 100.0)
+        let (east, north) = (f64::from(message.heading) / 100.0).to_radians().sin_cos();
+        [east, north].map(|share| share * f64::from(message.hor_velocity) / 100.0)
     };
-    let seen = now.since_epoch().saturating_sub(Duration::from_secs(told.tslc.into()));
+    let sighted = now
+        .since_epoch()
+        .saturating_sub(Duration::from_secs(message.tslc.into()));
     Some(Aircraft {
-        icao: told.ICAO_address,
+        icao: message.ICAO_address,
         at,
         altitude: has(AdsbFlags::ADSB_FLAGS_VALID_ALTITUDE).then_some(altitude),
         velocity: moves.then(over_ground),
-        climb: has(AdsbFlags::ADSB_FLAGS_VERTICAL_VELOCITY_VALID).then(|| f64::from(told.ver_velocity) / 100.0),
+        climb: has(AdsbFlags::ADSB_FLAGS_VERTICAL_VELOCITY_VALID).then(|| f64::from(message.ver_velocity) / 100.0),
         may_be_uncrewed: matches!(
-            told.emitter_type,
+            message.emitter_type,
             AdsbEmitterType::ADSB_EMITTER_TYPE_UAV | AdsbEmitterType::ADSB_EMITTER_TYPE_NO_INFO
         ),
-        seen: Moment::at(seen),
+        seen: Moment::at(sighted),
     })
 }
 
@@ -51,7 +53,7 @@ mod tests {
 
     const NOW: Moment = Moment::at(Duration::from_secs(100));
 
-    fn told() -> ADSB_VEHICLE_DATA {
+    fn message() -> ADSB_VEHICLE_DATA {
         ADSB_VEHICLE_DATA {
             ICAO_address: 0x4b_1234,
             lat: 473_977_420,
@@ -70,7 +72,7 @@ mod tests {
 
     #[test]
     fn a_sighting_says_where_an_aircraft_was_and_how_it_moved() {
-        let seen = aircraft(&told(), NOW).unwrap();
+        let seen = aircraft(&message(), NOW).unwrap();
         let [east, north] = seen.velocity.unwrap();
         assert!((east - 51.0).abs() < 1e-9 && north.abs() < 1e-9, "due east");
         assert_eq!(seen.altitude, Some(Altitude::Satellite(AltitudeAmsl(612.5))));
@@ -88,7 +90,7 @@ mod tests {
             aircraft(
                 &ADSB_VEHICLE_DATA {
                     flags: AdsbFlags::all() - flag,
-                    ..told()
+                    ..message()
                 },
                 NOW,
             )
@@ -103,7 +105,7 @@ mod tests {
         );
         let nowhere = ADSB_VEHICLE_DATA {
             lat: i32::MAX,
-            ..told()
+            ..message()
         };
         assert_eq!(aircraft(&nowhere, NOW), None);
     }

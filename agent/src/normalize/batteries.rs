@@ -1,7 +1,7 @@
 //! BATTERY_STATUS (147) of one or several batteries, as one.
 //!
 //! Owns: [`Batteries`]: what each battery said last, and which of them speaks for the vehicle: the worst of those that were
-//! heard lately, for a vehicle is as empty as its emptiest battery. Must not: judge what is low.
+//! heard lately, for a vehicle is as empty as its emptiest battery. Must not: decide what is low.
 
 use fleet::time::{Moment, Sighting};
 use fleet::units::{Percent, Volts};

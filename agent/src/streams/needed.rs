@@ -109,7 +109,7 @@ impl Needed {
             Self::Position => stream(33, 500, [1000, 1500], 10),
             // What it says counts for 10 s; a slow line brings it seldom enough.
             Self::Battery => stream(147, 2000, [4500, 8500], 60),
-            // ArduPilot tells of one aircraft with each.
+            // ArduPilot reports one aircraft with each.
             Self::Traffic => Terms {
                 seldom: true,
                 ..stream(246, 250, [0, 0], 60)

@@ -100,7 +100,10 @@ impl Airspace {
     pub fn keeps_down(&self, drone: &Drone, node: Option<&NodeName>, report: Option<&Report>) -> bool {
         let on_ground = report.is_some_and(|report| report.truth == FlightTruth::Disarmed);
         let site = self.lock();
-        let may = site.as_ref().zip(node).is_none_or(|(site, node)| site.may_rise(node));
+        let may = site
+            .as_ref()
+            .zip(node)
+            .is_none_or(|(site, node)| site.may_take_off(node));
         drone.spec.station.is_none() && on_ground && !may
     }
 
@@ -297,7 +300,7 @@ fn shown(
     let asks = gathered.iter().filter(|(_, one)| one.desire != Desire::Nothing);
     asks.map(|(node, one)| {
         if let Desire::AboveHome(_) = one.desire {
-            return (node.clone(), (None, None, site.may_rise(node)));
+            return (node.clone(), (None, None, site.may_take_off(node)));
         }
         let is_home = one
             .report

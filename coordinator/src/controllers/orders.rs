@@ -1,7 +1,7 @@
 //! Keeps every connected agent informed of what should be true on its node.
 //!
 //! Owns: from a node to its order. Must not: order an agent that holds a Drone that there is none, or begin a flight, before the
-//! API server itself, and not a cache, has said so: an old cache must neither land nor lift anybody (invariant 16).
+//! API server itself, and not a cache, has said so: an old cache must neither land a vehicle nor make one take off (invariant 16).
 
 use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};

@@ -243,7 +243,7 @@ async fn converge(
     if cut_off {
         plan = plan.while_cut_off(&members);
     }
-    // With a formation, which slots those have that were just made is known when they are seen.
+    // With a formation, which slots those have that were just made is known when they are observed.
     if slots.is_some_and(|slots| slots.is_err() || !unseen.is_empty()) {
         plan.create = 0;
     }

@@ -2,7 +2,7 @@
 //! `skein-agent`, whose strategy is OnDelete.
 //!
 //! Owns: gathering what [`fleet::upgrade`] decides from, and doing what it says. The leader does that alone, and nothing while in
-//! doubt. Must not: decide, or delete what has changed since it was judged. Where there is no such DaemonSet nothing is done.
+//! doubt. Must not: decide, or delete what has changed since it was assessed. Where there is no such DaemonSet nothing is done.
 
 pub mod daemon_set;
 pub mod pods;
@@ -17,7 +17,7 @@ use crate::metrics::Metrics;
 use crate::sessions::{Connected, Sessions};
 use daemon_set::{Agents, LABEL};
 use fleet::ids::NodeName;
-use fleet::upgrade::node_snapshot::{Agent, Free, NodeSnapshot, Version, judge};
+use fleet::upgrade::node_snapshot::{Agent, Free, NodeSnapshot, Version, assess};
 use fleet::upgrade::{Pace, Plan, Progress, Upgrade};
 use k8s_openapi::api::core::v1::{ObjectReference, Pod};
 use kube::api::{Api, DeleteParams, Preconditions};
@@ -282,10 +282,10 @@ impl Driver {
         };
         let outdated = pod.snapshot(newest.as_deref()).version == Version::Outdated;
         let agent = self.controller.sessions.agent(node);
-        let judged = judge(&self.snapshot(node, Some(pod), newest.as_deref(), agent.as_ref()));
-        let free = judged.is_ok_and(|free| free != Free::Refused);
+        let assessed = assess(&self.snapshot(node, Some(pod), newest.as_deref(), agent.as_ref()));
+        let free = assessed.is_ok_and(|free| free != Free::Refused);
         if !outdated || !free || !self.controller.leadership.state.acts() {
-            tracing::debug!(%node, ?judged, "the agent is not replaced just now");
+            tracing::debug!(%node, ?assessed, "the agent is not replaced just now");
             return;
         }
         let pods: Api<Pod> = Api::namespaced(self.controller.cluster.client(), &self.controller.cluster.namespace);

@@ -23,7 +23,7 @@ use kube::runtime::reflector::store::{Writer, WriterDropped};
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher;
 use kube::{Resource, ResourceExt};
-use next::{Seen, Step, airframe, steps};
+use next::{NodeSnapshot, Step, airframe, steps};
 use serde_json::json;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -37,14 +37,14 @@ const EVERY: Duration = Duration::from_secs(5);
 /// Between two questions whether the objects are known.
 const FILLED_AGAIN: Duration = Duration::from_secs(1);
 
-/// Writes after one look: 20 a second, however many vehicles there are.
+/// Writes of one reconcile: 20 a second, however many vehicles there are.
 const MOST_WRITES: usize = 100;
 
 /// Writes under way at once.
 const AT_A_TIME: usize = 4;
 
-/// An autopilot that has not told its version after this long is one that does not.
-const TELLS_VERSION: Duration = Duration::from_secs(30);
+/// An autopilot that has not reported its version after this long is taken for one that does not.
+const REPORTS_VERSION: Duration = Duration::from_secs(30);
 
 /// What the inventory is made from.
 struct Inventory {
@@ -52,7 +52,7 @@ struct Inventory {
     vehicles: Store<Vehicle>,
     paces: Paces,
     failures: Failures<String>,
-    /// Since when autopilots are heard that have not told their version.
+    /// Since when autopilots are heard that have not reported their version.
     unnamed: HashMap<NodeName, Instant>,
 }
 
@@ -141,15 +141,15 @@ impl Inventory {
         let report = observer.sessions.current(node);
         let report = report.as_deref();
         let heard = report.filter(|report| report.identity.is_some());
-        let told = heard.and_then(|report| airframe(report, false));
-        let airframe = match (heard, told) {
+        let at_once = heard.and_then(|report| airframe(report, false));
+        let airframe = match (heard, at_once) {
             (Some(report), None) => {
                 let since = *self.unnamed.entry(node.clone()).or_insert(now);
-                airframe(report, now.duration_since(since) >= TELLS_VERSION)
+                airframe(report, now.duration_since(since) >= REPORTS_VERSION)
             }
             _ => {
                 self.unnamed.remove(node);
-                told
+                at_once
             }
         };
         let drones = observer.world().drones_on(node);
@@ -170,7 +170,7 @@ impl Inventory {
         let facts = observer.world().node_facts(node);
         let free = facts.map(|facts| free(&candidate(observer, &facts, false, report)).map(drop));
         let rules = observer.rules.shown(node);
-        let seen = Seen {
+        let snapshot = NodeSnapshot {
             node,
             drone: drone.as_ref().map(|(name, airframe)| (name, *airframe)),
             report,
@@ -178,7 +178,7 @@ impl Inventory {
             free,
             rules: rules.as_ref(),
         };
-        steps(&seen, known, wall)
+        steps(&snapshot, known, wall)
     }
 
     async fn perform(&self, name: String, step: Step) {

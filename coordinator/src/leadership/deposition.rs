@@ -1,6 +1,6 @@
 //! The news that a higher term was led: agents report it.
 //!
-//! Owns: collecting the reports, and saying when this coordinator is deposed. Must not: judge them ([`fleet::deposition`] does).
+//! Owns: collecting the reports, and saying when this coordinator is deposed. Must not: decide by them ([`fleet::deposition`] does).
 
 use crate::cluster::world::World;
 use fleet::deposition::TermReports;

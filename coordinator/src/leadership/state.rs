@@ -1,7 +1,7 @@
 //! Whether this coordinator may act just now.
 //!
 //! Owns: the clock that it goes by, the mandate that the last renewal of the Lease gave, and what it knows of the fleet. Must not:
-//! renew the Lease ([`crate::leadership`] does), list ([`crate::cluster::watching`] does), or judge ([`fleet::leadership`] and
+//! renew the Lease ([`crate::leadership`] does), list ([`crate::cluster::watching`] does), or decide ([`fleet::leadership`] and
 //! [`fleet::freshness`] do).
 
 use fleet::freshness::Knowledge;

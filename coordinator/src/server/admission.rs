@@ -1,6 +1,6 @@
 //! Admission: connections are accepted, shake hands, and have to prove something soon.
 //!
-//! Owns: how many connections there are, whose they are, and how long they may take. Must not: judge credentials
+//! Owns: how many connections there are, whose they are, and how long they may take. Must not: check credentials
 //! ([`crate::server::auth`]).
 //!
 //! ```text

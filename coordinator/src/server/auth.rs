@@ -1,6 +1,6 @@
 //! Who calls, and what they may.
 //!
-//! Owns: the credentials of agents and people, judged by certificates of ours or by the API server. Must not: trust anything that
+//! Owns: the credentials of agents and people, checked by certificates of ours or by the API server. Must not: trust anything that
 //! a message says of its sender.
 //!
 //! | caller | shows | is believed to be |
@@ -61,7 +61,7 @@ pub enum Who {
 }
 
 impl Who {
-    /// The answer to a call that was not judged: a fault of ours.
+    /// The answer to a call that was not authenticated: a fault of ours.
     #[must_use]
     pub fn missing() -> Status {
         Status::internal("the call's credentials were not checked, which is a fault of the coordinator")
@@ -95,7 +95,7 @@ pub enum CallKind {
 /// While the API server is away, a session whose time has come checks after this, or twice this, whether it is back.
 const CHECK_AGAIN: Duration = Duration::from_secs(30);
 
-/// Judges credentials. A copy is the same judge.
+/// Checks credentials. Clones share their state.
 #[derive(Clone, Debug)]
 pub struct Auth(Arc<Inner>);
 
@@ -123,7 +123,7 @@ enum Kind {
 }
 
 impl Auth {
-    /// A judge for these links; `enrolled` are the certificates that count.
+    /// For these links; `enrolled` are the certificates that count.
     #[must_use]
     pub fn new(
         security: &Security,
@@ -148,7 +148,7 @@ impl Auth {
         }))
     }
 
-    /// A judge that lets everybody do everything.
+    /// Lets everybody do everything.
     #[must_use]
     pub fn open() -> Self {
         Self(Arc::new(Inner {
@@ -250,7 +250,7 @@ impl Auth {
     }
 
     /// Done when a session of `who` has to show its credentials again, with why: after the session's life, `jitter` in 0.0..=1.0
-    /// making it up to a tenth longer, but not while nobody could judge them: the agent would be lost for as long; or as soon as
+    /// making it up to a tenth longer, but not while nobody could check them: the agent would be lost for as long; or as soon as
     /// its certificate counts no more.
     pub async fn is_over(&self, who: &Who, jitter: f64) -> Over {
         let aged = async {
@@ -266,7 +266,7 @@ impl Auth {
         }
     }
 
-    /// Done once the credentials of `who` could be judged.
+    /// Done once the credentials of `who` could be checked.
     async fn until_judging(&self, who: &Who, jitter: f64) {
         let (Kind::Cluster { tokens, .. }, Who::Agent { certificate: None, .. }) = (&self.0.kind, who) else {
             return;

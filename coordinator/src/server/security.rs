@@ -1,6 +1,6 @@
 //! How the links of a coordinator are secured.
 //!
-//! Owns: the choice. Must not: make certificates or ask anybody.
+//! Owns: the choice. Must not: make certificates or send requests.
 
 use std::path::PathBuf;
 use std::time::Duration;

@@ -102,7 +102,7 @@ impl v1::uplink_server::Uplink for Uplink {
         let (sender, receiver) = mpsc::channel(OUTBOX);
         let extensions = request.extensions();
         let call = Call {
-            // A caller that was not judged is refused.
+            // A caller that was not authenticated is refused.
             who: extensions.get::<Who>().cloned().ok_or_else(Who::missing)?,
             peer: extensions.get::<Ticket>().map(Ticket::remote),
             auth: self.auth.clone(),
@@ -163,7 +163,7 @@ async fn hold(
         .note_reported_term(&node, Term(hello.highest_term));
     if handles.leadership.term < Term(hello.highest_term) {
         return Err(Status::unavailable(
-            "the agent has seen a higher term than this coordinator leads; reconnect",
+            "the agent has received a higher term than this coordinator leads; reconnect",
         ));
     }
     let opened = handles.sessions.open(&node, hello.life).map_err(|error| {

@@ -2,21 +2,20 @@
 //!
 //! Owns: the connection to it, and what both ends show each other: the coordinator a certificate of the authority that the
 //! cluster publishes, the person the client certificate of the kubeconfig, or a key that the API server confirms to be theirs
-//! ([`person`]). Must not: show a token to anybody but the API server: a person who may write where the authority is published could
+//! ([`person`]). Must not: show a token to any other than the API server: a person who may write where the authority is published could
 //! be the other end.
 
 pub mod authority;
 pub mod credential;
 pub mod forward;
-pub mod kept;
 pub mod person;
 pub mod plugin;
 pub mod pod;
 pub mod refusal;
+pub mod stored_proof;
 
 use crate::failure::Failure;
 use credential::Credential;
-use kept::Kept;
 use kube::Client;
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
 use refusal::Refusal;
@@ -24,6 +23,7 @@ use secrecy::ExposeSecret;
 use std::fmt;
 use std::path::PathBuf;
 use std::time::Duration;
+use stored_proof::StoredProof;
 use tokio::time::timeout;
 
 /// Namespace of the coordinator where nothing else is said.
@@ -81,8 +81,8 @@ pub struct Cluster {
     pub client: Client,
     /// What the person shows there.
     pub credential: Credential,
-    /// Where the proof is kept that goes with a token; `None` for a certificate, or where there is no place.
-    kept: Option<Kept>,
+    /// Where the proof is stored that goes with a token; `None` for a certificate, or where there is no place.
+    stored: Option<StoredProof>,
     /// Namespace of the coordinator.
     pub namespace: String,
 }
@@ -119,9 +119,9 @@ impl Cluster {
         let mut config = config.map_err(|error| wrong(&error))?;
         plugin::resolve(&mut config.auth_info).await?;
         let credential = credential::of(&config).await?;
-        let mut kept = None;
+        let mut stored = None;
         if let Credential::Token(token) = &credential {
-            kept = Kept::of(&config, token.expose_secret());
+            stored = StoredProof::of(&config, token.expose_secret());
             // So that a login program of another kind (`auth-provider`) is not run again.
             config.auth_info = AuthInfo {
                 token: Some(token.clone()),
@@ -133,7 +133,7 @@ impl Cluster {
         Ok(Self {
             client,
             credential,
-            kept,
+            stored,
             namespace: namespace.unwrap_or_else(|| SYSTEM.to_owned()),
         })
     }

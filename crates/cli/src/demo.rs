@@ -159,7 +159,7 @@ async fn all_hold(mut fleet: watch::Receiver<Vec<Vehicle>>, wanted: usize, objec
 /// Deletes the Swarm and waits until its Drones are gone: they stay until their autopilots report them landed and disarmed.
 /// Then the agents end; one whose vehicle should still be up, for a Drone of the person's own, brings it down.
 ///
-/// Errors: vehicles that were not seen landed.
+/// Errors: vehicles that were not observed landed.
 async fn land(parts: &mut Parts, objects: &Objects, follow: &mut Follow) -> Result<(), String> {
     terminal::heading(messages::LANDING);
     let mut fleet = follow.fleet();

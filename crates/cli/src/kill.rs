@@ -1,6 +1,6 @@
 //! `skein kill`: stops the motors of one vehicle, in the air too.
 //!
-//! Owns: asking the person twice, and saying what the autopilot answered and what the vehicle is seen to do.
+//! Owns: asking the person twice, and saying what the autopilot answered and what the vehicle is observed to do.
 //! Must not: be called by any other command, or give the order twice.
 
 use crate::args::{DroneKey, KillArgs};
@@ -13,7 +13,7 @@ use std::io::{IsTerminal, Write};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 
-/// How long the vehicle has to be seen with its motors off. Reports come at least once a second.
+/// How long the vehicle has to be observed with its motors off. Reports come at least once a second.
 const CONFIRM_WITHIN: Duration = Duration::from_secs(5);
 const READ_EVERY: Duration = Duration::from_millis(250);
 
@@ -23,7 +23,7 @@ const CONFIRMATION: &str = "KILL";
 /// Stops the motors, if the person means it.
 ///
 /// # Errors
-/// [`Failure`], when the vehicle was not seen with its motors off.
+/// [`Failure`], when the vehicle was not observed with its motors off.
 pub async fn run(route: &Route, args: &KillArgs) -> Result<(), Failure> {
     let drone = args.drone.key().map_err(Failure::Usage)?;
     let ask = must_ask(args, &drone, std::io::stdin().is_terminal())?;
@@ -123,7 +123,7 @@ fn answer_text(outcome: v1::KillOutcome, detail: &str) -> String {
     }
 }
 
-/// The vehicle once its motors are seen to be off, or as it is when the time is over.
+/// The vehicle once its motors are observed to be off, or as it is when the time is over.
 async fn until_stopped(server: &mut Server, drone: &DroneKey) -> Result<Vehicle, Failure> {
     let until = Instant::now() + CONFIRM_WITHIN;
     loop {

@@ -18,7 +18,7 @@ impl Output {
     #[must_use]
     pub fn of_this_process() -> Self {
         let var = |name| std::env::var_os(name).map(|v| v.to_string_lossy().into_owned());
-        Self::judge(
+        Self::of(
             std::io::stdout().is_terminal(),
             var("NO_COLOR").as_deref(),
             var("TERM").as_deref(),
@@ -26,7 +26,7 @@ impl Output {
     }
 
     /// Escape sequences only on a terminal that knows them, and colors never when NO_COLOR is set and not empty (no-color.org).
-    fn judge(terminal: bool, no_color: Option<&str>, term: Option<&str>) -> Self {
+    fn of(terminal: bool, no_color: Option<&str>, term: Option<&str>) -> Self {
         let wanted = no_color.is_none_or(str::is_empty);
         let terminal = terminal && term != Some("dumb");
         Self {
@@ -51,7 +51,7 @@ mod tests {
 
     #[test]
     fn colors_are_for_terminals_whose_owner_wants_them() {
-        let color = |terminal, no_color, term| Output::judge(terminal, no_color, term).color;
+        let color = |terminal, no_color, term| Output::of(terminal, no_color, term).color;
         assert!(color(true, None, Some("xterm")));
         assert!(color(true, Some(""), None));
         assert!(!color(true, Some("1"), Some("xterm")));
@@ -61,9 +61,9 @@ mod tests {
 
     #[test]
     fn nothing_is_drawn_on_a_terminal_that_knows_no_escape_sequences() {
-        let terminal = |term| Output::judge(true, None, term).terminal;
+        let terminal = |term| Output::of(true, None, term).terminal;
         assert!(terminal(Some("xterm")) && terminal(None));
         assert!(!terminal(Some("dumb")));
-        assert_eq!(Output::judge(true, None, Some("dumb")).size(), None);
+        assert_eq!(Output::of(true, None, Some("dumb")).size(), None);
     }
 }

@@ -6,7 +6,7 @@ mod dial;
 mod drones;
 
 use crate::args::Filter;
-use crate::cluster::kept::Kept;
+use crate::cluster::stored_proof::StoredProof;
 use crate::failure::Failure;
 use crate::route::Route;
 use proto::bearer::Bearer;
@@ -57,7 +57,7 @@ pub struct Server {
     route: Route,
     client: Client,
     /// What was shown, where it is of an earlier command.
-    kept: Option<Kept>,
+    stored: Option<StoredProof>,
 }
 
 impl Server {
@@ -66,12 +66,16 @@ impl Server {
     /// # Errors
     /// [`Failure`].
     pub async fn connect(route: &Route) -> Result<Self, Failure> {
-        let dial::Opened { channel, bearer, kept } = dial::open(route).await?;
+        let dial::Opened {
+            channel,
+            bearer,
+            stored,
+        } = dial::open(route).await?;
         let client = FleetClient::with_interceptor(channel, bearer);
         Ok(Self {
             route: route.clone(),
             client: client.max_decoding_message_size(LARGEST),
-            kept,
+            stored,
         })
     }
 
@@ -83,9 +87,9 @@ impl Server {
         F: Future<Output = Result<Response<A>, Status>>,
     {
         let answer = call(self.client.clone(), request.clone()).await;
-        let answer = match (answer, self.kept.take()) {
-            (Err(status), Some(kept)) if status.code() == Code::Unauthenticated => {
-                kept.forget();
+        let answer = match (answer, self.stored.take()) {
+            (Err(status), Some(stored)) if status.code() == Code::Unauthenticated => {
+                stored.forget();
                 let renewed = Self::connect(&self.route).await;
                 *self = renewed.map_err(|why| Status::unauthenticated(why.to_string()))?;
                 call(self.client.clone(), request).await

@@ -152,7 +152,7 @@ fn direct(
     if !server.is_tls() {
         if !server.is_loopback() && !given.insecure_plaintext {
             return Err(usage(format!(
-                "{server} is plain text across a network: what is shown and told could be anybody's; use https://HOST:PORT, or \
+                "{server} is plain text across a network: who answers is not proven; use https://HOST:PORT, or \
                  --insecure-plaintext if you mean it"
             )));
         }

@@ -32,12 +32,12 @@ use crate::terminal;
 use clock::Now;
 use crossterm::event::{Event, EventStream};
 use draw::Paint;
-use fleet_feed::FleetSeen;
+use fleet_feed::FleetSnapshot;
 use futures::StreamExt;
 use keys::Key;
 use model::{Effect, Model};
 use nix::sys::signal::Signal;
-use objects::{ObjectsSeen, Wanted};
+use objects::{ObjectsSnapshot, Wanted};
 use orders::{Order, Outcome};
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
@@ -99,9 +99,9 @@ async fn show(route: Route, args: TopArgs, named: Option<Choice>, interrupt: &In
         () = interrupt.in_order.cancelled() => return Ok(()),
     };
     let mut model = Model::new(route.to_string(), args.filter.clone());
-    let (fleet, fleet_seen) = watch::channel(FleetSeen::default());
+    let (fleet, fleet_seen) = watch::channel(FleetSnapshot::default());
     let (wanted, wanted_seen) = watch::channel(Wanted::default());
-    let (object, objects_seen) = watch::channel(ObjectsSeen::default());
+    let (object, objects_seen) = watch::channel(ObjectsSnapshot::default());
     let mut tasks = Tasks::default();
     tasks.spawn(fleet_feed::follow(route.clone(), which, stream, fleet));
     // A kubeconfig that cannot be used keeps nobody from looking at what flies.
@@ -165,7 +165,7 @@ async fn show(route: Route, args: TopArgs, named: Option<Choice>, interrupt: &In
 #[derive(Default)]
 struct Tasks {
     set: JoinSet<()>,
-    object: Option<watch::Sender<ObjectsSeen>>,
+    object: Option<watch::Sender<ObjectsSnapshot>>,
 }
 
 impl Tasks {
@@ -175,8 +175,8 @@ impl Tasks {
 }
 
 struct Feeds {
-    fleet: watch::Receiver<FleetSeen>,
-    objects: watch::Receiver<ObjectsSeen>,
+    fleet: watch::Receiver<FleetSnapshot>,
+    objects: watch::Receiver<ObjectsSnapshot>,
     wanted: watch::Sender<Wanted>,
 }
 

@@ -32,7 +32,7 @@ const LAST_WRITES: Duration = Duration::from_secs(5);
 /// Runs the station until it is asked to end and the vehicles of its own agents have landed.
 ///
 /// # Errors
-/// [`Failure`]: it could not start, a vehicle was not seen down, or the person wanted the end at once.
+/// [`Failure`]: it could not start, a vehicle was not observed landed, or the person wanted the end at once.
 pub async fn run(args: UpArgs) -> Result<(), Failure> {
     coordinator::server::file_limit::raise();
     node_link::each_once(&args.nodes).map_err(Failure::Usage)?;

@@ -12,7 +12,7 @@
 //! 3. A claim is let go only behind the vehicle, by a report that is newer than the grant, or when its agent says that it has taken
 //!    that order, or a later one, and does not fly the route (any more): an order that is late is refused by its number.
 //! 4. Not known is everywhere that it could be. A vehicle that is silent keeps its claim, and what its failsafes may do is added:
-//!    come down where it is, or return home at its return height and land. One that nobody of ours flies, or that is outside its claim, owns a
+//!    land where it is, or return home at its return height and land. One that nobody of ours flies, or that is outside its claim, owns a
 //!    space around its last position that grows as fast as it can fly; so does foreign traffic. A known vehicle that
 //!    was never heard owns what its caller last knew of it, or everything.
 

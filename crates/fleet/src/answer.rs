@@ -37,7 +37,7 @@ pub struct Owed {
 pub struct Stalled {
     /// What the autopilot answered to the last that it had the time to answer.
     pub answer: Answer,
-    /// What it said to one of them; empty when it said nothing. PX4 accepts a place outside of its fence, and tells those
-    /// links of it on which it hears a ground station.
+    /// What it said to one of them; empty when it said nothing. PX4 accepts a place outside of its fence, and says so only
+    /// on links on which it receives a ground station.
     pub words: String,
 }

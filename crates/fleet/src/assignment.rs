@@ -157,7 +157,7 @@ pub struct Assignment {
     /// The route to fly, or that it has flown to where it holds.
     #[serde(default)]
     pub route: Option<RouteOrder>,
-    /// How it flies its routes, and where it looks where they end.
+    /// How it flies its routes, and its heading where they end.
     #[serde(default)]
     pub manner: Manner,
     /// No route up to this number is to be flown any more, if its order comes late: the airspace is another's once the agent has taken that.
@@ -230,7 +230,7 @@ impl Order {
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
 pub enum Refused {
     /// Sent by a deposed coordinator.
-    #[error("order of term {got} refused: this agent has seen term {highest}; the sender no longer leads")]
+    #[error("order of term {got} refused: this agent has received term {highest}; the sender no longer leads")]
     StaleTerm {
         /// Term of the order.
         got: Term,

@@ -1,6 +1,6 @@
 //! When a battery is low: by the autopilot's own judgment or by the Drone's reserve, and never by one reading.
 //!
-//! Owns: [`Level`], how one reading is judged ([`judge`]), and [`Gauge`], which believes a low reading only once it has
+//! Owns: [`Level`], what one reading means ([`level_of`]), and [`Gauge`], which believes a low reading only once it has
 //! lasted for a while: values sag at a takeoff, and noise gets through a checksum now and then. What a steady drain takes from the
 //! battery meanwhile is counted in, so that the reserve is still there when it is acted on.
 //! Must not: decide what follows ([`crate::converge`], [`crate::safety`]). A battery of which nothing is known is not low.
@@ -47,7 +47,7 @@ pub enum Level {
 
 /// What one reading means, `reserve` being the Drone's.
 #[must_use]
-pub fn judge(battery: &Battery, reserve: Percent) -> Level {
+pub fn level_of(battery: &Battery, reserve: Percent) -> Level {
     let stated = match battery.charge {
         Charge::Unknown => Level::Unknown,
         Charge::Fine => Level::Fine,
@@ -71,7 +71,7 @@ pub struct Levels {
     pub lasting: Level,
 }
 
-/// The last readings by which the drain is judged, the newest first.
+/// The last readings by which the drain is measured, the newest first.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 struct Drain([Option<(Percent, Moment)>; DRAIN_READINGS]);
 
@@ -149,8 +149,8 @@ impl Gauge {
             return;
         };
         self.drain.observe(reading.value.remaining, reading.at);
-        let level = judge(&reading.value, reserve);
-        let ahead = level.max(judge(&self.drain.ahead(&reading.value), reserve));
+        let level = level_of(&reading.value, reserve);
+        let ahead = level.max(level_of(&self.drain.ahead(&reading.value), reserve));
         let since_when = |since: Option<Moment>, at_least: Level| {
             (ahead >= at_least).then(|| since.map_or(reading.at, |since| since.min(reading.at)))
         };
@@ -252,22 +252,22 @@ mod tests {
 
     #[test]
     fn a_battery_is_low_at_its_reserve_or_when_the_autopilot_says_so() {
-        let judged = |remaining, charge| judge(&battery(remaining, charge), percent(20));
-        assert_eq!(judged(Some(21), Charge::Unknown), Level::Fine);
-        assert_eq!(judged(Some(20), Charge::Fine), Level::Low);
-        assert_eq!(judged(Some(0), Charge::Unknown), Level::Low);
+        let level = |remaining, charge| level_of(&battery(remaining, charge), percent(20));
+        assert_eq!(level(Some(21), Charge::Unknown), Level::Fine);
+        assert_eq!(level(Some(20), Charge::Fine), Level::Low);
+        assert_eq!(level(Some(0), Charge::Unknown), Level::Low);
         for charge in [Charge::Low, Charge::Critical, Charge::Unhealthy] {
-            assert_eq!(judged(Some(80), charge), Level::Low);
+            assert_eq!(level(Some(80), charge), Level::Low);
         }
         for charge in [Charge::Emergency, Charge::Failed] {
-            assert_eq!(judged(Some(80), charge), Level::Emergency);
+            assert_eq!(level(Some(80), charge), Level::Emergency);
         }
     }
 
     #[test]
     fn a_battery_that_does_not_know_itself_is_not_low() {
         let unknown = battery(None, Charge::Unknown);
-        assert_eq!(judge(&unknown, percent(20)), Level::Unknown);
+        assert_eq!(level_of(&unknown, percent(20)), Level::Unknown);
         assert_eq!(lasting(&[(0, unknown), (9, unknown)], 9), Level::Unknown);
         assert_eq!(lasting(&[], 0), Level::Unknown);
     }

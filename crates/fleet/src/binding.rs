@@ -114,7 +114,7 @@ impl Why {
         }
     }
 
-    /// The same as the reason of a condition, in one word.
+    /// The same as the reason of a condition.
     #[must_use]
     pub const fn reason(self) -> &'static str {
         match self {
@@ -219,7 +219,7 @@ pub fn choose<'a>(
         .filter(|c| required.only.is_none_or(|only| c.node.as_str() == only))
     {
         none.nodes += 1;
-        match judge(required, &c) {
+        match check(required, &c) {
             Err(why) => *none.rejected.entry(why).or_default() += 1,
             Ok(report) => {
                 let battery: Option<Percent> = report.battery.and_then(|b| b.remaining);
@@ -249,10 +249,10 @@ pub fn choose<'a>(
 /// Whether a node does, whatever others there are.
 #[must_use]
 pub fn suits(required: Requirements<'_>, candidate: &Candidate<'_>) -> bool {
-    required.only.is_none_or(|only| candidate.node.as_str() == only) && judge(required, candidate).is_ok()
+    required.only.is_none_or(|only| candidate.node.as_str() == only) && check(required, candidate).is_ok()
 }
 
-fn judge<'a>(required: Requirements<'_>, c: &Candidate<'a>) -> Result<&'a Report, Why> {
+fn check<'a>(required: Requirements<'_>, c: &Candidate<'a>) -> Result<&'a Report, Why> {
     if !selects(required.selector, c.labels) {
         return Err(Why::Selector);
     }

@@ -47,7 +47,7 @@ pub struct Facts {
     pub lift: Lift,
     /// What its vehicle does, by the last report on the session that is open now.
     pub truth: Option<FlightTruth>,
-    /// Whether its agent has seen it in the air since it was last to be on the ground, by the same report.
+    /// Whether its agent has observed it in the air since it was last to be on the ground, by the same report.
     pub flown: bool,
     /// Whether its flight has come to its end by itself: it stays down until a person deletes it. An order to be on the ground would make
     /// its agent forget that.
@@ -69,7 +69,7 @@ pub struct Facts {
 pub struct Movement {
     /// The route that it was granted last.
     pub route: Option<RouteOrder>,
-    /// How it flies, and where it looks on its station.
+    /// How it flies, and its heading on its station.
     pub manner: Manner,
     /// Whether it flies home before it lands; see [`order`](order::order).
     pub way_home: WayHome,

@@ -19,10 +19,10 @@ use serde::{Deserialize, Serialize};
 /// How far the flight of one Drone has come.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Stage {
-    /// Not seen in the air since the Drone was assigned, or since it was last desired on the ground.
+    /// Not observed in the air since the Drone was assigned, or since it was last desired on the ground.
     #[default]
     Fresh,
-    /// Seen in the air while the assignment wanted flight.
+    /// Observed in the air while the assignment wanted flight.
     Flown,
     /// Landed while the assignment still wanted flight: by a failsafe, a pilot, or a crash.
     Over,
@@ -67,7 +67,7 @@ impl FlightRecord {
             (Desired::Flying { .. }, Stage::Flown, FlightTruth::Disarmed) => Stage::Over,
             (Desired::Flying { .. }, before, _) => before,
         };
-        // The flight that was diverted is over, and the next begins anew; not before a person orders it to go on, who is told why.
+        // The flight that was diverted is over, and the next begins anew; not before a person orders it to go on, and that person is shown why.
         let ended = stage == Stage::Fresh && truth == FlightTruth::Disarmed && !before.let_go(held);
         let diversion = before.diversion.clone().filter(|_| !ended);
         Self {

@@ -44,7 +44,7 @@ pub enum Formation {
 pub struct Around {
     /// Where the shape is. Its heading and speed are those of each vehicle.
     pub anchor: Place,
-    /// Where the shape looks.
+    /// The heading of the shape.
     pub heading: Heading,
     /// The shape.
     pub shape: Shape,

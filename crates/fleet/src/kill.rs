@@ -64,7 +64,7 @@ pub enum NoKill {
     #[error("the vehicle of this node does not serve Drone {0}; see `skein status`")]
     OtherDrone(DroneUid),
     /// The sender does not lead.
-    #[error("the order is of term {got}, but term {highest} has been seen; ask the coordinator that leads")]
+    #[error("the order is of term {got}, but term {highest} was received; ask the coordinator that leads")]
     OtherTerm {
         /// Term of the order.
         got: Term,

@@ -111,7 +111,7 @@ pub struct Memory {
     speed_asked: Option<MetersPerSecond>,
     /// How far it has come on its route.
     progress: Option<Progress>,
-    /// Whether that was read from the disk, and not seen since.
+    /// Whether that was read from the disk, and not observed since.
     from_disk: bool,
     /// How near it has come to its next place, meters, and when.
     nearest: Option<(Progress, f64, Moment)>,
@@ -153,7 +153,7 @@ impl From<&Outcome> for Answer {
 /// Whether a vehicle follows its route.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Following {
-    /// It does, or it stands where that begins.
+    /// It does, or it is on the ground where that begins.
     Route,
     /// It has none, or where it is is not known.
     Nothing,
@@ -315,7 +315,7 @@ impl Memory {
         self.speed
     }
 
-    /// How far the vehicle has come on the route that it was last seen to follow.
+    /// How far the vehicle has come on the route that it was last observed to follow.
     #[must_use]
     pub const fn progress(&self) -> Option<Progress> {
         self.progress
@@ -356,7 +356,7 @@ impl Memory {
     }
 
     /// The autopilot says something.
-    pub fn hears(&mut self, text: &str, now: Moment) {
+    pub fn received(&mut self, text: &str, now: Moment) {
         if let Some(asked) = self.asked.as_mut().filter(|asked| now.since(asked.at) <= SAID_WITHIN) {
             text.trim().clone_into(&mut asked.so_far.words);
         }

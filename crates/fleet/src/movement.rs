@@ -15,7 +15,7 @@
 //! 3. Otherwise one that waits is in the column of each goal, so that some wait in a circle. One of the circle climbs to the refuge, the
 //!    highest layer, over its own place: as places are apart, so are these. Each does so once at most.
 //!
-//! So with n vehicles there are at most 2n routes. Where somebody stands, or is to land, below one that is at its goal, that one makes
+//! So with n vehicles there are at most 2n routes. Where a vehicle is on the ground, or is to land, below one that is at its goal, that one makes
 //! room in the refuge until the other has left or landed: nobody has to stay up there, or down here, for good. Where places are not
 //! apart, as in a stack, ways around are tried as well, and nothing is promised: who waits, waits for somebody by name. One to whose place somebody has come too near, as a vehicle that a person
 //! carried there, first leaves upright, to a layer where it is clear.
@@ -48,7 +48,7 @@ pub struct Goal {
 }
 
 impl Goal {
-    /// Whether a vehicle that holds or stands at `place` is there. Who has landed is, wherever that was.
+    /// Whether a vehicle that holds or is on the ground at `place` is there. One that has landed is, wherever that was.
     fn is_at(&self, place: Local, on_ground: bool) -> bool {
         let there = place.over_ground(self.at) < SAME && (place.up - self.at.up).abs() < SAME;
         if self.lands { on_ground } else { there && !on_ground }
@@ -78,7 +78,7 @@ pub struct NoRoom {
 }
 
 impl Layers {
-    /// Layers above `floor`, the highest place where anybody is to hold, up to `ceiling`. The operator answers for it that they are clear
+    /// Layers above `floor`, the highest place where any vehicle is to hold, up to `ceiling`. The operator answers for it that they are clear
     /// of terrain and obstacles: Skein does not know these.
     ///
     /// # Errors
@@ -136,7 +136,7 @@ pub struct Plan {
     pub waiting: BTreeMap<NodeName, Waiting>,
 }
 
-/// A vehicle that holds or stands elsewhere than at its goal.
+/// A vehicle that holds or is on the ground elsewhere than at its goal.
 struct Idle<'a> {
     vehicle: &'a NodeName,
     from: Local,
@@ -255,9 +255,9 @@ impl<'a> Columns<'a> {
         };
         let leave = near(&self.tree).into_iter();
         let leave = leave.filter(|near| stays(*near.geom(), near.data.1, near.data.0));
-        // Who lands beside one that stands keeps it from nothing.
-        let stands = |vehicle: &NodeName| claims.place(vehicle).is_some_and(|(_, on_ground)| on_ground);
-        let leave = leave.filter(|near| !(one.goal.lands && stands(near.data.0)));
+        // One that lands beside one on the ground does not keep that from anything.
+        let on_ground = |vehicle: &NodeName| claims.place(vehicle).is_some_and(|(_, on_ground)| on_ground);
+        let leave = leave.filter(|near| !(one.goal.lands && on_ground(near.data.0)));
         let pads = if one.goal.lands { Vec::new() } else { near(&self.pads) };
         let land = pads.into_iter().filter(|near| !claims.under_way(near.data.0));
         leave

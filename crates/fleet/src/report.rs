@@ -77,7 +77,7 @@ pub struct Report {
     pub home: Option<Waypoint>,
     /// The height to which its autopilot climbs to return (ArduCopter: `RTL_ALT`, PX4: `RTL_RETURN_ALT`); `None` until it was read.
     pub return_height: Option<AltitudeAboveHome>,
-    /// Aircraft of others that its vehicle hears, the nearest first.
+    /// Aircraft of others that its vehicle receives, the nearest first.
     pub traffic: Vec<Aircraft>,
     /// What is in force of the rules that it holds.
     pub rules: RulesReport,

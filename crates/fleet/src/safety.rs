@@ -89,7 +89,7 @@ pub enum NoArm {
     #[error("no Drone is bound to this node")]
     NoAssignment,
     /// The assignment is of a leadership that has been superseded.
-    #[error("the assignment is of term {held}, but term {highest} has been seen")]
+    #[error("the assignment is of term {held}, but term {highest} was received")]
     StaleTerm {
         /// Term of the assignment held.
         held: Term,
@@ -397,7 +397,7 @@ pub enum NoLeg {
     InTheWay(BTreeSet<Owner>),
 }
 
-/// Invariant 11: whether `vehicle` may be ordered to fly `route`. It must have been heard lately, hold or stand where the route begins,
+/// Invariant 11: whether `vehicle` may be ordered to fly `route`. It must have been heard lately, hold or be on the ground where the route begins,
 /// and the airspace of the whole route must be clear of everybody else's. The one exception: a vehicle that is too near to others
 /// already may leave them upright, to where it is clear ([`Claims::leads_away`]). The airspace is its own from then on.
 ///

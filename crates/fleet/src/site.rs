@@ -4,11 +4,11 @@
 //! ([`crate::safety::may_fly`] does, through [`movement::plan`]), or read a clock.
 //!
 //! Vehicles that hold above their own homes are not moved, and not separated from one another: people chose their homes. But
-//! what they fly through is theirs, and no route leads through it; and they rise only where nobody is who has a station.
+//! what they fly through is theirs, and no route leads through it; and they take off only where no vehicle with a station is.
 
 mod avoid;
 mod foreign;
-mod rise;
+mod takeoff;
 
 pub use avoid::{Action, Endangered};
 
@@ -89,7 +89,7 @@ pub enum OffStation {
     Waits(String),
     /// It keeps clear of one that does not keep to its airspace, in a sentence.
     KeepsClear(String),
-    /// It is at the end of its route, and has to be seen there for a second, or has been blown off.
+    /// It is at the end of its route, and has to be observed there for a second, or has been blown off.
     Settling,
 }
 
@@ -108,7 +108,7 @@ pub struct Site {
     granted_for: BTreeMap<NodeName, Station>,
     /// Those who have a claim, and whether they were ever heard.
     expected: BTreeMap<NodeName, bool>,
-    rising: rise::Rising,
+    takeoffs: takeoff::Takeoffs,
     endangered: BTreeMap<(Owner, NodeName), Endangered>,
     returns: Returns,
 }
@@ -138,7 +138,7 @@ impl Site {
             arrivals: BTreeMap::new(),
             expected: BTreeMap::new(),
             granted_for: BTreeMap::new(),
-            rising: rise::Rising::default(),
+            takeoffs: takeoff::Takeoffs::default(),
             endangered: BTreeMap::new(),
             returns: Returns::default(),
         })
@@ -158,7 +158,7 @@ impl Site {
         }
         self.hear_traffic(vehicles, now);
         self.claims.advance(now);
-        self.let_rise(vehicles, now);
+        self.grant_takeoffs(vehicles, now);
         self.waiting.clear();
         let mut goals = BTreeMap::new();
         let mut homes = Vec::new();
@@ -213,16 +213,18 @@ impl Site {
         if let Some(home) = home {
             self.claims.has_home(node, home, return_height);
         }
-        let seen = expected.report.and_then(|(report, received)| {
-            let seen = observation(report, received, &self.frame, expected.desire)?;
+        let observed = expected.report.and_then(|(report, received)| {
+            let observed = observation(report, received, &self.frame, expected.desire)?;
             // Where it returns to is not known: it could go anywhere, until it has reported its home.
-            let known = home.is_some() || matches!(seen.doing, Doing::Grounded);
-            known.then_some((report, received, seen))
+            let known = home.is_some() || matches!(observed.doing, Doing::Grounded);
+            known.then_some((report, received, observed))
         });
         let heard = self.expected.entry(node.clone()).or_default();
-        *heard |= seen.is_some();
-        let Some((report, received, seen)) = seen else { return };
-        let gone = match seen.doing {
+        *heard |= observed.is_some();
+        let Some((report, received, observed)) = observed else {
+            return;
+        };
+        let gone = match observed.doing {
             Doing::Grounded | Doing::Other => true,
             Doing::Holding { .. } | Doing::Flying { .. } => report.route.order.is_none(),
         };
@@ -234,7 +236,7 @@ impl Site {
         {
             self.routes.remove(node);
         }
-        self.claims.observe(node, seen, now);
+        self.claims.observe(node, observed, now);
         if let Desire::At(station) = expected.desire
             && let Some(off) = report.off(&station)
         {
@@ -245,7 +247,7 @@ impl Site {
         }
     }
 
-    /// Whether a vehicle that was never heard here is in nobody's way: it stands on the ground, and does not know where, or it is far
+    /// Whether a vehicle that was never heard here is in nobody's way: it is on the ground, and does not know where, or it is far
     /// from this site.
     fn is_elsewhere(&self, report: &Report) -> bool {
         match report.position {
@@ -336,8 +338,8 @@ impl Site {
         self.taken_back
             .retain(|node, number| has(node).is_some_and(|route| route.number == *number));
         for (node, expected) in vehicles {
-            let stands = |report: &&Report| report.truth == FlightTruth::Disarmed;
-            let Some(report) = expected.report.map(|(report, _)| report).filter(stands) else {
+            let on_ground = |report: &&Report| report.truth == FlightTruth::Disarmed;
+            let Some(report) = expected.report.map(|(report, _)| report).filter(on_ground) else {
                 self.taken_back.remove(node);
                 continue;
             };
@@ -531,7 +533,7 @@ pub fn position_time(report: &Report, received: Moment) -> Moment {
 }
 
 /// What `report`, which was received at `received`, says of airspace; `None` when it does not say where the vehicle is or whether it
-/// flies. `desire` is what its Drone asks for: one that is to hold above its home rises there by itself.
+/// flies. `desire` is what its Drone asks for: one that is to hold above its home climbs there by itself.
 #[must_use]
 pub fn observation(report: &Report, received: Moment, frame: &Frame, desire: Desire) -> Option<Observation> {
     let position = report.position?;
@@ -547,7 +549,7 @@ pub fn observation(report: &Report, received: Moment, frame: &Frame, desire: Des
         Some((route, report.route.next, order.places.len()))
     });
     let flies = report.held.as_ref().is_some_and(|held| !held.grounded);
-    let rises_to = match desire {
+    let climbs_to = match desire {
         Desire::AboveHome(height) if flies => Some(home_amsl + height.0),
         _ => None,
     };
@@ -558,7 +560,7 @@ pub fn observation(report: &Report, received: Moment, frame: &Frame, desire: Des
     let doing = match report.truth {
         FlightTruth::Unknown(_) => return None,
         FlightTruth::ArmedOnGround if in_other_hands => Doing::Other,
-        FlightTruth::Disarmed | FlightTruth::ArmedOnGround => match (ordered, rises_to.and_then(upright)) {
+        FlightTruth::Disarmed | FlightTruth::ArmedOnGround => match (ordered, climbs_to.and_then(upright)) {
             (Some((route, Some(_), _)), _) if flies => Doing::Flying { route },
             (_, Some(route)) if flies => Doing::Flying { route },
             _ => Doing::Grounded,
@@ -570,7 +572,7 @@ pub fn observation(report: &Report, received: Moment, frame: &Frame, desire: Des
         FlightTruth::Airborne(_) if report.activity == Activity::Landing => Doing::Flying {
             route: upright(home_amsl)?,
         },
-        FlightTruth::Airborne(_) => match (ordered, rises_to) {
+        FlightTruth::Airborne(_) => match (ordered, climbs_to) {
             (Some((route, Some(next), places)), _) if next >= places => Doing::Holding { at: route.end() },
             (Some((route, Some(_), _)), _) => Doing::Flying { route },
             // Its agent drops the route in a moment.

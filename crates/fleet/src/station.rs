@@ -4,7 +4,7 @@
 //! off a reported position is ([`Off`]); and [`Arrival`], what is remembered to say that a vehicle is on station.
 //! Must not: know which vehicle holds it, or how it gets there.
 //!
-//!   Away --seen within the tolerance--> Arriving --seen so for HOLDS_FOR--> on station --seen outside, or not seen for a while--> Away
+//!   Away --observed within the tolerance--> Arriving --so for HOLDS_FOR--> on station --observed outside, or not for a while--> Away
 
 use crate::geo::{self, offset};
 use crate::time::Moment;
@@ -61,17 +61,17 @@ pub struct Place {
     pub manner: Manner,
 }
 
-/// How a vehicle flies to its place, and where it looks there.
+/// How a vehicle flies to its place, and its heading there.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
 pub struct Manner {
-    /// Where it looks while it holds; `None` leaves that to the autopilot.
+    /// Its heading while it holds; `None` leaves that to the autopilot.
     pub heading: Option<Heading>,
     /// How fast it flies over ground; `None` leaves that to the autopilot.
     pub speed: Option<MetersPerSecond>,
 }
 
 impl Manner {
-    /// The direction to turn to, for a vehicle that looks to `now`; `None` when it looks there already, within 10 degrees.
+    /// The direction to turn to, for a vehicle with heading `now`; `None` when that is within 10 degrees of it.
     #[must_use]
     pub fn turn(&self, now: Heading) -> Option<Heading> {
         let off = |to: Heading| (to.0 - now.0 + 180.0).rem_euclid(360.0) - 180.0;
@@ -79,7 +79,7 @@ impl Manner {
     }
 }
 
-/// A vehicle looks to a heading within this, degrees: a compass is no better.
+/// A vehicle has a heading within this, degrees: a compass is no better.
 const LOOKS_WITHIN: f64 = 10.0;
 
 /// Where the operator allows stations.
@@ -359,13 +359,13 @@ impl Arrival {
         Self(Some(Within { since, last: at }))
     }
 
-    /// When it was first and last seen there, without a break.
+    /// When it was first and last observed there, without a break.
     #[must_use]
     pub fn within(self) -> Option<(Moment, Moment)> {
         self.0.map(|within| (within.since, within.last))
     }
 
-    /// Whether the vehicle is on station `now`: seen so for [`HOLDS_FOR`], and lately.
+    /// Whether the vehicle is on station `now`: observed so for [`HOLDS_FOR`], and lately.
     #[must_use]
     pub fn on_station(self, now: Moment) -> bool {
         self.0

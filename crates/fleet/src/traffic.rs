@@ -9,36 +9,36 @@ use crate::units::{AltitudeAmsl, Wgs84};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// One report tells of so many, the nearest.
+/// One report has at most so many, the nearest.
 pub const MOST_REPORTED: usize = 16;
 
 /// So many are remembered.
 const MOST_KEPT: usize = 128;
 
-/// What was not heard for this long is not told any more. Receivers forget after 10 s to 60 s.
+/// What was not heard for this long is not reported any more. Receivers forget after 10 s to 60 s.
 const KEPT: Duration = Duration::from_secs(30);
 
-/// Another aircraft as it was seen once, from ADSB_VEHICLE (246).
+/// Another aircraft as observed once, from ADSB_VEHICLE (246).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aircraft {
     /// Its ICAO address, 24 bits.
     pub icao: u32,
     /// Where it was.
     pub at: Wgs84,
-    /// How high it was; `None` when it does not tell.
+    /// How high it was; `None` when it is not reported.
     pub altitude: Option<Altitude>,
-    /// How it moved over ground, meters per second east and north; `None` when it does not tell.
+    /// How it moved over ground, meters per second east and north; `None` when it is not reported.
     pub velocity: Option<[f64; 2]>,
-    /// How fast it climbed, meters per second; `None` when it does not tell.
+    /// How fast it climbed, meters per second; `None` when it is not reported.
     pub climb: Option<f64>,
-    /// Whether it may be uncrewed (ADSB_EMITTER_TYPE_UAV, or none told): one of ours may carry a transponder, too.
+    /// Whether it may be uncrewed (ADSB_EMITTER_TYPE_UAV, or none reported): one of ours may carry a transponder, too.
     pub may_be_uncrewed: bool,
     /// When it was there, on the clock of the agent that reports it.
     pub seen: Moment,
 }
 
 impl Aircraft {
-    /// Its distance, meters; over ground only when it does not tell its height.
+    /// Its distance, meters; over ground only when it does not report its height.
     fn off(&self, (from, height): (Wgs84, AltitudeAmsl)) -> f64 {
         let (east, north) = offset(from, self.at);
         let up = match self.altitude {
@@ -49,7 +49,7 @@ impl Aircraft {
     }
 }
 
-/// How high an aircraft tells that it flies.
+/// The height that an aircraft reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Altitude {
     /// By its satellite receiver.
@@ -66,7 +66,7 @@ pub struct Traffic {
 
 impl Traffic {
     /// One was heard by a vehicle at `from`. An older sighting than the last of it changes nothing, nor does one that is far away.
-    pub fn hear(&mut self, aircraft: Aircraft, from: (Wgs84, AltitudeAmsl), now: Moment) {
+    pub fn observe(&mut self, aircraft: Aircraft, from: (Wgs84, AltitudeAmsl), now: Moment) {
         self.heard.retain(|_, known| now.since(known.seen) <= KEPT);
         let known = self.heard.get(&aircraft.icao);
         let newer = known.is_none_or(|known| known.seen < aircraft.seen);
@@ -112,7 +112,7 @@ mod tests {
         }
     }
 
-    fn told(traffic: &Traffic, second: u64) -> Vec<u32> {
+    fn reported(traffic: &Traffic, second: u64) -> Vec<u32> {
         let near = traffic.near(HERE, Moment::at(Duration::from_secs(second)));
         near.iter().map(|aircraft| aircraft.icao).collect()
     }
@@ -122,21 +122,21 @@ mod tests {
         let mut traffic = Traffic::default();
         let at = |second| Moment::at(Duration::from_secs(second));
         for (icao, east, second) in [(1, 900.0, 100), (2, 300.0, 100), (3, 25_000.0, 100), (4, 10.0, 60)] {
-            traffic.hear(aircraft(icao, east, second), HERE, at(100));
+            traffic.observe(aircraft(icao, east, second), HERE, at(100));
         }
-        assert_eq!(told(&traffic, 100), [2, 1]);
-        traffic.hear(aircraft(1, 100.0, 99), HERE, at(101));
-        assert_eq!(told(&traffic, 101), [2, 1], "an older sighting changes nothing");
-        traffic.hear(aircraft(1, 100.0, 120), HERE, at(120));
-        assert_eq!(told(&traffic, 130), [1, 2]);
-        assert_eq!(told(&traffic, 131), [1]);
+        assert_eq!(reported(&traffic, 100), [2, 1]);
+        traffic.observe(aircraft(1, 100.0, 99), HERE, at(101));
+        assert_eq!(reported(&traffic, 101), [2, 1], "an older sighting changes nothing");
+        traffic.observe(aircraft(1, 100.0, 120), HERE, at(120));
+        assert_eq!(reported(&traffic, 130), [1, 2]);
+        assert_eq!(reported(&traffic, 131), [1]);
         let high = Aircraft {
             altitude: Some(Altitude::Pressure(AltitudeAmsl(10_500.0))),
             ..aircraft(5, 0.0, 131)
         };
-        traffic.hear(high, HERE, at(131));
+        traffic.observe(high, HERE, at(131));
         assert_eq!(
-            told(&traffic, 131),
+            reported(&traffic, 131),
             [1, 5],
             "ten kilometers above is no nearer than beside"
         );
@@ -147,9 +147,9 @@ mod tests {
         let mut traffic = Traffic::default();
         let now = Moment::at(Duration::from_secs(100));
         for icao in 0..1000 {
-            traffic.hear(aircraft(icao, 10.0 + f64::from(icao), 100), HERE, now);
+            traffic.observe(aircraft(icao, 10.0 + f64::from(icao), 100), HERE, now);
         }
         assert_eq!(traffic.heard.len(), MOST_KEPT);
-        assert_eq!(told(&traffic, 100), (0..16).collect::<Vec<_>>());
+        assert_eq!(reported(&traffic, 100), (0..16).collect::<Vec<_>>());
     }
 }

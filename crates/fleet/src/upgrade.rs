@@ -1,7 +1,7 @@
 //! Which agents are replaced by a newer version now. An agent that ends lands its vehicle, so it is ended on the ground only.
 //!
 //! Owns: [`Upgrade`]: which node is next, which nodes get no flight meanwhile, and when to stop because one has not come back.
-//! Must not: read a clock or end anything itself, and never land anybody: what flies is replaced after it has landed.
+//! Must not: read a clock or end anything itself, and never land a vehicle: what flies is replaced after it has landed.
 //!
 //! ```text
 //!   outdated --chosen--> Held --reported at rest for a while--> Away --runs and is connected for a while--> done
@@ -13,7 +13,7 @@ pub mod node_snapshot;
 
 use crate::ids::NodeName;
 use crate::time::Moment;
-use node_snapshot::{Busy, Free, NodeSnapshot, Version, judge};
+use node_snapshot::{Busy, Free, NodeSnapshot, Version, assess};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -148,7 +148,7 @@ impl Upgrade {
         let mut free = Vec::new();
         for (node, snapshot) in nodes.iter().filter(|(_, snapshot)| outdated(snapshot)) {
             plan.outdated += 1;
-            let why = match (self.0.get(node), judge(snapshot)) {
+            let why = match (self.0.get(node), assess(snapshot)) {
                 (Some(Work::Held { .. } | Work::Away { .. }), _) => continue,
                 (Some(Work::Resting { .. }), Ok(_)) => Busy::Lately,
                 (_, Err(busy)) => busy,
@@ -190,12 +190,12 @@ impl Upgrade {
         match self.0.get_mut(node) {
             Some(Work::Held { since }) if version == Some(Version::Outdated) => {
                 let held_for = now.since(*since);
-                match judge(snapshot) {
+                match assess(snapshot) {
                     Ok(free) if held_for >= MIN_HOLD && free != Free::Refused => plan.replace.push(node.clone()),
                     Ok(_) if held_for < MAX_HOLD => {}
-                    judged => {
+                    assessed => {
                         self.rest(node, now);
-                        plan.progress.push(Progress::NotReplaced(node.clone(), judged.err()));
+                        plan.progress.push(Progress::NotReplaced(node.clone(), assessed.err()));
                     }
                 }
             }

@@ -297,7 +297,7 @@ pub struct Vehicle {
     pub battery: Option<Sighting<Battery>>,
     /// Last position report.
     pub position: Option<Sighting<Position>>,
-    /// Where it looks, from GLOBAL_POSITION_INT.hdg.
+    /// Its heading, from GLOBAL_POSITION_INT.hdg.
     pub heading: Option<Sighting<Heading>>,
     /// Rate at which it sinks, meters per second, from GLOBAL_POSITION_INT.vz; negative while it climbs.
     pub sink_m_s: Option<Sighting<f64>>,

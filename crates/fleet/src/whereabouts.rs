@@ -5,7 +5,7 @@
 //! [`crate::drone::height`].
 //!
 //!   Unwatched --at its height--> Holds --farther off than the tolerance for CONFIRMED_AFTER--> Astray --back within half of it--> Holds
-//!   any --sinks faster than anybody asked it to--> Falls --holds its height again, or motors off--> Holds, Unwatched
+//!   any --sinks faster than ordered--> Falls --holds its height again, or motors off--> Holds, Unwatched
 
 use crate::time::{Moment, Sighting};
 use crate::units::{AltitudeAboveHome, Wgs84};
@@ -36,7 +36,7 @@ pub fn height_tolerance(asked: AltitudeAboveHome) -> f64 {
 /// What a vehicle that should hold does instead.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Astray {
-    /// It sinks far faster than anybody asked it to, or has done so and not held its height since.
+    /// It sinks far faster than ordered, or has done so and not held its height since.
     Fell {
         /// Height at which that was found.
         from: AltitudeAboveHome,
@@ -100,7 +100,7 @@ impl Watch {
             return;
         }
         let Some(asked) = asked.filter(|asked| asked.ours) else {
-            // Where somebody else flies it is not ours to judge; that it fell stays true.
+            // Where somebody else flies it is not ours to check; that it fell stays true.
             *self = Self {
                 astray: self.astray.filter(|astray| matches!(astray, Astray::Fell { .. })),
                 ..Self::default()

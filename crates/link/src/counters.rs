@@ -1,4 +1,4 @@
-//! Counters that many hands add to and anybody reads, and those of one link: for summaries and metrics instead of a log line
+//! Counters that many tasks add to and every task reads, and those of one link: for summaries and metrics instead of a log line
 //! per noisy byte.
 //!
 //! Owns: the macro [`counters!`](crate::counters!), [`Counters`] and their [`CounterSnapshot`]. Must not: log.

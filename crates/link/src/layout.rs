@@ -1,4 +1,4 @@
-//! What the dialect says of each message, as far as a frame can be judged and routed without reading its payload.
+//! What the dialect says of each message, as far as a frame can be checked and routed without reading its payload.
 //!
 //! Owns: [`Layout`] and [`layout_of`]. Must not: read a frame.
 //!

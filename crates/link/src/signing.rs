@@ -1,7 +1,7 @@
 //! MAVLink 2 signing: what we send carries a signature, and what carries none of ours is not believed.
 //!
 //! Owns: [`Signing`], which is loaded from files, and the pure state behind it. Must not: keep a clock, sign for guests,
-//! or send a key to anybody.
+//! or send a key.
 //!
 //! A signed frame has 13 more bytes: a link id, a time stamp (units of 10 µs since 2015-01-01 UTC), and the first 6 bytes
 //! of SHA-256 over the key and all of the frame before them. Rules (MAVLink guide, message signing):
@@ -110,7 +110,7 @@ impl Signer {
         }
     }
 
-    /// The last time stamp used or seen.
+    /// The last time stamp used or received.
     #[must_use]
     pub const fn last(&self) -> Stamp {
         self.stamps.last()

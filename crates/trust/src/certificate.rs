@@ -1,6 +1,6 @@
 //! What a certificate says: whose it is, its serial number, its life.
 //!
-//! Owns: reading it. Must not: judge whether it is trusted; the caller has verified it against an authority first.
+//! Owns: reading it. Must not: decide whether it is trusted; the caller has verified it against an authority first.
 
 use crate::peer::{BadPeer, Peer};
 use crate::proof::{BadProof, PublicKey, RequestName};
@@ -24,7 +24,7 @@ pub enum Caller {
         validity: Validity,
     },
     /// Nobody signed it but its holder, who has this key, and says that a request to the API server names it
-    /// ([`crate::proof`]). Whose key it is, if anybody's, only that request says.
+    /// ([`crate::proof`]). Whose key it is, if a person's, only that request says.
     Requester {
         /// The request.
         request: RequestName,

@@ -3,7 +3,7 @@
 //! Owns: our own certificate authorities and when they change, TLS configurations of both ends, the list of certificates that
 //! still count. Must not: open sockets, know Kubernetes, gRPC or MAVLink, or read a clock: time is a parameter.
 //!
-//! TLS 1.3 only, HTTP/2 only, elliptic keys (P-256), no resumed sessions: each connection is judged by what is true now.
+//! TLS 1.3 only, HTTP/2 only, elliptic keys (P-256), no resumed sessions: each connection is checked by what is true now.
 //!
 //! ```text
 //! Authorities ── signer ──► Authority ── server ──► Identity ──► Server   (the coordinator's end)

@@ -3,9 +3,9 @@
 //!
 //! The person has the API server record a CertificateSigningRequest with the key's public half. The API server itself writes into it
 //! who asked, so the request says "this key is this person". The TLS handshake proves that the caller holds the key. Nothing is
-//! signed by anybody, and what the other end learns of the proof is of no use to it.
+//! ever signed, and what the other end learns of the proof is of no use to it.
 //!
-//! Owns: the names that both ends share, and reading the key of such a request. Must not: read Kubernetes objects, or judge whether a
+//! Owns: the names that both ends share, and reading the key of such a request. Must not: read Kubernetes objects, or decide whether a
 //! request counts.
 
 use rustls::pki_types::pem::PemObject;

@@ -1,6 +1,6 @@
 //! `ToAgent`: what the coordinator says about a node, to and from [`Order`].
 //!
-//! Owns: which orders an agent can read. Must not: judge terms or generations; `fleet::assignment::Fence` does.
+//! Owns: which orders an agent can read. Must not: check terms or generations; `fleet::assignment::Fence` does.
 //!
 //! An order to land is read whatever else of it cannot be: refusing it would keep a vehicle up.
 
@@ -117,7 +117,7 @@ impl TryFrom<v1::Assignment> for Assignment {
             Desired::Flying { .. } => route?,
             Desired::Grounded { .. } => None,
         };
-        // A word that is not known yet must not keep a vehicle up.
+        // A value that is not known yet must not keep a vehicle up.
         let reported_flight = ReportedFlight {
             takeovers: a.told_takeovers,
             so_far,

@@ -146,7 +146,7 @@ impl From<&ArmingReason> for v1::ArmingReason {
 }
 
 impl From<v1::ArmingReason> for ArmingReason {
-    /// A class that is not known here is for a person to look at.
+    /// A class that is not known here is for a person to check.
     fn from(reason: v1::ArmingReason) -> Self {
         Self {
             class: match reason.class() {

@@ -1,6 +1,6 @@
 //! The caches themselves, with their indexes.
 //!
-//! Owns: keeping the indexes true to the objects, and whether a node is taken. Must not: wake anybody or lock anything.
+//! Owns: keeping the indexes true to the objects, and whether a node is taken. Must not: wake a reconcile or lock anything.
 
 use super::pending::{Pending, VehicleRequest};
 use super::{Claim, NodeFacts, owner, uid};

@@ -2,7 +2,7 @@
 //!
 //! Owns: [`VehicleRequest`], which is the same for all that request the same, so that going through all nodes is done for all of
 //! them at once and not for each; [`Shortlist`], how long what was found then counts; which Drone tries a vehicle next that
-//! may be free. Must not: judge a vehicle, or read a clock.
+//! may be free. Must not: check a vehicle, or read a clock.
 
 use crate::cluster::key::Key;
 use crate::cluster::world::owner;
@@ -30,7 +30,7 @@ const WOKEN_AT_ONCE: usize = 16;
 /// Vehicles that came to be free are remembered, this many of them.
 const MAX_SHORTLIST: usize = 10_000;
 
-/// What a Drone asks of a vehicle. It holds all that [`fleet::binding`] judges by but for what is the Swarm's: one with the same
+/// What a Drone asks of a vehicle. It holds all that [`fleet::binding`] checks but for what is the Swarm's: one with the same
 /// request can take the same vehicles.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct VehicleRequest {

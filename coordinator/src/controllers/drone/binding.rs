@@ -111,7 +111,7 @@ pub async fn bind_to(binder: &Binder, snapshot: DroneSnapshot, node: &str) -> Re
         .and_then(|node| reserve(binder, &snapshot, node, required, |_| false));
     let Some(reservation) = reservation else {
         let facts = name.as_ref().and_then(|node| binder.observer.world().node_facts(node));
-        let none = judge(binder, required, facts.iter().map(|facts| (facts, false)), 1);
+        let none = check(binder, required, facts.iter().map(|facts| (facts, false)), 1);
         let claim = binder
             .observer
             .world()
@@ -208,7 +208,7 @@ async fn is_still_free(binder: &Binder, snapshot: &DroneSnapshot, node: &NodeNam
 }
 
 /// Reserves the best node that there is, but for those `lost`; or why there is none, and when to try again. All nodes are gone
-/// through once for all Drones that request the same, and what was found is judged anew for each Drone.
+/// through once for all Drones that request the same, and what was found is checked anew for each Drone.
 fn find(
     binder: &Binder,
     snapshot: &DroneSnapshot,
@@ -254,7 +254,7 @@ fn shortlist(binder: &Binder, snapshot: &DroneSnapshot, required: Requirements<'
     let near = where_others_fly(&binder.observer, snapshot);
     let (nodes, changes) = binder.observer.world().candidates();
     let candidates = nodes.iter().map(|(facts, taken)| (facts, *taken));
-    let found = judge(binder, Requirements { near, ..required }, candidates, SHORT);
+    let found = check(binder, Requirements { near, ..required }, candidates, SHORT);
     let (nodes, none) = match found {
         Ok(nodes) => (VecDeque::from(nodes), None),
         Err(none) => (VecDeque::new(), Some(none)),
@@ -313,7 +313,7 @@ fn least_battery(world: &World, snapshot: &DroneSnapshot) -> Percent {
     })
 }
 
-fn judge<'a>(
+fn check<'a>(
     binder: &Binder,
     required: Requirements<'_>,
     nodes: impl Iterator<Item = (&'a Arc<NodeFacts>, bool)>,
@@ -348,7 +348,7 @@ pub fn candidate<'a>(
     }
 }
 
-/// Reserves `node` if it does now. The caches are locked while it is judged. One that a user named is not asked whether it is
+/// Reserves `node` if it does now. The caches are locked while it is checked. One that a user named is not asked whether it is
 /// taken.
 fn reserve(
     binder: &Binder,

@@ -1,6 +1,6 @@
 //! What a reconcile of a Drone is to do, by what was observed of it.
 //!
-//! Owns: [`decide`]: the same snapshot, the same step. Must not: call the API, read a clock, or judge whether a vehicle is down
+//! Owns: [`decide`]: the same snapshot, the same step. Must not: call the API, read a clock, or decide whether a vehicle is landed
 //! ([`fleet::safety::may_release`] does, invariant 4).
 
 use crate::controllers::drone::facts::DroneSnapshot;

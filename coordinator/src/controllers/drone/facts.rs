@@ -275,7 +275,7 @@ fn lift(observer: &Observer, drone: &Drone, report: Option<&Report>, over: bool)
         Lift::Stay(why) => Lift::Stay(why),
         Lift::Free if !observer.leadership.state.acts() => Lift::Stay(NoLift::Doubt),
         Lift::Free if observer.upgrades.holds(&node) => Lift::Stay(NoLift::Upgrade),
-        // A station is judged where its route is granted.
+        // A station is checked where its route is granted.
         Lift::Free if drone.spec.station.is_none() && observer.rules.allow(&node, None, altitude).is_err() => {
             Lift::Stay(NoLift::Geofence)
         }

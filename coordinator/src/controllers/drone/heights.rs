@@ -1,6 +1,6 @@
 //! Which vehicles are on their way to the height that they were asked for, and since when.
 //!
-//! Owns: keeping that, by the Drone's uid, for as long as the Drone exists. Must not: judge ([`fleet::drone::height`] does).
+//! Owns: keeping that, by the Drone's uid, for as long as the Drone exists. Must not: decide ([`fleet::drone::height`] does).
 
 use crate::controllers::drone::facts::DroneSnapshot;
 use fleet::drone::Ground;

@@ -1,6 +1,6 @@
 //! Letting go of a Drone that is being deleted, once its vehicle is down.
 //!
-//! Owns: the finalizer's removal. Must not: judge; [`fleet::safety::may_release`] does (invariant 4).
+//! Owns: the finalizer's removal. Must not: decide; [`fleet::safety::may_release`] does (invariant 4).
 
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::events::Note;
@@ -61,8 +61,8 @@ pub async fn release(controller: &DroneController, snapshot: &DroneSnapshot, rel
             );
         }
         Release::Forced => {
-            tracing::warn!("released by force: its vehicle was not seen landed and disarmed");
-            let text = "released by force: its vehicle was not seen landed and disarmed";
+            tracing::warn!("released by force: its vehicle was not observed landed and disarmed");
+            let text = "released by force: its vehicle was not observed landed and disarmed";
             cluster
                 .events
                 .record(&snapshot.drone, Note::warning("ReleasedByForce", text));

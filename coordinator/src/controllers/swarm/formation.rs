@@ -1,7 +1,7 @@
 //! The formation of a Swarm: which of its Drones has which slot, written to the Drones, and whether the slots are covered.
 //!
 //! Owns: reading `spec.formation`, gathering for [`fleet::formation`] what is known of the Drones, and writing each Drone's slot and
-//! station. Must not: choose who goes where, or move anybody ([`crate::controllers::airspace`] does).
+//! station. Must not: choose which Drone goes where, or move one ([`crate::controllers::airspace`] does).
 
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
@@ -206,7 +206,7 @@ fn candidate(observer: &Observer, drone: &Arc<Drone>, replace: bool, of: &SiteRu
     }
 }
 
-/// A station as it stands in a Drone's spec: to a centimeter.
+/// A station as it is in a Drone's spec: to a centimeter.
 fn written(station: &Station) -> crds::drone::Station {
     let place = station.place();
     let (altitude, altitude_reference) = match place.altitude {
@@ -259,7 +259,7 @@ async fn give(observer: &Observer, drone: Arc<Drone>, found: InSlot) -> Result<(
     }
 }
 
-/// How often it is looked which slots are covered.
+/// How often it is observed which slots are covered.
 const EVERY: Duration = Duration::from_millis(500);
 
 /// Which slots are covered, by the uid of their Swarm.
@@ -329,7 +329,7 @@ fn observe(
         let slot = slot(drone)?;
         let node = NodeName::parse(drone.spec.node_name.as_deref()?).ok()?;
         let (report, received) = reported(&node)?;
-        // One that stands on the ground is nowhere in the sky, and one that flies for another is not its own.
+        // One on the ground is nowhere in the sky, and one that flies for another is not its own.
         let flies = report.truth.flying() == Some(true);
         let is_its = report
             .held

@@ -59,12 +59,12 @@ pub async fn write(
     match formation::slots(swarm, airspace.rules()) {
         None => {}
         Some(Ok(slots)) => {
-            let looked = Looked {
+            let snapshot = SlotsSnapshot {
                 coverage: controller.coverages.of(uid(swarm)),
                 now: leadership.state.now(),
                 unsure: leadership.grace_left().is_some(),
             };
-            add_slots(&mut next, (&old, swarm), &slots, &drones, &looked, Timestamp::now());
+            add_slots(&mut next, (&old, swarm), &slots, &drones, &snapshot, Timestamp::now());
         }
         // Nobody waits for what cannot be.
         Some(Err(why)) => {
@@ -185,8 +185,8 @@ fn assemble(
 /// The reason of a formation that cannot be flown.
 pub(super) const BAD_FORMATION: &str = "BadFormation";
 
-/// What was seen of the slots.
-struct Looked {
+/// What was observed of the slots.
+struct SlotsSnapshot {
     coverage: Coverage,
     now: Moment,
     /// Agents have not had time to find their way here: who was there may be there.
@@ -199,7 +199,7 @@ fn add_slots(
     (old, swarm): (&SwarmStatus, &Swarm),
     slots: &[Station],
     drones: &[Arc<Drone>],
-    looked: &Looked,
+    snapshot: &SlotsSnapshot,
     now: Timestamp,
 ) {
     let small = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
@@ -217,19 +217,19 @@ fn add_slots(
     for (number, station) in slots.iter().enumerate() {
         // They are written in their order, from slot 0.
         let before = old.slots.get(number).filter(|slot| slot.slot == small(number));
-        let seen = looked.coverage.slots().get(number);
-        let covered_by = seen.and_then(Slot::covered_by);
+        let slot = snapshot.coverage.slots().get(number);
+        let covered_by = slot.and_then(Slot::covered_by);
         let holder = match covered_by {
             Some(by) => by_uid.get(by.0.as_str()),
             None => holders.get(&number),
         };
         let holder = holder.copied();
         let seconds = |time: Timestamp| Time(time.round(Unit::Second).unwrap_or(time));
-        let since = seen.and_then(Slot::since).map(|since| {
-            let ago = SignedDuration::try_from(looked.now.since(since)).unwrap_or_default();
+        let since = slot.and_then(Slot::since).map(|since| {
+            let ago = SignedDuration::try_from(snapshot.now.since(since)).unwrap_or_default();
             seconds(now.checked_sub(ago).unwrap_or(now))
         });
-        // A leader that has never seen it covered goes on from what is written, or counts from now.
+        // A leader that has never observed it covered goes on from what is written, or counts from now.
         let unchanged = before.filter(|before| before.covered == covered_by.is_some());
         let since = since
             .or_else(|| unchanged?.since.clone())
@@ -245,7 +245,7 @@ fn add_slots(
         let same = |before: &&SlotStatus| {
             (before.covered, &before.drone, &before.message) == (slot.covered, &slot.drone, &slot.message)
         };
-        let stays = before.filter(|before| same(before) || (looked.unsure && before.covered && !slot.covered));
+        let stays = before.filter(|before| same(before) || (snapshot.unsure && before.covered && !slot.covered));
         all.push(stays.cloned().unwrap_or(slot));
     }
     let covered = all.iter().filter(|slot| slot.covered).count();
@@ -284,7 +284,7 @@ fn why(holder: Option<&Arc<Drone>>) -> String {
     let conditions = drone.status.iter().flat_map(|status| &status.conditions);
     let ready = conditions.into_iter().find(|condition| condition.type_ == "Ready");
     match ready {
-        Some(ready) if ready.status == "True" => "it has not been seen there for a second".to_owned(),
+        Some(ready) if ready.status == "True" => "it has not been observed there for a second".to_owned(),
         Some(ready) if ready.message.is_empty() => ready.reason.clone(),
         Some(ready) => ready.message.clone(),
         None => "it waits for a vehicle".to_owned(),
@@ -411,7 +411,7 @@ mod tests {
         };
         let make = |old: &SwarmStatus, metres: f64, covered: bool, unsure: bool| {
             let mut next = SwarmStatus::default();
-            let looked = Looked {
+            let snapshot = SlotsSnapshot {
                 coverage: seen(covered),
                 now: second(12),
                 unsure,
@@ -422,7 +422,7 @@ mod tests {
                 (old, &swarm),
                 &slots,
                 &drones,
-                &looked,
+                &snapshot,
                 Timestamp::UNIX_EPOCH,
             );
             next
@@ -463,7 +463,7 @@ mod tests {
             status.slots,
             "a new leader has not heard them yet"
         );
-        // To one that has never seen it covered, it is uncovered since the one before said so.
+        // To one that has never observed it covered, it is uncovered since the one before said so.
         let mut told = lost.clone();
         told.slots[0].since = Some(Time(Timestamp::from_second(-500).unwrap()));
         told.slots[0].message = Some("it takes off".into());

@@ -38,14 +38,14 @@ const RULES: &str = "RulesInForce";
 
 /// A node, as far as its vehicle goes.
 #[derive(Clone, Copy, Debug)]
-pub struct Seen<'a> {
+pub struct NodeSnapshot<'a> {
     /// Its name.
     pub node: &'a NodeName,
     /// The Drone that is bound to it, and the airframe that serves that, as far as is known.
     pub drone: Option<(&'a DroneName, Option<HardwareUid>)>,
     /// The last report of its agent, while that is connected and the report is fresh.
     pub report: Option<&'a Report>,
-    /// Which airframe its agent hears; `None` while that is not known.
+    /// Which airframe its agent receives; `None` while that is not known.
     pub airframe: Option<Airframe>,
     /// Whether a Drone could be bound to it; the outer `None`: it is no drone node.
     pub free: Option<Result<(), Why>>,
@@ -53,7 +53,7 @@ pub struct Seen<'a> {
     pub rules: Option<&'a VehicleRules>,
 }
 
-impl Seen<'_> {
+impl NodeSnapshot<'_> {
     /// The Drone that `vehicle` serves: one that is known to be served by another airframe waits for that.
     fn served_by(&self, vehicle: &Vehicle, is_current: bool) -> Option<&DroneName> {
         let (drone, airframe) = self.drone?;
@@ -100,8 +100,8 @@ pub fn name(node: &str, airframe: Airframe) -> String {
 
 /// What to do about the objects of a node, `known` being those there are, by their names.
 #[must_use]
-pub fn steps(seen: &Seen<'_>, known: &[Arc<Vehicle>], now: Timestamp) -> Vec<(String, Step, Urgency)> {
-    let current = seen.airframe.map(|airframe| name(seen.node.as_str(), airframe));
+pub fn steps(snapshot: &NodeSnapshot<'_>, known: &[Arc<Vehicle>], now: Timestamp) -> Vec<(String, Step, Urgency)> {
+    let current = snapshot.airframe.map(|airframe| name(snapshot.node.as_str(), airframe));
     let mut steps = Vec::new();
     for vehicle in known {
         let of_vehicle = vehicle.name_any();
@@ -111,23 +111,23 @@ pub fn steps(seen: &Seen<'_>, known: &[Arc<Vehicle>], now: Timestamp) -> Vec<(St
             steps.push((of_vehicle, Step::Delete, Urgency::Now));
             continue;
         }
-        let next = match (&current, seen.report) {
-            (Some(_), Some(report)) if is_current => heard(&old, seen, vehicle, report, now),
-            (Some(other), _) => unheard(&old, "AnotherAirframe", &another(seen.node, other), now),
+        let next = match (&current, snapshot.report) {
+            (Some(_), Some(report)) if is_current => heard(&old, snapshot, vehicle, report, now),
+            (Some(other), _) => unheard(&old, "AnotherAirframe", &another(snapshot.node, other), now),
             (None, _) => unheard(&old, Why::AgentSilent.reason(), "its agent is not connected", now),
         };
         let next = VehicleStatus {
-            drone: seen.served_by(vehicle, is_current).map(DroneName::to_string),
+            drone: snapshot.served_by(vehicle, is_current).map(DroneName::to_string),
             ..next
         };
         let urgency = urgency(vehicle.status.as_ref(), &next);
         steps.push((of_vehicle, Step::Write(next), urgency));
     }
-    if let (Some(name), Some(airframe)) = (current, seen.airframe)
+    if let (Some(name), Some(airframe)) = (current, snapshot.airframe)
         && known.iter().all(|vehicle| vehicle.name_any() != name)
     {
         let spec = VehicleSpec {
-            node_name: seen.node.to_string(),
+            node_name: snapshot.node.to_string(),
             hardware_uid: airframe.0.map(|uid| uid.to_string()),
         };
         steps.push((name, Step::Create(spec), Urgency::Now));
@@ -136,7 +136,7 @@ pub fn steps(seen: &Seen<'_>, known: &[Arc<Vehicle>], now: Timestamp) -> Vec<(St
 }
 
 fn another(node: &NodeName, name: &str) -> String {
-    format!("the agent of node {node} hears another airframe now, Vehicle {name}")
+    format!("the agent of node {node} receives another airframe now, Vehicle {name}")
 }
 
 fn status<'a>(status: &'a VehicleStatus, kind: &str) -> Option<&'a Condition> {
@@ -170,7 +170,13 @@ fn unheard(old: &VehicleStatus, reason: &str, message: &str, now: Timestamp) -> 
     }
 }
 
-fn heard(old: &VehicleStatus, seen: &Seen<'_>, vehicle: &Vehicle, report: &Report, now: Timestamp) -> VehicleStatus {
+fn heard(
+    old: &VehicleStatus,
+    snapshot: &NodeSnapshot<'_>,
+    vehicle: &Vehicle,
+    report: &Report,
+    now: Timestamp,
+) -> VehicleStatus {
     let mut next = old.clone();
     if let Some(identity) = identity(report) {
         next.autopilot = identity.autopilot;
@@ -192,9 +198,9 @@ fn heard(old: &VehicleStatus, seen: &Seen<'_>, vehicle: &Vehicle, report: &Repor
         true => ("Heard", "its agent hears its autopilot"),
         false => (silent.reason(), silent.sentence()),
     };
-    let serves = seen.served_by(vehicle, true);
+    let serves = snapshot.served_by(vehicle, true);
     let serves = serves.map(|drone| format!("it serves Drone {drone}"));
-    let free = seen.drone.map_or(seen.free, |_| Some(Err(Why::Taken)));
+    let free = snapshot.drone.map_or(snapshot.free, |_| Some(Err(Why::Taken)));
     let is_free = free == Some(Ok(()));
     let free = match (&serves, free) {
         (Some(serves), _) => ("ServesDrone", serves.as_str()),
@@ -211,7 +217,7 @@ fn heard(old: &VehicleStatus, seen: &Seen<'_>, vehicle: &Vehicle, report: &Repor
         of(FREE, Some(is_free), free),
         of(ARMABLE, armable.value, (armable.reason, &armable.message)),
     ];
-    next.rules = seen.rules.cloned();
+    next.rules = snapshot.rules.cloned();
     if let Some(rules) = &next.rules {
         let held = report.rules.held.as_ref().is_some_and(|held| held.0 == rules.digest);
         let (is, said) = match (rules.digest.is_empty(), held && report.rules.in_force) {

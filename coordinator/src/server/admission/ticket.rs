@@ -1,6 +1,6 @@
 //! What is known of one connection: where it comes from, the certificate shown, and whether it has proven anything.
 //!
-//! Owns: the permit of a stranger, and later that of a name. Must not: judge credentials.
+//! Owns: the permit of a stranger, and later that of a name. Must not: check credentials.
 
 use super::address::Neighbor;
 use super::connection_limits::{ConnectionLimits, ConnectionPermit};
@@ -100,7 +100,7 @@ impl Ticket {
         self.0.proven.cancel();
     }
 
-    /// Calls on it that cannot be judged at once are judged one by one: the next when this is dropped.
+    /// Calls on it that cannot be checked at once are checked one by one: the next when this is dropped.
     pub async fn judge_next(&self) -> tokio::sync::MutexGuard<'_, ()> {
         self.0.judging.lock().await
     }

@@ -100,7 +100,7 @@ impl<K: Copy + Eq + Hash, Good: Clone, Bad: Clone> Verdicts<K, Good, Bad> {
         self.good.get(key, LAST_RESORT, now)
     }
 
-    /// Whether `key` had a good answer within the last hour, or has a fresh bad one: what it costs to judge it is bounded.
+    /// Whether `key` had a good answer within the last hour, or has a fresh bad one: what it costs to check it is bounded.
     pub fn knows(&self, key: &K, now: Instant) -> bool {
         self.last_resort(key, now).is_some() || self.bad.get(key, FRESH, now).is_some()
     }

@@ -1,4 +1,4 @@
-//! Each call's credentials are judged before anything else happens to it, whatever its path.
+//! Each call's credentials are checked before anything else happens to it, whatever its path.
 //!
 //! Owns: reading them off the call, and putting [`super::Who`] with it. Must not: know what the calls do.
 
@@ -20,7 +20,7 @@ use tower::{Layer, Service};
 const UPLINK: &str = "/skein.v1.Uplink/";
 const GROUND: &str = "/skein.v1.Fleet/Ground";
 
-/// Credentials of one neighbor that nobody knows and are being judged or were bad, at once, and one more after each [`EVERY`]: each
+/// Credentials of one neighbor that are not known and are being checked or were bad, at once, and one more after each [`EVERY`]: each
 /// costs the API server a question.
 const BURST: u32 = 100;
 const EVERY: Duration = Duration::from_millis(100);
@@ -32,7 +32,7 @@ pub struct AuthLayer {
     bad: Arc<Buckets<Neighbor>>,
 }
 
-/// A service behind the judge.
+/// A service behind the authentication.
 #[derive(Clone, Debug)]
 pub struct Authenticated<S> {
     layer: AuthLayer,
@@ -79,7 +79,7 @@ impl AuthLayer {
     }
 
     /// Who calls. Credentials that nobody knows yet may be a guess, and cost the API server a question: of each connection one is
-    /// judged after the other, and of each neighbor so many. A known caller, or one with a certificate that an authority has signed,
+    /// checked after the other, and of each neighbor so many. A known caller, or one with a certificate that an authority has signed,
     /// does not wait for that.
     async fn authenticate(&self, kind: CallKind, token: Option<&str>, ticket: Option<&Ticket>) -> Result<Who, Refusal> {
         let caller = ticket.and_then(Ticket::caller);

@@ -65,7 +65,7 @@ impl Requests {
         answer.map(|(user, _)| user).map_err(bad)
     }
 
-    /// Whether this showed a person within the last hour, or is known to show none just now: what it costs to judge it is bounded.
+    /// Whether this showed a person within the last hour, or is known to show none just now: what it costs to check it is bounded.
     #[must_use]
     pub fn knows(&self, request: &RequestName, key: &PublicKey) -> bool {
         self.people.knows(&print(request, key), Instant::now())

@@ -1,4 +1,4 @@
-//! Bearer tokens, as the API server's TokenReview judges them.
+//! Bearer tokens, as the API server's TokenReview checks them.
 //!
 //! Owns: asking, and keeping answers for seconds. Must not: keep a token: answers are kept under its SHA-256.
 
@@ -110,7 +110,7 @@ impl Tokens {
     }
 
     /// Whether a token was good within the last hour (an agent's: as long as a session lives), or is known for a bad one just now:
-    /// what it costs to judge it is bounded.
+    /// what it costs to check it is bounded.
     #[must_use]
     pub fn knows(&self, token: &str, is_agent: bool) -> bool {
         let (Ok(print), now) = (print(token), Instant::now()) else {

@@ -30,7 +30,7 @@ pub struct WhereArgs {
     /// File with the bearer token to show at --server, with --server-ca, instead of a certificate
     #[arg(long, value_name = "FILE")]
     pub token_file: Option<PathBuf>,
-    /// Allows http:// at --server across a network: what is shown could be anybody's
+    /// Allows http:// at --server across a network: who answers is not proven
     #[arg(long)]
     pub insecure_plaintext: bool,
     /// The ground station on this machine that keeps its data in DIR [env: SKEIN_STATION]

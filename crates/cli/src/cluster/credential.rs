@@ -1,7 +1,7 @@
 //! What a kubeconfig shows to the API server.
 //!
 //! Owns: taking it out of the kubeconfig, whatever way it is given there: a token, a token file or a client certificate; what an
-//! exec plugin gives was put there before ([`super::plugin`]). Must not: keep or print it, or show a token to anybody but the API
+//! exec plugin gives was put there before ([`super::plugin`]). Must not: keep or print it, or show a token to any other than the API
 //! server: the coordinator gets a proof that is of no use to it ([`super::person`]).
 
 use crate::failure::Failure;

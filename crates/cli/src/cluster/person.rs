@@ -3,10 +3,10 @@
 //! The request is a CertificateSigningRequest that nobody need approve: the API server notes in it who made it, and the coordinator
 //! reads that. So a program that answers in the coordinator's place gets no token, and nothing else that would be of use elsewhere.
 //!
-//! Owns: making the request. Must not: send the token to anybody but the API server.
+//! Owns: making the request. Must not: send the token to any other than the API server.
 
-use super::kept::Kept;
 use super::refusal::Refusal;
+use super::stored_proof::StoredProof;
 use super::{Cluster, answer_of};
 use crate::failure::Failure;
 use k8s_openapi::ByteString;
@@ -34,8 +34,8 @@ const RENEWAL: Duration = Duration::from_secs(2);
 pub struct Proof {
     /// The key, and a certificate that names the request.
     pub identity: Identity,
-    /// Where it was kept, when an earlier command has made it.
-    pub kept: Option<Kept>,
+    /// Where it was stored, when an earlier command has made it.
+    pub stored: Option<StoredProof>,
 }
 
 impl Cluster {
@@ -46,16 +46,16 @@ impl Cluster {
     /// [`Failure`]: the API server does not take the request; with what to do.
     pub async fn proof(&self) -> Result<Proof, Failure> {
         let now = SystemTime::now();
-        let earlier = match &self.kept {
-            Some(kept) => kept.clone().read(now).await,
+        let earlier = match &self.stored {
+            Some(stored) => stored.clone().read(now).await,
             None => None,
         };
-        let kept = self.kept.clone();
+        let stored = self.stored.clone();
         match earlier {
-            Some(identity) if !is_due(identity.validity(), now) => Ok(Proof { identity, kept }),
+            Some(identity) if !is_due(identity.validity(), now) => Ok(Proof { identity, stored }),
             Some(identity) => match timeout(RENEWAL, self.new_proof(now)).await {
                 Ok(Ok(renewed)) => Ok(renewed),
-                Ok(Err(_)) | Err(_) => Ok(Proof { identity, kept }),
+                Ok(Err(_)) | Err(_) => Ok(Proof { identity, stored }),
             },
             None => self.new_proof(now).await,
         }
@@ -66,10 +66,10 @@ impl Cluster {
         let key = PersonKey::make().map_err(fault)?;
         let name = self.request(key.request_pem().map_err(fault)?).await?;
         let identity = key.identity(&name, now).map_err(fault)?;
-        if let Some(kept) = &self.kept {
-            kept.clone().write(identity.clone(), now).await;
+        if let Some(stored) = &self.stored {
+            stored.clone().write(identity.clone(), now).await;
         }
-        Ok(Proof { identity, kept: None })
+        Ok(Proof { identity, stored: None })
     }
 
     /// Has the API server note that the key of this request is the person's.

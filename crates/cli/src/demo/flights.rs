@@ -1,7 +1,7 @@
 //! What each vehicle of the demo has done, and when.
 //!
 //! Owns: the present stage of each vehicle, when it first came to each, and the summary of that. Times are those at which
-//! it was seen from here, from the start of following. Must not: judge, draw.
+//! it was observed from here, from the start of following. Must not: decide, draw.
 
 use super::stage::Stage;
 use crate::vehicle::Vehicle;
@@ -27,7 +27,7 @@ pub struct Flight {
 }
 
 impl Flights {
-    /// Takes note of the fleet as it is seen `at` this time; returns the nodes whose vehicles have come to another stage.
+    /// Takes note of the fleet as it is observed `at` this time; returns the nodes whose vehicles have come to another stage.
     pub fn note(&mut self, at: Duration, fleet: &[Vehicle]) -> Vec<String> {
         let mut changed = Vec::new();
         for vehicle in fleet.iter().filter(|vehicle| !vehicle.node.is_empty()) {
@@ -116,7 +116,7 @@ impl Flights {
 }
 
 impl Flight {
-    /// When it was first seen at `stage`, or past it where it went through faster than it was followed.
+    /// When it was first observed at `stage`, or past it where it went through faster than it was followed.
     #[must_use]
     pub fn reached(&self, stage: Stage) -> Option<Duration> {
         let past = self.firsts.range(stage..=Stage::Landed);

@@ -104,7 +104,7 @@ impl Parts {
         let setup = Setup {
             api,
             listen: ANY,
-            // On this machine, and nothing that could fall on anybody.
+            // On this machine, and nothing that could fall on a person.
             keys: None,
             nodes,
             metrics_listen: args.agents.metrics_listen,

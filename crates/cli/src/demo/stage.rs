@@ -60,7 +60,7 @@ impl Stage {
         }
     }
 
-    /// Whether it has been seen off the ground by then.
+    /// Whether it was observed off the ground by then.
     const fn after_takeoff(self) -> bool {
         matches!(
             self,

@@ -6,8 +6,8 @@
 use super::{CONNECT, PROBE, root_cause};
 use crate::cluster::credential::Credential;
 use crate::cluster::forward::Forwarded;
-use crate::cluster::kept::Kept;
 use crate::cluster::person::Proof;
+use crate::cluster::stored_proof::StoredProof;
 use crate::cluster::{self, Cluster};
 use crate::failure::Failure;
 use crate::route::Route;
@@ -37,7 +37,7 @@ pub struct Opened {
     /// What to show with each call on it.
     pub bearer: Bearer,
     /// The proof of an earlier command that was shown, where it was one.
-    pub kept: Option<Kept>,
+    pub stored: Option<StoredProof>,
 }
 
 /// Opens a connection.
@@ -52,7 +52,7 @@ async fn opened(route: &Route) -> Result<Opened, Failure> {
     let with = |channel, bearer| Opened {
         channel,
         bearer,
-        kept: None,
+        stored: None,
     };
     match route {
         Route::Plain(server) => Ok(with(
@@ -66,7 +66,7 @@ async fn opened(route: &Route) -> Result<Opened, Failure> {
         }
         Route::Cluster { choice, server } => {
             let cluster = Cluster::of(choice).await?;
-            let (tls, kept) = shown(&cluster).await?;
+            let (tls, stored) = shown(&cluster).await?;
             let connection = match server {
                 Some(server) => inside_tls(route, tls, tcp(route, server).await?).await?,
                 None => {
@@ -81,7 +81,7 @@ async fn opened(route: &Route) -> Result<Opened, Failure> {
             };
             let channel = over(route, connection).await?;
             Ok(Opened {
-                kept,
+                stored,
                 ..with(channel, Bearer::default())
             })
         }
@@ -90,15 +90,15 @@ async fn opened(route: &Route) -> Result<Opened, Failure> {
 
 /// TLS that believes what the cluster publishes, and proves who the person of its kubeconfig is; with the proof of an earlier command,
 /// where it is that one.
-async fn shown(cluster: &Cluster) -> Result<(Arc<ClientConfig>, Option<Kept>), Failure> {
+async fn shown(cluster: &Cluster) -> Result<(Arc<ClientConfig>, Option<StoredProof>), Failure> {
     let authority = Bundle::from_pem(&cluster.authority().await?);
     let authority =
         authority.map_err(|why| Failure::Failed(format!("ConfigMap {}: {why}", cluster::authority::NAME)))?;
     let tls = |identity| client_config(&authority, identity).map_err(|why| Failure::Failed(why.to_string()));
     match &cluster.credential {
         Credential::Token(_) => {
-            let Proof { identity, kept } = cluster.proof().await?;
-            Ok((Arc::new(tls(Some(&identity))?), kept))
+            let Proof { identity, stored } = cluster.proof().await?;
+            Ok((Arc::new(tls(Some(&identity))?), stored))
         }
         Credential::Certificate(resolver) => {
             let mut tls = tls(None)?;

@@ -1,6 +1,6 @@
 //! The coordinator in this process.
 //!
-//! Owns: its port, and starting it again when it had to end: when an agent from elsewhere has seen a higher term than ours, or
+//! Owns: its port, and starting it again when it had to end: when an agent from elsewhere has received a higher term than ours, or
 //! by a fault of its own. Must not: know what it does.
 
 use crate::failure::Failure;

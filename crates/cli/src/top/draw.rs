@@ -1,6 +1,6 @@
 //! The screen, as it follows from the state.
 //!
-//! Owns: where things stand, and how meanings look: each has a word or a sign besides its color. Must not: change the state, or show
+//! Owns: where things are, and how meanings look: each has a word or a sign besides its color. Must not: change the state, or show
 //! what is old as if it were fresh.
 
 mod details;
@@ -71,7 +71,7 @@ impl Paint {
 pub struct Line {
     text: String,
     style: Style,
-    /// By how much further in the rest stands that does not fit on one line.
+    /// The indent of what does not fit on the first line.
     indent: usize,
 }
 

@@ -16,7 +16,7 @@ use tonic::Streaming;
 
 /// What is known of the fleet.
 #[derive(Debug, Clone, Default)]
-pub struct FleetSeen {
+pub struct FleetSnapshot {
     /// The vehicles of the last message, in the coordinator's order.
     pub vehicles: Arc<Vec<v1::Vehicle>>,
     /// When it came; `None` before the first.
@@ -47,7 +47,7 @@ pub async fn follow(
     route: Route,
     which: Which,
     mut stream: Streaming<v1::ListResponse>,
-    seen: watch::Sender<FleetSeen>,
+    seen: watch::Sender<FleetSnapshot>,
 ) {
     let mut failures = 0;
     loop {
@@ -55,7 +55,7 @@ pub async fn follow(
             match stream.message().await {
                 Ok(Some(fleet)) => {
                     failures = 0;
-                    seen.send_replace(FleetSeen {
+                    seen.send_replace(FleetSnapshot {
                         vehicles: Arc::new(fleet.vehicles),
                         received: Some(Now::read().elapsed),
                         lost: None,
@@ -82,7 +82,7 @@ pub async fn follow(
     }
 }
 
-fn lost(seen: &watch::Sender<FleetSeen>, why: String) {
+fn lost(seen: &watch::Sender<FleetSnapshot>, why: String) {
     let now = Now::read().elapsed;
     seen.send_modify(|seen| {
         let since = seen.lost.as_ref().map_or(now, |lost| lost.since);

@@ -3,7 +3,7 @@
 //! Owns: the projection, what is shown of whom, and a scale of a round length. Must not: draw, or place a vehicle where nobody reported
 //! it.
 
-use super::model::Look;
+use super::model::Viewport;
 use proto::v1;
 
 /// Metres in a degree of latitude.
@@ -122,17 +122,17 @@ pub struct Frame {
 impl Frame {
     /// What shows all of `places` on `width` by `height` dots, and from there where the person looks.
     #[must_use]
-    pub fn showing(places: &[Meters], (width, height): (f64, f64), look: Look) -> Self {
+    pub fn showing(places: &[Meters], (width, height): (f64, f64), viewport: Viewport) -> Self {
         let far = places.iter().fold((LEAST / 2.0, LEAST / 2.0), |far: Meters, (x, y)| {
             (far.0.max(x.abs()), far.1.max(y.abs()))
         });
         let (width, height) = (width.max(1.0), height.max(1.0));
         let fit = (2.0 * far.0 / width).max(2.0 * far.1 / height) * MARGIN;
-        let dot = fit / 1.5_f64.powi(look.zoom);
+        let dot = fit / 1.5_f64.powi(viewport.zoom);
         let (wide, high) = (dot * width / 2.0, dot * height / 2.0);
         let (x, y) = (
-            f64::from(look.shift.0) * wide / 4.0,
-            f64::from(look.shift.1) * high / 4.0,
+            f64::from(viewport.shift.0) * wide / 4.0,
+            f64::from(viewport.shift.1) * high / 4.0,
         );
         Self {
             east: [x - wide, x + wide],
@@ -193,13 +193,13 @@ mod tests {
     #[test]
     fn all_places_are_shown_with_equal_lengths_both_ways_until_a_person_looks_closer() {
         let places = [(-100.0, 5.0), (100.0, -5.0)];
-        let frame = Frame::showing(&places, (160.0, 80.0), Look::default());
+        let frame = Frame::showing(&places, (160.0, 80.0), Viewport::default());
         assert!(places.iter().all(|place| frame.has(*place)));
         let (wide, high) = (frame.east[1] - frame.east[0], frame.north[1] - frame.north[0]);
         assert!((wide / 160.0 - high / 80.0).abs() < 1e-9);
-        let closer = Look { zoom: 2, shift: (0, 0) };
+        let closer = Viewport { zoom: 2, shift: (0, 0) };
         assert!(!Frame::showing(&places, (160.0, 80.0), closer).has(places[0]));
-        let alone = Frame::showing(&[(0.0, 0.0)], (160.0, 80.0), Look::default());
+        let alone = Frame::showing(&[(0.0, 0.0)], (160.0, 80.0), Viewport::default());
         assert!(alone.dot > 0.0 && alone.has((0.0, 0.0)));
     }
 

@@ -1,12 +1,12 @@
 //! What the view is, and what each key does to it.
 //!
-//! Owns: the state: which list, which row, what is typed, what waits to be confirmed. Must not: read a clock, ask anybody, or draw; what
+//! Owns: the state: which list, which row, what is typed, what waits to be confirmed. Must not: read a clock, send requests, or draw; what
 //! it wants done is an [`Effect`].
 
 use super::clock::Now;
-use super::fleet_feed::FleetSeen;
+use super::fleet_feed::FleetSnapshot;
 use super::keys::Key;
-use super::objects::{Listed, ObjectsSeen, Wanted};
+use super::objects::{Listed, ObjectsSnapshot, Wanted};
 use super::orders::{Order, Outcome, Verb, Whom};
 use super::rows::{self, List, Row, RowKey, Source};
 use crate::args::Filter;
@@ -62,9 +62,9 @@ pub enum Effect {
     Give(Order),
 }
 
-/// Where the map looks.
+/// The part of the map that is shown.
 #[derive(Debug, Clone, Copy, PartialEq, Eq, Default)]
-pub struct Look {
+pub struct Viewport {
     /// Steps of magnification from what shows all.
     pub zoom: i32,
     /// Steps to the east and to the north.
@@ -88,9 +88,9 @@ pub struct Model {
     /// What was asked for on the command line.
     pub filter: Filter,
     /// The fleet.
-    pub fleet: FleetSeen,
+    pub fleet: FleetSnapshot,
     /// The objects.
-    pub objects: ObjectsSeen,
+    pub objects: ObjectsSnapshot,
     /// What is on the screen.
     pub view: View,
     /// What lies over it.
@@ -107,8 +107,8 @@ pub struct Model {
     pub pending: usize,
     /// Rows that are marked.
     pub marked: BTreeSet<RowKey>,
-    /// Where the map looks.
-    pub look: Look,
+    /// The part of the map that is shown.
+    pub viewport: Viewport,
     orders: BTreeMap<usize, rows::Order>,
     cursors: BTreeMap<usize, Cursor>,
     /// Rows that fitted on the screen when it was drawn last.
@@ -123,8 +123,8 @@ impl Model {
             route,
             objects_from: String::new(),
             filter,
-            fleet: FleetSeen::default(),
-            objects: ObjectsSeen::default(),
+            fleet: FleetSnapshot::default(),
+            objects: ObjectsSnapshot::default(),
             view: View::List(List::Drones),
             over: None,
             scroll: 0,
@@ -133,7 +133,7 @@ impl Model {
             notice: None,
             pending: 0,
             marked: BTreeSet::new(),
-            look: Look::default(),
+            viewport: Viewport::default(),
             orders: BTreeMap::new(),
             cursors: BTreeMap::new(),
             page: 10,
@@ -279,7 +279,7 @@ impl Model {
             Key::Char('4' | 'm') => self.go(View::Map),
             Key::Esc if !self.marked.is_empty() => self.marked.clear(),
             Key::Esc if !self.find.is_empty() => self.find.clear(),
-            Key::Esc if self.view == View::Map => self.look = Look::default(),
+            Key::Esc if self.view == View::Map => self.viewport = Viewport::default(),
             Key::Char(letter @ ('g' | 'r' | 'u')) => {
                 let of = self.meant(now);
                 return self.ask(letter, &of, now);
@@ -314,11 +314,11 @@ impl Model {
     }
 
     fn move_map(&mut self, key: Key) -> bool {
-        let Look { zoom, shift } = &mut self.look;
+        let Viewport { zoom, shift } = &mut self.viewport;
         match key {
             Key::Char('+' | '=') => *zoom = (*zoom + 1).min(*ZOOM.end()),
             Key::Char('-') => *zoom = (*zoom - 1).max(*ZOOM.start()),
-            Key::Char('0') => self.look = Look::default(),
+            Key::Char('0') => self.viewport = Viewport::default(),
             Key::Left => shift.0 -= 1,
             Key::Right => shift.0 += 1,
             Key::Up => shift.1 += 1,

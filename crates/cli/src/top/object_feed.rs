@@ -4,7 +4,7 @@
 //! server bears. Must not: write.
 
 use super::clock::Now;
-use super::objects::{Details, EventLine, Listed, ObjectRef, ObjectsSeen, Reading, Wanted};
+use super::objects::{Details, EventLine, Listed, ObjectRef, ObjectsSnapshot, Reading, Wanted};
 use crate::cluster::{Choice, Cluster};
 use crate::failure::Failure;
 use crate::route::Route;
@@ -98,7 +98,7 @@ pub async fn follow(
     mut objects: Objects,
     namespace: Option<String>,
     mut wanted: watch::Receiver<Wanted>,
-    seen: watch::Sender<ObjectsSeen>,
+    seen: watch::Sender<ObjectsSnapshot>,
 ) {
     let mut failures = 0;
     loop {
@@ -126,7 +126,7 @@ pub async fn follow(
 }
 
 impl Objects {
-    async fn read(&self, wanted: &Wanted, namespace: Option<&str>, seen: &watch::Sender<ObjectsSeen>) {
+    async fn read(&self, wanted: &Wanted, namespace: Option<&str>, seen: &watch::Sender<ObjectsSnapshot>) {
         let list = async {
             match wanted.list {
                 Some(Listed::Swarms) => {

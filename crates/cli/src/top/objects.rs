@@ -1,6 +1,6 @@
 //! What the Kubernetes API has to say, as the view shows it.
 //!
-//! Owns: the plain values, each with when it was read and what went wrong since. Must not: ask anybody.
+//! Owns: the plain values, each with when it was read and what went wrong since. Must not: send requests.
 
 use crate::vehicle::printable;
 use crds::{Swarm, Vehicle};
@@ -73,7 +73,7 @@ impl<T> Reading<T> {
 
 /// All that was read.
 #[derive(Debug, Clone, Default)]
-pub struct ObjectsSeen {
+pub struct ObjectsSnapshot {
     /// Why there are no objects to be read at all, such as that no kubeconfig is known.
     pub none: Option<String>,
     /// The Swarms.

@@ -1,7 +1,7 @@
 //! Orders that a person gives from the view.
 //!
 //! Owns: whom an order concerns, in words that are confirmed before it is given, and giving it. Must not: give an order twice, later than
-//! it was confirmed, or to anybody who was not named.
+//! it was confirmed, or to vehicles that were not named.
 
 use crate::args::DroneKey;
 use crate::failure::Failure;

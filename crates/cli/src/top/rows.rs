@@ -1,10 +1,10 @@
 //! The rows of each list, from the fleet and from the objects.
 //!
-//! Owns: columns, what a row stands for, filter and order. Must not: show a figure that is old without its age, or draw.
+//! Owns: columns, what a row is of, filter and order. Must not: show a figure that is old without its age, or draw.
 
 use super::clock::Now;
-use super::fleet_feed::FleetSeen;
-use super::objects::{ObjectRef, ObjectsSeen};
+use super::fleet_feed::FleetSnapshot;
+use super::objects::{ObjectRef, ObjectsSnapshot};
 use super::orders::Whom;
 use crate::args::Filter;
 use crate::table::{Tone, battery_tone, flying_tone, meters, or_dash, phase_tone};
@@ -95,7 +95,7 @@ impl List {
     }
 }
 
-/// What a row stands for.
+/// What a row is of.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub enum RowKey {
     /// A Drone, by namespace and name.
@@ -179,7 +179,7 @@ fn count(value: Option<i64>) -> Cell {
 /// A row.
 #[derive(Debug, Clone, PartialEq)]
 pub struct Row {
-    /// What it stands for.
+    /// What it is of.
     pub key: RowKey,
     /// One for each column of the list.
     pub cells: Vec<Cell>,
@@ -202,9 +202,9 @@ pub struct Order {
 #[derive(Debug, Clone, Copy)]
 pub struct Source<'a> {
     /// The fleet.
-    pub fleet: &'a FleetSeen,
+    pub fleet: &'a FleetSnapshot,
     /// The objects.
-    pub objects: &'a ObjectsSeen,
+    pub objects: &'a ObjectsSnapshot,
     /// What was asked for on the command line.
     pub filter: &'a Filter,
     /// The moment.
@@ -372,7 +372,7 @@ impl Source<'_> {
     }
 }
 
-/// Whether the object is of the airframe that the agent of the vehicle's node hears now.
+/// Whether the object is of the airframe that the agent of the vehicle's node receives now.
 fn is_of(object: &crds::Vehicle, vehicle: &Vehicle) -> bool {
     let same = match (&object.spec.hardware_uid, &vehicle.hardware_uid) {
         (Some(of_object), Some(heard)) => of_object == heard,

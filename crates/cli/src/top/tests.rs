@@ -2,7 +2,7 @@
 
 use super::clock::Now;
 use super::draw::{Paint, draw};
-use super::fleet_feed::{FleetSeen, Lost};
+use super::fleet_feed::{FleetSnapshot, Lost};
 use super::keys::Key;
 use super::model::{Effect, Model, Over, View};
 use super::objects::{Details, EventLine};
@@ -30,7 +30,7 @@ fn after(seconds: f64) -> Now {
 
 fn model_of(vehicles: Vec<v1::Vehicle>) -> Model {
     let mut model = Model::new("http://coordinator".into(), Filter::default());
-    model.fleet = FleetSeen {
+    model.fleet = FleetSnapshot {
         vehicles: Arc::new(vehicles),
         received: Some(after(0.0).elapsed),
         lost: None,

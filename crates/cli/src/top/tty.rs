@@ -18,7 +18,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 /// Whether the terminal is ours now. A panic may come from any thread.
 static TAKEN: AtomicBool = AtomicBool::new(false);
 
-/// A whole screen is written at once, so that none is seen in parts.
+/// A whole screen is written at once, so that none is shown in parts.
 const SCREEN: usize = 1 << 16;
 
 /// No looks, nothing on the screen.
@@ -151,7 +151,7 @@ fn take() -> std::io::Result<()> {
 /// Gives the terminal back as it was, if it is ours. First its mode, which waits for nobody: what is written may not come through.
 pub fn give_back() {
     if TAKEN.swap(false, Ordering::SeqCst) {
-        // There is nobody to be told of a terminal that is gone.
+        // A terminal that is gone cannot show an error.
         let _ = disable_raw_mode();
         let _ = execute!(stdout(), LeaveAlternateScreen, Show);
     }

@@ -154,7 +154,7 @@ pub fn ended(node: &NodeName, ending: Ending) -> String {
 #[must_use]
 pub fn not_down(nodes: &[NodeName]) -> String {
     format!(
-        "not seen landed and disarmed in time: {}; search for them, their autopilots go on by themselves",
+        "not observed landed and disarmed in time: {}; search for them, their autopilots go on by themselves",
         list(nodes)
     )
 }

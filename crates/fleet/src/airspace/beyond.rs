@@ -29,7 +29,7 @@ pub(super) const FORESEEN: Duration = Duration::from_secs(6);
 /// What two reports show of a vehicle that holds, meters per second.
 const NOISE: f64 = 1.0;
 
-/// It may come off the line on which it was seen to fly by this much meanwhile, meters.
+/// It may come off the line on which it was observed to fly by this much meanwhile, meters.
 const TURNS: f64 = 5.0;
 
 /// An aircraft that others have heard, from ADSB_VEHICLE (246).
@@ -73,8 +73,8 @@ pub(super) fn drift(at: Local, margin: Margin, then: Moment, now: Moment, rules:
     Tube::around(&[at], over_ground, in_height, in_height)
 }
 
-/// Where a vehicle will be until [`FORESEEN`] that flies on as it was seen to. `turns`: somebody flies it; else it is blown about, and
-/// where it was seen is where it is.
+/// Where a vehicle will be until [`FORESEEN`] that flies on as observed. `turns`: somebody flies it; else it is blown about, and
+/// where it was observed is where it is.
 pub(super) fn flies_on(last: &Heard, turns: bool, rules: &Rules, now: Moment) -> Tube {
     let time = now.since(last.heard).saturating_add(FORESEEN).as_secs_f64();
     let speed = |speed: f64| if speed.abs() < NOISE { 0.0 } else { speed };

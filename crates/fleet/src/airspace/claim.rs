@@ -20,11 +20,11 @@ use std::time::Duration;
 /// So long a report and an order take at most, together, when all is well.
 const FOLLOWS: Duration = Duration::from_secs(2);
 
-/// Vehicles slow down by this much at least when they are told to stop, meters per second for each second: ArduCopter's WPNAV_ACCEL is 2.5,
+/// Vehicles slow down by this much at least when they are ordered to stop, meters per second for each second: ArduCopter's WPNAV_ACCEL is 2.5,
 /// PX4's MPC_ACC_HOR 3.
 const BRAKES: f64 = 2.0;
 
-/// A vehicle is not told to stop nearer than this, meters: it would have to turn back.
+/// A vehicle is not ordered to stop nearer than this, meters: it would have to turn back.
 const LEAST_STOP: f64 = 3.0;
 
 /// The number of an order to fly a route. Later orders have higher ones, over all leaders; an agent refuses an order whose number
@@ -40,7 +40,7 @@ pub struct OrderNumber {
 /// What is known of a vehicle before it is heard.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Known {
-    /// Its home. Where it is seen on the ground, it has its home.
+    /// Its home. Where it is observed on the ground, it has its home.
     pub home: Local,
     /// The height at which its autopilot returns, meters above mean sea level.
     pub return_height: f64,
@@ -134,7 +134,7 @@ impl Heard {
         self.velocity.iter().map(|v| v * v).sum::<f64>().sqrt()
     }
 
-    /// How far it flies on until it stands, when it is told to stop, meters.
+    /// How far it flies on until it has stopped, when it is ordered to stop, meters.
     fn to_stop(&self) -> f64 {
         let speed = self.speed();
         LEAST_STOP + speed * FOLLOWS.as_secs_f64() + speed * speed / (2.0 * BRAKES)
@@ -151,7 +151,7 @@ fn velocity(from: Local, to: Local, time: Duration) -> [f64; 3] {
 
 /// What it does, as far as is known.
 #[derive(Clone, Debug)]
-pub(super) enum Stand {
+pub(super) enum State {
     Unheard,
     Ground(Local),
     Air {
@@ -172,13 +172,13 @@ pub(super) struct Claim {
     pub(super) last: Option<Heard>,
     /// The last order that was granted.
     pub(super) granted: OrderNumber,
-    /// The order by which it flies the route that it owns: that one, unless it was told to stop on its way.
+    /// The order by which it flies the route that it owns: that one, unless it was ordered to stop on its way.
     pub(super) flown: OrderNumber,
-    pub(super) stand: Stand,
+    pub(super) state: State,
     /// A route that its agent flies besides, by an order that is not the last: an agent that has lost its memory.
     also: Option<Route>,
-    /// Where it may rise any moment, by an order without a route.
-    pub(super) rises: Option<Route>,
+    /// Where it may take off at any moment, by an order without a route.
+    pub(super) takeoff: Option<Route>,
 }
 
 impl Claim {
@@ -190,27 +190,27 @@ impl Claim {
             last: None,
             granted: OrderNumber::default(),
             flown: OrderNumber::default(),
-            stand: Stand::Unheard,
+            state: State::Unheard,
             also: None,
-            rises: None,
+            takeoff: None,
         }
     }
 
-    /// Where it stands or holds, and whether it is on the ground.
+    /// Where it is on the ground or holds, and whether it is on the ground.
     pub(super) fn place(&self) -> Option<(Local, bool)> {
-        match &self.stand {
-            Stand::Ground(at) => Some((*at, true)),
-            Stand::Air { way, flying: false } => Some((way.end(), false)),
-            Stand::Air { .. } | Stand::Unheard | Stand::Other { .. } => None,
+        match &self.state {
+            State::Ground(at) => Some((*at, true)),
+            State::Air { way, flying: false } => Some((way.end(), false)),
+            State::Air { .. } | State::Unheard | State::Other { .. } => None,
         }
     }
 
     /// Where it will be at last, as far as it is ours.
     pub(super) fn end(&self) -> Option<Local> {
-        match &self.stand {
-            Stand::Ground(at) => Some(*at),
-            Stand::Air { way, .. } => Some(way.end()),
-            Stand::Unheard | Stand::Other { .. } => None,
+        match &self.state {
+            State::Ground(at) => Some(*at),
+            State::Air { way, .. } => Some(way.end()),
+            State::Unheard | State::Other { .. } => None,
         }
     }
 
@@ -221,56 +221,58 @@ impl Claim {
     }
 
     /// Takes note of a report that is newer than the last.
-    pub(super) fn take_in(&mut self, seen: Observation, rules: &Rules) {
-        let margin = rules.margin(seen.accuracy);
+    pub(super) fn take_in(&mut self, observed: Observation, rules: &Rules) {
+        let margin = rules.margin(observed.accuracy);
         // The order that was granted last is still under way to the agent: what it allows stays claimed.
-        let under_way = seen.order < self.granted;
+        let under_way = observed.order < self.granted;
         self.also = None;
-        match seen.doing {
+        match observed.doing {
             Doing::Grounded => {
-                let stays = match self.stand {
-                    Stand::Ground(at) if at.over_ground(seen.at) <= margin.horizontal.0 => at,
-                    _ => seen.at,
+                let stays = match self.state {
+                    State::Ground(at) if at.over_ground(observed.at) <= margin.horizontal.0 => at,
+                    _ => observed.at,
                 };
                 self.known.home = stays;
                 if !under_way {
-                    self.stand = Stand::Ground(stays);
+                    self.state = State::Ground(stays);
                 }
             }
             Doing::Holding { at } => {
                 if !under_way {
                     let way = Route::hold(at);
-                    self.stand = Stand::Air { way, flying: false };
+                    self.state = State::Air { way, flying: false };
                 }
             }
-            Doing::Flying { route } => match &self.stand {
+            Doing::Flying { route } => match &self.state {
                 // What is left of the claim, by the first place where the vehicle may be.
-                Stand::Air { way, .. } if seen.order == self.flown => {
-                    let way = way.from(seen.at, margin);
-                    self.stand = Stand::Air { way, flying: true };
+                State::Air { way, .. } if observed.order == self.flown => {
+                    let way = way.from(observed.at, margin);
+                    self.state = State::Air { way, flying: true };
                 }
                 _ if under_way => self.also = Some(route),
                 _ => {
-                    let way = route.from(seen.at, margin);
-                    self.stand = Stand::Air { way, flying: true };
-                    (self.granted, self.flown) = (seen.order, seen.order);
+                    let way = route.from(observed.at, margin);
+                    self.state = State::Air { way, flying: true };
+                    (self.granted, self.flown) = (observed.order, observed.order);
                 }
             },
             Doing::Other => {
-                let way = match &self.stand {
-                    Stand::Air { way, .. } if under_way => Some(way.clone()),
-                    Stand::Other { way } if under_way => way.clone(),
+                let way = match &self.state {
+                    State::Air { way, .. } if under_way => Some(way.clone()),
+                    State::Other { way } if under_way => way.clone(),
                     _ => None,
                 };
-                self.stand = Stand::Other { way };
+                self.state = State::Other { way };
             }
         }
         let before = self.last.as_ref().map(|last| (last.heard, last.at));
         self.last = Some(Heard {
-            heard: seen.heard,
-            at: seen.at,
+            heard: observed.heard,
+            at: observed.at,
             margin,
-            velocity: before.map_or([0.0; 3], |(then, from)| velocity(from, seen.at, seen.heard.since(then))),
+            velocity: before.map_or([0.0; 3], |(then, from)| {
+                velocity(from, observed.at, observed.heard.since(then))
+            }),
         });
     }
 
@@ -278,19 +280,19 @@ impl Claim {
     /// of which nothing is known.
     pub(super) fn ahead(&self, now: Moment, rules: &Rules) -> Option<Volume> {
         let last = self.last.as_ref()?;
-        match &self.stand {
-            Stand::Air { way, .. } if self.unsteady(now, rules).is_none() => {
+        match &self.state {
+            State::Air { way, .. } if self.unsteady(now, rules).is_none() => {
                 let far = last.to_stop() + last.speed() * FORESEEN.as_secs_f64();
                 Some(way.first(far).volume(last.margin))
             }
-            Stand::Air { .. } | Stand::Other { .. } => self.foreseen(now, rules),
-            Stand::Unheard | Stand::Ground(_) => None,
+            State::Air { .. } | State::Other { .. } => self.foreseen(now, rules),
+            State::Unheard | State::Ground(_) => None,
         }
     }
 
-    /// Where it will be soon, if it flies on as it was seen to; `None` for one of which nothing is known.
+    /// Where it will be soon, if it flies on as observed; `None` for one of which nothing is known.
     pub(super) fn foreseen(&self, now: Moment, rules: &Rules) -> Option<Volume> {
-        let turns = matches!(self.stand, Stand::Other { .. });
+        let turns = matches!(self.state, State::Other { .. });
         let tube = flies_on(self.last.as_ref()?, turns, rules, now);
         Some(Volume::Tubes(vec![tube]))
     }
@@ -298,8 +300,8 @@ impl Claim {
     /// The part of its route on which it can stop. Its agent must know no other order.
     pub(super) fn stop(&self) -> Option<Route> {
         let last = self.last.as_ref()?;
-        match &self.stand {
-            Stand::Air { way, flying: true } if self.flown == self.granted => {
+        match &self.state {
+            State::Air { way, flying: true } if self.flown == self.granted => {
                 let stop = way.first(last.to_stop());
                 (stop.end() != way.end()).then_some(stop)
             }
@@ -313,8 +315,8 @@ impl Claim {
             horizontal: Meters(0.1),
             vertical: Meters(0.1),
         };
-        match &self.stand {
-            Stand::Air { way, .. } => Some(way.from(stop.end(), ON_IT)),
+        match &self.state {
+            State::Air { way, .. } => Some(way.from(stop.end(), ON_IT)),
             _ => None,
         }
     }
@@ -323,11 +325,11 @@ impl Claim {
     pub(super) fn unsteady(&self, now: Moment, rules: &Rules) -> Option<Unsteady> {
         let last = self.last.as_ref()?;
         let silent = now.since(last.heard) > rules.silent_after;
-        match &self.stand {
-            Stand::Unheard | Stand::Ground(_) => None,
-            Stand::Other { .. } => Some(Unsteady::NotOurs),
-            Stand::Air { .. } if silent => Some(Unsteady::Silent),
-            Stand::Air { way, .. } => {
+        match &self.state {
+            State::Unheard | State::Ground(_) => None,
+            State::Other { .. } => Some(Unsteady::NotOurs),
+            State::Air { .. } if silent => Some(Unsteady::Silent),
+            State::Air { way, .. } => {
                 (self.also.is_some() || !way.has(last.at, last.margin)).then_some(Unsteady::Astray)
             }
         }
@@ -339,25 +341,25 @@ impl Claim {
             return self.known.last.clone().unwrap_or(Volume::Everywhere);
         };
         let drifts = |then| Volume::Tubes(vec![drift(last.at, last.margin, then, now, rules)]);
-        let claimed = match &self.stand {
-            Stand::Unheard => Volume::Everywhere,
-            Stand::Ground(at) => {
+        let claimed = match &self.state {
+            State::Unheard => Volume::Everywhere,
+            State::Ground(at) => {
                 let radius = last.margin.horizontal.0 - rules.off_by.horizontal.0;
                 let column = Tube::around(&[*at], radius, last.margin.vertical.0, rules.column.0);
                 Volume::Tubes(vec![column.on_the_ground()])
             }
-            Stand::Air { way, .. } => way.volume(last.margin),
-            Stand::Other { way: None } => drifts(last.heard),
-            Stand::Other { way: Some(way) } => drifts(last.heard).and(way.volume(last.margin)),
+            State::Air { way, .. } => way.volume(last.margin),
+            State::Other { way: None } => drifts(last.heard),
+            State::Other { way: Some(way) } => drifts(last.heard).and(way.volume(last.margin)),
         };
-        let besides = self.also.iter().chain(&self.rises);
+        let besides = self.also.iter().chain(&self.takeoff);
         let claimed = besides.fold(claimed, |claimed, route| claimed.and(route.volume(last.margin)));
-        match (self.unsteady(now, rules), &self.stand) {
-            (Some(Unsteady::Astray), Stand::Air { way, .. }) => {
+        match (self.unsteady(now, rules), &self.state) {
+            (Some(Unsteady::Astray), State::Air { way, .. }) => {
                 let back = Volume::Tubes(vec![back_to(way, last.at, last.margin)]);
                 claimed.and(drifts(last.heard)).and(back)
             }
-            (Some(Unsteady::Silent), Stand::Air { way, .. }) => {
+            (Some(Unsteady::Silent), State::Air { way, .. }) => {
                 let falls_back = failsafe(way, self.known.home, self.known.return_height, last.margin);
                 let claimed = claimed.and(falls_back);
                 if way.has(last.at, last.margin) {

@@ -4,7 +4,7 @@
 //! Must not: grant; [`crate::safety::may_fly`] does, and only it calls `Claims::take`.
 
 use super::beyond::Traffic;
-use super::claim::{Claim, Heard, Known, NotFit, Observation, OrderNumber, Stand, Unsteady};
+use super::claim::{Claim, Heard, Known, NotFit, Observation, OrderNumber, State, Unsteady};
 use super::index::{Index, Key};
 use super::{Route, Rules, Volume};
 use crate::geo::Local;
@@ -93,10 +93,10 @@ impl Claims {
         }
     }
 
-    /// A vehicle on the ground may rise along `route` any moment, by an order that is none of a route; `None`: it is not to any more.
-    pub fn rise(&mut self, vehicle: &NodeName, route: Option<Route>, now: Moment) {
-        if let Some(entry) = self.vehicles.get_mut(vehicle).filter(|entry| entry.rises != route) {
-            entry.rises = route;
+    /// A vehicle on the ground may take off along `route` at any moment, by an order without a route; `None`: it may not any more.
+    pub fn claim_takeoff(&mut self, vehicle: &NodeName, route: Option<Route>, now: Moment) {
+        if let Some(entry) = self.vehicles.get_mut(vehicle).filter(|entry| entry.takeoff != route) {
+            entry.takeoff = route;
             self.refresh(vehicle, now);
         }
     }
@@ -110,15 +110,15 @@ impl Claims {
     }
 
     /// Takes note of a report. One that is no newer than the last changes nothing.
-    pub fn observe(&mut self, vehicle: &NodeName, seen: Observation, now: Moment) {
+    pub fn observe(&mut self, vehicle: &NodeName, observed: Observation, now: Moment) {
         let rules = self.rules;
         let Some(entry) = self.vehicles.get_mut(vehicle) else {
             return;
         };
-        if entry.last.as_ref().is_some_and(|last| seen.heard <= last.heard) {
+        if entry.last.as_ref().is_some_and(|last| observed.heard <= last.heard) {
             return;
         }
-        entry.take_in(seen, &rules);
+        entry.take_in(observed, &rules);
         self.refresh(vehicle, now);
     }
 
@@ -178,7 +178,7 @@ impl Claims {
             .collect()
     }
 
-    /// Where one that does not keep to its claim will be soon, if it flies on as it was seen to.
+    /// Where one that does not keep to its claim will be soon, if it flies on as observed.
     pub(super) fn foreseen(&self, owner: &Owner, now: Moment) -> Option<Volume> {
         match owner {
             Owner::Vehicle(name) => self.vehicles.get(name)?.foreseen(now, &self.rules),
@@ -255,7 +255,7 @@ impl Claims {
         }
     }
 
-    /// Where a vehicle stands or holds that could be given a route, and whether it is on the ground.
+    /// Where a vehicle that could be given a route holds or is on the ground, and which of the two.
     ///
     /// # Errors
     /// [`NotFit`].
@@ -271,7 +271,7 @@ impl Claims {
         }
     }
 
-    /// Where a vehicle stands or holds by what was last heard, and whether it is on the ground; `None` for one that is not heard,
+    /// Where a vehicle is on the ground or holds by what was last heard, and whether it is on the ground; `None` for one that is not heard,
     /// has a route to fly, or is not ours to fly.
     #[must_use]
     pub fn place(&self, vehicle: &NodeName) -> Option<(Local, bool)> {
@@ -289,7 +289,7 @@ impl Claims {
         let number = self.next_number();
         if let Some(entry) = self.vehicles.get_mut(vehicle) {
             (entry.granted, entry.flown) = (number, number);
-            entry.stand = Stand::Air {
+            entry.state = State::Air {
                 way: route.clone(),
                 flying: true,
             };
@@ -336,7 +336,7 @@ impl Claims {
         self.vehicles.iter().filter_map(each)
     }
 
-    /// The height at which an owner was last seen, meters above mean sea level.
+    /// The height at which an owner was last observed, meters above mean sea level.
     #[must_use]
     pub fn height(&self, owner: &Owner) -> Option<f64> {
         match owner {
@@ -345,8 +345,8 @@ impl Claims {
         }
     }
 
-    /// Where a vehicle was last seen, and how it flew: meters per second east, north and up.
-    pub(super) fn seen_flying(&self, owner: &Owner) -> Option<(Local, [f64; 3])> {
+    /// Where a vehicle was last observed, and how it flew: meters per second east, north and up.
+    pub(super) fn last_flight(&self, owner: &Owner) -> Option<(Local, [f64; 3])> {
         match owner {
             Owner::Vehicle(name) => {
                 let last = self.vehicles.get(name)?.last.as_ref()?;
@@ -359,8 +359,8 @@ impl Claims {
     /// Whether one that does not keep to its claim has come into the route of `vehicle` since that was granted.
     #[must_use]
     pub fn is_crossed(&self, vehicle: &NodeName, now: Moment) -> bool {
-        let way = match self.vehicles.get(vehicle).map(|entry| &entry.stand) {
-            Some(Stand::Air { way, flying: true }) => way,
+        let way = match self.vehicles.get(vehicle).map(|entry| &entry.state) {
+            Some(State::Air { way, flying: true }) => way,
             _ => return false,
         };
         let strays = self.strays(now);
@@ -370,8 +370,8 @@ impl Claims {
     /// Whether the vehicle has a route that it has not flown to its end yet.
     #[must_use]
     pub fn under_way(&self, vehicle: &NodeName) -> bool {
-        let stand = self.vehicles.get(vehicle).map(|entry| &entry.stand);
-        matches!(stand, Some(Stand::Air { flying: true, .. }))
+        let state = self.vehicles.get(vehicle).map(|entry| &entry.state);
+        matches!(state, Some(State::Air { flying: true, .. }))
     }
 
     /// The home of a vehicle, at the height to which its failsafes return.

@@ -24,13 +24,13 @@ const RISES: f64 = 2.0;
 /// One that climbs faster than this is not at one height with anybody, meters per second.
 const CLIMBS: f64 = 1.0;
 
-/// A pilot's vehicle that was seen to stand may fly this fast meanwhile, meters per second.
+/// A pilot's vehicle that was observed to hold still may fly this fast meanwhile, meters per second.
 const LEAST_SPEED: f64 = 2.0;
 
 /// What one vehicle is to do about another that may come too near.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Avoidance {
-    /// Stop farther along the route that it owns, and hold there; then it is judged again. It is clear there, or its route would lead it
+    /// Stop farther along the route that it owns, and hold there; then it is checked again. It is clear there, or its route would lead it
     /// still nearer.
     Stop,
     /// Climb along this route, to where it is clear. Nobody descends: what is below is not known.
@@ -51,7 +51,7 @@ pub struct Danger {
 }
 
 impl Claims {
-    /// Who is in danger now, in the air: near to where one that does not keep to its claim will be soon if it flies on as it was seen to,
+    /// Who is in danger now, in the air: near to where one that does not keep to its claim will be soon if it flies on as observed,
     /// and with what is ahead of it on its own route. Nobody steps aside to more than `ceiling`, meters above mean sea level.
     ///
     /// This is less than what nobody is sent through, [`Self::in_the_way`]: that is all that a vehicle could reach.
@@ -104,7 +104,7 @@ impl Claims {
         let away = |owner: &Owner| {
             let height = self.height(owner);
             let leaves = height.is_some_and(|height| (end.up - start.up) * (start.up - height) >= 0.0);
-            leaves || (end.up > start.up && self.rises_before(owner, start))
+            leaves || (end.up > start.up && self.climbs_before(owner, start))
         };
         upright
             && !near.is_empty()
@@ -116,8 +116,8 @@ impl Claims {
 
 impl Claims {
     /// Whether one that climbs from `start` is above another vehicle, which flies at its height, before that can be near over ground.
-    fn rises_before(&self, other: &Owner, start: Local) -> bool {
-        let Some((at, [east, north, up])) = self.seen_flying(other) else {
+    fn climbs_before(&self, other: &Owner, start: Local) -> bool {
+        let Some((at, [east, north, up])) = self.last_flight(other) else {
             return false;
         };
         let gap = at.up - start.up;

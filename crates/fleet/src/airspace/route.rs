@@ -113,7 +113,7 @@ impl Route {
         Volume::Tubes(self.places.windows(2).map(tube).collect())
     }
 
-    /// Whether a vehicle that is reported at `at` is on it, as far as `margin` tells.
+    /// Whether a vehicle that is reported at `at` is on it, within `margin`.
     #[must_use]
     pub fn has(&self, at: Local, margin: Margin) -> bool {
         self.legs().any(|leg| leg.has(at, margin))

@@ -21,7 +21,7 @@ pub(super) fn follow(s: &Situation<'_>, held: &Assignment) -> Verdict {
     let Some(place) = next else {
         let step = stay(s)
             .or_else(|| back(s, held))
-            .or_else(|| look(s, held))
+            .or_else(|| face(s, held))
             .filter(|_| may);
         return step.map_or_else(|| rest(Activity::Holding), |step| paced(s, step, Activity::Holding));
     };
@@ -61,11 +61,11 @@ fn back(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
     Some(Step::FlyTo { place })
 }
 
-/// The turn to where it is to look, for one that has arrived and looks elsewhere.
-fn look(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
+/// The turn to its heading, for one that has arrived with another.
+fn face(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
     let at = holds_at(s, held)?;
-    let looks = s.vehicle.heading.as_ref()?.fresh(s.now, TRUTH_STALE_AFTER)?;
-    let heading = held.manner.turn(*looks)?;
+    let heading = s.vehicle.heading.as_ref()?.fresh(s.now, TRUTH_STALE_AFTER)?;
+    let heading = held.manner.turn(*heading)?;
     Some(Step::Face { heading, at })
 }
 
@@ -166,7 +166,7 @@ mod tests {
     }
 
     /// A real ArduCopter answers FAILED to a place outside of its fence and says nothing; a real PX4 answers ACCEPTED and stays, and says
-    /// why where it hears a ground station.
+    /// why where it receives a ground station.
     #[test]
     fn orders_that_bring_it_no_nearer_are_told_with_what_the_autopilot_makes_of_them() {
         let refused = Outcome::Refused {
@@ -194,14 +194,14 @@ mod tests {
                 w.memory.began(StepKind::FlyTo, w.now);
                 w.memory.ended(StepKind::FlyTo, &outcome, w.now, 0.0);
                 if let Some(said) = said {
-                    w.memory.hears(said, w.now.plus(Duration::from_millis(100)));
+                    w.memory.received(said, w.now.plus(Duration::from_millis(100)));
                 }
                 w.memory
-                    .hears("EKF3 IMU0 is using GPS", w.now.plus(Duration::from_secs(2)));
+                    .received("EKF3 IMU0 is using GPS", w.now.plus(Duration::from_secs(2)));
             }
-            let told = w.memory.stalled().unwrap();
-            assert_eq!(told.answer, Answer::from(&outcome));
-            assert_eq!(told.words, said.unwrap_or_default().trim());
+            let stalled = w.memory.stalled().unwrap();
+            assert_eq!(stalled.answer, Answer::from(&outcome));
+            assert_eq!(stalled.words, said.unwrap_or_default().trim());
             assert_eq!(at(w, 1.0, 30.0).memory.stalled(), None, "it moves");
         }
     }

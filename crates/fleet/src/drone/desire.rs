@@ -64,7 +64,7 @@ pub fn waits_for_route(uid: &DroneUid, movement: Option<&Movement>, report: Opti
 }
 
 /// Whether the vehicle of a Drone may take off when its node and its Swarm have no say in it but `lift`, and `waits` is whether it has to
-/// wait for airspace. One whose flight is `over` is not told to: that would make its agent forget it.
+/// wait for airspace. One whose flight is `over` is not ordered to: that would make its agent forget it.
 #[must_use]
 pub const fn lift(lift: Lift, over: bool, waits: bool) -> Lift {
     match lift {

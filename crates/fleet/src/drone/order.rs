@@ -87,7 +87,7 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
 fn flies(drone: &Facts, held: Option<&Held>) -> Option<bool> {
     match (held, drone.truth?) {
         (Some(held), _) if held.grounded => Some(false),
-        // An agent that has just started, and not yet received its autopilot: what was seen in the air goes on, and what was not must
+        // An agent that has just started, and not yet received its autopilot: what was observed in the air goes on, and what was not must
         // not be lifted by an order to go on.
         (Some(_), FlightTruth::Unknown(_)) if !drone.flown => None,
         // Not settled: in the air, unknown, or about to be armed by our order.

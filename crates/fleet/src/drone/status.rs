@@ -41,7 +41,7 @@ pub enum Phase {
 }
 
 impl Phase {
-    /// The word in `status.phase`.
+    /// The value of `status.phase`.
     #[must_use]
     pub const fn text(self) -> &'static str {
         match self {
@@ -97,7 +97,7 @@ pub struct Condition {
     pub kind: Kind,
     /// True, False, or Unknown (`None`).
     pub value: Option<bool>,
-    /// One word in CamelCase.
+    /// In CamelCase.
     pub reason: &'static str,
     /// A sentence that says what is the case and, where a person can help, what to do.
     pub message: String,

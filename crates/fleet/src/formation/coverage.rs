@@ -69,10 +69,10 @@ impl Slot {
     }
 }
 
-/// What changed at one look.
+/// What changed at one observation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Change {
-    /// Who covers a slot, or whether anybody does.
+    /// Who covers a slot, or whether any vehicle does.
     pub is_news: bool,
     /// Gaps that ended: for so long nobody was on station.
     pub gaps: Vec<Duration>,
@@ -85,8 +85,8 @@ pub struct Coverage {
 }
 
 impl Coverage {
-    /// Takes in where vehicles are, of a formation with so many slots. Give it every look, also one that shows nobody: who is not
-    /// seen any more is not there.
+    /// Takes in where vehicles are, of a formation with so many slots. Give it every observation, also an empty one: a vehicle that is
+    /// not observed any more is not there.
     pub fn observe(&mut self, slots: usize, near: &[Near], tolerance: Tolerance, now: Moment) -> Change {
         let mut change = Change {
             is_news: self.slots.len() != slots,
@@ -134,7 +134,7 @@ mod tests {
         }
     }
 
-    /// The slot after these looks, a second apart, from second 10: who is how far off.
+    /// The slot after these observations, a second apart, from second 10: who is how far off.
     fn looks(looks: &[&[(&str, f64)]]) -> (Slot, Vec<Duration>) {
         let (mut coverage, mut gaps) = (Coverage::default(), Vec::new());
         for (at, look) in (10..).zip(looks) {

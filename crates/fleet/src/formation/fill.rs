@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// A place that is asked for is the same when it is no farther off than that, meters.
 const SAME: f64 = 0.05;
 
-/// Of no more than so many that have not taken off it is weighed who goes where: it is done at each look.
+/// Of no more than so many that have not taken off it is weighed who goes where: it is done at each reconcile.
 const WEIGHED_ON_GROUND: usize = 100;
 
 /// One Drone of the Swarm that is to have a slot: none that is leaving or lost.

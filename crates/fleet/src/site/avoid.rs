@@ -13,7 +13,7 @@ use crate::time::Moment;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
-/// A danger that was seen no more for this long is over: reports come once a second, and one that passes is near again and again.
+/// A danger that was not observed for this long is over: reports come once a second, and one that passes is near again and again.
 const OVER_AFTER: Duration = Duration::from_secs(10);
 
 /// What a vehicle did about another that came too near.
@@ -32,7 +32,7 @@ pub enum Action {
 pub struct Endangered {
     /// What was done about it.
     pub action: Action,
-    seen: Moment,
+    last: Moment,
 }
 
 impl Action {
@@ -72,7 +72,7 @@ impl Site {
     }
 
     pub(super) fn avoid(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, lowest_home: f64, now: Moment) {
-        self.endangered.retain(|_, what| now.since(what.seen) <= OVER_AFTER);
+        self.endangered.retain(|_, what| now.since(what.last) <= OVER_AFTER);
         for danger in self.claims.dangers(lowest_home + CEILING, now) {
             let did = self.make_way(&danger, vehicles.get(&danger.vehicle), now);
             let pair = (danger.from, danger.vehicle);
@@ -82,7 +82,7 @@ impl Site {
                 (Action::Stays, Some(before)) => before,
                 (did, _) => did,
             };
-            self.endangered.insert(pair, Endangered { action, seen: now });
+            self.endangered.insert(pair, Endangered { action, last: now });
         }
     }
 

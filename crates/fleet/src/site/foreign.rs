@@ -11,7 +11,7 @@ use crate::traffic::{Aircraft, Altitude};
 use crate::units::{AltitudeAmsl, Meters};
 use std::collections::BTreeMap;
 
-/// An aircraft is where it tells to within this, meters: what controllers ask of it (NACp 8, 93 m).
+/// An aircraft is where it reports to within this, meters: what controllers ask of it (NACp 8, 93 m).
 const OFF_BY: f64 = 100.0;
 
 /// Its receiver may mean its height above the ellipsoid, which differs from that above the sea by no more than this, meters.
@@ -20,7 +20,7 @@ const SATELLITE: f64 = 120.0;
 /// It may mean its height by standard pressure, which differs from that above the sea by no more than this, meters: 35 hPa.
 const PRESSURE: f64 = 300.0;
 
-/// Of one that does not tell its height nothing is known but that it is over the ground: any height, meters.
+/// One that does not report its height may be at any height over the ground, meters.
 const ANY_HEIGHT: f64 = 20_000.0;
 
 /// A transponder this near over ground to a vehicle of ours, meters, may be its own.

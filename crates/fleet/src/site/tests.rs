@@ -697,14 +697,14 @@ fn one_without_a_station_rises_only_once_nobody_holds_above_it_and_is_then_flown
         site.update(&expected.collect(), at(second));
     };
     take_in(&mut site, &vehicles, 100);
-    assert!(!site.may_rise(&vehicles[1].node), "one holds there");
-    assert!(!site.may_rise(&node("new")), "who is above it is not known yet");
+    assert!(!site.may_take_off(&vehicles[1].node), "one holds there");
+    assert!(!site.may_take_off(&node("new")), "who is above it is not known yet");
     vehicles[0].desire = Desire::At(station(0.0, 60.0, 20.0));
     for second in 101..130 {
         take_in(&mut site, &vehicles, second);
         vehicles[0].step(&site);
     }
-    assert!(vehicles[0].at.1 > 59.0 && site.may_rise(&vehicles[1].node));
+    assert!(vehicles[0].at.1 > 59.0 && site.may_take_off(&vehicles[1].node));
     vehicles[0].desire = Desire::At(station(50.0, 0.0, 20.0));
     for second in 130..160 {
         take_in(&mut site, &vehicles, second);
@@ -712,7 +712,7 @@ fn one_without_a_station_rises_only_once_nobody_holds_above_it_and_is_then_flown
     }
     assert!(vehicles[0].at.1 > 59.0, "it may rise any moment: {:?}", vehicles[0].at);
     site.rest();
-    assert!(site.may_rise(&vehicles[1].node));
+    assert!(site.may_take_off(&vehicles[1].node));
 }
 
 #[test]

@@ -34,7 +34,7 @@ pub struct Readiness {
     pub ready: bool,
     /// Whether a person has to do something first: nothing more comes by itself.
     pub stalled: bool,
-    /// Reason, one word.
+    /// The reason, in CamelCase.
     pub reason: &'static str,
     /// One sentence.
     pub message: String,

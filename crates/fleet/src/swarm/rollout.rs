@@ -1,4 +1,4 @@
-//! How a changed template reaches the Drones that a Swarm has already: a few at a time, without landing anybody.
+//! How a changed template reaches the Drones that a Swarm has already: a few at a time, without landing a vehicle.
 //!
 //! Owns: [`due`]. Must not: know what has changed.
 

@@ -1,6 +1,6 @@
 //! Whether the agent of a node may be ended now, so that a newer version can take its place.
 //!
-//! Owns: [`NodeSnapshot`], what is known of a node for that, and [`judge`]. Must not: remember or choose ([`super`] does).
+//! Owns: [`NodeSnapshot`], what is known of a node for that, and [`assess`]. Must not: remember or choose ([`super`] does).
 
 use crate::report::{Activity, HandsOff, Report};
 use crate::vehicle::FlightTruth;
@@ -128,7 +128,7 @@ impl Busy {
 ///
 /// # Errors
 /// [`Busy`], with why not.
-pub fn judge(snapshot: &NodeSnapshot<'_>) -> Result<Free, Busy> {
+pub fn assess(snapshot: &NodeSnapshot<'_>) -> Result<Free, Busy> {
     if !snapshot.node_ready {
         return Err(Busy::NodeNotReady);
     }

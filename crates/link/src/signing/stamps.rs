@@ -57,7 +57,7 @@ impl Stamps {
         Self(clock.max(Stamp(resumed)))
     }
 
-    /// The last one used or seen.
+    /// The last one used or received.
     #[must_use]
     pub const fn last(&self) -> Stamp {
         self.0

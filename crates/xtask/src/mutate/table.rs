@@ -382,7 +382,7 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 11,
         name: "lets go of a route although the order to fly it may still arrive",
         file: CLAIM,
-        find: "let under_way = seen.order < self.granted;",
+        find: "let under_way = observed.order < self.granted;",
         replace: "let under_way = false;",
         tests: FLEET,
     },
@@ -429,7 +429,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 11,
         name: "takes off without a station below one that holds",
-        file: "crates/fleet/src/site/rise.rs",
+        file: "crates/fleet/src/site/takeoff.rs",
         find: "Some(way) if known.is_some() || self.is_clear(node, &way, vehicles) => {",
         replace: "Some(way) if known.is_some() || self.is_clear(node, &way, vehicles) || true => {",
         tests: FLEET,

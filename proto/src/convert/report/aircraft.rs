@@ -1,6 +1,6 @@
 //! Aircraft of others, in reports.
 //!
-//! Owns: which sightings can be read. Must not: judge where such an aircraft may be.
+//! Owns: which sightings can be read. Must not: decide where such an aircraft may be.
 
 use super::{moment, ms};
 use crate::convert::{BadMessage, within};
@@ -78,14 +78,14 @@ impl TryFrom<v1::Aircraft> for Aircraft {
     }
 }
 
-/// All that a report tells of.
-pub(super) fn traffic(told: Vec<v1::Aircraft>) -> Result<Vec<Aircraft>, BadMessage> {
-    if told.len() > MOST_REPORTED {
+/// All aircraft of a report.
+pub(super) fn traffic(reported: Vec<v1::Aircraft>) -> Result<Vec<Aircraft>, BadMessage> {
+    if reported.len() > MOST_REPORTED {
         return Err(BadMessage::OutOfRange {
             field: "traffic",
-            got: u32::try_from(told.len()).map_or(f64::INFINITY, f64::from),
+            got: u32::try_from(reported.len()).map_or(f64::INFINITY, f64::from),
             must: "at most 16 of them",
         });
     }
-    told.into_iter().map(TryInto::try_into).collect()
+    reported.into_iter().map(TryInto::try_into).collect()
 }

@@ -91,7 +91,7 @@ impl From<&Owed> for v1::Owed {
             Descent::Land => v1::Descent::Unspecified,
             Descent::Return => v1::Descent::Return,
         };
-        let (answer, result) = told(&owed.answer);
+        let (answer, result) = answer_and_result(&owed.answer);
         Self {
             descent: descent.into(),
             times: owed.times,
@@ -104,7 +104,7 @@ impl From<&Owed> for v1::Owed {
 
 impl From<&Stalled> for v1::Stalled {
     fn from(stalled: &Stalled) -> Self {
-        let (answer, result) = told(&stalled.answer);
+        let (answer, result) = answer_and_result(&stalled.answer);
         Self {
             answer: answer.into(),
             result,
@@ -122,7 +122,7 @@ impl From<v1::Stalled> for Stalled {
     }
 }
 
-fn told(answer: &Answer) -> (v1::Answer, String) {
+fn answer_and_result(answer: &Answer) -> (v1::Answer, String) {
     match answer {
         Answer::Awaited => (v1::Answer::Unspecified, String::new()),
         Answer::Missing => (v1::Answer::Missing, String::new()),

@@ -30,8 +30,8 @@ fn report(truth: FlightTruth) -> Report {
     }
 }
 
-fn seen<'a>(node: &'a NodeName, report: Option<&'a Report>) -> Seen<'a> {
-    Seen {
+fn snapshot<'a>(node: &'a NodeName, report: Option<&'a Report>) -> NodeSnapshot<'a> {
+    NodeSnapshot {
         node,
         drone: None,
         report,
@@ -58,8 +58,8 @@ fn object(uid: Option<HardwareUid>, status: VehicleStatus) -> Arc<Vehicle> {
 }
 
 /// The one write of the status that follows, and how much it matters.
-fn written(seen: &Seen<'_>, known: &Arc<Vehicle>, second: i64) -> (VehicleStatus, Urgency) {
-    let steps = steps(seen, std::slice::from_ref(known), at(second));
+fn written(snapshot: &NodeSnapshot<'_>, known: &Arc<Vehicle>, second: i64) -> (VehicleStatus, Urgency) {
+    let steps = steps(snapshot, std::slice::from_ref(known), at(second));
     match &steps[..] {
         [(of, Step::Write(status), urgency)] if *of == known.name_any() => (status.clone(), *urgency),
         other => panic!("{other:?}"),
@@ -74,8 +74,8 @@ fn reason<'a>(of: &'a VehicleStatus, kind: &str) -> (&'a str, &'a str) {
 #[test]
 fn an_aircraft_that_is_heard_for_the_first_time_gets_an_object_and_then_a_status() {
     let (node, report) = (node(), report(FlightTruth::Disarmed));
-    let seen = seen(&node, Some(&report));
-    let first = steps(&seen, &[], at(1));
+    let snapshot = snapshot(&node, Some(&report));
+    let first = steps(&snapshot, &[], at(1));
     let [(made, Step::Create(spec), Urgency::Now)] = &first[..] else {
         panic!("{first:?}")
     };
@@ -84,13 +84,13 @@ fn an_aircraft_that_is_heard_for_the_first_time_gets_an_object_and_then_a_status
         made.starts_with("gate-1-") && made.len() == "gate-1-".len() + 8,
         "{made}"
     );
-    let (status, urgency) = written(&seen, &object(Some(UID), VehicleStatus::default()), 2);
+    let (status, urgency) = written(&snapshot, &object(Some(UID), VehicleStatus::default()), 2);
     assert_eq!(urgency, Urgency::Now);
     assert_eq!((status.autopilot.as_str(), status.system_id), ("PX4", Some(3)));
     assert_eq!(reason(&status, READY), ("True", "Heard"));
     assert_eq!(reason(&status, FREE), ("True", "Free"));
     assert_eq!(reason(&status, ARMABLE), ("True", "ChecksPass"));
-    let (same, urgency) = written(&seen, &object(Some(UID), status.clone()), 60);
+    let (same, urgency) = written(&snapshot, &object(Some(UID), status.clone()), 60);
     assert_eq!(
         (same, urgency),
         (status, Urgency::None),
@@ -101,7 +101,7 @@ fn an_aircraft_that_is_heard_for_the_first_time_gets_an_object_and_then_a_status
 #[test]
 fn why_no_drone_can_be_bound_to_it_is_said_at_once() {
     let (node, report) = (node(), report(FlightTruth::Disarmed));
-    let free = seen(&node, Some(&report));
+    let free = snapshot(&node, Some(&report));
     let (before, _) = written(&free, &object(Some(UID), VehicleStatus::default()), 1);
     let known = object(Some(UID), before);
     let drone = DroneName {
@@ -110,25 +110,25 @@ fn why_no_drone_can_be_bound_to_it_is_said_at_once() {
     };
     let changes = [
         (
-            Seen {
+            NodeSnapshot {
                 drone: Some((&drone, None)),
                 ..free
             },
             "ServesDrone",
         ),
-        (Seen { free: None, ..free }, "NoDroneNode"),
+        (NodeSnapshot { free: None, ..free }, "NoDroneNode"),
         (
-            Seen {
+            NodeSnapshot {
                 free: Some(Err(Why::Cordoned)),
                 ..free
             },
             "NodeCordoned",
         ),
     ];
-    for (seen, why) in changes {
-        let (status, urgency) = written(&seen, &known, 9);
+    for (snapshot, why) in changes {
+        let (status, urgency) = written(&snapshot, &known, 9);
         assert_eq!((reason(&status, FREE), urgency), (("False", why), Urgency::Now));
-        assert_eq!(status.drone, seen.drone.map(|(drone, _)| drone.to_string()));
+        assert_eq!(status.drone, snapshot.drone.map(|(drone, _)| drone.to_string()));
     }
 }
 
@@ -147,13 +147,13 @@ fn its_flights_are_counted_by_what_its_autopilot_says_through_silence_and_other_
     ];
     for (second, truth) in flight {
         let report = truth.map(report);
-        (status, _) = written(&seen(&node, report.as_ref()), &object(Some(UID), status), second);
+        (status, _) = written(&snapshot(&node, report.as_ref()), &object(Some(UID), status), second);
         let since = status.airborne_since.as_ref().map(|since| since.0);
         assert_eq!(since, (second >= 25).then(|| at(25)), "at {second} s");
         assert_eq!(status.flights, 0);
     }
     let down = report(FlightTruth::Disarmed);
-    (status, _) = written(&seen(&node, Some(&down)), &object(Some(UID), status), 85);
+    (status, _) = written(&snapshot(&node, Some(&down)), &object(Some(UID), status), 85);
     assert_eq!(
         (status.flights, status.flight_seconds, status.airborne_since),
         (1, 60, None)
@@ -165,7 +165,7 @@ fn another_airframe_on_the_same_wire_is_another_vehicle_and_the_first_says_so() 
     let node = node();
     let first = report(FlightTruth::Disarmed);
     let (status, _) = written(
-        &seen(&node, Some(&first)),
+        &snapshot(&node, Some(&first)),
         &object(Some(UID), VehicleStatus::default()),
         1,
     );
@@ -176,9 +176,9 @@ fn another_airframe_on_the_same_wire_is_another_vehicle_and_the_first_says_so() 
         namespace: "field".into(),
         name: "alpha".into(),
     };
-    let now = Seen {
+    let now = NodeSnapshot {
         drone: Some((&drone, Some(UID))),
-        ..seen(&node, Some(&second))
+        ..snapshot(&node, Some(&second))
     };
     let found = steps(&now, &[object(Some(UID), status)], at(5));
     let [(old, Step::Write(status), _), (new, Step::Create(spec), _)] = &found[..] else {
@@ -199,20 +199,20 @@ fn another_airframe_on_the_same_wire_is_another_vehicle_and_the_first_says_so() 
 fn one_that_falls_silent_keeps_what_is_known_and_is_deleted_after_ninety_days() {
     let (node, report) = (node(), report(FlightTruth::Disarmed));
     let (heard, _) = written(
-        &seen(&node, Some(&report)),
+        &snapshot(&node, Some(&report)),
         &object(Some(UID), VehicleStatus::default()),
         1,
     );
-    let (silent, urgency) = written(&seen(&node, None), &object(Some(UID), heard), 100);
+    let (silent, urgency) = written(&snapshot(&node, None), &object(Some(UID), heard), 100);
     assert_eq!(urgency, Urgency::Later, "its agent may be back in a moment");
     assert_eq!(reason(&silent, FREE), ("False", "AgentSilent"));
     assert_eq!(silent.firmware.as_deref(), Some("1.17.0"));
     let known = object(Some(UID), silent.clone());
     let days = |days: i64| 100 + days * 86_400;
-    assert_eq!(written(&seen(&node, None), &known, days(89)).1, Urgency::None);
-    let gone = steps(&seen(&node, None), std::slice::from_ref(&known), at(days(90)));
+    assert_eq!(written(&snapshot(&node, None), &known, days(89)).1, Urgency::None);
+    let gone = steps(&snapshot(&node, None), std::slice::from_ref(&known), at(days(90)));
     assert_eq!(gone, [(known.name_any(), Step::Delete, Urgency::Now)]);
-    let back = written(&seen(&node, Some(&report)), &known, days(91));
+    let back = written(&snapshot(&node, Some(&report)), &known, days(91));
     assert_eq!((reason(&back.0, READY), back.1), (("True", "Heard"), Urgency::Now));
 }
 
@@ -232,7 +232,7 @@ fn a_home_that_an_autopilot_corrects_a_little_is_not_written_anew() {
     };
     let first = home(47.0, 488.0);
     let (status, _) = written(
-        &seen(&node, Some(&first)),
+        &snapshot(&node, Some(&first)),
         &object(Some(UID), VehicleStatus::default()),
         1,
     );
@@ -242,7 +242,7 @@ fn a_home_that_an_autopilot_corrects_a_little_is_not_written_anew() {
         (home(47.000_2, 488.0), Urgency::Later),
         (home(47.0, 498.0), Urgency::Later),
     ] {
-        assert_eq!(written(&seen(&node, Some(&report)), &known, 9).1, urgency);
+        assert_eq!(written(&snapshot(&node, Some(&report)), &known, 9).1, urgency);
     }
 }
 

@@ -5,7 +5,7 @@ use super::super::person_request::BadRequest;
 use super::super::*;
 use super::neighbors::call;
 use super::scripted::Scripted;
-use super::while_away::judge;
+use super::while_away::auth_of;
 use crate::cluster::key::Key;
 use crate::server::admission::Ticket;
 use crate::server::auth::right::{GROUND, RELEASE};
@@ -40,7 +40,7 @@ async fn a_person_is_known_by_their_own_request_and_key_together() {
     let (api, ada, mallory) = (Scripted::new(), key(), key());
     api.takes_request("of-ada", "ada", &ada, NOW);
     api.takes_request("of-mallory", "mallory", &mallory, NOW);
-    let auth = judge(&api, HOUR);
+    let auth = auth_of(&api, HOUR);
     let name = async |caller: &Caller| authenticate(&auth, PEOPLE, caller).await.map(|who| who.name());
     assert_eq!(name(&shown("of-ada", &ada)).await.unwrap(), "user ada");
     assert_eq!(name(&shown("of-mallory", &mallory)).await.unwrap(), "user mallory");
@@ -66,7 +66,7 @@ async fn a_person_is_known_by_their_own_request_and_key_together() {
 async fn the_api_server_is_asked_once_in_ten_seconds_and_a_deleted_request_shows_nobody_after_them() {
     let (api, ada) = (Scripted::new(), key());
     api.takes_request("r", "ada", &ada, NOW);
-    let (auth, caller) = (judge(&api, HOUR), shown("r", &ada));
+    let (auth, caller) = (auth_of(&api, HOUR), shown("r", &ada));
     for _ in 0..10 {
         authenticate(&auth, PEOPLE, &caller).await.unwrap();
     }
@@ -92,7 +92,7 @@ async fn one_who_grounded_within_the_hour_grounds_at_once_while_the_api_server_h
     let (api, ada) = (Scripted::new(), key());
     api.takes_request("r", "ada", &ada, NOW);
     api.lets("ground");
-    let (auth, caller) = (judge(&api, HOUR), shown("r", &ada));
+    let (auth, caller) = (auth_of(&api, HOUR), shown("r", &ada));
     let swarm = |verb| Right::to_order(verb, &Key::new("north", "alpha"));
     let grounds = async || {
         let who = authenticate(&auth, SAFE, &caller).await?;
@@ -130,7 +130,7 @@ const LIST: &str = "/skein.v1.Fleet/List";
 async fn guesses_of_one_address_are_bounded_and_keep_no_known_person_out() {
     let (api, ada) = (Scripted::new(), key());
     api.takes_request("r", "ada", &ada, NOW);
-    let layer = AuthLayer::new(judge(&api, HOUR));
+    let layer = AuthLayer::new(auth_of(&api, HOUR));
     let from = |name: &str| Ticket::of("127.0.0.1:7", Some(shown(name, &ada)));
     assert_eq!(call(&layer, &from("r"), LIST, "").await, Code::Ok);
     let before = api.asked();
@@ -150,7 +150,7 @@ async fn guesses_of_one_address_are_bounded_and_keep_no_known_person_out() {
 async fn one_connection_has_one_question_asked_at_a_time() {
     let api = Scripted::new();
     api.is_away(true);
-    let layer = AuthLayer::new(judge(&api, HOUR));
+    let layer = AuthLayer::new(auth_of(&api, HOUR));
     let ticket = Ticket::of("127.0.0.1:7", Some(shown("r", &key())));
     let calls: Vec<_> = (0..64)
         .map(|_| {

@@ -3,7 +3,7 @@
 
 use super::super::layer::AuthLayer;
 use super::scripted::Scripted;
-use super::while_away::judge;
+use super::while_away::auth_of;
 use crate::server::admission::Ticket;
 use http::{Request, Response};
 use std::convert::Infallible;
@@ -49,7 +49,7 @@ async fn a_known_caller_is_admitted_whatever_others_at_the_same_address_guess() 
     let api = Scripted::new();
     api.knows("t", "ada");
     api.knows_agent("a", "node-a");
-    let layer = AuthLayer::new(judge(&api, Duration::from_secs(3600)));
+    let layer = AuthLayer::new(auth_of(&api, Duration::from_secs(3600)));
     assert_eq!(call(&layer, &here(), GROUND, "t").await, Code::Ok);
     assert_eq!(call(&layer, &here(), SESSION, "a").await, Code::Ok);
     guess(&layer, GROUND).await;
@@ -65,7 +65,7 @@ async fn a_known_caller_is_admitted_whatever_others_at_the_same_address_guess() 
 #[tokio::test(start_paused = true)]
 async fn a_whole_fleet_at_one_address_is_judged() {
     let api = Scripted::new();
-    let layer = AuthLayer::new(judge(&api, Duration::from_secs(3600)));
+    let layer = AuthLayer::new(auth_of(&api, Duration::from_secs(3600)));
     for number in 0..2000 {
         let token = format!("a{number}");
         api.knows_agent(&token, &format!("node-{number}"));
@@ -77,7 +77,7 @@ async fn a_whole_fleet_at_one_address_is_judged() {
 async fn one_connection_has_one_question_asked_at_a_time() {
     let api = Scripted::new();
     api.is_away(true);
-    let layer = AuthLayer::new(judge(&api, Duration::from_secs(3600)));
+    let layer = AuthLayer::new(auth_of(&api, Duration::from_secs(3600)));
     let ticket = here();
     let calls: Vec<_> = (0..64)
         .map(|number| {
@@ -95,7 +95,7 @@ async fn one_connection_has_one_question_asked_at_a_time() {
 async fn many_connections_of_one_address_have_so_many_questions_asked_at_a_time() {
     let api = Scripted::new();
     api.is_away(true);
-    let layer = AuthLayer::new(judge(&api, Duration::from_secs(3600)));
+    let layer = AuthLayer::new(auth_of(&api, Duration::from_secs(3600)));
     let calls: Vec<_> = (0..1000)
         .map(|number| {
             let layer = layer.clone();

@@ -10,7 +10,7 @@ const HOUR: Duration = Duration::from_secs(3600);
 const SOON: Duration = Duration::from_secs(1);
 const LATER: Duration = Duration::from_secs(11);
 
-pub(super) fn judge(api: &Scripted, session_life: Duration) -> Auth {
+pub(super) fn auth_of(api: &Scripted, session_life: Duration) -> Auth {
     let account = ("skein-system".to_owned(), "skein-agent".to_owned());
     let kind = Kind::Cluster {
         enrolled: watch::channel(Enrolled::default()).1,
@@ -43,7 +43,7 @@ async fn a_person_who_grounded_within_the_hour_grounds_within_a_second_of_an_api
     let api = Scripted::new();
     api.knows("t", "ada");
     api.lets("ground");
-    let auth = judge(&api, HOUR);
+    let auth = auth_of(&api, HOUR);
     grounds(&auth, "t").await.unwrap();
     tokio::time::sleep(LATER).await;
     api.is_away(true);
@@ -58,7 +58,7 @@ async fn a_person_who_watched_within_the_hour_and_could_ground_can_ground() {
     api.knows("t", "ada");
     api.lets("get");
     api.lets("ground");
-    let auth = judge(&api, HOUR);
+    let auth = auth_of(&api, HOUR);
     let who = auth.authenticate(PEOPLE, Some("t"), None).await.unwrap();
     auth.may(&who, &Right::to_see("north")).await.unwrap();
     tokio::time::sleep(LATER).await;
@@ -76,7 +76,7 @@ async fn a_person_who_may_only_watch_cannot_ground_while_nobody_can_be_asked() {
     let api = Scripted::new();
     api.knows("t", "bob");
     api.lets("get");
-    let auth = judge(&api, HOUR);
+    let auth = auth_of(&api, HOUR);
     let who = auth.authenticate(PEOPLE, Some("t"), None).await.unwrap();
     auth.may(&who, &Right::to_see("")).await.unwrap();
     tokio::time::sleep(LATER).await;
@@ -89,7 +89,7 @@ async fn guessed_tokens_do_not_make_the_coordinator_forget_who_could_ground() {
     let api = Scripted::new();
     api.knows("t", "ada");
     api.lets("ground");
-    let auth = judge(&api, HOUR);
+    let auth = auth_of(&api, HOUR);
     grounds(&auth, "t").await.unwrap();
     for guess in 0..10_000 {
         tokio::time::advance(Duration::from_millis(10)).await;
@@ -107,7 +107,7 @@ async fn guessed_tokens_do_not_make_the_coordinator_forget_who_could_ground() {
 async fn a_session_whose_time_has_come_goes_on_until_its_credentials_can_be_judged() {
     let api = Scripted::new();
     api.knows_agent("t", "a");
-    let auth = judge(&api, HOUR);
+    let auth = auth_of(&api, HOUR);
     let who = auth.authenticate(CallKind::Uplink, Some("t"), None).await.unwrap();
     api.is_away(true);
     let mut over = std::pin::pin!(auth.is_over(&who, 0.0));
@@ -123,7 +123,7 @@ async fn a_session_whose_time_has_come_goes_on_until_its_credentials_can_be_judg
 async fn what_cannot_be_a_name_is_not_asked_about() {
     let api = Scripted::new();
     api.knows("t", "bob");
-    let auth = judge(&api, HOUR);
+    let auth = auth_of(&api, HOUR);
     let who = auth.authenticate(PEOPLE, Some("t"), None).await.unwrap();
     let before = api.asked();
     let long = "a".repeat(60_000);
@@ -141,7 +141,7 @@ async fn what_cannot_be_a_name_is_not_asked_about() {
 async fn questions_about_agents_do_not_keep_people_waiting() {
     let api = Scripted::new();
     api.is_away(true);
-    let auth = judge(&api, HOUR);
+    let auth = auth_of(&api, HOUR);
     let crowd: Vec<_> = (0..1000)
         .map(|number| {
             let auth = auth.clone();

@@ -70,7 +70,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, rows: &[Row
     };
     let dots = (f64::from(ground.width) * 2.0, f64::from(ground.height) * 4.0);
     let on_plane: Vec<Meters> = all.iter().map(|place| plane.meters(*place)).collect();
-    let part = Part::showing(&on_plane, dots, model.look);
+    let part = Part::showing(&on_plane, dots, model.viewport);
     let color = |color| if paint.color { color } else { Color::Reset };
     let (scale, length) = part.scale(dots.0 / 4.0);
     let canvas = Canvas::default()
@@ -149,7 +149,7 @@ pub(super) fn draw(frame: &mut Frame<'_>, area: Rect, model: &Model, rows: &[Row
 }
 
 fn part_is_moved(model: &Model) -> bool {
-    model.look != crate::top::model::Look::default()
+    model.viewport != crate::top::model::Viewport::default()
 }
 
 const fn node_of(key: &RowKey) -> Option<&str> {

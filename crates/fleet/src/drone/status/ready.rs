@@ -42,7 +42,7 @@ pub const ON_ITS_WAY: [&str; 3] = [MOVING, NO_ROUTE, OFF_STATION];
 /// The reason of what does not arm.
 pub(super) const CHECKS_FAIL: &str = "ArmingChecksFail";
 
-/// Why it should be on the ground, if it should: one word, and a clause.
+/// Why it should be on the ground, if it should: a reason, and a clause.
 const fn ground_reason(drone: &Facts) -> Option<(&'static str, &'static str)> {
     if drone.deleting {
         return Some(("Deleting", "the Drone is being deleted"));
@@ -57,7 +57,7 @@ const fn ground_reason(drone: &Facts) -> Option<(&'static str, &'static str)> {
     }
 }
 
-/// Why a vehicle on the ground does not take off, if it does not: one word, and a sentence.
+/// Why a vehicle on the ground does not take off, if it does not: a reason, and a sentence.
 fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, String)> {
     // There is a better reason.
     let refuses = drone.lift == Lift::Stay(NoLift::TakeoffSlot) && report.ready == Some(false);
@@ -340,7 +340,7 @@ fn off_station_text(off: &OffStation) -> String {
     match off {
         OffStation::Moving => "flies its route".to_owned(),
         OffStation::Waits(what) | OffStation::KeepsClear(what) => what.clone(),
-        OffStation::Settling => "was not seen on its station for a second".to_owned(),
+        OffStation::Settling => "was not observed on its station for a second".to_owned(),
     }
 }
 

@@ -244,7 +244,7 @@ fn shapes() -> impl Strategy<Value = Shape> {
 
 proptest! {
     /// From any state each slot is held once, the lowest first; and what is written is soon what is wanted: at once, or, where one too
-    /// many has an old claim to a slot, after the next look.
+    /// many has an old claim to a slot, after the next reconcile.
     #[test]
     fn it_settles(
         before in shapes(), after in shapes(), heading in 0.0..359.0_f64, slots in 1_usize..9,

@@ -1,6 +1,6 @@
-//! Who may rise above its home: a vehicle without a station, which takes off without a route.
+//! Which vehicle without a station may take off: it does so without a route.
 //!
-//! Owns: [`Rising`], to whom the airspace above its home belongs before it takes off. Must not: keep such vehicles apart from one another,
+//! Owns: [`Takeoffs`], which owns the airspace above its home before it takes off. Must not: keep such vehicles apart from one another,
 //! or hold one down for a vehicle of which nothing is known: then nobody flies who has no station either.
 
 use super::{Desire, Expected, Site};
@@ -15,12 +15,12 @@ use std::time::Duration;
 /// An order to take off may be under way to its agent for this long after it was taken back.
 const MAY_BE_UNDER_WAY: Duration = Duration::from_secs(30);
 
-/// Who may rise now.
+/// Which vehicles may take off now.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Rising {
+pub(super) struct Takeoffs {
     /// Until when at least the airspace above each is its own.
     until: BTreeMap<NodeName, Moment>,
-    /// Who stands where this site cannot tell: without a position, or far away.
+    /// Those on the ground at a place that this site does not know: without a position, or far away.
     nowhere: BTreeSet<NodeName>,
     /// Nobody has a station.
     asleep: bool,
@@ -29,47 +29,47 @@ pub(super) struct Rising {
 impl Site {
     /// Nobody has a station now: who has none need not ask.
     pub const fn rest(&mut self) {
-        self.rising.asleep = true;
+        self.takeoffs.asleep = true;
     }
 
-    /// Whether a vehicle without a station that stands on the ground of `node` may take off, as far as those go which have one. One that
-    /// was not taken in yet may not.
+    /// Whether a vehicle without a station of `node`, which is on the ground, may take off beside those which have one. One that was
+    /// not observed yet may not.
     #[must_use]
-    pub fn may_rise(&self, node: &NodeName) -> bool {
-        self.rising.asleep || self.rising.until.contains_key(node) || self.rising.nowhere.contains(node)
+    pub fn may_take_off(&self, node: &NodeName) -> bool {
+        self.takeoffs.asleep || self.takeoffs.until.contains_key(node) || self.takeoffs.nowhere.contains(node)
     }
 
-    pub(super) fn let_rise(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
-        self.rising.asleep = false;
-        self.rising.nowhere.clear();
+    pub(super) fn grant_takeoffs(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
+        self.takeoffs.asleep = false;
+        self.takeoffs.nowhere.clear();
         for (node, expected) in vehicles {
             let stands = self.claims.place(node).filter(|(_, on_ground)| *on_ground);
             let Some((at, _)) = stands else {
-                self.rises_no_more(node, now);
+                self.revoke_takeoff(node, now);
                 if expected
                     .report
                     .is_some_and(|(report, _)| report.truth == FlightTruth::Disarmed)
                 {
-                    self.rising.nowhere.insert(node.clone());
+                    self.takeoffs.nowhere.insert(node.clone());
                 }
                 continue;
             };
-            let known = self.rising.until.get(node);
+            let known = self.takeoffs.until.get(node);
             match self.way_up(at, expected) {
                 Some(way) if known.is_some() || self.is_clear(node, &way, vehicles) => {
-                    self.claims.rise(node, Some(way), now);
-                    self.rising.until.insert(node.clone(), now.plus(MAY_BE_UNDER_WAY));
+                    self.claims.claim_takeoff(node, Some(way), now);
+                    self.takeoffs.until.insert(node.clone(), now.plus(MAY_BE_UNDER_WAY));
                 }
                 Some(_) => {}
-                None if known.is_some_and(|until| now > *until) => self.rises_no_more(node, now),
+                None if known.is_some_and(|until| now > *until) => self.revoke_takeoff(node, now),
                 None => {}
             }
         }
     }
 
-    fn rises_no_more(&mut self, node: &NodeName, now: Moment) {
-        if self.rising.until.remove(node).is_some() {
-            self.claims.rise(node, None, now);
+    fn revoke_takeoff(&mut self, node: &NodeName, now: Moment) {
+        if self.takeoffs.until.remove(node).is_some() {
+            self.claims.claim_takeoff(node, None, now);
         }
     }
 

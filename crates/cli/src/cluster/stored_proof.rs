@@ -21,14 +21,14 @@ use trust::proof::REQUEST_LIFE;
 /// A longer file is none of ours.
 const LONGEST: u64 = 16 * 1024;
 
-/// Where the proof for one API server and one token is kept.
+/// Where the proof for one API server and one token is stored.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Kept {
+pub struct StoredProof {
     folder: PathBuf,
     name: String,
 }
 
-impl Kept {
+impl StoredProof {
     /// In the person's cache folder: `$XDG_CACHE_HOME/skein/persons`, or `~/.cache/skein/persons`; `None` where there is neither.
     #[must_use]
     pub fn of(config: &Config, token: &str) -> Option<Self> {
@@ -53,7 +53,7 @@ impl Kept {
         self.folder.join(&self.name)
     }
 
-    /// What is kept, if it may be shown at `now` and nobody else could read it.
+    /// What is stored, if it may be shown at `now` and nobody else could read it.
     pub async fn read(self, now: SystemTime) -> Option<Identity> {
         spawn_blocking(move || read(&self.path(), now)).await.ok()?
     }
@@ -135,8 +135,8 @@ mod tests {
         Config::new(http::Uri::from_static(url))
     }
 
-    fn at(folder: &Path) -> Kept {
-        Kept::within(folder.join("a/b"), &config("https://api:1"), "abc")
+    fn at(folder: &Path) -> StoredProof {
+        StoredProof::within(folder.join("a/b"), &config("https://api:1"), "abc")
     }
 
     fn mode(path: &Path) -> u32 {
@@ -146,57 +146,57 @@ mod tests {
     #[tokio::test]
     async fn it_is_kept_for_its_owner_alone_until_shortly_before_its_end() {
         let (scratch, now) = (tempfile::tempdir().unwrap(), SystemTime::now());
-        let (kept, identity) = (at(scratch.path()), made(now));
-        assert!(kept.clone().read(now).await.is_none());
-        kept.clone().write(identity.clone(), now).await;
-        assert_eq!(kept.clone().read(now).await, Some(identity.clone()));
-        assert_eq!((mode(&kept.folder), mode(&kept.path())), (0o700, 0o600));
-        assert!(kept.clone().read(now + REQUEST_LIFE).await.is_none());
+        let (stored, identity) = (at(scratch.path()), made(now));
+        assert!(stored.clone().read(now).await.is_none());
+        stored.clone().write(identity.clone(), now).await;
+        assert_eq!(stored.clone().read(now).await, Some(identity.clone()));
+        assert_eq!((mode(&stored.folder), mode(&stored.path())), (0o700, 0o600));
+        assert!(stored.clone().read(now + REQUEST_LIFE).await.is_none());
         // A clock that was set back says that it was made in the future.
-        assert!(kept.clone().read(now - 60 * SECOND).await.is_none());
+        assert!(stored.clone().read(now - 60 * SECOND).await.is_none());
         // A folder that was open to others is closed.
-        fs::set_permissions(&kept.folder, Permissions::from_mode(0o755)).unwrap();
-        kept.clone().write(identity, now).await;
-        assert_eq!(mode(&kept.folder), 0o700);
-        kept.forget();
-        assert!(kept.clone().read(now).await.is_none());
+        fs::set_permissions(&stored.folder, Permissions::from_mode(0o755)).unwrap();
+        stored.clone().write(identity, now).await;
+        assert_eq!(mode(&stored.folder), 0o700);
+        stored.forget();
+        assert!(stored.clone().read(now).await.is_none());
     }
 
     #[tokio::test]
     async fn what_others_could_read_and_what_is_damaged_is_made_anew() {
         let (scratch, now) = (tempfile::tempdir().unwrap(), SystemTime::now());
-        let kept = at(scratch.path());
-        kept.clone().write(made(now), now).await;
-        fs::set_permissions(kept.path(), Permissions::from_mode(0o640)).unwrap();
-        assert!(kept.clone().read(now).await.is_none());
-        kept.clone().write(made(now), now).await;
-        assert!(kept.clone().read(now).await.is_some(), "it is replaced");
-        let whole = fs::read(kept.path()).unwrap();
+        let stored = at(scratch.path());
+        stored.clone().write(made(now), now).await;
+        fs::set_permissions(stored.path(), Permissions::from_mode(0o640)).unwrap();
+        assert!(stored.clone().read(now).await.is_none());
+        stored.clone().write(made(now), now).await;
+        assert!(stored.clone().read(now).await.is_some(), "it is replaced");
+        let whole = fs::read(stored.path()).unwrap();
         for damaged in [&b""[..], b"no PEM", &whole[..whole.len() / 2]] {
-            fs::write(kept.path(), damaged).unwrap();
-            assert!(kept.clone().read(now).await.is_none());
+            fs::write(stored.path(), damaged).unwrap();
+            assert!(stored.clone().read(now).await.is_none());
         }
     }
 
     #[tokio::test]
     async fn what_has_ended_is_removed_when_another_one_is_kept() {
         let (scratch, now) = (tempfile::tempdir().unwrap(), SystemTime::now());
-        let kept = at(scratch.path());
-        kept.clone().write(made(now), now).await;
-        let other = Kept {
+        let stored = at(scratch.path());
+        stored.clone().write(made(now), now).await;
+        let other = StoredProof {
             name: "other".to_owned(),
-            ..kept.clone()
+            ..stored.clone()
         };
         other.clone().write(made(now), now).await;
-        assert!(kept.path().exists(), "it is still good");
+        assert!(stored.path().exists(), "it is still good");
         other.write(made(now), now + REQUEST_LIFE + SECOND).await;
-        assert!(!kept.path().exists());
+        assert!(!stored.path().exists());
     }
 
     #[test]
     fn another_api_server_and_another_token_have_another_proof_and_no_token_is_in_its_name() {
         let folder = PathBuf::from("/cache");
-        let name = |config: &Config, token| Kept::within(folder.clone(), config, token).name;
+        let name = |config: &Config, token| StoredProof::within(folder.clone(), config, token).name;
         let first = name(&config("https://api:1"), "secret");
         assert_eq!(first, name(&config("https://api:1"), "secret"));
         assert_ne!(first, name(&config("https://api:2"), "secret"));

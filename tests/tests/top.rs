@@ -210,7 +210,8 @@ fn an_order_is_given_once_to_whom_the_question_named() -> anyhow::Result<()> {
 fn the_terminal_is_given_back_whichever_way_it_ends() -> anyhow::Result<()> {
     let home = tempfile::tempdir()?;
     let coordinator = Coordinator::start(fleet())?;
-    let ends: [(&str, &dyn Fn(&Screen) -> anyhow::Result<()>); 6] = [
+    type End<'a> = &'a dyn Fn(&Screen) -> anyhow::Result<()>;
+    let ends: [(&str, End<'_>); 6] = [
         ("q", &|screen| screen.press("q")),
         ("Ctrl-C", &|screen| screen.press("\x03")),
         (":q", &|screen| screen.press(":q\r")),
@@ -297,15 +298,15 @@ fn colors_are_left_out_where_they_are_not_wanted_and_never_are_more_than_sixteen
     let coordinator = Coordinator::start(fleet())?;
     let url = coordinator.url();
     let mut shown = Vec::new();
+    let colors = regex::Regex::new(r"\x1b\[(?:3[0-8]|4[0-8]|9[0-7])[;m\d]*")?;
+    let sixteen = regex::Regex::new(r"^\x1b\[38;5;(?:\d|1[0-5])(?:;49)?m$")?;
     for no_color in ["", "1"] {
         let mut command = top_command(home.path(), &["--server", &url])?;
         command.env("NO_COLOR", no_color).env("TERM", "xterm-16color");
         let screen = Screen::run(command, (80, 24))?;
         let text = screen.wait_for(&["live  5 Drones", "alpha-1"])?;
         let raw = screen.raw();
-        let colors = regex::Regex::new(r"\x1b\[(?:3[0-8]|4[0-8]|9[0-7])[;m\d]*")?;
         let found: Vec<&str> = colors.find_iter(&raw).map(|found| found.as_str()).collect();
-        let sixteen = regex::Regex::new(r"^\x1b\[38;5;(?:\d|1[0-5])(?:;49)?m$")?;
         ensure!(found.iter().all(|color| sixteen.is_match(color)), "{found:?}");
         ensure!(found.is_empty() == (no_color == "1"), "NO_COLOR={no_color}: {found:?}");
         shown.push(text);

@@ -115,6 +115,7 @@ fn command(command: MavCmd, param1: f32, param2: f32) -> Outgoing {
         }),
         within: Duration::from_millis(200),
         once_remembered: false,
+        on_ground_until: None,
         permit: None,
     }
 }

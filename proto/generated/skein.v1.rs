@@ -47,6 +47,10 @@ pub struct ToAgent {
     /// the order is then unset, and stays what it was. An agent that never received any does nothing about fence and parameters.
     #[prost(message, optional, tag = "5")]
     pub rules: ::core::option::Option<Rules>,
+    /// What the vehicle of this node is to fly by itself where its assignment names it. A level that comes in a message of its own, as rules
+    /// do; it alone changes nothing on the vehicle.
+    #[prost(message, optional, tag = "6")]
+    pub plan: ::core::option::Option<Plan>,
     #[prost(oneof = "to_agent::Order", tags = "1, 2")]
     pub order: ::core::option::Option<to_agent::Order>,
 }
@@ -61,6 +65,81 @@ pub mod to_agent {
         #[prost(message, tag = "2")]
         Unassigned(super::Unassigned),
     }
+}
+/// A share of a mission, as items of the mission protocol; without takeoff.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Plan {
+    /// Leadership term of the sender. Agents refuse terms lower than the highest they have seen.
+    #[prost(uint64, tag = "1")]
+    pub term: u64,
+    /// Names the items: 32 hexadecimal digits.
+    #[prost(string, tag = "2")]
+    pub digest: ::prost::alloc::string::String,
+    /// 1 to 700, counted from 0; home is none of them.
+    #[prost(message, repeated, tag = "3")]
+    pub items: ::prost::alloc::vec::Vec<PlanItem>,
+}
+/// MISSION_ITEM_INT (73). Parameters as its command has them, 5 to 7 in degrees and metres where it has a place; unset is NaN.
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct PlanItem {
+    /// MAV_CMD.
+    #[prost(uint32, tag = "1")]
+    pub command: u32,
+    /// MAV_FRAME.
+    #[prost(uint32, tag = "2")]
+    pub frame: u32,
+    #[prost(double, optional, tag = "3")]
+    pub param1: ::core::option::Option<f64>,
+    #[prost(double, optional, tag = "4")]
+    pub param2: ::core::option::Option<f64>,
+    #[prost(double, optional, tag = "5")]
+    pub param3: ::core::option::Option<f64>,
+    #[prost(double, optional, tag = "6")]
+    pub param4: ::core::option::Option<f64>,
+    #[prost(double, optional, tag = "7")]
+    pub param5: ::core::option::Option<f64>,
+    #[prost(double, optional, tag = "8")]
+    pub param6: ::core::option::Option<f64>,
+    #[prost(double, optional, tag = "9")]
+    pub param7: ::core::option::Option<f64>,
+    /// The autopilot does not go on by itself (autocontinue 0).
+    #[prost(bool, tag = "10")]
+    pub waits: bool,
+}
+/// What an agent reports of the plan that it holds.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct PlanState {
+    /// Plan.digest; empty when it never took any.
+    #[prost(string, tag = "1")]
+    pub held: ::prost::alloc::string::String,
+    #[prost(enumeration = "PlanProgress", tag = "2")]
+    pub progress: i32,
+    /// Why the autopilot refused it, in its words.
+    #[prost(string, tag = "3")]
+    pub words: ::prost::alloc::string::String,
+    /// The vehicle flies it now.
+    #[prost(bool, tag = "4")]
+    pub flying: bool,
+    /// The item that the autopilot is busy with; unset when it does not fly it.
+    #[prost(uint32, optional, tag = "5")]
+    pub current: ::core::option::Option<u32>,
+    /// Items that were reached, sorted; at most 350 ranges.
+    #[prost(message, repeated, tag = "6")]
+    pub reached: ::prost::alloc::vec::Vec<PlanRange>,
+    /// The autopilot has come to the end, though an item may have been left out on the way.
+    #[prost(bool, tag = "7")]
+    pub ended: bool,
+    /// All items were reached.
+    #[prost(bool, tag = "8")]
+    pub finished: bool,
+}
+/// From the first to the last, both included.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct PlanRange {
+    #[prost(uint32, tag = "1")]
+    pub first: u32,
+    #[prost(uint32, tag = "2")]
+    pub last: u32,
 }
 /// The fence and the parameters that the coordinator selected for one vehicle.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -249,6 +328,9 @@ pub struct Assignment {
     /// Rules.digest of what has to be in force before the vehicle is armed under PREFLIGHT_REFUSE; empty: no rule selects the vehicle.
     #[prost(string, tag = "19")]
     pub rules: ::prost::alloc::string::String,
+    /// Plan.digest of what the vehicle flies once it is up; empty: it holds.
+    #[prost(string, tag = "20")]
+    pub plan: ::prost::alloc::string::String,
     #[prost(oneof = "assignment::Desired", tags = "6, 7")]
     pub desired: ::core::option::Option<assignment::Desired>,
 }
@@ -426,6 +508,9 @@ pub struct Report {
     /// Unset when it never took rules.
     #[prost(message, optional, tag = "28")]
     pub rules: ::core::option::Option<RulesState>,
+    /// Unset when it never took a plan.
+    #[prost(message, optional, tag = "29")]
+    pub plan: ::core::option::Option<PlanState>,
 }
 /// An aircraft of others, from ADSB_VEHICLE (246).
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]
@@ -857,6 +942,45 @@ pub struct Vehicle {
     /// Age of that report in milliseconds.
     #[prost(uint64, tag = "9")]
     pub report_age_ms: u64,
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum PlanProgress {
+    /// Nothing is done about it.
+    Unspecified = 0,
+    /// It is being uploaded, read back, or judged by the autopilot.
+    Uploading = 1,
+    /// Read back equal, and not rejected.
+    Ready = 2,
+    Refused = 3,
+    /// Somebody else has uploaded another mission.
+    Foreign = 4,
+}
+impl PlanProgress {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "PLAN_PROGRESS_UNSPECIFIED",
+            Self::Uploading => "PLAN_PROGRESS_UPLOADING",
+            Self::Ready => "PLAN_PROGRESS_READY",
+            Self::Refused => "PLAN_PROGRESS_REFUSED",
+            Self::Foreign => "PLAN_PROGRESS_FOREIGN",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "PLAN_PROGRESS_UNSPECIFIED" => Some(Self::Unspecified),
+            "PLAN_PROGRESS_UPLOADING" => Some(Self::Uploading),
+            "PLAN_PROGRESS_READY" => Some(Self::Ready),
+            "PLAN_PROGRESS_REFUSED" => Some(Self::Refused),
+            "PLAN_PROGRESS_FOREIGN" => Some(Self::Foreign),
+            _ => None,
+        }
+    }
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]

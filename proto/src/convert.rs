@@ -6,6 +6,7 @@
 
 mod kill;
 mod order;
+mod plan;
 mod report;
 mod route;
 mod rules;

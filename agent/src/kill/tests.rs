@@ -54,6 +54,7 @@ fn give(kills: &mut Kills, order: &KillOrder, to: Option<&Identity>) -> Option<S
         manner: fleet::station::Manner::default(),
         void: fleet::airspace::OrderNumber::default(),
         rules: None,
+        plan: None,
         route: None,
     };
     let used = kills.used().clone();

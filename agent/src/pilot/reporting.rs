@@ -177,6 +177,7 @@ impl Pilot {
                 Preflight::Warn | Preflight::Refuse => self.preflight.findings().problems.clone(),
             },
             rules: self.rules_report(),
+            plan: fleet::mission::PlanReport::default(),
         }
     }
 }

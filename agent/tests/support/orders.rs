@@ -28,5 +28,6 @@ pub fn assignment(generation: i64, desired: Desired) -> Assignment {
         void: OrderNumber::default(),
         route: None,
         rules: None,
+        plan: None,
     }
 }

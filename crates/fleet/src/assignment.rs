@@ -6,6 +6,7 @@
 use crate::airspace::OrderNumber;
 use crate::ground::{GroundMark, GroundOrderId, kept};
 use crate::ids::{DroneName, DroneUid, Term};
+use crate::mission::PlanDigest;
 pub use crate::preflight_policy::Preflight;
 use crate::reported_flight::ReportedFlight;
 use crate::route_order::RouteOrder;
@@ -167,6 +168,10 @@ pub struct Assignment {
     /// The rules that select the vehicle, which have to be in force before it is armed under [`Preflight::Refuse`]; `None`: there are none.
     #[serde(default)]
     pub rules: Option<RulesDigest>,
+    /// The plan that it flies once it is up, from the first item that was not reached; `None`: it holds. The agent takes off once it has
+    /// this plan on its autopilot, and holds when that has ended.
+    #[serde(default)]
+    pub plan: Option<PlanDigest>,
 }
 
 /// What a coordinator says to an agent about its node.

@@ -13,6 +13,7 @@ use crate::assignment::Failsafe;
 use crate::flight_record::ReportedFlight;
 use crate::ground::GroundMark;
 use crate::ids::{DroneName, DroneUid};
+use crate::mission::PlanDigest;
 use crate::node_use::Lift;
 use crate::route_order::RouteOrder;
 use crate::rules::RulesDigest;
@@ -62,6 +63,8 @@ pub struct Facts {
     pub movement: Option<Movement>,
     /// The rules that have to be in force on its vehicle before that is armed; `None`: none select it.
     pub rules: Option<RulesDigest>,
+    /// The plan that its vehicle flies once it is up; `None`: it holds.
+    pub plan: Option<PlanDigest>,
 }
 
 /// How a Drone with a station moves: along granted routes only.

@@ -204,6 +204,7 @@ mod tests {
             manner: crate::station::Manner::default(),
             void: crate::airspace::OrderNumber::default(),
             rules: None,
+            plan: None,
             route: None,
         }
     }

@@ -2,7 +2,7 @@
 //!
 //! Owns: what is to be flown ([`Route`], [`Survey`]), as one [`Work`]; its cutting into shares of equal flying time ([`Work::share`]), and
 //! that of what is left ([`Plan::left`]); the numbers that a person is shown before ([`figures`]); the items of the mission protocol
-//! ([`item`]).
+//! ([`item`]); a share as one vehicle flies it, and what is reported of that ([`flight`]).
 //! Must not: fly, know a file format, or know which vehicle serves whom.
 //!
 //! ```text
@@ -19,6 +19,7 @@
 
 pub mod area;
 pub mod figures;
+pub mod flight;
 pub mod item;
 pub mod route;
 mod rows;
@@ -31,6 +32,7 @@ pub mod track;
 pub mod way;
 
 pub use area::{Area, BadArea};
+pub use flight::{BadPlan, FlightPlan, PlanDigest, PlanReport, PlanState, Reached};
 pub use route::{Action, BadRoute, Route, Waypoint};
 pub use share::{CannotShare, Flier, Plan, Share};
 pub use survey::{BadSurvey, Camera, Pattern, Spacing, Survey};

@@ -10,6 +10,7 @@ use crate::assignment::Held;
 use crate::failsafe::Diversion;
 use crate::ground::GroundOrderId;
 use crate::ids::{NodeName, Term};
+use crate::mission::{PlanReport, PlanState, Reached};
 use crate::reported_flight::SoFar;
 use crate::route_order::{RouteOrder, Waypoint};
 use crate::rules::{FenceState, RulesReport};
@@ -81,6 +82,8 @@ pub struct Report {
     pub traffic: Vec<Aircraft>,
     /// What is in force of the rules that it holds.
     pub rules: RulesReport,
+    /// How far it is with the plan that it holds.
+    pub plan: PlanReport,
 }
 
 /// What an agent makes of its routes.
@@ -154,6 +157,15 @@ impl Report {
                 parameters_in_force: 0,
                 deviations: Vec::new(),
                 in_force: false,
+            },
+            plan: PlanReport {
+                held: None,
+                state: PlanState::Idle,
+                flying: false,
+                current: None,
+                reached: Reached::none(),
+                ended: false,
+                finished: false,
             },
         }
     }

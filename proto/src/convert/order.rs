@@ -12,6 +12,7 @@ use fleet::assignment::{
 use fleet::flight_record::{ReportedFlight, SoFar};
 use fleet::ground::{GroundMark, GroundOrderId};
 use fleet::ids::{DroneName, DroneUid, Term};
+use fleet::mission::PlanDigest;
 use fleet::rules::RulesDigest;
 use fleet::station::Manner;
 use fleet::units::{AltitudeAboveHome, Heading, MetersPerSecond, Percent};
@@ -87,6 +88,7 @@ impl From<&Assignment> for v1::Assignment {
             heading_deg: a.manner.heading.map(|heading| heading.0),
             speed_m_s: a.manner.speed.map(|speed| speed.0),
             rules: a.rules.as_ref().map(|digest| digest.0.clone()).unwrap_or_default(),
+            plan: a.plan.as_ref().map(|digest| digest.0.clone()).unwrap_or_default(),
         }
     }
 }
@@ -147,6 +149,7 @@ impl TryFrom<v1::Assignment> for Assignment {
             route,
             void: a.void_routes.map(Into::into).unwrap_or_default(),
             rules: Some(a.rules).filter(|digest| !digest.is_empty()).map(RulesDigest),
+            plan: Some(a.plan).filter(|digest| !digest.is_empty()).map(PlanDigest),
         })
     }
 }
@@ -395,6 +398,7 @@ mod tests {
                             count: u64::from(routed),
                         },
                         rules: routed.then(|| RulesDigest(format!("{term:032x}"))),
+                        plan: (term % 5 == 0).then(|| PlanDigest(format!("{term:032x}"))),
                         resume_after,
                         ground_mark,
                         reported_flight,
@@ -450,6 +454,7 @@ mod tests {
             speed_m_s: None,
             void_routes: None,
             rules: String::new(),
+            plan: String::new(),
         };
         change(&mut assignment);
         v1::ToAgent {

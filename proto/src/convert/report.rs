@@ -10,6 +10,7 @@ use crate::v1;
 use fleet::assignment::Held;
 use fleet::ground::GroundOrderId;
 use fleet::ids::{DroneUid, NodeName, Term};
+use fleet::mission::PlanReport;
 use fleet::report::{Activity, HandsOff, LinkQuality, Report, RouteState};
 use fleet::rules::RulesReport;
 use fleet::time::Moment;
@@ -59,6 +60,7 @@ impl From<&Report> for v1::Report {
             return_altitude_above_home_m: r.return_height.map(|height| height.0),
             traffic: r.traffic.iter().map(Into::into).collect(),
             rules: (r.rules != RulesReport::default()).then(|| (&r.rules).into()),
+            plan: (r.plan != PlanReport::default()).then(|| (&r.plan).into()),
         }
     }
 }
@@ -125,6 +127,7 @@ pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
             .transpose()?,
         traffic: aircraft::traffic(r.traffic)?,
         rules: r.rules.map(TryInto::try_into).transpose()?.unwrap_or_default(),
+        plan: r.plan.map(TryInto::try_into).transpose()?.unwrap_or_default(),
     })
 }
 

@@ -16,10 +16,10 @@ use fleet::units::{Meters, Wgs84};
 const LONGEST_NAME: usize = 16;
 
 /// Longest digest that is taken off the wire.
-const LONGEST_DIGEST: usize = 64;
+pub(super) const LONGEST_DIGEST: usize = 64;
 
 /// Longest words that are taken off the wire, bytes.
-const LONGEST_WORDS: usize = 400;
+pub(super) const LONGEST_WORDS: usize = 400;
 
 /// The largest circle that is taken off the wire, meters.
 const LARGEST_RADIUS_M: f64 = 100_000.0;
@@ -67,7 +67,7 @@ impl TryFrom<v1::Rules> for Rules {
     }
 }
 
-fn at_most(field: &'static str, got: usize, most: usize, must: &'static str) -> Result<(), BadMessage> {
+pub(super) fn at_most(field: &'static str, got: usize, most: usize, must: &'static str) -> Result<(), BadMessage> {
     if got <= most {
         return Ok(());
     }

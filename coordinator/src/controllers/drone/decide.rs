@@ -108,6 +108,7 @@ mod tests {
                 reported_flight: ReportedFlight::default(),
                 movement: None,
                 rules: None,
+                plan: None,
             },
             key,
             node: node.and_then(|node| NodeName::parse(node).ok()),

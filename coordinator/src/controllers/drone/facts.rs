@@ -187,6 +187,7 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
     let lift = desire::lift(lift, over, waits);
     Facts {
         rules,
+        plan: None,
         uid,
         name,
         generation: drone.metadata.generation.unwrap_or_default(),

@@ -24,6 +24,7 @@ fn assigned(uid: &str, term: u64, generation: i64, desired: Desired) -> Order {
         manner: crate::station::Manner::default(),
         void: crate::airspace::OrderNumber::default(),
         rules: None,
+        plan: None,
         route: None,
     })
 }
@@ -190,6 +191,7 @@ fn on_route(generation: i64, count: Option<u64>) -> Assignment {
         manner: crate::station::Manner::default(),
         void: crate::airspace::OrderNumber::default(),
         rules: None,
+        plan: None,
         route: count.map(|count| RouteOrder {
             number: number(count),
             places: Vec::new(),

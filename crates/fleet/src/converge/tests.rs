@@ -57,6 +57,7 @@ pub(super) fn world(desired: Desired) -> World {
         manner: crate::station::Manner::default(),
         void: crate::airspace::OrderNumber::default(),
         rules: None,
+        plan: None,
         route: None,
     };
     World {

@@ -79,6 +79,7 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
             .map_or_else(Manner::default, |movement| movement.manner),
         void: crate::airspace::OrderNumber::default(),
         rules: drone.rules.clone(),
+        plan: drone.plan.clone(),
         route: route.filter(|_| flying == desired),
     }))
 }

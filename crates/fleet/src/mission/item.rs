@@ -8,6 +8,7 @@
 use super::route::{Action, Waypoint};
 use crate::station::Altitude;
 use crate::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Meters, MetersPerSecond, Wgs84};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// Goes to a place. 1: hold, s. 4: heading, degrees.
@@ -50,7 +51,7 @@ pub const FRAME_GLOBAL_TERRAIN_ALT: u8 = 10;
 pub const FRAME_GLOBAL_TERRAIN_ALT_INT: u8 = 11;
 
 /// One item of a mission. The first of a mission has the number 0; home is none of them.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Item {
     /// MAV_CMD.
     pub command: u16,

@@ -48,6 +48,7 @@ fn assigned(uid: &str, desired: Desired, resume_after: u32) -> Assignment {
         manner: crate::station::Manner::default(),
         void: crate::airspace::OrderNumber::default(),
         rules: None,
+        plan: None,
         route: None,
     }
 }

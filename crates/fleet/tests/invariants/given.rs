@@ -47,6 +47,7 @@ pub fn assigned(name: &str, term: u64, desired: Desired) -> Assignment {
         manner: fleet::station::Manner::default(),
         void: fleet::airspace::OrderNumber::default(),
         rules: None,
+        plan: None,
         route: None,
     }
 }

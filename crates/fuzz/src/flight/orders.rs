@@ -52,6 +52,7 @@ impl Default for Coordinators {
                 manner: fleet::station::Manner::default(),
                 void: fleet::airspace::OrderNumber::default(),
                 rules: None,
+                plan: None,
                 route: None,
             },
             nonce: 0,

@@ -49,6 +49,7 @@ fn order(desired: Desired) -> Order {
         manner: fleet::station::Manner::default(),
         void: fleet::airspace::OrderNumber::default(),
         rules: None,
+        plan: None,
         route: None,
     })
 }

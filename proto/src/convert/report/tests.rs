@@ -160,6 +160,7 @@ fn reports() -> impl Strategy<Value = Report> {
         (
             prop::collection::vec(aircraft(), 0..=16),
             super::super::rules::tests::state(),
+            super::super::plan::tests::state(),
         ),
     );
     let agent = (of(held()), select(activities()), reasons, kept, route);
@@ -170,7 +171,7 @@ fn reports() -> impl Strategy<Value = Report> {
             activity,
             reasons,
             (kept, (diversion, astray, owed, others_flew)),
-            ((route, home), (traffic, rules)),
+            ((route, home), (traffic, rules, plan)),
         ) = agent;
         let (takeovers, so_far, latch, warnings, made, link) = kept;
         let (link_alive, terminating, ready) = flags;
@@ -204,6 +205,7 @@ fn reports() -> impl Strategy<Value = Report> {
             return_height: times.2.map(|dm: u16| AltitudeAboveHome(f64::from(dm) / 10.0)),
             traffic,
             rules,
+            plan,
         }
     })
 }

@@ -34,6 +34,7 @@ fn bound() -> Facts {
         reported_flight: crate::flight_record::ReportedFlight::default(),
         movement: None,
         rules: None,
+        plan: None,
     }
 }
 

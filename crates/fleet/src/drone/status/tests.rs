@@ -34,6 +34,7 @@ pub(crate) fn drone() -> Facts {
         reported_flight: crate::flight_record::ReportedFlight::default(),
         movement: None,
         rules: None,
+        plan: None,
     }
 }
 

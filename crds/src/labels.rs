@@ -3,6 +3,9 @@
 /// Label on Drones: the name of the Swarm that made them.
 pub const SWARM: &str = "skein.dev/swarm";
 
+/// Label on Drones: the name of the Mission that made them.
+pub const MISSION: &str = "skein.dev/mission";
+
 /// Label on Drones of a Swarm with a formation: the number of the slot that the Drone was given.
 pub const SLOT: &str = "skein.dev/slot";
 

@@ -18,7 +18,7 @@ pub mod yaml;
 pub use drone::{Drone, DroneSpec, DroneStatus};
 pub use geofence::{Geofence, GeofenceSpec, GeofenceStatus};
 pub use ground_order::{GroundOrder, GroundOrderSpec, GroundOrderStatus};
-pub use mission::{Mission, MissionSpec};
+pub use mission::{Mission, MissionSpec, MissionStatus};
 pub use parameter_profile::{ParameterProfile, ParameterProfileSpec, ParameterProfileStatus};
 pub use swarm::{Swarm, SwarmSpec, SwarmStatus};
 pub use vehicle::{Vehicle, VehicleSpec, VehicleStatus};

@@ -1,11 +1,17 @@
 //! `Mission`: work in the air that completes, as a person writes it down.
 //!
-//! Owns: the type with its CEL rules; what it says as types of `fleet` ([`convert`]).
-//! Must not: be installed yet. No coordinator flies a Mission: it is what `skein mission` reads and writes.
+//! Owns: the type with its CEL rules; what it says as types of `fleet` ([`convert`]); how far it has come, in few numbers.
+//! Must not: hold items: they follow from the spec and from who flies which part.
+
+#![allow(
+    clippy::duplicated_attributes,
+    reason = "printer columns of one type; the lint takes them for repeats"
+)]
 
 pub mod convert;
 
-use crate::drone::{AltitudeReference, Failsafe, is_false, is_zero};
+use crate::drone::{AltitudeReference, DroneSpec, Failsafe, is_false, is_zero};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -21,9 +27,53 @@ use std::collections::BTreeMap;
     shortname = "ms",
     category = "skein",
     namespaced,
+    status = "MissionStatus",
     derive = "Default",
     derive = "PartialEq",
-    doc = "A Mission is work in the air that completes: a route or a survey, flown by one vehicle or shared among several."
+    doc = "A Mission is work in the air that completes: a route or a survey, flown by one vehicle or shared among several. Deleting it brings its vehicles home, and the object is gone once all its Drones are.",
+    printcolumn(
+        name = "Done",
+        type_ = "string",
+        json_path = ".status.done",
+        description = "How much of the work has been flown, this time."
+    ),
+    printcolumn(
+        name = "Vehicles",
+        type_ = "integer",
+        json_path = ".status.vehicles",
+        description = "Vehicles that have a part of the work."
+    ),
+    printcolumn(
+        name = "ETA",
+        type_ = "string",
+        json_path = ".status.estimatedCompletionTime",
+        description = "When all is flown, as of the last write of the status: in calm air, and if all goes well."
+    ),
+    printcolumn(
+        name = "Completed",
+        type_ = "integer",
+        json_path = ".status.completed",
+        description = "How often all of the work has been flown."
+    ),
+    printcolumn(
+        name = "Failures",
+        type_ = "integer",
+        json_path = ".status.failures",
+        priority = 1,
+        description = "How often a vehicle failed to fly its part."
+    ),
+    printcolumn(name = "Age", type_ = "date", json_path = ".metadata.creationTimestamp"),
+    printcolumn(
+        name = "Message",
+        type_ = "string",
+        json_path = r#".status.conditions[?(@.type=="Progressing")].message"#,
+        priority = 1,
+        description = "What it does, or why it does not go on."
+    )
+)]
+#[kube(
+    validation = Rule::new("self.metadata.name.size() <= 63")
+        .message("the name of a Mission must be at most 63 characters, as its Drones carry it in a label; choose a shorter name")
 )]
 #[kube(validation = Rule::new("[has(self.spec.route), has(self.spec.survey), has(self.spec.planFrom)].filter(given, given).size() == 1")
     .message("a Mission needs exactly one of spec.route, spec.survey and spec.planFrom; give one of them"))]
@@ -61,6 +111,12 @@ pub struct MissionSpec {
     /// Where a vehicle gives over to another. Leave it out for the defaults.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handover: Option<Handover>,
+
+    /// By how much each further vehicle flies higher than the one below it, in metres, 0 to 100; 0 when left out. Parts of the work meet where
+    /// they were cut, so vehicles at one height fly one after the other; with at least 10 metres they fly at once.
+    #[serde(default, skip_serializing_if = "is_nothing")]
+    #[x_kube(validation = Rule::new("self >= 0.0 && self <= 100.0").message("altitudeStepMeters must be from 0 to 100 metres; choose a height in that range"))]
+    pub altitude_step_meters: f64,
 
     /// Labels that a node must carry, besides node-role.kubernetes.io/drone, for its vehicle to fly in this Mission.
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
@@ -105,6 +161,7 @@ impl Default for MissionSpec {
             completions: one(),
             repeat: Repeat::default(),
             handover: None,
+            altitude_step_meters: 0.0,
             node_selector: BTreeMap::new(),
             failsafe: None,
             backoff_limit: default_backoff_limit(),
@@ -114,6 +171,133 @@ impl Default for MissionSpec {
             priority: 0,
         }
     }
+}
+
+impl MissionSpec {
+    /// The spec of a new Drone of this Mission, which takes off to so many meters above its home.
+    #[must_use]
+    pub fn drone_spec(&self, takeoff_altitude_meters: f64) -> DroneSpec {
+        DroneSpec {
+            node_selector: self.node_selector.clone(),
+            takeoff_altitude_meters,
+            failsafe: self.failsafe.clone(),
+            ..DroneSpec::default()
+        }
+    }
+}
+
+/// How far a Mission has come, written by the coordinator.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct MissionStatus {
+    /// How often all of the work has been flown.
+    #[serde(default)]
+    pub completed: i32,
+
+    /// How much of the work has been flown this time, such as 40%: written at each quarter, and when a vehicle begins or ends its part. For
+    /// live figures see the positions of the Drones.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub done: Option<String>,
+
+    /// Vehicles that have a part of the work.
+    #[serde(default)]
+    pub vehicles: i32,
+
+    /// How often a vehicle failed to fly its part.
+    #[serde(default)]
+    pub failures: i32,
+
+    /// When all is flown, as of the last write of this status: in calm air, and if all goes well.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub estimated_completion_time: Option<Time>,
+
+    /// When the first Drone was asked for.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub start_time: Option<Time>,
+
+    /// When it completed or failed.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub completion_time: Option<Time>,
+
+    /// Names the work that positions below are positions of. The work of a Mission that has begun cannot change.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 64))]
+    pub work: Option<String>,
+
+    /// What has been flown of it this time, by vehicles that have no part any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 2000))]
+    pub flown: Vec<TrackRange>,
+
+    /// Who flies what of it.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 100))]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["drone".into()]))]
+    pub parts: Vec<PartStatus>,
+
+    /// Of a Mission that has failed: what nobody has flown, the first 20 ranges.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 20))]
+    pub not_flown: Vec<NotFlown>,
+
+    /// metadata.generation that this status was computed from. Older than metadata.generation: the change is not
+    /// observed yet.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub observed_generation: Option<i64>,
+
+    /// Progressing, with what it does; and, once it is so, Complete, Failed or Suspended, with reason and message.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 16))]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
+    pub conditions: Vec<Condition>,
+}
+
+/// From one position to another. The whole number of a position counts the points of the way, which begins at 0; the rest is the share of
+/// the way to the next.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct TrackRange {
+    /// Where it begins.
+    pub from: f64,
+    /// Where it ends.
+    pub to: f64,
+}
+
+/// What one Drone flies.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct PartStatus {
+    /// The Drone.
+    #[schemars(length(max = 253))]
+    pub drone: String,
+
+    /// Its part of the work.
+    #[schemars(length(max = 2000))]
+    pub ranges: Vec<TrackRange>,
+
+    /// What of that it had flown when this was written.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 2000))]
+    pub flown: Vec<TrackRange>,
+
+    /// Where it took off, or is to.
+    pub start: Corner,
+
+    /// How many altitudeStepMeters higher it flies than the work lies.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub layer: i32,
+}
+
+/// A part of the work that nobody has flown.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct NotFlown {
+    /// Which positions.
+    pub range: TrackRange,
+    /// Where it begins.
+    pub begins: Corner,
+    /// Where it ends.
+    pub ends: Corner,
 }
 
 fn one() -> i32 {
@@ -445,7 +629,7 @@ mod tests {
                 assert!(message.contains("; "), "what is wrong; what to do: {message:?}");
             }
         }
-        assert_eq!(rules, 39);
+        assert_eq!(rules, 41);
     }
 
     #[test]

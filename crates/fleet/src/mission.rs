@@ -2,7 +2,7 @@
 //!
 //! Owns: what is to be flown ([`Route`], [`Survey`]), as one [`Work`]; its cutting into shares of equal flying time ([`Work::share`]), and
 //! that of what is left ([`Plan::left`]); the numbers that a person is shown before ([`figures`]); the items of the mission protocol
-//! ([`item`]); a share as one vehicle flies it, and what is reported of that ([`flight`]).
+//! ([`item`]); a share as one vehicle flies it, and what is reported of that ([`flight`]); who flies what, and what follows ([`progress`]).
 //! Must not: fly, know a file format, or know which vehicle serves whom.
 //!
 //! ```text
@@ -18,13 +18,16 @@
 //! the spacing outside of the outer edge; ways from one to the next stay within that, too ([`way`]).
 
 pub mod area;
+mod cut;
 pub mod figures;
 pub mod flight;
 pub mod item;
+pub mod progress;
 pub mod route;
 mod rows;
 pub mod share;
 mod spiral;
+pub mod stretch;
 mod strip;
 pub mod survey;
 mod tour;
@@ -32,9 +35,11 @@ pub mod track;
 pub mod way;
 
 pub use area::{Area, BadArea};
+pub use cut::PlannedFlight;
 pub use flight::{BadPlan, FlightPlan, PlanDigest, PlanReport, PlanState, Reached};
 pub use route::{Action, BadRoute, Route, Waypoint};
 pub use share::{CannotShare, Flier, Plan, Share};
+pub use stretch::{Stretch, Stretches};
 pub use survey::{BadSurvey, Camera, Pattern, Spacing, Survey};
 pub use track::{Leg, Point, Track, Work};
 

@@ -377,6 +377,17 @@ impl Share {
         length(&self.path, Leg::Work)
     }
 
+    /// From where to where on the track its work is.
+    pub(super) fn ends(&self) -> (f64, f64) {
+        let end = |position: Option<&f64>| position.copied().unwrap_or_default();
+        (end(self.positions.first()), end(self.positions.last()))
+    }
+
+    /// Where on the track each point of the path is.
+    pub(super) fn positions(&self) -> &[f64] {
+        &self.positions
+    }
+
     /// How long its path is, meters.
     #[must_use]
     pub fn meters(&self) -> f64 {

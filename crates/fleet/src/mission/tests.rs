@@ -1,6 +1,7 @@
 //! What planning promises, for thousands of random areas, and what it refuses.
 
 mod areas;
+mod cuts;
 mod items;
 mod refused;
 mod shares;

@@ -254,7 +254,8 @@ impl Work {
             let legs = std::iter::once(Leg::Transit).chain(std::iter::repeat(Leg::Work));
             run.path.into_iter().zip(legs).map(|(at, leg)| point(at, leg)).collect()
         };
-        let track = joined(runs.into_iter().map(piece).collect(), &[&inside, &around]).ok_or(BadSurvey::Apart)?;
+        let pieces = runs.into_iter().map(piece).collect();
+        let (track, _) = joined(pieces, &[&inside, &around]).ok_or(BadSurvey::Apart)?;
         Ok(Self {
             frame: *survey.area.frame(),
             track,
@@ -269,8 +270,13 @@ impl Work {
 
     /// The same place and the same ways with other work; `None` when there is no way between two of its pieces.
     pub(super) fn with(&self, pieces: Vec<Vec<Point>>) -> Option<Self> {
-        let track = joined(pieces, &[&self.inside, &self.around])?;
-        Some(Self { track, ..self.clone() })
+        self.joined(pieces).map(|(work, _)| work)
+    }
+
+    /// The same, and at which of its points each piece begins.
+    pub(super) fn joined(&self, pieces: Vec<Vec<Point>>) -> Option<(Self, Vec<usize>)> {
+        let (track, begins) = joined(pieces, &[&self.inside, &self.around])?;
+        Some((Self { track, ..self.clone() }, begins))
     }
 
     /// What is flown.
@@ -360,9 +366,10 @@ fn after(waypoint: &Waypoint, before: Option<Meters>) -> Option<Meters> {
     })
 }
 
-/// Pieces one after the other, with the ways between them: the first of `ways` that has one.
-fn joined(pieces: Vec<Vec<Point>>, ways: &[&Ways]) -> Option<Track> {
+/// Pieces one after the other, with the ways between them, the first of `ways` that has one; and at which point each piece begins.
+fn joined(pieces: Vec<Vec<Point>>, ways: &[&Ways]) -> Option<(Track, Vec<usize>)> {
     let mut points: Vec<Point> = Vec::new();
+    let mut begins = Vec::with_capacity(pieces.len());
     for piece in pieces {
         if let (Some(last), Some(first)) = (points.last(), piece.first()) {
             let way = ways.iter().find_map(|ways| ways.shortest(last.at, first.at))?;
@@ -373,7 +380,8 @@ fn joined(pieces: Vec<Vec<Point>>, ways: &[&Ways]) -> Option<Track> {
                 ..pass.clone()
             }));
         }
+        begins.push(points.len());
         points.extend(piece);
     }
-    Some(Track(points))
+    Some((Track(points), begins))
 }

@@ -1,0 +1,493 @@
+//! How a Mission goes on: who flies what, what is flown, and what follows.
+//!
+//! Owns: [`step`], from what is written down and what is observed of its Drones to what is written down next ([`Progress`]) and to the
+//! Drones that are made and deleted. Must not: read a clock, know Kubernetes, or count as flown what no vehicle has reported.
+//!
+//! One part of the work is one flight of one Drone. A part belongs to its Drone from when it is given until that has flown it, or leaves:
+//!
+//!   left --cut--> part of a Drone --reached by its account--> flown
+//!                       └── the Drone leaves, and the rest of the part --> left
+//!
+//! So each position of the track is flown, somebody's, or left, and nothing is lost whatever happens to a Drone (invariant 13).
+
+use super::share::{CannotShare, Flier, MOST_FLIERS};
+use super::stretch::{Stretch, Stretches};
+use super::track::Work;
+use crate::units::{Meters, Wgs84};
+use std::collections::BTreeSet;
+
+/// The most items that one vehicle is given.
+pub const MOST_ITEMS: usize = 700;
+
+/// The part of one Drone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// The Drone's name.
+    pub drone: String,
+    /// What it flies.
+    pub stretches: Stretches,
+    /// What of that it has flown, as far as is known.
+    pub flown: Stretches,
+    /// From where.
+    pub start: Wgs84,
+    /// In which layer: how many vehicles of the Mission fly lower.
+    pub layer: u8,
+}
+
+/// How far a Mission has come.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// How often all of the work was flown.
+    pub completed: u32,
+    /// What is flown of it this time, by those who have no part any more.
+    pub flown: Stretches,
+    /// Who flies what.
+    pub parts: Vec<Part>,
+    /// How often a vehicle failed to fly its part.
+    pub failures: u32,
+}
+
+/// What the Mission asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wanted {
+    /// How many vehicles fly at once.
+    pub parallelism: usize,
+    /// How often all is flown; `None`: for ever.
+    pub completions: Option<u32>,
+    /// How many failures are borne.
+    pub backoff_limit: u32,
+    /// How much of its work one who takes over flies once more, seconds.
+    pub overlap_seconds: f64,
+    /// How much higher each layer is than the one below.
+    pub layer_height: Meters,
+    /// No flight is to go on.
+    pub halt: Option<Halt>,
+    /// Some who could be given a part are not known yet, and may be soon: nothing is cut.
+    pub gathering: bool,
+    /// Drones may be made: no Mission of a higher priority waits for vehicles.
+    pub may_create: bool,
+}
+
+/// Why no flight is to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// It is suspended.
+    Suspended,
+    /// It has run for as long as it may.
+    Deadline,
+    /// It is being deleted.
+    Deleted,
+    /// It has completed or failed before.
+    Finished,
+}
+
+/// What a Drone of the Mission does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Doing {
+    /// It waits for a vehicle, or that was not heard yet.
+    Waits,
+    /// It stands at this place, and can be given a part.
+    Fit(Wgs84),
+    /// It stands, and nobody could fly from there: why.
+    Unfit(String),
+    /// It is about to fly, or flies.
+    Busy,
+    /// It has reached the end of its part.
+    Finished,
+    /// Its plan came to its end, and not all of it was reached.
+    Short,
+    /// Its battery is near its reserve.
+    Tired,
+    /// A failsafe brings it down, its own or its autopilot's.
+    Diverted,
+    /// Its autopilot refuses its plan: in its words.
+    Refused(String),
+    /// It has landed before the end of its part, and stays down.
+    Over,
+    /// A person has ordered it to the ground.
+    Grounded,
+    /// Somebody else has flown it for long.
+    Taken,
+    /// Nothing was heard of it for long.
+    Lost,
+}
+
+/// A Drone of the Mission.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observed {
+    /// Its name.
+    pub drone: String,
+    /// It is being deleted, or is about to be.
+    pub leaving: bool,
+    /// What it does.
+    pub doing: Doing,
+    /// What of its part it has flown, by its vehicle's own account.
+    pub flown: Stretches,
+}
+
+/// Why a Drone gave up its part, or is deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It has flown its part.
+    Flown,
+    /// Nothing is left for it.
+    NotNeeded,
+    /// The Mission is halted or has ended.
+    Halted,
+    /// It is relieved, as its battery is near the reserve.
+    Tired,
+    /// A failsafe brings it down.
+    Diverted,
+    /// Its flight ended by itself.
+    Over,
+    /// Its plan came to its end and not all of it was reached.
+    Short,
+    /// Its autopilot refuses the plan.
+    Refused(String),
+    /// A person keeps it on the ground.
+    Grounded,
+    /// Somebody else flies it.
+    Taken,
+    /// It is lost.
+    Lost,
+    /// The Drone is gone.
+    Gone,
+}
+
+impl Why {
+    /// In a clause.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            Self::Flown => "has flown its part".to_owned(),
+            Self::NotNeeded => "is not needed any more".to_owned(),
+            Self::Halted => "comes home, as the Mission does not go on".to_owned(),
+            Self::Tired => "is relieved: its battery is near the reserve".to_owned(),
+            Self::Diverted => "is brought down by a failsafe".to_owned(),
+            Self::Over => "has landed before the end of its part".to_owned(),
+            Self::Short => "came to the end of its plan and has not reached all of it".to_owned(),
+            Self::Refused(words) => format!("has an autopilot that refuses the plan: {words}"),
+            Self::Grounded => "is kept on the ground by an order".to_owned(),
+            Self::Taken => "is flown by somebody else".to_owned(),
+            Self::Lost => "is not heard any more".to_owned(),
+            Self::Gone => "is gone".to_owned(),
+        }
+    }
+}
+
+/// What has become of the Mission.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// It goes on.
+    Progressing,
+    /// All was flown, as often as it was asked for.
+    Complete,
+    /// It does not go on before a person does something else: in a sentence.
+    Failed(Failure),
+    /// It is suspended.
+    Suspended,
+}
+
+/// Why a Mission has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// Vehicles failed too often.
+    BackoffLimit,
+    /// It took too long.
+    Deadline,
+}
+
+/// What follows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// To be written down.
+    pub progress: Progress,
+    /// So many Drones are to be made.
+    pub create: usize,
+    /// Drones that are to be deleted, and why.
+    pub delete: Vec<(String, Why)>,
+    /// Who gave up a part before its end.
+    pub gave_up: Vec<(String, Why)>,
+    /// What has become of it.
+    pub outcome: Outcome,
+    /// Why nothing was cut, where that is the fault of where vehicles stand.
+    pub cannot: Option<CannotShare>,
+}
+
+impl Progress {
+    /// All that is flown this time, also by those who have not flown all of their parts.
+    #[must_use]
+    pub fn all_flown(&self) -> Stretches {
+        self.parts
+            .iter()
+            .fold(self.flown.clone(), |all, part| all.and(&part.flown))
+    }
+
+    /// What is flown by nobody and nobody's part.
+    #[must_use]
+    pub fn left(&self, work: &Work) -> Stretches {
+        let taken = self
+            .parts
+            .iter()
+            .fold(self.flown.clone(), |all, part| all.and(&part.stretches));
+        work.trimmed(&work.whole().without(&taken))
+    }
+
+    /// What nobody has flown.
+    #[must_use]
+    pub fn not_flown(&self, work: &Work) -> Stretches {
+        work.trimmed(&work.whole().without(&self.all_flown()))
+    }
+
+    /// The part of a Drone.
+    #[must_use]
+    pub fn part(&self, drone: &str) -> Option<&Part> {
+        self.parts.iter().find(|part| part.drone == drone)
+    }
+}
+
+/// What becomes of the part of a Drone: `None`, it keeps it; or why not, whether that is a failure, and whether the Drone is deleted.
+fn fate(part: &Part, seen: Option<&Observed>) -> Option<(Why, bool, bool)> {
+    let Some(seen) = seen else {
+        return Some((Why::Gone, false, false));
+    };
+    let in_vain = part.flown.is_empty();
+    match &seen.doing {
+        Doing::Finished => Some((Why::Flown, false, true)),
+        Doing::Short => Some((Why::Short, true, true)),
+        Doing::Over => Some((Why::Over, in_vain, true)),
+        Doing::Refused(words) => Some((Why::Refused(words.clone()), true, true)),
+        Doing::Lost => Some((Why::Lost, true, false)),
+        Doing::Diverted => Some((Why::Diverted, in_vain, false)),
+        Doing::Grounded => Some((Why::Grounded, false, false)),
+        Doing::Taken => Some((Why::Taken, false, false)),
+        _ if seen.leaving => Some((Why::Gone, false, false)),
+        Doing::Tired => Some((Why::Tired, in_vain, true)),
+        Doing::Waits | Doing::Fit(_) | Doing::Unfit(_) | Doing::Busy => None,
+    }
+}
+
+/// What follows for the Mission with this `work`, of which `before` is written down.
+#[must_use]
+pub fn step(work: &Work, wanted: &Wanted, before: &Progress, drones: &[Observed]) -> Step {
+    let mut next = Step {
+        progress: before.clone(),
+        create: 0,
+        delete: Vec::new(),
+        gave_up: Vec::new(),
+        outcome: Outcome::Progressing,
+        cannot: None,
+    };
+    take_in(&mut next, drones);
+    if wanted
+        .completions
+        .is_some_and(|completions| next.progress.completed >= completions)
+    {
+        next.outcome = Outcome::Complete;
+    }
+    let all_flown = next.progress.parts.is_empty() && next.progress.left(work).is_empty();
+    if all_flown && next.outcome == Outcome::Progressing {
+        next.progress.completed = next.progress.completed.saturating_add(1);
+        // What was flown of the last round is what a Mission shows that is complete.
+        if wanted
+            .completions
+            .is_some_and(|completions| next.progress.completed >= completions)
+        {
+            next.outcome = Outcome::Complete;
+        } else {
+            next.progress.flown = Stretches::default();
+        }
+    }
+    if next.outcome == Outcome::Progressing {
+        next.outcome = match wanted.halt {
+            _ if next.progress.failures > wanted.backoff_limit => Outcome::Failed(Failure::BackoffLimit),
+            Some(Halt::Deadline) => Outcome::Failed(Failure::Deadline),
+            Some(Halt::Suspended) => Outcome::Suspended,
+            Some(Halt::Deleted | Halt::Finished) | None => Outcome::Progressing,
+        };
+    }
+    if next.outcome != Outcome::Progressing || wanted.halt.is_some() {
+        halt(&mut next, drones);
+        return next;
+    }
+    give(&mut next, work, wanted, drones);
+    next
+}
+
+/// Takes in what was flown, and takes their parts from those who leave.
+fn take_in(next: &mut Step, drones: &[Observed]) {
+    let progress = &mut next.progress;
+    let parts = std::mem::take(&mut progress.parts);
+    for mut part in parts {
+        let seen = drones.iter().find(|seen| seen.drone == part.drone);
+        if let Some(seen) = seen {
+            part.flown = part.flown.and(&seen.flown.within(&part.stretches));
+        }
+        let Some((why, failed, delete)) = fate(&part, seen) else {
+            progress.parts.push(part);
+            continue;
+        };
+        progress.flown = progress.flown.and(&part.flown);
+        progress.failures = progress.failures.saturating_add(u32::from(failed));
+        if delete && seen.is_some_and(|seen| !seen.leaving) {
+            next.delete.push((part.drone.clone(), why.clone()));
+        }
+        if why != Why::Flown {
+            next.gave_up.push((part.drone, why));
+        }
+    }
+}
+
+/// Nobody flies on.
+fn halt(next: &mut Step, drones: &[Observed]) {
+    for part in std::mem::take(&mut next.progress.parts) {
+        next.progress.flown = next.progress.flown.and(&part.flown);
+    }
+    let known: BTreeSet<&str> = next.delete.iter().map(|(drone, _)| drone.as_str()).collect();
+    let others = drones
+        .iter()
+        .filter(|seen| !seen.leaving && !known.contains(seen.drone.as_str()));
+    let others: Vec<_> = others.map(|seen| (seen.drone.clone(), Why::Halted)).collect();
+    next.delete.extend(others);
+}
+
+/// Gives what is left to those who are there, and asks for more Drones where there are too few.
+fn give(next: &mut Step, work: &Work, wanted: &Wanted, drones: &[Observed]) {
+    let has_part = |progress: &Progress, drone: &str| progress.part(drone).is_some();
+    let deleted: BTreeSet<String> = next.delete.iter().map(|(drone, _)| drone.clone()).collect();
+    let idle = drones
+        .iter()
+        .filter(|seen| !seen.leaving && !deleted.contains(&seen.drone) && !has_part(&next.progress, &seen.drone));
+    let idle: Vec<&Observed> = idle.collect();
+    // In the air or done, and without a part: it comes home.
+    for seen in &idle {
+        let why = match &seen.doing {
+            Doing::Busy | Doing::Finished => Why::NotNeeded,
+            Doing::Short => Why::Short,
+            Doing::Tired => Why::Tired,
+            Doing::Over => Why::Over,
+            Doing::Refused(words) => Why::Refused(words.clone()),
+            Doing::Waits
+            | Doing::Fit(_)
+            | Doing::Unfit(_)
+            | Doing::Diverted
+            | Doing::Grounded
+            | Doing::Taken
+            | Doing::Lost => continue,
+        };
+        next.delete.push((seen.drone.clone(), why));
+    }
+    let fit: Vec<(&str, Wgs84)> = idle
+        .iter()
+        .filter_map(|seen| match seen.doing {
+            Doing::Fit(home) => Some((seen.drone.as_str(), home)),
+            _ => None,
+        })
+        .collect();
+    let free = wanted.parallelism.saturating_sub(next.progress.parts.len());
+    let left = next.progress.left(work);
+    if !left.is_empty() && free > 0 && !fit.is_empty() && !wanted.gathering {
+        let who = fit.get(..free.min(fit.len())).unwrap_or_default();
+        match cut(work, wanted, (&left, &next.progress.flown), who, free) {
+            Ok(parts) => {
+                for (drone, start, stretches) in parts {
+                    let layer = free_layer(&next.progress);
+                    next.progress.parts.push(Part {
+                        drone,
+                        stretches: fitting(work, &stretches, start),
+                        flown: Stretches::default(),
+                        start,
+                        layer,
+                    });
+                }
+            }
+            Err(why) => next.cannot = Some(why),
+        }
+    }
+    // Those that wait for a part, or for a vehicle.
+    let candidates = idle.iter().filter(|seen| {
+        matches!(seen.doing, Doing::Waits | Doing::Fit(_) | Doing::Unfit(_)) && !has_part(&next.progress, &seen.drone)
+    });
+    let candidates: Vec<String> = candidates.map(|seen| seen.drone.clone()).collect();
+    let free = wanted.parallelism.saturating_sub(next.progress.parts.len());
+    let needed = if next.progress.left(work).is_empty() { 0 } else { free };
+    if wanted.may_create {
+        next.create = needed.saturating_sub(candidates.len());
+    }
+    let surplus = candidates.into_iter().skip(needed);
+    next.delete.extend(surplus.map(|drone| (drone, Why::NotNeeded)));
+}
+
+/// The least layer in which nobody flies.
+fn free_layer(progress: &Progress) -> u8 {
+    let taken: BTreeSet<u8> = progress.parts.iter().map(|part| part.layer).collect();
+    (0..u8::MAX).find(|layer| !taken.contains(layer)).unwrap_or(u8::MAX)
+}
+
+type Given = (String, Wgs84, Stretches);
+
+/// Cuts `left` among `who`, and as many who may come later as make `free` of them. Where somebody has `flown` up to, the next begins a
+/// little earlier.
+fn cut(
+    work: &Work,
+    wanted: &Wanted,
+    (left, flown): (&Stretches, &Stretches),
+    who: &[(&str, Wgs84)],
+    free: usize,
+) -> Result<Vec<Given>, CannotShare> {
+    let flier = |start: Wgs84| Flier {
+        start,
+        speed: None,
+        endurance: None,
+    };
+    // Nobody knows from where those start who are not there yet: from where one does who is.
+    let others = who.iter().cycle().take(free.min(MOST_FLIERS));
+    let fliers: Vec<Flier> = others.map(|(_, start)| flier(*start)).collect();
+    #[expect(clippy::float_cmp, reason = "positions are kept in steps that are exact")]
+    let taken_over = |one: &Stretch| flown.all().iter().any(|before| before.to == one.from);
+    let begun = |one: &Stretch| {
+        let one = Stretches::new([*one]);
+        if one.all().iter().any(taken_over) {
+            work.from_earlier(&one, wanted.overlap_seconds)
+        } else {
+            one
+        }
+    };
+    let given = work.cut(left, &fliers)?.into_iter().filter_map(|(number, part)| {
+        let (drone, start) = who.get(number)?;
+        let part = part
+            .all()
+            .iter()
+            .fold(Stretches::default(), |all, one| all.and(&begun(one)));
+        Some(((*drone).to_owned(), *start, part))
+    });
+    Ok(given.collect())
+}
+
+/// As much of `part`, from its beginning, as fits into one plan.
+fn fitting(work: &Work, part: &Stretches, start: Wgs84) -> Stretches {
+    let mut part = part.clone();
+    for _ in 0..16 {
+        let items = work.flight(&part, start, Meters(0.0)).map(|flight| flight.items.len());
+        if items.is_ok_and(|items| items <= MOST_ITEMS) {
+            break;
+        }
+        let Some(half) = first_half(work, &part) else { break };
+        part = half;
+    }
+    part
+}
+
+fn first_half(work: &Work, part: &Stretches) -> Option<Stretches> {
+    let (first, last) = (part.all().first()?, part.all().last()?);
+    let middle = f64::midpoint(first.from, last.to).floor().max(first.from + 1.0);
+    let before = Stretch {
+        from: first.from,
+        to: middle,
+    };
+    let half = work.trimmed(&part.within(&Stretches::new([before])));
+    (!half.is_empty() && half != *part).then_some(half)
+}
+
+#[cfg(test)]
+mod tests;

@@ -8,6 +8,7 @@
 
 pub mod airspace;
 pub mod drone;
+pub mod mission;
 pub mod node;
 pub mod orders;
 pub mod queue;

@@ -14,6 +14,7 @@ use crate::controllers::drone::facts::Observer;
 use crate::controllers::drone::heights::Heights;
 use crate::controllers::drone::pacing::Paces;
 use crate::controllers::drone::{self, DroneController};
+use crate::controllers::mission::plans::Missions;
 use crate::controllers::rules::{self, NodeRules};
 use crate::controllers::swarm::expectations::Expectations;
 use crate::controllers::swarm::formation::{self, Coverages};
@@ -117,6 +118,7 @@ pub(crate) async fn lead(
         leadership: leadership.clone(),
         airspace: Airspace::new(setup.site, &rules),
         rules,
+        missions: Arc::new(Missions::default()),
     };
     let (heights, assessments) = (Arc::new(Heights::default()), Arc::new(Assessments::default()));
     let node_objects = NodeObjects::new(setup.agents_become_nodes);

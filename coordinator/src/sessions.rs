@@ -11,6 +11,7 @@ use crate::metrics::{self, Metrics};
 use fleet::assignment::Order;
 use fleet::ids::{DroneUid, NodeName};
 use fleet::kill::KillAnswer;
+use fleet::mission::{FlightPlan, PlanReport, Reached};
 use fleet::report::Report;
 use fleet::rules::Rules;
 use fleet::time::Moment;
@@ -51,6 +52,7 @@ struct Session {
     connected: bool,
     orders: watch::Sender<Option<Order>>,
     rules: watch::Sender<Option<Rules>>,
+    plans: watch::Sender<Option<FlightPlan>>,
     kills: mpsc::Sender<KillShot>,
     replaced: CancellationToken,
     report: Option<(Arc<Report>, Instant)>,
@@ -84,6 +86,8 @@ pub struct Opened {
     pub orders: watch::Receiver<Option<Order>>,
     /// The rules to send, whenever they change.
     pub rules: watch::Receiver<Option<Rules>>,
+    /// The plan to send, whenever it changes.
+    pub plans: watch::Receiver<Option<FlightPlan>>,
     /// Orders to stop the motors, each to be sent once and at once.
     pub kills: mpsc::Receiver<KillShot>,
     /// Cancelled when a newer session of the node takes over.
@@ -176,6 +180,7 @@ impl Sessions {
             connected: true,
             orders: watch::Sender::new(None),
             rules: watch::Sender::new(None),
+            plans: watch::Sender::new(None),
             kills,
             replaced: CancellationToken::new(),
             flew: old.as_ref().and_then(|old| old.flew),
@@ -187,6 +192,7 @@ impl Sessions {
             epoch: session.epoch,
             orders: session.orders.subscribe(),
             rules: session.rules.subscribe(),
+            plans: session.plans.subscribe(),
             kills: kills_out,
             replaced: session.replaced.clone(),
         };
@@ -216,7 +222,14 @@ impl Sessions {
         let free = |r: &Report| r.vehicle_free() && r.held.as_ref().is_none_or(|held| held.settled);
         let ordered = |r: &Report| {
             let rules = (r.rules.held.clone(), r.rules.in_force);
-            (r.held.clone(), r.ground_latch, r.truth == FlightTruth::Disarmed, rules)
+            let plan = (r.plan.held.clone(), r.plan.state.clone());
+            (
+                r.held.clone(),
+                r.ground_latch,
+                r.truth == FlightTruth::Disarmed,
+                rules,
+                plan,
+            )
         };
         if before
             .as_ref()
@@ -278,6 +291,7 @@ impl Sessions {
         session.significant = None;
         session.orders.send_replace(None);
         session.rules.send_replace(None);
+        session.plans.send_replace(None);
         drop(inner);
         self.world.wake_drones_on(node);
         self.forget_if_unused(node);
@@ -373,6 +387,13 @@ impl Sessions {
         let session = inner.get(node).filter(|s| s.connected);
         session.is_some_and(|session| send_new(&session.rules, rules))
     }
+
+    /// Has `plan` sent to the agent of `node`, if it is connected; says whether it was new on its stream.
+    pub fn send_plan(&self, node: &NodeName, plan: &FlightPlan) -> bool {
+        let inner = self.lock();
+        let session = inner.get(node).filter(|s| s.connected);
+        session.is_some_and(|session| send_new(&session.plans, plan))
+    }
 }
 
 impl Session {
@@ -425,6 +446,12 @@ fn significant(report: &Report) -> Report {
         link: None,
         traffic: Vec::new(),
         reasons: reasons.collect(),
+        // Each item that is reached is no news: who needs it looks.
+        plan: PlanReport {
+            current: None,
+            reached: Reached::none(),
+            ..report.plan.clone()
+        },
         ..report.clone()
     }
 }

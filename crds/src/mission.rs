@@ -629,7 +629,7 @@ mod tests {
                 assert!(message.contains("; "), "what is wrong; what to do: {message:?}");
             }
         }
-        assert_eq!(rules, 41);
+        assert_eq!(rules, 47);
     }
 
     #[test]

@@ -5,6 +5,7 @@
 
 use crate::cluster::events::Note;
 use crate::controllers::drone::facts::{Observer, facts_with};
+use crate::controllers::mission::plans::PlanOf;
 use crate::controllers::rules::NodeRules;
 use crate::metrics::Metrics;
 use crds::Drone;
@@ -14,9 +15,10 @@ use fleet::drone::desire::{Asked, desire, may_be_in_air};
 use fleet::drone::way_home::WayHome;
 use fleet::drone::{Claimed, Movement};
 use fleet::ids::NodeName;
+use fleet::mission::PlanDigest;
 use fleet::report::Report;
 use fleet::route_order::RouteOrder;
-use fleet::site::{Desire, Expected, OffStation, Site};
+use fleet::site::{Corridor, Desire, Expected, OffStation, Site};
 use fleet::station::{Altitude, BadStation, Limits, Manner, Place, Station, Tolerance};
 use fleet::time::Moment;
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Heading, MetersPerSecond, Wgs84};
@@ -97,9 +99,22 @@ impl Airspace {
 
     /// Whether a Drone without a station has to wait on the ground of `node` for one that has one.
     #[must_use]
-    pub fn keeps_down(&self, drone: &Drone, node: Option<&NodeName>, report: Option<&Report>) -> bool {
+    pub fn keeps_down(
+        &self,
+        drone: &Drone,
+        plan: Option<&PlanDigest>,
+        node: Option<&NodeName>,
+        report: Option<&Report>,
+    ) -> bool {
         let on_ground = report.is_some_and(|report| report.truth == FlightTruth::Disarmed);
         let site = self.lock();
+        if let Some(plan) = plan {
+            let may = site
+                .as_ref()
+                .zip(node)
+                .is_some_and(|(site, node)| site.may_fly_plan(node, plan));
+            return on_ground && !may;
+        }
         let may = site
             .as_ref()
             .zip(node)
@@ -107,10 +122,36 @@ impl Airspace {
         drone.spec.station.is_none() && on_ground && !may
     }
 
+    /// Why the vehicle of `node` has no airspace for its plan, in a clause.
+    #[must_use]
+    pub fn plan_waits(&self, node: &NodeName) -> Option<String> {
+        self.lock().as_ref()?.plan_waits(node).map(str::to_owned)
+    }
+
     /// The number of the route that the vehicle of `node` was granted last, for whatever Drone, and may have yet to take, or to let go of.
     #[must_use]
     pub fn last_granted(&self, node: &NodeName) -> Option<OrderNumber> {
         self.lock().as_ref()?.last_granted(node)
+    }
+
+    /// How one moves that flies for a Mission and has no plan: it holds where it is, or flies home along a route before it lands.
+    #[must_use]
+    pub fn way_back(&self, node: Option<&NodeName>, report: Option<&Report>, now: Moment) -> Option<Movement> {
+        let site = self.lock();
+        let place = site.as_ref().zip(node);
+        let is_home = place
+            .zip(report)
+            .is_some_and(|((site, node), report)| site.is_home(node, report));
+        Some(Movement {
+            route: place.and_then(|(site, node)| site.route(node).cloned()),
+            manner: Manner::default(),
+            way_home: WayHome::of_one_that_strays(report, is_home),
+            shared_return: None,
+            off_station: match place {
+                Some((site, node)) => site.off_station(node, now),
+                None => Some(OffStation::Settling),
+            },
+        })
     }
 
     /// How `drone`, which is bound to `node`, moves; `None` for one without a station.
@@ -213,7 +254,11 @@ fn update(observer: &Observer, metrics: &Metrics) {
     let airspace = &observer.airspace;
     let drones = observer.world().all_drones(None);
     let first = drones.iter().find_map(|drone| drone.spec.station.as_ref());
-    let Some(first) = first else {
+    let first = first.map(|first| Wgs84 {
+        latitude_deg: first.latitude_degrees,
+        longitude_deg: first.longitude_degrees,
+    });
+    let Some(center) = first.or_else(|| home_of_mission(observer, &drones)) else {
         // Routes are numbered over all of a leadership: what is kept goes on when there is a station again.
         if let Some(site) = airspace.lock().as_mut() {
             site.rest();
@@ -221,15 +266,11 @@ fn update(observer: &Observer, metrics: &Metrics) {
         return;
     };
     let now = observer.leadership.state.now();
-    let gathered = gather(observer, &drones, now);
+    let (gathered, corridors) = gather(observer, &drones, now);
     let before = shown(airspace, &gathered, now);
     let conflicts = {
         let mut site = airspace.lock();
         if site.is_none() {
-            let center = Wgs84 {
-                latitude_deg: first.latitude_degrees,
-                longitude_deg: first.longitude_degrees,
-            };
             match Site::new(observer.leadership.term, airspace.of.rules, center) {
                 Ok(new) => *site = Some(new.with_tolerance(airspace.of.tolerance)),
                 Err(why) => {
@@ -252,6 +293,7 @@ fn update(observer: &Observer, metrics: &Metrics) {
         });
         let expected = expected.collect();
         let Some(site) = site.as_mut() else { return };
+        site.plans(&corridors);
         let before = site.endangered().clone();
         site.update(&expected, now);
         let known = |pair, action| before.get(pair).map(|danger| danger.action) == Some(action);
@@ -299,8 +341,9 @@ fn shown(
     };
     let asks = gathered.iter().filter(|(_, one)| one.desire != Desire::Nothing);
     asks.map(|(node, one)| {
-        if let Desire::AboveHome(_) = one.desire {
-            return (node.clone(), (None, None, site.may_take_off(node)));
+        if let Desire::AboveHome(_) | Desire::Plan = one.desire {
+            let waits = site.plan_waits(node).map(|why| OffStation::Waits(why.to_owned()));
+            return (node.clone(), (None, waits, site.may_take_off(node)));
         }
         let is_home = one
             .report
@@ -319,8 +362,12 @@ fn node_of(drone: &Drone) -> Option<NodeName> {
 }
 
 /// All vehicles that are connected or serve a Drone.
-fn gather(observer: &Observer, drones: &[Arc<Drone>], now: Moment) -> BTreeMap<NodeName, Gathered> {
-    let mut all = BTreeMap::new();
+fn gather(
+    observer: &Observer,
+    drones: &[Arc<Drone>],
+    now: Moment,
+) -> (BTreeMap<NodeName, Gathered>, BTreeMap<NodeName, Corridor>) {
+    let (mut all, mut corridors) = (BTreeMap::new(), BTreeMap::new());
     for (node, snapshot) in observer.sessions.connected() {
         let current = observer.sessions.current(&node);
         let age = snapshot.report.map(|(_, age)| age);
@@ -347,6 +394,12 @@ fn gather(observer: &Observer, drones: &[Arc<Drone>], now: Moment) -> BTreeMap<N
         if facts.claim != Claimed::Ours {
             continue;
         }
+        let planned = observer.missions.plan(drone);
+        if let PlanOf::Some(planned) = &planned
+            && let Some(home) = report.as_deref().and_then(|report| report.home)
+        {
+            corridors.insert(node.clone(), planned.corridor(home.amsl));
+        }
         let one = all.entry(node).or_insert(Gathered {
             drone: None,
             report: None,
@@ -358,7 +411,20 @@ fn gather(observer: &Observer, drones: &[Arc<Drone>], now: Moment) -> BTreeMap<N
             let node = node_of(drone);
             Asked::Station(observer.airspace.station(asked, node.as_ref(), report.as_deref()).ok())
         });
+        let asked = if planned == PlanOf::NoMission {
+            asked
+        } else {
+            Asked::Plan
+        };
         one.desire = desire(&facts, asked, report.as_deref());
     }
-    all
+    (all, corridors)
+}
+
+/// Where one stands or flies that flies for a Mission.
+fn home_of_mission(observer: &Observer, drones: &[Arc<Drone>]) -> Option<Wgs84> {
+    let mut of_missions = drones
+        .iter()
+        .filter(|drone| observer.missions.plan(drone) != PlanOf::NoMission);
+    of_missions.find_map(|drone| Some(observer.sessions.current(&node_of(drone)?)?.home?.at))
 }

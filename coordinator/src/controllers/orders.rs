@@ -9,12 +9,13 @@ use crate::cluster::confirm;
 use crate::cluster::wake_set::WakeSet;
 use crate::cluster::world::{owner, uid};
 use crate::controllers::drone::facts::{Observer, facts_with};
+use crate::controllers::mission::plans::PlanOf;
 use crate::controllers::queue;
 use crate::ground;
 use crate::leadership::state::AFTER_DOUBT;
 use crate::spans;
 use crds::Drone;
-use fleet::assignment::{Held, Order};
+use fleet::assignment::{Assignment, Desired, Held, Order};
 use fleet::drone::order::{ToSend, for_node};
 use fleet::drone::{Claimed, Facts, Ground};
 use fleet::freshness::{begins_flight, may_send};
@@ -220,6 +221,18 @@ fn decide(observer: &Observer, node: &NodeName, unbound: Option<&DroneUid>) -> O
     });
     let drones: Vec<Facts> = drones.collect();
     let to_send = for_node(observer.leadership.term, &drones, reported, is_unbound);
+    // What it is to fly is not known here yet: nothing new is said to one that flies.
+    let unplanned = |a: &Assignment| {
+        let drone = bound.iter().find(|drone| uid(drone.as_ref()) == a.uid.0);
+        matches!(a.desired, Desired::Flying { .. })
+            && drone.is_some_and(|drone| {
+                drone.metadata.deletion_timestamp.is_none() && observer.missions.plan(drone) == PlanOf::Unknown
+            })
+    };
+    let to_send = match to_send {
+        ToSend::Order(Order::Assigned(a)) if unplanned(&a) => ToSend::Nothing,
+        to_send => to_send,
+    };
     let to_send = match (to_send, granted) {
         (ToSend::Order(order), Some(number)) => ToSend::Order(order.without_routes_to(number)),
         (to_send, _) => to_send,

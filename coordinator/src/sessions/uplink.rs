@@ -277,6 +277,19 @@ async fn converse(
                     deliver(sender, message).await?;
                 }
             }
+            changed = session.plans.changed() => {
+                if changed.is_err() {
+                    return Err(Status::aborted("a newer session of this node has taken over"));
+                }
+                let plan = session.plans.borrow_and_update().clone();
+                if let Some(plan) = plan {
+                    let message = v1::ToAgent {
+                        plan: Some((&plan).into()),
+                        ..v1::ToAgent::default()
+                    };
+                    deliver(sender, message).await?;
+                }
+            }
             shot = session.kills.recv() => {
                 let shot = shot.ok_or_else(|| Status::aborted("a newer session of this node has taken over"))?;
                 killing = send_kill(handles, node, sender, shot).await?;

@@ -19,6 +19,7 @@
 
 pub mod area;
 mod cut;
+pub mod doing;
 pub mod figures;
 pub mod flight;
 pub mod item;

@@ -80,6 +80,8 @@ pub enum NoLift {
     Geofence,
     /// A fence or parameters that select its vehicle are not in force, and it wants them to be.
     Rules,
+    /// It flies for a Mission, which has no part for it yet, or whose plan its autopilot has not taken yet.
+    Plan,
 }
 
 /// What the use of its node means for a Drone; `replaced` is whether it has a Swarm that sees to a replacement.

@@ -17,6 +17,7 @@ use crate::airspace::{
 };
 use crate::geo::{Frame, Local, NoPlace};
 use crate::ids::{NodeName, Term};
+use crate::mission::PlanDigest;
 use crate::movement::{self, Goal, Layers, Waiting};
 use crate::report::{Activity, Report};
 use crate::route_order::{RouteOrder, Waypoint};
@@ -63,6 +64,8 @@ pub enum Desire {
     AboveHome(AltitudeAboveHome),
     /// To hold at its station.
     At(Station),
+    /// To fly the plan that its agent was sent, whose corridor the site knows; see [`Site::plans`].
+    Plan,
     /// To go home and land.
     Home,
     /// Nothing: no Drone, or one that is to be on the ground.
@@ -78,6 +81,15 @@ pub struct Expected<'a> {
     pub may_fly: bool,
     /// What its Drone asks for.
     pub desire: Desire,
+}
+
+/// The way of a plan that a vehicle is to fly by itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Corridor {
+    /// The plan.
+    pub digest: PlanDigest,
+    /// All places that it leads along, from the ground to the ground.
+    pub places: Vec<Waypoint>,
 }
 
 /// Why a vehicle is not on its station.
@@ -111,6 +123,8 @@ pub struct Site {
     takeoffs: takeoff::Takeoffs,
     endangered: BTreeMap<(Owner, NodeName), Endangered>,
     returns: Returns,
+    /// The ways of the plans that vehicles are to fly.
+    plans: BTreeMap<NodeName, (PlanDigest, Route)>,
 }
 
 /// Ways home.
@@ -141,7 +155,22 @@ impl Site {
             takeoffs: takeoff::Takeoffs::default(),
             endangered: BTreeMap::new(),
             returns: Returns::default(),
+            plans: BTreeMap::new(),
         })
+    }
+
+    /// Takes in which plans vehicles are to fly. A vehicle takes off for one once its whole corridor is clear of all others, and owns what is
+    /// left of it until it has landed.
+    pub fn plans(&mut self, plans: &BTreeMap<NodeName, Corridor>) {
+        let route = |corridor: &Corridor| {
+            let local = |place: &Waypoint| self.frame.local(place.at, place.amsl);
+            let places: Result<Vec<Local>, NoPlace> = corridor.places.iter().map(local).collect();
+            Route::along(places.ok()?).ok()
+        };
+        let known = plans
+            .iter()
+            .filter_map(|(node, corridor)| Some((node.clone(), (corridor.digest.clone(), route(corridor)?))));
+        self.plans = known.collect();
     }
 
     /// The same, where a vehicle that is no farther off than this is on its station.
@@ -158,8 +187,8 @@ impl Site {
         }
         self.hear_traffic(vehicles, now);
         self.claims.advance(now);
-        self.grant_takeoffs(vehicles, now);
         self.waiting.clear();
+        self.grant_takeoffs(vehicles, now);
         let mut goals = BTreeMap::new();
         let mut homes = Vec::new();
         for (node, expected) in vehicles {
@@ -214,7 +243,8 @@ impl Site {
             self.claims.has_home(node, home, return_height);
         }
         let observed = expected.report.and_then(|(report, received)| {
-            let observed = observation(report, received, &self.frame, expected.desire)?;
+            let plan = self.plans.get(node).map(|(digest, route)| (digest, route));
+            let observed = observation_on_plan(report, received, &self.frame, expected.desire, plan)?;
             // Where it returns to is not known: it could go anywhere, until it has reported its home.
             let known = home.is_some() || matches!(observed.doing, Doing::Grounded);
             known.then_some((report, received, observed))
@@ -287,7 +317,7 @@ impl Site {
             // Above its home it is ordered to land.
             Desire::Home if self.is_home(node, report) => return Ok(None),
             Desire::Home => (None, true),
-            Desire::AboveHome(_) | Desire::Nothing => return Ok(None),
+            Desire::AboveHome(_) | Desire::Plan | Desire::Nothing => return Ok(None),
         };
         let unknown = "waits for its autopilot to report its home position (HOME_POSITION)";
         let home = report.home.ok_or_else(|| unknown.to_owned())?;
@@ -536,6 +566,17 @@ pub fn position_time(report: &Report, received: Moment) -> Moment {
 /// flies. `desire` is what its Drone asks for: one that is to hold above its home climbs there by itself.
 #[must_use]
 pub fn observation(report: &Report, received: Moment, frame: &Frame, desire: Desire) -> Option<Observation> {
+    observation_on_plan(report, received, frame, desire, None)
+}
+
+/// The same of a vehicle that is to fly, or still flies, this plan along this way.
+fn observation_on_plan(
+    report: &Report,
+    received: Moment,
+    frame: &Frame,
+    desire: Desire,
+    plan: Option<(&PlanDigest, &Route)>,
+) -> Option<Observation> {
     let position = report.position?;
     let at = frame.local(position.at, position.amsl).ok()?;
     let home_amsl = report
@@ -557,8 +598,29 @@ pub fn observation(report: &Report, received: Moment, frame: &Frame, desire: Des
         report.activity,
         Activity::HandsOff(_) | Activity::Failsafe | Activity::LowBattery
     );
+    let on_plan = plan.filter(|(digest, _)| report.plan.held.as_ref() == Some(*digest));
+    let lands = report.activity == Activity::Landing;
     let doing = match report.truth {
         FlightTruth::Unknown(_) => return None,
+        // Its own way, wherever it is on it: from the order to take off until it holds at the end, or has let go of it.
+        FlightTruth::Disarmed | FlightTruth::ArmedOnGround
+            if flies && !in_other_hands && desire == Desire::Plan && on_plan.is_some() =>
+        {
+            let route = on_plan.map(|(_, route)| route.clone())?;
+            Doing::Flying { route }
+        }
+        FlightTruth::Airborne(up)
+            if !in_other_hands
+                && !lands
+                && up != Airborne::Landing
+                && (report.plan.flying || (desire == Desire::Plan && !report.plan.ended && !report.plan.finished)) =>
+        {
+            match on_plan {
+                Some((_, route)) => Doing::Flying { route: route.clone() },
+                // A plan that is not known here leads anywhere.
+                None => Doing::Other,
+            }
+        }
         FlightTruth::ArmedOnGround if in_other_hands => Doing::Other,
         FlightTruth::Disarmed | FlightTruth::ArmedOnGround => match (ordered, climbs_to.and_then(upright)) {
             (Some((route, Some(_), _)), _) if flies => Doing::Flying { route },

@@ -7,6 +7,7 @@ use crate::cluster::key::Key;
 use crate::cluster::world::{World, is_guarded, owner, uid};
 use crate::controllers::airspace::Airspace;
 use crate::controllers::drone::status;
+use crate::controllers::mission::plans::{self, Missions, PlanOf, is_ready};
 use crate::controllers::rules::NodeRules;
 use crate::controllers::takeoff_slots::TakeoffSlots;
 use crate::controllers::upgrade::Upgrades;
@@ -49,6 +50,8 @@ pub struct Observer {
     pub airspace: Airspace,
     /// Which rules have to be in force on vehicles.
     pub rules: Arc<NodeRules>,
+    /// What Drones of Missions fly.
+    pub missions: Arc<Missions>,
 }
 
 impl Observer {
@@ -117,7 +120,8 @@ impl DroneSnapshot {
     pub fn wants_flight(&self) -> bool {
         let may_fly = matches!(
             self.facts.lift,
-            Lift::Free | Lift::Stay(NoLift::Doubt | NoLift::TakeoffSlot | NoLift::Airspace | NoLift::Rules)
+            Lift::Free
+                | Lift::Stay(NoLift::Doubt | NoLift::TakeoffSlot | NoLift::Airspace | NoLift::Rules | NoLift::Plan)
         );
         !self.facts.deleting && self.facts.ground == Ground::No && may_fly
     }
@@ -153,6 +157,8 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
     let swarm = match owner(drone) {
         // Orphaned: its Swarm may have been grounded, and that is not known now. What flies goes on, what is on the ground stays.
         None if drone.labels().contains_key(labels::SWARM) => None,
+        // The same of one whose Mission is gone; while that is there, it has no say in it.
+        None if drone.labels().contains_key(labels::MISSION) && plans::owner(drone).is_none() => None,
         None => Some(false),
         Some((swarm, _)) => observer.world().swarm_of_uid(swarm).map(|swarm| swarm.spec.grounded),
     };
@@ -165,11 +171,25 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
         .as_deref()
         .and_then(|node| NodeName::parse(node).ok());
     let now = observer.leadership.state.now();
-    let movement = observer.airspace.movement(drone, node.as_ref(), report, now);
     let over = flight_is_over(drone, report);
+    let planned = observer.missions.plan(drone);
+    let lift = lift(observer, drone, report, over, &planned);
+    let recalled = drone.metadata.deletion_timestamp.is_some() || lift == Lift::Land;
+    let plan = match &planned {
+        PlanOf::Some(planned) if !recalled => Some(planned.digest.clone()),
+        PlanOf::NoMission | PlanOf::Unknown | PlanOf::None | PlanOf::Some(_) => None,
+    };
+    // Without a plan, one that flies for a Mission is anywhere: it moves along routes, as one with a station.
+    let strays = plan.is_none() && planned != PlanOf::NoMission;
+    let movement = match strays {
+        false => observer.airspace.movement(drone, node.as_ref(), report, now),
+        true => observer.airspace.way_back(node.as_ref(), report, now),
+    };
     let uid = DroneUid(me.to_owned());
     let waits = desire::waits_for_route(&uid, movement.as_ref(), report)
-        || observer.airspace.keeps_down(drone, node.as_ref(), report);
+        || observer
+            .airspace
+            .keeps_down(drone, plan.as_ref(), node.as_ref(), report);
     let refuses = drone.spec.failsafe.as_ref();
     let refuses = refuses.is_some_and(|failsafe| failsafe.preflight == PreflightPolicy::Refuse);
     let name = DroneName::from(&Key::of(drone));
@@ -180,14 +200,14 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
     // Its agent sees to that, too, unless it is of an older version.
     let in_force =
         report.is_none_or(|report| clearance(policy, rules.as_ref(), &report.rules) == RulesClearance::Clear);
-    let lift = match lift(observer, drone, report, over) {
+    let lift = match lift {
         Lift::Free if !in_force && !over => Lift::Stay(NoLift::Rules),
         lift => lift,
     };
     let lift = desire::lift(lift, over, waits);
     Facts {
         rules,
-        plan: None,
+        plan,
         uid,
         name,
         generation: drone.metadata.generation.unwrap_or_default(),
@@ -264,7 +284,7 @@ fn flight_is_over(drone: &Drone, report: Option<&Report>) -> bool {
 }
 
 /// Whether the vehicle of `drone` may take off, as far as its node and its Swarm go.
-fn lift(observer: &Observer, drone: &Drone, report: Option<&Report>, over: bool) -> Lift {
+fn lift(observer: &Observer, drone: &Drone, report: Option<&Report>, over: bool, planned: &PlanOf) -> Lift {
     let node = drone.spec.node_name.as_deref().map(NodeName::parse);
     let Some(Ok(node)) = node else { return Lift::Free };
     let swarm = owner(drone).filter(|(swarm, _)| observer.world().swarm_of_uid(swarm).is_some());
@@ -276,6 +296,11 @@ fn lift(observer: &Observer, drone: &Drone, report: Option<&Report>, over: bool)
         Lift::Stay(why) => Lift::Stay(why),
         Lift::Free if !observer.leadership.state.acts() => Lift::Stay(NoLift::Doubt),
         Lift::Free if observer.upgrades.holds(&node) => Lift::Stay(NoLift::Upgrade),
+        // One that is to fly a plan waits until its autopilot has it, and where that leads was checked before.
+        Lift::Free if *planned != PlanOf::NoMission => match planned {
+            PlanOf::Some(planned) if report.is_none_or(|report| is_ready(planned, report) || flies) => Lift::Free,
+            _ => Lift::Stay(NoLift::Plan),
+        },
         // A station is checked where its route is granted.
         Lift::Free if drone.spec.station.is_none() && observer.rules.allow(&node, None, altitude).is_err() => {
             Lift::Stay(NoLift::Geofence)

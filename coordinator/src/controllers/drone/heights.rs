@@ -56,9 +56,11 @@ fn is_to_be_there(snapshot: &DroneSnapshot, report: &Report) -> bool {
         |held: &fleet::assignment::Held| held.uid == snapshot.facts.uid && held.generation >= snapshot.facts.generation;
     let flies = matches!(report.truth, FlightTruth::Airborne(_));
     let by_us = matches!(report.activity, Activity::TakingOff | Activity::Holding);
-    // One with a station is where its route leads.
-    let desired =
-        snapshot.facts.movement.is_none() && !snapshot.facts.deleting && snapshot.facts.ground != Ground::Ordered;
+    // One with a station is where its route leads, and one with a plan where that does.
+    let desired = snapshot.facts.movement.is_none()
+        && snapshot.facts.plan.is_none()
+        && !snapshot.facts.deleting
+        && snapshot.facts.ground != Ground::Ordered;
     desired && flies && by_us && report.held.as_ref().is_some_and(taken)
 }
 

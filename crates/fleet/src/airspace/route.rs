@@ -56,6 +56,28 @@ impl Route {
         Ok(Self { places: kept })
     }
 
+    /// The way along these places that an autopilot flies by itself: it may climb while it moves, and each of its tubes has all heights of its
+    /// leg.
+    ///
+    /// # Errors
+    /// [`BadRoute`].
+    pub fn along(places: impl IntoIterator<Item = Local>) -> Result<Self, BadRoute> {
+        let mut kept: Vec<Local> = Vec::new();
+        for (i, place) in places.into_iter().enumerate() {
+            if !place.is_finite() {
+                return Err(BadRoute::NotFinite(i));
+            }
+            let same = |last: &Local| last.over_ground(place) < SAME && (last.up - place.up).abs() < SAME;
+            if !kept.last().is_some_and(same) {
+                kept.push(place);
+            }
+        }
+        if kept.is_empty() {
+            return Err(BadRoute::Empty);
+        }
+        Ok(Self { places: kept })
+    }
+
     /// Holding at `place`.
     #[must_use]
     pub fn hold(place: Local) -> Self {

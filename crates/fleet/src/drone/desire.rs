@@ -18,6 +18,8 @@ pub enum Asked {
     AboveHome,
     /// At this station; `None`: what is asked for is no place for one.
     Station(Option<Station>),
+    /// Not to hold: it flies a plan.
+    Plan,
 }
 
 /// What `drone` desires, which is `asked` to hold there and whose vehicle has made this `report`.
@@ -32,7 +34,8 @@ pub fn desire(drone: &Facts, asked: Asked, report: Option<&Report>) -> Desire {
     match asked {
         Asked::AboveHome if lands => Desire::Nothing,
         Asked::AboveHome => Desire::AboveHome(drone.altitude),
-        Asked::Station(_) if lands => Desire::Home,
+        Asked::Station(_) | Asked::Plan if lands => Desire::Home,
+        Asked::Plan => Desire::Plan,
         Asked::Station(station) => station.map_or(Desire::Nothing, Desire::At),
     }
 }

@@ -35,6 +35,20 @@ impl WayHome {
             FlightTruth::Airborne(_) | FlightTruth::Unknown(_) => Self::Over,
         }
     }
+
+    /// The same of one that flew a plan, or may have: it can be anywhere, whatever routes it was granted.
+    #[must_use]
+    pub fn of_one_that_strays(report: Option<&Report>, is_home: bool) -> Self {
+        let strays = match report.map(|report| (report.truth, report.activity)) {
+            Some((FlightTruth::Airborne(up), activity)) => up != Airborne::Landing && activity != Activity::Landing,
+            Some((FlightTruth::Unknown(_), _)) => true,
+            Some((FlightTruth::Disarmed | FlightTruth::ArmedOnGround, _)) | None => false,
+        };
+        match Self::of(report, is_home) {
+            Self::Over if strays && !is_home => Self::Unknown,
+            way => way,
+        }
+    }
 }
 
 #[cfg(test)]

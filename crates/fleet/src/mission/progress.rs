@@ -10,14 +10,12 @@
 //!
 //! So each position of the track is flown, somebody's, or left, and nothing is lost whatever happens to a Drone (invariant 13).
 
+use super::flight::MOST_ITEMS;
 use super::share::{CannotShare, Flier, MOST_FLIERS};
 use super::stretch::{Stretch, Stretches};
 use super::track::Work;
 use crate::units::{Meters, Wgs84};
 use std::collections::BTreeSet;
-
-/// The most items that one vehicle is given.
-pub const MOST_ITEMS: usize = 700;
 
 /// The part of one Drone.
 #[derive(Clone, Debug, PartialEq)]

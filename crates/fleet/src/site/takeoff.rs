@@ -1,12 +1,15 @@
 //! Which vehicle without a station may take off: it does so without a route.
 //!
-//! Owns: [`Takeoffs`], which owns the airspace above its home before it takes off. Must not: keep such vehicles apart from one another,
-//! or hold one down for a vehicle of which nothing is known: then nobody flies who has no station either.
+//! Owns: [`Takeoffs`], to whom the airspace above its home, or along its plan, belongs before it takes off. Must not: keep those apart from one
+//! another who hold above their homes, or hold one of them down for a vehicle of which nothing is known: then nobody flies who has no
+//! station either. Who flies a plan leaves its home, so all of its way has to be clear of everybody.
 
 use super::{Desire, Expected, Site};
 use crate::airspace::{Owner, Route, Volume};
 use crate::geo::Local;
 use crate::ids::NodeName;
+use crate::mission::PlanDigest;
+use crate::movement::Waiting;
 use crate::time::Moment;
 use crate::vehicle::FlightTruth;
 use std::collections::{BTreeMap, BTreeSet};
@@ -15,6 +18,9 @@ use std::time::Duration;
 /// An order to take off may be under way to its agent for this long after it was taken back.
 const MAY_BE_UNDER_WAY: Duration = Duration::from_secs(30);
 
+/// Homes wander; a vehicle that stands farther from the start of its plan was carried away, meters.
+const HOME_WANDERS: f64 = 10.0;
+
 /// Which vehicles may take off now.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Takeoffs {
@@ -22,6 +28,8 @@ pub(super) struct Takeoffs {
     until: BTreeMap<NodeName, Moment>,
     /// Those on the ground at a place that this site does not know: without a position, or far away.
     nowhere: BTreeSet<NodeName>,
+    /// Whose way is that of a plan, and of which.
+    plans: BTreeMap<NodeName, PlanDigest>,
     /// Nobody has a station.
     asleep: bool,
 }
@@ -39,6 +47,21 @@ impl Site {
         self.takeoffs.asleep || self.takeoffs.until.contains_key(node) || self.takeoffs.nowhere.contains(node)
     }
 
+    /// Whether the airspace of the whole plan `digest` belongs to the vehicle of `node`, which stands on the ground; also when it was
+    /// ordered to fly it already, and is about to.
+    #[must_use]
+    pub fn may_fly_plan(&self, node: &NodeName, digest: &PlanDigest) -> bool {
+        let given = self.takeoffs.until.contains_key(node) && self.takeoffs.plans.get(node) == Some(digest);
+        let known = self.plans.get(node).is_some_and(|(known, _)| known == digest);
+        given || (known && self.claims.under_way(node))
+    }
+
+    /// Why the vehicle of `node` has no airspace for its plan, in a clause.
+    #[must_use]
+    pub fn plan_waits(&self, node: &NodeName) -> Option<&str> {
+        self.waiting.get(node).map(String::as_str)
+    }
+
     pub(super) fn grant_takeoffs(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         self.takeoffs.asleep = false;
         self.takeoffs.nowhere.clear();
@@ -54,20 +77,65 @@ impl Site {
                 }
                 continue;
             };
-            let known = self.takeoffs.until.get(node);
+            if expected.desire == Desire::Plan {
+                self.grant_plan(node, at, now);
+                continue;
+            }
+            let known = self
+                .takeoffs
+                .until
+                .get(node)
+                .filter(|_| !self.takeoffs.plans.contains_key(node));
             match self.way_up(at, expected) {
                 Some(way) if known.is_some() || self.is_clear(node, &way, vehicles) => {
                     self.claims.claim_takeoff(node, Some(way), now);
                     self.takeoffs.until.insert(node.clone(), now.plus(MAY_BE_UNDER_WAY));
                 }
                 Some(_) => {}
-                None if known.is_some_and(|until| now > *until) => self.revoke_takeoff(node, now),
+                None if self.takeoffs.until.get(node).is_some_and(|until| now > *until) => {
+                    self.revoke_takeoff(node, now)
+                }
                 None => {}
             }
         }
     }
 
+    /// Claims the whole way of the plan of a vehicle that stands at `at`, if it is clear of all others.
+    fn grant_plan(&mut self, node: &NodeName, at: Local, now: Moment) {
+        let until = self.takeoffs.until.get(node).copied();
+        let Some((digest, way)) = self.plans.get(node).cloned() else {
+            if until.is_some_and(|until| now > until) {
+                self.revoke_takeoff(node, now);
+            }
+            return;
+        };
+        if self.takeoffs.plans.get(node) != Some(&digest) {
+            // An order to take off for something else may still be under way to it.
+            if until.is_some_and(|until| now <= until) {
+                let why = "waits for half a minute after its last order to take off was taken back";
+                self.waiting.insert(node.clone(), why.to_owned());
+                return;
+            }
+            self.revoke_takeoff(node, now);
+            if way.start().over_ground(at) > HOME_WANDERS {
+                let why = "stands elsewhere than where its plan begins, and waits for another";
+                self.waiting.insert(node.clone(), why.to_owned());
+                return;
+            }
+            let others = self.claims.in_the_way(node, &way);
+            if !others.is_empty() {
+                self.waiting
+                    .insert(node.clone(), super::sentence(&Waiting::For(others)));
+                return;
+            }
+            self.takeoffs.plans.insert(node.clone(), digest);
+        }
+        self.claims.claim_takeoff(node, Some(way), now);
+        self.takeoffs.until.insert(node.clone(), now.plus(MAY_BE_UNDER_WAY));
+    }
+
     fn revoke_takeoff(&mut self, node: &NodeName, now: Moment) {
+        self.takeoffs.plans.remove(node);
         if self.takeoffs.until.remove(node).is_some() {
             self.claims.claim_takeoff(node, None, now);
         }
@@ -87,7 +155,7 @@ impl Site {
             let Owner::Vehicle(other) = owner else { return false };
             let has_station = vehicles
                 .get(other)
-                .is_none_or(|expected| matches!(expected.desire, Desire::At(_) | Desire::Home));
+                .is_none_or(|expected| matches!(expected.desire, Desire::At(_) | Desire::Plan | Desire::Home));
             let known = self.claims.volume(owner) != Some(&Volume::Everywhere);
             known && (has_station || self.routes.contains_key(other))
         };

@@ -1,5 +1,7 @@
 //! One site, as sentences about what agents report and what is granted then.
 
+mod plans;
+
 use super::*;
 use crate::airspace::OrderNumber;
 use crate::assignment::Held;

@@ -46,6 +46,7 @@ impl Field {
             upgrades: Arc::new(Upgrades::new(None)),
             takeoff_slots: Arc::default(),
             rules: Arc::default(),
+            missions: Arc::default(),
             leadership: Leadership::new((Term(1), false), Arc::default(), ending, false, world),
             cluster,
             sessions,

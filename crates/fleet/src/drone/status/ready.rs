@@ -68,7 +68,7 @@ fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, String)> {
         Lift::Free | Lift::Land => return None,
         Lift::Stay(NoLift::Airspace) => {
             if drone.movement.is_none() {
-                let text = "on the ground: one with a station flies or holds above it; it takes off once that is clear";
+                let text = "on the ground: others fly or hold where it is to fly; it takes off once that is clear";
                 return Some((NO_ROUTE, text.to_owned()));
             }
             let off_station = drone
@@ -105,6 +105,10 @@ fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, String)> {
         Lift::Stay(NoLift::Rules) => (
             "RulesNotInForce",
             "on the ground: a Geofence or ParameterProfile that selects its vehicle is not in force on it; see `kubectl get geofences,parameterprofiles`",
+        ),
+        Lift::Stay(NoLift::Plan) => (
+            "NoPlan",
+            "on the ground: its Mission has no part of the work for it yet, or its autopilot has not taken the plan yet; see `kubectl get missions -o wide`",
         ),
         Lift::Stay(NoLift::TakeoffSlot) => (
             "WaitingItsTurn",

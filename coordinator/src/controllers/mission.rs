@@ -1,0 +1,697 @@
+//! The Mission controller: has the work of Missions flown by Drones, and says how far it has come.
+//!
+//! Owns: looking over all Missions again and again; what of their plans is sent to agents and named in their orders ([`plans`]); their
+//! Drones, statuses and Events. Must not: decide ([`fleet::mission::progress`] does), bind Drones, or give a part to a Drone before that is
+//! written down: another leader makes the same plans from the status.
+
+pub mod plans;
+pub mod reach;
+pub mod status;
+pub mod work;
+
+use crate::cluster::api::{self, ApiError, error_chain};
+use crate::cluster::events::Note;
+use crate::cluster::key::Key;
+use crate::cluster::retry::Failures;
+use crate::cluster::watching;
+use crate::cluster::world::uid;
+use crate::controllers::drone::facts::{DroneSnapshot, Observer};
+use crate::controllers::swarm::expectations::Expectations;
+use crds::mission::MissionStatus;
+use crds::{Drone, Mission, labels};
+use fleet::ids::NodeName;
+use fleet::mission::doing::{Passing, Patience, Question, doing, passing};
+use fleet::mission::progress::{Doing, Observed, Part, Progress, Step, Wanted, Why, step};
+use fleet::mission::{FlightPlan, PlannedFlight, Stretches};
+use fleet::names::drone_names;
+use fleet::units::Meters;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use k8s_openapi::jiff::Timestamp;
+use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::runtime::reflector::Store;
+use kube::runtime::reflector::store::Writer;
+use kube::runtime::watcher;
+use kube::{Resource, ResourceExt};
+use plans::{Known, Planned, owner};
+use serde_json::json;
+use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::task::JoinSet;
+use tokio::time::Instant;
+use work::Job;
+
+/// From one look to the next.
+const EVERY: Duration = Duration::from_secs(1);
+
+/// Vehicles that become fit within so long of the first share the work from the beginning.
+const GATHERING: Duration = Duration::from_secs(5);
+
+/// A vehicle that could not fly a part from where it stands is judged again after this long.
+const JUDGED_AGAIN: Duration = Duration::from_secs(10);
+
+/// Names tried beyond those needed.
+const SPARE_NAMES: usize = 1000;
+
+/// Put on an object by the API server when it is deleted with `--cascade=orphan`.
+const ORPHAN: &str = "orphan";
+
+/// What is remembered of one Mission.
+struct Memory {
+    generation: Option<i64>,
+    job: Result<Job, String>,
+    progress: Progress,
+    /// Its status as it was written last.
+    written: MissionStatus,
+    flights: HashMap<String, (Part, Arc<PlannedFlight>, FlightPlan)>,
+    since: HashMap<String, (Passing, Instant)>,
+    unfit: HashMap<String, (String, Instant)>,
+    fit_since: Option<Instant>,
+}
+
+struct Controller {
+    observer: Observer,
+    missions: Store<Mission>,
+    expectations: Expectations,
+    memories: HashMap<String, Memory>,
+    failures: Failures<Key>,
+}
+
+/// Starts flying Missions.
+pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
+    let writer = Writer::<Mission>::default();
+    let ending = observer.leadership.ending.clone();
+    let mut controller = Controller {
+        observer: observer.clone(),
+        missions: writer.as_reader(),
+        expectations: Expectations::default(),
+        memories: HashMap::new(),
+        failures: Failures::default(),
+    };
+    let api = Api::<Mission>::all(observer.cluster.client());
+    let config = watcher::Config::default().timeout(watching::WATCH_SECONDS);
+    tasks.spawn(watching::follow(api, config, Some(writer), ending.clone(), |_| {}));
+    tasks.spawn(async move {
+        let filled = ending.run_until_cancelled(controller.missions.wait_until_ready()).await;
+        // The store is dropped with its watch only.
+        if filled.is_none_or(|filled| filled.is_err()) {
+            return;
+        }
+        while ending.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
+            if controller.observer.leadership.state.acts() {
+                controller.look().await;
+            }
+        }
+    });
+}
+
+/// A Mission and its Drones.
+struct Subject {
+    mission: Arc<Mission>,
+    drones: Vec<DroneSnapshot>,
+}
+
+impl Controller {
+    /// Looks over all Missions once.
+    async fn look(&mut self) {
+        let subjects = self.subjects();
+        let known: HashSet<&str> = subjects.iter().map(|subject| uid(subject.mission.as_ref())).collect();
+        self.memories.retain(|mission, _| known.contains(mission.as_str()));
+        // The highest priority that waits for vehicles.
+        let waits = |subject: &&Subject| {
+            subject
+                .drones
+                .iter()
+                .any(|drone| !drone.facts.deleting && drone.node.is_none())
+        };
+        let urgent = subjects
+            .iter()
+            .filter(waits)
+            .map(|subject| subject.mission.spec.priority)
+            .max();
+        let mut plans = HashMap::new();
+        for subject in &subjects {
+            let key = Key::of(subject.mission.as_ref());
+            let now = Instant::now();
+            if self.failures.resting(&key, now).is_none() {
+                let may_create = urgent.is_none_or(|urgent| urgent <= subject.mission.spec.priority);
+                match Box::pin(self.reconcile(subject, may_create, now)).await {
+                    Ok(()) => self.failures.forget(&key),
+                    // The watch brings the news.
+                    Err(error) if error.is_overtaken() => {}
+                    Err(error) => {
+                        self.failures.failed(&key, &error, now, rand::random());
+                        tracing::warn!(mission = %key, error = error_chain(&error), "a Mission could not be brought on; will be tried again");
+                    }
+                }
+            }
+            self.plans(subject, &mut plans);
+        }
+        self.show(&subjects, plans);
+    }
+
+    fn subjects(&self) -> Vec<Subject> {
+        let mut drones: HashMap<String, Vec<Arc<Drone>>> = HashMap::new();
+        let mut missions = self.missions.state();
+        if !missions.is_empty() {
+            for drone in self.observer.world().all_drones(None) {
+                if let Some((mission, _)) = owner(&drone) {
+                    drones.entry(mission.to_owned()).or_default().push(Arc::clone(&drone));
+                }
+            }
+        }
+        missions.sort_by_key(|mission| (-mission.spec.priority, Key::of(mission.as_ref())));
+        let subject = |mission: Arc<Mission>| {
+            let own = drones.remove(uid(mission.as_ref())).unwrap_or_default();
+            Subject {
+                drones: own
+                    .into_iter()
+                    .map(|drone| DroneSnapshot::of(&self.observer, drone))
+                    .collect(),
+                mission,
+            }
+        };
+        missions.into_iter().map(subject).collect()
+    }
+
+    async fn reconcile(&mut self, subject: &Subject, may_create: bool, now: Instant) -> Result<(), ApiError> {
+        let mission = &subject.mission;
+        let id = uid(mission.as_ref()).to_owned();
+        let guarded = mission.finalizers().iter().any(|f| f == labels::DRONES_FINALIZER);
+        if mission.metadata.deletion_timestamp.is_some() {
+            if !guarded {
+                return Ok(());
+            }
+            let orphaning = mission.finalizers().iter().any(|f| f == ORPHAN);
+            let expected = self.expectations.expects_creations(&id, now);
+            if orphaning || (subject.drones.is_empty() && !expected) {
+                self.expectations.forget(&id);
+                return self
+                    .set_finalizers(mission, |f| f.retain(|f| f != labels::DRONES_FINALIZER))
+                    .await;
+            }
+        } else if !guarded {
+            return self
+                .set_finalizers(mission, |f| f.push(labels::DRONES_FINALIZER.to_owned()))
+                .await;
+        }
+        let wall = Timestamp::now();
+        if self.is_to_go(subject, wall) {
+            return self.remove(mission).await;
+        }
+        let mut memory = self.memories.remove(&id).unwrap_or_else(|| Memory::of(mission));
+        if memory.generation != mission.metadata.generation {
+            memory.generation = mission.metadata.generation;
+            memory.job = Job::of(&mission.spec);
+        }
+        let result = self.bring_on(subject, &mut memory, may_create, (now, wall)).await;
+        self.memories.insert(id, memory);
+        result
+    }
+
+    /// Whether it has ended for as long as it is to be kept.
+    fn is_to_go(&self, subject: &Subject, wall: Timestamp) -> bool {
+        let ended = subject
+            .mission
+            .status
+            .as_ref()
+            .and_then(|status| status.completion_time.as_ref());
+        let kept = subject.mission.spec.ttl_seconds_after_finished;
+        let Some((ended, kept)) = ended.zip(kept) else {
+            return false;
+        };
+        let gone = subject.mission.metadata.deletion_timestamp.is_some();
+        !gone && subject.drones.is_empty() && wall.as_second() - ended.0.as_second() >= i64::from(kept)
+    }
+
+    async fn bring_on(
+        &self,
+        subject: &Subject,
+        memory: &mut Memory,
+        may_create: bool,
+        (now, wall): (Instant, Timestamp),
+    ) -> Result<(), ApiError> {
+        let mission = &subject.mission;
+        let changed = match (&memory.job, &memory.written.work) {
+            (Ok(job), Some(begun)) if *begun != job.digest => Some(
+                "the work of a Mission that has begun cannot change; put spec.route or spec.survey back, or create another Mission".to_owned(),
+            ),
+            _ => None,
+        };
+        let job = match (memory.job.clone(), changed) {
+            (Ok(job), None) => job,
+            (Ok(_), Some(why)) | (Err(why), _) => return self.cannot(subject, memory, &why, wall).await,
+        };
+        let started = memory.written.start_time.as_ref().map(|at| at.0);
+        let running = started.and_then(|at| Duration::try_from(wall.duration_since(at)).ok());
+        let mut wanted = work::wanted(mission, running);
+        wanted.may_create = may_create;
+        let ended = memory.written.completion_time.is_some();
+        if ended && wanted.halt.is_none() {
+            wanted.halt = Some(fleet::mission::progress::Halt::Finished);
+        }
+        let drones = self.observe(subject, memory, now);
+        wanted.gathering = gathering(memory, &drones, now);
+        let mut next = step(&job.work, &wanted, &memory.progress, &drones);
+        self.judge(subject, memory, &job, &wanted, &mut next, now);
+        let unseen = self.unseen(subject, now);
+        next.create = next.create.saturating_sub(unseen.len());
+        // What has ended stays as it was written.
+        if !ended {
+            let waits = waits(memory, subject, self);
+            let left = time_left(memory, &job, &next.progress, &wanted);
+            let known = status::Known {
+                mission,
+                old: &memory.written,
+                job: Ok(&job),
+                step: Some(&next),
+                drones: subject.drones.len(),
+                waits: waits.as_deref(),
+                left,
+            };
+            let status = status::next(&known, wall);
+            if status::is_news(&memory.written, &status) {
+                self.write(mission, &status).await?;
+                memory.written = status;
+            }
+        }
+        // Written down, or no news.
+        memory.progress = next.progress.clone();
+        self.tell(subject, &next);
+        let delete = next.delete.iter().map(|(drone, _)| drone.as_str()).collect();
+        self.delete(subject, &delete, now).await?;
+        if wanted.halt.is_none() && !ended {
+            self.create(subject, (&job, &memory.progress), &unseen, next.create, now)
+                .await?;
+        }
+        Ok(())
+    }
+
+    /// What is wrong with the work is said, and nobody flies it.
+    async fn cannot(&self, subject: &Subject, memory: &mut Memory, why: &str, wall: Timestamp) -> Result<(), ApiError> {
+        let known = status::Known {
+            mission: &subject.mission,
+            old: &memory.written,
+            job: Err(why),
+            step: None,
+            drones: subject.drones.len(),
+            waits: None,
+            left: Duration::ZERO,
+        };
+        let status = status::next(&known, wall);
+        if status::is_news(&memory.written, &status) {
+            self.write(&subject.mission, &status).await?;
+            memory.written = status;
+        }
+        for part in std::mem::take(&mut memory.progress.parts) {
+            memory.progress.flown = memory.progress.flown.and(&part.flown);
+        }
+        let all = subject.drones.iter().map(|drone| drone.key.name.as_str()).collect();
+        self.delete(subject, &all, Instant::now()).await
+    }
+
+    /// Its Drones as the plan wants to know them.
+    fn observe(&self, subject: &Subject, memory: &mut Memory, now: Instant) -> Vec<Observed> {
+        let mut all = Vec::new();
+        for snapshot in &subject.drones {
+            let name = &snapshot.key.name;
+            let flight = memory
+                .flights
+                .get(name)
+                .filter(|_| memory.progress.part(name).is_some());
+            let question = Question {
+                drone: &snapshot.facts,
+                served: snapshot.was_served(),
+                report: snapshot.report.as_deref(),
+                digest: flight.map(|(_, _, plan)| &plan.digest),
+            };
+            let passes = passing(&question).map(|what| {
+                let since = match memory.since.get(name) {
+                    Some((known, since)) if *known == what => *since,
+                    _ => now,
+                };
+                memory.since.insert(name.clone(), (what, since));
+                (what, now - since)
+            });
+            if passes.is_none() {
+                memory.since.remove(name);
+            }
+            let mut does = doing(&question, passes, &Patience::default());
+            // Until its part is planned here, it is flown as it was.
+            if memory.progress.part(name).is_some() && flight.is_none() && matches!(does, Doing::Fit(_) | Doing::Waits)
+            {
+                does = Doing::Busy;
+            }
+            if let Doing::Fit(at) = does {
+                does = match memory.unfit.get(name).filter(|(_, at)| now - *at < JUDGED_AGAIN) {
+                    Some((why, _)) => Doing::Unfit(why.clone()),
+                    None => Doing::Fit(work::rounded(at)),
+                };
+            }
+            let flown = match (flight, &snapshot.report) {
+                (Some((_, flight, plan)), Some(report)) if report.plan.held.as_ref() == Some(&plan.digest) => {
+                    flight.flown(|item| u16::try_from(item).is_ok_and(|item| report.plan.reached.has(item)))
+                }
+                _ => Stretches::default(),
+            };
+            all.push(Observed {
+                drone: name.clone(),
+                leaving: snapshot.facts.deleting || self.expectations.expects_deletion(snapshot.uid(), now),
+                doing: does,
+                flown,
+            });
+        }
+        let there: HashSet<&String> = subject.drones.iter().map(|snapshot| &snapshot.key.name).collect();
+        memory.since.retain(|name, _| there.contains(name));
+        memory.unfit.retain(|name, _| there.contains(name));
+        all
+    }
+
+    /// Plans the flights of all parts, and takes back those that the vehicle could not fly.
+    fn judge(&self, subject: &Subject, memory: &mut Memory, job: &Job, wanted: &Wanted, next: &mut Step, now: Instant) {
+        let term = self.observer.leadership.term;
+        let progress = &next.progress;
+        let unchanged = |name: &String, of: &Part| {
+            progress
+                .part(name)
+                .is_some_and(|part| part.stretches == of.stretches && part.start == of.start)
+        };
+        memory.flights.retain(|name, (of, _, _)| unchanged(name, of));
+        let mut refused = Vec::new();
+        for part in &next.progress.parts {
+            if memory.flights.contains_key(&part.drone) {
+                continue;
+            }
+            let raised = Meters(wanted.layer_height.0 * f64::from(part.layer));
+            let planned = job
+                .work
+                .flight(&part.stretches, part.start, raised)
+                .map_err(|why| why.to_string());
+            let planned = planned.and_then(|flight| {
+                let is_new = memory.progress.part(&part.drone).is_none();
+                let snapshot = subject.drones.iter().find(|snapshot| snapshot.key.name == part.drone);
+                if let Some(snapshot) = snapshot.filter(|_| is_new) {
+                    reach::allows(&self.observer, snapshot, &flight)?;
+                }
+                let plan = FlightPlan::new(term, flight.items.clone()).map_err(|why| why.to_string())?;
+                Ok((part.clone(), Arc::new(flight), plan))
+            });
+            match planned {
+                Ok(planned) => {
+                    memory.flights.insert(part.drone.clone(), planned);
+                }
+                Err(why) => refused.push((part.drone.clone(), why)),
+            }
+        }
+        for (drone, why) in refused {
+            next.progress.parts.retain(|part| part.drone != drone);
+            memory.unfit.insert(drone, (why, now));
+        }
+    }
+
+    /// Adds the plans of a Mission, and has them sent.
+    fn plans(&self, subject: &Subject, plans: &mut HashMap<String, Arc<Planned>>) {
+        let Some(memory) = self.memories.get(uid(subject.mission.as_ref())) else {
+            return;
+        };
+        let Ok(job) = &memory.job else { return };
+        for snapshot in &subject.drones {
+            let Some((part, flight, plan)) = memory.flights.get(&snapshot.key.name) else {
+                continue;
+            };
+            // Only what is written down.
+            if memory.progress.part(&snapshot.key.name).is_none() {
+                continue;
+            }
+            if let Some(node) = &snapshot.node
+                && self.observer.sessions.send_plan(node, plan)
+            {
+                tracing::info!(drone = %snapshot.key, %node, digest = %plan.digest, items = plan.items.len(), "a plan is sent to the agent");
+            }
+            let planned = Planned {
+                digest: plan.digest.clone(),
+                start: part.start,
+                takeoff: job.takeoff,
+                places: flight.places.clone(),
+            };
+            plans.insert(snapshot.uid().to_owned(), Arc::new(planned));
+        }
+    }
+
+    /// Lets the other controllers know, and wakes those whom a change concerns.
+    fn show(&self, subjects: &[Subject], plans: HashMap<String, Arc<Planned>>) {
+        let looked = |subject: &&Subject| self.memories.contains_key(uid(subject.mission.as_ref()));
+        let missions: HashSet<String> = subjects
+            .iter()
+            .filter(looked)
+            .map(|subject| uid(subject.mission.as_ref()).to_owned())
+            .collect();
+        let old = {
+            let mut known = self.observer.missions.lock();
+            let old = std::mem::take(&mut *known);
+            *known = Known { missions, plans };
+            old
+        };
+        let known = self.observer.missions.lock();
+        for subject in subjects {
+            let mission = uid(subject.mission.as_ref());
+            let news = old.missions.contains(mission) != known.missions.contains(mission);
+            for snapshot in &subject.drones {
+                let digest = |known: &Known| known.plans.get(snapshot.uid()).map(|planned| planned.digest.clone());
+                if news || digest(&old) != digest(&known) {
+                    if let Some(node) = &snapshot.node {
+                        self.observer.cluster.wakes.nodes.wake(node.clone());
+                    }
+                    self.observer.cluster.wakes.drones.wake(snapshot.key.clone());
+                }
+            }
+        }
+    }
+
+    /// Events about what has happened.
+    fn tell(&self, subject: &Subject, next: &Step) {
+        let record = |note: Note| {
+            let about = subject.mission.object_ref(&());
+            self.observer.cluster.events.record_about(about, None, note);
+        };
+        for (drone, why) in &next.gave_up {
+            let text = format!("Drone {drone} {}: the rest of its part goes to another", why.text());
+            tracing::warn!(mission = %Key::of(subject.mission.as_ref()), drone, why = why.text(), "a part of a Mission is given up");
+            let quiet = matches!(why, Why::Tired | Why::Grounded | Why::Gone);
+            record(if quiet {
+                Note::normal("Relieved", text)
+            } else {
+                Note::warning("PartGivenUp", text)
+            });
+        }
+    }
+
+    async fn write(&self, mission: &Mission, status: &MissionStatus) -> Result<(), ApiError> {
+        let key = Key::of(mission);
+        let api: Api<Mission> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
+        let patch = json!({
+            "apiVersion": Mission::api_version(&()),
+            "kind": Mission::kind(&()),
+            "metadata": {"name": key.name, "uid": uid(mission)},
+            "status": status,
+        });
+        let params = PatchParams::apply(labels::COORDINATOR).force();
+        let patch = Patch::Apply(&patch);
+        api::call(
+            "write the status of a Mission",
+            api.patch_status(&key.name, &params, &patch),
+        )
+        .await?;
+        Ok(())
+    }
+
+    async fn remove(&self, mission: &Mission) -> Result<(), ApiError> {
+        let key = Key::of(mission);
+        let api: Api<Mission> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
+        let params = DeleteParams {
+            preconditions: Some(Preconditions {
+                uid: Some(uid(mission).to_owned()),
+                resource_version: None,
+            }),
+            ..DeleteParams::background()
+        };
+        api::call("delete a Mission that has ended", api.delete(&key.name, &params)).await?;
+        tracing::info!(mission = %key, "deleted after spec.ttlSecondsAfterFinished");
+        Ok(())
+    }
+
+    async fn set_finalizers(&self, mission: &Mission, change: impl FnOnce(&mut Vec<String>)) -> Result<(), ApiError> {
+        let key = Key::of(mission);
+        let api: Api<Mission> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
+        let mut finalizers = mission.finalizers().to_vec();
+        change(&mut finalizers);
+        let patch = json!({"metadata": {
+            "uid": uid(mission),
+            "resourceVersion": mission.metadata.resource_version,
+            "finalizers": finalizers,
+        }});
+        let params = PatchParams {
+            field_manager: Some(labels::COORDINATOR.into()),
+            ..PatchParams::default()
+        };
+        let patch = Patch::Merge(&patch);
+        api::call("set the finalizer of a Mission", api.patch(&key.name, &params, &patch)).await?;
+        Ok(())
+    }
+
+    fn unseen(&self, subject: &Subject, now: Instant) -> Vec<(String, String)> {
+        let seen: Vec<Arc<Drone>> = subject
+            .drones
+            .iter()
+            .map(|snapshot| Arc::clone(&snapshot.drone))
+            .collect();
+        self.expectations
+            .unseen_creations(uid(subject.mission.as_ref()), &seen, now)
+    }
+
+    async fn create(
+        &self,
+        subject: &Subject,
+        (job, progress): (&Job, &Progress),
+        unseen: &[(String, String)],
+        count: usize,
+        now: Instant,
+    ) -> Result<(), ApiError> {
+        let mission = subject.mission.as_ref();
+        let key = Key::of(mission);
+        let mut taken: BTreeSet<String> = progress.parts.iter().map(|part| part.drone.clone()).collect();
+        taken.extend(unseen.iter().map(|(name, _)| name.clone()));
+        let api: Api<Drone> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
+        let mut names = drone_names(&key.name, uid(mission)).take(count + SPARE_NAMES);
+        for _ in 0..count {
+            let free = |name: &String| {
+                !taken.contains(name) && !self.observer.world().drone_exists(&Key::new(&key.namespace, name))
+            };
+            let Some(name) = names.find(free) else { break };
+            let drone = build(mission, &name, job.takeoff);
+            let params = PostParams {
+                field_manager: Some(labels::COORDINATOR.into()),
+                ..PostParams::default()
+            };
+            match api::call("create a Drone", api.create(&params, &drone)).await {
+                Ok(made) => {
+                    tracing::info!(mission = %key, drone = name, "made a Drone");
+                    self.expectations.created(uid(mission), &name, uid(&made), now);
+                }
+                Err(error) if error.is_already_exists() => {}
+                Err(error) => return Err(error),
+            }
+            taken.insert(name);
+        }
+        Ok(())
+    }
+
+    async fn delete(&self, subject: &Subject, names: &BTreeSet<&str>, now: Instant) -> Result<(), ApiError> {
+        for snapshot in &subject.drones {
+            let leaving = snapshot.facts.deleting || self.expectations.expects_deletion(snapshot.uid(), now);
+            if leaving || !names.contains(snapshot.key.name.as_str()) {
+                continue;
+            }
+            let api: Api<Drone> = Api::namespaced(self.observer.cluster.client(), &snapshot.key.namespace);
+            let params = DeleteParams {
+                preconditions: Some(Preconditions {
+                    uid: Some(snapshot.uid().to_owned()),
+                    resource_version: None,
+                }),
+                ..DeleteParams::default()
+            };
+            match api::call("delete a Drone", api.delete(&snapshot.key.name, &params)).await {
+                Ok(_) => self.expectations.deleted(snapshot.uid(), now),
+                Err(error) if error.is_not_found() || error.is_conflict() => {}
+                Err(error) => return Err(error),
+            }
+        }
+        Ok(())
+    }
+}
+
+impl Memory {
+    /// Of a Mission that is looked over for the first time in this leadership.
+    fn of(mission: &Mission) -> Self {
+        let written = mission.status.clone().unwrap_or_default();
+        Self {
+            generation: mission.metadata.generation,
+            job: Job::of(&mission.spec),
+            progress: work::read(&written),
+            written,
+            flights: HashMap::new(),
+            since: HashMap::new(),
+            unfit: HashMap::new(),
+            fit_since: None,
+        }
+    }
+}
+
+/// Whether others may become fit soon, with whom the work is shared.
+fn gathering(memory: &mut Memory, drones: &[Observed], now: Instant) -> bool {
+    let may = |seen: &&Observed| !seen.leaving && memory.progress.part(&seen.drone).is_none();
+    let fit = drones
+        .iter()
+        .filter(may)
+        .any(|seen| matches!(seen.doing, Doing::Fit(_)));
+    let waits = drones.iter().filter(may).any(|seen| seen.doing == Doing::Waits);
+    if !fit {
+        memory.fit_since = None;
+        return false;
+    }
+    let since = *memory.fit_since.get_or_insert(now);
+    waits && now - since < GATHERING
+}
+
+/// Why those that are there do not fly, in a sentence.
+fn waits(memory: &Memory, subject: &Subject, controller: &Controller) -> Option<String> {
+    for snapshot in &subject.drones {
+        let name = &snapshot.key.name;
+        if let Some((why, _)) = memory.unfit.get(name) {
+            return Some(format!("Drone {name} has no part: {why}"));
+        }
+    }
+    subject.drones.iter().find_map(|snapshot| {
+        let node: &NodeName = snapshot.node.as_ref()?;
+        let why = controller.observer.airspace.plan_waits(node)?;
+        Some(format!("Drone {} {why}", snapshot.key.name))
+    })
+}
+
+/// How long the work that is left takes at best.
+fn time_left(memory: &Memory, job: &Job, progress: &Progress, wanted: &Wanted) -> Duration {
+    let part = |part: &Part| {
+        let all = job.work.seconds(&part.stretches);
+        let left = job.work.seconds(&part.stretches.without(&part.flown));
+        let flight = memory
+            .flights
+            .get(&part.drone)
+            .map_or(all, |(_, flight, _)| flight.time.as_secs_f64());
+        if all > 0.0 { flight * left / all } else { 0.0 }
+    };
+    let longest = progress.parts.iter().map(part).fold(0.0, f64::max);
+    let count = u32::try_from(wanted.parallelism).unwrap_or(u32::MAX);
+    let later = job.work.seconds(&progress.left(&job.work)) / f64::from(count.max(1));
+    Duration::try_from_secs_f64(longest + later).unwrap_or_default()
+}
+
+/// A new Drone of `mission`, which takes off to so many meters.
+fn build(mission: &Mission, name: &str, takeoff: f64) -> Drone {
+    let mut drone = Drone::new(name, mission.spec.drone_spec(takeoff));
+    let labels = BTreeMap::from([
+        (labels::MANAGED_BY.to_owned(), labels::COORDINATOR.to_owned()),
+        (labels::MISSION.to_owned(), mission.name_any()),
+    ]);
+    drone.metadata.namespace = mission.namespace();
+    drone.metadata.labels = Some(labels);
+    drone.metadata.finalizers = Some(vec![labels::LANDED_FINALIZER.to_owned()]);
+    drone.metadata.owner_references = Some(vec![OwnerReference {
+        api_version: Mission::api_version(&()).into_owned(),
+        kind: Mission::kind(&()).into_owned(),
+        name: mission.name_any(),
+        uid: uid(mission).to_owned(),
+        controller: Some(true),
+        block_owner_deletion: Some(true),
+    }]);
+    drone
+}

@@ -1,0 +1,114 @@
+//! What Drones of Missions fly, for the other controllers.
+//!
+//! Owns: [`Missions`], which plan each Drone has, and the airspace of a plan ([`Planned::corridor`]). Must not: make plans.
+
+use crate::cluster::world::uid;
+use crds::{Drone, labels};
+use fleet::mission::{PlanDigest, PlanState, Waypoint};
+use fleet::report::Report;
+use fleet::site::Corridor;
+use fleet::units::{AltitudeAmsl, Wgs84};
+use kube::ResourceExt;
+use std::collections::{HashMap, HashSet};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What is to be flown by one Drone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Planned {
+    /// Its plan.
+    pub digest: PlanDigest,
+    /// Where it stands.
+    pub start: Wgs84,
+    /// To which height it takes off, meters above home.
+    pub takeoff: f64,
+    /// The places of its plan.
+    pub places: Vec<Waypoint>,
+}
+
+impl Planned {
+    /// The airspace of the whole plan, from the ground to the ground, for a vehicle whose home lies at this height.
+    #[must_use]
+    pub fn corridor(&self, home: AltitudeAmsl) -> Corridor {
+        let at = |at: Wgs84, amsl: f64| fleet::route_order::Waypoint {
+            at,
+            amsl: AltitudeAmsl(amsl),
+        };
+        let ground = at(self.start, home.0);
+        let up = at(self.start, home.0 + self.takeoff);
+        let places = self
+            .places
+            .iter()
+            .map(|place| at(place.at, place.altitude.amsl(home).0));
+        Corridor {
+            digest: self.digest.clone(),
+            places: [ground, up].into_iter().chain(places).chain([ground]).collect(),
+        }
+    }
+}
+
+/// What others may know of Missions. One for a leadership.
+#[derive(Debug, Default)]
+pub struct Missions(Mutex<Known>);
+
+/// What is known of them all.
+#[derive(Debug, Default)]
+pub struct Known {
+    /// The uids of Missions that were looked over.
+    pub missions: HashSet<String>,
+    /// By the uid of the Drone.
+    pub plans: HashMap<String, Arc<Planned>>,
+}
+
+/// What is known of the plan of a Drone.
+#[derive(Clone, Debug, PartialEq)]
+pub enum PlanOf {
+    /// It flies for no Mission.
+    NoMission,
+    /// Its Mission was not looked over yet, or is gone.
+    Unknown,
+    /// It has no part.
+    None,
+    /// This is its part.
+    Some(Arc<Planned>),
+}
+
+/// The Mission that controls a Drone: uid and name.
+#[must_use]
+pub fn owner(drone: &Drone) -> Option<(&str, &str)> {
+    let references = drone.metadata.owner_references.as_deref().unwrap_or_default();
+    references
+        .iter()
+        .find(|r| r.controller == Some(true) && r.kind == "Mission" && r.api_version.starts_with("skein.dev/"))
+        .map(|r| (r.uid.as_str(), r.name.as_str()))
+}
+
+impl Missions {
+    /// What is known now.
+    pub fn lock(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The plan of `drone`.
+    #[must_use]
+    pub fn plan(&self, drone: &Drone) -> PlanOf {
+        let Some((mission, _)) = owner(drone) else {
+            // One that its Mission has left behind flies no plan, and does not take off to hold somewhere.
+            return match drone.labels().contains_key(labels::MISSION) {
+                true => PlanOf::None,
+                false => PlanOf::NoMission,
+            };
+        };
+        let known = self.lock();
+        match known.plans.get(uid(drone)) {
+            Some(planned) => PlanOf::Some(Arc::clone(planned)),
+            None if known.missions.contains(mission) => PlanOf::None,
+            None => PlanOf::Unknown,
+        }
+    }
+}
+
+/// Whether the autopilot has taken the plan of `planned`, so that it can be flown.
+#[must_use]
+pub fn is_ready(planned: &Planned, report: &Report) -> bool {
+    report.plan.held.as_ref() == Some(&planned.digest) && report.plan.state == PlanState::Ready
+}

@@ -1,0 +1,357 @@
+//! What a Mission says of itself.
+//!
+//! Owns: [`next`], its status from what follows. Must not: call the API, or say that something is flown that no vehicle reported.
+
+use super::work::{Job, corner, ranges, write};
+use crate::controllers::drone::status::condition;
+use crds::Mission;
+use crds::mission::{MissionStatus, NotFlown, TrackRange};
+use fleet::mission::Stretch;
+use fleet::mission::progress::{Failure, Outcome, Progress, Step};
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use k8s_openapi::jiff::{SignedDuration, Timestamp, Unit};
+use std::time::Duration;
+
+/// Ranges that nobody has flown, of a Mission that has failed.
+const MOST_NOT_FLOWN: usize = 20;
+
+/// Progress is written down when it has come farther by this much, percent.
+const COARSE: u8 = 25;
+
+/// What the status is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Known<'a> {
+    /// The object.
+    pub mission: &'a Mission,
+    /// Its status, as it was written last.
+    pub old: &'a MissionStatus,
+    /// Its work, or what is wrong with it.
+    pub job: Result<&'a Job, &'a str>,
+    /// What follows; `None` for work that cannot be flown.
+    pub step: Option<&'a Step>,
+    /// Drones that it has.
+    pub drones: usize,
+    /// Why those that are there do not fly, in a sentence.
+    pub waits: Option<&'a str>,
+    /// How long what is left takes, if all goes well.
+    pub left: Duration,
+}
+
+/// How a message ends that names what to see.
+const SEE: &str = "see `kubectl get drones`";
+
+/// The status that follows `now`.
+#[must_use]
+pub fn next(known: &Known<'_>, now: Timestamp) -> MissionStatus {
+    let generation = known.mission.metadata.generation.unwrap_or_default();
+    let mut status = known.old.clone();
+    status.observed_generation = Some(generation);
+    let (job, step) = match (known.job, known.step) {
+        (Ok(job), Some(step)) => (job, step),
+        (Err(why), _) => {
+            status.conditions = conditions(known, [("Progressing", false), ("Stalled", true)], "BadWork", why, now);
+            return status;
+        }
+        (Ok(_), None) => return status,
+    };
+    let now_in_seconds = || Time(now.round(Unit::Second).unwrap_or(now));
+    status.work = Some(job.digest.clone());
+    status.start_time = status.start_time.or_else(|| Some(now_in_seconds()));
+    write(&step.progress, &mut status);
+    let flown = step.progress.all_flown();
+    let percent = job.work.percent(&flown);
+    status.done = Some(format!("{percent}%"));
+    status.estimated_completion_time = None;
+    status.not_flown = Vec::new();
+    let patrol = known.mission.spec.repeat == crds::mission::Repeat::Forever;
+    match &step.outcome {
+        Outcome::Progressing => {
+            let (reason, message) = going_on(known, step, percent);
+            // A patrol that flies is where it is to be, and never done.
+            let underway = !patrol || step.progress.parts.is_empty();
+            let of = if underway {
+                &[("Progressing", true), ("Reconciling", true)][..]
+            } else {
+                &[("Progressing", true)][..]
+            };
+            status.conditions = conditions(known, of.iter().copied(), reason, &message, now);
+            let left = SignedDuration::try_from(known.left).unwrap_or_default();
+            status.estimated_completion_time = now
+                .checked_add(left)
+                .ok()
+                .filter(|_| !patrol && !step.progress.parts.is_empty())
+                .map(|at| Time(at.round(Unit::Second).unwrap_or(at)));
+        }
+        Outcome::Suspended => {
+            let message = format!("{percent} percent is flown; set spec.suspend to false to go on from there");
+            let of = [("Progressing", false), ("Suspended", true)];
+            status.conditions = conditions(known, of, "Suspended", &message, now);
+        }
+        Outcome::Complete => {
+            let times = step.progress.completed;
+            let again = if times == 1 {
+                String::new()
+            } else {
+                format!(", {times} times")
+            };
+            let message = format!("all of the work is flown{again}, by the vehicles' own account");
+            status.completion_time = status.completion_time.or_else(|| Some(now_in_seconds()));
+            let of = [("Progressing", false), ("Complete", true)];
+            status.conditions = conditions(known, of, "Complete", &message, now);
+        }
+        Outcome::Failed(why) => {
+            let left = step.progress.not_flown(&job.work);
+            let place = |position: f64| job.work.place(position).map(corner).unwrap_or_default();
+            let not_flown = |one: &Stretch| NotFlown {
+                range: TrackRange {
+                    from: one.from,
+                    to: one.to,
+                },
+                begins: place(one.from),
+                ends: place(one.to),
+            };
+            status.not_flown = left.all().iter().take(MOST_NOT_FLOWN).map(not_flown).collect();
+            let (reason, text) = failed(*why, known.mission, &step.progress);
+            let message = format!(
+                "{text}; {percent} percent is flown, and {:.0} m in {} ranges are not: see status.notFlown. Create another Mission for them",
+                job.work.meters(&left),
+                ranges(&left).len()
+            );
+            status.completion_time = status.completion_time.or_else(|| Some(now_in_seconds()));
+            let of = [("Progressing", false), ("Failed", true), ("Stalled", true)];
+            status.conditions = conditions(known, of, reason, &message, now);
+        }
+    }
+    status
+}
+
+fn failed(why: Failure, mission: &Mission, progress: &Progress) -> (&'static str, String) {
+    match why {
+        Failure::BackoffLimit => (
+            "BackoffLimitExceeded",
+            format!(
+                "vehicles failed {} times to fly their parts, more often than spec.backoffLimit = {}; see its Events",
+                progress.failures, mission.spec.backoff_limit
+            ),
+        ),
+        Failure::Deadline => (
+            "DeadlineExceeded",
+            format!(
+                "it has run for spec.activeDeadlineSeconds = {}",
+                mission.spec.active_deadline_seconds.unwrap_or_default()
+            ),
+        ),
+    }
+}
+
+fn going_on(known: &Known<'_>, step: &Step, percent: u8) -> (&'static str, String) {
+    if let Some(why) = &step.cannot {
+        return ("CannotShare", format!("the work cannot be shared: {why}"));
+    }
+    let parts = step.progress.parts.len();
+    match (parts, known.waits) {
+        (0, Some(why)) => ("Waiting", format!("{percent} percent is flown; {why}")),
+        (0, None) if known.drones == 0 => ("Waiting", "Drones are being made".to_owned()),
+        (0, None) => (
+            "Waiting",
+            format!("{percent} percent is flown; its Drones wait for vehicles: {SEE}"),
+        ),
+        (_, Some(why)) => ("Flying", format!("{parts} vehicles have a part of the work; {why}")),
+        (_, None) => ("Flying", format!("{parts} vehicles have a part of the work")),
+    }
+}
+
+fn conditions(
+    known: &Known<'_>,
+    kinds: impl IntoIterator<Item = (&'static str, bool)>,
+    reason: &str,
+    message: &str,
+    now: Timestamp,
+) -> Vec<Condition> {
+    let generation = known.mission.metadata.generation.unwrap_or_default();
+    let make = |(kind, value)| {
+        condition(
+            &known.old.conditions,
+            kind,
+            Some(value),
+            reason,
+            message,
+            generation,
+            now,
+        )
+    };
+    kinds.into_iter().map(make).collect()
+}
+
+/// Whether `new` is worth a write over `old`: positions and times alone are not, before they have come far.
+#[must_use]
+pub fn is_news(old: &MissionStatus, new: &MissionStatus) -> bool {
+    let percent = |status: &MissionStatus| -> u8 {
+        let text = status.done.as_deref().unwrap_or_default();
+        text.trim_end_matches('%').parse().unwrap_or_default()
+    };
+    let (before, after) = (percent(old), percent(new));
+    let far = after.abs_diff(before) >= COARSE || (after == 100) != (before == 100) || old.done.is_none();
+    let quiet = |status: &MissionStatus| {
+        let mut quiet = status.clone();
+        (quiet.done, quiet.estimated_completion_time) = (None, None);
+        for part in &mut quiet.parts {
+            part.flown.clear();
+        }
+        quiet
+    };
+    far || quiet(old) != quiet(new)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fleet::mission::progress::{Part, Why};
+    use fleet::mission::{Stretch, Stretches};
+    use fleet::units::Wgs84;
+    use serde_json::json;
+
+    fn mission(spec: serde_json::Value) -> Mission {
+        let mut spec = spec;
+        let waypoint =
+            |east: f64| json!({"latitudeDegrees": 47.4, "longitudeDegrees": 8.5 + east, "altitudeMeters": 20});
+        spec["route"] = json!({"waypoints": [waypoint(0.0), waypoint(0.001), waypoint(0.002)]});
+        let mut mission = Mission::new("field", serde_json::from_value(spec).unwrap());
+        mission.metadata.generation = Some(3);
+        mission
+    }
+
+    fn set(from: f64, to: f64) -> Stretches {
+        Stretches::new([Stretch { from, to }])
+    }
+
+    fn step(outcome: Outcome, flown: Stretches, part: Option<f64>) -> Step {
+        let part = part.map(|to| Part {
+            drone: "field-a".into(),
+            stretches: set(0.0, 2.0),
+            flown: set(0.0, to),
+            start: Wgs84 {
+                latitude_deg: 47.4,
+                longitude_deg: 8.5,
+            },
+            layer: 0,
+        });
+        Step {
+            progress: Progress {
+                completed: 1,
+                flown,
+                parts: part.into_iter().collect(),
+                failures: 7,
+            },
+            create: 0,
+            delete: vec![("field-a".into(), Why::Halted)],
+            gave_up: Vec::new(),
+            outcome,
+            cannot: None,
+        }
+    }
+
+    fn make(mission: &Mission, old: &MissionStatus, step: &Step) -> MissionStatus {
+        let job = Job::of(&mission.spec).unwrap();
+        let known = Known {
+            mission,
+            old,
+            job: Ok(&job),
+            step: Some(step),
+            drones: 1,
+            waits: None,
+            left: Duration::from_secs(90),
+        };
+        next(&known, Timestamp::UNIX_EPOCH)
+    }
+
+    fn is(status: &MissionStatus, kind: &str) -> Option<(String, String, String)> {
+        let found = status.conditions.iter().find(|condition| condition.type_ == kind)?;
+        Some((found.status.clone(), found.reason.clone(), found.message.clone()))
+    }
+
+    #[test]
+    fn one_that_has_failed_says_what_was_not_flown_and_why() {
+        let failed = step(Outcome::Failed(Failure::BackoffLimit), set(0.0, 1.0), None);
+        let status = make(&mission(json!({})), &MissionStatus::default(), &failed);
+        let (value, reason, message) = is(&status, "Failed").unwrap();
+        assert_eq!((value.as_str(), reason.as_str()), ("True", "BackoffLimitExceeded"));
+        assert_eq!(
+            message,
+            "vehicles failed 7 times to fly their parts, more often than spec.backoffLimit = 6; see its Events; 50 percent is flown, and \
+             75 m in 1 ranges are not: see status.notFlown. Create another Mission for them"
+        );
+        let [left] = &status.not_flown[..] else {
+            panic!("{status:?}")
+        };
+        assert_eq!((left.range.from, left.range.to), (1.0, 2.0));
+        assert!((left.ends.longitude_degrees - 8.502).abs() < 1e-6);
+        assert!(status.completion_time.is_some() && is(&status, "Stalled").is_some());
+    }
+
+    #[test]
+    fn progress_is_written_each_quarter_and_changes_of_hands_at_once() {
+        let mission = mission(json!({}));
+        let at = |old: &MissionStatus, to: f64| {
+            make(
+                &mission,
+                old,
+                &step(Outcome::Progressing, Stretches::default(), Some(to)),
+            )
+        };
+        let begun = at(&MissionStatus::default(), 0.1);
+        assert!(is_news(&MissionStatus::default(), &begun));
+        assert!(!is_news(&begun, &at(&begun, 0.4)), "a fifth is no quarter");
+        let farther = at(&begun, 0.7);
+        assert!(is_news(&begun, &farther));
+        assert_eq!(farther.done.as_deref(), Some("35%"));
+        let over = make(&mission, &farther, &step(Outcome::Progressing, set(0.0, 0.7), None));
+        assert!(is_news(&farther, &over));
+        assert_eq!(farther.estimated_completion_time.unwrap().0.as_second(), 90);
+        // Ten writes at most: each quarter, and when a part begins and ends.
+        let mut written = MissionStatus::default();
+        let mut writes = 0;
+        for number in 0..=1000 {
+            let new = at(&written, f64::from(number) / 500.0);
+            if is_news(&written, &new) {
+                (written, writes) = (new, writes + 1);
+            }
+        }
+        assert!(writes <= 6, "{writes}");
+    }
+
+    #[test]
+    fn tools_that_wait_see_one_that_is_under_way_done_or_stuck() {
+        let kinds = |status: &MissionStatus| -> Vec<String> {
+            let all = status
+                .conditions
+                .iter()
+                .map(|condition| format!("{}={}", condition.type_, condition.status));
+            all.collect()
+        };
+        let mission = mission(json!({}));
+        let of = |outcome, flown, part| kinds(&make(&mission, &MissionStatus::default(), &step(outcome, flown, part)));
+        let flying = of(Outcome::Progressing, Stretches::default(), Some(0.5));
+        assert_eq!(flying, ["Progressing=True", "Reconciling=True"]);
+        assert_eq!(
+            of(Outcome::Complete, set(0.0, 2.0), None),
+            ["Progressing=False", "Complete=True"]
+        );
+        assert_eq!(
+            of(Outcome::Suspended, set(0.0, 1.0), None),
+            ["Progressing=False", "Suspended=True"]
+        );
+        let known = Known {
+            mission: &mission,
+            old: &MissionStatus::default(),
+            job: Err("spec.route: bad"),
+            step: None,
+            drones: 0,
+            waits: None,
+            left: Duration::ZERO,
+        };
+        let status = next(&known, Timestamp::UNIX_EPOCH);
+        assert_eq!(kinds(&status), ["Progressing=False", "Stalled=True"]);
+        assert_eq!(status.observed_generation, Some(3));
+    }
+}

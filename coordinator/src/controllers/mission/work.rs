@@ -1,0 +1,260 @@
+//! What a Mission is to fly, and how far its status says that it has come, as types of `fleet`.
+//!
+//! Owns: [`Job`], [`read`] and [`written`]. Must not: call the API or decide.
+
+use crds::mission::{Corner, MissionStatus, PartStatus, Repeat, TrackRange};
+use crds::{Mission, MissionSpec};
+use fleet::mission::progress::{Halt, Part, Progress, Wanted};
+use fleet::mission::{Stretch, Stretches, Work};
+use fleet::station::Altitude;
+use fleet::units::{Meters, Wgs84};
+use sha2::{Digest, Sha256};
+use std::error::Error;
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Work that can be flown.
+#[derive(Clone, Debug)]
+pub struct Job {
+    /// The work.
+    pub work: Arc<Work>,
+    /// Names it.
+    pub digest: String,
+    /// How high vehicles take off for it, meters above their homes.
+    pub takeoff: f64,
+}
+
+/// Drones take off no higher and no lower, meters.
+const TAKEOFF: (f64, f64) = (2.0, 120.0);
+
+/// Drones of work whose height above home is not known take off so high, meters.
+const USUAL_TAKEOFF: f64 = 10.0;
+
+impl Job {
+    /// What `spec` asks for.
+    ///
+    /// # Errors
+    /// What is wrong with it, in a sentence.
+    pub fn of(spec: &MissionSpec) -> Result<Self, String> {
+        let work = match (&spec.route, &spec.survey) {
+            (Some(route), _) => {
+                let route = route.to_route().map_err(|why| sentence("spec.route", &why))?;
+                Work::of_route(&route).map_err(|why| sentence("spec.route", &why))?
+            }
+            (None, Some(survey)) => {
+                let survey = survey.to_survey().map_err(|why| sentence("spec.survey", &why))?;
+                Work::of_survey(&survey).map_err(|why| sentence("spec.survey", &why))?
+            }
+            (None, None) => {
+                return Err(
+                    "spec.planFrom is not flown by this version: make the file a route with `skein mission import`"
+                        .to_owned(),
+                );
+            }
+        };
+        let takeoff = match work.track().points().first().map(|point| point.altitude) {
+            Some(Altitude::AboveHome(height)) => height.0.clamp(TAKEOFF.0, TAKEOFF.1),
+            Some(Altitude::Amsl(_)) | None => USUAL_TAKEOFF,
+        };
+        let said = serde_json::to_vec(&(&spec.route, &spec.survey)).map_err(|why| sentence("spec", &why))?;
+        let digits = Sha256::digest(said);
+        Ok(Self {
+            work: Arc::new(work),
+            digest: digits.iter().take(16).map(|byte| format!("{byte:02x}")).collect(),
+            takeoff,
+        })
+    }
+}
+
+/// What is wrong, and why.
+fn sentence(what: &str, why: &dyn Error) -> String {
+    let mut text = format!("{what}: {why}");
+    let mut source = why.source();
+    while let Some(why) = source {
+        text = format!("{text}: {why}");
+        source = why.source();
+    }
+    text
+}
+
+/// What a Mission asks for, which has run for `running`.
+#[must_use]
+pub fn wanted(mission: &Mission, running: Option<Duration>) -> Wanted {
+    let spec = &mission.spec;
+    let count = |n: i32| u32::try_from(n).unwrap_or_default();
+    let limit = spec
+        .active_deadline_seconds
+        .map(|limit| Duration::from_secs(u64::from(count(limit))));
+    let late = limit.zip(running).is_some_and(|(limit, running)| running >= limit);
+    let overlap = spec.handover.as_ref().map_or(0, |handover| handover.overlap_seconds);
+    Wanted {
+        parallelism: usize::try_from(spec.parallelism).unwrap_or(1).max(1),
+        completions: (spec.repeat == Repeat::Once).then(|| count(spec.completions).max(1)),
+        backoff_limit: count(spec.backoff_limit),
+        overlap_seconds: f64::from(overlap),
+        layer_height: Meters(spec.altitude_step_meters),
+        halt: match () {
+            () if mission.metadata.deletion_timestamp.is_some() => Some(Halt::Deleted),
+            () if late => Some(Halt::Deadline),
+            () if spec.suspend => Some(Halt::Suspended),
+            () => None,
+        },
+        gathering: false,
+        may_create: true,
+    }
+}
+
+/// How far `status` says that it has come.
+#[must_use]
+pub fn read(status: &MissionStatus) -> Progress {
+    let count = |n: i32| u32::try_from(n).unwrap_or_default();
+    let part = |part: &PartStatus| Part {
+        drone: part.drone.clone(),
+        stretches: stretches(&part.ranges),
+        flown: stretches(&part.flown),
+        start: Wgs84 {
+            latitude_deg: part.start.latitude_degrees,
+            longitude_deg: part.start.longitude_degrees,
+        },
+        layer: u8::try_from(part.layer).unwrap_or_default(),
+    };
+    Progress {
+        completed: count(status.completed),
+        flown: stretches(&status.flown),
+        parts: status.parts.iter().map(part).collect(),
+        failures: count(status.failures),
+    }
+}
+
+/// Writes down how far it has come.
+pub fn write(progress: &Progress, status: &mut MissionStatus) {
+    let small = |n: u32| i32::try_from(n).unwrap_or(i32::MAX);
+    let part = |part: &Part| PartStatus {
+        drone: part.drone.clone(),
+        ranges: ranges(&part.stretches),
+        flown: ranges(&part.flown),
+        start: corner(part.start),
+        layer: i32::from(part.layer),
+    };
+    status.completed = small(progress.completed);
+    status.failures = small(progress.failures);
+    status.flown = ranges(&progress.flown);
+    status.parts = progress.parts.iter().map(part).collect();
+    status.vehicles = i32::try_from(progress.parts.len()).unwrap_or(i32::MAX);
+}
+
+/// A place as it is written down.
+#[must_use]
+pub const fn corner(at: Wgs84) -> Corner {
+    Corner {
+        latitude_degrees: at.latitude_deg,
+        longitude_degrees: at.longitude_deg,
+    }
+}
+
+/// A place to a ten-millionth of a degree, so that what is written reads as the same.
+#[must_use]
+pub fn rounded(at: Wgs84) -> Wgs84 {
+    let to = |degrees: f64| (degrees * 1e7).round() / 1e7;
+    Wgs84 {
+        latitude_deg: to(at.latitude_deg),
+        longitude_deg: to(at.longitude_deg),
+    }
+}
+
+/// Positions as they are written down.
+#[must_use]
+pub fn ranges(stretches: &Stretches) -> Vec<TrackRange> {
+    let range = |one: &Stretch| TrackRange {
+        from: one.from,
+        to: one.to,
+    };
+    stretches.all().iter().map(range).collect()
+}
+
+fn stretches(ranges: &[TrackRange]) -> Stretches {
+    Stretches::new(ranges.iter().map(|range| Stretch {
+        from: range.from,
+        to: range.to,
+    }))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use serde_json::json;
+
+    fn mission(spec: serde_json::Value) -> Mission {
+        Mission::new("field", serde_json::from_value(spec).unwrap())
+    }
+
+    fn route() -> serde_json::Value {
+        let waypoint =
+            |east: f64| json!({"latitudeDegrees": 47.4, "longitudeDegrees": 8.5 + east, "altitudeMeters": 20.5});
+        json!({"waypoints": [waypoint(0.0), waypoint(0.001), waypoint(0.002)]})
+    }
+
+    #[test]
+    fn what_was_written_reads_as_the_same() {
+        let at = rounded(Wgs84 {
+            latitude_deg: 47.397_742_123_4,
+            longitude_deg: 8.545_594_567_8,
+        });
+        let set = |from: f64, to: f64| Stretches::new([Stretch { from, to }]);
+        let progress = Progress {
+            completed: 2,
+            flown: set(0.0, 1.333),
+            parts: vec![Part {
+                drone: "field-a".into(),
+                stretches: set(1.333, 7.777),
+                flown: set(1.333, 4.0),
+                start: at,
+                layer: 2,
+            }],
+            failures: 3,
+        };
+        let mut status = MissionStatus::default();
+        write(&progress, &mut status);
+        let text = serde_json::to_string(&status).unwrap();
+        assert_eq!(read(&serde_json::from_str(&text).unwrap()), progress);
+    }
+
+    #[test]
+    fn work_is_named_by_what_is_flown_and_by_nothing_else() {
+        let one = Job::of(&mission(json!({"route": route()})).spec).unwrap();
+        let other = Job::of(&mission(json!({"route": route(), "parallelism": 3, "suspend": true})).spec).unwrap();
+        assert_eq!((one.digest.len(), &one.digest), (32, &other.digest));
+        assert!((one.takeoff - 20.5).abs() < f64::EPSILON);
+        let mut longer = route();
+        longer["waypoints"][2]["holdSeconds"] = json!(1);
+        assert_ne!(
+            Job::of(&mission(json!({"route": longer})).spec).unwrap().digest,
+            one.digest
+        );
+        let why = Job::of(&mission(json!({"route": {"waypoints": []}})).spec).unwrap_err();
+        assert_eq!(why, "spec.route: the route has no waypoint; give at least one");
+        let from = json!({"planFrom": {"configMapKeyRef": {"name": "a", "key": "b"}}});
+        assert!(
+            Job::of(&mission(from).spec)
+                .unwrap_err()
+                .contains("skein mission import")
+        );
+    }
+
+    #[test]
+    fn a_mission_that_is_late_or_suspended_does_not_go_on() {
+        let halt = |spec: serde_json::Value, running: u64| {
+            let mut spec = spec;
+            spec["route"] = route();
+            wanted(&mission(spec), Some(Duration::from_secs(running))).halt
+        };
+        assert_eq!(halt(json!({}), 9999), None);
+        assert_eq!(halt(json!({"activeDeadlineSeconds": 60}), 59), None);
+        assert_eq!(
+            halt(json!({"activeDeadlineSeconds": 60, "suspend": true}), 60),
+            Some(Halt::Deadline)
+        );
+        assert_eq!(halt(json!({"suspend": true}), 0), Some(Halt::Suspended));
+        assert_eq!(wanted(&mission(json!({"repeat": "Forever"})), None).completions, None);
+    }
+}

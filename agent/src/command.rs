@@ -43,7 +43,12 @@ impl Patience {
             StepKind::AskReasons | StepKind::ChangeHeight | StepKind::SetSpeed | StepKind::FlyTo | StepKind::Face => {
                 (2, 1000)
             }
-            StepKind::SetStation | StepKind::Land | StepKind::FailsafeLand | StepKind::FailsafeReturn => (3, 1000),
+            StepKind::SetStation
+            | StepKind::FlyPlan
+            | StepKind::Hold
+            | StepKind::Land
+            | StepKind::FailsafeLand
+            | StepKind::FailsafeReturn => (3, 1000),
         };
         Self {
             transmissions,

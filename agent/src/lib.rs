@@ -2,7 +2,7 @@
 //!
 //! Owns: finding the autopilot ([`discovery`]), hearing it ([`normalize`], [`streams`], [`metadata`]), commanding it ([`recipe`],
 //! [`command`]), the uplink ([`uplink`], [`dial`], [`coordinator`], [`credentials`], [`contact`]), what survives a restart
-//! ([`state_file`]), ground stations as guests ([`gcs`]), the flight log ([`flight_log`]), and putting it together ([`pilot`],
+//! ([`state_file`]), the plan that the vehicle flies by itself ([`plan`]), ground stations as guests ([`gcs`]), the flight log ([`flight_log`]), and putting it together ([`pilot`],
 //! [`shell`], [`life`], [`run`]). Must not: talk to Kubernetes, decide what the vehicle does ([`fleet::converge`] does), or
 //! disarm; no message here can stop motors.
 
@@ -25,6 +25,7 @@ pub mod network;
 pub mod normalize;
 pub mod outgoing;
 pub mod pilot;
+pub mod plan;
 pub mod preflight;
 pub mod readiness;
 pub mod recipe;

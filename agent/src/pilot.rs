@@ -12,6 +12,7 @@ use crate::metadata::Fetch;
 use crate::normalize::aircraft::aircraft;
 use crate::normalize::{self, Normalizer};
 use crate::outgoing::{GROUND_STATION_COMPONENT, Outgoing, Purpose, Written, ground_station_heartbeat, our_heartbeat};
+use crate::plan::Keeper;
 use crate::preflight::{Ours, Reader};
 use crate::recipe;
 use crate::rules::Board;
@@ -48,6 +49,7 @@ const fn flies_routes(mode: Mode) -> bool {
 
 mod descriptions;
 mod killing;
+mod planned;
 mod refusal;
 mod reporting;
 mod rules;
@@ -75,6 +77,8 @@ pub struct Pilot {
     preflight: Reader,
     /// The rules that are to be in force, and what is done about them.
     board: Board,
+    /// The plan that it flies by itself, and what is done about it.
+    keeper: Keeper,
     descriptions: Fetch,
     terminating: bool,
     link_up: Option<Moment>,
@@ -111,6 +115,7 @@ impl Pilot {
         let only = state.fence.held.as_ref().and(state.vehicle);
         let memory = Memory::default().having_come(state.progress);
         let board = Board::new(state.rules.clone());
+        let keeper = Keeper::new(state.plan.clone());
         Self {
             node,
             state,
@@ -123,6 +128,7 @@ impl Pilot {
             gauge: Gauge::default(),
             preflight: Reader::default(),
             board,
+            keeper,
             descriptions: Fetch::new(None),
             terminating: false,
             link_up: None,
@@ -214,6 +220,7 @@ impl Pilot {
         for text in heard.texts {
             self.memory.received(&text, now);
             self.board.text(&text);
+            self.keeper.text(&text);
             debug!(text, "autopilot says");
         }
         if heard.rebooted {
@@ -222,6 +229,7 @@ impl Pilot {
             self.preflight = Reader::default();
             self.descriptions.rebooted(now);
             self.board.rebooted();
+            self.keeper.read_again();
             self.end(&Outcome::NoAnswer, now, jitter);
         }
         self.streams.received(&frame.message, now);
@@ -240,6 +248,7 @@ impl Pilot {
         let us = self.from();
         self.descriptions.receive(&frame.message, us, now, jitter);
         self.receive_for_rules(&frame.message, us, now, jitter);
+        self.receive_for_plan(&frame.message, us, now);
         if let (MavMessage::PARAM_VALUE(value), Some(identity)) = (&frame.message, &self.vehicle.identity) {
             self.preflight.receive(identity.autopilot, value, now);
         }
@@ -378,6 +387,7 @@ impl Pilot {
             .or_else(|| self.heartbeat(now))
             .or_else(|| self.deadman(now))
             .or_else(|| self.next_parameter(now, jitter))
+            .or_else(|| self.next_of_plan(now, jitter))
             .or_else(|| self.next_rule(now, jitter))
             .or_else(|| self.next_description(now, jitter))
     }
@@ -410,6 +420,7 @@ impl Pilot {
             battery: self.gauge.levels(now),
             preflight: self.clearance(now),
             rules: self.rules_clearance(now),
+            plan: self.keeper.stage(self.named_plan()),
             terminating: self.terminating,
             rest: self.rest,
             now,
@@ -458,6 +469,7 @@ impl Pilot {
             Step::SetSpeed { speed } => self.memory.asks_for_speed(*speed),
             _ => {}
         }
+        self.commands_plan(&step, now);
         // The agent that serves the vehicle after us must know that its descent is ours.
         self.observe(now);
         let permit = match step {
@@ -474,7 +486,12 @@ impl Pilot {
         let patience = Patience::for_step(kind);
         let (outstanding, message) = Outstanding::begin(Purpose::Step(kind), identity, command, patience, now);
         self.outstanding = Some(outstanding);
-        Some(self.outgoing(message, permit))
+        // The next life of the agent must know the mission for its own.
+        let once_remembered = kind == StepKind::FlyPlan;
+        Some(Outgoing {
+            once_remembered,
+            ..self.outgoing(message, permit)
+        })
     }
 
     fn next_request(&mut self, now: Moment, jitter: f64) -> Option<Outgoing> {
@@ -629,12 +646,17 @@ impl Pilot {
                     Outcome::NotSent => warn!(step = ?kind, "command not sent: the link is down or too slow"),
                 }
                 self.memory.ended(kind, outcome, now, jitter);
+                if kind == StepKind::FlyPlan {
+                    self.plan_answered(outcome);
+                }
                 if kind == StepKind::Arm {
                     self.refusal = refusal::after(self.refusal.take(), outcome, now);
                 }
                 // What the next step waits for is asked for, rather than awaited.
                 match (kind, outcome) {
-                    (StepKind::SetStation, Outcome::Accepted) => self.streams.hurry(Needed::BeatNow),
+                    (StepKind::SetStation | StepKind::FlyPlan | StepKind::Hold, Outcome::Accepted) => {
+                        self.streams.hurry(Needed::BeatNow)
+                    }
                     (StepKind::AskReasons, Outcome::Accepted) if self.vehicle.ready.is_none() => {
                         self.streams.hurry(Needed::ReadyNow);
                     }
@@ -672,6 +694,7 @@ impl Pilot {
         if airframe == Airframe::Another {
             return;
         }
+        self.observe_plan(now);
         let reserve = self.failsafe().reserve;
         self.gauge.observe(self.vehicle.battery.as_ref(), reserve);
         let truth = self.vehicle.truth(now);
@@ -680,7 +703,7 @@ impl Pilot {
         let record: FlightRecord = record.observed(held, truth, self.memory.landing_ours());
         let down = self.situation(now).wants_ground();
         let mode = self.vehicle.mode(now);
-        let record = record.watched(held, truth, mode, self.memory.descent_sent(), down);
+        let record = record.watched(held, truth, mode, self.descent_sent(), down);
         if held.is_some_and(|held| record.let_go(held) && !self.state.record.let_go(held)) {
             warn!(
                 ?mode,
@@ -724,6 +747,10 @@ impl Pilot {
     /// What is asked of the vehicle, as far as heights go.
     fn asked(&self, record: &FlightRecord) -> Option<Asked> {
         let held = self.state.fence.held.as_ref()?;
+        // Its heights are those of the plan.
+        if held.plan.is_some() {
+            return None;
+        }
         let ours = record.in_command != InCommand::SomebodyElse && !record.let_go(held);
         let end = held.route.as_ref().and_then(RouteOrder::end);
         let (height, place) = match (held.desired, end, self.vehicle.home) {

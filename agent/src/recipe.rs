@@ -159,10 +159,18 @@ pub fn command(step: &Step, autopilot: Autopilot, home: Option<AltitudeAmsl>) ->
     Ok(match step {
         Step::Nothing => return Err(NoRecipe::NothingToSend),
         Step::AskReasons => Command::long(MavCmd::MAV_CMD_RUN_PREARM_CHECKS, [0.0; 4]),
-        Step::SetStation => {
+        Step::SetStation | Step::Hold => {
             // Custom mode; ArduCopter GUIDED (4); PX4 main mode AUTO (4), sub mode LOITER (3).
             let sub_mode = if autopilot == Autopilot::Px4 { 3.0 } else { 0.0 };
             Command::long(MavCmd::MAV_CMD_DO_SET_MODE, [1.0, 4.0, sub_mode, 0.0])
+        }
+        // ArduCopter AUTO (3); PX4 main mode AUTO (4), sub mode MISSION (4). MISSION_START arms on PX4, and is never sent.
+        Step::FlyPlan => {
+            let [main, sub_mode] = match autopilot {
+                Autopilot::ArduPilot => [3.0, 0.0],
+                Autopilot::Px4 => [4.0, 4.0],
+            };
+            Command::long(MavCmd::MAV_CMD_DO_SET_MODE, [1.0, main, sub_mode, 0.0])
         }
         Step::Arm(_) => Command::long(MavCmd::MAV_CMD_COMPONENT_ARM_DISARM, [1.0, 0.0, 0.0, 0.0]),
         Step::TakeOff { altitude } => {

@@ -15,7 +15,7 @@ mod fence;
 mod items;
 mod parameters;
 mod reboot;
-mod transfer;
+pub(crate) mod transfer;
 mod unheard;
 mod value;
 
@@ -123,7 +123,7 @@ pub struct Send {
 }
 
 impl Send {
-    const fn whenever(message: MavMessage) -> Self {
+    pub(crate) const fn whenever(message: MavMessage) -> Self {
         Self {
             message,
             once_remembered: false,
@@ -434,6 +434,12 @@ impl Board {
     /// It is being rebooted.
     pub const fn reboot_ordered(&mut self, now: Moment) {
         self.rebooted_at = Some(now);
+    }
+
+    /// Whether a fence is being transferred: PX4 takes part in one transfer at a time.
+    #[must_use]
+    pub const fn is_transferring(&self) -> bool {
+        self.fence.is_transferring()
     }
 
     /// Whether fence or parameters are being changed just now, or the autopilot is being rebooted: the vehicle is not armed meanwhile.

@@ -242,6 +242,7 @@ impl Shell {
             FromUplink::Closed => self.pilot.uplink_closed(now),
             FromUplink::Order(order) => self.take(&order, now).await,
             FromUplink::Rules(rules) => self.pilot.take_rules(rules),
+            FromUplink::Plan(plan) => self.pilot.take_plan(plan),
             FromUplink::Kill(order, at) => self.kill(&order, self.wiring.clock.moment(at), now).await,
         }
     }

@@ -1,9 +1,10 @@
-//! What the agent remembers over restarts: the fence, the flight record and the rules on board, in one file of the state directory.
+//! What the agent remembers over restarts: the fence, the flight record, the rules on board and the plan, in one file of the state directory.
 //!
 //! Owns: [`Store`]: the lock on the directory, reading (a file that cannot be understood is an error, never a fresh
 //! start: the vehicle may be flying), and writing (whole or not at all, on the disk before it returns).
 //! Must not: decide when to write; the shell writes before it acts.
 
+use crate::plan;
 use crate::rules::Remembered;
 use fleet::assignment::Fence;
 use fleet::flight_record::FlightRecord;
@@ -34,6 +35,9 @@ pub struct State {
     /// The rules that are to be in force, and what was on the autopilot before them.
     #[serde(default)]
     pub rules: Remembered,
+    /// The plan that the vehicle flies by itself, and how far it is.
+    #[serde(default)]
+    pub plan: plan::Remembered,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -10,6 +10,7 @@ use fleet::assignment::Order;
 use fleet::backoff::Backoff;
 use fleet::ids::{NodeName, Term};
 use fleet::kill::{KillAnswer, KillOrder};
+use fleet::mission::FlightPlan;
 use fleet::report::Report;
 use fleet::rules::Rules;
 use proto::convert::BadMessage;
@@ -47,6 +48,8 @@ pub enum FromUplink {
     Order(Order),
     /// Rules came on the open stream.
     Rules(Rules),
+    /// A plan came on the open stream.
+    Plan(FlightPlan),
     /// An order to stop the motors came on the open stream, just then.
     Kill(KillOrder, Instant),
 }
@@ -258,10 +261,11 @@ impl Uplink {
 
 /// What a message means to the pilot.
 fn read(mut message: v1::ToAgent) -> Result<FromUplink, BadMessage> {
-    match (message.kill.take(), message.rules.take()) {
-        (Some(kill), _) => Ok(FromUplink::Kill(kill.try_into()?, Instant::now())),
-        (None, Some(rules)) => Ok(FromUplink::Rules(rules.try_into()?)),
-        (None, None) => Ok(FromUplink::Order(message.try_into()?)),
+    match (message.kill.take(), message.rules.take(), message.plan.take()) {
+        (Some(kill), ..) => Ok(FromUplink::Kill(kill.try_into()?, Instant::now())),
+        (None, Some(rules), _) => Ok(FromUplink::Rules(rules.try_into()?)),
+        (None, None, Some(plan)) => Ok(FromUplink::Plan(plan.try_into()?)),
+        (None, None, None) => Ok(FromUplink::Order(message.try_into()?)),
     }
 }
 

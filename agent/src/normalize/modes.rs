@@ -23,12 +23,12 @@ fn report(mode: Mode, label: &str) -> ModeReport {
 
 /// ArduCopter: custom_mode is the mode number (ArduCopter/mode.h).
 fn arducopter(number: u32) -> ModeReport {
-    use Mode::{Foreign, Land, Return, Station};
+    use Mode::{Foreign, Land, Mission, Return, Station};
     let (mode, label) = match number {
         0 => (Foreign, "STABILIZE"),
         1 => (Foreign, "ACRO"),
         2 => (Foreign, "ALT_HOLD"),
-        3 => (Foreign, "AUTO"),
+        3 => (Mission, "AUTO"),
         4 => (Station, "GUIDED"),
         5 => (Foreign, "LOITER"),
         6 => (Return, "RTL"),
@@ -58,7 +58,7 @@ fn arducopter(number: u32) -> ModeReport {
 
 /// PX4: bits 16 to 23 are the main mode, 24 to 31 the sub mode (px4_custom_mode.h).
 fn px4(custom_mode: u32) -> ModeReport {
-    use Mode::{Foreign, Land, Return, Station, Takeoff};
+    use Mode::{Foreign, Land, Mission, Return, Station, Takeoff};
     let main = (custom_mode >> 16) & 0xFF;
     let sub = custom_mode >> 24;
     let (mode, label) = match (main, sub) {
@@ -70,7 +70,7 @@ fn px4(custom_mode: u32) -> ModeReport {
         (4, 1) => (Foreign, "AUTO.READY"),
         (4, 2) => (Takeoff, "AUTO.TAKEOFF"),
         (4, 3) => (Station, "AUTO.LOITER"),
-        (4, 4) => (Foreign, "AUTO.MISSION"),
+        (4, 4) => (Mission, "AUTO.MISSION"),
         (4, 5) => (Return, "AUTO.RTL"),
         (4, 6) => (Land, "AUTO.LAND"),
         (4, 8) => (Foreign, "AUTO.FOLLOW"),
@@ -97,6 +97,8 @@ mod tests {
             (Autopilot::ArduPilot, 9, Mode::Land, "LAND"),
             (Autopilot::ArduPilot, 6, Mode::Return, "RTL"),
             (Autopilot::ArduPilot, 5, Mode::Foreign, "LOITER"),
+            (Autopilot::ArduPilot, 3, Mode::Mission, "AUTO"),
+            (Autopilot::Px4, 0x0404_0000, Mode::Mission, "AUTO.MISSION"),
             (Autopilot::ArduPilot, 99, Mode::Foreign, "MODE 99"),
             (Autopilot::Px4, 0x0304_0000, Mode::Station, "AUTO.LOITER"),
             (Autopilot::Px4, 0x0204_0000, Mode::Takeoff, "AUTO.TAKEOFF"),

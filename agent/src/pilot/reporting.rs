@@ -79,6 +79,7 @@ impl Pilot {
             class: ReasonClass::WillHeal,
             ..ArmingReason::reported(text.to_owned(), self.link_up.unwrap_or(now))
         }));
+        reasons.extend(self.plan_missing(now));
         reasons
     }
 
@@ -177,7 +178,7 @@ impl Pilot {
                 Preflight::Warn | Preflight::Refuse => self.preflight.findings().problems.clone(),
             },
             rules: self.rules_report(),
-            plan: fleet::mission::PlanReport::default(),
+            plan: self.keeper.report(self.named_plan()),
         }
     }
 }

@@ -62,7 +62,7 @@ impl Pilot {
     }
 
     pub(super) fn next_rule(&mut self, now: Moment, jitter: f64) -> Option<Outgoing> {
-        if self.board.is_idle() {
+        if self.board.is_idle() || self.keeper.is_transferring() {
             return None;
         }
         let identity = self.vehicle.identity.clone()?;

@@ -15,7 +15,7 @@
 use super::Send;
 use super::before::Before;
 use super::items::{Item, alike, in_other_words};
-use super::transfer::{Ended, Task, Transfer, addressee};
+use super::transfer::{Ended, Task, Transfer, addressee, name};
 use super::unheard::EventCount;
 use fleet::backoff::Backoff;
 use fleet::geo::offset;
@@ -425,6 +425,12 @@ impl FenceKeeper {
         }
     }
 
+    /// Whether a fence is being read, written or cleared.
+    #[must_use]
+    pub const fn is_transferring(&self) -> bool {
+        self.transfer.is_some()
+    }
+
     /// Whether a fence is being written or cleared.
     #[must_use]
     pub fn is_writing(&self) -> bool {
@@ -487,17 +493,5 @@ impl FenceKeeper {
             (None, _) if !may_write && self.seen.is_some() => FenceState::WaitsForGround,
             (None, _) => FenceState::Working,
         }
-    }
-}
-
-fn name(result: MavMissionResult) -> &'static str {
-    match result {
-        MavMissionResult::MAV_MISSION_NO_SPACE => "it has no room for so many items",
-        MavMissionResult::MAV_MISSION_ERROR => "MAV_MISSION_ERROR",
-        MavMissionResult::MAV_MISSION_DENIED => "MAV_MISSION_DENIED",
-        MavMissionResult::MAV_MISSION_UNSUPPORTED => "it does not take these items",
-        MavMissionResult::MAV_MISSION_UNSUPPORTED_FRAME => "it does not take their frame",
-        MavMissionResult::MAV_MISSION_OPERATION_CANCELLED => "it has given up waiting",
-        _ => "a parameter of an item is wrong for it",
     }
 }

@@ -1,7 +1,8 @@
-//! The ground station's side of the mission protocol for fences (MAVLink guide, services/mission): one upload, download or clearing.
+//! The ground station's side of the mission protocol (MAVLink guide, services/mission): one upload, download or clearing, of fences and
+//! missions alike.
 //!
 //! Owns: [`Transfer`], a plain state machine: which message is next, what an answer means, and when to give up. Must not: send,
-//! or judge what the autopilot has stored; an ACK is no proof of a fence in force.
+//! or judge what the autopilot has stored; an ACK is no proof of a fence in force, nor of a mission that is flown.
 //!
 //!   upload    COUNT --REQUEST(_INT) n--> ITEM_INT n … --ACK--> ended; the autopilot asks, we answer each request
 //!   download  REQUEST_LIST --COUNT--> REQUEST_INT n --ITEM_INT n--> … --> ACK, ended; we ask
@@ -18,7 +19,6 @@ use link::dialect::{
 };
 use std::time::Duration;
 
-const FENCE: MavMissionType = MavMissionType::MAV_MISSION_TYPE_FENCE;
 /// Until a message is sent again: the guide's default.
 const AGAIN_AFTER: Duration = Duration::from_millis(1500);
 /// Transmissions of one message, the guide's number of retries.
@@ -32,18 +32,42 @@ const PACE: Duration = Duration::from_millis(40);
 /// Most items that are read; no autopilot has so many.
 const MOST_ITEMS: u16 = 1000;
 
+/// What a transfer carries.
+pub trait Carried: Clone + PartialEq {
+    /// MAV_MISSION_TYPE.
+    const KIND: MavMissionType;
+
+    /// The item in a MISSION_ITEM_INT (73); `None` if it is none of this kind.
+    fn read(m: &MISSION_ITEM_INT_DATA) -> Option<Self>;
+
+    /// The MISSION_ITEM_INT (73) that uploads it as number `seq`, without its target.
+    fn message(&self, seq: u16) -> MISSION_ITEM_INT_DATA;
+}
+
+impl Carried for Item {
+    const KIND: MavMissionType = MavMissionType::MAV_MISSION_TYPE_FENCE;
+
+    fn read(m: &MISSION_ITEM_INT_DATA) -> Option<Self> {
+        Self::read(m)
+    }
+
+    fn message(&self, seq: u16) -> MISSION_ITEM_INT_DATA {
+        self.message(seq)
+    }
+}
+
 /// How a transfer ended.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Ended {
-    /// The autopilot has accepted the upload, which says nothing of what it does with it; the id that it gave the fence, or 0.
+pub enum Ended<I = Item> {
+    /// The autopilot has accepted the upload, which says nothing of what it does with it; the id that it gave it, or 0.
     Accepted(u32),
     /// It was read; with the id that the autopilot gives it, or 0.
-    Read(Vec<Item>, u32),
-    /// The fence was cleared.
+    Read(Vec<I>, u32),
+    /// It was cleared.
     Cleared,
     /// The autopilot refused it.
     Refused(MavMissionResult),
-    /// What it has is no fence that we understand.
+    /// What it has is nothing that we understand.
     Strange,
     /// It is busy with somebody else's transfer.
     Busy,
@@ -55,9 +79,9 @@ pub enum Ended {
 
 /// What is transferred.
 #[derive(Clone, Debug, PartialEq)]
-pub enum Task {
+pub enum Task<I = Item> {
     /// These items, at least one.
-    Upload(Vec<Item>),
+    Upload(Vec<I>),
     /// Read what is there.
     Download,
     /// Remove what is there.
@@ -66,32 +90,32 @@ pub enum Task {
 
 /// See the module text.
 #[derive(Clone, Debug)]
-pub struct Transfer {
-    task: Task,
-    stage: Stage,
+pub struct Transfer<I = Item> {
+    task: Task<I>,
+    stage: Stage<I>,
     /// What is to be sent next, if it is due.
     due: bool,
     tries: u8,
     again_at: Moment,
     not_before: Moment,
     heard_at: Moment,
-    ended: Option<Ended>,
+    ended: Option<Ended<I>>,
 }
 
 #[derive(Clone, Debug, PartialEq)]
-enum Stage {
+enum Stage<I> {
     /// The first message is out, or about to be.
     Opening,
     /// An upload: the item that was asked for last.
     Giving(u16),
-    /// A download: so many items are expected, of a fence with this id; these have come.
-    Taking { count: u16, id: u32, got: Vec<Item> },
+    /// A download: so many items are expected, of a plan with this id; these have come.
+    Taking { count: u16, id: u32, got: Vec<I> },
 }
 
-impl Transfer {
+impl<I: Carried> Transfer<I> {
     /// One that begins now.
     #[must_use]
-    pub fn new(task: Task, now: Moment) -> Self {
+    pub fn new(task: Task<I>, now: Moment) -> Self {
         Self {
             task,
             stage: Stage::Opening,
@@ -106,13 +130,13 @@ impl Transfer {
 
     /// What it is about.
     #[must_use]
-    pub const fn task(&self) -> &Task {
+    pub const fn task(&self) -> &Task<I> {
         &self.task
     }
 
     /// How it has ended, if it has; then it is to be dropped.
     #[must_use]
-    pub const fn ended(&self) -> Option<&Ended> {
+    pub const fn ended(&self) -> Option<&Ended<I>> {
         self.ended.as_ref()
     }
 
@@ -140,12 +164,12 @@ impl Transfer {
             target_system: to.system.0,
             target_component: to.component.0,
             mavtype: MavMissionResult::MAV_MISSION_ACCEPTED,
-            mission_type: FENCE,
+            mission_type: I::KIND,
             opaque_id: 0,
         }))
     }
 
-    /// Takes a message of our autopilot that is for us, about fences.
+    /// Takes a message of our autopilot that is for us, about plans of this kind.
     pub fn receive(&mut self, message: &MavMessage, now: Moment) {
         if self.ended.is_some() {
             return;
@@ -202,7 +226,7 @@ impl Transfer {
             return;
         }
         self.heard_at = now;
-        let Some(item) = Item::read(m) else {
+        let Some(item) = I::read(m) else {
             self.ended = Some(Ended::Strange);
             return;
         };
@@ -275,24 +299,24 @@ impl Transfer {
                 count: u16::try_from(items.len()).unwrap_or(u16::MAX),
                 target_system,
                 target_component,
-                mission_type: FENCE,
+                mission_type: I::KIND,
                 opaque_id: 0,
             }),
             (Task::Download, Stage::Taking { got, .. }) => MavMessage::MISSION_REQUEST_INT(MISSION_REQUEST_INT_DATA {
                 seq: u16::try_from(got.len()).unwrap_or(u16::MAX),
                 target_system,
                 target_component,
-                mission_type: FENCE,
+                mission_type: I::KIND,
             }),
             (Task::Download, _) => MavMessage::MISSION_REQUEST_LIST(MISSION_REQUEST_LIST_DATA {
                 target_system,
                 target_component,
-                mission_type: FENCE,
+                mission_type: I::KIND,
             }),
             (Task::Clear, _) => MavMessage::MISSION_CLEAR_ALL(MISSION_CLEAR_ALL_DATA {
                 target_system,
                 target_component,
-                mission_type: FENCE,
+                mission_type: I::KIND,
             }),
         }
     }
@@ -311,4 +335,18 @@ pub fn addressee(message: &MavMessage) -> Option<(Address, MavMissionType)> {
         _ => return None,
     };
     Some((Address::new(system, component), kind))
+}
+
+/// What a refusal says, for a person.
+#[must_use]
+pub fn name(result: MavMissionResult) -> &'static str {
+    match result {
+        MavMissionResult::MAV_MISSION_NO_SPACE => "it has no room for so many items",
+        MavMissionResult::MAV_MISSION_ERROR => "MAV_MISSION_ERROR",
+        MavMissionResult::MAV_MISSION_DENIED => "MAV_MISSION_DENIED",
+        MavMissionResult::MAV_MISSION_UNSUPPORTED => "it does not take these items",
+        MavMissionResult::MAV_MISSION_UNSUPPORTED_FRAME => "it does not take their frame",
+        MavMissionResult::MAV_MISSION_OPERATION_CANCELLED => "it has given up waiting",
+        _ => "a parameter of an item is wrong for it",
+    }
 }

@@ -8,6 +8,7 @@
 //! from what the vehicle is observed to do. A takeoff that was "refused" while the vehicle climbs is a climb.
 
 mod height;
+mod plan;
 mod route;
 
 use crate::assignment::{Assignment, Desired, Fence, OnCoordinatorLoss, OnLowBattery};
@@ -25,6 +26,7 @@ use crate::time::Moment;
 use crate::units::{AltitudeAboveHome, Heading, MetersPerSecond, Wgs84};
 use crate::vehicle::{Airborne, Airframe, FlightTruth, Mode, TRUTH_STALE_AFTER, Vehicle, WhyUnknown};
 use height::another_height;
+pub use plan::PlanStage;
 use std::time::Duration;
 
 /// After this many failures in a row to return home, a failsafe lands where it is.
@@ -51,6 +53,8 @@ pub struct Situation<'a> {
     pub preflight: Clearance,
     /// Whether rules that select the vehicle prevent it.
     pub rules: RulesClearance,
+    /// How far the plan is that it is to fly once it is up.
+    pub plan: PlanStage,
     /// The agent is ending and brings its vehicle down first.
     pub terminating: bool,
     /// How long the vehicle rests on the ground before it is armed.
@@ -99,6 +103,10 @@ pub enum Step {
         /// Where it holds.
         at: Waypoint,
     },
+    /// Fly the plan that its autopilot has, from where that is set to begin: AUTO or AUTO.MISSION (MAV_CMD_DO_SET_MODE, 176), in the air only.
+    FlyPlan,
+    /// Stop the plan and hold where it is: GUIDED or AUTO.LOITER (MAV_CMD_DO_SET_MODE, 176), in the air only.
+    Hold,
     /// Land where it is (MAV_CMD_NAV_LAND, 21), because the assignment or our own ending asks for it.
     Land,
     /// Land where it is because the coordinator is lost or the battery is low.
@@ -121,6 +129,8 @@ impl Step {
             Self::FlyTo { .. } => StepKind::FlyTo,
             Self::SetSpeed { .. } => StepKind::SetSpeed,
             Self::Face { .. } => StepKind::Face,
+            Self::FlyPlan => StepKind::FlyPlan,
+            Self::Hold => StepKind::Hold,
             Self::Land => StepKind::Land,
             Self::FailsafeLand => StepKind::FailsafeLand,
             Self::FailsafeReturn => StepKind::FailsafeReturn,
@@ -238,6 +248,10 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
     if held.routed && s.takeoff_height(held).is_none() {
         return rest(Activity::Waiting);
     }
+    // It does not go up for a plan that it could not fly.
+    if s.plan == PlanStage::Preparing {
+        return rest(Activity::NotArmable);
+    }
     // The arming checks are those of the present mode, so the mode comes first.
     if s.vehicle.mode(s.now) != Some(Mode::Station) {
         return paced(s, Step::SetStation, Activity::Arming);
@@ -298,7 +312,7 @@ fn take_off(s: &Situation<'_>, held: &Assignment, altitude: AltitudeAboveHome) -
     };
     match s.vehicle.mode(s.now) {
         // Touched down, motors not off yet: the autopilot disarms by itself.
-        Some(Mode::Land | Mode::Return) => rest(s.descending()),
+        Some(Mode::Land | Mode::Return | Mode::Mission) => rest(s.descending()),
         Some(Mode::Station | Mode::Takeoff) if s.memory.armed_by_us() && desired_now => {
             paced(s, Step::TakeOff { altitude }, Activity::TakingOff)
         }
@@ -314,6 +328,7 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne, altitude: Al
         Some(Mode::Foreign) => rest(Activity::HandsOff(HandsOff::OtherMode)),
         // A landing once begun is finished, no matter who began it.
         Some(Mode::Land | Mode::Return) => rest(s.descending()),
+        Some(Mode::Mission) => plan::fly(s, held, part),
         Some(Mode::Station | Mode::Takeoff) => {
             if let Some(verdict) = failsafe(s, held) {
                 return verdict;
@@ -326,8 +341,15 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne, altitude: Al
             if part == Airborne::Landing {
                 return rest(Activity::Holding);
             }
+            if let Some(verdict) = plan::begin(s, held) {
+                return verdict;
+            }
             if held.routed {
                 return route::follow(s, held);
+            }
+            // Its heights are those of the plan.
+            if held.plan.is_some() {
+                return rest(Activity::Holding);
             }
             match another_height(s, altitude) {
                 Some(step) => paced(s, step, Activity::Holding),
@@ -389,7 +411,7 @@ fn land(s: &Situation<'_>, truth: FlightTruth) -> Verdict {
         }
         FlightTruth::ArmedOnGround | FlightTruth::Airborne(_) => match mode {
             Some(Mode::Land | Mode::Return) => rest(Activity::Landing),
-            Some(Mode::Station | Mode::Takeoff) => paced(s, Step::Land, Activity::Landing),
+            Some(Mode::Station | Mode::Takeoff | Mode::Mission) => paced(s, Step::Land, Activity::Landing),
             Some(Mode::Foreign) if truth == FlightTruth::ArmedOnGround => {
                 rest(Activity::HandsOff(HandsOff::ArmedByOther))
             }
@@ -439,7 +461,11 @@ impl Situation<'_> {
     /// Whether the vehicle is armed, in a mode of ours.
     fn armed_in_our_mode(&self) -> bool {
         let armed = self.vehicle.heartbeat.as_ref().is_some_and(|h| h.value.armed);
-        armed && matches!(self.vehicle.mode(self.now), Some(Mode::Station | Mode::Takeoff))
+        armed
+            && matches!(
+                self.vehicle.mode(self.now),
+                Some(Mode::Station | Mode::Takeoff | Mode::Mission)
+            )
     }
 
     /// Whether a leader confirms the assignment now.
@@ -467,7 +493,9 @@ pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
         | StepKind::ChangeHeight
         | StepKind::FlyTo
         | StepKind::SetSpeed
-        | StepKind::Face => s.wants_ground() || !s.led(),
+        | StepKind::Face
+        | StepKind::FlyPlan => s.wants_ground() || !s.led(),
+        StepKind::Hold => s.wants_ground(),
         // A descent that has not begun by now need not.
         StepKind::Land => !s.wants_ground(),
         StepKind::FailsafeLand | StepKind::FailsafeReturn => !s.alone() && s.battery.lasting < Level::Low,
@@ -488,6 +516,10 @@ fn overtaken(kind: StepKind, s: &Situation<'_>) -> bool {
         StepKind::ChangeHeight | StepKind::FlyTo | StepKind::SetSpeed | StepKind::Face => {
             !matches!(truth, FlightTruth::Airborne(Airborne::InAir | Airborne::TakingOff))
                 || mode.is_some_and(|mode| mode != Mode::Station)
+        }
+        StepKind::FlyPlan | StepKind::Hold => {
+            !matches!(truth, FlightTruth::Airborne(_))
+                || mode.is_some_and(|mode| !matches!(mode, Mode::Station | Mode::Mission))
         }
         StepKind::TakeOff => {
             // One that climbs has taken off, whatever became of the answer; and one that is not heard is not lifted.

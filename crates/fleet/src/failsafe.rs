@@ -98,7 +98,7 @@ pub fn diversion(
         return announced.or(known).or_else(unexplained);
     }
     // It flies as ordered again.
-    let as_ordered = matches!(mode, Some(Mode::Station | Mode::Takeoff)) && !ours;
+    let as_ordered = matches!(mode, Some(Mode::Station | Mode::Takeoff | Mode::Mission)) && !ours;
     before.filter(|_| !as_ordered)
 }
 

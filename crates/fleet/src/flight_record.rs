@@ -95,7 +95,7 @@ impl FlightRecord {
             (FlightTruth::Disarmed, _)
                 | (
                     FlightTruth::Airborne(_),
-                    Some(Mode::Station | Mode::Takeoff | Mode::Foreign)
+                    Some(Mode::Station | Mode::Takeoff | Mode::Mission | Mode::Foreign)
                 )
         );
         let descent = sent.or(before.descent.filter(|_| !elsewhere));

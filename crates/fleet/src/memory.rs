@@ -39,9 +39,13 @@ pub enum StepKind {
     SetSpeed,
     /// [`crate::converge::Step::Face`].
     Face,
+    /// [`crate::converge::Step::FlyPlan`].
+    FlyPlan,
+    /// [`crate::converge::Step::Hold`].
+    Hold,
 }
 
-const KINDS: usize = 11;
+const KINDS: usize = 13;
 
 /// One that holds off the end of its route for this long is asked there again.
 const DRIFTS_FOR: Duration = Duration::from_secs(10);
@@ -180,7 +184,7 @@ impl StepKind {
     const fn grace(self) -> Duration {
         Duration::from_secs(match self {
             Self::AskReasons => 15,
-            Self::SetStation => 3,
+            Self::SetStation | Self::FlyPlan | Self::Hold => 3,
             Self::Arm => 5,
             // ArduCopter shows landed_state TAKEOFF 2.6 to 3.6 s after it accepted.
             Self::TakeOff => 6,
@@ -203,7 +207,9 @@ impl StepKind {
             | Self::ChangeHeight
             | Self::FlyTo
             | Self::SetSpeed
-            | Self::Face => None,
+            | Self::Face
+            | Self::FlyPlan
+            | Self::Hold => None,
         }
     }
 
@@ -216,6 +222,8 @@ impl StepKind {
             Self::Land | Self::FailsafeLand | Self::FailsafeReturn => seconds(1, 2),
             Self::ChangeHeight | Self::SetSpeed | Self::Face => seconds(5, 60),
             Self::FlyTo => seconds(1, 10),
+            Self::FlyPlan => seconds(2, 30),
+            Self::Hold => seconds(1, 5),
         }
     }
 }
@@ -446,7 +454,9 @@ impl Memory {
             | StepKind::SetStation
             | StepKind::ChangeHeight
             | StepKind::SetSpeed
-            | StepKind::Face => {}
+            | StepKind::Face
+            | StepKind::FlyPlan
+            | StepKind::Hold => {}
         }
     }
 
@@ -561,6 +571,8 @@ impl Memory {
             StepKind::FlyTo,
             StepKind::SetSpeed,
             StepKind::Face,
+            StepKind::FlyPlan,
+            StepKind::Hold,
         ] {
             self.tries[kind as usize] = Tries::default();
         }

@@ -2,7 +2,8 @@
 //!
 //! Owns: what is to be flown ([`Route`], [`Survey`]), as one [`Work`]; its cutting into shares of equal flying time ([`Work::share`]), and
 //! that of what is left ([`Plan::left`]); the numbers that a person is shown before ([`figures`]); the items of the mission protocol
-//! ([`item`]); a share as one vehicle flies it, and what is reported of that ([`flight`]); who flies what, and what follows ([`progress`]).
+//! ([`item`]); a share as one vehicle flies it, and what is reported of that ([`flight`]), by which of its items are reached
+//! ([`following`]); who flies what, and what follows ([`progress`]).
 //! Must not: fly, know a file format, or know which vehicle serves whom.
 //!
 //! ```text
@@ -22,6 +23,7 @@ mod cut;
 pub mod doing;
 pub mod figures;
 pub mod flight;
+pub mod following;
 pub mod item;
 pub mod progress;
 pub mod route;

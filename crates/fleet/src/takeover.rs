@@ -62,7 +62,7 @@ impl InCommand {
 
     const fn flying_in(self, mode: Mode, sent: Option<Descent>, wants_ground: bool) -> Self {
         match (mode, self, sent) {
-            (Mode::Station | Mode::Takeoff, _, _) => Self::Us,
+            (Mode::Station | Mode::Takeoff | Mode::Mission, _, _) => Self::Us,
             // Nothing is sent to a vehicle in somebody else's command, so the descent is theirs too.
             (Mode::Foreign, _, _) | (_, Self::SomebodyElse, _) => Self::SomebodyElse,
             (Mode::Land, Self::OurLanding, _) | (Mode::Land, _, Some(Descent::Land)) => Self::OurLanding,
@@ -91,7 +91,7 @@ pub const fn activity(truth: FlightTruth, mode: Option<Mode>, wants_ground: bool
         (FlightTruth::Airborne(_), Some(Mode::Foreign | Mode::Land | Mode::Return)) => {
             Activity::HandsOff(HandsOff::OtherMode)
         }
-        (FlightTruth::Airborne(_), Some(Mode::Station | Mode::Takeoff))
+        (FlightTruth::Airborne(_), Some(Mode::Station | Mode::Takeoff | Mode::Mission))
         | (FlightTruth::Disarmed | FlightTruth::ArmedOnGround, _) => Activity::HandsOff(HandsOff::TakenOver),
     }
 }

@@ -159,7 +159,9 @@ pub enum Mode {
     Land,
     /// Coming home to land: RTL, SMART_RTL, AUTO.RTL.
     Return,
-    /// Any other mode: a pilot's, a mission's, or one we do not know. Somebody else is in command.
+    /// Flying a mission: ArduCopter AUTO, PX4 AUTO.MISSION. Ours only while it is on a plan of ours: see [`Vehicle::mode`].
+    Mission,
+    /// Any other mode: a pilot's, or one we do not know. Somebody else is in command.
     Foreign,
 }
 
@@ -309,6 +311,20 @@ pub struct Vehicle {
     pub home: Option<AltitudeAmsl>,
     /// Latitude and longitude of home, from HOME_POSITION.
     pub home_at: Option<Wgs84>,
+    /// Whether the mission that it flies, if it flies one, is ours; as the agent knows, and not the autopilot.
+    pub our_plan: OurPlan,
+}
+
+/// Whether a vehicle is on a plan of ours.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OurPlan {
+    /// It is not.
+    #[default]
+    No,
+    /// It was told to fly it.
+    Flies,
+    /// It was told to fly it, and somebody else has stopped it in the middle.
+    StoppedByOther,
 }
 
 /// Is the vehicle flying? As its own autopilot says, or `Unknown`.
@@ -403,13 +419,14 @@ impl Vehicle {
         }
     }
 
-    /// The mode, if heard lately.
+    /// The mode, if heard lately. A mission that is not ours is somebody else's, and so is a hold in the middle of ours that we did not ask for.
     #[must_use]
     pub fn mode(&self, now: Moment) -> Option<Mode> {
-        self.heartbeat
-            .as_ref()?
-            .fresh(now, TRUTH_STALE_AFTER)
-            .map(|h| h.mode.mode)
+        let beat = self.heartbeat.as_ref()?.fresh(now, TRUTH_STALE_AFTER)?;
+        Some(match (beat.mode.mode, self.our_plan) {
+            (Mode::Mission, OurPlan::No) | (Mode::Station, OurPlan::StoppedByOther) => Mode::Foreign,
+            (mode, _) => mode,
+        })
     }
 
     /// Whether the autopilot's arming checks pass, if heard lately.
@@ -485,6 +502,25 @@ mod tests {
             let ground = slow(LandedState::OnGround);
             assert_eq!(ground.truth(at(3000)), FlightTruth::ArmedOnGround);
             assert_eq!(ground.truth(at(3001)).flying(), None, "arming goes by it");
+        }
+    }
+
+    #[test]
+    fn a_mission_that_is_not_ours_is_somebody_elses_and_so_is_a_hold_in_ours_that_we_did_not_ask_for() {
+        use OurPlan::{Flies, No, StoppedByOther};
+        for (mode, our_plan, means) in [
+            (Mode::Mission, No, Mode::Foreign),
+            (Mode::Mission, Flies, Mode::Mission),
+            (Mode::Mission, StoppedByOther, Mode::Mission),
+            (Mode::Station, No, Mode::Station),
+            (Mode::Station, Flies, Mode::Station),
+            (Mode::Station, StoppedByOther, Mode::Foreign),
+            (Mode::Foreign, Flies, Mode::Foreign),
+        ] {
+            let mut v = heard(true, Some(LandedState::InAir));
+            v.heartbeat.as_mut().unwrap().value.mode.mode = mode;
+            v.our_plan = our_plan;
+            assert_eq!(v.mode(at(0)), Some(means), "{mode:?} {our_plan:?}");
         }
     }
 

@@ -126,7 +126,7 @@ impl Watch {
     fn check_for_a_fall(&mut self, vehicle: &Vehicle, reading: &Sighting<Position>, asked: Asked, mode: Option<Mode>) {
         let limit = match mode {
             Some(Mode::Station | Mode::Takeoff) => SINKS_WHILE_HOLDING,
-            Some(Mode::Land | Mode::Return | Mode::Foreign) | None => SINKS_WHILE_DESCENDING,
+            Some(Mode::Land | Mode::Return | Mode::Mission | Mode::Foreign) | None => SINKS_WHILE_DESCENDING,
         };
         let sinks = vehicle.sink_m_s.filter(|s| s.at == reading.at).map_or(0.0, |s| s.value);
         // On its way to another height it may be ordered to go down.

@@ -38,6 +38,11 @@ pub(super) fn follow(s: &Situation<'_>, held: &Assignment) -> Verdict {
     }
 }
 
+/// Whether it is on its way along the route of `held`, or has lost it.
+pub(super) fn is_under_way(s: &Situation<'_>, held: &Assignment) -> bool {
+    held.routed && holds_at(s, held).is_none()
+}
+
 /// Where one holds that has arrived.
 fn holds_at(s: &Situation<'_>, held: &Assignment) -> Option<Waypoint> {
     let route = held.route.as_ref()?;

@@ -6,7 +6,7 @@ use crate::battery::Levels;
 use crate::ids::{DroneName, DroneUid, Term};
 use crate::memory::Outcome;
 use crate::time::Sighting;
-use crate::vehicle::{Heartbeat, LandedState, ModeReport};
+use crate::vehicle::{Heartbeat, LandedState, ModeReport, OurPlan};
 use proptest::prelude::*;
 
 pub(super) const FLY: Desired = Desired::Flying {
@@ -32,6 +32,7 @@ pub(super) struct World {
     pub(super) battery: Levels,
     pub(super) preflight: Clearance,
     pub(super) rules: RulesClearance,
+    pub(super) plan: PlanStage,
     pub(super) terminating: bool,
     pub(super) rest: Rest,
     pub(super) now: Moment,
@@ -78,6 +79,7 @@ pub(super) fn world(desired: Desired) -> World {
         battery: Levels::default(),
         preflight: Clearance::Clear,
         rules: RulesClearance::Clear,
+        plan: PlanStage::None,
         terminating: false,
         rest: Rest::default(),
         now: at(100_000),
@@ -137,6 +139,7 @@ impl World {
             battery: self.battery,
             preflight: self.preflight,
             rules: self.rules,
+            plan: self.plan,
             terminating: self.terminating,
             rest: self.rest,
             now: self.now,
@@ -490,10 +493,20 @@ fn any_world() -> impl Strategy<Value = World> {
     let mode = prop_oneof![
         Just(Mode::Station),
         Just(Mode::Takeoff),
+        Just(Mode::Mission),
         Just(Mode::Land),
         Just(Mode::Return),
         Just(Mode::Foreign)
     ];
+    let plan = prop_oneof![
+        Just(PlanStage::None),
+        Just(PlanStage::Preparing),
+        Just(PlanStage::Set),
+        Just(PlanStage::Flying),
+        Just(PlanStage::Ended)
+    ];
+    let ours = prop_oneof![Just(OurPlan::No), Just(OurPlan::Flies), Just(OurPlan::StoppedByOther)];
+    let plan = (plan, ours);
     let stage = prop_oneof![Just(Stage::Fresh), Just(Stage::Flown), Just(Stage::Over)];
     let loss = prop_oneof![
         Just(OnCoordinatorLoss::Continue),
@@ -501,34 +514,45 @@ fn any_world() -> impl Strategy<Value = World> {
         Just(OnCoordinatorLoss::Return)
     ];
     let flags = any::<[bool; 7]>();
-    (landed, mode, stage, loss, flags, 0u64..8000, 0u64..8000, 0u64..120).prop_map(
-        |(
-            landed,
-            mode,
-            stage,
-            loss,
-            [fly, armed, ready, confirmed, ending, armed_by_us, stale_term],
-            age,
-            arm_age,
-            silent,
-        )| {
-            let mut w = world(if fly { FLY } else { GROUND })
-                .stage(stage)
-                .failsafe(loss, silent);
-            if armed_by_us {
-                w.memory.began(StepKind::Arm, w.now);
-            }
-            w.now = w.now.plus(Duration::from_millis(arm_age));
-            w = w.vehicle(armed, landed, mode, ready);
-            w.now = w.now.plus(Duration::from_millis(age));
-            w.confirmed = confirmed;
-            w.terminating = ending;
-            if stale_term {
-                w.fence.highest_term = Term(4);
-            }
-            w
-        },
+    (
+        landed,
+        (mode, plan),
+        stage,
+        loss,
+        flags,
+        0u64..8000,
+        0u64..8000,
+        0u64..120,
     )
+        .prop_map(
+            |(
+                landed,
+                (mode, (plan, our_plan)),
+                stage,
+                loss,
+                [fly, armed, ready, confirmed, ending, armed_by_us, stale_term],
+                age,
+                arm_age,
+                silent,
+            )| {
+                let mut w = world(if fly { FLY } else { GROUND })
+                    .stage(stage)
+                    .failsafe(loss, silent);
+                if armed_by_us {
+                    w.memory.began(StepKind::Arm, w.now);
+                }
+                w.now = w.now.plus(Duration::from_millis(arm_age));
+                (w.plan, w.vehicle.our_plan) = (plan, our_plan);
+                w = w.vehicle(armed, landed, mode, ready);
+                w.now = w.now.plus(Duration::from_millis(age));
+                w.confirmed = confirmed;
+                w.terminating = ending;
+                if stale_term {
+                    w.fence.highest_term = Term(4);
+                }
+                w
+            },
+        )
 }
 
 proptest! {
@@ -560,15 +584,24 @@ proptest! {
                 prop_assert!(wanted == Some(FLY) && w.confirmed && !w.terminating);
             }
             Step::FlyTo { .. } | Step::SetSpeed { .. } | Step::Face { .. } => prop_assert!(false, "it has no route"),
+            Step::FlyPlan => {
+                prop_assert!(matches!(truth, FlightTruth::Airborne(_)) && mode == Some(Mode::Station));
+                prop_assert!(wanted == Some(FLY) && w.confirmed && !w.terminating && w.plan == PlanStage::Set);
+                prop_assert!(w.fence.highest_term == Term(3));
+            }
+            Step::Hold => {
+                prop_assert!(matches!(truth, FlightTruth::Airborne(_)) && mode == Some(Mode::Mission));
+                prop_assert!(wanted == Some(FLY) && !w.terminating && w.plan != PlanStage::Flying);
+            }
             Step::Land => {
                 prop_assert!(wanted == Some(GROUND) || w.terminating);
-                prop_assert!(matches!(mode, Some(Mode::Station | Mode::Takeoff)));
+                prop_assert!(matches!(mode, Some(Mode::Station | Mode::Takeoff | Mode::Mission)));
             }
             Step::FailsafeLand | Step::FailsafeReturn => {
                 let unsaid = truth == FlightTruth::Unknown(WhyUnknown::LandedStateUnknown);
                 let up = matches!(truth, FlightTruth::Airborne(_)) || (unsaid && w.record.stage == Stage::Flown);
                 prop_assert!(up && w.uplink_silent >= Duration::from_secs(60));
-                prop_assert!(matches!(mode, Some(Mode::Station | Mode::Takeoff)));
+                prop_assert!(matches!(mode, Some(Mode::Station | Mode::Takeoff | Mode::Mission)));
             }
         }
     }

@@ -180,9 +180,11 @@ impl FlightPlan {
                 return Err(BadPlan::Waits(number));
             }
             landed = [item::NAV_RETURN_TO_LAUNCH, item::NAV_LAND].contains(&item.command);
+            // Autopilots take 0, 0 for where the vehicle is.
+            let given = matches!(item.params, [.., Some(x), Some(y), Some(_)] if x != 0.0 || y != 0.0);
             match item.place() {
-                Some(Ok((at, _))) if at.latitude_deg.abs() <= 90.0 && at.longitude_deg.abs() <= 180.0 => {}
-                None if !is_flown_to(item.command) => {}
+                _ if !is_flown_to(item.command) => {}
+                Some(Ok((at, _))) if given && at.latitude_deg.abs() <= 90.0 && at.longitude_deg.abs() <= 180.0 => {}
                 Some(_) | None => return Err(BadPlan::Place(number)),
             }
         }

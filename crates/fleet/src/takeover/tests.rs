@@ -224,6 +224,7 @@ fn verdict(assigned: &Assignment, record: &FlightRecord, beat: (bool, LandedStat
         battery: Levels::default(),
         preflight: Clearance::default(),
         rules: crate::rules::RulesClearance::Clear,
+        plan: crate::converge::PlanStage::None,
         confirmed: true,
         uplink_silent: Duration::from_secs(600),
         record,

@@ -25,6 +25,7 @@ fn mode() -> impl Strategy<Value = Option<Mode>> {
         Just(None),
         Just(Some(Mode::Station)),
         Just(Some(Mode::Takeoff)),
+        Just(Some(Mode::Mission)),
         Just(Some(Mode::Land)),
         Just(Some(Mode::Return)),
         Just(Some(Mode::Foreign)),

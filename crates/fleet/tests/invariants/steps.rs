@@ -3,18 +3,20 @@
 use crate::given::{FLYING, GROUNDED, NOW, assigned, at, heard, uid, vehicle};
 use fleet::assignment::{Failsafe, Fence, OnCoordinatorLoss, OnLowBattery};
 use fleet::battery::{Level, Levels};
-use fleet::converge::{Situation, Step, converge};
+use fleet::converge::{PlanStage, Situation, Step, converge};
 use fleet::flight_record::{FlightRecord, Stage};
 use fleet::ids::Term;
 use fleet::memory::{Memory, StepKind};
 use fleet::preflight::Clearance;
 use fleet::safety::Rest;
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
-use fleet::vehicle::{LandedState, Mode, Position, Vehicle};
+use fleet::vehicle::{LandedState, Mode, OurPlan, Position, Vehicle};
 use std::time::Duration;
 
 const AFTER: Duration = Duration::from_secs(60);
 const OURS: [Mode; 2] = [Mode::Station, Mode::Takeoff];
+/// And on a plan of ours.
+const FLOWN: [Mode; 3] = [Mode::Station, Mode::Takeoff, Mode::Mission];
 
 /// A vehicle, and what it does.
 struct Shown {
@@ -30,7 +32,14 @@ fn shown() -> Vec<Shown> {
     use LandedState::{InAir, Landing, OnGround, TakingOff};
     let mut all = Vec::new();
     for armed in [false, true] {
-        for mode in [Mode::Station, Mode::Takeoff, Mode::Land, Mode::Return, Mode::Foreign] {
+        for mode in [
+            Mode::Station,
+            Mode::Takeoff,
+            Mode::Mission,
+            Mode::Land,
+            Mode::Return,
+            Mode::Foreign,
+        ] {
             for landed in [None, Some(OnGround), Some(InAir), Some(TakingOff), Some(Landing)] {
                 for (age, fresh) in [(0, true), (3001, false)] {
                     for ready in [true, false] {
@@ -38,6 +47,7 @@ fn shown() -> Vec<Shown> {
                             ready: Some(heard(ready, 0)),
                             // Higher than desired.
                             position: Some(heard(position(30.0), age)),
+                            our_plan: OurPlan::Flies,
                             ..vehicle(armed, mode, landed, age)
                         };
                         all.push(Shown {
@@ -109,6 +119,7 @@ struct Around {
     low: Level,
     on_low: OnLowBattery,
     terminating: bool,
+    plan: PlanStage,
 }
 
 fn arounds() -> Vec<Around> {
@@ -125,7 +136,13 @@ fn arounds() -> Vec<Around> {
                         for low in [Level::Fine, Level::Low, Level::Emergency] {
                             for on_low in [OnLowBattery::Continue, OnLowBattery::Return, OnLowBattery::Land] {
                                 for terminating in [false, true] {
-                                    all.push(Around {
+                                    let plain = low == Level::Fine && on_low == OnLowBattery::Continue;
+                                    let plans: &[PlanStage] = if plain {
+                                        &[PlanStage::None, PlanStage::Preparing, PlanStage::Set, PlanStage::Flying]
+                                    } else {
+                                        &[PlanStage::Flying]
+                                    };
+                                    all.extend(plans.iter().map(|plan| Around {
                                         desired,
                                         superseded,
                                         confirmed,
@@ -134,7 +151,8 @@ fn arounds() -> Vec<Around> {
                                         low,
                                         on_low,
                                         terminating,
-                                    });
+                                        plan: *plan,
+                                    }));
                                 }
                             }
                         }
@@ -149,7 +167,7 @@ fn arounds() -> Vec<Around> {
 #[test]
 fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
     let (shown, memories, records) = (shown(), memories(), records());
-    let mut sent = [0_u32; 8];
+    let mut sent = [0_u32; 13];
     for around in arounds() {
         let held = around.desired.map(|up| {
             let mut held = assigned("d", 5, if up { FLYING } else { GROUNDED });
@@ -187,6 +205,7 @@ fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
                         },
                         preflight: Clearance::Clear,
                         rules: fleet::rules::RulesClearance::Clear,
+                        plan: around.plan,
                         terminating: around.terminating,
                         rest: Rest::default(),
                         now: at(NOW),
@@ -208,10 +227,9 @@ fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
             }
         }
     }
-    assert!(
-        sent.iter().all(|count| *count > 0),
-        "a kind of step was never seen: {sent:?}"
-    );
+    let of_routes = [StepKind::FlyTo, StepKind::SetSpeed, StepKind::Face].map(|kind| kind as usize);
+    let never: Vec<usize> = (0..sent.len()).filter(|kind| sent[*kind] == 0).collect();
+    assert_eq!(never, of_routes, "kinds of steps that were never seen: {sent:?}");
 }
 
 fn judge(step: &Step, around: &Around, shown: &Shown, under_way: bool, by_us: bool, may_fly: bool) {
@@ -224,7 +242,7 @@ fn judge(step: &Step, around: &Around, shown: &Shown, under_way: bool, by_us: bo
         Step::Arm(_) => {
             assert!(up && around.confirmed && !around.superseded && may_fly);
             assert!(down && shown.ready && shown.mode == Mode::Station && !under_way);
-            assert!(around.low < Level::Low);
+            assert!(around.low < Level::Low && around.plan != PlanStage::Preparing);
         }
         Step::TakeOff { altitude } => {
             assert!(altitude.0 > 9.9 && altitude.0 < 10.1);
@@ -236,14 +254,22 @@ fn judge(step: &Step, around: &Around, shown: &Shown, under_way: bool, by_us: bo
             assert!(up && around.confirmed && !around.superseded);
             assert!(shown.armed && !on_ground && shown.mode == Mode::Station);
         }
+        Step::FlyPlan => {
+            assert!(up && around.confirmed && !around.superseded && around.plan == PlanStage::Set);
+            assert!(shown.armed && !on_ground && shown.mode == Mode::Station);
+        }
+        Step::Hold => {
+            assert!(up && around.plan != PlanStage::Flying);
+            assert!(shown.armed && !on_ground && shown.mode == Mode::Mission);
+        }
         Step::SetSpeed { .. } | Step::Face { .. } => panic!("it has no route, and is sent {step:?}"),
         Step::FlyTo { place } => panic!("it has no route, and is sent to {place:?}"),
         Step::Land => {
             assert!(around.desired == Some(false) || around.terminating);
-            assert!(shown.armed && OURS.contains(&shown.mode));
+            assert!(shown.armed && FLOWN.contains(&shown.mode));
         }
         Step::FailsafeLand | Step::FailsafeReturn => {
-            assert!(up && shown.armed && !on_ground && OURS.contains(&shown.mode));
+            assert!(up && shown.armed && !on_ground && FLOWN.contains(&shown.mode));
             let returns = *step == Step::FailsafeReturn;
             let wanted = if returns {
                 OnCoordinatorLoss::Return
@@ -275,9 +301,12 @@ fn a_vehicle_that_is_up_and_must_land_is_ordered_to_land_at_once() {
             last_route: fleet::airspace::OrderNumber::default(),
         };
         for confirmed in [true, false] {
-            for mode in OURS {
+            for mode in FLOWN {
                 for landed in [LandedState::InAir, LandedState::TakingOff, LandedState::Landing] {
-                    let vehicle = vehicle(true, mode, Some(landed), 0);
+                    let vehicle = Vehicle {
+                        our_plan: OurPlan::Flies,
+                        ..vehicle(true, mode, Some(landed), 0)
+                    };
                     let situation = Situation {
                         vehicle: &vehicle,
                         fence: &fence,
@@ -288,6 +317,7 @@ fn a_vehicle_that_is_up_and_must_land_is_ordered_to_land_at_once() {
                         battery: Levels::default(),
                         preflight: Clearance::Clear,
                         rules: fleet::rules::RulesClearance::Clear,
+                        plan: PlanStage::Flying,
                         terminating,
                         rest: Rest::default(),
                         now: at(NOW),

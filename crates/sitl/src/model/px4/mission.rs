@@ -102,6 +102,15 @@ impl Px4 {
         self.fly_item(core);
     }
 
+    /// MISSION_SET_CURRENT; an item that does not exist is ignored. One that is flown is left for it at once.
+    pub(super) fn set_current_item(&mut self, core: &mut Core, to: usize) {
+        self.mission.jump(to);
+        if self.mode == Mode::Mission && self.flying() && self.mission.current == to {
+            core.send(self.mission_current());
+            self.fly_item(core);
+        }
+    }
+
     /// Checks the current item, and reports the last one that was done repeatedly.
     pub(super) fn mission_step(&mut self, core: &mut Core) {
         if self.mode != Mode::Mission || !self.flying() {

@@ -115,7 +115,7 @@ impl Px4 {
             | PlanEvent::Refused(..)
             | PlanEvent::Invalid(..)
             | PlanEvent::TooMany(..) => {}
-            PlanEvent::SetCurrent(seq) => self.mission.jump(usize::from(seq)),
+            PlanEvent::SetCurrent(seq) => self.set_current_item(core, usize::from(seq)),
         }
     }
 

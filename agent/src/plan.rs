@@ -1,0 +1,349 @@
+//! The plan that the vehicle flies by itself: brought onto the autopilot, started, followed, and kept from being mistaken for another.
+//!
+//! Owns: [`Keeper`], a plain state machine: what to send next, how far the plan is ([`Keeper::stage`]), and whether the vehicle is on it
+//! ([`Keeper::ours`]); and [`Remembered`], what of it is kept on the disk. Must not: send, choose a mode ([`fleet::converge`] does), arm,
+//! or write to an autopilot that flies in a mode of somebody else.
+//!
+//!   named --upload--> ACK --download--> equal --MISSION_CURRENT: it is a mission--> ready --MISSION_SET_CURRENT--> set
+//!   set --mode AUTO / AUTO.MISSION--> flown --> the end of it, a hold of ours, or somebody else
+//!
+//! What is uploaded begins with the first item that was not reached, after what was set before it, so that one that was interrupted goes on
+//! where it was and in the state in which it was. An ACK is no proof of anything: PX4 judges a mission after it, and says in
+//! MISSION_CURRENT.mission_state that there is none when it will not fly it.
+
+mod bring;
+mod follow;
+mod items;
+
+use self::items::WireItem;
+use crate::rules::transfer::Transfer;
+use fleet::converge::PlanStage;
+use fleet::mission::flight::{FlightPlan, PlanDigest, PlanReport, PlanState, Reached, rest};
+use fleet::mission::following::Following;
+use fleet::takeover::Descent;
+use fleet::time::Moment;
+use fleet::vehicle::{Airborne, Autopilot, FlightTruth, Identity, Mode, OurPlan};
+use link::dialect::{MavMessage, MavMissionResult, MissionState};
+use serde::{Deserialize, Serialize};
+use std::sync::Arc;
+use tracing::info;
+
+/// Longest words that are reported, bytes.
+const LONGEST_WORDS: usize = 300;
+
+/// A plan, shared by all copies of what is remembered.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(from = "FlightPlan", into = "FlightPlan")]
+pub struct Plan(Arc<FlightPlan>);
+
+impl From<FlightPlan> for Plan {
+    fn from(plan: FlightPlan) -> Self {
+        Self(Arc::new(plan))
+    }
+}
+
+impl From<Plan> for FlightPlan {
+    fn from(plan: Plan) -> Self {
+        Arc::unwrap_or_clone(plan.0)
+    }
+}
+
+/// Equal items have an equal digest.
+impl PartialEq for Plan {
+    fn eq(&self, other: &Self) -> bool {
+        (self.0.term, &self.0.digest) == (other.0.term, &other.0.digest)
+    }
+}
+
+/// What is kept on the disk.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct Remembered {
+    /// The plan held.
+    pub held: Option<Plan>,
+    /// What of it was reached.
+    #[serde(default)]
+    pub reached: Reached,
+    /// From which item on it was uploaded last, if it was.
+    #[serde(default)]
+    pub uploaded_from: Option<u16>,
+    /// With which item of that upload it is busy.
+    #[serde(default)]
+    pub at: usize,
+    /// Whether the autopilot was told to fly it, and is on it as far as is known.
+    #[serde(default)]
+    pub flown: bool,
+    /// Whether the autopilot has come to its end.
+    #[serde(default)]
+    pub ended: bool,
+}
+
+/// What is known of the vehicle.
+#[derive(Clone, Copy, Debug)]
+pub struct Situation<'a> {
+    /// Our autopilot.
+    pub to: &'a Identity,
+    /// The plan that it is to fly, if it is to fly at all.
+    pub named: Option<&'a PlanDigest>,
+    /// Whether a mission may be written: it is on the ground and disarmed, or holds in the air by our command.
+    pub may_write: bool,
+    /// Whether a writing that has begun may go on: so, or not known to be otherwise.
+    pub may_go_on: bool,
+}
+
+/// What the autopilot said last of its mission.
+#[derive(Clone, Copy, Debug)]
+struct Current {
+    state: MissionState,
+    at: Moment,
+}
+
+/// What was read back.
+#[derive(Clone, Copy, Debug)]
+struct Seen {
+    equal: bool,
+    id: u32,
+    at: Moment,
+}
+
+/// See the module text.
+#[derive(Clone, Debug, Default)]
+pub struct Keeper {
+    memory: Remembered,
+    following: Following,
+    /// Why the plan held is none, whatever the autopilot would say.
+    fault: Option<String>,
+    transfer: Option<Transfer<WireItem>>,
+    /// The ACK that ends our download.
+    farewell: Option<MavMessage>,
+    seen: Option<Seen>,
+    /// When our last upload ended, until it is judged.
+    uploaded_at: Option<Moment>,
+    /// Since when the autopilot takes it for no mission.
+    none_since: Option<Moment>,
+    ready: bool,
+    current: Option<Current>,
+    asked_at: Option<Moment>,
+    set_at: Option<Moment>,
+    is_set: bool,
+    words: Option<String>,
+    refused_at: Option<(Moment, MavMissionResult)>,
+    refusal: Option<String>,
+    foreign: bool,
+    /// It may be another one, until it was read again: what the autopilot says of it is not about ours.
+    doubted: bool,
+    failures: u32,
+    not_before: Moment,
+    others_at: Option<Moment>,
+    /// When the autopilot was told to fly it.
+    started_at: Option<Moment>,
+    /// It was observed to fly it since.
+    was_on_it: bool,
+    /// The autopilot said that its mission is active since.
+    ran: bool,
+    on_it: bool,
+    /// Since when it holds in the middle of it.
+    stopped_since: Option<Moment>,
+    /// We told it to hold.
+    told_to_hold: bool,
+    paused_by_other: bool,
+    autopilot: Option<Autopilot>,
+}
+
+impl Keeper {
+    /// One that remembers this from an earlier life; nothing is ready until it was read back.
+    #[must_use]
+    pub fn new(memory: Remembered) -> Self {
+        let mut keeper = Self {
+            memory,
+            ..Self::default()
+        };
+        keeper.was_on_it = keeper.memory.flown;
+        keeper.ran = keeper.memory.flown;
+        keeper.fault = keeper.memory.held.as_ref().and_then(|plan| fault(&plan.0));
+        if let (Some(plan), Some(from)) = (&keeper.memory.held, keeper.memory.uploaded_from) {
+            keeper.following = Following::new(rest(&plan.0.items, usize::from(from)));
+            keeper.following.continues_at(keeper.memory.at);
+        }
+        keeper
+    }
+
+    /// What is to be on the disk.
+    #[must_use]
+    pub const fn memory(&self) -> &Remembered {
+        &self.memory
+    }
+
+    /// Takes a plan; the one that it has already changes nothing.
+    pub fn take(&mut self, plan: FlightPlan) {
+        if self
+            .memory
+            .held
+            .as_ref()
+            .is_some_and(|held| held.0.digest == plan.digest)
+        {
+            return;
+        }
+        self.fault = fault(&plan);
+        info!(digest = %plan.digest, items = plan.items.len(), fault = self.fault, "plan taken");
+        // What flies the one before still does, until it is told to hold.
+        let flown = self.memory.flown;
+        self.memory = Remembered {
+            held: Some(plan.into()),
+            flown,
+            ..Remembered::default()
+        };
+        self.prepare_again();
+        (self.refusal, self.refused_at, self.words, self.failures) = (None, None, None, 0);
+        self.not_before = Moment::default();
+        self.foreign = false;
+    }
+
+    fn prepare_again(&mut self) {
+        (self.transfer, self.seen, self.uploaded_at, self.none_since) = (None, None, None, None);
+        (self.ready, self.is_set, self.set_at, self.doubted) = (false, false, None, false);
+    }
+
+    /// The autopilot has rebooted, or another one may be there.
+    pub fn read_again(&mut self) {
+        self.prepare_again();
+        self.current = None;
+    }
+
+    fn items(&self) -> usize {
+        self.memory.held.as_ref().map_or(0, |plan| plan.0.items.len())
+    }
+
+    fn is_finished(&self) -> bool {
+        self.items() > 0 && self.memory.reached.count() >= self.items()
+    }
+
+    fn holds(&self, named: Option<&PlanDigest>) -> bool {
+        named.is_some() && self.memory.held.as_ref().map(|plan| &plan.0.digest) == named
+    }
+
+    /// Whether a mission is being transferred: PX4 takes part in one transfer at a time.
+    #[must_use]
+    pub const fn is_transferring(&self) -> bool {
+        self.transfer.is_some()
+    }
+
+    /// How far the plan is that the assignment names.
+    #[must_use]
+    pub fn stage(&self, named: Option<&PlanDigest>) -> PlanStage {
+        match named {
+            None => PlanStage::None,
+            Some(_) if !self.holds(named) => PlanStage::Preparing,
+            Some(_) if self.memory.ended || self.is_finished() => PlanStage::Ended,
+            Some(_) if self.memory.flown => PlanStage::Flying,
+            Some(_) if self.ready && self.is_set => PlanStage::Set,
+            Some(_) if self.ready => PlanStage::Ready,
+            Some(_) => PlanStage::Preparing,
+        }
+    }
+
+    /// Whether the vehicle is on a plan of ours.
+    #[must_use]
+    pub const fn ours(&self) -> OurPlan {
+        match (self.memory.flown, self.paused_by_other) {
+            (true, true) => OurPlan::StoppedByOther,
+            (true, false) => OurPlan::Flies,
+            (false, _) => OurPlan::No,
+        }
+    }
+
+    /// The way down that it takes by the plan's last item.
+    #[must_use]
+    pub fn descent(&self) -> Option<Descent> {
+        self.following.descent().filter(|_| self.memory.flown)
+    }
+
+    /// The command to fly it is being written.
+    pub fn fly_sent(&mut self, now: Moment) {
+        info!(digest = ?self.memory.held.as_ref().map(|plan| &plan.0.digest), from = self.memory.uploaded_from, "flying the plan");
+        self.memory.flown = true;
+        self.memory.at = 0;
+        self.following.begins();
+        self.started_at = Some(now);
+        (self.was_on_it, self.ran, self.stopped_since, self.told_to_hold) = (false, false, None, false);
+    }
+
+    /// The command to fly it was refused, or not sent.
+    pub fn fly_refused(&mut self) {
+        if !self.was_on_it {
+            self.stop();
+        }
+    }
+
+    /// The command to hold is being written.
+    pub const fn hold_sent(&mut self) {
+        self.told_to_hold = true;
+    }
+
+    /// It is not on it any more.
+    fn stop(&mut self) {
+        self.memory.flown = false;
+        (self.started_at, self.was_on_it, self.ran) = (None, false, false);
+        (self.stopped_since, self.told_to_hold, self.paused_by_other) = (None, false, false);
+        self.prepare_again();
+    }
+
+    /// The number on the autopilot of the first item.
+    fn first(&self) -> u16 {
+        u16::from(self.autopilot == Some(Autopilot::ArduPilot))
+    }
+
+    /// Why the plan that is named keeps the vehicle on the ground: the words of a refusal, or `None` while it is being prepared.
+    #[must_use]
+    pub fn refusal(&self) -> Option<&str> {
+        self.fault.as_deref().or(self.refusal.as_deref())
+    }
+
+    /// What is reported of the plan that is held.
+    #[must_use]
+    pub fn report(&self, named: Option<&PlanDigest>) -> PlanReport {
+        let held = self.memory.held.as_ref().map(|plan| plan.0.digest.clone());
+        let flying = self.memory.flown && self.on_it && !self.memory.ended;
+        let state = match self.refusal() {
+            Some(words) => PlanState::Refused(cut(words)),
+            None if !self.holds(named) || self.memory.ended || self.is_finished() => PlanState::Idle,
+            None if self.foreign => PlanState::Foreign,
+            None if self.ready => PlanState::Ready,
+            None => PlanState::Uploading,
+        };
+        PlanReport {
+            held,
+            state,
+            flying,
+            current: self.following.current().filter(|_| flying),
+            reached: self.memory.reached.clone(),
+            ended: self.memory.ended,
+            finished: self.is_finished(),
+        }
+    }
+}
+
+/// Why the agent would not fly it, whatever its autopilot says.
+fn fault(plan: &FlightPlan) -> Option<String> {
+    plan.check().err().map(|fault| fault.to_string())
+}
+
+/// Whether a mission may be written to a vehicle that does this in this mode of ours.
+#[must_use]
+pub fn may_write(truth: FlightTruth, mode: Option<Mode>, arm_under_way: bool) -> bool {
+    match truth {
+        FlightTruth::Disarmed => !arm_under_way,
+        FlightTruth::Airborne(Airborne::InAir) => mode == Some(Mode::Station),
+        FlightTruth::Airborne(Airborne::TakingOff | Airborne::Landing)
+        | FlightTruth::ArmedOnGround
+        | FlightTruth::Unknown(_) => false,
+    }
+}
+
+/// At most so much of `words` as is reported.
+fn cut(words: &str) -> String {
+    let mut end = words.len().min(LONGEST_WORDS);
+    while !words.is_char_boundary(end) {
+        end -= 1;
+    }
+    words.get(..end).unwrap_or_default().to_owned()
+}

@@ -1,0 +1,195 @@
+//! The plan followed on its way, and told from everything that is not ours.
+//!
+//! Owns: what the vehicle's modes, and what its autopilot says of its mission, mean for the plan. Must not: send.
+
+use super::{Current, Keeper};
+use crate::rules::transfer::addressee;
+use fleet::mission::flight::{Reached, Uploaded};
+use fleet::takeover::InCommand;
+use fleet::time::Moment;
+use fleet::units::Address;
+use fleet::vehicle::{FlightTruth, Mode, TRUTH_STALE_AFTER, Vehicle};
+use link::dialect::{MISSION_CURRENT_DATA, MavMessage, MavMissionResult, MavMissionType, MissionState};
+use std::time::Duration;
+use tracing::{info, warn};
+
+/// MISSION_CURRENT tells of an upload within this.
+const CURRENT_LAGS: Duration = Duration::from_secs(2);
+/// A change of mode shows within this.
+const MODE_SHOWS: Duration = Duration::from_secs(5);
+/// One that stops in the middle for this long was stopped by somebody: the word that the mission is over comes with that.
+const STOPPED_FOR: Duration = Duration::from_secs(3);
+/// Commands below it move the vehicle.
+const FIRST_DO: u16 = 95;
+
+impl Keeper {
+    /// Takes in what the vehicle is observed to do, and who was in command before. Call it after every change of `vehicle`, before its mode
+    /// is judged.
+    pub fn observe(&mut self, vehicle: &Vehicle, in_command: InCommand, now: Moment) {
+        if let Some(position) = vehicle.position {
+            self.following.seen(position);
+        }
+        let beat = vehicle.heartbeat.as_ref();
+        let Some(beat) = beat.and_then(|beat| beat.fresh(now, TRUTH_STALE_AFTER)) else {
+            return;
+        };
+        let mode = beat.mode.mode;
+        let down = vehicle.truth(now) == FlightTruth::Disarmed;
+        self.on_it = mode == Mode::Mission && !down;
+        if self.memory.flown {
+            self.follow(mode, down, in_command, now);
+        }
+        if down && self.memory.ended && !self.is_finished() {
+            // What was left out may be flown on the next flight.
+            self.memory.ended = false;
+        }
+    }
+
+    fn follow(&mut self, mode: Mode, down: bool, in_command: InCommand, now: Moment) {
+        if down {
+            if self.was_on_it
+                && let Some(last) = self.following.has_landed()
+            {
+                self.memory.reached = self.memory.reached.with(last);
+                self.end();
+            }
+            return self.stop();
+        }
+        if in_command == InCommand::SomebodyElse {
+            return self.stop();
+        }
+        self.paused_by_other = false;
+        match mode {
+            Mode::Mission => {
+                self.was_on_it = true;
+                self.stopped_since = None;
+            }
+            Mode::Station if self.told_to_hold || self.memory.ended => self.stop(),
+            Mode::Station if self.was_on_it => {
+                let since = *self.stopped_since.get_or_insert(now);
+                self.paused_by_other = now.since(since) >= STOPPED_FOR;
+            }
+            Mode::Station => {
+                if self.started_at.is_none_or(|at| now.since(at) >= MODE_SHOWS) {
+                    self.stop();
+                }
+            }
+            Mode::Land | Mode::Return if self.following.descent().is_some() => {}
+            Mode::Takeoff => {}
+            Mode::Land | Mode::Return | Mode::Foreign => self.stop(),
+        }
+    }
+
+    pub(super) fn end(&mut self) {
+        if !self.memory.ended {
+            self.memory.ended = true;
+            let (reached, items) = (self.memory.reached.count(), self.items());
+            info!(reached, items, "the plan has ended");
+        }
+    }
+
+    /// Takes a message of our autopilot; `us` are our system and component id.
+    pub fn receive(&mut self, message: &MavMessage, us: Address, now: Moment) {
+        match message {
+            MavMessage::MISSION_CURRENT(m) => self.current(m, now),
+            MavMessage::MISSION_ITEM_REACHED(m) => {
+                if let Some(index) = m.seq.checked_sub(self.first()).filter(|_| self.runs()) {
+                    let reached = self.following.has_reached(usize::from(index), now);
+                    self.advance(&reached);
+                }
+            }
+            _ => {}
+        }
+        let Some((whose, kind)) = addressee(message) else {
+            return;
+        };
+        let missions = matches!(
+            kind,
+            MavMissionType::MAV_MISSION_TYPE_MISSION | MavMissionType::MAV_MISSION_TYPE_ALL
+        );
+        if whose == us {
+            if let Some(transfer) = self.transfer.as_mut().filter(|_| missions) {
+                transfer.receive(message, now);
+            }
+            return;
+        }
+        self.others_at = Some(now);
+        if let MavMessage::MISSION_ACK(ack) = message
+            && missions
+            && ack.mavtype == MavMissionResult::MAV_MISSION_ACCEPTED
+        {
+            self.doubt("somebody else has transferred a mission");
+        }
+    }
+
+    /// Whether what the autopilot says of its mission is about ours.
+    const fn runs(&self) -> bool {
+        self.memory.flown
+            && self.was_on_it
+            && !self.memory.ended
+            && !self.doubted
+            && self.memory.uploaded_from.is_some()
+    }
+
+    fn current(&mut self, m: &MISSION_CURRENT_DATA, now: Moment) {
+        self.current = Some(Current {
+            state: m.mission_state,
+            at: now,
+        });
+        let length = self.following.list().len();
+        if let Some(seen) = self
+            .seen
+            .filter(|seen| seen.equal && now.since(seen.at) >= CURRENT_LAGS)
+        {
+            let other = seen.id != 0 && m.mission_id != 0 && m.mission_id != seen.id;
+            let told = m.total != 0 && m.total != u16::MAX;
+            if other || (told && usize::from(m.total) != length) {
+                self.doubt("the autopilot reports another mission");
+            }
+        }
+        let first = self.first();
+        let moves = |(item, _): &Uploaded| item.command < FIRST_DO;
+        let begins = self.following.list().iter().position(moves).unwrap_or_default();
+        let begins = first.saturating_add(u16::try_from(begins).unwrap_or(u16::MAX));
+        if self.set_at.is_some_and(|at| now > at) && !self.memory.flown {
+            self.is_set = (first..=begins).contains(&m.seq);
+        }
+        if !self.runs() {
+            return;
+        }
+        match m.mission_state {
+            MissionState::MISSION_STATE_COMPLETE if self.ran => {
+                let reached = self.following.has_ended(now);
+                self.advance(&reached);
+            }
+            MissionState::MISSION_STATE_COMPLETE | MissionState::MISSION_STATE_NO_MISSION => {}
+            state => {
+                self.ran |= state == MissionState::MISSION_STATE_ACTIVE;
+                if let Some(index) = m.seq.checked_sub(first).filter(|_| self.on_it) {
+                    let reached = self.following.goes_on_to(usize::from(index), now);
+                    self.advance(&reached);
+                }
+            }
+        }
+    }
+
+    /// These were reached.
+    fn advance(&mut self, reached: &[u16]) {
+        let ranges = self.memory.reached.ranges().iter().copied();
+        if !reached.is_empty() {
+            self.memory.reached = Reached::of(ranges.chain(reached.iter().map(|item| (*item, *item))));
+        }
+        self.memory.at = self.following.at();
+        if self.following.is_at_end() {
+            self.end();
+        }
+    }
+
+    /// What is on the autopilot may be another mission.
+    pub(super) fn doubt(&mut self, why: &'static str) {
+        if self.seen.take().is_some() {
+            warn!(why, "the mission on the autopilot is read again");
+        }
+        (self.ready, self.is_set, self.doubted) = (false, false, true);
+    }
+}

@@ -1,0 +1,311 @@
+//! The pilot against simulated autopilots: a plan brought onto the autopilot, flown by it, followed, interrupted and gone on with.
+//!
+//! Owns: what becomes of a plan on both stacks. Must not: test the protocol message by message, or who decides ([`fleet::converge`] has
+//! tests of its own).
+#![allow(deprecated, reason = "the one way to set an item that both know")]
+#![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
+
+#[path = "../links/line.rs"]
+mod line;
+#[path = "../support/orders.rs"]
+mod orders;
+mod others;
+mod refused;
+
+use agent::pilot::Pilot;
+use agent::state_file::State;
+use fleet::assignment::{Assignment, Desired, GroundedWhy, Order};
+use fleet::flight_record::SoFar;
+use fleet::geo::shifted;
+use fleet::ids::{NodeName, Term};
+use fleet::mission::item::{self, Item};
+use fleet::mission::{FlightPlan, PlanReport, PlanState};
+use fleet::report::{Activity, Report};
+use fleet::time::Moment;
+use fleet::units::{AltitudeAboveHome, SystemId, Wgs84};
+use fleet::vehicle::FlightTruth;
+use line::{HOME, Line};
+use link::dialect::{MavCmd, MavMessage, MavMissionType};
+use orders::assignment;
+use sitl::model::{Autopilot, VehicleConfig};
+
+const BOTH: [Autopilot; 2] = [Autopilot::ArduPilot, Autopilot::Px4];
+const FLY: Desired = Desired::Flying {
+    altitude: AltitudeAboveHome(10.0),
+};
+
+fn pilot(state: State, now: Moment) -> Pilot {
+    Pilot::new(NodeName::parse("pine").unwrap(), state, now).as_ground_station(Some(SystemId(255)))
+}
+
+/// A vehicle that has been up for a minute, and its agent.
+fn line(autopilot: Autopilot) -> Line {
+    let config = VehicleConfig::new(autopilot, 7, HOME);
+    let mut line = Line::new(pilot(State::default(), Moment::default()), config);
+    line.pass(60);
+    line
+}
+
+fn place(command: u16, east: f64, north: f64, params: [f64; 3]) -> Item {
+    let home = Wgs84 {
+        latitude_deg: HOME.lat_deg,
+        longitude_deg: HOME.lon_deg,
+    };
+    let at = shifted(home, east, north);
+    let [a, b, c] = params.map(Some);
+    let (x, y) = (Some(at.latitude_deg), Some(at.longitude_deg));
+    Item {
+        command,
+        frame: item::FRAME_GLOBAL_RELATIVE_ALT,
+        params: [a, b, c, None, x, y, Some(15.0)],
+        goes_on: true,
+    }
+}
+
+const fn action(command: u16, params: [f64; 3]) -> Item {
+    let [a, b, c] = params;
+    Item {
+        command,
+        frame: item::FRAME_MISSION,
+        params: [Some(a), Some(b), Some(c), Some(0.0), Some(0.0), Some(0.0), Some(0.0)],
+        goes_on: true,
+    }
+}
+
+/// Speed, a place, a camera that is triggered on the way, two places with a hold, and one more.
+fn items() -> Vec<Item> {
+    vec![
+        action(item::DO_CHANGE_SPEED, [1.0, 4.0, -1.0]),
+        place(item::NAV_WAYPOINT, 0.0, 40.0, [0.0, 0.0, 0.0]),
+        action(item::DO_SET_CAM_TRIGG_DIST, [5.0, 0.0, 1.0]),
+        place(item::NAV_WAYPOINT, 50.0, 40.0, [2.0, 0.0, 0.0]),
+        place(item::NAV_WAYPOINT, 50.0, 0.0, [3.0, 0.0, 0.0]),
+        place(item::NAV_WAYPOINT, 30.0, 20.0, [0.0, 0.0, 0.0]),
+    ]
+}
+
+fn plan_of(items: Vec<Item>) -> FlightPlan {
+    FlightPlan::new(Term(3), items).unwrap()
+}
+
+fn order(generation: i64, desired: Desired, plan: Option<&FlightPlan>, resume_after: u32) -> Order {
+    Order::Assigned(Assignment {
+        plan: plan.map(|plan| plan.digest.clone()),
+        resume_after,
+        ..assignment(generation, desired)
+    })
+}
+
+fn report(line: &Line) -> Report {
+    line.pilot.report(line.now())
+}
+
+fn progress(line: &Line) -> PlanReport {
+    report(line).plan
+}
+
+fn is_up(line: &Line) -> bool {
+    matches!(line.truth(), FlightTruth::Airborne(_))
+}
+
+/// What was written since then that is a command, but for requests for messages, or sets an item.
+fn commands(line: &Line, since: u64) -> Vec<MavCmd> {
+    let asks = [
+        MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL,
+        MavCmd::MAV_CMD_REQUEST_MESSAGE,
+        MavCmd::MAV_CMD_GET_MESSAGE_INTERVAL,
+        MavCmd::MAV_CMD_RUN_PREARM_CHECKS,
+    ];
+    let wrote = line.wrote.iter().filter(|(at, _)| *at > since);
+    let commands = wrote.filter_map(|(_, message)| match message {
+        MavMessage::COMMAND_LONG(m) => Some(m.command),
+        MavMessage::COMMAND_INT(m) => Some(m.command),
+        MavMessage::MISSION_SET_CURRENT(_) => Some(MavCmd::MAV_CMD_DO_SET_MISSION_CURRENT),
+        MavMessage::SET_MODE(_) => Some(MavCmd::MAV_CMD_MISSION_START),
+        _ => None,
+    });
+    commands.filter(|command| !asks.contains(command)).collect()
+}
+
+/// The commands of the items that were uploaded since then, each once.
+fn uploaded(line: &Line, since: u64) -> Vec<u16> {
+    let mut items: Vec<(u16, u16)> = Vec::new();
+    for (_, message) in line.wrote.iter().filter(|(at, _)| *at > since) {
+        if let MavMessage::MISSION_ITEM_INT(m) = message
+            && m.mission_type == MavMissionType::MAV_MISSION_TYPE_MISSION
+        {
+            items.push((m.seq, m.command as u16));
+        }
+    }
+    items.sort_unstable();
+    items.dedup();
+    items.into_iter().map(|(_, command)| command).collect()
+}
+
+/// One in the air, on its plan.
+fn flying(autopilot: Autopilot, plan: &FlightPlan) -> Line {
+    let mut line = line(autopilot);
+    line.pilot.take_plan(plan.clone());
+    line.order(&order(1, FLY, Some(plan), 0));
+    line.until("on its plan", 120, |line| progress(line).flying);
+    line
+}
+
+#[test]
+fn a_plan_is_uploaded_on_the_ground_and_flown_by_the_autopilot_once_it_is_up() {
+    for autopilot in BOTH {
+        let plan = plan_of(items());
+        let mut line = line(autopilot);
+        line.pilot.take_plan(plan.clone());
+        line.pass(20);
+        assert_eq!(uploaded(&line, 0), [] as [u16; 0], "nobody has asked for it");
+        line.order(&order(
+            1,
+            Desired::Grounded {
+                why: GroundedWhy::Waiting,
+            },
+            Some(&plan),
+            0,
+        ));
+        line.until("ready", 30, |line| progress(line).state == PlanState::Ready);
+        assert!(!line.vehicle.truth().armed);
+        assert_eq!(progress(&line).held, Some(plan.digest.clone()));
+        line.order(&order(2, FLY, Some(&plan), 0));
+        line.until("on its plan", 90, |line| progress(line).flying);
+        let began = line.ms;
+        line.until("on the second leg", 60, |line| progress(line).current == Some(3));
+        assert_eq!(progress(&line).reached.ranges(), [(0, 2)]);
+        assert_eq!(report(&line).activity, Activity::Moving);
+        line.until("on the last leg", 180, |line| progress(line).current == Some(5));
+        assert_eq!(
+            commands(&line, began),
+            [] as [MavCmd; 0],
+            "{autopilot:?}: it is left alone"
+        );
+        line.until("finished", 60, |line| progress(line).finished);
+        line.until("holding", 10, |line| report(line).activity == Activity::Holding);
+        line.pass(20);
+        let after = progress(&line);
+        assert_eq!(
+            (after.reached.ranges(), after.ended, after.flying),
+            (&[(0, 5)][..], true, false)
+        );
+        assert!(is_up(&line) && report(&line).takeovers == 0);
+        let mode = report(&line).mode.unwrap();
+        assert!(["GUIDED", "AUTO.LOITER"].contains(&mode.as_str()), "{mode}");
+        let all = commands(&line, 0);
+        assert!(!all.contains(&MavCmd::MAV_CMD_MISSION_START));
+        let armed = all
+            .iter()
+            .filter(|command| **command == MavCmd::MAV_CMD_COMPONENT_ARM_DISARM);
+        assert_eq!(armed.count(), 1, "{all:?}");
+        assert!(
+            !all.contains(&MavCmd::MAV_CMD_DO_REPOSITION),
+            "its height is that of the plan"
+        );
+    }
+}
+
+#[test]
+fn an_agent_that_is_restarted_in_the_middle_goes_on_following_and_tells_the_same() {
+    for autopilot in BOTH {
+        let plan = plan_of(items());
+        let mut line = flying(autopilot, &plan);
+        line.until("past the first place", 90, |line| progress(line).reached.has(1));
+        line.pass(2);
+        let (before, began) = (progress(&line), line.ms);
+        let state = serde_json::to_string(line.pilot.state()).unwrap();
+        let state: State = serde_json::from_str(&state).unwrap();
+        line.replace(pilot(state, line.now()));
+        assert_eq!(progress(&line).reached, before.reached);
+        line.order(&order(1, FLY, Some(&plan), 0));
+        line.until("finished", 180, |line| progress(line).finished);
+        assert_eq!(report(&line).takeovers, 0);
+        assert_eq!(
+            uploaded(&line, began),
+            [] as [u16; 0],
+            "{autopilot:?}: it was only read"
+        );
+        assert!(!commands(&line, began).contains(&MavCmd::MAV_CMD_COMPONENT_ARM_DISARM));
+    }
+}
+
+#[test]
+fn on_a_link_that_loses_every_twelfth_frame_the_plan_is_flown_and_nothing_is_told_that_was_not_reached() {
+    for autopilot in BOTH {
+        let plan = plan_of(items());
+        let mut line = line(autopilot);
+        line.loses = Some(12);
+        line.pilot.take_plan(plan.clone());
+        line.order(&order(1, FLY, Some(&plan), 0));
+        line.until("at its end", 400, |line| progress(line).ended);
+        let reached = progress(&line).reached;
+        assert!(reached.has(3) && reached.has(4), "it waited there: {reached:?}");
+        assert_eq!(report(&line).takeovers, 0);
+    }
+}
+
+#[test]
+fn a_plan_that_is_withdrawn_is_stopped_and_one_that_is_named_again_goes_on_where_it_was_in_its_state() {
+    for autopilot in BOTH {
+        let plan = plan_of(items());
+        let mut line = flying(autopilot, &plan);
+        line.until("on the second leg", 90, |line| progress(line).reached.has(2));
+        line.order(&order(2, FLY, None, 0));
+        line.until("holding", 20, |line| {
+            report(line).activity == Activity::Holding && !progress(line).flying
+        });
+        line.pass(30);
+        assert_eq!(report(&line).takeovers, 0, "{autopilot:?}: it was us");
+        assert_eq!(progress(&line).reached.ranges(), [(0, 2)]);
+        let again = line.ms;
+        line.order(&order(3, FLY, Some(&plan), 0));
+        line.until("finished", 240, |line| progress(line).finished);
+        let home: &[u16] = if autopilot == Autopilot::ArduPilot { &[16] } else { &[] };
+        let rest = [item::DO_CHANGE_SPEED, item::DO_SET_CAM_TRIGG_DIST, 16, 16, 16];
+        assert_eq!(uploaded(&line, again), [home, &rest].concat(), "{autopilot:?}");
+    }
+}
+
+#[test]
+fn a_ground_order_lands_it_from_its_plan_and_its_progress_is_kept() {
+    for autopilot in BOTH {
+        let plan = plan_of(items());
+        let mut line = flying(autopilot, &plan);
+        line.until("past the first place", 90, |line| progress(line).reached.has(1));
+        line.order(&order(
+            2,
+            Desired::Grounded {
+                why: GroundedWhy::Ordered,
+            },
+            None,
+            0,
+        ));
+        line.until("on the ground", 90, |line| line.truth() == FlightTruth::Disarmed);
+        assert_eq!(report(&line).takeovers, 0, "{autopilot:?}");
+        assert!(progress(&line).reached.has(1) && !progress(&line).flying);
+    }
+}
+
+#[test]
+fn a_return_by_the_last_item_is_the_plans_own_and_ends_the_flight() {
+    for autopilot in BOTH {
+        let mut items = items();
+        items.truncate(2);
+        items.push(action(item::NAV_RETURN_TO_LAUNCH, [0.0; 3]));
+        let plan = plan_of(items);
+        let mut line = flying(autopilot, &plan);
+        line.until("on the ground", 240, |line| line.truth() == FlightTruth::Disarmed);
+        line.pass(5);
+        let after = report(&line);
+        assert!(after.plan.finished, "{autopilot:?}: {after:?}");
+        assert_eq!(
+            (after.takeovers, after.so_far, after.diversion),
+            (0, SoFar::Over, None),
+            "{autopilot:?}"
+        );
+        let down = line.ms;
+        line.pass(30);
+        assert!(!commands(&line, down).contains(&MavCmd::MAV_CMD_COMPONENT_ARM_DISARM));
+    }
+}

@@ -1,0 +1,213 @@
+//! Pilots and ground stations in the middle of a plan of ours.
+
+#![allow(deprecated, reason = "ground stations set items so")]
+
+use super::*;
+use fleet::report::HandsOff;
+use link::dialect::{COMMAND_LONG_DATA, MISSION_COUNT_DATA, MISSION_ITEM_INT_DATA, MISSION_SET_CURRENT_DATA, MavFrame};
+use mavlink::{MAVLinkV2MessageRaw, MavHeader};
+use sitl::wire::{FrameReader, Incoming};
+
+/// A ground station that is not ours says this to the vehicle.
+fn says(line: &mut Line, message: &MavMessage) {
+    let header = MavHeader {
+        system_id: 254,
+        component_id: 190,
+        sequence: 0,
+    };
+    let mut raw = MAVLinkV2MessageRaw::new();
+    raw.serialize_message(header, message);
+    let mut reader = FrameReader::default();
+    reader.push(raw.raw_bytes());
+    let frame = reader.next_frame().unwrap();
+    line.vehicle.receive_pilot(&Incoming::decode(&frame));
+}
+
+fn sets_mode(line: &mut Line, main: f32, sub: f32) {
+    says(
+        line,
+        &MavMessage::COMMAND_LONG(COMMAND_LONG_DATA {
+            param1: 1.0,
+            param2: main,
+            param3: sub,
+            command: MavCmd::MAV_CMD_DO_SET_MODE,
+            target_system: 7,
+            target_component: 1,
+            ..COMMAND_LONG_DATA::default()
+        }),
+    );
+}
+
+/// BRAKE, or POSCTL.
+fn takes_over(line: &mut Line, autopilot: Autopilot) {
+    match autopilot {
+        Autopilot::ArduPilot => sets_mode(line, 17.0, 0.0),
+        Autopilot::Px4 => sets_mode(line, 3.0, 0.0),
+    }
+}
+
+/// GUIDED, or AUTO.LOITER.
+fn gives_back(line: &mut Line, autopilot: Autopilot) {
+    match autopilot {
+        Autopilot::ArduPilot => sets_mode(line, 4.0, 0.0),
+        Autopilot::Px4 => sets_mode(line, 4.0, 3.0),
+    }
+}
+
+fn uploads(line: &mut Line, autopilot: Autopilot, items: &[(f64, f64)]) {
+    let home: &[(f64, f64)] = match autopilot {
+        Autopilot::ArduPilot => &[(0.0, 0.0)],
+        Autopilot::Px4 => &[],
+    };
+    let all = [home, items].concat();
+    let count = u16::try_from(all.len()).unwrap();
+    says(
+        line,
+        &MavMessage::MISSION_COUNT(MISSION_COUNT_DATA {
+            count,
+            target_system: 7,
+            target_component: 1,
+            ..MISSION_COUNT_DATA::default()
+        }),
+    );
+    for (seq, (east, north)) in (0..count).zip(all) {
+        (0..5).for_each(|_| line.step());
+        let at = place(16, east, north, [0.0; 3]);
+        says(
+            line,
+            &MavMessage::MISSION_ITEM_INT(MISSION_ITEM_INT_DATA {
+                seq,
+                x: (at.params[4].unwrap() * 1e7) as i32,
+                y: (at.params[5].unwrap() * 1e7) as i32,
+                z: 20.0,
+                command: MavCmd::MAV_CMD_NAV_WAYPOINT,
+                frame: MavFrame::MAV_FRAME_GLOBAL_RELATIVE_ALT,
+                autocontinue: 1,
+                target_system: 7,
+                target_component: 1,
+                ..MISSION_ITEM_INT_DATA::default()
+            }),
+        );
+    }
+    (0..5).for_each(|_| line.step());
+}
+
+#[test]
+fn a_pilot_who_takes_over_is_left_alone_and_after_a_resume_it_goes_on_at_the_first_item_not_reached() {
+    for autopilot in BOTH {
+        let plan = plan_of(items());
+        let mut line = flying(autopilot, &plan);
+        line.until("on the second leg", 90, |line| progress(line).reached.has(2));
+        takes_over(&mut line, autopilot);
+        let hands_off = |why: HandsOff| move |line: &Line| report(line).activity == Activity::HandsOff(why);
+        line.until("let go", 10, hands_off(HandsOff::OtherMode));
+        let taken = line.ms;
+        line.pass(20);
+        assert_eq!(report(&line).takeovers, 1);
+        assert!(!progress(&line).flying);
+        gives_back(&mut line, autopilot);
+        line.until("left to us", 10, hands_off(HandsOff::TakenOver));
+        line.pass(20);
+        assert_eq!(
+            commands(&line, taken),
+            [] as [MavCmd; 0],
+            "{autopilot:?}: nobody has said resume"
+        );
+        assert_eq!(uploaded(&line, taken), [] as [u16; 0]);
+        let resumed = line.ms;
+        line.order(&order(2, FLY, Some(&plan), 1));
+        line.until("on its plan again", 60, |line| progress(line).flying);
+        let sent = uploaded(&line, resumed);
+        let ours = &sent[sent.len() - 5..];
+        assert_eq!(ours, [item::DO_CHANGE_SPEED, item::DO_SET_CAM_TRIGG_DIST, 16, 16, 16]);
+        line.until("finished", 240, |line| progress(line).finished);
+        assert_eq!(report(&line).takeovers, 1);
+    }
+}
+
+#[test]
+fn somebody_who_stops_the_plan_in_a_mode_of_ours_has_taken_over_too() {
+    for autopilot in BOTH {
+        let plan = plan_of(items());
+        let mut line = flying(autopilot, &plan);
+        line.until("on the second leg", 90, |line| progress(line).reached.has(2));
+        gives_back(&mut line, autopilot);
+        let let_go = Activity::HandsOff(HandsOff::TakenOver);
+        line.until("let go", 15, |line| report(line).activity == let_go);
+        let taken = line.ms;
+        line.pass(30);
+        assert_eq!(commands(&line, taken), [] as [MavCmd; 0], "{autopilot:?}");
+        assert_eq!(report(&line).takeovers, 1);
+        line.order(&order(2, FLY, Some(&plan), 1));
+        line.until("finished", 300, |line| progress(line).finished);
+    }
+}
+
+#[test]
+fn a_mission_of_somebody_else_is_noticed_and_never_flown_as_ours() {
+    for autopilot in BOTH {
+        // As many items as ours, and fewer.
+        for other in [vec![(0.0, 60.0); 6], vec![(0.0, 60.0), (60.0, 60.0)]] {
+            let plan = plan_of(items());
+            let mut line = flying(autopilot, &plan);
+            line.until("past the first place", 90, |line| progress(line).reached.has(1));
+            line.pass(3);
+            let began = line.ms;
+            uploads(&mut line, autopilot, &other);
+            line.until("let go", 60, |line| report(line).takeovers == 1);
+            let reached = progress(&line).reached;
+            line.pass(60);
+            let after = progress(&line);
+            assert!(!after.flying && !after.finished, "{autopilot:?}: {after:?}");
+            assert_eq!(after.reached, reached, "{autopilot:?}: theirs counts for nothing");
+            assert_eq!(commands(&line, began), [] as [MavCmd; 0]);
+        }
+    }
+}
+
+#[test]
+fn on_the_ground_ours_replaces_a_mission_of_somebody_else_before_anything_is_armed() {
+    for autopilot in BOTH {
+        let plan = plan_of(items());
+        let mut line = line(autopilot);
+        line.pilot.take_plan(plan.clone());
+        line.order(&order(
+            1,
+            Desired::Grounded {
+                why: GroundedWhy::Waiting,
+            },
+            Some(&plan),
+            0,
+        ));
+        line.until("ready", 30, |line| progress(line).state == PlanState::Ready);
+        uploads(&mut line, autopilot, &[(0.0, 60.0), (60.0, 60.0)]);
+        line.until("noticed", 20, |line| progress(line).state != PlanState::Ready);
+        line.order(&order(2, FLY, Some(&plan), 0));
+        line.until("finished", 300, |line| progress(line).finished);
+    }
+}
+
+#[test]
+fn an_item_that_somebody_jumps_over_is_not_reached_and_the_plan_does_not_count_as_finished() {
+    for autopilot in BOTH {
+        let plan = plan_of(items());
+        let mut line = flying(autopilot, &plan);
+        line.until("past the first place", 90, |line| progress(line).reached.has(2));
+        line.pass(1);
+        let seq = 5 + u16::from(autopilot == Autopilot::ArduPilot);
+        says(
+            &mut line,
+            &MavMessage::MISSION_SET_CURRENT(MISSION_SET_CURRENT_DATA {
+                seq,
+                target_system: 7,
+                target_component: 1,
+            }),
+        );
+        line.until("at its end", 120, |line| progress(line).ended);
+        line.pass(10);
+        let after = progress(&line);
+        assert_eq!(after.reached.ranges(), [(0, 2), (5, 5)], "{autopilot:?}");
+        assert!(!after.finished && is_up(&line));
+        assert_eq!(report(&line).activity, Activity::Holding);
+    }
+}

@@ -1,0 +1,305 @@
+//! Plans on real autopilots: flown, taken over by a pilot and gone on with, replaced by somebody else, and refused.
+//!
+//! Owns: the agent's pilot and shell against unmodified firmware, with the coordinator scripted. Without an autopilot (see tests/README.md)
+//! each test prints `skipped:` and how to get one, and passes.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
+
+#[path = "../support/orders.rs"]
+mod orders;
+mod station;
+
+use agent::clock::Clock;
+use agent::pilot::Pilot;
+use agent::shell::{Wiring, fly};
+use agent::state_file::Store;
+use agent::uplink::{FromUplink, Outward};
+use fleet::assignment::{Assignment, Desired, GroundedWhy, Order};
+use fleet::geo::{offset, shifted};
+use fleet::ids::NodeName;
+use fleet::mission::item::{self, Item};
+use fleet::mission::{FlightPlan, PlanState};
+use fleet::report::{Activity, HandsOff, Report};
+use fleet::units::{AltitudeAboveHome, SystemId, Wgs84};
+use fleet::vehicle::FlightTruth;
+use link::raw::Direction;
+use link::{Link, LinkHandle, LinkUrl, Tap};
+use orders::assignment;
+use station::Station;
+use std::io::Write as _;
+use std::path::Path;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use testkit::autopilots::{Autopilot, Firmware, HOME, Instance, Settings, Stack};
+use tokio::sync::{mpsc, watch};
+use tokio::task::JoinHandle;
+use tokio_util::sync::CancellationToken;
+
+const HERE: Wgs84 = Wgs84 {
+    latitude_deg: HOME[0],
+    longitude_deg: HOME[1],
+};
+const FLY: Desired = Desired::Flying {
+    altitude: AltitudeAboveHome(10.0),
+};
+const WAIT: Desired = Desired::Grounded {
+    why: GroundedWhy::Waiting,
+};
+
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+fn url(stack: Stack, at: std::net::SocketAddr) -> LinkUrl {
+    let scheme = match stack {
+        Stack::ArduPilot => "tcp",
+        Stack::Px4 => "udp",
+    };
+    format!("{scheme}:{at}").parse().unwrap()
+}
+
+/// One life of an agent.
+struct Agent {
+    orders: mpsc::Sender<FromUplink>,
+    reports: watch::Receiver<Outward>,
+    life: JoinHandle<()>,
+    wire: LinkHandle,
+    _link: Link,
+}
+
+impl Agent {
+    async fn start(autopilot: &Autopilot, dir: &Path) -> Self {
+        let node = NodeName::parse("pine").unwrap();
+        let (store, state) = Store::open(dir, &node).unwrap();
+        let (link, wire, events) = Link::open(url(autopilot.stack(), autopilot.companion_link()));
+        let (orders_tx, orders) = mpsc::channel(16);
+        let (reports, reports_rx) = watch::channel(Outward::default());
+        let clock = Clock::start();
+        let pilot = Pilot::new(node, state, clock.now()).as_ground_station(Some(SystemId(254)));
+        let wiring = Wiring {
+            link: wire.clone(),
+            events,
+            orders,
+            reports,
+            terminate: CancellationToken::new(),
+            landing_timeout: Duration::from_secs(60),
+            clock,
+        };
+        let life = tokio::spawn(async move {
+            Box::pin(fly(pilot, wiring, Arc::new(store), CancellationToken::new())).await;
+        });
+        let agent = Self {
+            orders: orders_tx,
+            reports: reports_rx,
+            life,
+            wire,
+            _link: link,
+        };
+        agent.tell(FromUplink::Opened).await;
+        agent
+    }
+
+    async fn tell(&self, word: FromUplink) {
+        self.orders.send(word).await.unwrap();
+    }
+
+    async fn order(&self, generation: i64, desired: Desired, plan: &FlightPlan, resume_after: u32) {
+        let order = Order::Assigned(Assignment {
+            plan: Some(plan.digest.clone()),
+            resume_after,
+            ..assignment(generation, desired)
+        });
+        self.tell(FromUplink::Order(order)).await;
+    }
+
+    fn report(&self) -> Option<Report> {
+        self.reports.borrow().report.clone()
+    }
+
+    async fn until(&self, what: &str, within_s: u64, holds: impl Fn(&Report) -> bool) -> f64 {
+        let began = Instant::now();
+        while !self.report().is_some_and(|report| holds(&report)) {
+            assert!(
+                began.elapsed().as_secs() < within_s,
+                "not within {within_s} s: {what}; {:#?}",
+                self.report()
+            );
+            tokio::time::sleep(Duration::from_millis(50)).await;
+        }
+        began.elapsed().as_secs_f64()
+    }
+
+    async fn kill(self) {
+        self.life.abort();
+        let _ = self.life.await;
+    }
+}
+
+/// Messages of ours that are not heartbeats.
+fn ours(tap: &mut Tap) -> Vec<u32> {
+    let mut ours = Vec::new();
+    while let Some(frame) = tap.try_recv() {
+        if frame.from == Direction::Us && frame.message_id != 0 {
+            ours.push(frame.message_id);
+        }
+    }
+    ours
+}
+
+fn place(east: f64, north: f64, hold: f64) -> Item {
+    let at = shifted(HERE, east, north);
+    let (x, y) = (Some(at.latitude_deg), Some(at.longitude_deg));
+    Item {
+        command: item::NAV_WAYPOINT,
+        frame: item::FRAME_GLOBAL_RELATIVE_ALT,
+        params: [Some(hold), Some(0.0), Some(0.0), None, x, y, Some(15.0)],
+        goes_on: true,
+    }
+}
+
+const fn action(command: u16, params: [f64; 3]) -> Item {
+    let [a, b, c] = params;
+    Item {
+        command,
+        frame: item::FRAME_MISSION,
+        params: [Some(a), Some(b), Some(c), Some(0.0), Some(0.0), Some(0.0), Some(0.0)],
+        goes_on: true,
+    }
+}
+
+fn plan() -> FlightPlan {
+    let items = vec![
+        action(item::DO_CHANGE_SPEED, [1.0, 4.0, -1.0]),
+        place(0.0, 40.0, 0.0),
+        action(item::DO_SET_CAM_TRIGG_DIST, [5.0, 0.0, 1.0]),
+        place(50.0, 40.0, 2.0),
+        place(50.0, 0.0, 3.0),
+        place(30.0, 20.0, 0.0),
+    ];
+    FlightPlan::new(fleet::ids::Term(3), items).unwrap()
+}
+
+/// The autopilots of this machine.
+fn autopilots() -> impl Iterator<Item = Autopilot> {
+    Stack::ALL.into_iter().filter_map(|stack| match Firmware::find(stack) {
+        Err(missing) => {
+            say(&format!("skipped: {missing}"));
+            None
+        }
+        Ok(firmware) => Some(Autopilot::start(firmware, Instance::claim().unwrap(), Settings::default()).unwrap()),
+    })
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "minutes in real time; see the long runs of tests/README.md"]
+async fn a_plan_is_flown_taken_over_gone_on_with_and_finished() {
+    for autopilot in autopilots() {
+        let stack = autopilot.stack();
+        let dir = tempfile::tempdir().unwrap();
+        let agent = Agent::start(&autopilot, dir.path()).await;
+        let mut tap = agent.wire.tap(100_000);
+        let plan = plan();
+        agent.tell(FromUplink::Plan(plan.clone())).await;
+        agent.order(1, WAIT, &plan, 0).await;
+        let took = agent.until("ready", 90, |r| r.plan.state == PlanState::Ready).await;
+        say(&format!(
+            "{stack}: on the autopilot and judged {took:.1} s after the agent came to one that booted"
+        ));
+        agent.order(2, FLY, &plan, 0).await;
+        let took = agent.until("on its plan", 120, |r| r.plan.flying).await;
+        say(&format!("{stack}: armed, up and on its plan after {took:.1} s"));
+        agent.until("on the second leg", 60, |r| r.plan.reached.has(2)).await;
+        let report = agent.report().unwrap();
+        assert_eq!(report.plan.reached.ranges(), [(0, 2)], "{stack}");
+
+        let mut station = Station::open(url(stack, autopilot.ground_link()), autopilot.system()).await;
+        station.takes_over(stack).await;
+        let let_go = |why: HandsOff| move |r: &Report| r.activity == Activity::HandsOff(why);
+        let took = agent.until("let go", 10, let_go(HandsOff::OtherMode)).await;
+        say(&format!("{stack}: let go {took:.1} s after a pilot took over"));
+        ours(&mut tap);
+        station.gives_back(stack).await;
+        agent.until("left to us", 10, let_go(HandsOff::TakenOver)).await;
+        tokio::time::sleep(Duration::from_secs(5)).await;
+        let sent = ours(&mut tap);
+        let moves = [41, 44, 73, 11, 75].iter().any(|id| sent.contains(id));
+        assert!(!moves, "{stack}: nobody has said resume: {sent:?}");
+        agent.order(3, FLY, &plan, 1).await;
+        let took = agent.until("on its plan again", 60, |r| r.plan.flying).await;
+        say(&format!(
+            "{stack}: what was left uploaded in the air and gone on with {took:.1} s after the resume"
+        ));
+        let took = agent.until("finished", 150, |r| r.plan.finished).await;
+        let end = agent.until("holding", 15, |r| r.activity == Activity::Holding).await;
+        let report = agent.report().unwrap();
+        let (east, north) = offset(shifted(HERE, 30.0, 20.0), report.position.unwrap().at);
+        say(&format!(
+            "{stack}: finished after {took:.1} s more, held {end:.1} s later, {:.1} m from its last place, in {}",
+            east.hypot(north),
+            report.mode.clone().unwrap_or_default()
+        ));
+        assert_eq!((report.takeovers, report.plan.reached.count()), (1, 6), "{stack}");
+
+        agent.order(4, WAIT, &plan, 1).await;
+        agent.until("landed", 90, |r| r.truth == FlightTruth::Disarmed).await;
+        agent.kill().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "minutes in real time; see the long runs of tests/README.md"]
+async fn a_mission_of_somebody_else_is_not_flown_as_ours_and_a_plan_that_is_refused_is_told_in_the_autopilots_words() {
+    for autopilot in autopilots() {
+        let stack = autopilot.stack();
+        let dir = tempfile::tempdir().unwrap();
+        let agent = Agent::start(&autopilot, dir.path()).await;
+        let plan = plan();
+        let refused = |r: &Report| matches!(r.plan.state, PlanState::Refused(_));
+        agent.until("home", 90, |r| r.home.is_some()).await;
+        let mut station = Station::open(url(stack, autopilot.ground_link()), autopilot.system()).await;
+
+        let mut items = plan.items.clone();
+        match stack {
+            // SET_CAMERA_MODE
+            Stack::ArduPilot => items.push(action(530, [0.0, 1.0, 0.0])),
+            Stack::Px4 => items.push(Item {
+                command: 18,
+                ..plan.items[1]
+            }),
+        }
+        let bad = FlightPlan::new(plan.term, items).unwrap();
+        agent.tell(FromUplink::Plan(bad.clone())).await;
+        agent.order(1, WAIT, &bad, 0).await;
+        agent.until("refused", 60, refused).await;
+        say(&format!("{stack}: {:?}", agent.report().unwrap().plan.state));
+        if stack == Stack::Px4 {
+            station.upload_fence(35.0).await;
+            agent.tell(FromUplink::Plan(plan.clone())).await;
+            agent.order(2, WAIT, &plan, 0).await;
+            let took = agent.until("refused after the ACK", 60, refused).await;
+            say(&format!(
+                "{stack}: {:?} after {took:.1} s",
+                agent.report().unwrap().plan.state
+            ));
+            station.upload_fence(200.0).await;
+        }
+        let other = FlightPlan::new(plan.term, plan.items[..5].to_vec()).unwrap();
+        agent.tell(FromUplink::Plan(other.clone())).await;
+        agent.order(3, WAIT, &other, 0).await;
+        agent.until("ready", 60, |r| r.plan.state == PlanState::Ready).await;
+        agent.order(4, FLY, &other, 0).await;
+        agent
+            .until("past the first place", 180, |r| r.plan.reached.has(1))
+            .await;
+        station.upload_mission(stack, &[(0.0, 60.0), (60.0, 60.0)]).await;
+        let took = agent.until("let go", 60, |r| r.takeovers == 1).await;
+        let before = agent.report().unwrap().plan;
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        let after = agent.report().unwrap().plan;
+        assert!(!after.flying && after.reached == before.reached, "{stack}: {after:?}");
+        say(&format!(
+            "{stack}: a mission of somebody else noticed {took:.1} s after its upload, {:?}",
+            after.reached
+        ));
+        agent.kill().await;
+    }
+}

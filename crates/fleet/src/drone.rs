@@ -5,6 +5,7 @@
 
 pub mod desire;
 pub mod height;
+pub mod on_mission;
 pub mod order;
 pub mod status;
 pub mod way_home;

@@ -20,7 +20,6 @@
 
 pub mod area;
 mod cut;
-pub mod doing;
 pub mod figures;
 pub mod flight;
 pub mod following;

@@ -167,7 +167,7 @@ impl Why {
             Self::Refused(words) => format!("has an autopilot that refuses the plan: {words}"),
             Self::Grounded => "is kept on the ground by an order".to_owned(),
             Self::Taken => "is flown by somebody else".to_owned(),
-            Self::Lost => "is not heard any more".to_owned(),
+            Self::Lost => "is not received any more".to_owned(),
             Self::Gone => "is gone".to_owned(),
         }
     }

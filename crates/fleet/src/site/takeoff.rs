@@ -18,7 +18,7 @@ use std::time::Duration;
 /// An order to take off may be under way to its agent for this long after it was taken back.
 const MAY_BE_UNDER_WAY: Duration = Duration::from_secs(30);
 
-/// Homes wander; a vehicle that stands farther from the start of its plan was carried away, meters.
+/// Homes wander; a vehicle that stands farther from the start of its plan was carried elsewhere, meters.
 const HOME_WANDERS: f64 = 10.0;
 
 /// Which vehicles may take off now.
@@ -78,30 +78,32 @@ impl Site {
                 continue;
             };
             if expected.desire == Desire::Plan {
-                self.grant_plan(node, at, now);
+                self.let_fly_plan(node, at, now);
                 continue;
             }
-            let known = self
-                .takeoffs
-                .until
-                .get(node)
-                .filter(|_| !self.takeoffs.plans.contains_key(node));
+            let until = self.takeoffs.until.get(node).copied();
+            // An order to fly a plan may still be under way to it.
+            if self.takeoffs.plans.contains_key(node) {
+                if until.is_some_and(|until| now <= until) {
+                    continue;
+                }
+                self.revoke_takeoff(node, now);
+            }
+            let known = self.takeoffs.until.get(node);
             match self.way_up(at, expected) {
                 Some(way) if known.is_some() || self.is_clear(node, &way, vehicles) => {
                     self.claims.claim_takeoff(node, Some(way), now);
                     self.takeoffs.until.insert(node.clone(), now.plus(MAY_BE_UNDER_WAY));
                 }
                 Some(_) => {}
-                None if self.takeoffs.until.get(node).is_some_and(|until| now > *until) => {
-                    self.revoke_takeoff(node, now)
-                }
+                None if until.is_some_and(|until| now > until) => self.revoke_takeoff(node, now),
                 None => {}
             }
         }
     }
 
     /// Claims the whole way of the plan of a vehicle that stands at `at`, if it is clear of all others.
-    fn grant_plan(&mut self, node: &NodeName, at: Local, now: Moment) {
+    fn let_fly_plan(&mut self, node: &NodeName, at: Local, now: Moment) {
         let until = self.takeoffs.until.get(node).copied();
         let Some((digest, way)) = self.plans.get(node).cloned() else {
             if until.is_some_and(|until| now > until) {
@@ -118,7 +120,7 @@ impl Site {
             }
             self.revoke_takeoff(node, now);
             if way.start().over_ground(at) > HOME_WANDERS {
-                let why = "stands elsewhere than where its plan begins, and waits for another";
+                let why = "is not where its plan begins, and waits for another plan";
                 self.waiting.insert(node.clone(), why.to_owned());
                 return;
             }

@@ -2,12 +2,12 @@
 //!
 //! Owns: [`doing`], and how long what may pass is borne ([`Patience`]). Must not: read a clock: how long something has been so is an input.
 
-use super::flight::{PlanDigest, PlanState};
-use super::progress::Doing;
-use crate::drone::{Facts, Ground};
-use crate::flight_record::SoFar;
+use super::{Facts, Ground};
+use crate::mission::progress::Doing;
+use crate::mission::{PlanDigest, PlanState};
 use crate::node_use::{Lift, NoLift};
 use crate::report::{Activity, HandsOff, Report};
+use crate::reported_flight::SoFar;
 use crate::units::Percent;
 use crate::vehicle::FlightTruth;
 use std::time::Duration;

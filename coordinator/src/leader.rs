@@ -14,7 +14,7 @@ use crate::controllers::drone::facts::Observer;
 use crate::controllers::drone::heights::Heights;
 use crate::controllers::drone::pacing::Paces;
 use crate::controllers::drone::{self, DroneController};
-use crate::controllers::mission::plans::Missions;
+use crate::controllers::mission::{self, plans::Missions};
 use crate::controllers::rules::{self, NodeRules};
 use crate::controllers::swarm::expectations::Expectations;
 use crate::controllers::swarm::formation::{self, Coverages};
@@ -138,6 +138,7 @@ pub(crate) async fn lead(
     airspace::start(&observer, metrics, tasks);
     let vehicles = vehicle::start(&observer, tasks);
     rules::start(&observer, vehicles, tasks);
+    mission::start(&observer, tasks);
     let coverages = Arc::new(Coverages::default());
     formation::start(&observer, &coverages, metrics, tasks);
     let controller = DroneController {

@@ -1,4 +1,4 @@
-//! The custom resources of Skein: `Swarm`, `Drone`, `GroundOrder`, `Vehicle`, `Geofence` and `ParameterProfile` (group `skein.dev`, version `v1alpha1`).
+//! The custom resources of Skein: `Swarm`, `Drone`, `GroundOrder`, `Vehicle`, `Geofence`, `ParameterProfile` and `Mission` (group `skein.dev`, version `v1alpha1`).
 //!
 //! Owns: the Rust types, their schema with CEL rules, and the YAML generated from them (`crdgen`).
 //! Must not: know gRPC or MAVLink, or decide anything; `fleet` does.

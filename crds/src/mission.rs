@@ -633,13 +633,6 @@ mod tests {
     }
 
     #[test]
-    fn no_cluster_gets_missions_yet() {
-        for (name, text) in crate::yaml::files().unwrap() {
-            assert!(!text.contains("kind: Mission"), "{name}");
-        }
-    }
-
-    #[test]
     fn what_is_left_out_has_the_same_defaults_in_rust_as_on_the_server() {
         let spec: MissionSpec = serde_json::from_value(json!({})).unwrap();
         assert_eq!(spec, MissionSpec::default());

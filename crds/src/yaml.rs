@@ -31,6 +31,7 @@ pub fn files() -> Result<Vec<(&'static str, String)>, CannotWrite> {
         ("vehicles.yaml", file(&crate::Vehicle::crd())?),
         ("geofences.yaml", file(&crate::Geofence::crd())?),
         ("parameterprofiles.yaml", file(&crate::ParameterProfile::crd())?),
+        ("missions.yaml", file(&crate::Mission::crd())?),
     ])
 }
 
@@ -42,7 +43,7 @@ pub fn documents() -> Result<Vec<Value>, CannotWrite> {
     crds().iter().map(document).collect()
 }
 
-fn crds() -> [CustomResourceDefinition; 6] {
+fn crds() -> [CustomResourceDefinition; 7] {
     [
         crate::Swarm::crd(),
         crate::Drone::crd(),
@@ -50,6 +51,7 @@ fn crds() -> [CustomResourceDefinition; 6] {
         crate::Vehicle::crd(),
         crate::Geofence::crd(),
         crate::ParameterProfile::crd(),
+        crate::Mission::crd(),
     ]
 }
 

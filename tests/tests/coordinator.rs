@@ -21,6 +21,8 @@ mod leaders;
 mod logs;
 #[path = "coordinator/metrics.rs"]
 mod metrics;
+#[path = "coordinator/missions.rs"]
+mod missions;
 #[path = "coordinator/pace.rs"]
 mod pace;
 #[path = "coordinator/persons.rs"]
@@ -58,6 +60,10 @@ use leaders::{
 };
 use logs::each_line_about_a_drone_is_in_its_span_and_none_mixes_two;
 use metrics::what_is_counted_is_what_happened_and_all_that_dashboard_and_alerts_ask_for;
+use missions::{
+    a_mission_is_flown_by_several_relieved_and_complete_whoever_leads,
+    a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what_was_not_flown,
+};
 use pace::{
     a_changed_node_selector_replaces_in_an_orderly_way_and_lands_no_more_than_may_be_missing,
     a_changed_template_goes_through_the_air_one_after_the_other_and_lands_nobody,
@@ -159,6 +165,8 @@ on_both! {
     a_drained_vehicle_without_a_swarm_lands_and_keeps_its_drone,
     a_geofence_reaches_the_vehicles_that_it_selects_and_its_status_says_where_it_is_in_force,
     a_station_outside_of_a_geofence_gets_no_route_and_the_drone_says_why,
+    a_mission_is_flown_by_several_relieved_and_complete_whoever_leads,
+    a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what_was_not_flown,
     a_lost_vehicle_is_replaced_only_by_policy_and_is_taken_up_when_it_comes_back,
     a_node_that_is_deleted_or_loses_its_label_in_flight_lands_nobody,
     a_tired_vehicle_comes_home_once_another_flies_in_its_place,
@@ -466,6 +474,31 @@ async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
     });
     kubectl.apply(&geofence.to_string()).unwrap();
     kubectl.apply(&profile.to_string()).unwrap();
+    // A Mission that cannot be flown, and one that has ended and is not to be kept.
+    let file = json!({"planFrom": {"configMapKeyRef": {"name": "a", "key": "b"}}});
+    for (name, ttl) in [("file", None), ("ended", Some(0))] {
+        let mut spec = file.clone();
+        if let Some(ttl) = ttl {
+            spec["ttlSecondsAfterFinished"] = json!(ttl);
+        }
+        let mission = json!({
+            "apiVersion": "skein.dev/v1alpha1", "kind": "Mission", "metadata": {"name": name, "namespace": "north"}, "spec": spec,
+        });
+        kubectl.apply(&mission.to_string()).unwrap();
+    }
+    let ended = r#"{"status": {"completionTime": "2020-01-01T00:00:00Z"}}"#;
+    let patch = [
+        "patch",
+        "mission",
+        "-n",
+        "north",
+        "ended",
+        "--subresource=status",
+        "--type=merge",
+        "-p",
+        ended,
+    ];
+    kubectl.run(patch).unwrap();
     let coordinator = field.coordinator();
     let (_vehicles, _agents) = crew(&field, &coordinator, &["n1"]);
     field.swarm("north", "alpha", json!({"replicas": 1})).await;

@@ -635,6 +635,7 @@ fn the_server_has_no_complaint_about_the_schemas() {
             "vehicles.skein.dev",
             "geofences.skein.dev",
             "parameterprofiles.skein.dev",
+            "missions.skein.dev",
         ])
         .unwrap();
     for crd in crds["items"].as_array().unwrap() {

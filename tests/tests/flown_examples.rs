@@ -32,6 +32,9 @@ struct StaysDown {
     words: &'static str,
 }
 
+/// The example of work that completes.
+const MISSION: &str = "mission.yaml";
+
 /// The example of rules, which fly nobody.
 const RULES: &str = "geofence.yaml";
 
@@ -68,6 +71,7 @@ fn each_example_flies_what_it_asks_for() -> anyhow::Result<()> {
         let done = match STAY_DOWN.iter().find(|stays| stays.file == name) {
             Some(stays) => stays_down(&field, example, stays),
             None if name == RULES => rules(&field, example),
+            None if name == MISSION => completes(&field, example),
             None => flies(&field, example),
         };
         done.map_err(|error| field.explain(error)).context(name)?;
@@ -95,6 +99,28 @@ fn flies(field: &Field, example: &Path) -> anyhow::Result<()> {
         ensure!(flying == wanted, "{flying} fly");
         Ok(())
     })?;
+    delete(field, example)
+}
+
+/// Applies the example, and waits until all of it is flown, by vehicles that were in the air, and those are down again.
+fn completes(field: &Field, example: &Path) -> anyhow::Result<()> {
+    let arms = || VEHICLES.iter().map(|vehicle| field.wire(vehicle).arms()).sum::<usize>();
+    let before = arms();
+    apply(field, example)?;
+    for resource in resources(example)? {
+        let kind = resource["kind"].as_str().unwrap_or_default().to_lowercase();
+        let named = format!("{kind}/{}", resource["metadata"]["name"].as_str().unwrap_or_default());
+        let timeout = format!("--timeout={}s", (2 * PATIENCE).as_secs());
+        let kubectl = field.kubectl();
+        kubectl.run(["wait", "--for=condition=Complete", &named, &timeout])?;
+        let object = kubectl.json(["get", &named])?;
+        ensure!(
+            object["status"]["done"] == "100%" && object["status"]["failures"] == 0,
+            "{object}"
+        );
+    }
+    ensure!(arms() >= before + 2, "two vehicles share it");
+    field.wait_in_air(&[])?;
     delete(field, example)
 }
 

@@ -32,6 +32,7 @@ const COPIED: [&str; 8] = [
     "crds/vehicles.yaml",
     "crds/geofences.yaml",
     "crds/parameterprofiles.yaml",
+    "crds/missions.yaml",
     "deploy/monitoring/alerts.yaml",
     "deploy/monitoring/fleet-dashboard.json",
 ];

@@ -4,6 +4,8 @@
 //! `fleet`'s rule for accepting orders is shared.
 
 use fleet::assignment::{Desired, Fence, Order};
+use fleet::mission::{FlightPlan, PlanReport, PlanState, Reached};
+use fleet::report::RouteState;
 use fleet::rules::{FenceState, Rules, RulesReport};
 use futures::StreamExt;
 use futures::channel::mpsc;
@@ -47,6 +49,17 @@ pub struct State {
     pub reported: Option<RulesReport>,
     /// Latitude and longitude of its home.
     pub home: (f64, f64),
+    /// Where it is: latitude, longitude, and meters above home. Only with one it flies plans and routes.
+    pub at: Option<(f64, f64, f64)>,
+    /// Every received plan, in this order.
+    pub plans: Vec<FlightPlan>,
+    /// What it has reached of the last one.
+    pub reached: Reached,
+    /// The words with which its autopilot refuses plans.
+    pub refuses: Option<String>,
+    /// Ticks that it takes from item to item.
+    pub leg: u64,
+    route: RouteState,
     ticks: u64,
 }
 
@@ -102,6 +115,12 @@ impl State {
             rules: vec![],
             reported: None,
             home: (47.0, 8.0),
+            at: None,
+            plans: vec![],
+            reached: Reached::none(),
+            refuses: None,
+            leg: 2,
+            route: RouteState::default(),
             ticks: 0,
         }
     }
@@ -145,6 +164,73 @@ impl State {
             (Some(true), Truth::Landing | Truth::ArmedOnGround) => Truth::Disarmed,
             (_, truth) => truth,
         };
+        self.fly();
+    }
+
+    /// One step along its plan, or along its route.
+    fn fly(&mut self) {
+        let Some((latitude, longitude, _)) = self.at else {
+            return;
+        };
+        let up = |item: &fleet::mission::item::Item| item.params[6].unwrap();
+        if self.truth == Truth::Disarmed {
+            self.at = Some((latitude, longitude, 0.0));
+            return;
+        }
+        let Some(held) = self.fence.held.clone() else { return };
+        if let Some(route) = held.route.filter(|route| route.number > self.route.last) {
+            let end = route.places.last().unwrap();
+            self.at = Some((end.at.latitude_deg, end.at.longitude_deg, end.amsl.0 - 490.0));
+            let next = Some(route.places.len());
+            (self.route.last, self.route.next, self.route.order) = (route.number, next, Some(route));
+        } else if self.is_on_plan() && self.ticks.is_multiple_of(self.leg) {
+            let plan = self.plans.last().unwrap();
+            let next = usize::from(self.reached.first_left());
+            let Some(item) = plan.items.get(next) else { return };
+            if item.place().is_some() {
+                self.at = Some((item.params[4].unwrap(), item.params[5].unwrap(), up(item)));
+            }
+            self.reached = self.reached.with(u16::try_from(next).unwrap());
+        } else if self.at.is_some_and(|(.., up)| up < 1.0)
+            && let Desired::Flying { altitude } = held.desired
+        {
+            self.at = Some((latitude, longitude, altitude.0));
+        }
+    }
+
+    /// Whether it flies the plan that it was sent last.
+    fn is_on_plan(&self) -> bool {
+        let named = self.fence.held.as_ref().and_then(|held| held.plan.as_ref());
+        let held = self.plans.last().map(|plan| &plan.digest);
+        self.truth == Truth::InAir && named.is_some() && named == held && !self.has_finished()
+    }
+
+    fn has_finished(&self) -> bool {
+        let items = self.plans.last().map_or(0, |plan| plan.items.len());
+        items > 0 && usize::from(self.reached.first_left()) >= items
+    }
+
+    /// Takes a plan; one that it has goes on.
+    pub fn take_plan(&mut self, plan: FlightPlan) {
+        if self.plans.last().map(|last| &last.digest) != Some(&plan.digest) {
+            self.reached = Reached::none();
+            self.plans.push(plan);
+        }
+    }
+
+    fn plan_state(&self) -> PlanReport {
+        let Some(plan) = self.plans.last() else {
+            return PlanReport::default();
+        };
+        PlanReport {
+            held: Some(plan.digest.clone()),
+            state: self.refuses.clone().map_or(PlanState::Ready, PlanState::Refused),
+            flying: self.is_on_plan(),
+            current: None,
+            reached: self.reached.clone(),
+            ended: self.has_finished(),
+            finished: self.has_finished(),
+        }
     }
 
     /// Takes an order, if it obeys and `fleet` allows it.
@@ -229,12 +315,20 @@ impl State {
                 remaining_percent: Some(self.battery - u32::try_from(self.ticks % 3).unwrap()),
                 volts: Some(12.0 + jitter / 10.0),
             }),
-            position: Some(v1::Position {
-                latitude_deg: 47.0 + jitter * 1e-6,
-                longitude_deg: 8.0,
-                altitude_amsl_m: 500.0 + jitter,
-                altitude_above_home_m: self.height() + jitter / 10.0,
-            }),
+            position: Some(self.at.map_or_else(
+                || v1::Position {
+                    latitude_deg: 47.0 + jitter * 1e-6,
+                    longitude_deg: 8.0,
+                    altitude_amsl_m: 500.0 + jitter,
+                    altitude_above_home_m: self.height() + jitter / 10.0,
+                },
+                |(latitude_deg, longitude_deg, up)| v1::Position {
+                    latitude_deg,
+                    longitude_deg,
+                    altitude_amsl_m: 490.0 + up,
+                    altitude_above_home_m: up,
+                },
+            )),
             held: self.fence.held.as_ref().map(|held| v1::Held {
                 drone_uid: held.uid.0.clone(),
                 term: held.term.0,
@@ -252,6 +346,8 @@ impl State {
                 altitude_amsl_m: 490.0,
             }),
             rules: Some((&self.rules_state()).into()),
+            plan: Some((&self.plan_state()).into()),
+            route: Some((&self.route).into()),
             ..v1::Report::default()
         }
     }
@@ -297,10 +393,14 @@ async fn session(vehicle: &Vehicle, server: String) -> Result<(), Box<dyn std::e
             }
             order = orders.next() => {
                 let order = order.ok_or("the stream has ended")??;
-                match (order.kill, order.rules) {
-                    (Some(kill), _) => sender.try_send(from(vehicle.state().stop_motors(kill)))?,
-                    (None, Some(rules)) => vehicle.state().rules.push(Rules::try_from(rules)?),
-                    (None, None) => vehicle.state().take(Order::try_from(v1::ToAgent { kill: None, rules: None, ..order })?),
+                match (order.kill, order.rules, order.plan) {
+                    (Some(kill), ..) => sender.try_send(from(vehicle.state().stop_motors(kill)))?,
+                    (None, Some(rules), _) => vehicle.state().rules.push(Rules::try_from(rules)?),
+                    (None, None, Some(plan)) => vehicle.state().take_plan(FlightPlan::try_from(plan)?),
+                    (None, None, None) => {
+                        let order = v1::ToAgent { kill: None, rules: None, plan: None, ..order };
+                        vehicle.state().take(Order::try_from(order)?);
+                    }
                 }
             }
         }

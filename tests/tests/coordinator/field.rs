@@ -3,7 +3,7 @@
 //! Owns: starting coordinators as the ServiceAccount that deploy/rbac.yaml makes, and cleaning up between tests.
 
 use anyhow::Context as _;
-use crds::{Drone, GroundOrder, Swarm};
+use crds::{Drone, GroundOrder, Mission, Swarm};
 use k8s_openapi::api::coordination::v1::Lease;
 use k8s_openapi::api::core::v1::{Namespace, Node};
 use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams};
@@ -115,6 +115,12 @@ impl Field {
     async fn wipe(&self) {
         let free = Patch::Merge(json!({"metadata": {"finalizers": null}}));
         let (delete, all) = (DeleteParams::default(), ListParams::default());
+        let missions: Api<Mission> = Api::all(self.client.clone());
+        for mission in missions.list(&all).await.unwrap() {
+            let api: Api<Mission> = Api::namespaced(self.client.clone(), &mission.namespace().unwrap());
+            let _ = api.delete(&mission.name_any(), &delete).await;
+            let _ = api.patch(&mission.name_any(), &PatchParams::default(), &free).await;
+        }
         let swarms: Api<Swarm> = Api::all(self.client.clone());
         for swarm in swarms.list(&all).await.unwrap() {
             let api = self.swarms(&swarm.namespace().unwrap());

@@ -31,6 +31,7 @@ pub fn pages() -> anyhow::Result<BTreeMap<String, String>> {
         "vehicle",
         "geofence",
         "parameterprofile",
+        "mission",
     ] {
         pages.insert(
             format!("docs/reference/{name}.md"),

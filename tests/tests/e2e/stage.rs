@@ -100,7 +100,7 @@ impl Drop for LentCluster {
 /// Deletes what a test has left on an API server; nobody is there any more who would release it.
 fn clear(cluster: &Cluster) -> anyhow::Result<()> {
     let kubectl = cluster.kubectl();
-    let kinds = "swarms.skein.dev,drones.skein.dev,groundorders.skein.dev,vehicles.skein.dev,geofences.skein.dev,parameterprofiles.skein.dev";
+    let kinds = "missions.skein.dev,swarms.skein.dev,drones.skein.dev,groundorders.skein.dev,vehicles.skein.dev,geofences.skein.dev,parameterprofiles.skein.dev";
     let left = kubectl.json(["get", kinds, "-A"])?;
     for object in left["items"].as_array().into_iter().flatten() {
         let name = |field: &str| object["metadata"][field].as_str().unwrap_or_default();

@@ -1,0 +1,237 @@
+//! Missions: from the object to plans on agents, and what came of them.
+//!
+//! Owns: what a Mission's status says of its vehicles' flights, and what these cost. Must not: need a simulator.
+
+use crate::agent::Vehicle;
+use crate::field::{Coordinator, Field, PATIENCE};
+use crate::{Agent, crew};
+use fleet::assignment::{Desired, Order};
+use serde_json::{Value, json};
+
+/// So many places of a route, 30 m apart, east of the homes.
+fn route(places: u32) -> Value {
+    let place = |number: u32| {
+        json!({"latitudeDegrees": 47.0 + f64::from(number) * 0.000_27, "longitudeDegrees": 8.001, "altitudeMeters": 20,
+               "speedMetersPerSecond": 5})
+    };
+    json!({"waypoints": (0..places).map(place).collect::<Vec<_>>()})
+}
+
+fn apply(field: &Field, spec: &Value) {
+    let object = json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Mission",
+                        "metadata": {"name": "field", "namespace": "north"}, "spec": spec});
+    field.cluster().kubectl().apply(&object.to_string()).unwrap();
+}
+
+fn mission(field: &Field) -> Value {
+    field
+        .cluster()
+        .kubectl()
+        .json(["get", "mission", "-n", "north", "field"])
+        .unwrap()
+}
+
+fn condition(object: &Value, kind: &str) -> (String, String, String) {
+    let conditions = object["status"]["conditions"].as_array();
+    let found = conditions.into_iter().flatten().find(|c| c["type"] == kind);
+    let text = |field: &str| found.and_then(|c| c[field].as_str()).unwrap_or_default().to_owned();
+    (text("status"), text("reason"), text("message"))
+}
+
+async fn until(field: &Field, what: &str, is: impl Fn(&Value) -> bool) -> Value {
+    field
+        .until(what, async || {
+            let object = mission(field);
+            if is(&object) {
+                Ok(object)
+            } else {
+                Err(object["status"].to_string())
+            }
+        })
+        .await
+}
+
+/// Vehicles some way apart from one another, that fly plans.
+fn fliers(field: &Field, coordinator: &Coordinator, names: &[&str]) -> (Vec<Vehicle>, Vec<Agent>) {
+    let (vehicles, agents) = crew(field, coordinator, names);
+    for (number, vehicle) in vehicles.iter().enumerate() {
+        let north = f64::from(u32::try_from(number).unwrap()) * 0.000_4;
+        let mut state = vehicle.state();
+        state.home = (47.0 + north, 8.0);
+        state.at = Some((47.0 + north, 8.0, 0.0));
+    }
+    (vehicles, agents)
+}
+
+fn all_down(vehicles: &[Vehicle]) -> bool {
+    vehicles.iter().all(|vehicle| !vehicle.flies())
+}
+
+pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(mut field: Field) {
+    let coordinator = field.coordinator();
+    let (vehicles, agents) = fliers(&field, &coordinator, &["n1", "n2", "n3"]);
+    for vehicle in &vehicles {
+        vehicle.state().leg = 8;
+    }
+    apply(
+        &field,
+        &json!({"route": route(24), "parallelism": 2, "altitudeStepMeters": 12}),
+    );
+    let object = until(&field, "two vehicles to have parts", |object| {
+        object["status"]["vehicles"] == 2
+    })
+    .await;
+    assert_eq!(condition(&object, "Progressing").1, "Flying");
+    assert_eq!(
+        condition(&object, "Reconciling").0,
+        "True",
+        "tools that wait see that it is under way"
+    );
+    let parts = object["status"]["parts"].as_array().unwrap().clone();
+    let drones = field
+        .cluster()
+        .kubectl()
+        .json(["get", "drones", "-n", "north", "-l", "skein.dev/mission=field"])
+        .unwrap();
+    assert_eq!(drones["items"].as_array().unwrap().len(), 2);
+
+    // No vehicle was ordered up before its plan was on board, and the order names it.
+    let both_have_reached = async |count: usize| {
+        field
+            .until("both to fly their plans", async || {
+                let reached: Vec<usize> = vehicles.iter().map(|vehicle| vehicle.state().reached.count()).collect();
+                let far = reached.iter().filter(|reached| **reached >= count).count();
+                if far == 2 { Ok(()) } else { Err(format!("{reached:?}")) }
+            })
+            .await;
+    };
+    both_have_reached(3).await;
+    for vehicle in &vehicles {
+        let state = vehicle.state();
+        for order in &state.orders {
+            if let Order::Assigned(a) = order
+                && matches!(a.desired, Desired::Flying { .. })
+            {
+                assert_eq!(a.plan.as_ref(), state.plans.last().map(|plan| &plan.digest));
+            }
+        }
+    }
+
+    // Another leader makes the same plans: nobody gets a new one.
+    drop(agents);
+    drop(coordinator);
+    let coordinator = field.coordinator();
+    let _agents: Vec<Agent> = vehicles
+        .iter()
+        .map(|vehicle| Agent::start(vehicle, &coordinator.address))
+        .collect();
+
+    both_have_reached(6).await;
+    let plans: usize = vehicles.iter().map(|vehicle| vehicle.state().plans.len()).sum();
+    assert_eq!(plans, 2, "one each, and the same under each leader");
+
+    // One is near its reserve: it comes home, and the rest of its part is flown by the third.
+    let first = parts[0]["drone"].as_str().unwrap().to_owned();
+    let tired = field
+        .cluster()
+        .kubectl()
+        .json(["get", "drone", "-n", "north", &first])
+        .unwrap();
+    let node = tired["spec"]["nodeName"].as_str().unwrap().to_owned();
+    let tired = vehicles.iter().find(|vehicle| vehicle.state().node == node).unwrap();
+    tired.state().battery = 24;
+    until(&field, "another to have the rest", |object| {
+        let parts = object["status"]["parts"].as_array();
+        let flown = object["status"]["flown"].as_array();
+        parts.into_iter().flatten().all(|part| part["drone"] != first.as_str())
+            && flown.is_some_and(|flown| !flown.is_empty())
+    })
+    .await;
+    let timeout = format!("--timeout={}s", PATIENCE.as_secs());
+    field
+        .cluster()
+        .kubectl()
+        .run([
+            "wait",
+            "-n",
+            "north",
+            "--for=condition=Complete",
+            "mission/field",
+            &timeout,
+        ])
+        .unwrap();
+    let object = mission(&field);
+    assert_eq!(
+        (&object["status"]["done"], &object["status"]["completed"]),
+        (&json!("100%"), &json!(1))
+    );
+    assert_eq!(object["status"]["failures"], 0);
+
+    // All come home, and their Drones are gone.
+    field.until_drones("no Drones", <[_]>::is_empty).await;
+    assert!(all_down(&vehicles));
+    for vehicle in &vehicles {
+        let state = vehicle.state();
+        let (home, at) = (state.home, state.at.unwrap());
+        assert!(
+            (home.0 - at.0).abs() < 1e-5 && (home.1 - at.1).abs() < 1e-5,
+            "{home:?} {at:?}"
+        );
+    }
+    field
+        .cluster()
+        .kubectl()
+        .run(["delete", "mission", "-n", "north", "field", &timeout])
+        .unwrap();
+}
+
+pub async fn a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what_was_not_flown(mut field: Field) {
+    let coordinator = field.coordinator();
+    let (vehicles, _agents) = fliers(&field, &coordinator, &["n1"]);
+    vehicles[0].state().refuses = Some("Mission: item 4 not supported".to_owned());
+    apply(&field, &json!({"route": route(4), "backoffLimit": 0}));
+    let object = until(&field, "it to fail", |object| condition(object, "Failed").0 == "True").await;
+    let (_, reason, message) = condition(&object, "Failed");
+    assert_eq!(reason, "BackoffLimitExceeded");
+    assert!(
+        message.contains("0 percent is flown") && message.contains("status.notFlown"),
+        "{message}"
+    );
+    assert_eq!(object["status"]["notFlown"].as_array().unwrap().len(), 1);
+    assert_eq!(condition(&object, "Stalled").0, "True");
+    assert!(vehicles[0].ordered_to_fly_for().is_empty(), "nobody took off");
+    field
+        .until("its Events to have the words", async || {
+            let events = field
+                .cluster()
+                .kubectl()
+                .json(["get", "events", "-n", "north"])
+                .unwrap();
+            let text = events.to_string();
+            if text.contains("item 4 not supported") {
+                Ok(())
+            } else {
+                Err(text)
+            }
+        })
+        .await;
+    field.until_drones("no Drones", <[_]>::is_empty).await;
+    // It is kept for as long as it is asked for.
+    apply(
+        &field,
+        &json!({"route": route(4), "backoffLimit": 0, "ttlSecondsAfterFinished": 0}),
+    );
+    field
+        .until("the Mission to be gone", async || {
+            let all = field
+                .cluster()
+                .kubectl()
+                .json(["get", "missions", "-n", "north"])
+                .unwrap();
+            match all["items"].as_array() {
+                Some(items) if items.is_empty() => Ok(()),
+                _ => Err(all.to_string()),
+            }
+        })
+        .await;
+}

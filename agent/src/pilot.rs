@@ -79,6 +79,9 @@ pub struct Pilot {
     board: Board,
     /// The plan that it flies by itself, and what is done about it.
     keeper: Keeper,
+    /// When it was last asked what to send, and until when what comes may be of before.
+    asked_at: Option<Moment>,
+    behind_until: Option<Moment>,
     descriptions: Fetch,
     terminating: bool,
     link_up: Option<Moment>,
@@ -129,6 +132,8 @@ impl Pilot {
             preflight: Reader::default(),
             board,
             keeper,
+            asked_at: None,
+            behind_until: None,
             descriptions: Fetch::new(None),
             terminating: false,
             link_up: None,
@@ -368,6 +373,7 @@ impl Pilot {
 
     /// What to write now. Call it until there is nothing, and [`Self::written`] after each.
     pub fn next(&mut self, now: Moment, jitter: f64) -> Option<Outgoing> {
+        self.notice_stop(now);
         self.observe(now);
         self.kills.at(now);
         self.call_off(now, jitter);

@@ -22,7 +22,26 @@ use tracing::warn;
 /// change of before through when the vehicle may have been armed by somebody else meanwhile.
 const WRITTEN_WITHIN: Duration = Duration::from_millis(500);
 
+/// A pilot that was not asked for this long belonged to a process that was stopped. It is asked ten times a second.
+const STOPPED: Duration = Duration::from_millis(700);
+/// After that, what comes from the line is of before for as long as it takes to read it, and nothing says that it is.
+const BEHIND: Duration = Duration::from_secs(3);
+/// Longer than this no line is behind.
+const BEHIND_AT_MOST: Duration = Duration::from_secs(60);
+
 impl Pilot {
+    /// Notices that the process was stopped: the line, and what lies before it, may hold what the autopilot has said meanwhile.
+    pub(super) fn notice_stop(&mut self, now: Moment) {
+        let Some(before) = self.asked_at.replace(now) else {
+            return;
+        };
+        let stopped = now.since(before);
+        if stopped >= STOPPED {
+            let behind = now.plus((stopped * 2 + BEHIND).min(BEHIND_AT_MOST));
+            self.behind_until = Some(self.behind_until.map_or(behind, |until| until.max(behind)));
+        }
+    }
+
     /// Takes the rules that are to be in force; those of a coordinator that no longer leads are refused.
     pub fn take_rules(&mut self, rules: Rules) {
         let highest = self.state.fence.highest_term;
@@ -99,14 +118,15 @@ impl Pilot {
         (may_reboot && self.board.wants_reboot(now)).then(|| self.reboot(identity, now))
     }
 
-    /// Whether fence and parameters may be changed now: the vehicle is on the ground and disarmed, as its latest heartbeat says, and is
-    /// not about to be armed.
+    /// Whether fence and parameters may be changed now: the vehicle is on the ground and disarmed, as its latest heartbeat says, is not
+    /// about to be armed, and what it says is of now.
     #[must_use]
     pub fn may_change_rules(&self, now: Moment) -> bool {
         // Armed is known only with the next heartbeat.
         let beat = self.vehicle.heartbeat.as_ref();
         let fresh = beat.is_some_and(|beat| beat.fresh(now, FRESH_FOR_ARMING).is_some());
-        fresh && self.vehicle.truth(now) == FlightTruth::Disarmed && !self.memory.arm_under_way(now)
+        let behind = self.behind_until.is_some_and(|until| now < until);
+        fresh && !behind && self.vehicle.truth(now) == FlightTruth::Disarmed && !self.memory.arm_under_way(now)
     }
 
     fn reboot(&mut self, to: Identity, now: Moment) -> Outgoing {

@@ -170,6 +170,32 @@ fn a_change_that_was_held_up_on_its_way_to_the_wire_is_not_written_but_decided_a
 }
 
 #[test]
+fn after_its_process_was_stopped_the_agent_changes_nothing_before_what_it_hears_is_of_now() {
+    for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
+        let mut line = line(autopilot);
+        line.pass(60);
+        line.pilot.take_rules(rules("a", Some(square(0.0)), &[]));
+        line.until("the upload", 30, |line| changes(line) > 0);
+        line.ms += 1100;
+        line.step();
+        let items = |line: &Line| {
+            line.wrote
+                .iter()
+                .filter(|(_, m)| matches!(m, MavMessage::MISSION_ITEM_INT(_)))
+                .count()
+        };
+        let sent = (changes(&line), items(&line));
+        line.pass(4);
+        assert_eq!(
+            (changes(&line), items(&line)),
+            sent,
+            "{autopilot:?}: the line may be behind"
+        );
+        line.until("in force", 60, |line| report(line).in_force);
+    }
+}
+
+#[test]
 fn a_fence_that_px4_leaves_out_is_not_in_force_though_the_event_is_lost_on_the_way() {
     let mut line = line(Autopilot::Px4);
     line.pass(20);

@@ -91,9 +91,8 @@ impl NodeRules {
     pub fn named(&self, node: &NodeName, drone: &DroneName, strict: bool) -> Option<RulesDigest> {
         let known = self.lock();
         match known.nodes.get(node) {
-            Some(of) if of.named.is_some() && strict && of.drone.as_ref() != Some(drone) => {
-                Some(RulesDigest(UNMADE.to_owned()))
-            }
+            // Also where none select it: one that was made with the Drone may not have been looked at.
+            Some(of) if strict && of.drone.as_ref() != Some(drone) => Some(RulesDigest(UNMADE.to_owned())),
             Some(of) => of.named.clone(),
             None if known.complete && !known.any => None,
             None => strict.then(|| RulesDigest(UNMADE.to_owned())),
@@ -625,6 +624,14 @@ mod tests {
             rules.named(&node, &drone("next"), true),
             unmade,
             "they were made for the one before"
+        );
+        if let Some(of) = rules.lock().nodes.get_mut(&node) {
+            of.named = None;
+        }
+        assert_eq!(
+            (rules.named(&node, &one, true), rules.named(&node, &drone("next"), true)),
+            (None, unmade),
+            "some may have been made with the next, and are looked at first"
         );
         assert_eq!(rules.allow(&node, None, Some(AltitudeAboveHome(26.0))), Ok(()));
         let refused = rules.allow(&node, None, Some(AltitudeAboveHome(28.0))).unwrap_err();

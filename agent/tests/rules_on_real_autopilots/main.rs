@@ -60,7 +60,11 @@ struct Agent {
 impl Agent {
     fn start(autopilot: &Autopilot, dir: &Path) -> Self {
         let node = NodeName::parse("pine").unwrap();
-        let (store, state) = Store::open(dir, &node).unwrap();
+        // The life before was killed: what it was writing may go on for a moment.
+        let (store, state) = testkit::wait_for("the folder of the life before", Duration::from_secs(5), || {
+            Ok(Store::open(dir, &node)?)
+        })
+        .unwrap();
         let (link, wire, events) = Link::open(url(autopilot.stack(), autopilot.companion_link()));
         let (orders_tx, orders) = mpsc::channel(16);
         let (reports, reports_rx) = watch::channel(Outward::default());

@@ -338,11 +338,11 @@ fn breach(field: &Field, figures: &mut Figures) -> anyhow::Result<()> {
     let since = now();
     let vehicle = field.vehicle(NODE);
     match field.stack {
-        // LOITER, with the throttle stick up.
+        // STABILIZE, with the throttle stick up; LOITER stops below the ceiling.
         Stack::ArduPilot => {
-            vehicle.pilot.sticks(Some([1500, 1500, 1500, 1500]));
-            vehicle.pilot.mode(5, [3, 0])?;
-            vehicle.pilot.sticks(Some([1500, 1500, 1900, 1500]));
+            vehicle.pilot.sticks(Some([1500, 1500, 1650, 1500]));
+            std::thread::sleep(Duration::from_secs(1));
+            vehicle.pilot.mode(0, [3, 0])?;
         }
         // It has no sticks: the ceiling is put below it.
         Stack::Px4 => drop(vehicle.autopilot.shell(&["param", "set", "GF_MAX_VER_DIST", "6"])?),

@@ -8,9 +8,11 @@ mod frame_reader;
 mod incoming;
 mod outgoing;
 mod plan;
+mod remote_id;
 
 pub use fields::Fields;
 pub use frame_reader::{Frame, FrameReader};
 pub use incoming::{Address, Command, CommandForm, GotoTarget, Incoming, LocalTarget, Request};
 pub use outgoing::{CommandAck, CommandLong, Outgoing, Sender};
 pub use plan::{PlanBody, PlanItem, PlanMessage, PlanReply};
+pub use remote_id::RemoteIdMessage;

@@ -21,6 +21,7 @@ mod other_commands;
 mod params;
 mod plan_rules;
 mod position_watch;
+mod remote_id;
 mod reports;
 mod requests;
 mod transmitter;
@@ -37,6 +38,7 @@ use self::flight::{Flight, Outcome, Speeds};
 use self::gcs_watch::GcsWatch;
 use self::mission_run::MissionRun;
 use self::position_watch::PositionWatch;
+use self::remote_id::RemoteId;
 use self::transmitter::Transmitter;
 use super::core::Core;
 use super::geo::{Neu, Wgs84};
@@ -78,6 +80,7 @@ pub(super) struct ArduPilot {
     gcs: GcsWatch,
     position: PositionWatch,
     fence: FenceWatch,
+    remote_id: RemoteId,
     plans: Plans,
     run: MissionRun,
     /// The next parameter of a list that is being sent.
@@ -117,6 +120,7 @@ impl ArduPilot {
             gcs: GcsWatch::default(),
             position: PositionWatch::default(),
             fence,
+            remote_id: RemoteId::default(),
             plans: Plans::new(&plan_rules::RULES),
             run: MissionRun::default(),
             listing: None,

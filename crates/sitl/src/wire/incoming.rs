@@ -6,6 +6,7 @@
 use super::fields::Fields;
 use super::frame_reader::Frame;
 use super::plan::{self, PlanMessage};
+use super::remote_id::{self, RemoteIdMessage};
 
 /// A system and component id, as the target of a message.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -71,6 +72,8 @@ pub enum Request {
     },
     /// A message of the mission protocol.
     Plan(PlanMessage),
+    /// A message of Remote ID.
+    RemoteId(RemoteIdMessage),
     /// SET_POSITION_TARGET_GLOBAL_INT (86).
     Goto(GotoTarget),
     /// SET_POSITION_TARGET_LOCAL_NED (84).
@@ -289,6 +292,9 @@ fn request(id: u32, p: Fields<'_>) -> Request {
             first: p.u16(0),
             last: p.u16(2),
         },
-        other => plan::decode(other, p).map_or(Request::Other(other), Request::Plan),
+        other => plan::decode(other, p)
+            .map(Request::Plan)
+            .or_else(|| remote_id::decode(other, p).map(Request::RemoteId))
+            .unwrap_or(Request::Other(other)),
     }
 }

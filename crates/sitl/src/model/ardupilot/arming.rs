@@ -46,7 +46,7 @@ impl ArduPilot {
             return core.ack(from, cmd::ARM_DISARM, result::ACCEPTED);
         }
         let booting = core.uptime_s < INITIALISED_S;
-        let mut reasons: Vec<String> = self.failing(core).into_iter().map(String::from).collect();
+        let mut reasons = self.failing(core);
         if force && !booting {
             reasons.clear();
         }
@@ -147,14 +147,14 @@ impl ArduPilot {
         }
     }
 
-    fn send_prearm(&mut self, core: &mut Core, reasons: &[&str]) {
+    fn send_prearm(&mut self, core: &mut Core, reasons: &[String]) {
         for reason in reasons {
             self.text(core, MavSeverity::MAV_SEVERITY_CRITICAL, &format!("PreArm: {reason}"));
         }
     }
 
     /// Reasons against arming, without the prefix "Arm: " or "PreArm: ".
-    fn failing(&self, core: &Core) -> Vec<&'static str> {
+    fn failing(&self, core: &Core) -> Vec<String> {
         let mut reasons = checks::failing(&checks::CheckInputs {
             uptime_s: core.uptime_s,
             mode: self.mode,
@@ -169,6 +169,10 @@ impl ArduPilot {
         }
         if self.fence.broken_here(core, self.home) {
             reasons.push(OUTSIDE_FENCE);
+        }
+        let mut reasons: Vec<String> = reasons.into_iter().map(String::from).collect();
+        if core.uptime_s >= INITIALISED_S {
+            reasons.extend(self.remote_id.failing(core));
         }
         reasons
     }

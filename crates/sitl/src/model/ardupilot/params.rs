@@ -23,6 +23,10 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("BATT_LOW_TIMER", Int8, 10.0),
     ("BATT_LOW_VOLT", Real32, 10.5),
     ("BATT_MONITOR", Int8, 4.0),
+    ("DID_CANDRIVER", Int8, 0.0),
+    ("DID_ENABLE", Int8, 0.0),
+    ("DID_MAVPORT", Int8, -1.0),
+    ("DID_OPTIONS", Int16, 0.0),
     ("DISARM_DELAY", Int8, 10.0),
     ("FENCE_ACTION", Int8, 1.0),
     ("FENCE_ALT_MAX", Real32, 100.0),
@@ -71,7 +75,7 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
 
 /// Prefixes of the libraries' parameters. The others are the vehicle's own.
 const LIBRARIES: &[&str] = &[
-    "ARMING_", "AVOID_", "BATT_", "FENCE_", "FRAME_", "MAV_", "MIS_", "SIM_", "WPNAV_",
+    "ARMING_", "AVOID_", "BATT_", "DID_", "FENCE_", "FRAME_", "MAV_", "MIS_", "SIM_", "WPNAV_",
 ];
 
 /// A parameter list is sent at this many values a step, so that a slow link is not flooded.

@@ -41,6 +41,7 @@ impl ArduPilot {
                 let output = self.plans.receive(self.plan_now(core), from, message);
                 self.send_plan_output(core, output);
             }
+            Request::RemoteId(message) => self.hear_remote_id(core, from, message),
             Request::Goto(target) if core.is_for_us(target.to) => self.goto(core, target),
             Request::Steer(target) if core.is_for_us(target.to) => self.steer(core, target),
             Request::DataStream {

@@ -1,0 +1,86 @@
+//! Messages of Remote ID (MAVLink common.xml, 12900 to 12919), decoded leniently.
+//!
+//! Owns: their payload layouts. Must not: judge them.
+
+use super::fields::Fields;
+
+/// A message of Remote ID, as far as a vehicle reads it.
+#[derive(Clone, Debug, PartialEq)]
+pub enum RemoteIdMessage {
+    /// OPEN_DRONE_ID_BASIC_ID (12900).
+    BasicId {
+        /// MAV_ODID_ID_TYPE.
+        id_type: u8,
+        /// MAV_ODID_UA_TYPE.
+        ua_type: u8,
+        /// The id.
+        id: String,
+    },
+    /// OPEN_DRONE_ID_SELF_ID (12903).
+    SelfId {
+        /// What the flight is for.
+        description: String,
+    },
+    /// OPEN_DRONE_ID_SYSTEM (12904).
+    System {
+        /// Degrees × 10⁷.
+        lat_e7: i32,
+        /// Degrees × 10⁷.
+        lon_e7: i32,
+        /// Seconds since 2019.
+        timestamp: u32,
+        /// MAV_ODID_OPERATOR_LOCATION_TYPE.
+        location_type: u8,
+    },
+    /// OPEN_DRONE_ID_OPERATOR_ID (12905).
+    OperatorId {
+        /// The operator's registration.
+        id: String,
+    },
+    /// OPEN_DRONE_ID_ARM_STATUS (12918).
+    ArmStatus {
+        /// MAV_ODID_ARM_STATUS_GOOD_TO_ARM.
+        good: bool,
+        /// Why not.
+        error: String,
+    },
+    /// OPEN_DRONE_ID_SYSTEM_UPDATE (12919).
+    SystemUpdate {
+        /// Degrees × 10⁷.
+        lat_e7: i32,
+        /// Degrees × 10⁷.
+        lon_e7: i32,
+        /// Seconds since 2019.
+        timestamp: u32,
+    },
+}
+
+pub(super) fn decode(id: u32, p: Fields<'_>) -> Option<RemoteIdMessage> {
+    Some(match id {
+        12900 => RemoteIdMessage::BasicId {
+            id_type: p.u8(22),
+            ua_type: p.u8(23),
+            id: p.text(24, 20),
+        },
+        12903 => RemoteIdMessage::SelfId {
+            description: p.text(23, 23),
+        },
+        12904 => RemoteIdMessage::System {
+            lat_e7: p.i32(0),
+            lon_e7: p.i32(4),
+            timestamp: p.u32(20),
+            location_type: p.u8(50),
+        },
+        12905 => RemoteIdMessage::OperatorId { id: p.text(23, 20) },
+        12918 => RemoteIdMessage::ArmStatus {
+            good: p.u8(0) == 0,
+            error: p.text(1, 50),
+        },
+        12919 => RemoteIdMessage::SystemUpdate {
+            lat_e7: p.i32(0),
+            lon_e7: p.i32(4),
+            timestamp: p.u32(12),
+        },
+        _ => return None,
+    })
+}

@@ -29,6 +29,7 @@ pub mod plan;
 pub mod preflight;
 pub mod readiness;
 pub mod recipe;
+pub mod remote_id;
 pub mod rules;
 pub mod run;
 pub mod shell;

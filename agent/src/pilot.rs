@@ -15,6 +15,7 @@ use crate::outgoing::{GROUND_STATION_COMPONENT, Outgoing, Purpose, Written, grou
 use crate::plan::Keeper;
 use crate::preflight::{Ours, Reader};
 use crate::recipe;
+use crate::remote_id::RemoteId;
 use crate::rules::Board;
 use crate::state_file::State;
 use crate::streams::{Needed, Request, Streams};
@@ -51,6 +52,7 @@ mod descriptions;
 mod killing;
 mod planned;
 mod refusal;
+mod remote_id;
 mod reporting;
 mod rules;
 
@@ -82,6 +84,10 @@ pub struct Pilot {
     /// When it was last asked what to send, and until when what comes may be of before.
     asked_at: Option<Moment>,
     behind_until: Option<Moment>,
+    /// Who operates the vehicle, and its transmitter.
+    remote_id: RemoteId,
+    /// The date, as this computer has it, since 1970.
+    date: Option<Duration>,
     descriptions: Fetch,
     terminating: bool,
     link_up: Option<Moment>,
@@ -119,6 +125,7 @@ impl Pilot {
         let memory = Memory::default().having_come(state.progress);
         let board = Board::new(state.rules.clone());
         let keeper = Keeper::new(state.plan.clone());
+        let remote_id = RemoteId::new(state.remote_id.clone());
         Self {
             node,
             state,
@@ -134,6 +141,8 @@ impl Pilot {
             keeper,
             asked_at: None,
             behind_until: None,
+            remote_id,
+            date: None,
             descriptions: Fetch::new(None),
             terminating: false,
             link_up: None,
@@ -218,6 +227,7 @@ impl Pilot {
             }
         }
         self.hear_traffic(frame, now);
+        self.hear_transmitter(frame, now);
         if !self.discovery.is_ours(frame.header) {
             return;
         }
@@ -392,6 +402,7 @@ impl Pilot {
         self.next_request(now, jitter)
             .or_else(|| self.heartbeat(now))
             .or_else(|| self.deadman(now))
+            .or_else(|| self.next_remote_id(now))
             .or_else(|| self.next_parameter(now, jitter))
             .or_else(|| self.next_of_plan(now, jitter))
             .or_else(|| self.next_rule(now, jitter))

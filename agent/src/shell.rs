@@ -17,7 +17,7 @@ use fleet::time::Moment;
 use link::{CounterSnapshot, Events, LinkEvent, LinkHandle, SendError};
 use std::io;
 use std::sync::Arc;
-use std::time::Duration;
+use std::time::{Duration, SystemTime};
 use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
@@ -243,6 +243,7 @@ impl Shell {
             FromUplink::Order(order) => self.take(&order, now).await,
             FromUplink::Rules(rules) => self.pilot.take_rules(rules),
             FromUplink::Plan(plan) => self.pilot.take_plan(plan),
+            FromUplink::RemoteId(order) => self.pilot.take_remote_id(order, now),
             FromUplink::Kill(order, at) => self.kill(&order, self.wiring.clock.moment(at), now).await,
         }
     }
@@ -340,6 +341,8 @@ impl Shell {
     }
 
     async fn act(&mut self) {
+        self.pilot
+            .dated(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).ok());
         for _ in 0..WRITES_AT_MOST {
             let Some(out) = self.pilot.next(self.wiring.clock.now(), jitter()) else {
                 break;

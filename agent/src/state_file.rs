@@ -1,10 +1,12 @@
-//! What the agent remembers over restarts: the fence, the flight record, the rules on board and the plan, in one file of the state directory.
+//! What the agent remembers over restarts: the fence, the flight record, the rules on board, the plan and the operator, in one file of the
+//! state directory.
 //!
 //! Owns: [`Store`]: the lock on the directory, reading (a file that cannot be understood is an error, never a fresh
 //! start: the vehicle may be flying), and writing (whole or not at all, on the disk before it returns).
 //! Must not: decide when to write; the shell writes before it acts.
 
 use crate::plan;
+use crate::remote_id;
 use crate::rules::Remembered;
 use fleet::assignment::Fence;
 use fleet::flight_record::FlightRecord;
@@ -38,6 +40,9 @@ pub struct State {
     /// The plan that the vehicle flies by itself, and how far it is.
     #[serde(default)]
     pub plan: plan::Remembered,
+    /// Who operates the vehicle.
+    #[serde(default)]
+    pub remote_id: remote_id::Remembered,
 }
 
 #[derive(Serialize, Deserialize)]

@@ -11,6 +11,7 @@ use fleet::backoff::Backoff;
 use fleet::ids::{NodeName, Term};
 use fleet::kill::{KillAnswer, KillOrder};
 use fleet::mission::FlightPlan;
+use fleet::remote_id::RemoteIdOrder;
 use fleet::report::Report;
 use fleet::rules::Rules;
 use proto::convert::BadMessage;
@@ -50,6 +51,8 @@ pub enum FromUplink {
     Rules(Rules),
     /// A plan came on the open stream.
     Plan(FlightPlan),
+    /// Whom to name as the operator came on the open stream.
+    RemoteId(RemoteIdOrder),
     /// An order to stop the motors came on the open stream, just then.
     Kill(KillOrder, Instant),
 }
@@ -266,6 +269,13 @@ fn read(mut message: v1::ToAgent) -> Result<FromUplink, BadMessage> {
         (None, Some(rules), _) => Ok(FromUplink::Rules(rules.try_into()?)),
         (None, None, Some(plan)) => Ok(FromUplink::Plan(plan.try_into()?)),
         (None, None, None) => Ok(FromUplink::Order(message.try_into()?)),
+    if let Some(kill) = message.kill.take() {
+        return Ok(FromUplink::Kill(kill.try_into()?, Instant::now()));
+    }
+    match (message.rules.take(), message.remote_id.take()) {
+        (Some(rules), _) => Ok(FromUplink::Rules(rules.try_into()?)),
+        (None, Some(order)) => Ok(FromUplink::RemoteId(order.try_into()?)),
+        (None, None) => Ok(FromUplink::Order(message.try_into()?)),
     }
 }
 

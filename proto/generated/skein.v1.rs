@@ -51,6 +51,10 @@ pub struct ToAgent {
     /// do; it alone changes nothing on the vehicle.
     #[prost(message, optional, tag = "6")]
     pub plan: ::core::option::Option<Plan>,
+    /// Whom the agent names to its autopilot as the operator. A level that comes in a message of its own, as rules do. An agent that never
+    /// received any names nobody.
+    #[prost(message, optional, tag = "7")]
+    pub remote_id: ::core::option::Option<RemoteId>,
     #[prost(oneof = "to_agent::Order", tags = "1, 2")]
     pub order: ::core::option::Option<to_agent::Order>,
 }
@@ -140,6 +144,73 @@ pub struct PlanRange {
     pub first: u32,
     #[prost(uint32, tag = "2")]
     pub last: u32,
+}
+/// Who operates one vehicle.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct RemoteId {
+    /// Leadership term of the sender. Agents refuse terms lower than the highest they have seen.
+    #[prost(uint64, tag = "1")]
+    pub term: u64,
+    /// Unset: nobody is named.
+    #[prost(message, optional, tag = "2")]
+    pub operator: ::core::option::Option<Operator>,
+}
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Operator {
+    /// Name of its object.
+    #[prost(string, tag = "1")]
+    pub name: ::prost::alloc::string::String,
+    /// The operator's registration: 1 to 20 printable characters of ASCII.
+    #[prost(string, tag = "2")]
+    pub id: ::prost::alloc::string::String,
+    /// What the flight is for: up to 23 printable characters of ASCII; empty: none.
+    #[prost(string, tag = "3")]
+    pub description: ::prost::alloc::string::String,
+    /// Where the operator is; unset: where the vehicle takes off.
+    #[prost(message, optional, tag = "4")]
+    pub fixed: ::core::option::Option<OperatorPlace>,
+    /// The classification of the European Union; unset: not declared.
+    #[prost(message, optional, tag = "5")]
+    pub eu: ::core::option::Option<EuropeanClass>,
+    /// The id of the aircraft: 1 to 20 printable characters of ASCII; empty: the vehicle knows its own.
+    #[prost(string, tag = "6")]
+    pub aircraft_id: ::prost::alloc::string::String,
+    /// Whether aircraft_id is a registration, and not a serial number.
+    #[prost(bool, tag = "7")]
+    pub aircraft_id_is_registration: bool,
+}
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct OperatorPlace {
+    #[prost(double, tag = "1")]
+    pub latitude_deg: f64,
+    #[prost(double, tag = "2")]
+    pub longitude_deg: f64,
+    /// Metres above the WGS 84 ellipsoid, -1000 to 31767; unset: not known.
+    #[prost(double, optional, tag = "3")]
+    pub altitude_m: ::core::option::Option<f64>,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct EuropeanClass {
+    /// 0 undeclared, 1 open, 2 specific, 3 certified.
+    #[prost(uint32, tag = "1")]
+    pub category: u32,
+    /// 0 to 6; unset: not declared.
+    #[prost(uint32, optional, tag = "2")]
+    pub class: ::core::option::Option<u32>,
+}
+/// What an agent reports of Remote ID.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct RemoteIdState {
+    /// Operator.name that it holds; empty when it holds none.
+    #[prost(string, tag = "1")]
+    pub held: ::prost::alloc::string::String,
+    #[prost(enumeration = "OperatorSent", tag = "2")]
+    pub sent: i32,
+    #[prost(enumeration = "RemoteIdTransmitter", tag = "3")]
+    pub transmitter: i32,
+    /// Why the transmitter is not good to arm.
+    #[prost(string, tag = "4")]
+    pub transmitter_words: ::prost::alloc::string::String,
 }
 /// The fence and the parameters that the coordinator selected for one vehicle.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -511,6 +582,9 @@ pub struct Report {
     /// Unset when it never took a plan.
     #[prost(message, optional, tag = "29")]
     pub plan: ::core::option::Option<PlanState>,
+    /// Unset when it names no operator and hears no transmitter.
+    #[prost(message, optional, tag = "30")]
+    pub remote_id: ::core::option::Option<RemoteIdState>,
 }
 /// An aircraft of others, from ADSB_VEHICLE (246).
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]
@@ -978,6 +1052,82 @@ impl PlanProgress {
             "PLAN_PROGRESS_READY" => Some(Self::Ready),
             "PLAN_PROGRESS_REFUSED" => Some(Self::Refused),
             "PLAN_PROGRESS_FOREIGN" => Some(Self::Foreign),
+            _ => None,
+        }
+    }
+}
+/// Whether the agent sends the operator to its autopilot.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum OperatorSent {
+    /// There is none.
+    Unspecified = 0,
+    /// It does, every second.
+    Yes = 1,
+    /// The operator is where the vehicle takes off, which is not known yet.
+    NoLocation = 2,
+    /// The coordinator has been gone for too long, and the vehicle is on the ground.
+    Alone = 3,
+    /// The autopilot is not heard, or the airframe is not the one that serves the Drone.
+    NoVehicle = 4,
+}
+impl OperatorSent {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "OPERATOR_SENT_UNSPECIFIED",
+            Self::Yes => "OPERATOR_SENT_YES",
+            Self::NoLocation => "OPERATOR_SENT_NO_LOCATION",
+            Self::Alone => "OPERATOR_SENT_ALONE",
+            Self::NoVehicle => "OPERATOR_SENT_NO_VEHICLE",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "OPERATOR_SENT_UNSPECIFIED" => Some(Self::Unspecified),
+            "OPERATOR_SENT_YES" => Some(Self::Yes),
+            "OPERATOR_SENT_NO_LOCATION" => Some(Self::NoLocation),
+            "OPERATOR_SENT_ALONE" => Some(Self::Alone),
+            "OPERATOR_SENT_NO_VEHICLE" => Some(Self::NoVehicle),
+            _ => None,
+        }
+    }
+}
+/// What the Remote ID transmitter of the vehicle reports (OPEN_DRONE_ID_ARM_STATUS, 12918).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum RemoteIdTransmitter {
+    /// None was heard.
+    Unspecified = 0,
+    Good = 1,
+    Fails = 2,
+    /// It was heard, and not within the last 3 s.
+    Lost = 3,
+}
+impl RemoteIdTransmitter {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "REMOTE_ID_TRANSMITTER_UNSPECIFIED",
+            Self::Good => "REMOTE_ID_TRANSMITTER_GOOD",
+            Self::Fails => "REMOTE_ID_TRANSMITTER_FAILS",
+            Self::Lost => "REMOTE_ID_TRANSMITTER_LOST",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "REMOTE_ID_TRANSMITTER_UNSPECIFIED" => Some(Self::Unspecified),
+            "REMOTE_ID_TRANSMITTER_GOOD" => Some(Self::Good),
+            "REMOTE_ID_TRANSMITTER_FAILS" => Some(Self::Fails),
+            "REMOTE_ID_TRANSMITTER_LOST" => Some(Self::Lost),
             _ => None,
         }
     }

@@ -7,6 +7,7 @@
 mod kill;
 mod order;
 mod plan;
+mod remote_id;
 mod report;
 mod route;
 mod rules;

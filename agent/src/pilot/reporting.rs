@@ -31,6 +31,7 @@ impl Pilot {
             return Vec::new();
         }
         let mut reasons: Vec<ArmingReason> = self.unsaved.iter().cloned().collect();
+        reasons.extend(self.remote_id_reasons(now));
         let Some(held) = &self.state.fence.held else {
             return reasons;
         };
@@ -179,6 +180,7 @@ impl Pilot {
             },
             rules: self.rules_report(),
             plan: self.keeper.report(self.named_plan()),
+            remote_id: self.remote_id_report(now),
         }
     }
 }

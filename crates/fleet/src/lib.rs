@@ -39,6 +39,7 @@ pub mod parameters;
 pub mod preflight;
 pub mod preflight_policy;
 pub mod reception;
+pub mod remote_id;
 pub mod report;
 pub mod reported_flight;
 pub mod route_order;

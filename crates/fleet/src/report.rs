@@ -11,6 +11,7 @@ use crate::failsafe::Diversion;
 use crate::ground::GroundOrderId;
 use crate::ids::{NodeName, Term};
 use crate::mission::{PlanReport, PlanState, Reached};
+use crate::remote_id::{RemoteIdReport, Sending, Transmitter};
 use crate::reported_flight::SoFar;
 use crate::route_order::{RouteOrder, Waypoint};
 use crate::rules::{FenceState, RulesReport};
@@ -84,6 +85,8 @@ pub struct Report {
     pub rules: RulesReport,
     /// How far it is with the plan that it holds.
     pub plan: PlanReport,
+    /// Whether it sends the operator to its autopilot, and what the transmitter reports.
+    pub remote_id: RemoteIdReport,
 }
 
 /// What an agent makes of its routes.
@@ -166,6 +169,11 @@ impl Report {
                 reached: Reached::none(),
                 ended: false,
                 finished: false,
+            },
+            remote_id: RemoteIdReport {
+                held: None,
+                sending: Sending::Nothing,
+                transmitter: Transmitter::Unheard,
             },
         }
     }

@@ -11,6 +11,7 @@ use fleet::assignment::Held;
 use fleet::ground::GroundOrderId;
 use fleet::ids::{DroneUid, NodeName, Term};
 use fleet::mission::PlanReport;
+use fleet::remote_id::RemoteIdReport;
 use fleet::report::{Activity, HandsOff, LinkQuality, Report, RouteState};
 use fleet::rules::RulesReport;
 use fleet::time::Moment;
@@ -61,6 +62,7 @@ impl From<&Report> for v1::Report {
             traffic: r.traffic.iter().map(Into::into).collect(),
             rules: (r.rules != RulesReport::default()).then(|| (&r.rules).into()),
             plan: (r.plan != PlanReport::default()).then(|| (&r.plan).into()),
+            remote_id: (r.remote_id != RemoteIdReport::default()).then(|| (&r.remote_id).into()),
         }
     }
 }
@@ -128,6 +130,7 @@ pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
         traffic: aircraft::traffic(r.traffic)?,
         rules: r.rules.map(TryInto::try_into).transpose()?.unwrap_or_default(),
         plan: r.plan.map(TryInto::try_into).transpose()?.unwrap_or_default(),
+        remote_id: r.remote_id.map(TryInto::try_into).transpose()?.unwrap_or_default(),
     })
 }
 

@@ -161,6 +161,7 @@ fn reports() -> impl Strategy<Value = Report> {
             prop::collection::vec(aircraft(), 0..=16),
             super::super::rules::tests::state(),
             super::super::plan::tests::state(),
+            super::super::remote_id::tests::state(),
         ),
     );
     let agent = (of(held()), select(activities()), reasons, kept, route);
@@ -171,7 +172,7 @@ fn reports() -> impl Strategy<Value = Report> {
             activity,
             reasons,
             (kept, (diversion, astray, owed, others_flew)),
-            ((route, home), (traffic, rules, plan)),
+            ((route, home), (traffic, rules, plan, remote_id)),
         ) = agent;
         let (takeovers, so_far, latch, warnings, made, link) = kept;
         let (link_alive, terminating, ready) = flags;
@@ -206,6 +207,7 @@ fn reports() -> impl Strategy<Value = Report> {
             traffic,
             rules,
             plan,
+            remote_id,
         }
     })
 }

@@ -1,0 +1,97 @@
+//! The pilot's part in Remote ID: which Operator it holds, and when it is sent.
+//!
+//! Owns: that it is sent on the line of the vehicle alone, and what of it is kept on the disk. Must not: decide what is sent
+//! ([`crate::remote_id`] does).
+
+use super::Pilot;
+use crate::outgoing::Outgoing;
+use crate::remote_id::Situation;
+use fleet::remote_id::{RemoteIdOrder, RemoteIdReport, advice, is_transmitter};
+use fleet::time::Moment;
+use fleet::units::{Address, ComponentId, SystemId};
+use fleet::vehicle::{Airframe, ArmingReason, Identity, ReasonClass};
+use link::Frame;
+use link::dialect::MavMessage;
+use std::time::Duration;
+use tracing::warn;
+
+impl Pilot {
+    /// The date, as this computer has it, since 1970.
+    pub const fn dated(&mut self, date: Option<Duration>) {
+        self.date = date;
+    }
+
+    /// Takes whom to send to the autopilot as the operator; orders of a coordinator that no longer leads are refused.
+    pub fn take_remote_id(&mut self, order: RemoteIdOrder, now: Moment) {
+        let (term, highest) = (order.term, self.state.fence.highest_term);
+        match self.remote_id.take(order, highest, self.vehicle.truth(now)) {
+            Ok(()) => self.state.fence = self.state.fence.raised_to(term),
+            Err(got) => warn!(%got, %highest, "operator refused: its sender no longer leads"),
+        }
+        self.remember_remote_id();
+    }
+
+    /// A transmitter is a component of its own of the vehicle.
+    pub(super) fn hear_transmitter(&mut self, frame: &Frame, now: Moment) {
+        let MavMessage::OPEN_DRONE_ID_ARM_STATUS(status) = &frame.message else {
+            return;
+        };
+        let Ok(system) = u8::try_from(frame.header.system_id) else {
+            return;
+        };
+        let from = Address {
+            system: SystemId(system),
+            component: ComponentId(frame.header.component_id),
+        };
+        if self
+            .discovery
+            .latched()
+            .is_some_and(|identity| is_transmitter(from, identity.system))
+        {
+            self.remote_id.heard(status, now);
+        }
+    }
+
+    fn remote_id_situation(&self, now: Moment) -> Situation {
+        let heard = self.link_up.is_some() && self.vehicle.link_alive(now) && self.airframe() == Airframe::Same;
+        Situation {
+            to: self.vehicle.identity.as_ref().filter(|_| heard).map(Identity::address),
+            home: self.vehicle.home_at,
+            truth: self.vehicle.truth(now),
+            silent: self.contact.silent(now),
+            date: self.date,
+        }
+    }
+
+    pub(super) fn next_remote_id(&mut self, now: Moment) -> Option<Outgoing> {
+        let situation = self.remote_id_situation(now);
+        let message = self.remote_id.next(&situation, now);
+        self.remember_remote_id();
+        Some(self.aside(message?))
+    }
+
+    pub(super) fn remote_id_report(&self, now: Moment) -> RemoteIdReport {
+        self.remote_id.report(&self.remote_id_situation(now), now)
+    }
+
+    /// What to do about what the autopilot says of Remote ID while it does not arm.
+    pub(super) fn remote_id_reasons(&self, now: Moment) -> Vec<ArmingReason> {
+        if self.vehicle.ready(now) != Some(false) {
+            return Vec::new();
+        }
+        let report = self.remote_id_report(now);
+        let given = self.vehicle.reasons.iter();
+        let given = given.filter_map(|reason| Some((advice(&reason.text, &report)?, reason.first)));
+        let ours = given.map(|(text, first)| ArmingReason {
+            class: ReasonClass::NeedsHuman,
+            ..ArmingReason::reported(text.to_owned(), first)
+        });
+        ours.collect()
+    }
+
+    fn remember_remote_id(&mut self) {
+        if self.state.remote_id != *self.remote_id.memory() {
+            self.state.remote_id = self.remote_id.memory().clone();
+        }
+    }
+}

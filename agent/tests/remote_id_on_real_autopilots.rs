@@ -1,0 +1,223 @@
+//! Remote ID on a real ArduCopter: it does not arm before it was sent its operator and its transmitter is good, and then it flies.
+//!
+//! Owns: the agent's pilot and shell against unmodified firmware, with the coordinator scripted. There is no real transmitter: the test
+//! plays one on the second serial port (component 236: heartbeats and OPEN_DRONE_ID_ARM_STATUS). Without an autopilot (see
+//! tests/README.md) it prints `skipped:` and how to get one, and passes.
+#![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
+
+#[path = "support/orders.rs"]
+mod orders;
+
+use agent::clock::Clock;
+use agent::pilot::Pilot;
+use agent::shell::{Wiring, fly};
+use agent::state_file::Store;
+use agent::uplink::{FromUplink, Outward};
+use fleet::assignment::{Desired, GroundedWhy, Order};
+use fleet::ids::{NodeName, Term};
+use fleet::remote_id::{AircraftId, AircraftIdKind, Location, Operator, RemoteIdOrder, Sending, Transmitter};
+use fleet::report::Report;
+use fleet::units::{Address, AltitudeAboveHome};
+use fleet::vehicle::FlightTruth;
+use link::dialect::{
+    HEARTBEAT_DATA, MavAutopilot, MavMessage, MavOdidArmStatus, MavType, OPEN_DRONE_ID_ARM_STATUS_DATA,
+};
+use link::{Link, LinkUrl};
+use orders::assignment;
+use std::io::Write as _;
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use testkit::autopilots::{Autopilot, Firmware, Instance, Settings, Stack};
+use tokio::sync::{mpsc, watch};
+use tokio_util::sync::CancellationToken;
+
+const FLY: Desired = Desired::Flying {
+    altitude: AltitudeAboveHome(8.0),
+};
+
+fn say(line: &str) {
+    let _ = writeln!(std::io::stderr(), "{line}");
+}
+
+fn url(at: std::net::SocketAddr) -> LinkUrl {
+    format!("tcp:{at}").parse().unwrap()
+}
+
+fn operator() -> Operator {
+    Operator {
+        name: "north".to_owned(),
+        id: "CHE87astrdge12k8".to_owned(),
+        description: "Site patrol".to_owned(),
+        location: Location::Takeoff,
+        eu: None,
+        aircraft: Some(AircraftId {
+            kind: AircraftIdKind::SerialNumber,
+            id: "1596F12345678".to_owned(),
+        }),
+    }
+}
+
+/// Plays a transmitter until it is dropped: what it says, each second; nothing while that is `None`.
+async fn transmit(at: LinkUrl, system: u8, mut says: watch::Receiver<Option<&'static str>>) {
+    let (_link, wire, mut events) = Link::open(at);
+    let us = Address::new(system, 236);
+    let mut second = tokio::time::interval(Duration::from_secs(1));
+    loop {
+        tokio::select! {
+            event = events.recv() => if event.is_none() { return },
+            _ = second.tick() => {
+                let Some(words) = *says.borrow_and_update() else { continue };
+                let beat = HEARTBEAT_DATA {
+                    mavtype: MavType::MAV_TYPE_ODID,
+                    autopilot: MavAutopilot::MAV_AUTOPILOT_INVALID,
+                    mavlink_version: 3,
+                    ..HEARTBEAT_DATA::default()
+                };
+                let status = OPEN_DRONE_ID_ARM_STATUS_DATA {
+                    status: if words.is_empty() {
+                        MavOdidArmStatus::MAV_ODID_ARM_STATUS_GOOD_TO_ARM
+                    } else {
+                        MavOdidArmStatus::MAV_ODID_ARM_STATUS_PRE_ARM_FAIL_GENERIC
+                    },
+                    error: words.into(),
+                };
+                for message in [MavMessage::HEARTBEAT(beat), MavMessage::OPEN_DRONE_ID_ARM_STATUS(status)] {
+                    let _ = wire.send(us, &message, Duration::from_millis(500)).await;
+                }
+            }
+        }
+    }
+}
+
+async fn until(
+    reports: &watch::Receiver<Outward>,
+    what: &str,
+    within_s: u64,
+    holds: impl Fn(&Report) -> bool,
+) -> Duration {
+    let began = Instant::now();
+    loop {
+        let report = reports.borrow().report.clone();
+        if report.as_ref().is_some_and(&holds) {
+            say(&format!("{:6.1} s  {what}", began.elapsed().as_secs_f64()));
+            return began.elapsed();
+        }
+        assert!(
+            began.elapsed().as_secs() < within_s,
+            "not within {within_s} s: {what}; {report:#?}"
+        );
+        tokio::time::sleep(Duration::from_millis(50)).await;
+    }
+}
+
+fn gives(text: &'static str) -> impl Fn(&Report) -> bool {
+    move |report| report.reasons.iter().any(|reason| reason.text.contains(text))
+}
+
+#[tokio::test(flavor = "multi_thread")]
+#[ignore = "takes three minutes of real time"]
+async fn a_real_arducopter_that_enforces_remote_id_flies_once_it_was_sent_its_operator() {
+    let Ok(firmware) = Firmware::find(Stack::ArduPilot) else {
+        say("skipped: there is no ArduCopter; set SKEIN_ARDUCOPTER, see tests/README.md");
+        return;
+    };
+    let settings = Settings::default()
+        .parameter("DID_ENABLE", 1.0)
+        .parameter("DID_OPTIONS", 1.0)
+        .parameter("DID_MAVPORT", 1.0);
+    let autopilot = Autopilot::start(firmware, Instance::claim().unwrap(), settings).unwrap();
+    let dir = tempfile::tempdir().unwrap();
+    let node = NodeName::parse("pine").unwrap();
+    let (store, state) = Store::open(dir.path(), &node).unwrap();
+    let (_link, wire, events) = Link::open(url(autopilot.companion_link()));
+    let (orders, orders_in) = mpsc::channel(16);
+    let (reports_out, reports) = watch::channel(Outward::default());
+    let clock = Clock::start();
+    let pilot = Pilot::new(node, state, clock.now());
+    let wiring = Wiring {
+        link: wire,
+        events,
+        orders: orders_in,
+        reports: reports_out,
+        terminate: CancellationToken::new(),
+        landing_timeout: Duration::from_secs(60),
+        clock,
+    };
+    let life = tokio::spawn(async move {
+        Box::pin(fly(pilot, wiring, Arc::new(store), CancellationToken::new())).await;
+    });
+    let assigned = |generation, desired| FromUplink::Order(Order::Assigned(assignment(generation, desired)));
+    orders.send(FromUplink::Opened).await.unwrap();
+    orders.send(assigned(1, FLY)).await.unwrap();
+
+    until(
+        &reports,
+        "it wants the id of its aircraft",
+        120,
+        gives("UA_TYPE required in BasicID"),
+    )
+    .await;
+    until(
+        &reports,
+        "the agent says what to do",
+        5,
+        gives("no Operator selects the vehicle"),
+    )
+    .await;
+    let (says, heard) = watch::channel(None);
+    let transmitter = tokio::spawn(transmit(url(autopilot.ground_link()), autopilot.system(), heard));
+
+    let order = RemoteIdOrder {
+        term: Term(3),
+        operator: Some(operator()),
+    };
+    orders.send(FromUplink::RemoteId(order)).await.unwrap();
+    until(
+        &reports,
+        "sent, and it wants its transmitter",
+        90,
+        gives("ARM_STATUS not available"),
+    )
+    .await;
+    says.send_replace(Some("LOC SYS"));
+    until(
+        &reports,
+        "the agent hears the transmitter by way of the autopilot",
+        10,
+        |report| report.remote_id.transmitter == Transmitter::Fails("LOC SYS".to_owned()),
+    )
+    .await;
+    until(
+        &reports,
+        "the transmitter's own words are the reason",
+        90,
+        gives("OpenDroneID: LOC SYS"),
+    )
+    .await;
+    says.send_replace(Some(""));
+    until(&reports, "in the air", 90, |report| {
+        matches!(report.truth, FlightTruth::Airborne(_))
+    })
+    .await;
+    let report = reports.borrow().report.clone().unwrap();
+    assert_eq!(
+        (report.remote_id.sending, &report.remote_id.transmitter),
+        (Sending::Yes, &Transmitter::Good)
+    );
+    says.send_replace(None);
+    until(&reports, "the transmitter is lost, and it flies on", 10, |report| {
+        report.remote_id.transmitter == Transmitter::Lost && matches!(report.truth, FlightTruth::Airborne(_))
+    })
+    .await;
+    let ordered = GroundedWhy::Ordered;
+    orders
+        .send(assigned(2, Desired::Grounded { why: ordered }))
+        .await
+        .unwrap();
+    until(&reports, "landed and disarmed", 90, |report| {
+        report.truth == FlightTruth::Disarmed
+    })
+    .await;
+    transmitter.abort();
+    life.abort();
+}

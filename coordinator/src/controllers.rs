@@ -10,6 +10,7 @@ pub mod airspace;
 pub mod drone;
 pub mod mission;
 pub mod node;
+pub mod operator;
 pub mod orders;
 pub mod queue;
 pub mod rules;

@@ -22,7 +22,7 @@ use crate::controllers::swarm::members::Assessments;
 use crate::controllers::swarm::{self, SwarmController};
 use crate::controllers::takeoff_slots::TakeoffSlots;
 use crate::controllers::upgrade::{self, UpgradeController, Upgrades};
-use crate::controllers::{node, orders, vehicle};
+use crate::controllers::{node, operator, orders, vehicle};
 use crate::fleet_service::kill::Kills;
 use crate::fleet_service::{FleetHandles, FleetService};
 use crate::ground::{self, Ground};
@@ -119,6 +119,7 @@ pub(crate) async fn lead(
         airspace: Airspace::new(setup.site, &rules),
         rules,
         missions: Arc::new(Missions::default()),
+        operators: Arc::default(),
     };
     let (heights, assessments) = (Arc::new(Heights::default()), Arc::new(Assessments::default()));
     let node_objects = NodeObjects::new(setup.agents_become_nodes);
@@ -137,6 +138,7 @@ pub(crate) async fn lead(
     orders::start(&observer, tasks);
     airspace::start(&observer, metrics, tasks);
     let vehicles = vehicle::start(&observer, tasks);
+    operator::start(&observer, vehicles.clone(), tasks);
     rules::start(&observer, vehicles, tasks);
     mission::start(&observer, tasks);
     let coverages = Arc::new(Coverages::default());

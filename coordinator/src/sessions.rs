@@ -12,6 +12,7 @@ use fleet::assignment::Order;
 use fleet::ids::{DroneUid, NodeName};
 use fleet::kill::KillAnswer;
 use fleet::mission::{FlightPlan, PlanReport, Reached};
+use fleet::remote_id::RemoteIdOrder;
 use fleet::report::Report;
 use fleet::rules::Rules;
 use fleet::time::Moment;
@@ -53,6 +54,7 @@ struct Session {
     orders: watch::Sender<Option<Order>>,
     rules: watch::Sender<Option<Rules>>,
     plans: watch::Sender<Option<FlightPlan>>,
+    remote_id: watch::Sender<Option<RemoteIdOrder>>,
     kills: mpsc::Sender<KillShot>,
     replaced: CancellationToken,
     report: Option<(Arc<Report>, Instant)>,
@@ -88,6 +90,8 @@ pub struct Opened {
     pub rules: watch::Receiver<Option<Rules>>,
     /// The plan to send, whenever it changes.
     pub plans: watch::Receiver<Option<FlightPlan>>,
+    /// Whom to name as the operator, whenever that changes.
+    pub remote_id: watch::Receiver<Option<RemoteIdOrder>>,
     /// Orders to stop the motors, each to be sent once and at once.
     pub kills: mpsc::Receiver<KillShot>,
     /// Cancelled when a newer session of the node takes over.
@@ -181,6 +185,7 @@ impl Sessions {
             orders: watch::Sender::new(None),
             rules: watch::Sender::new(None),
             plans: watch::Sender::new(None),
+            remote_id: watch::Sender::new(None),
             kills,
             replaced: CancellationToken::new(),
             flew: old.as_ref().and_then(|old| old.flew),
@@ -193,6 +198,7 @@ impl Sessions {
             orders: session.orders.subscribe(),
             rules: session.rules.subscribe(),
             plans: session.plans.subscribe(),
+            remote_id: session.remote_id.subscribe(),
             kills: kills_out,
             replaced: session.replaced.clone(),
         };
@@ -292,6 +298,7 @@ impl Sessions {
         session.orders.send_replace(None);
         session.rules.send_replace(None);
         session.plans.send_replace(None);
+        session.remote_id.send_replace(None);
         drop(inner);
         self.world.wake_drones_on(node);
         self.forget_if_unused(node);
@@ -393,6 +400,17 @@ impl Sessions {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected);
         session.is_some_and(|session| send_new(&session.plans, plan))
+    }
+
+    /// Has the agent of `node` sent whom to name as the operator, if it is connected; says whether that was new on its stream. That it is
+    /// to name nobody is sent only to one that names somebody (`held`), or was sent somebody: others do not know of operators, or need not.
+    pub fn send_remote_id(&self, node: &NodeName, order: &RemoteIdOrder, held: bool) -> bool {
+        let inner = self.lock();
+        let Some(session) = inner.get(node).filter(|s| s.connected) else {
+            return false;
+        };
+        let named = held || session.remote_id.borrow().is_some();
+        (named || order.operator.is_some()) && send_new(&session.remote_id, order)
     }
 }
 

@@ -12,6 +12,9 @@ pub const SLOT: &str = "skein.dev/slot";
 /// Label on Vehicles or Nodes that people set: the vehicle's number, a whole number that values of a ParameterProfile may use.
 pub const NUMBER: &str = "skein.dev/number";
 
+/// Label on Vehicles or Nodes that people set: the id of the aircraft that Remote ID broadcasts, 1 to 20 characters.
+pub const UAS_ID: &str = "skein.dev/uas-id";
+
 /// Finalizer on a Drone: held until its vehicle is seen landed and disarmed (invariant 4).
 pub const LANDED_FINALIZER: &str = "skein.dev/landed";
 

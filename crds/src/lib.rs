@@ -1,4 +1,4 @@
-//! The custom resources of Skein: `Swarm`, `Drone`, `GroundOrder`, `Vehicle`, `Geofence`, `ParameterProfile` and `Mission` (group `skein.dev`, version `v1alpha1`).
+//! The custom resources of Skein: `Swarm`, `Drone`, `GroundOrder`, `Vehicle`, `Geofence`, `ParameterProfile`, `Mission` and `Operator` (group `skein.dev`, version `v1alpha1`).
 //!
 //! Owns: the Rust types, their schema with CEL rules, and the YAML generated from them (`crdgen`).
 //! Must not: know gRPC or MAVLink, or decide anything; `fleet` does.
@@ -9,6 +9,7 @@ pub mod geofence;
 pub mod ground_order;
 pub mod labels;
 pub mod mission;
+pub mod operator;
 pub mod parameter_profile;
 pub mod rules;
 pub mod swarm;
@@ -19,6 +20,7 @@ pub use drone::{Drone, DroneSpec, DroneStatus};
 pub use geofence::{Geofence, GeofenceSpec, GeofenceStatus};
 pub use ground_order::{GroundOrder, GroundOrderSpec, GroundOrderStatus};
 pub use mission::{Mission, MissionSpec, MissionStatus};
+pub use operator::{Operator, OperatorSpec, OperatorStatus};
 pub use parameter_profile::{ParameterProfile, ParameterProfileSpec, ParameterProfileStatus};
 pub use swarm::{Swarm, SwarmSpec, SwarmStatus};
 pub use vehicle::{Vehicle, VehicleSpec, VehicleStatus};

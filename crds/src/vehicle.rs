@@ -147,8 +147,13 @@ pub struct VehicleStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub rules: Option<VehicleRules>,
 
+    /// Its Remote ID; absent while no Operator selects it and no transmitter of its own was heard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub remote_id: Option<VehicleRemoteId>,
+
     /// Ready: its agent is connected and hears its autopilot. Free: a Drone can be bound to it. Armable: the autopilot's arming checks
-    /// pass. RulesInForce, where rules select it: all of them are in force.
+    /// pass. RulesInForce, where rules select it: all of them are in force. RemoteId, where an Operator selects it or a transmitter was
+    /// heard: its operator is sent to its autopilot, and its transmitter is good to arm.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]
     pub conditions: Vec<Condition>,
@@ -178,6 +183,22 @@ pub struct VehicleRules {
     /// How many of them were read back.
     #[serde(default)]
     pub parameters_in_force: i32,
+}
+
+/// The Remote ID of a vehicle.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct VehicleRemoteId {
+    /// The Operator that selects it; absent when none does, or several do.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub operator: Option<String>,
+    /// Whether its operator is sent to its autopilot and its transmitter is good to arm; absent where no transmitter was heard.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub ready: Option<bool>,
+    /// Why, or why not, as a sentence.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    #[schemars(length(max = 1024))]
+    pub reason: String,
 }
 
 /// A home position.

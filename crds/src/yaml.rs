@@ -32,6 +32,7 @@ pub fn files() -> Result<Vec<(&'static str, String)>, CannotWrite> {
         ("geofences.yaml", file(&crate::Geofence::crd())?),
         ("parameterprofiles.yaml", file(&crate::ParameterProfile::crd())?),
         ("missions.yaml", file(&crate::Mission::crd())?),
+        ("operators.yaml", file(&crate::Operator::crd())?),
     ])
 }
 
@@ -52,6 +53,7 @@ fn crds() -> [CustomResourceDefinition; 7] {
         crate::Geofence::crd(),
         crate::ParameterProfile::crd(),
         crate::Mission::crd(),
+        crate::Operator::crd(),
     ]
 }
 
@@ -143,7 +145,7 @@ mod tests {
         let rules: Vec<Value> = schemas
             .flat_map(|s| s["x-kubernetes-validations"].as_array().cloned().unwrap_or_default())
             .collect();
-        assert_eq!(rules.len(), 51);
+        assert_eq!(rules.len(), 58);
         for rule in rules {
             let message = rule["message"].as_str().unwrap_or_default();
             assert!(

@@ -23,6 +23,8 @@ mod logs;
 mod metrics;
 #[path = "coordinator/missions.rs"]
 mod missions;
+#[path = "coordinator/operators.rs"]
+mod operators;
 #[path = "coordinator/pace.rs"]
 mod pace;
 #[path = "coordinator/persons.rs"]
@@ -64,6 +66,7 @@ use missions::{
     a_mission_is_flown_by_several_relieved_and_complete_whoever_leads,
     a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what_was_not_flown,
 };
+use operators::an_operator_reaches_the_vehicles_that_it_selects_and_two_for_one_vehicle_are_both_refused;
 use pace::{
     a_changed_node_selector_replaces_in_an_orderly_way_and_lands_no_more_than_may_be_missing,
     a_changed_template_goes_through_the_air_one_after_the_other_and_lands_nobody,
@@ -164,6 +167,7 @@ on_both! {
     a_drained_vehicle_lands_after_another_flies_in_its_place,
     a_drained_vehicle_without_a_swarm_lands_and_keeps_its_drone,
     a_geofence_reaches_the_vehicles_that_it_selects_and_its_status_says_where_it_is_in_force,
+    an_operator_reaches_the_vehicles_that_it_selects_and_two_for_one_vehicle_are_both_refused,
     a_station_outside_of_a_geofence_gets_no_route_and_the_drone_says_why,
     a_mission_is_flown_by_several_relieved_and_complete_whoever_leads,
     a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what_was_not_flown,
@@ -499,6 +503,11 @@ async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
         ended,
     ];
     kubectl.run(patch).unwrap();
+    let operator = json!({
+        "apiVersion": "skein.dev/v1alpha1", "kind": "Operator", "metadata": {"name": "nowhere"},
+        "spec": {"vehicleSelector": {"matchLabels": {"site": "nowhere"}}, "id": "CHE87astrdge12k8"},
+    });
+    kubectl.apply(&operator.to_string()).unwrap();
     let coordinator = field.coordinator();
     let (_vehicles, _agents) = crew(&field, &coordinator, &["n1"]);
     field.swarm("north", "alpha", json!({"replicas": 1})).await;

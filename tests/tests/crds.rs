@@ -636,6 +636,7 @@ fn the_server_has_no_complaint_about_the_schemas() {
             "geofences.skein.dev",
             "parameterprofiles.skein.dev",
             "missions.skein.dev",
+            "operators.skein.dev",
         ])
         .unwrap();
     for crd in crds["items"].as_array().unwrap() {
@@ -650,6 +651,79 @@ fn the_server_has_no_complaint_about_the_schemas() {
             [("NamesAccepted", "True"), ("Established", "True")],
             "{crd}"
         );
+    }
+}
+
+#[test]
+fn an_operator_has_a_registration_and_a_place_and_each_refusal_says_what_to_do() {
+    let object = |name: &str, more: &Value| {
+        let mut spec = json!({"vehicleSelector": {}, "id": "CHE87astrdge12k8"});
+        spec.as_object_mut().unwrap().extend(more.as_object().unwrap().clone());
+        let metadata = json!({"name": name});
+        json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Operator", "metadata": metadata, "spec": spec}).to_string()
+    };
+    let kubectl = PLANE.kubectl();
+    kubectl.apply(&object("plain", &json!({}))).unwrap();
+    let kept = kubectl.json(["get", "operator", "plain"]).unwrap();
+    assert_eq!(
+        kept["spec"],
+        json!({
+            "vehicleSelector": {}, "id": "CHE87astrdge12k8", "idType": "CAA", "uasIdType": "SerialNumber",
+            "location": {"source": "Takeoff"},
+        })
+    );
+    let fixed = json!({"source": "Fixed", "latitudeDegrees": 47.4, "longitudeDegrees": 8.5, "altitudeMeters": 520.5});
+    let whole = json!({"description": "Site patrol", "location": fixed, "eu": {"category": "Open", "class": 2}});
+    kubectl.apply(&object("whole", &whole)).unwrap();
+    for (bad, words) in [
+        (
+            json!({"id": ""}),
+            "id must be 1 to 20 printable ASCII characters; write",
+        ),
+        (
+            json!({"id": "x".repeat(21)}),
+            "id must be 1 to 20 printable ASCII characters; write",
+        ),
+        (
+            json!({"id": "Zürich"}),
+            "id must be 1 to 20 printable ASCII characters; write",
+        ),
+        (json!({"idType": "Passport"}), "Unsupported value"),
+        (
+            json!({"description": "x".repeat(24)}),
+            "description must be 1 to 23 printable ASCII characters; shorten it",
+        ),
+        (
+            json!({"location": {"source": "Fixed", "latitudeDegrees": 47}}),
+            "location.source Fixed needs a place; give",
+        ),
+        (
+            json!({"location": {"latitudeDegrees": 47, "longitudeDegrees": 8}}),
+            "leave the coordinates out, or use Fixed",
+        ),
+        (
+            json!({"location": {"source": "Fixed", "latitudeDegrees": 0, "longitudeDegrees": 0}}),
+            "latitude 0 and longitude 0 for no place; give the operator's own",
+        ),
+        (
+            json!({"location": {"source": "Fixed", "latitudeDegrees": 91, "longitudeDegrees": 0}}),
+            "should be less than or equal to 90",
+        ),
+        (
+            json!({"location": {"source": "Fixed", "latitudeDegrees": 1, "longitudeDegrees": 0, "altitudeMeters": -1000}}),
+            "-1000 means that it is not known: leave it out",
+        ),
+        (
+            json!({"eu": {"category": "Specific", "class": 2}}),
+            "eu.class belongs to category Open; leave it out",
+        ),
+        (
+            json!({"eu": {"category": "Open", "class": 7}}),
+            "should be less than or equal to 6",
+        ),
+    ] {
+        let refusal = kubectl.apply_refused(&object("refused", &bad)).unwrap();
+        assert!(refusal.contains(words), "{bad}: {refusal}");
     }
 }
 

@@ -177,6 +177,7 @@ fn each_resource_in_examples_and_documents_has_only_fields_that_the_crds_have() 
         ("Geofence", "crds/geofences.yaml"),
         ("ParameterProfile", "crds/parameterprofiles.yaml"),
         ("Mission", "crds/missions.yaml"),
+        ("Operator", "crds/operators.yaml"),
     ];
     let schemas: BTreeMap<&str, Value> = kinds
         .into_iter()
@@ -301,7 +302,7 @@ fn examples() -> Vec<PathBuf> {
 /// The generated pages, without asking the programs.
 fn reference_pages() -> Vec<String> {
     let of_programs = PROGRAMS.iter().map(|program| format!("docs/reference/{program}.md"));
-    let of_resources = ["swarm", "drone", "geofence", "parameterprofile", "mission"]
+    let of_resources = ["swarm", "drone", "geofence", "parameterprofile", "mission", "operator"]
         .iter()
         .map(|name| format!("docs/reference/{name}.md"));
     of_programs.chain(of_resources).collect()

@@ -44,6 +44,7 @@ on_both! {
     two_swarms_in_one_namespace_and_in_two_never_touch_each_others_drones_or_nodes,
     a_ground_order_lands_and_latches_until_released,
     a_vehicle_that_refuses_to_arm_says_why_in_its_autopilots_own_words,
+    a_vehicle_that_has_to_have_an_operator_flies_once_it_has_one_that_is_sent_every_second,
     an_agent_whose_node_is_no_drone_node_is_told_so_and_flies_once_it_is_one,
     a_changed_altitude_is_flown_to_in_the_air_by_both_autopilots,
 }
@@ -418,6 +419,59 @@ fn a_vehicle_that_refuses_to_arm_says_why_in_its_autopilots_own_words(api: Serve
     }
     // Nothing delays a Drone whose vehicle never left the ground.
     stage.kubectl(&["delete", "swarm/alpha", "--timeout=60s"])?;
+    Ok(())
+}
+
+/// The simulated autopilot has a transmitter on CAN that is always good to arm. What it was sent counts for 3 s of its own time, so that it
+/// runs at twice the speed of life only.
+fn a_vehicle_that_has_to_have_an_operator_flies_once_it_has_one_that_is_sent_every_second(
+    api: ServedBy,
+) -> anyhow::Result<()> {
+    let enforced = ["DID_ENABLE=1", "DID_OPTIONS=1", "DID_CANDRIVER=1"];
+    let mut more = vec!["--speedup", "2"];
+    more.extend(enforced.iter().flat_map(|param| ["--param", *param]));
+    let mut stage = Stage::set(api, &["ardupilot-1"], "ardupilot", &more)?;
+    stage.add_node("ardupilot-1")?;
+    stage.cluster.kubectl().apply(&swarm("default", "alpha", 1, &[]))?;
+    wait_for("it to say that nobody operates it", PATIENCE, || {
+        let drones = stage.drones("default")?;
+        let armable = drones
+            .first()
+            .map(|drone| condition(drone, "Armable").clone())
+            .unwrap_or_default();
+        let words = armable["message"].as_str().unwrap_or_default();
+        ensure!(words.contains("no Operator selects the vehicle"), "{armable}");
+        Ok(())
+    })
+    .map_err(|e| stage.explain(e))?;
+    assert!(stage.wire("ardupilot-1").operator_sent().is_empty());
+    stage.kubectl(&["label", "node", "ardupilot-1", "skein.dev/uas-id=1596F12345678"])?;
+    stage.cluster.kubectl().apply(
+        &serde_json::json!({
+            "apiVersion": "skein.dev/v1alpha1", "kind": "Operator", "metadata": {"name": "north"},
+            "spec": {"vehicleSelector": {}, "id": "CHE87astrdge12k8", "location": {"source": "Takeoff"}},
+        })
+        .to_string(),
+    )?;
+    stage.wait_in_air(&["ardupilot-1"], 1)?;
+    let sent = stage.wire("ardupilot-1").operator_sent();
+    let gaps = sent.windows(2).map(|two| (two[1].0 - two[0].0, two[1].1 - two[0].1));
+    for (gap, seconds) in gaps {
+        ensure!(
+            (900_000..1_500_000).contains(&gap) && (1..=2).contains(&seconds),
+            "{gap} us, {seconds} s: {sent:?}"
+        );
+    }
+    wait_for("its Vehicle to show its operator", PATIENCE, || {
+        let vehicles = stage.cluster.kubectl().json(["get", "vehicles"])?;
+        let shown = &vehicles["items"][0]["status"]["remoteId"];
+        ensure!(shown["operator"] == "north" && shown["ready"].is_null(), "{vehicles}");
+        Ok(())
+    })
+    .map_err(|e| stage.explain(e))?;
+    stage.kubectl(&["wait", "--for=condition=Sent", "operator/north", "--timeout=60s"])?;
+    stage.kubectl(&["delete", "swarm/alpha", "--timeout=90s"])?;
+    stage.kubectl(&["delete", "operator/north"])?;
     Ok(())
 }
 

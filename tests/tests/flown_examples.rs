@@ -38,6 +38,9 @@ const MISSION: &str = "mission.yaml";
 /// The example of rules, which fly nobody.
 const RULES: &str = "geofence.yaml";
 
+/// The example of an operator, which flies nobody either.
+const OPERATOR: &str = "operator.yaml";
+
 /// All of them.
 const STAY_DOWN: [StaysDown; 2] = [
     // It is grounded.
@@ -72,6 +75,7 @@ fn each_example_flies_what_it_asks_for() -> anyhow::Result<()> {
             Some(stays) => stays_down(&field, example, stays),
             None if name == RULES => rules(&field, example),
             None if name == MISSION => completes(&field, example),
+            None if name == OPERATOR => operator(&field, example),
             None => flies(&field, example),
         };
         done.map_err(|error| field.explain(error)).context(name)?;
@@ -155,6 +159,21 @@ fn rules(field: &Field, example: &Path) -> anyhow::Result<()> {
         kubectl.run(["wait", "--for=condition=Compiled", &named, &timeout])?;
         kubectl.run(["wait", "--for=jsonpath={.status.selected}=2", &named, &timeout])?;
     }
+    delete(field, example)
+}
+
+/// Applies the example, waits until the two vehicles of site north are sent their operator, and deletes it.
+fn operator(field: &Field, example: &Path) -> anyhow::Result<()> {
+    apply(field, example)?;
+    let timeout = format!("--timeout={}s", PATIENCE.as_secs());
+    let kubectl = field.kubectl();
+    kubectl.run(["wait", "--for=condition=Sent", "operator/north", &timeout])?;
+    kubectl.run(["wait", "--for=jsonpath={.status.sent}=2", "operator/north", &timeout])?;
+    let sent = |vehicle: &str| !field.wire(vehicle).operator_sent().is_empty();
+    ensure!(
+        VEHICLES.map(sent) == [true, true, false],
+        "not only those of site north were sent it"
+    );
     delete(field, example)
 }
 

@@ -85,6 +85,12 @@ impl NodeRules {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    /// Whether all objects are known, and all Vehicles.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.lock().complete
+    }
+
     /// What has to be in force on `node` before its vehicle is armed. While that is not known, it is for one that refuses to arm without
     /// (`strict`) something that cannot be in force.
     #[must_use]
@@ -161,7 +167,8 @@ pub fn start(observer: &Observer, vehicles: Store<Vehicle>, tasks: &mut JoinSet<
     });
 }
 
-fn watch<K>(observer: &Observer, tasks: &mut JoinSet<()>) -> Store<K>
+/// The objects of a cluster-scoped kind, watched.
+pub(super) fn watch<K>(observer: &Observer, tasks: &mut JoinSet<()>) -> Store<K>
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
@@ -497,7 +504,7 @@ where
 }
 
 /// Done when `store` is filled, or its kind is not there.
-async fn filled<K>(store: &Store<K>, api: Api<K>)
+pub(super) async fn filled<K>(store: &Store<K>, api: Api<K>)
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug + Send + Sync + 'static,
 {
@@ -509,10 +516,10 @@ where
         if let Err(error) = api::call("list rules", api.list(&one)).await
             && error.is_not_found()
         {
-            tracing::warn!(kind = %K::kind(&()), "the kind is not installed, so there are no such rules; apply the CRDs of this version");
+            tracing::warn!(kind = %K::kind(&()), "the kind is not installed, so there are none; apply the CRDs of this version");
             return;
         }
-        tracing::warn!(kind = %K::kind(&()), "rules cannot be read, so Drones with preflight Refuse stay down; apply the RBAC of this version");
+        tracing::warn!(kind = %K::kind(&()), "objects of this kind cannot be read, so nothing is decided by them, and where they are rules Drones with preflight Refuse stay down; apply the RBAC of this version");
     }
 }
 

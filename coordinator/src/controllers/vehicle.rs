@@ -170,6 +170,7 @@ impl Inventory {
         let facts = observer.world().node_facts(node);
         let free = facts.map(|facts| free(&candidate(observer, &facts, false, report)).map(drop));
         let rules = observer.rules.shown(node);
+        let remote_id = observer.operators.shown(node);
         let snapshot = NodeSnapshot {
             node,
             drone: drone.as_ref().map(|(name, airframe)| (name, *airframe)),
@@ -177,6 +178,7 @@ impl Inventory {
             airframe,
             free,
             rules: rules.as_ref(),
+            remote_id: remote_id.as_ref(),
         };
         steps(&snapshot, known, wall)
     }

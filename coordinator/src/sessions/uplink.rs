@@ -290,6 +290,19 @@ async fn converse(
                     deliver(sender, message).await?;
                 }
             }
+            changed = session.remote_id.changed() => {
+                if changed.is_err() {
+                    return Err(Status::aborted("a newer session of this node has taken over"));
+                }
+                let order = session.remote_id.borrow_and_update().clone();
+                if let Some(order) = order {
+                    let message = v1::ToAgent {
+                        remote_id: Some((&order).into()),
+                        ..v1::ToAgent::default()
+                    };
+                    deliver(sender, message).await?;
+                }
+            }
             shot = session.kills.recv() => {
                 let shot = shot.ok_or_else(|| Status::aborted("a newer session of this node has taken over"))?;
                 killing = send_kill(handles, node, sender, shot).await?;

@@ -104,6 +104,7 @@ fn launch(folder: &Path) -> anyhow::Result<(Process, Ready)> {
         .arg(workspace_root().join("crds/parameterprofiles.yaml"))
         .arg("--crds")
         .arg(workspace_root().join("crds/missions.yaml"))
+        .arg(workspace_root().join("crds/operators.yaml"))
         .logs_in(folder.join("logs"))
         .start()?;
     let line = process.wait_for_line(PATIENCE, |line| {

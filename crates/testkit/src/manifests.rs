@@ -25,7 +25,7 @@ pub const FILES: [&str; 7] = [
 ];
 
 /// The files that the chart has copies of.
-const COPIED: [&str; 8] = [
+const COPIED: [&str; 10] = [
     "crds/swarms.yaml",
     "crds/drones.yaml",
     "crds/groundorders.yaml",
@@ -33,6 +33,7 @@ const COPIED: [&str; 8] = [
     "crds/geofences.yaml",
     "crds/parameterprofiles.yaml",
     "crds/missions.yaml",
+    "crds/operators.yaml",
     "deploy/monitoring/alerts.yaml",
     "deploy/monitoring/fleet-dashboard.json",
 ];

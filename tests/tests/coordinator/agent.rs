@@ -6,6 +6,7 @@
 use fleet::assignment::{Desired, Fence, Order};
 use fleet::mission::{FlightPlan, PlanReport, PlanState, Reached};
 use fleet::report::RouteState;
+use fleet::remote_id::{RemoteIdOrder, RemoteIdReport, Sending, Transmitter};
 use fleet::rules::{FenceState, Rules, RulesReport};
 use futures::StreamExt;
 use futures::channel::mpsc;
@@ -47,6 +48,10 @@ pub struct State {
     pub rules: Vec<Rules>,
     /// What it reports of the last one; `None`: that it is in force as soon as it has come.
     pub reported: Option<RulesReport>,
+    /// Every received word on who operates it.
+    pub remote_ids: Vec<RemoteIdOrder>,
+    /// What it reports of that; `None`: that it sends the last one, and that its transmitter is good to arm.
+    pub remote_id: Option<RemoteIdReport>,
     /// Latitude and longitude of its home.
     pub home: (f64, f64),
     /// Where it is: latitude, longitude, and meters above home. Only with one it flies plans and routes.
@@ -114,6 +119,8 @@ impl State {
             orders: vec![],
             rules: vec![],
             reported: None,
+            remote_ids: vec![],
+            remote_id: None,
             home: (47.0, 8.0),
             at: None,
             plans: vec![],
@@ -279,6 +286,16 @@ impl State {
         }
     }
 
+    /// What it makes of the operator that came last.
+    fn remote_id_state(&self) -> Option<RemoteIdReport> {
+        let operator = self.remote_ids.last()?.operator.as_ref()?;
+        Some(self.remote_id.clone().unwrap_or_else(|| RemoteIdReport {
+            held: Some(operator.name.clone()),
+            sending: Sending::Yes,
+            transmitter: Transmitter::Good,
+        }))
+    }
+
     pub fn report(&self) -> v1::Report {
         let activity = match (self.grounded(), self.truth) {
             (None, _) => v1::Activity::Idle,
@@ -348,6 +365,7 @@ impl State {
             rules: Some((&self.rules_state()).into()),
             plan: Some((&self.plan_state()).into()),
             route: Some((&self.route).into()),
+            remote_id: self.remote_id_state().as_ref().map(Into::into),
             ..v1::Report::default()
         }
     }
@@ -393,6 +411,10 @@ async fn session(vehicle: &Vehicle, server: String) -> Result<(), Box<dyn std::e
             }
             order = orders.next() => {
                 let order = order.ok_or("the stream has ended")??;
+                if let Some(sent) = order.remote_id {
+                    vehicle.state().remote_ids.push(RemoteIdOrder::try_from(sent)?);
+                    continue;
+                }
                 match (order.kill, order.rules, order.plan) {
                     (Some(kill), ..) => sender.try_send(from(vehicle.state().stop_motors(kill)))?,
                     (None, Some(rules), _) => vehicle.state().rules.push(Rules::try_from(rules)?),

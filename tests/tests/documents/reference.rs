@@ -32,6 +32,7 @@ pub fn pages() -> anyhow::Result<BTreeMap<String, String>> {
         "geofence",
         "parameterprofile",
         "mission",
+        "operator",
     ] {
         pages.insert(
             format!("docs/reference/{name}.md"),

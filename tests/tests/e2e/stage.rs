@@ -100,7 +100,7 @@ impl Drop for LentCluster {
 /// Deletes what a test has left on an API server; nobody is there any more who would release it.
 fn clear(cluster: &Cluster) -> anyhow::Result<()> {
     let kubectl = cluster.kubectl();
-    let kinds = "missions.skein.dev,swarms.skein.dev,drones.skein.dev,groundorders.skein.dev,vehicles.skein.dev,geofences.skein.dev,parameterprofiles.skein.dev";
+    let kinds = "missions.skein.dev,swarms.skein.dev,drones.skein.dev,groundorders.skein.dev,vehicles.skein.dev,geofences.skein.dev,parameterprofiles.skein.dev,operators.skein.dev";
     let left = kubectl.json(["get", kinds, "-A"])?;
     for object in left["items"].as_array().into_iter().flatten() {
         let name = |field: &str| object["metadata"][field].as_str().unwrap_or_default();
@@ -150,7 +150,13 @@ impl Stage {
         let logs = scratch.folder("logs")?;
         let simulator = Launch::workspace("skein-sitl")?
             .args(["--count", &vehicles.len().to_string(), "--autopilot", autopilot])
-            .args(["--speedup", SPEEDUP, "--names", &vehicles.join(",")])
+            .args(
+                (!more.contains(&"--speedup"))
+                    .then_some(["--speedup", SPEEDUP])
+                    .into_iter()
+                    .flatten(),
+            )
+            .args(["--names", &vehicles.join(",")])
             .args(["--link", &format!("pty:{}", scratch.folder("ports")?.display())])
             .arg("--wire-log")
             .arg(scratch.folder("wire")?)

@@ -149,6 +149,15 @@ impl Wire {
         sent.filter_map(|(at, _, message)| Command::of(at, &message)).collect()
     }
 
+    /// When it was sent its operator's place, microseconds, and as of when, seconds since 2019.
+    pub fn operator_sent(&self) -> Vec<(u64, u32)> {
+        let sent = |(at, autopilot, message)| match message {
+            MavMessage::OPEN_DRONE_ID_SYSTEM(system) if !autopilot => Some((at, system.timestamp)),
+            _ => None,
+        };
+        self.messages().into_iter().filter_map(sent).collect()
+    }
+
     /// How often it accepted to arm. Panics if it was ever ordered to disarm, which nothing in Skein may do.
     pub fn arms(&self) -> usize {
         let arming = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;

@@ -8,6 +8,7 @@ use crate::cluster::world::{World, is_guarded, owner, uid};
 use crate::controllers::airspace::Airspace;
 use crate::controllers::drone::status;
 use crate::controllers::mission::plans::{self, Missions, PlanOf, is_ready};
+use crate::controllers::operator::NodeOperators;
 use crate::controllers::rules::NodeRules;
 use crate::controllers::takeoff_slots::TakeoffSlots;
 use crate::controllers::upgrade::Upgrades;
@@ -52,6 +53,8 @@ pub struct Observer {
     pub rules: Arc<NodeRules>,
     /// What Drones of Missions fly.
     pub missions: Arc<Missions>,
+    /// Who operates vehicles.
+    pub operators: Arc<NodeOperators>,
 }
 
 impl Observer {

@@ -21,9 +21,17 @@ use std::sync::Arc;
 pub struct Selects(Result<Selector, String>);
 
 impl Selects {
-    fn of(selector: &LabelSelector) -> Self {
+    /// Reads a selector.
+    #[must_use]
+    pub fn of(selector: &LabelSelector) -> Self {
         let parsed = Selector::try_from(selector.clone());
         Self(parsed.map_err(|why| format!("spec.vehicleSelector: {why}; use In, NotIn, Exists or DoesNotExist")))
+    }
+
+    /// Why it cannot be read, if it cannot.
+    #[must_use]
+    pub fn fault(&self) -> Option<&str> {
+        self.0.as_ref().err().map(String::as_str)
     }
 
     /// Whether it cannot be read, so that it may mean any.

@@ -4,6 +4,7 @@
 
 use crate::controllers::drone::pacing::Urgency;
 use crate::controllers::drone::status::{battery, condition, far_from, identity};
+use crate::controllers::operator::status::Shown;
 use crds::vehicle::{Home, VehicleRules};
 use crds::{Vehicle, VehicleSpec, VehicleStatus};
 use fleet::binding::Why;
@@ -35,6 +36,7 @@ const READY: &str = "Ready";
 const FREE: &str = "Free";
 const ARMABLE: &str = "Armable";
 const RULES: &str = "RulesInForce";
+const REMOTE_ID: &str = "RemoteId";
 
 /// A node, as far as its vehicle goes.
 #[derive(Clone, Copy, Debug)]
@@ -51,6 +53,8 @@ pub struct NodeSnapshot<'a> {
     pub free: Option<Result<(), Why>>,
     /// The rules for it, if there are any.
     pub rules: Option<&'a VehicleRules>,
+    /// Its Remote ID, if it has any.
+    pub remote_id: Option<&'a Shown>,
 }
 
 impl NodeSnapshot<'_> {
@@ -165,6 +169,7 @@ fn unheard(old: &VehicleStatus, reason: &str, message: &str, now: Timestamp) -> 
         ]
         .into_iter()
         .chain(old.rules.is_some().then(|| because(RULES, None)))
+        .chain(old.remote_id.is_some().then(|| because(REMOTE_ID, None)))
         .collect(),
         ..old.clone()
     }
@@ -239,6 +244,11 @@ fn heard(
         };
         next.conditions.push(of(RULES, Some(is), said));
     }
+    next.remote_id = snapshot.remote_id.map(|shown| shown.status.clone());
+    if let Some(Shown { status, reason }) = snapshot.remote_id {
+        next.conditions
+            .push(of(REMOTE_ID, status.ready, (*reason, status.reason.as_str())));
+    }
     next
 }
 
@@ -282,11 +292,12 @@ fn urgency(old: Option<&VehicleStatus>, next: &VehicleStatus) -> Urgency {
     let is = |of: &VehicleStatus, kind| status(of, kind).is_some_and(|c| c.status == "True");
     let use_of = |of: &VehicleStatus| (of.drone.clone(), is(of, FREE));
     let rules_of = |of: &VehicleStatus| (of.rules.as_ref().map(|rules| rules.digest.clone()), is(of, RULES));
+    let ready_of = |of: &VehicleStatus| of.remote_id.as_ref().map(|shown| (shown.operator.clone(), shown.ready));
     if old == next {
         Urgency::None
     } else if is(next, READY) && (!is(old, READY) || use_of(old) != use_of(next)) {
         Urgency::Now
-    } else if rules_of(old) != rules_of(next) {
+    } else if rules_of(old) != rules_of(next) || ready_of(old) != ready_of(next) {
         Urgency::Soon
     } else {
         Urgency::Later

@@ -47,6 +47,7 @@ impl Field {
             takeoff_slots: Arc::default(),
             rules: Arc::default(),
             missions: Arc::default(),
+            operators: Arc::default(),
             leadership: Leadership::new((Term(1), false), Arc::default(), ending, false, world),
             cluster,
             sessions,

@@ -38,6 +38,7 @@ fn snapshot<'a>(node: &'a NodeName, report: Option<&'a Report>) -> NodeSnapshot<
         airframe: report.and_then(|report| airframe(report, false)),
         free: Some(Ok(())),
         rules: None,
+        remote_id: None,
     }
 }
 

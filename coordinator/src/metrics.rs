@@ -341,7 +341,7 @@ impl Metrics {
         self.events.get_or_create(&[("result", result)]).inc();
     }
 
-    /// So many slots of a formation were not covered since the last look, `since` ago, and these gaps have ended.
+    /// So many slots of a formation were not covered since the last observation, `since` ago, and these gaps have ended.
     pub fn covered(&self, uncovered: usize, since: Duration, gaps: &[Duration]) {
         let uncovered = u32::try_from(uncovered).unwrap_or(u32::MAX);
         self.uncovered.inc_by(f64::from(uncovered) * since.as_secs_f64());

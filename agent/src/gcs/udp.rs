@@ -55,8 +55,8 @@ pub async fn serve(socket: UdpSocket, known: Option<SocketAddr>, admission: Gues
     let _ = table.socket.writable().await;
     let mut heard = vec![0; 65_536];
     let mut quiet_until = Instant::now();
-    let mut look = interval(Duration::from_secs(1));
-    look.set_missed_tick_behavior(MissedTickBehavior::Delay);
+    let mut sweep = interval(Duration::from_secs(1));
+    sweep.set_missed_tick_behavior(MissedTickBehavior::Delay);
     loop {
         let quiet = Instant::now() < quiet_until;
         tokio::select! {
@@ -73,7 +73,7 @@ pub async fn serve(socket: UdpSocket, known: Option<SocketAddr>, admission: Gues
                 }
             },
             () = sleep_until(quiet_until), if quiet => {}
-            _ = look.tick() => table.drop_silent_guests().await,
+            _ = sweep.tick() => table.drop_silent_guests().await,
         }
     }
 }

@@ -31,7 +31,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-/// From one look to the next.
+/// From one reconcile to the next.
 const EVERY: Duration = Duration::from_secs(5);
 
 /// Between two questions whether the objects are known.
@@ -79,7 +79,7 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) -> Store<Vehicle> {
         }
         while ending.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
             if inventory.observer.leadership.state.acts() {
-                inventory.look().await;
+                inventory.reconcile().await;
             }
         }
     });
@@ -97,8 +97,8 @@ async fn filled(store: &Store<Vehicle>) -> Result<(), WriterDropped> {
 }
 
 impl Inventory {
-    /// Looks over all nodes once, and writes what has to be written.
-    async fn look(&mut self) {
+    /// Compares all nodes with what is written, and writes what has to be written.
+    async fn reconcile(&mut self) {
         let (now, wall) = (Instant::now(), Timestamp::now());
         let mut nodes: BTreeMap<NodeName, Vec<Arc<Vehicle>>> = BTreeMap::new();
         for vehicle in self.vehicles.state() {

@@ -362,8 +362,8 @@ impl Fence {
         Self { held, ..self.clone() }
     }
 
-    /// The fence after an order of `term` was refused: what is held stays, but no sender of a lower term lifts the vehicle
-    /// any more, nor does an assignment of one.
+    /// The fence after an order of `term` was refused: what is held stays, but no sender of a lower term makes the vehicle
+    /// take off any more, nor does an assignment of one.
     #[must_use]
     pub fn raised_to(&self, term: Term) -> Self {
         Self {

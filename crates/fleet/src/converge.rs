@@ -522,7 +522,7 @@ fn overtaken(kind: StepKind, s: &Situation<'_>) -> bool {
                 || mode.is_some_and(|mode| !matches!(mode, Mode::Station | Mode::Mission))
         }
         StepKind::TakeOff => {
-            // One that climbs has taken off, whatever became of the answer; and one that is not heard is not lifted.
+            // One that climbs has taken off, whatever became of the answer; and one that is not heard is not made to take off.
             truth != FlightTruth::ArmedOnGround || matches!(mode, Some(Mode::Foreign | Mode::Land | Mode::Return))
         }
         // In the mode that was asked for it has obeyed; and once it is down, the command would only change its mode.

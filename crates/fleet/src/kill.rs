@@ -3,7 +3,7 @@
 //! A kill is an edge and not a level: a person gives it twice, it reaches the agent on the stream that is open now, is
 //! sent to the autopilot once, and is forgotten. Nothing stores it, repeats it, or gives it by itself.
 //!
-//! Owns: what a kill order is ([`KillOrder`]), whether an agent may carry it out ([`may_kill`]), the leave to send one
+//! Owns: what a kill order is ([`KillOrder`]), whether an agent may carry it out ([`may_kill`]), the permit to send one
 //! command ([`KillPermit`]), and what came of it ([`KillOutcome`]).
 //! Must not: be asked by [`crate::converge`] or any failsafe.
 
@@ -84,7 +84,7 @@ pub enum NoKill {
 #[error("kill command dropped: older than {} s", KILL_LIFE.as_secs())]
 pub struct KillExpired;
 
-/// Leave to send one command that stops the motors, once, within [`KILL_LIFE`] of the order's arrival.
+/// Permit to send one command that stops the motors, once, within [`KILL_LIFE`] of the order's arrival.
 ///
 /// Neither `Clone` nor constructible elsewhere: sending consumes it.
 #[derive(Debug, PartialEq, Eq)]

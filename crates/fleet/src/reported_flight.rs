@@ -20,7 +20,7 @@ pub enum SoFar {
 }
 
 /// What an agent reported of the flight under a Drone before, for one that remembers nothing of it: it has lost its disk, and
-/// must neither take a vehicle back from a pilot nor lift one that landed by itself.
+/// must neither take a vehicle back from a pilot nor make one take off that landed by itself.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub struct ReportedFlight {
     /// How often somebody else had taken over.

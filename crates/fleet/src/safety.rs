@@ -57,7 +57,7 @@ pub struct ArmQuestion<'a> {
     /// The highest term that the agent has received.
     pub highest_term: Term,
     /// Whether the coordinator confirmed the held assignment on the stream that is open now. An assignment that only
-    /// is on the disk keeps a vehicle flying but never lifts one off: a person who plugs in a battery in the field must
+    /// is on the disk keeps a vehicle flying but never makes one take off: a person who plugs in a battery in the field must
     /// not be met by yesterday's assignment.
     pub confirmed: bool,
     /// How full the battery is, by its last reading.
@@ -146,7 +146,7 @@ pub enum NoArm {
     NotReady,
 }
 
-/// Leave to send one arm command, once, within [`ARM_LIFE`].
+/// Permit to send one arm command, once, within [`ARM_LIFE`].
 ///
 /// Neither `Clone` nor constructible elsewhere: sending consumes it.
 #[derive(Debug, PartialEq)]
@@ -352,7 +352,7 @@ pub fn may_release(
     }
 }
 
-/// Leave to order one vehicle to fly one route, whose airspace it owns from now on.
+/// Permit to order one vehicle to fly one route, whose airspace it owns from now on.
 ///
 /// Neither `Clone` nor constructible elsewhere. The order may be sent again as often as it is lost: it is a level, and the claim
 /// stays until reports show that it is not needed any more.

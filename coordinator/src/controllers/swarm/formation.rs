@@ -271,7 +271,7 @@ impl Coverages {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Of the Swarm with this uid; nothing is covered before the first look.
+    /// Of the Swarm with this uid; nothing is covered before the first observation.
     #[must_use]
     pub fn of(&self, swarm: &str) -> Coverage {
         self.lock().get(swarm).cloned().unwrap_or_default()
@@ -286,13 +286,13 @@ pub fn start(observer: &Observer, coverages: &Arc<Coverages>, metrics: &Metrics,
         let mut last = observer.leadership.state.now();
         while ending.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
             let now = observer.leadership.state.now();
-            look(&observer, &coverages, &metrics, (last, now));
+            observe_all(&observer, &coverages, &metrics, (last, now));
             last = now;
         }
     });
 }
 
-fn look(observer: &Observer, coverages: &Coverages, metrics: &Metrics, (last, now): (Moment, Moment)) {
+fn observe_all(observer: &Observer, coverages: &Coverages, metrics: &Metrics, (last, now): (Moment, Moment)) {
     let world = observer.world();
     let reported = |node: &NodeName| {
         let (report, age) = observer.sessions.agent(node)?.report?;

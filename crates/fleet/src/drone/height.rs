@@ -87,13 +87,13 @@ mod tests {
     /// What is said of a vehicle that is asked for 25 m and is at these heights at these seconds.
     fn heights_of(heights: &[(u64, f64)]) -> Vec<Height> {
         let mut climb = None;
-        let look = |(second, at): &(u64, f64)| {
+        let observe = |(second, at): &(u64, f64)| {
             let now = Moment::at(Duration::from_secs(*second));
             let (next, height) = Climb::observe(climb, AltitudeAboveHome(25.0), AltitudeAboveHome(*at), now);
             climb = Some(next);
             height
         };
-        heights.iter().map(look).collect()
+        heights.iter().map(observe).collect()
     }
 
     fn not_reached(at: f64) -> Height {

@@ -19,7 +19,7 @@ use crate::vehicle::FlightTruth;
 #[must_use]
 pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
     let held = held.filter(|h| h.uid == drone.uid);
-    // A vehicle is lifted only under a claim and a finalizer. One that serves this Drone already goes on getting orders.
+    // A vehicle takes off only under a claim and a finalizer. One that serves this Drone already goes on getting orders.
     if held.is_none() && (drone.claim != Claimed::Ours || !(drone.guarded || drone.deleting)) {
         return None;
     }
@@ -84,12 +84,12 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
     }))
 }
 
-/// Whether its vehicle flies for this Drone and is to go on, when no other would be lifted; `None` while that is not known.
+/// Whether its vehicle flies for this Drone and is to go on, when no other would take off; `None` while that is not known.
 fn flies(drone: &Facts, held: Option<&Held>) -> Option<bool> {
     match (held, drone.truth?) {
         (Some(held), _) if held.grounded => Some(false),
         // An agent that has just started, and not yet received its autopilot: what was observed in the air goes on, and what was not must
-        // not be lifted by an order to go on.
+        // not take off by an order to go on.
         (Some(_), FlightTruth::Unknown(_)) if !drone.flown => None,
         // Not settled: in the air, unknown, or about to be armed by our order.
         (Some(held), _) => Some(!held.settled),

@@ -1,7 +1,7 @@
 //! Which Drones of a Swarm may take off: never more are in the air than the Swarm may have there, and takeoffs are spread in time.
 //!
 //! Owns: [`TakeoffSlots`], which Drones of one Swarm are in the air or have a slot. It errs on the safe side: one that is not
-//! known to be on the ground counts as up. But to be counted is no leave to take off: a slot is requested, and is for one
+//! known to be on the ground counts as up. But to be counted is no permit to take off: a slot is requested, and is for one
 //! takeoff. Must not: read a clock, or land anything: what is up stays up.
 
 use crate::ids::DroneUid;

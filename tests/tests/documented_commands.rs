@@ -1,6 +1,7 @@
-//! The commands of README, tutorials, concepts and how-to guides, run unchanged, on a ground station with simulated vehicles.
+//! The commands of README, tutorials, concepts, how-to guides and deployment, run unchanged: on a ground station with simulated vehicles,
+//! and on a cluster.
 //!
-//! Owns: which pages are run, and the state before. Must not: change a command except for names that a reader has to fill in.
+//! Owns: which pages are run where, and the state before. Must not: change a command except for names that a reader has to fill in.
 #![allow(
     clippy::unwrap_used,
     clippy::panic,
@@ -8,13 +9,20 @@
     reason = "test helpers outside of #[test] functions; field and wire have more than is used here"
 )]
 
+#[path = "people/certificates.rs"]
+mod certificates;
+#[path = "documented_commands/cluster.rs"]
+mod cluster;
 #[path = "up/field.rs"]
 mod field;
+#[path = "kubectl_skein/kubelet.rs"]
+mod kubelet;
 #[path = "e2e/wire.rs"]
 mod wire;
 
+use std::collections::BTreeSet;
 use std::os::unix::fs::{PermissionsExt, symlink};
-use std::path::PathBuf;
+use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::time::Duration;
 
@@ -23,34 +31,81 @@ use field::{Field, PATIENCE};
 use serde_json::json;
 use testkit::control_plane::workspace_root;
 use testkit::launch::workspace_binary;
-use testkit::{Scratch, wait_for};
+use testkit::{Kubectl, Scratch, wait_for};
 
 const VEHICLES: [&str; 3] = ["alpha", "bravo", "charlie"];
 
 /// Pages whose commands need a Swarm `alpha`, and nothing in the air.
-const ON_THE_GROUND: [&str; 7] = [
+const ON_THE_GROUND: [&str; 8] = [
     "docs/concepts/drone.md",
     "docs/concepts/ground-orders.md",
     "docs/how-to/choose-the-coordinator.md",
     "docs/how-to/enroll-an-agent.md",
+    "docs/how-to/see-the-fleet-in-a-terminal.md",
     "docs/how-to/set-up-autopilot-failsafes.md",
     "docs/how-to/sign-mavlink.md",
     "docs/tutorial/bench.md",
 ];
 
 /// Pages whose commands are for vehicles that fly, and the Swarm that they name. The last one leaves vehicles granted to others.
-const IN_FLIGHT: [(&str, &str); 7] = [
+const IN_FLIGHT: [(&str, &str); 8] = [
     ("docs/how-to/ground-the-fleet.md", "alpha"),
     ("docs/how-to/take-a-vehicle-out-of-service.md", "alpha"),
     ("docs/how-to/change-a-swarm.md", "alpha"),
     ("docs/tutorial/laptop.md", "demo"),
     ("docs/how-to/rotate-batteries.md", "alpha"),
     ("README.md", "alpha"),
+    ("docs/concepts/formation.md", FORMATION),
     ("docs/how-to/grant-vehicles.md", "alpha"),
 ];
 
-/// Commands that run until a person ends them, and those of other tests.
-const LEFT_OUT: [&str; 5] = ["skein watch", "skein up", "kubectl get drones -w", "cargo ", "sudo "];
+/// The Swarm of `examples/formation.yaml`.
+const FORMATION: &str = "relays";
+
+/// Pages whose commands are run by nothing here, and why.
+const ELSEWHERE: [(&str, &str); 8] = [
+    (
+        "docs/concepts/command.md",
+        "a pilot has to take over first, as in e2e.rs",
+    ),
+    ("docs/concepts/mission.md", "crates/cli/tests/mission.rs runs them"),
+    ("docs/how-to/connect-a-ground-station.md", "it has `skein up` alone"),
+    (
+        "docs/how-to/make-a-release.md",
+        "crates/xtask/src/release/tests.rs runs what needs no build",
+    ),
+    (
+        "docs/how-to/resume-after-a-takeover.md",
+        "a pilot has to take over first, as in e2e.rs",
+    ),
+    ("docs/how-to/run-a-ground-station.md", "it has `skein up` alone"),
+    ("docs/operations/README.md", "no Pod runs here that has a log"),
+    (
+        "tests/README.md",
+        "it has `cargo xtask fly` alone, which takes real autopilots",
+    ),
+];
+
+/// How commands begin that are not run, and why.
+const LEFT_OUT: [(&str, &str); 11] = [
+    ("skein watch", "runs until a person ends it"),
+    ("skein top", "runs until a person ends it"),
+    (
+        "skein up",
+        "runs until a person ends it; the ground station here is one",
+    ),
+    ("kubectl get drones -w", "runs until a person ends it"),
+    ("cargo ", "takes a build; other tests run what is built"),
+    ("sudo ", "changes this machine"),
+    ("docker ", "takes a container engine and the images"),
+    ("skopeo ", "takes a registry and the images"),
+    ("kubectl -n skein-system logs", "no Pod runs here that has a log"),
+    (
+        "kubectl -n field wait --for=condition=Ready",
+        "the cluster here has no vehicle",
+    ),
+    ("kubectl delete -k deploy", "waits for kubelets that end Pods"),
+];
 
 /// The deadline of one command; some wait for vehicles.
 const WITHIN: Duration = Duration::from_secs(310);
@@ -62,19 +117,24 @@ fn each_command_does_what_its_page_says() -> anyhow::Result<()> {
     for vehicle in VEHICLES {
         field.wait_readiness(vehicle, "True", "AgentConnected")?;
     }
-    let reader = Reader::new(&field)?;
+    let reader = Reader::new(field.kubectl())?;
     apply_swarm(&field, "alpha", true)?;
     for page in ON_THE_GROUND {
-        reader.follow(&field, page)?;
+        reader.follow_on_a_station(&field, page)?;
         // What a page has released is grounded again before the next page can make it take off.
         apply_swarm(&field, "alpha", true)?;
     }
     for (page, swarm) in IN_FLIGHT {
         field.kubectl().run(["delete", "swarms,drones", "--all"])?;
         field.wait_in_air(&[])?;
-        apply_swarm(&field, swarm, false)?;
+        if swarm == FORMATION {
+            let file = workspace_root().join("examples/formation.yaml");
+            field.kubectl().run(["apply", "-f", &file.display().to_string()])?;
+        } else {
+            apply_swarm(&field, swarm, false)?;
+        }
         field.wait_ready(swarm)?;
-        reader.follow(&field, page)?;
+        reader.follow_on_a_station(&field, page)?;
     }
     field.end_up().map(drop)
 }
@@ -89,30 +149,75 @@ fn apply_swarm(field: &Field, name: &str, grounded: bool) -> anyhow::Result<()> 
     field.kubectl().apply(&swarm.to_string()).map(drop)
 }
 
+#[test]
+fn each_page_with_commands_is_run_or_says_why_not() {
+    let mut known: BTreeSet<&str> = ON_THE_GROUND.into();
+    known.extend(IN_FLIGHT.map(|(page, _)| page));
+    known.extend(ELSEWHERE.map(|(page, _)| page));
+    known.extend(cluster::PAGES);
+    let mut with_commands = BTreeSet::new();
+    let mut lines = Vec::new();
+    for page in pages(workspace_root()) {
+        let text = std::fs::read_to_string(workspace_root().join(&page)).unwrap();
+        let all = all_commands(&text);
+        if !all.is_empty() {
+            with_commands.insert(page);
+        }
+        lines.extend(all);
+    }
+    let with_commands: BTreeSet<&str> = with_commands.iter().map(String::as_str).collect();
+    assert_eq!(
+        with_commands, known,
+        "give each page with a block `sh` a place in a list of this file"
+    );
+    for (start, why) in LEFT_OUT {
+        assert!(
+            lines.iter().any(|line| line.starts_with(start)),
+            "no page has `{start}` any more, which {why}"
+        );
+    }
+}
+
+/// The pages below `folder`, by their path from the workspace's root.
+fn pages(folder: &Path) -> Vec<String> {
+    let mut found = Vec::new();
+    for entry in std::fs::read_dir(folder).unwrap() {
+        let path = entry.unwrap().path();
+        let name = path.file_name().unwrap().to_string_lossy().into_owned();
+        if path.is_dir() && !name.starts_with('.') && !["target", "node_modules"].contains(&name.as_str()) {
+            found.extend(pages(&path));
+        } else if name.ends_with(".md") {
+            found.push(path.strip_prefix(workspace_root()).unwrap().display().to_string());
+        }
+    }
+    found
+}
+
 /// A person with a shell, a home and the programs on the PATH.
 struct Reader {
     scratch: Scratch,
+    kubeconfig: PathBuf,
 }
 
 impl Reader {
-    fn new(field: &Field) -> anyhow::Result<Self> {
-        let scratch = Scratch::new("skein-reader-")?;
-        let reader = Self { scratch };
-        let programs = reader.scratch.folder("programs")?;
+    /// One whose kubeconfig is that of `kubectl`.
+    fn new(kubectl: &Kubectl) -> anyhow::Result<Self> {
+        let reader = Self {
+            scratch: Scratch::new("skein-reader-")?,
+            kubeconfig: kubectl.kubeconfig().to_owned(),
+        };
+        reader.scratch.folder("programs")?;
         std::fs::create_dir_all(reader.own_programs())?;
-        symlink(field.kubectl().binary(), programs.join("kubectl"))?;
-        // With a kubeconfig, too, it would have to ask which of the two is meant.
-        let skein = workspace_binary("skein")?;
-        let script = format!("#!/bin/sh\nunset KUBECONFIG\nexec '{}' \"$@\"\n", skein.display());
-        let file = programs.join("skein");
-        std::fs::write(&file, script)?;
-        std::fs::set_permissions(&file, std::fs::Permissions::from_mode(0o755))?;
-        // The same program, as it is called in a clone.
-        let built = reader.home().join("target/debug");
-        std::fs::create_dir_all(&built)?;
-        symlink(&file, built.join("skein"))?;
-        symlink(workspace_root().join("examples"), reader.home().join("examples"))?;
+        reader.has("kubectl", kubectl.binary())?;
+        for folder in ["deploy", "examples"] {
+            symlink(workspace_root().join(folder), reader.home().join(folder))?;
+        }
         Ok(reader)
+    }
+
+    /// With a program on the PATH.
+    fn has(&self, name: &str, program: &Path) -> anyhow::Result<()> {
+        Ok(symlink(program, self.scratch.path().join("programs").join(name))?)
     }
 
     fn home(&self) -> PathBuf {
@@ -123,22 +228,30 @@ impl Reader {
         self.home().join(".local/bin")
     }
 
-    /// Runs the commands of a page, one after the other.
-    fn follow(&self, field: &Field, page: &str) -> anyhow::Result<()> {
-        let text = std::fs::read_to_string(workspace_root().join(page))?;
-        let mut run = 0;
-        for line in commands(&text) {
-            let line = line.replace("NAME", &a_drone(field)?);
-            let output = testkit::run::output(self.shell(field, &line), None, WITHIN)?;
-            let said = String::from_utf8_lossy(&output.stderr);
-            ensure!(output.status.success(), "{page}: `{line}` failed: {said}");
-            run += 1;
+    /// Runs the commands of a page on a ground station, one after the other.
+    fn follow_on_a_station(&self, field: &Field, page: &str) -> anyhow::Result<()> {
+        let skein = self.scratch.path().join("programs/skein");
+        if !skein.exists() {
+            // With a kubeconfig, too, it would have to ask which of the two is meant.
+            let program = workspace_binary("skein")?;
+            let script = format!("#!/bin/sh\nunset KUBECONFIG\nexec '{}' \"$@\"\n", program.display());
+            std::fs::write(&skein, script)?;
+            std::fs::set_permissions(&skein, std::fs::Permissions::from_mode(0o755))?;
+            // The same program, as it is called in a clone.
+            let built = self.home().join("target/debug");
+            std::fs::create_dir_all(&built)?;
+            symlink(&skein, built.join("skein"))?;
         }
-        ensure!(run > 0, "{page} has no command");
+        for line in commands(page)? {
+            let line = line.replace("NAME", &a_drone(field)?);
+            let mut shell = self.shell(&line);
+            shell.env("SKEIN_STATION", field.data());
+            run(page, &line, shell)?;
+        }
         Ok(())
     }
 
-    fn shell(&self, field: &Field, line: &str) -> Command {
+    fn shell(&self, line: &str) -> Command {
         let path = [self.scratch.path().join("programs"), self.own_programs()];
         let path = path.map(|folder| folder.display().to_string()).join(":");
         let mut shell = Command::new("/bin/sh");
@@ -147,11 +260,17 @@ impl Reader {
             .current_dir(self.home())
             .env("PATH", format!("{path}:/usr/local/bin:/usr/bin:/bin"))
             .env("HOME", self.home())
-            .env("KUBECONFIG", field.kubectl().kubeconfig())
-            .env("KUBERC", "off")
-            .env("SKEIN_STATION", field.data());
+            .env("KUBECONFIG", &self.kubeconfig)
+            .env("KUBERC", "off");
         shell
     }
+}
+
+fn run(page: &str, line: &str, shell: Command) -> anyhow::Result<()> {
+    let output = testkit::run::output(shell, None, WITHIN)?;
+    let said = String::from_utf8_lossy(&output.stderr);
+    ensure!(output.status.success(), "{page}: `{line}` failed: {said}");
+    Ok(())
 }
 
 /// The name of a Drone, for a reader who has to fill one in.
@@ -163,18 +282,24 @@ fn a_drone(field: &Field) -> anyhow::Result<String> {
     })
 }
 
-/// The lines of a page's shell blocks, without those that are left out.
-fn commands(text: &str) -> Vec<String> {
+/// The commands of a page, without those that are left out.
+fn commands(page: &str) -> anyhow::Result<Vec<String>> {
+    let text = std::fs::read_to_string(workspace_root().join(page))?;
+    let mut found = all_commands(&text);
+    found.retain(|command| !LEFT_OUT.iter().any(|(start, _)| command.starts_with(start)));
+    ensure!(!found.is_empty(), "{page} has no command");
+    Ok(found)
+}
+
+/// The lines of a page's shell blocks.
+fn all_commands(text: &str) -> Vec<String> {
     let mut inside = false;
     let mut found = Vec::new();
     for line in text.lines() {
         match line.trim() {
             "```sh" => inside = true,
             "```" => inside = false,
-            "" => {}
-            command if inside && !command.starts_with('#') && !LEFT_OUT.iter().any(|it| command.starts_with(it)) => {
-                found.push(command.to_owned());
-            }
+            command if inside && !command.is_empty() && !command.starts_with('#') => found.push(command.to_owned()),
             _ => {}
         }
     }

@@ -59,7 +59,7 @@ const KNOWN: &[Known] = &[
     known("tests", "differ", 1, 40, ALONE),
     known("tests", "gcs_peers", 1, 40, 30),
     known("tests", "flown_examples", 1, 90, 22),
-    known("tests", "documented_commands", 1, 50, 30),
+    known("tests", "documented_commands", 1, 80, 40),
     known("tests", "crds", 1, 25, 50),
     known("tests", "control_plane", 1, 20, 45),
     known("tests", "clients", 1, 15, 50),

@@ -36,10 +36,6 @@ const STEADY: Duration = Duration::from_secs(10);
 
 /// What the coordinator's end of the agent says to the pilot.
 #[derive(Clone, Debug, PartialEq)]
-#[expect(
-    clippy::large_enum_variant,
-    reason = "most are orders, and few are under way at once"
-)]
 pub enum FromUplink {
     /// The stream is open.
     Opened,
@@ -264,18 +260,14 @@ impl Uplink {
 
 /// What a message means to the pilot.
 fn read(mut message: v1::ToAgent) -> Result<FromUplink, BadMessage> {
-    match (message.kill.take(), message.rules.take(), message.plan.take()) {
-        (Some(kill), ..) => Ok(FromUplink::Kill(kill.try_into()?, Instant::now())),
-        (None, Some(rules), _) => Ok(FromUplink::Rules(rules.try_into()?)),
-        (None, None, Some(plan)) => Ok(FromUplink::Plan(plan.try_into()?)),
-        (None, None, None) => Ok(FromUplink::Order(message.try_into()?)),
     if let Some(kill) = message.kill.take() {
         return Ok(FromUplink::Kill(kill.try_into()?, Instant::now()));
     }
-    match (message.rules.take(), message.remote_id.take()) {
-        (Some(rules), _) => Ok(FromUplink::Rules(rules.try_into()?)),
-        (None, Some(order)) => Ok(FromUplink::RemoteId(order.try_into()?)),
-        (None, None) => Ok(FromUplink::Order(message.try_into()?)),
+    match (message.rules.take(), message.plan.take(), message.remote_id.take()) {
+        (Some(rules), ..) => Ok(FromUplink::Rules(rules.try_into()?)),
+        (None, Some(plan), _) => Ok(FromUplink::Plan(plan.try_into()?)),
+        (None, None, Some(order)) => Ok(FromUplink::RemoteId(order.try_into()?)),
+        (None, None, None) => Ok(FromUplink::Order(message.try_into()?)),
     }
 }
 

@@ -44,7 +44,7 @@ pub fn documents() -> Result<Vec<Value>, CannotWrite> {
     crds().iter().map(document).collect()
 }
 
-fn crds() -> [CustomResourceDefinition; 7] {
+fn crds() -> [CustomResourceDefinition; 8] {
     [
         crate::Swarm::crd(),
         crate::Drone::crd(),

@@ -5,8 +5,8 @@
 
 use fleet::assignment::{Desired, Fence, Order};
 use fleet::mission::{FlightPlan, PlanReport, PlanState, Reached};
-use fleet::report::RouteState;
 use fleet::remote_id::{RemoteIdOrder, RemoteIdReport, Sending, Transmitter};
+use fleet::report::RouteState;
 use fleet::rules::{FenceState, Rules, RulesReport};
 use futures::StreamExt;
 use futures::channel::mpsc;

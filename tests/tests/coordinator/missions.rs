@@ -96,7 +96,7 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
     assert_eq!(drones["items"].as_array().unwrap().len(), 2);
 
     // No vehicle was ordered up before its plan was on board, and the order names it.
-    let both_have_reached = async |count: usize| {
+    let both_have_reached = async |field: &Field, count: usize| {
         field
             .until("both to fly their plans", async || {
                 let reached: Vec<usize> = vehicles.iter().map(|vehicle| vehicle.state().reached.count()).collect();
@@ -105,7 +105,7 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
             })
             .await;
     };
-    both_have_reached(3).await;
+    both_have_reached(&field, 3).await;
     for vehicle in &vehicles {
         let state = vehicle.state();
         for order in &state.orders {
@@ -126,7 +126,7 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
         .map(|vehicle| Agent::start(vehicle, &coordinator.address))
         .collect();
 
-    both_have_reached(6).await;
+    both_have_reached(&field, 6).await;
     let plans: usize = vehicles.iter().map(|vehicle| vehicle.state().plans.len()).sum();
     assert_eq!(plans, 2, "one each, and the same under each leader");
 

@@ -151,7 +151,7 @@ impl Wire {
 
     /// When it was sent its operator's place, microseconds, and as of when, seconds since 2019.
     pub fn operator_sent(&self) -> Vec<(u64, u32)> {
-        let sent = |(at, autopilot, message)| match message {
+        let sent = |(at, autopilot, message): (u64, bool, MavMessage)| match message {
             MavMessage::OPEN_DRONE_ID_SYSTEM(system) if !autopilot => Some((at, system.timestamp)),
             _ => None,
         };

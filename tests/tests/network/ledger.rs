@@ -65,7 +65,7 @@ impl Ledger {
             }
             FromUplink::Closed => self.close(),
             FromUplink::Order(order) => self.order(order),
-            FromUplink::Rules(_) | FromUplink::RemoteId(_) | FromUplink::Kill(..) => {}
+            FromUplink::Rules(_) | FromUplink::Plan(_) | FromUplink::RemoteId(_) | FromUplink::Kill(..) => {}
         }
         self.note(now());
     }

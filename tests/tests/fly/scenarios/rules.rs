@@ -121,6 +121,19 @@ fn wait_in_force(field: &Field, kind: &str, yes: bool, seconds: u32) -> anyhow::
     })
 }
 
+/// Waits until what somebody else has changed on the ground is changed back, and in force: that may be too quick for an object to show it.
+/// When that was begun.
+fn wait_mended(field: &Field, kind: &str, since: u64) -> anyhow::Result<u64> {
+    field.wait("a change of ours", 30, || {
+        ensure!(changes_since(field, since) > 0, "none yet");
+        Ok(())
+    })?;
+    let changed = now();
+    std::thread::sleep(Duration::from_secs(2));
+    wait_in_force(field, kind, true, 40)?;
+    Ok(changed)
+}
+
 /// Why it is not in force, in one word.
 fn unsettled(field: &Field, kind: &str) -> anyhow::Result<String> {
     let object = field.kubectl().json(["get", kind, "north"])?;
@@ -245,9 +258,8 @@ fn fence(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let since = now();
     let foreign = square(50.0, 0.0);
     field.vehicle(NODE).pilot.upload_fence(&foreign)?;
-    wait_in_force(field, "geofence", false, 20)?;
-    let mended = wait_in_force(field, "geofence", true, 40)?;
-    figures.took("on the ground mended", since, mended);
+    let mended = wait_mended(field, "geofence", since)?;
+    figures.took("on the ground changed back after", since, mended);
     is_aboard(field, &ours)?;
 
     power_cycle(field)?;
@@ -418,9 +430,8 @@ fn parameters(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
 
     let since = now();
     set(field, second, foreign_second)?;
-    wait_in_force(field, "parameterprofile", false, 20)?;
-    let mended = wait_in_force(field, "parameterprofile", true, 40)?;
-    figures.took("on the ground mended", since, mended);
+    let mended = wait_mended(field, "parameterprofile", since)?;
+    figures.took("on the ground changed back after", since, mended);
     is_value(field, second, wanted_second)?;
 
     power_cycle(field)?;

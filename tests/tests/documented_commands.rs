@@ -66,7 +66,7 @@ const FORMATION: &str = "relays";
 const ELSEWHERE: [(&str, &str); 8] = [
     (
         "docs/concepts/command.md",
-        "a pilot has to take over first, as in e2e.rs",
+        "a pilot has to take over first, as in coordinator.rs",
     ),
     ("docs/concepts/mission.md", "crates/cli/tests/mission.rs runs them"),
     ("docs/how-to/connect-a-ground-station.md", "it has `skein up` alone"),
@@ -76,7 +76,7 @@ const ELSEWHERE: [(&str, &str); 8] = [
     ),
     (
         "docs/how-to/resume-after-a-takeover.md",
-        "a pilot has to take over first, as in e2e.rs",
+        "a pilot has to take over first, as in coordinator.rs",
     ),
     ("docs/how-to/run-a-ground-station.md", "it has `skein up` alone"),
     ("docs/operations/README.md", "no Pod runs here that has a log"),

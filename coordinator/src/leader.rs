@@ -137,9 +137,9 @@ pub(crate) async fn lead(
     node::start(&cluster, &sessions, &node_objects, &leadership.ending, tasks);
     orders::start(&observer, tasks);
     airspace::start(&observer, metrics, tasks);
-    let vehicles = vehicle::start(&observer, tasks);
+    let (vehicles, airframes) = vehicle::start(&observer, tasks);
     operator::start(&observer, vehicles.clone(), tasks);
-    rules::start(&observer, vehicles, tasks);
+    rules::start(&observer, (vehicles, airframes), tasks);
     mission::start(&observer, tasks);
     let coverages = Arc::new(Coverages::default());
     formation::start(&observer, &coverages, metrics, tasks);
@@ -216,8 +216,10 @@ fn count_the_fleet(metrics: &Metrics, observer: &Observer) {
         sessions,
         leadership,
         upgrades,
+        rules,
         ..
     } = observer;
+    let rules = Arc::downgrade(rules);
     let (world, wakes) = (Arc::downgrade(&cluster.world), cluster.wakes.clone());
     let (sessions, upgrades) = (Arc::downgrade(sessions), Arc::downgrade(upgrades));
     let (state, ending) = (Arc::clone(&leadership.state), leadership.ending.clone());
@@ -237,6 +239,7 @@ fn count_the_fleet(metrics: &Metrics, observer: &Observer) {
             drones: world.all_drones(None),
             swarms: world.all_swarms(),
             upgrades: upgrades.plan(),
+            rules: Weak::upgrade(&rules)?.states(),
             connected: connected.map(|(node, snapshot)| (node, snapshot.report)).collect(),
         })
     });

@@ -161,6 +161,7 @@ pub enum Breach {
 /// A span of time.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
 #[x_kube(validation = Rule::new("has(self.from) || has(self.until)").message("a window without from and until says nothing; give one of them, or no window"))]
+#[x_kube(validation = Rule::new("(!has(self.from) || string(self.from) < '9999') && (!has(self.until) || string(self.until) < '9999')").message("from and until must be before the year 9999; leave until out for a window that does not end"))]
 #[serde(rename_all = "camelCase")]
 pub struct Window {
     /// Its start; without it, the window has begun.

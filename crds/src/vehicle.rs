@@ -183,6 +183,40 @@ pub struct VehicleRules {
     /// How many of them were read back.
     #[serde(default)]
     pub parameters_in_force: i32,
+    /// Digest of what was sent to its agent last: with former values while it waits for its turn.
+    #[serde(default, skip_serializing_if = "String::is_empty")]
+    pub sent: String,
+    /// The values of ParameterProfiles in what was sent last, for the next coordinator.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 128))]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["name".into()]))]
+    pub values: Vec<SentValue>,
+    /// Whether values are being changed on it, so that it counts against spec.maxUnavailable of its ParameterProfiles.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub changing: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde wants it so")]
+const fn is_false(value: &bool) -> bool {
+    !*value
+}
+
+/// A value of a parameter that was sent to an agent.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct SentValue {
+    /// The parameter.
+    #[schemars(length(max = 16))]
+    pub name: String,
+    /// The value, written so that it reads as the same.
+    #[schemars(length(max = 400))]
+    pub value: String,
+    /// Whether it is set, or only reported.
+    #[serde(default)]
+    pub apply: bool,
+    /// Whether the autopilot may be rebooted for it.
+    #[serde(default)]
+    pub reboot: bool,
 }
 
 /// The Remote ID of a vehicle.

@@ -294,6 +294,7 @@ fn update(observer: &Observer, metrics: &Metrics) {
         let expected = expected.collect();
         let Some(site) = site.as_mut() else { return };
         site.plans(&corridors);
+        site.keep_within(observer.rules.fences());
         let before = site.endangered().clone();
         site.update(&expected, now);
         let known = |pair, action| before.get(pair).map(|danger| danger.action) == Some(action);

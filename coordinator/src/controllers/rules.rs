@@ -5,163 +5,112 @@
 //! an agent did not report.
 
 pub mod flight;
+mod made;
+mod nodes;
 pub mod objects;
 pub mod plan;
+pub mod readable;
 pub mod status;
+mod troubles;
+mod writes;
 
-use crate::cluster::api::{self, ApiError, error_chain};
+pub use nodes::{NodeRules, ShownRules};
+
+use crate::cluster::api;
 use crate::cluster::events::{FLIGHT, Note};
-use crate::cluster::retry::Failures;
 use crate::cluster::watching;
-use crate::cluster::world::uid;
 use crate::controllers::drone::facts::Observer;
-use crate::controllers::drone::pacing::{Due, Paces, Urgency};
-use crate::controllers::vehicle::next::{airframe, name};
-use crds::vehicle::VehicleRules;
+use crate::controllers::vehicle::next::name;
+use crate::controllers::vehicle::whose::{Airframes, served};
 use crds::{Geofence, ParameterProfile, Vehicle, labels};
-use fleet::geofence::{Outside, Wanted, outside};
 use fleet::ids::{DroneName, NodeName};
 use fleet::parameters::Variables;
-use fleet::rules::{DeviationWhy, FenceState, RulesDigest, RulesReport};
-use fleet::units::{AltitudeAboveHome, Wgs84};
+use fleet::rules::RulesDigest;
 use flight::Flight;
-use futures::StreamExt;
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
-use kube::api::{Api, ListParams, Patch, PatchParams};
+use kube::api::{Api, ListParams};
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher;
 use kube::{Resource, ResourceExt};
-use objects::{Fence, Values};
-use plan::{Memory, Objects, Outcome, Subject, UNMADE, plan};
-use serde::Serialize;
+use nodes::OfNode;
+use objects::{Cache, Fence, Objects, Values};
+use plan::{Memories, Outcome, Subject, plan};
+use readable::Readable;
 use serde::de::DeserializeOwned;
-use serde_json::json;
-use std::collections::{BTreeSet, HashMap, HashSet};
+use status::Counts;
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Debug;
-use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use troubles::Troubles;
+use writes::Writes;
 
 /// From one look to the next.
 const EVERY: Duration = Duration::from_secs(1);
 
-/// Status writes under way at once.
-const AT_A_TIME: usize = 4;
+/// A leader begins no change of values before all vehicles are heard that were heard before it, and at the latest after this long.
+const HEARS_ALL: Duration = Duration::from_secs(60);
 
-/// An autopilot that has not told its version after this long is one that does not.
-const TELLS_VERSION: Duration = Duration::from_secs(30);
-
-/// What others may know of the rules of each node. One for a leadership.
-#[derive(Debug, Default)]
-pub struct NodeRules(Mutex<Known>);
-
-#[derive(Debug, Default)]
-struct Known {
-    /// Whether all objects are known.
-    complete: bool,
-    /// Whether there are any.
-    any: bool,
-    nodes: HashMap<NodeName, OfNode>,
-}
-
-/// The rules of one node.
-#[derive(Clone, Debug, Default, PartialEq)]
-pub struct OfNode {
-    /// What has to be in force before its vehicle is armed.
-    named: Option<RulesDigest>,
-    /// The Drone that was on the node when that was found: values may depend on it.
-    drone: Option<DroneName>,
-    /// The Geofences that hold for it.
-    fences: Vec<Arc<Wanted>>,
-    /// What its Vehicle shows.
-    shown: Option<VehicleRules>,
-}
-
-impl NodeRules {
-    fn lock(&self) -> MutexGuard<'_, Known> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
-    }
-
-    /// Whether all objects are known, and all Vehicles.
-    #[must_use]
-    pub fn is_complete(&self) -> bool {
-        self.lock().complete
-    }
-
-    /// What has to be in force on `node` before its vehicle is armed. While that is not known, it is for one that refuses to arm without
-    /// (`strict`) something that cannot be in force.
-    #[must_use]
-    pub fn named(&self, node: &NodeName, drone: &DroneName, strict: bool) -> Option<RulesDigest> {
-        let known = self.lock();
-        match known.nodes.get(node) {
-            // Also where none select it: one that was made with the Drone may not have been looked at.
-            Some(of) if strict && of.drone.as_ref() != Some(drone) => Some(RulesDigest(UNMADE.to_owned())),
-            Some(of) => of.named.clone(),
-            None if known.complete && !known.any => None,
-            None => strict.then(|| RulesDigest(UNMADE.to_owned())),
-        }
-    }
-
-    /// Whether the Geofences of `node` allow its vehicle to hold there.
-    ///
-    /// # Errors
-    /// Which does not, and what to do.
-    pub fn allow(&self, node: &NodeName, at: Option<Wgs84>, height: Option<AltitudeAboveHome>) -> Result<(), Outside> {
-        let known = self.lock();
-        let Some(of) = known.nodes.get(node) else { return Ok(()) };
-        let wanted: Vec<&Wanted> = of.fences.iter().map(AsRef::as_ref).collect();
-        outside(&wanted, at, height)
-    }
-
-    /// What the Vehicle of `node` shows of them.
-    #[must_use]
-    pub fn shown(&self, node: &NodeName) -> Option<VehicleRules> {
-        self.lock().nodes.get(node)?.shown.clone()
-    }
-}
-
-/// What is remembered of a vehicle beside its [`Memory`].
+/// What is remembered of a vehicle beside its [`plan::Memory`].
 #[derive(Default)]
 struct Followed {
     flight: Option<Flight>,
-    told: BTreeSet<String>,
+    told: Troubles,
     in_force: Option<RulesDigest>,
 }
 
 struct Controller {
     observer: Observer,
     vehicles: Store<Vehicle>,
-    geofences: Store<Geofence>,
-    profiles: Store<ParameterProfile>,
-    memories: HashMap<NodeName, Memory>,
+    airframes: Airframes,
+    geofences: Store<Readable<Geofence>>,
+    profiles: Store<Readable<ParameterProfile>>,
+    fences: Cache<Fence>,
+    values: Cache<Values>,
+    memories: Memories,
     followed: HashMap<NodeName, Followed>,
-    paces: Paces,
-    failures: Failures<String>,
-    unnamed: HashMap<NodeName, Instant>,
+    writes: Writes,
+    /// When it looked first.
+    began: Option<Instant>,
+    hears_all: bool,
 }
 
-/// Starts bringing rules to the agents. `vehicles` are those of the inventory.
-pub fn start(observer: &Observer, vehicles: Store<Vehicle>, tasks: &mut JoinSet<()>) {
+/// Starts bringing rules to the agents. `vehicles` are those of the inventory, which are known by `airframes`.
+pub fn start(observer: &Observer, (vehicles, airframes): (Store<Vehicle>, Airframes), tasks: &mut JoinSet<()>) {
     let ending = observer.leadership.ending.clone();
     let mut controller = Controller {
         observer: observer.clone(),
         vehicles,
+        airframes,
         geofences: watch(observer, tasks),
         profiles: watch(observer, tasks),
-        memories: HashMap::new(),
+        fences: Cache::default(),
+        values: Cache::default(),
+        memories: Memories::default(),
         followed: HashMap::new(),
-        paces: Paces::default(),
-        failures: Failures::default(),
-        unnamed: HashMap::new(),
+        writes: Writes::default(),
+        began: None,
+        hears_all: false,
     };
     tasks.spawn(async move {
         let filled = ending.run_until_cancelled(controller.filled()).await;
-        while filled.is_some() && ending.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
+        let mut next = Instant::now() + EVERY;
+        while filled.is_some() {
+            tokio::select! {
+                () = ending.cancelled() => return,
+                () = tokio::time::sleep_until(next) => {
+                    if controller.observer.leadership.state.acts() {
+                        controller.look();
+                    }
+                    next = Instant::now() + EVERY;
+                }
+                () = controller.writes.one() => {}
+            }
             if controller.observer.leadership.state.acts() {
-                controller.look().await;
+                controller.writes.begin(&controller.observer.cluster.client());
             }
         }
     });
@@ -191,16 +140,22 @@ impl Controller {
     }
 
     /// Looks over all vehicles once.
-    async fn look(&mut self) {
+    fn look(&mut self) {
         let (now, wall) = (Instant::now(), Timestamp::now());
-        let objects = self.objects();
+        let objects = Objects {
+            fences: self.fences.all(&self.geofences.state(), Fence::read),
+            profiles: self.values.all(&self.profiles.state(), Values::read),
+        };
         let subjects = self.subjects(now);
         let known: HashSet<&NodeName> = subjects.iter().map(|(subject, _)| &subject.node).collect();
-        self.memories.retain(|node, _| known.contains(node));
+        self.memories.keep(|node| known.contains(node));
         self.followed.retain(|node, _| known.contains(node));
         let (subjects, drones): (Vec<Subject>, Vec<Option<DroneName>>) = subjects.into_iter().unzip();
+        let began = *self.began.get_or_insert(now);
+        self.hears_all |= now.duration_since(began) >= HEARS_ALL || !subjects.iter().any(Subject::is_awaited);
         let term = self.observer.leadership.term;
-        let outcomes = plan(&objects, &subjects, &mut self.memories, term, wall.as_second());
+        let when = (wall.as_second(), self.hears_all);
+        let outcomes = plan(&objects, &subjects, &mut self.memories, term, when);
         for (subject, outcome) in subjects.iter().zip(&outcomes) {
             if let Some(rules) = &outcome.send
                 && self.observer.sessions.send_rules(&subject.node, rules)
@@ -213,51 +168,23 @@ impl Controller {
             self.tell(&objects, (subject, outcome), drone.as_ref(), wall);
         }
         let vehicles: Vec<(&Subject, &Outcome)> = subjects.iter().zip(&outcomes).collect();
-        self.write_statuses(&objects, &vehicles, now, wall).await;
-    }
-
-    fn objects(&self) -> Objects {
-        let mut fences: Vec<Fence> = self.geofences.state().iter().map(|object| Fence::of(object)).collect();
-        fences.sort_by(|one, other| one.name.cmp(&other.name));
-        let mut profiles: Vec<Values> = self.profiles.state().iter().map(|object| Values::of(object)).collect();
-        profiles.sort_by(|one, other| one.profile.name.cmp(&other.profile.name));
-        Objects { fences, profiles }
+        self.write_statuses(&objects, &vehicles, now, wall);
     }
 
     /// Every vehicle that is connected, and every one that is in the inventory and not another airframe on the wire of one that is.
-    fn subjects(&mut self, now: Instant) -> Vec<(Subject, Option<DroneName>)> {
+    fn subjects(&self, now: Instant) -> Vec<(Subject, Option<DroneName>)> {
         let mut silent: HashMap<String, Vec<Arc<Vehicle>>> = HashMap::new();
         for vehicle in self.vehicles.state() {
             silent.entry(vehicle.spec.node_name.clone()).or_default().push(vehicle);
         }
-        let connected: Vec<NodeName> = self
-            .observer
-            .sessions
-            .connected()
-            .into_iter()
-            .map(|(node, _)| node)
-            .collect();
+        let sessions = &self.observer.sessions;
+        let connected: Vec<NodeName> = sessions.connected().into_iter().map(|(node, _)| node).collect();
         let here: HashSet<&NodeName> = connected.iter().collect();
-        self.unnamed.retain(|node, _| here.contains(node));
+        self.airframes.keep(|node| here.contains(node));
         let mut all = Vec::new();
         for node in &connected {
-            let report = self
-                .observer
-                .sessions
-                .current(node)
-                .filter(|report| report.identity.is_some());
-            let told = report.as_deref().and_then(|report| airframe(report, false));
-            // Again after each reboot of the autopilot: until it has told its version it may be another.
-            let airframe = match (report.as_deref(), told) {
-                (Some(report), None) => {
-                    let since = *self.unnamed.entry(node.clone()).or_insert(now);
-                    airframe(report, now - since >= TELLS_VERSION)
-                }
-                _ => {
-                    self.unnamed.remove(node);
-                    told
-                }
-            };
+            let report = sessions.current(node).filter(|report| report.identity.is_some());
+            let airframe = self.airframes.of(node, report.as_deref(), now);
             let object = airframe.map(|airframe| name(node.as_str(), airframe));
             // Others that were heard on its wire are not there now.
             let known = silent.remove(node.as_str()).unwrap_or_default();
@@ -265,11 +192,11 @@ impl Controller {
                 .into_iter()
                 .find(|vehicle| object.as_ref() == Some(&vehicle.name_any()));
             let name = object.clone().unwrap_or_else(|| node.to_string());
-            all.push(self.subject(node, name, vehicle.as_deref(), report, object.is_some()));
+            all.push(self.subject(node, name, vehicle, report, object.is_some()));
         }
         for vehicle in silent.into_values().flatten() {
             if let Ok(node) = NodeName::parse(&vehicle.spec.node_name) {
-                all.push(self.subject(&node, vehicle.name_any(), Some(&vehicle), None, true));
+                all.push(self.subject(&node, vehicle.name_any(), Some(vehicle), None, true));
             }
         }
         all
@@ -279,18 +206,18 @@ impl Controller {
         &self,
         node: &NodeName,
         name: String,
-        vehicle: Option<&Vehicle>,
+        object: Option<Arc<Vehicle>>,
         report: Option<Arc<fleet::report::Report>>,
         identified: bool,
     ) -> (Subject, Option<DroneName>) {
         let world = self.observer.world();
         let facts = world.node_facts(node);
         let labels = objects::labels(
-            vehicle.map(ResourceExt::labels),
+            object.as_deref().map(ResourceExt::labels),
             facts.as_deref().map(|facts| &facts.labels),
         );
-        let drones = world.drones_on(node);
-        let drone = drones.first();
+        let (drones, claim) = (world.drones_on(node), world.claim(node.as_str()));
+        let drone = served(node, &drones, claim.as_ref().map(|claim| claim.uid.as_str()));
         let number = |text: Option<&String>| text.and_then(|text| text.parse().ok());
         let identity = report.as_ref().and_then(|report| report.identity.as_ref());
         let subject = Subject {
@@ -305,6 +232,7 @@ impl Controller {
             serves: drone.is_some(),
             identified,
             report,
+            object,
         };
         let drone = drone.map(|drone| DroneName {
             namespace: drone.namespace().unwrap_or_default(),
@@ -315,34 +243,9 @@ impl Controller {
 
     /// Lets the other controllers know, and wakes those whom a change concerns.
     fn show(&self, objects: &Objects, subjects: &[Subject], outcomes: &[Outcome], drones: &[Option<DroneName>]) {
-        let mut nodes = HashMap::new();
-        for ((subject, outcome), drone) in subjects.iter().zip(outcomes).zip(drones) {
-            let fences = outcome.active.iter().filter_map(|&i| objects.fences.get(i));
-            let of = OfNode {
-                named: outcome.named.clone(),
-                drone: drone.clone(),
-                fences: fences.clone().map(|fence| Arc::clone(&fence.wanted)).collect(),
-                shown: shown(objects, subject, outcome),
-            };
-            nodes.insert(subject.node.clone(), of);
-        }
-        let changed: Vec<NodeName> = {
-            let mut known = self.observer.rules.lock();
-            let first = !std::mem::replace(&mut known.complete, true);
-            known.any = !objects.is_empty();
-            let old = std::mem::replace(&mut known.nodes, nodes);
-            let before = |node: &NodeName| old.get(node).map(|of| (&of.named, &of.drone, &of.fences));
-            let none = OfNode::default();
-            let changed = known.nodes.iter().filter(|(node, of)| {
-                let now = (&of.named, &of.drone, &of.fences);
-                before(node).map_or_else(
-                    || first || now != (&none.named, &none.drone, &none.fences),
-                    |before| before != now,
-                )
-            });
-            changed.map(|(node, _)| node.clone()).collect()
-        };
-        for node in changed {
+        let all = subjects.iter().zip(outcomes).zip(drones);
+        let nodes = all.map(|(of, drone)| (of.0.node.clone(), OfNode::of(objects, of, drone.as_ref())));
+        for node in self.observer.rules.update(nodes.collect(), !objects.is_empty()) {
             self.observer.cluster.wakes.nodes.wake(node.clone());
             self.observer.world().wake_drones_on(&node);
         }
@@ -381,14 +284,10 @@ impl Controller {
             record(Note::normal(FLIGHT, words));
         }
         let Some(report) = &subject.report else { return };
-        let troubles = troubles(&report.rules);
-        for &(reason, ref text) in &troubles {
-            if !followed.told.contains(text) {
-                tracing::warn!(vehicle = subject.name, node = %subject.node, reason, text, "rules are not in force");
-                record(Note::warning(reason, text.clone()));
-            }
+        for (reason, text) in followed.told.news(&report.rules) {
+            tracing::warn!(vehicle = subject.name, node = %subject.node, reason, text, "rules are not in force");
+            record(Note::warning(reason, text));
         }
-        followed.told = troubles.into_iter().map(|(_, text)| text).collect();
         let in_force = outcome.is_selected() && report.rules.in_force && outcome.is_held(report);
         let digest = report.rules.held.clone().filter(|_| in_force);
         if digest.is_some() && digest != followed.in_force {
@@ -400,107 +299,45 @@ impl Controller {
         followed.in_force = digest;
     }
 
-    async fn write_statuses(
-        &self,
-        objects: &Objects,
-        vehicles: &[(&Subject, &Outcome)],
-        now: Instant,
-        wall: Timestamp,
-    ) {
-        let mut writes = Vec::new();
+    fn write_statuses(&mut self, objects: &Objects, vehicles: &[(&Subject, &Outcome)], now: Instant, wall: Timestamp) {
+        let (mut fences, mut profiles) = (Counts::default(), Counts::default());
         for (place, fence) in objects.fences.iter().enumerate() {
             let Some(object) = self.geofences.get(&ObjectRef::new(&fence.name)) else {
                 continue;
             };
-            let old = object.status.as_ref();
-            let conditions = old.map(|old| &old.conditions[..]).unwrap_or_default();
-            let status = status::of_fence((place, fence), vehicles, conditions, wall);
-            writes.extend(self.due(&*object, old, &status, conditions, now));
+            let (old, conditions) = match &*object {
+                Readable::Read(object) => {
+                    let old = object.status.as_ref();
+                    (old, old.map(|old| &old.conditions[..]).unwrap_or_default())
+                }
+                Readable::Unread(unread) => (None, &unread.conditions[..]),
+            };
+            let (status, counts) = status::of_fence((place, fence), vehicles, conditions, wall);
+            fences.add(counts);
+            if conditions != status.conditions || matches!(&*object, Readable::Read(_)) {
+                self.writes.offer(&*object, (old, conditions), &status, now);
+            }
         }
         for (place, values) in objects.profiles.iter().enumerate() {
             let Some(object) = self.profiles.get(&ObjectRef::new(&values.profile.name)) else {
                 continue;
             };
-            let old = object.status.as_ref();
-            let conditions = old.map(|old| &old.conditions[..]).unwrap_or_default();
-            let status = status::of_profile((place, values), vehicles, conditions, wall);
-            writes.extend(self.due(&*object, old, &status, conditions, now));
-        }
-        futures::stream::iter(writes)
-            .for_each_concurrent(AT_A_TIME, |write| self.perform(write))
-            .await;
-    }
-
-    /// The write of a status that has changed, if it is due.
-    fn due<K, S>(&self, object: &K, old: Option<&S>, new: &S, conditions: &[Condition], now: Instant) -> Option<Write>
-    where
-        K: Resource<DynamicType = ()>,
-        S: PartialEq + Serialize,
-    {
-        let urgency = match old {
-            Some(old) if old == new => Urgency::None,
-            Some(_) if !conditions.is_empty() => Urgency::Soon,
-            _ => Urgency::Now,
-        };
-        let write = Write {
-            kind: K::kind(&()).into_owned(),
-            name: object.name_any(),
-            patch: json!({
-                "apiVersion": K::api_version(&()),
-                "kind": K::kind(&()),
-                "metadata": {"name": object.name_any(), "uid": uid(object)},
-                "status": new,
-            }),
-        };
-        let key = write.key();
-        let rests = self.failures.resting(&key, now).is_some();
-        (!rests && self.paces.due(&key, urgency, now) == Due::Now).then_some(write)
-    }
-
-    async fn perform(&self, write: Write) {
-        let key = write.key();
-        let client = self.observer.cluster.client();
-        let done = if write.kind == Geofence::kind(&()) {
-            patch(Api::<Geofence>::all(client), &write).await
-        } else {
-            patch(Api::<ParameterProfile>::all(client), &write).await
-        };
-        match done {
-            Ok(()) => {
-                self.failures.forget(&key);
-                self.paces.written(&key, Instant::now());
-            }
-            // The watch brings the news.
-            Err(error) if error.is_overtaken() => {}
-            Err(error) => {
-                self.failures
-                    .failed(&key, &error_chain(&error), Instant::now(), rand::random());
+            let (old, conditions) = match &*object {
+                Readable::Read(object) => {
+                    let old = object.status.as_ref();
+                    (old, old.map(|old| &old.conditions[..]).unwrap_or_default())
+                }
+                Readable::Unread(unread) => (None, &unread.conditions[..]),
+            };
+            let (status, counts) = status::of_profile((place, values), vehicles, conditions, wall);
+            profiles.add(counts);
+            if conditions != status.conditions || matches!(&*object, Readable::Read(_)) {
+                self.writes.offer(&*object, (old, conditions), &status, now);
             }
         }
+        let counts = [("Geofence", fences), ("ParameterProfile", profiles)];
+        self.observer.rules.count(BTreeMap::from(counts));
     }
-}
-
-/// A status to be written.
-struct Write {
-    kind: String,
-    name: String,
-    patch: serde_json::Value,
-}
-
-impl Write {
-    fn key(&self) -> String {
-        format!("{}/{}", self.kind, self.name)
-    }
-}
-
-async fn patch<K>(api: Api<K>, write: &Write) -> Result<(), ApiError>
-where
-    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
-{
-    let params = PatchParams::apply(labels::COORDINATOR).force();
-    let patch = Patch::Apply(&write.patch);
-    let written = api.patch_status(&write.name, &params, &patch);
-    api::call("write the status of rules", written).await.map(drop)
 }
 
 /// Done when `store` is filled, or its kind is not there.
@@ -520,131 +357,5 @@ where
             return;
         }
         tracing::warn!(kind = %K::kind(&()), "objects of this kind cannot be read, so nothing is decided by them, and where they are rules Drones with preflight Refuse stay down; apply the RBAC of this version");
-    }
-}
-
-fn shown(objects: &Objects, subject: &Subject, outcome: &Outcome) -> Option<VehicleRules> {
-    let report = subject.report.as_ref()?;
-    let reported = &report.rules;
-    if !outcome.is_selected() && outcome.send.is_none() {
-        return None;
-    }
-    let fences = outcome.active.iter().filter_map(|&i| objects.fences.get(i));
-    let profiles = outcome.profiles.iter().filter_map(|&i| objects.profiles.get(i));
-    let number = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
-    Some(VehicleRules {
-        geofences: fences.map(|fence| fence.name.clone()).take(64).collect(),
-        parameter_profiles: profiles.map(|values| values.profile.name.clone()).take(64).collect(),
-        digest: outcome.named.as_ref().map(ToString::to_string).unwrap_or_default(),
-        fence: word(&reported.fence).to_owned(),
-        parameters: outcome.send.as_ref().map_or(0, |rules| number(rules.parameters.len())),
-        parameters_in_force: i32::try_from(reported.parameters_in_force).unwrap_or(i32::MAX),
-    })
-}
-
-const fn word(fence: &FenceState) -> &'static str {
-    match fence {
-        FenceState::None => "None",
-        FenceState::Working => "Working",
-        FenceState::InForce => "InForce",
-        FenceState::WaitsForGround => "WaitsForGround",
-        FenceState::Refused(_) => "Refused",
-        FenceState::Drifted(_) => "Drifted",
-    }
-}
-
-/// What a person should know: the reason of an Event, and a sentence.
-fn troubles(rules: &RulesReport) -> Vec<(&'static str, String)> {
-    let fence = match &rules.fence {
-        FenceState::Refused(why) => Some(("FenceRefused", format!("the autopilot does not take the fence: {why}"))),
-        FenceState::Drifted(why) => Some((
-            "FenceDrifted",
-            format!("the fence on the autopilot is not ours any more: {why}"),
-        )),
-        FenceState::None | FenceState::Working | FenceState::InForce | FenceState::WaitsForGround => None,
-    };
-    let refused = rules.deviations.iter().filter_map(|deviation| match &deviation.why {
-        DeviationWhy::Refused(why) => Some(("ParameterRefused", format!("{}: {why}", deviation.name))),
-        DeviationWhy::WaitsForGround if deviation.actual.is_some() => {
-            let actual = deviation.actual.unwrap_or_default();
-            let text = format!("{} is {actual} and is to be {}", deviation.name, deviation.wanted);
-            Some(("ParameterDrifted", text))
-        }
-        _ => None,
-    });
-    fence.into_iter().chain(refused).collect()
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-    use fleet::geofence::Breach;
-
-    #[test]
-    fn before_the_rules_of_a_node_are_known_one_that_refuses_without_them_is_held_back_and_no_other() {
-        let (rules, node) = (NodeRules::default(), NodeName::parse("n1").unwrap());
-        let unmade = Some(RulesDigest(UNMADE.to_owned()));
-        let drone = |name: &str| DroneName {
-            namespace: "field".to_owned(),
-            name: name.to_owned(),
-        };
-        let one = drone("one");
-        assert_eq!(
-            (rules.named(&node, &one, true), rules.named(&node, &one, false)),
-            (unmade.clone(), None)
-        );
-        rules.lock().complete = true;
-        assert_eq!(rules.named(&node, &one, true), None, "there are none");
-        rules.lock().any = true;
-        assert_eq!(
-            (rules.named(&node, &one, true), rules.named(&node, &one, false)),
-            (unmade.clone(), None)
-        );
-        let low = Wanted {
-            name: "low".to_owned(),
-            include: Vec::new(),
-            exclude: Vec::new(),
-            ceiling: Some(AltitudeAboveHome(30.0)),
-            floor: None,
-            breach: Breach::Return,
-            windows: Vec::new(),
-        };
-        let of = OfNode {
-            named: unmade.clone(),
-            drone: Some(one.clone()),
-            fences: vec![Arc::new(low)],
-            shown: None,
-        };
-        assert_eq!(rules.allow(&node, None, Some(AltitudeAboveHome(28.0))), Ok(()));
-        rules.lock().nodes.insert(node.clone(), of);
-        assert_eq!(
-            rules.named(&node, &one, false),
-            unmade,
-            "what cannot be made is named to all"
-        );
-        let made = Some(RulesDigest("made".to_owned()));
-        if let Some(of) = rules.lock().nodes.get_mut(&node) {
-            of.named.clone_from(&made);
-        }
-        assert_eq!(rules.named(&node, &one, true), made);
-        assert_eq!(
-            rules.named(&node, &drone("next"), true),
-            unmade,
-            "they were made for the one before"
-        );
-        if let Some(of) = rules.lock().nodes.get_mut(&node) {
-            of.named = None;
-        }
-        assert_eq!(
-            (rules.named(&node, &one, true), rules.named(&node, &drone("next"), true)),
-            (None, unmade),
-            "some may have been made with the next, and are looked at first"
-        );
-        assert_eq!(rules.allow(&node, None, Some(AltitudeAboveHome(26.0))), Ok(()));
-        let refused = rules.allow(&node, None, Some(AltitudeAboveHome(28.0))).unwrap_err();
-        assert!(
-            refused.to_string().contains("the ceiling of Geofence low is 30 m"),
-            "{refused}"
-        );
     }
 }

@@ -4,6 +4,7 @@
 //! flight depends on; it goes on without the objects, and where their kind is not installed.
 
 pub mod next;
+pub mod whose;
 
 use crate::cluster::api::{self, ApiError, error_chain};
 use crate::cluster::retry::Failures;
@@ -12,7 +13,7 @@ use crate::cluster::world::uid;
 use crate::controllers::drone::binding::candidate;
 use crate::controllers::drone::facts::Observer;
 use crate::controllers::drone::pacing::{Due, Paces, Urgency};
-use crds::{Drone, Vehicle, VehicleSpec, VehicleStatus, labels};
+use crds::{Vehicle, VehicleSpec, VehicleStatus, labels};
 use fleet::binding::free;
 use fleet::ids::{DroneName, NodeName};
 use fleet::vehicle::HardwareUid;
@@ -23,13 +24,14 @@ use kube::runtime::reflector::store::{Writer, WriterDropped};
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher;
 use kube::{Resource, ResourceExt};
-use next::{NodeSnapshot, Step, airframe, steps};
+use next::{NodeSnapshot, Step, steps};
 use serde_json::json;
-use std::collections::{BTreeMap, HashMap};
+use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use whose::{Airframes, served};
 
 /// From one reconcile to the next.
 const EVERY: Duration = Duration::from_secs(5);
@@ -43,28 +45,25 @@ const MOST_WRITES: usize = 100;
 /// Writes under way at once.
 const AT_A_TIME: usize = 4;
 
-/// An autopilot that has not reported its version after this long is taken for one that does not.
-const REPORTS_VERSION: Duration = Duration::from_secs(30);
-
 /// What the inventory is made from.
 struct Inventory {
     observer: Observer,
     vehicles: Store<Vehicle>,
     paces: Paces,
     failures: Failures<String>,
-    /// Since when autopilots are heard that have not reported their version.
-    unnamed: HashMap<NodeName, Instant>,
+    airframes: Airframes,
 }
 
-/// Starts keeping the inventory, and returns it.
-pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) -> Store<Vehicle> {
+/// Starts keeping the inventory, and returns it, and by which airframes it is kept.
+pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) -> (Store<Vehicle>, Airframes) {
+    let airframes = Airframes::default();
     let writer = Writer::<Vehicle>::default();
     let mut inventory = Inventory {
         observer: observer.clone(),
         vehicles: writer.as_reader(),
         paces: Paces::default(),
         failures: Failures::default(),
-        unnamed: HashMap::new(),
+        airframes: airframes.clone(),
     };
     let vehicles = writer.as_reader();
     let ending = observer.leadership.ending.clone();
@@ -83,7 +82,7 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) -> Store<Vehicle> {
             }
         }
     });
-    vehicles
+    (vehicles, airframes)
 }
 
 /// Done when `store` is filled. The controller of rules waits for the same store, and what wakes one that waits wakes only the last of
@@ -109,7 +108,6 @@ impl Inventory {
         for (node, _) in self.observer.sessions.connected() {
             nodes.entry(node).or_default();
         }
-        self.unnamed.retain(|node, _| nodes.contains_key(node));
         let mut due = Vec::new();
         for (node, known) in &nodes {
             for (name, step, urgency) in self.steps_of(node, known, now, wall) {
@@ -131,7 +129,7 @@ impl Inventory {
     }
 
     fn steps_of(
-        &mut self,
+        &self,
         node: &NodeName,
         known: &[Arc<Vehicle>],
         now: Instant,
@@ -140,22 +138,9 @@ impl Inventory {
         let observer = &self.observer;
         let report = observer.sessions.current(node);
         let report = report.as_deref();
-        let heard = report.filter(|report| report.identity.is_some());
-        let at_once = heard.and_then(|report| airframe(report, false));
-        let airframe = match (heard, at_once) {
-            (Some(report), None) => {
-                let since = *self.unnamed.entry(node.clone()).or_insert(now);
-                airframe(report, now.duration_since(since) >= REPORTS_VERSION)
-            }
-            _ => {
-                self.unnamed.remove(node);
-                at_once
-            }
-        };
-        let drones = observer.world().drones_on(node);
-        let claim = observer.world().claim(node.as_str());
-        let holds = |drone: &&Arc<Drone>| claim.as_ref().is_some_and(|claim| claim.uid == uid(drone.as_ref()));
-        let drone = drones.iter().find(holds).or(drones.first());
+        let airframe = self.airframes.of(node, report, now);
+        let (drones, claim) = (observer.world().drones_on(node), observer.world().claim(node.as_str()));
+        let drone = served(node, &drones, claim.as_ref().map(|claim| claim.uid.as_str()));
         let drone = drone.map(|drone| {
             let name = DroneName {
                 namespace: drone.namespace().unwrap_or_default(),

@@ -32,6 +32,8 @@ pub struct FleetNow {
     pub swarms: Vec<Arc<Swarm>>,
     /// Which agents are to be replaced.
     pub upgrades: Plan,
+    /// On how many vehicles rules are in what state, by kind of object and state: a vehicle counts once for each object that selects it.
+    pub rules: Vec<(&'static str, &'static str, usize)>,
     /// The nodes whose agents are connected, with the last report of each and its age.
     pub connected: Vec<Connected>,
 }
@@ -71,6 +73,7 @@ impl Collector for Now {
         waiting(&mut encoder, fleet.waiting)?;
         objects(&mut encoder, &fleet)?;
         upgrades(&mut encoder, &fleet.upgrades)?;
+        rules(&mut encoder, &fleet.rules)?;
         agents(&mut encoder, &fleet.connected)?;
         vehicles(&mut encoder, &fleet.connected)
     }
@@ -194,6 +197,17 @@ fn objects(encoder: &mut DescriptorEncoder<'_>, fleet: &FleetNow) -> Result<(), 
                 .and_then(|status| status.covered_slots)
                 .unwrap_or(0)
         }),
+    )
+}
+
+fn rules(encoder: &mut DescriptorEncoder<'_>, rules: &[(&'static str, &'static str, usize)]) -> Result<(), Error> {
+    gauges(
+        encoder,
+        "skein_rules_vehicles",
+        "Vehicles on which Geofences and ParameterProfiles are in force, are not yet, or need somebody, once for each object",
+        rules
+            .iter()
+            .map(|&(kind, state, count)| ([("kind", kind), ("state", state)], number(count))),
     )
 }
 

@@ -255,7 +255,7 @@ fn change(layers: &Layers, now: Moment, what: &str, shape: fn(usize, usize) -> L
         5,
         || {
             let mut claims = holding(COUNT);
-            plan(&mut claims, &goals, layers, now);
+            plan(&mut claims, &goals, layers, &|_, _| Ok(()), now);
             claims
         },
         |claims| plan(claims, &goals, layers, now).permits.len(),

@@ -19,13 +19,17 @@
 
 mod circle;
 mod region;
+mod returning;
 mod shape;
 mod simplify;
+mod way;
 
 use crate::rules::{Enforce, Fence, Outline, Side, WantedParameter};
 use crate::units::{AltitudeAboveHome, Wgs84};
 use crate::vehicle::Autopilot;
+pub use returning::ReturnLimit;
 pub use shape::BadShape;
+pub use way::{WayOutside, way_outside};
 
 /// Home has to be this far inside of inclusions and outside of exclusions, meters: a vehicle that stands at the edge breaches it by
 /// the error of its position alone. ArduCopter's FENCE_MARGIN is 2 m.
@@ -117,6 +121,8 @@ pub struct Compiled {
     pub fence: Option<Fence>,
     /// The parameters that belong to it, by name.
     pub parameters: Vec<WantedParameter>,
+    /// How high its autopilot may climb to return, where it would climb through the ceiling.
+    pub returns: Option<ReturnLimit>,
     /// By how much the vehicle is kept from places that are wanted, in words.
     pub notes: Vec<String>,
 }
@@ -124,6 +130,14 @@ pub struct Compiled {
 /// Why there is no fence for a vehicle.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NoFence {
+    /// The object is not well made, or cannot be read.
+    #[error("Geofence {geofence}: {fault}")]
+    Faulty {
+        /// Which.
+        geofence: String,
+        /// What is wrong with it.
+        fault: String,
+    },
     /// A shape is none.
     #[error("Geofence {geofence}: spec.{list}[{index}]: {why}")]
     Shape {
@@ -163,6 +177,11 @@ pub enum NoFence {
         "the vehicle has not reported its home position yet, and autopilots leave out a fence that has home on its wrong side; wait until it has a position"
     )]
     NoHome,
+    /// How high it returns is not known.
+    #[error(
+        "the autopilot has not reported how high it climbs to return (RTL_RETURN_ALT), which has to be below the ceiling; wait until its agent has read that"
+    )]
+    NoReturnHeight,
     /// Home is not inside.
     #[error(
         "home is not {HOME_MARGIN} m inside spec.include[{index}] of Geofence {geofence}: the autopilot would leave that out or not arm; move the vehicle, or widen the shape"
@@ -196,6 +215,11 @@ pub enum NoFence {
     /// No place is left.
     #[error("the inclusions have no area in common ({0}); change them, or the labels by which they select the vehicle")]
     Empty(String),
+    /// Autopilots take latitude and longitude as a plane.
+    #[error(
+        "the shapes lie on both sides of the 180th meridian, over which autopilots draw no fence ({0}); divide the Geofence there"
+    )]
+    Antimeridian(String),
     /// They cannot be brought into one plane.
     #[error("the shapes are farther than 20 km from their center ({0}); divide the Geofence by sites")]
     TooLarge(String),
@@ -223,7 +247,7 @@ impl NoFence {
     /// Whether time may help: nothing is wrong with the objects.
     #[must_use]
     pub const fn waits(&self) -> bool {
-        matches!(self, Self::NoHome)
+        matches!(self, Self::NoHome | Self::NoReturnHeight)
     }
 }
 
@@ -276,11 +300,47 @@ impl Limits {
 /// # Errors
 /// [`NoFence`]: why it cannot be exact and safe, and what to do.
 pub fn compile(wanted: &[&Wanted], autopilot: Autopilot, home: Option<Wgs84>) -> Result<Compiled, NoFence> {
+    compile_around(wanted, autopilot, home).0
+}
+
+/// The same, and within how many meters of this home the result for another is the same where [`suits_home`] says so.
+pub fn compile_around(
+    wanted: &[&Wanted],
+    autopilot: Autopilot,
+    home: Option<Wgs84>,
+) -> (Result<Compiled, NoFence>, f64) {
+    let mut same = 0.0;
+    let compiled = compile_shapes(wanted, autopilot, home, &mut same);
+    if matches!(compiled, Err(NoFence::HomeAtEdge { .. })) {
+        same = 0.0;
+    }
+    (compiled, same)
+}
+
+/// Whether a fence that was compiled for a home near by is that for this one, too.
+#[must_use]
+pub fn suits_home(compiled: &Result<Compiled, NoFence>, wanted: &[&Wanted], home: Wgs84) -> bool {
+    let fence = compiled.as_ref().ok().and_then(|compiled| compiled.fence.as_ref());
+    region::home_is_allowed(wanted, home).is_ok() && fence.is_none_or(|fence| region::keeps_home(fence, home))
+}
+
+fn compile_shapes(
+    wanted: &[&Wanted],
+    autopilot: Autopilot,
+    home: Option<Wgs84>,
+    same: &mut f64,
+) -> Result<Compiled, NoFence> {
     let heights = heights(wanted)?;
     if let (Autopilot::Px4, Some((floor, _))) = (autopilot, heights.floor) {
         return Err(NoFence::NoFloor(floor.to_owned()));
     }
-    let (fence, notes) = region::compile(wanted, Limits::of(autopilot), circle::Measure::of(autopilot), home)?;
+    let (fence, notes) = region::compile(
+        wanted,
+        Limits::of(autopilot),
+        circle::Measure::of(autopilot),
+        home,
+        same,
+    )?;
     let breach = wanted.iter().map(|w| w.breach).max().unwrap_or_default();
     let parameters = match (fence.is_some(), &heights) {
         (
@@ -292,9 +352,13 @@ pub fn compile(wanted: &[&Wanted], autopilot: Autopilot, home: Option<Wgs84>) ->
         ) => Vec::new(),
         (shapes, heights) => parameters(autopilot, shapes, heights, breach),
     };
+    let returns = heights
+        .ceiling
+        .and_then(|(geofence, ceiling)| ReturnLimit::below(geofence, ceiling, autopilot));
     Ok(Compiled {
         fence,
         parameters,
+        returns,
         notes,
     })
 }
@@ -348,8 +412,10 @@ fn heights<'a>(wanted: &[&'a Wanted]) -> Result<Heights<'a>, NoFence> {
 /// The parameters that make a fence count.
 ///
 /// ArduCopter: FENCE_TYPE has only the bits that are wanted; its default would put a circle of 300 m and a ceiling of 100 m in force with
-/// any polygon. FENCE_OPTIONS is left alone: there is one inclusion at most, so its union says nothing, and old firmware has no such
-/// parameter. PX4: distances of 0 are off; GF_ACTION is never 4, which stops the motors.
+/// any polygon. The bit of polygons is among them in any case: where only heights are wanted, shapes that a person has put there stay in
+/// force, and it says nothing where there are none. FENCE_OPTIONS is left alone: there is one inclusion at most, so its union says
+/// nothing, and old firmware has no such parameter. PX4: a distance of 0 is off, and one that no Geofence is about stays as a person has
+/// set it; GF_ACTION is never 4, which stops the motors.
 fn parameters(autopilot: Autopilot, shapes: bool, heights: &Heights<'_>, breach: Breach) -> Vec<WantedParameter> {
     let mut parameters = Vec::new();
     let mut want = |name: &str, value: f64| {
@@ -371,7 +437,7 @@ fn parameters(autopilot: Autopilot, shapes: bool, heights: &Heights<'_>, breach:
             };
             want("FENCE_ACTION", action);
             let bit = |is: bool, value: f64| if is { value } else { 0.0 };
-            let kinds = bit(heights.ceiling.is_some(), 1.0) + bit(shapes, 4.0) + bit(heights.floor.is_some(), 8.0);
+            let kinds = bit(heights.ceiling.is_some(), 1.0) + 4.0 + bit(heights.floor.is_some(), 8.0);
             if let Some((_, ceiling)) = heights.ceiling {
                 want("FENCE_ALT_MAX", ceiling);
             }
@@ -389,8 +455,12 @@ fn parameters(autopilot: Autopilot, shapes: bool, heights: &Heights<'_>, breach:
                 Breach::Land => 5.0,
             };
             want("GF_ACTION", action);
-            want("GF_MAX_HOR_DIST", 0.0);
-            want("GF_MAX_VER_DIST", heights.ceiling.map_or(0.0, |(_, ceiling)| ceiling));
+            if shapes {
+                want("GF_MAX_HOR_DIST", 0.0);
+            }
+            if let Some((_, ceiling)) = heights.ceiling {
+                want("GF_MAX_VER_DIST", ceiling);
+            }
         }
     }
     parameters

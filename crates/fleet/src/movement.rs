@@ -125,7 +125,12 @@ pub enum Waiting {
     NoGoal,
     /// The operator's rules are not sound.
     BadRules,
+    /// Each way there leads where the vehicle may not be, in words.
+    Kept(String),
 }
+
+/// Whether a vehicle may be on all of a route, as far as its Geofences go; otherwise why not, in words.
+pub type Allows<'a> = &'a dyn Fn(&NodeName, &Route) -> Result<(), String>;
 
 /// What follows now.
 #[derive(Debug, Default)]
@@ -144,8 +149,15 @@ struct Idle<'a> {
     goal: Goal,
 }
 
-/// Grants the next routes. Vehicles go by their ids; a vehicle that has no goal stays where it is.
-pub fn plan(claims: &mut Claims, goals: &BTreeMap<NodeName, Goal>, layers: &Layers, now: Moment) -> Plan {
+/// Grants the next routes, of those that are `allowed`. Vehicles go by their ids; a vehicle that has no goal stays where it is. One that is
+/// to land and has no allowed way goes any way: it is not kept in the air for a Geofence that came after it.
+pub fn plan(
+    claims: &mut Claims,
+    goals: &BTreeMap<NodeName, Goal>,
+    layers: &Layers,
+    allowed: Allows<'_>,
+    now: Moment,
+) -> Plan {
     let mut plan = Plan::default();
     let (mut idle, mut leaving, mut settled) = (Vec::new(), Vec::new(), Vec::new());
     for (vehicle, goal) in goals {
@@ -179,17 +191,23 @@ pub fn plan(claims: &mut Claims, goals: &BTreeMap<NodeName, Goal>, layers: &Laye
             plan.waiting.insert(one.vehicle.clone(), Waiting::For(in_column));
             continue;
         }
-        let mut outcome = try_ways(claims, one, ways::plain(one, layers), now);
-        if let Err(Waiting::For(owners)) = &outcome
-            && owners.iter().any(|owner| !clears(claims, &waiting, owner))
-        {
+        let mut outcome = try_ways(claims, one, ways::plain(one, layers), allowed, now);
+        let stays = match &outcome {
+            Err(Waiting::For(owners)) => owners.iter().any(|owner| !clears(claims, &waiting, owner)),
+            Err(Waiting::Kept(_)) => true,
+            Ok(_) | Err(_) => false,
+        };
+        if stays {
             let ways = ways::around(one, layers, claims.rules());
-            outcome = try_ways(claims, one, ways, now).or(outcome);
+            outcome = try_ways(claims, one, ways, allowed, now).or(outcome);
+        }
+        if one.goal.lands && !one.on_ground && matches!(outcome, Err(Waiting::Kept(_))) {
+            outcome = try_ways(claims, one, ways::plain(one, layers), &|_, _| Ok(()), now);
         }
         // Where it holds somebody has come too near: upright away from there is better than to stay.
         let beset = |claims: &Claims| !claims.near(&Owner::Vehicle(one.vehicle.clone())).is_empty();
         if matches!(outcome, Err(Waiting::For(_))) && !one.on_ground && beset(claims) {
-            outcome = try_ways(claims, one, ways::aside(one, layers), now).or(outcome);
+            outcome = try_ways(claims, one, ways::aside(one, layers), allowed, now).or(outcome);
         }
         match outcome {
             Ok(permit) => plan.permits.push(permit),
@@ -198,8 +216,8 @@ pub fn plan(claims: &mut Claims, goals: &BTreeMap<NodeName, Goal>, layers: &Laye
             }
         }
     }
-    let stuck = break_circles(claims, &idle, layers, now, &mut plan);
-    make_room(claims, (&idle, &settled), &stuck, layers, now, &mut plan);
+    let stuck = break_circles(claims, &idle, layers, (allowed, now), &mut plan);
+    make_room(claims, (&idle, &settled), &stuck, layers, (allowed, now), &mut plan);
     plan
 }
 
@@ -302,15 +320,21 @@ fn clears(claims: &Claims, waiting: &BTreeSet<&NodeName>, owner: &Owner) -> bool
     }
 }
 
-/// Takes the first way that is free. Otherwise the fewest that are in the way of one.
+/// Takes the first way that is allowed and free. Otherwise the fewest that are in the way of one.
 fn try_ways(
     claims: &mut Claims,
     idle: &Idle<'_>,
     ways: impl Iterator<Item = Route>,
+    allowed: Allows<'_>,
     now: Moment,
 ) -> Result<LegPermit, Waiting> {
     let mut least: Option<BTreeSet<Owner>> = None;
+    let mut kept = None;
     for way in ways {
+        if let Err(why) = allowed(idle.vehicle, &way) {
+            kept.get_or_insert(why);
+            continue;
+        }
         match may_fly(claims, idle.vehicle, way, now) {
             Ok(permit) => return Ok(permit),
             Err(NoLeg::InTheWay(owners)) => {
@@ -327,7 +351,10 @@ fn try_ways(
             Err(NoLeg::BadRules) => return Err(Waiting::BadRules),
         }
     }
-    Err(Waiting::For(least.unwrap_or_default()))
+    Err(match (least, kept) {
+        (None, Some(why)) => Waiting::Kept(why),
+        (least, _) => Waiting::For(least.unwrap_or_default()),
+    })
 }
 
 /// Where some wait for each other in a circle, one of them climbs out of it. Those who cannot, and who is in their way.
@@ -335,7 +362,7 @@ fn break_circles<'a>(
     claims: &mut Claims,
     idle: &[Idle<'a>],
     layers: &Layers,
-    now: Moment,
+    (allowed, now): (Allows<'_>, Moment),
     plan: &mut Plan,
 ) -> BTreeMap<&'a NodeName, BTreeSet<Owner>> {
     let mut stuck = BTreeMap::new();
@@ -350,7 +377,7 @@ fn break_circles<'a>(
         if !circles.has(one.vehicle) || one.from.up > layers.refuge - SAME {
             continue;
         }
-        match try_ways(claims, one, ways::refuges(one, layers, claims.rules()), now) {
+        match try_ways(claims, one, ways::refuges(one, layers, claims.rules()), allowed, now) {
             Ok(permit) => {
                 plan.permits.push(permit);
                 plan.waiting.remove(one.vehicle);
@@ -372,7 +399,7 @@ fn make_room(
     (idle, settled): (&[Idle<'_>], &[Idle<'_>]),
     stuck: &BTreeMap<&NodeName, BTreeSet<Owner>>,
     layers: &Layers,
-    now: Moment,
+    (allowed, now): (Allows<'_>, Moment),
     plan: &mut Plan,
 ) {
     let reach = claims.rules().pitch().horizontal.0;
@@ -407,7 +434,7 @@ fn make_room(
         });
         for other in over.into_iter().filter(|_| only_these) {
             let ways = ways::refuges(other, layers, claims.rules());
-            plan.permits.extend(try_ways(claims, other, ways, now));
+            plan.permits.extend(try_ways(claims, other, ways, allowed, now));
         }
     }
 }

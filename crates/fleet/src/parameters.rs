@@ -39,6 +39,14 @@ pub struct Profile {
 /// Why a profile, or several together, give no list of values.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NoParameters {
+    /// The object is not well made, or cannot be read.
+    #[error("ParameterProfile {profile}: {fault}")]
+    Faulty {
+        /// Which profile.
+        profile: String,
+        /// What is wrong with it.
+        fault: String,
+    },
     /// No parameter has such a name.
     #[error(
         "ParameterProfile {profile}: {name:?} is no parameter name; write 1 to 16 capital letters, digits and _, a letter first"

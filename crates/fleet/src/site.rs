@@ -16,6 +16,7 @@ use crate::airspace::{
     Claims, Doing, Known, Margin, Observation, OrderNumber, Owner, Route, Rules, Volume, shared_returns,
 };
 use crate::geo::{Frame, Local, NoPlace};
+use crate::geofence::{Wanted, way_outside};
 use crate::ids::{NodeName, Term};
 use crate::mission::PlanDigest;
 use crate::movement::{self, Goal, Layers, Waiting};
@@ -28,6 +29,7 @@ use crate::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
 use crate::vehicle::{Airborne, FlightTruth};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
+use std::sync::Arc;
 
 /// Vehicles cross no higher than this above the lowest home, meters: as high as a Drone may be asked to hold.
 const CEILING: f64 = 120.0;
@@ -125,6 +127,7 @@ pub struct Site {
     returns: Returns,
     /// The ways of the plans that vehicles are to fly.
     plans: BTreeMap<NodeName, (PlanDigest, Route)>,
+    fences: BTreeMap<NodeName, Vec<Arc<Wanted>>>,
 }
 
 /// Ways home.
@@ -156,6 +159,7 @@ impl Site {
             endangered: BTreeMap::new(),
             returns: Returns::default(),
             plans: BTreeMap::new(),
+            fences: BTreeMap::new(),
         })
     }
 
@@ -179,6 +183,11 @@ impl Site {
         Self { tolerance, ..self }
     }
 
+    /// From now on no route is granted to the vehicles of these nodes that leaves the Geofences of each.
+    pub fn keep_within(&mut self, fences: BTreeMap<NodeName, Vec<Arc<Wanted>>>) {
+        self.fences = fences;
+    }
+
     /// Takes in all vehicles as they are `now`, and grants the next routes.
     pub fn update(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         self.forget(vehicles);
@@ -190,12 +199,13 @@ impl Site {
         self.waiting.clear();
         self.grant_takeoffs(vehicles, now);
         let mut goals = BTreeMap::new();
-        let mut homes = Vec::new();
+        let mut homes = BTreeMap::new();
         for (node, expected) in vehicles {
             let Some((report, _)) = expected.report else { continue };
             match self.goal(node, report, expected.desire) {
                 Ok(Some(goal)) => {
-                    homes.extend(self.home(report).map(|home| home.up));
+                    let home = self.home(report).map(|home| home.up);
+                    homes.extend(home.map(|home| (node.clone(), home)));
                     goals.insert(node.clone(), goal);
                 }
                 Ok(None) => {}
@@ -205,7 +215,7 @@ impl Site {
             }
         }
         self.compare_returns(&goals);
-        let lowest_home = homes.into_iter().fold(f64::INFINITY, f64::min);
+        let lowest_home = homes.values().copied().fold(f64::INFINITY, f64::min);
         self.avoid(vehicles, lowest_home, now);
         self.end_routes_that_are_not_flown(vehicles, &goals, now);
         self.take_back(vehicles, now);
@@ -216,7 +226,7 @@ impl Site {
         };
         let others = vehicles.iter().filter(|(node, _)| !goals.contains_key(*node));
         let others = others.map(|(_, expected)| expected).filter(up).count();
-        for node in self.plan(goals, others, lowest_home, now) {
+        for node in self.plan(goals, others, (lowest_home, &homes), now) {
             if let Some(Desire::At(station)) = vehicles.get(&node).map(|expected| expected.desire) {
                 self.granted_for.insert(node, station);
             }
@@ -397,7 +407,7 @@ impl Site {
         &mut self,
         mut goals: BTreeMap<NodeName, Goal>,
         others: usize,
-        lowest_home: f64,
+        (lowest_home, homes): (f64, &BTreeMap<NodeName, f64>),
         now: Moment,
     ) -> Vec<NodeName> {
         // One station that is too high keeps nobody else from moving.
@@ -433,7 +443,17 @@ impl Site {
                 return Vec::new();
             }
         };
-        let plan = movement::plan(&mut self.claims, goals, &layers, now);
+        let (frame, fences) = (self.frame, &self.fences);
+        let allowed = |node: &NodeName, route: &Route| {
+            let Some((fences, home)) = fences.get(node).zip(homes.get(node)) else {
+                return Ok(());
+            };
+            let place = |place: &Local| (frame.position(*place).0, AltitudeAboveHome(place.up - home));
+            let places: Vec<_> = route.places().iter().map(place).collect();
+            let wanted: Vec<&Wanted> = fences.iter().map(AsRef::as_ref).collect();
+            way_outside(&wanted, &places).map_err(|why| why.to_string())
+        };
+        let plan = movement::plan(&mut self.claims, goals, &layers, &allowed, now);
         for permit in &plan.permits {
             let goal = goals.get(permit.vehicle()).filter(|goal| goal.lands);
             // The way down over its home is flown as a landing. One that makes room first goes elsewhere.
@@ -547,6 +567,7 @@ fn sentence(waiting: &Waiting) -> String {
         }
         Waiting::GoalTooHigh => "has no route: the station lies above the layers for crossing; lower it".to_owned(),
         Waiting::NoGoal => "has no route: the station is no place".to_owned(),
+        Waiting::Kept(why) => format!("has no route: {why}"),
         Waiting::BadRules => {
             "has no route: the rules of separation are not sound; correct the coordinator's flags".to_owned()
         }

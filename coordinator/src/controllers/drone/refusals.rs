@@ -49,18 +49,21 @@ fn since(report: &Report, first: fleet::time::Moment, now: Timestamp) -> Option<
 /// Whether two texts differ in nothing but the digits of their numbers.
 #[must_use]
 pub fn same_but_for_numbers(one: &str, other: &str) -> bool {
-    let shape = |text: &str| {
-        let mut shape = String::with_capacity(text.len());
-        for c in text.chars() {
-            match c {
-                '0'..='9' if shape.ends_with('0') => {}
-                '0'..='9' => shape.push('0'),
-                _ => shape.push(c),
-            }
-        }
-        shape
-    };
     one == other || shape(one) == shape(other)
+}
+
+/// A text without the digits of its numbers.
+#[must_use]
+pub fn shape(text: &str) -> String {
+    let mut shape = String::with_capacity(text.len());
+    for c in text.chars() {
+        match c {
+            '0'..='9' if shape.ends_with('0') => {}
+            '0'..='9' => shape.push('0'),
+            _ => shape.push(c),
+        }
+    }
+    shape
 }
 
 #[cfg(test)]

@@ -3,6 +3,7 @@
 //! Owns: reading the objects, and whose labels count: those of the Vehicle, and those of its Node where the Vehicle has none of that
 //! key. Must not: compile or decide.
 
+use super::readable::{Readable, Unread};
 use crds::geofence::{Area, Breach as AskedBreach, Point};
 use crds::parameter_profile::{Enforce as AskedEnforce, Reboot};
 use crds::{Geofence, ParameterProfile};
@@ -11,10 +12,65 @@ use fleet::parameters::Profile;
 use fleet::rules::{Enforce, Outline};
 use fleet::units::{AltitudeAboveHome, Meters, Wgs84};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-use kube::ResourceExt;
 use kube::core::{Selector, SelectorExt};
-use std::collections::BTreeMap;
+use kube::{Resource, ResourceExt};
+use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
+
+/// What is wanted.
+#[derive(Clone, Debug, Default)]
+pub struct Objects {
+    /// The Geofences, by name.
+    pub fences: Vec<Arc<Fence>>,
+    /// The ParameterProfiles, by name.
+    pub profiles: Vec<Arc<Values>>,
+}
+
+impl Objects {
+    /// Whether there are none.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.fences.is_empty() && self.profiles.is_empty()
+    }
+
+    /// Whether it is not known of one of them which vehicles it selects.
+    #[must_use]
+    pub fn has_unreadable_selector(&self) -> bool {
+        let fences = self.fences.iter().map(|fence| &fence.selects);
+        let profiles = self.profiles.iter().map(|values| &values.selects);
+        fences.chain(profiles).any(Selects::is_unreadable)
+    }
+}
+
+/// Objects that were read, so that each is read and checked once for each of its generations.
+#[derive(Debug)]
+pub struct Cache<T>(HashMap<String, (Version, Arc<T>)>);
+
+/// What an object is known by: its uid and its generation.
+type Version = (Option<String>, i64);
+
+impl<T> Default for Cache<T> {
+    fn default() -> Self {
+        Self(HashMap::new())
+    }
+}
+
+impl<T> Cache<T> {
+    /// `objects` as `read` reads them, by name.
+    pub fn all<K: Resource>(&mut self, objects: &[Arc<K>], read: impl Fn(&K) -> T) -> Vec<Arc<T>> {
+        let mut before = std::mem::take(&mut self.0);
+        for object in objects {
+            let name = object.name_any();
+            let version = (object.uid(), object.meta().generation.unwrap_or_default());
+            let known = before.remove(&name).filter(|(of, _)| *of == version);
+            let value = known.map_or_else(|| Arc::new(read(object)), |(_, value)| value);
+            self.0.insert(name, (version, value));
+        }
+        let mut all: Vec<_> = self.0.iter().collect();
+        all.sort_by_key(|(name, _)| name.as_str());
+        all.into_iter().map(|(_, (_, value))| Arc::clone(value)).collect()
+    }
+}
 
 /// Which vehicles are meant.
 #[derive(Clone, Debug)]
@@ -32,6 +88,11 @@ impl Selects {
     #[must_use]
     pub fn fault(&self) -> Option<&str> {
         self.0.as_ref().err().map(String::as_str)
+    }
+
+    fn of_unread(unread: &Unread) -> Self {
+        let none = || Self(Err("spec.vehicleSelector cannot be read; write it anew".to_owned()));
+        unread.selector.as_ref().map_or_else(none, Self::of)
     }
 
     /// Whether it cannot be read, so that it may mean any.
@@ -73,11 +134,43 @@ pub struct Values {
     pub profile: Profile,
     /// On how many at a time.
     pub most: u32,
+    /// Whether it could not be read, so that its values are not known.
+    pub is_unread: bool,
     /// What is wrong with it, whichever vehicle it selects.
     pub fault: Option<String>,
 }
 
+fn unreadable(unread: &Unread) -> String {
+    format!(
+        "the object cannot be read, so nobody it may select is armed under preflight Refuse: {}; correct it, or delete it",
+        unread.why
+    )
+}
+
 impl Fence {
+    /// What can be read of a Geofence.
+    #[must_use]
+    pub fn read(object: &Readable<Geofence>) -> Self {
+        match object {
+            Readable::Read(geofence) => Self::of(geofence),
+            Readable::Unread(unread) => Self {
+                name: object.name_any(),
+                generation: unread.metadata.generation.unwrap_or_default(),
+                selects: Selects::of_unread(unread),
+                wanted: Arc::new(Wanted {
+                    name: object.name_any(),
+                    include: Vec::new(),
+                    exclude: Vec::new(),
+                    ceiling: None,
+                    floor: None,
+                    breach: Breach::default(),
+                    windows: Vec::new(),
+                }),
+                fault: Some(unreadable(unread)),
+            },
+        }
+    }
+
     /// Reads a Geofence.
     #[must_use]
     pub fn of(geofence: &Geofence) -> Self {
@@ -136,6 +229,25 @@ fn outline(area: &Area) -> Option<Outline> {
 }
 
 impl Values {
+    /// What can be read of a ParameterProfile.
+    #[must_use]
+    pub fn read(object: &Readable<ParameterProfile>) -> Self {
+        match object {
+            Readable::Read(profile) => Self::of(profile),
+            Readable::Unread(unread) => Self {
+                generation: unread.metadata.generation.unwrap_or_default(),
+                selects: Selects::of_unread(unread),
+                profile: Profile {
+                    name: object.name_any(),
+                    ..Profile::default()
+                },
+                most: 1,
+                is_unread: true,
+                fault: Some(unreadable(unread)),
+            },
+        }
+    }
+
     /// Reads a ParameterProfile.
     #[must_use]
     pub fn of(object: &ParameterProfile) -> Self {
@@ -159,6 +271,7 @@ impl Values {
             selects,
             profile,
             most: u32::try_from(spec.max_unavailable).unwrap_or(1).max(1),
+            is_unread: false,
             fault,
         }
     }

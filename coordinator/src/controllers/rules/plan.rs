@@ -2,46 +2,28 @@
 //!
 //! Owns: [`plan`]: what is sent to each agent, which digest is named to it, and which vehicles get changed values next. Must not: call
 //! the API, read a clock, or take rules for in force that an agent did not report so.
+//!
+//! How far a rollout is follows from what agents report and what Vehicle objects say was sent last, so that another leader goes on where
+//! the one before was. What is remembered spares work, and holds what was granted until the Vehicle object says so.
 
-use super::objects::{Fence, Selects, Values};
-use fleet::geofence::{Compiled, NoFence, Wanted, compile};
+use super::made::{Fences, Made};
+pub use super::objects::Objects;
+use super::objects::{Fence, Values};
+use crds::Vehicle;
+use crds::vehicle::{SentValue, VehicleRules};
+use fleet::geofence::{Compiled, NoFence};
 use fleet::ids::{NodeName, Term};
 use fleet::parameters::rollout::{self, Candidate, Progress};
-use fleet::parameters::{NoParameters, Resolved, Variables, compose, resolve};
+use fleet::parameters::{NoParameters, Resolved, Variables};
 use fleet::report::Report;
-use fleet::rules::{DeviationWhy, Rules, RulesDigest, WantedParameter};
-use fleet::units::Wgs84;
-use fleet::vehicle::{Autopilot, FlightTruth};
+use fleet::rules::{DeviationWhy, Enforce, Rules, RulesDigest, WantedParameter};
+use fleet::vehicle::FlightTruth;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
 /// The digest that is named to an agent whose rules cannot be made: it holds no rules of that name, so it does not arm where rules have
 /// to be in force.
 pub const UNMADE: &str = "00000000000000000000000000000000";
-
-/// What is wanted.
-#[derive(Clone, Debug, Default)]
-pub struct Objects {
-    /// The Geofences, by name.
-    pub fences: Vec<Fence>,
-    /// The ParameterProfiles, by name.
-    pub profiles: Vec<Values>,
-}
-
-impl Objects {
-    /// Whether there are none.
-    #[must_use]
-    pub fn is_empty(&self) -> bool {
-        self.fences.is_empty() && self.profiles.is_empty()
-    }
-
-    /// Whether it is not known of one of them which vehicles it selects.
-    fn has_unreadable_selector(&self) -> bool {
-        let fences = self.fences.iter().map(|fence| &fence.selects);
-        let profiles = self.profiles.iter().map(|values| &values.selects);
-        fences.chain(profiles).any(Selects::is_unreadable)
-    }
-}
 
 /// A vehicle, as far as its rules go.
 #[derive(Clone, Debug)]
@@ -60,23 +42,52 @@ pub struct Subject {
     pub variables: Variables,
     /// Whether it serves a Drone.
     pub serves: bool,
+    /// Its Vehicle object, if there is one.
+    pub object: Option<Arc<Vehicle>>,
+}
+
+impl Subject {
+    /// What its Vehicle object says of its rules.
+    pub(super) fn last(&self) -> Option<&VehicleRules> {
+        self.object.as_ref()?.status.as_ref()?.rules.as_ref()
+    }
+
+    /// Whether it was heard when its Vehicle object was written last, and is not yet.
+    #[must_use]
+    pub fn is_awaited(&self) -> bool {
+        let status = self.object.as_ref().and_then(|object| object.status.as_ref());
+        let was_heard = status.is_some_and(|status| {
+            let mut conditions = status.conditions.iter();
+            conditions.any(|condition| condition.type_ == "Ready" && condition.status == "True")
+        });
+        was_heard && !(self.identified && self.report.is_some())
+    }
 }
 
 /// What is remembered of a vehicle from one time to the next.
-#[derive(Clone, Debug, Default)]
+#[derive(Debug, Default)]
 pub struct Memory {
-    /// The values of profiles that it may set. `None`: a leader before us let it set others than those that are wanted now.
+    /// The values of profiles that it may set. `None`: a leader before us let it set others than those that are wanted now, and it is not
+    /// known which.
     granted: Option<Vec<WantedParameter>>,
-    /// The last fence, and what it was made of.
-    compiled: Option<(Ingredients, Result<Compiled, NoFence>)>,
+    /// Whether values were being changed when it was heard last; `None`: it was not heard here.
+    changing: Option<bool>,
+    /// What its rules were made of, and they.
+    made: Option<Made>,
 }
 
-/// What a fence is made of.
-#[derive(Clone, Debug, PartialEq)]
-struct Ingredients {
-    fences: Vec<(String, i64)>,
-    autopilot: Autopilot,
-    home: Option<Wgs84>,
+/// What is remembered of all.
+#[derive(Debug, Default)]
+pub struct Memories {
+    nodes: HashMap<NodeName, Memory>,
+    fences: Fences,
+}
+
+impl Memories {
+    /// Forgets those that are not known any more.
+    pub fn keep(&mut self, is_known: impl Fn(&NodeName) -> bool) {
+        self.nodes.retain(|node, _| is_known(node));
+    }
 }
 
 /// What is to be done about one vehicle.
@@ -89,15 +100,23 @@ pub struct Outcome {
     /// The ParameterProfiles that select it.
     pub profiles: Vec<usize>,
     /// Their fence, once its autopilot is known.
-    pub fence: Option<Result<Compiled, NoFence>>,
+    pub fence: Option<Arc<Result<Compiled, NoFence>>>,
     /// Their values, once its autopilot is known.
-    pub values: Option<Result<Resolved, NoParameters>>,
+    pub values: Option<Arc<Result<Resolved, NoParameters>>>,
     /// How far it is with those.
     pub progress: Progress,
+    /// Whether values are being changed on it, as far as is known: these or former ones.
+    pub changing: bool,
     /// The vehicle whose refusal keeps it from its values.
     pub stopped_by: Option<String>,
+    /// The vehicle that has to have its values before.
+    pub waits_for: Option<String>,
+    /// The values of profiles that it may set.
+    pub granted: Option<Vec<WantedParameter>>,
+    /// What belongs to its Geofences, of what is sent.
+    pub own: Vec<String>,
     /// What is sent to its agent; `None`: nothing new.
-    pub send: Option<Rules>,
+    pub send: Option<Arc<Rules>>,
     /// What has to be in force before it is armed.
     pub named: Option<RulesDigest>,
 }
@@ -117,30 +136,42 @@ impl Outcome {
     }
 }
 
-/// What to do about each of `subjects`, in their order, at `now`, seconds since 1970.
+/// What to do about each of `subjects`, in their order, at `now`, seconds since 1970. Nobody gets changed values who `may` not yet: while
+/// it is not known what others do.
 pub fn plan(
     objects: &Objects,
     subjects: &[Subject],
-    memories: &mut HashMap<NodeName, Memory>,
+    memories: &mut Memories,
     term: Term,
-    now: i64,
+    (now, may): (i64, bool),
 ) -> Vec<Outcome> {
+    let Memories {
+        nodes: memories,
+        fences,
+    } = memories;
+    fences.keep(&objects.fences);
     let mut outcomes: Vec<Outcome> = subjects
         .iter()
         .map(|subject| {
             let memory = memories.entry(subject.node.clone()).or_default();
-            select(objects, subject, memory, now)
+            select(objects, subject, memory, (term, &mut *fences), now)
         })
         .collect();
-    grant(objects, subjects, memories, &mut outcomes);
+    grant(objects, subjects, memories, &mut outcomes, may);
     for (subject, outcome) in subjects.iter().zip(&mut outcomes) {
         let memory = memories.entry(subject.node.clone()).or_default();
-        finish(objects, subject, memory, outcome, term);
+        finish(objects, subject, memory, outcome);
     }
     outcomes
 }
 
-fn select(objects: &Objects, subject: &Subject, memory: &mut Memory, now: i64) -> Outcome {
+fn select(
+    objects: &Objects,
+    subject: &Subject,
+    memory: &mut Memory,
+    (term, compiled): (Term, &mut Fences),
+    now: i64,
+) -> Outcome {
     let selected = |matches: bool, i: usize| matches.then_some(i);
     let fences = objects.fences.iter().enumerate();
     let fences: Vec<usize> = fences
@@ -158,95 +189,99 @@ fn select(objects: &Objects, subject: &Subject, memory: &mut Memory, now: i64) -
         fence: None,
         values: None,
         progress: Progress::Done,
+        changing: false,
         stopped_by: None,
+        waits_for: None,
+        granted: None,
+        own: Vec::new(),
         send: None,
         named: None,
     };
+    // Of one that is silent, or whose rules cannot be made now, it is known what it was in the middle of; one that was parked before keeps
+    // nobody waiting.
+    let last = || subject.last().is_some_and(|last| last.changing);
+    outcome.changing = memory.changing.unwrap_or_else(last);
     let report = subject.report.as_deref().filter(|_| subject.identified);
     let Some((report, identity)) = report.and_then(|report| Some((report, report.identity.as_ref()?))) else {
-        let wanted = outcome.profiles.iter().filter_map(|&i| objects.profiles.get(i)).count();
-        if memory.granted.as_ref().is_some_and(|granted| !granted.is_empty()) && wanted > 0 {
-            // What it may have begun is not known to be done.
-            outcome.progress = Progress::Underway;
-        }
         return outcome;
     };
-    let fence = fence(objects, &outcome.active, identity.autopilot, report, memory);
-    let own = fence.as_ref().map_or(&[][..], |compiled| &compiled.parameters[..]);
-    let chosen: Vec<_> = outcome
+    let chosen: Vec<&Arc<Fence>> = outcome.active.iter().filter_map(|&i| objects.fences.get(i)).collect();
+    let wanted: Vec<&Arc<Values>> = outcome
         .profiles
         .iter()
         .filter_map(|&i| objects.profiles.get(i))
-        .map(|v| &v.profile)
         .collect();
-    let values = resolve(&chosen, identity.autopilot, &subject.variables, own);
-    if let (Ok(compiled), Ok(values)) = (&fence, &values) {
-        outcome.progress = progress(compiled, values, !outcome.profiles.is_empty(), memory, report);
+    let made = Made::renewed(
+        memory.made.take(),
+        (&chosen, &wanted),
+        (report, identity),
+        &subject.variables,
+        (term, compiled),
+    );
+    let made = memory.made.insert(made);
+    (outcome.fence, outcome.values) = (Some(Arc::clone(&made.fence)), Some(Arc::clone(&made.values)));
+    if let (Ok(_), Ok(values)) = (&*made.fence, &*made.values) {
+        if outcome.profiles.is_empty() {
+            // What no profile names any more is given back at once.
+            memory.granted = Some(Vec::new());
+        }
+        if memory.granted.is_none() {
+            memory.granted = granted_before(made, values, subject.last(), report);
+        }
+        outcome.progress = progress(made, values, memory.granted.as_ref(), report);
+        outcome.changing = match outcome.progress {
+            Progress::Underway | Progress::Refused => true,
+            Progress::Done => false,
+            Progress::Waiting => changes_others(made, report),
+        };
+        memory.changing = Some(outcome.changing);
     }
-    outcome.fence = Some(fence);
-    outcome.values = Some(values);
     outcome
 }
 
-fn fence(
-    objects: &Objects,
-    active: &[usize],
-    autopilot: Autopilot,
+/// What a leader before us let the vehicle set, by the digest that its agent reports.
+fn granted_before(
+    made: &Made,
+    values: &Resolved,
+    last: Option<&VehicleRules>,
     report: &Report,
-    memory: &mut Memory,
-) -> Result<Compiled, NoFence> {
-    let chosen: Vec<&Fence> = active.iter().filter_map(|&i| objects.fences.get(i)).collect();
-    let of = Ingredients {
-        fences: chosen
-            .iter()
-            .map(|fence| (fence.name.clone(), fence.generation))
-            .collect(),
-        autopilot,
-        home: report.home.map(|home| home.at),
-    };
-    if let Some((made_of, compiled)) = &memory.compiled
-        && *made_of == of
-    {
-        return compiled.clone();
+) -> Option<Vec<WantedParameter>> {
+    match &report.rules.held {
+        None => Some(Vec::new()),
+        Some(held) if *held == made.all.digest => Some(values.parameters.clone()),
+        Some(held) if *held == made.none.digest => Some(Vec::new()),
+        Some(held) => last.filter(|last| last.sent == held.0).and_then(|last| {
+            let read = |value: &SentValue| {
+                Some(WantedParameter {
+                    name: value.name.clone(),
+                    value: value.value.parse().ok()?,
+                    enforce: if value.apply { Enforce::Apply } else { Enforce::Report },
+                    may_reboot: value.reboot,
+                })
+            };
+            last.values.iter().map(read).collect()
+        }),
     }
-    let wanted: Vec<&Wanted> = chosen.iter().map(|fence| &*fence.wanted).collect();
-    let compiled = compile(&wanted, autopilot, of.home);
-    memory.compiled = Some((of, compiled.clone()));
-    compiled
 }
 
-fn digest(compiled: &Compiled, values: &[WantedParameter]) -> RulesDigest {
-    rules(Term::default(), compiled, values).digest
-}
-
-fn rules(term: Term, compiled: &Compiled, values: &[WantedParameter]) -> Rules {
-    let belongs = |value: &&WantedParameter| compiled.parameters.iter().all(|own| own.name != value.name);
-    let values = values.iter().filter(belongs).cloned();
-    let parameters = compiled.parameters.iter().cloned().chain(values).collect();
-    compose(term, compiled.fence.clone(), parameters)
+/// Whether the values that a vehicle was sent before are still being changed on it.
+fn changes_others(made: &Made, report: &Report) -> bool {
+    let mut others = report.rules.deviations.iter().filter(|one| !made.is_own(&one.name));
+    others.any(|one| {
+        matches!(
+            one.why,
+            DeviationWhy::Working | DeviationWhy::WaitsForGround | DeviationWhy::Refused(_)
+        )
+    })
 }
 
 /// How far a vehicle is with `values`.
-fn progress(compiled: &Compiled, values: &Resolved, selected: bool, memory: &mut Memory, report: &Report) -> Progress {
+fn progress(made: &Made, values: &Resolved, granted: Option<&Vec<WantedParameter>>, report: &Report) -> Progress {
     let wanted = &values.parameters;
-    if !selected {
-        // What no profile names any more is given back at once.
-        memory.granted = Some(Vec::new());
-    }
-    let held = report.rules.held.as_ref();
-    let all = digest(compiled, wanted);
-    if memory.granted.is_none() {
-        let none = digest(compiled, &[]);
-        memory.granted = match held {
-            Some(held) if *held == all => Some(wanted.clone()),
-            Some(held) if *held != none => None,
-            _ => Some(Vec::new()),
-        };
-    }
-    if memory.granted.as_ref() != Some(wanted) {
+    if granted != Some(wanted) {
         return Progress::Waiting;
     }
-    if held != Some(&all) {
+    if report.rules.held.as_ref() != Some(&made.all.digest) {
         return if wanted.is_empty() {
             Progress::Done
         } else {
@@ -266,15 +301,20 @@ fn progress(compiled: &Compiled, values: &Resolved, selected: bool, memory: &mut
     }
     let open = ours().any(|deviation| matches!(deviation.why, DeviationWhy::Working | DeviationWhy::WaitsForGround));
     let told = report.rules.deviations.len() + report.rules.parameters_in_force as usize;
-    let total = compiled.parameters.len() + wanted.len();
-    if report.rules.in_force || (!open && told >= total) {
+    if report.rules.in_force || (!open && told >= made.all.parameters.len()) {
         Progress::Done
     } else {
         Progress::Underway
     }
 }
 
-fn grant(objects: &Objects, subjects: &[Subject], memories: &mut HashMap<NodeName, Memory>, outcomes: &mut [Outcome]) {
+fn grant(
+    objects: &Objects,
+    subjects: &[Subject],
+    memories: &mut HashMap<NodeName, Memory>,
+    outcomes: &mut [Outcome],
+    may: bool,
+) {
     let name = |&i: &usize| objects.profiles.get(i).map(|values| values.profile.name.as_str());
     let profiles: Vec<Vec<&str>> = outcomes
         .iter()
@@ -289,6 +329,7 @@ fn grant(objects: &Objects, subjects: &[Subject], memories: &mut HashMap<NodeNam
             name: &subject.name,
             profiles,
             progress: outcome.progress,
+            changing: outcome.changing,
             grounded: subject
                 .report
                 .as_ref()
@@ -306,24 +347,27 @@ fn grant(objects: &Objects, subjects: &[Subject], memories: &mut HashMap<NodeNam
         if outcome.progress != Progress::Waiting {
             continue;
         }
-        outcome.stopped_by = profiles.iter().find_map(|profile| next.stopped.get(*profile)).cloned();
-        if let (true, Some(Ok(values))) = (next.grant.contains(&subject.name), &outcome.values) {
+        if may
+            && next.grant.contains(&subject.name)
+            && let Some(Ok(values)) = outcome.values.as_deref()
+        {
             let memory = memories.entry(subject.node.clone()).or_default();
             memory.granted = Some(values.parameters.clone());
-            outcome.progress = Progress::Underway;
+            memory.changing = Some(true);
+            (outcome.progress, outcome.changing) = (Progress::Underway, true);
+            continue;
         }
+        let first = |of: &BTreeMap<String, String>| profiles.iter().find_map(|profile| of.get(*profile)).cloned();
+        outcome.stopped_by = first(&next.stopped);
+        outcome.waits_for = first(&next.busy).filter(|other| *other != subject.name);
     }
 }
 
-fn finish(objects: &Objects, subject: &Subject, memory: &Memory, outcome: &mut Outcome, term: Term) {
+fn finish(objects: &Objects, subject: &Subject, memory: &mut Memory, outcome: &mut Outcome) {
     let unmade = || Some(RulesDigest(UNMADE.to_owned()));
-    let is_faulty = outcome
-        .active
-        .iter()
-        .filter_map(|&i| objects.fences.get(i))
-        .any(|fence| fence.fault.is_some());
     let selected = !outcome.active.is_empty() || !outcome.profiles.is_empty();
-    let (Some(fence), Some(values)) = (&outcome.fence, &outcome.values) else {
+    let made = memory.made.as_mut().filter(|_| outcome.fence.is_some());
+    let Some(made) = made else {
         // Which of them hold for it is not known while it is not known what it is.
         outcome.named = if selected || !objects.is_empty() {
             unmade()
@@ -332,23 +376,29 @@ fn finish(objects: &Objects, subject: &Subject, memory: &Memory, outcome: &mut O
         };
         return;
     };
-    let Ok(compiled) = fence else {
+    if made.fence.is_err() {
         outcome.named = unmade();
         return;
-    };
+    }
     // All that is wanted, also of what it may not set yet, as others go first.
-    outcome.named = match values {
+    outcome.named = match &*made.values {
         _ if objects.has_unreadable_selector() => unmade(),
         _ if !selected => None,
-        Ok(values) if !is_faulty && values.waiting.is_empty() => Some(digest(compiled, &values.parameters)),
+        Ok(values) if values.waiting.is_empty() => Some(made.all.digest.clone()),
         Ok(_) | Err(_) => unmade(),
     };
     if let Some(granted) = &memory.granted {
-        let rules = rules(term, compiled, granted);
+        let rules = made.with(granted);
         let held = subject.report.as_ref().and_then(|report| report.rules.held.as_ref());
         let held_others = held.is_some_and(|held| *held != rules.digest);
         if selected || held_others || !rules.is_empty() {
+            let owned = rules
+                .parameters
+                .iter()
+                .filter(|wanted| made.is_own_beside(&wanted.name, granted));
+            outcome.own = owned.map(|wanted| wanted.name.clone()).collect();
             outcome.send = Some(rules);
+            outcome.granted = Some(granted.clone());
         }
     }
 }

@@ -7,7 +7,7 @@ use super::plan::{Outcome, Subject};
 use crate::controllers::drone::status::condition;
 use crds::rules::UnsettledVehicle;
 use crds::{GeofenceStatus, ParameterProfileStatus};
-use fleet::geofence::Compiled;
+use fleet::geofence::{Compiled, NoFence};
 use fleet::parameters::rollout::Progress;
 use fleet::report::Report;
 use fleet::rules::{Deviation, DeviationWhy, FenceState};
@@ -40,8 +40,12 @@ pub fn fence_on(subject: &Subject, outcome: &Outcome) -> Settled {
     let (Some(report), Some(fence)) = (&subject.report, &outcome.fence) else {
         return Settled::NotYet("AgentSilent", SILENT.to_owned());
     };
-    let compiled = match fence {
+    let compiled = match &**fence {
         Ok(compiled) => compiled,
+        Err(NoFence::NoReturnHeight) => {
+            let why = NoFence::NoReturnHeight.to_string();
+            return Settled::NotYet("NoReturnHeight", why);
+        }
         Err(why) if why.waits() => return Settled::NotYet("NoHome", why.to_string()),
         Err(why) => return Settled::Stuck("NotCompiled", why.to_string()),
     };
@@ -51,7 +55,7 @@ pub fn fence_on(subject: &Subject, outcome: &Outcome) -> Settled {
     if let Some(state) = shapes(compiled, report) {
         return state;
     }
-    let own = |deviation: &&Deviation| compiled.parameters.iter().any(|own| own.name == deviation.name);
+    let own = |deviation: &&Deviation| outcome.own.contains(&deviation.name);
     match report.rules.deviations.iter().find(own) {
         Some(deviation) => deviates(deviation),
         // Not every deviation has a place in a report.
@@ -124,7 +128,7 @@ pub fn profile_on(profile: &str, subject: &Subject, outcome: &Outcome) -> Settle
     let (Some(report), Some(values)) = (&subject.report, &outcome.values) else {
         return Settled::NotYet("AgentSilent", SILENT.to_owned());
     };
-    let values = match values {
+    let values = match &**values {
         Ok(values) => values,
         Err(why) => return Settled::Stuck("NoValues", why.to_string()),
     };
@@ -139,13 +143,16 @@ pub fn profile_on(profile: &str, subject: &Subject, outcome: &Outcome) -> Settle
                     "Vehicle {other} refuses a value, so no other gets it; change the profile, or that vehicle's labels"
                 ),
             ),
-            None => Settled::NotYet(
-                "WaitsForItsTurn",
-                "others go first, or it flies; see spec.maxUnavailable".to_owned(),
-            ),
+            None => {
+                let others = outcome.waits_for.as_ref().map_or_else(
+                    || "it flies, or it is not known yet what others do".to_owned(),
+                    |other| format!("Vehicle {other} is not done yet"),
+                );
+                Settled::NotYet("WaitsForItsTurn", format!("{others}; see spec.maxUnavailable"))
+            }
         };
     }
-    if let Some(Err(why)) = &outcome.fence {
+    if let Some(Err(why)) = outcome.fence.as_deref() {
         return Settled::NotYet(
             "NotSent",
             format!("its Geofences cannot be compiled, and rules are sent together: {why}"),
@@ -165,8 +172,29 @@ pub fn profile_on(profile: &str, subject: &Subject, outcome: &Outcome) -> Settle
     }
 }
 
+/// On how many vehicles rules are in force.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// They are.
+    pub in_force: usize,
+    /// They are not yet: time helps.
+    pub not_yet: usize,
+    /// Somebody has to do something.
+    pub stuck: usize,
+}
+
+impl Counts {
+    /// These, and `others`.
+    pub const fn add(&mut self, others: Self) {
+        self.in_force += others.in_force;
+        self.not_yet += others.not_yet;
+        self.stuck += others.stuck;
+    }
+}
+
 /// What both kinds say.
 struct Said {
+    counts: Counts,
     selected: i32,
     in_force: i32,
     unsettled: Vec<UnsettledVehicle>,
@@ -256,7 +284,22 @@ fn say(about: &About<'_>, mut vehicles: Vec<(&str, Settled)>, now: Timestamp) ->
         unsettled.take(MOST_NAMED).collect()
     };
     let number = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
+    let needs_attention = count(&|settled| matches!(settled, Settled::Stuck(..)));
+    let counts = match (about.rests, about.fault) {
+        // By intent it is in force on none.
+        (Some(_), None) => Counts::default(),
+        (_, Some(_)) => Counts {
+            stuck: selected,
+            ..Counts::default()
+        },
+        (None, None) => Counts {
+            in_force,
+            not_yet: selected - in_force - needs_attention,
+            stuck: needs_attention,
+        },
+    };
     Said {
+        counts,
         selected: number(selected),
         in_force: if about.rests.is_some() { 0 } else { number(in_force) },
         unsettled,
@@ -279,11 +322,11 @@ pub fn of_fence(
     vehicles: &[(&Subject, &Outcome)],
     old: &[Condition],
     now: Timestamp,
-) -> GeofenceStatus {
+) -> (GeofenceStatus, Counts) {
     let mine = vehicles.iter().filter(|(_, outcome)| outcome.fences.contains(&place));
     let of = mine.map(|(subject, outcome)| (subject.name.as_str(), fence_on(subject, outcome)));
     let notes = vehicles.iter().filter(|(_, outcome)| outcome.active.contains(&place));
-    let mut notes = notes.filter_map(|(_, outcome)| outcome.fence.as_ref()?.as_ref().ok()?.notes.first());
+    let mut notes = notes.filter_map(|(_, outcome)| outcome.fence.as_deref()?.as_ref().ok()?.notes.first());
     let active = fence.wanted.is_active(now.as_second());
     let about = About {
         fault: fence.fault.as_ref(),
@@ -293,13 +336,14 @@ pub fn of_fence(
         remark: notes.next().cloned(),
     };
     let said = say(&about, of.collect(), now);
-    GeofenceStatus {
+    let status = GeofenceStatus {
         observed_generation: Some(fence.generation),
         selected: Some(said.selected),
         in_force: Some(said.in_force),
         unsettled: said.unsettled,
         conditions: said.conditions,
-    }
+    };
+    (status, said.counts)
 }
 
 /// The status of a ParameterProfile, the one at `place` among the objects.
@@ -309,11 +353,11 @@ pub fn of_profile(
     vehicles: &[(&Subject, &Outcome)],
     old: &[Condition],
     now: Timestamp,
-) -> ParameterProfileStatus {
+) -> (ParameterProfileStatus, Counts) {
     let name = &values.profile.name;
     let mine = || vehicles.iter().filter(|(_, outcome)| outcome.profiles.contains(&place));
     let of = mine().map(|(subject, outcome)| (subject.name.as_str(), profile_on(name, subject, outcome)));
-    let lost = mine().filter_map(|(_, outcome)| outcome.values.as_ref()?.as_ref().ok());
+    let lost = mine().filter_map(|(_, outcome)| outcome.values.as_deref()?.as_ref().ok());
     let lost = lost
         .flat_map(|values| &values.overruled)
         .find(|lost| lost.profile == *name);
@@ -329,11 +373,12 @@ pub fn of_profile(
         remark,
     };
     let said = say(&about, of.collect(), now);
-    ParameterProfileStatus {
+    let status = ParameterProfileStatus {
         observed_generation: Some(values.generation),
         selected: Some(said.selected),
         in_force: Some(said.in_force),
         unsettled: said.unsettled,
         conditions: said.conditions,
-    }
+    };
+    (status, said.counts)
 }

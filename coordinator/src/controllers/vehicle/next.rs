@@ -5,6 +5,7 @@
 use crate::controllers::drone::pacing::Urgency;
 use crate::controllers::drone::status::{battery, condition, far_from, identity};
 use crate::controllers::operator::status::Shown;
+use crate::controllers::rules::ShownRules;
 use crds::vehicle::{Home, VehicleRules};
 use crds::{Vehicle, VehicleSpec, VehicleStatus};
 use fleet::binding::Why;
@@ -51,10 +52,10 @@ pub struct NodeSnapshot<'a> {
     pub airframe: Option<Airframe>,
     /// Whether a Drone could be bound to it; the outer `None`: it is no drone node.
     pub free: Option<Result<(), Why>>,
-    /// The rules for it, if there are any.
-    pub rules: Option<&'a VehicleRules>,
     /// Its Remote ID, if it has any.
     pub remote_id: Option<&'a Shown>,
+    /// The rules for it; `None`: nothing new is known of them.
+    pub rules: Option<&'a ShownRules>,
 }
 
 impl NodeSnapshot<'_> {
@@ -222,7 +223,9 @@ fn heard(
         of(FREE, Some(is_free), free),
         of(ARMABLE, armable.value, (armable.reason, &armable.message)),
     ];
-    next.rules = snapshot.rules.cloned();
+    if let Some(ShownRules(rules)) = snapshot.rules {
+        next.rules.clone_from(rules);
+    }
     if let Some(rules) = &next.rules {
         let held = report.rules.held.as_ref().is_some_and(|held| held.0 == rules.digest);
         let (is, said) = match (rules.digest.is_empty(), held && report.rules.in_force) {
@@ -291,8 +294,10 @@ fn urgency(old: Option<&VehicleStatus>, next: &VehicleStatus) -> Urgency {
     let Some(old) = old else { return Urgency::Now };
     let is = |of: &VehicleStatus, kind| status(of, kind).is_some_and(|c| c.status == "True");
     let use_of = |of: &VehicleStatus| (of.drone.clone(), is(of, FREE));
-    let rules_of = |of: &VehicleStatus| (of.rules.as_ref().map(|rules| rules.digest.clone()), is(of, RULES));
     let ready_of = |of: &VehicleStatus| of.remote_id.as_ref().map(|shown| (shown.operator.clone(), shown.ready));
+    // Another coordinator goes on from what was sent.
+    let sent = |rules: &VehicleRules| (rules.digest.clone(), rules.sent.clone(), rules.changing);
+    let rules_of = |of: &VehicleStatus| (of.rules.as_ref().map(sent), is(of, RULES));
     if old == next {
         Urgency::None
     } else if is(next, READY) && (!is(old, READY) || use_of(old) != use_of(next)) {

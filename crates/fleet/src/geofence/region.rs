@@ -44,6 +44,9 @@ impl Plane {
                 Outline::Circle { center, .. } => cover(*center),
             }
         }
+        if east - west > 180.0 {
+            return Err(NoFence::Antimeridian(names(wanted)));
+        }
         let middle = Wgs84 {
             latitude_deg: f64::midpoint(south, north),
             longitude_deg: f64::midpoint(west, east),
@@ -140,7 +143,8 @@ pub fn check(wanted: &[&Wanted]) -> Result<(), NoFence> {
     Ok(())
 }
 
-/// The shapes of the fence, and what is to be said of them.
+/// The shapes of the fence, and what is to be said of them. For a home that is allowed, and elsewhere by less than `same`, meters, the result
+/// is the same, but for [`keeps_home`].
 ///
 /// # Errors
 /// Why there are none.
@@ -149,19 +153,22 @@ pub fn compile(
     limits: Limits,
     measure: Measure,
     home: Option<Wgs84>,
+    same: &mut f64,
 ) -> Result<(Option<Fence>, Vec<String>), NoFence> {
+    *same = 0.0;
     check(wanted)?;
     if wanted.iter().flat_map(|w| w.shapes()).next().is_none() {
         return Ok((None, Vec::new()));
     }
     let home = home.ok_or(NoFence::NoHome)?;
     home_is_allowed(wanted, home)?;
+    *same = f64::INFINITY;
     let plane = Plane::over(wanted)?;
     let too_large = || NoFence::TooLarge(names(wanted));
     let home_point = plane.coord(home).ok_or_else(too_large)?;
     let mut notes = Vec::new();
 
-    let inside = inclusion(&plane, wanted, home_point, &mut notes)?;
+    let inside = inclusion(&plane, wanted, home_point, same, &mut notes)?;
     let (rings, circles) = exclusions(&plane, wanted, &inside).ok_or_else(too_large)?;
     let mut fence = Draft {
         inside,
@@ -170,11 +177,27 @@ pub fn compile(
         limits,
         home: home_point,
     };
-    fence.fit(wanted, &mut notes)?;
+    fence.fit(wanted, same, &mut notes)?;
     fence.finish(&plane, wanted, measure, home).map(|fence| (fence, notes))
 }
 
-fn home_is_allowed(wanted: &[&Wanted], home: Wgs84) -> Result<(), NoFence> {
+/// Whether home is far enough on the right side of all shapes of a compiled fence, by some more than has to be.
+pub fn keeps_home(fence: &Fence, home: Wgs84) -> bool {
+    fence.shapes.iter().all(|shape| {
+        let depth = depth(&shape.outline, home);
+        let left = match shape.side {
+            Side::Inside => depth,
+            Side::Outside => -depth,
+        };
+        left >= HOME_MARGIN - 1.0
+    })
+}
+
+/// Whether home is far enough on the right side of all that is wanted.
+///
+/// # Errors
+/// Of which it is not.
+pub fn home_is_allowed(wanted: &[&Wanted], home: Wgs84) -> Result<(), NoFence> {
     for w in wanted {
         for (side, index, outline) in w.shapes() {
             let (depth, geofence) = (depth(outline, home), w.name.clone());
@@ -236,7 +259,13 @@ fn common(plane: &Plane, inside: &[&Outline], wanted: &[&Wanted]) -> Result<Opti
     Ok(common)
 }
 
-fn inclusion(plane: &Plane, wanted: &[&Wanted], home: Coord, notes: &mut Vec<String>) -> Result<Inside, NoFence> {
+fn inclusion(
+    plane: &Plane,
+    wanted: &[&Wanted],
+    home: Coord,
+    same: &mut f64,
+    notes: &mut Vec<String>,
+) -> Result<Inside, NoFence> {
     let inside = included(wanted);
     let Some(common) = common(plane, &inside, wanted)? else {
         return Ok(match inside.first() {
@@ -264,7 +293,9 @@ fn inclusion(plane: &Plane, wanted: &[&Wanted], home: Coord, notes: &mut Vec<Str
     }
     let part = common.0.into_iter().find(|part| part.contains(&::geo::Point(home)));
     let part = part.ok_or_else(|| NoFence::Empty(names(wanted)))?;
-    Ok(Inside::Ring(open(part.exterior())))
+    let points = open(part.exterior());
+    *same = same.min(Ring::new(Side::Inside, points.clone()).allowed(home).abs());
+    Ok(Inside::Ring(points))
 }
 
 /// The points of a closed line, the last not equal to the first.
@@ -330,7 +361,7 @@ impl Draft {
     }
 
     /// Fewer vertices, if the autopilot does not hold all.
-    fn fit(&mut self, wanted: &[&Wanted], notes: &mut Vec<String>) -> Result<(), NoFence> {
+    fn fit(&mut self, wanted: &[&Wanted], same: &mut f64, notes: &mut Vec<String>) -> Result<(), NoFence> {
         if self.holds(&self.counts()) {
             return Ok(());
         }
@@ -345,7 +376,7 @@ impl Draft {
         if before > MOST_SIMPLIFIED {
             return Err(too_many(before));
         }
-        if let Some(united) = self.united() {
+        if let Some(united) = self.united(same) {
             let fewer = united.iter().map(Vec::len).sum::<usize>() < self.rings.iter().map(Vec::len).sum();
             if fewer {
                 self.rings = united;
@@ -357,7 +388,7 @@ impl Draft {
         }
         let outside = self.rings.iter().cloned();
         rings.extend(outside.map(|points| Ring::new(Side::Outside, points)));
-        let lost = simplify::fit(&mut rings, self.home, |counts| self.holds(counts)).map_err(too_many)?;
+        let lost = simplify::fit(&mut rings, self.home, same, |counts| self.holds(counts)).map_err(too_many)?;
         let after: usize = rings.iter().map(|ring| ring.points.len()).sum();
         notes.push(format!(
             "{before} vertices became {after}, as {} holds no more; the vehicle is kept up to {lost:.1} m further inside",
@@ -374,12 +405,15 @@ impl Draft {
     }
 
     /// The excluded polygons as one, with what they enclose; `None` if they enclose home.
-    fn united(&self) -> Option<Vec<Vec<Coord>>> {
+    fn united(&self, same: &mut f64) -> Option<Vec<Vec<Coord>>> {
         let polygon = |points: &Vec<Coord>| Polygon::new(LineString::from(points.clone()), vec![]);
         let polygons: Vec<Polygon> = self.rings.iter().map(polygon).collect();
         let united = unary_union(&polygons);
         let filled: Vec<Vec<Coord>> = united.0.iter().map(|part| open(part.exterior())).collect();
         let home = ::geo::Point(self.home);
+        for points in &filled {
+            *same = same.min(Ring::new(Side::Outside, points.clone()).allowed(self.home).abs());
+        }
         let encloses = |points: &Vec<Coord>| polygon(points).intersects(&home);
         (!filled.iter().any(encloses)).then_some(filled)
     }

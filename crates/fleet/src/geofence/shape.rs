@@ -14,6 +14,9 @@ const MOST_VERTICES: usize = 255;
 /// Radius of a circle, meters, from and to.
 const RADII: (f64, f64) = (5.0, 20_000.0);
 
+/// A circle keeps this share of its radius from the 180th meridian: what stands for it may be larger by as much.
+const BESIDE: f64 = 1.1;
+
 /// Why a shape is none.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum BadShape {
@@ -68,8 +71,20 @@ pub fn check(outline: &Outline) -> Result<(), BadShape> {
         Outline::Circle { center, radius } => {
             place(*center)?;
             // What is no number is in no range.
-            let good = (RADII.0..=RADII.1).contains(&radius.0);
-            if good { Ok(()) } else { Err(BadShape::Radius(radius.0)) }
+            if !(RADII.0..=RADII.1).contains(&radius.0) {
+                return Err(BadShape::Radius(radius.0));
+            }
+            let (east, _) = offset(
+                *center,
+                Wgs84 {
+                    longitude_deg: 180.0_f64.copysign(center.longitude_deg),
+                    ..*center
+                },
+            );
+            if east.abs() <= radius.0 * BESIDE {
+                return Err(BadShape::Antimeridian);
+            }
+            Ok(())
         }
     }
 }
@@ -137,6 +152,32 @@ pub fn depth(outline: &Outline, at: Wgs84) -> f64 {
     }
 }
 
+/// How far a place is from the straight line between two others, meters.
+pub(super) fn distance(place: Wgs84, from: Wgs84, to: Wgs84) -> f64 {
+    to_line(offset(place, from), offset(place, to))
+}
+
+/// How far the origin is from a line.
+fn to_line((ax, ay): (f64, f64), (bx, by): (f64, f64)) -> f64 {
+    let (dx, dy) = (bx - ax, by - ay);
+    let along = if dx == 0.0 && dy == 0.0 {
+        0.0
+    } else {
+        (-(ax * dx + ay * dy) / (dx * dx + dy * dy)).clamp(0.0, 1.0)
+    };
+    (ax + along * dx).hypot(ay + along * dy)
+}
+
+/// Whether the straight line from `a` to `b` crosses or touches that from `c` to `d`.
+pub(super) fn cross(a: Wgs84, b: Wgs84, c: Wgs84, d: Wgs84) -> bool {
+    let point = |at: Wgs84| {
+        let (x, y) = offset(a, at);
+        Coord { x, y }
+    };
+    let line = |one, other| ::geo::Line::new(point(one), point(other));
+    ::geo::Intersects::intersects(&line(a, b), &line(c, d))
+}
+
 /// How far inside of a ring its origin is.
 pub(super) fn depth_of_origin(ring: &[(f64, f64)]) -> f64 {
     let (mut inside, mut nearest) = (false, f64::INFINITY);
@@ -145,13 +186,7 @@ pub(super) fn depth_of_origin(ring: &[(f64, f64)]) -> f64 {
         if (ay > 0.0) != (by > 0.0) && ax + (bx - ax) * (-ay / (by - ay)) > 0.0 {
             inside = !inside;
         }
-        let (dx, dy) = (bx - ax, by - ay);
-        let along = if dx == 0.0 && dy == 0.0 {
-            0.0
-        } else {
-            (-(ax * dx + ay * dy) / (dx * dx + dy * dy)).clamp(0.0, 1.0)
-        };
-        nearest = nearest.min((ax + along * dx).hypot(ay + along * dy));
+        nearest = nearest.min(to_line((ax, ay), (bx, by)));
     }
     if inside { nearest } else { -nearest }
 }

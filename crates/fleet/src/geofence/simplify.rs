@@ -61,16 +61,17 @@ struct Cut {
 }
 
 /// Takes vertices away until `holds` is true of the number of vertices of each ring. Returns by how much the edge moved at most, meters.
+/// With a home that is elsewhere by less than `same` the result is the same.
 ///
 /// # Errors
 /// The number of vertices that it came down to, where that is not enough.
-pub fn fit(rings: &mut [Ring], home: Coord, holds: impl Fn(&[usize]) -> bool) -> Result<f64, usize> {
+pub fn fit(rings: &mut [Ring], home: Coord, same: &mut f64, holds: impl Fn(&[usize]) -> bool) -> Result<f64, usize> {
     let before = rings.to_vec();
     let counts = |rings: &[Ring]| rings.iter().map(|ring| ring.points.len()).collect::<Vec<_>>();
     while !holds(&counts(rings)) {
         let mut cuts: Vec<Cut> = (0..rings.len()).flat_map(|ring| cuts(rings, ring)).collect();
         cuts.sort_by(|one, other| one.area.total_cmp(&other.area));
-        let Some(cut) = cuts.into_iter().find(|cut| is_free(rings, cut, home)) else {
+        let Some(cut) = cuts.into_iter().find(|cut| is_free(rings, cut, home, same)) else {
             return Err(counts(rings).iter().sum());
         };
         let Some(ring) = rings.get_mut(cut.ring) else { break };
@@ -140,7 +141,7 @@ fn cuts(rings: &[Ring], index: usize) -> Vec<Cut> {
 }
 
 /// Whether nothing but the cut itself is in its triangle.
-fn is_free(rings: &[Ring], cut: &Cut, home: Coord) -> bool {
+fn is_free(rings: &[Ring], cut: &Cut, home: Coord, same: &mut f64) -> bool {
     let Some(ring) = rings.get(cut.ring) else { return false };
     let [a, b, c] = cut.triangle;
     let inside = |p: Coord| {
@@ -162,7 +163,9 @@ fn is_free(rings: &[Ring], cut: &Cut, home: Coord) -> bool {
             return false;
         }
     }
-    depth_in(&cut.triangle, home) < -HOME_MARGIN
+    let left = -depth_in(&cut.triangle, home) - HOME_MARGIN;
+    *same = same.min(left.abs());
+    left > 0.0
 }
 
 /// Where the line from the first through the second point of each pair meets that of the other, beyond both.

@@ -3,6 +3,7 @@
 use super::*;
 use crate::geo::shifted;
 use crate::geo::tests::chord;
+use crate::parameters::Resolved;
 use crate::units::Meters;
 use proptest::prelude::*;
 
@@ -109,7 +110,8 @@ fn the_parameters_have_what_is_wanted_and_nothing_that_is_not() {
     );
     assert_eq!(
         values(&of(&[&shapes], Autopilot::Px4)),
-        [("GF_ACTION", 3.0), ("GF_MAX_HOR_DIST", 0.0), ("GF_MAX_VER_DIST", 0.0)]
+        [("GF_ACTION", 3.0), ("GF_MAX_HOR_DIST", 0.0)],
+        "a ceiling that a person has set stays"
     );
     let mut low = wanted("low");
     low.ceiling = Some(AltitudeAboveHome(60.0));
@@ -120,7 +122,15 @@ fn the_parameters_have_what_is_wanted_and_nothing_that_is_not() {
     assert_eq!(heights.fence, None, "only heights: the shapes on the autopilot stay");
     assert_eq!(
         values(&heights),
-        [("GF_ACTION", 5.0), ("GF_MAX_HOR_DIST", 0.0), ("GF_MAX_VER_DIST", 60.0)]
+        [("GF_ACTION", 5.0), ("GF_MAX_VER_DIST", 60.0)],
+        "a distance that a person has set stays"
+    );
+    let alone = of(&[&low], Autopilot::ArduPilot);
+    let kinds = alone.parameters.iter().find(|wanted| wanted.name == "FENCE_TYPE");
+    assert_eq!(
+        kinds.unwrap().value,
+        5.0,
+        "a polygon that a person has put there stays in force"
     );
     high.floor = Some(AltitudeAboveHome(5.0));
     assert_eq!(
@@ -140,6 +150,167 @@ fn the_parameters_have_what_is_wanted_and_nothing_that_is_not() {
         of(&[&low], Autopilot::ArduPilot),
         Compiled::default(),
         "nothing is wanted"
+    );
+}
+
+#[test]
+fn px4_is_kept_from_returning_through_a_ceiling_and_a_lower_return_is_left_alone() {
+    let mut low = wanted("low");
+    low.ceiling = Some(AltitudeAboveHome(30.0));
+    let of = |autopilot| compile(&[&low], autopilot, None).unwrap().returns;
+    assert_eq!(of(Autopilot::ArduPilot), None, "it lowers its return by itself");
+    let limit = of(Autopilot::Px4).unwrap();
+    assert_eq!((limit.name, limit.most), ("RTL_RETURN_ALT", 27.0));
+    let value = |now: f64, by: &[WantedParameter]| limit.parameter(AltitudeAboveHome(now), by).map(|p| p.value);
+    assert_eq!(value(60.0, &[]), Some(27.0), "its factory setting");
+    assert_eq!(value(27.0, &[]), Some(27.0), "what was set by us stays wanted");
+    assert_eq!(value(20.0, &[]), None, "a person has set it lower");
+    let profile = |value: f64, enforce| WantedParameter {
+        name: "RTL_RETURN_ALT".to_owned(),
+        value,
+        enforce,
+        may_reboot: false,
+    };
+    assert_eq!(
+        value(60.0, &[profile(22.0, Enforce::Apply)]),
+        None,
+        "the profile sees to it"
+    );
+    assert_eq!(value(60.0, &[profile(22.0, Enforce::Report)]), Some(27.0));
+    assert_eq!(value(60.0, &[profile(40.0, Enforce::Apply)]), Some(27.0));
+    let resolved = |value| Resolved {
+        parameters: vec![profile(value, Enforce::Apply)],
+        owners: [("RTL_RETURN_ALT".to_owned(), "heights".to_owned())].into(),
+        ..Resolved::default()
+    };
+    let (mut high, mut good) = (resolved(40.0), resolved(22.0));
+    limit.overrule(&mut high);
+    limit.overrule(&mut good);
+    assert_eq!((high.parameters.len(), high.owners.len()), (0, 0));
+    assert_eq!(
+        (high.overruled[0].profile.as_str(), &high.overruled[0].by),
+        ("heights", &None)
+    );
+    assert_eq!(good, resolved(22.0));
+}
+
+#[test]
+fn shapes_at_the_180th_meridian_are_refused_with_that_reason() {
+    let at = |longitude_deg| Wgs84 {
+        latitude_deg: -17.0,
+        longitude_deg,
+    };
+    let round = |longitude_deg, radius| Outline::Circle {
+        center: at(longitude_deg),
+        radius: Meters(radius),
+    };
+    let alone = |outline| including("fiji", vec![outline]).check();
+    // A thousandth of a degree is 106 m there.
+    for longitude in [179.999, -179.999] {
+        assert_eq!(alone(round(longitude, 90.0)), Ok(()));
+        let crosses = alone(round(longitude, 110.0));
+        assert!(
+            matches!(
+                crosses,
+                Err(NoFence::Shape {
+                    why: BadShape::Antimeridian,
+                    ..
+                })
+            ),
+            "{crosses:?}"
+        );
+    }
+    let both = including("fiji", vec![round(179.99, 500.0), round(-179.99, 500.0)]).check();
+    assert_eq!(both, Err(NoFence::Antimeridian("fiji".to_owned())));
+}
+
+#[test]
+fn a_way_is_refused_that_leaves_an_inclusion_crosses_an_exclusion_or_climbs_through_a_ceiling() {
+    let home = zurich();
+    let at = |east: f64, north: f64, up: f64| (shifted(home, east, north), AltitudeAboveHome(up));
+    // A U: from one arm to the other leads over what is outside.
+    let mut site = including(
+        "u",
+        vec![polygon(
+            home,
+            &[
+                (-50.0, -50.0),
+                (150.0, -50.0),
+                (150.0, 100.0),
+                (100.0, 100.0),
+                (100.0, 0.0),
+                (0.0, 0.0),
+                (0.0, 100.0),
+                (-50.0, 100.0),
+            ],
+        )],
+    );
+    site.exclude = vec![circle(home, 50.0, -25.0, 10.0)];
+    site.ceiling = Some(AltitudeAboveHome(40.0));
+    let way = |places: &[(Wgs84, AltitudeAboveHome)]| way_outside(&[&site], places);
+    let (left, right) = (at(-25.0, 60.0, 10.0), at(125.0, 60.0, 10.0));
+    assert_eq!(
+        way(&[left, at(-25.0, -45.0, 10.0), at(125.0, -45.0, 10.0), right]),
+        Ok(())
+    );
+    assert!(matches!(way(&[left, right]), Err(WayOutside::Leaves { index: 0, .. })));
+    let across = way(&[at(-25.0, -25.0, 10.0), at(125.0, -25.0, 10.0)]);
+    assert!(
+        matches!(across, Err(WayOutside::Crosses { index: 0, .. })),
+        "{across:?}"
+    );
+    // Past its edge by a meter, and by four.
+    let past = |north: f64| way(&[at(-25.0, north, 10.0), at(125.0, north, 10.0)]);
+    assert!(past(-36.0).is_err() && past(-39.0).is_ok());
+    let climbs = way(&[at(-25.0, -45.0, 0.0), at(-25.0, -45.0, 39.0), at(125.0, -45.0, 39.0)]);
+    assert!(
+        climbs
+            .unwrap_err()
+            .to_string()
+            .contains("up to 39.0 m above home, and the ceiling of Geofence u is 40 m")
+    );
+    // One that is outside already may come back.
+    assert_eq!(way(&[at(50.0, 60.0, 10.0), at(-25.0, 60.0, 10.0)]), Ok(()));
+    assert_eq!(way(&[]), Ok(()));
+}
+
+/// A fence of 614 vertices, far larger than an autopilot holds.
+fn large(home: Wgs84) -> [Wanted; 2] {
+    let mut site = including("site", vec![star(home, 254, 2000.0, 1990.0)]);
+    for i in 0..8_u32 {
+        let angle = std::f64::consts::TAU * f64::from(i) / 8.0;
+        let of = shifted(home, 1000.0 * angle.cos(), 1000.0 * angle.sin());
+        site.exclude.push(star(of, 20, 100.0, 94.0));
+    }
+    let county = including("county", vec![star(shifted(home, 700.0, 0.0), 200, 2500.0, 2490.0)]);
+    [site, county]
+}
+
+#[test]
+fn a_fence_that_is_the_same_for_homes_near_by_is_the_one_that_each_would_get() {
+    let home = zurich();
+    let fences = large(home);
+    let all: Vec<&Wanted> = fences.iter().collect();
+    for autopilot in BOTH {
+        let (compiled, same) = compile_around(&all, autopilot, Some(home));
+        assert!(compiled.is_ok() && same > 100.0, "{same} {compiled:?}");
+        for (east, north) in [(50.0, 0.0), (-60.0, 60.0), (0.0, -99.0)] {
+            let other = shifted(home, east, north);
+            assert!(suits_home(&compiled, &all, other));
+            assert_eq!(compile(&all, autopilot, Some(other)), compiled);
+        }
+    }
+    // At an edge that would be simplified the home decides, and it is said within what.
+    let edge = shifted(home, 1982.0, 0.0);
+    let (compiled, same) = compile_around(&all, Autopilot::Px4, Some(edge));
+    assert!(same < 20.0, "{same}");
+    let near = shifted(edge, -same * 0.9, 0.0);
+    if suits_home(&compiled, &all, near) {
+        assert_eq!(compile(&all, Autopilot::Px4, Some(near)), compiled);
+    }
+    assert!(
+        !suits_home(&compiled, &all, shifted(home, 2100.0, 0.0)),
+        "it is outside"
     );
 }
 

@@ -1,7 +1,7 @@
 //! Which vehicle gets changed values next.
 //!
 //! Owns: [`next`]: within `maxUnavailable` of each profile, on the ground only, those that serve nobody first; and that a vehicle which
-//! refuses a value stops what would follow. Must not: set anything; the agents do.
+//! refuses a value stops what would follow. What was observed of a vehicle counts, whichever leader began its change. Must not: set anything; the agents do.
 
 use std::collections::BTreeMap;
 
@@ -27,10 +27,18 @@ pub struct Candidate<'a> {
     pub profiles: &'a [&'a str],
     /// How far it is.
     pub progress: Progress,
+    /// Whether it was last observed in the middle of a change of values, of these or of former ones: it counts as unavailable.
+    pub changing: bool,
     /// Whether its autopilot says that it is on the ground and disarmed.
     pub grounded: bool,
     /// Whether it serves a Drone.
     pub serves: bool,
+}
+
+impl Candidate<'_> {
+    fn is_unavailable(&self) -> bool {
+        self.changing || matches!(self.progress, Progress::Underway | Progress::Refused)
+    }
 }
 
 /// What is to be done.
@@ -40,28 +48,30 @@ pub struct Next {
     pub grant: Vec<String>,
     /// Profiles that are not rolled out further, and the vehicle that refuses a value.
     pub stopped: BTreeMap<String, String>,
+    /// Profiles of which as many vehicles are unavailable as may be, and the first of those.
+    pub busy: BTreeMap<String, String>,
 }
 
 /// Which vehicles may set their values now. `most` is `maxUnavailable` of each profile; one that is not named has 1.
+///
+/// One that is unavailable already goes first, and takes no further place.
 #[must_use]
 pub fn next(vehicles: &[Candidate<'_>], most: &BTreeMap<&str, u32>) -> Next {
     let mut next = Next::default();
-    let mut underway: BTreeMap<&str, u32> = BTreeMap::new();
-    for vehicle in vehicles {
+    let mut unavailable: BTreeMap<&str, (u32, &str)> = BTreeMap::new();
+    for vehicle in vehicles.iter().filter(|vehicle| vehicle.is_unavailable()) {
         for profile in vehicle.profiles {
-            match vehicle.progress {
-                Progress::Underway => *underway.entry(profile).or_default() += 1,
-                Progress::Refused => {
-                    *underway.entry(profile).or_default() += 1;
-                    let first = next
-                        .stopped
-                        .entry((*profile).to_owned())
-                        .or_insert_with(|| vehicle.name.to_owned());
-                    if vehicle.name < first.as_str() {
-                        vehicle.name.clone_into(first);
-                    }
+            let (count, first) = unavailable.entry(profile).or_insert((0, vehicle.name));
+            *count += 1;
+            *first = vehicle.name.min(first);
+            if vehicle.progress == Progress::Refused {
+                let first = next
+                    .stopped
+                    .entry((*profile).to_owned())
+                    .or_insert_with(|| vehicle.name.to_owned());
+                if vehicle.name < first.as_str() {
+                    vehicle.name.clone_into(first);
                 }
-                Progress::Done | Progress::Waiting => {}
             }
         }
     }
@@ -69,17 +79,26 @@ pub fn next(vehicles: &[Candidate<'_>], most: &BTreeMap<&str, u32>) -> Next {
         .iter()
         .filter(|vehicle| vehicle.progress == Progress::Waiting && vehicle.grounded)
         .collect();
-    waiting.sort_by_key(|vehicle| (vehicle.serves, vehicle.name));
+    waiting.sort_by_key(|vehicle| (!vehicle.changing, vehicle.serves, vehicle.name));
     for vehicle in waiting {
         let may = vehicle.profiles.iter().all(|profile| {
             let most = most.get(profile).copied().unwrap_or(1);
-            !next.stopped.contains_key(*profile) && underway.get(profile).copied().unwrap_or(0) < most
+            let count = unavailable.get(profile).map_or(0, |(count, _)| *count);
+            !next.stopped.contains_key(*profile) && (vehicle.changing || count < most)
         });
-        if may {
+        if !may {
+            continue;
+        }
+        if !vehicle.changing {
             for profile in vehicle.profiles {
-                *underway.entry(profile).or_default() += 1;
+                unavailable.entry(profile).or_insert((0, vehicle.name)).0 += 1;
             }
-            next.grant.push(vehicle.name.to_owned());
+        }
+        next.grant.push(vehicle.name.to_owned());
+    }
+    for (profile, (count, first)) in unavailable {
+        if count >= most.get(profile).copied().unwrap_or(1) {
+            next.busy.insert(profile.to_owned(), first.to_owned());
         }
     }
     next

@@ -303,6 +303,7 @@ impl Fleet {
                 name: &self.names[i],
                 profiles: &profiles,
                 progress: self.progress[i],
+                changing: false,
                 grounded: !self.flies[i],
                 serves: i % 2 == 0,
             })
@@ -373,6 +374,7 @@ fn a_vehicle_of_two_profiles_needs_a_place_in_both() {
         name,
         profiles,
         progress,
+        changing: false,
         grounded: true,
         serves: false,
     };
@@ -382,6 +384,42 @@ fn a_vehicle_of_two_profiles_needs_a_place_in_both() {
         of("c", &both[1..], Progress::Waiting),
     ];
     assert_eq!(next(&vehicles, &BTreeMap::new()).grant, ["c"]);
+}
+
+#[test]
+fn one_that_is_in_the_middle_of_a_change_counts_whoever_began_it_and_gets_newer_values_first() {
+    let profiles = ["p"];
+    let of = |name, progress, changing| Candidate {
+        name,
+        profiles: &profiles,
+        progress,
+        changing,
+        grounded: true,
+        serves: false,
+    };
+    // Of a silent one it is known that it was being changed, and nothing else.
+    let silent = Candidate {
+        grounded: false,
+        ..of("b", Progress::Waiting, true)
+    };
+    let vehicles = [of("a", Progress::Waiting, false), silent];
+    let held = next(&vehicles, &BTreeMap::new());
+    assert_eq!(held.grant, Vec::<String>::new());
+    assert_eq!(held.busy, BTreeMap::from([("p".to_owned(), "b".to_owned())]));
+    let two = BTreeMap::from([("p", 2)]);
+    assert_eq!(next(&vehicles, &two).grant, ["a"]);
+    // One that is parked and was not being changed keeps nobody waiting.
+    let parked = Candidate {
+        grounded: false,
+        ..of("b", Progress::Waiting, false)
+    };
+    assert_eq!(
+        next(&[of("a", Progress::Waiting, false), parked], &BTreeMap::new()).grant,
+        ["a"]
+    );
+    // One that got former values and is not done with them costs no further place.
+    let vehicles = [of("a", Progress::Waiting, false), of("b", Progress::Waiting, true)];
+    assert_eq!(next(&vehicles, &BTreeMap::new()).grant, ["b"]);
 }
 
 proptest! {

@@ -193,6 +193,66 @@ fn two_vehicles_fly_to_their_stations_swap_them_and_never_come_near() {
     assert!((vehicles[0].at.0 + 40.0).abs() < 0.1);
 }
 
+fn fence(name: &str) -> Wanted {
+    Wanted {
+        name: name.to_owned(),
+        include: Vec::new(),
+        exclude: Vec::new(),
+        ceiling: None,
+        floor: None,
+        breach: crate::geofence::Breach::Return,
+        windows: Vec::new(),
+    }
+}
+
+#[test]
+fn no_route_leads_through_an_exclusion_or_a_ceiling_and_the_vehicle_says_why() {
+    let fences = |wanted: &Wanted| BTreeMap::from([(node("a"), vec![Arc::new(wanted.clone())])]);
+    let waits = |site: &Site, second| match site.off_station(&node("a"), at(second)) {
+        Some(OffStation::Waits(why)) => why,
+        other => panic!("{other:?}"),
+    };
+    let mut block = fence("block");
+    block.exclude = vec![crate::rules::Outline::Circle {
+        center: shifted(CENTER, 0.0, 30.0),
+        radius: crate::units::Meters(10.0),
+    }];
+    let mut low = fence("low");
+    low.ceiling = Some(AltitudeAboveHome(24.0));
+    for (wanted, words) in [
+        (&block, "crosses spec.exclude[0] of Geofence block"),
+        (&low, "the ceiling of Geofence low is 24 m"),
+    ] {
+        let mut site = new();
+        let mut vehicles = [
+            vehicle("a", 0.0, Desire::At(station(0.0, 60.0, 20.0))),
+            vehicle("b", 40.0, Desire::At(station(40.0, 60.0, 20.0))),
+        ];
+        site.keep_within(fences(wanted));
+        for second in 0..5 {
+            update(&mut site, &vehicles, second);
+        }
+        assert_eq!(site.route(&node("a")), None);
+        let why = waits(&site, 4);
+        assert!(
+            why.starts_with("has no route: the way there") && why.contains(words),
+            "{why}"
+        );
+        assert!(site.route(&node("b")).is_some(), "it keeps nobody else");
+        site.keep_within(BTreeMap::new());
+        let (ended, _) = run(&mut site, &mut vehicles, 5);
+        assert!(ended < 65, "it goes once the fence is gone");
+        // A fence that came while it was in the air does not keep it from its home.
+        site.keep_within(fences(wanted));
+        vehicles[0].desire = Desire::Home;
+        for second in ended..ended + 20 {
+            update(&mut site, &vehicles, second);
+            vehicles[0].step(&site);
+        }
+        assert!(vehicles[0].at.1.abs() < 0.1, "{:?}", vehicles[0].at);
+    }
+}
+
 #[test]
 fn one_that_holds_above_its_home_in_the_lowest_layer_is_crossed_above() {
     let mut site = new();

@@ -8,8 +8,8 @@ use crds::{Geofence, GeofenceSpec, ParameterProfile, ParameterProfileSpec};
 use fleet::parameters::compose;
 use fleet::route_order::Waypoint;
 use fleet::rules::{Deviation, FenceState, RulesReport};
-use fleet::units::{AltitudeAmsl, ComponentId, SystemId};
-use fleet::vehicle::{Airborne, Identity};
+use fleet::units::{AltitudeAmsl, ComponentId, SystemId, Wgs84};
+use fleet::vehicle::{Airborne, Autopilot, Identity};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
 use k8s_openapi::jiff::Timestamp;
 
@@ -26,7 +26,7 @@ fn selector(site: &str) -> LabelSelector {
 }
 
 /// A circle around home for the vehicles of a site.
-fn geofence(name: &str, site: &str, radius_meters: f64, generation: i64) -> Fence {
+fn geofence(name: &str, site: &str, radius_meters: f64, generation: i64) -> Arc<Fence> {
     let center = Point {
         latitude_degrees: HOME.latitude_deg,
         longitude_degrees: HOME.longitude_deg,
@@ -42,10 +42,10 @@ fn geofence(name: &str, site: &str, radius_meters: f64, generation: i64) -> Fenc
     };
     let mut object = Geofence::new(name, spec);
     object.metadata.generation = Some(generation);
-    Fence::of(&object)
+    Arc::new(Fence::of(&object))
 }
 
-fn profile(name: &str, site: &str, most: i32, px4: &[(&str, &str)]) -> Values {
+fn profile(name: &str, site: &str, most: i32, px4: &[(&str, &str)]) -> Arc<Values> {
     let spec = ParameterProfileSpec {
         vehicle_selector: selector(site),
         precedence: 0,
@@ -60,7 +60,7 @@ fn profile(name: &str, site: &str, most: i32, px4: &[(&str, &str)]) -> Values {
     };
     let mut object = ParameterProfile::new(name, spec);
     object.metadata.generation = Some(1);
-    Values::of(&object)
+    Arc::new(Values::of(&object))
 }
 
 fn report(node: &str) -> Report {
@@ -91,6 +91,7 @@ fn subject(node: &str, report: Option<Report>) -> Subject {
         identified: true,
         variables: Variables::default(),
         serves: false,
+        object: None,
     }
 }
 
@@ -99,7 +100,7 @@ fn subject(node: &str, report: Option<Report>) -> Subject {
 struct Fleet {
     objects: Objects,
     subjects: Vec<Subject>,
-    memories: HashMap<NodeName, Memory>,
+    memories: Memories,
 }
 
 impl Fleet {
@@ -111,7 +112,7 @@ impl Fleet {
     }
 
     fn look(&mut self) -> Vec<Outcome> {
-        plan(&self.objects, &self.subjects, &mut self.memories, Term(1), 0)
+        plan(&self.objects, &self.subjects, &mut self.memories, Term(1), (0, true))
     }
 
     /// Looks, and has all agents bring about what they are sent.
@@ -132,7 +133,7 @@ impl Fleet {
     /// The conditions of the first Geofence, as type, status and reason.
     fn of_fence(&self, outcomes: &[Outcome]) -> (i32, i32, Vec<(String, String, String)>) {
         let vehicles: Vec<_> = self.subjects.iter().zip(outcomes).collect();
-        let status = of_fence((0, &self.objects.fences[0]), &vehicles, &[], Timestamp::UNIX_EPOCH);
+        let (status, _) = of_fence((0, &self.objects.fences[0]), &vehicles, &[], Timestamp::UNIX_EPOCH);
         let conditions = status
             .conditions
             .into_iter()
@@ -182,7 +183,7 @@ fn a_geofence_goes_to_the_vehicles_that_it_selects_and_to_no_other() {
     let rules = outcomes[0].send.as_ref().unwrap();
     assert_eq!(rules.fence.as_ref().unwrap().shapes.len(), 1);
     assert_eq!(outcomes[0].named.as_ref(), Some(&rules.digest));
-    assert_eq!(names(&outcomes[0]), ["GF_ACTION", "GF_MAX_HOR_DIST", "GF_MAX_VER_DIST"]);
+    assert_eq!(names(&outcomes[0]), ["GF_ACTION", "GF_MAX_HOR_DIST"]);
     assert_eq!((&outcomes[1].send, &outcomes[1].named), (&None, &None));
     let (selected, on, conditions) = fleet.of_fence(&outcomes);
     assert_eq!((selected, on), (1, 0));
@@ -292,12 +293,18 @@ fn a_window_opens_and_closes_a_geofence() {
         from: Some(100),
         until: Some(200),
     };
-    Arc::make_mut(&mut geofence.wanted).windows = vec![window];
+    Arc::make_mut(&mut Arc::make_mut(&mut geofence).wanted).windows = vec![window];
     fleet.objects.fences = vec![geofence];
     let at = |fleet: &mut Fleet, now| {
-        plan(&fleet.objects, &fleet.subjects, &mut fleet.memories, Term(1), now)[0]
-            .named
-            .is_some()
+        plan(
+            &fleet.objects,
+            &fleet.subjects,
+            &mut fleet.memories,
+            Term(1),
+            (now, true),
+        )[0]
+        .named
+        .is_some()
     };
     assert_eq!(
         [99, 100, 199, 200].map(|now| at(&mut fleet, now)),
@@ -341,7 +348,7 @@ fn changed_values_go_to_one_vehicle_after_the_other_and_the_others_keep_theirs()
     // New values: the first gets them; a restart of the coordinator in between changes nothing.
     fleet.objects.profiles = vec![profile("p", "north", 1, &[("RTL_RETURN_ALT", "40")])];
     fleet.settle();
-    fleet.memories.clear();
+    fleet.memories = Memories::default();
     let outcomes = fleet.look();
     let progress: Vec<Progress> = outcomes.iter().map(|o| o.progress).collect();
     assert_eq!(progress, [Progress::Done, Progress::Underway, Progress::Waiting]);
@@ -375,7 +382,7 @@ fn one_that_refuses_a_value_stops_the_others_and_is_named() {
         "{settled:?}"
     );
     let vehicles: Vec<_> = fleet.subjects.iter().zip(&outcomes).collect();
-    let status = of_profile((0, &fleet.objects.profiles[0]), &vehicles, &[], Timestamp::UNIX_EPOCH);
+    let (status, _) = of_profile((0, &fleet.objects.profiles[0]), &vehicles, &[], Timestamp::UNIX_EPOCH);
     assert_eq!((status.selected, status.in_force), (Some(2), Some(0)));
     let stalled = status.conditions.iter().find(|c| c.type_ == "Stalled").unwrap();
     assert!(stalled.message.contains("out of range"), "{}", stalled.message);
@@ -435,6 +442,492 @@ fn a_flight_is_recorded_with_what_was_in_force_when_it_took_off() {
             "1970-01-01T00:01:00Z to 1970-01-01T00:02:00Z, no Drone, hardware unknown, firmware 1.17.0, rules {digest} in force (Geofence site generation 7)"
         )
     );
+}
+
+fn spec() -> crds::VehicleSpec {
+    crds::VehicleSpec {
+        node_name: "n".to_owned(),
+        hardware_uid: None,
+    }
+}
+
+/// Has the Vehicle object of a vehicle say what is shown of it.
+fn write_down(fleet: &mut Fleet, i: usize, outcome: &Outcome) {
+    let shown = super::super::nodes::shown(&fleet.objects, &fleet.subjects[i], outcome);
+    let mut object = Vehicle::new(&fleet.subjects[i].name, spec());
+    object.status = Some(crds::VehicleStatus {
+        rules: shown,
+        ..crds::VehicleStatus::default()
+    });
+    fleet.subjects[i].object = Some(Arc::new(object));
+}
+
+#[test]
+fn after_a_change_of_leader_a_changed_fence_reaches_those_who_wait_in_a_stopped_rollout() {
+    let mut fleet = Fleet::of(&["a", "b"]);
+    fleet.objects.fences = vec![geofence("site", "north", 200.0, 1)];
+    fleet.objects.profiles = vec![profile("p", "north", 2, &[("MPC_XY_VEL_MAX", "8")])];
+    fleet.settle();
+    fleet.objects.profiles = vec![profile("p", "north", 1, &[("MPC_XY_VEL_MAX", "9")])];
+    fleet.settle();
+    fleet.change(0, |report| {
+        report.rules.in_force = false;
+        report.rules.deviations = vec![Deviation {
+            name: "MPC_XY_VEL_MAX".into(),
+            wanted: 9.0,
+            actual: Some(8.0),
+            why: DeviationWhy::Refused("out of range".into()),
+        }];
+    });
+    let outcomes = fleet.settle();
+    assert_eq!(outcomes[1].stopped_by.as_deref(), Some("a"));
+    for (i, outcome) in outcomes.iter().enumerate() {
+        write_down(&mut fleet, i, outcome);
+    }
+    fleet.memories = Memories::default();
+    fleet.objects.fences = vec![geofence("site", "north", 250.0, 2)];
+    let outcomes = fleet.settle();
+    let sent = outcomes[1].send.as_ref().expect("the fence waits for nobody");
+    let value = |rules: &Rules| {
+        rules
+            .parameters
+            .iter()
+            .find(|p| p.name == "MPC_XY_VEL_MAX")
+            .unwrap()
+            .value
+    };
+    assert_eq!(value(sent), 8.0, "with the values that it had");
+    let radius = |rules: &Rules| format!("{:?}", rules.fence.as_ref().map(|fence| &fence.shapes));
+    assert!(
+        radius(sent).contains("Meters(249") && outcomes[1].stopped_by.as_deref() == Some("a"),
+        "{}",
+        radius(sent)
+    );
+}
+
+#[test]
+fn a_vehicle_that_is_switched_off_keeps_nobody_waiting_unless_it_was_being_changed() {
+    let mut fleet = Fleet::of(&["a", "b"]);
+    fleet.objects.profiles = vec![profile("p", "north", 1, &[("MPC_XY_VEL_MAX", "8")])];
+    fleet.settle();
+    fleet.settle();
+    fleet.settle();
+    let parked = fleet.subjects[0].report.take();
+    fleet.objects.profiles = vec![profile("p", "north", 1, &[("MPC_XY_VEL_MAX", "9")])];
+    let outcomes = fleet.look();
+    assert_eq!(
+        outcomes[1].progress,
+        Progress::Underway,
+        "it is parked, and has what it had"
+    );
+    // It is back, and is switched off while it gets them.
+    fleet.settle();
+    fleet.subjects[0].report = parked;
+    let outcomes = fleet.settle();
+    assert_eq!(outcomes[0].progress, Progress::Underway);
+    write_down(&mut fleet, 0, &outcomes[0]);
+    fleet.subjects[0].report = None;
+    fleet.objects.profiles = vec![profile("p", "north", 1, &[("MPC_XY_VEL_MAX", "10")])];
+    for memories_are_lost in [false, true] {
+        if memories_are_lost {
+            fleet.memories = Memories::default();
+        }
+        let outcomes = fleet.look();
+        assert_eq!(outcomes[1].progress, Progress::Waiting);
+        assert_eq!(outcomes[1].waits_for.as_deref(), Some("a"));
+        let settled = profile_on("p", &fleet.subjects[1], &outcomes[1]);
+        let says = |text: &str| text.contains("Vehicle a is not done yet");
+        assert!(
+            matches!(&settled, Settled::NotYet("WaitsForItsTurn", text) if says(text)),
+            "{settled:?}"
+        );
+    }
+    // It is back, and its rules cannot be made before it has a home.
+    let mut homeless = report("a");
+    homeless.home = None;
+    fleet.subjects[0].report = Some(Arc::new(homeless));
+    fleet.objects.fences = vec![geofence("site", "north", 200.0, 1)];
+    assert_eq!(fleet.look()[1].waits_for.as_deref(), Some("a"));
+}
+
+#[test]
+fn nobody_gets_changed_values_while_those_are_awaited_that_were_heard_before() {
+    let mut fleet = Fleet::of(&["a", "b"]);
+    fleet.objects.profiles = vec![profile("p", "north", 1, &[("MPC_XY_VEL_MAX", "8")])];
+    let mut object = Vehicle::new("b", spec());
+    let ready = serde_json::json!({"conditions": [{
+        "type": "Ready", "status": "True", "reason": "Heard", "message": "", "lastTransitionTime": "1970-01-01T00:00:00Z",
+    }]});
+    object.status = Some(serde_json::from_value(ready).unwrap());
+    fleet.subjects[1].object = Some(Arc::new(object));
+    assert!(!fleet.subjects.iter().any(Subject::is_awaited), "it is heard");
+    fleet.subjects[1].report = None;
+    assert!(fleet.subjects[1].is_awaited() && !fleet.subjects[0].is_awaited());
+    let held = plan(
+        &fleet.objects,
+        &fleet.subjects,
+        &mut fleet.memories,
+        Term(1),
+        (0, false),
+    );
+    assert_eq!(held[0].progress, Progress::Waiting);
+    assert_eq!(fleet.look()[0].progress, Progress::Underway);
+}
+
+#[test]
+fn px4_gets_a_lower_return_with_a_low_ceiling_and_waits_until_its_height_is_known() {
+    let mut fleet = Fleet::of(&["a"]);
+    let mut low = geofence("site", "north", 200.0, 1);
+    Arc::make_mut(&mut Arc::make_mut(&mut low).wanted).ceiling = Some(fleet::units::AltitudeAboveHome(30.0));
+    fleet.objects.fences = vec![low];
+    let outcomes = fleet.look();
+    assert_eq!(outcomes[0].named, Some(RulesDigest(UNMADE.into())));
+    let settled = fence_on(&fleet.subjects[0], &outcomes[0]);
+    assert!(
+        matches!(&settled, Settled::NotYet(_, text) if text.contains("RTL_RETURN_ALT")),
+        "{settled:?}"
+    );
+    let returns = |fleet: &mut Fleet, height: f64| {
+        fleet.change(0, |report| {
+            report.return_height = Some(fleet::units::AltitudeAboveHome(height))
+        });
+        let outcomes = fleet.settle();
+        let rules = outcomes[0].send.clone().unwrap();
+        rules
+            .parameters
+            .iter()
+            .find(|p| p.name == "RTL_RETURN_ALT")
+            .map(|p| p.value)
+    };
+    assert_eq!(returns(&mut fleet, 60.0), Some(27.0));
+    assert_eq!(returns(&mut fleet, 27.0), Some(27.0), "once set, it stays");
+    assert_eq!(returns(&mut fleet, 20.0), None);
+    // A profile may have it lower, and loses where it would have it higher.
+    fleet.objects.profiles = vec![profile("p", "north", 1, &[("RTL_RETURN_ALT", "22")])];
+    assert_eq!(returns(&mut fleet, 60.0), Some(22.0));
+    fleet.objects.profiles = vec![profile("p", "north", 1, &[("RTL_RETURN_ALT", "40")])];
+    assert_eq!(returns(&mut fleet, 60.0), Some(27.0));
+    let outcomes = fleet.look();
+    let vehicles: Vec<_> = fleet.subjects.iter().zip(&outcomes).collect();
+    let (status, _) = of_profile((0, &fleet.objects.profiles[0]), &vehicles, &[], Timestamp::UNIX_EPOCH);
+    let force = status.conditions.iter().find(|c| c.type_ == "InForce").unwrap();
+    assert!(
+        force.message.contains("RTL_RETURN_ALT belongs to the Geofences"),
+        "{}",
+        force.message
+    );
+}
+
+#[test]
+fn a_geofence_that_cannot_be_read_keeps_what_is_on_board_and_keeps_those_down_that_it_may_select() {
+    let bad = |selector: serde_json::Value| {
+        let object = serde_json::json!({
+            "metadata": {"name": "night", "generation": 3},
+            "spec": {"vehicleSelector": selector, "ceilingMeters": 30, "windows": [{"until": "9999-12-31T23:59:59Z"}]},
+        });
+        Arc::new(Fence::read(&serde_json::from_value(object).unwrap()))
+    };
+    let mut fleet = Fleet::of(&["a", "b"]);
+    fleet.subjects[1].labels.clear();
+    let good = geofence("site", "north", 200.0, 1);
+    fleet.objects.fences = vec![Arc::clone(&good)];
+    let before = fleet.settle()[0].send.clone().unwrap();
+    fleet.objects.fences = vec![
+        bad(serde_json::json!({"matchLabels": {"site": "north"}})),
+        Arc::clone(&good),
+    ];
+    let outcomes = fleet.look();
+    assert_eq!(outcomes[0].named, Some(RulesDigest(UNMADE.into())));
+    assert!(outcomes[0].send.is_none(), "what is on board stays: {before:?}");
+    assert_eq!(outcomes[1].named, None, "it does not select that one");
+    let (_, _, conditions) = fleet.of_fence(&outcomes);
+    assert_eq!(conditions[0], ("Compiled".into(), "False".into(), "Invalid".into()));
+    let settled = fence_on(&fleet.subjects[0], &outcomes[0]);
+    assert!(
+        matches!(&settled, Settled::Stuck(_, text) if text.contains("night: the object cannot be read")),
+        "{settled:?}"
+    );
+    fleet.objects.fences = vec![bad(serde_json::json!("all")), good];
+    let outcomes = fleet.look();
+    let unmade = Some(RulesDigest(UNMADE.into()));
+    assert_eq!(
+        [&outcomes[0].named, &outcomes[1].named],
+        [&unmade, &unmade],
+        "it may select any"
+    );
+}
+
+#[test]
+fn an_object_is_read_again_when_its_generation_changes_and_not_before() {
+    use super::super::objects::Cache;
+    let object = |generation| {
+        let mut object = Geofence::new("a", GeofenceSpec::default());
+        object.metadata.generation = Some(generation);
+        Arc::new(object)
+    };
+    let reads = std::cell::Cell::new(0);
+    let mut cache = Cache::default();
+    let mut read = |objects: &[Arc<Geofence>]| {
+        let all = cache.all(objects, |object| {
+            reads.set(reads.get() + 1);
+            object.metadata.generation
+        });
+        (all.into_iter().map(|value| *value).collect::<Vec<_>>(), reads.get())
+    };
+    assert_eq!(read(&[object(1)]), (vec![Some(1)], 1));
+    assert_eq!(read(&[object(1)]), (vec![Some(1)], 1), "its status has changed");
+    assert_eq!(read(&[object(2)]), (vec![Some(2)], 2));
+    assert_eq!(read(&[]), (vec![], 2));
+    assert_eq!(read(&[object(2)]), (vec![Some(2)], 3), "it is another");
+}
+
+/// The true state of one autopilot and of what its agent holds.
+#[derive(Clone, Default)]
+struct Truth {
+    held: Option<Rules>,
+    /// What was set, and the fence that was read back.
+    values: BTreeMap<String, f64>,
+    fence: Option<fleet::rules::Fence>,
+    refuses: bool,
+    flies: bool,
+}
+
+impl Truth {
+    /// One step of its agent: it takes what it was sent, or changes one thing.
+    fn step(&mut self, sent: Option<&Rules>) -> bool {
+        if let Some(sent) = sent.filter(|sent| self.held.as_ref() != Some(*sent)) {
+            self.held = Some(sent.clone());
+            return true;
+        }
+        let Some(held) = self.held.as_ref().filter(|_| !self.flies) else {
+            return false;
+        };
+        if self.fence != held.fence {
+            self.fence.clone_from(&held.fence);
+            return false;
+        }
+        let open = held
+            .parameters
+            .iter()
+            .find(|p| self.values.get(&p.name) != Some(&p.value) && !self.refuses);
+        if let Some(open) = open {
+            self.values.insert(open.name.clone(), open.value);
+        }
+        false
+    }
+
+    fn report(&self) -> RulesReport {
+        let Some(held) = &self.held else {
+            return RulesReport::default();
+        };
+        let why = match (self.flies, self.refuses) {
+            (true, _) => DeviationWhy::WaitsForGround,
+            (false, true) => DeviationWhy::Refused("out of range".into()),
+            (false, false) => DeviationWhy::Working,
+        };
+        let differs = held
+            .parameters
+            .iter()
+            .filter(|p| self.values.get(&p.name) != Some(&p.value));
+        let deviations: Vec<Deviation> = differs
+            .map(|p| Deviation {
+                name: p.name.clone(),
+                wanted: p.value,
+                actual: self.values.get(&p.name).copied(),
+                why: why.clone(),
+            })
+            .collect();
+        let fence = match (&held.fence, self.fence == held.fence) {
+            (None, true) => FenceState::None,
+            (Some(_), true) => FenceState::InForce,
+            (_, false) if self.flies => FenceState::WaitsForGround,
+            (_, false) => FenceState::Working,
+        };
+        RulesReport {
+            held: Some(held.digest.clone()),
+            parameters_in_force: u32::try_from(held.parameters.len() - deviations.len()).unwrap(),
+            in_force: deviations.is_empty() && self.fence == held.fence,
+            deviations,
+            fence,
+        }
+    }
+
+    /// Whether values are being changed on it.
+    fn changes(&self) -> bool {
+        let own = ["GF_ACTION", "GF_MAX_HOR_DIST"];
+        let differs =
+            |p: &WantedParameter| !own.contains(&p.name.as_str()) && self.values.get(&p.name) != Some(&p.value);
+        self.held
+            .as_ref()
+            .is_some_and(|held| held.parameters.iter().any(differs))
+    }
+}
+
+/// Leaders are killed at random, and Vehicle objects say what was so some time ago.
+#[test]
+fn leaders_killed_at_random_points_of_200_uploads_claim_nothing_wrong_and_keep_within_the_bound() {
+    use rand::rngs::StdRng;
+    use rand::{RngExt, SeedableRng};
+    const MOST: usize = 3;
+    let (mut uploads, mut kills, mut claims, mut seed) = (0, 0, 0, 0);
+    while uploads < 200 {
+        let mut rng = StdRng::seed_from_u64(seed);
+        seed += 1;
+        let names: Vec<String> = (0..40).map(|i| format!("v{i:02}")).collect();
+        let mut fleet = Fleet::of(&names.iter().map(String::as_str).collect::<Vec<_>>());
+        let mut truths = vec![Truth::default(); 40];
+        truths[3].flies = true;
+        truths[17].flies = true;
+        let most = i32::try_from(MOST).unwrap();
+        let mut generation = 1;
+        let wanted = |generation: i64| {
+            let text = generation.to_string();
+            profile(
+                "p",
+                "north",
+                most,
+                &[("MPC_XY_VEL_MAX", &text), ("MPC_Z_VEL_MAX_UP", &text)],
+            )
+        };
+        fleet.objects.fences = vec![geofence("site", "north", 200.0, 1)];
+        fleet.objects.profiles = vec![wanted(1)];
+        for step in 0..400 {
+            if step % 130 == 129 && step < 300 {
+                generation += 1;
+                fleet.objects.profiles = vec![wanted(generation)];
+                fleet.objects.fences = vec![geofence("site", "north", 200.0 + f64::from(step), generation)];
+            }
+            if step == 300 {
+                truths[3].flies = false;
+                truths[17].flies = false;
+            }
+            if rng.random_bool(0.05) {
+                kills += 1;
+                fleet.memories = Memories::default();
+            }
+            for (i, truth) in truths.iter().enumerate() {
+                let (report, flies) = (truth.report(), truth.flies);
+                fleet.change(i, |of| {
+                    of.rules = report;
+                    of.truth = if flies {
+                        FlightTruth::Airborne(Airborne::InAir)
+                    } else {
+                        FlightTruth::Disarmed
+                    };
+                });
+            }
+            let before = truths.iter().filter(|truth| truth.changes()).count();
+            let outcomes = fleet.look();
+            for (i, (outcome, truth)) in outcomes.iter().zip(&truths).enumerate() {
+                let fence = fence_on(&fleet.subjects[i], outcome) == Settled::InForce;
+                let values = profile_on("p", &fleet.subjects[i], outcome) == Settled::InForce;
+                let named = &outcome.named;
+                let is_named = truth.held.as_ref().map(|held| &held.digest) == named.as_ref();
+                let fence_is = outcome.send.as_ref().is_some_and(|sent| truth.fence == sent.fence);
+                assert!(
+                    !fence || fence_is,
+                    "seed {seed} step {step} {i}: a fence is claimed that is not on board"
+                );
+                assert!(
+                    !values || (is_named && !truth.changes()),
+                    "seed {seed} step {step} {i}: values are claimed"
+                );
+                claims += usize::from(fence) + usize::from(values);
+            }
+            for (i, outcome) in outcomes.iter().enumerate() {
+                if rng.random_bool(0.3) {
+                    write_down(&mut fleet, i, outcome);
+                }
+                if rng.random_bool(0.7) {
+                    uploads += usize::from(truths[i].step(outcome.send.as_deref()));
+                }
+            }
+            let after = truths.iter().filter(|truth| truth.changes()).count();
+            assert!(
+                after <= MOST.max(before),
+                "seed {seed} step {step}: {after} are changed at once, {before} before"
+            );
+        }
+        let is_done = |(truth, outcome): &(&Truth, Outcome)| {
+            truth.report().in_force && truth.held.as_ref().map(|held| &held.digest) == outcome.named.as_ref()
+        };
+        let done = truths.iter().zip(fleet.look()).filter(is_done).count();
+        assert_eq!(done, 40, "seed {seed}: in the end all have what is wanted");
+    }
+    println!("{uploads} sets of rules taken by agents, {kills} leaders killed, {claims} claims, none wrong");
+}
+
+/// What one look costs when nothing has changed, and what the first costs: printed.
+#[test]
+fn a_look_over_a_thousand_vehicles_makes_nothing_anew_while_nothing_changes() {
+    let names: Vec<String> = (0..1000).map(|i| format!("v{i:03}")).collect();
+    let mut fleet = Fleet::of(&names.iter().map(String::as_str).collect::<Vec<_>>());
+    fleet.objects.fences = (0..5).map(|i| large("north", i)).collect();
+    let values: Vec<(String, String)> = (0..40)
+        .map(|i| (format!("TEST_P{i:02}"), "{{ 2 + 3 }}".to_owned()))
+        .collect();
+    let values: Vec<(&str, &str)> = values
+        .iter()
+        .map(|(name, value)| (name.as_str(), value.as_str()))
+        .collect();
+    fleet.objects.profiles = vec![profile("p", "north", 1000, &values)];
+    let begun = std::time::Instant::now();
+    let first = fleet.settle();
+    let made = begun.elapsed();
+    assert!(
+        first.iter().all(|outcome| outcome.send.is_some()),
+        "{:?}",
+        first[0].fence
+    );
+    let pointers = |outcomes: &[Outcome]| {
+        outcomes
+            .iter()
+            .map(|o| Arc::as_ptr(o.send.as_ref().unwrap()))
+            .collect::<Vec<_>>()
+    };
+    let before = pointers(&fleet.look());
+    let begun = std::time::Instant::now();
+    // Homes wander by some centimeters.
+    for i in 0..1000 {
+        fleet.change(i, |report| {
+            let home = report.home.as_mut().unwrap();
+            home.at = fleet::geo::shifted(home.at, 0.05, 0.0);
+        });
+    }
+    let after = fleet.look();
+    let again = begun.elapsed();
+    assert_eq!(pointers(&after), before, "nothing is made anew");
+    println!("1,000 vehicles, 5 Geofences of 360 vertices, 40 values: first look {made:?}, each after it {again:?}");
+}
+
+/// A Geofence with shapes of many vertices around home.
+fn large(site: &str, number: i32) -> Arc<Fence> {
+    let ring = |east: f64, north: f64, radius: f64, n: i32| Area {
+        polygon: Some(
+            (0..n)
+                .map(|i| {
+                    let angle = std::f64::consts::TAU * f64::from(i) / f64::from(n);
+                    let at = fleet::geo::shifted(HOME, east + radius * angle.cos(), north + radius * angle.sin());
+                    Point {
+                        latitude_degrees: at.latitude_deg,
+                        longitude_degrees: at.longitude_deg,
+                    }
+                })
+                .collect(),
+        ),
+        circle: None,
+    };
+    let spec = GeofenceSpec {
+        vehicle_selector: selector(site),
+        include: vec![ring(f64::from(number) * 20.0, 0.0, 2000.0, 200)],
+        exclude: (0..4)
+            .map(|i| ring(f64::from(i) * 130.0 - 300.0, 900.0, 40.0, 40))
+            .collect(),
+        ..GeofenceSpec::default()
+    };
+    let mut object = Geofence::new(&format!("large-{number}"), spec);
+    object.metadata.generation = Some(1);
+    Arc::new(Fence::of(&object))
 }
 
 #[test]

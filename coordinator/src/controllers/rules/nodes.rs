@@ -1,0 +1,276 @@
+//! What others may know of the rules of each node.
+//!
+//! Owns: [`NodeRules`]: what has to be in force before a vehicle is armed, where it may be, what its Vehicle shows, and how many vehicles
+//! have what. Must not: make rules, or count on anything that an agent did not report.
+
+use super::plan::{Objects, Outcome, Subject, UNMADE};
+use super::status::Counts;
+use crds::vehicle::{SentValue, VehicleRules};
+use fleet::geofence::{Outside, Wanted, outside};
+use fleet::ids::{DroneName, NodeName};
+use fleet::rules::{Enforce, FenceState, RulesDigest, WantedParameter};
+use fleet::units::{AltitudeAboveHome, Wgs84};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// What others may know of the rules of each node. One for a leadership.
+#[derive(Debug, Default)]
+pub struct NodeRules(Mutex<Known>);
+
+#[derive(Debug, Default)]
+struct Known {
+    /// Whether all objects are known.
+    complete: bool,
+    /// Whether there are any.
+    any: bool,
+    nodes: HashMap<NodeName, OfNode>,
+    counts: BTreeMap<&'static str, Counts>,
+}
+
+/// The rules of one node.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct OfNode {
+    /// What has to be in force before its vehicle is armed.
+    named: Option<RulesDigest>,
+    /// The Drone that was on the node when that was found: values may depend on it.
+    drone: Option<DroneName>,
+    /// The Geofences that hold for it.
+    fences: Vec<Arc<Wanted>>,
+    /// What its Vehicle shows; `None` while it is not heard here, and shows what it did.
+    shown: Option<ShownRules>,
+}
+
+/// What a Vehicle shows of its rules, if there are any.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ShownRules(pub Option<VehicleRules>);
+
+impl OfNode {
+    /// What was found for `subject`, whose vehicle serves `drone`.
+    #[must_use]
+    pub fn of(objects: &Objects, (subject, outcome): (&Subject, &Outcome), drone: Option<&DroneName>) -> Self {
+        let fences = outcome.active.iter().filter_map(|&i| objects.fences.get(i));
+        Self {
+            named: outcome.named.clone(),
+            drone: drone.cloned(),
+            fences: fences.map(|fence| Arc::clone(&fence.wanted)).collect(),
+            shown: (subject.identified && subject.report.is_some())
+                .then(|| ShownRules(shown(objects, subject, outcome))),
+        }
+    }
+
+    /// What Drones and routes depend on.
+    fn is_as(&self, other: &Self) -> bool {
+        (&self.named, &self.drone, &self.fences) == (&other.named, &other.drone, &other.fences)
+    }
+}
+
+impl NodeRules {
+    fn lock(&self) -> MutexGuard<'_, Known> {
+        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether all objects are known, and all Vehicles.
+    #[must_use]
+    pub fn is_complete(&self) -> bool {
+        self.lock().complete
+    }
+
+    /// What has to be in force on `node` before its vehicle is armed. While that is not known, it is for one that refuses to arm without
+    /// (`strict`) something that cannot be in force.
+    #[must_use]
+    pub fn named(&self, node: &NodeName, drone: &DroneName, strict: bool) -> Option<RulesDigest> {
+        let known = self.lock();
+        match known.nodes.get(node) {
+            // Also where none select it: one that was made with the Drone may not have been looked at.
+            Some(of) if strict && of.drone.as_ref() != Some(drone) => Some(RulesDigest(UNMADE.to_owned())),
+            Some(of) => of.named.clone(),
+            None if known.complete && !known.any => None,
+            None => strict.then(|| RulesDigest(UNMADE.to_owned())),
+        }
+    }
+
+    /// Whether the Geofences of `node` allow its vehicle to hold there.
+    ///
+    /// # Errors
+    /// Which does not, and what to do.
+    pub fn allow(&self, node: &NodeName, at: Option<Wgs84>, height: Option<AltitudeAboveHome>) -> Result<(), Outside> {
+        let known = self.lock();
+        let Some(of) = known.nodes.get(node) else { return Ok(()) };
+        let wanted: Vec<&Wanted> = of.fences.iter().map(AsRef::as_ref).collect();
+        outside(&wanted, at, height)
+    }
+
+    /// The Geofences that hold for each node, where there are any: no route leads out of them.
+    #[must_use]
+    pub fn fences(&self) -> BTreeMap<NodeName, Vec<Arc<Wanted>>> {
+        let known = self.lock();
+        let fenced = known.nodes.iter().filter(|(_, of)| !of.fences.is_empty());
+        fenced.map(|(node, of)| (node.clone(), of.fences.clone())).collect()
+    }
+
+    /// On how many vehicles the objects of each kind are in what state.
+    #[must_use]
+    pub fn states(&self) -> Vec<(&'static str, &'static str, usize)> {
+        let known = self.lock();
+        let kinds = ["Geofence", "ParameterProfile"].into_iter();
+        let states = kinds.flat_map(|kind| {
+            let of = known.counts.get(kind).copied().unwrap_or_default();
+            [
+                (kind, "in_force", of.in_force),
+                (kind, "not_yet", of.not_yet),
+                (kind, "needs_somebody", of.stuck),
+            ]
+        });
+        states.collect()
+    }
+
+    /// Takes in how many have what.
+    pub fn count(&self, counts: BTreeMap<&'static str, Counts>) {
+        self.lock().counts = counts;
+    }
+
+    /// Takes in all nodes, and says which Drones and routes concern that have changed. `any`: whether there are objects.
+    pub fn update(&self, nodes: HashMap<NodeName, OfNode>, any: bool) -> Vec<NodeName> {
+        let mut known = self.lock();
+        let first = !std::mem::replace(&mut known.complete, true);
+        known.any = any;
+        let old = std::mem::replace(&mut known.nodes, nodes);
+        let none = OfNode::default();
+        let changed = known.nodes.iter().filter(|(node, of)| match old.get(*node) {
+            Some(before) => !of.is_as(before),
+            None => first || !of.is_as(&none),
+        });
+        changed.map(|(node, _)| node.clone()).collect()
+    }
+
+    /// What the Vehicle of `node` shows of them; `None`: what it did.
+    #[must_use]
+    pub fn shown(&self, node: &NodeName) -> Option<ShownRules> {
+        self.lock().nodes.get(node)?.shown.clone()
+    }
+}
+
+/// What the Vehicle of `subject` shows.
+pub(super) fn shown(objects: &Objects, subject: &Subject, outcome: &Outcome) -> Option<VehicleRules> {
+    let report = subject.report.as_ref()?;
+    let reported = &report.rules;
+    if !outcome.is_selected() && outcome.send.is_none() {
+        return None;
+    }
+    let fences = outcome.active.iter().filter_map(|&i| objects.fences.get(i));
+    let profiles = outcome.profiles.iter().filter_map(|&i| objects.profiles.get(i));
+    let number = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
+    let value = |wanted: &WantedParameter| SentValue {
+        name: wanted.name.clone(),
+        // Written out, a number reads as the same.
+        value: wanted.value.to_string(),
+        apply: wanted.enforce == Enforce::Apply,
+        reboot: wanted.may_reboot,
+    };
+    // What cannot be made now leaves what was sent.
+    let last = subject.last().filter(|_| outcome.send.is_none());
+    let sent = match (&outcome.send, last) {
+        (Some(rules), _) => rules.digest.to_string(),
+        (None, last) => last.map(|last| last.sent.clone()).unwrap_or_default(),
+    };
+    let values = match last {
+        Some(last) => last.values.clone(),
+        None => outcome.granted.iter().flatten().map(value).collect(),
+    };
+    Some(VehicleRules {
+        geofences: fences.map(|fence| fence.name.clone()).take(64).collect(),
+        parameter_profiles: profiles.map(|values| values.profile.name.clone()).take(64).collect(),
+        digest: outcome.named.as_ref().map(ToString::to_string).unwrap_or_default(),
+        fence: word(&reported.fence).to_owned(),
+        parameters: outcome.send.as_ref().map_or(0, |rules| number(rules.parameters.len())),
+        parameters_in_force: i32::try_from(reported.parameters_in_force).unwrap_or(i32::MAX),
+        sent,
+        values,
+        changing: outcome.changing,
+    })
+}
+
+const fn word(fence: &FenceState) -> &'static str {
+    match fence {
+        FenceState::None => "None",
+        FenceState::Working => "Working",
+        FenceState::InForce => "InForce",
+        FenceState::WaitsForGround => "WaitsForGround",
+        FenceState::Refused(_) => "Refused",
+        FenceState::Drifted(_) => "Drifted",
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fleet::geofence::Breach;
+
+    #[test]
+    fn before_the_rules_of_a_node_are_known_one_that_refuses_without_them_is_held_back_and_no_other() {
+        let (rules, node) = (NodeRules::default(), NodeName::parse("n1").unwrap());
+        let unmade = Some(RulesDigest(UNMADE.to_owned()));
+        let drone = |name: &str| DroneName {
+            namespace: "field".to_owned(),
+            name: name.to_owned(),
+        };
+        let one = drone("one");
+        assert_eq!(
+            (rules.named(&node, &one, true), rules.named(&node, &one, false)),
+            (unmade.clone(), None)
+        );
+        rules.lock().complete = true;
+        assert_eq!(rules.named(&node, &one, true), None, "there are none");
+        rules.lock().any = true;
+        assert_eq!(
+            (rules.named(&node, &one, true), rules.named(&node, &one, false)),
+            (unmade.clone(), None)
+        );
+        let low = Wanted {
+            name: "low".to_owned(),
+            include: Vec::new(),
+            exclude: Vec::new(),
+            ceiling: Some(AltitudeAboveHome(30.0)),
+            floor: None,
+            breach: Breach::Return,
+            windows: Vec::new(),
+        };
+        let of = OfNode {
+            named: unmade.clone(),
+            drone: Some(one.clone()),
+            fences: vec![Arc::new(low)],
+            shown: None,
+        };
+        assert_eq!(rules.allow(&node, None, Some(AltitudeAboveHome(28.0))), Ok(()));
+        rules.lock().nodes.insert(node.clone(), of);
+        assert_eq!(
+            rules.named(&node, &one, false),
+            unmade,
+            "what cannot be made is named to all"
+        );
+        let made = Some(RulesDigest("made".to_owned()));
+        if let Some(of) = rules.lock().nodes.get_mut(&node) {
+            of.named.clone_from(&made);
+        }
+        assert_eq!(rules.named(&node, &one, true), made);
+        assert_eq!(
+            rules.named(&node, &drone("next"), true),
+            unmade,
+            "they were made for the one before"
+        );
+        if let Some(of) = rules.lock().nodes.get_mut(&node) {
+            of.named = None;
+        }
+        assert_eq!(
+            (rules.named(&node, &one, true), rules.named(&node, &drone("next"), true)),
+            (None, unmade),
+            "some may have been made with the next, and are looked at first"
+        );
+        assert_eq!(rules.allow(&node, None, Some(AltitudeAboveHome(26.0))), Ok(()));
+        let refused = rules.allow(&node, None, Some(AltitudeAboveHome(28.0))).unwrap_err();
+        assert!(
+            refused.to_string().contains("the ceiling of Geofence low is 30 m"),
+            "{refused}"
+        );
+    }
+}

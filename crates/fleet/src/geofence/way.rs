@@ -1,0 +1,123 @@
+//! Whether a way leads where Geofences allow flight.
+//!
+//! Owns: [`way_outside`]. Must not: choose another way, or judge where it ends ([`super::outside`] does, with more room).
+
+use super::shape::depth;
+use super::{Wanted, shape};
+use crate::rules::{Outline, Side};
+use crate::units::{AltitudeAboveHome, Wgs84};
+
+/// A way has to keep this far on the right side of everything, meters: FENCE_MARGIN of ArduCopter, at which it is stopped.
+pub const WAY_MARGIN: f64 = 2.0;
+
+/// Why a way is not where Geofences allow flight.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum WayOutside {
+    /// It leaves an inclusion.
+    #[error(
+        "the way there leaves spec.include[{index}] of Geofence {geofence}, or comes nearer than {WAY_MARGIN} m to its edge; give a station on this side, or widen the shape"
+    )]
+    Leaves {
+        /// Whose.
+        geofence: String,
+        /// Its number, from 0.
+        index: usize,
+    },
+    /// It crosses an exclusion.
+    #[error(
+        "the way there crosses spec.exclude[{index}] of Geofence {geofence}, or comes nearer than {WAY_MARGIN} m to it; give a station on this side, or make the shape smaller"
+    )]
+    Crosses {
+        /// Whose.
+        geofence: String,
+        /// Its number, from 0.
+        index: usize,
+    },
+    /// It climbs through a ceiling.
+    #[error(
+        "the way there is up to {height:.1} m above home, and the ceiling of Geofence {geofence} is {ceiling} m; lower the station, or raise spec.ceilingMeters"
+    )]
+    Climbs {
+        /// Whose.
+        geofence: String,
+        /// Meters above home.
+        height: f64,
+        /// Meters above home.
+        ceiling: f64,
+    },
+}
+
+/// Whether a vehicle that flies straight from each of these `places` to the next, at these heights above home, keeps to what all that is
+/// `wanted` allow. A shape or a ceiling on whose wrong side the way begins is not judged: it is left, and that is good. A floor is not
+/// either: each way begins below.
+///
+/// # Errors
+/// The first that does not, and what to do.
+pub fn way_outside(wanted: &[&Wanted], places: &[(Wgs84, AltitudeAboveHome)]) -> Result<(), WayOutside> {
+    let Some(&(start, from)) = places.first() else {
+        return Ok(());
+    };
+    for w in wanted {
+        let geofence = || w.name.clone();
+        for (side, index, outline) in w.shapes() {
+            let right = |depth: f64| match side {
+                Side::Inside => depth,
+                Side::Outside => -depth,
+            };
+            let begins_wrong = right(depth(outline, start)) < WAY_MARGIN;
+            let mut legs = places.iter().zip(places.iter().skip(1));
+            let strays =
+                |((from, _), (to, _)): (&(Wgs84, _), &(Wgs84, _))| least(outline, side, *from, *to) < WAY_MARGIN;
+            if !begins_wrong && legs.any(strays) {
+                let geofence = geofence();
+                return Err(match side {
+                    Side::Inside => WayOutside::Leaves { geofence, index },
+                    Side::Outside => WayOutside::Crosses { geofence, index },
+                });
+            }
+        }
+        if let Some(AltitudeAboveHome(ceiling)) = w.ceiling {
+            let highest = places
+                .iter()
+                .map(|(_, height)| height.0)
+                .fold(f64::NEG_INFINITY, f64::max);
+            if highest > ceiling - WAY_MARGIN && from.0 <= ceiling - WAY_MARGIN {
+                return Err(WayOutside::Climbs {
+                    geofence: geofence(),
+                    height: highest,
+                    ceiling,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How far on the right side of `outline` a straight leg is at least, meters; negative: on the wrong one.
+fn least(outline: &Outline, side: Side, from: Wgs84, to: Wgs84) -> f64 {
+    let ends = f64::min(at(outline, side, from), at(outline, side, to));
+    match (outline, side) {
+        // A circle is convex: what is farthest from its center is an end.
+        (Outline::Circle { .. }, Side::Inside) => ends,
+        (Outline::Circle { center, radius }, Side::Outside) => shape::distance(*center, from, to) - radius.0,
+        (Outline::Polygon(vertices), _) => {
+            let next = vertices.iter().skip(1).chain(vertices.first());
+            let edges = vertices.iter().zip(next);
+            edges.fold(ends, |least, (&one, &other)| {
+                if shape::cross(from, to, one, other) {
+                    return f64::NEG_INFINITY;
+                }
+                // Of two lines that do not cross, the nearest points are at an end of one.
+                let near = f64::min(shape::distance(one, from, to), shape::distance(other, from, to));
+                least.min(near)
+            })
+        }
+    }
+}
+
+fn at(outline: &Outline, side: Side, place: Wgs84) -> f64 {
+    match side {
+        Side::Inside => depth(outline, place),
+        Side::Outside => -depth(outline, place),
+    }
+}

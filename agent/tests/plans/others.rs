@@ -38,11 +38,11 @@ fn sets_mode(line: &mut Line, main: f32, sub: f32) {
     );
 }
 
-/// BRAKE, or POSCTL.
+/// BRAKE, or a return: PX4 does not change to a mode of sticks where there are none.
 fn takes_over(line: &mut Line, autopilot: Autopilot) {
     match autopilot {
         Autopilot::ArduPilot => sets_mode(line, 17.0, 0.0),
-        Autopilot::Px4 => sets_mode(line, 3.0, 0.0),
+        Autopilot::Px4 => sets_mode(line, 4.0, 5.0),
     }
 }
 
@@ -102,7 +102,7 @@ fn a_pilot_who_takes_over_is_left_alone_and_after_a_resume_it_goes_on_at_the_fir
         let hands_off = |why: HandsOff| move |line: &Line| report(line).activity == Activity::HandsOff(why);
         line.until("let go", 10, hands_off(HandsOff::OtherMode));
         let taken = line.ms;
-        line.pass(20);
+        line.pass(8);
         assert_eq!(report(&line).takeovers, 1);
         assert!(!progress(&line).flying);
         gives_back(&mut line, autopilot);

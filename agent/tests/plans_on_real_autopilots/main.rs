@@ -271,17 +271,6 @@ async fn a_mission_of_somebody_else_is_not_flown_as_ours_and_a_plan_that_is_refu
         agent.order(1, WAIT, &bad, 0).await;
         agent.until("refused", 60, refused).await;
         say(&format!("{stack}: {:?}", agent.report().unwrap().plan.state));
-        if stack == Stack::Px4 {
-            station.upload_fence(35.0).await;
-            agent.tell(FromUplink::Plan(plan.clone())).await;
-            agent.order(2, WAIT, &plan, 0).await;
-            let took = agent.until("refused after the ACK", 60, refused).await;
-            say(&format!(
-                "{stack}: {:?} after {took:.1} s",
-                agent.report().unwrap().plan.state
-            ));
-            station.upload_fence(200.0).await;
-        }
         let other = FlightPlan::new(plan.term, plan.items[..5].to_vec()).unwrap();
         agent.tell(FromUplink::Plan(other.clone())).await;
         agent.order(3, WAIT, &other, 0).await;

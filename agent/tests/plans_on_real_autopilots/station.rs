@@ -1,6 +1,6 @@
 //! A ground station on another link of the autopilot, which changes things by itself.
 //!
-//! Owns: uploading a mission and a fence, changing the mode. Must not: share code with the agent.
+//! Owns: uploading a mission, changing the mode. Must not: share code with the agent.
 
 use super::{HERE, LinkUrl, Stack};
 use fleet::geo::shifted;
@@ -100,18 +100,6 @@ impl Station {
             _ => None,
         })
         .await;
-    }
-
-    pub async fn upload_fence(&mut self, half_m: f64) {
-        let corners = [
-            (half_m, half_m),
-            (half_m, -half_m),
-            (-half_m, -half_m),
-            (-half_m, half_m),
-        ];
-        let command = MavCmd::MAV_CMD_NAV_FENCE_POLYGON_VERTEX_INCLUSION;
-        let items = corners.map(|corner| (command, 4.0, corner));
-        self.upload(MavMissionType::MAV_MISSION_TYPE_FENCE, &items).await;
     }
 
     /// Places north and east of home.

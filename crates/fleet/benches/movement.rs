@@ -245,7 +245,7 @@ fn change(layers: &Layers, now: Moment, what: &str, shape: fn(usize, usize) -> L
     let first = median(
         5,
         || holding(COUNT),
-        |claims| granted = plan(claims, &goals, layers, now).permits.len(),
+        |claims| granted = plan(claims, &goals, layers, &|_, _| Ok(()), now).permits.len(),
     );
     row(
         &format!("plan 1,000, {what}: first call, {granted} routes granted"),
@@ -258,7 +258,7 @@ fn change(layers: &Layers, now: Moment, what: &str, shape: fn(usize, usize) -> L
             plan(&mut claims, &goals, layers, &|_, _| Ok(()), now);
             claims
         },
-        |claims| plan(claims, &goals, layers, now).permits.len(),
+        |claims| plan(claims, &goals, layers, &|_, _| Ok(()), now).permits.len(),
     );
     row(&format!("plan 1,000, {what}: a further call"), again);
 }
@@ -324,7 +324,7 @@ fn relief(layers: &Layers, now: Moment) {
     let took = median(
         5,
         || fleet.clone(),
-        |claims| granted = plan(claims, &goals, layers, now).permits.len(),
+        |claims| granted = plan(claims, &goals, layers, &|_, _| Ok(()), now).permits.len(),
     );
     row(&format!("plan one relief among 10,000: {granted} route granted"), took);
 }

@@ -498,10 +498,12 @@ fn after_a_change_of_leader_a_changed_fence_reaches_those_who_wait_in_a_stopped_
     };
     assert_eq!(value(sent), 8.0, "with the values that it had");
     let radius = |rules: &Rules| format!("{:?}", rules.fence.as_ref().map(|fence| &fence.shapes));
-    assert!(
-        radius(sent).contains("Meters(249") && outcomes[1].stopped_by.as_deref() == Some("a"),
-        "{}",
-        radius(sent)
+    assert!(radius(sent).contains("Meters(249"), "{}", radius(sent));
+    assert_eq!(outcomes[1].progress, Progress::Waiting);
+    assert_eq!(
+        outcomes[1].waits_for.as_deref(),
+        Some("a"),
+        "until that has taken the fence, too"
     );
 }
 

@@ -1,6 +1,6 @@
 //! What a Mission is to fly, and how far its status says that it has come, as types of `fleet`.
 //!
-//! Owns: [`Job`], [`read`] and [`write`]. Must not: call the API or decide.
+//! Owns: [`Job`], [`read`] and [`write()`]. Must not: call the API or decide.
 
 use crds::mission::{Corner, MissionStatus, PartStatus, Repeat, TrackRange};
 use crds::{Mission, MissionSpec};

@@ -51,6 +51,9 @@ async fn until(field: &Field, what: &str, is: impl Fn(&Value) -> bool) -> Value 
         .await
 }
 
+/// In so many ticks from item to item a vehicle never comes to the next.
+const WAITS: u64 = u64::MAX;
+
 /// Vehicles some way apart from one another, that fly plans.
 fn fliers(field: &Field, coordinator: &Coordinator, names: &[&str]) -> (Vec<Vehicle>, Vec<Agent>) {
     let (vehicles, agents) = crew(field, coordinator, names);
@@ -71,9 +74,8 @@ fn all_down(vehicles: &[Vehicle]) -> bool {
 pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(mut field: Field) {
     let coordinator = field.coordinator();
     let (vehicles, agents) = fliers(&field, &coordinator, &["n1", "n2", "n3"]);
-    for vehicle in &vehicles {
-        vehicle.state().leg = 8;
-    }
+    let go_on = |leg| vehicles.iter().for_each(|vehicle| vehicle.state().leg = leg);
+    go_on(WAITS);
     apply(
         &field,
         &json!({"route": route(24), "parallelism": 2, "altitudeStepMeters": 12}),
@@ -105,6 +107,14 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
             })
             .await;
     };
+    // Neither is at the end of its part before the other has begun.
+    field
+        .until("both to fly", async || {
+            let up = vehicles.iter().filter(|vehicle| vehicle.flies()).count();
+            if up == 2 { Ok(()) } else { Err(format!("{up} fly")) }
+        })
+        .await;
+    go_on(8);
     both_have_reached(&field, 3).await;
     for vehicle in &vehicles {
         let state = vehicle.state();
@@ -127,6 +137,7 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
         .collect();
 
     both_have_reached(&field, 6).await;
+    go_on(WAITS);
     let plans: usize = vehicles.iter().map(|vehicle| vehicle.state().plans.len()).sum();
     assert_eq!(plans, 2, "one each, and the same under each leader");
 
@@ -150,6 +161,7 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
             && flown.is_some_and(|flown| !flown.is_empty())
     })
     .await;
+    go_on(8);
     let timeout = format!("--timeout={}s", (2 * PATIENCE).as_secs());
     field
         .cluster()

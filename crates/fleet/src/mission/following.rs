@@ -24,6 +24,9 @@ pub const REACHED_WITHIN: f64 = 15.0;
 pub const REACHED_WITHIN_HEIGHT: f64 = 10.0;
 /// Where it was counts for this long: what the autopilot says may have been repeated.
 const TRAIL: Duration = Duration::from_secs(8);
+/// Between two positions that are no further apart than this, a vehicle is taken to have flown straight: a fast one passes its place
+/// between two reports.
+const BETWEEN: Duration = Duration::from_secs(2);
 /// Most positions that are kept.
 const MOST_POSITIONS: usize = 80;
 
@@ -174,17 +177,38 @@ impl Following {
         let Some(Some(Ok((place, altitude)))) = self.list.get(index).map(|(item, _)| item.place()) else {
             return false;
         };
-        let there = |seen: &Sighting<Position>| {
+        let from_place = |seen: &Sighting<Position>| {
             let (east, north) = offset(place, seen.value.at);
             let up = match altitude {
                 Altitude::AboveHome(wanted) => seen.value.above_home.0 - wanted.0,
                 Altitude::Amsl(wanted) => seen.value.amsl.0 - wanted.0,
             };
-            east.hypot(north) <= REACHED_WITHIN && up.abs() <= REACHED_WITHIN_HEIGHT
+            (seen.at, [east, north, up])
         };
         let lately = self.trail.iter().filter(|seen| now.since(seen.at) <= TRAIL);
-        lately.into_iter().any(there)
+        let mut before: Option<(Moment, [f64; 3])> = None;
+        lately.map(from_place).any(|(at, point)| {
+            let from = before.replace((at, point));
+            let from = from.filter(|(then, _)| at.since(*then) <= BETWEEN);
+            is_there(nearest(from.map_or(point, |(_, from)| from), point))
+        })
     }
+}
+
+/// The point of the way from `from` to `to` that is nearest to the origin over ground.
+fn nearest(from: [f64; 3], to: [f64; 3]) -> [f64; 3] {
+    let way = [to[0] - from[0], to[1] - from[1], to[2] - from[2]];
+    let squared = way[0].mul_add(way[0], way[1] * way[1]);
+    let part = if squared > 0.0 {
+        (-from[0].mul_add(way[0], from[1] * way[1]) / squared).clamp(0.0, 1.0)
+    } else {
+        1.0
+    };
+    [0, 1, 2].map(|axis| way[axis].mul_add(part, from[axis]))
+}
+
+fn is_there([east, north, up]: [f64; 3]) -> bool {
+    east.hypot(north) <= REACHED_WITHIN && up.abs() <= REACHED_WITHIN_HEIGHT
 }
 
 const fn is_descent(command: u16) -> bool {
@@ -248,6 +272,17 @@ mod tests {
             other(item::NAV_RETURN_TO_LAUNCH),
         ];
         Following::new(rest(&items, 0))
+    }
+
+    #[test]
+    fn a_place_that_was_passed_between_two_reports_is_reached_and_after_a_silence_it_is_not() {
+        for (until, reached) in [(19, vec![0, 1]), (21, vec![])] {
+            let mut one = following();
+            stands(&mut one, 70.0, 18);
+            stands(&mut one, 130.0, until);
+            let got = one.has_reached(1, at(until));
+            assert_eq!(got.contains(&1), reached.contains(&1), "{until}: {got:?}");
+        }
     }
 
     #[test]

@@ -75,7 +75,7 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
     let coordinator = field.coordinator();
     let (vehicles, agents) = fliers(&field, &coordinator, &["n1", "n2", "n3"]);
     let go_on = |leg| vehicles.iter().for_each(|vehicle| vehicle.state().leg = leg);
-    go_on(WAITS);
+    go_on(8);
     apply(
         &field,
         &json!({"route": route(24), "parallelism": 2, "altitudeStepMeters": 12}),
@@ -97,25 +97,27 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
         .unwrap();
     assert_eq!(drones["items"].as_array().unwrap().len(), 2);
 
-    // No vehicle was ordered up before its plan was on board, and the order names it.
-    let both_have_reached = async |field: &Field, count: usize| {
+    // Where it has reached so many items it waits for the test.
+    let one_has_reached = async |field: &Field, count: usize| {
         field
-            .until("both to fly their plans", async || {
+            .until("one to have come so far on its plan", async || {
                 let reached: Vec<usize> = vehicles.iter().map(|vehicle| vehicle.state().reached.count()).collect();
-                let far = reached.iter().filter(|reached| **reached >= count).count();
-                if far == 2 { Ok(()) } else { Err(format!("{reached:?}")) }
+                let far = vehicles.iter().zip(&reached).find(|(_, reached)| **reached >= count);
+                far.map(|(vehicle, _)| vehicle).ok_or(format!("{reached:?}"))
             })
-            .await;
+            .await
+            .state()
+            .leg = WAITS;
     };
-    // Neither is at the end of its part before the other has begun.
-    field
-        .until("both to fly", async || {
-            let up = vehicles.iter().filter(|vehicle| vehicle.flies()).count();
-            if up == 2 { Ok(()) } else { Err(format!("{up} fly")) }
-        })
-        .await;
-    go_on(8);
-    both_have_reached(&field, 3).await;
+    let plans = || {
+        vehicles
+            .iter()
+            .map(|vehicle| vehicle.state().plans.len())
+            .sum::<usize>()
+    };
+
+    // No vehicle was ordered up before its plan was on board, and the order names it.
+    one_has_reached(&field, 3).await;
     for vehicle in &vehicles {
         let state = vehicle.state();
         for order in &state.orders {
@@ -126,6 +128,11 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
             }
         }
     }
+    field
+        .until("both to have their plans", async || {
+            (plans() == 2).then_some(()).ok_or(plans().to_string())
+        })
+        .await;
 
     // Another leader makes the same plans: nobody gets a new one.
     drop(agents);
@@ -135,15 +142,15 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
         .iter()
         .map(|vehicle| Agent::start(vehicle, &coordinator.address))
         .collect();
+    go_on(8);
+    one_has_reached(&field, 6).await;
+    assert_eq!(plans(), 2, "one each, and the same under each leader");
 
-    both_have_reached(&field, 6).await;
-    go_on(WAITS);
-    let plans: usize = vehicles.iter().map(|vehicle| vehicle.state().plans.len()).sum();
-    assert_eq!(plans, 2, "one each, and the same under each leader");
-
-    // One is near its reserve: it comes home, and the rest of its part is flown by the third.
-    let has_items = |vehicle: &&Vehicle| vehicle.state().plans.last().map_or(0, |plan| plan.items.len());
-    let tired = vehicles.iter().max_by_key(has_items).unwrap();
+    // One is near its reserve: it comes home, and the rest of its part is flown by another.
+    let tired = vehicles
+        .iter()
+        .max_by_key(|vehicle| vehicle.state().reached.count())
+        .unwrap();
     let node = tired.state().node.clone();
     let drones = field
         .cluster()

@@ -267,8 +267,10 @@ impl ArduPilot {
             (item::DELAY, Flight::Guided { .. }) => true,
             (item::TAKEOFF, Flight::Guided { .. }) => true,
             (_, Flight::Guided { target }) => {
+                // WPNAV_RADIUS is the radius of a sphere: a place over which it still climbs is not reached.
                 let position = core.airframe.position;
-                position.ground_distance(target) < self.radius_m(core) && is_slow(core)
+                let away = position.ground_distance(target).hypot(position.up - target.up);
+                away < self.radius_m(core) && is_slow(core)
             }
             _ => false,
         };

@@ -104,8 +104,8 @@ pub fn shown(wanted: &[Wanted], outcome: &Outcome, report: &RemoteIdReport) -> O
 struct Progress<'a> {
     name: &'a str,
     sent: bool,
-    /// What is amiss: one word, a sentence, and whether somebody has to do something.
-    amiss: Option<(&'static str, String, bool)>,
+    /// What the trouble is: one word, a sentence, and whether somebody has to do something.
+    trouble: Option<(&'static str, String, bool)>,
 }
 
 fn progress<'a>(
@@ -117,7 +117,7 @@ fn progress<'a>(
         return Progress {
             name,
             sent: false,
-            amiss: Some(("AgentSilent", text, false)),
+            trouble: Some(("AgentSilent", text, false)),
         };
     };
     let sent = report.sending == Sending::Yes && report.held.as_ref() == Some(&operator.name);
@@ -125,12 +125,12 @@ fn progress<'a>(
         return Progress {
             name,
             sent: sent && outcome.operator.is_some(),
-            amiss: Some((reason, text.clone(), true)),
+            trouble: Some((reason, text.clone(), true)),
         };
     }
     let said = assess(Some(&operator.name), report);
-    let amiss = (said.ready == Some(false)).then_some((said.reason, said.message, false));
-    Progress { name, sent, amiss }
+    let trouble = (said.ready == Some(false)).then_some((said.reason, said.message, false));
+    Progress { name, sent, trouble }
 }
 
 /// The status of an Operator, the one at `place`.
@@ -175,8 +175,8 @@ pub fn of_operator(
         ),
     };
     let words = |vehicle: &Progress<'_>| {
-        let amiss = vehicle.amiss.as_ref();
-        amiss.map(|(_, text, _)| format!("Vehicle {}: {text}", vehicle.name))
+        let trouble = vehicle.trouble.as_ref();
+        trouble.map(|(_, text, _)| format!("Vehicle {}: {text}", vehicle.name))
     };
     let unsent = mine.iter().find(|vehicle| !vehicle.sent);
     let says = match fault {
@@ -205,7 +205,9 @@ pub fn of_operator(
             }
         },
     };
-    let stuck = mine.iter().find(|vehicle| matches!(vehicle.amiss, Some((_, _, true))));
+    let stuck = mine
+        .iter()
+        .find(|vehicle| matches!(vehicle.trouble, Some((_, _, true))));
     let stuck = fault.cloned().or(rival).or_else(|| stuck.and_then(words));
     let mut conditions = vec![accepted, says];
     // What tools that wait for objects look for (kstatus): there only while it is so.
@@ -215,7 +217,7 @@ pub fn of_operator(
         conditions.push(of("Reconciling", true, "NotOnAll", &words));
     }
     let unsettled = mine.iter().filter_map(|vehicle| {
-        let (reason, text, _) = vehicle.amiss.as_ref()?;
+        let (reason, text, _) = vehicle.trouble.as_ref()?;
         Some(UnsettledVehicle {
             name: vehicle.name.to_owned(),
             reason: (*reason).to_owned(),

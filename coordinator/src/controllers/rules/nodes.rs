@@ -6,7 +6,7 @@
 use super::plan::{Objects, Outcome, Subject, UNMADE};
 use super::status::Counts;
 use crds::vehicle::{SentValue, VehicleRules};
-use fleet::geofence::{Outside, Wanted, outside};
+use fleet::geofence::{Outside, Wanted, WayOutside, outside, way_outside};
 use fleet::ids::{DroneName, NodeName};
 use fleet::rules::{Enforce, FenceState, RulesDigest, WantedParameter};
 use fleet::units::{AltitudeAboveHome, Wgs84};
@@ -98,6 +98,17 @@ impl NodeRules {
         let Some(of) = known.nodes.get(node) else { return Ok(()) };
         let wanted: Vec<&Wanted> = of.fences.iter().map(AsRef::as_ref).collect();
         outside(&wanted, at, height)
+    }
+
+    /// Whether the Geofences of `node` allow a way along `places`.
+    ///
+    /// # Errors
+    /// [`WayOutside`].
+    pub fn allow_way(&self, node: &NodeName, places: &[(Wgs84, AltitudeAboveHome)]) -> Result<(), WayOutside> {
+        let known = self.lock();
+        let Some(of) = known.nodes.get(node) else { return Ok(()) };
+        let wanted: Vec<&Wanted> = of.fences.iter().map(AsRef::as_ref).collect();
+        way_outside(&wanted, places)
     }
 
     /// The Geofences that hold for each node, where there are any: no route leads out of them.

@@ -114,7 +114,7 @@ pub enum Command {
     Demo(DemoArgs),
     /// Plans work in the air: shows what a Mission would come to, and reads and writes the files of ground stations.
     ///
-    /// It asks no coordinator. Missions can be planned and looked at; no version of Skein flies them yet.
+    /// It asks no coordinator and flies nothing: a Mission is flown once it is applied (kubectl apply).
     Mission(mission::MissionArgs),
     /// Prints a completion script for a shell, such as: source <(skein completion bash)
     Completion {

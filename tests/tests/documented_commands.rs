@@ -1,4 +1,5 @@
-//! The commands of README, tutorials, concepts and how-to guides, run unchanged, on a ground station with simulated vehicles.
+//! The commands of README, tutorials, concepts, how-to guides and deployment, run unchanged: on a ground station with simulated vehicles,
+//! and on a cluster.
 //!
 //! Owns: which pages are run where, and the state before. Must not: change a command except for names that a reader has to fill in.
 #![allow(
@@ -8,8 +9,14 @@
     reason = "test helpers outside of #[test] functions; field and wire have more than is used here"
 )]
 
+#[path = "people/certificates.rs"]
+mod certificates;
+#[path = "documented_commands/cluster.rs"]
+mod cluster;
 #[path = "up/field.rs"]
 mod field;
+#[path = "kubectl_skein/kubelet.rs"]
+mod kubelet;
 #[path = "e2e/wire.rs"]
 mod wire;
 
@@ -56,15 +63,7 @@ const IN_FLIGHT: [(&str, &str); 8] = [
 const FORMATION: &str = "relays";
 
 /// Pages whose commands are run by nothing here, and why.
-const ELSEWHERE: [(&str, &str); 12] = [
-    (
-        "deploy/README.md",
-        "they are for a cluster, as in deploy.rs and nodes.rs",
-    ),
-    (
-        "deploy/chart/README.md",
-        "they are for a cluster, as in deploy/install.rs and nodes.rs",
-    ),
+const ELSEWHERE: [(&str, &str); 8] = [
     (
         "docs/concepts/command.md",
         "a pilot has to take over first, as in coordinator.rs",
@@ -75,14 +74,12 @@ const ELSEWHERE: [(&str, &str); 12] = [
         "docs/how-to/make-a-release.md",
         "crates/xtask/src/release/tests.rs runs what needs no build",
     ),
-    ("docs/how-to/move-to-a-cluster.md", "they are for a cluster"),
     (
         "docs/how-to/resume-after-a-takeover.md",
         "a pilot has to take over first, as in coordinator.rs",
     ),
     ("docs/how-to/run-a-ground-station.md", "it has `skein up` alone"),
-    ("docs/operations/README.md", "they are for a cluster"),
-    ("docs/tutorial/cluster.md", "they are for a cluster, as in nodes.rs"),
+    ("docs/operations/README.md", "no Pod runs here that has a log"),
     (
         "tests/README.md",
         "it has `cargo xtask fly` alone, which takes real autopilots",
@@ -90,7 +87,7 @@ const ELSEWHERE: [(&str, &str); 12] = [
 ];
 
 /// How commands begin that are not run, and why.
-const LEFT_OUT: [(&str, &str); 6] = [
+const LEFT_OUT: [(&str, &str); 11] = [
     ("skein watch", "runs until a person ends it"),
     ("skein top", "runs until a person ends it"),
     (
@@ -100,6 +97,14 @@ const LEFT_OUT: [(&str, &str); 6] = [
     ("kubectl get drones -w", "runs until a person ends it"),
     ("cargo ", "takes a build; other tests run what is built"),
     ("sudo ", "changes this machine"),
+    ("docker ", "takes a container engine and the images"),
+    ("skopeo ", "takes a registry and the images"),
+    ("kubectl -n skein-system logs", "no Pod runs here that has a log"),
+    (
+        "kubectl -n field wait --for=condition=Ready",
+        "the cluster here has no vehicle",
+    ),
+    ("kubectl delete -k deploy", "waits for kubelets that end Pods"),
 ];
 
 /// The deadline of one command; some wait for vehicles.
@@ -149,6 +154,7 @@ fn each_page_with_commands_is_run_or_says_why_not() {
     let mut known: BTreeSet<&str> = ON_THE_GROUND.into();
     known.extend(IN_FLIGHT.map(|(page, _)| page));
     known.extend(ELSEWHERE.map(|(page, _)| page));
+    known.extend(cluster::PAGES);
     let mut with_commands = BTreeSet::new();
     let mut lines = Vec::new();
     for page in pages(workspace_root()) {

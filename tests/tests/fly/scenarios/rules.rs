@@ -15,6 +15,7 @@ use crate::field::{Field, NODES, SWARM, Setup};
 use crate::figures::Figures;
 use crate::modes::{LAND, RETURN};
 use crate::objects::{condition, is};
+use crate::pilot::Pilot;
 use crate::record::is_armed;
 use crate::scenario::Scenario;
 use crate::wire::now;
@@ -201,9 +202,14 @@ fn armed_last(field: &Field, since: u64) -> anyhow::Result<()> {
 }
 
 fn power_cycle(field: &mut Field) -> anyhow::Result<()> {
-    field.vehicle_mut(NODE)?.autopilot.power_off();
+    let vehicle = field.vehicle_mut(NODE)?;
+    vehicle.autopilot.power_off();
     std::thread::sleep(Duration::from_secs(2));
-    field.vehicle_mut(NODE)?.autopilot.power_on()
+    vehicle.autopilot.power_on()?;
+    // The ground station's line was cut with it.
+    vehicle.pilot = Pilot::at(&vehicle.autopilot)?;
+    vehicle.pilot.beats(true);
+    Ok(())
 }
 
 fn begin(field: &Field) -> anyhow::Result<()> {

@@ -42,14 +42,14 @@ const fn known(package: &'static str, target: &'static str, parts: usize, second
 /// machine busy.
 const KNOWN: &[Known] = &[
     known("tests", "nodes", 1, 350, 35),
-    known("tests", "coordinator", 4, 230, 18),
-    known("tests", "attacks", 2, 250, 15),
-    known("tests", "upgrades", 2, 200, 12),
-    known("tests", "authorities", 1, 170, 15),
-    known("tests", "api_faults", 2, 115, 15),
-    known("tests", "e2e", 3, 100, 28),
-    known("tests", "faults", 1, 160, 12),
-    known("tests", "kubectl_skein", 1, 160, 22),
+    known("tests", "coordinator", 4, 320, 10),
+    known("tests", "attacks", 2, 250, 10),
+    known("tests", "upgrades", 2, 200, 8),
+    known("tests", "authorities", 1, 165, 13),
+    known("tests", "api_faults", 2, 115, 12),
+    known("tests", "e2e", 3, 130, 18),
+    known("tests", "faults", 1, 160, 9),
+    known("tests", "kubectl_skein", 1, 160, 17),
     known("tests", "api", 1, 70, 50),
     known("tests", "network", 1, 60, 190),
     known("tests", "deploy", 1, 50, 85),
@@ -58,12 +58,14 @@ const KNOWN: &[Known] = &[
     known("tests", "fly", 1, 110, ALONE),
     known("tests", "differ", 1, 40, ALONE),
     known("tests", "gcs_peers", 1, 40, 30),
-    known("tests", "flown_examples", 1, 90, 22),
-    known("tests", "documented_commands", 1, 80, 40),
+    known("tests", "flown_examples", 1, 115, 15),
+    known("tests", "documented_commands", 1, 100, 25),
     known("tests", "crds", 1, 25, 50),
     known("tests", "control_plane", 1, 20, 45),
     known("tests", "clients", 1, 15, 50),
     known("tests", "peers", 1, 15, 20),
+    known("fleet", "fleet", 1, 90, 130),
+    known("agent", "rules_on_real_autopilots", 1, 50, 25),
     known("workspace", "examples", 1, 35, 150),
     known("embedded-api", "crash", 1, 20, 100),
     known("link", "auto_link", 1, 25, 5),
@@ -138,11 +140,13 @@ pub struct Unit {
     pub timed: bool,
 }
 
-/// Whether it is one for the loop of a developer: it needs nothing but what was compiled, and a few seconds of a core.
+/// Whether it is one for the loop of a developer: it needs nothing but what was compiled, and a few seconds of a core; or it has the
+/// decisions, for which a developer waits.
 pub fn is_quick(program: &TestProgram) -> bool {
     let is = |known: &&Known| known.package == program.package && known.target == program.target;
     let known = KNOWN.iter().find(is);
-    program.package != "tests" && known.is_none_or(|known| known.seconds * known.percent < QUICK)
+    let is_short = known.is_none_or(|known| known.seconds * known.percent < QUICK);
+    program.package == "fleet" || (program.package != "tests" && is_short)
 }
 
 /// The program in as many parts as it is to run in. `tests` are the names of its tests, in the order in which it lists them.

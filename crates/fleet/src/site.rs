@@ -372,15 +372,19 @@ impl Site {
         }
     }
 
-    /// Takes back the routes of those who have not set out on them, where somebody who does not keep to a claim has come into the way.
+    /// Takes back the routes of those who have not set out on them, where somebody who does not keep to a claim has come into the way. Its
+    /// airspace stays claimed until the agent is known to have let go of the route, or to take it no more should its order still come.
     fn take_back(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
-        let has = |node: &NodeName| vehicles.get(node)?.report?.0.route.order.as_ref();
-        self.taken_back
-            .retain(|node, number| has(node).is_some_and(|route| route.number == *number));
+        let report = |node: &NodeName| Some(vehicles.get(node)?.report?.0);
+        self.taken_back.retain(|node, number| {
+            report(node).is_none_or(|report| {
+                let has = report.route.order.as_ref().is_some_and(|route| route.number == *number);
+                report.truth == FlightTruth::Disarmed && (has || report.route.last < *number)
+            })
+        });
         for (node, expected) in vehicles {
             let on_ground = |report: &&Report| report.truth == FlightTruth::Disarmed;
             let Some(report) = expected.report.map(|(report, _)| report).filter(on_ground) else {
-                self.taken_back.remove(node);
                 continue;
             };
             let number = self

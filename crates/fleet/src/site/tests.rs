@@ -314,6 +314,32 @@ fn helicopter() -> Aircraft {
 }
 
 #[test]
+fn a_route_that_was_taken_back_before_it_arrived_is_void_until_its_agent_says_so() {
+    let mut site = new();
+    let mut vehicles = [vehicle("a", -15.0, Desire::At(station(-40.0, 60.0, 20.0)))];
+    let name = vehicles[0].node.clone();
+    update(&mut site, &vehicles, 0);
+    let lost = site.route(&name).unwrap().number;
+    vehicles[0].hears = vec![helicopter()];
+    for second in 1..5 {
+        vehicles[0].heard = second != 3;
+        update(&mut site, &vehicles, second);
+        let known = (site.route(&name), site.last_granted(&name));
+        assert_eq!(known, (None, Some(lost)), "it may still arrive, second {second}");
+    }
+    // The order that names it as void has arrived.
+    vehicles[0].state.last = lost;
+    update(&mut site, &vehicles, 5);
+    assert_eq!((site.route(&name), site.last_granted(&name)), (None, None));
+    vehicles[0].hears.clear();
+    let granted = (6..100).any(|second| {
+        update(&mut site, &vehicles, second);
+        site.route(&name).is_some_and(|route| route.number > lost)
+    });
+    assert!(granted, "it waits for ever: {:?}", site.off_station(&name, at(100)));
+}
+
+#[test]
 fn a_route_that_an_aircraft_has_crossed_is_taken_back_from_one_that_has_not_taken_off() {
     let mut site = new();
     let mut vehicles = [vehicle("a", -15.0, Desire::At(station(-40.0, 60.0, 20.0)))];

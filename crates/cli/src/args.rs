@@ -5,6 +5,7 @@
 mod agents;
 mod drone;
 mod enroll;
+pub mod map;
 pub mod mission;
 mod place;
 mod swarm;
@@ -64,6 +65,12 @@ pub enum Command {
     /// resume) are given after a confirmation that lists whom they concern. Goes on when the coordinator is away, and says how old
     /// everything is. Works at 80×24, over ssh, and without colors (NO_COLOR). q or Ctrl-C ends it; nothing that flies is touched.
     Top(TopArgs),
+    /// Shows the fleet on a live map in the browser of this machine; orders, formations, surveys and fences from there.
+    ///
+    /// Serves a page on 127.0.0.1 and prints its address, which is good once, for one browser. The page reaches the coordinator and the API as
+    /// this command does, with your own rights; nothing is opened to a network and nothing is fetched from one. What it orders or makes is shown
+    /// before, and confirmed. Ctrl-C ends it; nothing that flies is touched.
+    Map(map::MapArgs),
     /// Lands the vehicles of a Swarm, a Drone, a node, a selector, or all, at once, and keeps them on the ground until `skein
     /// release`.
     ///

@@ -16,7 +16,9 @@ pub mod fleet_api;
 pub mod ground;
 pub mod interrupt;
 pub mod kill;
+pub mod live;
 pub mod log;
+pub mod map;
 pub mod mission;
 pub mod node_link;
 pub mod objects;
@@ -107,15 +109,13 @@ fn run(cli: Cli, is_plugin: bool) -> Result<(), Failure> {
         }
         Command::Top(mut args) => {
             args.filter.default_namespace(namespace)?;
-            let place = args.place.clone().or(before.clone());
-            let kubeconfig =
-                place.kubeconfig.is_some() || place.context.is_some() || environment().kubeconfig.is_some();
-            let named = kubeconfig.then_some(cluster::Choice {
-                kubeconfig: place.kubeconfig,
-                context: place.context,
-                coordinator_namespace: None,
-            });
+            let named = named_kubeconfig(args.place.clone().or(before.clone()), &environment());
             run_parts(top::run(chosen(&args.place)?, args, named))
+        }
+        Command::Map(mut args) => {
+            args.filter.default_namespace(namespace)?;
+            let named = named_kubeconfig(args.place.clone().or(before.clone()), &environment());
+            run_parts(map::run(chosen(&args.place)?, args, named))
         }
         Command::Ground(mut args) => {
             let route = chosen(&args.place)?;
@@ -163,6 +163,16 @@ fn run(cli: Cli, is_plugin: bool) -> Result<(), Failure> {
             Ok(std::io::stdout().write_all(&script)?)
         }
     }
+}
+
+/// The kubeconfig that goes with a coordinator that is named by its address, if one is named.
+fn named_kubeconfig(place: WhereArgs, environment: &Environment) -> Option<cluster::Choice> {
+    let named = place.kubeconfig.is_some() || place.context.is_some() || environment.kubeconfig.is_some();
+    named.then_some(cluster::Choice {
+        kubeconfig: place.kubeconfig,
+        context: place.context,
+        coordinator_namespace: None,
+    })
 }
 
 /// Runs what goes on for a while and has many parts.

@@ -3,8 +3,8 @@
 //! Owns: what is printed. Must not: plan ([`fleet::mission`] does) or know a file format (`plan_files` does).
 
 mod geojson;
-mod manifest;
-mod preview;
+pub(crate) mod manifest;
+pub(crate) mod preview;
 
 use crate::args::mission::{ExportArgs, FileFormat, ImportArgs, MissionArgs, MissionCommand};
 use crate::failure::Failure;

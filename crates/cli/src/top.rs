@@ -6,15 +6,12 @@
 //! The network is on threads of its own and keeps only its newest picture, so a terminal that is slow, stopped or gone keeps nobody
 //! waiting: neither the coordinator nor a signal to end.
 
-pub mod clock;
 pub mod draw;
-pub mod fleet_feed;
 pub mod keys;
 pub mod map;
 pub mod model;
 pub mod object_feed;
 pub mod objects;
-pub mod orders;
 pub mod rows;
 pub mod tty;
 
@@ -25,20 +22,20 @@ use crate::args::TopArgs;
 use crate::cluster::Choice;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::live::clock::Now;
+use crate::live::fleet_feed::{self, FleetSnapshot};
+use crate::live::orders::{self, Order, Outcome};
 use crate::output::Output;
 use crate::route::Route;
 use crate::server::Which;
 use crate::terminal;
-use clock::Now;
 use crossterm::event::{Event, EventStream};
 use draw::Paint;
-use fleet_feed::FleetSnapshot;
 use futures::StreamExt;
 use keys::Key;
 use model::{Effect, Model};
 use nix::sys::signal::Signal;
 use objects::{ObjectsSnapshot, Wanted};
-use orders::{Order, Outcome};
 use std::time::Duration;
 use tokio::signal::unix::{SignalKind, signal};
 use tokio::sync::{mpsc, watch};
@@ -95,7 +92,7 @@ async fn show(route: Route, args: TopArgs, named: Option<Choice>, interrupt: &In
         () = interrupt.in_order.cancelled() => return Ok(()),
     };
     let objects = tokio::select! {
-        objects = object_feed::objects(&route, named) => objects,
+        objects = crate::live::objects::objects(&route, named) => objects,
         () = interrupt.in_order.cancelled() => return Ok(()),
     };
     let mut model = Model::new(route.to_string(), args.filter.clone());

@@ -10,19 +10,20 @@ use crds::Mission;
 use embedded_api::checker::{Checker, Rejection, Subject};
 use embedded_api::kinds::custom;
 use fleet::mission::{Route, Survey};
-use kube::{CustomResourceExt as _, ResourceExt as _};
+use kube::{CustomResourceExt, ResourceExt as _};
 use plan_files::PlanFile;
+use serde::de::DeserializeOwned;
 use serde_json::{Value, json};
 
 /// A Mission, and the documents beside it.
 #[derive(Debug)]
-pub(super) struct Manifest {
+pub(crate) struct Manifest {
     pub mission: Mission,
     documents: Vec<Value>,
 }
 
 /// What a Mission has to be flown.
-pub(super) enum Content {
+pub(crate) enum Content {
     Route(Route),
     Survey(Box<Survey>),
     Plan(PlanFile),
@@ -36,6 +37,13 @@ impl Manifest {
             |error: serde_saphyr::Error| Failure::Failed(format!("{} is not YAML: {error}", args.file.display()));
         let documents: Vec<Value> = serde_saphyr::from_multiple(&text).map_err(cannot)?;
         let mission = read(&documents, args.mission.as_deref())?;
+        Ok(Self { mission, documents })
+    }
+
+    /// A Mission that is no file.
+    pub fn of_document(document: &Value) -> Result<Self, Failure> {
+        let mission = judged(document)?;
+        let documents = Vec::new();
         Ok(Self { mission, documents })
     }
 
@@ -92,22 +100,26 @@ pub(super) fn read(documents: &[Value], name: Option<&str>) -> Result<Mission, F
     }
 }
 
-/// The Mission, if an API server would take it.
-fn judged(document: &Value) -> Result<Mission, Failure> {
+/// The object, if an API server would take it.
+pub(crate) fn judged<K: CustomResourceExt + DeserializeOwned>(document: &Value) -> Result<K, Failure> {
+    let definition = K::crd();
+    let named = definition.spec.names.kind.clone();
     let mut document = document.clone();
-    if let Some(meta) = document.get_mut("metadata").and_then(Value::as_object_mut) {
+    if definition.spec.scope == "Namespaced"
+        && let Some(meta) = document.get_mut("metadata").and_then(Value::as_object_mut)
+    {
         meta.entry("namespace").or_insert_with(|| json!("default"));
     }
-    let crd = serde_json::to_value(Mission::crd()).map_err(|error| failed(&error))?;
+    let crd = serde_json::to_value(definition).map_err(|error| failed(&error))?;
     let kinds = custom::resources(&crd).map_err(|error| failed(&error))?;
     let Some(kind) = kinds.first() else {
-        return Err(Failure::Failed(
-            "the definition of Mission serves no version; this is a bug".to_owned(),
-        ));
+        return Err(Failure::Failed(format!(
+            "the definition of {named} serves no version; this is a bug"
+        )));
     };
     if document["apiVersion"] != kind.api_version().as_str() {
         return Err(Failure::Failed(format!(
-            "the Mission's apiVersion must be {}; correct it",
+            "the {named}'s apiVersion must be {}; correct it",
             kind.api_version()
         )));
     }
@@ -117,7 +129,7 @@ fn judged(document: &Value) -> Result<Mission, Failure> {
     let read = checker.read(document).map_err(refused)?;
     if !read.unknown.is_empty() {
         return Err(Failure::Failed(format!(
-            "Mission {name}: {}; correct or remove it",
+            "{named} {name}: {}; correct or remove it",
             read.unknown.join(", ")
         )));
     }
@@ -126,7 +138,7 @@ fn judged(document: &Value) -> Result<Mission, Failure> {
 }
 
 /// An error with what caused it.
-pub(super) fn failed(error: &dyn std::error::Error) -> Failure {
+pub(crate) fn failed(error: &dyn std::error::Error) -> Failure {
     let mut text = error.to_string();
     let mut source = error.source();
     while let Some(cause) = source {

@@ -8,6 +8,7 @@ use crate::args::mission::{PreviewArgs, Start};
 use crate::failure::Failure;
 use fleet::mission::{Flier, Plan, Route, Work, item};
 use fleet::units::Wgs84;
+use serde_json::Value;
 use std::fmt::Write as _;
 use std::io::Write as _;
 use std::path::Path;
@@ -16,24 +17,22 @@ use std::time::Duration;
 /// More flights than this are not counted.
 const MOST_FLIGHTS: usize = 200;
 
+/// What would be flown.
+pub(crate) struct Preview {
+    /// For a person.
+    pub numbers: String,
+    /// For a map.
+    pub geojson: Value,
+}
+
 pub(super) fn run(args: &PreviewArgs) -> Result<(), Failure> {
     let manifest = Manifest::of(&args.mission)?;
-    let (what, work) = match manifest.content()? {
-        Content::Route(route) => ("route", Work::of_route(&route).map_err(|error| failed(&error))?),
-        Content::Survey(survey) => ("survey", Work::of_survey(&survey).map_err(|error| failed(&error))?),
-        Content::Plan(file) => {
-            let places = item::places(&file.items).map_err(|error| failed(&error))?;
-            let route = Route::new(places).map_err(|error| failed(&error))?;
-            ("plan", Work::of_route(&route).map_err(|error| failed(&error))?)
-        }
-    };
-    let fliers = fliers(args, &work, manifest.mission.spec.parallelism);
-    let plan = work.share(&fliers).map_err(|error| failed(&error))?;
-    let numbers = numbers(&manifest, what, &work, &plan, &fliers)?;
+    let parallelism = manifest.mission.spec.parallelism;
+    let Preview { numbers, geojson } = of(&manifest, |work| fliers(args, work, parallelism))?;
     match &args.geojson {
         None => std::io::stdout().write_all(numbers.as_bytes())?,
         Some(out) => {
-            let text = format!("{:#}\n", geojson::of(&work, &plan, &fliers));
+            let text = format!("{geojson:#}\n");
             if out == Path::new("-") {
                 std::io::stdout().write_all(text.as_bytes())?;
                 std::io::stderr().write_all(numbers.as_bytes())?;
@@ -45,6 +44,25 @@ pub(super) fn run(args: &PreviewArgs) -> Result<(), Failure> {
         }
     }
     Ok(())
+}
+
+/// What the Mission comes to for these vehicles.
+pub(crate) fn of(manifest: &Manifest, fliers: impl FnOnce(&Work) -> Vec<Flier>) -> Result<Preview, Failure> {
+    let (what, work) = match manifest.content()? {
+        Content::Route(route) => ("route", Work::of_route(&route).map_err(|error| failed(&error))?),
+        Content::Survey(survey) => ("survey", Work::of_survey(&survey).map_err(|error| failed(&error))?),
+        Content::Plan(file) => {
+            let places = item::places(&file.items).map_err(|error| failed(&error))?;
+            let route = Route::new(places).map_err(|error| failed(&error))?;
+            ("plan", Work::of_route(&route).map_err(|error| failed(&error))?)
+        }
+    };
+    let fliers = fliers(&work);
+    let plan = work.share(&fliers).map_err(|error| failed(&error))?;
+    Ok(Preview {
+        numbers: numbers(manifest, what, &work, &plan, &fliers)?,
+        geojson: geojson::of(&work, &plan, &fliers),
+    })
 }
 
 fn fliers(args: &PreviewArgs, work: &Work, parallelism: i32) -> Vec<Flier> {

@@ -9,9 +9,9 @@ mod map_view;
 mod pages;
 mod words;
 
-use super::clock::Now;
 use super::model::{Model, Over, Prompt, View};
 use super::rows::{List, Row};
+use crate::live::clock::Now;
 use crate::table::Tone;
 use crate::vehicle::{Vehicle, age_text};
 use ratatui::Frame;

@@ -3,13 +3,13 @@
 //! Owns: the state: which list, which row, what is typed, what waits to be confirmed. Must not: read a clock, send requests, or draw; what
 //! it wants done is an [`Effect`].
 
-use super::clock::Now;
-use super::fleet_feed::FleetSnapshot;
 use super::keys::Key;
 use super::objects::{Listed, ObjectsSnapshot, Wanted};
-use super::orders::{Order, Outcome, Verb, Whom};
 use super::rows::{self, List, Row, RowKey, Source};
 use crate::args::Filter;
+use crate::live::clock::Now;
+use crate::live::fleet_feed::FleetSnapshot;
+use crate::live::orders::{Order, Outcome, Verb, Whom};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// So much can be typed.

@@ -2,12 +2,12 @@
 //!
 //! Owns: the plain values, each with when it was read and what went wrong since. Must not: send requests.
 
+use crate::live::objects::Reading;
 use crate::vehicle::printable;
 use crds::{Swarm, Vehicle};
 use k8s_openapi::api::core::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use std::sync::Arc;
-use std::time::Duration;
 
 /// An object that a person looks at.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
@@ -36,39 +36,6 @@ pub struct Wanted {
     pub list: Option<Listed>,
     /// The object.
     pub details: Option<ObjectRef>,
-}
-
-/// Something that was read, perhaps a while ago.
-#[derive(Debug, Clone)]
-pub struct Reading<T> {
-    /// The last that was read, and when.
-    pub last: Option<(T, Duration)>,
-    /// Why it could not be read since.
-    pub problem: Option<String>,
-}
-
-impl<T> Default for Reading<T> {
-    fn default() -> Self {
-        Self {
-            last: None,
-            problem: None,
-        }
-    }
-}
-
-impl<T> Reading<T> {
-    /// What was read last.
-    pub fn value(&self) -> Option<&T> {
-        self.last.as_ref().map(|(value, _)| value)
-    }
-
-    /// Notes an answer that came at `at`.
-    pub fn note(&mut self, answer: Result<T, String>, at: Duration) {
-        match answer {
-            Ok(value) => (self.last, self.problem) = (Some((value, at)), None),
-            Err(why) => self.problem = Some(why),
-        }
-    }
 }
 
 /// All that was read.

@@ -2,11 +2,11 @@
 //!
 //! Owns: columns, what a row is of, filter and order. Must not: show a figure that is old without its age, or draw.
 
-use super::clock::Now;
-use super::fleet_feed::FleetSnapshot;
 use super::objects::{ObjectRef, ObjectsSnapshot};
-use super::orders::Whom;
 use crate::args::Filter;
+use crate::live::clock::Now;
+use crate::live::fleet_feed::FleetSnapshot;
+use crate::live::orders::Whom;
 use crate::table::{Tone, battery_tone, flying_tone, meters, or_dash, phase_tone};
 use crate::vehicle::{Vehicle, age_text, aged, printable};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;

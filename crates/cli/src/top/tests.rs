@@ -1,14 +1,14 @@
 //! The view by its screens: state and keys in, text out.
 
-use super::clock::Now;
 use super::draw::{Paint, draw};
-use super::fleet_feed::{FleetSnapshot, Lost};
 use super::keys::Key;
 use super::model::{Effect, Model, Over, View};
 use super::objects::{Details, EventLine};
-use super::orders::{Order, Outcome, Verb, Whom};
 use super::rows::{self, List, RowKey};
 use crate::args::Filter;
+use crate::live::clock::Now;
+use crate::live::fleet_feed::{FleetSnapshot, Lost};
+use crate::live::orders::{Order, Outcome, Verb, Whom};
 use crate::vehicle::tests::{holding, pending};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use proto::v1;
@@ -466,7 +466,7 @@ fn details_have_conditions_and_events_of_that_object_and_of_no_other() {
         conditions: vec![condition],
         events: Ok(vec![event]),
     };
-    let mut reading = super::objects::Reading::default();
+    let mut reading = crate::live::objects::Reading::default();
     reading.note(Ok(details), after(0.0).elapsed);
     model.objects.details = Some((about, reading));
     let shown = screen(&mut model, after(0.0));

@@ -3,8 +3,8 @@
 //! Owns: which facts, in which order. Must not: show a fact that is old without its age.
 
 use super::{Line, Paint, span};
+use crate::live::clock::Now;
 use crate::table::{Tone, meters};
-use crate::top::clock::Now;
 use crate::top::model::Model;
 use crate::top::objects::Details;
 use crate::top::rows::{Row, RowKey, age_of, seconds_since};

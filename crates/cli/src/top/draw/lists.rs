@@ -4,9 +4,9 @@
 
 use super::words::clip;
 use super::{Paint, put, span};
-use crate::top::clock::Now;
+use crate::live::clock::Now;
+use crate::live::objects::Reading;
 use crate::top::model::Model;
-use crate::top::objects::Reading;
 use crate::top::rows::{List, MESSAGE, Row};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

@@ -4,8 +4,8 @@
 
 use super::words::clip;
 use super::{Paint, put};
+use crate::live::clock::Now;
 use crate::table::{Tone, flying_tone};
-use crate::top::clock::Now;
 use crate::top::map::{Frame as Part, Meters, Places, Plane, length_text};
 use crate::top::model::Model;
 use crate::top::rows::{Row, RowKey};

@@ -4,10 +4,10 @@
 
 use super::words::wrap;
 use super::{Line, Paint, put, span};
+use crate::live::clock::Now;
+use crate::live::orders::{Order, Outcome, Whom};
 use crate::table::meters;
-use crate::top::clock::Now;
 use crate::top::model::Model;
-use crate::top::orders::{Order, Outcome, Whom};
 use crate::vehicle::{Vehicle, aged};
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;

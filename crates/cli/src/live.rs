@@ -1,0 +1,8 @@
+//! What goes on showing the fleet (`skein top`, `skein map`): the time, the coordinator's stream, the objects, and orders that a person confirms.
+//!
+//! Owns: these, once for all such views. Must not: draw.
+
+pub mod clock;
+pub mod fleet_feed;
+pub mod objects;
+pub mod orders;

@@ -1,0 +1,158 @@
+//! The Kubernetes API that belongs to a coordinator, with the rights of the person's kubeconfig.
+//!
+//! Owns: which API that is, reading and changing objects there, each call with a deadline, and a new login where one has run out. Must not:
+//! decide what is read or changed.
+
+use crate::cluster::{Choice, Cluster};
+use crate::failure::Failure;
+use crate::route::Route;
+use crate::station_record::StationRecord;
+use coordinator::cluster::api::error_chain;
+use kube::Client;
+use kube::api::{Api, ListParams};
+use serde::de::DeserializeOwned;
+use std::fmt::Debug;
+use std::sync::atomic::{AtomicBool, Ordering};
+use std::time::Duration;
+use tokio::time::timeout;
+
+/// One call takes at most this long.
+const ANSWER: Duration = Duration::from_secs(10);
+
+/// Something that was read, perhaps a while ago.
+#[derive(Debug, Clone)]
+pub struct Reading<T> {
+    /// The last that was read, and when.
+    pub last: Option<(T, Duration)>,
+    /// Why it could not be read since.
+    pub problem: Option<String>,
+}
+
+impl<T> Default for Reading<T> {
+    fn default() -> Self {
+        Self {
+            last: None,
+            problem: None,
+        }
+    }
+}
+
+impl<T> Reading<T> {
+    /// What was read last.
+    pub fn value(&self) -> Option<&T> {
+        self.last.as_ref().map(|(value, _)| value)
+    }
+
+    /// Notes an answer that came at `at`.
+    pub fn note(&mut self, answer: Result<T, String>, at: Duration) {
+        match answer {
+            Ok(value) => (self.last, self.problem) = (Some((value, at)), None),
+            Err(why) => self.problem = Some(why),
+        }
+    }
+}
+
+/// The API that belongs to a coordinator.
+pub struct Objects {
+    choice: Choice,
+    /// With the person's rights.
+    pub client: Client,
+    /// In words.
+    pub from: String,
+    /// The last call failed in a way that a new login, or a new address, may mend.
+    renew: AtomicBool,
+}
+
+/// Where the objects are, for a person who reaches the coordinator by `route`; `named` is the kubeconfig that was named for one that was
+/// named by its address. `Ok(Err)`: nowhere that is known, in words.
+///
+/// # Errors
+/// [`Failure`]: the kubeconfig cannot be used.
+pub async fn objects(route: &Route, named: Option<Choice>) -> Result<Result<Objects, String>, Failure> {
+    let choice = match route {
+        Route::Cluster { choice, .. } => choice.clone(),
+        Route::Station { folder, .. } => match StationRecord::read(folder) {
+            Some(record) => Choice {
+                kubeconfig: Some(record.kubeconfig),
+                ..Choice::default()
+            },
+            None => {
+                return Ok(Err(
+                    "the station of this machine does not say where its API is".to_owned()
+                ));
+            }
+        },
+        // The one who names the address of a coordinator names the objects that belong to it.
+        Route::Plain(_) | Route::Files { .. } => match named {
+            Some(choice) => choice,
+            None => {
+                return Ok(Err(
+                    "no kubeconfig is named for this coordinator (--kubeconfig, KUBECONFIG)".to_owned(),
+                ));
+            }
+        },
+    };
+    Ok(Ok(Objects {
+        client: Cluster::of(&choice).await?.client,
+        from: choice.to_string(),
+        choice,
+        renew: AtomicBool::new(false),
+    }))
+}
+
+impl Objects {
+    /// After a call that failed in a way that a new login, or a new address, may mend: tries that. Whether there was such a call.
+    pub async fn renew(&mut self) -> bool {
+        let failed = self.renew.swap(false, Ordering::Relaxed);
+        if failed && let Ok(cluster) = Cluster::of(&self.choice).await {
+            self.client = cluster.client;
+        }
+        failed
+    }
+
+    /// The objects, or why they cannot be read; `what` is what is tried, such as "list the Swarms".
+    ///
+    /// # Errors
+    /// In words.
+    pub async fn list<K>(&self, what: &str, api: &Api<K>, params: &ListParams) -> Result<Vec<K>, String>
+    where
+        K: Clone + DeserializeOwned + Debug,
+    {
+        Ok(self.answered(what, api.list(params)).await?.items)
+    }
+
+    /// One object, or why it cannot be read.
+    ///
+    /// # Errors
+    /// In words.
+    pub async fn get<K>(&self, kind: &str, name: &str, api: &Api<K>) -> Result<K, String>
+    where
+        K: Clone + DeserializeOwned + Debug,
+    {
+        self.answered(&format!("read the {kind}"), api.get(name)).await
+    }
+
+    /// What came of a call, under its deadline.
+    ///
+    /// # Errors
+    /// In words.
+    pub async fn answered<T>(&self, what: &str, call: impl Future<Output = kube::Result<T>>) -> Result<T, String> {
+        let answer = timeout(ANSWER, call).await;
+        let refused = matches!(&answer, Ok(Err(kube::Error::Api(status))) if status.code != 401);
+        if !refused && !matches!(&answer, Ok(Ok(_))) {
+            self.renew.store(true, Ordering::Relaxed);
+        }
+        match answer {
+            Ok(Ok(answer)) => Ok(answer),
+            Ok(Err(kube::Error::Api(status))) if status.code == 403 => {
+                Err(format!("you may not {what}: {}", status.message))
+            }
+            Ok(Err(kube::Error::Api(status))) => Err(format!("cannot {what}: {}", status.message)),
+            Ok(Err(error)) => Err(format!("cannot {what}: {}", error_chain(&error))),
+            Err(_) => Err(format!(
+                "cannot {what}: the API server does not answer within {} s",
+                ANSWER.as_secs()
+            )),
+        }
+    }
+}

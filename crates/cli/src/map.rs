@@ -1,0 +1,168 @@
+//! `skein map`: the fleet on a live map, in a browser on this machine.
+//!
+//! Owns: what starts and ends, and what the person is told. Must not: decide who gets in ([`guard`]), what is shown ([`document`]) or what an
+//! order does ([`crate::live::orders`]).
+//!
+//! ```text
+//! coordinator ─► fleet_feed ─┐
+//!                            ├─► feed: one document each second ─► Server-Sent Events: what changed
+//! Kubernetes API ─► reading ─┘
+//! page ─► guard ─► preview ─► confirmed: an order to the coordinator, an object to the API, with the person's own rights
+//! ```
+
+pub mod basemap;
+pub mod confirmations;
+pub mod document;
+pub mod edits;
+pub mod feed;
+pub mod guard;
+pub mod orders;
+pub mod reading;
+pub mod serve;
+pub mod shapes;
+pub mod vehicles;
+pub mod work;
+
+#[cfg(test)]
+mod tests;
+
+use crate::args::map::MapArgs;
+use crate::cluster::Choice;
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::live::fleet_feed::{self, FleetSnapshot};
+use crate::live::objects;
+use crate::route::Route;
+use crate::server::Which;
+use crate::terminal;
+use basemap::Basemap;
+use confirmations::Confirmations;
+use document::About;
+use guard::Guard;
+use reading::ObjectsSnapshot;
+use serve::App;
+use std::net::{Ipv4Addr, SocketAddr};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::TcpListener;
+use tokio::sync::{RwLock, watch};
+use tokio::task::JoinSet;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// How long an order of which the answer is not here yet is waited for at the end.
+const LAST_ANSWERS: Duration = Duration::from_secs(20);
+
+/// Serves the map until the person has seen enough. `named`: the kubeconfig for a coordinator that was named by its address.
+///
+/// # Errors
+/// [`Failure`]: this program has no page, the coordinator cannot be reached at the start, or the port is not free.
+pub async fn run(route: Route, args: MapArgs, named: Option<Choice>) -> Result<(), Failure> {
+    if let Some(why) = map_page::missing() {
+        return Err(Failure::Failed(why));
+    }
+    let interrupt = Interrupt::catch()?;
+    let basemap = args.basemap.as_deref().map(Basemap::open).transpose()?;
+    let listener = bind(args.port).await?;
+    let port = listener.local_addr()?.port();
+    let which = Which::from(&args.filter);
+    let stream = tokio::select! {
+        opened = fleet_feed::open(&route, &which) => opened?,
+        () = interrupt.in_order.cancelled() => return Ok(()),
+    };
+    // A kubeconfig that cannot be used keeps nobody from looking at what flies.
+    let found = tokio::select! {
+        found = objects::objects(&route, named) => found.unwrap_or_else(|failure| Err(failure.to_string())),
+        () = interrupt.in_order.cancelled() => return Ok(()),
+    };
+    let (fleet, fleet_seen) = watch::channel(FleetSnapshot::default());
+    let (read, objects_seen) = watch::channel(ObjectsSnapshot::default());
+    let documents = watch::Sender::new(Arc::default());
+    let about = About {
+        coordinator: route.to_string(),
+        objects_from: found
+            .as_ref()
+            .map_or_else(|_| String::new(), |found| found.from.clone()),
+        basemap: basemap.is_some(),
+        swarm: args.filter.swarm.clone(),
+    };
+    let mut tasks = JoinSet::new();
+    tasks.spawn(fleet_feed::follow(route.clone(), which, stream, fleet));
+    let objects = match found {
+        Ok(found) => {
+            let found = Arc::new(RwLock::new(found));
+            let namespace = args.filter.namespace.clone();
+            tasks.spawn(reading::follow(Arc::clone(&found), namespace, documents.clone(), read));
+            Ok(found)
+        }
+        Err(why) => {
+            read.send_modify(|seen| seen.none = Some(why.clone()));
+            Err(why)
+        }
+    };
+    tasks.spawn(feed::build(
+        about,
+        fleet_seen.clone(),
+        objects_seen.clone(),
+        documents.clone(),
+    ));
+    let guard = Arc::new(Guard::new(port));
+    let orders = TaskTracker::new();
+    let ending = CancellationToken::new();
+    let app = Arc::new(App {
+        route,
+        documents,
+        fleet: fleet_seen,
+        seen: objects_seen,
+        objects,
+        basemap,
+        orders: Confirmations::default(),
+        edits: Confirmations::default(),
+        given: orders.clone(),
+        ending: ending.clone(),
+    });
+    tasks.spawn(serve::serve(listener, Arc::clone(&guard), app));
+    let address = guard.address();
+    terminal::line(&format!(
+        "The map, for one browser of this machine: {address}\n\
+         The address is good once; another browser needs another `skein map`. Ctrl-C ends it, and touches nothing that flies."
+    ));
+    if !args.no_browser
+        && let Err(why) = browser(&address)
+    {
+        terminal::line(&format!(
+            "No browser could be opened ({why}): open the address yourself."
+        ));
+    }
+    tokio::select! {
+        () = interrupt.in_order.cancelled() => {}
+        _ = tasks.join_next() => {
+            return Err(Failure::Failed("a part of skein map has failed; the fleet is not touched by that".to_owned()));
+        }
+    }
+    // What was ordered is not taken back by looking away.
+    orders.close();
+    if !orders.is_empty() {
+        terminal::line("waiting for the answer to what was ordered …");
+    }
+    let waited = tokio::time::timeout(LAST_ANSWERS, orders.wait()).await;
+    ending.cancel();
+    waited.map_err(|_| Failure::Failed("an order has no answer yet; what became of it: `skein status`".to_owned()))
+}
+
+async fn bind(port: u16) -> Result<TcpListener, Failure> {
+    let address = SocketAddr::from((Ipv4Addr::LOCALHOST, port));
+    TcpListener::bind(address).await.map_err(|why| {
+        Failure::Failed(format!(
+            "cannot listen on {address}: {why}; choose another --port, or leave it out"
+        ))
+    })
+}
+
+fn browser(address: &str) -> Result<(), String> {
+    let shows = |name: &str| std::env::var_os(name).is_some_and(|value| !value.is_empty());
+    if cfg!(target_os = "linux") && !shows("DISPLAY") && !shows("WAYLAND_DISPLAY") {
+        return Err("this session has no screen".to_owned());
+    }
+    open::that_detached(address).map_err(|why| why.to_string())
+}

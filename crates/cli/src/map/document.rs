@@ -1,0 +1,352 @@
+//! All that the map shows, as one document ([FEED.md](../../../map-page/FEED.md)).
+//!
+//! Owns: its parts, of what was received and read last. Must not: send requests.
+
+use super::reading::ObjectsSnapshot;
+use super::vehicles::{Vehicles, id};
+use super::{shapes, work};
+use crate::live::clock::Now;
+use crate::live::fleet_feed::FleetSnapshot;
+use crate::live::objects::Reading;
+use crate::vehicle::printable;
+use coordinator::controllers::airspace::SiteRules;
+use coordinator::controllers::swarm::formation;
+use crds::drone::Station;
+use crds::formation::{Formation, FormationShape, SlotStatus};
+use crds::mission::TrackRange;
+use crds::{Drone, Geofence, Mission, Swarm, labels};
+use fleet::station::Altitude;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::ResourceExt;
+use proto::v1;
+use serde_json::{Map, Value, json};
+use std::collections::{BTreeMap, HashMap};
+use std::sync::Arc;
+
+/// What does not change.
+#[derive(Debug, Clone, Default)]
+pub struct About {
+    /// Which coordinator, in words.
+    pub coordinator: String,
+    /// Where objects are from, in words; empty: nowhere.
+    pub objects_from: String,
+    /// Whether there is a base map.
+    pub basemap: bool,
+    /// Only vehicles of this Swarm.
+    pub swarm: Option<String>,
+}
+
+/// Makes one document after the other.
+#[derive(Debug, Default)]
+pub struct Documents {
+    about: About,
+    vehicles: Vehicles,
+    /// Entries of objects, by uid, with the resourceVersion of which they were made.
+    made: HashMap<String, (String, Value)>,
+}
+
+impl Documents {
+    /// Before the first.
+    #[must_use]
+    pub fn new(about: About) -> Self {
+        Self {
+            about,
+            ..Self::default()
+        }
+    }
+
+    /// The document of what is known now.
+    pub fn next(&mut self, fleet: &FleetSnapshot, objects: &ObjectsSnapshot, now: Now) -> Value {
+        let drones = by_name(&objects.drones);
+        let swarm = self.about.swarm.as_ref();
+        let shown: Vec<&v1::Vehicle> = fleet
+            .vehicles
+            .iter()
+            .filter(|vehicle| swarm.is_none_or(|swarm| vehicle.swarm == *swarm))
+            .collect();
+        let received = fleet.received.unwrap_or(now.elapsed);
+        let mut vehicles = self.vehicles.entries(&shown, received, now);
+        for vehicle in &shown {
+            let drone = drones.get(&(vehicle.drone_namespace.as_str(), vehicle.drone_name.as_str()));
+            if let (Some(drone), Some(Value::Object(entry))) = (drone, vehicles.get_mut(&id(vehicle))) {
+                of_drone(drone, entry);
+            }
+        }
+        let made = std::mem::take(&mut self.made);
+        let mut cache = Cache {
+            before: made,
+            now: HashMap::new(),
+        };
+        let document = json!({
+            "about": self.about(fleet, now),
+            "problems": problems(objects),
+            "vehicles": vehicles,
+            "swarms": cache.entries(&objects.swarms, swarm_entry),
+            "missions": cache.entries(&objects.missions, mission_entry),
+            "geofences": cache.entries(&objects.geofences, geofence_entry),
+        });
+        self.made = cache.now;
+        document
+    }
+
+    fn about(&self, fleet: &FleetSnapshot, now: Now) -> Value {
+        let mut about = json!({
+            "coordinator": self.about.coordinator,
+            "objectsFrom": self.about.objects_from,
+            "basemap": self.about.basemap,
+            "version": env!("CARGO_PKG_VERSION"),
+        });
+        if let Some(lost) = &fleet.lost {
+            // To a second, as it is reckoned anew each time.
+            let ago = i64::try_from(now.since(lost.since).as_millis()).unwrap_or(i64::MAX);
+            let at = (now.utc.as_millisecond() - ago + 500).div_euclid(1000) * 1000;
+            about["coordinatorLost"] = json!({"sinceAtMs": at, "why": printable(&lost.why)});
+        }
+        about
+    }
+}
+
+struct Cache {
+    before: HashMap<String, (String, Value)>,
+    now: HashMap<String, (String, Value)>,
+}
+
+impl Cache {
+    fn entries<K: ResourceExt>(
+        &mut self,
+        objects: &Reading<Arc<Vec<K>>>,
+        entry: fn(&K) -> Value,
+    ) -> Map<String, Value> {
+        let all = objects.value().map(|all| all.as_slice()).unwrap_or_default();
+        let mut entries = Map::new();
+        for object in all {
+            let (uid, version) = (
+                object.uid().unwrap_or_default(),
+                object.resource_version().unwrap_or_default(),
+            );
+            let made = self
+                .before
+                .remove(&uid)
+                .filter(|(before, _)| !version.is_empty() && *before == version);
+            let made = made.map_or_else(|| entry(object), |(_, made)| made);
+            let name = object.namespace().map_or_else(
+                || object.name_any(),
+                |namespace| format!("{namespace}/{}", object.name_any()),
+            );
+            entries.insert(name, made.clone());
+            self.now.insert(uid, (version, made));
+        }
+        entries
+    }
+}
+
+fn by_name(drones: &Reading<Arc<Vec<Drone>>>) -> BTreeMap<(&str, &str), &Drone> {
+    let all = drones.value().map(|all| all.as_slice()).unwrap_or_default();
+    all.iter()
+        .filter_map(|drone| {
+            let meta = &drone.metadata;
+            Some(((meta.namespace.as_deref()?, meta.name.as_deref()?), drone))
+        })
+        .collect()
+}
+
+fn problems(objects: &ObjectsSnapshot) -> Map<String, Value> {
+    let all = [
+        ("objects", &objects.none),
+        ("drones", &objects.drones.problem),
+        ("swarms", &objects.swarms.problem),
+        ("missions", &objects.missions.problem),
+        ("geofences", &objects.geofences.problem),
+    ];
+    all.into_iter()
+        .filter_map(|(kind, problem)| Some((kind.to_owned(), json!(printable(problem.as_ref()?)))))
+        .collect()
+}
+
+/// What only its Drone says of a vehicle.
+fn of_drone(drone: &Drone, entry: &mut Map<String, Value>) {
+    if let Some(mission) = drone.labels().get(labels::MISSION) {
+        let namespace = drone.namespace().unwrap_or_default();
+        entry.insert("mission".to_owned(), json!(format!("{namespace}/{mission}")));
+    }
+    if let Some(station) = &drone.spec.station {
+        let mut place = station_entry(station);
+        if let Some(slot) = formation::slot(drone) {
+            place["slot"] = json!(slot);
+        }
+        entry.insert("station".to_owned(), place);
+    }
+}
+
+fn station_entry(station: &Station) -> Value {
+    json!({
+        "latitudeDegrees": station.latitude_degrees,
+        "longitudeDegrees": station.longitude_degrees,
+        "altitudeMeters": station.altitude_meters,
+        "altitudeReference": station.altitude_reference,
+    })
+}
+
+fn condition<'a>(conditions: &'a [Condition], kind: &str) -> Option<&'a Condition> {
+    conditions.iter().find(|condition| condition.type_ == kind)
+}
+
+/// Reason and message of a condition.
+fn says(condition: Option<&Condition>) -> (String, String) {
+    condition.map_or_else(Default::default, |found| {
+        (printable(&found.reason), printable(&found.message))
+    })
+}
+
+fn swarm_entry(swarm: &Swarm) -> Value {
+    let (spec, status) = (&swarm.spec, swarm.status.clone().unwrap_or_default());
+    let ready = condition(&status.conditions, "Ready");
+    let mut entry = json!({
+        "namespace": swarm.namespace().unwrap_or_default(),
+        "name": swarm.name_any(),
+        "replicas": spec.replicas,
+        "flying": status.flying_drones,
+        "ready": ready.is_some_and(|ready| ready.status == "True"),
+        "message": says(ready).1,
+        "grounded": spec.grounded,
+    });
+    if let Some(asked) = &spec.formation {
+        entry["formation"] = formation_entry(swarm, asked, &status.slots, status.covered_slots);
+    }
+    entry
+}
+
+fn formation_entry(swarm: &Swarm, asked: &Formation, slots: &[SlotStatus], covered: Option<i32>) -> Value {
+    let mut entry = json!({
+        "shape": asked.shape,
+        "movable": asked.shape != FormationShape::Points && asked.anchor.is_some(),
+        "headingDegrees": asked.heading_degrees,
+    });
+    if let Some(anchor) = &asked.anchor {
+        entry["anchor"] = station_entry(anchor);
+    }
+    if let Some(spacing) = asked.spacing_meters {
+        entry["spacingMeters"] = json!(spacing);
+    }
+    if let Some(covered) = covered {
+        entry["coveredSlots"] = json!(covered);
+    }
+    entry["slots"] = match slot_places(swarm) {
+        Ok(places) => places
+            .into_iter()
+            .enumerate()
+            .map(|(number, mut place)| {
+                let status = slots
+                    .iter()
+                    .find(|slot| usize::try_from(slot.slot).is_ok_and(|slot| slot == number));
+                place["slot"] = json!(number);
+                place["covered"] = json!(status.is_some_and(|slot| slot.covered));
+                if let Some(drone) = status.and_then(|slot| slot.drone.as_ref()) {
+                    place["drone"] = json!(printable(drone));
+                }
+                if let Some(message) = status.and_then(|slot| slot.message.as_ref()) {
+                    place["message"] = json!(printable(message));
+                }
+                place
+            })
+            .collect(),
+        // The coordinator says why in the Swarm's conditions.
+        Err(_) => json!([]),
+    };
+    entry
+}
+
+/// The places of the slots of a Swarm, by the usual rules of a site.
+///
+/// # Errors
+/// Why there are none, in words.
+pub(super) fn slot_places(swarm: &Swarm) -> Result<Vec<Value>, String> {
+    let stations = formation::slots(swarm, &SiteRules::default()).transpose();
+    let stations = stations.map_err(|why| why.to_string())?.unwrap_or_default();
+    let place = |station: &fleet::station::Station| {
+        let place = station.place();
+        let (altitude, reference) = match place.altitude {
+            Altitude::AboveHome(height) => (height.0, "AboveHome"),
+            Altitude::Amsl(height) => (height.0, "AboveMeanSeaLevel"),
+        };
+        json!({
+            "latitudeDegrees": super::vehicles::fine(place.at.latitude_deg),
+            "longitudeDegrees": super::vehicles::fine(place.at.longitude_deg),
+            "altitudeMeters": altitude,
+            "altitudeReference": reference,
+        })
+    };
+    Ok(stations.iter().map(place).collect())
+}
+
+fn mission_entry(mission: &Mission) -> Value {
+    let (spec, status) = (&mission.spec, mission.status.clone().unwrap_or_default());
+    let is = |kind: &&str| condition(&status.conditions, kind).is_some_and(|found| found.status == "True");
+    let state = ["Failed", "Complete", "Suspended"]
+        .into_iter()
+        .find(is)
+        .unwrap_or("Progressing");
+    let (reason, message) = says(condition(&status.conditions, state));
+    let what = match (&spec.route, &spec.survey) {
+        (Some(_), _) => "route",
+        (None, Some(_)) => "survey",
+        (None, None) => "plan",
+    };
+    let mut entry = json!({
+        "namespace": mission.namespace().unwrap_or_default(),
+        "name": mission.name_any(),
+        "what": what,
+        "state": state,
+        "reason": reason,
+        "message": message,
+        "vehicles": status.vehicles,
+        "completed": status.completed,
+        "completions": spec.completions,
+        "failures": status.failures,
+    });
+    if let Some(done) = &status.done {
+        entry["done"] = json!(printable(done));
+    }
+    if let Some(at) = &status.estimated_completion_time {
+        entry["estimatedCompletionAtMs"] = json!(at.0.as_millisecond());
+    }
+    if let Some(survey) = &spec.survey {
+        entry["area"] = shapes::survey(&survey.area);
+    }
+    if let Some(path) = work::path(mission) {
+        let parts = &status.parts;
+        let flown = status.flown.iter().chain(parts.iter().flat_map(|part| &part.flown));
+        entry["flown"] = work::lines(&path, flown.copied());
+        let of = |ranges: &[TrackRange]| work::lines(&path, ranges.iter().copied());
+        entry["parts"] = parts
+            .iter()
+            .map(|part| (printable(&part.drone), of(&part.ranges)))
+            .collect::<Map<_, _>>()
+            .into();
+        entry["path"] = json!({"type": "LineString", "coordinates": path});
+    }
+    entry
+}
+
+fn geofence_entry(fence: &Geofence) -> Value {
+    let (spec, status) = (&fence.spec, fence.status.clone().unwrap_or_default());
+    let (reason, message) = says(condition(&status.conditions, "InForce"));
+    let mut entry = json!({
+        "name": fence.name_any(),
+        "breach": spec.breach,
+        "reason": reason,
+        "message": message,
+        "include": spec.include.iter().map(shapes::fence).collect::<Vec<_>>(),
+        "exclude": spec.exclude.iter().map(shapes::fence).collect::<Vec<_>>(),
+    });
+    let mut set = |name: &str, value: Value| {
+        if !value.is_null() {
+            entry[name] = value;
+        }
+    };
+    set("ceilingMeters", json!(spec.ceiling_meters));
+    set("floorMeters", json!(spec.floor_meters));
+    set("selected", json!(status.selected));
+    set("inForce", json!(status.in_force));
+    entry
+}

@@ -1,0 +1,337 @@
+//! Objects that are made or moved from the page: a Mission, a Geofence, the anchor of a Swarm's formation.
+//!
+//! Owns: what the API server says to them beforehand (`dryRun=All`), what they would come to, and applying exactly what was confirmed, with
+//! the person's own rights. Must not: make any other object, or repeat a write.
+
+use super::document::slot_places;
+use super::shapes;
+use super::vehicles::fine;
+use crate::failure::Failure;
+use crate::live::objects::Objects;
+use crate::mission::manifest::{Manifest, failed, judged};
+use crate::mission::preview;
+use crds::{Geofence, Mission, Swarm};
+use fleet::geo;
+use fleet::mission::{Flier, Work};
+use fleet::units::Wgs84;
+use kube::ResourceExt;
+use kube::api::{Api, Patch, PatchParams, PostParams};
+use serde::{Deserialize, Serialize};
+use serde_json::{Value, json};
+
+/// Field manager of what is made from the page.
+const MANAGER: &str = "skein-map";
+
+const API_VERSION: &str = "skein.dev/v1alpha1";
+
+/// What the page asks for.
+#[derive(Debug, Clone, Deserialize)]
+#[serde(rename_all = "camelCase", deny_unknown_fields)]
+pub enum Asked {
+    /// A new Mission.
+    #[serde(rename_all = "camelCase")]
+    Mission {
+        /// Where.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// Its spec.
+        spec: Value,
+    },
+    /// A new Geofence.
+    #[serde(rename_all = "camelCase")]
+    Geofence {
+        /// Its name.
+        name: String,
+        /// Its spec.
+        spec: Value,
+    },
+    /// Another place for a formation.
+    #[serde(rename_all = "camelCase")]
+    Anchor {
+        /// Namespace of the Swarm.
+        namespace: String,
+        /// The Swarm.
+        swarm: String,
+        /// Degrees.
+        latitude_degrees: f64,
+        /// Degrees.
+        longitude_degrees: f64,
+        /// Where the shape looks; as it is, if it is left out.
+        heading_degrees: Option<f64>,
+    },
+}
+
+/// What is applied when the person confirms it.
+#[derive(Debug, Clone)]
+pub enum Edit {
+    /// Creates it.
+    Mission(Box<Mission>),
+    /// Creates it.
+    Geofence(Box<Geofence>),
+    /// Patches the Swarm.
+    Anchor {
+        /// Its namespace.
+        namespace: String,
+        /// Its name.
+        name: String,
+        /// A merge patch.
+        patch: Value,
+    },
+}
+
+/// What a person is shown before.
+#[derive(Debug, Clone, Serialize)]
+pub struct Shown {
+    what: String,
+    yaml: String,
+    #[serde(skip_serializing_if = "String::is_empty")]
+    text: String,
+    geojson: Value,
+    warnings: Vec<String>,
+}
+
+/// Where vehicles are that could take part in a Mission.
+pub type Starts = Vec<Wgs84>;
+
+/// What would come of it, judged by the API server; nothing is changed.
+///
+/// # Errors
+/// What is wrong with it, with what to do.
+pub async fn preview(asked: Asked, objects: &Objects, starts: Starts) -> Result<(Edit, Shown), String> {
+    match asked {
+        Asked::Mission { namespace, name, spec } => mission(namespace, name, spec, objects, starts).await,
+        Asked::Geofence { name, spec } => geofence(&name, &spec, objects).await,
+        Asked::Anchor {
+            namespace,
+            swarm,
+            latitude_degrees,
+            longitude_degrees,
+            heading_degrees,
+        } => {
+            let mut formation = json!({"anchor": {"latitudeDegrees": fine(latitude_degrees), "longitudeDegrees": fine(longitude_degrees)}});
+            if let Some(heading) = heading_degrees {
+                formation["headingDegrees"] = json!(heading);
+            }
+            anchor(namespace, swarm, json!({"spec": {"formation": formation}}), objects).await
+        }
+    }
+}
+
+async fn mission(
+    namespace: String,
+    name: String,
+    spec: Value,
+    objects: &Objects,
+    starts: Starts,
+) -> Result<(Edit, Shown), String> {
+    let metadata = json!({"namespace": namespace, "name": name});
+    let document = json!({"apiVersion": API_VERSION, "kind": "Mission", "metadata": metadata, "spec": spec});
+    let what = format!("creates Mission {namespace}/{name}");
+    let yaml = yaml(&document)?;
+    // A large area takes a while to plan.
+    let planned = tokio::task::spawn_blocking(move || {
+        let manifest = Manifest::of_document(&document)?;
+        let parallelism = usize::try_from(manifest.mission.spec.parallelism).unwrap_or(1);
+        let shown = preview::of(&manifest, |work| fliers(work, &starts, parallelism))?;
+        Ok::<_, Failure>((manifest.mission, shown))
+    });
+    let planned = planned
+        .await
+        .map_err(|_| "the planning has failed; this is a bug".to_owned())?;
+    let (mission, shown) = planned.map_err(|why| why.to_string())?;
+    let api = Api::<Mission>::namespaced(objects.client.clone(), &namespace);
+    objects
+        .answered("create the Mission", api.create(&posting(true), &mission))
+        .await?;
+    let shown = Shown {
+        what,
+        yaml,
+        text: shown.numbers,
+        geojson: shown.geojson,
+        warnings: Vec::new(),
+    };
+    Ok((Edit::Mission(Box::new(mission)), shown))
+}
+
+/// The nearest of the vehicles that could take part, or, where none is known, as many at the first place.
+fn fliers(work: &Work, starts: &[Wgs84], count: usize) -> Vec<Flier> {
+    let Some(first) = work.track().points().first().map(|point| work.position(point.at)) else {
+        return Vec::new();
+    };
+    let away = |start: &Wgs84| {
+        let (east, north) = geo::offset(first, *start);
+        east.hypot(north)
+    };
+    let mut near: Vec<Wgs84> = starts.to_vec();
+    near.sort_by(|one, other| away(one).total_cmp(&away(other)));
+    near.truncate(count);
+    let missing = if near.is_empty() { count } else { 0 };
+    let flier = |start| Flier {
+        start,
+        speed: None,
+        endurance: None,
+    };
+    near.into_iter()
+        .chain(std::iter::repeat_n(first, missing))
+        .map(flier)
+        .collect()
+}
+
+async fn geofence(name: &str, spec: &Value, objects: &Objects) -> Result<(Edit, Shown), String> {
+    let document = json!({"apiVersion": API_VERSION, "kind": "Geofence", "metadata": {"name": name}, "spec": spec});
+    let fence: Geofence = judged(&document).map_err(|why| why.to_string())?;
+    let api = Api::<Geofence>::all(objects.client.clone());
+    objects
+        .answered("create the Geofence", api.create(&posting(true), &fence))
+        .await?;
+    let feature = |kind: &str, area: &crds::geofence::Area| json!({"type": "Feature", "properties": {"kind": kind}, "geometry": shapes::fence(area)});
+    let include = fence.spec.include.iter().map(|area| feature("include", area));
+    let features: Vec<Value> = include
+        .chain(fence.spec.exclude.iter().map(|area| feature("exclude", area)))
+        .collect();
+    let shown = Shown {
+        what: format!("creates Geofence {name}"),
+        yaml: yaml(&document)?,
+        text: String::new(),
+        geojson: collection(features),
+        warnings: Vec::new(),
+    };
+    Ok((Edit::Geofence(Box::new(fence)), shown))
+}
+
+async fn anchor(namespace: String, name: String, patch: Value, objects: &Objects) -> Result<(Edit, Shown), String> {
+    let api = Api::<Swarm>::namespaced(objects.client.clone(), &namespace);
+    let now = objects.answered("read the Swarm", api.get(&name)).await?;
+    if now
+        .spec
+        .formation
+        .as_ref()
+        .is_none_or(|formation| formation.anchor.is_none())
+    {
+        return Err(format!(
+            "Swarm {namespace}/{name} has no formation with an anchor; change its points with kubectl"
+        ));
+    }
+    let moved = objects
+        .answered(
+            "move the formation",
+            api.patch(&name, &patching(true), &Patch::Merge(&patch)),
+        )
+        .await?;
+    let (places, warnings) = match slot_places(&moved) {
+        Ok(places) => (places, Vec::new()),
+        Err(why) => (
+            Vec::new(),
+            vec![format!(
+                "by the usual rules of a site the coordinator would refuse it: {why}"
+            )],
+        ),
+    };
+    let features = places.iter().enumerate().map(|(slot, place)| {
+        let at = json!([place["longitudeDegrees"], place["latitudeDegrees"], place["altitudeMeters"]]);
+        json!({"type": "Feature", "properties": {"kind": "slot", "slot": slot}, "geometry": {"type": "Point", "coordinates": at}})
+    });
+    let shown = Shown {
+        what: format!("moves the formation of Swarm {namespace}/{name}: its vehicles FLY there"),
+        yaml: yaml(&patch)?,
+        text: String::new(),
+        geojson: collection(features.collect()),
+        warnings,
+    };
+    Ok((Edit::Anchor { namespace, name, patch }, shown))
+}
+
+/// Applies it, once.
+///
+/// # Errors
+/// In words.
+pub async fn apply(edit: Edit, objects: &Objects) -> Result<String, String> {
+    let client = objects.client.clone();
+    match edit {
+        Edit::Mission(mission) => {
+            let (namespace, name) = (mission.namespace().unwrap_or_default(), mission.name_any());
+            let api = Api::<Mission>::namespaced(client, &namespace);
+            objects
+                .answered("create the Mission", api.create(&posting(false), &mission))
+                .await?;
+            Ok(format!("Mission {namespace}/{name} created"))
+        }
+        Edit::Geofence(fence) => {
+            let api = Api::<Geofence>::all(client);
+            objects
+                .answered("create the Geofence", api.create(&posting(false), &fence))
+                .await?;
+            Ok(format!("Geofence {} created", fence.name_any()))
+        }
+        Edit::Anchor { namespace, name, patch } => {
+            let api = Api::<Swarm>::namespaced(client, &namespace);
+            objects
+                .answered(
+                    "move the formation",
+                    api.patch(&name, &patching(false), &Patch::Merge(&patch)),
+                )
+                .await?;
+            Ok(format!("formation of Swarm {namespace}/{name} moved"))
+        }
+    }
+}
+
+fn posting(dry_run: bool) -> PostParams {
+    PostParams {
+        dry_run,
+        field_manager: Some(MANAGER.to_owned()),
+    }
+}
+
+fn patching(dry_run: bool) -> PatchParams {
+    PatchParams {
+        dry_run,
+        ..PatchParams::apply(MANAGER)
+    }
+}
+
+fn yaml(object: &Value) -> Result<String, String> {
+    serde_saphyr::to_string(object).map_err(|why| failed(&why).to_string())
+}
+
+fn collection(features: Vec<Value>) -> Value {
+    json!({"type": "FeatureCollection", "features": features})
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fleet::mission::{Route, Waypoint};
+    use fleet::station::Altitude;
+    use fleet::units::AltitudeAboveHome;
+
+    #[test]
+    fn only_what_the_page_may_make_is_read() {
+        let read = |asked: Value| serde_json::from_value::<Asked>(asked);
+        assert!(
+            read(json!({"anchor": {"namespace": "a", "swarm": "b", "latitudeDegrees": 1, "longitudeDegrees": 2}}))
+                .is_ok()
+        );
+        assert!(read(json!({"geofence": {"name": "b", "spec": {}}})).is_ok());
+        assert!(read(json!({"secret": {"name": "b", "spec": {}}})).is_err());
+        assert!(read(json!({"geofence": {"name": "b", "spec": {}, "namespace": "x"}})).is_err());
+    }
+
+    #[test]
+    fn a_mission_is_previewed_for_the_vehicles_that_are_nearest() {
+        let at = |north| Wgs84 {
+            latitude_deg: 47.0 + north,
+            longitude_deg: 8.0,
+        };
+        let place = |north| Waypoint::passed(at(north), Altitude::AboveHome(AltitudeAboveHome(20.0)));
+        let work = Work::of_route(&Route::new(vec![place(0.0), place(0.001)]).unwrap()).unwrap();
+        let starts = [at(0.01), at(0.0005), at(0.002)];
+        let chosen: Vec<f64> = fliers(&work, &starts, 2)
+            .iter()
+            .map(|flier| flier.start.latitude_deg)
+            .collect();
+        assert_eq!(chosen, [47.0005, 47.002]);
+        assert_eq!(fliers(&work, &[], 3).len(), 3);
+    }
+}

@@ -1,0 +1,214 @@
+//! Who gets in: the one browser that was given the address, and no other page in it.
+//!
+//! Owns: the token, the session, and what is checked of each request before anything else. Must not: serve anything.
+//!
+//! | against | check |
+//! |---|---|
+//! | another user of this machine, another program | token of 256 random bits, good once; then a cookie (`HttpOnly`, `SameSite=Strict`) |
+//! | a page elsewhere whose name leads here (DNS rebinding) | `Host` is the address that was printed |
+//! | a page elsewhere that sends requests here | `Origin` and `Sec-Fetch-Site` are this page's own; `POST` needs `Origin` |
+//! | what gets into this page all the same | `Content-Security-Policy`: scripts, styles and requests of this server only |
+
+use axum::body::Body;
+use axum::extract::{Request, State};
+use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
+use axum::middleware::Next;
+use axum::response::{IntoResponse, Response};
+use sha2::{Digest, Sha256};
+use std::fmt::Write as _;
+use std::sync::{Arc, Mutex, PoisonError};
+
+/// What the page may do: run its own scripts and workers, and ask this server. MapLibre makes images and its worker from blobs.
+pub const CONTENT_SECURITY_POLICY: &str = "default-src 'none'; script-src 'self'; style-src 'self'; img-src 'self' blob: data:; \
+    font-src 'self'; connect-src 'self'; worker-src 'self' blob:; manifest-src 'self'; base-uri 'none'; form-action 'none'; \
+    frame-ancestors 'none'";
+
+/// Headers of every answer.
+const HEADERS: [(HeaderName, &str); 8] = [
+    (header::CONTENT_SECURITY_POLICY, CONTENT_SECURITY_POLICY),
+    (header::X_CONTENT_TYPE_OPTIONS, "nosniff"),
+    (header::X_FRAME_OPTIONS, "DENY"),
+    (header::REFERRER_POLICY, "no-referrer"),
+    (HeaderName::from_static("cross-origin-opener-policy"), "same-origin"),
+    (HeaderName::from_static("cross-origin-resource-policy"), "same-origin"),
+    (
+        HeaderName::from_static("permissions-policy"),
+        "camera=(), microphone=(), geolocation=(), payment=(), usb=()",
+    ),
+    (header::CACHE_CONTROL, "no-store"),
+];
+
+/// Where a browser says from which site a request comes.
+const SEC_FETCH_SITE: HeaderName = HeaderName::from_static("sec-fetch-site");
+
+/// Why a request gets nothing.
+#[derive(Debug, Clone, Copy, PartialEq, Eq, thiserror::Error)]
+pub enum Refusal {
+    /// The address is another than the one that was printed.
+    #[error("this is not the address that `skein map` printed; open that one")]
+    Host,
+    /// It comes from another page.
+    #[error("requests of other pages are not answered; open the address that `skein map` printed")]
+    Foreign,
+    /// The token is wrong, or was used.
+    #[error(
+        "this address is wrong, or was opened before, and it is good once; if you did not open it, somebody else did: end `skein map`, and run it again"
+    )]
+    Token,
+    /// There is no session.
+    #[error("this browser has no session here; run `skein map` and open the address that it prints")]
+    Session,
+}
+
+impl Refusal {
+    const fn status(self) -> StatusCode {
+        match self {
+            Self::Host => StatusCode::MISDIRECTED_REQUEST,
+            Self::Foreign | Self::Token => StatusCode::FORBIDDEN,
+            Self::Session => StatusCode::UNAUTHORIZED,
+        }
+    }
+}
+
+/// What a request may do.
+#[derive(Debug, PartialEq, Eq)]
+enum Pass {
+    /// It is of the session.
+    Session,
+    /// It has given the token for this cookie.
+    Exchanged(String),
+}
+
+/// The secrets of one server.
+pub struct Guard {
+    host: String,
+    origin: String,
+    cookie: String,
+    session: String,
+    /// `None` once it was used.
+    token: Mutex<Option<String>>,
+    /// For the address that is printed; says nothing once the token was used.
+    printed: String,
+}
+
+impl Guard {
+    /// For a server on this port.
+    #[must_use]
+    pub fn new(port: u16) -> Self {
+        let (token, session) = (secret(), secret());
+        Self {
+            host: format!("127.0.0.1:{port}"),
+            origin: format!("http://127.0.0.1:{port}"),
+            // Cookies of one host are the same for all its ports.
+            cookie: format!("skein-map-{port}"),
+            session,
+            printed: format!("http://127.0.0.1:{port}/?token={token}"),
+            token: Mutex::new(Some(token)),
+        }
+    }
+
+    /// The address with the token.
+    #[must_use]
+    pub fn address(&self) -> String {
+        self.printed.clone()
+    }
+
+    fn admit(&self, method: &Method, path: &str, query: Option<&str>, headers: &HeaderMap) -> Result<Pass, Refusal> {
+        let one = |name: &HeaderName| {
+            let mut values = headers.get_all(name).iter();
+            match (values.next(), values.next()) {
+                (None, _) => Ok(None),
+                // A text that is none equals nothing.
+                (Some(value), None) => Ok(Some(value.to_str().unwrap_or("?"))),
+                (Some(_), Some(_)) => Err(Refusal::Foreign),
+            }
+        };
+        if one(&header::HOST)? != Some(self.host.as_str()) {
+            return Err(Refusal::Host);
+        }
+        let origin = one(&header::ORIGIN)?;
+        let safe = method == Method::GET || method == Method::HEAD;
+        if origin.is_some_and(|origin| origin != self.origin) || (origin.is_none() && !safe) {
+            return Err(Refusal::Foreign);
+        }
+        if path == "/"
+            && let Some(token) = query.and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("token=")))
+        {
+            return if method == Method::GET {
+                self.exchange(token)
+            } else {
+                Err(Refusal::Foreign)
+            };
+        }
+        if one(&SEC_FETCH_SITE)?.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
+            return Err(Refusal::Foreign);
+        }
+        let cookies = headers
+            .get_all(header::COOKIE)
+            .iter()
+            .filter_map(|value| value.to_str().ok());
+        let ours = cookies
+            .flat_map(|cookies| cookies.split(';'))
+            .filter_map(|cookie| cookie.trim().split_once('='))
+            .any(|(name, value)| name == self.cookie && same(value, &self.session));
+        if ours { Ok(Pass::Session) } else { Err(Refusal::Session) }
+    }
+
+    fn exchange(&self, token: &str) -> Result<Pass, Refusal> {
+        let mut expected = self.token.lock().unwrap_or_else(PoisonError::into_inner);
+        if expected.as_deref().is_some_and(|expected| same(token, expected)) {
+            *expected = None;
+            let (name, value) = (&self.cookie, &self.session);
+            return Ok(Pass::Exchanged(format!(
+                "{name}={value}; Path=/; HttpOnly; SameSite=Strict"
+            )));
+        }
+        Err(Refusal::Token)
+    }
+}
+
+/// Lets a request through, or answers it.
+pub async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
+    let uri = request.uri();
+    let mut answer = match guard.admit(request.method(), uri.path(), uri.query(), request.headers()) {
+        Ok(Pass::Session) => next.run(request).await,
+        Ok(Pass::Exchanged(cookie)) => exchanged(&cookie),
+        Err(refusal) if request.uri().path().starts_with("/api/") => (
+            refusal.status(),
+            super::serve::Json(serde_json::json!({"error": refusal.to_string()})),
+        )
+            .into_response(),
+        Err(refusal) => (refusal.status(), format!("skein map: {refusal}\n")).into_response(),
+    };
+    for (name, value) in HEADERS {
+        answer.headers_mut().insert(name, HeaderValue::from_static(value));
+    }
+    answer
+}
+
+fn exchanged(cookie: &str) -> Response {
+    let mut answer = Response::new(Body::empty());
+    *answer.status_mut() = StatusCode::SEE_OTHER;
+    answer
+        .headers_mut()
+        .insert(header::LOCATION, HeaderValue::from_static("/"));
+    // It is of hexadecimal digits and our own letters.
+    if let Ok(cookie) = HeaderValue::from_str(cookie) {
+        answer.headers_mut().insert(header::SET_COOKIE, cookie);
+    }
+    answer
+}
+
+/// 256 random bits, as hexadecimal digits.
+pub(super) fn secret() -> String {
+    let bytes: [u8; 32] = rand::random();
+    bytes.iter().fold(String::new(), |mut text, byte| {
+        let _ = write!(text, "{byte:02x}");
+        text
+    })
+}
+
+/// Whether two secrets are the same. The time that it takes says something of their digests only.
+pub(super) fn same(one: &str, other: &str) -> bool {
+    Sha256::digest(one.as_bytes()) == Sha256::digest(other.as_bytes())
+}

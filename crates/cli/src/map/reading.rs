@@ -1,0 +1,98 @@
+//! The objects that the map shows, with the person's own rights.
+//!
+//! Owns: reading them again and again while somebody looks, never more often than the API server bears. Must not: write.
+
+use crate::live::clock::Now;
+use crate::live::objects::{Objects, Reading};
+use crate::watch::jitter;
+use crds::{Drone, Geofence, Mission, Swarm};
+use fleet::backoff::Backoff;
+use kube::api::{Api, ListParams};
+use kube::core::NamespaceResourceScope;
+use kube::{Client, Resource};
+use serde_json::Value;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{RwLock, watch};
+use tokio::time::{Instant, sleep};
+
+/// How often they are read.
+const READ_EVERY: Duration = Duration::from_secs(2);
+
+/// Lists that took long are read again after so many times as long.
+const REST: u32 = 5;
+
+/// After an API server that does not answer.
+const AGAIN: Backoff = Backoff {
+    first: READ_EVERY,
+    cap: Duration::from_secs(30),
+};
+
+/// All that was read.
+#[derive(Debug, Clone, Default)]
+pub struct ObjectsSnapshot {
+    /// Why there are no objects to be read at all.
+    pub none: Option<String>,
+    /// The Drones.
+    pub drones: Reading<Arc<Vec<Drone>>>,
+    /// The Swarms.
+    pub swarms: Reading<Arc<Vec<Swarm>>>,
+    /// The Missions.
+    pub missions: Reading<Arc<Vec<Mission>>>,
+    /// The Geofences.
+    pub geofences: Reading<Arc<Vec<Geofence>>>,
+}
+
+/// Reads them for as long as this runs, and while somebody takes `documents`.
+pub async fn follow(
+    objects: Arc<RwLock<Objects>>,
+    namespace: Option<String>,
+    documents: watch::Sender<Arc<Value>>,
+    seen: watch::Sender<ObjectsSnapshot>,
+) {
+    let mut failures = 0;
+    loop {
+        let begun = Instant::now();
+        if documents.receiver_count() > 0 {
+            read(&*objects.read().await, namespace.as_deref(), &seen).await;
+        }
+        let mut rest = READ_EVERY.max(begun.elapsed() * REST);
+        // A token has run out, or the API is elsewhere now.
+        if objects.write().await.renew().await {
+            failures += 1;
+            rest = AGAIN.delay(failures, jitter());
+        } else {
+            failures = 0;
+        }
+        sleep(rest).await;
+    }
+}
+
+async fn read(objects: &Objects, namespace: Option<&str>, seen: &watch::Sender<ObjectsSnapshot>) {
+    let (client, all) = (&objects.client, ListParams::default());
+    let (drones, swarms) = (of::<Drone>(client, namespace), of::<Swarm>(client, namespace));
+    let (missions, geofences) = (of::<Mission>(client, namespace), Api::<Geofence>::all(client.clone()));
+    let (drones, swarms, missions, geofences) = tokio::join!(
+        objects.list("list the Drones", &drones, &all),
+        objects.list("list the Swarms", &swarms, &all),
+        objects.list("list the Missions", &missions, &all),
+        objects.list("list the Geofences", &geofences, &all),
+    );
+    let at = Now::read().elapsed;
+    seen.send_modify(|seen| {
+        seen.drones.note(drones.map(Arc::new), at);
+        seen.swarms.note(swarms.map(Arc::new), at);
+        seen.missions.note(missions.map(Arc::new), at);
+        seen.geofences.note(geofences.map(Arc::new), at);
+    });
+}
+
+fn of<K: Resource<DynamicType = (), Scope = NamespaceResourceScope>>(
+    client: &Client,
+    namespace: Option<&str>,
+) -> Api<K> {
+    match namespace {
+        Some(namespace) => Api::namespaced(client.clone(), namespace),
+        None => Api::all(client.clone()),
+    }
+}

@@ -1,0 +1,316 @@
+//! The requests of the page.
+//!
+//! Owns: which there are, how large and how long they may be. Must not: let anybody in ([`super::guard`] does, before all of this).
+
+use super::basemap::Basemap;
+use super::confirmations::Confirmations;
+use super::edits::{self, Edit, Starts};
+use super::guard::{self, Guard};
+use super::reading::ObjectsSnapshot;
+use super::{feed, orders};
+use crate::live::fleet_feed::FleetSnapshot;
+use crate::live::objects::Objects;
+use crate::live::orders::{Order, give};
+use crate::route::Route;
+use crate::top::map::place;
+use crate::vehicle::Vehicle;
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::extract::{Path, Request, State};
+use axum::http::{HeaderMap, StatusCode, header};
+use axum::middleware::{self, Next};
+use axum::response::{IntoResponse, Response};
+use axum::routing::{get, post};
+use fleet::units::Wgs84;
+use hyper::server::conn::http1;
+use hyper_util::rt::{TokioIo, TokioTimer};
+use hyper_util::service::TowerToHyperService;
+use serde::Deserialize;
+use serde::de::DeserializeOwned;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::{Duration, Instant};
+use tokio::net::TcpListener;
+use tokio::sync::{RwLock, Semaphore, watch};
+use tokio::task::JoinSet;
+use tokio::time::{sleep, timeout};
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+
+/// The largest body that is read, bytes.
+const LARGEST: usize = 256 * 1024;
+
+/// Headers or a body have to be here within so long.
+const READ_WITHIN: Duration = Duration::from_secs(10);
+
+/// An answer, but that to an order, takes at most so long.
+const ANSWER_WITHIN: Duration = Duration::from_secs(60);
+
+/// So many connections are open at a time; a browser opens six.
+const CONNECTIONS: usize = 64;
+
+/// After an accept that failed, as when all files are open.
+const ACCEPT_AGAIN: Duration = Duration::from_millis(200);
+
+/// How long an order may be confirmed.
+const ORDER_LIVES: Duration = Duration::from_secs(60);
+
+/// How long an object may be confirmed.
+const EDIT_LIVES: Duration = Duration::from_secs(300);
+
+/// What the requests need.
+pub struct App {
+    /// The way to the coordinator.
+    pub route: Route,
+    /// The newest document.
+    pub documents: watch::Sender<Arc<Value>>,
+    /// The fleet.
+    pub fleet: watch::Receiver<FleetSnapshot>,
+    /// The objects.
+    pub seen: watch::Receiver<ObjectsSnapshot>,
+    /// Where objects are, or why there are none.
+    pub objects: Result<Arc<RwLock<Objects>>, String>,
+    /// The base map.
+    pub basemap: Option<Basemap>,
+    /// Orders that wait for a person's word.
+    pub orders: Confirmations<Order>,
+    /// Objects that do.
+    pub edits: Confirmations<Edit>,
+    /// Orders that were given and not answered yet. They go on when the page goes away.
+    pub given: TaskTracker,
+    /// The end.
+    pub ending: CancellationToken,
+}
+
+/// An answer for scripts.
+pub(super) struct Json(pub Value);
+
+impl IntoResponse for Json {
+    fn into_response(self) -> Response {
+        ([(header::CONTENT_TYPE, "application/json")], self.0.to_string()).into_response()
+    }
+}
+
+/// Why a request is not done.
+struct Refused(StatusCode, String);
+
+impl IntoResponse for Refused {
+    fn into_response(self) -> Response {
+        (self.0, Json(json!({"error": self.1}))).into_response()
+    }
+}
+
+impl From<String> for Refused {
+    fn from(why: String) -> Self {
+        Self(StatusCode::UNPROCESSABLE_ENTITY, why)
+    }
+}
+
+type Answer = Result<Json, Refused>;
+
+/// All requests, behind `guard`.
+pub fn router(guard: Arc<Guard>, app: Arc<App>) -> Router {
+    Router::new()
+        .route("/", get(|| async { page(map_page::INDEX) }))
+        .route(
+            "/assets/{*path}",
+            get(|Path(path): Path<String>| async move { page(&format!("assets/{path}")) }),
+        )
+        .route("/basemap.pmtiles", get(basemap))
+        .route("/api/feed", get(events))
+        .route("/api/orders/preview", post(preview_order))
+        .route("/api/objects/preview", post(preview_object))
+        .route("/api/objects", post(apply_object))
+        .layer(middleware::from_fn(in_time))
+        // What was ordered goes on for as long as it takes.
+        .route("/api/orders", post(give_order))
+        .fallback(|| async { Refused(StatusCode::NOT_FOUND, "there is nothing here".to_owned()) })
+        .layer(middleware::from_fn_with_state(guard, guard::check))
+        .with_state(app)
+}
+
+/// Serves `listener`, for as long as this runs.
+pub async fn serve(listener: TcpListener, guard: Arc<Guard>, app: Arc<App>) {
+    let (router, seats) = (router(guard, app), Arc::new(Semaphore::new(CONNECTIONS)));
+    let mut connections = JoinSet::new();
+    loop {
+        // It is never closed.
+        let Ok(seat) = Arc::clone(&seats).acquire_owned().await else {
+            return;
+        };
+        while connections.try_join_next().is_some() {}
+        let Ok((socket, _)) = listener.accept().await else {
+            sleep(ACCEPT_AGAIN).await;
+            continue;
+        };
+        let service = TowerToHyperService::new(router.clone());
+        connections.spawn(async move {
+            let serving = http1::Builder::new()
+                .timer(TokioTimer::new())
+                .header_read_timeout(READ_WITHIN)
+                .serve_connection(TokioIo::new(socket), service);
+            // The browser has gone, or has sent what is no request.
+            let _ = serving.await;
+            drop(seat);
+        });
+    }
+}
+
+async fn in_time(request: Request, next: Next) -> Response {
+    let late = || {
+        Refused(
+            StatusCode::GATEWAY_TIMEOUT,
+            format!("no answer within {} s", ANSWER_WITHIN.as_secs()),
+        )
+    };
+    timeout(ANSWER_WITHIN, next.run(request))
+        .await
+        .unwrap_or_else(|_| late().into_response())
+}
+
+fn page(path: &str) -> Response {
+    match map_page::file(path) {
+        Some(file) => ([(header::CONTENT_TYPE, file.media_type)], file.bytes).into_response(),
+        None => Refused(StatusCode::NOT_FOUND, "there is nothing here".to_owned()).into_response(),
+    }
+}
+
+async fn basemap(State(app): State<Arc<App>>, headers: HeaderMap) -> Response {
+    match &app.basemap {
+        Some(basemap) => basemap.serve(&headers).await,
+        None => Refused(
+            StatusCode::NOT_FOUND,
+            "there is no base map; give one with --basemap".to_owned(),
+        )
+        .into_response(),
+    }
+}
+
+async fn events(State(app): State<Arc<App>>) -> Response {
+    feed::events(app.documents.subscribe(), app.ending.clone()).into_response()
+}
+
+/// The body, as what it has to be.
+async fn read<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T, Refused> {
+    let media_type = headers
+        .get(header::CONTENT_TYPE)
+        .and_then(|value| value.to_str().ok())
+        .unwrap_or_default();
+    if media_type.split(';').next().map(str::trim) != Some("application/json") {
+        return Err(Refused(
+            StatusCode::UNSUPPORTED_MEDIA_TYPE,
+            "send application/json".to_owned(),
+        ));
+    }
+    let bytes = match timeout(READ_WITHIN, to_bytes(body, LARGEST)).await {
+        Ok(Ok(bytes)) => bytes,
+        Ok(Err(_)) => {
+            return Err(Refused(
+                StatusCode::PAYLOAD_TOO_LARGE,
+                format!("send at most {} KiB", LARGEST / 1024),
+            ));
+        }
+        Err(_) => {
+            return Err(Refused(
+                StatusCode::REQUEST_TIMEOUT,
+                "the request did not come whole".to_owned(),
+            ));
+        }
+    };
+    serde_json::from_slice(&bytes)
+        .map_err(|why| Refused(StatusCode::BAD_REQUEST, format!("this is no such request: {why}")))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Confirmed {
+    confirm: String,
+}
+
+/// The answer to a preview with the code that confirms it.
+fn offered(mut shown: Value, code: String, lives: Duration) -> Json {
+    shown["confirm"] = json!(code);
+    shown["livesMs"] = json!(u64::try_from(lives.as_millis()).unwrap_or(u64::MAX));
+    Json(shown)
+}
+
+fn gone() -> Refused {
+    let why = "this was confirmed already, or too late; nothing was done. Look at it once more";
+    Refused(StatusCode::GONE, why.to_owned())
+}
+
+async fn preview_order(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Answer {
+    let order = read::<orders::Asked>(&headers, body).await?.order()?;
+    let shown = orders::preview(&order, &app.fleet.borrow().vehicles);
+    Ok(offered(
+        shown,
+        app.orders.offer(order, ORDER_LIVES, Instant::now()),
+        ORDER_LIVES,
+    ))
+}
+
+async fn give_order(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Answer {
+    let Confirmed { confirm } = read(&headers, body).await?;
+    let order = app.orders.take(&confirm, Instant::now()).ok_or_else(gone)?;
+    let route = app.route.clone();
+    // It is not taken back when the page goes away.
+    let given = app.given.spawn(async move { give(&route, order).await });
+    let outcome = given.await.map_err(|_| {
+        Refused(
+            StatusCode::INTERNAL_SERVER_ERROR,
+            "the order may have been given; see `skein status`".to_owned(),
+        )
+    })?;
+    Ok(Json(orders::answers(&outcome)))
+}
+
+fn objects(app: &App) -> Result<Arc<RwLock<Objects>>, Refused> {
+    let none = |why: &String| {
+        Refused(
+            StatusCode::SERVICE_UNAVAILABLE,
+            format!("no objects can be made: {why}"),
+        )
+    };
+    app.objects.as_ref().map(Arc::clone).map_err(none)
+}
+
+async fn preview_object(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Answer {
+    let asked: edits::Asked = read(&headers, body).await?;
+    let objects = objects(&app)?;
+    let starts = starts(&app.fleet.borrow());
+    let (edit, shown) = edits::preview(asked, &*objects.read().await, starts).await?;
+    let shown = serde_json::to_value(shown).map_err(|why| why.to_string())?;
+    Ok(offered(
+        shown,
+        app.edits.offer(edit, EDIT_LIVES, Instant::now()),
+        EDIT_LIVES,
+    ))
+}
+
+async fn apply_object(State(app): State<Arc<App>>, headers: HeaderMap, body: Body) -> Answer {
+    let Confirmed { confirm } = read(&headers, body).await?;
+    let objects = objects(&app)?;
+    let edit = app.edits.take(&confirm, Instant::now()).ok_or_else(gone)?;
+    let done = app
+        .given
+        .spawn(async move { edits::apply(edit, &*objects.read().await).await });
+    let done = done
+        .await
+        .map_err(|_| "the change may have been made; look at the object".to_owned())??;
+    Ok(Json(json!({"done": done})))
+}
+
+/// Where vehicles are on the ground that serve no Drone.
+fn starts(fleet: &FleetSnapshot) -> Starts {
+    let free = fleet.vehicles.iter().filter(|vehicle| vehicle.drone_name.is_empty());
+    free.filter(|vehicle| Vehicle::from((*vehicle).clone()).flying == Some(false))
+        .filter_map(|vehicle| {
+            let at = vehicle.report.as_ref()?.position.as_ref()?;
+            let (latitude_deg, longitude_deg) = place(at.latitude_deg, at.longitude_deg)?;
+            Some(Wgs84 {
+                latitude_deg,
+                longitude_deg,
+            })
+        })
+        .collect()
+}

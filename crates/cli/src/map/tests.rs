@@ -1,0 +1,398 @@
+//! The server of the map: who gets in and who does not, what every answer carries, and that the feed is changes only.
+
+use super::confirmations::Confirmations;
+use super::document::{About, Documents};
+use super::feed;
+use super::guard::{CONTENT_SECURITY_POLICY, Guard};
+use super::reading::ObjectsSnapshot;
+use super::serve::{App, router};
+use crate::live::clock::Now;
+use crate::live::fleet_feed::FleetSnapshot;
+use crate::route::Route;
+use crate::vehicle::tests::{holding, pending};
+use axum::Router;
+use axum::body::{Body, to_bytes};
+use axum::http::{Request, Response, StatusCode, header};
+use futures::StreamExt as _;
+use serde_json::{Value, json};
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::watch;
+use tokio_util::sync::CancellationToken;
+use tokio_util::task::TaskTracker;
+use tower::ServiceExt as _;
+
+const HOST: &str = "127.0.0.1:4242";
+const ORIGIN: &str = "http://127.0.0.1:4242";
+
+struct Page {
+    router: Router,
+    token: String,
+    documents: watch::Sender<Arc<Value>>,
+}
+
+fn page() -> Page {
+    let guard = Arc::new(Guard::new(4242));
+    let documents = watch::Sender::new(Arc::new(
+        json!({"vehicles": {"a": {"batteryPercent": 80, "mode": "GUIDED"}}}),
+    ));
+    let fleet = FleetSnapshot {
+        vehicles: Arc::new(vec![holding("a"), holding("b")]),
+        received: Some(Duration::from_secs(1000)),
+        lost: None,
+    };
+    let app = App {
+        route: Route::Plain("http://127.0.0.1:1".parse().unwrap()),
+        documents: documents.clone(),
+        fleet: watch::Sender::new(fleet).subscribe(),
+        seen: watch::Sender::new(ObjectsSnapshot::default()).subscribe(),
+        objects: Err("no kubeconfig is named".to_owned()),
+        basemap: None,
+        orders: Confirmations::default(),
+        edits: Confirmations::default(),
+        given: TaskTracker::new(),
+        ending: CancellationToken::new(),
+    };
+    let token = guard.address().split_once("token=").unwrap().1.to_owned();
+    Page {
+        router: router(guard, Arc::new(app)),
+        token,
+        documents,
+    }
+}
+
+impl Page {
+    async fn ask(&self, request: Request<Body>) -> Response<Body> {
+        self.router.clone().oneshot(request).await.unwrap()
+    }
+
+    /// The cookie of a session.
+    async fn enter(&self) -> String {
+        let request = get(&format!("/?token={}", self.token)).body(Body::empty()).unwrap();
+        let answer = self.ask(request).await;
+        assert_eq!(answer.status(), StatusCode::SEE_OTHER);
+        assert_eq!(answer.headers()[header::LOCATION], "/");
+        let cookie = answer.headers()[header::SET_COOKIE].to_str().unwrap().to_owned();
+        assert!(cookie.ends_with("; Path=/; HttpOnly; SameSite=Strict"), "{cookie}");
+        cookie.split(';').next().unwrap().to_owned()
+    }
+
+    async fn post(&self, cookie: &str, path: &str, body: Value) -> (StatusCode, Value) {
+        let request = Request::post(path)
+            .header(header::HOST, HOST)
+            .header(header::ORIGIN, ORIGIN)
+            .header(header::COOKIE, cookie)
+            .header(header::CONTENT_TYPE, "application/json");
+        let answer = self.ask(request.body(Body::from(body.to_string())).unwrap()).await;
+        let status = answer.status();
+        (status, serde_json::from_slice(&text(answer).await).unwrap())
+    }
+}
+
+fn get(path: &str) -> axum::http::request::Builder {
+    Request::get(path).header(header::HOST, HOST)
+}
+
+async fn text(answer: Response<Body>) -> Vec<u8> {
+    to_bytes(answer.into_body(), 1 << 20).await.unwrap().to_vec()
+}
+
+#[tokio::test]
+async fn the_token_is_good_once_and_a_wrong_one_spends_nothing() {
+    let page = page();
+    for wrong in ["", "0", &page.token[1..]] {
+        let answer = page
+            .ask(get(&format!("/?token={wrong}")).body(Body::empty()).unwrap())
+            .await;
+        assert_eq!(answer.status(), StatusCode::FORBIDDEN);
+        assert!(answer.headers().get(header::SET_COOKIE).is_none());
+    }
+    let cookie = page.enter().await;
+    let again = page
+        .ask(get(&format!("/?token={}", page.token)).body(Body::empty()).unwrap())
+        .await;
+    assert_eq!(again.status(), StatusCode::FORBIDDEN);
+    assert!(String::from_utf8(text(again).await).unwrap().contains("run it again"));
+    let feed = page
+        .ask(
+            get("/api/feed")
+                .header(header::COOKIE, &cookie)
+                .body(Body::empty())
+                .unwrap(),
+        )
+        .await;
+    assert_eq!(feed.status(), StatusCode::OK);
+    assert_eq!(feed.headers()[header::CONTENT_TYPE], "text/event-stream");
+}
+
+#[tokio::test]
+async fn without_the_session_there_is_nothing() {
+    let page = page();
+    page.enter().await;
+    for cookie in ["", "skein-map-4242=", "skein-map-4242=00", "skein-map-1=00; other=1"] {
+        for path in ["/", "/assets/x.js", "/basemap.pmtiles", "/api/feed", "/none"] {
+            let answer = page
+                .ask(get(path).header(header::COOKIE, cookie).body(Body::empty()).unwrap())
+                .await;
+            assert_eq!(answer.status(), StatusCode::UNAUTHORIZED, "{path} {cookie}");
+            assert!(
+                String::from_utf8(text(answer).await)
+                    .unwrap()
+                    .contains("run `skein map`")
+            );
+        }
+        let (status, _) = page
+            .post(
+                cookie,
+                "/api/orders/preview",
+                json!({"verb": "ground", "whom": [{"all": true}]}),
+            )
+            .await;
+        assert_eq!(status, StatusCode::UNAUTHORIZED);
+    }
+}
+
+#[tokio::test]
+async fn another_host_gets_nothing_even_with_the_session_and_the_token() {
+    let page = page();
+    for host in [
+        "evil.example",
+        "evil.example:4242",
+        "localhost:4242",
+        "127.0.0.1",
+        "127.0.0.1:80",
+    ] {
+        let request = Request::get(format!("/?token={}", page.token)).header(header::HOST, host);
+        let answer = page.ask(request.body(Body::empty()).unwrap()).await;
+        assert_eq!(answer.status(), StatusCode::MISDIRECTED_REQUEST, "{host}");
+    }
+    let cookie = page.enter().await;
+    let rebound = Request::get("/api/feed")
+        .header(header::HOST, "evil.example:4242")
+        .header(header::COOKIE, &cookie);
+    assert_eq!(
+        page.ask(rebound.body(Body::empty()).unwrap()).await.status(),
+        StatusCode::MISDIRECTED_REQUEST
+    );
+    let two = get("/api/feed")
+        .header(header::HOST, "evil.example")
+        .header(header::COOKIE, &cookie);
+    assert_ne!(
+        page.ask(two.body(Body::empty()).unwrap()).await.status(),
+        StatusCode::OK
+    );
+    let none = Request::get("/api/feed").header(header::COOKIE, &cookie);
+    assert_eq!(
+        page.ask(none.body(Body::empty()).unwrap()).await.status(),
+        StatusCode::MISDIRECTED_REQUEST
+    );
+}
+
+#[tokio::test]
+async fn requests_of_other_pages_get_nothing() {
+    let page = page();
+    let cookie = page.enter().await;
+    for origin in [
+        "http://evil.example",
+        "null",
+        "http://127.0.0.1:4243",
+        "https://127.0.0.1:4242",
+    ] {
+        let request = get("/api/feed")
+            .header(header::COOKIE, &cookie)
+            .header(header::ORIGIN, origin);
+        let answer = page.ask(request.body(Body::empty()).unwrap()).await;
+        assert_eq!(answer.status(), StatusCode::FORBIDDEN, "{origin}");
+        assert!(answer.headers().get(header::ACCESS_CONTROL_ALLOW_ORIGIN).is_none());
+    }
+    for site in ["cross-site", "same-site"] {
+        let request = get("/").header(header::COOKIE, &cookie).header("sec-fetch-site", site);
+        assert_eq!(
+            page.ask(request.body(Body::empty()).unwrap()).await.status(),
+            StatusCode::FORBIDDEN
+        );
+    }
+    // A form of an old browser that sends no Origin.
+    let form = Request::post("/api/orders")
+        .header(header::HOST, HOST)
+        .header(header::COOKIE, &cookie);
+    assert_eq!(
+        page.ask(form.body(Body::empty()).unwrap()).await.status(),
+        StatusCode::FORBIDDEN
+    );
+}
+
+#[tokio::test]
+async fn every_answer_says_what_a_browser_may_do_with_it() {
+    let page = page();
+    let cookie = page.enter().await;
+    for (path, cookie) in [
+        ("/", ""),
+        ("/", cookie.as_str()),
+        ("/none", &cookie),
+        ("/api/feed", &cookie),
+        ("/?token=0", ""),
+    ] {
+        let answer = page
+            .ask(get(path).header(header::COOKIE, cookie).body(Body::empty()).unwrap())
+            .await;
+        let headers = answer.headers();
+        assert_eq!(
+            headers[header::CONTENT_SECURITY_POLICY],
+            CONTENT_SECURITY_POLICY,
+            "{path}"
+        );
+        assert_eq!(headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
+        assert_eq!(headers[header::CACHE_CONTROL], "no-store");
+        assert_eq!(headers[header::REFERRER_POLICY], "no-referrer");
+        assert_eq!(headers["cross-origin-resource-policy"], "same-origin");
+    }
+    assert!(CONTENT_SECURITY_POLICY.starts_with("default-src 'none'; script-src 'self'; "));
+    assert!(!CONTENT_SECURITY_POLICY.contains("unsafe") && !CONTENT_SECURITY_POLICY.contains("http"));
+}
+
+#[tokio::test]
+async fn a_page_gets_the_whole_once_and_then_what_changed() {
+    let page = page();
+    let cookie = page.enter().await;
+    let feed = page
+        .ask(
+            get("/api/feed")
+                .header(header::COOKIE, &cookie)
+                .body(Body::empty())
+                .unwrap(),
+        )
+        .await;
+    let mut events = feed.into_body().into_data_stream();
+    let mut next = async || String::from_utf8(events.next().await.unwrap().unwrap().to_vec()).unwrap();
+    let first = next().await;
+    assert!(
+        first.starts_with("event: snapshot\ndata: {") && first.contains("\"GUIDED\""),
+        "{first}"
+    );
+    page.documents.send_replace(Arc::new(
+        json!({"vehicles": {"a": {"batteryPercent": 79, "mode": "GUIDED"}}}),
+    ));
+    assert_eq!(
+        next().await,
+        "event: changes\ndata: {\"vehicles\":{\"a\":{\"batteryPercent\":79}}}\n\n"
+    );
+    // One that is slow gets both at once.
+    page.documents.send_replace(Arc::new(
+        json!({"vehicles": {"a": {"batteryPercent": 78, "mode": "GUIDED"}}}),
+    ));
+    page.documents
+        .send_replace(Arc::new(json!({"vehicles": {"a": {"batteryPercent": 78}}})));
+    assert_eq!(
+        next().await,
+        "event: changes\ndata: {\"vehicles\":{\"a\":{\"batteryPercent\":78,\"mode\":null}}}\n\n"
+    );
+}
+
+#[test]
+fn of_a_fleet_in_which_one_vehicle_moves_only_that_is_sent() {
+    let now = |seconds| Now {
+        elapsed: Duration::from_secs(1000 + seconds),
+        utc: jiff::Timestamp::from_second(1_764_000_000 + i64::try_from(seconds).unwrap()).unwrap(),
+    };
+    let fleet = |seconds: u64, latitude_deg: f64| {
+        let mut vehicles = vec![holding("a"), holding("b"), pending("c")];
+        for vehicle in &mut vehicles {
+            let Some(report) = &mut vehicle.report else { continue };
+            (report.made_ms, report.position_ms, report.battery_ms) =
+                (seconds * 1000, Some(seconds * 1000), Some(seconds * 1000));
+        }
+        vehicles[0]
+            .report
+            .as_mut()
+            .unwrap()
+            .position
+            .as_mut()
+            .unwrap()
+            .latitude_deg = latitude_deg;
+        let received = Some(now(seconds).elapsed);
+        FleetSnapshot {
+            vehicles: Arc::new(vehicles),
+            received,
+            lost: None,
+        }
+    };
+    let (mut documents, objects) = (Documents::new(About::default()), ObjectsSnapshot::default());
+    let first = documents.next(&fleet(1, 47.0), &objects, now(1));
+    assert_eq!(first["vehicles"].as_object().unwrap().len(), 3);
+    let second = documents.next(&fleet(2, 47.0), &objects, now(2));
+    assert_eq!(second["vehicles"]["drone/default/a"]["speedMetersPerSecond"], 0.0);
+    let third = documents.next(&fleet(3, 47.0), &objects, now(3));
+    assert_eq!(feed::patch(&second, &third), None, "new reports that say the same");
+    let moved = documents.next(&fleet(4, 47.000_1), &objects, now(4));
+    let patch = feed::patch(&third, &moved).unwrap();
+    let changed: Vec<&String> = patch["vehicles"]["drone/default/a"]
+        .as_object()
+        .unwrap()
+        .keys()
+        .collect();
+    assert_eq!(changed, ["courseDegrees", "latitudeDegrees", "speedMetersPerSecond"]);
+    assert_eq!(
+        patch.as_object().unwrap().len() + patch["vehicles"].as_object().unwrap().len(),
+        2,
+        "{patch}"
+    );
+}
+
+#[tokio::test]
+async fn an_order_is_shown_first_and_given_once() {
+    let page = page();
+    let cookie = page.enter().await;
+    let asked = json!({"verb": "ground", "whom": [{"swarm": "default/alpha"}]});
+    let (status, shown) = page.post(&cookie, "/api/orders/preview", asked).await;
+    assert_eq!(
+        (status, shown["concerns"].as_array().unwrap().len()),
+        (StatusCode::OK, 2),
+        "{shown}"
+    );
+    let (status, answer) = page
+        .post(&cookie, "/api/orders", json!({"confirm": shown["confirm"]}))
+        .await;
+    // Nobody listens at that address: what was not given is said.
+    assert_eq!(
+        (status, &answer["answers"][0]["done"]),
+        (StatusCode::OK, &json!(false)),
+        "{answer}"
+    );
+    let (status, answer) = page
+        .post(&cookie, "/api/orders", json!({"confirm": shown["confirm"]}))
+        .await;
+    assert_eq!(status, StatusCode::GONE, "{answer}");
+    let (status, answer) = page
+        .post(
+            &cookie,
+            "/api/objects/preview",
+            json!({"geofence": {"name": "a", "spec": {}}}),
+        )
+        .await;
+    assert_eq!(status, StatusCode::SERVICE_UNAVAILABLE);
+    assert!(answer["error"].as_str().unwrap().contains("no kubeconfig is named"));
+}
+
+#[tokio::test]
+async fn a_body_is_json_and_has_a_bound() {
+    let page = page();
+    let cookie = page.enter().await;
+    let post = |media_type: &str, body: Body| {
+        Request::post("/api/orders/preview")
+            .header(header::HOST, HOST)
+            .header(header::ORIGIN, ORIGIN)
+            .header(header::COOKIE, &cookie)
+            .header(header::CONTENT_TYPE, media_type)
+            .body(body)
+            .unwrap()
+    };
+    let text_plain = page.ask(post("text/plain", Body::from("{}"))).await;
+    assert_eq!(text_plain.status(), StatusCode::UNSUPPORTED_MEDIA_TYPE);
+    let large = page
+        .ask(post("application/json", Body::from(vec![b' '; 256 * 1024 + 1])))
+        .await;
+    assert_eq!(large.status(), StatusCode::PAYLOAD_TOO_LARGE);
+    let wrong = page.ask(post("application/json", Body::from("{}"))).await;
+    assert_eq!(wrong.status(), StatusCode::BAD_REQUEST);
+}

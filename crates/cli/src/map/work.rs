@@ -1,0 +1,102 @@
+//! The path of a Mission on the map.
+//!
+//! Owns: what of it is where, from the ranges of positions in a status. Must not: plan ([`fleet::mission`] does).
+
+use super::vehicles::{fine, tenths};
+use crds::Mission;
+use crds::mission::TrackRange;
+use fleet::mission::{Stretch, Stretches, Work};
+use fleet::station::Altitude;
+use serde_json::{Value, json};
+
+/// A path of more places is not sent.
+const LONGEST: usize = 50_000;
+
+/// Longitude, latitude, and height in meters.
+pub type Place = [f64; 3];
+
+/// All of the work of a Mission; `None` for a plan, and for what cannot be planned.
+#[must_use]
+pub fn path(mission: &Mission) -> Option<Vec<Place>> {
+    let work = match (&mission.spec.route, &mission.spec.survey) {
+        (Some(route), _) => Work::of_route(&route.to_route().ok()?).ok()?,
+        (None, Some(survey)) => Work::of_survey(&survey.to_survey().ok()?).ok()?,
+        (None, None) => return None,
+    };
+    let points = work.track().points();
+    (points.len() <= LONGEST).then(|| {
+        let place = |point: &fleet::mission::Point| {
+            let at = work.position(point.at);
+            let height = match point.altitude {
+                Altitude::AboveHome(height) => height.0,
+                Altitude::Amsl(height) => height.0,
+            };
+            [fine(at.longitude_deg), fine(at.latitude_deg), tenths(height)]
+        };
+        points.iter().map(place).collect()
+    })
+}
+
+/// The parts of a path that the ranges name, as a `MultiLineString`.
+#[must_use]
+pub fn lines(path: &[Place], ranges: impl IntoIterator<Item = TrackRange>) -> Value {
+    let stretches = ranges.into_iter().map(|range| Stretch {
+        from: range.from,
+        to: range.to,
+    });
+    let lines: Vec<Vec<Place>> = Stretches::new(stretches)
+        .all()
+        .iter()
+        .map(|stretch| line(path, stretch))
+        .filter(|line| line.len() > 1)
+        .collect();
+    json!({"type": "MultiLineString", "coordinates": lines})
+}
+
+fn line(path: &[Place], stretch: &Stretch) -> Vec<Place> {
+    let (from, to) = (whole(stretch.from) + 1, whole(stretch.to.ceil()).min(path.len()));
+    let inside = path.get(from..to).unwrap_or_default();
+    let (first, last) = (at(path, stretch.from), at(path, stretch.to));
+    first.into_iter().chain(inside.iter().copied()).chain(last).collect()
+}
+
+/// The whole number of a position.
+fn whole(position: f64) -> usize {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "not negative; a cast saturates"
+    )]
+    let index = position.max(0.0) as usize;
+    index
+}
+
+fn at(path: &[Place], position: f64) -> Option<Place> {
+    let index = whole(position);
+    let before = *path.get(index).or(path.last())?;
+    let after = path.get(index + 1).copied().unwrap_or(before);
+    let share = position.fract();
+    let between = |axis: usize| before[axis] + (after[axis] - before[axis]) * share;
+    Some([fine(between(0)), fine(between(1)), tenths(between(2))])
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ranges_are_cut_out_of_the_path_between_its_places_too() {
+        let path = [[0.0, 0.0, 10.0], [1.0, 0.0, 10.0], [1.0, 1.0, 20.0]];
+        let range = |from, to| TrackRange { from, to };
+        let cut = lines(&path, [range(0.5, 1.5), range(1.75, 9.0)]);
+        assert_eq!(
+            cut["coordinates"],
+            json!([
+                [[0.5, 0.0, 10.0], [1.0, 0.0, 10.0], [1.0, 0.5, 15.0]],
+                [[1.0, 0.75, 17.5], [1.0, 1.0, 20.0], [1.0, 1.0, 20.0]]
+            ])
+        );
+        assert_eq!(lines(&path, [])["coordinates"], json!([]));
+        assert_eq!(lines(&[], [range(0.0, 1.0)])["coordinates"], json!([]));
+    }
+}

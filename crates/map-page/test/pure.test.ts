@@ -1,0 +1,64 @@
+// Tests of what the page decides without a browser.
+import assert from "node:assert/strict";
+import { test } from "node:test";
+import { between, corners, cornersText, mercator, metersPerUnit, step } from "../ts/geometry.ts";
+import { backoffMs, events, merged, type Vehicle } from "../ts/model.ts";
+import { meters, needsEyes, percent, span, vehicleLine } from "../ts/words.ts";
+
+test("a change replaces, adds and removes, and leaves the rest as it is", () => {
+  const before = { a: { x: 1, y: [1, 2] }, b: { z: 3 } };
+  const after = merged(before, { a: { x: null, y: [3], w: { q: 1, r: null } } }) as typeof before;
+  assert.deepEqual(after, { a: { y: [3], w: { q: 1 } }, b: { z: 3 } });
+  assert.equal(after.b, before.b);
+  assert.deepEqual(before, { a: { x: 1, y: [1, 2] }, b: { z: 3 } });
+});
+test("a name in the feed cannot reach the prototype of objects", () => {
+  merged({}, JSON.parse('{"__proto__": {"polluted": 1}}'));
+  assert.equal(({} as { polluted?: number }).polluted, undefined);
+});
+test("events that arrive in pieces are whole, and comments are none", () => {
+  const first = events(": alive\n\nevent: changes\ndata: {\"a\"");
+  assert.deepEqual(first.events, []);
+  const second = events(`${first.rest}:1}\n\nevent: x`);
+  assert.deepEqual(second.events, [{ name: "changes", data: '{"a":1}' }]);
+  assert.equal(second.rest, "event: x");
+});
+test("the wait before an attempt grows, has jitter and a cap", () => {
+  assert.equal(backoffMs(0, 1), 500);
+  assert.equal(backoffMs(0, 0), 250);
+  assert.equal(backoffMs(3, 1), 4000);
+  assert.equal(backoffMs(1e6, 1), 15_000);
+});
+test("a vehicle is drawn between its reports and never beyond the last", () => {
+  assert.deepEqual(between([0, 0], [10, 20], 500, 1000), [5, 10]);
+  assert.deepEqual(between([0, 0], [10, 20], 5000, 1000), [10, 20]);
+  assert.deepEqual(between([0, 0], [10, 20], 0, 0), [10, 20]);
+});
+test("meters on the map are meters on the ground", () => {
+  assert.deepEqual(mercator(0, 0), [0.5, 0.5]);
+  const north = (mercator(8, 47)[1] - mercator(8, 47.0001)[1]) * metersPerUnit(47);
+  assert.ok(Math.abs(north - 11.13) < 0.02, `${north}`);
+});
+test("the step of the grid is a round number", () => {
+  assert.deepEqual([step(1, 80), step(0.1, 80), step(0.01, 20), step(2, 100), step(1, 60)], [100, 10, 0.2, 200, 100]);
+});
+test("corners can be typed, and what is wrong with them is named", () => {
+  assert.deepEqual(corners("47.1, 8.5\n\n47.2 8.6\n", 2), [[8.5, 47.1], [8.6, 47.2]]);
+  assert.match(corners("47.1, x", 1) as string, /"47.1, x" is no place/);
+  assert.match(corners("147, 8", 1) as string, /is no place/);
+  assert.match(corners("47, 8", 3) as string, /1 of at least 3/);
+  assert.deepEqual(corners(cornersText([[8.5, 47.1]]), 1), [[8.5, 47.1]]);
+});
+test("what is old or unknown is named with its age", () => {
+  const vehicle: Vehicle = { title: "a", namespace: "", drone: "", swarm: "", node: "", phase: "Flying", flying: true, command: "Skein", link: "Live", latitudeDegrees: 1, longitudeDegrees: 2, batteryPercent: 70 };
+  assert.equal(vehicleLine(vehicle, 0), "Flying · battery 70% · link live · Skein is in command");
+  assert.equal(needsEyes(vehicle), false);
+  const old: Vehicle = { ...vehicle, link: "Lost", linkOldSinceAtMs: 1000, positionOldSinceAtMs: 1000, batteryOldSinceAtMs: 1000 };
+  assert.equal(vehicleLine(old, 61_000), "Flying · battery 70%, 60 s old · position 60 s old · link lost for 60 s · Skein is in command");
+  for (const worry of [old, { ...vehicle, flying: undefined }, { ...vehicle, command: "Other" as const }]) assert.equal(needsEyes(worry), true);
+});
+test("values read as people write them", () => {
+  assert.deepEqual([span(1400), span(180_000), span(7_300_000), span(-5)], ["1 s", "3 min", "2 h", "0 s"]);
+  assert.deepEqual([meters(12.345), meters(1500)], ["12.3 m", "1.5 km"]);
+  assert.deepEqual([percent("40%"), percent("?"), percent(undefined)], [40, undefined, undefined]);
+});

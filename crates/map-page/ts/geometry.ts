@@ -1,0 +1,41 @@
+// Plane geometry of the map.
+// Owns: Web Mercator, movement between two reports, the step of the grid, corners as text. Must not: know the browser.
+import type { Corner } from "./model.ts";
+
+const METERS_AROUND = 40_075_016.686;
+
+/** Web Mercator in 0..1, x to the east and y to the south. */
+export function mercator(longitude: number, latitude: number): Corner {
+  const sine = Math.sin((Math.max(-85.05, Math.min(85.05, latitude)) * Math.PI) / 180);
+  return [longitude / 360 + 0.5, 0.5 - Math.log((1 + sine) / (1 - sine)) / (4 * Math.PI)];
+}
+
+/** Meters in one unit of `mercator` at a latitude. */
+export const metersPerUnit = (latitude: number): number => METERS_AROUND * Math.cos((latitude * Math.PI) / 180);
+
+/** Where something is that moves from one report to the next in `spanMs`; it never goes beyond what was reported. */
+export function between(from: Corner, to: Corner, sinceMs: number, spanMs: number): Corner {
+  const share = spanMs <= 0 ? 1 : Math.max(0, Math.min(1, sinceMs / spanMs));
+  return [from[0] + (to[0] - from[0]) * share, from[1] + (to[1] - from[1]) * share];
+}
+
+/** A step of 1, 2 or 5 times a power of ten that is at least `pixels` wide. */
+export function step(metersPerPixel: number, pixels: number): number {
+  const least = metersPerPixel * pixels;
+  const power = 10 ** Math.floor(Math.log10(least));
+  return ([1, 2, 5].find((factor) => factor * power >= least) ?? 10) * power;
+}
+
+/** Corners that a person typed, "latitude, longitude" on each line; text: what is wrong. */
+export function corners(text: string, least: number): Corner[] | string {
+  const found: Corner[] = [];
+  for (const line of text.split("\n").map((each) => each.trim()).filter(Boolean)) {
+    const [latitude, longitude, ...more] = line.split(/[\s,;]+/).map(Number);
+    if (latitude === undefined || longitude === undefined || more.length > 0 || !(Math.abs(latitude) <= 90) || !(Math.abs(longitude) <= 180)) {
+      return `"${line}" is no place: write latitude, longitude in degrees, such as 47.3977, 8.5456`;
+    }
+    found.push([longitude, latitude]);
+  }
+  return found.length < least ? `${found.length} of at least ${least} places: click on the map, or type them` : found;
+}
+export const cornersText = (places: Corner[]): string => places.map(([longitude, latitude]) => `${latitude.toFixed(7)}, ${longitude.toFixed(7)}`).join("\n");

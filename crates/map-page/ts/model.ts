@@ -1,0 +1,63 @@
+// The document of the feed, as FEED.md describes it.
+// Owns: its types and how a change is applied to it. Must not: know the browser.
+export type Corner = [number, number];
+export interface Place { longitudeDegrees: number; latitudeDegrees: number; altitudeMeters: number; altitudeReference?: string }
+export interface Vehicle {
+  title: string; namespace: string; drone: string; swarm: string; node: string; mission?: string;
+  phase: string; message?: string; waiting?: boolean; flying?: boolean; activity?: string; mode?: string; reasons?: string[];
+  command: "Skein" | "Other" | "AutopilotFailsafe" | "Nobody" | "Unknown"; commandText?: string; autopilot?: string; systemId?: number;
+  latitudeDegrees?: number; longitudeDegrees?: number; altitudeAmslMeters?: number; altitudeAboveHomeMeters?: number; positionOldSinceAtMs?: number;
+  courseDegrees?: number; speedMetersPerSecond?: number; batteryPercent?: number; batteryOldSinceAtMs?: number;
+  link: "Live" | "Late" | "Lost"; linkOldSinceAtMs?: number; home?: Corner; route?: number[][]; station?: Place;
+}
+export interface Slot extends Place { slot: number; covered?: boolean; drone?: string; message?: string }
+export interface Formation { shape: string; movable: boolean; anchor?: Place; headingDegrees?: number; spacingMeters?: number; coveredSlots?: number; slots?: Slot[] }
+export interface Swarm { namespace: string; name: string; replicas: number; flying: number; ready?: boolean; message?: string; grounded?: boolean; formation?: Formation }
+export interface Mission {
+  namespace: string; name: string; what: string; state: string; reason?: string; message?: string; done?: string; vehicles?: number; failures?: number;
+  estimatedCompletionAtMs?: number; area?: GeoJSON.Geometry; path?: GeoJSON.Geometry; flown?: GeoJSON.Geometry;
+}
+export interface Geofence {
+  name: string; breach?: string; ceilingMeters?: number; floorMeters?: number; selected?: number; inForce?: number; reason?: string; message?: string;
+  include?: GeoJSON.Geometry[]; exclude?: GeoJSON.Geometry[];
+}
+export interface Fleet {
+  about: { coordinator: string; objectsFrom: string; basemap: boolean; version: string; coordinatorLost?: { sinceAtMs: number; why: string } };
+  problems?: Record<string, string>; vehicles: Record<string, Vehicle>; swarms: Record<string, Swarm>;
+  missions: Record<string, Mission>; geofences: Record<string, Geofence>;
+}
+
+const isObject = (value: unknown): value is Record<string, unknown> => typeof value === "object" && value !== null && !Array.isArray(value);
+
+/** The document after a JSON Merge Patch (RFC 7396). What has not changed stays the same object. */
+export function merged(document: unknown, patch: unknown): unknown {
+  if (!isObject(patch)) return patch;
+  const result = new Map(Object.entries(isObject(document) ? document : {}));
+  for (const [key, value] of Object.entries(patch)) {
+    if (value === null) result.delete(key);
+    else result.set(key, merged(result.get(key), value));
+  }
+  return Object.fromEntries(result);
+}
+
+export interface SseEvent { name: string; data: string }
+
+/** Splits a stream of Server-Sent Events: the whole events in `text`, and the rest that is not whole. */
+export function events(text: string): { events: SseEvent[]; rest: string } {
+  const blocks = text.replaceAll("\r\n", "\n").split("\n\n");
+  const rest = blocks.pop() ?? "";
+  const found: SseEvent[] = [];
+  for (const block of blocks) {
+    let name = "message";
+    const data: string[] = [];
+    for (const line of block.split("\n")) {
+      if (line.startsWith("event:")) name = line.slice(6).trim();
+      else if (line.startsWith("data:")) data.push(line.slice(5).replace(/^ /, ""));
+    }
+    if (data.length > 0) found.push({ name, data: data.join("\n") });
+  }
+  return { events: found, rest };
+}
+
+/** How long to wait before the n-th attempt to connect (from 0), with jitter in 0..1. */
+export const backoffMs = (attempt: number, jitter: number): number => Math.min(15_000, 500 * 2 ** Math.min(attempt, 10)) * (0.5 + jitter / 2);

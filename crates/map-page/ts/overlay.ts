@@ -1,0 +1,205 @@
+// The vehicles, slots, trails and the grid, drawn on a canvas over the map (which is never turned, so that a place is two multiplications away).
+// Owns: each frame. Must not: draw a vehicle where none was reported, or move one that is no longer reported.
+import type { Map as MapLibre } from "maplibre-gl";
+import { between, mercator, metersPerUnit, step } from "./geometry.ts";
+import type { Corner, Fleet, Vehicle } from "./model.ts";
+import { meters, needsEyes } from "./words.ts";
+
+const TRAIL = 40;
+interface Track { from: Corner; to: Corner; atMs: number; spanMs: number; trail: Corner[]; vehicle: Vehicle; seen: Vehicle }
+
+export class Overlay {
+  readonly tracks = new Map<string, Track>();
+  selected: ReadonlySet<string> = new Set();
+  /** Frames drawn, for measuring. */
+  frames = 0;
+  fleet: Fleet | undefined;
+  box: [Corner, Corner] | undefined;
+  private readonly context: CanvasRenderingContext2D;
+  private readonly dark = matchMedia("(prefers-color-scheme: dark)");
+
+  constructor(private readonly map: MapLibre, private readonly canvas: HTMLCanvasElement) {
+    const context = canvas.getContext("2d");
+    if (!context) throw new Error("this browser has no canvas");
+    this.context = context;
+  }
+
+  /** A new document: only vehicles that were reported anew move. */
+  update(fleet: Fleet, now: number): void {
+    this.fleet = fleet;
+    for (const id of this.tracks.keys()) if (fleet.vehicles[id]?.latitudeDegrees === undefined) this.tracks.delete(id);
+    for (const [id, vehicle] of Object.entries(fleet.vehicles)) {
+      const track = this.tracks.get(id);
+      if (vehicle === track?.vehicle || vehicle.latitudeDegrees === undefined || vehicle.longitudeDegrees === undefined) continue;
+      const to = mercator(vehicle.longitudeDegrees, vehicle.latitudeDegrees);
+      if (!track) this.tracks.set(id, { from: to, to, atMs: now, spanMs: 0, trail: [to], vehicle, seen: vehicle });
+      else {
+        track.vehicle = vehicle;
+        if (to[0] === track.to[0] && to[1] === track.to[1]) continue;
+        track.from = between(track.from, track.to, now - track.atMs, track.spanMs);
+        track.spanMs = Math.min(1200, now - track.atMs);
+        track.to = to;
+        track.atMs = now;
+        track.trail.push(to);
+        if (track.trail.length > TRAIL) track.trail.shift();
+      }
+    }
+  }
+
+  private transform(): { place: (at: Corner) => Corner; pixelsPerUnit: number } {
+    const center = this.map.getCenter();
+    const [x, y] = mercator(center.lng, center.lat);
+    const pixelsPerUnit = 512 * 2 ** this.map.getZoom();
+    const width = this.canvas.clientWidth / 2;
+    const height = this.canvas.clientHeight / 2;
+    return { place: (at) => [(at[0] - x) * pixelsPerUnit + width, (at[1] - y) * pixelsPerUnit + height], pixelsPerUnit };
+  }
+
+  /** Where each vehicle is drawn, in pixels. */
+  *places(now: number): Generator<[string, Corner]> {
+    const { place } = this.transform();
+    for (const [id, track] of this.tracks) yield [id, place(between(track.from, track.to, now - track.atMs, track.spanMs))];
+  }
+
+  draw(now: number): void {
+    this.frames += 1;
+    const { canvas, context } = this;
+    const ratio = Math.min(2, devicePixelRatio);
+    const [width, height] = [canvas.clientWidth, canvas.clientHeight];
+    if (canvas.width !== Math.round(width * ratio) || canvas.height !== Math.round(height * ratio)) {
+      canvas.width = Math.round(width * ratio);
+      canvas.height = Math.round(height * ratio);
+    }
+    context.setTransform(ratio, 0, 0, ratio, 0, 0);
+    context.clearRect(0, 0, width, height);
+    const dark = this.dark.matches;
+    const ink = dark ? "#f2f5f7" : "#10161c";
+    const paper = dark ? "#11161b" : "#ffffff";
+    const { place, pixelsPerUnit } = this.transform();
+    this.grid(width, height, pixelsPerUnit, ink, paper);
+    context.font = "600 12px system-ui, sans-serif";
+    const label = (text: string, x: number, y: number): void => {
+      context.lineWidth = 3;
+      context.strokeStyle = paper;
+      context.strokeText(text, x, y);
+      context.fillStyle = ink;
+      context.fillText(text, x, y);
+    };
+    for (const swarm of Object.values(this.fleet?.swarms ?? {})) {
+      for (const slot of swarm.formation?.slots ?? []) {
+        const [x, y] = place(mercator(slot.longitudeDegrees, slot.latitudeDegrees));
+        context.beginPath();
+        context.setLineDash(slot.covered ? [] : [3, 3]);
+        context.lineWidth = 1.5;
+        context.strokeStyle = ink;
+        context.arc(x, y, 13, 0, 7);
+        context.stroke();
+      }
+      const anchor = swarm.formation?.anchor;
+      context.setLineDash([]);
+      if (anchor) {
+        const [x, y] = place(mercator(anchor.longitudeDegrees, anchor.latitudeDegrees));
+        label(`⚓ ${swarm.name}`, x + 4, y + 26);
+      }
+    }
+    const few = this.tracks.size <= 300;
+    for (const [id, track] of this.tracks) {
+      const [x, y] = place(between(track.from, track.to, now - track.atMs, track.spanMs));
+      if (x < -40 || y < -40 || x > width + 40 || y > height + 40) continue;
+      const { vehicle } = track;
+      const selected = this.selected.has(id);
+      if ((few || selected) && track.trail.length > 1) {
+        context.beginPath();
+        for (const point of track.trail.slice(0, -1)) context.lineTo(...place(point));
+        context.lineTo(x, y);
+        context.lineWidth = 1.5;
+        context.strokeStyle = dark ? "#7cc0ff" : "#0b57a4";
+        context.stroke();
+      }
+      if (selected) {
+        context.beginPath();
+        context.arc(x, y, 17, 0, 7);
+        context.lineWidth = 3;
+        context.strokeStyle = dark ? "#7cc0ff" : "#0b57a4";
+        context.stroke();
+      }
+      this.symbol(vehicle, x, y, ink, paper, dark);
+      if (few && (this.map.getZoom() > 14 || selected)) {
+        const battery = vehicle.batteryPercent === undefined ? "" : ` ${Math.round(vehicle.batteryPercent)}%`;
+        label(`${needsEyes(vehicle) ? "⚠ " : ""}${vehicle.drone || vehicle.node}${battery}`, x + 15, y + 4);
+      }
+    }
+    if (this.box) {
+      const [[ax, ay], [bx, by]] = this.box;
+      context.setLineDash([6, 4]);
+      context.lineWidth = 2;
+      context.strokeStyle = ink;
+      context.strokeRect(ax, ay, bx - ax, by - ay);
+      context.setLineDash([]);
+    }
+  }
+
+  /** Shape says what color says: an arrow flies along its course, a circle has no course, a square is on the ground, hollow is unknown or old. */
+  private symbol(vehicle: Vehicle, x: number, y: number, ink: string, paper: string, dark: boolean): void {
+    const { context } = this;
+    const old = vehicle.flying === undefined || vehicle.link !== "Live" || !!vehicle.positionOldSinceAtMs;
+    const worry = needsEyes(vehicle);
+    const color = worry ? (dark ? "#ffb270" : "#a33b00") : vehicle.flying ? (dark ? "#7cc0ff" : "#0b57a4") : dark ? "#aebbc6" : "#4a5763";
+    context.save();
+    context.translate(x, y);
+    context.beginPath();
+    if (vehicle.flying === false) context.rect(-6, -6, 12, 12);
+    else if (vehicle.courseDegrees !== undefined) {
+      context.rotate((vehicle.courseDegrees * Math.PI) / 180);
+      context.moveTo(0, -11);
+      context.lineTo(8, 9);
+      context.lineTo(0, 5);
+      context.lineTo(-8, 9);
+      context.closePath();
+    } else context.arc(0, 0, 7, 0, 7);
+    context.fillStyle = old ? paper : color;
+    context.lineWidth = old ? 2.5 : 1.5;
+    context.strokeStyle = old ? color : worry ? ink : paper;
+    context.fill();
+    context.stroke();
+    context.restore();
+  }
+
+  private grid(width: number, height: number, pixelsPerUnit: number, ink: string, paper: string): void {
+    const { context } = this;
+    const center = this.map.getCenter();
+    const perUnit = metersPerUnit(center.lat);
+    const [cx, cy] = mercator(center.lng, center.lat);
+    const size = step(perUnit / pixelsPerUnit, 80);
+    const spacing = (size / perUnit) * pixelsPerUnit;
+    if (!this.fleet?.about.basemap && this.map.getZoom() > 4) {
+      // Fixed to the ground: the center of the whole degree's tenth is where lines begin.
+      const [ox, oy] = mercator(Math.round(center.lng * 10) / 10, Math.round(center.lat * 10) / 10);
+      const left = ((ox - cx) * pixelsPerUnit + width / 2) % spacing;
+      const top = ((oy - cy) * pixelsPerUnit + height / 2) % spacing;
+      context.globalAlpha = 0.14;
+      context.strokeStyle = ink;
+      context.lineWidth = 1;
+      context.beginPath();
+      for (let x = left - spacing; x < width + spacing; x += spacing) { context.moveTo(x, 0); context.lineTo(x, height); }
+      for (let y = top - spacing; y < height + spacing; y += spacing) { context.moveTo(0, y); context.lineTo(width, y); }
+      context.stroke();
+      context.globalAlpha = 1;
+    }
+    context.font = "600 13px system-ui, sans-serif";
+    context.fillStyle = paper;
+    context.fillRect(10, height - 38, Math.max(spacing, 60) + 16, 30);
+    context.fillStyle = ink;
+    context.fillText(meters(size), 18, height - 20);
+    context.strokeStyle = ink;
+    context.lineWidth = 2;
+    context.beginPath();
+    context.moveTo(18, height - 20);
+    context.moveTo(18, height - 18);
+    context.lineTo(18, height - 13);
+    context.lineTo(18 + spacing, height - 13);
+    context.lineTo(18 + spacing, height - 18);
+    context.stroke();
+    context.fillText("▲ N", width - 40, 24);
+  }
+}

@@ -1,7 +1,7 @@
 // Tests of what the page decides without a browser.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { between, corners, cornersText, mercator, metersPerUnit, step } from "../ts/geometry.ts";
+import { between, corners, cornersOf, cornersText, mercator, metersPerUnit, step } from "../ts/geometry.ts";
 import { backoffMs, events, merged, type Vehicle } from "../ts/model.ts";
 import { meters, needsEyes, percent, span, vehicleLine } from "../ts/words.ts";
 
@@ -61,4 +61,8 @@ test("values read as people write them", () => {
   assert.deepEqual([span(1400), span(180_000), span(7_300_000), span(-5)], ["1 s", "3 min", "2 h", "0 s"]);
   assert.deepEqual([meters(12.345), meters(1500)], ["12.3 m", "1.5 km"]);
   assert.deepEqual([percent("40%"), percent("?"), percent(undefined)], [40, undefined, undefined]);
+});
+test("the corners of an area and of a line are found", () => {
+  assert.deepEqual(cornersOf({ type: "Polygon", coordinates: [[[1, 2], [3, 4, 50]]] }), [[1, 2], [3, 4]]);
+  assert.deepEqual([cornersOf({ type: "LineString", coordinates: [[1, 2]] }), cornersOf(undefined)], [[[1, 2]], []]);
 });

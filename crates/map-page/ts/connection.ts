@@ -49,7 +49,7 @@ export async function follow(connection: Connection, changed: () => void): Promi
       throw new Error("the feed ended");
     } catch (error) {
       connection.state = "cut off";
-      connection.why = abort.signal.aborted ? "nothing came for 15 s" : error instanceof Error ? error.message : String(error);
+      connection.why = abort.signal.aborted ? "nothing came for 15 s" : error instanceof TypeError ? "`skein map` does not answer; is it still running?" : error instanceof Error ? error.message : String(error);
       changed();
     }
     clearTimeout(silence);

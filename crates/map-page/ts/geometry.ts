@@ -39,3 +39,10 @@ export function corners(text: string, least: number): Corner[] | string {
   return found.length < least ? `${found.length} of at least ${least} places: click on the map, or type them` : found;
 }
 export const cornersText = (places: Corner[]): string => places.map(([longitude, latitude]) => `${latitude.toFixed(7)}, ${longitude.toFixed(7)}`).join("\n");
+
+/** All corners of an area or a line. */
+export function cornersOf(geometry: GeoJSON.Geometry | undefined): Corner[] {
+  if (!geometry || geometry.type === "GeometryCollection") return [];
+  const flat = (value: unknown): Corner[] => (Array.isArray(value) ? (typeof value[0] === "number" ? [[value[0], value[1] as number]] : value.flatMap(flat)) : []);
+  return flat(geometry.coordinates);
+}

@@ -6,6 +6,7 @@ import { LngLatBounds, Map as MapLibre, setWorkerUrl } from "maplibre-gl";
 import { type Connection, follow } from "./connection.ts";
 import { element, outcome } from "./dom.ts";
 import { Drawing } from "./draw.ts";
+import { cornersOf } from "./geometry.ts";
 import type { Corner, Vehicle } from "./model.ts";
 import { addLayers, basemap, update } from "./layers.ts";
 import { show } from "./lists.ts";
@@ -40,13 +41,20 @@ function start(): void {
     addLayers(map);
     const drawing = new Drawing(map);
     window.skeinMap = map;
+    const area = element("map");
     let placed = false;
     let basemapAsked = false;
 
     const fit = (): void => {
       const bounds = new LngLatBounds();
-      for (const v of Object.values(connection.fleet?.vehicles ?? {})) if (v.longitudeDegrees !== undefined && v.latitudeDegrees !== undefined) bounds.extend([v.longitudeDegrees, v.latitudeDegrees]);
-      if (!bounds.isEmpty()) map.fitBounds(bounds, { padding: 80, maxZoom: 18, animate: false });
+      const { vehicles: flown, swarms, missions, geofences } = connection.fleet ?? {};
+      const places = [...Object.values(flown ?? {}), ...Object.values(swarms ?? {}).flatMap((each) => each.formation?.slots ?? [])];
+      for (const v of places) if (v.longitudeDegrees !== undefined && v.latitudeDegrees !== undefined) bounds.extend([v.longitudeDegrees, v.latitudeDegrees]);
+      // Without a vehicle that has a position, the first look waits for one.
+      if (bounds.isEmpty() && !placed) return;
+      const areas = [...Object.values(missions ?? {}).map((m) => m.area ?? m.path), ...Object.values(geofences ?? {}).flatMap((fence) => fence.include ?? [])];
+      for (const place of areas.flatMap(cornersOf)) bounds.extend(place);
+      if (!bounds.isEmpty()) map.fitBounds(bounds, { padding: Math.min(80, area.clientHeight / 6), maxZoom: 18, animate: false });
       placed ||= !bounds.isEmpty();
     };
     const vehicles = (): [string, Vehicle][] => [...selected].flatMap((id) => { const v = connection.fleet?.vehicles[id]; return v ? [[id, v] as [string, Vehicle]] : []; });
@@ -126,7 +134,6 @@ function start(): void {
     const boxButton = element("box");
     const boxing = (on: boolean): void => boxButton.setAttribute("aria-pressed", String(on));
     boxButton.addEventListener("click", () => boxing(boxButton.getAttribute("aria-pressed") !== "true"));
-    const area = element("map");
     const at = (event: PointerEvent): Corner => { const frame = area.getBoundingClientRect(); return [event.clientX - frame.left, event.clientY - frame.top]; };
     area.addEventListener("pointerdown", (event) => {
       if (drawing.active || !(event.shiftKey || boxButton.getAttribute("aria-pressed") === "true")) return;

@@ -1,11 +1,12 @@
 // The vehicles, slots, trails and the grid, drawn on a canvas over the map (which is never turned, so that a place is two multiplications away).
 // Owns: each frame. Must not: draw a vehicle where none was reported, or move one that is no longer reported.
-import type { Map as MapLibre } from "maplibre-gl";
+import type { Map as MapLibreMap } from "maplibre-gl";
 import { between, mercator, metersPerUnit, step } from "./geometry.ts";
 import type { Corner, Fleet, Vehicle } from "./model.ts";
 import { meters, needsEyes } from "./words.ts";
 
 const TRAIL = 40;
+const SPRITE = 30;
 interface Track { from: Corner; to: Corner; atMs: number; spanMs: number; trail: Corner[]; vehicle: Vehicle; seen: Vehicle }
 
 export class Overlay {
@@ -16,9 +17,10 @@ export class Overlay {
   fleet: Fleet | undefined;
   box: [Corner, Corner] | undefined;
   private readonly context: CanvasRenderingContext2D;
+  private readonly sprites = new Map<string, HTMLCanvasElement>();
   private readonly dark = matchMedia("(prefers-color-scheme: dark)");
 
-  constructor(private readonly map: MapLibre, private readonly canvas: HTMLCanvasElement) {
+  constructor(private readonly map: MapLibreMap, private readonly canvas: HTMLCanvasElement) {
     const context = canvas.getContext("2d");
     if (!context) throw new Error("this browser has no canvas");
     this.context = context;
@@ -108,7 +110,7 @@ export class Overlay {
       if (x < -40 || y < -40 || x > width + 40 || y > height + 40) continue;
       const { vehicle } = track;
       const selected = this.selected.has(id);
-      if ((few || selected) && track.trail.length > 1) {
+      if ((few || (selected && this.selected.size <= 300)) && track.trail.length > 1) {
         context.beginPath();
         for (const point of track.trail.slice(0, -1)) context.lineTo(...place(point));
         context.lineTo(x, y);
@@ -141,28 +143,39 @@ export class Overlay {
 
   /** Shape says what color says: an arrow flies along its course, a circle has no course, a square is on the ground, hollow is unknown or old. */
   private symbol(vehicle: Vehicle, x: number, y: number, ink: string, paper: string, dark: boolean): void {
-    const { context } = this;
     const old = vehicle.flying === undefined || vehicle.link !== "Live" || !!vehicle.positionOldSinceAtMs;
     const worry = needsEyes(vehicle);
     const color = worry ? (dark ? "#ffb270" : "#a33b00") : vehicle.flying ? (dark ? "#7cc0ff" : "#0b57a4") : dark ? "#aebbc6" : "#4a5763";
-    context.save();
-    context.translate(x, y);
-    context.beginPath();
-    if (vehicle.flying === false) context.rect(-6, -6, 12, 12);
-    else if (vehicle.courseDegrees !== undefined) {
-      context.rotate((vehicle.courseDegrees * Math.PI) / 180);
-      context.moveTo(0, -11);
-      context.lineTo(8, 9);
-      context.lineTo(0, 5);
-      context.lineTo(-8, 9);
-      context.closePath();
-    } else context.arc(0, 0, 7, 0, 7);
-    context.fillStyle = old ? paper : color;
-    context.lineWidth = old ? 2.5 : 1.5;
-    context.strokeStyle = old ? color : worry ? ink : paper;
-    context.fill();
-    context.stroke();
-    context.restore();
+    // Painted once for each look and heading: copying is far cheaper than painting 5,000 shapes a frame.
+    const heading = vehicle.flying === false || vehicle.courseDegrees === undefined ? undefined : Math.round(vehicle.courseDegrees / 5) * 5;
+    const ratio = Math.min(2, devicePixelRatio);
+    const key = `${vehicle.flying === false} ${heading} ${color} ${old} ${ratio}`;
+    let sprite = this.sprites.get(key);
+    if (!sprite) {
+      sprite = Object.assign(document.createElement("canvas"), { width: SPRITE * ratio, height: SPRITE * ratio });
+      this.sprites.set(key, sprite);
+      const context = sprite.getContext("2d");
+      if (!context) return;
+      context.scale(ratio, ratio);
+      context.translate(SPRITE / 2, SPRITE / 2);
+      context.beginPath();
+      if (vehicle.flying === false) context.rect(-6, -6, 12, 12);
+      else if (heading === undefined) context.arc(0, 0, 7, 0, 7);
+      else {
+        context.rotate((heading * Math.PI) / 180);
+        context.moveTo(0, -11);
+        context.lineTo(8, 9);
+        context.lineTo(0, 5);
+        context.lineTo(-8, 9);
+        context.closePath();
+      }
+      context.fillStyle = old ? paper : color;
+      context.lineWidth = old ? 2.5 : 1.5;
+      context.strokeStyle = old ? color : worry ? ink : paper;
+      context.fill();
+      context.stroke();
+    }
+    this.context.drawImage(sprite, x - SPRITE / 2, y - SPRITE / 2, SPRITE, SPRITE);
   }
 
   private grid(width: number, height: number, pixelsPerUnit: number, ink: string, paper: string): void {

@@ -31,7 +31,11 @@ export async function follow(connection: Connection, changed: () => void): Promi
       let whole = false;
       for (let part = await reader.read(); !part.done; part = await reader.read()) {
         heard();
-        const split = events(rest + part.value);
+        // A large event comes in many parts: only the one that ends it is worth a search through all of it.
+        const before = rest.length;
+        rest += part.value;
+        if (!/\r?\n\r?\n/.test(rest.slice(Math.max(0, before - 3)))) continue;
+        const split = events(rest);
         rest = split.rest;
         for (const event of split.events) {
           if (event.name === "snapshot") {
@@ -49,7 +53,7 @@ export async function follow(connection: Connection, changed: () => void): Promi
       throw new Error("the feed ended");
     } catch (error) {
       connection.state = "cut off";
-      connection.why = abort.signal.aborted ? "nothing came for 15 s" : error instanceof TypeError ? "`skein map` does not answer; is it still running?" : error instanceof Error ? error.message : String(error);
+      connection.why = abort.signal.aborted ? "nothing came for 15 s" : error instanceof TypeError ? "`skein map` does not answer, look whether it still runs" : error instanceof Error ? error.message : String(error);
       changed();
     }
     clearTimeout(silence);

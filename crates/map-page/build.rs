@@ -64,7 +64,12 @@ fn build(work: &Path) -> Result<PathBuf, String> {
             names.push(name);
         }
     }
-    for name in &names {
+    // A list that is missing now may be there later.
+    for name in ["package.json", "package-lock.json"]
+        .map(Into::into)
+        .iter()
+        .chain(&names)
+    {
         println!("cargo::rerun-if-changed={}", here.join(name).display());
     }
     let node = version().ok_or("Node.js is not there")?;

@@ -63,7 +63,7 @@ const IN_FLIGHT: [(&str, &str); 8] = [
 const FORMATION: &str = "relays";
 
 /// Pages whose commands are run by nothing here, and why.
-const ELSEWHERE: [(&str, &str); 8] = [
+const ELSEWHERE: [(&str, &str); 9] = [
     (
         "docs/concepts/command.md",
         "a pilot has to take over first, as in coordinator.rs",
@@ -79,6 +79,10 @@ const ELSEWHERE: [(&str, &str); 8] = [
         "a pilot has to take over first, as in coordinator.rs",
     ),
     ("docs/how-to/run-a-ground-station.md", "it has `skein up` alone"),
+    (
+        "docs/how-to/see-the-fleet-on-a-map.md",
+        "it has `skein map` alone, as in map.rs",
+    ),
     ("docs/operations/README.md", "no Pod runs here that has a log"),
     (
         "tests/README.md",

@@ -16,7 +16,7 @@ use testkit::control_plane::workspace_root;
 
 /// What each crate may use of the workspace. Arrows point down: programs, then wire crates, then the domain.
 /// `cli` composes programs, `tests` and `xtask` start them by `testkit`; no crate uses those.
-const ARROWS: [(&str, &[&str]); 15] = [
+const ARROWS: [(&str, &[&str]); 16] = [
     ("fleet", &[]),
     ("crds", &["fleet"]),
     ("proto", &["fleet"]),
@@ -28,6 +28,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
     ("agent", &["fleet", "proto", "trust", "link"]),
     ("coordinator", &["fleet", "crds", "proto", "trust"]),
     ("embedded-api", &[]),
+    ("map-page", &[]),
     (
         "cli",
         &[
@@ -40,6 +41,7 @@ const ARROWS: [(&str, &[&str]); 15] = [
             "coordinator",
             "sitl",
             "embedded-api",
+            "map-page",
         ],
     ),
     ("testkit", &[]),
@@ -170,7 +172,9 @@ fn collect(folder: &Path, found: &mut Vec<PathBuf>) {
     for entry in std::fs::read_dir(folder).unwrap() {
         let path = entry.unwrap().path();
         // What is built or generated is nobody's text.
-        let written = !["target", "generated"].iter().any(|folder| path.ends_with(folder));
+        let written = !["target", "generated", "node_modules"]
+            .iter()
+            .any(|folder| path.ends_with(folder));
         if path.is_dir() && written {
             collect(&path, found);
         } else if path.extension().is_some_and(|extension| extension == "rs") {

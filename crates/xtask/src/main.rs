@@ -13,6 +13,7 @@ mod generate;
 mod image;
 mod interrupt;
 mod mutate;
+mod node_packages;
 mod picture;
 mod release;
 mod replay;

@@ -11,6 +11,7 @@
 mod clients;
 mod compile;
 mod dependencies;
+mod map;
 mod needs;
 pub mod peers;
 mod run;
@@ -57,6 +58,9 @@ enum Step {
     Peers,
     /// Kubernetes clients for Python and JavaScript in target/clients-venv and target/clients-node.
     Clients,
+    /// The page of `skein map` in a real Chromium: the browser (Debian's package) and what drives it in target/map-node, and, with
+    /// `--only map`, that test alone.
+    Map,
     /// The Kubernetes control plane in the per-user cache; the programs of real nodes too, where nodes can run.
     Cluster,
     /// Programs, tests and benches, compiled once, by clippy with warnings denied.
@@ -97,6 +101,12 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     } else {
         Vec::new()
     };
+    if args.only.contains(&Step::Map) && !args.wants(Step::Tests) {
+        anyhow::ensure!(set_up.recv().unwrap_or(false), "not all could be set up; see above");
+        step("map", map::run)?;
+        say::heading(&format!("passed in {}", say::duration(start.elapsed())));
+        return Ok(());
+    }
     if args.wants(Step::Generated) {
         step("generated files", generate::check)?;
     }
@@ -146,14 +156,15 @@ fn documentation() -> anyhow::Result<()> {
 /// Sets up packages and control plane on separate threads. The channel receives whether all of it succeeded.
 fn set_up_beside(args: &Args) -> Receiver<bool> {
     let (done, results) = channel();
-    let steps = [Step::Peers, Step::Clients, Step::Cluster, Step::Dependencies];
-    let [peers, clients, cluster, dependencies] = steps.map(|step| args.wants(step));
+    let steps = [Step::Peers, Step::Clients, Step::Map, Step::Cluster, Step::Dependencies];
+    let [peers, clients, map, cluster, dependencies] = steps.map(|step| args.wants(step));
     std::thread::spawn(move || {
         let packages = std::thread::spawn(move || {
             let peers = !peers || said("Python peers", peers::VENV.set_up().map(drop));
             let clients = !clients || said("Kubernetes clients", clients::set_up());
+            let map = !map || said("Chromium and what drives it", map::set_up());
             let dependencies = !dependencies || said("cargo-deny", dependencies::set_up());
-            peers && clients && dependencies
+            peers && clients && map && dependencies
         });
         let cluster = !cluster || said("Kubernetes control plane", control_plane());
         // No one waits for it any more when the run has ended.
@@ -182,8 +193,9 @@ fn tests(args: &Args, programs: &[TestProgram], set_up: &Receiver<bool>) -> anyh
     let mut env = vec![
         ("SKEIN_TEST_PYTHON", peers::VENV.python()),
         ("SKEIN_TEST_CLIENTS_PYTHON", clients::VENV.python()),
-        ("SKEIN_TEST_CLIENTS_NODE", clients::node_folder()),
+        ("SKEIN_TEST_CLIENTS_NODE", clients::NODE.place()),
     ];
+    env.extend(map::environment());
     if args.cargo_test.is_empty() {
         env.extend(compile::as_clippy()?);
         let named = |name: &str| args.program.is_empty() || args.program.iter().any(|part| name.contains(part));

@@ -131,6 +131,18 @@ impl Wire {
         heights.next_back()
     }
 
+    /// All places that it reported, latitude and longitude in degrees.
+    #[allow(dead_code, reason = "only the map is asked where vehicles are")]
+    pub fn places(&self) -> Vec<(f64, f64)> {
+        let place = |(_, autopilot, message)| match message {
+            MavMessage::GLOBAL_POSITION_INT(at) if autopilot => {
+                Some((f64::from(at.lat) / 1e7, f64::from(at.lon) / 1e7))
+            }
+            _ => None,
+        };
+        self.messages().into_iter().filter_map(place).collect()
+    }
+
     /// Whether it flew without a break since `since`, or was landed and disarmed all the time, by each of its messages on flight.
     pub fn flew_without_a_break_since(&self, since: u64) -> bool {
         let mut said = Said::default();

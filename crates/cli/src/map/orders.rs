@@ -94,7 +94,11 @@ pub fn preview(order: &Order, fleet: &[v1::Vehicle]) -> Value {
         .filter(|vehicle| order.concerns(vehicle))
         .map(|vehicle| {
             let shown = Vehicle::from(vehicle.clone());
-            json!({"id": vehicles::id(vehicle), "title": shown.title(), "flying": shown.flying})
+            let mut one = json!({"id": vehicles::id(vehicle), "title": shown.title()});
+            if let Some(flying) = shown.flying {
+                one["flying"] = json!(flying);
+            }
+            one
         })
         .collect();
     json!({
@@ -141,6 +145,15 @@ mod tests {
             json!({"id": "drone/default/a", "title": "default/a", "flying": true})
         );
         assert_eq!(shown["whom"], json!(["Drone default/a", "the vehicle of node node-c"]));
+    }
+
+    #[test]
+    fn of_whom_nothing_is_known_is_not_said_to_be_on_the_ground() {
+        let order = order(json!({"verb": "ground", "whom": [{"all": true}]})).unwrap();
+        let mut vehicle = holding("a");
+        vehicle.agent_connected = false;
+        let shown = preview(&order, &[vehicle]);
+        assert!(shown["concerns"][0].get("flying").is_none(), "{shown}");
     }
 
     #[test]

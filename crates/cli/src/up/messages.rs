@@ -37,6 +37,7 @@ pub fn how_to_use(station: &Station, folder: &Path, example: &Path) -> String {
          \x20 kubectl get nodes,swarms,drones\n\
          \x20 kubectl apply -f {}    # an example: vehicles that are ready TAKE OFF\n\
          \x20 skein{option} status\n\
+         \x20 skein{option} map             # all of it on a live map, in a browser\n\
          \x20 skein{option} ground --all    # lands them, until `skein release --all`\n\
          Ctrl-C lands the vehicles that are reached from here, and ends.",
         elsewhere(station.listen(), &option),

@@ -55,6 +55,7 @@ const KNOWN: &[Known] = &[
     known("tests", "deploy", 1, 50, 85),
     known("tests", "up", 3, 50, 30),
     known("tests", "top", 1, 45, 30),
+    known("tests", "map", 1, 90, 90),
     known("tests", "fly", 1, 110, ALONE),
     known("tests", "differ", 1, 40, ALONE),
     known("tests", "gcs_peers", 1, 40, 30),

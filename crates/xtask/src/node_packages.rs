@@ -1,0 +1,51 @@
+//! JavaScript packages from a lockfile.
+//!
+//! Owns: installing them in `target/`, and again when the lists change. Must not: know what the packages are for.
+
+use std::path::{Path, PathBuf};
+use std::process::Command;
+
+use anyhow::Context;
+use testkit::control_plane::workspace_root;
+
+use crate::{command, say};
+
+/// The lists.
+const LISTS: [&str; 2] = ["package.json", "package-lock.json"];
+
+/// One set of packages.
+pub struct NodePackages {
+    /// Its folder below `target/`.
+    pub folder: &'static str,
+    /// The folder with the lists, relative to the workspace's root.
+    pub lists: &'static str,
+}
+
+impl NodePackages {
+    /// The folder with the packages.
+    pub fn place(&self) -> PathBuf {
+        workspace_root().join("target").join(self.folder)
+    }
+
+    /// Installs them unless they are installed already.
+    pub fn set_up(&self) -> anyhow::Result<()> {
+        let (pinned, place) = (workspace_root().join(self.lists), self.place());
+        let read = |folder: &Path, name: &str| std::fs::read_to_string(folder.join(name));
+        // npm writes this one last.
+        let done = place.join("node_modules/.package-lock.json").is_file();
+        let same = |name: &&str| matches!((read(&pinned, name), read(&place, name)), (Ok(a), Ok(b)) if a == b);
+        if done && LISTS.iter().all(same) {
+            return Ok(());
+        }
+        say::note(&format!("making {} from {}", place.display(), pinned.display()));
+        std::fs::create_dir_all(&place)?;
+        for name in LISTS {
+            let (from, to) = (pinned.join(name), place.join(name));
+            std::fs::copy(&from, to).with_context(|| format!("cannot copy {}", from.display()))?;
+        }
+        let mut npm = Command::new("npm");
+        npm.args(["ci", "--ignore-scripts", "--no-audit", "--no-fund", "--silent"])
+            .current_dir(&place);
+        command::succeed(npm, "the JavaScript packages could not be installed; see above")
+    }
+}

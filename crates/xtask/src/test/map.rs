@@ -1,0 +1,74 @@
+//! What the test of the map's page needs: Chromium, and the library that drives it, pinned in tests/map.
+//!
+//! Owns: installing them, and running that test alone. Must not: drive a page.
+
+use std::path::PathBuf;
+use std::process::Command;
+
+use testkit::prerequisites;
+
+use crate::generate::cargo;
+use crate::node_packages::NodePackages;
+use crate::{command, say};
+
+/// The library.
+const PACKAGES: NodePackages = NodePackages {
+    folder: "map-node",
+    lists: "tests/map",
+};
+
+/// Debian's name of the browser, and those of other systems.
+const BROWSERS: [&str; 4] = ["chromium", "chromium-browser", "google-chrome", "google-chrome-stable"];
+
+/// The variables by which the test finds all of it.
+pub fn environment() -> [(&'static str, PathBuf); 2] {
+    [
+        ("SKEIN_TEST_MAP_NODE", PACKAGES.place()),
+        ("SKEIN_TEST_CHROMIUM", browser().unwrap_or_default()),
+    ]
+}
+
+fn browser() -> Option<PathBuf> {
+    let named = std::env::var_os("SKEIN_TEST_CHROMIUM").map(PathBuf::from);
+    named.or_else(|| {
+        let there = |name: &&&str| prerequisites::answer(name, &["--version"]).is_some();
+        BROWSERS.iter().find(there).map(PathBuf::from)
+    })
+}
+
+/// Installs what is missing.
+pub fn set_up() -> anyhow::Result<()> {
+    PACKAGES.set_up()?;
+    if browser().is_none() {
+        let root = nix::unistd::geteuid().is_root() && prerequisites::answer("apt-get", &["--version"]).is_some();
+        anyhow::ensure!(
+            root,
+            "Chromium is missing, which shows the page of the map in a test: install your distribution's package `chromium`, or name \
+             one with SKEIN_TEST_CHROMIUM"
+        );
+        say::note("installing Debian's package chromium");
+        let mut apt = Command::new("apt-get");
+        apt.args(["install", "--yes", "--quiet", "--no-install-recommends", "chromium"])
+            .env("DEBIAN_FRONTEND", "noninteractive");
+        command::succeed(
+            apt,
+            "Chromium could not be installed; see above (`apt-get update` may help)",
+        )?;
+        anyhow::ensure!(browser().is_some(), "Chromium was installed and does not start");
+    }
+    Ok(())
+}
+
+/// The test alone, with a program that has the page.
+pub fn run() -> anyhow::Result<()> {
+    let mut build = cargo();
+    build
+        .args(["build", "--package", "skein-cli", "--package", "skein-sitl", "--quiet"])
+        .env("SKEIN_MAP_PAGE", "require");
+    command::succeed(build, "skein does not build with the page of its map; see above")?;
+    let mut test = cargo();
+    test.args(["test", "--package", "skein-tests", "--test", "map", "--", "--nocapture"])
+        .env("SKEIN_MAP_PAGE", "require")
+        .envs(environment());
+    command::succeed(test, "the map fails; see above")
+}

@@ -1,0 +1,148 @@
+// Drives the page of `skein map` in a real Chromium, step by step: reads one step on each line of its input, as JSON, and answers with a line.
+// Owns: what a person would do in the page, and what other pages try. Must not: judge; tests/tests/map.rs does, by the wire.
+import { createServer } from "node:http";
+import { createInterface } from "node:readline";
+import puppeteer from "puppeteer-core";
+
+const { ADDRESS, CHROMIUM, PICTURES } = process.env;
+const address = new URL(ADDRESS);
+const PATIENCE = 60_000;
+const browser = await puppeteer.launch({
+  executablePath: CHROMIUM,
+  // A test may run as root; a machine without a GPU draws with the processor. The name leads here as that of an attacker would.
+  args: ["--no-sandbox", "--enable-unsafe-swiftshader", "--use-angle=swiftshader", `--host-resolver-rules=MAP evil.example 127.0.0.1`, "--force-color-profile=srgb"],
+  defaultViewport: { width: 1280, height: 800 },
+  timeout: PATIENCE,
+});
+const page = await browser.newPage();
+page.setDefaultTimeout(PATIENCE);
+const complaints = [];
+page.on("pageerror", (error) => complaints.push(String(error)));
+page.on("console", (message) => { if (message.type() === "error") complaints.push(message.text()); });
+page.on("request", (request) => { if (!/^(http:\/\/127\.0\.0\.1:|blob:|data:)/.test(request.url())) complaints.push(`asked ${request.url()}`); });
+
+/** What the lists say: the vehicles by id, and the Missions. */
+const lists = () => page.evaluate(() => ({
+  vehicles: Object.fromEntries([...document.querySelectorAll("[data-vehicle]")].map((row) => [row.dataset.vehicle, {
+    latitude: Number(row.dataset.latitude), longitude: Number(row.dataset.longitude), flying: row.dataset.flying, text: row.textContent }])),
+  missions: Object.fromEntries([...document.querySelectorAll("[data-mission]")].map((row) => [row.dataset.mission, { state: row.dataset.state, done: row.dataset.done }])),
+}));
+const picture = (name) => PICTURES ? page.screenshot({ path: `${PICTURES}/${name}.png` }) : undefined;
+const confirm = async (name) => {
+  await page.waitForSelector("#confirm[open]");
+  const whom = await page.$$eval("#confirm-whom li", (items) => items.map((item) => item.textContent));
+  const words = await page.$eval("#confirm", (dialog) => dialog.textContent);
+  await picture(name);
+  await page.click("#confirm-yes");
+  await page.waitForFunction(() => document.querySelector("#outcome").textContent !== "");
+  return { whom, words, outcome: await page.$eval("#outcome", (line) => line.textContent) };
+};
+
+/** The statuses of all that a page there tries with the session of this browser. */
+async function attack(from) {
+  const other = await browser.newPage();
+  const session = await other.createCDPSession();
+  const requests = new Map();
+  const answers = [];
+  await session.send("Network.enable");
+  session.on("Network.requestWillBeSent", ({ requestId, request }) => { if (request.url.includes(`:${address.port}/`)) requests.set(requestId, request.url); });
+  // Also those that the browser keeps from the page.
+  session.on("Network.responseReceivedExtraInfo", ({ requestId, statusCode }) => answers.push([requestId, statusCode]));
+  await other.goto(from);
+  const read = await other.evaluate(async (origin) => {
+    const tried = [];
+    const attempt = async (url, options) => {
+      try {
+        const answer = await fetch(url, { credentials: "include", ...options });
+        tried.push(answer.type === "opaque" ? "opaque" : `${answer.status} ${(await answer.text()).slice(0, 20)}`);
+      } catch { tried.push("refused"); }
+    };
+    const order = JSON.stringify({ verb: "ground", whom: [{ all: true }] });
+    await attempt(`${origin}/api/feed`);
+    await attempt(`${origin}/api/feed`, { mode: "no-cors" });
+    await attempt(`${origin}/api/orders/preview`, { method: "POST", body: order, headers: { "Content-Type": "application/json" } });
+    await attempt(`${origin}/api/orders/preview`, { method: "POST", body: order, mode: "no-cors" });
+    return tried;
+  }, address.origin);
+  await other.close();
+  return { read, statuses: answers.filter(([id]) => requests.has(id)).map(([, status]) => status) };
+}
+
+const steps = {
+  async wrong() {
+    const statuses = [];
+    for (const url of [`${address.origin}/`, `${address.origin}/?token=${"0".repeat(64)}`, `http://evil.example:${address.port}/${address.search}`]) {
+      const other = await browser.newPage();
+      const answer = await other.goto(url);
+      statuses.push([answer.status(), (await browser.cookies()).length, (await answer.text()).includes("<")]);
+      await other.close();
+    }
+    return statuses;
+  },
+  async open() {
+    await page.goto(ADDRESS);
+    await page.waitForFunction(() => window.skeinMap && document.querySelector("[data-vehicle]"));
+    complaints.splice(0, complaints.length, ...complaints.filter((text) => !text.includes("favicon")));
+    return { url: page.url(), cookies: await browser.cookies(), ...(await lists()) };
+  },
+  lists,
+  async picture({ name, selected }) {
+    if (selected) await page.click(`[data-vehicle="${selected}"]`);
+    await page.click("#fit");
+    await new Promise((done) => setTimeout(done, 1500));
+    await picture(name);
+    return true;
+  },
+  async order({ verb, swarm }) {
+    await page.click(`[data-swarm="${swarm}"]`);
+    await page.click(`#order-${verb}`);
+    return confirm("map-confirm");
+  },
+  async survey({ name, corners, spacing, altitude }) {
+    const middle = [0, 1].map((axis) => corners.reduce((sum, corner) => sum + corner[axis], 0) / corners.length);
+    await page.evaluate((center) => window.skeinMap.jumpTo({ center, zoom: 18 }), middle);
+    await page.click("#draw-survey");
+    const frame = await page.$eval("#map", (map) => { const { x, y } = map.getBoundingClientRect(); return [x, y]; });
+    for (const corner of corners) {
+      const [x, y] = await page.evaluate((at) => { const { x, y } = window.skeinMap.project(at); return [x, y]; }, corner);
+      await page.mouse.move(frame[0] + x, frame[1] + y);
+      // A second click in the time of a double click would be one.
+      await page.mouse.click(frame[0] + x, frame[1] + y);
+      await new Promise((done) => setTimeout(done, 400));
+    }
+    await page.keyboard.press("Enter");
+    await page.waitForFunction((count) => document.querySelector("#form-corners").value.trim().split("\n").length === count, {}, corners.length);
+    for (const [field, value] of [["name", name], ["spacing", spacing], ["altitude", altitude]]) {
+      await page.click(`#form-${field}`, { count: 3 });
+      await page.type(`#form-${field}`, String(value));
+    }
+    await page.click("#form-preview");
+    return confirm("map-survey");
+  },
+  async attacks() {
+    const server = createServer((_, response) => response.setHeader("Content-Type", "text/html").end("<!doctype html><title>elsewhere</title>"));
+    await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
+    const { port } = server.address();
+    // Another site; the same site at another port, to which a browser sends the cookie; a name that leads to the server itself.
+    const found = [await attack(`http://evil.example:${port}/`), await attack(`http://127.0.0.1:${port}/`)];
+    const other = await browser.newPage();
+    const rebound = await other.goto(`http://evil.example:${address.port}/api/feed`);
+    await other.close();
+    server.close();
+    return { found, rebound: rebound.status() };
+  },
+  async complaints() { return complaints; },
+};
+
+console.log("ready");
+for await (const line of createInterface({ input: process.stdin })) {
+  const { step, ...args } = JSON.parse(line);
+  try {
+    console.log(JSON.stringify({ ok: await steps[step](args) }));
+  } catch (error) {
+    await picture("map-failure");
+    const said = await page.$eval("#outcome", (line) => line.textContent).catch(() => "");
+    console.log(JSON.stringify({ error: `${error.stack}\nthe page says: ${said}; complaints: ${complaints.join("; ")}` }));
+  }
+}
+await browser.close();

@@ -1,0 +1,206 @@
+//! `skein map` in a real, headless Chromium: vehicles where they are, orders that they obey, a drawn survey that is flown, and others that get
+//! nothing. Where a vehicle is and whether it flies is read from its own messages on the wire.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    dead_code,
+    reason = "test helpers outside of #[test] functions; field and wire have more than is used here"
+)]
+
+#[path = "map/browser.rs"]
+mod browser;
+#[path = "up/field.rs"]
+mod field;
+#[path = "e2e/wire.rs"]
+mod wire;
+
+use anyhow::{Context, ensure};
+use browser::Page;
+use field::{Field, PATIENCE};
+use serde_json::{Value, json};
+use testkit::{Launch, wait_for};
+
+/// Two for a Swarm, one for a Mission.
+const VEHICLES: [&str; 3] = ["alpha", "bravo", "carol"];
+
+/// Meters in a degree of latitude.
+const METERS: f64 = 111_195.0;
+
+/// Meters between two places, latitude and longitude in degrees.
+fn apart(a: (f64, f64), b: (f64, f64)) -> f64 {
+    let north = (a.0 - b.0) * METERS;
+    north.hypot((a.1 - b.1) * METERS * a.0.to_radians().cos())
+}
+
+fn place(row: &Value) -> Option<(f64, f64)> {
+    Some((row["latitude"].as_f64()?, row["longitude"].as_f64()?))
+}
+
+/// The row of the vehicle that is on this node, by the text or the id of its row.
+fn row<'a>(lists: &'a Value, field: &Field, vehicle: &str) -> anyhow::Result<(&'a str, &'a Value)> {
+    let drones = field.drones()?;
+    let name = drones
+        .iter()
+        .find(|[_, _, node]| node == vehicle)
+        .map(|[name, ..]| name.clone());
+    let id = name.map_or_else(|| format!("node/{vehicle}"), |name| format!("drone/default/{name}"));
+    let rows = lists["vehicles"].as_object().context("no vehicles")?;
+    let (id, row) = rows.get_key_value(&id).with_context(|| format!("no {id} in {lists}"))?;
+    Ok((id, row))
+}
+
+/// The page has the vehicle at a place that the vehicle itself has reported.
+fn is_true(row: &Value, field: &Field, vehicle: &str) -> anyhow::Result<(f64, f64)> {
+    let shown = place(row).with_context(|| format!("{vehicle} is nowhere: {row}"))?;
+    let reported = field.wire(vehicle).places();
+    let nearest = reported
+        .iter()
+        .map(|at| apart(*at, shown))
+        .fold(f64::INFINITY, f64::min);
+    ensure!(
+        nearest < 0.1,
+        "{vehicle} is shown {nearest} m from all places that it reported"
+    );
+    Ok(shown)
+}
+
+#[test]
+fn a_person_sees_the_fleet_where_it_is_lands_it_and_has_a_drawn_survey_flown_and_nobody_else_gets_in()
+-> anyhow::Result<()> {
+    let mut field = Field::with(&VEHICLES, "mixed")?;
+    field.start_up(&VEHICLES)?;
+    field.fly(2, 10.0)?;
+    field.wait_ready("alpha")?;
+    let map = Launch::workspace("skein")?
+        .args(["map", "--no-browser", "--station"])
+        .arg(field.data())
+        .logs_in(field.data().join("map-logs"))
+        .start()?;
+    let line = map.wait_for_line(PATIENCE, |line| line.contains("/?token="))?;
+    let address = line.split_whitespace().last().context("no address")?;
+    ensure!(address.starts_with("http://127.0.0.1:"), "{address}");
+    let mut page = Page::start(address)?;
+
+    // Without the token, with another, and under another name there is nothing, and the token is still good.
+    for answer in page.step(&json!({"step": "wrong"}))?.as_array().context("no answers")? {
+        let status = answer[0].as_u64().unwrap_or_default();
+        ensure!(
+            matches!(status, 401 | 403 | 421) && answer[1] == 0 && answer[2] == false,
+            "{answer}"
+        );
+    }
+    let opened = page.step(&json!({"step": "open"}))?;
+    ensure!(!opened["url"].as_str().unwrap_or("token").contains("token"), "{opened}");
+    let cookie = &opened["cookies"][0];
+    ensure!(
+        cookie["httpOnly"] == true && cookie["sameSite"] == "Strict" && cookie["session"] == true,
+        "{cookie}"
+    );
+
+    // All of them, where they are.
+    let flying = ["alpha", "bravo", "carol"].map(|vehicle| field.wire(vehicle).said().in_air());
+    ensure!(flying.iter().filter(|flies| **flies).count() == 2, "{flying:?}");
+    let lists = page.wait("all three vehicles", |lists| {
+        for (vehicle, flies) in VEHICLES.iter().zip(flying) {
+            let (_, row) = row(lists, &field, vehicle)?;
+            is_true(row, &field, vehicle)?;
+            ensure!(row["flying"] == flies.to_string(), "{vehicle}: {row}");
+        }
+        Ok(())
+    })?;
+    let idle = VEHICLES
+        .iter()
+        .zip(flying)
+        .find(|(_, flies)| !flies)
+        .context("none is idle")?
+        .0;
+    let (id, idle_row) = row(&lists, &field, idle)?;
+    let home = place(idle_row).context("it is nowhere")?;
+    page.step(&json!({"step": "picture", "name": "map-lists", "selected": id}))?;
+
+    // Pages elsewhere, with the session of this browser.
+    let attacks = page.step(&json!({"step": "attacks"}))?;
+    ensure!(attacks["rebound"] == 421, "{attacks}");
+    for attack in attacks["found"].as_array().context("no attacks")? {
+        let statuses = attack["statuses"].as_array().context("no statuses")?;
+        let refused = |status: &Value| status.as_u64().is_some_and(|status| (400..500).contains(&status));
+        ensure!(statuses.len() >= 2 && statuses.iter().all(refused), "{attack}");
+        let read = attack["read"].as_array().context("nothing was tried")?;
+        ensure!(
+            read.len() == 4 && read.iter().all(|read| *read == "refused" || *read == "opaque"),
+            "{attack}"
+        );
+    }
+
+    // A survey that is drawn is a Mission that is flown, by the vehicle that is free.
+    let corner = |east: f64, north: f64| {
+        json!([
+            home.1 + east / (METERS * home.0.to_radians().cos()),
+            home.0 + north / METERS
+        ])
+    };
+    let corners = [
+        corner(20.0, 20.0),
+        corner(80.0, 20.0),
+        corner(80.0, 60.0),
+        corner(20.0, 60.0),
+    ];
+    let drawn = json!({"step": "survey", "name": "field", "corners": corners, "spacing": 15, "altitude": 25});
+    let applied = page.step(&drawn)?;
+    let words = applied["words"].as_str().unwrap_or_default();
+    ensure!(
+        words.contains("Mission field: survey") && words.contains("lines"),
+        "{applied}"
+    );
+    ensure!(applied["outcome"] == "✓ Mission default/field created", "{applied}");
+    let spec = field.kubectl().json(["get", "mission", "field"])?;
+    ensure!(
+        spec["spec"]["survey"]["area"]["polygon"]
+            .as_array()
+            .is_some_and(|corners| corners.len() == 4),
+        "{spec}"
+    );
+    page.wait("the vehicle to be shown on its way", |lists| {
+        let (_, row) = row(lists, &field, idle)?;
+        let shown = is_true(row, &field, idle)?;
+        ensure!(apart(shown, home) > 20.0 && row["flying"] == "true", "{row}");
+        Ok(())
+    })
+    .map_err(|error| field.explain(error))?;
+    ensure!(field.wire(idle).said().in_air(), "only the page says that it flies");
+    page.step(&json!({"step": "picture", "name": "map"}))?;
+
+    // Ground: the question lists whom it concerns, and both land by their own account.
+    let ordered = page.step(&json!({"step": "order", "verb": "ground", "swarm": "default/alpha"}))?;
+    ensure!(
+        ordered["whom"].as_array().is_some_and(|whom| whom.len() == 2),
+        "{ordered}"
+    );
+    ensure!(
+        ordered["outcome"]
+            .as_str()
+            .is_some_and(|text| text.contains("Ground order given to Swarm default/alpha: 2 Drones")),
+        "{ordered}"
+    );
+    wait_for("both to land", PATIENCE, || {
+        for vehicle in VEHICLES.iter().filter(|vehicle| *vehicle != idle) {
+            let said = field.wire(vehicle).said();
+            ensure!(said.not_flying(), "{vehicle} says {said:?}");
+        }
+        Ok(())
+    })?;
+    page.wait("the page to show it, and that the Mission is complete", |lists| {
+        for vehicle in VEHICLES.iter().filter(|vehicle| *vehicle != idle) {
+            let (_, row) = row(lists, &field, vehicle)?;
+            ensure!(row["flying"] == "false", "{row}");
+        }
+        ensure!(lists["missions"]["default/field"]["state"] == "Complete", "{lists}");
+        Ok(())
+    })
+    .map_err(|error| field.explain(error))?;
+
+    // Nothing was fetched from elsewhere, and no rule of the page's own policy was broken.
+    let complaints = page.step(&json!({"step": "complaints"}))?;
+    ensure!(complaints.as_array().is_some_and(Vec::is_empty), "{complaints}");
+    Ok(())
+}

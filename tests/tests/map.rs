@@ -98,13 +98,16 @@ fn a_person_sees_the_fleet_where_it_is_lands_it_and_has_a_drawn_survey_flown_and
     );
 
     // All of them, where they are.
-    let flying = ["alpha", "bravo", "carol"].map(|vehicle| field.wire(vehicle).said().in_air());
+    let flying = VEHICLES.map(|vehicle| field.wire(vehicle).said().in_air());
     ensure!(flying.iter().filter(|flies| **flies).count() == 2, "{flying:?}");
     let lists = page.wait("all three vehicles", |lists| {
         for (vehicle, flies) in VEHICLES.iter().zip(flying) {
             let (_, row) = row(lists, &field, vehicle)?;
             is_true(row, &field, vehicle)?;
-            ensure!(row["flying"] == flies.to_string(), "{vehicle}: {row}");
+            ensure!(
+                row["flying"] == if flies { "true" } else { "false" },
+                "{vehicle}: {row}"
+            );
         }
         Ok(())
     })?;

@@ -83,7 +83,7 @@ impl Page {
     /// Waits until its lists are as they should be; what they are then.
     pub fn wait(&mut self, what: &str, judge: impl Fn(&Value) -> anyhow::Result<()>) -> anyhow::Result<Value> {
         let mut last = Value::Null;
-        wait_for(what.to_owned(), PATIENCE, || {
+        wait_for(what, PATIENCE, || {
             last = self.step(&json!({"step": "lists"}))?;
             judge(&last)
         })?;
@@ -95,9 +95,7 @@ impl Drop for Page {
     fn drop(&mut self) {
         // When its input ends it ends its browser.
         drop(self.steps.take());
-        let ended = wait_for("the browser to end".to_owned(), END, || {
-            self.driver.try_wait()?.context("it runs")
-        });
+        let ended = wait_for("the browser to end", END, || self.driver.try_wait()?.context("it runs"));
         if ended.is_err() {
             let _ = self.driver.kill();
         }

@@ -30,10 +30,12 @@ pub fn environment() -> [(&'static str, PathBuf); 2] {
 
 fn browser() -> Option<PathBuf> {
     let named = std::env::var_os("SKEIN_TEST_CHROMIUM").map(PathBuf::from);
-    named.or_else(|| {
-        let there = |name: &&&str| prerequisites::answer(name, &["--version"]).is_some();
-        BROWSERS.iter().find(there).map(PathBuf::from)
-    })
+    let path = std::env::var_os("PATH").unwrap_or_default();
+    let there = |name: &&str| {
+        let mut files = std::env::split_paths(&path).map(|folder| folder.join(name));
+        files.find(|file| file.is_file())
+    };
+    named.or_else(|| BROWSERS.iter().find_map(|name| there(&name)))
 }
 
 /// Installs what is missing.

@@ -35,7 +35,7 @@ fn browser() -> Option<PathBuf> {
         let mut files = std::env::split_paths(&path).map(|folder| folder.join(name));
         files.find(|file| file.is_file())
     };
-    named.or_else(|| BROWSERS.iter().find_map(|name| there(&name)))
+    named.or_else(|| BROWSERS.iter().find_map(there))
 }
 
 /// Installs what is missing.

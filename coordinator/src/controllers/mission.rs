@@ -266,7 +266,7 @@ impl Controller {
                 job: Ok(&job),
                 step: Some(&next),
                 drones: subject.drones.len(),
-                waits: waits.as_deref(),
+                waits: waits.as_ref(),
                 left,
             };
             let status = status::next(&known, wall);
@@ -398,6 +398,7 @@ impl Controller {
             });
             match planned {
                 Ok(planned) => {
+                    memory.unfit.remove(&part.drone);
                     memory.flights.insert(part.drone.clone(), planned);
                 }
                 Err(why) => refused.push((part.drone.clone(), why)),
@@ -643,18 +644,18 @@ fn gathering(memory: &mut Memory, drones: &[Observed], now: Instant) -> bool {
     waits && now - since < GATHERING
 }
 
-/// Why those that are there do not fly, in a sentence.
-fn waits(memory: &Memory, subject: &Subject, controller: &Controller) -> Option<String> {
+/// Why those that are there do not fly.
+fn waits(memory: &Memory, subject: &Subject, controller: &Controller) -> Option<status::Waits> {
     for snapshot in &subject.drones {
         let name = &snapshot.key.name;
         if let Some((why, _)) = memory.unfit.get(name) {
-            return Some(format!("Drone {name} has no part: {why}"));
+            return Some(status::Waits::Unfit(format!("Drone {name} has no part: {why}")));
         }
     }
     subject.drones.iter().find_map(|snapshot| {
         let node: &NodeName = snapshot.node.as_ref()?;
         let why = controller.observer.airspace.plan_waits(node)?;
-        Some(format!("Drone {} {why}", snapshot.key.name))
+        Some(status::Waits::Airspace(format!("Drone {} {why}", snapshot.key.name)))
     })
 }
 

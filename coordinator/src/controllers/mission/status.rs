@@ -31,11 +31,32 @@ pub struct Known<'a> {
     pub step: Option<&'a Step>,
     /// Drones that it has.
     pub drones: usize,
-    /// Why those that are there do not fly, in a sentence.
-    pub waits: Option<&'a str>,
+    /// Why those that are there do not fly.
+    pub waits: Option<&'a Waits>,
     /// How long what is left takes, if all goes well.
     pub left: Duration,
 }
+
+/// Why a Drone that has a vehicle does not fly, in a sentence.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Waits {
+    /// Its vehicle may not fly any part from where it stands.
+    Unfit(String),
+    /// The airspace that it needs is not free.
+    Airspace(String),
+}
+
+impl Waits {
+    fn text(&self) -> &str {
+        match self {
+            Self::Unfit(why) | Self::Airspace(why) => why,
+        }
+    }
+}
+
+/// What a person can do for work that no vehicle may fly.
+const OUT_OF_REACH: &str =
+    "move the work or a vehicle, or widen what forbids it (the coordinator's --station-reach, a Geofence)";
 
 /// How a message ends that names what to see.
 const SEE: &str = "see `kubectl get drones`";
@@ -150,13 +171,20 @@ fn going_on(known: &Known<'_>, step: &Step, percent: u8) -> (&'static str, Strin
     }
     let parts = step.progress.parts.len();
     match (parts, known.waits) {
-        (0, Some(why)) => ("Waiting", format!("{percent} percent is flown; {why}")),
+        (0, Some(Waits::Unfit(why))) => (
+            "OutOfReach",
+            format!("{percent} percent is flown; {why}: {OUT_OF_REACH}"),
+        ),
+        (0, Some(Waits::Airspace(why))) => ("Waiting", format!("{percent} percent is flown; {why}")),
         (0, None) if known.drones == 0 => ("Waiting", "Drones are being made".to_owned()),
         (0, None) => (
             "Waiting",
             format!("{percent} percent is flown; its Drones wait for vehicles: {SEE}"),
         ),
-        (_, Some(why)) => ("Flying", format!("{parts} vehicles have a part of the work; {why}")),
+        (_, Some(waits)) => (
+            "Flying",
+            format!("{parts} vehicles have a part of the work; {}", waits.text()),
+        ),
         (_, None) => ("Flying", format!("{parts} vehicles have a part of the work")),
     }
 }
@@ -287,6 +315,40 @@ mod tests {
         assert_eq!((left.range.from, left.range.to), (1.0, 2.0));
         assert!((left.ends.longitude_degrees - 8.502).abs() < 1e-6);
         assert!(status.completion_time.is_some() && is(&status, "Stalled").is_some());
+    }
+
+    #[test]
+    fn one_that_no_vehicle_may_fly_says_so_and_what_to_do() {
+        let mission = mission(json!({}));
+        let job = Job::of(&mission.spec).unwrap();
+        let said = |waits: &Waits, part: Option<f64>| {
+            let step = step(Outcome::Progressing, Stretches::default(), part);
+            let known = Known {
+                mission: &mission,
+                old: &MissionStatus::default(),
+                job: Ok(&job),
+                step: Some(&step),
+                drones: 1,
+                waits: Some(waits),
+                left: Duration::ZERO,
+            };
+            let (_, reason, message) = is(&next(&known, Timestamp::UNIX_EPOCH), "Progressing").unwrap();
+            (reason, message)
+        };
+        let unfit = Waits::Unfit("Drone field-a has no part: it is too far".to_owned());
+        assert_eq!(
+            said(&unfit, None),
+            (
+                "OutOfReach".to_owned(),
+                "0 percent is flown; Drone field-a has no part: it is too far: move the work or a vehicle, or widen what forbids it \
+                 (the coordinator's --station-reach, a Geofence)"
+                    .to_owned()
+            )
+        );
+        let airspace = Waits::Airspace("Drone field-a waits for airspace".to_owned());
+        assert_eq!(said(&airspace, None).0, "Waiting");
+        // Others fly it.
+        assert_eq!(said(&unfit, Some(0.5)).0, "Flying");
     }
 
     #[test]

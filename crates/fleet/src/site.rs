@@ -379,7 +379,7 @@ impl Site {
         self.taken_back.retain(|node, number| {
             report(node).is_none_or(|report| {
                 let has = report.route.order.as_ref().is_some_and(|route| route.number == *number);
-                report.truth == FlightTruth::Disarmed && (has || report.route.last < *number)
+                report.route.last < *number || (has && report.truth == FlightTruth::Disarmed)
             })
         });
         for (node, expected) in vehicles {

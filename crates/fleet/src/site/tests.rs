@@ -321,18 +321,20 @@ fn a_route_that_was_taken_back_before_it_arrived_is_void_until_its_agent_says_so
     update(&mut site, &vehicles, 0);
     let lost = site.route(&name).unwrap().number;
     vehicles[0].hears = vec![helicopter()];
-    for second in 1..5 {
+    for second in 1..6 {
         vehicles[0].heard = second != 3;
+        // A person may lift it meanwhile.
+        vehicles[0].up = if second == 4 { 1.0 } else { 0.0 };
         update(&mut site, &vehicles, second);
         let known = (site.route(&name), site.last_granted(&name));
         assert_eq!(known, (None, Some(lost)), "it may still arrive, second {second}");
     }
     // The order that names it as void has arrived.
     vehicles[0].state.last = lost;
-    update(&mut site, &vehicles, 5);
+    update(&mut site, &vehicles, 6);
     assert_eq!((site.route(&name), site.last_granted(&name)), (None, None));
     vehicles[0].hears.clear();
-    let granted = (6..100).any(|second| {
+    let granted = (7..100).any(|second| {
         update(&mut site, &vehicles, second);
         site.route(&name).is_some_and(|route| route.number > lost)
     });

@@ -32,8 +32,12 @@ pub use route::{BadRoute, Route};
 pub use volume::{Tube, Volume};
 
 use crate::geo::SCALE_ERROR;
+use crate::ids::NodeName;
 use crate::units::{Meters, MetersPerSecond};
 use std::time::Duration;
+
+/// Whether a vehicle may be on all of a route, as far as its Geofences go; otherwise why not, in words.
+pub type Allows<'a> = &'a dyn Fn(&NodeName, &Route) -> Result<(), String>;
 
 /// The least distance between two vehicles: they are separate when they are this far apart over ground, or in height.
 #[derive(Clone, Copy, Debug, PartialEq)]

@@ -23,7 +23,7 @@
 mod circle;
 mod ways;
 
-use crate::airspace::{Claims, NotFit, Owner, Route, Rules};
+use crate::airspace::{Allows, Claims, NotFit, Owner, Route, Rules};
 use crate::geo::Local;
 use crate::ids::NodeName;
 use crate::safety::{LegPermit, NoLeg, may_fly};
@@ -128,9 +128,6 @@ pub enum Waiting {
     /// Each way there leads where the vehicle may not be, in words.
     Kept(String),
 }
-
-/// Whether a vehicle may be on all of a route, as far as its Geofences go; otherwise why not, in words.
-pub type Allows<'a> = &'a dyn Fn(&NodeName, &Route) -> Result<(), String>;
 
 /// What follows now.
 #[derive(Debug, Default)]

@@ -202,10 +202,9 @@ impl Site {
         let mut homes = BTreeMap::new();
         for (node, expected) in vehicles {
             let Some((report, _)) = expected.report else { continue };
+            homes.extend(self.home(report).map(|home| (node.clone(), home.up)));
             match self.goal(node, report, expected.desire) {
                 Ok(Some(goal)) => {
-                    let home = self.home(report).map(|home| home.up);
-                    homes.extend(home.map(|home| (node.clone(), home)));
                     goals.insert(node.clone(), goal);
                 }
                 Ok(None) => {}
@@ -215,8 +214,12 @@ impl Site {
             }
         }
         self.compare_returns(&goals);
-        let lowest_home = homes.values().copied().fold(f64::INFINITY, f64::min);
-        self.avoid(vehicles, lowest_home, now);
+        let lowest_home = goals
+            .keys()
+            .filter_map(|node| homes.get(node))
+            .copied()
+            .fold(f64::INFINITY, f64::min);
+        self.avoid(vehicles, (lowest_home, &homes), now);
         self.end_routes_that_are_not_flown(vehicles, &goals, now);
         self.take_back(vehicles, now);
         let up = |expected: &&Expected<'_>| {
@@ -447,17 +450,13 @@ impl Site {
                 return Vec::new();
             }
         };
-        let (frame, fences) = (self.frame, &self.fences);
-        let allowed = |node: &NodeName, route: &Route| {
-            let Some((fences, home)) = fences.get(node).zip(homes.get(node)) else {
-                return Ok(());
-            };
-            let place = |place: &Local| (frame.position(*place).0, AltitudeAboveHome(place.up - home));
-            let places: Vec<_> = route.places().iter().map(place).collect();
-            let wanted: Vec<&Wanted> = fences.iter().map(AsRef::as_ref).collect();
-            way_outside(&wanted, &places).map_err(|why| why.to_string())
-        };
-        let plan = movement::plan(&mut self.claims, goals, &layers, &allowed, now);
+        let plan = movement::plan(
+            &mut self.claims,
+            goals,
+            &layers,
+            &kept_within(self.frame, &self.fences, homes),
+            now,
+        );
         for permit in &plan.permits {
             let goal = goals.get(permit.vehicle()).filter(|goal| goal.lands);
             // The way down over its home is flown as a landing. One that makes room first goes elsewhere.
@@ -550,6 +549,23 @@ impl Site {
             return false;
         };
         on_ground || at.over_ground(home) <= ABOVE_HOME.0
+    }
+}
+
+/// Which routes keep to the `fences` of each vehicle, over its home at this height, meters above mean sea level.
+fn kept_within<'a>(
+    frame: Frame,
+    fences: &'a BTreeMap<NodeName, Vec<Arc<Wanted>>>,
+    homes: &'a BTreeMap<NodeName, f64>,
+) -> impl Fn(&NodeName, &Route) -> Result<(), String> + use<'a> {
+    move |node, route| {
+        let Some((fences, home)) = fences.get(node).zip(homes.get(node)) else {
+            return Ok(());
+        };
+        let place = |place: &Local| (frame.position(*place).0, AltitudeAboveHome(place.up - home));
+        let places: Vec<_> = route.places().iter().map(place).collect();
+        let wanted: Vec<&Wanted> = fences.iter().map(AsRef::as_ref).collect();
+        way_outside(&wanted, &places).map_err(|why| why.to_string())
     }
 }
 

@@ -4,7 +4,7 @@
 
 use super::claims::Claims;
 use super::index::{Index, Key};
-use super::{Owner, Route, Volume};
+use super::{Allows, Owner, Route, Volume};
 use crate::geo::Local;
 use crate::ids::NodeName;
 use crate::time::Moment;
@@ -52,11 +52,12 @@ pub struct Danger {
 
 impl Claims {
     /// Who is in danger now, in the air: near to where one that does not keep to its claim will be soon if it flies on as observed,
-    /// and with what is ahead of it on its own route. Nobody steps aside to more than `ceiling`, meters above mean sea level.
+    /// and with what is ahead of it on its own route. Nobody steps aside to more than `ceiling`, meters above mean sea level,
+    /// or along a route that is not `allowed`: beyond a Geofence the autopilot takes over, and flies its breach action.
     ///
     /// This is less than what nobody is sent through, [`Self::in_the_way`]: that is all that a vehicle could reach.
     #[must_use]
-    pub fn dangers(&self, ceiling: f64, now: Moment) -> Vec<Danger> {
+    pub fn dangers(&self, ceiling: f64, allowed: Allows<'_>, now: Moment) -> Vec<Danger> {
         let mut found = Vec::new();
         for from in self.strays(now) {
             let Some(there) = self.foreseen(&from, now) else {
@@ -67,7 +68,7 @@ impl Claims {
                 let avoidance = if stop {
                     Avoidance::Stop
                 } else {
-                    self.aside(&vehicle, ceiling, now)
+                    self.aside(&vehicle, ceiling, allowed, now)
                 };
                 let from = from.clone();
                 found.push(Danger {
@@ -80,7 +81,7 @@ impl Claims {
         found
     }
 
-    fn aside(&self, vehicle: &NodeName, ceiling: f64, now: Moment) -> Avoidance {
+    fn aside(&self, vehicle: &NodeName, ceiling: f64, allowed: Allows<'_>, now: Moment) -> Avoidance {
         let Ok((at, false)) = self.fit(vehicle, now) else {
             // Its way leads it away; one that is not ours to move, or not heard, cannot be asked.
             return Avoidance::Stay;
@@ -90,7 +91,7 @@ impl Claims {
             .map(|steps| at.up + f64::from(steps) * step)
             .take_while(|height| *height <= ceiling)
             .filter_map(|height| Route::through([at, at.at_height(height)]).ok())
-            .find(|route| self.leads_away(vehicle, route))
+            .find(|route| allowed(vehicle, route).is_ok() && self.leads_away(vehicle, route))
             .map_or(Avoidance::Stay, Avoidance::StepAside)
     }
 

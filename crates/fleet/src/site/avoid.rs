@@ -4,7 +4,7 @@
 //! Owns: [`Endangered`], who had to make way for whom. Must not: grant a route ([`crate::safety`] does), or move a vehicle that flies none
 //! of our routes.
 
-use super::{CEILING, Desire, Expected, Site};
+use super::{CEILING, Desire, Expected, Site, kept_within};
 use crate::airspace::{Avoidance, Danger, Owner};
 use crate::ids::NodeName;
 use crate::report::Activity;
@@ -42,7 +42,9 @@ impl Action {
         match self {
             Self::Stops => "stops on its way",
             Self::StepsAside => "climbs out of the way",
-            Self::Stays => "is not moved: there is no clear way out, or it is not for Skein to move it now",
+            Self::Stays => {
+                "is not moved: no way out is clear and inside its Geofences, or it is not for Skein to move it now"
+            }
         }
     }
 
@@ -71,9 +73,19 @@ impl Site {
             .map(|((from, _), what)| what.action.sentence(from))
     }
 
-    pub(super) fn avoid(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, lowest_home: f64, now: Moment) {
+    pub(super) fn avoid(
+        &mut self,
+        vehicles: &BTreeMap<NodeName, Expected<'_>>,
+        (lowest_home, homes): (f64, &BTreeMap<NodeName, f64>),
+        now: Moment,
+    ) {
         self.endangered.retain(|_, what| now.since(what.last) <= OVER_AFTER);
-        for danger in self.claims.dangers(lowest_home + CEILING, now) {
+        let dangers = self.claims.dangers(
+            lowest_home + CEILING,
+            &kept_within(self.frame, &self.fences, homes),
+            now,
+        );
+        for danger in dangers {
             let did = self.make_way(&danger, vehicles.get(&danger.vehicle), now);
             let pair = (danger.from, danger.vehicle);
             let before = self.endangered.get(&pair).map(|before| before.action);

@@ -810,6 +810,32 @@ fn one_on_station_climbs_out_of_a_pilots_way_and_comes_back_and_both_are_named()
     climbs_out_of_the_way_of_one(0.0);
 }
 
+#[test]
+fn one_on_station_stays_where_the_only_clear_way_out_is_above_its_ceiling() {
+    for (ceiling, action) in [(32.0, Action::Stays), (100.0, Action::StepsAside)] {
+        let mut site = new();
+        let mut low = fence("low");
+        low.ceiling = Some(AltitudeAboveHome(ceiling));
+        let mut vehicles = [
+            vehicle("a", 0.0, Desire::At(station(0.0, 80.0, 20.0))),
+            vehicle("pilot", 40.0, Desire::At(station(60.0, 80.0, 20.0))),
+        ];
+        let (second, _) = run(&mut site, &mut vehicles, 0);
+        site.keep_within(BTreeMap::from([(node("a"), vec![Arc::new(low)])]));
+        vehicles[1].state.order = None;
+        vehicles[1].activity = Activity::HandsOff(crate::report::HandsOff::OtherMode);
+        for (step, second) in (0..15).zip(second + 1..) {
+            vehicles[1].at.0 = 60.0 - 4.0 * f64::from(step);
+            update(&mut site, &vehicles, second);
+            vehicles[0].step(&site);
+        }
+        let pair = (Owner::Vehicle(node("pilot")), node("a"));
+        let danger = site.endangered().get(&pair).map(|danger| danger.action);
+        assert_eq!(danger, Some(action), "ceiling {ceiling} m");
+        assert!(vehicles[0].up < ceiling - 2.0, "{}", vehicles[0].up);
+    }
+}
+
 /// Found with real PX4s, of which one returned 0.4 m higher: the other stayed, since up was towards it.
 #[test]
 fn one_on_station_climbs_out_of_the_way_of_one_that_seems_to_be_a_little_higher() {

@@ -50,6 +50,8 @@ fn two() -> Claims {
     claims
 }
 
+const ANYWHERE: super::super::Allows<'_> = &|_, _| Ok(());
+
 #[test]
 fn a_route_is_owned_from_the_grant_on_and_let_go_behind_the_vehicle() {
     let mut claims = two();
@@ -329,7 +331,7 @@ fn one_that_is_in_danger_stops_on_its_route_and_then_leaves_upright_to_where_it_
     let there = at(60.0, 0.0, 46.0);
     seen(&mut claims, "c", 1.7, there, NONE, Doing::Other);
     seen(&mut claims, "c", 2.7, there, NONE, Doing::Other);
-    assert_eq!(claims.dangers(150.0, second(2.7)), [danger(Avoidance::Stop)]);
+    assert_eq!(claims.dangers(150.0, ANYWHERE, second(2.7)), [danger(Avoidance::Stop)]);
     let permit = may_stop(&mut claims, &node("a"), second(2.7)).unwrap();
     assert_eq!(permit.route().start(), at(5.0, 0.0, 50.0));
     let end = permit.route().end();
@@ -372,7 +374,7 @@ fn one_that_is_in_danger_stops_on_its_route_and_then_leaves_upright_to_where_it_
         Doing::Other,
     );
     seen(&mut claims, "c", 5.5, at(end.east + 9.0, 0.0, 46.0), NONE, Doing::Other);
-    let found = claims.dangers(150.0, second(5.5));
+    let found = claims.dangers(150.0, ANYWHERE, second(5.5));
     let Some(Danger {
         avoidance: Avoidance::StepAside(up),
         ..
@@ -382,9 +384,18 @@ fn one_that_is_in_danger_stops_on_its_route_and_then_leaves_upright_to_where_it_
     };
     assert!(up.end().over_ground(end) < 0.01 && up.end().up > 60.0, "{up:?}");
     assert_eq!(
-        claims.dangers(51.0, second(5.5)),
+        claims.dangers(51.0, ANYWHERE, second(5.5)),
         [danger(Avoidance::Stay)],
         "there is no height left"
+    );
+    assert_eq!(
+        claims.dangers(
+            150.0,
+            &|_, route| (route.end().up < 60.0).then_some(()).ok_or_else(String::new),
+            second(5.5)
+        ),
+        [danger(Avoidance::Stay)],
+        "where it would be clear it is not allowed to be"
     );
     assert!(grant(&mut claims, "a", up, 5.5).is_ok(), "it leads away");
     let mut claims = two();
@@ -418,7 +429,7 @@ fn one_that_is_near_an_aircraft_already_stops_only_if_its_route_leads_nearer() {
             heard: second(30.0),
         };
         claims.hear_traffic(aircraft, second(30.0));
-        claims.dangers(1000.0, second(30.0))
+        claims.dangers(1000.0, ANYWHERE, second(30.0))
     };
     let danger = |avoidance| Danger {
         from: Owner::Traffic(0x4b_1234),
@@ -441,9 +452,13 @@ fn one_that_passes_far_off_endangers_nobody() {
     holds(&mut claims, "a", 1.0, A);
     seen(&mut claims, "c", 1.0, at(A.east + 30.0, 0.0, 20.0), NONE, Doing::Other);
     seen(&mut claims, "c", 2.0, at(A.east + 30.0, 4.0, 20.0), NONE, Doing::Other);
-    assert_eq!(claims.dangers(150.0, second(2.0)), []);
+    assert_eq!(claims.dangers(150.0, ANYWHERE, second(2.0)), []);
     seen(&mut claims, "c", 3.0, at(A.east + 26.0, 4.0, 20.0), NONE, Doing::Other);
-    assert_eq!(claims.dangers(150.0, second(3.0)).len(), 1, "it comes straight here");
+    assert_eq!(
+        claims.dangers(150.0, ANYWHERE, second(3.0)).len(),
+        1,
+        "it comes straight here"
+    );
 }
 
 #[test]
@@ -464,7 +479,7 @@ fn one_that_the_wind_moves_a_little_endangers_nobody_beside_it() {
             NONE,
             Doing::Holding { at: hold },
         );
-        claims.dangers(150.0, second(t)).len()
+        claims.dangers(150.0, ANYWHERE, second(t)).len()
     };
     assert_eq!(blown(&mut claims, 2.9, 2.6), 1, "at 2.6 m/s it would be there");
     assert_eq!(blown(&mut claims, 3.9, 2.8), 0, "there it stays");

@@ -48,4 +48,17 @@ mod tests {
             assert!(!file.bytes.is_empty() && file.media_type.contains('/'), "{}", file.path);
         }
     }
+
+    /// What the page decides by itself, in its own language, where it was built with its packages.
+    #[test]
+    fn the_tests_of_the_page_pass() {
+        assert_eq!(missing(), None);
+        let output = std::process::Command::new("npm")
+            .args(["run", "--silent", "test"])
+            .current_dir(concat!(env!("OUT_DIR"), "/page"))
+            .output()
+            .expect("npm is there");
+        let text = String::from_utf8_lossy(&output.stdout);
+        assert!(output.status.success() && text.contains("# pass") && !text.contains("# pass 0"), "{text}");
+    }
 }

@@ -38,7 +38,8 @@ const SCREENS: &[(&str, &str, &str, &str)] = &[
     ("drones", "1", "[1 Drones]", ""),
     ("swarms", "2", "[2 Swarms]", ""),
     ("vehicles", "3", "[3 Vehicles]", ""),
-    ("map", "4", "north up", ""),
+    ("missions", "4", "[4 Missions]", ""),
+    ("map", "5", "north up", ""),
     ("help", "1?", "Keys", "q"),
     ("details", "1d", "Conditions", "q"),
     ("confirm", "1g", "It concerns this one:", "n"),
@@ -120,7 +121,7 @@ fn a_storm_of_sizes_ends_with_the_screen_of_the_last_one() -> anyhow::Result<()>
         screen.resize((of(200, 8), of(70, 16)))?;
         // On the map, in a list and with a question, as the sizes come.
         if round % 50 == 0 {
-            screen.press(["4", "1", "3", "1g", "n", "1"][round / 50])?;
+            screen.press(["5", "1", "3", "1g", "n", "1"][round / 50])?;
         }
         std::thread::sleep(Duration::from_millis(u64::from(random >> 29)));
     }
@@ -274,7 +275,7 @@ fn a_terminal_that_takes_nothing_keeps_neither_the_coordinator_nor_the_end_waiti
     // Each key and each size is a screen to be written, until no more of them fit in between.
     for round in 0..200_u16 {
         screen.resize((100 + round % 90, 30 + round % 30))?;
-        screen.press(["1", "4"][usize::from(round % 2)])?;
+        screen.press(["1", "5"][usize::from(round % 2)])?;
         std::thread::sleep(Duration::from_millis(10));
     }
     let before = coordinator.script.sent.load(Ordering::SeqCst);

@@ -9,9 +9,10 @@ pub(crate) mod preview;
 use crate::args::mission::{ExportArgs, FileFormat, ImportArgs, MissionArgs, MissionCommand};
 use crate::failure::Failure;
 use crds::MissionSpec;
-use crds::mission::{ConfigMapKey, PlanFrom, Route};
+use crds::mission::{ConfigMapKey, MissionStatus, PlanFrom, Route};
 use fleet::mission::{Waypoint, Work, item};
 use k8s_openapi::api::core::v1::ConfigMap;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::ObjectMeta;
 use manifest::{Content, Manifest, failed};
 use plan_files::{Format, PlanFile};
@@ -33,6 +34,16 @@ pub fn run(args: &MissionArgs) -> Result<(), Failure> {
         MissionCommand::Import(args) => import(args),
         MissionCommand::Export(args) => export(args),
     }
+}
+
+/// How a Mission is, and the condition that says why.
+pub fn state(status: &MissionStatus) -> (&'static str, Option<&Condition>) {
+    let of = |kind| status.conditions.iter().find(|condition| condition.type_ == kind);
+    let ended = ["Failed", "Complete", "Suspended"].into_iter().find_map(|kind| {
+        let found = of(kind).filter(|condition| condition.status == "True")?;
+        Some((kind, Some(found)))
+    });
+    ended.unwrap_or_else(|| ("Progressing", of("Progressing")))
 }
 
 fn import(args: &ImportArgs) -> Result<(), Failure> {

@@ -59,6 +59,9 @@ mod tests {
             .output()
             .expect("npm is there");
         let text = String::from_utf8_lossy(&output.stdout);
-        assert!(output.status.success() && text.contains("# pass") && !text.contains("# pass 0"), "{text}");
+        assert!(
+            output.status.success() && text.contains("# pass") && !text.contains("# pass 0"),
+            "{text}"
+        );
     }
 }

@@ -8,6 +8,7 @@ use super::{shapes, work};
 use crate::live::clock::Now;
 use crate::live::fleet_feed::FleetSnapshot;
 use crate::live::objects::Reading;
+use crate::mission::state;
 use crate::vehicle::printable;
 use coordinator::controllers::airspace::SiteRules;
 use coordinator::controllers::swarm::formation;
@@ -281,12 +282,8 @@ pub(super) fn slot_places(swarm: &Swarm) -> Result<Vec<Value>, String> {
 
 fn mission_entry(mission: &Mission) -> Value {
     let (spec, status) = (&mission.spec, mission.status.clone().unwrap_or_default());
-    let is = |kind: &&str| condition(&status.conditions, kind).is_some_and(|found| found.status == "True");
-    let state = ["Failed", "Complete", "Suspended"]
-        .into_iter()
-        .find(is)
-        .unwrap_or("Progressing");
-    let (reason, message) = says(condition(&status.conditions, state));
+    let (state, condition) = state(&status);
+    let (reason, message) = says(condition);
     let what = match (&spec.route, &spec.survey) {
         (Some(_), _) => "route",
         (None, Some(_)) => "survey",

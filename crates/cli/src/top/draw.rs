@@ -106,7 +106,7 @@ pub fn draw(frame: &mut Frame<'_>, model: &mut Model, now: Now, paint: Paint) {
     put(buffer, area, 0, &format!("skein top  {}", model.route), paint.strong());
     let (text, style) = state_line(model, now, paint);
     put(buffer, area, 1, &text, style);
-    put(buffer, area, 2, &tabs(model), Style::new());
+    put(buffer, area, 2, &tabs(model, area.width.into()), Style::new());
     let body = Rect {
         y: area.y + 3,
         height: area.height - 5,
@@ -208,28 +208,31 @@ fn span(span: Duration) -> String {
     age_text(u64::try_from(span.as_millis()).unwrap_or(u64::MAX))
 }
 
-fn tabs(model: &Model) -> String {
-    let tab = |name: &str, view: View| {
-        if model.view == view {
-            format!("[{name}]")
-        } else {
-            format!(" {name} ")
-        }
-    };
-    let mut text = [
-        tab("1 Drones", View::List(List::Drones)),
-        tab("2 Swarms", View::List(List::Swarms)),
-        tab("3 Vehicles", View::List(List::Vehicles)),
-        tab("4 Map", View::Map),
-    ]
-    .join(" ");
+fn tabs(model: &Model, width: usize) -> String {
+    let tabs = [
+        ("1", "Drones", View::List(List::Drones)),
+        ("2", "Swarms", View::List(List::Swarms)),
+        ("3", "Vehicles", View::List(List::Vehicles)),
+        ("4", "Missions", View::List(List::Missions)),
+        ("5", "Map", View::Map),
+    ];
+    let mut rest = String::new();
     if !model.find.is_empty() {
-        text += &format!("  /{}", model.find);
+        rest += &format!("  /{}", model.find);
     }
     if !model.marked.is_empty() {
-        text += &format!("  {} marked", model.marked.len());
+        rest += &format!("  {} marked", model.marked.len());
     }
-    text
+    let tab = |(key, name, view): &(&str, &str, View), short: bool| match (model.view == *view, short) {
+        (true, _) => format!("[{key} {name}]"),
+        (false, false) => format!(" {key} {name} "),
+        (false, true) => format!(" {key} "),
+    };
+    let line = |short: bool| tabs.iter().map(|one| tab(one, short)).collect::<Vec<_>>().join(" ") + &rest;
+    // That rows are hidden by a filter is worth more than the names of the other lists.
+    Some(line(false))
+        .filter(|line| line.chars().count() <= width)
+        .unwrap_or_else(|| line(true))
 }
 
 /// What is typed, what was just done, or why the selected row is as it is.

@@ -192,6 +192,7 @@ impl Model {
         Wanted {
             list: match self.view {
                 View::List(List::Swarms) => Some(Listed::Swarms),
+                View::List(List::Missions) => Some(Listed::Missions),
                 View::List(List::Vehicles) | View::Map => Some(Listed::Vehicles),
                 View::List(List::Drones) => None,
             },
@@ -276,7 +277,8 @@ impl Model {
             Key::Char('1') => self.go(View::List(List::Drones)),
             Key::Char('2') => self.go(View::List(List::Swarms)),
             Key::Char('3') => self.go(View::List(List::Vehicles)),
-            Key::Char('4' | 'm') => self.go(View::Map),
+            Key::Char('4') => self.go(View::List(List::Missions)),
+            Key::Char('5' | 'm') => self.go(View::Map),
             Key::Esc if !self.marked.is_empty() => self.marked.clear(),
             Key::Esc if !self.find.is_empty() => self.find.clear(),
             Key::Esc if self.view == View::Map => self.viewport = Viewport::default(),
@@ -375,23 +377,24 @@ impl Model {
             'r' => Verb::Release,
             _ => Verb::Resume,
         };
+        let rows = self.source(now).rows(self.list());
+        let drones = |key: &RowKey| {
+            let row = rows.iter().find(|row| row.key == *key);
+            let drones = row.map(|row| row.drones.clone()).unwrap_or_default();
+            drones.into_iter().map(|(namespace, name)| Whom::Drone(namespace, name))
+        };
+        let named = |key: &RowKey| key.whom().map_or_else(|| drones(key).collect(), |whom| vec![whom]);
         let whom: Vec<Whom> = match verb {
-            Verb::Ground | Verb::Release => of.iter().map(RowKey::whom).collect(),
-            Verb::Resume => {
-                let rows = self.source(now).rows(self.list());
-                let drone = |key: &RowKey| {
-                    rows.iter()
-                        .find(|row| row.key == *key)
-                        .and_then(|row| row.drone.clone())
-                };
-                let drones = of.iter().filter_map(drone);
-                drones.map(|(namespace, name)| Whom::Drone(namespace, name)).collect()
-            }
+            Verb::Ground | Verb::Release => of.iter().flat_map(named).collect(),
+            Verb::Resume => of.iter().flat_map(drones).collect(),
         };
         if whom.is_empty() {
             self.notice = Some(match verb {
                 Verb::Resume => "only Drones are resumed; none is selected".to_owned(),
-                Verb::Ground | Verb::Release => "nothing is selected".to_owned(),
+                Verb::Ground | Verb::Release if of.is_empty() => "nothing is selected".to_owned(),
+                Verb::Ground | Verb::Release => {
+                    "no Drone flies this Mission now; spec.suspend keeps it from beginning".to_owned()
+                }
             });
             return None;
         }
@@ -442,6 +445,7 @@ impl Model {
             "drones" | "drone" | "dr" => self.go(View::List(List::Drones)),
             "swarms" | "swarm" | "sw" => self.go(View::List(List::Swarms)),
             "vehicles" | "vehicle" | "vh" => self.go(View::List(List::Vehicles)),
+            "missions" | "mission" | "ms" => self.go(View::List(List::Missions)),
             "map" => self.go(View::Map),
             "help" | "h" | "?" => self.show(Over::Help),
             "ground all" | "release all" => {
@@ -464,7 +468,7 @@ impl Model {
             }
             _ => {
                 self.notice = Some(format!(
-                    "there is no command :{text}; there are drones, swarms, vehicles, map, ground [all], release [all], resume, help, quit"
+                    "there is no command :{text}; there are drones, swarms, vehicles, missions, map, ground [all], release [all], resume, help, quit"
                 ));
             }
         }
@@ -477,5 +481,6 @@ const fn number(list: List) -> usize {
         List::Drones => 0,
         List::Swarms => 1,
         List::Vehicles => 2,
+        List::Missions => 3,
     }
 }

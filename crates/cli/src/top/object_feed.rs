@@ -6,10 +6,12 @@ use super::objects::{Details, EventLine, Listed, ObjectRef, ObjectsSnapshot, Wan
 use crate::live::clock::Now;
 use crate::live::objects::{Objects, Reading};
 use crate::watch::jitter;
-use crds::{Drone, Swarm, Vehicle};
+use crds::{Drone, Mission, Swarm, Vehicle};
 use fleet::backoff::Backoff;
+use k8s_openapi::NamespaceResourceScope;
 use k8s_openapi::api::core::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
+use kube::Resource;
 use kube::api::{Api, ListParams};
 use std::sync::Arc;
 use std::time::Duration;
@@ -68,12 +70,16 @@ impl Objects {
         let list = async {
             match wanted.list {
                 Some(Listed::Swarms) => {
-                    let api = match namespace {
-                        Some(namespace) => Api::<Swarm>::namespaced(self.client.clone(), namespace),
-                        None => Api::all(self.client.clone()),
-                    };
-                    let answer = self.list("list the Swarms", &api, &ListParams::default()).await;
+                    let answer = self
+                        .list("list the Swarms", &self.of(namespace), &ListParams::default())
+                        .await;
                     seen.send_modify(|seen| seen.swarms.note(answer.map(Arc::new), Now::read().elapsed));
+                }
+                Some(Listed::Missions) => {
+                    let answer = self
+                        .list("list the Missions", &self.of(namespace), &ListParams::default())
+                        .await;
+                    seen.send_modify(|seen| seen.missions.note(answer.map(Arc::new), Now::read().elapsed));
                 }
                 Some(Listed::Vehicles) => {
                     let api = Api::<Vehicle>::all(self.client.clone());
@@ -98,6 +104,17 @@ impl Objects {
         tokio::join!(list, details);
     }
 
+    /// Those of one namespace, or of all.
+    fn of<K>(&self, namespace: Option<&str>) -> Api<K>
+    where
+        K: Resource<Scope = NamespaceResourceScope, DynamicType = ()>,
+    {
+        match namespace {
+            Some(namespace) => Api::namespaced(self.client.clone(), namespace),
+            None => Api::all(self.client.clone()),
+        }
+    }
+
     async fn details(&self, of: &ObjectRef) -> Result<Details, String> {
         let (conditions, events) = tokio::join!(self.conditions(of), self.events(of));
         Ok(Details {
@@ -112,6 +129,12 @@ impl Objects {
             "Swarm" => {
                 let object = self
                     .get(of.kind, &of.name, &Api::<Swarm>::namespaced(client, namespace))
+                    .await?;
+                object.status.map(|status| status.conditions)
+            }
+            "Mission" => {
+                let object = self
+                    .get(of.kind, &of.name, &Api::<Mission>::namespaced(client, namespace))
                     .await?;
                 object.status.map(|status| status.conditions)
             }

@@ -4,7 +4,7 @@
 
 use crate::live::objects::Reading;
 use crate::vehicle::printable;
-use crds::{Swarm, Vehicle};
+use crds::{Mission, Swarm, Vehicle};
 use k8s_openapi::api::core::v1::Event;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use std::sync::Arc;
@@ -12,7 +12,7 @@ use std::sync::Arc;
 /// An object that a person looks at.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct ObjectRef {
-    /// Swarm, Drone or Vehicle.
+    /// Swarm, Drone, Vehicle or Mission.
     pub kind: &'static str,
     /// Empty for a Vehicle.
     pub namespace: String,
@@ -27,6 +27,8 @@ pub enum Listed {
     Swarms,
     /// Vehicles.
     Vehicles,
+    /// Missions.
+    Missions,
 }
 
 /// What is looked at now, and so worth reading.
@@ -47,6 +49,8 @@ pub struct ObjectsSnapshot {
     pub swarms: Reading<Arc<Vec<Swarm>>>,
     /// The inventory.
     pub vehicles: Reading<Arc<Vec<Vehicle>>>,
+    /// The Missions.
+    pub missions: Reading<Arc<Vec<Mission>>>,
     /// The object that is looked at, and what is known of it.
     pub details: Option<(ObjectRef, Reading<Details>)>,
 }

@@ -2,6 +2,8 @@
 //!
 //! Owns: columns, what a row is of, filter and order. Must not: show a figure that is old without its age, or draw.
 
+mod missions;
+
 use super::objects::{ObjectRef, ObjectsSnapshot};
 use crate::args::Filter;
 use crate::live::clock::Now;
@@ -27,6 +29,8 @@ pub enum List {
     Swarms,
     /// Vehicles.
     Vehicles,
+    /// Missions.
+    Missions,
 }
 
 /// A column.
@@ -91,6 +95,7 @@ impl List {
             Self::Drones => DRONES,
             Self::Swarms => SWARMS,
             Self::Vehicles => VEHICLES,
+            Self::Missions => missions::COLUMNS,
         }
     }
 }
@@ -104,6 +109,8 @@ pub enum RowKey {
     Swarm(String, String),
     /// A vehicle: its node, and the name of its object where there is one.
     Vehicle(String, Option<String>),
+    /// A Mission, by namespace and name.
+    Mission(String, String),
 }
 
 impl RowKey {
@@ -120,24 +127,28 @@ impl RowKey {
             Self::Swarm(namespace, name) => Some(of("Swarm", namespace, name)),
             Self::Vehicle(_, Some(name)) => Some(of("Vehicle", "", name)),
             Self::Vehicle(_, None) => None,
+            Self::Mission(namespace, name) => Some(of("Mission", namespace, name)),
         }
     }
 
-    /// Whom an order names that is given on it.
+    /// Whom an order names that is given on it; `None`: its Drones, one by one.
     #[must_use]
-    pub fn whom(&self) -> Whom {
-        match self.clone() {
+    pub fn whom(&self) -> Option<Whom> {
+        Some(match self.clone() {
             Self::Drone(namespace, name) => Whom::Drone(namespace, name),
             Self::Swarm(namespace, name) => Whom::Swarm(namespace, name),
             Self::Vehicle(node, _) => Whom::Node(node),
-        }
+            Self::Mission(..) => return None,
+        })
     }
 
     /// As a person names it.
     #[must_use]
     pub fn title(&self) -> String {
         match self {
-            Self::Drone(namespace, name) | Self::Swarm(namespace, name) => format!("{namespace}/{name}"),
+            Self::Drone(namespace, name) | Self::Swarm(namespace, name) | Self::Mission(namespace, name) => {
+                format!("{namespace}/{name}")
+            }
             Self::Vehicle(node, _) => format!("node {node}"),
         }
     }
@@ -185,8 +196,17 @@ pub struct Row {
     pub cells: Vec<Cell>,
     /// Why it is as it is.
     pub message: String,
-    /// The Drone that may be resumed, by namespace and name.
-    pub drone: Option<(String, String)>,
+    /// The Drones that may be resumed, by namespace and name.
+    pub drones: Vec<(String, String)>,
+}
+
+impl Row {
+    /// Whether the vehicle serves one of its Drones.
+    #[must_use]
+    pub fn has(&self, vehicle: &Vehicle) -> bool {
+        let is = |(namespace, name): &(String, String)| *namespace == vehicle.namespace && *name == vehicle.drone;
+        self.drones.iter().any(is)
+    }
 }
 
 /// How a list is ordered.
@@ -267,6 +287,7 @@ impl Source<'_> {
                 .collect(),
             List::Swarms => self.swarms(),
             List::Vehicles => self.inventory(),
+            List::Missions => self.missions(),
         }
     }
 
@@ -335,7 +356,7 @@ impl Source<'_> {
                 (None, Some(_)) => "the coordinator has not said anything of it yet".to_owned(),
                 (None, None) => String::new(),
             },
-            drone: None,
+            drones: Vec::new(),
         }
     }
 
@@ -403,7 +424,7 @@ fn drone(v: &Vehicle) -> Row {
             number(height, |height| aged(&meters(height), v.position_age_ms)),
         ],
         message: v.message.clone(),
-        drone: Some((v.namespace.clone(), v.drone.clone())),
+        drones: vec![(v.namespace.clone(), v.drone.clone())],
     }
 }
 
@@ -457,7 +478,10 @@ fn aircraft(node: &str, live: Option<&Vehicle>, object: Option<&crds::Vehicle>) 
             ),
         ],
         message,
-        drone: serves.map(|live| (live.namespace.clone(), live.drone.clone())),
+        drones: serves
+            .map(|live| (live.namespace.clone(), live.drone.clone()))
+            .into_iter()
+            .collect(),
     }
 }
 

@@ -317,6 +317,7 @@ fn commands_of_k9s_lead_to_the_lists_and_an_unknown_one_says_which_there_are() {
     for (command, view) in [
         ("swarms", View::List(List::Swarms)),
         ("vh", View::List(List::Vehicles)),
+        ("ms", View::List(List::Missions)),
         ("map", View::Map),
         ("dr", View::List(List::Drones)),
     ] {
@@ -373,6 +374,72 @@ fn swarms_are_those_of_the_api_and_those_that_drones_name_with_live_counts() {
     assert!(
         later.contains("Swarm objects as of 40s ago: you may not list the Swarms"),
         "{later}"
+    );
+}
+
+fn mission(name: &str, status: serde_json::Value) -> crds::Mission {
+    let corner = |latitude: f64| json!({"latitudeDegrees": latitude, "longitudeDegrees": 8.0, "altitudeMeters": 20});
+    serde_json::from_value(json!({
+        "apiVersion": "skein.dev/v1alpha1", "kind": "Mission",
+        "metadata": {"name": name, "namespace": "default", "creationTimestamp": "2026-11-24T11:58:00Z"},
+        "spec": {"route": {"waypoints": [corner(47.0), corner(47.001)]}},
+        "status": status,
+    }))
+    .unwrap()
+}
+
+#[test]
+fn missions_have_their_state_what_is_done_and_an_order_on_one_is_for_its_drones() {
+    let mut model = model_of(fleet());
+    press(&mut model, "4");
+    assert!(screen(&mut model, after(0.0)).contains("Missions: being read"));
+    let condition = |kind: &str, message: &str| json!({"type": kind, "status": "True", "reason": "R", "message": message, "lastTransitionTime": "2026-11-24T11:59:30Z"});
+    let part = |drone: &str| json!({"drone": drone, "start": {"latitudeDegrees": 47.0, "longitudeDegrees": 8.0}, "ranges": []});
+    let missions = vec![
+        mission(
+            "field",
+            json!({"done": "40%", "vehicles": 2, "estimatedCompletionTime": "2026-11-24T12:05:00Z",
+                   "parts": [part("drone-10"), part("drone-2")], "conditions": [condition("Progressing", "2 vehicles fly it")]}),
+        ),
+        mission(
+            "over",
+            json!({"done": "100%", "completed": 1, "conditions": [
+            condition("Progressing", "all is flown"), condition("Complete", "all of it was flown")]}),
+        ),
+    ];
+    model.objects.missions.note(Ok(Arc::new(missions)), after(0.0).elapsed);
+    let screen = screen(&mut model, after(0.0));
+    let line = |name: &str| screen.lines().find(|line| line.contains(name)).unwrap().to_owned();
+    for word in ["field", "Progressing", "40%", "5m", "2 vehicles fly it"] {
+        assert!(line("> ").contains(word), "{word}: {screen}");
+    }
+    assert!(
+        line(" over").contains("Complete") && line(" over").contains("all of it was flown"),
+        "{screen}"
+    );
+    press(&mut model, "g");
+    let whom = ["drone-10", "drone-2"].map(|name| Whom::Drone("default".into(), name.into()));
+    assert_eq!(
+        model.over,
+        Some(Over::Confirm(Order {
+            verb: Verb::Ground,
+            whom: whom.to_vec()
+        }))
+    );
+    press(&mut model, "njg");
+    assert_eq!(model.over, None, "nobody flies it");
+    assert!(
+        model
+            .notice
+            .as_deref()
+            .unwrap()
+            .contains("no Drone flies this Mission now")
+    );
+    press(&mut model, "kd");
+    let details = self::screen(&mut model, after(0.0));
+    assert!(
+        details.contains("Mission default/field") && details.contains("drone-2 "),
+        "{details}"
     );
 }
 
@@ -498,7 +565,7 @@ fn the_map_has_vehicles_homes_a_scale_and_says_who_is_missing() {
     let mut nowhere = holding("c");
     nowhere.report.as_mut().unwrap().position = None;
     let mut model = model_of(vec![holding("a"), away, nowhere]);
-    press(&mut model, "4");
+    press(&mut model, "5");
     let map = screen(&mut model, after(0.0));
     assert!(map.contains("▲ node-a") && map.contains("■ node-b"), "{map}");
     assert!(
@@ -510,7 +577,7 @@ fn the_map_has_vehicles_homes_a_scale_and_says_who_is_missing() {
     let old = screen(&mut model, after(9.0));
     assert!(old.contains("? node-a") && !old.contains("▲ node-a"), "{old}");
     let mut empty = model_of(vec![pending("a")]);
-    press(&mut empty, "4");
+    press(&mut empty, "5");
     assert!(screen(&mut empty, after(0.0)).contains("No vehicle has reported a position."));
 }
 

@@ -16,7 +16,7 @@ const NAMES: usize = 12;
 /// So many Events are shown, the newest.
 const EVENTS: usize = 40;
 
-/// So many Drones of a Swarm are named.
+/// So many Drones of a Swarm or a Mission are named.
 const NAMED: usize = 200;
 
 pub(super) fn lines(model: &Model, key: &RowKey, now: Now, paint: Paint) -> Vec<Line> {
@@ -31,11 +31,12 @@ pub(super) fn lines(model: &Model, key: &RowKey, now: Now, paint: Paint) -> Vec<
         RowKey::Drone(namespace, name) => vehicle.namespace == *namespace && vehicle.drone == *name,
         RowKey::Vehicle(node, _) => vehicle.node == *node,
         RowKey::Swarm(namespace, name) => vehicle.namespace == *namespace && vehicle.swarm == *name,
+        RowKey::Mission(..) => row.as_ref().is_some_and(|row| row.has(vehicle)),
     };
     let vehicles = source.vehicles();
     let vehicles: Vec<&Vehicle> = vehicles.iter().filter(of).collect();
     let vehicle = match key {
-        RowKey::Swarm(..) => None,
+        RowKey::Swarm(..) | RowKey::Mission(..) => None,
         RowKey::Drone(..) | RowKey::Vehicle(..) => vehicles.first(),
     };
     if let Some(vehicle) = vehicle {
@@ -46,7 +47,7 @@ pub(super) fn lines(model: &Model, key: &RowKey, now: Now, paint: Paint) -> Vec<
         lines.push(Line::styled("Vehicle", paint.strong()));
         lines.extend(facts(vehicle));
     }
-    if let RowKey::Swarm(..) = key {
+    if let RowKey::Swarm(..) | RowKey::Mission(..) = key {
         lines.push(Line::styled("Drones", paint.strong()));
         lines.extend(vehicles.iter().take(NAMED).map(|vehicle| {
             let text = format!(
@@ -69,6 +70,7 @@ fn heading(key: &RowKey) -> String {
     match key {
         RowKey::Drone(..) => format!("Drone {}", key.title()),
         RowKey::Swarm(..) => format!("Swarm {}", key.title()),
+        RowKey::Mission(..) => format!("Mission {}", key.title()),
         RowKey::Vehicle(node, Some(name)) => format!("Vehicle {name} of node {node}"),
         RowKey::Vehicle(node, None) => format!("Vehicle of node {node}"),
     }
@@ -81,8 +83,8 @@ fn fact(name: &str, text: impl AsRef<str>) -> Line {
 fn facts_of_row(model: &Model, row: &Row) -> Vec<Line> {
     let columns = model.list().columns();
     let facts = columns.iter().zip(&row.cells).filter(|(column, cell)| {
-        let in_heading =
-            matches!(column.name, "NAMESPACE" | "SWARM") || (column.name == "DRONE" && row.drone.is_some());
+        let in_heading = matches!(column.name, "NAMESPACE" | "SWARM" | "MISSION")
+            || (column.name == "DRONE" && !row.drones.is_empty());
         cell.text != "-" && !in_heading
     });
     let facts = facts.map(|(column, cell)| format!("{} {}", column.name.to_lowercase(), cell.text));

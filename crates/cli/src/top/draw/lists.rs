@@ -161,6 +161,10 @@ pub(super) fn note(model: &Model, now: Now) -> Option<String> {
             let Reading { last, problem: why } = &model.objects.swarms;
             about(last.as_ref().map(|(_, at)| *at), problem(why).as_ref(), "Swarm objects")
         }
+        List::Missions => {
+            let Reading { last, problem: why } = &model.objects.missions;
+            about(last.as_ref().map(|(_, at)| *at), problem(why).as_ref(), "Missions")
+        }
         List::Vehicles => {
             let Reading { last, problem: why } = &model.objects.vehicles;
             about(last.as_ref().map(|(_, at)| *at), problem(why).as_ref(), "inventory")
@@ -185,6 +189,8 @@ fn nothing(model: &Model, list: List) -> String {
         List::Drones if idle > 0 => format!("No Drones; {idle} idle vehicles: press 3"),
         List::Drones => "No Drones".to_owned(),
         List::Swarms => "No Swarms".to_owned(),
+        List::Missions if model.objects.missions.last.is_none() => String::new(),
+        List::Missions => "No Missions".to_owned(),
         List::Vehicles => "No vehicles: no agent is connected".to_owned(),
     }
 }

@@ -155,7 +155,7 @@ fn part_is_moved(model: &Model) -> bool {
 const fn node_of(key: &RowKey) -> Option<&str> {
     match key {
         RowKey::Vehicle(node, _) => Some(node.as_str()),
-        RowKey::Drone(..) | RowKey::Swarm(..) => None,
+        RowKey::Drone(..) | RowKey::Swarm(..) | RowKey::Mission(..) => None,
     }
 }
 

@@ -19,8 +19,8 @@ const WIDEST: u16 = 100;
 
 const KEYS: &[(&str, &str)] = &[
     (
-        "1 2 3 4",
-        "Drones, Swarms, Vehicles, map; also :drones :swarms :vehicles :map",
+        "1 2 3 4 5",
+        "Drones, Swarms, Vehicles, Missions, map; also :drones :ms and so on",
     ),
     ("j k, arrows", "select; PgUp PgDn Ctrl-B Ctrl-F, Home End"),
     ("Enter, d", "details, with conditions and Events; Esc back"),

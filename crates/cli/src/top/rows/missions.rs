@@ -1,0 +1,93 @@
+//! The rows of Missions.
+//!
+//! Owns: their columns, and which Drones fly each. Must not: say more of the work than its status does.
+
+use super::{Cell, Column, Row, RowKey, Source, age_of, column, count, number, plain, seconds_since, toned};
+use crate::mission::state;
+use crate::table::Tone;
+use crate::vehicle::printable;
+use crds::Mission;
+use kube::ResourceExt;
+
+pub(super) const COLUMNS: &[Column] = &[
+    column("NAMESPACE", 'S', 3),
+    column("MISSION", 'N', 0),
+    column("STATE", 'P', 0),
+    column("DONE", 'D', 0),
+    column("VEHICLES", 'V', 0),
+    column("LEFT", 'L', 4),
+    column("COMPLETED", 'C', 6),
+    column("FAILURES", 'F', 5),
+    column("AGE", 'A', 7),
+];
+
+impl Source<'_> {
+    pub(super) fn missions(&self) -> Vec<Row> {
+        let missions = self.objects.missions.value();
+        let missions = missions.map(|list| list.as_slice()).unwrap_or_default();
+        // Those of one Swarm, or with certain labels, are no Missions.
+        let wanted = |mission: &&Mission| {
+            let namespace = mission.namespace().unwrap_or_default();
+            self.filter.namespace.as_ref().is_none_or(|only| *only == namespace)
+                && self.filter.swarm.is_none()
+                && self.filter.selector.is_none()
+        };
+        missions
+            .iter()
+            .filter(wanted)
+            .map(|mission| self.mission(mission))
+            .collect()
+    }
+
+    fn mission(&self, mission: &Mission) -> Row {
+        let status = mission.status.clone().unwrap_or_default();
+        let (namespace, name) = (mission.namespace().unwrap_or_default(), mission.name_any());
+        let (state, condition) = state(&status);
+        let over = matches!(state, "Complete" | "Failed");
+        let tone = match state {
+            "Complete" => Tone::Good,
+            "Failed" => Tone::Bad,
+            "Suspended" => Tone::Waiting,
+            _ => Tone::Plain,
+        };
+        let done = status.done.as_deref().map(printable);
+        let percent = done.as_deref().and_then(|done| done.trim_end_matches('%').parse().ok());
+        let end = status.estimated_completion_time.as_ref().filter(|_| !over);
+        let left = end.map(|at| at.0.duration_since(self.now.utc).as_secs_f64().max(0.0));
+        let created = mission.metadata.creation_timestamp.as_ref();
+        let age = created.map(|at| seconds_since(self.now, at.0));
+        let parts = status.parts.iter();
+        Row {
+            cells: vec![
+                plain(namespace.clone()),
+                plain(name.clone()),
+                toned(state, tone),
+                Cell {
+                    text: done.unwrap_or_else(|| "-".to_owned()),
+                    ..number(percent, |_| String::new())
+                },
+                count(Some(status.vehicles.into())),
+                number(left, age_of),
+                Cell {
+                    text: format!("{}/{}", status.completed, mission.spec.completions),
+                    ..count(Some(status.completed.into()))
+                },
+                Cell {
+                    tone: if status.failures > 0 {
+                        Tone::Waiting
+                    } else {
+                        Tone::Plain
+                    },
+                    ..count(Some(status.failures.into()))
+                },
+                number(age, age_of),
+            ],
+            message: match condition {
+                Some(condition) => printable(&condition.message),
+                None => "the coordinator has not said anything of it yet".to_owned(),
+            },
+            drones: parts.map(|part| (namespace.clone(), printable(&part.drone))).collect(),
+            key: RowKey::Mission(namespace, name),
+        }
+    }
+}

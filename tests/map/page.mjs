@@ -88,6 +88,8 @@ const steps = {
   lists,
   async picture({ name, selected }) {
     if (selected) await page.click(`[data-vehicle="${selected}"]`);
+    // Where this coordinator keeps its files is of no interest to others.
+    await page.$eval("#about", (about) => { about.style.visibility = "hidden"; });
     await page.click("#fit");
     await new Promise((done) => setTimeout(done, 1500));
     await picture(name);
@@ -98,10 +100,10 @@ const steps = {
     await page.click(`#order-${verb}`);
     return confirm("map-confirm");
   },
-  async survey({ name, corners, spacing, altitude }) {
+  async draw({ what, fields, corners }) {
     const middle = [0, 1].map((axis) => corners.reduce((sum, corner) => sum + corner[axis], 0) / corners.length);
     await page.evaluate((center) => window.skeinMap.jumpTo({ center, zoom: 18 }), middle);
-    await page.click("#draw-survey");
+    await page.click(`#draw-${what}`);
     const frame = await page.$eval("#map", (map) => { const { x, y } = map.getBoundingClientRect(); return [x, y]; });
     for (const corner of corners) {
       const [x, y] = await page.evaluate((at) => { const { x, y } = window.skeinMap.project(at); return [x, y]; }, corner);
@@ -112,12 +114,12 @@ const steps = {
     }
     await page.keyboard.press("Enter");
     await page.waitForFunction((count) => document.querySelector("#form-corners").value.trim().split("\n").length === count, {}, corners.length);
-    for (const [field, value] of [["name", name], ["spacing", spacing], ["altitude", altitude]]) {
+    for (const [field, value] of Object.entries(fields)) {
       await page.click(`#form-${field}`, { count: 3 });
       await page.type(`#form-${field}`, String(value));
     }
     await page.click("#form-preview");
-    return confirm("map-survey");
+    return confirm(`map-${what}`);
   },
   async attacks() {
     const server = createServer((_, response) => response.setHeader("Content-Type", "text/html").end("<!doctype html><title>elsewhere</title>"));

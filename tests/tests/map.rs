@@ -15,9 +15,10 @@ mod field;
 mod wire;
 
 use anyhow::{Context, ensure};
-use browser::Page;
+use browser::{PICTURES, Page};
 use field::{Field, PATIENCE};
 use serde_json::{Value, json};
+use testkit::control_plane::workspace_root;
 use testkit::{Launch, wait_for};
 
 /// Two for a Swarm, one for a Mission.
@@ -148,7 +149,8 @@ fn a_person_sees_the_fleet_where_it_is_lands_it_and_has_a_drawn_survey_flown_and
         corner(80.0, 60.0),
         corner(20.0, 60.0),
     ];
-    let drawn = json!({"step": "survey", "name": "field", "corners": corners, "spacing": 15, "altitude": 25});
+    let fields = json!({"name": "field", "spacing": 15, "altitude": 25});
+    let drawn = json!({"step": "draw", "what": "survey", "fields": fields, "corners": corners});
     let applied = page.step(&drawn)?;
     let words = applied["words"].as_str().unwrap_or_default();
     ensure!(
@@ -171,7 +173,29 @@ fn a_person_sees_the_fleet_where_it_is_lands_it_and_has_a_drawn_survey_flown_and
     })
     .map_err(|error| field.explain(error))?;
     ensure!(field.wire(idle).said().in_air(), "only the page says that it flies");
+    // A drawn Geofence around all of it selects them all.
+    let around = [
+        corner(-60.0, -25.0),
+        corner(95.0, -25.0),
+        corner(95.0, 75.0),
+        corner(-60.0, 75.0),
+    ];
+    let fields = json!({"name": "around", "altitude": 60});
+    let fenced = page.step(&json!({"step": "draw", "what": "fence", "fields": fields, "corners": around}))?;
+    ensure!(fenced["outcome"] == "✓ Geofence around created", "{fenced}");
+    let spec = field.kubectl().json(["get", "geofence", "around"])?;
+    ensure!(
+        spec["spec"]["ceilingMeters"] == 60.0
+            && spec["spec"]["include"][0]["polygon"]
+                .as_array()
+                .is_some_and(|corners| corners.len() == 4),
+        "{spec}"
+    );
     page.step(&json!({"step": "picture", "name": "map"}))?;
+    if std::env::var_os("SKEIN_GENERATE").is_some() {
+        let root = workspace_root();
+        std::fs::copy(root.join(PICTURES).join("map.png"), root.join("docs/images/map.png"))?;
+    }
 
     // Ground: the question lists whom it concerns, and both land by their own account.
     let ordered = page.step(&json!({"step": "order", "verb": "ground", "swarm": "default/alpha"}))?;
@@ -198,6 +222,23 @@ fn a_person_sees_the_fleet_where_it_is_lands_it_and_has_a_drawn_survey_flown_and
             ensure!(row["flying"] == "false", "{row}");
         }
         ensure!(lists["missions"]["default/field"]["state"] == "Complete", "{lists}");
+        Ok(())
+    })
+    .map_err(|error| field.explain(error))?;
+
+    // Released, they take off again.
+    let released = page.step(&json!({"step": "order", "verb": "release", "swarm": "default/alpha"}))?;
+    ensure!(
+        released["words"]
+            .as_str()
+            .is_some_and(|words| words.contains("TAKE OFF")),
+        "{released}"
+    );
+    wait_for("both to take off again", PATIENCE, || {
+        for vehicle in VEHICLES.iter().filter(|vehicle| *vehicle != idle) {
+            let said = field.wire(vehicle).said();
+            ensure!(said.in_air(), "{vehicle} says {said:?}");
+        }
         Ok(())
     })
     .map_err(|error| field.explain(error))?;

@@ -1,7 +1,7 @@
 // Tests of what the page decides without a browser.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { between, corners, cornersOf, cornersText, mercator, metersPerUnit, step } from "../ts/geometry.ts";
+import { between, corners, cornersOf, cornersText, free, mercator, metersPerUnit, step } from "../ts/geometry.ts";
 import { backoffMs, events, merged, type Vehicle } from "../ts/model.ts";
 import { meters, needsEyes, percent, span, vehicleLine } from "../ts/words.ts";
 
@@ -41,6 +41,12 @@ test("meters on the map are meters on the ground", () => {
 });
 test("the step of the grid is a round number", () => {
   assert.deepEqual([step(1, 80), step(0.1, 80), step(0.01, 20), step(2, 100), step(1, 60)], [100, 10, 0.2, 200, 100]);
+});
+test("a name goes where it covers nothing, and nowhere where it would", () => {
+  assert.deepEqual(free([[0, 0, 10, 10], [20, 0, 10, 10]], []), [0, 0, 10, 10]);
+  assert.deepEqual(free([[0, 0, 10, 10], [20, 0, 10, 10]], [[9, 9, 5, 5]]), [20, 0, 10, 10]);
+  assert.deepEqual(free([[0, 0, 10, 10]], [[10, 0, 5, 5], [0, 10, 5, 5]]), [0, 0, 10, 10]);
+  assert.equal(free([[0, 0, 10, 10]], [[-5, -5, 30, 30]]), undefined);
 });
 test("corners can be typed, and what is wrong with them is named", () => {
   assert.deepEqual(corners("47.1, 8.5\n\n47.2 8.6\n", 2), [[8.5, 47.1], [8.6, 47.2]]);

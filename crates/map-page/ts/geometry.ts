@@ -1,5 +1,5 @@
 // Plane geometry of the map.
-// Owns: Web Mercator, movement between two reports, the step of the grid, corners as text. Must not: know the browser.
+// Owns: Web Mercator, movement between two reports, the step of the grid, room for names, corners as text. Must not: know the browser.
 import type { Corner } from "./model.ts";
 
 const METERS_AROUND = 40_075_016.686;
@@ -24,6 +24,15 @@ export function step(metersPerPixel: number, pixels: number): number {
   const least = metersPerPixel * pixels;
   const power = 10 ** Math.floor(Math.log10(least));
   return ([1, 2, 5].find((factor) => factor * power >= least) ?? 10) * power;
+}
+
+/** Left, top, width and height in pixels. */
+export type Box = [number, number, number, number];
+
+/** The first of the boxes that covers none of those which are `taken`. */
+export function free(boxes: Box[], taken: Box[]): Box | undefined {
+  const covers = ([x, y, w, h]: Box) => ([ox, oy, ow, oh]: Box): boolean => x < ox + ow && ox < x + w && y < oy + oh && oy < y + h;
+  return boxes.find((box) => !taken.some(covers(box)));
 }
 
 /** Corners that a person typed, "latitude, longitude" on each line; text: what is wrong. */

@@ -1,7 +1,7 @@
 // The vehicles, slots, trails and the grid, drawn on a canvas over the map (which is never turned, so that a place is two multiplications away).
 // Owns: each frame. Must not: draw a vehicle where none was reported, or move one that is no longer reported.
 import type { Map as MapLibreMap } from "maplibre-gl";
-import { between, mercator, metersPerUnit, step } from "./geometry.ts";
+import { between, free, mercator, metersPerUnit, step, type Box } from "./geometry.ts";
 import type { Corner, Fleet, Vehicle } from "./model.ts";
 import { meters, needsEyes } from "./words.ts";
 
@@ -105,6 +105,7 @@ export class Overlay {
       }
     }
     const few = this.tracks.size <= 300;
+    const drawn: [Vehicle, boolean, number, number][] = [];
     for (const [id, track] of this.tracks) {
       const [x, y] = place(between(track.from, track.to, now - track.atMs, track.spanMs));
       if (x < -40 || y < -40 || x > width + 40 || y > height + 40) continue;
@@ -126,11 +127,9 @@ export class Overlay {
         context.stroke();
       }
       this.symbol(vehicle, x, y, ink, paper, dark);
-      if (few && (this.map.getZoom() > 14 || selected)) {
-        const battery = vehicle.batteryPercent === undefined ? "" : ` ${Math.round(vehicle.batteryPercent)}%`;
-        label(`${needsEyes(vehicle) ? "⚠ " : ""}${vehicle.drone || vehicle.node}${battery}`, x + 15, y + 4);
-      }
+      drawn.push([vehicle, selected, x, y]);
     }
+    if (few) this.names(drawn, label);
     if (this.box) {
       const [[ax, ay], [bx, by]] = this.box;
       context.setLineDash([6, 4]);
@@ -138,6 +137,25 @@ export class Overlay {
       context.strokeStyle = ink;
       context.strokeRect(ax, ay, bx - ax, by - ay);
       context.setLineDash([]);
+    }
+  }
+
+  /** Names where there is room, first of those that were selected or need eyes: these have one in any case. */
+  private names(drawn: [Vehicle, boolean, number, number][], label: (text: string, x: number, y: number) => void): void {
+    const taken: Box[] = drawn.map(([, , x, y]) => [x - 11, y - 11, 22, 22]);
+    const first = ([vehicle, selected]: [Vehicle, boolean, number, number]): boolean => selected || needsEyes(vehicle);
+    for (const one of [...drawn.filter(first), ...drawn.filter((one) => !first(one))]) {
+      const [vehicle, selected, x, y] = one;
+      if (this.map.getZoom() <= 14 && !selected) continue;
+      const battery = vehicle.batteryPercent === undefined ? "" : ` ${Math.round(vehicle.batteryPercent)}%`;
+      const text = `${needsEyes(vehicle) ? "⚠ " : ""}${vehicle.drone || vehicle.node}${battery}`;
+      const width = this.context.measureText(text).width;
+      const at = (left: number, top: number): Box => [left, top, width, 14];
+      const right = at(x + 15, y - 7);
+      const box = free([right, at(x - 15 - width, y - 7), at(x - width / 2, y + 15), at(x - width / 2, y - 29)], taken) ?? (first(one) ? right : undefined);
+      if (!box) continue;
+      taken.push(box);
+      label(text, box[0], box[1] + 11);
     }
   }
 

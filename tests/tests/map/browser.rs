@@ -9,6 +9,7 @@ use std::path::{Path, PathBuf};
 use std::process::{Child, ChildStdin, Command, Stdio};
 use std::sync::mpsc::{Receiver, channel};
 use std::time::Duration;
+use testkit::control_plane::workspace_root;
 use testkit::wait_for;
 
 /// The deadline of one step: drawing without a GPU on a busy machine.
@@ -19,6 +20,9 @@ const PATIENCE: Duration = Duration::from_secs(240);
 
 /// The deadline of its end.
 const END: Duration = Duration::from_secs(15);
+
+/// Where its pictures are.
+pub const PICTURES: &str = "target/map-pictures";
 
 /// One page.
 pub struct Page {
@@ -41,7 +45,7 @@ impl Page {
         // Node.js searches for packages beside the program.
         let program = prepared("SKEIN_TEST_MAP_NODE").join("page.mjs");
         std::fs::copy(Path::new(env!("CARGO_MANIFEST_DIR")).join("map/page.mjs"), &program)?;
-        let pictures = testkit::control_plane::workspace_root().join("target/map-pictures");
+        let pictures = workspace_root().join(PICTURES);
         std::fs::create_dir_all(&pictures)?;
         let mut driver = Command::new("node")
             .arg(program)

@@ -530,18 +530,20 @@ impl Pilot {
     }
 
     /// Parameters are read for a Drone that asks for it, on the ground, where there is time. In the air only those are read that an
-    /// agent which was restarted knows nothing of.
+    /// agent which was restarted knows nothing of. Without such a Drone it is the height of the return alone, for Geofences.
     fn next_parameter(&mut self, now: Moment, jitter: f64) -> Option<Outgoing> {
         let wanted = self.preflight_policy() != Preflight::Ignore;
-        if !wanted || self.link_up.is_none() {
-            return None;
-        }
+        self.link_up?;
         let again = match self.vehicle.truth(now) {
             FlightTruth::Disarmed => true,
             FlightTruth::ArmedOnGround | FlightTruth::Airborne(_) => false,
             FlightTruth::Unknown(_) => return None,
         };
         let identity = self.vehicle.identity.as_ref()?;
+        if !wanted {
+            let message = self.preflight.next_return_height(identity, now, jitter)?;
+            return Some(self.aside(message));
+        }
         let ours = Ours {
             heartbeat: self.ground_station.is_some(),
             loss: self.failsafe().after,

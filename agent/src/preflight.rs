@@ -152,6 +152,23 @@ impl Reader {
 
     /// The request to send now, if any. Call it only while nothing else is to be sent; `again`: also for what was read long ago.
     pub fn next(&mut self, to: &Identity, again: bool, now: Moment, jitter: f64) -> Option<MavMessage> {
+        self.ask(to, |_| true, again, now, jitter)
+    }
+
+    /// The request for the height of the return alone, once, where a Geofence cannot be compiled without it: PX4 climbs through any ceiling.
+    pub fn next_return_height(&mut self, to: &Identity, now: Moment, jitter: f64) -> Option<MavMessage> {
+        let needed = to.autopilot == Autopilot::Px4;
+        self.ask(to, |place| needed && place == RETURN_HEIGHT, false, now, jitter)
+    }
+
+    fn ask(
+        &mut self,
+        to: &Identity,
+        is_wanted: impl Fn(usize) -> bool,
+        again: bool,
+        now: Moment,
+        jitter: f64,
+    ) -> Option<MavMessage> {
         if now < self.not_before {
             return None;
         }
@@ -160,9 +177,10 @@ impl Reader {
             let old = reading.value.is_none_or(old);
             old && now >= reading.not_before
         };
-        let (name, reading) = names(to.autopilot)
+        let (_, (name, reading)) = names(to.autopilot)
             .zip(&mut self.readings)
-            .find(|(_, reading)| due(reading))?;
+            .enumerate()
+            .find(|(place, (_, reading))| is_wanted(*place) && due(reading))?;
         reading.asked = reading.asked.saturating_add(1);
         reading.not_before = now.plus(AGAIN.delay(reading.asked, jitter));
         self.not_before = now.plus(PACE);
@@ -372,6 +390,28 @@ mod tests {
         let in_the_air = reader.clone().next(&identity(ardupilot), false, at(400), 1.0);
         assert_eq!(in_the_air, None, "what is known is not read again in the air");
         assert!(asks(&mut reader, ardupilot, 400).is_some());
+    }
+
+    #[test]
+    fn without_a_drone_px4_is_asked_for_the_height_of_its_return_and_for_nothing_else() {
+        let mut reader = Reader::default();
+        let asks = |reader: &mut Reader, of, seconds| {
+            let message = reader.next_return_height(&identity(of), at(seconds), 1.0)?;
+            let MavMessage::PARAM_REQUEST_READ(m) = message else {
+                panic!("{message:?}")
+            };
+            Some(m.param_id.to_str().unwrap().to_owned())
+        };
+        assert_eq!(asks(&mut reader, Autopilot::ArduPilot, 0), None);
+        assert_eq!(asks(&mut reader, Autopilot::Px4, 0).as_deref(), Some("RTL_RETURN_ALT"));
+        assert_eq!(asks(&mut reader, Autopilot::Px4, 1).as_deref(), Some("RTL_RETURN_ALT"));
+        reader.receive(
+            Autopilot::Px4,
+            &param("RTL_RETURN_ALT", 60.0, MavParamType::MAV_PARAM_TYPE_REAL32),
+            at(2),
+        );
+        assert_eq!(reader.return_height(Autopilot::Px4), Some(AltitudeAboveHome(60.0)));
+        assert_eq!(asks(&mut reader, Autopilot::Px4, 2000), None);
     }
 
     #[test]

@@ -28,8 +28,8 @@ use std::time::Duration;
 
 /// How long what the autopilot says after an upload may be about it.
 const HEARD_OUT_AFTER: Duration = Duration::from_secs(2);
-/// How long what was read has to have been there before another is uploaded: PX4 looks for another id now and then only, and does not
-/// judge the same one twice (recorded: 0.1 s are too few).
+/// How long what was read has to have been there before another is uploaded, or none is for none: PX4 looks for another id now and then
+/// only, and does not judge the same one twice (recorded: 0.1 s are too few).
 const NOTICED_AFTER: Duration = Duration::from_millis(1500);
 /// What it says to a refusal comes with it.
 const WORDS_WITHIN: Duration = Duration::from_secs(1);
@@ -228,7 +228,12 @@ impl FenceKeeper {
         };
         let equal = alike(&seen.items, &goal.items);
         let judges_late = ground.judges_late(goal);
+        let is_new = ground.to.autopilot == Autopilot::Px4 && now.since(seen.at) < NOTICED_AFTER;
         if equal {
+            // Somebody, or this agent in another life, may have cleared it just now, and the old one holds until that is noticed.
+            if is_new && goal.items.is_empty() {
+                return None;
+            }
             let listens = |at: Moment| {
                 let heard_out = at.plus(HEARD_OUT_AFTER);
                 now < heard_out || (judges_late && !self.events.complete_at(heard_out))
@@ -267,7 +272,7 @@ impl FenceKeeper {
         if !ground.may_write || (judges_late && ground.home.is_none()) {
             return None;
         }
-        if ground.to.autopilot == Autopilot::Px4 && now.since(seen.at) < NOTICED_AFTER {
+        if is_new {
             return None;
         }
         if !goal.back {

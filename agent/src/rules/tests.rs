@@ -167,6 +167,9 @@ impl World {
             );
         }
         if report.in_force {
+            let fake = &self.fake;
+            let given_back = rules.fence.is_some() || alike(&fake.in_effect, &fake.stored);
+            assert!(given_back, "{:?} still counts, and is said to be gone", fake.in_effect);
             for parameter in &rules.parameters {
                 let (value, _) = self.fake.parameters[parameter.name.as_str()];
                 assert_eq!(
@@ -678,6 +681,21 @@ fn a_fence_that_px4_has_to_judge_again_is_there_all_the_time() {
             .iter()
             .any(|m| matches!(m, MavMessage::MISSION_CLEAR_ALL(_)))
     );
+}
+
+#[test]
+fn a_fence_that_was_cleared_and_still_counts_on_px4_is_not_gone() {
+    let mut world = World::new(Autopilot::Px4);
+    world.give(&rules("a", Some(AROUND_HOME_E7), &[]));
+    world.until_in_force();
+    world.give(&rules("none", None, &[]));
+    while !world.fake.stored.is_empty() {
+        world.step();
+    }
+    // The next life of the agent reads that there is none.
+    world.restart();
+    world.until_in_force();
+    assert!(world.fake.in_effect.is_empty());
 }
 
 #[test]

@@ -111,6 +111,13 @@ impl NodeRules {
         way_outside(&wanted, places)
     }
 
+    /// The Geofences that hold for `node`.
+    #[must_use]
+    pub fn fences_of(&self, node: &NodeName) -> Vec<Arc<Wanted>> {
+        let known = self.lock();
+        known.nodes.get(node).map(|of| of.fences.clone()).unwrap_or_default()
+    }
+
     /// The Geofences that hold for each node, where there are any: no route leads out of them.
     #[must_use]
     pub fn fences(&self) -> BTreeMap<NodeName, Vec<Arc<Wanted>>> {
@@ -184,6 +191,12 @@ pub(super) fn shown(objects: &Objects, subject: &Subject, outcome: &Outcome) -> 
         (Some(rules), _) => rules.digest.to_string(),
         (None, last) => last.map(|last| last.sent.clone()).unwrap_or_default(),
     };
+    // What is reported of others says nothing of these.
+    let is_held = reported.held.as_ref().is_some_and(|held| held.0 == sent);
+    let (fence, parameters_in_force) = match is_held || sent.is_empty() {
+        true => (&reported.fence, reported.parameters_in_force),
+        false => (&FenceState::Working, 0),
+    };
     let values = match last {
         Some(last) => last.values.clone(),
         None => outcome.granted.iter().flatten().map(value).collect(),
@@ -192,9 +205,9 @@ pub(super) fn shown(objects: &Objects, subject: &Subject, outcome: &Outcome) -> 
         geofences: fences.map(|fence| fence.name.clone()).take(64).collect(),
         parameter_profiles: profiles.map(|values| values.profile.name.clone()).take(64).collect(),
         digest: outcome.named.as_ref().map(ToString::to_string).unwrap_or_default(),
-        fence: word(&reported.fence).to_owned(),
+        fence: word(fence).to_owned(),
         parameters: outcome.send.as_ref().map_or(0, |rules| number(rules.parameters.len())),
-        parameters_in_force: i32::try_from(reported.parameters_in_force).unwrap_or(i32::MAX),
+        parameters_in_force: i32::try_from(parameters_in_force).unwrap_or(i32::MAX),
         sent,
         values,
         changing: outcome.changing,

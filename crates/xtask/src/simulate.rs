@@ -19,6 +19,9 @@ pub struct Args {
     /// One Swarm with a formation of so many vehicles, instead of many small worlds.
     #[arg(long, value_name = "VEHICLES", num_args = 0..=1, default_missing_value = "200")]
     vehicles: Option<u32>,
+    /// Fences and parameters that change all the time, while agents and leaders are killed: so many uploads under each seed.
+    #[arg(long, value_name = "UPLOADS", num_args = 0..=1, default_missing_value = "50", conflicts_with = "vehicles")]
+    rules: Option<u32>,
     /// Random formations that it goes through.
     #[arg(long, default_value_t = 10, requires = "vehicles", value_name = "FORMATIONS")]
     formations: u32,
@@ -51,6 +54,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         command.env("SKEIN_VEHICLES", vehicles.to_string());
         command.env("SKEIN_FORMATIONS", args.formations.to_string());
         command.env("SKEIN_RELIEFS", args.reliefs.to_string());
+    } else if let Some(uploads) = args.rules {
+        command.arg("rules_are_in_force");
+        command.env("SKEIN_UPLOADS", uploads.to_string());
     } else {
         command.arg("no_disorder");
     }

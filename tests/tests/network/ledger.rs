@@ -6,7 +6,8 @@
 use agent::uplink::FromUplink;
 use fleet::assignment::{Assignment, Desired, GroundedWhy, Order};
 use fleet::ground::{GroundMark, GroundOrderId};
-use std::collections::BTreeSet;
+use fleet::rules::{Rules, RulesDigest};
+use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
 /// The limit of old orders that are kept to be repeated.
@@ -37,6 +38,12 @@ pub struct Ledger {
     pub repeated: u32,
     /// Ground orders that were received and kept.
     pub ordered_down: u32,
+    /// All rules that were received.
+    pub rules: BTreeMap<RulesDigest, Rules>,
+    /// Which were received last, and when first.
+    pub last_rules: Vec<(Duration, RulesDigest)>,
+    /// Which the last order named, and since when.
+    pub named: Vec<(Duration, Option<RulesDigest>)>,
     open: bool,
     told_on_this_stream: bool,
     old: Vec<Order>,
@@ -65,7 +72,8 @@ impl Ledger {
             }
             FromUplink::Closed => self.close(),
             FromUplink::Order(order) => self.order(order),
-            FromUplink::Rules(_) | FromUplink::Plan(_) | FromUplink::RemoteId(_) | FromUplink::Kill(..) => {}
+            FromUplink::Rules(rules) => self.rules(rules),
+            FromUplink::Plan(_) | FromUplink::RemoteId(_) | FromUplink::Kill(..) => {}
         }
         self.note(now());
     }
@@ -104,6 +112,9 @@ impl Ledger {
         if let Order::Assigned(a) = order {
             self.served.insert(a.uid.0.clone());
             self.mark(a);
+            if self.named.last().map(|(_, named)| named) != Some(&a.rules) {
+                self.named.push((now(), a.rules.clone()));
+            }
         }
         if self.last_order.as_ref() != Some(order) {
             self.old.extend(self.last_order.take());
@@ -113,6 +124,13 @@ impl Ledger {
         }
         self.last_order = Some(order.clone());
         self.told_on_this_stream = true;
+    }
+
+    fn rules(&mut self, rules: &Rules) {
+        if self.last_rules.last().map(|(_, digest)| digest) != Some(&rules.digest) {
+            self.last_rules.push((now(), rules.digest.clone()));
+        }
+        self.rules.insert(rules.digest.clone(), rules.clone());
     }
 
     fn mark(&mut self, a: &Assignment) {

@@ -13,6 +13,10 @@
 //! low batteries, while the network loses messages, agents end and leaders are killed. The same oracle judges; once there are no faults, one
 //! vehicle is at each place, by where vehicles truly are. `SKEIN_VEHICLES`, `SKEIN_FORMATIONS` and `SKEIN_RELIEFS` set their size.
 //!
+//! Runs with rules are the third kind: fences and profiles are changed, and agents and leaders are killed in the middle of what follows from
+//! that; the fence and the parameters of the simulated autopilots say what is true. `SKEIN_UPLOADS` sets their length. One more run rolls a
+//! profile over forty vehicles, and counts the messages on the lines to their autopilots.
+//!
 //! Not covered: TLS and credentials; serial lines; the process around coordinator and agent (`coordinator::run_with`,
 //! `agent::life`); SIGTERM; everything that uses the real clock, which does not advance (`replaceLostAfterSeconds`, times in
 //! status); a Swarm that is deleted; 410 Gone; two agents that claim one node; batteries below the reserve and pilots who take over,
@@ -32,6 +36,7 @@ mod node;
 mod oracle;
 mod station;
 mod vehicle;
+mod wire;
 mod world;
 
 use oracle::Tally;
@@ -41,11 +46,16 @@ use std::io::Write as _;
 use std::process::{Command, ExitCode, Output};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
-use world::Size;
+use world::{Size, Theme};
 
 const SEEDS: u64 = 20;
 /// Runs through formations are longer.
 const FORMATION_SEEDS: u64 = 2;
+/// Runs with rules, each with so many uploads.
+const RULES_SEEDS: u64 = 4;
+const UPLOADS: u32 = 50;
+/// Vehicles of a rollout.
+const FLEET: usize = 40;
 /// Long runs report their progress at this interval of seeds.
 const PRINT_EVERY: u64 = 100;
 /// For all futures of a run, unoptimized.
@@ -59,7 +69,7 @@ fn number(name: &str) -> Option<u64> {
 
 /// The standard harness waits by the clock, which does not advance here: these tests run one by one, with the harness's output format.
 type Test = (&'static str, fn());
-const TESTS: [Test; 3] = [
+const TESTS: [Test; 5] = [
     (
         "no_disorder_of_the_network_breaks_an_invariant",
         no_disorder_of_the_network_breaks_an_invariant,
@@ -68,6 +78,14 @@ const TESTS: [Test; 3] = [
     (
         "formations_are_kept_by_vehicles_that_keep_apart",
         formations_are_kept_by_vehicles_that_keep_apart,
+    ),
+    (
+        "rules_are_in_force_or_said_not_to_be_whoever_is_killed_while_they_are_uploaded",
+        rules_are_in_force_or_said_not_to_be_whoever_is_killed_while_they_are_uploaded,
+    ),
+    (
+        "a_profile_goes_over_forty_vehicles_in_order_within_its_bound_and_stops_at_a_refusal",
+        a_profile_goes_over_forty_vehicles_in_order_within_its_bound_and_stops_at_a_refusal,
     ),
 ];
 
@@ -102,47 +120,70 @@ fn say(line: &str) {
 }
 
 fn no_disorder_of_the_network_breaks_an_invariant() {
-    under_seeds(SEEDS, None);
+    under_seeds(SEEDS, Theme::Disorder);
 }
 
 fn formations_are_kept_by_vehicles_that_keep_apart() {
-    let size = size().unwrap_or(Size {
+    let usual = Theme::Formations(Size {
         vehicles: 8,
         formations: 2,
         reliefs: 2,
     });
-    under_seeds(FORMATION_SEEDS, Some(size));
+    under_seeds(FORMATION_SEEDS, theme().unwrap_or(usual));
 }
 
-/// The size of a run through formations, if it is to be one.
-fn size() -> Option<Size> {
+fn rules_are_in_force_or_said_not_to_be_whoever_is_killed_while_they_are_uploaded() {
+    under_seeds(RULES_SEEDS, theme().unwrap_or(Theme::Uploads(UPLOADS)));
+}
+
+fn a_profile_goes_over_forty_vehicles_in_order_within_its_bound_and_stops_at_a_refusal() {
+    under_seeds(1, Theme::Rollout(FLEET));
+}
+
+/// What the environment asks for, if not the usual runs.
+fn theme() -> Option<Theme> {
     let number = |name| Some(usize::try_from(number(name)?).expect("a small number"));
-    let vehicles = number("SKEIN_VEHICLES")?;
-    let formations = u32::try_from(number("SKEIN_FORMATIONS").unwrap_or(10)).unwrap();
-    let reliefs = u32::try_from(number("SKEIN_RELIEFS").unwrap_or(20)).unwrap();
-    Some(Size {
-        vehicles,
-        formations,
-        reliefs,
-    })
+    let small = |number: usize| u32::try_from(number).expect("a small number");
+    let formations = |vehicles| {
+        Theme::Formations(Size {
+            vehicles,
+            formations: number("SKEIN_FORMATIONS").map_or(10, small),
+            reliefs: number("SKEIN_RELIEFS").map_or(20, small),
+        })
+    };
+    let uploads = || number("SKEIN_UPLOADS").map(|uploads| Theme::Uploads(small(uploads)));
+    let rollout = || number("SKEIN_ROLLOUT").map(Theme::Rollout);
+    number("SKEIN_VEHICLES")
+        .map(formations)
+        .or_else(uploads)
+        .or_else(rollout)
+}
+
+/// The environment that asks for it.
+fn variables(theme: Theme) -> Vec<(&'static str, String)> {
+    match theme {
+        Theme::Disorder => Vec::new(),
+        Theme::Formations(size) => vec![
+            ("SKEIN_VEHICLES", size.vehicles.to_string()),
+            ("SKEIN_FORMATIONS", size.formations.to_string()),
+            ("SKEIN_RELIEFS", size.reliefs.to_string()),
+        ],
+        Theme::Uploads(uploads) => vec![("SKEIN_UPLOADS", uploads.to_string())],
+        Theme::Rollout(vehicles) => vec![("SKEIN_ROLLOUT", vehicles.to_string())],
+    }
 }
 
 /// Runs all seeds, or this many.
-fn under_seeds(usual: u64, size: Option<Size>) {
+fn under_seeds(usual: u64, theme: Theme) {
     let seeds = number("SKEIN_SEEDS").unwrap_or(usual);
     let from = number("SKEIN_FROM").unwrap_or(0);
     let (next, done, failed) = (AtomicU64::new(from), AtomicU64::new(0), Mutex::new(Vec::new()));
     let workers = std::thread::available_parallelism().map_or(1, usize::from);
     let alone = |seed: u64| {
-        let of = size.map(|size| {
-            let Size {
-                vehicles,
-                formations,
-                reliefs,
-            } = size;
-            format!("SKEIN_VEHICLES={vehicles} SKEIN_FORMATIONS={formations} SKEIN_RELIEFS={reliefs} ")
-        });
-        format!("{}SKEIN_SEED={seed} {REPLAY}", of.unwrap_or_default())
+        let of = variables(theme)
+            .into_iter()
+            .map(|(name, value)| format!("{name}={value} "));
+        format!("{}SKEIN_SEED={seed} {REPLAY}", of.collect::<String>())
     };
     std::thread::scope(|scope| {
         for _ in 0..workers {
@@ -153,12 +194,12 @@ fn under_seeds(usual: u64, size: Option<Size>) {
                         return;
                     }
                     let began = uptime();
-                    let output = in_a_process(seed, size);
+                    let output = in_a_process(seed, theme);
                     let printed = String::from_utf8_lossy(&output.stderr);
                     if !output.status.success() {
                         eprintln!("{}\n{printed}", alone(seed));
                         failed.lock().unwrap().push(seed);
-                    } else if size.is_some() {
+                    } else if theme != Theme::Disorder {
                         eprintln!("{}, {:.1} s of wall time", printed.trim_end(), uptime() - began);
                     }
                     let done = done.fetch_add(1, Ordering::Relaxed) + 1;
@@ -182,7 +223,7 @@ fn under_seeds(usual: u64, size: Option<Size>) {
 
 fn the_same_seed_is_the_same_run() {
     let account = || {
-        let output = in_a_process(3, None);
+        let output = in_a_process(3, Theme::Disorder);
         let printed = String::from_utf8_lossy(&output.stderr).into_owned();
         let line = printed.lines().find(|line| line.contains("Tally")).map(str::to_owned);
         line.unwrap_or_else(|| panic!("no account: {printed}"))
@@ -197,18 +238,12 @@ fn uptime() -> f64 {
     first.and_then(|seconds| seconds.parse().ok()).unwrap_or_default()
 }
 
-fn in_a_process(seed: u64, size: Option<Size>) -> Output {
+fn in_a_process(seed: u64, theme: Theme) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    match size {
-        None => {
-            command.env_remove("SKEIN_VEHICLES");
-        }
-        Some(size) => {
-            command.env("SKEIN_VEHICLES", size.vehicles.to_string());
-            command.env("SKEIN_FORMATIONS", size.formations.to_string());
-            command.env("SKEIN_RELIEFS", size.reliefs.to_string());
-        }
+    for name in ["SKEIN_VEHICLES", "SKEIN_UPLOADS", "SKEIN_ROLLOUT"] {
+        command.env_remove(name);
     }
+    command.envs(variables(theme));
     command.env("SKEIN_SEED", seed.to_string()).output().unwrap()
 }
 
@@ -234,17 +269,27 @@ fn alone(seed: u64) -> ExitCode {
     };
     let folder = folder.unwrap();
     let place = folder.path().to_owned();
-    let size = size();
+    let theme = theme().unwrap_or(Theme::Disorder);
     let thread = std::thread::Builder::new().stack_size(STACK);
-    let ran = thread.spawn(move || world::run(seed, &place, size)).unwrap().join();
+    let ran = thread.spawn(move || world::run(seed, &place, theme)).unwrap().join();
     let Ok(printed) = ran else {
         eprintln!("seed {seed}: the run panicked, see above");
         return ExitCode::FAILURE;
     };
     match printed {
-        Ok(tally) => match size {
-            None => eprintln!("seed {seed}: {tally:?}"),
-            Some(size) => eprintln!("seed {seed}: {}", summary(size, &tally)),
+        Ok(tally) => match theme {
+            Theme::Disorder => eprintln!("seed {seed}: {tally:?}"),
+            Theme::Formations(size) => eprintln!("seed {seed}: {}", summary(size, &tally)),
+            Theme::Uploads(_) => eprintln!(
+                "seed {seed}: {} uploads, {} agents killed, {} of them within an upload, {} leaders killed, armed {} times, {} s simulated",
+                tally.uploads,
+                tally.crashes - tally.leaders,
+                tally.kills_within,
+                tally.leaders,
+                tally.arms,
+                tally.simulated.as_secs()
+            ),
+            Theme::Rollout(_) => eprintln!("seed {seed}: {}", tally.rollout),
         },
         Err(broken) => {
             eprintln!("seed {seed}: {broken}");

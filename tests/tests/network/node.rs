@@ -16,6 +16,7 @@ use agent::shell::{Wiring, fly};
 use agent::state_file::Store;
 use agent::uplink::{FromUplink, Outward, Uplink};
 use fleet::ids::{NodeName, Term};
+use fleet::units::SystemId;
 use futures::future::BoxFuture;
 use link::Link;
 use link::transport::{OpenError, Opener, Wire};
@@ -44,6 +45,10 @@ pub struct Node {
     pub cluster: Arc<Cluster>,
     pub coordinators: usize,
     pub rng: Arc<Mutex<StdRng>>,
+    /// Its agent sends the heartbeat of a ground station.
+    pub is_ground_station: bool,
+    /// What its agent reports, if it lives.
+    pub reported: Arc<Mutex<Option<watch::Receiver<Outward>>>>,
 }
 
 struct Plug(mpsc::Sender<DuplexStream>);
@@ -95,6 +100,7 @@ impl Node {
             ..Outward::default()
         };
         let (reports, outward) = watch::channel(outward);
+        *self.reported.lock().unwrap() = Some(outward.clone());
         let (to_ear, heard) = mpsc::channel(16);
         let (to_pilot, orders) = mpsc::channel(16);
         tokio::spawn(listen(heard, to_pilot, Arc::clone(&self.ledger), Arc::clone(&self.rng)));
@@ -110,7 +116,8 @@ impl Node {
             farewell: farewell.clone(),
         };
         tokio::spawn(uplink.keep());
-        let pilot = Pilot::new(name, state, clock.now());
+        let station = self.is_ground_station.then_some(SystemId(255));
+        let pilot = Pilot::new(name, state, clock.now()).as_ground_station(station);
         let wiring = Wiring {
             link: handle,
             events,

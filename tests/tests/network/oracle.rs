@@ -13,7 +13,9 @@
 //! 9. A leader that read and wrote its Lease without a fault before and after the store went back has noted that soon.
 //! 10. Vehicles keep apart; see [`separation`].
 //! 11. Vehicles keep away from an aircraft that they hear; see [`traffic`].
+//! 12. What is said of rules on board is so, and nothing is armed without them; see [`rules`].
 
+pub mod rules;
 pub mod separation;
 pub mod traffic;
 
@@ -23,6 +25,7 @@ use fleet::assignment::{Desired, GroundedWhy, Order};
 use fleet::safety::ARM_LIFE;
 use http::Method;
 use link::dialect::MavCmd;
+use rules::RulesOracle;
 use separation::Separation;
 use serde_json::Value;
 use std::collections::{BTreeMap, BTreeSet};
@@ -75,6 +78,11 @@ pub struct Tally {
     pub formations: u32,
     pub reliefs: u32,
     pub leaders: u32,
+    /// Fences that were uploaded, and agents that were killed meanwhile.
+    pub uploads: u32,
+    pub kills_within: u32,
+    /// What a rollout came to.
+    pub rollout: String,
     pub simulated: Duration,
     /// A hash of all commands, with their times.
     pub trace: u64,
@@ -84,6 +92,8 @@ pub struct Tally {
 pub struct Oracle {
     pub tally: Tally,
     pub traffic: Traffic,
+    /// In runs that have rules.
+    pub rules: Option<RulesOracle>,
     seen: Vec<usize>,
     revision: u64,
     /// The node of each Drone that was ever bound, and whether its object exists.
@@ -183,6 +193,9 @@ impl Oracle {
         self.tally.nearest = self.separation.nearest;
         self.traffic
             .judge(nodes, |number| self.separation.is_diverted(number), at)?;
+        if let Some(rules) = &mut self.rules {
+            rules.judge(nodes, cluster, at)?;
+        }
         self.tally.trace = self.trace.finish();
         Ok(())
     }

@@ -3,11 +3,13 @@
 //! Owns: what the simulation does to both and observes of both, and the line to one of the simulator. Must not: judge.
 
 use crate::autopilot;
+use crate::wire::RulesWire;
 use link::decode::decode;
 use link::dialect::{MavCmd, MavMessage};
 use link::framing::Framer;
 use sitl::faults::{Around, Script, What};
 use sitl::model::{Autopilot, Fault, Neu, Port, VehicleConfig, Wgs84, Wind};
+use sitl::wire::PlanItem;
 use sitl::wired::{Event, WiredVehicle};
 use std::sync::{Arc, Mutex};
 use std::time::Duration;
@@ -76,6 +78,7 @@ pub struct Simulated {
     home: Spot,
     framer: Framer,
     received: Vec<MavCmd>,
+    rules: RulesWire,
 }
 
 impl Vehicle {
@@ -97,6 +100,7 @@ impl Vehicle {
             home,
             framer: Framer::default(),
             received: Vec::new(),
+            rules: RulesWire::default(),
         })))
     }
 
@@ -194,6 +198,52 @@ impl Vehicle {
         }
     }
 
+    /// The items of the fence that counts on it; `None` while a part does not. A scripted one has none.
+    pub fn fence(&self) -> Option<Vec<PlanItem>> {
+        match self {
+            Self::Scripted(_) => Some(Vec::new()),
+            Self::Simulated(one) => one.lock().unwrap().wired.vehicle().fence(),
+        }
+    }
+
+    /// A parameter of a simulated one.
+    pub fn parameter(&self, name: &str) -> Option<f32> {
+        match self {
+            Self::Scripted(_) => None,
+            Self::Simulated(one) => one.lock().unwrap().wired.vehicle().parameter(name),
+        }
+    }
+
+    /// A simulated one takes care of itself when its battery is low or its ground station is gone.
+    pub fn set_failsafes(&self) {
+        let Self::Simulated(one) = self else { return };
+        let mut one = one.lock().unwrap();
+        for (name, value) in [
+            ("FS_GCS_ENABLE", 1.0),
+            ("BATT_FS_LOW_ACT", 2.0),
+            ("NAV_DLL_ACT", 2.0),
+            ("COM_LOW_BAT_ACT", 3.0),
+        ] {
+            // Each autopilot has its own of them.
+            one.wired.vehicle_mut().write_parameter(name, value);
+        }
+    }
+
+    /// From now on a parameter of a simulated one is read-only.
+    pub fn make_read_only(&self, name: &str) {
+        if let Self::Simulated(one) = self {
+            one.lock().unwrap().wired.vehicle_mut().make_read_only(name);
+        }
+    }
+
+    /// What a simulated one was sent about its rules.
+    pub fn rules_wire(&self) -> RulesWire {
+        match self {
+            Self::Scripted(_) => RulesWire::default(),
+            Self::Simulated(one) => one.lock().unwrap().rules.clone(),
+        }
+    }
+
     /// The commands that it was sent, but for the first `known`.
     pub fn commands(&self, known: usize) -> Vec<MavCmd> {
         match self {
@@ -214,7 +264,8 @@ impl Simulated {
             match decode(&frame) {
                 Ok((_, MavMessage::COMMAND_LONG(m))) => self.received.push(m.command),
                 Ok((_, MavMessage::COMMAND_INT(m))) => self.received.push(m.command),
-                _ => {}
+                Ok((_, message)) => self.rules.hear(&message),
+                Err(_) => {}
             }
         }
         self.wired.receive(bytes)

@@ -6,6 +6,7 @@ use crate::api::{Cluster, Way};
 use crate::autopilot;
 use crate::coordinator;
 use crate::node::{Node, lie};
+use crate::oracle::rules::RulesOracle;
 use crate::oracle::{Oracle, Tally};
 use crate::station::{self, PersonOrder};
 use crate::vehicle::Vehicle;
@@ -29,6 +30,8 @@ use turmoil::Sim;
 
 mod formation;
 mod person;
+mod rollout;
+mod rules;
 mod stations;
 mod traffic;
 mod weather;
@@ -61,6 +64,32 @@ const OBJECTS_JUDGED: Duration = Duration::from_millis(500);
 /// A Drone without a station holds 10 m above its home.
 const HOLDING: f64 = 9.0;
 const SWARM: &str = "/apis/skein.dev/v1alpha1/namespaces/default/swarms/alpha";
+
+/// What a run is about.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Theme {
+    /// All possible faults.
+    Disorder,
+    /// A Swarm that goes through formations.
+    Formations(Size),
+    /// So many fences are uploaded, while agents and leaders are killed.
+    Uploads(u32),
+    /// A profile is rolled over so many vehicles.
+    Rollout(usize),
+}
+
+impl Theme {
+    const fn formations(self) -> Option<Size> {
+        match self {
+            Self::Formations(size) => Some(size),
+            Self::Disorder | Self::Uploads(_) | Self::Rollout(_) => None,
+        }
+    }
+
+    const fn has_rules(self) -> bool {
+        matches!(self, Self::Uploads(_) | Self::Rollout(_))
+    }
+}
 
 /// The end of a fault, when it is due.
 enum Ends {
@@ -105,10 +134,15 @@ struct Run<'a> {
 ///
 /// # Errors
 /// What must not have happened.
-pub fn run(seed: u64, folder: &Path, size: Option<Size>) -> Result<Tally, String> {
-    let mut run = Run::new(seed, folder, size);
-    if let Some(size) = size {
-        run.through_formations(size)?;
+pub fn run(seed: u64, folder: &Path, theme: Theme) -> Result<Tally, String> {
+    let mut run = Run::new(seed, folder, theme);
+    match theme {
+        Theme::Disorder => {}
+        Theme::Formations(size) => run.through_formations(size)?,
+        Theme::Uploads(uploads) => run.through_uploads(uploads)?,
+        Theme::Rollout(_) => run.through_a_rollout()?,
+    }
+    if theme != Theme::Disorder {
         return Ok(run.account());
     }
     while run.sim.elapsed() < run.disorder() {
@@ -132,18 +166,21 @@ pub fn run(seed: u64, folder: &Path, size: Option<Size>) -> Result<Tally, String
 }
 
 impl Run<'_> {
-    fn new(seed: u64, folder: &Path, size: Option<Size>) -> Self {
+    fn new(seed: u64, folder: &Path, theme: Theme) -> Self {
         let mut rng = StdRng::seed_from_u64(seed);
         let split = |rng: &mut StdRng| StdRng::seed_from_u64(rng.random());
-        let flies = size.is_none() && Stations::fly_in(seed);
-        let count = match size {
-            None => rng.random_range(3..=4) + usize::from(flies),
-            Some(size) => size.nodes(),
+        let (small, size) = (theme == Theme::Disorder, theme.formations());
+        let flies = small && Stations::fly_in(seed);
+        let count = match theme {
+            Theme::Disorder => rng.random_range(3..=4) + usize::from(flies),
+            Theme::Formations(size) => size.nodes(),
+            Theme::Uploads(_) => rules::VEHICLES,
+            Theme::Rollout(vehicles) => vehicles,
         };
         let cluster = Cluster::open(&folder.join("api"), COORDINATORS, split(&mut rng));
         let mut builder = turmoil::Builder::new();
         builder
-            .tick_duration(size.map_or(TICK, |_| LARGE_TICK))
+            .tick_duration(if small { TICK } else { LARGE_TICK })
             .simulation_duration(size.map_or(Duration::from_secs(3600), Size::longest))
             .min_message_latency(Duration::from_millis(1))
             .max_message_latency(Duration::from_millis(rng.random_range(5..150)))
@@ -151,10 +188,10 @@ impl Run<'_> {
             .rng_seed(rng.random());
         let mut sim = builder.build();
 
-        let homes = match size {
-            None if flies => stations::homes(count, &mut rng),
-            None => Vec::new(),
-            Some(_) => formation::homes(count),
+        let homes = match theme {
+            Theme::Disorder if flies => stations::homes(count, &mut rng),
+            Theme::Disorder => Vec::new(),
+            Theme::Formations(_) | Theme::Uploads(_) | Theme::Rollout(_) => formation::homes(count),
         };
         let stations = flies.then(|| Stations::new(&homes, &mut rng));
         let (mut nodes, mut lines) = (Vec::new(), Vec::new());
@@ -168,7 +205,10 @@ impl Run<'_> {
                 None => Vehicle::Scripted(autopilot::world(kind)),
                 Some(home) => Vehicle::simulated(kind, *home),
             };
-            weather::of_run(seed, size, number, &vehicle);
+            weather::of_run(seed, theme, number, &vehicle);
+            if theme.has_rules() {
+                vehicle.set_failsafes();
+            }
             lines.push((vehicle.clone(), line));
             nodes.push(Node {
                 number,
@@ -179,6 +219,8 @@ impl Run<'_> {
                 cluster: Arc::clone(&cluster),
                 coordinators: COORDINATORS,
                 rng: Arc::new(Mutex::new(split(&mut rng))),
+                is_ground_station: theme.has_rules(),
+                reported: Arc::default(),
             });
         }
         let lines = Mutex::new(Some(lines));
@@ -218,6 +260,7 @@ impl Run<'_> {
             rng,
             cluster,
             oracle: match size {
+                None if !small => Oracle::new(nodes.len(), 0, OBJECTS_JUDGED),
                 None => Oracle::new(nodes.len(), SURGE, Duration::ZERO),
                 Some(size) => Oracle::new(nodes.len(), u32::try_from(size.surge()).unwrap(), OBJECTS_JUDGED),
             },
@@ -234,7 +277,8 @@ impl Run<'_> {
             agents_per_host,
         };
         run.oracle.tally.liars = liars;
-        run.begin();
+        run.oracle.rules = theme.has_rules().then(RulesOracle::default);
+        run.begin(theme);
         run
     }
 
@@ -245,7 +289,7 @@ impl Run<'_> {
         answer
     }
 
-    fn begin(&mut self) {
+    fn begin(&mut self, theme: Theme) {
         let system = json!({"apiVersion": "v1", "kind": "Namespace", "metadata": {"name": "skein-system"}});
         self.ask(Method::POST, "/api/v1/namespaces", &system);
         let captured = (0..self.oracle.tally.liars).map(|number| format!("captured-{number}"));
@@ -256,7 +300,7 @@ impl Run<'_> {
             let ready = json!({"status": {"conditions": [{"type": "Ready", "status": "True"}]}});
             self.ask(Method::PATCH, &format!("/api/v1/nodes/{name}/status"), &ready);
         }
-        if self.formations.is_some() {
+        if theme != Theme::Disorder {
             return;
         }
         self.replicas = if self.stations.is_some() { 1 } else { 2 };
@@ -289,7 +333,9 @@ impl Run<'_> {
 
     fn account(self) -> Tally {
         let elapsed = self.sim.elapsed();
+        let uploads = self.nodes.iter().map(|node| node.vehicle.rules_wire().uploads).sum();
         let mut tally = self.oracle.account(&self.nodes);
+        tally.uploads = uploads;
         tally.simulated = elapsed;
         tally
     }
@@ -415,17 +461,31 @@ impl Run<'_> {
     }
 
     fn crash(&mut self, host: String) {
-        if self.down.contains(&host) {
-            return;
+        if self.stops(&host) {
+            self.for_a_while(30.0, Ends::Down(host));
         }
-        self.sim.crash(host.as_str());
+    }
+
+    /// The same, for this long.
+    fn crash_for(&mut self, host: String, away: Duration) {
+        if self.stops(&host) {
+            self.ends.push((self.sim.elapsed() + away, Ends::Down(host)));
+        }
+    }
+
+    /// Kills what runs there, if anything does.
+    fn stops(&mut self, host: &str) -> bool {
+        if self.down.iter().any(|down| down == host) {
+            return false;
+        }
+        self.sim.crash(host);
         if let Some(coordinator) = host.strip_prefix("coordinator-").and_then(|n| n.parse::<usize>().ok()) {
             // Until it is back it must note nothing; then it has read nothing.
             self.steady[coordinator] = Duration::MAX;
         }
         self.oracle.tally.crashes += 1;
-        self.down.push(host.clone());
-        self.for_a_while(30.0, Ends::Down(host));
+        self.down.push(host.to_owned());
+        true
     }
 
     fn end_what_is_over(&mut self, now: Duration) {

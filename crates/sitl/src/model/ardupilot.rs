@@ -42,10 +42,10 @@ use self::remote_id::RemoteId;
 use self::transmitter::Transmitter;
 use super::core::Core;
 use super::geo::{Neu, Wgs84};
-use super::plan::Plans;
+use super::plan::{PlanKind, Plans};
 use super::telemetry::id;
 use super::vehicle::{Fault, Pilot};
-use crate::wire::Incoming;
+use crate::wire::{Incoming, PlanItem};
 
 /// After lift-off the compasses are aligned again, this much later.
 const YAW_ALIGNED_S: f64 = 2.16;
@@ -244,6 +244,10 @@ impl Pilot for ArduPilot {
 
     fn custom_mode(&self) -> u32 {
         self.mode
+    }
+
+    fn fence(&self) -> Option<Vec<PlanItem>> {
+        Some(self.plans.items(PlanKind::Fence).to_vec())
     }
 
     fn landed_state(&self, core: &Core) -> u8 {

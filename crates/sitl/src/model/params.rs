@@ -45,6 +45,7 @@ pub(super) struct Param {
     pub(super) value: f32,
     /// A value other than the default was written once: the storage contains it, with its type.
     pub(super) stored: bool,
+    pub(super) read_only: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -60,6 +61,7 @@ impl Params {
                 kind,
                 value,
                 stored: false,
+                read_only: false,
             })
             .collect();
         table.sort_by_key(|param| param.name);
@@ -83,6 +85,12 @@ impl Params {
         self.index_of(name)
             .and_then(|index| self.at(index))
             .map_or(0.0, |param| param.value)
+    }
+
+    pub(super) fn make_read_only(&mut self, name: &str) {
+        if let Some(param) = self.index_of(name).and_then(|index| self.0.get_mut(index)) {
+            param.read_only = true;
+        }
     }
 
     /// Sets a value and returns its index; `None` for an unknown name.

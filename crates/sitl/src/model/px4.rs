@@ -53,7 +53,7 @@ use super::ftp::FileServer;
 use super::geo::Neu;
 use super::plan::{Fence, Plans};
 use super::vehicle::{Fault, Pilot};
-use crate::wire::Incoming;
+use crate::wire::{Incoming, PlanItem};
 
 /// The link begins to receive and to send.
 const LINK_UP_S: f64 = 0.5;
@@ -299,6 +299,10 @@ impl Pilot for Px4 {
 
     fn landed_state(&self, core: &Core) -> u8 {
         self.landed_number(core)
+    }
+
+    fn fence(&self) -> Option<Vec<PlanItem>> {
+        self.judged_fence()
     }
 
     fn parameter_written(&mut self, place: usize) {

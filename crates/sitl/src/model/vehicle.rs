@@ -10,7 +10,7 @@ use super::core::Core;
 use super::geo::{Neu, Wgs84};
 use super::px4::Px4;
 use super::weather::{Weather, Wind};
-use crate::wire::{Incoming, Outgoing};
+use crate::wire::{Incoming, Outgoing, PlanItem};
 
 const STEP_S: f64 = 0.02;
 
@@ -26,6 +26,8 @@ pub(super) trait Pilot: Send {
     fn custom_mode(&self) -> u32;
     /// MAV_LANDED_STATE number.
     fn landed_state(&self, core: &Core) -> u8;
+    /// The items of the fence that counts; `None` while a part of the stored one does not, or is not judged yet.
+    fn fence(&self) -> Option<Vec<PlanItem>>;
     /// A parameter was written on the vehicle itself, not over the link.
     fn parameter_written(&mut self, _place: usize) {}
     /// A fault begins or ends. A profile that does not model it ignores it.
@@ -131,6 +133,22 @@ impl Vehicle {
         if let Some(place) = self.core.params.set(name, value) {
             self.pilot.parameter_written(place);
         }
+    }
+
+    /// Nobody can write this parameter over the link any more, as with `@READONLY` in ArduPilot's defaults. Only ArduPilot has this.
+    pub fn make_read_only(&mut self, name: &str) {
+        self.core.params.make_read_only(name);
+    }
+
+    /// The value of a parameter; for tests.
+    pub fn parameter(&self, name: &str) -> Option<f32> {
+        let param = self.core.params.at(self.core.params.index_of(name)?)?;
+        Some(param.value)
+    }
+
+    /// The items of the fence that counts; `None` while a part of the stored one does not, or is not judged yet. For tests.
+    pub fn fence(&self) -> Option<Vec<PlanItem>> {
+        self.pilot.fence()
     }
 
     /// A fault begins or ends now.

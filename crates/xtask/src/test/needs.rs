@@ -51,7 +51,7 @@ const KNOWN: &[Known] = &[
     known("tests", "faults", 1, 160, 9),
     known("tests", "kubectl_skein", 1, 160, 17),
     known("tests", "api", 1, 70, 50),
-    known("tests", "network", 1, 60, 190),
+    known("tests", "network", 1, 90, 190),
     known("tests", "deploy", 1, 50, 85),
     known("tests", "up", 3, 50, 30),
     known("tests", "top", 1, 45, 30),

@@ -3,7 +3,7 @@
 //! Owns: homes, formations and their places, which batteries are low, and whether the slots are covered at the end, by where vehicles
 //! truly are. Must not: break anything; the faults do. Places are computed from the documentation of `spec.formation`, not by `fleet`.
 
-use super::{COORDINATORS, DRAW, LOOKED_AFTER, ON_STATION, Run, SWARM};
+use super::{DRAW, LOOKED_AFTER, ON_STATION, Run, SWARM};
 use crate::vehicle::Spot;
 use http::Method;
 use rand::RngExt;
@@ -364,12 +364,26 @@ impl Run<'_> {
     }
 
     fn kill_the_leader(&mut self) {
-        let leader = self
-            .cluster
-            .leader()
-            .unwrap_or_else(|| self.rng.random_range(0..COORDINATORS));
-        self.crash(format!("coordinator-{leader}"));
+        let leader = self.leader();
+        self.crash(leader);
         self.oracle.tally.leaders += 1;
+    }
+
+    /// The same, for this long.
+    pub(super) fn kill_the_leader_for(&mut self, away: Duration) {
+        let leader = self.leader();
+        if !self.down.contains(&leader) {
+            self.crash_for(leader, away);
+            self.oracle.tally.leaders += 1;
+            if let Some(rules) = &mut self.oracle.rules {
+                rules.killed = self.sim.elapsed();
+            }
+        }
+    }
+
+    fn leader(&mut self) -> String {
+        let leader = self.cluster.leader();
+        format!("coordinator-{}", leader.unwrap_or_else(|| self.any_coordinator()))
     }
 
     /// Batteries run low and are changed; what has come down by itself is carried home and made anew.

@@ -2,7 +2,7 @@
 //!
 //! Owns: in which, and how much. Must not: take chance from the seed: the other worlds are as they were.
 
-use super::Size;
+use super::Theme;
 use crate::vehicle::Vehicle;
 use sitl::model::Wind;
 
@@ -18,10 +18,11 @@ const WIND: Wind = Wind {
 const DRIFT_M: f64 = 1.0;
 
 /// The weather of a vehicle in the world of this seed.
-pub fn of_run(seed: u64, size: Option<Size>, number: usize, vehicle: &Vehicle) {
-    let is_rough = match size {
-        None => seed % SHARE == SHARE / 2 - 1,
-        Some(_) => seed % SHARE_OF_FORMATIONS == 1,
+pub fn of_run(seed: u64, theme: Theme, number: usize, vehicle: &Vehicle) {
+    let is_rough = match theme {
+        Theme::Disorder => seed % SHARE == SHARE / 2 - 1,
+        Theme::Formations(_) => seed % SHARE_OF_FORMATIONS == 1,
+        Theme::Uploads(_) | Theme::Rollout(_) => false,
     };
     if is_rough {
         // Neighbors are off to opposite sides.

@@ -105,18 +105,18 @@ impl ArduPilot {
 
     /// PARAM_SET. Unknown names, and values that are not numbers, are not answered.
     pub(super) fn write_param(&mut self, core: &mut Core, name: &str, given: f32) {
-        let Some(kind) = core
+        let Some((kind, read_only)) = core
             .params
             .index_of(name)
             .and_then(|at| core.params.at(at))
-            .map(|p| p.kind)
+            .map(|p| (p.kind, p.read_only))
         else {
             return;
         };
         if !given.is_finite() {
             return;
         }
-        if READ_ONLY.contains(&name) {
+        if read_only || READ_ONLY.contains(&name) {
             self.read_param(core, -1, name);
             let text = format!("Param write denied ({name})");
             return self.text(core, MavSeverity::MAV_SEVERITY_WARNING, &text);

@@ -8,6 +8,7 @@
 
 use super::{Px4, events, plan_rules};
 use crate::model::core::Core;
+use crate::model::geo::Neu;
 use crate::model::plan::{Fence, PlanEvent, PlanKind, PlanNow, PlanOutput, fence_item, verdict};
 use crate::wire::{Address, Outgoing, PlanItem, PlanMessage};
 
@@ -59,6 +60,16 @@ impl Px4 {
             self.critical(core, "Geofence invalid, doesn't contain Home position\t");
         }
         self.check_mission(core);
+    }
+
+    /// The items of the fence, if it was judged and all of it counts.
+    pub(super) fn judged_fence(&self) -> Option<Vec<PlanItem>> {
+        let items = self.plans.items(PlanKind::Fence);
+        let stored = Fence::read(items, |_, _| Neu::default()).ok()?;
+        let shapes = |fence: &Fence| fence.polygons.len() + fence.circles.len();
+        let judged = self.plans.opaque_id(PlanKind::Fence) == self.fence_judged;
+        let counts = judged && shapes(&stored) == shapes(&self.fence) && read_from_the_middle(items) == 0;
+        counts.then(|| items.to_vec())
     }
 
     fn plan_now(&self, core: &Core) -> PlanNow {

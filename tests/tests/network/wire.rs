@@ -1,0 +1,61 @@
+//! What an autopilot is sent about its rules: messages of fence transfers and about parameters.
+//!
+//! Owns: counting them where they arrive. Must not: judge.
+
+use link::dialect::{MavMessage, MavMissionType};
+use std::time::Duration;
+
+/// What arrived so far.
+#[derive(Clone, Debug, Default)]
+pub struct RulesWire {
+    /// All messages: those that change something, and those that read.
+    pub changes: u32,
+    pub reads: u32,
+    /// Transfers that change the fence.
+    pub uploads: u32,
+    /// Parameters that were set, and when.
+    pub sets: Vec<(Duration, String)>,
+    /// How many items the fence has that is being uploaded.
+    open: Option<u16>,
+}
+
+impl RulesWire {
+    pub fn hear(&mut self, message: &MavMessage) {
+        const FENCE: MavMissionType = MavMissionType::MAV_MISSION_TYPE_FENCE;
+        match message {
+            MavMessage::MISSION_COUNT(m) if m.mission_type == FENCE => {
+                self.changes += 1;
+                // A repeated one begins no other.
+                self.uploads += u32::from(self.open.is_none());
+                self.open = Some(m.count);
+            }
+            MavMessage::MISSION_ITEM_INT(m) if m.mission_type == FENCE => {
+                self.changes += 1;
+                self.open = self.open.filter(|count| m.seq + 1 < *count);
+            }
+            MavMessage::MISSION_CLEAR_ALL(m) if m.mission_type == FENCE => {
+                self.changes += 1;
+                self.uploads += 1;
+                self.open = None;
+            }
+            MavMessage::MISSION_REQUEST_LIST(m) if m.mission_type == FENCE => {
+                self.reads += 1;
+                self.open = None;
+            }
+            MavMessage::MISSION_REQUEST_INT(m) if m.mission_type == FENCE => self.reads += 1,
+            MavMessage::MISSION_ACK(m) if m.mission_type == FENCE => self.reads += 1,
+            MavMessage::PARAM_SET(m) => {
+                self.changes += 1;
+                let at = turmoil::sim_elapsed().unwrap_or_default();
+                self.sets.push((at, m.param_id.to_str().unwrap_or_default().to_owned()));
+            }
+            MavMessage::PARAM_REQUEST_READ(_) => self.reads += 1,
+            _ => {}
+        }
+    }
+
+    /// Whether a fence is being uploaded.
+    pub const fn is_open(&self) -> bool {
+        self.open.is_some()
+    }
+}

@@ -1,0 +1,259 @@
+//! Rules on board that are changed all the time, while agents and leaders are killed.
+//!
+//! Owns: what the person wants, who is killed, and whether all of it is in force at the end and gone after that. Must not: judge what is
+//! said meanwhile; [`crate::oracle::rules`] does.
+
+use super::{DRAW, Run};
+use crate::oracle::rules::{GEOFENCES, is_on_all};
+use crate::vehicle::Spot;
+use http::Method;
+use rand::RngExt;
+use serde_json::{Value, json};
+use std::f64::consts::TAU;
+use std::time::Duration;
+
+/// Vehicles, and those of them for which there are Drones now and then.
+pub const VEHICLES: usize = 5;
+const FLY: usize = 2;
+pub const PROFILES: &str = "/apis/skein.dev/v1alpha1/parameterprofiles";
+const DRONES: &str = "/apis/skein.dev/v1alpha1/namespaces/default/drones";
+const NAME: &str = "north";
+/// From one change to the next, seconds; some are given more time.
+const BETWEEN: (f64, f64) = (1.0, 9.0);
+const UNDISTURBED: f64 = 30.0;
+/// An agent is away for so long, and a leader, seconds.
+const AGENT_AWAY: (f64, f64) = (0.1, 4.0);
+const LEADER_AWAY: (f64, f64) = (1.0, 8.0);
+/// Once nobody is killed and nothing changes, all is in force within this time.
+const SETTLES: Duration = Duration::from_secs(180);
+/// What profiles set: a parameter of each stack, and how it begins.
+const SET: [(&str, f64); 2] = [("RTL_ALT", 1500.0), ("RTL_DESCEND_ALT", 30.0)];
+
+impl Run<'_> {
+    pub(super) fn through_uploads(&mut self, uploads: u32) -> Result<(), String> {
+        let all = u32::try_from(self.nodes.len()).unwrap();
+        self.oracle.desire(Duration::ZERO, all);
+        self.label_all("north");
+        while self.uploads() < uploads {
+            self.change_a_rule();
+            if self.chance(0.3) {
+                self.toggle_a_drone();
+            }
+            let undisturbed = self.chance(0.15);
+            let span = if undisturbed {
+                UNDISTURBED
+            } else {
+                self.rng.random_range(BETWEEN.0..BETWEEN.1)
+            };
+            let end = self.sim.elapsed() + Duration::from_secs_f64(span);
+            let mut kills: Vec<Duration> = Vec::new();
+            if !undisturbed {
+                for _ in 0..self.rng.random_range(1..4) {
+                    kills.push(self.sim.elapsed() + Duration::from_secs_f64(self.rng.random_range(0.0..span)));
+                }
+            }
+            while self.sim.elapsed() < end {
+                let now = self.sim.elapsed();
+                let due = kills.iter().filter(|at| **at <= now).count();
+                kills.retain(|at| *at > now);
+                for _ in 0..due {
+                    self.kill();
+                }
+                self.end_what_is_over(now);
+                self.pass(DRAW)?;
+            }
+        }
+        self.end_what_is_over(Duration::MAX);
+        for node in 0..FLY {
+            self.ask(Method::DELETE, &format!("{DRONES}/d-{node}"), &Value::Null);
+        }
+        self.ask_for_a_fence();
+        self.ask_for_a_profile();
+        self.until("all of it to be in force", SETTLES, Self::is_in_force)?;
+        // One whose rules are in force is armed.
+        self.ask_to_fly("last", 0);
+        self.until("a vehicle to be armed", SETTLES, |run| run.is_armed(0, true))?;
+        self.land("last");
+        self.until("it to have landed", SETTLES, |run| run.is_armed(0, false))?;
+        for path in [GEOFENCES, PROFILES] {
+            self.ask(Method::DELETE, &format!("{path}/{NAME}"), &Value::Null);
+        }
+        self.until("all to have what they had before", SETTLES, Self::is_given_back)?;
+        let judged = self.oracle.rules.as_ref().unwrap();
+        tracing::info!(judged.arms, judged.claims, judged.statuses, "claims were judged");
+        if judged.arms == 0 || judged.statuses == 0 {
+            let (arms, statuses) = (judged.arms, judged.statuses);
+            return Err(format!(
+                "armed {arms} times, and {statuses} statuses said in force: nothing was judged"
+            ));
+        }
+        Ok(())
+    }
+
+    /// Waits for a condition, so long at most.
+    pub(super) fn until(
+        &mut self,
+        what: &str,
+        patience: Duration,
+        is: impl Fn(&Self) -> Result<(), String>,
+    ) -> Result<(), String> {
+        let end = self.sim.elapsed() + patience;
+        while let Err(why) = is(self) {
+            if self.sim.elapsed() > end {
+                return Err(format!("{patience:?} are not enough for {what}: {why}"));
+            }
+            self.end_what_is_over(self.sim.elapsed());
+            self.pass(DRAW)?;
+        }
+        Ok(())
+    }
+
+    pub(super) fn label_all(&self, site: &str) {
+        for node in &self.nodes {
+            let label = json!({"metadata": {"labels": {"site": site}}});
+            self.ask(Method::PATCH, &format!("/api/v1/nodes/{}", node.name()), &label);
+        }
+    }
+
+    /// Makes or changes an object of a cluster-scoped kind.
+    pub(super) fn apply(&self, path: &str, kind: &str, name: &str, spec: &Value) {
+        let there = self.ask(Method::GET, &format!("{path}/{name}"), &Value::Null);
+        if there["kind"] == kind {
+            self.ask(Method::PATCH, &format!("{path}/{name}"), &json!({"spec": spec}));
+            return;
+        }
+        let object =
+            json!({"apiVersion": "skein.dev/v1alpha1", "kind": kind, "metadata": {"name": name}, "spec": spec});
+        self.ask(Method::POST, path, &object);
+    }
+
+    fn uploads(&self) -> u32 {
+        self.nodes.iter().map(|node| node.vehicle.rules_wire().uploads).sum()
+    }
+
+    fn change_a_rule(&mut self) {
+        match self.rng.random_range(0..10) {
+            0 => {
+                self.ask(Method::DELETE, &format!("{GEOFENCES}/{NAME}"), &Value::Null);
+            }
+            1 => {
+                self.ask(Method::DELETE, &format!("{PROFILES}/{NAME}"), &Value::Null);
+            }
+            2 | 3 => self.ask_for_a_profile(),
+            _ => self.ask_for_a_fence(),
+        }
+    }
+
+    /// A polygon around all homes, and sometimes a place that is excluded.
+    fn ask_for_a_fence(&mut self) {
+        let vertices = self.rng.random_range(3..14);
+        let reach = self.rng.random_range(120.0..220.0);
+        let on_earth = |course: f64, far: f64| {
+            let (east, north) = (far * course.sin(), far * course.cos());
+            let (latitude, longitude) = Spot { east, north, up: 0.0 }.degrees();
+            json!({"latitudeDegrees": latitude, "longitudeDegrees": longitude})
+        };
+        let polygon: Vec<Value> = (0..vertices)
+            .map(|vertex| on_earth(TAU * f64::from(vertex) / f64::from(vertices), reach))
+            .collect();
+        let mut exclude = Vec::new();
+        if self.chance(0.3) {
+            let center = on_earth(self.rng.random_range(0.0..TAU), 45.0);
+            exclude.push(json!({"circle": {"center": center, "radiusMeters": self.rng.random_range(5.0..12.0)}}));
+        }
+        let spec = json!({"vehicleSelector": {"matchLabels": {"site": "north"}}, "include": [{"polygon": polygon}],
+            "exclude": exclude, "ceilingMeters": self.rng.random_range(30..80)});
+        self.apply(GEOFENCES, "Geofence", NAME, &spec);
+    }
+
+    fn ask_for_a_profile(&mut self) {
+        let most = self.rng.random_range(1..=VEHICLES);
+        let (copter, px4) = (self.rng.random_range(1000..3000), self.rng.random_range(5..40));
+        let spec = json!({"vehicleSelector": {"matchLabels": {"site": "north"}}, "enforce": "Apply", "maxUnavailable": most,
+            "ardupilot": {SET[0].0: copter.to_string()}, "px4": {SET[1].0: px4.to_string()}});
+        self.apply(PROFILES, "ParameterProfile", NAME, &spec);
+    }
+
+    fn toggle_a_drone(&mut self) {
+        let node = self.rng.random_range(0..FLY);
+        let path = format!("{DRONES}/d-{node}");
+        if self.ask(Method::GET, &path, &Value::Null)["kind"] == "Drone" {
+            self.ask(Method::DELETE, &path, &Value::Null);
+        } else {
+            self.ask_to_fly(&format!("d-{node}"), node);
+        }
+    }
+
+    /// A Drone for the vehicle of this node, which is not armed without its rules.
+    pub(super) fn ask_to_fly(&self, name: &str, node: usize) {
+        let failsafe = json!({"preflight": "Refuse", "onCoordinatorLoss": "Continue"});
+        let spec = json!({"nodeName": self.nodes[node].name(), "failsafe": failsafe});
+        let drone =
+            json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Drone", "metadata": {"name": name}, "spec": spec});
+        self.ask(Method::POST, DRONES, &drone);
+    }
+
+    pub(super) fn land(&self, name: &str) {
+        self.ask(Method::DELETE, &format!("{DRONES}/{name}"), &Value::Null);
+    }
+
+    fn kill(&mut self) {
+        if self.chance(0.12) {
+            let away = self.rng.random_range(LEADER_AWAY.0..LEADER_AWAY.1);
+            self.kill_the_leader_for(Duration::from_secs_f64(away));
+            return;
+        }
+        // Whoever is in the middle of an upload, rather than anybody.
+        let open = |node: &usize| self.nodes[*node].vehicle.rules_wire().is_open();
+        let within: Vec<usize> = (0..self.nodes.len()).filter(open).collect();
+        let node = match within.is_empty() {
+            true => self.any_node(),
+            false => within[self.rng.random_range(0..within.len())],
+        };
+        let host = self.host(node);
+        if self.down.contains(&host) {
+            return;
+        }
+        self.oracle.tally.kills_within += u32::from(!within.is_empty());
+        let away = self.rng.random_range(AGENT_AWAY.0..AGENT_AWAY.1);
+        self.crash_for(host, Duration::from_secs_f64(away));
+        *self.nodes[node].reported.lock().unwrap() = None;
+    }
+
+    fn object(&self, path: &str) -> Value {
+        self.ask(Method::GET, &format!("{path}/{NAME}"), &Value::Null)
+    }
+
+    fn is_in_force(&self) -> Result<(), String> {
+        for path in [GEOFENCES, PROFILES] {
+            let object = self.object(path);
+            if !is_on_all(&object) || object["status"]["selected"] != self.nodes.len() {
+                return Err(object["status"].to_string());
+            }
+        }
+        Ok(())
+    }
+
+    fn is_armed(&self, node: usize, armed: bool) -> Result<(), String> {
+        let name = self.nodes[node].name();
+        if self.nodes[node].vehicle.armed() == armed {
+            Ok(())
+        } else {
+            Err(format!("{name}: {}", self.situation()))
+        }
+    }
+
+    fn is_given_back(&self) -> Result<(), String> {
+        for node in &self.nodes {
+            let is = SET.map(|(name, before)| (name, node.vehicle.parameter(name), before));
+            let parameters = is
+                .iter()
+                .all(|(_, is, before)| is.is_none_or(|is| f64::from(is) == *before));
+            let fence = node.vehicle.fence();
+            if !parameters || fence != Some(Vec::new()) {
+                return Err(format!("{}: {is:?}, {fence:?}", node.name()));
+            }
+        }
+        Ok(())
+    }
+}

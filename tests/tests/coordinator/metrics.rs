@@ -143,6 +143,7 @@ fn judge(field: &Field, scrapes: &[String]) {
         "Agents",
         "Drones by phase",
         "Lowest batteries",
+        "Rules on board",
         "Reconciles",
     ] {
         let lines = said.lines().filter(|line| line.starts_with(&format!("ok {panel}: ")));

@@ -138,7 +138,7 @@ pub(crate) async fn lead(
     orders::start(&observer, tasks);
     airspace::start(&observer, metrics, tasks);
     let (vehicles, airframes) = vehicle::start(&observer, tasks);
-    operator::start(&observer, vehicles.clone(), tasks);
+    operator::start(&observer, (vehicles.clone(), airframes.clone()), tasks);
     rules::start(&observer, (vehicles, airframes), tasks);
     mission::start(&observer, tasks);
     let coverages = Arc::new(Coverages::default());

@@ -12,7 +12,7 @@ pub mod plan;
 pub mod readable;
 pub mod status;
 mod troubles;
-mod writes;
+pub mod writes;
 
 pub use nodes::{NodeRules, ShownRules};
 

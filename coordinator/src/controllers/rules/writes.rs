@@ -1,4 +1,4 @@
-//! The statuses of Geofences and ParameterProfiles on their way to the API server.
+//! The statuses of Geofences, ParameterProfiles and Operators on their way to the API server.
 //!
 //! Owns: [`Writes`]: a few at a time, the newest status of each object, paced, and tried again with a capped back-off. Must not: keep
 //! anybody waiting who looks after vehicles.
@@ -8,7 +8,7 @@ use crate::cluster::api::{self, ApiError, error_chain};
 use crate::cluster::retry::Failures;
 use crate::cluster::world::uid;
 use crate::controllers::drone::pacing::{Due, Paces, Urgency};
-use crds::{Geofence, ParameterProfile, labels};
+use crds::{Geofence, Operator, ParameterProfile, labels};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::{Api, Patch, PatchParams};
 use kube::{Client, Resource, ResourceExt};
@@ -42,6 +42,7 @@ struct Write {
 
 const GEOFENCE: &str = "Geofence";
 const PROFILE: &str = "ParameterProfile";
+const OPERATOR: &str = "Operator";
 
 impl Writes {
     /// Has `new` written as the status of `object`, which has the status `old` and `conditions`, when that is due.
@@ -55,7 +56,11 @@ impl Writes {
             Some(_) if !conditions.is_empty() => Urgency::Soon,
             _ => Urgency::Now,
         };
-        let kind = if K::kind(&()) == GEOFENCE { GEOFENCE } else { PROFILE };
+        let kind = match K::kind(&()).as_ref() {
+            GEOFENCE => GEOFENCE,
+            OPERATOR => OPERATOR,
+            _ => PROFILE,
+        };
         let name = object.name_any();
         let key = format!("{kind}/{name}");
         let rests = self.under_way.contains(&key) || self.failures.resting(&key, now).is_some();
@@ -82,6 +87,7 @@ impl Writes {
             self.tasks.spawn(async move {
                 let done = match write.kind {
                     GEOFENCE => patch(Api::<Readable<Geofence>>::all(client), &write).await,
+                    OPERATOR => patch(Api::<Operator>::all(client), &write).await,
                     _ => patch(Api::<Readable<ParameterProfile>>::all(client), &write).await,
                 };
                 (key, done)

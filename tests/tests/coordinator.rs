@@ -94,6 +94,7 @@ use relief::{
 use rules::{
     a_geofence_reaches_the_vehicles_that_it_selects_and_its_status_says_where_it_is_in_force,
     a_station_outside_of_a_geofence_gets_no_route_and_the_drone_says_why,
+    a_vehicle_on_a_mission_comes_home_where_a_geofence_that_came_since_forbids_the_rest,
 };
 use selectors::{
     a_selector_grounds_what_it_selects_and_nothing_else,
@@ -105,23 +106,29 @@ use std::time::{Duration, Instant};
 use testkit::process::Signal;
 use testkit::{Launch, ServedBy};
 
-/// Each of these tests once on a real API server and once on the embedded one.
-macro_rules! on_both {
-    ($($name:ident),+ $(,)?) => {
-        mod on_kubernetes {
+/// These tests on one kind of API server.
+macro_rules! tests_on {
+    ($module:ident, $served_by:ident: $($name:ident),+ $(,)?) => {
+        mod $module {
             $(#[tokio::test(flavor = "multi_thread")]
             async fn $name() {
-                super::$name(super::Field::clean(testkit::ServedBy::Kubernetes).await).await;
-            })+
-        }
-
-        mod on_embedded {
-            $(#[tokio::test(flavor = "multi_thread")]
-            async fn $name() {
-                super::$name(super::Field::clean(testkit::ServedBy::Embedded).await).await;
+                super::$name(super::Field::clean(testkit::ServedBy::$served_by).await).await;
             })+
         }
     };
+}
+
+/// Each of these tests once on a real API server and once on the embedded one.
+macro_rules! on_both {
+    ($($name:ident),+ $(,)?) => {
+        tests_on! {on_kubernetes, Kubernetes: $($name),+}
+        tests_on! {on_embedded, Embedded: $($name),+}
+    };
+}
+
+// What nothing but the coordinator decides.
+tests_on! {on_embedded_alone, Embedded:
+    a_vehicle_on_a_mission_comes_home_where_a_geofence_that_came_since_forbids_the_rest,
 }
 
 on_both! {

@@ -33,6 +33,7 @@ use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher;
 use kube::{Resource, ResourceExt};
 use plans::{Known, Planned, owner};
+use reach::Judged;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
@@ -66,6 +67,8 @@ struct Memory {
     flights: HashMap<String, (Part, Arc<PlannedFlight>, FlightPlan)>,
     since: HashMap<String, (Passing, Instant)>,
     unfit: HashMap<String, (String, Instant)>,
+    /// What was found of the rest of the flight of each.
+    judged: HashMap<String, Judged>,
     fit_since: Option<Instant>,
 }
 
@@ -348,6 +351,17 @@ impl Controller {
                     None => Doing::Fit(work::rounded(at)),
                 };
             }
+            if let (Doing::Busy, Some((_, flight, plan)), Some(report)) = (&does, flight, &snapshot.report) {
+                let holds = report.plan.held.as_ref() == Some(&plan.digest);
+                let reached = |item| holds && u16::try_from(item).is_ok_and(|item| report.plan.reached.has(item));
+                let judged = reach::goes_on(&self.observer, snapshot, flight, reached, memory.judged.remove(name));
+                if let Some(judged) = judged {
+                    if let Err(why) = &judged.verdict {
+                        does = Doing::Unfit(why.clone());
+                    }
+                    memory.judged.insert(name.clone(), judged);
+                }
+            }
             let flown = match (flight, &snapshot.report) {
                 (Some((_, flight, plan)), Some(report)) if report.plan.held.as_ref() == Some(&plan.digest) => {
                     flight.flown(|item| u16::try_from(item).is_ok_and(|item| report.plan.reached.has(item)))
@@ -377,6 +391,7 @@ impl Controller {
                 .is_some_and(|part| part.stretches == of.stretches && part.start == of.start)
         };
         memory.flights.retain(|name, (of, _, _)| unchanged(name, of));
+        memory.judged.retain(|name, _| memory.flights.contains_key(name));
         let mut refused = Vec::new();
         for part in &next.progress.parts {
             if memory.flights.contains_key(&part.drone) {
@@ -623,6 +638,7 @@ impl Memory {
             flights: HashMap::new(),
             since: HashMap::new(),
             unfit: HashMap::new(),
+            judged: HashMap::new(),
             fit_since: None,
         }
     }

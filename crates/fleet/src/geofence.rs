@@ -29,7 +29,7 @@ use crate::units::{AltitudeAboveHome, Wgs84};
 use crate::vehicle::Autopilot;
 pub use returning::ReturnLimit;
 pub use shape::BadShape;
-pub use way::{WayOutside, way_outside};
+pub use way::{WayOutside, rest_outside, way_outside};
 
 /// Home has to be this far inside of inclusions and outside of exclusions, meters: a vehicle that stands at the edge breaches it by
 /// the error of its position alone. ArduCopter's FENCE_MARGIN is 2 m.

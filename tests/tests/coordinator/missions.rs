@@ -9,7 +9,7 @@ use fleet::assignment::{Desired, Order};
 use serde_json::{Value, json};
 
 /// So many places of a route, 30 m apart, east of the homes.
-fn route(places: u32) -> Value {
+pub fn route(places: u32) -> Value {
     let place = |number: u32| {
         json!({"latitudeDegrees": 47.0 + f64::from(number) * 0.000_27, "longitudeDegrees": 8.001, "altitudeMeters": 20,
                "speedMetersPerSecond": 5})
@@ -17,7 +17,7 @@ fn route(places: u32) -> Value {
     json!({"waypoints": (0..places).map(place).collect::<Vec<_>>()})
 }
 
-fn apply(field: &Field, spec: &Value) {
+pub fn apply(field: &Field, spec: &Value) {
     let object = json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Mission",
                         "metadata": {"name": "field", "namespace": "north"}, "spec": spec});
     field.cluster().kubectl().apply(&object.to_string()).unwrap();
@@ -31,14 +31,14 @@ fn mission(field: &Field) -> Value {
         .unwrap()
 }
 
-fn condition(object: &Value, kind: &str) -> (String, String, String) {
+pub fn condition(object: &Value, kind: &str) -> (String, String, String) {
     let conditions = object["status"]["conditions"].as_array();
     let found = conditions.into_iter().flatten().find(|c| c["type"] == kind);
     let text = |field: &str| found.and_then(|c| c[field].as_str()).unwrap_or_default().to_owned();
     (text("status"), text("reason"), text("message"))
 }
 
-async fn until(field: &Field, what: &str, is: impl Fn(&Value) -> bool) -> Value {
+pub async fn until(field: &Field, what: &str, is: impl Fn(&Value) -> bool) -> Value {
     field
         .until(what, async || {
             let object = mission(field);
@@ -52,10 +52,10 @@ async fn until(field: &Field, what: &str, is: impl Fn(&Value) -> bool) -> Value 
 }
 
 /// In so many ticks from item to item a vehicle never comes to the next.
-const WAITS: u64 = u64::MAX;
+pub const WAITS: u64 = u64::MAX;
 
 /// Vehicles some way apart from one another, that fly plans.
-fn fliers(field: &Field, coordinator: &Coordinator, names: &[&str]) -> (Vec<Vehicle>, Vec<Agent>) {
+pub fn fliers(field: &Field, coordinator: &Coordinator, names: &[&str]) -> (Vec<Vehicle>, Vec<Agent>) {
     let (vehicles, agents) = crew(field, coordinator, names);
     for (number, vehicle) in vehicles.iter().enumerate() {
         // South of the way, so that nobody's way home leads over the home of another.

@@ -1,10 +1,11 @@
 //! Rules on board: from objects to agents, and what came of it.
 //!
-//! Owns: selection, precedence, change and deletion of Geofences and ParameterProfiles; what the statuses, the orders and the Events say.
+//! Owns: selection, precedence, change and deletion of Geofences and ParameterProfiles; what the statuses, the orders and the Events say; what
+//! a Geofence that comes during a flight means for that.
 
 use crate::agent::Vehicle;
 use crate::field::{Field, PATIENCE};
-use crate::{Agent, crew, flying};
+use crate::{Agent, crew, flying, missions};
 use fleet::assignment::Order;
 use fleet::rules::{FenceState, Rules, RulesReport};
 use serde_json::{Value, json};
@@ -210,4 +211,65 @@ pub async fn a_station_outside_of_a_geofence_gets_no_route_and_the_drone_says_wh
     assert_eq!(flying(&drones), 0);
     assert_eq!(vehicles[0].ordered_to_fly_for(), Vec::<String>::new());
     run(&field, ["delete", "geofence", "south"]);
+}
+
+pub async fn a_vehicle_on_a_mission_comes_home_where_a_geofence_that_came_since_forbids_the_rest(mut field: Field) {
+    let coordinator = field.coordinator();
+    let (vehicles, _agents) = missions::fliers(&field, &coordinator, &["n1"]);
+    run(&field, ["label", "node", "n1", "site=west"]);
+    vehicles[0].state().leg = 4;
+    missions::apply(&field, &json!({"route": missions::route(16)}));
+    field
+        .until("it to have flown a part", async || {
+            let reached = vehicles[0].state().reached.count();
+            if reached >= 4 {
+                Ok(())
+            } else {
+                Err(format!("{reached} reached"))
+            }
+        })
+        .await;
+    vehicles[0].state().leg = missions::WAITS;
+    // One that allows all of the way changes nothing; the way is 450 m long.
+    apply(&field, "Geofence", "west", &fence("west", 900.0));
+    until_in_force(&field, "geofence", "west", (1, 1), "OnAll").await;
+    assert!(vehicles[0].flies());
+    apply(&field, "Geofence", "west", &fence("west", 200.0));
+    let stopped = missions::until(&field, "the Mission to say that it is out of reach", |object| {
+        missions::condition(object, "Progressing").1 == "OutOfReach"
+    });
+    let stopped = stopped.await;
+    assert!(
+        missions::condition(&stopped, "Progressing").2.contains("Geofence west"),
+        "{}",
+        stopped["status"]
+    );
+    let flown = stopped["status"]["flown"].clone();
+    assert!(flown[0]["to"].as_f64().unwrap() > 0.0, "what was flown counts: {flown}");
+    assert_eq!(stopped["status"]["failures"], 0, "that is no fault of a vehicle");
+    field
+        .until("it to be down", async || match vehicles[0].flies() {
+            true => Err("it flies".to_owned()),
+            false => Ok(()),
+        })
+        .await;
+    let events = field
+        .cluster()
+        .kubectl()
+        .json(["get", "events", "-n", "north"])
+        .unwrap();
+    let given_up = events["items"].as_array().unwrap().iter();
+    let given_up: Vec<_> = given_up.filter(|event| event["reason"] == "PartGivenUp").collect();
+    let said = |event: &&Value| {
+        let words = event["message"].as_str().unwrap_or_default();
+        words.contains("may not fly on") && words.contains("spec.include[0] of Geofence west")
+    };
+    assert!(given_up.iter().any(said), "{given_up:?}");
+
+    vehicles[0].state().leg = 2;
+    run(&field, ["delete", "geofence", "west"]);
+    missions::until(&field, "the rest to be flown", |object| {
+        missions::condition(object, "Complete").0 == "True"
+    })
+    .await;
 }

@@ -1,11 +1,14 @@
-//! Whether a vehicle may fly all of a flight.
+//! Whether a vehicle may fly all of a flight, and whether it still may fly the rest.
 //!
-//! Owns: [`allows`]. Must not: know parts or plans.
+//! Owns: [`allows`], [`goes_on`]. Must not: know parts or plans.
 
 use crate::controllers::drone::facts::{DroneSnapshot, Observer};
+use fleet::geofence::{Wanted, rest_outside};
 use fleet::mission::{PlannedFlight, Waypoint};
+use fleet::route_order;
 use fleet::station::{Altitude, Manner, Place, Station};
 use fleet::units::{AltitudeAboveHome, Wgs84};
+use std::sync::Arc;
 
 /// Whether the vehicle of a Drone may fly all of a flight: within reach of its home, and where its Geofences allow it.
 ///
@@ -26,13 +29,60 @@ pub fn allows(observer: &Observer, snapshot: &DroneSnapshot, flight: &PlannedFli
         let suits = Station::new(asked, limits).and_then(|station| station.suits(home.at, home.amsl, limits));
         suits.map_err(|why| format!("its way leads to {}: {why}", at(place.at)))?;
     }
-    let height = |place: &Waypoint| match place.altitude {
-        Altitude::AboveHome(height) => height,
-        Altitude::Amsl(amsl) => AltitudeAboveHome(amsl.0 - home.amsl.0),
-    };
-    let way: Vec<_> = flight.places.iter().map(|place| (place.at, height(place))).collect();
+    let way: Vec<_> = flight
+        .places
+        .iter()
+        .map(|place| (place.at, height(place, home)))
+        .collect();
     let allowed = observer.rules.allow_way(node, &way);
     allowed.map_err(|why| format!("its way may not be flown: {why}"))
+}
+
+/// What was found of the rest of a flight.
+#[derive(Debug)]
+pub struct Judged {
+    home: Wgs84,
+    fences: Vec<Arc<Wanted>>,
+    /// Where the vehicle may not fly on, and why.
+    pub verdict: Result<(), String>,
+}
+
+/// Whether the vehicle of a Drone may fly the rest of a flight, of which it has `reached` these items, though its Geofences may be others
+/// than when it began. What was found `before` holds as long as they are the same. `None`: it is not known which vehicle that is.
+pub fn goes_on(
+    observer: &Observer,
+    snapshot: &DroneSnapshot,
+    flight: &PlannedFlight,
+    reached: impl Fn(usize) -> bool,
+    before: Option<Judged>,
+) -> Option<Judged> {
+    let home = snapshot.report.as_ref()?.home?;
+    let fences = observer.rules.fences_of(snapshot.node.as_ref()?);
+    let before = before.filter(|before| before.fences == fences && before.home == home.at);
+    Some(before.unwrap_or_else(|| {
+        let last = flight
+            .to_reach()
+            .take_while(|item| reached(*item))
+            .count()
+            .saturating_sub(1);
+        let rest = flight.places.iter().skip(last);
+        let rest: Vec<_> = rest.map(|place| (place.at, height(place, home))).collect();
+        let wanted: Vec<&Wanted> = fences.iter().map(AsRef::as_ref).collect();
+        let verdict = rest_outside(&wanted, home.at, &rest);
+        Judged {
+            home: home.at,
+            verdict: verdict.map_err(|why| format!("the rest of its way may not be flown: {why}")),
+            fences,
+        }
+    }))
+}
+
+/// How high a place is above this home.
+fn height(place: &Waypoint, home: route_order::Waypoint) -> AltitudeAboveHome {
+    match place.altitude {
+        Altitude::AboveHome(height) => height,
+        Altitude::Amsl(amsl) => AltitudeAboveHome(amsl.0 - home.amsl.0),
+    }
 }
 
 /// A place, as people read it.

@@ -274,6 +274,24 @@ fn a_way_is_refused_that_leaves_an_inclusion_crosses_an_exclusion_or_climbs_thro
     assert_eq!(way(&[]), Ok(()));
 }
 
+#[test]
+fn the_rest_of_a_flight_is_refused_also_where_the_vehicle_is_outside_by_now() {
+    let home = zurich();
+    let at = |east: f64, north: f64, up: f64| (shifted(home, east, north), AltitudeAboveHome(up));
+    let (near, far, back) = (at(20.0, 0.0, 20.0), at(80.0, 0.0, 20.0), at(0.0, 0.0, 20.0));
+    let mut now = including("north", vec![square(home, 50.0)]);
+    let rest = |now: &Wanted, places: &[(Wgs84, AltitudeAboveHome)]| rest_outside(&[now], home, places);
+    assert_eq!(rest(&now, &[near, back]), Ok(()));
+    assert_eq!(rest(&now, &[near, far, back]), rest(&now, &[far, near, back]));
+    for places in [&[near, far, back][..], &[far, near, back], &[far, back]] {
+        assert!(matches!(rest(&now, places), Err(WayOutside::Leaves { index: 0, .. })));
+    }
+    // Nor where all of it is above a ceiling that has come since.
+    now.ceiling = Some(AltitudeAboveHome(15.0));
+    assert!(matches!(rest(&now, &[near, back]), Err(WayOutside::Climbs { .. })));
+    assert_eq!(rest(&now, &[]), Ok(()));
+}
+
 /// A fence of 534 vertices, far larger than an autopilot holds.
 fn large(home: Wgs84) -> [Wanted; 2] {
     let mut site = including("site", vec![star(home, 254, 2000.0, 1998.0)]);

@@ -47,6 +47,18 @@ pub enum WayOutside {
     },
 }
 
+/// Whether a vehicle that has reached the first of these places, the `rest` of its flight, may fly on to the last, which is above its `home`.
+/// It is judged from home on, where the flight ends: so a shape that came after the takeoff counts also where the vehicle is on its wrong
+/// side by now.
+///
+/// # Errors
+/// The first that does not allow it, and what to do.
+pub fn rest_outside(wanted: &[&Wanted], home: Wgs84, rest: &[(Wgs84, AltitudeAboveHome)]) -> Result<(), WayOutside> {
+    let back = rest.iter().rev().copied();
+    let way: Vec<_> = std::iter::once((home, AltitudeAboveHome(0.0))).chain(back).collect();
+    way_outside(wanted, &way)
+}
+
 /// Whether a vehicle that flies straight from each of these `places` to the next, at these heights above home, keeps to what all that is
 /// `wanted` allow. A shape or a ceiling on whose wrong side the way begins is not judged: it is left, and that is good. A floor is not
 /// either: each way begins below.

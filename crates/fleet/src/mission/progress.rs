@@ -86,7 +86,7 @@ pub enum Doing {
     Waits,
     /// It stands at this place, and can be given a part.
     Fit(Wgs84),
-    /// It stands, and nobody could fly from there: why.
+    /// It may not fly its part from where it stands, or not fly it to its end any more: why.
     Unfit(String),
     /// It is about to fly, or flies.
     Busy,
@@ -142,6 +142,8 @@ pub enum Why {
     Short,
     /// Its autopilot refuses the plan.
     Refused(String),
+    /// It may not fly the rest.
+    Unfit(String),
     /// A person keeps it on the ground.
     Grounded,
     /// Somebody else flies it.
@@ -165,6 +167,7 @@ impl Why {
             Self::Over => "has landed before the end of its part".to_owned(),
             Self::Short => "came to the end of its plan and has not reached all of it".to_owned(),
             Self::Refused(words) => format!("has an autopilot that refuses the plan: {words}"),
+            Self::Unfit(words) => format!("may not fly on: {words}"),
             Self::Grounded => "is kept on the ground by an order".to_owned(),
             Self::Taken => "is flown by somebody else".to_owned(),
             Self::Lost => "is not received any more".to_owned(),
@@ -261,7 +264,8 @@ fn fate(part: &Part, seen: Option<&Observed>) -> Option<(Why, bool, bool)> {
         Doing::Taken => Some((Why::Taken, false, false)),
         _ if seen.leaving => Some((Why::Gone, false, false)),
         Doing::Tired => Some((Why::Tired, in_vain, true)),
-        Doing::Waits | Doing::Fit(_) | Doing::Unfit(_) | Doing::Busy => None,
+        Doing::Unfit(words) => Some((Why::Unfit(words.clone()), false, true)),
+        Doing::Waits | Doing::Fit(_) | Doing::Busy => None,
     }
 }
 

@@ -173,6 +173,7 @@ fn the_rest_of_one_that_leaves_is_flown_by_another_from_where_it_had_come_to() {
         (Doing::Lost, 1, false),
         (Doing::Short, 1, true),
         (Doing::Refused("no".into()), 1, true),
+        (Doing::Unfit("a Geofence".into()), 0, true),
     ] {
         let before = progress(vec![part("a", &[(0.0, 10.0)])]);
         let next = step(&work, &wanted(1), &before, &[flown("a", doing.clone(), &[(0.0, 4.0)])]);

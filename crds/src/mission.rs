@@ -231,7 +231,7 @@ pub struct MissionStatus {
 
     /// Who flies what of it.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 100))]
+    #[schemars(length(max = 200))]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["drone".into()]))]
     pub parts: Vec<PartStatus>,
 
@@ -286,6 +286,25 @@ pub struct PartStatus {
     /// How many altitudeStepMeters higher it flies than the work lies.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub layer: i32,
+
+    /// Who takes over from it before it leaves.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub relief: Option<ReliefStatus>,
+
+    /// True when it is a part of the next time that all is flown: it is begun before this time is over.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ahead: bool,
+}
+
+/// Who takes over from another, and where.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct ReliefStatus {
+    /// The Drone that takes over.
+    #[schemars(length(max = 253))]
+    pub drone: String,
+    /// The position up to which the one that leaves flies in any case.
+    pub from: f64,
 }
 
 /// A part of the work that nobody has flown.

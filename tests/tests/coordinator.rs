@@ -65,6 +65,7 @@ use metrics::what_is_counted_is_what_happened_and_all_that_dashboard_and_alerts_
 use missions::{
     a_mission_is_flown_by_several_relieved_and_complete_whoever_leads,
     a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what_was_not_flown,
+    one_that_tires_flies_on_until_its_relief_has_come_and_a_patrol_is_flown_without_a_break,
 };
 use operators::an_operator_reaches_the_vehicles_that_it_selects_and_two_for_one_vehicle_are_both_refused;
 use pace::{
@@ -178,6 +179,7 @@ on_both! {
     a_station_outside_of_a_geofence_gets_no_route_and_the_drone_says_why,
     a_mission_is_flown_by_several_relieved_and_complete_whoever_leads,
     a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what_was_not_flown,
+    one_that_tires_flies_on_until_its_relief_has_come_and_a_patrol_is_flown_without_a_break,
     a_lost_vehicle_is_replaced_only_by_policy_and_is_taken_up_when_it_comes_back,
     a_node_that_is_deleted_or_loses_its_label_in_flight_lands_nobody,
     a_tired_vehicle_comes_home_once_another_flies_in_its_place,

@@ -9,6 +9,34 @@ fn refusal(line: &Line) -> String {
     }
 }
 
+/// ArduPilot refused each photo of a route, for a number that was left open.
+#[test]
+fn whatever_a_route_asks_for_is_taken_by_both_autopilots() {
+    use fleet::mission::{Action, Waypoint};
+    use fleet::station::Altitude;
+    use fleet::units::{Heading, Meters, MetersPerSecond};
+    for autopilot in BOTH {
+        let home = Wgs84 {
+            latitude_deg: HOME.lat_deg,
+            longitude_deg: HOME.lon_deg,
+        };
+        let passed = Waypoint::passed(shifted(home, 0.0, 40.0), Altitude::AboveHome(AltitudeAboveHome(15.0)));
+        let all = Waypoint {
+            speed: Some(MetersPerSecond(4.0)),
+            hold: std::time::Duration::from_secs(2),
+            heading: Some(Heading(190.0)),
+            actions: vec![Action::Photo, Action::TriggerEvery(Meters(5.0)), Action::StopTrigger],
+            ..passed.clone()
+        };
+        let plan = plan_of(item::of_waypoints(&[passed, all]));
+        let mut line = line(autopilot);
+        line.pilot.take_plan(plan.clone());
+        line.order(&order(1, FLY, Some(&plan), 0));
+        line.until("finished", 120, |line| progress(line).finished);
+        assert_eq!(refusal(&line), "");
+    }
+}
+
 #[test]
 fn a_plan_that_the_autopilot_refuses_keeps_the_vehicle_down_and_says_why() {
     for autopilot in BOTH {

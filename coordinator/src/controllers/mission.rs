@@ -306,9 +306,8 @@ impl Controller {
             self.write(&subject.mission, &status).await?;
             memory.written = status;
         }
-        for part in std::mem::take(&mut memory.progress.parts) {
-            memory.progress.flown = memory.progress.flown.and(&part.flown);
-        }
+        memory.progress.flown = memory.progress.all_flown();
+        memory.progress.parts.clear();
         let all = subject.drones.iter().map(|drone| drone.key.name.as_str()).collect();
         self.delete(subject, &all, Instant::now()).await
     }
@@ -362,17 +361,19 @@ impl Controller {
                     memory.judged.insert(name.clone(), judged);
                 }
             }
-            let flown = match (flight, &snapshot.report) {
+            let (flown, begun) = match (flight, &snapshot.report) {
                 (Some((_, flight, plan)), Some(report)) if report.plan.held.as_ref() == Some(&plan.digest) => {
-                    flight.flown(|item| u16::try_from(item).is_ok_and(|item| report.plan.reached.has(item)))
+                    let reached = |item| u16::try_from(item).is_ok_and(|item| report.plan.reached.has(item));
+                    (flight.flown(reached), flight.has_begun(reached))
                 }
-                _ => Stretches::default(),
+                _ => (Stretches::default(), false),
             };
             all.push(Observed {
                 drone: name.clone(),
                 leaving: snapshot.facts.deleting || self.expectations.expects_deletion(snapshot.uid(), now),
                 doing: does,
                 flown,
+                begun,
             });
         }
         let there: HashSet<&String> = subject.drones.iter().map(|snapshot| &snapshot.key.name).collect();
@@ -493,7 +494,7 @@ impl Controller {
         for (drone, why) in &next.gave_up {
             let text = format!("Drone {drone} {}: the rest of its part goes to another", why.text());
             tracing::warn!(mission = %Key::of(subject.mission.as_ref()), drone, why = why.text(), "a part of a Mission is given up");
-            let quiet = matches!(why, Why::Tired | Why::Grounded | Why::Gone);
+            let quiet = matches!(why, Why::Relieved | Why::Tired | Why::Grounded | Why::Gone);
             record(if quiet {
                 Note::normal("Relieved", text)
             } else {

@@ -207,6 +207,87 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
         .unwrap();
 }
 
+pub async fn one_that_tires_flies_on_until_its_relief_has_come_and_a_patrol_is_flown_without_a_break(mut field: Field) {
+    let coordinator = field.coordinator();
+    let (vehicles, _agents) = fliers(&field, &coordinator, &["n1", "n2"]);
+    let go_on = |leg| vehicles.iter().for_each(|vehicle| vehicle.state().leg = leg);
+    go_on(8);
+    apply(
+        &field,
+        &json!({"route": route(24), "repeat": "Forever", "altitudeStepMeters": 12}),
+    );
+    let first = field
+        .until("one to be on its way", async || {
+            let far = vehicles.iter().find(|vehicle| vehicle.state().reached.count() >= 3);
+            far.ok_or("nobody is")
+        })
+        .await;
+    let second = vehicles.iter().find(|vehicle| !std::ptr::eq(*vehicle, first)).unwrap();
+    let second_has_reached = |count: usize| {
+        let reached = second.state().reached.count();
+        if reached >= count { Ok(()) } else { Err(reached) }
+    };
+    // The first waits where it is, and the second is sent.
+    {
+        let mut state = first.state();
+        (state.leg, state.battery) = (WAITS, 35);
+    }
+    let object = until(&field, "a relief to have the rest", |object| {
+        object["status"]["parts"]
+            .as_array()
+            .is_some_and(|parts| parts.len() == 2)
+    })
+    .await;
+    assert!(
+        object["status"]["parts"][0]["relief"]["from"].as_f64().unwrap() > 2.0,
+        "{object}"
+    );
+    field
+        .until("the relief to be at work", async || second_has_reached(4))
+        .await;
+    second.state().leg = WAITS;
+    assert!(first.flies(), "it flies on until it has come to the place, too");
+    first.state().leg = 1;
+    until(&field, "the first to leave", |object| {
+        object["status"]["parts"]
+            .as_array()
+            .is_some_and(|parts| parts.len() == 1)
+    })
+    .await;
+    // The next round begins before this one ends.
+    first.state().battery = 90;
+    second.state().leg = 8;
+    field
+        .until("the second to be near its end", async || second_has_reached(8))
+        .await;
+    second.state().leg = WAITS;
+    field
+        .until("the first to be down", async || {
+            if first.flies() { Err("it flies") } else { Ok(()) }
+        })
+        .await;
+    let object = until(&field, "the next round to be somebody's", |object| {
+        object["status"]["parts"]
+            .as_array()
+            .is_some_and(|parts| parts.iter().any(|part| part["ahead"] == true))
+    })
+    .await;
+    assert_eq!(
+        (&object["status"]["completed"], &object["status"]["failures"]),
+        (&json!(0), &json!(0))
+    );
+    go_on(8);
+    until(&field, "a round to be over", |object| {
+        object["status"]["completed"] == 1
+    })
+    .await;
+    field
+        .cluster()
+        .kubectl()
+        .run(["delete", "mission", "-n", "north", "field", "--timeout=120s"])
+        .unwrap();
+}
+
 pub async fn a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what_was_not_flown(mut field: Field) {
     let coordinator = field.coordinator();
     let (vehicles, _agents) = fliers(&field, &coordinator, &["n1"]);
@@ -216,7 +297,9 @@ pub async fn a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what
     let (_, reason, message) = condition(&object, "Failed");
     assert_eq!(reason, "BackoffLimitExceeded");
     assert!(
-        message.contains("0 percent is flown") && message.contains("status.notFlown"),
+        message.contains("item 4 not supported")
+            && message.contains("0 percent is flown")
+            && message.contains("status.notFlown"),
         "{message}"
     );
     assert_eq!(object["status"]["notFlown"].as_array().unwrap().len(), 1);

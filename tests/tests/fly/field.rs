@@ -406,7 +406,7 @@ impl Field {
     pub fn account(&self) -> String {
         let objects = self
             .kubectl()
-            .run(["get", "swarms,drones,nodes", "-A", "-o", "wide"])
+            .run(["get", "swarms,missions,drones,nodes", "-A", "-o", "wide"])
             .unwrap_or_default();
         let mut all = format!("{objects}\n");
         for node in self.nodes() {

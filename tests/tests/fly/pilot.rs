@@ -2,6 +2,8 @@
 //!
 //! Owns: heartbeats, parameters and commands as QGroundControl sends them. Must not: use the wire that is judged.
 
+mod plans;
+
 use std::io::{Read, Write};
 use std::net::{Ipv4Addr, SocketAddr, TcpStream, UdpSocket};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -11,10 +13,8 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use mavlink::dialects::ardupilotmega::{
-    ADSB_VEHICLE_DATA, COMMAND_LONG_DATA, HEARTBEAT_DATA, MISSION_ACK_DATA, MISSION_COUNT_DATA, MISSION_ITEM_INT_DATA,
-    MISSION_REQUEST_INT_DATA, MISSION_REQUEST_LIST_DATA, MavAutopilot, MavCmd, MavFrame, MavMessage, MavMissionType,
-    MavModeFlag, MavParamType, MavState, MavType, PARAM_REQUEST_READ_DATA, PARAM_SET_DATA, RC_CHANNELS_OVERRIDE_DATA,
-    SETUP_SIGNING_DATA,
+    ADSB_VEHICLE_DATA, COMMAND_LONG_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd, MavMessage, MavModeFlag, MavParamType,
+    MavState, MavType, PARAM_REQUEST_READ_DATA, PARAM_SET_DATA, RC_CHANNELS_OVERRIDE_DATA, SETUP_SIGNING_DATA,
 };
 use mavlink::{MavHeader, MavlinkVersion};
 use testkit::autopilots::{Autopilot, Stack};
@@ -23,7 +23,6 @@ use testkit::wait_for;
 /// The system id of ground stations.
 const SYSTEM: u32 = 255;
 const COMPONENT: u8 = 190;
-const FENCE: MavMissionType = MavMissionType::MAV_MISSION_TYPE_FENCE;
 
 /// See the module text. Dropping it ends the link.
 pub struct Pilot {
@@ -180,84 +179,6 @@ impl Pilot {
             MavMessage::PARAM_VALUE(p) if p.param_id.to_str() == Ok(name) => Some(f64::from(p.param_value)),
             _ => None,
         })
-    }
-
-    /// Latitude and longitude of each item of the fence on the autopilot.
-    pub fn fence(&self) -> anyhow::Result<Vec<[f64; 2]>> {
-        let (target_system, target_component, mission_type) = (self.system, 1, FENCE);
-        let list = MavMessage::MISSION_REQUEST_LIST(MISSION_REQUEST_LIST_DATA {
-            target_system,
-            target_component,
-            mission_type,
-        });
-        let count = self.ask(&list, |answer| match answer {
-            MavMessage::MISSION_COUNT(m) if m.mission_type == FENCE => Some(m.count),
-            _ => None,
-        })?;
-        let mut items = Vec::new();
-        for seq in 0..count {
-            let request = MavMessage::MISSION_REQUEST_INT(MISSION_REQUEST_INT_DATA {
-                seq,
-                target_system,
-                target_component,
-                mission_type,
-            });
-            items.push(self.ask(&request, |answer| match answer {
-                MavMessage::MISSION_ITEM_INT(m) if m.seq == seq => Some([f64::from(m.x) / 1e7, f64::from(m.y) / 1e7]),
-                _ => None,
-            })?);
-        }
-        self.line.send(&MavMessage::MISSION_ACK(MISSION_ACK_DATA {
-            target_system,
-            target_component,
-            mission_type,
-            ..MISSION_ACK_DATA::default()
-        }))?;
-        Ok(items)
-    }
-
-    /// Uploads an inclusion polygon, as latitudes and longitudes.
-    pub fn upload_fence(&self, corners: &[[f64; 2]]) -> anyhow::Result<()> {
-        let (target_system, target_component, mission_type) = (self.system, 1, FENCE);
-        let count = u16::try_from(corners.len())?;
-        let mut next = MavMessage::MISSION_COUNT(MISSION_COUNT_DATA {
-            count,
-            target_system,
-            target_component,
-            mission_type,
-            opaque_id: 0,
-        });
-        loop {
-            let asked = self.ask(&next, |answer| match answer {
-                MavMessage::MISSION_REQUEST_INT(m) => Some(Ok(m.seq)),
-                #[allow(deprecated, reason = "ArduPilot asks so")]
-                MavMessage::MISSION_REQUEST(m) => Some(Ok(m.seq)),
-                MavMessage::MISSION_ACK(m) => Some(Err(m.mavtype)),
-                _ => None,
-            })?;
-            let seq = match asked {
-                Ok(seq) => seq,
-                Err(result) => {
-                    ensure!(result as u8 == 0, "the upload ended with {result:?}");
-                    return Ok(());
-                }
-            };
-            let [latitude, longitude] = corners[usize::from(seq)];
-            let e7 = |degrees: f64| (degrees * 1e7).round() as i32;
-            next = MavMessage::MISSION_ITEM_INT(MISSION_ITEM_INT_DATA {
-                param1: f32::from(count),
-                x: e7(latitude),
-                y: e7(longitude),
-                seq,
-                command: MavCmd::MAV_CMD_NAV_FENCE_POLYGON_VERTEX_INCLUSION,
-                target_system,
-                target_component,
-                frame: MavFrame::MAV_FRAME_GLOBAL,
-                autocontinue: 1,
-                mission_type,
-                ..MISSION_ITEM_INT_DATA::default()
-            });
-        }
     }
 
     /// Sets a parameter that is a float, or one of ArduCopter; for others PX4 has a shell.

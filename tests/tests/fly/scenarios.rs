@@ -7,6 +7,7 @@ mod failsafes;
 mod flights;
 mod formations;
 mod lines;
+mod missions;
 mod people;
 mod refusals;
 mod restarts;
@@ -28,6 +29,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         airspace::ALL,
         formations::ALL,
         rules::ALL,
+        missions::ALL,
     ]
     .into_iter()
     .flatten()

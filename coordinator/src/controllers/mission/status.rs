@@ -7,7 +7,7 @@ use crate::controllers::drone::status::condition;
 use crds::Mission;
 use crds::mission::{MissionStatus, NotFlown, TrackRange};
 use fleet::mission::Stretch;
-use fleet::mission::progress::{Failure, Outcome, Progress, Step};
+use fleet::mission::progress::{Failure, Outcome, Step};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::{SignedDuration, Timestamp, Unit};
 use std::time::Duration;
@@ -132,7 +132,7 @@ pub fn next(known: &Known<'_>, now: Timestamp) -> MissionStatus {
                 ends: place(one.to),
             };
             status.not_flown = left.all().iter().take(MOST_NOT_FLOWN).map(not_flown).collect();
-            let (reason, text) = failed(*why, known.mission, &step.progress);
+            let (reason, text) = failed(*why, known.mission, step);
             let message = format!(
                 "{text}; {percent} percent is flown, and {:.0} m in {} ranges are not: see status.notFlown. Create another Mission for them",
                 job.work.meters(&left),
@@ -146,15 +146,19 @@ pub fn next(known: &Known<'_>, now: Timestamp) -> MissionStatus {
     status
 }
 
-fn failed(why: Failure, mission: &Mission, progress: &Progress) -> (&'static str, String) {
+fn failed(why: Failure, mission: &Mission, step: &Step) -> (&'static str, String) {
     match why {
-        Failure::BackoffLimit => (
-            "BackoffLimitExceeded",
-            format!(
-                "vehicles failed {} times to fly their parts, more often than spec.backoffLimit = {}; see its Events",
-                progress.failures, mission.spec.backoff_limit
-            ),
-        ),
+        Failure::BackoffLimit => {
+            let last = step.gave_up.last().map_or_else(
+                || "see its Events".to_owned(),
+                |(drone, why)| format!("the last, Drone {drone}, {}", why.text()),
+            );
+            let text = format!(
+                "vehicles failed {} times to fly their parts, more often than spec.backoffLimit = {}: {last}",
+                step.progress.failures, mission.spec.backoff_limit
+            );
+            ("BackoffLimitExceeded", text)
+        }
         Failure::Deadline => (
             "DeadlineExceeded",
             format!(
@@ -234,7 +238,7 @@ pub fn is_news(old: &MissionStatus, new: &MissionStatus) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::mission::progress::{Part, Why};
+    use fleet::mission::progress::{Part, Progress, Why};
     use fleet::mission::{Stretch, Stretches};
     use fleet::units::Wgs84;
     use serde_json::json;
@@ -263,6 +267,8 @@ mod tests {
                 longitude_deg: 8.5,
             },
             layer: 0,
+            relief: None,
+            ahead: false,
         });
         Step {
             progress: Progress {
@@ -300,14 +306,19 @@ mod tests {
 
     #[test]
     fn one_that_has_failed_says_what_was_not_flown_and_why() {
-        let failed = step(Outcome::Failed(Failure::BackoffLimit), set(0.0, 1.0), None);
+        let mut failed = step(Outcome::Failed(Failure::BackoffLimit), set(0.0, 1.0), None);
+        failed.gave_up = vec![(
+            "field-a".into(),
+            Why::Refused("Geofence violation for waypoint 2".into()),
+        )];
         let status = make(&mission(json!({})), &MissionStatus::default(), &failed);
         let (value, reason, message) = is(&status, "Failed").unwrap();
         assert_eq!((value.as_str(), reason.as_str()), ("True", "BackoffLimitExceeded"));
         assert_eq!(
             message,
-            "vehicles failed 7 times to fly their parts, more often than spec.backoffLimit = 6; see its Events; 50 percent is flown, and \
-             75 m in 1 ranges are not: see status.notFlown. Create another Mission for them"
+            "vehicles failed 7 times to fly their parts, more often than spec.backoffLimit = 6: the last, Drone field-a, has an autopilot \
+             that refuses the plan: Geofence violation for waypoint 2; 50 percent is flown, and 75 m in 1 ranges are not: see \
+             status.notFlown. Create another Mission for them"
         );
         let [left] = &status.not_flown[..] else {
             panic!("{status:?}")

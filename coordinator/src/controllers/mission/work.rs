@@ -2,9 +2,9 @@
 //!
 //! Owns: [`Job`], [`read`] and [`write()`]. Must not: call the API or decide.
 
-use crds::mission::{Corner, MissionStatus, PartStatus, Repeat, TrackRange};
+use crds::mission::{Corner, MissionStatus, PartStatus, ReliefStatus, Repeat, TrackRange};
 use crds::{Mission, MissionSpec};
-use fleet::mission::progress::{Halt, Part, Progress, Wanted};
+use fleet::mission::progress::{Halt, Part, Progress, Relief, Wanted};
 use fleet::mission::{Stretch, Stretches, Work};
 use fleet::station::Altitude;
 use fleet::units::{Meters, Wgs84};
@@ -117,6 +117,11 @@ pub fn read(status: &MissionStatus) -> Progress {
             longitude_deg: part.start.longitude_degrees,
         },
         layer: u8::try_from(part.layer).unwrap_or_default(),
+        relief: part.relief.as_ref().map(|relief| Relief {
+            drone: relief.drone.clone(),
+            from: relief.from,
+        }),
+        ahead: part.ahead,
     };
     Progress {
         completed: count(status.completed),
@@ -135,6 +140,11 @@ pub fn write(progress: &Progress, status: &mut MissionStatus) {
         flown: ranges(&part.flown),
         start: corner(part.start),
         layer: i32::from(part.layer),
+        relief: part.relief.as_ref().map(|relief| ReliefStatus {
+            drone: relief.drone.clone(),
+            from: relief.from,
+        }),
+        ahead: part.ahead,
     };
     status.completed = small(progress.completed);
     status.failures = small(progress.failures);
@@ -210,6 +220,11 @@ mod tests {
                 flown: set(1.333, 4.0),
                 start: at,
                 layer: 2,
+                relief: Some(Relief {
+                    drone: "field-b".into(),
+                    from: 5.0,
+                }),
+                ahead: true,
             }],
             failures: 3,
         };

@@ -60,6 +60,9 @@ pub struct Question<'a> {
 /// A battery is near its reserve when no more than this is left above it, percent.
 const NEAR_RESERVE: u8 = 5;
 
+/// Another is to be sent in time when no more than this is left above it, percent.
+const SOON_NEAR_RESERVE: u8 = 15;
+
 /// What it does that may pass, if it does such a thing.
 #[must_use]
 pub fn passing(q: &Question<'_>) -> Option<Passing> {
@@ -125,9 +128,12 @@ pub fn doing(q: &Question<'_>, passes: Option<(Passing, Duration)>, patience: &P
         return Doing::Refused(words.clone());
     }
     let left = report.battery.and_then(|battery| battery.remaining).map(Percent::get);
-    let near = q.drone.failsafe.reserve.get().saturating_add(NEAR_RESERVE);
-    if up && left.is_some_and(|left| left <= near) {
+    let within = |above: u8| left.is_some_and(|left| left <= q.drone.failsafe.reserve.get().saturating_add(above));
+    if up && within(NEAR_RESERVE) {
         return Doing::Tired;
+    }
+    if up && has_part && within(SOON_NEAR_RESERVE) {
+        return Doing::Tiring;
     }
     if has_part || up {
         return Doing::Busy;

@@ -35,6 +35,13 @@ impl PlannedFlight {
         Stretches::new(pairs.flat_map(|done| done.all().iter().copied()))
     }
 
+    /// Whether it has come to where its work begins, when the items of these numbers were reached.
+    #[must_use]
+    pub fn has_begun(&self, reached: impl Fn(usize) -> bool) -> bool {
+        let mut pairs = self.marks.windows(2);
+        pairs.any(|pair| matches!(pair, [(before, _), (_, done)] if !done.is_empty() && reached(*before)))
+    }
+
     /// The numbers of the items that have a place.
     pub fn to_reach(&self) -> impl Iterator<Item = usize> {
         self.marks.iter().map(|(item, _)| *item)

@@ -176,7 +176,8 @@ fn of_waypoint(waypoint: &Waypoint) -> Vec<Item> {
     );
     let actions = waypoint.actions.iter().map(|action| match *action {
         Action::Photo => {
-            let params = [zero, zero, Some(1.0), None, None, None, None];
+            // Its number in a sequence is left to the camera by 0; ArduPilot takes no open number here.
+            let params = [zero, zero, Some(1.0), zero, None, None, None];
             Item::new(IMAGE_START_CAPTURE, FRAME_MISSION, params)
         }
         Action::TriggerEvery(Meters(distance)) => {

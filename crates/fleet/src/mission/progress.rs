@@ -8,7 +8,10 @@
 //!   left --cut--> part of a Drone --reached by its account--> flown
 //!                       └── the Drone leaves, and the rest of the part --> left
 //!
-//! So each position of the track is flown, somebody's, or left, and nothing is lost whatever happens to a Drone (invariant 13).
+//! So each position of the track is flown, somebody's, or left, and nothing is lost whatever happens to a Drone (invariant 13). Where
+//! vehicles fly in layers, one that is to leave soon is relieved first ([`relief`]): what it gives over is then the part of both.
+
+mod relief;
 
 use super::flight::MOST_ITEMS;
 use super::share::{CannotShare, Flier, MOST_FLIERS};
@@ -30,6 +33,19 @@ pub struct Part {
     pub start: Wgs84,
     /// In which layer: how many vehicles of the Mission fly lower.
     pub layer: u8,
+    /// Who takes over from it, and where.
+    pub relief: Option<Relief>,
+    /// It is of the next time that all is flown.
+    pub ahead: bool,
+}
+
+/// Who takes over before the one that has the part leaves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Relief {
+    /// The Drone.
+    pub drone: String,
+    /// The position up to which the one that leaves flies in any case.
+    pub from: f64,
 }
 
 /// How far a Mission has come.
@@ -94,6 +110,8 @@ pub enum Doing {
     Finished,
     /// Its plan came to its end, and not all of it was reached.
     Short,
+    /// It flies, and its battery will soon be near its reserve.
+    Tiring,
     /// Its battery is near its reserve.
     Tired,
     /// A failsafe brings it down, its own or its autopilot's.
@@ -121,6 +139,8 @@ pub struct Observed {
     pub doing: Doing,
     /// What of its part it has flown, by its vehicle's own account.
     pub flown: Stretches,
+    /// Whether it has reached the place where its work begins.
+    pub begun: bool,
 }
 
 /// Why a Drone gave up its part, or is deleted.
@@ -132,6 +152,8 @@ pub enum Why {
     NotNeeded,
     /// The Mission is halted or has ended.
     Halted,
+    /// Another has arrived, and flies on from there.
+    Relieved,
     /// It is relieved, as its battery is near the reserve.
     Tired,
     /// A failsafe brings it down.
@@ -162,6 +184,7 @@ impl Why {
             Self::Flown => "has flown its part".to_owned(),
             Self::NotNeeded => "is not needed any more".to_owned(),
             Self::Halted => "comes home, as the Mission does not go on".to_owned(),
+            Self::Relieved => "is relieved by another that has arrived".to_owned(),
             Self::Tired => "is relieved: its battery is near the reserve".to_owned(),
             Self::Diverted => "is brought down by a failsafe".to_owned(),
             Self::Over => "has landed before the end of its part".to_owned(),
@@ -219,17 +242,19 @@ impl Progress {
     /// All that is flown this time, also by those who have not flown all of their parts.
     #[must_use]
     pub fn all_flown(&self) -> Stretches {
-        self.parts
-            .iter()
-            .fold(self.flown.clone(), |all, part| all.and(&part.flown))
+        self.now().fold(self.flown.clone(), |all, part| all.and(&part.flown))
+    }
+
+    /// The parts of what is flown this time.
+    fn now(&self) -> impl Iterator<Item = &Part> {
+        self.parts.iter().filter(|part| !part.ahead)
     }
 
     /// What is flown by nobody and nobody's part.
     #[must_use]
     pub fn left(&self, work: &Work) -> Stretches {
         let taken = self
-            .parts
-            .iter()
+            .now()
             .fold(self.flown.clone(), |all, part| all.and(&part.stretches));
         work.trimmed(&work.whole().without(&taken))
     }
@@ -265,7 +290,7 @@ fn fate(part: &Part, seen: Option<&Observed>) -> Option<(Why, bool, bool)> {
         _ if seen.leaving => Some((Why::Gone, false, false)),
         Doing::Tired => Some((Why::Tired, in_vain, true)),
         Doing::Unfit(words) => Some((Why::Unfit(words.clone()), false, true)),
-        Doing::Waits | Doing::Fit(_) | Doing::Busy => None,
+        Doing::Waits | Doing::Fit(_) | Doing::Busy | Doing::Tiring => None,
     }
 }
 
@@ -281,13 +306,14 @@ pub fn step(work: &Work, wanted: &Wanted, before: &Progress, drones: &[Observed]
         cannot: None,
     };
     take_in(&mut next, drones);
+    relief::let_go(&mut next, work, drones);
     if wanted
         .completions
         .is_some_and(|completions| next.progress.completed >= completions)
     {
         next.outcome = Outcome::Complete;
     }
-    let all_flown = next.progress.parts.is_empty() && next.progress.left(work).is_empty();
+    let all_flown = next.progress.now().next().is_none() && next.progress.left(work).is_empty();
     if all_flown && next.outcome == Outcome::Progressing {
         next.progress.completed = next.progress.completed.saturating_add(1);
         // What was flown of the last round is what a Mission shows that is complete.
@@ -298,6 +324,9 @@ pub fn step(work: &Work, wanted: &Wanted, before: &Progress, drones: &[Observed]
             next.outcome = Outcome::Complete;
         } else {
             next.progress.flown = Stretches::default();
+            for part in &mut next.progress.parts {
+                part.ahead = false;
+            }
         }
     }
     if next.outcome == Outcome::Progressing {
@@ -329,7 +358,9 @@ fn take_in(next: &mut Step, drones: &[Observed]) {
             progress.parts.push(part);
             continue;
         };
-        progress.flown = progress.flown.and(&part.flown);
+        if !part.ahead {
+            progress.flown = progress.flown.and(&part.flown);
+        }
         progress.failures = progress.failures.saturating_add(u32::from(failed));
         if delete && seen.is_some_and(|seen| !seen.leaving) {
             next.delete.push((part.drone.clone(), why.clone()));
@@ -342,9 +373,8 @@ fn take_in(next: &mut Step, drones: &[Observed]) {
 
 /// Nobody flies on.
 fn halt(next: &mut Step, drones: &[Observed]) {
-    for part in std::mem::take(&mut next.progress.parts) {
-        next.progress.flown = next.progress.flown.and(&part.flown);
-    }
+    next.progress.flown = next.progress.all_flown();
+    next.progress.parts.clear();
     let known: BTreeSet<&str> = next.delete.iter().map(|(drone, _)| drone.as_str()).collect();
     let others = drones
         .iter()
@@ -364,7 +394,7 @@ fn give(next: &mut Step, work: &Work, wanted: &Wanted, drones: &[Observed]) {
     // In the air or done, and without a part: it comes home.
     for seen in &idle {
         let why = match &seen.doing {
-            Doing::Busy | Doing::Finished => Why::NotNeeded,
+            Doing::Busy | Doing::Tiring | Doing::Finished => Why::NotNeeded,
             Doing::Short => Why::Short,
             Doing::Tired => Why::Tired,
             Doing::Over => Why::Over,
@@ -386,38 +416,51 @@ fn give(next: &mut Step, work: &Work, wanted: &Wanted, drones: &[Observed]) {
             _ => None,
         })
         .collect();
-    let free = wanted.parallelism.saturating_sub(next.progress.parts.len());
+    let free = wanted.parallelism.saturating_sub(relief::in_place(&next.progress));
     let left = next.progress.left(work);
     if !left.is_empty() && free > 0 && !fit.is_empty() && !wanted.gathering {
         let who = fit.get(..free.min(fit.len())).unwrap_or_default();
         match cut(work, wanted, (&left, &next.progress.flown), who, free) {
             Ok(parts) => {
                 for (drone, start, stretches) in parts {
-                    let layer = free_layer(&next.progress);
-                    next.progress.parts.push(Part {
-                        drone,
-                        stretches: fitting(work, &stretches, start),
-                        flown: Stretches::default(),
-                        start,
-                        layer,
-                    });
+                    let stretches = fitting(work, &stretches, start);
+                    next.progress.take(drone, start, stretches, false);
                 }
             }
             Err(why) => next.cannot = Some(why),
         }
     }
+    let free_fit = fit.iter().filter(|(drone, _)| !has_part(&next.progress, drone));
+    let free_fit: Vec<(String, Wgs84)> = free_fit.map(|(drone, at)| ((*drone).to_owned(), *at)).collect();
+    let reliefs = relief::give(&mut next.progress, work, wanted, drones, free_fit);
     // Those that wait for a part, or for a vehicle.
     let candidates = idle.iter().filter(|seen| {
         matches!(seen.doing, Doing::Waits | Doing::Fit(_) | Doing::Unfit(_)) && !has_part(&next.progress, &seen.drone)
     });
     let candidates: Vec<String> = candidates.map(|seen| seen.drone.clone()).collect();
-    let free = wanted.parallelism.saturating_sub(next.progress.parts.len());
-    let needed = if next.progress.left(work).is_empty() { 0 } else { free };
+    let free = wanted.parallelism.saturating_sub(relief::in_place(&next.progress));
+    let left = !next.progress.left(work).is_empty();
+    let needed = reliefs + if left { free } else { 0 };
     if wanted.may_create {
         next.create = needed.saturating_sub(candidates.len());
     }
     let surplus = candidates.into_iter().skip(needed);
     next.delete.extend(surplus.map(|drone| (drone, Why::NotNeeded)));
+}
+
+impl Progress {
+    /// `drone` has this part, in the least layer in which nobody flies.
+    fn take(&mut self, drone: String, start: Wgs84, stretches: Stretches, ahead: bool) {
+        self.parts.push(Part {
+            drone,
+            stretches,
+            flown: Stretches::default(),
+            start,
+            layer: free_layer(self),
+            relief: None,
+            ahead,
+        });
+    }
 }
 
 /// The least layer in which nobody flies.

@@ -9,7 +9,7 @@ use anyhow::{Context, ensure};
 use serde_json::{Value, json};
 use testkit::autopilots::Stack;
 
-use super::stations::{apart, place, position, status_writes, track};
+use super::stations::{Track, apart, place, position, status_writes, track};
 use crate::field::{Field, NODES, SWARM, Setup};
 use crate::figures::Figures;
 use crate::modes::{HOLD, PILOTS};
@@ -82,7 +82,7 @@ fn wait_covered(field: &Field, places: &[[f64; 2]], up: f64) -> anyhow::Result<(
 }
 
 /// Waits until exactly so many are in the air.
-fn wait_flying(field: &Field, count: usize) -> anyhow::Result<()> {
+pub(super) fn wait_flying(field: &Field, count: usize) -> anyhow::Result<()> {
     field.wait(&format!("{count} in the air"), 150, || {
         let armed = field
             .nodes()
@@ -95,7 +95,7 @@ fn wait_flying(field: &Field, count: usize) -> anyhow::Result<()> {
 }
 
 /// The least distance between any two vehicles in the air since then. Errors: nearer than the separation.
-fn nearest(field: &Field, figures: &mut Figures, since: u64) -> anyhow::Result<()> {
+pub(super) fn nearest(field: &Field, figures: &mut Figures, since: u64) -> anyhow::Result<()> {
     let tracks: Vec<_> = field
         .nodes()
         .into_iter()
@@ -112,7 +112,7 @@ fn nearest(field: &Field, figures: &mut Figures, since: u64) -> anyhow::Result<(
 }
 
 /// Lets Skein go on with the vehicle of `node`.
-fn resume(field: &Field, node: &str) -> anyhow::Result<()> {
+pub(super) fn resume(field: &Field, node: &str) -> anyhow::Result<()> {
     let drone = field.objects().of(node).context("there is no Drone")?;
     let name = drone["metadata"]["name"].as_str().context("it has no name")?;
     field.skein(&["resume", name]).map(drop)
@@ -242,11 +242,10 @@ fn formation(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     nearest(field, figures, began)
 }
 
-/// The time in which no vehicle was within `reach` of a place over ground and in height, by their tracks; each gap, seconds.
-fn gaps(tracks: &[Vec<(u64, [f64; 3])>], at: [f64; 3], reach: [f64; 2], from: u64, to: u64) -> Vec<f64> {
+/// The time in which no vehicle was where it counts, by their tracks; each gap, seconds.
+pub(super) fn gaps(tracks: &[Track], within: impl Fn(&[f64; 3]) -> bool, from: u64, to: u64) -> Vec<f64> {
     let mut there: Vec<(u64, u64)> = Vec::new();
     for track in tracks {
-        let within = |p: &[f64; 3]| (p[0] - at[0]).hypot(p[1] - at[1]) <= reach[0] && (p[2] - at[2]).abs() <= reach[1];
         let mut since: Option<(u64, u64)> = None;
         for (when, p) in track {
             since = match (since, within(p)) {
@@ -324,7 +323,8 @@ fn relief(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         .collect();
     let speedup = f64::from(field.speedup);
     for (reach, what) in [([12.0, 12.0], "within 12 m"), ([2.0, 1.5], "within 2 m")] {
-        let mut gaps: Vec<f64> = gaps(&tracks, at, reach, began, ended)
+        let near = |p: &[f64; 3]| (p[0] - at[0]).hypot(p[1] - at[1]) <= reach[0] && (p[2] - at[2]).abs() <= reach[1];
+        let mut gaps: Vec<f64> = gaps(&tracks, near, began, ended)
             .iter()
             .map(|gap| gap * speedup)
             .collect();
@@ -334,7 +334,7 @@ fn relief(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         let (median, worst) = (gaps[gaps.len() / 2], gaps[gaps.len() - 1]);
         let failovers = failovers
             .iter()
-            .flat_map(|(from, until)| self::gaps(&tracks, at, reach, *from, *until));
+            .flat_map(|(from, until)| self::gaps(&tracks, near, *from, *until));
         let over = failovers.map(|gap| gap * speedup).fold(0.0, f64::max);
         figures.note(format!(
             "gap {what}: median {median:.1} s, worst {worst:.1} s, through a fail-over {over:.1} s"

@@ -129,13 +129,19 @@ fn a_plan_has_come_to_its_end_finished_or_short_and_only_by_the_account_of_this_
 
 #[test]
 fn one_that_is_low_falls_back_or_has_landed_gives_up_its_part() {
-    let mut low = up();
-    low.battery = Some(crate::vehicle::Battery {
-        remaining: Percent::new(25),
-        voltage: None,
-        charge: crate::vehicle::Charge::default(),
-    });
-    assert_eq!(of(as_it_is, Some(&low), true, 0), Doing::Tired);
+    let with = |percent: u8| {
+        let mut low = up();
+        low.battery = Some(crate::vehicle::Battery {
+            remaining: Percent::new(percent),
+            voltage: None,
+            charge: crate::vehicle::Charge::default(),
+        });
+        of(as_it_is, Some(&low), true, 0)
+    };
+    assert_eq!(
+        [with(36), with(35), with(26), with(25)],
+        [Doing::Busy, Doing::Tiring, Doing::Tiring, Doing::Tired]
+    );
     let mut failsafe = up();
     failsafe.activity = Activity::LowBattery;
     assert_eq!(of(as_it_is, Some(&failsafe), true, 0), Doing::Diverted);

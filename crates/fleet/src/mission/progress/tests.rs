@@ -1,5 +1,7 @@
 //! Vehicles come, tire, fail and go, and all of the work is flown or said not to be.
 
+mod reliefs;
+
 use super::*;
 use crate::geo::shifted;
 use crate::mission::{Route, Stretch, Waypoint};
@@ -47,6 +49,7 @@ fn seen(drone: &str, doing: Doing) -> Observed {
         leaving: false,
         doing,
         flown: Stretches::default(),
+        begun: false,
     }
 }
 
@@ -68,6 +71,8 @@ fn part(drone: &str, stretches: &[(f64, f64)]) -> Part {
         flown: Stretches::default(),
         start: HERE,
         layer: 0,
+        relief: None,
+        ahead: false,
     }
 }
 
@@ -340,11 +345,12 @@ proptest! {
     #[test]
     fn whatever_becomes_of_vehicles_nothing_is_lost_and_nothing_counts_that_was_not_flown(
         places in 2_u16..40, parallelism in 1_usize..5, limit in 0_u32..30,
-        fates in prop::collection::vec((0_u8..10, 0.0..1.0_f64), 0..60),
+        fates in prop::collection::vec((0_u8..12, 0.0..1.0_f64), 0..60), layers in any::<bool>(),
     ) {
         let work = route(places);
         let whole = work.whole();
-        let wanted = Wanted { backoff_limit: limit, ..wanted(parallelism) };
+        let layer_height = Meters(if layers { 12.0 } else { 0.0 });
+        let wanted = Wanted { backoff_limit: limit, layer_height, ..wanted(parallelism) };
         let mut now = Progress::default();
         let mut drones: Vec<Observed> = Vec::new();
         let mut truly = Stretches::default();
@@ -352,7 +358,8 @@ proptest! {
         let mut outcome = Outcome::Progressing;
         for round in 0..400 {
             let next = step(&work, &wanted, &now, &drones);
-            prop_assert!(next.progress.parts.len() <= parallelism);
+            let relieved = next.progress.parts.iter().filter(|part| part.relief.is_some()).count();
+            prop_assert!(next.progress.parts.len() <= parallelism + relieved);
             let all = next.progress.parts.iter().fold(next.progress.flown.clone(), |all, part| all.and(&part.stretches));
             prop_assert!(work.trimmed(&whole.without(&all.and(&next.progress.left(&work)))).is_empty());
             prop_assert!(work.trimmed(&next.progress.all_flown().without(&truly)).is_empty());
@@ -378,8 +385,10 @@ proptest! {
                     4 => (Doing::Short, some),
                     5 => (Doing::Grounded, some),
                     6 => (Doing::Busy, some),
+                    10 | 11 => (Doing::Tiring, some),
                     _ => (Doing::Finished, part.stretches.clone()),
                 };
+                seen.begun = !seen.flown.is_empty();
                 truly = truly.and(&seen.flown);
             }
         }

@@ -10,7 +10,9 @@ const FILE: &str = r#"{"version": 2, "components": {"1": {"namespace": "px4",
     "default": {"events": {
       "133277": {"name": "commander_arm_denied_resolve_failures", "message": "Arming denied: Resolve system health failures first"},
       "99": {"name": "commander_arm_denied_throttle_high", "message": "Arming denied: high throttle"},
-      "98": {"name": "commander_landing_detected", "message": "Landing detected"}}},
+      "98": {"name": "commander_landing_detected", "message": "Landing detected"},
+      "2831661": {"name": "navigator_mis_geofence_violation", "message": "Geofence violation for waypoint {1}", "arguments": [
+        {"type": "uint16_t"}]}}},
     "arming_check": {"events": {
       "11047904": {"name": "commander_arming_check_summary", "message": "s", "type": "summary", "arguments": [
         {"type": "uint8_t"}, {"type": "uint32_t"}, {"type": "uint32_t"}, {"type": "navigation_mode_group_t"}, {"type": "navigation_mode_group_t"}]},

@@ -6,13 +6,16 @@
 //! Must not: decide. An event that neither describes keeps its number.
 //!
 //! A report of the checks is a burst: the arming summary, one event for each failing check, the health summary.
+//!
+//! Why a mission is not flown is said once, however often that mission is uploaded again: such an event is read also when it came before
+//! the descriptions.
 
 use super::classes::class;
 use crate::command::OUR_COMPONENT;
 use crate::metadata::{EventText, Sequence, Subject, Table};
 use fleet::time::Moment;
 use link::dialect::{EVENT_DATA, MavEventCurrentSequenceFlags, MavMessage};
-use std::collections::BTreeSet;
+use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 
 /// First of a burst: `commander_arming_check_summary`.
@@ -27,6 +30,10 @@ const LOITER: u32 = 1 << 4;
 const ERROR: u8 = 3;
 /// Most checks of a lesser level that are kept.
 const LESSER_AT_MOST: usize = 16;
+/// Most events that are kept until they are described.
+const UNREAD_AT_MOST: usize = 16;
+/// How the names of events begin that say why a mission is not flown.
+const OF_MISSIONS: &str = "navigator_mis_";
 /// External log level up to which an event is worth a line in the log: information. Then come debugging and protocols.
 const INFORMATION: u8 = 6;
 /// A description of at most this many characters is shown with the message.
@@ -102,6 +109,8 @@ pub struct Events {
     report: Report,
     sequence: Sequence,
     table: Option<Arc<Table>>,
+    /// What came before the descriptions, and says nothing without them.
+    unread: VecDeque<EVENT_DATA>,
 }
 
 /// One check that fails: the event's number and its text.
@@ -192,7 +201,21 @@ impl Events {
         };
         events.extend(self.sequence.at(now));
         let ours = |event: &&EVENT_DATA| [0, OUR_COMPONENT.0].contains(&event.destination_component);
-        events.iter().filter(ours).flat_map(|event| self.read(event)).collect()
+        let mut meanings = self.late();
+        meanings.extend(events.iter().filter(ours).flat_map(|event| self.read(event)));
+        meanings
+    }
+
+    /// What came too early, and is not out of date.
+    fn late(&mut self) -> Vec<EventMeaning> {
+        let Some(table) = &self.table else { return Vec::new() };
+        let unread = std::mem::take(&mut self.unread);
+        let described = unread
+            .iter()
+            .rev()
+            .filter_map(|event| table.describe(event.id, &event.arguments));
+        let of_missions = described.filter(|text| text.name.starts_with(OF_MISSIONS));
+        of_missions.map(|text| EventMeaning::Line(text.message)).collect()
     }
 
     fn read(&mut self, event: &EVENT_DATA) -> Vec<EventMeaning> {
@@ -210,6 +233,10 @@ impl Events {
             Some(text) => self.by_description(text, event),
             None => self.built_in(event),
         };
+        if meaning.is_none() && table.is_none() {
+            self.unread.truncate(UNREAD_AT_MOST - 1);
+            self.unread.push_front(event.clone());
+        }
         meaning.into_iter().collect()
     }
 

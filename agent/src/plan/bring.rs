@@ -41,6 +41,10 @@ const AGAIN: Backoff = Backoff {
 const AFTER_OTHERS: Duration = Duration::from_secs(3);
 /// So many failures without a word from the autopilot, and a person should know.
 const SILENT_TOO_OFTEN: u32 = 3;
+/// What is said of a mission that was accepted and is not flown, before the autopilot's words.
+const NOT_FLOWN: &str = "the autopilot accepted it and will not fly it";
+/// And without any.
+const WORDLESS: &str = ", and does not say why; check it against its geofence, home and limits";
 /// MISSION_CURRENT (42).
 const MISSION_CURRENT_ID: f32 = 42.0;
 
@@ -245,14 +249,15 @@ impl Keeper {
         if self.memory.flown || now.since(since) < NONE_FOR {
             return;
         }
+        // PX4 says why once, however often the same is uploaded.
         let why = match self.words.take() {
-            Some(words) => format!("the autopilot accepted it and will not fly it: {words}"),
-            None => "the autopilot accepted it and will not fly it, and does not say why; check it against its geofence, home and limits"
-                .to_owned(),
+            Some(words) => Some(format!("{NOT_FLOWN}: {words}")),
+            None if self.refusal.is_some() => None,
+            None => Some(format!("{NOT_FLOWN}{WORDLESS}")),
         };
         self.memory.uploaded_from = None;
         self.prepare_again();
-        self.failed(Some(why), now, jitter);
+        self.failed(why, now, jitter);
     }
 
     /// ArduPilot sends MISSION_CURRENT only where it was asked to.
@@ -300,8 +305,9 @@ impl Keeper {
 
     /// Takes a text of our autopilot.
     pub fn text(&mut self, text: &str) {
-        const OF_MISSIONS: [&str; 6] = [
+        const OF_MISSIONS: [&str; 7] = [
             "ission rejected",
+            "Geofence requires",
             "waypoint",
             "Waypoint",
             "MISSION_ITEM",
@@ -313,9 +319,15 @@ impl Keeper {
             self.doubt("the autopilot says that its mission was changed");
         }
         let awaited = self.refused_at.is_some() || self.transfer.is_some() || self.uploaded_at.is_some();
-        if awaited && OF_MISSIONS.iter().any(|words| text.contains(words)) {
+        if !OF_MISSIONS.iter().any(|words| text.contains(words)) {
+            return;
+        }
+        if awaited {
             // The first says why.
             self.words.get_or_insert_with(|| text.trim().to_owned());
+        } else if let Some(refusal) = self.refusal.as_mut().filter(|words| words.ends_with(WORDLESS)) {
+            // On a slow link descriptions of events come late.
+            *refusal = format!("{NOT_FLOWN}: {}", text.trim());
         }
     }
 }

@@ -109,6 +109,18 @@ fn by_the_autopilots_own_descriptions_the_same_report_says_more() {
 }
 
 #[test]
+fn why_a_mission_is_not_flown_is_read_also_when_it_came_before_the_descriptions() {
+    let mut events = Events::default();
+    let landed = (0x0100_0062, 0x66, &[][..]);
+    let early = receive(&mut events, 0, &[landed, (19_608_877, 0x63, &[3, 0])]);
+    assert_eq!(early, [], "nobody can read that");
+    events.described(samples::table());
+    let late = receive(&mut events, 2, &[landed]);
+    assert_eq!(texts(&late), ["Geofence violation for waypoint 3", "Landing detected"]);
+    assert_eq!(texts(&receive(&mut events, 3, &[landed])), ["Landing detected"]);
+}
+
+#[test]
 fn a_check_of_the_health_group_is_a_reason_with_its_numbers() {
     let mut events = Events::default();
     events.described(samples::table());

@@ -59,7 +59,7 @@ impl Px4 {
             self.event(core, events::FENCE_WITHOUT_HOME, &[]);
             self.critical(core, "Geofence invalid, doesn't contain Home position\t");
         }
-        self.check_mission(core);
+        self.check_mission(core, true);
     }
 
     /// The items of the fence, if it was judged and all of it counts.
@@ -107,8 +107,10 @@ impl Px4 {
     fn plan_event(&mut self, core: &mut Core, event: PlanEvent) {
         match event {
             PlanEvent::Received(PlanKind::Mission) | PlanEvent::Cleared(PlanKind::Mission) => {
-                self.mission.replace(self.plans.items(PlanKind::Mission).to_vec());
-                self.check_mission(core);
+                let items = self.plans.items(PlanKind::Mission).to_vec();
+                let is_new = self.mission.items() != items;
+                self.mission.replace(items);
+                self.check_mission(core, is_new);
             }
             PlanEvent::Received(PlanKind::Fence) | PlanEvent::Cleared(PlanKind::Fence) => {
                 self.fence_due_s.get_or_insert(core.uptime_s + FENCE_AFTER_S);
@@ -130,14 +132,14 @@ impl Px4 {
         }
     }
 
-    /// A mission that leaves the fence is kept, but it will not fly.
-    fn check_mission(&mut self, core: &mut Core) {
+    /// A mission that leaves the fence is kept, but it will not fly. Why, it says of a new one only (observed: 1.17).
+    fn check_mission(&mut self, core: &mut Core, says_why: bool) {
         let outside = self.mission.items().iter().position(|item| {
             let place = core.local_e7(item.x, item.y);
             plan_rules::has_place(item.command) && !self.fence.allows(place)
         });
         self.mission.set_valid(outside.is_none());
-        if let Some(place) = outside {
+        if let Some(place) = outside.filter(|_| says_why) {
             // Counted from one.
             let number = place as u16 + 1;
             self.event(core, events::MISSION_OUTSIDE_FENCE, &number.to_le_bytes());

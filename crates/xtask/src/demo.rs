@@ -12,7 +12,7 @@ use testkit::control_plane::Binaries;
 use testkit::launch::workspace_binary;
 use testkit::spawner;
 
-use crate::generate::cargo;
+use crate::generate::cargo_as_for_tests;
 use crate::interrupt::Interrupt;
 use crate::say;
 
@@ -34,8 +34,8 @@ pub struct Args {
 pub fn run(args: &Args) -> anyhow::Result<()> {
     // A build that is interrupted ends at once; what runs afterwards is ended in order.
     say::heading("building skein");
-    let built = cargo()
-        .args(["build", "--package", "skein-cli"])
+    let built = cargo_as_for_tests("build")
+        .args(["--package", "skein-cli"])
         .status()
         .context("cannot start cargo")?;
     anyhow::ensure!(built.success(), "skein does not build; see above");

@@ -9,7 +9,7 @@ use clap::ValueEnum;
 use testkit::autopilots::{Firmware, Stack};
 use testkit::differ::{Plan, run as run_plan};
 
-use crate::generate::cargo;
+use crate::generate::cargo_as_for_tests;
 use crate::say;
 
 /// What is run.
@@ -44,15 +44,8 @@ enum Which {
 
 /// Prints what differs; an error when there is a difference.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let mut build = cargo();
-    build.args([
-        "build",
-        "--quiet",
-        "--package",
-        "skein-conformance",
-        "--bin",
-        "skein-differ",
-    ]);
+    let mut build = cargo_as_for_tests("build");
+    build.args(["--package", "skein-conformance", "--bin", "skein-differ"]);
     anyhow::ensure!(
         build.status().context("cannot start cargo")?.success(),
         "skein-differ does not build"

@@ -9,7 +9,7 @@ use anyhow::Context;
 use clap::ValueEnum;
 use testkit::autopilots::{Firmware, Stack};
 
-use crate::generate::cargo;
+use crate::generate::{cargo, cargo_as_for_tests};
 use crate::say;
 
 /// The exit status when a scenario was not flown because its autopilot is missing; 1 means that a scenario failed.
@@ -62,7 +62,7 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     if !args.list {
         say::heading("building");
-        let built = cargo().args(["build", "--quiet", "--workspace", "--bins"]).status()?;
+        let built = cargo_as_for_tests("build").args(["--workspace", "--bins"]).status()?;
         anyhow::ensure!(built.success(), "the programs do not build; see above");
     }
     let mut command = cargo();

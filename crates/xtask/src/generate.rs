@@ -13,8 +13,8 @@ use testkit::{Helm, manifests};
 
 /// Writes every generated file: first the CRDs, of which the chart has copies.
 pub fn run() -> anyhow::Result<()> {
-    let mut crds = cargo();
-    crds.args(["run", "--quiet", "--package", "skein-crds", "--bin", "crdgen"]);
+    let mut crds = cargo_as_for_tests("run");
+    crds.args(["--package", "skein-crds", "--bin", "crdgen"]);
     let status = crds.status().context("cannot start cargo")?;
     anyhow::ensure!(status.success(), "the CRDs could not be generated");
     for (path, bytes) in grpc::generated()? {
@@ -49,5 +49,12 @@ pub fn check() -> anyhow::Result<()> {
 pub fn cargo() -> Command {
     let mut command = Command::new(std::env::var_os("CARGO").unwrap_or_else(|| "cargo".into()));
     command.current_dir(workspace_root());
+    command
+}
+
+/// `cargo build` or `cargo run` in the profile of the tests, so that nothing is compiled twice.
+pub fn cargo_as_for_tests(subcommand: &str) -> Command {
+    let mut command = cargo();
+    command.args([subcommand, "--profile", "test", "--quiet"]);
     command
 }

@@ -6,7 +6,7 @@ use std::path::PathBuf;
 
 use anyhow::Context;
 
-use crate::generate::cargo;
+use crate::generate::cargo_as_for_tests;
 
 /// What is replayed.
 #[derive(clap::Args)]
@@ -18,16 +18,8 @@ pub struct Args {
 
 /// Prints the conformance table; an error when there is a difference.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let mut command = cargo();
-    command.args([
-        "run",
-        "--quiet",
-        "--package",
-        "skein-conformance",
-        "--bin",
-        "skein-replay",
-        "--",
-    ]);
+    let mut command = cargo_as_for_tests("run");
+    command.args(["--package", "skein-conformance", "--bin", "skein-replay", "--"]);
     for folder in &args.folders {
         // Cargo runs in the workspace's root.
         command.arg(std::path::absolute(folder)?);

@@ -9,7 +9,7 @@ use std::time::{Duration, Instant};
 
 use anyhow::Context;
 
-use crate::generate::cargo;
+use crate::generate::{cargo, cargo_as_for_tests};
 use crate::say;
 
 /// What is repeated.
@@ -31,7 +31,11 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         }
         command
     };
-    let built = cargo().args(["build", "--workspace", "--bins"]).status()?.success() && test(false).status()?.success();
+    let built = cargo_as_for_tests("build")
+        .args(["--workspace", "--bins"])
+        .status()?
+        .success()
+        && test(false).status()?.success();
     anyhow::ensure!(built, "it does not build; see above");
 
     let load = Load::start();

@@ -148,7 +148,7 @@ fn formatting() -> anyhow::Result<()> {
 fn documentation() -> anyhow::Result<()> {
     let mut command = cargo();
     command
-        .args(["doc", "--workspace", "--no-deps", "--quiet"])
+        .args(["doc", "--workspace", "--no-deps", "--quiet", "--profile", "test"])
         .env("RUSTDOCFLAGS", "-D warnings");
     command::succeed(command, "the documentation of the code has warnings; see above")
 }

@@ -8,7 +8,7 @@ use std::time::{Duration, Instant};
 use anyhow::Context;
 use testkit::nodes::{ClusterSetup, Installed, why_not};
 
-use crate::generate::cargo;
+use crate::generate::cargo_as_for_tests;
 use crate::interrupt::Interrupt;
 use crate::say;
 
@@ -44,10 +44,8 @@ pub fn up(manifests: &[PathBuf], args: &Args) -> anyhow::Result<()> {
     }
     // Until everything is started, Ctrl-C ends this at once, and the kernel and the sweepers end the rest; later it ends in order.
     say::heading("building the programs");
-    let mut build = cargo();
-    build
-        .arg("build")
-        .args(PROGRAMS.iter().flat_map(|name| ["--package", name]));
+    let mut build = cargo_as_for_tests("build");
+    build.args(PROGRAMS.iter().flat_map(|name| ["--package", name]));
     let built = build.status().context("cannot start cargo")?;
     anyhow::ensure!(built.success(), "the programs do not build; see above");
 

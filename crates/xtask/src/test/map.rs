@@ -7,7 +7,7 @@ use std::process::Command;
 
 use testkit::prerequisites;
 
-use crate::generate::cargo;
+use crate::generate::{cargo, cargo_as_for_tests};
 use crate::node_packages::NodePackages;
 use crate::{command, say};
 
@@ -63,9 +63,9 @@ pub fn set_up() -> anyhow::Result<()> {
 
 /// The test alone, with a program that has the page.
 pub fn run() -> anyhow::Result<()> {
-    let mut build = cargo();
+    let mut build = cargo_as_for_tests("build");
     build
-        .args(["build", "--package", "skein-cli", "--package", "skein-sitl", "--quiet"])
+        .args(["--package", "skein-cli", "--package", "skein-sitl"])
         .env("SKEIN_MAP_PAGE", "require");
     command::succeed(build, "skein does not build with the page of its map; see above")?;
     let mut test = cargo();

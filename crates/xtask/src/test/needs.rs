@@ -65,7 +65,7 @@ const KNOWN: &[Known] = &[
     known("tests", "control_plane", 1, 20, 45),
     known("tests", "clients", 1, 15, 50),
     known("tests", "peers", 1, 15, 20),
-    known("fleet", "fleet", 1, 90, 130),
+    known("fleet", "fleet", 1, 18, 180),
     known("agent", "rules_on_real_autopilots", 1, 50, 25),
     known("workspace", "examples", 1, 35, 150),
     known("embedded-api", "crash", 1, 20, 100),

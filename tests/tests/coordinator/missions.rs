@@ -219,13 +219,17 @@ pub async fn one_that_tires_flies_on_until_its_relief_has_come_and_a_patrol_is_f
     let first = field
         .until("one to be on its way", async || {
             let far = vehicles.iter().find(|vehicle| vehicle.state().reached.count() >= 3);
-            far.ok_or("nobody is")
+            far.ok_or_else(|| "nobody is".to_owned())
         })
         .await;
     let second = vehicles.iter().find(|vehicle| !std::ptr::eq(*vehicle, first)).unwrap();
     let second_has_reached = |count: usize| {
         let reached = second.state().reached.count();
-        if reached >= count { Ok(()) } else { Err(reached) }
+        if reached >= count {
+            Ok(())
+        } else {
+            Err(reached.to_string())
+        }
     };
     // The first waits where it is, and the second is sent.
     {
@@ -263,7 +267,11 @@ pub async fn one_that_tires_flies_on_until_its_relief_has_come_and_a_patrol_is_f
     second.state().leg = WAITS;
     field
         .until("the first to be down", async || {
-            if first.flies() { Err("it flies") } else { Ok(()) }
+            if first.flies() {
+                Err("it flies".to_owned())
+            } else {
+                Ok(())
+            }
         })
         .await;
     let object = until(&field, "the next round to be somebody's", |object| {

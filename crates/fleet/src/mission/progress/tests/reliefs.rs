@@ -9,8 +9,10 @@ const fn in_layers(parallelism: usize) -> Wanted {
     }
 }
 
-/// Who flies what, and who relieves whom from where on.
-fn parts(step: &Step) -> Vec<(&str, &Stretches, u8, Option<(&str, f64)>)> {
+/// Who flies what in which layer, and who relieves whom from where on.
+type Flown<'a> = (&'a str, &'a Stretches, u8, Option<(&'a str, f64)>);
+
+fn parts(step: &Step) -> Vec<Flown<'_>> {
     let parts = step.progress.parts.iter();
     parts
         .map(|part| {

@@ -9,7 +9,7 @@
 //!                       └── the Drone leaves, and the rest of the part --> left
 //!
 //! So each position of the track is flown, somebody's, or left, and nothing is lost whatever happens to a Drone (invariant 13). Where
-//! vehicles fly in layers, one that is to leave soon is relieved first ([`relief`]): what it gives over is then the part of both.
+//! vehicles fly in layers, one that is to leave soon is relieved first (`relief.rs`): what it gives over is then the part of both.
 
 mod relief;
 

@@ -57,8 +57,11 @@ fn rings(polygon: &Polygon<f64>) -> impl Iterator<Item = &LineString<f64>> {
     std::iter::once(polygon.exterior()).chain(polygon.interiors())
 }
 
-/// The pieces of the line from `a` to `b` between the places where it meets the edge of `polygon`, as shares of its way, and whether each
-/// is on that `side` of it.
+/// The pieces of the line from `a` to `b` between the places where it meets the edge of `polygon` or passes one of its corners closely, as
+/// shares of its way, and whether each is on that `side` of it.
+///
+/// The middle of a piece decides. Beside a piece there is no corner that it passes closely, so it is nowhere twice as far from the edge as
+/// its middle is, where that is near the edge.
 fn pieces(
     polygon: &Polygon<f64>,
     a: Coord<f64>,
@@ -68,6 +71,7 @@ fn pieces(
     let mut cuts = vec![0.0, 1.0];
     for edge in rings(polygon).flat_map(LineString::lines) {
         cuts.extend(meeting(a, b, edge.start, edge.end).into_iter().flatten());
+        cuts.extend(foot(edge.start, a, b).filter(|share| apart(edge.start, a + (b - a) * *share).0 <= 2.0 * SLACK));
     }
     cuts.sort_by(f64::total_cmp);
     let length = apart(a, b).0;
@@ -264,12 +268,12 @@ fn meeting(a: Coord<f64>, b: Coord<f64>, c: Coord<f64>, d: Coord<f64>) -> [Optio
 
 /// How far `point` is from the line from `a` to `b`, meters.
 pub(super) fn to_line(point: Coord<f64>, a: Coord<f64>, b: Coord<f64>) -> f64 {
+    apart(point, a + (b - a) * foot(point, a, b).unwrap_or_default()).0
+}
+
+/// The place on the line from `a` to `b` that is nearest to `point`, as a share of its way; `None` when the line has no length.
+fn foot(point: Coord<f64>, a: Coord<f64>, b: Coord<f64>) -> Option<f64> {
     let (way, to) = (b - a, point - a);
     let length = way.x * way.x + way.y * way.y;
-    let share = if length > 0.0 {
-        ((to.x * way.x + to.y * way.y) / length).clamp(0.0, 1.0)
-    } else {
-        0.0
-    };
-    apart(point, a + way * share).0
+    (length > 0.0).then(|| ((to.x * way.x + to.y * way.y) / length).clamp(0.0, 1.0))
 }

@@ -126,3 +126,28 @@ fn a_line_through_the_corner_of_a_hole_does_not_go_on_inside() {
         }
     }
 }
+
+#[test]
+fn a_way_through_a_hole_is_none_though_its_middle_passes_a_corner_of_the_hole() {
+    // The corner in the west is 2 mm beside the middle of the way.
+    let hole: &[(f64, f64)] = &[
+        (40.0, 10.0),
+        (20.0, 22.0),
+        (39.998, 35.0),
+        (20.0, 48.0),
+        (40.0, 60.0),
+        (70.0, 35.0),
+    ];
+    let field = area(&[(0.0, 0.0), (100.0, 0.0), (100.0, 100.0), (0.0, 100.0)], &[hole]);
+    let place = |east, north| field.place(at(east, north)).unwrap();
+    let (from, to) = (place(40.0, 5.0), place(40.0, 65.0));
+    let length = way::Ways::around_holes(&field).length(from, to).unwrap();
+    assert!((78.0..79.0).contains(&length), "{length}");
+    let holes = field.polygon().interiors().iter();
+    let holes: Vec<_> = holes
+        .map(|ring| ::geo::Polygon::new(ring.clone(), Vec::new()))
+        .collect();
+    let outside = way::outside(&holes, from, to);
+    let meters: f64 = outside.iter().map(|(from, to)| (to - from) * 60.0).sum();
+    assert!((meters - 10.0).abs() < 0.1, "{outside:?}");
+}

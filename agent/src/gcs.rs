@@ -1,7 +1,7 @@
 //! Ground stations connect to the agent and reach the autopilot through it, while the agent flies: QGroundControl,
 //! MAVProxy, MAVSDK and the like, by UDP and TCP. We call them guests.
 //!
-//! Owns: meeting them ([`flags`], [`udp`], [`tcp`], [`guest`]), where frames go ([`routes`], [`switch`]), whose heartbeats the
+//! Owns: meeting them ([`flags`], [`udp`], [`tcp`], [`remote`], [`guest`]), where frames go ([`routes`], [`switch`]), whose heartbeats the
 //! autopilot receives ([`charge`]), what onlookers may ask ([`read_only`], [`notice`]), and what is written and sent when
 //! ([`outbox`], [`guest_queue`], [`hub`]).
 //! Must not: change a byte of a frame, hold up the line or the agent, or answer in the autopilot's name.
@@ -21,6 +21,7 @@ pub mod hub;
 pub mod notice;
 pub mod outbox;
 pub mod read_only;
+pub mod remote;
 pub mod routes;
 pub mod switch;
 pub mod tcp;
@@ -29,16 +30,21 @@ pub mod udp;
 pub use counters::Snapshot;
 pub use flags::{BadGcs, Config, GcsFlags, Place};
 
+use crate::coordinator::Coordinator;
 use counters::Counters;
+use fleet::guest::GuestCall;
 use guest::GuestAdmission;
 use hub::{Hub, Out, write_out};
 use link::LinkHandle;
+use futures::FutureExt;
+use futures::future::BoxFuture;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::net::{TcpListener, UdpSocket, lookup_host};
+use switch::Policy;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
 use tokio::time::{sleep, timeout};
@@ -62,18 +68,24 @@ pub struct Gcs {
 
 type Opened = Arc<Mutex<Vec<(Place, SocketAddr)>>>;
 
-/// Lets guests in as `config` says. Needs a tokio runtime. A place that cannot be opened is tried again and again: flying does
-/// not wait for it.
+/// Those whom the coordinator announces, and the coordinator.
+#[derive(Debug)]
+pub struct FromCoordinator {
+    /// The calls.
+    pub calls: mpsc::Receiver<GuestCall>,
+    /// Where they are answered.
+    pub coordinator: Coordinator,
+}
+
+/// Lets guests in as `config` says, and `remote` ones. Needs a tokio runtime. A place that cannot be opened is tried again and again:
+/// flying does not wait for it.
 #[must_use]
-pub fn start(config: Config, link: LinkHandle) -> Gcs {
+pub fn start(config: Config, link: LinkHandle, remote: Option<FromCoordinator>) -> Gcs {
     let mut gcs = Gcs {
         tasks: JoinSet::new(),
         counters: Arc::default(),
         opened: Opened::default(),
     };
-    if config.places.is_empty() {
-        return gcs;
-    }
     if config.remote {
         let read_only = config.policy.read_only;
         let places: Vec<String> = config.places.iter().map(ToString::to_string).collect();
@@ -83,19 +95,56 @@ pub fn start(config: Config, link: LinkHandle) -> Gcs {
             "ground stations on other computers are let in; everybody who reaches these places can speak to the autopilot"
         );
     }
-    let out = Arc::new(Out::new(config.bytes_per_second));
-    let (to_hub, from_guests) = mpsc::channel(FROM_GUESTS);
-    let admission = GuestAdmission::new(to_hub, Arc::clone(&gcs.counters));
-    let hub = Hub::new(config.policy, Arc::clone(&out), Arc::clone(&gcs.counters));
-    gcs.tasks
-        .spawn(hub.run(link.tap(TAPPED), from_guests).in_current_span());
-    gcs.tasks
-        .spawn(write_out(out, link, Arc::clone(&gcs.counters)).in_current_span());
+    let counters = Arc::clone(&gcs.counters);
+    let (policy, bytes_per_second) = (config.policy, config.bytes_per_second);
+    let hub = move || open_hub(policy, bytes_per_second, link.clone(), Arc::clone(&counters));
+    // Without a place the hub waits for the first guest through the coordinator.
+    let admission = (!config.places.is_empty()).then(|| {
+        let (admission, work) = hub();
+        gcs.tasks.spawn(work.in_current_span());
+        admission
+    });
     for place in config.places {
-        let meet = keep_open(place, admission.clone(), Arc::clone(&gcs.opened));
-        gcs.tasks.spawn(meet.in_current_span());
+        if let Some(admission) = admission.clone() {
+            let meet = keep_open(place, admission, Arc::clone(&gcs.opened));
+            gcs.tasks.spawn(meet.in_current_span());
+        }
+    }
+    if let Some(FromCoordinator { calls, coordinator }) = remote {
+        let open = move || match admission {
+            Some(admission) => (admission, None),
+            None => {
+                let (admission, work) = hub();
+                (admission, Some(work))
+            }
+        };
+        let serve = async move {
+            remote::serve(calls, coordinator, policy.read_only, open).await;
+        };
+        gcs.tasks.spawn(serve.in_current_span());
     }
     gcs
+}
+
+/// A hub, and its work, to be done for as long as guests may come.
+fn open_hub(
+    policy: Policy,
+    bytes_per_second: u32,
+    link: LinkHandle,
+    counters: Arc<Counters>,
+) -> (GuestAdmission, BoxFuture<'static, ()>) {
+    let out = Arc::new(Out::new(bytes_per_second));
+    let (to_hub, from_guests) = mpsc::channel(FROM_GUESTS);
+    let admission = GuestAdmission::new(to_hub, Arc::clone(&counters));
+    let hub = Hub::new(policy, Arc::clone(&out), Arc::clone(&counters));
+    let tap = link.tap(TAPPED);
+    let work = async move {
+        tokio::select! {
+            () = hub.run(tap, from_guests) => {}
+            () = write_out(out, link, counters) => {}
+        }
+    };
+    (admission, work.boxed())
 }
 
 impl Gcs {
@@ -165,7 +214,8 @@ async fn meet(place: &Place, admission: &GuestAdmission, opened: &Opened) -> io:
 }
 
 /// A local address with which `there` can be reached, and no more than that if it is on this computer.
-fn any_like(there: IpAddr) -> SocketAddr {
+#[must_use]
+pub fn any_like(there: IpAddr) -> SocketAddr {
     let ip: IpAddr = match there {
         IpAddr::V4(ip) if ip.is_loopback() => Ipv4Addr::LOCALHOST.into(),
         IpAddr::V6(ip) if ip.is_loopback() => Ipv6Addr::LOCALHOST.into(),

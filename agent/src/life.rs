@@ -25,6 +25,9 @@ use tracing::{Instrument, error_span, info, warn};
 
 const FAREWELL_WITHIN: Duration = Duration::from_secs(3);
 
+/// Guests that the coordinator announces and that are not looked at yet.
+const GUEST_CALLS: usize = 8;
+
 /// Where the time stamp of signing is kept, in the state directory.
 const STAMP_FILE: &str = "signing-stamp";
 
@@ -98,7 +101,12 @@ async fn live(
     );
     let flight_log = flight_log::start(config.flight_log, config.node.clone(), &handle);
     let guests = config.gcs.beside(&config.link, config.ground_station.is_some());
-    let gcs = gcs::start(guests, handle.clone());
+    let (to_guests, calls) = mpsc::channel(GUEST_CALLS);
+    let remote = gcs::FromCoordinator {
+        calls,
+        coordinator: config.coordinator.clone(),
+    };
+    let gcs = gcs::start(guests, handle.clone(), Some(remote));
     let outward = Outward {
         highest_term: state.fence.highest_term,
         ..Outward::default()
@@ -115,6 +123,7 @@ async fn live(
         life: rand::random(),
         outward,
         pilot: to_pilot,
+        guests: to_guests,
         farewell: farewell.clone(),
     };
     let uplink = tokio::spawn(uplink.keep().in_current_span());

@@ -8,6 +8,7 @@ use crate::credentials::Reader;
 use crate::dial::{self, root_cause};
 use fleet::assignment::Order;
 use fleet::backoff::Backoff;
+use fleet::guest::GuestCall;
 use fleet::ids::{NodeName, Term};
 use fleet::kill::{KillAnswer, KillOrder};
 use fleet::mission::FlightPlan;
@@ -77,6 +78,8 @@ pub struct Uplink {
     pub outward: watch::Receiver<Outward>,
     /// Where answers are sent.
     pub pilot: mpsc::Sender<FromUplink>,
+    /// Where guests are announced; one that is not taken at once is let go.
+    pub guests: mpsc::Sender<GuestCall>,
     /// Cancelled when the last report is in `outward` and should be sent before the end.
     pub farewell: CancellationToken,
 }
@@ -204,7 +207,12 @@ impl Uplink {
                             }
                         }
                         match read(message) {
-                            Ok(word) => {
+                            Ok(Received::Guest(call)) => {
+                                if self.guests.try_send(call).is_err() {
+                                    warn!("a ground station through the coordinator is not let in: too many come at once");
+                                }
+                            }
+                            Ok(Received::Word(word)) => {
                                 if self.pilot.send(word).await.is_err() {
                                     return End::Farewell;
                                 }
@@ -258,17 +266,28 @@ impl Uplink {
     }
 }
 
-/// What a message means to the pilot.
-fn read(mut message: v1::ToAgent) -> Result<FromUplink, BadMessage> {
+/// What a message is.
+enum Received {
+    /// For the pilot.
+    Word(FromUplink),
+    /// A guest, of whom the pilot need not know.
+    Guest(GuestCall),
+}
+
+fn read(mut message: v1::ToAgent) -> Result<Received, BadMessage> {
     if let Some(kill) = message.kill.take() {
-        return Ok(FromUplink::Kill(kill.try_into()?, Instant::now()));
+        return Ok(Received::Word(FromUplink::Kill(kill.try_into()?, Instant::now())));
     }
-    match (message.rules.take(), message.plan.take(), message.remote_id.take()) {
-        (Some(rules), ..) => Ok(FromUplink::Rules(rules.try_into()?)),
-        (None, Some(plan), _) => Ok(FromUplink::Plan(plan.try_into()?)),
-        (None, None, Some(order)) => Ok(FromUplink::RemoteId(order.try_into()?)),
-        (None, None, None) => Ok(FromUplink::Order(message.try_into()?)),
+    if let Some(call) = message.guest_call.take() {
+        return Ok(Received::Guest(call.try_into()?));
     }
+    let word = match (message.rules.take(), message.plan.take(), message.remote_id.take()) {
+        (Some(rules), ..) => FromUplink::Rules(rules.try_into()?),
+        (None, Some(plan), _) => FromUplink::Plan(plan.try_into()?),
+        (None, None, Some(order)) => FromUplink::RemoteId(order.try_into()?),
+        (None, None, None) => FromUplink::Order(message.try_into()?),
+    };
+    Ok(Received::Word(word))
 }
 
 const fn from_agent(message: v1::from_agent::Message) -> v1::FromAgent {

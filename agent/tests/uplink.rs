@@ -129,6 +129,7 @@ fn agent(coordinator: SocketAddr) -> Agent {
         node: NodeName::parse("pine").unwrap(),
         outward: rx,
         pilot: tx,
+        guests: mpsc::channel(1).0,
         farewell: farewell.clone(),
     };
     Agent {

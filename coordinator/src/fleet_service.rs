@@ -6,7 +6,6 @@
 pub mod kill;
 mod orders;
 mod resume;
-mod watcher;
 
 use crate::cluster::key::Key;
 use crate::cluster::selection::Selection;
@@ -17,7 +16,7 @@ use crate::controllers::drone::heights::Heights;
 use crate::metrics::Metrics;
 use crate::server::ServiceGate;
 use crate::server::admission::Ticket;
-use crate::server::auth::{Auth, Refusal, Right, Who};
+use crate::server::auth::{Auth, Refusal, Right, Standing, Who};
 use crate::sessions;
 use crate::spans;
 use crds::Drone;
@@ -36,13 +35,15 @@ use tokio::sync::mpsc;
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Request, Response, Status};
 use tracing::Instrument;
-use watcher::Watcher;
 
 /// Span between two messages of a watch when the caller names none.
 const INTERVAL: Duration = Duration::from_millis(500);
 
 /// A watcher that does not read for this long is let go.
 const PATIENCE: Duration = Duration::from_secs(30);
+
+/// What a watcher may see is asked again after this.
+const RECHECK_EVERY: Duration = Duration::from_secs(60);
 
 /// What the fleet service works on.
 #[derive(Debug)]
@@ -134,11 +135,12 @@ impl v1::fleet_server::Fleet for FleetService {
         let handles = self.gate.handles()?;
         let right = Right::to_see(&request.get_ref().namespace);
         self.allow(&request, &right).await?;
-        let watcher = Watcher {
+        let watcher = Standing {
             who: who(&request)?,
             right,
             auth: self.auth.clone(),
             ticket: request.extensions().get::<Ticket>().cloned(),
+            recheck: RECHECK_EVERY,
         };
         let asked = request.into_inner();
         let selection = to_read(&asked.namespace, &asked.selector)?;
@@ -242,7 +244,7 @@ fn no_kill(error: &KillError) -> Status {
 
 async fn watch(
     handles: Arc<FleetHandles>,
-    watcher: Watcher,
+    watcher: Standing,
     selection: Selection,
     interval: Duration,
     sender: mpsc::Sender<Result<v1::ListResponse, Status>>,

@@ -26,6 +26,8 @@ use crate::controllers::{node, operator, orders, vehicle};
 use crate::fleet_service::kill::Kills;
 use crate::fleet_service::{FleetHandles, FleetService};
 use crate::ground::{self, Ground};
+use crate::guests::waiting::Waiting;
+use crate::guests::{GuestHandles, Guests};
 use crate::leadership::deposition::Higher;
 use crate::leadership::endpoint;
 use crate::leadership::leading::Leadership;
@@ -39,6 +41,7 @@ use crate::sessions::uplink::{Uplink, UplinkHandles};
 use fleet::freshness::Knowledge;
 use fleet::ids::Term;
 use proto::v1::fleet_server::FleetServer;
+use proto::v1::guests_server::GuestsServer;
 use proto::v1::uplink_server::UplinkServer;
 use std::net::SocketAddr;
 use std::sync::{Arc, Mutex, Weak};
@@ -56,6 +59,8 @@ pub struct Gates {
     pub uplink: ServiceGate<UplinkHandles>,
     /// That of people's tools.
     pub fleet: ServiceGate<FleetHandles>,
+    /// That of ground stations.
+    pub guests: ServiceGate<GuestHandles>,
 }
 
 impl Default for Gates {
@@ -64,6 +69,7 @@ impl Default for Gates {
         Self {
             uplink: ServiceGate::new(&all),
             fleet: ServiceGate::new(&all),
+            guests: ServiceGate::new(&all),
             all,
         }
     }
@@ -76,7 +82,9 @@ pub fn services(gates: &Gates, auth: &Auth) -> Routes {
     let uplink = UplinkServer::new(uplink).max_decoding_message_size(LARGEST_MESSAGE);
     let fleet = FleetService::new(gates.fleet.clone(), auth.clone());
     let fleet = FleetServer::new(fleet).max_decoding_message_size(LARGEST_MESSAGE);
-    Routes::new(uplink).add_service(fleet)
+    let guests = Guests::new(gates.guests.clone(), auth.clone());
+    let guests = GuestsServer::new(guests).max_decoding_message_size(LARGEST_MESSAGE);
+    Routes::new(uplink).add_service(fleet).add_service(guests)
 }
 
 /// Why a leader cannot go on.
@@ -175,6 +183,11 @@ pub(crate) async fn lead(
         leadership: leadership.clone(),
         world: Arc::clone(&cluster.world),
         node_objects,
+        metrics: metrics.clone(),
+    });
+    gates.guests.open(GuestHandles {
+        observer: observer.clone(),
+        waiting: Waiting::default(),
         metrics: metrics.clone(),
     });
     gates.fleet.open(FleetHandles {

@@ -9,6 +9,7 @@ pub mod cluster;
 pub mod controllers;
 pub mod fleet_service;
 pub mod ground;
+pub mod guests;
 pub mod leader;
 pub mod leadership;
 pub mod logging;

@@ -56,6 +56,9 @@ pub struct Metrics {
     refusals: Family<Label, Counter>,
     ground_orders: Family<Label, Counter>,
     kills: Family<Label, Counter>,
+    guests: Family<Label, Gauge>,
+    guest_calls: Family<Label, Counter>,
+    guest_frames: Family<Labels, Counter>,
     events: Family<Label, Counter>,
     upgrades: Family<Label, Counter>,
     uncovered: Counter<f64, AtomicU64>,
@@ -86,6 +89,9 @@ impl Default for Metrics {
             refusals: Family::default(),
             ground_orders: Family::default(),
             kills: Family::default(),
+            guests: Family::default(),
+            guest_calls: Family::default(),
+            guest_frames: Family::default(),
             events: Family::default(),
             upgrades: Family::default(),
             uncovered: Counter::default(),
@@ -115,7 +121,7 @@ fn new_histogram() -> Histogram {
 impl Metrics {
     /// Has everything with a few known labels start at 0: a first event of its kind is then an increase that an alert can see.
     fn begin(&self) {
-        let all: [(_, &'static str, &[&'static str]); 10] = [
+        let all: [(_, &'static str, &[&'static str]); 11] = [
             (&self.deviations, "kind", &["fell", "height", "place"]),
             (&self.conflicts, "action", &["stops", "steps_aside", "stays"]),
             (&self.sessions, "result", &["opened", "taken", "too_many"]),
@@ -128,6 +134,7 @@ impl Metrics {
                 "outcome",
                 &["not_sent", "accepted", "refused", "no_answer"],
             ),
+            (&self.guest_calls, "result", &["command", "ask", "watch", "refused", "failed"]),
             (&self.events, "result", &["published", "lost"]),
             (
                 &self.upgrades,
@@ -139,6 +146,14 @@ impl Metrics {
             for word in words {
                 // The counter is made, and nothing is counted.
                 drop(family.get_or_create(&[(label, *word)]));
+            }
+        }
+        for access in ["command", "ask", "watch"] {
+            drop(self.guests.get_or_create(&[("access", access)]));
+        }
+        for direction in ["to_guest", "to_vehicle"] {
+            for result in ["passed", "lost", "refused"] {
+                drop(self.guest_frames.get_or_create(&[("direction", direction), ("result", result)]));
             }
         }
         for kind in ["Drone", "Swarm"] {
@@ -206,6 +221,22 @@ impl Metrics {
             self.ground_orders.clone(),
         );
         to.register("kills", "Orders to stop motors, by outcome", self.kills.clone());
+        to.register(
+            "guests",
+            "Ground stations that are connected to vehicles through this process (skein connect), by what they may do",
+            self.guests.clone(),
+        );
+        to.register(
+            "guest_calls",
+            "Ground stations that wanted to connect to a vehicle through this process, by what came of it",
+            self.guest_calls.clone(),
+        );
+        to.register(
+            "guest_frames",
+            "MAVLink frames between ground stations and vehicles: passed, lost as somebody was too slow, or refused to one who may only \
+             watch",
+            self.guest_frames.clone(),
+        );
         to.register("events", "Kubernetes Events published or lost", self.events.clone());
         to.register(
             "agent_upgrades",
@@ -333,6 +364,22 @@ impl Metrics {
             Some(KillOutcome::NoAnswer) | None => "no_answer",
         };
         self.kills.get_or_create(&[("outcome", outcome)]).inc();
+    }
+
+    /// A person's ground station wanted to reach a vehicle; `result` is what it may do there, or refused, or failed.
+    pub fn guest_call(&self, result: &'static str) {
+        self.guest_calls.get_or_create(&[("result", result)]).inc();
+    }
+
+    /// So many more ground stations of this access are connected.
+    pub fn guests(&self, access: &'static str, more: i64) {
+        self.guests.get_or_create(&[("access", access)]).inc_by(more);
+    }
+
+    /// Frames of or for a ground station; `direction` is to_guest or to_vehicle, `result` passed, lost or refused.
+    pub fn guest_frames(&self, direction: &'static str, result: &'static str, frames: u64) {
+        let labels = [("direction", direction), ("result", result)];
+        self.guest_frames.get_or_create(&labels).inc_by(frames);
     }
 
     /// An Event was published, or lost.

@@ -9,6 +9,7 @@ pub mod auth;
 pub mod file_limit;
 pub mod gate;
 pub mod keys;
+pub mod places;
 pub mod security;
 
 pub use gate::{Gate, ServiceGate};

@@ -9,6 +9,7 @@ use crate::cluster::wake_set::WakeSet;
 use crate::cluster::world::World;
 use crate::metrics::{self, Metrics};
 use fleet::assignment::Order;
+use fleet::guest::GuestCall;
 use fleet::ids::{DroneUid, NodeName};
 use fleet::kill::KillAnswer;
 use fleet::mission::{FlightPlan, PlanReport, Reached};
@@ -29,6 +30,9 @@ use tokio_util::sync::CancellationToken;
 
 /// At most this many nodes are remembered: above the largest fleet that one coordinator is made for.
 pub const MOST_SESSIONS: usize = 50_000;
+
+/// Guests that wait to be announced to one agent.
+const GUEST_CALLS: usize = 4;
 
 /// All sessions.
 #[derive(Debug)]
@@ -56,6 +60,7 @@ struct Session {
     plans: watch::Sender<Option<FlightPlan>>,
     remote_id: watch::Sender<Option<RemoteIdOrder>>,
     kills: mpsc::Sender<KillShot>,
+    guests: mpsc::Sender<GuestCall>,
     replaced: CancellationToken,
     report: Option<(Arc<Report>, Instant)>,
     /// Whether the vehicle flew when that was last known.
@@ -94,6 +99,8 @@ pub struct Opened {
     pub remote_id: watch::Receiver<Option<RemoteIdOrder>>,
     /// Orders to stop the motors, each to be sent once and at once.
     pub kills: mpsc::Receiver<KillShot>,
+    /// Guests to announce, each once.
+    pub guests: mpsc::Receiver<GuestCall>,
     /// Cancelled when a newer session of the node takes over.
     pub replaced: CancellationToken,
 }
@@ -172,6 +179,7 @@ impl Sessions {
             self.connected.fetch_add(1, Ordering::Relaxed);
         }
         let (kills, kills_out) = mpsc::channel(1);
+        let (guests, guests_out) = mpsc::channel(GUEST_CALLS);
         // One that shows its credentials again was there all the while.
         let before = old
             .as_ref()
@@ -187,6 +195,7 @@ impl Sessions {
             plans: watch::Sender::new(None),
             remote_id: watch::Sender::new(None),
             kills,
+            guests,
             replaced: CancellationToken::new(),
             flew: old.as_ref().and_then(|old| old.flew),
             report: old.and_then(|old| old.report),
@@ -200,6 +209,7 @@ impl Sessions {
             plans: session.plans.subscribe(),
             remote_id: session.remote_id.subscribe(),
             kills: kills_out,
+            guests: guests_out,
             replaced: session.replaced.clone(),
         };
         inner.insert(node.clone(), session);
@@ -369,6 +379,14 @@ impl Sessions {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected && s.current);
         session.is_some_and(|session| session.kills.try_send(shot).is_ok())
+    }
+
+    /// Has a guest announced on the open session of `node`; whether it could: the agent is connected, and not too many wait for it.
+    #[must_use]
+    pub fn announce(&self, node: &NodeName, call: GuestCall) -> bool {
+        let inner = self.lock();
+        let session = inner.get(node).filter(|s| s.connected);
+        session.is_some_and(|session| session.guests.try_send(call).is_ok())
     }
 
     /// Whether `order` would be new to the agent of `node`.

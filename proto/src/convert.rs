@@ -4,6 +4,7 @@
 //! either a `fleet` value or a [`BadMessage`] that names the field.
 //! Must not: decide, fill in a value that matters for flight, or pass on a number that was not checked.
 
+mod guest;
 mod kill;
 mod order;
 mod plan;
@@ -12,6 +13,7 @@ mod report;
 mod route;
 mod rules;
 
+pub use guest::{guest_call_id, read_guest_call_id};
 pub use report::report;
 
 /// A message that makes no sense. The receiver refuses it as a whole and keeps what it holds.

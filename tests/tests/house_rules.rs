@@ -37,6 +37,8 @@ const ARROWS: [(&str, &[&str]); 16] = [
             "plan-files",
             "proto",
             "trust",
+            // Frames of vehicles that share a port of a ground station.
+            "link",
             "agent",
             "coordinator",
             "sitl",

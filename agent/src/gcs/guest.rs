@@ -5,6 +5,7 @@
 use super::counters::Counters;
 use super::guest_queue::GuestQueue;
 use super::routes::GuestId;
+use super::switch::Rights;
 use link::framing::Framer;
 use link::raw::RawFrame;
 use std::sync::Arc;
@@ -14,7 +15,7 @@ use tokio::sync::{Notify, OwnedSemaphorePermit, Semaphore, mpsc};
 use tokio::time::Instant;
 use tracing::{info, warn};
 
-/// Most guests at a time.
+/// Most guests at a time, besides those that come through the coordinator.
 pub const GUESTS: usize = 8;
 /// A guest that sends more bytes a second is read no faster: what flies the vehicle shares a processor with this. A ground
 /// station that writes a thousand parameters sends a tenth.
@@ -29,7 +30,7 @@ const EACH_BAD_CHECKSUM: usize = link::raw::LONGEST;
 #[derive(Debug)]
 pub enum FromGuest {
     /// A guest is there; frames for it go into the queue.
-    Joined(GuestId, GuestQueue),
+    Joined(GuestId, Rights, GuestQueue),
     /// A guest said this.
     Received(GuestId, Arc<RawFrame>),
     /// A guest has gone.
@@ -43,6 +44,7 @@ pub struct GuestAdmission {
     /// Somebody was turned away and it was said.
     full: Arc<AtomicBool>,
     places: Arc<Semaphore>,
+    rights: Rights,
     hub: mpsc::Sender<FromGuest>,
     counters: Arc<Counters>,
 }
@@ -69,8 +71,20 @@ impl GuestAdmission {
             next: Arc::default(),
             full: Arc::default(),
             places: Arc::new(Semaphore::new(GUESTS)),
+            rights: Rights::Command,
             hub,
             counters,
+        }
+    }
+
+    /// Admission to the same hub with `most` places of its own and other rights: who fills these takes none of the others.
+    #[must_use]
+    pub fn apart(&self, most: usize, rights: Rights) -> Self {
+        Self {
+            full: Arc::default(),
+            places: Arc::new(Semaphore::new(most)),
+            rights,
+            ..self.clone()
         }
     }
 
@@ -79,18 +93,15 @@ impl GuestAdmission {
         let Ok(place) = Arc::clone(&self.places).try_acquire_owned() else {
             self.counters.turned_away(1);
             if !self.full.swap(true, Ordering::Relaxed) {
-                warn!(
-                    guest = name,
-                    most = GUESTS,
-                    "a ground station was turned away: there are too many"
-                );
+                warn!(guest = name, "a ground station was turned away: there are too many");
             }
             return None;
         };
         self.full.store(false, Ordering::Relaxed);
         let id = GuestId(self.next.fetch_add(1, Ordering::Relaxed));
         let queue = GuestQueue::new(wake);
-        self.hub.send(FromGuest::Joined(id, queue.clone())).await.ok()?;
+        let joined = FromGuest::Joined(id, self.rights, queue.clone());
+        self.hub.send(joined).await.ok()?;
         self.counters.joined(1);
         info!(guest = name, "a ground station is connected");
         Some(Guest {
@@ -284,12 +295,14 @@ mod tests {
         let late = admission.admit("tenth".into(), Arc::default()).await.unwrap();
         let ids: Vec<GuestId> = std::iter::from_fn(|| told.try_recv().ok())
             .filter_map(|from| match from {
-                FromGuest::Joined(id, _) => Some(id),
+                FromGuest::Joined(id, ..) => Some(id),
                 FromGuest::Received(..) | FromGuest::Left(_) => None,
             })
             .collect();
         assert_eq!(ids.last(), Some(&late.id));
         assert_eq!(ids.len(), 9);
+        let apart = admission.apart(1, Rights::Watch).admit("far".into(), Arc::default()).await;
+        assert!(apart.is_some(), "it has places of its own");
         assert_eq!(admission.counters().snapshot().turned_away, 1);
     }
 }

@@ -63,13 +63,13 @@ impl GuestQueue {
     }
 
     /// The same; waits until there is one. Safe to cancel.
-    pub async fn filled(&self, buffer: &mut Vec<u8>, limit: usize) {
+    pub async fn filled(&self, buffer: &mut Vec<u8>, limit: usize) -> u64 {
         loop {
             let wake = self.wake.notified();
-            if self.fill(buffer, limit) > 0 {
-                return;
+            match self.fill(buffer, limit) {
+                0 => wake.await,
+                frames => return frames,
             }
-            wake.await;
         }
     }
 

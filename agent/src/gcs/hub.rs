@@ -94,8 +94,8 @@ impl Hub {
                     lost = now_lost;
                 }
                 from = guests.recv() => match from {
-                    Some(FromGuest::Joined(guest, queue)) => {
-                        self.switch.join(guest, Instant::now());
+                    Some(FromGuest::Joined(guest, rights, queue)) => {
+                        self.switch.join(guest, rights, Instant::now());
                         self.queues.insert(guest, queue);
                     }
                     Some(FromGuest::Received(guest, frame)) => self.receive_from_guest(guest, &frame),

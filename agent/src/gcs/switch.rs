@@ -9,6 +9,7 @@
 //! * it speaks as the agent, or as a component that was heard on the autopilot's line with the system of a vehicle:
 //!   nobody may fly on borrowed authority, and other guests must not be lied to about the vehicle;
 //! * it is RADIO_STATUS (109) or RADIO (166): it reports the guest's own radio, and an autopilot would slow our line for it;
+//! * its sender may only watch: then it reaches nobody;
 //! * it would reach the autopilot and is a heartbeat that [`super::charge`] holds back, or in read-only mode is not on the list
 //!   of [`super::read_only`]. Other guests get it all the same.
 
@@ -33,6 +34,21 @@ pub struct Policy {
     pub read_only: bool,
     /// The heartbeats of the ground station in charge reach the autopilot; else none do.
     pub pass_heartbeats: bool,
+}
+
+/// What one guest may do, of what the policy lets guests do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Rights {
+    /// All of it.
+    Command,
+    /// It hears, and nobody hears it.
+    Watch,
+}
+
+#[derive(Clone, Copy, Debug)]
+struct Joined {
+    at: Instant,
+    rights: Rights,
 }
 
 /// Why a guest's frame is not let through, in part or at all.
@@ -65,7 +81,7 @@ pub struct Switch {
     policy: Policy,
     routes: Routes,
     charge: Charge,
-    joined: BTreeMap<GuestId, Instant>,
+    joined: BTreeMap<GuestId, Joined>,
     autopilots: Autopilots,
     ours: Option<Address>,
 }
@@ -85,9 +101,9 @@ impl Switch {
     }
 
     /// A guest has come.
-    pub fn join(&mut self, guest: GuestId, now: Instant) {
+    pub fn join(&mut self, guest: GuestId, rights: Rights, now: Instant) {
         self.routes.join(guest);
-        self.joined.insert(guest, now);
+        self.joined.insert(guest, Joined { at: now, rights });
     }
 
     /// A guest has gone.
@@ -138,9 +154,12 @@ impl Switch {
             _ if self.is_taken(who) => return refused(Refusal::Impostor),
             _ => {}
         }
-        let Some(joined) = self.joined.get(&guest).copied() else {
+        let Some(Joined { at: joined, rights }) = self.joined.get(&guest).copied() else {
             return Verdict::default();
         };
+        if rights == Rights::Watch {
+            return refused(Refusal::ReadOnly);
+        }
         self.routes.learn(Origin::Guest(guest), who);
         let mut to = self.routes.destinations(Origin::Guest(guest), frame.target);
         let mut refusal = None;

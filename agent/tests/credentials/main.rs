@@ -106,6 +106,7 @@ impl Agent {
             node: NodeName::parse("pine").unwrap(),
             outward: rx,
             pilot: tx,
+            guests: mpsc::channel(1).0,
             farewell: CancellationToken::new(),
         };
         Self {

@@ -53,7 +53,7 @@ fn list_parameters() -> MavMessage {
 #[tokio::test]
 async fn every_kind_of_frame_passes_byte_for_byte_both_ways() {
     let mut line = line(8192).await;
-    let gcs = agent::gcs::start(places(), line.handle.clone());
+    let gcs = agent::gcs::start(places(), line.handle.clone(), None);
     let mut by_udp = Guest::udp(&gcs).await;
     let mut by_tcp = Guest::tcp(&gcs).await;
     by_udp.says(&v2(QGC, 0, &gcs_beat())).await;
@@ -97,7 +97,7 @@ async fn every_kind_of_frame_passes_byte_for_byte_both_ways() {
 #[tokio::test]
 async fn an_answer_reaches_the_guest_that_asked_and_neither_the_other_nor_the_agent_takes_it() {
     let mut line = line(8192).await;
-    let gcs = agent::gcs::start(places(), line.handle.clone());
+    let gcs = agent::gcs::start(places(), line.handle.clone(), None);
     let mut qgc = Guest::udp(&gcs).await;
     let mut proxy = Guest::tcp(&gcs).await;
     line.says(&v2(VEHICLE, 0, &vehicle_beat(true))).await;
@@ -129,7 +129,7 @@ async fn an_answer_reaches_the_guest_that_asked_and_neither_the_other_nor_the_ag
 #[tokio::test]
 async fn only_the_station_in_charge_beats_at_the_autopilot() {
     let mut line = line(8192).await;
-    let gcs = agent::gcs::start(places(), line.handle.clone());
+    let gcs = agent::gcs::start(places(), line.handle.clone(), None);
     let mut first = Guest::tcp(&gcs).await;
     let mut second = Guest::udp(&gcs).await;
     line.says(&v2(VEHICLE, 0, &vehicle_beat(true))).await;
@@ -157,7 +157,7 @@ async fn in_read_only_mode_a_guest_is_notified_and_nothing_else_happens() {
     let mut line = line(8192).await;
     let mut config = places();
     config.policy.read_only = true;
-    let gcs = agent::gcs::start(config, line.handle.clone());
+    let gcs = agent::gcs::start(config, line.handle.clone(), None);
     let mut guest = Guest::udp(&gcs).await;
     line.says(&v2(VEHICLE, 0, &vehicle_beat(true))).await;
     guest.says(&v2(QGC, 0, &gcs_beat())).await;
@@ -179,7 +179,7 @@ async fn in_read_only_mode_a_guest_is_notified_and_nothing_else_happens() {
 #[tokio::test]
 async fn a_guest_that_reads_nothing_is_disconnected_and_nobody_waits_for_it() {
     let mut line = line(65_536).await;
-    let gcs = agent::gcs::start(places(), line.handle.clone());
+    let gcs = agent::gcs::start(places(), line.handle.clone(), None);
     let stuck = Guest::tcp(&gcs).await;
     let mut reads = Guest::tcp(&gcs).await;
     let began = Instant::now();
@@ -213,7 +213,7 @@ async fn a_guest_that_reads_nothing_is_disconnected_and_nobody_waits_for_it() {
 #[tokio::test]
 async fn a_guest_on_udp_that_falls_silent_is_forgotten() {
     let line = line(8192).await;
-    let gcs = agent::gcs::start(places(), line.handle.clone());
+    let gcs = agent::gcs::start(places(), line.handle.clone(), None);
     let mut noise = Guest::silent(&gcs).await;
     noise.says(b"GET / HTTP/1.1").await;
     let mut guest = Guest::silent(&gcs).await;
@@ -239,7 +239,7 @@ async fn a_ground_station_that_waits_for_us_is_spoken_to_first() {
         places: vec![Place::UdpTo(waits.local_addr().unwrap().to_string())],
         ..places()
     };
-    let gcs = agent::gcs::start(config, line.handle.clone());
+    let gcs = agent::gcs::start(config, line.handle.clone(), None);
     guests::until("it is known", || gcs.counters().joined == 1).await;
     line.says(&v2(VEHICLE, 0, &vehicle_beat(false))).await;
     let mut buffer = [0; 2048];
@@ -266,7 +266,7 @@ async fn a_port_that_is_taken_keeps_neither_the_agent_nor_the_other_places_waiti
     let taken = std::net::TcpListener::bind("127.0.0.1:0").unwrap();
     let mut config = places();
     config.places.insert(0, Place::Tcp(taken.local_addr().unwrap()));
-    let gcs = agent::gcs::start(config, line.handle.clone());
+    let gcs = agent::gcs::start(config, line.handle.clone(), None);
     guests::until("the others are open", || gcs.addresses().len() == 2).await;
     gcs.close().await;
 }

@@ -19,17 +19,20 @@ pub mod questions;
 pub mod refusal;
 pub mod requests;
 pub mod right;
+pub mod standing;
 pub mod tokens;
 pub mod user;
 
 pub use layer::AuthLayer;
 pub use refusal::Refusal;
 pub use right::Right;
+pub use standing::Standing;
 pub use user::User;
 
 use crate::server::admission::RefusalLog;
 use crate::server::security::Security;
 use access::Access;
+use answer_cache::FRESH;
 use fleet::ids::NodeName;
 use requests::Requests;
 use std::sync::Arc;
@@ -239,9 +242,17 @@ impl Auth {
     /// # Errors
     /// [`Refusal`], with the rule that is missing.
     pub async fn may(&self, who: &Who, right: &Right) -> Result<(), Refusal> {
+        self.may_since(who, right, FRESH).await
+    }
+
+    /// The same by an answer that is not older than `age`.
+    ///
+    /// # Errors
+    /// [`Refusal`], with the rule that is missing.
+    pub async fn may_since(&self, who: &Who, right: &Right, age: Duration) -> Result<(), Refusal> {
         match (who, &self.0.kind) {
             (Who::Unauthenticated, Kind::Open) | (Who::Operator { .. }, _) => Ok(()),
-            (Who::User(user), Kind::Cluster { access, .. }) => access.may(user, right).await,
+            (Who::User(user), Kind::Cluster { access, .. }) => access.may(user, right, age).await,
             (Who::Agent { node, .. }, _) => Err(Refusal::AgentIsNoPerson(node.clone())),
             (Who::Unauthenticated, _) | (Who::User(_), Kind::Open | Kind::Certificates(_)) => {
                 Err(Refusal::NoCredentials)

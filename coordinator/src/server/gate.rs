@@ -3,9 +3,9 @@
 //! Owns: what is open, what health is reported, the tasks of open streams, how many watch. Must not: know what the services work on.
 
 use crate::server::auth::Who;
-use proto::v1::{fleet_server, uplink_server};
-use std::collections::BTreeMap;
-use std::sync::{Arc, Mutex, OnceLock, PoisonError};
+use crate::server::places::{Places, Words};
+use proto::v1::{fleet_server, guests_server, uplink_server};
+use std::sync::{Arc, OnceLock};
 use tokio::sync::OnceCell;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
@@ -14,7 +14,11 @@ use tonic_health::ServingStatus;
 use tonic_health::server::HealthReporter;
 
 /// Those behind the gate.
-const SERVICES: [&str; 2] = [uplink_server::SERVICE_NAME, fleet_server::SERVICE_NAME];
+const SERVICES: [&str; 3] = [
+    uplink_server::SERVICE_NAME,
+    fleet_server::SERVICE_NAME,
+    guests_server::SERVICE_NAME,
+];
 
 /// Each watcher costs a listing of the whole fleet per interval.
 const MOST_WATCHERS: usize = 32;
@@ -22,13 +26,30 @@ const MOST_WATCHERS: usize = 32;
 /// Of these, so many of one person, so that one keeps no other from watching.
 const MOST_OF_ONE: usize = 8;
 
+const WATCH: Words = Words {
+    full: "too many people watch; end another `skein watch`, or try again later",
+    own: "watches",
+    end: "`skein watch`",
+};
+
 /// Closed until this coordinator leads and knows the fleet.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Gate {
     able: CancellationToken,
     health: Arc<OnceCell<HealthReporter>>,
     tasks: TaskTracker,
-    watchers: Arc<Mutex<BTreeMap<String, usize>>>,
+    watchers: Places,
+}
+
+impl Default for Gate {
+    fn default() -> Self {
+        Self {
+            able: CancellationToken::default(),
+            health: Arc::default(),
+            tasks: TaskTracker::default(),
+            watchers: Places::new(MOST_WATCHERS, MOST_OF_ONE, WATCH),
+        }
+    }
 }
 
 impl Gate {
@@ -76,7 +97,7 @@ impl Gate {
     }
 
     fn track_watcher(&self, who: &Who, task: impl Future<Output = ()> + Send + 'static) -> Result<(), Status> {
-        let place = Watching::take(&self.watchers, who)?;
+        let place = self.watchers.take(who)?;
         self.track(async move {
             let _place = place;
             task.await;
@@ -143,49 +164,6 @@ impl<H> ServiceGate<H> {
     /// Runs `task`; the server waits for it before it ends.
     pub fn track(&self, task: impl Future<Output = ()> + Send + 'static) {
         self.gate.track(task);
-    }
-}
-
-/// One of those who watch; dropping it makes room, however its task has ended.
-struct Watching {
-    all: Arc<Mutex<BTreeMap<String, usize>>>,
-    name: String,
-}
-
-impl Watching {
-    fn take(all: &Arc<Mutex<BTreeMap<String, usize>>>, who: &Who) -> Result<Self, Status> {
-        let name = who.name();
-        let mut taken = all.lock().unwrap_or_else(PoisonError::into_inner);
-        if taken.values().sum::<usize>() >= MOST_WATCHERS {
-            return Err(Status::resource_exhausted(
-                "too many people watch; end another `skein watch`, or try again later",
-            ));
-        }
-        let own = taken.get(&name).copied().unwrap_or_default();
-        // Where links are not secured, callers cannot be distinguished.
-        if own >= MOST_OF_ONE && *who != Who::Unauthenticated {
-            return Err(Status::resource_exhausted(format!(
-                "{name} watches {own} times already; end another `skein watch`"
-            )));
-        }
-        taken.insert(name.clone(), own + 1);
-        drop(taken);
-        Ok(Self {
-            all: Arc::clone(all),
-            name,
-        })
-    }
-}
-
-impl Drop for Watching {
-    fn drop(&mut self) {
-        let mut taken = self.all.lock().unwrap_or_else(PoisonError::into_inner);
-        if let Some(own) = taken.get_mut(&self.name) {
-            *own = own.saturating_sub(1);
-            if *own == 0 {
-                taken.remove(&self.name);
-            }
-        }
     }
 }
 

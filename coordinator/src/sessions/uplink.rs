@@ -307,6 +307,15 @@ async fn converse(
                 let shot = shot.ok_or_else(|| Status::aborted("a newer session of this node has taken over"))?;
                 killing = send_kill(handles, node, sender, shot).await?;
             }
+            call = session.guests.recv() => {
+                let call = call.ok_or_else(|| Status::aborted("a newer session of this node has taken over"))?;
+                let message = v1::ToAgent {
+                    guest_call: Some((&call).into()),
+                    ..v1::ToAgent::default()
+                };
+                // Where orders wait, a guest does not wait with them; it asks again.
+                let _ = sender.try_send(Ok(message));
+            }
             message = paced(pace, inbound, heard + SILENCE) => {
                 heard = Instant::now();
                 pace.took_one(heard);

@@ -3,6 +3,7 @@
 //! Owns: names, help texts and defaults. Must not: do anything.
 
 mod agents;
+mod connect;
 mod drone;
 mod enroll;
 pub mod map;
@@ -11,6 +12,7 @@ mod place;
 mod swarm;
 
 pub use agents::{AgentArgs, AgentSettings, OfNode, SigningArgs};
+pub use connect::{ConnectArgs, Port};
 pub use drone::{DroneArgs, DroneKey, KillArgs};
 pub use enroll::EnrollArgs;
 pub use place::WhereArgs;
@@ -97,6 +99,13 @@ pub enum Command {
     /// once and never repeated. The vehicle does not fly again for this Drone. To land instead: skein ground.
     #[command(after_help = EXIT_CODES)]
     Kill(KillArgs),
+    /// Connects a ground station (QGroundControl, MAVProxy, MAVSDK) to vehicles, through the coordinator and their agents.
+    ///
+    /// What the ground station sends reaches a vehicle if you have the verb connect on its Drone; else you need get, and it only hears. Its
+    /// commands are its own: Skein lets go of a vehicle that it steers, until `skein resume`. Vehicles of the same system id get numbers of
+    /// their own, which are printed. Your rights are asked about again while it goes on. Ctrl-C ends it; nothing that flies is touched.
+    #[command(after_help = EXIT_CODES)]
+    Connect(ConnectArgs),
     /// Makes the certificate of an agent outside a cluster, or of another person, with which it is known to the coordinator.
     ///
     /// It is signed by the authority of the ground station of this machine, or of the cluster of the kubeconfig, whose Secret

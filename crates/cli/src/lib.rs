@@ -8,6 +8,7 @@
 pub mod args;
 pub mod changes;
 pub mod cluster;
+pub mod connect;
 pub mod data_dir;
 pub mod demo;
 pub mod enroll;
@@ -137,6 +138,11 @@ fn run(cli: Cli, is_plugin: bool) -> Result<(), Failure> {
             args.drone
                 .default_namespace(namespace.or_else(|| route.default_namespace()));
             ask()?.block_on(kill::run(&route, &args))
+        }
+        Command::Connect(mut args) => {
+            let route = chosen(&args.place)?;
+            let drones = args.named(namespace, || route.default_namespace())?;
+            run_parts(connect::run(route, args, drones))
         }
         Command::Enroll(args) => {
             let issuer = server_choice::issuer(args.place().or(before), &environment())?;

@@ -4,6 +4,9 @@
 
 mod dial;
 mod drones;
+mod guests;
+
+pub use guests::GuestClient;
 
 use crate::args::Filter;
 use crate::cluster::stored_proof::StoredProof;
@@ -56,6 +59,7 @@ pub struct Server {
     /// Where it leads.
     route: Route,
     client: Client,
+    channel: InterceptedService<Channel, Bearer>,
     /// What was shown, where it is of an earlier command.
     stored: Option<StoredProof>,
 }
@@ -71,10 +75,11 @@ impl Server {
             bearer,
             stored,
         } = dial::open(route).await?;
-        let client = FleetClient::with_interceptor(channel, bearer);
+        let channel = InterceptedService::new(channel, bearer);
         Ok(Self {
             route: route.clone(),
-            client: client.max_decoding_message_size(LARGEST),
+            client: FleetClient::new(channel.clone()).max_decoding_message_size(LARGEST),
+            channel,
             stored,
         })
     }

@@ -27,6 +27,7 @@ pub mod geo;
 pub mod geofence;
 pub mod ground;
 pub mod ground_order;
+pub mod guest;
 pub mod ids;
 pub mod kill;
 pub mod leadership;

@@ -21,7 +21,8 @@ pub struct Layout {
     pub crc_extra: u8,
     /// Payload bytes in MAVLink 1, which cuts nothing off and knows no extension fields.
     pub v1_payload: usize,
-    target_system: Option<usize>,
+    /// Where in the payload the system is to which the message is addressed.
+    pub target_system: Option<usize>,
     target_component: Option<usize>,
 }
 
@@ -49,9 +50,17 @@ fn measure(id: u32) -> Option<Layout> {
     Some(Layout {
         crc_extra: MavMessage::extra_crc(id),
         v1_payload: message.ser(MavlinkVersion::V1, &mut [0; PAYLOAD]),
-        target_system: offset(&message, MavMessage::target_system_id_mut),
+        target_system: offset(&message, target_system_mut),
         target_component: offset(&message, MavMessage::target_component_id_mut),
     })
+}
+
+/// The system to which a message is addressed. MANUAL_CONTROL (69) calls it otherwise than all others.
+fn target_system_mut(message: &mut MavMessage) -> Option<&mut u8> {
+    match message {
+        MavMessage::MANUAL_CONTROL(sticks) => Some(&mut sticks.target),
+        other => other.target_system_id_mut(),
+    }
 }
 
 /// Where in the payload the byte is that `field` gives.
@@ -82,7 +91,7 @@ mod tests {
         for &id in MavMessage::all_ids() {
             let layout = layout_of(id).unwrap();
             let mut message = MavMessage::default_message_from_id(id).unwrap();
-            let system = message.target_system_id_mut().map(|s| *s = 77).is_some();
+            let system = target_system_mut(&mut message).map(|s| *s = 77).is_some();
             let component = message.target_component_id_mut().map(|c| *c = 88).is_some();
             let expected = system.then_some(Address::new(77, if component { 88 } else { 0 }));
             assert_eq!(
@@ -108,6 +117,9 @@ mod tests {
         );
         let ack = layout_of(77).unwrap();
         assert_eq!((ack.crc_extra, ack.v1_payload, ack.target_system), (143, 3, Some(8)));
+        // Its target is behind four int16 and one uint16.
+        let sticks = layout_of(69).unwrap();
+        assert_eq!((sticks.crc_extra, sticks.target_system), (243, Some(10)));
         let mode = layout_of(11).unwrap();
         assert_eq!(
             (mode.crc_extra, mode.target(&[0, 0, 0, 0, 5, 1])),

@@ -3,6 +3,7 @@
 //! Owns: link URLs ([`url`]), transports ([`transport`]) and which of them a URL names ([`opener`]), searching an autopilot
 //! ([`auto`]), framing and resynchronization ([`framing`], [`raw`],
 //! [`layout`]), reading messages ([`decode`]), signing ([`signing`]), the backlog filter after an open ([`backlog`]),
+//! numbers of vehicles that share a port ([`renumber`]),
 //! reconnecting (`supervisor`), writing ([`handle`]), the bounded event queue ([`events`]), copies of all frames
 //! ([`tap`]) and counters ([`mod@counters`], [`sequence`]).
 //! Must not: know Kubernetes or gRPC, interpret a message beyond its time stamp, or decide what is sent.
@@ -21,6 +22,7 @@ pub mod layout;
 pub mod link;
 pub mod opener;
 pub mod raw;
+pub mod renumber;
 pub mod sequence;
 pub mod signing;
 mod supervisor;

@@ -238,20 +238,23 @@ impl Head {
     /// Whether the checksum is right; for an unknown message whether there is a `CRC_EXTRA` with which it is, which of
     /// 256 damaged ones about one passes. `bytes` are the whole frame.
     pub fn checksum_fits(&self, bytes: &[u8], shape: &Shape) -> bool {
-        let (Some(covered), Some(&[low, high])) = (
-            bytes.get(1..shape.checksum),
-            bytes.get(shape.checksum..shape.checksum + CHECKSUM),
-        ) else {
-            return false;
+        self.crc_extra(bytes, shape).is_some()
+    }
+
+    /// The `CRC_EXTRA` with which the checksum is right: that of the dialect, or for an unknown message the only one that there can be.
+    pub fn crc_extra(&self, bytes: &[u8], shape: &Shape) -> Option<u8> {
+        let covered = bytes.get(1..shape.checksum)?;
+        let &[low, high] = bytes.get(shape.checksum..shape.checksum + CHECKSUM)? else {
+            return None;
         };
         let wire = u16::from_le_bytes([low, high]);
         match (self.layout, covered) {
-            (Some(layout), _) => calculate_crc(covered, layout.crc_extra) == wire,
+            (Some(layout), _) => (calculate_crc(covered, layout.crc_extra) == wire).then_some(layout.crc_extra),
             (None, [but_last @ .., last]) => {
                 let before_extra = calculate_crc(but_last, *last);
-                (0..=u8::MAX).any(|extra| with_extra(before_extra, extra) == wire)
+                (0..=u8::MAX).find(|extra| with_extra(before_extra, *extra) == wire)
             }
-            (None, []) => false,
+            (None, []) => None,
         }
     }
 }

@@ -113,6 +113,7 @@ impl Node {
             life: self.rng.lock().unwrap().random(),
             outward,
             pilot: to_ear,
+            guests: mpsc::channel(1).0,
             farewell: farewell.clone(),
         };
         tokio::spawn(uplink.keep());
@@ -148,6 +149,7 @@ pub async fn lie(name: String, term: Term, like: Node) -> turmoil::Result {
         life: like.rng.lock().unwrap().random(),
         outward,
         pilot,
+        guests: mpsc::channel(1).0,
         farewell: CancellationToken::new(),
     };
     tokio::spawn(uplink.keep());

@@ -51,9 +51,23 @@ fn switch(policy: Policy) -> (Switch, Instant) {
     let mut switch = Switch::new(policy);
     switch.receive_from_line(&vehicle_beat(true), began);
     switch.receive_from_line(&our_beat(MavType::MAV_TYPE_ONBOARD_CONTROLLER), began);
-    switch.join(A, began);
-    switch.join(B, began);
+    switch.join(A, Rights::Command, began);
+    switch.join(B, Rights::Command, began);
     (switch, began)
+}
+
+#[test]
+fn a_guest_that_may_only_watch_hears_the_vehicle_and_reaches_nobody() {
+    let (mut switch, now) = switch(OPEN);
+    let watcher = GuestId(3);
+    switch.join(watcher, Rights::Watch, now);
+    let asks = frame(QGC, &MavMessage::PARAM_REQUEST_LIST(PARAM_REQUEST_LIST_DATA::default()));
+    for said in [asks, command(QGC, MavCmd::MAV_CMD_COMPONENT_ARM_DISARM), gcs_beat(QGC)] {
+        let verdict = switch.receive_from_guest(watcher, &said, now);
+        assert_eq!((verdict.to, verdict.refusal), (Destinations::default(), Some(Refusal::ReadOnly)));
+    }
+    assert!(switch.receive_from_line(&vehicle_beat(true), now).contains(&watcher));
+    assert_eq!(switch.in_charge(), None, "its heartbeats count for nothing");
 }
 
 fn refusal(switch: &mut Switch, frame: &RawFrame, now: Instant) -> Option<Refusal> {
@@ -112,8 +126,8 @@ fn guests_see_the_vehicle_the_agent_and_one_another() {
 fn a_guest_that_spoke_as_the_vehicle_before_it_was_heard_gets_none_of_its_orders() {
     let now = Instant::now();
     let mut switch = Switch::new(OPEN);
-    switch.join(A, now);
-    switch.join(B, now);
+    switch.join(A, Rights::Command, now);
+    switch.join(B, Rights::Command, now);
     // Another aircraft with the same ids, while ours still starts.
     let mut other = vehicle_beat(false);
     other.from = Direction::Guest;
@@ -155,7 +169,7 @@ fn a_guest_cannot_speak_as_the_agent_or_as_the_vehicle() {
 fn the_agents_name_is_taken_before_the_agent_has_spoken() {
     let now = Instant::now();
     let mut switch = Switch::new(OPEN);
-    switch.join(A, now);
+    switch.join(A, Rights::Command, now);
     let as_us = |system| frame(Address::new(system, 191), &ping());
     assert_eq!(
         switch.receive_from_guest(A, &as_us(1), now).refusal,

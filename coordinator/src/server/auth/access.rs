@@ -41,15 +41,15 @@ impl Access {
         }
     }
 
-    /// Whether `user` may do it.
+    /// Whether `user` may do it, by an answer that is not older than `age`, nor than [`FRESH`].
     ///
     /// # Errors
     /// [`Refusal::Forbidden`], or that nobody could be asked.
-    pub async fn may(&self, user: &User, right: &Right) -> Result<(), Refusal> {
+    pub async fn may(&self, user: &User, right: &Right, age: Duration) -> Result<(), Refusal> {
         if !right.can_be() {
             return Err(Refusal::NoName);
         }
-        if self.allows(user, right).await? {
+        if self.allows(user, right, age.min(FRESH)).await? {
             self.foresee(user, right).await;
             return Ok(());
         }
@@ -59,9 +59,9 @@ impl Access {
         })
     }
 
-    async fn allows(&self, user: &User, right: &Right) -> Result<bool, Refusal> {
+    async fn allows(&self, user: &User, right: &Right, age: Duration) -> Result<bool, Refusal> {
         let key = (user.clone(), right.clone());
-        if let Some(allowed) = self.answers.get(&key, FRESH, Instant::now()) {
+        if let Some(allowed) = self.answers.get(&key, age, Instant::now()) {
             return Ok(allowed);
         }
         let known = right.verb == GROUND && self.could_ground(user, right);

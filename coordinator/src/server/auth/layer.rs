@@ -18,6 +18,7 @@ use tonic::body::Body;
 use tower::{Layer, Service};
 
 const UPLINK: &str = "/skein.v1.Uplink/";
+const ANSWER: &str = "/skein.v1.Guests/Answer";
 const GROUND: &str = "/skein.v1.Fleet/Ground";
 
 /// Credentials of one neighbor that are not known and are being checked or were bad, at once, and one more after each [`EVERY`]: each
@@ -107,7 +108,7 @@ impl AuthLayer {
 }
 
 fn kind(path: &str) -> CallKind {
-    if path.starts_with(UPLINK) {
+    if path.starts_with(UPLINK) || path == ANSWER {
         CallKind::Uplink
     } else {
         CallKind::People { safe: path == GROUND }

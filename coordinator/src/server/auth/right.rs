@@ -8,6 +8,7 @@
 //! | Ground | `ground` | `swarms`; of a Drone: for its Swarm, or in its namespace if it has none; of a node's vehicle: all |
 //! | Release | `release` | `swarms`; likewise |
 //! | Resume | `resume` | `drones` |
+//! | Connect | `connect` to command the vehicle, `get` to watch it | `drones` |
 //! | Kill | `kill` | `drones`, or `swarms` for the Swarm that the Drone is of |
 //!
 //! All in API group `skein.dev`. What is asked for all namespaces, or of all Swarms, needs a ClusterRoleBinding.
@@ -36,6 +37,9 @@ pub const GROUND: &str = "ground";
 
 /// The verb that releases.
 pub const RELEASE: &str = "release";
+
+/// The verb of a ground station that may command.
+pub const CONNECT: &str = "connect";
 
 /// The verb of reading.
 pub const SEE: &str = "get";
@@ -72,6 +76,14 @@ impl Right {
     #[must_use]
     pub fn to_resume(drone: &Key) -> Self {
         Self::of("resume", "drones", drone)
+    }
+
+    /// To reach the vehicle of a Drone with a ground station: of this one, or of all in its namespace, which is asked first since one
+    /// answer does for all of them.
+    #[must_use]
+    pub fn to_connect(drone: &Key) -> [Self; 2] {
+        let all = Self::new(CONNECT, "drones", Some(&drone.namespace), None);
+        [all, Self::of(CONNECT, "drones", drone)]
     }
 
     /// To stop the motors of a Drone.

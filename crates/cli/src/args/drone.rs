@@ -47,7 +47,7 @@ pub struct DroneRef {
 }
 
 /// A Drone by namespace and name.
-#[derive(Debug, Clone, PartialEq, Eq)]
+#[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
 pub struct DroneKey {
     /// The namespace.
     pub namespace: String,
@@ -68,15 +68,25 @@ impl DroneArgs {
     /// # Errors
     /// Two namespaces were given; the text says what to leave out.
     pub fn key(&self) -> Result<DroneKey, String> {
-        let DroneRef { namespace, name } = &self.drone;
-        let namespace = match (namespace, &self.namespace) {
+        self.drone.key(self.namespace.as_deref(), None)
+    }
+}
+
+impl DroneRef {
+    /// The Drone that is meant, where `namespace` was given apart from it, and `usual` is that of one without any.
+    ///
+    /// # Errors
+    /// Two namespaces were given; the text says what to leave out.
+    pub fn key(&self, namespace: Option<&str>, usual: Option<&str>) -> Result<DroneKey, String> {
+        let name = self.name.clone();
+        let namespace = match (self.namespace.as_deref(), namespace) {
             (Some(a), Some(b)) if a != b => {
                 return Err(format!("{a}/{name} is not in namespace {b}; leave out one of them"));
             }
-            (Some(n), _) | (None, Some(n)) => n.clone(),
-            (None, None) => DEFAULT_NAMESPACE.to_owned(),
+            (Some(namespace), _) | (None, Some(namespace)) => namespace,
+            (None, None) => usual.unwrap_or(DEFAULT_NAMESPACE),
         };
-        let name = name.clone();
+        let namespace = namespace.to_owned();
         Ok(DroneKey { namespace, name })
     }
 }

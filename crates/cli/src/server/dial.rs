@@ -40,6 +40,9 @@ pub struct Opened {
     pub stored: Option<StoredProof>,
 }
 
+/// What may be under way to us on one stream: enough for a fleet's list at once, and no long past of one vehicle's frames.
+const WINDOW: u32 = 256 * 1024;
+
 /// Opens a connection.
 ///
 /// # Errors
@@ -139,7 +142,8 @@ async fn over(route: &Route, connection: Box<dyn Connection>) -> Result<Channel,
     let endpoint = Endpoint::from_static(NAME)
         .http2_keep_alive_interval(PROBE)
         .keep_alive_timeout(PROBE)
-        .keep_alive_while_idle(true);
+        .keep_alive_while_idle(true)
+        .initial_stream_window_size(WINDOW);
     // A listener that never speaks HTTP/2 is caught by this.
     match timeout(CONNECT, channel::over(&endpoint, connection)).await {
         Ok(opened) => opened.map_err(|error| unreachable(route, root_cause(&error))),

@@ -1,41 +1,43 @@
-//! One person who watches the fleet, and for how long they may.
+//! One person on a stream that goes on, and for how long they may.
 //!
 //! Owns: asking for their right again. Must not: send them anything.
 
+use super::{Auth, CallKind, Refusal, Right, Who};
 use crate::server::admission::Ticket;
-use crate::server::auth::{Auth, CallKind, Refusal, Right, Who};
 use std::time::Duration;
 use tokio::time::{Instant, sleep};
 use tonic::Status;
 
-/// What a watcher may see is asked again after this.
-const RECHECK_EVERY: Duration = Duration::from_secs(60);
+/// Credentials are shown again after this.
+const LONGEST: Duration = Duration::from_secs(3600);
 
-/// A watcher shows its credentials again after this.
-const LONGEST_WATCH: Duration = Duration::from_secs(3600);
-
-/// One who watches.
+/// One who has a stream.
 #[derive(Debug)]
-pub(super) struct Watcher {
-    pub(super) who: Who,
-    pub(super) right: Right,
-    pub(super) auth: Auth,
+pub struct Standing {
+    /// Who it is.
+    pub who: Who,
+    /// What the stream needs.
+    pub right: Right,
+    /// Who is asked.
+    pub auth: Auth,
     /// Their connection.
-    pub(super) ticket: Option<Ticket>,
+    pub ticket: Option<Ticket>,
+    /// What they may is asked again after this, and answers of before are no older.
+    pub recheck: Duration,
 }
 
-impl Watcher {
-    /// Done with why, once they may watch no longer.
-    pub(super) async fn is_over(&self) -> Status {
+impl Standing {
+    /// Done with why, once they may go on no longer.
+    pub async fn is_over(&self) -> Status {
         if self.auth.is_open() {
             std::future::pending::<()>().await;
         }
-        let until = Instant::now() + LONGEST_WATCH;
+        let until = Instant::now() + LONGEST;
         loop {
-            sleep(RECHECK_EVERY).await;
+            sleep(self.recheck).await;
             match self.ask().await {
                 Err(refusal) if refusal.is_final() => return refusal.into(),
-                // An API server that is away changes nothing for those who watch already.
+                // An API server that is away changes nothing for those who are there already.
                 _ if Instant::now() < until => {}
                 _ => return Status::unavailable("credentials have to be shown again; reconnect"),
             }
@@ -49,7 +51,7 @@ impl Watcher {
                 .authenticate(CallKind::People { safe: false }, None, ticket.caller())
                 .await?;
         }
-        self.auth.may(&self.who, &self.right).await
+        self.auth.may_since(&self.who, &self.right, self.recheck).await
     }
 }
 
@@ -84,18 +86,20 @@ mod tests {
             enrolled: enrolled.clone(),
         };
         let certificate = PeerCertificate::read(&made.chain()[0]).unwrap();
-        let watcher = Watcher {
+        let recheck = Duration::from_secs(60);
+        let watcher = Standing {
             who: Who::Operator { name: "ada".to_owned() },
             right: Right::to_see(""),
             auth: Auth::new(&security, &Scripted::new().client(), enrolled, Arc::default()),
             ticket: Some(Ticket::of("127.0.0.1:7", Some(Caller::Peer(certificate)))),
+            recheck,
         };
         let mut over = std::pin::pin!(watcher.is_over());
-        assert!(timeout(RECHECK_EVERY * 2, over.as_mut()).await.is_err());
+        assert!(timeout(recheck * 2, over.as_mut()).await.is_err());
         list.send_modify(|list| {
             list.revoke(&ada);
         });
-        let ended = timeout(RECHECK_EVERY * 2, over).await.expect("it goes on watching");
+        let ended = timeout(recheck * 2, over).await.expect("it goes on watching");
         assert_eq!(ended.code(), Code::Unauthenticated);
     }
 }

@@ -1,0 +1,223 @@
+//! The command line of `skein connect`.
+//!
+//! Owns: which Drones, and where their ground stations are met ([`Port`]). Must not: do anything.
+
+use super::WhereArgs;
+use super::drone::{DroneKey, DroneRef};
+use crate::failure::Failure;
+use clap::{ArgGroup, Args};
+use fleet::selector::Selector;
+use std::fmt;
+use std::net::{IpAddr, SocketAddr};
+use std::str::FromStr;
+
+/// Where QGroundControl and most others listen.
+const USUAL: &str = "udp:127.0.0.1:14550";
+
+/// Arguments of `skein connect`.
+#[derive(Debug, Args)]
+#[group(skip)]
+#[command(group = ArgGroup::new("which").required(true).args(["drones", "selector"]))]
+pub struct ConnectArgs {
+    /// Which coordinator.
+    #[command(flatten)]
+    pub place: WhereArgs,
+    /// The Drones, each as NAME or NAMESPACE/NAME.
+    #[arg(value_name = "DRONE")]
+    pub drones: Vec<DroneRef>,
+    /// Drones with these labels, their own or their Swarm's, as kubectl's -l has it; those that come later, too.
+    #[arg(short = 'l', long, value_name = "SELECTOR")]
+    pub selector: Option<Selector>,
+    /// Namespace of the Drones.
+    #[arg(short, long, value_name = "NAMESPACE", conflicts_with = "all_namespaces")]
+    pub namespace: Option<String>,
+    /// With --selector: in all namespaces; this is the default.
+    #[arg(short = 'A', long, requires = "selector")]
+    pub all_namespaces: bool,
+    /// Where the ground station is: udp:HOST:PORT sends there, as to QGroundControl; tcp:HOST:PORT waits for it. May be repeated.
+    ///
+    /// Each port has at most 250 vehicles. More of them are on the next higher port, and so on.
+    #[arg(long, value_name = "PORT", default_value = USUAL, value_delimiter = ',')]
+    pub listen: Vec<Port>,
+    /// Only hears the vehicles: nothing that a ground station sends reaches them.
+    #[arg(long)]
+    pub watch_only: bool,
+    /// Allows a port of another computer, or one that others reach. Everybody who reaches it can do with the vehicles what you may.
+    #[arg(long)]
+    pub allow_remote: bool,
+}
+
+/// Where a ground station and we meet.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Port {
+    /// It listens there, and we send.
+    Udp {
+        /// Its host, without brackets.
+        host: String,
+        /// Its first port.
+        port: u16,
+    },
+    /// We wait there for it.
+    Tcp(SocketAddr),
+}
+
+impl ConnectArgs {
+    /// The Drones that are named, in the namespace that was named before the command, or `usual`, where none was named with them.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`].
+    pub fn named(
+        &mut self,
+        before: Option<String>,
+        usual: impl FnOnce() -> Option<String>,
+    ) -> Result<Vec<DroneKey>, Failure> {
+        if before.is_some() && self.all_namespaces {
+            return Err(Failure::Usage(
+                "-n and -A exclude one another: leave out one of them".to_owned(),
+            ));
+        }
+        self.namespace = self.namespace.take().or(before);
+        let usual = if self.namespace.is_none() && self.selector.is_none() {
+            usual()
+        } else {
+            None
+        };
+        let mut keys = Vec::new();
+        for drone in &self.drones {
+            let key = drone.key(self.namespace.as_deref(), usual.as_deref()).map_err(Failure::Usage)?;
+            if !keys.contains(&key) {
+                keys.push(key);
+            }
+        }
+        Ok(keys)
+    }
+
+    /// Refuses a port that others reach, unless that is meant.
+    ///
+    /// # Errors
+    /// [`Failure::Usage`].
+    pub fn check_ports(&self) -> Result<(), Failure> {
+        match self.listen.iter().find(|port| !port.is_local()) {
+            Some(port) if !self.allow_remote => Err(Failure::Usage(format!(
+                "{port} is beyond this computer, and everybody there could do with the vehicles what you may; use 127.0.0.1, or add \
+                 --allow-remote"
+            ))),
+            _ => Ok(()),
+        }
+    }
+}
+
+impl Port {
+    /// The port for the vehicles of group `index`: the first 250 are group 0.
+    ///
+    /// # Errors
+    /// There is none of that number.
+    pub fn of_group(&self, index: usize) -> Result<Self, Failure> {
+        let next = |port: u16| {
+            let next = u16::try_from(index).ok().and_then(|index| port.checked_add(index));
+            next.ok_or_else(|| Failure::Failed(format!("there is no port {index} above {port}; choose a lower one with --listen")))
+        };
+        Ok(match self {
+            Self::Udp { host, port } => Self::Udp {
+                host: host.clone(),
+                port: next(*port)?,
+            },
+            Self::Tcp(address) => Self::Tcp(SocketAddr::new(address.ip(), next(address.port())?)),
+        })
+    }
+
+    fn is_local(&self) -> bool {
+        match self {
+            Self::Udp { host, .. } => host == "localhost" || host.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback()),
+            Self::Tcp(address) => address.ip().is_loopback(),
+        }
+    }
+}
+
+impl fmt::Display for Port {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        match self {
+            Self::Udp { host, port } if host.contains(':') => write!(f, "udp:[{host}]:{port}"),
+            Self::Udp { host, port } => write!(f, "udp:{host}:{port}"),
+            Self::Tcp(address) => write!(f, "tcp:{address}"),
+        }
+    }
+}
+
+impl FromStr for Port {
+    type Err = String;
+
+    fn from_str(text: &str) -> Result<Self, String> {
+        let bad = || format!("{text:?} is no port of a ground station; use udp:127.0.0.1:14550 or tcp:127.0.0.1:5760");
+        let (kind, rest) = text.split_once(':').ok_or_else(bad)?;
+        let (host, port) = rest.rsplit_once(':').ok_or_else(bad)?;
+        let port: u16 = port.parse().ok().filter(|port| *port > 0).ok_or_else(bad)?;
+        let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
+        let host = bare.unwrap_or(host);
+        match kind {
+            "udp" if !host.is_empty() && !host.contains('/') && (bare.is_some() || !host.contains(':')) => Ok(Self::Udp {
+                host: host.to_owned(),
+                port,
+            }),
+            "tcp" => {
+                let host = if host == "localhost" { "127.0.0.1" } else { host };
+                let ip: IpAddr = host.parse().map_err(|_| bad())?;
+                Ok(Self::Tcp(SocketAddr::new(ip, port)))
+            }
+            _ => Err(bad()),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use clap::Parser;
+
+    #[derive(Parser)]
+    struct Program {
+        #[command(flatten)]
+        args: ConnectArgs,
+    }
+
+    fn args(words: &[&str]) -> ConnectArgs {
+        Program::try_parse_from([&["skein"], words].concat()).unwrap().args
+    }
+
+    #[test]
+    fn a_port_is_read_in_all_its_forms_and_printed_as_it_was_given() {
+        for text in ["udp:127.0.0.1:14550", "udp:[::1]:14550", "udp:laptop:14550", "tcp:127.0.0.1:5760", "tcp:[::1]:5760"] {
+            assert_eq!(text.parse::<Port>().unwrap().to_string(), text);
+        }
+        assert_eq!("tcp:localhost:1".parse::<Port>().unwrap().to_string(), "tcp:127.0.0.1:1");
+        for text in ["14550", "udp:14550", "udp::14550", "udp:a:0", "tcp:laptop:1", "serial:/dev/x:1", "udp:::1:7"] {
+            assert!(text.parse::<Port>().unwrap_err().contains("udp:127.0.0.1:14550"), "{text}");
+        }
+    }
+
+    #[test]
+    fn a_port_that_others_reach_has_to_be_meant() {
+        for port in ["tcp:0.0.0.0:5760", "udp:192.0.2.7:14550", "udp:laptop:14550"] {
+            let refused = args(&["alpha", "--listen", port]).check_ports().unwrap_err().to_string();
+            assert!(refused.contains("--allow-remote"), "{refused}");
+            args(&["alpha", "--listen", port, "--allow-remote"]).check_ports().unwrap();
+        }
+        args(&["alpha"]).check_ports().unwrap();
+    }
+
+    #[test]
+    fn the_vehicles_beyond_250_are_on_the_next_port() {
+        let port: Port = "udp:127.0.0.1:65534".parse().unwrap();
+        assert_eq!(port.of_group(1).unwrap().to_string(), "udp:127.0.0.1:65535");
+        assert!(port.of_group(2).unwrap_err().to_string().contains("choose a lower one"));
+    }
+
+    #[test]
+    fn drones_are_named_once_in_the_namespace_that_was_said() {
+        let keys = args(&["a", "field/b", "field/a"]).named(None, || Some("field".into())).unwrap();
+        assert_eq!(keys.iter().map(ToString::to_string).collect::<Vec<_>>(), ["field/a", "field/b"]);
+        assert!(Program::try_parse_from(["skein"]).is_err(), "which ones?");
+        assert!(Program::try_parse_from(["skein", "a", "-l", "x=y"]).is_err(), "one or the other");
+        assert!(args(&["-l", "x=y", "-A"]).named(Some("n".into()), || None).is_err());
+    }
+}

@@ -1,0 +1,203 @@
+//! `skein connect`: a ground station reaches vehicles through the coordinator and their agents.
+//!
+//! Owns: which vehicles have a way ([`way`]), at which port ([`port`]) and under which number ([`desk`]), and saying so. Must not: read what
+//! a frame says, or hold one up: whoever is too slow loses frames.
+
+mod desk;
+mod port;
+mod trunk;
+mod way;
+
+use crate::args::{ConnectArgs, DroneKey};
+use crate::failure::Failure;
+use crate::interrupt::Interrupt;
+use crate::live::fleet_feed::{self, FleetSnapshot};
+use crate::route::Route;
+use crate::server::Which;
+use desk::Desk;
+use std::collections::BTreeMap;
+use std::io::Write;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::{mpsc, watch};
+use tokio::task::{AbortHandle, JoinSet};
+use tokio::time::Instant;
+use trunk::Trunks;
+use way::{Ended, Way};
+
+/// Most vehicles of one command.
+const MOST: usize = 500;
+
+/// One that is selected and was refused is tried again after this.
+const AGAIN: Duration = Duration::from_secs(30);
+
+/// Lines that wait to be printed.
+const LINES: usize = 64;
+
+/// Connects until Ctrl-C, or until no Drone that was named is left.
+///
+/// # Errors
+/// [`Failure`].
+pub async fn run(route: Route, args: ConnectArgs, drones: Vec<DroneKey>) -> Result<(), Failure> {
+    args.check_ports()?;
+    let interrupt = Interrupt::catch()?;
+    tokio::select! {
+        result = connect(route, args, drones) => result,
+        () = interrupt.in_order.cancelled() => Ok(()),
+    }
+}
+
+async fn connect(route: Route, args: ConnectArgs, drones: Vec<DroneKey>) -> Result<(), Failure> {
+    if drones.len() > MOST {
+        return Err(Failure::Usage(format!("at most {MOST} Drones are connected at a time")));
+    }
+    let (say, lines) = mpsc::channel(LINES);
+    let ways = Ways {
+        desk: Arc::new(Desk::new(args.listen.clone())),
+        trunks: Trunks::new(route.clone()),
+        watch_only: args.watch_only,
+        say,
+        open: BTreeMap::new(),
+        tasks: JoinSet::new(),
+        rests: BTreeMap::new(),
+    };
+    // The first port is opened at once: one that cannot be had is known before anything else.
+    ways.desk.open_first().await?;
+    let work = async {
+        match &args.selector {
+            Some(selector) => {
+                let which = Which {
+                    namespace: args.namespace.clone().unwrap_or_default(),
+                    selector: selector.to_string(),
+                };
+                ways.selected(&route, which).await
+            }
+            None => ways.named(drones).await,
+        }
+    };
+    tokio::select! {
+        result = work => result,
+        result = print(lines) => result,
+    }
+}
+
+/// Prints what is said.
+async fn print(mut lines: mpsc::Receiver<String>) -> Result<(), Failure> {
+    while let Some(line) = lines.recv().await {
+        let mut out = std::io::stdout().lock();
+        writeln!(out, "{line}").and_then(|()| out.flush())?;
+    }
+    std::future::pending().await
+}
+
+/// The ways that are open or are being opened.
+struct Ways {
+    desk: Arc<Desk>,
+    trunks: Trunks,
+    watch_only: bool,
+    say: mpsc::Sender<String>,
+    open: BTreeMap<DroneKey, AbortHandle>,
+    tasks: JoinSet<(DroneKey, Ended)>,
+    /// Those that were refused, and until when they are let be.
+    rests: BTreeMap<DroneKey, Instant>,
+}
+
+impl Ways {
+    fn open(&mut self, drone: DroneKey) {
+        let way = Way {
+            drone: drone.clone(),
+            watch_only: self.watch_only,
+            trunk: self.trunks.next(),
+            desk: Arc::clone(&self.desk),
+            say: self.say.clone(),
+        };
+        let handle = self.tasks.spawn({
+            let drone = drone.clone();
+            async move { (drone, way.keep().await) }
+        });
+        self.open.insert(drone, handle);
+    }
+
+    /// Those that were named; ends when none is left.
+    async fn named(mut self, drones: Vec<DroneKey>) -> Result<(), Failure> {
+        drones.into_iter().for_each(|drone| self.open(drone));
+        let mut last = None;
+        while let Some(ended) = self.tasks.join_next().await {
+            let (drone, Ended(why)) = ended.map_err(|fault| Failure::Failed(fault.to_string()))?;
+            if self.tasks.is_empty() {
+                last = Some(format!("{drone}: {why}"));
+            } else {
+                self.say(format!("{drone}: {why}")).await;
+            }
+        }
+        Err(Failure::Failed(last.unwrap_or_default()))
+    }
+
+    /// Those that a selector selects, and those that come later.
+    async fn selected(mut self, route: &Route, which: Which) -> Result<(), Failure> {
+        let stream = fleet_feed::open(route, &which).await?;
+        let (sender, mut seen) = watch::channel(FleetSnapshot::default());
+        let mut feed = JoinSet::new();
+        feed.spawn(fleet_feed::follow(route.clone(), which, stream, sender));
+        loop {
+            tokio::select! {
+                changed = seen.changed() => {
+                    if changed.is_err() {
+                        return Err(Failure::Failed("the list of Drones has ended".to_owned()));
+                    }
+                    let snapshot = seen.borrow_and_update().clone();
+                    self.select(&snapshot).await;
+                }
+                Some(ended) = self.tasks.join_next() => {
+                    // One that was let go was not selected any more.
+                    let Ok((drone, Ended(why))) = ended else { continue };
+                    self.open.remove(&drone);
+                    self.say(format!("{drone}: {why}")).await;
+                    self.rests.insert(drone, Instant::now() + AGAIN);
+                }
+            }
+        }
+    }
+
+    async fn select(&mut self, snapshot: &FleetSnapshot) {
+        // Nothing is concluded from a coordinator that is away.
+        if snapshot.lost.is_some() || snapshot.received.is_none() {
+            return;
+        }
+        let now = Instant::now();
+        self.rests.retain(|_, until| *until > now);
+        let there: Vec<DroneKey> = snapshot
+            .vehicles
+            .iter()
+            .filter(|vehicle| !vehicle.drone_name.is_empty())
+            .map(|vehicle| DroneKey {
+                namespace: vehicle.drone_namespace.clone(),
+                name: vehicle.drone_name.clone(),
+            })
+            .collect();
+        let gone: Vec<DroneKey> = self.open.keys().filter(|drone| !there.contains(drone)).cloned().collect();
+        for drone in gone {
+            if let Some(handle) = self.open.remove(&drone) {
+                handle.abort();
+                self.desk.leave(&drone).await;
+                self.say(format!("{drone}: not selected any more")).await;
+            }
+        }
+        let vehicles = snapshot.vehicles.iter().filter(|vehicle| vehicle.agent_connected);
+        for vehicle in vehicles {
+            let drone = DroneKey {
+                namespace: vehicle.drone_namespace.clone(),
+                name: vehicle.drone_name.clone(),
+            };
+            let new = there.contains(&drone) && !self.open.contains_key(&drone) && !self.rests.contains_key(&drone);
+            if new && self.open.len() < MOST {
+                self.open(drone);
+            }
+        }
+    }
+
+    async fn say(&self, line: String) {
+        // Printing has ended only when the command does.
+        let _ = self.say.send(line).await;
+    }
+}

@@ -1,0 +1,104 @@
+//! Which vehicle has which number on which port.
+//!
+//! Owns: [`Desk`], and opening a further port when one is full. Must not: hand frames on; [`super::port`] does.
+
+use super::port::{self, Group, ToGroup};
+use crate::args::{DroneKey, Port};
+use crate::failure::Failure;
+use fleet::units::SystemId;
+use link::renumber::{Number, Numbers, Renumbered};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use tokio::sync::{Mutex, mpsc};
+
+/// All numbers and ports of one command.
+pub struct Desk {
+    listen: Vec<Port>,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    numbers: Numbers,
+    given: BTreeMap<DroneKey, Number>,
+    groups: Vec<Group>,
+}
+
+/// A vehicle's place at a port.
+pub struct Seat {
+    /// Its number there.
+    pub vehicle: Renumbered,
+    /// Where its frames go.
+    pub group: mpsc::Sender<ToGroup>,
+    /// The ports, for people.
+    pub ports: String,
+    /// Which numbers are in use there; a copy.
+    pub numbers: Arc<Numbers>,
+}
+
+impl Desk {
+    /// No vehicle has a number yet.
+    pub fn new(listen: Vec<Port>) -> Self {
+        Self {
+            listen,
+            state: Mutex::default(),
+        }
+    }
+
+    /// Opens the first port.
+    ///
+    /// # Errors
+    /// [`Failure`].
+    pub async fn open_first(&self) -> Result<(), Failure> {
+        let mut state = self.state.lock().await;
+        self.open_up_to(&mut state, 0).await
+    }
+
+    /// The place of `drone`, whose vehicle calls itself `own`. It keeps its number for as long as the command runs, whatever its vehicle is.
+    ///
+    /// # Errors
+    /// There is no further port.
+    pub async fn seat(&self, drone: &DroneKey, own: SystemId) -> Result<Seat, Failure> {
+        let mut state = self.state.lock().await;
+        let number = match state.given.get(drone) {
+            Some(number) => *number,
+            None => {
+                let number = state.numbers.give(own);
+                state.given.insert(drone.clone(), number);
+                number
+            }
+        };
+        self.open_up_to(&mut state, number.port).await?;
+        let numbers = Arc::new(state.numbers.clone());
+        for group in &state.groups {
+            group.know(&numbers).await;
+        }
+        let group = state.groups.get(number.port);
+        let group = group.ok_or_else(|| Failure::Failed("the port is not open".to_owned()))?;
+        Ok(Seat {
+            vehicle: Renumbered { own, number },
+            group: group.sender.clone(),
+            ports: group.name.clone(),
+            numbers,
+        })
+    }
+
+    /// The vehicle of `drone` is not reached any more; its number stays its own.
+    pub async fn leave(&self, drone: &DroneKey) {
+        let state = self.state.lock().await;
+        if let Some(number) = state.given.get(drone)
+            && let Some(group) = state.groups.get(number.port)
+        {
+            group.leave(number.system).await;
+        }
+    }
+
+    async fn open_up_to(&self, state: &mut State, index: usize) -> Result<(), Failure> {
+        while state.groups.len() <= index {
+            let ports: Result<Vec<Port>, Failure> =
+                self.listen.iter().map(|port| port.of_group(state.groups.len())).collect();
+            state.groups.push(port::open(ports?).await?);
+        }
+        Ok(())
+    }
+}

@@ -1,0 +1,210 @@
+//! The ports at which up to 250 vehicles are met, and the frames between them and the ground stations there.
+//!
+//! Owns: the sockets, which are served as those of an agent are ([`agent::gcs`]), and the loop that hands frames on. Must not: wait for a
+//! ground station or for a vehicle's way.
+
+use crate::args::Port;
+use crate::failure::Failure;
+use agent::gcs::any_like;
+use agent::gcs::guest::{FromGuest, GuestAdmission};
+use agent::gcs::guest_queue::GuestQueue;
+use agent::gcs::routes::GuestId;
+use agent::gcs::{tcp, udp};
+use fleet::units::SystemId;
+use link::raw::RawFrame;
+use link::renumber::{Numbers, Renumbered};
+use std::collections::BTreeMap;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::net::{TcpListener, UdpSocket, lookup_host};
+use tokio::sync::mpsc;
+use tokio::task::JoinSet;
+use tokio::time::timeout;
+
+/// Frames and news that wait to be handed on.
+const WAITING: usize = 256;
+const FROM_GUESTS: usize = 64;
+const LOOKUP_WITHIN: Duration = Duration::from_secs(5);
+
+/// What a port is told.
+pub enum ToGroup {
+    /// A vehicle is reached; what ground stations send it goes there. It comes in the place of one with the same number.
+    Joined(Renumbered, mpsc::Sender<RawFrame>),
+    /// It is not any more.
+    Left(SystemId),
+    /// A frame of a vehicle, as ground stations get it.
+    Frame(Arc<RawFrame>),
+    /// Which numbers are in use.
+    Numbers(Arc<Numbers>),
+}
+
+/// The ports of one group of vehicles. Dropping it closes them.
+pub struct Group {
+    /// Where they are told.
+    pub sender: mpsc::Sender<ToGroup>,
+    /// For people.
+    pub name: String,
+    _tasks: JoinSet<()>,
+}
+
+impl Group {
+    /// These numbers are in use now.
+    pub async fn know(&self, numbers: &Arc<Numbers>) {
+        // It ends with the command.
+        let _ = self.sender.send(ToGroup::Numbers(Arc::clone(numbers))).await;
+    }
+
+    /// The vehicle of that number is not reached any more.
+    pub async fn leave(&self, system: SystemId) {
+        let _ = self.sender.send(ToGroup::Left(system)).await;
+    }
+}
+
+/// Opens them.
+///
+/// # Errors
+/// [`Failure`]: one cannot be had.
+pub async fn open(ports: Vec<Port>) -> Result<Group, Failure> {
+    let mut tasks = JoinSet::new();
+    let (to_hub, from_guests) = mpsc::channel(FROM_GUESTS);
+    let admission = GuestAdmission::new(to_hub, Arc::default());
+    for port in &ports {
+        let cannot = |why: String| Failure::Failed(format!("cannot use {port}: {why}; choose another with --listen"));
+        let admission = admission.clone();
+        match port {
+            Port::Tcp(address) => {
+                let listener = TcpListener::bind(address).await.map_err(|why| cannot(why.to_string()))?;
+                tasks.spawn(async move {
+                    tcp::serve(listener, admission).await;
+                });
+            }
+            Port::Udp { host, port } => {
+                let found = timeout(LOOKUP_WITHIN, lookup_host((host.as_str(), *port))).await;
+                let mut found = found
+                    .map_err(|_| cannot("the name server does not answer".to_owned()))?
+                    .map_err(|why| cannot(why.to_string()))?;
+                let there = found.next().ok_or_else(|| cannot("the name has no address".to_owned()))?;
+                let socket = UdpSocket::bind(any_like(there.ip())).await.map_err(|why| cannot(why.to_string()))?;
+                tasks.spawn(async move {
+                    udp::serve(socket, Some(there), admission).await;
+                });
+            }
+        }
+    }
+    let (sender, told) = mpsc::channel(WAITING);
+    tasks.spawn(Hub::default().run(told, from_guests));
+    Ok(Group {
+        sender,
+        name: ports.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and "),
+        _tasks: tasks,
+    })
+}
+
+#[derive(Default)]
+struct Hub {
+    numbers: Arc<Numbers>,
+    vehicles: BTreeMap<SystemId, (Renumbered, mpsc::Sender<RawFrame>)>,
+    guests: BTreeMap<GuestId, GuestQueue>,
+}
+
+impl Hub {
+    async fn run(mut self, mut told: mpsc::Receiver<ToGroup>, mut guests: mpsc::Receiver<FromGuest>) {
+        loop {
+            tokio::select! {
+                news = told.recv() => match news {
+                    Some(ToGroup::Joined(vehicle, way)) => {
+                        self.vehicles.insert(vehicle.number.system, (vehicle, way));
+                    }
+                    Some(ToGroup::Left(system)) => {
+                        self.vehicles.remove(&system);
+                    }
+                    Some(ToGroup::Numbers(numbers)) => self.numbers = numbers,
+                    Some(ToGroup::Frame(frame)) => {
+                        for queue in self.guests.values() {
+                            queue.push(Arc::clone(&frame));
+                        }
+                    }
+                    None => return,
+                },
+                from = guests.recv() => match from {
+                    Some(FromGuest::Joined(guest, _, queue)) => {
+                        self.guests.insert(guest, queue);
+                    }
+                    Some(FromGuest::Received(_, frame)) => self.receive(&frame),
+                    Some(FromGuest::Left(guest)) => {
+                        self.guests.remove(&guest);
+                    }
+                    None => return,
+                },
+            }
+        }
+    }
+
+    /// Hands a ground station's frame to the vehicles that it is for. A way that takes none is full of newer ones soon enough.
+    fn receive(&self, frame: &RawFrame) {
+        for (vehicle, way) in self.vehicles.values() {
+            if let Some(frame) = vehicle.to_vehicle(frame, &self.numbers) {
+                let _ = way.try_send(frame);
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use tokio::io::{AsyncReadExt, AsyncWriteExt};
+    use tokio::net::TcpStream;
+
+    /// A HEARTBEAT of system 1, and PARAM_REQUEST_LIST to (1, 0), both by pymavlink.
+    const BEAT: &str = "fe09000101000000000002035104033e29";
+    const ASKS_1: &str = "fe0205ffbe15010002de";
+
+    fn bytes(hex: &str) -> Vec<u8> {
+        (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+    }
+
+    #[tokio::test]
+    async fn a_ground_station_hears_all_vehicles_of_a_port_and_each_hears_what_is_for_it() {
+        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let group = open(vec![Port::Tcp(free)]).await.unwrap();
+        let mut numbers = Numbers::default();
+        let mut ways = Vec::new();
+        for _ in 0..2 {
+            let vehicle = Renumbered {
+                own: SystemId(1),
+                number: numbers.give(SystemId(1)),
+            };
+            let (way, arrives) = mpsc::channel(8);
+            group.sender.send(ToGroup::Joined(vehicle, way)).await.unwrap();
+            ways.push(arrives);
+        }
+        group.know(&Arc::new(numbers)).await;
+        let mut station = TcpStream::connect(free).await.unwrap();
+        let asks = RawFrame::parse(&bytes(ASKS_1)).unwrap();
+        station.write_all(&asks.bytes).await.unwrap();
+        let within = Duration::from_secs(10);
+        let arrived = timeout(within, ways[0].recv()).await.unwrap().unwrap();
+        assert_eq!(arrived.bytes, asks.bytes);
+        let to_2 = asks.renumbered(255, Some(2)).unwrap();
+        station.write_all(&to_2.bytes).await.unwrap();
+        let arrived = timeout(within, ways[1].recv()).await.unwrap().unwrap();
+        assert_eq!(arrived.bytes, asks.bytes, "it is called 1 on its own wire");
+        assert!(ways[0].try_recv().is_err());
+
+        let frame = asks.renumbered(2, None).unwrap();
+        group.sender.send(ToGroup::Frame(Arc::new(frame.clone()))).await.unwrap();
+        let mut heard = vec![0; frame.bytes.len()];
+        timeout(within, station.read_exact(&mut heard)).await.unwrap().unwrap();
+        assert_eq!(heard, frame.bytes);
+        assert_eq!(bytes(BEAT).len(), 17);
+    }
+
+    #[tokio::test]
+    async fn a_port_that_is_in_use_is_said_with_what_to_do() {
+        let taken = TcpListener::bind("127.0.0.1:0").await.unwrap();
+        let port = Port::Tcp(taken.local_addr().unwrap());
+        let why = open(vec![port]).await.err().unwrap().to_string();
+        assert!(why.contains("cannot use tcp:") && why.contains("--listen"), "{why}");
+    }
+}

@@ -1,0 +1,91 @@
+//! Connections to the coordinator that ways to vehicles share: it takes 64 streams on one.
+//!
+//! Owns: making each again when it has ended. Must not: open a way.
+
+use crate::failure::Failure;
+use crate::route::Route;
+use crate::server::{GuestClient, Server};
+use std::sync::Arc;
+use tokio::sync::Mutex;
+use tonic::{Code, Status};
+
+/// Ways on one connection.
+const WAYS: usize = 48;
+
+/// All connections.
+pub struct Trunks {
+    route: Route,
+    given: usize,
+    last: Arc<Trunk>,
+}
+
+/// One connection.
+pub struct Trunk {
+    route: Route,
+    state: Mutex<State>,
+}
+
+#[derive(Default)]
+struct State {
+    generation: u64,
+    server: Option<Server>,
+}
+
+impl Trunks {
+    /// None is open yet.
+    pub fn new(route: Route) -> Self {
+        let last = Arc::new(Trunk::new(route.clone()));
+        Self { route, given: 0, last }
+    }
+
+    /// The one for another way.
+    pub fn next(&mut self) -> Arc<Trunk> {
+        if self.given > 0 && self.given.is_multiple_of(WAYS) {
+            self.last = Arc::new(Trunk::new(self.route.clone()));
+        }
+        self.given += 1;
+        Arc::clone(&self.last)
+    }
+}
+
+impl Trunk {
+    fn new(route: Route) -> Self {
+        Self {
+            route,
+            state: Mutex::default(),
+        }
+    }
+
+    /// What opens ways now, and which connection that is.
+    ///
+    /// # Errors
+    /// [`Failure`].
+    pub async fn client(&self) -> Result<(u64, GuestClient), Failure> {
+        let mut state = self.state.lock().await;
+        let server = match state.server.take() {
+            Some(server) => server,
+            None => {
+                state.generation += 1;
+                Server::connect(&self.route).await?
+            }
+        };
+        let client = server.guests();
+        state.server = Some(server);
+        Ok((state.generation, client))
+    }
+
+    /// A call on connection `generation` has ended with `status`: it is made again where that is why. Whether what was shown there was of
+    /// an earlier command, and the call is to be made once more with something new.
+    pub async fn ended(&self, generation: u64, status: &Status) -> bool {
+        let broken = std::error::Error::source(status).is_some();
+        if !broken && !matches!(status.code(), Code::Unavailable | Code::Unauthenticated) {
+            return false;
+        }
+        let mut state = self.state.lock().await;
+        if state.generation != generation {
+            return status.code() == Code::Unauthenticated;
+        }
+        let old = state.server.take();
+        status.code() == Code::Unauthenticated && old.is_some_and(|mut old| old.forget_stored())
+    }
+}

@@ -1,0 +1,301 @@
+//! The way to one vehicle: opened again and again, until it is refused for good.
+//!
+//! Owns: one Drone's stream, and what is said of it. Must not: hold a frame back for later: a command that comes late is worse than none.
+
+use super::desk::{Desk, Seat};
+use super::port::ToGroup;
+use super::trunk::Trunk;
+use crate::args::DroneKey;
+use crate::failure::Failure;
+use crate::server::GuestClient;
+use crate::watch::{RETRY, jitter};
+use fleet::units::SystemId;
+use link::framing::Framer;
+use link::raw::{Direction, RawFrame};
+use proto::v1;
+use proto::v1::connect_request::Message as ToCoordinator;
+use proto::v1::connect_response::Message as FromCoordinator;
+use std::sync::Arc;
+use std::time::Duration;
+use tokio::sync::mpsc;
+use tokio::time::{Instant, sleep, timeout};
+use tonic::{Code, Status, Streaming};
+
+/// The coordinator waits 15 s for the agent.
+const OPEN_WITHIN: Duration = Duration::from_secs(25);
+/// Frames for the vehicle that wait here.
+const WAITING: usize = 128;
+/// Frames that go in one message.
+const AT_ONCE: usize = 4096;
+/// A way that has lived this long begins its back-off anew.
+const STEADY: Duration = Duration::from_secs(10);
+/// How often is said that frames are lost.
+const LOSSES_EVERY: Duration = Duration::from_secs(10);
+
+/// One Drone's way.
+pub struct Way {
+    /// The Drone.
+    pub drone: DroneKey,
+    /// Nothing is sent.
+    pub watch_only: bool,
+    /// The connection.
+    pub trunk: Arc<Trunk>,
+    /// Where its vehicle gets its number.
+    pub desk: Arc<Desk>,
+    /// Where lines for the person go.
+    pub say: mpsc::Sender<String>,
+}
+
+/// Why there is no way any more.
+pub struct Ended(pub String);
+
+/// Why a stream has ended.
+enum Lost {
+    /// It is opened again.
+    ForNow(String),
+    /// At once, with another proof of who we are.
+    Proof,
+    ForGood(String),
+}
+
+struct Open {
+    seat: Seat,
+    outbound: mpsc::Sender<v1::ConnectRequest>,
+    inbound: Streaming<v1::ConnectResponse>,
+}
+
+impl Way {
+    /// Keeps it open.
+    pub async fn keep(self) -> Ended {
+        let (mut failures, mut said) = (0, String::new());
+        loop {
+            let began = Instant::now();
+            let mut opened = false;
+            let why = match self.session(&mut opened).await {
+                Lost::ForGood(why) => {
+                    self.desk.leave(&self.drone).await;
+                    return Ended(why);
+                }
+                Lost::Proof => continue,
+                Lost::ForNow(why) => why,
+            };
+            self.desk.leave(&self.drone).await;
+            if opened {
+                said.clear();
+                if began.elapsed() >= STEADY {
+                    failures = 0;
+                }
+            }
+            if why != said {
+                self.say(format!("{why}; trying again")).await;
+                said = why;
+            }
+            failures += 1;
+            sleep(RETRY.delay(failures, jitter())).await;
+        }
+    }
+
+    async fn session(&self, opened: &mut bool) -> Lost {
+        let (generation, client) = match self.trunk.client().await {
+            Ok(client) => client,
+            Err(failure @ (Failure::Unreachable { .. } | Failure::Away(_) | Failure::NotReady { .. })) => {
+                return Lost::ForNow(failure.to_string());
+            }
+            Err(failure) => return Lost::ForGood(failure.to_string()),
+        };
+        let ended = match self.open(client).await {
+            Ok(Ok(open)) => {
+                *opened = true;
+                self.serve(open).await
+            }
+            Ok(Err(failure)) => return Lost::ForGood(failure.to_string()),
+            Err(status) => status,
+        };
+        if self.trunk.ended(generation, &ended).await {
+            return Lost::Proof;
+        }
+        judge(&ended)
+    }
+
+    /// Opens the stream; within, that there is no port for the vehicle.
+    async fn open(&self, mut client: GuestClient) -> Result<Result<Open, Failure>, Status> {
+        let (outbound, requests) = mpsc::channel(4);
+        let open = v1::ConnectOpen {
+            namespace: self.drone.namespace.clone(),
+            name: self.drone.name.clone(),
+            watch_only: self.watch_only,
+        };
+        // There is room for it: nothing was sent before.
+        let _ = outbound.try_send(request(ToCoordinator::Open(open)));
+        let requests = futures::stream::unfold(requests, |mut requests| async {
+            requests.recv().await.map(|request| (request, requests))
+        });
+        let silent = |_| Status::deadline_exceeded("the coordinator does not answer");
+        let mut inbound = timeout(OPEN_WITHIN, client.connect(requests)).await.map_err(silent)??.into_inner();
+        let first = timeout(OPEN_WITHIN, inbound.message()).await.map_err(silent)??;
+        let Some(v1::ConnectResponse {
+            message: Some(FromCoordinator::Connected(connected)),
+        }) = first
+        else {
+            return Err(no_sense());
+        };
+        let own = u8::try_from(connected.system_id).ok().filter(|id| *id > 0).ok_or_else(no_sense)?;
+        let seat = match self.desk.seat(&self.drone, SystemId(own)).await {
+            Ok(seat) => seat,
+            Err(failure) => return Ok(Err(failure)),
+        };
+        self.say(told(&seat, &connected, self.watch_only)).await;
+        Ok(Ok(Open {
+            seat,
+            outbound,
+            inbound,
+        }))
+    }
+
+    /// Hands frames on until the stream ends.
+    async fn serve(&self, open: Open) -> Status {
+        let Open {
+            seat,
+            outbound,
+            mut inbound,
+        } = open;
+        let (way, mut for_vehicle) = mpsc::channel(WAITING);
+        // It ends with the command.
+        let _ = seat.group.send(ToGroup::Joined(seat.vehicle, way)).await;
+        let mut framer = Framer::new(Direction::Autopilot);
+        let mut lost = (0, Instant::now());
+        let mut dropped = 0;
+        loop {
+            tokio::select! {
+                message = inbound.message() => match message {
+                    Ok(Some(v1::ConnectResponse { message: Some(FromCoordinator::Frames(frames)) })) => {
+                        framer.push(&frames.data);
+                        while let Some(frame) = framer.next_after_silence() {
+                            self.hand_on(&seat, &frame).await;
+                        }
+                        framer.forget_unfinished();
+                        if frames.lost > lost.0 && lost.1.elapsed() >= LOSSES_EVERY {
+                            self.say(format!("{} frames of it were lost, as the way is too slow", frames.lost - lost.0)).await;
+                            lost = (frames.lost, Instant::now());
+                        }
+                    }
+                    Ok(Some(_)) => return no_sense(),
+                    Ok(None) => return Status::aborted("the coordinator closed the stream"),
+                    Err(status) => return status,
+                },
+                frame = for_vehicle.recv() => {
+                    // Another way of the same Drone has come in its place, which this program does not do.
+                    let Some(frame) = frame else { return Status::aborted("the port is closed") };
+                    let frames = batch(frame, &mut for_vehicle, dropped);
+                    let count = u64::from(frames.count);
+                    if outbound.try_send(request(ToCoordinator::Frames(frames))).is_err() {
+                        dropped += count;
+                    }
+                }
+            }
+        }
+    }
+
+    async fn hand_on(&self, seat: &Seat, frame: &RawFrame) {
+        if let Some(frame) = seat.vehicle.to_guests(frame, &seat.numbers) {
+            let _ = seat.group.send(ToGroup::Frame(Arc::new(frame))).await;
+        }
+    }
+
+    async fn say(&self, what: String) {
+        // Printing has ended only when the command does.
+        let _ = self.say.send(format!("{}: {what}", self.drone)).await;
+    }
+}
+
+/// `first` and those that wait behind it, as far as they fit into one message.
+fn batch(first: RawFrame, waiting: &mut mpsc::Receiver<RawFrame>, lost: u64) -> v1::GuestFrames {
+    let mut data = first.bytes.to_vec();
+    let mut count = 1;
+    while data.len() + link::raw::LONGEST <= AT_ONCE
+        && let Ok(frame) = waiting.try_recv()
+    {
+        data.extend_from_slice(&frame.bytes);
+        count += 1;
+    }
+    v1::GuestFrames { data, count, lost }
+}
+
+/// What a person has to know of a way that is open.
+fn told(seat: &Seat, connected: &v1::Connected, watch_only: bool) -> String {
+    let (own, shown) = (seat.vehicle.own, seat.vehicle.number.system);
+    let called = if own == shown {
+        String::new()
+    } else {
+        format!(" (it calls itself {})", own.0)
+    };
+    let may = match connected.access() {
+        v1::GuestAccess::Command => "what a ground station sends reaches it",
+        v1::GuestAccess::Ask => {
+            "READ-ONLY: its agent lets ground stations ask, and passes on nothing that changes anything (SKEIN_GCS_READ_ONLY)"
+        }
+        _ if watch_only => "READ-ONLY, as you asked for: nothing that a ground station sends reaches it",
+        _ => {
+            "READ-ONLY: nothing that a ground station sends reaches it, for you may `get` this Drone and lack the verb `connect` on \
+             drones.skein.dev"
+        }
+    };
+    format!(
+        "vehicle of node {} is system {}{called} on {}; {may}",
+        connected.node, shown.0, seat.ports
+    )
+}
+
+/// Whether to try again.
+fn judge(status: &Status) -> Lost {
+    let why = status.message().to_owned();
+    match status.code() {
+        Code::PermissionDenied | Code::Unauthenticated | Code::NotFound | Code::InvalidArgument => Lost::ForGood(why),
+        Code::Unimplemented => Lost::ForGood("the coordinator is older than this program and cannot do this".to_owned()),
+        _ => Lost::ForNow(why),
+    }
+}
+
+fn no_sense() -> Status {
+    Status::invalid_argument("the coordinator's answer makes no sense; is it of another version?")
+}
+
+const fn request(message: ToCoordinator) -> v1::ConnectRequest {
+    v1::ConnectRequest { message: Some(message) }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn one_who_may_not_is_told_so_and_not_tried_again() {
+        for (status, for_good) in [
+            (Status::permission_denied("ada may not"), true),
+            (Status::not_found("no Drone"), true),
+            (Status::failed_precondition("no vehicle yet"), false),
+            (Status::aborted("the agent has gone"), false),
+            (Status::unavailable("another leads"), false),
+            (Status::resource_exhausted("too many"), false),
+        ] {
+            let text = status.message().to_owned();
+            match judge(&status) {
+                Lost::ForGood(why) if for_good => assert_eq!(why, text),
+                Lost::ForNow(why) if !for_good => assert_eq!(why, text),
+                _ => panic!("{text}"),
+            }
+        }
+    }
+
+    #[test]
+    fn frames_that_wait_go_together_and_never_in_a_message_that_is_too_long() {
+        let beat = RawFrame::parse(&[0xFE, 2, 5, 255, 190, 21, 1, 0, 2, 0xDE]).unwrap();
+        let (sender, mut waiting) = mpsc::channel(1000);
+        for _ in 0..999 {
+            sender.try_send(beat.clone()).unwrap();
+        }
+        let frames = batch(beat.clone(), &mut waiting, 7);
+        assert!(frames.data.len() <= AT_ONCE && frames.count > 300, "{}", frames.count);
+        assert_eq!((frames.data.len(), frames.lost), (frames.count as usize * beat.bytes.len(), 7));
+    }
+}

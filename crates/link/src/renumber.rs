@@ -1,0 +1,151 @@
+//! Vehicles that share a port of a ground station: each has a system id of its own there, whatever it is called on its own wire.
+//!
+//! Owns: which vehicle has which number on which port ([`Numbers`]), and frames with another number ([`Renumbered`]). Must not: touch a
+//! socket, or decide what a guest may send.
+//!
+//! A frame that has to be made anew loses its signature, which would be wrong. One that needs no other number passes byte for byte.
+
+use crate::layout::layout_of;
+use crate::raw::{RawFrame, SIGNATURE, SIGNED, Shape, Version};
+use bytes::Bytes;
+use fleet::units::SystemId;
+use mavlink::calculate_crc;
+use std::collections::BTreeSet;
+
+/// System ids of vehicles on one port: 1 to this. Those above are left to ground stations.
+pub const VEHICLES_PER_PORT: u8 = 250;
+
+/// Where ground stations see a vehicle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Number {
+    /// Index of the port.
+    pub port: usize,
+    /// Its system id there.
+    pub system: SystemId,
+}
+
+/// Which system ids are in use on which port.
+#[derive(Clone, Debug, Default)]
+pub struct Numbers(Vec<BTreeSet<u8>>);
+
+impl Numbers {
+    /// A number for a vehicle that calls itself `own`: that one if it is free on the first port that has room, else the lowest that is.
+    /// It is never given to another one.
+    pub fn give(&mut self, own: SystemId) -> Number {
+        let ids = 1..=VEHICLES_PER_PORT;
+        let room = self.0.iter().position(|port| port.len() < usize::from(VEHICLES_PER_PORT));
+        let port = room.unwrap_or(self.0.len());
+        if room.is_none() {
+            self.0.push(BTreeSet::new());
+        }
+        let free = |id: &u8| self.0.get(port).is_some_and(|taken| !taken.contains(id));
+        let wanted = Some(own.0).filter(|own| ids.contains(own) && free(own));
+        let system = wanted.or_else(|| ids.into_iter().find(free)).unwrap_or(own.0);
+        if let Some(taken) = self.0.get_mut(port) {
+            taken.insert(system);
+        }
+        Number {
+            port,
+            system: SystemId(system),
+        }
+    }
+
+    /// Whether a vehicle has this number.
+    #[must_use]
+    pub fn is_taken(&self, number: Number) -> bool {
+        self.0.get(number.port).is_some_and(|port| port.contains(&number.system.0))
+    }
+
+    /// Whether no more than one vehicle has a number on `port`.
+    #[must_use]
+    pub fn is_alone(&self, port: usize) -> bool {
+        self.0.get(port).is_none_or(|port| port.len() < 2)
+    }
+}
+
+/// One vehicle with a number on a port.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Renumbered {
+    /// What it calls itself.
+    pub own: SystemId,
+    /// Where ground stations see it.
+    pub number: Number,
+}
+
+impl Renumbered {
+    /// A frame from the vehicle's wire, as ground stations get it. `None` when it is of another system there whose number is another
+    /// vehicle's on this port: they would take the one for the other.
+    #[must_use]
+    pub fn to_guests(&self, frame: &RawFrame, numbers: &Numbers) -> Option<RawFrame> {
+        let shown = |system: u8| if system == self.own.0 { self.number.system.0 } else { system };
+        let sender = Number {
+            system: SystemId(frame.system),
+            ..self.number
+        };
+        if frame.system != self.own.0 && numbers.is_taken(sender) {
+            return None;
+        }
+        let target = frame.target.map(|to| shown(to.system.0));
+        frame.renumbered(shown(frame.system), target)
+    }
+
+    /// A ground station's frame, as the vehicle gets it; `None` when it is not for this one. Where several vehicles share the port, a
+    /// message that the dialect does not know goes to none: it could name one of them in a place that is not known.
+    #[must_use]
+    pub fn to_vehicle(&self, frame: &RawFrame, numbers: &Numbers) -> Option<RawFrame> {
+        let Some(to) = frame.target else {
+            let known = layout_of(frame.message_id).is_some();
+            return (known || numbers.is_alone(self.number.port)).then(|| frame.clone());
+        };
+        let target = Number {
+            system: to.system,
+            ..self.number
+        };
+        match to.system {
+            SystemId(0) => Some(frame.clone()),
+            system if system == self.number.system => frame.renumbered(frame.system, Some(self.own.0)),
+            // Another vehicle's, or a name that this one has only on its own wire.
+            system if system == self.own || numbers.is_taken(target) => None,
+            // Something else behind one of them: their agents know where.
+            _ => Some(frame.clone()),
+        }
+    }
+}
+
+impl RawFrame {
+    /// The same message of `sender` to `target`, without a signature unless nothing has changed. `None` when the frame cannot be made
+    /// anew: it is none.
+    #[must_use]
+    pub fn renumbered(&self, sender: u8, target: Option<u8>) -> Option<Self> {
+        let same_target = self.target.is_none_or(|was| target == Some(was.system.0));
+        if sender == self.system && same_target {
+            return Some(self.clone());
+        }
+        let shape = Shape::of(&self.bytes)?;
+        let head = shape.head?;
+        let extra = head.crc_extra(&self.bytes, &shape)?;
+        let mut bytes = self.bytes.to_vec();
+        let sender_at = match self.version {
+            Version::V1 => 3,
+            Version::V2 => 5,
+        };
+        *bytes.get_mut(sender_at)? = sender;
+        if let (false, Some(target), Some(at)) = (same_target, target, head.layout.and_then(|layout| layout.target_system)) {
+            // What MAVLink 2 has cut off was 0, which is everybody, and stays so.
+            let payload = bytes.get_mut(shape.payload..shape.checksum)?;
+            if let Some(byte) = payload.get_mut(at) {
+                *byte = target;
+            }
+        }
+        if shape.signed {
+            *bytes.get_mut(2)? &= !SIGNED;
+            bytes.truncate(bytes.len().checked_sub(SIGNATURE)?);
+        }
+        let checksum = calculate_crc(bytes.get(1..shape.checksum)?, extra).to_le_bytes();
+        bytes.get_mut(shape.checksum..)?.copy_from_slice(&checksum);
+        Self::written(&Bytes::from(bytes), self.from, self.at)
+    }
+}
+
+#[cfg(test)]
+mod tests;

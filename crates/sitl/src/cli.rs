@@ -51,6 +51,9 @@ pub struct Args {
     /// MAVLink system id of the first vehicle; the next ones count up
     #[arg(long, default_value_t = 1)]
     pub system_id_base: u16,
+    /// All vehicles have the system id of the first, as autopilots have that nobody has set up
+    #[arg(long)]
+    pub same_system_id: bool,
     /// Folder for NAME.tlog files with every frame in both directions
     #[arg(long)]
     pub wire_log: Option<PathBuf>,
@@ -95,6 +98,7 @@ impl Args {
             name_prefix: "vehicle".to_owned(),
             names: Vec::new(),
             system_id_base: 1,
+            same_system_id: false,
             wire_log: None,
             battery_percent_per_minute: Vec::new(),
             initial_battery: Vec::new(),
@@ -165,7 +169,8 @@ impl Args {
                 Fleet::Mixed if index % 2 == 0 => Autopilot::ArduPilot,
                 Fleet::Mixed => Autopilot::Px4,
             };
-            let system_id = ((usize::from(self.system_id_base) - 1 + index) % 255 + 1) as u8;
+            let further = if self.same_system_id { 0 } else { index };
+            let system_id = ((usize::from(self.system_id_base) - 1 + further) % 255 + 1) as u8;
             let place = self
                 .home
                 .0

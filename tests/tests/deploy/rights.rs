@@ -95,7 +95,7 @@ fn the_agent_may_do_nothing_at_all() {
     }
 }
 
-/// The rights of each person in the namespace of their role, in this order: read, edit, ground (with release and resume), kill.
+/// The rights of each person in the namespace of their role, in this order: read, edit, ground (with release and resume), kill (with connect).
 fn rights_of(user: &str, namespace: &str) -> [bool; 4] {
     let may = |request: &str| user_may(user, &format!("{request} -n {namespace}"));
     let all = |requests: &[&str]| {
@@ -132,7 +132,8 @@ fn rights_of(user: &str, namespace: &str) -> [bool; 4] {
             "release swarms.skein.dev",
             "resume drones.skein.dev",
         ]),
-        all(&["kill drones.skein.dev", "kill swarms.skein.dev"]),
+        // A ground station can stop motors, too.
+        all(&["kill drones.skein.dev", "kill swarms.skein.dev", "connect drones.skein.dev"]),
     ]
 }
 

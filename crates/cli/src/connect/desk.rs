@@ -32,8 +32,6 @@ pub struct Seat {
     pub group: mpsc::Sender<ToGroup>,
     /// The ports, for people.
     pub ports: String,
-    /// Which numbers are in use there; a copy.
-    pub numbers: Arc<Numbers>,
 }
 
 impl Desk {
@@ -69,17 +67,13 @@ impl Desk {
             }
         };
         self.open_up_to(&mut state, number.port).await?;
-        let numbers = Arc::new(state.numbers.clone());
-        for group in &state.groups {
-            group.know(&numbers).await;
-        }
         let group = state.groups.get(number.port);
         let group = group.ok_or_else(|| Failure::Failed("the port is not open".to_owned()))?;
+        group.know(&Arc::new(state.numbers.clone())).await;
         Ok(Seat {
             vehicle: Renumbered { own, number },
             group: group.sender.clone(),
             ports: group.name.clone(),
-            numbers,
         })
     }
 

@@ -32,8 +32,8 @@ pub enum ToGroup {
     Joined(Renumbered, mpsc::Sender<RawFrame>),
     /// It is not any more.
     Left(SystemId),
-    /// A frame of a vehicle, as ground stations get it.
-    Frame(Arc<RawFrame>),
+    /// A frame from the wire of the vehicle with this number.
+    Frame(SystemId, RawFrame),
     /// Which numbers are in use.
     Numbers(Arc<Numbers>),
 }
@@ -119,11 +119,7 @@ impl Hub {
                         self.vehicles.remove(&system);
                     }
                     Some(ToGroup::Numbers(numbers)) => self.numbers = numbers,
-                    Some(ToGroup::Frame(frame)) => {
-                        for queue in self.guests.values() {
-                            queue.push(Arc::clone(&frame));
-                        }
-                    }
+                    Some(ToGroup::Frame(system, frame)) => self.hand_out(system, &frame),
                     None => return,
                 },
                 from = guests.recv() => match from {
@@ -136,6 +132,17 @@ impl Hub {
                     }
                     None => return,
                 },
+            }
+        }
+    }
+
+    /// Hands a frame of a vehicle to all ground stations; each loses its oldest where it is too slow.
+    fn hand_out(&self, system: SystemId, frame: &RawFrame) {
+        let vehicle = self.vehicles.get(&system);
+        if let Some(frame) = vehicle.and_then(|(vehicle, _)| vehicle.to_guests(frame, &self.numbers)) {
+            let frame = Arc::new(frame);
+            for queue in self.guests.values() {
+                queue.push(Arc::clone(&frame));
             }
         }
     }
@@ -156,8 +163,8 @@ mod tests {
     use tokio::io::{AsyncReadExt, AsyncWriteExt};
     use tokio::net::TcpStream;
 
-    /// A HEARTBEAT of system 1, and PARAM_REQUEST_LIST to (1, 0), both by pymavlink.
-    const BEAT: &str = "fe09000101000000000002035104033e29";
+    /// A signed HEARTBEAT of system 1, and PARAM_REQUEST_LIST to (1, 0), both by pymavlink.
+    const BEAT: &str = "fd0901000001010000000400000002035104039c560300000080841ed9bcc17be7be";
     const ASKS_1: &str = "fe0205ffbe15010002de";
 
     fn bytes(hex: &str) -> Vec<u8> {
@@ -192,12 +199,12 @@ mod tests {
         assert_eq!(arrived.bytes, asks.bytes, "it is called 1 on its own wire");
         assert!(ways[0].try_recv().is_err());
 
-        let frame = asks.renumbered(2, None).unwrap();
-        group.sender.send(ToGroup::Frame(Arc::new(frame.clone()))).await.unwrap();
-        let mut heard = vec![0; frame.bytes.len()];
+        let beat = RawFrame::parse(&bytes(BEAT)).unwrap();
+        group.sender.send(ToGroup::Frame(SystemId(2), beat.clone())).await.unwrap();
+        let shown = beat.renumbered(2, None).unwrap();
+        let mut heard = vec![0; shown.bytes.len()];
         timeout(within, station.read_exact(&mut heard)).await.unwrap().unwrap();
-        assert_eq!(heard, frame.bytes);
-        assert_eq!(bytes(BEAT).len(), 17);
+        assert_eq!(heard, shown.bytes);
     }
 
     #[tokio::test]

@@ -171,7 +171,8 @@ impl Way {
                     Ok(Some(v1::ConnectResponse { message: Some(FromCoordinator::Frames(frames)) })) => {
                         framer.push(&frames.data);
                         while let Some(frame) = framer.next_after_silence() {
-                            self.hand_on(&seat, &frame).await;
+                            let frame = ToGroup::Frame(seat.vehicle.number.system, frame);
+                            let _ = seat.group.send(frame).await;
                         }
                         framer.forget_unfinished();
                         if frames.lost > lost.0 && lost.1.elapsed() >= LOSSES_EVERY {
@@ -193,12 +194,6 @@ impl Way {
                     }
                 }
             }
-        }
-    }
-
-    async fn hand_on(&self, seat: &Seat, frame: &RawFrame) {
-        if let Some(frame) = seat.vehicle.to_guests(frame, &seat.numbers) {
-            let _ = seat.group.send(ToGroup::Frame(Arc::new(frame))).await;
         }
     }
 

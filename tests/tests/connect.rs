@@ -1,0 +1,299 @@
+//! `skein connect`: ground stations reach flying vehicles through coordinator and agents, as processes, with a person's rights.
+#![allow(
+    clippy::unwrap_used,
+    clippy::panic,
+    dead_code,
+    reason = "test helpers outside of #[test] functions; stage and wire have more than is used here"
+)]
+
+#[path = "e2e/stage.rs"]
+mod stage;
+#[path = "connect/station.rs"]
+mod station;
+#[path = "e2e/wire.rs"]
+mod wire;
+
+use anyhow::{Context, ensure};
+use mavlink::dialects::ardupilotmega::{
+    COMMAND_LONG_DATA, MavCmd, MavMessage, MavParamType, PARAM_REQUEST_LIST_DATA, PARAM_SET_DATA,
+};
+use serde_json::Value;
+use stage::{PATIENCE, Stage, swarm};
+use station::Station;
+use std::path::{Path, PathBuf};
+use std::process::Command;
+use std::time::{Duration, Instant};
+use testkit::{Launch, Process, ServedBy, wait_for};
+
+/// Set by `cargo xtask test` to the Python of the environment made from `tests/peers/requirements.txt`.
+const PYTHON: &str = "SKEIN_TEST_PYTHON";
+/// One whose right ends is cut off within this; asked every four seconds by answers of at most four.
+const CUT_OFF_WITHIN: Duration = Duration::from_secs(10);
+const NAMESPACE: &str = "field";
+
+const HEARTBEAT: u32 = 0;
+const PARAM_VALUE: u32 = 22;
+const GLOBAL_POSITION_INT: u32 = 33;
+const COMMAND_ACK: u32 = 77;
+
+/// Vehicles that fly for the Drones of a Swarm; each Drone's name by its node.
+struct Flight {
+    stage: Stage,
+    nodes: Vec<&'static str>,
+}
+
+impl Flight {
+    fn begin(served_by: ServedBy, nodes: &[&'static str], autopilot: &str, more: &[&str]) -> anyhow::Result<Self> {
+        let mut stage = Stage::set(served_by, nodes, autopilot, more)?;
+        for node in nodes {
+            let granted = format!("use.skein.dev/{NAMESPACE}");
+            stage.add_node_with(node, &[(granted.as_str(), "")])?;
+        }
+        stage.cluster.kubectl().run(["create", "namespace", NAMESPACE])?;
+        let replicas = u32::try_from(nodes.len())?;
+        stage.cluster.kubectl().apply(&swarm(NAMESPACE, "alpha", replicas, &[]))?;
+        stage.wait_in_air(nodes, nodes.len())?;
+        Ok(Self {
+            stage,
+            nodes: nodes.to_vec(),
+        })
+    }
+
+    /// The Drone that the vehicle of a node serves.
+    fn drone(&self, node: &str) -> anyhow::Result<String> {
+        let drones = self.stage.drones(NAMESPACE)?;
+        let of_node = drones.iter().find(|drone| drone["spec"]["nodeName"] == node);
+        let name = of_node.and_then(|drone| drone["metadata"]["name"].as_str());
+        Ok(name.with_context(|| format!("{node} serves no Drone"))?.to_owned())
+    }
+
+    /// `skein connect`, as the person of a kubeconfig.
+    fn connect(&self, kubeconfig: Option<&Path>, args: &[&str]) -> anyhow::Result<Process> {
+        let mut launch = Launch::workspace("skein")?.args(["--server", &self.stage.server()]);
+        if let Some(kubeconfig) = kubeconfig {
+            launch = launch.arg("--kubeconfig").arg(kubeconfig);
+        }
+        launch.args(["connect", "-n", NAMESPACE]).args(args).start()
+    }
+
+    fn script(&self, name: &str, args: &[String]) -> anyhow::Result<String> {
+        let python = std::env::var_os(PYTHON).with_context(|| {
+            format!("{PYTHON} is not set; run `cargo xtask test`, which prepares Python and sets it")
+        })?;
+        let home = tempfile::tempdir()?;
+        let mut command = Command::new(python);
+        command
+            .args(["-B", name])
+            .args(args)
+            .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("peers"))
+            .env("PYTHONUNBUFFERED", "1")
+            .env("HOME", home.path());
+        let output = testkit::run::output(command, None, PATIENCE * 3)?;
+        let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
+        ensure!(output.status.success(), "{name} failed; it said:\n{}", said.concat());
+        Ok(said.concat())
+    }
+
+    /// What people were told of Drones, by reason.
+    fn events(&self, reason: &str) -> anyhow::Result<Vec<String>> {
+        let field = format!("reason={reason}");
+        let list = self.stage.cluster.kubectl().json(["get", "events", "-n", NAMESPACE, "--field-selector", &field])?;
+        let text = |event: &Value| Some(event["message"].as_str()?.to_owned());
+        Ok(list["items"].as_array().into_iter().flatten().filter_map(text).collect())
+    }
+}
+
+/// Waits for a ground station's place at a port, and until it has heard the vehicle.
+fn hears(port: u16) -> anyhow::Result<Station> {
+    let mut station = wait_for("somebody to listen", PATIENCE, || Station::at(port))?;
+    let until = Instant::now() + PATIENCE;
+    while station.count(HEARTBEAT) == 0 || station.count(GLOBAL_POSITION_INT) == 0 {
+        ensure!(Instant::now() < until, "the vehicle is not heard: {:?}", station.seen.keys());
+        station.listen(Duration::from_millis(100))?;
+    }
+    Ok(station)
+}
+
+/// An order to disarm by force, with which a ground station stops motors.
+fn disarm() -> MavMessage {
+    MavMessage::COMMAND_LONG(COMMAND_LONG_DATA {
+        command: MavCmd::MAV_CMD_COMPONENT_ARM_DISARM,
+        target_system: 1,
+        target_component: 1,
+        param2: 21196.0,
+        ..COMMAND_LONG_DATA::default()
+    })
+}
+
+#[test]
+fn pymavlink_mavproxy_and_mavsdk_reach_two_vehicles_of_one_system_id_and_command_the_one_that_they_mean() -> anyhow::Result<()> {
+    let nodes = ["alpha", "bravo"];
+    let flight = Flight::begin(ServedBy::Skein, &nodes, "mixed", &["--same-system-id"])?;
+    let tcp = testkit::ports::free_tcp_port()?;
+    let udp = [testkit::ports::free_udp_port()?, testkit::ports::free_udp_port()?];
+    let ports = format!("tcp:127.0.0.1:{tcp},udp:127.0.0.1:{},udp:127.0.0.1:{}", udp[0], udp[1]);
+    // Those that a selector selects: both.
+    let connect = flight.connect(None, &["-l", "skein.dev/swarm=alpha", "--listen", &ports])?;
+    let mut numbers = Vec::new();
+    for node in nodes {
+        let line = connect.wait_for_line(PATIENCE, |line| line.contains(&format!("vehicle of node {node} is system")))?;
+        ensure!(line.contains("what a ground station sends reaches it"), "{line}");
+        let number = line.split("is system ").nth(1).and_then(|rest| rest.split([' ', '(']).next());
+        numbers.push(number.context(line.clone())?.to_owned());
+    }
+    let [ardupilot, px4] = <[String; 2]>::try_from(numbers.clone()).unwrap();
+    ensure!(ardupilot != px4, "{numbers:?}");
+    let since = wire::now();
+    let args = [tcp.to_string(), udp[0].to_string(), udp[1].to_string(), px4];
+    let said = flight.script("connect_fleet.py", &args).with_context(|| connect.tail())?;
+    println!("{said}");
+    // The agent let go of the one that MAVProxy has steered, and only of that one.
+    let bravo = flight.drone("bravo")?;
+    wait_for("the takeover to be told", PATIENCE, || {
+        let status = flight.stage.status()?;
+        let taken_over = |name: &str| {
+            let vehicles = status["vehicles"].as_array()?;
+            let vehicle = vehicles.iter().find(|vehicle| vehicle["drone"] == name)?;
+            Some(vehicle["activity"].as_str()?.starts_with("HandsOff"))
+        };
+        ensure!(taken_over(&bravo) == Some(true), "{status:#}");
+        Ok(())
+    })?;
+    ensure!(flight.stage.wire("alpha").flew_without_a_break_since(since), "alpha flew no more");
+    let steered = |command: &wire::Command| command.command == MavCmd::MAV_CMD_DO_SET_MODE;
+    ensure!(!flight.stage.wire("alpha").commands_since(since).iter().any(steered), "alpha was steered");
+    let events = wait_for("an Event about each", PATIENCE, || {
+        let events = flight.events("GroundStationConnected")?;
+        ensure!(events.len() == 2, "{events:?}");
+        Ok(events)
+    })?;
+    ensure!(events.iter().all(|text| text.contains("anybody") && text.contains("may command the vehicle")), "{events:?}");
+    connect.stop(PATIENCE)?;
+    Ok(())
+}
+
+/// The kubeconfig of a person with ClusterRoles that are installed, each bound by a binding of its own.
+fn person(stage: &Stage, name: &str, roles: &[&str]) -> anyhow::Result<PathBuf> {
+    let kubectl = stage.cluster.kubectl();
+    kubectl.run(["create", "serviceaccount", name, "-n", "default"])?;
+    let to = format!("--serviceaccount=default:{name}");
+    let of_system = ["-n", "skein-system", "--role=skein-connect", &to];
+    kubectl.run([&["create", "rolebinding", &format!("{name}-skein-connect")][..], &of_system].concat())?;
+    for role in roles {
+        let binding = format!("{name}-{role}");
+        kubectl.run(["create", "clusterrolebinding", &binding, &format!("--clusterrole={role}"), &to])?;
+    }
+    stage.cluster.service_account_kubeconfig("default", name)
+}
+
+#[test]
+fn one_whose_right_ends_is_cut_off_while_another_flies_along_and_who_may_only_watch_changes_nothing() -> anyhow::Result<()> {
+    let flight = Flight::begin(ServedBy::Kubernetes, &["alpha"], "px4", &[])?;
+    let roles = testkit::control_plane::workspace_root().join("deploy/roles.yaml").display().to_string();
+    flight.stage.cluster.kubectl().run(["apply", "-f", &roles])?;
+    let drone = flight.drone("alpha")?;
+    let ports = testkit::ports::free_tcp_ports(3)?;
+    let at = |index: usize| format!("--listen=tcp:127.0.0.1:{}", ports[index]);
+
+    let carol = person(&flight.stage, "carol", &["skein-person", "skein-admin"])?;
+    let vera = person(&flight.stage, "vera", &["skein-person", "skein-viewer"])?;
+    let bob = person(&flight.stage, "bob", &["skein-person"])?;
+    // One without any right gets nothing, and is told what is missing.
+    let refused = flight.connect(Some(&bob), &[&drone, &at(2)])?;
+    refused.wait_for_line(PATIENCE, |line| line.contains("bob may not connect drones.skein.dev"))?;
+    ensure!(!refused.wait_for_exit(PATIENCE)?.success());
+
+    let commanding = flight.connect(Some(&carol), &[&drone, &at(0)])?;
+    commanding.wait_for_line(PATIENCE, |line| line.contains("what a ground station sends reaches it"))?;
+    let watching = flight.connect(Some(&vera), &[&drone, &at(1)])?;
+    watching.wait_for_line(PATIENCE, |line| line.contains("READ-ONLY") && line.contains("lack the verb `connect`"))?;
+
+    let (mut pilot, mut viewer) = (hears(ports[0])?, hears(ports[1])?);
+    // Who may only watch changes nothing, and gets no answer: nothing that they say reaches the vehicle.
+    let since = wire::now();
+    viewer.say(&disarm())?;
+    viewer.say(&MavMessage::PARAM_SET(PARAM_SET_DATA {
+        param_value: 50.0,
+        target_system: 1,
+        target_component: 1,
+        param_id: "MIS_TAKEOFF_ALT".into(),
+        param_type: MavParamType::MAV_PARAM_TYPE_REAL32,
+    }))?;
+    viewer.say(&list_parameters())?;
+    viewer.listen(Duration::from_secs(5))?;
+    ensure!(flight.stage.wire("alpha").commands_since(since).is_empty(), "it was commanded");
+    ensure!(viewer.count(PARAM_VALUE) == 0 && viewer.count(COMMAND_ACK) == 0, "it has answered");
+    // Who may command gets answers.
+    pilot.say(&list_parameters())?;
+    let until = Instant::now() + PATIENCE;
+    while pilot.count(PARAM_VALUE) < 100 {
+        ensure!(Instant::now() < until, "{} parameters", pilot.count(PARAM_VALUE));
+        pilot.listen(Duration::from_millis(100))?;
+    }
+
+    // The right ends while both are connected.
+    let revoked = Instant::now();
+    flight.stage.cluster.kubectl().run(["delete", "clusterrolebinding", "carol-skein-admin"])?;
+    let ended = commanding.wait_for_line(PATIENCE, |line| line.contains("carol may not connect drones.skein.dev"));
+    ended.with_context(|| commanding.tail())?;
+    let took = revoked.elapsed();
+    println!("cut off {:.1} s after the right had ended", took.as_secs_f64());
+    ensure!(took < CUT_OFF_WITHIN, "cut off after {took:?}");
+    ensure!(!commanding.wait_for_exit(PATIENCE)?.success());
+    let since = wire::now();
+    // It has no connection to say anything on any more.
+    ensure!(pilot.say(&disarm()).and_then(|()| pilot.listen(Duration::from_secs(5))).is_err());
+    let heard = viewer.count(HEARTBEAT);
+    viewer.listen(Duration::from_secs(3))?;
+    ensure!(viewer.count(HEARTBEAT) > heard, "the other hears nothing any more");
+    ensure!(flight.stage.wire("alpha").said().in_air() && flight.stage.wire("alpha").commands_since(since).is_empty());
+    Ok(())
+}
+
+fn list_parameters() -> MavMessage {
+    MavMessage::PARAM_REQUEST_LIST(PARAM_REQUEST_LIST_DATA {
+        target_system: 1,
+        target_component: 1,
+    })
+}
+
+#[test]
+fn ground_stations_that_do_not_read_harm_neither_another_one_nor_an_order() -> anyhow::Result<()> {
+    let flight = Flight::begin(ServedBy::Skein, &["alpha"], "px4", &[])?;
+    let drone = flight.drone("alpha")?;
+    let ports = testkit::ports::free_tcp_ports(2)?;
+    let at = |index: usize| format!("--listen=tcp:127.0.0.1:{}", ports[index]);
+    let good = flight.connect(None, &[&drone, &at(0)])?;
+    let stopped = flight.connect(None, &[&drone, &at(1)])?;
+    for connect in [&good, &stopped] {
+        connect.wait_for_line(PATIENCE, |line| line.contains("is system"))?;
+    }
+    let mut station = hears(ports[0])?;
+    // One beside it that never reads, and a whole `skein connect` that does not.
+    let _deaf = Station::at(ports[0])?;
+    stopped.pause()?;
+    // What is under way to the stopped one is more than anything on the way holds.
+    let until = Instant::now() + PATIENCE * 2;
+    let begun = station.bytes;
+    let missing = station.missing;
+    while station.bytes - begun < 1 << 20 {
+        ensure!(Instant::now() < until, "{} bytes came", station.bytes - begun);
+        station.say(&list_parameters())?;
+        station.listen(Duration::from_millis(500))?;
+    }
+    ensure!(station.missing == missing, "{} frames were lost to the one that reads", station.missing - missing);
+    let (ordered, since) = (Instant::now(), wire::now());
+    flight.stage.skein(&["ground", "--all"])?;
+    wait_for("the vehicle to go down", PATIENCE, || {
+        let landing = |command: &wire::Command| command.command == MavCmd::MAV_CMD_NAV_LAND || command.command == MavCmd::MAV_CMD_DO_SET_MODE;
+        ensure!(flight.stage.wire("alpha").commands_since(since).iter().any(landing));
+        Ok(())
+    })?;
+    println!("the order was on the wire after {:.2} s", ordered.elapsed().as_secs_f64());
+    ensure!(ordered.elapsed() < Duration::from_secs(5), "the order took {:?}", ordered.elapsed());
+    flight.stage.wait_in_air(&["alpha"], 0)?;
+    stopped.signal(testkit::process::Signal::SIGCONT)?;
+    stopped.wait_for_line(PATIENCE, |line| line.contains("frames of it were lost"))?;
+    station.listen(Duration::from_secs(1))?;
+    Ok(())
+}

@@ -1,0 +1,102 @@
+//! A ground station of ours by TCP, for what those of others do not show: how much comes, and whether anything is missing.
+//!
+//! Owns: its connection. Must not: judge.
+
+use anyhow::{Context, bail};
+use link::framing::Framer;
+use link::raw::RawFrame;
+use mavlink::dialects::ardupilotmega::{HEARTBEAT_DATA, MavAutopilot, MavMessage, MavType};
+use mavlink::{MAVLinkV2MessageRaw, MavHeader};
+use std::collections::BTreeMap;
+use std::io::{ErrorKind, Read, Write};
+use std::net::TcpStream;
+use std::time::{Duration, Instant};
+
+/// Between two heartbeats.
+const BEAT: Duration = Duration::from_secs(1);
+
+pub struct Station {
+    stream: TcpStream,
+    framer: Framer,
+    beat_at: Instant,
+    last: BTreeMap<u8, u8>,
+    /// Bytes that came.
+    pub bytes: usize,
+    /// Frames of the autopilot that are missing, by their sequence numbers.
+    pub missing: u64,
+    /// How often each message of the autopilot came, and the last of each.
+    pub seen: BTreeMap<u32, (u64, RawFrame)>,
+}
+
+impl Station {
+    /// Connects, if somebody listens.
+    pub fn at(port: u16) -> anyhow::Result<Self> {
+        let stream = TcpStream::connect(("127.0.0.1", port)).context("nobody listens")?;
+        stream.set_read_timeout(Some(Duration::from_millis(100)))?;
+        Ok(Self {
+            stream,
+            framer: Framer::default(),
+            beat_at: Instant::now(),
+            last: BTreeMap::new(),
+            bytes: 0,
+            missing: 0,
+            seen: BTreeMap::new(),
+        })
+    }
+
+    pub fn say(&mut self, message: &MavMessage) -> anyhow::Result<()> {
+        let header = MavHeader {
+            system_id: 255,
+            component_id: 190,
+            sequence: 0,
+        };
+        let mut raw = MAVLinkV2MessageRaw::new();
+        raw.serialize_message(header, message);
+        Ok(self.stream.write_all(raw.raw_bytes())?)
+    }
+
+    /// Listens for a while, and beats. Errors: it was cut off.
+    pub fn listen(&mut self, span: Duration) -> anyhow::Result<()> {
+        let until = Instant::now() + span;
+        let mut buffer = [0; 4096];
+        while Instant::now() < until {
+            if self.beat_at <= Instant::now() {
+                self.beat_at = Instant::now() + BEAT;
+                self.say(&MavMessage::HEARTBEAT(HEARTBEAT_DATA {
+                    mavtype: MavType::MAV_TYPE_GCS,
+                    autopilot: MavAutopilot::MAV_AUTOPILOT_INVALID,
+                    ..HEARTBEAT_DATA::default()
+                }))?;
+            }
+            match self.stream.read(&mut buffer) {
+                Ok(0) => bail!("it was cut off"),
+                Ok(n) => {
+                    self.bytes += n;
+                    self.framer.push(&buffer[..n]);
+                }
+                Err(error) if matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {}
+                Err(error) => return Err(error.into()),
+            }
+            while let Some(frame) = self.framer.next_frame() {
+                self.take(frame);
+            }
+        }
+        Ok(())
+    }
+
+    /// How often message `id` of the autopilot came.
+    pub fn count(&self, id: u32) -> u64 {
+        self.seen.get(&id).map_or(0, |(count, _)| *count)
+    }
+
+    fn take(&mut self, frame: RawFrame) {
+        if frame.component != 1 {
+            return;
+        }
+        if let Some(last) = self.last.insert(frame.system, frame.sequence()) {
+            self.missing += u64::from(frame.sequence().wrapping_sub(last).wrapping_sub(1));
+        }
+        let count = self.count(frame.message_id) + 1;
+        self.seen.insert(frame.message_id, (count, frame));
+    }
+}

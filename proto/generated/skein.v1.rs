@@ -55,6 +55,10 @@ pub struct ToAgent {
     /// received any names nobody.
     #[prost(message, optional, tag = "7")]
     pub remote_id: ::core::option::Option<RemoteId>,
+    /// A ground station wants to reach the vehicle through this coordinator. An edge, and no order: the order is then unset, and stays what it
+    /// was. The agent answers by a Guests.Answer call on a connection of its own, or not at all when it is older than this message.
+    #[prost(message, optional, tag = "8")]
+    pub guest_call: ::core::option::Option<GuestCall>,
     #[prost(oneof = "to_agent::Order", tags = "1, 2")]
     pub order: ::core::option::Option<to_agent::Order>,
 }
@@ -801,6 +805,110 @@ pub struct Held {
     /// The vehicle is known to be landed and disarmed, and no arm command is under way.
     #[prost(bool, tag = "5")]
     pub settled: bool,
+}
+/// Whole MAVLink frames.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GuestFrames {
+    /// At most 8,192 bytes.
+    #[prost(bytes = "vec", tag = "1")]
+    pub data: ::prost::alloc::vec::Vec<u8>,
+    /// How many they are.
+    #[prost(uint32, tag = "2")]
+    pub count: u32,
+    /// How many were lost on the way here since the stream began, as somebody was too slow. It only grows.
+    #[prost(uint64, tag = "3")]
+    pub lost: u64,
+}
+/// A guest for the vehicle of this node.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GuestCall {
+    /// Names this call to the coordinator that made it; 16 random bytes.
+    #[prost(bytes = "vec", tag = "1")]
+    pub id: ::prost::alloc::vec::Vec<u8>,
+    /// What the guest may do: to watch or to command.
+    #[prost(enumeration = "GuestAccess", tag = "2")]
+    pub access: i32,
+    /// Who it is, for the agent's log.
+    #[prost(string, tag = "3")]
+    pub person: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct FromVehicle {
+    #[prost(oneof = "from_vehicle::Message", tags = "1, 2")]
+    pub message: ::core::option::Option<from_vehicle::Message>,
+}
+/// Nested message and enum types in `FromVehicle`.
+pub mod from_vehicle {
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Message {
+        #[prost(message, tag = "1")]
+        Answer(super::GuestAnswer),
+        #[prost(message, tag = "2")]
+        Frames(super::GuestFrames),
+    }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct GuestAnswer {
+    /// GuestCall.id.
+    #[prost(bytes = "vec", tag = "1")]
+    pub id: ::prost::alloc::vec::Vec<u8>,
+    /// What the guest may do here; refused when unspecified.
+    #[prost(enumeration = "GuestAccess", tag = "2")]
+    pub access: i32,
+    /// Why it is refused.
+    #[prost(string, tag = "3")]
+    pub refused: ::prost::alloc::string::String,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ConnectRequest {
+    #[prost(oneof = "connect_request::Message", tags = "1, 2")]
+    pub message: ::core::option::Option<connect_request::Message>,
+}
+/// Nested message and enum types in `ConnectRequest`.
+pub mod connect_request {
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Message {
+        #[prost(message, tag = "1")]
+        Open(super::ConnectOpen),
+        #[prost(message, tag = "2")]
+        Frames(super::GuestFrames),
+    }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ConnectOpen {
+    #[prost(string, tag = "1")]
+    pub namespace: ::prost::alloc::string::String,
+    #[prost(string, tag = "2")]
+    pub name: ::prost::alloc::string::String,
+    /// To hear the vehicle is enough, also for one who may command it.
+    #[prost(bool, tag = "3")]
+    pub watch_only: bool,
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct ConnectResponse {
+    #[prost(oneof = "connect_response::Message", tags = "1, 2")]
+    pub message: ::core::option::Option<connect_response::Message>,
+}
+/// Nested message and enum types in `ConnectResponse`.
+pub mod connect_response {
+    #[derive(Clone, PartialEq, Eq, Hash, ::prost::Oneof)]
+    pub enum Message {
+        #[prost(message, tag = "1")]
+        Connected(super::Connected),
+        #[prost(message, tag = "2")]
+        Frames(super::GuestFrames),
+    }
+}
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Connected {
+    #[prost(enumeration = "GuestAccess", tag = "1")]
+    pub access: i32,
+    /// MAVLink system id of the vehicle, 1..255, as its agent reports it.
+    #[prost(uint32, tag = "2")]
+    pub system_id: u32,
+    /// Node of the vehicle.
+    #[prost(string, tag = "3")]
+    pub node: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ListRequest {
@@ -1766,6 +1874,43 @@ impl Activity {
             "ACTIVITY_HANDS_OFF_AUTOPILOT_FAILSAFE" => {
                 Some(Self::HandsOffAutopilotFailsafe)
             }
+            _ => None,
+        }
+    }
+}
+/// What a guest may do.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum GuestAccess {
+    /// Refused.
+    Unspecified = 0,
+    /// It hears the vehicle; nothing that it sends is passed on.
+    Watch = 1,
+    /// It asks for what changes nothing, as this agent lets no guest do more (SKEIN_GCS_READ_ONLY).
+    Ask = 2,
+    /// What it sends reaches the vehicle.
+    Command = 3,
+}
+impl GuestAccess {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "GUEST_ACCESS_UNSPECIFIED",
+            Self::Watch => "GUEST_ACCESS_WATCH",
+            Self::Ask => "GUEST_ACCESS_ASK",
+            Self::Command => "GUEST_ACCESS_COMMAND",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "GUEST_ACCESS_UNSPECIFIED" => Some(Self::Unspecified),
+            "GUEST_ACCESS_WATCH" => Some(Self::Watch),
+            "GUEST_ACCESS_ASK" => Some(Self::Ask),
+            "GUEST_ACCESS_COMMAND" => Some(Self::Command),
             _ => None,
         }
     }
@@ -2801,6 +2946,401 @@ pub mod fleet_server {
     /// Generated gRPC service name
     pub const SERVICE_NAME: &str = "skein.v1.Fleet";
     impl<T> tonic::server::NamedService for FleetServer<T> {
+        const NAME: &'static str = SERVICE_NAME;
+    }
+}
+/// Generated client implementations.
+pub mod guests_client {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    use tonic::codegen::http::Uri;
+    /// Ground stations reach vehicles through coordinator and agents: MAVLink frames, byte for byte. They are guests of the agent, by its rules.
+    /// Nothing here waits for anything of the uplink, and nothing of the uplink waits for this: what is too slow loses frames, which is counted.
+    #[derive(Debug, Clone)]
+    pub struct GuestsClient<T> {
+        inner: tonic::client::Grpc<T>,
+    }
+    impl GuestsClient<tonic::transport::Channel> {
+        /// Attempt to create a new client by connecting to a given endpoint.
+        pub async fn connect<D>(dst: D) -> Result<Self, tonic::transport::Error>
+        where
+            D: TryInto<tonic::transport::Endpoint>,
+            D::Error: Into<StdError>,
+        {
+            let conn = tonic::transport::Endpoint::new(dst)?.connect().await?;
+            Ok(Self::new(conn))
+        }
+    }
+    impl<T> GuestsClient<T>
+    where
+        T: tonic::client::GrpcService<tonic::body::Body>,
+        T::Error: Into<StdError>,
+        T::ResponseBody: Body<Data = Bytes> + std::marker::Send + 'static,
+        <T::ResponseBody as Body>::Error: Into<StdError> + std::marker::Send,
+    {
+        pub fn new(inner: T) -> Self {
+            let inner = tonic::client::Grpc::new(inner);
+            Self { inner }
+        }
+        pub fn with_origin(inner: T, origin: Uri) -> Self {
+            let inner = tonic::client::Grpc::with_origin(inner, origin);
+            Self { inner }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> GuestsClient<InterceptedService<T, F>>
+        where
+            F: tonic::service::Interceptor,
+            T::ResponseBody: Default,
+            T: tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+                Response = http::Response<
+                    <T as tonic::client::GrpcService<tonic::body::Body>>::ResponseBody,
+                >,
+            >,
+            <T as tonic::codegen::Service<
+                http::Request<tonic::body::Body>,
+            >>::Error: Into<StdError> + std::marker::Send + std::marker::Sync,
+        {
+            GuestsClient::new(InterceptedService::new(inner, interceptor))
+        }
+        /// Compress requests with the given encoding.
+        ///
+        /// This requires the server to support it otherwise it might respond with an
+        /// error.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.send_compressed(encoding);
+            self
+        }
+        /// Enable decompressing responses.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.inner = self.inner.accept_compressed(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_decoding_message_size(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.inner = self.inner.max_encoding_message_size(limit);
+            self
+        }
+        /// For people's tools. ConnectOpen comes first, then frames; Connected comes first, then frames. The stream ends when the Drone has another
+        /// vehicle, and when the right to it ends, which is asked about again and again.
+        /// Errors: NOT_FOUND for an unknown Drone, PERMISSION_DENIED, and those after which to retry with back-off: FAILED_PRECONDITION while no
+        /// vehicle serves the Drone or its agent does not answer, ABORTED when that agent has gone, RESOURCE_EXHAUSTED when there are too many,
+        /// UNAVAILABLE when another coordinator has to be asked.
+        pub async fn connect(
+            &mut self,
+            request: impl tonic::IntoStreamingRequest<Message = super::ConnectRequest>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::ConnectResponse>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static("/skein.v1.Guests/Connect");
+            let mut req = request.into_streaming_request();
+            req.extensions_mut().insert(GrpcMethod::new("skein.v1.Guests", "Connect"));
+            self.inner.streaming(req, path, codec).await
+        }
+        /// For agents, once for each GuestCall. GuestAnswer comes first, then frames. It ends with the guest.
+        /// Errors: NOT_FOUND when nobody waits for that call any more.
+        pub async fn answer(
+            &mut self,
+            request: impl tonic::IntoStreamingRequest<Message = super::FromVehicle>,
+        ) -> std::result::Result<
+            tonic::Response<tonic::codec::Streaming<super::GuestFrames>>,
+            tonic::Status,
+        > {
+            self.inner
+                .ready()
+                .await
+                .map_err(|e| {
+                    tonic::Status::unknown(
+                        format!("Service was not ready: {}", e.into()),
+                    )
+                })?;
+            let codec = tonic_prost::ProstCodec::default();
+            let path = http::uri::PathAndQuery::from_static("/skein.v1.Guests/Answer");
+            let mut req = request.into_streaming_request();
+            req.extensions_mut().insert(GrpcMethod::new("skein.v1.Guests", "Answer"));
+            self.inner.streaming(req, path, codec).await
+        }
+    }
+}
+/// Generated server implementations.
+pub mod guests_server {
+    #![allow(
+        unused_variables,
+        dead_code,
+        missing_docs,
+        clippy::wildcard_imports,
+        clippy::let_unit_value,
+    )]
+    use tonic::codegen::*;
+    /// Generated trait containing gRPC methods that should be implemented for use with GuestsServer.
+    #[async_trait]
+    pub trait Guests: std::marker::Send + std::marker::Sync + 'static {
+        /// Server streaming response type for the Connect method.
+        type ConnectStream: tonic::codegen::tokio_stream::Stream<
+                Item = std::result::Result<super::ConnectResponse, tonic::Status>,
+            >
+            + std::marker::Send
+            + 'static;
+        /// For people's tools. ConnectOpen comes first, then frames; Connected comes first, then frames. The stream ends when the Drone has another
+        /// vehicle, and when the right to it ends, which is asked about again and again.
+        /// Errors: NOT_FOUND for an unknown Drone, PERMISSION_DENIED, and those after which to retry with back-off: FAILED_PRECONDITION while no
+        /// vehicle serves the Drone or its agent does not answer, ABORTED when that agent has gone, RESOURCE_EXHAUSTED when there are too many,
+        /// UNAVAILABLE when another coordinator has to be asked.
+        async fn connect(
+            &self,
+            request: tonic::Request<tonic::Streaming<super::ConnectRequest>>,
+        ) -> std::result::Result<tonic::Response<Self::ConnectStream>, tonic::Status>;
+        /// Server streaming response type for the Answer method.
+        type AnswerStream: tonic::codegen::tokio_stream::Stream<
+                Item = std::result::Result<super::GuestFrames, tonic::Status>,
+            >
+            + std::marker::Send
+            + 'static;
+        /// For agents, once for each GuestCall. GuestAnswer comes first, then frames. It ends with the guest.
+        /// Errors: NOT_FOUND when nobody waits for that call any more.
+        async fn answer(
+            &self,
+            request: tonic::Request<tonic::Streaming<super::FromVehicle>>,
+        ) -> std::result::Result<tonic::Response<Self::AnswerStream>, tonic::Status>;
+    }
+    /// Ground stations reach vehicles through coordinator and agents: MAVLink frames, byte for byte. They are guests of the agent, by its rules.
+    /// Nothing here waits for anything of the uplink, and nothing of the uplink waits for this: what is too slow loses frames, which is counted.
+    #[derive(Debug)]
+    pub struct GuestsServer<T> {
+        inner: Arc<T>,
+        accept_compression_encodings: EnabledCompressionEncodings,
+        send_compression_encodings: EnabledCompressionEncodings,
+        max_decoding_message_size: Option<usize>,
+        max_encoding_message_size: Option<usize>,
+    }
+    impl<T> GuestsServer<T> {
+        pub fn new(inner: T) -> Self {
+            Self::from_arc(Arc::new(inner))
+        }
+        pub fn from_arc(inner: Arc<T>) -> Self {
+            Self {
+                inner,
+                accept_compression_encodings: Default::default(),
+                send_compression_encodings: Default::default(),
+                max_decoding_message_size: None,
+                max_encoding_message_size: None,
+            }
+        }
+        pub fn with_interceptor<F>(
+            inner: T,
+            interceptor: F,
+        ) -> InterceptedService<Self, F>
+        where
+            F: tonic::service::Interceptor,
+        {
+            InterceptedService::new(Self::new(inner), interceptor)
+        }
+        /// Enable decompressing requests with the given encoding.
+        #[must_use]
+        pub fn accept_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.accept_compression_encodings.enable(encoding);
+            self
+        }
+        /// Compress responses with the given encoding, if the client supports it.
+        #[must_use]
+        pub fn send_compressed(mut self, encoding: CompressionEncoding) -> Self {
+            self.send_compression_encodings.enable(encoding);
+            self
+        }
+        /// Limits the maximum size of a decoded message.
+        ///
+        /// Default: `4MB`
+        #[must_use]
+        pub fn max_decoding_message_size(mut self, limit: usize) -> Self {
+            self.max_decoding_message_size = Some(limit);
+            self
+        }
+        /// Limits the maximum size of an encoded message.
+        ///
+        /// Default: `usize::MAX`
+        #[must_use]
+        pub fn max_encoding_message_size(mut self, limit: usize) -> Self {
+            self.max_encoding_message_size = Some(limit);
+            self
+        }
+    }
+    impl<T, B> tonic::codegen::Service<http::Request<B>> for GuestsServer<T>
+    where
+        T: Guests,
+        B: Body + std::marker::Send + 'static,
+        B::Error: Into<StdError> + std::marker::Send + 'static,
+    {
+        type Response = http::Response<tonic::body::Body>;
+        type Error = std::convert::Infallible;
+        type Future = BoxFuture<Self::Response, Self::Error>;
+        fn poll_ready(
+            &mut self,
+            _cx: &mut Context<'_>,
+        ) -> Poll<std::result::Result<(), Self::Error>> {
+            Poll::Ready(Ok(()))
+        }
+        fn call(&mut self, req: http::Request<B>) -> Self::Future {
+            match req.uri().path() {
+                "/skein.v1.Guests/Connect" => {
+                    #[allow(non_camel_case_types)]
+                    struct ConnectSvc<T: Guests>(pub Arc<T>);
+                    impl<
+                        T: Guests,
+                    > tonic::server::StreamingService<super::ConnectRequest>
+                    for ConnectSvc<T> {
+                        type Response = super::ConnectResponse;
+                        type ResponseStream = T::ConnectStream;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::ResponseStream>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<
+                                tonic::Streaming<super::ConnectRequest>,
+                            >,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Guests>::connect(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = ConnectSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                "/skein.v1.Guests/Answer" => {
+                    #[allow(non_camel_case_types)]
+                    struct AnswerSvc<T: Guests>(pub Arc<T>);
+                    impl<T: Guests> tonic::server::StreamingService<super::FromVehicle>
+                    for AnswerSvc<T> {
+                        type Response = super::GuestFrames;
+                        type ResponseStream = T::AnswerStream;
+                        type Future = BoxFuture<
+                            tonic::Response<Self::ResponseStream>,
+                            tonic::Status,
+                        >;
+                        fn call(
+                            &mut self,
+                            request: tonic::Request<tonic::Streaming<super::FromVehicle>>,
+                        ) -> Self::Future {
+                            let inner = Arc::clone(&self.0);
+                            let fut = async move {
+                                <T as Guests>::answer(&inner, request).await
+                            };
+                            Box::pin(fut)
+                        }
+                    }
+                    let accept_compression_encodings = self.accept_compression_encodings;
+                    let send_compression_encodings = self.send_compression_encodings;
+                    let max_decoding_message_size = self.max_decoding_message_size;
+                    let max_encoding_message_size = self.max_encoding_message_size;
+                    let inner = self.inner.clone();
+                    let fut = async move {
+                        let method = AnswerSvc(inner);
+                        let codec = tonic_prost::ProstCodec::default();
+                        let mut grpc = tonic::server::Grpc::new(codec)
+                            .apply_compression_config(
+                                accept_compression_encodings,
+                                send_compression_encodings,
+                            )
+                            .apply_max_message_size_config(
+                                max_decoding_message_size,
+                                max_encoding_message_size,
+                            );
+                        let res = grpc.streaming(method, req).await;
+                        Ok(res)
+                    };
+                    Box::pin(fut)
+                }
+                _ => {
+                    Box::pin(async move {
+                        let mut response = http::Response::new(
+                            tonic::body::Body::default(),
+                        );
+                        let headers = response.headers_mut();
+                        headers
+                            .insert(
+                                tonic::Status::GRPC_STATUS,
+                                (tonic::Code::Unimplemented as i32).into(),
+                            );
+                        headers
+                            .insert(
+                                http::header::CONTENT_TYPE,
+                                tonic::metadata::GRPC_CONTENT_TYPE,
+                            );
+                        Ok(response)
+                    })
+                }
+            }
+        }
+    }
+    impl<T> Clone for GuestsServer<T> {
+        fn clone(&self) -> Self {
+            let inner = self.inner.clone();
+            Self {
+                inner,
+                accept_compression_encodings: self.accept_compression_encodings,
+                send_compression_encodings: self.send_compression_encodings,
+                max_decoding_message_size: self.max_decoding_message_size,
+                max_encoding_message_size: self.max_encoding_message_size,
+            }
+        }
+    }
+    /// Generated gRPC service name
+    pub const SERVICE_NAME: &str = "skein.v1.Guests";
+    impl<T> tonic::server::NamedService for GuestsServer<T> {
         const NAME: &'static str = SERVICE_NAME;
     }
 }

@@ -13,6 +13,8 @@ mod field;
 mod figures;
 mod modes;
 mod objects;
+#[path = "../connect/parameters.rs"]
+mod parameters;
 mod pilot;
 mod record;
 mod relay;

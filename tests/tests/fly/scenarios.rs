@@ -3,6 +3,7 @@
 //! Owns: the list. Must not: hold a scenario.
 
 mod airspace;
+mod connect;
 mod failsafes;
 mod flights;
 mod formations;
@@ -23,6 +24,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         restarts::ALL,
         lines::ALL,
         people::ALL,
+        connect::ALL,
         failsafes::ALL,
         refusals::ALL,
         stations::ALL,

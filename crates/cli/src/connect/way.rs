@@ -127,7 +127,7 @@ impl Way {
         };
         // There is room for it: nothing was sent before.
         let _ = outbound.try_send(request(ToCoordinator::Open(open)));
-        let requests = futures::stream::unfold(requests, |mut requests| async {
+        let requests = futures::stream::unfold(requests, |mut requests| async move {
             requests.recv().await.map(|request| (request, requests))
         });
         let silent = |_| Status::deadline_exceeded("the coordinator does not answer");

@@ -34,10 +34,8 @@ use crate::coordinator::Coordinator;
 use counters::Counters;
 use fleet::guest::GuestCall;
 use guest::GuestAdmission;
-use hub::{Hub, Out, write_out};
+use hub::{Hub, HubWork, Out, write_out};
 use link::LinkHandle;
-use futures::FutureExt;
-use futures::future::BoxFuture;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};
@@ -132,7 +130,7 @@ fn open_hub(
     bytes_per_second: u32,
     link: LinkHandle,
     counters: Arc<Counters>,
-) -> (GuestAdmission, BoxFuture<'static, ()>) {
+) -> (GuestAdmission, HubWork) {
     let out = Arc::new(Out::new(bytes_per_second));
     let (to_hub, from_guests) = mpsc::channel(FROM_GUESTS);
     let admission = GuestAdmission::new(to_hub, Arc::clone(&counters));
@@ -144,7 +142,7 @@ fn open_hub(
             () = write_out(out, link, counters) => {}
         }
     };
-    (admission, work.boxed())
+    (admission, Box::pin(work))
 }
 
 impl Gcs {

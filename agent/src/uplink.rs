@@ -267,6 +267,7 @@ impl Uplink {
 }
 
 /// What a message is.
+#[expect(clippy::large_enum_variant, reason = "there is one at a time")]
 enum Received {
     /// For the pilot.
     Word(FromUplink),

@@ -5,7 +5,7 @@
 //! wait for guests.
 //!
 //! ```text
-//! skein connect ── Connect ──► here ── ToAgent.guest_call (the session) ──► agent
+//! skein connect ──── Join ────► here ── ToAgent.guest_call (the session) ──► agent
 //!                              here ◄── Answer (a connection of its own) ── agent
 //! ```
 
@@ -138,13 +138,13 @@ impl Guests {
 
 #[tonic::async_trait]
 impl v1::guests_server::Guests for Guests {
-    type ConnectStream = ReceiverStream<Result<v1::ConnectResponse, Status>>;
+    type JoinStream = ReceiverStream<Result<v1::ConnectResponse, Status>>;
     type AnswerStream = ReceiverStream<Result<v1::GuestFrames, Status>>;
 
-    async fn connect(
+    async fn join(
         &self,
         request: Request<Streaming<v1::ConnectRequest>>,
-    ) -> Result<Response<Self::ConnectStream>, Status> {
+    ) -> Result<Response<Self::JoinStream>, Status> {
         let handles = self.gate.handles()?;
         let who = request.extensions().get::<Who>().cloned().ok_or_else(Who::missing)?;
         let ticket = request.extensions().get::<Ticket>().cloned();

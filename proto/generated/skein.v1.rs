@@ -3047,7 +3047,7 @@ pub mod guests_client {
         /// Errors: NOT_FOUND for an unknown Drone, PERMISSION_DENIED, and those after which to retry with back-off: FAILED_PRECONDITION while no
         /// vehicle serves the Drone or its agent does not answer, ABORTED when that agent has gone, RESOURCE_EXHAUSTED when there are too many,
         /// UNAVAILABLE when another coordinator has to be asked.
-        pub async fn connect(
+        pub async fn join(
             &mut self,
             request: impl tonic::IntoStreamingRequest<Message = super::ConnectRequest>,
         ) -> std::result::Result<
@@ -3063,9 +3063,9 @@ pub mod guests_client {
                     )
                 })?;
             let codec = tonic_prost::ProstCodec::default();
-            let path = http::uri::PathAndQuery::from_static("/skein.v1.Guests/Connect");
+            let path = http::uri::PathAndQuery::from_static("/skein.v1.Guests/Join");
             let mut req = request.into_streaming_request();
-            req.extensions_mut().insert(GrpcMethod::new("skein.v1.Guests", "Connect"));
+            req.extensions_mut().insert(GrpcMethod::new("skein.v1.Guests", "Join"));
             self.inner.streaming(req, path, codec).await
         }
         /// For agents, once for each GuestCall. GuestAnswer comes first, then frames. It ends with the guest.
@@ -3106,8 +3106,8 @@ pub mod guests_server {
     /// Generated trait containing gRPC methods that should be implemented for use with GuestsServer.
     #[async_trait]
     pub trait Guests: std::marker::Send + std::marker::Sync + 'static {
-        /// Server streaming response type for the Connect method.
-        type ConnectStream: tonic::codegen::tokio_stream::Stream<
+        /// Server streaming response type for the Join method.
+        type JoinStream: tonic::codegen::tokio_stream::Stream<
                 Item = std::result::Result<super::ConnectResponse, tonic::Status>,
             >
             + std::marker::Send
@@ -3117,10 +3117,10 @@ pub mod guests_server {
         /// Errors: NOT_FOUND for an unknown Drone, PERMISSION_DENIED, and those after which to retry with back-off: FAILED_PRECONDITION while no
         /// vehicle serves the Drone or its agent does not answer, ABORTED when that agent has gone, RESOURCE_EXHAUSTED when there are too many,
         /// UNAVAILABLE when another coordinator has to be asked.
-        async fn connect(
+        async fn join(
             &self,
             request: tonic::Request<tonic::Streaming<super::ConnectRequest>>,
-        ) -> std::result::Result<tonic::Response<Self::ConnectStream>, tonic::Status>;
+        ) -> std::result::Result<tonic::Response<Self::JoinStream>, tonic::Status>;
         /// Server streaming response type for the Answer method.
         type AnswerStream: tonic::codegen::tokio_stream::Stream<
                 Item = std::result::Result<super::GuestFrames, tonic::Status>,
@@ -3212,15 +3212,15 @@ pub mod guests_server {
         }
         fn call(&mut self, req: http::Request<B>) -> Self::Future {
             match req.uri().path() {
-                "/skein.v1.Guests/Connect" => {
+                "/skein.v1.Guests/Join" => {
                     #[allow(non_camel_case_types)]
-                    struct ConnectSvc<T: Guests>(pub Arc<T>);
+                    struct JoinSvc<T: Guests>(pub Arc<T>);
                     impl<
                         T: Guests,
                     > tonic::server::StreamingService<super::ConnectRequest>
-                    for ConnectSvc<T> {
+                    for JoinSvc<T> {
                         type Response = super::ConnectResponse;
-                        type ResponseStream = T::ConnectStream;
+                        type ResponseStream = T::JoinStream;
                         type Future = BoxFuture<
                             tonic::Response<Self::ResponseStream>,
                             tonic::Status,
@@ -3233,7 +3233,7 @@ pub mod guests_server {
                         ) -> Self::Future {
                             let inner = Arc::clone(&self.0);
                             let fut = async move {
-                                <T as Guests>::connect(&inner, request).await
+                                <T as Guests>::join(&inner, request).await
                             };
                             Box::pin(fut)
                         }
@@ -3244,7 +3244,7 @@ pub mod guests_server {
                     let max_encoding_message_size = self.max_encoding_message_size;
                     let inner = self.inner.clone();
                     let fut = async move {
-                        let method = ConnectSvc(inner);
+                        let method = JoinSvc(inner);
                         let codec = tonic_prost::ProstCodec::default();
                         let mut grpc = tonic::server::Grpc::new(codec)
                             .apply_compression_config(

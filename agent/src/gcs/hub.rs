@@ -13,6 +13,7 @@ use super::switch::{Policy, Refusal, Switch};
 use link::raw::RawFrame;
 use link::{LinkHandle, Tap};
 use std::collections::BTreeMap;
+use std::pin::Pin;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::{Notify, mpsc};
@@ -51,6 +52,9 @@ impl Out {
         self.outbox.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
+
+/// The work of a hub, to be done for as long as guests may come.
+pub type HubWork = Pin<Box<dyn Future<Output = ()> + Send>>;
 
 /// Hands frames on.
 #[derive(Debug)]

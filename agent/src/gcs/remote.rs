@@ -7,12 +7,12 @@
 //! bounded by that queue, two messages and the window of one HTTP/2 stream.
 
 use super::guest::GuestAdmission;
+use super::hub::HubWork;
 use super::switch::Rights;
 use crate::coordinator::Coordinator;
 use crate::credentials::Reader;
 use crate::dial;
 use fleet::guest::{GuestAccess, GuestCall};
-use futures::future::BoxFuture;
 use proto::convert::guest_call_id;
 use proto::v1;
 use proto::v1::from_vehicle::Message;
@@ -55,7 +55,7 @@ pub async fn serve(
     mut calls: mpsc::Receiver<GuestCall>,
     coordinator: Coordinator,
     read_only: bool,
-    hub: impl FnOnce() -> (GuestAdmission, Option<BoxFuture<'static, ()>>),
+    hub: impl FnOnce() -> (GuestAdmission, Option<HubWork>),
 ) -> Infallible {
     let (mut work, mut guests) = (JoinSet::new(), JoinSet::new());
     let Some(mut call) = calls.recv().await else {

@@ -8,7 +8,7 @@ mod judge;
 use crate::bytes::Bytes;
 use agent::gcs::outbox::{Next, Outbox};
 use agent::gcs::routes::GuestId;
-use agent::gcs::switch::{Policy, Switch};
+use agent::gcs::switch::{Policy, Rights, Switch};
 use judge::Judge;
 use link::raw::{Direction, RawFrame};
 use mavlink::calculate_crc;
@@ -83,7 +83,7 @@ impl Scene {
             }
             1 => {
                 self.guests += 1;
-                self.switch.join(GuestId(self.guests), self.now);
+                self.switch.join(GuestId(self.guests), Rights::Command, self.now);
                 self.judge.joins(GuestId(self.guests), self.now);
             }
             2 => {

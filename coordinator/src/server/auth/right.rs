@@ -8,7 +8,7 @@
 //! | Ground | `ground` | `swarms`; of a Drone: for its Swarm, or in its namespace if it has none; of a node's vehicle: all |
 //! | Release | `release` | `swarms`; likewise |
 //! | Resume | `resume` | `drones` |
-//! | Connect | `connect` to command the vehicle, `get` to watch it | `drones` |
+//! | Join | `connect` to command the vehicle, `get` to watch it | `drones` |
 //! | Kill | `kill` | `drones`, or `swarms` for the Swarm that the Drone is of |
 //!
 //! All in API group `skein.dev`. What is asked for all namespaces, or of all Swarms, needs a ClusterRoleBinding.

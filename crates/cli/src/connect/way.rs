@@ -131,7 +131,7 @@ impl Way {
             requests.recv().await.map(|request| (request, requests))
         });
         let silent = |_| Status::deadline_exceeded("the coordinator does not answer");
-        let mut inbound = timeout(OPEN_WITHIN, client.connect(requests)).await.map_err(silent)??.into_inner();
+        let mut inbound = timeout(OPEN_WITHIN, client.join(requests)).await.map_err(silent)??.into_inner();
         let first = timeout(OPEN_WITHIN, inbound.message()).await.map_err(silent)??;
         let Some(v1::ConnectResponse {
             message: Some(FromCoordinator::Connected(connected)),

@@ -126,7 +126,7 @@ pub struct Keeper {
     set_at: Option<Moment>,
     is_set: bool,
     words: Option<String>,
-    refused_at: Option<(Moment, MavMissionResult)>,
+    refused_at: Option<(Moment, MavMissionResult, Option<u16>)>,
     refusal: Option<String>,
     foreign: bool,
     /// It may be another one, until it was read again: what the autopilot says of it is not about ours.

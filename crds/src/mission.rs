@@ -305,6 +305,10 @@ pub struct ReliefStatus {
     pub drone: String,
     /// The position up to which the one that leaves flies in any case.
     pub from: f64,
+
+    /// True when it has joined while all of the work was somebody's: it counts as one more that flies at once.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub beside: bool,
 }
 
 /// A part of the work that nobody has flown.

@@ -65,6 +65,7 @@ use metrics::what_is_counted_is_what_happened_and_all_that_dashboard_and_alerts_
 use missions::{
     a_mission_is_flown_by_several_relieved_and_complete_whoever_leads,
     a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what_was_not_flown,
+    the_items_of_a_file_in_a_config_map_are_flown_as_they_stand_and_cannot_change,
     one_that_tires_flies_on_until_its_relief_has_come_and_a_patrol_is_flown_without_a_break,
 };
 use operators::an_operator_reaches_the_vehicles_that_it_selects_and_two_for_one_vehicle_are_both_refused;
@@ -179,6 +180,7 @@ on_both! {
     a_station_outside_of_a_geofence_gets_no_route_and_the_drone_says_why,
     a_mission_is_flown_by_several_relieved_and_complete_whoever_leads,
     a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what_was_not_flown,
+    the_items_of_a_file_in_a_config_map_are_flown_as_they_stand_and_cannot_change,
     one_that_tires_flies_on_until_its_relief_has_come_and_a_patrol_is_flown_without_a_break,
     a_lost_vehicle_is_replaced_only_by_policy_and_is_taken_up_when_it_comes_back,
     a_node_that_is_deleted_or_loses_its_label_in_flight_lands_nobody,
@@ -487,7 +489,7 @@ async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
     });
     kubectl.apply(&geofence.to_string()).unwrap();
     kubectl.apply(&profile.to_string()).unwrap();
-    // A Mission that cannot be flown, and one that has ended and is not to be kept.
+    // A Mission whose file is missing, and one that has ended and is not to be kept.
     let file = json!({"planFrom": {"configMapKeyRef": {"name": "a", "key": "b"}}});
     for (name, ttl) in [("file", None), ("ended", Some(0))] {
         let mut spec = file.clone();

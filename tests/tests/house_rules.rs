@@ -26,7 +26,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("sitl", &[]),
     ("conformance", &["sitl"]),
     ("agent", &["fleet", "proto", "trust", "link"]),
-    ("coordinator", &["fleet", "crds", "proto", "trust"]),
+    ("coordinator", &["fleet", "crds", "plan-files", "proto", "trust"]),
     ("embedded-api", &[]),
     ("map-page", &[]),
     (

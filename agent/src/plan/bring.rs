@@ -148,6 +148,7 @@ impl Keeper {
         };
         let transfer = self.transfer.take();
         self.farewell = transfer.as_ref().and_then(|transfer| transfer.farewell(to));
+        let at = transfer.as_ref().and_then(Transfer::giving);
         let uploads = transfer.is_some_and(|transfer| *transfer.task() != Task::Download);
         match ended {
             Ended::Read(items, id) => self.has_read(&items, id, now, jitter),
@@ -156,7 +157,7 @@ impl Keeper {
                 self.seen = None;
             }
             Ended::Refused(result) => {
-                self.refused_at = Some((now, result));
+                self.refused_at = Some((now, result, at));
                 self.memory.uploaded_from = self.memory.uploaded_from.filter(|_| !uploads);
             }
             Ended::Strange => {
@@ -215,14 +216,26 @@ impl Keeper {
 
     /// What it said to an upload that it refused.
     fn hear_out(&mut self, now: Moment, jitter: f64) {
-        if let Some((at, result)) = self.refused_at
+        if let Some((at, result, seq)) = self.refused_at
             && now.since(at) >= WORDS_WITHIN
         {
             self.refused_at = None;
             let words = self.words.take().map_or_else(String::new, |words| format!(": {words}"));
-            let result = name(result);
-            self.failed(Some(format!("the autopilot refused it ({result}){words}")), now, jitter);
+            let (result, place) = (name(result), self.refused_item(seq).unwrap_or_default());
+            let why = format!("the autopilot refused it{place} ({result}){words}");
+            self.failed(Some(why), now, jitter);
         }
+    }
+
+    /// Which item it had been given last when it refused them.
+    fn refused_item(&self, seq: Option<u16>) -> Option<String> {
+        let index = usize::from(seq?.checked_sub(self.first())?);
+        let (item, number) = self.following.list().get(index)?;
+        let (name, command) = (item.name(), item.command);
+        Some(match number {
+            Some(number) => format!(" at item {number} ({name}, command {command})"),
+            None => format!(" at what is set again before it goes on ({name}, command {command})"),
+        })
     }
 
     /// Whether the autopilot will fly what it has.

@@ -140,6 +140,15 @@ impl<I: Carried> Transfer<I> {
         self.ended.as_ref()
     }
 
+    /// The item of an upload that was asked for last.
+    #[must_use]
+    pub const fn giving(&self) -> Option<u16> {
+        match self.stage {
+            Stage::Giving(seq) => Some(seq),
+            Stage::Opening | Stage::Taking { .. } => None,
+        }
+    }
+
     /// The message to send now to `to`.
     pub fn next(&mut self, to: Address, now: Moment) -> Option<MavMessage> {
         if self.ended.is_some() {
@@ -339,7 +348,7 @@ pub fn addressee(message: &MavMessage) -> Option<(Address, MavMissionType)> {
 
 /// What a refusal says, for a person.
 #[must_use]
-pub fn name(result: MavMissionResult) -> &'static str {
+pub const fn name(result: MavMissionResult) -> &'static str {
     match result {
         MavMissionResult::MAV_MISSION_NO_SPACE => "it has no room for so many items",
         MavMissionResult::MAV_MISSION_ERROR => "MAV_MISSION_ERROR",
@@ -347,6 +356,14 @@ pub fn name(result: MavMissionResult) -> &'static str {
         MavMissionResult::MAV_MISSION_UNSUPPORTED => "it does not take these items",
         MavMissionResult::MAV_MISSION_UNSUPPORTED_FRAME => "it does not take their frame",
         MavMissionResult::MAV_MISSION_OPERATION_CANCELLED => "it has given up waiting",
-        _ => "a parameter of an item is wrong for it",
+        MavMissionResult::MAV_MISSION_INVALID_PARAM1 => "parameter 1 is wrong for it",
+        MavMissionResult::MAV_MISSION_INVALID_PARAM2 => "parameter 2 is wrong for it",
+        MavMissionResult::MAV_MISSION_INVALID_PARAM3 => "parameter 3 is wrong for it",
+        MavMissionResult::MAV_MISSION_INVALID_PARAM4 => "parameter 4 is wrong for it",
+        MavMissionResult::MAV_MISSION_INVALID_PARAM5_X => "parameter 5, the latitude, is wrong for it",
+        MavMissionResult::MAV_MISSION_INVALID_PARAM6_Y => "parameter 6, the longitude, is wrong for it",
+        MavMissionResult::MAV_MISSION_INVALID_PARAM7 => "parameter 7, the height, is wrong for it",
+        MavMissionResult::MAV_MISSION_INVALID => "a parameter is wrong for it",
+        _ => "it says no more",
     }
 }

@@ -4,6 +4,7 @@
 //! Drones, statuses and Events. Must not: decide ([`fleet::mission::progress`] does), bind Drones, or give a part to a Drone before that is
 //! written down: another leader makes the same plans from the status.
 
+mod file;
 pub mod plans;
 pub mod reach;
 pub mod status;
@@ -40,6 +41,7 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
+use file::File;
 use work::Job;
 
 /// From one look to the next.
@@ -60,6 +62,8 @@ const ORPHAN: &str = "orphan";
 /// What is remembered of one Mission.
 struct Memory {
     generation: Option<i64>,
+    /// The file that it names, and when that was read.
+    file: Option<(File, Instant)>,
     job: Result<Job, String>,
     progress: Progress,
     /// Its status as it was written last.
@@ -202,14 +206,43 @@ impl Controller {
         if self.is_to_go(subject, wall) {
             return self.remove(mission).await;
         }
+        let read = self.read_file(mission, now).await?;
         let mut memory = self.memories.remove(&id).unwrap_or_else(|| Memory::of(mission));
-        if memory.generation != mission.metadata.generation {
+        let another = |(file, _): &(File, Instant)| memory.file.as_ref().is_none_or(|(known, _)| known != file);
+        let changed = memory.generation != mission.metadata.generation || read.as_ref().is_some_and(another);
+        memory.file = read.or(memory.file);
+        if changed {
             memory.generation = mission.metadata.generation;
-            memory.job = Job::of(&mission.spec);
+            memory.job = Job::of(&mission.spec, memory.file.as_ref().map(|(file, _)| file));
         }
         let result = self.bring_on(subject, &mut memory, may_create, (now, wall)).await;
         self.memories.insert(id, memory);
         result
+    }
+
+    /// The file that it names, if it is time to read it. One that flies goes on by what was read while the API does not answer.
+    async fn read_file(&self, mission: &Mission, now: Instant) -> Result<Option<(File, Instant)>, ApiError> {
+        let Some(from) = &mission.spec.plan_from else {
+            return Ok(None);
+        };
+        let known = self.memories.get(uid(mission));
+        let same = known.filter(|memory| memory.generation == mission.metadata.generation);
+        if let Some((memory, (_, at))) = same.and_then(|memory| Some((memory, memory.file.as_ref()?)))
+            && (memory.written.completion_time.is_some() || !file::is_due(now - *at, memory.job.is_ok()))
+        {
+            return Ok(None);
+        }
+        let namespace = mission.namespace().unwrap_or_default();
+        match file::read(self.observer.cluster.client(), &namespace, &from.config_map_key_ref).await {
+            Ok(file) => Ok(Some((file, now))),
+            Err(error) => match same.and_then(|memory| memory.file.as_ref()) {
+                Some((file, _)) => {
+                    tracing::warn!(mission = %Key::of(mission), error = error_chain(&error), "the file of a Mission was not read again");
+                    Ok(Some((file.clone(), now)))
+                }
+                None => Err(error),
+            },
+        }
     }
 
     /// Whether it has ended for as long as it is to be kept.
@@ -237,7 +270,7 @@ impl Controller {
         let mission = &subject.mission;
         let changed = match (&memory.job, &memory.written.work) {
             (Ok(job), Some(begun)) if *begun != job.digest => Some(
-                "the work of a Mission that has begun cannot change; put spec.route or spec.survey back, or create another Mission".to_owned(),
+                "the work of a Mission that has begun cannot change; put spec.route, spec.survey or the file of spec.planFrom back, or create another Mission".to_owned(),
             ),
             _ => None,
         };
@@ -302,7 +335,9 @@ impl Controller {
             left: Duration::ZERO,
         };
         let status = status::next(&known, wall);
-        if status::is_news(&memory.written, &status) {
+        // Its file may be gone once it has ended, and it stays as it was written.
+        let ended = memory.written.completion_time.is_some() && subject.mission.spec.plan_from.is_some();
+        if !ended && status::is_news(&memory.written, &status) {
             self.write(&subject.mission, &status).await?;
             memory.written = status;
         }
@@ -361,18 +396,21 @@ impl Controller {
                     memory.judged.insert(name.clone(), judged);
                 }
             }
-            let (flown, begun) = match (flight, &snapshot.report) {
+            let (flown, underway, begun) = match (flight, &snapshot.report) {
                 (Some((_, flight, plan)), Some(report)) if report.plan.held.as_ref() == Some(&plan.digest) => {
                     let reached = |item| u16::try_from(item).is_ok_and(|item| report.plan.reached.has(item));
-                    (flight.flown(reached), flight.has_begun(reached))
+                    let on_leg = report.plan.current.zip(report.position);
+                    let underway = on_leg.map(|(item, position)| flight.underway(item.into(), position.at));
+                    (flight.flown(reached), underway.unwrap_or_default(), flight.has_begun(reached))
                 }
-                _ => (Stretches::default(), false),
+                _ => (Stretches::default(), Stretches::default(), false),
             };
             all.push(Observed {
                 drone: name.clone(),
                 leaving: snapshot.facts.deleting || self.expectations.expects_deletion(snapshot.uid(), now),
                 doing: does,
                 flown,
+                underway,
                 begun,
             });
         }
@@ -633,7 +671,8 @@ impl Memory {
         let written = mission.status.clone().unwrap_or_default();
         Self {
             generation: mission.metadata.generation,
-            job: Job::of(&mission.spec),
+            file: None,
+            job: Job::of(&mission.spec, None),
             progress: work::read(&written),
             written,
             flights: HashMap::new(),

@@ -1,6 +1,6 @@
 //! A mission: work in the air that completes, planned ahead without an aircraft.
 //!
-//! Owns: what is to be flown ([`Route`], [`Survey`]), as one [`Work`]; its cutting into shares of equal flying time ([`Work::share`]), and
+//! Owns: what is to be flown ([`Route`], [`Survey`], items as they are [`written`]), as one [`Work`]; its cutting into shares of equal flying time ([`Work::share`]), and
 //! that of what is left ([`Plan::left`]); the numbers that a person is shown before ([`figures`]); the items of the mission protocol
 //! ([`item`]); a share as one vehicle flies it, and what is reported of that ([`flight`]), by which of its items are reached
 //! ([`following`]); who flies what, and what follows ([`progress`]).
@@ -35,6 +35,7 @@ pub mod survey;
 mod tour;
 pub mod track;
 pub mod way;
+pub mod written;
 
 pub use area::{Area, BadArea};
 pub use cut::PlannedFlight;

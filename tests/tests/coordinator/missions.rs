@@ -349,3 +349,81 @@ pub async fn a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what
         })
         .await;
 }
+
+/// A file of a ground station: takeoff, a speed, so many places, a camera on the way, and the way home.
+fn file(places: u32) -> String {
+    let row = |number: u32, command: u16, params: [f64; 4], place: [f64; 3]| {
+        let [a, b, c, d] = params;
+        let [x, y, z] = place;
+        format!("{number}\t0\t3\t{command}\t{a}\t{b}\t{c}\t{d}\t{x:.7}\t{y:.7}\t{z}\t1\n")
+    };
+    let at = |number: u32| [47.0 + f64::from(number) * 0.000_27, 8.001, 20.0];
+    let mut rows = vec![
+        row(0, 16, [0.0; 4], [47.0, 8.0, 488.0]),
+        row(1, 22, [0.0; 4], at(0)),
+        row(2, 178, [1.0, 5.0, -1.0, 0.0], [0.0; 3]),
+        row(3, 206, [10.0, 0.0, 1.0, 0.0], [0.0; 3]),
+    ];
+    rows.extend((0..places).map(|number| row(number + 4, 16, [1.0, 0.0, 0.0, 0.0], at(number))));
+    rows.push(row(places + 4, 20, [0.0; 4], [0.0; 3]));
+    format!("QGC WPL 110\n{}", rows.concat())
+}
+
+fn put(field: &Field, text: &str) {
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "files", "namespace": "north"},
+                     "data": {"field.waypoints": text}});
+    field.cluster().kubectl().apply(&map.to_string()).unwrap();
+}
+
+pub async fn the_items_of_a_file_in_a_config_map_are_flown_as_they_stand_and_cannot_change(mut field: Field) {
+    let coordinator = field.coordinator();
+    let (vehicles, agents) = fliers(&field, &coordinator, &["n1"]);
+    let vehicle = &vehicles[0];
+    vehicle.state().leg = 8;
+    let from = json!({"configMapKeyRef": {"name": "files", "key": "field.waypoints"}});
+    apply(&field, &json!({"planFrom": from}));
+    let says = async |what: &str, words: &str| {
+        let is = |object: &Value| {
+            let (status, reason, message) = condition(object, "Progressing");
+            status == "False" && reason == "BadWork" && message.contains(words)
+        };
+        until(&field, what, is).await;
+    };
+    says("a missing file to be said", "spec.planFrom: there is no ConfigMap files").await;
+    put(&field, &file(6).replace("\t22\t", "\t82\t"));
+    says("a bad file to be said", "item 0 (NAV_SPLINE_WAYPOINT) leaves the straight way").await;
+    assert!(vehicle.state().plans.is_empty());
+    put(&field, &file(12));
+    let has_reached = async |field: &Field, count: usize| {
+        field
+            .until("it to have come so far", async || {
+                let reached = vehicle.state().reached.count();
+                (reached >= count).then_some(()).ok_or(reached.to_string())
+            })
+            .await;
+        vehicle.state().leg = WAITS;
+    };
+    has_reached(&field, 6).await;
+    let plan = vehicle.state().plans.last().unwrap().clone();
+    let commands: Vec<u16> = plan.items.iter().map(|item| item.command).collect();
+    // Above its home, the first place; the items; the camera is switched off on the way home.
+    let expected = [vec![16, 16, 178, 206], vec![16; 12], vec![206, 16]].concat();
+    assert_eq!(commands, expected);
+    assert_eq!(plan.items[5].params[..2], [Some(1.0), Some(0.0)]);
+
+    // Another leader flies the same, and nothing else.
+    drop(agents);
+    drop(coordinator);
+    put(&field, &file(11));
+    let coordinator = field.coordinator();
+    let _agents = [Agent::start(vehicle, &coordinator.address)];
+    says("a changed file to be said", "the work of a Mission that has begun cannot change").await;
+    field
+        .until("it to come home", async || if vehicle.flies() { Err("it flies".to_owned()) } else { Ok(()) })
+        .await;
+    put(&field, &file(12));
+    vehicle.state().leg = 8;
+    let object = until(&field, "it to complete", |object| condition(object, "Complete").0 == "True").await;
+    assert_eq!((&object["status"]["done"], &object["status"]["failures"]), (&json!("100%"), &json!(0)));
+    field.until_drones("no Drones", <[_]>::is_empty).await;
+}

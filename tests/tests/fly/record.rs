@@ -182,6 +182,14 @@ impl Record {
         })
     }
 
+    /// The current that it drew last, by its own account.
+    pub fn amperes(&self) -> Option<f64> {
+        self.reported_since(0).rev().find_map(|(_, message)| match message {
+            MavMessage::SYS_STATUS(status) if status.current_battery > 0 => Some(f64::from(status.current_battery) / 100.0),
+            _ => None,
+        })
+    }
+
     /// Its texts since then.
     pub fn texts_since(&self, since: u64) -> Vec<String> {
         let text = |(_, message): (u64, &MavMessage)| match message {

@@ -185,11 +185,16 @@ fn going_on(known: &Known<'_>, step: &Step, percent: u8) -> (&'static str, Strin
             "Waiting",
             format!("{percent} percent is flown; its Drones wait for vehicles: {SEE}"),
         ),
-        (_, Some(waits)) => (
-            "Flying",
-            format!("{parts} vehicles have a part of the work; {}", waits.text()),
-        ),
-        (_, None) => ("Flying", format!("{parts} vehicles have a part of the work")),
+        (_, Some(waits)) => ("Flying", format!("{}; {}", sharing(parts), waits.text())),
+        (_, None) => ("Flying", sharing(parts)),
+    }
+}
+
+/// How many have parts, in a clause.
+fn sharing(parts: usize) -> String {
+    match parts {
+        1 => "1 vehicle has a part of the work".to_owned(),
+        _ => format!("{parts} vehicles have parts of the work"),
     }
 }
 

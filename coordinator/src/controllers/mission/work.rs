@@ -2,10 +2,11 @@
 //!
 //! Owns: [`Job`], [`read`] and [`write()`]. Must not: call the API or decide.
 
+use super::file::File;
 use crds::mission::{Corner, MissionStatus, PartStatus, ReliefStatus, Repeat, TrackRange};
 use crds::{Mission, MissionSpec};
 use fleet::mission::progress::{Halt, Part, Progress, Relief, Wanted};
-use fleet::mission::{Stretch, Stretches, Work};
+use fleet::mission::{PlanDigest, Stretch, Stretches, Work};
 use fleet::station::Altitude;
 use fleet::units::{Meters, Wgs84};
 use sha2::{Digest, Sha256};
@@ -30,12 +31,17 @@ const TAKEOFF: (f64, f64) = (2.0, 120.0);
 /// Drones of work whose height above home is not known take off so high, meters.
 const USUAL_TAKEOFF: f64 = 10.0;
 
+/// Why the items of a file are not shared.
+const ONE_AT_A_TIME: &str = "the items of a file are flown by one vehicle at a time; set spec.parallelism to 1, or make the file a route with \
+                             `skein mission import`";
+
 impl Job {
-    /// What `spec` asks for.
+    /// What `spec` asks for; with the `file` that it names, or why there is none.
     ///
     /// # Errors
     /// What is wrong with it, in a sentence.
-    pub fn of(spec: &MissionSpec) -> Result<Self, String> {
+    pub fn of(spec: &MissionSpec, file: Option<&File>) -> Result<Self, String> {
+        let mut items = None;
         let work = match (&spec.route, &spec.survey) {
             (Some(route), _) => {
                 let route = route.to_route().map_err(|why| sentence("spec.route", &why))?;
@@ -46,10 +52,16 @@ impl Job {
                 Work::of_survey(&survey).map_err(|why| sentence("spec.survey", &why))?
             }
             (None, None) => {
-                return Err(
-                    "spec.planFrom is not flown by this version: make the file a route with `skein mission import`"
-                        .to_owned(),
-                );
+                let of = |why: &dyn Error| sentence("spec.planFrom", why);
+                let none = || "the mission file was not read yet".to_owned();
+                let text = file.ok_or_else(none)?.as_deref().map_err(|why| format!("spec.planFrom: {why}"))?;
+                let file = plan_files::read(text).map_err(|why| of(&why))?;
+                if spec.parallelism > 1 {
+                    return Err(ONE_AT_A_TIME.to_owned());
+                }
+                let work = Work::of_items(&file.items).map_err(|why| of(&why))?;
+                items = Some(PlanDigest::of(&file.items).0);
+                work
             }
         };
         let takeoff = match work.track().points().first().map(|point| point.altitude) {
@@ -58,9 +70,10 @@ impl Job {
         };
         let said = serde_json::to_vec(&(&spec.route, &spec.survey)).map_err(|why| sentence("spec", &why))?;
         let digits = Sha256::digest(said);
+        let digest = items.unwrap_or_else(|| digits.iter().take(16).map(|byte| format!("{byte:02x}")).collect());
         Ok(Self {
             work: Arc::new(work),
-            digest: digits.iter().take(16).map(|byte| format!("{byte:02x}")).collect(),
+            digest,
             takeoff,
         })
     }
@@ -120,6 +133,7 @@ pub fn read(status: &MissionStatus) -> Progress {
         relief: part.relief.as_ref().map(|relief| Relief {
             drone: relief.drone.clone(),
             from: relief.from,
+            beside: relief.beside,
         }),
         ahead: part.ahead,
     };
@@ -143,6 +157,7 @@ pub fn write(progress: &Progress, status: &mut MissionStatus) {
         relief: part.relief.as_ref().map(|relief| ReliefStatus {
             drone: relief.drone.clone(),
             from: relief.from,
+            beside: relief.beside,
         }),
         ahead: part.ahead,
     };
@@ -223,6 +238,7 @@ mod tests {
                 relief: Some(Relief {
                     drone: "field-b".into(),
                     from: 5.0,
+                    beside: true,
                 }),
                 ahead: true,
             }],
@@ -236,24 +252,47 @@ mod tests {
 
     #[test]
     fn work_is_named_by_what_is_flown_and_by_nothing_else() {
-        let one = Job::of(&mission(json!({"route": route()})).spec).unwrap();
-        let other = Job::of(&mission(json!({"route": route(), "parallelism": 3, "suspend": true})).spec).unwrap();
+        let one = Job::of(&mission(json!({"route": route()})).spec, None).unwrap();
+        let other = Job::of(&mission(json!({"route": route(), "parallelism": 3, "suspend": true})).spec, None).unwrap();
         assert_eq!((one.digest.len(), &one.digest), (32, &other.digest));
         assert!((one.takeoff - 20.5).abs() < f64::EPSILON);
         let mut longer = route();
         longer["waypoints"][2]["holdSeconds"] = json!(1);
         assert_ne!(
-            Job::of(&mission(json!({"route": longer})).spec).unwrap().digest,
+            Job::of(&mission(json!({"route": longer})).spec, None).unwrap().digest,
             one.digest
         );
-        let why = Job::of(&mission(json!({"route": {"waypoints": []}})).spec).unwrap_err();
+        let why = Job::of(&mission(json!({"route": {"waypoints": []}})).spec, None).unwrap_err();
         assert_eq!(why, "spec.route: the route has no waypoint; give at least one");
-        let from = json!({"planFrom": {"configMapKeyRef": {"name": "a", "key": "b"}}});
-        assert!(
-            Job::of(&mission(from).spec)
-                .unwrap_err()
-                .contains("skein mission import")
-        );
+    }
+
+    #[test]
+    fn the_items_of_a_file_are_the_work_and_what_is_wrong_with_it_is_said() {
+        let spec = |parallelism: i32| {
+            let from = json!({"configMapKeyRef": {"name": "a", "key": "b"}});
+            mission(json!({"planFrom": from, "parallelism": parallelism})).spec
+        };
+        let of = |text: &str| Job::of(&spec(1), Some(&Ok(text.to_owned())));
+        let row = |number: u32, command: u16, north: f64| {
+            format!("{number}\t0\t3\t{command}\t0\t0\t0\t0\t{:.6}\t8.5\t25\t1\n", 47.4 + north)
+        };
+        let text = |command: u16| {
+            let rows = [row(0, 16, 0.0), row(1, 22, 0.0), row(2, 16, 0.001), row(3, command, 0.002)];
+            format!("QGC WPL 110\n{}", rows.concat())
+        };
+        let job = of(&text(16)).unwrap();
+        assert_eq!((job.digest.len(), job.work.track().points().len()), (32, 3));
+        assert!((job.takeoff - 25.0).abs() < f64::EPSILON);
+        assert_eq!(of(&text(16).replace('\n', "\r\n")).unwrap().digest, job.digest);
+        assert_ne!(of(&text(19)).unwrap().digest, job.digest);
+        let why = |text: &str| of(text).unwrap_err();
+        assert!(why("hello").starts_with("spec.planFrom: the file is neither a QGroundControl plan"));
+        assert!(why(&text(82)).contains("item 2 (NAV_SPLINE_WAYPOINT) leaves the straight way"), "{}", why(&text(82)));
+        assert!(why(&text(177)).contains("item 2 (DO_JUMP, command 177) cannot be part of a flight"));
+        let two = Job::of(&spec(2), Some(&Ok(text(16)))).unwrap_err();
+        assert!(two.contains("one vehicle at a time"), "{two}");
+        let gone = Job::of(&spec(1), Some(&Err("there is no ConfigMap a".to_owned()))).unwrap_err();
+        assert_eq!(gone, "spec.planFrom: there is no ConfigMap a");
     }
 
     #[test]

@@ -6,8 +6,9 @@
 use super::item::{Item, of_waypoints};
 use super::route::Waypoint;
 use super::share::{CannotShare, Flier};
-use super::stretch::{Joined, Stretches};
+use super::stretch::{Joined, Stretch, Stretches};
 use super::track::{Leg, Work};
+use crate::geo::offset;
 use crate::units::{Meters, Wgs84};
 use std::time::Duration;
 
@@ -20,8 +21,9 @@ pub struct PlannedFlight {
     pub places: Vec<Waypoint>,
     /// How long it takes in calm air, from start to start at its height.
     pub time: Duration,
-    /// For each item with a place: its number, and what is flown when it is reached after the one before.
-    marks: Vec<(usize, Stretches)>,
+    /// For each item with a place: its number, or that of the last that belongs to it, and what is flown when that is reached after the one
+    /// before.
+    pub(super) marks: Vec<(usize, Stretches)>,
 }
 
 impl PlannedFlight {
@@ -42,6 +44,26 @@ impl PlannedFlight {
         pairs.any(|pair| matches!(pair, [(before, _), (_, done)] if !done.is_empty() && reached(*before)))
     }
 
+    /// What of the leg to item `current` lies behind a vehicle that is at `at`. It is not flown before that item is reached.
+    #[must_use]
+    pub fn underway(&self, current: usize, at: Wgs84) -> Stretches {
+        let next = self.marks.iter().position(|(item, _)| *item >= current);
+        let leg = next.and_then(|next| Some((next, self.places.get(next.checked_sub(1)?)?, self.places.get(next)?)));
+        let Some((next, before, here)) = leg else {
+            return Stretches::default();
+        };
+        let ((east, north), (passed_east, passed_north)) = (offset(before.at, here.at), offset(before.at, at));
+        let squared = east.mul_add(east, north * north);
+        let behind = passed_east.mul_add(east, passed_north * north);
+        let share = if squared > 0.0 { (behind / squared).clamp(0.0, 1.0) } else { 0.0 };
+        let leg = self.marks.get(next).map_or(&[][..], |(_, done)| done.all());
+        let behind = |one: &Stretch| Stretch {
+            from: one.from,
+            to: (one.to - one.from).mul_add(share, one.from),
+        };
+        Stretches::new(leg.iter().map(behind))
+    }
+
     /// The numbers of the items that have a place.
     pub fn to_reach(&self) -> impl Iterator<Item = usize> {
         self.marks.iter().map(|(item, _)| *item)
@@ -59,7 +81,9 @@ impl Work {
             return Ok(Vec::new());
         }
         let joined = Joined::of(self, left).ok_or(CannotShare::NoWay(0))?;
-        let plan = joined.work.share(fliers)?;
+        // What was set on the way of one vehicle is not set on that of another.
+        let together = if self.written.is_some() { 1 } else { fliers.len() };
+        let plan = joined.work.share(fliers.get(..together).unwrap_or(fliers))?;
         let part = |share: &super::Share| {
             let (from, to) = share.ends();
             (share.flier, self.trimmed(&joined.old(from, to)))
@@ -87,6 +111,10 @@ impl Work {
             time: share.time,
             marks: Vec::new(),
         };
+        if let Some(written) = &self.written {
+            flight.add_written(written, part, start, raised);
+            return Ok(flight);
+        }
         let mut before = 0.0;
         let waypoints = joined.work.waypoints(&share.path);
         for ((mut waypoint, point), position) in waypoints.into_iter().zip(&share.path).zip(share.positions()) {
@@ -109,7 +137,7 @@ impl Work {
 }
 
 /// To what autopilots keep: another version that reckons a little otherwise makes the same.
-fn rounded(mut item: Item) -> Item {
+pub(super) fn rounded(mut item: Item) -> Item {
     let to = |value: f64, steps: f64| (value * steps).round() / steps;
     let [.., latitude, longitude, height] = &mut item.params;
     *latitude = latitude.map(|degrees| to(degrees, 1e7));

@@ -164,31 +164,36 @@ impl FlightPlan {
             if landed {
                 return Err(BadPlan::AfterLanding(number));
             }
-            if allowed(item.command).is_none() {
-                return Err(BadPlan::Command {
-                    number,
-                    command: item.command,
-                    name: item.name(),
-                });
-            }
-            let sound = |param: &Option<f64>| param.is_none_or(|param| param.abs() <= LARGEST);
-            if let Some(at) = item.params.iter().position(|param| !sound(param)) {
-                let parameter = at + 1;
-                return Err(BadPlan::Number { number, parameter });
-            }
-            if !item.goes_on {
-                return Err(BadPlan::Waits(number));
-            }
+            check_item(number, item)?;
             landed = [item::NAV_RETURN_TO_LAUNCH, item::NAV_LAND].contains(&item.command);
-            // Autopilots take 0, 0 for where the vehicle is.
-            let given = matches!(item.params, [.., Some(x), Some(y), Some(_)] if x != 0.0 || y != 0.0);
-            match item.place() {
-                _ if !is_flown_to(item.command) => {}
-                Some(Ok((at, _))) if given && at.latitude_deg.abs() <= 90.0 && at.longitude_deg.abs() <= 180.0 => {}
-                Some(_) | None => return Err(BadPlan::Place(number)),
-            }
         }
         Ok(())
+    }
+}
+
+/// Whether an item of this number may be part of a plan.
+pub(super) fn check_item(number: usize, item: &Item) -> Result<(), BadPlan> {
+    if allowed(item.command).is_none() {
+        return Err(BadPlan::Command {
+            number,
+            command: item.command,
+            name: item.name(),
+        });
+    }
+    let sound = |param: &Option<f64>| param.is_none_or(|param| param.abs() <= LARGEST);
+    if let Some(at) = item.params.iter().position(|param| !sound(param)) {
+        let parameter = at + 1;
+        return Err(BadPlan::Number { number, parameter });
+    }
+    if !item.goes_on {
+        return Err(BadPlan::Waits(number));
+    }
+    // Autopilots take 0, 0 for where the vehicle is.
+    let given = matches!(item.params, [.., Some(x), Some(y), Some(_)] if x != 0.0 || y != 0.0);
+    match item.place() {
+        _ if !is_flown_to(item.command) => Ok(()),
+        Some(Ok((at, _))) if given && at.latitude_deg.abs() <= 90.0 && at.longitude_deg.abs() <= 180.0 => Ok(()),
+        Some(_) | None => Err(BadPlan::Place(number)),
     }
 }
 
@@ -208,9 +213,17 @@ pub type Uploaded = (Item, Option<u16>);
 /// set last, and then the rest as it is.
 #[must_use]
 pub fn rest(items: &[Item], from: usize) -> Vec<Uploaded> {
-    let before = items.get(..from).unwrap_or(items);
+    let states = states(items.get(..from).unwrap_or(items));
+    let states = states.into_iter().map(|item| (item, None));
+    let left = items.iter().enumerate().skip(from);
+    let left = left.map(|(number, item)| (*item, u16::try_from(number).ok()));
+    states.chain(left).collect()
+}
+
+/// What `items` set and what stays so, each as it was set last.
+pub(super) fn states(items: &[Item]) -> Vec<Item> {
     let mut states: Vec<Item> = Vec::new();
-    for item in before.iter().filter(|item| allowed(item.command) == Some(true)) {
+    for item in items.iter().filter(|item| allowed(item.command) == Some(true)) {
         states.retain(|known| !replaces(item, known));
         states.push(*item);
     }
@@ -220,10 +233,8 @@ pub fn rest(items: &[Item], from: usize) -> Vec<Uploaded> {
         197 | 2001 | 2501 => true,
         _ => false,
     };
-    let states = states.into_iter().filter(|item| !ends(item)).map(|item| (item, None));
-    let left = items.iter().enumerate().skip(from);
-    let left = left.map(|(number, item)| (*item, u16::try_from(number).ok()));
-    states.chain(left).collect()
+    states.retain(|item| !ends(item));
+    states
 }
 
 /// Whether what `new` sets takes the place of what `old` has set.

@@ -121,11 +121,17 @@ impl Item {
             .unwrap_or_default()
     }
 
+    /// Whether it is one of those that fly, land or wait.
+    #[must_use]
+    pub const fn moves(&self) -> bool {
+        self.command < NAV_LAST
+    }
+
     /// Where it is flown to; `None` for what is done where the vehicle is.
     #[must_use]
     pub fn place(&self) -> Option<Result<(Wgs84, Altitude), Unroutable>> {
-        let moves = self.command < NAV_LAST && ![NAV_RETURN_TO_LAUNCH, NAV_DELAY].contains(&self.command);
-        if !moves || self.frame == FRAME_MISSION {
+        let to_place = self.moves() && ![NAV_RETURN_TO_LAUNCH, NAV_DELAY].contains(&self.command);
+        if !to_place || self.frame == FRAME_MISSION {
             return None;
         }
         let at = Wgs84 {

@@ -8,9 +8,12 @@
 //!   left --cut--> part of a Drone --reached by its account--> flown
 //!                       └── the Drone leaves, and the rest of the part --> left
 //!
+//! One that joins while all is somebody's takes over the later part of what another has left (`joining.rs`).
+//!
 //! So each position of the track is flown, somebody's, or left, and nothing is lost whatever happens to a Drone (invariant 13). Where
 //! vehicles fly in layers, one that is to leave soon is relieved first (`relief.rs`): what it gives over is then the part of both.
 
+mod joining;
 mod relief;
 
 use super::flight::MOST_ITEMS;
@@ -46,6 +49,8 @@ pub struct Relief {
     pub drone: String,
     /// The position up to which the one that leaves flies in any case.
     pub from: f64,
+    /// It has joined, and has a place of its own among those who fly at once.
+    pub beside: bool,
 }
 
 /// How far a Mission has come.
@@ -139,6 +144,8 @@ pub struct Observed {
     pub doing: Doing,
     /// What of its part it has flown, by its vehicle's own account.
     pub flown: Stretches,
+    /// What of the leg that it is on lies behind it, which is not flown yet.
+    pub underway: Stretches,
     /// Whether it has reached the place where its work begins.
     pub begun: bool,
 }
@@ -431,8 +438,13 @@ fn give(next: &mut Step, work: &Work, wanted: &Wanted, drones: &[Observed]) {
         }
     }
     let free_fit = fit.iter().filter(|(drone, _)| !has_part(&next.progress, drone));
-    let free_fit: Vec<(String, Wgs84)> = free_fit.map(|(drone, at)| ((*drone).to_owned(), *at)).collect();
-    let reliefs = relief::give(&mut next.progress, work, wanted, drones, free_fit);
+    let mut free_fit: Vec<(String, Wgs84)> = free_fit.map(|(drone, at)| ((*drone).to_owned(), *at)).collect();
+    let joiners = if wanted.gathering {
+        0
+    } else {
+        joining::join(&mut next.progress, work, wanted, drones, &mut free_fit)
+    };
+    let reliefs = joiners + relief::give(&mut next.progress, work, wanted, drones, free_fit);
     // Those that wait for a part, or for a vehicle.
     let candidates = idle.iter().filter(|seen| {
         matches!(seen.doing, Doing::Waits | Doing::Fit(_) | Doing::Unfit(_)) && !has_part(&next.progress, &seen.drone)

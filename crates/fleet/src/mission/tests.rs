@@ -5,6 +5,7 @@ mod cuts;
 mod items;
 mod refused;
 mod shares;
+mod written;
 
 use super::*;
 use crate::geo::shifted;

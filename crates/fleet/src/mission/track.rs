@@ -10,10 +10,12 @@ use super::strip::Run;
 use super::survey::{BadSurvey, Pattern, Survey};
 use super::tour;
 use super::way::Ways;
+use super::written::Written;
 use crate::geo::{Frame, Local};
 use crate::station::Altitude;
 use crate::units::{Heading, Meters, MetersPerSecond, Wgs84};
 use ::geo::Coord;
+use std::sync::Arc;
 use std::time::Duration;
 
 /// Why a point is flown to.
@@ -81,7 +83,7 @@ impl Point {
 
 /// Points, one after the other.
 #[derive(Clone, Debug, Default, PartialEq)]
-pub struct Track(Vec<Point>);
+pub struct Track(pub(super) Vec<Point>);
 
 impl Track {
     /// Its points.
@@ -176,6 +178,8 @@ pub struct Work {
     /// To the work and home again.
     pub(super) around: Ways,
     pub(super) survey: Option<Surveyed>,
+    /// Items that are flown as somebody has written them.
+    pub(super) written: Option<Arc<Written>>,
 }
 
 /// What a survey is over.
@@ -224,6 +228,7 @@ impl Work {
             inside: Ways::free(),
             around: Ways::free(),
             survey: None,
+            written: None,
         })
     }
 
@@ -265,6 +270,7 @@ impl Work {
                 area: survey.area.clone(),
                 spacing: distances.spacing,
             }),
+            written: None,
         })
     }
 

@@ -353,6 +353,9 @@ pub(super) fn track(field: &Field, node: &str, since: u64) -> Track {
 /// A vehicle that is no higher than this above its home is on its pad, or about to be: pads may be near to one another.
 const PAD: f64 = 1.0;
 
+/// What a vehicle said of its place says nothing so much later, microseconds: it was switched off.
+const STALE: u64 = 5_000_000;
+
 /// The least distance between two vehicles that both fly. Errors: they came nearer than the separation.
 pub(super) fn apart(one: &Track, other: &Track) -> anyhow::Result<f64> {
     ensure!(!one.is_empty() && !other.is_empty(), "nothing was recorded");
@@ -362,8 +365,8 @@ pub(super) fn apart(one: &Track, other: &Track) -> anyhow::Result<f64> {
         while next + 1 < other.len() && other[next + 1].0.abs_diff(*at) <= other[next].0.abs_diff(*at) {
             next += 1;
         }
-        let b = other[next].1;
-        if a[2] < PAD || b[2] < PAD {
+        let (seen, b) = other[next];
+        if a[2] < PAD || b[2] < PAD || seen.abs_diff(*at) > STALE {
             continue;
         }
         let (ground, height) = ((a[0] - b[0]).hypot(a[1] - b[1]), (a[2] - b[2]).abs());

@@ -21,10 +21,19 @@ const TO_CLIMB: f64 = 30.0;
 /// From when a Drone is asked for until its vehicle is known to be fit, seconds.
 const TO_BE_FIT: f64 = 15.0;
 
+/// From when a vehicle at `start` is known to be fit until it is at a place, seconds.
+pub(super) fn lead(start: Wgs84, place: Wgs84) -> f64 {
+    let (east, north) = offset(start, place);
+    TO_CLIMB + east.hypot(north) / USUAL_SPEED.0
+}
+
 /// How many places of `parallelism` are taken: one and its relief have one.
 pub(super) fn in_place(progress: &Progress) -> usize {
     let relieves = |part: &&Part| {
-        let of = |other: &Part| other.relief.as_ref().is_some_and(|relief| relief.drone == part.drone);
+        let of = |other: &Part| {
+            let relief = other.relief.as_ref();
+            relief.is_some_and(|relief| relief.drone == part.drone && !relief.beside)
+        };
         progress.parts.iter().any(of)
     };
     progress.parts.len() - progress.parts.iter().filter(relieves).count()
@@ -91,10 +100,11 @@ pub(super) fn give(
         else {
             continue;
         };
-        let tiring = drones
-            .iter()
-            .any(|seen| seen.drone == part.drone && seen.doing == Doing::Tiring && !seen.leaving);
-        let of = |start, to_be_fit| relief_of(progress, part, work, wanted, (tiring, again), (start, to_be_fit));
+        let seen = drones.iter().find(|seen| seen.drone == part.drone && !seen.leaving);
+        let tiring = seen.is_some_and(|seen| seen.doing == Doing::Tiring);
+        let left = part.stretches.without(&part.flown);
+        let left = seen.map_or_else(|| left.clone(), |seen| left.without(&seen.underway));
+        let of = |start, to_be_fit| relief_of(progress, (part, &left), work, wanted, (tiring, again), (start, to_be_fit));
         let there = fit.as_slice().first().map(|(_, start)| *start);
         if of(there.unwrap_or(part.start), TO_BE_FIT).is_none() {
             continue;
@@ -106,7 +116,11 @@ pub(super) fn give(
         };
         progress.take(drone.clone(), start, fitting(work, &stretches, start), ahead);
         if let Some(part) = progress.parts.get_mut(number) {
-            part.relief = Some(Relief { drone, from });
+            part.relief = Some(Relief {
+                drone,
+                from,
+                beside: false,
+            });
         }
     }
     needed
@@ -122,13 +136,9 @@ fn relief_of(
     (tiring, again): (bool, bool),
     (start, to_be_fit): (Wgs84, f64),
 ) -> Option<(f64, Stretches, bool)> {
-    let until_at = |position: f64| {
-        let (east, north) = offset(start, work.place(position)?);
-        Some(TO_CLIMB + to_be_fit + east.hypot(north) / USUAL_SPEED.0)
-    };
-    let left = part.stretches.without(&part.flown);
-    let last = left.all().last()?.to;
-    if tiring && let Some(from) = waypoint_after(work, &left, until_at) {
+    let until_at = |position: f64| Some(lead(start, work.place(position)?) + to_be_fit);
+    let last = part.stretches.all().last()?.to;
+    if tiring && let Some(from) = waypoint_after(work, left, until_at) {
         let from_here = Stretches::new([Stretch { from, to: last }]);
         let stretches = work.from_earlier(&left.within(&from_here), wanted.overlap_seconds);
         return Some((from, stretches, false));
@@ -142,11 +152,11 @@ fn relief_of(
         part.stretches.clone()
     };
     let lead = until_at(next.all().first()?.from)? + wanted.overlap_seconds;
-    (again && work.seconds(&left) <= lead).then_some((last, next, true))
+    (again && work.seconds(left) <= lead).then_some((last, next, true))
 }
 
 /// The first waypoint within `left` that is reached no sooner than `until` says of it.
-fn waypoint_after(work: &Work, left: &Stretches, until: impl Fn(f64) -> Option<f64>) -> Option<f64> {
+pub(super) fn waypoint_after(work: &Work, left: &Stretches, until: impl Fn(f64) -> Option<f64>) -> Option<f64> {
     let (first, last) = (left.all().first()?.from, left.all().last()?.to);
     let (mut from, mut at, mut seconds) = (first, first.floor() + 1.0, 0.0);
     while at < last {

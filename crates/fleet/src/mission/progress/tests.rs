@@ -1,5 +1,6 @@
 //! Vehicles come, tire, fail and go, and all of the work is flown or said not to be.
 
+mod joiners;
 mod reliefs;
 
 use super::*;
@@ -49,6 +50,7 @@ fn seen(drone: &str, doing: Doing) -> Observed {
         leaving: false,
         doing,
         flown: Stretches::default(),
+        underway: Stretches::default(),
         begun: false,
     }
 }

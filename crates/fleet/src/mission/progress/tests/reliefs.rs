@@ -132,7 +132,14 @@ fn on_a_patrol_the_next_begins_as_the_one_before_ends() {
     // It is there, and waits for its time.
     let early = step(&work, &patrol, &soon.progress, &[a(1.0), fit("b")]);
     assert_eq!((early.create, why(&early), early.progress.parts.len()), (0, vec![], 1));
-    let given = step(&work, &patrol, &early.progress, &[a(2.25), fit("b")]);
+    // Its position tells more than the last place that it has reached.
+    let on_a_leg = Observed {
+        underway: set(&[(1.0, 2.25)]),
+        ..a(1.0)
+    };
+    let given = step(&work, &patrol, &early.progress, &[on_a_leg, fit("b")]);
+    assert_eq!(given.progress.all_flown(), set(&[(0.0, 1.0)]), "which is not flown yet");
+    let given = step(&work, &patrol, &given.progress, &[a(2.25), seen("b", Doing::Busy)]);
     let all = set(&[(0.0, 5.0)]);
     assert_eq!(parts(&given), [("a", &all, 0, Some(("b", 5.0))), ("b", &all, 1, None)]);
     assert!(given.progress.parts[1].ahead);

@@ -22,6 +22,9 @@ pub struct Args {
     /// Fences and parameters that change all the time, while agents and leaders are killed: so many uploads under each seed.
     #[arg(long, value_name = "UPLOADS", num_args = 0..=1, default_missing_value = "50", conflicts_with = "vehicles")]
     rules: Option<u32>,
+    /// So many Missions at once, each flown by a vehicle of its own, and what is written for each.
+    #[arg(long, value_name = "MISSIONS", num_args = 0..=1, default_missing_value = "500", conflicts_with_all = ["vehicles", "rules"])]
+    missions: Option<u32>,
     /// Random formations that it goes through.
     #[arg(long, default_value_t = 10, requires = "vehicles", value_name = "FORMATIONS")]
     formations: u32,
@@ -36,7 +39,11 @@ const LARGE: u64 = 2;
 
 /// Runs them all; an error when one fails.
 pub fn run(args: &Args) -> anyhow::Result<()> {
-    let seeds = args.seeds.unwrap_or(args.vehicles.map_or(SEEDS, |_| LARGE));
+    let seeds = args.seeds.unwrap_or(match (args.missions, args.vehicles) {
+        (Some(_), _) => 1,
+        (None, Some(_)) => LARGE,
+        (None, None) => SEEDS,
+    });
     say::heading(&format!("{seeds} seeds from {} on", args.from));
     let mut command = cargo();
     // Thousands of seeds justify an optimized build; the seeds of every test run have the debug build's checks.
@@ -57,6 +64,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     } else if let Some(uploads) = args.rules {
         command.arg("rules_are_in_force");
         command.env("SKEIN_UPLOADS", uploads.to_string());
+    } else if let Some(missions) = args.missions {
+        command.arg("missions_of_any_length");
+        command.env("SKEIN_MISSIONS", missions.to_string());
     } else {
         command.arg("no_disorder");
     }

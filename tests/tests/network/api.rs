@@ -63,6 +63,14 @@ pub struct Cluster {
     callers: Mutex<Vec<Caller>>,
     rng: Mutex<StdRng>,
     leader: Mutex<Option<usize>>,
+    /// What callers have written, while somebody counts it.
+    writes: Mutex<Option<Vec<Write>>>,
+}
+
+/// A request that writes.
+pub struct Write {
+    pub path: String,
+    pub body: String,
 }
 
 impl Cluster {
@@ -85,6 +93,7 @@ impl Cluster {
             callers: Mutex::new((0..callers).map(|_| caller()).collect()),
             rng: Mutex::new(rng),
             leader: Mutex::default(),
+            writes: Mutex::default(),
         })
     }
 
@@ -101,6 +110,16 @@ impl Cluster {
     /// The events of `caller`'s watches are late until `until`, for old watches and new ones.
     pub fn hold_back(&self, caller: usize, until: Duration) {
         self.callers.lock().unwrap()[caller].late_until = until;
+    }
+
+    /// From now on the writes of callers are kept.
+    pub fn keep_writes(&self) {
+        *self.writes.lock().unwrap() = Some(Vec::new());
+    }
+
+    /// Those since then.
+    pub fn writes(&self) -> Vec<Write> {
+        self.writes.lock().unwrap().take().unwrap_or_default()
     }
 
     fn is_late(&self, caller: usize) -> bool {
@@ -294,6 +313,12 @@ impl Line {
         };
         let query = parts.uri.query().unwrap_or_default();
         let (written, about) = (parts.method != Method::GET, parts.uri.path().to_owned());
+        if written && let Some(writes) = self.cluster.writes.lock().unwrap().as_mut() {
+            writes.push(Write {
+                path: about.clone(),
+                body: String::from_utf8_lossy(&body).into_owned(),
+            });
+        }
         let answer = self.cluster.answer(ApiRequest {
             method: parts.method,
             path: about.clone(),

@@ -15,7 +15,8 @@
 //!
 //! Runs with rules are the third kind: fences and profiles are changed, and agents and leaders are killed in the middle of what follows from
 //! that; the fence and the parameters of the simulated autopilots say what is true. `SKEIN_UPLOADS` sets their length. One more run rolls a
-//! profile over forty vehicles, and counts the messages on the lines to their autopilots.
+//! profile over forty vehicles, and counts the messages on the lines to their autopilots. Another flies Missions, one for each vehicle,
+//! short and long ones, and counts what the coordinators write for each; `SKEIN_MISSIONS` sets how many.
 //!
 //! Not covered: TLS and credentials; serial lines; the process around coordinator and agent (`coordinator::run_with`,
 //! `agent::life`); SIGTERM; everything that uses the real clock, which does not advance (`replaceLostAfterSeconds`, times in
@@ -56,6 +57,8 @@ const RULES_SEEDS: u64 = 4;
 const UPLOADS: u32 = 50;
 /// Vehicles of a rollout.
 const FLEET: usize = 40;
+/// Missions at once, in each run of the tests.
+const MISSIONS: usize = 6;
 /// Long runs report their progress at this interval of seeds.
 const PRINT_EVERY: u64 = 100;
 /// For all futures of a run, unoptimized.
@@ -69,7 +72,7 @@ fn number(name: &str) -> Option<u64> {
 
 /// The standard harness waits by the clock, which does not advance here: these tests run one by one, with the harness's output format.
 type Test = (&'static str, fn());
-const TESTS: [Test; 5] = [
+const TESTS: [Test; 6] = [
     (
         "no_disorder_of_the_network_breaks_an_invariant",
         no_disorder_of_the_network_breaks_an_invariant,
@@ -86,6 +89,10 @@ const TESTS: [Test; 5] = [
     (
         "a_profile_goes_over_forty_vehicles_in_order_within_its_bound_and_stops_at_a_refusal",
         a_profile_goes_over_forty_vehicles_in_order_within_its_bound_and_stops_at_a_refusal,
+    ),
+    (
+        "missions_of_any_length_are_flown_at_once_with_few_writes",
+        missions_of_any_length_are_flown_at_once_with_few_writes,
     ),
 ];
 
@@ -140,6 +147,10 @@ fn a_profile_goes_over_forty_vehicles_in_order_within_its_bound_and_stops_at_a_r
     under_seeds(1, Theme::Rollout(FLEET));
 }
 
+fn missions_of_any_length_are_flown_at_once_with_few_writes() {
+    under_seeds(1, theme().unwrap_or(Theme::Missions(MISSIONS)));
+}
+
 /// What the environment asks for, if not the usual runs.
 fn theme() -> Option<Theme> {
     let number = |name| Some(usize::try_from(number(name)?).expect("a small number"));
@@ -153,10 +164,12 @@ fn theme() -> Option<Theme> {
     };
     let uploads = || number("SKEIN_UPLOADS").map(|uploads| Theme::Uploads(small(uploads)));
     let rollout = || number("SKEIN_ROLLOUT").map(Theme::Rollout);
+    let missions = || number("SKEIN_MISSIONS").map(Theme::Missions);
     number("SKEIN_VEHICLES")
         .map(formations)
         .or_else(uploads)
         .or_else(rollout)
+        .or_else(missions)
 }
 
 /// The environment that asks for it.
@@ -170,6 +183,7 @@ fn variables(theme: Theme) -> Vec<(&'static str, String)> {
         ],
         Theme::Uploads(uploads) => vec![("SKEIN_UPLOADS", uploads.to_string())],
         Theme::Rollout(vehicles) => vec![("SKEIN_ROLLOUT", vehicles.to_string())],
+        Theme::Missions(count) => vec![("SKEIN_MISSIONS", count.to_string())],
     }
 }
 
@@ -240,7 +254,7 @@ fn uptime() -> f64 {
 
 fn in_a_process(seed: u64, theme: Theme) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    for name in ["SKEIN_VEHICLES", "SKEIN_UPLOADS", "SKEIN_ROLLOUT"] {
+    for name in ["SKEIN_VEHICLES", "SKEIN_UPLOADS", "SKEIN_ROLLOUT", "SKEIN_MISSIONS"] {
         command.env_remove(name);
     }
     command.envs(variables(theme));
@@ -289,7 +303,7 @@ fn alone(seed: u64) -> ExitCode {
                 tally.arms,
                 tally.simulated.as_secs()
             ),
-            Theme::Rollout(_) => eprintln!("seed {seed}: {}", tally.rollout),
+            Theme::Rollout(_) | Theme::Missions(_) => eprintln!("seed {seed}: {}", tally.course),
         },
         Err(broken) => {
             eprintln!("seed {seed}: {broken}");

@@ -81,8 +81,8 @@ pub struct Tally {
     /// Fences that were uploaded, and agents that were killed meanwhile.
     pub uploads: u32,
     pub kills_within: u32,
-    /// What a rollout came to.
-    pub rollout: String,
+    /// What came of a course of many vehicles, in a sentence.
+    pub course: String,
     pub simulated: Duration,
     /// A hash of all commands, with their times.
     pub trace: u64,

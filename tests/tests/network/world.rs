@@ -29,6 +29,7 @@ use tokio::task::JoinSet;
 use turmoil::Sim;
 
 mod formation;
+mod missions;
 mod person;
 mod rollout;
 mod rules;
@@ -76,13 +77,15 @@ pub enum Theme {
     Uploads(u32),
     /// A profile is rolled over so many vehicles.
     Rollout(usize),
+    /// So many Missions at once, each with a vehicle of its own.
+    Missions(usize),
 }
 
 impl Theme {
     const fn formations(self) -> Option<Size> {
         match self {
             Self::Formations(size) => Some(size),
-            Self::Disorder | Self::Uploads(_) | Self::Rollout(_) => None,
+            Self::Disorder | Self::Uploads(_) | Self::Rollout(_) | Self::Missions(_) => None,
         }
     }
 
@@ -141,6 +144,7 @@ pub fn run(seed: u64, folder: &Path, theme: Theme) -> Result<Tally, String> {
         Theme::Formations(size) => run.through_formations(size)?,
         Theme::Uploads(uploads) => run.through_uploads(uploads)?,
         Theme::Rollout(_) => run.through_a_rollout()?,
+        Theme::Missions(_) => run.through_missions()?,
     }
     if theme != Theme::Disorder {
         return Ok(run.account());
@@ -175,7 +179,7 @@ impl Run<'_> {
             Theme::Disorder => rng.random_range(3..=4) + usize::from(flies),
             Theme::Formations(size) => size.nodes(),
             Theme::Uploads(_) => rules::VEHICLES,
-            Theme::Rollout(vehicles) => vehicles,
+            Theme::Rollout(vehicles) | Theme::Missions(vehicles) => vehicles,
         };
         let cluster = Cluster::open(&folder.join("api"), COORDINATORS, split(&mut rng));
         let mut builder = turmoil::Builder::new();
@@ -192,6 +196,7 @@ impl Run<'_> {
             Theme::Disorder if flies => stations::homes(count, &mut rng),
             Theme::Disorder => Vec::new(),
             Theme::Formations(_) | Theme::Uploads(_) | Theme::Rollout(_) => formation::homes(count),
+            Theme::Missions(_) => missions::homes(count),
         };
         let stations = flies.then(|| Stations::new(&homes, &mut rng));
         let (mut nodes, mut lines) = (Vec::new(), Vec::new());

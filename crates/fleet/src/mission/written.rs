@@ -120,11 +120,16 @@ impl Work {
         }
         let places: Vec<Wgs84> = written.places.iter().map(|(_, place)| place.at).collect();
         let first = *numbers.first().ok_or(BadItems::NoPlace)?;
-        let frame = frame(&places).map_err(|source| BadItems::Far { number: first, source })?;
+        let far = |number: usize| move |source| BadItems::Far { number, source };
+        let near_first = frame(places.get(..1).unwrap_or_default()).map_err(far(first))?;
+        for (number, at) in numbers.iter().zip(&places) {
+            flat(&near_first, *at).map_err(far(*number))?;
+        }
+        let frame = frame(&places).map_err(far(first))?;
         let mut points = Vec::new();
         for ((number, speed), (_, place)) in numbers.into_iter().zip(speeds).zip(&written.places) {
             let point = Point {
-                at: flat(&frame, place.at).map_err(|source| BadItems::Far { number, source })?,
+                at: flat(&frame, place.at).map_err(far(number))?,
                 altitude: place.altitude,
                 leg: Leg::Work,
                 speed,

@@ -47,6 +47,7 @@ const CONVERGE: &str = "crates/fleet/src/converge.rs";
 const ASSIGNMENT: &str = "crates/fleet/src/assignment.rs";
 const FRESHNESS: &str = "crates/fleet/src/freshness.rs";
 const GROUND_ORDER: &str = "crates/fleet/src/ground_order.rs";
+const FOLLOWING: &str = "crates/fleet/src/mission/following.rs";
 const CLAIM: &str = "crates/fleet/src/airspace/claim.rs";
 
 /// Those that need the least time: tests of `fleet` alone notice them.
@@ -537,6 +538,46 @@ pub const MUTATIONS: &[Mutation] = &[
         find: "if report.in_force && report.held.as_ref() == Some(named) => {",
         replace: "if report.in_force && report.held.is_some() => {",
         tests: FLEET,
+    },
+    Mutation {
+        invariant: 13,
+        name: "takes a place for reached where the autopilot has only gone on",
+        file: FOLLOWING,
+        find: "self.linked = self.was_at(index, now);",
+        replace: "self.linked = true;",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 13,
+        name: "takes a place for reached that only the autopilot says it has reached",
+        file: FOLLOWING,
+        find: "let arrived = !is_flown_to(item.command) || self.was_at(index, now);",
+        replace: "let arrived = true;",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 13,
+        name: "takes a leg for flown of which only the end was reached",
+        file: "crates/fleet/src/mission/cut.rs",
+        find: "if reached(*before) && reached(*item) => Some(done),",
+        replace: "if reached(*before) || reached(*item) => Some(done),",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 13,
+        name: "takes all of a part for flown when its vehicle leaves",
+        file: "crates/fleet/src/mission/progress.rs",
+        find: "progress.flown = progress.flown.and(&part.flown);",
+        replace: "progress.flown = progress.flown.and(&part.stretches);",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 13,
+        name: "flies another mission that is on the autopilot as its own",
+        file: "agent/src/plan/bring.rs",
+        find: "let equal = alike(&self.wire(), items, autopilot);",
+        replace: "let equal = alike(&self.wire(), items, autopilot) || !items.is_empty();",
+        tests: AGENT,
     },
     Mutation {
         invariant: 14,

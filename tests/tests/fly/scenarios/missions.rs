@@ -6,9 +6,9 @@
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use mavlink::dialects::ardupilotmega::{MavCmd, MavMessage};
+use mavlink::dialects::ardupilotmega::{MavCmd, MavMessage, MavMissionType};
 use serde_json::{Value, json};
-use testkit::autopilots::Stack;
+use testkit::autopilots::{HOME, Stack};
 
 use super::formations::{gaps, resume, wait_flying};
 use super::stations::{Track, place, track};
@@ -30,6 +30,12 @@ pub const ALL: &[Scenario] = &[
         px4: vec![("GF_MAX_HOR_DIST", 150.0), ("GF_ACTION", 2.0)],
         ..Setup::default()
     })
+    .real_time(),
+    Scenario::new(
+        "mission-file",
+        "a plan of QGroundControl in a ConfigMap: its items are on the autopilot as they stand, and are flown",
+        file,
+    )
     .real_time(),
     Scenario::new(
         "survey",
@@ -308,6 +314,73 @@ fn mission(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     figures.note(format!("{items} items reported as reached"));
     let astray = nearest(&all, foreign[1]);
     ensure!(astray > 50.0, "it flew the mission of somebody else, to {astray:.1} m");
+    Ok(())
+}
+
+/// The places of the file.
+const IN_FILE: [[f64; 3]; 4] = [[0.0, 30.0, UP], [40.0, 30.0, UP], [40.0, 70.0, 26.0], [0.0, 70.0, UP]];
+
+fn file(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    let item = |command: u16, frame: u8, params: Value| {
+        json!({"type": "SimpleItem", "autoContinue": true, "command": command, "frame": frame, "params": params})
+    };
+    let to = |command: u16, first: f64, [east, north, up]: [f64; 3]| {
+        let at = place(east, north, up);
+        let params = json!([first, 0, 0, null, at["latitudeDegrees"], at["longitudeDegrees"], up]);
+        item(command, 3, params)
+    };
+    let mut items = vec![
+        to(22, 0.0, [0.0, 0.0, UP]),
+        item(178, 2, json!([1, 4, -1, 0, 0, 0, 0])),
+        item(206, 2, json!([8, 0, 1, 0, 0, 0, 0])),
+    ];
+    // A hold at the second place, and a wait at the third.
+    items.extend([to(16, 0.0, IN_FILE[0]), to(16, 3.0, IN_FILE[1]), to(19, 4.0, IN_FILE[2]), to(16, 0.0, IN_FILE[3])]);
+    items.push(item(206, 2, json!([0, 0, 0, 0, 0, 0, 0])));
+    items.push(item(20, 2, json!([0, 0, 0, 0, 0, 0, 0])));
+    let plan = json!({
+        "fileType": "Plan", "version": 1, "groundStation": "QGroundControl",
+        "geoFence": {"circles": [], "polygons": [], "version": 2}, "rallyPoints": {"points": [], "version": 2},
+        "mission": {"version": 2, "firmwareType": 12, "vehicleType": 2, "cruiseSpeed": 15, "hoverSpeed": 5, "items": items,
+                    "plannedHomePosition": [HOME[0], HOME[1], HOME[2]]},
+    });
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "files"},
+                     "data": {"field.plan": plan.to_string()}});
+    field.kubectl().apply(&map.to_string())?;
+    let began = now();
+    let from = json!({"configMapKeyRef": {"name": "files", "key": "field.plan"}});
+    apply(field, NAME, &json!({"planFrom": from}))?;
+    wait_on_plan(field, NODE, 150)?;
+    let flies = now();
+    figures.took("on its plan", began, flies);
+    let object = wait_for(field, NAME, "Complete", 240)?;
+    let ended = now();
+    figures.took("all flown", began, ended);
+    let status = &object["status"];
+    ensure!(status["failures"] == 0 && status["done"] == "100%", "{status}");
+    field.wait_down(NODE)?;
+    ensure!(field.record(NODE).arms()? == 1, "it armed again");
+    // What it was sent, item by item, without the ways there and home.
+    let mut sent: Vec<(u16, u16, f32)> = Vec::new();
+    for (_, message) in field.record(NODE).sent_since(began) {
+        if let MavMessage::MISSION_ITEM_INT(item) = message
+            && item.mission_type == MavMissionType::MAV_MISSION_TYPE_MISSION
+        {
+            sent.retain(|(seq, _, _)| *seq != item.seq);
+            sent.push((item.seq, item.command as u16, item.param1));
+        }
+    }
+    sent.sort_by_key(|(seq, _, _)| *seq);
+    let commands: Vec<(u16, f32)> = sent.into_iter().map(|(_, command, first)| (command, first)).collect();
+    let as_written = [(178, 1.0), (206, 8.0), (16, 0.0), (16, 3.0), (19, 4.0), (16, 0.0), (206, 0.0)];
+    ensure!(commands.windows(7).any(|some| some == as_written), "it was sent {commands:?}");
+    let up = [0.0, 0.0, UP];
+    let wanted: Vec<[f64; 3]> = [up].into_iter().chain(IN_FILE).chain([up]).collect();
+    let all = track(field, NODE, flies);
+    let on_plan = all.iter().filter(|(at, _)| *at < ended);
+    let [median, worst] = spread(on_plan.map(|(_, point)| off(*point, &wanted)).collect())?;
+    figures.note(format!("off its track: median {median:.1} m, worst {worst:.1} m"));
+    ensure!(worst < 5.0, "it was {worst:.1} m off its track");
     Ok(())
 }
 

@@ -111,11 +111,16 @@ pub struct Formations {
 
 /// Homes for so many vehicles, in rows.
 pub fn homes(count: usize) -> Vec<Spot> {
+    homes_apart(count, HOMES)
+}
+
+/// The same, so many meters apart.
+pub fn homes_apart(count: usize, apart: f64) -> Vec<Spot> {
     let side = (1..).find(|side| side * side >= count).unwrap();
     let middle = (side - 1) as f64 / 2.0;
     let home = |number: usize| Spot {
-        east: ((number % side) as f64 - middle) * HOMES,
-        north: ((number / side) as f64 - middle) * HOMES,
+        east: ((number % side) as f64 - middle) * apart,
+        north: ((number / side) as f64 - middle) * apart,
         up: 0.0,
     };
     (0..count).map(home).collect()

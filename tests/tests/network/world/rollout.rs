@@ -159,7 +159,7 @@ impl Run<'_> {
         if self.changes() != changed {
             return Err("something was changed on autopilots while nothing was to change".to_owned());
         }
-        self.oracle.tally.rollout = format!(
+        self.oracle.tally.course = format!(
             "{all} vehicles: a fence on all in {:.1} s with {for_the_fence} messages; a profile, {} at once at most, stopped by a refusal \
              after {at_the_stop} vehicles, a leader killed, two that land later: {:.0} s with {for_the_profile} messages; none that changes \
              anything and {} that read in {} s of rest; {} s simulated",

@@ -127,10 +127,10 @@ pub(super) fn give(
 }
 
 /// Where `part` is given over to one that takes off at `start` and has yet to be found for so many seconds; what that one flies, and whether
-/// that is of the next time. `None`: `part` is not to be relieved now.
+/// that is of the next time. `None`: `part`, of which so much is `left` before the vehicle, is not to be relieved now.
 fn relief_of(
     progress: &Progress,
-    part: &Part,
+    (part, left): (&Part, &Stretches),
     work: &Work,
     wanted: &Wanted,
     (tiring, again): (bool, bool),

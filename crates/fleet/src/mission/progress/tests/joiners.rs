@@ -18,7 +18,10 @@ fn at_work(drone: &str, all: &[(f64, f64)]) -> Observed {
 
 /// One flies all of it, 1000 s long, and has flown a little.
 fn alone() -> (Work, Progress, Observed) {
-    let before = progress(vec![part("a", &[(0.0, 100.0)])]);
+    let before = progress(vec![Part {
+        start: shifted(HERE, 2000.0, 0.0),
+        ..part("a", &[(0.0, 100.0)])
+    }]);
     (route(101), before, at_work("a", &[(0.0, 4.0)]))
 }
 

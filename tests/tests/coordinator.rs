@@ -65,8 +65,8 @@ use metrics::what_is_counted_is_what_happened_and_all_that_dashboard_and_alerts_
 use missions::{
     a_mission_is_flown_by_several_relieved_and_complete_whoever_leads,
     a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what_was_not_flown,
-    the_items_of_a_file_in_a_config_map_are_flown_as_they_stand_and_cannot_change,
     one_that_tires_flies_on_until_its_relief_has_come_and_a_patrol_is_flown_without_a_break,
+    the_items_of_a_file_in_a_config_map_are_flown_as_they_stand_and_cannot_change,
 };
 use operators::an_operator_reaches_the_vehicles_that_it_selects_and_two_for_one_vehicle_are_both_refused;
 use pace::{

@@ -20,6 +20,7 @@ use crate::controllers::drone::facts::{DroneSnapshot, Observer};
 use crate::controllers::swarm::expectations::Expectations;
 use crds::mission::MissionStatus;
 use crds::{Drone, Mission, labels};
+use file::File;
 use fleet::drone::on_mission::{Passing, Patience, Question, doing, passing};
 use fleet::ids::NodeName;
 use fleet::mission::progress::{Doing, Observed, Part, Progress, Step, Wanted, Why, step};
@@ -41,7 +42,6 @@ use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
-use file::File;
 use work::Job;
 
 /// From one look to the next.
@@ -401,7 +401,11 @@ impl Controller {
                     let reached = |item| u16::try_from(item).is_ok_and(|item| report.plan.reached.has(item));
                     let on_leg = report.plan.current.zip(report.position);
                     let underway = on_leg.map(|(item, position)| flight.underway(item.into(), position.at));
-                    (flight.flown(reached), underway.unwrap_or_default(), flight.has_begun(reached))
+                    (
+                        flight.flown(reached),
+                        underway.unwrap_or_default(),
+                        flight.has_begun(reached),
+                    )
                 }
                 _ => (Stretches::default(), Stretches::default(), false),
             };

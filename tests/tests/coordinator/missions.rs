@@ -382,16 +382,26 @@ pub async fn the_items_of_a_file_in_a_config_map_are_flown_as_they_stand_and_can
     vehicle.state().leg = 8;
     let from = json!({"configMapKeyRef": {"name": "files", "key": "field.waypoints"}});
     apply(&field, &json!({"planFrom": from}));
-    let says = async |what: &str, words: &str| {
+    let says = async |field: &Field, what: &str, words: &str| {
         let is = |object: &Value| {
             let (status, reason, message) = condition(object, "Progressing");
             status == "False" && reason == "BadWork" && message.contains(words)
         };
-        until(&field, what, is).await;
+        until(field, what, is).await;
     };
-    says("a missing file to be said", "spec.planFrom: there is no ConfigMap files").await;
+    says(
+        &field,
+        "a missing file to be said",
+        "spec.planFrom: there is no ConfigMap files",
+    )
+    .await;
     put(&field, &file(6).replace("\t22\t", "\t82\t"));
-    says("a bad file to be said", "item 0 (NAV_SPLINE_WAYPOINT) leaves the straight way").await;
+    says(
+        &field,
+        "a bad file to be said",
+        "item 0 (NAV_SPLINE_WAYPOINT) leaves the straight way",
+    )
+    .await;
     assert!(vehicle.state().plans.is_empty());
     put(&field, &file(12));
     let has_reached = async |field: &Field, count: usize| {
@@ -417,13 +427,30 @@ pub async fn the_items_of_a_file_in_a_config_map_are_flown_as_they_stand_and_can
     put(&field, &file(11));
     let coordinator = field.coordinator();
     let _agents = [Agent::start(vehicle, &coordinator.address)];
-    says("a changed file to be said", "the work of a Mission that has begun cannot change").await;
+    says(
+        &field,
+        "a changed file to be said",
+        "the work of a Mission that has begun cannot change",
+    )
+    .await;
     field
-        .until("it to come home", async || if vehicle.flies() { Err("it flies".to_owned()) } else { Ok(()) })
+        .until("it to come home", async || {
+            if vehicle.flies() {
+                Err("it flies".to_owned())
+            } else {
+                Ok(())
+            }
+        })
         .await;
     put(&field, &file(12));
     vehicle.state().leg = 8;
-    let object = until(&field, "it to complete", |object| condition(object, "Complete").0 == "True").await;
-    assert_eq!((&object["status"]["done"], &object["status"]["failures"]), (&json!("100%"), &json!(0)));
+    let object = until(&field, "it to complete", |object| {
+        condition(object, "Complete").0 == "True"
+    })
+    .await;
+    assert_eq!(
+        (&object["status"]["done"], &object["status"]["failures"]),
+        (&json!("100%"), &json!(0))
+    );
     field.until_drones("no Drones", <[_]>::is_empty).await;
 }

@@ -185,7 +185,9 @@ impl Record {
     /// The current that it drew last, by its own account.
     pub fn amperes(&self) -> Option<f64> {
         self.reported_since(0).rev().find_map(|(_, message)| match message {
-            MavMessage::SYS_STATUS(status) if status.current_battery > 0 => Some(f64::from(status.current_battery) / 100.0),
+            MavMessage::SYS_STATUS(status) if status.current_battery > 0 => {
+                Some(f64::from(status.current_battery) / 100.0)
+            }
             _ => None,
         })
     }

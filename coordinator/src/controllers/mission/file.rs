@@ -47,7 +47,11 @@ pub async fn read(client: kube::Client, namespace: &str, from: &ConfigMapKey) ->
     let text = map.data.unwrap_or_default().remove(key);
     Ok(text.ok_or_else(|| {
         let binary = map.binary_data.is_some_and(|data| data.contains_key(key));
-        let what = if binary { "under binaryData, and no text" } else { "not there" };
+        let what = if binary {
+            "under binaryData, and no text"
+        } else {
+            "not there"
+        };
         format!("key {key} of ConfigMap {name} is {what}; put the text of the mission file under data.{key}")
     }))
 }

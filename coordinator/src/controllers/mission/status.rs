@@ -291,7 +291,7 @@ mod tests {
     }
 
     fn make(mission: &Mission, old: &MissionStatus, step: &Step) -> MissionStatus {
-        let job = Job::of(&mission.spec).unwrap();
+        let job = Job::of(&mission.spec, None).unwrap();
         let known = Known {
             mission,
             old,
@@ -336,7 +336,7 @@ mod tests {
     #[test]
     fn one_that_no_vehicle_may_fly_says_so_and_what_to_do() {
         let mission = mission(json!({}));
-        let job = Job::of(&mission.spec).unwrap();
+        let job = Job::of(&mission.spec, None).unwrap();
         let said = |waits: &Waits, part: Option<f64>| {
             let step = step(Outcome::Progressing, Stretches::default(), part);
             let known = Known {

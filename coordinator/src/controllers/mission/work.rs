@@ -54,7 +54,10 @@ impl Job {
             (None, None) => {
                 let of = |why: &dyn Error| sentence("spec.planFrom", why);
                 let none = || "the mission file was not read yet".to_owned();
-                let text = file.ok_or_else(none)?.as_deref().map_err(|why| format!("spec.planFrom: {why}"))?;
+                let text = file
+                    .ok_or_else(none)?
+                    .as_deref()
+                    .map_err(|why| format!("spec.planFrom: {why}"))?;
                 let file = plan_files::read(text).map_err(|why| of(&why))?;
                 if spec.parallelism > 1 {
                     return Err(ONE_AT_A_TIME.to_owned());
@@ -253,7 +256,11 @@ mod tests {
     #[test]
     fn work_is_named_by_what_is_flown_and_by_nothing_else() {
         let one = Job::of(&mission(json!({"route": route()})).spec, None).unwrap();
-        let other = Job::of(&mission(json!({"route": route(), "parallelism": 3, "suspend": true})).spec, None).unwrap();
+        let other = Job::of(
+            &mission(json!({"route": route(), "parallelism": 3, "suspend": true})).spec,
+            None,
+        )
+        .unwrap();
         assert_eq!((one.digest.len(), &one.digest), (32, &other.digest));
         assert!((one.takeoff - 20.5).abs() < f64::EPSILON);
         let mut longer = route();
@@ -274,10 +281,18 @@ mod tests {
         };
         let of = |text: &str| Job::of(&spec(1), Some(&Ok(text.to_owned())));
         let row = |number: u32, command: u16, north: f64| {
-            format!("{number}\t0\t3\t{command}\t0\t0\t0\t0\t{:.6}\t8.5\t25\t1\n", 47.4 + north)
+            format!(
+                "{number}\t0\t3\t{command}\t0\t0\t0\t0\t{:.6}\t8.5\t25\t1\n",
+                47.4 + north
+            )
         };
         let text = |command: u16| {
-            let rows = [row(0, 16, 0.0), row(1, 22, 0.0), row(2, 16, 0.001), row(3, command, 0.002)];
+            let rows = [
+                row(0, 16, 0.0),
+                row(1, 22, 0.0),
+                row(2, 16, 0.001),
+                row(3, command, 0.002),
+            ];
             format!("QGC WPL 110\n{}", rows.concat())
         };
         let job = of(&text(16)).unwrap();
@@ -287,7 +302,11 @@ mod tests {
         assert_ne!(of(&text(19)).unwrap().digest, job.digest);
         let why = |text: &str| of(text).unwrap_err();
         assert!(why("hello").starts_with("spec.planFrom: the file is neither a QGroundControl plan"));
-        assert!(why(&text(82)).contains("item 2 (NAV_SPLINE_WAYPOINT) leaves the straight way"), "{}", why(&text(82)));
+        assert!(
+            why(&text(82)).contains("item 2 (NAV_SPLINE_WAYPOINT) leaves the straight way"),
+            "{}",
+            why(&text(82))
+        );
         assert!(why(&text(177)).contains("item 2 (DO_JUMP, command 177) cannot be part of a flight"));
         let two = Job::of(&spec(2), Some(&Ok(text(16)))).unwrap_err();
         assert!(two.contains("one vehicle at a time"), "{two}");

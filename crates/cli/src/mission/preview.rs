@@ -48,10 +48,14 @@ pub(super) fn run(args: &PreviewArgs) -> Result<(), Failure> {
 
 /// What the Mission comes to for these vehicles.
 pub(crate) fn of(manifest: &Manifest, fliers: impl FnOnce(&Work) -> Vec<Flier>) -> Result<Preview, Failure> {
+    let mut not_flown = String::new();
     let (what, work) = match manifest.content()? {
         Content::Route(route) => ("route", Work::of_route(&route).map_err(|error| failed(&error))?),
         Content::Survey(survey) => ("survey", Work::of_survey(&survey).map_err(|error| failed(&error))?),
         Content::Plan(file) => {
+            if let Err(Failure::Failed(why)) = Work::of_items(&file.items).map_err(|error| failed(&error)) {
+                not_flown = format!("\nA Mission does not fly this file as it stands: {why}\n");
+            }
             let places = item::places(&file.items).map_err(|error| failed(&error))?;
             let route = Route::new(places).map_err(|error| failed(&error))?;
             ("plan", Work::of_route(&route).map_err(|error| failed(&error))?)
@@ -60,7 +64,7 @@ pub(crate) fn of(manifest: &Manifest, fliers: impl FnOnce(&Work) -> Vec<Flier>) 
     let fliers = fliers(&work);
     let plan = work.share(&fliers).map_err(|error| failed(&error))?;
     Ok(Preview {
-        numbers: numbers(manifest, what, &work, &plan, &fliers)?,
+        numbers: numbers(manifest, what, &work, &plan, &fliers)? + &not_flown,
         geojson: geojson::of(&work, &plan, &fliers),
     })
 }

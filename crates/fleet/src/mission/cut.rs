@@ -55,7 +55,11 @@ impl PlannedFlight {
         let ((east, north), (passed_east, passed_north)) = (offset(before.at, here.at), offset(before.at, at));
         let squared = east.mul_add(east, north * north);
         let behind = passed_east.mul_add(east, passed_north * north);
-        let share = if squared > 0.0 { (behind / squared).clamp(0.0, 1.0) } else { 0.0 };
+        let share = if squared > 0.0 {
+            (behind / squared).clamp(0.0, 1.0)
+        } else {
+            0.0
+        };
         let leg = self.marks.get(next).map_or(&[][..], |(_, done)| done.all());
         let behind = |one: &Stretch| Stretch {
             from: one.from,

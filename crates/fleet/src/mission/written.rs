@@ -37,7 +37,9 @@ pub enum BadItems {
     #[error(transparent)]
     Item(#[from] BadPlan),
     /// The airspace of a Mission is along straight lines.
-    #[error("item {number} ({name}) leaves the straight way, which alone is kept clear of others; make waypoints of it")]
+    #[error(
+        "item {number} ({name}) leaves the straight way, which alone is kept clear of others; make waypoints of it"
+    )]
     Curve {
         /// From 0.
         number: usize,
@@ -170,15 +172,20 @@ impl PlannedFlight {
         for one in part.all() {
             let (from, to) = (whole(one.from.floor()), whole(one.to.ceil()));
             let before = from.saturating_sub(1);
-            let Some((_, place)) = written.places.get(before) else { continue };
+            let Some((_, place)) = written.places.get(before) else {
+                continue;
+            };
             if self.items.is_empty() {
                 self.pass(start, place.altitude, raised);
             }
             self.pass(place.at, place.altitude, raised);
             let (begin, end) = (written.begin(from), written.begin(to));
-            self.items.extend(states(written.items.get(..begin).unwrap_or_default()));
+            self.items
+                .extend(states(written.items.get(..begin).unwrap_or_default()));
             for number in from + 1..=to {
-                let Some((item, place)) = written.places.get(number - 1) else { break };
+                let Some((item, place)) = written.places.get(number - 1) else {
+                    break;
+                };
                 let lead = if number == 1 { 0 } else { *item };
                 for item in written.items.get(lead..written.begin(number)).unwrap_or_default() {
                     self.items.push(raise(item, raised));
@@ -190,7 +197,10 @@ impl PlannedFlight {
                 };
                 self.marks.push((self.items.len() - 1, Stretches::new([done])));
                 let altitude = place.altitude.raised(raised);
-                self.places.push(Waypoint { altitude, ..place.clone() });
+                self.places.push(Waypoint {
+                    altitude,
+                    ..place.clone()
+                });
             }
             let set = states(written.items.get(..end).unwrap_or_default());
             self.items.extend(set.iter().filter_map(ended));

@@ -111,10 +111,13 @@ fn first_place_reached(field: &Field, node: &str, since: u64) -> Option<u64> {
     let mut all = reached(field, node, since).into_iter();
     let record = field.record(node);
     let is_place = |(at, reached): &(u64, u16)| {
-        let item = record.sent_since(0).filter(|(sent, _)| sent < at).filter_map(|(_, message)| match message {
-            MavMessage::MISSION_ITEM_INT(item) if item.seq == *reached => Some(item.command),
-            _ => None,
-        });
+        let item = record
+            .sent_since(0)
+            .filter(|(sent, _)| sent < at)
+            .filter_map(|(_, message)| match message {
+                MavMessage::MISSION_ITEM_INT(item) if item.seq == *reached => Some(item.command),
+                _ => None,
+            });
         item.last() == Some(MavCmd::MAV_CMD_NAV_WAYPOINT)
     };
     all.find(is_place).map(|(at, _)| at)
@@ -321,9 +324,7 @@ fn mission(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
 const IN_FILE: [[f64; 3]; 4] = [[0.0, 30.0, UP], [40.0, 30.0, UP], [40.0, 70.0, 26.0], [0.0, 70.0, UP]];
 
 fn file(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
-    let item = |command: u16, frame: u8, params: Value| {
-        json!({"type": "SimpleItem", "autoContinue": true, "command": command, "frame": frame, "params": params})
-    };
+    let item = |command: u16, frame: u8, params: Value| json!({"type": "SimpleItem", "autoContinue": true, "command": command, "frame": frame, "params": params});
     let to = |command: u16, first: f64, [east, north, up]: [f64; 3]| {
         let at = place(east, north, up);
         let params = json!([first, 0, 0, null, at["latitudeDegrees"], at["longitudeDegrees"], up]);
@@ -335,7 +336,12 @@ fn file(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         item(206, 2, json!([8, 0, 1, 0, 0, 0, 0])),
     ];
     // A hold at the second place, and a wait at the third.
-    items.extend([to(16, 0.0, IN_FILE[0]), to(16, 3.0, IN_FILE[1]), to(19, 4.0, IN_FILE[2]), to(16, 0.0, IN_FILE[3])]);
+    items.extend([
+        to(16, 0.0, IN_FILE[0]),
+        to(16, 3.0, IN_FILE[1]),
+        to(19, 4.0, IN_FILE[2]),
+        to(16, 0.0, IN_FILE[3]),
+    ]);
     items.push(item(206, 2, json!([0, 0, 0, 0, 0, 0, 0])));
     items.push(item(20, 2, json!([0, 0, 0, 0, 0, 0, 0])));
     let plan = json!({
@@ -372,8 +378,19 @@ fn file(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     }
     sent.sort_by_key(|(seq, _, _)| *seq);
     let commands: Vec<(u16, f32)> = sent.into_iter().map(|(_, command, first)| (command, first)).collect();
-    let as_written = [(178, 1.0), (206, 8.0), (16, 0.0), (16, 3.0), (19, 4.0), (16, 0.0), (206, 0.0)];
-    ensure!(commands.windows(7).any(|some| some == as_written), "it was sent {commands:?}");
+    let as_written = [
+        (178, 1.0),
+        (206, 8.0),
+        (16, 0.0),
+        (16, 3.0),
+        (19, 4.0),
+        (16, 0.0),
+        (206, 0.0),
+    ];
+    ensure!(
+        commands.windows(7).any(|some| some == as_written),
+        "it was sent {commands:?}"
+    );
     let up = [0.0, 0.0, UP];
     let wanted: Vec<[f64; 3]> = [up].into_iter().chain(IN_FILE).chain([up]).collect();
     let all = track(field, NODE, flies);
@@ -407,10 +424,13 @@ fn drain(field: &Field, node: &str) -> anyhow::Result<()> {
     match field.stack {
         Stack::ArduPilot => {
             let amperes = field.record(node).amperes().context("it reports no current")?;
-            let capacity = amperes * 1000.0 / 3600.0 * f64::from(SMALL);
+            // In whole milliampere-hours.
+            let capacity = (amperes * 1000.0 / 3600.0 * f64::from(SMALL)).round();
             vehicle.pilot.parameter("BATT_CAPACITY", capacity as f32)?;
             let reset = MavCmd::MAV_CMD_BATTERY_RESET;
-            vehicle.pilot.command(reset, [1.0, f32::from(CHARGE), 0.0, 0.0, 0.0, 0.0, 0.0])
+            vehicle
+                .pilot
+                .command(reset, [1.0, f32::from(CHARGE), 0.0, 0.0, 0.0, 0.0, 0.0])
         }
         // Its usual one is half empty after half a minute, and stays so.
         Stack::Px4 => {
@@ -489,7 +509,10 @@ fn survey(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.wait("a relief to be on its way", 200, || {
         let object = get(field, NAME)?;
         let parts = object["status"]["parts"].as_array().cloned().unwrap_or_default();
-        let its = parts.iter().find(|part| part["drone"] == weak_drone).context("it has no part")?;
+        let its = parts
+            .iter()
+            .find(|part| part["drone"] == weak_drone)
+            .context("it has no part")?;
         let charge = field.record(weak).charge();
         ensure!(its["relief"].is_object(), "{weak} at {charge:?} %: {parts:?}");
         Ok(())
@@ -605,7 +628,10 @@ fn patrol(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         [-25.0, 40.0, UP],
         [25.0, 40.0, UP],
     ];
-    let mut waypoints: Vec<Value> = around.iter().map(|[east, north, up]| place(*east, *north, *up)).collect();
+    let mut waypoints: Vec<Value> = around
+        .iter()
+        .map(|[east, north, up]| place(*east, *north, *up))
+        .collect();
     waypoints[0]["speedMetersPerSecond"] = json!(5.0);
     let spec = json!({"repeat": "Forever", "altitudeStepMeters": 10, "route": {"waypoints": waypoints}});
     let applied = now();

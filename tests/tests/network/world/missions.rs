@@ -70,12 +70,20 @@ impl Run<'_> {
         self.oracle.desire(Duration::ZERO, u32::try_from(all).unwrap());
         for number in 0..all {
             let label = json!({"metadata": {"labels": {"pad": number.to_string()}}});
-            self.ask(Method::PATCH, &format!("/api/v1/nodes/{}", self.nodes[number].name()), &label);
+            self.ask(
+                Method::PATCH,
+                &format!("/api/v1/nodes/{}", self.nodes[number].name()),
+                &label,
+            );
         }
         self.look("all agents to be heard", |run| {
             let list = run.ask(Method::GET, "/apis/skein.dev/v1alpha1/vehicles", &Value::Null);
             let known = list["items"].as_array().map_or(0, Vec::len);
-            if known == all { Ok(()) } else { Err(format!("{known} are known")) }
+            if known == all {
+                Ok(())
+            } else {
+                Err(format!("{known} are known"))
+            }
         })?;
         self.cluster.keep_writes();
         let began = self.sim.elapsed();
@@ -101,7 +109,10 @@ impl Run<'_> {
                 return Ok(());
             }
             let first = others.first().map(|mission| mission["status"].to_string());
-            Err(format!("{} are complete, {drones} Drones are there: {first:?}", complete.len()))
+            Err(format!(
+                "{} are complete, {drones} Drones are there: {first:?}",
+                complete.len()
+            ))
         })?;
         let took = self.sim.elapsed() - began;
         let writes = self.cluster.writes();
@@ -125,24 +136,43 @@ impl Run<'_> {
 fn account(writes: &[Write], all: usize, most: usize, took: Duration) -> Result<String, String> {
     let mut of: Vec<Vec<&Write>> = vec![Vec::new(); all];
     let mut kinds: BTreeMap<&str, usize> = BTreeMap::new();
-    for write in writes.iter().filter(|write| !write.path.ends_with("/leases/skein-coordinator")) {
+    for write in writes
+        .iter()
+        .filter(|write| !write.path.ends_with("/leases/skein-coordinator"))
+    {
         let Some(number) = mission_of(write) else { continue };
         of.get_mut(number).ok_or(&write.path)?.push(write);
         *kinds.entry(about(write)).or_default() += 1;
     }
-    let mut text = format!("{all} Missions, {most} vehicles in the air at once, all complete and free after {} s; writes", took.as_secs());
+    let mut text = format!(
+        "{all} Missions, {most} vehicles in the air at once, all complete and free after {} s; writes",
+        took.as_secs()
+    );
     for (kind, count) in kinds {
         let _ = write!(text, ", {:.1} of {kind}", count as f64 / all as f64);
     }
     for (parity, places) in PLACES.into_iter().enumerate() {
         let counts: Vec<usize> = of.iter().skip(parity).step_by(2).map(Vec::len).collect();
-        let (sum, worst) = (counts.iter().sum::<usize>(), counts.iter().max().copied().unwrap_or_default());
-        let _ = write!(text, "; with {places} places {:.1} each, {worst} at most", sum as f64 / counts.len().max(1) as f64);
+        let (sum, worst) = (
+            counts.iter().sum::<usize>(),
+            counts.iter().max().copied().unwrap_or_default(),
+        );
+        let _ = write!(
+            text,
+            "; with {places} places {:.1} each, {worst} at most",
+            sum as f64 / counts.len().max(1) as f64
+        );
     }
     let worst = of.iter().max_by_key(|writes| writes.len());
     if let Some(worst) = worst.filter(|writes| writes.len() > MOST_WRITES) {
-        let list: Vec<String> = worst.iter().map(|write| format!("{} {}", write.path, write.body)).collect();
-        return Err(format!("{text}; more than {MOST_WRITES} writes for one:\n{}", list.join("\n")));
+        let list: Vec<String> = worst
+            .iter()
+            .map(|write| format!("{} {}", write.path, write.body))
+            .collect();
+        return Err(format!(
+            "{text}; more than {MOST_WRITES} writes for one:\n{}",
+            list.join("\n")
+        ));
     }
     Ok(text)
 }

@@ -39,7 +39,9 @@ pub(super) fn join(
             all.max_by(|one, other| one.3.total_cmp(&other.3))
         };
         let start = fit.first().map(|(_, start)| *start);
-        let Some((number, left, from, _)) = with(0.0, start) else { break };
+        let Some((number, left, from, _)) = with(0.0, start) else {
+            break;
+        };
         if start.is_none() {
             needed += 1;
             break;

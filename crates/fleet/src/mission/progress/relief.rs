@@ -104,7 +104,16 @@ pub(super) fn give(
         let tiring = seen.is_some_and(|seen| seen.doing == Doing::Tiring);
         let left = part.stretches.without(&part.flown);
         let left = seen.map_or_else(|| left.clone(), |seen| left.without(&seen.underway));
-        let of = |start, to_be_fit| relief_of(progress, (part, &left), work, wanted, (tiring, again), (start, to_be_fit));
+        let of = |start, to_be_fit| {
+            relief_of(
+                progress,
+                (part, &left),
+                work,
+                wanted,
+                (tiring, again),
+                (start, to_be_fit),
+            )
+        };
         let there = fit.as_slice().first().map(|(_, start)| *start);
         if of(there.unwrap_or(part.start), TO_BE_FIT).is_none() {
             continue;

@@ -18,7 +18,18 @@ const fn item(command: u16, params: [f64; 7]) -> Item {
 fn place(command: u16, east: f64) -> Item {
     let at = at(east, 50.0);
     let round = |degrees: f64| (degrees * 1e7).round() / 1e7;
-    item(command, [2.0, 0.0, 0.0, 0.0, round(at.latitude_deg), round(at.longitude_deg), 30.0])
+    item(
+        command,
+        [
+            2.0,
+            0.0,
+            0.0,
+            0.0,
+            round(at.latitude_deg),
+            round(at.longitude_deg),
+            30.0,
+        ],
+    )
 }
 
 fn done(command: u16, first: f64) -> Item {
@@ -58,18 +69,38 @@ fn all_of_it_is_flown_as_it_stands_between_two_places_above_the_start() {
     assert_eq!(all.items[2..10], file[1..9]);
     let above_start = [&all.places[0], all.places.last().unwrap()];
     assert!(above_start.iter().all(|place| place.at == at(0.0, 0.0)));
-    assert_eq!(Work::of_items(&file).unwrap().whole(), Stretches::new([Stretch { from: 0.0, to: 3.0 }]));
+    assert_eq!(
+        Work::of_items(&file).unwrap().whole(),
+        Stretches::new([Stretch { from: 0.0, to: 3.0 }])
+    );
     assert_eq!(all.flown(|_| true), Stretches::new([Stretch { from: 0.0, to: 3.0 }]));
-    assert!(all.flown(|item| item == 4 || item == 9).is_empty(), "the ends of two legs that were not flown from their begins");
+    assert!(
+        all.flown(|item| item == 4 || item == 9).is_empty(),
+        "the ends of two legs that were not flown from their begins"
+    );
     // The second place is done once the photo is taken and the delay is over.
-    assert_eq!(all.flown(|item| item <= 6), Stretches::new([Stretch { from: 0.0, to: 1.0 }]));
-    assert_eq!(all.flown(|item| item <= 7), Stretches::new([Stretch { from: 0.0, to: 2.0 }]));
+    assert_eq!(
+        all.flown(|item| item <= 6),
+        Stretches::new([Stretch { from: 0.0, to: 1.0 }])
+    );
+    assert_eq!(
+        all.flown(|item| item <= 7),
+        Stretches::new([Stretch { from: 0.0, to: 2.0 }])
+    );
 }
 
 #[test]
 fn another_goes_on_with_what_was_set_and_repeats_nothing() {
     let rest = flight(2.0, 3.0, 0.0);
-    let expected = [16, 16, item::DO_CHANGE_SPEED, item::DO_SET_CAM_TRIGG_DIST, item::NAV_LOITER_TIME, item::DO_SET_CAM_TRIGG_DIST, 16];
+    let expected = [
+        16,
+        16,
+        item::DO_CHANGE_SPEED,
+        item::DO_SET_CAM_TRIGG_DIST,
+        item::NAV_LOITER_TIME,
+        item::DO_SET_CAM_TRIGG_DIST,
+        16,
+    ];
     assert_eq!(commands(&rest.items), expected);
     assert_eq!(rest.items[3], file()[3]);
     assert_eq!(rest.flown(|_| true), Stretches::new([Stretch { from: 2.0, to: 3.0 }]));
@@ -82,7 +113,13 @@ fn a_camera_that_is_on_where_a_flight_ends_is_switched_off() {
     let last = &begin.items[begin.items.len() - 2];
     assert_eq!((last.command, last.params[0]), (item::DO_SET_CAM_TRIGG_DIST, Some(0.0)));
     let whole = flight(0.0, 3.0, 0.0);
-    let off = |flight: &PlannedFlight| flight.items.iter().filter(|i| i.command == 206 && i.params[0] == Some(0.0)).count();
+    let off = |flight: &PlannedFlight| {
+        flight
+            .items
+            .iter()
+            .filter(|i| i.command == 206 && i.params[0] == Some(0.0))
+            .count()
+    };
     assert_eq!((off(&begin), off(&whole)), (1, 1), "once");
 }
 
@@ -94,14 +131,25 @@ fn in_a_layer_each_place_is_raised_and_nothing_else() {
         assert_eq!(high.params[..6], low.params[..6]);
         assert_eq!(high.params[6], low.params[6].map(|height| height + by));
     }
-    assert!(high.places.iter().all(|place| place.altitude == Altitude::AboveHome(AltitudeAboveHome(42.0))));
+    assert!(
+        high.places
+            .iter()
+            .all(|place| place.altitude == Altitude::AboveHome(AltitudeAboveHome(42.0)))
+    );
 }
 
 #[test]
 fn nobody_else_has_a_part_of_it() {
     let work = Work::of_items(&file()).unwrap();
-    let flier = |east: f64| Flier { start: at(east, 0.0), speed: None, endurance: None };
-    assert_eq!(work.cut(&work.whole(), &[flier(0.0), flier(300.0)]).unwrap(), [(0, work.whole())]);
+    let flier = |east: f64| Flier {
+        start: at(east, 0.0),
+        speed: None,
+        endurance: None,
+    };
+    assert_eq!(
+        work.cut(&work.whole(), &[flier(0.0), flier(300.0)]).unwrap(),
+        [(0, work.whole())]
+    );
 }
 
 #[test]
@@ -112,16 +160,37 @@ fn what_leaves_the_straight_way_arms_jumps_or_lands_elsewhere_is_refused_by_its_
         Work::of_items(&items).unwrap_err()
     };
     let curve = |name| BadItems::Curve { number: 4, name };
-    assert_eq!(with(4, place(item::NAV_SPLINE_WAYPOINT, 200.0)), curve("NAV_SPLINE_WAYPOINT"));
+    assert_eq!(
+        with(4, place(item::NAV_SPLINE_WAYPOINT, 200.0)),
+        curve("NAV_SPLINE_WAYPOINT")
+    );
     assert_eq!(with(4, place(18, 200.0)), curve("NAV_LOITER_TURNS"));
-    for (command, name) in [(177, "DO_JUMP"), (22, "NAV_TAKEOFF"), (189, "DO_LAND_START"), (400, "no command that Skein knows")] {
-        let bad = BadPlan::Command { number: 5, command, name };
+    for (command, name) in [
+        (177, "DO_JUMP"),
+        (22, "NAV_TAKEOFF"),
+        (189, "DO_LAND_START"),
+        (400, "no command that Skein knows"),
+    ] {
+        let bad = BadPlan::Command {
+            number: 5,
+            command,
+            name,
+        };
         assert_eq!(with(5, done(command, 1.0)), BadItems::Item(bad));
     }
-    assert_eq!(with(4, place(item::NAV_LAND, 200.0)), BadItems::Item(BadPlan::AfterLanding(5)));
-    let terrain = Item { frame: item::FRAME_GLOBAL_TERRAIN_ALT, ..place(item::NAV_WAYPOINT, 200.0) };
+    assert_eq!(
+        with(4, place(item::NAV_LAND, 200.0)),
+        BadItems::Item(BadPlan::AfterLanding(5))
+    );
+    let terrain = Item {
+        frame: item::FRAME_GLOBAL_TERRAIN_ALT,
+        ..place(item::NAV_WAYPOINT, 200.0)
+    };
     assert_eq!(with(4, terrain), BadItems::Item(BadPlan::Place(4)));
-    assert!(matches!(with(4, place(item::NAV_WAYPOINT, 900_000.0)), BadItems::Far { number: 4, .. }));
+    assert!(matches!(
+        with(4, place(item::NAV_WAYPOINT, 900_000.0)),
+        BadItems::Far { number: 4, .. }
+    ));
     assert_eq!(Work::of_items(&[]).unwrap_err(), BadItems::NoPlace);
     assert_eq!(Work::of_items(&file()[..2]).unwrap_err(), BadItems::NoPlace);
     let many = vec![place(item::NAV_WAYPOINT, 1.0); 1001];

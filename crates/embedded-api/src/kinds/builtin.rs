@@ -92,7 +92,16 @@ const PLAIN: Row = Row {
     trust: Trust::Check,
 };
 
-const ROWS: [Row; 10] = [
+const ROWS: [Row; 11] = [
+    Row {
+        plural: "configmaps",
+        singular: "configmap",
+        kind: "ConfigMap",
+        short: &["cm"],
+        namespaced: true,
+        definition: "io.k8s.api.core.v1.ConfigMap",
+        ..PLAIN
+    },
     Row {
         plural: "events",
         singular: "event",

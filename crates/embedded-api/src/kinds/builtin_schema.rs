@@ -99,6 +99,7 @@ static OPEN_DEFINITIONS: LazyLock<Map<String, Value>> = LazyLock::new(|| {
 fn generate() -> Map<String, Value> {
     let settings = SchemaSettings::default().with(|settings| settings.definitions_path = "/components/schemas".into());
     let mut generator = settings.into_generator();
+    generator.subschema_for::<core::v1::ConfigMap>();
     generator.subschema_for::<core::v1::Node>();
     generator.subschema_for::<core::v1::Namespace>();
     generator.subschema_for::<core::v1::Event>();

@@ -413,10 +413,10 @@ fn nodes_with_parts(field: &Field) -> anyhow::Result<Vec<&'static str>> {
 }
 
 /// What a whole battery lasts for that is too small, seconds.
-const SMALL: u16 = 800;
+const SMALL: u16 = 1500;
 
 /// Its charge, percent: a little above where a relief is sent.
-const CHARGE: u8 = 40;
+const CHARGE: u8 = 36;
 
 /// Gives a vehicle that flies a battery with [`CHARGE`] percent left, which lasts for [`SMALL`] when whole.
 fn drain(field: &Field, node: &str) -> anyhow::Result<()> {
@@ -550,7 +550,9 @@ fn survey(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     // Where each was on its plan, and over the field.
     let mut lines: Vec<[[f64; 3]; 2]> = Vec::new();
     for node in field.nodes() {
-        let flown = on_plan(field, node, began);
+        let mut flown = on_plan(field, node, began);
+        // One each second or so is enough.
+        flown.dedup_by(|next, last| next.0.saturating_sub(last.0) < 900_000);
         lines.extend(flown.windows(2).filter_map(|pair| {
             let near = pair[1].0.saturating_sub(pair[0].0) < 2_000_000;
             (near && pair[0].1[2] > UP - 3.0).then_some([pair[0].1, pair[1].1])

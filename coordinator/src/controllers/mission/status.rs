@@ -228,7 +228,8 @@ pub fn is_news(old: &MissionStatus, new: &MissionStatus) -> bool {
         text.trim_end_matches('%').parse().unwrap_or_default()
     };
     let (before, after) = (percent(old), percent(new));
-    let far = after.abs_diff(before) >= COARSE || (after == 100) != (before == 100) || old.done.is_none();
+    // All of it is said with what follows from that, a moment later.
+    let far = (after.abs_diff(before) >= COARSE && after < 100) || old.done.is_none();
     let quiet = |status: &MissionStatus| {
         let mut quiet = status.clone();
         (quiet.done, quiet.estimated_completion_time) = (None, None);

@@ -228,7 +228,7 @@ impl Controller {
         let known = self.memories.get(uid(mission));
         let same = known.filter(|memory| memory.generation == mission.metadata.generation);
         if let Some((memory, (_, at))) = same.and_then(|memory| Some((memory, memory.file.as_ref()?)))
-            && (memory.written.completion_time.is_some() || !file::is_due(now - *at, memory.job.is_ok()))
+            && (memory.written.completion_time.is_some() || !file::is_due(now - *at, memory.can_go_on()))
         {
             return Ok(None);
         }
@@ -670,6 +670,13 @@ impl Controller {
 }
 
 impl Memory {
+    /// Whether its work can be flown, and is the work that it has begun.
+    fn can_go_on(&self) -> bool {
+        let begun = self.written.work.as_ref();
+        let is_it = |job: &Job| begun.is_none_or(|begun| *begun == job.digest);
+        self.job.as_ref().is_ok_and(is_it)
+    }
+
     /// Of a Mission that is looked over for the first time in this leadership.
     fn of(mission: &Mission) -> Self {
         let written = mission.status.clone().unwrap_or_default();

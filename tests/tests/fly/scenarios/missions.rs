@@ -305,7 +305,7 @@ fn mission(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         .filter(|(at, _)| flown.iter().any(|(from, to)| (from..to).contains(&at)));
     let [median, worst] = spread(on_plan.map(|(_, point)| off(*point, &wanted)).collect())?;
     figures.note(format!("off its track: median {median:.1} m, worst {worst:.1} m"));
-    ensure!(worst < 5.0, "it was {worst:.1} m off its track");
+    ensure!(worst < 3.0, "it was {worst:.1} m off its track");
     let passed = places.iter().map(|p| nearest(&all, [p[0], p[1]]));
     let [_, passed] = spread(passed.collect())?;
     figures.note(format!("each place passed within {passed:.1} m"));
@@ -397,7 +397,7 @@ fn file(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let on_plan = all.iter().filter(|(at, _)| *at < ended);
     let [median, worst] = spread(on_plan.map(|(_, point)| off(*point, &wanted)).collect())?;
     figures.note(format!("off its track: median {median:.1} m, worst {worst:.1} m"));
-    ensure!(worst < 5.0, "it was {worst:.1} m off its track");
+    ensure!(worst < 3.0, "it was {worst:.1} m off its track");
     Ok(())
 }
 

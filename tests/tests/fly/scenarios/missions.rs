@@ -111,14 +111,14 @@ fn first_place_reached(field: &Field, node: &str, since: u64) -> Option<u64> {
     let mut all = reached(field, node, since).into_iter();
     let record = field.record(node);
     let is_place = |(at, reached): &(u64, u16)| {
-        let item = record
+        let mut item = record
             .sent_since(0)
             .filter(|(sent, _)| sent < at)
             .filter_map(|(_, message)| match message {
                 MavMessage::MISSION_ITEM_INT(item) if item.seq == *reached => Some(item.command),
                 _ => None,
             });
-        item.last() == Some(MavCmd::MAV_CMD_NAV_WAYPOINT)
+        item.next_back() == Some(MavCmd::MAV_CMD_NAV_WAYPOINT)
     };
     all.find(is_place).map(|(at, _)| at)
 }

@@ -114,7 +114,7 @@ impl Run<'_> {
             });
             let drones = run.ask(Method::GET, DRONES, &Value::Null);
             let drones = drones["items"].as_array().map_or(0, Vec::len);
-            if complete.len() == all && complete.iter().all(|mission| done(&mission)) && drones == 0 && run.up() == 0 {
+            if complete.len() == all && complete.iter().all(done) && drones == 0 && run.up() == 0 {
                 return Ok(());
             }
             let first = others.first().map(|mission| mission["status"].to_string());

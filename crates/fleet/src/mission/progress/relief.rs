@@ -7,7 +7,7 @@
 //! have come there. One that is at the end of its part, and is to be followed by the next time that all is flown, is followed by one that
 //! begins as it ends.
 
-use super::{Doing, Observed, Part, Progress, Relief, Step, Wanted, Why, fitting};
+use super::{Doing, Observed, Part, Progress, Relief, Step, Wanted, Why, fitting, free_layer};
 use crate::geo::offset;
 use crate::mission::share::USUAL_SPEED;
 use crate::mission::stretch::{Stretch, Stretches};
@@ -20,6 +20,9 @@ const TO_CLIMB: f64 = 30.0;
 
 /// From when a Drone is asked for until its vehicle is known to be fit, seconds.
 const TO_BE_FIT: f64 = 15.0;
+
+/// How fast it climbs from there to its layer, meters per second: less than both autopilots are set to.
+const CLIMB: f64 = 2.0;
 
 /// From when a vehicle at `start` is known to be fit until it is at a place, seconds.
 pub(super) fn lead(start: Wgs84, place: Wgs84) -> f64 {
@@ -145,7 +148,8 @@ fn relief_of(
     (tiring, again): (bool, bool),
     (start, to_be_fit): (Wgs84, f64),
 ) -> Option<(f64, Stretches, bool)> {
-    let until_at = |position: f64| Some(lead(start, work.place(position)?) + to_be_fit);
+    let to_layer = f64::from(free_layer(progress)) * wanted.layer_height.0 / CLIMB;
+    let until_at = |position: f64| Some(lead(start, work.place(position)?) + to_be_fit + to_layer);
     let last = part.stretches.all().last()?.to;
     if tiring && let Some(from) = waypoint_after(work, left, until_at) {
         let from_here = Stretches::new([Stretch { from, to: last }]);

@@ -42,11 +42,11 @@ fn one_that_tires_is_relieved_at_a_waypoint_that_it_reaches_when_the_other_can_b
     let alone = step(&work, &in_layers(1), &before, std::slice::from_ref(&tiring));
     assert_eq!((alone.create, why(&alone)), (1, vec![]));
     let given = step(&work, &in_layers(1), &alone.progress, &[tiring.clone(), relief()]);
-    // 30 s until it has climbed, and 40 m in 8 s there, which the other flies in 10 s.
-    let (all, rest) = (set(&[(0.0, 40.0)]), set(&[(19.0, 40.0)]));
+    // 30 s until it has climbed, 6 s to its layer, and 40 m in 8 s there, which the other flies in 10 s.
+    let (all, rest) = (set(&[(0.0, 40.0)]), set(&[(21.0, 40.0)]));
     assert_eq!(
         parts(&given),
-        [("a", &all, 0, Some(("b", 19.0))), ("b", &rest, 1, None)]
+        [("a", &all, 0, Some(("b", 21.0))), ("b", &rest, 1, None)]
     );
     assert_eq!((given.create, why(&given)), (0, vec![]));
     let overlap = Wanted {
@@ -54,7 +54,7 @@ fn one_that_tires_is_relieved_at_a_waypoint_that_it_reaches_when_the_other_can_b
         ..in_layers(1)
     };
     let earlier = step(&work, &overlap, &alone.progress, &[tiring.clone(), relief()]);
-    assert_eq!(earlier.progress.parts[1].stretches, set(&[(18.5, 40.0)]));
+    assert_eq!(earlier.progress.parts[1].stretches, set(&[(20.5, 40.0)]));
     // In one layer there is no room for two.
     let one_layer = step(&work, &wanted(1), &before, &[tiring, relief()]);
     assert_eq!((one_layer.progress.parts.len(), one_layer.create), (1, 0));
@@ -78,13 +78,13 @@ fn one_that_is_relieved_flies_on_until_both_have_come_to_the_place() {
             &[flown("a", Doing::Tiring, &[(0.0, to)]), b],
         )
     };
-    for (to, begun) in [(18.0, true), (25.0, false)] {
+    for (to, begun) in [(20.0, true), (25.0, false)] {
         let next = then(to, begun);
         assert_eq!((next.progress.parts.len(), why(&next)), (2, vec![]), "{to} {begun}");
     }
-    let next = then(20.0, true);
+    let next = then(22.0, true);
     assert_eq!(why(&next), [("a", &Why::Relieved)]);
-    assert_eq!(next.progress.flown, set(&[(0.0, 20.0)]));
+    assert_eq!(next.progress.flown, set(&[(0.0, 22.0)]));
     assert_eq!(
         (next.progress.parts.len(), next.create, next.progress.failures),
         (1, 0, 0)
@@ -102,7 +102,7 @@ fn whichever_of_the_two_leaves_early_nothing_is_lost() {
     let tired = of(flown("a", Doing::Tired, &[(0.0, 10.0)]), seen("b", Doing::Busy));
     assert_eq!(
         (tired.progress.left(&work), why(&tired)),
-        (set(&[(10.0, 19.0)]), vec![("a", &Why::Tired)])
+        (set(&[(10.0, 21.0)]), vec![("a", &Why::Tired)])
     );
     let refused = of(
         flown("a", Doing::Tiring, &[(0.0, 5.0)]),

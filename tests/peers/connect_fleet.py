@@ -104,8 +104,13 @@ def main():
 
     mavsdk = Mavsdk(Configuration.create_with_component_type(ComponentType.GROUND_STATION))
     mavsdk.add_any_connection(f"udpin://127.0.0.1:{other_udp}")
-    wait_for("MAVSDK: two vehicles", 60, lambda: len([s for s in mavsdk.systems() if s.has_autopilot()]) == 2)
-    for system in mavsdk.systems():
+    def pair():
+        systems = mavsdk.get_systems()
+        return systems if len(systems) == 2 and all(system.has_autopilot() for system in systems) else None
+
+    systems = wait_for("MAVSDK: two vehicles", 60, pair)
+    assert sorted(system.get_system_id() for system in systems) == [1, 2]
+    for system in systems:
         telemetry = Telemetry(system)
         wait_for("MAVSDK: a vehicle flies", 60, lambda telemetry=telemetry: telemetry.landed_state() == LandedState.IN_AIR
                  and abs(telemetry.position().relative_altitude_m - HEIGHT_M) < 1.0)

@@ -128,7 +128,7 @@ fn disarm() -> MavMessage {
 #[test]
 fn pymavlink_mavproxy_and_mavsdk_reach_two_vehicles_of_one_system_id_and_command_the_one_that_they_mean() -> anyhow::Result<()> {
     let nodes = ["alpha", "bravo"];
-    let flight = Flight::begin(ServedBy::Skein, &nodes, "mixed", &["--same-system-id"])?;
+    let flight = Flight::begin(ServedBy::Embedded, &nodes, "mixed", &["--same-system-id"])?;
     let tcp = testkit::ports::free_tcp_port()?;
     let udp = [testkit::ports::free_udp_port()?, testkit::ports::free_udp_port()?];
     let ports = format!("tcp:127.0.0.1:{tcp},udp:127.0.0.1:{},udp:127.0.0.1:{}", udp[0], udp[1]);
@@ -259,7 +259,7 @@ fn list_parameters() -> MavMessage {
 
 #[test]
 fn ground_stations_that_do_not_read_harm_neither_another_one_nor_an_order() -> anyhow::Result<()> {
-    let flight = Flight::begin(ServedBy::Skein, &["alpha"], "px4", &[])?;
+    let flight = Flight::begin(ServedBy::Embedded, &["alpha"], "px4", &[])?;
     let drone = flight.drone("alpha")?;
     let ports = testkit::ports::free_tcp_ports(2)?;
     let at = |index: usize| format!("--listen=tcp:127.0.0.1:{}", ports[index]);

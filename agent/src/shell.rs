@@ -400,6 +400,7 @@ impl Shell {
                         battery_at: report.battery_at,
                         position: report.position,
                         position_at: report.position_at,
+                        heading: report.heading,
                         traffic: report.traffic.clone(),
                         ..last.clone()
                     }

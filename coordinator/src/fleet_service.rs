@@ -117,7 +117,7 @@ impl v1::fleet_server::Fleet for FleetService {
         let asked = request.get_ref();
         self.allow(&request, &Right::to_see(&asked.namespace)).await?;
         let selection = to_read(&asked.namespace, &asked.selector)?;
-        Ok(Response::new(list(&handles, &selection)))
+        Ok(Response::new(list(&handles, &selection, asked.airspace)))
     }
 
     async fn get(&self, request: Request<v1::GetRequest>) -> Result<Response<v1::Vehicle>, Status> {
@@ -155,8 +155,10 @@ impl v1::fleet_server::Fleet for FleetService {
         };
         let (sender, receiver) = mpsc::channel(1);
         let who = watcher.who.clone();
-        self.gate
-            .track_watcher(&who, watch(handles, watcher, selection, interval, sender))?;
+        self.gate.track_watcher(
+            &who,
+            watch(handles, watcher, (selection, asked.airspace), interval, sender),
+        )?;
         Ok(Response::new(ReceiverStream::new(receiver)))
     }
 
@@ -245,7 +247,7 @@ fn no_kill(error: &KillError) -> Status {
 async fn watch(
     handles: Arc<FleetHandles>,
     watcher: Standing,
-    selection: Selection,
+    (selection, airspace): (Selection, bool),
     interval: Duration,
     sender: mpsc::Sender<Result<v1::ListResponse, Status>>,
 ) {
@@ -268,7 +270,7 @@ async fn watch(
             () = sender.closed() => return,
             _ = ticks.tick() => {}
         }
-        let now = list(&handles, &selection);
+        let now = list(&handles, &selection, airspace);
         // The age of a report grows all the time; by itself it is no news.
         let ageless = v1::ListResponse {
             vehicles: now
@@ -293,7 +295,7 @@ fn to_read(namespace: &str, selector: &str) -> Result<Selection, Status> {
     Selection::to_read(namespace, selector).map_err(|error| Status::invalid_argument(error.to_string()))
 }
 
-fn list(handles: &FleetHandles, selection: &Selection) -> v1::ListResponse {
+fn list(handles: &FleetHandles, selection: &Selection, airspace: bool) -> v1::ListResponse {
     let chosen = |drone: &Arc<Drone>| {
         let swarm = owner(drone).and_then(|(swarm, _)| handles.observer.world().swarm_of_uid(swarm));
         selection.has_drone(drone, swarm.as_deref())
@@ -316,6 +318,13 @@ fn list(handles: &FleetHandles, selection: &Selection) -> v1::ListResponse {
             message: idle_because(handles, &node, &snapshot).into(),
             ..vehicle_report(&snapshot)
         }));
+    }
+    if airspace {
+        for vehicle in &mut vehicles {
+            let owned = NodeName::parse(&vehicle.node).ok();
+            let owned = owned.and_then(|node| handles.observer.airspace.owned(&node));
+            vehicle.airspace = owned.as_ref().map(Into::into);
+        }
     }
     v1::ListResponse { vehicles }
 }

@@ -479,6 +479,7 @@ fn significant(report: &Report) -> Report {
         battery_at: None,
         position: None,
         position_at: None,
+        heading: None,
         link: None,
         traffic: Vec::new(),
         reasons: reasons.collect(),

@@ -589,6 +589,9 @@ pub struct Report {
     /// Unset when it names no operator and hears no transmitter.
     #[prost(message, optional, tag = "30")]
     pub remote_id: ::core::option::Option<RemoteIdState>,
+    /// Where the nose points, degrees clockwise from true north, received with position (GLOBAL_POSITION_INT.hdg); unset when not known.
+    #[prost(double, optional, tag = "31")]
+    pub heading_deg: ::core::option::Option<f64>,
 }
 /// An aircraft of others, from ADSB_VEHICLE (246).
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]
@@ -918,6 +921,9 @@ pub struct ListRequest {
     /// Only Drones whose labels, or those of their Swarm, match (see SelectorTarget); empty for all.
     #[prost(string, tag = "2")]
     pub selector: ::prost::alloc::string::String,
+    /// Also send the airspace that each owns.
+    #[prost(bool, tag = "3")]
+    pub airspace: bool,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ListResponse {
@@ -942,6 +948,9 @@ pub struct WatchRequest {
     /// Only Drones whose labels, or those of their Swarm, match (see SelectorTarget); empty for all.
     #[prost(string, tag = "3")]
     pub selector: ::prost::alloc::string::String,
+    /// Also send the airspace that each owns.
+    #[prost(bool, tag = "4")]
+    pub airspace: bool,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GroundRequest {
@@ -1124,6 +1133,49 @@ pub struct Vehicle {
     /// Age of that report in milliseconds.
     #[prost(uint64, tag = "9")]
     pub report_age_ms: u64,
+    /// The airspace that it owns; unset where nobody asked for it, and where nobody flies by airspace.
+    #[prost(message, optional, tag = "10")]
+    pub airspace: ::core::option::Option<Airspace>,
+}
+/// The airspace that a vehicle owns, as far as reports show it: nobody else is sent into it.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct Airspace {
+    /// Nothing is known of where it is: it owns all of it.
+    #[prost(bool, tag = "1")]
+    pub everywhere: bool,
+    /// It may be in any of these; at most 256.
+    #[prost(message, repeated, tag = "2")]
+    pub pieces: ::prost::alloc::vec::Vec<AirspacePiece>,
+    /// So many more are not sent.
+    #[prost(uint32, tag = "3")]
+    pub not_shown: u32,
+}
+/// All that is within a radius over ground of a place, a line or a triangle, between two heights.
+#[derive(Clone, PartialEq, ::prost::Message)]
+pub struct AirspacePiece {
+    /// 1 to 3 of them.
+    #[prost(message, repeated, tag = "1")]
+    pub core: ::prost::alloc::vec::Vec<GroundPlace>,
+    /// Metres.
+    #[prost(double, tag = "2")]
+    pub radius_m: f64,
+    /// Metres above mean sea level.
+    #[prost(double, tag = "3")]
+    pub floor_amsl_m: f64,
+    /// Metres above mean sea level.
+    #[prost(double, tag = "4")]
+    pub ceiling_amsl_m: f64,
+    /// Its vehicle is on the ground in it.
+    #[prost(bool, tag = "5")]
+    pub on_ground: bool,
+}
+/// Degrees, WGS 84, north and east positive.
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct GroundPlace {
+    #[prost(double, tag = "1")]
+    pub latitude_deg: f64,
+    #[prost(double, tag = "2")]
+    pub longitude_deg: f64,
 }
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]

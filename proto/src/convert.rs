@@ -4,6 +4,7 @@
 //! either a `fleet` value or a [`BadMessage`] that names the field.
 //! Must not: decide, fill in a value that matters for flight, or pass on a number that was not checked.
 
+mod airspace;
 mod guest;
 mod kill;
 mod order;

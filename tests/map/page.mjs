@@ -24,7 +24,8 @@ page.on("request", (request) => { if (!/^(http:\/\/127\.0\.0\.1:|blob:|data:)/.t
 /** What the lists say: the vehicles by id, and the Missions. */
 const lists = () => page.evaluate(() => ({
   vehicles: Object.fromEntries([...document.querySelectorAll("[data-vehicle]")].map((row) => [row.dataset.vehicle, {
-    latitude: Number(row.dataset.latitude), longitude: Number(row.dataset.longitude), flying: row.dataset.flying, text: row.textContent }])),
+    latitude: Number(row.dataset.latitude), longitude: Number(row.dataset.longitude), heading: row.dataset.heading && Number(row.dataset.heading), flying: row.dataset.flying,
+    airspace: window.skeinOverlay.tracks.get(row.dataset.vehicle)?.vehicle.airspace, text: row.textContent }])),
   missions: Object.fromEntries([...document.querySelectorAll("[data-mission]")].map((row) => [row.dataset.mission, { state: row.dataset.state, done: row.dataset.done }])),
 }));
 const picture = (name) => PICTURES ? page.screenshot({ path: `${PICTURES}/${name}.png` }) : undefined;
@@ -132,6 +133,14 @@ const steps = {
     await other.close();
     server.close();
     return { found, rebound: rebound.status() };
+  },
+  /** The colors of the canvas at places: red, green, blue, alpha. */
+  async overlay({ places }) {
+    return page.evaluate((places) => {
+      const canvas = document.querySelector("#overlay");
+      const ratio = canvas.width / canvas.clientWidth;
+      return places.map((place) => { const { x, y } = window.skeinMap.project(place); return [...canvas.getContext("2d").getImageData(x * ratio, y * ratio, 1, 1).data]; });
+    }, places);
   },
   async complaints() { return complaints; },
 };

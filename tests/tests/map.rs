@@ -7,6 +7,8 @@
     reason = "test helpers outside of #[test] functions; field and wire have more than is used here"
 )]
 
+#[path = "map/airspace.rs"]
+mod airspace;
 #[path = "map/browser.rs"]
 mod browser;
 #[path = "up/field.rs"]
@@ -50,17 +52,29 @@ fn row<'a>(lists: &'a Value, field: &Field, vehicle: &str) -> anyhow::Result<(&'
     Ok((id, row))
 }
 
-/// The page has the vehicle at a place that the vehicle itself has reported.
+/// The page has the vehicle at a place that the vehicle itself has reported, with its nose as it was there.
 fn is_true(row: &Value, field: &Field, vehicle: &str) -> anyhow::Result<(f64, f64)> {
     let shown = place(row).with_context(|| format!("{vehicle} is nowhere: {row}"))?;
     let reported = field.wire(vehicle).places();
     let nearest = reported
         .iter()
-        .map(|at| apart(*at, shown))
+        .map(|place| apart(place.at, shown))
         .fold(f64::INFINITY, f64::min);
     ensure!(
         nearest < 0.1,
         "{vehicle} is shown {nearest} m from all places that it reported"
+    );
+    let heading = row["heading"].as_f64().context("its symbol points nowhere")?;
+    // Whole degrees are shown.
+    let looked = |place: &wire::Place| {
+        let off = place
+            .heading
+            .map(|known| (known - heading + 540.0).rem_euclid(360.0) - 180.0);
+        apart(place.at, shown) < 0.1 && off.is_some_and(|off| off.abs() <= 0.5)
+    };
+    ensure!(
+        reported.iter().any(looked),
+        "{vehicle} never had its nose at {heading} there"
     );
     Ok(shown)
 }
@@ -165,14 +179,18 @@ fn a_person_sees_the_fleet_where_it_is_lands_it_and_has_a_drawn_survey_flown_and
             .is_some_and(|corners| corners.len() == 4),
         "{spec}"
     );
-    page.wait("the vehicle to be shown on its way", |lists| {
-        let (_, row) = row(lists, &field, idle)?;
-        let shown = is_true(row, &field, idle)?;
-        ensure!(apart(shown, home) > 20.0 && row["flying"] == "true", "{row}");
-        Ok(())
-    })
-    .map_err(|error| field.explain(error))?;
+    let lists = page
+        .wait("the vehicle to be shown on its way", |lists| {
+            let (_, row) = row(lists, &field, idle)?;
+            let shown = is_true(row, &field, idle)?;
+            ensure!(apart(shown, home) > 20.0 && row["flying"] == "true", "{row}");
+            Ok(())
+        })
+        .map_err(|error| field.explain(error))?;
     ensure!(field.wire(idle).said().in_air(), "only the page says that it flies");
+    let (_, flies) = row(&lists, &field, idle)?;
+    let claimed = airspace::Claimed::of(flies)?;
+    let flown_before = field.wire(idle).places().len();
     // A drawn Geofence around all of it selects them all.
     let around = [
         corner(-60.0, -25.0),
@@ -192,6 +210,7 @@ fn a_person_sees_the_fleet_where_it_is_lands_it_and_has_a_drawn_survey_flown_and
         "{spec}"
     );
     page.step(&json!({"step": "picture", "name": "map"}))?;
+    claimed.is_drawn(&mut page, corner(-45.0, 65.0))?;
     if std::env::var_os("SKEIN_GENERATE").is_some() {
         let root = workspace_root();
         std::fs::copy(root.join(PICTURES).join("map.png"), root.join("docs/images/map.png"))?;
@@ -225,6 +244,9 @@ fn a_person_sees_the_fleet_where_it_is_lands_it_and_has_a_drawn_survey_flown_and
         Ok(())
     })
     .map_err(|error| field.explain(error))?;
+
+    // All that it flew since was in the airspace that was shown as its own.
+    claimed.had_all(&field.wire(idle).places()[flown_before..])?;
 
     // Released, they take off again.
     let released = page.step(&json!({"step": "order", "verb": "release", "swarm": "default/alpha"}))?;

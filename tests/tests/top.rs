@@ -25,7 +25,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 use std::sync::atomic::Ordering;
 use std::time::{Duration, Instant};
-use terminal::{PATIENCE, Screen, command};
+use terminal::{PATIENCE, Screen, command, detached};
 use testkit::control_plane::workspace_root;
 use testkit::launch::workspace_binary;
 use testkit::wait_for;
@@ -126,15 +126,40 @@ fn a_storm_of_sizes_ends_with_the_screen_of_the_last_one() -> anyhow::Result<()>
         std::thread::sleep(Duration::from_millis(u64::from(random >> 29)));
     }
     screen.resize((80, 24))?;
-    // A key that is typed in the moment of a resize is read with the next one: crossterm takes the one signal for the other.
-    wait_for("the same screen as before", PATIENCE, || {
-        screen.press("1")?;
-        ensure!(screen.text() == before, "it shows:\n{}", screen.text());
-        Ok(())
-    })?;
+    screen.wait_until(&format!("the same screen as before:\n{before}"), |text| text == before)?;
     screen.press("\x03")?;
     ensure!(screen.wait_for_end()?.success());
     ensure!(screen.is_as_before()? && !screen.is_second());
+    Ok(())
+}
+
+#[test]
+fn each_key_that_comes_with_a_change_of_the_size_is_read_at_once() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let coordinator = Coordinator::start(fleet())?;
+    let screen = top(&coordinator, home.path(), (80, 24))?;
+    for round in 0..100_u16 {
+        let (key, shown) = [("2", "[2 Swarms]"), ("1", "[1 Drones]")][usize::from(round % 2)];
+        screen.resize((80 + round % 7, 24))?;
+        screen.press(key)?;
+        screen.resize((80 + round % 5, 24))?;
+        screen.wait_for(&[shown])?;
+    }
+    Ok(())
+}
+
+#[test]
+fn keys_are_read_where_dev_tty_cannot_be_opened() -> anyhow::Result<()> {
+    let home = tempfile::tempdir()?;
+    let coordinator = Coordinator::start(fleet())?;
+    let mut command = detached(&workspace_binary("skein")?, home.path());
+    command.args(["top", "--server", &coordinator.url()]);
+    let mut screen = Screen::run(command, (80, 24))?;
+    screen.wait_for(&["live  5 Drones"])?;
+    screen.press("2")?;
+    screen.wait_for(&["[2 Swarms]"])?;
+    screen.press("q")?;
+    ensure!(screen.wait_for_end()?.success() && screen.is_as_before()?);
     Ok(())
 }
 

@@ -188,6 +188,29 @@ fn values_that_cannot_be_true_are_not_taken() {
 }
 
 #[test]
+fn a_heading_comes_with_the_position_and_goes_when_the_autopilot_does_not_know_it() {
+    let mut v = vehicle(Autopilot::Px4);
+    for (hdg, known) in [
+        (27_450, Some(274.5)),
+        (u16::MAX, None),
+        (35_999, Some(359.99)),
+        (36_000, None),
+    ] {
+        let MavMessage::GLOBAL_POSITION_INT(message) = position(1000, 488_500, 500) else {
+            unreachable!()
+        };
+        receive(
+            &mut v,
+            &[MavMessage::GLOBAL_POSITION_INT(GLOBAL_POSITION_INT_DATA {
+                hdg,
+                ..message
+            })],
+        );
+        assert_eq!(v.heading.map(|heading| heading.value.0), known);
+    }
+}
+
+#[test]
 fn reasons_are_cleared_when_the_vehicle_becomes_ready_and_not_by_staying_so() {
     let mut v = vehicle(Autopilot::ArduPilot);
     receive(&mut v, &[ready(false), text("PreArm: Need Position Estimate")]);

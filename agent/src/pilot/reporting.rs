@@ -148,6 +148,7 @@ impl Pilot {
             battery_at: vehicle.battery.map(|b| b.at),
             position,
             position_at: vehicle.position.map(|p| p.at),
+            heading: vehicle.heading.and_then(|h| h.fresh(now, REPORTED_FOR).copied()),
             held: self
                 .state
                 .fence

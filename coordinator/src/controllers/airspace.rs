@@ -18,7 +18,7 @@ use fleet::ids::NodeName;
 use fleet::mission::PlanDigest;
 use fleet::report::Report;
 use fleet::route_order::RouteOrder;
-use fleet::site::{Corridor, Desire, Expected, OffStation, Site};
+use fleet::site::{Corridor, Desire, Expected, OffStation, Owned, Site};
 use fleet::station::{Altitude, BadStation, Limits, Manner, Place, Station, Tolerance};
 use fleet::time::Moment;
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Heading, MetersPerSecond, Wgs84};
@@ -120,6 +120,12 @@ impl Airspace {
             .zip(node)
             .is_none_or(|(site, node)| site.may_take_off(node));
         drone.spec.station.is_none() && on_ground && !may
+    }
+
+    /// The airspace that the vehicle of `node` owns, for people to see.
+    #[must_use]
+    pub fn owned(&self, node: &NodeName) -> Option<Owned> {
+        self.lock().as_ref()?.owned(node)
     }
 
     /// Why the vehicle of `node` has no airspace for its plan, in a clause.

@@ -3,7 +3,7 @@
 use super::*;
 use crate::cluster::world::Wakes;
 use fleet::ids::Term;
-use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Volts, Wgs84};
+use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Volts, Wgs84};
 use fleet::vehicle::{Charge, FlightTruth, Position};
 
 fn node() -> NodeName {
@@ -113,6 +113,7 @@ async fn position_and_small_battery_changes_are_not_significant() {
         significant(&with(88)),
         significant(&Report {
             position: None,
+            heading: Some(Heading(90.0)),
             ..with(81)
         })
     );

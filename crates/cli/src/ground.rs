@@ -81,6 +81,7 @@ fn which(target: &Target) -> Which {
         Target::Selector(chosen) => Which {
             namespace: chosen.namespace.clone(),
             selector: chosen.selector.clone(),
+            ..Which::default()
         },
         Target::Drone(drone) => Which {
             namespace: drone.namespace.clone(),

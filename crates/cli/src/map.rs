@@ -65,7 +65,10 @@ pub async fn run(route: Route, args: MapArgs, named: Option<Choice>) -> Result<(
     let basemap = args.basemap.as_deref().map(Basemap::open).transpose()?;
     let listener = bind(args.port).await?;
     let port = listener.local_addr()?.port();
-    let which = Which::from(&args.filter);
+    let which = Which {
+        airspace: true,
+        ..Which::from(&args.filter)
+    };
     let stream = tokio::select! {
         opened = fleet_feed::open(&route, &which) => opened?,
         () = interrupt.in_order.cancelled() => return Ok(()),

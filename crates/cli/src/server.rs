@@ -40,6 +40,8 @@ pub struct Which {
     pub namespace: String,
     /// Of Drones that this label selector selects; empty for all.
     pub selector: String,
+    /// With the airspace that each vehicle owns.
+    pub airspace: bool,
 }
 
 impl From<&Filter> for Which {
@@ -47,6 +49,7 @@ impl From<&Filter> for Which {
         Self {
             namespace: filter.namespace.clone().unwrap_or_default(),
             selector: filter.selector.as_ref().map(ToString::to_string).unwrap_or_default(),
+            airspace: false,
         }
     }
 }
@@ -109,8 +112,16 @@ impl Server {
     /// # Errors
     /// [`Failure`].
     pub async fn list(&mut self, which: &Which) -> Result<Vec<v1::Vehicle>, Failure> {
-        let Which { namespace, selector } = which.clone();
-        let request = v1::ListRequest { namespace, selector };
+        let Which {
+            namespace,
+            selector,
+            airspace,
+        } = which.clone();
+        let request = v1::ListRequest {
+            namespace,
+            selector,
+            airspace,
+        };
         let answer = self
             .ask(request, |mut client, request| async move {
                 client.list(within(ANSWER, request)).await
@@ -129,10 +140,15 @@ impl Server {
         which: &Which,
         every: Option<Duration>,
     ) -> Result<Streaming<v1::ListResponse>, Failure> {
-        let Which { namespace, selector } = which.clone();
+        let Which {
+            namespace,
+            selector,
+            airspace,
+        } = which.clone();
         let request = v1::WatchRequest {
             namespace,
             selector,
+            airspace,
             interval_ms: every.map_or(0, |every| u32::try_from(every.as_millis()).unwrap_or(u32::MAX)),
         };
         // No deadline for the stream as a whole: it has no end. The probe finds a dead connection.

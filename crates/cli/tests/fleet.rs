@@ -85,7 +85,9 @@ impl Fleet for Coordinator {
             request.metadata().contains_key("grpc-timeout"),
             "a call without a deadline"
         );
-        let v1::ListRequest { namespace, selector } = request.into_inner();
+        let v1::ListRequest {
+            namespace, selector, ..
+        } = request.into_inner();
         self.0.record("list", &selector, &namespace);
         let mut vehicles = self.0.fleet.borrow().clone()?;
         vehicles.retain(|v| namespace.is_empty() || v.drone_namespace == namespace);

@@ -18,7 +18,7 @@ use crate::rules::{FenceState, RulesReport};
 use crate::station::{Off, Station};
 use crate::time::Moment;
 use crate::traffic::Aircraft;
-use crate::units::AltitudeAboveHome;
+use crate::units::{AltitudeAboveHome, Heading};
 use crate::vehicle::{ArmingReason, Battery, FlightTruth, Identity, Position};
 use crate::whereabouts::Astray;
 
@@ -49,6 +49,8 @@ pub struct Report {
     pub position: Option<Position>,
     /// When `position` was received, on the clock of `made`; `None` when not known.
     pub position_at: Option<Moment>,
+    /// Where its nose points, received with `position`; `None` when its autopilot does not know.
+    pub heading: Option<Heading>,
     /// The assignment that the agent acts on.
     pub held: Option<Held>,
     /// What the agent is busy with.
@@ -130,6 +132,7 @@ impl Report {
             battery_at: None,
             position: None,
             position_at: None,
+            heading: None,
             held: None,
             activity: Activity::Idle,
             terminating: false,

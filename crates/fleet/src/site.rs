@@ -8,9 +8,11 @@
 
 mod avoid;
 mod foreign;
+mod owned;
 mod takeoff;
 
 pub use avoid::{Action, Endangered};
+pub use owned::{MOST_PIECES, Owned, Piece};
 
 use crate::airspace::{
     Claims, Doing, Known, Margin, Observation, OrderNumber, Owner, Route, Rules, Volume, shared_returns,

@@ -15,7 +15,8 @@ const vehicle = (k, t) => {
     latitudeDegrees: lat + Math.floor(k / side) * 0.0006 + radius * Math.sin(angle), longitudeDegrees: lon + (k % side) * 0.0009 + radius * 1.4 * Math.cos(angle) };
   if (k % 10 === 3) return { ...common, phase: "Pending", flying: false, waiting: true, command: "Skein", batteryPercent: 22, message: "the battery is at 22%, below 30%: charge it" };
   if (k % 10 === 5) return { ...common, latitudeDegrees: lat + Math.floor(k / side) * 0.0006, phase: "Unknown", command: "Unknown", link: "Lost", linkOldSinceAtMs: 1, positionOldSinceAtMs: Date.now() - 90000, message: "its agent is away" };
-  return { ...common, phase: "Flying", flying: true, mode: "GUIDED", command: k % 10 === 7 ? "Other" : "Skein", batteryPercent: 90 - (k % 60), altitudeAboveHomeMeters: 30, speedMetersPerSecond: 1.1, courseDegrees: (((-angle * 180) / Math.PI) % 360 + 360) % 360 };
+  return { ...common, phase: "Flying", flying: true, mode: "GUIDED", command: k % 10 === 7 ? "Other" : "Skein", batteryPercent: 90 - (k % 60), altitudeAboveHomeMeters: 30, speedMetersPerSecond: 1.1, courseDegrees: (((-angle * 180) / Math.PI) % 360 + 360) % 360, headingDegrees: (k * 40) % 360,
+    airspace: { pieces: [{ core: [[common.longitudeDegrees, common.latitudeDegrees], [lon + (k % side) * 0.0009, lat + Math.floor(k / side) * 0.0006]], radiusMeters: 6, floorAmslMeters: 510, ceilingAmslMeters: 530 }] } };
 };
 const fleet = (t) => Object.fromEntries(Array.from({ length: vehicles }, (_, k) => [`drone/default/${k % 2 ? "beta" : "demo"}-${k}`, vehicle(k, t)]));
 const square = (w, s, size) => ({ type: "Polygon", coordinates: [[[w, s], [w + size * 1.4, s], [w + size * 1.4, s + size], [w, s + size], [w, s]]] });

@@ -1,8 +1,8 @@
 // Tests of what the page decides without a browser.
 import assert from "node:assert/strict";
 import { test } from "node:test";
-import { between, corners, cornersOf, cornersText, free, mercator, metersPerUnit, step } from "../ts/geometry.ts";
-import { backoffMs, events, merged, type Vehicle } from "../ts/model.ts";
+import { around, between, corners, cornersOf, cornersText, free, mercator, metersPerUnit, step } from "../ts/geometry.ts";
+import { backoffMs, type Corner, events, merged, type Vehicle } from "../ts/model.ts";
 import { meters, needsEyes, percent, span, vehicleLine } from "../ts/words.ts";
 
 test("a change replaces, adds and removes, and leaves the rest as it is", () => {
@@ -39,6 +39,14 @@ test("meters on the map are meters on the ground", () => {
   const north = (mercator(8, 47)[1] - mercator(8, 47.0001)[1]) * metersPerUnit(47);
   assert.ok(Math.abs(north - 11.13) < 0.02, `${north}`);
 });
+test("the area around a line holds all that is near to it and little more, and goes round as that around a place does", () => {
+  const area = (of: Corner[]): number => of.reduce((sum, [x, y], at) => { const [nx, ny] = of[(at + 1) % of.length] ?? [0, 0]; return sum + (x * ny - nx * y) / 2; }, 0);
+  const near = (value: number, wanted: number): boolean => value >= wanted && value < wanted * 1.01;
+  assert.ok(near(area(around([[5, 5]], 2)), 4 * Math.PI), `${area(around([[5, 5]], 2))}`);
+  assert.ok(near(area(around([[0, 0], [30, 40]], 2)), 200 + 4 * Math.PI));
+  assert.ok(near(area(around([[0, 0], [10, 0], [0, 10]], 1)), 50 + 20 + 10 * Math.SQRT2 + Math.PI));
+  assert.ok(near(area(around([[0, 0], [0, 0]], 2)), 4 * Math.PI));
+});
 test("the step of the grid is a round number", () => {
   assert.deepEqual([step(1, 80), step(0.1, 80), step(0.01, 20), step(2, 100), step(1, 60)], [100, 10, 0.2, 200, 100]);
 });
@@ -59,6 +67,10 @@ test("what is old or unknown is named with its age", () => {
   const vehicle: Vehicle = { title: "a", namespace: "", drone: "", swarm: "", node: "", phase: "Flying", flying: true, command: "Skein", link: "Live", latitudeDegrees: 1, longitudeDegrees: 2, batteryPercent: 70 };
   assert.equal(vehicleLine(vehicle, 0), "Flying · battery 70% · link live · Skein is in command");
   assert.equal(needsEyes(vehicle), false);
+  const piece = { core: [[2, 1] as Corner], radiusMeters: 5, floorAmslMeters: 480.6, ceilingAmslMeters: 510.2 };
+  const owns = (airspace: Vehicle["airspace"]): string | undefined => vehicleLine({ ...vehicle, airspace }, 0).split(" · ")[4];
+  assert.deepEqual([owns({ pieces: [piece, { ...piece, ceilingAmslMeters: 490 }] }), owns({ pieces: [piece], notShown: 2 }), owns({ everywhere: true }), owns({ pieces: [] })],
+    ["owns airspace from 480 to 511 m AMSL", "owns airspace from 480 to 511 m AMSL (2 more pieces not drawn)", "owns all airspace, as nothing is known of where it is", undefined]);
   const old: Vehicle = { ...vehicle, link: "Lost", linkOldSinceAtMs: 1000, positionOldSinceAtMs: 1000, batteryOldSinceAtMs: 1000 };
   assert.equal(vehicleLine(old, 61_000), "Flying · battery 70%, 60 s old · position 60 s old · link lost for 60 s · Skein is in command");
   for (const worry of [old, { ...vehicle, flying: undefined }, { ...vehicle, command: "Other" as const }]) assert.equal(needsEyes(worry), true);

@@ -1,5 +1,5 @@
 // Plane geometry of the map.
-// Owns: Web Mercator, movement between two reports, the step of the grid, room for names, corners as text. Must not: know the browser.
+// Owns: Web Mercator, movement between two reports, the area around a line, the step of the grid, room for names, corners as text. Must not: know the browser.
 import type { Corner } from "./model.ts";
 
 const METERS_AROUND = 40_075_016.686;
@@ -17,6 +17,27 @@ export const metersPerUnit = (latitude: number): number => METERS_AROUND * Math.
 export function between(from: Corner, to: Corner, sinceMs: number, spanMs: number): Corner {
   const share = spanMs <= 0 ? 1 : Math.max(0, Math.min(1, sinceMs / spanMs));
   return [from[0] + (to[0] - from[0]) * share, from[1] + (to[1] - from[1]) * share];
+}
+
+/** The corners of all that is within `radius` of a place, a line or a triangle; all areas go round the same way. */
+export function around(core: Corner[], radius: number): Corner[] {
+  const steps = 24;
+  // A corner of the circle lies outside of it, so that its sides touch the circle.
+  const outer = radius / Math.cos(Math.PI / steps);
+  const points = core.flatMap(([x, y]) => Array.from({ length: steps }, (_, k): Corner => {
+    const angle = (2 * Math.PI * k) / steps;
+    return [x + outer * Math.cos(angle), y + outer * Math.sin(angle)];
+  })).sort((a, b) => a[0] - b[0] || a[1] - b[1]);
+  // Half of the convex hull, from one end to before the other.
+  const half = (sorted: Corner[]): Corner[] => {
+    const hull: Corner[] = [];
+    for (const point of sorted) {
+      for (let [a, b] = hull.slice(-2); a && b && (b[0] - a[0]) * (point[1] - a[1]) <= (b[1] - a[1]) * (point[0] - a[0]); [a, b] = hull.slice(-2)) hull.pop();
+      hull.push(point);
+    }
+    return hull.slice(0, -1);
+  };
+  return [...half(points), ...half(points.reverse())];
 }
 
 /** A step of 1, 2 or 5 times a power of ten that is at least `pixels` wide. */

@@ -51,6 +51,7 @@ export function show(fleet: Fleet, selected: ReadonlySet<string>, swarm: string 
     attribute(row, "aria-pressed", String(selected.has(id)));
     attribute(row, "data-latitude", v.latitudeDegrees?.toString());
     attribute(row, "data-longitude", v.longitudeDegrees?.toString());
+    attribute(row, "data-heading", v.headingDegrees?.toString());
     attribute(row, "data-flying", v.flying === undefined ? "unknown" : String(v.flying));
   }];
   rows(element("vehicles"), matching.slice(0, MOST).map(vehicleRow), "vehicle", handlers.vehicle);

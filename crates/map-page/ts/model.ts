@@ -2,13 +2,16 @@
 // Owns: its types and how a change is applied to it. Must not: know the browser.
 export type Corner = [number, number];
 export interface Place { longitudeDegrees: number; latitudeDegrees: number; altitudeMeters: number; altitudeReference?: string }
+/** All within `radiusMeters` of one to three places. */
+export interface AirspacePiece { core: Corner[]; radiusMeters: number; floorAmslMeters: number; ceilingAmslMeters: number; onGround?: boolean }
+export interface Airspace { pieces?: AirspacePiece[]; notShown?: number; everywhere?: boolean }
 export interface Vehicle {
   title: string; namespace: string; drone: string; swarm: string; node: string; mission?: string;
   phase: string; message?: string; waiting?: boolean; flying?: boolean; activity?: string; mode?: string; reasons?: string[];
   command: "Skein" | "Other" | "AutopilotFailsafe" | "Nobody" | "Unknown"; commandText?: string; autopilot?: string; systemId?: number;
   latitudeDegrees?: number; longitudeDegrees?: number; altitudeAmslMeters?: number; altitudeAboveHomeMeters?: number; positionOldSinceAtMs?: number;
-  courseDegrees?: number; speedMetersPerSecond?: number; batteryPercent?: number; batteryOldSinceAtMs?: number;
-  link: "Live" | "Late" | "Lost"; linkOldSinceAtMs?: number; home?: Corner; route?: number[][]; station?: Place;
+  headingDegrees?: number; courseDegrees?: number; speedMetersPerSecond?: number; batteryPercent?: number; batteryOldSinceAtMs?: number;
+  link: "Live" | "Late" | "Lost"; linkOldSinceAtMs?: number; home?: Corner; route?: number[][]; airspace?: Airspace; station?: Place;
 }
 export interface Slot extends Place { slot: number; covered?: boolean; drone?: string; message?: string }
 export interface Formation { shape: string; movable: boolean; anchor?: Place; headingDegrees?: number; spacingMeters?: number; coveredSlots?: number; slots?: Slot[] }

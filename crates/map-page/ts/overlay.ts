@@ -1,12 +1,15 @@
-// The vehicles, slots, trails and the grid, drawn on a canvas over the map (which is never turned, so that a place is two multiplications away).
+// The vehicles, slots, trails, owned airspace and the grid, drawn on a canvas over the map (which is never turned, so that a place is two multiplications away).
 // Owns: each frame. Must not: draw a vehicle where none was reported, or move one that is no longer reported.
 import type { Map as MapLibreMap } from "maplibre-gl";
+import { AirspaceShape } from "./airspace.ts";
 import { between, free, mercator, metersPerUnit, step, type Box } from "./geometry.ts";
-import type { Corner, Fleet, Vehicle } from "./model.ts";
+import type { Airspace, Corner, Fleet, Vehicle } from "./model.ts";
 import { meters, needsEyes } from "./words.ts";
 
 const TRAIL = 40;
 const SPRITE = 30;
+/** The line ahead of a vehicle is as long as it flies in this time. */
+const AHEAD_SECONDS = 5;
 interface Track { from: Corner; to: Corner; atMs: number; spanMs: number; trail: Corner[]; vehicle: Vehicle; seen: Vehicle }
 
 export class Overlay {
@@ -17,6 +20,7 @@ export class Overlay {
   fleet: Fleet | undefined;
   box: [Corner, Corner] | undefined;
   private readonly context: CanvasRenderingContext2D;
+  private readonly airspace = new AirspaceShape();
   private readonly sprites = new Map<string, HTMLCanvasElement>();
   private readonly dark = matchMedia("(prefers-color-scheme: dark)");
 
@@ -78,6 +82,12 @@ export class Overlay {
     const ink = dark ? "#f2f5f7" : "#10161c";
     const paper = dark ? "#11161b" : "#ffffff";
     const { place, pixelsPerUnit } = this.transform();
+    const few = this.tracks.size <= 300;
+    const blue = dark ? "#7cc0ff" : "#0b57a4";
+    // Of thousands it would be one area without meaning: then that of those who are selected.
+    this.airspace.update(Object.entries(this.fleet?.vehicles ?? {}).flatMap(([id, { airspace }]): Airspace[] =>
+      airspace && (few || (this.selected.has(id) && this.selected.size <= 300)) ? [airspace] : []));
+    this.airspace.draw(context, place, pixelsPerUnit, blue);
     this.grid(width, height, pixelsPerUnit, ink, paper);
     context.font = "600 12px system-ui, sans-serif";
     const label = (text: string, x: number, y: number): void => {
@@ -104,7 +114,6 @@ export class Overlay {
         label(`⚓ ${swarm.name}`, x + 4, y + 26);
       }
     }
-    const few = this.tracks.size <= 300;
     const drawn: [Vehicle, boolean, number, number][] = [];
     for (const [id, track] of this.tracks) {
       const [x, y] = place(between(track.from, track.to, now - track.atMs, track.spanMs));
@@ -116,14 +125,15 @@ export class Overlay {
         for (const point of track.trail.slice(0, -1)) context.lineTo(...place(point));
         context.lineTo(x, y);
         context.lineWidth = 1.5;
-        context.strokeStyle = dark ? "#7cc0ff" : "#0b57a4";
+        context.strokeStyle = blue;
         context.stroke();
       }
+      if (few || selected) this.ahead(vehicle, x, y, pixelsPerUnit, ink);
       if (selected) {
         context.beginPath();
         context.arc(x, y, 17, 0, 7);
         context.lineWidth = 3;
-        context.strokeStyle = dark ? "#7cc0ff" : "#0b57a4";
+        context.strokeStyle = blue;
         context.stroke();
       }
       this.symbol(vehicle, x, y, ink, paper, dark);
@@ -159,13 +169,27 @@ export class Overlay {
     }
   }
 
-  /** Shape says what color says: an arrow flies along its course, a circle has no course, a square is on the ground, hollow is unknown or old. */
+  /** Where it flies, which need not be where its nose points. */
+  private ahead(vehicle: Vehicle, x: number, y: number, pixelsPerUnit: number, ink: string): void {
+    const { courseDegrees, speedMetersPerSecond, latitudeDegrees } = vehicle;
+    if (courseDegrees === undefined || speedMetersPerSecond === undefined || latitudeDegrees === undefined) return;
+    const length = ((AHEAD_SECONDS * speedMetersPerSecond) / metersPerUnit(latitudeDegrees)) * pixelsPerUnit;
+    const course = (courseDegrees * Math.PI) / 180;
+    this.context.beginPath();
+    this.context.moveTo(x, y);
+    this.context.lineTo(x + length * Math.sin(course), y - length * Math.cos(course));
+    this.context.lineWidth = 2;
+    this.context.strokeStyle = ink;
+    this.context.stroke();
+  }
+
+  /** Shape says what color says: an arrow points where the nose points, a circle has no known heading, a square is on the ground and has a nose, hollow is unknown or old. */
   private symbol(vehicle: Vehicle, x: number, y: number, ink: string, paper: string, dark: boolean): void {
     const old = vehicle.flying === undefined || vehicle.link !== "Live" || !!vehicle.positionOldSinceAtMs;
     const worry = needsEyes(vehicle);
     const color = worry ? (dark ? "#ffb270" : "#a33b00") : vehicle.flying ? (dark ? "#7cc0ff" : "#0b57a4") : dark ? "#aebbc6" : "#4a5763";
     // Painted once for each look and heading: copying is far cheaper than painting 5,000 shapes a frame.
-    const heading = vehicle.flying === false || vehicle.courseDegrees === undefined ? undefined : Math.round(vehicle.courseDegrees / 5) * 5;
+    const heading = vehicle.headingDegrees === undefined ? undefined : Math.round(vehicle.headingDegrees / 5) * 5;
     const ratio = Math.min(2, devicePixelRatio);
     const key = `${vehicle.flying === false} ${heading} ${color} ${old} ${ratio}`;
     let sprite = this.sprites.get(key);
@@ -177,8 +201,10 @@ export class Overlay {
       context.scale(ratio, ratio);
       context.translate(SPRITE / 2, SPRITE / 2);
       context.beginPath();
-      if (vehicle.flying === false) context.rect(-6, -6, 12, 12);
-      else if (heading === undefined) context.arc(0, 0, 7, 0, 7);
+      if (vehicle.flying === false) {
+        context.rect(-6, -6, 12, 12);
+        if (heading !== undefined) this.nose(context, heading, color);
+      } else if (heading === undefined) context.arc(0, 0, 7, 0, 7);
       else {
         context.rotate((heading * Math.PI) / 180);
         context.moveTo(0, -11);
@@ -194,6 +220,17 @@ export class Overlay {
       context.stroke();
     }
     this.context.drawImage(sprite, x - SPRITE / 2, y - SPRITE / 2, SPRITE, SPRITE);
+  }
+
+  /** The nose of one on the ground, beyond the square that is drawn over it. */
+  private nose(context: CanvasRenderingContext2D, heading: number, color: string): void {
+    const [east, north] = [Math.sin((heading * Math.PI) / 180), Math.cos((heading * Math.PI) / 180)];
+    const nose = new Path2D();
+    nose.lineTo(0, 0);
+    nose.lineTo(13 * east, -13 * north);
+    context.lineWidth = 2.5;
+    context.strokeStyle = color;
+    context.stroke(nose);
   }
 
   private grid(width: number, height: number, pixelsPerUnit: number, ink: string, paper: string): void {

@@ -15,7 +15,7 @@ use fleet::remote_id::RemoteIdReport;
 use fleet::report::{Activity, HandsOff, LinkQuality, Report, RouteState};
 use fleet::rules::RulesReport;
 use fleet::time::Moment;
-use fleet::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Volts, Wgs84};
+use fleet::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Heading, Percent, SystemId, Volts, Wgs84};
 use fleet::vehicle::{
     Airborne, ArmingReason, Autopilot, Battery, Charge, FlightTruth, HardwareUid, Identity, Position, ReasonClass,
     WhyUnknown,
@@ -63,6 +63,7 @@ impl From<&Report> for v1::Report {
             rules: (r.rules != RulesReport::default()).then(|| (&r.rules).into()),
             plan: (r.plan != PlanReport::default()).then(|| (&r.plan).into()),
             remote_id: (r.remote_id != RemoteIdReport::default()).then(|| (&r.remote_id).into()),
+            heading_deg: r.heading.map(|heading| heading.0),
         }
     }
 }
@@ -103,6 +104,9 @@ pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
         battery_at: r.battery_ms.map(moment),
         position: r.position.map(TryInto::try_into).transpose()?,
         position_at: r.position_ms.map(moment),
+        heading: (r.heading_deg)
+            .map(|got| within("heading_deg", got, 0.0, 360.0, "from 0 to 360 degrees").map(Heading))
+            .transpose()?,
         held: r.held.map(TryInto::try_into).transpose()?,
         activity: known::<v1::Activity>("activity", r.activity)?.try_into()?,
         terminating: r.terminating,

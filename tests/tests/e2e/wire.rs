@@ -75,6 +75,16 @@ impl Said {
     }
 }
 
+/// Where it was, and where its nose pointed.
+#[allow(dead_code, reason = "only the map is asked where vehicles are")]
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Place {
+    /// Latitude and longitude in degrees.
+    pub at: (f64, f64),
+    /// Degrees from north.
+    pub heading: Option<f64>,
+}
+
 /// Now, on the clock of the wire log.
 pub fn now() -> u64 {
     SystemTime::now()
@@ -131,13 +141,14 @@ impl Wire {
         heights.next_back()
     }
 
-    /// All places that it reported, latitude and longitude in degrees.
+    /// All places that it reported.
     #[allow(dead_code, reason = "only the map is asked where vehicles are")]
-    pub fn places(&self) -> Vec<(f64, f64)> {
+    pub fn places(&self) -> Vec<Place> {
         let place = |(_, autopilot, message)| match message {
-            MavMessage::GLOBAL_POSITION_INT(at) if autopilot => {
-                Some((f64::from(at.lat) / 1e7, f64::from(at.lon) / 1e7))
-            }
+            MavMessage::GLOBAL_POSITION_INT(at) if autopilot => Some(Place {
+                at: (f64::from(at.lat) / 1e7, f64::from(at.lon) / 1e7),
+                heading: (at.hdg != u16::MAX).then(|| f64::from(at.hdg) / 100.0),
+            }),
             _ => None,
         };
         self.messages().into_iter().filter_map(place).collect()

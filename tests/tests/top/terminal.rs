@@ -168,8 +168,17 @@ impl Drop for Screen {
 
 /// `program` as the leader of a session on the terminal that is its input, with `home` as the person's home and nothing else of theirs.
 pub fn command(program: &Path, home: &Path) -> Command {
+    in_session(&["--ctty", "--"], program, home)
+}
+
+/// The same in a session without a terminal, where `/dev/tty` cannot be opened.
+pub fn detached(program: &Path, home: &Path) -> Command {
+    in_session(&["--"], program, home)
+}
+
+fn in_session(setsid: &[&str], program: &Path, home: &Path) -> Command {
     let mut command = Command::new("setsid");
-    command.args(["--ctty", "--"]).arg(program);
+    command.args(setsid).arg(program);
     for (name, _) in std::env::vars_os() {
         if name.to_string_lossy().starts_with("SKEIN_") || name == "KUBECONFIG" || name == "NO_COLOR" {
             command.env_remove(name);

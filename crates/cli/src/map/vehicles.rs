@@ -1,6 +1,7 @@
 //! One vehicle on the map.
 //!
-//! Owns: its entry in the document; course and speed over ground, which nobody reports, from two positions; since when something is old.
+//! Owns: its entry in the document; course and speed over ground, which nobody reports, from two positions; since when something is old;
+//! the airspace that it owns.
 //! Ages are given as the moment since when, and only of what is old: the entry of a vehicle about which nothing new is known does not change.
 //! Must not: place a vehicle where nobody reported it.
 
@@ -172,10 +173,9 @@ fn entry(vehicle: &v1::Vehicle, track: &Track, now: Now) -> Map<String, Value> {
             set("altitudeAboveHomeMeters", json!(tenths(at.altitude_above_home_m)));
             set("positionOldSinceAtMs", json!(track.old(report.position_ms, now)));
         }
-        set(
-            "courseDegrees",
-            json!(track.course.map(f64::round).map(|course| course.rem_euclid(360.0))),
-        );
+        set("courseDegrees", json!(track.course.and_then(whole_degrees)));
+        let heading = places.at.and(report.heading_deg);
+        set("headingDegrees", json!(heading.and_then(whole_degrees)));
         set("speedMetersPerSecond", json!(track.speed.map(tenths)));
         if shown.battery_percent.is_some() || shown.battery_volts.is_some() {
             set("batteryOldSinceAtMs", json!(track.old(report.battery_ms, now)));
@@ -201,6 +201,7 @@ fn entry(vehicle: &v1::Vehicle, track: &Track, now: Now) -> Map<String, Value> {
             set("route", json!(route));
         }
     }
+    set("airspace", json!(vehicle.airspace.as_ref().map(airspace)));
     let late = vehicle.report.as_ref().map(|_| track.old(None, now));
     let link = match late {
         _ if shown.node.is_empty() => None,
@@ -214,6 +215,36 @@ fn entry(vehicle: &v1::Vehicle, track: &Track, now: Now) -> Map<String, Value> {
         set("linkOldSinceAtMs", json!(since));
     }
     entry
+}
+
+/// What it owns.
+fn airspace(owned: &v1::Airspace) -> Value {
+    if owned.everywhere {
+        return json!({"everywhere": true});
+    }
+    let piece = |piece: &v1::AirspacePiece| {
+        let core: Option<Vec<[f64; 2]>> = (piece.core.iter())
+            .map(|at| place(at.latitude_deg, at.longitude_deg))
+            .map(|at| at.map(|(latitude, longitude)| [fine(longitude), fine(latitude)]))
+            .collect();
+        let numbers = [piece.radius_m, piece.floor_amsl_m, piece.ceiling_amsl_m];
+        let core = core.filter(|core| !core.is_empty() && numbers.iter().all(|number| number.is_finite()))?;
+        let [radius, floor, ceiling] = numbers.map(tenths);
+        Some(json!({
+            "core": core,
+            "radiusMeters": radius,
+            "floorAmslMeters": floor,
+            "ceilingAmslMeters": ceiling,
+            "onGround": piece.on_ground,
+        }))
+    };
+    let pieces: Vec<Value> = owned.pieces.iter().filter_map(piece).collect();
+    json!({"pieces": pieces, "notShown": owned.not_shown})
+}
+
+/// From 0 to 359.
+fn whole_degrees(degrees: f64) -> Option<f64> {
+    degrees.is_finite().then(|| degrees.round().rem_euclid(360.0))
 }
 
 /// Who decides what the vehicle does, for the page and in words.
@@ -347,6 +378,74 @@ mod tests {
                 .get("latitudeDegrees")
                 .is_none()
         );
+    }
+
+    #[test]
+    fn where_it_looks_is_what_it_reports_and_not_where_it_flies() {
+        let mut vehicles = Vehicles::default();
+        let looks = |made_ms, north, heading_deg| {
+            let mut vehicle = moved("a", made_ms, north);
+            vehicle.report.as_mut().unwrap().heading_deg = heading_deg;
+            vehicle
+        };
+        entry(&mut vehicles, &looks(5_000, 0.0, Some(90.0)), 0.0, 0.1);
+        let sideways = entry(&mut vehicles, &looks(6_000, 3.0, Some(359.7)), 1.0, 1.1);
+        assert_eq!(
+            (&sideways["headingDegrees"], &sideways["courseDegrees"]),
+            (&json!(0.0), &json!(0.0))
+        );
+        let east = entry(&mut vehicles, &looks(7_000, 6.0, Some(90.2)), 2.0, 2.1);
+        assert_eq!(
+            (&east["headingDegrees"], &east["courseDegrees"]),
+            (&json!(90.0), &json!(0.0))
+        );
+        for unknown in [None, Some(f64::NAN)] {
+            let unknown = entry(&mut vehicles, &looks(8_000, 9.0, unknown), 3.0, 3.1);
+            assert_eq!(unknown["headingDegrees"], Value::Null);
+        }
+    }
+
+    #[test]
+    fn airspace_is_what_the_coordinator_says_and_nothing_that_is_no_place() {
+        let at = |latitude_deg, longitude_deg| v1::GroundPlace {
+            latitude_deg,
+            longitude_deg,
+        };
+        let piece = v1::AirspacePiece {
+            core: vec![at(47.0, 8.0), at(47.1, 8.0)],
+            radius_m: 5.04,
+            floor_amsl_m: 480.0,
+            ceiling_amsl_m: 510.0,
+            on_ground: false,
+        };
+        let nowhere = v1::AirspacePiece {
+            core: vec![at(f64::NAN, 8.0)],
+            ..piece.clone()
+        };
+        let mut vehicles = Vehicles::default();
+        let mut shown = |airspace| {
+            let vehicle = v1::Vehicle {
+                airspace,
+                ..moved("a", 5_000, 0.0)
+            };
+            entry(&mut vehicles, &vehicle, 0.0, 0.1)["airspace"].clone()
+        };
+        assert_eq!(shown(None), Value::Null);
+        let everywhere = v1::Airspace {
+            everywhere: true,
+            ..v1::Airspace::default()
+        };
+        assert_eq!(shown(Some(everywhere)), json!({"everywhere": true}));
+        let some = v1::Airspace {
+            pieces: vec![piece, nowhere],
+            not_shown: 7,
+            ..v1::Airspace::default()
+        };
+        let core = json!([[8.0, 47.0], [8.0, 47.1]]);
+        let piece = json!({
+            "core": core, "radiusMeters": 5.0, "floorAmslMeters": 480.0, "ceilingAmslMeters": 510.0, "onGround": false
+        });
+        assert_eq!(shown(Some(some)), json!({"pieces": [piece], "notShown": 7}));
     }
 
     #[test]

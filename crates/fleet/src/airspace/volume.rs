@@ -101,8 +101,28 @@ impl Tube {
         )
     }
 
+    /// The one place, the two or the three, around which it is.
+    pub(crate) fn core(&self) -> &[Point] {
+        self.points()
+    }
+
+    /// How far over ground it reaches beyond its core, meters.
+    pub(crate) const fn radius(&self) -> f64 {
+        self.radius
+    }
+
+    /// From where to where, meters above mean sea level.
+    pub(crate) const fn heights(&self) -> (f64, f64) {
+        (self.floor, self.ceiling)
+    }
+
+    /// Whether its owner is on the ground in it.
+    pub(crate) const fn is_on_the_ground(&self) -> bool {
+        self.ground
+    }
+
     /// Whether each number of it is one.
-    pub(super) fn is_finite(&self) -> bool {
+    pub(crate) fn is_finite(&self) -> bool {
         let numbers = [self.radius, self.floor, self.ceiling];
         self.points().iter().flatten().chain(&numbers).all(|n| n.is_finite())
     }

@@ -1,5 +1,6 @@
 //! One site, as sentences about what agents report and what is granted then.
 
+mod owned;
 mod plans;
 
 use super::*;

@@ -188,6 +188,7 @@ fn reports() -> impl Strategy<Value = Report> {
             battery_at: times.0.map(|ms: u32| moment(ms.into())),
             position,
             position_at: times.1.map(|ms: u32| moment(ms.into())),
+            heading: times.2.map(|dm: u16| Heading(f64::from(dm % 3_600) / 10.0)),
             held,
             activity,
             terminating,
@@ -378,6 +379,10 @@ fn numbers_that_mean_nothing_are_refused_and_named() {
     assert!(position(90.5, 0.0, 0.0).starts_with("position.latitude_deg is 90.5"));
     assert!(position(0.0, f64::INFINITY, 0.0).starts_with("position.longitude_deg is inf"));
     assert!(position(0.0, 0.0, f64::NAN).starts_with("position.altitude_above_home_m is NaN"));
+    assert_eq!(
+        refusal(|r| r.heading_deg = Some(-1.0)),
+        "heading_deg is -1; it must be from 0 to 360 degrees"
+    );
 }
 
 #[test]

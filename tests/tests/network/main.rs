@@ -13,7 +13,8 @@
 //! low batteries, while the network loses messages, agents end and leaders are killed. The same oracle judges; once there are no faults, one
 //! vehicle is at each place, by where vehicles truly are. `SKEIN_VEHICLES`, `SKEIN_FORMATIONS` and `SKEIN_RELIEFS` set their size.
 //!
-//! Runs with rules are the third kind: fences and profiles are changed, and agents and leaders are killed in the middle of what follows from
+//! In a share of the worlds fences and profiles change, too, and nothing is armed without them. Runs with rules are the third kind: fences and
+//! profiles are changed all the time, and agents and leaders are killed in the middle of what follows from
 //! that; the fence and the parameters of the simulated autopilots say what is true. `SKEIN_UPLOADS` sets their length. One more run rolls a
 //! profile over forty vehicles, and counts the messages on the lines to their autopilots. Another flies Missions, one for each vehicle,
 //! short and long ones, and counts what the coordinators write for each; `SKEIN_MISSIONS` sets how many.

@@ -78,8 +78,9 @@ pub struct Tally {
     pub formations: u32,
     pub reliefs: u32,
     pub leaders: u32,
-    /// Fences that were uploaded, and agents that were killed meanwhile.
+    /// Fences that were uploaded, times that one was armed with its rules, and agents that were killed meanwhile.
     pub uploads: u32,
+    pub armed_with_rules: u32,
     pub kills_within: u32,
     /// What came of a course of many vehicles, in a sentence.
     pub course: String,
@@ -143,9 +144,19 @@ impl Oracle {
         most.unwrap_or_default() + self.surge
     }
 
+    /// Until then leaders cannot be relied on to read and write objects.
+    pub fn disturbed(&mut self, until: Duration) {
+        if let Some(rules) = &mut self.rules {
+            rules.disturbed = rules.disturbed.max(until);
+        }
+    }
+
     /// The store went back to a backup: Drones that were made since are gone without a landing, as after a real restore.
-    pub fn restored(&mut self, cluster: &Cluster) {
+    pub fn restored(&mut self, cluster: &Cluster, at: Duration) {
         self.tally.restores += 1;
+        if let Some(rules) = &mut self.rules {
+            rules.restored = Some(at);
+        }
         let list = cluster.ask(Method::GET, "/apis/skein.dev/v1alpha1/drones", &Value::Null);
         let drones = list["items"].as_array().into_iter().flatten();
         let there: BTreeMap<&str, bool> = drones
@@ -188,6 +199,12 @@ impl Oracle {
             self.objects(nodes, cluster)?;
             self.note_what_is_barred(nodes, cluster, at);
         }
+        if self.rules.is_some() {
+            // One whose agent is away comes home by its own failsafe.
+            for node in nodes.iter().filter(|node| node.returns()) {
+                self.separation.divert(node.number);
+            }
+        }
         self.lifts(nodes, cluster)?;
         self.separation.judge(nodes, at)?;
         self.tally.nearest = self.separation.nearest;
@@ -195,6 +212,7 @@ impl Oracle {
             .judge(nodes, |number| self.separation.is_diverted(number), at)?;
         if let Some(rules) = &mut self.rules {
             rules.judge(nodes, cluster, at)?;
+            self.tally.armed_with_rules = rules.arms;
         }
         self.tally.trace = self.trace.finish();
         Ok(())
@@ -396,7 +414,11 @@ impl Node {
 
     /// In a mode that brings it down: ArduCopter's and PX4's to land, and a simulated one's to return.
     pub fn lands(&self) -> bool {
-        let returns = self.vehicle.spot().is_some() && matches!(self.vehicle.mode(), 6 | 0x0504_0000);
-        returns || matches!(self.vehicle.mode(), 9 | 0x0604_0000)
+        self.returns() || matches!(self.vehicle.mode(), 9 | 0x0604_0000)
+    }
+
+    /// A simulated one in the mode to return.
+    pub fn returns(&self) -> bool {
+        self.vehicle.spot().is_some() && matches!(self.vehicle.mode(), 6 | 0x0504_0000)
     }
 }

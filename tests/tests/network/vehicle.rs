@@ -229,6 +229,15 @@ impl Vehicle {
         }
     }
 
+    /// A simulated one returns only when its ground station is away for longer than an agent that is started again.
+    pub fn waits_for_its_ground_station(&self) {
+        let Self::Simulated(one) = self else { return };
+        let mut one = one.lock().unwrap();
+        for name in ["FS_GCS_TIMEOUT", "COM_DL_LOSS_T"] {
+            one.wired.vehicle_mut().write_parameter(name, 40.0);
+        }
+    }
+
     /// From now on a parameter of a simulated one is read-only.
     pub fn make_read_only(&self, name: &str) {
         if let Self::Simulated(one) = self {

@@ -198,6 +198,7 @@ impl Run<'_> {
             Theme::Formations(_) | Theme::Uploads(_) | Theme::Rollout(_) => formation::homes(count),
             Theme::Missions(_) => missions::homes(count),
         };
+        let has_rules = theme.has_rules() || (small && rules::change_in(seed));
         let stations = flies.then(|| Stations::new(&homes, &mut rng));
         let (mut nodes, mut lines) = (Vec::new(), Vec::new());
         for number in 0..count {
@@ -211,8 +212,11 @@ impl Run<'_> {
                 Some(home) => Vehicle::simulated(kind, *home),
             };
             weather::of_run(seed, theme, number, &vehicle);
-            if theme.has_rules() {
+            if has_rules {
                 vehicle.set_failsafes();
+            }
+            if has_rules && small {
+                vehicle.waits_for_its_ground_station();
             }
             lines.push((vehicle.clone(), line));
             nodes.push(Node {
@@ -224,7 +228,7 @@ impl Run<'_> {
                 cluster: Arc::clone(&cluster),
                 coordinators: COORDINATORS,
                 rng: Arc::new(Mutex::new(split(&mut rng))),
-                is_ground_station: theme.has_rules(),
+                is_ground_station: has_rules,
                 reported: Arc::default(),
             });
         }
@@ -282,7 +286,7 @@ impl Run<'_> {
             agents_per_host,
         };
         run.oracle.tally.liars = liars;
-        run.oracle.rules = theme.has_rules().then(RulesOracle::default);
+        run.oracle.rules = has_rules.then(RulesOracle::default);
         run.begin(theme);
         run
     }
@@ -311,12 +315,16 @@ impl Run<'_> {
         self.replicas = if self.stations.is_some() { 1 } else { 2 };
         let loss = self.rng.random_range(5..30);
         let action = if self.rng.random_bool(0.5) { "Land" } else { "Continue" };
-        let failsafe = json!({"onCoordinatorLoss": action, "coordinatorLossSeconds": loss});
+        let mut failsafe = json!({"onCoordinatorLoss": action, "coordinatorLossSeconds": loss});
+        self.refuse_without_rules(&mut failsafe);
         let swarm = json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": "alpha"},
             "spec": {"replicas": self.replicas, "maxSurge": SURGE, "template": {"spec": {"failsafe": failsafe}}}});
         self.ask(Method::POST, SWARM.trim_end_matches("/alpha"), &swarm);
         self.note_desired();
         self.ask_for_stations();
+        if self.oracle.rules.is_some() {
+            self.label_all("north");
+        }
         if self.chance(0.25) {
             let backup = self.rng.random_range(3.0..40.0);
             let restore = backup + self.rng.random_range(0.5..20.0);
@@ -411,6 +419,7 @@ impl Run<'_> {
             let span = self.rng.random_range(0.5..60.0);
             let until = self.sim.elapsed() + Duration::from_secs_f64(span);
             self.cluster.hold_back(coordinator, until);
+            self.oracle.disturbed(until);
             self.oracle.tally.late += 1;
         }
         if self.chance(0.02) {
@@ -421,6 +430,7 @@ impl Run<'_> {
         if self.formations.is_none() {
             self.person();
             self.traffic();
+            self.rules_in_disorder();
         }
     }
 
@@ -488,6 +498,12 @@ impl Run<'_> {
             // Until it is back it must note nothing; then it has read nothing.
             self.steady[coordinator] = Duration::MAX;
         }
+        if let Some(first) = host.strip_prefix("node-").and_then(|n| n.parse::<usize>().ok()) {
+            // What an agent said goes with it.
+            for node in self.nodes.iter().skip(first).take(self.agents_per_host) {
+                *node.reported.lock().unwrap() = None;
+            }
+        }
         self.oracle.tally.crashes += 1;
         self.down.push(host.to_owned());
         true
@@ -516,6 +532,7 @@ impl Run<'_> {
                     let back = host.strip_prefix("coordinator-").and_then(|n| n.parse::<usize>().ok());
                     if let Some(coordinator) = back {
                         self.steady[coordinator] = self.sim.elapsed();
+                        self.oracle.disturbed(self.sim.elapsed());
                     }
                     self.sim.bounce(host);
                 }
@@ -526,6 +543,7 @@ impl Run<'_> {
     fn set_way(&mut self, coordinator: usize, way: Way) {
         self.cluster.set(coordinator, way);
         self.steady[coordinator] = self.sim.elapsed();
+        self.oracle.disturbed(self.sim.elapsed());
     }
 
     /// Whether each leader that could see the restore has noted it, once it has had the time.
@@ -551,7 +569,7 @@ impl Run<'_> {
             self.must_note = leader.filter(knew).map(|leader| (leader, now));
         }
         self.cluster.restore();
-        self.oracle.restored(&self.cluster);
+        self.oracle.restored(&self.cluster, now);
         // What the person wants from now on is what is recorded again.
         let swarm = self.ask(Method::GET, SWARM, &Value::Null);
         self.replicas = swarm["spec"]["replicas"]
@@ -605,7 +623,10 @@ impl Run<'_> {
         let holds = |node: &&Node| node.vehicle.height() >= least && node.is_up();
         let holding = self.nodes.iter().filter(holds).count();
         let desired = self.replicas + self.stations.as_ref().map_or(0, Stations::count);
-        holding + self.kept_waiting() == desired as usize && self.up() == holding && self.off_station().is_none()
+        holding + self.kept_waiting() == desired as usize
+            && self.up() == holding
+            && self.off_station().is_none()
+            && self.without_rules().is_none()
     }
 
     fn why_not(&self) -> String {
@@ -615,6 +636,9 @@ impl Run<'_> {
                 "{patience:?} after all was well {up} are up, and {off_station}; {}",
                 self.situation()
             );
+        }
+        if let Some(without) = self.without_rules() {
+            return format!("{PATIENCE:?} after all was well {without}; {}", self.situation());
         }
         let list = self
             .cluster

@@ -5,8 +5,10 @@
 //!
 //! 1. An agent that reports its rules in force has them on its autopilot.
 //! 2. Nothing is armed without the rules that its order names, or named until just now. All Drones here have `preflight: Refuse`.
-//! 3. A Geofence that says of its present generation that it is in force on all that it selects is on each of their autopilots.
-//! 4. What a Vehicle that is heard says of its fence and its parameters was so a while ago at the latest, unless leaders are killed.
+//! 3. A Geofence that says of its present generation that it is in force on all that it selects is on each of their autopilots; unless what it
+//!    says is from a backup.
+//! 4. What a Vehicle that is heard says of its fence and its parameters was so a while ago at the latest, unless leaders are killed or cut off
+//!    from the objects.
 
 use crate::api::Cluster;
 use crate::node::Node;
@@ -38,8 +40,10 @@ const VEHICLES: &str = "/apis/skein.dev/v1alpha1/vehicles";
 pub struct RulesOracle {
     nodes: Vec<OfNode>,
     revision: u64,
-    /// When a leader was killed last.
-    pub killed: Duration,
+    /// Until when a leader was killed, or kept from reading or writing objects.
+    pub disturbed: Duration,
+    /// The store went back to a backup then, and all that is said in it with it.
+    pub restored: Option<Duration>,
     /// Armed with the rules in force.
     pub arms: u32,
     /// Reports, and statuses, that said so.
@@ -143,8 +147,12 @@ impl RulesOracle {
             let list = cluster.ask(Method::GET, path, &Value::Null);
             list["items"].as_array().cloned().unwrap_or_default()
         };
+        // What a backup says of rules was so when it was made.
+        self.restored = self
+            .restored
+            .filter(|restored| at < self.disturbed.max(*restored) + WRITTEN_WITHIN);
         for fence in items(GEOFENCES) {
-            if !is_on_all(&fence) {
+            if self.restored.is_some() || !is_on_all(&fence) {
                 continue;
             }
             self.statuses += 1;
@@ -181,7 +189,9 @@ impl RulesOracle {
                 continue;
             };
             let had = self.nodes[node.number].had.get(&RulesDigest(sent.to_owned()));
-            let since = had.copied().unwrap_or_default().max(self.killed);
+            let since = (had.copied().unwrap_or_default())
+                .max(self.disturbed)
+                .max(self.restored.unwrap_or_default());
             if at - since > WRITTEN_WITHIN {
                 return Err(format!(
                     "at {at:?} Vehicle of {name} says that {sent} is in force, which was so at {had:?}: {rules}"
@@ -190,6 +200,14 @@ impl RulesOracle {
         }
         Ok(())
     }
+}
+
+/// Whether the autopilot has the fence that an object wants; of one that is gone, none.
+///
+/// # Errors
+/// How it differs.
+pub fn has_fence_of(vehicle: &Vehicle, geofence: &Value) -> Result<(), String> {
+    has_fence(vehicle, &of_object(&geofence["spec"]))
 }
 
 /// Whether a Geofence says of its present generation that it is in force on all that it selects.

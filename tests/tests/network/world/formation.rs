@@ -380,9 +380,7 @@ impl Run<'_> {
         if !self.down.contains(&leader) {
             self.crash_for(leader, away);
             self.oracle.tally.leaders += 1;
-            if let Some(rules) = &mut self.oracle.rules {
-                rules.killed = self.sim.elapsed();
-            }
+            self.oracle.disturbed(self.sim.elapsed());
         }
     }
 

@@ -1,15 +1,17 @@
-//! Rules on board that are changed all the time, while agents and leaders are killed.
+//! Rules on board that are changed all the time, while agents and leaders are killed; and in a share of the worlds of disorder, under all of
+//! its faults.
 //!
 //! Owns: what the person wants, who is killed, and whether all of it is in force at the end and gone after that. Must not: judge what is
 //! said meanwhile; [`crate::oracle::rules`] does.
 
 use super::{DRAW, Run};
-use crate::oracle::rules::{GEOFENCES, is_on_all};
+use crate::oracle::rules::{GEOFENCES, has_fence_of, is_on_all};
 use crate::vehicle::Spot;
 use http::Method;
 use rand::RngExt;
 use serde_json::{Value, json};
 use std::f64::consts::TAU;
+use std::ops::Range;
 use std::time::Duration;
 
 /// Vehicles, and those of them for which there are Drones now and then.
@@ -29,13 +31,58 @@ const SETTLES: Duration = Duration::from_secs(180);
 /// What profiles set: a parameter of each stack, and how it begins.
 const SET: [(&str, f64); 2] = [("RTL_ALT", 1500.0), ("RTL_DESCEND_ALT", 30.0)];
 
+/// Of the worlds with stations, each second with wind and each second with aircraft have rules.
+const SHARE: (u64, [u64; 2]) = (12, [5, 8]);
+/// So far from the middle nobody flies on the way to a station, meters.
+const OUT_OF_THE_WAY: f64 = 80.0;
+/// A ceiling above all ways to stations and home, meters.
+const ABOVE_ALL_WAYS: Range<i32> = 130..200;
+
+/// Whether rules change in the world of disorder of this seed.
+pub fn change_in(seed: u64) -> bool {
+    SHARE.1.contains(&(seed % SHARE.0))
+}
+
 impl Run<'_> {
+    /// In a world with rules none is armed without them.
+    pub(super) fn refuse_without_rules(&self, failsafe: &mut Value) {
+        if self.oracle.rules.is_some() {
+            failsafe["preflight"] = json!("Refuse");
+        }
+    }
+
+    /// The person's random changes, in a world of disorder.
+    pub(super) fn rules_in_disorder(&mut self) {
+        if self.oracle.rules.is_some() && self.chance(0.008) {
+            self.change_a_rule(&ABOVE_ALL_WAYS);
+        }
+    }
+
+    /// A vehicle on the ground without the rules that are wanted, once nothing changes any more. One that flies keeps what it has.
+    pub(super) fn without_rules(&self) -> Option<String> {
+        self.oracle.rules.as_ref()?;
+        let (fence, profile) = (self.object(GEOFENCES), self.object(PROFILES));
+        let grounded = self.nodes.iter().filter(|node| !node.vehicle.armed());
+        grounded.into_iter().find_map(|node| {
+            let wanted = |name: &str, before: f64| {
+                let of = |stack: &str| profile["spec"][stack][name].as_str()?.parse::<f64>().ok();
+                of("ardupilot").or_else(|| of("px4")).unwrap_or(before)
+            };
+            let differs = SET.iter().find_map(|(name, before)| {
+                let (is, wanted) = (f64::from(node.vehicle.parameter(name)?), wanted(name, *before));
+                (is != wanted).then(|| format!("{name} is {is} and is to be {wanted}"))
+            });
+            let why = differs.or_else(|| has_fence_of(&node.vehicle, &fence).err())?;
+            Some(format!("{} is on the ground and {why}", node.name()))
+        })
+    }
+
     pub(super) fn through_uploads(&mut self, uploads: u32) -> Result<(), String> {
         let all = u32::try_from(self.nodes.len()).unwrap();
         self.oracle.desire(Duration::ZERO, all);
         self.label_all("north");
         while self.uploads() < uploads {
-            self.change_a_rule();
+            self.change_a_rule(&(30..80));
             if self.chance(0.3) {
                 self.toggle_a_drone();
             }
@@ -67,7 +114,7 @@ impl Run<'_> {
         for node in 0..FLY {
             self.ask(Method::DELETE, &format!("{DRONES}/d-{node}"), &Value::Null);
         }
-        self.ask_for_a_fence();
+        self.ask_for_a_fence(&(30..80));
         self.ask_for_a_profile();
         self.until("all of it to be in force", SETTLES, Self::is_in_force)?;
         // One whose rules are in force is armed.
@@ -131,7 +178,7 @@ impl Run<'_> {
         self.nodes.iter().map(|node| node.vehicle.rules_wire().uploads).sum()
     }
 
-    fn change_a_rule(&mut self) {
+    fn change_a_rule(&mut self, ceilings: &Range<i32>) {
         match self.rng.random_range(0..10) {
             0 => {
                 self.ask(Method::DELETE, &format!("{GEOFENCES}/{NAME}"), &Value::Null);
@@ -140,12 +187,12 @@ impl Run<'_> {
                 self.ask(Method::DELETE, &format!("{PROFILES}/{NAME}"), &Value::Null);
             }
             2 | 3 => self.ask_for_a_profile(),
-            _ => self.ask_for_a_fence(),
+            _ => self.ask_for_a_fence(ceilings),
         }
     }
 
     /// A polygon around all homes, and sometimes a place that is excluded.
-    fn ask_for_a_fence(&mut self) {
+    fn ask_for_a_fence(&mut self, ceilings: &Range<i32>) {
         let vertices = self.rng.random_range(3..14);
         let reach = self.rng.random_range(120.0..220.0);
         let on_earth = |course: f64, far: f64| {
@@ -158,11 +205,11 @@ impl Run<'_> {
             .collect();
         let mut exclude = Vec::new();
         if self.chance(0.3) {
-            let center = on_earth(self.rng.random_range(0.0..TAU), 45.0);
+            let center = on_earth(self.rng.random_range(0.0..TAU), OUT_OF_THE_WAY);
             exclude.push(json!({"circle": {"center": center, "radiusMeters": self.rng.random_range(5.0..12.0)}}));
         }
         let spec = json!({"vehicleSelector": {"matchLabels": {"site": "north"}}, "include": [{"polygon": polygon}],
-            "exclude": exclude, "ceilingMeters": self.rng.random_range(30..80)});
+            "exclude": exclude, "ceilingMeters": self.rng.random_range(ceilings.clone())});
         self.apply(GEOFENCES, "Geofence", NAME, &spec);
     }
 
@@ -217,7 +264,6 @@ impl Run<'_> {
         self.oracle.tally.kills_within += u32::from(!within.is_empty());
         let away = self.rng.random_range(AGENT_AWAY.0..AGENT_AWAY.1);
         self.crash_for(host, Duration::from_secs_f64(away));
-        *self.nodes[node].reported.lock().unwrap() = None;
     }
 
     fn object(&self, path: &str) -> Value {

@@ -108,7 +108,9 @@ impl Run<'_> {
                 continue;
             }
             let action = ["Land", "Continue", "Return", "Hold"][self.rng.random_range(0..4)];
-            let failsafe = json!({"onCoordinatorLoss": action, "coordinatorLossSeconds": self.rng.random_range(5..40)});
+            let mut failsafe =
+                json!({"onCoordinatorLoss": action, "coordinatorLossSeconds": self.rng.random_range(5..40)});
+            self.refuse_without_rules(&mut failsafe);
             let drone = json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Drone", "metadata": {"name": name(number)},
                 "spec": {"station": asked(place), "failsafe": failsafe}});
             self.ask(Method::POST, DRONES, &drone);

@@ -301,6 +301,7 @@ pub(crate) mod tests {
                 activity: v1::Activity::Holding.into(),
                 ..v1::Report::default()
             }),
+            ..v1::Vehicle::default()
         }
     }
 

@@ -253,6 +253,7 @@ fn vehicle(namespace: &str, name: &str, swarm: &str, phase: &str) -> v1::Vehicle
             truth: v1::FlightTruth::InAir.into(),
             ..v1::Report::default()
         }),
+        ..v1::Vehicle::default()
     }
 }
 

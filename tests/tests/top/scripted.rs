@@ -215,5 +215,6 @@ fn flies(n: u32, swarm: &str, truth: v1::FlightTruth, phase: &str, message: &str
             }),
             ..v1::Report::default()
         }),
+        ..v1::Vehicle::default()
     }
 }

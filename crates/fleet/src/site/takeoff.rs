@@ -31,7 +31,7 @@ pub(super) struct Takeoffs {
     /// Whose way is that of a plan, and of which.
     plans: BTreeMap<NodeName, PlanDigest>,
     /// Nobody has a station.
-    asleep: bool,
+    pub(super) asleep: bool,
 }
 
 impl Site {

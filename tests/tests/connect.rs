@@ -31,6 +31,9 @@ const PYTHON: &str = "SKEIN_TEST_PYTHON";
 const CUT_OFF_WITHIN: Duration = Duration::from_secs(10);
 const NAMESPACE: &str = "field";
 
+/// A simulated PX4 has a few more.
+const PARAMETERS: u64 = 40;
+
 const HEARTBEAT: u32 = 0;
 const PARAM_VALUE: u32 = 22;
 const GLOBAL_POSITION_INT: u32 = 33;
@@ -226,7 +229,7 @@ fn one_whose_right_ends_is_cut_off_while_another_flies_along_and_who_may_only_wa
     // Who may command gets answers.
     pilot.say(&list_parameters())?;
     let until = Instant::now() + PATIENCE;
-    while pilot.count(PARAM_VALUE) < 100 {
+    while pilot.count(PARAM_VALUE) < PARAMETERS {
         ensure!(Instant::now() < until, "{} parameters", pilot.count(PARAM_VALUE));
         pilot.listen(Duration::from_millis(100))?;
     }

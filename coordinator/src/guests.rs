@@ -123,7 +123,8 @@ impl Guests {
     /// first: one answer then does for all its Drones.
     async fn access(&self, who: &Who, drone: &Key, watch_only: bool) -> Result<(GuestAccess, Right), Refusal> {
         let commanding = Right::to_connect(drone).map(|right| (GuestAccess::Command, right));
-        let watching = [Right::to_see(&drone.namespace), Right::to_see_one(drone)].map(|right| (GuestAccess::Watch, right));
+        let watching =
+            [Right::to_see(&drone.namespace), Right::to_see_one(drone)].map(|right| (GuestAccess::Watch, right));
         let mut refused = None;
         for (access, right) in commanding.into_iter().filter(|_| !watch_only).chain(watching) {
             match self.auth.may(who, &right).await {
@@ -176,7 +177,10 @@ impl v1::guests_server::Guests for Guests {
             recheck: RECHECK,
         };
         let span = spans::drone_of(handles.observer.world(), &drone);
-        let brought = self.bring_together(&handles, &drone, &standing.who, access).instrument(span.clone()).await;
+        let brought = self
+            .bring_together(&handles, &drone, &standing.who, access)
+            .instrument(span.clone())
+            .await;
         let (node, system, end) = brought.inspect_err(|_| handles.metrics.guest_call("failed"))?;
         let connected = v1::Connected {
             access: v1::GuestAccess::from(end.access).into(),
@@ -218,7 +222,11 @@ impl v1::guests_server::Guests for Guests {
         let (sender, receiver) = mpsc::channel(2);
         let inbound = request.into_inner();
         self.gate.track(async move {
-            if let Err(status) = handles.waiting.answer(node, inbound, sender.clone(), FIRST_WITHIN).await {
+            if let Err(status) = handles
+                .waiting
+                .answer(node, inbound, sender.clone(), FIRST_WITHIN)
+                .await
+            {
                 // The agent may be gone already.
                 let _ = sender.try_send(Err(status));
             }
@@ -267,7 +275,10 @@ fn vehicle(observer: &Observer, drone: &Key) -> Result<(NodeName, u8), Unreachab
     let object = observer.world().get_drone(drone);
     let object = object.ok_or_else(|| Unreachable::NoSuchDrone(drone.clone()))?;
     let snapshot = DroneSnapshot::of(observer, object);
-    let node = snapshot.node.clone().ok_or_else(|| Unreachable::NoVehicle(drone.clone()))?;
+    let node = snapshot
+        .node
+        .clone()
+        .ok_or_else(|| Unreachable::NoVehicle(drone.clone()))?;
     let Some(report) = &snapshot.report else {
         return Err(Unreachable::AgentSilent(node));
     };

@@ -134,7 +134,11 @@ impl Metrics {
                 "outcome",
                 &["not_sent", "accepted", "refused", "no_answer"],
             ),
-            (&self.guest_calls, "result", &["command", "ask", "watch", "refused", "failed"]),
+            (
+                &self.guest_calls,
+                "result",
+                &["command", "ask", "watch", "refused", "failed"],
+            ),
             (&self.events, "result", &["published", "lost"]),
             (
                 &self.upgrades,
@@ -153,7 +157,10 @@ impl Metrics {
         }
         for direction in ["to_guest", "to_vehicle"] {
             for result in ["passed", "lost", "refused"] {
-                drop(self.guest_frames.get_or_create(&[("direction", direction), ("result", result)]));
+                drop(
+                    self.guest_frames
+                        .get_or_create(&[("direction", direction), ("result", result)]),
+                );
             }
         }
         for kind in ["Drone", "Swarm"] {

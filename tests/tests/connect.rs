@@ -54,7 +54,10 @@ impl Flight {
         }
         stage.cluster.kubectl().run(["create", "namespace", NAMESPACE])?;
         let replicas = u32::try_from(nodes.len())?;
-        stage.cluster.kubectl().apply(&swarm(NAMESPACE, "alpha", replicas, &[]))?;
+        stage
+            .cluster
+            .kubectl()
+            .apply(&swarm(NAMESPACE, "alpha", replicas, &[]))?;
         stage.wait_in_air(nodes, nodes.len())?;
         Ok(Self {
             stage,
@@ -100,9 +103,18 @@ impl Flight {
     /// What people were told of Drones, by reason.
     fn events(&self, reason: &str) -> anyhow::Result<Vec<String>> {
         let field = format!("reason={reason}");
-        let list = self.stage.cluster.kubectl().json(["get", "events", "-n", NAMESPACE, "--field-selector", &field])?;
+        let list = self
+            .stage
+            .cluster
+            .kubectl()
+            .json(["get", "events", "-n", NAMESPACE, "--field-selector", &field])?;
         let text = |event: &Value| Some(event["message"].as_str()?.to_owned());
-        Ok(list["items"].as_array().into_iter().flatten().filter_map(text).collect())
+        Ok(list["items"]
+            .as_array()
+            .into_iter()
+            .flatten()
+            .filter_map(text)
+            .collect())
     }
 }
 
@@ -111,7 +123,11 @@ fn hears(port: u16) -> anyhow::Result<Station> {
     let mut station = wait_for("somebody to listen", PATIENCE, || Station::at(port))?;
     let until = Instant::now() + PATIENCE;
     while station.count(HEARTBEAT) == 0 || station.count(GLOBAL_POSITION_INT) == 0 {
-        ensure!(Instant::now() < until, "the vehicle is not heard: {:?}", station.seen.keys());
+        ensure!(
+            Instant::now() < until,
+            "the vehicle is not heard: {:?}",
+            station.seen.keys()
+        );
         station.listen(Duration::from_millis(100))?;
     }
     Ok(station)
@@ -129,7 +145,8 @@ fn disarm() -> MavMessage {
 }
 
 #[test]
-fn pymavlink_mavproxy_and_mavsdk_reach_two_vehicles_of_one_system_id_and_command_the_one_that_they_mean() -> anyhow::Result<()> {
+fn pymavlink_mavproxy_and_mavsdk_reach_two_vehicles_of_one_system_id_and_command_the_one_that_they_mean()
+-> anyhow::Result<()> {
     let nodes = ["alpha", "bravo"];
     let flight = Flight::begin(ServedBy::Embedded, &nodes, "mixed", &["--same-system-id"])?;
     let tcp = testkit::ports::free_tcp_port()?;
@@ -139,16 +156,23 @@ fn pymavlink_mavproxy_and_mavsdk_reach_two_vehicles_of_one_system_id_and_command
     let connect = flight.connect(None, &["-l", "skein.dev/swarm=alpha", "--listen", &ports])?;
     let mut numbers = Vec::new();
     for node in nodes {
-        let line = connect.wait_for_line(PATIENCE, |line| line.contains(&format!("vehicle of node {node} is system")))?;
+        let line = connect.wait_for_line(PATIENCE, |line| {
+            line.contains(&format!("vehicle of node {node} is system"))
+        })?;
         ensure!(line.contains("what a ground station sends reaches it"), "{line}");
-        let number = line.split("is system ").nth(1).and_then(|rest| rest.split([' ', '(']).next());
+        let number = line
+            .split("is system ")
+            .nth(1)
+            .and_then(|rest| rest.split([' ', '(']).next());
         numbers.push(number.context(line.clone())?.to_owned());
     }
     let [ardupilot, px4] = <[String; 2]>::try_from(numbers.clone()).unwrap();
     ensure!(ardupilot != px4, "{numbers:?}");
     let since = wire::now();
     let args = [tcp.to_string(), udp[0].to_string(), udp[1].to_string(), px4];
-    let said = flight.script("connect_fleet.py", &args).with_context(|| connect.tail())?;
+    let said = flight
+        .script("connect_fleet.py", &args)
+        .with_context(|| connect.tail())?;
     println!("{said}");
     // The agent let go of the one that MAVProxy has steered, and only of that one.
     let bravo = flight.drone("bravo")?;
@@ -162,15 +186,26 @@ fn pymavlink_mavproxy_and_mavsdk_reach_two_vehicles_of_one_system_id_and_command
         ensure!(taken_over(&bravo) == Some(true), "{status:#}");
         Ok(())
     })?;
-    ensure!(flight.stage.wire("alpha").flew_without_a_break_since(since), "alpha flew no more");
+    ensure!(
+        flight.stage.wire("alpha").flew_without_a_break_since(since),
+        "alpha flew no more"
+    );
     let steered = |command: &wire::Command| command.command == MavCmd::MAV_CMD_DO_SET_MODE;
-    ensure!(!flight.stage.wire("alpha").commands_since(since).iter().any(steered), "alpha was steered");
+    ensure!(
+        !flight.stage.wire("alpha").commands_since(since).iter().any(steered),
+        "alpha was steered"
+    );
     let events = wait_for("an Event about each", PATIENCE, || {
         let events = flight.events("GroundStationConnected")?;
         ensure!(events.len() == 2, "{events:?}");
         Ok(events)
     })?;
-    ensure!(events.iter().all(|text| text.contains("anybody") && text.contains("may command the vehicle")), "{events:?}");
+    ensure!(
+        events
+            .iter()
+            .all(|text| text.contains("anybody") && text.contains("may command the vehicle")),
+        "{events:?}"
+    );
     connect.stop(PATIENCE)?;
     Ok(())
 }
@@ -181,18 +216,34 @@ fn person(stage: &Stage, name: &str, roles: &[&str]) -> anyhow::Result<PathBuf> 
     kubectl.run(["create", "serviceaccount", name, "-n", "default"])?;
     let to = format!("--serviceaccount=default:{name}");
     let of_system = ["-n", "skein-system", "--role=skein-connect", &to];
-    kubectl.run([&["create", "rolebinding", &format!("{name}-skein-connect")][..], &of_system].concat())?;
+    kubectl.run(
+        [
+            &["create", "rolebinding", &format!("{name}-skein-connect")][..],
+            &of_system,
+        ]
+        .concat(),
+    )?;
     for role in roles {
         let binding = format!("{name}-{role}");
-        kubectl.run(["create", "clusterrolebinding", &binding, &format!("--clusterrole={role}"), &to])?;
+        kubectl.run([
+            "create",
+            "clusterrolebinding",
+            &binding,
+            &format!("--clusterrole={role}"),
+            &to,
+        ])?;
     }
     stage.cluster.service_account_kubeconfig("default", name)
 }
 
 #[test]
-fn one_whose_right_ends_is_cut_off_while_another_flies_along_and_who_may_only_watch_changes_nothing() -> anyhow::Result<()> {
+fn one_whose_right_ends_is_cut_off_while_another_flies_along_and_who_may_only_watch_changes_nothing()
+-> anyhow::Result<()> {
     let flight = Flight::begin(ServedBy::Kubernetes, &["alpha"], "px4", &[])?;
-    let roles = testkit::control_plane::workspace_root().join("deploy/roles.yaml").display().to_string();
+    let roles = testkit::control_plane::workspace_root()
+        .join("deploy/roles.yaml")
+        .display()
+        .to_string();
     flight.stage.cluster.kubectl().run(["apply", "-f", &roles])?;
     let drone = flight.drone("alpha")?;
     let ports = testkit::ports::free_tcp_ports(3)?;
@@ -209,7 +260,9 @@ fn one_whose_right_ends_is_cut_off_while_another_flies_along_and_who_may_only_wa
     let commanding = flight.connect(Some(&carol), &[&drone, &at(0)])?;
     commanding.wait_for_line(PATIENCE, |line| line.contains("what a ground station sends reaches it"))?;
     let watching = flight.connect(Some(&vera), &[&drone, &at(1)])?;
-    watching.wait_for_line(PATIENCE, |line| line.contains("READ-ONLY") && line.contains("lack the verb `connect`"))?;
+    watching.wait_for_line(PATIENCE, |line| {
+        line.contains("READ-ONLY") && line.contains("lack the verb `connect`")
+    })?;
 
     let (mut pilot, mut viewer) = (hears(ports[0])?, hears(ports[1])?);
     // Who may only watch changes nothing, and gets no answer: nothing that they say reaches the vehicle.
@@ -224,8 +277,14 @@ fn one_whose_right_ends_is_cut_off_while_another_flies_along_and_who_may_only_wa
     }))?;
     viewer.say(&list_parameters())?;
     viewer.listen(Duration::from_secs(5))?;
-    ensure!(flight.stage.wire("alpha").commands_since(since).is_empty(), "it was commanded");
-    ensure!(viewer.count(PARAM_VALUE) == 0 && viewer.count(COMMAND_ACK) == 0, "it has answered");
+    ensure!(
+        flight.stage.wire("alpha").commands_since(since).is_empty(),
+        "it was commanded"
+    );
+    ensure!(
+        viewer.count(PARAM_VALUE) == 0 && viewer.count(COMMAND_ACK) == 0,
+        "it has answered"
+    );
     // Who may command gets answers.
     pilot.say(&list_parameters())?;
     let until = Instant::now() + PATIENCE;
@@ -236,7 +295,11 @@ fn one_whose_right_ends_is_cut_off_while_another_flies_along_and_who_may_only_wa
 
     // The right ends while both are connected.
     let revoked = Instant::now();
-    flight.stage.cluster.kubectl().run(["delete", "clusterrolebinding", "carol-skein-admin"])?;
+    flight
+        .stage
+        .cluster
+        .kubectl()
+        .run(["delete", "clusterrolebinding", "carol-skein-admin"])?;
     let ended = commanding.wait_for_line(PATIENCE, |line| line.contains("carol may not connect drones.skein.dev"));
     ended.with_context(|| commanding.tail())?;
     let took = revoked.elapsed();
@@ -245,7 +308,12 @@ fn one_whose_right_ends_is_cut_off_while_another_flies_along_and_who_may_only_wa
     ensure!(!commanding.wait_for_exit(PATIENCE)?.success());
     let since = wire::now();
     // It has no connection to say anything on any more.
-    ensure!(pilot.say(&disarm()).and_then(|()| pilot.listen(Duration::from_secs(5))).is_err());
+    ensure!(
+        pilot
+            .say(&disarm())
+            .and_then(|()| pilot.listen(Duration::from_secs(5)))
+            .is_err()
+    );
     let heard = viewer.count(HEARTBEAT);
     viewer.listen(Duration::from_secs(3))?;
     ensure!(viewer.count(HEARTBEAT) > heard, "the other hears nothing any more");
@@ -284,16 +352,29 @@ fn ground_stations_that_do_not_read_harm_neither_another_one_nor_an_order() -> a
         station.say(&list_parameters())?;
         station.listen(Duration::from_millis(500))?;
     }
-    ensure!(station.missing == missing, "{} frames were lost to the one that reads", station.missing - missing);
+    ensure!(
+        station.missing == missing,
+        "{} frames were lost to the one that reads",
+        station.missing - missing
+    );
     let (ordered, since) = (Instant::now(), wire::now());
     flight.stage.skein(&["ground", "--all"])?;
     wait_for("the vehicle to go down", PATIENCE, || {
-        let landing = |command: &wire::Command| command.command == MavCmd::MAV_CMD_NAV_LAND || command.command == MavCmd::MAV_CMD_DO_SET_MODE;
+        let landing = |command: &wire::Command| {
+            command.command == MavCmd::MAV_CMD_NAV_LAND || command.command == MavCmd::MAV_CMD_DO_SET_MODE
+        };
         ensure!(flight.stage.wire("alpha").commands_since(since).iter().any(landing));
         Ok(())
     })?;
-    println!("the order was on the wire after {:.2} s", ordered.elapsed().as_secs_f64());
-    ensure!(ordered.elapsed() < Duration::from_secs(5), "the order took {:?}", ordered.elapsed());
+    println!(
+        "the order was on the wire after {:.2} s",
+        ordered.elapsed().as_secs_f64()
+    );
+    ensure!(
+        ordered.elapsed() < Duration::from_secs(5),
+        "the order took {:?}",
+        ordered.elapsed()
+    );
     flight.stage.wait_in_air(&["alpha"], 0)?;
     stopped.signal(testkit::process::Signal::SIGCONT)?;
     stopped.wait_for_line(PATIENCE, |line| line.contains("frames of it were lost"))?;

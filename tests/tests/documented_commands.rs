@@ -69,7 +69,10 @@ const ELSEWHERE: [(&str, &str); 9] = [
         "a pilot has to take over first, as in coordinator.rs",
     ),
     ("docs/concepts/mission.md", "crates/cli/tests/mission.rs runs them"),
-    ("docs/how-to/connect-a-ground-station.md", "it has `skein up` alone"),
+    (
+        "docs/how-to/connect-a-ground-station.md",
+        "it has `skein up` and `skein connect` alone, as in connect.rs",
+    ),
     (
         "docs/how-to/make-a-release.md",
         "crates/xtask/src/release/tests.rs runs what needs no build",

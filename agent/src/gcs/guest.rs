@@ -301,7 +301,10 @@ mod tests {
             .collect();
         assert_eq!(ids.last(), Some(&late.id));
         assert_eq!(ids.len(), 9);
-        let apart = admission.apart(1, Rights::Watch).admit("far".into(), Arc::default()).await;
+        let apart = admission
+            .apart(1, Rights::Watch)
+            .admit("far".into(), Arc::default())
+            .await;
         assert!(apart.is_some(), "it has places of its own");
         assert_eq!(admission.counters().snapshot().turned_away, 1);
     }

@@ -69,13 +69,20 @@ pub async fn serve(
         coordinator,
         commanding: admission.apart(GUESTS, Rights::Command),
         watching: admission.apart(GUESTS, Rights::Watch),
-        most: if read_only { GuestAccess::Ask } else { GuestAccess::Command },
+        most: if read_only {
+            GuestAccess::Ask
+        } else {
+            GuestAccess::Command
+        },
     };
     loop {
         if guests.len() < CALLS {
             guests.spawn(answer(call, answering.clone()).in_current_span());
         } else {
-            warn!(person = call.person, "a ground station through the coordinator is not let in: too many come at once");
+            warn!(
+                person = call.person,
+                "a ground station through the coordinator is not let in: too many come at once"
+            );
         }
         call = loop {
             tokio::select! {
@@ -101,16 +108,21 @@ async fn host(call: GuestCall, answering: Answering) -> Result<(), String> {
     let (channel, bearer) = dial::open(&answering.coordinator, &mut Reader::default())
         .await
         .map_err(|cannot| cannot.to_string())?;
-    let mut client = v1::guests_client::GuestsClient::with_interceptor(channel, bearer)
-        .max_decoding_message_size(LARGEST_MESSAGE);
+    let mut client =
+        v1::guests_client::GuestsClient::with_interceptor(channel, bearer).max_decoding_message_size(LARGEST_MESSAGE);
     let (admission, access) = match call.access {
         GuestAccess::Watch => (&answering.watching, GuestAccess::Watch),
         asked @ (GuestAccess::Ask | GuestAccess::Command) => (&answering.commanding, asked.min(answering.most)),
     };
-    let guest = admission.admit(format!("through the coordinator: {}", call.person), Arc::default()).await;
+    let guest = admission
+        .admit(format!("through the coordinator: {}", call.person), Arc::default())
+        .await;
     let first = v1::GuestAnswer {
         id: guest_call_id(call.id),
-        access: guest.as_ref().map_or(v1::GuestAccess::Unspecified, |_| access.into()).into(),
+        access: guest
+            .as_ref()
+            .map_or(v1::GuestAccess::Unspecified, |_| access.into())
+            .into(),
         refused: match guest {
             Some(_) => String::new(),
             None => format!("this vehicle's agent serves {GUESTS} such ground stations already; close one of them"),
@@ -134,7 +146,11 @@ async fn host(call: GuestCall, answering: Answering) -> Result<(), String> {
             return Err("the coordinator does not answer".to_owned());
         }
     };
-    info!(person = call.person, ?access, "a ground station has come through the coordinator");
+    info!(
+        person = call.person,
+        ?access,
+        "a ground station has come through the coordinator"
+    );
     let queue = guest.queue.clone();
     let speak = async {
         let mut buffer = Vec::with_capacity(AT_ONCE);

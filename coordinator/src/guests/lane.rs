@@ -117,7 +117,10 @@ mod tests {
     #[tokio::test]
     async fn losses_of_before_are_passed_on_and_never_shrink() {
         let lane = Lane::default();
-        lane.push(GuestFrames { lost: 5, ..frames(1, 20, 1) });
+        lane.push(GuestFrames {
+            lost: 5,
+            ..frames(1, 20, 1)
+        });
         lane.push(frames(2, 20, 1));
         lane.next().await;
         assert_eq!(lane.next().await.lost, 5);

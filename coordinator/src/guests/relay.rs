@@ -51,7 +51,10 @@ impl Relay {
             GuestAccess::Ask => "may ask the vehicle",
             GuestAccess::Watch => "only watches",
         };
-        let note = Note::normal("GroundStationConnected", format!("{who} has connected a ground station, which {does}"));
+        let note = Note::normal(
+            "GroundStationConnected",
+            format!("{who} has connected a ground station, which {does}"),
+        );
         record(&self.handles.observer, &self.drone, note);
         let metrics = &self.handles.metrics;
         metrics.guest_call(access);
@@ -78,7 +81,11 @@ impl Relay {
             "a ground station is disconnected from the vehicle"
         );
         let text = format!("the ground station of {who} is disconnected: {}", why.message());
-        record(&self.handles.observer, &self.drone, Note::normal("GroundStationDisconnected", text));
+        record(
+            &self.handles.observer,
+            &self.drone,
+            Note::normal("GroundStationDisconnected", text),
+        );
         // The agent hears why where it can be told at once; the person's tool has to know whether to come again.
         let _ = agent.outbound.try_send(Err(why.clone()));
         let _ = timeout(RECHECK, person.send(Err(why))).await;
@@ -129,7 +136,9 @@ impl Relay {
                     }
                 }
                 Ok(Some(_)) => {
-                    return Status::invalid_argument(format!("after ConnectOpen come frames, at most {LARGEST} bytes at once"));
+                    return Status::invalid_argument(format!(
+                        "after ConnectOpen come frames, at most {LARGEST} bytes at once"
+                    ));
                 }
                 Ok(None) | Err(_) => return Status::cancelled("it hung up"),
             }

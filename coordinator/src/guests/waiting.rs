@@ -97,7 +97,9 @@ impl Waiting {
     /// The call, if it is one to that agent.
     fn take(&self, id: GuestCallId, node: Option<&NodeName>) -> Option<Call> {
         let mut calls = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let meant = calls.get(&id).is_some_and(|call| node.is_none_or(|node| *node == call.node));
+        let meant = calls
+            .get(&id)
+            .is_some_and(|call| node.is_none_or(|node| *node == call.node));
         meant.then(|| calls.remove(&id)).flatten()
     }
 }
@@ -115,7 +117,10 @@ impl Answered {
 
 impl Drop for Answered {
     fn drop(&mut self) {
-        self.calls.lock().unwrap_or_else(PoisonError::into_inner).remove(&self.id);
+        self.calls
+            .lock()
+            .unwrap_or_else(PoisonError::into_inner)
+            .remove(&self.id);
     }
 }
 
@@ -129,7 +134,10 @@ mod tests {
         let waiting = Waiting::default();
         let (id, _answered) = waiting.wait_for(&node("a"));
         assert!(waiting.take(id, Some(&node("b"))).is_none(), "another agent");
-        assert!(waiting.take(GuestCallId(id.0 ^ 1), Some(&node("a"))).is_none(), "a guess");
+        assert!(
+            waiting.take(GuestCallId(id.0 ^ 1), Some(&node("a"))).is_none(),
+            "a guess"
+        );
         assert!(waiting.take(id, Some(&node("a"))).is_some());
         assert!(waiting.take(id, Some(&node("a"))).is_none(), "once");
         let (id, answered) = waiting.wait_for(&node("a"));

@@ -175,7 +175,12 @@ impl Ways {
                 name: vehicle.drone_name.clone(),
             })
             .collect();
-        let gone: Vec<DroneKey> = self.open.keys().filter(|drone| !there.contains(drone)).cloned().collect();
+        let gone: Vec<DroneKey> = self
+            .open
+            .keys()
+            .filter(|drone| !there.contains(drone))
+            .cloned()
+            .collect();
         for drone in gone {
             if let Some(handle) = self.open.remove(&drone) {
                 handle.abort();

@@ -33,7 +33,10 @@ impl Numbers {
     /// It is never given to another one.
     pub fn give(&mut self, own: SystemId) -> Number {
         let ids = 1..=VEHICLES_PER_PORT;
-        let room = self.0.iter().position(|port| port.len() < usize::from(VEHICLES_PER_PORT));
+        let room = self
+            .0
+            .iter()
+            .position(|port| port.len() < usize::from(VEHICLES_PER_PORT));
         let port = room.unwrap_or(self.0.len());
         if room.is_none() {
             self.0.push(BTreeSet::new());
@@ -53,7 +56,9 @@ impl Numbers {
     /// Whether a vehicle has this number.
     #[must_use]
     pub fn is_taken(&self, number: Number) -> bool {
-        self.0.get(number.port).is_some_and(|port| port.contains(&number.system.0))
+        self.0
+            .get(number.port)
+            .is_some_and(|port| port.contains(&number.system.0))
     }
 
     /// Whether no more than one vehicle has a number on `port`.
@@ -77,7 +82,13 @@ impl Renumbered {
     /// vehicle's on this port: they would take the one for the other.
     #[must_use]
     pub fn to_guests(&self, frame: &RawFrame, numbers: &Numbers) -> Option<RawFrame> {
-        let shown = |system: u8| if system == self.own.0 { self.number.system.0 } else { system };
+        let shown = |system: u8| {
+            if system == self.own.0 {
+                self.number.system.0
+            } else {
+                system
+            }
+        };
         let sender = Number {
             system: SystemId(frame.system),
             ..self.number
@@ -130,7 +141,9 @@ impl RawFrame {
             Version::V2 => 5,
         };
         *bytes.get_mut(sender_at)? = sender;
-        if let (false, Some(target), Some(at)) = (same_target, target, head.layout.and_then(|layout| layout.target_system)) {
+        if let (false, Some(target), Some(at)) =
+            (same_target, target, head.layout.and_then(|layout| layout.target_system))
+        {
             // What MAVLink 2 has cut off was 0, which is everybody, and stays so.
             let payload = bytes.get_mut(shape.payload..shape.checksum)?;
             if let Some(byte) = payload.get_mut(at) {

@@ -60,7 +60,10 @@ impl TryFrom<v1::GuestCall> for GuestCall {
     fn try_from(call: v1::GuestCall) -> Result<Self, BadMessage> {
         let field = "guest_call.access";
         let access = v1::GuestAccess::try_from(call.access)
-            .map_err(|_| BadMessage::UnknownValue { field, got: call.access })?
+            .map_err(|_| BadMessage::UnknownValue {
+                field,
+                got: call.access,
+            })?
             .allowed()
             .ok_or(BadMessage::Missing { field })?;
         Ok(Self {
@@ -86,8 +89,14 @@ mod tests {
             let wire = v1::GuestCall::from(&call);
             assert_eq!(GuestCall::try_from(wire.clone()).unwrap(), call);
             let bad = [
-                v1::GuestCall { access: 0, ..wire.clone() },
-                v1::GuestCall { access: 99, ..wire.clone() },
+                v1::GuestCall {
+                    access: 0,
+                    ..wire.clone()
+                },
+                v1::GuestCall {
+                    access: 99,
+                    ..wire.clone()
+                },
                 v1::GuestCall { id: vec![7], ..wire },
             ];
             for bad in bad {

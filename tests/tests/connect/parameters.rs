@@ -38,7 +38,11 @@ pub fn download(port: u16, patience: Duration) -> anyhow::Result<Download> {
     let mut newest = Instant::now();
     let (mut found, mut total, mut again) = (BTreeMap::new(), None, 0);
     loop {
-        ensure!(Instant::now() < until, "{} of {total:?} parameters in {patience:?}", found.len());
+        ensure!(
+            Instant::now() < until,
+            "{} of {total:?} parameters in {patience:?}",
+            found.len()
+        );
         match stream.read(&mut buffer) {
             Ok(0) => anyhow::bail!("it was cut off"),
             Ok(n) => framer.push(&buffer[..n]),
@@ -61,7 +65,11 @@ pub fn download(port: u16, patience: Duration) -> anyhow::Result<Download> {
                 let count = u16::from_le_bytes([payload[4], payload[5]]);
                 let index = u16::from_le_bytes([payload[6], payload[7]]);
                 let value = f32::from_le_bytes([payload[0], payload[1], payload[2], payload[3]]);
-                let name: String = payload[8..24].iter().take_while(|b| **b != 0).map(|b| char::from(*b)).collect();
+                let name: String = payload[8..24]
+                    .iter()
+                    .take_while(|b| **b != 0)
+                    .map(|b| char::from(*b))
+                    .collect();
                 if index < count && found.insert(index, (name, value)).is_none() {
                     (newest, total) = (Instant::now(), Some(count));
                 }

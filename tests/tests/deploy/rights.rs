@@ -133,7 +133,11 @@ fn rights_of(user: &str, namespace: &str) -> [bool; 4] {
             "resume drones.skein.dev",
         ]),
         // A ground station can stop motors, too.
-        all(&["kill drones.skein.dev", "kill swarms.skein.dev", "connect drones.skein.dev"]),
+        all(&[
+            "kill drones.skein.dev",
+            "kill swarms.skein.dev",
+            "connect drones.skein.dev",
+        ]),
     ]
 }
 

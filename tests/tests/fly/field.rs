@@ -332,7 +332,10 @@ impl Field {
     /// Starts `skein` with what goes on for a while.
     pub fn start_skein(&self, args: &[&str]) -> anyhow::Result<Process> {
         let server = format!("http://127.0.0.1:{}", self.port);
-        Launch::workspace("skein")?.args(["--server", &server]).args(args).start()
+        Launch::workspace("skein")?
+            .args(["--server", &server])
+            .args(args)
+            .start()
     }
 
     /// Waits for what takes `seconds` of the vehicles' time.

@@ -64,7 +64,10 @@ fn a_guest_that_may_only_watch_hears_the_vehicle_and_reaches_nobody() {
     let asks = frame(QGC, &MavMessage::PARAM_REQUEST_LIST(PARAM_REQUEST_LIST_DATA::default()));
     for said in [asks, command(QGC, MavCmd::MAV_CMD_COMPONENT_ARM_DISARM), gcs_beat(QGC)] {
         let verdict = switch.receive_from_guest(watcher, &said, now);
-        assert_eq!((verdict.to, verdict.refusal), (Destinations::default(), Some(Refusal::ReadOnly)));
+        assert_eq!(
+            (verdict.to, verdict.refusal),
+            (Destinations::default(), Some(Refusal::ReadOnly))
+        );
     }
     assert!(switch.receive_from_line(&vehicle_beat(true), now).contains(&watcher));
     assert_eq!(switch.in_charge(), None, "its heartbeats count for nothing");

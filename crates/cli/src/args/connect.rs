@@ -84,7 +84,9 @@ impl ConnectArgs {
         };
         let mut keys = Vec::new();
         for drone in &self.drones {
-            let key = drone.key(self.namespace.as_deref(), usual.as_deref()).map_err(Failure::Usage)?;
+            let key = drone
+                .key(self.namespace.as_deref(), usual.as_deref())
+                .map_err(Failure::Usage)?;
             if !keys.contains(&key) {
                 keys.push(key);
             }
@@ -115,7 +117,11 @@ impl Port {
     pub fn of_group(&self, index: usize) -> Result<Self, Failure> {
         let next = |port: u16| {
             let next = u16::try_from(index).ok().and_then(|index| port.checked_add(index));
-            next.ok_or_else(|| Failure::Failed(format!("there is no port {index} above {port}; choose a lower one with --listen")))
+            next.ok_or_else(|| {
+                Failure::Failed(format!(
+                    "there is no port {index} above {port}; choose a lower one with --listen"
+                ))
+            })
         };
         Ok(match self {
             Self::Udp { host, port } => Self::Udp {
@@ -155,10 +161,12 @@ impl FromStr for Port {
         let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']'));
         let host = bare.unwrap_or(host);
         match kind {
-            "udp" if !host.is_empty() && !host.contains('/') && (bare.is_some() || !host.contains(':')) => Ok(Self::Udp {
-                host: host.to_owned(),
-                port,
-            }),
+            "udp" if !host.is_empty() && !host.contains('/') && (bare.is_some() || !host.contains(':')) => {
+                Ok(Self::Udp {
+                    host: host.to_owned(),
+                    port,
+                })
+            }
             "tcp" => {
                 let host = if host == "localhost" { "127.0.0.1" } else { host };
                 let ip: IpAddr = host.parse().map_err(|_| bad())?;
@@ -186,21 +194,46 @@ mod tests {
 
     #[test]
     fn a_port_is_read_in_all_its_forms_and_printed_as_it_was_given() {
-        for text in ["udp:127.0.0.1:14550", "udp:[::1]:14550", "udp:laptop:14550", "tcp:127.0.0.1:5760", "tcp:[::1]:5760"] {
+        for text in [
+            "udp:127.0.0.1:14550",
+            "udp:[::1]:14550",
+            "udp:laptop:14550",
+            "tcp:127.0.0.1:5760",
+            "tcp:[::1]:5760",
+        ] {
             assert_eq!(text.parse::<Port>().unwrap().to_string(), text);
         }
-        assert_eq!("tcp:localhost:1".parse::<Port>().unwrap().to_string(), "tcp:127.0.0.1:1");
-        for text in ["14550", "udp:14550", "udp::14550", "udp:a:0", "tcp:laptop:1", "serial:/dev/x:1", "udp:::1:7"] {
-            assert!(text.parse::<Port>().unwrap_err().contains("udp:127.0.0.1:14550"), "{text}");
+        assert_eq!(
+            "tcp:localhost:1".parse::<Port>().unwrap().to_string(),
+            "tcp:127.0.0.1:1"
+        );
+        for text in [
+            "14550",
+            "udp:14550",
+            "udp::14550",
+            "udp:a:0",
+            "tcp:laptop:1",
+            "serial:/dev/x:1",
+            "udp:::1:7",
+        ] {
+            assert!(
+                text.parse::<Port>().unwrap_err().contains("udp:127.0.0.1:14550"),
+                "{text}"
+            );
         }
     }
 
     #[test]
     fn a_port_that_others_reach_has_to_be_meant() {
         for port in ["tcp:0.0.0.0:5760", "udp:192.0.2.7:14550", "udp:laptop:14550"] {
-            let refused = args(&["alpha", "--listen", port]).check_ports().unwrap_err().to_string();
+            let refused = args(&["alpha", "--listen", port])
+                .check_ports()
+                .unwrap_err()
+                .to_string();
             assert!(refused.contains("--allow-remote"), "{refused}");
-            args(&["alpha", "--listen", port, "--allow-remote"]).check_ports().unwrap();
+            args(&["alpha", "--listen", port, "--allow-remote"])
+                .check_ports()
+                .unwrap();
         }
         args(&["alpha"]).check_ports().unwrap();
     }
@@ -214,10 +247,18 @@ mod tests {
 
     #[test]
     fn drones_are_named_once_in_the_namespace_that_was_said() {
-        let keys = args(&["a", "field/b", "field/a"]).named(None, || Some("field".into())).unwrap();
-        assert_eq!(keys.iter().map(ToString::to_string).collect::<Vec<_>>(), ["field/a", "field/b"]);
+        let keys = args(&["a", "field/b", "field/a"])
+            .named(None, || Some("field".into()))
+            .unwrap();
+        assert_eq!(
+            keys.iter().map(ToString::to_string).collect::<Vec<_>>(),
+            ["field/a", "field/b"]
+        );
         assert!(Program::try_parse_from(["skein"]).is_err(), "which ones?");
-        assert!(Program::try_parse_from(["skein", "a", "-l", "x=y"]).is_err(), "one or the other");
+        assert!(
+            Program::try_parse_from(["skein", "a", "-l", "x=y"]).is_err(),
+            "one or the other"
+        );
         assert!(args(&["-l", "x=y", "-A"]).named(Some("n".into()), || None).is_err());
     }
 }

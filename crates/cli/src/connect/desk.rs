@@ -89,8 +89,11 @@ impl Desk {
 
     async fn open_up_to(&self, state: &mut State, index: usize) -> Result<(), Failure> {
         while state.groups.len() <= index {
-            let ports: Result<Vec<Port>, Failure> =
-                self.listen.iter().map(|port| port.of_group(state.groups.len())).collect();
+            let ports: Result<Vec<Port>, Failure> = self
+                .listen
+                .iter()
+                .map(|port| port.of_group(state.groups.len()))
+                .collect();
             state.groups.push(port::open(ports?).await?);
         }
         Ok(())

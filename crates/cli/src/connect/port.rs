@@ -73,7 +73,9 @@ pub async fn open(ports: Vec<Port>) -> Result<Group, Failure> {
         let admission = admission.clone();
         match port {
             Port::Tcp(address) => {
-                let listener = TcpListener::bind(address).await.map_err(|why| cannot(why.to_string()))?;
+                let listener = TcpListener::bind(address)
+                    .await
+                    .map_err(|why| cannot(why.to_string()))?;
                 tasks.spawn(async move {
                     tcp::serve(listener, admission).await;
                 });
@@ -83,8 +85,12 @@ pub async fn open(ports: Vec<Port>) -> Result<Group, Failure> {
                 let mut found = found
                     .map_err(|_| cannot("the name server does not answer".to_owned()))?
                     .map_err(|why| cannot(why.to_string()))?;
-                let there = found.next().ok_or_else(|| cannot("the name has no address".to_owned()))?;
-                let socket = UdpSocket::bind(any_like(there.ip())).await.map_err(|why| cannot(why.to_string()))?;
+                let there = found
+                    .next()
+                    .ok_or_else(|| cannot("the name has no address".to_owned()))?;
+                let socket = UdpSocket::bind(any_like(there.ip()))
+                    .await
+                    .map_err(|why| cannot(why.to_string()))?;
                 tasks.spawn(async move {
                     udp::serve(socket, Some(there), admission).await;
                 });
@@ -168,12 +174,18 @@ mod tests {
     const ASKS_1: &str = "fe0205ffbe15010002de";
 
     fn bytes(hex: &str) -> Vec<u8> {
-        (0..hex.len()).step_by(2).map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap()).collect()
+        (0..hex.len())
+            .step_by(2)
+            .map(|at| u8::from_str_radix(&hex[at..at + 2], 16).unwrap())
+            .collect()
     }
 
     #[tokio::test]
     async fn a_ground_station_hears_all_vehicles_of_a_port_and_each_hears_what_is_for_it() {
-        let free = std::net::TcpListener::bind("127.0.0.1:0").unwrap().local_addr().unwrap();
+        let free = std::net::TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
         let group = open(vec![Port::Tcp(free)]).await.unwrap();
         let mut numbers = Numbers::default();
         let mut ways = Vec::new();
@@ -200,7 +212,11 @@ mod tests {
         assert!(ways[0].try_recv().is_err());
 
         let beat = RawFrame::parse(&bytes(BEAT)).unwrap();
-        group.sender.send(ToGroup::Frame(SystemId(2), beat.clone())).await.unwrap();
+        group
+            .sender
+            .send(ToGroup::Frame(SystemId(2), beat.clone()))
+            .await
+            .unwrap();
         let shown = beat.renumbered(2, None).unwrap();
         let mut heard = vec![0; shown.bytes.len()];
         timeout(within, station.read_exact(&mut heard)).await.unwrap().unwrap();

@@ -131,7 +131,10 @@ impl Way {
             requests.recv().await.map(|request| (request, requests))
         });
         let silent = |_| Status::deadline_exceeded("the coordinator does not answer");
-        let mut inbound = timeout(OPEN_WITHIN, client.join(requests)).await.map_err(silent)??.into_inner();
+        let mut inbound = timeout(OPEN_WITHIN, client.join(requests))
+            .await
+            .map_err(silent)??
+            .into_inner();
         let first = timeout(OPEN_WITHIN, inbound.message()).await.map_err(silent)??;
         let Some(v1::ConnectResponse {
             message: Some(FromCoordinator::Connected(connected)),
@@ -139,7 +142,10 @@ impl Way {
         else {
             return Err(no_sense());
         };
-        let own = u8::try_from(connected.system_id).ok().filter(|id| *id > 0).ok_or_else(no_sense)?;
+        let own = u8::try_from(connected.system_id)
+            .ok()
+            .filter(|id| *id > 0)
+            .ok_or_else(no_sense)?;
         let seat = match self.desk.seat(&self.drone, SystemId(own)).await {
             Ok(seat) => seat,
             Err(failure) => return Ok(Err(failure)),
@@ -246,7 +252,9 @@ fn judge(status: &Status) -> Lost {
     let why = status.message().to_owned();
     match status.code() {
         Code::PermissionDenied | Code::Unauthenticated | Code::NotFound | Code::InvalidArgument => Lost::ForGood(why),
-        Code::Unimplemented => Lost::ForGood("the coordinator is older than this program and cannot do this".to_owned()),
+        Code::Unimplemented => {
+            Lost::ForGood("the coordinator is older than this program and cannot do this".to_owned())
+        }
         _ => Lost::ForNow(why),
     }
 }
@@ -291,6 +299,9 @@ mod tests {
         }
         let frames = batch(beat.clone(), &mut waiting, 7);
         assert!(frames.data.len() <= AT_ONCE && frames.count > 300, "{}", frames.count);
-        assert_eq!((frames.data.len(), frames.lost), (frames.count as usize * beat.bytes.len(), 7));
+        assert_eq!(
+            (frames.data.len(), frames.lost),
+            (frames.count as usize * beat.bytes.len(), 7)
+        );
     }
 }

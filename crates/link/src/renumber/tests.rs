@@ -89,7 +89,10 @@ fn sticks_move_the_vehicle_that_they_name_and_no_other() {
         frame((255, 190), &MavMessage::MANUAL_CONTROL(data))
     };
     assert!(one.to_vehicle(&sticks(2), &numbers).is_none());
-    assert_eq!(two.to_vehicle(&sticks(2), &numbers).unwrap().target, Some(Address::new(1, 0)));
+    assert_eq!(
+        two.to_vehicle(&sticks(2), &numbers).unwrap().target,
+        Some(Address::new(1, 0))
+    );
     assert!(two.to_vehicle(&sticks(1), &numbers).is_none());
 }
 
@@ -113,8 +116,15 @@ fn a_name_that_a_vehicle_has_only_on_its_own_wire_reaches_it_not() {
         number: numbers.give(SystemId(255)),
     };
     assert_eq!(renamed.number.system, SystemId(2));
-    assert!(renamed.to_vehicle(&frame((254, 190), &command(255)), &numbers).is_none());
-    assert!(renamed.to_vehicle(&frame((254, 190), &command(9)), &numbers).is_some(), "behind it");
+    assert!(
+        renamed
+            .to_vehicle(&frame((254, 190), &command(255)), &numbers)
+            .is_none()
+    );
+    assert!(
+        renamed.to_vehicle(&frame((254, 190), &command(9)), &numbers).is_some(),
+        "behind it"
+    );
 }
 
 #[test]
@@ -136,7 +146,10 @@ fn an_unknown_message_of_a_vehicle_is_made_anew_and_one_of_a_guest_reaches_a_veh
     assert_eq!(renamed.system, 2);
     let checksum = calculate_crc(&renamed.bytes[1..12], 42).to_le_bytes();
     assert_eq!(renamed.bytes[12..], checksum);
-    assert!(two.to_vehicle(&unknown, &numbers).is_none(), "it may name the other one");
+    assert!(
+        two.to_vehicle(&unknown, &numbers).is_none(),
+        "it may name the other one"
+    );
     let mut alone = Numbers::default();
     let one = Renumbered {
         own: SystemId(9),

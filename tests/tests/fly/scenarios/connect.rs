@@ -33,7 +33,9 @@ fn connect(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let drone = drone["metadata"]["name"].as_str().unwrap_or_default().to_owned();
     let listen = format!("--listen=tcp:127.0.0.1:{}", ports[1]);
     let skein = field.start_skein(&["connect", &drone, &listen])?;
-    skein.wait_for_line(Duration::from_secs(30), |line| line.contains("what a ground station sends reaches it"))?;
+    skein.wait_for_line(Duration::from_secs(30), |line| {
+        line.contains("what a ground station sends reaches it")
+    })?;
     let since = now();
     let direct = download(ports[0], PATIENCE).context("at the vehicle")?;
     let through = download(ports[1], PATIENCE).with_context(|| skein.tail())?;
@@ -51,11 +53,20 @@ fn connect(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         direct.values.len(),
         through.values.len()
     );
-    let bits = |values: &std::collections::BTreeMap<String, f32>| values.values().map(|v| v.to_bits()).collect::<Vec<_>>();
+    let bits =
+        |values: &std::collections::BTreeMap<String, f32>| values.values().map(|v| v.to_bits()).collect::<Vec<_>>();
     // Statistics and learned values go on in flight.
-    let differ = bits(&direct.values).iter().zip(bits(&through.values)).filter(|(a, b)| **a != *b).count();
+    let differ = bits(&direct.values)
+        .iter()
+        .zip(bits(&through.values))
+        .filter(|(a, b)| **a != *b)
+        .count();
     figures.note(format!("{differ} with another value by then"));
-    ensure!(differ * 100 <= direct.values.len(), "{differ} of {} values differ", direct.values.len());
+    ensure!(
+        differ * 100 <= direct.values.len(),
+        "{differ} of {} values differ",
+        direct.values.len()
+    );
     ensure!(field.record(NODE).said().in_air(), "it does not fly any more");
     let orders = field.record(NODE).orders_since(since);
     ensure!(orders.is_empty(), "it was ordered {orders:?}");

@@ -8,7 +8,7 @@ use std::sync::{Mutex, PoisonError};
 use tokio::sync::Notify;
 
 /// Most bytes that wait: some seconds of a vehicle.
-pub const WAITING: usize = 128 * 1024;
+pub const WAITING: usize = 64 * 1024;
 
 /// Most messages that wait, however short they are.
 const MOST_MESSAGES: usize = 512;

@@ -73,11 +73,15 @@ impl Server {
     /// # Errors
     /// [`Failure`].
     pub async fn connect(route: &Route) -> Result<Self, Failure> {
+        Self::connect_with(route, None).await
+    }
+
+    async fn connect_with(route: &Route, window: Option<u32>) -> Result<Self, Failure> {
         let dial::Opened {
             channel,
             bearer,
             stored,
-        } = dial::open(route).await?;
+        } = dial::open(route, window).await?;
         let channel = InterceptedService::new(channel, bearer);
         Ok(Self {
             route: route.clone(),

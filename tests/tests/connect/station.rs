@@ -12,6 +12,8 @@ use std::io::{ErrorKind, Read, Write};
 use std::net::TcpStream;
 use std::time::{Duration, Instant};
 
+const GLOBAL_POSITION_INT: u32 = 33;
+
 /// Between two heartbeats.
 const BEAT: Duration = Duration::from_secs(1);
 
@@ -19,11 +21,10 @@ pub struct Station {
     stream: TcpStream,
     framer: Framer,
     beat_at: Instant,
-    last: BTreeMap<u8, u8>,
     /// Bytes that came.
     pub bytes: usize,
-    /// Frames of the autopilot that are missing, by their sequence numbers.
-    pub missing: u64,
+    /// When each GLOBAL_POSITION_INT of the autopilot was made, milliseconds since it booted.
+    pub positions: Vec<u32>,
     /// How often each message of the autopilot came, and the last of each.
     pub seen: BTreeMap<u32, (u64, RawFrame)>,
 }
@@ -37,9 +38,8 @@ impl Station {
             stream,
             framer: Framer::default(),
             beat_at: Instant::now(),
-            last: BTreeMap::new(),
             bytes: 0,
-            missing: 0,
+            positions: Vec::new(),
             seen: BTreeMap::new(),
         })
     }
@@ -93,8 +93,10 @@ impl Station {
         if frame.component != 1 {
             return;
         }
-        if let Some(last) = self.last.insert(frame.system, frame.sequence()) {
-            self.missing += u64::from(frame.sequence().wrapping_sub(last).wrapping_sub(1));
+        if frame.message_id == GLOBAL_POSITION_INT
+            && let Some(&[a, b, c, d]) = frame.payload().get(..4)
+        {
+            self.positions.push(u32::from_le_bytes([a, b, c, d]));
         }
         let count = self.count(frame.message_id) + 1;
         self.seen.insert(frame.message_id, (count, frame));

@@ -154,6 +154,16 @@ impl Wire {
         self.messages().into_iter().filter_map(place).collect()
     }
 
+    /// When each position was made that it told, milliseconds since it booted.
+    #[allow(dead_code, reason = "only ground stations are asked what they heard")]
+    pub fn positions_told(&self) -> Vec<u32> {
+        let made = |(_, autopilot, message)| match message {
+            MavMessage::GLOBAL_POSITION_INT(at) if autopilot => Some(at.time_boot_ms),
+            _ => None,
+        };
+        self.messages().into_iter().filter_map(made).collect()
+    }
+
     /// Whether it flew without a break since `since`, or was landed and disarmed all the time, by each of its messages on flight.
     pub fn flew_without_a_break_since(&self, since: u64) -> bool {
         let mut said = Said::default();

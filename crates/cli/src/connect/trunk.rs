@@ -66,7 +66,7 @@ impl Trunk {
             Some(server) => server,
             None => {
                 state.generation += 1;
-                Server::connect(&self.route).await?
+                Server::connect_for_guests(&self.route).await?
             }
         };
         let client = server.guests();

@@ -40,18 +40,15 @@ pub struct Opened {
     pub stored: Option<StoredProof>,
 }
 
-/// What may be under way to us on one stream: enough for a fleet's list at once, and no long past of one vehicle's frames.
-const WINDOW: u32 = 256 * 1024;
-
-/// Opens a connection.
+/// Opens a connection. `window` is how many bytes of one stream may be under way to us, where the usual would hold too long a past.
 ///
 /// # Errors
 /// [`Failure`].
-pub fn open(route: &Route) -> BoxFuture<'_, Result<Opened, Failure>> {
-    opened(route).boxed()
+pub fn open(route: &Route, window: Option<u32>) -> BoxFuture<'_, Result<Opened, Failure>> {
+    opened(route, window).boxed()
 }
 
-async fn opened(route: &Route) -> Result<Opened, Failure> {
+async fn opened(route: &Route, window: Option<u32>) -> Result<Opened, Failure> {
     let with = |channel, bearer| Opened {
         channel,
         bearer,
@@ -59,13 +56,13 @@ async fn opened(route: &Route) -> Result<Opened, Failure> {
     };
     match route {
         Route::Plain(server) => Ok(with(
-            over(route, Box::new(tcp(route, server).await?)).await?,
+            over(route, Box::new(tcp(route, server).await?), window).await?,
             Bearer::default(),
         )),
         Route::Files { server, files } | Route::Station { server, files, .. } => {
             let Credentials { tls, bearer } = read(files.clone()).await?;
             let connection = inside_tls(route, tls, tcp(route, server).await?).await?;
-            Ok(with(over(route, connection).await?, bearer))
+            Ok(with(over(route, connection, window).await?, bearer))
         }
         Route::Cluster { choice, server } => {
             let cluster = Cluster::of(choice).await?;
@@ -82,7 +79,7 @@ async fn opened(route: &Route) -> Result<Opened, Failure> {
                     }
                 }
             };
-            let channel = over(route, connection).await?;
+            let channel = over(route, connection, window).await?;
             Ok(Opened {
                 stored,
                 ..with(channel, Bearer::default())
@@ -138,12 +135,12 @@ async fn inside_tls<C: Connection + 'static>(
     }
 }
 
-async fn over(route: &Route, connection: Box<dyn Connection>) -> Result<Channel, Failure> {
+async fn over(route: &Route, connection: Box<dyn Connection>, window: Option<u32>) -> Result<Channel, Failure> {
     let endpoint = Endpoint::from_static(NAME)
         .http2_keep_alive_interval(PROBE)
         .keep_alive_timeout(PROBE)
         .keep_alive_while_idle(true)
-        .initial_stream_window_size(WINDOW);
+        .initial_stream_window_size(window);
     // A listener that never speaks HTTP/2 is caught by this.
     match timeout(CONNECT, channel::over(&endpoint, connection)).await {
         Ok(opened) => opened.map_err(|error| unreachable(route, root_cause(&error))),

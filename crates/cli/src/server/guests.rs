@@ -3,6 +3,8 @@
 //! Owns: what is called for that. Must not: call.
 
 use super::Server;
+use crate::failure::Failure;
+use crate::route::Route;
 use proto::bearer::Bearer;
 use proto::v1::guests_client::GuestsClient;
 use tonic::service::interceptor::InterceptedService;
@@ -11,7 +13,18 @@ use tonic::transport::Channel;
 /// What opens ways to vehicles.
 pub type GuestClient = GuestsClient<InterceptedService<Channel, Bearer>>;
 
+/// What may be under way to us of one vehicle: a few seconds. What is older is of no use, and is lost before it is sent.
+const WINDOW: u32 = 65_535;
+
 impl Server {
+    /// Connects, for ways to vehicles.
+    ///
+    /// # Errors
+    /// [`Failure`].
+    pub async fn connect_for_guests(route: &Route) -> Result<Self, Failure> {
+        Self::connect_with(route, Some(WINDOW)).await
+    }
+
     /// What opens ways to vehicles on this connection.
     #[must_use]
     pub fn guests(&self) -> GuestClient {

@@ -43,10 +43,10 @@ fn one_that_tires_is_relieved_at_a_waypoint_that_it_reaches_when_the_other_can_b
     assert_eq!((alone.create, why(&alone)), (1, vec![]));
     let given = step(&work, &in_layers(1), &alone.progress, &[tiring.clone(), relief()]);
     // 30 s until it has climbed, 6 s to its layer, and 40 m in 8 s there, which the other flies in 10 s.
-    let (all, rest) = (set(&[(0.0, 40.0)]), set(&[(21.0, 40.0)]));
+    let (all, rest) = (set(&[(0.0, 40.0)]), set(&[(22.0, 40.0)]));
     assert_eq!(
         parts(&given),
-        [("a", &all, 0, Some(("b", 21.0))), ("b", &rest, 1, None)]
+        [("a", &all, 0, Some(("b", 22.0))), ("b", &rest, 1, None)]
     );
     assert_eq!((given.create, why(&given)), (0, vec![]));
     let overlap = Wanted {
@@ -54,7 +54,7 @@ fn one_that_tires_is_relieved_at_a_waypoint_that_it_reaches_when_the_other_can_b
         ..in_layers(1)
     };
     let earlier = step(&work, &overlap, &alone.progress, &[tiring.clone(), relief()]);
-    assert_eq!(earlier.progress.parts[1].stretches, set(&[(20.5, 40.0)]));
+    assert_eq!(earlier.progress.parts[1].stretches, set(&[(21.5, 40.0)]));
     // In one layer there is no room for two.
     let one_layer = step(&work, &wanted(1), &before, &[tiring, relief()]);
     assert_eq!((one_layer.progress.parts.len(), one_layer.create), (1, 0));
@@ -102,7 +102,7 @@ fn whichever_of_the_two_leaves_early_nothing_is_lost() {
     let tired = of(flown("a", Doing::Tired, &[(0.0, 10.0)]), seen("b", Doing::Busy));
     assert_eq!(
         (tired.progress.left(&work), why(&tired)),
-        (set(&[(10.0, 21.0)]), vec![("a", &Why::Tired)])
+        (set(&[(10.0, 22.0)]), vec![("a", &Why::Tired)])
     );
     let refused = of(
         flown("a", Doing::Tiring, &[(0.0, 5.0)]),
@@ -122,6 +122,7 @@ fn on_a_patrol_the_next_begins_as_the_one_before_ends() {
     let work = route(6);
     let patrol = Wanted {
         completions: None,
+        layer_height: Meters(4.0),
         ..in_layers(1)
     };
     let before = progress(vec![part("a", &[(0.0, 5.0)])]);

@@ -313,6 +313,7 @@ impl Keeper {
     fn wire(&self) -> Vec<WireItem> {
         let home = (self.first() > 0).then(WireItem::home);
         let items = self.following.list().iter().filter_map(|(item, _)| WireItem::of(item));
+        let items = items.map(|item| item.taken_by(self.autopilot));
         home.into_iter().chain(items).collect()
     }
 

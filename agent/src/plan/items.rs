@@ -134,6 +134,21 @@ impl WireItem {
         })
     }
 
+    /// As an `autopilot` takes it: ArduPilot refuses what is left open, but for the heading of a waypoint or a landing, and means that by 0.
+    #[must_use]
+    pub fn taken_by(mut self, autopilot: Option<Autopilot>) -> Self {
+        if autopilot != Some(Autopilot::ArduPilot) {
+            return self;
+        }
+        let heading = matches!(self.command, MavCmd::MAV_CMD_NAV_WAYPOINT | MavCmd::MAV_CMD_NAV_LAND);
+        let closed = if heading { 3 } else { 4 };
+        self.params
+            .iter_mut()
+            .take(closed)
+            .for_each(|param| *param = zero(*param));
+        self
+    }
+
     /// Item 0 of ArduPilot, which it takes for home and sets by itself.
     #[must_use]
     pub const fn home() -> Self {
@@ -252,6 +267,27 @@ mod tests {
             goes_on: true,
         })
         .unwrap()
+    }
+
+    #[test]
+    fn what_is_left_open_is_closed_where_an_arducopter_would_refuse_it() {
+        let open = |command| {
+            let wire = WireItem::of(&Item {
+                command,
+                frame: item::FRAME_GLOBAL_RELATIVE_ALT,
+                params: [None, Some(2.0), None, None, Some(47.0), Some(8.0), Some(30.0)],
+                goes_on: true,
+            });
+            wire.unwrap()
+        };
+        let is_open = |wire: WireItem| wire.params.map(f32::is_nan);
+        let on = |command, autopilot| is_open(open(command).taken_by(Some(autopilot)));
+        assert_eq!(on(item::NAV_LOITER_TIME, Autopilot::ArduPilot), [false; 4]);
+        assert_eq!(
+            on(item::NAV_WAYPOINT, Autopilot::ArduPilot),
+            [false, false, false, true]
+        );
+        assert_eq!(on(item::NAV_LOITER_TIME, Autopilot::Px4), [true, false, true, true]);
     }
 
     #[test]

@@ -179,17 +179,24 @@ fn a_person_sees_the_fleet_where_it_is_lands_it_and_has_a_drawn_survey_flown_and
             .is_some_and(|corners| corners.len() == 4),
         "{spec}"
     );
-    let lists = page
-        .wait("the vehicle to be shown on its way", |lists| {
-            let (_, row) = row(lists, &field, idle)?;
-            let shown = is_true(row, &field, idle)?;
-            ensure!(apart(shown, home) > 20.0 && row["flying"] == "true", "{row}");
-            Ok(())
-        })
-        .map_err(|error| field.explain(error))?;
+    page.wait("the vehicle to be shown on its way", |lists| {
+        let (_, row) = row(lists, &field, idle)?;
+        let shown = is_true(row, &field, idle)?;
+        ensure!(apart(shown, home) > 20.0 && row["flying"] == "true", "{row}");
+        Ok(())
+    })
+    .map_err(|error| field.explain(error))?;
     ensure!(field.wire(idle).said().in_air(), "only the page says that it flies");
+    // It owns all of its way, and that is drawn.
+    page.step(&json!({"step": "picture", "name": "map"}))?;
+    if std::env::var_os("SKEIN_GENERATE").is_some() {
+        let root = workspace_root();
+        std::fs::copy(root.join(PICTURES).join("map.png"), root.join("docs/images/map.png"))?;
+    }
+    let lists = page.step(&json!({"step": "lists"}))?;
     let (_, flies) = row(&lists, &field, idle)?;
     let claimed = airspace::Claimed::of(flies)?;
+    claimed.is_drawn(&mut page, corner(80.0, 5.0))?;
     let flown_before = field.wire(idle).places().len();
     // A drawn Geofence around all of it selects them all.
     let around = [
@@ -209,12 +216,7 @@ fn a_person_sees_the_fleet_where_it_is_lands_it_and_has_a_drawn_survey_flown_and
                 .is_some_and(|corners| corners.len() == 4),
         "{spec}"
     );
-    page.step(&json!({"step": "picture", "name": "map"}))?;
-    claimed.is_drawn(&mut page, corner(-45.0, 65.0))?;
-    if std::env::var_os("SKEIN_GENERATE").is_some() {
-        let root = workspace_root();
-        std::fs::copy(root.join(PICTURES).join("map.png"), root.join("docs/images/map.png"))?;
-    }
+    page.step(&json!({"step": "picture", "name": "map-fenced"}))?;
 
     // Ground: the question lists whom it concerns, and both land by their own account.
     let ordered = page.step(&json!({"step": "order", "verb": "ground", "swarm": "default/alpha"}))?;

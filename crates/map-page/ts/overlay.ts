@@ -8,8 +8,8 @@ import { meters, needsEyes } from "./words.ts";
 
 const TRAIL = 40;
 const SPRITE = 30;
-/** The line ahead of a vehicle is as long as it flies in this time. */
-const AHEAD_SECONDS = 5;
+/** The line ahead of a vehicle is as long as it flies in this time, and no longer than so many pixels. */
+const AHEAD = { seconds: 3, pixels: 50 };
 interface Track { from: Corner; to: Corner; atMs: number; spanMs: number; trail: Corner[]; vehicle: Vehicle; seen: Vehicle }
 
 export class Overlay {
@@ -173,7 +173,7 @@ export class Overlay {
   private ahead(vehicle: Vehicle, x: number, y: number, pixelsPerUnit: number, ink: string): void {
     const { courseDegrees, speedMetersPerSecond, latitudeDegrees } = vehicle;
     if (courseDegrees === undefined || speedMetersPerSecond === undefined || latitudeDegrees === undefined) return;
-    const length = ((AHEAD_SECONDS * speedMetersPerSecond) / metersPerUnit(latitudeDegrees)) * pixelsPerUnit;
+    const length = Math.min(AHEAD.pixels, ((AHEAD.seconds * speedMetersPerSecond) / metersPerUnit(latitudeDegrees)) * pixelsPerUnit);
     const course = (courseDegrees * Math.PI) / 180;
     this.context.beginPath();
     this.context.moveTo(x, y);

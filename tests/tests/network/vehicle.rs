@@ -229,12 +229,12 @@ impl Vehicle {
         }
     }
 
-    /// A simulated one returns only when its ground station is away for longer than an agent that is started again.
-    pub fn waits_for_its_ground_station(&self) {
+    /// A simulated one returns only when its ground station is away for so long, seconds.
+    pub fn waits_for_its_ground_station(&self, seconds: f32) {
         let Self::Simulated(one) = self else { return };
         let mut one = one.lock().unwrap();
         for name in ["FS_GCS_TIMEOUT", "COM_DL_LOSS_T"] {
-            one.wired.vehicle_mut().write_parameter(name, 40.0);
+            one.wired.vehicle_mut().write_parameter(name, seconds);
         }
     }
 

@@ -216,7 +216,7 @@ impl Run<'_> {
                 vehicle.set_failsafes();
             }
             if has_rules && small {
-                vehicle.waits_for_its_ground_station();
+                vehicle.waits_for_its_ground_station(rules::ALONE);
             }
             lines.push((vehicle.clone(), line));
             nodes.push(Node {

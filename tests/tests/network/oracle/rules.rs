@@ -192,7 +192,8 @@ impl RulesOracle {
             let since = (had.copied().unwrap_or_default())
                 .max(self.disturbed)
                 .max(self.restored.unwrap_or_default());
-            if at - since > WRITTEN_WITHIN {
+            // Some disturbance may last.
+            if at.saturating_sub(since) > WRITTEN_WITHIN {
                 return Err(format!(
                     "at {at:?} Vehicle of {name} says that {sent} is in force, which was so at {had:?}: {rules}"
                 ));

@@ -33,6 +33,8 @@ const SET: [(&str, f64); 2] = [("RTL_ALT", 1500.0), ("RTL_DESCEND_ALT", 30.0)];
 
 /// Of the worlds with stations, each second with wind and each second with aircraft have rules.
 const SHARE: (u64, [u64; 2]) = (12, [5, 8]);
+/// For so long an autopilot flies on without its ground station: longer than most agents are away, seconds.
+pub const ALONE: f32 = 25.0;
 /// So far from the middle nobody flies on the way to a station, meters.
 const OUT_OF_THE_WAY: f64 = 80.0;
 /// A ceiling above all ways to stations and home, meters.
@@ -48,12 +50,15 @@ impl Run<'_> {
     pub(super) fn refuse_without_rules(&self, failsafe: &mut Value) {
         if self.oracle.rules.is_some() {
             failsafe["preflight"] = json!("Refuse");
+            // An agent that refuses wants the autopilot's own failsafe to act no later than its own.
+            let least = failsafe["coordinatorLossSeconds"].as_u64().unwrap_or_default();
+            failsafe["coordinatorLossSeconds"] = json!(least.max(ALONE as u64));
         }
     }
 
     /// The person's random changes, in a world of disorder.
     pub(super) fn rules_in_disorder(&mut self) {
-        if self.oracle.rules.is_some() && self.chance(0.008) {
+        if self.oracle.rules.is_some() && self.chance(0.012) {
             self.change_a_rule(&ABOVE_ALL_WAYS);
         }
     }

@@ -158,14 +158,22 @@ impl RulesOracle {
             self.statuses += 1;
             let (name, wanted) = (&fence["metadata"]["name"], of_object(&fence["spec"]));
             let site = &fence["spec"]["vehicleSelector"]["matchLabels"]["site"];
-            let selected: Vec<Value> = items("/api/v1/nodes");
+            let (objects, vehicles) = (items("/api/v1/nodes"), items(VEHICLES));
+            // One of which no Vehicle could be written yet is not selected yet.
             let is_selected = |node: &&Node| {
-                let mut objects = selected
-                    .iter()
-                    .filter(|object| object["metadata"]["labels"]["site"] == *site);
-                objects.any(|object| object["metadata"]["name"] == node.name())
+                let labeled = objects.iter().any(|object| {
+                    object["metadata"]["name"] == node.name() && object["metadata"]["labels"]["site"] == *site
+                });
+                labeled
+                    && vehicles
+                        .iter()
+                        .any(|vehicle| vehicle["spec"]["nodeName"] == node.name())
             };
-            for node in nodes.iter().filter(is_selected) {
+            let selected: Vec<&Node> = nodes.iter().filter(is_selected).collect();
+            if fence["status"]["selected"] != selected.len() {
+                continue;
+            }
+            for node in selected {
                 if let Err(why) = has_fence(&node.vehicle, &wanted) {
                     return Err(format!(
                         "at {at:?} Geofence {name} says that it is in force on all, and on {}: {why}",

@@ -2,7 +2,7 @@
 //!
 //! Owns: finding the autopilot ([`discovery`]), hearing it ([`normalize`], [`streams`], [`metadata`]), commanding it ([`recipe`],
 //! [`command`]), the uplink ([`uplink`], [`dial`], [`coordinator`], [`credentials`], [`contact`]), what survives a restart
-//! ([`state_file`]), the plan that the vehicle flies by itself ([`plan`]), ground stations as guests ([`gcs`]), the flight log ([`flight_log`]), and putting it together ([`pilot`],
+//! ([`state_file`]), the plan that the vehicle flies by itself ([`plan`]), ground stations as guests ([`gcs`]), the flight log ([`flight_log`]) and what people ask about it ([`logs`]), and putting it together ([`pilot`],
 //! [`shell`], [`life`], [`run`]). Must not: talk to Kubernetes, decide what the vehicle does ([`fleet::converge`] does), or
 //! disarm; no message here can stop motors.
 
@@ -16,10 +16,12 @@ pub mod dial;
 pub mod discovery;
 pub mod drone_span;
 pub mod flight_log;
+mod ftp;
 pub mod gcs;
 pub mod kill;
 pub mod life;
 pub mod lines;
+pub mod logs;
 pub mod metadata;
 pub mod network;
 pub mod normalize;

@@ -6,6 +6,7 @@
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::drone_span::span_of;
+use crate::logs::{LogDesk, Wanted};
 use crate::metadata::MetadataCache;
 use crate::pilot::Pilot;
 use crate::readiness;
@@ -99,6 +100,8 @@ async fn live(
             ..link::Options::default()
         },
     );
+    let wanted = Wanted::default();
+    let logs = LogDesk::open(&config.flight_log, config.node.clone(), wanted.clone());
     let flight_log = flight_log::start(config.flight_log, config.node.clone(), &handle);
     let guests = config.gcs.beside(&config.link, config.ground_station.is_some());
     let (to_guests, calls) = mpsc::channel(GUEST_CALLS);
@@ -124,12 +127,14 @@ async fn live(
         outward,
         pilot: to_pilot,
         guests: to_guests,
+        logs,
         farewell: farewell.clone(),
     };
     let uplink = tokio::spawn(uplink.keep().in_current_span());
     let pilot = Pilot::new(config.node, state, clock.now())
         .as_ground_station(config.ground_station)
         .resting(config.rest)
+        .bringing_logs(wanted)
         .keeping_descriptions(MetadataCache::in_state(&config.state_dir));
     let landing_timeout = config.landing_timeout;
     let wiring = Wiring {

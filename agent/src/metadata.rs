@@ -9,10 +9,8 @@
 mod cache;
 mod events;
 mod fetch;
-mod ftp;
 mod job;
 mod named;
-mod packet;
 mod place;
 mod sequence;
 mod table;

@@ -11,7 +11,7 @@ mod classes;
 pub mod modes;
 mod px4_events;
 mod reasons;
-mod text;
+pub(crate) mod text;
 
 use crate::metadata::Table;
 use fleet::time::{Moment, Sighting};

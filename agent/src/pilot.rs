@@ -8,6 +8,7 @@ use crate::command::{OUR_COMPONENT, Outstanding, Patience, Progress, SYSTEM_AT_F
 use crate::contact::{self, Contact};
 use crate::discovery::{Discovery, Sighted};
 use crate::kill::Kills;
+use crate::logs::fetch::LogFetch;
 use crate::metadata::Fetch;
 use crate::normalize::aircraft::aircraft;
 use crate::normalize::{self, Normalizer};
@@ -50,6 +51,7 @@ const fn flies_routes(mode: Mode) -> bool {
 
 mod descriptions;
 mod killing;
+mod logs;
 mod planned;
 mod refusal;
 mod remote_id;
@@ -89,6 +91,7 @@ pub struct Pilot {
     /// The date, as this computer has it, since 1970.
     date: Option<Duration>,
     descriptions: Fetch,
+    logs: LogFetch,
     terminating: bool,
     link_up: Option<Moment>,
     outstanding: Option<Outstanding<Purpose>>,
@@ -144,6 +147,7 @@ impl Pilot {
             remote_id,
             date: None,
             descriptions: Fetch::new(None),
+            logs: LogFetch::default(),
             terminating: false,
             link_up: None,
             outstanding: None,
@@ -262,6 +266,7 @@ impl Pilot {
         }
         let us = self.from();
         self.descriptions.receive(&frame.message, us, now, jitter);
+        self.logs.receive(&frame.message, us, now);
         self.receive_for_rules(&frame.message, us, now, jitter);
         self.receive_for_plan(&frame.message, us, now);
         if let (MavMessage::PARAM_VALUE(value), Some(identity)) = (&frame.message, &self.vehicle.identity) {
@@ -407,6 +412,7 @@ impl Pilot {
             .or_else(|| self.next_of_plan(now, jitter))
             .or_else(|| self.next_rule(now, jitter))
             .or_else(|| self.next_description(now, jitter))
+            .or_else(|| self.next_log(now, jitter))
     }
 
     /// The last message of [`Self::next`] was written, or not.

@@ -6,6 +6,7 @@
 use crate::coordinator::Coordinator;
 use crate::credentials::Reader;
 use crate::dial::{self, root_cause};
+use crate::logs::LogDesk;
 use fleet::assignment::Order;
 use fleet::backoff::Backoff;
 use fleet::guest::GuestCall;
@@ -18,7 +19,7 @@ use fleet::rules::Rules;
 use proto::convert::BadMessage;
 use proto::v1;
 use std::time::Duration;
-use tokio::sync::{mpsc, watch};
+use tokio::sync::{mpsc, oneshot, watch};
 use tokio::task::JoinSet;
 use tokio::time::{Instant, sleep, timeout};
 use tokio_stream::wrappers::ReceiverStream;
@@ -80,6 +81,8 @@ pub struct Uplink {
     pub pilot: mpsc::Sender<FromUplink>,
     /// Where guests are announced; one that is not taken at once is let go.
     pub guests: mpsc::Sender<GuestCall>,
+    /// Where questions about logs are asked.
+    pub logs: LogDesk,
     /// Cancelled when the last report is in `outward` and should be sent before the end.
     pub farewell: CancellationToken,
 }
@@ -196,10 +199,15 @@ impl Uplink {
         let mut answered = self.outward.borrow().kill_answer.as_ref().map(|a| a.nonce);
         self.outward.mark_changed();
         let mut noticed = String::new();
+        let mut log_answer = None;
         loop {
             tokio::select! {
                 message = inbound.message() => match message {
-                    Ok(Some(message)) => {
+                    Ok(Some(mut message)) => {
+                        if let Some(question) = message.log_question.take() {
+                            log_answer = self.logs.ask(question);
+                            continue;
+                        }
                         if message.notice != noticed {
                             noticed.clone_from(&message.notice);
                             if !noticed.is_empty() {
@@ -230,6 +238,10 @@ impl Uplink {
                     if !self.report(&tx, &mut answered).await {
                         return End::Lost("the coordinator does not take reports".to_owned());
                     }
+                }
+                answer = answered_about_logs(&mut log_answer) => {
+                    // Behind reports, and left out where those wait: whoever asked asks again.
+                    let _ = tx.try_send(from_agent(v1::from_agent::Message::LogAnswer(answer)));
                 }
                 () = self.farewell.cancelled() => {
                     self.report(&tx, &mut answered).await;
@@ -262,6 +274,20 @@ impl Uplink {
                 let message = from_agent(v1::from_agent::Message::Report(report));
                 matches!(timeout(SEND_WITHIN, tx.send(message)).await, Ok(Ok(())))
             }
+        }
+    }
+}
+
+/// Waits for an answer about logs, for ever if none is owed. Safe to cancel.
+async fn answered_about_logs(owed: &mut Option<oneshot::Receiver<v1::LogAnswer>>) -> v1::LogAnswer {
+    loop {
+        let Some(pending) = owed.as_mut() else {
+            return std::future::pending().await;
+        };
+        let answer = pending.await;
+        *owed = None;
+        if let Ok(answer) = answer {
+            return answer;
         }
     }
 }

@@ -2,6 +2,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use agent::Coordinator as Leader;
+use agent::logs::LogDesk;
 use agent::uplink::{FromUplink, Outward, Uplink};
 use fleet::ids::{NodeName, Term};
 use fleet::report::{Activity, Report};
@@ -130,6 +131,7 @@ fn agent(coordinator: SocketAddr) -> Agent {
         outward: rx,
         pilot: tx,
         guests: mpsc::channel(1).0,
+        logs: LogDesk::default(),
         farewell: farewell.clone(),
     };
     Agent {

@@ -1,9 +1,10 @@
 //! The fleet service for people's tools, as `proto/fleet.proto` has it.
 //!
-//! Owns: List, Get, Watch, Ground, Release, Resume, Kill, each for those who may ([`crate::server::auth::right`]). Reads are
+//! Owns: List, Get, Watch, Ground, Release, Resume, Kill, Logs, each for those who may ([`crate::server::auth::right`]). Reads are
 //! from memory. Must not: hold rules of its own.
 
 pub mod kill;
+mod logs;
 mod orders;
 mod resume;
 
@@ -27,6 +28,7 @@ use fleet::ids::NodeName;
 use fleet::report::Report;
 use fleet::vehicle::{FlightTruth, WhyUnknown};
 use kill::{KillError, Kills};
+pub use logs::LogAskers;
 use proto::v1;
 use resume::ResumeError;
 use std::sync::Arc;
@@ -54,6 +56,8 @@ pub struct FleetHandles {
     pub heights: Arc<Heights>,
     /// Codes to stop motors that were offered and not used yet.
     pub kills: Kills,
+    /// How many read logs.
+    pub log_askers: LogAskers,
     /// What is counted.
     pub metrics: Metrics,
 }
@@ -223,6 +227,10 @@ impl v1::fleet_server::Fleet for FleetService {
             vehicle: Some(vehicle(&handles, drone)),
             step: Some(v1::kill_response::Step::Answer((&answer).into())),
         }))
+    }
+
+    async fn logs(&self, request: Request<v1::LogsRequest>) -> Result<Response<v1::LogAnswer>, Status> {
+        logs::ask(self, request).await.map(Response::new)
     }
 }
 

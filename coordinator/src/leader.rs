@@ -24,7 +24,7 @@ use crate::controllers::takeoff_slots::TakeoffSlots;
 use crate::controllers::upgrade::{self, UpgradeController, Upgrades};
 use crate::controllers::{node, operator, orders, vehicle};
 use crate::fleet_service::kill::Kills;
-use crate::fleet_service::{FleetHandles, FleetService};
+use crate::fleet_service::{FleetHandles, FleetService, LogAskers};
 use crate::ground::{self, Ground};
 use crate::guests::waiting::Waiting;
 use crate::guests::{GuestHandles, Guests};
@@ -194,6 +194,7 @@ pub(crate) async fn lead(
         observer,
         heights,
         kills: Kills::default(),
+        log_askers: LogAskers::default(),
         metrics: metrics.clone(),
     });
     gates.all.open().await;

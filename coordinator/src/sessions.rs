@@ -3,6 +3,7 @@
 //! Owns: one session per node, the newest; what has to be reconciled when a report says something new.
 //! Must not: decide what an agent is sent ([`crate::controllers::orders`]) or speak gRPC ([`crate::sessions::uplink`]).
 
+pub mod log_calls;
 pub mod uplink;
 
 use crate::cluster::wake_set::WakeSet;
@@ -20,6 +21,7 @@ use fleet::time::Moment;
 use fleet::units::Percent;
 use fleet::vehicle::{ArmingReason, Battery, FlightTruth};
 use fleet::whereabouts::Astray;
+use log_calls::{LogCall, LogCalls};
 use std::collections::HashMap;
 use std::sync::atomic::{AtomicU64, AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -61,6 +63,7 @@ struct Session {
     remote_id: watch::Sender<Option<RemoteIdOrder>>,
     kills: mpsc::Sender<KillShot>,
     guests: mpsc::Sender<GuestCall>,
+    logs: mpsc::Sender<LogCall>,
     replaced: CancellationToken,
     report: Option<(Arc<Report>, Instant)>,
     /// Whether the vehicle flew when that was last known.
@@ -101,6 +104,8 @@ pub struct Opened {
     pub kills: mpsc::Receiver<KillShot>,
     /// Guests to announce, each once.
     pub guests: mpsc::Receiver<GuestCall>,
+    /// Questions about logs, one after the other.
+    pub logs: LogCalls,
     /// Cancelled when a newer session of the node takes over.
     pub replaced: CancellationToken,
 }
@@ -180,6 +185,7 @@ impl Sessions {
         }
         let (kills, kills_out) = mpsc::channel(1);
         let (guests, guests_out) = mpsc::channel(GUEST_CALLS);
+        let (logs, logs_out) = LogCalls::channel();
         // One that shows its credentials again was there all the while.
         let before = old
             .as_ref()
@@ -196,6 +202,7 @@ impl Sessions {
             remote_id: watch::Sender::new(None),
             kills,
             guests,
+            logs,
             replaced: CancellationToken::new(),
             flew: old.as_ref().and_then(|old| old.flew),
             report: old.and_then(|old| old.report),
@@ -210,6 +217,7 @@ impl Sessions {
             remote_id: session.remote_id.subscribe(),
             kills: kills_out,
             guests: guests_out,
+            logs: logs_out,
             replaced: session.replaced.clone(),
         };
         inner.insert(node.clone(), session);
@@ -379,6 +387,14 @@ impl Sessions {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected && s.current);
         session.is_some_and(|session| session.kills.try_send(shot).is_ok())
+    }
+
+    /// Hands a question about logs to the open session of `node`; whether it could: the agent is connected, and not too many ask.
+    #[must_use]
+    pub fn ask_about_logs(&self, node: &NodeName, call: LogCall) -> bool {
+        let inner = self.lock();
+        let session = inner.get(node).filter(|s| s.connected);
+        session.is_some_and(|session| session.logs.try_send(call).is_ok())
     }
 
     /// Has a guest announced on the open session of `node`; whether it could: the agent is connected, and not too many wait for it.

@@ -4,8 +4,9 @@
 //! oldest ones go. Must not: hold anything up: it is called off the pilot's thread, and every fault is as good as an
 //! empty cache.
 
-use super::packet::crc32;
 use super::unpack::unpack;
+use crate::ftp::download::LARGEST;
+use crate::ftp::packet::crc32;
 use std::fs::{self, File};
 use std::io::{self, Write};
 use std::path::{Path, PathBuf};
@@ -37,7 +38,7 @@ impl MetadataCache {
     pub(super) fn load(&self, crc: u32) -> Option<Vec<u8>> {
         let file = self.file(crc);
         let size = fs::metadata(&file).ok()?.len();
-        if usize::try_from(size).map_or(true, |size| size > super::ftp::LARGEST) {
+        if usize::try_from(size).map_or(true, |size| size > LARGEST) {
             return None;
         }
         // PX4 names a packed file by the checksum of what is in it.

@@ -10,18 +10,18 @@
 //! of a file is kept over a loss of the link, a reboot or a flight, and the download goes on from there.
 
 use super::cache::MetadataCache;
-use super::ftp::{Download, Failed, Progress};
 use super::job::{Done, Found, Job, Which};
 use super::named::{MESSAGES, named};
-use super::packet::Request;
 use super::place::{Place, place};
 use super::table::Table;
+use crate::ftp::download::{Download, Failed, Progress};
+use crate::ftp::message;
 use fleet::backoff::Backoff;
 use fleet::memory::Outcome;
 use fleet::time::Moment;
 use fleet::units::Address;
 use fleet::vehicle::Identity;
-use link::dialect::{FILE_TRANSFER_PROTOCOL_DATA, MavMessage};
+use link::dialect::MavMessage;
 use std::sync::Arc;
 use std::time::Duration;
 use tracing::{debug, info};
@@ -67,6 +67,7 @@ struct Target {
 }
 
 #[derive(Clone, Debug)]
+#[expect(clippy::large_enum_variant, reason = "there is one")]
 enum Stage {
     Waiting(Moment),
     Asked { until: Moment },
@@ -134,6 +135,12 @@ impl Fetch {
         }
     }
 
+    /// Whether it uses the autopilot's file server now, or is about to.
+    #[must_use]
+    pub const fn is_downloading(&self) -> bool {
+        matches!(self.stage, Stage::Downloading { .. })
+    }
+
     /// Takes a message of our autopilot. `us` are our system and component id.
     pub fn receive(&mut self, message: &MavMessage, us: Address, now: Moment, jitter: f64) {
         if let (Stage::Asked { .. }, Some((uri, crc))) = (&self.stage, named(message)) {
@@ -186,7 +193,7 @@ impl Fetch {
         if request.is_none() {
             self.poll_download(now, jitter);
         }
-        request.map(|request| packet(&request, to))
+        request.map(|request| message(&request, to))
     }
 
     /// Work to be done elsewhere, once; its end is reported by [`Self::done`].
@@ -320,15 +327,6 @@ fn path(uri: &str, to: &Identity) -> Result<String, &'static str> {
         Place::Vehicle { .. } => Err("another component than the autopilot has them"),
         Place::Internet | Place::Unknown => Err("the autopilot offers none"),
     }
-}
-
-fn packet(request: &Request, to: &Identity) -> MavMessage {
-    MavMessage::FILE_TRANSFER_PROTOCOL(FILE_TRANSFER_PROTOCOL_DATA {
-        target_network: 0,
-        target_system: to.system.0,
-        target_component: to.component.0,
-        payload: request.encode(),
-    })
 }
 
 #[cfg(test)]

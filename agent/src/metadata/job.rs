@@ -5,9 +5,9 @@
 
 use super::cache::MetadataCache;
 use super::events;
-use super::packet::crc32;
 use super::table::Table;
 use super::unpack::unpack;
+use crate::ftp::packet::crc32;
 use serde::Deserialize;
 use std::sync::Arc;
 

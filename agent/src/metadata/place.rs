@@ -4,7 +4,7 @@
 //! Must not: fetch anything.
 
 /// Longest path: what fits into one packet.
-const LONGEST: usize = super::packet::DATA;
+const LONGEST: usize = crate::ftp::packet::DATA;
 
 /// Where a file is.
 #[derive(Clone, Debug, PartialEq, Eq)]

@@ -6,6 +6,7 @@ mod server;
 
 use agent::coordinator::CoordinatorFlags;
 use agent::credentials::Reader;
+use agent::logs::LogDesk;
 use agent::uplink::{FromUplink, Outward, Uplink};
 use agent::{Coordinator, dial};
 use fleet::ids::NodeName;
@@ -107,6 +108,7 @@ impl Agent {
             outward: rx,
             pilot: tx,
             guests: mpsc::channel(1).0,
+            logs: LogDesk::default(),
             farewell: CancellationToken::new(),
         };
         Self {

@@ -131,7 +131,7 @@ async fn serve(
 ) -> Result<(), Status> {
     let hello = match next(&mut inbound, Instant::now() + SILENCE).await? {
         Some(Message::Hello(hello)) => hello,
-        Some(Message::Report(_) | Message::KillAnswer(_)) => {
+        Some(Message::Report(_) | Message::KillAnswer(_) | Message::LogAnswer(_)) => {
             return Err(Status::invalid_argument("the first message must be Hello"));
         }
         None => return Ok(()),
@@ -316,6 +316,13 @@ async fn converse(
                 // Where orders wait, a guest does not wait with them; it asks again.
                 let _ = sender.try_send(Ok(message));
             }
+            question = session.logs.next() => {
+                let message = v1::ToAgent {
+                    log_question: Some(question),
+                    ..v1::ToAgent::default()
+                };
+                deliver(sender, message).await?;
+            }
             message = paced(pace, inbound, heard + SILENCE) => {
                 heard = Instant::now();
                 pace.took_one(heard);
@@ -326,6 +333,10 @@ async fn converse(
                             // The caller may have gone.
                             let _ = waiting.send(answer.into());
                         }
+                        continue;
+                    }
+                    Some(Message::LogAnswer(answer)) => {
+                        session.logs.answered(answer, heard);
                         continue;
                     }
                     Some(Message::Hello(_)) => return Err(Status::invalid_argument("Hello comes only once")),

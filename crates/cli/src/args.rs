@@ -6,6 +6,7 @@ mod agents;
 mod connect;
 mod drone;
 mod enroll;
+mod logs;
 pub mod map;
 pub mod mission;
 mod place;
@@ -15,6 +16,7 @@ pub use agents::{AgentArgs, AgentSettings, OfNode, SigningArgs};
 pub use connect::{ConnectArgs, Port};
 pub use drone::{DroneArgs, DroneKey, KillArgs};
 pub use enroll::EnrollArgs;
+pub use logs::{LogsArgs, LogsOf};
 pub use place::WhereArgs;
 pub use swarm::{GroundArgs, SwarmRef};
 
@@ -106,6 +108,11 @@ pub enum Command {
     /// their own, which are printed. Your rights are asked about again while it goes on. Ctrl-C ends it; nothing that flies is touched.
     #[command(after_help = EXIT_CODES)]
     Connect(ConnectArgs),
+    /// Lists the flight logs of a vehicle, or copies them to this machine.
+    ///
+    /// The logs are on the disk of the vehicle's agent (`--flight-log-dir`). They come through the coordinator, behind orders and reports.
+    #[command(after_help = EXIT_CODES)]
+    Logs(LogsArgs),
     /// Makes the certificate of an agent outside a cluster, or of another person, with which it is known to the coordinator.
     ///
     /// It is signed by the authority of the ground station of this machine, or of the cluster of the kubeconfig, whose Secret

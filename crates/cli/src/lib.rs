@@ -19,6 +19,7 @@ pub mod interrupt;
 pub mod kill;
 pub mod live;
 pub mod log;
+pub mod logs;
 pub mod map;
 pub mod mission;
 pub mod node_link;
@@ -143,6 +144,11 @@ fn run(cli: Cli, is_plugin: bool) -> Result<(), Failure> {
             let route = chosen(&args.place)?;
             let drones = args.named(namespace, || route.default_namespace())?;
             run_parts(connect::run(route, args, drones))
+        }
+        Command::Logs(mut args) => {
+            let route = chosen(&args.place)?;
+            args.default_namespace(namespace.or_else(|| route.default_namespace()));
+            ask()?.block_on(logs::run(route, &args))
         }
         Command::Enroll(args) => {
             let issuer = server_choice::issuer(args.place().or(before), &environment())?;

@@ -7,6 +7,7 @@ mod drones;
 mod guests;
 
 pub use guests::GuestClient;
+pub mod logs;
 
 use crate::args::Filter;
 use crate::cluster::stored_proof::StoredProof;

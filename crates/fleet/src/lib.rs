@@ -31,6 +31,7 @@ pub mod guest;
 pub mod ids;
 pub mod kill;
 pub mod leadership;
+pub mod logs;
 pub mod memory;
 pub mod mission;
 pub mod movement;

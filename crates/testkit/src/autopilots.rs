@@ -142,6 +142,11 @@ impl Autopilot {
         (Ipv4Addr::LOCALHOST, port).into()
     }
 
+    /// Its working folder, in which it keeps its logs.
+    pub fn folder(&self) -> &Path {
+        self.scratch.path()
+    }
+
     /// Its process. Errors: it is switched off.
     pub fn process(&self) -> anyhow::Result<&Process> {
         self.process.as_ref().context("the autopilot is switched off")

@@ -38,7 +38,12 @@ fn person(place: &Place, name: &str, rules: &[(&str, &str)]) -> String {
     place.kubectl(["create", "serviceaccount", name, "-n", "default"]);
     for (number, (verb, resource)) in rules.iter().enumerate() {
         let role = format!("{name}-{number}");
-        let (verb, resource) = (format!("--verb={verb}"), format!("--resource={resource}.skein.dev"));
+        let (resource, subresource) = resource.split_once('/').unwrap_or((resource, ""));
+        let mut resource = format!("--resource={resource}.skein.dev");
+        if !subresource.is_empty() {
+            resource = format!("{resource}/{subresource}");
+        }
+        let verb = format!("--verb={verb}");
         place.kubectl(["create", "clusterrole", &role, &verb, &resource]);
         let (role_of, account) = (
             format!("--clusterrole={role}"),
@@ -123,12 +128,45 @@ async fn an_auditor_may_ground_and_may_not_kill() {
     };
     let status = fleet.resume(resume).await.unwrap_err();
     assert_refused(&status, Code::PermissionDenied, "verbs: [resume]");
+    let status = fleet.logs(logs_of_one()).await.unwrap_err();
+    assert_refused(
+        &status,
+        Code::PermissionDenied,
+        "resources: [drones/log], verbs: [get] bound in namespace default",
+    );
+    let of_node = v1::LogsRequest {
+        whose: Some(v1::logs_request::Whose::Node(v1::NodeTarget {
+            name: "bystander".into(),
+        })),
+        ..logs_of_one()
+    };
+    let status = fleet.logs(of_node).await.unwrap_err();
+    assert_refused(
+        &status,
+        Code::PermissionDenied,
+        "resources: [vehicles/log], verbs: [get]",
+    );
 
-    let admin = person(&place, "admin", &[("kill", "drones"), ("release", "swarms")]);
+    let admin = person(
+        &place,
+        "admin",
+        &[("kill", "drones"), ("release", "swarms"), ("get", "drones/log")],
+    );
     let mut fleet = place.way.fleet(&admin).await.unwrap();
     fleet.release(all()).await.unwrap();
     assert_eq!(fleet.kill(one()).await.unwrap_err().code(), Code::NotFound);
+    assert_eq!(fleet.logs(logs_of_one()).await.unwrap_err().code(), Code::NotFound);
     bystander.stays_unharmed().await;
+}
+
+fn logs_of_one() -> v1::LogsRequest {
+    v1::LogsRequest {
+        whose: Some(v1::logs_request::Whose::Drone(v1::DroneTarget {
+            namespace: "default".into(),
+            name: "alpha-1".into(),
+        })),
+        question: Some(v1::LogQuestion::default()),
+    }
 }
 
 fn by(selector: &str) -> v1::GroundRequest {

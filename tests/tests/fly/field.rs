@@ -317,6 +317,15 @@ impl Field {
         self.kubectl().apply(&swarm.to_string()).map(drop)
     }
 
+    /// Starts `skein`, which is not waited for.
+    pub fn start_skein(&self, args: &[&str]) -> anyhow::Result<Process> {
+        Ok(Launch::workspace("skein")?
+            .args(["--server", &format!("http://127.0.0.1:{}", self.port)])
+            .args(args)
+            .logs_in(self.folder("logs")?)
+            .start()?)
+    }
+
     /// Runs `skein`; what it printed. Errors: it failed.
     pub fn skein(&self, args: &[&str]) -> anyhow::Result<String> {
         let mut command = std::process::Command::new(testkit::launch::workspace_binary("skein")?);

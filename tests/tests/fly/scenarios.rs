@@ -8,6 +8,7 @@ mod failsafes;
 mod flights;
 mod formations;
 mod lines;
+mod logs;
 mod missions;
 mod people;
 mod refusals;
@@ -32,6 +33,7 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         formations::ALL,
         rules::ALL,
         missions::ALL,
+        logs::ALL,
     ]
     .into_iter()
     .flatten()

@@ -10,6 +10,7 @@ use crate::ledger::Ledger;
 use crate::vehicle::Vehicle;
 use agent::clock::Clock;
 use agent::coordinator::Coordinator;
+use agent::logs::LogDesk;
 use agent::network::Network;
 use agent::pilot::Pilot;
 use agent::shell::{Wiring, fly};
@@ -114,6 +115,7 @@ impl Node {
             outward,
             pilot: to_ear,
             guests: mpsc::channel(1).0,
+            logs: LogDesk::default(),
             farewell: farewell.clone(),
         };
         tokio::spawn(uplink.keep());
@@ -150,6 +152,7 @@ pub async fn lie(name: String, term: Term, like: Node) -> turmoil::Result {
         outward,
         pilot,
         guests: mpsc::channel(1).0,
+        logs: LogDesk::default(),
         farewell: CancellationToken::new(),
     };
     tokio::spawn(uplink.keep());

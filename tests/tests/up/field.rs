@@ -183,12 +183,31 @@ impl Field {
             .env("SKEIN_COORDINATOR_CA", files.join("ca.crt"))
             .env("SKEIN_CLIENT_CERT", files.join("agent.crt"))
             .env("SKEIN_CLIENT_KEY", files.join("agent.key"))
+            .env("SKEIN_FLIGHT_LOG_DIR", self.flight_logs())
             .arg("--state-dir")
             .arg(self.scratch.folder("state")?)
             .logs_in(self.scratch.path().join("logs"))
             .start()?;
         self.agent = Some(agent);
         Ok(())
+    }
+
+    /// Where the companion computer keeps its flight logs.
+    pub fn flight_logs(&self) -> PathBuf {
+        self.scratch.path().join("flight-logs")
+    }
+
+    /// Kills the agent on the companion computer (SIGKILL).
+    pub fn kill_agent(&mut self) -> anyhow::Result<()> {
+        self.agent.take().context("no agent runs")?.kill();
+        Ok(())
+    }
+
+    /// A command line of `skein` of a person at this laptop.
+    pub fn person(&self) -> anyhow::Result<Launch> {
+        Ok(Launch::workspace("skein")?
+            .env("SKEIN_STATION", self.data())
+            .logs_in(self.scratch.path().join("logs")))
     }
 
     /// Writes this into the state of the companion computer's agent, as from an earlier life.

@@ -1,11 +1,11 @@
 //! The whole way, against an autopilot that is scripted here: what it offers, refuses, loses and forgets.
 
-use super::super::packet::{crc32, server_answer};
 use super::*;
+use crate::ftp::packet::{crc32, server_answer};
 use fleet::units::Address;
 use fleet::units::{ComponentId, SystemId};
 use fleet::vehicle::Autopilot;
-use link::dialect::{COMPONENT_METADATA_DATA, MavMessage};
+use link::dialect::{COMPONENT_METADATA_DATA, FILE_TRANSFER_PROTOCOL_DATA, MavMessage};
 use std::collections::BTreeMap;
 
 const US: Address = Address::new(7, 191);

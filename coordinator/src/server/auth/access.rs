@@ -125,6 +125,7 @@ impl Access {
 
 fn question(user: &User, right: &Right) -> SubjectAccessReview {
     let text = |text: &str| (!text.is_empty()).then(|| text.to_owned());
+    let (resource, subresource) = right.parts();
     SubjectAccessReview {
         spec: SubjectAccessReviewSpec {
             user: text(&user.name),
@@ -134,7 +135,8 @@ fn question(user: &User, right: &Right) -> SubjectAccessReview {
             resource_attributes: Some(ResourceAttributes {
                 group: text(GROUP),
                 version: text("*"),
-                resource: text(right.resource),
+                resource: text(resource),
+                subresource: subresource.map(str::to_owned),
                 verb: text(right.verb),
                 namespace: right.namespace.clone(),
                 name: right.name.clone(),

@@ -10,6 +10,7 @@
 //! | Resume | `resume` | `drones` |
 //! | Join | `connect` to command the vehicle, `get` to watch it | `drones` |
 //! | Kill | `kill` | `drones`, or `swarms` for the Swarm that the Drone is of |
+//! | Logs | `get` | `drones/log`; of a node's vehicle: `vehicles/log`, of all |
 //!
 //! All in API group `skein.dev`. What is asked for all namespaces, or of all Swarms, needs a ClusterRoleBinding.
 
@@ -24,7 +25,7 @@ pub const GROUP: &str = "skein.dev";
 pub struct Right {
     /// Verb.
     pub verb: &'static str,
-    /// Resource.
+    /// Resource, with its subresource behind a slash.
     pub resource: &'static str,
     /// Namespace; `None`: all.
     pub namespace: Option<String>,
@@ -98,6 +99,18 @@ impl Right {
         Self::of("kill", "swarms", swarm)
     }
 
+    /// To read the logs of the vehicle that serves a Drone.
+    #[must_use]
+    pub fn to_read_logs(drone: &Key) -> Self {
+        Self::of(SEE, "drones/log", drone)
+    }
+
+    /// To read the logs of any vehicle.
+    #[must_use]
+    pub fn to_read_all_logs() -> Self {
+        Self::new(SEE, "vehicles/log", None, None)
+    }
+
     fn of(verb: &'static str, resource: &'static str, key: &Key) -> Self {
         Self::new(verb, resource, Some(&key.namespace), Some(&key.name))
     }
@@ -109,6 +122,15 @@ impl Right {
             resource,
             namespace: given(namespace),
             name: given(name),
+        }
+    }
+
+    /// The resource and its subresource, if it is one.
+    #[must_use]
+    pub fn parts(&self) -> (&'static str, Option<&'static str>) {
+        match self.resource.split_once('/') {
+            Some((resource, subresource)) => (resource, Some(subresource)),
+            None => (self.resource, None),
         }
     }
 
@@ -175,11 +197,15 @@ impl Right {
 /// As it completes "may not …".
 impl fmt::Display for Right {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self { verb, resource, .. } = self;
+        let (resource, subresource) = self.parts();
+        write!(f, "{} {resource}.{GROUP}", self.verb)?;
+        if let Some(subresource) = subresource {
+            write!(f, "/{subresource}")?;
+        }
         match (&self.namespace, &self.name) {
-            (Some(namespace), Some(name)) => write!(f, "{verb} {resource}.{GROUP} {namespace}/{name}"),
-            (Some(namespace), None) => write!(f, "{verb} {resource}.{GROUP} in namespace {namespace}"),
-            (None, _) => write!(f, "{verb} {resource}.{GROUP} in all namespaces"),
+            (Some(namespace), Some(name)) => write!(f, " {namespace}/{name}"),
+            (Some(namespace), None) => write!(f, " in namespace {namespace}"),
+            (None, _) => write!(f, " in all namespaces"),
         }
     }
 }
@@ -201,6 +227,13 @@ mod tests {
         assert_eq!(all.to_string(), "ground swarms.skein.dev in all namespaces");
         assert_eq!(all.place(), "by a ClusterRoleBinding");
         assert_eq!(Right::to_see("").namespace, None);
+        let logs = Right::to_read_logs(&Key::new("north", "alpha-1"));
+        assert_eq!(logs.to_string(), "get drones.skein.dev/log north/alpha-1");
+        assert_eq!(logs.parts(), ("drones", Some("log")));
+        assert_eq!(
+            logs.rule(),
+            "apiGroups: [skein.dev], resources: [drones/log], verbs: [get]"
+        );
     }
 
     #[test]

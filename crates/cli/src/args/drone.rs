@@ -58,7 +58,7 @@ pub struct DroneKey {
 impl DroneArgs {
     /// In `namespace`, where none was named.
     pub fn default_namespace(&mut self, namespace: Option<String>) {
-        if self.drone.namespace.is_none() && self.namespace.is_none() {
+        if !self.drone.names_namespace() && self.namespace.is_none() {
             self.namespace = namespace;
         }
     }
@@ -88,6 +88,11 @@ impl DroneRef {
         };
         let namespace = namespace.to_owned();
         Ok(DroneKey { namespace, name })
+    }
+
+    /// Whether it was named with its namespace.
+    pub(super) const fn names_namespace(&self) -> bool {
+        self.namespace.is_some()
     }
 }
 

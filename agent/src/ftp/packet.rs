@@ -5,21 +5,25 @@
 //!   seq u16 | session u8 | opcode u8 | size u8 | req_opcode u8 | burst_complete u8 | padding | offset u32 | data 239
 
 /// Bytes of a whole packet.
-pub(super) const PACKET: usize = 251;
+pub(crate) const PACKET: usize = 251;
 const HEADER: usize = 12;
 /// Most bytes of data in one packet.
-pub(super) const DATA: usize = PACKET - HEADER;
+pub(crate) const DATA: usize = PACKET - HEADER;
 
 const ACK: u8 = 128;
 const NAK: u8 = 129;
 
 /// What a server is asked to do. None of it changes anything on the vehicle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Operation {
+pub(crate) enum Operation {
     Terminate,
     Reset,
+    /// The entries of a folder, from the one with the number `offset` on.
+    List,
     Open,
     Read,
+    /// The checksum of a whole file.
+    Checksum,
 }
 
 impl Operation {
@@ -27,15 +31,17 @@ impl Operation {
         match self {
             Self::Terminate => 1,
             Self::Reset => 2,
+            Self::List => 3,
             Self::Open => 4,
             Self::Read => 5,
+            Self::Checksum => 14,
         }
     }
 }
 
 /// Why a server refuses.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum Refusal {
+pub(crate) enum Refusal {
     InvalidSession,
     NoSessionsAvailable,
     EndOfFile,
@@ -46,19 +52,19 @@ pub(super) enum Refusal {
 
 /// A request.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Request {
-    pub(super) seq: u16,
-    pub(super) session: u8,
-    pub(super) operation: Operation,
-    pub(super) offset: u32,
+pub(crate) struct Request {
+    pub(crate) seq: u16,
+    pub(crate) session: u8,
+    pub(crate) operation: Operation,
+    pub(crate) offset: u32,
     /// Bytes wanted by a read.
-    pub(super) want: u8,
+    pub(crate) want: u8,
     /// A path, cut at [`DATA`] bytes.
-    pub(super) data: Vec<u8>,
+    pub(crate) data: Vec<u8>,
 }
 
 impl Request {
-    pub(super) fn encode(&self) -> [u8; PACKET] {
+    pub(crate) fn encode(&self) -> [u8; PACKET] {
         let mut bytes = [0; PACKET];
         let (header, data) = bytes.split_at_mut(HEADER);
         let size = match self.operation {
@@ -76,18 +82,18 @@ impl Request {
 
 /// An answer.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) struct Answer {
-    pub(super) seq: u16,
-    pub(super) session: u8,
-    pub(super) offset: u32,
+pub(crate) struct Answer {
+    pub(crate) seq: u16,
+    pub(crate) session: u8,
+    pub(crate) offset: u32,
     /// The code of the operation that is answered.
     operation: u8,
-    pub(super) result: Result<Vec<u8>, Refusal>,
+    pub(crate) result: Result<Vec<u8>, Refusal>,
 }
 
 impl Answer {
     /// Reads a packet; `None` when it is no answer. Bytes that are not there count as zero.
-    pub(super) fn decode(payload: &[u8]) -> Option<Self> {
+    pub(crate) fn decode(payload: &[u8]) -> Option<Self> {
         let byte = |index: usize| payload.get(index).copied().unwrap_or(0);
         let size = usize::from(byte(4)).min(DATA);
         let result = match byte(3) {
@@ -111,21 +117,26 @@ impl Answer {
     }
 
     /// Whether this answers `request`.
-    pub(super) const fn is_to(&self, request: &Request) -> bool {
+    pub(crate) const fn is_to(&self, request: &Request) -> bool {
         self.seq == request.seq.wrapping_add(1) && self.operation == request.operation.code()
     }
 }
 
 /// The checksum of the protocol and of component metadata: CRC-32 (reflected 0x04C11DB7) from 0, without a final
 /// inversion.
-pub(super) fn crc32(bytes: &[u8]) -> u32 {
-    bytes.iter().fold(0, |crc, byte| {
-        (0..8).fold(crc ^ u32::from(*byte), |crc, _| (crc >> 1) ^ (0xEDB8_8320 * (crc & 1)))
-    })
+pub(crate) fn crc32(bytes: &[u8]) -> u32 {
+    crc32_on(0, bytes)
+}
+
+/// The same, of what follows on bytes with the checksum `crc`.
+pub(crate) fn crc32_on(crc: u32, bytes: &[u8]) -> u32 {
+    let mut digest = crc32fast::Hasher::new_with_initial(!crc);
+    digest.update(bytes);
+    !digest.finalize()
 }
 
 #[cfg(test)]
-pub(super) use tests::answer as server_answer;
+pub(crate) use tests::answer as server_answer;
 
 #[cfg(test)]
 mod tests {
@@ -133,7 +144,7 @@ mod tests {
     use proptest::prelude::*;
 
     /// An answer as a server makes it, for the tests of this module and of the client.
-    pub(in crate::metadata) fn answer(request: &[u8; PACKET], result: Result<&[u8], u8>) -> Vec<u8> {
+    pub(crate) fn answer(request: &[u8; PACKET], result: Result<&[u8], u8>) -> Vec<u8> {
         let mut bytes = request.to_vec();
         let seq = u16::from_le_bytes([bytes[0], bytes[1]]).wrapping_add(1);
         bytes[..2].copy_from_slice(&seq.to_le_bytes());

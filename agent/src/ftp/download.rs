@@ -1,38 +1,34 @@
 //! Downloads one file by MAVLink FTP: a client as a plain state machine.
 //!
-//! Owns: [`Download`]: the session, one request on its way at a time, repeating it, and the end. Must not: send, read a
-//! clock, know what the file means. Moments and jitter come in.
+//! Owns: [`Download`]: the session, its requests, one at a time, and the end. Must not: send, read a clock, know what the file means.
+//! Moments and jitter come in.
 //!
 //! It reads piece by piece (ReadFile) and never asks for a burst. A burst cannot be held back once it is asked for, and on
 //! a slow radio its 35 KiB would delay the answer to an arm or land command. This way at most one packet does.
-//! After each answer it rests for as long as the answer took, so that the link stays half free.
+//! After each answer it rests for as long as the answer took, so that the link stays half free. A log, which is large and comes on the ground
+//! only, does without that rest where the answers come fast: such a line is free for most of the time between two packets anyway.
 //!
 //!   Open --size--> Read --piece, again and again--> all there --> Close --> Done
 //!   any answer that does not come is asked for again, a few times, with the same number; then the download has failed
 //!   and what has come is kept: the next one goes on from there.
 
-use super::packet::{Answer, DATA, Operation, Refusal, Request};
-use fleet::backoff::Backoff;
+use super::exchange::{Due, Exchange};
+use super::packet::{DATA, Operation, Refusal, Request};
 use fleet::time::Moment;
 use std::time::Duration;
 
-/// Largest file that is taken.
-pub(super) const LARGEST: usize = 4 * 1024 * 1024;
-/// A request that is not answered is sent again after this and twice what the last answer took, and later each time.
-const AGAIN: Backoff = Backoff {
-    first: Duration::from_millis(600),
-    cap: Duration::from_secs(3),
-};
-/// How often a request is sent in all.
-const TRANSMISSIONS: u32 = 6;
+/// Largest file that is taken whole.
+pub(crate) const LARGEST: usize = 4 * 1024 * 1024;
 /// Shortest and longest rest after an answer.
 const REST: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(2));
+/// Answers are fast that take no longer.
+const FAST: Duration = Duration::from_millis(30);
 /// How often the file is opened again because the server has forgotten the session.
 const REOPENED_AT_MOST: u32 = 5;
 
 /// Why a download ended without its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-pub(super) enum Failed {
+pub(crate) enum Failed {
     #[error("the autopilot does not answer; trying again later")]
     NoAnswer,
     #[error("the autopilot has no session free, perhaps a ground station is downloading; trying again later")]
@@ -49,7 +45,7 @@ pub(super) enum Failed {
 
 /// How far a download is.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub(super) enum Progress {
+pub(crate) enum Progress {
     /// It goes on.
     Going,
     /// This is the file.
@@ -76,71 +72,94 @@ enum Stage {
 
 /// One download.
 #[derive(Clone, Debug)]
-pub(super) struct Download {
+pub(crate) struct Download {
     path: String,
+    /// Bytes of the file that were there before, or were taken since.
+    before: usize,
     got: Vec<u8>,
+    largest: usize,
+    rests: bool,
     stage: Stage,
-    seq: u16,
-    sent: Option<Sent>,
+    exchange: Exchange,
     not_before: Moment,
-    /// What the last answer took.
-    took: Duration,
     reopened: u32,
-}
-
-#[derive(Clone, Debug)]
-struct Sent {
-    request: Request,
-    times: u32,
-    /// When it was sent first.
-    at: Moment,
-    again: Moment,
 }
 
 impl Download {
     /// A download of the file at `path`, of which `got` is there already. `seq` numbers its first request. With `reset`,
     /// all sessions of the server are ended first: for one that was left over from an earlier life.
-    pub(super) fn new(path: String, got: Vec<u8>, seq: u16, reset: bool) -> Self {
+    pub(crate) fn new(path: String, got: Vec<u8>, seq: u16, reset: bool) -> Self {
         Self {
             path,
+            before: 0,
             got,
+            largest: LARGEST,
+            rests: true,
             stage: if reset { Stage::Reset } else { Stage::Open },
-            seq,
-            sent: None,
+            exchange: Exchange::new(seq),
             not_before: Moment::default(),
-            took: Duration::ZERO,
             reopened: 0,
         }
     }
 
+    /// The same for a log of any size, of which `before` bytes are elsewhere already. What comes has to be taken ([`Self::take`]).
+    pub(crate) fn of_log(path: String, before: usize, seq: u16, reset: bool) -> Self {
+        Self {
+            before,
+            largest: usize::MAX,
+            rests: false,
+            ..Self::new(path, Vec::new(), seq, reset)
+        }
+    }
+
+    /// What has come since it was taken last, and where in the file it begins.
+    pub(crate) fn take(&mut self) -> (usize, Vec<u8>) {
+        let (at, got) = (self.before, std::mem::take(&mut self.got));
+        self.before += got.len();
+        (at, got)
+    }
+
+    /// How many bytes wait to be taken.
+    pub(crate) const fn waiting(&self) -> usize {
+        self.got.len()
+    }
+
+    /// How large the file is, while it is read.
+    pub(crate) const fn size(&self) -> Option<usize> {
+        match self.stage {
+            Stage::Read { size, .. } => Some(size),
+            _ => None,
+        }
+    }
+
+    /// Up to where the file is there.
+    const fn position(&self) -> usize {
+        self.before + self.got.len()
+    }
+
     /// The number for the first request of the next download.
-    pub(super) const fn seq(&self) -> u16 {
-        self.seq
+    pub(crate) const fn seq(&self) -> u16 {
+        self.exchange.seq()
     }
 
     /// Ends it as it is: what has come so far.
-    pub(super) fn give_up(&mut self) -> Vec<u8> {
+    pub(crate) fn give_up(&mut self) -> Vec<u8> {
         std::mem::take(&mut self.got)
     }
 
     /// The packet to send now, if any. Call it only while nothing else is to be sent.
-    pub(super) fn next(&mut self, now: Moment, jitter: f64) -> Option<Request> {
-        let patience = self.took * 2;
-        if let Some(sent) = &mut self.sent {
-            if now < sent.again {
-                return None;
-            }
-            if sent.times < TRANSMISSIONS {
-                sent.times += 1;
-                sent.again = now.plus(AGAIN.delay(sent.times, jitter) + patience);
-                return Some(sent.request.clone());
-            }
-            self.sent = None;
+    pub(crate) fn next(&mut self, now: Moment, jitter: f64) -> Option<Request> {
+        match self.exchange.due(now, jitter) {
+            Due::Wait => return None,
+            Due::Again(request) => return Some(request),
             // A file that is there is there, whether or not the session was ended.
-            self.stage = Stage::Over(match self.stage {
-                Stage::Close { then, .. } => then,
-                _ => Err(Failed::NoAnswer),
-            });
+            Due::Unanswered => {
+                self.stage = Stage::Over(match self.stage {
+                    Stage::Close { then, .. } => then,
+                    _ => Err(Failed::NoAnswer),
+                });
+            }
+            Due::Free => {}
         }
         if now < self.not_before {
             return None;
@@ -153,49 +172,44 @@ impl Download {
             Stage::Over(_) => return None,
         };
         let (offset, want) = match self.stage {
-            Stage::Read { size, .. } => (self.got.len(), size.saturating_sub(self.got.len()).min(DATA)),
+            Stage::Read { size, .. } => (self.position(), size.saturating_sub(self.position()).min(DATA)),
             _ => (0, 0),
         };
         let request = Request {
-            seq: self.seq,
+            seq: 0,
             session,
             operation,
             offset: u32::try_from(offset).unwrap_or(u32::MAX),
             want: u8::try_from(want).unwrap_or(u8::MAX),
             data,
         };
-        // The answer takes the number after ours.
-        self.seq = self.seq.wrapping_add(2);
-        self.sent = Some(Sent {
-            request: request.clone(),
-            times: 1,
-            at: now,
-            again: now.plus(AGAIN.delay(1, jitter) + patience),
-        });
-        Some(request)
+        Some(self.exchange.send(request, Duration::ZERO, now, jitter))
     }
 
     /// Takes what the server says. Answers to anything but the request on its way (late, doubled, made up) change nothing.
-    pub(super) fn receive(&mut self, payload: &[u8], now: Moment) {
-        let Some(answer) = Answer::decode(payload) else { return };
-        let Some(sent) = self.sent.take_if(|sent| answer.is_to(&sent.request)) else {
+    pub(crate) fn receive(&mut self, payload: &[u8], now: Moment) {
+        let Some((answer, took)) = self.exchange.receive(payload, now) else {
             return;
         };
-        self.took = now.since(sent.at).clamp(REST.0, REST.1);
-        self.not_before = now.plus(self.took);
+        let rest = if self.rests || took > FAST {
+            took.clamp(REST.0, REST.1)
+        } else {
+            Duration::ZERO
+        };
+        self.not_before = now.plus(rest);
         self.stage = match (&self.stage, answer.result) {
             (Stage::Reset, _) => Stage::Open,
             (Stage::Open, Ok(data)) => self.opened(answer.session, &data),
             (&Stage::Read { session, size }, Ok(data)) => {
-                let expected = usize::try_from(answer.offset).is_ok_and(|offset| offset == self.got.len());
-                if !expected || data.is_empty() || self.got.len() + data.len() > size {
+                let expected = usize::try_from(answer.offset).is_ok_and(|offset| offset == self.position());
+                if !expected || data.is_empty() || self.position() + data.len() > size {
                     Stage::Close {
                         session,
                         then: Err(Failed::Changed),
                     }
                 } else {
                     self.got.extend(data);
-                    if self.got.len() == size {
+                    if self.position() == size {
                         Stage::Close { session, then: Ok(()) }
                     } else {
                         Stage::Read { session, size }
@@ -217,7 +231,7 @@ impl Download {
     }
 
     /// How far it is. A download that has ended gives up what it has.
-    pub(super) fn progress(&mut self) -> Progress {
+    pub(crate) fn progress(&mut self) -> Progress {
         match self.stage {
             Stage::Over(Ok(())) => Progress::Done(std::mem::take(&mut self.got)),
             Stage::Over(Err(why)) => Progress::Failed(why, std::mem::take(&mut self.got)),
@@ -233,13 +247,16 @@ impl Download {
         else {
             return then(Err(Failed::Changed));
         };
-        if size > LARGEST {
+        if size > self.largest {
             return then(Err(Failed::TooLarge(size)));
         }
-        if self.got.len() > size {
+        if self.before > size {
+            return then(Err(Failed::Changed));
+        }
+        if self.position() > size {
             self.got.clear();
         }
-        if self.got.len() == size {
+        if self.position() == size {
             return then(Ok(()));
         }
         Stage::Read { session, size }

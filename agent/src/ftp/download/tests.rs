@@ -1,7 +1,7 @@
 //! The download against a server that loses, doubles, delays and refuses.
 
-use super::super::packet::server_answer;
 use super::*;
+use crate::ftp::packet::server_answer;
 use proptest::prelude::*;
 
 fn at(ms: u64) -> Moment {
@@ -46,6 +46,7 @@ impl Server {
                     piece => Ok(piece),
                 }
             }
+            Operation::List | Operation::Checksum => Err(7),
             Operation::Terminate | Operation::Reset => {
                 self.open = false;
                 Ok(&[])

@@ -1,0 +1,105 @@
+//! One request on its way at a time: repeating it, and giving up.
+//!
+//! Owns: [`Exchange`]. Must not: know what is asked. Moments and jitter come in.
+
+use super::packet::{Answer, Request};
+use fleet::backoff::Backoff;
+use fleet::time::Moment;
+use std::time::Duration;
+
+/// A request that is not answered is sent again after this and twice what the last answer took, and later each time.
+const AGAIN: Backoff = Backoff {
+    first: Duration::from_millis(600),
+    cap: Duration::from_secs(3),
+};
+/// How often a request is sent in all.
+const TRANSMISSIONS: u32 = 6;
+
+/// What is to be done about the request on its way.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub(crate) enum Due {
+    /// Nothing yet.
+    Wait,
+    /// It is sent again.
+    Again(Request),
+    /// It was sent often enough and is given up.
+    Unanswered,
+    /// There is none.
+    Free,
+}
+
+/// See the module text.
+#[derive(Clone, Debug)]
+pub(crate) struct Exchange {
+    seq: u16,
+    sent: Option<Sent>,
+    /// What the last answer took.
+    took: Duration,
+}
+
+#[derive(Clone, Debug)]
+struct Sent {
+    request: Request,
+    times: u32,
+    /// When it was sent first.
+    at: Moment,
+    again: Moment,
+    patience: Duration,
+}
+
+impl Exchange {
+    /// One whose first request has the number `seq`.
+    pub(crate) const fn new(seq: u16) -> Self {
+        Self {
+            seq,
+            sent: None,
+            took: Duration::ZERO,
+        }
+    }
+
+    /// The number for the next request.
+    pub(crate) const fn seq(&self) -> u16 {
+        self.seq
+    }
+
+    /// What is to be done about the request on its way.
+    pub(crate) fn due(&mut self, now: Moment, jitter: f64) -> Due {
+        let Some(sent) = &mut self.sent else { return Due::Free };
+        if now < sent.again {
+            return Due::Wait;
+        }
+        if sent.times < TRANSMISSIONS {
+            sent.times += 1;
+            sent.again = now.plus(AGAIN.delay(sent.times, jitter) + sent.patience);
+            return Due::Again(sent.request.clone());
+        }
+        self.sent = None;
+        Due::Unanswered
+    }
+
+    /// Sends `request`, with the next number. The answer may take as long as `work` more than an answer usually does.
+    pub(crate) fn send(&mut self, mut request: Request, work: Duration, now: Moment, jitter: f64) -> Request {
+        request.seq = self.seq;
+        // The answer takes the number after ours.
+        self.seq = self.seq.wrapping_add(2);
+        let patience = self.took * 2 + work;
+        self.sent = Some(Sent {
+            request: request.clone(),
+            times: 1,
+            at: now,
+            again: now.plus(AGAIN.delay(1, jitter) + patience),
+            patience,
+        });
+        request
+    }
+
+    /// The answer to the request on its way, if `payload` is that, and how long it took. Anything else (late, doubled, made up) changes
+    /// nothing.
+    pub(crate) fn receive(&mut self, payload: &[u8], now: Moment) -> Option<(Answer, Duration)> {
+        let answer = Answer::decode(payload)?;
+        let sent = self.sent.take_if(|sent| answer.is_to(&sent.request))?;
+        let took = now.since(sent.at);
+        self.took = took.min(Duration::from_secs(2));
+        Some((answer, took))
+    }
+}

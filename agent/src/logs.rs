@@ -1,0 +1,94 @@
+//! Logs for people: what the agent answers to the questions of `skein logs`.
+//!
+//! Owns: [`LogDesk`], where questions are asked, one after the other and away from all that flies, and what answers them: the logs on the
+//! disk ([`library`]), what is in one ([`records`], [`summary`], [`lines`]), and those of the autopilot, which come by MAVLink FTP to the disk
+//! first (`wanted`, [`fetch`], `autopilot`, `shelf`). Must not: change a log, or be waited for.
+
+mod autopilot;
+pub(crate) mod fetch;
+pub mod library;
+pub mod lines;
+pub mod records;
+mod shelf;
+pub mod summary;
+pub(crate) mod wanted;
+
+pub use wanted::Wanted;
+
+use crate::flight_log;
+use fleet::ids::NodeName;
+use library::{Library, NoAnswer};
+use proto::v1;
+use proto::v1::log_answer::What as Answer;
+use proto::v1::log_question::What as Question;
+use tokio::sync::{mpsc, oneshot};
+use tracing::{Instrument, error};
+
+/// Where questions about logs are asked; the default one answers none. It ends with its last copy.
+#[derive(Clone, Debug, Default)]
+pub struct LogDesk(Option<mpsc::Sender<Asked>>);
+
+#[derive(Debug)]
+struct Asked {
+    question: v1::LogQuestion,
+    answer: oneshot::Sender<v1::LogAnswer>,
+}
+
+impl LogDesk {
+    /// Answers from the logs of `node` where `config` says, and from those of its autopilot, which come by `wanted`. Needs a tokio runtime.
+    #[must_use]
+    pub fn open(config: &flight_log::Config, node: NodeName, wanted: Wanted) -> Self {
+        let (desk, questions) = mpsc::channel(1);
+        tokio::spawn(serve(Library::of(config, node, wanted), questions).in_current_span());
+        Self(Some(desk))
+    }
+
+    /// Asks; `None` when the desk is busy: whoever asks asks again.
+    #[must_use]
+    pub fn ask(&self, question: v1::LogQuestion) -> Option<oneshot::Receiver<v1::LogAnswer>> {
+        let (answer, pending) = oneshot::channel();
+        self.0.as_ref()?.try_send(Asked { question, answer }).ok()?;
+        Some(pending)
+    }
+}
+
+async fn serve(library: Library, mut questions: mpsc::Receiver<Asked>) {
+    let mut library = Some(library);
+    while let Some(Asked { question, answer }) = questions.recv().await {
+        let Some(mut reading) = library.take() else { return };
+        let answered = tokio::task::spawn_blocking(move || {
+            let answer = answer_of(&mut reading, question);
+            (reading, answer)
+        });
+        match answered.await {
+            Ok((reading, answered)) => {
+                library = Some(reading);
+                // Whoever asked may have gone.
+                let _ = answer.send(answered);
+            }
+            Err(fault) => {
+                error!(%fault, "reading flight logs has failed, which is a fault of the agent; it answers no more questions about them");
+                return;
+            }
+        }
+    }
+}
+
+/// The answer to a question.
+fn answer_of(library: &mut Library, question: v1::LogQuestion) -> v1::LogAnswer {
+    let number = question.number;
+    let what = match question.what {
+        Some(Question::List(list)) if !list.on_autopilot => library.list().map(Answer::Files),
+        Some(Question::List(_)) => library.list_on_autopilot().map(Answer::Files),
+        Some(Question::Fetch(fetch)) => library.fetch(&fetch).map(Answer::Fetched),
+        Some(Question::Read(read)) => library.read(&read).map(Answer::Bytes),
+        Some(Question::Digest(digest)) => library.digest(&digest).map(Answer::Sha256),
+        Some(Question::Lines(lines)) => library.lines(&lines).map(Answer::Text),
+        None => Err(NoAnswer::NotUnderstood),
+    };
+    let what = what.unwrap_or_else(|why| Answer::Refused(why.to_string()));
+    v1::LogAnswer {
+        number,
+        what: Some(what),
+    }
+}

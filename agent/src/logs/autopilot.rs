@@ -1,0 +1,160 @@
+//! The autopilot's own logs, for those who ask: which there are, and bringing one to the agent's disk.
+//!
+//! Owns: [`AutopilotLogs`]: each question looks at what has come, writes it down, and says how far it is. Must not: speak with the
+//! autopilot ([`super::fetch`] does), or bring anything that nobody asks for any more.
+
+use super::library::NoAnswer;
+use super::shelf::Shelf;
+use super::wanted::{Errand, Outcome, RemoteLog, Wanted};
+use proto::v1;
+
+/// So often a log may differ from its checksum: the first time it may have grown, and is gone on with; then it is begun anew.
+const DIFFERS_AT_MOST: u32 = 3;
+
+/// See the module text.
+#[derive(Debug)]
+pub(super) struct AutopilotLogs {
+    wanted: Wanted,
+    logs: Vec<RemoteLog>,
+    differed: u32,
+}
+
+impl AutopilotLogs {
+    /// Those that come by `wanted`.
+    pub(super) const fn of(wanted: Wanted) -> Self {
+        Self {
+            wanted,
+            logs: Vec::new(),
+            differed: 0,
+        }
+    }
+
+    /// Which there are; not known yet: `None`.
+    pub(super) fn list(&mut self) -> Result<Option<Vec<v1::LogFile>>, NoAnswer> {
+        let mut board = self.wanted.board();
+        match (&board.errand, board.outcome.clone()) {
+            (Some((_, Errand::List)), Outcome::Listed(logs)) => {
+                board.end();
+                drop(board);
+                let listed = logs.iter().map(|log| v1::LogFile {
+                    name: log.name.clone(),
+                    bytes: log.bytes,
+                    autopilot: true,
+                    ..v1::LogFile::default()
+                });
+                let listed = listed.take(super::library::LISTED).collect();
+                self.logs = logs;
+                Ok(Some(listed))
+            }
+            (Some((_, Errand::List)), Outcome::Open) if board.waits.is_empty() => {
+                board.asked += 1;
+                Ok(None)
+            }
+            (Some((_, Errand::List)), outcome) => {
+                let why = match outcome {
+                    Outcome::Failed(why) => why,
+                    _ => board.waits.to_owned(),
+                };
+                board.end();
+                Err(NoAnswer::Autopilot(why))
+            }
+            (Some((_, Errand::Fetch { .. })), Outcome::Open) => Err(NoAnswer::Busy),
+            (Some((_, Errand::Fetch { .. })) | None, _) => {
+                board.begin(Errand::List);
+                Ok(None)
+            }
+        }
+    }
+
+    /// Brings the log that is called `name` on the autopilot to `shelf`, and says how far it is.
+    pub(super) fn fetch(&mut self, name: &str, shelf: &Shelf) -> Result<v1::LogFetched, NoAnswer> {
+        let known = self.logs.iter().find(|log| log.name == name).cloned();
+        let Some(mut log) = known else {
+            // Of an agent that has started meanwhile.
+            return match self.list()? {
+                None => Ok(v1::LogFetched::default()),
+                Some(_) if self.logs.iter().any(|log| log.name == name) => Ok(v1::LogFetched::default()),
+                Some(_) => Err(NoAnswer::NoSuchLog(name.chars().take(200).collect())),
+            };
+        };
+        if let Some(stored) = Shelf::name(&log).filter(|stored| shelf.path(stored).is_some()) {
+            return Ok(v1::LogFetched {
+                got: log.bytes,
+                size: log.bytes,
+                done: true,
+                waits: String::new(),
+                name: stored.to_string(),
+            });
+        }
+        let (outcome, come, come_at, size, waits) = {
+            let mut board = self.wanted.board();
+            match &board.errand {
+                Some((_, Errand::Fetch { path, .. })) if *path == log.path => board.asked += 1,
+                Some(_) if board.outcome == Outcome::Open => return Err(NoAnswer::Busy),
+                _ => {
+                    shelf.make_room(&log)?;
+                    if shelf.there(&log) > log.bytes {
+                        shelf.begin_anew(&log)?;
+                    }
+                    board.begin(Errand::Fetch {
+                        path: log.path.clone(),
+                        before: shelf.there(&log),
+                    });
+                    self.differed = 0;
+                }
+            }
+            let come = std::mem::take(&mut board.come);
+            (board.outcome.clone(), come, board.come_at, board.size, board.waits)
+        };
+        let fits = shelf.append(&log, come_at, &come)?;
+        if let Some(size) = size {
+            log.bytes = size;
+        }
+        let mut answer = v1::LogFetched {
+            got: shelf.there(&log),
+            size: log.bytes,
+            done: false,
+            waits: waits.to_owned(),
+            name: String::new(),
+        };
+        match outcome {
+            _ if !fits => self.again(&log, shelf),
+            Outcome::Open | Outcome::Listed(_) => {}
+            Outcome::Failed(why) => {
+                self.wanted.board().end();
+                return Err(NoAnswer::Autopilot(why));
+            }
+            Outcome::Fetched { bytes, crc } => {
+                log.bytes = bytes;
+                if let Some(stored) = shelf.finish(&log, crc)? {
+                    self.wanted.board().end();
+                    if let Some(listed) = self.logs.iter_mut().find(|listed| listed.name == name) {
+                        listed.bytes = bytes;
+                    }
+                    (answer.done, answer.name, answer.got) = (true, stored.to_string(), bytes);
+                } else {
+                    self.differed += 1;
+                    if self.differed > DIFFERS_AT_MOST {
+                        self.wanted.board().end();
+                        return Err(NoAnswer::Differs);
+                    }
+                    if self.differed > 1 {
+                        shelf.begin_anew(&log)?;
+                    }
+                    self.again(&log, shelf);
+                }
+            }
+        }
+        Ok(answer)
+    }
+
+    fn again(&self, log: &RemoteLog, shelf: &Shelf) {
+        self.wanted.board().begin(Errand::Fetch {
+            path: log.path.clone(),
+            before: shelf.there(log),
+        });
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,320 @@
+//! The logs on the agent's disk: which there are, what is in them, and pieces of them.
+//!
+//! Owns: [`Library`]. Must not: be called by anything that flies: it blocks, and for as long as the disk hangs.
+
+use super::autopilot::AutopilotLogs;
+use super::lines::Teller;
+use super::records::{self, Records};
+use super::shelf::Shelf;
+use super::summary::Summary;
+use super::wanted::Wanted;
+use crate::flight_log::{Config, file_name};
+use fleet::ids::NodeName;
+use fleet::logs::{LogName, MOST};
+use proto::v1;
+use sha2::{Digest, Sha256};
+use std::collections::HashMap;
+use std::fs::{self, File};
+use std::io::{self, Read, Seek, SeekFrom};
+use std::path::PathBuf;
+use std::time::{Duration, Instant};
+
+/// Most logs that are listed.
+pub(super) const LISTED: usize = 200;
+/// A list is answered within about this time; what was not read by then is read for the next one.
+const LIST_WITHIN: Duration = Duration::from_millis(300);
+/// So much is read at once.
+const PIECE: usize = 64 * 1024;
+/// So much of a log is told in one answer, and before its end when only that is wanted.
+const TOLD: u64 = 1024 * 1024;
+/// Most lines in one answer.
+const LINES: usize = 400;
+
+/// The logs of one node.
+#[derive(Debug)]
+pub struct Library {
+    folder: Option<PathBuf>,
+    node: NodeName,
+    read: HashMap<String, (Summary, u64)>,
+    shelf: Option<Shelf>,
+    autopilot: AutopilotLogs,
+}
+
+/// Why a question has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum NoAnswer {
+    /// Nothing is logged.
+    #[error("the agent keeps no flight logs; start it, or its ground station, with --flight-log-dir FOLDER")]
+    NotKept,
+    /// There is no such log.
+    #[error("there is no log {0} on the agent's disk; it may have been removed to make room: see `skein logs`")]
+    NoSuchLog(String),
+    /// Nothing was logged yet.
+    #[error("there are no flight logs yet: the agent has not heard its autopilot")]
+    NoneYet,
+    /// It is of a newer coordinator.
+    #[error("the agent does not understand the question; is it older than the coordinator? See `skein --version`")]
+    NotUnderstood,
+    /// The autopilot's logs, and it does not give them now.
+    #[error("{0}")]
+    Autopilot(String),
+    /// Somebody else's log comes from the autopilot.
+    #[error("another log is coming from the autopilot, which gives one at a time; wait for it")]
+    Busy,
+    /// The log that came is not the autopilot's.
+    #[error(
+        "what came is not equal to the autopilot's log, again and again; is it still being written? Try again later"
+    )]
+    Differs,
+    /// It has no place.
+    #[error("the log has no room on the agent's disk; raise --flight-log-max-mib, or free space there")]
+    NoRoom,
+    /// The disk.
+    #[error("the agent cannot read its flight logs: {0}; check its disk")]
+    Disk(#[from] io::Error),
+}
+
+struct Log {
+    number: u64,
+    name: String,
+    bytes: u64,
+}
+
+impl Library {
+    /// The logs of `node` where `config` says, and those of its autopilot, which come by `wanted`. Nothing is read yet.
+    #[must_use]
+    pub fn of(config: &Config, node: NodeName, wanted: Wanted) -> Self {
+        let shelf = config
+            .folder
+            .as_deref()
+            .map(|folder| Shelf::beside(folder, &node, config.limit));
+        Self {
+            folder: config.folder.clone(),
+            node,
+            read: HashMap::new(),
+            shelf,
+            autopilot: AutopilotLogs::of(wanted),
+        }
+    }
+
+    /// Which there are on the autopilot.
+    ///
+    /// # Errors
+    /// [`NoAnswer`].
+    pub fn list_on_autopilot(&mut self) -> Result<v1::LogFiles, NoAnswer> {
+        let files = self.autopilot.list()?;
+        Ok(v1::LogFiles {
+            unfinished: files.is_none(),
+            files: files.unwrap_or_default(),
+        })
+    }
+
+    /// Brings one of the autopilot to the disk.
+    ///
+    /// # Errors
+    /// [`NoAnswer`].
+    pub fn fetch(&mut self, asked: &v1::LogFetch) -> Result<v1::LogFetched, NoAnswer> {
+        let shelf = self.shelf.as_ref().ok_or(NoAnswer::NotKept)?;
+        self.autopilot.fetch(&asked.name, shelf)
+    }
+
+    fn folder(&self) -> Result<&PathBuf, NoAnswer> {
+        self.folder.as_ref().ok_or(NoAnswer::NotKept)
+    }
+
+    /// The flight logs, the newest first.
+    fn logs(&self) -> Result<Vec<Log>, NoAnswer> {
+        let mut logs = Vec::new();
+        let entries = match fs::read_dir(self.folder()?) {
+            Ok(entries) => entries,
+            Err(error) if error.kind() == io::ErrorKind::NotFound => return Ok(logs),
+            Err(error) => return Err(error.into()),
+        };
+        for entry in entries {
+            let entry = entry?;
+            let name = entry.file_name().to_string_lossy().into_owned();
+            if let Some(number) = file_name::number(&self.node, &name) {
+                let bytes = entry.metadata()?.len();
+                logs.push(Log { number, name, bytes });
+            }
+        }
+        logs.sort_by_key(|log| std::cmp::Reverse(log.number));
+        Ok(logs)
+    }
+
+    /// Which there are.
+    ///
+    /// # Errors
+    /// [`NoAnswer`].
+    pub fn list(&mut self) -> Result<v1::LogFiles, NoAnswer> {
+        let mut logs = self.logs()?;
+        logs.truncate(LISTED);
+        self.read.retain(|name, _| logs.iter().any(|log| log.name == *name));
+        let until = Instant::now() + LIST_WITHIN;
+        let mut unfinished = false;
+        let mut files = Vec::new();
+        for (index, log) in logs.iter().enumerate() {
+            let mut known = self.read.remove(&log.name).unwrap_or_default();
+            match self.open(&log.name) {
+                Ok(file) => unfinished |= !read_on(file, &mut known, until)?,
+                // The writer has just removed it to make room.
+                Err(NoAnswer::NoSuchLog(_)) => continue,
+                Err(other) => return Err(other),
+            }
+            let (summary, _) = &known;
+            files.push(v1::LogFile {
+                name: log.name.clone(),
+                bytes: log.bytes,
+                begun_ms: summary.begun_ms(),
+                length_ms: millis(summary.length()),
+                growing: index == 0,
+                autopilot: false,
+                armed_ms: millis(summary.armed()),
+                in_air_ms: millis(summary.in_air()),
+                highest_m: summary.highest_m(),
+            });
+            self.read.insert(log.name.clone(), known);
+        }
+        Ok(v1::LogFiles { files, unfinished })
+    }
+
+    fn open(&self, name: &str) -> Result<File, NoAnswer> {
+        let no_such = || NoAnswer::NoSuchLog(name.chars().take(200).collect());
+        let checked = LogName::parse(name).map_err(|_| no_such())?;
+        let path = if file_name::number(&self.node, checked.as_str()).is_some() {
+            self.folder()?.join(checked.as_str())
+        } else {
+            let shelf = self.shelf.as_ref().ok_or(NoAnswer::NotKept)?;
+            shelf.path(&checked).ok_or_else(no_such)?
+        };
+        File::open(path).map_err(|error| match error.kind() {
+            io::ErrorKind::NotFound => no_such(),
+            _ => error.into(),
+        })
+    }
+
+    /// A piece of one.
+    ///
+    /// # Errors
+    /// [`NoAnswer`].
+    pub fn read(&self, asked: &v1::LogRead) -> Result<v1::LogBytes, NoAnswer> {
+        let mut file = self.open(&asked.name)?;
+        let size = file.metadata()?.len();
+        if asked.offset >= size {
+            let data = Vec::new();
+            return Ok(v1::LogBytes { data, size });
+        }
+        file.seek(SeekFrom::Start(asked.offset))?;
+        let mut data = Vec::new();
+        file.take(asked.most.min(MOST).into()).read_to_end(&mut data)?;
+        Ok(v1::LogBytes { data, size })
+    }
+
+    /// The checksum of the first bytes of one.
+    ///
+    /// # Errors
+    /// [`NoAnswer`].
+    pub fn digest(&self, asked: &v1::LogDigest) -> Result<Vec<u8>, NoAnswer> {
+        let mut bytes = self.open(&asked.name)?.take(asked.bytes);
+        let mut digest = Sha256::new();
+        let mut piece = vec![0; PIECE];
+        loop {
+            match bytes.read(&mut piece)? {
+                0 => return Ok(digest.finalize().to_vec()),
+                read => digest.update(piece.get(..read).unwrap_or_default()),
+            }
+        }
+    }
+
+    /// What one says.
+    ///
+    /// # Errors
+    /// [`NoAnswer`].
+    pub fn lines(&self, asked: &v1::LogLines) -> Result<v1::LogText, NoAnswer> {
+        let logs = self.logs()?;
+        let name = match logs.first() {
+            _ if !asked.name.is_empty() => asked.name.clone(),
+            Some(newest) => newest.name.clone(),
+            None => return Err(NoAnswer::NoneYet),
+        };
+        // The newest is first.
+        let place = logs.iter().position(|log| log.name == name);
+        let newer = place.and_then(|place| logs.get(place.checked_sub(1)?));
+        let newer = newer.map(|log| log.name.clone()).unwrap_or_default();
+        let mut file = self.open(&name)?;
+        let size = file.metadata()?.len();
+        // A place in the middle of a log need not begin a record, so that one is told from its beginning, and only its end is sent.
+        let (mut next, context) = if asked.from_the_end {
+            (0, 0)
+        } else {
+            (asked.offset, asked.context)
+        };
+        let mut teller = Teller::going_on(context);
+        if next > size {
+            return Err(NoAnswer::NoSuchLog(name));
+        }
+        let mut lines = Vec::new();
+        let until = if asked.from_the_end {
+            u64::MAX
+        } else {
+            next.saturating_add(TOLD)
+        };
+        let mut end = false;
+        while !end && next < until && (asked.from_the_end || lines.len() < LINES) {
+            let piece = piece(&mut file, next)?;
+            let mut records = Records::of(&piece);
+            records.by_ref().for_each(|record| teller.take(&record));
+            next += u64::try_from(records.used()).unwrap_or(u64::MAX);
+            end = records.used() == 0 || next >= size;
+            lines.extend(teller.lines());
+            if asked.from_the_end {
+                lines.drain(..lines.len().saturating_sub(TAIL));
+            }
+        }
+        let lines = lines.into_iter().map(|line| v1::LogLine {
+            at_ms: line.at_ms,
+            text: line.text,
+        });
+        Ok(v1::LogText {
+            lines: lines.collect(),
+            name,
+            next,
+            end,
+            context: teller.context(),
+            newer,
+        })
+    }
+}
+
+/// Lines before the end that are shown when only the end is wanted.
+const TAIL: usize = 10;
+
+fn piece(file: &mut File, offset: u64) -> io::Result<Vec<u8>> {
+    file.seek(SeekFrom::Start(offset))?;
+    let mut bytes = Vec::new();
+    let most = u64::try_from(PIECE.max(records::LONGEST)).unwrap_or(u64::MAX);
+    (&*file).take(most).read_to_end(&mut bytes)?;
+    Ok(bytes)
+}
+
+/// Reads on in a log for its summary; whether that is its end.
+fn read_on(mut file: File, known: &mut (Summary, u64), until: Instant) -> io::Result<bool> {
+    let (summary, offset) = known;
+    while Instant::now() < until {
+        let piece = piece(&mut file, *offset)?;
+        let mut records = Records::of(&piece);
+        records.by_ref().for_each(|record| summary.take(&record));
+        *offset += u64::try_from(records.used()).unwrap_or(u64::MAX);
+        if records.used() == 0 {
+            return Ok(true);
+        }
+    }
+    Ok(false)
+}
+
+fn millis(span: Duration) -> u64 {
+    u64::try_from(span.as_millis()).unwrap_or(u64::MAX)
+}
+
+#[cfg(test)]
+mod tests;

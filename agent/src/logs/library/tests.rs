@@ -1,0 +1,155 @@
+//! Questions about logs on a real folder.
+
+use super::*;
+use crate::gcs::tests::{heartbeat, ping};
+use crate::logs::records::tests::log_of;
+use link::dialect::{MavAutopilot, MavType};
+use std::path::Path;
+
+const OLD: &str = "skein-pine-20261121T080203Z-9.tlog";
+const NEW: &str = "skein-pine-20261121T080303Z-10.tlog";
+
+fn library(folder: &Path) -> Library {
+    let config = Config {
+        folder: Some(folder.to_owned()),
+        ..Config::default()
+    };
+    Library::of(&config, NodeName::parse("pine").unwrap(), Wanted::default())
+}
+
+fn armed(ms: u64) -> (u64, link::dialect::MavMessage) {
+    let beat = heartbeat(MavType::MAV_TYPE_QUADROTOR, MavAutopilot::MAV_AUTOPILOT_PX4, true);
+    (ms, beat)
+}
+
+#[test]
+fn logs_are_listed_with_what_is_in_them_and_those_of_others_are_not() {
+    let folder = tempfile::tempdir().unwrap();
+    let write = |name: &str, bytes: &[u8]| fs::write(folder.path().join(name), bytes).unwrap();
+    let old = log_of(&[armed(1_000), armed(2_500)]);
+    write(OLD, &old);
+    write(NEW, &log_of(&[(5_000, ping())]));
+    write("skein-oak-20261121T080203Z-11.tlog", &old);
+    write("notes.txt", b"mine");
+    let mut library = library(folder.path());
+    let files = library.list().unwrap();
+    assert!(!files.unfinished);
+    let named: Vec<_> = files
+        .files
+        .iter()
+        .map(|file| (file.name.as_str(), file.growing))
+        .collect();
+    assert_eq!(named, [(NEW, true), (OLD, false)], "by number, not by name");
+    let listed = &files.files[1];
+    assert_eq!(
+        (listed.bytes, listed.begun_ms, listed.length_ms),
+        (old.len() as u64, 1_000, 1_500)
+    );
+    assert_eq!((listed.armed_ms, listed.in_air_ms), (1_500, 0));
+
+    // The one that grows is read on.
+    write(NEW, &log_of(&[(5_000, ping()), armed(6_000), armed(9_000)]));
+    let files = library.list().unwrap();
+    assert_eq!((files.files[0].length_ms, files.files[0].armed_ms), (4_000, 3_000));
+}
+
+#[test]
+fn a_piece_and_its_checksum_are_those_of_the_file() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes: Vec<u8> = (0..200_000_u32).map(|n| (n % 251) as u8).collect();
+    fs::write(folder.path().join(OLD), &bytes).unwrap();
+    let library = library(folder.path());
+    let read = |offset, most| {
+        let name = OLD.to_owned();
+        library.read(&v1::LogRead { name, offset, most }).unwrap()
+    };
+    let piece = read(100, 7);
+    assert_eq!((&piece.data[..], piece.size), (&bytes[100..107], 200_000));
+    assert_eq!(read(0, u32::MAX).data.len(), usize::try_from(MOST).unwrap());
+    assert!(read(200_000, 7).data.is_empty() && read(u64::MAX / 2, 7).data.is_empty());
+    for length in [0, 1, 100_000, 200_000] {
+        let asked = v1::LogDigest {
+            name: OLD.to_owned(),
+            bytes: length as u64,
+        };
+        assert_eq!(
+            library.digest(&asked).unwrap(),
+            Sha256::digest(&bytes[..length]).to_vec()
+        );
+    }
+}
+
+#[test]
+fn nothing_but_logs_of_this_node_is_read() {
+    let folder = tempfile::tempdir().unwrap();
+    let inner = folder.path().join("logs");
+    fs::create_dir(&inner).unwrap();
+    fs::write(folder.path().join("secret"), b"x").unwrap();
+    fs::write(inner.join("key"), b"x").unwrap();
+    fs::write(inner.join("skein-oak-20261121T080203Z-1.tlog"), b"x").unwrap();
+    let library = library(&inner);
+    for name in [
+        "../secret",
+        "key",
+        "skein-oak-20261121T080203Z-1.tlog",
+        "",
+        OLD,
+        "skein-pine-20261121T080203Z-1.tlog/../key",
+    ] {
+        let asked = v1::LogRead {
+            name: name.to_owned(),
+            offset: 0,
+            most: 10,
+        };
+        let why = library.read(&asked).unwrap_err();
+        assert!(matches!(why, NoAnswer::NoSuchLog(_)), "{name}: {why}");
+    }
+}
+
+#[test]
+fn an_agent_without_logs_says_what_to_do() {
+    let folder = tempfile::tempdir().unwrap();
+    assert!(library(&folder.path().join("none")).list().unwrap().files.is_empty());
+    let mut none = Library::of(&Config::default(), NodeName::parse("pine").unwrap(), Wanted::default());
+    assert!(none.list().unwrap_err().to_string().contains("--flight-log-dir"));
+}
+
+#[test]
+fn a_log_is_told_on_from_where_it_was_told_to() {
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(NEW);
+    fs::write(&path, log_of(&[armed(1_000)])).unwrap();
+    let library = library(folder.path());
+    let told = |asked: &v1::LogLines| {
+        let text = library.lines(asked).unwrap();
+        let lines: Vec<_> = text.lines.iter().map(|line| line.text.clone()).collect();
+        (lines, text)
+    };
+    let (lines, first) = told(&v1::LogLines::default());
+    assert_eq!(
+        (lines[0].as_str(), first.name.as_str(), first.end),
+        ("armed", NEW, true)
+    );
+    assert_eq!(first.newer, "");
+    fs::write(folder.path().join(OLD), []).unwrap();
+    let old = v1::LogLines {
+        name: OLD.to_owned(),
+        ..v1::LogLines::default()
+    };
+    assert_eq!(told(&old).1.newer, NEW);
+    let go_on = v1::LogLines {
+        name: first.name,
+        offset: first.next,
+        from_the_end: false,
+        context: first.context,
+    };
+    assert!(told(&go_on).0.is_empty());
+    let beat = heartbeat(MavType::MAV_TYPE_QUADROTOR, MavAutopilot::MAV_AUTOPILOT_PX4, false);
+    fs::write(&path, log_of(&[armed(1_000), armed(2_000), (3_000, beat)])).unwrap();
+    assert_eq!(told(&go_on).0, ["disarmed"]);
+    let from_the_end = v1::LogLines {
+        from_the_end: true,
+        ..v1::LogLines::default()
+    };
+    assert_eq!(told(&from_the_end).0.last().unwrap(), "disarmed");
+}

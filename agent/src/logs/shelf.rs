@@ -1,0 +1,147 @@
+//! The autopilot's logs on the agent's disk: a folder beside the flight logs.
+//!
+//! Owns: their names, the room that they take, and `NAME.part`, which grows until its length and checksum are the autopilot's and is
+//! renamed then. Must not: know how they come.
+
+use super::library::NoAnswer;
+use super::wanted::RemoteLog;
+use crate::flight_log::writer::LEFT_FREE;
+use crate::ftp::packet::crc32_on;
+use fleet::ids::NodeName;
+use fleet::logs::LogName;
+use std::fs::{self, File};
+use std::io::{self, Read, Write};
+use std::path::{Path, PathBuf};
+use std::time::SystemTime;
+
+/// The folder, and the most that it takes.
+#[derive(Debug)]
+pub(super) struct Shelf {
+    folder: PathBuf,
+    limit: u64,
+}
+
+impl Shelf {
+    /// In a folder with flight logs, which several nodes may share.
+    pub(super) fn beside(flight_logs: &Path, node: &NodeName, limit: u64) -> Self {
+        Self {
+            folder: flight_logs.join(format!("autopilot-{node}")),
+            limit,
+        }
+    }
+
+    /// What a log of the autopilot is called here: with its length, since an autopilot uses its numbers again.
+    pub(super) fn name(log: &RemoteLog) -> Option<LogName> {
+        let (stem, end) = log.name.rsplit_once('.')?;
+        LogName::parse(&format!("{stem}-{}.{end}", log.bytes)).ok()
+    }
+
+    /// Where one is, if it is whole.
+    pub(super) fn path(&self, name: &LogName) -> Option<PathBuf> {
+        let path = self.folder.join(name.as_str());
+        let is_part = path.extension().is_some_and(|end| end == "part");
+        (!is_part && path.is_file()).then_some(path)
+    }
+
+    fn part(&self, log: &RemoteLog) -> PathBuf {
+        self.folder.join(format!("{}.part", log.name))
+    }
+
+    /// How many bytes of one are there.
+    pub(super) fn there(&self, log: &RemoteLog) -> u64 {
+        fs::metadata(self.part(log)).map_or(0, |part| part.len())
+    }
+
+    /// Makes room for one: the oldest others go.
+    ///
+    /// # Errors
+    /// [`NoAnswer`]: it is too large, or the disk is too full.
+    pub(super) fn make_room(&self, log: &RemoteLog) -> Result<(), NoAnswer> {
+        if log.bytes > self.limit {
+            return Err(NoAnswer::NoRoom);
+        }
+        fs::create_dir_all(&self.folder)?;
+        let own = self.part(log);
+        let mut others: Vec<(SystemTime, u64, PathBuf)> = Vec::new();
+        for entry in fs::read_dir(&self.folder)? {
+            let entry = entry?;
+            let about = entry.metadata()?;
+            if about.is_file() && entry.path() != own {
+                let modified = about.modified().unwrap_or(SystemTime::UNIX_EPOCH);
+                others.push((modified, about.len(), entry.path()));
+            }
+        }
+        others.sort();
+        let mut total: u64 = others.iter().map(|(_, bytes, _)| bytes).sum();
+        for (_, bytes, path) in others {
+            if total.saturating_add(log.bytes) <= self.limit {
+                break;
+            }
+            fs::remove_file(path)?;
+            total -= bytes;
+        }
+        let disk = nix::sys::statvfs::statvfs(&self.folder).map_err(io::Error::from)?;
+        let free = disk.blocks_available().saturating_mul(disk.fragment_size());
+        let missing = log.bytes.saturating_sub(self.there(log));
+        if free < missing.saturating_add(LEFT_FREE) {
+            return Err(NoAnswer::NoRoom);
+        }
+        Ok(())
+    }
+
+    /// Adds bytes that begin at `at`; whether they fit to what is there.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub(super) fn append(&self, log: &RemoteLog, at: u64, bytes: &[u8]) -> io::Result<bool> {
+        if bytes.is_empty() {
+            return Ok(true);
+        }
+        let mut file = File::options().create(true).append(true).open(self.part(log))?;
+        if file.metadata()?.len() != at {
+            return Ok(false);
+        }
+        file.write_all(bytes)?;
+        Ok(true)
+    }
+
+    /// Throws away what has come of one.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub(super) fn begin_anew(&self, log: &RemoteLog) -> io::Result<()> {
+        match fs::remove_file(self.part(log)) {
+            Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
+            _ => Ok(()),
+        }
+    }
+
+    /// Gives one its name, if all of it is there and has this checksum.
+    ///
+    /// # Errors
+    /// The disk's.
+    pub(super) fn finish(&self, log: &RemoteLog, crc: u32) -> io::Result<Option<LogName>> {
+        let part = self.part(log);
+        let mut file = File::options().create(true).append(true).read(true).open(&part)?;
+        let Some(name) = Self::name(log).filter(|_| self.there(log) == log.bytes) else {
+            return Ok(None);
+        };
+        if checksum(&mut file)? != crc {
+            return Ok(None);
+        }
+        file.sync_all()?;
+        fs::rename(&part, self.folder.join(name.as_str()))?;
+        File::open(&self.folder)?.sync_all()?;
+        Ok(Some(name))
+    }
+}
+
+fn checksum(file: &mut File) -> io::Result<u32> {
+    let (mut crc, mut piece) = (0, vec![0; 64 * 1024]);
+    loop {
+        match file.read(&mut piece)? {
+            0 => return Ok(crc),
+            read => crc = crc32_on(crc, piece.get(..read).unwrap_or_default()),
+        }
+    }
+}

@@ -1,0 +1,50 @@
+//! The pilot's part in bringing the autopilot's own logs: when there is time for it.
+//!
+//! Owns: only on the ground and disarmed, while no flight is ordered, and when nothing else is to be sent. Must not: decide what is
+//! brought ([`crate::logs`] does).
+
+use super::Pilot;
+use crate::logs::fetch::LogFetch;
+use crate::logs::wanted::Wanted;
+use crate::outgoing::Outgoing;
+use fleet::assignment::Desired;
+use fleet::time::Moment;
+use fleet::vehicle::FlightTruth;
+
+impl Pilot {
+    /// A pilot that brings what is `wanted` of the autopilot's logs.
+    #[must_use]
+    pub fn bringing_logs(mut self, wanted: Wanted) -> Self {
+        self.logs = LogFetch::of(wanted);
+        self
+    }
+
+    pub(super) fn next_log(&mut self, now: Moment, jitter: f64) -> Option<Outgoing> {
+        if let Some(why) = self.no_time_for_logs(now) {
+            self.logs.wait(why);
+            return None;
+        }
+        let identity = self.vehicle.identity.clone()?;
+        let message = self.logs.next(&identity, now, jitter)?;
+        Some(self.aside(message))
+    }
+
+    /// Why none is brought now.
+    fn no_time_for_logs(&self, now: Moment) -> Option<&'static str> {
+        let held = self.state.fence.held.as_ref();
+        let to_fly = held.is_some_and(|held| matches!(held.desired, Desired::Flying { .. }));
+        if self.link_up.is_none() || self.vehicle.identity.is_none() || !self.vehicle.link_alive(now) {
+            Some("the autopilot is not heard; see `skein status`")
+        } else if self.vehicle.truth(now) != FlightTruth::Disarmed || self.memory.arm_under_way(now) {
+            Some("the vehicle is not on the ground and disarmed; the autopilot's logs come after the flight")
+        } else if to_fly {
+            Some(
+                "the vehicle is ordered to fly; ground it, or wait until its flight is over (`skein ground --drone NAME`)",
+            )
+        } else if self.outstanding.is_some() || self.terminating || self.descriptions.is_downloading() {
+            Some("the agent is busy with the autopilot")
+        } else {
+            None
+        }
+    }
+}

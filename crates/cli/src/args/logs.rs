@@ -1,0 +1,76 @@
+//! The command line of `skein logs`.
+//!
+//! Owns: how a person names a vehicle and the logs of it. Must not: do anything.
+
+use super::WhereArgs;
+use super::drone::{DroneKey, DroneRef};
+use clap::Args;
+use std::path::PathBuf;
+
+/// Arguments of `skein logs`.
+#[derive(Debug, Args)]
+#[group(skip)]
+pub struct LogsArgs {
+    /// Which coordinator.
+    #[command(flatten)]
+    pub place: WhereArgs,
+    /// The Drone, as NAME or NAMESPACE/NAME: logs of the vehicle that serves it.
+    #[arg(required_unless_present = "vehicle", conflicts_with = "vehicle")]
+    pub drone: Option<DroneRef>,
+    /// Namespace of the Drone.
+    #[arg(short, long, value_name = "NAMESPACE", conflicts_with = "vehicle")]
+    pub namespace: Option<String>,
+    /// Logs of the vehicle of this node, whatever Drone it serves.
+    #[arg(long, value_name = "NODE")]
+    pub vehicle: Option<String>,
+    /// Shows what the newest log says, line by line, and goes on as it grows: arming, modes, the autopilot's words, commands and what came
+    /// of them. Ctrl-C ends it.
+    #[arg(short, long, conflicts_with_all = ["download", "autopilot"])]
+    pub follow: bool,
+    /// Copies logs into DIR, or the present folder: those of --log, all with --all, else the last one with a flight.
+    ///
+    /// What was interrupted goes on where it stopped. A log that is there is not copied again. Each is checked by its SHA-256, and has its
+    /// name only when it is whole.
+    #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = ".")]
+    pub download: Option<PathBuf>,
+    /// Which log, by its number or name in the list; may be given several times. Without --download: shows what it says.
+    #[arg(long, value_name = "LOG", conflicts_with_all = ["all", "follow"])]
+    pub log: Vec<String>,
+    /// The autopilot's own logs, by MAVLink FTP and only on the ground; with --download over the agent's disk, where they stay.
+    #[arg(long)]
+    pub autopilot: bool,
+    /// All logs.
+    #[arg(long, requires = "download")]
+    pub all: bool,
+}
+
+/// Whose logs.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum LogsOf {
+    /// The vehicle that serves this Drone.
+    Drone(DroneKey),
+    /// The vehicle of this node.
+    Node(String),
+}
+
+impl LogsArgs {
+    /// In `namespace`, where none was named.
+    pub fn default_namespace(&mut self, namespace: Option<String>) {
+        let named = self.drone.as_ref().is_some_and(DroneRef::names_namespace);
+        if self.vehicle.is_none() && !named && self.namespace.is_none() {
+            self.namespace = namespace;
+        }
+    }
+
+    /// Whose logs are meant.
+    ///
+    /// # Errors
+    /// The text says what to change.
+    pub fn of(&self) -> Result<LogsOf, String> {
+        match (&self.vehicle, &self.drone) {
+            (Some(node), _) => Ok(LogsOf::Node(node.clone())),
+            (None, Some(drone)) => drone.key(self.namespace.as_deref(), None).map(LogsOf::Drone),
+            (None, None) => Err("name a Drone, or a node with --vehicle".to_owned()),
+        }
+    }
+}

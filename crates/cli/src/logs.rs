@@ -1,0 +1,140 @@
+//! `skein logs`.
+//!
+//! Owns: what is printed: the list, what a log says, and what was copied. Must not: change anything on the vehicle.
+
+mod download;
+mod lines;
+mod list;
+mod on_autopilot;
+mod source;
+
+use crate::args::LogsArgs;
+use crate::failure::Failure;
+use crate::output::Output;
+use crate::route::Route;
+use crate::server::logs::no_sense;
+use jiff::tz::TimeZone;
+use proto::v1::log_answer::What as Answer;
+use proto::v1::log_question::What as Question;
+use proto::v1::{LogFile, LogList};
+use source::{Remote, Source};
+use std::io::Write;
+use std::path::Path;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// Someone who wants a list now waits for so long.
+const LIST_PATIENCE: Duration = Duration::from_secs(5);
+/// A download waits for an agent or a coordinator that comes back.
+const DOWNLOAD_PATIENCE: Duration = Duration::from_secs(120);
+/// The agent reads logs for a list for so long, and the list is printed with what is known then.
+const READING: Duration = Duration::from_secs(15);
+const ASK_AGAIN: Duration = Duration::from_millis(200);
+
+/// Lists, shows or copies.
+///
+/// # Errors
+/// [`Failure`].
+pub async fn run(route: Route, args: &LogsArgs) -> Result<(), Failure> {
+    let whose = args.of().map_err(Failure::Usage)?;
+    let short = args.download.is_none() && !args.follow;
+    let patience = if short { LIST_PATIENCE } else { DOWNLOAD_PATIENCE };
+    let mut source = Remote::new(route, whose, patience);
+    if args.follow {
+        return lines::follow(&mut source, &TimeZone::system(), &mut std::io::stdout()).await;
+    }
+    let logs = listed(&mut source, args.autopilot).await?;
+    match &args.download {
+        None if !args.log.is_empty() => {
+            for log in list::chosen(&logs, &args.log, false)? {
+                lines::print(&mut source, &log.name, &TimeZone::system(), &mut std::io::stdout()).await?;
+            }
+            Ok(())
+        }
+        None => {
+            let text = if logs.is_empty() {
+                "No logs yet.\n".to_owned()
+            } else {
+                list::table(&logs, &TimeZone::system())
+            };
+            Ok(std::io::stdout().write_all(text.as_bytes())?)
+        }
+        Some(folder) => {
+            let chosen = list::chosen(&logs, &args.log, args.all)?;
+            if chosen.is_empty() {
+                return Err(Failure::Failed("there are no logs yet".to_owned()));
+            }
+            for log in &chosen {
+                if args.autopilot {
+                    let log = on_autopilot::brought(&mut source, log).await?;
+                    copy(&mut source, &log, folder).await?;
+                } else {
+                    copy(&mut source, log, folder).await?;
+                }
+            }
+            Ok(())
+        }
+    }
+}
+
+/// The logs, the newest first, once the agent has read them.
+async fn listed(source: &mut impl Source, on_autopilot: bool) -> Result<Vec<LogFile>, Failure> {
+    let begun = Instant::now();
+    loop {
+        match source.ask(Question::List(LogList { on_autopilot })).await? {
+            Answer::Files(files) if files.unfinished && begun.elapsed() < READING => sleep(ASK_AGAIN).await,
+            Answer::Files(files) if files.unfinished && on_autopilot => {
+                let why = "the autopilot has not listed its logs in time; try again later";
+                return Err(Failure::Failed(why.to_owned()));
+            }
+            Answer::Files(files) => return Ok(files.files),
+            _ => return Err(no_sense()),
+        }
+    }
+}
+
+async fn copy(source: &mut impl Source, log: &LogFile, folder: &Path) -> Result<(), Failure> {
+    let begun = Instant::now();
+    let progress = Progress::of(list::number(log), log.bytes);
+    let copied = download::copy(source, log, folder, |bytes| progress.show(bytes)).await;
+    drop(progress);
+    let copied = copied?;
+    let how = if copied.before {
+        "was there already".to_owned()
+    } else {
+        format!("copied in {:.1} s", begun.elapsed().as_secs_f64())
+    };
+    let (path, size, sha256) = (copied.path.display(), list::size(log.bytes), copied.sha256);
+    Ok(writeln!(std::io::stdout(), "{path}: {size}, {how}, sha256 {sha256}")?)
+}
+
+/// How far something is, on one line of a terminal, which is cleared at the end.
+struct Progress<'a> {
+    what: &'a str,
+    all: u64,
+    terminal: bool,
+}
+
+impl<'a> Progress<'a> {
+    fn of(what: &'a str, all: u64) -> Self {
+        let terminal = Output::of_this_process().terminal;
+        Self { what, all, terminal }
+    }
+
+    fn show(&self, bytes: u64) {
+        if self.terminal {
+            let (what, bytes, all) = (self.what, list::size(bytes), list::size(self.all));
+            // Whoever does not see it misses nothing.
+            let _ = write!(std::io::stderr(), "\r\u{1b}[K{what}: {bytes} of {all}");
+        }
+    }
+}
+
+impl Drop for Progress<'_> {
+    fn drop(&mut self) {
+        if self.terminal {
+            // As above.
+            let _ = write!(std::io::stderr(), "\r\u{1b}[K");
+        }
+    }
+}

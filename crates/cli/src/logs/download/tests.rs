@@ -1,0 +1,183 @@
+//! Downloads that die at every place, and logs that are damaged, grow or go.
+
+use super::*;
+use futures::FutureExt;
+use proto::v1::LogBytes;
+
+const NAME: &str = "skein-pine-20261121T080203Z-17.tlog";
+
+/// An agent that answers so many questions, and then never again.
+struct Fake {
+    log: Vec<u8>,
+    answers: usize,
+    piece: usize,
+    sent: usize,
+    damages: usize,
+}
+
+impl Fake {
+    fn of(log: &[u8]) -> Self {
+        Self {
+            log: log.to_vec(),
+            answers: usize::MAX,
+            piece: 10,
+            sent: 0,
+            damages: 0,
+        }
+    }
+}
+
+impl Source for Fake {
+    async fn ask(&mut self, question: Question) -> Result<Answer, Failure> {
+        if self.answers == 0 {
+            return std::future::pending().await;
+        }
+        self.answers -= 1;
+        Ok(match question {
+            Question::Read(read) => {
+                assert_eq!(read.name, NAME);
+                let offset = usize::try_from(read.offset).unwrap().min(self.log.len());
+                let most = usize::try_from(read.most).unwrap().min(self.piece);
+                let mut data: Vec<u8> = self.log[offset..].iter().copied().take(most).collect();
+                self.sent += data.len();
+                if self.damages > 0 && !data.is_empty() {
+                    self.damages -= 1;
+                    data[0] ^= 1;
+                }
+                let size = self.log.len() as u64;
+                Answer::Bytes(LogBytes { data, size })
+            }
+            Question::Digest(digest) => {
+                let bytes = usize::try_from(digest.bytes).unwrap();
+                Answer::Sha256(Sha256::digest(&self.log[..bytes.min(self.log.len())]).to_vec())
+            }
+            other => unreachable!("{other:?}"),
+        })
+    }
+}
+
+fn file(bytes: usize) -> v1::LogFile {
+    v1::LogFile {
+        name: NAME.to_owned(),
+        bytes: bytes as u64,
+        ..v1::LogFile::default()
+    }
+}
+
+fn content(bytes: usize) -> Vec<u8> {
+    (0..bytes).map(|n| (n * 7 % 251) as u8).collect()
+}
+
+fn names(folder: &Path) -> Vec<String> {
+    let entries = fs::read_dir(folder).unwrap();
+    let mut names: Vec<_> = entries
+        .map(|entry| entry.unwrap().file_name().into_string().unwrap())
+        .collect();
+    names.sort();
+    names
+}
+
+#[tokio::test]
+async fn a_download_that_is_killed_at_any_place_goes_on_there_and_nothing_is_lost_or_fetched_twice() {
+    let log = content(95);
+    for answers in 0..12 {
+        let folder = tempfile::tempdir().unwrap();
+        let mut first = Fake::of(&log);
+        first.answers = answers;
+        let killed = copy(&mut first, &file(95), folder.path(), |_| ()).now_or_never();
+        let mut second = Fake::of(&log);
+        if let Some(copied) = killed {
+            assert!(answers >= 11 && copied.is_ok());
+        } else {
+            assert!(
+                !folder.path().join(NAME).exists(),
+                "it has its name only when it is whole"
+            );
+            copy(&mut second, &file(95), folder.path(), |_| ()).await.unwrap();
+        }
+        assert_eq!(names(folder.path()), [NAME]);
+        assert_eq!(fs::read(folder.path().join(NAME)).unwrap(), log);
+        assert_eq!(first.sent + second.sent, 95, "killed after {answers}");
+    }
+}
+
+#[tokio::test]
+async fn a_copy_that_is_not_equal_is_begun_anew_once() {
+    let log = content(40);
+    let folder = tempfile::tempdir().unwrap();
+    let mut source = Fake::of(&log);
+    source.damages = 1;
+    let copied = copy(&mut source, &file(40), folder.path(), |_| ()).await.unwrap();
+    assert_eq!((source.sent, copied.before), (80, false));
+    assert_eq!(fs::read(copied.path).unwrap(), log);
+
+    let folder = tempfile::tempdir().unwrap();
+    source.damages = usize::MAX;
+    let why = copy(&mut source, &file(40), folder.path(), |_| ()).await.unwrap_err();
+    assert!(why.to_string().contains("not equal to the log"), "{why}");
+    assert_eq!(names(folder.path()), [format!("{NAME}.part")]);
+}
+
+#[tokio::test]
+async fn what_is_left_of_another_log_is_not_taken_for_this_one() {
+    let log = content(40);
+    for left in [vec![9; 20], vec![9; 40], vec![9; 60]] {
+        let folder = tempfile::tempdir().unwrap();
+        fs::write(folder.path().join(format!("{NAME}.part")), &left).unwrap();
+        fs::write(folder.path().join(NAME), vec![8; left.len()]).unwrap();
+        let copied = copy(&mut Fake::of(&log), &file(40), folder.path(), |_| ())
+            .await
+            .unwrap();
+        assert_eq!(fs::read(copied.path).unwrap(), log);
+        assert_eq!(names(folder.path()), [NAME]);
+    }
+}
+
+#[tokio::test]
+async fn a_log_that_is_there_is_not_copied_again_and_one_that_has_grown_is() {
+    let log = content(95);
+    let folder = tempfile::tempdir().unwrap();
+    let mut source = Fake::of(&log);
+    copy(&mut source, &file(50), folder.path(), |_| ()).await.unwrap();
+    let again = copy(&mut source, &file(50), folder.path(), |_| ()).await.unwrap();
+    assert_eq!((again.before, source.sent), (true, 50));
+    assert_eq!(
+        fs::read(&again.path).unwrap(),
+        log[..50],
+        "as long as it was when it was listed"
+    );
+    let grown = copy(&mut source, &file(95), folder.path(), |_| ()).await.unwrap();
+    assert_eq!(fs::read(grown.path).unwrap(), log);
+}
+
+#[tokio::test]
+async fn two_downloads_of_one_log_do_not_write_into_each_other() {
+    let log = content(40);
+    let folder = tempfile::tempdir().unwrap();
+    let mut slow = Fake::of(&log);
+    slow.answers = 1;
+    let first = file(40);
+    let mut first = Box::pin(copy(&mut slow, &first, folder.path(), |_| ()));
+    assert!(first.as_mut().now_or_never().is_none());
+    let why = copy(&mut Fake::of(&log), &file(40), folder.path(), |_| ())
+        .await
+        .unwrap_err();
+    assert!(why.to_string().contains("another `skein logs`"), "{why}");
+}
+
+#[tokio::test]
+async fn a_log_that_has_become_shorter_or_has_a_strange_name_is_named() {
+    let folder = tempfile::tempdir().unwrap();
+    let why = copy(&mut Fake::of(&content(40)), &file(41), folder.path(), |_| ())
+        .await
+        .unwrap_err();
+    assert!(why.to_string().contains("shorter"), "{why}");
+    let strange = v1::LogFile {
+        name: "../../etc/passwd".to_owned(),
+        ..v1::LogFile::default()
+    };
+    let why = copy(&mut Fake::of(b""), &strange, folder.path(), |_| ())
+        .await
+        .unwrap_err();
+    assert!(why.to_string().contains("no name of a log"), "{why}");
+}

@@ -1,0 +1,58 @@
+//! Has the agent bring a log of its autopilot to its disk.
+//!
+//! Owns: asking until it is there. Must not: copy it from there.
+
+use super::source::Source;
+use super::{DOWNLOAD_PATIENCE, Progress, list};
+use crate::failure::Failure;
+use crate::server::logs::no_sense;
+use crate::vehicle::printable;
+use proto::v1;
+use proto::v1::log_answer::What as Answer;
+use proto::v1::log_question::What as Question;
+use std::io::Write;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// Between two questions; the agent writes what has come with each.
+const ASK_AGAIN: Duration = Duration::from_millis(500);
+
+/// The log as it is on the agent's disk, once it is there.
+///
+/// # Errors
+/// [`Failure`]; what has come stays there for the next time.
+pub async fn brought(source: &mut impl Source, log: &v1::LogFile) -> Result<v1::LogFile, Failure> {
+    let progress = Progress::of(list::number(log), log.bytes);
+    let (mut came, mut last, mut said) = (0, Instant::now(), String::new());
+    loop {
+        let name = log.name.clone();
+        let Answer::Fetched(fetched) = source.ask(Question::Fetch(v1::LogFetch { name })).await? else {
+            return Err(no_sense());
+        };
+        if fetched.done {
+            return Ok(v1::LogFile {
+                name: fetched.name,
+                bytes: fetched.size,
+                ..log.clone()
+            });
+        }
+        if fetched.got != came {
+            (came, last) = (fetched.got, Instant::now());
+            progress.show(came);
+        }
+        let waits = printable(&fetched.waits);
+        if last.elapsed() > DOWNLOAD_PATIENCE {
+            let why = if waits.is_empty() {
+                "nothing comes from the autopilot"
+            } else {
+                &waits
+            };
+            return Err(Failure::Failed(format!("{why}; call the same command again later")));
+        }
+        if waits != said && !waits.is_empty() {
+            writeln!(std::io::stderr(), "skein: waiting: {waits}")?;
+        }
+        said = waits;
+        sleep(ASK_AGAIN).await;
+    }
+}

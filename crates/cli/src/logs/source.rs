@@ -1,0 +1,93 @@
+//! Where answers about logs come from, over connections that break.
+//!
+//! Owns: asking again, with a back-off and an end. Must not: know what is asked; every question only reads.
+
+use crate::args::LogsOf;
+use crate::failure::Failure;
+use crate::route::Route;
+use crate::server::Server;
+use crate::server::logs::NoLogs;
+use fleet::backoff::Backoff;
+use proto::v1::log_answer::What as Answer;
+use proto::v1::log_question::What as Question;
+use std::io::Write;
+use std::time::Duration;
+use tokio::time::{Instant, sleep};
+
+/// Between two attempts.
+const RETRY: Backoff = Backoff {
+    first: Duration::from_millis(500),
+    cap: Duration::from_secs(5),
+};
+
+/// One who answers.
+pub trait Source {
+    /// The answer.
+    ///
+    /// # Errors
+    /// [`Failure`], once asking again is of no use.
+    async fn ask(&mut self, question: Question) -> Result<Answer, Failure>;
+}
+
+/// The coordinator, for one vehicle.
+#[derive(Debug)]
+pub struct Remote {
+    route: Route,
+    whose: LogsOf,
+    server: Option<Server>,
+    patience: Duration,
+}
+
+impl Remote {
+    /// Nothing is dialled yet. One answer is waited for as long as `patience`.
+    #[must_use]
+    pub const fn new(route: Route, whose: LogsOf, patience: Duration) -> Self {
+        Self {
+            route,
+            whose,
+            server: None,
+            patience,
+        }
+    }
+
+    async fn ask_once(&mut self, question: Question) -> Result<Answer, NoLogs> {
+        let mut server = match self.server.take() {
+            Some(server) => server,
+            None => match Server::connect(&self.route).await {
+                Ok(server) => server,
+                Err(why @ (Failure::Unreachable { .. } | Failure::NotReady { .. } | Failure::Away(_))) => {
+                    return Err(NoLogs::Gone(why));
+                }
+                Err(why) => return Err(NoLogs::Refused(why)),
+            },
+        };
+        let answer = server.logs(&self.whose, question).await;
+        if answer.is_ok() {
+            self.server = Some(server);
+        }
+        answer
+    }
+}
+
+impl Source for Remote {
+    async fn ask(&mut self, question: Question) -> Result<Answer, Failure> {
+        let begun = Instant::now();
+        let mut failures = 0;
+        loop {
+            let why = match self.ask_once(question.clone()).await {
+                Ok(answer) => return Ok(answer),
+                Err(NoLogs::Refused(why)) => return Err(why),
+                Err(NoLogs::Gone(why)) => why,
+            };
+            failures += 1;
+            let pause = RETRY.delay(failures, rand::random());
+            if begun.elapsed() + pause > self.patience {
+                return Err(why);
+            }
+            if failures == 2 {
+                writeln!(std::io::stderr(), "skein: {why}; trying again")?;
+            }
+            sleep(pause).await;
+        }
+    }
+}

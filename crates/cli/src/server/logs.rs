@@ -1,0 +1,76 @@
+//! What an agent answers about its logs, through the coordinator.
+//!
+//! Owns: one question with its deadline, and which failures are worth asking again. Must not: ask again.
+
+use super::{Server, within};
+use crate::args::LogsOf;
+use crate::failure::Failure;
+use crate::vehicle::printable;
+use proto::v1;
+use proto::v1::log_answer::What as Answer;
+use proto::v1::log_question::What as Question;
+use proto::v1::logs_request::Whose;
+use std::time::Duration;
+use tonic::Code;
+
+/// One answer may take this long: the coordinator gives an agent 10 s, and others may ask before.
+const ANSWER: Duration = Duration::from_secs(25);
+
+/// Why there is no answer.
+#[derive(Debug)]
+pub enum NoLogs {
+    /// Asking again may help: something on the way is gone for the moment, or busy.
+    Gone(Failure),
+    /// It would not.
+    Refused(Failure),
+}
+
+impl Server {
+    /// Asks the agent of `whose` once.
+    ///
+    /// # Errors
+    /// [`NoLogs`].
+    pub async fn logs(&mut self, whose: &LogsOf, question: Question) -> Result<Answer, NoLogs> {
+        let whose = match whose {
+            LogsOf::Drone(key) => Whose::Drone(v1::DroneTarget {
+                namespace: key.namespace.clone(),
+                name: key.name.clone(),
+            }),
+            LogsOf::Node(name) => Whose::Node(v1::NodeTarget { name: name.clone() }),
+        };
+        let request = v1::LogsRequest {
+            whose: Some(whose),
+            question: Some(v1::LogQuestion {
+                number: 0,
+                what: Some(question),
+            }),
+        };
+        let answer = self
+            .ask(request, |mut client, request| async move {
+                client.logs(within(ANSWER, request)).await
+            })
+            .await;
+        match answer.map(|answer| answer.what) {
+            Ok(Some(Answer::Refused(why))) => Err(NoLogs::Refused(Failure::Failed(printable(&why)))),
+            Ok(Some(what)) => Ok(what),
+            Ok(None) => Err(NoLogs::Refused(no_sense())),
+            Err(status) => {
+                let again = [
+                    Code::Unavailable,
+                    Code::DeadlineExceeded,
+                    Code::ResourceExhausted,
+                    Code::Cancelled,
+                ];
+                let gone = again.contains(&status.code()) || std::error::Error::source(&status).is_some();
+                let why = self.failure(&status);
+                Err(if gone { NoLogs::Gone(why) } else { NoLogs::Refused(why) })
+            }
+        }
+    }
+}
+
+/// An answer to another question, or to none.
+#[must_use]
+pub fn no_sense() -> Failure {
+    Failure::Failed("the agent's answer makes no sense; is it of another version? See `skein status`".to_owned())
+}

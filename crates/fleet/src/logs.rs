@@ -1,0 +1,146 @@
+//! Logs of vehicles on their way to a person: their names, and how much is sent at once.
+//!
+//! Owns: [`LogName`], which is safe as the name of a file, and [`ReadPace`], by which a download leaves the line to orders and
+//! reports. Must not: read files, or know what is in one.
+
+use std::fmt;
+use std::time::Duration;
+
+/// No name is longer.
+const LONGEST_NAME: usize = 200;
+
+/// Most bytes of a log in one message.
+pub const MOST: u32 = 64 * 1024;
+/// Fewest bytes that are asked for, and what a download begins with.
+const LEAST: u32 = 4 * 1024;
+/// A piece that comes within this makes the next one larger.
+const SOON: Duration = Duration::from_millis(150);
+/// One that takes longer than this makes the next one smaller: a report may have waited behind it.
+const LATE: Duration = Duration::from_millis(400);
+/// The line rests no longer than this between two pieces.
+const LONGEST_REST: Duration = Duration::from_secs(2);
+
+/// The name of a log: one that leads to no other folder, on whatever disk it is used.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
+pub struct LogName(String);
+
+/// A name that no log has.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0:?} is no name of a log; see `skein logs`")]
+pub struct BadLogName(String);
+
+impl LogName {
+    /// Reads a name.
+    ///
+    /// # Errors
+    /// [`BadLogName`] for one that is empty, longer than 200 bytes, begins with a dot, or has anything but letters, digits, dots, hyphens
+    /// and underscores of ASCII.
+    pub fn parse(text: &str) -> Result<Self, BadLogName> {
+        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
+        let is_name = !text.is_empty() && text.len() <= LONGEST_NAME && !text.starts_with('.');
+        if is_name && text.bytes().all(plain) {
+            return Ok(Self(text.to_owned()));
+        }
+        Err(BadLogName(text.chars().take(LONGEST_NAME).collect()))
+    }
+
+    /// The name.
+    #[must_use]
+    pub fn as_str(&self) -> &str {
+        &self.0
+    }
+}
+
+impl fmt::Display for LogName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// How large the next piece of a download is, and how long the line rests before it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ReadPace {
+    size: u32,
+}
+
+impl Default for ReadPace {
+    fn default() -> Self {
+        Self { size: LEAST }
+    }
+}
+
+impl ReadPace {
+    /// Bytes to ask for, where `wanted` are wanted.
+    #[must_use]
+    pub fn size(self, wanted: u32) -> u32 {
+        wanted.min(self.size)
+    }
+
+    /// An answer took this long: how long the line rests now. It stays half free.
+    pub fn took(&mut self, took: Duration) -> Duration {
+        if took <= SOON {
+            self.size = (self.size * 2).min(MOST);
+        } else if took >= LATE {
+            self.size = (self.size / 2).max(LEAST);
+        }
+        took.min(LONGEST_REST)
+    }
+
+    /// No answer came.
+    pub const fn lost(&mut self) {
+        self.size = LEAST;
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_name_of_a_log_leads_to_no_other_folder() {
+        for good in [
+            "skein-pine-20261121T080000Z-17.tlog",
+            "00000017.BIN",
+            "2026-11-25_14_20_01.ulg",
+        ] {
+            assert_eq!(LogName::parse(good).map(|name| name.to_string()), Ok(good.to_owned()));
+        }
+        let long = "a".repeat(LONGEST_NAME + 1);
+        for bad in [
+            "",
+            ".",
+            "..",
+            ".hidden",
+            "a/b",
+            "../x",
+            "/etc/passwd",
+            "a\\b",
+            "a b",
+            "a\0",
+            "ü.tlog",
+            &long,
+        ] {
+            let why = LogName::parse(bad).unwrap_err().to_string();
+            assert!(why.contains("no name of a log"), "{why}");
+        }
+    }
+
+    #[test]
+    fn a_fast_line_carries_large_pieces_and_a_slow_one_small_ones() {
+        let mut pace = ReadPace::default();
+        for _ in 0..10 {
+            assert_eq!(pace.took(Duration::from_millis(20)), Duration::from_millis(20));
+        }
+        assert_eq!((pace.size(u32::MAX), pace.size(10)), (MOST, 10));
+        pace.took(Duration::from_millis(200));
+        assert_eq!(pace.size(u32::MAX), MOST, "neither soon nor late");
+        for _ in 0..10 {
+            pace.took(LATE);
+        }
+        assert_eq!(pace.size(u32::MAX), LEAST);
+        assert_eq!(pace.took(Duration::from_secs(60)), LONGEST_REST);
+        pace.took(Duration::ZERO);
+        pace.lost();
+        assert_eq!(pace, ReadPace::default());
+    }
+}

@@ -1,0 +1,123 @@
+//! Logs: the agent's, and the autopilot's own by MAVLink FTP.
+//!
+//! Owns: whether what a person gets is what was written, byte for byte. Must not: break lines.
+
+use std::fs;
+use std::path::{Path, PathBuf};
+use std::time::{Duration, Instant};
+
+use anyhow::{Context, ensure};
+use testkit::autopilots::Stack;
+use testkit::{Process, wait_for};
+
+use crate::field::{Field, NODES, SWARM};
+use crate::figures::Figures;
+use crate::scenario::Scenario;
+
+pub const ALL: &[Scenario] = &[Scenario::new(
+    "logs",
+    "`skein logs` brings the agent's log of a flight and the autopilot's own, byte for byte, over the death of the agent; none in flight",
+    logs,
+)
+.real_time()];
+
+const NODE: &str = NODES[0];
+/// A short flight's log, over a line of 921,600 baud that it does not fill.
+const PATIENCE: Duration = Duration::from_secs(900);
+
+fn logs(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    let kept = field.api.scratch().folder("flight-logs")?.display().to_string();
+    field.more_agent_arguments(["--flight-log-dir".to_owned(), kept.clone()]);
+    field.kill_agent(NODE);
+    field.start_agent(NODE)?;
+    field.take_off(10.0)?;
+    let refused = field.skein(&["logs", "--vehicle", NODE, "--autopilot"]);
+    let why = refused.err().context("the autopilot's logs were listed in flight")?;
+    ensure!(why.to_string().contains("not on the ground"), "{why}");
+    field.kubectl().run(["delete", "swarm", SWARM])?;
+    field.wait_down(NODE)?;
+
+    let folder = field.api.scratch().folder("downloads")?;
+    let download = format!("--download={}", folder.display());
+    let list = field.skein(&["logs", "--vehicle", NODE])?;
+    ensure!(list.contains("10 m"), "the flight is not on the list: {list}");
+    field.skein(&["logs", "--vehicle", NODE, &download, "--log", "2"])?;
+    let tlog = only_file(&folder)?;
+    let name = tlog.file_name().context("no name")?;
+    let (copy, original) = (fs::read(&tlog)?, fs::read(Path::new(&kept).join(name))?);
+    ensure!(
+        !copy.is_empty() && original.starts_with(&copy),
+        "the copy of {} differs",
+        tlog.display()
+    );
+    figures.note(format!("tlog {} KiB", copy.len() / 1024));
+    fs::remove_file(tlog)?;
+
+    let list = field.skein(&["logs", "--vehicle", NODE, "--autopilot"])?;
+    let flown = written(&field.vehicle(NODE).autopilot.folder().join(place(field.stack)))?;
+    figures.note(format!("{} logs on the autopilot", list.lines().count() - 1));
+    let newest = list.lines().nth(1).and_then(|row| row.split_whitespace().next());
+    let newest = newest.with_context(|| format!("no log: {list}"))?.to_owned();
+    let begun = Instant::now();
+    let args = ["logs", "--vehicle", NODE, "--autopilot", &download, "--log", &newest];
+    let copying = field.start_skein(&args)?;
+    let comes = PathBuf::from(&kept).join(format!("autopilot-{NODE}"));
+    let part = wait_for("the log to come", PATIENCE, || come(&comes, 1, &copying))?;
+    wait_for("more of it to come", PATIENCE, || {
+        come(&comes, part + 64 * 1024, &copying)
+    })?;
+    field.kill_agent(NODE);
+    field.start_agent(NODE)?;
+    let status = copying.wait_for_exit(PATIENCE)?;
+    ensure!(status.success(), "{status}: {}", copying.tail());
+    let took = begun.elapsed().as_secs_f64();
+    let copy = fs::read(only_file(&folder)?)?;
+    ensure!(
+        flown.contains(&copy),
+        "the autopilot wrote no log that is equal to the copy of {} bytes",
+        copy.len()
+    );
+    let kib = copy.len() as f64 / 1024.0;
+    figures.note(format!(
+        "the autopilot's log {kib:.0} KiB in {took:.0} s, {:.1} KiB/s, over a kill of the agent",
+        kib / took
+    ));
+    Ok(())
+}
+
+/// Where the simulators have their logs.
+fn place(stack: Stack) -> &'static str {
+    match stack {
+        Stack::ArduPilot => "logs",
+        Stack::Px4 => "log",
+    }
+}
+
+/// All logs below a folder.
+fn written(folder: &Path) -> anyhow::Result<Vec<Vec<u8>>> {
+    let mut all = Vec::new();
+    for entry in fs::read_dir(folder)? {
+        let path = entry?.path();
+        if path.is_dir() {
+            all.extend(written(&path)?);
+        } else {
+            all.push(fs::read(path)?);
+        }
+    }
+    Ok(all)
+}
+
+fn only_file(folder: &Path) -> anyhow::Result<PathBuf> {
+    let files = fs::read_dir(folder)?.collect::<Result<Vec<_>, _>>()?;
+    ensure!(files.len() == 1, "{files:?}");
+    Ok(files.first().context("none")?.path())
+}
+
+/// How many bytes of a log have come, once those are so many.
+fn come(folder: &Path, least: u64, copying: &Process) -> anyhow::Result<u64> {
+    let context = || format!("nothing yet: {}", copying.tail());
+    let entry = fs::read_dir(folder).with_context(context)?.next();
+    let bytes = entry.with_context(context)??.metadata()?.len();
+    ensure!(bytes >= least, "{bytes} of {least}: {}", copying.tail());
+    Ok(bytes)
+}

@@ -69,6 +69,7 @@ async fn connect(route: Route, args: ConnectArgs, drones: Vec<DroneKey>) -> Resu
                 let which = Which {
                     namespace: args.namespace.clone().unwrap_or_default(),
                     selector: selector.to_string(),
+                    airspace: false,
                 };
                 ways.selected(&route, which).await
             }

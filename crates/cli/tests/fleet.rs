@@ -80,6 +80,10 @@ struct Coordinator(Arc<Script>);
 
 #[tonic::async_trait]
 impl Fleet for Coordinator {
+    async fn logs(&self, _: Request<v1::LogsRequest>) -> Result<Response<v1::LogAnswer>, Status> {
+        Err(Status::unimplemented("no logs here"))
+    }
+
     async fn list(&self, request: Request<v1::ListRequest>) -> Result<Response<v1::ListResponse>, Status> {
         assert!(
             request.metadata().contains_key("grpc-timeout"),

@@ -100,6 +100,10 @@ type Watched = std::pin::Pin<Box<dyn tokio_stream::Stream<Item = Result<v1::List
 
 #[tonic::async_trait]
 impl Fleet for Service {
+    async fn logs(&self, _: Request<v1::LogsRequest>) -> Result<Response<v1::LogAnswer>, Status> {
+        Err(Status::unimplemented("no logs here"))
+    }
+
     type WatchStream = Watched;
 
     async fn list(&self, _: Request<v1::ListRequest>) -> Result<Response<v1::ListResponse>, Status> {

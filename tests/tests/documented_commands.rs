@@ -63,7 +63,7 @@ const IN_FLIGHT: [(&str, &str); 8] = [
 const FORMATION: &str = "relays";
 
 /// Pages whose commands are run by nothing here, and why.
-const ELSEWHERE: [(&str, &str); 9] = [
+const ELSEWHERE: [(&str, &str); 10] = [
     (
         "docs/concepts/command.md",
         "a pilot has to take over first, as in coordinator.rs",
@@ -76,6 +76,10 @@ const ELSEWHERE: [(&str, &str); 9] = [
     (
         "docs/how-to/make-a-release.md",
         "crates/xtask/src/release/tests.rs runs what needs no build",
+    ),
+    (
+        "docs/how-to/read-flight-logs.md",
+        "it names logs of flights by their numbers; logs.rs lists and copies some",
     ),
     (
         "docs/how-to/resume-after-a-takeover.md",

@@ -67,8 +67,8 @@ impl Run<'_> {
     pub(super) fn without_rules(&self) -> Option<String> {
         self.oracle.rules.as_ref()?;
         let (fence, profile) = (self.object(GEOFENCES), self.object(PROFILES));
-        let grounded = self.nodes.iter().filter(|node| !node.vehicle.armed());
-        grounded.into_iter().find_map(|node| {
+        let mut grounded = self.nodes.iter().filter(|node| !node.vehicle.armed());
+        grounded.find_map(|node| {
             let wanted = |name: &str, before: f64| {
                 let of = |stack: &str| profile["spec"][stack][name].as_str()?.parse::<f64>().ok();
                 of("ardupilot").or_else(|| of("px4")).unwrap_or(before)

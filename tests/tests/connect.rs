@@ -31,8 +31,8 @@ const PYTHON: &str = "SKEIN_TEST_PYTHON";
 const CUT_OFF_WITHIN: Duration = Duration::from_secs(10);
 const NAMESPACE: &str = "field";
 
-/// Twice what queues, windows and buffers on the way hold.
-const MORE_THAN_WAITS: usize = 320 * 1024;
+/// More than queues and windows on the way hold.
+const MORE_THAN_WAITS: usize = 192 * 1024;
 
 /// A simulated PX4 has a few more.
 const PARAMETERS: u64 = 40;
@@ -389,7 +389,15 @@ fn ground_stations_that_do_not_read_harm_neither_another_one_nor_an_order() -> a
     );
     flight.stage.wait_in_air(&["alpha"], 0)?;
     stopped.signal(testkit::process::Signal::SIGCONT)?;
-    stopped.wait_for_line(PATIENCE, |line| line.contains("frames of it were lost"))?;
+    // It was let go long ago, as its connection answered nothing any more, and comes again by itself.
+    stopped.wait_until("the stopped one to come again", PATIENCE, || {
+        let told = stopped.stdout();
+        ensure!(
+            told.contains("trying again") && told.matches("is system").count() == 2,
+            "{told}"
+        );
+        Ok(())
+    })?;
     station.listen(Duration::from_secs(1))?;
     Ok(())
 }

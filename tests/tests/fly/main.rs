@@ -13,7 +13,6 @@ mod field;
 mod figures;
 mod modes;
 mod objects;
-#[path = "../connect/parameters.rs"]
 mod parameters;
 mod pilot;
 mod record;

@@ -338,15 +338,6 @@ impl Field {
         Ok(said)
     }
 
-    /// Starts `skein` with what goes on for a while.
-    pub fn start_skein(&self, args: &[&str]) -> anyhow::Result<Process> {
-        let server = format!("http://127.0.0.1:{}", self.port);
-        Launch::workspace("skein")?
-            .args(["--server", &server])
-            .args(args)
-            .start()
-    }
-
     /// Waits for what takes `seconds` of the vehicles' time.
     pub fn wait<T>(&self, what: &str, seconds: u32, probe: impl FnMut() -> anyhow::Result<T>) -> anyhow::Result<T> {
         let deadline = Duration::from_secs(u64::from(seconds)) / self.speedup + SLACK;

@@ -319,11 +319,11 @@ impl Field {
 
     /// Starts `skein`, which is not waited for.
     pub fn start_skein(&self, args: &[&str]) -> anyhow::Result<Process> {
-        Ok(Launch::workspace("skein")?
+        Launch::workspace("skein")?
             .args(["--server", &format!("http://127.0.0.1:{}", self.port)])
             .args(args)
             .logs_in(self.folder("logs")?)
-            .start()?)
+            .start()
     }
 
     /// Runs `skein`; what it printed. Errors: it failed.

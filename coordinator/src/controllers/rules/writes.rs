@@ -71,7 +71,9 @@ impl Writes {
         let patch = json!({
             "apiVersion": K::api_version(&()),
             "kind": kind,
-            "metadata": {"name": name, "uid": uid(object)},
+            // An API server does not compare the uid when a status is written: of an object that was made anew under the same name, whose
+            // generation is that of the former one, this would say what is so of the former.
+            "metadata": {"name": name, "uid": uid(object), "resourceVersion": object.meta().resource_version},
             "status": new,
         });
         self.waiting.insert(key, Write { kind, name, patch });

@@ -10,7 +10,7 @@ use super::summary::Summary;
 use super::wanted::Wanted;
 use crate::flight_log::{Config, file_name};
 use fleet::ids::NodeName;
-use fleet::logs::{LogName, MOST};
+use fleet::logs::LogName;
 use proto::v1;
 use sha2::{Digest, Sha256};
 use std::collections::HashMap;
@@ -20,15 +20,18 @@ use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
 /// Most logs that are listed.
-pub(super) const LISTED: usize = 200;
+pub(super) const LISTED: usize = 100;
 /// A list is answered within about this time; what was not read by then is read for the next one.
 const LIST_WITHIN: Duration = Duration::from_millis(300);
 /// So much is read at once.
 const PIECE: usize = 64 * 1024;
 /// So much of a log is told in one answer, and before its end when only that is wanted.
 const TOLD: u64 = 1024 * 1024;
-/// Most lines in one answer.
-const LINES: usize = 400;
+/// Most bytes of a log in one answer. The coordinator takes no message of more than 64 KiB, and would end the session over one: no answer
+/// comes near that, not even a list of the longest names.
+const SENT: u32 = 32 * 1024;
+/// About as many bytes of text are in one answer at most.
+const TEXT: usize = 32 * 1024;
 
 /// The logs of one node.
 #[derive(Debug)]
@@ -206,7 +209,7 @@ impl Library {
         }
         file.seek(SeekFrom::Start(asked.offset))?;
         let mut data = Vec::new();
-        file.take(asked.most.min(MOST).into()).read_to_end(&mut data)?;
+        file.take(asked.most.min(SENT).into()).read_to_end(&mut data)?;
         Ok(v1::LogBytes { data, size })
     }
 
@@ -260,13 +263,21 @@ impl Library {
             next.saturating_add(TOLD)
         };
         let mut end = false;
-        while !end && next < until && (asked.from_the_end || lines.len() < LINES) {
+        let mut text = 0;
+        while !end && next < until && text < TEXT {
             let piece = piece(&mut file, next)?;
             let mut records = Records::of(&piece);
-            records.by_ref().for_each(|record| teller.take(&record));
+            while text < TEXT
+                && let Some(record) = records.next()
+            {
+                teller.take(&record);
+                for line in teller.lines() {
+                    text += if asked.from_the_end { 0 } else { LINE + line.text.len() };
+                    lines.push(line);
+                }
+            }
             next += u64::try_from(records.used()).unwrap_or(u64::MAX);
             end = records.used() == 0 || next >= size;
-            lines.extend(teller.lines());
             if asked.from_the_end {
                 lines.drain(..lines.len().saturating_sub(TAIL));
             }
@@ -286,6 +297,8 @@ impl Library {
     }
 }
 
+/// What a line takes beside its text.
+const LINE: usize = 16;
 /// Lines before the end that are shown when only the end is wanted.
 const TAIL: usize = 10;
 

@@ -142,10 +142,14 @@ impl Teller {
 }
 
 /// Requests for messages are no part of the story.
+#[allow(
+    deprecated,
+    reason = "MAV_CMD_GET_MESSAGE_INTERVAL is old, and every autopilot still answers it"
+)]
 const fn is_told(command: MavCmd) -> bool {
     !matches!(
         command,
-        MavCmd::MAV_CMD_REQUEST_MESSAGE | MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL
+        MavCmd::MAV_CMD_REQUEST_MESSAGE | MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL | MavCmd::MAV_CMD_GET_MESSAGE_INTERVAL
     )
 }
 

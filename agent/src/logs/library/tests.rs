@@ -65,7 +65,7 @@ fn a_piece_and_its_checksum_are_those_of_the_file() {
     };
     let piece = read(100, 7);
     assert_eq!((&piece.data[..], piece.size), (&bytes[100..107], 200_000));
-    assert_eq!(read(0, u32::MAX).data.len(), usize::try_from(MOST).unwrap());
+    assert_eq!(read(0, u32::MAX).data.len(), usize::try_from(SENT).unwrap());
     assert!(read(200_000, 7).data.is_empty() && read(u64::MAX / 2, 7).data.is_empty());
     for length in [0, 1, 100_000, 200_000] {
         let asked = v1::LogDigest {
@@ -77,6 +77,50 @@ fn a_piece_and_its_checksum_are_those_of_the_file() {
             Sha256::digest(&bytes[..length]).to_vec()
         );
     }
+}
+
+#[test]
+fn no_answer_is_larger_than_what_a_coordinator_takes() {
+    let folder = tempfile::tempdir().unwrap();
+    let longest = "n".repeat(63);
+    let config = Config {
+        folder: Some(folder.path().to_owned()),
+        ..Config::default()
+    };
+    let mut library = Library::of(&config, NodeName::parse(&longest).unwrap(), Wanted::default());
+    for number in 0..150 {
+        let name = format!("skein-{longest}-20261121T080203Z-{number}.tlog");
+        fs::write(folder.path().join(name), []).unwrap();
+    }
+    let words = link::dialect::MavMessage::STATUSTEXT(link::dialect::STATUSTEXT_DATA {
+        text: "x".repeat(49).as_str().into(),
+        ..Default::default()
+    });
+    let spoken: Vec<_> = (0..3000).map(|ms| (ms, words.clone())).collect();
+    let name = format!("skein-{longest}-20261121T080203Z-999.tlog");
+    fs::write(folder.path().join(&name), log_of(&spoken)).unwrap();
+    let files = library.list().unwrap();
+    assert_eq!(files.files.len(), LISTED);
+    let names: usize = files.files.iter().map(|file| file.name.len() + 60).sum();
+    assert!(names < 48 * 1024, "{names}");
+    // What is left out of one answer is in the next ones.
+    let mut place = v1::LogLines {
+        name,
+        ..v1::LogLines::default()
+    };
+    let (mut told, mut answers) = (0, 0);
+    loop {
+        let text = library.lines(&place).unwrap();
+        let bytes: usize = text.lines.iter().map(|line| line.text.len() + LINE).sum();
+        assert!(bytes < 48 * 1024, "{bytes}");
+        (told, answers) = (told + text.lines.len(), answers + 1);
+        (place.offset, place.context) = (text.next, text.context);
+        if text.end {
+            break;
+        }
+    }
+    assert_eq!(told, 3000);
+    assert!(answers > 3, "{answers}");
 }
 
 #[test]

@@ -2,7 +2,7 @@
 //!
 //! Owns: [`LogDesk`], where questions are asked, one after the other and away from all that flies, and what answers them: the logs on the
 //! disk ([`library`]), what is in one ([`records`], [`summary`], [`lines`]), and those of the autopilot, which come by MAVLink FTP to the disk
-//! first (`wanted`, [`fetch`], `autopilot`, `shelf`). Must not: change a log, or be waited for.
+//! first (`wanted`, `fetch`, `autopilot`, `shelf`). Must not: change a log, or be waited for.
 
 mod autopilot;
 pub(crate) mod fetch;
@@ -43,7 +43,7 @@ impl LogDesk {
         Self(Some(desk))
     }
 
-    /// Asks; `None` when the desk is busy: whoever asks asks again.
+    /// Asks; `None` when the desk is busy; ask again later.
     #[must_use]
     pub fn ask(&self, question: v1::LogQuestion) -> Option<oneshot::Receiver<v1::LogAnswer>> {
         let (answer, pending) = oneshot::channel();
@@ -63,7 +63,7 @@ async fn serve(library: Library, mut questions: mpsc::Receiver<Asked>) {
         match answered.await {
             Ok((reading, answered)) => {
                 library = Some(reading);
-                // Whoever asked may have gone.
+                // The one that asked may have gone.
                 let _ = answer.send(answered);
             }
             Err(fault) => {

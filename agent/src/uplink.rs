@@ -240,7 +240,7 @@ impl Uplink {
                     }
                 }
                 answer = answered_about_logs(&mut log_answer) => {
-                    // Behind reports, and left out where those wait: whoever asked asks again.
+                    // Behind reports, and left out where those wait; the coordinator asks again.
                     let _ = tx.try_send(from_agent(v1::from_agent::Message::LogAnswer(answer)));
                 }
                 () = self.farewell.cancelled() => {

@@ -1,7 +1,7 @@
 //! Ground stations of people at vehicles: `skein connect`, as `proto/fleet.proto` has it (service `Guests`).
 //!
 //! Owns: who may reach which vehicle and how far ([`Guests`]), bringing a person's stream and an agent's together ([`waiting`]), and what goes
-//! between them ([`relay`], [`lane`]). Must not: read a frame, or use the agent's session but for one short message: orders and reports never
+//! between them (`relay`, [`lane`]). Must not: read a frame, or use the agent's session but for one short message: orders and reports never
 //! wait for guests.
 //!
 //! ```text

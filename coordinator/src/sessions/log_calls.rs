@@ -1,7 +1,7 @@
 //! Questions about logs on the stream of one agent: one at a time, paced, and given up when no answer comes.
 //!
 //! Owns: [`LogCalls`]. Must not: hold up orders and reports, or know what is in an answer. A question only reads, so one that is given up
-//! is asked again by whoever wants the answer.
+//! may be asked again.
 
 use fleet::logs::ReadPace;
 use proto::v1;
@@ -159,7 +159,10 @@ mod tests {
                 .is_ok(),
             "overdue"
         );
-        assert!(waiting.next().unwrap().await.is_err(), "whoever waited is let go");
+        assert!(
+            waiting.next().unwrap().await.is_err(),
+            "one that waits is told that no answer comes"
+        );
     }
 
     #[tokio::test(start_paused = true)]

@@ -1,7 +1,7 @@
 //! `skein connect`: a ground station reaches vehicles through the coordinator and their agents.
 //!
-//! Owns: which vehicles have a way ([`way`]), at which port ([`port`]) and under which number ([`desk`]), and saying so. Must not: read what
-//! a frame says, or hold one up: whoever is too slow loses frames.
+//! Owns: which vehicles have a way (`way`), at which port (`port`) and under which number (`desk`), and saying so. Must not: read what a frame
+//! says, or hold one up: a ground station that is too slow loses frames.
 
 mod desk;
 mod port;

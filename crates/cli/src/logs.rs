@@ -124,7 +124,7 @@ impl<'a> Progress<'a> {
     fn show(&self, bytes: u64) {
         if self.terminal {
             let (what, bytes, all) = (self.what, list::size(bytes), list::size(self.all));
-            // Whoever does not see it misses nothing.
+            // One who does not see it misses nothing.
             let _ = write!(std::io::stderr(), "\r\u{1b}[K{what}: {bytes} of {all}");
         }
     }

@@ -129,16 +129,16 @@ impl Wire {
 
     /// Its last reported height above home, metres.
     pub fn height(&self) -> Option<f64> {
-        let mut heights = self
-            .messages()
-            .into_iter()
-            .filter_map(|(_, autopilot, message)| match message {
-                MavMessage::GLOBAL_POSITION_INT(position) if autopilot => {
-                    Some(f64::from(position.relative_alt) / 1000.0)
-                }
-                _ => None,
-            });
-        heights.next_back()
+        self.heights().last().copied()
+    }
+
+    /// All heights above home that it reported, metres.
+    pub fn heights(&self) -> Vec<f64> {
+        let height = |(_, autopilot, message)| match message {
+            MavMessage::GLOBAL_POSITION_INT(position) if autopilot => Some(f64::from(position.relative_alt) / 1000.0),
+            _ => None,
+        };
+        self.messages().into_iter().filter_map(height).collect()
     }
 
     /// All places that it reported.

@@ -16,7 +16,7 @@ const HEADINGS: [&str; 7] = ["LOG", "BEGUN", "LENGTH", "IN AIR", "HIGHEST", "SIZ
 pub fn table(logs: &[LogFile], zone: &TimeZone) -> String {
     let rows = logs.iter().map(|log| {
         [
-            number(log).to_owned(),
+            printable(number(log)),
             begun(log, zone),
             span(log.length_ms),
             span(log.in_air_ms),

@@ -72,11 +72,15 @@ impl Remote {
 impl Source for Remote {
     async fn ask(&mut self, question: Question) -> Result<Answer, Failure> {
         let begun = Instant::now();
-        let mut failures = 0;
+        let (mut failures, mut shown_anew) = (0, false);
         loop {
             let why = match self.ask_once(question.clone()).await {
                 Ok(answer) => return Ok(answer),
-                Err(NoLogs::Refused(why)) => return Err(why),
+                Err(NoLogs::Unknown(why)) if !shown_anew => {
+                    shown_anew = true;
+                    why
+                }
+                Err(NoLogs::Unknown(why) | NoLogs::Refused(why)) => return Err(why),
                 Err(NoLogs::Gone(why)) => why,
             };
             failures += 1;

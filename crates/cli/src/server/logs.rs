@@ -21,6 +21,8 @@ const ANSWER: Duration = Duration::from_secs(25);
 pub enum NoLogs {
     /// Asking again may help: something on the way is gone for the moment, or busy.
     Gone(Failure),
+    /// The coordinator does not know who asks. What was shown may be of a ground station that has started anew since; its files say more.
+    Unknown(Failure),
     /// It would not.
     Refused(Failure),
 }
@@ -63,7 +65,11 @@ impl Server {
                 ];
                 let gone = again.contains(&status.code()) || std::error::Error::source(&status).is_some();
                 let why = self.failure(&status);
-                Err(if gone { NoLogs::Gone(why) } else { NoLogs::Refused(why) })
+                Err(match status.code() {
+                    _ if gone => NoLogs::Gone(why),
+                    Code::Unauthenticated => NoLogs::Unknown(why),
+                    _ => NoLogs::Refused(why),
+                })
             }
         }
     }

@@ -232,7 +232,7 @@ impl ArduPilot {
         self.end_mission(core);
     }
 
-    fn start_item(&mut self, core: &Core, item: &PlanItem) {
+    fn start_item(&mut self, core: &mut Core, item: &PlanItem) {
         let flying = self.armed_s.is_some() && !self.landed(core);
         match item.command {
             item::TAKEOFF if !flying => self.run.takeoff_waits = true,
@@ -248,6 +248,8 @@ impl ArduPilot {
             item::DELAY => self.stop_here(core),
             _ => {
                 let target = self.place_of(core, item);
+                // WP_YAW_BEHAVIOR, as it is from the factory.
+                core.airframe.look_to(target);
                 self.flight = Flight::Guided { target };
             }
         }

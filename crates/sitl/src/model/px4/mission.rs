@@ -194,7 +194,14 @@ impl Px4 {
                 up: core.airframe.position.up,
                 ..to
             }),
-            command if plan_rules::has_place(command) => self.hold_for_mission(to),
+            command if plan_rules::has_place(command) => {
+                // MPC_YAW_MODE, as it is from the factory, where the item names no direction.
+                match current.params[3] {
+                    yaw if yaw.is_finite() => core.airframe.turn_to(f64::from(yaw)),
+                    _ => core.airframe.look_to(to),
+                }
+                self.hold_for_mission(to);
+            }
             item::DELAY => self.hold_for_mission(core.airframe.position),
             // All other items take no time.
             _ => self.mission_item_done(core),

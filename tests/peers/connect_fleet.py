@@ -1,7 +1,6 @@
 """pymavlink, MAVProxy and MAVSDK reach two flying vehicles of the same system id at the same time, through `skein connect`.
 
-Usage: connect_fleet.py TCP-PORT UDP-PORT OTHER-UDP-PORT OTHER. Each vehicle has a number of its own here, 1 and 2; OTHER is that of the
-PX4. Exit code 0 when each ground station saw both fly, all parameters of both came whole, and only the PX4 obeyed when it was told to
+Usage: connect_fleet.py TCP-PORT UDP-PORT OTHER-UDP-PORT ARDUPILOT PX4, the last two by the numbers that they have here. Exit code 0 when each ground station saw both fly, all parameters of both came whole, and only the PX4 obeyed when it was told to
 return.
 """
 
@@ -90,13 +89,14 @@ class Fleet:
 
 
 def main():
-    tcp, udp, other_udp, px4 = (int(word) for word in sys.argv[1:])
+    tcp, udp, other_udp, *both = (int(word) for word in sys.argv[1:])
+    px4 = both[1]
     fleet = Fleet(tcp)
-    fleet.until("two vehicles", lambda: fleet.systems() == [1, 2])
-    for system in (1, 2):
+    fleet.until("two vehicles", lambda: fleet.systems() == sorted(both))
+    for system in both:
         fleet.until(f"vehicle {system} flies", lambda system=system: fleet.flies(system))
     names = {}
-    for system in (1, 2):
+    for system in both:
         got, took_s, again = fleet.download(system)
         names[system] = {message.param_id for message in got.values()}
         print(f"pymavlink: all {len(got)} parameters of vehicle {system} in {took_s:.1f} s, {again} asked for again")
@@ -109,7 +109,7 @@ def main():
         return systems if len(systems) == 2 and all(system.has_autopilot() for system in systems) else None
 
     systems = wait_for("MAVSDK: two vehicles", 60, pair)
-    assert sorted(system.get_system_id() for system in systems) == [1, 2]
+    assert sorted(system.get_system_id() for system in systems) == sorted(both)
     for system in systems:
         telemetry = Telemetry(system)
         wait_for("MAVSDK: a vehicle flies", 60, lambda telemetry=telemetry: telemetry.landed_state() == LandedState.IN_AIR
@@ -119,7 +119,7 @@ def main():
     with tempfile.TemporaryDirectory() as folder:
         mavproxy = Mavproxy(f"udp:127.0.0.1:{udp}", "cmdlong,mode,param", folder)
         try:
-            for system in (1, 2):
+            for system in both:
                 mavproxy.until(f"vehicle {system} is there", f"Detected vehicle {system}:1", timeout_s=60)
             mavproxy.tell(f"vehicle {px4}")
             mavproxy.tell("long DO_SET_MODE 1 4 5 0 0 0 0")

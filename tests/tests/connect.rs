@@ -25,8 +25,6 @@ use std::process::Command;
 use std::time::{Duration, Instant};
 use testkit::{Launch, Process, ServedBy, wait_for};
 
-/// Set by `cargo xtask test` to the Python of the environment made from `tests/peers/requirements.txt`.
-const PYTHON: &str = "SKEIN_TEST_PYTHON";
 /// One whose right ends is cut off within this; asked every four seconds by answers of at most four.
 const CUT_OFF_WITHIN: Duration = Duration::from_secs(10);
 const NAMESPACE: &str = "field";
@@ -83,24 +81,6 @@ impl Flight {
             launch = launch.arg("--kubeconfig").arg(kubeconfig);
         }
         launch.args(["connect", "-n", NAMESPACE]).args(args).start()
-    }
-
-    fn script(&self, name: &str, args: &[String]) -> anyhow::Result<String> {
-        let python = std::env::var_os(PYTHON).with_context(|| {
-            format!("{PYTHON} is not set; run `cargo xtask test`, which prepares Python and sets it")
-        })?;
-        let home = tempfile::tempdir()?;
-        let mut command = Command::new(python);
-        command
-            .args(["-B", name])
-            .args(args)
-            .current_dir(Path::new(env!("CARGO_MANIFEST_DIR")).join("peers"))
-            .env("PYTHONUNBUFFERED", "1")
-            .env("HOME", home.path());
-        let output = testkit::run::output(command, None, PATIENCE * 3)?;
-        let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        ensure!(output.status.success(), "{name} failed; it said:\n{}", said.concat());
-        Ok(said.concat())
     }
 
     /// What people were told of Drones, by reason.
@@ -169,13 +149,11 @@ fn pymavlink_mavproxy_and_mavsdk_reach_two_vehicles_of_one_system_id_and_command
             .and_then(|rest| rest.split([' ', '(']).next());
         numbers.push(number.context(line.clone())?.to_owned());
     }
-    let [ardupilot, px4] = <[String; 2]>::try_from(numbers.clone()).unwrap();
-    ensure!(ardupilot != px4, "{numbers:?}");
+    ensure!(numbers[0] != numbers[1], "{numbers:?}");
     let since = wire::now();
-    let args = [tcp.to_string(), udp[0].to_string(), udp[1].to_string(), px4];
-    let said = flight
-        .script("connect_fleet.py", &args)
-        .with_context(|| connect.tail())?;
+    let ports = [tcp, udp[0], udp[1]].map(|port| port.to_string());
+    let args: Vec<_> = ports.iter().chain(&numbers).map(String::as_str).collect();
+    let said = testkit::peer::run("connect_fleet.py", &args, &[], PATIENCE * 3).with_context(|| connect.tail())?;
     println!("{said}");
     // The agent let go of the one that MAVProxy has steered, and only of that one.
     let bravo = flight.drone("bravo")?;

@@ -17,8 +17,6 @@ use std::process::Command;
 use std::time::Duration;
 use testkit::{Launch, Process, Scratch};
 
-/// Set by `cargo xtask test` to the Python of the environment made from `tests/peers/requirements.txt`.
-const PYTHON: &str = "SKEIN_TEST_PYTHON";
 /// The deadline of a wait on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(90);
 const NODE: &str = "node-1";
@@ -87,26 +85,8 @@ impl Flight {
     }
 
     fn script(&self, name: &str, args: &[&str]) -> anyhow::Result<String> {
-        let python = std::env::var_os(PYTHON).with_context(|| {
-            format!("{PYTHON} is not set; run `cargo xtask test`, which prepares Python and sets it")
-        })?;
-        let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
-        let mut command = Command::new(python);
-        command
-            .args(["-B", name])
-            .args(args)
-            .current_dir(folder)
-            .env("PYTHONUNBUFFERED", "1")
-            .env("HOME", self.scratch.folder("home")?);
-        let output = testkit::run::output(command, None, PATIENCE * 2)?;
-        let said = [output.stdout, output.stderr].map(|bytes| String::from_utf8_lossy(&bytes).into_owned());
-        ensure!(
-            output.status.success(),
-            "{name} failed; it said:\n{}\nthe agent said:\n{}",
-            said.concat(),
-            self.agent.tail()
-        );
-        Ok(said.concat())
+        testkit::peer::run(name, args, &[], PATIENCE * 2)
+            .with_context(|| format!("the agent said:\n{}", self.agent.tail()))
     }
 
     /// The newest flight log, which is that of the flight.

@@ -7,13 +7,9 @@
 
 use fleet::mission::item::Item;
 use std::path::{Path, PathBuf};
-use std::process::{Child, Command, Stdio};
-use std::sync::atomic::{AtomicU32, Ordering};
-use std::time::{Duration, Instant};
-use std::{env, fs, thread};
+use std::time::Duration;
+use std::{env, fs};
 
-/// Set by `cargo xtask test` to the Python of the environment made from `tests/peers/requirements.txt`.
-const PYTHON: &str = "SKEIN_TEST_PYTHON";
 /// A flight takes about ten seconds; the rest is for a machine under load.
 const DEADLINE: Duration = Duration::from_secs(180);
 
@@ -37,48 +33,11 @@ fn run(script: &str, autopilot: &str) {
     run_with(script, &[autopilot]);
 }
 
-/// What the script says, its errors included.
+/// What the script says, its errors included. The simulator that it starts ends with it, because its input closes.
 fn run_with(script: &str, args: &[&str]) -> String {
-    let Some(python) = env::var_os(PYTHON) else {
-        panic!("{PYTHON} is not set; run `cargo xtask test`, which prepares Python and sets it");
-    };
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("peers");
-    static RUNS: AtomicU32 = AtomicU32::new(0);
-    let run = RUNS.fetch_add(1, Ordering::Relaxed);
-    let log = env::temp_dir().join(format!("skein-peers-{}-{script}-{run}.log", std::process::id()));
-    let output = fs::File::create(&log).expect("the temporary folder can be written");
-    let child = Command::new(python)
-        .args(["-B", script])
-        .args(args)
-        .current_dir(folder)
-        .env("SKEIN_SITL", simulator())
-        .env("PYTHONUNBUFFERED", "1")
-        .stdin(Stdio::null())
-        .stdout(output.try_clone().expect("a file can be opened twice"))
-        .stderr(output)
-        .spawn()
-        .unwrap_or_else(|error| panic!("{PYTHON} does not start ({error}); run `cargo xtask test`"));
-    let flown = wait(child);
-    let said = fs::read_to_string(&log).unwrap_or_default();
-    let _ = fs::remove_file(&log);
-    assert!(flown, "{script} {args:?} failed; it said:\n{said}");
-    said
-}
-
-/// Whether it succeeds before the deadline. A script that hangs is ended; its simulator ends with it, because its input closes.
-fn wait(mut child: Child) -> bool {
-    let deadline = Instant::now() + DEADLINE;
-    loop {
-        match child.try_wait() {
-            Ok(Some(status)) => return status.success(),
-            Ok(None) if Instant::now() < deadline => thread::sleep(Duration::from_millis(50)),
-            _ => {
-                let _ = child.kill();
-                let _ = child.wait();
-                return false;
-            }
-        }
-    }
+    let simulator = simulator().to_string_lossy().into_owned();
+    testkit::peer::run(script, args, &[("SKEIN_SITL", &simulator)], DEADLINE)
+        .unwrap_or_else(|error| panic!("{error:#}"))
 }
 
 #[test]

@@ -11,6 +11,8 @@
 mod field;
 #[path = "up/output.rs"]
 mod output;
+#[path = "top/terminal.rs"]
+mod terminal;
 #[path = "e2e/wire.rs"]
 mod wire;
 
@@ -315,11 +317,52 @@ fn a_station_has_what_an_agent_has_and_shows_its_fleet_and_an_example() -> anyho
     field.end_up().map(drop)
 }
 
+#[test]
+fn a_station_in_a_terminal_serves_the_map_to_one_browser_and_without_a_terminal_to_nobody() -> anyhow::Result<()> {
+    let scratch = Scratch::new("skein-up-map-")?;
+    let program = testkit::launch::workspace_binary("skein")?;
+    let mut command = terminal::command(&program, &scratch.folder("home")?);
+    command.args([
+        "up",
+        "--listen",
+        "127.0.0.1:0",
+        "--api-listen",
+        "127.0.0.1:0",
+        "--data-dir",
+    ]);
+    command.arg(scratch.path().join("data"));
+    let mut screen = terminal::Screen::run(command, (250, 40))?;
+    let shown = screen.wait_for(&["Skein is up.", "The map, live", "a line for each change"])?;
+    let address = shown
+        .split("http://")
+        .find(|rest| rest.contains("token="))
+        .context(shown.clone())?;
+    let address = address.split_whitespace().next().context("no address")?;
+    let (host, token) = address.split_once('/').context("no path")?;
+    let answers = || http_get(host, &format!("/{token}"));
+    let first = answers()?;
+    ensure!(first.starts_with("HTTP/1.1 303"), "{first}");
+    let second = answers()?;
+    ensure!(second.starts_with("HTTP/1.1 403"), "{second}");
+    screen.signal(Signal::SIGINT)?;
+    let status = screen.wait_for_end()?;
+    ensure!(status.success(), "{status}: {}", screen.text());
+
+    let mut field = Field::with(&[], "px4")?;
+    field.start_up(&[])?;
+    let said = field.end_up()?;
+    ensure!(!said.contains("token="), "{said}");
+    Ok(())
+}
+
 /// The answer of an HTTP server.
 fn http_get(address: &str, path: &str) -> anyhow::Result<String> {
     use std::io::{Read, Write};
     let mut stream = std::net::TcpStream::connect(address)?;
-    write!(stream, "GET {path} HTTP/1.1\r\nHost: x\r\nConnection: close\r\n\r\n")?;
+    write!(
+        stream,
+        "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
+    )?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
     Ok(answer)

@@ -36,6 +36,7 @@ pub mod launch;
 pub mod manifests;
 mod network_namespace;
 pub mod nodes;
+pub mod peer;
 pub mod ports;
 pub mod prerequisites;
 pub mod process;

@@ -11,6 +11,7 @@ use testkit::autopilots::{Firmware, Stack};
 
 use crate::generate::{cargo, cargo_as_for_tests};
 use crate::say;
+use crate::test::peers;
 
 /// The exit status when a scenario was not flown because its autopilot is missing; 1 means that a scenario failed.
 const NO_AUTOPILOT: u8 = 2;
@@ -76,6 +77,12 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
         "--",
         "--fly",
     ]);
+    if !args.list {
+        match peers::VENV.set_up() {
+            Ok(python) => drop(command.env("SKEIN_TEST_PYTHON", python)),
+            Err(error) => say::note(&format!("scenarios with other ground stations will fail: {error:#}")),
+        }
+    }
     for stack in wanted {
         command.args(["--autopilot", stack.name()]);
     }

@@ -6,14 +6,6 @@ use anyhow::{Context, ensure};
 use std::fs;
 use std::process::Command;
 
-/// Set by `cargo xtask bench link` to the Python of the environment made from `tests/peers/requirements.txt`.
-const PYTHON: &str = "SKEIN_TEST_PYTHON";
-
-/// The Python of the peers.
-pub fn python() -> anyhow::Result<std::ffi::OsString> {
-    std::env::var_os(PYTHON).with_context(|| format!("{PYTHON} is not set; run `cargo xtask bench link`"))
-}
-
 /// Machine and versions, in two lines.
 pub fn describe() -> anyhow::Result<String> {
     let cpu = fs::read_to_string("/proc/cpuinfo")?;
@@ -23,7 +15,7 @@ pub fn describe() -> anyhow::Result<String> {
     let kernel = fs::read_to_string("/proc/sys/kernel/osrelease")?;
     let versions = "import importlib.metadata as m, platform; print('MAVProxy', m.version('MAVProxy') + ', pymavlink', \
                     m.version('pymavlink') + ', Python', platform.python_version())";
-    let mut command = Command::new(python()?);
+    let mut command = Command::new(testkit::peer::python()?);
     command.args(["-c", versions]);
     let output = testkit::run::output(command, None, std::time::Duration::from_secs(30))?;
     ensure!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));

@@ -136,7 +136,7 @@ pub fn measure(span: Duration) -> anyhow::Result<[ReaderUse; 2]> {
 
 /// MAVProxy without terminal and modules, its minimum: read, and log.
 fn mavproxy(scratch: &Scratch, port: &std::path::Path, log: &std::path::Path) -> anyhow::Result<Process> {
-    let python = PathBuf::from(machine::python()?);
+    let python = PathBuf::from(testkit::peer::python()?);
     let script = python.with_file_name("mavproxy.py");
     Launch::program(&python)
         .named("mavproxy")

@@ -6,20 +6,39 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 
-use crate::field::{Field, NODES};
+use testkit::autopilots::Stack;
+
+use crate::field::{Field, NODES, SWARM, Setup};
 use crate::figures::Figures;
 use crate::parameters::download;
 use crate::scenario::Scenario;
 use crate::wire::now;
 
-pub const ALL: &[Scenario] = &[Scenario::new(
-    "connect",
-    "all parameters of a flying vehicle come through `skein connect` as they come at the vehicle, and it flies on",
-    connect,
-)];
+pub const ALL: &[Scenario] = &[
+    Scenario::new(
+        "connect",
+        "all parameters of a flying vehicle come through `skein connect` as they come at the vehicle, and it flies on",
+        connect,
+    ),
+    Scenario::new(
+        "connect-peers",
+        "pymavlink, MAVSDK and MAVProxy fly along with an ArduCopter and a PX4 through `skein connect`; MAVProxy takes over one of them",
+        peers,
+    )
+    .with(|_| Setup {
+        vehicles: 2,
+        apart: 12.0,
+        mixed: true,
+        ..Setup::default()
+    })
+    .on(&[Stack::ArduPilot])
+    .real_time(),
+];
 
 const NODE: &str = NODES[0];
 const HEIGHT: f64 = 20.0;
+/// That of the peers' script.
+const PEERS_HEIGHT: f64 = 10.0;
 /// Some thousand parameters at half of 230,400 baud, on a machine that is busy.
 const PATIENCE: Duration = Duration::from_secs(240);
 
@@ -71,6 +90,51 @@ fn connect(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let orders = field.record(NODE).orders_since(since);
     ensure!(orders.is_empty(), "it was ordered {orders:?}");
     field.wait_ready(NODE)?;
+    skein.stop(Duration::from_secs(10))?;
+    Ok(())
+}
+
+fn peers(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    field.fly(2, PEERS_HEIGHT)?;
+    field.wait_in_air(&NODES[..2], PEERS_HEIGHT)?;
+    for node in &NODES[..2] {
+        field.wait_ready(node)?;
+    }
+    let tcp = testkit::ports::free_tcp_port()?;
+    let udp = [testkit::ports::free_udp_port()?, testkit::ports::free_udp_port()?];
+    let listen = format!("tcp:127.0.0.1:{tcp},udp:127.0.0.1:{},udp:127.0.0.1:{}", udp[0], udp[1]);
+    let skein = field.start_skein(&[
+        "connect",
+        "-l",
+        &format!("skein.dev/swarm={SWARM}"),
+        "--listen",
+        &listen,
+    ])?;
+    let mut args: Vec<_> = [tcp, udp[0], udp[1]].map(|port| port.to_string()).into();
+    for node in &NODES[..2] {
+        let line = skein.wait_for_line(Duration::from_secs(30), |line| {
+            line.contains(&format!("vehicle of node {node} is system"))
+        })?;
+        let number = line
+            .split("is system ")
+            .nth(1)
+            .and_then(|rest| rest.split([' ', '(']).next());
+        args.push(number.with_context(|| line.clone())?.to_owned());
+    }
+    let args: Vec<_> = args.iter().map(String::as_str).collect();
+    let since = now();
+    let said = testkit::peer::run("connect_fleet.py", &args, &[], PATIENCE * 2).with_context(|| skein.tail())?;
+    for line in said.lines().filter(|line| line.contains("parameters of vehicle")) {
+        figures.note(line.trim_start_matches("pymavlink: "));
+    }
+    field.wait("the takeover to be told", 30, || {
+        let drone = field.objects().of(NODES[1]).context("there is no Drone")?;
+        ensure!(drone["status"]["phase"] == "Interrupted", "{}", drone["status"]);
+        Ok(())
+    })?;
+    field.wait_ready(NODE)?;
+    let orders = field.record(NODE).orders_since(since);
+    ensure!(orders.is_empty(), "the one that nobody steered was ordered {orders:?}");
     skein.stop(Duration::from_secs(10))?;
     Ok(())
 }

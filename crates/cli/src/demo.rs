@@ -12,8 +12,10 @@ pub mod stage;
 pub mod view;
 
 use crate::args::DemoArgs;
+use crate::cluster::Choice;
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
+use crate::map;
 use crate::objects::Objects;
 use crate::output::Output;
 use crate::route::Route;
@@ -86,6 +88,14 @@ async fn fly(args: &DemoArgs, parts: &mut Parts, interrupt: &Interrupt) -> Resul
     objects.apply_swarm(SWARM, args.drones, args.altitude).await?;
     let wanted = usize::from(args.drones);
     terminal::heading(&messages::boarding(wanted, args.altitude));
+    let kubeconfig = Choice {
+        kubeconfig: Some(parts.station().api.kubeconfig().to_owned()),
+        ..Choice::default()
+    };
+    let _map = match args.once {
+        true => None,
+        false => map::beside(server.clone(), Some(kubeconfig)).await,
+    };
     let out = Output::of_this_process();
     let mut follow = Follow::start(server, out);
     let charging = tokio::spawn(keys::charge(follow.fleet(), parts.simulation()));

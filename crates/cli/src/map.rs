@@ -26,6 +26,7 @@ pub mod work;
 #[cfg(test)]
 mod tests;
 
+use crate::args::Filter;
 use crate::args::map::MapArgs;
 use crate::cluster::Choice;
 use crate::failure::Failure;
@@ -41,116 +42,175 @@ use document::About;
 use guard::Guard;
 use reading::ObjectsSnapshot;
 use serve::App;
+use std::io::IsTerminal;
 use std::net::{Ipv4Addr, SocketAddr};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{RwLock, watch};
 use tokio::task::JoinSet;
+use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// How long an order of which the answer is not here yet is waited for at the end.
 const LAST_ANSWERS: Duration = Duration::from_secs(20);
 
+/// The start of something else waits so long for the map.
+const BESIDE: Duration = Duration::from_secs(5);
+
 /// Serves the map until the person has seen enough. `named`: the kubeconfig for a coordinator that was named by its address.
 ///
 /// # Errors
 /// [`Failure`]: this program has no page, the coordinator cannot be reached at the start, or the port is not free.
 pub async fn run(route: Route, args: MapArgs, named: Option<Choice>) -> Result<(), Failure> {
-    if let Some(why) = map_page::missing() {
-        return Err(Failure::Failed(why));
-    }
     let interrupt = Interrupt::catch()?;
     let basemap = args.basemap.as_deref().map(Basemap::open).transpose()?;
-    let listener = bind(args.port).await?;
-    let port = listener.local_addr()?.port();
-    let which = Which {
-        airspace: true,
-        ..Which::from(&args.filter)
-    };
-    let stream = tokio::select! {
-        opened = fleet_feed::open(&route, &which) => opened?,
+    let mut map = tokio::select! {
+        map = ServedMap::start(route, args.filter, args.port, basemap, named) => map?,
         () = interrupt.in_order.cancelled() => return Ok(()),
     };
-    // A kubeconfig that cannot be used keeps nobody from looking at what flies.
-    let found = tokio::select! {
-        found = objects::objects(&route, named) => found.unwrap_or_else(|failure| Err(failure.to_string())),
-        () = interrupt.in_order.cancelled() => return Ok(()),
-    };
-    let (fleet, fleet_seen) = watch::channel(FleetSnapshot::default());
-    let (read, objects_seen) = watch::channel(ObjectsSnapshot::default());
-    let documents = watch::Sender::new(Arc::default());
-    let about = About {
-        coordinator: route.to_string(),
-        objects_from: found
-            .as_ref()
-            .map_or_else(|_| String::new(), |found| found.from.clone()),
-        basemap: basemap.is_some(),
-        swarm: args.filter.swarm.clone(),
-    };
-    let mut tasks = JoinSet::new();
-    tasks.spawn(fleet_feed::follow(route.clone(), which, stream, fleet));
-    let objects = match found {
-        Ok(found) => {
-            let found = Arc::new(RwLock::new(found));
-            let namespace = args.filter.namespace.clone();
-            tasks.spawn(reading::follow(Arc::clone(&found), namespace, documents.clone(), read));
-            Ok(found)
-        }
-        Err(why) => {
-            read.send_modify(|seen| seen.none = Some(why.clone()));
-            Err(why)
-        }
-    };
-    tasks.spawn(feed::build(
-        about,
-        fleet_seen.clone(),
-        objects_seen.clone(),
-        documents.clone(),
-    ));
-    let guard = Arc::new(Guard::new(port));
-    let orders = TaskTracker::new();
-    let ending = CancellationToken::new();
-    let app = Arc::new(App {
-        route,
-        documents,
-        fleet: fleet_seen,
-        seen: objects_seen,
-        objects,
-        basemap,
-        orders: Confirmations::default(),
-        edits: Confirmations::default(),
-        given: orders.clone(),
-        ending: ending.clone(),
-    });
-    tasks.spawn(serve::serve(listener, Arc::clone(&guard), app));
-    let address = guard.address();
     terminal::line(&format!(
-        "The map, for one browser of this machine: {address}\n\
-         The address is good once; another browser needs another `skein map`. Ctrl-C ends it, and touches nothing that flies."
+        "The map, for one browser of this machine: {}\n\
+         The address is good once; another browser needs another `skein map`. Ctrl-C ends it, and touches nothing that flies.",
+        map.address
     ));
     if !args.no_browser
-        && let Err(why) = browser(&address)
+        && let Err(why) = browser(&map.address)
     {
         terminal::line(&format!(
             "No browser could be opened ({why}): open the address yourself."
         ));
     }
     tokio::select! {
-        () = interrupt.in_order.cancelled() => {}
-        _ = tasks.join_next() => {
-            return Err(Failure::Failed("a part of skein map has failed; the fleet is not touched by that".to_owned()));
+        () = interrupt.in_order.cancelled() => map.end().await,
+        _ = map.tasks.join_next() => {
+            Err(Failure::Failed("a part of skein map has failed; the fleet is not touched by that".to_owned()))
         }
     }
-    // What was ordered is not taken back by looking away.
-    orders.close();
-    if !orders.is_empty() {
-        terminal::line("waiting for the answer to what was ordered …");
+}
+
+/// The map beside something else that a person runs in a terminal, for as long as that runs; they are told the address, or why there is none.
+/// Without a terminal there is no map: whoever reads the address in a log could command the vehicles.
+pub async fn beside(route: Route, named: Option<Choice>) -> Option<ServedMap> {
+    if map_page::missing().is_some() || !std::io::stdout().is_terminal() {
+        return None;
     }
-    let waited = tokio::time::timeout(LAST_ANSWERS, orders.wait()).await;
-    ending.cancel();
-    waited.map_err(|_| Failure::Failed("an order has no answer yet; what became of it: `skein status`".to_owned()))
+    let started = timeout(BESIDE, ServedMap::start(route, Filter::default(), 0, None, named));
+    let map = match started.await {
+        Ok(Ok(map)) => map,
+        Ok(Err(why)) => {
+            terminal::line(&format!("No map beside this ({why}); try `skein map`."));
+            return None;
+        }
+        Err(_) => {
+            terminal::line("No map beside this, the coordinator does not answer in time; try `skein map`.");
+            return None;
+        }
+    };
+    terminal::line(&format!(
+        "The map, live, for one browser of this machine (another one: `skein map`): {}",
+        map.address
+    ));
+    Some(map)
+}
+
+/// A map that is served until it is dropped.
+pub struct ServedMap {
+    /// With the token that is good once.
+    address: String,
+    tasks: JoinSet<()>,
+    orders: TaskTracker,
+    ending: CancellationToken,
+}
+
+impl ServedMap {
+    /// Serves the vehicles that `filter` selects at a port of this machine; 0: any that is free.
+    async fn start(
+        route: Route,
+        filter: Filter,
+        port: u16,
+        basemap: Option<Basemap>,
+        named: Option<Choice>,
+    ) -> Result<Self, Failure> {
+        if let Some(why) = map_page::missing() {
+            return Err(Failure::Failed(why));
+        }
+        let listener = bind(port).await?;
+        let port = listener.local_addr()?.port();
+        let which = Which {
+            airspace: true,
+            ..Which::from(&filter)
+        };
+        let stream = fleet_feed::open(&route, &which).await?;
+        // A kubeconfig that cannot be used keeps nobody from looking at what flies.
+        let found = objects::objects(&route, named).await;
+        let found = found.unwrap_or_else(|failure| Err(failure.to_string()));
+        let (fleet, fleet_seen) = watch::channel(FleetSnapshot::default());
+        let (read, objects_seen) = watch::channel(ObjectsSnapshot::default());
+        let documents = watch::Sender::new(Arc::default());
+        let about = About {
+            coordinator: route.to_string(),
+            objects_from: found
+                .as_ref()
+                .map_or_else(|_| String::new(), |found| found.from.clone()),
+            basemap: basemap.is_some(),
+            swarm: filter.swarm,
+        };
+        let mut tasks = JoinSet::new();
+        tasks.spawn(fleet_feed::follow(route.clone(), which, stream, fleet));
+        let objects = match found {
+            Ok(found) => {
+                let found = Arc::new(RwLock::new(found));
+                let followed = reading::follow(Arc::clone(&found), filter.namespace, documents.clone(), read);
+                tasks.spawn(followed);
+                Ok(found)
+            }
+            Err(why) => {
+                read.send_modify(|seen| seen.none = Some(why.clone()));
+                Err(why)
+            }
+        };
+        tasks.spawn(feed::build(
+            about,
+            fleet_seen.clone(),
+            objects_seen.clone(),
+            documents.clone(),
+        ));
+        let guard = Arc::new(Guard::new(port));
+        let address = guard.address();
+        let (orders, ending) = (TaskTracker::new(), CancellationToken::new());
+        let app = Arc::new(App {
+            route,
+            documents,
+            fleet: fleet_seen,
+            seen: objects_seen,
+            objects,
+            basemap,
+            orders: Confirmations::default(),
+            edits: Confirmations::default(),
+            given: orders.clone(),
+            ending: ending.clone(),
+        });
+        tasks.spawn(serve::serve(listener, guard, app));
+        Ok(Self {
+            address,
+            tasks,
+            orders,
+            ending,
+        })
+    }
+
+    /// Ends it. What was ordered is not taken back by looking away.
+    async fn end(self) -> Result<(), Failure> {
+        self.orders.close();
+        if !self.orders.is_empty() {
+            terminal::line("waiting for the answer to what was ordered …");
+        }
+        let waited = timeout(LAST_ANSWERS, self.orders.wait()).await;
+        self.ending.cancel();
+        waited.map_err(|_| Failure::Failed("an order has no answer yet; what became of it: `skein status`".to_owned()))
+    }
 }
 
 async fn bind(port: u16) -> Result<TcpListener, Failure> {

@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::fleet_api::Source;
 use crate::interrupt::Interrupt;
 use crate::log::Log;
+use crate::map;
 use crate::node_link;
 use crate::objects::Objects;
 use crate::route::Route;
@@ -106,11 +107,13 @@ async fn run_parts(args: &UpArgs, data: &DataDir, interrupt: &Interrupt) -> Resu
     if log_is_elsewhere {
         terminal::line(&messages::log_is_in(&data.log_path()));
     }
-    let fleet_lines = FleetLines::start(own(&station, data)?)?;
+    let route = own(&station, data)?;
+    let map = map::beside(route.clone(), None).await;
+    let fleet_lines = FleetLines::start(route)?;
 
     interrupt.in_order.cancelled().await;
     let ended = land(&mut station, &objects).await;
-    drop(fleet_lines);
+    drop((fleet_lines, map));
     StationRecord::remove(data.path());
     station.end().await;
     ended

@@ -122,6 +122,38 @@ const steps = {
     await page.click("#form-preview");
     return confirm(`map-${what}`);
   },
+  /** By the keyboard alone: a row, and then the box, which takes the mouse. What is said to be selected after each. */
+  async select({ vehicle }) {
+    const said = () => page.$eval("#selected", (line) => line.textContent);
+    const pressed = async (selector, key) => { await page.focus(selector); await page.keyboard.press(key); };
+    await pressed("#select-none", "Enter");
+    await pressed(`[data-vehicle="${vehicle}"]`, "Enter");
+    const one = await said();
+    await pressed("#box", "Space");
+    await page.click("#fit");
+    const { x, y, width, height } = await page.$eval("#overlay", (overlay) => overlay.getBoundingClientRect().toJSON());
+    await page.mouse.move(x + 2, y + height - 2);
+    await page.mouse.down();
+    await page.mouse.move(x + width / 2, y + height / 2);
+    await page.mouse.move(x + width - 2, y + 2);
+    await page.mouse.up();
+    return { one, all: await said() };
+  },
+  async anchor({ swarm, place }) {
+    await page.waitForSelector(`[data-key="${swarm}"] .anchor`);
+    await page.evaluate((center) => window.skeinMap.jumpTo({ center, zoom: 18 }), place);
+    await page.click(`[data-key="${swarm}"] .anchor`);
+    const { x, y } = await page.$eval("#map", (map) => map.getBoundingClientRect().toJSON());
+    const at = await page.evaluate((place) => { const { x, y } = window.skeinMap.project(place); return { x, y }; }, place);
+    await page.mouse.click(x + at.x, y + at.y);
+    await page.click("#form-preview");
+    return confirm("map-anchor");
+  },
+  /** How many areas of the base map are drawn. */
+  async basemap() {
+    await page.waitForFunction(() => window.skeinMap.getLayer("base-water") && window.skeinMap.areTilesLoaded());
+    return page.evaluate(() => window.skeinMap.queryRenderedFeatures({ layers: ["base-water"] }).length);
+  },
   async attacks() {
     const server = createServer((_, response) => response.setHeader("Content-Type", "text/html").end("<!doctype html><title>elsewhere</title>"));
     await new Promise((listening) => server.listen(0, "127.0.0.1", listening));

@@ -9,6 +9,8 @@
 
 #[path = "map/airspace.rs"]
 mod airspace;
+#[path = "map/basemap.rs"]
+mod basemap;
 #[path = "map/browser.rs"]
 mod browser;
 #[path = "up/field.rs"]
@@ -86,9 +88,13 @@ fn a_person_sees_the_fleet_where_it_is_lands_it_and_has_a_drawn_survey_flown_and
     field.start_up(&VEHICLES)?;
     field.fly(2, 10.0)?;
     field.wait_ready("alpha")?;
+    let base = field.data().join("world.pmtiles");
+    std::fs::write(&base, basemap::all_water())?;
     let map = Launch::workspace("skein")?
         .args(["map", "--no-browser", "--station"])
         .arg(field.data())
+        .arg("--basemap")
+        .arg(&base)
         .logs_in(field.data().join("map-logs"))
         .start()?;
     let line = map.wait_for_line(PATIENCE, |line| line.contains("/?token="))?;
@@ -266,6 +272,46 @@ fn a_person_sees_the_fleet_where_it_is_lands_it_and_has_a_drawn_survey_flown_and
         Ok(())
     })
     .map_err(|error| field.explain(error))?;
+
+    // The keyboard and a box select.
+    let lists = page.step(&json!({"step": "lists"}))?;
+    let (id, _) = row(&lists, &field, "alpha")?;
+    let selected = page.step(&json!({"step": "select", "vehicle": id}))?;
+    assert_eq!(
+        selected,
+        json!({"one": "1 vehicle selected", "all": "3 vehicles selected"})
+    );
+
+    // A formation is moved by a click: both go there.
+    let anchored = |(latitude, longitude): (f64, f64)| json!({"latitudeDegrees": latitude, "longitudeDegrees": longitude, "altitudeMeters": 20});
+    let at = |place: &Value| {
+        (
+            place[1].as_f64().unwrap_or_default(),
+            place[0].as_f64().unwrap_or_default(),
+        )
+    };
+    let (first, second) = (corner(0.0, 25.0), corner(15.0, 50.0));
+    let formation = json!({"shape": "Line", "spacingMeters": 15, "anchor": anchored(at(&first))});
+    let patch = json!({"spec": {"formation": formation}}).to_string();
+    field
+        .kubectl()
+        .run(["patch", "swarm", "alpha", "--type=merge", "-p", &patch])?;
+    let moved = page.step(&json!({"step": "anchor", "swarm": "default/alpha", "place": second}))?;
+    assert_eq!(moved["outcome"], "✓ formation of Swarm default/alpha moved", "{moved}");
+    page.wait("the formation to be where it was moved", |lists| {
+        for vehicle in VEHICLES.iter().filter(|vehicle| *vehicle != idle) {
+            let (_, row) = row(lists, &field, vehicle)?;
+            let shown = is_true(row, &field, vehicle)?;
+            // A line of two: one is at the anchor, or they are beside it.
+            ensure!(apart(shown, at(&second)) < 17.0, "{vehicle} is at {shown:?}: {row}");
+        }
+        Ok(())
+    })
+    .map_err(|error| field.explain(error))?;
+
+    // The base map is under all of it.
+    let areas = page.step(&json!({"step": "basemap"}))?;
+    ensure!(areas.as_u64() > Some(0), "no area of the base map is drawn: {areas}");
 
     // Nothing was fetched from elsewhere, and no rule of the page's own policy was broken.
     let complaints = page.step(&json!({"step": "complaints"}))?;

@@ -182,8 +182,10 @@ impl v1::guests_server::Guests for Guests {
             .instrument(span.clone())
             .await;
         let (node, system, end) = brought.inspect_err(|_| handles.metrics.guest_call("failed"))?;
+        // An agent lets in whom it likes, and may not make more of a person than we do.
+        let access = access.min(end.access);
         let connected = v1::Connected {
-            access: v1::GuestAccess::from(end.access).into(),
+            access: v1::GuestAccess::from(access).into(),
             system_id: system.into(),
             node: node.to_string(),
         };
@@ -196,7 +198,7 @@ impl v1::guests_server::Guests for Guests {
             drone,
             node,
             standing,
-            access: end.access,
+            access,
         };
         self.gate.track(
             async move {

@@ -1038,6 +1038,13 @@ pub struct GuestFrames {
     /// How many were lost on the way here since the stream began, as somebody was too slow. It only grows.
     #[prost(uint64, tag = "3")]
     pub lost: u64,
+    /// Of a person's tool: when it sent them, in milliseconds since it was told that the stream is open. The agent passes nothing on that was
+    /// on its way for longer than 5 s: a command that comes late is worse than none.
+    #[prost(uint64, tag = "4")]
+    pub sent_ms: u64,
+    /// Of an agent: how many frames of the person it has not passed on for that reason. It only grows.
+    #[prost(uint64, tag = "5")]
+    pub late: u64,
 }
 /// A guest for the vehicle of this node.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

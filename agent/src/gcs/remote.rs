@@ -1,7 +1,8 @@
 //! Guests that come through the coordinator: a person's ground station, whom the coordinator has asked who they are.
 //!
 //! Owns: answering the coordinator's calls ([`serve`]), each on a connection of its own, so that neither orders nor reports wait for what a
-//! guest hears. Must not: let anybody in whom no coordinator has announced on the open session, or keep a place of a guest on site from it.
+//! guest hears. Must not: let anybody in whom no coordinator has announced on the open session, keep a place of a guest on site from it, or
+//! pass on what was on its way for too long.
 //!
 //! What the way to the coordinator does not take in time is lost for the guest, oldest first ([`super::guest_queue`]); what waits there is
 //! bounded by that queue, two messages and the window of one HTTP/2 stream.
@@ -12,16 +13,17 @@ use super::switch::Rights;
 use crate::coordinator::Coordinator;
 use crate::credentials::Reader;
 use crate::dial;
-use fleet::guest::{GuestAccess, GuestCall};
+use fleet::guest::{GuestAccess, GuestCall, LATE, Transit};
 use proto::convert::guest_call_id;
 use proto::v1;
 use proto::v1::from_vehicle::Message;
 use std::convert::Infallible;
 use std::sync::Arc;
+use std::sync::atomic::{AtomicU64, Ordering};
 use std::time::Duration;
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::{sleep, timeout};
+use tokio::time::{Instant, sleep, timeout};
 use tokio_stream::wrappers::ReceiverStream;
 use tonic::{Status, Streaming};
 use tracing::{Instrument, info, warn};
@@ -129,6 +131,7 @@ async fn host(call: GuestCall, answering: Answering) -> Result<(), String> {
         },
     };
     let (tx, rx) = mpsc::channel(2);
+    let began = Instant::now();
     let sent = tx.try_send(of_vehicle(Message::Answer(first)));
     let opened = timeout(OPEN_WITHIN, client.answer(ReceiverStream::new(rx))).await;
     let Some(mut guest) = guest else {
@@ -152,6 +155,7 @@ async fn host(call: GuestCall, answering: Answering) -> Result<(), String> {
         "a ground station has come through the coordinator"
     );
     let queue = guest.queue.clone();
+    let late = AtomicU64::new(0);
     let speak = async {
         let mut buffer = Vec::with_capacity(AT_ONCE);
         loop {
@@ -160,6 +164,8 @@ async fn host(call: GuestCall, answering: Answering) -> Result<(), String> {
                 data: buffer.clone(),
                 count: u32::try_from(frames).unwrap_or(u32::MAX),
                 lost: queue.lost(),
+                late: late.load(Ordering::Relaxed),
+                ..v1::GuestFrames::default()
             });
             match timeout(TAKES_WITHIN, tx.send(of_vehicle(message))).await {
                 Ok(Ok(())) => {}
@@ -169,17 +175,32 @@ async fn host(call: GuestCall, answering: Answering) -> Result<(), String> {
         }
     };
     let why = tokio::select! {
-        why = listen(inbound, &mut guest) => why,
+        why = listen(inbound, &mut guest, began, &late) => why,
         why = speak => why,
     };
     guest.leave(why).await;
     Ok(())
 }
 
-async fn listen(mut inbound: Streaming<v1::GuestFrames>, guest: &mut super::guest::Guest) -> &'static str {
+/// Passes on what comes in time. `began`: before the person was told that the way is open.
+async fn listen(
+    mut inbound: Streaming<v1::GuestFrames>,
+    guest: &mut super::guest::Guest,
+    began: Instant,
+    late: &AtomicU64,
+) -> &'static str {
+    let mut transit = Transit::default();
     loop {
         match inbound.message().await {
             Ok(Some(frames)) => {
+                if transit.of(Duration::from_millis(frames.sent_ms), began.elapsed()) > LATE {
+                    if late.fetch_add(frames.count.into(), Ordering::Relaxed) == 0 {
+                        warn!(
+                            "what a ground station sends through the coordinator comes too late and is not passed on"
+                        );
+                    }
+                    continue;
+                }
                 let wait = guest.receive_datagram(&frames.data).await;
                 if !wait.is_zero() {
                     sleep(wait).await;

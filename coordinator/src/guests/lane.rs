@@ -91,7 +91,7 @@ mod tests {
         GuestFrames {
             data: vec![first; bytes],
             count,
-            lost: 0,
+            ..GuestFrames::default()
         }
     }
 

@@ -9,6 +9,7 @@ use crate::args::DroneKey;
 use crate::failure::Failure;
 use crate::server::GuestClient;
 use crate::watch::{RETRY, jitter};
+use fleet::guest::LATE;
 use fleet::units::SystemId;
 use link::framing::Framer;
 use link::raw::{Direction, RawFrame};
@@ -170,7 +171,7 @@ impl Way {
         let _ = seat.group.send(ToGroup::Joined(seat.vehicle, way)).await;
         let mut framer = Framer::new(Direction::Autopilot);
         let mut lost = (0, Instant::now());
-        let mut dropped = 0;
+        let (mut dropped, mut late, opened) = (0, 0, Instant::now());
         loop {
             tokio::select! {
                 message = inbound.message() => match message {
@@ -185,6 +186,11 @@ impl Way {
                             self.say(format!("{} frames of it were lost, as the way is too slow", frames.lost - lost.0)).await;
                             lost = (frames.lost, Instant::now());
                         }
+                        if frames.late > late {
+                            let seconds = LATE.as_secs();
+                            self.say(format!("{} frames for it came more than {seconds} s late and were NOT passed on", frames.late - late)).await;
+                            late = frames.late;
+                        }
                     }
                     Ok(Some(_)) => return no_sense(),
                     Ok(None) => return Status::aborted("the coordinator closed the stream"),
@@ -193,7 +199,7 @@ impl Way {
                 frame = for_vehicle.recv() => {
                     // Another way of the same Drone has come in its place, which this program does not do.
                     let Some(frame) = frame else { return Status::aborted("the port is closed") };
-                    let frames = batch(frame, &mut for_vehicle, dropped);
+                    let frames = batch(frame, &mut for_vehicle, dropped, opened.elapsed());
                     let count = u64::from(frames.count);
                     if outbound.try_send(request(ToCoordinator::Frames(frames))).is_err() {
                         dropped += count;
@@ -210,7 +216,7 @@ impl Way {
 }
 
 /// `first` and those that wait behind it, as far as they fit into one message.
-fn batch(first: RawFrame, waiting: &mut mpsc::Receiver<RawFrame>, lost: u64) -> v1::GuestFrames {
+fn batch(first: RawFrame, waiting: &mut mpsc::Receiver<RawFrame>, lost: u64, at: Duration) -> v1::GuestFrames {
     let mut data = first.bytes.to_vec();
     let mut count = 1;
     while data.len() + link::raw::LONGEST <= AT_ONCE
@@ -219,7 +225,13 @@ fn batch(first: RawFrame, waiting: &mut mpsc::Receiver<RawFrame>, lost: u64) -> 
         data.extend_from_slice(&frame.bytes);
         count += 1;
     }
-    v1::GuestFrames { data, count, lost }
+    v1::GuestFrames {
+        data,
+        count,
+        lost,
+        sent_ms: u64::try_from(at.as_millis()).unwrap_or(u64::MAX),
+        ..v1::GuestFrames::default()
+    }
 }
 
 /// What a person has to know of a way that is open.
@@ -297,11 +309,11 @@ mod tests {
         for _ in 0..999 {
             sender.try_send(beat.clone()).unwrap();
         }
-        let frames = batch(beat.clone(), &mut waiting, 7);
+        let frames = batch(beat.clone(), &mut waiting, 7, Duration::from_millis(9));
         assert!(frames.data.len() <= AT_ONCE && frames.count > 300, "{}", frames.count);
         assert_eq!(
-            (frames.data.len(), frames.lost),
-            (frames.count as usize * beat.bytes.len(), 7)
+            (frames.data.len(), frames.lost, frames.sent_ms),
+            (frames.count as usize * beat.bytes.len(), 7, 9)
         );
     }
 }

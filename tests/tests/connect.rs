@@ -14,6 +14,7 @@ mod station;
 mod wire;
 
 use anyhow::{Context, ensure};
+use fleet::guest::LATE;
 use mavlink::dialects::ardupilotmega::{
     COMMAND_LONG_DATA, MavCmd, MavMessage, MavParamType, PARAM_REQUEST_LIST_DATA, PARAM_SET_DATA,
 };
@@ -307,6 +308,54 @@ fn list_parameters() -> MavMessage {
         target_system: 1,
         target_component: 1,
     })
+}
+
+#[test]
+fn a_command_that_was_held_up_on_the_way_reaches_no_vehicle() -> anyhow::Result<()> {
+    let flight = Flight::begin(ServedBy::Embedded, &["alpha"], "px4", &[])?;
+    let drone = flight.drone("alpha")?;
+    let port = testkit::ports::free_tcp_port()?;
+    let connect = flight.connect(None, &[&drone, &format!("--listen=tcp:127.0.0.1:{port}")])?;
+    connect.wait_for_line(PATIENCE, |line| line.contains("what a ground station sends reaches it"))?;
+    let mut station = hears(port)?;
+    let disarms = |since| {
+        let commands = flight.stage.wire("alpha").commands_since(since);
+        let disarm = |command: &&wire::Command| command.command == MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
+        commands.iter().filter(disarm).count()
+    };
+    // The vehicle's computer stands still, and what is sent to it waits on the way.
+    let since = wire::now();
+    flight.stage.agent("alpha")?.pause()?;
+    for _ in 0..3 {
+        station.say(&disarm())?;
+    }
+    station.listen(LATE + Duration::from_secs(1))?;
+    flight.stage.agent("alpha")?.signal(testkit::process::Signal::SIGCONT)?;
+    // By then all of it has come.
+    let until = Instant::now() + PATIENCE;
+    while station.count(PARAM_VALUE) < PARAMETERS {
+        ensure!(
+            Instant::now() < until,
+            "{} parameters: {}",
+            station.count(PARAM_VALUE),
+            connect.tail()
+        );
+        if station
+            .say(&list_parameters())
+            .and_then(|()| station.listen(Duration::from_secs(1)))
+            .is_err()
+        {
+            station = hears(port)?;
+        }
+    }
+    assert_eq!(
+        disarms(since),
+        0,
+        "the vehicle was told to stop its motors: {}",
+        connect.tail()
+    );
+    ensure!(flight.stage.wire("alpha").flew_without_a_break_since(since));
+    Ok(())
 }
 
 #[test]

@@ -67,7 +67,10 @@ mod tests {
     fn what_waited_on_the_way_is_late_by_that() {
         let mut transit = Transit::default();
         let handshake = transit.of(ms(0), ms(300));
-        assert!(handshake > ms(299) && handshake <= ms(300), "{handshake:?}: there and back");
+        assert!(
+            handshake > ms(299) && handshake <= ms(300),
+            "{handshake:?}: there and back"
+        );
         // The way stands still, and then all comes at once.
         let late = [1000, 4000, 8000].map(|sent| transit.of(ms(sent), ms(9000)).as_secs());
         assert_eq!(late, [7, 4, 0]);

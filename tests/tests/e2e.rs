@@ -458,10 +458,14 @@ fn a_vehicle_that_has_to_have_an_operator_flies_once_it_has_one_that_is_sent_eve
     let gaps = sent.windows(2).map(|two| (two[1].0 - two[0].0, two[1].1 - two[0].1));
     for (gap, seconds) in gaps {
         ensure!(
-            (900_000..1_500_000).contains(&gap) && (1..=2).contains(&seconds),
+            gap < 1_500_000 && (1..=2).contains(&seconds),
             "{gap} us, {seconds} s: {sent:?}"
         );
     }
+    // No more than one a second: one that is heard late is nearer to the next, so that this is judged of all of them.
+    let (first, last) = sent.first().zip(sent.last()).context("nothing was sent")?;
+    let seconds = u64::try_from(sent.len() - 1)?;
+    ensure!(last.0 - first.0 >= seconds * 1_000_000 - 150_000, "{sent:?}");
     wait_for("its Vehicle to show its operator", PATIENCE, || {
         let vehicles = stage.cluster.kubectl().json(["get", "vehicles"])?;
         let shown = &vehicles["items"][0]["status"]["remoteId"];

@@ -22,7 +22,6 @@ use serde_json::Value;
 use stage::{PATIENCE, Stage, swarm};
 use station::Station;
 use std::path::{Path, PathBuf};
-use std::process::Command;
 use std::time::{Duration, Instant};
 use testkit::{Launch, Process, ServedBy, wait_for};
 

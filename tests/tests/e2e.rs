@@ -11,7 +11,7 @@ mod stage;
 #[path = "e2e/wire.rs"]
 mod wire;
 
-use anyhow::ensure;
+use anyhow::{Context, ensure};
 use mavlink::dialects::ardupilotmega::MavCmd;
 use nix::sys::signal::Signal;
 use serde_json::Value;

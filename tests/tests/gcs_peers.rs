@@ -12,8 +12,7 @@ use anyhow::{Context, ensure};
 use coordinator::Coordinator;
 use nix::sys::signal::Signal;
 use proto::v1::{Activity, FlightTruth};
-use std::path::{Path, PathBuf};
-use std::process::Command;
+use std::path::PathBuf;
 use std::time::Duration;
 use testkit::{Launch, Process, Scratch};
 

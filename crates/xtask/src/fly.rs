@@ -70,8 +70,8 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     command.args([
         "test",
         "--quiet",
-        "--package",
-        "skein-tests",
+        // With what the whole workspace is built with: nothing is compiled twice.
+        "--workspace",
         "--test",
         "fly",
         "--",

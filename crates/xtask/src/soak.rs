@@ -25,7 +25,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     say::heading("building");
     let test = |run: bool| {
         let mut command = cargo();
-        command.args(["test", "--quiet", "--package", "skein-tests", "--test", "e2e"]);
+        command.args(["test", "--quiet", "--workspace", "--test", "e2e"]);
         if !run {
             command.arg("--no-run");
         }

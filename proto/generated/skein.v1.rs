@@ -191,6 +191,9 @@ pub struct LogFiles {
     /// Logs are still read or listed: ask again in a second.
     #[prost(bool, tag = "2")]
     pub unfinished: bool,
+    /// Why the autopilot is not asked for its logs yet, in words for people; empty when it is.
+    #[prost(string, tag = "3")]
+    pub waits: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct LogFile {

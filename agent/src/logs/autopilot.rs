@@ -5,7 +5,7 @@
 
 use super::library::NoAnswer;
 use super::shelf::Shelf;
-use super::wanted::{Errand, Outcome, RemoteLog, Wanted};
+use super::wanted::{Errand, Outcome, RemoteLog, Wait, Wanted};
 use proto::v1;
 
 /// So often a log may differ from its checksum: the first time it may have grown, and is gone on with; then it is begun anew.
@@ -19,6 +19,15 @@ pub(super) struct AutopilotLogs {
     differed: u32,
 }
 
+/// The logs on the autopilot.
+#[derive(Debug)]
+pub(super) enum Listing {
+    /// All of them.
+    There(Vec<v1::LogFile>),
+    /// The autopilot is being asked, or it is not now, and why.
+    NotYet(Option<Wait>),
+}
+
 impl AutopilotLogs {
     /// Those that come by `wanted`.
     pub(super) const fn of(wanted: Wanted) -> Self {
@@ -29,8 +38,8 @@ impl AutopilotLogs {
         }
     }
 
-    /// Which there are; not known yet: `None`.
-    pub(super) fn list(&mut self) -> Result<Option<Vec<v1::LogFile>>, NoAnswer> {
+    /// Which there are, or that they are not known yet.
+    pub(super) fn list(&mut self) -> Result<Listing, NoAnswer> {
         let mut board = self.wanted.board();
         match (&board.errand, board.outcome.clone()) {
             (Some((_, Errand::List)), Outcome::Listed(logs)) => {
@@ -44,24 +53,20 @@ impl AutopilotLogs {
                 });
                 let listed = listed.take(super::library::LISTED).collect();
                 self.logs = logs;
-                Ok(Some(listed))
+                Ok(Listing::There(listed))
             }
-            (Some((_, Errand::List)), Outcome::Open) if board.waits.is_empty() => {
-                board.asked += 1;
-                Ok(None)
-            }
-            (Some((_, Errand::List)), outcome) => {
-                let why = match outcome {
-                    Outcome::Failed(why) => why,
-                    _ => board.waits.to_owned(),
-                };
+            (Some((_, Errand::List)), Outcome::Failed(why)) => {
                 board.end();
                 Err(NoAnswer::Autopilot(why))
+            }
+            (Some((_, Errand::List)), Outcome::Open | Outcome::Fetched { .. }) => {
+                board.asked += 1;
+                Ok(Listing::NotYet(board.waits))
             }
             (Some((_, Errand::Fetch { .. })), Outcome::Open) => Err(NoAnswer::Busy),
             (Some((_, Errand::Fetch { .. })) | None, _) => {
                 board.begin(Errand::List);
-                Ok(None)
+                Ok(Listing::NotYet(None))
             }
         }
     }
@@ -72,9 +77,12 @@ impl AutopilotLogs {
         let Some(mut log) = known else {
             // Of an agent that has started meanwhile.
             return match self.list()? {
-                None => Ok(v1::LogFetched::default()),
-                Some(_) if self.logs.iter().any(|log| log.name == name) => Ok(v1::LogFetched::default()),
-                Some(_) => Err(NoAnswer::NoSuchLog(name.chars().take(200).collect())),
+                Listing::NotYet(waits) => Ok(v1::LogFetched {
+                    waits: waits.map_or("", Wait::why).to_owned(),
+                    ..v1::LogFetched::default()
+                }),
+                Listing::There(_) if self.logs.iter().any(|log| log.name == name) => Ok(v1::LogFetched::default()),
+                Listing::There(_) => Err(NoAnswer::NoSuchLog(name.chars().take(200).collect())),
             };
         };
         if let Some(stored) = Shelf::name(&log).filter(|stored| shelf.path(stored).is_some()) {
@@ -114,7 +122,7 @@ impl AutopilotLogs {
             got: shelf.there(&log),
             size: log.bytes,
             done: false,
-            waits: waits.to_owned(),
+            waits: waits.map_or("", Wait::why).to_owned(),
             name: String::new(),
         };
         match outcome {

@@ -8,7 +8,7 @@
 //! The caller runs [`LogFetch::next`] only while the vehicle is disarmed and nothing else is to be sent. An errand that nobody asks about
 //! any more ends, and so does its session on the autopilot, which PX4 has one of for everybody.
 
-use super::wanted::{Board, Errand, Outcome, RemoteLog, WAITING_AT_MOST, Wanted};
+use super::wanted::{Board, Errand, Outcome, RemoteLog, WAITING_AT_MOST, Wait, Wanted};
 use crate::ftp::download::{Download, Failed, Progress};
 use crate::ftp::exchange::{Due, Exchange};
 use crate::ftp::message;
@@ -90,8 +90,8 @@ impl LogFetch {
     }
 
     /// Why it may not go on now.
-    pub(crate) fn wait(&self, why: &'static str) {
-        self.wanted.board().waits = why;
+    pub(crate) fn wait(&self, why: Wait) {
+        self.wanted.board().waits = Some(why);
     }
 
     /// Takes a message of our autopilot. `us` are our system and component id.
@@ -136,7 +136,7 @@ impl LogFetch {
         let wanted = self.wanted.clone();
         let request = {
             let mut board = wanted.board();
-            board.waits = "";
+            board.waits = None;
             self.take_up(&mut board, to, now);
             if matches!(self.stage, Stage::Idle) {
                 return None;
@@ -167,7 +167,7 @@ impl LogFetch {
         }
         self.drop_stage();
         if self.others_heard.is_some_and(|at| now.since(at) < AFTER_OTHERS) {
-            board.waits = "somebody else transfers files with the autopilot";
+            board.waits = Some(Wait::Soon("somebody else transfers files with the autopilot"));
             return;
         }
         if *number != self.number {

@@ -2,12 +2,12 @@
 //!
 //! Owns: [`Library`]. Must not: be called by anything that flies: it blocks, and for as long as the disk hangs.
 
-use super::autopilot::AutopilotLogs;
+use super::autopilot::{AutopilotLogs, Listing};
 use super::lines::Teller;
 use super::records::{self, Records};
 use super::shelf::Shelf;
 use super::summary::Summary;
-use super::wanted::Wanted;
+use super::wanted::{Wait, Wanted};
 use crate::flight_log::{Config, file_name};
 use fleet::ids::NodeName;
 use fleet::logs::LogName;
@@ -105,10 +105,17 @@ impl Library {
     /// # Errors
     /// [`NoAnswer`].
     pub fn list_on_autopilot(&mut self) -> Result<v1::LogFiles, NoAnswer> {
-        let files = self.autopilot.list()?;
-        Ok(v1::LogFiles {
-            unfinished: files.is_none(),
-            files: files.unwrap_or_default(),
+        Ok(match self.autopilot.list()? {
+            Listing::There(files) => v1::LogFiles {
+                files,
+                ..v1::LogFiles::default()
+            },
+            Listing::NotYet(Some(Wait::Long(why))) => return Err(NoAnswer::Autopilot(why.to_owned())),
+            Listing::NotYet(waits) => v1::LogFiles {
+                unfinished: true,
+                waits: waits.map_or("", Wait::why).to_owned(),
+                ..v1::LogFiles::default()
+            },
         })
     }
 
@@ -178,7 +185,11 @@ impl Library {
             });
             self.read.insert(log.name.clone(), known);
         }
-        Ok(v1::LogFiles { files, unfinished })
+        Ok(v1::LogFiles {
+            files,
+            unfinished,
+            ..v1::LogFiles::default()
+        })
     }
 
     fn open(&self, name: &str) -> Result<File, NoAnswer> {

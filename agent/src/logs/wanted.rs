@@ -42,6 +42,24 @@ pub(crate) enum Outcome {
     Failed(String),
 }
 
+/// Why an errand does not go on now.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Wait {
+    /// It goes on by itself soon.
+    Soon(&'static str),
+    /// Something has to happen first, which may take long.
+    Long(&'static str),
+}
+
+impl Wait {
+    /// In words.
+    pub(crate) const fn why(self) -> &'static str {
+        match self {
+            Self::Soon(why) | Self::Long(why) => why,
+        }
+    }
+}
+
 /// Both sides' view.
 #[derive(Debug, Default)]
 pub(crate) struct Board {
@@ -56,8 +74,8 @@ pub(crate) struct Board {
     pub(crate) come_at: u64,
     /// How large the file is, once that is known.
     pub(crate) size: Option<u64>,
-    /// Why it does not go on now; empty when it does.
-    pub(crate) waits: &'static str,
+    /// Why it does not go on now, if it does not.
+    pub(crate) waits: Option<Wait>,
 }
 
 impl Board {

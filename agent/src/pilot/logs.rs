@@ -5,7 +5,7 @@
 
 use super::Pilot;
 use crate::logs::fetch::LogFetch;
-use crate::logs::wanted::Wanted;
+use crate::logs::wanted::{Wait, Wanted};
 use crate::outgoing::Outgoing;
 use fleet::assignment::Desired;
 use fleet::time::Moment;
@@ -30,19 +30,21 @@ impl Pilot {
     }
 
     /// Why none is brought now.
-    fn no_time_for_logs(&self, now: Moment) -> Option<&'static str> {
+    fn no_time_for_logs(&self, now: Moment) -> Option<Wait> {
         let held = self.state.fence.held.as_ref();
         let to_fly = held.is_some_and(|held| matches!(held.desired, Desired::Flying { .. }));
         if self.link_up.is_none() || self.vehicle.identity.is_none() || !self.vehicle.link_alive(now) {
-            Some("the autopilot is not heard; see `skein status`")
+            Some(Wait::Long("the autopilot is not heard; see `skein status`"))
         } else if self.vehicle.truth(now) != FlightTruth::Disarmed || self.memory.arm_under_way(now) {
-            Some("the vehicle is not on the ground and disarmed; the autopilot's logs come after the flight")
+            Some(Wait::Long(
+                "the vehicle is not on the ground and disarmed; the autopilot's logs come after the flight",
+            ))
         } else if to_fly {
-            Some(
+            Some(Wait::Long(
                 "the vehicle is ordered to fly; ground it, or wait until its flight is over (`skein ground --drone NAME`)",
-            )
+            ))
         } else if self.outstanding.is_some() || self.terminating || self.descriptions.is_downloading() {
-            Some("the agent is busy with the autopilot")
+            Some(Wait::Soon("the agent asks the autopilot for something else"))
         } else {
             None
         }

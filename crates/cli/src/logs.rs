@@ -13,6 +13,7 @@ use crate::failure::Failure;
 use crate::output::Output;
 use crate::route::Route;
 use crate::server::logs::no_sense;
+use crate::vehicle::printable;
 use jiff::tz::TimeZone;
 use proto::v1::log_answer::What as Answer;
 use proto::v1::log_question::What as Question;
@@ -79,10 +80,18 @@ pub async fn run(route: Route, args: &LogsArgs) -> Result<(), Failure> {
 
 /// The logs, the newest first, once the agent has read them.
 async fn listed(source: &mut impl Source, on_autopilot: bool) -> Result<Vec<LogFile>, Failure> {
-    let begun = Instant::now();
+    let (begun, mut said) = (Instant::now(), String::new());
+    let patience = if on_autopilot { DOWNLOAD_PATIENCE } else { READING };
     loop {
         match source.ask(Question::List(LogList { on_autopilot })).await? {
-            Answer::Files(files) if files.unfinished && begun.elapsed() < READING => sleep(ASK_AGAIN).await,
+            Answer::Files(files) if files.unfinished && begun.elapsed() < patience => {
+                let waits = printable(&files.waits);
+                if !waits.is_empty() && waits != said {
+                    writeln!(std::io::stderr(), "skein: waiting: {waits}")?;
+                    said = waits;
+                }
+                sleep(ASK_AGAIN).await;
+            }
             Answer::Files(files) if files.unfinished && on_autopilot => {
                 let why = "the autopilot has not listed its logs in time; try again later";
                 return Err(Failure::Failed(why.to_owned()));

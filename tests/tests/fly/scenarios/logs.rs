@@ -40,8 +40,10 @@ fn logs(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let folder = field.api.scratch().folder("downloads")?;
     let download = format!("--download={}", folder.display());
     let list = field.skein(&["logs", "--vehicle", NODE])?;
-    ensure!(list.contains("10 m"), "the flight is not on the list: {list}");
-    field.skein(&["logs", "--vehicle", NODE, &download, "--log", "2"])?;
+    let flight = list.lines().find(|row| row.contains("10 m"));
+    let flight = flight.and_then(|row| row.split_whitespace().next());
+    let flight = flight.with_context(|| format!("the flight is not on the list: {list}"))?;
+    field.skein(&["logs", "--vehicle", NODE, &download, "--log", flight])?;
     let tlog = only_file(&folder)?;
     let name = tlog.file_name().context("no name")?;
     let (copy, original) = (fs::read(&tlog)?, fs::read(Path::new(&kept).join(name))?);

@@ -23,6 +23,8 @@ pub(crate) const LARGEST: usize = 4 * 1024 * 1024;
 const REST: (Duration, Duration) = (Duration::from_millis(10), Duration::from_secs(2));
 /// Answers are fast that take no longer.
 const FAST: Duration = Duration::from_millis(30);
+/// The server's general refusal.
+const FAIL: u8 = 1;
 /// How often the file is opened again because the server has forgotten the session.
 const REOPENED_AT_MOST: u32 = 5;
 
@@ -200,6 +202,8 @@ impl Download {
         self.stage = match (&self.stage, answer.result) {
             (Stage::Reset, _) => Stage::Open,
             (Stage::Open, Ok(data)) => self.opened(answer.session, &data),
+            // ArduPilot's word for it, until its session was not used for 3 s; a file that is not there is another code.
+            (Stage::Open, Err(Refusal::Other(FAIL))) => Stage::Over(Err(Failed::Busy)),
             (&Stage::Read { session, size }, Ok(data)) => {
                 let expected = usize::try_from(answer.offset).is_ok_and(|offset| offset == self.position());
                 if !expected || data.is_empty() || self.position() + data.len() > size {

@@ -11,7 +11,7 @@ use testkit::autopilots::{Firmware, Stack};
 
 use crate::generate::{cargo, cargo_as_for_tests};
 use crate::say;
-use crate::test::peers;
+use crate::test::{compile, peers};
 
 /// The exit status when a scenario was not flown because its autopilot is missing; 1 means that a scenario failed.
 const NO_AUTOPILOT: u8 = 2;
@@ -63,20 +63,17 @@ pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     if !args.list {
         say::heading("building");
-        let built = cargo_as_for_tests("build").args(["--workspace", "--bins"]).status()?;
+        // As the tests build it: what they have compiled is not compiled again.
+        let mut build = cargo_as_for_tests("build");
+        build
+            .args(["--workspace", "--bins", "--test", "fly"])
+            .envs(compile::as_clippy()?);
+        let built = build.status()?;
         anyhow::ensure!(built.success(), "the programs do not build; see above");
     }
     let mut command = cargo();
-    command.args([
-        "test",
-        "--quiet",
-        // With what the whole workspace is built with: nothing is compiled twice.
-        "--workspace",
-        "--test",
-        "fly",
-        "--",
-        "--fly",
-    ]);
+    command.args(["test", "--quiet", "--workspace", "--test", "fly", "--", "--fly"]);
+    command.envs(compile::as_clippy()?);
     if !args.list {
         match peers::VENV.set_up() {
             Ok(python) => drop(command.env("SKEIN_TEST_PYTHON", python)),

@@ -9,7 +9,7 @@
 //! ```
 
 mod clients;
-mod compile;
+pub mod compile;
 mod dependencies;
 mod map;
 mod needs;

@@ -16,6 +16,8 @@ fn file(len: usize) -> Vec<u8> {
 struct Server {
     file: Vec<u8>,
     open: bool,
+    /// What it says to one who comes while it is open.
+    busy: u8,
     asked: Vec<Operation>,
 }
 
@@ -24,6 +26,7 @@ impl Server {
         Self {
             file,
             open: false,
+            busy: 5,
             asked: Vec::new(),
         }
     }
@@ -32,7 +35,7 @@ impl Server {
         self.asked.push(request.operation);
         let size = u32::try_from(self.file.len()).unwrap().to_le_bytes();
         let result: Result<&[u8], u8> = match request.operation {
-            Operation::Open if self.open => Err(5),
+            Operation::Open if self.open => Err(self.busy),
             Operation::Open if request.data != b"etc/file" => Err(10),
             Operation::Open => {
                 self.open = true;
@@ -167,11 +170,14 @@ fn a_server_that_forgot_the_session_is_asked_to_open_again_but_not_for_ever() {
 
 #[test]
 fn refusals_name_the_fault() {
-    let mut taken = Server::of(file(10));
-    taken.open = true;
-    let (end, _) = run(&mut download(), &mut taken, || vec![5]);
-    assert_eq!(end, Progress::Failed(Failed::Busy, Vec::new()));
-    assert!(taken.open, "the session of somebody else is not ended");
+    // As PX4 says it, and ArduPilot.
+    for busy in [5, 1] {
+        let mut taken = Server::of(file(10));
+        (taken.open, taken.busy) = (true, busy);
+        let (end, _) = run(&mut download(), &mut taken, || vec![5]);
+        assert_eq!(end, Progress::Failed(Failed::Busy, Vec::new()));
+        assert!(taken.open, "the session of somebody else is not ended");
+    }
     let mut missing = Download::new("etc/other".to_owned(), Vec::new(), 0, false);
     let (end, _) = run(&mut missing, &mut Server::of(file(10)), || vec![5]);
     assert_eq!(end, Progress::Failed(Failed::NotThere, Vec::new()));

@@ -15,6 +15,7 @@ pub mod key;
 pub mod node_objects;
 pub mod retry;
 pub mod selection;
+pub mod status;
 pub mod wake_set;
 pub mod watching;
 pub mod world;

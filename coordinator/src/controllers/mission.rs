@@ -14,6 +14,7 @@ use crate::cluster::api::{self, ApiError, error_chain};
 use crate::cluster::events::Note;
 use crate::cluster::key::Key;
 use crate::cluster::retry::Failures;
+use crate::cluster::status::write as write_status;
 use crate::cluster::watching;
 use crate::cluster::world::uid;
 use crate::controllers::drone::facts::{DroneSnapshot, Observer};
@@ -548,20 +549,8 @@ impl Controller {
     async fn write(&self, mission: &Mission, status: &MissionStatus) -> Result<(), ApiError> {
         let key = Key::of(mission);
         let api: Api<Mission> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
-        let patch = json!({
-            "apiVersion": Mission::api_version(&()),
-            "kind": Mission::kind(&()),
-            "metadata": {"name": key.name, "uid": uid(mission)},
-            "status": status,
-        });
-        let params = PatchParams::apply(labels::COORDINATOR).force();
-        let patch = Patch::Apply(&patch);
-        api::call(
-            "write the status of a Mission",
-            api.patch_status(&key.name, &params, &patch),
-        )
-        .await?;
-        Ok(())
+        let written = write_status("write the status of a Mission", &api, &mission.metadata, status);
+        written.await.map(drop)
     }
 
     async fn remove(&self, mission: &Mission) -> Result<(), ApiError> {

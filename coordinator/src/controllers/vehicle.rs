@@ -8,6 +8,7 @@ pub mod whose;
 
 use crate::cluster::api::{self, ApiError, error_chain};
 use crate::cluster::retry::Failures;
+use crate::cluster::status::write as write_status;
 use crate::cluster::watching;
 use crate::cluster::world::uid;
 use crate::controllers::drone::binding::candidate;
@@ -19,13 +20,12 @@ use fleet::ids::{DroneName, NodeName};
 use fleet::vehicle::HardwareUid;
 use futures::StreamExt;
 use k8s_openapi::jiff::Timestamp;
-use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams};
+use kube::ResourceExt;
+use kube::api::{Api, DeleteParams, PostParams, Preconditions};
+use kube::runtime::reflector::Store;
 use kube::runtime::reflector::store::{Writer, WriterDropped};
-use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher;
-use kube::{Resource, ResourceExt};
 use next::{NodeSnapshot, Step, steps};
-use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -113,7 +113,8 @@ impl Inventory {
             for (name, step, urgency) in self.steps_of(node, known, now, wall) {
                 let rests = self.failures.resting(&name, now).is_some();
                 if !rests && self.paces.due(&name, urgency, now) == Due::Now {
-                    due.push((name, step));
+                    let object = known.iter().find(|vehicle| vehicle.name_any() == name);
+                    due.push((name, object.map(Arc::clone), step));
                 }
             }
         }
@@ -124,7 +125,7 @@ impl Inventory {
         due.truncate(most);
         let this = &*self;
         futures::stream::iter(due)
-            .for_each_concurrent(AT_A_TIME, |(name, step)| this.perform(name, step))
+            .for_each_concurrent(AT_A_TIME, |(name, object, step)| this.perform(name, object, step))
             .await;
     }
 
@@ -168,11 +169,14 @@ impl Inventory {
         steps(&snapshot, known, wall)
     }
 
-    async fn perform(&self, name: String, step: Step) {
-        let done = match step {
-            Step::Create(spec) => self.create(&name, spec).await,
-            Step::Write(status) => self.write(&name, &status).await,
-            Step::Delete => self.delete(&name).await,
+    /// `object` is the one that the step was decided on.
+    async fn perform(&self, name: String, object: Option<Arc<Vehicle>>, step: Step) {
+        let done = match (step, object) {
+            (Step::Create(spec), _) => self.create(&name, spec).await,
+            (Step::Write(status), Some(object)) => self.write(&object, &status).await,
+            (Step::Delete, Some(object)) => self.delete(&object).await,
+            // There is nothing to write on, or to delete.
+            (Step::Write(_) | Step::Delete, None) => Ok(()),
         };
         match done {
             Ok(()) => {
@@ -208,24 +212,22 @@ impl Inventory {
         Ok(())
     }
 
-    async fn write(&self, name: &str, status: &VehicleStatus) -> Result<(), ApiError> {
-        let known = self.vehicles.get(&ObjectRef::new(name));
-        let patch = json!({
-            "apiVersion": Vehicle::api_version(&()),
-            "kind": Vehicle::kind(&()),
-            "metadata": {"name": name, "uid": known.as_deref().map(uid)},
-            "status": status,
-        });
-        let params = PatchParams::apply(labels::COORDINATOR).force();
-        let (api, patch) = (self.api(), Patch::Apply(patch));
-        let written = api.patch_status(name, &params, &patch);
-        api::call("write the status of a Vehicle", written).await.map(drop)
+    async fn write(&self, object: &Vehicle, status: &VehicleStatus) -> Result<(), ApiError> {
+        let api = self.api();
+        let written = write_status("write the status of a Vehicle", &api, &object.metadata, status);
+        written.await.map(drop)
     }
 
-    async fn delete(&self, name: &str) -> Result<(), ApiError> {
-        let api = self.api();
-        let params = DeleteParams::default();
-        let gone = api.delete(name, &params);
+    async fn delete(&self, object: &Vehicle) -> Result<(), ApiError> {
+        let (api, name) = (self.api(), object.name_any());
+        let params = DeleteParams {
+            preconditions: Some(Preconditions {
+                uid: Some(uid(object).to_owned()),
+                resource_version: None,
+            }),
+            ..DeleteParams::default()
+        };
+        let gone = api.delete(&name, &params);
         api::call("delete a Vehicle", gone).await?;
         tracing::info!(vehicle = name, "a vehicle that was not heard for long is forgotten");
         Ok(())

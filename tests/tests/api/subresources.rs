@@ -64,6 +64,53 @@ fn status_takes_every_kind_of_patch() {
     });
 }
 
+/// `coordinator/src/cluster/status.rs` is made as it is for this.
+#[test]
+fn status_is_written_whatever_uid_is_named_and_only_on_the_version_that_is_named() {
+    both(|s| {
+        let other = "11111111-2222-3333-4444-555555555555";
+        let first = s.given(s.drone(""), &drone("a", json!({}))).version();
+        let said = |metadata: serde_json::Value, phase: &str| json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Drone", "metadata": metadata, "status": {"phase": phase}});
+        let (path, applied) = (
+            s.drone("a/status"),
+            format!("{}?fieldManager=me&force=true", s.drone("a/status")),
+        );
+        let written = [
+            s.patch(APPLY, &applied, &said(json!({"name": "a", "uid": other}), "Flying")),
+            s.patch(MERGE, &path, &said(json!({"uid": other}), "Landing")),
+            s.patch(
+                APPLY,
+                &applied,
+                &said(json!({"name": "a", "uid": other, "resourceVersion": first}), "Lost"),
+            ),
+        ];
+        assert_eq!(written.map(|answer| answer.code), [200, 200, 409]);
+        let newest = s.get(s.drone("a"));
+        let on_it = said(
+            json!({"name": "a", "uid": newest.uid(), "resourceVersion": newest.version()}),
+            "Holding",
+        );
+        assert_eq!(s.patch(APPLY, &applied, &on_it).code, 200);
+        // How the newest is asked for.
+        let accept = "application/json;as=PartialObjectMetadataList;g=meta.k8s.io;v=v1";
+        let named = format!("{}?fieldSelector=metadata.name%3Da", s.drone(""));
+        s.request("GET", named).header("accept", accept).send();
+    });
+}
+
+#[test]
+fn the_status_of_a_node_is_written_on_no_other_node() {
+    both(|s| {
+        let name = s.ns().to_owned();
+        s.given(NODES, &node(&name));
+        let about = json!({"apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": name, "uid": "11111111-2222-3333-4444-555555555555"},
+            "status": {"conditions": [condition("Link", "True", "")]}});
+        let path = format!("{NODES}/{name}/status?fieldManager=me&force=true");
+        s.patch(APPLY, path, &about);
+    });
+}
+
 #[test]
 fn status_of_a_missing_object_is_not_found() {
     both(|s| {

@@ -65,6 +65,8 @@ pub struct Cluster {
     leader: Mutex<Option<usize>>,
     /// What callers have written, while somebody counts it.
     writes: Mutex<Option<Vec<Write>>>,
+    /// Statuses that were written on another object than the one that they are about.
+    astray: Mutex<Vec<String>>,
 }
 
 /// A request that writes.
@@ -94,6 +96,7 @@ impl Cluster {
             rng: Mutex::new(rng),
             leader: Mutex::default(),
             writes: Mutex::default(),
+            astray: Mutex::default(),
         })
     }
 
@@ -120,6 +123,22 @@ impl Cluster {
     /// Those since then.
     pub fn writes(&self) -> Vec<Write> {
         self.writes.lock().unwrap().take().unwrap_or_default()
+    }
+
+    /// A status that was written on another object than the one that it is about.
+    pub fn astray(&self) -> Option<String> {
+        self.astray.lock().unwrap().first().cloned()
+    }
+
+    /// Notes a status that went to another object of the same name.
+    fn check_status(&self, path: &str, sent: &[u8], answer: &[u8]) {
+        let object = |bytes| serde_json::from_slice::<Value>(bytes).unwrap_or_default();
+        let (meant, written) = (object(sent), object(answer));
+        let (meant, written) = (&meant["metadata"]["uid"], &written["metadata"]["uid"]);
+        if meant.is_string() && meant != written {
+            let astray = format!("{path}: what is said of {meant} was written on {written}");
+            self.astray.lock().unwrap().push(astray);
+        }
     }
 
     fn is_late(&self, caller: usize) -> bool {
@@ -319,6 +338,7 @@ impl Line {
                 body: String::from_utf8_lossy(&body).into_owned(),
             });
         }
+        let sent = body.clone();
         let answer = self.cluster.answer(ApiRequest {
             method: parts.method,
             path: about.clone(),
@@ -335,6 +355,9 @@ impl Line {
             Body::Whole(bytes) => {
                 if written && answer.code.is_success() && (about.ends_with(LEASE) || about.ends_with(LEASES)) {
                     self.cluster.note_the_leader(&bytes);
+                }
+                if written && answer.code.is_success() && about.ends_with("/status") {
+                    self.cluster.check_status(&about, &sent, &bytes);
                 }
                 let lost = strained && self.cluster.dice(|rng| rng.random_bool(0.1));
                 self.travel().await?;

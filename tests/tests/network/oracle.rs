@@ -14,6 +14,7 @@
 //! 10. Vehicles keep apart; see [`separation`].
 //! 11. Vehicles keep away from an aircraft that they hear; see [`traffic`].
 //! 12. What is said of rules on board is so, and nothing is armed without them; see [`rules`].
+//! 13. What is said of an object is written on no other one that was made anew under its name.
 
 pub mod rules;
 pub mod separation;
@@ -190,6 +191,9 @@ impl Oracle {
     /// # Errors
     /// What must not have happened.
     pub fn judge(&mut self, nodes: &[Node], cluster: &Cluster, at: Duration) -> Result<(), String> {
+        if let Some(astray) = cluster.astray() {
+            return Err(astray);
+        }
         for node in nodes {
             self.commands(node, nodes, at)?;
         }

@@ -3,7 +3,8 @@
 //! Owns: the mapping to the CRD's types, what is kept from the status before, and which change is worth a write.
 //! Must not: decide what is the case; [`fleet::drone::status`] does.
 
-use crate::cluster::api::{self, ApiError};
+use crate::cluster::api::ApiError;
+use crate::cluster::status::write as write_status;
 use crate::controllers::drone::DroneController;
 use crate::controllers::drone::apply::Applied;
 use crate::controllers::drone::facts::{DroneSnapshot, Observer};
@@ -12,7 +13,7 @@ use crate::controllers::drone::notes::notes;
 use crate::controllers::drone::pacing::{Due, Urgency};
 use crate::controllers::drone::refusals::{self, same_but_for_numbers};
 use crds::drone::{BatteryStatus, PositionStatus, VehicleIdentity};
-use crds::{Drone, DroneStatus, labels};
+use crds::{Drone, DroneStatus};
 use fleet::drone::status::deviations::alarms;
 use fleet::drone::status::{Binding, ON_ITS_WAY, Phase, Question, Status, status};
 use fleet::flight_record::{ReportedFlight, SoFar};
@@ -21,8 +22,7 @@ use fleet::site;
 use fleet::vehicle::{Autopilot, HardwareUid};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::Timestamp;
-use kube::api::{Api, Patch, PatchParams};
-use serde_json::json;
+use kube::api::Api;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -82,22 +82,11 @@ pub async fn write(controller: &DroneController, applied: &Applied) -> Result<Op
         refresh(&mut next, report, Timestamp::now());
     }
     let drones: Api<Drone> = Api::namespaced(cluster.client(), &snapshot.key.namespace);
-    let patch = json!({
-        "apiVersion": "skein.dev/v1alpha1",
-        "kind": "Drone",
-        "metadata": {"name": snapshot.key.name, "uid": snapshot.uid()},
-        "status": next,
-    });
     if leadership.ending.is_cancelled() {
         // Sessions end because we do; that says nothing about vehicles.
         return Ok(None);
     }
-    let params = PatchParams::apply(labels::COORDINATOR).force();
-    let written = api::call(
-        "write the status of a Drone",
-        drones.patch_status(&snapshot.key.name, &params, &Patch::Apply(&patch)),
-    )
-    .await?;
+    let written = write_status("write the status of a Drone", &drones, &snapshot.drone.metadata, &next).await?;
     controller.paces.written(snapshot.uid(), Instant::now());
     cluster.world.learn_drone(written);
     let (from, to) = (

@@ -4,17 +4,17 @@
 //! anybody waiting who looks after vehicles.
 
 use super::readable::Readable;
-use crate::cluster::api::{self, ApiError, error_chain};
+use crate::cluster::api::{ApiError, error_chain};
 use crate::cluster::retry::Failures;
-use crate::cluster::world::uid;
+use crate::cluster::status::write as write_status;
 use crate::controllers::drone::pacing::{Due, Paces, Urgency};
-use crds::{Geofence, Operator, ParameterProfile, labels};
+use crds::{Geofence, Operator, ParameterProfile};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::Api;
+use kube::core::ObjectMeta;
 use kube::{Client, Resource, ResourceExt};
 use serde::Serialize;
 use serde::de::DeserializeOwned;
-use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Debug;
 use tokio::task::JoinSet;
@@ -36,8 +36,8 @@ pub struct Writes {
 /// A status to be written.
 struct Write {
     kind: &'static str,
-    name: String,
-    patch: serde_json::Value,
+    about: ObjectMeta,
+    status: serde_json::Value,
 }
 
 const GEOFENCE: &str = "Geofence";
@@ -68,15 +68,10 @@ impl Writes {
             self.waiting.remove(&key);
             return;
         }
-        let patch = json!({
-            "apiVersion": K::api_version(&()),
-            "kind": kind,
-            // An API server does not compare the uid when a status is written: of an object that was made anew under the same name, whose
-            // generation is that of the former one, this would say what is so of the former.
-            "metadata": {"name": name, "uid": uid(object), "resourceVersion": object.meta().resource_version},
-            "status": new,
-        });
-        self.waiting.insert(key, Write { kind, name, patch });
+        // What cannot be written as JSON is none of these kinds.
+        let Ok(status) = serde_json::to_value(new) else { return };
+        let about = object.meta().clone();
+        self.waiting.insert(key, Write { kind, about, status });
     }
 
     /// Begins as many as may be under way.
@@ -88,9 +83,9 @@ impl Writes {
             self.under_way.insert(key.clone());
             self.tasks.spawn(async move {
                 let done = match write.kind {
-                    GEOFENCE => patch(Api::<Readable<Geofence>>::all(client), &write).await,
-                    OPERATOR => patch(Api::<Operator>::all(client), &write).await,
-                    _ => patch(Api::<Readable<ParameterProfile>>::all(client), &write).await,
+                    GEOFENCE => write.on(Api::<Readable<Geofence>>::all(client)).await,
+                    OPERATOR => write.on(Api::<Operator>::all(client)).await,
+                    _ => write.on(Api::<Readable<ParameterProfile>>::all(client)).await,
                 };
                 (key, done)
             });
@@ -123,12 +118,12 @@ impl Writes {
     }
 }
 
-async fn patch<K>(api: Api<K>, write: &Write) -> Result<(), ApiError>
-where
-    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
-{
-    let params = PatchParams::apply(labels::COORDINATOR).force();
-    let patch = Patch::Apply(&write.patch);
-    let written = api.patch_status(&write.name, &params, &patch);
-    api::call("write the status of rules", written).await.map(drop)
+impl Write {
+    async fn on<K>(&self, api: Api<K>) -> Result<(), ApiError>
+    where
+        K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
+    {
+        let written = write_status("write the status of rules", &api, &self.about, &self.status);
+        written.await.map(drop)
+    }
 }

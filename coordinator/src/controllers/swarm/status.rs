@@ -2,9 +2,10 @@
 //!
 //! Owns: counting, and writing when a number changed. Must not: count what a Drone's own autopilot has not said.
 
-use crate::cluster::api::{self, ApiError};
+use crate::cluster::api::ApiError;
 use crate::cluster::key::Key;
 use crate::cluster::selection::swarm_label;
+use crate::cluster::status::write as write_status;
 use crate::cluster::world::uid;
 use crate::controllers::drone::facts::Observer;
 use crate::controllers::drone::pacing::{Due, Urgency};
@@ -14,7 +15,7 @@ use crate::controllers::swarm::{SwarmController, formation};
 use crate::controllers::takeoff_slots::bounds;
 use crate::ground::{self, Ground};
 use crds::formation::SlotStatus;
-use crds::{Drone, Swarm, SwarmStatus, labels};
+use crds::{Drone, Swarm, SwarmStatus};
 use fleet::formation::coverage::{Coverage, Slot};
 use fleet::geo::offset;
 use fleet::station::Station;
@@ -24,8 +25,7 @@ use fleet::units::Wgs84;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::{SignedDuration, Timestamp, Unit};
 use kube::ResourceExt;
-use kube::api::{Api, Patch, PatchParams};
-use serde_json::json;
+use kube::api::Api;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -95,18 +95,7 @@ pub async fn write(
     }
     let key = Key::of(swarm);
     let swarms: Api<Swarm> = Api::namespaced(cluster.client(), &key.namespace);
-    let patch = json!({
-        "apiVersion": "skein.dev/v1alpha1",
-        "kind": "Swarm",
-        "metadata": {"name": key.name, "uid": uid(swarm)},
-        "status": next,
-    });
-    let params = PatchParams::apply(labels::COORDINATOR).force();
-    let written = api::call(
-        "write the status of a Swarm",
-        swarms.patch_status(&key.name, &params, &Patch::Apply(&patch)),
-    )
-    .await?;
+    let written = write_status("write the status of a Swarm", &swarms, &swarm.metadata, &next).await?;
     controller.paces.written(uid(swarm), Instant::now());
     cluster.world.learn_swarm(written);
     Ok(None)
@@ -316,6 +305,8 @@ fn count(swarm: &Swarm, drone: &Drone, tally: &mut Tally, flying: &mut usize) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crds::labels;
+    use serde_json::json;
 
     #[test]
     fn the_words_of_a_swarm_tell_how_many_fly_now() {

@@ -5,6 +5,8 @@
 use crate::coordinator::{Coordinator, CoordinatorFlags};
 use crate::flight_log::{self, FlightLogFlags};
 use crate::gcs::{self, GcsFlags};
+#[cfg(feature = "upload")]
+use crate::upload::{self, UploadFlags};
 use clap::Parser;
 use fleet::ids::NodeName;
 use fleet::safety::Rest;
@@ -60,6 +62,9 @@ pub struct Flags {
     gcs: GcsFlags,
     #[command(flatten)]
     flight_log: FlightLogFlags,
+    #[cfg(feature = "upload")]
+    #[command(flatten)]
+    upload: UploadFlags,
     /// File with the key of MAVLink 2 signing: 32 bytes, or 64 hexadecimal digits, readable by its owner alone. With it our
     /// frames are signed, and the autopilot's must be. Off by default.
     #[arg(long, env = "SKEIN_SIGNING_KEY", value_name = "FILE")]
@@ -111,6 +116,9 @@ pub struct Config {
     pub gcs: gcs::Config,
     /// The flight log.
     pub flight_log: flight_log::Config,
+    /// Where logs are uploaded; `None`: nowhere.
+    #[cfg(feature = "upload")]
+    pub upload: Option<upload::Config>,
 }
 
 impl Config {
@@ -130,6 +138,8 @@ impl Config {
             ground_station: None,
             gcs: gcs::Config::default(),
             flight_log: flight_log::Config::default(),
+            #[cfg(feature = "upload")]
+            upload: None,
         }
     }
 }
@@ -187,6 +197,12 @@ impl Flags {
                 self.gcs_system
             )
         })?;
+        let flight_log: flight_log::Config = self.flight_log.into();
+        #[cfg(feature = "upload")]
+        let upload = {
+            let checked = self.upload.check(flight_log.folder.is_some(), |name| std::env::var(name).ok());
+            checked.map_err(|e| e.to_string())?
+        };
         Ok(Config {
             node,
             link,
@@ -199,7 +215,9 @@ impl Flags {
             signing: self.signing_key.map(|file| (file, link_id)),
             ground_station: self.gcs_heartbeat.then_some(system),
             gcs: self.gcs.try_into().map_err(|e: gcs::BadGcs| e.to_string())?,
-            flight_log: self.flight_log.into(),
+            flight_log,
+            #[cfg(feature = "upload")]
+            upload,
         })
     }
 }
@@ -244,6 +262,8 @@ mod tests {
             signing_link_id: "0".into(),
             gcs: GcsFlags::default(),
             flight_log: FlightLogFlags::default(),
+            #[cfg(feature = "upload")]
+            upload: UploadFlags::default(),
         }
     }
 

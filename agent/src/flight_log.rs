@@ -5,7 +5,8 @@
 //!
 //!   link --tap--> this task, four times a second --bounded queue--> writer's thread --> disk
 //!
-//! A new file is begun at each start, each time that the vehicle arms, and when one has become long. What happened in
+//! A new file is begun at each start, each time that the vehicle arms, when one has become long, and, where logs are uploaded, some seconds
+//! after the vehicle was disarmed, so that the flight can go. What happened in
 //! the last quarter of a second may be missing after a crash of the agent, and in the last 5 s after a loss of power.
 
 pub mod counters;
@@ -19,6 +20,7 @@ pub use counters::Snapshot;
 pub use flags::{Config, FlightLogFlags};
 
 use crate::gcs::autopilots::{ArmingChange, Autopilots};
+use crate::logs::Sent;
 use counters::Counters;
 use fleet::ids::NodeName;
 use link::raw::{Direction, RawFrame};
@@ -37,6 +39,8 @@ use writer::{Chunk, Writer};
 
 /// How often frames are taken from the link.
 const EVERY: Duration = Duration::from_millis(250);
+/// Where logs are uploaded, the log of a flight ends so long after the vehicle was disarmed.
+const AFTER_FLIGHT: Duration = Duration::from_secs(10);
 /// Most frames that wait in the meantime: nearly two seconds of the busiest autopilot.
 const TAPPED: usize = 1024;
 /// A chunk is handed on when it is this long.
@@ -60,9 +64,10 @@ struct Running {
     written: oneshot::Receiver<()>,
 }
 
-/// Logs all that `link` receives and writes from now on, as `config` says. Needs a tokio runtime.
+/// Logs all that `link` receives and writes from now on, as `config` says, where logs that are `sent` make room first. Needs a tokio
+/// runtime.
 #[must_use]
-pub fn start(config: Config, node: NodeName, link: &LinkHandle) -> FlightLog {
+pub fn start(config: Config, node: NodeName, link: &LinkHandle, sent: Sent) -> FlightLog {
     let Some(path) = config.folder.clone() else {
         return FlightLog {
             counters: Arc::default(),
@@ -73,14 +78,16 @@ pub fn start(config: Config, node: NodeName, link: &LinkHandle) -> FlightLog {
         path,
         node: node.clone(),
     };
-    start_on(store, &config, node, link)
+    start_on(store, &config, node, link, sent)
 }
 
 /// The same on any store.
 #[must_use]
-pub fn start_on(store: impl LogStore, config: &Config, node: NodeName, link: &LinkHandle) -> FlightLog {
+pub fn start_on(store: impl LogStore, config: &Config, node: NodeName, link: &LinkHandle, sent: Sent) -> FlightLog {
     let counters = Arc::new(Counters::default());
-    let writer = Writer::new(store, node, config.limit, config.longest(), Arc::clone(&counters));
+    let ends_after_flight = sent.is_kept();
+    let writer =
+        Writer::new(store, node, config.limit, config.longest(), Arc::clone(&counters)).removing_first(sent);
     let (chunks, waiting) = sync_channel(CHUNKS);
     let (done, written) = oneshot::channel();
     if let Err(error) = write_in_thread(writer, waiting, done) {
@@ -94,6 +101,8 @@ pub fn start_on(store: impl LogStore, config: &Config, node: NodeName, link: &Li
         autopilots: Autopilots::default(),
         anchor: Anchor::new(Instant::now(), SystemTime::now()),
         new_file: true,
+        flight_over: None,
+        ends_after_flight,
         lost: 0,
     };
     let taker = tokio::spawn(taker.run(stop.clone()).in_current_span());
@@ -149,6 +158,9 @@ struct Taker {
     autopilots: Autopilots,
     anchor: Anchor,
     new_file: bool,
+    /// When the vehicle was seen to be disarmed after a flight that is in the present file.
+    flight_over: Option<Instant>,
+    ends_after_flight: bool,
     lost: u64,
 }
 
@@ -168,14 +180,17 @@ impl Taker {
     }
 
     fn take_all(&mut self) {
+        if self.flight_over.is_some_and(|at| at.elapsed() >= AFTER_FLIGHT) {
+            self.flight_over = None;
+            self.begin_file();
+        }
         let mut chunk = self.empty();
         while let Some(frame) = self.tap.try_recv() {
             let arms = self.arms(&frame);
             if arms || chunk.bytes.len() >= CHUNK {
                 self.hand_on(chunk);
                 if arms {
-                    self.anchor = Anchor::new(Instant::now(), SystemTime::now());
-                    self.new_file = true;
+                    self.begin_file();
                 }
                 chunk = self.empty();
             }
@@ -189,6 +204,11 @@ impl Taker {
         let lost = self.tap.lost();
         self.counters.lost(lost - self.lost);
         self.lost = lost;
+    }
+
+    fn begin_file(&mut self) {
+        self.anchor = Anchor::new(Instant::now(), SystemTime::now());
+        self.new_file = true;
     }
 
     const fn empty(&self) -> Chunk {
@@ -212,6 +232,16 @@ impl Taker {
 
     /// Whether an autopilot arms in this frame; then it is the first of a new file.
     fn arms(&mut self, frame: &RawFrame) -> bool {
-        frame.from == Direction::Autopilot && self.autopilots.receive(frame) == Some(ArmingChange::Arms)
+        if frame.from != Direction::Autopilot {
+            return false;
+        }
+        let was_armed = self.autopilots.armed();
+        let arms = self.autopilots.receive(frame) == Some(ArmingChange::Arms);
+        if self.autopilots.armed() {
+            self.flight_over = None;
+        } else if was_armed && self.ends_after_flight {
+            self.flight_over = Some(Instant::now());
+        }
+        arms
     }
 }

@@ -6,13 +6,15 @@
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::drone_span::span_of;
-use crate::logs::{LogDesk, Wanted};
+use crate::logs::{LogDesk, Sent, Wanted};
 use crate::metadata::MetadataCache;
 use crate::pilot::Pilot;
 use crate::readiness;
 use crate::shell::{Ending, Wiring, fly};
 use crate::state_file::{State, Store, StoreError};
 use crate::uplink::{Outward, Uplink};
+#[cfg(feature = "upload")]
+use crate::upload;
 use crate::{flight_log, gcs};
 use link::Link;
 use link::signing::{Signing, SigningError};
@@ -80,6 +82,16 @@ impl Agent {
     }
 }
 
+/// Where it is known which logs were uploaded.
+fn sent(config: &Config) -> Sent {
+    #[cfg(feature = "upload")]
+    if config.upload.is_some() {
+        return Sent::none_yet();
+    }
+    let _ = config;
+    Sent::default()
+}
+
 async fn live(
     config: Config,
     signing: Option<Signing>,
@@ -101,8 +113,11 @@ async fn live(
         },
     );
     let wanted = Wanted::default();
-    let logs = LogDesk::open(&config.flight_log, config.node.clone(), wanted.clone());
-    let flight_log = flight_log::start(config.flight_log, config.node.clone(), &handle);
+    let sent = sent(&config);
+    #[cfg(feature = "upload")]
+    let to_upload = config.upload.zip(config.flight_log.folder.clone());
+    let logs = LogDesk::open(&config.flight_log, config.node.clone(), wanted.clone(), sent.clone());
+    let flight_log = flight_log::start(config.flight_log, config.node.clone(), &handle, sent.clone());
     let guests = config.gcs.beside(&config.link, config.ground_station.is_some());
     let (to_guests, calls) = mpsc::channel(GUEST_CALLS);
     let remote = gcs::FromCoordinator {
@@ -120,6 +135,19 @@ async fn live(
         .map(|file| tokio::spawn(readiness::keep(file, outward.clone()).in_current_span()));
     let (to_pilot, orders) = mpsc::channel(16);
     let farewell = CancellationToken::new();
+    #[cfg(not(feature = "upload"))]
+    let uploads = None;
+    #[cfg(feature = "upload")]
+    let uploads = to_upload.map(|(to, folder)| {
+        upload::start(upload::Task {
+            config: to,
+            node: config.node.clone(),
+            folder,
+            sent,
+            outward: outward.clone(),
+            stop: farewell.clone(),
+        })
+    });
     let uplink = Uplink {
         coordinator: config.coordinator,
         node: config.node.clone(),
@@ -145,6 +173,7 @@ async fn live(
         terminate,
         landing_timeout,
         clock,
+        uploads,
     };
     let ending = Box::pin(fly(pilot, wiring, Arc::new(store), farewell.clone())).await;
     farewell.cancel();

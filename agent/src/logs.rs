@@ -1,18 +1,20 @@
 //! Logs for people: what the agent answers to the questions of `skein logs`.
 //!
 //! Owns: [`LogDesk`], where questions are asked, one after the other and away from all that flies, and what answers them: the logs on the
-//! disk ([`library`]), what is in one ([`records`], [`summary`], [`lines`]), and those of the autopilot, which come by MAVLink FTP to the disk
-//! first (`wanted`, `fetch`, `autopilot`, `shelf`). Must not: change a log, or be waited for.
+//! disk ([`library`]), what is in one ([`records`], [`summary`], [`lines`]), which are in the object store ([`sent`]), and those of the
+//! autopilot, which come by MAVLink FTP to the disk first (`wanted`, `fetch`, `autopilot`, `shelf`). Must not: change a log, or be waited for.
 
 mod autopilot;
 pub(crate) mod fetch;
 pub mod library;
 pub mod lines;
 pub mod records;
-mod shelf;
+pub mod sent;
+pub(crate) mod shelf;
 pub mod summary;
 pub(crate) mod wanted;
 
+pub use sent::Sent;
 pub use wanted::Wanted;
 
 use crate::flight_log;
@@ -35,11 +37,12 @@ struct Asked {
 }
 
 impl LogDesk {
-    /// Answers from the logs of `node` where `config` says, and from those of its autopilot, which come by `wanted`. Needs a tokio runtime.
+    /// Answers from the logs of `node` where `config` says, of which some are `sent`, and from those of its autopilot, which come by
+    /// `wanted`. Needs a tokio runtime.
     #[must_use]
-    pub fn open(config: &flight_log::Config, node: NodeName, wanted: Wanted) -> Self {
+    pub fn open(config: &flight_log::Config, node: NodeName, wanted: Wanted, sent: Sent) -> Self {
         let (desk, questions) = mpsc::channel(1);
-        tokio::spawn(serve(Library::of(config, node, wanted), questions).in_current_span());
+        tokio::spawn(serve(Library::of(config, node, wanted, sent), questions).in_current_span());
         Self(Some(desk))
     }
 

@@ -12,6 +12,7 @@ use crate::state_file::{State, Store};
 use crate::uplink::{FromUplink, Outward};
 use fleet::assignment::{Desired, Order};
 use fleet::kill::KillOrder;
+use fleet::logs::upload::Uploads;
 use fleet::report::{LinkQuality, Report};
 use fleet::time::Moment;
 use link::{CounterSnapshot, Events, LinkEvent, LinkHandle, SendError};
@@ -53,6 +54,8 @@ pub struct Wiring {
     pub landing_timeout: Duration,
     /// The clock of the pilot's moments.
     pub clock: Clock,
+    /// How far the upload of logs is; `None` where there is none.
+    pub uploads: Option<watch::Receiver<Uploads>>,
 }
 
 /// How the agent ended.
@@ -402,6 +405,7 @@ impl Shell {
                         position_at: report.position_at,
                         heading: report.heading,
                         traffic: report.traffic.clone(),
+                        uploads: report.uploads,
                         ..last.clone()
                     }
         });
@@ -414,6 +418,7 @@ impl Shell {
             self.wiring.reports.send_replace(Outward {
                 report: Some(Report {
                     link: Some(quality(self.wiring.link.counters())),
+                    uploads: self.wiring.uploads.as_ref().map(|uploads| *uploads.borrow()),
                     ..report
                 }),
                 highest_term,

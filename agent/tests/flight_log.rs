@@ -7,6 +7,7 @@ mod line;
 
 use agent::flight_log::log_store::{LogFile, LogStore, StoredLog};
 use agent::flight_log::{Config, Snapshot, start, start_on};
+use agent::logs::Sent;
 use fleet::ids::NodeName;
 use fleet::units::Address;
 use line::{DEADLINE, beat, gcs_beat, line, signed, unknown, v1, v2, vehicle_beat};
@@ -89,7 +90,7 @@ fn frames(records: &[(u64, Vec<u8>)]) -> Vec<Vec<u8>> {
 async fn every_frame_of_the_wire_is_in_the_log_byte_for_byte_in_both_directions() {
     let folder = tempfile::tempdir().unwrap();
     let mut line = line(8192).await;
-    let log = start(config(folder.path()), node(), &line.handle);
+    let log = start(config(folder.path()), node(), &line.handle, Sent::default());
     let told = [
         v1(VEHICLE, 0, &vehicle_beat(false)),
         v2(VEHICLE, 1, &vehicle_beat(false)),
@@ -128,7 +129,7 @@ async fn every_frame_of_the_wire_is_in_the_log_byte_for_byte_in_both_directions(
 async fn a_signature_is_not_in_the_log() {
     let folder = tempfile::tempdir().unwrap();
     let mut line = line(8192).await;
-    let log = start(config(folder.path()), node(), &line.handle);
+    let log = start(config(folder.path()), node(), &line.handle, Sent::default());
     let frame = signed(VEHICLE, 1, &vehicle_beat(false));
     line.says(&frame).await;
     until("what was heard", || log.counters(), |c| c.written == 1).await;
@@ -143,7 +144,7 @@ async fn each_start_and_each_arming_begins_a_file() {
     let folder = tempfile::tempdir().unwrap();
     for _ in 0..2 {
         let mut line = line(8192).await;
-        let log = start(config(folder.path()), node(), &line.handle);
+        let log = start(config(folder.path()), node(), &line.handle, Sent::default());
         for (sequence, armed) in [false, true, true, false, true].into_iter().enumerate() {
             let sequence = u8::try_from(sequence).unwrap();
             line.says(&v2(VEHICLE, sequence, &vehicle_beat(armed))).await;
@@ -160,7 +161,7 @@ async fn each_start_and_each_arming_begins_a_file() {
 #[tokio::test]
 async fn without_a_folder_nothing_is_logged() {
     let line = line(8192).await;
-    let log = start(Config::default(), node(), &line.handle);
+    let log = start(Config::default(), node(), &line.handle, Sent::default());
     line.handle.send(US, &gcs_beat(), WITHIN).await.unwrap();
     assert_eq!(log.counters(), Snapshot::default());
     log.close().await;
@@ -214,7 +215,7 @@ impl LogFile for Hung {
 #[tokio::test]
 async fn a_disk_that_hangs_costs_frames_but_nobody_waits_for_it() {
     let (disk, mut line) = (Hung::default(), line(65_536).await);
-    let log = start_on(disk.clone(), &Config::default(), node(), &line.handle);
+    let log = start_on(disk.clone(), &Config::default(), node(), &line.handle, Sent::default());
     let frame = v2(VEHICLE, 0, &vehicle_beat(false));
     let burst: Vec<u8> = frame.repeat(500);
     let began = Instant::now();
@@ -243,7 +244,7 @@ async fn a_disk_that_hangs_costs_frames_but_nobody_waits_for_it() {
 #[tokio::test]
 async fn a_disk_that_hung_for_a_while_is_written_again() {
     let (disk, mut line) = (Hung::default(), line(65_536).await);
-    let log = start_on(disk.clone(), &Config::default(), node(), &line.handle);
+    let log = start_on(disk.clone(), &Config::default(), node(), &line.handle, Sent::default());
     let frame = v2(VEHICLE, 0, &vehicle_beat(false));
     line.says(&frame).await;
     sleep(Duration::from_millis(600)).await;

@@ -142,6 +142,7 @@ async fn a_real_arducopter_that_enforces_remote_id_flies_once_it_was_sent_its_op
         terminate: CancellationToken::new(),
         landing_timeout: Duration::from_secs(60),
         clock,
+        uploads: None,
     };
     let life = tokio::spawn(async move {
         Box::pin(fly(pilot, wiring, Arc::new(store), CancellationToken::new())).await;

@@ -221,6 +221,9 @@ pub struct LogFile {
     pub in_air_ms: u64,
     #[prost(double, tag = "9")]
     pub highest_m: f64,
+    /// Its key in the object store, once it was uploaded and checked; empty before.
+    #[prost(string, tag = "10")]
+    pub uploaded_as: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct LogBytes {
@@ -793,6 +796,26 @@ pub struct Report {
     /// Where the nose points, degrees clockwise from true north, received with position (GLOBAL_POSITION_INT.hdg); unset when not known.
     #[prost(double, optional, tag = "31")]
     pub heading_deg: ::core::option::Option<f64>,
+    /// Unset where the agent uploads no logs.
+    #[prost(message, optional, tag = "32")]
+    pub uploads: ::core::option::Option<LogUploads>,
+}
+/// How far an agent's logs are on their way to an object store.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct LogUploads {
+    /// Logs that are not there yet, and how long they are together.
+    #[prost(uint64, tag = "1")]
+    pub waiting: u64,
+    #[prost(uint64, tag = "2")]
+    pub waiting_bytes: u64,
+    /// Since the agent started: uploads that were completed and checked, attempts that failed, and logs that were removed to make room
+    /// although they had not been uploaded.
+    #[prost(uint64, tag = "3")]
+    pub uploaded: u64,
+    #[prost(uint64, tag = "4")]
+    pub failures: u64,
+    #[prost(uint64, tag = "5")]
+    pub removed_before: u64,
 }
 /// An aircraft of others, from ADSB_VEHICLE (246).
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]

@@ -4,7 +4,7 @@
 //! flies.
 //!
 //! * The files of a node take no more than their limit together, and are at most [`FILES_AT_MOST`]: the oldest are removed
-//!   before a new one is begun, and never the one that is being written.
+//!   before a new one is begun, where logs are uploaded those that were before the others, and never the one that is being written.
 //! * The disk is left room for others, first of all for the agent's own memory, without which no order to fly is taken.
 //! * After an error the file is cut to its last whole record and left; a new one is begun after a while.
 //! * What was written survives a loss of power after at most 5 s.
@@ -12,7 +12,9 @@
 use super::counters::Counters;
 use super::file_name;
 use super::log_store::{LogFile, LogStore};
+use crate::logs::Sent;
 use fleet::ids::NodeName;
+use fleet::logs::upload::first_to_go;
 use std::io;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, RecvTimeoutError};
@@ -54,6 +56,7 @@ pub struct Writer<S> {
     /// One file.
     longest: u64,
     counters: Arc<Counters>,
+    sent: Sent,
     current: Option<Current>,
     /// When the next file is to be begun, and as of when.
     wall: SystemTime,
@@ -62,17 +65,25 @@ pub struct Writer<S> {
 
 impl<S: LogStore> Writer<S> {
     /// Nothing is open yet. The files of `node` take at most `limit` bytes together, one of them at most `longest`.
-    pub const fn new(store: S, node: NodeName, limit: u64, longest: u64, counters: Arc<Counters>) -> Self {
+    pub fn new(store: S, node: NodeName, limit: u64, longest: u64, counters: Arc<Counters>) -> Self {
         Self {
             store,
             node,
             limit,
             longest,
             counters,
+            sent: Sent::default(),
             current: None,
             wall: SystemTime::UNIX_EPOCH,
             broken_until: None,
         }
+    }
+
+    /// The same, where logs that are `sent` go first.
+    #[must_use]
+    pub fn removing_first(mut self, sent: Sent) -> Self {
+        self.sent = sent;
+        self
     }
 
     /// Takes chunks until there will be no more.
@@ -155,11 +166,14 @@ impl<S: LogStore> Writer<S> {
         kept.sort_by_key(|file| file.number);
         let number = kept.last().map_or(1, |last| last.number.saturating_add(1));
         let (mut files, mut total) = (kept.len(), kept.iter().map(|file| file.bytes).sum::<u64>());
-        for oldest in kept {
+        for oldest in first_to_go(kept, |log| self.sent.key(&log.name).is_some()) {
             if total + self.longest <= self.limit && files < FILES_AT_MOST {
                 break;
             }
             self.store.remove(&oldest.name)?;
+            if self.sent.is_lost_with(&oldest.name) {
+                warn!(file = oldest.name, "removed a flight log that had not been uploaded, to make room for a new one");
+            }
             self.counters.removed(1);
             files -= 1;
             total -= oldest.bytes;

@@ -5,6 +5,7 @@
 use super::autopilot::{AutopilotLogs, Listing};
 use super::lines::Teller;
 use super::records::{self, Records};
+use super::sent::Sent;
 use super::shelf::Shelf;
 use super::summary::Summary;
 use super::wanted::{Wait, Wanted};
@@ -41,6 +42,7 @@ pub struct Library {
     read: HashMap<String, (Summary, u64)>,
     shelf: Option<Shelf>,
     autopilot: AutopilotLogs,
+    sent: Sent,
 }
 
 /// Why a question has no answer.
@@ -84,19 +86,21 @@ struct Log {
 }
 
 impl Library {
-    /// The logs of `node` where `config` says, and those of its autopilot, which come by `wanted`. Nothing is read yet.
+    /// The logs of `node` where `config` says, of which some are `sent`, and those of its autopilot, which come by `wanted`. Nothing is
+    /// read yet.
     #[must_use]
-    pub fn of(config: &Config, node: NodeName, wanted: Wanted) -> Self {
+    pub fn of(config: &Config, node: NodeName, wanted: Wanted, sent: Sent) -> Self {
         let shelf = config
             .folder
             .as_deref()
-            .map(|folder| Shelf::beside(folder, &node, config.limit));
+            .map(|folder| Shelf::beside(folder, &node, config.limit, sent.clone()));
         Self {
             folder: config.folder.clone(),
             node,
             read: HashMap::new(),
             shelf,
             autopilot: AutopilotLogs::of(wanted),
+            sent,
         }
     }
 
@@ -182,6 +186,7 @@ impl Library {
                 armed_ms: millis(summary.armed()),
                 in_air_ms: millis(summary.in_air()),
                 highest_m: summary.highest_m(),
+                uploaded_as: self.sent.key(&log.name).unwrap_or_default(),
             });
             self.read.insert(log.name.clone(), known);
         }
@@ -319,6 +324,18 @@ fn piece(file: &mut File, offset: u64) -> io::Result<Vec<u8>> {
     let most = u64::try_from(PIECE.max(records::LONGEST)).unwrap_or(u64::MAX);
     (&*file).take(most).read_to_end(&mut bytes)?;
     Ok(bytes)
+}
+
+/// What is in a whole log.
+///
+/// # Errors
+/// The disk's.
+#[cfg(feature = "upload")]
+pub(crate) fn summary_of(file: File) -> io::Result<Summary> {
+    let mut known = (Summary::default(), 0);
+    let a_day = Instant::now() + Duration::from_secs(86_400);
+    read_on(file, &mut known, a_day)?;
+    Ok(known.0)
 }
 
 /// Reads on in a log for its summary; whether that is its end.

@@ -4,30 +4,40 @@
 //! renamed then. Must not: know how they come.
 
 use super::library::NoAnswer;
+use super::sent::Sent;
 use super::wanted::RemoteLog;
 use crate::flight_log::writer::LEFT_FREE;
 use crate::ftp::packet::crc32_on;
 use fleet::ids::NodeName;
 use fleet::logs::LogName;
+use fleet::logs::upload::first_to_go;
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
+use tracing::warn;
 
 /// The folder, and the most that it takes.
 #[derive(Debug)]
-pub(super) struct Shelf {
+pub(crate) struct Shelf {
     folder: PathBuf,
     limit: u64,
+    sent: Sent,
 }
 
 impl Shelf {
     /// In a folder with flight logs, which several nodes may share.
-    pub(super) fn beside(flight_logs: &Path, node: &NodeName, limit: u64) -> Self {
+    pub(super) fn beside(flight_logs: &Path, node: &NodeName, limit: u64, sent: Sent) -> Self {
         Self {
-            folder: flight_logs.join(format!("autopilot-{node}")),
+            folder: Self::folder(flight_logs, node),
             limit,
+            sent,
         }
+    }
+
+    /// Its folder.
+    pub(crate) fn folder(flight_logs: &Path, node: &NodeName) -> PathBuf {
+        flight_logs.join(format!("autopilot-{node}"))
     }
 
     /// What a log of the autopilot is called here: with its length, since an autopilot uses its numbers again.
@@ -52,7 +62,7 @@ impl Shelf {
         fs::metadata(self.part(log)).map_or(0, |part| part.len())
     }
 
-    /// Makes room for one: the oldest others go.
+    /// Makes room for one: others go, those that were uploaded before the others, and the oldest first.
     ///
     /// # Errors
     /// [`NoAnswer`]: it is too large, or the disk is too full.
@@ -73,9 +83,15 @@ impl Shelf {
         }
         others.sort();
         let mut total: u64 = others.iter().map(|(_, bytes, _)| bytes).sum();
-        for (_, bytes, path) in others {
+        let name = |path: &Path| path.file_name().map(|name| name.to_string_lossy().into_owned());
+        let is_sent = |path: &Path| name(path).is_some_and(|name| self.sent.key(&name).is_some());
+        for (_, bytes, path) in first_to_go(others, |(_, _, path)| is_sent(path)) {
             if total.saturating_add(log.bytes) <= self.limit {
                 break;
+            }
+            let is_part = path.extension().is_some_and(|end| end == "part");
+            if let Some(name) = name(&path).filter(|name| !is_part && self.sent.is_lost_with(name)) {
+                warn!(file = name, "removed a log of the autopilot that had not been uploaded, to make room for another");
             }
             fs::remove_file(path)?;
             total -= bytes;

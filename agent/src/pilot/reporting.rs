@@ -182,6 +182,7 @@ impl Pilot {
             rules: self.rules_report(),
             plan: self.keeper.report(self.named_plan()),
             remote_id: self.remote_id_report(now),
+            uploads: None,
         }
     }
 }

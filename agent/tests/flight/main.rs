@@ -194,6 +194,7 @@ impl Agent {
             terminate: terminate.clone(),
             landing_timeout,
             clock,
+            uploads: None,
         };
         let life = tokio::spawn(async move {
             if !held_up.is_zero() {

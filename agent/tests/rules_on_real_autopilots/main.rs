@@ -78,6 +78,7 @@ impl Agent {
             terminate: CancellationToken::new(),
             landing_timeout: Duration::from_secs(60),
             clock,
+            uploads: None,
         };
         let life = tokio::spawn(async move {
             Box::pin(fly(pilot, wiring, Arc::new(store), CancellationToken::new())).await;

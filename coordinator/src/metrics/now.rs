@@ -5,6 +5,7 @@
 use crds::{Drone, Swarm};
 use fleet::freshness::Knowledge;
 use fleet::ids::NodeName;
+use fleet::logs::upload::Uploads;
 use fleet::report::{LinkQuality, Report};
 use fleet::upgrade::Plan;
 use fleet::upgrade::node_snapshot::Busy;
@@ -75,7 +76,8 @@ impl Collector for Now {
         upgrades(&mut encoder, &fleet.upgrades)?;
         rules(&mut encoder, &fleet.rules)?;
         agents(&mut encoder, &fleet.connected)?;
-        vehicles(&mut encoder, &fleet.connected)
+        vehicles(&mut encoder, &fleet.connected)?;
+        uploads(&mut encoder, &fleet.connected)
     }
 }
 
@@ -319,5 +321,46 @@ fn vehicles(encoder: &mut DescriptorEncoder<'_>, connected: &[Connected]) -> Res
         "skein_vehicle_link_damaged_frames",
         "MAVLink frames with a wrong checksum",
         link(|link| link.damaged),
+    )
+}
+
+fn uploads(encoder: &mut DescriptorEncoder<'_>, connected: &[Connected]) -> Result<(), Error> {
+    let of = |figure: fn(&Uploads) -> u64| {
+        connected.iter().filter_map(move |(node, report)| {
+            let (report, _) = report.as_ref()?;
+            Some(([("node", node.as_str().to_owned())], figure(report.uploads.as_ref()?)))
+        })
+    };
+    #[allow(clippy::cast_precision_loss, reason = "logs of one computer are far below 2^52 bytes")]
+    let gauge = |figure| of(figure).map(|(label, value)| (label, value as f64));
+    gauges(
+        encoder,
+        "skein_vehicle_logs_waiting",
+        "Logs of a vehicle that wait to be uploaded; absent where none are uploaded",
+        gauge(|uploads| uploads.waiting),
+    )?;
+    gauges(
+        encoder,
+        "skein_vehicle_logs_waiting_bytes",
+        "How long the logs that wait to be uploaded are together",
+        gauge(|uploads| uploads.waiting_bytes),
+    )?;
+    counters(
+        encoder,
+        "skein_vehicle_logs_uploaded",
+        "Logs of a vehicle that were uploaded and checked since its agent started",
+        of(|uploads| uploads.uploaded),
+    )?;
+    counters(
+        encoder,
+        "skein_vehicle_log_upload_failures",
+        "Attempts to upload a log that have failed since the agent started",
+        of(|uploads| uploads.failures),
+    )?;
+    counters(
+        encoder,
+        "skein_vehicle_logs_removed_before_upload",
+        "Logs that were removed to make room although they had not been uploaded, since the agent started",
+        of(|uploads| uploads.removed_before),
     )
 }

@@ -1,7 +1,9 @@
 //! Logs of vehicles on their way to a person: their names, and how much is sent at once.
 //!
-//! Owns: [`LogName`], which is safe as the name of a file, and [`ReadPace`], by which a download leaves the line to orders and
-//! reports. Must not: read files, or know what is in one.
+//! Owns: [`LogName`], which is safe as the name of a file, [`ReadPace`], by which a download leaves the line to orders and
+//! reports, and what is decided of uploads ([`upload`]). Must not: read files, or know what is in one.
+
+pub mod upload;
 
 use std::fmt;
 use std::time::Duration;

@@ -10,6 +10,7 @@ use crate::assignment::Held;
 use crate::failsafe::Diversion;
 use crate::ground::GroundOrderId;
 use crate::ids::{NodeName, Term};
+use crate::logs::upload::Uploads;
 use crate::mission::{PlanReport, PlanState, Reached};
 use crate::remote_id::{RemoteIdReport, Sending, Transmitter};
 use crate::reported_flight::SoFar;
@@ -89,6 +90,8 @@ pub struct Report {
     pub plan: PlanReport,
     /// Whether it sends the operator to its autopilot, and what the transmitter reports.
     pub remote_id: RemoteIdReport,
+    /// How far its logs are on their way to an object store; `None` where none is named.
+    pub uploads: Option<Uploads>,
 }
 
 /// What an agent makes of its routes.
@@ -178,6 +181,7 @@ impl Report {
                 sending: Sending::Nothing,
                 transmitter: Transmitter::Unheard,
             },
+            uploads: None,
         }
     }
 

@@ -56,7 +56,7 @@ enum Step {
     Fmt,
     /// Python peers (pymavlink, MAVSDK) in target/peers-venv.
     Peers,
-    /// Kubernetes clients for Python and JavaScript in target/clients-venv and target/clients-node.
+    /// Kubernetes clients for Python and JavaScript in target/clients-venv and target/clients-node, an object store in target/object-store.
     Clients,
     /// The page of `skein map` in a real Chromium: the browser (Debian's package) and what drives it in target/map-node, and, with
     /// `--only map`, that test alone.
@@ -161,7 +161,7 @@ fn set_up_beside(args: &Args) -> Receiver<bool> {
     std::thread::spawn(move || {
         let packages = std::thread::spawn(move || {
             let peers = !peers || said("Python peers", peers::VENV.set_up().map(drop));
-            let clients = !clients || said("Kubernetes clients", clients::set_up());
+            let clients = !clients || said("Kubernetes clients and object store", clients::set_up());
             let map = !map || said("Chromium and what drives it", map::set_up());
             let dependencies = !dependencies || said("cargo-deny", dependencies::set_up());
             peers && clients && map && dependencies
@@ -194,6 +194,7 @@ fn tests(args: &Args, programs: &[TestProgram], set_up: &Receiver<bool>) -> anyh
         ("SKEIN_TEST_PYTHON", peers::VENV.python()),
         ("SKEIN_TEST_CLIENTS_PYTHON", clients::VENV.python()),
         ("SKEIN_TEST_CLIENTS_NODE", clients::NODE.place()),
+        ("SKEIN_TEST_OBJECT_STORE", clients::OBJECT_STORE.place()),
     ];
     env.extend(map::environment());
     if args.cargo_test.is_empty() {

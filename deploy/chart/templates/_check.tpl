@@ -36,6 +36,27 @@
 {{- if and (hasPrefix "auto" $link) (has $device.access (list "none" "hostPath")) -}}
 {{- fail (printf "agent.link is %s, which looks in the container's own /dev; use agent.device.access plugin or privileged, or name the device" $link) -}}
 {{- end -}}
+{{- $upload := $agent.upload -}}
+{{- if $upload.bucket -}}
+{{- if not (regexMatch "^[a-z0-9][a-z0-9.-]{1,61}[a-z0-9]$" $upload.bucket) -}}
+{{- fail (printf "agent.upload.bucket: %q is not the name of a bucket; use 3 to 63 lower-case letters, digits, dots and hyphens" $upload.bucket) -}}
+{{- end -}}
+{{- if not (regexMatch "^(https?://[^/@?#]+/?)?$" $upload.endpoint) -}}
+{{- fail (printf "agent.upload.endpoint: %q is not a store; use https://HOST or https://HOST:PORT, or leave it empty" $upload.endpoint) -}}
+{{- end -}}
+{{- if not $upload.credentialsSecret -}}
+{{- fail "agent.upload.credentialsSecret: the credentials are missing; name a Secret with AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY" -}}
+{{- end -}}
+{{- if hasPrefix "http://" $upload.endpoint -}}
+{{- if not $upload.insecureHttp -}}
+{{- fail (printf "agent.upload.endpoint: %q is plain text across a network; use https://, or set agent.upload.insecureHttp if you mean it" $upload.endpoint) -}}
+{{- end -}}
+{{- else if not $upload.caConfigMap -}}
+{{- fail "agent.upload.caConfigMap: the image has no certificate authorities; name a ConfigMap with ca.crt, that of the store" -}}
+{{- end -}}
+{{- else if $upload.endpoint -}}
+{{- fail "agent.upload.endpoint: the bucket is missing; set agent.upload.bucket" -}}
+{{- end -}}
 {{- if and .Values.tls.certManager.enabled (not .Values.tls.certManager.issuerRef.name) -}}
 {{- fail "tls.certManager.enabled: the issuer is missing; set tls.certManager.issuerRef.name" -}}
 {{- end -}}

@@ -10,6 +10,7 @@ use crate::v1;
 use fleet::assignment::Held;
 use fleet::ground::GroundOrderId;
 use fleet::ids::{DroneUid, NodeName, Term};
+use fleet::logs::upload::Uploads;
 use fleet::mission::PlanReport;
 use fleet::remote_id::RemoteIdReport;
 use fleet::report::{Activity, HandsOff, LinkQuality, Report, RouteState};
@@ -64,6 +65,13 @@ impl From<&Report> for v1::Report {
             plan: (r.plan != PlanReport::default()).then(|| (&r.plan).into()),
             remote_id: (r.remote_id != RemoteIdReport::default()).then(|| (&r.remote_id).into()),
             heading_deg: r.heading.map(|heading| heading.0),
+            uploads: r.uploads.map(|of| v1::LogUploads {
+                waiting: of.waiting,
+                waiting_bytes: of.waiting_bytes,
+                uploaded: of.uploaded,
+                failures: of.failures,
+                removed_before: of.removed_before,
+            }),
         }
     }
 }
@@ -135,6 +143,13 @@ pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
         rules: r.rules.map(TryInto::try_into).transpose()?.unwrap_or_default(),
         plan: r.plan.map(TryInto::try_into).transpose()?.unwrap_or_default(),
         remote_id: r.remote_id.map(TryInto::try_into).transpose()?.unwrap_or_default(),
+        uploads: r.uploads.map(|of| Uploads {
+            waiting: of.waiting,
+            waiting_bytes: of.waiting_bytes,
+            uploaded: of.uploaded,
+            failures: of.failures,
+            removed_before: of.removed_before,
+        }),
     })
 }
 

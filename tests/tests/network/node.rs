@@ -129,6 +129,7 @@ impl Node {
             terminate: CancellationToken::new(),
             landing_timeout: LANDING,
             clock,
+            uploads: None,
         };
         let ending = Box::pin(fly(pilot, wiring, Arc::new(store), farewell)).await;
         Err(format!("{} ended by itself: {ending:?}", self.name()).into())

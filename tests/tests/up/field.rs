@@ -175,8 +175,13 @@ impl Field {
 
     /// Starts an agent in a process of its own, as on a companion computer.
     pub fn start_agent(&mut self, vehicle: &str) -> anyhow::Result<()> {
+        self.start_agent_with(vehicle, &[])
+    }
+
+    /// The same, with more in its environment.
+    pub fn start_agent_with(&mut self, vehicle: &str, settings: &[(&str, String)]) -> anyhow::Result<()> {
         let files = self.enrolled(vehicle)?;
-        let agent = Launch::workspace("skein-agent")?
+        let mut agent = Launch::workspace("skein-agent")?
             .env("NODE", vehicle)
             .env("SKEIN_LINK", self.link(vehicle))
             .env("SKEIN_COORDINATOR", format!("https://127.0.0.1:{}", self.port))
@@ -186,9 +191,11 @@ impl Field {
             .env("SKEIN_FLIGHT_LOG_DIR", self.flight_logs())
             .arg("--state-dir")
             .arg(self.scratch.folder("state")?)
-            .logs_in(self.scratch.path().join("logs"))
-            .start()?;
-        self.agent = Some(agent);
+            .logs_in(self.scratch.path().join("logs"));
+        for (name, value) in settings {
+            agent = agent.env(name, value);
+        }
+        self.agent = Some(agent.start()?);
         Ok(())
     }
 

@@ -1,6 +1,7 @@
 //! A log of the autopilot on its way to the disk, while the agent dies at any step.
 
 use super::*;
+use crate::logs::sent::Sent;
 use crate::logs::fetch::LogFetch;
 use crate::logs::fetch::tests::Server;
 use fleet::ids::NodeName;
@@ -24,7 +25,7 @@ impl Life {
         Self {
             fetch: LogFetch::of(wanted.clone()),
             logs: AutopilotLogs::of(wanted),
-            shelf: Shelf::beside(folder, &NodeName::parse("pine").unwrap(), 1 << 20),
+            shelf: Shelf::beside(folder, &NodeName::parse("pine").unwrap(), 1 << 20, Sent::default()),
         }
     }
 

@@ -9,7 +9,9 @@ use jiff::tz::TimeZone;
 use proto::v1::LogFile;
 use std::fmt::Write;
 
-const HEADINGS: [&str; 7] = ["LOG", "BEGUN", "LENGTH", "IN AIR", "HIGHEST", "SIZE", "NAME"];
+const HEADINGS: [&str; 8] = ["LOG", "BEGUN", "LENGTH", "IN AIR", "HIGHEST", "SIZE", "UPLOADED", "NAME"];
+/// Shown only where logs are uploaded.
+const UPLOADED: usize = 6;
 
 /// The table, each line ended by a newline; times in `zone`.
 #[must_use]
@@ -26,10 +28,12 @@ pub fn table(logs: &[LogFile], zone: &TimeZone) -> String {
                 format!("{:.0} m", log.highest_m)
             },
             size(log.bytes) + if log.growing { "+" } else { "" },
+            if log.uploaded_as.is_empty() { "-" } else { "yes" }.to_owned(),
             printable(&log.name),
         ]
     });
     let lines: Vec<_> = std::iter::once(HEADINGS.map(str::to_owned)).chain(rows).collect();
+    let uploads = logs.iter().any(|log| !log.uploaded_as.is_empty());
     let width = |column: usize| {
         lines
             .iter()
@@ -41,7 +45,8 @@ pub fn table(logs: &[LogFile], zone: &TimeZone) -> String {
     let mut text = String::new();
     for line in &lines {
         let mut row = String::new();
-        for (cell, width) in line.iter().zip(&widths) {
+        let cells = line.iter().zip(&widths).enumerate();
+        for (_, (cell, width)) in cells.filter(|(column, _)| uploads || *column != UPLOADED) {
             // A String takes everything.
             let _ = write!(row, "{cell:<width$}   ");
         }
@@ -140,6 +145,13 @@ LOG        BEGUN                 LENGTH   IN AIR   HIGHEST   SIZE       NAME
 17         2026-11-21 08:02:03   95s      61s      12 m      1.5 MiB    skein-pine-20261121T080203Z-17.tlog
 00000003   2026-11-21 08:02:03   95s      -        -         1.5 MiB+   00000003.BIN
 "
+        );
+        logs[0].uploaded_as = "pine/skein-pine-20261121T080203Z-17-0123456789ab.tlog".to_owned();
+        assert_eq!(
+            table(&logs, &TimeZone::UTC).lines().nth(1),
+            Some(
+                "17         2026-11-21 08:02:03   95s      61s      12 m      1.5 MiB    yes        skein-pine-20261121T080203Z-17.tlog"
+            )
         );
         let bad = LogFile {
             name: "a\u{1b}[2J".to_owned(),

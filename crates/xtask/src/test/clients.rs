@@ -1,4 +1,4 @@
-//! The Kubernetes clients for Python and JavaScript, from their registries, pinned in tests/clients.
+//! The Kubernetes clients for Python and JavaScript, pinned in tests/clients, and the object store of tests/object-store, from their registries.
 //!
 //! Owns: installing them in `target/`, and again when the pinned lists change. Must not: run them.
 
@@ -22,6 +22,12 @@ pub const NODE: NodePackages = NodePackages {
     lists: "tests/clients",
 };
 
+/// The S3-compatible store that logs are uploaded to.
+pub const OBJECT_STORE: NodePackages = NodePackages {
+    folder: "object-store",
+    lists: "tests/object-store",
+};
+
 /// Checks for Node.js with npm.
 pub fn check_tools() -> Result<Option<String>, Missing> {
     let get = "https://nodejs.org, or your distribution's packages `nodejs` and `npm`";
@@ -34,8 +40,9 @@ pub fn check_tools() -> Result<Option<String>, Missing> {
     Ok(Some(format!("Node.js {found}")))
 }
 
-/// Installs both unless they are installed already.
+/// Installs them unless they are installed already.
 pub fn set_up() -> anyhow::Result<()> {
     VENV.set_up()?;
-    NODE.set_up()
+    NODE.set_up()?;
+    OBJECT_STORE.set_up()
 }

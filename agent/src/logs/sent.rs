@@ -1,0 +1,84 @@
+//! Which logs are in the object store: what the uploader knows, for those who list logs and those who make room for new ones.
+//!
+//! Owns: [`Sent`], which all of them hold. Must not: touch a disk; [`crate::upload`] keeps it there.
+
+use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The logs that are in the store, by their names on the agent's disk, with their keys there. The default one is of an agent that uploads
+/// none.
+#[derive(Clone, Debug, Default)]
+pub struct Sent(Option<Arc<Inner>>);
+
+#[derive(Debug, Default)]
+struct Inner {
+    keys: Mutex<BTreeMap<String, String>>,
+    removed_before: AtomicU64,
+}
+
+impl Sent {
+    /// Of an agent that uploads its logs; none is there yet.
+    #[must_use]
+    pub fn none_yet() -> Self {
+        Self(Some(Arc::default()))
+    }
+
+    /// Whether logs are uploaded at all.
+    #[must_use]
+    pub const fn is_kept(&self) -> bool {
+        self.0.is_some()
+    }
+
+    fn keys(inner: &Inner) -> MutexGuard<'_, BTreeMap<String, String>> {
+        inner.keys.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// From now on these are there: names and keys.
+    pub fn replace(&self, keys: impl Iterator<Item = (String, String)>) {
+        if let Some(inner) = &self.0 {
+            *Self::keys(inner) = keys.collect();
+        }
+    }
+
+    /// The key of a log that is there.
+    #[must_use]
+    pub fn key(&self, name: &str) -> Option<String> {
+        Self::keys(self.0.as_deref()?).get(name).cloned()
+    }
+
+    /// Whether a log that is about to be removed should have been uploaded before; it is counted then.
+    #[must_use]
+    pub fn is_lost_with(&self, name: &str) -> bool {
+        let Some(inner) = &self.0 else { return false };
+        let lost = !Self::keys(inner).contains_key(name);
+        if lost {
+            inner.removed_before.fetch_add(1, Ordering::Relaxed);
+        }
+        lost
+    }
+
+    /// How many logs were removed before they were uploaded.
+    #[must_use]
+    pub fn removed_before(&self) -> u64 {
+        self.0.as_ref().map_or(0, |inner| inner.removed_before.load(Ordering::Relaxed))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_log_that_was_not_uploaded_is_missed_only_where_logs_are_uploaded() {
+        let (sent, off) = (Sent::none_yet(), Sent::default());
+        let entry = |name: &str| (name.to_owned(), format!("pine/{name}"));
+        for one in [&sent, &off] {
+            one.replace([entry("a")].into_iter());
+        }
+        assert_eq!((sent.key("a").as_deref(), sent.key("b")), (Some("pine/a"), None));
+        assert_eq!(off.key("a"), None);
+        assert!(!sent.is_lost_with("a") && sent.is_lost_with("b") && !off.is_lost_with("b"));
+        assert_eq!((sent.removed_before(), off.removed_before()), (1, 0));
+    }
+}

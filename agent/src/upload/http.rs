@@ -1,0 +1,301 @@
+//! HTTP for the object store: a connection for each request, paced, and last in line for everybody else on the way.
+//!
+//! Owns: [`Line`], what is sent and how fast. Must not: try again, or know what is uploaded.
+//!
+//! The line stays free for reports and orders: a few KiB at a time, as fast as was set; little waits in the system's send buffer; packets
+//! carry the mark of lower effort (CS1), which routers that know it serve last. What moves no byte for half a minute is given up.
+
+use object_store::ClientOptions;
+use object_store::client::{HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse};
+use object_store::client::{HttpResponseBody, HttpService};
+
+use async_trait::async_trait;
+use bytes::Bytes;
+use http::header::{CONNECTION, HOST, HeaderValue};
+use http::uri::PathAndQuery;
+use http::{Uri, Version};
+use hyper::body::{Body, Frame, Incoming, SizeHint};
+use hyper::client::conn::http1;
+use hyper_util::rt::TokioIo;
+use rustls::ClientConfig;
+use rustls::pki_types::ServerName;
+use socket2::SockRef;
+use std::io;
+use std::pin::Pin;
+use std::sync::atomic::{AtomicU64, Ordering};
+use std::sync::{Arc, Mutex, PoisonError};
+use std::task::{Context, Poll, ready};
+use std::time::Duration;
+use tokio::io::{AsyncRead, AsyncWrite};
+use tokio::net::TcpStream;
+use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
+use tokio_rustls::TlsConnector;
+
+const CONNECT_WITHIN: Duration = Duration::from_secs(10);
+/// A request or an answer of which nothing moves for so long is given up; a store may work on the end of an upload for a while.
+const STALLED_AFTER: Duration = Duration::from_secs(30);
+/// So much is sent at once.
+const CHUNK: usize = 8 * 1024;
+/// What may wait in the system to be sent, and be in front of a report.
+const SEND_BUFFER: usize = 64 * 1024;
+/// DSCP CS1, lower effort.
+const LOWER_EFFORT: u32 = 8 << 2;
+
+/// A way to the store.
+#[derive(Clone, Debug)]
+pub(super) struct Line {
+    /// Which certificates count; `None` for plain text.
+    pub(super) tls: Option<Arc<ClientConfig>>,
+    /// How fast.
+    pub(super) pace: Pace,
+}
+
+/// How much may be sent, for all requests together.
+#[derive(Clone, Debug)]
+pub(super) struct Pace {
+    bytes_per_second: u32,
+    free_at: Arc<Mutex<Option<Instant>>>,
+}
+
+impl Pace {
+    /// So many bytes each second.
+    pub(super) fn of(bytes_per_second: u32) -> Self {
+        Self {
+            bytes_per_second: bytes_per_second.max(1),
+            free_at: Arc::default(),
+        }
+    }
+
+    /// Takes the line for so many bytes: when they may go.
+    fn take(&self, bytes: usize, now: Instant) -> Instant {
+        let mut free_at = self.free_at.lock().unwrap_or_else(PoisonError::into_inner);
+        let at = free_at.map_or(now, |at| at.max(now));
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        *free_at = Some(at + Duration::from_secs(1).mul_f64(f64::from(bytes) / f64::from(self.bytes_per_second)));
+        at
+    }
+}
+
+impl HttpConnector for Line {
+    fn connect(&self, _: &ClientOptions) -> object_store::Result<HttpClient> {
+        Ok(HttpClient::new(self.clone()))
+    }
+}
+
+/// Why a request was not answered.
+#[derive(Debug, thiserror::Error)]
+pub(super) enum NoExchange {
+    /// Nothing answers.
+    #[error("no answer to the connection")]
+    Silent,
+    /// It went, and nothing more came or went.
+    #[error("the store has not moved a byte for {} s", STALLED_AFTER.as_secs())]
+    Stalled,
+    /// It makes no sense.
+    #[error("the address has no host")]
+    NoHost,
+    /// The network, or TLS.
+    #[error(transparent)]
+    Io(#[from] io::Error),
+    /// HTTP.
+    #[error(transparent)]
+    Http(#[from] hyper::Error),
+}
+
+impl From<NoExchange> for HttpError {
+    fn from(why: NoExchange) -> Self {
+        Self::new(HttpErrorKind::Unknown, why)
+    }
+}
+
+#[async_trait]
+impl HttpService for Line {
+    async fn call(&self, request: HttpRequest) -> Result<HttpResponse, HttpError> {
+        Ok(self.exchange(request).await?)
+    }
+}
+
+impl Line {
+    async fn exchange(&self, request: HttpRequest) -> Result<HttpResponse, NoExchange> {
+        let (mut parts, body) = request.into_parts();
+        let authority = parts.uri.authority().cloned().ok_or(NoExchange::NoHost)?;
+        let secure = self.tls.as_ref().filter(|_| parts.uri.scheme_str() != Some("http"));
+        let port = authority.port_u16().unwrap_or(if secure.is_some() { 443 } else { 80 });
+        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        let tcp = timeout(CONNECT_WITHIN, TcpStream::connect((host.as_str(), port))).await;
+        let tcp = tcp.map_err(|_| NoExchange::Silent)??;
+        stand_back(&tcp);
+
+        let host_header = HeaderValue::from_str(authority.as_str()).map_err(|_| NoExchange::NoHost)?;
+        parts.headers.entry(HOST).or_insert(host_header);
+        parts.headers.insert(CONNECTION, HeaderValue::from_static("close"));
+        let path = parts.uri.path_and_query().cloned();
+        parts.uri = Uri::from(path.unwrap_or_else(|| PathAndQuery::from_static("/")));
+        parts.version = Version::HTTP_11;
+        let moved = Arc::new(AtomicU64::new(0));
+        let request = http::Request::from_parts(parts, Paced::of(body, self.pace.clone(), Arc::clone(&moved)));
+        let response = match secure {
+            None => send(tcp, request, &moved).await?,
+            Some(tls) => {
+                let name = ServerName::try_from(host).map_err(|_| NoExchange::NoHost)?;
+                let connecting = TlsConnector::from(Arc::clone(tls)).connect(name, tcp);
+                let connected = timeout(CONNECT_WITHIN, connecting).await;
+                send(connected.map_err(|_| NoExchange::Silent)??, request, &moved).await?
+            }
+        };
+        let (parts, body) = response.into_parts();
+        Ok(HttpResponse::from_parts(parts, HttpResponseBody::new(Patient::of(body))))
+    }
+}
+
+/// Lets everything else go first, as far as the system offers it.
+fn stand_back(tcp: &TcpStream) {
+    let socket = SockRef::from(tcp);
+    let _ = socket.set_send_buffer_size(SEND_BUFFER);
+    let _ = match tcp.peer_addr() {
+        Ok(peer) if peer.is_ipv6() => socket.set_tclass_v6(LOWER_EFFORT),
+        _ => socket.set_tos_v4(LOWER_EFFORT),
+    };
+}
+
+async fn send<T>(
+    stream: T,
+    request: http::Request<Paced<object_store::client::HttpRequestBody>>,
+    moved: &AtomicU64,
+) -> Result<http::Response<Incoming>, NoExchange>
+where
+    T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
+{
+    let handshake = timeout(CONNECT_WITHIN, http1::handshake(TokioIo::new(stream))).await;
+    let (mut sender, connection) = handshake.map_err(|_| NoExchange::Silent)??;
+    // It ends with the answer's body, or when that is dropped.
+    tokio::spawn(connection);
+    let mut answer = std::pin::pin!(sender.send_request(request));
+    loop {
+        let before = moved.load(Ordering::Relaxed);
+        tokio::select! {
+            answer = &mut answer => return Ok(answer?),
+            () = sleep(STALLED_AFTER) => {
+                if moved.load(Ordering::Relaxed) == before {
+                    return Err(NoExchange::Stalled);
+                }
+            }
+        }
+    }
+}
+
+/// A body that goes piece by piece, as fast as the line may.
+struct Paced<B> {
+    body: B,
+    pace: Pace,
+    moved: Arc<AtomicU64>,
+    waiting: Bytes,
+    until: Option<Pin<Box<Sleep>>>,
+}
+
+impl<B> Paced<B> {
+    const fn of(body: B, pace: Pace, moved: Arc<AtomicU64>) -> Self {
+        Self {
+            body,
+            pace,
+            moved,
+            waiting: Bytes::new(),
+            until: None,
+        }
+    }
+}
+
+impl<B: Body<Data = Bytes> + Unpin> Body for Paced<B> {
+    type Data = Bytes;
+    type Error = B::Error;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        let this = &mut *self;
+        while this.waiting.is_empty() {
+            match ready!(Pin::new(&mut this.body).poll_frame(cx)) {
+                Some(Ok(frame)) => match frame.into_data() {
+                    Ok(data) => this.waiting = data,
+                    Err(other) => return Poll::Ready(Some(Ok(other))),
+                },
+                end => return Poll::Ready(end),
+            }
+        }
+        let length = this.waiting.len().min(CHUNK);
+        let pace = &this.pace;
+        let until = this.until.get_or_insert_with(|| Box::pin(sleep_until(pace.take(length, Instant::now()))));
+        ready!(until.as_mut().poll(cx));
+        this.until = None;
+        this.moved.fetch_add(1, Ordering::Relaxed);
+        Poll::Ready(Some(Ok(Frame::data(this.waiting.split_to(length)))))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.waiting.is_empty() && self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        let waiting = u64::try_from(self.waiting.len()).unwrap_or(0);
+        match self.body.size_hint().exact() {
+            Some(rest) => SizeHint::with_exact(rest + waiting),
+            None => self.body.size_hint(),
+        }
+    }
+}
+
+/// An answer's body, which is not waited for without end.
+struct Patient {
+    body: Incoming,
+    until: Pin<Box<Sleep>>,
+}
+
+impl Patient {
+    fn of(body: Incoming) -> Self {
+        let until = Box::pin(sleep(STALLED_AFTER));
+        Self { body, until }
+    }
+}
+
+impl Body for Patient {
+    type Data = Bytes;
+    type Error = HttpError;
+
+    fn poll_frame(
+        mut self: Pin<&mut Self>,
+        cx: &mut Context<'_>,
+    ) -> Poll<Option<Result<Frame<Self::Data>, Self::Error>>> {
+        if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
+            let until = Instant::now() + STALLED_AFTER;
+            self.until.as_mut().reset(until);
+            return Poll::Ready(frame.map(|frame| frame.map_err(|error| NoExchange::Http(error).into())));
+        }
+        ready!(self.until.as_mut().poll(cx));
+        Poll::Ready(Some(Err(NoExchange::Stalled.into())))
+    }
+
+    fn is_end_stream(&self) -> bool {
+        self.body.is_end_stream()
+    }
+
+    fn size_hint(&self) -> SizeHint {
+        self.body.size_hint()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_line_is_taken_no_faster_than_was_set() {
+        let pace = Pace::of(1000);
+        let begin = Instant::now();
+        assert_eq!(pace.take(500, begin), begin);
+        assert_eq!(pace.clone().take(250, begin), begin + Duration::from_millis(500), "all requests share it");
+        assert_eq!(pace.take(250, begin), begin + Duration::from_millis(750));
+        let later = begin + Duration::from_secs(60);
+        assert_eq!(pace.take(1, later), later, "what was not used is not made up for");
+    }
+}

@@ -1,0 +1,100 @@
+//! Upload of logs to an object store: when there is time for it, and which logs make room first.
+//!
+//! Owns: [`UploadTime`], [`first_to_go`], and the figures of it in a report ([`Uploads`]). Must not: send, or touch a disk.
+
+use crate::time::Moment;
+use crate::vehicle::FlightTruth;
+use std::time::Duration;
+
+/// A vehicle rests on the ground for so long before its logs are uploaded.
+pub const AFTER_LANDING: Duration = Duration::from_secs(10);
+
+/// Figures about uploads. The last three count since the agent started.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Uploads {
+    /// Logs that are not in the store yet.
+    pub waiting: u64,
+    /// How long those are together, in bytes.
+    pub waiting_bytes: u64,
+    /// Logs that were uploaded and checked.
+    pub uploaded: u64,
+    /// Attempts that failed.
+    pub failures: u64,
+    /// Logs that were removed to make room although they had not been uploaded.
+    pub removed_before: u64,
+}
+
+/// When logs may be uploaded: while the vehicle is known to be on the ground and disarmed, and has been for [`AFTER_LANDING`].
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct UploadTime {
+    on_ground_since: Option<Moment>,
+}
+
+impl UploadTime {
+    /// Takes what is known of the vehicle now.
+    pub fn take(&mut self, truth: FlightTruth, now: Moment) {
+        self.on_ground_since = match (truth, self.on_ground_since) {
+            (FlightTruth::Disarmed, None) => Some(now),
+            (FlightTruth::Disarmed, since) => since,
+            (FlightTruth::ArmedOnGround | FlightTruth::Airborne(_) | FlightTruth::Unknown(_), _) => None,
+        };
+    }
+
+    /// How long to wait yet; `None`: for the vehicle, which is not known to be on the ground and disarmed.
+    #[must_use]
+    pub fn wait(&self, now: Moment) -> Option<Duration> {
+        let since = self.on_ground_since?;
+        Some(AFTER_LANDING.saturating_sub(now.since(since)))
+    }
+}
+
+/// In which order logs go to make room, where `logs` are sorted by age, the oldest first: those that were uploaded before all others, but the
+/// newest one last, as it may still be written.
+#[must_use]
+pub fn first_to_go<T>(mut logs: Vec<T>, is_uploaded: impl Fn(&T) -> bool) -> Vec<T> {
+    let newest = logs.pop();
+    let (mut order, others): (Vec<_>, Vec<_>) = logs.into_iter().partition(is_uploaded);
+    order.extend(others);
+    order.extend(newest);
+    order
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::vehicle::{Airborne, WhyUnknown};
+
+    const fn at(seconds: u64) -> Moment {
+        Moment::at(Duration::from_secs(seconds))
+    }
+
+    #[test]
+    fn logs_are_uploaded_while_the_vehicle_is_known_to_rest_on_the_ground() {
+        let mut time = UploadTime::default();
+        assert_eq!(time.wait(at(0)), None, "nothing is known");
+        for other in [
+            FlightTruth::Unknown(WhyUnknown::NeverHeard),
+            FlightTruth::Unknown(WhyUnknown::LinkLost),
+            FlightTruth::ArmedOnGround,
+            FlightTruth::Airborne(Airborne::TakingOff),
+        ] {
+            time.take(FlightTruth::Disarmed, at(100));
+            time.take(FlightTruth::Disarmed, at(104));
+            assert_eq!(time.wait(at(104)), Some(Duration::from_secs(6)));
+            assert_eq!(time.wait(at(120)), Some(Duration::ZERO));
+            time.take(other, at(121));
+            assert_eq!(time.wait(at(200)), None, "{other:?}");
+        }
+        time.take(FlightTruth::Disarmed, at(300));
+        assert_eq!(time.wait(at(301)), Some(Duration::from_secs(9)), "it counts anew");
+    }
+
+    #[test]
+    fn what_was_uploaded_goes_first_and_the_newest_last() {
+        let logs = vec![(1, false), (2, true), (3, false), (4, true), (5, true)];
+        let order = first_to_go(logs, |&(_, uploaded)| uploaded);
+        let names: Vec<_> = order.into_iter().map(|(name, _)| name).collect();
+        assert_eq!(names, [2, 4, 1, 3, 5]);
+        assert!(first_to_go(Vec::<u8>::new(), |_| true).is_empty());
+    }
+}

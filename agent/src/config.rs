@@ -200,7 +200,9 @@ impl Flags {
         let flight_log: flight_log::Config = self.flight_log.into();
         #[cfg(feature = "upload")]
         let upload = {
-            let checked = self.upload.check(flight_log.folder.is_some(), |name| std::env::var(name).ok());
+            let checked = self
+                .upload
+                .check(flight_log.folder.is_some(), |name| std::env::var(name).ok());
             checked.map_err(|e| e.to_string())?
         };
         Ok(Config {

@@ -86,8 +86,7 @@ pub fn start(config: Config, node: NodeName, link: &LinkHandle, sent: Sent) -> F
 pub fn start_on(store: impl LogStore, config: &Config, node: NodeName, link: &LinkHandle, sent: Sent) -> FlightLog {
     let counters = Arc::new(Counters::default());
     let ends_after_flight = sent.is_kept();
-    let writer =
-        Writer::new(store, node, config.limit, config.longest(), Arc::clone(&counters)).removing_first(sent);
+    let writer = Writer::new(store, node, config.limit, config.longest(), Arc::clone(&counters)).removing_first(sent);
     let (chunks, waiting) = sync_channel(CHUNKS);
     let (done, written) = oneshot::channel();
     if let Err(error) = write_in_thread(writer, waiting, done) {

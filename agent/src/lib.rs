@@ -38,9 +38,9 @@ pub mod shell;
 pub mod state_file;
 mod state_folder;
 pub mod streams;
+pub mod uplink;
 #[cfg(feature = "upload")]
 pub mod upload;
-pub mod uplink;
 
 pub use config::Config;
 pub use coordinator::Coordinator;

@@ -48,13 +48,22 @@ fn write_old(field: &Field, rng: &mut StdRng) -> anyhow::Result<BTreeMap<&'stati
 /// The name that a log has in the store's keys, without its checksum.
 fn stem(name: &str) -> String {
     let name = name.replace("autopilot-alpha/", "autopilot/");
-    format!("fleet/alpha/{}-", name.rsplit_once('.').map_or(&*name, |(stem, _)| stem))
+    format!(
+        "fleet/alpha/{}-",
+        name.rsplit_once('.').map_or(&*name, |(stem, _)| stem)
+    )
 }
 
 #[test]
 fn whoever_dies_in_an_upload_every_log_is_in_the_store_once_and_equal() -> anyhow::Result<()> {
-    let seed = std::env::var("SKEIN_SEED").ok().and_then(|seed| seed.parse().ok()).unwrap_or(7);
-    let kills = std::env::var("SKEIN_KILLS").ok().and_then(|kills| kills.parse().ok()).unwrap_or(6);
+    let seed = std::env::var("SKEIN_SEED")
+        .ok()
+        .and_then(|seed| seed.parse().ok())
+        .unwrap_or(7);
+    let kills = std::env::var("SKEIN_KILLS")
+        .ok()
+        .and_then(|kills| kills.parse().ok())
+        .unwrap_or(6);
     let mut rng = StdRng::seed_from_u64(seed);
     let mut field = Field::with(&["alpha"], "px4")?;
     let logs = write_old(&field, &mut rng)?;
@@ -68,7 +77,10 @@ fn whoever_dies_in_an_upload_every_log_is_in_the_store_once_and_equal() -> anyho
         let more = (before + rng.random_range(1..(5 << 20))).min(all - 1);
         let result = wait_for("the upload to go on", PATIENCE, || {
             let there = store.bytes()?;
-            ensure!(there >= more, "{there} of {more} bytes are there, seed {seed}, round {round}");
+            ensure!(
+                there >= more,
+                "{there} of {more} bytes are there, seed {seed}, round {round}"
+            );
             Ok(())
         });
         result.map_err(|error| field.explain(error))?;
@@ -84,9 +96,20 @@ fn whoever_dies_in_an_upload_every_log_is_in_the_store_once_and_equal() -> anyho
     let result = wait_for("all logs to be in the store", 3 * PATIENCE, || {
         let listed = field.skein_says(&["logs", "--vehicle", "alpha"])?;
         let missing: Vec<_> = listed.lines().skip(2).filter(|line| !line.contains(" yes ")).collect();
-        ensure!(missing.is_empty() && listed.contains("UPLOADED"), "not there, seed {seed}: {listed}");
-        ensure!(store.objects()?.keys().any(|key| key.starts_with(&stem(OLD[3].0))), "the autopilot's is not there");
-        let key = |name: &str| store.objects().map(|all| all.keys().any(|key| key.starts_with(&stem(name)) && key.ends_with(".json")));
+        ensure!(
+            missing.is_empty() && listed.contains("UPLOADED"),
+            "not there, seed {seed}: {listed}"
+        );
+        ensure!(
+            store.objects()?.keys().any(|key| key.starts_with(&stem(OLD[3].0))),
+            "the autopilot's is not there"
+        );
+        let key = |name: &str| {
+            store.objects().map(|all| {
+                all.keys()
+                    .any(|key| key.starts_with(&stem(name)) && key.ends_with(".json"))
+            })
+        };
         ensure!(key(OLD[3].0)?, "its record is not there");
         Ok(())
     });
@@ -94,12 +117,21 @@ fn whoever_dies_in_an_upload_every_log_is_in_the_store_once_and_equal() -> anyho
     let objects = store.objects()?;
     for (name, log) in &logs {
         let of_it: Vec<_> = objects.iter().filter(|(key, _)| key.starts_with(&stem(name))).collect();
-        ensure!(of_it.len() == 2, "the log and its record, nothing twice: {:?}, seed {seed}", objects.keys());
-        let [(key, bytes), (record_key, record)] = of_it[..] else { panic!("two") };
+        ensure!(
+            of_it.len() == 2,
+            "the log and its record, nothing twice: {:?}, seed {seed}",
+            objects.keys()
+        );
+        let [(key, bytes), (record_key, record)] = of_it[..] else {
+            panic!("two")
+        };
         ensure!(*bytes == *log, "seed {seed}: {key} differs from {name}");
         ensure!(*record_key == format!("{key}.json"), "{record_key}");
         let record: Value = serde_json::from_slice(record)?;
-        ensure!(record["bytes"] == log.len() && record["node"] == "alpha" && record["key"] == **key, "{record}");
+        ensure!(
+            record["bytes"] == log.len() && record["node"] == "alpha" && record["key"] == **key,
+            "{record}"
+        );
     }
     Ok(())
 }
@@ -127,7 +159,10 @@ fn a_flight_is_uploaded_after_its_landing_and_nothing_while_the_vehicle_flies() 
         let list = field.skein_says(&["logs", "--vehicle", "alpha"])?;
         let row = list.lines().nth(1).context("the list is empty")?;
         let columns: Vec<_> = row.split_whitespace().collect();
-        let seconds: u64 = columns[4].trim_end_matches('s').parse().with_context(|| row.to_owned())?;
+        let seconds: u64 = columns[4]
+            .trim_end_matches('s')
+            .parse()
+            .with_context(|| row.to_owned())?;
         ensure!(seconds >= 5, "{list}");
         Ok(())
     })?;
@@ -165,16 +200,24 @@ fn a_landed_flight_is_uploaded_while_the_agent_goes_on() -> anyhow::Result<()> {
     field.kubectl().run(["delete", "swarm", "alpha"])?;
     let result = wait_for("the flight to be in the store", PATIENCE, || {
         let list = field.skein_says(&["logs", "--vehicle", "alpha"])?;
-        let flight = list.lines().find(|line| line.contains(" m ")).context("no flight is listed")?;
+        let flight = list
+            .lines()
+            .find(|line| line.contains(" m "))
+            .context("no flight is listed")?;
         ensure!(flight.contains(" yes "), "{list}");
         Ok(())
     });
     result.map_err(|error| field.explain(error))?;
     // One that is there is still listed, and copied as ever.
     let objects = store.objects()?;
-    let (name, bytes) = objects.iter().find(|(key, _)| key.contains("-2-") && key.ends_with(".tlog")).context("no flight")?;
+    let (name, bytes) = objects
+        .iter()
+        .find(|(key, _)| key.contains("-2-") && key.ends_with(".tlog"))
+        .context("no flight")?;
     let on_disk = fs::read_dir(field.flight_logs())?.collect::<Result<Vec<_>, _>>()?;
-    let on_disk = on_disk.iter().find(|file| file.file_name().to_string_lossy().ends_with("-2.tlog"));
+    let on_disk = on_disk
+        .iter()
+        .find(|file| file.file_name().to_string_lossy().ends_with("-2.tlog"));
     ensure!(fs::read(on_disk.context("no log")?.path())? == *bytes, "{name} differs");
     Ok(())
 }

@@ -172,7 +172,10 @@ impl<S: LogStore> Writer<S> {
             }
             self.store.remove(&oldest.name)?;
             if self.sent.is_lost_with(&oldest.name) {
-                warn!(file = oldest.name, "removed a flight log that had not been uploaded, to make room for a new one");
+                warn!(
+                    file = oldest.name,
+                    "removed a flight log that had not been uploaded, to make room for a new one"
+                );
             }
             self.counters.removed(1);
             files -= 1;

@@ -61,7 +61,9 @@ impl Sent {
     /// How many logs were removed before they were uploaded.
     #[must_use]
     pub fn removed_before(&self) -> u64 {
-        self.0.as_ref().map_or(0, |inner| inner.removed_before.load(Ordering::Relaxed))
+        self.0
+            .as_ref()
+            .map_or(0, |inner| inner.removed_before.load(Ordering::Relaxed))
     }
 }
 

@@ -91,7 +91,10 @@ impl Shelf {
             }
             let is_part = path.extension().is_some_and(|end| end == "part");
             if let Some(name) = name(&path).filter(|name| !is_part && self.sent.is_lost_with(name)) {
-                warn!(file = name, "removed a log of the autopilot that had not been uploaded, to make room for another");
+                warn!(
+                    file = name,
+                    "removed a log of the autopilot that had not been uploaded, to make room for another"
+                );
             }
             fs::remove_file(path)?;
             total -= bytes;

@@ -13,7 +13,7 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::{Path, PathBuf};
 
 /// A log of more bytes than this goes in parts, each as long as this but the last: the least that stores take.
-pub(super) const PART: u64 = 5 * 1024 * 1024;
+pub(super) const PART: u64 = if cfg!(test) { 64 * 1024 } else { 5 * 1024 * 1024 };
 /// So much is read at once.
 const PIECE: usize = 64 * 1024;
 
@@ -71,7 +71,12 @@ fn entries(folder: &Path) -> io::Result<Vec<WholeLog>> {
         if about.is_file() && LogName::parse(&name).is_ok() {
             let (path, bytes) = (entry.path(), about.len());
             let autopilot = false;
-            logs.push(WholeLog { name, path, bytes, autopilot });
+            logs.push(WholeLog {
+                name,
+                path,
+                bytes,
+                autopilot,
+            });
         }
     }
     Ok(logs)

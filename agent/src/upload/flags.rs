@@ -16,7 +16,12 @@ pub struct UploadFlags {
     #[arg(long, env = "SKEIN_UPLOAD_ENDPOINT", value_name = "URL")]
     upload_endpoint: Option<String>,
     /// The region.
-    #[arg(long, env = "SKEIN_UPLOAD_REGION", value_name = "REGION", default_value = "us-east-1")]
+    #[arg(
+        long,
+        env = "SKEIN_UPLOAD_REGION",
+        value_name = "REGION",
+        default_value = "us-east-1"
+    )]
     upload_region: String,
     /// What the keys of all objects begin with, such as fleet/2026; behind it come the node and the log's name.
     #[arg(long, env = "SKEIN_UPLOAD_PREFIX", value_name = "PREFIX")]
@@ -188,7 +193,9 @@ fn checked(endpoint: &str, insecure: bool) -> Result<String, BadUpload> {
         return Err(bad("it has a user's name, which belongs into the credentials"));
     }
     if uri.path() != "/" && !uri.path().is_empty() || uri.query().is_some() {
-        return Err(bad("it has a path; the bucket and the prefix are settings of their own"));
+        return Err(bad(
+            "it has a path; the bucket and the prefix are settings of their own",
+        ));
     }
     if plain && !insecure && !is_loopback(authority.host()) {
         return Err(BadUpload::Plain(endpoint.to_owned()));
@@ -197,7 +204,10 @@ fn checked(endpoint: &str, insecure: bool) -> Result<String, BadUpload> {
 }
 
 fn is_loopback(host: &str) -> bool {
-    let bare = host.strip_prefix('[').and_then(|host| host.strip_suffix(']')).unwrap_or(host);
+    let bare = host
+        .strip_prefix('[')
+        .and_then(|host| host.strip_suffix(']'))
+        .unwrap_or(host);
     host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 

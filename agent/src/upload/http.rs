@@ -121,7 +121,11 @@ impl Line {
         let authority = parts.uri.authority().cloned().ok_or(NoExchange::NoHost)?;
         let secure = self.tls.as_ref().filter(|_| parts.uri.scheme_str() != Some("http"));
         let port = authority.port_u16().unwrap_or(if secure.is_some() { 443 } else { 80 });
-        let host = authority.host().trim_start_matches('[').trim_end_matches(']').to_owned();
+        let host = authority
+            .host()
+            .trim_start_matches('[')
+            .trim_end_matches(']')
+            .to_owned();
         let tcp = timeout(CONNECT_WITHIN, TcpStream::connect((host.as_str(), port))).await;
         let tcp = tcp.map_err(|_| NoExchange::Silent)??;
         stand_back(&tcp);
@@ -144,7 +148,10 @@ impl Line {
             }
         };
         let (parts, body) = response.into_parts();
-        Ok(HttpResponse::from_parts(parts, HttpResponseBody::new(Patient::of(body))))
+        Ok(HttpResponse::from_parts(
+            parts,
+            HttpResponseBody::new(Patient::of(body)),
+        ))
     }
 }
 
@@ -225,7 +232,9 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Paced<B> {
         }
         let length = this.waiting.len().min(CHUNK);
         let pace = &this.pace;
-        let until = this.until.get_or_insert_with(|| Box::pin(sleep_until(pace.take(length, Instant::now()))));
+        let until = this
+            .until
+            .get_or_insert_with(|| Box::pin(sleep_until(pace.take(length, Instant::now()))));
         ready!(until.as_mut().poll(cx));
         this.until = None;
         this.moved.fetch_add(1, Ordering::Relaxed);
@@ -293,7 +302,11 @@ mod tests {
         let pace = Pace::of(1000);
         let begin = Instant::now();
         assert_eq!(pace.take(500, begin), begin);
-        assert_eq!(pace.clone().take(250, begin), begin + Duration::from_millis(500), "all requests share it");
+        assert_eq!(
+            pace.clone().take(250, begin),
+            begin + Duration::from_millis(500),
+            "all requests share it"
+        );
         assert_eq!(pace.take(250, begin), begin + Duration::from_millis(750));
         let later = begin + Duration::from_secs(60);
         assert_eq!(pace.take(1, later), later, "what was not used is not made up for");

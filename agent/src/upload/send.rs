@@ -79,7 +79,9 @@ impl<S: ObjectStore + MultipartStore> Sender<'_, S> {
             }
         }
         let record = self.record(log, &sent)?;
-        self.store.put(&Path::from(format!("{}.json", sent.key)), record.into()).await?;
+        self.store
+            .put(&Path::from(format!("{}.json", sent.key)), record.into())
+            .await?;
         Ok(sent)
     }
 
@@ -92,7 +94,12 @@ impl<S: ObjectStore + MultipartStore> Sender<'_, S> {
         sent: &SentLog,
         key: &Path,
     ) -> Result<(), NotSent> {
-        if ledger.now.under_way.as_ref().is_none_or(|under_way| under_way.log != *sent) {
+        if ledger
+            .now
+            .under_way
+            .as_ref()
+            .is_none_or(|under_way| under_way.log != *sent)
+        {
             self.abandon(ledger).await?;
             let id = self.store.create_multipart(key).await?;
             ledger.now.under_way = Some(UnderWay::of(sent.clone(), id));
@@ -119,7 +126,11 @@ impl<S: ObjectStore + MultipartStore> Sender<'_, S> {
             }
             ledger.save()?;
         }
-        let parts = ledger.now.under_way.iter().flat_map(|under_way| under_way.parts.clone());
+        let parts = ledger
+            .now
+            .under_way
+            .iter()
+            .flat_map(|under_way| under_way.parts.clone());
         let parts: Vec<_> = parts.map(|content_id| PartId { content_id }).collect();
         match self.store.complete_multipart(key, &id, parts).await {
             // Of an end whose answer was lost: what is there says the rest.
@@ -142,12 +153,18 @@ impl<S: ObjectStore + MultipartStore> Sender<'_, S> {
 
     /// Gives up what is under way, here and in the store.
     async fn abandon(&self, ledger: &mut Ledger) -> Result<(), NotSent> {
-        let Some(under_way) = ledger.now.under_way.take() else { return Ok(()) };
+        let Some(under_way) = ledger.now.under_way.take() else {
+            return Ok(());
+        };
         ledger.save()?;
         let key = Path::from(under_way.log.key.as_str());
         if let Err(why) = self.store.abort_multipart(&key, &under_way.id).await {
             // Those are removed by a rule of the bucket, which the guide recommends.
-            debug!(why = in_words(&why), key = under_way.log.key, "parts of a log may be left in the store");
+            debug!(
+                why = in_words(&why),
+                key = under_way.log.key,
+                "parts of a log may be left in the store"
+            );
         }
         Ok(())
     }

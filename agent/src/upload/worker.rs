@@ -130,7 +130,11 @@ async fn upload(task: Task, figures: watch::Sender<Uploads>) {
         if why == logged {
             debug!(why, "a log is still not uploaded");
         } else {
-            warn!(why, pause_s = pause.as_secs(), "a log could not be uploaded; trying again, as long as it takes");
+            warn!(
+                why,
+                pause_s = pause.as_secs(),
+                "a log could not be uploaded; trying again, as long as it takes"
+            );
             logged = why;
         }
         sleep(pause).await;
@@ -155,7 +159,9 @@ impl Worker {
         let waiting: Vec<_> = logs.iter().filter(|log| !ledger.has(&log.name, log.bytes)).collect();
         self.show(ledger, &waiting);
         // The first of equals is the oldest.
-        let next = waiting.into_iter().min_by_key(|log| self.failed.get(&log.name).copied().unwrap_or(0));
+        let next = waiting
+            .into_iter()
+            .min_by_key(|log| self.failed.get(&log.name).copied().unwrap_or(0));
         let Some(log) = next else { return Ok(false) };
         self.ground.reached().await;
         let sender_store = store::open(&self.task.config, &self.pace)?;
@@ -173,7 +179,13 @@ impl Worker {
         };
         match sent {
             Ok(sent) => {
-                info!(log = sent.name, key = sent.key, bytes = sent.bytes, sha256 = sent.sha256, "log uploaded and checked");
+                info!(
+                    log = sent.name,
+                    key = sent.key,
+                    bytes = sent.bytes,
+                    sha256 = sent.sha256,
+                    "log uploaded and checked"
+                );
                 self.failed.remove(&log.name);
                 ledger.now.under_way = None;
                 ledger.now.sent.retain(|other| other.name != sent.name);
@@ -213,9 +225,15 @@ struct Ground {
 impl Ground {
     /// How long to wait yet; `None`: for the vehicle.
     fn wait(&mut self) -> Option<Duration> {
-        let truth = self.outward.borrow_and_update().report.as_ref().map(|report| report.truth);
+        let truth = self
+            .outward
+            .borrow_and_update()
+            .report
+            .as_ref()
+            .map(|report| report.truth);
         let now = self.clock.now();
-        self.time.take(truth.unwrap_or(FlightTruth::Unknown(WhyUnknown::NeverHeard)), now);
+        self.time
+            .take(truth.unwrap_or(FlightTruth::Unknown(WhyUnknown::NeverHeard)), now);
         self.time.wait(now)
     }
 

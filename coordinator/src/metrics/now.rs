@@ -331,7 +331,10 @@ fn uploads(encoder: &mut DescriptorEncoder<'_>, connected: &[Connected]) -> Resu
             Some(([("node", node.as_str().to_owned())], figure(report.uploads.as_ref()?)))
         })
     };
-    #[allow(clippy::cast_precision_loss, reason = "logs of one computer are far below 2^52 bytes")]
+    #[allow(
+        clippy::cast_precision_loss,
+        reason = "logs of one computer are far below 2^52 bytes"
+    )]
     let gauge = |figure| of(figure).map(|(label, value)| (label, value as f64));
     gauges(
         encoder,

@@ -52,11 +52,19 @@ impl Store {
     /// Starts it with what is on its disk.
     pub fn start_again(&mut self) -> anyhow::Result<()> {
         let packages = std::env::var_os("SKEIN_TEST_OBJECT_STORE");
-        let packages = packages.context("SKEIN_TEST_OBJECT_STORE is not set; run `cargo xtask test`, which installs the store and sets it")?;
+        let packages = packages.context(
+            "SKEIN_TEST_OBJECT_STORE is not set; run `cargo xtask test`, which installs the store and sets it",
+        )?;
         let mut launch = Launch::program("node")
             .named("s3rver")
             .arg(PathBuf::from(packages).join("node_modules/s3rver/bin/s3rver.js"))
-            .args(["--address", "127.0.0.1", "--no-vhost-buckets", "--port", &self.port.to_string()])
+            .args([
+                "--address",
+                "127.0.0.1",
+                "--no-vhost-buckets",
+                "--port",
+                &self.port.to_string(),
+            ])
             .arg("--directory")
             .arg(self.scratch.folder("objects")?);
         if self.scheme == Scheme::Https {
@@ -70,15 +78,17 @@ impl Store {
             .args(["--configure-bucket", BUCKET])
             .logs_in(self.scratch.path().join("logs"))
             .start()?;
-        wait_for("the store to listen", PATIENCE, || Ok(drop(TcpStream::connect(("127.0.0.1", self.port))?)))
-            .with_context(|| process.tail())?;
+        wait_for("the store to listen", PATIENCE, || {
+            Ok(drop(TcpStream::connect(("127.0.0.1", self.port))?))
+        })
+        .with_context(|| process.tail())?;
         self.process = Some(process);
         Ok(())
     }
 
     /// Kills it (SIGKILL).
     pub fn kill(&mut self) {
-        if let Some(mut process) = self.process.take() {
+        if let Some(process) = self.process.take() {
             process.kill();
         }
     }

@@ -1,9 +1,9 @@
 //! A log of the autopilot on its way to the disk, while the agent dies at any step.
 
 use super::*;
-use crate::logs::sent::Sent;
 use crate::logs::fetch::LogFetch;
 use crate::logs::fetch::tests::Server;
+use crate::logs::sent::Sent;
 use fleet::ids::NodeName;
 use fleet::vehicle::Autopilot;
 use std::fs;

@@ -14,7 +14,12 @@ fn library(folder: &Path) -> Library {
         folder: Some(folder.to_owned()),
         ..Config::default()
     };
-    Library::of(&config, NodeName::parse("pine").unwrap(), Wanted::default(), Sent::default())
+    Library::of(
+        &config,
+        NodeName::parse("pine").unwrap(),
+        Wanted::default(),
+        Sent::default(),
+    )
 }
 
 fn armed(ms: u64) -> (u64, link::dialect::MavMessage) {
@@ -87,7 +92,12 @@ fn no_answer_is_larger_than_what_a_coordinator_takes() {
         folder: Some(folder.path().to_owned()),
         ..Config::default()
     };
-    let mut library = Library::of(&config, NodeName::parse(&longest).unwrap(), Wanted::default(), Sent::default());
+    let mut library = Library::of(
+        &config,
+        NodeName::parse(&longest).unwrap(),
+        Wanted::default(),
+        Sent::default(),
+    );
     for number in 0..150 {
         let name = format!("skein-{longest}-20261121T080203Z-{number}.tlog");
         fs::write(folder.path().join(name), []).unwrap();
@@ -154,7 +164,12 @@ fn nothing_but_logs_of_this_node_is_read() {
 fn an_agent_without_logs_says_what_to_do() {
     let folder = tempfile::tempdir().unwrap();
     assert!(library(&folder.path().join("none")).list().unwrap().files.is_empty());
-    let mut none = Library::of(&Config::default(), NodeName::parse("pine").unwrap(), Wanted::default(), Sent::default());
+    let mut none = Library::of(
+        &Config::default(),
+        NodeName::parse("pine").unwrap(),
+        Wanted::default(),
+        Sent::default(),
+    );
     assert!(none.list().unwrap_err().to_string().contains("--flight-log-dir"));
 }
 

@@ -5,8 +5,8 @@ use async_trait::async_trait;
 use futures_util::stream::BoxStream;
 use object_store::memory::InMemory;
 use object_store::{
-    CopyOptions, GetOptions, GetResult, ListResult, MultipartId, MultipartUpload, ObjectMeta, PutMultipartOptions, PutOptions,
-    PutPayload, PutResult, Result,
+    CopyOptions, GetOptions, GetResult, ListResult, MultipartId, MultipartUpload, ObjectMeta, PutMultipartOptions,
+    PutOptions, PutPayload, PutResult, Result,
 };
 use std::fmt;
 use std::fs;
@@ -148,7 +148,10 @@ async fn whichever_request_is_lost_the_log_is_there_once_and_equal_in_the_end() 
                     assert!(lives < 4, "{bytes} bytes, request {fails_at}");
                 }
                 let sent = sent.unwrap();
-                assert_eq!(objects(&store.store).await, [sent.key.clone(), format!("{}.json", sent.key)]);
+                assert_eq!(
+                    objects(&store.store).await,
+                    [sent.key.clone(), format!("{}.json", sent.key)]
+                );
                 let stored = store.store.get(&Path::from(sent.key.as_str())).await.unwrap();
                 assert_eq!(stored.bytes().await.unwrap()[..], fs::read(&log.path).unwrap());
                 if lives == 1 {

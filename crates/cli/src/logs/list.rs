@@ -9,7 +9,9 @@ use jiff::tz::TimeZone;
 use proto::v1::LogFile;
 use std::fmt::Write;
 
-const HEADINGS: [&str; 8] = ["LOG", "BEGUN", "LENGTH", "IN AIR", "HIGHEST", "SIZE", "UPLOADED", "NAME"];
+const HEADINGS: [&str; 8] = [
+    "LOG", "BEGUN", "LENGTH", "IN AIR", "HIGHEST", "SIZE", "UPLOADED", "NAME",
+];
 /// Shown only where logs are uploaded.
 const UPLOADED: usize = 6;
 

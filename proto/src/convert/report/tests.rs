@@ -165,7 +165,7 @@ fn reports() -> impl Strategy<Value = Report> {
         ),
     );
     let agent = (of(held()), select(activities()), reasons, kept, route);
-    (vehicle, agent, any::<(bool, bool, Option<bool>)>()).prop_map(|(vehicle, agent, flags)| {
+    (vehicle, agent, any::<(bool, bool, Option<bool>, Option<[u64; 5]>)>()).prop_map(|(vehicle, agent, flags)| {
         let (identity, truth, mode, battery, position, times) = vehicle;
         let (
             held,
@@ -175,7 +175,7 @@ fn reports() -> impl Strategy<Value = Report> {
             ((route, home), (traffic, rules, plan, remote_id)),
         ) = agent;
         let (takeovers, so_far, latch, warnings, made, link) = kept;
-        let (link_alive, terminating, ready) = flags;
+        let (link_alive, terminating, ready, uploads) = flags;
         Report {
             node: node(),
             link_alive,
@@ -209,6 +209,13 @@ fn reports() -> impl Strategy<Value = Report> {
             rules,
             plan,
             remote_id,
+            uploads: uploads.map(|[waiting, waiting_bytes, uploaded, failures, removed_before]| Uploads {
+                waiting,
+                waiting_bytes,
+                uploaded,
+                failures,
+                removed_before,
+            }),
         }
     })
 }

@@ -79,7 +79,8 @@ impl Store {
             .logs_in(self.scratch.path().join("logs"))
             .start()?;
         wait_for("the store to listen", PATIENCE, || {
-            Ok(drop(TcpStream::connect(("127.0.0.1", self.port))?))
+            TcpStream::connect(("127.0.0.1", self.port))?;
+            Ok(())
         })
         .with_context(|| process.tail())?;
         self.process = Some(process);

@@ -20,7 +20,7 @@ pub use counters::Snapshot;
 pub use flags::{Config, FlightLogFlags};
 
 use crate::gcs::autopilots::{ArmingChange, Autopilots};
-use crate::logs::Sent;
+use crate::sent::Sent;
 use counters::Counters;
 use fleet::ids::NodeName;
 use link::raw::{Direction, RawFrame};

@@ -6,10 +6,11 @@
 use crate::clock::Clock;
 use crate::config::Config;
 use crate::drone_span::span_of;
-use crate::logs::{LogDesk, Sent, Wanted};
+use crate::logs::{LogDesk, Wanted};
 use crate::metadata::MetadataCache;
 use crate::pilot::Pilot;
 use crate::readiness;
+use crate::sent::Sent;
 use crate::shell::{Ending, Wiring, fly};
 use crate::state_file::{State, Store, StoreError};
 use crate::uplink::{Outward, Uplink};

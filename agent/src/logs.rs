@@ -1,7 +1,7 @@
 //! Logs for people: what the agent answers to the questions of `skein logs`.
 //!
 //! Owns: [`LogDesk`], where questions are asked, one after the other and away from all that flies, and what answers them: the logs on the
-//! disk ([`library`]), what is in one ([`records`], [`summary`], [`lines`]), which are in the object store ([`sent`]), and those of the
+//! disk ([`library`]), what is in one ([`records`], [`summary`], [`lines`]), and those of the
 //! autopilot, which come by MAVLink FTP to the disk first (`wanted`, `fetch`, `autopilot`, `shelf`). Must not: change a log, or be waited for.
 
 mod autopilot;
@@ -9,15 +9,14 @@ pub(crate) mod fetch;
 pub mod library;
 pub mod lines;
 pub mod records;
-pub mod sent;
 pub(crate) mod shelf;
 pub mod summary;
 pub(crate) mod wanted;
 
-pub use sent::Sent;
 pub use wanted::Wanted;
 
 use crate::flight_log;
+use crate::sent::Sent;
 use fleet::ids::NodeName;
 use library::{Library, NoAnswer};
 use proto::v1;

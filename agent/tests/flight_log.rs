@@ -7,7 +7,7 @@ mod line;
 
 use agent::flight_log::log_store::{LogFile, LogStore, StoredLog};
 use agent::flight_log::{Config, Snapshot, start, start_on};
-use agent::logs::Sent;
+use agent::sent::Sent;
 use fleet::ids::NodeName;
 use fleet::units::Address;
 use line::{DEADLINE, beat, gcs_beat, line, signed, unknown, v1, v2, vehicle_beat};

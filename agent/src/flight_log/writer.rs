@@ -12,7 +12,7 @@
 use super::counters::Counters;
 use super::file_name;
 use super::log_store::{LogFile, LogStore};
-use crate::logs::Sent;
+use crate::sent::Sent;
 use fleet::ids::NodeName;
 use fleet::logs::upload::first_to_go;
 use std::io;

@@ -5,11 +5,11 @@
 use super::autopilot::{AutopilotLogs, Listing};
 use super::lines::Teller;
 use super::records::{self, Records};
-use super::sent::Sent;
 use super::shelf::Shelf;
 use super::summary::Summary;
 use super::wanted::{Wait, Wanted};
 use crate::flight_log::{Config, file_name};
+use crate::sent::Sent;
 use fleet::ids::NodeName;
 use fleet::logs::LogName;
 use proto::v1;

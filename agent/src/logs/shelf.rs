@@ -4,10 +4,10 @@
 //! renamed then. Must not: know how they come.
 
 use super::library::NoAnswer;
-use super::sent::Sent;
 use super::wanted::RemoteLog;
 use crate::flight_log::writer::LEFT_FREE;
 use crate::ftp::packet::crc32_on;
+use crate::sent::Sent;
 use fleet::ids::NodeName;
 use fleet::logs::LogName;
 use fleet::logs::upload::first_to_go;

@@ -10,7 +10,7 @@ use super::ledger::Ledger;
 use super::send::{NotSent, Sender};
 use super::store::{self, NoStore};
 use crate::clock::Clock;
-use crate::logs::Sent;
+use crate::sent::Sent;
 use crate::uplink::Outward;
 use fleet::backoff::Backoff;
 use fleet::ids::NodeName;

@@ -128,6 +128,14 @@ fn whatever_can_be_set_is_accepted_by_the_api_server_without_a_warning() {
             "log.format=text",
         ],
         &[
+            "agent.upload.bucket=flight-logs",
+            "agent.upload.endpoint=https://store.example:9000",
+            "agent.upload.prefix=fleet/2026",
+            "agent.upload.credentialsSecret=store",
+            "agent.upload.caConfigMap=store-ca",
+            "agent.upload.virtualHost=true",
+        ],
+        &[
             "tls.secretName=mine",
             "metrics.enabled=false",
             "service.type=NodePort",
@@ -201,6 +209,24 @@ fn bad_values_are_refused_by_name_and_with_what_to_do() {
         (
             "images.tag=latest",
             "latest does not say which version flies; name a version",
+        ),
+        (
+            "agent.upload.endpoint=https://store.example",
+            "the bucket is missing; set agent.upload.bucket",
+        ),
+        ("agent.upload.bucket=Logs", "is not the name of a bucket"),
+        ("agent.upload.bucket=logs", "the credentials are missing; name a Secret"),
+        (
+            "agent.upload.bucket=logs,agent.upload.credentialsSecret=s",
+            "the image has no certificate authorities; name a ConfigMap",
+        ),
+        (
+            "agent.upload.bucket=logs,agent.upload.credentialsSecret=s,agent.upload.endpoint=http://store",
+            "plain text across a network; use https://",
+        ),
+        (
+            "agent.upload.bucket=logs,agent.upload.endpoint=store/bucket",
+            "is not a store; use https://HOST",
         ),
         (
             "agent.link=/dev/ttyACM0",

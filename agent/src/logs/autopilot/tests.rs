@@ -3,7 +3,7 @@
 use super::*;
 use crate::logs::fetch::LogFetch;
 use crate::logs::fetch::tests::Server;
-use crate::logs::sent::Sent;
+use crate::sent::Sent;
 use fleet::ids::NodeName;
 use fleet::vehicle::Autopilot;
 use std::fs;

@@ -3,7 +3,8 @@
 //! An API server does not compare `metadata.uid` where the status of a custom resource is written: it takes it from the stored object. What a
 //! late watch shows of an object that is gone would become the status of its successor, whose generation may be the same. So a status is
 //! written on one version of the object. Where that is not the newest, the newest is asked for, and the status goes on it if it is of the same
-//! object: others who change it, or a watch that is late, keep no status back.
+//! object: others who change it, or a watch that is late, keep no status back. (That of a Node is refused where the uid is another's;
+//! `tests/tests/api/subresources.rs` has both.)
 //!
 //! Owns: that. Must not: decide what is written, or when it is tried again.
 

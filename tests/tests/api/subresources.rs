@@ -103,11 +103,12 @@ fn the_status_of_a_node_is_written_on_no_other_node() {
     both(|s| {
         let name = s.ns().to_owned();
         s.given(NODES, &node(&name));
-        let about = json!({"apiVersion": "v1", "kind": "Node",
-            "metadata": {"name": name, "uid": "11111111-2222-3333-4444-555555555555"},
-            "status": {"conditions": [condition("Link", "True", "")]}});
         let path = format!("{NODES}/{name}/status?fieldManager=me&force=true");
-        s.patch(APPLY, path, &about);
+        let link = json!({"type": "Link", "status": "True", "reason": "Case", "message": "it is heard",
+            "lastTransitionTime": "2001-02-03T04:05:06Z", "lastHeartbeatTime": "2001-02-03T04:05:06Z"});
+        let about = json!({"apiVersion": "v1", "kind": "Node",
+            "metadata": {"name": name, "uid": "11111111-2222-3333-4444-555555555555"}, "status": {"conditions": [link]}});
+        assert_eq!(s.patch(APPLY, path, &about).code, 422);
     });
 }
 

@@ -82,6 +82,10 @@ const ELSEWHERE: [(&str, &str); 10] = [
         "it names logs of flights by their numbers; logs.rs lists and copies some",
     ),
     (
+        "docs/how-to/upload-flight-logs.md",
+        "it needs a store; upload.rs runs the agent with one",
+    ),
+    (
         "docs/how-to/resume-after-a-takeover.md",
         "a pilot has to take over first, as in coordinator.rs",
     ),

@@ -203,6 +203,8 @@ fn armed_last(field: &Field, since: u64) -> anyhow::Result<()> {
 
 fn power_cycle(field: &mut Field) -> anyhow::Result<()> {
     let vehicle = field.vehicle_mut(NODE)?;
+    // PX4 answers the first ground station that it hears after its boot, and no other one while any beats: not this one, which goes.
+    vehicle.pilot.beats(false);
     vehicle.autopilot.power_off();
     std::thread::sleep(Duration::from_secs(2));
     vehicle.autopilot.power_on()?;

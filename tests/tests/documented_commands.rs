@@ -63,7 +63,7 @@ const IN_FLIGHT: [(&str, &str); 8] = [
 const FORMATION: &str = "relays";
 
 /// Pages whose commands are run by nothing here, and why.
-const ELSEWHERE: [(&str, &str); 10] = [
+const ELSEWHERE: [(&str, &str); 11] = [
     (
         "docs/concepts/command.md",
         "a pilot has to take over first, as in coordinator.rs",
@@ -93,6 +93,10 @@ const ELSEWHERE: [(&str, &str); 10] = [
     (
         "docs/how-to/see-the-fleet-on-a-map.md",
         "it has `skein map` alone, as in map.rs",
+    ),
+    (
+        "docs/how-to/upload-flight-logs.md",
+        "it has `skein-agent` alone, as in upload.rs, which uploads to a store",
     ),
     ("docs/operations/README.md", "no Pod runs here that has a log"),
     (

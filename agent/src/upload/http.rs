@@ -30,6 +30,7 @@ use tokio::io::{AsyncRead, AsyncWrite};
 use tokio::net::TcpStream;
 use tokio::time::{Instant, Sleep, sleep, sleep_until, timeout};
 use tokio_rustls::TlsConnector;
+use tokio_util::task::AbortOnDropHandle;
 
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// A request or an answer of which nothing moves for so long is given up; a store may work on the end of an upload for a while.
@@ -148,10 +149,7 @@ impl Line {
             }
         };
         let (parts, body) = response.into_parts();
-        Ok(HttpResponse::from_parts(
-            parts,
-            HttpResponseBody::new(Patient::of(body)),
-        ))
+        Ok(HttpResponse::from_parts(parts, HttpResponseBody::new(body)))
     }
 }
 
@@ -169,19 +167,22 @@ async fn send<T>(
     stream: T,
     request: http::Request<Paced<object_store::client::HttpRequestBody>>,
     moved: &AtomicU64,
-) -> Result<http::Response<Incoming>, NoExchange>
+) -> Result<http::Response<Patient>, NoExchange>
 where
     T: AsyncRead + AsyncWrite + Send + Unpin + 'static,
 {
     let handshake = timeout(CONNECT_WITHIN, http1::handshake(TokioIo::new(stream))).await;
     let (mut sender, connection) = handshake.map_err(|_| NoExchange::Silent)??;
-    // It ends with the answer's body, or when that is dropped.
-    tokio::spawn(connection);
+    // Whoever drops the request or the answer ends it at once: nothing more is sent then.
+    let connection = AbortOnDropHandle::new(tokio::spawn(connection));
     let mut answer = std::pin::pin!(sender.send_request(request));
     loop {
         let before = moved.load(Ordering::Relaxed);
         tokio::select! {
-            answer = &mut answer => return Ok(answer?),
+            answer = &mut answer => {
+                let (parts, body) = answer?.into_parts();
+                return Ok(http::Response::from_parts(parts, Patient::of(body, connection)));
+            }
             () = sleep(STALLED_AFTER) => {
                 if moved.load(Ordering::Relaxed) == before {
                     return Err(NoExchange::Stalled);
@@ -258,12 +259,16 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Paced<B> {
 struct Patient {
     body: Incoming,
     until: Pin<Box<Sleep>>,
+    _connection: AbortOnDropHandle<hyper::Result<()>>,
 }
 
 impl Patient {
-    fn of(body: Incoming) -> Self {
-        let until = Box::pin(sleep(STALLED_AFTER));
-        Self { body, until }
+    fn of(body: Incoming, connection: AbortOnDropHandle<hyper::Result<()>>) -> Self {
+        Self {
+            body,
+            until: Box::pin(sleep(STALLED_AFTER)),
+            _connection: connection,
+        }
     }
 }
 

@@ -10,6 +10,7 @@ use super::ledger::Ledger;
 use super::send::{NotSent, Sender};
 use super::store::{self, NoStore};
 use crate::clock::Clock;
+use crate::logs::shelf::Shelf;
 use crate::sent::Sent;
 use crate::uplink::Outward;
 use fleet::backoff::Backoff;
@@ -154,7 +155,11 @@ impl Worker {
     /// Uploads the next log; whether there was one.
     async fn round(&mut self, ledger: &mut Ledger) -> Result<bool, Failed> {
         let logs = whole_logs(&self.task.folder, &self.task.node)?;
-        ledger.forget_others(|name| logs.iter().any(|log| log.name == name));
+        let folders = [
+            self.task.folder.clone(),
+            Shelf::folder(&self.task.folder, &self.task.node),
+        ];
+        ledger.forget_others(|name| folders.iter().any(|folder| folder.join(name).is_file()));
         self.failed.retain(|name, _| logs.iter().any(|log| log.name == *name));
         let waiting: Vec<_> = logs.iter().filter(|log| !ledger.has(&log.name, log.bytes)).collect();
         self.show(ledger, &waiting);

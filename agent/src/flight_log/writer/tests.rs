@@ -135,6 +135,35 @@ fn a_long_file_is_followed_by_a_new_one_and_the_oldest_go_when_all_are_too_long_
 }
 
 #[test]
+fn logs_that_were_uploaded_make_room_first_and_one_that_was_not_goes_only_where_nothing_else_is_left_and_is_counted() {
+    let disk = Fake::new();
+    let (writer, _) = writer(&disk, 1000, 250);
+    let sent = Sent::none_yet();
+    let mut writer = writer.removing_first(sent.clone());
+    let now = Instant::now();
+    let name = |number| file_name::name(&node(), SystemTime::UNIX_EPOCH, number);
+    (0..8).for_each(|n| writer.take(&chunk(n == 0), now));
+    assert_eq!(disk.lengths(), [(1, 200), (2, 200), (3, 200), (4, 200)]);
+    sent.replace([2, 4].into_iter().map(|number| (name(number), "key".to_owned())));
+    writer.take(&chunk(false), now);
+    assert_eq!(
+        disk.lengths(),
+        [(1, 200), (3, 200), (4, 200), (5, 100)],
+        "2 was uploaded"
+    );
+    assert_eq!(sent.removed_before(), 0);
+    (0..3).for_each(|_| writer.take(&chunk(false), now));
+    assert_eq!(
+        disk.lengths(),
+        [(1, 200), (3, 200), (5, 200), (6, 200)],
+        "4 was uploaded"
+    );
+    (0..2).for_each(|_| writer.take(&chunk(false), now));
+    assert_eq!(disk.lengths(), [(3, 200), (5, 200), (6, 200), (7, 200)]);
+    assert_eq!(sent.removed_before(), 1, "1 was not");
+}
+
+#[test]
 fn the_number_of_files_is_bounded_however_short_they_are() {
     let disk = Fake::new();
     let (mut writer, counters) = writer(&disk, 1 << 30, 1 << 20);

@@ -31,17 +31,17 @@ const REOPENED_AT_MOST: u32 = 5;
 /// Why a download ended without its file.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
 pub(crate) enum Failed {
-    #[error("the autopilot does not answer; trying again later")]
+    #[error("the autopilot does not answer")]
     NoAnswer,
-    #[error("the autopilot has no session free, perhaps a ground station is downloading; trying again later")]
+    #[error("the autopilot has no session free, perhaps a ground station is downloading")]
     Busy,
     #[error("the autopilot does not have the file that it names")]
     NotThere,
     #[error("the file has {0} bytes and no more than {LARGEST} are taken")]
     TooLarge(usize),
-    #[error("the autopilot refuses with code {0}; trying again later")]
+    #[error("the autopilot refuses with code {0}")]
     Refused(u8),
-    #[error("the file changed or ended early; trying again later")]
+    #[error("the file changed or ended early")]
     Changed,
 }
 

@@ -221,7 +221,7 @@ impl LogFetch {
                     Due::Again(request) => Some(request),
                     Due::Free => Some(listing.exchange.send(request, Duration::ZERO, now, jitter)),
                     Due::Unanswered => {
-                        self.end_on(board, Outcome::Failed(Failed::NoAnswer.to_string()));
+                        self.end_on(board, failed(Failed::NoAnswer));
                         None
                     }
                 }
@@ -243,7 +243,7 @@ impl LogFetch {
                     Due::Again(request) => Some(request),
                     Due::Free => Some(exchange.send(request, CHECKSUM_WORK, now, jitter)),
                     Due::Unanswered => {
-                        self.end_on(board, Outcome::Failed(Failed::NoAnswer.to_string()));
+                        self.end_on(board, failed(Failed::NoAnswer));
                         None
                     }
                 }
@@ -289,7 +289,7 @@ impl LogFetch {
                         *before = u64::try_from(come_to).unwrap_or(u64::MAX);
                         self.not_before = now.plus(PAUSE);
                     }
-                    _ => self.end_on(board, Outcome::Failed(why.to_string())),
+                    _ => self.end_on(board, failed(why)),
                 }
             }
         }
@@ -385,6 +385,10 @@ impl Listing {
         self.folders = all.get(self.root).map(|root| (*root).to_owned()).into_iter().collect();
         self.entry = 0;
     }
+}
+
+fn failed(why: Failed) -> Outcome {
+    Outcome::Failed(format!("{why}; try again later"))
 }
 
 const fn roots(autopilot: Autopilot) -> [&'static str; 2] {

@@ -287,7 +287,7 @@ impl Fetch {
                 if self.reset {
                     self.busy = 0;
                 }
-                self.failed(&why.to_string(), now, jitter);
+                self.failed(&format!("{why}; trying again later"), now, jitter);
             }
         }
     }

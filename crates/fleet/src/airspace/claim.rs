@@ -245,7 +245,8 @@ impl Claim {
             }
             Doing::Flying { route } => match &self.state {
                 // What is left of the claim, by the first place where the vehicle may be.
-                State::Air { way, .. } if observed.order == self.flown => {
+                // One that held has nothing left of it: it lands, or climbs, by an order without a route.
+                State::Air { way, flying: true } if observed.order == self.flown => {
                     let way = way.from(observed.at, margin);
                     self.state = State::Air { way, flying: true };
                 }

@@ -80,6 +80,32 @@ fn a_route_is_owned_from_the_grant_on_and_let_go_behind_the_vehicle() {
 }
 
 #[test]
+fn one_that_held_and_lands_owns_its_way_down_and_is_where_it_should_be() {
+    let mut claims = two();
+    for (now, up) in [(2.0, 20.0), (3.0, 12.0), (4.0, 3.0)] {
+        let place = A.at_height(up);
+        let route = Route::through([place, GROUND]).unwrap();
+        seen(&mut claims, "a", now, place, NONE, Doing::Flying { route });
+        holds(&mut claims, "c", now, C);
+        assert_eq!(claims.unsteady(second(now)).count(), 0, "at {up} m");
+    }
+    // Nobody may cross below it, and all the rest is free: it may not be anywhere else.
+    let through = Route::through([C, at(0.0, 50.0, 20.0), A, at(0.0, -50.0, 20.0)]).unwrap();
+    assert!(grant(&mut claims, "c", &through, 4.0).is_ok());
+    seen(
+        &mut claims,
+        "a",
+        5.0,
+        A.at_height(19.0),
+        NONE,
+        Doing::Flying {
+            route: Route::through([A.at_height(19.0), GROUND]).unwrap(),
+        },
+    );
+    assert!(claims.in_the_way(&node("c"), &through).contains(&vehicle("a")));
+}
+
+#[test]
 fn an_order_that_has_not_arrived_keeps_its_route_whatever_the_vehicle_does() {
     for doing in [Doing::Holding { at: A }, Doing::Other] {
         let mut claims = two();

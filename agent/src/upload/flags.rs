@@ -33,7 +33,7 @@ pub struct UploadFlags {
     /// File with the authorities that the store's certificate may be of (PEM); without it those of the system. It is read afresh for each log.
     #[arg(long, env = "SKEIN_UPLOAD_CA", value_name = "FILE")]
     upload_ca: Option<PathBuf>,
-    /// Names the bucket in the host (https://BUCKET.HOST/KEY) instead of in the path (https://HOST/BUCKET/KEY).
+    /// Names the bucket in the host (`BUCKET.HOST/KEY`) instead of in the path (`HOST/BUCKET/KEY`).
     #[arg(long, env = "SKEIN_UPLOAD_VIRTUAL_HOST")]
     upload_virtual_host: bool,
     /// Most that uploads take of the line, in KiB each second.

@@ -173,7 +173,7 @@ where
 {
     let handshake = timeout(CONNECT_WITHIN, http1::handshake(TokioIo::new(stream))).await;
     let (mut sender, connection) = handshake.map_err(|_| NoExchange::Silent)??;
-    // Whoever drops the request or the answer ends it at once: nothing more is sent then.
+    // Dropping the request or the answer ends it at once: nothing more is sent then.
     let connection = AbortOnDropHandle::new(tokio::spawn(connection));
     let mut answer = std::pin::pin!(sender.send_request(request));
     loop {

@@ -4,7 +4,7 @@
 //!
 //!   is it there? --no--> one request, or parts: each is written down once the store has it --> is it there? --> its record --> done
 //!
-//! A log's key has the beginning of its SHA-256, so to send one twice changes nothing. Whoever is killed between two steps goes on with what is
+//! A log's key has the beginning of its SHA-256, so to send one twice changes nothing. One that is killed between two steps goes on with what is
 //! written down; the store is asked before that is believed.
 
 use super::disk::{PART, Sums, WholeLog, hex};

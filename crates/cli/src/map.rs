@@ -91,7 +91,7 @@ pub async fn run(route: Route, args: MapArgs, named: Option<Choice>) -> Result<(
 }
 
 /// The map beside something else that a person runs in a terminal, for as long as that runs; they are told the address, or why there is none.
-/// Without a terminal there is no map: whoever reads the address in a log could command the vehicles.
+/// Without a terminal there is no map: anybody who reads the address in a log could command the vehicles.
 pub async fn beside(route: Route, named: Option<Choice>) -> Option<ServedMap> {
     if map_page::missing().is_some() || !std::io::stdout().is_terminal() {
         return None;

@@ -49,15 +49,16 @@ use std::time::Duration;
 use tokio::net::TcpListener;
 use tokio::sync::{RwLock, watch};
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{sleep, timeout};
 use tokio_util::sync::CancellationToken;
 use tokio_util::task::TaskTracker;
 
 /// How long an order of which the answer is not here yet is waited for at the end.
 const LAST_ANSWERS: Duration = Duration::from_secs(20);
 
-/// The start of something else waits so long for the map.
-const BESIDE: Duration = Duration::from_secs(5);
+/// The start of something else waits so long for the map, which is tried again after this.
+const BESIDE: Duration = Duration::from_secs(10);
+const AGAIN: Duration = Duration::from_millis(100);
 
 /// Serves the map until the person has seen enough. `named`: the kubeconfig for a coordinator that was named by its address.
 ///
@@ -96,8 +97,17 @@ pub async fn beside(route: Route, named: Option<Choice>) -> Option<ServedMap> {
     if map_page::missing().is_some() || !std::io::stdout().is_terminal() {
         return None;
     }
-    let started = timeout(BESIDE, ServedMap::start(route, Filter::default(), 0, None, named));
-    let map = match started.await {
+    let started = async {
+        loop {
+            let map = ServedMap::start(route.clone(), Filter::default(), 0, None, named.clone()).await;
+            match map {
+                // A coordinator that has just started does not lead yet.
+                Err(Failure::NotReady { .. } | Failure::Unreachable { .. } | Failure::Away(_)) => sleep(AGAIN).await,
+                started => break started,
+            }
+        }
+    };
+    let map = match timeout(BESIDE, started).await {
         Ok(Ok(map)) => map,
         Ok(Err(why)) => {
             terminal::line(&format!("No map beside this ({why}); try `skein map`."));

@@ -50,3 +50,4 @@ pub use life::Agent;
 pub use link::LinkUrl;
 pub use link::url::FORMS as LINK_FORMS;
 pub use shell::Ending;
+pub use traces::Traces;

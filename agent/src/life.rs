@@ -25,9 +25,13 @@ use std::time::Duration;
 use tokio::sync::{mpsc, watch};
 use tokio::time::timeout;
 use tokio_util::sync::CancellationToken;
+use traces::Traces;
 use tracing::{Instrument, error_span, info, warn};
 
 const FAREWELL_WITHIN: Duration = Duration::from_secs(3);
+
+/// How long the last spans of traces have.
+const LAST_SPANS: Duration = Duration::from_secs(2);
 
 /// Guests that the coordinator announces and that are not looked at yet.
 const GUEST_CALLS: usize = 8;
@@ -53,6 +57,7 @@ pub struct Agent {
     signing: Option<Signing>,
     store: Store,
     state: State,
+    traces: Traces,
 }
 
 impl Agent {
@@ -70,16 +75,21 @@ impl Agent {
             signing,
             store,
             state,
+            traces: Traces::default(),
         })
+    }
+
+    /// An agent that writes its part of traces there.
+    #[must_use]
+    pub fn tracing(self, traces: Traces) -> Self {
+        Self { traces, ..self }
     }
 
     /// Flies its vehicle until `stop` is cancelled and the vehicle is down, or was not observed down in time. All it logs
     /// carries the node's name, and that of the Drone if it is about one.
     pub async fn run(self, stop: CancellationToken) -> Ending {
         let span = error_span!("agent", node = %self.config.node);
-        live(self.config, self.signing, self.store, self.state, stop)
-            .instrument(span)
-            .await
+        live(self, stop).instrument(span).await
     }
 }
 
@@ -93,13 +103,22 @@ fn sent(config: &Config) -> Sent {
     Sent::default()
 }
 
-async fn live(
-    config: Config,
-    signing: Option<Signing>,
-    store: Store,
-    state: State,
-    terminate: CancellationToken,
-) -> Ending {
+/// Sends the spans that wait, if there may be any.
+async fn finish(traces: Traces) {
+    if traces.are_written() {
+        // Nobody waits for more than its time.
+        let _ = tokio::task::spawn_blocking(move || traces.finish(LAST_SPANS)).await;
+    }
+}
+
+async fn live(agent: Agent, terminate: CancellationToken) -> Ending {
+    let Agent {
+        config,
+        signing,
+        store,
+        state,
+        traces,
+    } = agent;
     let clock = Clock::start();
     info!(version = fleet::version::version(), link = %config.link, coordinator = %config.coordinator, "agent started");
     if let Some(held) = &state.fence.held {
@@ -175,6 +194,7 @@ async fn live(
         landing_timeout,
         clock,
         uploads,
+        traces: traces.clone(),
     };
     let ending = Box::pin(fly(pilot, wiring, Arc::new(store), farewell.clone())).await;
     farewell.cancel();
@@ -182,6 +202,7 @@ async fn live(
         warn!("the last report may not have reached the coordinator");
     }
     let (counters, guests, logged) = (handle.counters(), gcs.counters(), flight_log.counters());
+    finish(traces).await;
     gcs.close().await;
     link.close().await;
     flight_log.close().await;

@@ -33,6 +33,8 @@ use fleet::route_order::RouteOrder;
 use fleet::safety::{self, ArmPermit, Rest};
 use fleet::takeover::InCommand;
 use fleet::time::Moment;
+use fleet::trace::Span;
+use fleet::trace::agent::TakeoffTrace;
 use fleet::traffic::Traffic;
 use fleet::units::{Address, AltitudeAboveHome, SystemId};
 use fleet::vehicle::{
@@ -118,6 +120,8 @@ pub struct Pilot {
     unread_since: Option<Moment>,
     /// Why the state is not on the disk, if it is not: nothing is armed then.
     unsaved: Option<ArmingReason>,
+    /// The takeoff as OpenTelemetry shows it.
+    trace: TakeoffTrace,
 }
 
 impl Pilot {
@@ -166,6 +170,7 @@ impl Pilot {
             logged: None,
             unread_since: None,
             unsaved: None,
+            trace: TakeoffTrace::default(),
         }
     }
 
@@ -190,6 +195,11 @@ impl Pilot {
     #[must_use]
     pub const fn state(&self) -> &State {
         &self.state
+    }
+
+    /// Parts of a takeoff that have ended since this was asked last.
+    pub fn take_spans(&mut self) -> Vec<Span> {
+        self.trace.take()
     }
 
     /// Takes what happened on the link.
@@ -477,6 +487,7 @@ impl Pilot {
         self.end(&Outcome::NoAnswer, now, jitter);
         info!(step = ?kind, "commanding the vehicle");
         self.memory.began(kind, now);
+        self.trace.sent(kind, now);
         if matches!(kind, StepKind::FailsafeLand | StepKind::FailsafeReturn) {
             let low = self.activity == Activity::LowBattery;
             let why = if low {
@@ -671,6 +682,7 @@ impl Pilot {
                     Outcome::NotSent => warn!(step = ?kind, "command not sent: the link is down or too slow"),
                 }
                 self.memory.ended(kind, outcome, now, jitter);
+                self.trace.answered(kind, outcome, now);
                 if kind == StepKind::FlyPlan {
                     self.plan_answered(outcome);
                 }
@@ -724,6 +736,7 @@ impl Pilot {
         self.gauge.observe(self.vehicle.battery.as_ref(), reserve);
         let truth = self.vehicle.truth(now);
         let held = self.state.fence.held.as_ref();
+        self.trace.observe(held, truth, now);
         let record = self.state.record.identified(held, &self.vehicle);
         let record: FlightRecord = record.observed(held, truth, self.memory.landing_ours());
         let down = self.situation(now).wants_ground();

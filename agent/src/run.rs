@@ -15,6 +15,7 @@ use std::process::ExitCode;
 use std::time::{Duration, SystemTime};
 use tokio::signal::unix::{SignalKind, signal};
 use tokio_util::sync::CancellationToken;
+use traces::{Program, Traces};
 use tracing::{Instrument, Span, error_span, info};
 use tracing_subscriber::EnvFilter;
 
@@ -22,6 +23,8 @@ const CANNOT_START: u8 = 2;
 const STOP_WITHIN: Duration = Duration::from_secs(1);
 /// How long the last lines of the log have at the end.
 const LAST_LINES: Duration = Duration::from_secs(1);
+/// Spans of traces that may wait to be sent: those of some hundred takeoffs.
+const MOST_SPANS: usize = 512;
 
 /// The program.
 #[must_use]
@@ -78,7 +81,13 @@ pub fn main() -> ExitCode {
         Ok(runtime) => runtime,
         Err(error) => return refuse(&format!("cannot start: {error}")),
     };
-    let served = runtime.block_on(serve(agent, error_span!("agent", %node)));
+    let program = Program {
+        name: "skein-agent",
+        version: fleet::version::version().to_owned(),
+        instance: node.to_string(),
+        queue: MOST_SPANS,
+    };
+    let served = runtime.block_on(serve(agent, program, error_span!("agent", %node)));
     // A disk or a name server that does not answer must not keep an agent from ending.
     runtime.shutdown_timeout(STOP_WITHIN);
     log.write_out(LAST_LINES);
@@ -110,8 +119,9 @@ fn start_log(format: LogFormat) -> std::io::Result<Lines> {
     Ok(lines)
 }
 
-async fn serve(agent: Agent, span: Span) -> std::io::Result<Ending> {
+async fn serve(agent: Agent, program: Program, span: Span) -> std::io::Result<Ending> {
     let stop = CancellationToken::new();
+    let agent = agent.tracing(span.in_scope(|| Traces::from_environment(&program)));
     let signals = tokio::spawn(watch_signals(stop.clone())?.instrument(span));
     let ending = Box::pin(agent.run(stop)).await;
     signals.abort();

@@ -23,6 +23,7 @@ use tokio::sync::{mpsc, watch};
 use tokio::task::JoinHandle;
 use tokio::time::{MissedTickBehavior, interval, timeout};
 use tokio_util::sync::CancellationToken;
+use traces::Traces;
 use tracing::{Instrument, error, info, warn};
 
 const TICK: Duration = Duration::from_millis(100);
@@ -56,6 +57,8 @@ pub struct Wiring {
     pub clock: Clock,
     /// How far the upload of logs is; `None` where there is none.
     pub uploads: Option<watch::Receiver<Uploads>>,
+    /// Where traces go.
+    pub traces: Traces,
 }
 
 /// How the agent ended.
@@ -202,6 +205,7 @@ impl Shell {
         self.act().await;
         self.begin_job();
         self.publish();
+        self.trace();
         self.ended()
     }
 
@@ -424,6 +428,15 @@ impl Shell {
                 highest_term,
                 kill_answer,
             });
+        }
+    }
+
+    /// Hands on what has ended of a takeoff.
+    fn trace(&mut self) {
+        for span in self.pilot.take_spans() {
+            let (now, date) = (self.wiring.clock.now(), SystemTime::now());
+            let date_of = |moment| date.checked_sub(now.since(moment)).unwrap_or(SystemTime::UNIX_EPOCH);
+            self.wiring.traces.write(span, None, &date_of);
         }
     }
 

@@ -143,6 +143,7 @@ async fn a_real_arducopter_that_enforces_remote_id_flies_once_it_was_sent_its_op
         landing_timeout: Duration::from_secs(60),
         clock,
         uploads: None,
+        traces: agent::Traces::default(),
     };
     let life = tokio::spawn(async move {
         Box::pin(fly(pilot, wiring, Arc::new(store), CancellationToken::new())).await;

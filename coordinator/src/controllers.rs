@@ -8,6 +8,7 @@
 
 pub mod airspace;
 pub mod drone;
+pub mod flight_traces;
 pub mod mission;
 pub mod node;
 pub mod operator;

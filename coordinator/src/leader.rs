@@ -14,6 +14,7 @@ use crate::controllers::drone::facts::Observer;
 use crate::controllers::drone::heights::Heights;
 use crate::controllers::drone::pacing::Paces;
 use crate::controllers::drone::{self, DroneController};
+use crate::controllers::flight_traces::FlightTraces;
 use crate::controllers::mission::{self, plans::Missions};
 use crate::controllers::rules::{self, NodeRules};
 use crate::controllers::swarm::expectations::Expectations;
@@ -128,6 +129,7 @@ pub(crate) async fn lead(
         rules,
         missions: Arc::new(Missions::default()),
         operators: Arc::default(),
+        traces: FlightTraces::to(setup.traces.clone()),
     };
     let (heights, assessments) = (Arc::new(Heights::default()), Arc::new(Assessments::default()));
     let node_objects = NodeObjects::new(setup.agents_become_nodes);

@@ -26,6 +26,7 @@ pub use options::Options;
 pub use server::Listeners;
 pub use server::security::Security;
 pub use shutdown::shutdown_signal;
+pub use traces::Traces;
 
 use anyhow::Context as _;
 use cluster::world::{Wakes, World};
@@ -41,7 +42,15 @@ use server::auth::Auth;
 use std::future::Future;
 use std::net::{IpAddr, SocketAddr};
 use std::sync::Arc;
+use std::time::Duration;
 use tokio_util::sync::CancellationToken;
+use traces::Program;
+
+/// Spans of traces that may wait to be sent: those of a thousand takeoffs at once.
+const MOST_SPANS: usize = 4096;
+
+/// How long the last spans have.
+const LAST_SPANS: Duration = Duration::from_secs(2);
 
 /// What a coordinator needs.
 #[derive(Clone)]
@@ -68,6 +77,8 @@ pub struct Setup {
     pub metrics: Metrics,
     /// How the links of agents and people are secured.
     pub security: Security,
+    /// Where traces go.
+    pub traces: Traces,
 }
 
 /// Runs the coordinator of this program until `stop` is done, or it is deposed.
@@ -79,11 +90,18 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     server::file_limit::raise();
     let metrics = Metrics::default();
+    let identity = options.identity();
+    let traces = Traces::from_environment(&Program {
+        name: "skein-coordinator",
+        version: fleet::version::version().to_owned(),
+        instance: identity.clone(),
+        queue: MOST_SPANS,
+    });
     let setup = Setup {
         security: options.security()?,
         client: api::client(&metrics.api_calls).await?,
         namespace: options.namespace(),
-        identity: options.identity(),
+        identity,
         alone: options.alone,
         pod_ip: options.pod_ip,
         agents_become_nodes: false,
@@ -91,7 +109,23 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
         granted_vehicles_only: options.granted_vehicles_only,
         site: options.site.rules()?,
         metrics: metrics.clone(),
+        traces: traces.clone(),
     };
+    let result = serve(&options, setup, metrics, stop).await;
+    if traces.are_written() {
+        // Nobody waits for more than its time.
+        let _ = tokio::task::spawn_blocking(move || traces.finish(LAST_SPANS)).await;
+    }
+    result
+}
+
+/// Binds what `options` say, and serves there.
+async fn serve(
+    options: &Options,
+    setup: Setup,
+    metrics: Metrics,
+    stop: impl Future<Output = ()>,
+) -> anyhow::Result<()> {
     let grpc = server::bind(options.listen).await?;
     if let Some(path) = &options.listen_file {
         server::write_address(&grpc, path)?;

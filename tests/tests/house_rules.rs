@@ -23,10 +23,11 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("trust", &["fleet"]),
     ("link", &["fleet"]),
     ("plan-files", &["fleet"]),
+    ("traces", &["fleet"]),
     ("sitl", &[]),
     ("conformance", &["sitl"]),
-    ("agent", &["fleet", "proto", "trust", "link"]),
-    ("coordinator", &["fleet", "crds", "plan-files", "proto", "trust"]),
+    ("agent", &["fleet", "proto", "trust", "link", "traces"]),
+    ("coordinator", &["fleet", "crds", "plan-files", "proto", "traces", "trust"]),
     ("embedded-api", &[]),
     ("map-page", &[]),
     (
@@ -52,7 +53,7 @@ const ARROWS: [(&str, &[&str]); 16] = [
 ];
 
 /// Published packages that a crate must never use.
-const NEVER: [(&str, &[&str]); 10] = [
+const NEVER: [(&str, &[&str]); 11] = [
     ("fleet", &["tokio", "kube", "k8s-openapi", "tonic", "prost", "mavlink"]),
     ("crds", &["tonic", "prost", "mavlink"]),
     ("proto", &["kube", "k8s-openapi", "mavlink"]),
@@ -62,6 +63,7 @@ const NEVER: [(&str, &[&str]); 10] = [
         "plan-files",
         &["tokio", "kube", "k8s-openapi", "tonic", "prost", "mavlink"],
     ),
+    ("traces", &["kube", "k8s-openapi", "prost", "mavlink"]),
     ("agent", &["kube", "k8s-openapi"]),
     ("coordinator", &["mavlink"]),
     ("embedded-api", &["tonic", "prost", "mavlink"]),

@@ -87,6 +87,7 @@ async fn a_living_agent_reads_the_descriptions_and_flies() {
         landing_timeout: Duration::from_secs(120),
         clock,
         uploads: None,
+        traces: agent::Traces::default(),
     };
     let life = tokio::spawn(fly(pilot, wiring, Arc::new(store), CancellationToken::new()));
     let began = Instant::now();

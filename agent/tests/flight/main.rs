@@ -195,6 +195,7 @@ impl Agent {
             landing_timeout,
             clock,
             uploads: None,
+            traces: agent::Traces::default(),
         };
         let life = tokio::spawn(async move {
             if !held_up.is_zero() {

@@ -79,6 +79,7 @@ impl Agent {
             landing_timeout: Duration::from_secs(60),
             clock,
             uploads: None,
+            traces: agent::Traces::default(),
         };
         let life = tokio::spawn(async move {
             Box::pin(fly(pilot, wiring, Arc::new(store), CancellationToken::new())).await;

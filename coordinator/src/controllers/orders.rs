@@ -127,7 +127,8 @@ async fn reconcile(
     // Asked by another task than the one that sends: no ground order waits behind a question.
     let held = report.as_ref().and_then(|report| report.held.as_ref());
     let truth = report.as_ref().map(|report| report.truth);
-    if begins_flight(&order, held, truth) && observer.sessions.would_send(node, &order) {
+    let begins = begins_flight(&order, held, truth);
+    if begins && observer.sessions.would_send(node, &order) {
         if !is_confirmed(&observer.cluster, node, &order) {
             to_confirm.wake(node.clone());
             return Ok(again.into_iter().chain([AFTER_OLD_CACHE]).min());
@@ -140,6 +141,7 @@ async fn reconcile(
         match &order {
             Order::Assigned(a) => {
                 spans::assignment(node, a).in_scope(|| tracing::info!(desired = %a.desired, "order sent to the agent"));
+                observer.traces.ordered(a, node, begins);
             }
             Order::Unassigned { .. } => tracing::debug!("the agent is notified that no Drone is bound to its node"),
         }

@@ -148,6 +148,7 @@ impl Station {
                 pod_ip: None,
                 metrics: metrics.clone(),
                 security: guard.as_ref().map_or(Security::Plaintext, |guard| guard.security()),
+                traces: coordinator::Traces::default(),
             },
             listener,
             uplink,

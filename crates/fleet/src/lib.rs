@@ -53,6 +53,7 @@ pub mod station;
 pub mod swarm;
 pub mod takeover;
 pub mod time;
+pub mod trace;
 pub mod traffic;
 pub mod units;
 pub mod upgrade;

@@ -47,6 +47,7 @@ pub async fn run(cluster: Arc<Cluster>, number: usize) -> turmoil::Result {
             agents_become_nodes: false,
             metrics: Metrics::default(),
             security: Security::Plaintext,
+            traces: coordinator::Traces::default(),
         };
         let over = coordinator::lead(setup, None, gates, ending.clone()).await;
         tracing::info!(number, why = ?over.err().map(|why| why.to_string()), "coordinator ended");

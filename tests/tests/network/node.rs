@@ -130,6 +130,7 @@ impl Node {
             landing_timeout: LANDING,
             clock,
             uploads: None,
+            traces: agent::Traces::default(),
         };
         let ending = Box::pin(fly(pilot, wiring, Arc::new(store), farewell)).await;
         Err(format!("{} ended by itself: {ending:?}", self.name()).into())

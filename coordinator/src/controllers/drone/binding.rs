@@ -145,6 +145,7 @@ pub async fn bind_to(binder: &Binder, snapshot: DroneSnapshot, node: &str) -> Re
     let (snapshot, outcome) = hold(&binder.observer, snapshot, &node).await?;
     if outcome == Outcome::Ours {
         binder.observer.cluster.wakes.nodes.wake(node.clone());
+        binder.observer.traces.bound(&snapshot.drone, &node);
         binder.observer.cluster.events.record(
             &snapshot.drone,
             Note::normal("Bound", format!("bound to the vehicle of node {node}")),
@@ -177,6 +178,7 @@ pub async fn bind(binder: &Binder, snapshot: DroneSnapshot) -> Result<Bound, Api
             Outcome::Ours => {
                 let snapshot = guard(&binder.observer, &snapshot, Some(node)).await?;
                 tracing::info!(to = %node, "bound");
+                binder.observer.traces.bound(&snapshot.drone, node);
                 binder.observer.cluster.events.record(
                     &snapshot.drone,
                     Note::normal("Bound", format!("bound to the vehicle of node {node}")),

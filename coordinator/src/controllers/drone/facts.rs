@@ -7,6 +7,7 @@ use crate::cluster::key::Key;
 use crate::cluster::world::{World, is_guarded, owner, uid};
 use crate::controllers::airspace::Airspace;
 use crate::controllers::drone::status;
+use crate::controllers::flight_traces::FlightTraces;
 use crate::controllers::mission::plans::{self, Missions, PlanOf, is_ready};
 use crate::controllers::operator::NodeOperators;
 use crate::controllers::rules::NodeRules;
@@ -55,6 +56,8 @@ pub struct Observer {
     pub missions: Arc<Missions>,
     /// Who operates vehicles.
     pub operators: Arc<NodeOperators>,
+    /// What is written of their takeoffs.
+    pub traces: FlightTraces,
 }
 
 impl Observer {

@@ -45,6 +45,7 @@ pub async fn release(controller: &DroneController, snapshot: &DroneSnapshot, rel
         Err(error) => return Err(error),
     }
     controller.paces.forget(snapshot.uid());
+    controller.observer().traces.forget(&snapshot.drone);
     controller
         .observer()
         .takeoff_slots

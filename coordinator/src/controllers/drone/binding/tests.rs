@@ -48,6 +48,7 @@ impl Field {
             rules: Arc::default(),
             missions: Arc::default(),
             operators: Arc::default(),
+            traces: crate::controllers::flight_traces::FlightTraces::default(),
             leadership: Leadership::new((Term(1), false), Arc::default(), ending, false, world),
             cluster,
             sessions,

@@ -1,0 +1,124 @@
+//! The coordinator's part of traces: a Drone was bound, was ordered to fly, and is in the air.
+//!
+//! Owns: how far each Drone has come while traces are written, and the dates of that. Must not: decide which spans end
+//! ([`fleet::trace::coordinator`] does), or be waited for.
+
+use crate::cluster::key::Key;
+use crate::cluster::world::uid;
+use crds::Drone;
+use fleet::assignment::{Assignment, Desired};
+use fleet::ids::{DroneName, DroneUid, NodeName};
+use fleet::time::Moment;
+use fleet::trace::coordinator::{Ended, Track};
+use fleet::trace::{Span, Subject};
+use std::collections::HashMap;
+use std::sync::{Arc, Mutex, PoisonError};
+use std::time::{Duration, SystemTime};
+use traces::Traces;
+
+/// Drones that are remembered at most; then all are forgotten, and what follows is written as of ones that were not known before.
+const MOST: usize = 50_000;
+
+/// Writes the coordinator's spans. A copy is the same.
+#[derive(Clone, Debug, Default)]
+pub struct FlightTraces {
+    to: Traces,
+    tracks: Arc<Mutex<HashMap<DroneUid, Track>>>,
+}
+
+/// The date, as a moment since 1970.
+fn now() -> Moment {
+    Moment::at(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
+}
+
+fn created(drone: &Drone) -> Option<Moment> {
+    let made = drone.metadata.creation_timestamp.as_ref()?.0.as_millisecond();
+    Some(Moment::at(Duration::from_millis(u64::try_from(made).ok()?)))
+}
+
+fn subject(drone: &Drone) -> Subject {
+    Subject {
+        uid: DroneUid(uid(drone).to_owned()),
+        name: DroneName::from(&Key::of(drone)),
+        generation: drone.metadata.generation.unwrap_or_default(),
+    }
+}
+
+impl FlightTraces {
+    /// What goes to `to`.
+    #[must_use]
+    pub fn to(to: Traces) -> Self {
+        Self {
+            to,
+            tracks: Arc::default(),
+        }
+    }
+
+    /// `drone` was bound to the vehicle of `node`.
+    pub fn bound(&self, drone: &Drone, node: &NodeName) {
+        let now = now();
+        self.write(Some(node), || subject(drone), |track| {
+            Some(track.bound(created(drone).unwrap_or(now), now))
+        });
+    }
+
+    /// An order was sent to the agent of `node`. `begins` is whether a flight may begin by it.
+    pub fn ordered(&self, assignment: &Assignment, node: &NodeName, begins: bool) {
+        let of = || Subject {
+            uid: assignment.uid.clone(),
+            name: assignment.name.clone(),
+            generation: assignment.generation,
+        };
+        self.write(Some(node), of, |track| match assignment.desired {
+            Desired::Flying { .. } => begins.then(|| track.ordered(now())).flatten(),
+            Desired::Grounded { .. } => {
+                track.grounded();
+                None
+            }
+        });
+    }
+
+    /// The vehicle of `drone`, which was on the ground, is in the air.
+    pub fn airborne(&self, drone: &Drone, node: Option<&NodeName>) {
+        let now = now();
+        self.write(node, || subject(drone), |track| {
+            Some(track.airborne(created(drone).unwrap_or(now), now))
+        });
+    }
+
+    /// `drone` is gone.
+    pub fn forget(&self, drone: &Drone) {
+        let mut tracks = self.tracks.lock().unwrap_or_else(PoisonError::into_inner);
+        tracks.remove(&DroneUid(uid(drone).to_owned()));
+    }
+
+    fn write(
+        &self,
+        node: Option<&NodeName>,
+        of: impl FnOnce() -> Subject,
+        step: impl FnOnce(&mut Track) -> Option<Ended>,
+    ) {
+        if !self.to.are_written() {
+            return;
+        }
+        let of = of();
+        let ended = {
+            let mut tracks = self.tracks.lock().unwrap_or_else(PoisonError::into_inner);
+            if tracks.len() >= MOST {
+                tracks.clear();
+            }
+            step(tracks.entry(of.uid.clone()).or_default())
+        };
+        if let Some((part, start, end)) = ended {
+            let span = Span {
+                of,
+                part,
+                start,
+                end,
+                fault: None,
+            };
+            let date = |moment: Moment| SystemTime::UNIX_EPOCH + moment.since_epoch();
+            self.to.write(span, node, &date);
+        }
+    }
+}

@@ -1,0 +1,95 @@
+//! Traces on their way to an OpenTelemetry collector (OTLP over gRPC), of coordinator and agent alike.
+//!
+//! Owns: whether there are any ([`Traces::from_environment`]: the standard variables of OpenTelemetry, none set by default), and sending
+//! what has ended: from a thread of its own, through a bounded queue, each try with a deadline. Must not: be waited for, decide what a
+//! span is ([`fleet::trace`] does), or keep a program from starting. Without feature `otlp` spans go nowhere.
+
+#[cfg(feature = "otlp")]
+mod exporter;
+#[cfg(feature = "otlp")]
+mod loss;
+mod settings;
+
+pub use settings::{BadSettings, Program, Settings};
+
+use fleet::ids::NodeName;
+use fleet::trace::Span;
+use std::time::{Duration, SystemTime};
+
+/// Where spans go. A copy goes to the same place; the default goes nowhere.
+#[derive(Clone, Debug, Default)]
+pub struct Traces {
+    #[cfg(feature = "otlp")]
+    to: Option<std::sync::Arc<exporter::Exporter>>,
+}
+
+/// When a moment of a span was, by the date of this computer.
+pub type DateOf<'a> = &'a dyn Fn(fleet::time::Moment) -> SystemTime;
+
+impl Traces {
+    /// Where the environment says that traces of `program` go. It has to be called in a tokio runtime, which carries the connection.
+    /// What cannot be used is logged, and there are no traces then: that must keep no vehicle on the ground.
+    #[must_use]
+    pub fn from_environment(program: &Program) -> Self {
+        Self::open(program, |name| std::env::var(name).ok())
+    }
+
+    #[cfg(not(feature = "otlp"))]
+    fn open(_: &Program, _: impl Fn(&str) -> Option<String>) -> Self {
+        Self::default()
+    }
+
+    #[cfg(feature = "otlp")]
+    fn open(program: &Program, env: impl Fn(&str) -> Option<String>) -> Self {
+        let settings = match Settings::read(env) {
+            Ok(None) => return Self::default(),
+            Ok(Some(settings)) => settings,
+            Err(why) => {
+                tracing::warn!(%why, "no traces are written");
+                return Self::default();
+            }
+        };
+        let endpoint = settings.endpoint.clone();
+        match exporter::Exporter::start(program, settings) {
+            Ok(exporter) => {
+                tracing::info!(endpoint, "traces are written");
+                Self {
+                    to: Some(std::sync::Arc::new(exporter)),
+                }
+            }
+            Err(why) => {
+                tracing::warn!(%why, endpoint, "no traces are written");
+                Self::default()
+            }
+        }
+    }
+
+    /// Whether spans go anywhere.
+    #[must_use]
+    pub const fn are_written(&self) -> bool {
+        #[cfg(feature = "otlp")]
+        return self.to.is_some();
+        #[cfg(not(feature = "otlp"))]
+        false
+    }
+
+    /// Hands `span` over, which is about the vehicle of `node` if that is known; it is dropped when too many wait.
+    pub fn write(&self, span: Span, node: Option<&NodeName>, date: DateOf<'_>) {
+        #[cfg(feature = "otlp")]
+        if let Some(to) = &self.to {
+            to.write(span, node, date);
+        }
+        #[cfg(not(feature = "otlp"))]
+        let _ = (span, node, date, self);
+    }
+
+    /// Sends what waits, for as long as this at most. Blocks while it does.
+    pub fn finish(&self, within: Duration) {
+        #[cfg(feature = "otlp")]
+        if let Some(to) = &self.to {
+            to.finish(within);
+        }
+        #[cfg(not(feature = "otlp"))]
+        let _ = (within, self);
+    }
+}

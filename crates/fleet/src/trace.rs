@@ -164,8 +164,8 @@ mod tests {
     fn ids_are_for_ever_those_that_other_versions_make() {
         let root = span("5f0c", Part::Flight { again: false }, 1);
         let hex = |id: &[u8]| id.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
-        assert_eq!(hex(&root.trace()), "TRACE");
-        assert_eq!(hex(&root.id()), "ROOT");
+        assert_eq!(hex(&root.trace()), "0fcdd925b74dfa11faeff61d04f6d677");
+        assert_eq!(hex(&root.id()), "ade950d5a290c5b3");
     }
 
     #[test]

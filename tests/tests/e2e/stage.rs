@@ -53,6 +53,8 @@ pub struct Stage {
     kubeconfig: PathBuf,
     port: u16,
     logs: PathBuf,
+    /// More in the environment of coordinator and agents.
+    settings: Vec<(&'static str, String)>,
     _permit: StagePermit,
 }
 
@@ -142,6 +144,20 @@ impl Stage {
         more: &[&str],
         way: impl FnOnce(&Cluster, PathBuf) -> anyhow::Result<PathBuf>,
     ) -> anyhow::Result<Self> {
+        Self::set_with(served_by, vehicles, autopilot, more, (way, vec![]))
+    }
+
+    /// The same; coordinator and agents have these settings in their environment.
+    pub fn set_with(
+        served_by: ServedBy,
+        vehicles: &[&str],
+        autopilot: &str,
+        more: &[&str],
+        (way, settings): (
+            impl FnOnce(&Cluster, PathBuf) -> anyhow::Result<PathBuf>,
+            Vec<(&'static str, String)>,
+        ),
+    ) -> anyhow::Result<Self> {
         let permit = StagePermit::wait();
         let cluster = LentCluster::take(served_by)?;
         let scratch = Scratch::new("skein-stage-")?;
@@ -176,6 +192,7 @@ impl Stage {
             kubeconfig,
             port,
             logs,
+            settings,
             _permit: permit,
         };
         stage.start_coordinator()?;
@@ -188,6 +205,7 @@ impl Stage {
             .args(["--listen", &format!("127.0.0.1:{}", self.port), "--namespace", SYSTEM])
             .args((!self.is_secured()).then_some("--insecure-plaintext"))
             .env("KUBECONFIG", &self.kubeconfig)
+            .envs(&self.settings)
             .logs_in(&self.logs)
             .start()?;
         self.coordinator = Some(process);
@@ -276,6 +294,7 @@ impl Stage {
             .env("SKEIN_READY_FILE", self.ready_file(node))
             .arg("--state-dir")
             .arg(state)
+            .envs(&self.settings)
             .logs_in(&self.logs)
             .start()?;
         self.agents.insert(node.to_owned(), process);

@@ -121,3 +121,6 @@ impl TakeoffTrace {
         }
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -52,3 +52,58 @@ impl Track {
         (Part::Flight { again }, start.min(now), now)
     }
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::time::Duration;
+
+    fn at(second: u64) -> Moment {
+        Moment::at(Duration::from_secs(second))
+    }
+
+    #[test]
+    fn the_order_begins_where_binding_has_ended_and_the_flight_is_all_of_it() {
+        let mut track = Track::default();
+        assert_eq!(track.bound(at(1), at(3)), (Part::Bind, at(1), at(3)));
+        assert_eq!(track.ordered(at(7)), Some((Part::Order, at(3), at(7))));
+        assert_eq!(track.ordered(at(8)), None, "the route has changed");
+        assert_eq!(
+            track.airborne(at(1), at(15)),
+            (Part::Flight { again: false }, at(1), at(15))
+        );
+    }
+
+    #[test]
+    fn a_leader_that_knows_nothing_of_the_drone_goes_on_in_its_trace() {
+        let mut track = Track::default();
+        assert_eq!(track.ordered(at(7)), Some((Part::Order, at(7), at(7))));
+        let flight = (Part::Flight { again: false }, at(1), at(15));
+        assert_eq!(Track::default().airborne(at(1), at(15)), flight);
+        assert_eq!(track.airborne(at(1), at(15)), flight);
+    }
+
+    #[test]
+    fn a_later_flight_of_the_same_drone_begins_with_its_order() {
+        let mut track = Track::default();
+        let _ = (track.ordered(at(2)), track.airborne(at(1), at(5)));
+        track.grounded();
+        assert_eq!(track.ordered(at(90)), Some((Part::Order, at(90), at(90))));
+        track.grounded();
+        assert_eq!(track.ordered(at(100)), Some((Part::Order, at(100), at(100))), "it had to wait again");
+        assert_eq!(
+            track.airborne(at(1), at(104)),
+            (Part::Flight { again: true }, at(100), at(104))
+        );
+    }
+
+    #[test]
+    fn no_span_ends_before_it_began_whatever_the_clocks_say() {
+        let mut track = Track::default();
+        assert_eq!(track.bound(at(9), at(3)), (Part::Bind, at(3), at(3)));
+        assert_eq!(
+            track.airborne(at(9), at(4)),
+            (Part::Flight { again: false }, at(4), at(4))
+        );
+    }
+}

@@ -86,6 +86,10 @@ const ELSEWHERE: [(&str, &str); 12] = [
         "it needs a store; upload.rs runs the agent with one",
     ),
     (
+        "docs/how-to/trace-takeoffs.md",
+        "it has `skein-agent` alone; traces.rs runs both programs with a collector",
+    ),
+    (
         "docs/how-to/resume-after-a-takeover.md",
         "a pilot has to take over first, as in coordinator.rs",
     ),

@@ -57,6 +57,16 @@
 {{- else if $upload.endpoint -}}
 {{- fail "agent.upload.endpoint: the bucket is missing; set agent.upload.bucket" -}}
 {{- end -}}
+{{- $traces := .Values.traces -}}
+{{- if not (regexMatch "^(https?://[^/@?#]+:[0-9]+/?)?$" $traces.endpoint) -}}
+{{- fail (printf "traces.endpoint: %q is not a collector; use http://HOST:4317 or https://HOST:4317, or leave it empty" $traces.endpoint) -}}
+{{- end -}}
+{{- if and (hasPrefix "https://" $traces.endpoint) (not $traces.caConfigMap) -}}
+{{- fail "traces.caConfigMap: the images have no certificate authorities; name a ConfigMap with ca.crt, that of the collector" -}}
+{{- end -}}
+{{- if and $traces.caConfigMap (not (hasPrefix "https://" $traces.endpoint)) -}}
+{{- fail "traces.endpoint: certificates are for https://; use https://HOST:4317, or leave traces.caConfigMap empty" -}}
+{{- end -}}
 {{- if and .Values.tls.certManager.enabled (not .Values.tls.certManager.issuerRef.name) -}}
 {{- fail "tls.certManager.enabled: the issuer is missing; set tls.certManager.issuerRef.name" -}}
 {{- end -}}

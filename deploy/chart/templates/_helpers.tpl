@@ -17,6 +17,26 @@
 {{- if hasPrefix (printf "%s:" (index . 1)) $link }}{{ regexFind "[0-9]+$" $link }}{{ end -}}
 {{- end }}
 
+{{/* Where a program writes its traces. */}}
+{{- define "skein.tracesEnv" -}}
+{{- with .Values.traces -}}
+# Only takeoffs are traced, and no flight waits for the collector.
+- name: OTEL_EXPORTER_OTLP_ENDPOINT
+  value: {{ .endpoint | quote }}
+{{- if .caConfigMap }}
+- name: OTEL_EXPORTER_OTLP_CERTIFICATE
+  value: /var/run/skein/traces-ca/ca.crt
+{{- end }}
+{{- end }}
+{{- end }}
+
+{{/* The port of the collector of traces, if there is one. */}}
+{{- define "skein.tracesPort" -}}
+{{- with .Values.traces.endpoint -}}
+{{ regexFind "[0-9]+$" (trimSuffix "/" .) }}
+{{- end -}}
+{{- end }}
+
 {{/* What nobody gets from any of our containers. */}}
 {{- define "skein.confined" -}}
 allowPrivilegeEscalation: false

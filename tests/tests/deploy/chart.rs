@@ -135,8 +135,12 @@ fn whatever_can_be_set_is_accepted_by_the_api_server_without_a_warning() {
             "agent.upload.caConfigMap=store-ca",
             "agent.upload.virtualHost=true",
         ],
+        &["traces.endpoint=http://collector.tracing:4317"],
+        &["traces.endpoint=https://collector.tracing:4317", "traces.caConfigMap=collector-ca"],
         &[
             "tls.secretName=mine",
+            "traces.endpoint=https://collector.tracing:4317",
+            "traces.caConfigMap=collector-ca",
             "metrics.enabled=false",
             "service.type=NodePort",
             "service.nodePort=30051",
@@ -228,6 +232,16 @@ fn bad_values_are_refused_by_name_and_with_what_to_do() {
             "agent.upload.bucket=logs,agent.upload.endpoint=store/bucket",
             "is not a store; use https://HOST",
         ),
+        (
+            "traces.endpoint=collector:4317",
+            "is not a collector; use http://HOST:4317",
+        ),
+        ("traces.endpoint=http://collector", "is not a collector; use http://HOST:4317"),
+        (
+            "traces.endpoint=https://collector:4317",
+            "the images have no certificate authorities; name a ConfigMap",
+        ),
+        ("traces.caConfigMap=ca", "certificates are for https://"),
         (
             "agent.link=/dev/ttyACM0",
             "is not a link; use auto, auto:57600, serial:/host/dev/ttyACM0:57600",

@@ -70,6 +70,30 @@ fn an_autopilot_on_the_network_is_let_through() {
 }
 
 #[test]
+fn both_programs_reach_the_collector_of_their_traces_and_are_given_its_name() {
+    for (kind, name) in [("Deployment", "skein-coordinator"), ("DaemonSet", "skein-agent")] {
+        let (_, without) = policy(name, &[]);
+        let settings = [
+            "traces.endpoint=https://collector.tracing:14317/",
+            "traces.caConfigMap=collector-ca",
+        ];
+        let (objects, with) = policy(name, &settings);
+        let mut egress = without["egress"].as_array().unwrap().clone();
+        egress.push(json!({"ports": [{"port": 14317}]}));
+        assert_eq!(with["egress"], json!(egress), "{name}");
+        let pod = &object(&objects, kind, name)["spec"]["template"]["spec"];
+        let env = pod["containers"][0]["env"].as_array().unwrap();
+        let value = |name: &str| env.iter().find(|v| v["name"] == name).unwrap()["value"].clone();
+        assert_eq!(value("OTEL_EXPORTER_OTLP_ENDPOINT"), "https://collector.tracing:14317/");
+        let authorities = value("OTEL_EXPORTER_OTLP_CERTIFICATE");
+        let named = |list: &Value| list.as_array().unwrap().iter().find(|v| v["name"] == "traces-ca").cloned();
+        let folder = named(&pod["containers"][0]["volumeMounts"]).unwrap()["mountPath"].clone();
+        assert_eq!(authorities, format!("{}/ca.crt", folder.as_str().unwrap()));
+        assert_eq!(named(&pod["volumes"]).unwrap()["configMap"]["name"], "collector-ca");
+    }
+}
+
+#[test]
 fn others_are_let_in_by_name_and_metrics_are_scraped_of_each_replica() {
     let settings = [
         "networkPolicy.uplinkFrom[0].ipBlock.cidr=192.0.2.0/24",

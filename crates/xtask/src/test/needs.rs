@@ -62,6 +62,7 @@ const KNOWN: &[Known] = &[
     known("tests", "connect", 1, 90, 20),
     known("tests", "logs", 1, 90, 40),
     known("tests", "upload", 3, 60, 30),
+    known("tests", "traces", 1, 90, 20),
     known("tests", "flown_examples", 1, 115, 15),
     known("tests", "documented_commands", 1, 100, 25),
     known("tests", "crds", 1, 25, 50),

@@ -14,7 +14,7 @@ use opentelemetry::{InstrumentationScope, KeyValue};
 use opentelemetry_otlp::tonic_types::transport::{Certificate, ClientTlsConfig, Identity};
 use opentelemetry_otlp::{ExporterBuildError, WithExportConfig, WithTonicConfig};
 use opentelemetry_sdk::Resource;
-use opentelemetry_sdk::error::OTelSdkResult;
+use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
 use opentelemetry_sdk::trace::{
     BatchConfigBuilder, BatchSpanProcessor, SpanData, SpanExporter, SpanProcessor,
 };
@@ -22,6 +22,8 @@ use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, Instant};
+use tokio::runtime::Handle;
+use tokio::time::timeout;
 use tracing::warn;
 
 /// Why spans cannot be sent.
@@ -60,17 +62,26 @@ impl Queue {
     }
 }
 
+/// A connection and all tries have this long: the library's own deadline is for each call on a connection that is there.
+const DEADLINE: Duration = Duration::from_secs(30);
+
 /// The sender, whose failures are counted.
 #[derive(Debug)]
 struct Watched {
     sender: opentelemetry_otlp::SpanExporter,
     queue: Arc<Queue>,
+    runtime: Handle,
 }
 
 impl SpanExporter for Watched {
     async fn export(&self, batch: Vec<SpanData>) -> OTelSdkResult {
         let count = batch.len();
-        let result = self.sender.export(batch).await;
+        let sending = {
+            // The processor's thread has no timer of its own.
+            let _within = self.runtime.enter();
+            timeout(DEADLINE, self.sender.export(batch))
+        };
+        let result = sending.await.unwrap_or(Err(OTelSdkError::Timeout(DEADLINE)));
         self.queue.waiting.fetch_sub(count, Ordering::AcqRel);
         if let Err(why) = &result {
             self.queue.lost(count, why);
@@ -116,6 +127,7 @@ impl Exporter {
         let watched = Watched {
             sender: sender.with_endpoint(settings.endpoint).build()?,
             queue: Arc::clone(&queue),
+            runtime: Handle::current(),
         };
         let config = BatchConfigBuilder::default().with_max_queue_size(program.queue);
         let mut processor = BatchSpanProcessor::builder(watched)

@@ -71,11 +71,6 @@ impl Launch {
         self
     }
 
-    /// Sets environment variables.
-    pub fn envs<K: AsRef<OsStr>, V: AsRef<OsStr>>(self, variables: &[(K, V)]) -> Self {
-        variables.iter().fold(self, |launch, (key, value)| launch.env(key, value))
-    }
-
     /// Sets one environment variable.
     pub fn env(mut self, key: impl AsRef<OsStr>, value: impl AsRef<OsStr>) -> Self {
         self.env.push((key.as_ref().to_owned(), value.as_ref().to_owned()));

@@ -201,3 +201,80 @@ fn resource(program: &Program) -> Resource {
         .with_attributes(missing.map(|(key, value)| KeyValue::new(key, value)))
         .build()
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use fleet::ids::{DroneName, DroneUid};
+    use fleet::time::Moment;
+    use fleet::trace::{Part, Subject};
+    use std::net::TcpListener;
+    use std::time::SystemTime;
+
+    const BOUND: usize = 4;
+
+    fn program() -> Program {
+        Program {
+            name: "skein-agent",
+            version: "1".into(),
+            instance: "n".into(),
+            queue: BOUND,
+        }
+    }
+
+    fn to(endpoint: String, authorities: Option<PathBuf>) -> Settings {
+        Settings {
+            endpoint,
+            authorities,
+            identity: None,
+        }
+    }
+
+    fn span(second: u64) -> Span {
+        let at = Moment::at(Duration::from_secs(second));
+        Span {
+            of: Subject {
+                uid: DroneUid("u".into()),
+                name: DroneName {
+                    namespace: "default".into(),
+                    name: "a".into(),
+                },
+                generation: 1,
+            },
+            part: Part::Arm,
+            start: at,
+            end: at,
+            fault: None,
+        }
+    }
+
+    #[tokio::test]
+    async fn a_collector_that_never_answers_holds_up_nobody_and_no_more_than_the_bound_waits() {
+        let silent = TcpListener::bind("127.0.0.1:0").unwrap();
+        let endpoint = format!("http://{}", silent.local_addr().unwrap());
+        let exporter = Exporter::start(&program(), to(endpoint, None)).unwrap();
+        let date = |moment: Moment| SystemTime::UNIX_EPOCH + moment.since_epoch();
+        let began = Instant::now();
+        for second in 0..1000 {
+            exporter.write(span(second), None, &date);
+        }
+        assert!(began.elapsed() < Duration::from_secs(5), "a call to the collector takes 10 s");
+        assert_eq!(exporter.queue.waiting.load(Ordering::Acquire), BOUND);
+    }
+
+    #[tokio::test]
+    async fn a_file_that_is_not_there_is_named_with_what_to_do() {
+        let missing = Some(PathBuf::from("/nowhere/ca.crt"));
+        let why = Exporter::start(&program(), to("https://127.0.0.1:1".into(), missing)).unwrap_err();
+        let why = why.to_string();
+        assert!(why.contains("/nowhere/ca.crt") && why.contains("OTEL_EXPORTER_OTLP_CERTIFICATE"), "{why}");
+    }
+
+    #[test]
+    fn the_programs_say_who_they_are() {
+        let resource = resource(&program());
+        let value = |key: &str| resource.get(&key.to_owned().into()).map(|value| value.to_string());
+        assert_eq!(value("service.name").as_deref(), Some("skein-agent"));
+        assert_eq!(value("service.instance.id").as_deref(), Some("n"));
+    }
+}

@@ -205,7 +205,7 @@ impl Stage {
             .args(["--listen", &format!("127.0.0.1:{}", self.port), "--namespace", SYSTEM])
             .args((!self.is_secured()).then_some("--insecure-plaintext"))
             .env("KUBECONFIG", &self.kubeconfig)
-            .envs(&self.settings)
+            .envs(self.settings.iter().map(|(name, value)| (*name, &**value)))
             .logs_in(&self.logs)
             .start()?;
         self.coordinator = Some(process);
@@ -294,7 +294,7 @@ impl Stage {
             .env("SKEIN_READY_FILE", self.ready_file(node))
             .arg("--state-dir")
             .arg(state)
-            .envs(&self.settings)
+            .envs(self.settings.iter().map(|(name, value)| (*name, &**value)))
             .logs_in(&self.logs)
             .start()?;
         self.agents.insert(node.to_owned(), process);

@@ -181,7 +181,7 @@ impl Field {
     /// The same, with more in its environment.
     pub fn start_agent_with(&mut self, vehicle: &str, settings: &[(&str, String)]) -> anyhow::Result<()> {
         let files = self.enrolled(vehicle)?;
-        let agent = Launch::workspace("skein-agent")?
+        let mut agent = Launch::workspace("skein-agent")?
             .env("NODE", vehicle)
             .env("SKEIN_LINK", self.link(vehicle))
             .env("SKEIN_COORDINATOR", format!("https://127.0.0.1:{}", self.port))
@@ -192,7 +192,10 @@ impl Field {
             .arg("--state-dir")
             .arg(self.scratch.folder("state")?)
             .logs_in(self.scratch.path().join("logs"));
-        self.agent = Some(agent.envs(settings).start()?);
+        for (name, value) in settings {
+            agent = agent.env(name, value);
+        }
+        self.agent = Some(agent.start()?);
         Ok(())
     }
 

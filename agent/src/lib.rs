@@ -6,6 +6,7 @@
 //! [`shell`], [`life`], [`run`]). Must not: talk to Kubernetes, decide what the vehicle does ([`fleet::converge`] does), or
 //! disarm; no message here can stop motors.
 
+mod calendar;
 pub mod clock;
 pub mod command;
 pub mod config;

@@ -3,6 +3,7 @@
 //! Owns: the order of things: what is remembered is on the disk before it is acted on, and an arm permit is spent at the
 //! moment of writing. Must not: decide, or send anything that the pilot did not ask for.
 
+use crate::calendar::Calendar;
 use crate::clock::Clock;
 use crate::drone_span::DroneSpan;
 use crate::metadata::Done;
@@ -91,6 +92,7 @@ struct Shell {
     ending_since: Option<Moment>,
     /// Reading of the autopilot's descriptions: it touches neither link nor state, and may outlive the agent by a moment.
     job: Option<JoinHandle<Done>>,
+    calendar: Calendar,
 }
 
 /// Flies until the agent is asked to end and its vehicle is down.
@@ -107,6 +109,7 @@ pub async fn fly(pilot: Pilot, wiring: Wiring, store: Arc<Store>, farewell: Canc
         reported: None,
         ending_since: None,
         job: None,
+        calendar: Calendar::default(),
     };
     let ending = shell.run().await;
     farewell.cancel();
@@ -434,9 +437,10 @@ impl Shell {
     /// Hands on what has ended of a takeoff.
     fn trace(&mut self) {
         for span in self.pilot.take_spans() {
-            let (now, date) = (self.wiring.clock.now(), SystemTime::now());
-            let date_of = |moment| date.checked_sub(now.since(moment)).unwrap_or(SystemTime::UNIX_EPOCH);
-            self.wiring.traces.write(span, None, &date_of);
+            self.calendar.set(self.wiring.clock.now(), SystemTime::now());
+            self.wiring
+                .traces
+                .write(span, None, &|moment| self.calendar.date(moment));
         }
     }
 

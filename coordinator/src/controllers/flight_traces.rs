@@ -78,11 +78,14 @@ impl FlightTraces {
         });
     }
 
-    /// The vehicle of `drone`, which was on the ground, is in the air.
-    pub fn airborne(&self, drone: &Drone, node: Option<&NodeName>) {
-        let now = now();
+    /// Whether the vehicle of `drone` flies, before and now.
+    pub fn flies(&self, drone: &Drone, node: Option<&NodeName>, (before, flies): (Option<bool>, Option<bool>)) {
+        if before == Some(true) || flies != Some(true) {
+            return;
+        }
+        let (now, was_down) = (now(), before == Some(false));
         self.write(node, || subject(drone), |track| {
-            Some(track.airborne(created(drone).unwrap_or(now), now))
+            track.airborne(was_down, created(drone).unwrap_or(now), now)
         });
     }
 

@@ -16,9 +16,10 @@ pub struct Received {
     pub service: String,
     pub instance: String,
     pub name: String,
-    pub trace: Vec<u8>,
-    pub id: Vec<u8>,
-    pub parent: Vec<u8>,
+    pub trace: String,
+    pub id: String,
+    /// Empty for a root.
+    pub parent: String,
     /// Nanoseconds since 1970.
     pub start: u64,
     pub end: u64,
@@ -34,6 +35,10 @@ pub struct Collector {
 }
 
 struct Keeper(Arc<Mutex<Vec<Received>>>);
+
+fn hex(id: &[u8]) -> String {
+    id.iter().map(|byte| format!("{byte:02x}")).collect()
+}
 
 fn texts(attributes: Vec<KeyValue>) -> BTreeMap<String, String> {
     let text = |pair: KeyValue| {
@@ -62,9 +67,9 @@ impl TraceService for Keeper {
                     service: named("service.name"),
                     instance: named("service.instance.id"),
                     name: span.name,
-                    trace: span.trace_id,
-                    id: span.span_id,
-                    parent: span.parent_span_id,
+                    trace: hex(&span.trace_id),
+                    id: hex(&span.span_id),
+                    parent: hex(&span.parent_span_id),
                     start: span.start_time_unix_nano,
                     end: span.end_time_unix_nano,
                     failed: span.status.is_some_and(|status| status.code == 2),

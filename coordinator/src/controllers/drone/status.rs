@@ -88,10 +88,8 @@ pub async fn write(controller: &DroneController, applied: &Applied) -> Result<Op
     }
     let written = write_status("write the status of a Drone", &drones, &snapshot.drone.metadata, &next).await?;
     controller.paces.written(snapshot.uid(), Instant::now());
-    if (old.flying, next.flying) == (Some(false), Some(true)) {
-        let traces = &controller.observer().traces;
-        traces.airborne(&snapshot.drone, snapshot.node.as_ref());
-    }
+    let traces = &controller.observer().traces;
+    traces.flies(&snapshot.drone, snapshot.node.as_ref(), (old.flying, next.flying));
     cluster.world.learn_drone(written);
     let (from, to) = (
         old.phase.as_deref().unwrap_or("none"),

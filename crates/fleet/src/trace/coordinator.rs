@@ -21,11 +21,12 @@ pub struct Track {
 }
 
 impl Track {
-    /// A Drone that was created then is bound to its vehicle.
+    /// A Drone that was created then is bound to its vehicle. The order to fly may be faster than the answer to the write that bound it.
     #[must_use]
     pub fn bound(&mut self, created: Moment, now: Moment) -> Ended {
-        self.bound = Some(now);
-        (Part::Bind, created.min(now), now)
+        let end = self.ordered.unwrap_or(now).min(now);
+        self.bound = Some(end).filter(|_| self.ordered.is_none());
+        (Part::Bind, created.min(end), end)
     }
 
     /// An order that begins a flight is sent. Only the first of a flight ends a span: routes and heights may change before it.
@@ -43,13 +44,17 @@ impl Track {
         self.ordered = None;
     }
 
-    /// The vehicle, which was on the ground, is in the air.
+    /// The vehicle is in the air. Before, it was observed on the ground (`was_down`), or nothing was known of it: then it has taken off only
+    /// if this leader ordered it to.
     #[must_use]
-    pub fn airborne(&mut self, created: Moment, now: Moment) -> Ended {
+    pub fn airborne(&mut self, was_down: bool, created: Moment, now: Moment) -> Option<Ended> {
+        if !was_down && self.ordered.is_none() {
+            return None;
+        }
         let ordered = self.ordered.take();
         let again = std::mem::replace(&mut self.flown, true);
         let start = if again { ordered.unwrap_or(now) } else { created };
-        (Part::Flight { again }, start.min(now), now)
+        Some((Part::Flight { again }, start.min(now), now))
     }
 }
 
@@ -69,8 +74,8 @@ mod tests {
         assert_eq!(track.ordered(at(7)), Some((Part::Order, at(3), at(7))));
         assert_eq!(track.ordered(at(8)), None, "the route has changed");
         assert_eq!(
-            track.airborne(at(1), at(15)),
-            (Part::Flight { again: false }, at(1), at(15))
+            track.airborne(true, at(1), at(15)),
+            Some((Part::Flight { again: false }, at(1), at(15)))
         );
     }
 
@@ -78,22 +83,38 @@ mod tests {
     fn a_leader_that_knows_nothing_of_the_drone_goes_on_in_its_trace() {
         let mut track = Track::default();
         assert_eq!(track.ordered(at(7)), Some((Part::Order, at(7), at(7))));
-        let flight = (Part::Flight { again: false }, at(1), at(15));
-        assert_eq!(Track::default().airborne(at(1), at(15)), flight);
-        assert_eq!(track.airborne(at(1), at(15)), flight);
+        let flight = Some((Part::Flight { again: false }, at(1), at(15)));
+        assert_eq!(Track::default().airborne(true, at(1), at(15)), flight);
+        assert_eq!(track.airborne(false, at(1), at(15)), flight, "it was ordered to");
+    }
+
+    #[test]
+    fn a_vehicle_that_is_heard_again_in_the_air_has_not_taken_off() {
+        let mut track = Track::default();
+        assert_eq!(track.airborne(false, at(1), at(9)), None);
+        let _ = (track.ordered(at(10)), track.airborne(true, at(1), at(15)));
+        assert_eq!(track.airborne(false, at(1), at(99)), None);
+    }
+
+    #[test]
+    fn an_order_that_is_faster_than_the_answer_to_the_binding_ends_it() {
+        let mut track = Track::default();
+        assert_eq!(track.ordered(at(3)), Some((Part::Order, at(3), at(3))));
+        assert_eq!(track.bound(at(1), at(4)), (Part::Bind, at(1), at(3)));
+        assert_eq!(track.ordered(at(5)), None);
     }
 
     #[test]
     fn a_later_flight_of_the_same_drone_begins_with_its_order() {
         let mut track = Track::default();
-        let _ = (track.ordered(at(2)), track.airborne(at(1), at(5)));
+        let _ = (track.ordered(at(2)), track.airborne(true, at(1), at(5)));
         track.grounded();
         assert_eq!(track.ordered(at(90)), Some((Part::Order, at(90), at(90))));
         track.grounded();
         assert_eq!(track.ordered(at(100)), Some((Part::Order, at(100), at(100))), "it had to wait again");
         assert_eq!(
-            track.airborne(at(1), at(104)),
-            (Part::Flight { again: true }, at(100), at(104))
+            track.airborne(true, at(1), at(104)),
+            Some((Part::Flight { again: true }, at(100), at(104)))
         );
     }
 
@@ -102,8 +123,8 @@ mod tests {
         let mut track = Track::default();
         assert_eq!(track.bound(at(9), at(3)), (Part::Bind, at(3), at(3)));
         assert_eq!(
-            track.airborne(at(9), at(4)),
-            (Part::Flight { again: false }, at(4), at(4))
+            track.airborne(true, at(9), at(4)),
+            Some((Part::Flight { again: false }, at(4), at(4)))
         );
     }
 }

@@ -1,0 +1,66 @@
+//! The dates of moments, for traces.
+//!
+//! Owns: that one moment has one date, although the two clocks are never read at the same instant. Must not: be used for anything that
+//! flies: a companion computer without a network often does not know the date.
+
+use fleet::time::Moment;
+use std::time::{Duration, SystemTime};
+
+/// The date was set meanwhile, if both clocks differ by more than this.
+const SET: Duration = Duration::from_millis(50);
+
+/// Dates of the agent's moments.
+#[derive(Debug)]
+pub struct Calendar {
+    /// The date of the clock's epoch.
+    epoch: SystemTime,
+}
+
+impl Default for Calendar {
+    fn default() -> Self {
+        Self {
+            epoch: SystemTime::UNIX_EPOCH,
+        }
+    }
+}
+
+impl Calendar {
+    /// At `now` the date is this.
+    pub fn set(&mut self, now: Moment, date: SystemTime) {
+        let Some(epoch) = date.checked_sub(now.since_epoch()) else {
+            return;
+        };
+        let differs = epoch
+            .duration_since(self.epoch)
+            .unwrap_or_else(|before| before.duration());
+        if differs > SET {
+            self.epoch = epoch;
+        }
+    }
+
+    /// The date of `moment`.
+    pub fn date(&self, moment: Moment) -> SystemTime {
+        self.epoch + moment.since_epoch()
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn ms(count: u64) -> Duration {
+        Duration::from_millis(count)
+    }
+
+    #[test]
+    fn a_moment_keeps_its_date_until_the_clock_is_set() {
+        let (mut calendar, start) = (Calendar::default(), SystemTime::UNIX_EPOCH + ms(1_800_000_000_000));
+        calendar.set(Moment::at(ms(1000)), start);
+        let date = calendar.date(Moment::at(ms(400)));
+        assert_eq!(date, start - ms(600));
+        calendar.set(Moment::at(ms(2000)), start + ms(1003));
+        assert_eq!(calendar.date(Moment::at(ms(400))), date, "the clocks were read one after the other");
+        calendar.set(Moment::at(ms(3000)), start + ms(3_600_000));
+        assert_eq!(calendar.date(Moment::at(ms(3000))), start + ms(3_600_000), "NTP has set it");
+    }
+}

@@ -59,8 +59,16 @@ mod tests {
         let date = calendar.date(Moment::at(ms(400)));
         assert_eq!(date, start - ms(600));
         calendar.set(Moment::at(ms(2000)), start + ms(1003));
-        assert_eq!(calendar.date(Moment::at(ms(400))), date, "the clocks were read one after the other");
+        assert_eq!(
+            calendar.date(Moment::at(ms(400))),
+            date,
+            "the clocks were read one after the other"
+        );
         calendar.set(Moment::at(ms(3000)), start + ms(3_600_000));
-        assert_eq!(calendar.date(Moment::at(ms(3000))), start + ms(3_600_000), "NTP has set it");
+        assert_eq!(
+            calendar.date(Moment::at(ms(3000))),
+            start + ms(3_600_000),
+            "NTP has set it"
+        );
     }
 }

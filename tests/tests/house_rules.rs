@@ -27,7 +27,10 @@ const ARROWS: [(&str, &[&str]); 16] = [
     ("sitl", &[]),
     ("conformance", &["sitl"]),
     ("agent", &["fleet", "proto", "trust", "link", "traces"]),
-    ("coordinator", &["fleet", "crds", "plan-files", "proto", "traces", "trust"]),
+    (
+        "coordinator",
+        &["fleet", "crds", "plan-files", "proto", "traces", "trust"],
+    ),
     ("embedded-api", &[]),
     ("map-page", &[]),
     (

@@ -54,7 +54,9 @@ fn wait_for_traces(stage: &Stage, collector: &Collector) -> anyhow::Result<Vec<(
         let of_each: Vec<_> = drones
             .map(|drone| {
                 let uid = drone["metadata"]["uid"].as_str().unwrap_or_default().to_owned();
-                let spans = all.iter().filter(|span| span.attributes.get("skein.drone.uid") == Some(&uid));
+                let spans = all
+                    .iter()
+                    .filter(|span| span.attributes.get("skein.drone.uid") == Some(&uid));
                 (drone, spans.cloned().collect::<Vec<_>>())
             })
             .collect();
@@ -85,9 +87,16 @@ fn one_tree<'a>(drone: &Value, spans: &'a [Received]) -> &'a Received {
     for span in spans {
         assert!(span.parent.is_empty() || span.parent == root.id, "{span:?}");
         assert!(span.start <= span.end, "{span:?}");
-        assert_eq!(span.attributes["skein.drone.name"], drone["metadata"]["name"].as_str().unwrap());
+        assert_eq!(
+            span.attributes["skein.drone.name"],
+            drone["metadata"]["name"].as_str().unwrap()
+        );
         assert_eq!(span.attributes["k8s.namespace.name"], "default");
-        let named = if span.service == AGENT { &span.instance } else { &span.attributes["k8s.node.name"] };
+        let named = if span.service == AGENT {
+            &span.instance
+        } else {
+            &span.attributes["k8s.node.name"]
+        };
         assert_eq!(named, node, "{span:?}");
     }
     root
@@ -109,7 +118,9 @@ fn each_takeoff_is_one_trace_from_the_changed_object_to_airborne_across_coordina
         let root = one_tree(drone, spans);
         // Refused and tried again they are there more than once; the last are those that led to the takeoff.
         let last = |(service, name): (&str, &str)| {
-            let of_part = spans.iter().filter(|span| (&*span.service, &*span.name) == (service, name));
+            let of_part = spans
+                .iter()
+                .filter(|span| (&*span.service, &*span.name) == (service, name));
             of_part.max_by_key(|span| span.end).unwrap()
         };
         let parts = PARTS.map(last);
@@ -126,7 +137,11 @@ fn each_takeoff_is_one_trace_from_the_changed_object_to_airborne_across_coordina
         assert!(takeoff.start <= liftoff.start && liftoff.end <= root.end, "{parts:#?}");
         let created = drone["metadata"]["creationTimestamp"].as_str().context("no time")?;
         let created: k8s_openapi::jiff::Timestamp = created.parse()?;
-        assert_eq!(i128::from(root.start), created.as_nanosecond(), "the root begins with the object");
+        assert_eq!(
+            i128::from(root.start),
+            created.as_nanosecond(),
+            "the root begins with the object"
+        );
     }
     let all: BTreeSet<_> = traces.iter().map(|(_, spans)| &spans[0].trace).collect();
     assert_eq!(all.len(), 2, "each has its own");
@@ -146,14 +161,19 @@ fn a_coordinator_and_an_agent_that_are_killed_on_the_way_go_on_in_the_same_trace
         Ok(())
     })
     .map_err(|error| stage.explain(error))?;
-    ensure!(stage.wire("ardupilot-1").arms() == 0, "it was armed before both could be killed");
+    ensure!(
+        stage.wire("ardupilot-1").arms() == 0,
+        "it was armed before both could be killed"
+    );
     stage.kill_coordinator();
     stage.take_agent("ardupilot-1")?.kill();
     stage.start_coordinator()?;
     stage.start_agent("ardupilot-1")?;
     stage.wait_in_air(&["ardupilot-1"], 1)?;
     let traces = wait_for_traces(&stage, &collector)?;
-    let [(drone, spans)] = &traces[..] else { panic!("{traces:?}") };
+    let [(drone, spans)] = &traces[..] else {
+        panic!("{traces:?}")
+    };
     one_tree(drone, spans);
     let orders = spans.iter().filter(|span| span.name == "order").count();
     assert_eq!(orders, 2, "each leader has sent one: {spans:#?}");

@@ -27,8 +27,13 @@ pub struct FlightTraces {
 }
 
 /// The date, as a moment since 1970.
-fn now() -> Moment {
-    Moment::at(SystemTime::now().duration_since(SystemTime::UNIX_EPOCH).unwrap_or_default())
+#[must_use]
+pub fn now() -> Moment {
+    Moment::at(
+        SystemTime::now()
+            .duration_since(SystemTime::UNIX_EPOCH)
+            .unwrap_or_default(),
+    )
 }
 
 fn created(drone: &Drone) -> Option<Moment> {
@@ -57,20 +62,22 @@ impl FlightTraces {
     /// `drone` was bound to the vehicle of `node`.
     pub fn bound(&self, drone: &Drone, node: &NodeName) {
         let now = now();
-        self.write(Some(node), || subject(drone), |track| {
-            Some(track.bound(created(drone).unwrap_or(now), now))
-        });
+        self.write(
+            Some(node),
+            || subject(drone),
+            |track| Some(track.bound(created(drone).unwrap_or(now), now)),
+        );
     }
 
-    /// An order was sent to the agent of `node`. `begins` is whether a flight may begin by it.
-    pub fn ordered(&self, assignment: &Assignment, node: &NodeName, begins: bool) {
+    /// An order was sent to the agent of `node`, at this date. `begins` is whether a flight may begin by it.
+    pub fn ordered(&self, assignment: &Assignment, node: &NodeName, (begins, at): (bool, Moment)) {
         let of = || Subject {
             uid: assignment.uid.clone(),
             name: assignment.name.clone(),
             generation: assignment.generation,
         };
         self.write(Some(node), of, |track| match assignment.desired {
-            Desired::Flying { .. } => begins.then(|| track.ordered(now())).flatten(),
+            Desired::Flying { .. } => begins.then(|| track.ordered(at)).flatten(),
             Desired::Grounded { .. } => {
                 track.grounded();
                 None
@@ -84,9 +91,11 @@ impl FlightTraces {
             return;
         }
         let (now, was_down) = (now(), before == Some(false));
-        self.write(node, || subject(drone), |track| {
-            track.airborne(was_down, created(drone).unwrap_or(now), now)
-        });
+        self.write(
+            node,
+            || subject(drone),
+            |track| track.airborne(was_down, created(drone).unwrap_or(now), now),
+        );
     }
 
     /// `drone` is gone.

@@ -9,6 +9,7 @@ use crate::cluster::confirm;
 use crate::cluster::wake_set::WakeSet;
 use crate::cluster::world::{owner, uid};
 use crate::controllers::drone::facts::{Observer, facts_with};
+use crate::controllers::flight_traces;
 use crate::controllers::mission::plans::PlanOf;
 use crate::controllers::queue;
 use crate::ground;
@@ -137,11 +138,13 @@ async fn reconcile(
             return Ok(again.into_iter().chain([left]).min());
         }
     }
+    // Before it is sent: the agent may be faster than this.
+    let at = flight_traces::now();
     if may_be_sent(observer, node, &order, held) && observer.sessions.send(node, &order) {
         match &order {
             Order::Assigned(a) => {
                 spans::assignment(node, a).in_scope(|| tracing::info!(desired = %a.desired, "order sent to the agent"));
-                observer.traces.ordered(a, node, begins);
+                observer.traces.ordered(a, node, (begins, at));
             }
             Order::Unassigned { .. } => tracing::debug!("the agent is notified that no Drone is bound to its node"),
         }

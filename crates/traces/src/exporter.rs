@@ -4,9 +4,9 @@
 //! a collector that does not answer within `OTEL_EXPORTER_OTLP_TIMEOUT` (10 s) loses what was to be sent, and nobody waits for it.
 //! Must not: block who writes a span.
 
+use crate::DateOf;
 use crate::loss::Losses;
 use crate::settings::{Program, Settings};
-use crate::DateOf;
 use fleet::ids::NodeName;
 use fleet::trace::Span;
 use opentelemetry::trace::{SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceId, TraceState};
@@ -15,9 +15,7 @@ use opentelemetry_otlp::tonic_types::transport::{Certificate, ClientTlsConfig, I
 use opentelemetry_otlp::{ExporterBuildError, WithExportConfig, WithTonicConfig};
 use opentelemetry_sdk::Resource;
 use opentelemetry_sdk::error::{OTelSdkError, OTelSdkResult};
-use opentelemetry_sdk::trace::{
-    BatchConfigBuilder, BatchSpanProcessor, SpanData, SpanExporter, SpanProcessor,
-};
+use opentelemetry_sdk::trace::{BatchConfigBuilder, BatchSpanProcessor, SpanData, SpanExporter, SpanProcessor};
 use std::path::{Path, PathBuf};
 use std::sync::atomic::{AtomicUsize, Ordering};
 use std::sync::{Arc, Mutex, PoisonError};
@@ -30,7 +28,9 @@ use tracing::warn;
 #[derive(Debug, thiserror::Error)]
 pub enum CannotSend {
     /// A file of the environment cannot be read.
-    #[error("{0}: {1}; mount the file, or name another in OTEL_EXPORTER_OTLP_CERTIFICATE, _CLIENT_CERTIFICATE and _CLIENT_KEY")]
+    #[error(
+        "{0}: {1}; mount the file, or name another in OTEL_EXPORTER_OTLP_CERTIFICATE, _CLIENT_CERTIFICATE and _CLIENT_KEY"
+    )]
     File(PathBuf, std::io::Error),
     /// The library refuses it.
     #[error(transparent)]
@@ -258,7 +258,10 @@ mod tests {
         for second in 0..1000 {
             exporter.write(span(second), None, &date);
         }
-        assert!(began.elapsed() < Duration::from_secs(5), "a call to the collector takes 10 s");
+        assert!(
+            began.elapsed() < Duration::from_secs(5),
+            "a call to the collector takes 10 s"
+        );
         assert_eq!(exporter.queue.waiting.load(Ordering::Acquire), BOUND);
     }
 
@@ -267,7 +270,10 @@ mod tests {
         let missing = Some(PathBuf::from("/nowhere/ca.crt"));
         let why = Exporter::start(&program(), to("https://127.0.0.1:1".into(), missing)).unwrap_err();
         let why = why.to_string();
-        assert!(why.contains("/nowhere/ca.crt") && why.contains("OTEL_EXPORTER_OTLP_CERTIFICATE"), "{why}");
+        assert!(
+            why.contains("/nowhere/ca.crt") && why.contains("OTEL_EXPORTER_OTLP_CERTIFICATE"),
+            "{why}"
+        );
     }
 
     #[test]

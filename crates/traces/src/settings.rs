@@ -52,7 +52,11 @@ impl Settings {
     /// # Errors
     /// [`BadSettings`].
     pub fn read(env: impl Fn(&str) -> Option<String>) -> Result<Option<Self>, BadSettings> {
-        let set = |name: &str| env(name).map(|text| text.trim().to_owned()).filter(|text| !text.is_empty());
+        let set = |name: &str| {
+            env(name)
+                .map(|text| text.trim().to_owned())
+                .filter(|text| !text.is_empty())
+        };
         // What is said of traces goes before what is said of all signals.
         let of_traces = |name: &str| {
             set(&format!("OTEL_EXPORTER_OTLP_TRACES_{name}")).or_else(|| set(&format!("OTEL_EXPORTER_OTLP_{name}")))
@@ -65,7 +69,9 @@ impl Settings {
         if let Some(protocol) = of_traces("PROTOCOL").filter(|protocol| protocol != "grpc") {
             return Err(BadSettings::Protocol(protocol));
         }
-        let host = ["http://", "https://"].iter().find_map(|scheme| endpoint.strip_prefix(scheme));
+        let host = ["http://", "https://"]
+            .iter()
+            .find_map(|scheme| endpoint.strip_prefix(scheme));
         if host.is_none_or(|host| host.trim_matches('/').is_empty()) {
             return Err(BadSettings::Endpoint(endpoint));
         }

@@ -136,7 +136,10 @@ fn whatever_can_be_set_is_accepted_by_the_api_server_without_a_warning() {
             "agent.upload.virtualHost=true",
         ],
         &["traces.endpoint=http://collector.tracing:4317"],
-        &["traces.endpoint=https://collector.tracing:4317", "traces.caConfigMap=collector-ca"],
+        &[
+            "traces.endpoint=https://collector.tracing:4317",
+            "traces.caConfigMap=collector-ca",
+        ],
         &[
             "tls.secretName=mine",
             "traces.endpoint=https://collector.tracing:4317",
@@ -236,7 +239,10 @@ fn bad_values_are_refused_by_name_and_with_what_to_do() {
             "traces.endpoint=collector:4317",
             "is not a collector; use http://HOST:4317",
         ),
-        ("traces.endpoint=http://collector", "is not a collector; use http://HOST:4317"),
+        (
+            "traces.endpoint=http://collector",
+            "is not a collector; use http://HOST:4317",
+        ),
         (
             "traces.endpoint=https://collector:4317",
             "the images have no certificate authorities; name a ConfigMap",

@@ -86,7 +86,13 @@ fn both_programs_reach_the_collector_of_their_traces_and_are_given_its_name() {
         let value = |name: &str| env.iter().find(|v| v["name"] == name).unwrap()["value"].clone();
         assert_eq!(value("OTEL_EXPORTER_OTLP_ENDPOINT"), "https://collector.tracing:14317/");
         let authorities = value("OTEL_EXPORTER_OTLP_CERTIFICATE");
-        let named = |list: &Value| list.as_array().unwrap().iter().find(|v| v["name"] == "traces-ca").cloned();
+        let named = |list: &Value| {
+            list.as_array()
+                .unwrap()
+                .iter()
+                .find(|v| v["name"] == "traces-ca")
+                .cloned()
+        };
         let folder = named(&pod["containers"][0]["volumeMounts"]).unwrap()["mountPath"].clone();
         assert_eq!(authorities, format!("{}/ca.crt", folder.as_str().unwrap()));
         assert_eq!(named(&pod["volumes"]).unwrap()["configMap"]["name"], "collector-ca");

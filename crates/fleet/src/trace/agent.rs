@@ -87,7 +87,11 @@ impl TakeoffTrace {
         let Some((_, since)) = known.sent.take_if(|(sent, _)| *sent == kind) else {
             return;
         };
-        let part = if kind == StepKind::Arm { Part::Arm } else { Part::Takeoff };
+        let part = if kind == StepKind::Arm {
+            Part::Arm
+        } else {
+            Part::Takeoff
+        };
         let fault = match outcome {
             Outcome::Accepted => None,
             Outcome::Refused { result } => Some(format!("refused: {result}")),

@@ -111,7 +111,11 @@ mod tests {
         track.grounded();
         assert_eq!(track.ordered(at(90)), Some((Part::Order, at(90), at(90))));
         track.grounded();
-        assert_eq!(track.ordered(at(100)), Some((Part::Order, at(100), at(100))), "it had to wait again");
+        assert_eq!(
+            track.ordered(at(100)),
+            Some((Part::Order, at(100), at(100))),
+            "it had to wait again"
+        );
         assert_eq!(
             track.airborne(true, at(1), at(104)),
             Some((Part::Flight { again: true }, at(100), at(104)))

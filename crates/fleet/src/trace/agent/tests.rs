@@ -161,10 +161,7 @@ fn a_vehicle_that_takes_off_again_or_for_another_drone_is_traced_again() {
 fn the_spans_have_the_generation_that_was_held_when_they_ended() {
     let (mut trace, order) = (TakeoffTrace::default(), fly("u"));
     trace.observe(Some(&order), DOWN, at(1));
-    let changed = Assignment {
-        generation: 3,
-        ..order
-    };
+    let changed = Assignment { generation: 3, ..order };
     trace.observe(Some(&changed), DOWN, at(2));
     trace.sent(StepKind::Arm, at(3));
     assert_eq!(trace.take()[0].of.generation, 3);

@@ -16,7 +16,7 @@ use testkit::control_plane::workspace_root;
 
 /// What each crate may use of the workspace. Arrows point down: programs, then wire crates, then the domain.
 /// `cli` composes programs, `tests` and `xtask` start them by `testkit`; no crate uses those.
-const ARROWS: [(&str, &[&str]); 16] = [
+const ARROWS: [(&str, &[&str]); 17] = [
     ("fleet", &[]),
     ("crds", &["fleet"]),
     ("proto", &["fleet"]),

@@ -26,6 +26,7 @@ use fleet::converge::{Situation, Step, called_off, converge};
 use fleet::failsafe::Diverted;
 use fleet::flight_record::{FlightRecord, Stage};
 use fleet::ids::{NodeName, Term};
+use fleet::inventory::Inventory;
 use fleet::memory::{Following, Memory, Outcome, StepKind};
 use fleet::preflight::{Clearance, clearance};
 use fleet::report::Activity;
@@ -210,6 +211,7 @@ impl Pilot {
                     if let Some(identity) = &mut self.vehicle.identity {
                         (identity.firmware, identity.hardware) = (None, None);
                     }
+                    self.vehicle.inventory = Inventory::default();
                     self.streams.again(Needed::Version);
                 }
                 Sighted::Ours => {}

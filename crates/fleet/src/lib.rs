@@ -29,6 +29,7 @@ pub mod ground;
 pub mod ground_order;
 pub mod guest;
 pub mod ids;
+pub mod inventory;
 pub mod kill;
 pub mod leadership;
 pub mod logs;

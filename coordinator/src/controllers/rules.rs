@@ -273,10 +273,10 @@ impl Controller {
                 drone = flight.drone.as_ref().map(ToString::to_string),
                 hardware = flight.hardware,
                 firmware = flight.firmware,
-                rules = flight.digest,
+                rules = flight.digest.as_ref().map(RulesDigest::words),
                 seen = flight.seen,
                 in_force = flight.in_force,
-                objects = flight.objects.join(", "),
+                objects = flight.objects.join("; "),
                 took_off = %flight.took_off,
                 landed = %wall,
                 "flight record"

@@ -21,6 +21,7 @@ pub mod drone;
 pub mod failsafe;
 pub mod flight_record;
 pub mod flight_transition;
+pub mod followed;
 pub mod formation;
 pub mod freshness;
 pub mod geo;

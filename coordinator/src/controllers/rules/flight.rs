@@ -4,7 +4,7 @@
 
 use super::plan::{Objects, Outcome, Subject};
 use fleet::ids::DroneName;
-use fleet::vehicle::{FlightTruth, WhyUnknown};
+use fleet::rules::RulesDigest;
 use k8s_openapi::jiff::Timestamp;
 
 /// What was so at the takeoff.
@@ -20,25 +20,16 @@ pub struct Flight {
     pub hardware: Option<String>,
     /// Its firmware.
     pub firmware: Option<String>,
-    /// The digest of the fence and parameters that its agent held.
-    pub digest: Option<String>,
+    /// The digests of the fence and of the parameters that its agent held.
+    pub digest: Option<RulesDigest>,
     /// Whether these were those that it was to have, and all of them in force.
     pub in_force: bool,
-    /// The objects that it was made from, each with its generation; none where it was made from others.
+    /// The objects that it was made from, and who made them; none where it was made from others.
     pub objects: Vec<String>,
 }
 
 /// Where a vehicle is, as far as this coordinator saw.
-#[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub enum Followed {
-    /// Not known.
-    #[default]
-    Unseen,
-    /// On the ground, and heard since.
-    Down,
-    /// In the air.
-    Flying(Flight),
-}
+pub type Followed = fleet::followed::Followed<Flight>;
 
 /// The flight of a vehicle after what was reported, and the one that has ended with it.
 #[must_use]
@@ -50,22 +41,7 @@ pub fn follow(
     now: Timestamp,
 ) -> (Followed, Option<Flight>) {
     let truth = of.0.report.as_ref().map(|report| report.truth);
-    match (truth, before) {
-        (Some(FlightTruth::Airborne(_)), Followed::Down) => {
-            (Followed::Flying(taken_off(objects, of, true, drone, now)), None)
-        }
-        (Some(FlightTruth::Airborne(_)), Followed::Unseen) => {
-            (Followed::Flying(taken_off(objects, of, false, drone, now)), None)
-        }
-        (Some(FlightTruth::Disarmed), Followed::Flying(flight)) => (Followed::Down, Some(flight)),
-        (_, Followed::Flying(flight)) => (Followed::Flying(flight), None),
-        (Some(FlightTruth::Disarmed | FlightTruth::ArmedOnGround), _) => (Followed::Down, None),
-        // It may take off meanwhile.
-        (None | Some(FlightTruth::Unknown(WhyUnknown::NeverHeard | WhyUnknown::LinkLost)), _) => {
-            (Followed::Unseen, None)
-        }
-        (Some(FlightTruth::Unknown(_)), before) => (before, None),
-    }
+    before.after(truth, |seen| taken_off(objects, of, seen, drone, now))
 }
 
 fn taken_off(
@@ -81,14 +57,9 @@ fn taken_off(
     let held = rules.and_then(|rules| rules.held.as_ref());
     let is_named = outcome.named.is_none() || held == outcome.named.as_ref();
     let fences = outcome.active.iter().filter_map(|&i| objects.fences.get(i));
-    let fences = fences.map(|fence| format!("Geofence {} generation {}", fence.name, fence.generation));
+    let fences = fences.map(|fence| format!("Geofence {}: {}", fence.name, fence.author));
     let profiles = outcome.profiles.iter().filter_map(|&i| objects.profiles.get(i));
-    let profiles = profiles.map(|values| {
-        format!(
-            "ParameterProfile {} generation {}",
-            values.profile.name, values.generation
-        )
-    });
+    let profiles = profiles.map(|values| format!("ParameterProfile {}: {}", values.profile.name, values.author));
     // The coordinator of before may have seen it.
     let status = subject.object.as_ref().and_then(|object| object.status.as_ref());
     let since = status
@@ -102,7 +73,7 @@ fn taken_off(
             .and_then(|identity| identity.hardware)
             .map(|uid| uid.to_string()),
         firmware: identity.and_then(|identity| identity.firmware.clone()),
-        digest: held.map(ToString::to_string),
+        digest: held.cloned(),
         in_force: is_named && rules.is_some_and(|rules| rules.in_force),
         objects: if held.is_some() && is_named {
             fences.chain(profiles).collect()
@@ -125,16 +96,16 @@ impl Flight {
         let rules = match (&self.digest, self.in_force) {
             _ if !self.seen => "which rules it took off with was not seen by this coordinator".to_owned(),
             (None, _) => "no rules".to_owned(),
-            (Some(digest), true) => format!("rules {digest} in force"),
+            (Some(digest), true) => format!("{} in force", digest.words()),
             (Some(digest), false) if self.objects.is_empty() => {
-                format!("rules {digest}, which were not those that it was to have")
+                format!("{}, which were not those that it was to have", digest.words())
             }
-            (Some(digest), false) => format!("rules {digest} not all in force"),
+            (Some(digest), false) => format!("{} not all in force", digest.words()),
         };
         let objects = if self.objects.is_empty() {
             String::new()
         } else {
-            format!(" ({})", self.objects.join(", "))
+            format!(" ({})", self.objects.join("; "))
         };
         format!(
             "{} to {}, {served}, hardware {}, firmware {}, {rules}{objects}",

@@ -1,6 +1,7 @@
 //! From objects and reports to what is sent, named and said.
 
 use super::super::flight::{self, Followed};
+use super::super::objects::Author;
 use super::super::status::{Settled, fence_on, of_fence, of_profile, profile_on};
 use super::*;
 use crds::geofence::{Area, Circle, Point};
@@ -436,12 +437,35 @@ fn a_flight_is_recorded_with_what_was_in_force_when_it_took_off() {
     let (flight, ended) = follow(&fleet, flight, &outcomes[0], 120);
     assert_eq!(flight, Followed::Down);
     let digest = &outcomes[0].named.as_ref().unwrap().0;
+    let (fence, parameters) = digest.split_at(32);
     assert_eq!(
         ended.unwrap().words(at(120)),
         format!(
-            "1970-01-01T00:01:00Z to 1970-01-01T00:02:00Z, no Drone, hardware unknown, firmware 1.17.0, rules {digest} in force (Geofence site generation 7)"
+            "1970-01-01T00:01:00Z to 1970-01-01T00:02:00Z, no Drone, hardware unknown, firmware 1.17.0, fence {fence} and parameters {parameters} in force (Geofence site: generation 7 by manager unknown, uid unknown)"
         )
     );
+}
+
+#[test]
+fn who_made_an_object_is_the_manager_of_the_last_write_of_its_spec() {
+    let write = |manager: &str, second: i64, fields: &str, subresource: Option<&str>| {
+        serde_json::json!({
+            "manager": manager, "time": Timestamp::from_second(second).unwrap().to_string(), "fieldsType": "FieldsV1",
+            "fieldsV1": {fields: {}}, "operation": "Apply", "apiVersion": "skein.dev/v1alpha1", "subresource": subresource,
+        })
+    };
+    let made = |writes: serde_json::Value| {
+        let metadata = serde_json::json!({"uid": "u", "generation": 3, "managedFields": writes});
+        Author::of(&serde_json::from_value(metadata).unwrap()).to_string()
+    };
+    let writes = serde_json::json!([
+        write("argocd", 50, "f:spec", None),
+        write("kubectl-edit", 60, "f:spec", None),
+        write("kubectl-label", 70, "f:metadata", None),
+        write("skein", 80, "f:status", Some("status")),
+    ]);
+    assert_eq!(made(writes), "generation 3 by manager kubectl-edit, uid u");
+    assert_eq!(made(serde_json::json!([])), "generation 3 by manager unknown, uid u");
 }
 
 #[test]
@@ -450,7 +474,7 @@ fn nothing_is_claimed_of_a_takeoff_that_was_not_seen_or_of_rules_that_were_not_t
     fleet.objects.fences = vec![geofence("site", "north", 200.0, 7)];
     fleet.settle();
     let outcomes = fleet.look();
-    let old = outcomes[0].named.as_ref().unwrap().0.clone();
+    let old = outcomes[0].named.clone().unwrap();
     let at = |second| Timestamp::from_second(second).unwrap();
     let follow = |fleet: &Fleet, before, outcome: &Outcome| {
         flight::follow(before, &fleet.objects, (&fleet.subjects[0], outcome), None, at(60)).0
@@ -466,7 +490,7 @@ fn nothing_is_claimed_of_a_takeoff_that_was_not_seen_or_of_rules_that_were_not_t
     let before = follow(&fleet, Followed::Down, &outcomes[0]);
     assert_eq!(
         rules(before),
-        format!("rules {old}, which were not those that it was to have")
+        format!("{}, which were not those that it was to have", old.words())
     );
     // A coordinator that leads since then.
     let unseen = follow(&fleet, Followed::Unseen, &outcomes[0]);

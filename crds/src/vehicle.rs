@@ -179,7 +179,7 @@ pub struct VehicleRules {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64))]
     pub parameter_profiles: Vec<String>,
-    /// Digest of the fence and the parameters that it is to have: equal digest, equal rules.
+    /// Digest of what it is to have: equal digest, equal rules. 32 hexadecimal digits are of the fence, then 32 of the parameters; zeros: none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub digest: String,
     /// How far its fence is: None, Working, InForce, WaitsForGround, Refused or Drifted.

@@ -257,7 +257,8 @@ mod tests {
         assert_eq!(words(format!("{a}{b}")), format!("fence {a} and parameters {b}"));
         assert_eq!(words(format!("{none}{b}")), format!("no fence and parameters {b}"));
         assert_eq!(words(a.clone()), format!("rules {a}"), "of a coordinator of before");
-        assert_eq!(words("ä".repeat(32)), format!("rules {}", "ä".repeat(32)));
+        let no_digits = format!("a{}a", "ä".repeat(31));
+        assert_eq!(words(no_digits.clone()), format!("rules {no_digits}"));
     }
 
     #[test]

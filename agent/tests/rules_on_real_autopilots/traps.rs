@@ -21,8 +21,9 @@ fn over_home() -> Shape {
     }
 }
 
+/// Whether a fence is named; one that waits for the position after the boot is not meant.
 fn of_fence(text: &str) -> bool {
-    text.to_lowercase().contains("fence")
+    text.to_lowercase().contains("fence") && !text.contains("requires position")
 }
 
 /// PX4 accepts a fence and leaves out the shapes that do not allow home; ArduPilot takes all, and does not arm.

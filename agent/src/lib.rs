@@ -16,6 +16,7 @@ pub mod credentials;
 pub mod dial;
 pub mod discovery;
 pub mod drone_span;
+pub mod flight_line;
 pub mod flight_log;
 mod ftp;
 pub mod gcs;

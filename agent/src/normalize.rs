@@ -14,6 +14,7 @@ mod reasons;
 pub(crate) mod text;
 
 use crate::metadata::Table;
+use fleet::inventory::Board;
 use fleet::time::{Moment, Sighting};
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Volts, Wgs84};
 use fleet::vehicle::{
@@ -109,7 +110,9 @@ impl Normalizer {
                     identity.firmware = Some(firmware(m));
                     identity.hardware = HardwareUid::of(m.uid, m.uid2);
                 }
+                vehicle.inventory.board = Board::of(m.board_version, m.vendor_id, m.product_id);
             }
+            MavMessage::BATTERY_INFO(m) => vehicle.inventory.wear = self.batteries.wear(m),
             MavMessage::STATUSTEXT(m) => {
                 heard.texts = self.texts.receive(m, now);
             }

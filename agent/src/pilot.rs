@@ -25,7 +25,9 @@ use fleet::battery::Gauge;
 use fleet::converge::{Situation, Step, called_off, converge};
 use fleet::failsafe::Diverted;
 use fleet::flight_record::{FlightRecord, Stage};
+use fleet::followed::Followed;
 use fleet::ids::{NodeName, Term};
+use fleet::inventory::Inventory;
 use fleet::memory::{Following, Memory, Outcome, StepKind};
 use fleet::preflight::{Clearance, clearance};
 use fleet::report::Activity;
@@ -52,6 +54,7 @@ const fn flies_routes(mode: Mode) -> bool {
 }
 
 mod descriptions;
+mod flights;
 mod killing;
 mod logs;
 mod planned;
@@ -116,6 +119,9 @@ pub struct Pilot {
     refusal: Option<refusal::Refusal>,
     activity: Activity,
     logged: Option<(FlightTruth, Activity)>,
+    /// Its flights, and what the flight log is to say of them.
+    followed: Followed<()>,
+    flight_lines: Vec<String>,
     /// Since when it is not known whether the airframe is the one that serves the Drone, if it is not.
     unread_since: Option<Moment>,
     /// Why the state is not on the disk, if it is not: nothing is armed then.
@@ -168,6 +174,8 @@ impl Pilot {
             refusal: None,
             activity: Activity::Waiting,
             logged: None,
+            followed: Followed::default(),
+            flight_lines: Vec::new(),
             unread_since: None,
             unsaved: None,
             trace: TakeoffTrace::default(),
@@ -220,6 +228,7 @@ impl Pilot {
                     if let Some(identity) = &mut self.vehicle.identity {
                         (identity.firmware, identity.hardware) = (None, None);
                     }
+                    self.vehicle.inventory = Inventory::default();
                     self.streams.again(Needed::Version);
                 }
                 Sighted::Ours => {}
@@ -636,7 +645,9 @@ impl Pilot {
         }
     }
 
-    fn from(&self) -> Address {
+    /// As whom it speaks.
+    #[must_use]
+    pub fn from(&self) -> Address {
         let system = self.discovery.latched().map_or(SYSTEM_AT_FIRST, |id| id.system);
         Address {
             system,
@@ -815,6 +826,7 @@ impl Pilot {
 
     fn log_changes(&mut self, now: Moment) {
         let (truth, activity) = (self.vehicle.truth(now), self.activity);
+        self.follow_flight(truth);
         if self.logged == Some((truth, activity)) {
             return;
         }

@@ -6,6 +6,7 @@
 use crate::calendar::Calendar;
 use crate::clock::Clock;
 use crate::drone_span::DroneSpan;
+use crate::flight_line;
 use crate::metadata::Done;
 use crate::outgoing::{Outgoing, Written};
 use crate::pilot::Pilot;
@@ -93,6 +94,8 @@ struct Shell {
     /// Reading of the autopilot's descriptions: it touches neither link nor state, and may outlive the agent by a moment.
     job: Option<JoinHandle<Done>>,
     calendar: Calendar,
+    /// How many lines about flights the flight log got.
+    noted: u16,
 }
 
 /// Flies until the agent is asked to end and its vehicle is down.
@@ -110,6 +113,7 @@ pub async fn fly(pilot: Pilot, wiring: Wiring, store: Arc<Store>, farewell: Canc
         ending_since: None,
         job: None,
         calendar: Calendar::default(),
+        noted: 0,
     };
     let ending = shell.run().await;
     farewell.cancel();
@@ -206,10 +210,21 @@ impl Shell {
     /// Does what is to be done now; returns how the agent ends, once it does.
     async fn go_on(&mut self) -> Option<Ending> {
         self.act().await;
+        self.note_flights();
         self.begin_job();
         self.publish();
         self.trace();
         self.ended()
+    }
+
+    fn note_flights(&mut self) {
+        for words in self.pilot.take_flight_lines() {
+            info!(words, "flight line");
+            self.noted = self.noted.wrapping_add(1);
+            for chunk in flight_line::chunks(&words, self.noted) {
+                self.wiring.link.note(self.pilot.from(), &chunk);
+            }
+        }
     }
 
     /// One at a time, away from here: the vehicle is served meanwhile.

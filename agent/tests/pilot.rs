@@ -224,6 +224,31 @@ fn a_land_command_without_an_answer_is_not_repeated_against_a_pilot_who_took_ove
     }
 }
 
+#[test]
+fn the_flight_log_gets_a_line_at_each_takeoff_and_landing_and_claims_nothing_of_a_takeoff_of_before() {
+    let air = MavLandedState::MAV_LANDED_STATE_IN_AIR;
+    let mut pilot = pilot();
+    let mut lines = |in_air: bool, ms: u64| {
+        if in_air {
+            reports(&mut pilot, true, air, GUIDED, ms);
+        } else {
+            on_ground(&mut pilot, ms);
+        }
+        written(&mut pilot, ms);
+        pilot.take_flight_lines()
+    };
+    let begun_in_air = lines(true, 100);
+    assert!(begun_in_air[0].contains("which rules it took off with was not seen"));
+    assert_eq!(lines(true, 1000), Vec::<String>::new());
+    assert_eq!(lines(false, 2000), ["Skein: landed"]);
+    let took_off = lines(true, 3000);
+    assert_eq!(took_off.len(), 1);
+    assert!(
+        took_off[0].starts_with("Skein: took off with no rules; no Drone"),
+        "{took_off:?}"
+    );
+}
+
 /// The autopilot says which hardware it is.
 fn is_hardware(pilot: &mut Pilot, uid: u64, ms: u64) {
     let version = AUTOPILOT_VERSION_DATA {

@@ -115,6 +115,10 @@ pub struct VehicleStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub firmware: Option<String>,
 
+    /// The kind of its autopilot's board; absent where the autopilot does not know, as a simulated one.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub board: Option<Board>,
+
     /// MAVLink system id, 1 to 255.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub system_id: Option<i32>,
@@ -126,6 +130,10 @@ pub struct VehicleStatus {
     /// Battery, in steps of 25 percent: `skein status` has it live.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub battery: Option<BatteryStatus>,
+
+    /// How worn its battery is, of several that which is worn most; absent where no battery reports it (MAVLink: BATTERY_INFO).
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub battery_wear: Option<BatteryWear>,
 
     /// The Drone that it serves, as NAMESPACE/NAME.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -171,7 +179,7 @@ pub struct VehicleRules {
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 64))]
     pub parameter_profiles: Vec<String>,
-    /// Digest of the fence and the parameters that it is to have: equal digest, equal rules.
+    /// Digest of what it is to have: equal digest, equal rules. 32 hexadecimal digits are of the fence, then 32 of the parameters; zeros: none.
     #[serde(default, skip_serializing_if = "String::is_empty")]
     pub digest: String,
     /// How far its fence is: None, Working, InForce, WaitsForGround, Refused or Drifted.
@@ -233,6 +241,31 @@ pub struct VehicleRemoteId {
     #[serde(default, skip_serializing_if = "String::is_empty")]
     #[schemars(length(max = 1024))]
     pub reason: String,
+}
+
+/// The kind of an autopilot's board, as the autopilot reports it (MAVLink: AUTOPILOT_VERSION).
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct Board {
+    /// The number that ArduPilot and PX4 give to this kind of board.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub number: Option<i32>,
+    /// USB vendor and product, as 26ac:0011.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    #[schemars(length(max = 9))]
+    pub usb: Option<String>,
+}
+
+/// How worn a battery is, as it reports itself.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct BatteryWear {
+    /// Charge cycles; absent when not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub cycles: Option<i32>,
+    /// What it still holds of what it held when it was new, percent; absent when not known.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub health_percent: Option<i32>,
 }
 
 /// A home position.

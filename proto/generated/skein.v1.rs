@@ -799,6 +799,9 @@ pub struct Report {
     /// Unset where the agent uploads no logs.
     #[prost(message, optional, tag = "32")]
     pub uploads: ::core::option::Option<LogUploads>,
+    /// What the autopilot reports of the aircraft itself; unset when that is nothing.
+    #[prost(message, optional, tag = "33")]
+    pub inventory: ::core::option::Option<Inventory>,
 }
 /// How far an agent's logs are on their way to an object store.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -816,6 +819,22 @@ pub struct LogUploads {
     pub failures: u64,
     #[prost(uint64, tag = "5")]
     pub removed_before: u64,
+}
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct Inventory {
+    /// AUTOPILOT_VERSION (148): the upper 16 bits of board_version, vendor_id, product_id; 0 when not known.
+    #[prost(uint32, tag = "1")]
+    pub board_number: u32,
+    #[prost(uint32, tag = "2")]
+    pub usb_vendor: u32,
+    #[prost(uint32, tag = "3")]
+    pub usb_product: u32,
+    /// BATTERY_INFO (372), of the battery that is worn most; unset when not known.
+    #[prost(uint32, optional, tag = "4")]
+    pub battery_cycles: ::core::option::Option<u32>,
+    /// Percent, 0..100.
+    #[prost(uint32, optional, tag = "5")]
+    pub battery_health_percent: ::core::option::Option<u32>,
 }
 /// An aircraft of others, from ADSB_VEHICLE (246).
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]

@@ -3,10 +3,11 @@
 //! Owns: [`Batteries`]: what each battery said last, and which of them speaks for the vehicle: the worst of those that were
 //! heard lately, for a vehicle is as empty as its emptiest battery. Must not: decide what is low.
 
+use fleet::inventory::BatteryWear;
 use fleet::time::{Moment, Sighting};
 use fleet::units::{Percent, Volts};
 use fleet::vehicle::{Battery, Charge};
-use link::dialect::{BATTERY_STATUS_DATA, MavBatteryChargeState};
+use link::dialect::{BATTERY_INFO_DATA, BATTERY_STATUS_DATA, MavBatteryChargeState};
 use std::time::Duration;
 
 /// A battery that was not heard for this long says nothing; and for this long BATTERY_STATUS is preferred to SYS_STATUS.
@@ -16,9 +17,20 @@ const AT_MOST: usize = 8;
 
 /// What each battery said last.
 #[derive(Clone, Debug, Default)]
-pub struct Batteries([Option<Sighting<Battery>>; AT_MOST]);
+pub struct Batteries([Option<Sighting<Battery>>; AT_MOST], [BatteryWear; AT_MOST]);
 
 impl Batteries {
+    /// Takes what one says of its wear; returns the worst of all.
+    pub fn wear(&mut self, m: &BATTERY_INFO_DATA) -> BatteryWear {
+        if let Some(place) = self.1.get_mut(usize::from(m.id).min(AT_MOST - 1)) {
+            *place = BatteryWear {
+                cycles: Some(m.cycle_count).filter(|cycles| *cycles != u16::MAX),
+                health: Percent::new(m.state_of_health),
+            };
+        }
+        self.1.into_iter().fold(BatteryWear::default(), BatteryWear::or_worse)
+    }
+
     /// Takes a message; returns the battery that speaks for the vehicle now.
     pub fn receive(&mut self, m: &BATTERY_STATUS_DATA, now: Moment) -> Battery {
         let heard = battery(m);

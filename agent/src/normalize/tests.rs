@@ -1,9 +1,10 @@
 //! Tests of the normalizer.
 
 use super::*;
-use fleet::units::{ComponentId, SystemId, Volts};
+use fleet::inventory::{BatteryWear, Inventory};
+use fleet::units::{ComponentId, Percent, SystemId, Volts};
 use fleet::vehicle::{Identity, Mode};
-use link::dialect::BATTERY_STATUS_DATA;
+use link::dialect::{BATTERY_INFO_DATA, BATTERY_STATUS_DATA};
 use link::dialect::{EXTENDED_SYS_STATE_DATA, HOME_POSITION_DATA, STATUSTEXT_DATA};
 use std::time::Duration;
 
@@ -308,6 +309,43 @@ fn a_single_broken_time_is_no_reboot() {
     for ms in [10_000, 4_000_000_000, 10_500, 3, 11_000, 11_500, 12_000] {
         assert!(!n.receive(&mut v, &position(ms, 488_000, 0), at(0)).rebooted, "{ms}");
     }
+}
+
+#[test]
+fn board_and_wear_are_those_that_were_told_and_are_forgotten_at_a_reboot() {
+    let (mut v, mut n) = (vehicle(Autopilot::Px4), Normalizer::default());
+    let version = MavMessage::AUTOPILOT_VERSION(AUTOPILOT_VERSION_DATA {
+        board_version: 9 << 16,
+        vendor_id: 0x26ac,
+        product_id: 0x11,
+        ..AUTOPILOT_VERSION_DATA::default()
+    });
+    let battery = |id, cycle_count, state_of_health| {
+        MavMessage::BATTERY_INFO(BATTERY_INFO_DATA {
+            id,
+            cycle_count,
+            state_of_health,
+            ..BATTERY_INFO_DATA::default()
+        })
+    };
+    let messages = [
+        position(500_000, 488_000, 0),
+        version,
+        battery(0, 212, 81),
+        battery(1, u16::MAX, u8::MAX),
+    ];
+    for message in &messages {
+        n.receive(&mut v, message, at(0));
+    }
+    assert_eq!(v.inventory.board, Board::of(9 << 16, 0x26ac, 0x11));
+    let wear = BatteryWear {
+        cycles: Some(212),
+        health: Percent::new(81),
+    };
+    assert_eq!(v.inventory.wear, wear);
+    let reboots = [1_000, 1_500, 2_000].map(|ms| n.receive(&mut v, &position(ms, 488_000, 0), at(1)).rebooted);
+    assert!(reboots.contains(&true));
+    assert_eq!(v.inventory, Inventory::default(), "it may have got another battery");
 }
 
 #[test]

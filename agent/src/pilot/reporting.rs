@@ -140,6 +140,7 @@ impl Pilot {
             made: now,
             link_alive: vehicle.link_alive(now),
             identity: vehicle.identity.clone(),
+            inventory: vehicle.inventory,
             truth,
             mode: beat.map(|b| b.mode.label.clone()),
             ready: ready.map(|ready| ready && own_reasons.is_empty() && refused.is_none()),

@@ -5,6 +5,7 @@
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
 mod station;
+mod traps;
 
 use agent::clock::Clock;
 use agent::pilot::Pilot;

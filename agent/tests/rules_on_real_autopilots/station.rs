@@ -58,6 +58,50 @@ impl Station {
         }
     }
 
+    /// Arms or disarms: what came of it, and what the autopilot said with it.
+    pub async fn arm(&mut self, arm: bool) -> (Option<MavResult>, Vec<String>) {
+        let command = MavMessage::COMMAND_LONG(COMMAND_LONG_DATA {
+            param1: f32::from(u8::from(arm)),
+            command: MavCmd::MAV_CMD_COMPONENT_ARM_DISARM,
+            target_system: self.to.system.0,
+            target_component: self.to.component.0,
+            ..Default::default()
+        });
+        self.send(&heartbeat()).await;
+        self.send(&command).await;
+        let (mut result, mut texts) = (None, vec![]);
+        let until = Instant::now() + Duration::from_millis(1500);
+        while let Some(message) = self.hear(until - Instant::now(), |m| Some(m.clone())).await {
+            match message {
+                MavMessage::COMMAND_ACK(m) if m.command == MavCmd::MAV_CMD_COMPONENT_ARM_DISARM => {
+                    result = Some(m.result)
+                }
+                MavMessage::STATUSTEXT(m) => texts.push(m.text.to_str().unwrap_or_default().to_owned()),
+                _ => {}
+            }
+        }
+        (result, texts)
+    }
+
+    /// Tries to arm until it is armed, and disarms; or until it is refused with words that `refused` takes, which are returned.
+    pub async fn try_to_arm(&mut self, refused: impl Fn(&str) -> bool) -> Option<String> {
+        let began = Instant::now();
+        loop {
+            let (result, texts) = self.arm(true).await;
+            if result == Some(MavResult::MAV_RESULT_ACCEPTED) {
+                while self.arm(false).await.0 != Some(MavResult::MAV_RESULT_ACCEPTED) {}
+                return None;
+            }
+            if let Some(words) = texts.iter().find(|text| refused(text)) {
+                return Some(words.clone());
+            }
+            assert!(
+                began.elapsed().as_secs() < 120,
+                "neither armed nor refused so: {result:?}, {texts:?}"
+            );
+        }
+    }
+
     /// Asks until it is answered.
     async fn ask<T>(&mut self, message: MavMessage, wanted: impl Fn(&MavMessage) -> Option<T>) -> T {
         for _ in 0..8 {

@@ -26,7 +26,6 @@ use crds::{Geofence, ParameterProfile, Vehicle, labels};
 use fleet::ids::{DroneName, NodeName};
 use fleet::parameters::Variables;
 use fleet::rules::RulesDigest;
-use flight::Flight;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, ListParams};
 use kube::runtime::reflector::store::Writer;
@@ -57,7 +56,7 @@ const HEARS_ALL: Duration = Duration::from_secs(60);
 /// What is remembered of a vehicle beside its [`plan::Memory`].
 #[derive(Default)]
 struct Followed {
-    flight: Option<Flight>,
+    flight: flight::Followed,
     told: Troubles,
     in_force: Option<RulesDigest>,
 }
@@ -264,7 +263,7 @@ impl Controller {
                     .record_about(vehicle.object_ref(&()), None, note);
             }
         };
-        let (flight, ended) = flight::follow(followed.flight.take(), objects, of, drone, wall);
+        let (flight, ended) = flight::follow(std::mem::take(&mut followed.flight), objects, of, drone, wall);
         followed.flight = flight;
         if let Some(flight) = ended {
             let words = flight.words(wall);
@@ -274,9 +273,10 @@ impl Controller {
                 drone = flight.drone.as_ref().map(ToString::to_string),
                 hardware = flight.hardware,
                 firmware = flight.firmware,
-                rules = flight.digest,
+                rules = flight.digest.as_ref().map(RulesDigest::words),
+                seen = flight.seen,
                 in_force = flight.in_force,
-                objects = flight.objects.join(", "),
+                objects = flight.objects.join("; "),
                 took_off = %flight.took_off,
                 landed = %wall,
                 "flight record"

@@ -291,10 +291,10 @@ pub fn compose(term: Term, fence: Option<Fence>, mut parameters: Vec<WantedParam
     }
 }
 
-/// The first 128 bits of the SHA-256 of a text that has each value once, exactly: positions on the grid of the wire, other numbers by
-/// their bits.
+/// For each part the first 128 bits of the SHA-256 of a text that has each value once, exactly: positions on the grid of the wire, other
+/// numbers by their bits.
 fn digest(fence: Option<&Fence>, parameters: &[WantedParameter]) -> RulesDigest {
-    let mut text = String::from("skein rules 1\n");
+    let mut shapes = String::new();
     // Writing to a String cannot fail.
     for shape in fence.iter().flat_map(|fence| &fence.shapes) {
         let side = match shape.side {
@@ -307,13 +307,14 @@ fn digest(fence: Option<&Fence>, parameters: &[WantedParameter]) -> RulesDigest 
         };
         let _ = match &shape.outline {
             Outline::Polygon(vertices) => {
-                writeln!(text, "{side} polygon{}", vertices.iter().map(at).collect::<String>())
+                writeln!(shapes, "{side} polygon{}", vertices.iter().map(at).collect::<String>())
             }
             Outline::Circle { center, radius } => {
-                writeln!(text, "{side} circle{} {:016x}", at(center), radius.0.to_bits())
+                writeln!(shapes, "{side} circle{} {:016x}", at(center), radius.0.to_bits())
             }
         };
     }
+    let mut values = String::new();
     for WantedParameter {
         name,
         value,
@@ -325,13 +326,21 @@ fn digest(fence: Option<&Fence>, parameters: &[WantedParameter]) -> RulesDigest 
             Enforce::Apply => "apply",
             Enforce::Report => "report",
         };
-        let _ = writeln!(text, "{name} {:016x} {enforce} {may_reboot}", (value + 0.0).to_bits());
+        let _ = writeln!(values, "{name} {:016x} {enforce} {may_reboot}", (value + 0.0).to_bits());
     }
-    let hash = Sha256::digest(text);
-    RulesDigest(hash.iter().take(16).fold(String::new(), |mut hex, byte| {
-        let _ = write!(hex, "{byte:02x}");
-        hex
-    }))
+    RulesDigest(part("fence", &shapes) + &part("parameters", &values))
+}
+
+fn part(what: &str, text: &str) -> String {
+    if text.is_empty() {
+        return "0".repeat(RulesDigest::PART);
+    }
+    let hash = Sha256::digest(format!("skein {what} 2\n{text}"));
+    let mut digits = String::new();
+    for byte in hash.iter().take(RulesDigest::PART / 2) {
+        let _ = write!(digits, "{byte:02x}");
+    }
+    digits
 }
 
 #[cfg(test)]

@@ -10,6 +10,7 @@ use crate::assignment::Held;
 use crate::failsafe::Diversion;
 use crate::ground::GroundOrderId;
 use crate::ids::{NodeName, Term};
+use crate::inventory::{BatteryWear, Inventory};
 use crate::logs::upload::Uploads;
 use crate::mission::{PlanReport, PlanState, Reached};
 use crate::remote_id::{RemoteIdReport, Sending, Transmitter};
@@ -34,6 +35,8 @@ pub struct Report {
     pub link_alive: bool,
     /// The vehicle's identity, once received.
     pub identity: Option<Identity>,
+    /// What the vehicle's autopilot reports of the aircraft itself.
+    pub inventory: Inventory,
     /// Is it flying?
     pub truth: FlightTruth,
     /// The autopilot's own name of the flight mode; `None` when not heard lately.
@@ -127,6 +130,13 @@ impl Report {
             made: Moment::at(std::time::Duration::ZERO),
             link_alive: false,
             identity: None,
+            inventory: Inventory {
+                board: None,
+                wear: BatteryWear {
+                    cycles: None,
+                    health: None,
+                },
+            },
             truth: FlightTruth::Unknown(crate::vehicle::WhyUnknown::NeverHeard),
             mode: None,
             ready: None,

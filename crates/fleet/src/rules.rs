@@ -19,13 +19,37 @@ pub const MOST_PARAMETERS: usize = 128;
 /// Most deviations that a report names.
 pub const MOST_DEVIATIONS: usize = 32;
 
-/// Names the content of rules: equal content, equal digest. 32 hexadecimal digits; computed where the rules are made.
+/// Names the content of rules: equal content, equal digest. 32 hexadecimal digits of the fence, then 32 of the parameters; zeros where
+/// there is none. Computed where the rules are made.
 #[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
 pub struct RulesDigest(pub String);
 
 impl fmt::Display for RulesDigest {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         f.write_str(&self.0)
+    }
+}
+
+impl RulesDigest {
+    /// Hexadecimal digits of either part.
+    pub const PART: usize = 32;
+
+    /// Both parts, in words. Coordinators before this one made one digest of both.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let part = |what: &str, digest: &str| {
+            if digest.bytes().all(|digit| digit == b'0') {
+                format!("no {what}")
+            } else {
+                format!("{what} {digest}")
+            }
+        };
+        match self.0.split_at_checked(Self::PART) {
+            Some((fence, parameters)) if parameters.len() == Self::PART => {
+                format!("{} and {}", part("fence", fence), part("parameters", parameters))
+            }
+            _ => format!("rules {self}"),
+        }
     }
 }
 
@@ -139,6 +163,16 @@ pub struct RulesReport {
     pub in_force: bool,
 }
 
+impl RulesReport {
+    /// Which rules the vehicle has, and whether all of them are in force.
+    #[must_use]
+    pub fn words(&self) -> String {
+        let how = if self.in_force { "in force" } else { "not all in force" };
+        let held = self.held.as_ref();
+        held.map_or_else(|| "no rules".to_owned(), |held| format!("{} {how}", held.words()))
+    }
+}
+
 /// How far the fence of an autopilot is the wanted one.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub enum FenceState {
@@ -215,6 +249,17 @@ pub fn clearance(policy: Preflight, named: Option<&RulesDigest>, report: &RulesR
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    #[test]
+    fn a_digest_names_fence_and_parameters_each() {
+        let words = |text: String| RulesDigest(text).words();
+        let (a, b, none) = ("a".repeat(32), "b".repeat(32), "0".repeat(32));
+        assert_eq!(words(format!("{a}{b}")), format!("fence {a} and parameters {b}"));
+        assert_eq!(words(format!("{none}{b}")), format!("no fence and parameters {b}"));
+        assert_eq!(words(a.clone()), format!("rules {a}"), "of a coordinator of before");
+        let no_digits = format!("a{}a", "ä".repeat(31));
+        assert_eq!(words(no_digits.clone()), format!("rules {no_digits}"));
+    }
 
     #[test]
     fn only_the_named_rules_in_force_clear_a_vehicle_of_a_drone_that_refuses() {

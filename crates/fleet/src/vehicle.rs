@@ -4,6 +4,7 @@
 //! flying?". Must not: guess. What is stale, undefined or contradictory is `Unknown`.
 
 use crate::alarm::Alarm;
+use crate::inventory::Inventory;
 use crate::time::{Moment, Sighting};
 use crate::units::{Address, AltitudeAboveHome, AltitudeAmsl, ComponentId, Heading, Percent, SystemId, Volts, Wgs84};
 use serde::{Deserialize, Serialize};
@@ -285,6 +286,8 @@ impl ArmingReason {
 pub struct Vehicle {
     /// Its identity; set by the first autopilot heartbeat.
     pub identity: Option<Identity>,
+    /// What it reports of the aircraft itself.
+    pub inventory: Inventory,
     /// Last HEARTBEAT of the autopilot component.
     pub heartbeat: Option<Sighting<Heartbeat>>,
     /// Last EXTENDED_SYS_STATE.landed_state; the value is `None` when the autopilot said "undefined".

@@ -72,17 +72,26 @@ async fn a_tap_sees_every_frame_byte_for_byte_in_both_directions() {
     assert_eq!((ours.from, ours.system, ours.component), (Direction::Us, 1, 191));
     let theirs = tapped(&mut tap).await;
     assert_eq!((theirs.from, &theirs.bytes), (Direction::Guest, &guest.bytes));
-    let mut written = vec![0; ours.bytes.len() + theirs.bytes.len()];
+    bench.handle.note(Address::new(1, 191), &px4());
+    let noted = tapped(&mut tap).await;
+    assert_eq!(
+        (noted.from, noted.bytes[4]),
+        (Direction::Us, ours.bytes[4] + 1),
+        "a remark"
+    );
+    bench.handle.send_raw(&guest, WITHIN).await.unwrap();
+    tapped(&mut tap).await;
+    let mut written = vec![0; ours.bytes.len() + 2 * theirs.bytes.len()];
     bench.far.read_exact(&mut written).await.unwrap();
     assert_eq!(
         written,
-        [&ours.bytes[..], &theirs.bytes].concat(),
-        "what the other end got"
+        [&ours.bytes[..], &theirs.bytes, &theirs.bytes].concat(),
+        "what the other end got, without the remark"
     );
 
     let counters = bench.handle.counters();
     assert_eq!((counters.frames, counters.unknown, counters.skipped), (3, 1, 5));
-    assert_eq!((counters.sent, counters.guests_sent, counters.lost), (1, 1, 0));
+    assert_eq!((counters.sent, counters.guests_sent, counters.lost), (1, 2, 0));
     let all: usize = arrived.iter().map(Vec::len).sum();
     assert_eq!(counters.bytes, all as u64 + 5);
     let senders: Vec<_> = bench

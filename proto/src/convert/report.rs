@@ -4,12 +4,14 @@
 
 mod aircraft;
 mod deviation;
+mod inventory;
 
 use super::{BadMessage, filled, known, within};
 use crate::v1;
 use fleet::assignment::Held;
 use fleet::ground::GroundOrderId;
 use fleet::ids::{DroneUid, NodeName, Term};
+use fleet::inventory::Inventory;
 use fleet::logs::upload::Uploads;
 use fleet::mission::PlanReport;
 use fleet::remote_id::RemoteIdReport;
@@ -72,6 +74,7 @@ impl From<&Report> for v1::Report {
                 failures: of.failures,
                 removed_before: of.removed_before,
             }),
+            inventory: (r.inventory != Inventory::default()).then(|| r.inventory.into()),
         }
     }
 }
@@ -104,6 +107,7 @@ pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
         made: moment(r.made_ms),
         link_alive: r.link_alive,
         identity: r.identity.map(TryInto::try_into).transpose()?,
+        inventory: r.inventory.map(Into::into).unwrap_or_default(),
         truth: known::<v1::FlightTruth>("truth", r.truth)?.into(),
         mode: r.mode,
         ready: r.ready,

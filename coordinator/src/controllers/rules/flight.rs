@@ -4,7 +4,7 @@
 
 use super::plan::{Objects, Outcome, Subject};
 use fleet::ids::DroneName;
-use fleet::vehicle::FlightTruth;
+use fleet::rules::RulesDigest;
 use k8s_openapi::jiff::Timestamp;
 
 /// What was so at the takeoff.
@@ -12,59 +12,74 @@ use k8s_openapi::jiff::Timestamp;
 pub struct Flight {
     /// When it was first seen in the air, by the autopilot's account.
     pub took_off: Timestamp,
+    /// Whether this coordinator saw it on the ground before. What is on a vehicle in the air says nothing of its takeoff.
+    pub seen: bool,
     /// The Drone that the vehicle served.
     pub drone: Option<DroneName>,
     /// The number of its autopilot's hardware.
     pub hardware: Option<String>,
     /// Its firmware.
     pub firmware: Option<String>,
-    /// The digest of the fence and parameters that its agent held.
-    pub digest: Option<String>,
-    /// Whether all of it was in force.
+    /// The digests of the fence and of the parameters that its agent held.
+    pub digest: Option<RulesDigest>,
+    /// Whether these were those that it was to have, and all of them in force.
     pub in_force: bool,
-    /// The objects that it was made from, each with its generation.
+    /// The objects that it was made from, and who made them; none where it was made from others.
     pub objects: Vec<String>,
 }
+
+/// Where a vehicle is, as far as this coordinator saw.
+pub type Followed = fleet::followed::Followed<Flight>;
 
 /// The flight of a vehicle after what was reported, and the one that has ended with it.
 #[must_use]
 pub fn follow(
-    before: Option<Flight>,
+    before: Followed,
     objects: &Objects,
-    (subject, outcome): (&Subject, &Outcome),
+    of: (&Subject, &Outcome),
     drone: Option<&DroneName>,
     now: Timestamp,
-) -> (Option<Flight>, Option<Flight>) {
-    let Some(report) = &subject.report else {
-        return (before, None);
-    };
-    match (report.truth, before) {
-        (FlightTruth::Airborne(_), None) => {
-            let identity = report.identity.as_ref();
-            let fences = outcome.active.iter().filter_map(|&i| objects.fences.get(i));
-            let fences = fences.map(|fence| format!("Geofence {} generation {}", fence.name, fence.generation));
-            let profiles = outcome.profiles.iter().filter_map(|&i| objects.profiles.get(i));
-            let profiles = profiles.map(|values| {
-                format!(
-                    "ParameterProfile {} generation {}",
-                    values.profile.name, values.generation
-                )
-            });
-            let flight = Flight {
-                took_off: now,
-                drone: drone.cloned(),
-                hardware: identity
-                    .and_then(|identity| identity.hardware)
-                    .map(|uid| uid.to_string()),
-                firmware: identity.and_then(|identity| identity.firmware.clone()),
-                digest: report.rules.held.as_ref().map(ToString::to_string),
-                in_force: report.rules.in_force,
-                objects: fences.chain(profiles).collect(),
-            };
-            (Some(flight), None)
-        }
-        (FlightTruth::Disarmed, Some(flight)) => (None, Some(flight)),
-        (_, before) => (before, None),
+) -> (Followed, Option<Flight>) {
+    let truth = of.0.report.as_ref().map(|report| report.truth);
+    before.after(truth, |seen| taken_off(objects, of, seen, drone, now))
+}
+
+fn taken_off(
+    objects: &Objects,
+    (subject, outcome): (&Subject, &Outcome),
+    seen: bool,
+    drone: Option<&DroneName>,
+    now: Timestamp,
+) -> Flight {
+    let report = subject.report.as_ref();
+    let identity = report.and_then(|report| report.identity.as_ref());
+    let rules = report.map(|report| &report.rules).filter(|_| seen);
+    let held = rules.and_then(|rules| rules.held.as_ref());
+    let is_named = outcome.named.is_none() || held == outcome.named.as_ref();
+    let fences = outcome.active.iter().filter_map(|&i| objects.fences.get(i));
+    let fences = fences.map(|fence| format!("Geofence {}: {}", fence.name, fence.author));
+    let profiles = outcome.profiles.iter().filter_map(|&i| objects.profiles.get(i));
+    let profiles = profiles.map(|values| format!("ParameterProfile {}: {}", values.profile.name, values.author));
+    // The coordinator of before may have seen it.
+    let status = subject.object.as_ref().and_then(|object| object.status.as_ref());
+    let since = status
+        .and_then(|status| status.airborne_since.as_ref())
+        .filter(|_| !seen);
+    Flight {
+        took_off: since.map_or(now, |since| since.0),
+        seen,
+        drone: drone.cloned(),
+        hardware: identity
+            .and_then(|identity| identity.hardware)
+            .map(|uid| uid.to_string()),
+        firmware: identity.and_then(|identity| identity.firmware.clone()),
+        digest: held.cloned(),
+        in_force: is_named && rules.is_some_and(|rules| rules.in_force),
+        objects: if held.is_some() && is_named {
+            fences.chain(profiles).collect()
+        } else {
+            Vec::new()
+        },
     }
 }
 
@@ -79,14 +94,18 @@ impl Flight {
             .as_ref()
             .map_or_else(|| "no Drone".to_owned(), |drone| format!("Drone {drone}"));
         let rules = match (&self.digest, self.in_force) {
+            _ if !self.seen => "which rules it took off with was not seen by this coordinator".to_owned(),
             (None, _) => "no rules".to_owned(),
-            (Some(digest), true) => format!("rules {digest} in force"),
-            (Some(digest), false) => format!("rules {digest} not all in force"),
+            (Some(digest), true) => format!("{} in force", digest.words()),
+            (Some(digest), false) if self.objects.is_empty() => {
+                format!("{}, which were not those that it was to have", digest.words())
+            }
+            (Some(digest), false) => format!("{} not all in force", digest.words()),
         };
         let objects = if self.objects.is_empty() {
             String::new()
         } else {
-            format!(" ({})", self.objects.join(", "))
+            format!(" ({})", self.objects.join("; "))
         };
         format!(
             "{} to {}, {served}, hardware {}, firmware {}, {rules}{objects}",

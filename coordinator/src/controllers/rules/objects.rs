@@ -1,7 +1,7 @@
 //! Geofences and ParameterProfiles as the domain has them, and which vehicles they select.
 //!
 //! Owns: reading the objects, and whose labels count: those of the Vehicle, and those of its Node where the Vehicle has none of that
-//! key. Must not: compile or decide.
+//! key; and who made them, as far as an object says it ([`Author`]). Must not: compile or decide.
 
 use super::readable::{Readable, Unread};
 use crds::geofence::{Area, Breach as AskedBreach, Point};
@@ -12,9 +12,10 @@ use fleet::parameters::Profile;
 use fleet::rules::{Enforce, Outline};
 use fleet::units::{AltitudeAboveHome, Meters, Wgs84};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
-use kube::core::{Selector, SelectorExt};
+use kube::core::{ObjectMeta, Selector, SelectorExt};
 use kube::{Resource, ResourceExt};
 use std::collections::{BTreeMap, HashMap};
+use std::fmt;
 use std::sync::Arc;
 
 /// What is wanted.
@@ -72,6 +73,44 @@ impl<T> Cache<T> {
     }
 }
 
+/// Who made an object as it is. An API server writes no names of users on objects, only of programs: the field manager that a client gives
+/// itself. The user is in the audit log of the API server, under the same uid.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Author {
+    /// `metadata.uid`.
+    pub uid: Option<String>,
+    /// `metadata.generation`: how often its spec was written.
+    pub generation: i64,
+    /// The manager of the last write of its spec, by `metadata.managedFields`.
+    pub manager: Option<String>,
+}
+
+impl Author {
+    /// What the metadata of an object says.
+    #[must_use]
+    pub fn of(object: &ObjectMeta) -> Self {
+        let writes = object.managed_fields.iter().flatten().filter(|write| {
+            let fields = write.fields_v1.as_ref();
+            write.subresource.as_deref().unwrap_or_default().is_empty()
+                && fields.is_some_and(|fields| fields.0.get("f:spec").is_some())
+        });
+        let last = writes.max_by_key(|write| write.time.as_ref().map(|time| time.0));
+        Self {
+            uid: object.uid.clone(),
+            generation: object.generation.unwrap_or_default(),
+            manager: last.and_then(|write| write.manager.clone()),
+        }
+    }
+}
+
+impl fmt::Display for Author {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let known = |text: &Option<String>| text.clone().unwrap_or_else(|| "unknown".to_owned());
+        let (manager, uid) = (known(&self.manager), known(&self.uid));
+        write!(f, "generation {} by manager {manager}, uid {uid}", self.generation)
+    }
+}
+
 /// Which vehicles are meant.
 #[derive(Clone, Debug)]
 pub struct Selects(Result<Selector, String>);
@@ -113,8 +152,8 @@ impl Selects {
 pub struct Fence {
     /// Its name.
     pub name: String,
-    /// `metadata.generation`.
-    pub generation: i64,
+    /// Who made it.
+    pub author: Author,
     /// Which vehicles it is for.
     pub selects: Selects,
     /// What it wants of them.
@@ -126,8 +165,8 @@ pub struct Fence {
 /// A ParameterProfile.
 #[derive(Clone, Debug)]
 pub struct Values {
-    /// `metadata.generation`.
-    pub generation: i64,
+    /// Who made it.
+    pub author: Author,
     /// Which vehicles it is for.
     pub selects: Selects,
     /// What it wants of them, and its name.
@@ -155,7 +194,7 @@ impl Fence {
             Readable::Read(geofence) => Self::of(geofence),
             Readable::Unread(unread) => Self {
                 name: object.name_any(),
-                generation: unread.metadata.generation.unwrap_or_default(),
+                author: Author::of(&unread.metadata),
                 selects: Selects::of_unread(unread),
                 wanted: Arc::new(Wanted {
                     name: object.name_any(),
@@ -205,7 +244,7 @@ impl Fence {
         let fault = fault.or_else(|| wanted.check().err().map(|why| why.to_string()));
         Self {
             name: wanted.name.clone(),
-            generation: geofence.metadata.generation.unwrap_or_default(),
+            author: Author::of(&geofence.metadata),
             selects,
             wanted: Arc::new(wanted),
             fault,
@@ -235,7 +274,7 @@ impl Values {
         match object {
             Readable::Read(profile) => Self::of(profile),
             Readable::Unread(unread) => Self {
-                generation: unread.metadata.generation.unwrap_or_default(),
+                author: Author::of(&unread.metadata),
                 selects: Selects::of_unread(unread),
                 profile: Profile {
                     name: object.name_any(),
@@ -267,7 +306,7 @@ impl Values {
         let fault = selects.0.as_ref().err().cloned();
         let fault = fault.or_else(|| profile.check().err().map(|why| why.to_string()));
         Self {
-            generation: object.metadata.generation.unwrap_or_default(),
+            author: Author::of(&object.metadata),
             selects,
             profile,
             most: u32::try_from(spec.max_unavailable).unwrap_or(1).max(1),

@@ -331,13 +331,13 @@ pub fn of_fence(
     let about = About {
         fault: fence.fault.as_ref(),
         rests: (!active).then_some("now is in none of spec.windows"),
-        generation: fence.generation,
+        generation: fence.author.generation,
         old,
         remark: notes.next().cloned(),
     };
     let said = say(&about, of.collect(), now);
     let status = GeofenceStatus {
-        observed_generation: Some(fence.generation),
+        observed_generation: Some(fence.author.generation),
         selected: Some(said.selected),
         in_force: Some(said.in_force),
         unsettled: said.unsettled,
@@ -368,13 +368,13 @@ pub fn of_profile(
     let about = About {
         fault: values.fault.as_ref(),
         rests: None,
-        generation: values.generation,
+        generation: values.author.generation,
         old,
         remark,
     };
     let said = say(&about, of.collect(), now);
     let status = ParameterProfileStatus {
-        observed_generation: Some(values.generation),
+        observed_generation: Some(values.author.generation),
         selected: Some(said.selected),
         in_force: Some(said.in_force),
         unsettled: said.unsettled,

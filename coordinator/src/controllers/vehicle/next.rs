@@ -6,7 +6,7 @@ use crate::controllers::drone::pacing::Urgency;
 use crate::controllers::drone::status::{battery, condition, far_from, identity};
 use crate::controllers::operator::status::Shown;
 use crate::controllers::rules::ShownRules;
-use crds::vehicle::{Home, VehicleRules};
+use crds::vehicle::{BatteryWear, Board, Home, VehicleRules};
 use crds::{Vehicle, VehicleSpec, VehicleStatus};
 use fleet::binding::Why;
 use fleet::drone::status::armable;
@@ -189,6 +189,9 @@ fn heard(
         next.system_id = Some(identity.system_id);
         next.firmware = identity.firmware.or(next.firmware);
     }
+    next.board = board(report).or(next.board);
+    // It may have got another battery.
+    next.battery_wear = wear(report);
     next.home = home(report)
         .filter(|home| !next.home.as_ref().is_some_and(|before| is_same(before, home)))
         .or(next.home);
@@ -253,6 +256,23 @@ fn heard(
             .push(of(REMOTE_ID, status.ready, (*reason, status.reason.as_str())));
     }
     next
+}
+
+fn board(report: &Report) -> Option<Board> {
+    let known = |number: u16| Some(i32::from(number)).filter(|number| *number != 0);
+    report.inventory.board.map(|board| Board {
+        number: known(board.number),
+        usb: known(board.vendor).map(|_| format!("{:04x}:{:04x}", board.vendor, board.product)),
+    })
+}
+
+fn wear(report: &Report) -> Option<BatteryWear> {
+    let wear = report.inventory.wear;
+    let told = wear != Default::default();
+    told.then(|| BatteryWear {
+        cycles: wear.cycles.map(i32::from),
+        health_percent: wear.health.map(|health| health.get().into()),
+    })
 }
 
 fn home(report: &Report) -> Option<Home> {

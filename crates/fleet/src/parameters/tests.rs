@@ -242,7 +242,7 @@ fn equal_rules_have_equal_digests_and_every_change_shows() {
         |fence: Option<Fence>, parameters: &[WantedParameter]| compose(Term(1), fence, parameters.to_vec()).digest.0;
     let (a, b) = (parameter("A", 1.0), parameter("B", 2.0));
     let base = of(Some(circle(47.0, 50.0)), &[a.clone(), b.clone()]);
-    assert_eq!(base.len(), 32);
+    assert_eq!(base.len(), 64);
     assert!(base.chars().all(|c| c.is_ascii_hexdigit()));
     assert_eq!(
         base,
@@ -254,6 +254,10 @@ fn equal_rules_have_equal_digests_and_every_change_shows() {
         .0;
     assert_eq!(base, later, "another leader sends the same rules");
     assert_eq!(of(None, &[parameter("A", 0.0)]), of(None, &[parameter("A", -0.0)]));
+    let other_values = of(Some(circle(47.0, 50.0)), std::slice::from_ref(&a));
+    assert_eq!(base[..32], other_values[..32], "the fence is the same");
+    let no_fence = of(None, &[a.clone(), b.clone()]);
+    assert_eq!((&no_fence[..32], &no_fence[32..]), (&*"0".repeat(32), &base[32..]));
     let mut others = vec![
         base,
         of(None, &[a.clone(), b.clone()]),

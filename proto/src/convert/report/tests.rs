@@ -4,6 +4,7 @@ use super::*;
 use fleet::alarm::Cause;
 use fleet::failsafe::{Diversion, Diverted};
 use fleet::flight_record::SoFar;
+use fleet::inventory::{BatteryWear, Board};
 use fleet::memory::{Answer, Owed};
 use fleet::takeover::Descent;
 use fleet::traffic::{Aircraft, Altitude};
@@ -204,6 +205,13 @@ fn reports() -> impl Strategy<Value = Report> {
             others_flew,
             route,
             home,
+            inventory: Inventory {
+                board: Board::of(made, 0, u16::try_from(made % 7).unwrap_or_default()),
+                wear: BatteryWear {
+                    cycles: times.2,
+                    health: Percent::new(u8::try_from(made % 100).unwrap_or_default()),
+                },
+            },
             return_height: times.2.map(|dm: u16| AltitudeAboveHome(f64::from(dm) / 10.0)),
             traffic,
             rules,

@@ -1,6 +1,7 @@
 //! From objects and reports to what is sent, named and said.
 
-use super::super::flight;
+use super::super::flight::{self, Followed};
+use super::super::objects::Author;
 use super::super::status::{Settled, fence_on, of_fence, of_profile, profile_on};
 use super::*;
 use crds::geofence::{Area, Circle, Point};
@@ -424,24 +425,80 @@ fn a_flight_is_recorded_with_what_was_in_force_when_it_took_off() {
     let follow = |fleet: &Fleet, before, outcome: &Outcome, second| {
         flight::follow(before, &fleet.objects, (&fleet.subjects[0], outcome), None, at(second))
     };
-    let (none, ended) = follow(&fleet, None, &outcomes[0], 1);
-    assert_eq!((none, ended), (None, None), "it stands");
+    let (down, ended) = follow(&fleet, Followed::Unseen, &outcomes[0], 1);
+    assert_eq!((&down, ended), (&Followed::Down, None), "it stands");
     fleet.change(0, |report| report.truth = FlightTruth::Airborne(Airborne::InAir));
-    let (flight, _) = follow(&fleet, None, &outcomes[0], 60);
+    let (flight, _) = follow(&fleet, down, &outcomes[0], 60);
     // What changes in the air is not what it took off with.
     fleet.change(0, |report| report.rules = RulesReport::default());
     let (flight, ended) = follow(&fleet, flight, &outcomes[0], 90);
     assert_eq!(ended, None);
     fleet.change(0, |report| report.truth = FlightTruth::Disarmed);
     let (flight, ended) = follow(&fleet, flight, &outcomes[0], 120);
-    assert_eq!(flight, None);
+    assert_eq!(flight, Followed::Down);
     let digest = &outcomes[0].named.as_ref().unwrap().0;
+    let (fence, parameters) = digest.split_at(32);
     assert_eq!(
         ended.unwrap().words(at(120)),
         format!(
-            "1970-01-01T00:01:00Z to 1970-01-01T00:02:00Z, no Drone, hardware unknown, firmware 1.17.0, rules {digest} in force (Geofence site generation 7)"
+            "1970-01-01T00:01:00Z to 1970-01-01T00:02:00Z, no Drone, hardware unknown, firmware 1.17.0, fence {fence} and parameters {parameters} in force (Geofence site: generation 7 by manager unknown, uid unknown)"
         )
     );
+}
+
+#[test]
+fn who_made_an_object_is_the_manager_of_the_last_write_of_its_spec() {
+    let write = |manager: &str, second: i64, fields: &str, subresource: Option<&str>| {
+        serde_json::json!({
+            "manager": manager, "time": Timestamp::from_second(second).unwrap().to_string(), "fieldsType": "FieldsV1",
+            "fieldsV1": {fields: {}}, "operation": "Apply", "apiVersion": "skein.dev/v1alpha1", "subresource": subresource,
+        })
+    };
+    let made = |writes: serde_json::Value| {
+        let metadata = serde_json::json!({"uid": "u", "generation": 3, "managedFields": writes});
+        Author::of(&serde_json::from_value(metadata).unwrap()).to_string()
+    };
+    let writes = serde_json::json!([
+        write("argocd", 50, "f:spec", None),
+        write("kubectl-edit", 60, "f:spec", None),
+        write("kubectl-label", 70, "f:metadata", None),
+        write("skein", 80, "f:status", Some("status")),
+    ]);
+    assert_eq!(made(writes), "generation 3 by manager kubectl-edit, uid u");
+    assert_eq!(made(serde_json::json!([])), "generation 3 by manager unknown, uid u");
+}
+
+#[test]
+fn nothing_is_claimed_of_a_takeoff_that_was_not_seen_or_of_rules_that_were_not_those_wanted() {
+    let mut fleet = Fleet::of(&["a"]);
+    fleet.objects.fences = vec![geofence("site", "north", 200.0, 7)];
+    fleet.settle();
+    let outcomes = fleet.look();
+    let old = outcomes[0].named.clone().unwrap();
+    let at = |second| Timestamp::from_second(second).unwrap();
+    let follow = |fleet: &Fleet, before, outcome: &Outcome| {
+        flight::follow(before, &fleet.objects, (&fleet.subjects[0], outcome), None, at(60)).0
+    };
+    let rules = |flight: Followed| match flight {
+        Followed::Flying(flight) => flight.words(at(90)).split("1.17.0, ").nth(1).unwrap().to_owned(),
+        other => panic!("{other:?}"),
+    };
+    // Its agent holds what another Geofence wanted before.
+    fleet.objects.fences = vec![geofence("site", "north", 150.0, 8)];
+    let outcomes = fleet.look();
+    fleet.change(0, |report| report.truth = FlightTruth::Airborne(Airborne::InAir));
+    let before = follow(&fleet, Followed::Down, &outcomes[0]);
+    assert_eq!(
+        rules(before),
+        format!("{}, which were not those that it was to have", old.words())
+    );
+    // A coordinator that leads since then.
+    let unseen = follow(&fleet, Followed::Unseen, &outcomes[0]);
+    let words = "which rules it took off with was not seen by this coordinator";
+    assert_eq!(rules(unseen), words);
+    // Its agent was away, and it may have taken off meanwhile.
+    fleet.subjects[0].report = None;
+    assert_eq!(follow(&fleet, Followed::Down, &outcomes[0]), Followed::Unseen);
 }
 
 fn spec() -> crds::VehicleSpec {

@@ -1,6 +1,8 @@
 //! The life of a Vehicle object, as sentences.
 
 use super::*;
+use fleet::inventory::Inventory;
+use fleet::units::Percent;
 use fleet::vehicle::{Airborne, Autopilot, Identity, WhyUnknown};
 use kube::core::ObjectMeta;
 
@@ -262,4 +264,37 @@ fn an_airframe_is_known_once_its_autopilot_has_told_its_version_or_will_not() {
     let long = "n".repeat(253);
     let names = [UID, HardwareUid::Short(9)].map(|uid| name(&long, Airframe(Some(uid))));
     assert!(names[0] != names[1] && names.iter().all(|name| name.len() <= 253));
+}
+
+#[test]
+fn its_board_stays_known_and_the_wear_is_that_of_the_battery_that_it_has_now() {
+    let (node, mut report) = (node(), report(FlightTruth::Disarmed));
+    report.inventory = Inventory {
+        board: fleet::inventory::Board::of(9 << 16, 0x26ac, 0x11),
+        wear: fleet::inventory::BatteryWear {
+            cycles: Some(212),
+            health: Percent::new(81),
+        },
+    };
+    let written = |report: &Report, old: VehicleStatus| {
+        let steps = steps(&snapshot(&node, Some(report)), &[object(Some(UID), old)], at(9));
+        let Some((_, Step::Write(status), _)) = steps.into_iter().next() else {
+            panic!("no status")
+        };
+        status
+    };
+    let first = written(&report, VehicleStatus::default());
+    let board = Board {
+        number: Some(9),
+        usb: Some("26ac:0011".to_owned()),
+    };
+    assert_eq!(first.board.as_ref(), Some(&board));
+    let wear = BatteryWear {
+        cycles: Some(212),
+        health_percent: Some(81),
+    };
+    assert_eq!(first.battery_wear, Some(wear));
+    report.inventory = Inventory::default();
+    let later = written(&report, first);
+    assert_eq!((later.board, later.battery_wear), (Some(board), None));
 }

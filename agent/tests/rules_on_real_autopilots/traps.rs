@@ -1,0 +1,122 @@
+//! Traps that no compiled fence holds, given to the real autopilots past the compiler: an exclusion over home, several inclusions, a circle
+//! before a polygon; and a parameter that counts only after a reboot.
+//!
+//! Owns: what each autopilot makes of them, and what the agent reports of that. Must not: fly.
+
+use super::{Agent, HERE, autopilots, hole, parameters, rules, say, square, url};
+use crate::station::Station;
+use fleet::geo::shifted;
+use fleet::rules::{DeviationWhy, FenceState, Outline, Shape, Side};
+use fleet::units::Meters;
+use std::time::Instant;
+use testkit::autopilots::Stack;
+
+fn over_home() -> Shape {
+    Shape {
+        side: Side::Outside,
+        outline: Outline::Circle {
+            center: shifted(HERE, 3.0, 0.0),
+            radius: Meters(15.0),
+        },
+    }
+}
+
+/// Whether a fence is named; one that waits for the position after the boot is not meant.
+fn of_fence(text: &str) -> bool {
+    text.to_lowercase().contains("fence") && !text.contains("requires position")
+}
+
+/// PX4 accepts a fence and leaves out the shapes that do not allow home; ArduPilot takes all, and does not arm.
+async fn is_a_trap(agent: &Agent, station: &mut Station, stack: Stack, name: &str, shapes: Vec<Shape>) {
+    agent.give(rules(name, shapes, parameters(stack))).await;
+    let words = match stack {
+        Stack::Px4 => {
+            agent
+                .until(name, 30, |rules| {
+                    matches!(&rules.fence, FenceState::Refused(words) if words.contains("doesn't contain Home"))
+                })
+                .await;
+            format!("{:?}", agent.rules().unwrap().fence)
+        }
+        Stack::ArduPilot => {
+            agent.until_in_force(name).await;
+            station
+                .try_to_arm(of_fence)
+                .await
+                .expect("it arms outside of its fence")
+        }
+    };
+    say(&format!("{stack}: {name}: {words}"));
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "minutes in real time; see the long runs of tests/README.md"]
+async fn what_no_compiled_fence_holds_is_a_trap_on_the_real_one_and_is_named() {
+    for mut autopilot in autopilots() {
+        let stack = autopilot.stack();
+        let dir = tempfile::tempdir().unwrap();
+        let agent = Agent::start(&autopilot, dir.path());
+        agent
+            .give(rules("good", vec![square(60.0, 0.0), hole()], parameters(stack)))
+            .await;
+        agent.until_in_force("good").await;
+        let mut station = Station::open(url(stack, autopilot.ground_link()), autopilot.system()).await;
+        assert_eq!(
+            station.try_to_arm(of_fence).await,
+            None,
+            "{stack}: a good fence prevents nothing"
+        );
+
+        let over = vec![square(60.0, 0.0), over_home()];
+        is_a_trap(&agent, &mut station, stack, "an exclusion over home", over).await;
+        let beside = || vec![square(60.0, 0.0), square(40.0, 90.0)];
+        is_a_trap(&agent, &mut station, stack, "two inclusions, home in one", beside()).await;
+        if stack == Stack::ArduPilot {
+            // Bit 1: any of them is enough. Skein intersects inclusions itself, so that it does not matter.
+            station.set_float("FENCE_OPTIONS", 2.0).await;
+            assert_eq!(station.try_to_arm(of_fence).await, None, "with a union");
+            say(&format!("{stack}: the same with bit 1 of FENCE_OPTIONS: it arms"));
+            station.set_float("FENCE_OPTIONS", 0.0).await;
+        }
+
+        agent
+            .give(rules(
+                "circle first",
+                vec![hole(), square(60.0, 0.0)],
+                parameters(stack),
+            ))
+            .await;
+        let began = Instant::now();
+        agent
+            .until("circle first", 30, |rules| {
+                rules.in_force || matches!(&rules.fence, FenceState::Refused(_))
+            })
+            .await;
+        let armed = station.try_to_arm(of_fence).await;
+        say(&format!(
+            "{stack}: a circle before a polygon: {:?} after {:.1} s, arming: {armed:?}",
+            agent.rules().unwrap().fence,
+            began.elapsed().as_secs_f64()
+        ));
+
+        let (name, value) = match stack {
+            Stack::ArduPilot => ("BRD_RTC_TZ_MIN", 60.0),
+            Stack::Px4 => ("MAV_2_RATE", 70_000.0),
+        };
+        agent.give(rules("reboot", vec![], &[(name, value)])).await;
+        agent
+            .until("the reboot to be asked for", 60, |rules| {
+                let mut all = rules.deviations.iter();
+                !rules.in_force && all.any(|d| d.name == name && d.why == DeviationWhy::NeedsReboot)
+            })
+            .await;
+        autopilot.power_off();
+        autopilot.power_on().unwrap();
+        let took = agent.until_in_force("reboot").await;
+        say(&format!(
+            "{stack}: {name} is in force {:.1} s after the power is back",
+            took.as_secs_f64()
+        ));
+        agent.kill().await;
+    }
+}

@@ -1,0 +1,90 @@
+//! What an autopilot reports of the aircraft itself, for the inventory. Nothing is decided by it.
+//!
+//! Owns: [`Inventory`]. Must not: count as identity; the number of the hardware does ([`crate::vehicle::HardwareUid`]).
+
+use crate::units::Percent;
+
+/// Its board, and the wear of its battery.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Inventory {
+    /// The board of the autopilot; `None` until it answered, and where it does not know.
+    pub board: Option<Board>,
+    /// Of several batteries that which is worn most.
+    pub wear: BatteryWear,
+}
+
+/// The kind of a board, from AUTOPILOT_VERSION (148): 0 is not known.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Board {
+    /// The upper 16 bits of board_version: a number that ArduPilot and PX4 give to each board.
+    pub number: u16,
+    /// USB vendor.
+    pub vendor: u16,
+    /// USB product.
+    pub product: u16,
+}
+
+impl Board {
+    /// The one of these fields; `None` where none of them says anything.
+    #[must_use]
+    pub fn of(board_version: u32, vendor: u16, product: u16) -> Option<Self> {
+        let board = Self {
+            number: u16::try_from(board_version >> 16).unwrap_or_default(),
+            vendor,
+            product,
+        };
+        (board != Self::default()).then_some(board)
+    }
+}
+
+/// How worn a battery is, from BATTERY_INFO (372), which batteries with a controller of their own have.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct BatteryWear {
+    /// Charge cycles; `None` when not known.
+    pub cycles: Option<u16>,
+    /// What it still holds of what it held when it was new; `None` when not known.
+    pub health: Option<Percent>,
+}
+
+impl BatteryWear {
+    /// The worse of both, of each.
+    #[must_use]
+    pub fn or_worse(self, other: Self) -> Self {
+        let least = |one: Option<Percent>, other: Option<Percent>| match (one, other) {
+            (Some(one), Some(other)) => Some(one.min(other)),
+            (one, other) => one.or(other),
+        };
+        Self {
+            cycles: self.cycles.max(other.cycles),
+            health: least(self.health, other.health),
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_board_of_which_nothing_is_told_is_none() {
+        assert_eq!(Board::of(0xffff, 0, 0), None, "the lower half is a revision");
+        let board = Board {
+            number: 9,
+            vendor: 0x26ac,
+            product: 0x11,
+        };
+        assert_eq!(Board::of(9 << 16 | 3, 0x26ac, 0x11), Some(board));
+    }
+
+    #[test]
+    fn of_several_batteries_the_one_that_is_worn_most_counts() {
+        let wear = |cycles, health: Option<u8>| BatteryWear {
+            cycles,
+            health: health.and_then(Percent::new),
+        };
+        let both = wear(Some(40), Some(98)).or_worse(wear(Some(210), Some(81)));
+        assert_eq!(both, wear(Some(210), Some(81)));
+        assert_eq!(both.or_worse(wear(None, None)), both, "one that says nothing");
+        assert_eq!(wear(None, None).or_worse(both), both);
+    }
+}

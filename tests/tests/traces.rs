@@ -16,7 +16,7 @@ mod stage;
 mod wire;
 
 use anyhow::{Context, ensure};
-use collector::{Collector, Received};
+use collector::{Collector, Received, Scheme};
 use serde_json::Value;
 use stage::{PATIENCE, Stage, swarm};
 use std::collections::BTreeSet;
@@ -35,13 +35,12 @@ const PARTS: [(&str, &str); 6] = [
     (AGENT, "liftoff"),
 ];
 
-fn set(vehicles: &[&str], autopilot: &str, endpoint: &str) -> anyhow::Result<Stage> {
-    let settings = vec![
-        ("OTEL_EXPORTER_OTLP_ENDPOINT", endpoint.to_owned()),
+fn set(vehicles: &[&str], autopilot: &str, mut settings: Vec<(&'static str, String)>) -> anyhow::Result<Stage> {
+    settings.extend([
         // Sent soon, so that the test need not wait.
         ("OTEL_BSP_SCHEDULE_DELAY", "200".to_owned()),
         ("OTEL_EXPORTER_OTLP_TIMEOUT", "1000".to_owned()),
-    ];
+    ]);
     let way = |_: &testkit::Cluster, kubeconfig| Ok(kubeconfig);
     Stage::set_with(ServedBy::Embedded, vehicles, autopilot, &[], (way, settings))
 }
@@ -104,9 +103,9 @@ fn one_tree<'a>(drone: &Value, spans: &'a [Received]) -> &'a Received {
 
 #[test]
 fn each_takeoff_is_one_trace_from_the_changed_object_to_airborne_across_coordinator_and_agent() -> anyhow::Result<()> {
-    let collector = Collector::start()?;
+    let collector = Collector::start(Scheme::Http)?;
     let nodes = ["ardupilot-1", "px4-1"];
-    let mut stage = set(&nodes, "mixed", &collector.endpoint())?;
+    let mut stage = set(&nodes, "mixed", collector.settings())?;
     for node in nodes {
         stage.add_node(node)?;
     }
@@ -150,8 +149,8 @@ fn each_takeoff_is_one_trace_from_the_changed_object_to_airborne_across_coordina
 
 #[test]
 fn a_coordinator_and_an_agent_that_are_killed_on_the_way_go_on_in_the_same_trace() -> anyhow::Result<()> {
-    let collector = Collector::start()?;
-    let mut stage = set(&["ardupilot-1"], "ardupilot", &collector.endpoint())?;
+    let collector = Collector::start(Scheme::Https)?;
+    let mut stage = set(&["ardupilot-1"], "ardupilot", collector.settings())?;
     stage.add_node("ardupilot-1")?;
     stage.cluster.kubectl().apply(&swarm("default", "alpha", 1, &[]))?;
     // It takes seconds until an ArduPilot can be armed.
@@ -186,7 +185,8 @@ fn a_collector_that_is_not_there_holds_up_no_flight_and_is_one_warning() -> anyh
     let silent = std::net::TcpListener::bind("127.0.0.1:0")?;
     let nowhere = testkit::ports::free_tcp_port()?;
     for endpoint in [silent.local_addr()?.to_string(), format!("127.0.0.1:{nowhere}")] {
-        let mut stage = set(&["px4-1"], "px4", &format!("http://{endpoint}"))?;
+        let settings = vec![("OTEL_EXPORTER_OTLP_ENDPOINT", format!("http://{endpoint}"))];
+        let mut stage = set(&["px4-1"], "px4", settings)?;
         stage.add_node("px4-1")?;
         stage.cluster.kubectl().apply(&swarm("default", "alpha", 1, &[]))?;
         stage.wait_in_air(&["px4-1"], 1)?;

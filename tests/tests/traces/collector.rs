@@ -5,10 +5,20 @@
 use opentelemetry_proto::tonic::collector::trace::v1::trace_service_server::{TraceService, TraceServiceServer};
 use opentelemetry_proto::tonic::collector::trace::v1::{ExportTraceServiceRequest, ExportTraceServiceResponse};
 use opentelemetry_proto::tonic::common::v1::{KeyValue, any_value};
+use rcgen::{BasicConstraints, CertificateParams, IsCa, Issuer, KeyPair};
 use std::collections::BTreeMap;
+use std::path::{Path, PathBuf};
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio_stream::wrappers::TcpListenerStream;
+use tonic::transport::{Identity, Server, ServerTlsConfig};
 use tonic::{Request, Response, Status};
+
+/// How it is spoken to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Scheme {
+    Http,
+    Https,
+}
 
 /// A span as the collector has it.
 #[derive(Clone, Debug)]
@@ -30,11 +40,27 @@ pub struct Received {
 /// A running collector; it ends with the test.
 pub struct Collector {
     received: Arc<Mutex<Vec<Received>>>,
-    address: std::net::SocketAddr,
+    endpoint: String,
+    /// The authority of its certificate, where it has one.
+    authority: Option<PathBuf>,
+    // The order of the fields is the order of their end.
     _runtime: tokio::runtime::Runtime,
+    _files: tempfile::TempDir,
 }
 
 struct Keeper(Arc<Mutex<Vec<Received>>>);
+
+/// A certificate for 127.0.0.1, whose authority is written to `file`.
+fn certified(file: &Path) -> anyhow::Result<Identity> {
+    let key = KeyPair::generate()?;
+    let mut params = CertificateParams::default();
+    params.is_ca = IsCa::Ca(BasicConstraints::Unconstrained);
+    std::fs::write(file, params.self_signed(&key)?.pem())?;
+    let issuer = Issuer::from_params(&params, &key);
+    let own_key = KeyPair::generate()?;
+    let own = CertificateParams::new(vec!["127.0.0.1".to_owned()])?.signed_by(&own_key, &issuer)?;
+    Ok(Identity::from_pem(own.pem(), own_key.serialize_pem()))
+}
 
 fn hex(id: &[u8]) -> String {
     id.iter().map(|byte| format!("{byte:02x}")).collect()
@@ -82,7 +108,7 @@ impl TraceService for Keeper {
 }
 
 impl Collector {
-    pub fn start() -> anyhow::Result<Self> {
+    pub fn start(scheme: Scheme) -> anyhow::Result<Self> {
         let runtime = tokio::runtime::Builder::new_multi_thread()
             .worker_threads(1)
             .enable_all()
@@ -90,17 +116,33 @@ impl Collector {
         let listener = runtime.block_on(tokio::net::TcpListener::bind("127.0.0.1:0"))?;
         let (address, received) = (listener.local_addr()?, Arc::<Mutex<Vec<Received>>>::default());
         let service = TraceServiceServer::new(Keeper(Arc::clone(&received)));
-        let server = tonic::transport::Server::builder().add_service(service);
+        let (mut server, files) = (Server::builder(), tempfile::tempdir()?);
+        let mut authority = None;
+        if scheme == Scheme::Https {
+            let file = files.path().join("ca.crt");
+            let security = ServerTlsConfig::new().identity(certified(&file)?);
+            (server, authority) = (server.tls_config(security)?, Some(file));
+        }
+        let server = server.add_service(service);
         runtime.spawn(server.serve_with_incoming(TcpListenerStream::new(listener)));
+        let scheme = if authority.is_some() { "https" } else { "http" };
         Ok(Self {
             received,
-            address,
+            endpoint: format!("{scheme}://{address}"),
+            authority,
             _runtime: runtime,
+            _files: files,
         })
     }
 
-    pub fn endpoint(&self) -> String {
-        format!("http://{}", self.address)
+    /// What the programs have in their environment to write there.
+    pub fn settings(&self) -> Vec<(&'static str, String)> {
+        let authority = self.authority.iter();
+        let authority = authority.map(|file| ("OTEL_EXPORTER_OTLP_CERTIFICATE", file.display().to_string()));
+        [("OTEL_EXPORTER_OTLP_ENDPOINT", self.endpoint.clone())]
+            .into_iter()
+            .chain(authority)
+            .collect()
     }
 
     /// All that has come.

@@ -156,7 +156,11 @@ fn its_flights_are_counted_by_what_its_autopilot_says_through_silence_and_other_
         assert_eq!(since, (second >= 25).then(|| at(25)), "at {second} s");
         assert_eq!(status.flights, 0);
         // One that lands soon and takes off again has flown twice.
-        assert_eq!(urgency == Urgency::Soon, status.airborne_since != before, "at {second} s");
+        assert_eq!(
+            urgency == Urgency::Soon,
+            status.airborne_since != before,
+            "at {second} s"
+        );
     }
     let (down, urgency) = (report(FlightTruth::Disarmed), Urgency::Soon);
     let landed = written(&snapshot(&node, Some(&down)), &object(Some(UID), status), 85);

@@ -105,7 +105,7 @@ async fn what_no_compiled_fence_holds_is_a_trap_on_the_real_one_and_is_named() {
 
         let (name, value) = match stack {
             Stack::ArduPilot => ("BRD_RTC_TZ_MIN", 60.0),
-            Stack::Px4 => ("MAV_2_RATE", 70_000.0),
+            Stack::Px4 => ("BAT1_CAPACITY", 5000.0),
         };
         agent.give(rules("reboot", vec![], &[(name, value)])).await;
         agent
@@ -114,6 +114,8 @@ async fn what_no_compiled_fence_holds_is_a_trap_on_the_real_one_and_is_named() {
                 !rules.in_force && all.any(|d| d.name == name && d.why == DeviationWhy::NeedsReboot)
             })
             .await;
+        // PX4 writes its parameters to its disk after a while.
+        tokio::time::sleep(std::time::Duration::from_secs(3)).await;
         autopilot.power_off();
         autopilot.power_on().unwrap();
         let took = agent.until_in_force("reboot").await;

@@ -309,7 +309,12 @@ async fn rules_come_in_force_each_trap_is_named_drift_is_mended_and_what_was_bef
 
         agent.give(rules("none", vec![], &[])).await;
         agent.until_in_force("none").await;
-        assert_eq!(station.fence().await.len(), 0, "{stack}: there was none before");
+        let left = station.fence().await;
+        let theirs = [square(30.0, 0.0)];
+        assert!(
+            is_aboard(&left, &theirs),
+            "{stack}: the fence that somebody else has uploaded since then is given back: {left:?}"
+        );
         agent.kill().await;
     }
 }

@@ -7,7 +7,7 @@ mod support;
 
 use mavlink::dialects::ardupilotmega::{FenceBreach, MavMessage, MavState};
 use sitl::model::{Autopilot, Fault, VehicleConfig};
-use sitl::wire::{Address, GotoTarget, Request};
+use sitl::wire::{Address, GotoTarget, PlanItem, Request};
 use support::Verdict::{Accepted, Failed};
 use support::ardupilot::*;
 use support::{Bench, HOME, US, near};
@@ -397,4 +397,31 @@ fn a_fence_without_a_position_prevents_arming_in_every_mode() {
     bench.pass_to(30.0);
     assert_eq!(bench.arm(), Failed);
     assert_eq!(bench.texts_since(30.0), ["Arm: Fence enabled, need position estimate"]);
+}
+
+#[test]
+fn every_inclusion_has_to_hold_home_for_arming_and_with_a_union_one_of_them() {
+    let mut bench = ready();
+    set_parameter(&mut bench, "FENCE_ENABLE", 1.0);
+    // 111 m to the north.
+    let moved = |item: PlanItem| PlanItem {
+        x: item.x + 10_000,
+        ..item
+    };
+    let beside: Vec<_> = square(5001, 40.0).into_iter().map(moved).collect();
+    for (fence, options, armed) in [
+        ([square(5001, 60.0), square(5002, 15.0)], 0.0, Failed),
+        ([square(5001, 60.0), square(5002, 15.0)], 2.0, Failed),
+        ([square(5001, 60.0), beside.clone()], 0.0, Failed),
+        ([square(5001, 60.0), beside], 2.0, Accepted),
+    ] {
+        assert_eq!(upload(&mut bench, 1, &fence.concat()), answer(0));
+        set_parameter(&mut bench, "FENCE_OPTIONS", options);
+        bench.pass(1.0);
+        let before = bench.now_s();
+        assert_eq!(bench.arm(), armed);
+        let said = bench.texts_since(before);
+        let refused = said.iter().any(|text| text == "Arm: Vehicle breaching Polygon fence");
+        assert_eq!(refused, armed == Failed, "{said:?}");
+    }
 }

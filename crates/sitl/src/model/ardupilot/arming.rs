@@ -18,8 +18,6 @@ const FORCE_ARM: f32 = 2989.0;
 /// The preflight checks run once a second at this fraction of the second.
 const CHECK_PHASE_S: f64 = 0.45;
 const GCS_LOST: &str = "GCS failsafe on";
-/// The real one's text names the fence.
-const OUTSIDE_FENCE: &str = "Vehicle breaching fence";
 /// Reasons are reported this many checks after the last report; first with check 29, 30 s after the boot.
 const CHECKS_PER_TEXT: u32 = 30;
 pub(super) const FIRST_TEXT: u32 = 29;
@@ -167,10 +165,9 @@ impl ArduPilot {
         if self.gcs.lost() {
             reasons.push(GCS_LOST);
         }
-        if self.fence.broken_here(core, self.home) {
-            reasons.push(OUTSIDE_FENCE);
-        }
         let mut reasons: Vec<String> = reasons.into_iter().map(String::from).collect();
+        let broken = self.fence.broken_here(core, self.home);
+        reasons.extend(broken.map(|names| format!("Vehicle breaching {names} fence")));
         if core.uptime_s >= INITIALISED_S {
             reasons.extend(self.remote_id.failing(core));
         }

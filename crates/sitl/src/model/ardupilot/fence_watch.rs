@@ -12,6 +12,9 @@ const CIRCLE: u32 = 2;
 const SHAPES: u32 = 4;
 const LOW: u32 = 8;
 
+/// Bit of FENCE_OPTIONS: to be in one of the inclusions is enough.
+const UNION: u32 = 2;
+
 /// What just changed.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(super) enum Change {
@@ -135,9 +138,10 @@ impl FenceWatch {
         allowed
     }
 
-    /// A fence that is on is broken at the vehicle's place.
-    pub(super) fn broken_here(&self, core: &Core, home: Option<Wgs84>) -> bool {
-        self.forbidden(core, home, core.airframe.position) != 0
+    /// The names of the kinds that are on and that the vehicle's place breaks, if there are any.
+    pub(super) fn broken_here(&self, core: &Core, home: Option<Wgs84>) -> Option<String> {
+        let broken = self.forbidden(core, home, core.airframe.position);
+        (broken != 0).then(|| names(broken))
     }
 
     /// The kinds that are on and that `point` (from the place of boot) breaks.
@@ -155,7 +159,13 @@ impl FenceWatch {
         if point.ground_distance(home) >= metres("FENCE_RADIUS") {
             broken |= CIRCLE;
         }
-        if !self.shapes.allows(point) {
+        let union = core.params.get("FENCE_OPTIONS") as u32 & UNION != 0;
+        let allowed = if union {
+            self.shapes.allows_in_any(point)
+        } else {
+            self.shapes.allows(point)
+        };
+        if !allowed {
             broken |= SHAPES;
         }
         broken & self.enabled

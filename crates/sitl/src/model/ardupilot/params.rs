@@ -33,6 +33,7 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("FENCE_ALT_MIN", Real32, -10.0),
     ("FENCE_ENABLE", Int8, 0.0),
     ("FENCE_MARGIN", Real32, 2.0),
+    ("FENCE_OPTIONS", Int16, 0.0),
     ("FENCE_RADIUS", Real32, 300.0),
     ("FENCE_TOTAL", Int8, 0.0),
     ("FENCE_TYPE", Int8, 7.0),

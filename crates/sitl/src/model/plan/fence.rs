@@ -88,6 +88,18 @@ impl Fence {
         before - self.polygons.len() - self.circles.len()
     }
 
+    /// The same, where it is enough to be in one of the shapes to stay in, if there are any.
+    pub(in crate::model) fn allows_in_any(&self, point: Neu) -> bool {
+        let polygons = self
+            .polygons
+            .iter()
+            .map(|polygon| (polygon.inside, polygon.allows(point)));
+        let circles = self.circles.iter().map(|circle| (circle.inside, circle.allows(point)));
+        let (inside, outside): (Vec<_>, Vec<_>) = polygons.chain(circles).partition(|(inside, _)| *inside);
+        let any = inside.is_empty() || inside.iter().any(|(_, allowed)| *allowed);
+        any && outside.iter().all(|(_, allowed)| *allowed)
+    }
+
     /// Whether `point` is in every shape to stay in, and out of every shape to stay out of.
     pub(in crate::model) fn allows(&self, point: Neu) -> bool {
         self.polygons.iter().all(|polygon| polygon.allows(point))
@@ -154,6 +166,25 @@ mod tests {
         assert!(!fence.allows(metres(0, 0)), "in the hole");
         assert!(!fence.allows(metres(60, 0)), "outside");
         assert!(!fence.allows(metres(0, 27)), "in the circle");
+    }
+
+    #[test]
+    fn of_two_squares_a_point_has_to_be_in_both_or_in_any() {
+        let mut items = square(item::POLYGON_IN, 50);
+        items.extend(square(item::POLYGON_IN, 20));
+        items.push(corner(item::CIRCLE_OUT, 5.0, 0, 30));
+        let fence = Fence::read(&items, metres).unwrap();
+        let both_and_any = |north, east| {
+            (
+                fence.allows(metres(north, east)),
+                fence.allows_in_any(metres(north, east)),
+            )
+        };
+        assert_eq!(both_and_any(0, 0), (true, true));
+        assert_eq!(both_and_any(40, 0), (false, true));
+        assert_eq!(both_and_any(60, 0), (false, false));
+        assert_eq!(both_and_any(0, 30), (false, false), "in the circle");
+        assert!(Fence::default().allows_in_any(metres(9999, 0)));
     }
 
     #[test]

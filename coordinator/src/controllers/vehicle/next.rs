@@ -308,9 +308,8 @@ fn count_flight(next: &mut VehicleStatus, truth: FlightTruth, now: Timestamp) {
     }
 }
 
-/// How much the change matters. A flight costs four writes at most: that a Drone has it, that it is in the air, that it has landed, and
-/// that it is free again. A takeoff and a landing do not wait longer: one that is not written is not counted, since the next flight
-/// goes on from what is written. An agent that comes back soon is never written to be gone.
+/// How much the change matters. A flight costs three writes at most: that a Drone has it, that it is in the air, and that it is free
+/// again. An agent that comes back soon is never written to be gone.
 fn urgency(old: Option<&VehicleStatus>, next: &VehicleStatus) -> Urgency {
     let Some(old) = old else { return Urgency::Now };
     let is = |of: &VehicleStatus, kind| status(of, kind).is_some_and(|c| c.status == "True");
@@ -323,10 +322,7 @@ fn urgency(old: Option<&VehicleStatus>, next: &VehicleStatus) -> Urgency {
         Urgency::None
     } else if is(next, READY) && (!is(old, READY) || use_of(old) != use_of(next)) {
         Urgency::Now
-    } else if rules_of(old) != rules_of(next)
-        || ready_of(old) != ready_of(next)
-        || old.airborne_since != next.airborne_since
-    {
+    } else if rules_of(old) != rules_of(next) || ready_of(old) != ready_of(next) {
         Urgency::Soon
     } else {
         Urgency::Later

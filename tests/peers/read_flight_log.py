@@ -1,7 +1,8 @@
 """Opens the agent's flight logs with pymavlink and MAVProxy, and compares them with the simulator's log of the same wire.
 
 Usage: read_flight_log.py ardupilot|px4 FOLDER NEWEST WIRE-LOG. Exit code 0 when they open and tell of the flight, each
-frame of the wire is there once, byte for byte, and the agent commanded nothing after somebody else had taken over.
+frame of the wire is there once, byte for byte, with nothing else but the agent's lines about the flight, and the agent
+commanded nothing after somebody else had taken over.
 """
 
 import glob
@@ -19,6 +20,7 @@ from fly_mavsdk import free_udp_port  # noqa: E402
 from gcs_together import MAV, SCENES, Mavproxy  # noqa: E402
 
 AGENT = 191
+STATUSTEXT = 253
 ASKING = {
     MAV.MAV_CMD_GET_MESSAGE_INTERVAL,
     MAV.MAV_CMD_SET_MESSAGE_INTERVAL,
@@ -48,13 +50,18 @@ def number(path):
 
 
 def compare(folder, wire_log):
-    """Each direction of the wire is in the logs, in its order, and nothing else is."""
+    """Each direction of the wire is in the logs, in its order, and nothing else is but the agent's own lines."""
     logged = []
     for path in sorted(glob.glob(f"{folder}/*.tlog"), key=number):
         one = records(path)
         assert one, f"{path} is empty"
         logged += one
     wire = records(wire_log)
+    assert not any(is_line(frame) for _, frame in wire), "the agent's lines are for the flight log only"
+    lines = [frame for _, frame in logged if is_line(frame)]
+    logged = [(when, frame) for when, frame in logged if not is_line(frame)]
+    said = b"".join(frame[10:10 + frame[1]][1:51].rstrip(b"\0") for frame in lines)
+    assert said.startswith(b"Skein: took off with no rules; Drone field/alpha") and said.endswith(b"Skein: landed"), said
     for who, is_it in [("the vehicle", lambda f: f[6] == 1), ("agent and guests", lambda f: f[6] != 1)]:
         here = [frame for _, frame in logged if is_it(frame)]
         there = [frame for _, frame in wire if is_it(frame)]
@@ -63,6 +70,11 @@ def compare(folder, wire_log):
         begin = there.index(here[0])
         assert there[begin:begin + len(here)] == here, f"{who}: {first_difference(here, there[begin:])}"
         print(f"{who}: {len(here)} of {len(there)} frames, byte for byte")
+
+
+def is_line(frame):
+    """Whether it is of a line about the flight that the agent writes to its log."""
+    return frame[0] == 0xFD and frame[6] == AGENT and int.from_bytes(frame[7:10], "little") == STATUSTEXT
 
 
 def first_difference(here, there):

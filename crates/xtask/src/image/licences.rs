@@ -18,7 +18,7 @@ enum Instead {
 }
 
 /// Packages without the text of their licence, each with its replacement and the reason why that is sufficient.
-const WITHOUT: [(&str, Instead, &str); 15] = [
+const WITHOUT: [(&str, Instead, &str); 19] = [
     ("cel", Instead::Common("MIT"), "says MIT and names its authors"),
     (
         "geo",
@@ -55,6 +55,14 @@ const WITHOUT: [(&str, Instead, &str); 15] = [
     ),
     ("mavlink-bindgen", Instead::Common("Apache-2.0"), "as mavlink"),
     ("mavlink-core", Instead::Common("Apache-2.0"), "as mavlink"),
+    (
+        "opentelemetry",
+        Instead::Common("Apache-2.0"),
+        "says Apache-2.0, whose text is the same for all",
+    ),
+    ("opentelemetry-otlp", Instead::Common("Apache-2.0"), "as opentelemetry"),
+    ("opentelemetry-proto", Instead::Common("Apache-2.0"), "as opentelemetry"),
+    ("opentelemetry_sdk", Instead::Common("Apache-2.0"), "as opentelemetry"),
     (
         "pathfinding",
         Instead::Common("Apache-2.0"),

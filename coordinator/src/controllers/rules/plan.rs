@@ -72,6 +72,9 @@ pub struct Memory {
     granted: Option<Vec<WantedParameter>>,
     /// Whether values were being changed when it was heard last; `None`: it was not heard here.
     changing: Option<bool>,
+    /// The profiles, each with its generation, of which its autopilot refused a value. Until they change or it has them, that it is asked
+    /// again, or is silent, does not mean that it takes them now.
+    refuses: Option<Vec<(String, i64)>>,
     /// What its rules were made of, and they.
     made: Option<Made>,
 }
@@ -201,6 +204,16 @@ fn select(
     // nobody waiting.
     let last = || subject.last().is_some_and(|last| last.changing);
     outcome.changing = memory.changing.unwrap_or_else(last);
+    let profiles = outcome.profiles.iter().filter_map(|&i| objects.profiles.get(i));
+    let profiles: Vec<(String, i64)> = profiles
+        .map(|values| (values.profile.name.clone(), values.author.generation))
+        .collect();
+    if profiles.is_empty() || memory.refuses.as_ref().is_some_and(|refused| *refused != profiles) {
+        memory.refuses = None;
+    }
+    if memory.refuses.is_some() {
+        outcome.progress = Progress::Refused;
+    }
     let report = subject.report.as_deref().filter(|_| subject.identified);
     let Some((report, identity)) = report.and_then(|report| Some((report, report.identity.as_ref()?))) else {
         return outcome;
@@ -228,7 +241,11 @@ fn select(
         if memory.granted.is_none() {
             memory.granted = granted_before(made, values, subject.last(), report);
         }
-        outcome.progress = progress(made, values, memory.granted.as_ref(), report);
+        outcome.progress = match progress(made, values, memory.granted.as_ref(), report) {
+            Progress::Underway if memory.refuses.is_some() => Progress::Refused,
+            is => is,
+        };
+        memory.refuses = Some(profiles).filter(|_| outcome.progress == Progress::Refused);
         outcome.changing = match outcome.progress {
             Progress::Underway | Progress::Refused => true,
             Progress::Done => false,

@@ -387,6 +387,15 @@ fn one_that_refuses_a_value_stops_the_others_and_is_named() {
     assert_eq!((status.selected, status.in_force), (Some(2), Some(0)));
     let stalled = status.conditions.iter().find(|c| c.type_ == "Stalled").unwrap();
     assert!(stalled.message.contains("out of range"), "{}", stalled.message);
+    // It is asked again, and then not heard: it has not taken the value for that.
+    fleet.change(0, |report| report.rules.deviations[0].why = DeviationWhy::Working);
+    assert_eq!(fleet.look()[1].stopped_by.as_deref(), Some("a"));
+    fleet.subjects[0].report = None;
+    assert_eq!(fleet.look()[1].stopped_by.as_deref(), Some("a"));
+    let mut changed = profile("p", "north", 1, &[("RTL_RETURN_ALT", "40")]);
+    Arc::get_mut(&mut changed).unwrap().author.generation = 2;
+    fleet.objects.profiles = vec![changed];
+    assert_eq!(fleet.look()[1].stopped_by, None);
 }
 
 #[test]

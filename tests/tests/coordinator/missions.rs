@@ -351,6 +351,51 @@ pub async fn a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what
 }
 
 /// A file of a ground station: takeoff, a speed, so many places, a camera on the way, and the way home.
+pub async fn a_vehicle_that_refuses_a_plan_is_tried_after_all_others_and_after_a_rest(mut field: Field) {
+    let words = "Mission: item 4 not supported";
+    let coordinator = field.coordinator();
+    let (vehicles, _agents) = fliers(&field, &coordinator, &["n1", "n2"]);
+    let refuses = |words: Option<&str>| vehicles[0].state().refuses = words.map(str::to_owned);
+    let kubectl = |args: &[&str]| field.cluster().kubectl().run(args.iter().copied()).unwrap();
+    let is_complete = |object: &Value| condition(object, "Complete").0 == "True";
+    refuses(Some(words));
+    apply(&field, &json!({"route": route(4)}));
+    // The other has all that the first had, but for the refusal.
+    let object = until(&field, "the other to have flown it", is_complete).await;
+    let known = json!([{"node": "n1", "times": 1, "message": words}]);
+    let status = &object["status"];
+    assert_eq!(
+        (&status["refused"], &status["failures"]),
+        (&known, &json!(1)),
+        "{status}"
+    );
+    let plans = |number: usize| vehicles[number].state().plans.len();
+    assert_eq!((plans(0), plans(1)), (1, 1));
+    kubectl(&["delete", "mission", "-n", "north", "field", "--timeout=60s"]);
+
+    // Without another it is tried again, and forgiven once it flies.
+    kubectl(&["cordon", "n2"]);
+    apply(&field, &json!({"route": route(4)}));
+    let object = until(&field, "the Mission to say that it refuses", |object| {
+        condition(object, "Progressing").1 == "PlanRefused"
+    })
+    .await;
+    let (_, _, message) = condition(&object, "Progressing");
+    assert!(message.contains("n1") && message.contains(words), "{message}");
+    refuses(None);
+    field
+        .until_drones("a Drone to say why it waits", |drones| {
+            drones
+                .iter()
+                .any(|drone| drone.to_string().contains("tried again after a rest"))
+        })
+        .await;
+    let object = until(&field, "it to be flown", is_complete).await;
+    assert_eq!((&object["status"]["refused"], plans(0)), (&Value::Null, 3));
+    kubectl(&["uncordon", "n2"]);
+    kubectl(&["delete", "mission", "-n", "north", "field", "--timeout=60s"]);
+}
+
 fn file(places: u32) -> String {
     let row = |number: u32, command: u16, params: [f64; 4], place: [f64; 3]| {
         let [a, b, c, d] = params;

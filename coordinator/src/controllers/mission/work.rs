@@ -3,9 +3,12 @@
 //! Owns: [`Job`], [`read`] and [`write()`]. Must not: call the API or decide.
 
 use super::file::File;
-use crds::mission::{Corner, MissionStatus, PartStatus, ReliefStatus, Repeat, TrackRange};
+use crds::mission::{
+    Corner, LeavingStatus, MissionStatus, PartStatus, RefusedStatus, ReliefStatus, Repeat, TrackRange,
+};
 use crds::{Mission, MissionSpec};
-use fleet::mission::progress::{Halt, Part, Progress, Relief, Wanted};
+use fleet::ids::NodeName;
+use fleet::mission::progress::{Halt, Leaving, Part, Progress, Refused, Relief, Wanted};
 use fleet::mission::{PlanDigest, Stretch, Stretches, Work};
 use fleet::station::Altitude;
 use fleet::units::{Meters, Wgs84};
@@ -27,6 +30,12 @@ pub struct Job {
 
 /// Drones take off no higher and no lower, meters.
 const TAKEOFF: (f64, f64) = (2.0, 120.0);
+
+/// So many that have no part any more are written down.
+const MOST_LEAVING: usize = 1000;
+
+/// So many characters of what an autopilot says are written down.
+const MOST_WORDS: usize = 1024;
 
 /// Drones of work whose height above home is not known take off so high, meters.
 const USUAL_TAKEOFF: f64 = 10.0;
@@ -140,11 +149,24 @@ pub fn read(status: &MissionStatus) -> Progress {
         }),
         ahead: part.ahead,
     };
+    let leaving = |one: &LeavingStatus| Leaving {
+        drone: one.drone.clone(),
+        layer: u8::try_from(one.layer).unwrap_or_default(),
+    };
+    let refused = |one: &RefusedStatus| {
+        Some(Refused {
+            node: NodeName::parse(&one.node).ok()?,
+            times: count(one.times),
+            words: one.message.clone(),
+        })
+    };
     Progress {
         completed: count(status.completed),
         flown: stretches(&status.flown),
         parts: status.parts.iter().map(part).collect(),
+        leaving: status.leaving.iter().map(leaving).collect(),
         failures: count(status.failures),
+        refused: status.refused.iter().filter_map(refused).collect(),
     }
 }
 
@@ -168,6 +190,17 @@ pub fn write(progress: &Progress, status: &mut MissionStatus) {
     status.failures = small(progress.failures);
     status.flown = ranges(&progress.flown);
     status.parts = progress.parts.iter().map(part).collect();
+    let leaving = |one: &Leaving| LeavingStatus {
+        drone: one.drone.clone(),
+        layer: i32::from(one.layer),
+    };
+    status.leaving = progress.leaving.iter().take(MOST_LEAVING).map(leaving).collect();
+    let refused = |one: &Refused| RefusedStatus {
+        node: one.node.to_string(),
+        times: small(one.times),
+        message: one.words.chars().take(MOST_WORDS).collect(),
+    };
+    status.refused = progress.refused.iter().map(refused).collect();
     status.vehicles = i32::try_from(progress.parts.len()).unwrap_or(i32::MAX);
 }
 
@@ -245,7 +278,16 @@ mod tests {
                 }),
                 ahead: true,
             }],
+            leaving: vec![Leaving {
+                drone: "field-c".into(),
+                layer: 1,
+            }],
             failures: 3,
+            refused: vec![Refused {
+                node: NodeName::parse("n1").unwrap(),
+                times: 2,
+                words: "too far".into(),
+            }],
         };
         let mut status = MissionStatus::default();
         write(&progress, &mut status);

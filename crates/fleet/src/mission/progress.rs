@@ -14,12 +14,18 @@
 //! vehicles fly in layers, one that is to leave soon is relieved first (`relief.rs`): what it gives over is then the part of both.
 
 mod joining;
+mod leaving;
+mod refused;
 mod relief;
+
+pub use leaving::Leaving;
+pub use refused::{Refused, rest};
 
 use super::flight::MOST_ITEMS;
 use super::share::{CannotShare, Flier, MOST_FLIERS};
 use super::stretch::{Stretch, Stretches};
 use super::track::Work;
+use crate::ids::NodeName;
 use crate::units::{Meters, Wgs84};
 use std::collections::BTreeSet;
 
@@ -62,8 +68,12 @@ pub struct Progress {
     pub flown: Stretches,
     /// Who flies what.
     pub parts: Vec<Part>,
+    /// Who has no part any more and may still fly.
+    pub leaving: Vec<Leaving>,
     /// How often a vehicle failed to fly its part.
     pub failures: u32,
+    /// Vehicles whose autopilots have refused a plan.
+    pub refused: Vec<Refused>,
 }
 
 /// What the Mission asks for.
@@ -138,6 +148,8 @@ pub enum Doing {
 pub struct Observed {
     /// Its name.
     pub drone: String,
+    /// The node of its vehicle.
+    pub node: Option<NodeName>,
     /// It is being deleted, or is about to be.
     pub leaving: bool,
     /// What it does.
@@ -314,6 +326,7 @@ pub fn step(work: &Work, wanted: &Wanted, before: &Progress, drones: &[Observed]
     };
     take_in(&mut next, drones);
     relief::let_go(&mut next, work, drones);
+    leaving::update(&mut next.progress, before, drones);
     if wanted
         .completions
         .is_some_and(|completions| next.progress.completed >= completions)
@@ -359,6 +372,7 @@ fn take_in(next: &mut Step, drones: &[Observed]) {
     for mut part in parts {
         let seen = drones.iter().find(|seen| seen.drone == part.drone);
         if let Some(seen) = seen {
+            refused::update(&mut progress.refused, seen);
             part.flown = part.flown.and(&seen.flown.within(&part.stretches));
         }
         let Some((why, failed, delete)) = fate(&part, seen) else {
@@ -380,8 +394,7 @@ fn take_in(next: &mut Step, drones: &[Observed]) {
 
 /// Nobody flies on.
 fn halt(next: &mut Step, drones: &[Observed]) {
-    next.progress.flown = next.progress.all_flown();
-    next.progress.parts.clear();
+    next.progress.let_all_go();
     let known: BTreeSet<&str> = next.delete.iter().map(|(drone, _)| drone.as_str()).collect();
     let others = drones
         .iter()
@@ -475,9 +488,10 @@ impl Progress {
     }
 }
 
-/// The least layer in which nobody flies.
+/// The least layer in which nobody flies, on its part or on the way home.
 fn free_layer(progress: &Progress) -> u8 {
-    let taken: BTreeSet<u8> = progress.parts.iter().map(|part| part.layer).collect();
+    let at_work = progress.parts.iter().map(|part| part.layer);
+    let taken: BTreeSet<u8> = at_work.chain(progress.leaving.iter().map(|one| one.layer)).collect();
     (0..u8::MAX).find(|layer| !taken.contains(layer)).unwrap_or(u8::MAX)
 }
 

@@ -1,6 +1,7 @@
 //! Vehicles come, tire, fail and go, and all of the work is flown or said not to be.
 
 mod joiners;
+mod refusals;
 mod reliefs;
 
 use super::*;
@@ -47,6 +48,7 @@ fn set(all: &[(f64, f64)]) -> Stretches {
 fn seen(drone: &str, doing: Doing) -> Observed {
     Observed {
         drone: drone.to_owned(),
+        node: NodeName::parse(&format!("node-{drone}")).ok(),
         leaving: false,
         doing,
         flown: Stretches::default(),
@@ -162,9 +164,14 @@ fn who_has_flown_its_part_comes_home_and_the_mission_is_complete_when_all_is_flo
     );
     assert_eq!((next.progress.completed, work.percent(&next.progress.flown)), (1, 100));
     let after = step(&work, &wanted(2), &next.progress, &[]);
+    // Whoever was on its way home then is down, and its Drone is gone.
+    let down = Progress {
+        leaving: Vec::new(),
+        ..next.progress
+    };
     assert_eq!(
         (after.outcome, after.create, after.progress),
-        (Outcome::Complete, 0, next.progress)
+        (Outcome::Complete, 0, down)
     );
 }
 

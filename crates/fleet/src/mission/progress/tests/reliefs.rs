@@ -162,3 +162,53 @@ fn on_a_patrol_the_next_begins_as_the_one_before_ends() {
     assert_eq!(turned.progress.all_flown(), set(&[(0.0, 1.0)]));
     assert!(turned.progress.left(&work).is_empty());
 }
+
+#[test]
+fn one_that_takes_over_flies_in_no_layer_in_which_another_is_still_on_its_way_home() {
+    let work = route(6);
+    let patrol = Wanted {
+        completions: None,
+        ..in_layers(1)
+    };
+    let layers = |progress: &Progress| -> Vec<(String, u8)> {
+        progress
+            .parts
+            .iter()
+            .map(|part| (part.drone.clone(), part.layer))
+            .collect()
+    };
+    let of = |drone: &str, layer: u8| (drone.to_owned(), layer);
+    let above = Part {
+        layer: 1,
+        ..part("b", &[(0.0, 5.0)])
+    };
+    // The first has flown its round, and flies home in the lowest layer.
+    let before = Progress {
+        leaving: Vec::new(),
+        ..progress(vec![part("a", &[(0.0, 5.0)]), Part { ahead: true, ..above }])
+    };
+    let home = flown("a", Doing::Finished, &[(0.0, 5.0)]);
+    let turned = step(&work, &patrol, &before, &[home.clone(), seen("b", Doing::Busy)]);
+    assert_eq!(layers(&turned.progress), [of("b", 1)]);
+    // The second comes to its end while the first is not down: its Drone is there.
+    let leaving = Observed { leaving: true, ..home };
+    let at_end = flown("b", Doing::Busy, &[(0.0, 4.0)]);
+    let third = step(
+        &work,
+        &patrol,
+        &turned.progress,
+        &[leaving.clone(), at_end.clone(), fit("c")],
+    );
+    assert_eq!(layers(&third.progress), [of("b", 1), of("c", 2)]);
+    // Had it been down, its layer had been free.
+    let down = step(&work, &patrol, &turned.progress, &[at_end, fit("c")]);
+    assert_eq!(layers(&down.progress), [of("b", 1), of("c", 0)]);
+    // Nobody who is brought home while the Mission halts is forgotten either.
+    let suspended = Wanted {
+        halt: Some(Halt::Suspended),
+        ..patrol
+    };
+    let halted = step(&work, &suspended, &turned.progress, &[leaving, seen("b", Doing::Busy)]);
+    let known: Vec<u8> = halted.progress.leaving.iter().map(|one| one.layer).collect();
+    assert_eq!(known, [0, 1]);
+}

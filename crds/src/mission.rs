@@ -235,12 +235,6 @@ pub struct MissionStatus {
     #[x_kube(merge_strategy = ListMerge::Map(vec!["drone".into()]))]
     pub parts: Vec<PartStatus>,
 
-    /// Who has no part any more, and may still fly: the next vehicle is sent into another layer.
-    #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 1000))]
-    #[x_kube(merge_strategy = ListMerge::Map(vec!["drone".into()]))]
-    pub leaving: Vec<LeavingStatus>,
-
     /// Vehicles whose autopilots have refused a plan of this Mission. Each is left alone for 10 s, then 20 s, and so on up to 6 minutes, and
     /// after that is taken where no other will do. One that flies its part is not listed any more.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
@@ -304,22 +298,9 @@ pub struct PartStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relief: Option<ReliefStatus>,
 
-    /// True when it is a part of the next time that all is flown: it is begun before this time is over.
-    #[serde(default, skip_serializing_if = "is_false")]
-    pub ahead: bool,
-}
-
-/// A Drone that has no part any more.
-#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
-#[serde(rename_all = "camelCase")]
-pub struct LeavingStatus {
-    /// The Drone.
-    #[schemars(length(max = 253))]
-    pub drone: String,
-
-    /// How many altitudeStepMeters higher it flew than the work lies.
+    /// 1 when it is a part of the next time that all is flown, which is begun before this time is over; 2 of the time after that.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub layer: i32,
+    pub ahead: i32,
 }
 
 /// A vehicle whose autopilot has refused a plan.

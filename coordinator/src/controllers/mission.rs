@@ -346,7 +346,8 @@ impl Controller {
             self.write(&subject.mission, &status).await?;
             memory.written = status;
         }
-        memory.progress.let_all_go();
+        memory.progress.flown = memory.progress.all_flown();
+        memory.progress.parts.clear();
         let all = subject.drones.iter().map(|drone| drone.key.name.as_str()).collect();
         self.delete(subject, &all, Instant::now()).await
     }

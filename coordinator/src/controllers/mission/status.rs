@@ -251,8 +251,6 @@ pub fn is_news(old: &MissionStatus, new: &MissionStatus) -> bool {
     let quiet = |status: &MissionStatus| {
         let mut quiet = status.clone();
         (quiet.done, quiet.estimated_completion_time) = (None, None);
-        // Who has left is written with the part that it gave up; that it is down since is seen from its Drone.
-        quiet.leaving.clear();
         for part in &mut quiet.parts {
             part.flown.clear();
         }
@@ -294,7 +292,7 @@ mod tests {
             },
             layer: 0,
             relief: None,
-            ahead: false,
+            ahead: 0,
         });
         Step {
             progress: Progress {

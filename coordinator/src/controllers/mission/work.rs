@@ -3,12 +3,10 @@
 //! Owns: [`Job`], [`read`] and [`write()`]. Must not: call the API or decide.
 
 use super::file::File;
-use crds::mission::{
-    Corner, LeavingStatus, MissionStatus, PartStatus, RefusedStatus, ReliefStatus, Repeat, TrackRange,
-};
+use crds::mission::{Corner, MissionStatus, PartStatus, RefusedStatus, ReliefStatus, Repeat, TrackRange};
 use crds::{Mission, MissionSpec};
 use fleet::ids::NodeName;
-use fleet::mission::progress::{Halt, Leaving, Part, Progress, Refused, Relief, Wanted};
+use fleet::mission::progress::{Halt, Part, Progress, Refused, Relief, Wanted};
 use fleet::mission::{PlanDigest, Stretch, Stretches, Work};
 use fleet::station::Altitude;
 use fleet::units::{Meters, Wgs84};
@@ -30,9 +28,6 @@ pub struct Job {
 
 /// Drones take off no higher and no lower, meters.
 const TAKEOFF: (f64, f64) = (2.0, 120.0);
-
-/// So many that have no part any more are written down.
-const MOST_LEAVING: usize = 1000;
 
 /// So many characters of what an autopilot says are written down.
 const MOST_WORDS: usize = 1024;
@@ -147,11 +142,7 @@ pub fn read(status: &MissionStatus) -> Progress {
             from: relief.from,
             beside: relief.beside,
         }),
-        ahead: part.ahead,
-    };
-    let leaving = |one: &LeavingStatus| Leaving {
-        drone: one.drone.clone(),
-        layer: u8::try_from(one.layer).unwrap_or_default(),
+        ahead: u8::try_from(part.ahead).unwrap_or_default(),
     };
     let refused = |one: &RefusedStatus| {
         Some(Refused {
@@ -164,7 +155,6 @@ pub fn read(status: &MissionStatus) -> Progress {
         completed: count(status.completed),
         flown: stretches(&status.flown),
         parts: status.parts.iter().map(part).collect(),
-        leaving: status.leaving.iter().map(leaving).collect(),
         failures: count(status.failures),
         refused: status.refused.iter().filter_map(refused).collect(),
     }
@@ -184,17 +174,12 @@ pub fn write(progress: &Progress, status: &mut MissionStatus) {
             from: relief.from,
             beside: relief.beside,
         }),
-        ahead: part.ahead,
+        ahead: i32::from(part.ahead),
     };
     status.completed = small(progress.completed);
     status.failures = small(progress.failures);
     status.flown = ranges(&progress.flown);
     status.parts = progress.parts.iter().map(part).collect();
-    let leaving = |one: &Leaving| LeavingStatus {
-        drone: one.drone.clone(),
-        layer: i32::from(one.layer),
-    };
-    status.leaving = progress.leaving.iter().take(MOST_LEAVING).map(leaving).collect();
     let refused = |one: &Refused| RefusedStatus {
         node: one.node.to_string(),
         times: small(one.times),
@@ -276,11 +261,7 @@ mod tests {
                     from: 5.0,
                     beside: true,
                 }),
-                ahead: true,
-            }],
-            leaving: vec![Leaving {
-                drone: "field-c".into(),
-                layer: 1,
+                ahead: 2,
             }],
             failures: 3,
             refused: vec![Refused {

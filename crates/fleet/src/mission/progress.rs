@@ -14,11 +14,9 @@
 //! vehicles fly in layers, one that is to leave soon is relieved first (`relief.rs`): what it gives over is then the part of both.
 
 mod joining;
-mod leaving;
 mod refused;
 mod relief;
 
-pub use leaving::Leaving;
 pub use refused::{Refused, rest};
 
 use super::flight::MOST_ITEMS;
@@ -44,8 +42,8 @@ pub struct Part {
     pub layer: u8,
     /// Who takes over from it, and where.
     pub relief: Option<Relief>,
-    /// It is of the next time that all is flown.
-    pub ahead: bool,
+    /// So many times is all flown before that of which it is a part.
+    pub ahead: u8,
 }
 
 /// Who takes over before the one that has the part leaves.
@@ -68,8 +66,6 @@ pub struct Progress {
     pub flown: Stretches,
     /// Who flies what.
     pub parts: Vec<Part>,
-    /// Who has no part any more and may still fly.
-    pub leaving: Vec<Leaving>,
     /// How often a vehicle failed to fly its part.
     pub failures: u32,
     /// Vehicles whose autopilots have refused a plan.
@@ -266,7 +262,7 @@ impl Progress {
 
     /// The parts of what is flown this time.
     fn now(&self) -> impl Iterator<Item = &Part> {
-        self.parts.iter().filter(|part| !part.ahead)
+        self.parts.iter().filter(|part| part.ahead == 0)
     }
 
     /// What is flown by nobody and nobody's part.
@@ -326,7 +322,6 @@ pub fn step(work: &Work, wanted: &Wanted, before: &Progress, drones: &[Observed]
     };
     take_in(&mut next, drones);
     relief::let_go(&mut next, work, drones);
-    leaving::update(&mut next.progress, before, drones);
     if wanted
         .completions
         .is_some_and(|completions| next.progress.completed >= completions)
@@ -345,7 +340,7 @@ pub fn step(work: &Work, wanted: &Wanted, before: &Progress, drones: &[Observed]
         } else {
             next.progress.flown = Stretches::default();
             for part in &mut next.progress.parts {
-                part.ahead = false;
+                part.ahead = part.ahead.saturating_sub(1);
             }
         }
     }
@@ -379,7 +374,7 @@ fn take_in(next: &mut Step, drones: &[Observed]) {
             progress.parts.push(part);
             continue;
         };
-        if !part.ahead {
+        if part.ahead == 0 {
             progress.flown = progress.flown.and(&part.flown);
         }
         progress.failures = progress.failures.saturating_add(u32::from(failed));
@@ -394,7 +389,8 @@ fn take_in(next: &mut Step, drones: &[Observed]) {
 
 /// Nobody flies on.
 fn halt(next: &mut Step, drones: &[Observed]) {
-    next.progress.let_all_go();
+    next.progress.flown = next.progress.all_flown();
+    next.progress.parts.clear();
     let known: BTreeSet<&str> = next.delete.iter().map(|(drone, _)| drone.as_str()).collect();
     let others = drones
         .iter()
@@ -444,7 +440,7 @@ fn give(next: &mut Step, work: &Work, wanted: &Wanted, drones: &[Observed]) {
             Ok(parts) => {
                 for (drone, start, stretches) in parts {
                     let stretches = fitting(work, &stretches, start);
-                    next.progress.take(drone, start, stretches, false);
+                    next.progress.take(drone, start, stretches, 0);
                 }
             }
             Err(why) => next.cannot = Some(why),
@@ -475,7 +471,7 @@ fn give(next: &mut Step, work: &Work, wanted: &Wanted, drones: &[Observed]) {
 
 impl Progress {
     /// `drone` has this part, in the least layer in which nobody flies.
-    fn take(&mut self, drone: String, start: Wgs84, stretches: Stretches, ahead: bool) {
+    fn take(&mut self, drone: String, start: Wgs84, stretches: Stretches, ahead: u8) {
         self.parts.push(Part {
             drone,
             stretches,
@@ -488,10 +484,9 @@ impl Progress {
     }
 }
 
-/// The least layer in which nobody flies, on its part or on the way home.
+/// The least layer in which nobody flies.
 fn free_layer(progress: &Progress) -> u8 {
-    let at_work = progress.parts.iter().map(|part| part.layer);
-    let taken: BTreeSet<u8> = at_work.chain(progress.leaving.iter().map(|one| one.layer)).collect();
+    let taken: BTreeSet<u8> = progress.parts.iter().map(|part| part.layer).collect();
     (0..u8::MAX).find(|layer| !taken.contains(layer)).unwrap_or(u8::MAX)
 }
 

@@ -3,6 +3,7 @@
 //! Owns: the course of it, and the bound on the gaps. Must not: take an object's word for who is on the way.
 
 use super::Run;
+use crate::node::Node;
 use crate::vehicle::Spot;
 use http::Method;
 use serde_json::{Value, json};
@@ -66,6 +67,7 @@ impl Run<'_> {
         self.ask(Method::POST, MISSION, &object);
         let end = self.sim.elapsed() + PATIENCE;
         let (mut last, mut gaps) = (None::<Duration>, Vec::new());
+        let mut story: Vec<String> = Vec::new();
         loop {
             self.pass(LOOK)?;
             let now = self.sim.elapsed();
@@ -77,19 +79,70 @@ impl Run<'_> {
             }
             let object = self.ask(Method::GET, &format!("{MISSION}/patrol"), &Value::Null);
             let status = &object["status"];
+            let scene = self.scene(status);
+            if story.last().is_none_or(|line| !line.ends_with(&scene)) {
+                story.push(format!("{:7.1} s {scene}", now.as_secs_f64()));
+            }
             if status["completed"].as_u64() >= Some(RELIEFS) {
                 break;
             }
             if status["failures"].as_u64() > Some(0) || now > end {
-                return Err(format!("after {now:?}: {status}"));
+                return Err(format!("after {now:?}: {status}:\n{}", story.join("\n")));
             }
         }
         let worst = gaps.iter().max().copied().unwrap_or_default();
         let text = format!("{RELIEFS} reliefs of a patrol; nobody was on the way for {gaps:?}");
         if worst > MOST {
-            return Err(text);
+            return Err(format!("{text}:\n{}", story.join("\n")));
         }
         self.oracle.tally.course = text;
         Ok(())
+    }
+
+    /// Who flies, and who has which part.
+    fn scene(&self, status: &Value) -> String {
+        let does = |node: &Node| {
+            let height = node.vehicle.height();
+            match node.vehicle.spot() {
+                Some((spot, _)) if is_on_the_way(spot) => "way ",
+                _ if height > 2.0 => "up  ",
+                _ if node.vehicle.armed() => "low ",
+                _ => "down",
+            }
+        };
+        let vehicles: Vec<&str> = self.nodes.iter().map(does).collect();
+        let drones = self.ask(Method::GET, "/apis/skein.dev/v1alpha1/drones", &Value::Null);
+        let drones = drones["items"].as_array().cloned().unwrap_or_default();
+        let node = |name: &Value| {
+            let drone = drones.iter().find(|drone| drone["metadata"]["name"] == *name);
+            drone.map_or(Value::Null, |drone| drone["spec"]["nodeName"].clone())
+        };
+        let part = |part: &Value| {
+            let number = |name: &str| part[name].as_i64().unwrap_or_default();
+            format!(
+                "{} in layer {} +{}",
+                node(&part["drone"]),
+                number("layer"),
+                number("ahead")
+            )
+        };
+        let parts = status["parts"].as_array().cloned().unwrap_or_default();
+        let parts: Vec<String> = parts.iter().map(part).collect();
+        let waits: Vec<String> = drones
+            .iter()
+            .map(|drone| {
+                let deleted = drone["metadata"]["deletionTimestamp"].is_string();
+                let phase = drone["status"]["phase"].as_str().unwrap_or("-");
+                let node = drone["spec"]["nodeName"].as_str().unwrap_or("-");
+                format!("{node} {phase}{}", if deleted { " leaves" } else { "" })
+            })
+            .collect();
+        let conditions = status["conditions"].as_array().cloned().unwrap_or_default();
+        let says = conditions.iter().find(|one| one["type"] == "Progressing");
+        let says = says.map_or(Value::Null, |one| one["message"].clone());
+        format!(
+            "{} {vehicles:?} {says} parts {parts:?} Drones {waits:?}",
+            status["completed"]
+        )
     }
 }

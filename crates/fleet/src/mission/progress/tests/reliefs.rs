@@ -143,7 +143,7 @@ fn on_a_patrol_the_next_begins_as_the_one_before_ends() {
     let given = step(&work, &patrol, &given.progress, &[a(2.25), seen("b", Doing::Busy)]);
     let all = set(&[(0.0, 5.0)]);
     assert_eq!(parts(&given), [("a", &all, 0, Some(("b", 5.0))), ("b", &all, 1, None)]);
-    assert!(given.progress.parts[1].ahead);
+    assert_eq!(given.progress.parts[1].ahead, 1);
     let b = Observed {
         begun: true,
         ..flown("b", Doing::Busy, &[(0.0, 1.0)])
@@ -164,51 +164,73 @@ fn on_a_patrol_the_next_begins_as_the_one_before_ends() {
 }
 
 #[test]
-fn one_that_takes_over_flies_in_no_layer_in_which_another_is_still_on_its_way_home() {
-    let work = route(6);
+fn on_a_patrol_of_short_rounds_the_one_after_the_next_is_sent_before_the_first_is_home() {
+    // 40 s around, and 30 s and more until one is there.
+    let work = route(5);
     let patrol = Wanted {
         completions: None,
+        layer_height: Meters(4.0),
         ..in_layers(1)
     };
-    let layers = |progress: &Progress| -> Vec<(String, u8)> {
-        progress
-            .parts
-            .iter()
-            .map(|part| (part.drone.clone(), part.layer))
-            .collect()
+    let all = [(0.0, 4.0)];
+    let follows = |drone: &str, by: &str, ahead: u8| Part {
+        relief: Some(Relief {
+            drone: by.to_owned(),
+            from: 4.0,
+            beside: false,
+        }),
+        ahead,
+        ..part(drone, &all)
     };
-    let of = |drone: &str, layer: u8| (drone.to_owned(), layer);
-    let above = Part {
+    let second = Part {
         layer: 1,
-        ..part("b", &[(0.0, 5.0)])
+        ahead: 1,
+        ..part("b", &all)
     };
-    // The first has flown its round, and flies home in the lowest layer.
-    let before = Progress {
-        leaving: Vec::new(),
-        ..progress(vec![part("a", &[(0.0, 5.0)]), Part { ahead: true, ..above }])
+    let before = progress(vec![follows("a", "b", 0), second]);
+    // The first has flown it, and is on its way home.
+    let home = flown("a", Doing::Busy, &all);
+    let at_work = |to: f64| Observed {
+        begun: true,
+        ..flown("b", Doing::Busy, &[(0.0, to)])
     };
-    let home = flown("a", Doing::Finished, &[(0.0, 5.0)]);
-    let turned = step(&work, &patrol, &before, &[home.clone(), seen("b", Doing::Busy)]);
-    assert_eq!(layers(&turned.progress), [of("b", 1)]);
-    // The second comes to its end while the first is not down: its Drone is there.
-    let leaving = Observed { leaving: true, ..home };
-    let at_end = flown("b", Doing::Busy, &[(0.0, 4.0)]);
-    let third = step(
+    let of = |to: f64, third: Observed| step(&work, &patrol, &before, &[home.clone(), at_work(to), third]);
+    // Nobody is sent after one that has not begun.
+    let early = step(&work, &patrol, &before, &[home.clone(), seen("b", Doing::Busy)]);
+    assert_eq!((early.create, early.progress.parts.len()), (0, 2));
+    let asked = step(&work, &patrol, &before, &[home.clone(), at_work(0.5)]);
+    assert_eq!(asked.create, 1);
+    let given = of(1.0, fit("c"));
+    let ahead: Vec<(&str, u8)> = given
+        .progress
+        .parts
+        .iter()
+        .map(|part| (part.drone.as_str(), part.ahead))
+        .collect();
+    assert_eq!(ahead, [("a", 0), ("b", 1), ("c", 2)]);
+    assert_eq!(given.create, 0);
+    let done = flown("a", Doing::Finished, &all);
+    let turned = step(
         &work,
         &patrol,
-        &turned.progress,
-        &[leaving.clone(), at_end.clone(), fit("c")],
+        &given.progress,
+        &[done, at_work(2.0), seen("c", Doing::Busy)],
     );
-    assert_eq!(layers(&third.progress), [of("b", 1), of("c", 2)]);
-    // Had it been down, its layer had been free.
-    let down = step(&work, &patrol, &turned.progress, &[at_end, fit("c")]);
-    assert_eq!(layers(&down.progress), [of("b", 1), of("c", 0)]);
-    // Nobody who is brought home while the Mission halts is forgotten either.
-    let suspended = Wanted {
-        halt: Some(Halt::Suspended),
+    let ahead: Vec<(&str, u8)> = turned
+        .progress
+        .parts
+        .iter()
+        .map(|part| (part.drone.as_str(), part.ahead))
+        .collect();
+    assert_eq!((turned.progress.completed, ahead), (1, vec![("b", 0), ("c", 1)]));
+    // The last time is followed by none.
+    let twice = Wanted {
+        completions: Some(2),
         ..patrol
     };
-    let halted = step(&work, &suspended, &turned.progress, &[leaving, seen("b", Doing::Busy)]);
-    let known: Vec<u8> = halted.progress.leaving.iter().map(|one| one.layer).collect();
-    assert_eq!(known, [0, 1]);
+    let last = step(&work, &twice, &before, &[home, at_work(1.0), fit("c")]);
+    assert_eq!(
+        (last.progress.parts.len(), why(&last)),
+        (2, vec![("c", &Why::NotNeeded)])
+    );
 }

@@ -575,7 +575,10 @@ impl Controller {
         for (drone, why) in &next.gave_up {
             let text = format!("Drone {drone} {}: the rest of its part goes to another", why.text());
             tracing::warn!(mission = %Key::of(subject.mission.as_ref()), drone, why = why.text(), "a part of a Mission is given up");
-            let quiet = matches!(why, Why::Relieved | Why::Tired | Why::Grounded | Why::Gone);
+            let quiet = matches!(
+                why,
+                Why::Relieved | Why::Tired | Why::Drained | Why::Grounded | Why::Gone
+            );
             record(if quiet {
                 Note::normal("Relieved", text)
             } else {

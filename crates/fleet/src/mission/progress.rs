@@ -125,6 +125,8 @@ pub enum Doing {
     Tiring,
     /// Its battery is near its reserve.
     Tired,
+    /// Its node is drained; or it has not taken off yet, and its node is cordoned or gone.
+    Drained,
     /// A failsafe brings it down, its own or its autopilot's.
     Diverted,
     /// Its autopilot refuses its plan: in its words.
@@ -171,6 +173,8 @@ pub enum Why {
     Relieved,
     /// It is relieved, as its battery is near the reserve.
     Tired,
+    /// It is to be on the ground, or to stay there, as its node is drained or cordoned.
+    Drained,
     /// A failsafe brings it down.
     Diverted,
     /// Its flight ended by itself.
@@ -201,6 +205,7 @@ impl Why {
             Self::Halted => "comes home, as the Mission does not go on".to_owned(),
             Self::Relieved => "is relieved by another that has arrived".to_owned(),
             Self::Tired => "is relieved: its battery is near the reserve".to_owned(),
+            Self::Drained => "leaves, as its node is drained, cordoned or gone".to_owned(),
             Self::Diverted => "is brought down by a failsafe".to_owned(),
             Self::Over => "has landed before the end of its part".to_owned(),
             Self::Short => "came to the end of its plan and has not reached all of it".to_owned(),
@@ -288,7 +293,7 @@ impl Progress {
 }
 
 /// What becomes of the part of a Drone: `None`, it keeps it; or why not, whether that is a failure, and whether the Drone is deleted.
-fn fate(part: &Part, seen: Option<&Observed>) -> Option<(Why, bool, bool)> {
+fn fate(part: &Part, seen: Option<&Observed>, layers: bool) -> Option<(Why, bool, bool)> {
     let Some(seen) = seen else {
         return Some((Why::Gone, false, false));
     };
@@ -305,6 +310,9 @@ fn fate(part: &Part, seen: Option<&Observed>) -> Option<(Why, bool, bool)> {
         _ if seen.leaving => Some((Why::Gone, false, false)),
         Doing::Tired => Some((Why::Tired, in_vain, true)),
         Doing::Unfit(words) => Some((Why::Unfit(words.clone()), false, true)),
+        // Another comes first where there is room for both.
+        Doing::Drained if layers && seen.begun => None,
+        Doing::Drained => Some((Why::Drained, false, true)),
         Doing::Waits | Doing::Fit(_) | Doing::Busy | Doing::Tiring => None,
     }
 }
@@ -320,7 +328,7 @@ pub fn step(work: &Work, wanted: &Wanted, before: &Progress, drones: &[Observed]
         outcome: Outcome::Progressing,
         cannot: None,
     };
-    take_in(&mut next, drones);
+    take_in(&mut next, wanted, drones);
     relief::let_go(&mut next, work, drones);
     if wanted
         .completions
@@ -361,7 +369,7 @@ pub fn step(work: &Work, wanted: &Wanted, before: &Progress, drones: &[Observed]
 }
 
 /// Takes in what was flown, and takes their parts from those who leave.
-fn take_in(next: &mut Step, drones: &[Observed]) {
+fn take_in(next: &mut Step, wanted: &Wanted, drones: &[Observed]) {
     let progress = &mut next.progress;
     let parts = std::mem::take(&mut progress.parts);
     for mut part in parts {
@@ -370,7 +378,7 @@ fn take_in(next: &mut Step, drones: &[Observed]) {
             refused::update(&mut progress.refused, seen);
             part.flown = part.flown.and(&seen.flown.within(&part.stretches));
         }
-        let Some((why, failed, delete)) = fate(&part, seen) else {
+        let Some((why, failed, delete)) = fate(&part, seen, wanted.layer_height.0 > 0.0) else {
             progress.parts.push(part);
             continue;
         };
@@ -414,6 +422,7 @@ fn give(next: &mut Step, work: &Work, wanted: &Wanted, drones: &[Observed]) {
             Doing::Short => Why::Short,
             Doing::Tired => Why::Tired,
             Doing::Over => Why::Over,
+            Doing::Drained => Why::Drained,
             Doing::Refused(words) => Why::Refused(words.clone()),
             Doing::Waits
             | Doing::Fit(_)

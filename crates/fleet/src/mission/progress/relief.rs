@@ -3,7 +3,7 @@
 //! Owns: who is to be relieved, when and where ([`give`]); when it may leave ([`let_go`]). Must not: let anything of the work be nobody's: a
 //! relief has its part beside the one that it relieves, and if either leaves, what is not flown of its part is left as ever.
 //!
-//! One whose battery comes near its reserve is relieved at a waypoint that it reaches when the other can be there; it flies on until both
+//! One whose battery comes near its reserve, or whose node is drained, is relieved at a waypoint that it reaches when the other can be there; it flies on until both
 //! have come there. One that is at the end of its part, and is to be followed by the next time that all is flown, is followed by one that
 //! begins as it ends.
 
@@ -105,7 +105,7 @@ pub(super) fn give(
         let again = wanted
             .completions
             .is_none_or(|completions| progress.completed.saturating_add(times) < completions);
-        let tiring = seen.is_some_and(|seen| seen.doing == Doing::Tiring);
+        let tiring = seen.is_some_and(|seen| matches!(seen.doing, Doing::Tiring | Doing::Drained));
         let left = part.stretches.without(&part.flown);
         let left = seen.map_or_else(|| left.clone(), |seen| left.without(&seen.underway));
         let of = |start, to_be_fit| {

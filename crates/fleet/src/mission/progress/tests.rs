@@ -175,6 +175,7 @@ fn the_rest_of_one_that_leaves_is_flown_by_another_from_where_it_had_come_to() {
     let work = route(11);
     for (doing, failures, deleted) in [
         (Doing::Tired, 0, true),
+        (Doing::Drained, 0, true),
         (Doing::Over, 0, true),
         (Doing::Diverted, 0, false),
         (Doing::Grounded, 0, false),

@@ -154,7 +154,8 @@ fn on_a_patrol_the_next_begins_as_the_one_before_ends() {
         set(&[(0.0, 5.0)]),
         "what is ahead is not flown this time"
     );
-    assert_eq!((why(&both), both.create), (vec![], 0));
+    // That one will be followed, too, and soon: the one that follows it is asked for.
+    assert_eq!((why(&both), both.create), (vec![], 1));
     let done = flown("a", Doing::Finished, &[(0.0, 5.0)]);
     let turned = step(&work, &patrol, &both.progress, &[done, b]);
     assert_eq!((turned.progress.completed, why(&turned)), (1, vec![("a", &Why::Flown)]));
@@ -233,4 +234,24 @@ fn on_a_patrol_of_short_rounds_the_one_after_the_next_is_sent_before_the_first_i
         (last.progress.parts.len(), why(&last)),
         (2, vec![("c", &Why::NotNeeded)])
     );
+}
+
+#[test]
+fn one_whose_node_is_drained_is_relieved_first_where_there_is_room_and_leaves_at_once_where_there_is_none() {
+    let work = route(41);
+    let before = has_all();
+    let flies = Observed {
+        begun: true,
+        ..flown("a", Doing::Drained, &[(0.0, 4.0)])
+    };
+    let given = step(&work, &in_layers(1), &before, &[flies.clone(), relief()]);
+    assert_eq!((given.progress.parts.len(), why(&given)), (2, vec![]));
+    assert!(given.progress.parts[0].relief.is_some());
+    let one_layer = step(&work, &wanted(1), &before, &[flies]);
+    assert_eq!(why(&one_layer), [("a", &Why::Drained)]);
+    // One that has not taken off leaves at once, also when it has no part.
+    let stands = [seen("a", Doing::Drained), seen("c", Doing::Drained)];
+    let next = step(&work, &in_layers(1), &before, &stands);
+    assert_eq!(why(&next), [("a", &Why::Drained), ("c", &Why::Drained)]);
+    assert_eq!((next.create, next.progress.failures), (1, 0));
 }

@@ -387,7 +387,7 @@ pub async fn a_vehicle_that_refuses_a_plan_is_tried_after_all_others_and_after_a
         .until_drones("a Drone to say why it waits", |drones| {
             drones
                 .iter()
-                .any(|drone| drone.to_string().contains("tried again after a rest"))
+                .any(|drone| json!(drone).to_string().contains("tried again after a rest"))
         })
         .await;
     let object = until(&field, "it to be flown", is_complete).await;

@@ -298,9 +298,13 @@ pub struct PartStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relief: Option<ReliefStatus>,
 
-    /// 1 when it is a part of the next time that all is flown, which is begun before this time is over; 2 of the time after that.
+    /// True when it is a part of a later time that all is flown: it is begun before this time is over.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub ahead: bool,
+
+    /// Of one that is ahead: 1 when it is a part of the next time, 2 of the time after that. 0 counts as 1.
     #[serde(default, skip_serializing_if = "is_zero")]
-    pub ahead: i32,
+    pub rounds_ahead: i32,
 }
 
 /// A vehicle whose autopilot has refused a plan.

@@ -278,7 +278,7 @@ pub async fn one_that_tires_flies_on_until_its_relief_has_come_and_a_patrol_is_f
     let object = until(&field, "the next round to be somebody's", |object| {
         object["status"]["parts"]
             .as_array()
-            .is_some_and(|parts| parts.iter().any(|part| part["ahead"] == 1))
+            .is_some_and(|parts| parts.iter().any(|part| part["roundsAhead"] == 1))
     })
     .await;
     assert_eq!(

@@ -124,6 +124,12 @@ pub fn wanted(mission: &Mission, running: Option<Duration>) -> Wanted {
     }
 }
 
+/// How many times all is flown before that of which `part` is a part. Older coordinators only say that there are some.
+fn rounds_ahead(part: &PartStatus) -> u8 {
+    let rounds = u8::try_from(part.rounds_ahead).unwrap_or_default();
+    if part.ahead { rounds.max(1) } else { 0 }
+}
+
 /// How far `status` says that it has come.
 #[must_use]
 pub fn read(status: &MissionStatus) -> Progress {
@@ -142,7 +148,7 @@ pub fn read(status: &MissionStatus) -> Progress {
             from: relief.from,
             beside: relief.beside,
         }),
-        ahead: u8::try_from(part.ahead).unwrap_or_default(),
+        ahead: rounds_ahead(part),
     };
     let refused = |one: &RefusedStatus| {
         Some(Refused {
@@ -174,7 +180,8 @@ pub fn write(progress: &Progress, status: &mut MissionStatus) {
             from: relief.from,
             beside: relief.beside,
         }),
-        ahead: i32::from(part.ahead),
+        ahead: part.ahead > 0,
+        rounds_ahead: i32::from(part.ahead),
     };
     status.completed = small(progress.completed);
     status.failures = small(progress.failures);
@@ -274,6 +281,10 @@ mod tests {
         write(&progress, &mut status);
         let text = serde_json::to_string(&status).unwrap();
         assert_eq!(read(&serde_json::from_str(&text).unwrap()), progress);
+        // An older coordinator knows only that it is ahead, and says no more.
+        assert!(status.parts[0].ahead);
+        status.parts[0].rounds_ahead = 0;
+        assert_eq!(read(&status).parts[0].ahead, 1);
     }
 
     #[test]

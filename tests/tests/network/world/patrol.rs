@@ -123,7 +123,7 @@ impl Run<'_> {
                 "{} in layer {} +{}",
                 node(&part["drone"]),
                 number("layer"),
-                number("ahead")
+                number("roundsAhead")
             )
         };
         let parts = status["parts"].as_array().cloned().unwrap_or_default();

@@ -4,6 +4,7 @@
 
 use crate::agent::Vehicle;
 use crate::field::{Coordinator, Field, PATIENCE};
+use crate::kstatus::until_mission;
 use crate::{Agent, crew};
 use fleet::assignment::{Desired, Order};
 use serde_json::{Value, json};
@@ -90,6 +91,7 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
         "True",
         "tools that wait see that it is under way"
     );
+    until_mission(&field, "InProgress").await;
     let drones = field
         .cluster()
         .kubectl()
@@ -188,6 +190,7 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
         (&json!("100%"), &json!(1))
     );
     assert_eq!(object["status"]["failures"], 0);
+    until_mission(&field, "Current").await;
 
     // All come home, and their Drones are gone.
     field.until_drones("no Drones", <[_]>::is_empty).await;
@@ -313,6 +316,7 @@ pub async fn a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what
     );
     assert_eq!(object["status"]["notFlown"].as_array().unwrap().len(), 1);
     assert_eq!(condition(&object, "Stalled").0, "True");
+    until_mission(&field, "Failed").await;
     assert!(vehicles[0].ordered_to_fly_for().is_empty(), "nobody took off");
     field
         .until("its Events to have the words", async || {

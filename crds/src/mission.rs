@@ -235,6 +235,13 @@ pub struct MissionStatus {
     #[x_kube(merge_strategy = ListMerge::Map(vec!["drone".into()]))]
     pub parts: Vec<PartStatus>,
 
+    /// Vehicles whose autopilots have refused a plan of this Mission. Each is left alone for 10 s, then 20 s, and so on up to 6 minutes, and
+    /// after that is taken where no other will do. One that flies its part is not listed any more.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 100))]
+    #[x_kube(merge_strategy = ListMerge::Map(vec!["node".into()]))]
+    pub refused: Vec<RefusedStatus>,
+
     /// Of a Mission that has failed: what nobody has flown, the first 20 ranges.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 20))]
@@ -291,9 +298,29 @@ pub struct PartStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub relief: Option<ReliefStatus>,
 
-    /// True when it is a part of the next time that all is flown: it is begun before this time is over.
+    /// True when it is a part of a later time that all is flown: it is begun before this time is over.
     #[serde(default, skip_serializing_if = "is_false")]
     pub ahead: bool,
+
+    /// Of one that is ahead: 1 when it is a part of the next time, 2 of the time after that. 0 counts as 1.
+    #[serde(default, skip_serializing_if = "is_zero")]
+    pub rounds_ahead: i32,
+}
+
+/// A vehicle whose autopilot has refused a plan.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq, Eq)]
+#[serde(rename_all = "camelCase")]
+pub struct RefusedStatus {
+    /// The node of the vehicle.
+    #[schemars(length(max = 253))]
+    pub node: String,
+
+    /// How often in a row.
+    pub times: i32,
+
+    /// Why, the last time, in the words of its autopilot.
+    #[schemars(length(max = 1024))]
+    pub message: String,
 }
 
 /// Who takes over from another, and where.

@@ -65,6 +65,7 @@ use metrics::what_is_counted_is_what_happened_and_all_that_dashboard_and_alerts_
 use missions::{
     a_mission_is_flown_by_several_relieved_and_complete_whoever_leads,
     a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what_was_not_flown,
+    a_vehicle_that_refuses_a_plan_is_tried_after_all_others_and_after_a_rest,
     one_that_tires_flies_on_until_its_relief_has_come_and_a_patrol_is_flown_without_a_break,
     the_items_of_a_file_in_a_config_map_are_flown_as_they_stand_and_cannot_change,
 };
@@ -180,6 +181,7 @@ on_both! {
     a_station_outside_of_a_geofence_gets_no_route_and_the_drone_says_why,
     a_mission_is_flown_by_several_relieved_and_complete_whoever_leads,
     a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what_was_not_flown,
+    a_vehicle_that_refuses_a_plan_is_tried_after_all_others_and_after_a_rest,
     the_items_of_a_file_in_a_config_map_are_flown_as_they_stand_and_cannot_change,
     one_that_tires_flies_on_until_its_relief_has_come_and_a_patrol_is_flown_without_a_break,
     a_lost_vehicle_is_replaced_only_by_policy_and_is_taken_up_when_it_comes_back,

@@ -8,6 +8,8 @@
 
 #[path = "deploy/chart.rs"]
 mod chart;
+#[path = "deploy/cron_job.rs"]
+mod cron_job;
 #[path = "deploy/install.rs"]
 mod install;
 #[path = "deploy/network.rs"]

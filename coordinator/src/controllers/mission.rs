@@ -24,7 +24,7 @@ use crds::{Drone, Mission, labels};
 use file::File;
 use fleet::drone::on_mission::{Passing, Patience, Question, doing, passing};
 use fleet::ids::NodeName;
-use fleet::mission::progress::{Doing, Observed, Part, Progress, Step, Wanted, Why, step};
+use fleet::mission::progress::{Doing, Observed, Part, Progress, Step, Wanted, Why, rest, step};
 use fleet::mission::{FlightPlan, PlannedFlight, Stretches};
 use fleet::names::drone_names;
 use fleet::units::Meters;
@@ -35,7 +35,7 @@ use kube::runtime::reflector::Store;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher;
 use kube::{Resource, ResourceExt};
-use plans::{Known, Planned, owner};
+use plans::{Known, Planned, Resting, owner};
 use reach::Judged;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -75,6 +75,8 @@ struct Memory {
     /// What was found of the rest of the flight of each.
     judged: HashMap<String, Judged>,
     fit_since: Option<Instant>,
+    /// Vehicles that have refused a plan: how often, and until when they are left alone.
+    resting: HashMap<NodeName, (u32, Instant)>,
 }
 
 struct Controller {
@@ -314,6 +316,8 @@ impl Controller {
         }
         // Written down, or no news.
         memory.progress = next.progress.clone();
+        // Before the next Drone is made.
+        self.let_rest(uid(mission.as_ref()), memory, now);
         self.tell(subject, &next);
         let delete = next.delete.iter().map(|(drone, _)| drone.as_str()).collect();
         self.delete(subject, &delete, now).await?;
@@ -346,6 +350,33 @@ impl Controller {
         memory.progress.parts.clear();
         let all = subject.drones.iter().map(|drone| drone.key.name.as_str()).collect();
         self.delete(subject, &all, Instant::now()).await
+    }
+
+    /// Vehicles that have refused a plan are left alone for a while: those who choose vehicles know.
+    fn let_rest(&self, mission: &str, memory: &mut Memory, now: Instant) {
+        let refused = &memory.progress.refused;
+        memory
+            .resting
+            .retain(|node, _| refused.iter().any(|one| one.node == *node));
+        let resting = refused.iter().map(|one| {
+            let until = match memory.resting.get(&one.node) {
+                Some((times, until)) if *times == one.times => *until,
+                _ => now + rest(one.times),
+            };
+            memory.resting.insert(one.node.clone(), (one.times, until));
+            Resting {
+                node: one.node.clone(),
+                until,
+                words: one.words.clone(),
+            }
+        });
+        let resting: Arc<[Resting]> = resting.collect();
+        let refused = &mut self.observer.missions.lock().refused;
+        if resting.is_empty() {
+            refused.remove(mission);
+        } else {
+            refused.insert(mission.to_owned(), resting);
+        }
     }
 
     /// Its Drones as the plan wants to know them.
@@ -412,6 +443,7 @@ impl Controller {
             };
             all.push(Observed {
                 drone: name.clone(),
+                node: snapshot.node.clone(),
                 leaving: snapshot.facts.deleting || self.expectations.expects_deletion(snapshot.uid(), now),
                 doing: does,
                 flown,
@@ -508,8 +540,14 @@ impl Controller {
             .collect();
         let old = {
             let mut known = self.observer.missions.lock();
-            let old = std::mem::take(&mut *known);
-            *known = Known { missions, plans };
+            let mut old = std::mem::take(&mut *known);
+            let mut refused = std::mem::take(&mut old.refused);
+            refused.retain(|mission, _| missions.contains(mission));
+            *known = Known {
+                missions,
+                plans,
+                refused,
+            };
             old
         };
         let known = self.observer.missions.lock();
@@ -537,7 +575,10 @@ impl Controller {
         for (drone, why) in &next.gave_up {
             let text = format!("Drone {drone} {}: the rest of its part goes to another", why.text());
             tracing::warn!(mission = %Key::of(subject.mission.as_ref()), drone, why = why.text(), "a part of a Mission is given up");
-            let quiet = matches!(why, Why::Relieved | Why::Tired | Why::Grounded | Why::Gone);
+            let quiet = matches!(
+                why,
+                Why::Relieved | Why::Tired | Why::Drained | Why::Grounded | Why::Gone
+            );
             record(if quiet {
                 Note::normal("Relieved", text)
             } else {
@@ -680,6 +721,7 @@ impl Memory {
             unfit: HashMap::new(),
             judged: HashMap::new(),
             fit_since: None,
+            resting: HashMap::new(),
         }
     }
 }

@@ -84,7 +84,7 @@ pub enum NoLift {
     Plan,
 }
 
-/// What the use of its node means for a Drone; `replaced` is whether it has a Swarm that sees to a replacement.
+/// What the use of its node means for a Drone; `replaced` is whether it has a Swarm or a Mission that sees to a replacement.
 #[must_use]
 pub const fn lift(node: NodeUse, replaced: bool) -> Lift {
     match node {

@@ -1,5 +1,5 @@
-//! The result of tools that wait for objects (Flux, and others based on `kstatus`) for Swarms and Drones in each part of their life:
-//! a Swarm is Current only when everything requested is done.
+//! The result of tools that wait for objects (Flux, and others based on `kstatus`) for Swarms, Drones and Missions in each part of their
+//! life: a Swarm is Current only when everything requested is done.
 
 use crate::agent::Vehicle;
 use crate::field::{Field, condition};
@@ -21,12 +21,12 @@ const KSTATUS: GoTool = GoTool {
 
 const WITHIN: Duration = Duration::from_secs(60);
 
-/// kstatus of all Swarms and Drones in namespace `north`, by kind and then by name, each with its reason.
+/// kstatus of all Swarms, Drones and Missions in namespace `north`, by kind and then by name, each with its reason.
 fn said(field: &Field) -> anyhow::Result<BTreeMap<String, String>> {
     let all = field
         .cluster()
         .kubectl()
-        .run(["get", "swarms,drones", "-n", "north", "-o", "json"])?;
+        .run(["get", "swarms,drones,missions", "-n", "north", "-o", "json"])?;
     let input = field.cluster().scratch().path().join("kstatus.json");
     std::fs::write(&input, all)?;
     let mut command = std::process::Command::new(KSTATUS.find_or_build()?);
@@ -62,6 +62,18 @@ async fn until(field: &Field, what: &str, swarm: &str, drones: &[&str]) {
         }
     };
     field.until(what, probe).await;
+}
+
+/// Waits until kstatus is `status` for the Mission of `crate::missions`.
+pub async fn until_mission(field: &Field, status: &str) {
+    let probe = async || {
+        let all = said(field).map_err(|error| format!("{error:#}"))?;
+        let is = all.get("Mission/field").is_some_and(|text| text.starts_with(status));
+        is.then_some(()).ok_or_else(|| format!("{all:#?}"))
+    };
+    field
+        .until(&format!("the Mission to be {status} for tools that wait"), probe)
+        .await;
 }
 
 async fn ask_for_height(field: &Field, metres: f64) {

@@ -4,6 +4,7 @@
 
 use crate::agent::Vehicle;
 use crate::field::{Coordinator, Field, PATIENCE};
+use crate::kstatus::until_mission;
 use crate::{Agent, crew};
 use fleet::assignment::{Desired, Order};
 use serde_json::{Value, json};
@@ -90,6 +91,7 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
         "True",
         "tools that wait see that it is under way"
     );
+    until_mission(&field, "InProgress").await;
     let drones = field
         .cluster()
         .kubectl()
@@ -188,6 +190,7 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
         (&json!("100%"), &json!(1))
     );
     assert_eq!(object["status"]["failures"], 0);
+    until_mission(&field, "Current").await;
 
     // All come home, and their Drones are gone.
     field.until_drones("no Drones", <[_]>::is_empty).await;
@@ -278,7 +281,7 @@ pub async fn one_that_tires_flies_on_until_its_relief_has_come_and_a_patrol_is_f
     let object = until(&field, "the next round to be somebody's", |object| {
         object["status"]["parts"]
             .as_array()
-            .is_some_and(|parts| parts.iter().any(|part| part["ahead"] == true))
+            .is_some_and(|parts| parts.iter().any(|part| part["roundsAhead"] == 1))
     })
     .await;
     assert_eq!(
@@ -313,6 +316,7 @@ pub async fn a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what
     );
     assert_eq!(object["status"]["notFlown"].as_array().unwrap().len(), 1);
     assert_eq!(condition(&object, "Stalled").0, "True");
+    until_mission(&field, "Failed").await;
     assert!(vehicles[0].ordered_to_fly_for().is_empty(), "nobody took off");
     field
         .until("its Events to have the words", async || {
@@ -351,6 +355,58 @@ pub async fn a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what
 }
 
 /// A file of a ground station: takeoff, a speed, so many places, a camera on the way, and the way home.
+pub async fn a_vehicle_that_refuses_a_plan_is_tried_after_all_others_and_after_a_rest(mut field: Field) {
+    let words = "Mission: item 4 not supported";
+    let coordinator = field.coordinator();
+    let (vehicles, _agents) = fliers(&field, &coordinator, &["n1", "n2"]);
+    let refuses = |words: Option<&str>| vehicles[0].state().refuses = words.map(str::to_owned);
+    let kubectl = |args: &[&str]| field.cluster().kubectl().run(args.iter().copied()).unwrap();
+    let is_complete = |object: &Value| condition(object, "Complete").0 == "True";
+    refuses(Some(words));
+    apply(&field, &json!({"route": route(4)}));
+    // The other has all that the first had, but for the refusal.
+    let object = until(&field, "the other to have flown it", is_complete).await;
+    let known = json!([{"node": "n1", "times": 1, "message": words}]);
+    let status = &object["status"];
+    assert_eq!(
+        (&status["refused"], &status["failures"]),
+        (&known, &json!(1)),
+        "{status}"
+    );
+    let plans = |number: usize| vehicles[number].state().plans.len();
+    assert_eq!((plans(0), plans(1)), (1, 1));
+    kubectl(&["delete", "mission", "-n", "north", "field", "--timeout=60s"]);
+
+    // Without another it is tried again, and forgiven once it flies.
+    kubectl(&["cordon", "n2"]);
+    apply(&field, &json!({"route": route(4)}));
+    let object = until(&field, "the Mission to say that it refuses", |object| {
+        condition(object, "Progressing").1 == "PlanRefused"
+    })
+    .await;
+    let (_, _, message) = condition(&object, "Progressing");
+    assert!(message.contains("n1") && message.contains(words), "{message}");
+    refuses(None);
+    field
+        .until_drones("a Drone to say why it waits", |drones| {
+            drones
+                .iter()
+                .any(|drone| json!(drone).to_string().contains("tried again after a rest"))
+        })
+        .await;
+    let object = until(&field, "it to be flown", is_complete).await;
+    let status = &object["status"];
+    assert_eq!(
+        (&status["refused"], &status["failures"]),
+        (&Value::Null, &json!(1)),
+        "{status}"
+    );
+    let flights = |number: usize| vehicles[number].ordered_to_fly_for().len();
+    assert_eq!((flights(0), flights(1)), (1, 1), "each has flown it once");
+    kubectl(&["uncordon", "n2"]);
+    kubectl(&["delete", "mission", "-n", "north", "field", "--timeout=60s"]);
+}
+
 fn file(places: u32) -> String {
     let row = |number: u32, command: u16, params: [f64; 4], place: [f64; 3]| {
         let [a, b, c, d] = params;

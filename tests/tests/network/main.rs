@@ -17,7 +17,8 @@
 //! profiles are changed all the time, and agents and leaders are killed in the middle of what follows from
 //! that; the fence and the parameters of the simulated autopilots say what is true. `SKEIN_UPLOADS` sets their length. One more run rolls a
 //! profile over forty vehicles, and counts the messages on the lines to their autopilots. Another flies Missions, one for each vehicle,
-//! short and long ones, and counts what the coordinators write for each; `SKEIN_MISSIONS` sets how many.
+//! short and long ones, and counts what the coordinators write for each; `SKEIN_MISSIONS` sets how many. The last has three vehicles fly a
+//! patrol in turn, and measures for how long nobody is on the way.
 //!
 //! Not covered: TLS and credentials; serial lines; the process around coordinator and agent (`coordinator::run_with`,
 //! `agent::life`); SIGTERM; everything that uses the real clock, which does not advance (`replaceLostAfterSeconds`, times in
@@ -73,7 +74,7 @@ fn number(name: &str) -> Option<u64> {
 
 /// The standard harness waits by the clock, which does not advance here: these tests run one by one, with the harness's output format.
 type Test = (&'static str, fn());
-const TESTS: [Test; 6] = [
+const TESTS: [Test; 7] = [
     (
         "no_disorder_of_the_network_breaks_an_invariant",
         no_disorder_of_the_network_breaks_an_invariant,
@@ -94,6 +95,10 @@ const TESTS: [Test; 6] = [
     (
         "missions_of_any_length_are_flown_at_once_with_few_writes",
         missions_of_any_length_are_flown_at_once_with_few_writes,
+    ),
+    (
+        "a_patrol_is_flown_by_three_in_turn_without_a_long_gap",
+        a_patrol_is_flown_by_three_in_turn_without_a_long_gap,
     ),
 ];
 
@@ -152,6 +157,10 @@ fn missions_of_any_length_are_flown_at_once_with_few_writes() {
     under_seeds(1, theme().unwrap_or(Theme::Missions(MISSIONS)));
 }
 
+fn a_patrol_is_flown_by_three_in_turn_without_a_long_gap() {
+    under_seeds(1, Theme::Patrol);
+}
+
 /// What the environment asks for, if not the usual runs.
 fn theme() -> Option<Theme> {
     let number = |name| Some(usize::try_from(number(name)?).expect("a small number"));
@@ -171,6 +180,7 @@ fn theme() -> Option<Theme> {
         .or_else(uploads)
         .or_else(rollout)
         .or_else(missions)
+        .or_else(|| number("SKEIN_PATROL").map(|_| Theme::Patrol))
 }
 
 /// The environment that asks for it.
@@ -185,6 +195,7 @@ fn variables(theme: Theme) -> Vec<(&'static str, String)> {
         Theme::Uploads(uploads) => vec![("SKEIN_UPLOADS", uploads.to_string())],
         Theme::Rollout(vehicles) => vec![("SKEIN_ROLLOUT", vehicles.to_string())],
         Theme::Missions(count) => vec![("SKEIN_MISSIONS", count.to_string())],
+        Theme::Patrol => vec![("SKEIN_PATROL", "1".to_owned())],
     }
 }
 
@@ -255,7 +266,13 @@ fn uptime() -> f64 {
 
 fn in_a_process(seed: u64, theme: Theme) -> Output {
     let mut command = Command::new(std::env::current_exe().unwrap());
-    for name in ["SKEIN_VEHICLES", "SKEIN_UPLOADS", "SKEIN_ROLLOUT", "SKEIN_MISSIONS"] {
+    for name in [
+        "SKEIN_VEHICLES",
+        "SKEIN_UPLOADS",
+        "SKEIN_ROLLOUT",
+        "SKEIN_MISSIONS",
+        "SKEIN_PATROL",
+    ] {
         command.env_remove(name);
     }
     command.envs(variables(theme));
@@ -304,7 +321,7 @@ fn alone(seed: u64) -> ExitCode {
                 tally.arms,
                 tally.simulated.as_secs()
             ),
-            Theme::Rollout(_) | Theme::Missions(_) => eprintln!("seed {seed}: {}", tally.course),
+            Theme::Rollout(_) | Theme::Missions(_) | Theme::Patrol => eprintln!("seed {seed}: {}", tally.course),
         },
         Err(broken) => {
             eprintln!("seed {seed}: {broken}");

@@ -30,6 +30,7 @@ use turmoil::Sim;
 
 mod formation;
 mod missions;
+mod patrol;
 mod person;
 mod rollout;
 mod rules;
@@ -79,13 +80,15 @@ pub enum Theme {
     Rollout(usize),
     /// So many Missions at once, each with a vehicle of its own.
     Missions(usize),
+    /// A patrol that three vehicles fly in turn.
+    Patrol,
 }
 
 impl Theme {
     const fn formations(self) -> Option<Size> {
         match self {
             Self::Formations(size) => Some(size),
-            Self::Disorder | Self::Uploads(_) | Self::Rollout(_) | Self::Missions(_) => None,
+            Self::Disorder | Self::Uploads(_) | Self::Rollout(_) | Self::Missions(_) | Self::Patrol => None,
         }
     }
 
@@ -145,6 +148,7 @@ pub fn run(seed: u64, folder: &Path, theme: Theme) -> Result<Tally, String> {
         Theme::Uploads(uploads) => run.through_uploads(uploads)?,
         Theme::Rollout(_) => run.through_a_rollout()?,
         Theme::Missions(_) => run.through_missions()?,
+        Theme::Patrol => run.through_a_patrol()?,
     }
     if theme != Theme::Disorder {
         return Ok(run.account());
@@ -180,6 +184,7 @@ impl Run<'_> {
             Theme::Formations(size) => size.nodes(),
             Theme::Uploads(_) => rules::VEHICLES,
             Theme::Rollout(vehicles) | Theme::Missions(vehicles) => vehicles,
+            Theme::Patrol => patrol::VEHICLES,
         };
         let cluster = Cluster::open(&folder.join("api"), COORDINATORS, split(&mut rng));
         let mut builder = turmoil::Builder::new();
@@ -197,6 +202,7 @@ impl Run<'_> {
             Theme::Disorder => Vec::new(),
             Theme::Formations(_) | Theme::Uploads(_) | Theme::Rollout(_) => formation::homes(count),
             Theme::Missions(_) => missions::homes(count),
+            Theme::Patrol => patrol::homes(),
         };
         let has_rules = theme.has_rules() || (small && rules::change_in(seed));
         let stations = flies.then(|| Stations::new(&homes, &mut rng));

@@ -9,6 +9,7 @@ use crate::cluster::confirm;
 use crate::cluster::events::Note;
 use crate::cluster::world::{Found, NodeFacts, Reservation, Shortlist, VehicleRequest, World, owner};
 use crate::controllers::drone::facts::{DroneSnapshot, Observer};
+use crate::controllers::mission::plans::Resting;
 use crate::controllers::takeoff_slots::policy;
 use crate::ground;
 use crds::{Drone, labels};
@@ -209,15 +210,42 @@ async fn is_still_free(binder: &Binder, snapshot: &DroneSnapshot, node: &NodeNam
     }))
 }
 
-/// Reserves the best node that there is, but for those `lost`; or why there is none, and when to try again. All nodes are gone
-/// through once for all Drones that request the same, and what was found is checked anew for each Drone.
+/// Reserves the best node that there is, but for those `lost`; or why there is none, and when to try again. Vehicles that have refused a
+/// plan of its Mission come last, each after a rest.
 fn find(
     binder: &Binder,
     snapshot: &DroneSnapshot,
     lost: &HashSet<NodeName>,
 ) -> Result<Reservation, (String, Duration)> {
+    let refused = binder.observer.missions.refused(&snapshot.drone);
+    let has_refused = |node: &NodeName| refused.iter().any(|one| one.node == *node);
+    let found = find_among(binder, snapshot, |node| lost.contains(node) || has_refused(node));
+    let Err((_, again)) = &found else { return found };
+    let (required, now) = (required(binder, snapshot), Instant::now());
+    let rested = |one: &&Resting| one.until <= now && !lost.contains(&one.node);
+    let mut rested = refused.iter().filter(rested);
+    if let Some(last) = rested.find_map(|one| reserve(binder, snapshot, &one.node, required, |_| false)) {
+        return Ok(last);
+    }
+    let Some(next) = refused.iter().filter(|one| one.until > now).min_by_key(|one| one.until) else {
+        return found;
+    };
+    let why = format!(
+        "no other vehicle is free than that of node {}, which has refused the plan of this Mission and is tried again after a rest: {}",
+        next.node, next.words
+    );
+    Err((why, (next.until - now).min(AFTER_LOSING.max(*again))))
+}
+
+/// Reserves the best node that there is, but for those `lost`; or why there is none, and when to try again. All nodes are gone
+/// through once for all Drones that request the same, and what was found is checked anew for each Drone.
+fn find_among(
+    binder: &Binder,
+    snapshot: &DroneSnapshot,
+    is_lost: impl Fn(&NodeName) -> bool,
+) -> Result<Reservation, (String, Duration)> {
     let required = required(binder, snapshot);
-    let is_lost = |node: &NodeName| lost.contains(node);
+    let is_lost = &is_lost;
     // A claim from an earlier, unfinished try comes first, so that it does not keep its node from others.
     let claimed = binder.observer.world().claimed_by(snapshot.uid());
     let again = claimed.and_then(|node| reserve(binder, snapshot, &node, required, is_lost));

@@ -296,7 +296,9 @@ fn lift(observer: &Observer, drone: &Drone, report: Option<&Report>, over: bool,
     let swarm = owner(drone).filter(|(swarm, _)| observer.world().swarm_of_uid(swarm).is_some());
     let flies = report.is_some_and(|report| matches!(report.truth, FlightTruth::Airborne(_)));
     let altitude = Some(AltitudeAboveHome(drone.spec.takeoff_altitude_meters));
-    match node_use::lift(observer.world().node_use(&node), swarm.is_some()) {
+    // A Mission sees to it, too, that another comes.
+    let replaced = swarm.is_some() || plans::owner(drone).is_some();
+    match node_use::lift(observer.world().node_use(&node), replaced) {
         Lift::Land => Lift::Land,
         _ if over => Lift::Free,
         Lift::Stay(why) => Lift::Stay(why),

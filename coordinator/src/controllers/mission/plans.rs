@@ -4,6 +4,7 @@
 
 use crate::cluster::world::uid;
 use crds::{Drone, labels};
+use fleet::ids::NodeName;
 use fleet::mission::{PlanDigest, PlanState, Waypoint};
 use fleet::report::Report;
 use fleet::site::Corridor;
@@ -11,6 +12,7 @@ use fleet::units::{AltitudeAmsl, Wgs84};
 use kube::ResourceExt;
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use tokio::time::Instant;
 
 /// What is to be flown by one Drone.
 #[derive(Clone, Debug, PartialEq)]
@@ -57,6 +59,19 @@ pub struct Known {
     pub missions: HashSet<String>,
     /// By the uid of the Drone.
     pub plans: HashMap<String, Arc<Planned>>,
+    /// Vehicles that have refused a plan, by the uid of the Mission; only of those of which some have.
+    pub refused: HashMap<String, Arc<[Resting]>>,
+}
+
+/// A vehicle that has refused a plan of a Mission: it is left alone for a while, and then taken where no other will do.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Resting {
+    /// Its node.
+    pub node: NodeName,
+    /// Until when it is left alone.
+    pub until: Instant,
+    /// Why it refused, in the words of its autopilot.
+    pub words: String,
 }
 
 /// What is known of the plan of a Drone.
@@ -86,6 +101,15 @@ impl Missions {
     /// What is known now.
     pub fn lock(&self) -> MutexGuard<'_, Known> {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// The vehicles that have refused a plan of the Mission of `drone`.
+    #[must_use]
+    pub fn refused(&self, drone: &Drone) -> Arc<[Resting]> {
+        let mission = owner(drone).map(|(mission, _)| mission);
+        let known = self.lock();
+        let found = mission.and_then(|mission| known.refused.get(mission));
+        found.cloned().unwrap_or_else(|| Arc::new([]))
     }
 
     /// The plan of `drone`.

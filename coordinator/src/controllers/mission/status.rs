@@ -180,6 +180,9 @@ fn going_on(known: &Known<'_>, step: &Step, percent: u8) -> (&'static str, Strin
             format!("{percent} percent is flown; {why}: {OUT_OF_REACH}"),
         ),
         (0, Some(Waits::Airspace(why))) => ("Waiting", format!("{percent} percent is flown; {why}")),
+        (0, None) if !step.progress.refused.is_empty() => {
+            ("PlanRefused", format!("{percent} percent is flown; {}", refused(step)))
+        }
         (0, None) if known.drones == 0 => ("Waiting", "Drones are being made".to_owned()),
         (0, None) => (
             "Waiting",
@@ -188,6 +191,21 @@ fn going_on(known: &Known<'_>, step: &Step, percent: u8) -> (&'static str, Strin
         (_, Some(waits)) => ("Flying", format!("{}; {}", sharing(parts), waits.text())),
         (_, None) => ("Flying", sharing(parts)),
     }
+}
+
+/// Whose autopilot refused a plan last, in its words.
+fn refused(step: &Step) -> String {
+    let last = step.progress.refused.last();
+    last.map_or_else(String::new, |one| {
+        let times = match one.times {
+            1 => String::new(),
+            times => format!(", {times} times"),
+        };
+        format!(
+            "the vehicle of node {} refuses the plan{times}: {}; others are tried first, see status.refused",
+            one.node, one.words
+        )
+    })
 }
 
 /// How many have parts, in a clause.
@@ -274,7 +292,7 @@ mod tests {
             },
             layer: 0,
             relief: None,
-            ahead: false,
+            ahead: 0,
         });
         Step {
             progress: Progress {
@@ -282,6 +300,7 @@ mod tests {
                 flown,
                 parts: part.into_iter().collect(),
                 failures: 7,
+                ..Progress::default()
             },
             create: 0,
             delete: vec![("field-a".into(), Why::Halted)],

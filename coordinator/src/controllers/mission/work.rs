@@ -3,9 +3,10 @@
 //! Owns: [`Job`], [`read`] and [`write()`]. Must not: call the API or decide.
 
 use super::file::File;
-use crds::mission::{Corner, MissionStatus, PartStatus, ReliefStatus, Repeat, TrackRange};
+use crds::mission::{Corner, MissionStatus, PartStatus, RefusedStatus, ReliefStatus, Repeat, TrackRange};
 use crds::{Mission, MissionSpec};
-use fleet::mission::progress::{Halt, Part, Progress, Relief, Wanted};
+use fleet::ids::NodeName;
+use fleet::mission::progress::{Halt, Part, Progress, Refused, Relief, Wanted};
 use fleet::mission::{PlanDigest, Stretch, Stretches, Work};
 use fleet::station::Altitude;
 use fleet::units::{Meters, Wgs84};
@@ -27,6 +28,9 @@ pub struct Job {
 
 /// Drones take off no higher and no lower, meters.
 const TAKEOFF: (f64, f64) = (2.0, 120.0);
+
+/// So many characters of what an autopilot says are written down.
+const MOST_WORDS: usize = 1024;
 
 /// Drones of work whose height above home is not known take off so high, meters.
 const USUAL_TAKEOFF: f64 = 10.0;
@@ -120,6 +124,12 @@ pub fn wanted(mission: &Mission, running: Option<Duration>) -> Wanted {
     }
 }
 
+/// How many times all is flown before that of which `part` is a part. Older coordinators only say that there are some.
+fn rounds_ahead(part: &PartStatus) -> u8 {
+    let rounds = u8::try_from(part.rounds_ahead).unwrap_or_default();
+    if part.ahead { rounds.max(1) } else { 0 }
+}
+
 /// How far `status` says that it has come.
 #[must_use]
 pub fn read(status: &MissionStatus) -> Progress {
@@ -138,13 +148,21 @@ pub fn read(status: &MissionStatus) -> Progress {
             from: relief.from,
             beside: relief.beside,
         }),
-        ahead: part.ahead,
+        ahead: rounds_ahead(part),
+    };
+    let refused = |one: &RefusedStatus| {
+        Some(Refused {
+            node: NodeName::parse(&one.node).ok()?,
+            times: count(one.times),
+            words: one.message.clone(),
+        })
     };
     Progress {
         completed: count(status.completed),
         flown: stretches(&status.flown),
         parts: status.parts.iter().map(part).collect(),
         failures: count(status.failures),
+        refused: status.refused.iter().filter_map(refused).collect(),
     }
 }
 
@@ -162,12 +180,19 @@ pub fn write(progress: &Progress, status: &mut MissionStatus) {
             from: relief.from,
             beside: relief.beside,
         }),
-        ahead: part.ahead,
+        ahead: part.ahead > 0,
+        rounds_ahead: i32::from(part.ahead),
     };
     status.completed = small(progress.completed);
     status.failures = small(progress.failures);
     status.flown = ranges(&progress.flown);
     status.parts = progress.parts.iter().map(part).collect();
+    let refused = |one: &Refused| RefusedStatus {
+        node: one.node.to_string(),
+        times: small(one.times),
+        message: one.words.chars().take(MOST_WORDS).collect(),
+    };
+    status.refused = progress.refused.iter().map(refused).collect();
     status.vehicles = i32::try_from(progress.parts.len()).unwrap_or(i32::MAX);
 }
 
@@ -243,14 +268,23 @@ mod tests {
                     from: 5.0,
                     beside: true,
                 }),
-                ahead: true,
+                ahead: 2,
             }],
             failures: 3,
+            refused: vec![Refused {
+                node: NodeName::parse("n1").unwrap(),
+                times: 2,
+                words: "too far".into(),
+            }],
         };
         let mut status = MissionStatus::default();
         write(&progress, &mut status);
         let text = serde_json::to_string(&status).unwrap();
         assert_eq!(read(&serde_json::from_str(&text).unwrap()), progress);
+        // An older coordinator knows only that it is ahead, and says no more.
+        assert!(status.parts[0].ahead);
+        status.parts[0].rounds_ahead = 0;
+        assert_eq!(read(&status).parts[0].ahead, 1);
     }
 
     #[test]

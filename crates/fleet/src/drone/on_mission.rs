@@ -127,6 +127,15 @@ pub fn doing(q: &Question<'_>, passes: Option<(Passing, Duration)>, patience: &P
     {
         return Doing::Refused(words.clone());
     }
+    let is_drained = match q.drone.lift {
+        Lift::Land | Lift::Stay(NoLift::Drained) => true,
+        // What flies goes on.
+        Lift::Stay(NoLift::Cordoned | NoLift::NodeGone) => down,
+        Lift::Free | Lift::Stay(_) => false,
+    };
+    if is_drained {
+        return Doing::Drained;
+    }
     let left = report.battery.and_then(|battery| battery.remaining).map(Percent::get);
     let within = |above: u8| left.is_some_and(|left| left <= q.drone.failsafe.reserve.get().saturating_add(above));
     if up && within(NEAR_RESERVE) {

@@ -349,33 +349,23 @@ pub enum PlanState {
 mod tests {
     use super::*;
 
-    const fn item(command: u16, params: [f64; 7]) -> Item {
-        let [a, b, c, d, e, f, g] = params;
-        Item {
-            command,
-            frame: item::FRAME_GLOBAL_RELATIVE_ALT,
-            params: [Some(a), Some(b), Some(c), Some(d), Some(e), Some(f), Some(g)],
-            goes_on: true,
-        }
-    }
-
     const fn waypoint(latitude: f64) -> Item {
-        item(item::NAV_WAYPOINT, [0.0, 0.0, 0.0, 0.0, latitude, 8.5, 30.0])
+        Item::written(item::NAV_WAYPOINT, [0.0, 0.0, 0.0, 0.0, latitude, 8.5, 30.0])
     }
 
     const fn speed(m_s: f64) -> Item {
-        item(item::DO_CHANGE_SPEED, [1.0, m_s, -1.0, 0.0, 0.0, 0.0, 0.0])
+        Item::written(item::DO_CHANGE_SPEED, [1.0, m_s, -1.0, 0.0, 0.0, 0.0, 0.0])
     }
 
     const fn camera(meters: f64) -> Item {
-        item(item::DO_SET_CAM_TRIGG_DIST, [meters, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+        Item::written(item::DO_SET_CAM_TRIGG_DIST, [meters, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
     }
 
     #[test]
     fn what_arms_jumps_waits_or_goes_on_after_a_landing_is_no_plan() {
         let new = |items: &[Item]| FlightPlan::new(Term(1), items.to_vec()).map(|plan| plan.items.len());
         let command = |number, command, name| BadPlan::Command { number, command, name };
-        let home = item(item::NAV_RETURN_TO_LAUNCH, [0.0; 7]);
+        let home = Item::written(item::NAV_RETURN_TO_LAUNCH, [0.0; 7]);
         let waits = Item {
             goes_on: false,
             ..waypoint(47.0)
@@ -395,7 +385,7 @@ mod tests {
             (400, "no command that Skein knows"),
             (176, "no command that Skein knows"),
         ] {
-            let bad = item(number, [0.0; 7]);
+            let bad = Item::written(number, [0.0; 7]);
             assert_eq!(new(&[waypoint(47.0), bad]), Err(command(1, number, name)));
         }
         assert_eq!(new(&[home, waypoint(47.0)]), Err(BadPlan::AfterLanding(1)));

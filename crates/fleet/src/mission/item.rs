@@ -74,6 +74,13 @@ impl Item {
         }
     }
 
+    /// One as a ground station writes it: with all seven values, above home.
+    #[cfg(test)]
+    pub(super) const fn written(command: u16, [a, b, c, d, e, f, g]: [f64; 7]) -> Self {
+        let params = [Some(a), Some(b), Some(c), Some(d), Some(e), Some(f), Some(g)];
+        Self::new(command, FRAME_GLOBAL_RELATIVE_ALT, params)
+    }
+
     /// MAV_CMD by its name, where this crate has one.
     #[must_use]
     pub const fn name(&self) -> &'static str {

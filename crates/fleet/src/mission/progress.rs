@@ -14,12 +14,16 @@
 //! vehicles fly in layers, one that is to leave soon is relieved first (`relief.rs`): what it gives over is then the part of both.
 
 mod joining;
+mod refused;
 mod relief;
+
+pub use refused::{Refused, rest};
 
 use super::flight::MOST_ITEMS;
 use super::share::{CannotShare, Flier, MOST_FLIERS};
 use super::stretch::{Stretch, Stretches};
 use super::track::Work;
+use crate::ids::NodeName;
 use crate::units::{Meters, Wgs84};
 use std::collections::BTreeSet;
 
@@ -38,8 +42,8 @@ pub struct Part {
     pub layer: u8,
     /// Who takes over from it, and where.
     pub relief: Option<Relief>,
-    /// It is of the next time that all is flown.
-    pub ahead: bool,
+    /// So many times is all flown before that of which it is a part.
+    pub ahead: u8,
 }
 
 /// Who takes over before the one that has the part leaves.
@@ -64,6 +68,8 @@ pub struct Progress {
     pub parts: Vec<Part>,
     /// How often a vehicle failed to fly its part.
     pub failures: u32,
+    /// Vehicles whose autopilots have refused a plan.
+    pub refused: Vec<Refused>,
 }
 
 /// What the Mission asks for.
@@ -119,6 +125,8 @@ pub enum Doing {
     Tiring,
     /// Its battery is near its reserve.
     Tired,
+    /// Its node is drained; or it has not taken off yet, and its node is cordoned or gone.
+    Drained,
     /// A failsafe brings it down, its own or its autopilot's.
     Diverted,
     /// Its autopilot refuses its plan: in its words.
@@ -138,6 +146,8 @@ pub enum Doing {
 pub struct Observed {
     /// Its name.
     pub drone: String,
+    /// The node of its vehicle.
+    pub node: Option<NodeName>,
     /// It is being deleted, or is about to be.
     pub leaving: bool,
     /// What it does.
@@ -163,6 +173,8 @@ pub enum Why {
     Relieved,
     /// It is relieved, as its battery is near the reserve.
     Tired,
+    /// It is to be on the ground, or to stay there, as its node is drained or cordoned.
+    Drained,
     /// A failsafe brings it down.
     Diverted,
     /// Its flight ended by itself.
@@ -193,6 +205,7 @@ impl Why {
             Self::Halted => "comes home, as the Mission does not go on".to_owned(),
             Self::Relieved => "is relieved by another that has arrived".to_owned(),
             Self::Tired => "is relieved: its battery is near the reserve".to_owned(),
+            Self::Drained => "leaves, as its node is drained, cordoned or gone".to_owned(),
             Self::Diverted => "is brought down by a failsafe".to_owned(),
             Self::Over => "has landed before the end of its part".to_owned(),
             Self::Short => "came to the end of its plan and has not reached all of it".to_owned(),
@@ -254,7 +267,7 @@ impl Progress {
 
     /// The parts of what is flown this time.
     fn now(&self) -> impl Iterator<Item = &Part> {
-        self.parts.iter().filter(|part| !part.ahead)
+        self.parts.iter().filter(|part| part.ahead == 0)
     }
 
     /// What is flown by nobody and nobody's part.
@@ -280,7 +293,7 @@ impl Progress {
 }
 
 /// What becomes of the part of a Drone: `None`, it keeps it; or why not, whether that is a failure, and whether the Drone is deleted.
-fn fate(part: &Part, seen: Option<&Observed>) -> Option<(Why, bool, bool)> {
+fn fate(part: &Part, seen: Option<&Observed>, layers: bool) -> Option<(Why, bool, bool)> {
     let Some(seen) = seen else {
         return Some((Why::Gone, false, false));
     };
@@ -297,6 +310,9 @@ fn fate(part: &Part, seen: Option<&Observed>) -> Option<(Why, bool, bool)> {
         _ if seen.leaving => Some((Why::Gone, false, false)),
         Doing::Tired => Some((Why::Tired, in_vain, true)),
         Doing::Unfit(words) => Some((Why::Unfit(words.clone()), false, true)),
+        // Another comes first where there is room for both.
+        Doing::Drained if layers && seen.begun => None,
+        Doing::Drained => Some((Why::Drained, false, true)),
         Doing::Waits | Doing::Fit(_) | Doing::Busy | Doing::Tiring => None,
     }
 }
@@ -312,7 +328,7 @@ pub fn step(work: &Work, wanted: &Wanted, before: &Progress, drones: &[Observed]
         outcome: Outcome::Progressing,
         cannot: None,
     };
-    take_in(&mut next, drones);
+    take_in(&mut next, wanted, drones);
     relief::let_go(&mut next, work, drones);
     if wanted
         .completions
@@ -332,7 +348,7 @@ pub fn step(work: &Work, wanted: &Wanted, before: &Progress, drones: &[Observed]
         } else {
             next.progress.flown = Stretches::default();
             for part in &mut next.progress.parts {
-                part.ahead = false;
+                part.ahead = part.ahead.saturating_sub(1);
             }
         }
     }
@@ -353,19 +369,20 @@ pub fn step(work: &Work, wanted: &Wanted, before: &Progress, drones: &[Observed]
 }
 
 /// Takes in what was flown, and takes their parts from those who leave.
-fn take_in(next: &mut Step, drones: &[Observed]) {
+fn take_in(next: &mut Step, wanted: &Wanted, drones: &[Observed]) {
     let progress = &mut next.progress;
     let parts = std::mem::take(&mut progress.parts);
     for mut part in parts {
         let seen = drones.iter().find(|seen| seen.drone == part.drone);
         if let Some(seen) = seen {
+            refused::update(&mut progress.refused, seen);
             part.flown = part.flown.and(&seen.flown.within(&part.stretches));
         }
-        let Some((why, failed, delete)) = fate(&part, seen) else {
+        let Some((why, failed, delete)) = fate(&part, seen, wanted.layer_height.0 > 0.0) else {
             progress.parts.push(part);
             continue;
         };
-        if !part.ahead {
+        if part.ahead == 0 {
             progress.flown = progress.flown.and(&part.flown);
         }
         progress.failures = progress.failures.saturating_add(u32::from(failed));
@@ -405,6 +422,7 @@ fn give(next: &mut Step, work: &Work, wanted: &Wanted, drones: &[Observed]) {
             Doing::Short => Why::Short,
             Doing::Tired => Why::Tired,
             Doing::Over => Why::Over,
+            Doing::Drained => Why::Drained,
             Doing::Refused(words) => Why::Refused(words.clone()),
             Doing::Waits
             | Doing::Fit(_)
@@ -431,7 +449,7 @@ fn give(next: &mut Step, work: &Work, wanted: &Wanted, drones: &[Observed]) {
             Ok(parts) => {
                 for (drone, start, stretches) in parts {
                     let stretches = fitting(work, &stretches, start);
-                    next.progress.take(drone, start, stretches, false);
+                    next.progress.take(drone, start, stretches, 0);
                 }
             }
             Err(why) => next.cannot = Some(why),
@@ -462,7 +480,7 @@ fn give(next: &mut Step, work: &Work, wanted: &Wanted, drones: &[Observed]) {
 
 impl Progress {
     /// `drone` has this part, in the least layer in which nobody flies.
-    fn take(&mut self, drone: String, start: Wgs84, stretches: Stretches, ahead: bool) {
+    fn take(&mut self, drone: String, start: Wgs84, stretches: Stretches, ahead: u8) {
         self.parts.push(Part {
             drone,
             stretches,

@@ -635,7 +635,7 @@ fn patrol(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         .map(|[east, north, up]| place(*east, *north, *up))
         .collect();
     waypoints[0]["speedMetersPerSecond"] = json!(5.0);
-    let spec = json!({"repeat": "Forever", "altitudeStepMeters": 10, "handover": {"overlapSeconds": 10}, "route": {"waypoints": waypoints}});
+    let spec = json!({"repeat": "Forever", "altitudeStepMeters": 15, "handover": {"overlapSeconds": 10}, "route": {"waypoints": waypoints}});
     let applied = now();
     apply(field, NAME, &spec)?;
     let on_the_way = |p: &[f64; 3]| {

@@ -22,7 +22,7 @@ pub fn of_run(seed: u64, theme: Theme, number: usize, vehicle: &Vehicle) {
     let is_rough = match theme {
         Theme::Disorder => seed % SHARE == SHARE / 2 - 1,
         Theme::Formations(_) => seed % SHARE_OF_FORMATIONS == 1,
-        Theme::Uploads(_) | Theme::Rollout(_) | Theme::Missions(_) => false,
+        Theme::Uploads(_) | Theme::Rollout(_) | Theme::Missions(_) | Theme::Patrol => false,
     };
     if is_rough {
         // Neighbors are off to opposite sides.

@@ -73,8 +73,6 @@ fn one_that_stands_ready_at_a_known_place_can_be_given_a_part() {
     let ready = report(FlightTruth::Disarmed);
     assert_eq!(of(as_it_is, Some(&ready), false, 0), Doing::Fit(HOME));
     assert_eq!(of(as_it_is, Some(&ready), true, 0), Doing::Busy);
-    let cordoned = |facts: &mut Facts| facts.lift = Lift::Stay(NoLift::Cordoned);
-    assert_eq!(of(cordoned, Some(&ready), false, 0), Doing::Waits);
     for change in [
         |report: &mut Report| report.home = None,
         |report: &mut Report| report.position = None,
@@ -147,4 +145,22 @@ fn one_that_is_low_falls_back_or_has_landed_gives_up_its_part() {
     assert_eq!(of(as_it_is, Some(&failsafe), true, 0), Doing::Diverted);
     let over = |facts: &mut Facts| facts.over = true;
     assert_eq!(of(over, Some(&report(FlightTruth::Disarmed)), true, 0), Doing::Over);
+}
+
+#[test]
+fn one_whose_node_is_drained_leaves_and_one_whose_node_is_cordoned_does_where_it_stands() {
+    let with = |lift: Lift, report: &Report, part: bool| of(|facts| facts.lift = lift, Some(report), part, 0);
+    let (stands, flies) = (report(FlightTruth::Disarmed), up());
+    for part in [true, false] {
+        for lift in [Lift::Land, Lift::Stay(NoLift::Drained)] {
+            assert_eq!(with(lift, &stands, part), Doing::Drained);
+            assert_eq!(with(lift, &flies, part), Doing::Drained);
+        }
+        for why in [NoLift::Cordoned, NoLift::NodeGone] {
+            assert_eq!(with(Lift::Stay(why), &stands, part), Doing::Drained);
+            assert_eq!(with(Lift::Stay(why), &flies, part), Doing::Busy);
+        }
+        let waits = with(Lift::Stay(NoLift::Doubt), &stands, part);
+        assert_ne!(waits, Doing::Drained);
+    }
 }

@@ -52,7 +52,7 @@ pub(super) fn join(
             to: left.all().last().map_or(from, |last| last.to),
         };
         let stretches = work.from_earlier(&left.within(&Stretches::new([later])), wanted.overlap_seconds);
-        progress.take(drone.clone(), start, fitting(work, &stretches, start), false);
+        progress.take(drone.clone(), start, fitting(work, &stretches, start), 0);
         if let Some(part) = progress.parts.get_mut(number) {
             part.relief = Some(Relief {
                 drone,
@@ -67,7 +67,7 @@ pub(super) fn join(
 /// What lies before the vehicle of a part, if that is at work and nobody takes over from it.
 fn left(part: &Part, drones: &[Observed]) -> Option<Stretches> {
     let seen = drones.iter().find(|seen| seen.drone == part.drone && !seen.leaving)?;
-    let alone = part.relief.is_none() && !part.ahead;
+    let alone = part.relief.is_none() && part.ahead == 0;
     let at_work = seen.begun && seen.doing == Doing::Busy;
     (alone && at_work).then(|| part.stretches.without(&part.flown).without(&seen.underway))
 }

@@ -3,7 +3,7 @@
 //! Owns: who is to be relieved, when and where ([`give`]); when it may leave ([`let_go`]). Must not: let anything of the work be nobody's: a
 //! relief has its part beside the one that it relieves, and if either leaves, what is not flown of its part is left as ever.
 //!
-//! One whose battery comes near its reserve is relieved at a waypoint that it reaches when the other can be there; it flies on until both
+//! One whose battery comes near its reserve, or whose node is drained, is relieved at a waypoint that it reaches when the other can be there; it flies on until both
 //! have come there. One that is at the end of its part, and is to be followed by the next time that all is flown, is followed by one that
 //! begins as it ends.
 
@@ -46,10 +46,10 @@ pub(super) fn in_place(progress: &Progress) -> usize {
 pub(super) fn let_go(next: &mut Step, work: &Work, drones: &[Observed]) {
     let seen = |drone: &str| drones.iter().find(|seen| seen.drone == drone);
     let parts = std::mem::take(&mut next.progress.parts);
-    let there: BTreeMap<String, bool> = parts.iter().map(|part| (part.drone.clone(), part.ahead)).collect();
+    let there: BTreeMap<String, u8> = parts.iter().map(|part| (part.drone.clone(), part.ahead)).collect();
     for mut part in parts {
         part.relief = part.relief.filter(|relief| there.contains_key(&relief.drone));
-        let ahead = |relief: &&Relief| there.get(&relief.drone) == Some(&true);
+        let ahead = |relief: &&Relief| there.get(&relief.drone).is_some_and(|ahead| *ahead > part.ahead);
         // One that is followed comes home by its own plan.
         let relieved = part
             .relief
@@ -75,7 +75,7 @@ pub(super) fn let_go(next: &mut Step, work: &Work, drones: &[Observed]) {
     }
     // The one that was to be relieved has flown all of it.
     let Progress { flown, parts, .. } = &mut next.progress;
-    parts.retain(|part| part.ahead || !work.trimmed(&part.stretches.without(flown)).is_empty());
+    parts.retain(|part| part.ahead > 0 || !work.trimmed(&part.stretches.without(flown)).is_empty());
 }
 
 /// Gives parts to reliefs among those who are `fit`; how many more are needed.
@@ -90,21 +90,22 @@ pub(super) fn give(
     if wanted.layer_height.0 <= 0.0 {
         return 0;
     }
-    let again = wanted
-        .completions
-        .is_none_or(|completions| progress.completed.saturating_add(1) < completions);
     let mut fit = fit.into_iter();
     let mut needed = 0;
     for number in 0..progress.parts.len() {
-        let Some(part) = progress
-            .parts
-            .get(number)
-            .filter(|part| part.relief.is_none() && !part.ahead)
-        else {
+        let Some(part) = progress.parts.get(number).filter(|part| part.relief.is_none()) else {
             continue;
         };
         let seen = drones.iter().find(|seen| seen.drone == part.drone && !seen.leaving);
-        let tiring = seen.is_some_and(|seen| seen.doing == Doing::Tiring);
+        // Nobody is sent after one that is not there yet.
+        if part.ahead > 0 && !seen.is_some_and(|seen| seen.begun) {
+            continue;
+        }
+        let times = u32::from(part.ahead) + 1;
+        let again = wanted
+            .completions
+            .is_none_or(|completions| progress.completed.saturating_add(times) < completions);
+        let tiring = seen.is_some_and(|seen| matches!(seen.doing, Doing::Tiring | Doing::Drained));
         let left = part.stretches.without(&part.flown);
         let left = seen.map_or_else(|| left.clone(), |seen| left.without(&seen.underway));
         let of = |start, to_be_fit| {
@@ -138,8 +139,8 @@ pub(super) fn give(
     needed
 }
 
-/// Where `part` is given over to one that takes off at `start` and has yet to be found for so many seconds; what that one flies, and whether
-/// that is of the next time. `None`: `part`, of which so much is `left` before the vehicle, is not to be relieved now.
+/// Where `part` is given over to one that takes off at `start` and has yet to be found for so many seconds; what that one flies, and how
+/// many times all is flown before that. `None`: `part`, of which so much is `left` before the vehicle, is not to be relieved now.
 fn relief_of(
     progress: &Progress,
     (part, left): (&Part, &Stretches),
@@ -147,25 +148,27 @@ fn relief_of(
     wanted: &Wanted,
     (tiring, again): (bool, bool),
     (start, to_be_fit): (Wgs84, f64),
-) -> Option<(f64, Stretches, bool)> {
+) -> Option<(f64, Stretches, u8)> {
     let to_layer = f64::from(free_layer(progress)) * wanted.layer_height.0 / CLIMB;
     let until_at = |position: f64| Some(lead(start, work.place(position)?) + to_be_fit + to_layer);
     let last = part.stretches.all().last()?.to;
     if tiring && let Some(from) = waypoint_after(work, left, until_at) {
         let from_here = Stretches::new([Stretch { from, to: last }]);
         let stretches = work.from_earlier(&left.within(&from_here), wanted.overlap_seconds);
-        return Some((from, stretches, false));
+        return Some((from, stretches, part.ahead));
     }
     // The last that is followed is followed by all that nobody has of the next time.
     let followed = |other: &Part| other.drone == part.drone || other.relief.is_some();
-    let next = if progress.now().all(followed) {
-        let ahead = progress.parts.iter().filter(|part| part.ahead);
+    let after = part.ahead.saturating_add(1);
+    let of = |time: u8| progress.parts.iter().filter(move |part| part.ahead == time);
+    let next = if of(part.ahead).all(followed) {
+        let ahead = of(after);
         ahead.fold(work.whole(), |left, part| left.without(&part.stretches))
     } else {
         part.stretches.clone()
     };
     let lead = until_at(next.all().first()?.from)? + wanted.overlap_seconds;
-    (again && work.seconds(left) <= lead).then_some((last, next, true))
+    (again && work.seconds(left) <= lead).then_some((last, next, after))
 }
 
 /// The first waypoint within `left` that is reached no sooner than `until` says of it.

@@ -1,6 +1,7 @@
 //! Vehicles come, tire, fail and go, and all of the work is flown or said not to be.
 
 mod joiners;
+mod refusals;
 mod reliefs;
 
 use super::*;
@@ -47,6 +48,7 @@ fn set(all: &[(f64, f64)]) -> Stretches {
 fn seen(drone: &str, doing: Doing) -> Observed {
     Observed {
         drone: drone.to_owned(),
+        node: NodeName::parse(&format!("node-{drone}")).ok(),
         leaving: false,
         doing,
         flown: Stretches::default(),
@@ -74,7 +76,7 @@ fn part(drone: &str, stretches: &[(f64, f64)]) -> Part {
         start: HERE,
         layer: 0,
         relief: None,
-        ahead: false,
+        ahead: 0,
     }
 }
 
@@ -173,6 +175,7 @@ fn the_rest_of_one_that_leaves_is_flown_by_another_from_where_it_had_come_to() {
     let work = route(11);
     for (doing, failures, deleted) in [
         (Doing::Tired, 0, true),
+        (Doing::Drained, 0, true),
         (Doing::Over, 0, true),
         (Doing::Diverted, 0, false),
         (Doing::Grounded, 0, false),

@@ -5,20 +5,10 @@ use crate::mission::item::{self, Item};
 use crate::mission::written::BadItems;
 use crate::mission::{BadPlan, PlannedFlight};
 
-const fn item(command: u16, params: [f64; 7]) -> Item {
-    let [a, b, c, d, e, f, g] = params;
-    Item {
-        command,
-        frame: item::FRAME_GLOBAL_RELATIVE_ALT,
-        params: [Some(a), Some(b), Some(c), Some(d), Some(e), Some(f), Some(g)],
-        goes_on: true,
-    }
-}
-
 fn place(command: u16, east: f64) -> Item {
     let at = at(east, 50.0);
     let round = |degrees: f64| (degrees * 1e7).round() / 1e7;
-    item(
+    Item::written(
         command,
         [
             2.0,
@@ -33,7 +23,7 @@ fn place(command: u16, east: f64) -> Item {
 }
 
 fn done(command: u16, first: f64) -> Item {
-    item(command, [first, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    Item::written(command, [first, 4.0, 1.0, 0.0, 0.0, 0.0, 0.0])
 }
 
 /// Takeoff, speed, place 1, camera on, place 2, photo, delay, place 3, camera off, home.

@@ -143,7 +143,7 @@ fn on_a_patrol_the_next_begins_as_the_one_before_ends() {
     let given = step(&work, &patrol, &given.progress, &[a(2.25), seen("b", Doing::Busy)]);
     let all = set(&[(0.0, 5.0)]);
     assert_eq!(parts(&given), [("a", &all, 0, Some(("b", 5.0))), ("b", &all, 1, None)]);
-    assert!(given.progress.parts[1].ahead);
+    assert_eq!(given.progress.parts[1].ahead, 1);
     let b = Observed {
         begun: true,
         ..flown("b", Doing::Busy, &[(0.0, 1.0)])
@@ -154,11 +154,104 @@ fn on_a_patrol_the_next_begins_as_the_one_before_ends() {
         set(&[(0.0, 5.0)]),
         "what is ahead is not flown this time"
     );
-    assert_eq!((why(&both), both.create), (vec![], 0));
+    // That one will be followed, too, and soon: the one that follows it is asked for.
+    assert_eq!((why(&both), both.create), (vec![], 1));
     let done = flown("a", Doing::Finished, &[(0.0, 5.0)]);
     let turned = step(&work, &patrol, &both.progress, &[done, b]);
     assert_eq!((turned.progress.completed, why(&turned)), (1, vec![("a", &Why::Flown)]));
     assert_eq!(parts(&turned), [("b", &all, 1, None)]);
     assert_eq!(turned.progress.all_flown(), set(&[(0.0, 1.0)]));
     assert!(turned.progress.left(&work).is_empty());
+}
+
+#[test]
+fn on_a_patrol_of_short_rounds_the_one_after_the_next_is_sent_before_the_first_is_home() {
+    // 40 s around, and 30 s and more until one is there.
+    let work = route(5);
+    let patrol = Wanted {
+        completions: None,
+        layer_height: Meters(4.0),
+        ..in_layers(1)
+    };
+    let all = [(0.0, 4.0)];
+    let follows = |drone: &str, by: &str, ahead: u8| Part {
+        relief: Some(Relief {
+            drone: by.to_owned(),
+            from: 4.0,
+            beside: false,
+        }),
+        ahead,
+        ..part(drone, &all)
+    };
+    let second = Part {
+        layer: 1,
+        ahead: 1,
+        ..part("b", &all)
+    };
+    let before = progress(vec![follows("a", "b", 0), second]);
+    // The first has flown it, and is on its way home.
+    let home = flown("a", Doing::Busy, &all);
+    let at_work = |to: f64| Observed {
+        begun: true,
+        ..flown("b", Doing::Busy, &[(0.0, to)])
+    };
+    let of = |to: f64, third: Observed| step(&work, &patrol, &before, &[home.clone(), at_work(to), third]);
+    // Nobody is sent after one that has not begun.
+    let early = step(&work, &patrol, &before, &[home.clone(), seen("b", Doing::Busy)]);
+    assert_eq!((early.create, early.progress.parts.len()), (0, 2));
+    let asked = step(&work, &patrol, &before, &[home.clone(), at_work(0.5)]);
+    assert_eq!(asked.create, 1);
+    let given = of(1.0, fit("c"));
+    let ahead: Vec<(&str, u8)> = given
+        .progress
+        .parts
+        .iter()
+        .map(|part| (part.drone.as_str(), part.ahead))
+        .collect();
+    assert_eq!(ahead, [("a", 0), ("b", 1), ("c", 2)]);
+    assert_eq!(given.create, 0);
+    let done = flown("a", Doing::Finished, &all);
+    let turned = step(
+        &work,
+        &patrol,
+        &given.progress,
+        &[done, at_work(2.0), seen("c", Doing::Busy)],
+    );
+    let ahead: Vec<(&str, u8)> = turned
+        .progress
+        .parts
+        .iter()
+        .map(|part| (part.drone.as_str(), part.ahead))
+        .collect();
+    assert_eq!((turned.progress.completed, ahead), (1, vec![("b", 0), ("c", 1)]));
+    // The last time is followed by none.
+    let twice = Wanted {
+        completions: Some(2),
+        ..patrol
+    };
+    let last = step(&work, &twice, &before, &[home, at_work(1.0), fit("c")]);
+    assert_eq!(
+        (last.progress.parts.len(), why(&last)),
+        (2, vec![("c", &Why::NotNeeded)])
+    );
+}
+
+#[test]
+fn one_whose_node_is_drained_is_relieved_first_where_there_is_room_and_leaves_at_once_where_there_is_none() {
+    let work = route(41);
+    let before = has_all();
+    let flies = Observed {
+        begun: true,
+        ..flown("a", Doing::Drained, &[(0.0, 4.0)])
+    };
+    let given = step(&work, &in_layers(1), &before, &[flies.clone(), relief()]);
+    assert_eq!((given.progress.parts.len(), why(&given)), (2, vec![]));
+    assert!(given.progress.parts[0].relief.is_some());
+    let one_layer = step(&work, &wanted(1), &before, &[flies]);
+    assert_eq!(why(&one_layer), [("a", &Why::Drained)]);
+    // One that has not taken off leaves at once, also when it has no part.
+    let stands = [seen("a", Doing::Drained), seen("c", Doing::Drained)];
+    let next = step(&work, &in_layers(1), &before, &stands);
+    assert_eq!(why(&next), [("a", &Why::Drained), ("c", &Why::Drained)]);
+    assert_eq!((next.create, next.progress.failures), (1, 0));
 }

@@ -113,7 +113,7 @@ pub struct MissionSpec {
     pub handover: Option<Handover>,
 
     /// By how much each further vehicle flies higher than the one below it, in metres, 0 to 100; 0 when left out. Parts of the work meet where
-    /// they were cut, so vehicles at one height fly one after the other; with at least 10 metres they fly at once.
+    /// they were cut, so vehicles at one height fly one after the other; with 10 or more they fly at once (15 on PX4).
     #[serde(default, skip_serializing_if = "is_nothing")]
     #[x_kube(validation = Rule::new("self >= 0.0 && self <= 100.0").message("altitudeStepMeters must be from 0 to 100 metres; choose a height in that range"))]
     pub altitude_step_meters: f64,

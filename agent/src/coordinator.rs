@@ -123,7 +123,9 @@ impl CoordinatorFlags {
             {
                 return Err(BadCoordinator::Shown);
             }
-            Scheme::Http if !self.insecure_plaintext && !is_loopback(&dial) => {
+            Scheme::Http
+                if !self.insecure_plaintext && !is_loopback(dial.rsplit_once(':').map_or(&*dial, |(host, _)| host)) =>
+            {
                 return Err(BadCoordinator::Plain(address));
             }
             Scheme::Http => Security::Plain,
@@ -208,9 +210,8 @@ fn parts(address: &str) -> Result<(Scheme, String), BadCoordinator> {
     Ok((scheme, dial.to_owned()))
 }
 
-/// Whether HOST:PORT is of this machine, whatever name servers say.
-fn is_loopback(dial: &str) -> bool {
-    let host = dial.rsplit_once(':').map_or(dial, |(host, _)| host);
+/// Whether `host`, as an address names it, is this machine, whatever name servers say.
+pub(crate) fn is_loopback(host: &str) -> bool {
     let bare = host
         .strip_prefix('[')
         .and_then(|host| host.strip_suffix(']'))

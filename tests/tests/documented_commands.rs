@@ -82,10 +82,6 @@ const ELSEWHERE: [(&str, &str); 13] = [
         "it names logs of flights by their numbers; logs.rs lists and copies some",
     ),
     (
-        "docs/how-to/upload-flight-logs.md",
-        "it needs a store; upload.rs runs the agent with one",
-    ),
-    (
         "docs/how-to/trace-takeoffs.md",
         "it has `skein-agent` alone; traces.rs runs both programs with a collector",
     ),

@@ -2,8 +2,8 @@
 //!
 //! Owns: [`UploadFlags`] and [`Config`], and refusing what is bad or unsafe. Must not: touch the network or the disk, or hold a secret.
 
+use crate::coordinator::is_loopback;
 use clap::Args;
-use std::net::IpAddr;
 use std::path::PathBuf;
 
 /// Upload of logs to an object store.
@@ -201,14 +201,6 @@ fn checked(endpoint: &str, insecure: bool) -> Result<String, BadUpload> {
         return Err(BadUpload::Plain(endpoint.to_owned()));
     }
     Ok(trimmed.to_owned())
-}
-
-fn is_loopback(host: &str) -> bool {
-    let bare = host
-        .strip_prefix('[')
-        .and_then(|host| host.strip_suffix(']'))
-        .unwrap_or(host);
-    host == "localhost" || bare.parse::<IpAddr>().is_ok_and(|ip| ip.is_loopback())
 }
 
 #[cfg(test)]

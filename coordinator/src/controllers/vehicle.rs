@@ -25,8 +25,8 @@ use kube::api::{Api, DeleteParams, PostParams, Preconditions};
 use kube::runtime::reflector::Store;
 use kube::runtime::reflector::store::{Writer, WriterDropped};
 use kube::runtime::watcher;
-use next::{NodeSnapshot, Step, steps};
-use std::collections::BTreeMap;
+use next::{Counted, NodeSnapshot, Step, steps};
+use std::collections::{BTreeMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -52,6 +52,7 @@ struct Inventory {
     paces: Paces,
     failures: Failures<String>,
     airframes: Airframes,
+    counted: Counted,
 }
 
 /// Starts keeping the inventory, and returns it, and by which airframes it is kept.
@@ -64,6 +65,7 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) -> (Store<Vehicle>, A
         paces: Paces::default(),
         failures: Failures::default(),
         airframes: airframes.clone(),
+        counted: Counted::default(),
     };
     let vehicles = writer.as_reader();
     let ending = observer.leadership.ending.clone();
@@ -100,7 +102,10 @@ impl Inventory {
     async fn reconcile(&mut self) {
         let (now, wall) = (Instant::now(), Timestamp::now());
         let mut nodes: BTreeMap<NodeName, Vec<Arc<Vehicle>>> = BTreeMap::new();
-        for vehicle in self.vehicles.state() {
+        let vehicles = self.vehicles.state();
+        let uids: HashSet<&str> = vehicles.iter().map(|vehicle| uid(vehicle.as_ref())).collect();
+        self.counted.retain(|uid| uids.contains(uid));
+        for vehicle in vehicles.iter().map(Arc::clone) {
             if let Ok(node) = NodeName::parse(&vehicle.spec.node_name) {
                 nodes.entry(node).or_default().push(vehicle);
             }
@@ -130,7 +135,7 @@ impl Inventory {
     }
 
     fn steps_of(
-        &self,
+        &mut self,
         node: &NodeName,
         known: &[Arc<Vehicle>],
         now: Instant,
@@ -166,7 +171,7 @@ impl Inventory {
             rules: rules.as_ref(),
             remote_id: remote_id.as_ref(),
         };
-        steps(&snapshot, known, wall)
+        steps(&snapshot, known, &mut self.counted, wall)
     }
 
     /// `object` is the one that the step was decided on.

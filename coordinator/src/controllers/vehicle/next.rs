@@ -2,6 +2,7 @@
 //!
 //! Owns: the decision, their names, and what their status says. Must not: call the API, read a clock.
 
+use crate::cluster::world::uid;
 use crate::controllers::drone::pacing::Urgency;
 use crate::controllers::drone::status::{battery, condition, far_from, identity};
 use crate::controllers::operator::status::Shown;
@@ -19,6 +20,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
 use kube::ResourceExt;
 use sha2::{Digest, Sha256};
+use std::collections::HashMap;
 use std::sync::Arc;
 
 /// One that was not heard for this long is deleted.
@@ -103,15 +105,60 @@ pub fn name(node: &str, airframe: Airframe) -> String {
     format!("{node}-{hash}")
 }
 
+/// What was counted of the flights of Vehicles, by their uids, beside what of it is written: a status waits for company, and a vehicle
+/// may land and take off again before.
+#[derive(Debug, Default)]
+pub struct Counted(HashMap<String, [Flights; 2]>);
+
+/// Since when it flies, how often it has flown, and for how many seconds.
+type Flights = (Option<Time>, i64, i64);
+
+fn flights(status: &VehicleStatus) -> Flights {
+    (status.airborne_since.clone(), status.flights, status.flight_seconds)
+}
+
+impl Counted {
+    /// The written status of `vehicle`, with what was counted since. What another coordinator wrote counts.
+    fn with(&self, vehicle: &Vehicle) -> VehicleStatus {
+        let mut status = vehicle.status.clone().unwrap_or_default();
+        if let Some([written, counted]) = self.0.get(uid(vehicle))
+            && *written == flights(&status)
+        {
+            (status.airborne_since, status.flights, status.flight_seconds) = counted.clone();
+        }
+        status
+    }
+
+    fn keep(&mut self, vehicle: &Vehicle, next: &VehicleStatus) {
+        let written = vehicle.status.as_ref().map(flights).unwrap_or_default();
+        let counted = flights(next);
+        if written == counted {
+            self.0.remove(uid(vehicle));
+        } else {
+            self.0.insert(uid(vehicle).to_owned(), [written, counted]);
+        }
+    }
+
+    /// Forgets those of deleted objects.
+    pub fn retain(&mut self, exists: impl Fn(&str) -> bool) {
+        self.0.retain(|uid, _| exists(uid));
+    }
+}
+
 /// What to do about the objects of a node, `known` being those there are, by their names.
 #[must_use]
-pub fn steps(snapshot: &NodeSnapshot<'_>, known: &[Arc<Vehicle>], now: Timestamp) -> Vec<(String, Step, Urgency)> {
+pub fn steps(
+    snapshot: &NodeSnapshot<'_>,
+    known: &[Arc<Vehicle>],
+    counted: &mut Counted,
+    now: Timestamp,
+) -> Vec<(String, Step, Urgency)> {
     let current = snapshot.airframe.map(|airframe| name(snapshot.node.as_str(), airframe));
     let mut steps = Vec::new();
     for vehicle in known {
         let of_vehicle = vehicle.name_any();
         let is_current = current.as_ref() == Some(&of_vehicle);
-        let old = vehicle.status.clone().unwrap_or_default();
+        let old = counted.with(vehicle);
         if !is_current && is_forgotten(vehicle, &old, now) {
             steps.push((of_vehicle, Step::Delete, Urgency::Now));
             continue;
@@ -125,6 +172,7 @@ pub fn steps(snapshot: &NodeSnapshot<'_>, known: &[Arc<Vehicle>], now: Timestamp
             drone: snapshot.served_by(vehicle, is_current).map(DroneName::to_string),
             ..next
         };
+        counted.keep(vehicle, &next);
         let urgency = urgency(vehicle.status.as_ref(), &next);
         steps.push((of_vehicle, Step::Write(next), urgency));
     }

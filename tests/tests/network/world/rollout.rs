@@ -41,8 +41,8 @@ const fn wanted(kind: Kind) -> (&'static str, &'static str) {
 struct Course {
     /// When each node got the rules that have the value.
     got: BTreeMap<usize, Duration>,
-    /// How many were unavailable at once at most.
-    most: usize,
+    /// The most that were unavailable at once, by their nodes, and why.
+    most: Vec<String>,
 }
 
 impl Run<'_> {
@@ -147,8 +147,12 @@ impl Run<'_> {
             run.is_on(PROFILES, all - 1, all - 1).is_ok()
         })?;
         let (took, for_the_profile) = (self.sim.elapsed() - asked, self.on_the_wire() - before);
-        if course.most > MOST {
-            return Err(format!("{} were unavailable at once", course.most));
+        if course.most.len() > MOST {
+            return Err(format!(
+                "{} were unavailable at once: {:#?}",
+                course.most.len(),
+                course.most
+            ));
         }
 
         let (changed, end) = (self.changes(), self.sim.elapsed() + QUIET);
@@ -164,7 +168,7 @@ impl Run<'_> {
              after {at_the_stop} vehicles, a leader killed, two that land later: {:.0} s with {for_the_profile} messages; none that changes \
              anything and {} that read in {} s of rest; {} s simulated",
             fenced.as_secs_f64(),
-            course.most,
+            course.most.len(),
             took.as_secs_f64(),
             self.on_the_wire() - before,
             QUIET.as_secs(),
@@ -180,7 +184,7 @@ impl Run<'_> {
         loop {
             self.end_what_is_over(self.sim.elapsed());
             self.step()?;
-            let mut changing = 0;
+            let mut changing = Vec::new();
             for node in &self.nodes {
                 let name = wanted(self.kind(node.number)).0;
                 let ledger = node.ledger.lock().unwrap();
@@ -193,11 +197,21 @@ impl Run<'_> {
                 course.got.entry(node.number).or_insert(*at);
                 let reported = node.reported.lock().unwrap();
                 let report = reported.as_ref().and_then(|reported| reported.borrow().report.clone());
-                let done =
-                    report.is_some_and(|report| report.rules.in_force && report.rules.held.as_ref() == Some(last));
-                changing += usize::from(!done);
+                let rules = report.map(|report| report.rules.clone());
+                if !rules
+                    .as_ref()
+                    .is_some_and(|rules| rules.in_force && rules.held.as_ref() == Some(last))
+                {
+                    changing.push(format!(
+                        "at {:?} {}: sent {last:?} at {at:?}; {rules:?}",
+                        self.sim.elapsed(),
+                        node.name()
+                    ));
+                }
             }
-            course.most = course.most.max(changing);
+            if changing.len() > course.most.len() {
+                course.most = changing;
+            }
             if self.sim.elapsed() < judged + DRAW {
                 continue;
             }

@@ -62,7 +62,12 @@ fn object(uid: Option<HardwareUid>, status: VehicleStatus) -> Arc<Vehicle> {
 
 /// The one write of the status that follows, and how much it matters.
 fn written(snapshot: &NodeSnapshot<'_>, known: &Arc<Vehicle>, second: i64) -> (VehicleStatus, Urgency) {
-    let steps = steps(snapshot, std::slice::from_ref(known), at(second));
+    let steps = steps(
+        snapshot,
+        std::slice::from_ref(known),
+        &mut Counted::default(),
+        at(second),
+    );
     match &steps[..] {
         [(of, Step::Write(status), urgency)] if *of == known.name_any() => (status.clone(), *urgency),
         other => panic!("{other:?}"),
@@ -78,7 +83,7 @@ fn reason<'a>(of: &'a VehicleStatus, kind: &str) -> (&'a str, &'a str) {
 fn an_aircraft_that_is_heard_for_the_first_time_gets_an_object_and_then_a_status() {
     let (node, report) = (node(), report(FlightTruth::Disarmed));
     let snapshot = snapshot(&node, Some(&report));
-    let first = steps(&snapshot, &[], at(1));
+    let first = steps(&snapshot, &[], &mut Counted::default(), at(1));
     let [(made, Step::Create(spec), Urgency::Now)] = &first[..] else {
         panic!("{first:?}")
     };
@@ -164,6 +169,40 @@ fn its_flights_are_counted_by_what_its_autopilot_says_through_silence_and_other_
 }
 
 #[test]
+fn flights_are_counted_that_begin_before_the_landing_of_the_last_is_written() {
+    let node = node();
+    let flies = FlightTruth::Airborne(Airborne::InAir);
+    let aloft = report(flies);
+    let empty = object(Some(UID), VehicleStatus::default());
+    let (status, _) = written(&snapshot(&node, Some(&aloft)), &empty, 10);
+    let known = [object(Some(UID), status)];
+    let mut counted = Counted::default();
+    let mut count = |known: &[Arc<Vehicle>], second: i64, truth: FlightTruth| {
+        let report = report(truth);
+        let steps = steps(&snapshot(&node, Some(&report)), known, &mut counted, at(second));
+        let [(_, Step::Write(status), _)] = &steps[..] else {
+            panic!("{steps:?}")
+        };
+        status.clone()
+    };
+    count(&known, 20, FlightTruth::Disarmed);
+    count(&known, 30, flies);
+    let status = count(&known, 50, FlightTruth::Disarmed);
+    let seconds = |status: &VehicleStatus| (status.flights, status.flight_seconds);
+    assert_eq!(seconds(&status), (2, 30));
+    // Another coordinator has written more.
+    let known = [object(
+        Some(UID),
+        VehicleStatus {
+            flights: 7,
+            flight_seconds: 100,
+            ..status
+        },
+    )];
+    assert_eq!(seconds(&count(&known, 60, FlightTruth::Disarmed)), (7, 100));
+}
+
+#[test]
 fn another_airframe_on_the_same_wire_is_another_vehicle_and_the_first_says_so() {
     let node = node();
     let first = report(FlightTruth::Disarmed);
@@ -183,7 +222,7 @@ fn another_airframe_on_the_same_wire_is_another_vehicle_and_the_first_says_so() 
         drone: Some((&drone, Some(UID))),
         ..snapshot(&node, Some(&second))
     };
-    let found = steps(&now, &[object(Some(UID), status)], at(5));
+    let found = steps(&now, &[object(Some(UID), status)], &mut Counted::default(), at(5));
     let [(old, Step::Write(status), _), (new, Step::Create(spec), _)] = &found[..] else {
         panic!("{found:?}")
     };
@@ -213,7 +252,12 @@ fn one_that_falls_silent_keeps_what_is_known_and_is_deleted_after_ninety_days() 
     let known = object(Some(UID), silent.clone());
     let days = |days: i64| 100 + days * 86_400;
     assert_eq!(written(&snapshot(&node, None), &known, days(89)).1, Urgency::None);
-    let gone = steps(&snapshot(&node, None), std::slice::from_ref(&known), at(days(90)));
+    let gone = steps(
+        &snapshot(&node, None),
+        std::slice::from_ref(&known),
+        &mut Counted::default(),
+        at(days(90)),
+    );
     assert_eq!(gone, [(known.name_any(), Step::Delete, Urgency::Now)]);
     let back = written(&snapshot(&node, Some(&report)), &known, days(91));
     assert_eq!((reason(&back.0, READY), back.1), (("True", "Heard"), Urgency::Now));
@@ -277,7 +321,12 @@ fn its_board_stays_known_and_the_wear_is_that_of_the_battery_that_it_has_now() {
         },
     };
     let written = |report: &Report, old: VehicleStatus| {
-        let steps = steps(&snapshot(&node, Some(report)), &[object(Some(UID), old)], at(9));
+        let steps = steps(
+            &snapshot(&node, Some(report)),
+            &[object(Some(UID), old)],
+            &mut Counted::default(),
+            at(9),
+        );
         let Some((_, Step::Write(status), _)) = steps.into_iter().next() else {
             panic!("no status")
         };

@@ -20,7 +20,7 @@ use collector::{Collector, Received, Scheme};
 use serde_json::Value;
 use stage::{PATIENCE, Stage, swarm};
 use std::collections::BTreeSet;
-use testkit::{ServedBy, wait_for};
+use testkit::{Scratch, ServedBy, wait_for};
 
 const COORDINATOR: &str = "skein-coordinator";
 const AGENT: &str = "skein-agent";
@@ -35,14 +35,24 @@ const PARTS: [(&str, &str); 6] = [
     (AGENT, "liftoff"),
 ];
 
-fn set(vehicles: &[&str], autopilot: &str, mut settings: Vec<(&'static str, String)>) -> anyhow::Result<Stage> {
+fn set(vehicles: &[&str], autopilot: &str, settings: Vec<(&'static str, String)>) -> anyhow::Result<Stage> {
+    set_with(vehicles, autopilot, &[], settings)
+}
+
+/// The same; the simulator has these arguments, too.
+fn set_with(
+    vehicles: &[&str],
+    autopilot: &str,
+    simulator: &[&str],
+    mut settings: Vec<(&'static str, String)>,
+) -> anyhow::Result<Stage> {
     settings.extend([
         // Sent soon, so that the test need not wait.
         ("OTEL_BSP_SCHEDULE_DELAY", "200".to_owned()),
         ("OTEL_EXPORTER_OTLP_TIMEOUT", "1000".to_owned()),
     ]);
     let way = |_: &testkit::Cluster, kubeconfig| Ok(kubeconfig);
-    Stage::set_with(ServedBy::Embedded, vehicles, autopilot, &[], (way, settings))
+    Stage::set_with(ServedBy::Embedded, vehicles, autopilot, simulator, (way, settings))
 }
 
 /// Waits until the collector has all parts of the takeoff of each Drone, and the whole.
@@ -150,10 +160,14 @@ fn each_takeoff_is_one_trace_from_the_changed_object_to_airborne_across_coordina
 #[test]
 fn a_coordinator_and_an_agent_that_are_killed_on_the_way_go_on_in_the_same_trace() -> anyhow::Result<()> {
     let collector = Collector::start(Scheme::Https)?;
-    let mut stage = set(&["ardupilot-1"], "ardupilot", collector.settings())?;
+    // The commands to arm are lost at first: nobody is so slow that the vehicle flies before both are killed.
+    let faults = Scratch::new("skein-traces-")?;
+    let script = faults.path().join("script");
+    std::fs::write(&script, "on arm 1 lose-command\non arm 2 lose-command")?;
+    let simulator = ["--faults", &script.display().to_string()];
+    let mut stage = set_with(&["ardupilot-1"], "ardupilot", &simulator, collector.settings())?;
     stage.add_node("ardupilot-1")?;
     stage.cluster.kubectl().apply(&swarm("default", "alpha", 1, &[]))?;
-    // It takes seconds until an ArduPilot can be armed.
     wait_for("the order to be sent", PATIENCE, || {
         let sent = collector.spans().iter().any(|span| span.name == "order");
         ensure!(sent, "not yet");

@@ -63,7 +63,7 @@ const IN_FLIGHT: [(&str, &str); 8] = [
 const FORMATION: &str = "relays";
 
 /// Pages whose commands are run by nothing here, and why.
-const ELSEWHERE: [(&str, &str); 13] = [
+const ELSEWHERE: [(&str, &str); 12] = [
     (
         "docs/concepts/command.md",
         "a pilot has to take over first, as in coordinator.rs",

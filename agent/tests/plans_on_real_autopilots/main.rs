@@ -4,40 +4,30 @@
 //! each test prints `skipped:` and how to get one, and passes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
+#[path = "../support/on_real_autopilots.rs"]
+mod on_real_autopilots;
 #[path = "../support/orders.rs"]
 mod orders;
 mod station;
 
-use agent::clock::Clock;
-use agent::pilot::Pilot;
-use agent::shell::{Wiring, fly};
-use agent::state_file::Store;
-use agent::uplink::{FromUplink, Outward};
+use agent::uplink::FromUplink;
+use fleet::alarm::Cause;
 use fleet::assignment::{Assignment, Desired, GroundedWhy, Order};
+use fleet::failsafe::{Diversion, Diverted};
 use fleet::geo::{offset, shifted};
-use fleet::ids::NodeName;
 use fleet::mission::item::{self, Item};
 use fleet::mission::{FlightPlan, PlanState};
 use fleet::report::{Activity, HandsOff, Report};
-use fleet::units::{AltitudeAboveHome, SystemId, Wgs84};
+use fleet::units::{AltitudeAboveHome, SystemId};
 use fleet::vehicle::FlightTruth;
+use link::Tap;
 use link::raw::Direction;
-use link::{Link, LinkHandle, LinkUrl, Tap};
+use on_real_autopilots::{Agent, HERE, Station, say, url};
 use orders::assignment;
-use station::Station;
-use std::io::Write as _;
 use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
-use testkit::autopilots::{Autopilot, Firmware, HOME, Instance, Settings, Stack};
-use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
+use testkit::autopilots::{Autopilot, Firmware, Instance, Settings, Stack};
 
-const HERE: Wgs84 = Wgs84 {
-    latitude_deg: HOME[0],
-    longitude_deg: HOME[1],
-};
 const FLY: Desired = Desired::Flying {
     altitude: AltitudeAboveHome(10.0),
 };
@@ -45,61 +35,14 @@ const WAIT: Desired = Desired::Grounded {
     why: GroundedWhy::Waiting,
 };
 
-fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
-}
-
-fn url(stack: Stack, at: std::net::SocketAddr) -> LinkUrl {
-    let scheme = match stack {
-        Stack::ArduPilot => "tcp",
-        Stack::Px4 => "udp",
-    };
-    format!("{scheme}:{at}").parse().unwrap()
-}
-
-/// One life of an agent.
-struct Agent {
-    orders: mpsc::Sender<FromUplink>,
-    reports: watch::Receiver<Outward>,
-    life: JoinHandle<()>,
-    wire: LinkHandle,
-    _link: Link,
+/// One that an ArduPilot takes for its ground station, with its session open.
+async fn begin(autopilot: &Autopilot, dir: &Path) -> Agent {
+    let agent = Agent::start(autopilot, dir, Some(SystemId(254)));
+    agent.tell(FromUplink::Opened).await;
+    agent
 }
 
 impl Agent {
-    async fn start(autopilot: &Autopilot, dir: &Path) -> Self {
-        let node = NodeName::parse("pine").unwrap();
-        let (store, state) = Store::open(dir, &node).unwrap();
-        let (link, wire, events) = Link::open(url(autopilot.stack(), autopilot.companion_link()));
-        let (orders_tx, orders) = mpsc::channel(16);
-        let (reports, reports_rx) = watch::channel(Outward::default());
-        let clock = Clock::start();
-        let pilot = Pilot::new(node, state, clock.now()).as_ground_station(Some(SystemId(254)));
-        let wiring = Wiring {
-            link: wire.clone(),
-            events,
-            orders,
-            reports,
-            terminate: CancellationToken::new(),
-            landing_timeout: Duration::from_secs(60),
-            clock,
-            uploads: None,
-            traces: agent::Traces::default(),
-        };
-        let life = tokio::spawn(async move {
-            Box::pin(fly(pilot, wiring, Arc::new(store), CancellationToken::new())).await;
-        });
-        let agent = Self {
-            orders: orders_tx,
-            reports: reports_rx,
-            life,
-            wire,
-            _link: link,
-        };
-        agent.tell(FromUplink::Opened).await;
-        agent
-    }
-
     async fn tell(&self, word: FromUplink) {
         self.orders.send(word).await.unwrap();
     }
@@ -128,11 +71,6 @@ impl Agent {
             tokio::time::sleep(Duration::from_millis(50)).await;
         }
         began.elapsed().as_secs_f64()
-    }
-
-    async fn kill(self) {
-        self.life.abort();
-        let _ = self.life.await;
     }
 }
 
@@ -197,7 +135,7 @@ async fn a_plan_is_flown_taken_over_gone_on_with_and_finished() {
     for autopilot in autopilots() {
         let stack = autopilot.stack();
         let dir = tempfile::tempdir().unwrap();
-        let agent = Agent::start(&autopilot, dir.path()).await;
+        let agent = begin(&autopilot, dir.path()).await;
         let mut tap = agent.wire.tap(100_000);
         let plan = plan();
         agent.tell(FromUplink::Plan(plan.clone())).await;
@@ -253,7 +191,7 @@ async fn a_mission_of_somebody_else_is_not_flown_as_ours_and_a_plan_that_is_refu
     for autopilot in autopilots() {
         let stack = autopilot.stack();
         let dir = tempfile::tempdir().unwrap();
-        let agent = Agent::start(&autopilot, dir.path()).await;
+        let agent = begin(&autopilot, dir.path()).await;
         let plan = plan();
         let refused = |r: &Report| matches!(r.plan.state, PlanState::Refused(_));
         agent.until("home", 90, |r| r.home.is_some()).await;
@@ -291,6 +229,53 @@ async fn a_mission_of_somebody_else_is_not_flown_as_ours_and_a_plan_that_is_refu
             "{stack}: a mission of somebody else noticed {took:.1} s after its upload, {:?}",
             after.reached
         ));
+        agent.kill().await;
+    }
+}
+
+#[tokio::test(flavor = "multi_thread", worker_threads = 2)]
+#[ignore = "minutes in real time; see the long runs of tests/README.md"]
+async fn a_fence_that_somebody_draws_across_the_plan_is_told_as_what_the_autopilot_left_it_for() {
+    // An ArduCopter flies on up to the fence: `cargo xtask fly fence-mission`.
+    for autopilot in autopilots().filter(|autopilot| autopilot.stack() == Stack::Px4) {
+        let dir = tempfile::tempdir().unwrap();
+        let agent = begin(&autopilot, dir.path()).await;
+        let mut tap = agent.wire.tap(100_000);
+        let plan = plan();
+        agent.tell(FromUplink::Plan(plan.clone())).await;
+        agent.order(1, FLY, &plan, 0).await;
+        agent
+            .until("past the first place", 180, |r| r.plan.reached.has(1))
+            .await;
+        let mut station = Station::open(url(Stack::Px4, autopilot.ground_link()), autopilot.system()).await;
+        ours(&mut tap);
+        station.upload_square(45.0).await;
+        let of_the_fence = |d: &Diversion| d.why == Diverted::Autopilot(Cause::Fence) && d.words.contains("loitering");
+        let took = agent
+            .until("let go", 10, |r| {
+                matches!(r.activity, Activity::HandsOff(_)) && r.diversion.as_ref().is_some_and(of_the_fence)
+            })
+            .await;
+        say(&format!(
+            "PX4: let go {took:.1} s after the fence, {:?}",
+            agent.report().unwrap().diversion
+        ));
+        tokio::time::sleep(Duration::from_secs(10)).await;
+        let sent = ours(&mut tap);
+        let moves = [41, 44, 73, 11, 75].iter().any(|id| sent.contains(id));
+        assert!(!moves, "nobody has said resume: {sent:?}");
+
+        // Resumed too early: it is refused, in PX4's words.
+        agent.order(2, FLY, &plan, 1).await;
+        let in_its_words =
+            |r: &Report| matches!(&r.plan.state, PlanState::Refused(words) if words.contains("Geofence violation"));
+        agent.until("refused", 60, in_its_words).await;
+        station.upload_square(80.0).await;
+        let took = agent.until("on its plan again", 120, |r| r.plan.flying).await;
+        say(&format!("PX4: on its plan {took:.1} s after a wider fence"));
+        agent.until("finished", 150, |r| r.plan.finished).await;
+        agent.order(3, WAIT, &plan, 1).await;
+        agent.until("landed", 90, |r| r.truth == FlightTruth::Disarmed).await;
         agent.kill().await;
     }
 }

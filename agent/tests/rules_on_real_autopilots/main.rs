@@ -4,96 +4,27 @@
 //! each test prints `skipped:` and how to get one, and passes.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
+#[path = "../support/on_real_autopilots.rs"]
+mod on_real_autopilots;
 mod station;
 mod traps;
 
-use agent::clock::Clock;
-use agent::pilot::Pilot;
-use agent::shell::{Wiring, fly};
-use agent::state_file::Store;
-use agent::uplink::{FromUplink, Outward};
+use agent::uplink::FromUplink;
 use fleet::geo::shifted;
-use fleet::ids::{NodeName, Term};
+use fleet::ids::Term;
 use fleet::rules::{
     DeviationWhy, Enforce, Fence, FenceState, Outline, Rules, RulesDigest, RulesReport, Shape, Side, WantedParameter,
 };
 use fleet::units::{Meters, Wgs84};
+use link::Tap;
 use link::raw::Direction;
-use link::{Link, LinkHandle, LinkUrl, Tap};
+use on_real_autopilots::{Agent, HERE, Station, say, url};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
-use station::Station;
-use std::io::Write as _;
-use std::path::Path;
-use std::sync::Arc;
 use std::time::{Duration, Instant};
-use testkit::autopilots::{Autopilot, Firmware, HOME, Instance, Settings, Stack};
-use tokio::sync::{mpsc, watch};
-use tokio::task::JoinHandle;
-use tokio_util::sync::CancellationToken;
-
-const HERE: Wgs84 = Wgs84 {
-    latitude_deg: HOME[0],
-    longitude_deg: HOME[1],
-};
-
-fn say(line: &str) {
-    let _ = writeln!(std::io::stderr(), "{line}");
-}
-
-fn url(stack: Stack, at: std::net::SocketAddr) -> LinkUrl {
-    let scheme = match stack {
-        Stack::ArduPilot => "tcp",
-        Stack::Px4 => "udp",
-    };
-    format!("{scheme}:{at}").parse().unwrap()
-}
-
-/// One life of an agent.
-struct Agent {
-    orders: mpsc::Sender<FromUplink>,
-    reports: watch::Receiver<Outward>,
-    life: JoinHandle<()>,
-    wire: LinkHandle,
-    _link: Link,
-}
+use testkit::autopilots::{Autopilot, Firmware, Instance, Settings, Stack};
 
 impl Agent {
-    fn start(autopilot: &Autopilot, dir: &Path) -> Self {
-        let node = NodeName::parse("pine").unwrap();
-        // The life before was killed: what it was writing may go on for a moment.
-        let (store, state) = testkit::wait_for("the folder of the life before", Duration::from_secs(5), || {
-            Ok(Store::open(dir, &node)?)
-        })
-        .unwrap();
-        let (link, wire, events) = Link::open(url(autopilot.stack(), autopilot.companion_link()));
-        let (orders_tx, orders) = mpsc::channel(16);
-        let (reports, reports_rx) = watch::channel(Outward::default());
-        let clock = Clock::start();
-        let pilot = Pilot::new(node, state, clock.now());
-        let wiring = Wiring {
-            link: wire.clone(),
-            events,
-            orders,
-            reports,
-            terminate: CancellationToken::new(),
-            landing_timeout: Duration::from_secs(60),
-            clock,
-            uploads: None,
-            traces: agent::Traces::default(),
-        };
-        let life = tokio::spawn(async move {
-            Box::pin(fly(pilot, wiring, Arc::new(store), CancellationToken::new())).await;
-        });
-        Self {
-            orders: orders_tx,
-            reports: reports_rx,
-            life,
-            wire,
-            _link: link,
-        }
-    }
-
     async fn give(&self, rules: Rules) {
         self.orders.send(FromUplink::Rules(rules)).await.unwrap();
     }
@@ -121,11 +52,6 @@ impl Agent {
             rules.in_force && rules.held.as_ref() == Some(&digest)
         })
         .await
-    }
-
-    async fn kill(self) {
-        self.life.abort();
-        let _ = self.life.await;
     }
 }
 
@@ -220,7 +146,7 @@ async fn rules_come_in_force_each_trap_is_named_drift_is_mended_and_what_was_bef
     for autopilot in autopilots() {
         let stack = autopilot.stack();
         let dir = tempfile::tempdir().unwrap();
-        let agent = Agent::start(&autopilot, dir.path());
+        let agent = Agent::start(&autopilot, dir.path(), None);
         let mut tap = agent.wire.tap(100_000);
         let began = Instant::now();
         agent
@@ -340,7 +266,7 @@ async fn killed_at_random(autopilot: Autopilot, seed: u64) {
     let stack = autopilot.stack();
     let dir = tempfile::tempdir().unwrap();
     let mut random = StdRng::seed_from_u64(seed);
-    let agent = Agent::start(&autopilot, dir.path());
+    let agent = Agent::start(&autopilot, dir.path(), None);
     agent.give(rules("0", vec![square(60.0, 0.0)], parameters(stack))).await;
     agent.until_in_force("0").await;
     agent.kill().await;
@@ -348,12 +274,12 @@ async fn killed_at_random(autopilot: Autopilot, seed: u64) {
     let kills = kills();
     let (mut claims, mut wrong) = (0, 0);
     for life in 1..=kills {
-        let agent = Agent::start(&autopilot, dir.path());
+        let agent = Agent::start(&autopilot, dir.path(), None);
         let digest = life.to_string();
         let half_m = 50.0 + f64::from(life % 40);
         let wanted = vec![square(half_m, 0.0), hole()];
         agent.give(rules(&digest, wanted.clone(), parameters(stack))).await;
-        tokio::time::sleep(Duration::from_millis(random.random_range(0..9000))).await;
+        tokio::time::sleep(Duration::from_millis(random.random_range(0..12_000))).await;
         let claimed = agent
             .rules()
             .is_some_and(|report| report.in_force && report.held == Some(RulesDigest(digest.clone())));
@@ -366,7 +292,7 @@ async fn killed_at_random(autopilot: Autopilot, seed: u64) {
             }
         }
     }
-    let agent = Agent::start(&autopilot, dir.path());
+    let agent = Agent::start(&autopilot, dir.path(), None);
     let last = vec![square(95.0, 0.0)];
     agent.give(rules("last", last.clone(), parameters(stack))).await;
     let took = agent.until_in_force("last").await;

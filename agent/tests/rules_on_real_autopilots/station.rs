@@ -2,62 +2,13 @@
 //!
 //! Owns: reading and uploading a fence, setting a parameter. Must not: share code with the agent.
 
-use super::{HERE, LinkUrl};
-use fleet::geo::shifted;
-use fleet::units::{Address, ComponentId, SystemId};
+use super::on_real_autopilots::{Station, heartbeat};
 use link::dialect::*;
-use link::{Events, Link, LinkEvent, LinkHandle};
 use std::time::{Duration, Instant};
 
-const US: Address = Address::new(255, 190);
 const FENCE: MavMissionType = MavMissionType::MAV_MISSION_TYPE_FENCE;
 
-pub struct Station {
-    wire: LinkHandle,
-    events: Events,
-    to: Address,
-    _link: Link,
-}
-
 impl Station {
-    pub async fn open(url: LinkUrl, system: u8) -> Self {
-        let (link, wire, events) = Link::open(url);
-        let mut station = Self {
-            wire,
-            events,
-            to: Address {
-                system: SystemId(system),
-                component: ComponentId(1),
-            },
-            _link: link,
-        };
-        let began = Instant::now();
-        while began.elapsed() < Duration::from_secs(3) {
-            station.send(&heartbeat()).await;
-            station.hear(Duration::from_millis(300), |_| None::<()>).await;
-        }
-        station
-    }
-
-    async fn send(&self, message: &MavMessage) {
-        let _ = self.wire.send(US, message, Duration::from_millis(500)).await;
-    }
-
-    /// The first message that `wanted` takes.
-    async fn hear<T>(&mut self, within: Duration, wanted: impl Fn(&MavMessage) -> Option<T>) -> Option<T> {
-        let until = Instant::now() + within;
-        loop {
-            let left = until.saturating_duration_since(Instant::now());
-            let event = tokio::time::timeout(left, self.events.recv()).await.ok()??;
-            if let LinkEvent::Frame(frame) = event
-                && frame.header.component_id == 1
-                && let Some(found) = wanted(&frame.message)
-            {
-                return Some(found);
-            }
-        }
-    }
-
     /// Arms or disarms: what came of it, and what the autopilot said with it.
     pub async fn arm(&mut self, arm: bool) -> (Option<MavResult>, Vec<String>) {
         let command = MavMessage::COMMAND_LONG(COMMAND_LONG_DATA {
@@ -102,17 +53,6 @@ impl Station {
         }
     }
 
-    /// Asks until it is answered.
-    async fn ask<T>(&mut self, message: MavMessage, wanted: impl Fn(&MavMessage) -> Option<T>) -> T {
-        for _ in 0..8 {
-            self.send(&message).await;
-            if let Some(found) = self.hear(Duration::from_secs(1), &wanted).await {
-                return found;
-            }
-        }
-        panic!("no answer to {message:?}");
-    }
-
     /// What is on the autopilot.
     pub async fn fence(&mut self) -> Vec<MISSION_ITEM_INT_DATA> {
         let (target_system, target_component) = (self.to.system.0, self.to.component.0);
@@ -151,52 +91,6 @@ impl Station {
         items
     }
 
-    pub async fn upload_square(&mut self, half_m: f64) {
-        let (target_system, target_component) = (self.to.system.0, self.to.component.0);
-        let corners = [
-            (half_m, half_m),
-            (half_m, -half_m),
-            (-half_m, -half_m),
-            (-half_m, half_m),
-        ];
-        let mut next = MavMessage::MISSION_COUNT(MISSION_COUNT_DATA {
-            count: 4,
-            target_system,
-            target_component,
-            mission_type: FENCE,
-            opaque_id: 0,
-        });
-        loop {
-            let asked = self
-                .ask(next, |m| match m {
-                    MavMessage::MISSION_REQUEST_INT(m) if m.target_system == 255 => Some(Some(m.seq)),
-                    #[allow(deprecated)]
-                    MavMessage::MISSION_REQUEST(m) if m.target_system == 255 => Some(Some(m.seq)),
-                    MavMessage::MISSION_ACK(m) if m.target_system == 255 => Some(None),
-                    _ => None,
-                })
-                .await;
-            let Some(seq) = asked else { return };
-            let (north, east) = corners[usize::from(seq)];
-            let at = shifted(HERE, east, north);
-            #[allow(clippy::cast_possible_truncation)]
-            let e7 = |degrees: f64| (degrees * 1e7).round() as i32;
-            next = MavMessage::MISSION_ITEM_INT(MISSION_ITEM_INT_DATA {
-                param1: 4.0,
-                x: e7(at.latitude_deg),
-                y: e7(at.longitude_deg),
-                seq,
-                command: MavCmd::MAV_CMD_NAV_FENCE_POLYGON_VERTEX_INCLUSION,
-                target_system,
-                target_component,
-                frame: MavFrame::MAV_FRAME_GLOBAL,
-                autocontinue: 1,
-                mission_type: FENCE,
-                ..Default::default()
-            });
-        }
-    }
-
     pub async fn set_float(&mut self, name: &str, value: f32) {
         let set = MavMessage::PARAM_SET(PARAM_SET_DATA {
             param_value: value,
@@ -211,13 +105,4 @@ impl Station {
         })
         .await;
     }
-}
-
-fn heartbeat() -> MavMessage {
-    MavMessage::HEARTBEAT(HEARTBEAT_DATA {
-        mavtype: MavType::MAV_TYPE_GCS,
-        autopilot: MavAutopilot::MAV_AUTOPILOT_INVALID,
-        mavlink_version: 3,
-        ..Default::default()
-    })
 }

@@ -4,7 +4,7 @@
 //! Owns: what each autopilot makes of them, and what the agent reports of that. Must not: fly.
 
 use super::{Agent, HERE, autopilots, hole, parameters, rules, say, square, url};
-use crate::station::Station;
+use crate::on_real_autopilots::Station;
 use fleet::geo::shifted;
 use fleet::rules::{DeviationWhy, FenceState, Outline, Shape, Side};
 use fleet::units::Meters;
@@ -57,7 +57,7 @@ async fn what_no_compiled_fence_holds_is_a_trap_on_the_real_one_and_is_named() {
     for mut autopilot in autopilots() {
         let stack = autopilot.stack();
         let dir = tempfile::tempdir().unwrap();
-        let agent = Agent::start(&autopilot, dir.path());
+        let agent = Agent::start(&autopilot, dir.path(), None);
         agent
             .give(rules("good", vec![square(60.0, 0.0), hole()], parameters(stack)))
             .await;

@@ -128,6 +128,8 @@ pub struct Keeper {
     words: Option<String>,
     refused_at: Option<(Moment, MavMissionResult, Option<u16>)>,
     refusal: Option<String>,
+    /// The autopilot would not fly it. PX4 does not judge the same mission again until it was cleared (recorded: 1.17).
+    to_clear: bool,
     foreign: bool,
     /// It may be another one, until it was read again: what the autopilot says of it is not about ours.
     doubted: bool,
@@ -195,7 +197,7 @@ impl Keeper {
         self.prepare_again();
         (self.refusal, self.refused_at, self.words, self.failures) = (None, None, None, 0);
         self.not_before = Moment::default();
-        self.foreign = false;
+        (self.foreign, self.to_clear) = (false, false);
     }
 
     fn prepare_again(&mut self) {

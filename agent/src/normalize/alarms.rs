@@ -61,7 +61,14 @@ fn cause(text: &str) -> Cause {
 fn announces(text: &str) -> bool {
     let text = text.to_lowercase();
     let over = ["cleared", "continuing", "disabled", "recovered"];
-    let begins = ["failsafe", "fence breached", "ekf variance", "crash: disarming"];
+    let begins = [
+        "failsafe",
+        "fence breached",
+        "ekf variance",
+        "crash: disarming",
+        // PX4 leaves a mission that a new fence does not allow.
+        "no valid mission available, loitering",
+    ];
     begins.iter().any(|part| text.contains(part))
         && !over.iter().any(|part| text.contains(part))
         && !text.starts_with("prearm")
@@ -185,6 +192,10 @@ mod tests {
             (7, "Failsafe activated"),
         ]);
         assert!(matches!(gcs, Some((Cause::GroundStation, words)) if words.contains("ground station lost")));
+        let ended = "No valid mission available, loitering";
+        let by_a_new_fence = reported(&[(1, "Geofence violation for waypoint 3"), (1, ended)]);
+        let words = format!("Geofence violation for waypoint 3; {ended}");
+        assert_eq!(by_a_new_fence, Some((Cause::Fence, words)));
         assert_eq!(reported(&[(1, wait)]), Some((Cause::Other, wait.into())));
         let after = reported(&[(1, "Failsafe activated"), (2, "No valid global position estimate")]);
         let words = "No valid global position estimate; Failsafe activated";

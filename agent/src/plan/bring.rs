@@ -130,6 +130,9 @@ impl Keeper {
         if self.memory.flown || !may_write {
             return None;
         }
+        if self.to_clear {
+            return Some(Task::Clear);
+        }
         let items = self
             .memory
             .held
@@ -152,10 +155,11 @@ impl Keeper {
         let uploads = transfer.is_some_and(|transfer| *transfer.task() != Task::Download);
         match ended {
             Ended::Read(items, id) => self.has_read(&items, id, now, jitter),
-            Ended::Accepted(_) | Ended::Unconfirmed | Ended::Cleared => {
+            Ended::Accepted(_) | Ended::Unconfirmed => {
                 self.uploaded_at = Some(now);
                 self.seen = None;
             }
+            Ended::Cleared => self.to_clear = false,
             Ended::Refused(result) => {
                 self.refused_at = Some((now, result, at));
                 self.memory.uploaded_from = self.memory.uploaded_from.filter(|_| !uploads);
@@ -269,6 +273,7 @@ impl Keeper {
             None => Some(format!("{NOT_FLOWN}{WORDLESS}")),
         };
         self.memory.uploaded_from = None;
+        self.to_clear = true;
         self.prepare_again();
         self.failed(why, now, jitter);
     }

@@ -59,37 +59,91 @@ fn uploads(line: &mut Line, autopilot: Autopilot, items: &[(f64, f64)]) {
         Autopilot::ArduPilot => &[(0.0, 0.0)],
         Autopilot::Px4 => &[],
     };
-    let all = [home, items].concat();
-    let count = u16::try_from(all.len()).unwrap();
+    let waypoint = |at| (MavCmd::MAV_CMD_NAV_WAYPOINT, 0.0, at);
+    let all: Vec<_> = home.iter().chain(items).copied().map(waypoint).collect();
+    hands_over(line, MavMissionType::MAV_MISSION_TYPE_MISSION, &all);
+}
+
+/// A fence around home: half of its side, metres.
+fn draws_fence(line: &mut Line, half_m: f64) {
+    let corners = [
+        (half_m, half_m),
+        (half_m, -half_m),
+        (-half_m, -half_m),
+        (-half_m, half_m),
+    ];
+    let vertex = |at| (MavCmd::MAV_CMD_NAV_FENCE_POLYGON_VERTEX_INCLUSION, 4.0, at);
+    hands_over(line, MavMissionType::MAV_MISSION_TYPE_FENCE, &corners.map(vertex));
+}
+
+/// Items, each with its first parameter, and where it is east and north of home.
+fn hands_over(line: &mut Line, mission_type: MavMissionType, items: &[(MavCmd, f32, (f64, f64))]) {
+    let count = u16::try_from(items.len()).unwrap();
     says(
         line,
         &MavMessage::MISSION_COUNT(MISSION_COUNT_DATA {
             count,
             target_system: 7,
             target_component: 1,
+            mission_type,
             ..MISSION_COUNT_DATA::default()
         }),
     );
-    for (seq, (east, north)) in (0..count).zip(all) {
+    let frame = match mission_type {
+        MavMissionType::MAV_MISSION_TYPE_FENCE => MavFrame::MAV_FRAME_GLOBAL,
+        _ => MavFrame::MAV_FRAME_GLOBAL_RELATIVE_ALT,
+    };
+    for (seq, (command, param1, (east, north))) in (0..count).zip(items) {
         (0..5).for_each(|_| line.step());
-        let at = place(16, east, north, [0.0; 3]);
+        let at = place(16, *east, *north, [0.0; 3]);
         says(
             line,
             &MavMessage::MISSION_ITEM_INT(MISSION_ITEM_INT_DATA {
+                param1: *param1,
                 seq,
                 x: (at.params[4].unwrap() * 1e7) as i32,
                 y: (at.params[5].unwrap() * 1e7) as i32,
                 z: 20.0,
-                command: MavCmd::MAV_CMD_NAV_WAYPOINT,
-                frame: MavFrame::MAV_FRAME_GLOBAL_RELATIVE_ALT,
+                command: *command,
+                frame,
                 autocontinue: 1,
                 target_system: 7,
                 target_component: 1,
+                mission_type,
                 ..MISSION_ITEM_INT_DATA::default()
             }),
         );
     }
     (0..5).for_each(|_| line.step());
+}
+
+/// PX4 does not judge the same mission again, whatever its fence is by then.
+#[test]
+fn a_fence_across_the_plan_is_told_as_what_px4_left_it_for_and_it_goes_on_once_a_fence_and_a_resume_let_it() {
+    use fleet::alarm::Cause;
+    use fleet::failsafe::Diverted;
+    let plan = plan_of(items());
+    let mut line = flying(Autopilot::Px4, &plan);
+    line.until("past the first place", 90, |line| progress(line).reached.has(1));
+    let drawn = line.ms;
+    draws_fence(&mut line, 45.0);
+    line.until("let go", 10, |line| {
+        let report = report(line);
+        let why = report.diversion.map(|diversion| diversion.why);
+        matches!(report.activity, Activity::HandsOff(_)) && why == Some(Diverted::Autopilot(Cause::Fence))
+    });
+    line.pass(20);
+    assert_eq!(commands(&line, drawn), [] as [MavCmd; 0]);
+    // Resumed too early: it is refused, in PX4's words.
+    line.order(&order(2, FLY, Some(&plan), 1));
+    line.until(
+        "refused",
+        60,
+        |line| matches!(progress(line).state, PlanState::Refused(words) if words.contains("Geofence violation")),
+    );
+    draws_fence(&mut line, 80.0);
+    line.until("on its plan again", 120, |line| progress(line).flying);
+    line.until("finished", 240, |line| progress(line).finished);
 }
 
 #[test]

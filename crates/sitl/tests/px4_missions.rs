@@ -190,6 +190,70 @@ fn a_mission_that_leaves_the_fence_is_accepted_and_does_not_fly() {
 }
 
 #[test]
+fn a_fence_that_comes_in_the_air_ends_a_mission_that_does_not_keep_to_it_where_it_is() {
+    let mut bench = ready();
+    assert_eq!(upload(&mut bench, MISSION_KIND, &square()), Some(0));
+    assert_eq!(bench.command(300, [0.0; 7]), Accepted);
+    bench.until("on its way", 40.0, |bench| {
+        HOME.to_local(bench.truth().place).north > 5.0
+    });
+    let since_s = bench.now_s();
+    assert_eq!(upload(&mut bench, FENCE_KIND, &fence(20.0)), Some(0));
+    bench.until("hold", 5.0, |bench| bench.truth().custom_mode == HOLD);
+    near("once it looks at the fence", bench.now_s() - since_s, 0.6, 0.2);
+    bench.pass(1.0);
+    for text in [
+        "Geofence violation for waypoint 2\t",
+        "No valid mission available, loitering\t",
+    ] {
+        assert!(bench.sent_text(text), "{text}");
+    }
+    let not_valid = |(id, _): &(u32, _)| *id == 0x0133_bacc;
+    assert_eq!(
+        bench
+            .events_since(since_s)
+            .iter()
+            .filter(|event| not_valid(event))
+            .count(),
+        1
+    );
+    let (seq, state, ..) = current(&bench);
+    assert_eq!((seq, state), (1, MissionState::MISSION_STATE_NO_MISSION));
+    bench.pass(4.0);
+    assert!(HOME.to_local(bench.truth().place).north < 20.0);
+
+    // With another fence it goes on from there, once it is told to.
+    let none = MissionState::MISSION_STATE_NO_MISSION;
+    assert_eq!(upload(&mut bench, FENCE_KIND, &fence(60.0)), Some(0));
+    bench.pass(1.2);
+    assert_eq!((current(&bench).0, current(&bench).1), (1, none));
+    assert_eq!(set_mode(&mut bench, 4.0, 4.0), [Accepted, Accepted]);
+    bench.pass(0.3);
+    assert_eq!(current(&bench).0, 1);
+    assert_eq!(upload(&mut bench, FENCE_KIND, &fence(21.0)), Some(0));
+    bench.until("hold", 5.0, |bench| bench.truth().custom_mode == HOLD);
+
+    // The same items uploaded again are not judged, until the mission was cleared.
+    assert_eq!(upload(&mut bench, FENCE_KIND, &fence(61.0)), Some(0));
+    bench.pass(1.2);
+    assert_eq!(upload(&mut bench, MISSION_KIND, &square()), Some(0));
+    bench.pass(1.2);
+    assert_eq!((current(&bench).0, current(&bench).1), (1, none));
+    bench.receive(plan(MISSION_KIND, PlanBody::Clear));
+    assert_eq!(upload(&mut bench, MISSION_KIND, &square()), Some(0));
+    bench.pass(1.2);
+    assert_eq!(current(&bench).1, MissionState::MISSION_STATE_NOT_STARTED);
+    // One that is not flown is judged by each fence.
+    assert_eq!(upload(&mut bench, FENCE_KIND, &fence(22.0)), Some(0));
+    bench.pass(2.0);
+    assert_eq!(current(&bench).1, none);
+    assert_eq!(upload(&mut bench, FENCE_KIND, &fence(62.0)), Some(0));
+    bench.pass(1.2);
+    assert_eq!(set_mode(&mut bench, 4.0, 4.0), [Accepted, Accepted]);
+    bench.until("return", 60.0, |bench| bench.truth().custom_mode == RETURN);
+}
+
+#[test]
 fn bad_items_have_their_verdicts_and_leave_the_old_plan_whole() {
     let mut bench = ready();
     assert_eq!(upload(&mut bench, MISSION_KIND, &square()), Some(0));

@@ -204,7 +204,11 @@ impl Px4 {
     }
 
     pub(super) fn request_mode(&mut self, core: &mut Core, main: u8, sub: u8) -> u8 {
-        match Mode::from_numbers(main, sub) {
+        let requested = Mode::from_numbers(main, sub);
+        if matches!(requested, RequestedMode::Mode(Mode::Mission)) {
+            self.judge_left_mission(core);
+        }
+        match requested {
             RequestedMode::Ignored => result::ACCEPTED,
             RequestedMode::BadSubMode => {
                 self.event(core, events::BAD_AUTO_MODE, &[]);

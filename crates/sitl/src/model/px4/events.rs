@@ -101,6 +101,7 @@ pub(super) const MISSION_OUTSIDE_FENCE: Kind = Kind::new("navigator_mis_geofence
 pub(super) const FENCE_WITHOUT_HOME: Kind = Kind::new("navigator_geofence_invalid_against_home", 0x42);
 pub(super) const MISSION_BEGINS: Kind = Kind::new("mission_execute", 0x66);
 pub(super) const MISSION_CLIMBS: Kind = Kind::new("mission_climb_before_start", 0x66);
+pub(super) const MISSION_NOT_VALID: Kind = Kind::new("mission_not_valid_loiter", 0x93);
 pub(super) const MISSION_ENDS: Kind = Kind::new("mission_finished_loiter", 0x66);
 
 /// Causes in the arguments of `FAILSAFE_HOLD` and `FAILSAFE`.

@@ -27,7 +27,11 @@ const NO_TOTAL: u16 = u16::MAX;
 #[derive(Clone, Debug, Default)]
 pub(super) struct Mission {
     items: Vec<PlanItem>,
+    /// MISSION_CURRENT.mission_id.
+    id: u32,
     valid: bool,
+    /// A fence ended it in flight.
+    left: bool,
     current: usize,
     /// All items are done.
     complete: bool,
@@ -38,15 +42,20 @@ pub(super) struct Mission {
 }
 
 impl Mission {
-    pub(super) fn replace(&mut self, items: Vec<PlanItem>) {
+    pub(super) fn replace(&mut self, items: Vec<PlanItem>, id: u32) {
         *self = Self {
             items,
+            id,
             ..Self::default()
         };
     }
 
     pub(super) fn items(&self) -> &[PlanItem] {
         &self.items
+    }
+
+    pub(super) fn id(&self) -> u32 {
+        self.id
     }
 
     /// There is a mission, and it can be flown.
@@ -56,6 +65,15 @@ impl Mission {
 
     pub(super) fn set_valid(&mut self, valid: bool) {
         self.valid = valid;
+    }
+
+    /// A fence has ended it in flight.
+    pub(super) fn leave(&mut self) {
+        self.left = true;
+    }
+
+    pub(super) fn is_left(&self) -> bool {
+        self.left
     }
 
     pub(super) fn current(&self) -> usize {
@@ -71,6 +89,13 @@ impl Mission {
 }
 
 impl Px4 {
+    /// One that a fence ended in flight is judged again when it is to be flown.
+    pub(super) fn judge_left_mission(&mut self, core: &mut Core) {
+        if std::mem::take(&mut self.mission.left) {
+            self.check_mission(core, true);
+        }
+    }
+
     /// MISSION_START: arms, and flies the mission.
     pub(super) fn start_mission(&mut self, core: &mut Core) -> u8 {
         if !self.mission.is_valid() {

@@ -6,6 +6,7 @@
 //!
 //! Owns: the texts and events about plans. Must not: handle the protocol, or fly.
 
+use super::modes::Mode;
 use super::{Px4, events, plan_rules};
 use crate::model::core::Core;
 use crate::model::geo::Neu;
@@ -60,6 +61,13 @@ impl Px4 {
             self.critical(core, "Geofence invalid, doesn't contain Home position\t");
         }
         self.check_mission(core, true);
+        // One that is flown ends there (observed: 1.17). No other fence and no upload of the same items makes it whole again.
+        if self.mode == Mode::Mission && self.flying() && !self.mission.is_valid() {
+            self.event(core, events::MISSION_NOT_VALID, &[]);
+            self.critical(core, "No valid mission available, loitering\t");
+            self.mission.leave();
+            self.enter(core, Mode::Hold);
+        }
     }
 
     /// The items of the fence, if it was judged and all of it counts.
@@ -108,9 +116,12 @@ impl Px4 {
         match event {
             PlanEvent::Received(PlanKind::Mission) | PlanEvent::Cleared(PlanKind::Mission) => {
                 let items = self.plans.items(PlanKind::Mission).to_vec();
-                let is_new = self.mission.items() != items;
-                self.mission.replace(items);
-                self.check_mission(core, is_new);
+                let id = self.plans.opaque_id(PlanKind::Mission);
+                let is_new = self.mission.id() != id;
+                if is_new || !self.mission.is_left() {
+                    self.mission.replace(items, id);
+                    self.check_mission(core, is_new);
+                }
             }
             PlanEvent::Received(PlanKind::Fence) | PlanEvent::Cleared(PlanKind::Fence) => {
                 self.fence_due_s.get_or_insert(core.uptime_s + FENCE_AFTER_S);
@@ -133,7 +144,10 @@ impl Px4 {
     }
 
     /// A mission that leaves the fence is kept, but it will not fly. Why, it says of a new one only (observed: 1.17).
-    fn check_mission(&mut self, core: &mut Core, says_why: bool) {
+    pub(super) fn check_mission(&mut self, core: &mut Core, says_why: bool) {
+        if self.mission.is_left() {
+            return;
+        }
         let outside = self.mission.items().iter().position(|item| {
             let place = core.local_e7(item.x, item.y);
             plan_rules::has_place(item.command) && !self.fence.allows(place)

@@ -16,7 +16,7 @@ use fleet::ids::{NodeName, Term};
 use fleet::parameters::rollout::{self, Candidate, Progress};
 use fleet::parameters::{NoParameters, Resolved, Variables};
 use fleet::report::Report;
-use fleet::rules::{DeviationWhy, Enforce, Rules, RulesDigest, WantedParameter};
+use fleet::rules::{Deviation, DeviationWhy, Enforce, Rules, RulesDigest, WantedParameter};
 use fleet::vehicle::FlightTruth;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
@@ -72,11 +72,19 @@ pub struct Memory {
     granted: Option<Vec<WantedParameter>>,
     /// Whether values were being changed when it was heard last; `None`: it was not heard here.
     changing: Option<bool>,
-    /// The profiles, each with its generation, of which its autopilot refused a value. Until they change or it has them, that it is asked
-    /// again, or is silent, does not mean that it takes them now.
-    refuses: Option<Vec<(String, i64)>>,
+    /// What its autopilot refused. Until the profiles change or it has their values, that it is asked again, or is silent, does not mean
+    /// that it takes them now.
+    refuses: Option<Refusal>,
     /// What its rules were made of, and they.
     made: Option<Made>,
+}
+
+/// Values that an autopilot refused.
+#[derive(Debug)]
+struct Refusal {
+    /// The profiles that select the vehicle, each with its generation.
+    profiles: Vec<(String, i64)>,
+    deviations: Vec<Deviation>,
 }
 
 /// What is remembered of all.
@@ -108,6 +116,8 @@ pub struct Outcome {
     pub values: Option<Arc<Result<Resolved, NoParameters>>>,
     /// How far it is with those.
     pub progress: Progress,
+    /// The values of them that its autopilot refused, also while it is asked again.
+    pub refused: Vec<Deviation>,
     /// Whether values are being changed on it, as far as is known: these or former ones.
     pub changing: bool,
     /// The vehicle whose refusal keeps it from its values.
@@ -192,6 +202,7 @@ fn select(
         fence: None,
         values: None,
         progress: Progress::Done,
+        refused: Vec::new(),
         changing: false,
         stopped_by: None,
         waits_for: None,
@@ -208,7 +219,12 @@ fn select(
     let profiles: Vec<(String, i64)> = profiles
         .map(|values| (values.profile.name.clone(), values.author.generation))
         .collect();
-    if profiles.is_empty() || memory.refuses.as_ref().is_some_and(|refused| *refused != profiles) {
+    if profiles.is_empty()
+        || memory
+            .refuses
+            .as_ref()
+            .is_some_and(|refusal| refusal.profiles != profiles)
+    {
         memory.refuses = None;
     }
     if memory.refuses.is_some() {
@@ -241,11 +257,21 @@ fn select(
         if memory.granted.is_none() {
             memory.granted = granted_before(made, values, subject.last(), report);
         }
-        outcome.progress = match progress(made, values, memory.granted.as_ref(), report) {
-            Progress::Underway if memory.refuses.is_some() => Progress::Refused,
-            is => is,
+        let known = memory.refuses.take();
+        (outcome.progress, memory.refuses) = match (progress(made, values, memory.granted.as_ref(), report), known) {
+            (Progress::Underway, Some(known)) => (Progress::Refused, Some(known)),
+            (Progress::Refused, _) => {
+                let refused = |one: &&Deviation| matches!(one.why, DeviationWhy::Refused(_));
+                let deviations = report.rules.deviations.iter().filter(refused).cloned().collect();
+                (Progress::Refused, Some(Refusal { profiles, deviations }))
+            }
+            (is, _) => (is, None),
         };
-        memory.refuses = Some(profiles).filter(|_| outcome.progress == Progress::Refused);
+        outcome.refused = memory
+            .refuses
+            .as_ref()
+            .map(|refusal| refusal.deviations.clone())
+            .unwrap_or_default();
         outcome.changing = match outcome.progress {
             Progress::Underway | Progress::Refused => true,
             Progress::Done => false,

@@ -162,7 +162,7 @@ pub fn profile_on(profile: &str, subject: &Subject, outcome: &Outcome) -> Settle
         return Settled::NotYet("NotTaken", NOT_TAKEN.to_owned());
     }
     let own = |deviation: &&Deviation| values.owners.get(&deviation.name).is_some_and(|owner| owner == profile);
-    match report.rules.deviations.iter().find(own) {
+    match outcome.refused.iter().chain(&report.rules.deviations).find(own) {
         Some(deviation) => deviates(deviation),
         None if report.rules.in_force || all_told(report) || values.owners.values().all(|owner| owner != profile) => {
             Settled::InForce

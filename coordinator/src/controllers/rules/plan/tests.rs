@@ -389,7 +389,13 @@ fn one_that_refuses_a_value_stops_the_others_and_is_named() {
     assert!(stalled.message.contains("out of range"), "{}", stalled.message);
     // It is asked again, and then not heard: it has not taken the value for that.
     fleet.change(0, |report| report.rules.deviations[0].why = DeviationWhy::Working);
-    assert_eq!(fleet.look()[1].stopped_by.as_deref(), Some("a"));
+    let outcomes = fleet.look();
+    assert_eq!(outcomes[1].stopped_by.as_deref(), Some("a"));
+    let settled = profile_on("p", &fleet.subjects[0], &outcomes[0]);
+    assert!(
+        matches!(&settled, Settled::Stuck("Refused", text) if text.ends_with("out of range")),
+        "{settled:?}"
+    );
     fleet.subjects[0].report = None;
     assert_eq!(fleet.look()[1].stopped_by.as_deref(), Some("a"));
     let mut changed = profile("p", "north", 1, &[("RTL_RETURN_ALT", "40")]);

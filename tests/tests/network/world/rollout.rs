@@ -43,6 +43,8 @@ struct Course {
     got: BTreeMap<usize, Duration>,
     /// The most that were unavailable at once, by their nodes, and why.
     most: Vec<String>,
+    /// The profile selects this node no more.
+    left_out: Option<usize>,
 }
 
 impl Run<'_> {
@@ -134,6 +136,7 @@ impl Run<'_> {
             &format!("/api/v1/nodes/{}", self.nodes[refuses].name()),
             &label,
         );
+        course.left_out = Some(refuses);
         self.watch(&mut course, "all on the ground to have it", |run, _| {
             run.is_on(PROFILES, all - 3, all - 1).is_ok() && says(run, "WaitsForItsTurn", "it flies")
         })?;
@@ -185,7 +188,7 @@ impl Run<'_> {
             self.end_what_is_over(self.sim.elapsed());
             self.step()?;
             let mut changing = Vec::new();
-            for node in &self.nodes {
+            for node in self.nodes.iter().filter(|node| course.left_out != Some(node.number)) {
                 let name = wanted(self.kind(node.number)).0;
                 let ledger = node.ledger.lock().unwrap();
                 let Some((at, last)) = ledger.last_rules.last() else {

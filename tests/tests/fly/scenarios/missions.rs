@@ -65,7 +65,7 @@ const NODE: &str = NODES[0];
 const NAME: &str = "field";
 const UP: f64 = 20.0;
 
-fn apply(field: &Field, name: &str, spec: &Value) -> anyhow::Result<()> {
+pub(super) fn apply(field: &Field, name: &str, spec: &Value) -> anyhow::Result<()> {
     let object =
         json!({"apiVersion": "skein.dev/v1alpha1", "kind": "Mission", "metadata": {"name": name}, "spec": spec});
     field.kubectl().apply(&object.to_string()).map(drop)
@@ -76,7 +76,7 @@ fn get(field: &Field, name: &str) -> anyhow::Result<Value> {
 }
 
 /// Waits until a Mission has this condition.
-fn wait_for(field: &Field, name: &str, kind: &str, seconds: u32) -> anyhow::Result<Value> {
+pub(super) fn wait_for(field: &Field, name: &str, kind: &str, seconds: u32) -> anyhow::Result<Value> {
     field.wait(&format!("Mission {name} to be {kind}"), seconds, || {
         let object = get(field, name)?;
         ensure!(is(&object, kind), "{}", object["status"]);
@@ -85,7 +85,7 @@ fn wait_for(field: &Field, name: &str, kind: &str, seconds: u32) -> anyhow::Resu
 }
 
 /// Waits until the vehicle flies its plan, by its own heartbeat.
-fn wait_on_plan(field: &Field, node: &str, seconds: u32) -> anyhow::Result<()> {
+pub(super) fn wait_on_plan(field: &Field, node: &str, seconds: u32) -> anyhow::Result<()> {
     field.wait(&format!("{node} to fly its plan"), seconds, || {
         let record = field.record(node);
         let (mode, wanted) = (record.mode(), MISSION.number(field.stack));
@@ -124,7 +124,7 @@ fn first_place_reached(field: &Field, node: &str, since: u64) -> Option<u64> {
 }
 
 /// Waits until the vehicle has come within `metres` over ground of a place.
-fn wait_near(field: &Field, node: &str, at: [f64; 2], metres: f64, since: u64) -> anyhow::Result<()> {
+pub(super) fn wait_near(field: &Field, node: &str, at: [f64; 2], metres: f64, since: u64) -> anyhow::Result<()> {
     field.wait(&format!("{node} to be near {at:?}"), 120, || {
         let track = track(field, node, since);
         let nearest = nearest(&track, at);
@@ -133,7 +133,7 @@ fn wait_near(field: &Field, node: &str, at: [f64; 2], metres: f64, since: u64) -
     })
 }
 
-fn nearest(track: &Track, at: [f64; 2]) -> f64 {
+pub(super) fn nearest(track: &Track, at: [f64; 2]) -> f64 {
     let distances = track.iter().map(|(_, p)| (p[0] - at[0]).hypot(p[1] - at[1]));
     distances.fold(f64::INFINITY, f64::min)
 }

@@ -11,6 +11,8 @@ use serde_json::{Value, json};
 use testkit::autopilots::{HOME, Stack};
 
 use super::failsafes::{wait_mode, wait_reason};
+use super::missions;
+use super::stations::{place, track};
 use crate::field::{Field, NODES, SWARM, Setup};
 use crate::figures::Figures;
 use crate::modes::{LAND, RETURN};
@@ -39,6 +41,13 @@ pub const ALL: &[Scenario] = &[
         "fence-frozen",
         "the agent is stopped in the middle of an upload, and a pilot takes off: nothing of it is sent when it goes on",
         frozen,
+    )
+    .with(setup)
+    .real_time(),
+    Scenario::new(
+        "fence-mission",
+        "a Mission flies against a fence that somebody draws on its way: the autopilot returns, and the rest is flown after it",
+        on_a_mission,
     )
     .with(setup)
     .real_time(),
@@ -377,6 +386,67 @@ fn breach(field: &Field, figures: &mut Figures) -> anyhow::Result<()> {
     let sent = field.record(NODE).orders_since(since);
     ensure!(sent.is_empty(), "in the breach it was sent {sent:?}");
     Ok(())
+}
+
+/// Somebody draws a fence 40 m from home while a Mission is on its way to 100 m.
+fn on_a_mission(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    const LIMIT: f64 = 40.0;
+    begin(field)?;
+    let ours = square(120.0, 0.0);
+    apply_fence(field, &ours)?;
+    wait_in_force(field, "geofence", true, 40)?;
+    let mut waypoints = [place(0.0, 20.0, HEIGHT), place(0.0, 100.0, HEIGHT)];
+    waypoints[0]["speedMetersPerSecond"] = json!(3.0);
+    let spec = json!({"failsafe": {"preflight": "Refuse"}, "route": {"waypoints": waypoints}});
+    missions::apply(field, "field", &spec)?;
+    missions::wait_on_plan(field, NODE, 150)?;
+    missions::wait_near(field, NODE, [0.0, 20.0], 5.0, 0)?;
+
+    let since = now();
+    let vehicle = field.vehicle(NODE);
+    match field.stack {
+        Stack::ArduPilot => vehicle.pilot.upload_fence(&square(LIMIT, 0.0))?,
+        // It holds at once where a fence comes that its mission does not keep to, and flies against its own limit of the distance.
+        Stack::Px4 => drop(
+            vehicle
+                .autopilot
+                .shell(&["param", "set", "GF_MAX_HOR_DIST", &LIMIT.to_string()])?,
+        ),
+    }
+    let named = wait_in_force(field, "geofence", false, 10)?;
+    figures.took_at_most("named", since, named, 8.0)?;
+    wait_mode(field, &[RETURN.number(field.stack), LAND.number(field.stack)], 60)?;
+    let farthest = |field: &Field| {
+        let track = track(field, NODE, since);
+        track.iter().map(|(_, p)| p[0].hypot(p[1])).fold(0.0, f64::max)
+    };
+    figures.note(format!("the autopilot returns at {:.1} m", farthest(field)));
+    let words = wait_reason(field, since, &["fence"])?;
+    figures.note(words);
+    field.wait_down(NODE)?;
+    let down = now();
+    figures.took("down", since, down);
+    let reached = farthest(field);
+    ensure!(
+        (LIMIT - 5.0..LIMIT + 15.0).contains(&reached),
+        "it flew to {reached:.1} m"
+    );
+    let sent = field.record(NODE).orders_since(since);
+    ensure!(sent.is_empty(), "in the breach it was sent {sent:?}");
+    let mended = wait_in_force(field, "geofence", true, 60)?;
+    figures.took("mended after the landing", down, mended);
+    is_aboard(field, &ours)?;
+    let object = missions::wait_for(field, "field", "Complete", 240)?;
+    ensure!(object["status"]["done"] == "100%", "{}", object["status"]);
+    figures.took("complete after the landing", down, now());
+    let places = [[0.0, 20.0], [0.0, 100.0]];
+    let all = track(field, NODE, 0);
+    let passed = places.map(|at| missions::nearest(&all, at));
+    ensure!(
+        passed.iter().all(|metres| *metres < 5.0),
+        "it passed its places at {passed:.1?} m"
+    );
+    field.wait_down(NODE)
 }
 
 /// Two of each stack: their names, the values that are wanted, and one of somebody else.

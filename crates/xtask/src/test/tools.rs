@@ -2,7 +2,7 @@
 //!
 //! Owns: the list. Must not: install anything. All missing tools are named at once.
 
-use testkit::control_plane::Binaries;
+use testkit::control_plane::{Binaries, workspace_root};
 use testkit::prerequisites::{self, Missing};
 
 use super::clients;
@@ -11,8 +11,14 @@ use crate::{say, venv};
 
 const PYTHON: &str = "it runs the tests against pymavlink, MAVSDK and the Kubernetes client for Python";
 
+/// GiB of a build from nothing, with all that the tests set up.
+const ROOM: u64 = 16;
+
 /// Checks for every tool and names all that are missing.
 pub fn check() -> anyhow::Result<()> {
+    if let Some(text) = little_room() {
+        say::note(&text);
+    }
     let found = [
         cargo_tool("fmt", "rustfmt"),
         cargo_tool("clippy", "clippy"),
@@ -32,6 +38,15 @@ pub fn check() -> anyhow::Result<()> {
     }
     anyhow::ensure!(missing.is_empty(), "{}", missing.join("\n       "));
     Ok(())
+}
+
+/// A full disk fails what was well an hour before, and seldom in plain words.
+fn little_room() -> Option<String> {
+    let root = workspace_root();
+    let disk = nix::sys::statvfs::statvfs(root).ok()?;
+    let free = (disk.blocks_available() * disk.fragment_size()) >> 30;
+    let little = free < ROOM && !root.join("target/debug").exists();
+    little.then(|| format!("{free} GiB are free on this disk; a build from nothing with all tests takes {ROOM}"))
 }
 
 fn cargo_tool(subcommand: &str, component: &str) -> Result<Option<String>, Missing> {

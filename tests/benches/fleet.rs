@@ -30,14 +30,12 @@ mod place;
 #[path = "fleet/way.rs"]
 mod way;
 
-use anyhow::Context;
 use crds::{Drone, Swarm};
 use figures::{milliseconds, percentile};
 use herd::Herd;
 use kube::api::{Api, ListParams, Patch, PatchParams, PostParams};
 use place::{Coordinator, Place, Security};
 use serde_json::json;
-use std::path::Path;
 use std::time::{Duration, Instant, SystemTime};
 use testkit::ServedBy;
 
@@ -78,12 +76,10 @@ const QUIET: Duration = Duration::from_secs(6);
 const STREAMS: usize = 25;
 
 fn main() -> anyhow::Result<()> {
-    let args: Vec<String> = std::env::args().collect();
-    if let Some(at) = args.iter().position(|arg| arg == "--agents") {
-        let arg = |n: usize| args.get(at + n).context("--agents SERVER COUNT STREAMS");
-        let credentials = args.get(at + 4).filter(|arg| !arg.starts_with('-')).map(Path::new);
-        return agents::run(arg(1)?, arg(2)?.parse()?, arg(3)?.parse()?, credentials);
+    if let Some(ended) = agents::asked() {
+        return ended;
     }
+    let args: Vec<String> = std::env::args().collect();
     // `cargo bench` and `cargo test --benches` pass flags of their own; only the former measures.
     if !args.iter().any(|arg| arg == "--bench") {
         return Ok(());

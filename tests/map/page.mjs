@@ -17,6 +17,8 @@ const browser = await puppeteer.launch({
 const page = await browser.newPage();
 page.setDefaultTimeout(PATIENCE);
 const complaints = [];
+let session;
+let bytes = 0;
 page.on("pageerror", (error) => complaints.push(String(error)));
 page.on("console", (message) => { if (message.type() === "error") complaints.push(message.text()); });
 page.on("request", (request) => { if (!/^(http:\/\/127\.0\.0\.1:|blob:|data:)/.test(request.url())) complaints.push(`asked ${request.url()}`); });
@@ -173,6 +175,43 @@ const steps = {
       const ratio = canvas.width / canvas.clientWidth;
       return places.map((place) => { const { x, y } = window.skeinMap.project(place); return [...canvas.getContext("2d").getImageData(x * ratio, y * ratio, 1, 1).data]; });
     }, places);
+  },
+  /** Waits until so many vehicles are on the map, all of them in the picture. */
+  async settle({ vehicles }) {
+    session = await page.createCDPSession();
+    session.on("Network.dataReceived", ({ dataLength }) => { bytes += dataLength; });
+    await session.send("Network.enable");
+    await session.send("Performance.enable");
+    // The feed begins anew, so that its bytes are counted.
+    await page.reload();
+    await page.waitForFunction((vehicles) => window.skeinOverlay?.tracks.size === vehicles, {}, vehicles);
+    await page.click("#fit");
+    await page.evaluate(() => {
+      const draw = window.skeinOverlay.draw.bind(window.skeinOverlay);
+      window.drawing = 0;
+      window.skeinOverlay.draw = (now) => { const from = performance.now(); draw(now); window.drawing += performance.now() - from; };
+    });
+    await new Promise((done) => setTimeout(done, 5000));
+    return true;
+  },
+  /** For so many seconds: frames; milliseconds of the page's own thread, in all, for drawing, and in scripts for the rest; bytes; who moved. */
+  async measure({ seconds }) {
+    const look = async () => {
+      const { metrics } = await session.send("Performance.getMetrics");
+      const { Timestamp, TaskDuration, ScriptDuration } = Object.fromEntries(metrics.map(({ name, value }) => [name, value]));
+      const { frames, drawing, places } = await page.evaluate(() => ({ frames: window.skeinOverlay.frames, drawing: window.drawing,
+        places: [...window.skeinOverlay.tracks].map(([id, track]) => [id, ...track.to].join()) }));
+      return { Timestamp, TaskDuration, ScriptDuration, frames, drawing, places: new Set(places), bytes };
+    };
+    const from = await look();
+    await new Promise((done) => setTimeout(done, 1000 * seconds));
+    const to = await look();
+    const drawing = to.drawing - from.drawing;
+    return {
+      seconds: to.Timestamp - from.Timestamp, frames: to.frames - from.frames, drawing, busy: 1000 * (to.TaskDuration - from.TaskDuration),
+      feeding: 1000 * (to.ScriptDuration - from.ScriptDuration) - drawing, bytes: to.bytes - from.bytes,
+      moved: [...to.places].filter((place) => !from.places.has(place)).length,
+    };
   },
   async complaints() { return complaints; },
 };

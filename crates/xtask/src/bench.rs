@@ -7,7 +7,7 @@ use clap::ValueEnum;
 
 use crate::generate::cargo;
 use crate::say;
-use crate::test::peers;
+use crate::test::{map, peers};
 
 /// What is measured.
 #[derive(clap::Args)]
@@ -36,12 +36,20 @@ enum What {
     /// One coordinator and a large fleet that reports once a second: memory, CPU, the time from `scale` to the assignment on
     /// the wire, writes, and the return of all agents to a new coordinator.
     Fleet,
+    /// The page of `skein map` in a real Chromium, with 5,000 vehicles that move: frames, what a frame and a second of the feed cost, and what
+    /// the program that serves it needs.
+    Map,
 }
 
 /// Builds for speed and measures.
 pub fn run(args: &Args) -> anyhow::Result<()> {
+    let page = matches!(args.what, What::Map);
+    if page {
+        map::set_up()?;
+    }
     say::heading("building for speed");
     let built = cargo()
+        .envs(page.then_some(("SKEIN_MAP_PAGE", "require")))
         .args(["build", "--release", "--workspace", "--bins"])
         .status()
         .context("cannot start cargo")?;
@@ -51,6 +59,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
         What::Arm => "arm",
         What::Link => "link",
         What::Fleet => "fleet",
+        What::Map => "map",
     };
     let mut measuring = cargo();
     measuring.args(["bench", "--package", "skein-tests", "--bench", name]);
@@ -63,6 +72,9 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     if matches!(args.what, What::Link) {
         measuring.env("SKEIN_TEST_PYTHON", peers::VENV.set_up()?);
+    }
+    if page {
+        measuring.envs(map::environment()).env("SKEIN_MAP_PAGE", "require");
     }
     say::heading("measuring; leave the machine alone");
     let measured = measuring.status().context("cannot start cargo")?;

@@ -11,7 +11,7 @@
 mod clients;
 pub mod compile;
 mod dependencies;
-mod map;
+pub mod map;
 mod needs;
 pub mod peers;
 mod run;

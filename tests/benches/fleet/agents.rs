@@ -36,9 +36,18 @@ pub fn node(number: usize) -> String {
     format!("vehicle-{number:05}")
 }
 
+/// What a process does that was started for `--agents SERVER COUNT STREAMS [CREDENTIALS]`; any other has something else to do.
+pub fn asked() -> Option<anyhow::Result<()>> {
+    let args: Vec<String> = std::env::args().collect();
+    let at = args.iter().position(|arg| arg == "--agents")?;
+    let arg = |n: usize| args.get(at + n).context("--agents SERVER COUNT STREAMS");
+    let credentials = args.get(at + 4).filter(|arg| !arg.starts_with('-')).map(Path::new);
+    Some((|| run(arg(1)?, arg(2)?.parse()?, arg(3)?.parse()?, credentials))())
+}
+
 /// Runs `count` agents until it is killed: `per_connection` streams to a connection in plain text, or with the credentials in a
 /// folder by TLS, each on its own.
-pub fn run(server: &str, count: usize, per_connection: usize, credentials: Option<&Path>) -> anyhow::Result<()> {
+fn run(server: &str, count: usize, per_connection: usize, credentials: Option<&Path>) -> anyhow::Result<()> {
     raise_limit();
     // Fails only if a provider is installed already, which is as good.
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
@@ -136,6 +145,23 @@ async fn live(number: usize, count: usize, way: Way, all: Arc<All>) {
     }
 }
 
+/// A place of its own in a square grid, around which it flies a circle at about 5 m/s.
+fn place(number: usize, since: Duration) -> v1::Position {
+    const COLUMNS: usize = 71;
+    const APART: f64 = 60.0;
+    const RADIUS: f64 = 20.0;
+    #[allow(clippy::cast_precision_loss, reason = "a number of agents")]
+    let of = |places: usize| places as f64 * APART / 111_195.0;
+    let (sin, cos) = (since.as_secs_f64() / 4.0 + number as f64).sin_cos();
+    let off = RADIUS / 111_195.0;
+    v1::Position {
+        latitude_deg: 47.0 + of(number / COLUMNS) + off * sin,
+        longitude_deg: 8.0 + (of(number % COLUMNS) + off * cos) / 47f64.to_radians().cos(),
+        altitude_amsl_m: 500.0,
+        altitude_above_home_m: 10.0,
+    }
+}
+
 async fn session(vehicle: &mut State, number: usize, way: &Way, all: &All, connected: &mut bool) -> anyhow::Result<()> {
     let (mut sender, receiver) = mpsc::channel(4);
     sender.try_send(vehicle.hello(u64::try_from(number)? + 1))?;
@@ -150,9 +176,11 @@ async fn session(vehicle: &mut State, number: usize, way: &Way, all: &All, conne
         tokio::select! {
             _ = ticks.tick() => {
                 vehicle.step();
+                let report = vehicle.report();
                 let report = v1::Report {
                     link: Some(v1::LinkQuality { frames: 1_000_000, lost: 0, damaged: 0 }),
-                    ..vehicle.report()
+                    position: Some(place(number, Duration::from_millis(report.made_ms))),
+                    ..report
                 };
                 sender.try_send(from(v1::from_agent::Message::Report(report)))?;
             }

@@ -8,9 +8,11 @@ import { meters, needsEyes } from "./words.ts";
 
 const TRAIL = 40;
 const SPRITE = 30;
+/** Sprites in a row of their sheet, and its rows. */
+const SHEET = 32;
 /** The line ahead of a vehicle is as long as it flies in this time, and no longer than so many pixels. */
 const AHEAD = { seconds: 3, pixels: 50 };
-interface Track { from: Corner; to: Corner; atMs: number; spanMs: number; trail: Corner[]; vehicle: Vehicle; seen: Vehicle }
+interface Track { from: Corner; to: Corner; atMs: number; spanMs: number; trail: Corner[]; vehicle: Vehicle; sprite?: { of: Vehicle; number: number } }
 
 export class Overlay {
   readonly tracks = new Map<string, Track>();
@@ -21,7 +23,10 @@ export class Overlay {
   box: [Corner, Corner] | undefined;
   private readonly context: CanvasRenderingContext2D;
   private readonly airspace = new AirspaceShape();
-  private readonly sprites = new Map<string, HTMLCanvasElement>();
+  /** All sprites on one canvas: 5,000 copies from one place are far cheaper than from many. */
+  private readonly sheet = document.createElement("canvas");
+  private readonly sprites = new Map<string, number>();
+  private sheetFor = "";
   private readonly dark = matchMedia("(prefers-color-scheme: dark)");
 
   constructor(private readonly map: MapLibreMap, private readonly canvas: HTMLCanvasElement) {
@@ -38,7 +43,7 @@ export class Overlay {
       const track = this.tracks.get(id);
       if (vehicle === track?.vehicle || vehicle.latitudeDegrees === undefined || vehicle.longitudeDegrees === undefined) continue;
       const to = mercator(vehicle.longitudeDegrees, vehicle.latitudeDegrees);
-      if (!track) this.tracks.set(id, { from: to, to, atMs: now, spanMs: 0, trail: [to], vehicle, seen: vehicle });
+      if (!track) this.tracks.set(id, { from: to, to, atMs: now, spanMs: 0, trail: [to], vehicle });
       else {
         track.vehicle = vehicle;
         if (to[0] === track.to[0] && to[1] === track.to[1]) continue;
@@ -81,12 +86,16 @@ export class Overlay {
     const dark = this.dark.matches;
     const ink = dark ? "#f2f5f7" : "#10161c";
     const paper = dark ? "#11161b" : "#ffffff";
+    const sheetFor = `${ratio} ${dark}`;
+    if (this.sheetFor !== sheetFor) this.newSheet(sheetFor);
+    const cell = this.sheet.width / SHEET;
     const { place, pixelsPerUnit } = this.transform();
     const few = this.tracks.size <= 300;
     const blue = dark ? "#7cc0ff" : "#0b57a4";
     // Of thousands it would be one area without meaning: then that of those who are selected.
-    this.airspace.update(Object.entries(this.fleet?.vehicles ?? {}).flatMap(([id, { airspace }]): Airspace[] =>
-      airspace && (few || (this.selected.has(id) && this.selected.size <= 300)) ? [airspace] : []));
+    const vehicles = this.fleet?.vehicles ?? {};
+    const shown = few ? Object.values(vehicles) : this.selected.size <= 300 ? [...this.selected].map((id) => vehicles[id]) : [];
+    this.airspace.update(shown.flatMap((vehicle): Airspace[] => (vehicle?.airspace ? [vehicle.airspace] : [])));
     this.airspace.draw(context, place, pixelsPerUnit, blue);
     this.grid(width, height, pixelsPerUnit, ink, paper);
     context.font = "600 12px system-ui, sans-serif";
@@ -136,8 +145,11 @@ export class Overlay {
         context.strokeStyle = blue;
         context.stroke();
       }
-      this.symbol(vehicle, x, y, ink, paper, dark);
-      drawn.push([vehicle, selected, x, y]);
+      if (track.sprite?.of !== vehicle) track.sprite = { of: vehicle, number: this.symbol(vehicle, ink, paper, dark) };
+      const { number } = track.sprite;
+      context.drawImage(this.sheet, (number % SHEET) * cell, Math.floor(number / SHEET) * cell, SPRITE * ratio, SPRITE * ratio,
+        x - SPRITE / 2, y - SPRITE / 2, SPRITE, SPRITE);
+      if (few) drawn.push([vehicle, selected, x, y]);
     }
     if (few) this.names(drawn, label);
     if (this.box) {
@@ -184,42 +196,50 @@ export class Overlay {
   }
 
   /** Shape says what color says: an arrow points where the nose points, a circle has no known heading, a square is on the ground and has a nose, hollow is unknown or old. */
-  private symbol(vehicle: Vehicle, x: number, y: number, ink: string, paper: string, dark: boolean): void {
+  private symbol(vehicle: Vehicle, ink: string, paper: string, dark: boolean): number {
     const old = vehicle.flying === undefined || vehicle.link !== "Live" || !!vehicle.positionOldSinceAtMs;
     const worry = needsEyes(vehicle);
     const color = worry ? (dark ? "#ffb270" : "#a33b00") : vehicle.flying ? (dark ? "#7cc0ff" : "#0b57a4") : dark ? "#aebbc6" : "#4a5763";
-    // Painted once for each look and heading: copying is far cheaper than painting 5,000 shapes a frame.
+    // Painted once for each look and heading.
     const heading = vehicle.headingDegrees === undefined ? undefined : Math.round(vehicle.headingDegrees / 5) * 5;
-    const ratio = Math.min(2, devicePixelRatio);
-    const key = `${vehicle.flying === false} ${heading} ${color} ${old} ${ratio}`;
-    let sprite = this.sprites.get(key);
-    if (!sprite) {
-      sprite = Object.assign(document.createElement("canvas"), { width: SPRITE * ratio, height: SPRITE * ratio });
-      this.sprites.set(key, sprite);
-      const context = sprite.getContext("2d");
-      if (!context) return;
-      context.scale(ratio, ratio);
-      context.translate(SPRITE / 2, SPRITE / 2);
-      context.beginPath();
-      if (vehicle.flying === false) {
-        context.rect(-6, -6, 12, 12);
-        if (heading !== undefined) this.nose(context, heading, color);
-      } else if (heading === undefined) context.arc(0, 0, 7, 0, 7);
-      else {
-        context.rotate((heading * Math.PI) / 180);
-        context.moveTo(0, -11);
-        context.lineTo(8, 9);
-        context.lineTo(0, 5);
-        context.lineTo(-8, 9);
-        context.closePath();
-      }
-      context.fillStyle = old ? paper : color;
-      context.lineWidth = old ? 2.5 : 1.5;
-      context.strokeStyle = old ? color : worry ? ink : paper;
-      context.fill();
-      context.stroke();
+    const key = `${vehicle.flying === false} ${heading} ${color} ${old}`;
+    const known = this.sprites.get(key);
+    if (known !== undefined) return known;
+    if (this.sprites.size === SHEET * SHEET) this.newSheet(this.sheetFor);
+    const number = this.sprites.size;
+    this.sprites.set(key, number);
+    const context = this.sheet.getContext("2d");
+    if (!context) return number;
+    const ratio = Number.parseFloat(this.sheetFor);
+    const middle = (place: number): number => place * (this.sheet.width / SHEET) + (SPRITE * ratio) / 2;
+    context.setTransform(ratio, 0, 0, ratio, middle(number % SHEET), middle(Math.floor(number / SHEET)));
+    context.beginPath();
+    if (vehicle.flying === false) {
+      context.rect(-6, -6, 12, 12);
+      if (heading !== undefined) this.nose(context, heading, color);
+    } else if (heading === undefined) context.arc(0, 0, 7, 0, 7);
+    else {
+      context.rotate((heading * Math.PI) / 180);
+      context.moveTo(0, -11);
+      context.lineTo(8, 9);
+      context.lineTo(0, 5);
+      context.lineTo(-8, 9);
+      context.closePath();
     }
-    this.context.drawImage(sprite, x - SPRITE / 2, y - SPRITE / 2, SPRITE, SPRITE);
+    context.fillStyle = old ? paper : color;
+    context.lineWidth = old ? 2.5 : 1.5;
+    context.strokeStyle = old ? color : worry ? ink : paper;
+    context.fill();
+    context.stroke();
+    return number;
+  }
+
+  /** An empty sheet; all sprites are painted anew. */
+  private newSheet(sheetFor: string): void {
+    this.sheetFor = sheetFor;
+    this.sheet.width = this.sheet.height = SHEET * Math.ceil(SPRITE * Number.parseFloat(sheetFor));
+    this.sprites.clear();
+    for (const track of this.tracks.values()) delete track.sprite;
   }
 
   /** The nose of one on the ground, beyond the square that is drawn over it. */

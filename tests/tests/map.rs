@@ -169,7 +169,7 @@ fn a_person_sees_the_fleet_where_it_is_lands_it_and_has_a_drawn_survey_flown_and
         corner(80.0, 60.0),
         corner(20.0, 60.0),
     ];
-    let fields = json!({"name": "field", "spacing": 15, "altitude": 25});
+    let fields = json!({"name": "field", "spacing": 5, "altitude": 25});
     let drawn = json!({"step": "draw", "what": "survey", "fields": fields, "corners": corners});
     let applied = page.step(&drawn)?;
     let words = applied["words"].as_str().unwrap_or_default();

@@ -37,6 +37,8 @@ const AGENT: &[&str] = &[
     "pilot",
     "--test",
     "interleavings",
+    "--test",
+    "plans",
 ];
 
 /// The simulated network under its first 20 seeds. Of each it is said by which seed it was first found.

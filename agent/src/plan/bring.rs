@@ -266,7 +266,7 @@ impl Keeper {
         if self.memory.flown || now.since(since) < NONE_FOR {
             return;
         }
-        // PX4 says why once, however often the same is uploaded.
+        // What it said before stays where it says nothing this time.
         let why = match self.words.take() {
             Some(words) => Some(format!("{NOT_FLOWN}: {words}")),
             None if self.refusal.is_some() => None,

@@ -107,7 +107,7 @@ fn a_mission_outside_of_the_fence_that_px4_accepted_is_refused_in_its_words() {
     line.until("refused", 60, |line| {
         refusal(line).contains("Geofence violation for waypoint 2")
     });
-    // It says why once, and is asked again and again.
+    // It is cleared and asked again and again.
     line.pass(60);
     assert!(refusal(&line).contains("Geofence violation for waypoint 2"));
     assert!(!line.vehicle.truth().armed);

@@ -162,7 +162,7 @@ impl Station {
             let asked = self
                 .ask(next, |m| match m {
                     MavMessage::MISSION_REQUEST_INT(m) if m.target_system == 255 => Some(Some(m.seq)),
-                    #[allow(deprecated)]
+                    #[allow(deprecated, reason = "ArduPilot asks so")]
                     MavMessage::MISSION_REQUEST(m) if m.target_system == 255 => Some(Some(m.seq)),
                     MavMessage::MISSION_ACK(m) if m.target_system == 255 => Some(None),
                     _ => None,
@@ -171,7 +171,7 @@ impl Station {
             let Some(seq) = asked else { return };
             let (command, param1, (north, east)) = items[usize::from(seq)];
             let at = shifted(HERE, east, north);
-            #[allow(clippy::cast_possible_truncation)]
+            #[allow(clippy::cast_possible_truncation, reason = "180 degrees times 1e7 fit an i32")]
             let e7 = |degrees: f64| (degrees * 1e7).round() as i32;
             let (frame, z) = match mission_type {
                 MavMissionType::MAV_MISSION_TYPE_MISSION => (MavFrame::MAV_FRAME_GLOBAL_RELATIVE_ALT, 20.0),

@@ -23,7 +23,7 @@ export class Overlay {
   box: [Corner, Corner] | undefined;
   private readonly context: CanvasRenderingContext2D;
   private readonly airspace = new AirspaceShape();
-  /** All sprites on one canvas: 5,000 copies from one place are far cheaper than from many. */
+  /** All sprites, on one canvas. */
   private readonly sheet = document.createElement("canvas");
   private readonly sprites = new Map<string, number>();
   private sheetFor = "";

@@ -11,7 +11,7 @@ use crate::metadata::MetadataCache;
 use crate::pilot::Pilot;
 use crate::readiness;
 use crate::sent::Sent;
-use crate::shell::{Ending, Wiring, fly};
+use crate::shell::{Blocking, Ending, Wiring, fly};
 use crate::state_file::{State, Store, StoreError};
 use crate::uplink::{Outward, Uplink};
 #[cfg(feature = "upload")]
@@ -195,6 +195,7 @@ async fn live(agent: Agent, terminate: CancellationToken) -> Ending {
         clock,
         uploads,
         traces: traces.clone(),
+        blocking: Blocking::Thread,
     };
     let ending = Box::pin(fly(pilot, wiring, Arc::new(store), farewell.clone())).await;
     farewell.cancel();

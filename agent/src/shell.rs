@@ -61,6 +61,26 @@ pub struct Wiring {
     pub uploads: Option<watch::Receiver<Uploads>>,
     /// Where traces go.
     pub traces: Traces,
+    /// Where work is done that blocks.
+    pub blocking: Blocking,
+}
+
+/// Where work is done that blocks: writing the state, and reading the autopilot's descriptions.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Blocking {
+    /// On a thread: the vehicle is served meanwhile.
+    Thread,
+    /// As a task like any other: in a simulation nothing depends on when a thread runs.
+    Task,
+}
+
+impl Blocking {
+    fn start<T: Send + 'static>(self, work: impl FnOnce() -> T + Send + 'static) -> JoinHandle<T> {
+        match self {
+            Self::Thread => tokio::task::spawn_blocking(work),
+            Self::Task => tokio::spawn(async { work() }),
+        }
+    }
 }
 
 /// How the agent ended.
@@ -232,7 +252,7 @@ impl Shell {
         if self.job.is_none()
             && let Some(job) = self.pilot.take_job()
         {
-            self.job = Some(tokio::task::spawn_blocking(move || job.run()));
+            self.job = Some(self.wiring.blocking.start(move || job.run()));
         }
     }
 
@@ -331,7 +351,7 @@ impl Shell {
             None if self.save_failed_at.is_some_and(|at| now.since(at) < SAVE_AGAIN_AFTER) => return false,
             None => {
                 let (store, copy) = (Arc::clone(&self.store), state.clone());
-                let writing = tokio::task::spawn_blocking(move || store.save(&copy));
+                let writing = self.wiring.blocking.start(move || store.save(&copy));
                 (&mut self.saving.insert((writing, state.clone())).0, SAVE_WITHIN)
             }
         };

@@ -10,7 +10,7 @@ mod orders;
 
 use agent::clock::Clock;
 use agent::pilot::Pilot;
-use agent::shell::{Wiring, fly};
+use agent::shell::{Blocking, Wiring, fly};
 use agent::state_file::Store;
 use agent::uplink::{FromUplink, Outward};
 use fleet::assignment::{Desired, GroundedWhy, Order};
@@ -144,6 +144,7 @@ async fn a_real_arducopter_that_enforces_remote_id_flies_once_it_was_sent_its_op
         clock,
         uploads: None,
         traces: agent::Traces::default(),
+        blocking: Blocking::Thread,
     };
     let life = tokio::spawn(async move {
         Box::pin(fly(pilot, wiring, Arc::new(store), CancellationToken::new())).await;

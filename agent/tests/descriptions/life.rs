@@ -5,7 +5,7 @@ use crate::line::HOME;
 use agent::clock::Clock;
 use agent::metadata::MetadataCache;
 use agent::pilot::Pilot;
-use agent::shell::{Wiring, fly};
+use agent::shell::{Blocking, Wiring, fly};
 use agent::state_file::Store;
 use agent::uplink::{FromUplink, Outward};
 use fleet::ids::NodeName;
@@ -88,6 +88,7 @@ async fn a_living_agent_reads_the_descriptions_and_flies() {
         clock,
         uploads: None,
         traces: agent::Traces::default(),
+        blocking: Blocking::Thread,
     };
     let life = tokio::spawn(fly(pilot, wiring, Arc::new(store), CancellationToken::new()));
     let began = Instant::now();

@@ -18,7 +18,7 @@ mod untaken;
 
 use agent::clock::Clock;
 use agent::pilot::Pilot;
-use agent::shell::{Ending, Wiring, fly};
+use agent::shell::{Blocking, Ending, Wiring, fly};
 use agent::state_file::Store;
 use agent::uplink::{FromUplink, Outward};
 use autopilot::{HOME_AMSL, Kind, Shared, World};
@@ -196,6 +196,7 @@ impl Agent {
             clock,
             uploads: None,
             traces: agent::Traces::default(),
+            blocking: Blocking::Thread,
         };
         let life = tokio::spawn(async move {
             if !held_up.is_zero() {

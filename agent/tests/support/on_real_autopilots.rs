@@ -4,7 +4,7 @@
 
 use agent::clock::Clock;
 use agent::pilot::Pilot;
-use agent::shell::{Wiring, fly};
+use agent::shell::{Blocking, Wiring, fly};
 use agent::state_file::Store;
 use agent::uplink::{FromUplink, Outward};
 use fleet::geo::shifted;
@@ -72,6 +72,7 @@ impl Agent {
             clock,
             uploads: None,
             traces: agent::Traces::default(),
+            blocking: Blocking::Thread,
         };
         let life = tokio::spawn(async move {
             Box::pin(fly(pilot, wiring, Arc::new(store), CancellationToken::new())).await;

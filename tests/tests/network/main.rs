@@ -25,7 +25,8 @@
 //! status); a Swarm that is deleted; 410 Gone; two agents that claim one node; batteries below the reserve and pilots who take over,
 //! which `agent/tests/interleavings` covers.
 //!
-//! Each seed runs in a process of its own, since hash tables and random numbers use a source that belongs to the process.
+//! Each seed runs in a process of its own, since hash tables and random numbers use a source that belongs to the process. Its addresses
+//! are not random: some hash tables use them as a source, too. Another build may be another run.
 //! A failing seed is printed with the command that runs it alone; `SKEIN_SEEDS=n` sets their number.
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test that cannot go on ends here")]
 
@@ -42,10 +43,14 @@ mod vehicle;
 mod wire;
 mod world;
 
+use k8s_openapi::api::core::v1::Node;
+use kube::runtime::scheduler::ScheduleRequest;
+use nix::sys::personality::{self, Persona};
 use oracle::Tally;
 use rand::SeedableRng;
 use rand::rngs::StdRng;
 use std::io::Write as _;
+use std::os::unix::process::CommandExt as _;
 use std::process::{Command, ExitCode, Output};
 use std::sync::Mutex;
 use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
@@ -282,18 +287,14 @@ fn in_a_process(seed: u64, theme: Theme) -> Output {
 /// Runs one seed in this process, which must not have run another.
 fn alone(seed: u64) -> ExitCode {
     static FAULT: AtomicBool = AtomicBool::new(false);
+    at_fixed_addresses();
     // Before the random numbers, which it must not take: a run is the same with a log and without.
     if std::env::var_os("RUST_LOG").is_some() {
         let filter = tracing_subscriber::EnvFilter::from_default_env();
         let log = tracing_subscriber::fmt().with_env_filter(filter).with_ansi(false);
         log.without_time().init();
     }
-    mad_turmoil::rand::set_rng(StdRng::seed_from_u64(seed));
-    let usual = std::panic::take_hook();
-    std::panic::set_hook(Box::new(move |fault| {
-        FAULT.store(true, Ordering::Relaxed);
-        usual(fault);
-    }));
+    // Its name is random, and must not be that of another run.
     let memory = std::path::Path::new("/dev/shm");
     let folder = match memory.is_dir() {
         true => tempfile::tempdir_in(memory),
@@ -301,9 +302,19 @@ fn alone(seed: u64) -> ExitCode {
     };
     let folder = folder.unwrap();
     let place = folder.path().to_owned();
+    mad_turmoil::rand::set_rng(StdRng::seed_from_u64(seed));
+    let usual = std::panic::take_hook();
+    std::panic::set_hook(Box::new(move |fault| {
+        FAULT.store(true, Ordering::Relaxed);
+        usual(fault);
+    }));
     let theme = theme().unwrap_or(Theme::Disorder);
     let thread = std::thread::Builder::new().stack_size(STACK);
-    let ran = thread.spawn(move || world::run(seed, &place, theme)).unwrap().join();
+    let ran = move || {
+        seed_hash_tables();
+        world::run(seed, &place, theme)
+    };
+    let ran = thread.spawn(ran).unwrap().join();
     let Ok(printed) = ran else {
         eprintln!("seed {seed}: the run panicked, see above");
         return ExitCode::FAILURE;
@@ -333,6 +344,27 @@ fn alone(seed: u64) -> ExitCode {
         return ExitCode::FAILURE;
     }
     ExitCode::SUCCESS
+}
+
+/// Begins this process again, with addresses that are not random: hash tables of libraries take their seeds from those, too.
+fn at_fixed_addresses() {
+    let now = personality::get().unwrap();
+    if now.contains(Persona::ADDR_NO_RANDOMIZE) {
+        return;
+    }
+    if let Err(why) = personality::set(now | Persona::ADDR_NO_RANDOMIZE) {
+        return eprintln!("addresses stay random ({why}): another run of this seed may be another run");
+    }
+    let again = Command::new(std::env::current_exe().unwrap())
+        .args(std::env::args_os().skip(1))
+        .exec();
+    panic!("this program cannot begin again: {again}");
+}
+
+/// The tables that give reconciles their order take their seeds now, before another thread has memory.
+fn seed_hash_tables() {
+    drop(kube::runtime::scheduler(futures::stream::empty::<ScheduleRequest<()>>()));
+    drop(kube::runtime::reflector::store::<Node>());
 }
 
 fn summary(size: Size, tally: &Tally) -> String {

@@ -13,7 +13,7 @@ use agent::coordinator::Coordinator;
 use agent::logs::LogDesk;
 use agent::network::Network;
 use agent::pilot::Pilot;
-use agent::shell::{Wiring, fly};
+use agent::shell::{Blocking, Wiring, fly};
 use agent::state_file::Store;
 use agent::uplink::{FromUplink, Outward, Uplink};
 use fleet::ids::{NodeName, Term};
@@ -131,6 +131,7 @@ impl Node {
             clock,
             uploads: None,
             traces: agent::Traces::default(),
+            blocking: Blocking::Task,
         };
         let ending = Box::pin(fly(pilot, wiring, Arc::new(store), farewell)).await;
         Err(format!("{} ended by itself: {ending:?}", self.name()).into())

@@ -265,8 +265,26 @@ pub fn reported_flight(status: &DroneStatus) -> ReportedFlight {
     }
 }
 
-/// A condition; the time of its last transition is kept while its status is the same.
+/// A condition; the time of its last transition is kept while its status is the same, and its message while only numbers change in it.
 pub(crate) fn condition(
+    old: &[Condition],
+    kind: &str,
+    value: Option<bool>,
+    reason: &str,
+    message: &str,
+    generation: i64,
+    now: Timestamp,
+) -> Condition {
+    let mut new = exact_condition(old, kind, value, reason, message, generation, now);
+    let before = old.iter().find(|c| c.type_ == kind && c.status == new.status);
+    if let Some(before) = before.filter(|c| c.reason == reason && same_but_for_numbers(&c.message, message)) {
+        new.message.clone_from(&before.message);
+    }
+    new
+}
+
+/// A condition whose message is `message`: its numbers are what it has to tell.
+pub(crate) fn exact_condition(
     old: &[Condition],
     kind: &str,
     value: Option<bool>,
@@ -281,10 +299,6 @@ pub(crate) fn condition(
         None => "Unknown",
     };
     let before = old.iter().find(|c| c.type_ == kind && c.status == status);
-    // A message whose numbers alone have changed is no news.
-    let message = before
-        .filter(|c| c.reason == reason && same_but_for_numbers(&c.message, message))
-        .map_or(message, |c| &c.message);
     // Kubernetes keeps whole seconds; what is compared must be the same before and after it was written.
     let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
     Condition {

@@ -3,7 +3,8 @@
 //! Owns: [`next`], its status from what follows. Must not: call the API, or say that something is flown that no vehicle reported.
 
 use super::work::{Job, corner, ranges, write};
-use crate::controllers::drone::status::condition;
+use crate::controllers::drone::refusals::shape;
+use crate::controllers::drone::status::exact_condition;
 use crds::Mission;
 use crds::mission::{MissionStatus, NotFlown, TrackRange};
 use fleet::mission::Stretch;
@@ -225,7 +226,7 @@ fn conditions(
 ) -> Vec<Condition> {
     let generation = known.mission.metadata.generation.unwrap_or_default();
     let make = |(kind, value)| {
-        condition(
+        exact_condition(
             &known.old.conditions,
             kind,
             Some(value),
@@ -238,7 +239,7 @@ fn conditions(
     kinds.into_iter().map(make).collect()
 }
 
-/// Whether `new` is worth a write over `old`: positions and times alone are not, before they have come far.
+/// Whether `new` is worth a write over `old`: positions, times and numbers in messages alone are not, before they have come far.
 #[must_use]
 pub fn is_news(old: &MissionStatus, new: &MissionStatus) -> bool {
     let percent = |status: &MissionStatus| -> u8 {
@@ -253,6 +254,9 @@ pub fn is_news(old: &MissionStatus, new: &MissionStatus) -> bool {
         (quiet.done, quiet.estimated_completion_time) = (None, None);
         for part in &mut quiet.parts {
             part.flown.clear();
+        }
+        for condition in &mut quiet.conditions {
+            condition.message = shape(&condition.message);
         }
         quiet
     };
@@ -385,6 +389,28 @@ mod tests {
         assert_eq!(said(&airspace, None).0, "Waiting");
         // Others fly it.
         assert_eq!(said(&unfit, Some(0.5)).0, "Flying");
+    }
+
+    #[test]
+    fn a_number_in_a_message_is_no_news_alone_and_is_the_one_of_now_where_there_is_news() {
+        let mission = mission(json!({}));
+        let of = |old: &MissionStatus, flown: f64, parts: usize| {
+            let mut step = step(Outcome::Progressing, Stretches::default(), Some(flown));
+            let one = step.progress.parts[0].clone();
+            step.progress.parts = vec![one; parts];
+            make(&mission, old, &step)
+        };
+        let message = |status: &MissionStatus| is(status, "Progressing").unwrap().2;
+        let two = of(&MissionStatus::default(), 0.1, 2);
+        assert_eq!(message(&two), "2 vehicles have parts of the work");
+        let three = of(&two, 0.1, 3);
+        assert_eq!(message(&three), "3 vehicles have parts of the work");
+        assert!(is_news(&two, &three));
+        let mut recounted = two.clone();
+        for condition in &mut recounted.conditions {
+            condition.message = condition.message.replace('2', "3");
+        }
+        assert!(!is_news(&two, &recounted));
     }
 
     #[test]

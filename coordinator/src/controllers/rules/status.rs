@@ -4,7 +4,7 @@
 
 use super::objects::{Fence, Values};
 use super::plan::{Outcome, Subject};
-use crate::controllers::drone::status::condition;
+use crate::controllers::drone::status::exact_condition;
 use crds::rules::UnsettledVehicle;
 use crds::{GeofenceStatus, ParameterProfileStatus};
 use fleet::geofence::{Compiled, NoFence};
@@ -227,7 +227,7 @@ fn say(about: &About<'_>, mut vehicles: Vec<(&str, Settled)>, now: Timestamp) ->
         Settled::NotYet(_, text) | Settled::Stuck(_, text) => clipped(&format!("Vehicle {name}: {text}")),
     };
     let of = |kind, value, reason: &str, message: &str| {
-        condition(about.old, kind, Some(value), reason, message, about.generation, now)
+        exact_condition(about.old, kind, Some(value), reason, message, about.generation, now)
     };
     let compiled = match (about.fault, uncompiled) {
         (Some(fault), _) => of("Compiled", false, "Invalid", fault),

@@ -9,7 +9,7 @@ use crate::cluster::status::write as write_status;
 use crate::cluster::world::uid;
 use crate::controllers::drone::facts::Observer;
 use crate::controllers::drone::pacing::{Due, Urgency};
-use crate::controllers::drone::status::condition;
+use crate::controllers::drone::status::{condition, exact_condition};
 use crate::controllers::swarm::rollout::is_outdated;
 use crate::controllers::swarm::{SwarmController, formation};
 use crate::controllers::takeoff_slots::bounds;
@@ -247,7 +247,7 @@ fn add_slots(
     };
     let generation = swarm.metadata.generation.unwrap_or_default();
     let value = Some(covered == all.len());
-    let condition = condition(&old.conditions, "Covered", value, reason, &message, generation, now);
+    let condition = exact_condition(&old.conditions, "Covered", value, reason, &message, generation, now);
     next.conditions.push(condition);
     next.covered_slots = Some(small(covered));
     all.truncate(MOST_NAMES);

@@ -11,7 +11,7 @@ use fleet::route_order::Waypoint;
 use fleet::rules::{Deviation, FenceState, RulesReport};
 use fleet::units::{AltitudeAmsl, ComponentId, SystemId, Wgs84};
 use fleet::vehicle::{Airborne, Autopilot, Identity};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
 use k8s_openapi::jiff::Timestamp;
 
 const HOME: Wgs84 = Wgs84 {
@@ -196,6 +196,28 @@ fn a_geofence_goes_to_the_vehicles_that_it_selects_and_to_no_other() {
     assert_eq!((selected, on), (1, 1));
     assert_eq!(conditions.len(), 2);
     assert_eq!(conditions[1], ("InForce".into(), "True".into(), "OnAll".into()));
+}
+
+#[test]
+fn what_a_geofence_says_has_the_numbers_of_now() {
+    let mut fleet = Fleet::of(&["a", "b", "c"]);
+    fleet.objects.fences = vec![geofence("site", "north", 200.0, 1)];
+    let say = |fleet: &mut Fleet, old: &[Condition]| {
+        let outcomes = fleet.look();
+        let vehicles: Vec<_> = fleet.subjects.iter().zip(&outcomes).collect();
+        let (status, _) = of_fence((0, &fleet.objects.fences[0]), &vehicles, old, Timestamp::UNIX_EPOCH);
+        status.conditions
+    };
+    let first = say(&mut fleet, &[]);
+    assert!(first[1].message.starts_with("in force on 0 of 3; "), "{first:?}");
+    fleet.settle();
+    fleet.change(0, |report| report.rules = RulesReport::default());
+    let second = say(&mut fleet, &first);
+    // The reason is the one of before: the numbers are what changes.
+    assert_eq!(first[1].reason, second[1].reason);
+    for condition in &second[1..] {
+        assert!(condition.message.starts_with("in force on 2 of 3; "), "{condition:?}");
+    }
 }
 
 #[test]

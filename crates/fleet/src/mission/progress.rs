@@ -8,7 +8,9 @@
 //!   left --cut--> part of a Drone --reached by its account--> flown
 //!                       └── the Drone leaves, and the rest of the part --> left
 //!
-//! One that joins while all is somebody's takes over the later part of what another has left (`joining.rs`).
+//! The work is cut among the Drones that have vehicles: were a part kept for one that has none, the vehicle that is there would take off for
+//! it once more, and for half of the rest again. One that joins while all is somebody's takes over the later part of what another has left
+//! (`joining.rs`). Only where all is flown again and again, and nobody joins before the next time, a part is kept that is worth a flight.
 //!
 //! So each position of the track is flown, somebody's, or left, and nothing is lost whatever happens to a Drone (invariant 13). Where
 //! vehicles fly in layers, one that is to leave soon is relieved first (`relief.rs`): what it gives over is then the part of both.
@@ -26,6 +28,9 @@ use super::track::Work;
 use crate::ids::NodeName;
 use crate::units::{Meters, Wgs84};
 use std::collections::BTreeSet;
+
+/// Another vehicle is worth a flight when all is flown so much earlier with it, seconds.
+const LEAST_GAIN: f64 = 120.0;
 
 /// The part of one Drone.
 #[derive(Clone, Debug, PartialEq)]
@@ -91,6 +96,14 @@ pub struct Wanted {
     pub gathering: bool,
     /// Drones may be made: no Mission of a higher priority waits for vehicles.
     pub may_create: bool,
+}
+
+impl Wanted {
+    /// Whether all is flown once more after this time.
+    fn flies_again(&self, progress: &Progress) -> bool {
+        self.completions
+            .is_none_or(|completions| progress.completed.saturating_add(1) < completions)
+    }
 }
 
 /// Why no flight is to go on.
@@ -445,7 +458,17 @@ fn give(next: &mut Step, work: &Work, wanted: &Wanted, drones: &[Observed]) {
     let left = next.progress.left(work);
     if !left.is_empty() && free > 0 && !fit.is_empty() && !wanted.gathering {
         let who = fit.get(..free.min(fit.len())).unwrap_or_default();
-        match cut(work, wanted, (&left, &next.progress.flown), who, free) {
+        let soon = idle
+            .iter()
+            .filter(|seen| seen.doing == Doing::Waits && seen.node.is_some());
+        let count = (who.len() + soon.count()).min(free);
+        let again = wanted.flies_again(&next.progress);
+        let count = if again && gain(work, &left, who, (count, free)) >= LEAST_GAIN {
+            free
+        } else {
+            count
+        };
+        match cut(work, wanted, (&left, &next.progress.flown), who, count) {
             Ok(parts) => {
                 for (drone, start, stretches) in parts {
                     let stretches = fitting(work, &stretches, start);
@@ -501,23 +524,38 @@ fn free_layer(progress: &Progress) -> u8 {
 
 type Given = (String, Wgs84, Stretches);
 
-/// Cuts `left` among `who`, and as many who may come later as make `free` of them. Where somebody has `flown` up to, the next begins a
+/// So many vehicles, who begin where `who` stands.
+fn fliers(who: &[(&str, Wgs84)], count: usize) -> Vec<Flier> {
+    let flier = |start: &Wgs84| Flier {
+        start: *start,
+        speed: None,
+        endurance: None,
+    };
+    // Nobody knows from where those start who are not there yet: from where one does who is.
+    let all = who.iter().cycle().take(count.min(MOST_FLIERS));
+    all.map(|(_, start)| flier(start)).collect()
+}
+
+/// How much sooner `left` is flown by the second number of vehicles than by the first, seconds.
+fn gain(work: &Work, left: &Stretches, who: &[(&str, Wgs84)], (few, many): (usize, usize)) -> f64 {
+    let longest = |count: usize| {
+        let parts = work.cut(left, &fliers(who, count)).unwrap_or_default();
+        parts
+            .iter()
+            .fold(0.0_f64, |longest, (_, part)| longest.max(work.seconds(part)))
+    };
+    longest(few) - longest(many)
+}
+
+/// Cuts `left` among `who`, and as many who come later as make `count` of them. Where somebody has `flown` up to, the next begins a
 /// little earlier.
 fn cut(
     work: &Work,
     wanted: &Wanted,
     (left, flown): (&Stretches, &Stretches),
     who: &[(&str, Wgs84)],
-    free: usize,
+    count: usize,
 ) -> Result<Vec<Given>, CannotShare> {
-    let flier = |start: Wgs84| Flier {
-        start,
-        speed: None,
-        endurance: None,
-    };
-    // Nobody knows from where those start who are not there yet: from where one does who is.
-    let others = who.iter().cycle().take(free.min(MOST_FLIERS));
-    let fliers: Vec<Flier> = others.map(|(_, start)| flier(*start)).collect();
     #[expect(clippy::float_cmp, reason = "positions are kept in steps that are exact")]
     let taken_over = |one: &Stretch| flown.all().iter().any(|before| before.to == one.from);
     let begun = |one: &Stretch| {
@@ -528,14 +566,17 @@ fn cut(
             one
         }
     };
-    let given = work.cut(left, &fliers)?.into_iter().filter_map(|(number, part)| {
-        let (drone, start) = who.get(number)?;
-        let part = part
-            .all()
-            .iter()
-            .fold(Stretches::default(), |all, one| all.and(&begun(one)));
-        Some(((*drone).to_owned(), *start, part))
-    });
+    let given = work
+        .cut(left, &fliers(who, count))?
+        .into_iter()
+        .filter_map(|(number, part)| {
+            let (drone, start) = who.get(number)?;
+            let part = part
+                .all()
+                .iter()
+                .fold(Stretches::default(), |all, one| all.and(&begun(one)));
+            Some(((*drone).to_owned(), *start, part))
+        });
     Ok(given.collect())
 }
 

@@ -4,13 +4,10 @@
 //! on as it was planned until the joiner has come to its place, as with a relief, and nothing of the work is nobody's.
 
 use super::relief::{in_place, lead, waypoint_after};
-use super::{Doing, Observed, Part, Progress, Relief, Wanted, fitting};
+use super::{Doing, LEAST_GAIN, Observed, Part, Progress, Relief, Wanted, fitting};
 use crate::mission::stretch::{Stretch, Stretches};
 use crate::mission::track::Work;
 use crate::units::Wgs84;
-
-/// A joiner is worth a flight when all is flown so much earlier with it, seconds.
-const LEAST_GAIN: f64 = 120.0;
 
 /// Gives parts to joiners among those who are `fit`, which are taken from there; how many more are needed.
 pub(super) fn join(
@@ -20,11 +17,8 @@ pub(super) fn join(
     drones: &[Observed],
     fit: &mut Vec<(String, Wgs84)>,
 ) -> usize {
-    let again = wanted
-        .completions
-        .is_none_or(|completions| progress.completed.saturating_add(1) < completions);
     // In one layer it would wait for the other. The next time that all is flown, all is cut anew.
-    if wanted.layer_height.0 <= 0.0 || again || !progress.left(work).is_empty() {
+    if wanted.layer_height.0 <= 0.0 || wanted.flies_again(progress) || !progress.left(work).is_empty() {
         return 0;
     }
     let mut needed = 0;

@@ -144,6 +144,49 @@ fn those_who_are_there_share_it_and_a_place_is_kept_for_those_who_come_later() {
 }
 
 #[test]
+fn the_only_vehicle_flies_all_at_once_and_not_half_of_the_rest_again_and_again() {
+    let nowhere = |drone: &str| Observed {
+        node: None,
+        ..seen(drone, Doing::Waits)
+    };
+    // 10 s, and an hour.
+    for work in [route(2), route(361)] {
+        for layer_height in [Meters(0.0), Meters(12.0)] {
+            for parallelism in [2, 10] {
+                let wanted = Wanted {
+                    layer_height,
+                    ..wanted(parallelism)
+                };
+                let next = step(&work, &wanted, &Progress::default(), &[fit("a"), nowhere("b")]);
+                assert_eq!(next.progress.parts.len(), 1);
+                assert!(next.progress.left(&work).is_empty() && next.create == 0, "{next:?}");
+            }
+        }
+    }
+    // Of what is flown again and again, it flies no part that is hardly worth a flight.
+    let flights = |places: u16| {
+        let work = &route(places);
+        let fit = seen("a", Doing::Fit(shifted(HERE, f64::from(places) * 20.0, -10.0)));
+        let wanted = Wanted {
+            completions: None,
+            ..wanted(2)
+        };
+        let (mut now, mut flights) = (Progress::default(), 0);
+        while now.completed == 0 {
+            let given = step(work, &wanted, &now, &[fit.clone(), nowhere("b")]).progress;
+            let part = given.part("a").expect("a part").stretches.clone();
+            let done = Observed {
+                flown: part,
+                ..seen("a", Doing::Finished)
+            };
+            (now, flights) = (step(work, &wanted, &given, &[done, nowhere("b")]).progress, flights + 1);
+        }
+        flights
+    };
+    assert_eq!((flights(10), flights(100)), (1, 2));
+}
+
+#[test]
 fn who_has_flown_its_part_comes_home_and_the_mission_is_complete_when_all_is_flown() {
     let work = route(6);
     let before = progress(vec![part("a", &[(0.0, 3.0)]), part("b", &[(3.0, 5.0)])]);

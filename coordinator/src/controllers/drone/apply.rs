@@ -68,16 +68,23 @@ pub async fn apply(
     let bound = match step {
         Step::Nothing => return Ok(None),
         Step::Leave { claim, verdict } => {
-            if let Some(node) = claim {
-                claims::obtain(&controller.observer().cluster, &node, &snapshot.key, snapshot.uid()).await?;
-            }
+            let again = match claim {
+                None => None,
+                Some(node) => {
+                    let cluster = &controller.observer().cluster;
+                    match claims::obtain(cluster, &node, &snapshot.key, snapshot.uid()).await? {
+                        claims::Outcome::Ours => None,
+                        claims::Outcome::Taken(_) => Some(binding::RECHECK),
+                    }
+                }
+            };
             return match verdict {
                 Ok(release) => leaving::release(controller, &snapshot, release).await.map(|()| None),
                 Err(no_release) => Ok(Some(Applied {
                     binding: snapshot.node.clone().map_or(Binding::NotYet, Binding::Bound),
                     no_release: Some(no_release),
                     snapshot,
-                    again: None,
+                    again,
                     refused: None,
                 })),
             };

@@ -32,7 +32,7 @@ const TRIES: usize = 4;
 
 /// A Drone without a vehicle is woken when one may be free; this is for the wake-up that was lost, as when a reservation
 /// was given up after a call that failed.
-const RECHECK: Duration = Duration::from_secs(60);
+pub(super) const RECHECK: Duration = Duration::from_secs(60);
 
 /// When all tries were lost to others.
 const AFTER_LOSING: Duration = Duration::from_secs(1);

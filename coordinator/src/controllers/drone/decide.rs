@@ -17,7 +17,7 @@ pub enum Step {
     Nothing,
     /// It is being deleted.
     Leave {
-        /// The node to which it gets its claim back first.
+        /// The node to which it gets its claim back first, if no other Drone has that.
         claim: Option<NodeName>,
         /// Why it may go, or why it stays.
         verdict: Result<Release, NoRelease>,
@@ -50,9 +50,15 @@ fn leave(snapshot: &DroneSnapshot, term: Term) -> Step {
         return Step::Nothing;
     }
     let served = snapshot.was_served();
-    // Its agent is ordered to land only under a claim; the old one was removed by hand. If another Drone has it by
-    // now, the node has gone over to that one, and an operator has to say what is true.
-    let unclaimed = served && snapshot.facts.claim == Claimed::Free && !snapshot.held_by_agent();
+    // Its agent is ordered to land only under a claim, and the old one is gone: it was removed by hand, or is that of a Drone which a
+    // restored store does not know. If another Drone has it, the node has gone over to that one, and an operator has to say what is true.
+    let serves_none = snapshot.report.as_deref().is_some_and(|report| report.held.is_none());
+    let can_be_had = match snapshot.facts.claim {
+        Claimed::Free => !snapshot.held_by_agent(),
+        Claimed::Other => serves_none,
+        Claimed::Ours => false,
+    };
+    let unclaimed = served && can_be_had;
     let forced = snapshot
         .drone
         .annotations()
@@ -79,6 +85,7 @@ mod tests {
     use fleet::flight_record::ReportedFlight;
     use fleet::ids::{DroneName, DroneUid};
     use fleet::node_use::Lift;
+    use fleet::report::Report;
     use fleet::units::AltitudeAboveHome;
     use std::sync::Arc;
 
@@ -178,7 +185,13 @@ mod tests {
         Arc::make_mut(&mut lost.drone).status = Some(status);
         assert_eq!(step(&lost), stays(Some(n1())));
         lost.facts.claim = Claimed::Other;
-        assert_eq!(step(&lost), stays(None), "the node has gone over to another");
+        assert_eq!(step(&lost), stays(None), "the node may have gone over to another");
+        lost.report = Some(Arc::new(Report::of_nothing(n1())));
+        let asks = Step::Leave {
+            claim: Some(n1()),
+            verdict: Err(NoRelease::NotTaken),
+        };
+        assert_eq!(step(&lost), asks, "its holder may be gone");
     }
 
     #[test]

@@ -35,6 +35,9 @@ const HOME_AGREES_WITHIN_M: f64 = 3.0;
 /// A longer silence says nothing of the rate at which the link carries landed_state.
 const LANDED_GAP_AT_MOST: Duration = Duration::from_secs(10);
 
+/// An autopilot has run its arming checks by itself this long after a change of mode. ArduPilot does so once a second.
+const CHECKS_RUN_WITHIN: Duration = Duration::from_secs(3);
+
 /// Turns messages into facts.
 #[derive(Clone, Debug, Default)]
 pub struct Normalizer {
@@ -45,6 +48,19 @@ pub struct Normalizer {
     clocks: boot_clock::BootClocks,
     batteries: batteries::Batteries,
     home_heard: Option<AltitudeAmsl>,
+    checks: Checks,
+}
+
+/// Of which mode the arming checks are that SYS_STATUS tells of: it tells of those that ran last.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+enum Checks {
+    /// Of the present one.
+    #[default]
+    Present,
+    /// Perhaps of the one before, which was left at that moment.
+    Before(Moment),
+    /// The same; and the autopilot was told to run those of the present one.
+    Asked(Moment),
 }
 
 /// What a message did beyond changing facts.
@@ -80,7 +96,7 @@ impl Normalizer {
             };
         }
         match message {
-            MavMessage::HEARTBEAT(m) => heartbeat(vehicle, m, now),
+            MavMessage::HEARTBEAT(m) => self.heartbeat(vehicle, m, now),
             MavMessage::EXTENDED_SYS_STATE(m) => {
                 if let Some(last) = &vehicle.landed {
                     let gap = now.since(last.at).min(LANDED_GAP_AT_MOST);
@@ -141,9 +157,19 @@ impl Normalizer {
         heard
     }
 
-    /// The autopilot was asked why it does not arm: what it says next replaces what is known.
-    pub const fn asked_for_reasons(&mut self) {
+    /// The autopilot was told to run its arming checks: the reasons that it gives next replace those that are known.
+    pub const fn asked_for_checks(&mut self) {
         self.reasons.expect_anew();
+        if let Checks::Before(since) = self.checks {
+            self.checks = Checks::Asked(since);
+        }
+    }
+
+    /// It has run them, unless its mode has changed since.
+    pub const fn checks_ran(&mut self) {
+        if let Checks::Asked(_) = self.checks {
+            self.checks = Checks::Present;
+        }
     }
 
     /// The autopilot's own descriptions of its events are there.
@@ -169,15 +195,37 @@ impl Normalizer {
         }
     }
 
-    fn sys_status(&self, vehicle: &mut Vehicle, m: &SYS_STATUS_DATA, now: Moment) {
-        let ready = m
-            .onboard_control_sensors_health
-            .contains(MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK);
-        let was = vehicle.ready.map(|r| r.value);
-        if ready && was != Some(true) {
+    fn heartbeat(&mut self, vehicle: &mut Vehicle, m: &HEARTBEAT_DATA, now: Moment) {
+        let Some(autopilot) = vehicle.identity.as_ref().map(|id| id.autopilot) else {
+            return;
+        };
+        let armed = m.base_mode.contains(MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED);
+        let mode = modes::mode(autopilot, m.custom_mode);
+        if armed && !vehicle.heartbeat.as_ref().is_some_and(|h| h.value.armed) {
             vehicle.reasons.clear();
         }
-        vehicle.ready = Some(Sighting::new(ready, now));
+        if vehicle.heartbeat.as_ref().is_none_or(|h| h.value.mode != mode) {
+            // What the checks said before, in another mode or in an unknown one, says nothing about this one.
+            vehicle.ready = None;
+            if vehicle.heartbeat.is_some() {
+                self.checks = Checks::Before(now);
+            }
+        }
+        vehicle.heartbeat = Some(Sighting::new(Heartbeat { armed, mode }, now));
+        let state = match m.system_status {
+            MavState::MAV_STATE_CRITICAL => SystemState::Critical,
+            MavState::MAV_STATE_EMERGENCY => SystemState::Emergency,
+            MavState::MAV_STATE_FLIGHT_TERMINATION => SystemState::Terminated,
+            _ => SystemState::Normal,
+        };
+        vehicle.state = Some(Sighting::new(state, now));
+        if !armed {
+            vehicle.alarm = None;
+        }
+    }
+
+    fn sys_status(&self, vehicle: &mut Vehicle, m: &SYS_STATUS_DATA, now: Moment) {
+        self.arming_checks(vehicle, m, now);
         if self.batteries.heard_lately(now) {
             return;
         }
@@ -195,32 +243,21 @@ impl Normalizer {
             vehicle.battery = Some(Sighting::new(battery, now));
         }
     }
-}
 
-fn heartbeat(vehicle: &mut Vehicle, m: &HEARTBEAT_DATA, now: Moment) {
-    let Some(autopilot) = vehicle.identity.as_ref().map(|id| id.autopilot) else {
-        return;
-    };
-    let armed = m.base_mode.contains(MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED);
-    let mode = modes::mode(autopilot, m.custom_mode);
-    if armed && !vehicle.heartbeat.as_ref().is_some_and(|h| h.value.armed) {
-        vehicle.reasons.clear();
-    }
-    if vehicle.heartbeat.as_ref().is_none_or(|h| h.value.mode != mode) {
-        // The arming checks are those of the mode: what they said before, in another or in an unknown one, says nothing
-        // about this one.
-        vehicle.ready = None;
-    }
-    vehicle.heartbeat = Some(Sighting::new(Heartbeat { armed, mode }, now));
-    let state = match m.system_status {
-        MavState::MAV_STATE_CRITICAL => SystemState::Critical,
-        MavState::MAV_STATE_EMERGENCY => SystemState::Emergency,
-        MavState::MAV_STATE_FLIGHT_TERMINATION => SystemState::Terminated,
-        _ => SystemState::Normal,
-    };
-    vehicle.state = Some(Sighting::new(state, now));
-    if !armed {
-        vehicle.alarm = None;
+    fn arming_checks(&self, vehicle: &mut Vehicle, m: &SYS_STATUS_DATA, now: Moment) {
+        if let Checks::Before(since) | Checks::Asked(since) = self.checks
+            && now.since(since) < CHECKS_RUN_WITHIN
+        {
+            return;
+        }
+        let ready = m
+            .onboard_control_sensors_health
+            .contains(MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK);
+        let was = vehicle.ready.map(|r| r.value);
+        if ready && was != Some(true) {
+            vehicle.reasons.clear();
+        }
+        vehicle.ready = Some(Sighting::new(ready, now));
     }
 }
 

@@ -521,7 +521,7 @@ impl Pilot {
                 Some(permit)
             }
             Step::AskReasons => {
-                self.normalizer.asked_for_reasons();
+                self.normalizer.asked_for_checks();
                 None
             }
             _ => None,
@@ -705,8 +705,11 @@ impl Pilot {
                     (StepKind::SetStation | StepKind::FlyPlan | StepKind::Hold, Outcome::Accepted) => {
                         self.streams.hurry(Needed::BeatNow)
                     }
-                    (StepKind::AskReasons, Outcome::Accepted) if self.vehicle.ready.is_none() => {
-                        self.streams.hurry(Needed::ReadyNow);
+                    (StepKind::AskReasons, Outcome::Accepted) => {
+                        self.normalizer.checks_ran();
+                        if self.vehicle.ready.is_none() {
+                            self.streams.hurry(Needed::ReadyNow);
+                        }
                     }
                     _ => {}
                 }

@@ -306,8 +306,17 @@ fn after_a_restart_nothing_is_armed_before_its_hardware_is_known_to_be_the_same(
         "its hardware was not read yet"
     );
     is_hardware(&mut pilot, 1, 1300);
+    // Its mode has changed, so the checks run first.
     on_ground(&mut pilot, 1400);
-    assert!(armed_by(&written(&mut pilot, 1400)));
+    assert!(!armed_by(&written(&mut pilot, 1400)));
+    let ran = COMMAND_ACK_DATA {
+        command: MavCmd::MAV_CMD_RUN_PREARM_CHECKS,
+        result: MavResult::MAV_RESULT_ACCEPTED,
+        ..COMMAND_ACK_DATA::default()
+    };
+    receive(&mut pilot, MavMessage::COMMAND_ACK(ran), 1450);
+    on_ground(&mut pilot, 1500);
+    assert!(armed_by(&written(&mut pilot, 1500)));
 }
 
 #[test]

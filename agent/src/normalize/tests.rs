@@ -100,14 +100,31 @@ fn heartbeat_and_landed_state_tell_whether_it_flies() {
 
 #[test]
 fn arming_checks_that_passed_in_another_mode_say_nothing_about_this_one() {
-    let (stabilize, guided) = (0, 4);
+    let (stabilize, guided) = (beat(0, false), beat(4, false));
     let mut v = vehicle(Autopilot::ArduPilot);
-    receive(&mut v, &[beat(stabilize, false), ready(true), beat(stabilize, false)]);
-    assert_eq!(v.ready(at(0)), Some(true));
-    receive(&mut v, &[beat(guided, false)]);
-    assert_eq!(v.ready(at(0)), None);
-    receive(&mut v, &[ready(false)]);
-    assert_eq!(v.ready(at(0)), Some(false));
+    let mut n = receive(&mut v, &[stabilize.clone(), ready(true), stabilize.clone()]);
+    let mut take = |n: &mut Normalizer, message: &MavMessage, ms| {
+        n.receive(&mut v, message, at(ms));
+        v.ready(at(ms))
+    };
+    assert_eq!(take(&mut n, &stabilize, 0), Some(true));
+    // SYS_STATUS tells of the checks that ran last, until they run again.
+    for mode in [&guided, &stabilize, &guided] {
+        assert_eq!(take(&mut n, mode, 100), None);
+        assert_eq!(take(&mut n, &ready(true), 200), None);
+        n.asked_for_checks();
+        assert_eq!(take(&mut n, &ready(true), 300), None);
+    }
+    n.checks_ran();
+    assert_eq!(take(&mut n, &ready(false), 400), Some(false));
+    // Those that were told to run before the mode changed may have been the other mode's.
+    n.asked_for_checks();
+    take(&mut n, &stabilize, 500);
+    n.checks_ran();
+    assert_eq!(take(&mut n, &ready(false), 600), None);
+    // An autopilot that cannot be told runs them by itself.
+    assert_eq!(take(&mut n, &ready(true), 3499), None);
+    assert_eq!(take(&mut n, &ready(true), 3500), Some(true));
 }
 
 #[test]

@@ -47,6 +47,8 @@ pub struct World {
     pub altitude: f32,
     pub target: f32,
     pub ready: bool,
+    /// What SYS_STATUS tells of the arming checks, if another thing: what they said in the mode before, until they run again.
+    pub ready_before: Option<bool>,
     /// Battery, percent.
     pub remaining: i8,
     /// From the takeoff command to the first movement.
@@ -97,6 +99,7 @@ pub fn world(kind: Kind) -> Shared {
         altitude: 0.0,
         target: 0.0,
         ready: true,
+        ready_before: None,
         remaining: 90,
         lifts_off_after: Duration::from_secs(1),
         received: Vec::new(),
@@ -271,10 +274,12 @@ impl World {
                 } else {
                     self.custom_mode = p[1] as u32;
                     out.push(self.beat());
+                    out.extend(self.message(1));
                 }
                 ACCEPTED
             }
             MavCmd::MAV_CMD_RUN_PREARM_CHECKS => {
+                self.ready_before = None;
                 if !self.ready {
                     out.push(text("PreArm: Need Position Estimate"));
                 }
@@ -434,7 +439,10 @@ impl World {
             0 => self.beat(),
             1 => {
                 let mut health = MavSysStatusSensor::empty();
-                health.set(MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK, self.ready);
+                health.set(
+                    MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK,
+                    self.ready_before.unwrap_or(self.ready),
+                );
                 MavMessage::SYS_STATUS(SYS_STATUS_DATA {
                     onboard_control_sensors_health: health,
                     voltage_battery: 12_600,

@@ -425,6 +425,23 @@ async fn a_vehicle_that_is_not_ready_is_asked_why_and_not_armed() {
     agent.kill().await;
 }
 
+/// As ArduCopter does at a cold boot: in STABILIZE the checks pass without a position, in GUIDED they do not.
+#[tokio::test(start_paused = true)]
+async fn a_vehicle_is_not_armed_for_what_the_checks_of_the_mode_before_said() {
+    let vehicle = Vehicle::new(Kind::ArduCopter);
+    vehicle.see(|w| (w.ready, w.ready_before) = (false, Some(true)));
+    let agent = vehicle.agent();
+    agent.connect(flying(1)).await;
+    sleep(Duration::from_secs(60)).await;
+    vehicle.see(|w| {
+        assert_eq!((w.ready_before, w.count(ARM)), (None, 0));
+        w.ready = true;
+    });
+    agent.until_holding().await;
+    assert_eq!(vehicle.see(|w| w.count(ARM)), 1);
+    agent.kill().await;
+}
+
 #[tokio::test(start_paused = true)]
 async fn a_takeoff_whose_answer_is_lost_is_judged_by_the_climb() {
     for kind in BOTH {

@@ -56,6 +56,23 @@ fn the_prearm_bit_comes_at_23_s_in_stabilize_but_at_41_s_in_guided() {
 }
 
 #[test]
+fn the_prearm_bit_tells_of_the_checks_that_ran_last_and_they_run_when_they_are_told_to() {
+    let mut bench = Bench::new(Autopilot::ArduPilot);
+    bench.stream(1, 10.0);
+    bench.until("prearm bit", 60.0, Bench::prearm_ok);
+    let since = bench.now_s();
+    assert_eq!(set_mode(&mut bench, GUIDED), Accepted);
+    bench.pass_to(since + 0.25);
+    assert!(bench.prearm_ok(), "STABILIZE's");
+    assert_eq!(bench.command(401, [0.0; 7]), Accepted);
+    bench.pass_to(since + 0.5);
+    assert!(!bench.prearm_ok(), "GUIDED's");
+    assert_eq!(bench.texts_since(since), ["PreArm: Need Position Estimate"]);
+    bench.pass_to(since + 1.5);
+    assert_eq!(bench.texts_since(since).len(), 2, "and unasked, with the next run");
+}
+
+#[test]
 fn arming_is_refused_with_one_critical_text_per_reason_of_that_moment() {
     let expected: &[(f64, &[&str])] = &[
         (

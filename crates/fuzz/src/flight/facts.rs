@@ -4,8 +4,8 @@
 //! the autopilots' documentation). Must not: use the agent's reading of a message.
 
 use link::dialect::{
-    MavAutopilot, MavBatteryChargeState as Charge, MavLandedState, MavMessage, MavModeFlag, MavParamType,
-    MavSysStatusSensor, MavType,
+    MavAutopilot, MavBatteryChargeState as Charge, MavCmd, MavLandedState, MavMessage, MavModeFlag, MavParamType,
+    MavResult, MavSysStatusSensor, MavType,
 };
 
 /// At most this much of a steady drain is counted in when a battery is judged, percent.
@@ -52,6 +52,8 @@ pub struct Facts {
     landed: Option<(MavLandedState, u64)>,
     /// What the arming checks said last, since the mode was set.
     ready: Option<(bool, u64)>,
+    /// When the mode was set; until the checks of that mode have run, SYS_STATUS tells of those of another.
+    checks_due_since: Option<u64>,
     /// The last BATTERY_STATUS: share left, whether the autopilot complains, when.
     battery: Option<(i8, bool, u64)>,
     /// When a share left, or a complaint (at 101), was first reported.
@@ -76,7 +78,7 @@ impl Facts {
                     .filter(|_| !self.rebooted)
                     .map(|_| mode(ours.autopilot, self.custom_mode));
                 if before.is_some_and(|before| before != mode(ours.autopilot, m.custom_mode)) {
-                    self.ready = None;
+                    (self.ready, self.checks_due_since) = (None, Some(now));
                 }
                 self.rebooted = false;
                 self.armed = m.base_mode.contains(MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED);
@@ -84,9 +86,18 @@ impl Facts {
                 self.beat_at = Some(now);
             }
             MavMessage::EXTENDED_SYS_STATE(m) => self.landed = Some((m.landed_state, now)),
+            MavMessage::COMMAND_ACK(m) => {
+                let ran = m.result == MavResult::MAV_RESULT_ACCEPTED;
+                if ran && m.command == MavCmd::MAV_CMD_RUN_PREARM_CHECKS {
+                    self.checks_due_since = None;
+                }
+            }
             MavMessage::SYS_STATUS(m) => {
                 let health = m.onboard_control_sensors_health;
-                self.ready = Some((health.contains(MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK), now));
+                // Autopilots run them by themselves within as long as a word counts.
+                if self.checks_due_since.is_none_or(|since| now - since >= FRESH) {
+                    self.ready = Some((health.contains(MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK), now));
+                }
                 self.note_share(m.battery_remaining, false, now);
             }
             MavMessage::BATTERY_STATUS(m) => {
@@ -142,7 +153,7 @@ impl Facts {
 
     /// It may have rebooted.
     pub const fn may_have_rebooted(&mut self) {
-        self.rebooted = true;
+        (self.rebooted, self.checks_due_since) = (true, None);
     }
 
     /// Nothing that was said before counts.

@@ -77,6 +77,17 @@ fn landed(landed_state: MavLandedState) -> MavMessage {
 /// The time of all judgments below.
 const NOW: u64 = 20_000;
 
+/// The arming checks pass.
+fn passed() -> MavMessage {
+    let mut health = MavSysStatusSensor::empty();
+    health.set(MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK, true);
+    MavMessage::SYS_STATUS(SYS_STATUS_DATA {
+        onboard_control_sensors_health: health,
+        battery_remaining: 90,
+        ..SYS_STATUS_DATA::default()
+    })
+}
+
 /// An oracle that has seen all that an arming takes, with GUIDED as the mode.
 fn ready() -> Oracle {
     let mut oracle = Oracle::born(Default::default(), 10_000);
@@ -89,14 +100,7 @@ fn ready() -> Oracle {
     };
     oracle.received((7, 1), &beat(false, 4), None, 16_000);
     oracle.received((7, 1), &beat(false, 4), Some(&identity), NOW);
-    let mut health = MavSysStatusSensor::empty();
-    health.set(MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK, true);
-    let status = MavMessage::SYS_STATUS(SYS_STATUS_DATA {
-        onboard_control_sensors_health: health,
-        battery_remaining: 90,
-        ..SYS_STATUS_DATA::default()
-    });
-    oracle.received((7, 1), &status, None, NOW);
+    oracle.received((7, 1), &passed(), None, NOW);
     oracle.received((7, 1), &landed(MavLandedState::MAV_LANDED_STATE_ON_GROUND), None, NOW);
     oracle.stream(true, NOW);
     oracle.order_received(&order(FLYING), true, NOW);
@@ -172,6 +176,11 @@ fn an_arming_that_an_invariant_forbids_is_noticed() {
         ("checks do not pass", &|o| {
             received(o, MavMessage::SYS_STATUS(SYS_STATUS_DATA::default()))
         }),
+        ("checks do not pass", &|o| {
+            received(o, beat(false, 5));
+            received(o, beat(false, 4));
+            received(o, passed());
+        }),
         ("armed after a kill", &|o| o.ledger.killed = true),
         ("came down unasked", &|o| o.ledger.over = true),
     ] {
@@ -200,6 +209,13 @@ fn a_command_that_an_invariant_forbids_is_noticed() {
     };
     let judged = |mut oracle: Oracle, out: Outgoing| failure_of(move || oracle.judge(&out, NOW));
     let land = || command(MavCmd::MAV_CMD_NAV_LAND, 0.0, 0.0);
+    let height = |meters| {
+        let mut out = command(MavCmd::MAV_CMD_DO_REPOSITION, -1.0, 0.0);
+        if let MavMessage::COMMAND_LONG(m) = &mut out.message {
+            m.param7 = meters;
+        }
+        out
+    };
     for (what, text) in [
         ("not justified", judged(airborne(4), land())),
         (
@@ -226,9 +242,13 @@ fn a_command_that_an_invariant_forbids_is_noticed() {
             "without need",
             judged(airborne(4), command(MavCmd::MAV_CMD_DO_SET_MODE, 1.0, 4.0)),
         ),
+        ("does not fly", judged(ready(), height(10.0))),
+        ("does not hold", judged(airborne(6), height(10.0))),
+        ("another height", judged(airborne(4), height(11.0))),
     ] {
         assert!(text.contains(what), "{what}: {text}");
     }
+    assert_eq!(judged(airborne(4), height(10.0)), "");
     let mut stranger = land();
     if let MavMessage::COMMAND_LONG(m) = &mut stranger.message {
         m.target_system = 8;

@@ -92,6 +92,7 @@ impl Oracle {
             }
             MavCmd::MAV_CMD_DO_SET_MODE => self.judge_mode(params, now),
             MavCmd::MAV_CMD_NAV_TAKEOFF => self.judge_takeoff(params, now),
+            MavCmd::MAV_CMD_DO_REPOSITION => self.judge_height(params, now),
             MavCmd::MAV_CMD_NAV_LAND | MavCmd::MAV_CMD_NAV_RETURN_TO_LAUNCH => self.judge_descent(command, now),
             other => panic!("the agent has no business to send {other:?}"),
         }
@@ -200,6 +201,33 @@ impl Oracle {
         }
         assert!(params[3].is_finite());
         self.ledger.lifted = true;
+    }
+
+    /// Another height, of a vehicle that holds; its mode stays.
+    fn judge_height(&mut self, params: [f32; 4], now: u64) {
+        assert!(
+            self.ledger.wants_flight() && !self.terminating && !self.ledger.killed,
+            "a height that nobody ordered: {self:?}"
+        );
+        let state = self.perhaps.state(now);
+        assert_eq!(state, State::InTheAir, "a height for one that does not fly: {self:?}");
+        let justified = self.ledger.is_of_the_leader() && self.order_taken;
+        self.or_sent_again(MavCmd::MAV_CMD_DO_REPOSITION, justified);
+        let Some(ours) = self.ours else { return };
+        assert_eq!(
+            self.perhaps.mode(&ours, now),
+            Some(Mode::Station),
+            "a height for one that does not hold: {self:?}"
+        );
+        let px4 = ours.autopilot == MavAutopilot::MAV_AUTOPILOT_PX4;
+        assert_eq!(params[..2], [-1.0, f32::from(u8::from(px4))], "its mode or speed too");
+        // PX4's is above sea level.
+        let desired = self.ledger.held.as_ref().map(|held| held.desired);
+        let off = match desired {
+            Some(Desired::Flying { altitude }) if !px4 => (f64::from(params[3]) - altitude.0).abs(),
+            _ => 0.0,
+        };
+        assert!(params[3].is_finite() && off < 0.01, "to another height: {params:?}");
     }
 
     /// A command is justified by what is known now, or it is one that was and is sent again: twice at most, and once more

@@ -115,8 +115,18 @@ impl ArduPilot {
             return core.ack(from, cmd::RUN_PREARM_CHECKS, result::TEMPORARILY_REJECTED);
         }
         core.ack(from, cmd::RUN_PREARM_CHECKS, result::ACCEPTED);
-        let reasons = self.failing(core);
+        let reasons = self.check(core);
         self.send_prearm(core, &reasons);
+    }
+
+    /// Runs the checks: SYS_STATUS tells of them from now on. Until then it tells of those that ran last, were they those of
+    /// another mode.
+    fn check(&mut self, core: &Core) -> Vec<String> {
+        let reasons = self.failing(core);
+        let ok = reasons.is_empty();
+        self.prearm_got_worse |= self.prearm_ok && !ok;
+        self.prearm_ok = ok;
+        reasons
     }
 
     pub(super) fn check_step(&mut self, core: &mut Core) {
@@ -132,14 +142,12 @@ impl ArduPilot {
         if self.armed_s.is_some() {
             return;
         }
-        let ok = self.failing(core).is_empty();
         // A failure is reported with the next check, if it still fails.
-        let got_worse = std::mem::replace(&mut self.prearm_got_worse, self.prearm_ok && !ok);
-        self.prearm_ok = ok;
-        if !ok && (got_worse || due_for_text) {
+        let got_worse = std::mem::take(&mut self.prearm_got_worse);
+        let mut reasons = self.check(core);
+        if !reasons.is_empty() && (got_worse || due_for_text) {
             self.next_prearm_text = self.checks_run + CHECKS_PER_TEXT;
             // A lost ground station is reported only on request: no recording has an unrequested report.
-            let mut reasons = self.failing(core);
             reasons.retain(|reason| *reason != GCS_LOST);
             self.send_prearm(core, &reasons);
         }

@@ -7,7 +7,7 @@
 
 mod judge;
 
-use super::facts::{Facts, Ours};
+use super::facts::{Facts, Ours, State};
 use super::ledger::Ledger;
 use fleet::assignment::Order;
 use fleet::vehicle::{Autopilot, Identity};
@@ -47,6 +47,8 @@ pub struct Oracle {
     alone_since: u64,
     terminating: bool,
     last_arm: Option<u64>,
+    /// The Drone was taken from it while it may not have known its vehicle to be down, so that it may serve it still.
+    let_go_in_doubt: bool,
     armed_in_this_life: bool,
     /// The command that was justified last, and how often it was sent again since.
     justified: Option<(MavCmd, u8)>,
@@ -85,6 +87,10 @@ impl Oracle {
         self.ledger.order_received(order, took_it, self.perhaps.state(now));
         self.led |= self.stream_open && leads;
         self.order_taken |= self.stream_open && took_it;
+        if took_it {
+            let unassigned = matches!(order, Order::Unassigned { .. });
+            self.let_go_in_doubt = unassigned && self.certain.state(now) != State::Down;
+        }
         self.watch(now);
     }
 

@@ -67,6 +67,8 @@ pub struct Facts {
 
 /// Words count for this long.
 const FRESH: u64 = 3000;
+/// Words of a vehicle in the air count for this long at most.
+const FRESH_IN_THE_AIR: u64 = 5000;
 
 impl Facts {
     /// The vehicle has said so.
@@ -175,6 +177,17 @@ impl Facts {
             (true, true, Some(_)) => State::InTheAir,
             (true, false, Some(_)) => State::Unknown,
         }
+    }
+
+    /// Whether it was in the air when it said so last: on a slow line that counts for longer than other words.
+    pub fn was_in_the_air(&self, now: u64) -> bool {
+        let landed = self
+            .landed
+            .filter(|(_, at)| now.saturating_sub(*at) <= FRESH_IN_THE_AIR);
+        let aloft = landed.is_some_and(|(landed, _)| {
+            landed != MavLandedState::MAV_LANDED_STATE_ON_GROUND && landed != MavLandedState::MAV_LANDED_STATE_UNDEFINED
+        });
+        aloft && self.armed && self.received_within(FRESH, now)
     }
 
     /// The mode, if it was reported lately.

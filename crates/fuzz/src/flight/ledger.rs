@@ -7,6 +7,7 @@ use super::facts::{Mode, State};
 use fleet::assignment::{Assignment, Desired, Failsafe, GroundedWhy, Order};
 use fleet::ground::{GroundMark, GroundOrderId};
 use fleet::ids::Term;
+use link::dialect::AUTOPILOT_VERSION_DATA;
 
 /// A ground order that the agent keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -42,6 +43,8 @@ pub struct Ledger {
     /// crates/fleet/tests/invariants/known.rs.)
     pub our_landing: bool,
     pub killed: bool,
+    /// The numbers of the hardware that the vehicle told: with two of them it may be another than the one that served the Drone.
+    pub hardware: Vec<(u64, [u8; 18])>,
 }
 
 impl Ledger {
@@ -97,6 +100,7 @@ impl Ledger {
                 highest_term: self.highest_term,
                 vehicle: self.vehicle,
                 our_landing: self.our_landing,
+                hardware: std::mem::take(&mut self.hardware),
                 stored_order: if none { StoredOrder::None } else { StoredOrder::Perhaps },
                 ..Self::default()
             };
@@ -114,6 +118,7 @@ impl Ledger {
                 highest_term: self.highest_term,
                 vehicle: self.vehicle,
                 our_landing: self.our_landing,
+                hardware: std::mem::take(&mut self.hardware),
                 stored_order: self.stored_order,
                 ..Self::default()
             };
@@ -153,6 +158,14 @@ impl Ledger {
     pub fn let_go(&self) -> bool {
         let agreed = self.held.as_ref().map_or(0, |held| held.resume_after);
         self.held.is_some() && self.takeovers > agreed
+    }
+
+    /// The vehicle told the number of its hardware.
+    pub fn note_hardware(&mut self, told: &AUTOPILOT_VERSION_DATA) {
+        let number = (told.uid, told.uid2);
+        if !self.hardware.contains(&number) {
+            self.hardware.push(number);
+        }
     }
 
     /// Whether the order taken is of the highest term.

@@ -131,6 +131,9 @@ impl Oracle {
         {
             return;
         }
+        if let MavMessage::AUTOPILOT_VERSION(told) = message {
+            self.ledger.note_hardware(told);
+        }
         if self.certain.clock_went_back(message) {
             self.certain.forget();
             self.perhaps.may_have_rebooted();

@@ -325,6 +325,10 @@ impl Oracle {
             found == ours || another_airframe,
             "it has moved to another vehicle: {found:?}, {self:?}"
         );
+        // What another airframe does says nothing of the Drone's flight.
+        if another_airframe {
+            return;
+        }
         let state = self.perhaps.state(now);
         let truth = match report.truth {
             FlightTruth::Unknown(_) => None,

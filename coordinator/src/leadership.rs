@@ -178,16 +178,8 @@ impl LeaderLease {
 
     /// Whether what was read says that the store went back since the last reading.
     fn went_back(&self, lease: Option<&Lease>) -> Option<WentBack> {
-        let lease = lease?;
         let mut history = self.history.lock().unwrap_or_else(PoisonError::into_inner);
-        let before = format!("{history:?}");
-        history.went_back(reading(lease)).then(|| {
-            WentBack(format!(
-                "the Lease says term {}, resourceVersion {}; read before: {before}",
-                term(lease),
-                lease.metadata.resource_version.as_deref().unwrap_or_default()
-            ))
-        })
+        history.went_back(reading(lease?))
     }
 
     /// Notes it on the Lease, for the next leader: nothing takes off until a person has removed the note, and no term that was led
@@ -378,10 +370,13 @@ fn went_back(lease: Lease, history: &History, what: &WentBack) -> Option<Lease> 
 }
 
 fn reading(lease: &Lease) -> Reading {
+    let taken = lease.spec.as_ref().and_then(|spec| spec.acquire_time.as_ref());
     Reading {
         lease: lease.metadata.uid.clone().unwrap_or_default(),
         revision: api::version(&lease.metadata),
         term: term(lease),
+        taken: taken.map(|time| time.0.to_string()).unwrap_or_default(),
+        holder: observe(lease).holder.map(str::to_owned),
     }
 }
 

@@ -98,9 +98,14 @@ fn after_a_restore_it_is_noted_and_whoever_leads_by_a_term_of_before_is_deposed(
     let what = WentBack("rv 50 after 59".into());
     let second = taken(Some(taken(None, "a")), "b");
     let mut history = History::default();
-    assert!(!history.went_back(reading(&second)));
+    assert_eq!(history.went_back(reading(&second)), None);
+    let renewed_then = renewed(Some(second.clone()), Term(2), "skein-system", "b").unwrap();
+    assert_eq!(history.went_back(reading(&renewed_then)), None);
+    let free = released(second, Term(2), "b", None).unwrap();
+    assert_eq!(history.clone().went_back(reading(&free)), None);
     // The backup has term 1, and a coordinator that read nothing before leads term 2 by it.
     let again = taken(Some(taken(None, "a")), "c");
+    assert!(history.went_back(reading(&again)).is_some(), "b leads by it as well");
     let lease = went_back(again, &history, &what).unwrap();
     assert_eq!(
         (term(&lease), lease.annotations()[labels::WENT_BACK].as_str()),

@@ -14,6 +14,7 @@ use crate::assignment::{Assignment, Desired, GroundedWhy, Held, Order};
 use crate::ground::GroundMark;
 use crate::ids::Term;
 use crate::vehicle::FlightTruth;
+use std::fmt;
 use std::time::Duration;
 
 /// What a leader knows of the fleet.
@@ -107,6 +108,20 @@ pub struct Reading {
     pub revision: Option<u64>,
     /// The term.
     pub term: Term,
+    /// When it was taken, by the clock of its taker (`spec.acquireTime`): only compared with itself.
+    pub taken: String,
+    /// Who holds it, unless nobody does.
+    pub holder: Option<String>,
+}
+
+impl fmt::Display for Reading {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self {
+            revision, term, taken, ..
+        } = self;
+        write!(f, "term {term}, taken at {taken}")?;
+        revision.map_or(Ok(()), |revision| write!(f, ", resourceVersion {revision}"))
+    }
 }
 
 /// The newest that one coordinator has read of the Lease.
@@ -115,18 +130,21 @@ pub struct History(Option<Reading>);
 
 impl History {
     /// Takes in what the Lease says now. Says whether the store went back since the last reading: the revision fell, or the term
-    /// did. Times are not compared: clocks are set back. A Lease that was removed and made anew has no history.
-    pub fn went_back(&mut self, now: Reading) -> bool {
+    /// did, or the same term was taken a second time. Of two times it is not asked which is later: clocks are set back. A Lease that
+    /// was removed and made anew has no history.
+    pub fn went_back(&mut self, now: Reading) -> Option<WentBack> {
         let Some(before) = self.0.as_ref().filter(|before| before.lease == now.lease) else {
             self.0 = Some(now);
-            return false;
+            return None;
         };
         let older = matches!((now.revision, before.revision), (Some(now), Some(before)) if now < before);
-        let back = older || now.term < before.term;
-        if !back {
-            self.0 = Some(now);
+        let by_another = now.holder.is_some() && now.holder != before.holder;
+        let twice = now.term == before.term && (by_another || now.taken != before.taken);
+        if older || twice || now.term < before.term {
+            return Some(WentBack(format!("the Lease says: {now}; read before: {before}")));
         }
-        back
+        self.0 = Some(now);
+        None
     }
 
     /// The term to lead above after the store went back, where its Lease says `there` now: of the terms that this coordinator has
@@ -282,27 +300,54 @@ mod tests {
             lease: "uid-1".into(),
             revision: Some(revision),
             term: Term(term),
+            taken: format!("when {term} was"),
+            holder: Some(format!("leader {term}")),
         }
     }
 
     #[test]
     fn a_store_that_goes_on_did_not_go_back_and_one_that_was_restored_did() {
         let mut history = History::default();
-        assert!(!history.went_back(reading(100, 5)));
-        assert!(!history.went_back(reading(100, 5)), "read again");
-        assert!(!history.went_back(reading(120, 5)));
-        let back = |now: Reading| history.clone().went_back(now);
+        assert_eq!(history.went_back(reading(100, 5)), None);
+        assert_eq!(history.went_back(reading(100, 5)), None, "read again");
+        assert_eq!(history.went_back(reading(120, 5)), None);
+        let back = |now: Reading| history.clone().went_back(now).is_some();
         assert!(back(reading(90, 5)), "its revision fell");
         assert!(back(reading(900, 4)), "its term fell");
         assert!(!back(reading(130, 6)), "another leads");
     }
 
     #[test]
+    fn a_term_that_was_taken_twice_shows_a_restore_whatever_was_written_since() {
+        let mut history = History::default();
+        assert_eq!(history.went_back(reading(100, 5)), None);
+        let free = Reading {
+            holder: None,
+            ..reading(120, 5)
+        };
+        assert_eq!(history.clone().went_back(free), None, "it was let go of");
+        // The backup had term 4, and one that had read nothing before took the next.
+        let by_another = Reading {
+            holder: Some("another".into()),
+            ..reading(130, 5)
+        };
+        let in_another_life = Reading {
+            taken: "after the restore".into(),
+            ..reading(130, 5)
+        };
+        for now in [by_another, in_another_life] {
+            assert!(history.went_back(now).is_some());
+        }
+        assert_eq!(history.term_to_skip(Term(5)), Some(Term(6)));
+        assert_eq!(history.went_back(reading(131, 6)), None);
+    }
+
+    #[test]
     fn after_a_restore_no_term_that_was_read_is_led_again() {
         let mut history = History::default();
         assert_eq!(history.term_to_skip(Term(3)), None, "nothing was read");
-        assert!(!history.went_back(reading(100, 4)));
-        assert!(history.went_back(reading(50, 3)));
+        assert_eq!(history.went_back(reading(100, 4)), None);
+        assert!(history.went_back(reading(50, 3)).is_some());
         assert_eq!(history.term_to_skip(Term(3)), Some(Term(5)));
         assert_eq!(
             history.term_to_skip(Term(4)),
@@ -315,13 +360,13 @@ mod tests {
     #[test]
     fn a_lease_that_was_removed_and_made_anew_has_no_history_and_what_went_back_stays_so() {
         let mut history = History::default();
-        assert!(!history.went_back(reading(100, 5)));
-        assert!(history.went_back(reading(50, 2)));
-        assert!(history.went_back(reading(51, 3)), "it is still behind");
+        assert_eq!(history.went_back(reading(100, 5)), None);
+        assert!(history.went_back(reading(50, 2)).is_some());
+        assert!(history.went_back(reading(51, 3)).is_some(), "it is still behind");
         let anew = Reading {
             lease: "uid-2".into(),
             ..reading(60, 1)
         };
-        assert!(!history.went_back(anew));
+        assert_eq!(history.went_back(anew), None);
     }
 }

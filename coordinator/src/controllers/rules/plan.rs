@@ -13,11 +13,10 @@ use crds::Vehicle;
 use crds::vehicle::{SentValue, VehicleRules};
 use fleet::geofence::{Compiled, NoFence};
 use fleet::ids::{NodeName, Term};
-use fleet::parameters::rollout::{self, Candidate, Progress};
+use fleet::parameters::rollout::{self, Candidate, Progress, State};
 use fleet::parameters::{NoParameters, Resolved, Variables};
 use fleet::report::Report;
 use fleet::rules::{Deviation, DeviationWhy, Enforce, Rules, RulesDigest, WantedParameter};
-use fleet::vehicle::FlightTruth;
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 
@@ -373,10 +372,10 @@ fn grant(
             profiles,
             progress: outcome.progress,
             changing: outcome.changing,
-            grounded: subject
+            state: subject
                 .report
                 .as_ref()
-                .is_some_and(|report| report.truth == FlightTruth::Disarmed),
+                .map_or(State::Unknown, |report| report.truth.into()),
             serves: subject.serves,
         })
         .collect();

@@ -3,6 +3,7 @@
 //! Owns: [`next`]: within `maxUnavailable` of each profile, on the ground only, those that serve nobody first; and that a vehicle which
 //! refuses a value stops what would follow. What was observed of a vehicle counts, whichever leader began its change. Must not: set anything; the agents do.
 
+use crate::vehicle::FlightTruth;
 use std::collections::BTreeMap;
 
 /// How far a vehicle is with the values that its profiles want now.
@@ -18,6 +19,27 @@ pub enum Progress {
     Refused,
 }
 
+/// Whether a vehicle can be given values, by its autopilot's own account.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum State {
+    /// On the ground and disarmed.
+    Grounded,
+    /// Armed. Nothing is set before it has landed, so it keeps nobody waiting for as long as it flies.
+    Armed,
+    /// Not heard, or it does not say.
+    Unknown,
+}
+
+impl From<FlightTruth> for State {
+    fn from(truth: FlightTruth) -> Self {
+        match truth {
+            FlightTruth::Disarmed => Self::Grounded,
+            FlightTruth::ArmedOnGround | FlightTruth::Airborne(_) => Self::Armed,
+            FlightTruth::Unknown(_) => Self::Unknown,
+        }
+    }
+}
+
 /// One vehicle.
 #[derive(Clone, Debug)]
 pub struct Candidate<'a> {
@@ -27,17 +49,22 @@ pub struct Candidate<'a> {
     pub profiles: &'a [&'a str],
     /// How far it is.
     pub progress: Progress,
-    /// Whether it was last observed in the middle of a change of values, of these or of former ones: it counts as unavailable.
+    /// Whether it was last observed in the middle of a change of values, of these or of former ones: it counts as unavailable unless it
+    /// flies.
     pub changing: bool,
-    /// Whether its autopilot says that it is on the ground and disarmed.
-    pub grounded: bool,
+    /// Whether it can be given values.
+    pub state: State,
     /// Whether it serves a Drone.
     pub serves: bool,
 }
 
 impl Candidate<'_> {
     fn is_unavailable(&self) -> bool {
-        self.changing || matches!(self.progress, Progress::Underway | Progress::Refused)
+        match self.progress {
+            Progress::Refused => true,
+            Progress::Underway => self.state != State::Armed,
+            Progress::Done | Progress::Waiting => self.changing && self.state != State::Armed,
+        }
     }
 }
 
@@ -77,7 +104,7 @@ pub fn next(vehicles: &[Candidate<'_>], most: &BTreeMap<&str, u32>) -> Next {
     }
     let mut waiting: Vec<&Candidate<'_>> = vehicles
         .iter()
-        .filter(|vehicle| vehicle.progress == Progress::Waiting && vehicle.grounded)
+        .filter(|vehicle| vehicle.progress == Progress::Waiting && vehicle.state == State::Grounded)
         .collect();
     waiting.sort_by_key(|vehicle| (!vehicle.changing, vehicle.serves, vehicle.name));
     for vehicle in waiting {

@@ -1,6 +1,6 @@
 //! Profiles, their values, and who gets them when.
 
-use super::rollout::{Candidate, Progress, next};
+use super::rollout::{Candidate, Progress, State, next};
 use super::*;
 use crate::units::{Meters, Wgs84};
 use proptest::prelude::*;
@@ -308,7 +308,7 @@ impl Fleet {
                 profiles: &profiles,
                 progress: self.progress[i],
                 changing: false,
-                grounded: !self.flies[i],
+                state: if self.flies[i] { State::Armed } else { State::Grounded },
                 serves: i % 2 == 0,
             })
             .collect();
@@ -379,7 +379,7 @@ fn a_vehicle_of_two_profiles_needs_a_place_in_both() {
         profiles,
         progress,
         changing: false,
-        grounded: true,
+        state: State::Grounded,
         serves: false,
     };
     let vehicles = [
@@ -398,12 +398,12 @@ fn one_that_is_in_the_middle_of_a_change_counts_whoever_began_it_and_gets_newer_
         profiles: &profiles,
         progress,
         changing,
-        grounded: true,
+        state: State::Grounded,
         serves: false,
     };
     // Of a silent one it is known that it was being changed, and nothing else.
     let silent = Candidate {
-        grounded: false,
+        state: State::Unknown,
         ..of("b", Progress::Waiting, true)
     };
     let vehicles = [of("a", Progress::Waiting, false), silent];
@@ -414,7 +414,7 @@ fn one_that_is_in_the_middle_of_a_change_counts_whoever_began_it_and_gets_newer_
     assert_eq!(next(&vehicles, &two).grant, ["a"]);
     // One that is parked and was not being changed keeps nobody waiting.
     let parked = Candidate {
-        grounded: false,
+        state: State::Unknown,
         ..of("b", Progress::Waiting, false)
     };
     assert_eq!(
@@ -424,6 +424,37 @@ fn one_that_is_in_the_middle_of_a_change_counts_whoever_began_it_and_gets_newer_
     // One that got former values and is not done with them costs no further place.
     let vehicles = [of("a", Progress::Waiting, false), of("b", Progress::Waiting, true)];
     assert_eq!(next(&vehicles, &BTreeMap::new()).grant, ["b"]);
+}
+
+#[test]
+fn one_that_took_off_before_its_values_were_set_keeps_nobody_waiting_and_is_not_done() {
+    let profiles = ["p"];
+    let of = |name, progress, state| Candidate {
+        name,
+        profiles: &profiles,
+        progress,
+        changing: progress == Progress::Underway,
+        state,
+        serves: false,
+    };
+    let one = BTreeMap::from([("p", 1)]);
+    let waits = of("b", Progress::Waiting, State::Grounded);
+    for (state, grant) in [
+        (State::Armed, vec!["b"]),
+        (State::Grounded, vec![]),
+        (State::Unknown, vec![]),
+    ] {
+        let now = next(&[of("a", Progress::Underway, state), waits.clone()], &one);
+        assert_eq!(now.grant, grant, "{state:?}");
+    }
+    // One that flies with former values, which it was given and has not set.
+    let former = Candidate {
+        changing: true,
+        ..of("a", Progress::Waiting, State::Armed)
+    };
+    assert_eq!(next(&[former, waits.clone()], &one).grant, ["b"]);
+    let refuses = of("a", Progress::Refused, State::Armed);
+    assert_eq!(next(&[refuses, waits], &one).grant, Vec::<String>::new());
 }
 
 proptest! {

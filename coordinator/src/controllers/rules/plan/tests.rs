@@ -10,7 +10,7 @@ use fleet::parameters::compose;
 use fleet::route_order::Waypoint;
 use fleet::rules::{Deviation, FenceState, RulesReport};
 use fleet::units::{AltitudeAmsl, ComponentId, SystemId, Wgs84};
-use fleet::vehicle::{Airborne, Autopilot, Identity};
+use fleet::vehicle::{Airborne, Autopilot, FlightTruth, Identity};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
 use k8s_openapi::jiff::Timestamp;
 

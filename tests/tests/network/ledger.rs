@@ -126,6 +126,13 @@ impl Ledger {
         self.told_on_this_stream = true;
     }
 
+    /// Its vehicle is on the ground, disarmed: with a Drone that was taken from it ends the ground order that was about that.
+    pub fn on_ground(&mut self) {
+        if matches!(self.last_order, Some(Order::Unassigned { .. })) {
+            self.kept = None;
+        }
+    }
+
     fn rules(&mut self, rules: &Rules) {
         if self.last_rules.last().map(|(_, digest)| digest) != Some(&rules.digest) {
             self.last_rules.push((now(), rules.digest.clone()));

@@ -337,6 +337,9 @@ impl Oracle {
                 }
             }
         }
+        if !node.vehicle.armed() {
+            ledger.on_ground();
+        }
         // Time also passes between messages.
         ledger.note(at);
         Ok(())

@@ -153,5 +153,9 @@ fn cargo() -> OsString {
 fn run_in(tree: &Tree, command: &mut Command) -> anyhow::Result<Output> {
     command.current_dir(tree.root()).env("CARGO_TARGET_DIR", tree.target());
     command.env("RUST_BACKTRACE", "0");
+    // The same crate is built again and again with one line changed, and nobody debugs it.
+    command
+        .env("CARGO_INCREMENTAL", "1")
+        .env("CARGO_PROFILE_DEV_DEBUG", "none");
     command.output().context("cannot start cargo")
 }

@@ -505,8 +505,16 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 16,
         name: "flies by a store that was restored from a backup",
         file: FRESHNESS,
-        find: "let back = older || now.term < before.term;",
-        replace: "let back = false;",
+        find: "if older || twice || now.term < before.term {",
+        replace: "if false {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 16,
+        name: "leads by a term that was taken twice",
+        file: FRESHNESS,
+        find: "if older || twice || now.term < before.term {",
+        replace: "if older || now.term < before.term {",
         tests: FLEET,
     },
     Mutation {

@@ -222,7 +222,7 @@ impl Keeper {
 
     async fn reread_list(&mut self) -> Result<(), KeysError> {
         if let Some(folder) = &self.security.tls_dir {
-            let read = read_folder(folder);
+            let read = read_folder(folder).await;
             if self.server.show(read?.0)? {
                 tracing::info!(folder = %folder.display(), "another certificate is shown; open streams go on");
                 self.reconcile().await?;
@@ -288,7 +288,7 @@ async fn read(
     let authorities = authorities::current(client, namespace, now).await?;
     let (identity, believed) = match &security.tls_dir {
         Some(folder) => {
-            let (identity, believed) = read_folder(folder)?;
+            let (identity, believed) = read_folder(folder).await?;
             (identity, believed)
         }
         None => {
@@ -329,7 +329,19 @@ fn names(namespace: &str) -> Vec<String> {
     ]
 }
 
-fn read_folder(folder: &Path) -> Result<(Identity, Option<Bundle>), FileError> {
+/// Reads them beside whatever else goes on: a pair that does not belong together is read again for a while.
+async fn read_folder(folder: &Path) -> Result<(Identity, Option<Bundle>), FileError> {
+    let path = folder.to_owned();
+    let read = tokio::task::spawn_blocking(move || read_blocking(&path)).await;
+    read.unwrap_or_else(|died| {
+        Err(FileError::Unread {
+            path: folder.to_owned(),
+            source: std::io::Error::other(died),
+        })
+    })
+}
+
+fn read_blocking(folder: &Path) -> Result<(Identity, Option<Bundle>), FileError> {
     let identity = trust::files::identity(&folder.join("tls.crt"), &folder.join("tls.key"))?;
     let authorities = folder.join("ca.crt");
     let believed = authorities

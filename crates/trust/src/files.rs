@@ -6,6 +6,11 @@ use crate::bundle::{Bundle, BundleError};
 use crate::identity::{Identity, IdentityError};
 use std::io;
 use std::path::{Path, PathBuf};
+use std::time::Duration;
+
+/// So often a pair is read again that does not belong together, and so long after: one that is just replaced, a file after the other,
+/// belongs together soon.
+const READ_AGAIN: (usize, Duration) = (20, Duration::from_millis(50));
 
 /// Larger files are none of ours.
 const LARGEST: u64 = 1024 * 1024;
@@ -73,14 +78,25 @@ pub fn bundle(path: &Path) -> Result<Bundle, FileError> {
     })
 }
 
-/// A certificate and its key.
+/// A certificate and its key. Blocks, for a second more where they do not belong together.
 ///
 /// # Errors
 /// [`FileError`].
 pub fn identity(certificate: &Path, key: &Path) -> Result<Identity, FileError> {
-    Identity::from_pem(&text(certificate)?, &text(key)?).map_err(|source| FileError::Identity {
-        certificate: certificate.to_owned(),
-        key: key.to_owned(),
-        source,
-    })
+    let (mut tries, delay) = READ_AGAIN;
+    loop {
+        match Identity::from_pem(&text(certificate)?, &text(key)?) {
+            Err(IdentityError::Strangers(_)) if tries > 0 => {
+                tries -= 1;
+                std::thread::sleep(delay);
+            }
+            read => {
+                return read.map_err(|source| FileError::Identity {
+                    certificate: certificate.to_owned(),
+                    key: key.to_owned(),
+                    source,
+                });
+            }
+        }
+    }
 }

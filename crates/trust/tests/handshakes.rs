@@ -265,3 +265,23 @@ fn files_are_read_as_they_were_written_and_errors_name_them() {
     let strangers = trust::files::identity(&at("tls.crt"), &at("tls.key")).unwrap_err();
     assert!(strangers.to_string().contains("does not belong"), "{strangers}");
 }
+
+#[test]
+fn a_pair_that_is_replaced_one_file_after_the_other_is_read_whole() {
+    let folder = tempfile::tempdir().unwrap();
+    let [certificate, key] = ["tls.crt", "tls.key"].map(|name| folder.path().join(name));
+    let pair = || authority().server(&["10.0.0.1".to_owned()], life()).unwrap();
+    let (old, new) = (pair(), pair());
+    std::fs::write(&certificate, new.certificate_pem()).unwrap();
+    std::fs::write(&key, old.key_pem()).unwrap();
+    let read = std::thread::scope(|threads| {
+        let reader = threads.spawn(|| trust::files::identity(&certificate, &key));
+        // Longer than it takes to read them once.
+        std::thread::sleep(Duration::from_millis(150));
+        let written = folder.path().join("new.key");
+        std::fs::write(&written, new.key_pem()).unwrap();
+        std::fs::rename(written, &key).unwrap();
+        reader.join().unwrap()
+    });
+    assert_eq!(read.unwrap(), new);
+}

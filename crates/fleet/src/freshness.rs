@@ -116,11 +116,10 @@ pub struct Reading {
 
 impl fmt::Display for Reading {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let Self {
-            revision, term, taken, ..
-        } = self;
-        write!(f, "term {term}, taken at {taken}")?;
-        revision.map_or(Ok(()), |revision| write!(f, ", resourceVersion {revision}"))
+        let holder = self.holder.as_deref().unwrap_or("nobody");
+        write!(f, "term {}, taken at {}, held by {holder}", self.term, self.taken)?;
+        self.revision
+            .map_or(Ok(()), |revision| write!(f, ", resourceVersion {revision}"))
     }
 }
 
@@ -335,9 +334,13 @@ mod tests {
             taken: "after the restore".into(),
             ..reading(130, 5)
         };
-        for now in [by_another, in_another_life] {
-            assert!(history.went_back(now).is_some());
-        }
+        assert!(history.went_back(in_another_life).is_some());
+        let WentBack(text) = history.went_back(by_another).unwrap();
+        assert_eq!(
+            text,
+            "the Lease says: term 5, taken at when 5 was, held by another, resourceVersion 130; read before: term 5, taken at when 5 was, \
+             held by leader 5, resourceVersion 100"
+        );
         assert_eq!(history.term_to_skip(Term(5)), Some(Term(6)));
         assert_eq!(history.went_back(reading(131, 6)), None);
     }

@@ -25,6 +25,7 @@ pub enum State {
     /// On the ground and disarmed.
     Grounded,
     /// Armed. Nothing is set before it has landed, so it keeps nobody waiting for as long as it flies.
+    /// What it was let set before it took off it sets after landing, for a moment beside as many others as may be changed.
     Armed,
     /// Not heard, or it does not say.
     Unknown,

@@ -205,7 +205,7 @@ pub(crate) fn is_zero(value: &i32) -> bool {
 #[serde(rename_all = "camelCase")]
 pub struct Failsafe {
     /// What the agent does after it has had no contact with the coordinator for coordinatorLossSeconds: Continue (go on
-    /// holding, the default), Hold, Return or Land.
+    /// as ordered, also with a Mission; the default), Hold (stop a Mission and hold), Return or Land.
     #[serde(default)]
     pub on_coordinator_loss: OnCoordinatorLoss,
 

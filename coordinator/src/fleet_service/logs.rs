@@ -70,9 +70,14 @@ pub(super) async fn ask(service: &FleetService, request: Request<v1::LogsRequest
         .sessions
         .ask_about_logs(&node, LogCall { question, answer })
     {
-        return Err(Status::unavailable(format!(
-            "the agent on node {node} is not connected, or others read its logs; try again in some seconds"
-        )));
+        // An agent may outlive its Node object, and its logs can be read then.
+        return Err(if handles.observer.world().knows_node(&node) {
+            Status::unavailable(format!(
+                "the agent on node {node} is not connected, or others read its logs; try again in some seconds"
+            ))
+        } else {
+            Status::not_found(format!("there is no drone node {node}; see `kubectl get vehicles`"))
+        });
     }
     match timeout(WITHIN, answered).await {
         Ok(Ok(answer)) => Ok(answer),

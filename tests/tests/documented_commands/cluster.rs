@@ -127,6 +127,8 @@ impl Cluster {
             "-n field rolebinding/pilots",
             "-n skein-system rolebinding/pilots",
             "clusterrolebinding/pilots-skein",
+            "clusterrolebinding/pilots-ground-all",
+            "clusterrole/ground-all",
         ] {
             let args = ["delete", "--ignore-not-found"].into_iter().chain(binding.split(' '));
             self.plane.kubectl().run(args)?;
@@ -163,10 +165,6 @@ fn each_command_for_a_cluster_does_what_its_page_says() -> anyhow::Result<()> {
     let mut reader = Reader::new(cluster.plane.kubectl())?;
     reader.has("helm", helm.command([""; 0]).get_program().as_ref())?;
     reader.has("skein", &workspace_binary("skein")?)?;
-    // What a reader has to write.
-    let swarm = std::fs::read_to_string(workspace_root().join("examples/one-swarm.yaml"))?;
-    let swarm = swarm.replace("  name: one\n  namespace: default\n", "  name: alpha\n");
-    std::fs::write(reader.home().join("my-swarm.yaml"), swarm)?;
     let anna = people.sign(&person("anna", &[]));
     let anna = cluster
         .plane

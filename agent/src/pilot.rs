@@ -694,9 +694,7 @@ impl Pilot {
                 }
                 self.memory.ended(kind, outcome, now, jitter);
                 self.trace.answered(kind, outcome, now);
-                if kind == StepKind::FlyPlan {
-                    self.plan_answered(outcome);
-                }
+                self.plan_answered(kind, outcome, now);
                 if kind == StepKind::Arm {
                     self.refusal = refusal::after(self.refusal.take(), outcome, now);
                 }

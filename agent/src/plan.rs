@@ -72,9 +72,19 @@ pub struct Remembered {
     /// Whether the autopilot was told to fly it, and is on it as far as is known.
     #[serde(default)]
     pub flown: bool,
+    /// Whether it was observed to fly it since. Agents of before did not keep it, and took for seen what they had begun.
+    #[serde(default = "yes")]
+    pub was_on_it: bool,
+    /// Whether we told it to hold since: the agent that serves the vehicle after us must know that hold for ours.
+    #[serde(default)]
+    pub told_to_hold: bool,
     /// Whether the autopilot has come to its end.
     #[serde(default)]
     pub ended: bool,
+}
+
+const fn yes() -> bool {
+    true
 }
 
 /// What is known of the vehicle.
@@ -138,15 +148,15 @@ pub struct Keeper {
     others_at: Option<Moment>,
     /// When the autopilot was told to fly it.
     started_at: Option<Moment>,
-    /// It was observed to fly it since.
-    was_on_it: bool,
     /// The autopilot said that its mission is active since.
     ran: bool,
     on_it: bool,
     /// Since when it holds in the middle of it.
     stopped_since: Option<Moment>,
-    /// We told it to hold.
-    told_to_hold: bool,
+    /// The command to hold may be sent again.
+    hold_under_way: bool,
+    /// Since when it is not, as far as this life of the agent knows.
+    hold_ended_at: Option<Moment>,
     paused_by_other: bool,
     autopilot: Option<Autopilot>,
 }
@@ -159,8 +169,7 @@ impl Keeper {
             memory,
             ..Self::default()
         };
-        keeper.was_on_it = keeper.memory.flown;
-        keeper.ran = keeper.memory.flown;
+        keeper.ran = keeper.memory.flown && keeper.memory.was_on_it;
         keeper.fault = keeper.memory.held.as_ref().and_then(|plan| fault(&plan.0));
         if let (Some(plan), Some(from)) = (&keeper.memory.held, keeper.memory.uploaded_from) {
             keeper.following = Following::new(rest(&plan.0.items, usize::from(from)));
@@ -188,10 +197,11 @@ impl Keeper {
         self.fault = fault(&plan);
         info!(digest = %plan.digest, items = plan.items.len(), fault = self.fault, "plan taken");
         // What flies the one before still does, until it is told to hold.
-        let flown = self.memory.flown;
         self.memory = Remembered {
             held: Some(plan.into()),
-            flown,
+            flown: self.memory.flown,
+            was_on_it: self.memory.was_on_it,
+            told_to_hold: self.memory.told_to_hold,
             ..Remembered::default()
         };
         self.prepare_again();
@@ -266,26 +276,35 @@ impl Keeper {
         self.memory.at = 0;
         self.following.begins();
         self.started_at = Some(now);
-        (self.was_on_it, self.ran, self.stopped_since, self.told_to_hold) = (false, false, None, false);
+        (self.memory.was_on_it, self.memory.told_to_hold) = (false, false);
+        (self.ran, self.stopped_since) = (false, None);
     }
 
     /// The command to fly it was refused, or not sent.
     pub fn fly_refused(&mut self) {
-        if !self.was_on_it {
+        if !self.memory.was_on_it {
             self.stop();
         }
     }
 
     /// The command to hold is being written.
     pub const fn hold_sent(&mut self) {
-        self.told_to_hold = true;
+        self.memory.told_to_hold = true;
+        self.hold_under_way = true;
+    }
+
+    /// The command to hold is not sent again.
+    pub const fn hold_ended(&mut self, now: Moment) {
+        self.hold_under_way = false;
+        self.hold_ended_at = Some(now);
     }
 
     /// It is not on it any more.
     fn stop(&mut self) {
         self.memory.flown = false;
-        (self.started_at, self.was_on_it, self.ran) = (None, false, false);
-        (self.stopped_since, self.told_to_hold, self.paused_by_other) = (None, false, false);
+        (self.memory.was_on_it, self.memory.told_to_hold) = (false, false);
+        (self.started_at, self.ran) = (None, false);
+        (self.stopped_since, self.paused_by_other) = (None, false);
         self.prepare_again();
     }
 

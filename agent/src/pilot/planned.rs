@@ -8,7 +8,7 @@ use super::Pilot;
 use crate::outgoing::Outgoing;
 use crate::plan::{Situation, may_write};
 use fleet::converge::{PlanStage, Step};
-use fleet::memory::Outcome;
+use fleet::memory::{Outcome, StepKind};
 use fleet::mission::{FlightPlan, PlanDigest};
 use fleet::safety::FRESH_FOR_ARMING;
 use fleet::takeover::Descent;
@@ -101,11 +101,15 @@ impl Pilot {
         self.remember_plan();
     }
 
-    /// What became of the command to fly it.
-    pub(super) fn plan_answered(&mut self, outcome: &Outcome) {
-        if matches!(outcome, Outcome::Refused { .. } | Outcome::NotSent) {
-            self.keeper.fly_refused();
-            self.remember_plan();
+    /// What became of the command to fly it, or to hold.
+    pub(super) fn plan_answered(&mut self, kind: StepKind, outcome: &Outcome, now: Moment) {
+        match kind {
+            StepKind::FlyPlan if matches!(outcome, Outcome::Refused { .. } | Outcome::NotSent) => {
+                self.keeper.fly_refused();
+                self.remember_plan();
+            }
+            StepKind::Hold => self.keeper.hold_ended(now),
+            _ => {}
         }
     }
 

@@ -47,7 +47,7 @@ impl Keeper {
 
     fn follow(&mut self, mode: Mode, down: bool, in_command: InCommand, now: Moment) {
         if down {
-            if self.was_on_it
+            if self.memory.was_on_it
                 && let Some(last) = self.following.has_landed()
             {
                 self.memory.reached = self.memory.reached.with(last);
@@ -61,16 +61,24 @@ impl Keeper {
         self.paused_by_other = false;
         match mode {
             Mode::Mission => {
-                self.was_on_it = true;
+                self.memory.was_on_it = true;
                 self.stopped_since = None;
+                // It has not obeyed: a hold from now on is somebody else's, until it is told again.
+                if self.memory.told_to_hold
+                    && !self.hold_under_way
+                    && now.since(*self.hold_ended_at.get_or_insert(now)) >= MODE_SHOWS
+                {
+                    self.memory.told_to_hold = false;
+                }
             }
-            Mode::Station if self.told_to_hold || self.memory.ended => self.stop(),
-            Mode::Station if self.was_on_it => {
+            Mode::Station if self.memory.told_to_hold || self.memory.ended => self.stop(),
+            Mode::Station if self.memory.was_on_it => {
                 let since = *self.stopped_since.get_or_insert(now);
                 self.paused_by_other = now.since(since) >= STOPPED_FOR;
             }
             Mode::Station => {
-                if self.started_at.is_none_or(|at| now.since(at) >= MODE_SHOWS) {
+                // An agent that was restarted since gives it as long: the mode may be about to show.
+                if now.since(*self.started_at.get_or_insert(now)) >= MODE_SHOWS {
                     self.stop();
                 }
             }
@@ -125,7 +133,7 @@ impl Keeper {
     /// Whether what the autopilot says of its mission is about ours.
     const fn runs(&self) -> bool {
         self.memory.flown
-            && self.was_on_it
+            && self.memory.was_on_it
             && !self.memory.ended
             && !self.doubted
             && self.memory.uploaded_from.is_some()

@@ -7,7 +7,7 @@ use agent::pilot::Pilot;
 use fleet::assignment::Order;
 use fleet::time::Moment;
 use fleet::vehicle::FlightTruth;
-use link::dialect::MavMessage;
+use link::dialect::{MavCmd, MavMessage};
 use link::{Frame, LinkEvent};
 use mavlink::{MAVLinkV2MessageRaw, MavHeader, MavlinkVersion, Message};
 use sitl::model::{Vehicle, VehicleConfig, Wgs84};
@@ -33,6 +33,10 @@ pub struct Line {
     pub loses_acks: bool,
     /// The agent takes and sends nothing any more.
     pub dead: bool,
+    /// The agent is killed just before it writes this command, once what it must remember for that is on the disk.
+    pub dies_before: Option<MavCmd>,
+    /// And just after.
+    pub dies_after: Option<MavCmd>,
     /// For so many milliseconds the agent's process is stopped once, between the decision to change something on the ground and the wire.
     pub freezes: Option<u64>,
     /// Messages that were not written any more when their turn came.
@@ -55,6 +59,8 @@ impl Line {
             loses_event: None,
             loses_acks: false,
             dead: false,
+            dies_before: None,
+            dies_after: None,
             freezes: None,
             held_back: 0,
             wrote: Vec::new(),
@@ -68,6 +74,7 @@ impl Line {
 
     /// The agent is another one from now on.
     pub fn replace(&mut self, pilot: Pilot) {
+        self.dead = false;
         self.pilot = pilot;
         self.pilot.receive(&LinkEvent::Up, self.now(), 0.5);
     }
@@ -100,7 +107,16 @@ impl Line {
             self.pilot.job_done(Some(done), self.now(), 0.5);
         }
         while let Some(out) = self.pilot.next(self.now(), 0.5) {
+            let command = command(&out.message);
+            self.dead = self.dies_before.take_if(|dies| Some(*dies) == command).is_some();
+            if self.dead {
+                break;
+            }
+            self.dead = self.dies_after.take_if(|dies| Some(*dies) == command).is_some();
             self.write(out);
+            if self.dead {
+                break;
+            }
         }
     }
 
@@ -187,6 +203,14 @@ impl Line {
             let said = self.vehicle.on_message(&Incoming::decode(&frame));
             self.arrives(said);
         }
+    }
+}
+
+fn command(message: &MavMessage) -> Option<MavCmd> {
+    match message {
+        MavMessage::COMMAND_LONG(m) => Some(m.command),
+        MavMessage::COMMAND_INT(m) => Some(m.command),
+        _ => None,
     }
 }
 

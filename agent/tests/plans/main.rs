@@ -9,6 +9,7 @@
 mod line;
 #[path = "../support/orders.rs"]
 mod orders;
+mod killed;
 mod others;
 mod refused;
 

@@ -47,7 +47,7 @@ fn takes_over(line: &mut Line, autopilot: Autopilot) {
 }
 
 /// GUIDED, or AUTO.LOITER.
-fn gives_back(line: &mut Line, autopilot: Autopilot) {
+pub fn gives_back(line: &mut Line, autopilot: Autopilot) {
     match autopilot {
         Autopilot::ArduPilot => sets_mode(line, 4.0, 0.0),
         Autopilot::Px4 => sets_mode(line, 4.0, 3.0),

@@ -137,7 +137,7 @@ impl Pilot {
         let only = state.fence.held.as_ref().and(state.vehicle);
         let memory = Memory::default().having_come(state.progress);
         let board = Board::new(state.rules.clone());
-        let keeper = Keeper::new(state.plan.clone());
+        let keeper = Keeper::new(state.plan.clone(), state.fence.held.as_ref());
         let remote_id = RemoteId::new(state.remote_id.clone());
         Self {
             node,
@@ -380,6 +380,7 @@ impl Pilot {
             }
         }
         self.state.fence = fence;
+        self.serve_by_plan();
         self.contact.confirm();
         self.observe(now);
     }

@@ -17,7 +17,9 @@ mod items;
 
 use self::items::WireItem;
 use crate::rules::transfer::Transfer;
+use fleet::assignment::Assignment;
 use fleet::converge::PlanStage;
+use fleet::ids::DroneUid;
 use fleet::mission::flight::{FlightPlan, PlanDigest, PlanReport, PlanState, Reached, rest};
 use fleet::mission::following::Following;
 use fleet::takeover::Descent;
@@ -60,6 +62,9 @@ impl PartialEq for Plan {
 pub struct Remembered {
     /// The plan held.
     pub held: Option<Plan>,
+    /// The Drone whose flight all of the following is; another may be given the same plan. Agents of before did not keep it.
+    #[serde(default)]
+    pub drone: Option<DroneUid>,
     /// What of it was reached.
     #[serde(default)]
     pub reached: Reached,
@@ -162,9 +167,13 @@ pub struct Keeper {
 }
 
 impl Keeper {
-    /// One that remembers this from an earlier life; nothing is ready until it was read back.
+    /// One that remembers this from an earlier life, in which `held` was the assignment; nothing is ready until it was read back.
     #[must_use]
-    pub fn new(memory: Remembered) -> Self {
+    pub fn new(mut memory: Remembered, held: Option<&Assignment>) -> Self {
+        if memory.drone.is_none() {
+            let its = held.filter(|held| memory.held.as_ref().map(|plan| &plan.0.digest) == held.plan.as_ref());
+            memory.drone = its.map(|held| held.uid.clone());
+        }
         let mut keeper = Self {
             memory,
             ..Self::default()
@@ -175,6 +184,7 @@ impl Keeper {
             keeper.following = Following::new(rest(&plan.0.items, usize::from(from)));
             keeper.following.continues_at(keeper.memory.at);
         }
+        keeper.serve(held.map(|held| &held.uid));
         keeper
     }
 
@@ -182,6 +192,27 @@ impl Keeper {
     #[must_use]
     pub const fn memory(&self) -> &Remembered {
         &self.memory
+    }
+
+    /// The vehicle serves this Drone, or none, from now on: what it reached of the plan for another counts for nothing (invariant 13).
+    pub fn serve(&mut self, drone: Option<&DroneUid>) {
+        if self.memory.drone.as_ref() != drone {
+            self.begin_anew(self.memory.held.clone(), drone.cloned());
+        }
+    }
+
+    /// Nothing is flown of the plan that is `held` for this Drone.
+    fn begin_anew(&mut self, held: Option<Plan>, drone: Option<DroneUid>) {
+        self.memory = Remembered {
+            held,
+            drone,
+            // What flies the one before still does, until it is told to hold.
+            flown: self.memory.flown,
+            was_on_it: self.memory.was_on_it,
+            told_to_hold: self.memory.told_to_hold,
+            ..Remembered::default()
+        };
+        self.prepare_again();
     }
 
     /// Takes a plan; the one that it has already changes nothing.
@@ -196,15 +227,7 @@ impl Keeper {
         }
         self.fault = fault(&plan);
         info!(digest = %plan.digest, items = plan.items.len(), fault = self.fault, "plan taken");
-        // What flies the one before still does, until it is told to hold.
-        self.memory = Remembered {
-            held: Some(plan.into()),
-            flown: self.memory.flown,
-            was_on_it: self.memory.was_on_it,
-            told_to_hold: self.memory.told_to_hold,
-            ..Remembered::default()
-        };
-        self.prepare_again();
+        self.begin_anew(Some(plan.into()), self.memory.drone.clone());
         (self.refusal, self.refused_at, self.words, self.failures) = (None, None, None, 0);
         self.not_before = Moment::default();
         (self.foreign, self.to_clear) = (false, false);

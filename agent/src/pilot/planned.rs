@@ -31,6 +31,13 @@ impl Pilot {
         self.remember_plan();
     }
 
+    /// Another Drone may be held from now on.
+    pub(super) fn serve_by_plan(&mut self) {
+        let held = self.state.fence.held.as_ref();
+        self.keeper.serve(held.map(|held| &held.uid));
+        self.remember_plan();
+    }
+
     /// The plan that the vehicle is to fly, also while it waits on the ground for that.
     pub(super) fn named_plan(&self) -> Option<&PlanDigest> {
         let held = self.state.fence.held.as_ref()?;

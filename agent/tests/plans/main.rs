@@ -5,11 +5,12 @@
 #![allow(deprecated, reason = "the one way to set an item that both know")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
+mod again;
+mod killed;
 #[path = "../links/line.rs"]
 mod line;
 #[path = "../support/orders.rs"]
 mod orders;
-mod killed;
 mod others;
 mod refused;
 

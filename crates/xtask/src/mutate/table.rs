@@ -551,6 +551,14 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         invariant: 13,
+        name: "takes what was flown for another Drone for flown",
+        file: "agent/src/plan.rs",
+        find: "if self.memory.drone.as_ref() != drone {",
+        replace: "if self.memory.drone.is_none() && drone.is_some() {",
+        tests: AGENT,
+    },
+    Mutation {
+        invariant: 13,
         name: "takes a place for reached where the autopilot has only gone on",
         file: FOLLOWING,
         find: "self.linked = self.was_at(index, now);",

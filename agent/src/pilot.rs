@@ -457,6 +457,7 @@ impl Pilot {
             vehicle: &self.vehicle,
             fence: &self.state.fence,
             confirmed: self.contact.confirmed(),
+            behind: self.is_behind(now),
             uplink_silent: self.contact.silent(now),
             record: &self.state.record,
             memory: &self.memory,

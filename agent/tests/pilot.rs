@@ -176,6 +176,7 @@ fn an_arm_command_on_its_way_is_not_forgotten_with_a_heartbeat_of_ours() {
     let mut pilot = pilot();
     on_ground(&mut pilot, 100);
     written(&mut pilot, 100);
+    written(&mut pilot, 500);
     assigned(&mut pilot, 1, FLY, 900);
     on_ground(&mut pilot, 900);
     assert!(armed_by(&written(&mut pilot, 900)));
@@ -191,6 +192,7 @@ fn a_vehicle_whose_autopilot_asks_elsewhere_for_leave_to_arm_is_not_settled() {
     let mut pilot = pilot();
     on_ground(&mut pilot, 100);
     written(&mut pilot, 100);
+    written(&mut pilot, 500);
     assigned(&mut pilot, 1, FLY, 900);
     on_ground(&mut pilot, 900);
     assert!(armed_by(&written(&mut pilot, 900)));
@@ -340,6 +342,9 @@ fn another_airframe_on_the_wire_is_sent_nothing_and_not_taken_for_the_first() {
             assert_eq!(report.activity, Activity::HandsOff(HandsOff::AnotherAirframe));
             assert_eq!((report.identity, report.link_alive), (None, false));
             assert_eq!(report.truth, FlightTruth::Unknown(WhyUnknown::NeverHeard));
+        }
+        for ms in (3500..=70_000).step_by(500) {
+            assert_eq!(commands(&written(&mut pilot, ms)), []);
         }
         // The first is back, and rests until nobody flew for a minute.
         on_ground(&mut pilot, 70_000);

@@ -42,6 +42,11 @@ impl Pilot {
         }
     }
 
+    /// Whether what is received may be of before the process was stopped.
+    pub(super) fn is_behind(&self, now: Moment) -> bool {
+        self.behind_until.is_some_and(|until| now < until)
+    }
+
     /// Takes the rules that are to be in force; those of a coordinator that no longer leads are refused.
     pub fn take_rules(&mut self, rules: Rules) {
         let highest = self.state.fence.highest_term;
@@ -125,8 +130,10 @@ impl Pilot {
         // Armed is known only with the next heartbeat.
         let beat = self.vehicle.heartbeat.as_ref();
         let fresh = beat.is_some_and(|beat| beat.fresh(now, FRESH_FOR_ARMING).is_some());
-        let behind = self.behind_until.is_some_and(|until| now < until);
-        fresh && !behind && self.vehicle.truth(now) == FlightTruth::Disarmed && !self.memory.arm_under_way(now)
+        fresh
+            && !self.is_behind(now)
+            && self.vehicle.truth(now) == FlightTruth::Disarmed
+            && !self.memory.arm_under_way(now)
     }
 
     fn reboot(&mut self, to: Identity, now: Moment) -> Outgoing {

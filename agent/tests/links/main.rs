@@ -1,4 +1,4 @@
-//! The pilot and simulated vehicles on links that carry little, and without a coordinator for a while.
+//! The pilot and simulated vehicles on links that carry little, without a coordinator for a while, and with an agent that was stopped.
 //!
 //! Owns: what is asked for and known over a companion's port at 57,600 baud, and when an autopilot's own failsafe acts for the
 //! loss of its ground station. Must not: test what a flight does on a good link; that is in `flight`.
@@ -7,6 +7,7 @@
 mod line;
 #[path = "../support/orders.rs"]
 mod orders;
+mod stopped;
 mod world;
 
 use fleet::assignment::Preflight;

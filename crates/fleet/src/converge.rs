@@ -41,6 +41,8 @@ pub struct Situation<'a> {
     pub fence: &'a Fence,
     /// Whether the coordinator confirmed the held assignment on the stream that is open now.
     pub confirmed: bool,
+    /// Whether the agent's process was stopped so lately that what it receives, and that confirmation, may be of before.
+    pub behind: bool,
     /// How long the agent has had no contact with the coordinator.
     pub uplink_silent: Duration,
     /// What was observed of the Drone's flight.
@@ -237,8 +239,8 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
     if let Some(ended) = flight_ended(s, held) {
         return rest(Activity::HandsOff(ended));
     }
-    // No leader confirms the assignment, or it may be another airframe.
-    if !s.led() || s.record.airframe(held, s.vehicle) != Airframe::Same {
+    // No leader confirms the assignment, nothing is known to be of now, or it may be another airframe.
+    if !s.led() || s.behind || s.record.airframe(held, s.vehicle) != Airframe::Same {
         return rest(Activity::Waiting);
     }
     if s.memory.arm_under_way(s.now) {
@@ -275,6 +277,7 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
                 held: Some(held),
                 highest_term: s.fence.highest_term,
                 confirmed: s.confirmed,
+                behind: s.behind,
                 battery: s.battery.latest,
                 preflight: s.preflight,
                 rules: s.rules,
@@ -301,7 +304,7 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
 }
 
 fn take_off(s: &Situation<'_>, held: &Assignment, altitude: AltitudeAboveHome) -> Verdict {
-    let desired_now = s.led() && !s.record.was_killed(held);
+    let desired_now = s.led() && !s.behind && !s.record.was_killed(held);
     let altitude = if held.routed {
         s.takeoff_height(held)
     } else {
@@ -316,7 +319,7 @@ fn take_off(s: &Situation<'_>, held: &Assignment, altitude: AltitudeAboveHome) -
         Some(Mode::Station | Mode::Takeoff) if s.memory.armed_by_us() && desired_now => {
             paced(s, Step::TakeOff { altitude }, Activity::TakingOff)
         }
-        // Armed for an assignment that no leader confirms any more: the autopilot disarms by itself.
+        // Armed for an assignment that no leader is known to confirm any more: the autopilot disarms by itself.
         Some(Mode::Station | Mode::Takeoff) if s.memory.armed_by_us() => rest(Activity::Waiting),
         Some(Mode::Station | Mode::Takeoff | Mode::Foreign) | None => rest(Activity::HandsOff(HandsOff::ArmedByOther)),
     }
@@ -488,13 +491,10 @@ pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
     let let_go = s.fence.held.as_ref().is_some_and(|a| s.record.let_go(a));
     let unasked = match kind {
         StepKind::Arm | StepKind::AskReasons => s.wants_ground(),
-        StepKind::TakeOff
-        | StepKind::SetStation
-        | StepKind::ChangeHeight
-        | StepKind::FlyTo
-        | StepKind::SetSpeed
-        | StepKind::Face
-        | StepKind::FlyPlan => s.wants_ground() || !s.led(),
+        StepKind::TakeOff | StepKind::SetStation => s.wants_ground() || !s.led() || s.behind,
+        StepKind::ChangeHeight | StepKind::FlyTo | StepKind::SetSpeed | StepKind::Face | StepKind::FlyPlan => {
+            s.wants_ground() || !s.led()
+        }
         StepKind::Hold => s.wants_ground(),
         // A descent that has not begun by now need not.
         StepKind::Land => !s.wants_ground(),

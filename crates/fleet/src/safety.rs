@@ -60,6 +60,8 @@ pub struct ArmQuestion<'a> {
     /// is on the disk keeps a vehicle flying but never makes one take off: a person who plugs in a battery in the field must
     /// not be met by yesterday's assignment.
     pub confirmed: bool,
+    /// Whether the agent's process was stopped so lately that what it receives, and that confirmation, may be of before.
+    pub behind: bool,
     /// How full the battery is, by its last reading.
     pub battery: Level,
     /// Whether the autopilot's own failsafes prevent it.
@@ -99,6 +101,9 @@ pub enum NoArm {
     /// The coordinator has not confirmed the assignment on the present stream.
     #[error("the coordinator has not confirmed the assignment since the agent connected")]
     Unconfirmed,
+    /// What is known of the vehicle and of its orders may be of before the agent's process was stopped.
+    #[error("the agent's process was stopped, and what it has received since may be of before")]
+    Behind,
     /// The Drone wants the vehicle on the ground.
     #[error("the Drone wants its vehicle on the ground")]
     NotDesired,
@@ -199,6 +204,9 @@ pub fn may_arm(q: &ArmQuestion<'_>) -> Result<ArmPermit, NoArm> {
     }
     if !q.confirmed {
         return Err(NoArm::Unconfirmed);
+    }
+    if q.behind {
+        return Err(NoArm::Behind);
     }
     if q.terminating {
         return Err(NoArm::Terminating);

@@ -26,6 +26,7 @@ pub(super) struct World {
     pub(super) vehicle: Vehicle,
     pub(super) fence: Fence,
     pub(super) confirmed: bool,
+    pub(super) behind: bool,
     pub(super) uplink_silent: Duration,
     pub(super) record: FlightRecord,
     pub(super) memory: Memory,
@@ -70,6 +71,7 @@ pub(super) fn world(desired: Desired) -> World {
             last_route: crate::airspace::OrderNumber::default(),
         },
         confirmed: true,
+        behind: false,
         uplink_silent: Duration::ZERO,
         record: FlightRecord {
             uid: Some(uid),
@@ -133,6 +135,7 @@ impl World {
             vehicle: &self.vehicle,
             fence: &self.fence,
             confirmed: self.confirmed,
+            behind: self.behind,
             uplink_silent: self.uplink_silent,
             record: &self.record,
             memory: &self.memory,
@@ -254,6 +257,28 @@ fn an_assignment_that_is_only_on_the_disk_keeps_a_vehicle_flying_but_never_lifts
     w.confirmed = false;
     assert_eq!(w.decide(), rest(Activity::Holding));
     assert_eq!(w.disarmed(Mode::Station).decide(), rest(Activity::Waiting));
+}
+
+/// It was ordered to the ground while its agent was stopped, perhaps; and somebody may have armed it.
+#[test]
+fn nothing_leads_off_the_ground_on_what_may_be_of_before_the_agent_was_stopped() {
+    let behind = |mut w: World| {
+        w.behind = true;
+        w
+    };
+    for mode in [Mode::Station, Mode::Foreign] {
+        let w = world(FLY).disarmed(mode);
+        assert!(matches!(w.kind(), Some(StepKind::Arm | StepKind::SetStation)));
+        assert_eq!(behind(w).decide(), rest(Activity::Waiting));
+    }
+    let mut armed = world(FLY).disarmed(Mode::Station);
+    armed.memory.began(StepKind::Arm, armed.now);
+    let armed = behind(armed.vehicle(true, Some(LandedState::OnGround), Mode::Station, true));
+    assert_eq!(armed.decide(), rest(Activity::Waiting));
+    let off = |kind| called_off(kind, &armed.situation());
+    assert!(off(StepKind::TakeOff) && off(StepKind::SetStation), "nor again");
+    let flying = behind(world(FLY).flying(Mode::Station));
+    assert!(!called_off(StepKind::ChangeHeight, &flying.situation()));
 }
 
 #[test]

@@ -226,6 +226,7 @@ fn verdict(assigned: &Assignment, record: &FlightRecord, beat: (bool, LandedStat
         rules: crate::rules::RulesClearance::Clear,
         plan: crate::converge::PlanStage::None,
         confirmed: true,
+        behind: false,
         uplink_silent: Duration::from_secs(600),
         record,
         memory: &memory,
@@ -336,6 +337,7 @@ fn what_may_be_armed_is_asked_for_kills_takeovers_and_ground_orders_too() {
             terminating: false,
             since_armed: None,
             since_others_flew: None,
+            behind: false,
             rest: crate::safety::Rest::default(),
             now,
         })

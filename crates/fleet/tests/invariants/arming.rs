@@ -15,6 +15,14 @@ use std::time::Duration;
 
 const HIGHEST: u64 = 5;
 
+/// Whether the assignment is confirmed, whether the agent is ending, and whether what it knows may be of before.
+const CONTACTS: [(bool, bool, bool); 4] = [
+    (true, false, false),
+    (false, false, false),
+    (true, true, false),
+    (true, false, true),
+];
+
 /// A choice, and whether it stands in the way of arming.
 type Choices<T> = Vec<(T, bool)>;
 
@@ -124,14 +132,15 @@ fn a_vehicle_is_armed_when_nothing_stands_in_the_way_and_never_else() {
                 for (battery, by_battery) in batteries {
                     for (preflight, by_preflight) in preflights {
                         for (ground_latch, by_latch) in latches {
-                            for ((confirmed, terminating), (rules, by_rules)) in
-                                iproduct([(true, false), (false, false), (true, true)], rules_clearances)
+                            for ((confirmed, terminating, behind), (rules, by_rules)) in
+                                iproduct(CONTACTS, rules_clearances)
                             {
                                 let question = ArmQuestion {
                                     vehicle,
                                     held: held.as_ref(),
                                     highest_term: Term(HIGHEST),
                                     confirmed,
+                                    behind,
                                     battery,
                                     preflight,
                                     rules,
@@ -151,7 +160,8 @@ fn a_vehicle_is_armed_when_nothing_stands_in_the_way_and_never_else() {
                                     || by_rules
                                     || by_latch
                                     || !confirmed
-                                    || terminating;
+                                    || terminating
+                                    || behind;
                                 assert_eq!(may_arm(&question).is_err(), forbidden, "{question:#?}");
                                 asked += 1;
                                 allowed += u32::from(!forbidden);
@@ -295,6 +305,7 @@ fn question<'a>(vehicle: &'a Vehicle, held: &'a Assignment, record: &'a FlightRe
         held: Some(held),
         highest_term: Term(HIGHEST),
         confirmed: true,
+        behind: false,
         battery: Level::Fine,
         preflight: Clearance::Clear,
         rules: RulesClearance::Clear,

@@ -192,6 +192,7 @@ fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
                         vehicle: &shown.vehicle,
                         fence: &fence,
                         confirmed: around.confirmed,
+                        behind: false,
                         uplink_silent: if around.silent {
                             AFTER
                         } else {
@@ -223,6 +224,18 @@ fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
                         "{situation:#?}"
                     );
                     judge(&step, &around, shown, *under_way, *by_us, *may_fly);
+                    let leads_up = matches!(
+                        kind,
+                        StepKind::AskReasons | StepKind::SetStation | StepKind::Arm | StepKind::TakeOff
+                    );
+                    let behind = Situation {
+                        behind: true,
+                        ..situation
+                    };
+                    assert!(
+                        !leads_up || converge(&behind).step == Step::Nothing,
+                        "sent on what may be of before: {behind:#?}"
+                    );
                 }
             }
         }
@@ -311,6 +324,7 @@ fn a_vehicle_that_is_up_and_must_land_is_ordered_to_land_at_once() {
                         vehicle: &vehicle,
                         fence: &fence,
                         confirmed,
+                        behind: true,
                         uplink_silent: Duration::ZERO,
                         record: &record,
                         memory: &memory,

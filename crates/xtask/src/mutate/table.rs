@@ -79,6 +79,14 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         invariant: 1,
+        name: "arms on what may be of before its process was stopped",
+        file: SAFETY,
+        find: "if q.behind {",
+        replace: "if false {",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 1,
         name: "arms a vehicle that is not known to be on the ground",
         file: SAFETY,
         find: "if q.vehicle.truth(q.now) != FlightTruth::Disarmed {",

@@ -1,0 +1,48 @@
+//! An agent whose process is stopped for a while, as by a debugger, a frozen container or a computer that is out of memory.
+
+use super::line::{HOME, Line};
+use super::orders::assignment;
+use agent::pilot::Pilot;
+use agent::state_file::State;
+use fleet::assignment::{Desired, Order};
+use fleet::ids::NodeName;
+use fleet::time::Moment;
+use fleet::units::AltitudeAboveHome;
+use fleet::vehicle::FlightTruth;
+use link::dialect::{MavCmd, MavMessage};
+use sitl::model::{Autopilot, VehicleConfig};
+use std::time::Duration;
+
+fn leads_up(message: &MavMessage) -> bool {
+    let command = match message {
+        MavMessage::COMMAND_LONG(m) => m.command,
+        MavMessage::COMMAND_INT(m) => m.command,
+        _ => return false,
+    };
+    matches!(
+        command,
+        MavCmd::MAV_CMD_COMPONENT_ARM_DISARM | MavCmd::MAV_CMD_NAV_TAKEOFF | MavCmd::MAV_CMD_DO_SET_MODE
+    )
+}
+
+/// The coordinator could not reach it meanwhile, and has said that nothing flies, perhaps. That its stream is gone shows seconds later.
+#[test]
+fn an_order_to_fly_of_before_the_stop_lifts_nothing_off_before_it_is_known_to_be_of_now() {
+    for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
+        let pilot = Pilot::new(NodeName::parse("pine").unwrap(), State::default(), Moment::default());
+        let mut line = Line::new(pilot, VehicleConfig::new(autopilot, 7, HOME));
+        let altitude = AltitudeAboveHome(10.0);
+        line.order(&Order::Assigned(assignment(1, Desired::Flying { altitude })));
+        line.until("known to be down", 60, |line| line.truth() == FlightTruth::Disarmed);
+        let wrote = line.wrote.len();
+        let long = Duration::from_secs(20);
+        line.ms += 20_000;
+        line.vehicle.step(long);
+        line.pass(40);
+        let lifts = line.wrote.iter().skip(wrote).filter(|(_, message)| leads_up(message));
+        assert_eq!(lifts.count(), 0, "{autopilot:?}");
+        assert!(line.pilot.report(line.now()).held.is_some());
+        // The stream has lasted, so that the order is of now.
+        line.until("up", 120, |line| matches!(line.truth(), FlightTruth::Airborne(_)));
+    }
+}

@@ -164,7 +164,10 @@ impl<P> Outstanding<P> {
             return None;
         }
         match (result, self.command.form) {
-            (MavResult::MAV_RESULT_COMMAND_LONG_ONLY, Form::Int(_)) => Some(Form::Long),
+            // The long form names no frame: an altitude of another than the autopilot's own would be one of that.
+            (MavResult::MAV_RESULT_COMMAND_LONG_ONLY, Form::Int(frame)) => {
+                (frame == Command::own_frame(self.to.autopilot)).then_some(Form::Long)
+            }
             (MavResult::MAV_RESULT_COMMAND_INT_ONLY, Form::Long) => {
                 Some(Form::Int(Command::own_frame(self.to.autopilot)))
             }
@@ -197,7 +200,8 @@ mod tests {
     use super::*;
     use crate::recipe::command;
     use fleet::converge::Step;
-    use fleet::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, SystemId};
+    use fleet::route_order::Waypoint;
+    use fleet::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, SystemId, Wgs84};
     use fleet::vehicle::Autopilot;
     use link::dialect::{MavCmd, MavFrame};
 
@@ -317,6 +321,24 @@ mod tests {
             panic!()
         };
         assert!(matches!(*m, MavMessage::COMMAND_INT(m) if m.frame == MavFrame::MAV_FRAME_GLOBAL_RELATIVE_ALT));
+    }
+
+    #[test]
+    fn an_altitude_above_sea_level_is_never_sent_as_one_above_home() {
+        let place = Waypoint {
+            at: Wgs84 {
+                latitude_deg: 47.0,
+                longitude_deg: 8.0,
+            },
+            amsl: AltitudeAmsl(518.0),
+        };
+        let long_only = ack(MavCmd::MAV_CMD_DO_REPOSITION, MavResult::MAV_RESULT_COMMAND_LONG_ONLY);
+        let answer = |autopilot| begin(&Step::FlyTo { place }, autopilot).acknowledged(&long_only, at(1));
+        let refused = Outcome::Refused {
+            result: "COMMAND_LONG_ONLY".into(),
+        };
+        assert_eq!(answer(Autopilot::ArduPilot), Progress::Ended(refused));
+        assert!(matches!(answer(Autopilot::Px4), Progress::Send(_)));
     }
 
     #[test]

@@ -4,7 +4,8 @@
 //! is not, and the recipes. Must not: decide when, or contain a command that disarms; there is none in the agent.
 //!
 //! The recipes are those that both stacks were observed to accept, old and new: unused parameters are NaN for PX4 (junk is
-//! refused by newer versions) and 0 for ArduPilot; PX4's takeoff altitude is above sea level, ArduPilot's above home.
+//! refused by newer versions) and 0 for ArduPilot; PX4's takeoff altitude is above sea level, ArduPilot's above home. Places of a route are
+//! above sea level for both, as they are claimed: a ground station may set ArduPilot's home anew in flight.
 
 use fleet::converge::Step;
 use fleet::units::{AltitudeAmsl, Heading, Wgs84};
@@ -127,7 +128,7 @@ impl Command {
         }
     }
 
-    /// The frame in which this command's altitude is meant.
+    /// The frame in which the altitudes of most commands are meant, and of each in the long form, which names none.
     #[must_use]
     pub const fn own_frame(autopilot: Autopilot) -> MavFrame {
         match autopilot {
@@ -217,17 +218,16 @@ pub fn command(step: &Step, autopilot: Autopilot, home: Option<AltitudeAmsl>) ->
             }
         }
         Step::FlyTo { place } => {
-            let home = home.ok_or(NoRecipe::HomeUnknown)?;
-            let (mode_too, yaw, z) = match autopilot {
-                Autopilot::ArduPilot => (0.0, 0.0, place.amsl.0 - home.0),
-                Autopilot::Px4 => (1.0, NAN, place.amsl.0),
+            let (mode_too, yaw) = match autopilot {
+                Autopilot::ArduPilot => (0.0, 0.0),
+                Autopilot::Px4 => (1.0, NAN),
             };
             Command {
                 command: MavCmd::MAV_CMD_DO_REPOSITION,
                 params: [-1.0, mode_too, 0.0, yaw],
                 place: Place::At(place.at),
-                z: narrow(z),
-                form: int,
+                z: narrow(place.amsl.0),
+                form: Form::Int(MavFrame::MAV_FRAME_GLOBAL),
             }
         }
         // SPEED_TYPE_GROUNDSPEED (1); no change of throttle.
@@ -392,6 +392,30 @@ mod tests {
             command(&change_height(), Autopilot::Px4, None),
             Err(NoRecipe::HomeUnknown)
         );
+    }
+
+    #[test]
+    fn a_place_of_a_route_is_above_sea_level_whatever_home_is() {
+        let place = Waypoint {
+            at: Wgs84 {
+                latitude_deg: 47.0,
+                longitude_deg: 8.0,
+            },
+            amsl: AltitudeAmsl(518.0),
+        };
+        for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
+            for home in [None, Some(AltitudeAmsl(488.5)), Some(AltitudeAmsl(518.0))] {
+                let command = command(&Step::FlyTo { place }, autopilot, home).unwrap();
+                let MavMessage::COMMAND_INT(m) = command.message(&to(autopilot), 0) else {
+                    panic!()
+                };
+                assert_eq!(
+                    (m.frame, m.x, m.y, m.z),
+                    (MavFrame::MAV_FRAME_GLOBAL, 470_000_000, 80_000_000, 518.0),
+                    "{autopilot:?} {home:?}"
+                );
+            }
+        }
     }
 
     #[test]

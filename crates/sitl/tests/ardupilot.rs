@@ -435,3 +435,21 @@ fn it_looks_to_where_it_is_sent_and_turns_when_it_is_told_to_until_it_is_sent_el
     near("where it is", sent(&mut bench, east), 180.0, 1.0);
     near("back", sent(&mut bench, 85_455_940), 270.0, 1.0);
 }
+
+/// By ArduPilot's own rules of altitude frames (AP_Common/Location.cpp): a height above home goes with home.
+#[test]
+fn a_home_that_is_set_in_flight_moves_heights_above_home_and_none_above_sea_level() {
+    let mut bench = hovering(10.0);
+    assert_eq!(
+        bench.command(179, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]),
+        Accepted,
+        "home is here"
+    );
+    let (lat, lon) = HOME.e7();
+    for (frame, z, up) in [(3, 5.0, 15.0), (0, 500.0, 12.0), (6, 10.0, 20.0), (5, 498.0, 10.0)] {
+        let verdict = bench.command_int(192, frame, [-1.0, 0.0, 0.0, 0.0], lat, lon, z);
+        assert_eq!(verdict, Accepted);
+        bench.pass(20.0);
+        near("height", bench.truth().height_m, up, 0.5);
+    }
+}

@@ -407,6 +407,14 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         invariant: 11,
+        name: "sends a place of a route as a height above home",
+        file: "agent/src/recipe.rs",
+        find: "form: Form::Int(MavFrame::MAV_FRAME_GLOBAL),",
+        replace: "form: int,",
+        tests: AGENT,
+    },
+    Mutation {
+        invariant: 11,
         name: "moves vehicles before each that is known was heard",
         file: CLAIM,
         find: "return self.known.last.clone().unwrap_or(Volume::Everywhere);",

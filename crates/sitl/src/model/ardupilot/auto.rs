@@ -323,7 +323,7 @@ impl ArduPilot {
     }
 
     fn height_of(&self, core: &Core, item: &PlanItem) -> f64 {
-        let up = height_above_boot(core, item.frame, f64::from(item.z));
+        let up = height_above_boot(core, self.home, item.frame, f64::from(item.z));
         up.unwrap_or(core.airframe.position.up)
     }
 

@@ -107,7 +107,7 @@ impl ArduPilot {
         // Height 0 above something means none was given.
         let height = f64::from(z);
         let given = !nowhere && (height != 0.0 || matches!(frame, 0 | 5));
-        let up = height_above_boot(core, frame, height).filter(|_| given && (guided || may_change_mode));
+        let up = height_above_boot(core, self.home, frame, height).filter(|_| given && (guided || may_change_mode));
         let Some(up) = up else {
             return result::DENIED;
         };
@@ -130,7 +130,7 @@ impl ArduPilot {
 
     /// SET_POSITION_TARGET_GLOBAL_INT: an unreachable target is ignored without a text.
     pub(super) fn goto(&mut self, core: &Core, target: &GotoTarget) {
-        let Some(up) = height_above_boot(core, target.frame, f64::from(target.alt_m)) else {
+        let Some(up) = height_above_boot(core, self.home, target.frame, f64::from(target.alt_m)) else {
             return self.stop_guided(core);
         };
         let point = Neu {
@@ -239,11 +239,14 @@ impl ArduPilot {
     }
 }
 
-/// Height above the place of boot of an altitude in `frame`; `None` for a frame that is not supported here.
-pub(super) fn height_above_boot(core: &Core, frame: u8, altitude_m: f64) -> Option<f64> {
+/// Height above the place of boot of an altitude in `frame`; `None` for a frame that is not supported here. One above `home` goes with that,
+/// wherever it was set last; the ground lies as high as the place of boot.
+pub(super) fn height_above_boot(core: &Core, home: Option<Wgs84>, frame: u8, altitude_m: f64) -> Option<f64> {
+    let boot_m = core.config.home.amsl_m;
     match frame {
-        0 | 5 => Some(altitude_m - core.config.home.amsl_m),
-        RELATIVE | RELATIVE_INT | 10 | 11 => Some(altitude_m),
+        0 | 5 => Some(altitude_m - boot_m),
+        RELATIVE | RELATIVE_INT => Some(altitude_m + home.map_or(0.0, |home| home.amsl_m - boot_m)),
+        10 | 11 => Some(altitude_m),
         _ => None,
     }
 }

@@ -1,0 +1,89 @@
+//! A home that a ground station sets while the vehicle flies.
+
+use super::line::{HOME, Line};
+use super::orders::assignment;
+use agent::pilot::Pilot;
+use agent::state_file::State;
+use fleet::airspace::OrderNumber;
+use fleet::assignment::{Assignment, Desired, Order};
+use fleet::geo::shifted;
+use fleet::ids::{NodeName, Term};
+use fleet::route_order::{RouteOrder, Waypoint};
+use fleet::time::Moment;
+use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+use link::dialect::{COMMAND_LONG_DATA, MavCmd, MavMessage};
+use mavlink::{MAVLinkV2MessageRaw, MavHeader};
+use sitl::model::{Autopilot, VehicleConfig};
+use sitl::wire::{FrameReader, Incoming};
+
+fn place(north: f64, up: f64) -> Waypoint {
+    let home = Wgs84 {
+        latitude_deg: HOME.lat_deg,
+        longitude_deg: HOME.lon_deg,
+    };
+    Waypoint {
+        at: shifted(home, 0.0, north),
+        amsl: AltitudeAmsl(HOME.amsl_m + up),
+    }
+}
+
+fn route(count: u64, places: Vec<Waypoint>) -> Order {
+    let altitude = AltitudeAboveHome(30.0);
+    let number = OrderNumber { term: Term(3), count };
+    Order::Assigned(Assignment {
+        routed: true,
+        route: Some(RouteOrder { number, places }),
+        ..assignment(1, Desired::Flying { altitude })
+    })
+}
+
+/// MAV_CMD_DO_SET_HOME at the present place, by a ground station that is not ours.
+fn sets_home_here(line: &mut Line) {
+    let message = MavMessage::COMMAND_LONG(COMMAND_LONG_DATA {
+        param1: 1.0,
+        command: MavCmd::MAV_CMD_DO_SET_HOME,
+        target_system: 7,
+        target_component: 1,
+        ..COMMAND_LONG_DATA::default()
+    });
+    let header = MavHeader {
+        system_id: 254,
+        component_id: 190,
+        sequence: 0,
+    };
+    let mut raw = MAVLinkV2MessageRaw::new();
+    raw.serialize_message(header, &message);
+    let mut reader = FrameReader::default();
+    reader.push(raw.raw_bytes());
+    let frame = reader.next_frame().unwrap();
+    line.vehicle.receive_pilot(&Incoming::decode(&frame));
+}
+
+#[test]
+fn a_route_is_flown_at_its_height_above_sea_level_also_where_home_was_set_anew_in_flight() {
+    for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
+        let pilot = Pilot::new(NodeName::parse("pine").unwrap(), State::default(), Moment::default());
+        let mut line = Line::new(pilot, VehicleConfig::new(autopilot, 7, HOME));
+        line.pass(60);
+        line.order(&route(1, vec![place(0.0, 0.0), place(0.0, 30.0)]));
+        line.until("30 m up", 120, |line| line.vehicle.truth().height_m > 29.5);
+        line.pass(5);
+        sets_home_here(&mut line);
+        line.pass(5);
+        line.order(&route(2, vec![place(0.0, 30.0), place(60.0, 30.0)]));
+        let (mut lowest, mut highest) = (f64::MAX, f64::MIN);
+        let north = place(60.0, 30.0).at.latitude_deg;
+        let began = line.ms;
+        while (line.vehicle.truth().place.lat_deg - north).abs() > 1e-5 {
+            assert!(line.ms < began + 60_000, "{autopilot:?}: it does not come there");
+            line.step();
+            let up = line.vehicle.truth().height_m;
+            (lowest, highest) = (lowest.min(up), highest.max(up));
+        }
+        assert!(
+            lowest > 28.0 && highest < 32.0,
+            "{autopilot:?}: from {lowest} m to {highest} m"
+        );
+        assert_eq!(line.pilot.report(line.now()).takeovers, 0);
+    }
+}

@@ -126,7 +126,7 @@ impl Metrics {
             (&self.conflicts, "action", &["stops", "steps_aside", "stays"]),
             (&self.sessions, "result", &["opened", "taken", "too_many"]),
             (&self.orders, "kind", &["new", "repeated"]),
-            (&self.transitions, "turn", &["takeoff", "landing", "lost"]),
+            (&self.transitions, "transition", &["takeoff", "landing", "lost"]),
             (&self.refusals, "class", &["will_heal", "needs_human", "unclear"]),
             (&self.ground_orders, "verb", &["ground", "release", "resume"]),
             (
@@ -198,7 +198,7 @@ impl Metrics {
             self.orders.clone(),
         );
         to.register(
-            "flight_turns",
+            "flight_transitions",
             "Takeoffs, landings and losses of contact in flight, as the vehicles report them",
             self.transitions.clone(),
         );
@@ -319,7 +319,7 @@ impl Metrics {
             FlightTransition::Landing => "landing",
             FlightTransition::Lost => "lost",
         };
-        self.transitions.get_or_create(&[("turn", word)]).inc();
+        self.transitions.get_or_create(&[("transition", word)]).inc();
     }
 
     /// Somebody took over so many times since the last report.
@@ -488,7 +488,7 @@ mod tests {
             "{text}"
         );
         assert!(
-            text.contains("skein_flight_turns_total{turn=\"takeoff\"} 1\n"),
+            text.contains("skein_flight_transitions_total{transition=\"takeoff\"} 1\n"),
             "{text}"
         );
     }

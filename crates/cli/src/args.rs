@@ -197,8 +197,8 @@ pub struct DemoArgs {
     /// Which autopilot the vehicles have; mixed alternates.
     #[arg(long, value_enum, default_value_t = Autopilots::Mixed)]
     pub autopilot: Autopilots,
-    /// How much faster than in life the vehicles' time runs, 0.5 to 20: slower, what they say would be old by the time
-    /// the next word comes.
+    /// How fast simulated time runs, 0.5 to 20 times real time. Slower, a report would be too old before the next one
+    /// comes.
     #[arg(long, default_value_t = 1.0, value_name = "FACTOR", value_parser = speedup)]
     pub speedup: f64,
     /// Height to hold, in meters above home, 1 to 120.

@@ -90,9 +90,9 @@ pub async fn what_is_counted_is_what_happened_and_all_that_dashboard_and_alerts_
             let seen = [
                 ("skein_leader", 1.0),
                 ("skein_agents_connected", 2.0),
-                ("skein_flight_turns_total{turn=\"takeoff\"}", 2.0),
-                ("skein_flight_turns_total{turn=\"landing\"}", 1.0),
-                ("skein_flight_turns_total{turn=\"lost\"}", 0.0),
+                ("skein_flight_transitions_total{transition=\"takeoff\"}", 2.0),
+                ("skein_flight_transitions_total{transition=\"landing\"}", 1.0),
+                ("skein_flight_transitions_total{transition=\"lost\"}", 0.0),
                 ("skein_arming_refusals_total{class=\"unclear\"}", 1.0),
                 ("skein_swarm_replicas{namespace=\"north\",swarm=\"alpha\"}", 1.0),
                 ("skein_swarm_flying{namespace=\"north\",swarm=\"alpha\"}", 1.0),

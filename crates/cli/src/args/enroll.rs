@@ -27,7 +27,7 @@ pub struct EnrollArgs {
     /// Where the agent reaches the coordinator, for the command that is printed.
     #[arg(long, value_name = "HOST:PORT", conflicts_with = "revoke")]
     pub coordinator: Option<String>,
-    /// Makes no certificate, but has all that were made for it count no more, within seconds.
+    /// Makes no certificate: revokes all certificates of this node or person, within seconds.
     #[arg(long)]
     pub revoke: bool,
     /// The ground station on this machine that keeps its data in DIR [env: SKEIN_STATION]

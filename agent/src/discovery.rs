@@ -13,7 +13,6 @@ use fleet::vehicle::{Autopilot, Identity};
 use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavType};
 use mavlink::MavHeader;
 use std::time::Duration;
-use tokio::time::Instant;
 
 /// Looks for the autopilot in heartbeats.
 #[derive(Clone, Debug, Default)]
@@ -24,7 +23,6 @@ pub struct Discovery {
     only: Option<Address>,
     /// Autopilots received before one is latched: which, since when, and when last.
     candidates: Vec<(MavHeader, Moment, Moment)>,
-    epoch: Option<Instant>,
     logged: Vec<(u32, u8)>,
 }
 
@@ -77,12 +75,6 @@ impl Discovery {
         self.latched
             .as_ref()
             .is_some_and(|id| u32::from(id.system.0) == header.system_id && id.component.0 == header.component_id)
-    }
-
-    /// Takes in a HEARTBEAT (0) that arrived `at`, for callers that have no moments.
-    pub fn receive_at(&mut self, header: MavHeader, beat: &HEARTBEAT_DATA, at: Instant) -> Sighted {
-        let epoch = *self.epoch.get_or_insert(at);
-        self.receive(header, beat, Moment::at(at.saturating_duration_since(epoch)))
     }
 
     /// Takes in a HEARTBEAT (0).

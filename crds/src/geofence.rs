@@ -1,10 +1,5 @@
 //! `Geofence`: where the vehicles that it selects may be, in force on their autopilots.
 
-#![allow(
-    clippy::duplicated_attributes,
-    reason = "printer columns of one type; the lint takes them for repeats"
-)]
-
 use crate::rules::UnsettledVehicle;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector, Time};
 use kube::{CustomResource, KubeSchema};

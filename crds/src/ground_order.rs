@@ -1,10 +1,5 @@
 //! `GroundOrder`: somebody has ordered vehicles to the ground, and they stay there until that is released.
 
-#![allow(
-    clippy::duplicated_attributes,
-    reason = "printer columns of one type; the lint takes them for repeats"
-)]
-
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;

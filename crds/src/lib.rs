@@ -3,6 +3,11 @@
 //! Owns: the Rust types, their schema with CEL rules, and the YAML generated from them (`crdgen`).
 //! Must not: know gRPC or MAVLink, or decide anything; `fleet` does.
 
+#![allow(
+    clippy::duplicated_attributes,
+    reason = "printer columns of one type; the lint takes them for repeats"
+)]
+
 pub mod drone;
 pub mod formation;
 pub mod geofence;

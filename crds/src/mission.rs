@@ -3,11 +3,6 @@
 //! Owns: the type with its CEL rules; what it says as types of `fleet` ([`convert`]); how far it has come, in few numbers.
 //! Must not: hold items: they follow from the spec and from who flies which part.
 
-#![allow(
-    clippy::duplicated_attributes,
-    reason = "printer columns of one type; the lint takes them for repeats"
-)]
-
 pub mod convert;
 
 use crate::drone::{AltitudeReference, DroneSpec, Failsafe, is_false, is_zero};

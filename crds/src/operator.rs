@@ -1,10 +1,5 @@
 //! `Operator`: who operates the vehicles that it selects, as their Remote ID has to say.
 
-#![allow(
-    clippy::duplicated_attributes,
-    reason = "printer columns of one type; the lint takes them for repeats"
-)]
-
 use crate::rules::UnsettledVehicle;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
 use kube::{CustomResource, KubeSchema};

@@ -1,10 +1,5 @@
 //! `ParameterProfile`: the values that autopilot parameters of the selected vehicles are to have.
 
-#![allow(
-    clippy::duplicated_attributes,
-    reason = "printer columns of one type; the lint takes them for repeats"
-)]
-
 use crate::rules::UnsettledVehicle;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
 use kube::{CustomResource, KubeSchema};

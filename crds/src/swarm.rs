@@ -1,10 +1,5 @@
 //! `Swarm`: so many Drones of one kind, kept in the air.
 
-#![allow(
-    clippy::duplicated_attributes,
-    reason = "printer columns of one type; the lint takes them for repeats"
-)]
-
 use crate::drone::{DroneSpec, default_altitude, is_false, is_zero};
 use crate::formation::{Formation, SlotStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;

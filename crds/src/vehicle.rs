@@ -1,10 +1,5 @@
 //! `Vehicle`: the inventory, one airframe for each object.
 
-#![allow(
-    clippy::duplicated_attributes,
-    reason = "printer columns of one type; the lint takes them for repeats"
-)]
-
 use crate::drone::BatteryStatus;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use kube::{CustomResource, KubeSchema};

@@ -86,6 +86,11 @@ fn kubectl(args: &[&str]) -> String {
     PLANE.kubectl().run(args).unwrap()
 }
 
+/// The same, for arguments without spaces.
+fn kubectl_line(line: &str) -> String {
+    kubectl(&line.split(' ').collect::<Vec<_>>())
+}
+
 fn pod_template(workload: &str) -> Value {
     let object = PLANE.kubectl().json(["-n", SYSTEM, "get", workload]).unwrap();
     object["spec"]["template"].clone()

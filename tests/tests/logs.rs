@@ -68,7 +68,10 @@ fn a_flight_is_listed_and_its_log_copied_byte_for_byte() -> anyhow::Result<()> {
     assert_eq!(log, fs::read(field.flight_logs().join(&names[0]))?);
     let said = field.skein_says(&["logs", "--vehicle", "alpha", &download])?;
     assert!(said.contains("was there already"), "{said}");
-    let refused = field.skein_says(&["logs", "--vehicle", "nosuch"]).unwrap_err().to_string();
+    let refused = field
+        .skein_says(&["logs", "--vehicle", "nosuch"])
+        .unwrap_err()
+        .to_string();
     assert!(refused.contains("there is no drone node nosuch"), "{refused}");
     Ok(())
 }

@@ -395,11 +395,6 @@ impl World {
         self.wake_swarm(&inner, &id);
     }
 
-    /// Has all Drones of the Swarm with this uid, and their agents, reconciled.
-    pub fn wake_drones_of_swarm(&self, swarm: &str) {
-        self.wake_swarm(&self.lock(), swarm);
-    }
-
     fn wake_swarm(&self, inner: &Inner, swarm: &str) {
         for (key, drone) in inner.of_swarm.get(swarm).into_iter().flatten() {
             self.wakes.drones.wake(key.clone());

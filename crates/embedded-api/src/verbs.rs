@@ -172,12 +172,6 @@ impl Api {
         self.core.store.revision()
     }
 
-    /// Sizes of the store's content.
-    #[must_use]
-    pub fn stats(&self) -> store::Stats {
-        self.core.store.stats()
-    }
-
     /// Ends watches and background tasks, finishes the queued writes and closes the files. Later writes are refused.
     pub async fn close(self) {
         self.running.stop.cancel();

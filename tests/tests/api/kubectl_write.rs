@@ -210,38 +210,11 @@ fn kubectl_labels_annotates_and_patches() {
         s.kubectl(&["label", "drone", "a", "--list"]);
         s.kubectl(&["annotate", "drone", "a", "note=hello world"]);
         s.kubectl(&["annotate", "drone", "a", "note-"]);
-        s.kubectl(&[
-            "patch",
-            "drone",
-            "a",
-            "--type=merge",
-            "-p",
-            r#"{"spec": {"grounded": true}}"#,
-        ]);
-        s.kubectl(&[
-            "patch",
-            "drone",
-            "a",
-            "--type=merge",
-            "-p",
-            r#"{"spec": {"grounded": true}}"#,
-        ]);
-        s.kubectl(&[
-            "patch",
-            "drone",
-            "a",
-            "--type=json",
-            "-p",
-            r#"[{"op": "remove", "path": "/spec/grounded"}]"#,
-        ]);
-        s.kubectl(&[
-            "patch",
-            "drone",
-            "a",
-            "--type=json",
-            "-p",
-            r#"[{"op": "remove", "path": "/spec/grounded"}]"#,
-        ]);
+        let merge = ["--type=merge", r#"{"spec": {"grounded": true}}"#];
+        let json = ["--type=json", r#"[{"op": "remove", "path": "/spec/grounded"}]"#];
+        for [kind, patch] in [merge, merge, json, json] {
+            s.kubectl(&["patch", "drone", "a", kind, "-p", patch]);
+        }
         s.kubectl(&["patch", "drone", "a", "-p", r#"{"spec": {"grounded": true}}"#]);
         s.kubectl(&[
             "patch",

@@ -3,7 +3,7 @@
 //! Owns: that each role has what its holders need and no more. Must not: check whether the coordinator uses its rights:
 //! its own tests do, by the audit log.
 
-use super::{PLANE, SYSTEM, kubectl, object, objects, rendered};
+use super::{PLANE, SYSTEM, kubectl, kubectl_line, object, objects, rendered};
 use std::time::Duration;
 use testkit::wait_for;
 
@@ -145,15 +145,9 @@ fn rights_of(user: &str, namespace: &str) -> [bool; 4] {
 fn the_built_in_roles_fly_nothing_until_the_chart_is_told_so() {
     kubectl(&["create", "namespace", "field"]);
     for (user, role) in [("vera", "view"), ("edda", "edit"), ("ada", "admin")] {
-        kubectl(&[
-            "-n",
-            "field",
-            "create",
-            "rolebinding",
-            user,
-            &format!("--clusterrole={role}"),
-            &format!("--user={user}"),
-        ]);
+        kubectl_line(&format!(
+            "-n field create rolebinding {user} --clusterrole={role} --user={user}"
+        ));
     }
     for user in ["vera", "edda", "ada"] {
         assert_eq!(rights_of(user, "field"), [false; 4], "{user}");
@@ -178,23 +172,11 @@ fn the_built_in_roles_fly_nothing_until_the_chart_is_told_so() {
 fn our_roles_stand_alone_and_grounding_can_be_given_without_killing() {
     kubectl(&["create", "namespace", "range"]);
     // As deploy/README.md has it.
-    kubectl(&[
-        "create",
-        "clusterrole",
-        "may-ground",
-        "--verb=ground",
-        "--resource=swarms.skein.dev",
-    ]);
+    kubectl_line("create clusterrole may-ground --verb=ground --resource=swarms.skein.dev");
     for role in ["skein-viewer", "skein-operator", "skein-admin", "may-ground"] {
-        kubectl(&[
-            "-n",
-            "range",
-            "create",
-            "rolebinding",
-            role,
-            &format!("--clusterrole={role}"),
-            &format!("--user={role}"),
-        ]);
+        kubectl_line(&format!(
+            "-n range create rolebinding {role} --clusterrole={role} --user={role}"
+        ));
     }
     assert_eq!(rights_of("skein-viewer", "range"), [true, false, false, false]);
     assert_eq!(rights_of("skein-operator", "range"), [true, true, true, false]);
@@ -212,15 +194,9 @@ fn our_roles_stand_alone_and_grounding_can_be_given_without_killing() {
 
 #[test]
 fn whoever_may_connect_reaches_the_coordinator_and_reads_no_secret() {
-    kubectl(&[
-        "-n",
-        SYSTEM,
-        "create",
-        "rolebinding",
-        "connie",
-        "--role=skein-connect",
-        "--user=connie",
-    ]);
+    kubectl_line(&format!(
+        "-n {SYSTEM} create rolebinding connie --role=skein-connect --user=connie"
+    ));
     for request in [
         "get configmap/skein-ca",
         "get lease.coordination.k8s.io/skein-coordinator",
@@ -247,13 +223,7 @@ fn whoever_may_connect_reaches_the_coordinator_and_reads_no_secret() {
 
 #[test]
 fn whoever_may_have_a_key_noted_makes_requests_and_reads_and_approves_none() {
-    kubectl(&[
-        "create",
-        "clusterrolebinding",
-        "pia",
-        "--clusterrole=skein-person",
-        "--user=pia",
-    ]);
+    kubectl_line("create clusterrolebinding pia --clusterrole=skein-person --user=pia");
     let of = "certificatesigningrequests.certificates.k8s.io";
     assert!(user_may("pia", &format!("create {of}")));
     for request in [
@@ -274,15 +244,9 @@ fn whoever_may_have_a_key_noted_makes_requests_and_reads_and_approves_none() {
 
 #[test]
 fn whoever_may_enroll_reads_the_one_key_and_writes_the_one_list() {
-    kubectl(&[
-        "-n",
-        SYSTEM,
-        "create",
-        "rolebinding",
-        "enrico",
-        "--role=skein-enroll",
-        "--user=enrico",
-    ]);
+    kubectl_line(&format!(
+        "-n {SYSTEM} create rolebinding enrico --role=skein-enroll --user=enrico"
+    ));
     for (may, request) in [
         (true, "get secret/skein-ca"),
         (true, "get configmap/skein-enrolled"),
@@ -307,15 +271,9 @@ fn forward(user: &str, pod: &str) -> String {
 
 #[test]
 fn whoever_may_connect_is_forwarded_to_a_coordinator_and_to_no_agent() {
-    kubectl(&[
-        "-n",
-        SYSTEM,
-        "create",
-        "rolebinding",
-        "carl",
-        "--role=skein-connect",
-        "--user=carl",
-    ]);
+    kubectl_line(&format!(
+        "-n {SYSTEM} create rolebinding carl --role=skein-connect --user=carl"
+    ));
     let refused = "a port-forward goes to a coordinator only";
     // A policy takes effect some moments after its creation.
     wait_for("the policy to be in force", Duration::from_secs(60), || {
@@ -336,13 +294,7 @@ fn whoever_may_connect_is_forwarded_to_a_coordinator_and_to_no_agent() {
         said.contains("cannot get") || said.contains("forbidden"),
         "nobody is somebody: {said}"
     );
-    kubectl(&[
-        "create",
-        "clusterrolebinding",
-        "adele",
-        "--clusterrole=cluster-admin",
-        "--user=adele",
-    ]);
+    kubectl_line("create clusterrolebinding adele --clusterrole=cluster-admin --user=adele");
     let said = forward("adele", "skein-agent-abcde");
     assert!(said.contains("not found"), "{said}");
 }

@@ -14,11 +14,11 @@ mod swarm;
 
 pub use agents::{AgentArgs, AgentSettings, OfNode, SigningArgs};
 pub use connect::{ConnectArgs, Port};
-pub use drone::{DroneArgs, DroneKey, KillArgs};
+pub use drone::{DroneArgs, KillArgs, ObjectKey, ObjectRef};
 pub use enroll::EnrollArgs;
 pub use logs::{LogsArgs, LogsOf};
 pub use place::WhereArgs;
-pub use swarm::{GroundArgs, SwarmRef};
+pub use swarm::GroundArgs;
 
 use crate::failure::Failure;
 use crate::node_link::NodeLink;
@@ -402,25 +402,6 @@ mod tests {
             let error = usage_error(wrong);
             assert!(error.contains(expected), "{wrong:?}: {error}");
         }
-    }
-
-    #[test]
-    fn a_swarm_may_be_named_with_its_namespace() {
-        let of = |text: &str| text.parse::<SwarmRef>().unwrap();
-        assert_eq!(
-            of("alpha"),
-            SwarmRef {
-                namespace: None,
-                name: "alpha".into()
-            }
-        );
-        assert_eq!(
-            of("field/alpha"),
-            SwarmRef {
-                namespace: Some("field".into()),
-                name: "alpha".into()
-            }
-        );
     }
 
     #[test]

@@ -8,7 +8,7 @@ mod port;
 mod trunk;
 mod way;
 
-use crate::args::{ConnectArgs, DroneKey};
+use crate::args::{ConnectArgs, ObjectKey};
 use crate::failure::Failure;
 use crate::interrupt::Interrupt;
 use crate::live::fleet_feed::{self, FleetSnapshot};
@@ -38,7 +38,7 @@ const LINES: usize = 64;
 ///
 /// # Errors
 /// [`Failure`].
-pub async fn run(route: Route, args: ConnectArgs, drones: Vec<DroneKey>) -> Result<(), Failure> {
+pub async fn run(route: Route, args: ConnectArgs, drones: Vec<ObjectKey>) -> Result<(), Failure> {
     args.check_ports()?;
     let interrupt = Interrupt::catch()?;
     tokio::select! {
@@ -47,7 +47,7 @@ pub async fn run(route: Route, args: ConnectArgs, drones: Vec<DroneKey>) -> Resu
     }
 }
 
-async fn connect(route: Route, args: ConnectArgs, drones: Vec<DroneKey>) -> Result<(), Failure> {
+async fn connect(route: Route, args: ConnectArgs, drones: Vec<ObjectKey>) -> Result<(), Failure> {
     if drones.len() > MOST {
         return Err(Failure::Usage(format!("at most {MOST} Drones are connected at a time")));
     }
@@ -97,14 +97,14 @@ struct Ways {
     trunks: Trunks,
     watch_only: bool,
     say: mpsc::Sender<String>,
-    open: BTreeMap<DroneKey, AbortHandle>,
-    tasks: JoinSet<(DroneKey, Ended)>,
+    open: BTreeMap<ObjectKey, AbortHandle>,
+    tasks: JoinSet<(ObjectKey, Ended)>,
     /// Those that were refused, and until when they are let be.
-    rests: BTreeMap<DroneKey, Instant>,
+    rests: BTreeMap<ObjectKey, Instant>,
 }
 
 impl Ways {
-    fn open(&mut self, drone: DroneKey) {
+    fn open(&mut self, drone: ObjectKey) {
         let way = Way {
             drone: drone.clone(),
             watch_only: self.watch_only,
@@ -120,7 +120,7 @@ impl Ways {
     }
 
     /// Those that were named; ends when none is left.
-    async fn named(mut self, drones: Vec<DroneKey>) -> Result<(), Failure> {
+    async fn named(mut self, drones: Vec<ObjectKey>) -> Result<(), Failure> {
         drones.into_iter().for_each(|drone| self.open(drone));
         let mut last = None;
         while let Some(ended) = self.tasks.join_next().await {
@@ -167,16 +167,16 @@ impl Ways {
         }
         let now = Instant::now();
         self.rests.retain(|_, until| *until > now);
-        let there: Vec<DroneKey> = snapshot
+        let there: Vec<ObjectKey> = snapshot
             .vehicles
             .iter()
             .filter(|vehicle| !vehicle.drone_name.is_empty())
-            .map(|vehicle| DroneKey {
+            .map(|vehicle| ObjectKey {
                 namespace: vehicle.drone_namespace.clone(),
                 name: vehicle.drone_name.clone(),
             })
             .collect();
-        let gone: Vec<DroneKey> = self
+        let gone: Vec<ObjectKey> = self
             .open
             .keys()
             .filter(|drone| !there.contains(drone))
@@ -191,7 +191,7 @@ impl Ways {
         }
         let vehicles = snapshot.vehicles.iter().filter(|vehicle| vehicle.agent_connected);
         for vehicle in vehicles {
-            let drone = DroneKey {
+            let drone = ObjectKey {
                 namespace: vehicle.drone_namespace.clone(),
                 name: vehicle.drone_name.clone(),
             };

@@ -4,7 +4,7 @@
 
 mod outstanding;
 
-use crate::args::{GroundArgs, SwarmRef};
+use crate::args::{GroundArgs, ObjectKey, ObjectRef};
 use crate::failure::Failure;
 use crate::route::Route;
 use crate::server::{OrderFailure, Server, Which};
@@ -16,9 +16,6 @@ use std::io::Write;
 
 /// So many objects are named; of more, how many.
 const NAMED: usize = 12;
-
-/// The namespace of a Swarm that was named without one.
-const DEFAULT_NAMESPACE: &str = "default";
 
 /// What is ordered.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
@@ -126,15 +123,19 @@ fn print(outcome: Outcome) -> Result<(), Failure> {
 }
 
 fn target(args: &GroundArgs) -> Result<Target, Failure> {
+    let key = |named: &ObjectRef| named.key(args.namespace.as_deref(), None).map_err(Failure::Usage);
     if let Some(drone) = &args.drone {
-        let v1::SwarmTarget { namespace, name } = swarm_target(drone, args.namespace.as_deref())?;
+        let ObjectKey { namespace, name } = key(drone)?;
         return Ok(Target::Drone(v1::DroneTarget { namespace, name }));
     }
     if let Some(node) = &args.vehicle {
         return Ok(Target::Node(v1::NodeTarget { name: node.clone() }));
     }
     match (&args.swarm, &args.selector) {
-        (Some(swarm), _) => Ok(Target::Swarm(swarm_target(swarm, args.namespace.as_deref())?)),
+        (Some(swarm), _) => {
+            let ObjectKey { namespace, name } = key(swarm)?;
+            Ok(Target::Swarm(v1::SwarmTarget { namespace, name }))
+        }
         (None, Some(selector)) => Ok(Target::Selector(v1::SelectorTarget {
             selector: selector.to_string(),
             namespace: args.namespace.clone().unwrap_or_default(),
@@ -145,22 +146,6 @@ fn target(args: &GroundArgs) -> Result<Target, Failure> {
             "say which: a Swarm, --drone, --vehicle, --selector or --all".to_owned(),
         )),
     }
-}
-
-fn swarm_target(swarm: &SwarmRef, namespace: Option<&str>) -> Result<v1::SwarmTarget, Failure> {
-    let namespace = match (swarm.namespace.as_deref(), namespace) {
-        (Some(a), Some(b)) if a != b => {
-            return Err(Failure::Usage(format!(
-                "{swarm} is not in namespace {b}; leave out one of them"
-            )));
-        }
-        (Some(n), _) | (None, Some(n)) => n,
-        (None, None) => DEFAULT_NAMESPACE,
-    };
-    Ok(v1::SwarmTarget {
-        namespace: namespace.to_owned(),
-        name: swarm.name.clone(),
-    })
 }
 
 async fn explained(
@@ -306,18 +291,6 @@ fn released(target: &Target, done: &v1::GroundResponse) -> String {
 mod tests {
     use super::*;
     use crate::vehicle::tests::holding;
-
-    fn swarm(text: &str, namespace: Option<&str>) -> Result<String, Failure> {
-        swarm_target(&text.parse().unwrap(), namespace).map(|t| format!("{}/{}", t.namespace, t.name))
-    }
-
-    #[test]
-    fn a_swarm_without_a_namespace_is_in_the_default_one() {
-        assert_eq!(swarm("alpha", None).unwrap(), "default/alpha");
-        assert_eq!(swarm("alpha", Some("field")).unwrap(), "field/alpha");
-        assert_eq!(swarm("field/alpha", Some("field")).unwrap(), "field/alpha");
-        assert!(matches!(swarm("field/alpha", Some("other")), Err(Failure::Usage(_))));
-    }
 
     #[test]
     fn the_output_says_what_was_done_and_how_to_undo_it() {

@@ -3,7 +3,7 @@
 //! Owns: asking the person twice, and saying what the autopilot answered and what the vehicle is observed to do.
 //! Must not: be called by any other command, or give the order twice.
 
-use crate::args::{DroneKey, KillArgs};
+use crate::args::{KillArgs, ObjectKey};
 use crate::failure::Failure;
 use crate::route::Route;
 use crate::server::Server;
@@ -60,7 +60,7 @@ fn print(text: &str) -> Result<(), Failure> {
 }
 
 /// Whether the person has to be asked; a script says it with both flags.
-fn must_ask(args: &KillArgs, drone: &DroneKey, terminal: bool) -> Result<bool, Failure> {
+fn must_ask(args: &KillArgs, drone: &ObjectKey, terminal: bool) -> Result<bool, Failure> {
     match (&args.confirm, args.yes_stop_the_motors) {
         (Some(name), _) if *name != drone.name => Err(Failure::Usage(format!(
             "--confirm is {name:?}, but the Drone is {}; nothing was done",
@@ -92,7 +92,7 @@ async fn confirm(question: &str, expected: &str) -> Result<(), Failure> {
     }
 }
 
-fn warning(drone: &DroneKey, vehicle: &Vehicle) -> String {
+fn warning(drone: &ObjectKey, vehicle: &Vehicle) -> String {
     let place = match vehicle.flying {
         Some(true) => "in the air: IT WILL FALL",
         Some(false) => "on the ground",
@@ -124,7 +124,7 @@ fn answer_text(outcome: v1::KillOutcome, detail: &str) -> String {
 }
 
 /// The vehicle once its motors are observed to be off, or as it is when the time is over.
-async fn until_stopped(server: &mut Server, drone: &DroneKey) -> Result<Vehicle, Failure> {
+async fn until_stopped(server: &mut Server, drone: &ObjectKey) -> Result<Vehicle, Failure> {
     let until = Instant::now() + CONFIRM_WITHIN;
     loop {
         let vehicle = Vehicle::from(server.get(drone).await?);
@@ -167,7 +167,7 @@ mod tests {
     use crate::vehicle::tests::holding;
     use clap::Parser;
 
-    fn args(more: &[&str]) -> (KillArgs, DroneKey) {
+    fn args(more: &[&str]) -> (KillArgs, ObjectKey) {
         let line = [&["skein", "kill", "goose", "-n", "field"], more].concat();
         match Cli::try_parse_from(line).unwrap().command {
             crate::args::Command::Kill(args) => {

@@ -2,7 +2,7 @@
 //!
 //! Owns: saying what was done, and what else has to happen before the vehicle moves. Must not: ask back.
 
-use crate::args::{DroneArgs, DroneKey};
+use crate::args::{DroneArgs, ObjectKey};
 use crate::failure::Failure;
 use crate::route::Route;
 use crate::server::Server;
@@ -21,7 +21,7 @@ pub async fn run(route: &Route, args: &DroneArgs) -> Result<(), Failure> {
 }
 
 /// What was done, in words.
-pub(crate) fn resumed(drone: &DroneKey, answer: &v1::ResumeResponse) -> String {
+pub(crate) fn resumed(drone: &ObjectKey, answer: &v1::ResumeResponse) -> String {
     let of = |n: u32| {
         if n == 1 {
             "1 takeover".to_owned()
@@ -50,7 +50,7 @@ mod tests {
 
     #[test]
     fn the_output_says_what_the_vehicle_still_waits_for() {
-        let drone = DroneKey {
+        let drone = ObjectKey {
             namespace: "field".into(),
             name: "goose".into(),
         };

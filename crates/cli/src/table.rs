@@ -85,7 +85,7 @@ fn write_line(text: &mut String, line: &[Cell], widths: &[usize], layout: Layout
         } else {
             width + 3 - shown.chars().count()
         };
-        let cut = shorten(shown, left);
+        let cut = clip(shown, left);
         if layout.color && *tone != Tone::Plain {
             let _ = write!(text, "{}{cut}\u{1b}[0m", tone.escape());
         } else {
@@ -99,7 +99,8 @@ fn write_line(text: &mut String, line: &[Cell], widths: &[usize], layout: Layout
 }
 
 /// The text, cut to `width` characters with an ellipsis.
-fn shorten(text: &str, width: usize) -> String {
+#[must_use]
+pub fn clip(text: &str, width: usize) -> String {
     if text.chars().count() <= width {
         return text.to_owned();
     }
@@ -214,6 +215,13 @@ mod tests {
 
     fn fleet() -> Vec<Vehicle> {
         vec![holding("alpha-brave-goose").into(), pending("alpha-calm-crane").into()]
+    }
+
+    #[test]
+    fn a_text_is_cut_to_a_width() {
+        assert_eq!(clip("abcd", 3), "ab…");
+        assert_eq!(clip("abc", 3), "abc");
+        assert_eq!(clip("abc", 0), "");
     }
 
     #[test]

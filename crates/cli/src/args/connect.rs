@@ -3,7 +3,7 @@
 //! Owns: which Drones, and where their ground stations are met ([`Port`]). Must not: do anything.
 
 use super::WhereArgs;
-use super::drone::{DroneKey, DroneRef};
+use super::drone::{ObjectKey, ObjectRef};
 use crate::failure::Failure;
 use clap::{ArgGroup, Args};
 use fleet::selector::Selector;
@@ -24,7 +24,7 @@ pub struct ConnectArgs {
     pub place: WhereArgs,
     /// The Drones, each as NAME or NAMESPACE/NAME.
     #[arg(value_name = "DRONE")]
-    pub drones: Vec<DroneRef>,
+    pub drones: Vec<ObjectRef>,
     /// Drones with these labels, their own or their Swarm's, as kubectl's -l has it; those that come later, too.
     #[arg(short = 'l', long, value_name = "SELECTOR")]
     pub selector: Option<Selector>,
@@ -70,7 +70,7 @@ impl ConnectArgs {
         &mut self,
         before: Option<String>,
         usual: impl FnOnce() -> Option<String>,
-    ) -> Result<Vec<DroneKey>, Failure> {
+    ) -> Result<Vec<ObjectKey>, Failure> {
         if before.is_some() && self.all_namespaces {
             return Err(Failure::Usage(
                 "-n and -A exclude one another: leave out one of them".to_owned(),

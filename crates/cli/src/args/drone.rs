@@ -1,13 +1,13 @@
 //! The command lines about one Drone: `skein resume` and `skein kill`.
 //!
-//! Owns: how a person names a Drone. Must not: do anything.
+//! Owns: how a person names a Drone or a Swarm. Must not: do anything.
 
 use super::WhereArgs;
 use clap::Args;
 use std::fmt;
 use std::str::FromStr;
 
-/// The namespace of a Drone that was named without one.
+/// The namespace of an object that was named without one.
 const DEFAULT_NAMESPACE: &str = "default";
 
 /// Which Drone.
@@ -18,7 +18,7 @@ pub struct DroneArgs {
     #[command(flatten)]
     pub place: WhereArgs,
     /// The Drone, as NAME or NAMESPACE/NAME.
-    pub drone: DroneRef,
+    pub drone: ObjectRef,
     /// Namespace of the Drone.
     #[arg(short, long, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
@@ -39,16 +39,16 @@ pub struct KillArgs {
     pub yes_stop_the_motors: bool,
 }
 
-/// A Drone as a person names it.
+/// A Drone or a Swarm as a person names it.
 #[derive(Debug, Clone, PartialEq, Eq)]
-pub struct DroneRef {
+pub struct ObjectRef {
     namespace: Option<String>,
     name: String,
 }
 
-/// A Drone by namespace and name.
+/// A Drone or a Swarm by namespace and name.
 #[derive(Debug, Clone, PartialEq, Eq, PartialOrd, Ord)]
-pub struct DroneKey {
+pub struct ObjectKey {
     /// The namespace.
     pub namespace: String,
     /// The name.
@@ -67,17 +67,17 @@ impl DroneArgs {
     ///
     /// # Errors
     /// Two namespaces were given; the text says what to leave out.
-    pub fn key(&self) -> Result<DroneKey, String> {
+    pub fn key(&self) -> Result<ObjectKey, String> {
         self.drone.key(self.namespace.as_deref(), None)
     }
 }
 
-impl DroneRef {
-    /// The Drone that is meant, where `namespace` was given apart from it, and `usual` is that of one without any.
+impl ObjectRef {
+    /// The object that is meant, where `namespace` was given apart from it, and `usual` is that of one without any.
     ///
     /// # Errors
     /// Two namespaces were given; the text says what to leave out.
-    pub fn key(&self, namespace: Option<&str>, usual: Option<&str>) -> Result<DroneKey, String> {
+    pub fn key(&self, namespace: Option<&str>, usual: Option<&str>) -> Result<ObjectKey, String> {
         let name = self.name.clone();
         let namespace = match (self.namespace.as_deref(), namespace) {
             (Some(a), Some(b)) if a != b => {
@@ -87,7 +87,7 @@ impl DroneRef {
             (None, None) => usual.unwrap_or(DEFAULT_NAMESPACE),
         };
         let namespace = namespace.to_owned();
-        Ok(DroneKey { namespace, name })
+        Ok(ObjectKey { namespace, name })
     }
 
     /// Whether it was named with its namespace.
@@ -96,13 +96,13 @@ impl DroneRef {
     }
 }
 
-impl fmt::Display for DroneKey {
+impl fmt::Display for ObjectKey {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}/{}", self.namespace, self.name)
     }
 }
 
-impl FromStr for DroneRef {
+impl FromStr for ObjectRef {
     type Err = String;
 
     fn from_str(text: &str) -> Result<Self, String> {
@@ -111,7 +111,7 @@ impl FromStr for DroneRef {
             None => (None, text),
         };
         if name.is_empty() || name.contains('/') || namespace.as_deref() == Some("") {
-            return Err("give the Drone as NAME or NAMESPACE/NAME".into());
+            return Err("give it as NAME or NAMESPACE/NAME".into());
         }
         let name = name.to_owned();
         Ok(Self { namespace, name })

@@ -3,7 +3,7 @@
 //! Owns: how a person names a vehicle and the logs of it. Must not: do anything.
 
 use super::WhereArgs;
-use super::drone::{DroneKey, DroneRef};
+use super::drone::{ObjectKey, ObjectRef};
 use clap::Args;
 use std::path::PathBuf;
 
@@ -16,7 +16,7 @@ pub struct LogsArgs {
     pub place: WhereArgs,
     /// The Drone, as NAME or NAMESPACE/NAME: logs of the vehicle that serves it.
     #[arg(required_unless_present = "vehicle", conflicts_with = "vehicle")]
-    pub drone: Option<DroneRef>,
+    pub drone: Option<ObjectRef>,
     /// Namespace of the Drone.
     #[arg(short, long, value_name = "NAMESPACE", conflicts_with = "vehicle")]
     pub namespace: Option<String>,
@@ -48,7 +48,7 @@ pub struct LogsArgs {
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub enum LogsOf {
     /// The vehicle that serves this Drone.
-    Drone(DroneKey),
+    Drone(ObjectKey),
     /// The vehicle of this node.
     Node(String),
 }
@@ -56,7 +56,7 @@ pub enum LogsOf {
 impl LogsArgs {
     /// In `namespace`, where none was named.
     pub fn default_namespace(&mut self, namespace: Option<String>) {
-        let named = self.drone.as_ref().is_some_and(DroneRef::names_namespace);
+        let named = self.drone.as_ref().is_some_and(ObjectRef::names_namespace);
         if self.vehicle.is_none() && !named && self.namespace.is_none() {
             self.namespace = namespace;
         }

@@ -1,13 +1,12 @@
 //! The command lines about a Swarm: `skein ground` and `skein release`.
 //!
-//! Owns: how a person names a Swarm, or says which ones. Must not: do anything.
+//! Owns: how a person says which ones. Must not: do anything.
 
 use super::WhereArgs;
+use super::drone::ObjectRef;
 use crate::failure::Failure;
 use clap::{ArgGroup, Args};
 use fleet::selector::Selector;
-use std::fmt;
-use std::str::FromStr;
 
 /// Arguments of `skein ground` and `skein release`.
 #[derive(Debug, Args)]
@@ -18,7 +17,7 @@ pub struct GroundArgs {
     #[command(flatten)]
     pub place: WhereArgs,
     /// The Swarm, as NAME or NAMESPACE/NAME.
-    pub swarm: Option<SwarmRef>,
+    pub swarm: Option<ObjectRef>,
     /// Swarms and Drones by their labels, as kubectl's -l has it: team=red,model in (a,b),!retired
     ///
     /// A Drone counts with its own labels and those of its Swarm, a Swarm with its own and those of its template. A Swarm that
@@ -28,7 +27,7 @@ pub struct GroundArgs {
     pub selector: Option<Selector>,
     /// One Drone, as NAME or NAMESPACE/NAME.
     #[arg(long, value_name = "DRONE")]
-    pub drone: Option<SwarmRef>,
+    pub drone: Option<ObjectRef>,
     /// The vehicle of one node, whatever Drone it serves, now and later.
     #[arg(long, visible_alias = "node", value_name = "NODE")]
     pub vehicle: Option<String>,
@@ -72,45 +71,9 @@ impl GroundArgs {
         if self.namespace.is_none() {
             self.namespace = before;
         }
-        if self.namespace.is_none() && swarm.namespace.is_none() {
+        if self.namespace.is_none() && !swarm.names_namespace() {
             self.namespace = usual();
         }
         Ok(())
-    }
-}
-
-/// A Swarm as a person names it.
-#[derive(Debug, Clone, PartialEq, Eq)]
-pub struct SwarmRef {
-    /// The namespace, when it was given with the name.
-    pub namespace: Option<String>,
-    /// The name.
-    pub name: String,
-}
-
-impl FromStr for SwarmRef {
-    type Err = String;
-
-    fn from_str(text: &str) -> Result<Self, String> {
-        let (namespace, name) = match text.split_once('/') {
-            Some((namespace, name)) => (Some(namespace.to_owned()), name),
-            None => (None, text),
-        };
-        if name.is_empty() || name.contains('/') || namespace.as_deref() == Some("") {
-            return Err("give the Swarm as NAME or NAMESPACE/NAME".into());
-        }
-        Ok(Self {
-            namespace,
-            name: name.to_owned(),
-        })
-    }
-}
-
-impl fmt::Display for SwarmRef {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        match &self.namespace {
-            Some(namespace) => write!(f, "{namespace}/{}", self.name),
-            None => f.write_str(&self.name),
-        }
     }
 }

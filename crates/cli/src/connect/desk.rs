@@ -3,7 +3,7 @@
 //! Owns: [`Desk`], and opening a further port when one is full. Must not: hand frames on; [`super::port`] does.
 
 use super::port::{self, Group, ToGroup};
-use crate::args::{DroneKey, Port};
+use crate::args::{ObjectKey, Port};
 use crate::failure::Failure;
 use fleet::units::SystemId;
 use link::renumber::{Number, Numbers, Renumbered};
@@ -20,7 +20,7 @@ pub struct Desk {
 #[derive(Default)]
 struct State {
     numbers: Numbers,
-    given: BTreeMap<DroneKey, Number>,
+    given: BTreeMap<ObjectKey, Number>,
     groups: Vec<Group>,
 }
 
@@ -56,7 +56,7 @@ impl Desk {
     ///
     /// # Errors
     /// There is no further port.
-    pub async fn seat(&self, drone: &DroneKey, own: SystemId) -> Result<Seat, Failure> {
+    pub async fn seat(&self, drone: &ObjectKey, own: SystemId) -> Result<Seat, Failure> {
         let mut state = self.state.lock().await;
         let number = match state.given.get(drone) {
             Some(number) => *number,
@@ -78,7 +78,7 @@ impl Desk {
     }
 
     /// The vehicle of `drone` is not reached any more; its number stays its own.
-    pub async fn leave(&self, drone: &DroneKey) {
+    pub async fn leave(&self, drone: &ObjectKey) {
         let state = self.state.lock().await;
         if let Some(number) = state.given.get(drone)
             && let Some(group) = state.groups.get(number.port)

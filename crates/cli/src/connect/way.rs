@@ -5,7 +5,7 @@
 use super::desk::{Desk, Seat};
 use super::port::ToGroup;
 use super::trunk::Trunk;
-use crate::args::DroneKey;
+use crate::args::ObjectKey;
 use crate::failure::Failure;
 use crate::server::GuestClient;
 use crate::watch::{RETRY, jitter};
@@ -36,7 +36,7 @@ const LOSSES_EVERY: Duration = Duration::from_secs(10);
 /// One Drone's way.
 pub struct Way {
     /// The Drone.
-    pub drone: DroneKey,
+    pub drone: ObjectKey,
     /// Nothing is sent.
     pub watch_only: bool,
     /// The connection.

@@ -3,7 +3,7 @@
 //! Owns: whom an order concerns, in words that are confirmed before it is given, and giving it. Must not: give an order twice, later than
 //! it was confirmed, or to vehicles that were not named.
 
-use crate::args::DroneKey;
+use crate::args::ObjectKey;
 use crate::failure::Failure;
 use crate::ground::{self, Verb as GroundVerb};
 use crate::resume;
@@ -157,7 +157,7 @@ async fn one(server: &mut Server, verb: Verb, whom: &Whom) -> Result<Vec<(String
         (Verb::Ground, _) => GroundVerb::Ground,
         (Verb::Release, _) => GroundVerb::Release,
         (Verb::Resume, Whom::Drone(namespace, name)) => {
-            let drone = DroneKey {
+            let drone = ObjectKey {
                 namespace: namespace.clone(),
                 name: name.clone(),
             };

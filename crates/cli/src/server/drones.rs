@@ -3,7 +3,7 @@
 //! Owns: Get, Resume and Kill, each with a deadline. Must not: call one of them again that may have been obeyed.
 
 use super::{ANSWER, Server, within};
-use crate::args::DroneKey;
+use crate::args::ObjectKey;
 use crate::failure::Failure;
 use proto::v1;
 use proto::v1::kill_response::Step;
@@ -13,8 +13,8 @@ impl Server {
     ///
     /// # Errors
     /// [`Failure`].
-    pub async fn get(&mut self, drone: &DroneKey) -> Result<v1::Vehicle, Failure> {
-        let DroneKey { namespace, name } = drone.clone();
+    pub async fn get(&mut self, drone: &ObjectKey) -> Result<v1::Vehicle, Failure> {
+        let ObjectKey { namespace, name } = drone.clone();
         let request = v1::GetRequest { namespace, name };
         let answer = self
             .ask(request, |mut client, request| async move {
@@ -28,8 +28,8 @@ impl Server {
     ///
     /// # Errors
     /// [`Failure`]; then nothing goes on.
-    pub async fn resume(&mut self, drone: &DroneKey) -> Result<v1::ResumeResponse, Failure> {
-        let DroneKey { namespace, name } = drone.clone();
+    pub async fn resume(&mut self, drone: &ObjectKey) -> Result<v1::ResumeResponse, Failure> {
+        let ObjectKey { namespace, name } = drone.clone();
         let request = v1::ResumeRequest { namespace, name };
         let answer = self
             .ask(request, |mut client, request| async move {
@@ -43,7 +43,7 @@ impl Server {
     ///
     /// # Errors
     /// [`Failure`].
-    pub async fn offer_kill(&mut self, drone: &DroneKey) -> Result<(v1::Vehicle, v1::KillOffer), Failure> {
+    pub async fn offer_kill(&mut self, drone: &ObjectKey) -> Result<(v1::Vehicle, v1::KillOffer), Failure> {
         let answer = self.call_kill(drone, String::new()).await?;
         match (answer.vehicle, answer.step) {
             (Some(vehicle), Some(Step::Offer(offer))) => Ok((vehicle, offer)),
@@ -55,15 +55,15 @@ impl Server {
     ///
     /// # Errors
     /// [`Failure`].
-    pub async fn kill(&mut self, drone: &DroneKey, code: String) -> Result<v1::KillAnswer, Failure> {
+    pub async fn kill(&mut self, drone: &ObjectKey, code: String) -> Result<v1::KillAnswer, Failure> {
         match self.call_kill(drone, code).await?.step {
             Some(Step::Answer(answer)) => Ok(answer),
             Some(Step::Offer(_)) | None => Err(no_sense()),
         }
     }
 
-    async fn call_kill(&mut self, drone: &DroneKey, code: String) -> Result<v1::KillResponse, Failure> {
-        let DroneKey { namespace, name } = drone.clone();
+    async fn call_kill(&mut self, drone: &ObjectKey, code: String) -> Result<v1::KillResponse, Failure> {
+        let ObjectKey { namespace, name } = drone.clone();
         let request = v1::KillRequest { namespace, name, code };
         let answer = self
             .ask(request, |mut client, request| async move {

@@ -12,14 +12,13 @@ mod words;
 use super::model::{Model, Over, Prompt, View};
 use super::rows::{List, Row};
 use crate::live::clock::Now;
-use crate::table::Tone;
+use crate::table::{Tone, clip};
 use crate::vehicle::{Vehicle, age_text};
 use ratatui::Frame;
 use ratatui::buffer::Buffer;
 use ratatui::layout::Rect;
 use ratatui::style::{Color, Modifier, Style};
 use std::time::Duration;
-use words::clip;
 
 /// Less than this shows nothing of use.
 const LEAST: (u16, u16) = (30, 8);

@@ -79,13 +79,8 @@ pub fn unauthorized() -> Refusal {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::serve::folder::scratch as folder;
     use http::HeaderValue;
-
-    fn folder() -> (tempfile::TempDir, Folder) {
-        let directory = tempfile::tempdir().unwrap();
-        let folder = Folder::open(&directory.path().join("data")).unwrap();
-        (directory, folder)
-    }
 
     fn with(value: &str) -> HeaderMap {
         HeaderMap::from_iter([(header::AUTHORIZATION, HeaderValue::from_str(value).unwrap())])

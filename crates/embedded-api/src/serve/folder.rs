@@ -106,6 +106,15 @@ fn user_of_new_files(folder: &Path) -> io::Result<u32> {
     Ok(owner)
 }
 
+/// One that goes with the first of the two.
+#[cfg(test)]
+#[allow(clippy::unwrap_used, reason = "a test")]
+pub(super) fn scratch() -> (tempfile::TempDir, Folder) {
+    let directory = tempfile::tempdir().unwrap();
+    let folder = Folder::open(&directory.path().join("data")).unwrap();
+    (directory, folder)
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;

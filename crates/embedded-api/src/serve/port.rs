@@ -110,12 +110,7 @@ fn bound(listener: TcpListener, requested: SocketAddr, moved_from: Option<u16>) 
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    fn folder() -> (tempfile::TempDir, Folder) {
-        let directory = tempfile::tempdir().unwrap();
-        let folder = Folder::open(&directory.path().join("data")).unwrap();
-        (directory, folder)
-    }
+    use crate::serve::folder::scratch as folder;
 
     fn any() -> SocketAddr {
         "127.0.0.1:0".parse().unwrap()

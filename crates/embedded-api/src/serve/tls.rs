@@ -155,17 +155,12 @@ fn any_time(params: &mut CertificateParams, common_name: &str) {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::serve::folder::scratch as folder;
     use rustls::client::WebPkiServerVerifier;
     use rustls::client::danger::ServerCertVerifier;
     use rustls::pki_types::pem::PemObject;
     use rustls::pki_types::{CertificateDer, ServerName, UnixTime};
     use std::time::Duration;
-
-    fn folder() -> (tempfile::TempDir, Folder) {
-        let directory = tempfile::tempdir().unwrap();
-        let folder = Folder::open(&directory.path().join("data")).unwrap();
-        (directory, folder)
-    }
 
     fn trusts(authority: &Authority, presented: &CertificateDer<'_>, name: &str, at: u64) -> bool {
         let mut roots = rustls::RootCertStore::empty();

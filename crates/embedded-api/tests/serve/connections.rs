@@ -2,7 +2,7 @@
 
 use crate::world::{SOON, World, body, client, connect, raw, rest};
 use bytes::Bytes;
-use embedded_api::serve::{Limits, Options};
+use embedded_api::serve::Limits;
 use futures::StreamExt;
 use http_body_util::{BodyExt, Full};
 use hyper_util::rt::{TokioExecutor, TokioIo};
@@ -89,12 +89,7 @@ async fn a_watch_without_events_outlives_the_deadlines() {
         answer: short,
         ..Limits::default()
     };
-    let serving = world
-        .serve_with(Options {
-            limits,
-            ..Options::default()
-        })
-        .await;
+    let serving = world.limited(limits).await;
     let namespaces = Api::<Namespace>::all(client(&serving.kubeconfig).await);
     let mut events = Box::pin(namespaces.watch(&WatchParams::default(), "0").await.unwrap());
     assert!(matches!(events.next().await, Some(Ok(WatchEvent::Added(_)))));
@@ -118,12 +113,7 @@ async fn idle_connections_that_have_shown_nothing_do_not_delay_the_owner() {
         credential: Duration::from_secs(600),
         ..Limits::default()
     };
-    let serving = world
-        .serve_with(Options {
-            limits,
-            ..Options::default()
-        })
-        .await;
+    let serving = world.limited(limits).await;
     let namespaces = Api::<Namespace>::all(client(&serving.kubeconfig).await);
     timeout(SOON, namespaces.get("a")).await.unwrap().unwrap();
     let mut crowd = Vec::new();
@@ -145,12 +135,7 @@ async fn connections_that_do_not_show_the_credential_in_time_are_ended() {
         connections: 4,
         ..Limits::default()
     };
-    let serving = world
-        .serve_with(Options {
-            limits,
-            ..Options::default()
-        })
-        .await;
+    let serving = world.limited(limits).await;
     // No handshake, nothing after it, half a header, refused requests without end, an HTTP/2 preface and no more.
     let mut silent = TcpStream::connect(serving.address).await.unwrap();
     assert!(matches!(

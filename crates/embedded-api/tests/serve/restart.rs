@@ -49,12 +49,7 @@ async fn the_end_does_not_wait_for_ever_for_a_request_that_stays() {
         ending: Duration::from_millis(100),
         ..Limits::default()
     };
-    let serving = world
-        .serve_with(Options {
-            limits,
-            ..Options::default()
-        })
-        .await;
+    let serving = world.limited(limits).await;
     let client = client(&serving.kubeconfig).await;
     let slow = tokio::spawn(async move {
         let request = http::Request::get("/slow").body(Vec::new()).unwrap();

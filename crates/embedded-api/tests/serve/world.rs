@@ -3,7 +3,7 @@
 use bytes::Bytes;
 use embedded_api::request::{Answer, ApiRequest, Body};
 use embedded_api::serve::folder::Folder;
-use embedded_api::serve::{self, Handler, Options, Serving};
+use embedded_api::serve::{self, Handler, Limits, Options, Serving};
 use http::StatusCode;
 use kube::config::{KubeConfigOptions, Kubeconfig};
 use rustls::pki_types::{CertificateDer, ServerName};
@@ -85,6 +85,14 @@ impl World {
 
     pub(crate) async fn serve_with(&self, options: Options) -> Serving {
         serve::start(self.script.clone(), &self.folder, options).await.unwrap()
+    }
+
+    pub(crate) async fn limited(&self, limits: Limits) -> Serving {
+        let options = Options {
+            limits,
+            ..Options::default()
+        };
+        self.serve_with(options).await
     }
 
     pub(crate) async fn serve(&self) -> Serving {

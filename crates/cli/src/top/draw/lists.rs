@@ -2,10 +2,10 @@
 //!
 //! Owns: which columns there is room for, and which rows are shown. Must not: make rows.
 
-use super::words::clip;
 use super::{Paint, put, span};
 use crate::live::clock::Now;
 use crate::live::objects::Reading;
+use crate::table::clip;
 use crate::top::model::Model;
 use crate::top::rows::{List, MESSAGE, Row};
 use ratatui::buffer::Buffer;

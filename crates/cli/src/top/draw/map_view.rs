@@ -2,9 +2,9 @@
 //!
 //! Owns: signs, names, routes, scale and north. Must not: project.
 
-use super::words::clip;
 use super::{Paint, put};
 use crate::live::clock::Now;
+use crate::table::clip;
 use crate::table::{Tone, flying_tone};
 use crate::top::map::{Frame as Part, Meters, Places, Plane, length_text};
 use crate::top::model::Model;

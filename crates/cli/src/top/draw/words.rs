@@ -1,19 +1,6 @@
 //! Text in a given width.
 //!
-//! Owns: cutting and wrapping. Must not: know what is said.
-
-/// The text, cut to `width` characters with an ellipsis.
-#[must_use]
-pub fn clip(text: &str, width: usize) -> String {
-    if text.chars().count() <= width {
-        return text.to_owned();
-    }
-    let mut cut: String = text.chars().take(width.saturating_sub(1)).collect();
-    if width > 0 {
-        cut.push('…');
-    }
-    cut
-}
+//! Owns: wrapping. Must not: know what is said.
 
 /// The text in lines of at most `width` characters, cut between words where that is possible; all but the first begin with `indent`
 /// spaces. Spaces at its start are kept.
@@ -52,8 +39,5 @@ mod tests {
         assert_eq!(wrap("abcdefgh", 3, 0), ["abc", "def", "gh"]);
         assert_eq!(wrap("", 3, 0), [""]);
         assert_eq!(wrap("ä ö ü", 3, 1), ["ä ö", " ü"]);
-        assert_eq!(clip("abcd", 3), "ab…");
-        assert_eq!(clip("abc", 3), "abc");
-        assert_eq!(clip("abc", 0), "");
     }
 }

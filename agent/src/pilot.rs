@@ -90,7 +90,8 @@ pub struct Pilot {
     keeper: Keeper,
     /// When it was last asked what to send, and until when what comes may be of before.
     asked_at: Option<Moment>,
-    behind_until: Option<Moment>,
+    line_behind_until: Moment,
+    orders_behind_until: Moment,
     /// Who operates the vehicle, and its transmitter.
     remote_id: RemoteId,
     /// The date, as this computer has it, since 1970.
@@ -153,7 +154,8 @@ impl Pilot {
             board,
             keeper,
             asked_at: None,
-            behind_until: None,
+            line_behind_until: Moment::default(),
+            orders_behind_until: Moment::default(),
             remote_id,
             date: None,
             descriptions: Fetch::new(None),

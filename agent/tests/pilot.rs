@@ -176,7 +176,6 @@ fn an_arm_command_on_its_way_is_not_forgotten_with_a_heartbeat_of_ours() {
     let mut pilot = pilot();
     on_ground(&mut pilot, 100);
     written(&mut pilot, 100);
-    written(&mut pilot, 500);
     assigned(&mut pilot, 1, FLY, 900);
     on_ground(&mut pilot, 900);
     assert!(armed_by(&written(&mut pilot, 900)));
@@ -192,7 +191,6 @@ fn a_vehicle_whose_autopilot_asks_elsewhere_for_leave_to_arm_is_not_settled() {
     let mut pilot = pilot();
     on_ground(&mut pilot, 100);
     written(&mut pilot, 100);
-    written(&mut pilot, 500);
     assigned(&mut pilot, 1, FLY, 900);
     on_ground(&mut pilot, 900);
     assert!(armed_by(&written(&mut pilot, 900)));

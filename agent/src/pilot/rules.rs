@@ -24,6 +24,9 @@ const WRITTEN_WITHIN: Duration = Duration::from_millis(500);
 
 /// A pilot that was not asked for this long belonged to a process that was stopped. It is asked ten times a second.
 const STOPPED: Duration = Duration::from_millis(700);
+/// One that was not asked for this long may hold an order of before as well. A slow disk, which keeps it waiting for a second twice, does not
+/// make it so: a vehicle that is armed would wait on the ground after each write.
+const ORDERS_STOPPED: Duration = Duration::from_millis(2500);
 /// After that, what comes from the line is of before for as long as it takes to read it, and nothing says that it is.
 const BEHIND: Duration = Duration::from_secs(3);
 /// Longer than this no line is behind.
@@ -38,13 +41,16 @@ impl Pilot {
         let stopped = now.since(before);
         if stopped >= STOPPED {
             let behind = now.plus((stopped * 2 + BEHIND).min(BEHIND_AT_MOST));
-            self.behind_until = Some(self.behind_until.map_or(behind, |until| until.max(behind)));
+            self.line_behind_until = self.line_behind_until.max(behind);
+            if stopped >= ORDERS_STOPPED {
+                self.orders_behind_until = self.orders_behind_until.max(behind);
+            }
         }
     }
 
-    /// Whether what is received may be of before the process was stopped.
+    /// Whether the order that is held may be of before the process was stopped, though its stream still seems to last.
     pub(super) fn is_behind(&self, now: Moment) -> bool {
-        self.behind_until.is_some_and(|until| now < until)
+        now < self.orders_behind_until
     }
 
     /// Takes the rules that are to be in force; those of a coordinator that no longer leads are refused.
@@ -131,7 +137,7 @@ impl Pilot {
         let beat = self.vehicle.heartbeat.as_ref();
         let fresh = beat.is_some_and(|beat| beat.fresh(now, FRESH_FOR_ARMING).is_some());
         fresh
-            && !self.is_behind(now)
+            && now >= self.line_behind_until
             && self.vehicle.truth(now) == FlightTruth::Disarmed
             && !self.memory.arm_under_way(now)
     }

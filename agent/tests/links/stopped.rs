@@ -46,3 +46,18 @@ fn an_order_to_fly_of_before_the_stop_lifts_nothing_off_before_it_is_known_to_be
         line.until("up", 120, |line| matches!(line.truth(), FlightTruth::Airborne(_)));
     }
 }
+
+/// It waits for its disk for a second, twice, and is asked nothing meanwhile. The motors run by then.
+#[test]
+fn a_disk_that_is_slow_does_not_keep_an_armed_vehicle_on_the_ground() {
+    for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
+        let pilot = Pilot::new(NodeName::parse("pine").unwrap(), State::default(), Moment::default());
+        let mut line = Line::new(pilot, VehicleConfig::new(autopilot, 7, HOME));
+        let altitude = AltitudeAboveHome(10.0);
+        line.order(&Order::Assigned(assignment(1, Desired::Flying { altitude })));
+        line.until("armed", 120, |line| line.truth() == FlightTruth::ArmedOnGround);
+        line.ms += 2_000;
+        line.vehicle.step(Duration::from_secs(2));
+        line.until("up", 5, |line| matches!(line.truth(), FlightTruth::Airborne(_)));
+    }
+}

@@ -436,7 +436,8 @@ fn it_looks_to_where_it_is_sent_and_turns_when_it_is_told_to_until_it_is_sent_el
     near("back", sent(&mut bench, 85_455_940), 270.0, 1.0);
 }
 
-/// By ArduPilot's own rules of altitude frames (AP_Common/Location.cpp): a height above home goes with home.
+/// Recorded: hovering at 518.1 m, 30 m above home, home set here; 518.1 in frame 0 is where it is, 523.1 in frame 5 is 5 m higher, and 30 in
+/// frame 3 is 548.1 m.
 #[test]
 fn a_home_that_is_set_in_flight_moves_heights_above_home_and_none_above_sea_level() {
     let mut bench = hovering(10.0);

@@ -418,7 +418,7 @@ impl Controller {
                 };
             }
             if let (Doing::Busy, Some((_, flight, plan)), Some(report)) = (&does, flight, &snapshot.report) {
-                let holds = report.plan.held.as_ref() == Some(&plan.digest);
+                let holds = report.has_plan(&snapshot.facts.uid, &plan.digest);
                 let reached = |item| holds && u16::try_from(item).is_ok_and(|item| report.plan.reached.has(item));
                 let judged = reach::goes_on(&self.observer, snapshot, flight, reached, memory.judged.remove(name));
                 if let Some(judged) = judged {
@@ -429,7 +429,7 @@ impl Controller {
                 }
             }
             let (flown, underway, begun) = match (flight, &snapshot.report) {
-                (Some((_, flight, plan)), Some(report)) if report.plan.held.as_ref() == Some(&plan.digest) => {
+                (Some((_, flight, plan)), Some(report)) if report.has_plan(&snapshot.facts.uid, &plan.digest) => {
                     let reached = |item| u16::try_from(item).is_ok_and(|item| report.plan.reached.has(item));
                     let on_leg = report.plan.current.zip(report.position);
                     let underway = on_leg.map(|(item, position)| flight.underway(item.into(), position.at));

@@ -9,10 +9,10 @@ use crate::answer::{Owed, Stalled};
 use crate::assignment::Held;
 use crate::failsafe::Diversion;
 use crate::ground::GroundOrderId;
-use crate::ids::{NodeName, Term};
+use crate::ids::{DroneUid, NodeName, Term};
 use crate::inventory::{BatteryWear, Inventory};
 use crate::logs::upload::Uploads;
-use crate::mission::{PlanReport, PlanState, Reached};
+use crate::mission::{PlanDigest, PlanReport, PlanState, Reached};
 use crate::remote_id::{RemoteIdReport, Sending, Transmitter};
 use crate::reported_flight::SoFar;
 use crate::route_order::{RouteOrder, Waypoint};
@@ -216,5 +216,12 @@ impl Report {
     #[must_use]
     pub fn vehicle_free(&self) -> bool {
         self.link_alive && self.truth == FlightTruth::Disarmed && !self.terminating && !self.others_flew
+    }
+
+    /// Whether what it says of its plan is about the one with this digest and of this Drone. A Drone before may have flown an equal one, and
+    /// until its agent takes the new assignment it speaks of that (invariant 13).
+    #[must_use]
+    pub fn has_plan(&self, of: &DroneUid, digest: &PlanDigest) -> bool {
+        self.held.as_ref().is_some_and(|held| held.uid == *of) && self.plan.held.as_ref() == Some(digest)
     }
 }

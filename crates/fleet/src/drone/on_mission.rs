@@ -80,8 +80,13 @@ pub fn passing(q: &Question<'_>) -> Option<Passing> {
     ) {
         return Some(Passing::Taken);
     }
-    let held = q.digest.is_some() && report.plan.held.as_ref() == q.digest;
+    let held = has_plan(q, report);
     (held && matches!(report.plan.state, PlanState::Refused(_))).then_some(Passing::Refused)
+}
+
+/// Whether its agent speaks of the plan of its part.
+fn has_plan(q: &Question<'_>, report: &Report) -> bool {
+    q.digest.is_some_and(|digest| report.has_plan(&q.drone.uid, digest))
 }
 
 /// What it does; what it does that may pass, it has done for so long.
@@ -106,8 +111,8 @@ pub fn doing(q: &Question<'_>, passes: Option<(Passing, Duration)>, patience: &P
         FlightTruth::ArmedOnGround => (false, false),
         FlightTruth::Disarmed => (false, true),
     };
-    let finished = q.digest.is_some() && report.plan.held.as_ref() == q.digest;
-    if finished && report.plan.finished {
+    let has_plan = has_plan(q, report);
+    if has_plan && report.plan.finished {
         return Doing::Finished;
     }
     if q.drone.over || report.so_far == SoFar::Killed {
@@ -119,7 +124,7 @@ pub fn doing(q: &Question<'_>, passes: Option<(Passing, Duration)>, patience: &P
     ) {
         return Doing::Diverted;
     }
-    if finished && up && report.plan.ended && !report.plan.flying {
+    if has_plan && up && report.plan.ended && !report.plan.flying {
         return Doing::Short;
     }
     if let PlanState::Refused(words) = &report.plan.state

@@ -1,8 +1,8 @@
 //! What reports say of a Mission's Drone.
 
 use super::*;
-use crate::drone::status::tests::drone;
-use crate::ids::NodeName;
+use crate::drone::status::tests::{drone, report as bound};
+use crate::ids::{DroneUid, NodeName};
 use crate::mission::{PlanReport, Reached};
 use crate::node_use::Lift;
 use crate::report::Report;
@@ -29,6 +29,7 @@ fn report(truth: FlightTruth) -> Report {
             amsl: AltitudeAmsl(488.0),
             above_home: AltitudeAboveHome(0.0),
         }),
+        held: bound(truth, Activity::Idle).held,
         ..Report::of_nothing(NodeName::parse("n").unwrap())
     }
 }
@@ -123,6 +124,14 @@ fn a_plan_has_come_to_its_end_finished_or_short_and_only_by_the_account_of_this_
     at_end.plan.finished = true;
     at_end.plan.held = Some(PlanDigest("another".to_owned()));
     assert_eq!(of(as_it_is, Some(&at_end), true, 0), Doing::Busy);
+    at_end.plan.held = Some(digest());
+    assert_eq!(of(as_it_is, Some(&at_end), true, 0), Doing::Finished);
+    let another = |drone: &mut Facts| drone.uid = DroneUid("u-2".to_owned());
+    assert_eq!(
+        of(another, Some(&at_end), true, 0),
+        Doing::Busy,
+        "the Drone before has flown an equal plan"
+    );
 }
 
 #[test]

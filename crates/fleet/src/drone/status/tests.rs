@@ -38,7 +38,7 @@ pub(crate) fn drone() -> Facts {
     }
 }
 
-pub(super) fn report(truth: FlightTruth, activity: Activity) -> Report {
+pub(in crate::drone) fn report(truth: FlightTruth, activity: Activity) -> Report {
     let held = Held {
         uid: DroneUid("u-1".into()),
         term: Term(1),

@@ -259,24 +259,26 @@ struct Gathered {
 fn update(observer: &Observer, metrics: &Metrics) {
     let airspace = &observer.airspace;
     let drones = observer.world().all_drones(None);
-    let first = drones.iter().find_map(|drone| drone.spec.station.as_ref());
-    let first = first.map(|first| Wgs84 {
-        latitude_deg: first.latitude_degrees,
-        longitude_deg: first.longitude_degrees,
-    });
-    let Some(center) = first.or_else(|| home_of_mission(observer, &drones)) else {
+    let moves = |drone: &Arc<Drone>| drone.spec.station.is_some() || flies_for_mission(observer, drone);
+    if !drones.iter().any(moves) {
         // Routes are numbered over all of a leadership: what is kept goes on when there is a station again.
         if let Some(site) = airspace.lock().as_mut() {
             site.rest();
         }
         return;
-    };
+    }
+    // One that is not heard reports no home. A site that is there already needs none.
+    let is_new = airspace.lock().is_none();
+    let center = is_new.then(|| center(observer, &drones)).flatten();
+    if is_new && center.is_none() {
+        return;
+    }
     let now = observer.leadership.state.now();
     let (gathered, corridors) = gather(observer, &drones, now);
     let before = shown(airspace, &gathered, now);
     let conflicts = {
         let mut site = airspace.lock();
-        if site.is_none() {
+        if let Some(center) = center {
             match Site::new(observer.leadership.term, airspace.of.rules, center) {
                 Ok(new) => *site = Some(new.with_tolerance(airspace.of.tolerance)),
                 Err(why) => {
@@ -428,10 +430,20 @@ fn gather(
     (all, corridors)
 }
 
-/// Where one stands or flies that flies for a Mission.
-fn home_of_mission(observer: &Observer, drones: &[Arc<Drone>]) -> Option<Wgs84> {
-    let mut of_missions = drones
-        .iter()
-        .filter(|drone| observer.missions.plan(drone) != PlanOf::NoMission);
+/// Whether it may fly a plan, and not only hold above its home.
+fn flies_for_mission(observer: &Observer, drone: &Drone) -> bool {
+    observer.missions.plan(drone) != PlanOf::NoMission
+}
+
+/// The middle of a new site: the first station, or the home of one that flies for a Mission; `None` while there is neither.
+fn center(observer: &Observer, drones: &[Arc<Drone>]) -> Option<Wgs84> {
+    let station = drones.iter().find_map(|drone| drone.spec.station.as_ref());
+    if let Some(station) = station {
+        return Some(place(station).at);
+    }
+    let mut of_missions = drones.iter().filter(|drone| flies_for_mission(observer, drone));
     of_missions.find_map(|drone| Some(observer.sessions.current(&node_of(drone)?)?.home?.at))
 }
+
+#[cfg(test)]
+mod tests;

@@ -319,3 +319,6 @@ fn lift(observer: &Observer, drone: &Drone, report: Option<&Report>, over: bool,
         Lift::Free => Lift::Free,
     }
 }
+
+#[cfg(test)]
+pub mod tests;

@@ -22,13 +22,20 @@ pub enum Asked {
     Plan,
 }
 
-/// What `drone` desires, which is `asked` to hold there and whose vehicle has made this `report`.
+/// What `drone` desires, which is `asked` to hold there and whose vehicle has made this `report`. One that may be in the air, but is not
+/// heard, or does not know, is taken to go on: others keep clear of its way until it is known to have left it.
 #[must_use]
 pub fn desire(drone: &Facts, asked: Asked, report: Option<&Report>) -> Desire {
-    let airborne = report.is_some_and(|report| matches!(report.truth, FlightTruth::Airborne(_)));
+    let airborne = match report.map(|report| report.truth) {
+        Some(FlightTruth::Airborne(_)) => true,
+        Some(FlightTruth::Disarmed | FlightTruth::ArmedOnGround) => false,
+        Some(FlightTruth::Unknown(_)) => drone.flown,
+        None => may_be_in_air(drone.reported_flight.so_far),
+    };
     let waits = matches!(drone.lift, Lift::Stay(why) if why != NoLift::Airspace);
     let lands = drone.deleting || drone.lift == Lift::Land;
-    if drone.ground == Ground::Ordered || (!airborne && (lands || waits || drone.over)) {
+    let ordered = drone.ground == Ground::Ordered;
+    if (ordered && report.is_some()) || (!airborne && (ordered || lands || waits || drone.over)) {
         return Desire::Nothing;
     }
     match asked {
@@ -81,6 +88,7 @@ mod tests {
     use super::*;
     use crate::drone::status::tests::drone;
     use crate::ids::NodeName;
+    use crate::vehicle::WhyUnknown;
 
     #[test]
     fn one_that_is_not_heard_may_fly_unless_its_flight_is_known_to_be_over() {
@@ -90,6 +98,43 @@ mod tests {
         );
         assert!(may_be_in_air(SoFar::Flown));
         assert!(!may_be_in_air(SoFar::Over) && !may_be_in_air(SoFar::Killed));
+    }
+
+    #[test]
+    fn one_that_may_be_on_its_way_and_is_not_heard_keeps_its_airspace_whatever_it_is_to_do_next() {
+        let report = |truth| Report {
+            truth,
+            ..Report::of_nothing(NodeName::parse("n").unwrap())
+        };
+        let unknown = report(FlightTruth::Unknown(WhyUnknown::NeverHeard));
+        let down = report(FlightTruth::Disarmed);
+        let mut drone = drone();
+        (drone.flown, drone.reported_flight.so_far) = (true, SoFar::Flown);
+        let plan = |drone: &Facts, report| desire(drone, Asked::Plan, report);
+        for why in [NoLift::Plan, NoLift::Cordoned, NoLift::Drained] {
+            drone.lift = Lift::Stay(why);
+            assert_eq!(plan(&drone, None), Desire::Plan, "another has its part");
+            assert_eq!(plan(&drone, Some(&unknown)), Desire::Plan, "its agent has just started");
+            assert_eq!(plan(&drone, Some(&down)), Desire::Nothing);
+        }
+        let landed = Facts {
+            flown: false,
+            ..drone.clone()
+        };
+        assert_eq!(plan(&landed, Some(&unknown)), Desire::Nothing);
+        let deleted = Facts {
+            deleting: true,
+            ..drone.clone()
+        };
+        assert_eq!(plan(&deleted, None), Desire::Home);
+        let ordered = Facts {
+            ground: Ground::Ordered,
+            ..drone.clone()
+        };
+        assert_eq!(plan(&ordered, None), Desire::Plan, "the order has not reached it");
+        assert_eq!(plan(&ordered, Some(&unknown)), Desire::Nothing);
+        drone.reported_flight.so_far = SoFar::Over;
+        assert_eq!(plan(&drone, None), Desire::Nothing);
     }
 
     #[test]

@@ -30,12 +30,12 @@ pub(super) struct Takeoffs {
     nowhere: BTreeSet<NodeName>,
     /// Whose way is that of a plan, and of which.
     plans: BTreeMap<NodeName, PlanDigest>,
-    /// Nobody has a station.
+    /// Nobody has a station, or flies for a Mission.
     pub(super) asleep: bool,
 }
 
 impl Site {
-    /// Nobody has a station now: who has none need not ask.
+    /// Nobody has a station or flies for a Mission now, heard or not: who holds above its home need not ask.
     pub const fn rest(&mut self) {
         self.takeoffs.asleep = true;
     }

@@ -1,21 +1,14 @@
 //! What was found for one Drone is judged anew for the next.
 
 use super::*;
-use crate::cluster::Cluster;
 use crate::cluster::key::Key;
-use crate::cluster::world::{Change, Wakes, World};
-use crate::controllers::upgrade::Upgrades;
-use crate::ground::Ground;
-use crate::leadership::leading::Leadership;
-use crate::metrics::Metrics;
+use crate::cluster::world::Change;
+use crate::controllers::drone::facts::tests::observer;
 use crate::server::auth::tests::scripted::Scripted;
-use crate::sessions::Sessions;
 use crds::{DroneSpec, Swarm, SwarmSpec};
-use fleet::ids::Term;
 use fleet::vehicle::{Battery, Charge, FlightTruth};
 use k8s_openapi::api::core::v1::{Node, NodeCondition, NodeSpec, NodeStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use tokio_util::sync::CancellationToken;
 
 /// Three vehicles, the first being the best, and Drones of one Swarm.
 struct Field {
@@ -31,28 +24,7 @@ fn name(node: &str) -> NodeName {
 
 impl Field {
     fn new() -> Self {
-        let (world, metrics) = (Arc::new(World::new(Wakes::default())), Metrics::default());
-        let client = Scripted::new().client();
-        let (cluster, _) = Cluster::new(client, "here", Arc::clone(&world), metrics.clone());
-        let sessions = Sessions::new(Arc::clone(&world), world.wakes().nodes, metrics.clone());
-        let sessions = Arc::new(sessions);
-        let ending = CancellationToken::new();
-        let observer = Observer {
-            airspace: crate::controllers::airspace::Airspace::new(
-                crate::controllers::airspace::SiteRules::default(),
-                &Arc::default(),
-            ),
-            ground: Ground::new(cluster.clone(), Arc::clone(&sessions), metrics),
-            upgrades: Arc::new(Upgrades::new(None)),
-            takeoff_slots: Arc::default(),
-            rules: Arc::default(),
-            missions: Arc::default(),
-            operators: Arc::default(),
-            traces: crate::controllers::flight_traces::FlightTraces::default(),
-            leadership: Leadership::new((Term(1), false), Arc::default(), ending, false, world),
-            cluster,
-            sessions,
-        };
+        let observer = observer(Scripted::new().client());
         let mut field = Self {
             binder: Binder {
                 observer,

@@ -1,0 +1,89 @@
+//! An observer of a cluster of a few objects, and what it makes of them.
+
+use super::*;
+use crate::cluster::world::{Change, Wakes};
+use crate::controllers::airspace::SiteRules;
+use crate::controllers::mission::plans::Planned;
+use crate::metrics::Metrics;
+use crds::DroneSpec;
+use fleet::ids::Term;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use serde_json::json;
+use tokio_util::sync::CancellationToken;
+
+/// An observer that has observed nothing yet; `client` is one of its API server.
+pub fn observer(client: kube::Client) -> Observer {
+    let (world, metrics) = (Arc::new(World::new(Wakes::default())), Metrics::default());
+    let (cluster, _) = Cluster::new(client, "here", Arc::clone(&world), metrics.clone());
+    let sessions = Sessions::new(Arc::clone(&world), world.wakes().nodes, metrics.clone());
+    let (sessions, rules) = (Arc::new(sessions), Arc::default());
+    Observer {
+        airspace: Airspace::new(SiteRules::default(), &rules),
+        ground: GroundOrders::new(cluster.clone(), Arc::clone(&sessions), metrics),
+        upgrades: Arc::new(Upgrades::new(None)),
+        takeoff_slots: Arc::default(),
+        rules,
+        missions: Arc::default(),
+        operators: Arc::default(),
+        traces: FlightTraces::default(),
+        leadership: Leadership::new((Term(1), false), Arc::default(), CancellationToken::new(), false, world),
+        cluster,
+        sessions,
+    }
+}
+
+/// The Drone `name`, which `change` changes, is bound to the node of its name and holds the claim to it.
+pub fn bound(observer: &Observer, name: &str, change: impl FnOnce(&mut Drone)) -> Arc<Drone> {
+    let mut drone = Drone::new(name, DroneSpec::default());
+    drone.spec.node_name = Some(name.to_owned());
+    drone.metadata.namespace = Some("north".to_owned());
+    drone.metadata.uid = Some(format!("uid-{name}"));
+    drone.metadata.finalizers = Some(vec![labels::LANDED_FINALIZER.to_owned()]);
+    change(&mut drone);
+    let drone = Arc::new(drone);
+    observer.world().drone(Change::Is(Arc::clone(&drone)));
+    let claim = json!({
+        "metadata": {"annotations": {
+            "skein.dev/node": name, "skein.dev/drone-namespace": "north", "skein.dev/drone-name": name,
+        }},
+        "spec": {"holderIdentity": format!("uid-{name}")},
+    });
+    let claim = serde_json::from_value(claim).unwrap();
+    observer.world().lease(Change::Is(Arc::new(claim)));
+    drone
+}
+
+/// There is a node of this name.
+pub fn node(observer: &Observer, name: &str, drained: bool) {
+    let taint = json!({"key": node_use::GROUND_TAINT, "effect": "NoExecute"});
+    let taints = if drained { vec![taint] } else { Vec::new() };
+    let node = json!({
+        "metadata": {"name": name, "labels": {labels::DRONE_NODE: ""}},
+        "spec": {"taints": taints},
+        "status": {"conditions": [{"type": "Ready", "status": "True"}]},
+    });
+    let node = serde_json::from_value(node).unwrap();
+    observer.world().node(Change::Is(Arc::new(node)));
+}
+
+/// Has a Drone fly for the Mission `survey`.
+pub fn for_a_mission(drone: &mut Drone) {
+    drone.metadata.owner_references = Some(vec![OwnerReference {
+        api_version: "skein.dev/v1alpha1".into(),
+        kind: "Mission".into(),
+        name: "survey".into(),
+        uid: "uid-survey".into(),
+        controller: Some(true),
+        block_owner_deletion: None,
+    }]);
+}
+
+/// The Mission `survey` was looked over, and the Drone `name` flies this for it; nothing without a plan.
+pub fn plans(observer: &Observer, name: &str, plan: Option<Planned>) {
+    let mut known = observer.missions.lock();
+    known.missions.insert("uid-survey".to_owned());
+    known.plans.remove(&format!("uid-{name}"));
+    known
+        .plans
+        .extend(plan.map(|plan| (format!("uid-{name}"), Arc::new(plan))));
+}

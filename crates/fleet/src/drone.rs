@@ -39,7 +39,7 @@ pub struct Facts {
     pub guarded: bool,
     /// Which Drone holds the claim to the node it is bound to.
     pub claim: Claimed,
-    /// `spec.takeoffAltitudeMeters`.
+    /// To which height it takes off: that of its Mission's plan, or `spec.takeoffAltitudeMeters`.
     pub altitude: AltitudeAboveHome,
     /// `spec.failsafe`.
     pub failsafe: Failsafe,

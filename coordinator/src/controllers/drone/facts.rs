@@ -185,6 +185,11 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
         PlanOf::Some(planned) if !recalled => Some(planned.digest.clone()),
         PlanOf::NoMission | PlanOf::Unknown | PlanOf::None | PlanOf::Some(_) => None,
     };
+    // Its airspace was claimed for the height of its Mission, and anybody may have edited its Drone since.
+    let takeoff = match &planned {
+        PlanOf::Some(planned) => planned.takeoff,
+        PlanOf::NoMission | PlanOf::Unknown | PlanOf::None => drone.spec.takeoff_altitude_meters,
+    };
     // Without a plan, one that flies for a Mission is anywhere: it moves along routes, as one with a station.
     let strays = plan.is_none() && planned != PlanOf::NoMission;
     let movement = match strays {
@@ -224,7 +229,7 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
             Some(_) => Claimed::Other,
             None => Claimed::Free,
         },
-        altitude: AltitudeAboveHome(drone.spec.takeoff_altitude_meters),
+        altitude: AltitudeAboveHome(takeoff),
         failsafe: drone
             .spec
             .failsafe

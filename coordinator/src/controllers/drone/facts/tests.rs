@@ -5,8 +5,11 @@ use crate::cluster::world::{Change, Wakes};
 use crate::controllers::airspace::SiteRules;
 use crate::controllers::mission::plans::Planned;
 use crate::metrics::Metrics;
+use crate::server::auth::tests::scripted::Scripted;
 use crds::DroneSpec;
 use fleet::ids::Term;
+use fleet::mission::PlanDigest;
+use fleet::units::Wgs84;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -86,4 +89,27 @@ pub fn plans(observer: &Observer, name: &str, plan: Option<Planned>) {
     known
         .plans
         .extend(plan.map(|plan| (format!("uid-{name}"), Arc::new(plan))));
+}
+
+#[tokio::test]
+async fn one_that_flies_for_a_mission_takes_off_as_high_as_its_airspace_was_claimed_for() {
+    let observer = observer(Scripted::new().client());
+    let edited = |drone: &mut Drone| {
+        for_a_mission(drone);
+        drone.spec.takeoff_altitude_meters = 120.0;
+    };
+    let drone = bound(&observer, "m", edited);
+    let planned = Planned {
+        digest: PlanDigest("p".to_owned()),
+        start: Wgs84 {
+            latitude_deg: 47.0,
+            longitude_deg: 8.0,
+        },
+        takeoff: 20.0,
+        places: Vec::new(),
+    };
+    plans(&observer, "m", Some(planned));
+    let facts = facts_with(&observer, &drone, None);
+    assert!(facts.plan.is_some());
+    assert_eq!(facts.altitude, AltitudeAboveHome(20.0));
 }

@@ -1051,6 +1051,23 @@ pub struct Held {
     /// The vehicle is known to be landed and disarmed, and no arm command is under way.
     #[prost(bool, tag = "5")]
     pub settled: bool,
+    /// What else the assignment says, and changes without a new generation of the Drone; unset by agents of older versions. Where it is not
+    /// what was ordered, the order was not taken, and is sent again.
+    #[prost(message, optional, tag = "6")]
+    pub details: ::core::option::Option<HeldDetails>,
+}
+/// What of an assignment changes without a new generation of its Drone.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct HeldDetails {
+    /// Assignment.routed.
+    #[prost(bool, tag = "1")]
+    pub routed: bool,
+    /// Assignment.rules; empty: none.
+    #[prost(string, tag = "2")]
+    pub rules: ::prost::alloc::string::String,
+    /// Assignment.plan; empty: none.
+    #[prost(string, tag = "3")]
+    pub plan: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct LogsRequest {

@@ -389,6 +389,29 @@ fn under(latch: Option<GroundOrderId>, assignment: &Assignment) -> Assignment {
     }
 }
 
+/// What of an assignment changes without a new generation of its Drone.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct HeldDetails {
+    /// Whether it moves along ordered routes only.
+    pub routed: bool,
+    /// The rules that select the vehicle.
+    pub rules: Option<RulesDigest>,
+    /// The plan that it flies.
+    pub plan: Option<PlanDigest>,
+}
+
+impl HeldDetails {
+    /// Those of `assignment`.
+    #[must_use]
+    pub fn of(assignment: &Assignment) -> Self {
+        Self {
+            routed: assignment.routed,
+            rules: assignment.rules.clone(),
+            plan: assignment.plan.clone(),
+        }
+    }
+}
+
 /// The part of an assignment that an agent reports back: which assignment it acts on.
 #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
 pub struct Held {
@@ -402,6 +425,9 @@ pub struct Held {
     pub grounded: bool,
     /// Whether the vehicle is known to be landed and disarmed, with no arm command under way, since it wants that.
     pub settled: bool,
+    /// What else it says; `None` from an agent of an older version.
+    #[serde(default)]
+    pub details: Option<HeldDetails>,
 }
 
 impl Held {
@@ -414,6 +440,7 @@ impl Held {
             generation: assignment.generation,
             grounded: matches!(assignment.desired, Desired::Grounded { .. }),
             settled,
+            details: Some(HeldDetails::of(assignment)),
         }
     }
 }

@@ -202,6 +202,7 @@ mod tests {
             generation: 4,
             grounded,
             settled,
+            details: None,
         }
     }
 

@@ -503,6 +503,7 @@ mod tests {
                 generation,
                 grounded: true,
                 settled: true,
+                details: None,
             }),
             ..Report::of_nothing(NodeName::parse("n").unwrap())
         }

@@ -6,17 +6,18 @@ mod aircraft;
 mod deviation;
 mod inventory;
 
+use super::rules::{LONGEST_DIGEST, at_most};
 use super::{BadMessage, filled, known, within};
 use crate::v1;
-use fleet::assignment::Held;
+use fleet::assignment::{Held, HeldDetails};
 use fleet::ground::GroundOrderId;
 use fleet::ids::{DroneUid, NodeName, Term};
 use fleet::inventory::Inventory;
 use fleet::logs::upload::Uploads;
-use fleet::mission::PlanReport;
+use fleet::mission::{PlanDigest, PlanReport};
 use fleet::remote_id::RemoteIdReport;
 use fleet::report::{Activity, HandsOff, LinkQuality, Report, RouteState};
-use fleet::rules::RulesReport;
+use fleet::rules::{RulesDigest, RulesReport};
 use fleet::time::Moment;
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Heading, Percent, SystemId, Volts, Wgs84};
 use fleet::vehicle::{
@@ -351,6 +352,15 @@ impl From<&Held> for v1::Held {
             generation: h.generation,
             grounded: h.grounded,
             settled: h.settled,
+            details: h.details.as_ref().map(|details| v1::HeldDetails {
+                routed: details.routed,
+                rules: details
+                    .rules
+                    .as_ref()
+                    .map(|digest| digest.0.clone())
+                    .unwrap_or_default(),
+                plan: details.plan.as_ref().map(|digest| digest.0.clone()).unwrap_or_default(),
+            }),
         }
     }
 }
@@ -365,6 +375,25 @@ impl TryFrom<v1::Held> for Held {
             generation: h.generation,
             grounded: h.grounded,
             settled: h.settled,
+            details: h.details.map(HeldDetails::try_from).transpose()?,
+        })
+    }
+}
+
+impl TryFrom<v1::HeldDetails> for HeldDetails {
+    type Error = BadMessage;
+
+    fn try_from(details: v1::HeldDetails) -> Result<Self, BadMessage> {
+        for (field, digest) in [
+            ("held.details.rules", &details.rules),
+            ("held.details.plan", &details.plan),
+        ] {
+            at_most(field, digest.len(), LONGEST_DIGEST, "at most 64 characters")?;
+        }
+        Ok(Self {
+            routed: details.routed,
+            rules: Some(details.rules).filter(|digest| !digest.is_empty()).map(RulesDigest),
+            plan: Some(details.plan).filter(|digest| !digest.is_empty()).map(PlanDigest),
         })
     }
 }

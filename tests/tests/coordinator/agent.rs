@@ -352,6 +352,7 @@ impl State {
                 generation: held.generation,
                 grounded: self.grounded() == Some(true),
                 settled: self.truth == Truth::Disarmed,
+                details: None,
             }),
             activity: activity.into(),
             made_ms: self.ticks * u64::try_from(self.tick.as_millis()).unwrap(),

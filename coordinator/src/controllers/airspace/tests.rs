@@ -94,6 +94,7 @@ impl Field {
                 generation: 0,
                 grounded: !flies,
                 settled: !flies,
+                details: None,
             }),
             so_far: if flies { SoFar::Flown } else { SoFar::Fresh },
             plan: plan.unwrap_or_default(),
@@ -154,6 +155,7 @@ async fn one_whose_agent_starts_anew_in_flight_keeps_those_below_it_on_the_groun
         generation: 0,
         grounded: false,
         settled: false,
+        details: None,
     };
     let report = Report {
         truth: FlightTruth::Unknown(WhyUnknown::NeverHeard),

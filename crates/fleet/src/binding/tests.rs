@@ -186,6 +186,7 @@ fn a_vehicle_whose_agent_has_not_settled_its_last_drone_is_not_free() {
         generation: 1,
         grounded: true,
         settled: false,
+        details: None,
     };
     assert!(any(&[node("a").with(|r| r.held = Some(held.clone()))]).is_err());
     assert!(any(&[node("a").with(|r| r.held = Some(Held { settled: true, ..held }))]).is_ok());

@@ -4,7 +4,7 @@
 //! answer is `None`: nothing new is said, and the agent goes on with what it holds.
 
 use crate::airspace::OrderNumber;
-use crate::assignment::{Assignment, Desired, GroundedWhy, Held, Order};
+use crate::assignment::{Assignment, Desired, GroundedWhy, Held, HeldDetails, Order};
 use crate::drone::way_home::WayHome;
 use crate::drone::{Claimed, Facts, Ground};
 use crate::flight_record::ReportedFlight;
@@ -167,8 +167,11 @@ pub fn taken(order: &Order, held: Option<&Held>, latch: Option<GroundOrderId>, r
             let newer = |number: OrderNumber| route.last >= number;
             let kept = route.order.as_ref().is_none_or(|kept| kept.number > a.void);
             let on_route = newer(a.void) && a.route.as_ref().map_or(kept, |ordered| newer(ordered.number));
+            // They change by themselves: an agent that could not write an order down goes on with what it held before.
+            let same = |details: &HeldDetails| *details == HeldDetails::of(a);
             heard
                 && on_route
+                && h.details.as_ref().is_none_or(same)
                 && (h.uid == a.uid)
                 && (h.term, h.generation, h.grounded) == (a.term, a.generation, grounded)
         }

@@ -83,6 +83,7 @@ impl Vehicle {
                 generation: 1,
                 grounded: self.desire == Desire::Nothing,
                 settled: !flies,
+                details: None,
             }),
             activity: self.activity,
             traffic: self

@@ -104,6 +104,7 @@ mod tests {
                 generation: 3,
                 grounded: false,
                 settled: false,
+                details: None,
             }),
             ..Report::of_nothing(NodeName::parse("n").unwrap())
         }

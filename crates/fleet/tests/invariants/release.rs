@@ -31,6 +31,7 @@ fn reports() -> Vec<(Option<Report>, bool)> {
                             generation,
                             grounded,
                             settled,
+                            details: None,
                         };
                         let down = settled && truth == FlightTruth::Disarmed;
                         let acts = name == "d" && term == 3 && generation >= 7 && grounded;

@@ -86,6 +86,11 @@ fn held() -> impl Strategy<Value = Held> {
             generation,
             grounded,
             settled,
+            details: (generation % 3 != 0).then(|| HeldDetails {
+                routed: settled,
+                rules: grounded.then(|| RulesDigest(format!("{term:032x}"))),
+                plan: (generation % 3 == 1).then(|| PlanDigest(format!("{term:032x}"))),
+            }),
         },
     )
 }

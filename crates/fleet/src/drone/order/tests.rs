@@ -45,6 +45,7 @@ fn held(grounded: bool) -> Held {
         generation: 2,
         grounded,
         settled: false,
+        details: None,
     }
 }
 
@@ -359,6 +360,30 @@ fn an_order_counts_as_taken_only_when_the_report_shows_all_of_it() {
         })
     ));
     assert!(!taken(&fly, None));
+    let with = |details| Held { details, ..held(false) };
+    let Order::Assigned(assignment) = &fly else { panic!() };
+    let details = HeldDetails::of(assignment);
+    assert!(taken(&fly, Some(&with(Some(details.clone())))));
+    let before = [
+        HeldDetails {
+            routed: true,
+            ..details.clone()
+        },
+        HeldDetails {
+            rules: Some(crate::rules::RulesDigest("r".into())),
+            ..details.clone()
+        },
+        HeldDetails {
+            plan: Some(crate::mission::PlanDigest("p".into())),
+            ..details
+        },
+    ];
+    for before in before {
+        assert!(
+            !taken(&fly, Some(&with(Some(before)))),
+            "its disk stalled as the order came"
+        );
+    }
     assert!(taken(&Order::unassigned(TERM), None));
     assert!(!taken(&Order::unassigned(TERM), Some(&held(false))));
 }

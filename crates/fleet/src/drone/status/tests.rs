@@ -45,6 +45,7 @@ pub(in crate::drone) fn report(truth: FlightTruth, activity: Activity) -> Report
         generation: 2,
         grounded: false,
         settled: false,
+        details: None,
     };
     Report {
         link_alive: true,

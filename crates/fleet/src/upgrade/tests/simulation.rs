@@ -58,6 +58,7 @@ pub(super) fn held(grounded: bool) -> Held {
         generation: 1,
         grounded,
         settled: true,
+        details: None,
     }
 }
 

@@ -2,9 +2,11 @@
 //!
 //! Owns: what was observed of the cluster ([`world`]) and the watches that fill it ([`watching`]), how its ground orders and labels are
 //! read ([`ground_order`], [`selection`]), what has to be reconciled
-//! ([`wake_set`]), claims to nodes ([`claims`]), Events ([`events`]), what the API server itself confirms ([`confirm`]), and
+//! ([`wake_set`]), claims to nodes ([`claims`]), Events ([`events`]), what the API server itself confirms ([`confirm`]) of what is acted on
+//! ([`acted_on`]), and
 //! calls with deadlines ([`api`], [`retry`]); all of it as one handle, [`Cluster`]. Must not: decide anything about a Drone, or know of agents.
 
+pub mod acted_on;
 pub mod api;
 pub mod claims;
 pub mod client;
@@ -39,6 +41,8 @@ pub struct Cluster {
     pub wakes: Wakes,
     /// Events for people.
     pub events: Arc<events::Outbox>,
+    /// Which rules and Missions the controllers act on.
+    pub acted_on: Arc<acted_on::ActedOn>,
     /// What the API server itself has said of late.
     confirmed: Arc<Confirmed>,
 }
@@ -59,6 +63,7 @@ impl Cluster {
             wakes: world.wakes(),
             world,
             events: Arc::new(events),
+            acted_on: Arc::default(),
             confirmed: Arc::default(),
         };
         (cluster, messages)

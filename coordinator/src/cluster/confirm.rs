@@ -1,19 +1,24 @@
 //! The API server's own answer, before a flight is begun or a vehicle bound: caches may be late, whatever their watches say.
 //!
 //! Owns: asking for what one takeoff or binding rests on, taking the answers into the caches, and for how long an answer holds
-//! ([`fleet::freshness::CONFIRMED_FOR`]). Must not: decide; the caller reads the caches again.
+//! ([`fleet::freshness::CONFIRMED_FOR`]). Of rules on board and Missions only the metadata is asked for: what controllers make of them
+//! takes them longer, so that a takeoff waits until they act on what there is ([`super::acted_on`]). Must not: decide; the caller reads the
+//! caches again.
 
 use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
-use crate::cluster::world::{Change, owner, uid};
-use crds::{Drone, GroundOrder, Swarm, labels};
+use crate::cluster::world::{Change, mission, owner, uid};
+use crds::{Drone, Geofence, GroundOrder, Mission, ParameterProfile, Swarm, labels};
 use fleet::freshness::CONFIRMED_FOR;
 use fleet::ids::NodeName;
 use k8s_openapi::api::core::v1::Node;
+use kube::Resource;
 use kube::ResourceExt;
-use kube::api::{Api, ListParams};
+use kube::api::{Api, ListParams, PartialObjectMeta};
+use serde::de::DeserializeOwned;
 use std::collections::{HashMap, HashSet};
+use std::fmt::Debug;
 use std::sync::{Arc, Mutex, PoisonError};
 use tokio::time::Instant;
 
@@ -47,6 +52,8 @@ pub fn holds(cluster: &Cluster, drone: &Drone, node: &NodeName) -> bool {
     known(&of_drone(uid(drone)))
         && known(&of_node(node))
         && known(GROUND_ORDERS)
+        && known(RULES)
+        && mission(drone).is_none_or(|(mission, _)| known(&of_mission(mission)))
         && swarm.is_none_or(|swarm| known(&of_swarm(&swarm)))
 }
 
@@ -62,9 +69,14 @@ fn of_swarm(swarm: &Key) -> String {
     format!("swarm/{swarm}")
 }
 
-const GROUND_ORDERS: &str = "groundorders";
+fn of_mission(uid: &str) -> String {
+    format!("mission/{uid}")
+}
 
-/// Asks for all that a takeoff of `drone` from `node` rests on. Whether it is there; the caches hold the rest.
+const GROUND_ORDERS: &str = "groundorders";
+const RULES: &str = "rules";
+
+/// Asks for all that a takeoff of `drone` from `node` rests on. Whether it is there, and acted on as it is; the caches hold the rest.
 ///
 /// # Errors
 /// [`ApiError`]; nothing is known then, and no flight is begun.
@@ -77,13 +89,24 @@ pub async fn takeoff(cluster: &Cluster, drone: &Drone, node: &NodeName) -> Resul
             None => Ok(true),
         }
     };
-    let (drone, swarm, node, ()) = futures::try_join!(
+    let its_mission = async {
+        match mission(drone) {
+            Some((uid, name)) => {
+                let mission = Key::new(&key.namespace, name);
+                Box::pin(acted_on_mission(cluster, &mission, uid)).await
+            }
+            None => Ok(true),
+        }
+    };
+    let (drone, swarm, mission, node, rules, ()) = futures::try_join!(
         self::drone(cluster, &key, uid(drone)),
         its_swarm,
+        its_mission,
         self::node(cluster, node),
+        Box::pin(acted_on_rules(cluster)),
         ground_orders(cluster)
     )?;
-    Ok(drone && swarm && node)
+    Ok(drone && swarm && mission && node && rules)
 }
 
 /// Asks for a node. Whether it is there, and a drone node; the caches hold the rest.
@@ -140,6 +163,58 @@ async fn swarm(cluster: &Cluster, key: &Key) -> Result<bool, ApiError> {
     Ok(true)
 }
 
+/// Asks for a Mission. Whether it is there, and acted on as it is.
+async fn acted_on_mission(cluster: &Cluster, key: &Key, uid: &str) -> Result<bool, ApiError> {
+    let what = of_mission(uid);
+    if cluster.confirmed.holds(&what) {
+        return Ok(true);
+    }
+    let sent = Instant::now();
+    let missions: Api<Mission> = Api::namespaced(cluster.client(), &key.namespace);
+    // The coordinator may list Missions only.
+    let named = ListParams::default().fields(&format!("metadata.name={}", key.name));
+    let list = api::call("list a Mission", missions.list_metadata(&named)).await?;
+    let mut listed = list.items.iter();
+    let acts = listed.any(|mission| self::uid(mission) == uid && cluster.acted_on.has(mission));
+    if acts {
+        cluster.confirmed.put(what, sent);
+    }
+    Ok(acts)
+}
+
+/// Lists the Geofences and ParameterProfiles: one that is not known as it is could select the vehicle. Whether all are acted on.
+async fn acted_on_rules(cluster: &Cluster) -> Result<bool, ApiError> {
+    if cluster.confirmed.holds(RULES) {
+        return Ok(true);
+    }
+    let sent = Instant::now();
+    let (geofences, profiles) = futures::try_join!(
+        are_acted_on::<Geofence>(cluster, "list the Geofences"),
+        are_acted_on::<ParameterProfile>(cluster, "list the ParameterProfiles")
+    )?;
+    let acts = geofences && profiles;
+    if acts {
+        cluster.confirmed.put(RULES.to_owned(), sent);
+    }
+    Ok(acts)
+}
+
+/// Whether all objects of a kind are acted on. A kind that is not installed has none.
+async fn are_acted_on<K>(cluster: &Cluster, what: &'static str) -> Result<bool, ApiError>
+where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
+{
+    let objects: Api<K> = Api::all(cluster.client());
+    match api::call(what, objects.list_metadata(&ListParams::default())).await {
+        Ok(list) => {
+            let known = |object: &PartialObjectMeta<K>| cluster.acted_on.has(object);
+            Ok(list.items.iter().all(known))
+        }
+        Err(error) if error.is_not_found() => Ok(true),
+        Err(error) => Err(error),
+    }
+}
+
 /// Lists the ground orders: one that is not known could cover anything.
 async fn ground_orders(cluster: &Cluster) -> Result<(), ApiError> {
     if cluster.confirmed.holds(GROUND_ORDERS) {
@@ -159,3 +234,6 @@ async fn ground_orders(cluster: &Cluster) -> Result<(), ApiError> {
     cluster.confirmed.put(GROUND_ORDERS.to_owned(), sent);
     Ok(())
 }
+
+#[cfg(test)]
+mod tests;

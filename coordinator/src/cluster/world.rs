@@ -115,10 +115,20 @@ const GROUND_ORDERS: usize = 4;
 /// The Swarm that controls a Drone: uid and name.
 #[must_use]
 pub fn owner(drone: &Drone) -> Option<(&str, &str)> {
+    controller(drone, "Swarm")
+}
+
+/// The Mission that controls a Drone: uid and name.
+#[must_use]
+pub fn mission(drone: &Drone) -> Option<(&str, &str)> {
+    controller(drone, "Mission")
+}
+
+fn controller<'a>(drone: &'a Drone, kind: &str) -> Option<(&'a str, &'a str)> {
     let references = drone.metadata.owner_references.as_deref().unwrap_or_default();
     references
         .iter()
-        .find(|r| r.controller == Some(true) && r.kind == "Swarm" && r.api_version.starts_with("skein.dev/"))
+        .find(|r| r.controller == Some(true) && r.kind == kind && r.api_version.starts_with("skein.dev/"))
         .map(|r| (r.uid.as_str(), r.name.as_str()))
 }
 

@@ -63,6 +63,8 @@ const ORPHAN: &str = "orphan";
 /// What is remembered of one Mission.
 struct Memory {
     generation: Option<i64>,
+    /// The generation by which its Drones have their parts.
+    acted_on: Option<i64>,
     /// The file that it names, and when that was read.
     file: Option<(File, Instant)>,
     job: Result<Job, String>,
@@ -158,6 +160,9 @@ impl Controller {
             self.plans(subject, &mut plans);
         }
         self.show(&subjects, plans);
+        let memories = self.memories.iter();
+        let acted_on = memories.filter_map(|(mission, memory)| Some((mission.clone(), memory.acted_on?)));
+        self.observer.cluster.acted_on.put("missions", acted_on);
     }
 
     fn subjects(&self) -> Vec<Subject> {
@@ -219,6 +224,9 @@ impl Controller {
             memory.job = Job::of(&mission.spec, memory.file.as_ref().map(|(file, _)| file));
         }
         let result = self.bring_on(subject, &mut memory, may_create, (now, wall)).await;
+        if result.is_ok() {
+            memory.acted_on = mission.metadata.generation;
+        }
         self.memories.insert(id, memory);
         result
     }
@@ -712,6 +720,7 @@ impl Memory {
         let written = mission.status.clone().unwrap_or_default();
         Self {
             generation: mission.metadata.generation,
+            acted_on: None,
             file: None,
             job: Job::of(&mission.spec, None),
             progress: work::read(&written),

@@ -163,6 +163,7 @@ impl Controller {
             }
         }
         self.show(&objects, &subjects, &outcomes, &drones);
+        self.observer.cluster.acted_on.put("rules", objects.versions());
         for ((subject, outcome), drone) in subjects.iter().zip(&outcomes).zip(&drones) {
             self.tell(&objects, (subject, outcome), drone.as_ref(), wall);
         }

@@ -38,7 +38,7 @@ impl Knowledge {
     }
 }
 
-/// The API server's answer about a Drone, its Swarm and its node holds for so long for one takeoff, counted from before the
+/// The API server's answer about a Drone, its Swarm or Mission, its node, the ground orders and the rules on board holds for so long for one takeoff, counted from before the
 /// question was sent. Watches may be dead or late meanwhile.
 pub const CONFIRMED_FOR: Duration = Duration::from_secs(2);
 

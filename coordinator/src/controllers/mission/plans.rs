@@ -2,6 +2,7 @@
 //!
 //! Owns: [`Missions`], which plan each Drone has, and the airspace of a plan ([`Planned::corridor`]). Must not: make plans.
 
+pub use crate::cluster::world::mission as owner;
 use crate::cluster::world::uid;
 use crds::{Drone, labels};
 use fleet::ids::NodeName;
@@ -85,16 +86,6 @@ pub enum PlanOf {
     None,
     /// This is its part.
     Some(Arc<Planned>),
-}
-
-/// The Mission that controls a Drone: uid and name.
-#[must_use]
-pub fn owner(drone: &Drone) -> Option<(&str, &str)> {
-    let references = drone.metadata.owner_references.as_deref().unwrap_or_default();
-    references
-        .iter()
-        .find(|r| r.controller == Some(true) && r.kind == "Mission" && r.api_version.starts_with("skein.dev/"))
-        .map(|r| (r.uid.as_str(), r.name.as_str()))
 }
 
 impl Missions {

@@ -34,6 +34,14 @@ impl Objects {
         self.fences.is_empty() && self.profiles.is_empty()
     }
 
+    /// Uid and generation of each.
+    pub fn versions(&self) -> impl Iterator<Item = (String, i64)> {
+        let fences = self.fences.iter().map(|fence| &fence.author);
+        let profiles = self.profiles.iter().map(|values| &values.author);
+        let version = |author: &Author| Some((author.uid.clone()?, author.generation));
+        fences.chain(profiles).filter_map(version)
+    }
+
     /// Whether it is not known of one of them which vehicles it selects.
     #[must_use]
     pub fn has_unreadable_selector(&self) -> bool {

@@ -1,0 +1,31 @@
+//! Which Geofences, ParameterProfiles and Missions the controllers act on, and in which generation.
+//!
+//! Owns: [`ActedOn`]. Must not: list or watch. A controller writes down what it has looked over; [`super::confirm`] compares that with what
+//! the API server says.
+
+use kube::ResourceExt;
+use std::collections::HashMap;
+use std::sync::{Mutex, PoisonError};
+
+/// `metadata.generation` of each object by its uid, for each controller.
+#[derive(Debug, Default)]
+pub struct ActedOn(Mutex<HashMap<&'static str, HashMap<String, i64>>>);
+
+impl ActedOn {
+    /// The controller `by` acts on these objects now, and no others: uid and generation of each.
+    pub fn put(&self, by: &'static str, objects: impl Iterator<Item = (String, i64)>) {
+        let mut all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let known = all.entry(by).or_default();
+        known.clear();
+        known.extend(objects);
+    }
+
+    /// Whether the object is acted on as it is there, or in a newer generation.
+    #[must_use]
+    pub fn has(&self, object: &impl ResourceExt) -> bool {
+        let all = self.0.lock().unwrap_or_else(PoisonError::into_inner);
+        let uid = object.meta().uid.as_deref().unwrap_or_default();
+        let known = all.values().find_map(|objects| objects.get(uid));
+        known.is_some_and(|known| *known >= object.meta().generation.unwrap_or_default())
+    }
+}

@@ -51,8 +51,8 @@ pub struct Facts {
     pub truth: Option<FlightTruth>,
     /// Whether its agent has observed it in the air since it was last to be on the ground, by the same report.
     pub flown: bool,
-    /// Whether its flight has come to its end by itself: it stays down until a person deletes it. An order to be on the ground would make
-    /// its agent forget that.
+    /// Whether its flight has come to its end by itself: it stays down until a person grounds and releases it, or deletes it. An order to
+    /// be on the ground makes its agent forget that, and one to wait does so with an agent of an older version.
     pub over: bool,
     /// `spec.resumeAfterTakeovers`.
     pub resume_after: u32,

@@ -6,8 +6,10 @@
 //! [`crate::converge`] do.
 //!
 //!   Fresh --observed airborne--> Flown --observed landed, landing not ours--> Over --a ground order is held--> Fresh
+//!
+//! To wait on the ground (a drain, a cordon, a takeoff slot) is no ground order: what is over stays over.
 
-use crate::assignment::{Assignment, Desired};
+use crate::assignment::{Assignment, Desired, GroundedWhy};
 use crate::failsafe::{self, Diversion, Diverted};
 use crate::ids::DroneUid;
 pub use crate::reported_flight::{ReportedFlight, SoFar};
@@ -58,7 +60,11 @@ impl FlightRecord {
     pub fn observed(&self, held: Option<&Assignment>, truth: FlightTruth, landing_ours: bool) -> Self {
         let Some(held) = held else { return Self::default() };
         let before = self.of(held);
+        const WAITS: Desired = Desired::Grounded {
+            why: GroundedWhy::Waiting,
+        };
         let stage = match (held.desired, before.stage, truth) {
+            (WAITS, Stage::Over, _) => Stage::Over,
             // Desired on the ground: once it is there, the next flight starts afresh. Until then nothing is forgotten.
             (Desired::Grounded { .. }, _, FlightTruth::Disarmed) => Stage::Fresh,
             (Desired::Grounded { .. }, before, _) => before,
@@ -224,5 +230,49 @@ impl FlightRecord {
             takeovers: record.takeovers.max(held.resume_after),
             ..record
         }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::drone::order::{ToSend, for_node};
+    use crate::drone::status::tests::drone;
+    use crate::ids::Term;
+    use crate::vehicle::Airborne;
+
+    fn assigned(desired: Desired) -> Assignment {
+        let ToSend::Order(crate::assignment::Order::Assigned(assignment)) =
+            for_node(Term(1), &[drone()], Some(None), false)
+        else {
+            panic!("it is sent no assignment")
+        };
+        Assignment { desired, ..assignment }
+    }
+
+    #[test]
+    fn a_flight_that_is_over_is_not_forgotten_while_its_vehicle_waits_but_by_a_ground_order() {
+        let flying = |truth, record: &FlightRecord| {
+            let altitude = crate::units::AltitudeAboveHome(10.0);
+            record.observed(Some(&assigned(Desired::Flying { altitude })), truth, false)
+        };
+        let grounded = |why, record: &FlightRecord| {
+            let held = assigned(Desired::Grounded { why });
+            record.observed(Some(&held), FlightTruth::Disarmed, false).stage
+        };
+        let flown = flying(FlightTruth::Airborne(Airborne::InAir), &FlightRecord::default());
+        let over = flying(FlightTruth::Disarmed, &flown);
+        assert_eq!(over.stage, Stage::Over);
+        assert_eq!(
+            grounded(GroundedWhy::Waiting, &over),
+            Stage::Over,
+            "its node is drained"
+        );
+        assert_eq!(grounded(GroundedWhy::Ordered, &over), Stage::Fresh);
+        assert_eq!(
+            grounded(GroundedWhy::Waiting, &flown),
+            Stage::Fresh,
+            "this landing was ordered"
+        );
     }
 }

@@ -303,9 +303,14 @@ fn lift(observer: &Observer, drone: &Drone, report: Option<&Report>, over: bool,
     let altitude = Some(AltitudeAboveHome(drone.spec.takeoff_altitude_meters));
     // A Mission sees to it, too, that another comes.
     let replaced = swarm.is_some() || plans::owner(drone).is_some();
-    match node_use::lift(observer.world().node_use(&node), replaced) {
+    let usable = node_use::lift(observer.world().node_use(&node), replaced);
+    // An order to be on the ground would make an agent of an older version forget that its flight is over. It stays down by itself; one
+    // that somebody flies again lands for a drain.
+    if over && !(flies && usable == Lift::Land) {
+        return Lift::Free;
+    }
+    match usable {
         Lift::Land => Lift::Land,
-        _ if over => Lift::Free,
         Lift::Stay(why) => Lift::Stay(why),
         Lift::Free if !observer.leadership.state.acts() => Lift::Stay(NoLift::Doubt),
         Lift::Free if observer.upgrades.holds(&node) => Lift::Stay(NoLift::Upgrade),

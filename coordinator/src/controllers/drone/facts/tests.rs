@@ -10,6 +10,7 @@ use crds::DroneSpec;
 use fleet::ids::Term;
 use fleet::mission::PlanDigest;
 use fleet::units::Wgs84;
+use fleet::vehicle::Airborne;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
@@ -112,4 +113,37 @@ async fn one_that_flies_for_a_mission_takes_off_as_high_as_its_airspace_was_clai
     let facts = facts_with(&observer, &drone, None);
     assert!(facts.plan.is_some());
     assert_eq!(facts.altitude, AltitudeAboveHome(20.0));
+}
+
+#[tokio::test]
+async fn a_drain_lands_a_vehicle_and_makes_none_forget_that_its_flight_is_over() {
+    let observer = observer(Scripted::new().client());
+    node(&observer, "d", true);
+    let drone = bound(&observer, "d", |_| {});
+    let lift = |truth, so_far| {
+        let held = Held {
+            uid: DroneUid("uid-d".into()),
+            term: Term(1),
+            generation: 0,
+            grounded: false,
+            settled: false,
+            details: None,
+        };
+        let report = Report {
+            truth,
+            so_far,
+            held: Some(held),
+            ..Report::of_nothing(NodeName::parse("d").unwrap())
+        };
+        facts_with(&observer, &drone, Some(&report)).lift
+    };
+    let (up, down) = (FlightTruth::Airborne(Airborne::InAir), FlightTruth::Disarmed);
+    assert_eq!(lift(up, SoFar::Flown), Lift::Land);
+    assert_eq!(lift(down, SoFar::Fresh), Lift::Land);
+    assert_eq!(
+        lift(down, SoFar::Over),
+        Lift::Free,
+        "an older agent forgets it by an order to wait"
+    );
+    assert_eq!(lift(up, SoFar::Over), Lift::Land, "somebody flies it again");
 }

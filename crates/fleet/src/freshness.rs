@@ -38,8 +38,8 @@ impl Knowledge {
     }
 }
 
-/// The API server's answer about a Drone, its Swarm or Mission, its node, the ground orders and the rules on board holds for so long for one takeoff, counted from before the
-/// question was sent. Watches may be dead or late meanwhile.
+/// The API server's answer about a Drone, its Swarm or Mission, its node, the ground orders and the rules on board holds for so long for one
+/// takeoff, counted from before the question was sent. Watches may be dead or late meanwhile.
 pub const CONFIRMED_FOR: Duration = Duration::from_secs(2);
 
 /// Whether `order` may be sent to an agent that reports `held`: without current knowledge only what keeps the present state, and a

@@ -6,7 +6,6 @@ use std::time::Duration;
 
 use anyhow::{Context, ensure};
 use serde_json::json;
-use testkit::control_plane::workspace_root;
 use testkit::launch::workspace_binary;
 use testkit::process::Signal;
 use testkit::{ControlPlane, Helm, Launch, Process, Scratch, wait_for};

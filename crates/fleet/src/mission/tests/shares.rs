@@ -27,14 +27,23 @@ proptest! {
             .collect();
         let plan = work.share(&fliers).unwrap();
         prop_assert!(plan.is_whole());
-        prop_assert_eq!(plan.shares.len(), fliers.len());
+        let longest = plan.shares.iter().map(|share| share.time).max();
+        let all = work.track().work_meters();
+        // One that is too far away, or too slow, to be of use in the time that the others take is left out: of the first line it could
+        // fly next to nothing. What makes all of it faster by a thousandth is not looked for.
+        for (number, flier) in fliers.iter().enumerate() {
+            if plan.shares.iter().all(|share| share.flier != number) {
+                let alone = Flier { endurance: longest, ..*flier };
+                let could: f64 = work.share(&[alone]).unwrap().shares.iter().map(Share::work_meters).sum();
+                prop_assert!(could <= 0.02 * all, "it could fly {could} of {all} m");
+            }
+        }
         let times: Vec<f64> = plan.shares.iter().map(|share| share.time.as_secs_f64()).collect();
         // As partitions are judged: how much longer the longest is than the mean.
         let most = times.iter().copied().fold(0.0, f64::max);
         let mean = times.iter().sum::<f64>() / times.len() as f64;
         prop_assert!(most <= 1.1 * mean, "{times:?}");
         let flown: f64 = plan.shares.iter().map(Share::work_meters).sum();
-        let all = work.track().work_meters();
         prop_assert!((flown - all).abs() < 0.01, "{flown} of {all} m");
         for share in &plan.shares {
             prop_assert!(in_holes(&survey.area, &share.path) == 0.0);
@@ -98,6 +107,18 @@ fn one_that_is_twice_as_fast_flies_about_twice_as_far() {
     };
     let ratio = meters(0) / meters(1);
     assert!((1.5..2.5).contains(&ratio), "{ratio}");
+}
+
+#[test]
+fn one_that_is_far_away_and_slow_is_left_out() {
+    let far = Flier {
+        speed: Some(MetersPerSecond(4.0)),
+        ..flier(-2_000.0, 0.0)
+    };
+    let plan = field().share(&[flier(-10.0, 0.0), far]).unwrap();
+    let who: Vec<usize> = plan.shares.iter().map(|share| share.flier).collect();
+    assert!(plan.is_whole());
+    assert_eq!(who, [0]);
 }
 
 #[test]

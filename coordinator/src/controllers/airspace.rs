@@ -14,6 +14,7 @@ use fleet::airspace::{OrderNumber, Owner, Rules};
 use fleet::drone::desire::{Asked, desire, may_be_in_air};
 use fleet::drone::way_home::WayHome;
 use fleet::drone::{Claimed, Movement};
+use fleet::flight_record::SoFar;
 use fleet::ids::NodeName;
 use fleet::mission::PlanDigest;
 use fleet::report::Report;
@@ -24,6 +25,7 @@ use fleet::time::Moment;
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Heading, MetersPerSecond, Wgs84};
 use fleet::vehicle::FlightTruth;
 use std::collections::BTreeMap;
+use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -47,6 +49,8 @@ pub struct SiteRules {
 pub struct Airspace {
     of: SiteRules,
     site: Arc<Mutex<Option<Site>>>,
+    /// There is no site yet, and one that flies for a Mission may be anywhere. So it is until Drones were looked over.
+    unplaced: Arc<AtomicBool>,
     fences: Arc<NodeRules>,
 }
 
@@ -57,6 +61,7 @@ impl Airspace {
         Self {
             of,
             site: Arc::default(),
+            unplaced: Arc::new(AtomicBool::new(true)),
             fences: Arc::clone(fences),
         }
     }
@@ -97,6 +102,10 @@ impl Airspace {
         self.site.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
+    fn is_unplaced(&self) -> bool {
+        self.unplaced.load(Ordering::Relaxed)
+    }
+
     /// Whether a Drone without a station has to wait on the ground of `node` for one that has one.
     #[must_use]
     pub fn keeps_down(
@@ -118,7 +127,7 @@ impl Airspace {
         let may = site
             .as_ref()
             .zip(node)
-            .is_none_or(|(site, node)| site.may_take_off(node));
+            .map_or_else(|| !self.is_unplaced(), |(site, node)| site.may_take_off(node));
         drone.spec.station.is_none() && on_ground && !may
     }
 
@@ -237,12 +246,12 @@ pub fn start(observer: &Observer, metrics: &Metrics, tasks: &mut JoinSet<()>) {
     tasks.spawn(async move {
         let ending = observer.leadership.ending.clone();
         loop {
-            if ending.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_none() {
-                return;
-            }
             // What is granted by one that may lead no more could be another's.
             if observer.leadership.state.acts() {
                 update(&observer, &metrics);
+            }
+            if ending.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_none() {
+                return;
             }
         }
     });
@@ -260,16 +269,22 @@ fn update(observer: &Observer, metrics: &Metrics) {
     let airspace = &observer.airspace;
     let drones = observer.world().all_drones(None);
     let moves = |drone: &Arc<Drone>| drone.spec.station.is_some() || flies_for_mission(observer, drone);
-    if !drones.iter().any(moves) {
+    let rests = !drones.iter().any(moves);
+    // A site that is there already needs no center.
+    let is_new = airspace.lock().is_none();
+    let center = (is_new && !rests).then(|| center(observer, &drones)).flatten();
+    let unplaced = is_new && center.is_none() && drones.iter().any(|drone| may_be_on_plan(observer, drone));
+    if airspace.unplaced.swap(unplaced, Ordering::Relaxed) && !unplaced {
+        let nodes = drones.iter().filter_map(|drone| node_of(drone));
+        nodes.for_each(|node| observer.world().wake_drones_on(&node));
+    }
+    if rests {
         // Routes are numbered over all of a leadership: what is kept goes on when there is a station again.
         if let Some(site) = airspace.lock().as_mut() {
             site.rest();
         }
         return;
     }
-    // One that is not heard reports no home. A site that is there already needs none.
-    let is_new = airspace.lock().is_none();
-    let center = is_new.then(|| center(observer, &drones)).flatten();
     if is_new && center.is_none() {
         return;
     }
@@ -435,14 +450,35 @@ fn flies_for_mission(observer: &Observer, drone: &Drone) -> bool {
     observer.missions.plan(drone) != PlanOf::NoMission
 }
 
-/// The middle of a new site: the first station, or the home of one that flies for a Mission; `None` while there is neither.
+/// Whether it may be in the air for a Mission now, heard or not.
+fn may_be_on_plan(observer: &Observer, drone: &Drone) -> bool {
+    if !flies_for_mission(observer, drone) {
+        return false;
+    }
+    let report = node_of(drone).and_then(|node| observer.sessions.current(&node));
+    let facts = facts_with(observer, drone, report.as_deref());
+    let flown = match report {
+        Some(report) => report.so_far == SoFar::Flown,
+        None => may_be_in_air(facts.reported_flight.so_far),
+    };
+    facts.claim == Claimed::Ours && flown
+}
+
+/// The middle of a new site: the first station, or the home of one that flies for a Mission, or where its plan begins; `None` while none of
+/// these is known.
 fn center(observer: &Observer, drones: &[Arc<Drone>]) -> Option<Wgs84> {
     let station = drones.iter().find_map(|drone| drone.spec.station.as_ref());
     if let Some(station) = station {
         return Some(place(station).at);
     }
-    let mut of_missions = drones.iter().filter(|drone| flies_for_mission(observer, drone));
-    of_missions.find_map(|drone| Some(observer.sessions.current(&node_of(drone)?)?.home?.at))
+    let of_missions = || drones.iter().filter(|drone| flies_for_mission(observer, drone));
+    let home = of_missions().find_map(|drone| Some(observer.sessions.current(&node_of(drone)?)?.home?.at));
+    home.or_else(|| {
+        of_missions().find_map(|drone| match observer.missions.plan(drone) {
+            PlanOf::Some(planned) => Some(planned.start),
+            PlanOf::NoMission | PlanOf::Unknown | PlanOf::None => None,
+        })
+    })
 }
 
 #[cfg(test)]

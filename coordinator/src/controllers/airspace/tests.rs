@@ -126,8 +126,6 @@ impl Field {
 #[tokio::test(start_paused = true)]
 async fn one_that_is_not_heard_on_its_way_keeps_those_below_it_on_the_ground() {
     let field = Field::new();
-    field.update();
-    assert!(!field.keeps_down(), "it has no home yet, so there is no site");
     field.flies();
     assert!(field.keeps_down());
     field.observer.sessions.close(&name("m"), field.epochs["m"]);
@@ -140,6 +138,38 @@ async fn one_that_is_not_heard_on_its_way_keeps_those_below_it_on_the_ground() {
         field.keeps_down(),
         "another has its part, and it may be anywhere on its way"
     );
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_leader_keeps_those_on_the_ground_until_it_has_heard_who_may_fly_for_a_mission() {
+    let mut field = Field::new();
+    assert!(field.keeps_down(), "nothing was looked over yet");
+    field.observer.sessions.close(&name("m"), field.epochs["m"]);
+    field.has_part(false);
+    field.update();
+    assert!(field.keeps_down(), "where its plan leads is not known, or it has none");
+    field.has_part(true);
+    field.update();
+    assert!(field.keeps_down(), "it may be anywhere on its plan");
+    field.connect("m");
+    field.report("m", 30.0, 20.0, FlightTruth::Airborne(Airborne::InAir));
+    field.update();
+    assert!(field.keeps_down(), "it is on its way");
+    tokio::time::advance(Duration::from_secs(1)).await;
+    field.report("m", 0.0, 0.0, FlightTruth::Disarmed);
+    field.has_part(false);
+    field.report("n", 50.0, 0.0, FlightTruth::Disarmed);
+    field.update();
+    assert!(!field.keeps_down(), "it is on the ground");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_vehicle_of_a_mission_that_has_not_flown_keeps_nobody_down_while_its_autopilot_is_off() {
+    let field = Field::new();
+    let report = Report::of_nothing(name("m"));
+    field.observer.sessions.report(&name("m"), field.epochs["m"], report);
+    field.update();
+    assert!(!field.keeps_down());
 }
 
 #[tokio::test(start_paused = true)]

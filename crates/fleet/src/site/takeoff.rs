@@ -1,11 +1,12 @@
 //! Which vehicle without a station may take off: it does so without a route.
 //!
 //! Owns: [`Takeoffs`], to whom the airspace above its home, or along its plan, belongs before it takes off. Must not: keep those apart from one
-//! another who hold above their homes, or hold one of them down for a vehicle of which nothing is known: then nobody flies who has no
-//! station either. Who flies a plan leaves its home, so all of its way has to be clear of everybody.
+//! another who hold above their homes, or hold one of them down for a vehicle whose agent says that it has not flown: then nobody flies who has
+//! no station either. Who flies a plan leaves its home, so all of its way has to be clear of everybody.
 
 use super::{Desire, Expected, Site};
 use crate::airspace::{Owner, Route, Volume};
+use crate::flight_record::SoFar;
 use crate::geo::Local;
 use crate::ids::NodeName;
 use crate::mission::PlanDigest;
@@ -153,14 +154,23 @@ impl Site {
     }
 
     fn is_clear(&self, node: &NodeName, way: &Route, vehicles: &BTreeMap<NodeName, Expected<'_>>) -> bool {
-        let moves = |owner: &Owner| {
+        let may_come_near = |owner: &Owner| {
             let Owner::Vehicle(other) = owner else { return false };
-            let has_station = vehicles
-                .get(other)
-                .is_none_or(|expected| matches!(expected.desire, Desire::At(_) | Desire::Plan | Desire::Home));
+            let expected = vehicles.get(other);
+            let moves = expected
+                .is_none_or(|expected| matches!(expected.desire, Desire::At(_) | Desire::Plan | Desire::Home))
+                || self.routes.contains_key(other);
             let known = self.claims.volume(owner) != Some(&Volume::Everywhere);
-            known && (has_station || self.routes.contains_key(other))
+            moves && (known || expected.is_none_or(may_have_flown))
         };
-        !self.claims.in_the_way(node, way).iter().any(moves)
+        !self.claims.in_the_way(node, way).iter().any(may_come_near)
+    }
+}
+
+/// Whether one of which nothing is known may be in the air: its agent is not heard, or says that it has flown.
+fn may_have_flown(expected: &Expected<'_>) -> bool {
+    match expected.report {
+        None => expected.may_fly,
+        Some((report, _)) => report.so_far == SoFar::Flown,
     }
 }

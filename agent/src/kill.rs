@@ -5,7 +5,7 @@
 
 use crate::command::{Outstanding, Patience, Progress};
 use crate::outgoing::Written;
-use crate::recipe::{Command, Form, Place};
+use crate::recipe::Command;
 use fleet::kill::{KillAnswer, KillOutcome, KillPermit, KillQuestion, NoKill, UsedNonces, may_kill};
 use fleet::memory::Outcome;
 use fleet::time::Moment;
@@ -137,13 +137,7 @@ impl Kills {
 
 /// Disarm, whatever the vehicle does. The permit is what makes this a person's word.
 const fn stop_motors(_: &KillPermit) -> Command {
-    Command {
-        command: MavCmd::MAV_CMD_COMPONENT_ARM_DISARM,
-        params: [0.0, WHATEVER_IT_DOES, 0.0, 0.0],
-        place: Place::Zero,
-        z: 0.0,
-        form: Form::Long,
-    }
+    Command::long(MavCmd::MAV_CMD_COMPONENT_ARM_DISARM, [0.0, WHATEVER_IT_DOES, 0.0, 0.0])
 }
 
 #[cfg(test)]

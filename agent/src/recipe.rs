@@ -48,7 +48,9 @@ pub struct Command {
 }
 
 impl Command {
-    const fn long(command: MavCmd, params: [f32; 4]) -> Self {
+    /// A COMMAND_LONG that needs no place.
+    #[must_use]
+    pub const fn long(command: MavCmd, params: [f32; 4]) -> Self {
         Self {
             command,
             params,

@@ -22,14 +22,14 @@ use crate::cluster::world::{owner, uid};
 use crate::metrics::Metrics;
 use crate::sessions::Sessions;
 use crds::ground_order::Scope as OfKind;
-use crds::{Drone, Swarm, labels};
+use crds::{Drone, Swarm};
 use fleet::ground::{GroundMark, GroundOrderId};
 use fleet::ground_order::{Becomes, Name, Released};
 use fleet::ids::NodeName;
 use fleet::report::Report;
 use futures::{StreamExt, stream};
 use in_force::About;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, Patch};
 use latch::{Call, Latch, new_id};
 use object::patch;
 use std::collections::{BTreeSet, HashSet};
@@ -698,10 +698,7 @@ async fn write(ground: &Ground, object: &Marked, change: Change) -> Result<(), A
         Change::Release(id) => (false, id.map(|id| Recorded { id, released: true })),
     };
     let patch = Patch::Merge(patch(&object.uid, grounded, order));
-    let params = PatchParams {
-        field_manager: Some(labels::COORDINATOR.into()),
-        ..PatchParams::default()
-    };
+    let params = api::merging();
     let (namespace, name) = (&object.key.namespace, &object.key.name);
     let result = match object.kind {
         Kind::Swarm => {

@@ -20,7 +20,7 @@ use fleet::leadership::{LASTS, LeaseObservation, LeaseWatch, RENEW_EVERY, next_c
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::ResourceExt;
-use kube::api::{Api, PostParams};
+use kube::api::Api;
 use kube::core::ObjectMeta;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
@@ -293,10 +293,7 @@ impl LeaderLease {
 
     /// Creates the Lease, or replaces the one of the same resourceVersion.
     async fn write(&self, lease: Lease) -> Result<Lease, ApiError> {
-        let params = PostParams {
-            field_manager: Some(labels::COORDINATOR.into()),
-            ..PostParams::default()
-        };
+        let params = api::posting();
         if lease.metadata.resource_version.is_some() {
             let what = "write the Lease of the coordinator";
             in_time(what, api::call(what, self.leases.replace(LEASE, &params, &lease))).await

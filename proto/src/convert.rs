@@ -14,6 +14,8 @@ mod report;
 mod route;
 mod rules;
 
+use fleet::units::Wgs84;
+
 pub use guest::{guest_call_id, read_guest_call_id};
 pub use report::report;
 
@@ -63,6 +65,14 @@ fn within(field: &'static str, value: f64, low: f64, high: f64, must: &'static s
             must,
         })
     }
+}
+
+/// A place of which the wire says `latitude` and `longitude`, in degrees; each with the path of its field.
+fn place(latitude: (&'static str, f64), longitude: (&'static str, f64)) -> Result<Wgs84, BadMessage> {
+    Ok(Wgs84 {
+        latitude_deg: within(latitude.0, latitude.1, -90.0, 90.0, "from -90 to 90 degrees")?,
+        longitude_deg: within(longitude.0, longitude.1, -180.0, 180.0, "from -180 to 180 degrees")?,
+    })
 }
 
 /// `text`, if there is any.

@@ -7,7 +7,7 @@ use super::Pilot;
 use crate::command::{Outstanding, Patience};
 use crate::metadata::{Done, Fetch, Job, MetadataCache};
 use crate::outgoing::{Outgoing, Purpose};
-use crate::recipe::{Command, Form, Place};
+use crate::recipe::Command;
 use fleet::time::Moment;
 use fleet::vehicle::{Autopilot, FlightTruth};
 use link::dialect::{MavCmd, MavMessage, REQUEST_EVENT_DATA};
@@ -53,13 +53,7 @@ impl Pilot {
         }
         if let Some(message) = self.descriptions.wanted(now) {
             self.descriptions.asked(now);
-            let command = Command {
-                command: MavCmd::MAV_CMD_REQUEST_MESSAGE,
-                params: [f32::from(message), 0.0, 0.0, 0.0],
-                place: Place::Zero,
-                z: 0.0,
-                form: Form::Long,
-            };
+            let command = Command::long(MavCmd::MAV_CMD_REQUEST_MESSAGE, [f32::from(message), 0.0, 0.0, 0.0]);
             let patience = Patience::for_request();
             let (outstanding, message) = Outstanding::begin(Purpose::Descriptions, identity, command, patience, now);
             self.outstanding = Some(outstanding);

@@ -6,7 +6,7 @@
 use super::Pilot;
 use crate::command::{Outstanding, Patience};
 use crate::outgoing::{Outgoing, Purpose};
-use crate::recipe::{Command, Form, Place};
+use crate::recipe::Command;
 use crate::rules::Situation;
 use fleet::assignment::Desired;
 use fleet::rules::{self, Rules, RulesClearance, RulesReport};
@@ -145,13 +145,7 @@ impl Pilot {
     fn reboot(&mut self, to: Identity, now: Moment) -> Outgoing {
         warn!("rebooting the autopilot, so that parameters count that were set");
         self.board.reboot_ordered(now);
-        let command = Command {
-            command: MavCmd::MAV_CMD_PREFLIGHT_REBOOT_SHUTDOWN,
-            params: [1.0, 0.0, 0.0, 0.0],
-            place: Place::Zero,
-            z: 0.0,
-            form: Form::Long,
-        };
+        let command = Command::long(MavCmd::MAV_CMD_PREFLIGHT_REBOOT_SHUTDOWN, [1.0, 0.0, 0.0, 0.0]);
         let patience = Patience::for_request();
         let (outstanding, message) = Outstanding::begin(Purpose::Reboot, to, command, patience, now);
         self.outstanding = Some(outstanding);

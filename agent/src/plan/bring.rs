@@ -5,7 +5,7 @@
 
 use super::items::{WireItem, alike};
 use super::{Keeper, Seen, Situation};
-use crate::recipe::{Command, Form, Place};
+use crate::recipe::Command;
 use crate::rules::Send;
 use crate::rules::transfer::{Ended, Task, Transfer, name};
 use fleet::backoff::Backoff;
@@ -288,13 +288,10 @@ impl Keeper {
             return None;
         }
         self.asked_at = Some(now);
-        let command = Command {
-            command: MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL,
-            params: [MISSION_CURRENT_ID, CURRENT_EVERY.as_secs_f32() * 1e6, 0.0, 0.0],
-            place: Place::Zero,
-            z: 0.0,
-            form: Form::Long,
-        };
+        let command = Command::long(
+            MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL,
+            [MISSION_CURRENT_ID, CURRENT_EVERY.as_secs_f32() * 1e6, 0.0, 0.0],
+        );
         Some(command.message(to, 0))
     }
 

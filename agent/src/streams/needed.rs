@@ -2,7 +2,7 @@
 //!
 //! Owns: [`Needed`], [`Request`] and the table of terms. Must not: decide when anything is asked for ([`super::Streams`] does).
 
-use crate::recipe::{Command, Form, Place};
+use crate::recipe::Command;
 use link::dialect::{MavCmd, MavMessage};
 use std::time::Duration;
 
@@ -157,12 +157,6 @@ impl Request {
             How::Stream => (MavCmd::MAV_CMD_SET_MESSAGE_INTERVAL, [id, interval_us, 0.0, 0.0]),
             How::Single => (MavCmd::MAV_CMD_REQUEST_MESSAGE, [id, 0.0, 0.0, 0.0]),
         };
-        Command {
-            command,
-            params,
-            place: Place::Zero,
-            z: 0.0,
-            form: Form::Long,
-        }
+        Command::long(command, params)
     }
 }

@@ -4,6 +4,8 @@
 
 use crate::metrics::api_calls::ApiCalls;
 use anyhow::Context;
+use crds::labels;
+use kube::api::{DeleteParams, PatchParams, PostParams, Preconditions};
 use kube::client::ClientBuilder;
 use std::future::Future;
 use std::time::Duration;
@@ -129,6 +131,33 @@ pub async fn call<T>(what: &'static str, call: impl Future<Output = Result<T, ku
         }),
         Err(_) => Err(ApiError::TimedOut { what }),
     }
+}
+
+/// How the coordinator creates an object.
+#[must_use]
+pub fn posting() -> PostParams {
+    PostParams {
+        field_manager: Some(labels::COORDINATOR.into()),
+        ..PostParams::default()
+    }
+}
+
+/// How the coordinator patches an object.
+#[must_use]
+pub fn merging() -> PatchParams {
+    PatchParams {
+        field_manager: Some(labels::COORDINATOR.into()),
+        ..PatchParams::default()
+    }
+}
+
+/// To delete the object with this `metadata.uid`, and no later one of its name.
+#[must_use]
+pub fn only(uid: &str) -> DeleteParams {
+    DeleteParams::default().preconditions(Preconditions {
+        uid: Some(uid.to_owned()),
+        resource_version: None,
+    })
 }
 
 /// A client for the cluster of KUBECONFIG, or of the pod that this runs in, whose calls are counted. Does not connect yet.

@@ -15,7 +15,7 @@ use fleet::ids::{DroneUid, NodeName};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::ResourceExt;
-use kube::api::{Api, PostParams};
+use kube::api::Api;
 use kube::core::ObjectMeta;
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -77,10 +77,7 @@ pub fn parse(lease: &Lease) -> Option<(String, Claim)> {
 /// [`ApiError`]; nothing is known then, and it may be tried again.
 pub async fn obtain(cluster: &Cluster, node: &NodeName, key: &Key, uid: &str) -> Result<Outcome, ApiError> {
     let leases: Api<Lease> = Api::namespaced(cluster.client(), &cluster.namespace);
-    let params = PostParams {
-        field_manager: Some(labels::COORDINATOR.into()),
-        ..PostParams::default()
-    };
+    let params = api::posting();
     let (me, name) = (DroneUid(uid.to_owned()), name(node.as_str()));
     let mut claim = cluster.world.claim(node.as_str());
     let mut holder_exists = None;

@@ -30,7 +30,7 @@ use fleet::names::drone_names;
 use fleet::units::Meters;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use k8s_openapi::jiff::Timestamp;
-use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{Api, DeleteParams, Patch, PropagationPolicy};
 use kube::runtime::reflector::Store;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher;
@@ -606,11 +606,8 @@ impl Controller {
         let key = Key::of(mission);
         let api: Api<Mission> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
         let params = DeleteParams {
-            preconditions: Some(Preconditions {
-                uid: Some(uid(mission).to_owned()),
-                resource_version: None,
-            }),
-            ..DeleteParams::background()
+            propagation_policy: Some(PropagationPolicy::Background),
+            ..api::only(uid(mission))
         };
         api::call("delete a Mission that has ended", api.delete(&key.name, &params)).await?;
         tracing::info!(mission = %key, "deleted after spec.ttlSecondsAfterFinished");
@@ -627,12 +624,12 @@ impl Controller {
             "resourceVersion": mission.metadata.resource_version,
             "finalizers": finalizers,
         }});
-        let params = PatchParams {
-            field_manager: Some(labels::COORDINATOR.into()),
-            ..PatchParams::default()
-        };
         let patch = Patch::Merge(&patch);
-        api::call("set the finalizer of a Mission", api.patch(&key.name, &params, &patch)).await?;
+        api::call(
+            "set the finalizer of a Mission",
+            api.patch(&key.name, &api::merging(), &patch),
+        )
+        .await?;
         Ok(())
     }
 
@@ -666,11 +663,7 @@ impl Controller {
             };
             let Some(name) = names.find(free) else { break };
             let drone = build(mission, &name, job.takeoff);
-            let params = PostParams {
-                field_manager: Some(labels::COORDINATOR.into()),
-                ..PostParams::default()
-            };
-            match api::call("create a Drone", api.create(&params, &drone)).await {
+            match api::call("create a Drone", api.create(&api::posting(), &drone)).await {
                 Ok(made) => {
                     tracing::info!(mission = %key, drone = name, "made a Drone");
                     self.expectations.created(uid(mission), &name, uid(&made), now);
@@ -690,13 +683,7 @@ impl Controller {
                 continue;
             }
             let api: Api<Drone> = Api::namespaced(self.observer.cluster.client(), &snapshot.key.namespace);
-            let params = DeleteParams {
-                preconditions: Some(Preconditions {
-                    uid: Some(snapshot.uid().to_owned()),
-                    resource_version: None,
-                }),
-                ..DeleteParams::default()
-            };
+            let params = api::only(snapshot.uid());
             match api::call("delete a Drone", api.delete(&snapshot.key.name, &params)).await {
                 Ok(_) => self.expectations.deleted(snapshot.uid(), now),
                 Err(error) if error.is_not_found() || error.is_conflict() => {}

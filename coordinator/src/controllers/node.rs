@@ -20,7 +20,7 @@ use fleet::ids::NodeName;
 use k8s_openapi::api::core::v1::{Node, NodeCondition};
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
-use kube::api::{Api, Patch, PatchParams, PostParams};
+use kube::api::{Api, Patch, PatchParams};
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher;
@@ -149,12 +149,8 @@ impl Keeper {
     }
 
     async fn register(&self, node: &NodeName) -> Result<(), ApiError> {
-        let params = PostParams {
-            field_manager: Some(labels::COORDINATOR.into()),
-            ..PostParams::default()
-        };
         let nodes: Api<Node> = Api::all(self.cluster.client());
-        api::call("create a Node", nodes.create(&params, &next::object(node))).await?;
+        api::call("create a Node", nodes.create(&api::posting(), &next::object(node))).await?;
         tracing::info!(%node, "an agent connected for which there was no Node; there is one now");
         Ok(())
     }

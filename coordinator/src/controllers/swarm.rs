@@ -35,7 +35,7 @@ use formation::{Coverages, Filled};
 use futures::StreamExt;
 use futures::stream;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
-use kube::api::{Api, DeleteParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{Api, Patch};
 use kube::runtime::reflector::Store;
 use kube::{Resource, ResourceExt};
 use members::{Assessments, member};
@@ -312,13 +312,9 @@ async fn create(
 ) -> Result<(), ApiError> {
     let namespace = swarm.namespace().unwrap_or_default();
     let drones: Api<Drone> = Api::namespaced(cluster.client(), &namespace);
-    let params = PostParams {
-        field_manager: Some(labels::COORDINATOR.into()),
-        ..PostParams::default()
-    };
     let mut drone = build(swarm, &name);
     filled.give(&mut drone);
-    match api::call("create a Drone", drones.create(&params, &drone)).await {
+    match api::call("create a Drone", drones.create(&api::posting(), &drone)).await {
         Ok(made) => {
             expectations.created(uid(swarm), &name, uid(&made), Instant::now());
             Ok(())
@@ -337,14 +333,7 @@ async fn delete(
 ) -> Result<(), ApiError> {
     let drones: Api<Drone> = Api::namespaced(cluster.client(), &namespace);
     let uid = member.uid.0;
-    let precondition = Preconditions {
-        uid: Some(uid.clone()),
-        resource_version: None,
-    };
-    let params = DeleteParams {
-        preconditions: Some(precondition),
-        ..DeleteParams::default()
-    };
+    let params = api::only(&uid);
     match api::call("delete a Drone", drones.delete(&member.name, &params)).await {
         Ok(_) => {
             expectations.deleted(&uid, Instant::now());
@@ -391,13 +380,9 @@ async fn set_finalizers(
         "resourceVersion": swarm.metadata.resource_version,
         "finalizers": finalizers,
     }});
-    let params = PatchParams {
-        field_manager: Some(labels::COORDINATOR.into()),
-        ..PatchParams::default()
-    };
     match api::call(
         "set the finalizer of a Swarm",
-        swarms.patch(&swarm.name_any(), &params, &Patch::Merge(&patch)),
+        swarms.patch(&swarm.name_any(), &api::merging(), &Patch::Merge(&patch)),
     )
     .await
     {

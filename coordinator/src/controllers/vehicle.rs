@@ -14,14 +14,14 @@ use crate::cluster::world::uid;
 use crate::controllers::drone::binding::candidate;
 use crate::controllers::drone::facts::Observer;
 use crate::controllers::drone::pacing::{Due, Paces, Urgency};
-use crds::{Vehicle, VehicleSpec, VehicleStatus, labels};
+use crds::{Vehicle, VehicleSpec, VehicleStatus};
 use fleet::binding::free;
 use fleet::ids::{DroneName, NodeName};
 use fleet::vehicle::HardwareUid;
 use futures::StreamExt;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
-use kube::api::{Api, DeleteParams, PostParams, Preconditions};
+use kube::api::Api;
 use kube::runtime::reflector::Store;
 use kube::runtime::reflector::store::{Writer, WriterDropped};
 use kube::runtime::watcher;
@@ -202,13 +202,9 @@ impl Inventory {
     }
 
     async fn create(&self, name: &str, spec: VehicleSpec) -> Result<(), ApiError> {
-        let params = PostParams {
-            field_manager: Some(labels::COORDINATOR.into()),
-            ..PostParams::default()
-        };
         let api = self.api();
         let made = Vehicle::new(name, spec);
-        api::call("create a Vehicle", api.create(&params, &made)).await?;
+        api::call("create a Vehicle", api.create(&api::posting(), &made)).await?;
         tracing::info!(
             vehicle = name,
             node = made.spec.node_name,
@@ -225,13 +221,7 @@ impl Inventory {
 
     async fn delete(&self, object: &Vehicle) -> Result<(), ApiError> {
         let (api, name) = (self.api(), object.name_any());
-        let params = DeleteParams {
-            preconditions: Some(Preconditions {
-                uid: Some(uid(object).to_owned()),
-                resource_version: None,
-            }),
-            ..DeleteParams::default()
-        };
+        let params = api::only(uid(object));
         let gone = api.delete(&name, &params);
         api::call("delete a Vehicle", gone).await?;
         tracing::info!(vehicle = name, "a vehicle that was not heard for long is forgotten");

@@ -7,9 +7,9 @@ use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
 use crate::controllers::drone::facts::DroneSnapshot;
 use crate::fleet_service::FleetHandles;
-use crds::{Drone, labels};
+use crds::Drone;
 use fleet::takeover::let_go;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, Patch};
 use serde_json::json;
 use std::sync::Arc;
 
@@ -59,11 +59,8 @@ pub async fn resume(handles: &FleetHandles, key: &Key) -> Result<(u32, Arc<Drone
         });
     }
     let patch = Patch::Merge(json!({"metadata": {"uid": snapshot.uid()}, "spec": {"resumeAfterTakeovers": count}}));
-    let params = PatchParams {
-        field_manager: Some(labels::COORDINATOR.into()),
-        ..PatchParams::default()
-    };
     let drones: Api<Drone> = Api::namespaced(cluster.client(), &key.namespace);
+    let params = api::merging();
     let written = drones.patch(&key.name, &params, &patch);
     let written = api::call("resume a Drone", written).await?;
     tracing::warn!(takeovers = count, "ordered to go on after a takeover");

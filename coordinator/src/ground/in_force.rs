@@ -13,7 +13,7 @@ use fleet::ground::GroundOrderId;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
-use kube::api::{Api, DeleteParams, ListParams, Patch, PatchParams, PostParams, Preconditions};
+use kube::api::{Api, DeleteParams, ListParams, Patch};
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;
@@ -66,11 +66,12 @@ fn api(cluster: &Cluster) -> Api<GroundOrder> {
 
 /// Records an order, and returns it as it is recorded.
 pub(super) async fn record(cluster: &Cluster, order: &InForce) -> Result<InForce, ApiError> {
-    let params = PostParams {
-        field_manager: Some(labels::COORDINATOR.into()),
-        ..PostParams::default()
-    };
-    let made = match api::call("record a ground order", api(cluster).create(&params, &order.object)).await {
+    let made = match api::call(
+        "record a ground order",
+        api(cluster).create(&api::posting(), &order.object),
+    )
+    .await
+    {
         // It was recorded before, and the answer was lost.
         Err(error) if error.is_already_exists() => {
             let named = ListParams::default().fields(&format!("metadata.name={}", order.name()));
@@ -91,11 +92,8 @@ pub(super) async fn except(cluster: &Cluster, order: &InForce, more: &BTreeSet<S
         patch["metadata"] = json!({"resourceVersion": version});
     }
     let patch = Patch::Merge(patch);
-    let params = PatchParams {
-        field_manager: Some(labels::COORDINATOR.into()),
-        ..PatchParams::default()
-    };
     let patched = api(cluster);
+    let params = api::merging();
     let patched = patched.patch_status(order.name(), &params, &patch);
     match api::call("release a part of a ground order", patched).await {
         Ok(now) => cluster.world.ground_order(Change::Answered(Arc::new(now))),
@@ -110,24 +108,20 @@ pub(super) async fn end(cluster: &Cluster, order: &InForce) -> Result<(), ApiErr
     let finalizers = order.object.finalizers().iter();
     let rest: Vec<&String> = finalizers.filter(|f| *f != labels::RELEASED_FINALIZER).collect();
     let patch = Patch::Merge(json!({"metadata": {"uid": order.object.metadata.uid, "finalizers": rest}}));
-    let params = PatchParams {
-        field_manager: Some(labels::COORDINATOR.into()),
-        ..PatchParams::default()
-    };
     let gone = |result: Result<(), ApiError>| match result {
         Err(error) if error.is_not_found() => Ok(()),
         result => result,
     };
     let freed = api(cluster);
+    let params = api::merging();
     let freed = freed.patch(order.name(), &params, &patch);
     gone(api::call("release a ground order", freed).await.map(drop))?;
-    let params = DeleteParams {
-        preconditions: order.object.metadata.uid.clone().map(|uid| Preconditions {
-            uid: Some(uid),
-            resource_version: None,
-        }),
-        ..DeleteParams::default()
-    };
+    let params = order
+        .object
+        .metadata
+        .uid
+        .as_deref()
+        .map_or_else(DeleteParams::default, api::only);
     let deleted = api(cluster);
     let deleted = deleted.delete(order.name(), &params);
     gone(api::call("remove a released ground order", deleted).await.map(drop))?;

@@ -9,7 +9,7 @@ use crate::cluster::api::{self, ApiError};
 use crate::leadership::leading::Leadership;
 use crds::labels;
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointConditions, EndpointPort, EndpointSlice};
-use kube::api::{Api, PostParams};
+use kube::api::Api;
 use kube::core::ObjectMeta;
 use std::net::SocketAddr;
 use std::time::Duration;
@@ -57,10 +57,7 @@ async fn point(cluster: &Cluster, leadership: &Leadership, here: SocketAddr) -> 
     if !leadership.state.acts() || there.as_ref().is_some_and(|slice| points_at(slice, here)) {
         return Ok(());
     }
-    let params = PostParams {
-        field_manager: Some(labels::COORDINATOR.into()),
-        ..PostParams::default()
-    };
+    let params = api::posting();
     let slice = slice(there.map(|slice| slice.metadata), &cluster.namespace, here);
     if slice.metadata.resource_version.is_some() {
         let written = slices.replace(NAME, &params, &slice);

@@ -9,7 +9,6 @@ use fleet::remote_id::{
     AircraftId, AircraftIdKind, Category, European, LONGEST_DESCRIPTION, LONGEST_ERROR, LONGEST_ID, Location, Operator,
     RemoteIdOrder, RemoteIdReport, Sending, Transmitter, can_be_broadcast,
 };
-use fleet::units::Wgs84;
 
 /// Longest name of an object that is taken off the wire.
 const LONGEST_NAME: usize = 253;
@@ -122,22 +121,11 @@ fn broadcast(field: &'static str, text: String, longest: usize) -> Result<String
 }
 
 fn place(place: v1::OperatorPlace) -> Result<Location, BadMessage> {
-    let degrees = |field, value, limit: f64, must| within(field, value, -limit, limit, must);
     Ok(Location::Fixed {
-        at: Wgs84 {
-            latitude_deg: degrees(
-                "operator.latitude_deg",
-                place.latitude_deg,
-                90.0,
-                "from -90 to 90 degrees",
-            )?,
-            longitude_deg: degrees(
-                "operator.longitude_deg",
-                place.longitude_deg,
-                180.0,
-                "from -180 to 180 degrees",
-            )?,
-        },
+        at: super::place(
+            ("operator.latitude_deg", place.latitude_deg),
+            ("operator.longitude_deg", place.longitude_deg),
+        )?,
         altitude_m: place
             .altitude_m
             .map(|altitude| {
@@ -236,6 +224,7 @@ impl TryFrom<v1::RemoteIdState> for RemoteIdReport {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
+    use fleet::units::Wgs84;
     use proptest::prelude::*;
 
     prop_compose! {

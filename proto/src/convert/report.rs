@@ -19,7 +19,7 @@ use fleet::remote_id::RemoteIdReport;
 use fleet::report::{Activity, HandsOff, LinkQuality, Report, RouteState};
 use fleet::rules::{RulesDigest, RulesReport};
 use fleet::time::Moment;
-use fleet::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Heading, Percent, SystemId, Volts, Wgs84};
+use fleet::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Heading, Percent, SystemId, Volts};
 use fleet::vehicle::{
     Airborne, ArmingReason, Autopilot, Battery, Charge, FlightTruth, HardwareUid, Identity, Position, ReasonClass,
     WhyUnknown,
@@ -319,25 +319,12 @@ impl TryFrom<v1::Position> for Position {
 
     fn try_from(p: v1::Position) -> Result<Self, BadMessage> {
         let finite = |field, got| within(field, got, f64::MIN, f64::MAX, "a number");
-        let latitude_deg = within(
-            "position.latitude_deg",
-            p.latitude_deg,
-            -90.0,
-            90.0,
-            "from -90 to 90 degrees",
-        )?;
-        let longitude_deg = within(
-            "position.longitude_deg",
-            p.longitude_deg,
-            -180.0,
-            180.0,
-            "from -180 to 180 degrees",
+        let at = super::place(
+            ("position.latitude_deg", p.latitude_deg),
+            ("position.longitude_deg", p.longitude_deg),
         )?;
         Ok(Self {
-            at: Wgs84 {
-                latitude_deg,
-                longitude_deg,
-            },
+            at,
             amsl: AltitudeAmsl(finite("position.altitude_amsl_m", p.altitude_amsl_m)?),
             above_home: AltitudeAboveHome(finite("position.altitude_above_home_m", p.altitude_above_home_m)?),
         })

@@ -8,7 +8,7 @@ use fleet::airspace::OrderNumber;
 use fleet::ids::Term;
 use fleet::report::RouteState;
 use fleet::route_order::{MOST_PLACES, RouteOrder, Waypoint};
-use fleet::units::{AltitudeAmsl, Wgs84};
+use fleet::units::AltitudeAmsl;
 
 impl From<OrderNumber> for v1::RouteNumber {
     fn from(number: OrderNumber) -> Self {
@@ -42,26 +42,13 @@ impl TryFrom<v1::Waypoint> for Waypoint {
     type Error = BadMessage;
 
     fn try_from(place: v1::Waypoint) -> Result<Self, BadMessage> {
-        let latitude_deg = within(
-            "latitude_deg",
-            place.latitude_deg,
-            -90.0,
-            90.0,
-            "from -90 to 90 degrees",
-        )?;
-        let longitude_deg = within(
-            "longitude_deg",
-            place.longitude_deg,
-            -180.0,
-            180.0,
-            "from -180 to 180 degrees",
+        let at = super::place(
+            ("latitude_deg", place.latitude_deg),
+            ("longitude_deg", place.longitude_deg),
         )?;
         let amsl = within("altitude_amsl_m", place.altitude_amsl_m, f64::MIN, f64::MAX, "a number")?;
         Ok(Self {
-            at: Wgs84 {
-                latitude_deg,
-                longitude_deg,
-            },
+            at,
             amsl: AltitudeAmsl(amsl),
         })
     }
@@ -135,6 +122,7 @@ impl TryFrom<v1::RouteState> for RouteState {
 pub(super) mod tests {
     use super::*;
     use fleet::memory::{Answer, Stalled};
+    use fleet::units::Wgs84;
     use proptest::prelude::*;
 
     prop_compose! {

@@ -146,24 +146,10 @@ impl From<Wgs84> for v1::FencePoint {
 }
 
 fn point(at: v1::FencePoint) -> Result<Wgs84, BadMessage> {
-    let latitude = within(
-        "rules.fence.latitude_deg",
-        at.latitude_deg,
-        -90.0,
-        90.0,
-        "from -90 to 90 degrees",
-    );
-    let longitude = within(
-        "rules.fence.longitude_deg",
-        at.longitude_deg,
-        -180.0,
-        180.0,
-        "from -180 to 180 degrees",
-    );
-    Ok(Wgs84 {
-        latitude_deg: latitude?,
-        longitude_deg: longitude?,
-    })
+    super::place(
+        ("rules.fence.latitude_deg", at.latitude_deg),
+        ("rules.fence.longitude_deg", at.longitude_deg),
+    )
 }
 
 impl From<&WantedParameter> for v1::WantedParameter {

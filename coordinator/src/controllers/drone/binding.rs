@@ -20,7 +20,7 @@ use fleet::ids::NodeName;
 use fleet::report::Report;
 use fleet::units::{Percent, Wgs84};
 use kube::ResourceExt;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, Patch};
 use serde_json::json;
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -413,13 +413,9 @@ async fn guard(
     if let Some(node) = node {
         patch["spec"] = json!({"nodeName": node.as_str()});
     }
-    let params = PatchParams {
-        field_manager: Some(labels::COORDINATOR.into()),
-        ..PatchParams::default()
-    };
     let bound = api::call(
         "bind a Drone",
-        drones.patch(&snapshot.key.name, &params, &Patch::Merge(&patch)),
+        drones.patch(&snapshot.key.name, &api::merging(), &Patch::Merge(&patch)),
     )
     .await?;
     observer.world().learn_drone(bound.clone());

@@ -9,7 +9,7 @@ use crate::controllers::drone::facts::DroneSnapshot;
 use crds::{Drone, labels};
 use fleet::safety::Release;
 use kube::ResourceExt;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, Patch};
 use serde_json::json;
 
 /// Removes the finalizer, because of `release`.
@@ -30,13 +30,9 @@ pub async fn release(controller: &DroneController, snapshot: &DroneSnapshot, rel
         "resourceVersion": snapshot.drone.metadata.resource_version,
         "finalizers": rest,
     }});
-    let params = PatchParams {
-        field_manager: Some(labels::COORDINATOR.into()),
-        ..PatchParams::default()
-    };
     match api::call(
         "release a Drone",
-        drones.patch(&snapshot.key.name, &params, &Patch::Merge(&patch)),
+        drones.patch(&snapshot.key.name, &api::merging(), &Patch::Merge(&patch)),
     )
     .await
     {

@@ -28,7 +28,7 @@ use fleet::units::{Heading, Meters};
 use futures::{StreamExt, stream};
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, Patch};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -244,12 +244,13 @@ async fn give(observer: &Observer, drone: Arc<Drone>, found: InSlot) -> Result<(
             "speedMetersPerSecond": station.speed_meters_per_second,
         }},
     });
-    let params = PatchParams {
-        field_manager: Some(labels::COORDINATOR.into()),
-        ..PatchParams::default()
-    };
     let patch = Patch::Merge(&patch);
-    match api::call("give a Drone its slot", drones.patch(&key.name, &params, &patch)).await {
+    match api::call(
+        "give a Drone its slot",
+        drones.patch(&key.name, &api::merging(), &patch),
+    )
+    .await
+    {
         Ok(given) => {
             observer.world().learn_drone(given);
             Ok(())

@@ -17,7 +17,7 @@ use fleet::swarm::placement::{Labels, Placement};
 use fleet::swarm::rollout::{Update, due};
 use futures::{StreamExt, stream};
 use kube::ResourceExt;
-use kube::api::{Api, Patch, PatchParams};
+use kube::api::{Api, Patch};
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::sync::Arc;
@@ -108,11 +108,8 @@ async fn write(cluster: &Cluster, swarm: &Swarm, drone: Arc<Drone>) -> Result<()
     if takes_selector {
         patch["spec"]["nodeSelector"] = selector_patch(&drone.spec.node_selector, &wanted.node_selector);
     }
-    let params = PatchParams {
-        field_manager: Some(labels::COORDINATOR.into()),
-        ..PatchParams::default()
-    };
     let patch = Patch::Merge(&patch);
+    let params = api::merging();
     let written = drones.patch(&key.name, &params, &patch);
     let written = api::call("bring a changed template to a Drone", written).await?;
     cluster.world.learn_drone(written);

@@ -8,7 +8,7 @@ use crate::cluster::api;
 use crds::labels;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
-use kube::api::{Api, PostParams};
+use kube::api::Api;
 use kube::core::ObjectMeta;
 use std::collections::BTreeMap;
 use std::time::SystemTime;
@@ -62,10 +62,7 @@ async fn write(
     found: Option<Secret>,
     authorities: &Authorities,
 ) -> Result<(), api::ApiError> {
-    let params = PostParams {
-        field_manager: Some(labels::COORDINATOR.into()),
-        ..PostParams::default()
-    };
+    let params = api::posting();
     let exists = found.is_some();
     let mut secret = found.unwrap_or_else(|| Secret {
         metadata: ObjectMeta {

@@ -5,7 +5,7 @@
 use crate::cluster::api::{self, ApiError};
 use crds::labels;
 use k8s_openapi::api::core::v1::ConfigMap;
-use kube::api::{Api, PostParams};
+use kube::api::Api;
 use kube::core::ObjectMeta;
 use std::collections::BTreeMap;
 use trust::Bundle;
@@ -28,10 +28,7 @@ pub(super) fn labels() -> BTreeMap<String, String> {
 /// Has the ConfigMap say `bundle`. Another coordinator that writes at the same time writes the same.
 pub(super) async fn publish(client: &kube::Client, namespace: &str, bundle: &Bundle) -> Result<(), ApiError> {
     let maps: Api<ConfigMap> = Api::namespaced(client.clone(), namespace);
-    let params = PostParams {
-        field_manager: Some(labels::COORDINATOR.into()),
-        ..PostParams::default()
-    };
+    let params = api::posting();
     let found = api::call("read ConfigMap skein-ca", maps.get_opt(NAME)).await?;
     let text_of = |map: &ConfigMap| map.data.as_ref().and_then(|data| data.get(KEY)).cloned();
     if found.as_ref().and_then(text_of).as_deref() == Some(bundle.to_pem()) {

@@ -3,10 +3,10 @@
 //! Owns: which sightings can be read. Must not: decide where such an aircraft may be.
 
 use super::{moment, ms};
-use crate::convert::{BadMessage, within};
+use crate::convert::{BadMessage, place, within};
 use crate::v1;
 use fleet::traffic::{Aircraft, Altitude, MOST_REPORTED};
-use fleet::units::{AltitudeAmsl, Wgs84};
+use fleet::units::AltitudeAmsl;
 use v1::aircraft::Altitude as Told;
 
 /// Faster than anything that flies, meters per second.
@@ -36,23 +36,12 @@ impl TryFrom<v1::Aircraft> for Aircraft {
     type Error = BadMessage;
 
     fn try_from(aircraft: v1::Aircraft) -> Result<Self, BadMessage> {
-        let degrees = |field, got, most: f64, must| within(field, got, -most, most, must);
         let speed = |field, got| within(field, got, -FASTEST, FASTEST, "at most 1000 m/s");
         let height = |field, got| within(field, got, f64::MIN, f64::MAX, "a number").map(AltitudeAmsl);
-        let at = Wgs84 {
-            latitude_deg: degrees(
-                "traffic.latitude_deg",
-                aircraft.latitude_deg,
-                90.0,
-                "from -90 to 90 degrees",
-            )?,
-            longitude_deg: degrees(
-                "traffic.longitude_deg",
-                aircraft.longitude_deg,
-                180.0,
-                "from -180 to 180 degrees",
-            )?,
-        };
+        let at = place(
+            ("traffic.latitude_deg", aircraft.latitude_deg),
+            ("traffic.longitude_deg", aircraft.longitude_deg),
+        )?;
         let altitude = match aircraft.altitude {
             None => None,
             Some(Told::SatelliteM(got)) => Some(Altitude::Satellite(height("traffic.satellite_m", got)?)),

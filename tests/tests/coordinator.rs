@@ -403,7 +403,7 @@ async fn somebody_looks(field: &Field, coordinator: &Coordinator) {
         .unwrap();
     let looked = field.until("a coordinator that answers over TLS", async || {
         let map = kubectl
-            .json(["get", "configmap", "skein-ca", "-n", SYSTEM])
+            .read(&format!("/api/v1/namespaces/{SYSTEM}/configmaps/skein-ca"))
             .map_err(|error| error.to_string())?;
         let bundle = trust::Bundle::from_pem(map["data"]["ca.crt"].as_str().unwrap_or_default());
         let way = way::Way::new(&coordinator.address, bundle.map_err(|error| error.to_string())?);
@@ -554,7 +554,7 @@ async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
     let inventory = field.until(
         "the inventory to hold the vehicle that is heard, and no other",
         async || {
-            let vehicles = field.cluster().kubectl().json(["get", "vehicles"]).unwrap();
+            let vehicles = field.read("vehicles");
             let known = |vehicle: &serde_json::Value| {
                 let node = vehicle["spec"]["nodeName"] == "n1";
                 node && vehicle["status"]["conditions"]

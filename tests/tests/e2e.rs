@@ -299,14 +299,8 @@ fn two_swarms_in_one_namespace_and_in_two_never_touch_each_others_drones_or_node
     stage.wait_in_air(&NODES, 5)?;
 
     let of = |namespace: &str, swarm: &str| -> anyhow::Result<BTreeMap<String, String>> {
-        let list = stage.cluster.kubectl().json([
-            "get",
-            "drones",
-            "-n",
-            namespace,
-            "-l",
-            &format!("skein.dev/swarm={swarm}"),
-        ])?;
+        let of_it = format!("namespaces/{namespace}/drones?labelSelector=skein.dev/swarm%3D{swarm}");
+        let list = stage.read(&of_it)?;
         Ok(bound(list["items"].as_array().unwrap()))
     };
     let (beta, others) = (of("default", "beta")?, of("other", "alpha")?);
@@ -467,7 +461,7 @@ fn a_vehicle_that_has_to_have_an_operator_flies_once_it_has_one_that_is_sent_eve
     let seconds = u64::try_from(sent.len() - 1)?;
     ensure!(last.0 - first.0 >= seconds * 1_000_000 - 150_000, "{sent:?}");
     wait_for("its Vehicle to show its operator", PATIENCE, || {
-        let vehicles = stage.cluster.kubectl().json(["get", "vehicles"])?;
+        let vehicles = stage.read("vehicles")?;
         let shown = &vehicles["items"][0]["status"]["remoteId"];
         ensure!(shown["operator"] == "north" && shown["ready"].is_null(), "{vehicles}");
         Ok(())

@@ -134,7 +134,7 @@ fn stays_down(field: &Field, example: &Path, stays: &StaysDown) -> anyhow::Resul
     let before = arms();
     apply(field, example)?;
     wait_for(format!("a Drone to say {}", stays.words), PATIENCE, || {
-        let drones = field.kubectl().json(["get", "drones"])?;
+        let drones = field.read("namespaces/default/drones")?;
         let mut all = drones["items"].as_array().into_iter().flatten();
         let tells = |drone: &Value| {
             let said = drone.pointer(stays.shown).and_then(Value::as_str);

@@ -73,7 +73,7 @@ fn a_station_flies_what_it_reaches_and_agents_from_elsewhere_become_nodes() -> a
     field.skein(&["status", "-o", "json"])?;
     field.kubectl().run(["delete", "swarm", "alpha"])?;
     wait_for("the inventory to have counted their flights", PATIENCE, || {
-        let list = field.kubectl().json(["get", "vehicles"])?;
+        let list = field.read("vehicles")?;
         for vehicle in list["items"].as_array().context("it is no list")? {
             let status = &vehicle["status"];
             let ended = status["flights"].as_i64() >= Some(1) && status["flightSeconds"].as_i64() >= Some(1);
@@ -153,7 +153,7 @@ fn what_a_person_puts_on_a_node_stays_and_a_deleted_node_of_a_connected_agent_co
     let deleted = field.kubectl().json(["get", "node", "bravo"])?;
     field.kubectl().run(["delete", "node", "bravo"])?;
     wait_for("node bravo to come back", PATIENCE, || {
-        let node = field.kubectl().json(["get", "node", "bravo"])?;
+        let node = field.kubectl().read("/api/v1/nodes/bravo")?;
         ensure!(
             node["metadata"]["uid"] != deleted["metadata"]["uid"],
             "it is the old one"

@@ -2,14 +2,18 @@
 //!
 //! Owns: running it with a deadline, away from the person's own configuration and caches. Must not: interpret objects.
 
+mod proxy;
+
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
+use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
 
 use crate::launch::GO;
+use proxy::Proxy;
 
 /// One `kubectl` call may take this long unless [`Kubectl::within`] says otherwise.
 const DEADLINE: Duration = Duration::from_secs(120);
@@ -21,6 +25,8 @@ pub struct Kubectl {
     kubeconfig: PathBuf,
     cache: PathBuf,
     deadline: Duration,
+    /// Of all copies, from the first [`Self::read`] on.
+    proxy: Arc<Mutex<Option<Arc<Proxy>>>>,
 }
 
 impl Kubectl {
@@ -31,6 +37,7 @@ impl Kubectl {
             kubeconfig,
             cache,
             deadline: DEADLINE,
+            proxy: Arc::default(),
         }
     }
 
@@ -104,6 +111,22 @@ impl Kubectl {
         let mut command = self.command(args);
         command.args(["-o", "json"]);
         Ok(serde_json::from_str(&self.checked(command, None)?)?)
+    }
+
+    /// Reads an object or a list by its path in the API, such as `/api/v1/nodes/a`, through a `kubectl proxy` that stays: for a test that
+    /// looks again and again.
+    ///
+    /// Errors: the API server does not answer with it; with its own words.
+    pub fn read(&self, path: &str) -> anyhow::Result<serde_json::Value> {
+        self.proxy()?.get(path, self.deadline)
+    }
+
+    fn proxy(&self) -> anyhow::Result<Arc<Proxy>> {
+        let mut proxy = self.proxy.lock().unwrap_or_else(PoisonError::into_inner);
+        match proxy.as_ref() {
+            Some(running) => Ok(Arc::clone(running)),
+            None => Ok(Arc::clone(proxy.insert(Arc::new(Proxy::start(self)?)))),
+        }
     }
 
     fn checked(&self, command: Command, stdin: Option<&str>) -> anyhow::Result<String> {

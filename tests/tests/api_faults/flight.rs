@@ -112,7 +112,7 @@ impl Flight {
     pub fn caught_up(&self, within: Duration) -> anyhow::Result<Duration> {
         let start = Instant::now();
         wait_for("the Drones and their status to be as asked for", within, || {
-            let swarm = self.stage.cluster.kubectl().json(["get", "swarm", SWARM])?;
+            let swarm = self.stage.read(&format!("namespaces/default/swarms/{SWARM}"))?;
             ensure!(fresh(&swarm), "the Swarm: {}", swarm["status"]);
             for drone in self.stage.drones("default")? {
                 let loss = &drone["spec"]["failsafe"]["coordinatorLossSeconds"];

@@ -114,9 +114,9 @@ fn start(plane: &ControlPlane, kubeconfig: &Path, flags: &[&str]) -> (Process, S
 
 /// The trusted certificates, as agents and tools read them.
 pub fn published(plane: &ControlPlane) -> Bundle {
-    let get = ["get", "configmap", "skein-ca", "-n", SYSTEM];
+    let path = format!("/api/v1/namespaces/{SYSTEM}/configmaps/skein-ca");
     let bundle = wait_for("ConfigMap skein-ca", PATIENCE, || {
-        let map = plane.kubectl().json(get)?;
+        let map = plane.kubectl().read(&path)?;
         Ok(Bundle::from_pem(map["data"]["ca.crt"].as_str().unwrap_or_default())?)
     });
     bundle.unwrap()

@@ -5,7 +5,7 @@
 use crate::place::SYSTEM;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
-use serde_json::json;
+use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::time::{Duration, SystemTime};
 use testkit::ControlPlane;
@@ -14,9 +14,16 @@ use trust::{Authorities, Bundle, Validity};
 
 pub const DAY: Duration = Duration::from_secs(86_400);
 
+fn read(plane: &ControlPlane, what: &str) -> Option<Value> {
+    plane
+        .kubectl()
+        .read(&format!("/api/v1/namespaces/{SYSTEM}/{what}"))
+        .ok()
+}
+
 /// As the Secret says it.
 pub fn secret(plane: &ControlPlane) -> Option<Vec<u8>> {
-    let secret = plane.kubectl().json(["get", "secret", "skein-ca", "-n", SYSTEM]).ok()?;
+    let secret = read(plane, "secrets/skein-ca")?;
     STANDARD.decode(secret["data"]["authorities.pem"].as_str()?).ok()
 }
 
@@ -61,10 +68,7 @@ pub fn forget(plane: &ControlPlane) {
 
 /// The certificates that are published, if any are.
 pub fn bundle(plane: &ControlPlane) -> Option<Bundle> {
-    let map = plane
-        .kubectl()
-        .json(["get", "configmap", "skein-ca", "-n", SYSTEM])
-        .ok()?;
+    let map = read(plane, "configmaps/skein-ca")?;
     Bundle::from_pem(map["data"]["ca.crt"].as_str()?).ok()
 }
 

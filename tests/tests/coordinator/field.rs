@@ -161,6 +161,12 @@ impl Field {
         &self.place.cluster
     }
 
+    /// An object of Skein, or a list of them, by its path behind the version of the API, such as `vehicles`.
+    pub fn read(&self, path: &str) -> Value {
+        let path = format!("/apis/skein.dev/v1alpha1/{path}");
+        self.cluster().kubectl().read(&path).unwrap()
+    }
+
     /// Starts a coordinator with the rights of deploy/rbac.yaml.
     pub fn coordinator(&mut self) -> Coordinator {
         self.coordinator_with(|launch| launch)

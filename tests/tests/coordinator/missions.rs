@@ -26,11 +26,7 @@ pub fn apply(field: &Field, spec: &Value) {
 }
 
 fn mission(field: &Field) -> Value {
-    field
-        .cluster()
-        .kubectl()
-        .json(["get", "mission", "-n", "north", "field"])
-        .unwrap()
+    field.read("namespaces/north/missions/field")
 }
 
 pub fn condition(object: &Value, kind: &str) -> (String, String, String) {
@@ -155,11 +151,7 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
         .max_by_key(|vehicle| vehicle.state().reached.count())
         .unwrap();
     let node = tired.state().node.clone();
-    let drones = field
-        .cluster()
-        .kubectl()
-        .json(["get", "drones", "-n", "north"])
-        .unwrap();
+    let drones = field.read("namespaces/north/drones");
     let mut drones = drones["items"].as_array().unwrap().iter();
     let of_it = drones.find(|drone| drone["spec"]["nodeName"] == node.as_str()).unwrap();
     let first = of_it["metadata"]["name"].as_str().unwrap().to_owned();
@@ -342,11 +334,7 @@ pub async fn a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what
     );
     field
         .until("the Mission to be gone", async || {
-            let all = field
-                .cluster()
-                .kubectl()
-                .json(["get", "missions", "-n", "north"])
-                .unwrap();
+            let all = field.read("namespaces/north/missions");
             match all["items"].as_array() {
                 Some(items) if items.is_empty() => Ok(()),
                 _ => Err(all.to_string()),

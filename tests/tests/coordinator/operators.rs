@@ -20,10 +20,6 @@ fn apply(field: &Field, name: &str, site: &str, location: &Value) {
     field.cluster().kubectl().apply(&object.to_string()).unwrap();
 }
 
-fn get(field: &Field, kind: &str, name: &str) -> Value {
-    field.cluster().kubectl().json(["get", kind, name]).unwrap()
-}
-
 /// The status and the reason of a condition.
 fn condition(object: &Value, kind: &str) -> (String, String) {
     let conditions = object["status"]["conditions"].as_array();
@@ -47,7 +43,7 @@ async fn until_sent(field: &Field, vehicle: &Vehicle, what: &str, is: impl Fn(Op
 async fn until_says(field: &Field, name: &str, kind: &str, wanted: (&str, &str)) -> Value {
     field
         .until(&format!("Operator {name} to be {kind} {}", wanted.1), async || {
-            let object = get(field, "operator", name);
+            let object = field.read(&format!("operators/{name}"));
             let (value, reason) = condition(&object, kind);
             if (value.as_str(), reason.as_str()) == wanted {
                 Ok(object)
@@ -92,7 +88,7 @@ pub async fn an_operator_reaches_the_vehicles_that_it_selects_and_two_for_one_ve
     let shows = async |reason: &str| {
         field
             .until(&format!("the Vehicle to show {reason}"), async || {
-                let all = field.cluster().kubectl().json(["get", "vehicles"]).unwrap();
+                let all = field.read("vehicles");
                 let mut all = all["items"].as_array().unwrap().iter();
                 let found = all
                     .find(|vehicle| vehicle["spec"]["nodeName"] == "n1")

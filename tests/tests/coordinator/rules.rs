@@ -15,10 +15,6 @@ fn apply(field: &Field, kind: &str, name: &str, spec: &Value) {
     field.cluster().kubectl().apply(&object.to_string()).unwrap();
 }
 
-fn get(field: &Field, kind: &str, name: &str) -> Value {
-    field.cluster().kubectl().json(["get", kind, name]).unwrap()
-}
-
 fn run<const N: usize>(field: &Field, args: [&str; N]) {
     field.cluster().kubectl().run(args).unwrap();
 }
@@ -44,7 +40,7 @@ async fn until_in_force(field: &Field, kind: &str, name: &str, of: (i64, i64), r
     let what = format!("{kind} {name} to be in force on {} of {}", of.0, of.1);
     field
         .until(&what, async || {
-            let object = get(field, kind, name);
+            let object = field.read(&format!("{kind}s/{name}"));
             let status = &object["status"];
             let counts = (status["inForce"].as_i64(), status["selected"].as_i64());
             let now = counts == (Some(of.0), Some(of.1)) && condition(&object, "InForce").1 == reason;
@@ -91,7 +87,7 @@ pub async fn a_geofence_reaches_the_vehicles_that_it_selects_and_its_status_says
         ..RulesReport::default()
     });
     until_in_force(&field, "geofence", "north", (0, 1), "NotOnAll").await;
-    let object = get(&field, "geofence", "north");
+    let object = field.read("geofences/north");
     assert_eq!(object["status"]["unsettled"][0]["reason"], "Refused");
     assert_eq!(condition(&object, "Stalled").0, "True");
     // It stays on the ground, where values are changed.
@@ -137,7 +133,7 @@ pub async fn a_geofence_reaches_the_vehicles_that_it_selects_and_its_status_says
 
     // A Vehicle's own labels count too, and win.
     let inventory = async || {
-        let all = field.cluster().kubectl().json(["get", "vehicles"]).unwrap();
+        let all = field.read("vehicles");
         let mut all = all["items"].as_array().unwrap().iter();
         let found = all.find(|vehicle| vehicle["spec"]["nodeName"] == "n2");
         found
@@ -194,11 +190,7 @@ pub async fn a_station_outside_of_a_geofence_gets_no_route_and_the_drone_says_wh
         .drone("north", json!({"name": "a"}), json!({"station": station}))
         .await;
     let says = async || {
-        let drone = field
-            .cluster()
-            .kubectl()
-            .json(["get", "drone", "a", "-n", "north"])
-            .unwrap();
+        let drone = field.read("namespaces/north/drones/a");
         let text = drone["status"].to_string();
         if text.contains("inside spec.include[0] of Geofence south") {
             Ok(())

@@ -377,13 +377,18 @@ impl Stage {
         error.context(all)
     }
 
+    /// An object of Skein, or a list of them, by its path behind the version of the API, such as `vehicles`.
+    pub fn read(&self, path: &str) -> anyhow::Result<Value> {
+        self.cluster.kubectl().read(&format!("/apis/skein.dev/v1alpha1/{path}"))
+    }
+
     pub fn kubectl(&self, args: &[&str]) -> anyhow::Result<String> {
         self.cluster.kubectl().run(args)
     }
 
     /// All Drones of a namespace.
     pub fn drones(&self, namespace: &str) -> anyhow::Result<Vec<Value>> {
-        let list = self.cluster.kubectl().json(["get", "drones", "-n", namespace])?;
+        let list = self.read(&format!("namespaces/{namespace}/drones"))?;
         Ok(list["items"].as_array().cloned().unwrap_or_default())
     }
 

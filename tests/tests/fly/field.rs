@@ -301,6 +301,11 @@ impl Field {
         self.api.kubectl()
     }
 
+    /// An object of Skein, or a list of them, by its path behind the version of the API, such as `vehicles`.
+    pub fn read(&self, path: &str) -> anyhow::Result<Value> {
+        self.kubectl().read(&format!("/apis/skein.dev/v1alpha1/{path}"))
+    }
+
     /// Applies the Swarm: so many at so many metres.
     pub fn fly(&self, replicas: usize, metres: f64) -> anyhow::Result<()> {
         self.fly_with(replicas, metres, &json!({}))

@@ -231,6 +231,11 @@ impl Field {
         &self.kubectl
     }
 
+    /// An object of Skein, or a list of them, by its path behind the version of the API, such as `vehicles`.
+    pub fn read(&self, path: &str) -> anyhow::Result<Value> {
+        self.kubectl.read(&format!("/apis/skein.dev/v1alpha1/{path}"))
+    }
+
     /// Applies a Swarm `alpha` of this many Drones.
     pub fn fly(&self, replicas: usize, altitude: f64) -> anyhow::Result<()> {
         let swarm = serde_json::json!({
@@ -251,7 +256,7 @@ impl Field {
 
     /// Name, uid and node of each Drone.
     pub fn drones(&self) -> anyhow::Result<Vec<[String; 3]>> {
-        let list = self.kubectl.json(["get", "drones"])?;
+        let list = self.read("namespaces/default/drones")?;
         let text = |value: &Value| value.as_str().unwrap_or_default().to_owned();
         let drone = |d: &Value| {
             [
@@ -299,7 +304,7 @@ impl Field {
 
     /// The Ready condition of a Node: its status and reason.
     pub fn readiness(&self, node: &str) -> anyhow::Result<[String; 2]> {
-        let node = self.kubectl.json(["get", "node", node])?;
+        let node = self.kubectl.read(&format!("/api/v1/nodes/{node}"))?;
         let conditions = node["status"]["conditions"].as_array();
         let ready = conditions.into_iter().flatten().find(|c| c["type"] == "Ready");
         let ready = ready.context("it has no Ready condition yet")?;

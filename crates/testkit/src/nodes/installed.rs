@@ -162,10 +162,11 @@ impl Installed {
         ];
         self.kubectl(&rollout)?;
         wait_for("an agent that is ready on each drone node", PATIENCE, || {
-            let path = "jsonpath={.status.desiredNumberScheduled} {.status.numberReady}";
-            let seen = self.kubectl(&["get", "daemonset", "skein-agent", "-n", SYSTEM, "-o", path])?;
-            let all = format!("{0} {0}", self.drones.len());
-            anyhow::ensure!(seen == all, "wanted and ready: {seen}");
+            let path = format!("/apis/apps/v1/namespaces/{SYSTEM}/daemonsets/skein-agent");
+            let daemon_set = self.plane().kubectl().read(&path)?;
+            let (status, all) = (&daemon_set["status"], self.drones.len());
+            let is_all = status["desiredNumberScheduled"] == all && status["numberReady"] == all;
+            anyhow::ensure!(is_all, "{status}");
             Ok(())
         })
     }

@@ -116,7 +116,7 @@ fn wait_covered(field: &Field, name: &str) -> anyhow::Result<()> {
 /// Waits until the Swarm says that it is not covered, for this reason and in these words.
 fn wait_uncovered(field: &Field, name: &str, reason: &str, words: &str) -> anyhow::Result<()> {
     field.wait(&format!("{name} to say \"{words}\""), 40, || {
-        let swarm = field.kubectl().json(["get", "swarm", name])?;
+        let swarm = field.read(&format!("namespaces/default/swarms/{name}"))?;
         let covered = condition(&swarm, "Covered");
         ensure!(covered["status"] == "False" && covered["reason"] == reason, "{covered}");
         let slots = &swarm["status"]["slots"];

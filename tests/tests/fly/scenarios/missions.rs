@@ -72,7 +72,7 @@ pub(super) fn apply(field: &Field, name: &str, spec: &Value) -> anyhow::Result<(
 }
 
 fn get(field: &Field, name: &str) -> anyhow::Result<Value> {
-    field.kubectl().json(["get", "mission", name])
+    field.read(&format!("namespaces/default/missions/{name}"))
 }
 
 /// Waits until a Mission has this condition.

@@ -121,7 +121,7 @@ fn apply_fence(field: &Field, corners: &[[f64; 2]]) -> anyhow::Result<()> {
 /// Waits until an object says that it is in force on the vehicle, or is not; when.
 fn wait_in_force(field: &Field, kind: &str, yes: bool, seconds: u32) -> anyhow::Result<u64> {
     field.wait(&format!("{kind} in force: {yes}"), seconds, || {
-        let object = field.kubectl().json(["get", kind, "north"])?;
+        let object = field.read(&format!("{kind}s/north"))?;
         let status = &object["status"];
         ensure!(
             status["selected"] == 1 && (status["inForce"] == 1) == yes && is(&object, "InForce") == yes,
@@ -146,7 +146,7 @@ fn wait_mended(field: &Field, kind: &str, since: u64) -> anyhow::Result<u64> {
 
 /// Why it is not in force, in one word.
 fn unsettled(field: &Field, kind: &str) -> anyhow::Result<String> {
-    let object = field.kubectl().json(["get", kind, "north"])?;
+    let object = field.read(&format!("{kind}s/north"))?;
     let one = &object["status"]["unsettled"][0];
     Ok(one["reason"].as_str().unwrap_or_default().to_owned())
 }
@@ -166,7 +166,7 @@ fn stays_down(field: &Field, seconds: u32) -> anyhow::Result<()> {
 
 fn wait_armable(field: &Field) -> anyhow::Result<()> {
     field.wait("a vehicle that may arm", 90, || {
-        let vehicles = field.kubectl().json(["get", "vehicles"])?;
+        let vehicles = field.read("vehicles")?;
         let vehicle = &vehicles["items"][0];
         ensure!(is(vehicle, "Armable"), "{}", vehicle["status"]);
         Ok(())

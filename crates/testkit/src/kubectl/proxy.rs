@@ -1,0 +1,69 @@
+//! A `kubectl proxy` that stays: a test that looks again and again starts no process for each look.
+//!
+//! Owns: its process, one request. Must not: know the objects.
+
+use std::io::{Read as _, Write as _};
+use std::os::unix::net::UnixStream;
+use std::path::PathBuf;
+use std::time::Duration;
+
+use anyhow::Context as _;
+use serde_json::Value;
+
+use super::Kubectl;
+use crate::{Launch, Process, Scratch, wait_for};
+
+/// It starts within this on a busy machine.
+const PATIENCE: Duration = Duration::from_secs(30);
+
+/// See the module text. Dropping it ends it.
+#[derive(Debug)]
+pub(super) struct Proxy {
+    _process: Process,
+    socket: PathBuf,
+    _folder: Scratch,
+}
+
+impl Proxy {
+    pub(super) fn start(kubectl: &Kubectl) -> anyhow::Result<Self> {
+        let folder = Scratch::new("skein-proxy-")?;
+        let socket = folder.path().join("socket");
+        let command = kubectl.command(["proxy", "--unix-socket"]);
+        let mut launch = Launch::program(command.get_program())
+            .named("kubectl-proxy")
+            .args(command.get_args())
+            .arg(&socket);
+        for (name, value) in command.get_envs() {
+            launch = launch.env(name, value.unwrap_or_default());
+        }
+        let process = launch.start()?;
+        wait_for("kubectl proxy to listen", PATIENCE, || {
+            Ok(UnixStream::connect(&socket)?)
+        })?;
+        Ok(Self {
+            _process: process,
+            socket,
+            _folder: folder,
+        })
+    }
+
+    /// What the API server answers to a GET of `path`.
+    pub(super) fn get(&self, path: &str, deadline: Duration) -> anyhow::Result<Value> {
+        let mut stream = UnixStream::connect(&self.socket)?;
+        stream.set_read_timeout(Some(deadline))?;
+        // HTTP/1.0: one answer, as it is, up to the end of the stream.
+        write!(
+            stream,
+            "GET {path} HTTP/1.0\r\nHost: localhost\r\nAccept: application/json\r\n\r\n"
+        )?;
+        let mut answer = Vec::new();
+        stream.read_to_end(&mut answer)?;
+        let end = answer.windows(4).position(|window| window == b"\r\n\r\n");
+        let (head, body) = answer.split_at(end.context("no answer")? + 4);
+        let head = String::from_utf8_lossy(head);
+        let body = String::from_utf8_lossy(body);
+        let status = head.lines().next().unwrap_or_default();
+        anyhow::ensure!(status.contains(" 200 "), "GET {path}: {status}: {body}");
+        serde_json::from_str(&body).with_context(|| format!("GET {path}: {body}"))
+    }
+}

@@ -3,9 +3,10 @@
 //! Owns: the steps, and which of them run in parallel. Must not: skip one in silence.
 //!
 //! ```text
-//! tools ─┬─ Python and JavaScript packages, control plane ─────────┐
-//!        └─ formatting, one build with clippy, generated files, ─┬──┴─ tests that need those
-//!           documentation                                          └──── all other tests
+//! tools ─┬─ Python and JavaScript packages, control plane ────────┐
+//!        └─ formatting, one build with clippy, generated files ─┬─┴─ tests that need those
+//!                                                               ├─── all other tests
+//!                                                               └─── documentation, in the time that tests leave
 //! ```
 
 mod clients;
@@ -113,14 +114,19 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     if args.wants(Step::Chart) {
         step("packed chart", release::chart::check)?;
     }
-    if args.wants(Step::Docs) {
-        step("documentation of the code", documentation)?;
-    }
-    if args.wants(Step::Tests) {
-        step("tests", || tests(args, &programs, &set_up))?;
+    let docs = args.wants(Step::Docs).then(documentation_beside);
+    let tested = if args.wants(Step::Tests) {
+        step("tests", || tests(args, &programs, &set_up))
     } else {
-        anyhow::ensure!(set_up.recv().unwrap_or(false), "not all could be set up; see above");
-    }
+        set_up
+            .recv()
+            .unwrap_or(false)
+            .then_some(())
+            .context("not all could be set up; see above")
+    };
+    let documented = docs.is_none_or(|docs| docs.join().unwrap_or(false));
+    tested?;
+    anyhow::ensure!(documented, "the documentation of the code; see above");
     if args.wants(Step::Dependencies) {
         step("dependencies", dependencies::check)?;
     }
@@ -145,12 +151,21 @@ fn formatting() -> anyhow::Result<()> {
     command::succeed(command, "formatting differs: run `cargo fmt`")
 }
 
-fn documentation() -> anyhow::Result<()> {
-    let mut command = cargo();
-    command
-        .args(["doc", "--workspace", "--no-deps", "--quiet", "--profile", "test"])
-        .env("RUSTDOCFLAGS", "-D warnings");
-    command::succeed(command, "the documentation of the code has warnings; see above")
+/// Writes the documentation of the code while tests wait: it gives way to them. Whether it has no warnings.
+fn documentation_beside() -> std::thread::JoinHandle<bool> {
+    std::thread::spawn(|| {
+        let mut command = std::process::Command::new("nice");
+        command
+            .args(["-n", "19"])
+            .arg(cargo().get_program())
+            .args(["doc", "--workspace", "--no-deps", "--quiet", "--profile", "test"])
+            .current_dir(workspace_root())
+            .env("RUSTDOCFLAGS", "-D warnings");
+        said(
+            "documentation of the code",
+            command::succeed(command, "it has warnings; see above"),
+        )
+    })
 }
 
 /// Sets up packages and control plane on separate threads. The channel receives whether all of it succeeded.

@@ -107,6 +107,18 @@ const TIMED: [(&str, &str, &str, u32); 4] = [
     ),
 ];
 
+/// Programs that only compute: no process, no line and no clock of the machine is in them. They run with the lowest priority, in the time in which the
+/// others wait, one at a time.
+const GIVE_WAY: [(&str, &str); 7] = [
+    ("tests", "network"),
+    ("workspace", "examples"),
+    ("fleet", "fleet"),
+    ("fleet", "invariants"),
+    ("agent", "fuzzed"),
+    ("agent", "interleavings"),
+    ("conformance", "replay"),
+];
+
 /// Real autopilots fly beside the tests of a time: together they leave half of a small machine idle.
 const FLOWN: (&str, &str) = ("tests", "fly");
 
@@ -143,6 +155,8 @@ pub struct Unit {
     /// Whether it tests a promise that is a time. Such programs mostly wait, so they run side by side, and with nothing else: what is
     /// expensive in them, their API servers' start, is over when they begin to measure.
     pub timed: bool,
+    /// Whether it runs in the time that others leave; see [`GIVE_WAY`].
+    pub gives_way: bool,
 }
 
 /// Whether it is one for the loop of a developer: it needs nothing but what was compiled, and a few seconds of a core; or it has the
@@ -160,18 +174,21 @@ pub fn parts(program: &TestProgram, list: impl FnOnce() -> anyhow::Result<Vec<St
         .iter()
         .find(|known| known.package == program.package && known.target == program.target);
     let (seconds, percent) = known.map_or(OTHERWISE, |known| (known.seconds, known.percent));
+    let named = (program.package.as_str(), program.target.as_str());
+    let gives_way = GIVE_WAY.contains(&named);
     let unit = |label: String, args: Vec<String>| Unit {
         label,
         program: program.clone(),
         args: program.args.iter().cloned().chain(args).collect(),
-        needs: if program.package == "tests" {
+        needs: if program.package == "tests" && !gives_way {
             Needs::Peers
         } else {
             Needs::Nothing
         },
         seconds,
         percent,
-        timed: (program.package.as_str(), program.target.as_str()) == FLOWN,
+        timed: named == FLOWN,
+        gives_way,
     };
     let label = format!("{}/{}", program.package, program.target);
     let count = known.map_or(1, |known| known.parts);
@@ -228,16 +245,20 @@ pub struct Machine {
 
 /// Which of `pending` to start beside `running`: the longest that still fits, `None` if none does.
 ///
-/// What runs alone may be larger than the machine. The set-up compiles and unpacks: while it lasts, it counts as a program that takes a core.
+/// What runs alone may be larger than the machine, and what gives way counts for nothing. The set-up compiles and unpacks: while it lasts, it counts as a program that takes a core.
 pub fn next(pending: &[Unit], running: &[&Unit], machine: Machine) -> Option<usize> {
     let Machine { cores, ready, calm } = machine;
     let capacity = 100 * u32::try_from(cores).unwrap_or(u32::MAX);
     let set_up = if ready { 0 } else { SET_UP_PERCENT };
-    let busy = (running.iter()).fold(set_up, |busy, unit| busy.saturating_add(unit.percent));
+    let counted = running.iter().filter(|unit| !unit.gives_way);
+    let busy = counted.fold(set_up, |busy, unit| busy.saturating_add(unit.percent));
+    let may_fill = !running.iter().any(|unit| unit.gives_way || unit.percent >= ALONE);
     let alone = running.is_empty() && ready;
     let only_timed = ready && running.iter().all(|unit| unit.timed);
-    let fits =
-        |unit: &Unit| alone || (unit.timed && only_timed) || (calm && busy.saturating_add(unit.percent) <= capacity);
+    let fits = |unit: &Unit| {
+        let beside = || (unit.timed && only_timed) || (calm && busy.saturating_add(unit.percent) <= capacity);
+        if unit.gives_way { may_fill } else { alone || beside() }
+    };
     let there = |unit: &Unit| ready || unit.needs == Needs::Nothing;
     let candidates = pending.iter().enumerate().filter(|(_, unit)| there(unit) && fits(unit));
     candidates
@@ -302,7 +323,24 @@ mod tests {
             seconds,
             percent,
             timed: false,
+            gives_way: false,
         }
+    }
+
+    #[test]
+    fn one_that_gives_way_runs_beside_any_but_those_that_have_the_machine_to_themselves() {
+        let fills = |label: &str| Unit {
+            gives_way: true,
+            ..unit(label, 90, 190, Needs::Nothing)
+        };
+        let (one, busy) = (fills("one"), unit("busy", 10, 200, Needs::Nothing));
+        let loaded = Machine { calm: false, ..CALM };
+        assert_eq!(next(std::slice::from_ref(&one), &[&busy], loaded), Some(0));
+        assert_eq!(next(&[fills("other")], &[&busy, &one], CALM), None);
+        let alone = unit("alone", 10, ALONE, Needs::Nothing);
+        assert_eq!(next(std::slice::from_ref(&one), &[&alone], CALM), None);
+        assert_eq!(next(std::slice::from_ref(&alone), &[&one], CALM), None);
+        assert_eq!(next(&[busy], &[&one], CALM), Some(0), "it counts for nothing");
     }
 
     #[test]

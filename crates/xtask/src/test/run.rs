@@ -102,7 +102,7 @@ pub fn run(
         };
         if let Some(index) = needs::next(&pending, &at_work, machine) {
             let unit = pending.remove(index);
-            if unit.seconds >= LONG {
+            if unit.seconds >= LONG && !unit.gives_way {
                 load.forget();
             }
             running.push(start(unit, env, logs)?);
@@ -132,7 +132,12 @@ pub fn run(
 
 fn start(unit: Unit, env: &[(&str, PathBuf)], logs: &Path) -> anyhow::Result<Running> {
     let name = unit.label.replace(['/', ' '], "-");
-    let launch = Launch::program(&unit.program.executable)
+    let launch = if unit.gives_way {
+        Launch::program("nice").args(["-n", "19"]).arg(&unit.program.executable)
+    } else {
+        Launch::program(&unit.program.executable)
+    };
+    let launch = launch
         .named(name)
         .args(&unit.args)
         .folder(&unit.program.folder)

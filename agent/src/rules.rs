@@ -15,6 +15,7 @@ mod fence;
 mod items;
 mod parameters;
 mod reboot;
+mod switch;
 pub(crate) mod transfer;
 mod unheard;
 mod value;
@@ -23,6 +24,7 @@ use self::before::Before;
 use self::fence::{FenceKeeper, Goal, Ground};
 use self::items::items;
 use self::parameters::{Parameters, Turn};
+use self::switch::FenceSwitch;
 use fleet::backoff::Backoff;
 use fleet::rules::{FenceState, MOST_DEVIATIONS, Outline, Rules, RulesReport};
 use fleet::time::Moment;
@@ -155,6 +157,7 @@ pub struct Board {
     memory: Remembered,
     goal: Option<Goal>,
     fence: FenceKeeper,
+    switch: FenceSwitch,
     parameters: Parameters,
     may_write: bool,
     /// Which airframe this is is not known, though that of before was.
@@ -275,6 +278,7 @@ impl Board {
                 self.parameters.receive(from.autopilot, m, now, jitter);
             }
             MavMessage::PARAM_ERROR(m) => self.parameters.failed(m, now),
+            MavMessage::SYS_STATUS(m) => self.switch.receive(m, from.autopilot, self.wrote_at, now),
             _ => {}
         }
     }
@@ -350,14 +354,25 @@ impl Board {
             self.memory.before.parameters.remove(&name);
             self.memory.before.waits_for_reboot.remove(&name);
         }
+        let rest = may_write && self.parameters.at_rest() && (self.goal.is_none() || self.fence.in_force());
+        if rest
+            && self.switch.is_off(self.memory.held.as_ref())
+            && let Some(message) = self.switch.next(to, now, jitter)
+        {
+            warn!("{}", switch::OFF);
+            self.wrote_at = Some(now);
+            return Some(Send::whenever(message));
+        }
         self.look_again(to, now, jitter);
         self.next_hash(to, now)
     }
 
-    /// ArduPilot says once that its fence or a parameter was changed, and that may be lost on the line.
+    /// ArduPilot says once that its fence or a parameter was changed, and that may be lost on the line. A PX4 that gives its fence no number
+    /// does not say it at all.
     fn look_again(&mut self, to: &Identity, now: Moment, jitter: f64) {
         let in_force = self.goal.is_none() || self.fence.in_force();
-        if to.autopilot != Autopilot::ArduPilot || !self.may_write || !in_force || !self.parameters.at_rest() {
+        let tells = to.autopilot == Autopilot::Px4 && !self.fence.is_unnumbered();
+        if tells || !self.may_write || !in_force || !self.parameters.at_rest() {
             return;
         }
         let changed = |at: &Moment| self.wrote_at.is_none_or(|wrote| wrote <= *at);
@@ -457,6 +472,12 @@ impl Board {
             None => FenceState::None,
             Some(_) if self.unread => FenceState::Working,
             Some(_) => self.fence.state(self.may_write),
+        };
+        let fence = match fence {
+            FenceState::None | FenceState::InForce if self.switch.is_off(held) => {
+                FenceState::Drifted(switch::OFF.to_owned())
+            }
+            fence => fence,
         };
         let mut deviations = self.parameters.deviations(&self.memory.before, self.may_write);
         let named: Vec<_> = deviations.by_ref().take(MOST_DEVIATIONS).collect();

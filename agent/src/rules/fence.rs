@@ -430,6 +430,14 @@ impl FenceKeeper {
         }
     }
 
+    /// Whether the autopilot has given no number to the fence that was read.
+    #[must_use]
+    pub fn is_unnumbered(&self) -> bool {
+        self.seen
+            .as_ref()
+            .is_some_and(|seen| seen.id == 0 && !seen.items.is_empty())
+    }
+
     /// Whether a fence is being read, written or cleared.
     #[must_use]
     pub const fn is_transferring(&self) -> bool {

@@ -535,6 +535,59 @@ fn a_change_that_ardupilot_told_and_nobody_heard_is_found_out_on_the_ground() {
 }
 
 #[test]
+fn a_fence_that_is_switched_off_is_not_in_force_and_is_switched_on_again_on_the_ground() {
+    let acts = [("FENCE_ENABLE", 1.0, APPLY), ("FENCE_ACTION", 1.0, APPLY)];
+    // Heights alone, too: they are parameters without items.
+    for center in [Some(AROUND_HOME_E7), None] {
+        let mut world = World::new(Autopilot::ArduPilot);
+        world.give(&rules("a", center, &acts));
+        world.until_in_force();
+        world.run(60);
+        assert!(world.board.report().in_force, "it stays on");
+        world.on_ground = false;
+        world.fake.switched_off = true;
+        world.run(6);
+        let report = world.board.report();
+        assert!(!report.in_force);
+        assert!(
+            matches!(&report.fence, FenceState::Drifted(why) if why.contains("switched off")),
+            "{report:?}"
+        );
+        world.run(30);
+        assert!(world.fake.switched_off, "nothing is sent in the air");
+        world.on_ground = true;
+        assert!(world.until_in_force() < Duration::from_secs(10));
+        assert!(!world.fake.switched_off);
+    }
+    // What is to warn only is never said to be on.
+    let mut world = World::new(Autopilot::ArduPilot);
+    let warns = [("FENCE_ENABLE", 1.0, APPLY), ("FENCE_ACTION", 0.0, APPLY)];
+    world.give(&rules("a", Some(AROUND_HOME_E7), &warns));
+    world.until_in_force();
+    world.run(60);
+    assert!(world.board.report().in_force);
+}
+
+#[test]
+fn a_fence_without_a_number_is_looked_at_again_on_px4() {
+    let mut world = World::new(Autopilot::Px4);
+    world.fake.unnumbered = true;
+    world.give(&rules("a", Some(AROUND_HOME_E7), &[]));
+    world.until_in_force();
+    let other = items(&Fence {
+        shapes: vec![square(AROUND_HOME_E7 + 3000)],
+    });
+    // By way of another link: nothing of it is heard on ours.
+    let _ = world.fake.foreign_upload(other, world.now);
+    let changed = world.now;
+    while world.board.report().in_force {
+        world.on_ground_step();
+        assert!(world.now.since(changed) < Duration::from_secs(61));
+    }
+    world.until_in_force();
+}
+
+#[test]
 fn a_look_that_nobody_answers_is_no_wrong_claim() {
     let mut world = World::new(Autopilot::ArduPilot);
     world.give(&rules("a", Some(AROUND_HOME_E7), &[("ACTION", 3.0, APPLY)]));

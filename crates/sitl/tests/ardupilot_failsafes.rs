@@ -5,7 +5,7 @@
 
 mod support;
 
-use mavlink::dialects::ardupilotmega::{FenceBreach, MavMessage, MavState};
+use mavlink::dialects::ardupilotmega::{FenceBreach, MavMessage, MavState, MavSysStatusSensor};
 use sitl::model::{Autopilot, Fault, VehicleConfig};
 use sitl::wire::{Address, GotoTarget, PlanItem, Request};
 use support::Verdict::{Accepted, Failed};
@@ -387,6 +387,34 @@ fn the_fence_is_switched_by_command_and_reports_nothing_while_it_is_off() {
     bench.pass(3.0);
     assert!(bench.count(|message| matches!(message, MavMessage::FENCE_STATUS(_))) > before);
     assert_eq!(bench.command(207, [7.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), Failed);
+}
+
+#[test]
+fn sys_status_says_whether_the_fence_is_on_and_that_one_which_only_reports_is_not() {
+    let mut bench = fenced(100.0);
+    bench.stream(1, 2.0);
+    // A second later, for two seconds.
+    let says_on = |bench: &mut Bench| {
+        bench.pass(1.0);
+        let on: fn(&MavMessage) -> bool = |message| {
+            let fence = MavSysStatusSensor::MAV_SYS_STATUS_GEOFENCE;
+            matches!(message, MavMessage::SYS_STATUS(m) if m.onboard_control_sensors_enabled.contains(fence))
+        };
+        let before = bench.count(on);
+        bench.pass(2.0);
+        bench.count(on) > before
+    };
+    assert!(says_on(&mut bench));
+    assert_eq!(bench.command(207, [0.0; 7]), Accepted);
+    assert!(!says_on(&mut bench));
+    // Neither brings it back: nothing has changed.
+    set_parameter(&mut bench, "FENCE_ENABLE", 1.0);
+    set_parameter(&mut bench, "FENCE_ACTION", 1.0);
+    assert!(!says_on(&mut bench));
+    assert_eq!(bench.command(207, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), Accepted);
+    assert!(says_on(&mut bench));
+    set_parameter(&mut bench, "FENCE_ACTION", 0.0);
+    assert!(!says_on(&mut bench));
 }
 
 #[test]

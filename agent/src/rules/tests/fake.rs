@@ -34,6 +34,10 @@ pub struct Fake {
     pub received: Vec<MavMessage>,
     /// It answers nothing.
     pub mute: bool,
+    /// Its fence is out of effect, whatever its items and parameters say.
+    pub switched_off: bool,
+    /// It gives no numbers to fences.
+    pub unnumbered: bool,
 }
 
 #[derive(Clone, Debug)]
@@ -64,6 +68,8 @@ impl Fake {
                 ("TOTAL", (1.0, int)),
                 ("BRD_TYPE", (0.0, int)),
                 ("SDLOG_MODE", (0.0, int)),
+                ("FENCE_ENABLE", (0.0, int)),
+                ("FENCE_ACTION", (0.0, int)),
             ]),
             read_only: vec!["TOTAL"],
             event: 0,
@@ -72,6 +78,8 @@ impl Fake {
             beat_at: Moment::default(),
             received: vec![],
             mute: false,
+            switched_off: false,
+            unnumbered: false,
         }
     }
 
@@ -85,7 +93,7 @@ impl Fake {
     fn id(&self) -> u32 {
         match self.autopilot {
             Autopilot::ArduPilot => 0,
-            Autopilot::Px4 if self.stored.is_empty() => 0,
+            Autopilot::Px4 if self.stored.is_empty() || self.unnumbered => 0,
             Autopilot::Px4 => self.stored.iter().fold(17, |sum: u32, item| {
                 sum.wrapping_mul(31)
                     .wrapping_add(item.latitude_e7.cast_unsigned() ^ item.longitude_e7.cast_unsigned())
@@ -222,6 +230,10 @@ impl Fake {
                 self.value_of(name).into_iter().collect()
             }
             MavMessage::PARAM_SET(m) => self.set(m),
+            MavMessage::COMMAND_LONG(m) if m.command == MavCmd::MAV_CMD_DO_FENCE_ENABLE => {
+                self.switched_off = m.param1 == 0.0;
+                vec![]
+            }
             MavMessage::REQUEST_EVENT(m) => {
                 let wanted = m.first_sequence..=m.last_sequence;
                 let again = self.past_events.iter().filter(|event| wanted.contains(&event.sequence));
@@ -325,6 +337,14 @@ impl Fake {
         if now.since(self.beat_at) >= Duration::from_secs(1) {
             self.beat_at = now;
             out.push(MavMessage::HEARTBEAT(HEARTBEAT_DATA::default()));
+            let acts = ["FENCE_ENABLE", "FENCE_ACTION"].iter().all(|name| self.parameters[name].0 != 0.0);
+            let mut enabled = MavSysStatusSensor::empty();
+            let fence = MavSysStatusSensor::MAV_SYS_STATUS_GEOFENCE;
+            enabled.set(fence, self.autopilot == Autopilot::ArduPilot && acts && !self.switched_off);
+            out.push(MavMessage::SYS_STATUS(SYS_STATUS_DATA {
+                onboard_control_sensors_enabled: enabled,
+                ..SYS_STATUS_DATA::default()
+            }));
         }
         if self.autopilot == Autopilot::Px4 && now.since(self.counted_at) >= Duration::from_secs(3) {
             self.counted_at = now;

@@ -279,6 +279,17 @@ fn fence(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     figures.took("on the ground changed back after", since, mended);
     is_aboard(field, &ours)?;
 
+    // ArduPilot's can be switched off with all of it there, and SYS_STATUS alone says so.
+    if field.stack == Stack::ArduPilot {
+        let since = now();
+        let pilot = &field.vehicle(NODE).pilot;
+        pilot.command(MavCmd::MAV_CMD_DO_FENCE_ENABLE, [0.0; 7])?;
+        let named = wait_in_force(field, "geofence", false, 20)?;
+        figures.took("switched off on the ground, named after", since, named);
+        let mended = wait_in_force(field, "geofence", true, 40)?;
+        figures.took("and switched on again after", since, mended);
+    }
+
     power_cycle(field)?;
     let booted = now();
     field.wait("the fence to be read again", 60, || {

@@ -30,6 +30,8 @@ pub(super) struct FenceWatch {
     /// Shapes of the uploaded plan.
     pub(super) shapes: Fence,
     enabled: u32,
+    /// What the parameters asked for last.
+    followed: Option<u32>,
     breached: u32,
     pub(super) breaches: u16,
     pub(super) breached_ms: u32,
@@ -37,13 +39,17 @@ pub(super) struct FenceWatch {
 }
 
 impl FenceWatch {
-    /// Switches by FENCE_ENABLE, all kinds of FENCE_TYPE.
+    /// Switches by FENCE_ENABLE, all kinds of FENCE_TYPE, where one of the two has changed.
     pub(super) fn follow_parameters(&mut self, core: &Core) {
-        self.enabled = if core.params.get("FENCE_ENABLE") > 0.0 {
+        let wanted = if core.params.get("FENCE_ENABLE") > 0.0 {
             kinds(core)
         } else {
             0
         };
+        if self.followed.replace(wanted) == Some(wanted) {
+            return;
+        }
+        self.enabled = wanted;
         self.breached &= self.enabled;
     }
 

@@ -127,7 +127,9 @@ impl ArduPilot {
         } else {
             0
         };
-        let fence = if self.fence.is_on() { FENCE } else { 0 };
+        // One that is to report only never counts as on.
+        let acts = core.params.get("FENCE_ACTION") > 0.0;
+        let fence = if self.fence.is_on() && acts { FENCE } else { 0 };
         let fix = if self.position.has_fix(core) { GPS } else { 0 };
         let enabled = since(GPS_FIX_S, GPS) | control | fence;
         let mut health = (1_196_530_703 | fix | control | since(SENSORS_SETTLED_S, AHRS)) & !PREARM;

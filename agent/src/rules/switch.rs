@@ -1,0 +1,74 @@
+//! ArduPilot's switch of its fence: heard, and switched on again on the ground.
+//!
+//! Owns: [`FenceSwitch`], whether the autopilot says that its fence is off. Must not: judge items or parameters, or decide when it may send.
+//!
+//! Recorded from ArduCopter: MAV_CMD_DO_FENCE_ENABLE (207), and a switch of the remote control, take the fence out of effect while its items and
+//! FENCE_ENABLE stay as they are; FENCE_ENABLE set once more to the same value does not bring it back. SYS_STATUS alone says so. With
+//! FENCE_ACTION 0 it always says "off", and of the kinds of FENCE_TYPE one alone may be off unnoticed.
+
+use crate::recipe::Command;
+use fleet::backoff::Backoff;
+use fleet::rules::Rules;
+use fleet::time::Moment;
+use fleet::vehicle::{Autopilot, Identity};
+use link::dialect::{MavCmd, MavMessage, MavSysStatusSensor, SYS_STATUS_DATA};
+use std::time::Duration;
+
+/// What was just changed shows in SYS_STATUS within this.
+const SHOWN_WITHIN: Duration = Duration::from_secs(3);
+/// Before it is switched on once more.
+const AGAIN: Backoff = Backoff {
+    first: Duration::from_secs(5),
+    cap: Duration::from_secs(300),
+};
+/// Why a fence that is on the autopilot is not in force.
+pub(super) const OFF: &str = "the autopilot has its fence switched off, by a command, a switch of the remote control, or FENCE_AUTOENABLE; it is \
+                              switched on again on the ground";
+
+/// See the module text.
+#[derive(Clone, Debug, Default)]
+pub(super) struct FenceSwitch {
+    off_since: Option<Moment>,
+    is_off: bool,
+    sent: u32,
+    not_before: Moment,
+}
+
+impl FenceSwitch {
+    /// Takes a SYS_STATUS of `autopilot`, on which something was changed last at `changed`.
+    pub(super) fn receive(
+        &mut self,
+        status: &SYS_STATUS_DATA,
+        autopilot: Autopilot,
+        changed: Option<Moment>,
+        now: Moment,
+    ) {
+        let fence = MavSysStatusSensor::MAV_SYS_STATUS_GEOFENCE;
+        if autopilot != Autopilot::ArduPilot || status.onboard_control_sensors_enabled.contains(fence) {
+            (self.off_since, self.is_off, self.sent) = (None, false, 0);
+            return;
+        }
+        let since = *self.off_since.get_or_insert(now);
+        let since = changed.map_or(since, |changed| changed.max(since));
+        self.is_off = now.since(since) >= SHOWN_WITHIN;
+    }
+
+    /// Whether it is off though `rules` want it on, as far as SYS_STATUS can say.
+    pub(super) fn is_off(&self, rules: Option<&Rules>) -> bool {
+        let wanted = |name: &str| {
+            let mut all = rules.into_iter().flat_map(|rules| &rules.parameters);
+            all.any(|parameter| parameter.name == name && parameter.value != 0.0)
+        };
+        self.is_off && wanted("FENCE_ENABLE") && wanted("FENCE_ACTION")
+    }
+
+    /// The command that switches it on, if it is due. Call it only while it is off, on the ground.
+    pub(super) fn next(&mut self, to: &Identity, now: Moment, jitter: f64) -> Option<MavMessage> {
+        if now < self.not_before {
+            return None;
+        }
+        self.sent = self.sent.saturating_add(1);
+        self.not_before = now.plus(AGAIN.delay(self.sent, jitter));
+        Some(Command::long(MavCmd::MAV_CMD_DO_FENCE_ENABLE, [1.0, 0.0, 0.0, 0.0]).message(to, 0))
+    }
+}

@@ -231,6 +231,7 @@ impl Pilot {
                         (identity.firmware, identity.hardware) = (None, None);
                     }
                     self.vehicle.inventory = Inventory::default();
+                    self.preflight.read_again(now);
                     self.streams.again(Needed::Version);
                 }
                 Sighted::Ours => {}
@@ -380,6 +381,10 @@ impl Pilot {
                 }
                 None => info!("no Drone is bound to this node"),
             }
+        }
+        let drone = |fence: &Fence| fence.held.as_ref().map(|held| held.uid.clone());
+        if drone(&fence) != drone(&self.state.fence) {
+            self.preflight.read_again(now);
         }
         self.state.fence = fence;
         self.serve_by_plan();
@@ -751,6 +756,9 @@ impl Pilot {
         let reserve = self.failsafe().reserve;
         self.gauge.observe(self.vehicle.battery.as_ref(), reserve);
         let truth = self.vehicle.truth(now);
+        if truth == FlightTruth::Disarmed {
+            self.preflight.forget_old(now);
+        }
         let held = self.state.fence.held.as_ref();
         self.trace.observe(held, truth, now);
         let record = self.state.record.identified(held, &self.vehicle);

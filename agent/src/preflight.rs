@@ -12,7 +12,7 @@ use fleet::backoff::Backoff;
 use fleet::preflight::Findings;
 use fleet::time::Moment;
 use fleet::units::AltitudeAboveHome;
-use fleet::vehicle::{Autopilot, Identity};
+use fleet::vehicle::{Autopilot, HardwareUid, Identity};
 use link::dialect::{MavMessage, MavParamType, PARAM_REQUEST_READ_DATA, PARAM_VALUE_DATA};
 use std::time::Duration;
 
@@ -27,6 +27,9 @@ const AGAIN: Backoff = Backoff {
 const GIVE_UP_AFTER: u32 = 4;
 /// What was read is read again after this long on the ground: somebody may have set it meanwhile.
 const READ_AGAIN_AFTER: Duration = Duration::from_secs(300);
+
+/// On the ground what was read longer ago is not known any more: it was asked for again, and nothing came.
+const STALE_AFTER: Duration = Duration::from_secs(360);
 
 /// A parameter that switches a failsafe on.
 #[derive(Debug)]
@@ -135,6 +138,8 @@ struct Reading {
 pub struct Reader {
     readings: [Reading; 4],
     ours: Ours,
+    /// The hardware of the autopilot that was read.
+    of: Option<HardwareUid>,
     not_before: Moment,
     /// What follows from the readings, and since when it has.
     findings: Findings,
@@ -147,6 +152,26 @@ impl Reader {
         if self.ours != ours {
             self.ours = ours;
             self.conclude(autopilot, now);
+        }
+    }
+
+    /// Forgets the failsafes and the time-out: they may have been set meanwhile, by whoever.
+    pub fn read_again(&mut self, now: Moment) {
+        self.forget(|_| true, now);
+    }
+
+    /// Forgets what was read too long ago to begin a flight on.
+    pub fn forget_old(&mut self, now: Moment) {
+        self.forget(|at| now.since(at) >= STALE_AFTER, now);
+    }
+
+    fn forget(&mut self, is_old: impl Fn(Moment) -> bool, now: Moment) {
+        for reading in self.readings.iter_mut().take(RETURN_HEIGHT) {
+            if reading.value.is_some_and(|(_, at)| is_old(at)) {
+                *reading = Reading::default();
+                self.findings.complete = false;
+                self.known_since = now;
+            }
         }
     }
 
@@ -169,6 +194,15 @@ impl Reader {
         now: Moment,
         jitter: f64,
     ) -> Option<MavMessage> {
+        if let Some(hardware) = to.hardware
+            && self.of.replace(hardware).is_some_and(|of| of != hardware)
+        {
+            *self = Self {
+                ours: self.ours,
+                of: Some(hardware),
+                ..Self::default()
+            };
+        }
         if now < self.not_before {
             return None;
         }
@@ -390,6 +424,34 @@ mod tests {
         let in_the_air = reader.clone().next(&identity(ardupilot), false, at(400), 1.0);
         assert_eq!(in_the_air, None, "what is known is not read again in the air");
         assert!(asks(&mut reader, ardupilot, 400).is_some());
+    }
+
+    #[test]
+    fn what_was_read_long_ago_or_of_another_airframe_is_not_known_any_more() {
+        let ardupilot = Autopilot::ArduPilot;
+        let mut reader = Reader::default();
+        for (name, value) in [("FS_GCS_ENABLE", 5.0), ("BATT_FS_LOW_ACT", 2.0), ("FS_GCS_TIMEOUT", 5.0), ("RTL_ALT", 1500.0)] {
+            reader.receive(ardupilot, &param(name, value, INT8), at(10));
+        }
+        assert!(reader.findings().complete);
+        reader.forget_old(at(369));
+        assert!(reader.findings().complete);
+        let mut old = reader.clone();
+        old.forget_old(at(370));
+        assert!(!old.findings().complete, "asked for again at 310 s, and nothing came");
+        assert_eq!(asks(&mut old, ardupilot, 371).as_deref(), Some("FS_GCS_ENABLE"));
+        assert!(old.return_height(ardupilot).is_some(), "as high as it was said to be");
+        let mut again = reader.clone();
+        again.read_again(at(20));
+        assert!(!again.findings().complete);
+        let of = |uid| Identity {
+            hardware: HardwareUid::of(uid, [0; 18]),
+            ..identity(ardupilot)
+        };
+        assert_eq!(reader.next(&of(1), true, at(21), 1.0), None, "first heard of");
+        assert!(reader.findings().complete);
+        assert!(reader.next(&of(2), true, at(22), 1.0).is_some());
+        assert!(!reader.findings().complete && reader.return_height(ardupilot).is_none());
     }
 
     #[test]

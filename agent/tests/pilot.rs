@@ -7,16 +7,18 @@ mod orders;
 use agent::outgoing::{Outgoing, Written};
 use agent::pilot::Pilot;
 use agent::state_file::State;
+use fleet::airspace::OrderNumber;
 use fleet::assignment::{Assignment, Desired, GroundedWhy, Order};
 use fleet::flight_record::ReportedFlight;
-use fleet::ids::NodeName;
+use fleet::ids::{DroneUid, NodeName, Term};
+use fleet::preflight_policy::Preflight;
 use fleet::report::{Activity, HandsOff};
 use fleet::time::Moment;
 use fleet::units::{Address, AltitudeAboveHome, SystemId};
 use fleet::vehicle::{FlightTruth, HardwareUid, WhyUnknown};
 use link::dialect::{
     AUTOPILOT_VERSION_DATA, COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd,
-    MavLandedState, MavMessage, MavModeFlag, MavResult, MavSysStatusSensor, MavType, SYS_STATUS_DATA,
+    MavLandedState, MavMessage, MavModeFlag, MavResult, MavSysStatusSensor, MavType, PARAM_VALUE_DATA, SYS_STATUS_DATA,
 };
 use link::{Frame, LinkEvent};
 use mavlink::MavHeader;
@@ -154,6 +156,60 @@ fn ground_station_beats(pilot: &mut Pilot, span: std::ops::Range<u64>) -> Vec<u6
         }
     }
     beats
+}
+
+#[test]
+fn failsafes_that_were_read_for_the_drone_before_let_no_other_arm() {
+    let ordered = |uid: &str, desired| {
+        let mut assignment = assignment(1, desired);
+        assignment.uid = DroneUid(uid.into());
+        assignment.failsafe.preflight = Preflight::Refuse;
+        Order::Assigned(assignment)
+    };
+    let adopt = |pilot: &mut Pilot, order: &Order, ms| {
+        let fence = pilot.consider(order, at(ms)).unwrap();
+        pilot.adopt(fence, at(ms));
+    };
+    let on_ground_with_power = |pilot: &mut Pilot, ms| {
+        on_ground(pilot, ms);
+        let health = SYS_STATUS_DATA {
+            onboard_control_sensors_health: MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK,
+            voltage_battery: 16_000,
+            battery_remaining: 90,
+            ..SYS_STATUS_DATA::default()
+        };
+        receive(pilot, MavMessage::SYS_STATUS(health), ms);
+    };
+    let answer = |pilot: &mut Pilot, ms| {
+        for (name, value) in [("FS_GCS_ENABLE", 5.0), ("BATT_FS_LOW_ACT", 2.0), ("FS_GCS_TIMEOUT", 5.0)] {
+            let value = PARAM_VALUE_DATA {
+                param_value: value,
+                param_id: name.into(),
+                ..PARAM_VALUE_DATA::default()
+            };
+            receive(pilot, MavMessage::PARAM_VALUE(value), ms);
+        }
+    };
+    let mut pilot = pilot();
+    on_ground_with_power(&mut pilot, 100);
+    pilot.uplink_opened(at(100));
+    adopt(&mut pilot, &ordered("u-1", GROUND), 100);
+    answer(&mut pilot, 200);
+    let none = Order::Unassigned {
+        term: Term(3),
+        void: OrderNumber::default(),
+    };
+    adopt(&mut pilot, &none, 300);
+    on_ground_with_power(&mut pilot, 1000);
+    written(&mut pilot, 1000);
+    adopt(&mut pilot, &ordered("u-2", FLY), 1000);
+    let out = written(&mut pilot, 1000);
+    assert!(!armed_by(&out), "somebody may have set them meanwhile: {out:?}");
+    on_ground_with_power(&mut pilot, 1500);
+    assert!(!armed_by(&written(&mut pilot, 1500)));
+    answer(&mut pilot, 1600);
+    on_ground_with_power(&mut pilot, 1700);
+    assert!(armed_by(&written(&mut pilot, 1700)));
 }
 
 #[test]

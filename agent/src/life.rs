@@ -61,7 +61,8 @@ pub struct Agent {
 }
 
 impl Agent {
-    /// Takes the state directory and reads what is remembered in it. Blocks while it does.
+    /// Takes the state directory and reads what is remembered in it. Blocks while it does. An agent whose state was read
+    /// starts even when its disk cannot be written: its vehicle may be in the air ([`Store::unwritten`]).
     ///
     /// # Errors
     /// [`CannotStart`]; the agent must not start then.

@@ -106,7 +106,8 @@ struct Shell {
     pilot: Pilot,
     wiring: Wiring,
     store: Arc<Store>,
-    saved: State,
+    /// What is known to be on the disk: nothing, after a writing that failed and until one succeeds.
+    saved: Option<State>,
     saving: Option<(JoinHandle<io::Result<()>>, State)>,
     save_failed_at: Option<Moment>,
     reported: Option<(Report, Moment)>,
@@ -118,17 +119,28 @@ struct Shell {
     noted: u16,
 }
 
-/// Flies until the agent is asked to end and its vehicle is down.
+/// Flies until the agent is asked to end and its vehicle is down. `store` is the one that `pilot` has its state from.
 /// `farewell` is cancelled once the last report is published.
-pub async fn fly(pilot: Pilot, wiring: Wiring, store: Arc<Store>, farewell: CancellationToken) -> Ending {
-    let saved = pilot.state().clone();
+pub async fn fly(mut pilot: Pilot, wiring: Wiring, store: Arc<Store>, farewell: CancellationToken) -> Ending {
+    let (saved, save_failed_at) = match store.unwritten() {
+        None => (Some(pilot.state().clone()), None),
+        Some(why) => {
+            error!(
+                %why,
+                "cannot write the state directory, only read it; the vehicle is served, but orders to fly are not taken and nothing is armed until it can be written: repair the volume or make room"
+            );
+            let now = wiring.clock.now();
+            pilot.unsaved(Some(&why.to_string()), now);
+            (None, Some(now))
+        }
+    };
     let mut shell = Shell {
         pilot,
         wiring,
         store,
         saved,
         saving: None,
-        save_failed_at: None,
+        save_failed_at,
         reported: None,
         ending_since: None,
         job: None,
@@ -344,7 +356,7 @@ impl Shell {
     async fn save(&mut self, state: State, now: Moment) -> bool {
         let (writing, within) = match &mut self.saving {
             Some((writing, _)) => (writing, Duration::ZERO),
-            None if state == self.saved => {
+            None if self.saved.as_ref() == Some(&state) => {
                 self.pilot.unsaved(None, now);
                 return true;
             }
@@ -369,7 +381,7 @@ impl Shell {
         let written = self.saving.take().map(|(_, state)| state);
         match (result, written) {
             (Ok(()), Some(written)) => {
-                self.saved = written;
+                self.saved = Some(written);
                 self.save_failed_at = None;
                 self.pilot.unsaved(None, now);
             }
@@ -378,11 +390,12 @@ impl Shell {
                 if self.save_failed_at.is_none() {
                     error!(%why, "cannot write the state directory; orders to fly are not taken until it can be written");
                 }
+                self.saved = None;
                 self.save_failed_at = Some(now);
                 self.pilot.unsaved(Some(&why.to_string()), now);
             }
         }
-        self.saved == state
+        self.saved.as_ref() == Some(&state)
     }
 
     async fn act(&mut self) {

@@ -2,7 +2,8 @@
 //! state directory.
 //!
 //! Owns: [`Store`]: the lock on the directory, reading (a file that cannot be understood is an error, never a fresh
-//! start: the vehicle may be flying), and writing (whole or not at all, on the disk before it returns).
+//! start: the vehicle may be flying; one that is understood is served, even when the disk cannot be written), and
+//! writing (whole or not at all, on the disk before it returns).
 //! Must not: decide when to write; the shell writes before it acts.
 
 use crate::plan;
@@ -58,13 +59,14 @@ struct OnDisk {
 pub struct Store {
     file: PathBuf,
     node: NodeName,
+    unwritten: Option<io::Error>,
     _lock: File,
 }
 
 /// Why the state directory cannot be used.
 #[derive(Debug, thiserror::Error)]
 pub enum StoreError {
-    /// It cannot be made, locked or read.
+    /// It cannot be made, locked or read, or holds no state yet and cannot be written.
     #[error("cannot use state directory {dir}: {why}; check --state-dir, its volume and permissions")]
     Unusable {
         /// The directory.
@@ -100,7 +102,8 @@ pub enum StoreError {
 }
 
 impl Store {
-    /// Takes the directory and reads what is remembered in it.
+    /// Takes the directory and reads what is remembered in it. A state that is read but cannot be written again is no
+    /// error, since its vehicle may be in the air: see [`Self::unwritten`].
     ///
     /// # Errors
     /// [`StoreError`], when it cannot be used; the agent must not start then.
@@ -108,31 +111,40 @@ impl Store {
         let name = dir.display().to_string();
         let unusable = |why| StoreError::Unusable { dir: name.clone(), why };
         fs::create_dir_all(dir).map_err(unusable)?;
-        let lock = File::options()
-            .create(true)
-            .truncate(false)
-            .write(true)
-            .open(dir.join("agent.lock"));
-        let lock = lock.map_err(unusable)?;
+        let lock = lock_file(&dir.join("agent.lock")).map_err(unusable)?;
         match lock.try_lock() {
             Ok(()) => {}
             Err(TryLockError::WouldBlock) => return Err(StoreError::InUse(name)),
             Err(TryLockError::Error(why)) => return Err(unusable(why)),
         }
         let file = dir.join("state.json");
-        let state = match fs::read(&file) {
-            Ok(bytes) => read(&bytes, dir, &file, node)?,
-            Err(error) if error.kind() == io::ErrorKind::NotFound => State::default(),
+        let remembered = match fs::read(&file) {
+            Ok(bytes) => Some(read(&bytes, dir, &file, node)?),
+            Err(error) if error.kind() == io::ErrorKind::NotFound => None,
             Err(why) => return Err(unusable(why)),
         };
-        let store = Self {
+        let is_known = remembered.is_some();
+        let state = remembered.unwrap_or_default();
+        let mut store = Self {
             file,
             node: node.clone(),
+            unwritten: None,
             _lock: lock,
         };
         // A directory that cannot be written is found out now, not when the first order comes.
-        store.save(&state).map_err(unusable)?;
+        match store.save(&state) {
+            Ok(()) => {}
+            Err(why) if is_known => store.unwritten = Some(why),
+            Err(why) => return Err(unusable(why)),
+        }
         Ok((store, state))
+    }
+
+    /// Why the state could be read but not written when the directory was taken; `None` when it was written. The vehicle
+    /// is served then, and nothing is done that needs the state on the disk before [`Self::save`] succeeds.
+    #[must_use]
+    pub const fn unwritten(&self) -> Option<&io::Error> {
+        self.unwritten.as_ref()
     }
 
     /// Writes `state` whole: once this returns, it is on the disk.
@@ -156,6 +168,12 @@ impl Store {
             None => Ok(()),
         }
     }
+}
+
+/// The file of the lock, made if there is none. On a disk that is mounted read-only, one that is there can be locked too.
+fn lock_file(path: &Path) -> io::Result<File> {
+    let file = File::options().create(true).truncate(false).write(true).open(path);
+    file.or_else(|error| File::open(path).map_err(|_| error))
 }
 
 fn read(bytes: &[u8], dir: &Path, file: &Path, node: &NodeName) -> Result<State, StoreError> {
@@ -239,6 +257,43 @@ mod tests {
         let (_, state) = Store::open(dir.path(), &node("a")).unwrap();
         assert_eq!((state.fence.highest_term, state.fence.ground_latch), (Term(7), None));
         assert_eq!((state.record.takeovers, state.record.killed), (0, false));
+    }
+
+    /// Takes the place of the new file, so that nothing can be written. Permissions would not stop root.
+    fn obstruct(dir: &Path) {
+        fs::create_dir(dir.join("state.json.new")).unwrap();
+    }
+
+    #[test]
+    fn a_state_that_is_understood_is_served_although_it_cannot_be_written() {
+        let dir = tempfile::tempdir().unwrap();
+        let (store, _) = Store::open(dir.path(), &node("a")).unwrap();
+        store.save(&state()).unwrap();
+        assert!(store.unwritten().is_none());
+        drop(store);
+        obstruct(dir.path());
+        let (store, remembered) = Store::open(dir.path(), &node("a")).unwrap();
+        assert_eq!(remembered, state());
+        let why = store.unwritten().map(io::Error::kind);
+        assert_eq!(why, Some(io::ErrorKind::IsADirectory));
+    }
+
+    #[test]
+    fn a_directory_without_a_state_that_cannot_be_written_is_an_error() {
+        let dir = tempfile::tempdir().unwrap();
+        obstruct(dir.path());
+        let opened = Store::open(dir.path(), &node("a"));
+        assert!(matches!(opened, Err(StoreError::Unusable { .. })), "{opened:?}");
+    }
+
+    #[test]
+    fn a_lock_that_can_only_be_read_keeps_another_agent_out_all_the_same() {
+        let dir = tempfile::tempdir().unwrap();
+        // Like a file on a read-only disk, a folder can be locked and not opened for writing.
+        fs::create_dir(dir.path().join("agent.lock")).unwrap();
+        let first = Store::open(dir.path(), &node("a")).unwrap();
+        assert!(matches!(Store::open(dir.path(), &node("a")), Err(StoreError::InUse(_))));
+        drop(first);
     }
 
     #[test]

@@ -32,6 +32,20 @@ fn lonely(dir: &std::path::Path) -> Command {
     command
 }
 
+/// Takes the place of the new state file, so that the state cannot be written. Permissions would not stop root.
+fn obstruct(dir: &std::path::Path) {
+    std::fs::create_dir(dir.join("state.json.new")).unwrap();
+}
+
+/// How one ends that is asked to once its log has `words`.
+fn ends_after(dir: &std::path::Path, words: &str) -> Option<i32> {
+    let mut child = lonely(dir).spawn().unwrap();
+    let mut lines = BufReader::new(child.stderr.take().unwrap()).lines();
+    while !lines.next().unwrap().unwrap().contains(words) {}
+    kill(Pid::from_raw(i32::try_from(child.id()).unwrap()), Signal::SIGTERM).unwrap();
+    wait(&mut child)
+}
+
 fn wait(child: &mut Child) -> Option<i32> {
     let began = Instant::now();
     loop {
@@ -48,6 +62,8 @@ fn what_is_bad_or_missing_is_one_line_and_exit_code_2() {
     let dir = tempfile::tempdir().unwrap();
     let broken = tempfile::tempdir().unwrap();
     std::fs::write(broken.path().join("state.json"), "{").unwrap();
+    let full = tempfile::tempdir().unwrap();
+    obstruct(full.path());
     let mut no_node = lonely(dir.path());
     no_node.env_remove("NODE");
     let mut bad_link = program();
@@ -65,12 +81,21 @@ fn what_is_bad_or_missing_is_one_line_and_exit_code_2() {
         (unknown_flag, "unexpected argument '--fly-now'"),
         (no_dir, "cannot use state directory /proc/none"),
         (lonely(broken.path()), "make sure that the vehicle is on the ground"),
+        (lonely(full.path()), "Is a directory"),
     ] {
         let output = command.output().unwrap();
         let said = String::from_utf8(output.stderr).unwrap();
         assert_eq!(output.status.code(), Some(2), "{said}");
         assert!(said.contains(words) && said.trim_end().lines().count() == 1, "{said}");
     }
+}
+
+#[test]
+fn one_that_has_a_state_starts_although_its_disk_is_full_and_says_what_to_do() {
+    let dir = tempfile::tempdir().unwrap();
+    assert_eq!(ends_after(dir.path(), "agent started"), Some(0));
+    obstruct(dir.path());
+    assert_eq!(ends_after(dir.path(), "repair the volume or make room"), Some(0));
 }
 
 #[test]

@@ -9,6 +9,7 @@
 mod autopilot;
 mod autopilot_failsafes;
 mod deviations;
+mod full_disk;
 mod ground_orders;
 mod kills;
 #[path = "../support/orders.rs"]

@@ -66,16 +66,21 @@ pub enum Verdict {
 }
 
 impl Signing {
-    /// Reads the key and the last time stamp, and writes the first new one. `link_id` distinguishes the links of one holder of
-    /// the key apart. Blocks.
+    /// Reads the key and the last time stamp, and writes the first new one; one that cannot be written is an error only where there was none
+    /// before. `link_id` distinguishes the links of one holder of the key apart. Blocks.
     ///
     /// # Errors
     /// [`SigningError`]; the link must not be opened then: the autopilot would not believe it.
     pub fn load(key_file: &Path, link_id: u8, stamp_file: PathBuf) -> Result<Self, SigningError> {
         let key = Key::read(key_file)?;
         let file = StampFile::new(stamp_file);
-        let stamps = Stamps::after_restart(file.read()?, Stamp::now());
-        file.write(stamps.last())?;
+        let last = file.read()?;
+        let stamps = Stamps::after_restart(last, Stamp::now());
+        let written = file.write(stamps.last());
+        // A vehicle that an agent flew before may be in the air. The link writes it again, and says so if it cannot.
+        if last.is_none() {
+            written?;
+        }
         Ok(Self {
             signer: Signer::new(key, link_id, stamps),
             file,

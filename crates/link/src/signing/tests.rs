@@ -183,6 +183,13 @@ fn a_link_that_is_loaded_again_never_uses_a_stamp_twice() {
     let first = load();
     let second = load();
     assert!(second.0 >= first.0 + 60 * Stamp::SECOND);
+    // Nothing can be written any more, and the vehicle may be in the air.
+    let obstacle = folder.path().join("stamp.new");
+    std::fs::create_dir(&obstacle).unwrap();
+    assert!(load().0 >= second.0 + 60 * Stamp::SECOND);
+    let never_flown = Signing::load(&key, 1, folder.path().join("other/stamp"));
+    assert!(matches!(never_flown, Err(SigningError::Stamp(_))), "{never_flown:?}");
+    std::fs::remove_dir(&obstacle).unwrap();
     std::fs::write(&stamp, "?").unwrap();
     let error = Signing::load(&key, 1, stamp.clone()).unwrap_err();
     assert!(error.to_string().contains("clock is right"), "{error}");

@@ -1,0 +1,96 @@
+//! Agents that start while their disk cannot be written: they serve the vehicle that their state names, and arm nothing.
+
+use super::*;
+use std::path::PathBuf;
+
+/// From here on nothing can be written: a folder is in the place of the new file. Permissions would not stop root.
+fn fill(vehicle: &Vehicle) -> PathBuf {
+    let place = vehicle.dir.path().join("state.json.new");
+    std::fs::create_dir(&place).unwrap();
+    place
+}
+
+/// Whether the report says that it is not armed because of the disk.
+fn cannot_write(agent: &Agent) -> bool {
+    let report = agent.report().unwrap();
+    let why = "cannot write its state directory (Is a directory";
+    report.ready != Some(true) && report.reasons.iter().any(|reason| reason.text.contains(why))
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_restarts_on_a_full_disk_in_mid_flight_lands_its_vehicle_and_does_not_arm_it() {
+    for kind in BOTH {
+        let vehicle = Vehicle::new(kind);
+        let agent = vehicle.flown().await;
+        agent.kill().await;
+        let before = vehicle.see(|w| w.steps().len());
+        let obstacle = fill(&vehicle);
+        let agent = vehicle.agent();
+        agent.connect(flying(1)).await;
+        agent.until_holding().await;
+        sleep(Duration::from_secs(30)).await;
+        assert_eq!(vehicle.see(|w| w.steps().len()), before, "{kind:?}: adopted");
+        agent.order(grounded(2)).await;
+        agent
+            .until("down", 60, |r| r.held.as_ref().is_some_and(|h| h.grounded && h.settled))
+            .await;
+        assert_eq!(vehicle.see(|w| w.count(LAND)), 1, "{kind:?}");
+        agent.order(flying(3)).await;
+        sleep(Duration::from_secs(30)).await;
+        assert_eq!(vehicle.see(|w| w.count(ARM)), 1, "{kind:?}: not armed again");
+        assert!(cannot_write(&agent), "{:#?}", agent.report());
+        std::fs::remove_dir(obstacle).unwrap();
+        // The disk is tried again only now and then.
+        sleep(Duration::from_secs(3)).await;
+        agent.order(flying(3)).await;
+        agent.until_holding().await;
+        assert_eq!(vehicle.see(|w| w.count(ARM)), 2, "{kind:?}");
+        agent.kill().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_order_to_fly_that_was_held_before_a_restart_arms_nothing_until_the_disk_is_written() {
+    for kind in BOTH {
+        let vehicle = Vehicle::new(kind);
+        vehicle.see(|w| w.ready = false);
+        let agent = vehicle.agent();
+        agent.connect(flying(1)).await;
+        agent.until("held", 20, |r| r.held.is_some()).await;
+        // All that is known of it on the ground is in the file, so that the next agent has nothing else to write.
+        sleep(Duration::from_secs(20)).await;
+        agent.kill().await;
+        let obstacle = fill(&vehicle);
+        vehicle.see(|w| w.ready = true);
+        let agent = vehicle.agent();
+        agent.connect(flying(1)).await;
+        sleep(Duration::from_secs(30)).await;
+        assert_eq!(vehicle.see(|w| w.count(ARM)), 0, "{kind:?}");
+        assert!(cannot_write(&agent), "{:#?}", agent.report());
+        std::fs::remove_dir(obstacle).unwrap();
+        agent.until_holding_within(120).await;
+        assert_eq!(vehicle.see(|w| w.count(ARM)), 1, "{kind:?}");
+        agent.kill().await;
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_agent_that_restarts_on_a_full_disk_still_has_its_failsafe() {
+    let vehicle = Vehicle::new(Kind::Px4);
+    let agent = vehicle.agent();
+    let mut assigned = assignment(1, FLY);
+    assigned.failsafe = Failsafe {
+        on_coordinator_loss: OnCoordinatorLoss::Land,
+        after: Duration::from_secs(20),
+        ..Failsafe::default()
+    };
+    agent.connect(Order::Assigned(assigned)).await;
+    agent.until_holding().await;
+    agent.kill().await;
+    fill(&vehicle);
+    let agent = vehicle.agent();
+    agent.until_holding().await;
+    agent.until_disarmed(90).await;
+    assert_eq!(vehicle.see(|w| w.count(LAND)), 1, "without any coordinator");
+    agent.kill().await;
+}

@@ -1,12 +1,14 @@
 //! The autopilot's own logs, for those who ask: which there are, and bringing one to the agent's disk.
 //!
-//! Owns: [`AutopilotLogs`]: each question looks at what has come, writes it down, and says how far it is. Must not: speak with the
+//! Owns: [`AutopilotLogs`]: each question looks at what has come, writes it down, and says how far it is. A log has room before it is
+//! written, also when it is longer than its list said; one without room leaves nothing behind. Must not: speak with the
 //! autopilot ([`super::fetch`] does), or bring anything that nobody asks for any more.
 
 use super::library::NoAnswer;
 use super::shelf::Shelf;
 use super::wanted::{Errand, Outcome, RemoteLog, Wait, Wanted};
 use proto::v1;
+use tracing::warn;
 
 /// So often a log may differ from its checksum: the first time it may have grown, and is gone on with; then it is begun anew.
 const DIFFERS_AT_MOST: u32 = 3;
@@ -17,6 +19,8 @@ pub(super) struct AutopilotLogs {
     wanted: Wanted,
     logs: Vec<RemoteLog>,
     differed: u32,
+    /// For how many bytes of the log that is fetched room was made.
+    room: u64,
 }
 
 /// The logs on the autopilot.
@@ -35,6 +39,7 @@ impl AutopilotLogs {
             wanted,
             logs: Vec::new(),
             differed: 0,
+            room: 0,
         }
     }
 
@@ -109,15 +114,22 @@ impl AutopilotLogs {
                         before: shelf.there(&log),
                     });
                     self.differed = 0;
+                    self.room = log.bytes;
                 }
             }
             let come = std::mem::take(&mut board.come);
             (board.outcome.clone(), come, board.come_at, board.size, board.waits)
         };
-        let fits = shelf.append(&log, come_at, &come)?;
         if let Some(size) = size {
             log.bytes = size;
         }
+        let fits = match self.store(&log, come_at, &come, shelf) {
+            Ok(fits) => fits,
+            Err(why) => {
+                self.give_up(&log, shelf);
+                return Err(why);
+            }
+        };
         let mut answer = v1::LogFetched {
             got: shelf.there(&log),
             size: log.bytes,
@@ -154,6 +166,23 @@ impl AutopilotLogs {
             }
         }
         Ok(answer)
+    }
+
+    /// Adds what has come, from `at` on, once there is room for all of the log; whether it fits to what is there.
+    fn store(&mut self, log: &RemoteLog, at: u64, come: &[u8], shelf: &Shelf) -> Result<bool, NoAnswer> {
+        if log.bytes > self.room {
+            shelf.make_room(log)?;
+            self.room = log.bytes;
+        }
+        shelf.append(log, at, come)
+    }
+
+    /// Ends the errand, and frees what the log has taken of a disk that is full.
+    fn give_up(&self, log: &RemoteLog, shelf: &Shelf) {
+        self.wanted.board().end();
+        if let Err(error) = shelf.begin_anew(log) {
+            warn!(file = log.name, %error, "cannot remove what has come of a log of the autopilot; check the disk");
+        }
     }
 
     fn again(&self, log: &RemoteLog, shelf: &Shelf) {

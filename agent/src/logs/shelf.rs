@@ -1,7 +1,7 @@
 //! The autopilot's logs on the agent's disk: a folder beside the flight logs.
 //!
-//! Owns: their names, the room that they take, and `NAME.part`, which grows until its length and checksum are the autopilot's and is
-//! renamed then. Must not: know how they come.
+//! Owns: their names, the room that they take, and `NAME.part`, which grows until its length and checksum are the autopilot's, but never
+//! beyond the limit, and is renamed then. Must not: know how they come.
 
 use super::library::NoAnswer;
 use super::wanted::RemoteLog;
@@ -111,10 +111,14 @@ impl Shelf {
     /// Adds bytes that begin at `at`; whether they fit to what is there.
     ///
     /// # Errors
-    /// The disk's.
-    pub(super) fn append(&self, log: &RemoteLog, at: u64, bytes: &[u8]) -> io::Result<bool> {
+    /// [`NoAnswer`]: the log would be too large, or the disk's.
+    pub(super) fn append(&self, log: &RemoteLog, at: u64, bytes: &[u8]) -> Result<bool, NoAnswer> {
         if bytes.is_empty() {
             return Ok(true);
+        }
+        let end = u64::try_from(bytes.len()).map_or(u64::MAX, |length| at.saturating_add(length));
+        if end > self.limit {
+            return Err(NoAnswer::NoRoom);
         }
         let mut file = File::options().create(true).append(true).open(self.part(log))?;
         if file.metadata()?.len() != at {

@@ -137,3 +137,90 @@ fn a_log_without_room_is_refused_and_older_ones_make_room() {
         .unwrap();
     assert_eq!(names(folder.path()), [fetched.name]);
 }
+
+#[test]
+fn a_log_that_is_longer_than_its_list_said_and_has_no_room_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::of(&[(PATH, &[3; 3000])]);
+    let mut clock = 0;
+    let mut life = Life::begin(folder.path());
+    while life.logs.logs.is_empty() {
+        assert!(life.ask(&mut server, &mut clock, 1).is_none(), "it is listed first");
+    }
+    assert_eq!(life.logs.logs[0].bytes, 3000);
+    server.files.insert(PATH.to_owned(), vec![3; 4 << 20]);
+    let refused = life.ask(&mut server, &mut clock, 60).unwrap().unwrap_err();
+    assert!(matches!(refused, NoAnswer::NoRoom), "{refused}");
+    assert!(names(folder.path()).is_empty(), "{:?}", names(folder.path()));
+    assert_eq!(life.logs.wanted.board().errand, None);
+}
+
+#[test]
+fn a_log_that_outgrows_its_room_on_the_way_leaves_nothing_behind() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::of(&[(PATH, &[1; 30_000])]);
+    let mut clock = 0;
+    let mut life = Life::begin(folder.path());
+    assert!(life.ask(&mut server, &mut clock, 5).is_none());
+    assert_eq!(names(folder.path()), ["00000007.BIN.part"], "it is on its way");
+    server.files.get_mut(PATH).unwrap().extend(vec![2; 1 << 20]);
+    let refused = life.ask(&mut server, &mut clock, 60).unwrap().unwrap_err();
+    assert!(matches!(refused, NoAnswer::NoRoom), "{refused}");
+    assert!(names(folder.path()).is_empty(), "{:?}", names(folder.path()));
+    assert_eq!(life.logs.wanted.board().errand, None);
+}
+
+#[test]
+fn a_longer_log_than_its_list_said_makes_room_for_all_of_itself() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::of(&[(PATH, &[3; 3000])]);
+    let mut clock = 0;
+    let mut life = Life::begin(folder.path());
+    while life.logs.logs.is_empty() {
+        assert!(life.ask(&mut server, &mut clock, 1).is_none(), "it is listed first");
+    }
+    fs::create_dir_all(folder.path().join("autopilot-pine")).unwrap();
+    // Beside it there is room for the log of the list, and not for the one that comes.
+    let older = folder.path().join("autopilot-pine/00000001-1040000.BIN");
+    fs::write(older, vec![0; 1_040_000]).unwrap();
+    server.files.insert(PATH.to_owned(), vec![3; 20_000]);
+    let fetched = life.ask(&mut server, &mut clock, 60).unwrap().unwrap();
+    assert_eq!(fetched.name, "00000007-20000.BIN");
+    assert_eq!(names(folder.path()), [fetched.name]);
+}
+
+#[test]
+fn no_part_is_larger_than_the_limit_whatever_comes() {
+    let folder = tempfile::tempdir().unwrap();
+    let shelf = Life::begin(folder.path()).shelf;
+    let log = RemoteLog {
+        path: PATH.to_owned(),
+        name: NAME.to_owned(),
+        bytes: 3000,
+    };
+    shelf.make_room(&log).unwrap();
+    assert!(shelf.append(&log, 0, &vec![3; 1 << 20]).unwrap());
+    let refused = shelf.append(&log, 1 << 20, &[3]).unwrap_err();
+    assert!(matches!(refused, NoAnswer::NoRoom), "{refused}");
+    assert_eq!(shelf.there(&log), 1 << 20);
+}
+
+#[test]
+fn what_a_full_disk_does_not_take_is_not_left_on_it() {
+    if !Path::new("/dev/full").exists() {
+        return;
+    }
+    let folder = tempfile::tempdir().unwrap();
+    fs::create_dir(folder.path().join("autopilot-pine")).unwrap();
+    let part = folder.path().join("autopilot-pine/00000007.BIN.part");
+    std::os::unix::fs::symlink("/dev/full", part).unwrap();
+    let mut server = Server::of(&[(PATH, &[3; 3000])]);
+    let mut life = Life::begin(folder.path());
+    let refused = life.ask(&mut server, &mut 0, 60).unwrap().unwrap_err();
+    assert!(
+        matches!(&refused, NoAnswer::Disk(why) if why.kind() == std::io::ErrorKind::StorageFull),
+        "{refused}"
+    );
+    assert!(names(folder.path()).is_empty(), "{:?}", names(folder.path()));
+    assert_eq!(life.logs.wanted.board().errand, None);
+}

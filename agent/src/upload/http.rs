@@ -3,7 +3,8 @@
 //! Owns: [`Line`], what is sent and how fast. Must not: try again, or know what is uploaded.
 //!
 //! The line stays free for reports and orders: a few KiB at a time, as fast as was set; little waits in the system's send buffer; packets
-//! carry the mark of lower effort (CS1), which routers that know it serve last. What moves no byte for half a minute is given up.
+//! carry the mark of lower effort (CS1), which routers that know it serve last. What moves no byte for half a minute is given up, and so is
+//! an answer that is too long: the memory is that of the program that flies.
 
 use object_store::ClientOptions;
 use object_store::client::{HttpClient, HttpConnector, HttpError, HttpErrorKind, HttpRequest, HttpResponse};
@@ -11,9 +12,9 @@ use object_store::client::{HttpResponseBody, HttpService};
 
 use async_trait::async_trait;
 use bytes::Bytes;
-use http::header::{CONNECTION, HOST, HeaderValue};
+use http::header::{CONNECTION, CONTENT_LENGTH, HOST, HeaderValue};
 use http::uri::PathAndQuery;
-use http::{Uri, Version};
+use http::{Method, Uri, Version};
 use hyper::body::{Body, Frame, Incoming, SizeHint};
 use hyper::client::conn::http1;
 use hyper_util::rt::TokioIo;
@@ -35,6 +36,8 @@ use tokio_util::task::AbortOnDropHandle;
 const CONNECT_WITHIN: Duration = Duration::from_secs(10);
 /// A request or an answer of which nothing moves for so long is given up; a store may work on the end of an upload for a while.
 const STALLED_AFTER: Duration = Duration::from_secs(30);
+/// The most bytes of an answer's body. Stores send a few lines of XML; only an object that is read back is longer.
+const ANSWER_AT_MOST: u64 = 1024 * 1024;
 /// So much is sent at once.
 const CHUNK: usize = 8 * 1024;
 /// What may wait in the system to be sent, and be in front of a report.
@@ -92,6 +95,9 @@ pub(super) enum NoExchange {
     /// It went, and nothing more came or went.
     #[error("the store has not moved a byte for {} s", STALLED_AFTER.as_secs())]
     Stalled,
+    /// More came than an answer may have.
+    #[error("the answer is longer than one of a store may be; check SKEIN_UPLOAD_ENDPOINT")]
+    TooLong,
     /// It makes no sense.
     #[error("the address has no host")]
     NoHost,
@@ -175,13 +181,15 @@ where
     let (mut sender, connection) = handshake.map_err(|_| NoExchange::Silent)??;
     // Dropping the request or the answer ends it at once: nothing more is sent then.
     let connection = AbortOnDropHandle::new(tokio::spawn(connection));
+    let reads = request.method() == Method::GET;
     let mut answer = std::pin::pin!(sender.send_request(request));
     loop {
         let before = moved.load(Ordering::Relaxed);
         tokio::select! {
             answer = &mut answer => {
                 let (parts, body) = answer?.into_parts();
-                return Ok(http::Response::from_parts(parts, Patient::of(body, connection)));
+                let most = longest(reads, &parts);
+                return Ok(http::Response::from_parts(parts, Patient::of(body, most, connection)));
             }
             () = sleep(STALLED_AFTER) => {
                 if moved.load(Ordering::Relaxed) == before {
@@ -189,6 +197,17 @@ where
                 }
             }
         }
+    }
+}
+
+/// The most bytes that the body of `answer` may have. An object that is read has as many as its answer names: the caller compares them with
+/// what it expects, and takes them piece by piece.
+fn longest(reads: bool, answer: &http::response::Parts) -> u64 {
+    let length = answer.headers.get(CONTENT_LENGTH);
+    let named = length.and_then(|length| length.to_str().ok()?.parse::<u64>().ok());
+    match named {
+        Some(named) if reads && answer.status.is_success() => named,
+        _ => ANSWER_AT_MOST,
     }
 }
 
@@ -255,20 +274,32 @@ impl<B: Body<Data = Bytes> + Unpin> Body for Paced<B> {
     }
 }
 
-/// An answer's body, which is not waited for without end.
+/// An answer's body, which is neither waited for nor taken without end.
 struct Patient {
     body: Incoming,
+    /// So many bytes may still come.
+    left: u64,
     until: Pin<Box<Sleep>>,
     _connection: AbortOnDropHandle<hyper::Result<()>>,
 }
 
 impl Patient {
-    fn of(body: Incoming, connection: AbortOnDropHandle<hyper::Result<()>>) -> Self {
+    fn of(body: Incoming, most: u64, connection: AbortOnDropHandle<hyper::Result<()>>) -> Self {
         Self {
             body,
+            left: most,
             until: Box::pin(sleep(STALLED_AFTER)),
             _connection: connection,
         }
+    }
+
+    /// The next of the body, unless it is more than may come.
+    fn take(&mut self, frame: hyper::Result<Frame<Bytes>>) -> Result<Frame<Bytes>, NoExchange> {
+        let frame = frame?;
+        let length = frame.data_ref().map_or(0, Bytes::len);
+        let length = u64::try_from(length).unwrap_or(u64::MAX);
+        self.left = self.left.checked_sub(length).ok_or(NoExchange::TooLong)?;
+        Ok(frame)
     }
 }
 
@@ -283,7 +314,7 @@ impl Body for Patient {
         if let Poll::Ready(frame) = Pin::new(&mut self.body).poll_frame(cx) {
             let until = Instant::now() + STALLED_AFTER;
             self.until.as_mut().reset(until);
-            return Poll::Ready(frame.map(|frame| frame.map_err(|error| NoExchange::Http(error).into())));
+            return Poll::Ready(frame.map(|frame| self.take(frame).map_err(HttpError::from)));
         }
         ready!(self.until.as_mut().poll(cx));
         Poll::Ready(Some(Err(NoExchange::Stalled.into())))
@@ -293,8 +324,9 @@ impl Body for Patient {
         self.body.is_end_stream()
     }
 
+    /// None: whoever collects the body reserves as much memory as is named here, and the store may name any number.
     fn size_hint(&self) -> SizeHint {
-        self.body.size_hint()
+        SizeHint::default()
     }
 }
 

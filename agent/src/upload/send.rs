@@ -27,6 +27,9 @@ use tracing::{debug, warn};
 /// The end of an upload that the store refuses so often is not tried again: the log is sent anew.
 const REFUSALS_AT_MOST: u32 = 3;
 
+/// The store's id of an upload is a part of addresses, and those have at most 64 KiB: the library panics at longer ones.
+const ID_AT_MOST: usize = 4096;
+
 /// Why a log was not sent.
 #[derive(Debug, thiserror::Error)]
 pub(super) enum NotSent {
@@ -36,6 +39,9 @@ pub(super) enum NotSent {
     /// The store, or the way to it.
     #[error("{}", in_words(.0))]
     Store(#[from] object_store::Error),
+    /// What it names an upload is part of no address.
+    #[error("the store names an upload by {0} bytes, more than {ID_AT_MOST}; check SKEIN_UPLOAD_ENDPOINT")]
+    LongId(usize),
     /// What is there is something else.
     #[error("what the store has of {0} is not equal to it; it is sent anew")]
     Differs(String),
@@ -102,6 +108,9 @@ impl<S: ObjectStore + MultipartStore> Sender<'_, S> {
         {
             self.abandon(ledger).await?;
             let id = self.store.create_multipart(key).await?;
+            if id.len() > ID_AT_MOST {
+                return Err(NotSent::LongId(id.len()));
+            }
             ledger.now.under_way = Some(UnderWay::of(sent.clone(), id));
             ledger.save()?;
         }
@@ -184,8 +193,12 @@ impl<S: ObjectStore + MultipartStore> Sender<'_, S> {
         if etag == sums.md5 || etag == sums.md5_of_parts {
             return Ok(true);
         }
-        // A store whose ETags are no MD5, as with keys of a key service: it is read back.
-        let mut stream = self.store.get(key).await?.into_stream();
+        // A store whose ETags are no MD5, as with keys of a key service: it is read back, if that has as many bytes.
+        let object = self.store.get(key).await?;
+        if object.meta.size != bytes {
+            return Ok(false);
+        }
+        let mut stream = object.into_stream();
         let mut digest = Sha256::new();
         while let Some(piece) = stream.try_next().await? {
             digest.update(&piece);

@@ -1,5 +1,7 @@
 //! Logs on their way into a store that fails at every request, while the agent dies at any step.
 
+mod answers;
+
 use super::*;
 use async_trait::async_trait;
 use futures_util::stream::BoxStream;

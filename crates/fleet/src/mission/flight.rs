@@ -100,7 +100,7 @@ pub enum BadPlan {
     },
 }
 
-/// What an item may be, by MAV_CMD, and whether it is something that stays so until it is changed.
+/// What an item may be, by MAV_CMD, and whether it is something that stays so until it is changed; of photos see [`stays`].
 const ALLOWED: [(u16, bool); 27] = [
     (item::NAV_WAYPOINT, false),
     (18, false), // NAV_LOITER_TURNS
@@ -134,6 +134,17 @@ const ALLOWED: [(u16, bool); 27] = [
 fn allowed(command: u16) -> Option<bool> {
     let found = ALLOWED.iter().find(|(allowed, _)| *allowed == command);
     found.map(|(_, stays)| *stays)
+}
+
+/// Whether what `item` sets stays so until it is changed.
+fn stays(item: &Item) -> bool {
+    match (item.command, item.params) {
+        // Every so many seconds, and no number that ends it. Without an interval it is one photo.
+        (item::IMAGE_START_CAPTURE, [_, every, count, ..]) => {
+            every.is_some_and(|every| every > 0.0) && count.is_none_or(|count| count <= 0.0)
+        }
+        (command, _) => allowed(command) == Some(true),
+    }
 }
 
 impl FlightPlan {
@@ -223,7 +234,7 @@ pub fn rest(items: &[Item], from: usize) -> Vec<Uploaded> {
 /// What `items` set and what stays so, each as it was set last.
 pub(super) fn states(items: &[Item]) -> Vec<Item> {
     let mut states: Vec<Item> = Vec::new();
-    for item in items.iter().filter(|item| allowed(item.command) == Some(true)) {
+    for item in items.iter().filter(|item| stays(item)) {
         states.retain(|known| !replaces(item, known));
         states.push(*item);
     }
@@ -240,8 +251,13 @@ pub(super) fn states(items: &[Item]) -> Vec<Item> {
 /// Whether what `new` sets takes the place of what `old` has set.
 fn replaces(new: &Item, old: &Item) -> bool {
     let one_of = |group: &[u16]| group.contains(&new.command) && group.contains(&old.command);
-    if one_of(&[195, 197, 201]) || one_of(&[item::IMAGE_START_CAPTURE, 2001]) || one_of(&[2500, 2501]) {
+    if one_of(&[195, 197, 201]) || one_of(&[2500, 2501]) {
         return true;
+    }
+    if one_of(&[item::IMAGE_START_CAPTURE, 2001]) {
+        // One camera by its number, or all of them.
+        let camera = |item: &Item| item.params.first().copied().flatten().filter(|camera| *camera > 0.0);
+        return camera(new).is_none() || camera(new) == camera(old);
     }
     // Each kind of speed, relay and servo has one of its own.
     let own = [item::DO_CHANGE_SPEED, 181, 183].contains(&new.command);
@@ -452,6 +468,44 @@ mod tests {
             "the camera was stopped"
         );
         assert_eq!(numbers(8), expected(&[("speed 6", None)]));
+    }
+
+    #[test]
+    fn photos_at_an_interval_stay_until_they_are_stopped_and_so_many_do_not() {
+        let photos = |camera: f64, every_s: f64, count: Option<f64>| {
+            let mut item = Item::written(item::IMAGE_START_CAPTURE, [camera, every_s, 0.0, 0.0, 0.0, 0.0, 0.0]);
+            item.params[2] = count;
+            item
+        };
+        let stop = |camera: f64| Item::written(2001, [camera, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        let states = |items: &[Item]| -> Vec<Item> {
+            let items = [items, &[waypoint(47.0)]].concat();
+            let rest = rest(&items, items.len() - 1).into_iter();
+            rest.filter(|(_, number)| number.is_none())
+                .map(|(item, _)| item)
+                .collect()
+        };
+        let on = photos(0.0, 2.0, Some(0.0));
+        let (open, slower) = (photos(0.0, 2.0, None), photos(0.0, 5.0, Some(0.0)));
+        let (one, some) = (photos(0.0, 0.0, Some(1.0)), photos(0.0, 2.0, Some(5.0)));
+        assert_eq!(states(&[on]), [on]);
+        assert_eq!(states(&[open]), [open]);
+        assert_eq!(states(&[on, slower]), [slower]);
+        assert_eq!(states(&[on, one, some]), [on]);
+        assert_eq!(states(&[on, stop(0.0), slower]), [slower]);
+        for ended in [
+            vec![on, stop(0.0)],
+            vec![stop(0.0)],
+            vec![one],
+            vec![some],
+            vec![photos(0.0, 0.0, Some(0.0))],
+        ] {
+            assert!(states(&ended).is_empty(), "{ended:?}");
+        }
+        let (first, second) = (photos(1.0, 2.0, Some(0.0)), photos(2.0, 2.0, Some(0.0)));
+        assert_eq!(states(&[first, second]), [first, second], "each camera has its own");
+        assert_eq!(states(&[first, second, stop(1.0)]), [second]);
+        assert!(states(&[first, second, stop(0.0)]).is_empty(), "all of them");
     }
 
     #[test]

@@ -252,6 +252,12 @@ fn ended(item: &Item) -> Option<Item> {
     Some(match item.command {
         item::DO_SET_CAM_TRIGG_DIST | 214 => zero(item.command),
         195 | 201 => zero(197),
+        item::IMAGE_START_CAPTURE => {
+            let mut stop = zero(2001);
+            // Of the same camera.
+            stop.params[0] = item.params[0].or(Some(0.0));
+            stop
+        }
         2500 => zero(2501),
         _ => return None,
     })

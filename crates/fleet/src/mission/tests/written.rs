@@ -43,7 +43,11 @@ fn file() -> Vec<Item> {
 }
 
 fn flight(from: f64, to: f64, raised: f64) -> PlannedFlight {
-    let work = Work::of_items(&file()).unwrap();
+    flight_of(&file(), from, to, raised)
+}
+
+fn flight_of(items: &[Item], from: f64, to: f64, raised: f64) -> PlannedFlight {
+    let work = Work::of_items(items).unwrap();
     let part = Stretches::new([Stretch { from, to }]);
     work.flight(&part, at(0.0, 0.0), Meters(raised)).unwrap()
 }
@@ -111,6 +115,39 @@ fn a_camera_that_is_on_where_a_flight_ends_is_switched_off() {
             .count()
     };
     assert_eq!((off(&begin), off(&whole)), (1, 1), "once");
+}
+
+#[test]
+fn photos_at_an_interval_go_on_with_another_until_they_are_stopped() {
+    let photos = |camera: f64, every_s: f64, count: f64| {
+        Item::written(item::IMAGE_START_CAPTURE, [camera, every_s, count, 0.0, 0.0, 0.0, 0.0])
+    };
+    let (every_2_s, one) = (photos(3.0, 2.0, 0.0), photos(3.0, 0.0, 1.0));
+    let (start, stop) = (item::IMAGE_START_CAPTURE, 2001);
+    let file = [
+        place(item::NAV_WAYPOINT, 100.0),
+        every_2_s,
+        place(item::NAV_WAYPOINT, 200.0),
+        one,
+        place(item::NAV_WAYPOINT, 300.0),
+        done(stop, 3.0),
+        place(item::NAV_WAYPOINT, 400.0),
+    ];
+    let flight = |from: f64, to: f64| flight_of(&file, from, to, 0.0).items;
+    let middle = flight(1.0, 2.0);
+    assert_eq!(commands(&middle), [16, 16, start, 16, start, stop, 16]);
+    assert_eq!((middle[2], middle[4]), (every_2_s, one), "set again, and done");
+    assert_eq!(middle[5].params[0], Some(3.0), "the same camera");
+    assert_eq!(
+        commands(&flight(2.0, 3.0)),
+        [16, 16, start, 16, stop, 16],
+        "stopped as it stands, and once"
+    );
+    assert_eq!(
+        commands(&flight(3.0, 4.0)),
+        [16, 16, 16, 16],
+        "what was stopped is not set again"
+    );
 }
 
 #[test]

@@ -430,7 +430,12 @@ mod tests {
     fn what_was_read_long_ago_or_of_another_airframe_is_not_known_any_more() {
         let ardupilot = Autopilot::ArduPilot;
         let mut reader = Reader::default();
-        for (name, value) in [("FS_GCS_ENABLE", 5.0), ("BATT_FS_LOW_ACT", 2.0), ("FS_GCS_TIMEOUT", 5.0), ("RTL_ALT", 1500.0)] {
+        for (name, value) in [
+            ("FS_GCS_ENABLE", 5.0),
+            ("BATT_FS_LOW_ACT", 2.0),
+            ("FS_GCS_TIMEOUT", 5.0),
+            ("RTL_ALT", 1500.0),
+        ] {
             reader.receive(ardupilot, &param(name, value, INT8), at(10));
         }
         assert!(reader.findings().complete);

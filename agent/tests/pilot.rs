@@ -181,7 +181,11 @@ fn failsafes_that_were_read_for_the_drone_before_let_no_other_arm() {
         receive(pilot, MavMessage::SYS_STATUS(health), ms);
     };
     let answer = |pilot: &mut Pilot, ms| {
-        for (name, value) in [("FS_GCS_ENABLE", 5.0), ("BATT_FS_LOW_ACT", 2.0), ("FS_GCS_TIMEOUT", 5.0)] {
+        for (name, value) in [
+            ("FS_GCS_ENABLE", 5.0),
+            ("BATT_FS_LOW_ACT", 2.0),
+            ("FS_GCS_TIMEOUT", 5.0),
+        ] {
             let value = PARAM_VALUE_DATA {
                 param_value: value,
                 param_id: name.into(),

@@ -337,10 +337,15 @@ impl Fake {
         if now.since(self.beat_at) >= Duration::from_secs(1) {
             self.beat_at = now;
             out.push(MavMessage::HEARTBEAT(HEARTBEAT_DATA::default()));
-            let acts = ["FENCE_ENABLE", "FENCE_ACTION"].iter().all(|name| self.parameters[name].0 != 0.0);
+            let acts = ["FENCE_ENABLE", "FENCE_ACTION"]
+                .iter()
+                .all(|name| self.parameters[name].0 != 0.0);
             let mut enabled = MavSysStatusSensor::empty();
             let fence = MavSysStatusSensor::MAV_SYS_STATUS_GEOFENCE;
-            enabled.set(fence, self.autopilot == Autopilot::ArduPilot && acts && !self.switched_off);
+            enabled.set(
+                fence,
+                self.autopilot == Autopilot::ArduPilot && acts && !self.switched_off,
+            );
             out.push(MavMessage::SYS_STATUS(SYS_STATUS_DATA {
                 onboard_control_sensors_enabled: enabled,
                 ..SYS_STATUS_DATA::default()

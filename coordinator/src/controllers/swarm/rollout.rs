@@ -11,7 +11,7 @@ use crate::cluster::key::Key;
 use crate::cluster::world::{World, uid};
 use crate::controllers::drone::facts::{DroneSnapshot, Observer};
 use crate::controllers::swarm::members::{acts_on_spec, placed, serving};
-use crds::{Drone, Swarm, labels};
+use crds::{Drone, Swarm};
 use fleet::ids::DroneUid;
 use fleet::swarm::placement::{Labels, Placement};
 use fleet::swarm::rollout::{Update, due};

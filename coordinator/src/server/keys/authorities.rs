@@ -5,7 +5,6 @@
 
 use super::KeysError;
 use crate::cluster::api;
-use crds::labels;
 use k8s_openapi::ByteString;
 use k8s_openapi::api::core::v1::Secret;
 use kube::api::Api;

@@ -8,6 +8,7 @@ use fleet::inventory::{BatteryWear, Board};
 use fleet::memory::{Answer, Owed};
 use fleet::takeover::Descent;
 use fleet::traffic::{Aircraft, Altitude};
+use fleet::units::Wgs84;
 use fleet::whereabouts::Astray;
 use proptest::option::of;
 use proptest::prelude::*;

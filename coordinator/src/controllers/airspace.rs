@@ -4,6 +4,7 @@
 //! anything itself, or do anything for a fleet without stations.
 
 use crate::cluster::events::Note;
+use crate::cluster::world::uid;
 use crate::controllers::drone::facts::{Observer, facts_with};
 use crate::controllers::mission::plans::PlanOf;
 use crate::controllers::rules::NodeRules;
@@ -11,15 +12,16 @@ use crate::metrics::Metrics;
 use crds::Drone;
 use crds::drone::{AltitudeReference, Station as AskedStation};
 use fleet::airspace::{OrderNumber, Owner, Rules};
-use fleet::drone::desire::{Asked, desire, may_be_in_air};
+use fleet::drone::desire::{Asked, counts_as_down, desire, holds_flight, may_be_in_air};
 use fleet::drone::way_home::WayHome;
 use fleet::drone::{Claimed, Movement};
 use fleet::flight_record::SoFar;
-use fleet::ids::NodeName;
+use fleet::geo::Frame;
+use fleet::ids::{DroneUid, NodeName};
 use fleet::mission::PlanDigest;
 use fleet::report::Report;
 use fleet::route_order::RouteOrder;
-use fleet::site::{Corridor, Desire, Expected, OffStation, Owned, Site};
+use fleet::site::{Corridor, Desire, Expected, NO_HOME, OffStation, Owned, Site};
 use fleet::station::{Altitude, BadStation, Limits, Manner, Place, Station, Tolerance};
 use fleet::time::Moment;
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Heading, MetersPerSecond, Wgs84};
@@ -49,8 +51,10 @@ pub struct SiteRules {
 pub struct Airspace {
     of: SiteRules,
     site: Arc<Mutex<Option<Site>>>,
-    /// There is no site yet, and one that flies for a Mission may be anywhere. So it is until Drones were looked over.
+    /// There is no site yet, and one that has a station or flies for a Mission may be anywhere. So it is until Drones were looked over.
     unplaced: Arc<AtomicBool>,
+    /// Whose home was found to be no center of a site, the first of them. It is logged once.
+    unfit: Arc<Mutex<Option<NodeName>>>,
     fences: Arc<NodeRules>,
 }
 
@@ -62,6 +66,7 @@ impl Airspace {
             of,
             site: Arc::default(),
             unplaced: Arc::new(AtomicBool::new(true)),
+            unfit: Arc::default(),
             fences: Arc::clone(fences),
         }
     }
@@ -106,7 +111,8 @@ impl Airspace {
         self.unplaced.load(Ordering::Relaxed)
     }
 
-    /// Whether a Drone without a station has to wait on the ground of `node` for one that has one.
+    /// Whether a Drone without a station has to wait on the ground of `node` for others: for those with a station or of a Mission, or, when
+    /// it flies a `plan`, until all of its way is clear. One that may be in the air by an order to fly does not.
     #[must_use]
     pub fn keeps_down(
         &self,
@@ -115,20 +121,20 @@ impl Airspace {
         node: Option<&NodeName>,
         report: Option<&Report>,
     ) -> bool {
-        let on_ground = report.is_some_and(|report| report.truth == FlightTruth::Disarmed);
+        let own = DroneUid(uid(drone).to_owned());
+        let Some(node) = node.filter(|_| counts_as_down(&own, report)) else {
+            return false;
+        };
         let site = self.lock();
-        if let Some(plan) = plan {
+        let Some(plan) = plan else {
             let may = site
                 .as_ref()
-                .zip(node)
-                .is_some_and(|(site, node)| site.may_fly_plan(node, plan));
-            return on_ground && !may;
-        }
-        let may = site
-            .as_ref()
-            .zip(node)
-            .map_or_else(|| !self.is_unplaced(), |(site, node)| site.may_take_off(node));
-        drone.spec.station.is_none() && on_ground && !may
+                .map_or_else(|| !self.is_unplaced(), |site| site.may_take_off(node));
+            return drone.spec.station.is_none() && !may;
+        };
+        let ordered = holds_flight(&own, report);
+        let may = |site: &Site| site.may_fly_plan(node, plan) || (ordered && site.may_begin_plan(node, plan));
+        !site.as_ref().is_some_and(may)
     }
 
     /// The airspace that the vehicle of `node` owns, for people to see.
@@ -201,9 +207,21 @@ impl Airspace {
             off_station: match (bad, place) {
                 (Some(why), _) => Some(OffStation::Waits(format!("has no route: spec.station: {why}"))),
                 (None, Some((site, node))) => site.off_station(node, now),
-                (None, None) => Some(OffStation::Settling),
+                (None, None) => Some(without_site(report)),
             },
         })
+    }
+}
+
+/// Why a vehicle that has made this `report` is not on its station while there is no site, which needs the home of one.
+fn without_site(report: Option<&Report>) -> OffStation {
+    match report.map(|report| report.home) {
+        Some(None) => OffStation::Waits(NO_HOME.to_owned()),
+        Some(Some(home)) => match Frame::at(home.at) {
+            Ok(_) => OffStation::Settling,
+            Err(why) => OffStation::Waits(format!("has no route: {why}")),
+        },
+        None => OffStation::Settling,
     }
 }
 
@@ -262,30 +280,26 @@ struct Gathered {
     drone: Option<Arc<Drone>>,
     report: Option<(Arc<Report>, Moment)>,
     may_fly: bool,
+    roams: bool,
     desire: Desire,
 }
 
 fn update(observer: &Observer, metrics: &Metrics) {
     let airspace = &observer.airspace;
     let drones = observer.world().all_drones(None);
-    let moves = |drone: &Arc<Drone>| drone.spec.station.is_some() || flies_for_mission(observer, drone);
-    let rests = !drones.iter().any(moves);
-    // A site that is there already needs no center.
-    let is_new = airspace.lock().is_none();
-    let center = (is_new && !rests).then(|| center(observer, &drones)).flatten();
-    let unplaced = is_new && center.is_none() && drones.iter().any(|drone| may_be_on_plan(observer, drone));
-    if airspace.unplaced.swap(unplaced, Ordering::Relaxed) && !unplaced {
-        let nodes = drones.iter().filter_map(|drone| node_of(drone));
-        nodes.for_each(|node| observer.world().wake_drones_on(&node));
-    }
-    if rests {
+    if !drones.iter().any(|drone| roams(observer, drone)) {
         // Routes are numbered over all of a leadership: what is kept goes on when there is a station again.
         if let Some(site) = airspace.lock().as_mut() {
             site.rest();
         }
+        set_unplaced(observer, &drones, false);
         return;
     }
-    if is_new && center.is_none() {
+    let is_new = airspace.lock().is_none();
+    let new = is_new.then(|| new_site(observer, &drones)).flatten();
+    if is_new && new.is_none() {
+        let unplaced = drones.iter().any(|drone| may_be_away(observer, drone));
+        set_unplaced(observer, &drones, unplaced);
         return;
     }
     let now = observer.leadership.state.now();
@@ -293,14 +307,8 @@ fn update(observer: &Observer, metrics: &Metrics) {
     let before = shown(airspace, &gathered, now);
     let conflicts = {
         let mut site = airspace.lock();
-        if let Some(center) = center {
-            match Site::new(observer.leadership.term, airspace.of.rules, center) {
-                Ok(new) => *site = Some(new.with_tolerance(airspace.of.tolerance)),
-                Err(why) => {
-                    tracing::warn!(%why, "no vehicle flies to its station");
-                    return;
-                }
-            }
+        if is_new {
+            *site = new;
         }
         let expected = gathered.iter().map(|(node, one)| {
             let report = one
@@ -310,6 +318,7 @@ fn update(observer: &Observer, metrics: &Metrics) {
             let expected = Expected {
                 report,
                 may_fly: one.may_fly,
+                roams: one.roams,
                 desire: one.desire,
             };
             (node.clone(), expected)
@@ -325,6 +334,8 @@ fn update(observer: &Observer, metrics: &Metrics) {
         let new = new.filter(|(pair, action)| !known(*pair, *action));
         new.map(|(pair, action)| (pair.clone(), action)).collect::<Vec<_>>()
     };
+    // Not before the site is there: nobody takes off in between.
+    set_unplaced(observer, &drones, false);
     for ((from, vehicle), what) in conflicts {
         metrics.conflict(what);
         tracing::warn!(%from, node = %vehicle, ?what, "not clear of one that does not keep to its airspace");
@@ -367,7 +378,8 @@ fn shown(
     asks.map(|(node, one)| {
         if let Desire::AboveHome(_) | Desire::Plan = one.desire {
             let waits = site.plan_waits(node).map(|why| OffStation::Waits(why.to_owned()));
-            return (node.clone(), (None, waits, site.may_take_off(node)));
+            let may = site.may_take_off(node) || site.owns_plan(node);
+            return (node.clone(), (None, waits, may));
         }
         let is_home = one
             .report
@@ -397,17 +409,14 @@ fn gather(
         let age = snapshot.report.map(|(_, age)| age);
         let received = |age: Duration| Moment::at(now.since_epoch().saturating_sub(age));
         let report = current.zip(age).map(|(report, age)| (report, received(age)));
-        let may_fly = true;
-        let desire = Desire::Nothing;
-        all.insert(
-            node,
-            Gathered {
-                drone: None,
-                report,
-                may_fly,
-                desire,
-            },
-        );
+        let one = Gathered {
+            drone: None,
+            report,
+            may_fly: true,
+            roams: false,
+            desire: Desire::Nothing,
+        };
+        all.insert(node, one);
     }
     for drone in drones {
         let Some(node) = node_of(drone) else { continue };
@@ -428,9 +437,11 @@ fn gather(
             drone: None,
             report: None,
             may_fly: may_be_in_air(facts.reported_flight.so_far),
+            roams: false,
             desire: Desire::Nothing,
         });
         one.drone = Some(Arc::clone(drone));
+        one.roams = drone.spec.station.is_some() || planned != PlanOf::NoMission;
         let asked = drone.spec.station.as_ref().map_or(Asked::AboveHome, |asked| {
             let node = node_of(drone);
             Asked::Station(observer.airspace.station(asked, node.as_ref(), report.as_deref()).ok())
@@ -445,40 +456,63 @@ fn gather(
     (all, corridors)
 }
 
-/// Whether it may fly a plan, and not only hold above its home.
-fn flies_for_mission(observer: &Observer, drone: &Drone) -> bool {
-    observer.missions.plan(drone) != PlanOf::NoMission
+/// Whether its vehicle may go elsewhere than above its home.
+fn roams(observer: &Observer, drone: &Drone) -> bool {
+    drone.spec.station.is_some() || observer.missions.plan(drone) != PlanOf::NoMission
 }
 
-/// Whether it may be in the air for a Mission now, heard or not.
-fn may_be_on_plan(observer: &Observer, drone: &Drone) -> bool {
-    if !flies_for_mission(observer, drone) {
+/// The node whose vehicle roams for `drone`, which has the claim to it.
+fn roams_from(observer: &Observer, drone: &Drone) -> Option<NodeName> {
+    let node = node_of(drone).filter(|_| roams(observer, drone))?;
+    let claim = observer.world().claim(node.as_str())?;
+    (claim.uid == uid(drone)).then_some(node)
+}
+
+/// Whether its vehicle may be away from its home now, heard or not.
+fn may_be_away(observer: &Observer, drone: &Drone) -> bool {
+    let Some(node) = roams_from(observer, drone) else {
         return false;
-    }
-    let report = node_of(drone).and_then(|node| observer.sessions.current(&node));
-    let facts = facts_with(observer, drone, report.as_deref());
-    let flown = match report {
-        Some(report) => report.so_far == SoFar::Flown,
-        None => may_be_in_air(facts.reported_flight.so_far),
     };
-    facts.claim == Claimed::Ours && flown
+    match observer.sessions.current(&node) {
+        Some(report) => report.so_far == SoFar::Flown,
+        None => may_be_in_air(facts_with(observer, drone, None).reported_flight.so_far),
+    }
 }
 
-/// The middle of a new site: the first station, or the home of one that flies for a Mission, or where its plan begins; `None` while none of
-/// these is known.
-fn center(observer: &Observer, drones: &[Arc<Drone>]) -> Option<Wgs84> {
-    let station = drones.iter().find_map(|drone| drone.spec.station.as_ref());
-    if let Some(station) = station {
-        return Some(place(station).at);
+/// Takes note of whether one may be anywhere while there is no site. All wait anew for that, or need not any more.
+fn set_unplaced(observer: &Observer, drones: &[Arc<Drone>], unplaced: bool) {
+    if observer.airspace.unplaced.swap(unplaced, Ordering::Relaxed) == unplaced {
+        return;
     }
-    let of_missions = || drones.iter().filter(|drone| flies_for_mission(observer, drone));
-    let home = of_missions().find_map(|drone| Some(observer.sessions.current(&node_of(drone)?)?.home?.at));
-    home.or_else(|| {
-        of_missions().find_map(|drone| match observer.missions.plan(drone) {
-            PlanOf::Some(planned) => Some(planned.start),
-            PlanOf::NoMission | PlanOf::Unknown | PlanOf::None => None,
-        })
-    })
+    for node in drones.iter().filter_map(|drone| node_of(drone)) {
+        observer.world().wake_drones_on(&node);
+        observer.cluster.wakes.nodes.wake(node);
+    }
+}
+
+/// A new site around the home of the first vehicle that roams, is heard, and has its home where a site can be; `None` while there is none.
+/// What people ask for is no center: it may be wrong, and a site stays where it is.
+fn new_site(observer: &Observer, drones: &[Arc<Drone>]) -> Option<Site> {
+    let airspace = &observer.airspace;
+    let homes = drones.iter().filter_map(|drone| {
+        let node = roams_from(observer, drone)?;
+        let home = observer.sessions.current(&node)?.home?;
+        Some((node, home.at))
+    });
+    let mut unfit = None;
+    for (node, home) in homes {
+        match Site::new(observer.leadership.term, airspace.of.rules, home) {
+            Ok(new) => return Some(new.with_tolerance(airspace.of.tolerance)),
+            Err(why) => unfit = unfit.or(Some((node, why))),
+        }
+    }
+    let first = unfit.as_ref().map(|(node, _)| node.clone());
+    let mut known = airspace.unfit.lock().unwrap_or_else(PoisonError::into_inner);
+    if let Some((node, why)) = unfit.filter(|(node, _)| known.as_ref() != Some(node)) {
+        tracing::warn!(%node, %why, "no vehicle flies to its station: the home of this one can be no center of a site");
+    }
+    *known = first;
+    None
 }
 
 #[cfg(test)]

@@ -195,6 +195,7 @@ fn look() {
             let one = Expected {
                 report: Some((report, now)),
                 may_fly: true,
+                roams: true,
                 desire: Desire::At(station(report)),
             };
             all.insert(node.clone(), one);

@@ -48,6 +48,9 @@ const RETURN_HEIGHT: f64 = 60.0;
 /// How a warning begins of ways home that cross.
 pub const SHARED_RETURN: &str = "a failsafe of all at once";
 
+/// Why one has no route whose home is not known.
+pub const NO_HOME: &str = "waits for its autopilot to report its home position (HOME_POSITION)";
+
 /// A vehicle that holds above its home is there within this, meters over ground and in height.
 const ABOVE_HOME: (f64, f64) = (2.5, 2.0);
 
@@ -83,6 +86,8 @@ pub struct Expected<'a> {
     pub report: Option<(&'a Report, Moment)>,
     /// Whether it may be in the air while it is not heard.
     pub may_fly: bool,
+    /// Whether its Drone has a station or flies for a Mission: in the air it may be anywhere, whatever it is asked to do now.
+    pub roams: bool,
     /// What its Drone asks for.
     pub desire: Desire,
 }
@@ -316,6 +321,7 @@ impl Site {
             self.routes.remove(&node);
             self.taken_back.remove(&node);
             self.granted_for.remove(&node);
+            self.takeoffs.forget(&node);
             self.expected.remove(&node);
         }
     }
@@ -334,8 +340,7 @@ impl Site {
             Desire::Home => (None, true),
             Desire::AboveHome(_) | Desire::Plan | Desire::Nothing => return Ok(None),
         };
-        let unknown = "waits for its autopilot to report its home position (HOME_POSITION)";
-        let home = report.home.ok_or_else(|| unknown.to_owned())?;
+        let home = report.home.ok_or_else(|| NO_HOME.to_owned())?;
         let (at, amsl) = match station {
             Some(station) => (station.place().at, station.place().altitude.amsl(home.amsl)),
             None => (home.at, home.amsl),

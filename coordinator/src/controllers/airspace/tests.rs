@@ -5,10 +5,13 @@ use crate::controllers::drone::facts::tests::{bound, for_a_mission, node, observ
 use crate::controllers::mission::plans::Planned;
 use crate::server::auth::tests::scripted::Scripted;
 use fleet::assignment::Held;
+use fleet::drone::order::{ToSend, for_node};
 use fleet::flight_record::SoFar;
+use fleet::freshness::Knowledge;
 use fleet::geo::shifted;
 use fleet::ids::{DroneUid, Term};
 use fleet::mission::{PlanReport, PlanState, Waypoint};
+use fleet::node_use::{Lift, NoLift};
 use fleet::vehicle::{Airborne, Position, WhyUnknown};
 
 const HOME: Wgs84 = Wgs84 {
@@ -21,25 +24,45 @@ fn name(name: &str) -> NodeName {
     NodeName::parse(name).unwrap()
 }
 
+/// Gives a Drone a station there, 20 m above home.
+fn station_at(at: Wgs84) -> impl FnOnce(&mut Drone) {
+    move |drone: &mut Drone| {
+        drone.spec.station = Some(AskedStation {
+            latitude_degrees: at.latitude_deg,
+            longitude_degrees: at.longitude_deg,
+            altitude_meters: 20.0,
+            ..AskedStation::default()
+        });
+    }
+}
+
 /// The vehicle of node `m` flies for a Mission from its home to 100 m north of it and back, 20 m high; that of node `n` is on the ground
 /// below the middle of the way.
 struct Field {
     observer: Observer,
     below: Arc<Drone>,
+    on_mission: bool,
     epochs: BTreeMap<&'static str, u64>,
 }
 
 impl Field {
     fn new() -> Self {
+        Self::with(for_a_mission)
+    }
+
+    /// The same, where `change` says what the vehicle of `m` is to do.
+    fn with(change: impl FnOnce(&mut Drone)) -> Self {
         let observer = observer(Scripted::new().client());
+        observer.leadership.state.knows(Knowledge::Current);
         for name in ["m", "n"] {
             node(&observer, name, false);
         }
-        bound(&observer, "m", for_a_mission);
+        let other = bound(&observer, "m", change);
         let below = bound(&observer, "n", |drone| drone.spec.takeoff_altitude_meters = 20.0);
         let mut field = Self {
             observer,
             below,
+            on_mission: other.spec.station.is_none(),
             epochs: BTreeMap::new(),
         };
         field.has_part(true);
@@ -70,7 +93,7 @@ impl Field {
     fn report(&self, node: &'static str, north: f64, up: f64, truth: FlightTruth) {
         let flies = up > 0.5;
         let home = if node == "m" { 0.0 } else { 50.0 };
-        let plan = (node == "m").then(|| PlanReport {
+        let plan = (node == "m" && self.on_mission).then(|| PlanReport {
             held: Some(PlanDigest("p".to_owned())),
             state: PlanState::Ready,
             flying: flies,
@@ -115,11 +138,16 @@ impl Field {
 
     /// Whether the one below is kept on the ground.
     fn keeps_down(&self) -> bool {
+        self.keeps_down_with(None)
+    }
+
+    /// The same, if it flew this plan.
+    fn keeps_down_with(&self, plan: Option<&PlanDigest>) -> bool {
         let node = name("n");
         let report = self.observer.sessions.current(&node);
         self.observer
             .airspace
-            .keeps_down(&self.below, None, Some(&node), report.as_deref())
+            .keeps_down(&self.below, plan, Some(&node), report.as_deref())
     }
 }
 
@@ -161,6 +189,100 @@ async fn a_new_leader_keeps_those_on_the_ground_until_it_has_heard_who_may_fly_f
     field.report("n", 50.0, 0.0, FlightTruth::Disarmed);
     field.update();
     assert!(!field.keeps_down(), "it is on the ground");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_leader_keeps_those_on_the_ground_until_it_has_heard_who_may_fly_to_a_station() {
+    let mut field = Field::with(station_at(shifted(HOME, 0.0, 50.0)));
+    field.observer.sessions.close(&name("m"), field.epochs["m"]);
+    field.update();
+    assert!(field.keeps_down(), "it may be anywhere");
+    field.connect("m");
+    field.report("m", 50.0, 20.0, FlightTruth::Airborne(Airborne::InAir));
+    field.update();
+    assert!(field.keeps_down(), "it holds above it");
+    tokio::time::advance(Duration::from_secs(1)).await;
+    field.report("m", 0.0, 0.0, FlightTruth::Disarmed);
+    field.report("n", 50.0, 0.0, FlightTruth::Disarmed);
+    field.update();
+    assert!(!field.keeps_down(), "it is on the ground");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_is_not_known_to_be_on_the_ground_waits_unless_it_may_fly_by_an_order() {
+    let mut field = Field::new();
+    field.flies();
+    let plan = PlanDigest("q".to_owned());
+    let waits = |field: &Field| [field.keeps_down(), field.keeps_down_with(Some(&plan))];
+    assert_eq!(waits(&field), [true; 2]);
+    let lost = FlightTruth::Unknown(WhyUnknown::LinkLost);
+    field.report("n", 50.0, 0.0, lost);
+    assert_eq!(waits(&field), [true; 2], "its autopilot is not heard");
+    field.observer.sessions.close(&name("n"), field.epochs["n"]);
+    field.connect("n");
+    assert_eq!(waits(&field), [true; 2], "its agent has not reported yet");
+    field.update();
+    assert_eq!(waits(&field), [true; 2]);
+    let facts = facts_with(&field.observer, &field.below, None);
+    assert_eq!(facts.lift, Lift::Stay(NoLift::Airspace));
+    assert_eq!(for_node(Term(1), &[facts], None, false), ToSend::Nothing);
+    field.report("n", 50.0, 20.0, FlightTruth::Airborne(Airborne::InAir));
+    assert_eq!(waits(&field), [false; 2], "it flies");
+    field.report("n", 50.0, 20.0, lost);
+    assert_eq!(waits(&field), [false; 2], "it may be in the air, by its order");
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_station_far_away_that_nobody_holds_has_no_say_in_where_the_site_is() {
+    let field = Field::new();
+    bound(&field.observer, "a", |drone| {
+        let at = Wgs84 {
+            longitude_deg: HOME.longitude_deg + 5.0,
+            ..HOME
+        };
+        drone.spec.node_name = None;
+        station_at(at)(drone);
+    });
+    field.update();
+    field.flies();
+    assert!(field.keeps_down());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_home_that_can_be_no_center_of_a_site_leaves_that_to_another() {
+    let mut field = Field::new();
+    let at = Wgs84 {
+        latitude_deg: 75.0,
+        ..HOME
+    };
+    node(&field.observer, "a", false);
+    bound(&field.observer, "a", station_at(at));
+    field.connect("a");
+    let report = Report {
+        home: Some(fleet::route_order::Waypoint {
+            at,
+            amsl: AltitudeAmsl(SEA),
+        }),
+        ..Report::of_nothing(name("a"))
+    };
+    field.observer.sessions.report(&name("a"), field.epochs["a"], report);
+    field.update();
+    assert!(field.observer.airspace.lock().is_none());
+    field.flies();
+    assert!(field.keeps_down());
+}
+
+#[tokio::test(start_paused = true)]
+async fn once_it_is_known_that_nobody_may_be_anywhere_all_who_waited_for_that_are_woken() {
+    let observer = observer(Scripted::new().client());
+    node(&observer, "n", false);
+    bound(&observer, "n", |_| {});
+    let nodes = &observer.cluster.wakes.nodes;
+    while !nodes.is_empty() {
+        nodes.next().await;
+    }
+    update(&observer, &Metrics::default());
+    assert_eq!((nodes.len(), nodes.next().await), (1, name("n")));
 }
 
 #[tokio::test(start_paused = true)]

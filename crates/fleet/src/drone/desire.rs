@@ -1,6 +1,7 @@
 //! What Drones ask of the airspace.
 //!
-//! Owns: [`desire`], and whether a Drone waits on the ground for a route. Must not: know what is granted.
+//! Owns: [`desire`], whether a Drone waits on the ground for a route, and which vehicles count as on the ground then. Must not: know what is
+//! granted.
 
 use crate::drone::{Facts, Ground, Movement};
 use crate::flight_record::SoFar;
@@ -61,16 +62,27 @@ pub const fn may_be_in_air(so_far: SoFar) -> bool {
 /// [`Facts::over`].
 #[must_use]
 pub fn waits_for_route(uid: &DroneUid, movement: Option<&Movement>, report: Option<&Report>) -> bool {
-    let on_ground = report.is_some_and(|report| report.truth == FlightTruth::Disarmed);
-    let serves = |report: &Report| {
-        report
-            .held
-            .as_ref()
-            .is_some_and(|held| held.uid == *uid && !held.grounded)
-    };
-    // Nothing is known of one that is not heard: an order to fly that it holds is not taken back.
     let routeless = movement.is_some_and(|movement| movement.route.is_none());
-    routeless && (on_ground || !report.is_some_and(serves))
+    // One that lands is not ordered to fly again before it has a route.
+    routeless && (counts_as_down(uid, report) || !holds_flight(uid, report))
+}
+
+/// Whether the vehicle of the Drone `uid` counts as on the ground, so that it waits for airspace: it is not known to be in the air, and its
+/// agent is not known to hold an order to fly that it may be acting on. Such an order is taken back only from one that is known to be down.
+#[must_use]
+pub fn counts_as_down(uid: &DroneUid, report: Option<&Report>) -> bool {
+    match report.map(|report| report.truth) {
+        Some(FlightTruth::Airborne(_)) => false,
+        Some(FlightTruth::ArmedOnGround | FlightTruth::Unknown(_)) => !holds_flight(uid, report),
+        Some(FlightTruth::Disarmed) | None => true,
+    }
+}
+
+/// Whether the agent that made this `report` holds an order to fly for the Drone `uid`.
+#[must_use]
+pub fn holds_flight(uid: &DroneUid, report: Option<&Report>) -> bool {
+    let held = report.and_then(|report| report.held.as_ref());
+    held.is_some_and(|held| held.uid == *uid && !held.grounded)
 }
 
 /// Whether the vehicle of a Drone may take off when its node and its Swarm have no say in it but `lift`, and `waits` is whether it has to
@@ -86,9 +98,10 @@ pub const fn lift(lift: Lift, over: bool, waits: bool) -> Lift {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::assignment::Held;
     use crate::drone::status::tests::drone;
-    use crate::ids::NodeName;
-    use crate::vehicle::WhyUnknown;
+    use crate::ids::{NodeName, Term};
+    use crate::vehicle::{Airborne, WhyUnknown};
 
     #[test]
     fn one_that_is_not_heard_may_fly_unless_its_flight_is_known_to_be_over() {
@@ -135,6 +148,40 @@ mod tests {
         assert_eq!(plan(&ordered, Some(&unknown)), Desire::Nothing);
         drone.reported_flight.so_far = SoFar::Over;
         assert_eq!(plan(&drone, None), Desire::Nothing);
+    }
+
+    #[test]
+    fn one_that_is_not_known_to_fly_waits_unless_its_agent_holds_an_order_to_fly_for_it() {
+        let (own, other) = (DroneUid("own".into()), DroneUid("other".into()));
+        let waits = |truth, (uid, grounded): (&DroneUid, bool)| {
+            let held = Held {
+                uid: uid.clone(),
+                term: Term(1),
+                generation: 1,
+                grounded,
+                settled: false,
+                details: None,
+            };
+            let report = Report {
+                truth,
+                held: Some(held),
+                ..Report::of_nothing(NodeName::parse("n").unwrap())
+            };
+            counts_as_down(&own, Some(&report))
+        };
+        assert!(counts_as_down(&own, None), "nothing is known of it");
+        for truth in [
+            FlightTruth::Unknown(WhyUnknown::LinkLost),
+            FlightTruth::Unknown(WhyUnknown::NeverHeard),
+            FlightTruth::ArmedOnGround,
+        ] {
+            assert!(waits(truth, (&own, true)), "{truth:?}");
+            assert!(waits(truth, (&other, false)), "{truth:?}");
+            assert!(!waits(truth, (&own, false)), "it may have taken off: {truth:?}");
+        }
+        assert!(waits(FlightTruth::Disarmed, (&own, false)));
+        let up = FlightTruth::Airborne(Airborne::InAir);
+        assert!(!waits(up, (&own, true)) && !waits(up, (&other, true)) && !waits(up, (&own, false)));
     }
 
     #[test]

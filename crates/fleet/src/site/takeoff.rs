@@ -2,17 +2,18 @@
 //!
 //! Owns: [`Takeoffs`], to whom the airspace above its home, or along its plan, belongs before it takes off. Must not: keep those apart from one
 //! another who hold above their homes, or hold one of them down for a vehicle whose agent says that it has not flown: then nobody flies who has
-//! no station either. Who flies a plan leaves its home, so all of its way has to be clear of everybody.
+//! no station either. Who flies a plan leaves its home, so all of its way has to be clear of everybody, and stay clear until it takes off.
 
 use super::{Desire, Expected, Site};
-use crate::airspace::{Owner, Route, Volume};
+use crate::airspace::{Owner, Route, Unsteady, Volume};
 use crate::flight_record::SoFar;
 use crate::geo::Local;
 use crate::ids::NodeName;
 use crate::mission::PlanDigest;
 use crate::movement::Waiting;
+use crate::report::Activity;
 use crate::time::Moment;
-use crate::vehicle::FlightTruth;
+use crate::vehicle::{Airborne, FlightTruth};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 
@@ -31,8 +32,19 @@ pub(super) struct Takeoffs {
     nowhere: BTreeSet<NodeName>,
     /// Whose way is that of a plan, and of which.
     plans: BTreeMap<NodeName, PlanDigest>,
+    /// Those on the ground into the way of whose plan somebody has come: they wait. What they were given stays their own for a while.
+    crossed: BTreeSet<NodeName>,
     /// Nobody has a station, or flies for a Mission.
     pub(super) asleep: bool,
+}
+
+impl Takeoffs {
+    /// Nothing is under way any more to a vehicle that is not expected.
+    pub(super) fn forget(&mut self, node: &NodeName) {
+        self.until.remove(node);
+        self.plans.remove(node);
+        self.crossed.remove(node);
+    }
 }
 
 impl Site {
@@ -45,16 +57,33 @@ impl Site {
     /// not observed yet may not.
     #[must_use]
     pub fn may_take_off(&self, node: &NodeName) -> bool {
-        self.takeoffs.asleep || self.takeoffs.until.contains_key(node) || self.takeoffs.nowhere.contains(node)
+        let above_home = self.takeoffs.until.contains_key(node) && !self.owns_plan(node);
+        self.takeoffs.asleep || above_home || self.takeoffs.nowhere.contains(node)
     }
 
-    /// Whether the airspace of the whole plan `digest` belongs to the vehicle of `node`, which stands on the ground; also when it was
-    /// ordered to fly it already, and is about to.
+    /// Whether what the vehicle of `node`, which is on the ground, was given is the way of a plan.
+    #[must_use]
+    pub fn owns_plan(&self, node: &NodeName) -> bool {
+        self.takeoffs.plans.contains_key(node)
+    }
+
+    /// Whether the airspace of the whole plan `digest` belongs to the vehicle of `node`, which is on the ground, and nobody
+    /// has come into it.
     #[must_use]
     pub fn may_fly_plan(&self, node: &NodeName, digest: &PlanDigest) -> bool {
         let given = self.takeoffs.until.contains_key(node) && self.takeoffs.plans.get(node) == Some(digest);
+        given && self.is_uncrossed(node, digest)
+    }
+
+    /// The same of one whose agent was ordered to fly that plan already, by this leader or the one before.
+    #[must_use]
+    pub fn may_begin_plan(&self, node: &NodeName, digest: &PlanDigest) -> bool {
+        self.claims.under_way(node) && self.is_uncrossed(node, digest)
+    }
+
+    fn is_uncrossed(&self, node: &NodeName, digest: &PlanDigest) -> bool {
         let known = self.plans.get(node).is_some_and(|(known, _)| known == digest);
-        given || (known && self.claims.under_way(node))
+        known && !self.takeoffs.crossed.contains(node)
     }
 
     /// Why the vehicle of `node` has no airspace for its plan, in a clause.
@@ -75,11 +104,14 @@ impl Site {
                     .is_some_and(|(report, _)| report.truth == FlightTruth::Disarmed)
                 {
                     self.takeoffs.nowhere.insert(node.clone());
+                    if expected.desire == Desire::Plan {
+                        self.keep_from_crossed_plan(node, vehicles, now);
+                    }
                 }
                 continue;
             };
             if expected.desire == Desire::Plan {
-                self.let_fly_plan(node, at, now);
+                self.let_fly_plan((node, at), vehicles, now);
                 continue;
             }
             let until = self.takeoffs.until.get(node).copied();
@@ -103,8 +135,49 @@ impl Site {
         }
     }
 
-    /// Claims the whole way of the plan of a vehicle that stands at `at`, if it is clear of all others.
-    fn let_fly_plan(&mut self, node: &NodeName, at: Local, now: Moment) {
+    /// One that was ordered to fly its plan and has not taken off yet waits while somebody comes into its way.
+    fn keep_from_crossed_plan(&mut self, node: &NodeName, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
+        let Some((_, way)) = self.plans.get(node) else { return };
+        let others = self.come_into(node, way, vehicles, now);
+        if !others.is_empty() {
+            self.wait_for(node, others);
+        }
+    }
+
+    fn wait_for(&mut self, node: &NodeName, others: BTreeSet<Owner>) {
+        self.takeoffs.crossed.insert(node.clone());
+        self.waiting
+            .insert(node.clone(), super::sentence(&Waiting::For(others)));
+    }
+
+    /// Who has come into `way`, which was clear: foreign traffic, a vehicle in other hands or astray, one that lands where it is. All
+    /// others are kept out of it.
+    fn come_into(
+        &self,
+        node: &NodeName,
+        way: &Route,
+        vehicles: &BTreeMap<NodeName, Expected<'_>>,
+        now: Moment,
+    ) -> BTreeSet<Owner> {
+        let mut found = self.claims.in_the_way(node, way);
+        if !found.is_empty() {
+            let unsteady = self.claims.unsteady(now).filter(|(_, why)| *why != Unsteady::Silent);
+            let strays: BTreeSet<&NodeName> = unsteady.map(|(name, _)| name).collect();
+            found.retain(|owner| match owner {
+                Owner::Vehicle(name) => strays.contains(name) || vehicles.get(name).is_some_and(lands),
+                Owner::Traffic(_) => true,
+            });
+        }
+        found
+    }
+
+    /// Claims the whole way of the plan of a vehicle that stands at `at`, if it is clear of all others; and checks a way that it has already.
+    fn let_fly_plan(
+        &mut self,
+        (node, at): (&NodeName, Local),
+        vehicles: &BTreeMap<NodeName, Expected<'_>>,
+        now: Moment,
+    ) {
         let until = self.takeoffs.until.get(node).copied();
         let Some((digest, way)) = self.plans.get(node).cloned() else {
             if until.is_some_and(|until| now > until) {
@@ -112,7 +185,21 @@ impl Site {
             }
             return;
         };
-        if self.takeoffs.plans.get(node) != Some(&digest) {
+        if self.takeoffs.plans.get(node) == Some(&digest) {
+            // One that has come into it may hold there now.
+            let others = match self.takeoffs.crossed.contains(node) {
+                true => self.claims.in_the_way(node, &way),
+                false => self.come_into(node, &way, vehicles, now),
+            };
+            if !others.is_empty() {
+                if until.is_some_and(|until| now > until) {
+                    self.revoke_takeoff(node, now);
+                }
+                self.wait_for(node, others);
+                return;
+            }
+            self.takeoffs.crossed.remove(node);
+        } else {
             // An order to take off for something else may still be under way to it.
             if until.is_some_and(|until| now <= until) {
                 let why = "waits for half a minute after its last order to take off was taken back";
@@ -139,6 +226,7 @@ impl Site {
 
     fn revoke_takeoff(&mut self, node: &NodeName, now: Moment) {
         self.takeoffs.plans.remove(node);
+        self.takeoffs.crossed.remove(node);
         if self.takeoffs.until.remove(node).is_some() {
             self.claims.claim_takeoff(node, None, now);
         }
@@ -157,14 +245,23 @@ impl Site {
         let may_come_near = |owner: &Owner| {
             let Owner::Vehicle(other) = owner else { return false };
             let expected = vehicles.get(other);
-            let moves = expected
-                .is_none_or(|expected| matches!(expected.desire, Desire::At(_) | Desire::Plan | Desire::Home))
-                || self.routes.contains_key(other);
+            let is_down = || self.claims.place(other).is_some_and(|(_, on_ground)| on_ground);
+            let moves = expected.is_none_or(|expected| {
+                matches!(expected.desire, Desire::At(_) | Desire::Plan | Desire::Home) || (expected.roams && !is_down())
+            }) || self.routes.contains_key(other);
             let known = self.claims.volume(owner) != Some(&Volume::Everywhere);
             moves && (known || expected.is_none_or(may_have_flown))
         };
         !self.claims.in_the_way(node, way).iter().any(may_come_near)
     }
+}
+
+/// Whether one is on its way down where it is.
+fn lands(expected: &Expected<'_>) -> bool {
+    expected.report.is_some_and(|(report, _)| match report.truth {
+        FlightTruth::Airborne(up) => up == Airborne::Landing || report.activity == Activity::Landing,
+        FlightTruth::Disarmed | FlightTruth::ArmedOnGround | FlightTruth::Unknown(_) => false,
+    })
 }
 
 /// Whether one of which nothing is known may be in the air: its agent is not heard, or says that it has flown.

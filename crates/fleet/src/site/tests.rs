@@ -27,6 +27,7 @@ struct Vehicle {
     at: (f64, f64),
     up: f64,
     desire: Desire,
+    roams: bool,
     state: RouteState,
     activity: Activity,
     heard: bool,
@@ -54,6 +55,7 @@ fn vehicle(name: &str, home: f64, desire: Desire) -> Vehicle {
         at: (home, 0.0),
         up: 0.0,
         desire,
+        roams: matches!(desire, Desire::At(_) | Desire::Plan | Desire::Home),
         state: RouteState::default(),
         activity: Activity::Idle,
         heard: true,
@@ -135,12 +137,27 @@ fn at(second: u64) -> Moment {
 }
 
 fn update(site: &mut Site, vehicles: &[Vehicle], second: u64) {
+    let reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(second))).collect();
+    take_in(site, vehicles, &reports, second);
+}
+
+/// The same, where the agent of node `b` was not ordered to fly yet.
+fn update_while_b_waits(site: &mut Site, vehicles: &[Vehicle], second: u64) {
+    let mut reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(second))).collect();
+    let own = reports.iter_mut().filter(|report| report.node == node("b"));
+    for held in own.filter_map(|report| report.held.as_mut()) {
+        held.grounded = true;
+    }
+    take_in(site, vehicles, &reports, second);
+}
+
+fn take_in(site: &mut Site, vehicles: &[Vehicle], reports: &[Report], second: u64) {
     let now = at(second);
-    let reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(now)).collect();
-    let expected = vehicles.iter().zip(&reports).map(|(vehicle, report)| {
+    let expected = vehicles.iter().zip(reports).map(|(vehicle, report)| {
         let expected = Expected {
             report: vehicle.heard.then_some((report, now)),
             may_fly: true,
+            roams: vehicle.roams,
             desire: vehicle.desire,
         };
         (vehicle.node.clone(), expected)
@@ -681,9 +698,10 @@ fn beside(change: impl Fn(&mut Report)) -> Option<OffStation> {
     let now = at(0);
     let (one, mut other) = (vehicles[0].report(now), vehicles[1].report(now));
     change(&mut other);
-    let expected = |report, desire| Expected {
+    let expected = |report, desire: Desire| Expected {
         report: Some((report, now)),
         may_fly: true,
+        roams: matches!(desire, Desire::At(_)),
         desire,
     };
     let both = BTreeMap::from([
@@ -748,6 +766,7 @@ fn a_home_that_wanders_moves_nobody_and_a_station_that_is_moved_a_little_does() 
     let expected = Expected {
         report: Some((&wandered, now)),
         may_fly: true,
+        roams: true,
         desire: vehicles[0].desire,
     };
     site.update(&BTreeMap::from([(node("a"), expected)]), now);
@@ -768,43 +787,49 @@ fn one_without_a_station_rises_only_once_nobody_holds_above_it_and_is_then_flown
     assert!(vehicles[0].up > 19.0);
     vehicles[1].desire = Desire::AboveHome(AltitudeAboveHome(20.0));
     vehicles[1].state = RouteState::default();
-    let on_ground = |vehicles: &[Vehicle], second| {
-        let mut reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(second))).collect();
-        // Its agent was not ordered to fly yet.
-        if let Some(held) = &mut reports[1].held {
-            held.grounded = true;
-        }
-        reports
-    };
-    let take_in = |site: &mut Site, vehicles: &[Vehicle], second| {
-        let reports = on_ground(vehicles, second);
-        let expected = vehicles.iter().zip(&reports).map(|(vehicle, report)| {
-            let expected = Expected {
-                report: Some((report, at(second))),
-                may_fly: true,
-                desire: vehicle.desire,
-            };
-            (vehicle.node.clone(), expected)
-        });
-        site.update(&expected.collect(), at(second));
-    };
-    take_in(&mut site, &vehicles, 100);
+    update_while_b_waits(&mut site, &vehicles, 100);
     assert!(!site.may_take_off(&vehicles[1].node), "one holds there");
     assert!(!site.may_take_off(&node("new")), "who is above it is not known yet");
     vehicles[0].desire = Desire::At(station(0.0, 60.0, 20.0));
     for second in 101..130 {
-        take_in(&mut site, &vehicles, second);
+        update_while_b_waits(&mut site, &vehicles, second);
         vehicles[0].step(&site);
     }
     assert!(vehicles[0].at.1 > 59.0 && site.may_take_off(&vehicles[1].node));
     vehicles[0].desire = Desire::At(station(50.0, 0.0, 20.0));
     for second in 130..160 {
-        take_in(&mut site, &vehicles, second);
+        update_while_b_waits(&mut site, &vehicles, second);
         vehicles[0].step(&site);
     }
     assert!(vehicles[0].at.1 > 59.0, "it may rise any moment: {:?}", vehicles[0].at);
     site.rest();
     assert!(site.may_take_off(&vehicles[1].node));
+}
+
+#[test]
+fn nobody_takes_off_past_one_with_a_station_that_may_fly_and_was_never_heard() {
+    let waits = vehicle("b", 50.0, Desire::AboveHome(AltitudeAboveHome(20.0)));
+    let mut report = waits.report(at(0));
+    if let Some(held) = &mut report.held {
+        held.grounded = true;
+    }
+    for may_fly in [true, false] {
+        let silent = Expected {
+            report: None,
+            may_fly,
+            desire: Desire::At(station(0.0, 60.0, 20.0)),
+            roams: true,
+        };
+        let heard = Expected {
+            report: Some((&report, at(0))),
+            may_fly: true,
+            desire: waits.desire,
+            roams: false,
+        };
+        let mut site = new();
+        site.update(&BTreeMap::from([(node("a"), silent), (node("b"), heard)]), at(0));
+        assert_eq!(site.may_take_off(&node("b")), !may_fly);
+    }
 }
 
 #[test]
@@ -953,4 +978,27 @@ fn how_far_off_is_on_station_is_for_the_operator_to_set() {
         vertical: crate::units::Meters(0.75),
     };
     assert_eq!(swayed(new().with_tolerance(narrow)), Some(OffStation::Settling));
+}
+
+#[test]
+fn one_without_a_station_waits_until_one_that_is_ordered_down_from_its_station_has_landed() {
+    let mut site = new();
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::At(station(50.0, 0.0, 20.0))),
+        vehicle("b", 50.0, Desire::AboveHome(AltitudeAboveHome(20.0))),
+    ];
+    (vehicles[0].at, vehicles[0].up) = ((50.0, 0.0), 20.0);
+    (vehicles[0].desire, vehicles[0].activity) = (Desire::Nothing, Activity::Landing);
+    for (second, up) in [(0, 20.0), (1, 15.0), (2, 3.0)] {
+        vehicles[0].up = up;
+        update_while_b_waits(&mut site, &vehicles, second);
+        assert!(!site.may_take_off(&node("b")), "it is {up} m above it");
+    }
+    // One that is not heard on its way down has not landed for that.
+    vehicles[0].heard = false;
+    update_while_b_waits(&mut site, &vehicles, 30);
+    assert!(!site.may_take_off(&node("b")));
+    (vehicles[0].heard, vehicles[0].up, vehicles[0].activity) = (true, 0.0, Activity::Idle);
+    update_while_b_waits(&mut site, &vehicles, 31);
+    assert!(site.may_take_off(&node("b")), "it is on the ground");
 }

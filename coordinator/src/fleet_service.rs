@@ -1,7 +1,7 @@
 //! The fleet service for people's tools, as `proto/fleet.proto` has it.
 //!
 //! Owns: List, Get, Watch, Ground, Release, Resume, Kill, Logs, each for those who may ([`crate::server::auth::right`]). Reads are
-//! from memory. Must not: hold rules of its own.
+//! from memory, and of a Drone they show the vehicle that serves it ([`serving_node`]). Must not: hold rules of its own.
 
 pub mod kill;
 mod logs;
@@ -14,6 +14,7 @@ use crate::cluster::world::owner;
 use crate::controllers::drone::binding::candidate;
 use crate::controllers::drone::facts::{DroneSnapshot, Observer};
 use crate::controllers::drone::heights::Heights;
+use crate::controllers::drone::status::serving_node;
 use crate::metrics::Metrics;
 use crate::server::ServiceGate;
 use crate::server::admission::Ticket;
@@ -31,6 +32,7 @@ use kill::{KillError, Kills};
 pub use logs::LogAskers;
 use proto::v1;
 use resume::ResumeError;
+use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -308,31 +310,31 @@ fn list(handles: &FleetHandles, selection: &Selection, airspace: bool) -> v1::Li
         let swarm = owner(drone).and_then(|(swarm, _)| handles.observer.world().swarm_of_uid(swarm));
         selection.has_drone(drone, swarm.as_deref())
     };
-    let mut vehicles: Vec<_> = handles
-        .observer
-        .world()
-        .all_drones(selection.namespace())
-        .into_iter()
-        .filter(chosen)
-        .map(|drone| vehicle(handles, drone))
-        .collect();
+    let owned = |node: &NodeName| -> Option<v1::Airspace> {
+        let owned = airspace.then(|| handles.observer.airspace.owned(node)).flatten();
+        owned.as_ref().map(Into::into)
+    };
+    let (mut vehicles, mut serving) = (Vec::new(), HashSet::<NodeName>::new());
+    let drones = handles.observer.world().all_drones(selection.namespace());
+    for drone in drones.into_iter().filter(chosen) {
+        let (vehicle, node) = vehicle_of(handles, DroneSnapshot::of(&handles.observer, drone));
+        vehicles.push(v1::Vehicle {
+            airspace: node.as_ref().and_then(owned),
+            ..vehicle
+        });
+        serving.extend(node);
+    }
     if selection.is_everything() {
         let mut idle = handles.observer.sessions.connected();
-        idle.retain(|(node, _)| handles.observer.world().drones_on(node).is_empty());
+        idle.retain(|(node, _)| !serving.contains(node));
         idle.sort_by(|a, b| a.0.cmp(&b.0));
         vehicles.extend(idle.into_iter().map(|(node, snapshot)| v1::Vehicle {
             node: node.to_string(),
             phase: "Idle".into(),
             message: idle_because(handles, &node, &snapshot).into(),
+            airspace: owned(&node),
             ..vehicle_report(&snapshot)
         }));
-    }
-    if airspace {
-        for vehicle in &mut vehicles {
-            let owned = NodeName::parse(&vehicle.node).ok();
-            let owned = owned.and_then(|node| handles.observer.airspace.owned(&node));
-            vehicle.airspace = owned.as_ref().map(Into::into);
-        }
     }
     v1::ListResponse { vehicles }
 }
@@ -380,25 +382,33 @@ fn vehicle_report(snapshot: &sessions::SessionSnapshot) -> v1::Vehicle {
 }
 
 fn vehicle(handles: &FleetHandles, drone: Arc<Drone>) -> v1::Vehicle {
-    let snapshot = DroneSnapshot::of(&handles.observer, drone);
+    vehicle_of(handles, DroneSnapshot::of(&handles.observer, drone)).0
+}
+
+/// A Drone with what the vehicle that serves it reports, and the node of that vehicle.
+fn vehicle_of(handles: &FleetHandles, snapshot: DroneSnapshot) -> (v1::Vehicle, Option<NodeName>) {
     let swarm = owner(&snapshot.drone)
         .map(|(_, name)| name.to_owned())
         .unwrap_or_default();
     let (phase, message) = phase_and_message(handles, &snapshot);
-    let vehicle = snapshot
-        .node
+    let serving = serving_node(&handles.observer, &snapshot).cloned();
+    let vehicle = serving
         .as_ref()
         .map(|node| vehicle_report(&handles.observer.sessions.snapshot(node)))
         .unwrap_or_default();
-    v1::Vehicle {
+    // One that was served once keeps its node: one without a node is shown as not flying, which is not known of it.
+    let bound = serving.is_some() || snapshot.was_served();
+    let node = snapshot.node.as_ref().filter(|_| bound);
+    let vehicle = v1::Vehicle {
+        node: node.map(ToString::to_string).unwrap_or_default(),
         drone_namespace: snapshot.key.namespace,
         drone_name: snapshot.key.name,
         swarm,
-        node: snapshot.node.map(|node| node.to_string()).unwrap_or_default(),
         phase,
         message,
         ..vehicle
-    }
+    };
+    (vehicle, serving)
 }
 
 /// Phase and message: of a bound Drone as of now, of another as its status has them.
@@ -436,6 +446,124 @@ fn phase_and_message(handles: &FleetHandles, snapshot: &DroneSnapshot) -> (Strin
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::world::Change;
+    use crate::controllers::drone::facts::tests::{bound, observer};
+    use crate::server::auth::tests::scripted::Scripted;
+    use crds::DroneSpec;
+    use fleet::assignment::Held;
+    use fleet::ids::{DroneUid, Term};
+    use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+    use fleet::vehicle::Position;
+
+    fn bravo() -> NodeName {
+        NodeName::parse("bravo").unwrap()
+    }
+
+    /// Drone north/x names node `bravo`, whose agent is connected.
+    fn one_that_names_bravo() -> FleetHandles {
+        let observer = observer(Scripted::new().client());
+        let mut drone = Drone::new("x", DroneSpec::default());
+        drone.spec.node_name = Some("bravo".to_owned());
+        drone.metadata.namespace = Some("north".to_owned());
+        drone.metadata.uid = Some("uid-x".to_owned());
+        observer.world().drone(Change::Is(Arc::new(drone)));
+        FleetHandles {
+            observer,
+            heights: Arc::default(),
+            kills: Kills::default(),
+            log_askers: LogAskers::default(),
+            metrics: Metrics::default(),
+        }
+    }
+
+    /// The agent of node `bravo` connects, and holds the Drone with this uid.
+    fn bravo_serves(handles: &FleetHandles, uid: Option<&str>) {
+        let held = uid.map(|uid| Held {
+            uid: DroneUid(uid.to_owned()),
+            term: Term(1),
+            generation: 0,
+            grounded: false,
+            settled: false,
+            details: None,
+        });
+        let position = Position {
+            at: Wgs84 {
+                latitude_deg: 47.4,
+                longitude_deg: 8.5,
+            },
+            amsl: AltitudeAmsl(500.0),
+            above_home: AltitudeAboveHome(0.0),
+        };
+        let report = Report {
+            link_alive: true,
+            truth: FlightTruth::Disarmed,
+            position: Some(position),
+            held,
+            ..Report::of_nothing(bravo())
+        };
+        let sessions = &handles.observer.sessions;
+        let opened = sessions.open(&bravo(), 1).unwrap();
+        sessions.report(&bravo(), opened.epoch, report);
+    }
+
+    fn shown(handles: &FleetHandles, key: &Key) -> v1::Vehicle {
+        vehicle(handles, handles.observer.world().get_drone(key).unwrap())
+    }
+
+    /// What the list of everything has: Drone, node, and whether a report.
+    fn listed(handles: &FleetHandles) -> Vec<(String, String, bool)> {
+        let all = list(handles, &Selection::to_read("", "").unwrap(), true).vehicles;
+        let row = |one: v1::Vehicle| (one.drone_name, one.node, one.report.is_some());
+        all.into_iter().map(row).collect()
+    }
+
+    #[tokio::test]
+    async fn a_drone_that_merely_names_a_node_shows_nothing_of_the_vehicle_there_and_reads_none_of_its_logs() {
+        let handles = one_that_names_bravo();
+        bound(&handles.observer, "bravo", |drone| {
+            drone.metadata.namespace = Some("south".to_owned());
+        });
+        bravo_serves(&handles, Some("uid-bravo"));
+        let (own, other) = (Key::new("south", "bravo"), Key::new("north", "x"));
+        assert!(shown(&handles, &own).report.is_some());
+        assert_eq!(logs::node_of(&handles, &own).unwrap(), bravo());
+        let seen = shown(&handles, &other);
+        assert_eq!(
+            (seen.report, seen.agent_connected, seen.node.as_str()),
+            (None, false, "")
+        );
+        let refused = logs::node_of(&handles, &other).unwrap_err();
+        assert_eq!(refused.code(), tonic::Code::FailedPrecondition);
+        assert!(refused.message().contains("does not serve Drone north/x"), "{refused}");
+        let row = |drone: &str, node: &str, report| (drone.to_owned(), node.to_owned(), report);
+        assert_eq!(listed(&handles), [row("x", "", false), row("bravo", "bravo", true)]);
+    }
+
+    #[tokio::test]
+    async fn a_vehicle_that_a_drone_merely_names_is_listed_as_one_without_a_drone() {
+        let handles = one_that_names_bravo();
+        bravo_serves(&handles, None);
+        let row = |drone: &str, node: &str, report| (drone.to_owned(), node.to_owned(), report);
+        assert_eq!(listed(&handles), [row("x", "", false), row("", "bravo", true)]);
+    }
+
+    #[tokio::test]
+    async fn a_drone_is_shown_with_its_vehicle_by_its_claim_and_while_the_agent_holds_it() {
+        // The claim went to another, and the agent does not know yet.
+        let handles = one_that_names_bravo();
+        bound(&handles.observer, "bravo", |_| {});
+        bravo_serves(&handles, Some("uid-x"));
+        let key = Key::new("north", "x");
+        let seen = shown(&handles, &key);
+        assert_eq!((seen.report.is_some(), seen.node.as_str()), (true, "bravo"));
+        assert_eq!(logs::node_of(&handles, &key).unwrap(), bravo());
+        // It has just been bound.
+        let handles = one_that_names_bravo();
+        bound(&handles.observer, "bravo", |_| {});
+        bravo_serves(&handles, None);
+        let seen = shown(&handles, &Key::new("north", "bravo"));
+        assert_eq!((seen.report.is_some(), seen.node.as_str()), (true, "bravo"));
+    }
 
     #[test]
     fn a_node_whose_autopilot_is_not_heard_is_not_merely_without_a_drone() {

@@ -5,6 +5,7 @@
 use super::FleetService;
 use crate::cluster::key::Key;
 use crate::controllers::drone::facts::DroneSnapshot;
+use crate::controllers::drone::status::serving_node;
 use crate::fleet_service::{FleetHandles, drone_key};
 use crate::server::auth::Right;
 use crate::sessions::log_calls::{ANSWER_WITHIN, LogCall};
@@ -87,14 +88,20 @@ pub(super) async fn ask(service: &FleetService, request: Request<v1::LogsRequest
     }
 }
 
-/// The node whose vehicle serves the Drone.
-fn node_of(handles: &FleetHandles, key: &Key) -> Result<NodeName, Status> {
+/// The node whose vehicle serves the Drone. Who may read the logs of a Drone may not read those of any vehicle that it names.
+pub(super) fn node_of(handles: &FleetHandles, key: &Key) -> Result<NodeName, Status> {
     let drone = handles.observer.world().get_drone(key);
     let drone =
         drone.ok_or_else(|| Status::not_found(format!("there is no Drone {key}; see `kubectl get drones -A`")))?;
     let snapshot = DroneSnapshot::of(&handles.observer, drone);
-    snapshot.node.ok_or_else(|| {
-        let why = format!("Drone {key} has no vehicle; name one with --vehicle NODE (`kubectl get vehicles`)");
-        Status::failed_precondition(why)
-    })
+    if let Some(node) = serving_node(&handles.observer, &snapshot) {
+        return Ok(node.clone());
+    }
+    Err(Status::failed_precondition(match &snapshot.node {
+        None => format!("Drone {key} has no vehicle; name one with --vehicle NODE (`kubectl get vehicles`)"),
+        Some(node) => format!(
+            "the vehicle of node {node} does not serve Drone {key}; wait until it does (`kubectl get drones -A`), or ask for the logs \
+             of that vehicle with --vehicle {node}, which needs `get` on vehicles/log"
+        ),
+    }))
 }

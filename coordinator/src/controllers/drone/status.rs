@@ -1,10 +1,10 @@
 //! The Drone's status object: put together from what is known, and written when it says something new.
 //!
-//! Owns: the mapping to the CRD's types, what is kept from the status before, and which change is worth a write.
-//! Must not: decide what is the case; [`fleet::drone::status`] does.
+//! Owns: the mapping to the CRD's types, whose report it is made from ([`serving_node`]), what is kept from the status before, and which
+//! change is worth a write. Must not: decide what is the case; [`fleet::drone::status`] does.
 
 use crate::cluster::api::ApiError;
-use crate::cluster::status::write as write_status;
+use crate::cluster::status::write_while;
 use crate::controllers::drone::DroneController;
 use crate::controllers::drone::apply::Applied;
 use crate::controllers::drone::facts::{DroneSnapshot, Observer};
@@ -17,6 +17,7 @@ use crds::{Drone, DroneStatus};
 use fleet::drone::status::deviations::alarms;
 use fleet::drone::status::{Binding, ON_ITS_WAY, Phase, Question, Status, status};
 use fleet::flight_record::{ReportedFlight, SoFar};
+use fleet::ids::NodeName;
 use fleet::report::Report;
 use fleet::site;
 use fleet::vehicle::{Autopilot, HardwareUid};
@@ -30,6 +31,16 @@ use tokio::time::Instant;
 /// long flight keeps to its budget of eight. Live figures come with the fleet service.
 const BATTERY_STEP: i32 = 25;
 
+/// The node whose vehicle serves the Drone: the Drone has the claim to it now, or the agent holds the Drone. Anybody who may create a Drone
+/// may name any node in it; of the vehicle of a node that a Drone merely names, nothing is shown by way of that Drone.
+#[must_use]
+pub fn serving_node<'a>(observer: &Observer, snapshot: &'a DroneSnapshot) -> Option<&'a NodeName> {
+    let node = snapshot.node.as_ref()?;
+    let claim = observer.world().claim(node.as_str());
+    let has_claim = claim.is_some_and(|claim| claim.uid == snapshot.uid());
+    (has_claim || snapshot.held_by_agent()).then_some(node)
+}
+
 /// Writes the status of a Drone for which was done what was decided, if it says something new, or says when to reconcile again.
 ///
 /// # Errors
@@ -39,7 +50,8 @@ pub async fn write(controller: &DroneController, applied: &Applied) -> Result<Op
     let Observer {
         cluster, leadership, ..
     } = controller.observer();
-    let report = snapshot.report.as_deref();
+    let serves = serving_node(controller.observer(), snapshot).is_some();
+    let report = snapshot.report.as_deref().filter(|_| serves);
     let height = controller.heights.observe(snapshot, leadership.state.now());
     let again = check_again(height);
     let sooner = |delay| Some(again.map_or(delay, |again| again.min(delay)));
@@ -67,7 +79,7 @@ pub async fn write(controller: &DroneController, applied: &Applied) -> Result<Op
     );
     next.preflight_warnings
         .retain(|line| !line.starts_with(site::SHARED_RETURN));
-    let movement = snapshot.facts.movement.as_ref();
+    let movement = snapshot.facts.movement.as_ref().filter(|_| serves);
     next.preflight_warnings
         .extend(movement.and_then(|movement| movement.shared_return.clone()));
     match controller
@@ -86,7 +98,9 @@ pub async fn write(controller: &DroneController, applied: &Applied) -> Result<Op
         // Sessions end because we do; that says nothing about vehicles.
         return Ok(None);
     }
-    let written = write_status("write the status of a Drone", &drones, &snapshot.drone.metadata, &next).await?;
+    let acts = || leadership.state.acts();
+    let what = "write the status of a Drone";
+    let written = write_while(acts, what, &drones, &snapshot.drone.metadata, &next).await?;
     controller.paces.written(snapshot.uid(), Instant::now());
     let traces = &controller.observer().traces;
     traces.flies(&snapshot.drone, snapshot.node.as_ref(), (old.flying, next.flying));
@@ -374,10 +388,25 @@ fn position(report: &Report) -> Option<PositionStatus> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use crate::cluster::key::Key;
+    use crate::cluster::world::Change;
+    use crate::controllers::drone::apply::apply;
+    use crate::controllers::drone::binding::Binder;
+    use crate::controllers::drone::decide::decide;
+    use crate::controllers::drone::facts::tests::{bound, observer};
+    use crate::controllers::drone::pacing::{BATCH_DELAY, Paces};
+    use crds::DroneSpec;
+    use fleet::assignment::Held;
     use fleet::drone::status::{Condition as Said, Kind};
-    use fleet::ids::NodeName;
-    use fleet::units::Percent;
-    use fleet::vehicle::{Battery, Charge, FlightTruth};
+    use fleet::ids::{DroneUid, Term};
+    use fleet::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Wgs84};
+    use fleet::vehicle::{Battery, Charge, FlightTruth, Identity, Position};
+    use http::{Request, Response};
+    use kube::client::Body;
+    use serde_json::{Value, json};
+    use std::convert::Infallible;
+    use std::sync::{Arc, Mutex};
+    use tower::service_fn;
 
     fn status(phase: Phase, flying: Option<bool>, ready: bool) -> Status {
         let ready = Said {
@@ -668,6 +697,97 @@ mod tests {
         assert_eq!(reasons(&preparing, &flying), ["Flying"]);
         assert_eq!(reasons(&flying, &flying), [""; 0]);
         assert_eq!(reasons(&flying, &lost), ["Lost"]);
+    }
+
+    /// An API server that takes each status, and keeps the last.
+    fn api(kept: &Arc<Mutex<Option<Value>>>) -> kube::Client {
+        let kept = Arc::clone(kept);
+        let service = service_fn(move |request: Request<Body>| {
+            let kept = Arc::clone(&kept);
+            async move {
+                let body = request.into_body().collect_bytes().await.unwrap();
+                let mut drone: Value = serde_json::from_slice(&body).unwrap();
+                *kept.lock().unwrap() = Some(drone["status"].clone());
+                drone["spec"] = json!({});
+                Ok::<_, Infallible>(Response::new(Body::from(drone.to_string().into_bytes())))
+            }
+        });
+        kube::Client::new(service, "north")
+    }
+
+    /// The status that the Drone `name` gets: `n`, whose vehicle is that of node `n` and is heard, or `x`, which merely names that node.
+    async fn written_of(name: &str) -> DroneStatus {
+        let kept = Arc::default();
+        let observer = observer(api(&kept));
+        bound(&observer, "n", |_| {});
+        let mut other = Drone::new("x", DroneSpec::default());
+        other.spec.node_name = Some("n".to_owned());
+        other.metadata.namespace = Some("north".to_owned());
+        other.metadata.uid = Some("uid-x".to_owned());
+        observer.world().drone(Change::Is(Arc::new(other)));
+        let identity = Identity {
+            autopilot: Autopilot::Px4,
+            system: SystemId(7),
+            component: ComponentId(1),
+            firmware: None,
+            hardware: None,
+        };
+        let position = Position {
+            at: Wgs84 {
+                latitude_deg: 47.4,
+                longitude_deg: 8.5,
+            },
+            amsl: AltitudeAmsl(500.0),
+            above_home: AltitudeAboveHome(0.0),
+        };
+        let held = Held {
+            uid: DroneUid("uid-n".to_owned()),
+            term: Term(1),
+            generation: 0,
+            grounded: false,
+            settled: false,
+            details: None,
+        };
+        let report = Report {
+            identity: Some(identity),
+            position: Some(position),
+            held: Some(held),
+            warnings: vec!["NAV_DLL_ACT is 0".to_owned()],
+            ..report(80, "GUIDED")
+        };
+        let node = NodeName::parse("n").unwrap();
+        let opened = observer.sessions.open(&node, 1).unwrap();
+        observer.sessions.report(&node, opened.epoch, report);
+        let drone = observer.world().get_drone(&Key::new("north", name)).unwrap();
+        let controller = DroneController {
+            binder: Binder {
+                observer,
+                granted_only: false,
+            },
+            assessments: Arc::default(),
+            heights: Arc::default(),
+            paces: Paces::default(),
+        };
+        let snapshot = DroneSnapshot::of(controller.observer(), drone);
+        let step = decide(&snapshot, Term(1));
+        let applied = apply(&controller, snapshot, step, None).await.unwrap().unwrap();
+        write(&controller, &applied).await.unwrap();
+        assert!(kept.lock().unwrap().is_none(), "it waits for what follows");
+        tokio::time::advance(BATCH_DELAY).await;
+        write(&controller, &applied).await.unwrap();
+        let status = kept.lock().unwrap().take().unwrap();
+        serde_json::from_value(status).unwrap()
+    }
+
+    #[tokio::test(start_paused = true)]
+    async fn the_status_of_a_drone_that_merely_names_a_node_has_nothing_of_the_vehicle_there() {
+        let own = Box::pin(written_of("n")).await;
+        assert_eq!(own.vehicle.map(|vehicle| vehicle.system_id), Some(7));
+        assert!(own.position.is_some() && own.battery.is_some());
+        let other = Box::pin(written_of("x")).await;
+        assert_eq!((other.phase.as_deref(), other.node_name), (Some("Pending"), None));
+        assert_eq!((other.vehicle, other.position, other.battery), (None, None, None));
+        assert_eq!((other.mode, other.preflight_warnings), (None, vec![]));
     }
 
     #[test]

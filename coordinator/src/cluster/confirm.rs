@@ -226,7 +226,7 @@ async fn ground_orders(cluster: &Cluster) -> Result<(), ApiError> {
     let list = api::call("list the ground orders", orders.list(&ListParams::default())).await?;
     let listed: HashSet<String> = list.items.iter().map(ResourceExt::name_any).collect();
     for released in known.iter().filter(|order| !listed.contains(order.name())) {
-        cluster.world.ground_order(Change::Gone(Key::new("", released.name())));
+        cluster.world.ground_order_ended(released);
     }
     for order in list.items {
         cluster.world.ground_order(Change::Answered(Arc::new(order)));

@@ -1,10 +1,11 @@
 //! What the coordinator has observed of the cluster, indexed so that no decision has to go through everything.
 //!
-//! Owns: the caches of Drones, Swarms, drone nodes and claims; what has to be reconciled when one of them changes; the
+//! Owns: the caches of Drones, Swarms, drone nodes, claims and ground orders; what has to be reconciled when one of them changes; the
 //! reservations that keep two Drones of this process from choosing one node at a time.
 //! Must not: call the API. What it does not know it says it does not know: nothing is concluded before all caches are
 //! filled ([`World::synced`]).
 
+mod ended_orders;
 mod index;
 mod nodes;
 mod pending;
@@ -12,6 +13,7 @@ mod pending;
 pub use nodes::NodeFacts;
 pub use pending::{Found, Shortlist, VehicleRequest};
 
+use ended_orders::EndedOrders;
 use index::Inner;
 
 use crate::cluster::api;
@@ -81,11 +83,18 @@ pub struct World {
     inner: Mutex<Inner>,
     wakes: Wakes,
     filled: watch::Sender<u8>,
-    orders: Mutex<Arc<Vec<Arc<InForce>>>>,
+    orders: Mutex<Orders>,
     departures: Mutex<Option<OnDeparture>>,
     /// For each bit of `filled`, the newest resourceVersion that was known when all were asked for last.
     known: [AtomicU64; KINDS],
     went_back: watch::Sender<Option<WentBack>>,
+}
+
+/// The ground orders.
+#[derive(Default)]
+struct Orders {
+    in_force: Arc<Vec<Arc<InForce>>>,
+    ended: EndedOrders,
 }
 
 /// Takes in that a Drone has left its Swarm.
@@ -504,37 +513,78 @@ impl World {
         }
     }
 
+    fn lock_orders(&self) -> MutexGuard<'_, Orders> {
+        self.orders.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
     /// A ground order changed. What it covers is reconciled, and that may be anything.
     pub fn ground_order(&self, change: Change<GroundOrder>) {
-        let mut orders = self.orders.lock().unwrap_or_else(PoisonError::into_inner);
-        let mut now: Vec<Arc<InForce>> = Vec::clone(&orders);
-        let watched = matches!(change, Change::Is(_));
         match change {
             Change::Asked => {
-                let known = now.iter().map(|order| api::version(&order.object.metadata));
-                return self.asked(GROUND_ORDERS, known);
+                let orders = self.ground_orders();
+                let known = orders.iter().map(|order| api::version(&order.object.metadata));
+                self.asked(GROUND_ORDERS, known);
             }
-            Change::Filled => return self.fill(GROUND_ORDERS),
-            Change::Gone(key) => now.retain(|order| order.name() != key.name),
-            Change::Is(object) | Change::Answered(object) => {
-                let known = now.iter().position(|order| order.name() == object.name_any());
-                if let Some(known) = known {
-                    let known = &now[known].object.metadata;
-                    let versions = (api::version(&object.metadata), api::version(known));
-                    let late = self.is_late(GROUND_ORDERS, object.name_any(), versions, watched);
-                    if late || known.resource_version == object.metadata.resource_version {
-                        return;
-                    }
-                }
-                let order = Arc::new(InForce::of(object.as_ref().clone()));
-                match known {
-                    Some(known) => now[known] = order,
-                    None => now.push(order),
-                }
+            Change::Filled => self.fill(GROUND_ORDERS),
+            Change::Gone(key) => self.end_ground_orders(|order| order.name() == key.name),
+            Change::Is(object) => self.put_ground_order(&object, true),
+            Change::Answered(object) => self.put_ground_order(&object, false),
+        }
+    }
+
+    /// This very ground order is gone; one that was made since under its name is in force.
+    pub fn ground_order_ended(&self, ended: &InForce) {
+        let id = |order: &InForce| order.object.metadata.uid.clone();
+        self.end_ground_orders(|order| order.name() == ended.name() && id(order) == id(ended));
+    }
+
+    fn end_ground_orders(&self, ends: impl Fn(&InForce) -> bool) {
+        let mut orders = self.lock_orders();
+        let all = orders.in_force.iter().cloned();
+        let (ended, rest): (Vec<Arc<InForce>>, Vec<Arc<InForce>>) = all.partition(|order| ends(order));
+        for order in ended {
+            orders.ended.put(order.object.metadata.uid.as_deref(), Instant::now());
+        }
+        orders.in_force = Arc::new(rest);
+        drop(orders);
+        self.wake_for_ground_orders();
+    }
+
+    /// An order that is not known may be anybody's, and is in force as soon as anything shows it. But an answer may be older than the end of an
+    /// order, and does not bring that back.
+    fn put_ground_order(&self, object: &GroundOrder, watched: bool) {
+        let mut orders = self.lock_orders();
+        let mut now: Vec<Arc<InForce>> = Vec::clone(&orders.in_force);
+        let id = object.metadata.uid.as_deref();
+        let known = now.iter().position(|order| order.name() == object.name_any());
+        let same = known.is_some_and(|known| now[known].object.metadata.uid.as_deref() == id);
+        if !watched && !same && orders.ended.has(id, Instant::now()) {
+            return;
+        }
+        if let Some(known) = known {
+            let known = &now[known].object.metadata;
+            let versions = (api::version(&object.metadata), api::version(known));
+            let late = self.is_late(GROUND_ORDERS, object.name_any(), versions, watched);
+            if late || known.resource_version == object.metadata.resource_version {
+                return;
             }
         }
-        *orders = Arc::new(now);
+        let order = Arc::new(InForce::of(object.clone()));
+        match known {
+            Some(known) => {
+                let before = std::mem::replace(&mut now[known], order);
+                if !same {
+                    orders.ended.put(before.object.metadata.uid.as_deref(), Instant::now());
+                }
+            }
+            None => now.push(order),
+        }
+        orders.in_force = Arc::new(now);
         drop(orders);
+        self.wake_for_ground_orders();
+    }
+
+    fn wake_for_ground_orders(&self) {
         // Which vehicles would do has changed, for all.
         let _all_are_woken = self.lock().pending.changed();
         self.wake_all();
@@ -543,7 +593,7 @@ impl World {
     /// The ground orders that are recorded: those in force.
     #[must_use]
     pub fn ground_orders(&self) -> Arc<Vec<Arc<InForce>>> {
-        Arc::clone(&self.orders.lock().unwrap_or_else(PoisonError::into_inner))
+        Arc::clone(&self.lock_orders().in_force)
     }
 
     /// Has everything reconciled.

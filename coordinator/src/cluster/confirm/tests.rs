@@ -8,6 +8,8 @@ use kube::client::Body;
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
 use std::convert::Infallible;
+use std::time::Duration;
+use tokio::sync::watch;
 use tower::service_fn;
 
 const DRONES: &str = "/apis/skein.dev/v1alpha1/namespaces/north/drones/d";
@@ -20,6 +22,8 @@ const MISSIONS: &str = "/apis/skein.dev/v1alpha1/namespaces/north/missions";
 /// An API server of a few answers, and the coordinator's caches.
 struct Field {
     answers: Arc<Mutex<BTreeMap<&'static str, Value>>>,
+    /// While this is true, its answers are made and do not arrive.
+    slow: watch::Sender<bool>,
     cluster: Cluster,
     drone: Drone,
 }
@@ -56,7 +60,8 @@ impl Field {
             (MISSIONS, list(&[object("m", 3)])),
         ]);
         let answers = Arc::new(Mutex::new(answers));
-        let known = Arc::clone(&answers);
+        let (known, slow) = (Arc::clone(&answers), watch::Sender::new(false));
+        let held = slow.clone();
         let service = service_fn(move |request: Request<Body>| {
             let found = known.lock().unwrap().get(request.uri().path()).cloned();
             let code = if found.is_some() { 200 } else { 404 };
@@ -64,13 +69,18 @@ impl Field {
                 || json!({"kind": "Status", "status": "Failure", "reason": "NotFound", "code": 404, "message": ""});
             let body = serde_json::to_vec(&found.unwrap_or_else(missing)).unwrap();
             let answer = Response::builder().status(code).body(Body::from(body)).unwrap();
-            async move { Ok::<_, Infallible>(answer) }
+            let mut held = held.subscribe();
+            async move {
+                held.wait_for(|held| !held).await.unwrap();
+                Ok::<_, Infallible>(answer)
+            }
         });
         let world = Arc::new(World::new(Wakes::default()));
         let client = kube::Client::new(service, "default");
         let (cluster, _) = Cluster::new(client, "here", world, Metrics::default());
         Self {
             answers,
+            slow,
             cluster,
             drone: serde_json::from_value(drone).unwrap(),
         }
@@ -127,4 +137,33 @@ async fn a_takeoff_for_a_mission_waits_for_a_change_of_it_that_is_not_acted_on_h
     assert!(!field.confirms().await, "it is gone");
     field.has(MISSIONS, &[]);
     assert!(!field.confirms().await);
+}
+
+#[tokio::test(start_paused = true)]
+async fn an_order_that_is_released_while_the_answer_is_under_way_stays_released_and_one_given_meanwhile_is_in_force() {
+    let field = Field::new(None);
+    let order = |uid: &str| {
+        json!({
+            "apiVersion": "skein.dev/v1alpha1", "kind": "GroundOrder",
+            "metadata": {"name": uid, "uid": uid, "resourceVersion": "5"}, "spec": {"scope": "All"},
+        })
+    };
+    let world = &field.cluster.world;
+    let released = serde_json::from_value(order("released")).unwrap();
+    world.ground_order(Change::Is(Arc::new(released)));
+    field.has(ORDERS, &[order("released"), order("given")]);
+    field.slow.send_replace(true);
+    let node = NodeName::parse("n").unwrap();
+    let meanwhile = async {
+        // The API server has answered by then, and nothing has arrived.
+        tokio::time::sleep(Duration::from_secs(1)).await;
+        assert_eq!(world.ground_orders().len(), 1);
+        world.ground_order(Change::Gone(Key::new("", "released")));
+        field.slow.send_replace(false);
+    };
+    let (there, ()) = tokio::join!(takeoff(&field.cluster, &field.drone, &node), meanwhile);
+    assert!(there.unwrap());
+    let orders = world.ground_orders();
+    let names: Vec<&str> = orders.iter().map(|order| order.name()).collect();
+    assert_eq!(names, ["given"]);
 }

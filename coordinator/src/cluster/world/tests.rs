@@ -195,6 +195,52 @@ fn the_answer_to_a_write_does_not_bring_back_a_drone_that_is_gone() {
     assert!(world.drones_on(&NodeName::parse("n1").unwrap()).is_empty());
 }
 
+fn ground_order(name: &str, id: &str, version: u64) -> Arc<GroundOrder> {
+    let metadata = serde_json::json!({"name": name, "uid": id, "resourceVersion": version.to_string()});
+    let object = serde_json::json!({
+        "apiVersion": "skein.dev/v1alpha1", "kind": "GroundOrder", "metadata": metadata, "spec": {"scope": "All"},
+    });
+    Arc::new(serde_json::from_value(object).unwrap())
+}
+
+fn in_force(world: &World) -> Vec<String> {
+    let orders = world.ground_orders();
+    let uids = orders.iter().filter_map(|order| order.object.metadata.uid.clone());
+    uids.collect()
+}
+
+#[test]
+fn a_ground_order_that_has_ended_comes_back_by_no_answer_and_any_other_is_in_force_at_once() {
+    let world = world();
+    world.ground_order(Change::Is(ground_order("g", "one", 5)));
+    world.ground_order(Change::Gone(Key::new("", "g")));
+    world.ground_order(Change::Answered(ground_order("g", "one", 5)));
+    assert_eq!(in_force(&world), [""; 0]);
+    // Given by somebody else meanwhile, under its name or another.
+    world.ground_order(Change::Answered(ground_order("g", "two", 7)));
+    world.ground_order(Change::Answered(ground_order("h", "three", 8)));
+    assert_eq!(in_force(&world), ["two", "three"]);
+    // That the first one has ended is no news of the second.
+    let first = InForce::of(ground_order("g", "one", 5).as_ref().clone());
+    world.ground_order_ended(&first);
+    assert_eq!(in_force(&world), ["two", "three"]);
+    // A watch is believed: its list shows what a restored store holds.
+    world.ground_order(Change::Gone(Key::new("", "g")));
+    world.ground_order(Change::Is(ground_order("g", "one", 9)));
+    world.ground_order(Change::Answered(ground_order("g", "one", 10)));
+    assert_eq!(in_force(&world), ["three", "one"]);
+}
+
+#[test]
+fn a_ground_order_whose_name_went_to_another_before_its_end_was_reported_comes_back_by_no_answer() {
+    let world = world();
+    world.ground_order(Change::Is(ground_order("g", "one", 5)));
+    world.ground_order(Change::Is(ground_order("g", "two", 7)));
+    world.ground_order(Change::Gone(Key::new("", "g")));
+    world.ground_order(Change::Answered(ground_order("g", "one", 5)));
+    assert_eq!(in_force(&world), [""; 0]);
+}
+
 fn swarm(id: &str, version: u64, change: impl FnOnce(&mut crds::SwarmSpec)) -> Change<Swarm> {
     let mut swarm = Swarm::new("alpha", crds::SwarmSpec::default());
     change(&mut swarm.spec);

@@ -1,0 +1,61 @@
+//! Ground orders that have ended of late, by their uid: an answer that was under way meanwhile may still show one in force.
+//!
+//! Owns: [`EndedOrders`]: for how long an answer is not believed. Must not: doubt a watch: it reports in order, and what it shows is there.
+
+use crate::cluster::api::DEADLINE;
+use std::collections::VecDeque;
+use std::time::Duration;
+use tokio::time::Instant;
+
+/// No answer comes later than [`DEADLINE`] after its question. One that shows an order after this long was asked for after the order had been
+/// found gone, so the order is there.
+const REMEMBERED_FOR: Duration = DEADLINE.saturating_mul(2);
+
+/// So many are remembered; the oldest are forgotten first.
+const MOST: usize = 1024;
+
+/// Ground orders that have ended of late, the oldest first, each with when that was found.
+#[derive(Debug, Default)]
+pub(super) struct EndedOrders(VecDeque<(String, Instant)>);
+
+impl EndedOrders {
+    /// The order with this uid was found gone `now`. One without a uid was never at the API server.
+    pub(super) fn put(&mut self, uid: Option<&str>, now: Instant) {
+        self.0.retain(|(_, at)| now - *at < REMEMBERED_FOR);
+        if self.0.len() >= MOST {
+            self.0.pop_front();
+        }
+        self.0.extend(uid.map(|uid| (uid.to_owned(), now)));
+    }
+
+    /// Whether an answer that comes `now` and shows the order with this uid may be older than its end.
+    pub(super) fn has(&self, uid: Option<&str>, now: Instant) -> bool {
+        let ended = |(ended, at): &(String, Instant)| Some(ended.as_str()) == uid && now - *at < REMEMBERED_FOR;
+        self.0.iter().any(ended)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn an_order_that_ended_is_remembered_for_as_long_as_an_answer_may_be_under_way() {
+        let (mut ended, now) = (EndedOrders::default(), Instant::now());
+        ended.put(Some("o"), now);
+        assert!(ended.has(Some("o"), now + DEADLINE) && !ended.has(Some("p"), now) && !ended.has(None, now));
+        assert!(!ended.has(Some("o"), now + REMEMBERED_FOR));
+        ended.put(None, now + REMEMBERED_FOR);
+        assert!(ended.0.is_empty());
+    }
+
+    #[test]
+    fn no_more_than_a_bounded_number_are_remembered() {
+        let (mut ended, now) = (EndedOrders::default(), Instant::now());
+        for id in 0..=MOST {
+            ended.put(Some(&id.to_string()), now);
+        }
+        assert_eq!(ended.0.len(), MOST);
+        assert!(!ended.has(Some("0"), now) && ended.has(Some("1"), now));
+    }
+}

@@ -4,7 +4,8 @@
 //! late watch shows of an object that is gone would become the status of its successor, whose generation may be the same. So a status is
 //! written on one version of the object. Where that is not the newest, the newest is asked for, and the status goes on it if it is of the same
 //! object: others who change it, or a watch that is late, keep no status back. (That of a Node is refused where the uid is another's;
-//! `tests/tests/api/subresources.rs` has both.)
+//! `tests/tests/api/subresources.rs` has both.) A leader puts it on a newer version only while it may act ([`write_while`]): that version may
+//! be the next leader's.
 //!
 //! Owns: that. Must not: decide what is written, or when it is tried again.
 
@@ -34,6 +35,23 @@ pub async fn write<K>(
 where
     K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
 {
+    write_while(|| true, what, api, about, status).await
+}
+
+/// The same, by a leader: on a newer version of the object only while it `acts`.
+///
+/// # Errors
+/// [`ApiError`]; it is overtaken also where the object has changed and the leader acts no more.
+pub async fn write_while<K>(
+    acts: impl Fn() -> bool,
+    what: &'static str,
+    api: &Api<K>,
+    about: &ObjectMeta,
+    status: &(impl Serialize + Sync),
+) -> Result<K, ApiError>
+where
+    K: Resource<DynamicType = ()> + Clone + DeserializeOwned + Debug,
+{
     let name = about.name.as_deref().unwrap_or_default();
     let params = PatchParams::apply(labels::COORDINATOR).force();
     let mut version = about.resource_version.clone();
@@ -46,10 +64,11 @@ where
             "status": status,
         }));
         match api::call(what, api.patch_status(name, &params, &patch)).await {
-            Err(error) if error.is_conflict() && rounds < ROUNDS => {
+            Err(error) if error.is_conflict() && rounds < ROUNDS && acts() => {
                 rounds += 1;
                 version = newest(what, api, about).await?;
-                if version.is_none() {
+                // The answer may have taken its time.
+                if version.is_none() || !acts() {
                     return Err(error);
                 }
             }

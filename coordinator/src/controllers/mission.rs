@@ -1,8 +1,9 @@
 //! The Mission controller: has the work of Missions flown by Drones, and says how far it has come.
 //!
 //! Owns: looking over all Missions again and again; what of their plans is sent to agents and named in their orders ([`plans`]); their
-//! Drones, statuses and Events. Must not: decide ([`fleet::mission::progress`] does), bind Drones, or give a part to a Drone before that is
-//! written down: another leader makes the same plans from the status.
+//! Drones, statuses and Events. Must not: decide ([`fleet::mission::progress`] does), bind Drones, begin a write when another may lead by then,
+//! however long the calls before it took, or give a part to a Drone before that is written down: another leader makes the same plans from the
+//! status.
 
 mod file;
 pub mod plans;
@@ -14,7 +15,7 @@ use crate::cluster::api::{self, ApiError, error_chain};
 use crate::cluster::events::Note;
 use crate::cluster::key::Key;
 use crate::cluster::retry::Failures;
-use crate::cluster::status::write as write_status;
+use crate::cluster::status::write_while;
 use crate::cluster::watching;
 use crate::cluster::world::uid;
 use crate::controllers::drone::facts::{DroneSnapshot, Observer};
@@ -24,6 +25,7 @@ use crds::{Drone, Mission, labels};
 use file::File;
 use fleet::drone::on_mission::{Passing, Patience, Question, doing, passing};
 use fleet::ids::NodeName;
+use fleet::leadership::{ACT_FOR, LASTS};
 use fleet::mission::progress::{Doing, Observed, Part, Progress, Step, Wanted, Why, rest, step};
 use fleet::mission::{FlightPlan, PlannedFlight, Stretches};
 use fleet::names::drone_names;
@@ -42,7 +44,7 @@ use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
-use tokio::time::Instant;
+use tokio::time::{Instant, timeout};
 use work::Job;
 
 /// From one look to the next.
@@ -56,6 +58,9 @@ const JUDGED_AGAIN: Duration = Duration::from_secs(10);
 
 /// Names tried beyond those needed.
 const SPARE_NAMES: usize = 1000;
+
+/// A call that changes something takes no longer than this: one that is begun by a leader that may act ends before another may lead.
+const CALL: Duration = LASTS.saturating_sub(ACT_FOR);
 
 /// Put on an object by the API server when it is deleted with `--cascade=orphan`.
 const ORPHAN: &str = "orphan";
@@ -89,6 +94,17 @@ struct Controller {
     failures: Failures<Key>,
 }
 
+/// Why a Mission was not brought on.
+#[derive(Debug, thiserror::Error)]
+enum NotBroughtOn {
+    /// Another may lead by now.
+    #[error("another coordinator may lead, so nothing is written until the Lease is renewed")]
+    MayNotAct,
+    /// A call to the Kubernetes API brought no result.
+    #[error(transparent)]
+    Api(#[from] ApiError),
+}
+
 /// Starts flying Missions.
 pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
     let writer = Writer::<Mission>::default();
@@ -110,7 +126,7 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
             return;
         }
         while ending.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
-            if controller.observer.leadership.state.acts() {
+            if controller.acts() {
                 controller.look().await;
             }
         }
@@ -124,6 +140,23 @@ struct Subject {
 }
 
 impl Controller {
+    fn acts(&self) -> bool {
+        self.observer.leadership.state.acts()
+    }
+
+    /// Makes a call that changes something, if this leader may act now.
+    async fn change<T>(
+        &self,
+        what: &'static str,
+        call: impl Future<Output = Result<T, kube::Error>>,
+    ) -> Result<T, NotBroughtOn> {
+        if !self.acts() {
+            return Err(NotBroughtOn::MayNotAct);
+        }
+        let done = timeout(CALL, api::call(what, call)).await;
+        Ok(done.unwrap_or(Err(ApiError::TimedOut { what }))?)
+    }
+
     /// Looks over all Missions once.
     async fn look(&mut self) {
         let subjects = self.subjects();
@@ -145,13 +178,14 @@ impl Controller {
         for subject in &subjects {
             let key = Key::of(subject.mission.as_ref());
             let now = Instant::now();
-            if self.failures.resting(&key, now).is_none() {
+            if self.acts() && self.failures.resting(&key, now).is_none() {
                 let may_create = urgent.is_none_or(|urgent| urgent <= subject.mission.spec.priority);
                 match Box::pin(self.reconcile(subject, may_create, now)).await {
                     Ok(()) => self.failures.forget(&key),
+                    Err(NotBroughtOn::MayNotAct) => {}
                     // The watch brings the news.
-                    Err(error) if error.is_overtaken() => {}
-                    Err(error) => {
+                    Err(NotBroughtOn::Api(error)) if error.is_overtaken() => {}
+                    Err(NotBroughtOn::Api(error)) => {
                         self.failures.failed(&key, &error, now, rand::random());
                         tracing::warn!(mission = %key, error = error_chain(&error), "a Mission could not be brought on; will be tried again");
                     }
@@ -189,7 +223,7 @@ impl Controller {
         missions.into_iter().map(subject).collect()
     }
 
-    async fn reconcile(&mut self, subject: &Subject, may_create: bool, now: Instant) -> Result<(), ApiError> {
+    async fn reconcile(&mut self, subject: &Subject, may_create: bool, now: Instant) -> Result<(), NotBroughtOn> {
         let mission = &subject.mission;
         let id = uid(mission.as_ref()).to_owned();
         let guarded = mission.finalizers().iter().any(|f| f == labels::DRONES_FINALIZER);
@@ -277,7 +311,7 @@ impl Controller {
         memory: &mut Memory,
         may_create: bool,
         (now, wall): (Instant, Timestamp),
-    ) -> Result<(), ApiError> {
+    ) -> Result<(), NotBroughtOn> {
         let mission = &subject.mission;
         let changed = match (&memory.job, &memory.written.work) {
             (Ok(job), Some(begun)) if *begun != job.digest => Some(
@@ -337,7 +371,13 @@ impl Controller {
     }
 
     /// What is wrong with the work is said, and nobody flies it.
-    async fn cannot(&self, subject: &Subject, memory: &mut Memory, why: &str, wall: Timestamp) -> Result<(), ApiError> {
+    async fn cannot(
+        &self,
+        subject: &Subject,
+        memory: &mut Memory,
+        why: &str,
+        wall: Timestamp,
+    ) -> Result<(), NotBroughtOn> {
         let known = status::Known {
             mission: &subject.mission,
             old: &memory.written,
@@ -595,26 +635,37 @@ impl Controller {
         }
     }
 
-    async fn write(&self, mission: &Mission, status: &MissionStatus) -> Result<(), ApiError> {
+    /// Writes a status. That takes what time it takes: it is written on one version of the object, and fails where the next leader has
+    /// written another.
+    async fn write(&self, mission: &Mission, status: &MissionStatus) -> Result<(), NotBroughtOn> {
+        if !self.acts() {
+            return Err(NotBroughtOn::MayNotAct);
+        }
         let key = Key::of(mission);
         let api: Api<Mission> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
-        let written = write_status("write the status of a Mission", &api, &mission.metadata, status);
-        written.await.map(drop)
+        let what = "write the status of a Mission";
+        write_while(|| self.acts(), what, &api, &mission.metadata, status).await?;
+        Ok(())
     }
 
-    async fn remove(&self, mission: &Mission) -> Result<(), ApiError> {
+    async fn remove(&self, mission: &Mission) -> Result<(), NotBroughtOn> {
         let key = Key::of(mission);
         let api: Api<Mission> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
         let params = DeleteParams {
             propagation_policy: Some(PropagationPolicy::Background),
             ..api::only(uid(mission))
         };
-        api::call("delete a Mission that has ended", api.delete(&key.name, &params)).await?;
+        self.change("delete a Mission that has ended", api.delete(&key.name, &params))
+            .await?;
         tracing::info!(mission = %key, "deleted after spec.ttlSecondsAfterFinished");
         Ok(())
     }
 
-    async fn set_finalizers(&self, mission: &Mission, change: impl FnOnce(&mut Vec<String>)) -> Result<(), ApiError> {
+    async fn set_finalizers(
+        &self,
+        mission: &Mission,
+        change: impl FnOnce(&mut Vec<String>),
+    ) -> Result<(), NotBroughtOn> {
         let key = Key::of(mission);
         let api: Api<Mission> = Api::namespaced(self.observer.cluster.client(), &key.namespace);
         let mut finalizers = mission.finalizers().to_vec();
@@ -624,12 +675,9 @@ impl Controller {
             "resourceVersion": mission.metadata.resource_version,
             "finalizers": finalizers,
         }});
-        let patch = Patch::Merge(&patch);
-        api::call(
-            "set the finalizer of a Mission",
-            api.patch(&key.name, &api::merging(), &patch),
-        )
-        .await?;
+        let (params, patch) = (api::merging(), Patch::Merge(&patch));
+        let set = api.patch(&key.name, &params, &patch);
+        self.change("set the finalizer of a Mission", set).await?;
         Ok(())
     }
 
@@ -650,7 +698,7 @@ impl Controller {
         unseen: &[(String, String)],
         count: usize,
         now: Instant,
-    ) -> Result<(), ApiError> {
+    ) -> Result<(), NotBroughtOn> {
         let mission = subject.mission.as_ref();
         let key = Key::of(mission);
         let mut taken: BTreeSet<String> = progress.parts.iter().map(|part| part.drone.clone()).collect();
@@ -663,12 +711,13 @@ impl Controller {
             };
             let Some(name) = names.find(free) else { break };
             let drone = build(mission, &name, job.takeoff);
-            match api::call("create a Drone", api.create(&api::posting(), &drone)).await {
+            let params = api::posting();
+            match self.change("create a Drone", api.create(&params, &drone)).await {
                 Ok(made) => {
                     tracing::info!(mission = %key, drone = name, "made a Drone");
                     self.expectations.created(uid(mission), &name, uid(&made), now);
                 }
-                Err(error) if error.is_already_exists() => {}
+                Err(NotBroughtOn::Api(error)) if error.is_already_exists() => {}
                 Err(error) => return Err(error),
             }
             taken.insert(name);
@@ -676,7 +725,7 @@ impl Controller {
         Ok(())
     }
 
-    async fn delete(&self, subject: &Subject, names: &BTreeSet<&str>, now: Instant) -> Result<(), ApiError> {
+    async fn delete(&self, subject: &Subject, names: &BTreeSet<&str>, now: Instant) -> Result<(), NotBroughtOn> {
         for snapshot in &subject.drones {
             let leaving = snapshot.facts.deleting || self.expectations.expects_deletion(snapshot.uid(), now);
             if leaving || !names.contains(snapshot.key.name.as_str()) {
@@ -684,9 +733,10 @@ impl Controller {
             }
             let api: Api<Drone> = Api::namespaced(self.observer.cluster.client(), &snapshot.key.namespace);
             let params = api::only(snapshot.uid());
-            match api::call("delete a Drone", api.delete(&snapshot.key.name, &params)).await {
+            let deleted = self.change("delete a Drone", api.delete(&snapshot.key.name, &params));
+            match deleted.await {
                 Ok(_) => self.expectations.deleted(snapshot.uid(), now),
-                Err(error) if error.is_not_found() || error.is_conflict() => {}
+                Err(NotBroughtOn::Api(error)) if error.is_not_found() || error.is_conflict() => {}
                 Err(error) => return Err(error),
             }
         }
@@ -790,3 +840,6 @@ fn build(mission: &Mission, name: &str, takeoff: f64) -> Drone {
     }]);
     drone
 }
+
+#[cfg(test)]
+mod tests;

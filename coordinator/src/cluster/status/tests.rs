@@ -61,6 +61,11 @@ impl Stored {
 
 /// Writes the status of the Drone with uid `u-1`, as it was in version 7, to a server that has `stored`.
 async fn written(stored: Stored) -> (Result<Drone, ApiError>, Stored) {
+    written_while(stored, || true).await
+}
+
+/// The same, by one that leads while it `acts`.
+async fn written_while(stored: Stored, acts: impl Fn() -> bool) -> (Result<Drone, ApiError>, Stored) {
     let stored = Arc::new(Mutex::new(stored));
     let shared = Arc::clone(&stored);
     let service = tower::service_fn(move |request: Request<Body>| {
@@ -80,7 +85,7 @@ async fn written(stored: Stored) -> (Result<Drone, ApiError>, Stored) {
     drone.metadata.uid = Some("u-1".to_owned());
     drone.metadata.resource_version = Some("7".to_owned());
     let status = json!({"phase": "Flying"});
-    let done = write("write the status of a Drone", &api, &drone.metadata, &status).await;
+    let done = write_while(acts, "write the status of a Drone", &api, &drone.metadata, &status).await;
     drop(api);
     let stored = std::mem::take(&mut *stored.lock().unwrap());
     (done, stored)
@@ -120,6 +125,22 @@ async fn a_status_waits_for_no_watch_that_is_late() {
     let (done, stored) = written(stored("u-1", 30)).await;
     assert!(done.is_ok());
     assert_eq!((stored.phase.as_deref(), stored.patches), (Some("Flying"), 2));
+}
+
+#[tokio::test]
+async fn one_that_acts_no_more_leaves_a_newer_version_as_it_is() {
+    let (done, left) = written_while(stored("u-1", 30), || false).await;
+    assert!(done.is_err_and(|error| error.is_conflict()));
+    assert_eq!((left.phase, left.patches), (None, 1));
+    // Its mandate ends while it waits for the newest version.
+    let asked = std::cell::Cell::new(0);
+    let once = || {
+        asked.set(asked.get() + 1);
+        asked.get() == 1
+    };
+    let (done, left) = written_while(stored("u-1", 30), once).await;
+    assert!(done.is_err_and(|error| error.is_conflict()));
+    assert_eq!((left.phase, left.patches, asked.get()), (None, 1, 2));
 }
 
 #[tokio::test]

@@ -7,7 +7,7 @@ mod proxy;
 use std::ffi::OsStr;
 use std::path::{Path, PathBuf};
 use std::process::{Command, Output};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 
 use anyhow::Context;
@@ -118,11 +118,22 @@ impl Kubectl {
     ///
     /// Errors: the API server does not answer with it; with its own words.
     pub fn read(&self, path: &str) -> anyhow::Result<serde_json::Value> {
-        self.proxy()?.get(path, self.deadline)
+        let looked = self.proxy()?.get(path, self.deadline);
+        if !matches!(looked, Ok((200 | 404, _))) {
+            // It keeps to the kubeconfig, and the keys, that were there when it began.
+            *self.lock_proxy() = None;
+        }
+        let (status, body) = looked.with_context(|| format!("GET {path}"))?;
+        anyhow::ensure!(status == 200, "GET {path}: {status}: {}", body.trim());
+        serde_json::from_str(&body).with_context(|| format!("GET {path}: {body}"))
+    }
+
+    fn lock_proxy(&self) -> MutexGuard<'_, Option<Arc<Proxy>>> {
+        self.proxy.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
     fn proxy(&self) -> anyhow::Result<Arc<Proxy>> {
-        let mut proxy = self.proxy.lock().unwrap_or_else(PoisonError::into_inner);
+        let mut proxy = self.lock_proxy();
         match proxy.as_ref() {
             Some(running) => Ok(Arc::clone(running)),
             None => Ok(Arc::clone(proxy.insert(Arc::new(Proxy::start(self)?)))),

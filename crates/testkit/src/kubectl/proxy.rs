@@ -7,11 +7,9 @@ use std::os::unix::net::UnixStream;
 use std::path::PathBuf;
 use std::time::Duration;
 
-use anyhow::Context as _;
-use serde_json::Value;
-
 use super::Kubectl;
 use crate::{Launch, Process, Scratch, wait_for};
+use anyhow::Context as _;
 
 /// It starts within this on a busy machine.
 const PATIENCE: Duration = Duration::from_secs(30);
@@ -47,8 +45,8 @@ impl Proxy {
         })
     }
 
-    /// What the API server answers to a GET of `path`.
-    pub(super) fn get(&self, path: &str, deadline: Duration) -> anyhow::Result<Value> {
+    /// The status and the body with which a GET of `path` is answered.
+    pub(super) fn get(&self, path: &str, deadline: Duration) -> anyhow::Result<(u16, String)> {
         let mut stream = UnixStream::connect(&self.socket)?;
         stream.set_read_timeout(Some(deadline))?;
         // HTTP/1.0: one answer, as it is, up to the end of the stream.
@@ -61,9 +59,8 @@ impl Proxy {
         let end = answer.windows(4).position(|window| window == b"\r\n\r\n");
         let (head, body) = answer.split_at(end.context("no answer")? + 4);
         let head = String::from_utf8_lossy(head);
-        let body = String::from_utf8_lossy(body);
-        let status = head.lines().next().unwrap_or_default();
-        anyhow::ensure!(status.contains(" 200 "), "GET {path}: {status}: {body}");
-        serde_json::from_str(&body).with_context(|| format!("GET {path}: {body}"))
+        let status = head.split(' ').nth(1).and_then(|status| status.parse().ok());
+        let status = status.with_context(|| format!("no status: {head}"))?;
+        Ok((status, String::from_utf8_lossy(body).into_owned()))
     }
 }

@@ -19,6 +19,7 @@ mod run;
 mod tools;
 
 use std::sync::mpsc::{Receiver, channel};
+use std::thread::JoinHandle;
 use std::time::Instant;
 
 use anyhow::Context;
@@ -116,7 +117,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     }
     let docs = args.wants(Step::Docs).then(documentation_beside);
     let tested = if args.wants(Step::Tests) {
-        step("tests", || tests(args, &programs, &set_up))
+        step("tests", || tests(args, &programs, (&set_up, docs.as_ref())))
     } else {
         set_up
             .recv()
@@ -152,7 +153,7 @@ fn formatting() -> anyhow::Result<()> {
 }
 
 /// Writes the documentation of the code while tests wait: it gives way to them. Whether it has no warnings.
-fn documentation_beside() -> std::thread::JoinHandle<bool> {
+fn documentation_beside() -> JoinHandle<bool> {
     std::thread::spawn(|| {
         let mut command = std::process::Command::new("nice");
         command
@@ -204,7 +205,11 @@ fn said(title: &str, done: anyhow::Result<()>) -> bool {
     done.is_ok()
 }
 
-fn tests(args: &Args, programs: &[TestProgram], set_up: &Receiver<bool>) -> anyhow::Result<()> {
+fn tests(
+    args: &Args,
+    programs: &[TestProgram],
+    (set_up, docs): (&Receiver<bool>, Option<&JoinHandle<bool>>),
+) -> anyhow::Result<()> {
     let mut env = vec![
         ("SKEIN_TEST_PYTHON", peers::VENV.python()),
         ("SKEIN_TEST_CLIENTS_PYTHON", clients::VENV.python()),
@@ -224,7 +229,7 @@ fn tests(args: &Args, programs: &[TestProgram], set_up: &Receiver<bool>) -> anyh
             chosen,
             &env,
             &workspace_root().join("target/test-logs"),
-            set_up,
+            (set_up, docs),
         );
     }
     anyhow::ensure!(set_up.recv().unwrap_or(false), "not all could be set up; see above");

@@ -5,6 +5,8 @@
 //! Most of the long programs wait: for vehicles that fly, leases that run out, faults that last. Their tests take turns on one stage
 //! (an API server with all that runs on it), so such a program runs as several parts, each a process with a stage of its own.
 
+use std::path::PathBuf;
+
 use super::compile::TestProgram;
 
 /// What must be set up before a program can run.
@@ -157,6 +159,26 @@ pub struct Unit {
     pub timed: bool,
     /// Whether it runs in the time that others leave; see [`GIVE_WAY`].
     pub gives_way: bool,
+}
+
+/// The documentation of the code, which is written beside the tests, and gives way to them.
+pub fn documentation(folder: PathBuf) -> Unit {
+    Unit {
+        label: "documentation of the code".to_owned(),
+        program: TestProgram {
+            package: "workspace".to_owned(),
+            target: "documentation".to_owned(),
+            executable: "cargo".into(),
+            args: Vec::new(),
+            folder,
+        },
+        args: Vec::new(),
+        needs: Needs::Nothing,
+        seconds: 0,
+        percent: 0,
+        timed: false,
+        gives_way: true,
+    }
 }
 
 /// Whether it is one for the loop of a developer: it needs nothing but what was compiled, and a few seconds of a core; or it has the

@@ -6,6 +6,7 @@ use std::collections::{BTreeMap, VecDeque};
 use std::io::{IsTerminal, Write};
 use std::path::{Path, PathBuf};
 use std::sync::mpsc::Receiver;
+use std::thread::JoinHandle;
 use std::time::{Duration, Instant};
 
 use anyhow::Context;
@@ -64,7 +65,8 @@ struct Ended {
 }
 
 /// Runs all of `programs` with `env`. `set_up` reports once whether the requirements of [`Needs::Peers`] could be set up; until
-/// then those programs wait, and if it failed they fail.
+/// then those programs wait, and if it failed they fail. While `documentation` is written, no other program that gives way runs, and none
+/// that has the machine to itself.
 ///
 /// Errors: a test failed, or a program ended without the result of its tests.
 pub fn run(
@@ -72,8 +74,9 @@ pub fn run(
     chosen: impl Fn(&TestProgram) -> bool,
     env: &[(&str, PathBuf)],
     logs: &Path,
-    set_up: &Receiver<bool>,
+    (set_up, documentation): (&Receiver<bool>, Option<&JoinHandle<bool>>),
 ) -> anyhow::Result<()> {
+    let beside = needs::documentation(logs.to_owned());
     let cores = std::thread::available_parallelism().map_or(2, usize::from);
     if logs.exists() {
         std::fs::remove_dir_all(logs)?;
@@ -93,7 +96,9 @@ pub fn run(
             let lost = pending.extract_if(.., |unit| unit.needs == Needs::Peers);
             ended.extend(lost.map(|unit| Ended::never_began(&unit)));
         }
-        let at_work: Vec<&Unit> = running.iter().map(|running| &running.unit).collect();
+        let documented = documentation.is_none_or(JoinHandle::is_finished);
+        let at_work = running.iter().map(|running| &running.unit);
+        let at_work: Vec<&Unit> = at_work.chain((!documented).then_some(&beside)).collect();
         let machine = Machine {
             cores,
             // Those that need a set-up that failed are pending no more.

@@ -6,7 +6,7 @@
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use mavlink::dialects::ardupilotmega::{MavCmd, MavMessage};
+use mavlink::dialects::ardupilotmega::{MavCmd, MavMessage, MavSysStatusSensor};
 use serde_json::{Value, json};
 use testkit::autopilots::{HOME, Stack};
 
@@ -229,6 +229,49 @@ fn begin(field: &Field) -> anyhow::Result<()> {
     wait_armable(field)
 }
 
+const SWITCH: MavCmd = MavCmd::MAV_CMD_DO_FENCE_ENABLE;
+
+fn switch(field: &Field, on: bool) -> anyhow::Result<()> {
+    let how = f32::from(u8::from(on));
+    field
+        .vehicle(NODE)
+        .pilot
+        .command(SWITCH, [how, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0])
+}
+
+/// In the air somebody switches ArduPilot's fence off, with all of it there, and on again: SYS_STATUS alone says so.
+fn is_named_switched_off(field: &Field, figures: &mut Figures) -> anyhow::Result<()> {
+    let since = now();
+    switch(field, false)?;
+    let named = wait_in_force(field, "geofence", false, 20)?;
+    figures.took("switched off in the air, named after", since, named);
+    let why = field.read("geofences/north")?["status"]["unsettled"].to_string();
+    ensure!(why.contains("switched off"), "{why}");
+    std::thread::sleep(Duration::from_secs(3));
+    let ours = field.record(NODE).first_sent(since, SWITCH);
+    ensure!(ours.is_none(), "in the air it was switched by us");
+    switch(field, true)?;
+    wait_in_force(field, "geofence", true, 20).map(drop)
+}
+
+/// On the ground it is switched on by us.
+fn is_switched_on_again(field: &Field, figures: &mut Figures) -> anyhow::Result<()> {
+    let since = now();
+    switch(field, false)?;
+    let ours = field.wait("a fence that is switched off to be switched on", 20, || {
+        field.record(NODE).first_sent(since, SWITCH).context("not yet")
+    })?;
+    figures.took("switched off on the ground, on again after", since, ours);
+    let on = |message: &MavMessage| {
+        let fence = MavSysStatusSensor::MAV_SYS_STATUS_GEOFENCE;
+        matches!(message, MavMessage::SYS_STATUS(m) if m.onboard_control_sensors_enabled.contains(fence))
+    };
+    field.wait("SYS_STATUS to say so", 10, || {
+        field.record(NODE).first_reported(ours, on).context("not yet")
+    })?;
+    wait_in_force(field, "geofence", true, 20).map(drop)
+}
+
 fn fence(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     begin(field)?;
     let before = messages(field);
@@ -246,6 +289,10 @@ fn fence(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.wait_in_air(&[NODE], HEIGHT)?;
     armed_last(field, since)?;
     is_aboard(field, &ours)?;
+
+    if field.stack == Stack::ArduPilot {
+        is_named_switched_off(field, figures)?;
+    }
 
     // In the air, somebody uploads another.
     let since = now();
@@ -279,15 +326,8 @@ fn fence(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     figures.took("on the ground changed back after", since, mended);
     is_aboard(field, &ours)?;
 
-    // ArduPilot's can be switched off with all of it there, and SYS_STATUS alone says so.
     if field.stack == Stack::ArduPilot {
-        let since = now();
-        let pilot = &field.vehicle(NODE).pilot;
-        pilot.command(MavCmd::MAV_CMD_DO_FENCE_ENABLE, [0.0; 7])?;
-        let named = wait_in_force(field, "geofence", false, 20)?;
-        figures.took("switched off on the ground, named after", since, named);
-        let mended = wait_in_force(field, "geofence", true, 40)?;
-        figures.took("and switched on again after", since, mended);
+        is_switched_on_again(field, figures)?;
     }
 
     power_cycle(field)?;

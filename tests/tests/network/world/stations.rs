@@ -93,7 +93,12 @@ impl Run<'_> {
     }
 
     pub(super) fn patience(&self) -> Duration {
-        PATIENCE * if self.stations.is_some() { LONGER } else { 1 }
+        // An aircraft is gone with the faults, and counts for a while after it was last heard.
+        let counts = match self.oracle.tally.aircraft {
+            0 => Duration::ZERO,
+            _ => fleet::airspace::Rules::default().traffic_kept,
+        };
+        counts + PATIENCE * if self.stations.is_some() { LONGER } else { 1 }
     }
 
     /// Makes each Drone that is not there.

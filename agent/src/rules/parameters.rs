@@ -29,6 +29,10 @@ use std::time::Duration;
 
 /// Between two messages.
 const PACE: Duration = Duration::from_millis(100);
+/// ArduCopter's fence goes by the kinds that it had when it was switched on: it is switched on once they are as wanted. Of others SYS_STATUS
+/// would go on to say that they are on.
+const KINDS: &str = "FENCE_TYPE";
+const SWITCH: &str = "FENCE_ENABLE";
 /// Before a parameter that did not come is asked for again.
 const ASK_AGAIN: Backoff = Backoff {
     first: Duration::from_secs(1),
@@ -98,6 +102,10 @@ enum Stage {
 }
 
 impl Entry {
+    fn rests(&self) -> bool {
+        self.stage == Stage::Settled || self.asked >= GIVE_UP_AFTER
+    }
+
     fn new(wanted: f64, enforce: Enforce, may_reboot: bool, back: bool) -> Self {
         Self {
             wanted,
@@ -172,10 +180,11 @@ impl Parameters {
         if turn.now < self.not_before {
             return None;
         }
+        let kinds_wait = self.entries.get(KINDS).is_some_and(|kinds| !kinds.rests());
         let due = self
             .entries
             .iter_mut()
-            .filter(|(_, entry)| turn.now >= entry.not_before);
+            .filter(|(name, entry)| turn.now >= entry.not_before && !(kinds_wait && *name == SWITCH));
         for (name, entry) in due {
             if let Some(send) = entry.next(name, memory, turn) {
                 self.not_before = turn.now.plus(PACE);
@@ -217,8 +226,7 @@ impl Parameters {
     /// Whether nothing is under way or about to be.
     #[must_use]
     pub fn at_rest(&self) -> bool {
-        let rests = |entry: &Entry| entry.stage == Stage::Settled || entry.asked >= GIVE_UP_AFTER;
-        self.entries.values().all(rests)
+        self.entries.values().all(Entry::rests)
     }
 
     /// Those that have what they had before ours, and are to be forgotten.

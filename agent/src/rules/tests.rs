@@ -569,6 +569,23 @@ fn a_fence_that_is_switched_off_is_not_in_force_and_is_switched_on_again_on_the_
 }
 
 #[test]
+fn a_fence_is_switched_on_once_its_kinds_are_as_wanted() {
+    let mut world = World::new(Autopilot::ArduPilot);
+    let wanted = [
+        ("FENCE_ACTION", 1.0, APPLY),
+        ("FENCE_ENABLE", 1.0, APPLY),
+        ("FENCE_TYPE", 5.0, APPLY),
+    ];
+    world.give(&rules("a", Some(AROUND_HOME_E7), &wanted));
+    world.until_in_force();
+    let set = world.fake.received.iter().filter_map(|message| match message {
+        MavMessage::PARAM_SET(m) => Some(m.param_id.to_str().unwrap().to_owned()),
+        _ => None,
+    });
+    assert_eq!(set.collect::<Vec<_>>(), ["FENCE_ACTION", "FENCE_TYPE", "FENCE_ENABLE"]);
+}
+
+#[test]
 fn a_fence_without_a_number_is_looked_at_again_on_px4() {
     let mut world = World::new(Autopilot::Px4);
     world.fake.unnumbered = true;

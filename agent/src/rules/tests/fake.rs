@@ -70,6 +70,7 @@ impl Fake {
                 ("SDLOG_MODE", (0.0, int)),
                 ("FENCE_ENABLE", (0.0, int)),
                 ("FENCE_ACTION", (0.0, int)),
+                ("FENCE_TYPE", (7.0, int)),
             ]),
             read_only: vec!["TOTAL"],
             event: 0,

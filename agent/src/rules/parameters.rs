@@ -106,6 +106,12 @@ impl Entry {
         self.stage == Stage::Settled || self.asked >= GIVE_UP_AFTER
     }
 
+    /// Whether it is, as far as is known, still to be set.
+    fn will_change(&self) -> bool {
+        let gave_up = self.asked.max(self.sets) >= GIVE_UP_AFTER || self.objection.is_some();
+        !self.has_value() && !gave_up && self.enforce != Enforce::Report
+    }
+
     fn new(wanted: f64, enforce: Enforce, may_reboot: bool, back: bool) -> Self {
         Self {
             wanted,
@@ -180,7 +186,7 @@ impl Parameters {
         if turn.now < self.not_before {
             return None;
         }
-        let kinds_wait = self.entries.get(KINDS).is_some_and(|kinds| !kinds.rests());
+        let kinds_wait = self.entries.get(KINDS).is_some_and(Entry::will_change);
         let due = self
             .entries
             .iter_mut()

@@ -166,7 +166,7 @@ impl State {
         self.truth = match (self.grounded(), self.truth) {
             (Some(false), Truth::Disarmed) if self.ready => Truth::ArmedOnGround,
             (Some(false), Truth::ArmedOnGround) => Truth::TakingOff,
-            (Some(false), Truth::TakingOff) => Truth::InAir,
+            (Some(false), Truth::TakingOff | Truth::Landing) => Truth::InAir,
             (Some(true), Truth::InAir | Truth::TakingOff) if self.lands => Truth::Landing,
             (Some(true), Truth::Landing | Truth::ArmedOnGround) => Truth::Disarmed,
             (_, truth) => truth,

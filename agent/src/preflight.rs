@@ -155,7 +155,7 @@ impl Reader {
         }
     }
 
-    /// Forgets the failsafes and the time-out: they may have been set meanwhile, by whoever.
+    /// Forgets the failsafes and the time-out: anybody may have set them meanwhile.
     pub fn read_again(&mut self, now: Moment) {
         self.forget(|_| true, now);
     }

@@ -12,6 +12,7 @@ use std::time::Duration;
 
 use anyhow::Context;
 
+use crate::Launch;
 use crate::launch::GO;
 use proxy::Proxy;
 
@@ -68,6 +69,18 @@ impl Kubectl {
             .env("GOMAXPROCS", "1")
             .envs(GO);
         command
+    }
+
+    /// The command as a process that stays, called `name` in what is said of it.
+    pub fn launch<A: AsRef<OsStr>>(&self, name: &str, args: impl IntoIterator<Item = A>) -> Launch {
+        let command = self.command(args);
+        let launch = Launch::program(command.get_program())
+            .named(name)
+            .args(command.get_args());
+        let variables = command.get_envs();
+        variables.fold(launch, |launch, (name, value)| {
+            launch.env(name, value.unwrap_or_default())
+        })
     }
 
     /// Runs it; a failure status is for the caller to judge.

@@ -8,7 +8,7 @@ use std::thread::JoinHandle;
 use std::time::Duration;
 
 use serde_json::Value;
-use testkit::{Kubectl, Launch, Process};
+use testkit::Kubectl;
 
 use crate::wire::now;
 
@@ -27,7 +27,9 @@ impl Objects {
         let history = History::default();
         let ended = Arc::new(AtomicBool::new(false));
         let (into, stop, kubectl) = (Arc::clone(&history), Arc::clone(&ended), kubectl.clone());
-        let mut process = start(&kubectl)?;
+        let mut process = kubectl
+            .launch("kubectl-watch", ["get", "drones", "-A", "--watch", "-o", "json"])
+            .start()?;
         let thread = std::thread::spawn(move || {
             let mut read = 0;
             while !stop.load(Ordering::Relaxed) {
@@ -80,17 +82,6 @@ impl Drop for Objects {
             let _ = thread.join();
         }
     }
-}
-
-fn start(kubectl: &Kubectl) -> anyhow::Result<Process> {
-    let command = kubectl.command(["get", "drones", "-A", "--watch", "-o", "json"]);
-    let mut launch = Launch::program(command.get_program())
-        .named("kubectl-watch")
-        .args(command.get_args());
-    for (name, value) in command.get_envs() {
-        launch = launch.env(name, value.unwrap_or_default());
-    }
-    launch.start()
 }
 
 /// Takes the complete objects at the start of `text`; returns how many bytes they were.

@@ -8,7 +8,7 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use super::Kubectl;
-use crate::{Launch, Process, Scratch, wait_for};
+use crate::{Process, Scratch, wait_for};
 use anyhow::Context as _;
 
 /// It starts within this on a busy machine.
@@ -26,15 +26,10 @@ impl Proxy {
     pub(super) fn start(kubectl: &Kubectl) -> anyhow::Result<Self> {
         let folder = Scratch::new("skein-proxy-")?;
         let socket = folder.path().join("socket");
-        let command = kubectl.command(["proxy", "--unix-socket"]);
-        let mut launch = Launch::program(command.get_program())
-            .named("kubectl-proxy")
-            .args(command.get_args())
-            .arg(&socket);
-        for (name, value) in command.get_envs() {
-            launch = launch.env(name, value.unwrap_or_default());
-        }
-        let process = launch.start()?;
+        let process = kubectl
+            .launch("kubectl-proxy", ["proxy", "--unix-socket"])
+            .arg(&socket)
+            .start()?;
         wait_for("kubectl proxy to listen", PATIENCE, || {
             Ok(UnixStream::connect(&socket)?)
         })?;

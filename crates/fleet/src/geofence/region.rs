@@ -407,7 +407,9 @@ impl Draft {
     /// The excluded polygons as one, with what they enclose; `None` if they enclose home.
     fn united(&self, same: &mut f64) -> Option<Vec<Vec<Coord>>> {
         let polygon = |points: &Vec<Coord>| Polygon::new(LineString::from(points.clone()), vec![]);
-        let polygons: Vec<Polygon> = self.rings.iter().map(polygon).collect();
+        // In one direction: to the union, one that is drawn in the other direction than the first is a hole.
+        let oriented = |points: &Vec<Coord>| polygon(&Ring::new(Side::Outside, points.clone()).points);
+        let polygons: Vec<Polygon> = self.rings.iter().map(oriented).collect();
         let united = unary_union(&polygons);
         let filled: Vec<Vec<Coord>> = united.0.iter().map(|part| open(part.exterior())).collect();
         let home = ::geo::Point(self.home);

@@ -305,6 +305,26 @@ fn large(home: Wgs84) -> [Wanted; 2] {
 }
 
 #[test]
+fn exclusions_that_are_drawn_in_both_directions_stay_when_they_are_made_to_fit() {
+    let home = zurich();
+    let block = |at: f64| [(at, at), (at + 60.0, at), (at + 60.0, at + 60.0), (at, at + 60.0)];
+    // Apart, and one over the other.
+    for at in [300.0, 130.0] {
+        let (one, mut other) = (block(100.0), block(at));
+        other.reverse();
+        for exclude in [[one, other], [other, one]] {
+            let mut geofence = including("site", vec![star(home, 60, 2000.0, 1998.0)]);
+            geofence.exclude = exclude.iter().map(|points| polygon(home, points)).collect();
+            let compiled = compile(&[&geofence], Autopilot::Px4, Some(home)).unwrap();
+            let fence = compiled.fence.unwrap();
+            for place in [101.0, 135.0, 159.0, at + 1.0, at + 59.0].map(|off| shifted(home, off, off)) {
+                assert!(!allows(Autopilot::Px4, &fence, place), "{place:?} {:?}", compiled.notes);
+            }
+        }
+    }
+}
+
+#[test]
 fn a_fence_that_is_the_same_for_homes_near_by_is_the_one_that_each_would_get() {
     let home = zurich();
     let fences = large(home);
@@ -617,9 +637,11 @@ fn any_polygon(sizes: std::ops::Range<f64>, off: f64) -> impl Strategy<Value = (
     (-off..off, -off..off, radii)
 }
 
+/// Drawn in the one direction or in the other, as people do.
 fn rounded(of: Wgs84, (east, north, radii): &(f64, f64, Vec<f64>)) -> Outline {
+    let turn = if radii.len() % 2 == 0 { 1.0 } else { -1.0 };
     let corner = |(i, radius): (usize, &f64)| {
-        let angle = std::f64::consts::TAU * i as f64 / radii.len() as f64;
+        let angle = turn * std::f64::consts::TAU * i as f64 / radii.len() as f64;
         (east + radius * angle.cos(), north + radius * angle.sin())
     };
     polygon(of, &radii.iter().enumerate().map(corner).collect::<Vec<_>>())

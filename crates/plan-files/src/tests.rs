@@ -172,6 +172,11 @@ fn a_broken_line_is_named() {
         with(&format!("{home}1\t0\t3\n")),
         wpl::BadWpl::Count { line: 3, count: 3 }
     );
+    for (frame, command) in [(3, 16), (0, 22)] {
+        let item = format!("0\t1\t{frame}\t{command}\t0\t0\t0\t0\t47.4\t8.5\t30\t1\n");
+        let line = 2;
+        assert_eq!(with(&item), wpl::BadWpl::Home { line, command, frame });
+    }
     let order = wpl::BadWpl::Order {
         line: 3,
         got: 2,

@@ -50,6 +50,19 @@ pub enum BadWpl {
         /// The next.
         expected: usize,
     },
+    /// The first item is another one than home, and would be lost.
+    #[error(
+        "line {line}: item 0 is home, a waypoint above sea level (command {NAV_WAYPOINT}, frame {FRAME_GLOBAL}), and this is command {command} \
+         in frame {frame}; put home before it"
+    )]
+    Home {
+        /// From 1.
+        line: usize,
+        /// As it says.
+        command: u16,
+        /// As it says.
+        frame: u8,
+    },
     /// Nothing to fly.
     #[error("the file has no mission items after home; add some")]
     Empty,
@@ -81,6 +94,11 @@ pub fn read(text: &str) -> Result<PlanFile, BadWpl> {
             });
         }
         if number == 0 {
+            // Old files of ArduPilot have command 0 there.
+            if ![NAV_WAYPOINT, 0].contains(&item.command) || item.frame != FRAME_GLOBAL {
+                let (command, frame) = (item.command, item.frame);
+                return Err(BadWpl::Home { line, command, frame });
+            }
             file.home = home_of(&item);
         } else {
             file.items.push(item);

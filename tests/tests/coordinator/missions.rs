@@ -406,7 +406,8 @@ fn file(places: u32) -> String {
     let row = |number: u32, command: u16, params: [f64; 4], place: [f64; 3]| {
         let [a, b, c, d] = params;
         let [x, y, z] = place;
-        format!("{number}\t0\t3\t{command}\t{a}\t{b}\t{c}\t{d}\t{x:.7}\t{y:.7}\t{z}\t1\n")
+        let frame = if number == 0 { 0 } else { 3 };
+        format!("{number}\t0\t{frame}\t{command}\t{a}\t{b}\t{c}\t{d}\t{x:.7}\t{y:.7}\t{z}\t1\n")
     };
     let at = |number: u32| [47.0 + f64::from(number) * 0.000_27, 8.001, 20.0];
     let mut rows = vec![

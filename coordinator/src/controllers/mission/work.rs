@@ -315,8 +315,9 @@ mod tests {
         };
         let of = |text: &str| Job::of(&spec(1), Some(&Ok(text.to_owned())));
         let row = |number: u32, command: u16, north: f64| {
+            let frame = if number == 0 { 0 } else { 3 };
             format!(
-                "{number}\t0\t3\t{command}\t0\t0\t0\t0\t{:.6}\t8.5\t25\t1\n",
+                "{number}\t0\t{frame}\t{command}\t0\t0\t0\t0\t{:.6}\t8.5\t25\t1\n",
                 47.4 + north
             )
         };

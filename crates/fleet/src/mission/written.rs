@@ -10,7 +10,7 @@ use super::area::{flat, frame};
 use super::cut::{PlannedFlight, rounded};
 use super::flight::{BadPlan, check_item, states};
 use super::item::{self, Item, of_waypoints};
-use super::route::{MOST_WAYPOINTS, Waypoint};
+use super::route::{FASTEST, MOST_WAYPOINTS, Waypoint};
 use super::stretch::{Stretch, Stretches};
 use super::track::{Leg, Point, Track, Work};
 use super::way::Ways;
@@ -46,6 +46,26 @@ pub enum BadItems {
         /// Its name.
         name: &'static str,
     },
+    /// A vehicle that takes a place for reached far from it cuts the corner there.
+    #[error(
+        "item {number} takes its place for reached {radius} m from it (its second parameter, the acceptance radius), and leaves the straight \
+         way there, which alone is kept clear of others; make it 0, or at most {WIDEST} m",
+        WIDEST = WIDEST.0
+    )]
+    Corner {
+        /// From 0.
+        number: usize,
+        /// Meters.
+        radius: f64,
+    },
+    /// Nothing is kept clear for it in time.
+    #[error("item {number} makes the vehicle fly {speed} m/s; at most {fastest} m/s are possible", fastest = FASTEST.0)]
+    Fast {
+        /// From 0.
+        number: usize,
+        /// Meters per second.
+        speed: f64,
+    },
     /// Too far away.
     #[error("item {number} has no place near the others")]
     Far {
@@ -55,6 +75,9 @@ pub enum BadItems {
         source: NoPlace,
     },
 }
+
+/// The widest acceptance radius: that of autopilots of multicopters, if none is given (NAV_ACC_RAD, WPNAV_RADIUS).
+const WIDEST: Meters = Meters(2.0);
 
 /// Items that are flown as they stand.
 #[derive(Clone, Debug)]
@@ -80,10 +103,15 @@ fn kept(items: &[Item]) -> impl Iterator<Item = (usize, &Item)> {
 
 fn check(number: usize, item: &Item) -> Result<(), BadItems> {
     let name = item.name();
+    let [_, second, ..] = item.params;
+    let second = second.unwrap_or_default();
     match item.command {
         NAV_LOITER_TURNS | item::NAV_SPLINE_WAYPOINT => Err(BadItems::Curve { number, name }),
         item::NAV_RETURN_TO_LAUNCH | item::NAV_LAND => Err(BadPlan::AfterLanding(number + 1).into()),
         command @ DO_LAND_START => Err(BadPlan::Command { number, command, name }.into()),
+        // PX4 takes it as it is; ArduCopter does not look at it.
+        item::NAV_WAYPOINT if second > WIDEST.0 => Err(BadItems::Corner { number, radius: second }),
+        item::DO_CHANGE_SPEED if second > FASTEST.0 => Err(BadItems::Fast { number, speed: second }),
         _ => Ok(check_item(number, item)?),
     }
 }

@@ -218,6 +218,23 @@ fn what_leaves_the_straight_way_arms_jumps_or_lands_elsewhere_is_refused_by_its_
         with(4, place(item::NAV_WAYPOINT, 900_000.0)),
         BadItems::Far { number: 4, .. }
     ));
+    let second = |item: Item, value: f64| {
+        let [first, _, rest @ ..] = item.params;
+        let [third, fourth, x, y, z] = rest;
+        let params = [first, Some(value), third, fourth, x, y, z];
+        Item { params, ..item }
+    };
+    let waypoint = |radius| second(place(item::NAV_WAYPOINT, 200.0), radius);
+    let (number, radius) = (4, 100.0);
+    assert_eq!(with(4, waypoint(radius)), BadItems::Corner { number, radius });
+    let mut narrow = file();
+    narrow[4] = waypoint(2.0);
+    Work::of_items(&narrow).unwrap();
+    let (number, speed) = (5, 60.0);
+    assert_eq!(
+        with(5, second(done(item::DO_CHANGE_SPEED, 1.0), speed)),
+        BadItems::Fast { number, speed }
+    );
     assert_eq!(Work::of_items(&[]).unwrap_err(), BadItems::NoPlace);
     assert_eq!(Work::of_items(&file()[..2]).unwrap_err(), BadItems::NoPlace);
     let many = vec![place(item::NAV_WAYPOINT, 1.0); 1001];

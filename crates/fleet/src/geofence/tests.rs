@@ -272,6 +272,21 @@ fn a_way_is_refused_that_leaves_an_inclusion_crosses_an_exclusion_or_climbs_thro
     // One that is outside already may come back.
     assert_eq!(way(&[at(50.0, 60.0, 10.0), at(-25.0, 60.0, 10.0)]), Ok(()));
     assert_eq!(way(&[]), Ok(()));
+    // But not out again, nor through the shape at whose edge it is on the right side.
+    let (inside, west, east) = (at(50.0, -25.0, 10.0), at(30.0, -25.0, 10.0), at(70.0, -25.0, 10.0));
+    let crosses = |places: &[(Wgs84, AltitudeAboveHome)]| matches!(way(places), Err(WayOutside::Crosses { .. }));
+    assert_eq!(way(&[inside, west]), Ok(()));
+    assert!(crosses(&[inside, west, east]));
+    let edge = at(38.5, -25.0, 10.0);
+    assert!(crosses(&[edge, east]));
+    assert_eq!(way(&[edge, west]), Ok(()));
+    assert!(crosses(&[edge, west, edge]));
+    let up = |heights: [f64; 3]| way(&heights.map(|up| at(-25.0, -45.0, up)));
+    assert_eq!(up([38.5, 38.5, 10.0]), Ok(()));
+    assert_eq!(up([41.0, 42.0, 10.0]), Ok(()));
+    for heights in [[38.5, 45.0, 10.0], [38.5, 10.0, 38.5], [41.0, 10.0, 41.0]] {
+        assert!(matches!(up(heights), Err(WayOutside::Climbs { .. })), "{heights:?}");
+    }
 }
 
 #[test]

@@ -10,6 +10,9 @@ use crate::units::{AltitudeAboveHome, Wgs84};
 /// A way has to keep this far on the right side of everything, meters: FENCE_MARGIN of ArduCopter, at which it is stopped.
 pub const WAY_MARGIN: f64 = 2.0;
 
+/// Two ways to compute the same distance differ by less, meters.
+const SAME: f64 = 0.05;
+
 /// Why a way is not where Geofences allow flight.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum WayOutside {
@@ -60,27 +63,22 @@ pub fn rest_outside(wanted: &[&Wanted], home: Wgs84, rest: &[(Wgs84, AltitudeAbo
 }
 
 /// Whether a vehicle that flies straight from each of these `places` to the next, at these heights above home, keeps to what all that is
-/// `wanted` allow. A shape or a ceiling on whose wrong side the way begins is not judged: it is left, and that is good. A floor is not
-/// either: each way begins below.
+/// `wanted` allow. A shape or a ceiling on whose wrong side the way begins is not judged before the way is on its right side: it is left, and
+/// that is good. From within the margin it may not come nearer. A floor is not judged: each way begins below.
 ///
 /// # Errors
 /// The first that does not, and what to do.
 pub fn way_outside(wanted: &[&Wanted], places: &[(Wgs84, AltitudeAboveHome)]) -> Result<(), WayOutside> {
-    let Some(&(start, from)) = places.first() else {
-        return Ok(());
-    };
     for w in wanted {
         let geofence = || w.name.clone();
         for (side, index, outline) in w.shapes() {
-            let right = |depth: f64| match side {
-                Side::Inside => depth,
-                Side::Outside => -depth,
+            // A way that begins within the margin comes no nearer; on the wrong side, nothing is asked before it is on the right one.
+            let mut nearest = f64::NEG_INFINITY;
+            let mut strays = |((from, _), (to, _)): (&(Wgs84, _), &(Wgs84, _))| {
+                nearest = nearest.max(at(outline, side, *from)).min(WAY_MARGIN);
+                nearest >= 0.0 && least(outline, side, *from, *to) < nearest - SAME
             };
-            let begins_wrong = right(depth(outline, start)) < WAY_MARGIN;
-            let mut legs = places.iter().zip(places.iter().skip(1));
-            let strays =
-                |((from, _), (to, _)): (&(Wgs84, _), &(Wgs84, _))| least(outline, side, *from, *to) < WAY_MARGIN;
-            if !begins_wrong && legs.any(strays) {
+            if places.iter().zip(places.iter().skip(1)).any(&mut strays) {
                 let geofence = geofence();
                 return Err(match side {
                     Side::Inside => WayOutside::Leaves { geofence, index },
@@ -89,14 +87,17 @@ pub fn way_outside(wanted: &[&Wanted], places: &[(Wgs84, AltitudeAboveHome)]) ->
             }
         }
         if let Some(AltitudeAboveHome(ceiling)) = w.ceiling {
-            let highest = places
-                .iter()
-                .map(|(_, height)| height.0)
-                .fold(f64::NEG_INFINITY, f64::max);
-            if highest > ceiling - WAY_MARGIN && from.0 <= ceiling - WAY_MARGIN {
+            let mut highest = f64::INFINITY;
+            let climbs = |(_, height): &&(Wgs84, AltitudeAboveHome)| {
+                if height.0 <= ceiling {
+                    highest = highest.min(height.0.max(ceiling - WAY_MARGIN));
+                }
+                height.0 > highest + SAME
+            };
+            if let Some((_, AltitudeAboveHome(height))) = places.iter().find(climbs).copied() {
                 return Err(WayOutside::Climbs {
                     geofence: geofence(),
-                    height: highest,
+                    height,
                     ceiling,
                 });
             }

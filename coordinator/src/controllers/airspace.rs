@@ -12,7 +12,7 @@ use crate::metrics::Metrics;
 use crds::Drone;
 use crds::drone::{AltitudeReference, Station as AskedStation};
 use fleet::airspace::{OrderNumber, Owner, Rules};
-use fleet::drone::desire::{Asked, counts_as_down, desire, holds_flight, may_be_in_air};
+use fleet::drone::desire::{Asked, counts_as_down, desire, held_height, holds_flight, may_be_in_air};
 use fleet::drone::way_home::WayHome;
 use fleet::drone::{Claimed, Movement};
 use fleet::flight_record::SoFar;
@@ -135,6 +135,31 @@ impl Airspace {
         let ordered = holds_flight(&own, report);
         let may = |site: &Site| site.may_fly_plan(node, plan) || (ordered && site.may_begin_plan(node, plan));
         !site.as_ref().is_some_and(may)
+    }
+
+    /// The height above home at which the vehicle of `node` is to hold for `drone`, which is `asked` for: the one that its agent holds an order
+    /// for, while the way to another is not clear or a Geofence does not allow that.
+    #[must_use]
+    pub fn height(
+        &self,
+        drone: &Drone,
+        node: Option<&NodeName>,
+        report: Option<&Report>,
+        asked: AltitudeAboveHome,
+    ) -> AltitudeAboveHome {
+        let own = DroneUid(uid(drone).to_owned());
+        let Some((node, held)) = node.zip(held_height(&own, report, asked)) else {
+            return asked;
+        };
+        let site = self.lock();
+        let is_clear = site
+            .as_ref()
+            .map_or_else(|| !self.is_unplaced(), |site| site.may_change_to(node, asked));
+        if is_clear && self.fences.allow(node, None, Some(asked)).is_ok() {
+            asked
+        } else {
+            held
+        }
     }
 
     /// The airspace that the vehicle of `node` owns, for people to see.
@@ -303,7 +328,7 @@ fn update(observer: &Observer, metrics: &Metrics) {
         return;
     }
     let now = observer.leadership.state.now();
-    let (gathered, corridors) = gather(observer, &drones, now);
+    let (gathered, corridors, changes) = gather(observer, &drones, now);
     let before = shown(airspace, &gathered, now);
     let conflicts = {
         let mut site = airspace.lock();
@@ -326,6 +351,7 @@ fn update(observer: &Observer, metrics: &Metrics) {
         let expected = expected.collect();
         let Some(site) = site.as_mut() else { return };
         site.plans(&corridors);
+        site.changes(changes);
         site.keep_within(observer.rules.fences());
         let before = site.endangered().clone();
         site.update(&expected, now);
@@ -364,12 +390,11 @@ fn update(observer: &Observer, metrics: &Metrics) {
     }
 }
 
+/// Its route, why it is not on its station, whether it may take off or is home, and to which height it may change.
+type Shown = (Option<RouteOrder>, Option<OffStation>, bool, Option<AltitudeAboveHome>);
+
 /// What people and agents are shown of each vehicle that moves.
-fn shown(
-    airspace: &Airspace,
-    gathered: &BTreeMap<NodeName, Gathered>,
-    now: Moment,
-) -> BTreeMap<NodeName, (Option<RouteOrder>, Option<OffStation>, bool)> {
+fn shown(airspace: &Airspace, gathered: &BTreeMap<NodeName, Gathered>, now: Moment) -> BTreeMap<NodeName, Shown> {
     let site = airspace.lock();
     let Some(site) = site.as_ref() else {
         return BTreeMap::new();
@@ -379,7 +404,7 @@ fn shown(
         if let Desire::AboveHome(_) | Desire::Plan = one.desire {
             let waits = site.plan_waits(node).map(|why| OffStation::Waits(why.to_owned()));
             let may = site.may_take_off(node) || site.owns_plan(node);
-            return (node.clone(), (None, waits, may));
+            return (node.clone(), (None, waits, may, site.changes_to(node)));
         }
         let is_home = one
             .report
@@ -387,7 +412,7 @@ fn shown(
             .is_some_and(|(report, _)| site.is_home(node, report));
         (
             node.clone(),
-            (site.route(node).cloned(), site.off_station(node, now), is_home),
+            (site.route(node).cloned(), site.off_station(node, now), is_home, None),
         )
     })
     .collect()
@@ -397,13 +422,17 @@ fn node_of(drone: &Drone) -> Option<NodeName> {
     NodeName::parse(drone.spec.node_name.as_deref()?).ok()
 }
 
-/// All vehicles that are connected or serve a Drone.
+/// All vehicles that are connected or serve a Drone, the ways of their plans, and to which heights they are to change.
 fn gather(
     observer: &Observer,
     drones: &[Arc<Drone>],
     now: Moment,
-) -> (BTreeMap<NodeName, Gathered>, BTreeMap<NodeName, Corridor>) {
-    let (mut all, mut corridors) = (BTreeMap::new(), BTreeMap::new());
+) -> (
+    BTreeMap<NodeName, Gathered>,
+    BTreeMap<NodeName, Corridor>,
+    BTreeMap<NodeName, AltitudeAboveHome>,
+) {
+    let (mut all, mut corridors, mut changes) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
     for (node, snapshot) in observer.sessions.connected() {
         let current = observer.sessions.current(&node);
         let age = snapshot.report.map(|(_, age)| age);
@@ -452,8 +481,13 @@ fn gather(
             Asked::Plan
         };
         one.desire = desire(&facts, asked, report.as_deref());
+        let height = AltitudeAboveHome(drone.spec.takeoff_altitude_meters);
+        let changes_height = asked == Asked::AboveHome && held_height(&facts.uid, report.as_deref(), height).is_some();
+        if changes_height && observer.rules.allow(&node, None, Some(height)).is_ok() {
+            changes.insert(node, height);
+        }
     }
-    (all, corridors)
+    (all, corridors, changes)
 }
 
 /// Whether its vehicle may go elsewhere than above its home.

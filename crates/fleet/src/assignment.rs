@@ -398,6 +398,9 @@ pub struct HeldDetails {
     pub rules: Option<RulesDigest>,
     /// The plan that it flies.
     pub plan: Option<PlanDigest>,
+    /// The height at which it wants the vehicle, if it wants it in the air; `None` also from an agent of an older version.
+    #[serde(default)]
+    pub altitude: Option<AltitudeAboveHome>,
 }
 
 impl HeldDetails {
@@ -408,7 +411,21 @@ impl HeldDetails {
             routed: assignment.routed,
             rules: assignment.rules.clone(),
             plan: assignment.plan.clone(),
+            altitude: match assignment.desired {
+                Desired::Flying { altitude } => Some(altitude),
+                Desired::Grounded { .. } => None,
+            },
         }
+    }
+
+    /// Whether an agent that reports these acts on `others`, as far as it says.
+    #[must_use]
+    pub fn act_on(&self, others: &Self) -> bool {
+        let altitude = self.altitude.or(others.altitude);
+        Self {
+            altitude,
+            ..self.clone()
+        } == *others
     }
 }
 

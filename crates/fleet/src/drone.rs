@@ -39,8 +39,10 @@ pub struct Facts {
     pub guarded: bool,
     /// Which Drone holds the claim to the node it is bound to.
     pub claim: Claimed,
-    /// To which height it takes off: that of its Mission's plan, or `spec.takeoffAltitudeMeters`.
+    /// To which height it takes off, or where it holds: that of its Mission's plan, or `spec.takeoffAltitudeMeters`.
     pub altitude: AltitudeAboveHome,
+    /// The height that it is asked for, while its vehicle is kept at another: the way there is not clear, or a Geofence forbids it.
+    pub waits_for: Option<AltitudeAboveHome>,
     /// `spec.failsafe`.
     pub failsafe: Failsafe,
     /// Whether it should be on the ground.

@@ -205,6 +205,7 @@ impl Site {
         self.claims.advance(now);
         self.waiting.clear();
         self.grant_takeoffs(vehicles, now);
+        self.grant_changes(vehicles, now);
         let mut goals = BTreeMap::new();
         let mut homes = BTreeMap::new();
         for (node, expected) in vehicles {

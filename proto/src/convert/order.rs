@@ -101,7 +101,7 @@ impl TryFrom<v1::Assignment> for Assignment {
             field: "assigned.desired",
         })? {
             v1::assignment::Desired::Flying(f) => Desired::Flying {
-                altitude: altitude(f.altitude_above_home_m)?,
+                altitude: altitude("assigned.flying.altitude_above_home_m", f.altitude_above_home_m)?,
             },
             v1::assignment::Desired::Grounded(g) => Desired::Grounded {
                 why: grounded_why(g.why),
@@ -196,12 +196,11 @@ fn ground_mark(mark: v1::GroundMark) -> Option<GroundMark> {
     }
 }
 
-fn altitude(meters: f64) -> Result<AltitudeAboveHome, BadMessage> {
+pub(super) fn altitude(field: &'static str, meters: f64) -> Result<AltitudeAboveHome, BadMessage> {
     // NaN and the infinities are not in the range either.
     if meters > 0.0 && meters <= HIGHEST_ALTITUDE_M {
         return Ok(AltitudeAboveHome(meters));
     }
-    let field = "assigned.flying.altitude_above_home_m";
     Err(BadMessage::OutOfRange {
         field,
         got: meters,

@@ -6,6 +6,7 @@ mod aircraft;
 mod deviation;
 mod inventory;
 
+use super::order::altitude;
 use super::rules::{LONGEST_DIGEST, at_most};
 use super::{BadMessage, filled, known, within};
 use crate::v1;
@@ -347,6 +348,7 @@ impl From<&Held> for v1::Held {
                     .map(|digest| digest.0.clone())
                     .unwrap_or_default(),
                 plan: details.plan.as_ref().map(|digest| digest.0.clone()).unwrap_or_default(),
+                altitude_above_home_m: details.altitude.map(|altitude| altitude.0),
             }),
         }
     }
@@ -381,6 +383,10 @@ impl TryFrom<v1::HeldDetails> for HeldDetails {
             routed: details.routed,
             rules: Some(details.rules).filter(|digest| !digest.is_empty()).map(RulesDigest),
             plan: Some(details.plan).filter(|digest| !digest.is_empty()).map(PlanDigest),
+            altitude: details
+                .altitude_above_home_m
+                .map(|meters| altitude("held.details.altitude_above_home_m", meters))
+                .transpose()?,
         })
     }
 }

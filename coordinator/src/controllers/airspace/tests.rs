@@ -4,7 +4,7 @@ use super::*;
 use crate::controllers::drone::facts::tests::{bound, for_a_mission, node, observer, plans};
 use crate::controllers::mission::plans::Planned;
 use crate::server::auth::tests::scripted::Scripted;
-use fleet::assignment::Held;
+use fleet::assignment::{Desired, Held, HeldDetails, Order};
 use fleet::drone::order::{ToSend, for_node};
 use fleet::flight_record::SoFar;
 use fleet::freshness::Knowledge;
@@ -91,6 +91,11 @@ impl Field {
 
     /// A report of a vehicle so far north and so high.
     fn report(&self, node: &'static str, north: f64, up: f64, truth: FlightTruth) {
+        self.report_with(node, (north, up), truth, None);
+    }
+
+    /// The same, of one whose agent holds an order to fly at this height.
+    fn report_with(&self, node: &'static str, (north, up): (f64, f64), truth: FlightTruth, ordered: Option<f64>) {
         let flies = up > 0.5;
         let home = if node == "m" { 0.0 } else { 50.0 };
         let plan = (node == "m" && self.on_mission).then(|| PlanReport {
@@ -117,7 +122,10 @@ impl Field {
                 generation: 0,
                 grounded: !flies,
                 settled: !flies,
-                details: None,
+                details: ordered.map(|up| HeldDetails {
+                    altitude: Some(AltitudeAboveHome(up)),
+                    ..HeldDetails::default()
+                }),
             }),
             so_far: if flies { SoFar::Flown } else { SoFar::Fresh },
             plan: plan.unwrap_or_default(),
@@ -230,6 +238,49 @@ async fn one_that_is_not_known_to_be_on_the_ground_waits_unless_it_may_fly_by_an
     assert_eq!(waits(&field), [false; 2], "it flies");
     field.report("n", 50.0, 20.0, lost);
     assert_eq!(waits(&field), [false; 2], "it may be in the air, by its order");
+}
+
+#[tokio::test(start_paused = true)]
+async fn one_that_holds_above_its_home_changes_its_height_once_the_way_there_is_clear() {
+    let field = Field::new();
+    let up = FlightTruth::Airborne(Airborne::InAir);
+    let holds_at = |height: f64| field.report_with("n", (50.0, height), up, Some(height));
+    let ordered = || {
+        let report = field.observer.sessions.current(&name("n"));
+        let facts = facts_with(&field.observer, &field.below, report.as_deref());
+        let held = report.as_ref().map(|report| report.held.as_ref());
+        match for_node(Term(1), std::slice::from_ref(&facts), held, false) {
+            ToSend::Order(Order::Assigned(assignment)) => (assignment.desired, facts.waits_for),
+            other => panic!("{other:?}"),
+        }
+    };
+    let at = |up: f64| Desired::Flying {
+        altitude: AltitudeAboveHome(up),
+    };
+    let asked = AltitudeAboveHome(20.0);
+    holds_at(10.0);
+    assert_eq!(ordered(), (at(10.0), Some(asked)), "nothing was looked over yet");
+    field.flies();
+    assert_eq!(ordered(), (at(10.0), Some(asked)), "another flies there");
+    tokio::time::advance(Duration::from_secs(1)).await;
+    field.report("m", 0.0, 0.0, FlightTruth::Disarmed);
+    holds_at(10.0);
+    field.has_part(false);
+    field.update();
+    assert_eq!(ordered(), (at(20.0), None), "that is on the ground");
+    field.has_part(true);
+    field.update();
+    let airspace = &field.observer.airspace;
+    assert!(airspace.plan_waits(&name("m")).is_some(), "its plan leads through that");
+    assert_eq!(
+        ordered(),
+        (at(20.0), None),
+        "its order is under way, and its way is its own"
+    );
+    tokio::time::advance(Duration::from_secs(1)).await;
+    holds_at(20.0);
+    field.update();
+    assert_eq!(ordered(), (at(20.0), None));
 }
 
 #[tokio::test(start_paused = true)]

@@ -104,6 +104,7 @@ mod tests {
                 guarded: true,
                 claim,
                 altitude: AltitudeAboveHome(10.0),
+                waits_for: None,
                 failsafe: Failsafe::default(),
                 ground: Ground::No,
                 lift: Lift::Free,

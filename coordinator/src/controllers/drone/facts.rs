@@ -196,6 +196,11 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
         false => observer.airspace.movement(drone, node.as_ref(), report, now),
         true => observer.airspace.way_back(node.as_ref(), report, now),
     };
+    let asked = AltitudeAboveHome(takeoff);
+    let altitude = match (&movement, &plan) {
+        (None, None) => observer.airspace.height(drone, node.as_ref(), report, asked),
+        _ => asked,
+    };
     let uid = DroneUid(me.to_owned());
     let waits = desire::waits_for_route(&uid, movement.as_ref(), report)
         || observer
@@ -229,7 +234,8 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
             Some(_) => Claimed::Other,
             None => Claimed::Free,
         },
-        altitude: AltitudeAboveHome(takeoff),
+        altitude,
+        waits_for: (altitude != asked).then_some(asked),
         failsafe: drone
             .spec
             .failsafe

@@ -10,6 +10,7 @@ use crate::node_use::{Lift, NoLift};
 use crate::report::Report;
 use crate::site::Desire;
 use crate::station::Station;
+use crate::units::AltitudeAboveHome;
 use crate::vehicle::FlightTruth;
 
 /// Where the Drone is asked to hold.
@@ -83,6 +84,17 @@ pub fn counts_as_down(uid: &DroneUid, report: Option<&Report>) -> bool {
 pub fn holds_flight(uid: &DroneUid, report: Option<&Report>) -> bool {
     let held = report.and_then(|report| report.held.as_ref());
     held.is_some_and(|held| held.uid == *uid && !held.grounded)
+}
+
+/// The height at which the agent that made this `report` holds an order to fly for the Drone `uid`, if that is another than is `asked` for now;
+/// `None` also when it does not say, being of an older version.
+#[must_use]
+pub fn held_height(uid: &DroneUid, report: Option<&Report>, asked: AltitudeAboveHome) -> Option<AltitudeAboveHome> {
+    let held = report?
+        .held
+        .as_ref()
+        .filter(|held| held.uid == *uid && !held.grounded)?;
+    held.details.as_ref()?.altitude.filter(|held| *held != asked)
 }
 
 /// Whether the vehicle of a Drone may take off when its node and its Swarm have no say in it but `lift`, and `waits` is whether it has to

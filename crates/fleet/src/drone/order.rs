@@ -168,7 +168,7 @@ pub fn taken(order: &Order, held: Option<&Held>, latch: Option<GroundOrderId>, r
             let kept = route.order.as_ref().is_none_or(|kept| kept.number > a.void);
             let on_route = newer(a.void) && a.route.as_ref().map_or(kept, |ordered| newer(ordered.number));
             // They change by themselves: an agent that could not write an order down goes on with what it held before.
-            let same = |details: &HeldDetails| *details == HeldDetails::of(a);
+            let same = |details: &HeldDetails| details.act_on(&HeldDetails::of(a));
             heard
                 && on_route
                 && h.details.as_ref().is_none_or(same)

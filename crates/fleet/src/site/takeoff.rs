@@ -1,6 +1,7 @@
 //! Which vehicle without a station may take off: it does so without a route.
 //!
-//! Owns: [`Takeoffs`], to whom the airspace above its home, or along its plan, belongs before it takes off. Must not: keep those apart from one
+//! Owns: [`Takeoffs`], to whom the airspace above its home, or along its plan, belongs before it takes off, or between its height and the one
+//! that it is to change to. Must not: keep those apart from one
 //! another who hold above their homes, or hold one of them down for a vehicle whose agent says that it has not flown: then nobody flies who has
 //! no station either. Who flies a plan leaves its home, so all of its way has to be clear of everybody, and stay clear until it takes off.
 
@@ -13,6 +14,7 @@ use crate::mission::PlanDigest;
 use crate::movement::Waiting;
 use crate::report::Activity;
 use crate::time::Moment;
+use crate::units::AltitudeAboveHome;
 use crate::vehicle::{Airborne, FlightTruth};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
@@ -34,6 +36,10 @@ pub(super) struct Takeoffs {
     plans: BTreeMap<NodeName, PlanDigest>,
     /// Those on the ground into the way of whose plan somebody has come: they wait. What they were given stays their own for a while.
     crossed: BTreeSet<NodeName>,
+    /// At which other height than the one that its agent holds a vehicle is to be.
+    changes: BTreeMap<NodeName, AltitudeAboveHome>,
+    /// Who may change to which height, and until when at least the way there is its own.
+    heights: BTreeMap<NodeName, (AltitudeAboveHome, Moment)>,
     /// Nobody has a station, or flies for a Mission.
     pub(super) asleep: bool,
 }
@@ -44,6 +50,7 @@ impl Takeoffs {
         self.until.remove(node);
         self.plans.remove(node);
         self.crossed.remove(node);
+        self.heights.remove(node);
     }
 }
 
@@ -59,6 +66,23 @@ impl Site {
     pub fn may_take_off(&self, node: &NodeName) -> bool {
         let above_home = self.takeoffs.until.contains_key(node) && !self.owns_plan(node);
         self.takeoffs.asleep || above_home || self.takeoffs.nowhere.contains(node)
+    }
+
+    /// Takes in which vehicles without a station, whose agents hold an order to fly, are to change to another height above home.
+    pub fn changes(&mut self, changes: BTreeMap<NodeName, AltitudeAboveHome>) {
+        self.takeoffs.changes = changes;
+    }
+
+    /// Whether the vehicle of `node` may change to this height above its home.
+    #[must_use]
+    pub fn may_change_to(&self, node: &NodeName, height: AltitudeAboveHome) -> bool {
+        self.takeoffs.asleep || self.changes_to(node) == Some(height)
+    }
+
+    /// The height above home to which the way was given to the vehicle of `node`.
+    #[must_use]
+    pub fn changes_to(&self, node: &NodeName) -> Option<AltitudeAboveHome> {
+        self.takeoffs.heights.get(node).map(|(height, _)| *height)
     }
 
     /// Whether what the vehicle of `node`, which is on the ground, was given is the way of a plan.
@@ -131,6 +155,39 @@ impl Site {
                 Some(_) => {}
                 None if until.is_some_and(|until| now > until) => self.revoke_takeoff(node, now),
                 None => {}
+            }
+        }
+    }
+
+    /// Gives those who are to change their height the way there, once it is clear.
+    pub(super) fn grant_changes(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
+        let changes = self.takeoffs.changes.clone();
+        for (node, height) in &changes {
+            let granted = self.takeoffs.heights.get(node).copied();
+            // An order to change to another height may still be under way to it.
+            if granted.is_some_and(|(other, until)| other != *height && now <= until) {
+                continue;
+            }
+            let place = self.claims.place(node);
+            let way = place.zip(vehicles.get(node)).and_then(|((at, _), expected)| {
+                let (report, _) = expected.report?;
+                let above_home = matches!(expected.desire, Desire::AboveHome(_));
+                let up = self.home(report).filter(|_| above_home)?.up + height.0;
+                Route::through([at, at.at_height(up)]).ok()
+            });
+            let Some(way) = way else { continue };
+            if granted.is_some_and(|(known, _)| known == *height) || self.is_clear(node, &way, vehicles) {
+                self.claims.claim_takeoff(node, Some(way), now);
+                let until = now.plus(MAY_BE_UNDER_WAY);
+                self.takeoffs.heights.insert(node.clone(), (*height, until));
+            }
+        }
+        let over = self.takeoffs.heights.iter().filter(|(_, (_, until))| now > *until);
+        let over: Vec<NodeName> = over.map(|(node, _)| node.clone()).collect();
+        for node in over {
+            self.takeoffs.heights.remove(&node);
+            if !self.takeoffs.until.contains_key(&node) {
+                self.claims.claim_takeoff(&node, None, now);
             }
         }
     }

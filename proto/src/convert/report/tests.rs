@@ -91,6 +91,7 @@ fn held() -> impl Strategy<Value = Held> {
                 routed: settled,
                 rules: grounded.then(|| RulesDigest(format!("{term:032x}"))),
                 plan: (generation % 3 == 1).then(|| PlanDigest(format!("{term:032x}"))),
+                altitude: settled.then_some(AltitudeAboveHome(25.0)),
             }),
         },
     )

@@ -23,6 +23,7 @@ fn bound() -> Facts {
         guarded: true,
         claim: Claimed::Ours,
         altitude: AltitudeAboveHome(10.0),
+        waits_for: None,
         failsafe: Failsafe::default(),
         ground: Ground::No,
         lift: Lift::Free,
@@ -375,7 +376,11 @@ fn an_order_counts_as_taken_only_when_the_report_shows_all_of_it() {
         },
         HeldDetails {
             plan: Some(crate::mission::PlanDigest("p".into())),
-            ..details
+            ..details.clone()
+        },
+        HeldDetails {
+            altitude: Some(AltitudeAboveHome(30.0)),
+            ..details.clone()
         },
     ];
     for before in before {
@@ -384,6 +389,11 @@ fn an_order_counts_as_taken_only_when_the_report_shows_all_of_it() {
             "its disk stalled as the order came"
         );
     }
+    let older = HeldDetails {
+        altitude: None,
+        ..details
+    };
+    assert!(taken(&fly, Some(&with(Some(older)))), "its version does not say");
     assert!(taken(&Order::unassigned(TERM), None));
     assert!(!taken(&Order::unassigned(TERM), Some(&held(false))));
 }

@@ -314,6 +314,7 @@ fn holding(q: &Question<'_>, report: &Report) -> (&'static str, String) {
             "Updating",
             "in the air; its agent has yet to take up what was changed".to_owned(),
         ),
+        Height::There if q.drone.waits_for.is_some() => waits_for_height(q.drone),
         Height::There => match q.drone.movement.as_ref().map(|movement| &movement.off_station) {
             None => (HOLDING, "in the air and holding".to_owned()),
             Some(None) => (HOLDING, "in the air, on station".to_owned()),
@@ -328,6 +329,18 @@ fn holding(q: &Question<'_>, report: &Report) -> (&'static str, String) {
         ),
         Height::NotReached { at } => (NOT_REACHED, not_reached(q.drone, at)),
     }
+}
+
+/// Reason and message of what holds at another height than it is asked for.
+fn waits_for_height(drone: &Facts) -> (&'static str, String) {
+    let (now, asked) = (drone.altitude, drone.waits_for.unwrap_or(drone.altitude));
+    let holds = format!("in the air, holding at {} m", now.0);
+    if drone.lift == Lift::Stay(NoLift::Geofence) {
+        let why = "a Geofence of its vehicle does not allow that; change takeoffAltitudeMeters, or see `kubectl get geofences`";
+        return ("OutsideGeofence", format!("{holds}, not at {} m: {why}", asked.0));
+    }
+    let why = "others fly or hold on the way there; it changes its height once that is clear";
+    (NO_ROUTE, format!("{holds}, not yet at {} m: {why}", asked.0))
 }
 
 const fn off_station_reason(off: &OffStation) -> &'static str {

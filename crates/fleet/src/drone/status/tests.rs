@@ -23,6 +23,7 @@ pub(crate) fn drone() -> Facts {
         guarded: true,
         claim: Claimed::Ours,
         altitude: AltitudeAboveHome(10.0),
+        waits_for: None,
         failsafe: Failsafe::default(),
         ground: Ground::No,
         lift: Lift::Free,

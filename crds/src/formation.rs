@@ -28,7 +28,7 @@ pub struct Formation {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anchor: Option<Station>,
 
-    /// Which way the shape points, in degrees clockwise from north, from 0 up to 360; 0 when left out.
+    /// Which way the shape faces, in degrees clockwise from north, from 0 up to 360; 0 when left out.
     #[serde(default, skip_serializing_if = "is_nothing")]
     #[x_kube(validation = Rule::new("self >= 0.0 && self < 360.0").message("formation.headingDegrees must be from 0 up to 360; give degrees clockwise from north"))]
     pub heading_degrees: f64,

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 
 /// What the Drone asks for. All of it can be left out: `spec: {}` is one vehicle, from any free drone node, holding
-/// 10 metres above its home.
+/// 10 meters above its home.
 #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[kube(
     group = "skein.dev",
@@ -95,10 +95,10 @@ pub struct DroneSpec {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub node_selector: BTreeMap<String, String>,
 
-    /// Height at which the vehicle holds, in metres above its home position (MAVLink: relative altitude). 1 to 120, 10
+    /// Height at which the vehicle holds, in meters above its home position (MAVLink: relative altitude). 1 to 120, 10
     /// when left out.
     #[serde(default = "default_altitude")]
-    #[x_kube(validation = Rule::new("self >= 1.0 && self <= 120.0").message("takeoffAltitudeMeters must be from 1 to 120 metres above home; choose a height in that range"))]
+    #[x_kube(validation = Rule::new("self >= 1.0 && self <= 120.0").message("takeoffAltitudeMeters must be from 1 to 120 meters above home; choose a height in that range"))]
     pub takeoff_altitude_meters: f64,
 
     /// Place at which the vehicle holds. It flies there once the airspace on its way is free, and comes home to land when the Drone is
@@ -148,7 +148,7 @@ pub struct Station {
     #[x_kube(validation = Rule::new("self >= -180.0 && self <= 180.0").message("station.longitudeDegrees must be from -180 to 180; give degrees, east positive"))]
     pub longitude_degrees: f64,
 
-    /// Height in metres, above what altitudeReference names. Above home: 1 to 120. Above mean sea level: within the limits that the
+    /// Height in meters, above what altitudeReference names. Above home: 1 to 120. Above mean sea level: within the limits that the
     /// coordinator is started with.
     pub altitude_meters: f64,
 
@@ -157,16 +157,16 @@ pub struct Station {
     #[serde(default)]
     pub altitude_reference: AltitudeReference,
 
-    /// Where the vehicle looks while it holds there, in degrees clockwise from true north, from 0 up to 360. When left out, the autopilot
-    /// decides; most look along the way that they came.
+    /// Where the nose points while it holds there, in degrees clockwise from true north, from 0 up to 360. When left out, the autopilot
+    /// decides; most point it along the way that they came.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = Rule::new("self >= 0.0 && self < 360.0").message("station.headingDegrees must be from 0 up to 360; give degrees clockwise from north"))]
     pub heading_degrees: Option<f64>,
 
-    /// How fast it flies there over ground, in metres per second, above 0 and up to 20. When left out, the autopilot decides; once
+    /// How fast it flies there over ground, in meters per second, above 0 and up to 20. When left out, the autopilot decides; once
     /// given, a speed stays until the vehicle has landed.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[x_kube(validation = Rule::new("self > 0.0 && self <= 20.0").message("station.speedMetersPerSecond must be above 0 and up to 20; give metres per second"))]
+    #[x_kube(validation = Rule::new("self > 0.0 && self <= 20.0").message("station.speedMetersPerSecond must be above 0 and up to 20; give meters per second"))]
     pub speed_meters_per_second: Option<f64>,
 }
 
@@ -403,7 +403,7 @@ pub struct PositionStatus {
     pub latitude_degrees: f64,
     /// Degrees, WGS 84, east positive.
     pub longitude_degrees: f64,
-    /// Metres above the home position.
+    /// Meters above the home position.
     pub altitude_above_home_meters: f64,
 }
 

@@ -24,23 +24,23 @@ pub struct Formation {
     #[schemars(length(max = 1000))]
     pub points: Vec<Station>,
 
-    /// Where the shape is: slot 0 of Line, Column and Vee, the middle of the front row of Grid, the centre of Circle.
+    /// Where the shape is: slot 0 of Line, Column and Vee, the middle of the front row of Grid, the center of Circle.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub anchor: Option<Station>,
 
-    /// Where the shape looks, in degrees clockwise from north, from 0 up to 360; 0 when left out.
+    /// Which way the shape faces, in degrees clockwise from north, from 0 up to 360; 0 when left out.
     #[serde(default, skip_serializing_if = "is_nothing")]
     #[x_kube(validation = Rule::new("self >= 0.0 && self < 360.0").message("formation.headingDegrees must be from 0 up to 360; give degrees clockwise from north"))]
     pub heading_degrees: f64,
 
-    /// From one slot to the next, in metres over ground, up to 10000. The coordinator says how far apart slots must be.
+    /// From one slot to the next, in meters over ground, up to 10000. The coordinator says how far apart slots must be.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[x_kube(validation = Rule::new("self > 0.0 && self <= 10000.0").message("formation.spacingMeters must be above 0 and up to 10000; give metres"))]
+    #[x_kube(validation = Rule::new("self > 0.0 && self <= 10000.0").message("formation.spacingMeters must be above 0 and up to 10000; give meters"))]
     pub spacing_meters: Option<f64>,
 
-    /// How much higher each next place, row or slot is, in metres, -100 to 100; 0 when left out.
+    /// How much higher each next place, row or slot is, in meters, -100 to 100; 0 when left out.
     #[serde(default, skip_serializing_if = "is_nothing")]
-    #[x_kube(validation = Rule::new("self >= -100.0 && self <= 100.0").message("formation.altitudeStepMeters must be from -100 to 100; give metres"))]
+    #[x_kube(validation = Rule::new("self >= -100.0 && self <= 100.0").message("formation.altitudeStepMeters must be from -100 to 100; give meters"))]
     pub altitude_step_meters: f64,
 
     /// Slots to a row, 1 to 1000, for shape Grid.
@@ -53,11 +53,11 @@ pub struct Formation {
     #[x_kube(validation = Rule::new("self >= 1.0 && self <= 89.0").message("formation.halfAngleDegrees must be from 1 to 89; give degrees"))]
     pub half_angle_degrees: Option<f64>,
 
-    /// A vehicle no farther from the place than this, in metres over ground and in height, covers its slot, 1 to 1000. When left out: 2
+    /// A vehicle no farther from the place than this, in meters over ground and in height, covers its slot, 1 to 1000. When left out: 2
     /// over ground, 1.5 in height. Give as much as the work allows: one that comes to relieve another holds beside it, and covers
     /// the slot from there if that is near enough.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[x_kube(validation = Rule::new("self >= 1.0 && self <= 1000.0").message("formation.toleranceMeters must be from 1 to 1000; give metres"))]
+    #[x_kube(validation = Rule::new("self >= 1.0 && self <= 1000.0").message("formation.toleranceMeters must be from 1 to 1000; give meters"))]
     pub tolerance_meters: Option<f64>,
 }
 
@@ -102,7 +102,7 @@ pub struct SlotStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub drone: Option<String>,
 
-    /// How far its vehicle is from the place over ground, in metres, as of the last write of this status; absent while that is not
+    /// How far its vehicle is from the place over ground, in meters, as of the last write of this status; absent while that is not
     /// known. For live figures use `skein watch`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub off_meters: Option<f64>,

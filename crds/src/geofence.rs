@@ -28,7 +28,7 @@ use serde::{Deserialize, Serialize};
         name = "Ceiling",
         type_ = "number",
         json_path = ".spec.ceilingMeters",
-        description = "Metres above home."
+        description = "Meters above home."
     ),
     printcolumn(
         name = "Vehicles",
@@ -79,15 +79,15 @@ pub struct GeofenceSpec {
     #[schemars(length(max = 32))]
     pub exclude: Vec<Area>,
 
-    /// The vehicle has to be below this, in metres above its home position. 10 to 3000.
+    /// The vehicle has to be below this, in meters above its home position. 10 to 3000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[x_kube(validation = Rule::new("self >= 10.0 && self <= 3000.0").message("ceilingMeters must be from 10 to 3000 metres above home; choose a height in that range"))]
+    #[x_kube(validation = Rule::new("self >= 10.0 && self <= 3000.0").message("ceilingMeters must be from 10 to 3000 meters above home; choose a height in that range"))]
     pub ceiling_meters: Option<f64>,
 
-    /// The vehicle has to be above this once it has climbed above it, in metres above its home position. 1 to 1000. PX4 keeps no floor:
+    /// The vehicle has to be above this once it has climbed above it, in meters above its home position. 1 to 1000. PX4 keeps no floor:
     /// with one, no PX4 vehicle can be selected.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[x_kube(validation = Rule::new("self >= 1.0 && self <= 1000.0").message("floorMeters must be from 1 to 1000 metres above home; choose a height in that range"))]
+    #[x_kube(validation = Rule::new("self >= 1.0 && self <= 1000.0").message("floorMeters must be from 1 to 1000 meters above home; choose a height in that range"))]
     pub floor_meters: Option<f64>,
 
     /// What the autopilot does when its vehicle leaves the fence: Warn, Hold, Return (the default) or Land. Of several Geofences that
@@ -134,7 +134,7 @@ pub struct Point {
 pub struct Circle {
     /// Its center.
     pub center: Point,
-    /// Its radius in metres, 5 to 20,000.
+    /// Its radius in meters, 5 to 20,000.
     #[schemars(range(min = 5, max = 20000))]
     pub radius_meters: f64,
 }
@@ -142,7 +142,7 @@ pub struct Circle {
 /// What an autopilot does when its vehicle leaves the fence.
 #[derive(JsonSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub enum Breach {
-    /// It tells, and flies on.
+    /// It warns, and flies on.
     Warn,
     /// It holds its place.
     Hold,

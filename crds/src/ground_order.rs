@@ -1,4 +1,4 @@
-//! `GroundOrder`: somebody has ordered vehicles to the ground, and they stay there until that is released.
+//! `GroundOrder`: a person has ordered vehicles to the ground, and they stay there until the order is released.
 
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use kube::{CustomResource, KubeSchema};
@@ -81,7 +81,7 @@ pub struct GroundOrderSpec {
     #[schemars(length(max = 2000), inner(length(max = 520)))]
     pub objects: Vec<String>,
 
-    /// Nodes whose vehicles served what it was given for. They serve nobody else until it is released.
+    /// Nodes whose vehicles served what it was given for. They serve no other Drone until it is released.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 10000), inner(length(max = 253)))]
     pub nodes: Vec<String>,

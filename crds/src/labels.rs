@@ -15,21 +15,21 @@ pub const NUMBER: &str = "skein.dev/number";
 /// Label on Vehicles or Nodes that people set: the id of the aircraft that Remote ID broadcasts, 1 to 20 characters.
 pub const UAS_ID: &str = "skein.dev/uas-id";
 
-/// Finalizer on a Drone: held until its vehicle is seen landed and disarmed (invariant 4).
+/// Finalizer on a Drone: held until its vehicle is reported landed and disarmed (invariant 4).
 pub const LANDED_FINALIZER: &str = "skein.dev/landed";
 
 /// Finalizer on a Swarm: held until all its Drones are gone.
 pub const DRONES_FINALIZER: &str = "skein.dev/drones";
 
 /// Annotation on a Drone being deleted: its own `metadata.uid` as the value releases the finalizer although the
-/// vehicle was not seen landed. For operators only; Skein never sets it.
+/// vehicle was not reported landed. For operators only; Skein never sets it.
 pub const FORCE_RELEASE: &str = "skein.dev/force-release";
 
 /// Annotation on a Swarm or Drone: the number of the last ground order to it that was recorded, and the word "released"
 /// once it was. For Skein only.
 pub const GROUND_ORDER: &str = "skein.dev/ground-order";
 
-/// Finalizer on a GroundOrder: held until somebody who may has released it, so that deleting the object releases nothing.
+/// Finalizer on a GroundOrder: held until a person who may release it has done so, so that deleting the object releases nothing.
 pub const RELEASED_FINALIZER: &str = "skein.dev/released";
 
 /// Annotation on the coordinator's Lease: the API server's store went back in time. Nothing takes off until a person has removed it.

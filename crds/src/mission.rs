@@ -85,7 +85,7 @@ pub struct MissionSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub survey: Option<Survey>,
 
-    /// A mission that a ground station has written, whose items are flown as they stand.
+    /// A mission that a ground station has written, whose items are flown unchanged.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan_from: Option<PlanFrom>,
 
@@ -99,7 +99,7 @@ pub struct MissionSpec {
     #[x_kube(validation = Rule::new("self >= 1 && self <= 1000").message("completions must be from 1 to 1000; choose a number in that range"))]
     pub completions: i32,
 
-    /// Once (the default: the Mission completes) or Forever (a patrol: it begins anew each time).
+    /// Once (the default: the Mission completes) or Forever (a patrol: it begins again each time).
     #[serde(default)]
     pub repeat: Repeat,
 
@@ -107,10 +107,10 @@ pub struct MissionSpec {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub handover: Option<Handover>,
 
-    /// By how much each further vehicle flies higher than the one below it, in metres, 0 to 100; 0 when left out. Parts of the work meet where
+    /// By how much each further vehicle flies higher than the one below it, in meters, 0 to 100; 0 when left out. Parts of the work meet where
     /// they were cut, so vehicles at one height fly one after the other; with 10 or more they fly at once (15 on PX4).
     #[serde(default, skip_serializing_if = "is_nothing")]
-    #[x_kube(validation = Rule::new("self >= 0.0 && self <= 100.0").message("altitudeStepMeters must be from 0 to 100 metres; choose a height in that range"))]
+    #[x_kube(validation = Rule::new("self >= 0.0 && self <= 100.0").message("altitudeStepMeters must be from 0 to 100 meters; choose a height in that range"))]
     pub altitude_step_meters: f64,
 
     /// Labels that a node must carry, besides node-role.kubernetes.io/drone, for its vehicle to fly in this Mission.
@@ -237,7 +237,7 @@ pub struct MissionStatus {
     #[x_kube(merge_strategy = ListMerge::Map(vec!["node".into()]))]
     pub refused: Vec<RefusedStatus>,
 
-    /// Of a Mission that has failed: what nobody has flown, the first 20 ranges.
+    /// Of a Mission that has failed: what was not flown, the first 20 ranges.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[schemars(length(max = 20))]
     pub not_flown: Vec<NotFlown>,
@@ -328,12 +328,12 @@ pub struct ReliefStatus {
     /// The position up to which the one that leaves flies in any case.
     pub from: f64,
 
-    /// True when it has joined while all of the work was somebody's: it counts as one more that flies at once.
+    /// True when it has joined while all of the work was assigned to other Drones: it counts as one more that flies at once.
     #[serde(default, skip_serializing_if = "is_false")]
     pub beside: bool,
 }
 
-/// A part of the work that nobody has flown.
+/// A part of the work that was not flown.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Copy, Debug, Default, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct NotFlown {
@@ -359,7 +359,7 @@ pub enum Repeat {
     /// It completes.
     #[default]
     Once,
-    /// It begins anew each time.
+    /// It begins again each time.
     Forever,
 }
 
@@ -428,17 +428,17 @@ pub struct Waypoint {
     #[x_kube(validation = Rule::new("self >= -180.0 && self <= 180.0").message("longitudeDegrees must be from -180 to 180; give degrees, east positive"))]
     pub longitude_degrees: f64,
 
-    /// Height in metres, above what altitudeReference names. Above home: 1 to 120.
+    /// Height in meters, above what altitudeReference names. Above home: 1 to 120.
     pub altitude_meters: f64,
 
     /// What altitudeMeters is measured from: AboveHome (the default) or AboveMeanSeaLevel.
     #[serde(default, skip_serializing_if = "is_above_home")]
     pub altitude_reference: AltitudeReference,
 
-    /// How fast it is flown to over ground, in metres per second, above 0 and up to 20. When left out: as to the place before, and to the
+    /// How fast it is flown to over ground, in meters per second, above 0 and up to 20. When left out: as to the place before, and to the
     /// first as the autopilot decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[x_kube(validation = Rule::new("self > 0.0 && self <= 20.0").message("speedMetersPerSecond must be above 0 and up to 20; give metres per second"))]
+    #[x_kube(validation = Rule::new("self > 0.0 && self <= 20.0").message("speedMetersPerSecond must be above 0 and up to 20; give meters per second"))]
     pub speed_meters_per_second: Option<f64>,
 
     /// How many seconds the vehicle holds there, 0 to 3600; 0 when left out.
@@ -446,7 +446,7 @@ pub struct Waypoint {
     #[x_kube(validation = Rule::new("self >= 0.0 && self <= 3600.0").message("holdSeconds must be from 0 to 3600 seconds; choose a time in that range"))]
     pub hold_seconds: f64,
 
-    /// Where the vehicle looks there, in degrees clockwise from true north, from 0 up to 360. When left out, the autopilot decides.
+    /// Where the nose points there, in degrees clockwise from true north, from 0 up to 360. When left out, the autopilot decides.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = Rule::new("self >= 0.0 && self < 360.0").message("headingDegrees must be from 0 up to 360; give degrees clockwise from north"))]
     pub heading_degrees: Option<f64>,
@@ -467,9 +467,9 @@ pub struct Action {
     #[serde(rename = "type")]
     pub kind: ActionType,
 
-    /// From one photo to the next, in metres, above 0 and up to 1000.
+    /// From one photo to the next, in meters, above 0 and up to 1000.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[x_kube(validation = Rule::new("self > 0.0 && self <= 1000.0").message("distanceMeters must be above 0 and up to 1000; give metres"))]
+    #[x_kube(validation = Rule::new("self > 0.0 && self <= 1000.0").message("distanceMeters must be above 0 and up to 1000; give meters"))]
     pub distance_meters: Option<f64>,
 }
 
@@ -506,18 +506,18 @@ pub struct Survey {
     #[serde(default)]
     pub pattern: SurveyPattern,
 
-    /// From one line to the next, in metres, 1 to 1000. Give this or camera.
+    /// From one line to the next, in meters, 1 to 1000. Give this or camera.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[x_kube(validation = Rule::new("self >= 1.0 && self <= 1000.0").message("survey.lineSpacingMeters must be from 1 to 1000; give metres"))]
+    #[x_kube(validation = Rule::new("self >= 1.0 && self <= 1000.0").message("survey.lineSpacingMeters must be from 1 to 1000; give meters"))]
     pub line_spacing_meters: Option<f64>,
 
     /// The camera, which sets how far lines and photos are apart. Give this or lineSpacingMeters.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub camera: Option<Camera>,
 
-    /// A photo each time that so many metres of a line are flown, 0.1 to 1000. Leave it out for no photos.
+    /// A photo each time that so many meters of a line are flown, 0.1 to 1000. Leave it out for no photos.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[x_kube(validation = Rule::new("self >= 0.1 && self <= 1000.0").message("survey.photoDistanceMeters must be from 0.1 to 1000; give metres"))]
+    #[x_kube(validation = Rule::new("self >= 0.1 && self <= 1000.0").message("survey.photoDistanceMeters must be from 0.1 to 1000; give meters"))]
     pub photo_distance_meters: Option<f64>,
 
     /// Where lines run, in degrees clockwise from true north, from 0 up to 360; for ExpandingSquare its first leg. When left out: so that
@@ -530,16 +530,16 @@ pub struct Survey {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub center: Option<Corner>,
 
-    /// Height in metres, above what altitudeReference names. Above home: 1 to 120.
+    /// Height in meters, above what altitudeReference names. Above home: 1 to 120.
     pub altitude_meters: f64,
 
     /// What altitudeMeters is measured from: AboveHome (the default) or AboveMeanSeaLevel.
     #[serde(default, skip_serializing_if = "is_above_home")]
     pub altitude_reference: AltitudeReference,
 
-    /// How fast lines are flown over ground, in metres per second, above 0 and up to 20; 5 when left out.
+    /// How fast lines are flown over ground, in meters per second, above 0 and up to 20; 5 when left out.
     #[serde(default = "default_speed")]
-    #[x_kube(validation = Rule::new("self > 0.0 && self <= 20.0").message("survey.speedMetersPerSecond must be above 0 and up to 20; give metres per second"))]
+    #[x_kube(validation = Rule::new("self > 0.0 && self <= 20.0").message("survey.speedMetersPerSecond must be above 0 and up to 20; give meters per second"))]
     pub speed_meters_per_second: f64,
 }
 
@@ -593,19 +593,19 @@ pub enum SurveyPattern {
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
 #[serde(rename_all = "camelCase")]
 pub struct Camera {
-    /// Width of its sensor, in millimetres, above 0 and up to 100.
-    #[x_kube(validation = Rule::new("self > 0.0 && self <= 100.0").message("camera.sensorWidthMillimeters must be above 0 and up to 100; give millimetres"))]
+    /// Width of its sensor, in millimeters, above 0 and up to 100.
+    #[x_kube(validation = Rule::new("self > 0.0 && self <= 100.0").message("camera.sensorWidthMillimeters must be above 0 and up to 100; give millimeters"))]
     pub sensor_width_millimeters: f64,
 
-    /// Height of its sensor, in millimetres, above 0 and up to 100.
-    #[x_kube(validation = Rule::new("self > 0.0 && self <= 100.0").message("camera.sensorHeightMillimeters must be above 0 and up to 100; give millimetres"))]
+    /// Height of its sensor, in millimeters, above 0 and up to 100.
+    #[x_kube(validation = Rule::new("self > 0.0 && self <= 100.0").message("camera.sensorHeightMillimeters must be above 0 and up to 100; give millimeters"))]
     pub sensor_height_millimeters: f64,
 
-    /// Focal length, in millimetres, above 0 and up to 1000.
-    #[x_kube(validation = Rule::new("self > 0.0 && self <= 1000.0").message("camera.focalLengthMillimeters must be above 0 and up to 1000; give millimetres"))]
+    /// Focal length, in millimeters, above 0 and up to 1000.
+    #[x_kube(validation = Rule::new("self > 0.0 && self <= 1000.0").message("camera.focalLengthMillimeters must be above 0 and up to 1000; give millimeters"))]
     pub focal_length_millimeters: f64,
 
-    /// How much photos of neighbouring lines overlap, in percent, 0 to 95; 70 when left out.
+    /// How much photos of neighboring lines overlap, in percent, 0 to 95; 70 when left out.
     #[serde(default = "default_overlap")]
     #[x_kube(validation = Rule::new("self >= 0 && self <= 95").message("camera.sideOverlapPercent must be from 0 to 95 percent; choose a share in that range"))]
     pub side_overlap_percent: i32,

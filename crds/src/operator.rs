@@ -133,7 +133,7 @@ pub struct OperatorLocation {
     #[schemars(range(min = -180, max = 180))]
     pub longitude_degrees: Option<f64>,
 
-    /// Metres above the WGS 84 ellipsoid, not above sea level; left out: not known.
+    /// Meters above the WGS 84 ellipsoid, not above sea level; left out: not known.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[x_kube(validation = Rule::new("self > -1000.0 && self <= 31767.0").message("altitudeMeters must be above -1000 and at most 31767; -1000 means that it is not known: leave it out"))]
     pub altitude_meters: Option<f64>,

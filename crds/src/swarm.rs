@@ -148,7 +148,7 @@ pub struct SwarmSpec {
     #[x_kube(validation = Rule::new("self >= 5 && self <= 95").message("rotateAtPercent must be from 5 to 95 percent; leave it out for 10 above the reserve"))]
     pub rotate_at_percent: Option<i32>,
 
-    /// Seconds from one takeoff of the Swarm to the next, so that neighbours do not take off together, 0 to 600; 0 when left out.
+    /// Seconds from one takeoff of the Swarm to the next, so that neighbors do not take off together, 0 to 600; 0 when left out.
     #[serde(default, skip_serializing_if = "is_zero")]
     #[x_kube(validation = Rule::new("self >= 0 && self <= 600").message("takeoffIntervalSeconds must be from 0 to 600 seconds; choose a time in that range"))]
     pub takeoff_interval_seconds: i32,
@@ -206,10 +206,10 @@ pub struct DroneTemplateSpec {
     #[serde(default, skip_serializing_if = "BTreeMap::is_empty")]
     pub node_selector: BTreeMap<String, String>,
 
-    /// Height at which each vehicle holds, in metres above its home position (MAVLink: relative altitude). 1 to 120, 10
+    /// Height at which each vehicle holds, in meters above its home position (MAVLink: relative altitude). 1 to 120, 10
     /// when left out.
     #[serde(default = "default_altitude")]
-    #[x_kube(validation = Rule::new("self >= 1.0 && self <= 120.0").message("takeoffAltitudeMeters must be from 1 to 120 metres above home; choose a height in that range"))]
+    #[x_kube(validation = Rule::new("self >= 1.0 && self <= 120.0").message("takeoffAltitudeMeters must be from 1 to 120 meters above home; choose a height in that range"))]
     pub takeoff_altitude_meters: f64,
 
     /// What each vehicle does by itself when something goes wrong. Leave it out for the defaults.
@@ -247,7 +247,7 @@ impl Default for SwarmSpec {
 
 impl SwarmSpec {
     /// The nodeSelector of a new Drone of this Swarm. Where both name a label, the Swarm's own nodeSelector wins. It is asked for
-    /// each Drone at each reconcile, so it is only made anew where there are two to be joined.
+    /// each Drone at each reconcile, so a new map is made only where there are two to be joined.
     #[must_use]
     pub fn drone_node_selector(&self) -> Cow<'_, BTreeMap<String, String>> {
         let (template, own) = (&self.template.spec.node_selector, &self.node_selector);
@@ -334,7 +334,7 @@ mod tests {
     }
 
     #[test]
-    fn an_empty_spec_is_one_drone_at_ten_metres() {
+    fn an_empty_spec_is_one_drone_at_ten_meters() {
         let spec = spec(json!({}));
         assert_eq!(spec, SwarmSpec::default());
         assert_eq!((spec.replicas, spec.drone_spec()), (1, DroneSpec::default()));

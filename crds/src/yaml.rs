@@ -1,6 +1,6 @@
 //! The CRDs as YAML files, generated from the types.
 //!
-//! Owns: which files there are and what stands in them. `crdgen` writes or checks them.
+//! Owns: which files there are and what they contain. `crdgen` writes or checks them.
 
 use k8s_openapi::apiextensions_apiserver::pkg::apis::apiextensions::v1::CustomResourceDefinition;
 use kube::CustomResourceExt;
@@ -36,7 +36,7 @@ pub fn files() -> Result<Vec<(&'static str, String)>, CannotWrite> {
     ])
 }
 
-/// The CRDs as documents, for an API server that is given them at its start; what stands in the files, too.
+/// The CRDs as documents, for an API server that is given them at its start; the files have the same.
 ///
 /// # Errors
 /// [`CannotWrite`], which is a fault in the types.
@@ -60,17 +60,17 @@ fn crds() -> [CustomResourceDefinition; 8] {
 fn document(crd: &CustomResourceDefinition) -> Result<Value, CannotWrite> {
     let mut tree = serde_json::to_value(crd)?;
     join_lines(&mut tree);
-    begin_unseen(&mut tree);
+    begin_unobserved(&mut tree);
     Ok(tree)
 }
 
-/// Until the coordinator has written a status, an object has one that says that nobody has seen it. Else tools that wait for objects
+/// Until the coordinator has written a status, an object has one that says that it was not observed yet. Else tools that wait for objects
 /// (kstatus, and so Flux) take one for done that has just been made.
-fn begin_unseen(tree: &mut Value) {
+fn begin_unobserved(tree: &mut Value) {
     let versions = tree.pointer_mut("/spec/versions").and_then(Value::as_array_mut);
     for version in versions.into_iter().flatten() {
         let status = version.pointer_mut("/schema/openAPIV3Schema/properties/status");
-        // What nobody works on is not waited for.
+        // Kinds without observedGeneration are not waited for.
         let waited_for = |status: &&mut Value| status.pointer("/properties/observedGeneration").is_some();
         if let Some(Value::Object(status)) = status.filter(waited_for) {
             status.insert("default".to_owned(), json!({"observedGeneration": -1}));
@@ -157,9 +157,9 @@ mod tests {
     }
 
     #[test]
-    fn an_object_begins_with_a_status_that_says_that_nobody_has_seen_it() {
+    fn an_object_begins_with_a_status_that_says_that_it_was_not_observed() {
         for crd in documents().unwrap() {
-            // Nobody waits for what people do not ask for.
+            // Nothing waits for kinds that people do not create.
             let kind = crd["spec"]["names"]["kind"].as_str();
             if matches!(kind, Some("GroundOrder" | "Vehicle")) {
                 continue;

@@ -92,7 +92,7 @@ mod tests {
         assert_eq!(Bearer::new("two words").unwrap_err(), BadToken::Characters);
         assert_eq!(Bearer::new("ünï").unwrap_err(), BadToken::Characters);
         assert_eq!(Bearer::new(&"a".repeat(LONGEST + 1)).unwrap_err(), BadToken::TooLong);
-        let told = format!("{:?}", Bearer::new("secret").unwrap());
-        assert!(!told.contains("secret"), "{told}");
+        let printed = format!("{:?}", Bearer::new("secret").unwrap());
+        assert!(!printed.contains("secret"), "{printed}");
     }
 }

@@ -1,7 +1,7 @@
-//! A gRPC channel over a connection that the caller has made: through TLS, or through somebody else's port-forward.
+//! A gRPC channel over a connection that the caller has made: through TLS, or through a port-forward.
 //!
 //! Owns: handing the connection to tonic once. Must not: connect anywhere; a channel whose connection has ended is not
-//! connected again by itself, since who makes it anew has to read the credentials anew, too.
+//! connected again by itself, since what opens it again has to read the credentials again, too.
 
 use hyper_util::rt::TokioIo;
 use std::future::{Ready, ready};

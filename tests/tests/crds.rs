@@ -221,9 +221,9 @@ fn replicas_are_from_0_to_10000_however_they_are_set() {
 }
 
 #[test]
-fn takeoff_altitudes_are_from_1_to_120_metres() {
+fn takeoff_altitudes_are_from_1_to_120_meters() {
     let ns = Namespace::new("altitudes");
-    let rule = "takeoffAltitudeMeters must be from 1 to 120 metres above home; choose a height in that range";
+    let rule = "takeoffAltitudeMeters must be from 1 to 120 meters above home; choose a height in that range";
     let swarm = |metres: &Value| json!({"template": {"spec": {"takeoffAltitudeMeters": metres}}});
     for metres in [json!(0.99), json!(0), json!(-10), json!(120.01), json!(400)] {
         let text = ns.refusal("Swarm", &swarm(&metres));
@@ -618,7 +618,7 @@ fn kubectl_explains_every_field() {
         .unwrap();
     let words = words.split_whitespace().collect::<Vec<_>>().join(" ");
     assert!(
-        words.contains("in metres above its home position (MAVLink: relative altitude). 1 to 120, 10 when left out.")
+        words.contains("in meters above its home position (MAVLink: relative altitude). 1 to 120, 10 when left out.")
     );
     let words = PLANE.kubectl().run(["explain", "swarm.spec"]).unwrap();
     assert!(words.contains("All of it can be left out"), "{words}");

@@ -37,7 +37,7 @@
 {{- end -}}
 {{- end }}
 
-{{/* What nobody gets from any of our containers. */}}
+{{/* What each of our containers is confined to. */}}
 {{- define "skein.confined" -}}
 allowPrivilegeEscalation: false
 readOnlyRootFilesystem: true

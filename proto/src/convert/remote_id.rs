@@ -134,7 +134,7 @@ fn place(place: v1::OperatorPlace) -> Result<Location, BadMessage> {
                     altitude,
                     -1000.0,
                     31_767.0,
-                    "from -1000 to 31767 metres",
+                    "from -1000 to 31767 meters",
                 )
             })
             .transpose()?,
@@ -357,7 +357,7 @@ pub(super) mod tests {
             ),
             (fixed(91.0, None), "from -90 to 90 degrees"),
             (fixed(f64::NAN, None), "from -90 to 90 degrees"),
-            (fixed(47.0, Some(f64::INFINITY)), "from -1000 to 31767 metres"),
+            (fixed(47.0, Some(f64::INFINITY)), "from -1000 to 31767 meters"),
             (eu(4, None), "operator.eu.category is 4"),
             (eu(1, Some(7)), "operator.eu.class is 7"),
         ] {

@@ -7,7 +7,7 @@ use crate::convert::{BadMessage, place, within};
 use crate::v1;
 use fleet::traffic::{Aircraft, Altitude, MOST_REPORTED};
 use fleet::units::AltitudeAmsl;
-use v1::aircraft::Altitude as Told;
+use v1::aircraft::Altitude as Reported;
 
 /// Faster than anything that flies, meters per second.
 const FASTEST: f64 = 1000.0;
@@ -19,8 +19,8 @@ impl From<&Aircraft> for v1::Aircraft {
             latitude_deg: aircraft.at.latitude_deg,
             longitude_deg: aircraft.at.longitude_deg,
             altitude: aircraft.altitude.map(|altitude| match altitude {
-                Altitude::Satellite(amsl) => Told::SatelliteM(amsl.0),
-                Altitude::Pressure(amsl) => Told::PressureM(amsl.0),
+                Altitude::Satellite(amsl) => Reported::SatelliteM(amsl.0),
+                Altitude::Pressure(amsl) => Reported::PressureM(amsl.0),
             }),
             velocity: aircraft
                 .velocity
@@ -44,8 +44,8 @@ impl TryFrom<v1::Aircraft> for Aircraft {
         )?;
         let altitude = match aircraft.altitude {
             None => None,
-            Some(Told::SatelliteM(got)) => Some(Altitude::Satellite(height("traffic.satellite_m", got)?)),
-            Some(Told::PressureM(got)) => Some(Altitude::Pressure(height("traffic.pressure_m", got)?)),
+            Some(Reported::SatelliteM(got)) => Some(Altitude::Satellite(height("traffic.satellite_m", got)?)),
+            Some(Reported::PressureM(got)) => Some(Altitude::Pressure(height("traffic.pressure_m", got)?)),
         };
         let velocity = match aircraft.velocity {
             None => None,

@@ -239,9 +239,9 @@ prop_compose! {
     fn aircraft()(
         icao in any::<u32>(),
         place in super::super::route::tests::waypoints(),
-        told in any::<(Option<bool>, Option<[i8; 2]>, Option<i8>, bool, u32)>(),
+        parts in any::<(Option<bool>, Option<[i8; 2]>, Option<i8>, bool, u32)>(),
     ) -> Aircraft {
-        let (satellite, velocity, climb, may_be_uncrewed, seen) = told;
+        let (satellite, velocity, climb, may_be_uncrewed, seen) = parts;
         let altitude = |satellite| if satellite { Altitude::Satellite(place.amsl) } else { Altitude::Pressure(place.amsl) };
         Aircraft {
             icao,
@@ -422,12 +422,12 @@ fn a_value_of_a_newer_version_and_a_missing_one_are_refused() {
 fn a_report_with_reasons_or_warnings_without_end_is_refused() {
     let node = || NodeName::parse("node-1").unwrap();
     let fine = v1::Report::from(&Report::of_nothing(node()));
-    let told = v1::Report {
+    let longest = v1::Report {
         reasons: vec![v1::ArmingReason::default(); MOST_TEXTS],
         warnings: vec![String::new(); MOST_TEXTS],
         ..fine.clone()
     };
-    assert!(report(node(), told.clone()).is_ok());
+    assert!(report(node(), longest.clone()).is_ok());
     let reasons = v1::Report {
         reasons: vec![v1::ArmingReason::default(); MOST_TEXTS + 1],
         ..fine.clone()

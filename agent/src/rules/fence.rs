@@ -44,7 +44,7 @@ const AGAIN: Backoff = Backoff {
 const AFTER_OTHERS: Duration = Duration::from_secs(3);
 /// So many failures without a word from the autopilot, and a person should know.
 const SILENT_TOO_OFTEN: u32 = 3;
-/// A home that moved by less is the same: the autopilot's judgement of the fence holds for it.
+/// A home that moved by less is the same: the autopilot's judgment of the fence holds for it.
 const SAME_HOME_M: f64 = 5.0;
 /// How the texts of both begin.
 const DISCARD: &str = "Geofence invalid";

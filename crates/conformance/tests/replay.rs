@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use conformance::differ::{Outcome, judge, load};
-use conformance::replay::{self, Explained, Judgement};
+use conformance::replay::{self, Explained, Judgment};
 
 fn checked_in(stack: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -25,7 +25,7 @@ fn assert_same(folder: &Path) {
     let table = replay::table(&outcomes, &explained);
     // Past the test harness, so that the table is seen also when the test passes.
     let _ = writeln!(std::io::stderr(), "{}\n{table}", folder.display());
-    assert_eq!(replay::judge(&outcomes, &explained), Judgement::Same, "\n{table}");
+    assert_eq!(replay::judge(&outcomes, &explained), Judgment::Same, "\n{table}");
 }
 
 /// The folders of the environment instead, if there are any.

@@ -1,6 +1,6 @@
 //! Plans on PX4: upload, refusal, silence, the fence, and a mission that flies (recordings 07 and 07c).
 //!
-//! Owns: its behaviour as sentences, with times from the recordings. Must not: look inside the model.
+//! Owns: its behavior as sentences, with times from the recordings. Must not: look inside the model.
 
 mod support;
 

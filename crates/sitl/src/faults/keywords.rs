@@ -45,10 +45,10 @@ What is said and heard (add `for SECONDS`, else for ever):
   second-autopilot ID         another autopilot on the wire, armed and in the air
   gimbal                      the vehicle's gimbal on the wire
   ground-station              a ground station on the wire, which the vehicle hears, too
-  aircraft NORTH EAST UP      the vehicle's receiver hears a helicopter that hovers so many metres from its home
+  aircraft NORTH EAST UP      the vehicle's receiver hears a helicopter that hovers so many meters from its home
   no-gps                      the satellite receiver has no fix
-  wind SPEED FROM             the wind blows in the air: metres a second, and degrees clockwise from north
-  drift METRES                the autopilot's estimate of its place wanders by up to so much over ground
+  wind SPEED FROM             the wind blows in the air: meters a second, and degrees clockwise from north
+  drift METERS                the autopilot's estimate of its place wanders by up to so much over ground
 With the vehicle, at once:
   reboot                      the board restarts; in the air its motors stop
   motor-failure               a motor stops

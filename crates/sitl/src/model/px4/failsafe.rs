@@ -7,7 +7,7 @@
 //! A worse cause changes the action: at the end of a running wait, or at once when another action is active.
 
 use super::flight::Flight;
-use super::manoeuvres::Takeoff;
+use super::maneuvers::Takeoff;
 use super::modes::Mode;
 use super::{Px4, events};
 use crate::model::core::Core;

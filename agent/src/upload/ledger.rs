@@ -92,7 +92,7 @@ impl Ledger {
         Ok(Self { file, now })
     }
 
-    /// Whether this log is in the store; a log that was begun anew under an old name is not.
+    /// Whether this log is in the store; a new log under an old name is not.
     #[must_use]
     pub fn has(&self, name: &str, bytes: u64) -> bool {
         self.now.sent.iter().any(|log| log.name == name && log.bytes == bytes)

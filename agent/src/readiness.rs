@@ -67,7 +67,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("ready");
         let now = SystemTime::now();
-        assert!(check(&file, now).unwrap_err().contains("receives nothing from its autopilot"));
+        assert!(
+            check(&file, now)
+                .unwrap_err()
+                .contains("receives nothing from its autopilot")
+        );
         std::fs::write(&file, "ready\n").unwrap();
         assert_eq!(check(&file, now), Ok(()));
         let later = SystemTime::now() + FRESH_FOR + EVERY;

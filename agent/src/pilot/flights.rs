@@ -14,7 +14,8 @@ impl Pilot {
 
     pub(super) fn follow_flight(&mut self, truth: FlightTruth) {
         let mut took_off = None;
-        let (followed, landed) = std::mem::take(&mut self.followed).after(Some(truth), |observed| took_off = Some(observed));
+        let (followed, landed) =
+            std::mem::take(&mut self.followed).after(Some(truth), |observed| took_off = Some(observed));
         self.followed = followed;
         let line = took_off.map(|observed| {
             let drone = self.state.fence.held.as_ref().map(|held| &held.name);

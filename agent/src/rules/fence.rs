@@ -380,7 +380,10 @@ impl FenceKeeper {
         match message {
             MavMessage::MISSION_CURRENT(m) => {
                 let before = self.reported_id.replace(m.fence_id);
-                let other = self.read_back.as_ref().is_some_and(|read_back| read_back.id != m.fence_id);
+                let other = self
+                    .read_back
+                    .as_ref()
+                    .is_some_and(|read_back| read_back.id != m.fence_id);
                 if before.is_some_and(|before| before != m.fence_id) && other {
                     self.drifted("the autopilot reports another fence");
                 }

@@ -23,7 +23,7 @@ fn assert_same(folder: &Path) {
     let explained = Explained::in_folder(folder).expect("a list that can be read");
     let outcomes = replay::folder(folder).expect("a folder of recordings");
     let table = replay::table(&outcomes, &explained);
-    // Past the test harness, so that the table is seen also when the test passes.
+    // Past the test harness, so that the table is shown also when the test passes.
     let _ = writeln!(std::io::stderr(), "{}\n{table}", folder.display());
     assert_eq!(replay::judge(&outcomes, &explained), Judgment::Same, "\n{table}");
 }

@@ -135,7 +135,7 @@ pub(super) fn numbers(place: Wgs84) -> (i32, i32, i32) {
     (lat, lon, place.amsl_mm())
 }
 
-/// A frame of the vehicle about a crewed aircraft that hovers here, as its receiver hears it.
+/// A frame of the vehicle about a crewed aircraft that hovers here, as its receiver reports it.
 pub(super) fn aircraft(sender: &mut Sender, here: Wgs84) -> Vec<u8> {
     let (lat, lon, altitude) = numbers(here);
     let flags = apm::AdsbFlags::ADSB_FLAGS_VALID_COORDS

@@ -69,7 +69,7 @@ pub struct Player {
     epoch_s: f64,
     backlog: Vec<Vec<u8>>,
     /// Wind and drift of the vehicle, by this script.
-    told: (Wind, f64),
+    weather_set: (Wind, f64),
     chance: Chance,
     now_s: f64,
 }
@@ -97,7 +97,7 @@ impl Player {
             signer: Signer::default(),
             epoch_s,
             backlog: Vec::new(),
-            told: (Wind::default(), 0.0),
+            weather_set: (Wind::default(), 0.0),
             chance: Chance::new(script.seed, name),
             now_s: 0.0,
         }
@@ -130,8 +130,8 @@ impl Player {
             _ => {}
         }
         let weather = self.weather();
-        if weather != self.told {
-            self.told = weather;
+        if weather != self.weather_set {
+            self.weather_set = weather;
             vehicle.set_weather(weather.0, weather.1);
         }
         match (was_up, self.link_is_up()) {

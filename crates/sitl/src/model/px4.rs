@@ -80,7 +80,7 @@ pub(super) struct Px4 {
     estimator: Estimator,
     /// The receiver was made to fail.
     gps_fails: bool,
-    /// Failures were allowed at some time since boot (SYS_FAILURE_EN): then there is somebody who answers.
+    /// Failures were allowed at some time since boot (SYS_FAILURE_EN): then there is a component that answers.
     injects_failures: bool,
     motor_fails: bool,
     gcs: GcsWatch,

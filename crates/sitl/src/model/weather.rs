@@ -31,7 +31,7 @@ pub(super) struct Weather {
 
 /// What the air around a small multirotor does to it, as a share of their difference in speed in a second.
 const DRAG: f64 = 0.2;
-/// By so much of its speed the wind changes in gusts, and the vehicle is moved until its autopilot has seen it.
+/// By so much of its speed the wind changes in gusts, and the vehicle is moved until its autopilot notices it.
 const GUSTS: f64 = 0.3;
 const SWAY: f64 = 0.015;
 
@@ -52,7 +52,7 @@ impl Weather {
         self.flown_s += dt_s;
     }
 
-    /// The wind now: how it pushes one that stands in it, meters a second for each second, and how it shakes it, meters a second.
+    /// The wind now: how it pushes a vehicle at rest in it, meters a second for each second, and how it shakes it, meters a second.
     pub(super) fn wind(&self) -> (Neu, Neu) {
         let to = (self.wind.from_deg + 180.0).to_radians();
         let along = |length: f64| Neu {

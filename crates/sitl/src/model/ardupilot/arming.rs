@@ -119,7 +119,7 @@ impl ArduPilot {
         self.send_prearm(core, &reasons);
     }
 
-    /// Runs the checks: SYS_STATUS tells of them from now on. Until then it tells of those that ran last, were they those of
+    /// Runs the checks: SYS_STATUS reports them from now on. Until then it reports those that ran last, even if they are of
     /// another mode.
     fn check(&mut self, core: &Core) -> Vec<String> {
         let reasons = self.failing(core);

@@ -96,7 +96,7 @@ impl Px4 {
         self.failsafe = None;
         if self.flying() && self.flight != Flight::Tumbling {
             match self.intended {
-                // Anew, to the default height above where it is.
+                // Again, to the default height above where it is.
                 Mode::Takeoff => {
                     self.takeoff = Takeoff::default();
                     self.enter_takeoff(core);

@@ -17,7 +17,7 @@ pub struct CoordinatorFlags {
     #[arg(long, env = "SKEIN_COORDINATOR", value_name = "URL")]
     pub coordinator: Option<String>,
     /// File with the authority that signs the coordinator's certificate (PEM): ConfigMap `skein-ca`, or ca.crt of `skein enroll`.
-    /// This and the next three are read afresh for each connection.
+    /// This and the next three are read again for each connection.
     #[arg(long, env = "SKEIN_COORDINATOR_CA", value_name = "FILE")]
     pub coordinator_ca: Option<PathBuf>,
     /// File with the token of the Pod's ServiceAccount, for audience `skein-coordinator`: who this agent is, in a cluster.

@@ -1,6 +1,6 @@
 //! What the agent shows the coordinator, and which coordinator it believes.
 //!
-//! Owns: reading it from files afresh for each connection, so that tokens and certificates may be replaced at any time; a
+//! Owns: reading it from files again for each connection, so that tokens and certificates may be replaced at any time; a
 //! file that is missing keeps the agent from its coordinator and from nothing else. Must not: print or keep a secret, or let a
 //! disk that does not answer hold anything else up.
 

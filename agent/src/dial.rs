@@ -96,7 +96,7 @@ fn about_tls(error: &io::Error) -> String {
         )) => format!("the coordinator's certificate is not good at this time ({why}): check this computer's clock"),
         Some(Tls::InvalidCertificate(
             CertificateError::NotValidForName | CertificateError::NotValidForNameContext { .. },
-        )) => "what answers is not a coordinator: its certificate is of somebody else".to_owned(),
+        )) => "what answers is not a coordinator: its certificate is for another name".to_owned(),
         Some(Tls::InvalidMessage(_)) => {
             format!("what answers does not speak TLS ({why}); is that the coordinator's port?")
         }
@@ -108,7 +108,7 @@ fn about_tls(error: &io::Error) -> String {
 /// The coordinator ended the handshake, or the connection right after it.
 #[must_use]
 pub fn refused(why: &str) -> String {
-    format!("the coordinator refuses what this agent shows ({why}); have its certificate made anew with `skein enroll`")
+    format!("the coordinator refuses what this agent shows ({why}); make a new certificate with `skein enroll`")
 }
 
 /// The innermost reason, such as "Connection refused".

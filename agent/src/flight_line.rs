@@ -15,13 +15,13 @@ const CHUNKS: usize = 7;
 /// At a landing.
 pub const LANDED: &str = "Skein: landed";
 
-/// At a takeoff; `seen`: the vehicle was seen on the ground before. What is on a vehicle in the air says nothing of its takeoff.
+/// At a takeoff; `observed`: the vehicle was observed on the ground before. What is on a vehicle in the air says nothing of its takeoff.
 #[must_use]
-pub fn took_off(seen: bool, rules: &RulesReport, of: Option<&Identity>, drone: Option<&DroneName>) -> String {
-    let rules = if seen {
+pub fn took_off(observed: bool, rules: &RulesReport, of: Option<&Identity>, drone: Option<&DroneName>) -> String {
+    let rules = if observed {
         format!("took off with {}", rules.words())
     } else {
-        "in the air; which rules it took off with was not seen".to_owned()
+        "in the air; which rules it took off with was not observed".to_owned()
     };
     let drone = drone.map_or_else(|| "no Drone".to_owned(), |drone| format!("Drone {drone}"));
     let known = |text: Option<String>| text.unwrap_or_else(|| "unknown".to_owned());
@@ -30,7 +30,7 @@ pub fn took_off(seen: bool, rules: &RulesReport, of: Option<&Identity>, drone: O
     format!("Skein: {rules}; {drone}, firmware {firmware}, hardware {hardware}")
 }
 
-/// The words as STATUSTEXT (253), in as many chunks as it takes. `id` tells the chunks of one text from those of the one before.
+/// The words as STATUSTEXT (253), in as many chunks as it takes. `id` distinguishes the chunks of one text from those of the one before.
 pub fn chunks(words: &str, id: u16) -> impl Iterator<Item = MavMessage> {
     // A last chunk that is full would seem to go on.
     let bytes = words.as_bytes().iter().copied().chain([0]).collect::<Vec<u8>>();
@@ -103,7 +103,7 @@ mod tests {
         let words = took_off(true, &RulesReport::default(), None, None);
         assert!(words.contains("took off with no rules;"), "{words}");
         let words = took_off(false, &rules(true), Some(&identity), Some(&drone));
-        assert!(!words.contains(&fence) && words.contains("was not seen"), "{words}");
+        assert!(!words.contains(&fence) && words.contains("was not observed"), "{words}");
     }
 
     #[test]

@@ -118,7 +118,7 @@ impl FlightLog {
         self.counters.snapshot()
     }
 
-    /// Writes what has been heard until now, and ends. A disk that hangs is not waited for.
+    /// Writes what has been received until now, and ends. A disk that hangs is not waited for.
     pub async fn close(self) {
         let Some(running) = self.running else { return };
         running.stop.cancel();
@@ -131,7 +131,7 @@ impl FlightLog {
     }
 }
 
-/// A thread of its own, which nobody waits for longer than [`CLOSE_WITHIN`]: one that hangs with its disk ends with the process.
+/// A thread of its own, which is not waited for longer than [`CLOSE_WITHIN`]: one that hangs with its disk ends with the process.
 fn write_in_thread<S: LogStore>(
     writer: Writer<S>,
     waiting: Receiver<Chunk>,
@@ -141,7 +141,7 @@ fn write_in_thread<S: LogStore>(
     let write = move || {
         let _entered = span.enter();
         writer.run(&waiting);
-        // Nobody may be waiting for it.
+        // The other end may have stopped waiting.
         let _ = done.send(());
     };
     std::thread::Builder::new()
@@ -157,7 +157,7 @@ struct Taker {
     autopilots: Autopilots,
     anchor: Anchor,
     new_file: bool,
-    /// When the vehicle was seen to be disarmed after a flight that is in the present file.
+    /// When the vehicle was observed to be disarmed after a flight that is in the present file.
     flight_over: Option<Instant>,
     ends_after_flight: bool,
     lost: u64,

@@ -2,7 +2,8 @@
 //!
 //! Owns: finding the autopilot ([`discovery`]), hearing it ([`normalize`], [`streams`], [`metadata`]), commanding it ([`recipe`],
 //! [`command`]), the uplink ([`uplink`], [`dial`], [`coordinator`], [`credentials`], [`contact`]), what survives a restart
-//! ([`state_file`]), the plan that the vehicle flies by itself ([`plan`]), ground stations as guests ([`gcs`]), the flight log ([`flight_log`]), what people ask about it ([`logs`]) and its way to an object store (`upload`, [`sent`]), and putting it together ([`pilot`],
+//! ([`state_file`], `durable`), the plan that the vehicle flies by itself ([`plan`]), ground stations as guests ([`gcs`]), the
+//! flight log ([`flight_log`]), what people ask about it ([`logs`]) and its way to an object store (`upload`, [`sent`]), and putting it together ([`pilot`],
 //! [`shell`], [`life`], [`run`]). Must not: talk to Kubernetes, decide what the vehicle does ([`fleet::converge`] does), or
 //! disarm; no message here can stop motors.
 
@@ -16,6 +17,7 @@ pub mod credentials;
 pub mod dial;
 pub mod discovery;
 pub mod drone_span;
+mod durable;
 pub mod flight_line;
 pub mod flight_log;
 mod ftp;

@@ -33,7 +33,7 @@ const FAREWELL_WITHIN: Duration = Duration::from_secs(3);
 /// How long the last spans of traces have.
 const LAST_SPANS: Duration = Duration::from_secs(2);
 
-/// Guests that the coordinator announces and that are not looked at yet.
+/// Guests that the coordinator announces and that are not taken yet.
 const GUEST_CALLS: usize = 8;
 
 /// Where the time stamp of signing is kept, in the state directory.
@@ -86,7 +86,7 @@ impl Agent {
         Self { traces, ..self }
     }
 
-    /// Flies its vehicle until `stop` is cancelled and the vehicle is down, or was not observed down in time. All it logs
+    /// Flies its vehicle until `stop` is cancelled and the vehicle is on the ground, or was not observed there in time. All it logs
     /// carries the node's name, and that of the Drone if it is about one.
     pub async fn run(self, stop: CancellationToken) -> Ending {
         let span = error_span!("agent", node = %self.config.node);
@@ -107,7 +107,7 @@ fn sent(config: &Config) -> Sent {
 /// Sends the spans that wait, if there may be any.
 async fn finish(traces: Traces) {
     if traces.are_written() {
-        // Nobody waits for more than its time.
+        // It takes no more than its time.
         let _ = tokio::task::spawn_blocking(move || traces.finish(LAST_SPANS)).await;
     }
 }

@@ -49,7 +49,7 @@ impl Lines {
     pub fn to(target: impl Write + Send + 'static) -> io::Result<Self> {
         let (queue, waiting) = sync_channel(WAITING);
         let missing = Arc::new(AtomicU64::new(0));
-        // It ends with the process, or with the last who could log. Nobody waits for it: what it writes to may be stuck.
+        // It ends with the process, or with the last who could log. It is not waited for: what it writes to may be stuck.
         std::thread::Builder::new()
             .name("log".to_owned())
             .spawn(move || write_all(&waiting, target))?;

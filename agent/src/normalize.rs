@@ -51,7 +51,7 @@ pub struct Normalizer {
     checks: Checks,
 }
 
-/// Of which mode the arming checks are that SYS_STATUS tells of: it tells of those that ran last.
+/// Of which mode the arming checks are that SYS_STATUS reports: it reports those that ran last.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Checks {
     /// Of the present one.
@@ -59,7 +59,7 @@ enum Checks {
     Present,
     /// Perhaps of the one before, which was left at that moment.
     Before(Moment),
-    /// The same; and the autopilot was told to run those of the present one.
+    /// The same; and the autopilot was ordered to run those of the present one.
     Asked(Moment),
 }
 
@@ -137,7 +137,7 @@ impl Normalizer {
         heard.texts.extend(self.texts.overdue(now));
         for meaning in self.events.receive(message, now) {
             match meaning {
-                EventMeaning::ChecksBegin => self.reasons.expect_anew(),
+                EventMeaning::ChecksBegin => self.reasons.expect_again(),
                 EventMeaning::Blocks { code, text } => {
                     self.alarms.explains(vehicle, &text, now);
                     self.reasons.reason(&mut vehicle.reasons, &text, Some(code), now);
@@ -157,9 +157,9 @@ impl Normalizer {
         heard
     }
 
-    /// The autopilot was told to run its arming checks: the reasons that it gives next replace those that are known.
+    /// The autopilot was ordered to run its arming checks: the reasons that it gives next replace those that are known.
     pub const fn asked_for_checks(&mut self) {
-        self.reasons.expect_anew();
+        self.reasons.expect_again();
         if let Checks::Before(since) = self.checks {
             self.checks = Checks::Asked(since);
         }

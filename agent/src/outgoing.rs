@@ -52,7 +52,7 @@ pub enum NotAllowed {
     #[error("a command that could arm the vehicle has no permit to arm, which is a fault of the agent; it was dropped")]
     ArmsWithoutPermit,
     /// Too long ago it was decided to change something on the ground.
-    #[error("what is changed on the ground only was held up; it is decided anew")]
+    #[error("a change that is made only on the ground was held up; it is decided again")]
     HeldUp,
 }
 

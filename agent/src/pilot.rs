@@ -307,7 +307,7 @@ impl Pilot {
         }
     }
 
-    /// A receiver of the same vehicle may tell of other aircraft by itself, as a component of its own.
+    /// A receiver of the same vehicle may report other aircraft by itself, as a component of its own.
     fn hear_traffic(&mut self, frame: &Frame, now: Moment) {
         let system = self.discovery.latched().map(|identity| identity.system.0);
         let MavMessage::ADSB_VEHICLE(message) = &frame.message else {
@@ -397,7 +397,7 @@ impl Pilot {
         self.terminating = true;
     }
 
-    /// Whether an ending agent may go: its vehicle is down for certain, or was never its to bring down.
+    /// Whether an ending agent may go: its vehicle is certainly on the ground, or was never its to land.
     #[must_use]
     pub fn may_exit(&self, now: Moment) -> bool {
         let truth = self.vehicle.truth(now);
@@ -611,7 +611,7 @@ impl Pilot {
         let up = self.link_up?;
         let known = self.discovery.latched().is_some();
         let due = self.last_heartbeat.is_none_or(|at| now.since(at) >= HEARTBEAT_EVERY);
-        // While somebody is heard and not known to be ours, his system's id is not ours to use.
+        // While an autopilot is heard and not known to be ours, its system id is not ours to use.
         let early = now.since(up) < SPEAK_FIRST_AFTER || self.discovery.has_candidates();
         if !due || (!known && early) {
             return None;
@@ -641,7 +641,7 @@ impl Pilot {
         })
     }
 
-    /// A message that is no command: nobody waits for its end.
+    /// A message that is no command: its end is not waited for.
     fn aside(&mut self, message: MavMessage) -> Outgoing {
         self.handed_out_command = false;
         Outgoing {

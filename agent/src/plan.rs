@@ -74,13 +74,13 @@ pub struct Remembered {
     /// With which item of that upload it is busy.
     #[serde(default)]
     pub at: usize,
-    /// Whether the autopilot was told to fly it, and is on it as far as is known.
+    /// Whether the autopilot was ordered to fly it, and is on it as far as is known.
     #[serde(default)]
     pub flown: bool,
-    /// Whether it was observed to fly it since. Agents of before did not keep it, and took for seen what they had begun.
+    /// Whether it was observed to fly it since. Agents of before did not keep it, and took for observed what they had begun.
     #[serde(default = "yes")]
     pub was_on_it: bool,
-    /// Whether we told it to hold since: the agent that serves the vehicle after us must know that hold for ours.
+    /// Whether we ordered it to hold since: the agent that serves the vehicle after us must recognize that hold as ours.
     #[serde(default)]
     pub told_to_hold: bool,
     /// Whether the autopilot has come to its end.
@@ -114,7 +114,7 @@ struct Current {
 
 /// What was read back.
 #[derive(Clone, Copy, Debug)]
-struct Seen {
+struct ReadBack {
     equal: bool,
     id: u32,
     at: Moment,
@@ -130,7 +130,7 @@ pub struct Keeper {
     transfer: Option<Transfer<WireItem>>,
     /// The ACK that ends our download.
     farewell: Option<MavMessage>,
-    seen: Option<Seen>,
+    read_back: Option<ReadBack>,
     /// When our last upload ended, until it is judged.
     uploaded_at: Option<Moment>,
     /// Since when the autopilot takes it for no mission.
@@ -151,7 +151,7 @@ pub struct Keeper {
     failures: u32,
     not_before: Moment,
     others_at: Option<Moment>,
-    /// When the autopilot was told to fly it.
+    /// When the autopilot was ordered to fly it.
     started_at: Option<Moment>,
     /// The autopilot said that its mission is active since.
     ran: bool,
@@ -197,16 +197,16 @@ impl Keeper {
     /// The vehicle serves this Drone, or none, from now on: what it reached of the plan for another counts for nothing (invariant 13).
     pub fn serve(&mut self, drone: Option<&DroneUid>) {
         if self.memory.drone.as_ref() != drone {
-            self.begin_anew(self.memory.held.clone(), drone.cloned());
+            self.begin_again(self.memory.held.clone(), drone.cloned());
         }
     }
 
     /// Nothing is flown of the plan that is `held` for this Drone.
-    fn begin_anew(&mut self, held: Option<Plan>, drone: Option<DroneUid>) {
+    fn begin_again(&mut self, held: Option<Plan>, drone: Option<DroneUid>) {
         self.memory = Remembered {
             held,
             drone,
-            // What flies the one before still does, until it is told to hold.
+            // What flies the one before still does, until it is ordered to hold.
             flown: self.memory.flown,
             was_on_it: self.memory.was_on_it,
             told_to_hold: self.memory.told_to_hold,
@@ -227,14 +227,14 @@ impl Keeper {
         }
         self.fault = fault(&plan);
         info!(digest = %plan.digest, items = plan.items.len(), fault = self.fault, "plan taken");
-        self.begin_anew(Some(plan.into()), self.memory.drone.clone());
+        self.begin_again(Some(plan.into()), self.memory.drone.clone());
         (self.refusal, self.refused_at, self.words, self.failures) = (None, None, None, 0);
         self.not_before = Moment::default();
         (self.foreign, self.to_clear) = (false, false);
     }
 
     fn prepare_again(&mut self) {
-        (self.transfer, self.seen, self.uploaded_at, self.none_since) = (None, None, None, None);
+        (self.transfer, self.read_back, self.uploaded_at, self.none_since) = (None, None, None, None);
         (self.ready, self.is_set, self.set_at, self.doubted) = (false, false, None, false);
     }
 

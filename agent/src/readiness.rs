@@ -50,7 +50,7 @@ pub async fn keep(path: PathBuf, mut reports: watch::Receiver<Outward>) {
 pub fn check(path: &Path, now: SystemTime) -> Result<(), String> {
     let not = |why: &str| Err(format!("not ready: {why} ({})", path.display()));
     let Ok(written) = std::fs::metadata(path).and_then(|file| file.modified()) else {
-        return not("the agent does not hear its autopilot, or does not run");
+        return not("the agent receives nothing from its autopilot, or does not run");
     };
     match now.duration_since(written) {
         Ok(age) if age > FRESH_FOR => not("the agent has not refreshed the ready file for a while"),
@@ -67,7 +67,11 @@ mod tests {
         let folder = tempfile::tempdir().unwrap();
         let file = folder.path().join("ready");
         let now = SystemTime::now();
-        assert!(check(&file, now).unwrap_err().contains("does not hear its autopilot"));
+        assert!(
+            check(&file, now)
+                .unwrap_err()
+                .contains("receives nothing from its autopilot")
+        );
         std::fs::write(&file, "ready\n").unwrap();
         assert_eq!(check(&file, now), Ok(()));
         let later = SystemTime::now() + FRESH_FOR + EVERY;

@@ -5,7 +5,7 @@
 //!
 //! The recipes are those that both stacks were observed to accept, old and new: unused parameters are NaN for PX4 (junk is
 //! refused by newer versions) and 0 for ArduPilot; PX4's takeoff altitude is above sea level, ArduPilot's above home. Places of a route are
-//! above sea level for both, as they are claimed: a ground station may set ArduPilot's home anew in flight.
+//! above sea level for both, as they are claimed: a ground station may change ArduPilot's home in flight.
 
 use fleet::converge::Step;
 use fleet::units::{AltitudeAmsl, Heading, Wgs84};

@@ -32,7 +32,7 @@ const EPOCH_S: u64 = 1_546_300_800;
 /// A clock that shows an earlier time than 2025-01-01 was never set: companion computers without a network do not know the date.
 const CLOCK_IS_SET_S: u64 = 1_735_689_600;
 
-/// What is sent for a height that is not known, metres.
+/// What is sent for a height that is not known, meters.
 const NO_HEIGHT_M: f32 = -1000.0;
 
 /// What is kept on the disk.
@@ -296,7 +296,7 @@ fn e7(degrees: f64) -> i32 {
 
 #[allow(
     clippy::cast_possible_truncation,
-    reason = "Remote ID rounds heights to half a metre"
+    reason = "Remote ID rounds heights to half a meter"
 )]
 const fn height(meters: f64) -> f32 {
     meters as f32

@@ -7,7 +7,7 @@
 //! The fence goes first, then the parameters, one message at a time. What was on the autopilot before ours is on the disk before the
 //! first message that changes it, and is given back when no rule is left; what somebody else has put in the place of ours since then is
 //! what was before. Each airframe has its own. Nothing is sent while no rules are held and none ever were, and nothing while nothing
-//! changes, but for a look now and then on the ground: PX4's `_HASH_CHECK`, one message in five minutes, and on ArduPilot, which tells a
+//! changes, but for a check now and then on the ground: PX4's `_HASH_CHECK`, one message in five minutes, and on ArduPilot, which reports a
 //! change only once, fence and parameters again after each flight, and ever more rarely, down to once in fifteen minutes.
 
 mod before;
@@ -23,7 +23,7 @@ mod value;
 use self::before::Before;
 use self::fence::{FenceKeeper, Goal, Ground};
 use self::items::items;
-use self::parameters::{Parameters, Turn};
+use self::parameters::{Parameters, StepInput};
 use self::switch::FenceSwitch;
 use fleet::backoff::Backoff;
 use fleet::rules::{FenceState, MOST_DEVIATIONS, Outline, Rules, RulesReport};
@@ -39,12 +39,12 @@ use tracing::{info, warn};
 const HASH: &str = "_HASH_CHECK";
 /// Between two questions for it.
 const HASH_EVERY: Duration = Duration::from_secs(300);
-/// From one look at what is in force on ArduPilot to the next.
-const LOOK_AGAIN: Backoff = Backoff {
+/// From one check of what is in force on ArduPilot to the next.
+const CHECK_AGAIN: Backoff = Backoff {
     first: Duration::from_secs(60),
     cap: Duration::from_secs(900),
 };
-/// What was not looked at for this long because of a flight is looked at after it.
+/// What was not checked for this long because of a flight is checked after it.
 const FLOWN: Duration = Duration::from_secs(10);
 /// After a silence of the autopilot of this long its rules are read again.
 const AWAY_AFTER: Duration = Duration::from_secs(15);
@@ -167,10 +167,10 @@ pub struct Board {
     boot_ms: Option<u32>,
     hash: Option<u32>,
     hash_asked_at: Option<Moment>,
-    /// Looks at what is in force, since something changed, and when the last one was, or the change.
-    looks: u32,
-    looked_at: Option<Moment>,
-    /// Since when it has not been on the ground, as far as is known; whether that was long enough to look again.
+    /// Checks of what is in force, since something changed, and when the last one was, or the change.
+    checks: u32,
+    checked_at: Option<Moment>,
+    /// Since when it has not been on the ground, as far as is known; whether that was long enough to check again.
     held_up_since: Option<Moment>,
     flown: bool,
     rebooted_at: Option<Moment>,
@@ -335,14 +335,14 @@ impl Board {
                 self.set_goal();
             }
         }
-        let turn = Turn {
+        let input = StepInput {
             to,
             may_write,
             boot_ms: self.boot_ms.unwrap_or(0),
             now,
             jitter,
         };
-        if let Some(send) = self.parameters.next(&mut self.memory.before, turn) {
+        if let Some(send) = self.parameters.next(&mut self.memory.before, input) {
             if send.once_remembered {
                 self.hash = None;
                 self.wrote_at = Some(now);
@@ -363,28 +363,28 @@ impl Board {
             self.wrote_at = Some(now);
             return Some(Send::whenever(message));
         }
-        self.look_again(to, now, jitter);
+        self.check_again(to, now, jitter);
         self.next_hash(to, now)
     }
 
     /// ArduPilot says once that its fence or a parameter was changed, and that may be lost on the line. A PX4 that gives its fence no number
-    /// does not say it at all.
-    fn look_again(&mut self, to: &Identity, now: Moment, jitter: f64) {
+    /// never says it.
+    fn check_again(&mut self, to: &Identity, now: Moment, jitter: f64) {
         let in_force = self.goal.is_none() || self.fence.in_force();
-        let tells = to.autopilot == Autopilot::Px4 && !self.fence.is_unnumbered();
-        if tells || !self.may_write || !in_force || !self.parameters.at_rest() {
+        let reports = to.autopilot == Autopilot::Px4 && !self.fence.is_unnumbered();
+        if reports || !self.may_write || !in_force || !self.parameters.at_rest() {
             return;
         }
         let changed = |at: &Moment| self.wrote_at.is_none_or(|wrote| wrote <= *at);
-        let Some(at) = self.looked_at.filter(changed) else {
-            (self.looked_at, self.looks) = (Some(now), 0);
+        let Some(at) = self.checked_at.filter(changed) else {
+            (self.checked_at, self.checks) = (Some(now), 0);
             return;
         };
         let flown = std::mem::take(&mut self.flown);
-        if !flown && now.since(at) < LOOK_AGAIN.delay(self.looks.saturating_add(1), jitter) {
+        if !flown && now.since(at) < CHECK_AGAIN.delay(self.checks.saturating_add(1), jitter) {
             return;
         }
-        (self.looked_at, self.looks) = (Some(now), self.looks.saturating_add(1));
+        (self.checked_at, self.checks) = (Some(now), self.checks.saturating_add(1));
         self.fence.check();
         self.parameters.check();
     }

@@ -1,6 +1,6 @@
 //! The program: reads its configuration, runs one agent, waits for signals, and ends with a code.
 //!
-//! Owns: start-up, signals and exit codes: 0 ended in order, 1 the vehicle was not observed down in time, 2 cannot start.
+//! Owns: start-up, signals and exit codes: 0 ended in order, 1 the vehicle was not observed on the ground in time, 2 cannot start.
 //! Must not: decide anything about flight.
 
 use crate::config::{Flags, LogFormat};

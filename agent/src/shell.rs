@@ -119,7 +119,7 @@ struct Shell {
     noted: u16,
 }
 
-/// Flies until the agent is asked to end and its vehicle is down. `store` is the one that `pilot` has its state from.
+/// Flies until the agent is asked to end and its vehicle is on the ground. `store` is the one that `pilot` has its state from.
 /// `farewell` is cancelled once the last report is published.
 pub async fn fly(mut pilot: Pilot, wiring: Wiring, store: Arc<Store>, farewell: CancellationToken) -> Ending {
     let (saved, save_failed_at) = match store.unwritten() {
@@ -496,7 +496,7 @@ impl Shell {
         let since = self.ending_since?;
         let now = self.wiring.clock.now();
         if self.pilot.may_exit(now) {
-            info!("the vehicle is down or not ours; ending");
+            info!("the vehicle is on the ground, or is not this agent's to land; the agent ends");
             return Some(Ending::Landed);
         }
         if now.since(since) < self.wiring.landing_timeout {

@@ -6,6 +6,7 @@
 //! writing (whole or not at all, on the disk before it returns).
 //! Must not: decide when to write; the shell writes before it acts.
 
+use crate::durable;
 use crate::plan;
 use crate::remote_id;
 use crate::rules::Remembered;
@@ -16,7 +17,7 @@ use fleet::route_order::Progress;
 use fleet::units::Address;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
-use std::io::{self, Write};
+use std::io;
 use std::path::{Path, PathBuf};
 
 /// Layout of the file; another number is another layout.
@@ -150,7 +151,7 @@ impl Store {
     /// Writes `state` whole: once this returns, it is on the disk.
     ///
     /// # Errors
-    /// What the system says; then the old state is still there.
+    /// What the system says; then the old state is still there, but for the case that `durable::replace_file` names.
     pub fn save(&self, state: &State) -> io::Result<()> {
         let on_disk = OnDisk {
             layout: LAYOUT,
@@ -158,15 +159,7 @@ impl Store {
             state: state.clone(),
         };
         let bytes = serde_json::to_vec_pretty(&on_disk)?;
-        let fresh = self.file.with_extension("json.new");
-        let mut file = File::create(&fresh)?;
-        file.write_all(&bytes)?;
-        file.sync_all()?;
-        fs::rename(&fresh, &self.file)?;
-        match self.file.parent() {
-            Some(dir) => File::open(dir)?.sync_all(),
-            None => Ok(()),
-        }
+        durable::replace_file(&self.file, &self.file.with_extension("json.new"), &bytes)
     }
 }
 

@@ -33,7 +33,7 @@ const RETRY: Backoff = Backoff {
     first: Duration::from_millis(200),
     cap: Duration::from_secs(5),
 };
-/// A stream that lived this long starts the back-off afresh.
+/// A stream that lived this long resets the back-off.
 const STEADY: Duration = Duration::from_secs(10);
 
 /// What the coordinator's end of the agent says to the pilot.

@@ -225,7 +225,7 @@ async fn a_disk_that_hangs_costs_frames_but_nobody_waits_for_it() {
         let asked = Instant::now();
         line.says(&burst).await;
         heard += 500;
-        // The agent's own listener hears all of it meanwhile.
+        // The agent's own listener receives all of it meanwhile.
         while line.handle.counters().frames < heard {
             while line.events.try_recv().is_some() {}
             assert!(asked.elapsed() < DEADLINE, "the link waits");

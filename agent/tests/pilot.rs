@@ -70,7 +70,7 @@ fn beat(custom_mode: u32, armed: MavModeFlag) -> HEARTBEAT_DATA {
     }
 }
 
-/// The vehicle tells all that matters.
+/// The vehicle reports all that matters.
 fn reports(pilot: &mut Pilot, armed: bool, landed_state: MavLandedState, custom_mode: u32, ms: u64) {
     let armed = if armed {
         MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED
@@ -298,7 +298,7 @@ fn the_flight_log_gets_a_line_at_each_takeoff_and_landing_and_claims_nothing_of_
         pilot.take_flight_lines()
     };
     let begun_in_air = lines(true, 100);
-    assert!(begun_in_air[0].contains("which rules it took off with was not seen"));
+    assert!(begun_in_air[0].contains("which rules it took off with was not observed"));
     assert_eq!(lines(true, 1000), Vec::<String>::new());
     assert_eq!(lines(false, 2000), ["Skein: landed"]);
     let took_off = lines(true, 3000);

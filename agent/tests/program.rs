@@ -117,7 +117,7 @@ fn it_waits_for_autopilot_and_coordinator_with_one_warning_each_and_ends_when_as
     {
         said.push(lines.next().unwrap().unwrap());
     }
-    // Long enough for several tries of both, which are not told again.
+    // Long enough for several tries of both, which are not reported again.
     std::thread::sleep(Duration::from_secs(3));
     // Its autopilot is not heard, so it is not ready.
     let probe = program()

@@ -8,7 +8,7 @@
 //!
 //! 1. Only heartbeats of type GCS are passed, and those of one station at a time: the one *in charge*.
 //! 2. The first station to be heard is in charge. It stays so while it beats at least every 3 s. That is shorter than the shortest
-//!    usual limit of an autopilot (5 s), so a station that is started anew is back before the failsafe.
+//!    usual limit of an autopilot (5 s), so a station that is restarted is back before the failsafe.
 //! 3. While the vehicle is armed, or not known to be disarmed, nobody takes over from a silent station but itself: the same
 //!    connection, or one that began after its last heartbeat and speaks with the same ids. Else the failsafe that the
 //!    pilot relies on would be fed by an onlooker. Commands of other stations are passed all the same.
@@ -172,7 +172,7 @@ mod tests {
     }
 
     #[test]
-    fn a_station_that_is_started_anew_is_in_charge_again_before_the_failsafe() {
+    fn a_station_that_is_restarted_is_in_charge_again_before_the_failsafe() {
         let mut scene = Scene::new(Some(true));
         assert!(scene.beats(A, QGC, 0, 10_000));
         // On UDP its end is not noticed, only silence.
@@ -223,7 +223,7 @@ mod tests {
         scene.charge.autopilot_is(false);
         assert!(
             scene.beats(A, QGC, 0, 61_000),
-            "the vehicle is down and that station is gone"
+            "the vehicle is on the ground and that station is gone"
         );
     }
 }

@@ -13,7 +13,7 @@ link::counters!(
     turned_away,
     /// TCP guests that were disconnected because they did not read.
     too_slow,
-    /// Frames heard from guests.
+    /// Frames received from guests.
     heard,
     /// Bytes from guests that belonged to no frame.
     skipped,
@@ -33,7 +33,7 @@ link::counters!(
     not_taken,
     /// SETUP_SIGNING frames.
     setup_signing,
-    /// Frames of guests that spoke as somebody else.
+    /// Frames of guests that spoke as another.
     impostors,
     /// RADIO_STATUS and RADIO frames of guests.
     radio,

@@ -1,4 +1,4 @@
-//! What waits to be sent to one guest: bounded, the oldest goes first when it is full, and nobody waits for the guest.
+//! What waits to be sent to one guest: bounded, the oldest goes first when it is full, and nothing waits for the guest.
 //!
 //! Owns: [`GuestQueue`]. Must not: send.
 

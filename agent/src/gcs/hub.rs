@@ -22,7 +22,7 @@ use tracing::info;
 
 /// A guest's frame must be on the line within this, else it is dropped; as long as the agent's own.
 const WRITE_WITHIN: Duration = Duration::from_millis(500);
-/// Most frames of the line that are handed on before guests are heard again.
+/// Most frames of the line that are handed on before frames of guests are taken again.
 const AT_ONCE: usize = 64;
 
 /// The [`Outbox`], shared by the loop that fills it and the one that empties it.
@@ -68,7 +68,7 @@ pub struct Hub {
 }
 
 impl Hub {
-    /// Nobody is there.
+    /// No guest is there.
     #[must_use]
     pub fn new(policy: Policy, out: Arc<Out>, counters: Arc<Counters>) -> Self {
         Self {

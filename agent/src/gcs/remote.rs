@@ -1,7 +1,7 @@
 //! Guests that come through the coordinator: a person's ground station, whom the coordinator has asked who they are.
 //!
 //! Owns: answering the coordinator's calls ([`serve`]), each on a connection of its own, so that neither orders nor reports wait for what a
-//! guest hears. Must not: let anybody in whom no coordinator has announced on the open session, keep a place of a guest on site from it, or
+//! guest receives. Must not: let anybody in whom no coordinator has announced on the open session, keep a place of a guest on site from it, or
 //! pass on what was on its way for too long.
 //!
 //! What the way to the coordinator does not take in time is lost for the guest, oldest first ([`super::guest_queue`]); what waits there is
@@ -182,7 +182,7 @@ async fn host(call: GuestCall, answering: Answering) -> Result<(), String> {
     Ok(())
 }
 
-/// Passes on what comes in time. `began`: before the person was told that the way is open.
+/// Passes on what comes in time. `began`: before the person was notified that the way is open.
 async fn listen(
     mut inbound: Streaming<v1::GuestFrames>,
     guest: &mut super::guest::Guest,

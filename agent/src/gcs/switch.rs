@@ -9,7 +9,7 @@
 //! * it speaks as the agent, or as a component that was heard on the autopilot's line with the system of a vehicle:
 //!   nobody may fly on borrowed authority, and other guests must not be lied to about the vehicle;
 //! * it is RADIO_STATUS (109) or RADIO (166): it reports the guest's own radio, and an autopilot would slow our line for it;
-//! * its sender may only watch: then it reaches nobody;
+//! * its sender may only watch: then it is forwarded to none;
 //! * it would reach the autopilot and is a heartbeat that [`super::charge`] holds back, or in read-only mode is not on the list
 //!   of [`super::read_only`]. Other guests get it all the same.
 
@@ -41,7 +41,7 @@ pub struct Policy {
 pub enum Rights {
     /// All of it.
     Command,
-    /// It hears, and nobody hears it.
+    /// It receives, and nothing that it sends is forwarded.
     Watch,
 }
 
@@ -51,7 +51,7 @@ struct Joined {
     rights: Rights,
 }
 
-/// Why a guest's frame is not let through, in part or at all.
+/// Why a guest's frame is not let through, or not to all.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Refusal {
     /// It carries a signing key.

@@ -10,7 +10,7 @@ use super::wanted::{Errand, Outcome, RemoteLog, Wait, Wanted};
 use proto::v1;
 use tracing::warn;
 
-/// So often a log may differ from its checksum: the first time it may have grown, and is gone on with; then it is begun anew.
+/// So often a log may differ from its checksum: the first time it may have grown, and is gone on with; then it is fetched again from its beginning.
 const DIFFERS_AT_MOST: u32 = 3;
 
 /// See the module text.
@@ -107,7 +107,7 @@ impl AutopilotLogs {
                 _ => {
                     shelf.make_room(&log)?;
                     if shelf.there(&log) > log.bytes {
-                        shelf.begin_anew(&log)?;
+                        shelf.begin_again(&log)?;
                     }
                     board.begin(Errand::Fetch {
                         path: log.path.clone(),
@@ -159,7 +159,7 @@ impl AutopilotLogs {
                         return Err(NoAnswer::Differs);
                     }
                     if self.differed > 1 {
-                        shelf.begin_anew(&log)?;
+                        shelf.begin_again(&log)?;
                     }
                     self.again(&log, shelf);
                 }
@@ -180,7 +180,7 @@ impl AutopilotLogs {
     /// Ends the errand, and frees what the log has taken of a disk that is full.
     fn give_up(&self, log: &RemoteLog, shelf: &Shelf) {
         self.wanted.board().end();
-        if let Err(error) = shelf.begin_anew(log) {
+        if let Err(error) = shelf.begin_again(log) {
             warn!(file = log.name, %error, "cannot remove what has come of a log of the autopilot; check the disk");
         }
     }

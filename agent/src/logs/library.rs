@@ -26,8 +26,8 @@ pub(super) const LISTED: usize = 100;
 const LIST_WITHIN: Duration = Duration::from_millis(300);
 /// So much is read at once.
 const PIECE: usize = 64 * 1024;
-/// So much of a log is told in one answer, and before its end when only that is wanted.
-const TOLD: u64 = 1024 * 1024;
+/// Most bytes of a log that are read for one answer, unless only its end is wanted.
+const READ_FOR_ANSWER: u64 = 1024 * 1024;
 /// Most bytes of a log in one answer. The coordinator takes no message of more than 64 KiB, and would end the session over one: no answer
 /// comes near that, not even a list of the longest names.
 const SENT: u32 = 32 * 1024;
@@ -262,7 +262,7 @@ impl Library {
         let newer = newer.map(|log| log.name.clone()).unwrap_or_default();
         let mut file = self.open(&name)?;
         let size = file.metadata()?.len();
-        // A place in the middle of a log need not begin a record, so that one is told from its beginning, and only its end is sent.
+        // A place in the middle of a log need not begin a record, so that one is read from its beginning, and only its end is sent.
         let (mut next, context) = if asked.from_the_end {
             (0, 0)
         } else {
@@ -276,7 +276,7 @@ impl Library {
         let until = if asked.from_the_end {
             u64::MAX
         } else {
-            next.saturating_add(TOLD)
+            next.saturating_add(READ_FOR_ANSWER)
         };
         let mut end = false;
         let mut text = 0;

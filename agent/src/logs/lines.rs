@@ -18,7 +18,7 @@ use link::raw::RawFrame;
 use std::fmt::Debug;
 
 /// HEARTBEAT, STATUSTEXT, EXTENDED_SYS_STATE, COMMAND_LONG, COMMAND_INT, COMMAND_ACK.
-const TOLD: [u32; 6] = [0, 253, 245, 76, 75, 77];
+const SHOWN: [u32; 6] = [0, 253, 245, 76, 75, 77];
 
 /// One line.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -65,7 +65,7 @@ impl Teller {
     pub fn take(&mut self, record: &Record) {
         let frame = &record.frame;
         self.at_ms = record.at_us / 1000;
-        if !TOLD.contains(&frame.message_id) {
+        if !SHOWN.contains(&frame.message_id) {
             return;
         }
         let Ok((_, message)) = decode(frame) else { return };
@@ -245,22 +245,22 @@ mod tests {
     fn a_flight_is_told_in_lines() {
         let mut teller = Teller::default();
         Records::of(&log_of(&flight())).for_each(|record| teller.take(&record));
-        let told: Vec<_> = teller
+        let shown: Vec<_> = teller
             .lines()
             .iter()
             .map(|line| format!("{} {}", line.at_ms, line.text))
             .collect();
-        assert_eq!(told, STORY);
+        assert_eq!(shown, STORY);
     }
 
     #[test]
     fn a_flight_that_is_told_in_pieces_is_told_the_same_and_nothing_twice() {
-        let mut told = Vec::new();
+        let mut shown = Vec::new();
         let mut context = 0;
         for message in flight() {
             let mut teller = Teller::going_on(context);
             Records::of(&log_of(&[message])).for_each(|record| teller.take(&record));
-            told.extend(
+            shown.extend(
                 teller
                     .lines()
                     .iter()
@@ -268,6 +268,6 @@ mod tests {
             );
             context = teller.context();
         }
-        assert_eq!(told, STORY);
+        assert_eq!(shown, STORY);
     }
 }

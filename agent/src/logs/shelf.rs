@@ -132,7 +132,7 @@ impl Shelf {
     ///
     /// # Errors
     /// The disk's.
-    pub(super) fn begin_anew(&self, log: &RemoteLog) -> io::Result<()> {
+    pub(super) fn begin_again(&self, log: &RemoteLog) -> io::Result<()> {
         match fs::remove_file(self.part(log)) {
             Err(error) if error.kind() != io::ErrorKind::NotFound => Err(error),
             _ => Ok(()),

@@ -76,7 +76,7 @@ impl Summary {
         Duration::from_micros(self.in_air_us)
     }
 
-    /// Its greatest height above home, in metres.
+    /// Its greatest height above home, in meters.
     #[must_use]
     pub fn highest_m(&self) -> f64 {
         f64::from(self.highest_mm) / 1000.0

@@ -5,10 +5,11 @@
 //! empty cache.
 
 use super::unpack::unpack;
+use crate::durable;
 use crate::ftp::download::LARGEST;
 use crate::ftp::packet::crc32;
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use std::time::SystemTime;
 
@@ -52,11 +53,7 @@ impl MetadataCache {
     /// What the system says; then it is not kept.
     pub(super) fn keep(&self, crc: u32, bytes: &[u8]) -> io::Result<()> {
         fs::create_dir_all(&self.folder)?;
-        let fresh = self.folder.join("new");
-        let mut file = File::create(&fresh)?;
-        file.write_all(bytes)?;
-        file.sync_all()?;
-        fs::rename(&fresh, self.file(crc))?;
+        durable::replace_file(&self.file(crc), &self.folder.join("new"), bytes)?;
         self.clear_out(crc)
     }
 

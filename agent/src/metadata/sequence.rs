@@ -5,7 +5,7 @@
 //! does not come soon, or is refused by RESPONSE_EVENT_ERROR (413), is passed over. Must not: send, read a clock, know what
 //! an event says.
 //!
-//! The number is 16 bits and wraps within seconds of PX4's boot. A reboot starts it anew: CURRENT_EVENT_SEQUENCE (411) says
+//! The number is 16 bits and wraps within seconds of PX4's boot. A reboot starts it again: CURRENT_EVENT_SEQUENCE (411) says
 //! so with a flag, or by going back twice.
 
 use fleet::time::Moment;
@@ -75,10 +75,10 @@ impl Sequence {
         }
     }
 
-    /// Takes a CURRENT_EVENT_SEQUENCE (411): the number of the latest event, and whether the count began anew.
-    pub fn current(&mut self, latest: u16, began_anew: bool, now: Moment) {
+    /// Takes a CURRENT_EVENT_SEQUENCE (411): the number of the latest event, and whether the count began again.
+    pub fn current(&mut self, latest: u16, began_again: bool, now: Moment) {
         // After a boot the event itself often follows. Otherwise it was before us, and what was before is not asked for.
-        let first = if began_anew { latest } else { latest.wrapping_add(1) };
+        let first = if began_again { latest } else { latest.wrapping_add(1) };
         let Some(next) = self.next else {
             self.next = Some(first);
             return;
@@ -88,8 +88,8 @@ impl Sequence {
             return;
         }
         match ahead(next, latest) {
-            Some(far) if far < REMEMBERED && !began_anew => self.exists(latest, now),
-            None if !began_anew && !std::mem::replace(&mut self.behind, true) => {}
+            Some(far) if far < REMEMBERED && !began_again => self.exists(latest, now),
+            None if !began_again && !std::mem::replace(&mut self.behind, true) => {}
             _ => {
                 *self = Self {
                     next: Some(first),

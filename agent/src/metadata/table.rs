@@ -45,7 +45,7 @@ pub struct EventText<'a> {
     pub subject: Subject,
     /// One line, with the arguments put in.
     pub message: String,
-    /// More about it, often how to mend it; may be empty.
+    /// More about it, often how to correct it; may be empty.
     pub description: String,
 }
 

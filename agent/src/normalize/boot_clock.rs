@@ -1,4 +1,4 @@
-//! Whether the autopilot has rebooted, from its own clock: `time_boot_ms`, which began anew.
+//! Whether the autopilot has rebooted, from its own clock: `time_boot_ms`, which began again.
 //!
 //! Owns: [`BootClocks`]. Must not: use events, whose times are old when they are repeated; the caller sees to that.
 //!

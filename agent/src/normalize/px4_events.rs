@@ -193,8 +193,8 @@ impl Events {
                 self.sequence.lost(m.sequence, m.sequence_oldest_available)
             }
             MavMessage::CURRENT_EVENT_SEQUENCE(m) => {
-                let anew = MavEventCurrentSequenceFlags::MAV_EVENT_CURRENT_SEQUENCE_FLAGS_RESET;
-                self.sequence.current(m.sequence, m.flags.contains(anew), now);
+                let reset = MavEventCurrentSequenceFlags::MAV_EVENT_CURRENT_SEQUENCE_FLAGS_RESET;
+                self.sequence.current(m.sequence, m.flags.contains(reset), now);
                 Vec::new()
             }
             _ => Vec::new(),

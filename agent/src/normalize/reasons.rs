@@ -29,7 +29,7 @@ pub struct Reasons {
 
 impl Reasons {
     /// What is reported from now on replaces what is known: a new report begins, or was asked for.
-    pub const fn expect_anew(&mut self) {
+    pub const fn expect_again(&mut self) {
         self.out_of_date = true;
     }
 
@@ -110,7 +110,7 @@ mod tests {
         let mut reasons = Reasons::default();
         let mut list = Vec::new();
         reasons.reason(&mut list, "old", None, at(0));
-        reasons.expect_anew();
+        reasons.expect_again();
         assert_eq!(list.len(), 1);
         reasons.reason(&mut list, "new", None, at(1));
         reasons.reason(&mut list, "newer", None, at(1));
@@ -125,7 +125,7 @@ mod tests {
         let mut reasons = Reasons::default();
         let mut list = Vec::new();
         for s in [10, 25, 40] {
-            reasons.expect_anew();
+            reasons.expect_again();
             reasons.reason(&mut list, "Need Position Estimate", Some(7), at(s));
             reasons.reason(&mut list, "Need Position Estimate", Some(7), at(s + 1));
         }

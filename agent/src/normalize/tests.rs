@@ -108,7 +108,7 @@ fn arming_checks_that_passed_in_another_mode_say_nothing_about_this_one() {
         v.ready(at(ms))
     };
     assert_eq!(take(&mut n, &stabilize, 0), Some(true));
-    // SYS_STATUS tells of the checks that ran last, until they run again.
+    // SYS_STATUS reports the checks that ran last, until they run again.
     for mode in [&guided, &stabilize, &guided] {
         assert_eq!(take(&mut n, mode, 100), None);
         assert_eq!(take(&mut n, &ready(true), 200), None);
@@ -117,12 +117,12 @@ fn arming_checks_that_passed_in_another_mode_say_nothing_about_this_one() {
     }
     n.checks_ran();
     assert_eq!(take(&mut n, &ready(false), 400), Some(false));
-    // Those that were told to run before the mode changed may have been the other mode's.
+    // Those that were ordered to run before the mode changed may have been the other mode's.
     n.asked_for_checks();
     take(&mut n, &stabilize, 500);
     n.checks_ran();
     assert_eq!(take(&mut n, &ready(false), 600), None);
-    // An autopilot that cannot be told runs them by itself.
+    // An autopilot that takes no such order runs them by itself.
     assert_eq!(take(&mut n, &ready(true), 3499), None);
     assert_eq!(take(&mut n, &ready(true), 3500), Some(true));
 }
@@ -177,7 +177,7 @@ fn one_height_of_home_that_nothing_agrees_with_is_not_taken() {
     assert_eq!(
         v.home,
         Some(AltitudeAmsl(488.0)),
-        "neither the noise nor the first word after it"
+        "neither the noise nor the first report after it"
     );
 }
 
@@ -309,7 +309,7 @@ fn messages_whose_clocks_differ_are_no_reboot() {
                 );
             }
         }
-        // A true one is still seen.
+        // A true one is still noticed.
         n.receive(&mut v, &attitude(500), at(61_000));
         assert!(n.receive(&mut v, &attitude(520), at(61_000)).rebooted);
         for ms in [540, 1040] {

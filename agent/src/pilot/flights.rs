@@ -14,11 +14,12 @@ impl Pilot {
 
     pub(super) fn follow_flight(&mut self, truth: FlightTruth) {
         let mut took_off = None;
-        let (followed, landed) = std::mem::take(&mut self.followed).after(Some(truth), |seen| took_off = Some(seen));
+        let (followed, landed) =
+            std::mem::take(&mut self.followed).after(Some(truth), |observed| took_off = Some(observed));
         self.followed = followed;
-        let line = took_off.map(|seen| {
+        let line = took_off.map(|observed| {
             let drone = self.state.fence.held.as_ref().map(|held| &held.name);
-            flight_line::took_off(seen, &self.rules_report(), self.vehicle.identity.as_ref(), drone)
+            flight_line::took_off(observed, &self.rules_report(), self.vehicle.identity.as_ref(), drone)
         });
         self.flight_lines
             .extend(line.or_else(|| landed.map(|()| flight_line::LANDED.to_owned())));

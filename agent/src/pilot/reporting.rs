@@ -21,7 +21,7 @@ const REPORTED_FOR: Duration = Duration::from_secs(15);
 /// What an autopilot has not reported for this long since the link came up it does not know.
 const REPORTED_WITHIN: Duration = Duration::from_secs(30);
 
-/// What a person reads while rules keep the vehicle down.
+/// What a person reads while rules keep the vehicle on the ground.
 const RULES_NOT_IN_FORCE: &str = "a Geofence or ParameterProfile that selects the vehicle is not in force on it; see `kubectl get geofences,parameterprofiles`";
 
 impl Pilot {

@@ -4,7 +4,7 @@
 //! somebody else.
 
 use super::items::{WireItem, alike};
-use super::{Keeper, Seen, Situation};
+use super::{Keeper, ReadBack, Situation};
 use crate::recipe::Command;
 use crate::rules::Send;
 use crate::rules::transfer::{Ended, Task, Transfer, name};
@@ -39,7 +39,7 @@ const AGAIN: Backoff = Backoff {
 };
 /// No transfer begins so soon after somebody else's was heard.
 const AFTER_OTHERS: Duration = Duration::from_secs(3);
-/// So many failures without a word from the autopilot, and a person should know.
+/// So many failures without a message from the autopilot, and a person should know.
 const SILENT_TOO_OFTEN: u32 = 3;
 /// What is said of a mission that was accepted and is not flown, before the autopilot's words.
 const NOT_FLOWN: &str = "the autopilot accepted it and will not fly it";
@@ -122,9 +122,9 @@ impl Keeper {
     fn wanted(&mut self, may_write: bool) -> Option<Task<WireItem>> {
         let from = self.memory.reached.first_left();
         let stale = !self.memory.flown && self.memory.uploaded_from != Some(from);
-        match self.seen {
+        match self.read_back {
             None if !stale => return Some(Task::Download),
-            Some(seen) if seen.equal && !stale => return None,
+            Some(read_back) if read_back.equal && !stale => return None,
             Some(_) | None => {}
         }
         if self.memory.flown || !may_write {
@@ -157,7 +157,7 @@ impl Keeper {
             Ended::Read(items, id) => self.has_read(&items, id, now, jitter),
             Ended::Accepted(_) | Ended::Unconfirmed => {
                 self.uploaded_at = Some(now);
-                self.seen = None;
+                self.read_back = None;
             }
             Ended::Cleared => self.to_clear = false,
             Ended::Refused(result) => {
@@ -183,7 +183,7 @@ impl Keeper {
     fn has_read(&mut self, items: &[WireItem], id: u32, now: Moment, jitter: f64) {
         let Some(autopilot) = self.autopilot else { return };
         let equal = alike(&self.wire(), items, autopilot);
-        self.seen = Some(Seen { equal, id, at: now });
+        self.read_back = Some(ReadBack { equal, id, at: now });
         if equal {
             (self.foreign, self.doubted) = (false, false);
             return;
@@ -244,10 +244,10 @@ impl Keeper {
 
     /// Whether the autopilot will fly what it has.
     fn judge(&mut self, now: Moment, jitter: f64) {
-        let Some(seen) = self.seen.filter(|seen| seen.equal) else {
+        let Some(read_back) = self.read_back.filter(|read_back| read_back.equal) else {
             return;
         };
-        let judged_at = self.uploaded_at.map_or(seen.at, |at| at.plus(JUDGED_AFTER));
+        let judged_at = self.uploaded_at.map_or(read_back.at, |at| at.plus(JUDGED_AFTER));
         let Some(current) = self.current.filter(|current| current.at >= judged_at) else {
             return;
         };

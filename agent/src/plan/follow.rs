@@ -1,4 +1,4 @@
-//! The plan followed on its way, and told from everything that is not ours.
+//! The plan followed on its way, and distinguished from everything that is not ours.
 //!
 //! Owns: what the vehicle's modes, and what its autopilot says of its mission, mean for the plan. Must not: send.
 
@@ -13,11 +13,11 @@ use link::dialect::{MISSION_CURRENT_DATA, MavMessage, MavMissionResult, MavMissi
 use std::time::Duration;
 use tracing::{info, warn};
 
-/// MISSION_CURRENT tells of an upload within this.
+/// MISSION_CURRENT reports an upload within this.
 const CURRENT_LAGS: Duration = Duration::from_secs(2);
 /// A change of mode shows within this.
 const MODE_SHOWS: Duration = Duration::from_secs(5);
-/// One that stops in the middle for this long was stopped by somebody: the word that the mission is over comes with that.
+/// One that stops in the middle for this long was stopped by somebody: the report that the mission is over comes with that.
 const STOPPED_FOR: Duration = Duration::from_secs(3);
 /// Commands below it move the vehicle.
 const FIRST_DO: u16 = 95;
@@ -63,7 +63,7 @@ impl Keeper {
             Mode::Mission => {
                 self.memory.was_on_it = true;
                 self.stopped_since = None;
-                // It has not obeyed: a hold from now on is somebody else's, until it is told again.
+                // It has not obeyed: a hold from now on is somebody else's, until it is ordered again.
                 if self.memory.told_to_hold
                     && !self.hold_under_way
                     && now.since(*self.hold_ended_at.get_or_insert(now)) >= MODE_SHOWS
@@ -145,13 +145,13 @@ impl Keeper {
             at: now,
         });
         let length = self.following.list().len();
-        if let Some(seen) = self
-            .seen
-            .filter(|seen| seen.equal && now.since(seen.at) >= CURRENT_LAGS)
+        if let Some(read_back) = self
+            .read_back
+            .filter(|read_back| read_back.equal && now.since(read_back.at) >= CURRENT_LAGS)
         {
-            let other = seen.id != 0 && m.mission_id != 0 && m.mission_id != seen.id;
-            let told = m.total != 0 && m.total != u16::MAX;
-            if other || (told && usize::from(m.total) != length) {
+            let other = read_back.id != 0 && m.mission_id != 0 && m.mission_id != read_back.id;
+            let reported = m.total != 0 && m.total != u16::MAX;
+            if other || (reported && usize::from(m.total) != length) {
                 self.doubt("the autopilot reports another mission");
             }
         }
@@ -195,7 +195,7 @@ impl Keeper {
 
     /// What is on the autopilot may be another mission.
     pub(super) fn doubt(&mut self, why: &'static str) {
-        if self.seen.take().is_some() {
+        if self.read_back.take().is_some() {
             warn!(why, "the mission on the autopilot is read again");
         }
         (self.ready, self.is_set, self.doubted) = (false, false, true);

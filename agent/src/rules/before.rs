@@ -115,7 +115,7 @@ mod tests {
         assert_eq!(
             before.fence,
             Some(fence(0)),
-            "each upload was begun, and none seen to end"
+            "each upload was begun, and none observed to end"
         );
         assert!(before.ours.len() <= MOST_OURS);
     }

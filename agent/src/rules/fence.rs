@@ -42,9 +42,9 @@ const AGAIN: Backoff = Backoff {
 };
 /// No transfer begins so soon after somebody else's was heard.
 const AFTER_OTHERS: Duration = Duration::from_secs(3);
-/// So many failures without a word from the autopilot, and a person should know.
+/// So many failures without a message from the autopilot, and a person should know.
 const SILENT_TOO_OFTEN: u32 = 3;
-/// A home that moved by less is the same: the autopilot's judgement of the fence holds for it.
+/// A home that moved by less is the same: the autopilot's judgment of the fence holds for it.
 const SAME_HOME_M: f64 = 5.0;
 /// How the texts of both begin.
 const DISCARD: &str = "Geofence invalid";
@@ -87,7 +87,7 @@ pub struct FenceKeeper {
     transfer: Option<Transfer>,
     /// The ACK that ends our download.
     farewell: Option<MavMessage>,
-    seen: Option<Seen>,
+    read_back: Option<ReadBack>,
     /// The fence's id in the last MISSION_CURRENT.
     reported_id: Option<u32>,
     /// When our last upload ended, while it is not heard out.
@@ -113,7 +113,7 @@ pub struct FenceKeeper {
 
 /// What was read back.
 #[derive(Clone, Debug)]
-struct Seen {
+struct ReadBack {
     items: Vec<Item>,
     id: u32,
     at: Moment,
@@ -124,7 +124,7 @@ impl FenceKeeper {
     pub fn goal_changed(&mut self) {
         (self.transfer, self.uploaded_at, self.discarded) = (None, None, None);
         // A write of before may have come through, or somebody else may have written since.
-        self.seen = None;
+        self.read_back = None;
         (self.in_force, self.heard_out) = (false, false);
         (self.refusal, self.refused_at, self.drift, self.failures) = (None, None, None, 0);
         self.not_before = Moment::default();
@@ -144,7 +144,7 @@ impl FenceKeeper {
     /// What is in force is read again, and stays in force as long as nothing else is read: a notice of a change may have been lost.
     pub fn check(&mut self) {
         if self.in_force && self.transfer.is_none() {
-            self.seen = None;
+            self.read_back = None;
         }
     }
 
@@ -168,7 +168,7 @@ impl FenceKeeper {
         if !ground.may_write && self.transfer.as_ref().is_some_and(writes) {
             // The autopilot gives up by itself, and keeps what it had.
             self.transfer = None;
-            self.seen = None;
+            self.read_back = None;
         }
         if let Some(transfer) = &mut self.transfer {
             let keep = writes(transfer);
@@ -223,12 +223,12 @@ impl FenceKeeper {
 
     /// What is to be done to reach the goal, if anything; the goal is reached when nothing is.
     fn wanted(&mut self, goal: &Goal, memory: &mut Before, ground: Ground<'_>, now: Moment) -> Option<Task> {
-        let Some(seen) = &self.seen else {
+        let Some(read_back) = &self.read_back else {
             return Some(Task::Download);
         };
-        let equal = alike(&seen.items, &goal.items);
+        let equal = alike(&read_back.items, &goal.items);
         let judges_late = ground.judges_late(goal);
-        let is_new = ground.to.autopilot == Autopilot::Px4 && now.since(seen.at) < NOTICED_AFTER;
+        let is_new = ground.to.autopilot == Autopilot::Px4 && now.since(read_back.at) < NOTICED_AFTER;
         if equal {
             // Somebody, or this agent in another life, may have cleared it just now, and the old one holds until that is noticed.
             if is_new && goal.items.is_empty() {
@@ -252,7 +252,7 @@ impl FenceKeeper {
                 east.hypot(north) < SAME_HOME_M
             };
             let same_home = |at: Wgs84| ground.home.is_some_and(|home| near(at, home));
-            // What was judged once stays, wherever its home moves; only after a reboot it is judged anew.
+            // What was judged once stays, wherever its home moves; only after a reboot it is judged again.
             let judged = self.heard_out || memory.heard_out.is_some_and(same_home);
             if !judges_late || (self.discarded.is_none() && judged) {
                 self.in_force = true;
@@ -276,14 +276,14 @@ impl FenceKeeper {
             return None;
         }
         if !goal.back {
-            memory.replaces_fence(&seen.items, &goal.items);
+            memory.replaces_fence(&read_back.items, &goal.items);
         }
         if goal.items.is_empty() {
             return Some(Task::Clear);
         }
-        // What is there already is not judged anew in the same words.
+        // What is there already is not judged again in the same words.
         Some(Task::Upload(if equal {
-            in_other_words(&goal.items, &seen.items)
+            in_other_words(&goal.items, &read_back.items)
         } else {
             goal.items.clone()
         }))
@@ -297,14 +297,14 @@ impl FenceKeeper {
         self.farewell = self.transfer.as_ref().and_then(|transfer| transfer.farewell(to));
         self.transfer = None;
         match ended {
-            Ended::Read(items, id) => self.seen = Some(Seen { items, id, at: now }),
+            Ended::Read(items, id) => self.read_back = Some(ReadBack { items, id, at: now }),
             Ended::Accepted(_) | Ended::Unconfirmed | Ended::Cleared => {
                 self.uploaded_at = Some(now);
-                self.seen = None;
+                self.read_back = None;
             }
             Ended::Refused(result) => {
                 self.refused_at = Some((now, result));
-                self.seen = None;
+                self.read_back = None;
             }
             Ended::Strange => self.failed(
                 Some("what is on the autopilot cannot be read as a fence; clear it with a ground station".to_owned()),
@@ -316,7 +316,7 @@ impl FenceKeeper {
                 self.failed(None, now, jitter);
             }
             Ended::Silent => {
-                self.seen = None;
+                self.read_back = None;
                 self.failed(None, now, jitter);
             }
         }
@@ -350,7 +350,7 @@ impl FenceKeeper {
         }
         if let Some(at) = self
             .uploaded_at
-            .filter(|at| self.seen.is_some() && now.since(*at) >= HEARD_OUT_AFTER)
+            .filter(|at| self.read_back.is_some() && now.since(*at) >= HEARD_OUT_AFTER)
         {
             let why = match self.discarded.take() {
                 Some(words) => Some(format!(
@@ -380,7 +380,10 @@ impl FenceKeeper {
         match message {
             MavMessage::MISSION_CURRENT(m) => {
                 let before = self.reported_id.replace(m.fence_id);
-                let other = self.seen.as_ref().is_some_and(|seen| seen.id != m.fence_id);
+                let other = self
+                    .read_back
+                    .as_ref()
+                    .is_some_and(|read_back| read_back.id != m.fence_id);
                 if before.is_some_and(|before| before != m.fence_id) && other {
                     self.drifted("the autopilot reports another fence");
                 }
@@ -433,9 +436,9 @@ impl FenceKeeper {
     /// Whether the autopilot has given no number to the fence that was read.
     #[must_use]
     pub fn is_unnumbered(&self) -> bool {
-        self.seen
+        self.read_back
             .as_ref()
-            .is_some_and(|seen| seen.id == 0 && !seen.items.is_empty())
+            .is_some_and(|read_back| read_back.id == 0 && !read_back.items.is_empty())
     }
 
     /// Whether a fence is being read, written or cleared.
@@ -476,7 +479,7 @@ impl FenceKeeper {
         }
     }
 
-    /// ArduPilot tells everybody the number of items after each change of its fence. In a list of all parameters each has its index.
+    /// ArduPilot reports to all the number of items after each change of its fence. In a list of all parameters each has its index.
     fn parameter(&mut self, m: &PARAM_VALUE_DATA) {
         if m.param_index == u16::MAX && m.param_id.to_str() == Ok("FENCE_TOTAL") && self.transfer.is_none() {
             self.drifted("the autopilot says that its fence was changed");
@@ -490,7 +493,7 @@ impl FenceKeeper {
         }
         if !self.uploading() {
             self.transfer = None;
-            self.seen = None;
+            self.read_back = None;
         }
     }
 
@@ -503,7 +506,7 @@ impl FenceKeeper {
         match (&self.refusal, &self.drift) {
             (Some(words), _) => FenceState::Refused(words.clone()),
             (None, Some(words)) if !may_write => FenceState::Drifted(words.clone()),
-            (None, _) if !may_write && self.seen.is_some() => FenceState::WaitsForGround,
+            (None, _) if !may_write && self.read_back.is_some() => FenceState::WaitsForGround,
             (None, _) => FenceState::Working,
         }
     }

@@ -12,7 +12,7 @@ use serde::{Deserialize, Serialize};
 
 /// Two radii are the same when they differ by less, meters.
 const RADIUS_M: f32 = 0.01;
-/// By so much the radius of a circle differs in its other form: enough for PX4 to judge it anew, and the same for us.
+/// By so much the radius of a circle differs in its other form: enough for PX4 to judge it again, and the same for us.
 const OTHER_RADIUS_M: f32 = 0.005;
 
 /// One item of a fence.
@@ -103,7 +103,7 @@ impl Item {
     fn is_like(&self, other: &Self) -> bool {
         let near = |a: i32, b: i32| a.abs_diff(b) <= 1;
         let parameter = match self.kind {
-            // Nobody reads it.
+            // It is never read.
             ItemKind::ReturnPoint => true,
             ItemKind::PolygonInside | ItemKind::PolygonOutside => self.parameter == other.parameter,
             ItemKind::CircleInside | ItemKind::CircleOutside => (self.parameter - other.parameter).abs() < RADIUS_M,
@@ -177,7 +177,7 @@ fn first_shape(items: &[Item]) -> usize {
     whole.filter(|_| polygon).unwrap_or(1)
 }
 
-/// The items of a fence, in the order of its shapes: each vertex tells how many its polygon has.
+/// The items of a fence, in the order of its shapes: each vertex has the number of vertices of its polygon.
 #[must_use]
 pub fn items(fence: &Fence) -> Vec<Item> {
     let mut items = Vec::with_capacity(fence.items());
@@ -254,9 +254,9 @@ mod tests {
             ],
         };
         let items = items(&fence);
-        let told: Vec<_> = items.iter().map(|item| (item.kind, item.parameter)).collect();
+        let listed: Vec<_> = items.iter().map(|item| (item.kind, item.parameter)).collect();
         let vertex = (ItemKind::PolygonInside, 3.0);
-        assert_eq!(told, [vertex, vertex, vertex, (ItemKind::CircleOutside, 80.5)]);
+        assert_eq!(listed, [vertex, vertex, vertex, (ItemKind::CircleOutside, 80.5)]);
         let last = items[3].message(3);
         assert_eq!((last.x, last.y, last.seq), (-470_000_000, 80_500_000, 3));
         let read: Vec<_> = items.iter().filter_map(|item| Item::read(&item.message(0))).collect();

@@ -6,7 +6,7 @@
 //!   Read --PARAM_VALUE, as wanted--> Settled
 //!        --PARAM_VALUE, another--> Settled, and on the ground --PARAM_SET--> Confirm --PARAM_REQUEST_READ, PARAM_VALUE--> Settled
 //!   Settled --PARAM_VALUE heard, no matter who asked--> Settled
-//!           --looked at again--> Check, which is as good as Settled while the answer may come --PARAM_VALUE--> Settled
+//!           --checked again--> Check, which is as good as Settled while the answer may come --PARAM_VALUE--> Settled
 //!
 //! Recorded: neither autopilot answers about a name that it does not know, nor PX4 to a wrong type; ArduPilot answers to a
 //! parameter that cannot be written with the old value and the text "Param write denied (NAME)".
@@ -50,9 +50,9 @@ const CONFIRM_AFTER: Duration = Duration::from_millis(500);
 /// A value that stays for this long has stayed.
 const STAYED: Duration = Duration::from_secs(60);
 
-/// What a turn goes by.
+/// What a step goes by.
 #[derive(Clone, Copy, Debug)]
-pub struct Turn<'a> {
+pub struct StepInput<'a> {
     /// Our autopilot.
     pub to: &'a Identity,
     /// Whether anything may be changed on it: it is on the ground and disarmed.
@@ -182,18 +182,18 @@ impl Parameters {
     }
 
     /// The next message, if one is due.
-    pub fn next(&mut self, memory: &mut Before, turn: Turn<'_>) -> Option<Send> {
-        if turn.now < self.not_before {
+    pub fn next(&mut self, memory: &mut Before, input: StepInput<'_>) -> Option<Send> {
+        if input.now < self.not_before {
             return None;
         }
         let kinds_wait = self.entries.get(KINDS).is_some_and(Entry::will_change);
         let due = self
             .entries
             .iter_mut()
-            .filter(|(name, entry)| turn.now >= entry.not_before && !(kinds_wait && *name == SWITCH));
+            .filter(|(name, entry)| input.now >= entry.not_before && !(kinds_wait && *name == SWITCH));
         for (name, entry) in due {
-            if let Some(send) = entry.next(name, memory, turn) {
-                self.not_before = turn.now.plus(PACE);
+            if let Some(send) = entry.next(name, memory, input) {
+                self.not_before = input.now.plus(PACE);
                 return Some(send);
             }
         }
@@ -271,14 +271,14 @@ impl Parameters {
 }
 
 impl Entry {
-    fn next(&mut self, name: &str, memory: &mut Before, turn: Turn<'_>) -> Option<Send> {
-        let Turn {
+    fn next(&mut self, name: &str, memory: &mut Before, input: StepInput<'_>) -> Option<Send> {
+        let StepInput {
             to,
             may_write,
             boot_ms,
             now,
             jitter,
-        } = turn;
+        } = input;
         let (target_system, target_component) = (to.system.0, to.component.0);
         let (value, kind) = match (self.stage, self.known) {
             (Stage::Settled, Some(known)) => known,

@@ -1,7 +1,7 @@
 //! Which parameters count only after a reboot of the autopilot.
 //!
 //! Owns: the list. Must not: reboot. A parameter that the list does not have counts at once, as far as we know: the autopilots
-//! do not tell by MAVLink, and their own descriptions are files apart.
+//! do not report it by MAVLink, and their own descriptions are files apart.
 
 use fleet::vehicle::Autopilot;
 

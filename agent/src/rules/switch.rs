@@ -1,4 +1,4 @@
-//! ArduPilot's switch of its fence: heard, and switched on again on the ground.
+//! ArduPilot's switch of its fence: observed, and switched on again on the ground.
 //!
 //! Owns: [`FenceSwitch`], whether the autopilot says that its fence is off. Must not: judge items or parameters, or decide when it may send.
 //!

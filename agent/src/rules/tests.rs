@@ -35,7 +35,7 @@ struct World {
     on_ground: bool,
     faults: Faults,
     killed: u32,
-    /// Something was changed without a word: a claim may be wrong until that is found out.
+    /// Something was changed without a report: a claim may be wrong until that is found out.
     unheard: bool,
     /// Events that the pilot asks for again.
     missed: Vec<(Moment, MavMessage)>,
@@ -278,10 +278,10 @@ fn rules_come_in_force_and_what_was_before_is_given_back_when_they_are_gone() {
         let sent = world.sent();
         assert!(sent < 40, "{autopilot:?}: {sent} messages");
         world.run(250);
-        // PX4's hash; on ArduPilot two looks at four items and two parameters.
-        let looks = if autopilot == Autopilot::Px4 { 1 } else { 2 * 8 };
+        // PX4's hash; on ArduPilot two checks of four items and two parameters.
+        let checks = if autopilot == Autopilot::Px4 { 1 } else { 2 * 8 };
         assert!(
-            world.sent() <= sent + looks,
+            world.sent() <= sent + checks,
             "{autopilot:?}: {:?} while nothing changes",
             &world.fake.received[sent..]
         );
@@ -503,7 +503,7 @@ fn a_change_that_ardupilot_told_and_nobody_heard_is_found_out_on_the_ground() {
     until(&mut world, 61);
     assert!(
         matches!(world.board.report().fence, FenceState::Working),
-        "it is being mended"
+        "it is being corrected"
     );
     world.until_in_force();
     assert_eq!(world.disk.before.fence, Some(fence), "this is what was there last");

@@ -56,8 +56,8 @@ impl EventCount {
     }
 
     fn current(&mut self, m: &CURRENT_EVENT_SEQUENCE_DATA, now: Moment) {
-        let anew = MavEventCurrentSequenceFlags::MAV_EVENT_CURRENT_SEQUENCE_FLAGS_RESET;
-        if m.flags.contains(anew) {
+        let reset = MavEventCurrentSequenceFlags::MAV_EVENT_CURRENT_SEQUENCE_FLAGS_RESET;
+        if m.flags.contains(reset) {
             self.latest = None;
             self.next = None;
             self.beyond.clear();
@@ -74,7 +74,7 @@ impl EventCount {
         self.latest = Some((latest, now));
     }
 
-    /// Whether the autopilot's count has come at all.
+    /// Whether the autopilot's count has come.
     #[must_use]
     pub const fn is_known(&self) -> bool {
         self.latest.is_some()
@@ -121,9 +121,9 @@ mod tests {
     }
 
     #[test]
-    fn silence_is_known_once_the_autopilot_has_told_its_count() {
+    fn silence_is_known_once_the_autopilot_has_reported_its_count() {
         let mut count = EventCount::default();
-        assert!(!count.complete_at(at(0)), "nothing was ever told");
+        assert!(!count.complete_at(at(0)), "nothing was ever reported");
         count.receive(&current(65_535), at(1));
         count.begin();
         assert!(!count.complete_at(at(2)), "that was before");

@@ -13,15 +13,15 @@ use std::time::Duration;
 
 /// Before a stream is set for a second time.
 const FIRST_AGAIN: Duration = Duration::from_secs(2);
-/// Longest time between two attempts to mend a stream of a message that comes, if not as often as we need it.
+/// Longest time between two attempts to repair a stream of a message that comes, if not as often as we need it.
 const SLOW_RETRY_CAP: Duration = Duration::from_secs(60);
 /// A message that comes within this time after a single one was asked for is that one.
 const SINGLE_WITHIN: Duration = Duration::from_secs(1);
-/// A stream that was good for so long begins afresh when it is not.
+/// A stream that was good for so long begins again from the start when it is not.
 const GOOD_FOR: Duration = Duration::from_secs(60);
 /// A gap counts as no more than this.
 const GAP_AT_MOST: Duration = Duration::from_secs(30);
-/// A stream that comes only while there is something to tell is set so often, if the autopilot does not say that it is set.
+/// A stream that comes only while there is something to report is set so often, if the autopilot does not say that it is set.
 const SELDOM_TRIES: u32 = 3;
 /// Later than one and a half intervals by this much, a message of a stream is late.
 const LATE_BY: Duration = Duration::from_millis(250);
@@ -49,9 +49,9 @@ pub(super) struct Flow {
     gap: Option<Duration>,
     good_since: Option<Moment>,
     interval: Interval,
-    /// Attempts to mend the stream since it was good.
+    /// Attempts to repair the stream since it was good.
     attempts: u32,
-    mend_from: Moment,
+    repair_from: Moment,
     /// A single one was asked for and has not come.
     single: Option<Moment>,
     /// Single ones asked for since one came.
@@ -68,7 +68,7 @@ impl Default for Flow {
             good_since: None,
             interval: Interval::Unknown,
             attempts: 0,
-            mend_from: Moment::default(),
+            repair_from: Moment::default(),
             single: None,
             singles: 0,
             single_from: Moment::default(),
@@ -139,17 +139,17 @@ impl Flow {
         if terms.seldom && (set || self.heard.is_some() || self.attempts >= SELDOM_TRIES) {
             return None;
         }
-        let mend = (self.is_thin(every, now) && now >= self.mend_from).then(|| {
+        let repair = (self.is_thin(every, now) && now >= self.repair_from).then(|| {
             let how = match self.interval {
                 Interval::Unknown if mute && self.streamed.is_none() => How::Stream,
                 Interval::Unknown => How::Interval,
                 Interval::Every(set) if set <= every => How::Interval,
                 Interval::Every(_) | Interval::Off | Interval::Untold => How::Stream,
             };
-            (self.mend_from, Request { needed, how })
+            (self.repair_from, Request { needed, how })
         });
         if terms.seldom {
-            return mend;
+            return repair;
         }
         // The stream first: it may be all that is needed.
         let wont = self.gap.map_or(Duration::ZERO, |gap| gap + gap / 4);
@@ -163,9 +163,9 @@ impl Flow {
                 how: How::Single,
             },
         ));
-        match (mend, single) {
-            (Some(mend), Some(single)) if single.0 < mend.0 => Some(single),
-            (Some(mend), _) => Some(mend),
+        match (repair, single) {
+            (Some(repair), Some(single)) if single.0 < repair.0 => Some(single),
+            (Some(repair), _) => Some(repair),
             (None, single) => single,
         }
     }
@@ -194,7 +194,7 @@ impl Flow {
             first: FIRST_AGAIN,
             cap: if arrives { SLOW_RETRY_CAP } else { terms.cap },
         };
-        self.mend_from = now.plus(backoff.delay(self.attempts, jitter));
+        self.repair_from = now.plus(backoff.delay(self.attempts, jitter));
         if self.heard.is_none() {
             self.single_from = self.single_from.max(now.plus(terms.single_after));
         }
@@ -212,14 +212,14 @@ impl Flow {
                 let enough = matches!(self.interval, Interval::Every(set) if set <= every);
                 if !enough && self.interval != Interval::Unknown {
                     // Before all others: half a request is of no use.
-                    self.mend_from = Moment::default();
+                    self.repair_from = Moment::default();
                 }
             }
             How::Stream if accepted => {
                 self.interval = Interval::Every(every);
                 // What was measured is of the old interval, and the first of the new one takes its time.
                 self.gap = None;
-                self.mend_from = self.mend_from.max(now.plus(every * 2));
+                self.repair_from = self.repair_from.max(now.plus(every * 2));
             }
             How::Stream => self.interval = Interval::Unknown,
         }

@@ -76,7 +76,7 @@ pub(super) struct Terms {
     pub(super) single_by: Duration,
     /// Longest time between two requests for a message that does not come.
     pub(super) cap: Duration,
-    /// It comes only while there is something to tell: that it does not come says nothing.
+    /// It comes only while there is something to report: that it does not come says nothing.
     pub(super) seldom: bool,
 }
 

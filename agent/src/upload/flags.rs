@@ -27,10 +27,10 @@ pub struct UploadFlags {
     #[arg(long, env = "SKEIN_UPLOAD_PREFIX", value_name = "PREFIX")]
     upload_prefix: Option<String>,
     /// Folder with the files AWS_ACCESS_KEY_ID and AWS_SECRET_ACCESS_KEY, and AWS_SESSION_TOKEN if there is one, such as a mounted Secret. It is
-    /// read afresh for each log. Without it the environment's variables of these names count.
+    /// read again for each log. Without it the environment's variables of these names count.
     #[arg(long, env = "SKEIN_UPLOAD_CREDENTIALS", value_name = "FOLDER")]
     upload_credentials: Option<PathBuf>,
-    /// File with the authorities that the store's certificate may be of (PEM); without it those of the system. It is read afresh for each log.
+    /// File with the authorities that the store's certificate may be of (PEM); without it those of the system. It is read again for each log.
     #[arg(long, env = "SKEIN_UPLOAD_CA", value_name = "FILE")]
     upload_ca: Option<PathBuf>,
     /// Names the bucket in the host (`BUCKET.HOST/KEY`) instead of in the path (`HOST/BUCKET/KEY`).

@@ -324,7 +324,7 @@ impl Body for Patient {
         self.body.is_end_stream()
     }
 
-    /// None: whoever collects the body reserves as much memory as is named here, and the store may name any number.
+    /// None: what collects the body reserves as much memory as is named here, and the store may name any number.
     fn size_hint(&self) -> SizeHint {
         SizeHint::default()
     }

@@ -2,10 +2,11 @@
 //!
 //! Owns: [`Ledger`]. Must not: upload, or trust the file: what it says to be under way is checked with the store before it counts.
 
+use crate::durable;
 use fleet::ids::NodeName;
 use serde::{Deserialize, Serialize};
-use std::fs::{self, File};
-use std::io::{self, Write};
+use std::fs;
+use std::io;
 use std::path::{Path, PathBuf};
 use tracing::warn;
 
@@ -91,7 +92,7 @@ impl Ledger {
         Ok(Self { file, now })
     }
 
-    /// Whether this log is in the store; a log that was begun anew under an old name is not.
+    /// Whether this log is in the store; a new log under an old name is not.
     #[must_use]
     pub fn has(&self, name: &str, bytes: u64) -> bool {
         self.now.sent.iter().any(|log| log.name == name && log.bytes == bytes)
@@ -105,17 +106,10 @@ impl Ledger {
     /// Writes it: once this returns, it is on the disk.
     ///
     /// # Errors
-    /// The disk's; then the old one is still there.
+    /// The disk's; then the old one is still there, but for the case that `durable::replace_file` names.
     pub fn save(&self) -> io::Result<()> {
-        let fresh = self.file.with_extension("json.new");
-        let mut file = File::create(&fresh)?;
-        file.write_all(&serde_json::to_vec_pretty(&self.now)?)?;
-        file.sync_all()?;
-        fs::rename(&fresh, &self.file)?;
-        match self.file.parent() {
-            Some(folder) => File::open(folder)?.sync_all(),
-            None => Ok(()),
-        }
+        let bytes = serde_json::to_vec_pretty(&self.now)?;
+        durable::replace_file(&self.file, &self.file.with_extension("json.new"), &bytes)
     }
 }
 

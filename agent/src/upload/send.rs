@@ -1,4 +1,4 @@
-//! One log on its way into the store, from wherever it was left, until the store has all of it and shows that it is equal.
+//! One log on its way into the store, from where it was left, until the store has all of it and shows that it is equal.
 //!
 //! Owns: the order of steps, what is written down between them, and what counts as equal. Must not: decide when, or try again.
 //!
@@ -24,7 +24,7 @@ use std::fs::File;
 use std::io;
 use tracing::{debug, warn};
 
-/// The end of an upload that the store refuses so often is not tried again: the log is sent anew.
+/// The end of an upload that the store refuses so often is not tried again: the log is sent again from its beginning.
 const REFUSALS_AT_MOST: u32 = 3;
 
 /// The store's id of an upload is a part of addresses, and those have at most 64 KiB: the library panics at longer ones.
@@ -43,10 +43,10 @@ pub(super) enum NotSent {
     #[error("the store names an upload by {0} bytes, more than {ID_AT_MOST}; check SKEIN_UPLOAD_ENDPOINT")]
     LongId(usize),
     /// What is there is something else.
-    #[error("what the store has of {0} is not equal to it; it is sent anew")]
+    #[error("what the store has of {0} is not equal to it; it is sent again")]
     Differs(String),
     /// The store has forgotten what it had.
-    #[error("the store has given up what it had of {0}; it is sent anew")]
+    #[error("the store has given up what it had of {0}; it is sent again")]
     Forgotten(String),
 }
 

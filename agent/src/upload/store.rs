@@ -1,6 +1,6 @@
 //! The object store, by the agent's settings: its address, whom to believe, what to show it.
 //!
-//! Owns: [`open`], which reads credentials and authorities afresh. Must not: keep or print a secret.
+//! Owns: [`open`], which reads credentials and authorities again each time. Must not: keep or print a secret.
 
 use super::flags::Config;
 use super::http::{Line, Pace};

@@ -49,7 +49,7 @@ pub(crate) struct Task {
     pub(crate) stop: CancellationToken,
 }
 
-/// Begins to upload, on a thread of its own that nobody waits for; how far it is.
+/// Begins to upload, on a thread of its own that is not waited for; how far it is.
 pub(crate) fn start(task: Task) -> watch::Receiver<Uploads> {
     let (figures, shown) = watch::channel(Uploads::default());
     let span = Span::current();

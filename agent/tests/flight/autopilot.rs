@@ -47,7 +47,7 @@ pub struct World {
     pub altitude: f32,
     pub target: f32,
     pub ready: bool,
-    /// What SYS_STATUS tells of the arming checks, if another thing: what they said in the mode before, until they run again.
+    /// What SYS_STATUS reports of the arming checks, if another thing: what they said in the mode before, until they run again.
     pub ready_before: Option<bool>,
     /// Battery, percent.
     pub remaining: i8,

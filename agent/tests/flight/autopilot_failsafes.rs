@@ -85,7 +85,7 @@ async fn an_empty_battery_and_a_lost_coordinator_send_nothing_into_a_failsafe() 
     agent.orders.send(FromUplink::Closed).await.unwrap();
     sleep(Duration::from_secs(60)).await;
     assert_eq!(vehicle.see(|w| w.steps().len()), before);
-    // It lands by itself, and that is told as its doing.
+    // It lands by itself, and that is reported as its doing.
     vehicle.see(|w| w.custom_mode = 0x0604_0000);
     let over = Activity::HandsOff(HandsOff::FlightOver);
     agent.until("over", 60, |r| r.activity == over).await;

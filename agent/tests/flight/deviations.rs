@@ -1,4 +1,4 @@
-//! A vehicle that is not where it should be, that does not land when told to, that refuses to arm without a failing check, and that
+//! A vehicle that is not where it should be, that does not land when ordered to, that refuses to arm without a failing check, and that
 //! has just landed.
 
 use super::*;
@@ -80,7 +80,7 @@ async fn a_refused_arm_command_is_told_with_the_text_that_follows_although_the_c
                 r.ready == Some(false) && r.reasons.iter().any(|why| why.text == "Throttle (RC3) is not neutral")
             })
             .await;
-        // It stands between the tries, and goes with the one that is accepted.
+        // It stays between the tries, and goes with the one that is accepted.
         sleep(Duration::from_secs(1)).await;
         assert_eq!(agent.report().unwrap().ready, Some(false));
         agent.until_holding().await;

@@ -172,7 +172,7 @@ impl Agent {
         Self::start_held_up(vehicle, dir, landing_timeout, Duration::ZERO)
     }
 
-    /// Its link opens at once, but it looks at what it hears only after `held_up`.
+    /// Its link opens at once, but it takes what it receives only after `held_up`.
     fn start_held_up(vehicle: &Vehicle, dir: &Path, landing_timeout: Duration, held_up: Duration) -> Self {
         let node = NodeName::parse("pine").unwrap();
         let (store, state) = Store::open(dir, &node).unwrap();
@@ -305,7 +305,7 @@ async fn an_order_to_fly_takes_the_vehicle_up_and_an_order_to_land_brings_it_dow
             })
             .await;
         assert_eq!(vehicle.see(|w| (w.count(LAND), w.armed)), (1, false), "{kind:?}");
-        // A new order to fly starts afresh.
+        // A new order to fly starts from the beginning.
         agent.order(flying(3)).await;
         agent.until_holding().await;
         assert_eq!(vehicle.see(|w| w.strange_senders), 0);
@@ -320,7 +320,7 @@ async fn an_arm_command_follows_the_order_at_once_when_the_vehicle_is_ready() {
     }
 }
 
-/// ArduCopter stands in STABILIZE: its mode is set and its arming checks are asked for first.
+/// ArduCopter is in STABILIZE: its mode is set and its arming checks are asked for first.
 async fn arms_at_once(kind: Kind) {
     let vehicle = Vehicle::new(kind);
     let agent = vehicle.agent();

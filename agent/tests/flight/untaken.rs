@@ -1,5 +1,5 @@
 //! Orders that are received and not taken: the leader that gives them is there, and what they say against the Drone held counts.
-//! And what an agent without a memory is told.
+//! And what an agent without a memory is sent.
 
 use super::*;
 use fleet::flight_record::{ReportedFlight, SoFar};
@@ -89,7 +89,7 @@ async fn a_vehicle_that_came_down_by_itself_stays_down_although_its_agent_has_lo
     agent
         .until("held", 30, |r| r.held.is_some() && r.so_far == SoFar::Over)
         .await;
-    // Now that it holds the Drone it is not told any more.
+    // Now that it holds the Drone it is not notified any more.
     agent.order(flying(1)).await;
     sleep(Duration::from_secs(60)).await;
     assert_eq!(vehicle.see(|w| w.count(ARM)), 0);

@@ -45,7 +45,7 @@ pub async fn line(bytes: usize) -> Line {
     let (tx, mut far_ends) = mpsc::channel(1);
     let (link, handle, events) = Link::over(Lines { far_ends: tx, bytes }, "test");
     let far = far_ends.recv().await.unwrap();
-    // The link tells when it is ready to write.
+    // The link reports when it is ready to write.
     let mut line = Line {
         far,
         handle,
@@ -69,7 +69,7 @@ impl Line {
         self.far.write_all(bytes).await.unwrap();
     }
 
-    /// Waits until the autopilot has heard `wanted` somewhere in what was written to it.
+    /// Waits until the autopilot has received `wanted` somewhere in what was written to it.
     pub async fn receives(&mut self, what: &str, wanted: &[u8]) {
         let until = Instant::now() + DEADLINE;
         while !self.has_received(wanted) {

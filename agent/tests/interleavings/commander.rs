@@ -95,7 +95,7 @@ impl Commander {
                     self.mark = Some(GroundMark::Done(id));
                 }
             }
-            // Started anew while the order was recorded nowhere: it knows of no order, and wants flight.
+            // Restarted while the order was recorded nowhere: it knows of no order, and wants flight.
             6 => {
                 self.term += 1;
                 self.mark = None;

@@ -1,4 +1,4 @@
-//! Whether what the agent sends is allowed, judged from what it was told and shown, and from nothing it says of itself.
+//! Whether what the agent sends is allowed, judged from what it was sent and shown, and from nothing it says of itself.
 //!
 //! Written from the safety invariants, on its own: it shares no rule with `fleet`.
 
@@ -31,7 +31,7 @@ struct Shown {
     status_low_since: Option<u64>,
 }
 
-/// What the agent was told and shown.
+/// What the agent was sent and shown.
 #[derive(Clone, Debug, Default)]
 pub struct Oracle {
     shown: Shown,
@@ -71,7 +71,7 @@ fn station(custom_mode: u32) -> bool {
 }
 
 impl Oracle {
-    /// The agent is a new one: it has seen nothing, but it remembers its orders.
+    /// The agent is a new one: it has observed nothing, but it remembers its orders.
     pub fn restarted(&mut self, now: u64) {
         self.shown = Shown::default();
         self.link_up = true;
@@ -220,7 +220,7 @@ impl Oracle {
                 shown.armed && fresh(3000) && self.wants_flight() && !self.terminating,
                 "a takeoff that nobody ordered: {out:?} {self:?}"
             ),
-            // An agent that was started anew goes by where the vehicle is, and may find it below its height.
+            // An agent that was restarted goes by where the vehicle is, and may find it below its height.
             REPOSITION => {
                 let in_air = shown.landed == Some(MavLandedState::MAV_LANDED_STATE_IN_AIR);
                 assert!(

@@ -164,7 +164,7 @@ impl Vehicle {
         };
     }
 
-    /// All that it tells at one moment.
+    /// All that it reports at one moment.
     pub fn reports(&self, now: u64) -> Vec<MavMessage> {
         let mut base_mode = MavModeFlag::MAV_MODE_FLAG_CUSTOM_MODE_ENABLED;
         base_mode.set(MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED, self.armed);

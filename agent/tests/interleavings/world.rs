@@ -65,7 +65,7 @@ fn pilot(state: State, now: u64) -> Pilot {
 }
 
 impl World {
-    /// The run of `seed`; `salt` tells one test's runs from another's.
+    /// The run of `seed`; `salt` distinguishes one test's runs from another's.
     pub fn new(seed: u64, salt: u64) -> Self {
         let mut rng = StdRng::seed_from_u64(seed ^ salt);
         let kind = if rng.random_bool(0.5) {

@@ -82,7 +82,7 @@ impl World {
         self.pass(5);
     }
 
-    /// The agent is started anew, with what it had on the disk.
+    /// The agent is restarted, with what it had on the disk.
     pub fn agent_restarts(&mut self) {
         let again = pilot(self.pilot.state().clone(), self.now());
         self.replace(again);

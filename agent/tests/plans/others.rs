@@ -64,7 +64,7 @@ fn uploads(line: &mut Line, autopilot: Autopilot, items: &[(f64, f64)]) {
     hands_over(line, MavMissionType::MAV_MISSION_TYPE_MISSION, &all);
 }
 
-/// A fence around home: half of its side, metres.
+/// A fence around home: half of its side, meters.
 fn draws_fence(line: &mut Line, half_m: f64) {
     let corners = [
         (half_m, half_m),

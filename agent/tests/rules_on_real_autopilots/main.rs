@@ -1,4 +1,4 @@
-//! Rules on board of real autopilots: they come in force, each trap is seen, drift is mended, a kill leaves no wrong claim behind.
+//! Rules on board of real autopilots: they come in force, each trap is noticed, drift is corrected, a kill leaves no wrong claim behind.
 //!
 //! Owns: the agent's pilot and shell against unmodified firmware, with the coordinator scripted. Without an autopilot (see tests/README.md)
 //! each test prints `skipped:` and how to get one, and passes.
@@ -181,18 +181,22 @@ async fn rules_come_in_force_each_trap_is_named_drift_is_mended_and_what_was_bef
 
         // Somebody else uploads, and sets a parameter.
         station.upload_square(30.0).await;
-        agent.until("the drift to be seen", 10, |rules| !rules.in_force).await;
+        agent
+            .until("the drift to be noticed", 10, |rules| !rules.in_force)
+            .await;
         let took = agent.until_in_force("second").await;
         say(&format!(
-            "{stack}: a fence of somebody else mended after {:.1} s",
+            "{stack}: a fence of somebody else corrected after {:.1} s",
             took.as_secs_f64()
         ));
         let (name, value) = parameters(stack)[1];
         station.set_float(name, 33.0).await;
-        agent.until("the drift to be seen", 10, |rules| !rules.in_force).await;
+        agent
+            .until("the drift to be noticed", 10, |rules| !rules.in_force)
+            .await;
         let took = agent.until_in_force("second").await;
         say(&format!(
-            "{stack}: {name} mended to {value} after {:.1} s",
+            "{stack}: {name} corrected to {value} after {:.1} s",
             took.as_secs_f64()
         ));
 

@@ -76,7 +76,7 @@ async fn what_no_compiled_fence_holds_is_a_trap_on_the_real_one_and_is_named() {
         if stack == Stack::ArduPilot {
             // Bit 1: any of them is enough. Skein intersects inclusions itself, so that it does not matter.
             station.set_float("FENCE_OPTIONS", 2.0).await;
-            // It takes a moment until it judges anew.
+            // It takes a moment until it judges again.
             assert_eq!(station.try_to_arm(|_| false).await, None);
             say(&format!("{stack}: the same with bit 1 of FENCE_OPTIONS: it arms"));
             station.set_float("FENCE_OPTIONS", 0.0).await;

@@ -195,7 +195,7 @@ impl Station {
         }
     }
 
-    /// Uploads a fence: a square around home, half of its side in metres.
+    /// Uploads a fence: a square around home, half of its side in meters.
     pub async fn upload_square(&mut self, half_m: f64) {
         let corners = [
             (half_m, half_m),

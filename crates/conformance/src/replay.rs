@@ -11,7 +11,7 @@
 //! Tolerances: answers (acks, plans, parameters) must be equal and in the same order. A statement may come 2 s early or
 //! late, because both sides report a change with their next message of 1 Hz at the slowest, and each such timer has its
 //! own phase; and a tenth of the time since the last common statement more, because two flights of the same real vehicle
-//! through the same manoeuvre differ by that much (the recorded landings from 10 m took 20.5 to 22.1 s).
+//! through the same maneuver differ by that much (the recorded landings from 10 m took 20.5 to 22.1 s).
 
 mod boot_clock;
 mod brief;
@@ -62,7 +62,7 @@ impl Outcome {
 
 /// The result of a folder, worst last.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub enum Judgement {
+pub enum Judgment {
     /// No difference except explained ones.
     Same,
     /// A difference, or an explanation without one.
@@ -103,25 +103,25 @@ pub fn idle<'a>(outcomes: &[Outcome], explained: &'a Explained) -> Vec<&'a Expla
 
 /// The result of a folder.
 #[must_use]
-pub fn judge(outcomes: &[Outcome], explained: &Explained) -> Judgement {
+pub fn judge(outcomes: &[Outcome], explained: &Explained) -> Judgment {
     let one = |outcome: &Outcome| {
         let Ok(comparison) = &outcome.result else {
-            return Judgement::Unreadable;
+            return Judgment::Unreadable;
         };
         let known = |(channel, verdict): &(Channel, Verdict)| {
             let place = verdict.place();
             place.is_some_and(|place| explained.reason(&outcome.name, channel.name(), place).is_some())
         };
         if comparison.differences().all(known) {
-            Judgement::Same
+            Judgment::Same
         } else {
-            Judgement::Deviates
+            Judgment::Deviates
         }
     };
-    let worst = outcomes.iter().map(one).max().unwrap_or(Judgement::Same);
+    let worst = outcomes.iter().map(one).max().unwrap_or(Judgment::Same);
     if idle(outcomes, explained).is_empty() {
         worst
     } else {
-        worst.max(Judgement::Deviates)
+        worst.max(Judgment::Deviates)
     }
 }

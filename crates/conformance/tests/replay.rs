@@ -10,7 +10,7 @@ use std::path::{Path, PathBuf};
 use std::process::Command;
 
 use conformance::differ::{Outcome, judge, load};
-use conformance::replay::{self, Explained, Judgement};
+use conformance::replay::{self, Explained, Judgment};
 
 fn checked_in(stack: &str) -> PathBuf {
     Path::new(env!("CARGO_MANIFEST_DIR"))
@@ -23,9 +23,9 @@ fn assert_same(folder: &Path) {
     let explained = Explained::in_folder(folder).expect("a list that can be read");
     let outcomes = replay::folder(folder).expect("a folder of recordings");
     let table = replay::table(&outcomes, &explained);
-    // Past the test harness, so that the table is seen also when the test passes.
+    // Past the test harness, so that the table is shown also when the test passes.
     let _ = writeln!(std::io::stderr(), "{}\n{table}", folder.display());
-    assert_eq!(replay::judge(&outcomes, &explained), Judgement::Same, "\n{table}");
+    assert_eq!(replay::judge(&outcomes, &explained), Judgment::Same, "\n{table}");
 }
 
 /// The folders of the environment instead, if there are any.

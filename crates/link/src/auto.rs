@@ -1,6 +1,6 @@
 //! The `auto` link: searches an autopilot on the serial devices that there are.
 //!
-//! Owns: `Search`: where it searches, for how long, and what it remembers. Must not: write a byte, for nobody knows yet what
+//! Owns: `Search`: where it searches, for how long, and what it remembers. Must not: write a byte, for it is not known yet what
 //! listens; or take a port that another program holds.
 //!
 //! A port is an autopilot's when a HEARTBEAT comes in whose sender flies (its autopilot is not INVALID, and it is no ground

@@ -73,13 +73,13 @@ counters!(
     unsigned,
     /// Frames whose signature is wrong.
     bad_signatures,
-    /// Frames whose signature is right but old: repeated, or recorded earlier by somebody.
+    /// Frames whose signature is right but old: repeated, or recorded earlier.
     replayed,
-    /// Frames dropped because nobody took them from the event queue in time.
+    /// Frames dropped because they were not taken from the event queue in time.
     dropped,
-    /// Frames that taps lost because nobody emptied them in time, all taps together.
+    /// Frames that taps lost because they were not emptied in time, all taps together.
     tap_lost,
-    /// Datagrams of somebody other than the autopilot's address.
+    /// Datagrams from another address than the autopilot's.
     strangers,
     /// Times that the link was opened.
     opens,

@@ -104,7 +104,7 @@ impl Sender {
             let mut queue = self.0.queue.lock().unwrap_or_else(PoisonError::into_inner);
             if queue.waiting.len() >= CAPACITY {
                 let oldest = queue.waiting.iter().position(|e| matches!(e, LinkEvent::Frame(_)));
-                // Only ups and downs wait, and nobody has listened for hours: the oldest of them goes.
+                // Only ups and downs wait, and none was taken for hours: the oldest of them goes.
                 queue.waiting.remove(oldest.unwrap_or(0));
                 self.0.counters.dropped(1);
             }

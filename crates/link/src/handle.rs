@@ -171,7 +171,7 @@ impl LinkHandle {
     }
 
     /// All frames of the link, both directions, from now on, except those that came too late to be news and those whose
-    /// signature was not accepted. Holds up to `capacity` frames; when nobody takes them, the oldest go, and
+    /// signature was not accepted. Holds up to `capacity` frames; when they are not taken, the oldest go, and
     /// [`Tap::lost`] says how many. It never slows the link.
     #[must_use]
     pub fn tap(&self, capacity: usize) -> Tap {

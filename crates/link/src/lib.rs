@@ -8,7 +8,7 @@
 //! ([`tap`]) and counters ([`mod@counters`], [`sequence`]).
 //! Must not: know Kubernetes or gRPC, interpret a message beyond its time stamp, or decide what is sent.
 //!
-//! Reading never blocks (the oldest frame is dropped when nobody listens); writing is never queued (a frame is written
+//! Reading never blocks (the oldest frame is dropped when none is taken); writing is never queued (a frame is written
 //! now, within a deadline, or never).
 
 pub mod auto;

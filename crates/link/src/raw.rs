@@ -37,7 +37,7 @@ pub struct RawFrame {
     /// The message.
     pub message_id: u32,
     /// System and component to which it is addressed; `None` when the message has no target or the dialect does not
-    /// know it. Zeros mean everybody.
+    /// know it. Zeros mean all.
     pub target: Option<Address>,
 }
 

@@ -3,7 +3,7 @@
 //! Owns: which vehicle has which number on which port ([`Numbers`]), and frames with another number ([`Renumbered`]). Must not: touch a
 //! socket, or decide what a guest may send.
 //!
-//! A frame that has to be made anew loses its signature, which would be wrong. One that needs no other number passes byte for byte.
+//! A frame that has to be built again loses its signature, which would be wrong. One that needs no other number passes byte for byte.
 
 use crate::layout::layout_of;
 use crate::raw::{RawFrame, SIGNATURE, SIGNED, Shape, Version};
@@ -124,8 +124,8 @@ impl Renumbered {
 }
 
 impl RawFrame {
-    /// The same message of `sender` to `target`, without a signature unless nothing has changed. `None` when the frame cannot be made
-    /// anew: it is none.
+    /// The same message of `sender` to `target`, without a signature unless nothing has changed. `None` when it cannot be
+    /// built again: it is no frame.
     #[must_use]
     pub fn renumbered(&self, sender: u8, target: Option<u8>) -> Option<Self> {
         let same_target = self.target.is_none_or(|was| target == Some(was.system.0));
@@ -144,7 +144,7 @@ impl RawFrame {
         if let (false, Some(target), Some(at)) =
             (same_target, target, head.layout.and_then(|layout| layout.target_system))
         {
-            // What MAVLink 2 has cut off was 0, which is everybody, and stays so.
+            // What MAVLink 2 has cut off was 0, which means all systems, and stays so.
             let payload = bytes.get_mut(shape.payload..shape.checksum)?;
             if let Some(byte) = payload.get_mut(at) {
                 *byte = target;

@@ -25,7 +25,7 @@ const REOPEN: Backoff = Backoff {
     first: Duration::from_millis(200),
     cap: Duration::from_secs(3),
 };
-/// A link that was up for this long starts its back-off afresh.
+/// A link that was up for this long resets its back-off.
 const STEADY: Duration = Duration::from_secs(5);
 /// After this long without a byte an unfinished frame is suspected to be none.
 const SILENCE: Duration = Duration::from_millis(250);
@@ -254,7 +254,7 @@ impl<O: Opener> Supervisor<O> {
         }
         if session.last_accepted.is_none() && !session.warned_of_signatures {
             session.warned_of_signatures = true;
-            warn!(link = %self.name, ?verdict, "frames arrive that are not signed as they must be, and are not believed; does the autopilot have the same key?");
+            warn!(link = %self.name, ?verdict, "frames arrive that are not signed as they must be, and are ignored; does the autopilot have the same key?");
         }
         false
     }

@@ -1,6 +1,6 @@
 //! Taps: bounded, lossy copies of all frames of a link, for all that record or pass them on.
 //!
-//! Owns: [`Tap`] and the list of those that a link has. Must not: slow the link; a tap that nobody empties loses its
+//! Owns: [`Tap`] and the list of those that a link has. Must not: slow the link; a tap that is not emptied loses its
 //! oldest frames and says how many.
 
 use crate::counters::Counters;
@@ -62,7 +62,7 @@ impl Tap {
         queue.waiting.pop_front()
     }
 
-    /// Frames that this tap has lost because nobody took them in time.
+    /// Frames that this tap has lost because they were not taken in time.
     #[must_use]
     pub fn lost(&self) -> u64 {
         self.0.lost.load(Ordering::Relaxed)

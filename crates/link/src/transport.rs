@@ -1,6 +1,6 @@
-//! Transports: serial, UDP and TCP, behind one face of "read some bytes" and "write these bytes".
+//! Transports: serial, UDP and TCP, behind one interface of "read some bytes" and "write these bytes".
 //!
-//! Owns: that face, and TCP. What is special about serial lines and UDP is in [`serial`] and `datagrams`. Must not: frame, retry,
+//! Owns: that interface, and TCP. What is special about serial lines and UDP is in [`serial`] and `datagrams`. Must not: frame, retry,
 //! or know URLs ([`crate::opener`] does).
 //!
 //! TCP: no delay, and what the other end does not acknowledge within 2 s breaks the connection, so that the kernel never

@@ -1,4 +1,4 @@
-//! The `auto` link on pseudo-terminals in a folder that stands for `/dev`.
+//! The `auto` link on pseudo-terminals in a folder in the place of `/dev`.
 
 mod support;
 
@@ -49,7 +49,7 @@ fn plug(dev: &Path, name: &str, speak: impl Fn(u32, u64) -> Vec<u8> + Send + Syn
 
 async fn talk(mut master: SerialStream, speak: &(impl Fn(u32, u64) -> Vec<u8> + Send + Sync), written_to: &AtomicBool) {
     for tick in 0.. {
-        // Errors: nobody has it open, and nobody hears.
+        // Errors: no program has it open, and none reads.
         let baud = master.baud_rate().unwrap_or(0);
         let _ = master.try_write(&speak(baud, tick));
         let mut buffer = [0; 256];

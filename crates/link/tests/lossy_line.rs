@@ -131,7 +131,7 @@ async fn what_is_not_written_at_once_is_never_written() {
         Err(SendError::Slow)
     ));
     assert!(began.elapsed() <= within + Duration::from_millis(5));
-    // A stuck line is opened again; of the frames above at most a torn piece is ever seen.
+    // A stuck line is opened again; of the frames above at most a torn piece ever arrives.
     assert!(matches!(next(&mut events).await, LinkEvent::Down(_)));
     let mut old = Vec::new();
     far.read_to_end(&mut old).await.unwrap();

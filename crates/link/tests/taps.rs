@@ -142,7 +142,7 @@ async fn a_guests_frame_is_written_now_or_never() {
     let result = bench.handle.send_raw(&guest, WITHIN).await;
     assert!(matches!(result, Err(SendError::Down)), "{result:?}");
     assert_eq!(bench.handle.counters().guests_send_failures, 2);
-    assert!(tap.try_recv().is_none(), "what was not written is not seen");
+    assert!(tap.try_recv().is_none(), "what was not written is not in a tap");
     // The next line is as good as new.
     let (mut far, near) = duplex(4096);
     bench.lines.send(near).await.unwrap();

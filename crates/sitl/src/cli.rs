@@ -17,7 +17,7 @@ use clap::{Parser, ValueEnum};
 
 use crate::model::{Autopilot, VehicleConfig};
 
-/// Metres between neighbouring vehicles at boot: no one that holds above its home is in the way of another that takes off to a station.
+/// Meters between neighboring vehicles at boot: no one that holds above its home is in the way of another that takes off to a station.
 const SPACING_M: f64 = 15.0;
 /// Vehicles per row of the parking grid.
 const ROW: usize = 10;
@@ -81,7 +81,7 @@ pub struct Args {
     /// Each second print one more JSON line: how late the steps of the vehicles were in it, in milliseconds
     #[arg(long)]
     pub print_pace: bool,
-    /// Place of the first vehicle: latitude, longitude, metres above mean sea level
+    /// Place of the first vehicle: latitude, longitude, meters above mean sea level
     #[arg(long, default_value_t = Home::USUAL, allow_hyphen_values = true)]
     pub home: Home,
 }
@@ -304,7 +304,7 @@ mod tests {
     }
 
     #[test]
-    fn a_mixed_fleet_alternates_and_is_fifteen_metres_apart() {
+    fn a_mixed_fleet_alternates_and_is_fifteen_meters_apart() {
         let plans = vehicles(&["--count", "3"]).unwrap();
         let kinds: Vec<_> = plans.iter().map(|plan| plan.config.autopilot).collect();
         assert_eq!(kinds, [Autopilot::ArduPilot, Autopilot::Px4, Autopilot::ArduPilot]);

@@ -18,7 +18,7 @@ mod acks;
 mod bytes;
 pub mod chance;
 mod keywords;
-mod neighbours;
+mod neighbors;
 mod parse;
 mod player;
 mod reframe;

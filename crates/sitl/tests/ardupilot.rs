@@ -1,6 +1,6 @@
 //! The ArduCopter profile says and does what the recorded ArduCopter (90700977) said and did.
 //!
-//! Owns: its behaviour as sentences, with times from the recordings. Must not: look inside the model.
+//! Owns: its behavior as sentences, with times from the recordings. Must not: look inside the model.
 
 mod support;
 
@@ -138,7 +138,7 @@ fn a_vehicle_that_is_never_ready_sends_the_reason_at_each_arm_and_every_thirty_s
 }
 
 #[test]
-fn a_flight_to_ten_metres_and_back_takes_as_long_as_recorded() {
+fn a_flight_to_ten_meters_and_back_takes_as_long_as_recorded() {
     let mut bench = ready();
     let armed_at = bench.now_s();
     assert_eq!(bench.arm(), Accepted);

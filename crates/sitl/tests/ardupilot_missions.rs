@@ -133,7 +133,10 @@ fn a_mission_is_paused_and_goes_on() {
     bench.pass(3.0);
     let place = bench.truth().place;
     bench.pass(5.0);
-    assert!((bench.truth().place.lat_deg - place.lat_deg).abs() < 3e-6, "it stands");
+    assert!(
+        (bench.truth().place.lat_deg - place.lat_deg).abs() < 3e-6,
+        "it stays there"
+    );
     assert_eq!(bench.command(193, [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), Accepted);
     bench.until("item 3", 30.0, |bench| current(bench).is_some_and(|now| now.0 == 3));
     assert_eq!(bench.command(193, [9.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]), Denied);
@@ -391,7 +394,7 @@ fn a_parameter_that_is_read_only_is_answered_with_its_old_value_and_a_text() {
 }
 
 #[test]
-fn everybody_is_told_the_number_of_items_after_each_change_of_the_fence() {
+fn the_number_of_items_is_sent_to_all_after_each_change_of_the_fence() {
     let mut bench = ready();
     let before = bench.sent.len();
     assert_eq!(upload(&mut bench, 1, &square(5001, 60.0)), answer(0));

@@ -1,4 +1,4 @@
-//! What random scripts, given to the real ArduCopter (90700977) and the simulated one, showed to differ; mended since.
+//! What random scripts, given to the real ArduCopter (90700977) and the simulated one, showed to differ; corrected since.
 //!
 //! Owns: each such difference as a sentence, with the verdicts and times of the real one. Must not: look inside the model.
 
@@ -105,7 +105,7 @@ fn an_ordered_speed_is_flown_until_the_mode_changes() {
         Accepted
     );
     slow.pass(15.0);
-    support::near("metres at 2 m/s", north(&slow), 28.0, 3.0);
+    support::near("meters at 2 m/s", north(&slow), 28.0, 3.0);
 }
 
 #[test]
@@ -196,9 +196,9 @@ fn a_velocity_is_held_for_three_seconds_after_the_last_set_point() {
     let mut bench = flying(10.0);
     let north = |bench: &Bench| (bench.truth().place.lat_deg - support::HOME.lat_deg) * 111_319.5;
     keep(&mut bench, 8.0, 3.0, 0.0);
-    support::near("metres after 8 s at 3 m/s", north(&bench), 21.0, 2.5);
+    support::near("meters after 8 s at 3 m/s", north(&bench), 21.0, 2.5);
     bench.pass(8.0);
-    support::near("metres where it stopped", north(&bench), 32.5, 3.0);
+    support::near("meters where it stopped", north(&bench), 32.5, 3.0);
 }
 
 #[test]

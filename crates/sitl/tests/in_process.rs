@@ -1,4 +1,4 @@
-//! Simulated vehicles in a process of somebody else.
+//! Simulated vehicles in the process of another program.
 //!
 //! Owns: that they are there once they are reported, and leave nothing behind. What they do is tested elsewhere.
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
@@ -14,12 +14,12 @@ async fn vehicles_can_be_opened_once_they_are_listed_and_leave_nothing_behind() 
         ..Args::on(LinkSpec::Pty(folder.path().to_owned()))
     };
     let mut names = Vec::new();
-    let tell = |vehicle: sitl::shell::Listed| {
+    let notify = |vehicle: sitl::shell::Listed| {
         std::fs::File::open(&vehicle.endpoint)?;
         names.push(vehicle.name);
         Ok(())
     };
-    let simulation = Simulation::start(&args, tell).await.unwrap();
+    let simulation = Simulation::start(&args, notify).await.unwrap();
     assert_eq!(names, ["vehicle-1", "vehicle-2", "vehicle-3"]);
     simulation.end().await;
     assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 0);

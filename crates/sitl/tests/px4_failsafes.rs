@@ -1,6 +1,6 @@
 //! The PX4 profile fails safe as the recorded PX4 (a70a5583) did: links, battery, satellites, fence, motors.
 //!
-//! Owns: its behaviour as sentences, with times from the recordings. Must not: look inside the model.
+//! Owns: its behavior as sentences, with times from the recordings. Must not: look inside the model.
 
 mod support;
 

@@ -65,7 +65,7 @@ fn crc32(bytes: &[u8]) -> u32 {
     })
 }
 
-/// The uri and checksum that a requested message tells.
+/// The uri and checksum that a requested message gives.
 fn metadata_uri(bench: &mut Bench, message: f32) -> (String, u32) {
     let before = bench.sent.len();
     assert_eq!(

@@ -1,6 +1,6 @@
 //! The PX4 profile flies as the recorded PX4 (a70a5583) flew: take-off and its traps, landing, return.
 //!
-//! Owns: its behaviour as sentences, with times from the recordings. Must not: look inside the model.
+//! Owns: its behavior as sentences, with times from the recordings. Must not: look inside the model.
 
 mod support;
 
@@ -43,7 +43,7 @@ fn its_home_jumps_up_and_down_in_flight_and_the_relative_altitude_with_it() {
 }
 
 #[test]
-fn a_flight_to_ten_metres_and_back_takes_about_as_long_as_recorded() {
+fn a_flight_to_ten_meters_and_back_takes_about_as_long_as_recorded() {
     let mut bench = ready();
     assert_eq!(bench.arm(), Accepted);
     bench.pass(0.96);
@@ -207,7 +207,7 @@ fn in_flight_a_disarm_is_refused_and_a_kill_stops_the_motors() {
 }
 
 #[test]
-fn return_from_twenty_metres_away_climbs_to_thirty_and_lands_in_return_mode() {
+fn return_from_twenty_meters_away_climbs_to_thirty_and_lands_in_return_mode() {
     let mut bench = hovering(10.0);
     let (lat, lon) = HOME.offset_metres(25.0, 0.0).e7();
     assert_eq!(

@@ -1,6 +1,6 @@
 //! Plans on PX4: upload, refusal, silence, the fence, and a mission that flies (recordings 07 and 07c).
 //!
-//! Owns: its behaviour as sentences, with times from the recordings. Must not: look inside the model.
+//! Owns: its behavior as sentences, with times from the recordings. Must not: look inside the model.
 
 mod support;
 
@@ -222,7 +222,7 @@ fn a_fence_that_comes_in_the_air_ends_a_mission_that_does_not_keep_to_it_where_i
     bench.pass(4.0);
     assert!(HOME.to_local(bench.truth().place).north < 20.0);
 
-    // With another fence it goes on from there, once it is told to.
+    // With another fence it goes on from there, once it is ordered to.
     let none = MissionState::MISSION_STATE_NO_MISSION;
     assert_eq!(upload(&mut bench, FENCE_KIND, &fence(60.0)), Some(0));
     bench.pass(1.2);

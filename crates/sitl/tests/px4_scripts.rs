@@ -1,4 +1,4 @@
-//! What random scripts, given to the real PX4 (a70a5583) and the simulated one, showed to differ; mended since.
+//! What random scripts, given to the real PX4 (a70a5583) and the simulated one, showed to differ; corrected since.
 //!
 //! Owns: each such difference as a sentence, with the verdicts and times of the real one. Must not: look inside the model.
 

@@ -1,8 +1,8 @@
 //! Spans made OpenTelemetry's, and handed to its batch processor.
 //!
 //! Owns: the connection's security, the bound of the queue, and what is logged when spans are lost. The processor has a thread of its own;
-//! a collector that does not answer within `OTEL_EXPORTER_OTLP_TIMEOUT` (10 s) loses what was to be sent, and nobody waits for it.
-//! Must not: block who writes a span.
+//! a collector that does not answer within `OTEL_EXPORTER_OTLP_TIMEOUT` (10 s) loses what was to be sent, and nothing waits for it.
+//! Must not: block what writes a span.
 
 use crate::DateOf;
 use crate::loss::Losses;

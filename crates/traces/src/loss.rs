@@ -1,4 +1,4 @@
-//! Spans that were lost: how many, and when a person is told.
+//! Spans that were lost: how many, and when a person is notified.
 //!
 //! Owns: one line a minute at most, however many are lost. Must not: log or read a clock.
 

@@ -61,13 +61,13 @@ pub enum CertificateError {
     /// It cannot be read.
     #[error("the certificate is damaged: {0}; have a new one made")]
     Damaged(String),
-    /// It names nobody of ours.
+    /// It names neither an agent nor an operator.
     #[error("the certificate names neither an agent nor an operator; have one made with `skein enroll`")]
     Nobody,
     /// It names more than one.
     #[error("the certificate names more than one holder; have one made with `skein enroll`")]
     Several,
-    /// It names something that is nobody.
+    /// It names something that is no holder.
     #[error(transparent)]
     Peer(#[from] BadPeer),
     /// A user's certificate without a name.

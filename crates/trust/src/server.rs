@@ -110,7 +110,7 @@ impl Server {
     /// Who showed these certificates, the holder's first; the signer of the first decides what kind of caller that is.
     ///
     /// # Errors
-    /// [`CertificateError`] when no authority that is trusted now has signed it, or it names nobody.
+    /// [`CertificateError`] when no authority that is trusted now has signed it, or it names no holder.
     pub fn caller(&self, shown: &[CertificateDer<'_>], now: UnixTime) -> Result<Caller, CertificateError> {
         let (first, between) = shown.split_first().ok_or(CertificateError::Nobody)?;
         let verifier = Arc::clone(&self.read().verifier);

@@ -61,7 +61,7 @@ fn the_probes_of_the_agent_are_answered_by_its_own_program() {
         let (program, flags) = command.split_first().unwrap();
         let (ready, words) = answer(program, &[flags, &["--ready-file=/nonexistent/ready"]].concat());
         assert!(
-            !ready && words.contains("not ready: the agent does not hear its autopilot"),
+            !ready && words.contains("not ready: the agent receives nothing from its autopilot"),
             "{words}"
         );
         return;

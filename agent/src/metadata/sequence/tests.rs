@@ -110,7 +110,7 @@ fn the_autopilots_own_count_shows_what_is_missing_at_the_end() {
 }
 
 #[test]
-fn after_a_reboot_the_count_begins_anew() {
+fn after_a_reboot_the_count_begins_again() {
     let mut sequence = Sequence::default();
     receive(&mut sequence, &[300, 302]);
     sequence.current(65533, true, at(100));
@@ -147,7 +147,7 @@ proptest! {
             handed.extend(sequence.at(at(now)));
             prop_assert!(sequence.waiting.len() <= usize::from(REMEMBERED));
             if sequence.behind {
-                // The count may begin anew, and then events come again.
+                // The count may begin again, and then events come again.
                 return Ok(());
             }
         }

@@ -1,6 +1,6 @@
 //! A scripted autopilot: what the real ones were recorded to do with fences and parameters, and nothing else.
 //!
-//! Owns: the mission protocol's other side, PX4's late judgement and ArduPilot's early one, parameters, events. Must not: share code with
+//! Owns: the mission protocol's other side, PX4's late judgment and ArduPilot's early one, parameters, events. Must not: share code with
 //! the agent's side.
 
 use super::super::items::Item;

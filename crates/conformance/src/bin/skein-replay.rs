@@ -7,7 +7,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use clap::Parser;
-use conformance::replay::{self, Explained, Judgement, LEGEND};
+use conformance::replay::{self, Explained, Judgment, LEGEND};
 
 /// Gives the inputs of recorded flights to simulated vehicles and compares what they answer. Ends with status 0 when
 /// nothing differs that is not explained, 1 when something does, 2 when a recording or a list of explanations cannot be
@@ -25,18 +25,18 @@ struct Args {
 
 fn main() -> ExitCode {
     let args = Args::parse();
-    let judgements = args.folders.iter().map(|folder| run(folder, args.explained.as_deref()));
-    match judgements.max().unwrap_or(Judgement::Same) {
-        Judgement::Same => ExitCode::SUCCESS,
-        Judgement::Deviates => ExitCode::from(1),
-        Judgement::Unreadable => ExitCode::from(2),
+    let judgments = args.folders.iter().map(|folder| run(folder, args.explained.as_deref()));
+    match judgments.max().unwrap_or(Judgment::Same) {
+        Judgment::Same => ExitCode::SUCCESS,
+        Judgment::Deviates => ExitCode::from(1),
+        Judgment::Unreadable => ExitCode::from(2),
     }
 }
 
-fn run(folder: &Path, explained: Option<&Path>) -> Judgement {
+fn run(folder: &Path, explained: Option<&Path>) -> Judgment {
     let complain = |error: &dyn std::fmt::Display| {
         let _ = writeln!(std::io::stderr(), "skein-replay: {error}");
-        Judgement::Unreadable
+        Judgment::Unreadable
     };
     let explained = match explained.map_or_else(|| Explained::in_folder(folder), Explained::read) {
         Ok(explained) => explained,

@@ -56,7 +56,7 @@ impl Draw {
         from + self.chance.below(tenths) as f64 / 10.0
     }
 
-    fn metres(&mut self, from: i32, to: i32) -> f32 {
+    fn meters(&mut self, from: i32, to: i32) -> f32 {
         (from + self.chance.below((to - from + 1) as usize) as i32) as f32
     }
 
@@ -153,8 +153,8 @@ impl Draw {
 
     /// To a place that may be outside a fence.
     fn go_far(&mut self, after: f64) {
-        let (north_m, east_m) = (self.metres(20, 60), self.metres(-30, 30));
-        let up_m = self.metres(8, 30);
+        let (north_m, east_m) = (self.meters(20, 60), self.meters(-30, 30));
+        let up_m = self.meters(8, 30);
         let act = self.reposition(At::There {
             north_m,
             east_m,
@@ -183,7 +183,7 @@ impl Draw {
 
     /// From the ground to a height, by one of the usual ways.
     fn take_off(&mut self) {
-        let up_m = self.metres(5, 20);
+        let up_m = self.meters(5, 20);
         let arm = command(400, [1.0, 0.0, 0.0, 0.0], At::Plain(0.0, 0.0, 0.0), Form::Long);
         if self.is_px4() {
             let form = self.one(&[Form::Long, Form::Int(0), Form::Int(3)]);
@@ -250,7 +250,7 @@ impl Draw {
     }
 
     fn any_place(&mut self) -> At {
-        let (north_m, east_m, up_m) = (self.metres(-25, 25), self.metres(-25, 25), self.metres(5, 25));
+        let (north_m, east_m, up_m) = (self.meters(-25, 25), self.meters(-25, 25), self.meters(5, 25));
         let usual = self.is_px4();
         match self.chance.below(10) {
             0 => At::Plain(0.0, 0.0, up_m),
@@ -364,8 +364,8 @@ impl Draw {
 
     fn set_point(&mut self) -> Setpoint {
         let mask = self.one(&[PLACE, PLACE, VELOCITY, VELOCITY, BOTH, NOTHING]);
-        let velocity = [self.metres(-3, 3), self.metres(-3, 3), self.metres(-1, 1)];
-        let (north, east, up) = (self.metres(-20, 20), self.metres(-20, 20), self.metres(5, 20));
+        let velocity = [self.meters(-3, 3), self.meters(-3, 3), self.meters(-1, 1)];
+        let (north, east, up) = (self.meters(-20, 20), self.meters(-20, 20), self.meters(5, 20));
         if self.chance.hits(50.0) {
             let frame = self.one(&[0, 3, 5, 6, 6, 11]);
             return Setpoint::Global {

@@ -93,18 +93,18 @@ pub enum At {
     Plain(f32, f32, f32),
     /// Not given: NaN, or INT32_MAX, with this altitude above the ground (NaN: none); `amsl`: above mean sea level.
     Here {
-        /// Metres above the ground.
+        /// Meters above the ground.
         up_m: f32,
         /// Sent above mean sea level.
         amsl: bool,
     },
-    /// Metres from where the script began.
+    /// Meters from where the script began.
     There {
-        /// Metres north.
+        /// Meters north.
         north_m: f32,
-        /// Metres east.
+        /// Meters east.
         east_m: f32,
-        /// Metres above the ground.
+        /// Meters above the ground.
         up_m: f32,
         /// Sent above mean sea level.
         amsl: bool,
@@ -120,9 +120,9 @@ pub enum Setpoint {
         frame: u8,
         /// POSITION_TARGET_TYPEMASK.
         mask: u16,
-        /// Metres north of where the script began, metres east of it, metres above the ground.
+        /// Meters north of where the script began, meters east of it, meters above the ground.
         place: [f32; 3],
-        /// Metres a second, north, east, down.
+        /// Meters a second, north, east, down.
         velocity: [f32; 3],
     },
     /// SET_POSITION_TARGET_LOCAL_NED (84).
@@ -131,9 +131,9 @@ pub enum Setpoint {
         frame: u8,
         /// POSITION_TARGET_TYPEMASK.
         mask: u16,
-        /// Metres, down positive.
+        /// Meters, down positive.
         place: [f32; 3],
-        /// Metres a second.
+        /// Meters a second.
         velocity: [f32; 3],
     },
 }

@@ -58,7 +58,7 @@ pub enum Fact {
         command: u16,
         /// MAV_FRAME.
         frame: u8,
-        /// Latitude × 10⁷, longitude × 10⁷, and altitude in millimetres.
+        /// Latitude × 10⁷, longitude × 10⁷, and altitude in millimeters.
         place: [i32; 3],
     },
     /// PARAM_VALUE (22).

@@ -14,7 +14,7 @@ const USUAL: Wgs84 = Wgs84 {
     amsl_m: 488.0,
 };
 
-/// Noise in degrees and metres.
+/// Noise in degrees and meters.
 const NOISE_DEG: f64 = 0.001;
 const NOISE_M: f64 = 10.0;
 

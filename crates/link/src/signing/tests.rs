@@ -66,7 +66,7 @@ fn we_sign_byte_for_byte_as_pymavlink_does() {
 fn a_frame_changed_in_any_bit_or_signed_with_another_key_is_refused_and_moves_nothing() {
     let good = hex(HEARTBEAT);
     let mut signer = signer(FIRST);
-    // The checksum would catch most of these; an attacker mends it.
+    // The checksum would catch most of these; an attacker corrects it.
     for bit in 0..good.len() * 8 {
         let mut bytes = good.clone();
         bytes[bit / 8] ^= 1 << (bit % 8);

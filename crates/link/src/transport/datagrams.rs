@@ -178,7 +178,7 @@ impl Datagrams {
         };
         let to = to.ok_or(io::ErrorKind::NotConnected)?;
         match self.socket.send_to(bytes, to).await {
-            // Nobody listens there at present; like a datagram lost on the way.
+            // No program listens there at present; like a datagram lost on the way.
             Err(error) if error.kind() == io::ErrorKind::ConnectionRefused => Ok(()),
             result => result.map(|_| ()),
         }
@@ -196,7 +196,7 @@ async fn bind_steady(remote: SocketAddr) -> io::Result<UdpSocket> {
         .to_string()
         .bytes()
         .fold(0x811c_9dc5_u32, |h, b| (h ^ u32::from(b)).wrapping_mul(0x0100_0193));
-    // Below the range of ephemeral ports (32768 upwards), so that nobody gets it by chance.
+    // Below the range of ephemeral ports (32768 upwards), so that no program gets it by chance.
     let port = 20_000 + u16::try_from(hash % 12_000).unwrap_or(0);
     match UdpSocket::bind((any, port)).await {
         Ok(socket) => Ok(socket),

@@ -22,7 +22,7 @@ pub const USUAL_BAUDS: [u32; 9] = [
 pub(crate) struct SerialLine(SerialStream);
 
 impl SerialLine {
-    /// Opens `device` for nobody else to use.
+    /// Opens `device`, which no other program can then use.
     pub fn open(device: &Path, baud: u32) -> Result<Self, OpenError> {
         let name = device.display().to_string();
         let opened = tokio_serial::new(name.clone(), baud).open_native_async();

@@ -24,31 +24,31 @@ With the command (after `on`):
   deny RESULT                 it is not carried out, the ack says RESULT
   answer RESULT               it is carried out, the ack says RESULT
   in-progress SECONDS         IN_PROGRESS for a while, then the ack
-  ack-to SYSTEM/COMPONENT     the ack is addressed to somebody else
+  ack-to SYSTEM/COMPONENT     the ack is addressed to another system
   ack-untargeted              the ack has no target fields
 On the wire, both ways (add `for SECONDS`, else for ever):
   lose-bytes PERCENT          bytes are lost
   noise PERCENT               bytes are changed
   stray PERCENT               stray 0xFD and 0xFE between bytes
   truncate PERCENT            frames of the vehicle end early
-What is said and heard (add `for SECONDS`, else for ever):
+What is sent and received (add `for SECONDS`, else for ever):
   silence                     the vehicle says nothing
-  deaf                        the vehicle hears nothing
-  hang-up                     the link hangs up and comes back: a terminal made anew, a TCP connection closed
+  deaf                        the vehicle receives nothing
+  hang-up                     the link hangs up and comes back: a new terminal, a TCP connection closed
   backlog                     what is said is held back, then comes all at once
   mavlink1                    frames of MAVLink 1
   signed KEYFILE              signed frames (32 bytes or 64 hexadecimal digits)
-  signed-only KEYFILE         and nothing unsigned is heard
+  signed-only KEYFILE         and nothing unsigned is accepted
   unknown-ids HERTZ           frames with ids that no dialect knows
   extra-message ID HERTZ      the vehicle also sends message ID, its content means nothing
-  landed-state STATE          undefined, on-ground, in-air, taking-off or landing, whatever is so
+  landed-state STATE          undefined, on-ground, in-air, taking-off or landing, whatever is true
   second-autopilot ID         another autopilot on the wire, armed and in the air
   gimbal                      the vehicle's gimbal on the wire
-  ground-station              a ground station on the wire, which the vehicle hears, too
-  aircraft NORTH EAST UP      the vehicle's receiver hears a helicopter that hovers so many metres from its home
+  ground-station              a ground station on the wire, which the vehicle receives, too
+  aircraft NORTH EAST UP      the vehicle's receiver reports a helicopter that hovers so many meters from its home
   no-gps                      the satellite receiver has no fix
-  wind SPEED FROM             the wind blows in the air: metres a second, and degrees clockwise from north
-  drift METRES                the autopilot's estimate of its place wanders by up to so much over ground
+  wind SPEED FROM             the wind blows in the air: meters a second, and degrees clockwise from north
+  drift METERS                the autopilot's estimate of its place wanders by up to so much over ground
 With the vehicle, at once:
   reboot                      the board restarts; in the air its motors stop
   motor-failure               a motor stops

@@ -165,12 +165,12 @@ impl<'a> Tokens<'a> {
         self.known(rate, "a rate from 0.01 to 1000", "a rate")
     }
 
-    fn metres(&mut self) -> Result<f64, Problem> {
-        let metres = |token: &str| token.parse().ok().filter(|metres: &f64| metres.abs() <= 100_000.0);
+    fn meters(&mut self) -> Result<f64, Problem> {
+        let meters = |token: &str| token.parse().ok().filter(|meters: &f64| meters.abs() <= 100_000.0);
         self.known(
-            metres,
-            "a number of metres up to 100000",
-            "three numbers of metres: NORTH EAST UP",
+            meters,
+            "a number of meters up to 100000",
+            "three numbers of meters: NORTH EAST UP",
         )
     }
 
@@ -304,15 +304,15 @@ impl<'a> Tokens<'a> {
             "gimbal" => Around::Gimbal,
             "ground-station" => Around::GroundStation,
             "aircraft" => Around::Aircraft(Neu {
-                north: self.metres()?,
-                east: self.metres()?,
-                up: self.metres()?,
+                north: self.meters()?,
+                east: self.meters()?,
+                up: self.meters()?,
             }),
             "no-gps" => Around::NoGps,
             "wind" => Around::Wind(Wind {
                 speed_m_s: self.known(
                     |token| positive(token).filter(|speed| *speed <= 60.0),
-                    "a speed from 0 to 60 metres a second",
+                    "a speed from 0 to 60 meters a second",
                     "a speed",
                 )?,
                 from_deg: self.known(
@@ -322,9 +322,9 @@ impl<'a> Tokens<'a> {
                 )?,
             }),
             "drift" => Around::Drift(self.known(
-                |token| positive(token).filter(|metres| *metres <= 100.0),
-                "a number of metres from 0 to 100",
-                "a number of metres",
+                |token| positive(token).filter(|meters| *meters <= 100.0),
+                "a number of meters from 0 to 100",
+                "a number of meters",
             )?),
             _ => return Ok(None),
         }))

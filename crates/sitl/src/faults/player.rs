@@ -8,7 +8,7 @@ use std::time::Duration;
 use super::acks::Acks;
 use super::bytes::Damage;
 use super::chance::Chance;
-use super::neighbours::{self, Neighbour, Who};
+use super::neighbors::{self, Neighbor, Who};
 use super::reframe;
 use super::script::{Around, Bytes, CommandFault, Line, Occurrence, Script, Sudden, What, When};
 use super::signing::Signer;
@@ -62,14 +62,14 @@ pub struct Player {
     timed: Vec<(f64, What)>,
     bytes: Vec<Lasting<Bytes>>,
     around: Vec<Lasting<Around>>,
-    neighbours: Vec<(Around, Neighbour)>,
+    neighbors: Vec<(Around, Neighbor)>,
     acks: Acks,
     signer: Signer,
     /// Seconds from the beginning of 2015 to the start of this clock.
     epoch_s: f64,
     backlog: Vec<Vec<u8>>,
     /// Wind and drift of the vehicle, by this script.
-    told: (Wind, f64),
+    weather_set: (Wind, f64),
     chance: Chance,
     now_s: f64,
 }
@@ -92,12 +92,12 @@ impl Player {
             timed: timed.into_iter().filter_map(at).collect(),
             bytes: Vec::new(),
             around: Vec::new(),
-            neighbours: Vec::new(),
+            neighbors: Vec::new(),
             acks: Acks::default(),
             signer: Signer::default(),
             epoch_s,
             backlog: Vec::new(),
-            told: (Wind::default(), 0.0),
+            weather_set: (Wind::default(), 0.0),
             chance: Chance::new(script.seed, name),
             now_s: 0.0,
         }
@@ -117,7 +117,7 @@ impl Player {
         self.bytes.retain(|fault| lasts(fault.until_s));
         self.around.retain(|fault| lasts(fault.until_s));
         let around = &self.around;
-        self.neighbours
+        self.neighbors
             .retain(|(kind, _)| around.iter().any(|fault| fault.fault == *kind));
         let (due, later): (Vec<_>, Vec<_>) = self.timed.drain(..).partition(|(at_s, _)| !lasts(*at_s));
         self.timed = later;
@@ -130,8 +130,8 @@ impl Player {
             _ => {}
         }
         let weather = self.weather();
-        if weather != self.told {
-            self.told = weather;
+        if weather != self.weather_set {
+            self.weather_set = weather;
             vehicle.set_weather(weather.0, weather.1);
         }
         match (was_up, self.link_is_up()) {
@@ -156,9 +156,9 @@ impl Player {
             }
             What::Around(fault, lasts_s) => {
                 let until_s = until_s(lasts_s);
-                let who = self.neighbour(&fault).filter(|_| !self.suffers(&fault));
+                let who = self.neighbor(&fault).filter(|_| !self.suffers(&fault));
                 if let Some(who) = who {
-                    self.neighbours.push((fault.clone(), Neighbour::new(who, self.now_s)));
+                    self.neighbors.push((fault.clone(), Neighbor::new(who, self.now_s)));
                 }
                 begin_or_go_on(&mut self.around, fault, until_s, self.now_s);
             }
@@ -188,12 +188,12 @@ impl Player {
         }
     }
 
-    fn neighbour(&self, fault: &Around) -> Option<Who> {
+    fn neighbor(&self, fault: &Around) -> Option<Who> {
         Some(match fault {
             Around::SecondAutopilot(system) => Who::SecondAutopilot {
                 system: *system,
                 px4: self.autopilot == Autopilot::Px4,
-                near: neighbours::numbers(self.home),
+                near: neighbors::numbers(self.home),
             },
             Around::Gimbal => Who::Gimbal { system: self.system },
             Around::GroundStation => Who::GroundStation,
@@ -207,7 +207,7 @@ impl Player {
         for lasting in &self.around {
             match lasting.fault {
                 Around::Wind(blows) => wind = blows,
-                Around::Drift(metres) => drift_m = metres,
+                Around::Drift(meters) => drift_m = meters,
                 _ => {}
             }
         }
@@ -316,9 +316,9 @@ impl Player {
     /// and which of them the vehicle receives.
     pub fn others(&mut self, sender: &mut Sender, uptime: Duration) -> (Vec<Vec<u8>>, Vec<Incoming>) {
         let (mut frames, mut received) = (Vec::new(), Vec::new());
-        for (_, neighbour) in &mut self.neighbours {
-            let sent = neighbour.frames(self.now_s);
-            if let (false, Some((from, kind))) = (sent.is_empty(), neighbour.received_as()) {
+        for (_, neighbor) in &mut self.neighbors {
+            let sent = neighbor.frames(self.now_s);
+            if let (false, Some((from, kind))) = (sent.is_empty(), neighbor.received_as()) {
                 let request = Request::Heartbeat { kind };
                 received.push(Incoming { from, request });
             }
@@ -334,9 +334,9 @@ impl Player {
             while lasting.next_s <= self.now_s {
                 lasting.next_s += 1.0 / hertz;
                 frames.push(match lasting.fault {
-                    Around::Extra { id, .. } => neighbours::meaningless(sender, id, uptime),
-                    Around::Aircraft(at) => neighbours::aircraft(sender, home.offset(at)),
-                    _ => neighbours::unknown(sender, chance),
+                    Around::Extra { id, .. } => neighbors::meaningless(sender, id, uptime),
+                    Around::Aircraft(at) => neighbors::aircraft(sender, home.offset(at)),
+                    _ => neighbors::unknown(sender, chance),
                 });
             }
         }

@@ -107,7 +107,7 @@ pub enum Around {
     Silence,
     /// The vehicle receives nothing.
     Deaf,
-    /// The link is closed: a pseudo-terminal is created anew, a TCP connection is closed.
+    /// The link is closed: a new pseudo-terminal is created, a TCP connection is closed.
     HangUp,
     /// The vehicle's messages are held back, and then sent all at once.
     Backlog,
@@ -137,13 +137,13 @@ pub enum Around {
     Gimbal,
     /// A ground station (255/190) is on the wire; the vehicle receives its messages, too.
     GroundStation,
-    /// The vehicle's receiver hears a crewed aircraft that hovers here, in metres from the vehicle's home.
+    /// The vehicle's receiver reports a crewed aircraft that hovers here, in meters from the vehicle's home.
     Aircraft(Neu),
     /// The satellite receiver has no fix.
     NoGps,
     /// The wind blows.
     Wind(Wind),
-    /// The autopilot's estimate of its place wanders by up to so many metres over ground.
+    /// The autopilot's estimate of its place wanders by up to so many meters over ground.
     Drift(f64),
 }
 

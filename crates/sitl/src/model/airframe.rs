@@ -9,7 +9,7 @@ const GRAVITY_M_S2: f64 = 9.8;
 /// The autopilot's demand on the airframe in one step.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Demand {
-    /// Vertical speed, up positive, metres per second.
+    /// Vertical speed, up positive, meters per second.
     pub climb_m_s: f64,
     /// Limit of vertical acceleration.
     pub climb_accel_m_s2: f64,
@@ -21,18 +21,18 @@ pub struct Demand {
     pub accel_m_s2: f64,
 }
 
-/// See the module text. Coordinates are metres from the place of boot, up from the ground.
+/// See the module text. Coordinates are meters from the place of boot, up from the ground.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Airframe {
     /// Its place.
     pub position: Neu,
-    /// Its velocity, metres per second.
+    /// Its velocity, meters per second.
     pub velocity: Neu,
     /// Where it looks, degrees clockwise from north, 0 to 360.
     pub heading_deg: f64,
     /// Where it turns to in the air.
     turns_to_deg: f64,
-    /// What the wind does to it in the air: metres a second for each second, which power can work against, and metres a second besides.
+    /// What the wind does to it in the air: meters a second for each second, which power can work against, and meters a second besides.
     pushed: Neu,
     shaken: Neu,
 }

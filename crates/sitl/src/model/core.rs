@@ -124,12 +124,12 @@ impl Core {
         self.config.home.offset(self.airframe.position)
     }
 
-    /// A point given in degrees × 10⁷, as metres from the place of boot; `up` is filled in by the caller.
+    /// A point given in degrees × 10⁷, as meters from the place of boot; `up` is filled in by the caller.
     pub(super) fn local_e7(&self, lat_e7: i32, lon_e7: i32) -> Neu {
         self.local_deg(f64::from(lat_e7) / 1e7, f64::from(lon_e7) / 1e7)
     }
 
-    /// A point given in degrees, as metres from the place of boot.
+    /// A point given in degrees, as meters from the place of boot.
     pub(super) fn local_deg(&self, lat_deg: f64, lon_deg: f64) -> Neu {
         self.config.home.to_local(Wgs84 {
             lat_deg,

@@ -1,29 +1,29 @@
-//! Positions on the globe and metres around a reference point, valid for a few kilometres.
+//! Positions on the globe and meters around a reference point, valid for a few kilometers.
 //!
-//! Owns: conversion between WGS 84 degrees and local metres. Must not: know a vehicle.
+//! Owns: conversion between WGS 84 degrees and local meters. Must not: know a vehicle.
 
-/// Metres in one degree of latitude, as ArduPilot computes it (1.113195 cm per 10⁻⁷ degree).
-const METRES_PER_DEGREE: f64 = 111_319.5;
+/// Meters in one degree of latitude, as ArduPilot computes it (1.113195 cm per 10⁻⁷ degree).
+const METERS_PER_DEGREE: f64 = 111_319.5;
 
-/// A point: degrees, and metres above mean sea level.
+/// A point: degrees, and meters above mean sea level.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Wgs84 {
     /// Latitude, degrees north.
     pub lat_deg: f64,
     /// Longitude, degrees east.
     pub lon_deg: f64,
-    /// Altitude above mean sea level, metres.
+    /// Altitude above mean sea level, meters.
     pub amsl_m: f64,
 }
 
-/// Metres north, east and up of a reference point.
+/// Meters north, east and up of a reference point.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Neu {
-    /// Metres north.
+    /// Meters north.
     pub north: f64,
-    /// Metres east.
+    /// Meters east.
     pub east: f64,
-    /// Metres up.
+    /// Meters up.
     pub up: f64,
 }
 
@@ -38,22 +38,22 @@ impl Wgs84 {
     /// The point at `offset` from here.
     pub fn offset(self, offset: Neu) -> Self {
         Self {
-            lat_deg: self.lat_deg + offset.north / METRES_PER_DEGREE,
-            lon_deg: self.lon_deg + offset.east / self.metres_per_degree_east(),
+            lat_deg: self.lat_deg + offset.north / METERS_PER_DEGREE,
+            lon_deg: self.lon_deg + offset.east / self.meters_per_degree_east(),
             amsl_m: self.amsl_m + offset.up,
         }
     }
 
-    /// The point this many metres north and east, at the same altitude.
+    /// The point this many meters north and east, at the same altitude.
     pub fn offset_metres(self, north: f64, east: f64) -> Self {
         self.offset(Neu { north, east, up: 0.0 })
     }
 
-    /// `point` in metres around here. Up is measured from this point's altitude.
+    /// `point` in meters around here. Up is measured from this point's altitude.
     pub fn to_local(self, point: Self) -> Neu {
         Neu {
-            north: (point.lat_deg - self.lat_deg) * METRES_PER_DEGREE,
-            east: (point.lon_deg - self.lon_deg) * self.metres_per_degree_east(),
+            north: (point.lat_deg - self.lat_deg) * METERS_PER_DEGREE,
+            east: (point.lon_deg - self.lon_deg) * self.meters_per_degree_east(),
             up: point.amsl_m - self.amsl_m,
         }
     }
@@ -63,13 +63,13 @@ impl Wgs84 {
         ((self.lat_deg * 1e7).round() as i32, (self.lon_deg * 1e7).round() as i32)
     }
 
-    /// Altitude above mean sea level in millimetres.
+    /// Altitude above mean sea level in millimeters.
     pub fn amsl_mm(self) -> i32 {
         (self.amsl_m * 1000.0).round() as i32
     }
 
-    fn metres_per_degree_east(self) -> f64 {
-        METRES_PER_DEGREE * self.lat_deg.to_radians().cos().max(0.01)
+    fn meters_per_degree_east(self) -> f64 {
+        METERS_PER_DEGREE * self.lat_deg.to_radians().cos().max(0.01)
     }
 }
 

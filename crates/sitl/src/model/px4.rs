@@ -14,7 +14,7 @@ mod gcs_watch;
 mod health;
 mod home;
 mod link_rates;
-mod manoeuvres;
+mod maneuvers;
 mod metadata;
 mod mission;
 mod modes;
@@ -42,7 +42,7 @@ use self::flight::{Flight, Outcome};
 use self::gcs_watch::{CompanionWatch, GcsWatch};
 use self::health::Health;
 use self::home::Home;
-use self::manoeuvres::Takeoff;
+use self::maneuvers::Takeoff;
 use self::mission::Mission;
 use self::modes::Mode;
 use self::offboard::Offboard;
@@ -80,7 +80,7 @@ pub(super) struct Px4 {
     estimator: Estimator,
     /// The receiver was made to fail.
     gps_fails: bool,
-    /// Failures were allowed at some time since boot (SYS_FAILURE_EN): then there is somebody who answers.
+    /// Failures were allowed at some time since boot (SYS_FAILURE_EN): then there is a component that answers.
     injects_failures: bool,
     motor_fails: bool,
     gcs: GcsWatch,

@@ -80,9 +80,9 @@ pub(super) fn compose(core: &Core, message: u32, home_amsl_m: f64) -> Option<Mav
             lon,
             alt: place.amsl_mm(),
             relative_alt: (relative_m * 1000.0).round() as i32,
-            vx: centimetres(v.north),
-            vy: centimetres(v.east),
-            vz: centimetres(-v.up),
+            vx: centimeters(v.north),
+            vy: centimeters(v.east),
+            vz: centimeters(-v.up),
             hdg: (core.airframe.heading_deg * 100.0) as u16 % 36_000,
         }),
         id::VFR_HUD => MavMessage::VFR_HUD(apm::VFR_HUD_DATA {
@@ -107,8 +107,8 @@ pub(super) fn compose(core: &Core, message: u32, home_amsl_m: f64) -> Option<Mav
     })
 }
 
-fn centimetres(metres: f64) -> i16 {
-    (metres * 100.0).round() as i16
+fn centimeters(meters: f64) -> i16 {
+    (meters * 100.0).round() as i16
 }
 
 /// HOME_POSITION for a home set at `time_us` since boot, seen from the origin at the place of boot.

@@ -58,7 +58,7 @@ pub struct Truth {
     pub custom_mode: u32,
     /// MAV_LANDED_STATE number, as in EXTENDED_SYS_STATE.
     pub landed_state: u8,
-    /// Metres above the ground.
+    /// Meters above the ground.
     pub height_m: f64,
     /// Its place; what the autopilot takes for it may be off.
     pub place: Wgs84,
@@ -187,7 +187,7 @@ impl Vehicle {
         self.core.airframe.rest();
     }
 
-    /// From now on the wind blows so in the air, and the autopilot's estimate of its place is off by up to so many metres over ground.
+    /// From now on the wind blows so in the air, and the autopilot's estimate of its place is off by up to so many meters over ground.
     pub fn set_weather(&mut self, wind: Wind, drift_m: f64) {
         self.weather.set(wind, drift_m);
     }

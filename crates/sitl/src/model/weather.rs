@@ -11,7 +11,7 @@ use std::f64::consts::TAU;
 /// A steady wind with gusts.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Wind {
-    /// Metres a second.
+    /// Meters a second.
     pub speed_m_s: f64,
     /// From where it blows, degrees clockwise from north.
     pub from_deg: f64,
@@ -21,7 +21,7 @@ pub struct Wind {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Weather {
     wind: Wind,
-    /// The estimate is off by no more than this over ground, metres.
+    /// The estimate is off by no more than this over ground, meters.
     drift_m: f64,
     /// How long the vehicle has been in the air.
     flown_s: f64,
@@ -31,7 +31,7 @@ pub(super) struct Weather {
 
 /// What the air around a small multirotor does to it, as a share of their difference in speed in a second.
 const DRAG: f64 = 0.2;
-/// By so much of its speed the wind changes in gusts, and the vehicle is moved until its autopilot has seen it.
+/// By so much of its speed the wind changes in gusts, and the vehicle is moved until its autopilot notices it.
 const GUSTS: f64 = 0.3;
 const SWAY: f64 = 0.015;
 
@@ -52,7 +52,7 @@ impl Weather {
         self.flown_s += dt_s;
     }
 
-    /// The wind now: how it pushes one that stands in it, metres a second for each second, and how it shakes it, metres a second.
+    /// The wind now: how it pushes a vehicle at rest in it, meters a second for each second, and how it shakes it, meters a second.
     pub(super) fn wind(&self) -> (Neu, Neu) {
         let to = (self.wind.from_deg + 180.0).to_radians();
         let along = |length: f64| Neu {

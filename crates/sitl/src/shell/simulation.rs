@@ -55,13 +55,13 @@ const MOST_BEFALLS: usize = 8;
 const SPREAD_MS: usize = 25;
 
 impl Simulation {
-    /// Switches on the vehicles of `args`; calls `tell` for each once its endpoint can be opened.
+    /// Switches on the vehicles of `args`; calls `notify` for each once its endpoint can be opened.
     ///
     /// # Errors
-    /// What is wrong with the flags, what could not be opened, with what to do; or an error of `tell`.
-    pub async fn start(args: &Args, tell: impl FnMut(Listed) -> anyhow::Result<()>) -> anyhow::Result<Self> {
+    /// What is wrong with the flags, what could not be opened, with what to do; or an error of `notify`.
+    pub async fn start(args: &Args, notify: impl FnMut(Listed) -> anyhow::Result<()>) -> anyhow::Result<Self> {
         let script = fault_file::read(args.faults.as_deref())?;
-        Self::start_with(args, &script, tell).await
+        Self::start_with(args, &script, notify).await
     }
 
     /// As [`Self::start`], with the faults of `script` instead of those in a file.
@@ -71,7 +71,7 @@ impl Simulation {
     pub async fn start_with(
         args: &Args,
         script: &Script,
-        mut tell: impl FnMut(Listed) -> anyhow::Result<()>,
+        mut notify: impl FnMut(Listed) -> anyhow::Result<()>,
     ) -> anyhow::Result<Self> {
         let vehicles = args.vehicles()?;
         fault_file::check_names(script, &vehicles)?;
@@ -82,7 +82,7 @@ impl Simulation {
             befalls: HashMap::new(),
         };
         for (index, plan) in vehicles.into_iter().enumerate() {
-            tell(simulation.switch_on(args, script, index, plan).await?)?;
+            notify(simulation.switch_on(args, script, index, plan).await?)?;
         }
         Ok(simulation)
     }

@@ -150,7 +150,7 @@ pub enum CommandForm {
         x: i32,
         /// Longitude × 10⁷.
         y: i32,
-        /// Altitude, metres.
+        /// Altitude, meters.
         z: f32,
     },
 }
@@ -168,9 +168,9 @@ pub struct GotoTarget {
     pub lat_e7: i32,
     /// Degrees × 10⁷.
     pub lon_e7: i32,
-    /// Metres in `frame`.
+    /// Meters in `frame`.
     pub alt_m: f32,
-    /// Metres a second north, east and down; bits 3..5 set mean "ignore velocity".
+    /// Meters a second north, east and down; bits 3..5 set mean "ignore velocity".
     pub velocity_m_s: [f32; 3],
 }
 
@@ -183,9 +183,9 @@ pub struct LocalTarget {
     pub frame: u8,
     /// POSITION_TARGET_TYPEMASK.
     pub type_mask: u16,
-    /// Metres in `frame`, down positive.
+    /// Meters in `frame`, down positive.
     pub place_m: [f32; 3],
-    /// Metres a second in `frame`, down positive.
+    /// Meters a second in `frame`, down positive.
     pub velocity_m_s: [f32; 3],
 }
 

@@ -28,7 +28,7 @@ pub struct PlanItem {
     pub x: i32,
     /// Longitude × 10⁷ for items with a place.
     pub y: i32,
-    /// Altitude in `frame`, metres.
+    /// Altitude in `frame`, meters.
     pub z: f32,
     /// Continue with the next item when this one is done: 1.
     pub autocontinue: u8,

@@ -1,4 +1,4 @@
-//! Faults that last: of bytes, of what is said and heard, and neighbours on the wire.
+//! Faults that last: of bytes, of what is sent and received, and neighbors on the wire.
 //!
 //! Owns: their tests. Must not: test single commands.
 

@@ -167,7 +167,7 @@ impl Bench {
         self.remember(sent);
     }
 
-    /// Hears the requests at once, before time passes.
+    /// Receives the requests at once, before time passes.
     pub fn receive_all(&mut self, requests: impl IntoIterator<Item = Request>) {
         for request in requests {
             self.receive(request);

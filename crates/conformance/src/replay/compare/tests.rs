@@ -65,7 +65,7 @@ fn what_comes_after_the_end_of_the_recording_is_judged_only_where_the_recording_
     assert!(judge(&flight, &late, &mut [], 41.0).is_same());
     assert!(
         !judge(&flight, &late, &mut [], 50.0).is_same(),
-        "it had the time to tell of it"
+        "it had the time to report it"
     );
 }
 

@@ -63,15 +63,15 @@ fn each_bad_line_gives_one_error_with_its_number_that_says_what_to_do() {
         ("at dawn reboot", "line 1: `dawn` is not a number of seconds"),
         (
             "at 1 aircraft 30 far 15",
-            "line 1: `far` is not a number of metres up to 100000",
+            "line 1: `far` is not a number of meters up to 100000",
         ),
         (
             "at 1 aircraft 30 15",
-            "line 1: three numbers of metres: NORTH EAST UP is missing at the end",
+            "line 1: three numbers of meters: NORTH EAST UP is missing at the end",
         ),
         (
             "at 1 wind 80 270",
-            "line 1: `80` is not a speed from 0 to 60 metres a second",
+            "line 1: `80` is not a speed from 0 to 60 meters a second",
         ),
         (
             "at 1 wind 8 west",
@@ -80,7 +80,7 @@ fn each_bad_line_gives_one_error_with_its_number_that_says_what_to_do() {
         ("at 1 wind 8", "line 1: a direction is missing at the end"),
         (
             "at 1 drift much",
-            "line 1: `much` is not a number of metres from 0 to 100",
+            "line 1: `much` is not a number of meters from 0 to 100",
         ),
         ("at -1 reboot", "line 1: `-1` is not a number of seconds"),
         ("at 3", "line 1: a fault is missing at the end"),

@@ -4,7 +4,7 @@
 
 use mavlink::dialects::ardupilotmega::MavSeverity;
 
-use super::boot::INITIALISED_S;
+use super::boot::INITIALIZED_S;
 use super::flight::Flight;
 use super::{ArduPilot, checks, modes};
 use crate::model::core::{Core, FORCE, cmd, result};
@@ -43,7 +43,7 @@ impl ArduPilot {
         if self.armed_s.is_some() {
             return core.ack(from, cmd::ARM_DISARM, result::ACCEPTED);
         }
-        let booting = core.uptime_s < INITIALISED_S;
+        let booting = core.uptime_s < INITIALIZED_S;
         let mut reasons = self.failing(core);
         if force && !booting {
             reasons.clear();
@@ -119,7 +119,7 @@ impl ArduPilot {
         self.send_prearm(core, &reasons);
     }
 
-    /// Runs the checks: SYS_STATUS tells of them from now on. Until then it tells of those that ran last, were they those of
+    /// Runs the checks: SYS_STATUS reports them from now on. Until then it reports those that ran last, even if they are of
     /// another mode.
     fn check(&mut self, core: &Core) -> Vec<String> {
         let reasons = self.failing(core);
@@ -130,7 +130,7 @@ impl ArduPilot {
     }
 
     pub(super) fn check_step(&mut self, core: &mut Core) {
-        let due = INITIALISED_S.floor() + CHECK_PHASE_S + f64::from(self.checks_run);
+        let due = INITIALIZED_S.floor() + CHECK_PHASE_S + f64::from(self.checks_run);
         if core.uptime_s < due {
             return;
         }
@@ -176,7 +176,7 @@ impl ArduPilot {
         let mut reasons: Vec<String> = reasons.into_iter().map(String::from).collect();
         let broken = self.fence.broken_here(core, self.home);
         reasons.extend(broken.map(|names| format!("Vehicle breaching {names} fence")));
-        if core.uptime_s >= INITIALISED_S {
+        if core.uptime_s >= INITIALIZED_S {
             reasons.extend(self.remote_id.failing(core));
         }
         reasons

@@ -13,7 +13,7 @@ use crate::model::telemetry::id;
 /// First HEARTBEAT. During the boot a separate timer sends one each second, besides those that were requested.
 pub(super) const FIRST_HEARTBEAT_S: f64 = 1.0;
 /// End of the boot: state STANDBY; modes set earlier are discarded.
-pub(super) const INITIALISED_S: f64 = 2.4;
+pub(super) const INITIALIZED_S: f64 = 2.4;
 /// The battery was measured for the first time.
 pub(super) const BATTERY_READ_S: f64 = 2.5;
 /// Requests for mission items are sent from this time on; answers come sooner.
@@ -54,7 +54,7 @@ pub(super) const TEXTS: &[(f64, MavSeverity, &str)] = &[
 
 impl ArduPilot {
     pub(super) fn boot_step(&mut self, core: &mut Core) {
-        if core.uptime_s < INITIALISED_S && core.uptime_s >= FIRST_HEARTBEAT_S + f64::from(self.boot_beats) {
+        if core.uptime_s < INITIALIZED_S && core.uptime_s >= FIRST_HEARTBEAT_S + f64::from(self.boot_beats) {
             self.boot_beats += 1;
             self.send(core, id::HEARTBEAT);
         }
@@ -77,7 +77,7 @@ impl ArduPilot {
 
     /// The boot ends: a mode that was set meanwhile is discarded.
     fn finish_boot(&mut self, core: &mut Core) {
-        self.initialised = true;
+        self.initialized = true;
         if self.mode != modes::STABILIZE {
             self.mode = modes::STABILIZE;
             self.announced_mode = modes::STABILIZE;

@@ -2,7 +2,7 @@
 //!
 //! Owns: reasons. Must not: send them, or use the armed state.
 
-use super::boot::{INITIALISED_S, ORIGIN_S, SENSORS_SETTLED_S};
+use super::boot::{INITIALIZED_S, ORIGIN_S, SENSORS_SETTLED_S};
 use super::modes;
 
 /// What is wrong with the battery.
@@ -41,7 +41,7 @@ pub(super) fn failing(inputs: &CheckInputs) -> Vec<&'static str> {
         battery,
         ..
     } = *inputs;
-    if uptime_s < INITIALISED_S {
+    if uptime_s < INITIALIZED_S {
         return vec!["System not initialised"];
     }
     let mut reasons = Vec::new();

@@ -126,17 +126,17 @@ impl FenceWatch {
         }
         let home = home.map_or(Neu::default(), |home| core.config.home.to_local(home));
         let here = core.airframe.position;
-        let metres = |name: &str| f64::from(core.params.get(name));
+        let meters = |name: &str| f64::from(core.params.get(name));
         let limit = |left_m: f64, least: f64| (2.0 * BRAKES_M_S2 * left_m.max(0.0)).sqrt().max(least);
         let mut allowed = wanted;
         if self.enabled & HIGH != 0 {
-            let left_m = metres("FENCE_ALT_MAX") - metres("AVOID_MARGIN") - (here.up - home.up);
+            let left_m = meters("FENCE_ALT_MAX") - meters("AVOID_MARGIN") - (here.up - home.up);
             allowed.up = allowed.up.min(limit(left_m, 0.0));
         }
         let (north, east) = (here.north - home.north, here.east - home.east);
         let outward = north * wanted.north + east * wanted.east > 0.0;
         if self.enabled & CIRCLE != 0 && outward {
-            let left_m = metres("FENCE_RADIUS") - metres("AVOID_MARGIN") - north.hypot(east);
+            let left_m = meters("FENCE_RADIUS") - meters("AVOID_MARGIN") - north.hypot(east);
             let speed = wanted.north.hypot(wanted.east);
             let share = (limit(left_m, CREEPS_M_S) / speed.max(0.01)).min(1.0);
             (allowed.north, allowed.east) = (wanted.north * share, wanted.east * share);
@@ -153,16 +153,16 @@ impl FenceWatch {
     /// The kinds that are on and that `point` (from the place of boot) breaks.
     fn forbidden(&self, core: &Core, home: Option<Wgs84>, point: Neu) -> u32 {
         let home = home.map_or(Neu::default(), |home| core.config.home.to_local(home));
-        let metres = |name: &str| f64::from(core.params.get(name));
+        let meters = |name: &str| f64::from(core.params.get(name));
         let above_home_m = point.up - home.up;
         let mut broken = 0;
-        if above_home_m >= metres("FENCE_ALT_MAX") {
+        if above_home_m >= meters("FENCE_ALT_MAX") {
             broken |= HIGH;
         }
-        if above_home_m <= metres("FENCE_ALT_MIN") {
+        if above_home_m <= meters("FENCE_ALT_MIN") {
             broken |= LOW;
         }
-        if point.ground_distance(home) >= metres("FENCE_RADIUS") {
+        if point.ground_distance(home) >= meters("FENCE_RADIUS") {
             broken |= CIRCLE;
         }
         let union = core.params.get("FENCE_OPTIONS") as u32 & UNION != 0;

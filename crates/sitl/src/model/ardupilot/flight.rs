@@ -44,7 +44,7 @@ pub(super) enum Sink {
     Falling,
 }
 
-/// Speeds that were commanded for the present mode; `None`: as the parameters say. Metres a second.
+/// Speeds that were commanded for the present mode; `None`: as the parameters say. Meters a second.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Speeds {
     pub(super) over_ground: Option<f64>,
@@ -83,7 +83,7 @@ pub(super) enum Flight {
     Climbing { to_up_m: f64 },
     /// Holding or going to a point.
     Guided { target: Neu },
-    /// Keeping a velocity (metres a second, as limited by the fence) until the set-point is too old.
+    /// Keeping a velocity (meters a second, as limited by the fence) until the set-point is too old.
     Steered { wanted: Neu, allowed: Neu, until_s: f64 },
     /// Landing, not before `from_s`; `touched_s` once it touches the ground.
     Landing { from_s: f64, touched_s: Option<f64> },

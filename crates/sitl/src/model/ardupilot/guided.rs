@@ -11,7 +11,7 @@ use crate::wire::{Command, CommandForm, GotoTarget, LocalTarget};
 /// MAV_FRAME numbers of altitude above home; the second is the `_INT` twin.
 const RELATIVE: u8 = 3;
 const RELATIVE_INT: u8 = 6;
-/// MAV_FRAME numbers of metres: from the place of boot, and from the vehicle, along the compass and along the heading.
+/// MAV_FRAME numbers of meters: from the place of boot, and from the vehicle, along the compass and along the heading.
 const LOCAL: u8 = 1;
 const LOCAL_OFFSET: u8 = 7;
 const BODY: u8 = 8;
@@ -60,14 +60,14 @@ impl ArduPilot {
     }
 
     /// DO_CHANGE_SPEED: in modes that follow a path, of airspeed (0), ground speed (1), climb (2) or descent (3); MAV_RESULT.
-    pub(super) fn change_speed(&mut self, kind: f32, metres_a_second: f32) -> u8 {
-        if metres_a_second <= 0.0 || !(0.0..4.0).contains(&kind) {
+    pub(super) fn change_speed(&mut self, kind: f32, meters_a_second: f32) -> u8 {
+        if meters_a_second <= 0.0 || !(0.0..4.0).contains(&kind) {
             return result::DENIED;
         }
         if !modes::takes_speeds(self.mode) {
             return result::FAILED;
         }
-        let ordered = Some(f64::from(metres_a_second));
+        let ordered = Some(f64::from(meters_a_second));
         match kind as u32 {
             2 => self.speeds.up = ordered,
             3 => self.speeds.down = ordered,

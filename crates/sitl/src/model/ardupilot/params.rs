@@ -140,7 +140,7 @@ impl ArduPilot {
         self.after_param(core, name);
     }
 
-    /// A value of the autopilot's own has changed: everybody is told.
+    /// A value of the autopilot's own has changed: it is sent to all.
     pub(super) fn report_param(core: &mut Core, name: &str, new: f32) {
         let stored = core.params.set(name, new).and_then(|at| core.params.at(at)).cloned();
         if let Some(param) = stored {

@@ -7,7 +7,7 @@ use mavlink::dialects::ardupilotmega::MavMessage;
 
 use super::ArduPilot;
 use super::battery_watch::{Charge, volts};
-use super::boot::{GPS_FIX_S, INITIALISED_S, ORIGIN_S, SENSORS_SETTLED_S};
+use super::boot::{GPS_FIX_S, INITIALIZED_S, ORIGIN_S, SENSORS_SETTLED_S};
 use super::modes;
 use crate::model::core::Core;
 use crate::model::telemetry::{self, id};
@@ -103,7 +103,7 @@ impl ArduPilot {
     }
 
     fn heartbeat(&self, core: &Core) -> MavMessage {
-        let booting = core.uptime_s < INITIALISED_S;
+        let booting = core.uptime_s < INITIALIZED_S;
         let bits = if booting { 89 } else { modes::base_mode_bits(self.mode) };
         MavMessage::HEARTBEAT(apm::HEARTBEAT_DATA {
             custom_mode: self.mode,

@@ -6,7 +6,7 @@ use mavlink::dialects::ardupilotmega as apm;
 use mavlink::dialects::ardupilotmega::{MavMessage, MavSeverity};
 
 use super::ArduPilot;
-use super::boot::INITIALISED_S;
+use super::boot::INITIALIZED_S;
 use crate::model::core::Core;
 use crate::model::telemetry::{self, id};
 
@@ -85,7 +85,7 @@ impl ArduPilot {
         core.streams
             .take_due_slowed(core.uptime_s, &mut due, slower, OWN_CLOCKS);
         // Streams that were requested during the boot keep their timers, but only heartbeats are sent.
-        let booting = core.uptime_s < INITIALISED_S;
+        let booting = core.uptime_s < INITIALIZED_S;
         for message in due.drain(..).filter(|message| !booting || *message == id::HEARTBEAT) {
             self.send(core, message);
         }

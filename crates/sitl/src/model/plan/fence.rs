@@ -29,8 +29,8 @@ pub(in crate::model) struct Circle {
     /// Stay in (true) or out.
     pub(in crate::model) inside: bool,
     /// Middle.
-    pub(in crate::model) centre: Neu,
-    /// Metres.
+    pub(in crate::model) center: Neu,
+    /// Meters.
     pub(in crate::model) radius_m: f64,
 }
 
@@ -44,7 +44,7 @@ pub(in crate::model) struct Fence {
 }
 
 impl Fence {
-    /// Reads the items of a fence plan; `local` turns degrees × 10⁷ into metres.
+    /// Reads the items of a fence plan; `local` turns degrees × 10⁷ into meters.
     ///
     /// # Errors
     /// The vertex count (parameter 1) of a polygon that has too few or differs among its vertices.
@@ -70,7 +70,7 @@ impl Fence {
                 }
                 item::CIRCLE_IN | item::CIRCLE_OUT => fence.circles.push(Circle {
                     inside: first.command == item::CIRCLE_IN,
-                    centre: local(first.x, first.y),
+                    center: local(first.x, first.y),
                     radius_m: f64::from(first.params[0]),
                 }),
                 _ => {}
@@ -121,7 +121,7 @@ impl Polygon {
 
 impl Circle {
     fn allows(&self, point: Neu) -> bool {
-        (self.centre.ground_distance(point) <= self.radius_m) == self.inside
+        (self.center.ground_distance(point) <= self.radius_m) == self.inside
     }
 }
 
@@ -141,7 +141,7 @@ mod tests {
         }
     }
 
-    fn metres(north: i32, east: i32) -> Neu {
+    fn meters(north: i32, east: i32) -> Neu {
         Neu {
             north: f64::from(north),
             east: f64::from(east),
@@ -160,12 +160,12 @@ mod tests {
         let mut items = square(item::POLYGON_IN, 50);
         items.extend(square(item::POLYGON_OUT, 10));
         items.push(corner(item::CIRCLE_OUT, 5.0, 0, 30));
-        let fence = Fence::read(&items, metres).unwrap();
+        let fence = Fence::read(&items, meters).unwrap();
         assert_eq!((fence.polygons.len(), fence.circles.len()), (2, 1));
-        assert!(fence.allows(metres(20, 20)));
-        assert!(!fence.allows(metres(0, 0)), "in the hole");
-        assert!(!fence.allows(metres(60, 0)), "outside");
-        assert!(!fence.allows(metres(0, 27)), "in the circle");
+        assert!(fence.allows(meters(20, 20)));
+        assert!(!fence.allows(meters(0, 0)), "in the hole");
+        assert!(!fence.allows(meters(60, 0)), "outside");
+        assert!(!fence.allows(meters(0, 27)), "in the circle");
     }
 
     #[test]
@@ -173,35 +173,35 @@ mod tests {
         let mut items = square(item::POLYGON_IN, 50);
         items.extend(square(item::POLYGON_IN, 20));
         items.push(corner(item::CIRCLE_OUT, 5.0, 0, 30));
-        let fence = Fence::read(&items, metres).unwrap();
+        let fence = Fence::read(&items, meters).unwrap();
         let both_and_any = |north, east| {
             (
-                fence.allows(metres(north, east)),
-                fence.allows_in_any(metres(north, east)),
+                fence.allows(meters(north, east)),
+                fence.allows_in_any(meters(north, east)),
             )
         };
         assert_eq!(both_and_any(0, 0), (true, true));
         assert_eq!(both_and_any(40, 0), (false, true));
         assert_eq!(both_and_any(60, 0), (false, false));
         assert_eq!(both_and_any(0, 30), (false, false), "in the circle");
-        assert!(Fence::default().allows_in_any(metres(9999, 0)));
+        assert!(Fence::default().allows_in_any(meters(9999, 0)));
     }
 
     #[test]
     fn a_polygon_of_two_vertices_is_none() {
         let items = [corner(item::POLYGON_IN, 2.0, 0, 0), corner(item::POLYGON_IN, 2.0, 9, 9)];
-        assert_eq!(Fence::read(&items, metres), Err(2));
+        assert_eq!(Fence::read(&items, meters), Err(2));
     }
 
     #[test]
     fn a_polygon_whose_vertices_end_early_is_none() {
         let items = &square(item::POLYGON_IN, 50)[..3];
-        assert_eq!(Fence::read(items, metres), Err(4));
+        assert_eq!(Fence::read(items, meters), Err(4));
     }
 
     #[test]
     fn an_empty_fence_allows_everything() {
-        let fence = Fence::read(&[], metres).unwrap();
-        assert!(fence.allows(metres(9999, 9999)));
+        let fence = Fence::read(&[], meters).unwrap();
+        assert!(fence.allows(meters(9999, 9999)));
     }
 }

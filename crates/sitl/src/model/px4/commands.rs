@@ -3,7 +3,7 @@
 //! Owns: results, acks that are sent twice or not sent. Must not: move the airframe.
 
 use super::flight::Flight;
-use super::manoeuvres::Takeoff;
+use super::maneuvers::Takeoff;
 use super::modes::{Mode, RequestedMode};
 use super::{Px4, events, link_rates, other_commands, reports};
 use crate::model::core::{Core, cmd, result};

@@ -7,7 +7,7 @@
 //! A worse cause changes the action: at the end of a running wait, or at once when another action is active.
 
 use super::flight::Flight;
-use super::manoeuvres::Takeoff;
+use super::maneuvers::Takeoff;
 use super::modes::Mode;
 use super::{Px4, events};
 use crate::model::core::Core;
@@ -96,7 +96,7 @@ impl Px4 {
         self.failsafe = None;
         if self.flying() && self.flight != Flight::Tumbling {
             match self.intended {
-                // Anew, to the default height above where it is.
+                // Again, to the default height above where it is.
                 Mode::Takeoff => {
                     self.takeoff = Takeoff::default();
                     self.enter_takeoff(core);

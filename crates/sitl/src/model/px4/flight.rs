@@ -30,7 +30,7 @@ const CRUISE_SHARE: f64 = 0.78;
 const CLIMB_SHARE: f64 = 0.8;
 /// Its acceleration and braking over the ground (recorded).
 const GROUND_ACCEL_M_S2: f64 = 1.4;
-/// Vertical speed for each metre of height that is missing, per second.
+/// Vertical speed for each meter of height that is missing, per second.
 const HEIGHT_GAIN: f64 = 0.45;
 /// A takeoff towards a point further away never leaves the ground.
 pub(super) const TOO_FAR_M: f64 = 5_000.0;
@@ -86,7 +86,7 @@ pub(super) enum Flight {
 pub(super) enum Steer {
     /// To a place.
     To(Neu),
-    /// With a velocity, metres a second.
+    /// With a velocity, meters a second.
     At(Neu),
 }
 

@@ -2,8 +2,8 @@
 //!
 //! Owns: the home position and the jumps of its altitude. Must not: decide to fly there.
 //!
-//! In flight the real one (1.17) takes the altitude of home anew from a fix whose altitude differs enough from it: it
-//! jumps by one to two metres, up and down, more often than once a second, and relative altitudes jump with it. The
+//! In flight the real one (1.17) takes the altitude of home again from a fix whose altitude differs enough from it: it
+//! jumps by one to two meters, up and down, more often than once a second, and relative altitudes jump with it. The
 //! altitude above sea level stays. A target above sea level must therefore be computed only once.
 
 use crate::model::core::Core;

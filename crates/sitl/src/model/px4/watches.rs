@@ -168,9 +168,9 @@ impl Px4 {
     /// Whether `at` is within the uploaded fence and GF_MAX_HOR_DIST, GF_MAX_VER_DIST around home.
     pub(super) fn fence_allows(&self, core: &Core, at: Neu) -> bool {
         let home = self.home.local(core);
-        let within = |name: &str, metres: f64| {
+        let within = |name: &str, meters: f64| {
             let limit = f64::from(core.params.get(name));
-            limit <= 0.0 || metres <= limit
+            limit <= 0.0 || meters <= limit
         };
         self.fence.allows(at)
             && within("GF_MAX_HOR_DIST", home.ground_distance(at))

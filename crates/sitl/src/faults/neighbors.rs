@@ -1,7 +1,7 @@
 //! Other senders on the same wire: a second autopilot, a gimbal, a ground station; and frames of the vehicle that only a
 //! script makes it send.
 //!
-//! Owns: what they send and when. Must not: send a neighbour's message in the vehicle's name.
+//! Owns: what they send and when. Must not: send a neighbor's message in the vehicle's name.
 
 use std::time::Duration;
 
@@ -39,13 +39,13 @@ pub(super) enum Who {
 
 /// A sender with a message once a second.
 #[derive(Clone, Debug)]
-pub(super) struct Neighbour {
+pub(super) struct Neighbor {
     who: Who,
     sender: Sender,
     next_s: f64,
 }
 
-impl Neighbour {
+impl Neighbor {
     pub(super) fn new(who: Who, now_s: f64) -> Self {
         let (system, component) = match who {
             Who::SecondAutopilot { system, .. } => (system, 1),
@@ -135,7 +135,7 @@ pub(super) fn numbers(place: Wgs84) -> (i32, i32, i32) {
     (lat, lon, place.amsl_mm())
 }
 
-/// A frame of the vehicle about a crewed aircraft that hovers here, as its receiver hears it.
+/// A frame of the vehicle about a crewed aircraft that hovers here, as its receiver reports it.
 pub(super) fn aircraft(sender: &mut Sender, here: Wgs84) -> Vec<u8> {
     let (lat, lon, altitude) = numbers(here);
     let flags = apm::AdsbFlags::ADSB_FLAGS_VALID_COORDS

@@ -169,8 +169,8 @@ impl Px4 {
     }
 
     /// DO_CHANGE_SPEED: a ground speed for flights to positions; 0 or less is that of the parameters.
-    pub(super) fn change_speed(&mut self, metres_a_second: f32) {
-        self.cruise_m_s = (metres_a_second > 0.0).then_some(f64::from(metres_a_second));
+    pub(super) fn change_speed(&mut self, meters_a_second: f32) {
+        self.cruise_m_s = (meters_a_second > 0.0).then_some(f64::from(meters_a_second));
     }
 
     /// A higher target that was given on the ground makes it lift off.

@@ -1,0 +1,55 @@
+//! Files that are on the disk, whole, when the write returns.
+//!
+//! Owns: [`replace_file`]. Must not: decide what is written or when, or remove what a failed write leaves; the next one
+//! writes over it.
+
+use std::fs::{self, File};
+use std::io::{self, Write};
+use std::path::Path;
+
+/// Puts `bytes` in the place of `file`: writes them to the file `fresh` in the same folder, renames it, and syncs file and folder. Blocks.
+///
+/// When this returns `Ok`, `file` has these bytes, also after a loss of power. A reader finds at any moment all of
+/// the old file or all of the new one.
+///
+/// # Errors
+/// What the system says. The old file is still there, unless only the folder could not be synced: then the new one is in its
+/// place, but a loss of power may bring the old one back.
+pub fn replace_file(file: &Path, fresh: &Path, bytes: &[u8]) -> io::Result<()> {
+    let mut written = File::create(fresh)?;
+    written.write_all(bytes)?;
+    written.sync_all()?;
+    fs::rename(fresh, file)?;
+    match file.parent() {
+        Some(folder) => File::open(folder)?.sync_all(),
+        None => Ok(()),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_new_file_takes_the_place_of_the_old_one() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, fresh) = (folder.path().join("a"), folder.path().join("a.new"));
+        for bytes in [b"first".as_slice(), b"2nd"] {
+            replace_file(&file, &fresh, bytes).unwrap();
+            assert_eq!(fs::read(&file).unwrap(), bytes);
+        }
+        assert!(!fresh.exists());
+    }
+
+    #[test]
+    fn the_old_file_stays_when_the_new_one_cannot_be_written() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, fresh) = (folder.path().join("a"), folder.path().join("a.new"));
+        replace_file(&file, &fresh, b"old").unwrap();
+        // A folder in its place; permissions would not stop root.
+        fs::create_dir(&fresh).unwrap();
+        let error = replace_file(&file, &fresh, b"new").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::IsADirectory);
+        assert_eq!(fs::read(&file).unwrap(), b"old");
+    }
+}

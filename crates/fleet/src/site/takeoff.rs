@@ -1,8 +1,8 @@
 //! Which vehicle without a station may take off: it does so without a route.
 //!
-//! Owns: [`Takeoffs`], to whom the airspace above its home, or along its plan, belongs before it takes off. Must not: keep those apart from one
-//! another who hold above their homes, or hold one of them down for a vehicle whose agent says that it has not flown: then nobody flies who has
-//! no station either. Who flies a plan leaves its home, so all of its way has to be clear of everybody, and stay clear until it takes off.
+//! Owns: [`Takeoffs`], to which vehicle the airspace above its home, or along its plan, belongs before it takes off. Must not: keep those apart
+//! from one another that hold above their homes, or hold one of them down for a vehicle whose agent says that it has not flown: then none flies
+//! that has no station either. One that flies a plan leaves its home, so all of its way has to be clear of all, and stay clear until it takes off.
 
 use super::{Desire, Expected, Site};
 use crate::airspace::{Owner, Route, Unsteady, Volume};
@@ -20,7 +20,7 @@ use std::time::Duration;
 /// An order to take off may be under way to its agent for this long after it was taken back.
 const MAY_BE_UNDER_WAY: Duration = Duration::from_secs(30);
 
-/// Homes wander; a vehicle that stands farther from the start of its plan was carried elsewhere, meters.
+/// Homes wander; a vehicle on the ground that is farther from the start of its plan was carried elsewhere, meters.
 const HOME_WANDERS: f64 = 10.0;
 
 /// Which vehicles may take off now.
@@ -30,11 +30,11 @@ pub(super) struct Takeoffs {
     until: BTreeMap<NodeName, Moment>,
     /// Those on the ground at a place that this site does not know: without a position, or far away.
     nowhere: BTreeSet<NodeName>,
-    /// Whose way is that of a plan, and of which.
+    /// Those whose way is that of a plan, and of which.
     plans: BTreeMap<NodeName, PlanDigest>,
-    /// Those on the ground into the way of whose plan somebody has come: they wait. What they were given stays their own for a while.
+    /// Those on the ground into the way of whose plan another has come: they wait. What they were given stays their own for a while.
     crossed: BTreeSet<NodeName>,
-    /// Nobody has a station, or flies for a Mission.
+    /// No vehicle has a station, or flies for a Mission.
     pub(super) asleep: bool,
 }
 
@@ -48,12 +48,12 @@ impl Takeoffs {
 }
 
 impl Site {
-    /// Nobody has a station or flies for a Mission now, heard or not: who holds above its home need not ask.
+    /// No vehicle has a station or flies for a Mission now, heard or not: one that holds above its home need not ask.
     pub const fn rest(&mut self) {
         self.takeoffs.asleep = true;
     }
 
-    /// Whether a vehicle without a station of `node`, which is on the ground, may take off beside those which have one. One that was
+    /// Whether a vehicle without a station of `node`, which is on the ground, may take off beside those that have one. One that was
     /// not observed yet may not.
     #[must_use]
     pub fn may_take_off(&self, node: &NodeName) -> bool {
@@ -67,8 +67,8 @@ impl Site {
         self.takeoffs.plans.contains_key(node)
     }
 
-    /// Whether the airspace of the whole plan `digest` belongs to the vehicle of `node`, which is on the ground, and nobody
-    /// has come into it.
+    /// Whether the airspace of the whole plan `digest` belongs to the vehicle of `node`, which is on the ground, and no
+    /// other has come into it.
     #[must_use]
     pub fn may_fly_plan(&self, node: &NodeName, digest: &PlanDigest) -> bool {
         let given = self.takeoffs.until.contains_key(node) && self.takeoffs.plans.get(node) == Some(digest);
@@ -96,8 +96,8 @@ impl Site {
         self.takeoffs.asleep = false;
         self.takeoffs.nowhere.clear();
         for (node, expected) in vehicles {
-            let stands = self.claims.place(node).filter(|(_, on_ground)| *on_ground);
-            let Some((at, _)) = stands else {
+            let grounded = self.claims.place(node).filter(|(_, on_ground)| *on_ground);
+            let Some((at, _)) = grounded else {
                 self.revoke_takeoff(node, now);
                 if expected
                     .report
@@ -135,7 +135,7 @@ impl Site {
         }
     }
 
-    /// One that was ordered to fly its plan and has not taken off yet waits while somebody comes into its way.
+    /// One that was ordered to fly its plan and has not taken off yet waits while another comes into its way.
     fn keep_from_crossed_plan(&mut self, node: &NodeName, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         let Some((_, way)) = self.plans.get(node) else { return };
         let others = self.come_into(node, way, vehicles, now);
@@ -150,7 +150,7 @@ impl Site {
             .insert(node.clone(), super::sentence(&Waiting::For(others)));
     }
 
-    /// Who has come into `way`, which was clear: foreign traffic, a vehicle in other hands or astray, one that lands where it is. All
+    /// What has come into `way`, which was clear: foreign traffic, a vehicle in other hands or astray, one that lands where it is. All
     /// others are kept out of it.
     fn come_into(
         &self,
@@ -171,7 +171,7 @@ impl Site {
         found
     }
 
-    /// Claims the whole way of the plan of a vehicle that stands at `at`, if it is clear of all others; and checks a way that it has already.
+    /// Claims the whole way of the plan of a vehicle on the ground at `at`, if it is clear of all others; and checks a way that it has already.
     fn let_fly_plan(
         &mut self,
         (node, at): (&NodeName, Local),
@@ -264,7 +264,7 @@ fn lands(expected: &Expected<'_>) -> bool {
     })
 }
 
-/// Whether one of which nothing is known may be in the air: its agent is not heard, or says that it has flown.
+/// Whether one of which nothing is known may be in the air: no report of its agent is received, or it says that it has flown.
 fn may_have_flown(expected: &Expected<'_>) -> bool {
     match expected.report {
         None => expected.may_fly,

@@ -40,7 +40,7 @@ impl Patience {
         let (transmissions, wait_ms) = match kind {
             StepKind::Arm => (1, 2000),
             StepKind::TakeOff => (2, 1500),
-            StepKind::AskReasons | StepKind::ChangeHeight | StepKind::SetSpeed | StepKind::FlyTo | StepKind::Face => {
+            StepKind::AskReasons | StepKind::ChangeHeight | StepKind::SetSpeed | StepKind::FlyTo | StepKind::TurnTo => {
                 (2, 1000)
             }
             StepKind::SetStation

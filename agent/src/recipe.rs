@@ -234,7 +234,7 @@ pub fn command(step: &Step, autopilot: Autopilot, home: Option<AltitudeAmsl>) ->
         }
         // SPEED_TYPE_GROUNDSPEED (1); no change of throttle.
         Step::SetSpeed { speed } => Command::long(MavCmd::MAV_CMD_DO_CHANGE_SPEED, [1.0, narrow(speed.0), -1.0, 0.0]),
-        Step::Face { heading, at } => match autopilot {
+        Step::TurnTo { heading, at } => match autopilot {
             // Its heading is along the way to each place that it is sent to; a turn is a command of its own, at the autopilot's rate, the
             // shorter way round, to an absolute heading.
             Autopilot::ArduPilot => Command::long(MavCmd::MAV_CMD_CONDITION_YAW, [narrow(heading.0), 0.0, 0.0, 0.0]),
@@ -430,7 +430,7 @@ mod tests {
             amsl: AltitudeAmsl(500.0),
         };
         let turn = |autopilot, degrees| {
-            let step = Step::Face {
+            let step = Step::TurnTo {
                 heading: Heading(degrees),
                 at,
             };

@@ -1,4 +1,4 @@
-//! Benchmark: what it costs to plan a change of formation, one relief, and one look at who owns which airspace.
+//! Benchmark: what it costs to plan a change of formation, one relief, and one update of which vehicle owns which airspace.
 //!
 //! Owns: the fleets, and a table of the figures. Must not: judge. Run it with `cargo bench -p skein-fleet --bench movement`.
 
@@ -130,11 +130,11 @@ fn main() {
     change(&layers, now, "square to line", line);
     relief(&layers, now);
     claims_of_many(now);
-    look();
+    update();
 }
 
-/// One look of a leader at ten thousand vehicles on their stations, twice a second: all of [`Site::update`].
-fn look() {
+/// One update of ten thousand vehicles on their stations, which a leader does twice a second: all of [`Site::update`].
+fn update() {
     const COUNT: usize = 10_000;
     let center = Wgs84 {
         latitude_deg: 47.4,
@@ -188,7 +188,7 @@ fn look() {
         };
         Station::new(place, &Limits::default()).unwrap()
     };
-    let look = |site: &mut Site, reports: &[(NodeName, Report)], second: u64| {
+    let update = |site: &mut Site, reports: &[(NodeName, Report)], second: u64| {
         let now = Moment::at(Duration::from_secs(second));
         let mut all = BTreeMap::new();
         for (node, report) in reports {
@@ -206,14 +206,16 @@ fn look() {
         if wall < Duration::from_millis(20) { wall } else { core }
     };
     let mut site = Site::new(Term(1), Rules::default(), center).unwrap();
-    let first = look(&mut site, &reports(1), 1);
-    row("the first look at 10,000 on their stations", first);
-    let mut times: Vec<Duration> = (2..7).map(|second| look(&mut site, &reports(second), second)).collect();
+    let first = update(&mut site, &reports(1), 1);
+    row("the first update of 10,000 on their stations", first);
+    let mut times: Vec<Duration> = (2..7)
+        .map(|second| update(&mut site, &reports(second), second))
+        .collect();
     times.sort_unstable();
-    row("a further look", times[2]);
+    row("a further update", times[2]);
 }
 
-/// A change of formation of a thousand: who goes where, and the first routes.
+/// A change of formation of a thousand: which goes where, and the first routes.
 fn change(layers: &Layers, now: Moment, what: &str, shape: fn(usize, usize) -> Local) {
     const COUNT: usize = 1_000;
     let seekers: BTreeMap<NodeName, Seeker> = (0..COUNT)
@@ -228,8 +230,8 @@ fn change(layers: &Layers, now: Moment, what: &str, shape: fn(usize, usize) -> L
         })
         .collect();
     let slots: Vec<Local> = (0..COUNT).map(|i| shape(COUNT, i)).collect();
-    let who = median(5, || (), |()| assign(&seekers, &slots, Meters(3.0)).unwrap());
-    row(&format!("assign 1,000, {what}"), who);
+    let took = median(5, || (), |()| assign(&seekers, &slots, Meters(3.0)).unwrap());
+    row(&format!("assign 1,000, {what}"), took);
     let assigned = assign(&seekers, &slots, Meters(3.0)).unwrap();
     let goal = |(slot, id): (&usize, &NodeName)| {
         (
@@ -330,7 +332,7 @@ fn relief(layers: &Layers, now: Moment) {
     row(&format!("plan one relief among 10,000: {granted} route granted"), took);
 }
 
-/// What ten thousand claims cost that nobody changes.
+/// What ten thousand claims cost that do not change.
 fn claims_of_many(now: Moment) {
     const COUNT: usize = 10_000;
     let fleet = holding(COUNT);
@@ -363,5 +365,5 @@ fn claims_of_many(now: Moment) {
     let time = median(3, || fleet.clone(), |claims| claims.advance(now));
     row("a second passes for 10,000", time);
     let near = median(3, || (), |()| fleet.near(&Owner::Vehicle(name(77))).len());
-    row("who is too near to one of 10,000", near);
+    row("what is too near to one of 10,000", near);
 }

@@ -1,18 +1,18 @@
-//! Who owns which airspace: the ground on which invariant 11 is decided.
+//! Which vehicle owns which airspace: the ground on which invariant 11 is decided.
 //!
-//! Owns: [`Volume`], where a vehicle may be; [`Route`], the straight legs that it is to fly; and [`Claims`], who owns what, as far as
-//! reports show it. Must not: grant anything ([`crate::safety::may_fly`] does), choose where to fly ([`crate::movement`]), or read a clock.
+//! Owns: [`Volume`], where a vehicle may be; [`Route`], the straight legs that it is to fly; and [`Claims`], which vehicle owns what, as
+//! far as reports show it. Must not: grant anything ([`crate::safety::may_fly`] does), choose where to fly ([`crate::movement`]), or read a clock.
 //!
 //! The rules, all of them:
 //!
 //! 1. A vehicle owns where it may be: on the ground the column over its home, in the air its place or all that is left of its
 //!    route, each widened by how far it may be off ([`Rules::off_by`]) and by how badly its position is known.
 //! 2. A route is claimed as a whole, from where the vehicle is to where it will hold, or not at all. So a vehicle that moves owns its way to
-//!    the end, waits for nobody, and needs no coordinator to get there: no two can wait for each other in the air.
+//!    the end, waits for no other, and needs no coordinator to get there: no two can wait for each other in the air.
 //! 3. A claim is let go only behind the vehicle, by a report that is newer than the grant, or when its agent says that it has taken
 //!    that order, or a later one, and does not fly the route (any more): an order that is late is refused by its number.
 //! 4. Not known is everywhere that it could be. A vehicle that is silent keeps its claim, and what its failsafes may do is added:
-//!    land where it is, or return home at its return height and land. One that nobody of ours flies, or that is outside its claim, owns a
+//!    land where it is, or return home at its return height and land. One that Skein does not fly, or that is outside its claim, owns a
 //!    space around its last position that grows as fast as it can fly; so does foreign traffic. A known vehicle that
 //!    was never heard owns what its caller last knew of it, or everything.
 
@@ -63,7 +63,7 @@ pub struct Rules {
     /// Between two vehicles in the air.
     pub separation: Separation,
     /// Between a vehicle on the ground and any other, over ground, besides what each may be off: pads may be nearer to each other than
-    /// vehicles in the air. People chose them; one that could not land on its own for a neighbour on the ground would be no safer.
+    /// vehicles in the air. People chose them; one that could not land on its own for a neighbor on the ground would be no safer.
     pub pads: Meters,
     /// How high the column is that a vehicle on the ground owns.
     pub column: Meters,
@@ -71,7 +71,7 @@ pub struct Rules {
     pub off_by: Margin,
     /// How far its reckoning may be off the truth at least, whatever it reports.
     pub accuracy: Margin,
-    /// A vehicle of ours that nobody of ours flies moves no faster than this over ground.
+    /// A vehicle of ours that Skein does not fly moves no faster than this over ground.
     pub fastest: MetersPerSecond,
     /// Nor does it climb or sink faster than this.
     pub climbs: MetersPerSecond,

@@ -1,4 +1,4 @@
-//! Which node a Drone gets, and who holds the claim to a node.
+//! Which node a Drone gets, and which Drone holds the claim to a node.
 //!
 //! Owns: [`choose`], with the account of why there is none, and [`claim`], the take-over rule for claims.
 //! Must not: write anything. A choice counts once the claim is written.

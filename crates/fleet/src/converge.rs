@@ -98,8 +98,8 @@ pub enum Step {
         /// The speed.
         speed: MetersPerSecond,
     },
-    /// Look this way, where it holds (MAV_CMD_CONDITION_YAW, 115; of PX4, MAV_CMD_DO_REPOSITION, 192).
-    Face {
+    /// Turn to this heading, where it holds (MAV_CMD_CONDITION_YAW, 115; of PX4, MAV_CMD_DO_REPOSITION, 192).
+    TurnTo {
         /// The direction.
         heading: Heading,
         /// Where it holds.
@@ -130,7 +130,7 @@ impl Step {
             Self::ChangeHeight { .. } => StepKind::ChangeHeight,
             Self::FlyTo { .. } => StepKind::FlyTo,
             Self::SetSpeed { .. } => StepKind::SetSpeed,
-            Self::Face { .. } => StepKind::Face,
+            Self::TurnTo { .. } => StepKind::TurnTo,
             Self::FlyPlan => StepKind::FlyPlan,
             Self::Hold => StepKind::Hold,
             Self::Land => StepKind::Land,
@@ -492,7 +492,7 @@ pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
     let unasked = match kind {
         StepKind::Arm | StepKind::AskReasons => s.wants_ground(),
         StepKind::TakeOff | StepKind::SetStation => s.wants_ground() || !s.led() || s.behind,
-        StepKind::ChangeHeight | StepKind::FlyTo | StepKind::SetSpeed | StepKind::Face | StepKind::FlyPlan => {
+        StepKind::ChangeHeight | StepKind::FlyTo | StepKind::SetSpeed | StepKind::TurnTo | StepKind::FlyPlan => {
             s.wants_ground() || !s.led()
         }
         StepKind::Hold => s.wants_ground(),
@@ -513,7 +513,7 @@ fn overtaken(kind: StepKind, s: &Situation<'_>) -> bool {
     let disarmed = beat.is_some_and(|beat| !beat.armed);
     match kind {
         StepKind::SetStation | StepKind::AskReasons => !down,
-        StepKind::ChangeHeight | StepKind::FlyTo | StepKind::SetSpeed | StepKind::Face => {
+        StepKind::ChangeHeight | StepKind::FlyTo | StepKind::SetSpeed | StepKind::TurnTo => {
             !matches!(truth, FlightTruth::Airborne(Airborne::InAir | Airborne::TakingOff))
                 || mode.is_some_and(|mode| mode != Mode::Station)
         }

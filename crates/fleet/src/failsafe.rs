@@ -22,7 +22,7 @@ pub const ANNOUNCED_FOR: Duration = Duration::from_secs(3);
 /// An announcement explains a change of mode that is observed within this time.
 pub const EXPLAINS_FOR: Duration = Duration::from_secs(10);
 
-/// Who took a flight off its order, and why.
+/// What took a flight off its order, and why.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum Diverted {
     /// We did: the battery had reached the reserve.
@@ -36,7 +36,7 @@ pub enum Diverted {
 /// Why a flight is not, or no longer, what was ordered.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
 pub struct Diversion {
-    /// Who, and why.
+    /// What took it off, and why.
     pub why: Diverted,
     /// The autopilot's own text; empty when it gave none, or when it was us.
     pub words: String,

@@ -65,7 +65,7 @@ impl FlightRecord {
         };
         let stage = match (held.desired, before.stage, truth) {
             (WAITS, Stage::Over, _) => Stage::Over,
-            // Desired on the ground: once it is there, the next flight starts afresh. Until then nothing is forgotten.
+            // Desired on the ground: once it is there, the next flight starts from the beginning. Until then nothing is forgotten.
             (Desired::Grounded { .. }, _, FlightTruth::Disarmed) => Stage::Fresh,
             (Desired::Grounded { .. }, before, _) => before,
             (Desired::Flying { .. }, Stage::Fresh, FlightTruth::Airborne(_)) => Stage::Flown,
@@ -73,7 +73,8 @@ impl FlightRecord {
             (Desired::Flying { .. }, Stage::Flown, FlightTruth::Disarmed) => Stage::Over,
             (Desired::Flying { .. }, before, _) => before,
         };
-        // The flight that was diverted is over, and the next begins anew; not before a person orders it to go on, and that person is shown why.
+        // The flight that was diverted is over, and the next begins without a diversion; not before a person orders it to go on, and that
+        // person is shown why.
         let ended = stage == Stage::Fresh && truth == FlightTruth::Disarmed && !before.let_go(held);
         let diversion = before.diversion.clone().filter(|_| !ended);
         Self {

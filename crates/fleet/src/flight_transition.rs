@@ -11,7 +11,7 @@ pub enum FlightTransition {
     Takeoff,
     /// It is on the ground again.
     Landing,
-    /// It was in the air, and nobody knows any more.
+    /// It was in the air, and it is not known any more whether it is.
     Lost,
 }
 

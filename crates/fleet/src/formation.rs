@@ -1,6 +1,6 @@
 //! A formation: the places of many vehicles, in numbered slots.
 //!
-//! Owns: [`Formation`], its shapes, and the [`Station`] of each slot ([`Formation::slots`]). [`fill`](fill()) says who goes where.
+//! Owns: [`Formation`], its shapes, and the [`Station`] of each slot ([`Formation::slots`]). [`fill`](fill()) says which vehicle goes where.
 //! Must not: know where vehicles are or how they get there.
 //!
 //! Slot k does not move when the number of slots changes, but in a circle, which is shared evenly. So a Swarm that is scaled moves

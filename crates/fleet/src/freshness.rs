@@ -102,7 +102,7 @@ pub const fn shows_restore(new: u64, known: u64, asked: u64) -> bool {
 /// What one reading of the Lease says of the age of the store that it is kept in.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Reading {
-    /// Which Lease: a number or text that a new one has anew.
+    /// Which Lease: a number or text that is another for each new one.
     pub lease: String,
     /// The store's revision at its last change, where that is a number.
     pub revision: Option<u64>,
@@ -110,13 +110,13 @@ pub struct Reading {
     pub term: Term,
     /// When it was taken, by the clock of its taker (`spec.acquireTime`): only compared with itself.
     pub taken: String,
-    /// Who holds it, unless nobody does.
+    /// The coordinator that holds it, if one does.
     pub holder: Option<String>,
 }
 
 impl fmt::Display for Reading {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        let holder = self.holder.as_deref().unwrap_or("nobody");
+        let holder = self.holder.as_deref().unwrap_or("no coordinator");
         write!(f, "term {}, taken at {}, held by {holder}", self.term, self.taken)?;
         self.revision
             .map_or(Ok(()), |revision| write!(f, ", resourceVersion {revision}"))
@@ -130,7 +130,7 @@ pub struct History(Option<Reading>);
 impl History {
     /// Takes in what the Lease says now. Says whether the store went back since the last reading: the revision fell, or the term
     /// did, or the same term was taken a second time. Of two times it is not asked which is later: clocks are set back. A Lease that
-    /// was removed and made anew has no history.
+    /// was removed and made again has no history.
     pub fn went_back(&mut self, now: Reading) -> Option<WentBack> {
         let Some(before) = self.0.as_ref().filter(|before| before.lease == now.lease) else {
             self.0 = Some(now);
@@ -228,7 +228,7 @@ mod tests {
                 assert!(!passes(knowledge, &order(4, grounded(why)), Some(&flies)), "{why:?}");
             }
             assert!(!passes(knowledge, &order(3, FLY), Some(&flies)), "an older height");
-            assert!(!passes(knowledge, &order(5, FLY), Some(&flies)), "nobody confirmed it");
+            assert!(!passes(knowledge, &order(5, FLY), Some(&flies)), "it was not confirmed");
             let none = Order::unassigned(Term(3));
             assert!(!may_send(knowledge, &none, Some(&flies), false));
             assert!(may_send(knowledge, &none, None, false));
@@ -362,15 +362,15 @@ mod tests {
     }
 
     #[test]
-    fn a_lease_that_was_removed_and_made_anew_has_no_history_and_what_went_back_stays_so() {
+    fn a_lease_that_was_removed_and_made_again_has_no_history_and_what_went_back_stays_so() {
         let mut history = History::default();
         assert_eq!(history.went_back(reading(100, 5)), None);
         assert!(history.went_back(reading(50, 2)).is_some());
         assert!(history.went_back(reading(51, 3)).is_some(), "it is still behind");
-        let anew = Reading {
+        let again = Reading {
             lease: "uid-2".into(),
             ..reading(60, 1)
         };
-        assert_eq!(history.went_back(anew), None);
+        assert_eq!(history.went_back(again), None);
     }
 }

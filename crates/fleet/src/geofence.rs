@@ -31,7 +31,7 @@ pub use returning::ReturnLimit;
 pub use shape::BadShape;
 pub use way::{WayOutside, rest_outside, way_outside};
 
-/// Home has to be this far inside of inclusions and outside of exclusions, meters: a vehicle that stands at the edge breaches it by
+/// Home has to be this far inside of inclusions and outside of exclusions, meters: a vehicle on the ground at the edge breaches it by
 /// the error of its position alone. ArduCopter's FENCE_MARGIN is 2 m.
 pub const HOME_MARGIN: f64 = 5.0;
 
@@ -60,7 +60,7 @@ pub struct Wanted {
 /// What an autopilot does when the fence is breached, the mildest first. None of them stops motors in the air.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Breach {
-    /// It tells, and flies on.
+    /// It warns, and flies on.
     Warn,
     /// It holds its place.
     Hold,
@@ -141,7 +141,7 @@ pub enum NoFence {
     /// A shape is none.
     #[error("Geofence {geofence}: spec.{list}[{index}]: {why}")]
     Shape {
-        /// Whose.
+        /// Name of the Geofence.
         geofence: String,
         /// `include` or `exclude`.
         list: &'static str,
@@ -187,7 +187,7 @@ pub enum NoFence {
         "home is not {HOME_MARGIN} m inside spec.include[{index}] of Geofence {geofence}: the autopilot would leave that out or not arm; move the vehicle, or widen the shape"
     )]
     HomeOutside {
-        /// Whose.
+        /// Name of the Geofence.
         geofence: String,
         /// Its number, from 0.
         index: usize,
@@ -197,7 +197,7 @@ pub enum NoFence {
         "home is not {HOME_MARGIN} m outside spec.exclude[{index}] of Geofence {geofence}: the autopilot would leave that out or not arm; move the vehicle, or make the shape smaller"
     )]
     HomeExcluded {
-        /// Whose.
+        /// Name of the Geofence.
         geofence: String,
         /// Its number, from 0.
         index: usize,
@@ -363,7 +363,7 @@ fn compile_shapes(
     })
 }
 
-/// The heights that are left, meters above home, and whose they are.
+/// The heights that are left, meters above home, and the Geofences that set them.
 struct Heights<'a> {
     ceiling: Option<(&'a str, f64)>,
     floor: Option<(&'a str, f64)>,
@@ -472,7 +472,7 @@ pub enum Outside {
     /// Not inside an inclusion.
     #[error("it is not {STATION_MARGIN} m inside spec.include[{index}] of Geofence {geofence}; move it inside")]
     Inclusion {
-        /// Whose.
+        /// Name of the Geofence.
         geofence: String,
         /// Its number, from 0.
         index: usize,
@@ -480,7 +480,7 @@ pub enum Outside {
     /// Inside an exclusion.
     #[error("it is not {STATION_MARGIN} m outside spec.exclude[{index}] of Geofence {geofence}; move it away")]
     Exclusion {
-        /// Whose.
+        /// Name of the Geofence.
         geofence: String,
         /// Its number, from 0.
         index: usize,
@@ -490,7 +490,7 @@ pub enum Outside {
         "it is {height:.1} m above home, and the ceiling of Geofence {geofence} is {ceiling} m; lower it to {STATION_MARGIN} m below"
     )]
     Ceiling {
-        /// Whose.
+        /// Name of the Geofence.
         geofence: String,
         /// Meters above home.
         height: f64,
@@ -502,7 +502,7 @@ pub enum Outside {
         "it is {height:.1} m above home, and the floor of Geofence {geofence} is {floor} m; raise it to {STATION_MARGIN} m above"
     )]
     Floor {
-        /// Whose.
+        /// Name of the Geofence.
         geofence: String,
         /// Meters above home.
         height: f64,

@@ -3,7 +3,7 @@
 //! A ground order is in force at once, but it can take long until it is recorded on the objects (`spec.grounded`), as while
 //! the Kubernetes API is away. Until then it lives in the memory of the coordinator, and on the disk of every agent that
 //! was notified: an agent keeps the order's id until it is notified that the order is recorded or released. A coordinator that
-//! receives an id it does not know has been restarted since, and gives the order anew.
+//! receives an id it does not know has been restarted since, and gives the order again.
 //!
 //! Owns: [`GroundOrderId`], [`GroundMark`], and when an agent keeps or drops an order ([`kept`]).
 //! Must not: decide what a grounded vehicle does ([`crate::converge`]).
@@ -19,7 +19,7 @@ pub struct GroundOrderId(pub u64);
 pub enum GroundMark {
     /// It was given and is in memory only.
     Given(GroundOrderId),
-    /// It is recorded on the objects, or was released before it did: nobody needs to keep it any more.
+    /// It is recorded on the objects, or was released before it was recorded: no agent needs to keep it any more.
     Done(GroundOrderId),
 }
 

@@ -78,7 +78,7 @@ impl Order {
     /// Whether it keeps the vehicle of a Drone on the ground. `selected` says whether its selector selects the Drone now.
     #[must_use]
     pub fn covers(&self, drone: &Subject<'_>, selected: impl FnOnce() -> bool) -> bool {
-        // Of the vehicle itself nobody but the node's release lets go.
+        // Only the release of the node lets go of the vehicle itself.
         if drone.node.is_some_and(|node| self.keeps(node)) && !self.excepts_object(drone) {
             return true;
         }
@@ -167,7 +167,7 @@ impl Order {
             (Released::Drone(_, name, ..), Scope::Drone(wanted)) if wanted == name => Becomes::Ends,
             (Released::Swarm(uid, _, nodes), Scope::All | Scope::Selector) => except(*uid, nodes),
             (Released::Drone(uid, _, None, nodes), Scope::All | Scope::Selector) => except(*uid, nodes),
-            // Of a Swarm that is grounded as a whole nobody flies alone.
+            // No Drone of a Swarm that is grounded as a whole flies alone.
             (Released::Drone(uid, _, Some(swarm), nodes), Scope::Selector) if !self.swarms.contains(swarm) => {
                 except(*uid, nodes)
             }

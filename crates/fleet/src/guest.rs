@@ -11,7 +11,7 @@ pub const LATE: Duration = Duration::from_secs(5);
 /// What a guest may do, least first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum GuestAccess {
-    /// It hears the vehicle; nothing that it sends is passed on.
+    /// It receives from the vehicle; nothing that it sends is passed on.
     Watch,
     /// It asks for what changes nothing.
     Ask,
@@ -34,7 +34,7 @@ pub struct GuestCall {
     pub person: String,
 }
 
-/// How long frames of a guest were on their way, without a clock that both ends share: the sender's begins when it is told that the way is
+/// How long frames of a guest were on their way, without a clock that both ends share: the sender's begins when it is notified that the way is
 /// open, the agent's when it says so, which is earlier.
 #[derive(Clone, Copy, Debug, Default)]
 pub struct Transit {

@@ -146,7 +146,7 @@ pub fn may_kill(q: &KillQuestion<'_>) -> Result<KillPermit, NoKill> {
         return Err(NoKill::Unconfirmed);
     }
     let late = q.now.since(q.arrived) > KILL_LIFE || q.arrived.since(q.order.last_report) > LAST_REPORT_WITHIN;
-    // A report that the agent has not made yet was made by somebody else.
+    // A report that the agent has not made yet was made by another.
     if late || q.order.last_report > q.arrived {
         return Err(NoKill::TooLate);
     }

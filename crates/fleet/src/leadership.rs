@@ -28,14 +28,14 @@ pub const CHECK_EVERY: Duration = Duration::from_secs(1);
 /// Part of [`CHECK_EVERY`] by which checks are spread, so that standbys do not all write at once.
 pub const CHECK_JITTER: f64 = 0.3;
 
-/// A standby that has not checked for so long, as while the API server was away, counts afresh: the leader could not renew either,
+/// A standby that has not checked for so long, as while the API server was away, starts to count again: the leader could not renew either,
 /// and comes first.
 pub const CHECKS_PAUSED: Duration = Duration::from_secs(5);
 
 /// What a Lease says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct LeaseObservation<'a> {
-    /// Who holds it; `None` once it was let go.
+    /// The coordinator that holds it; `None` once it was let go.
     pub holder: Option<&'a str>,
     /// Something that changes with every write to it.
     pub version: &'a str,
@@ -62,7 +62,7 @@ impl LeaseWatch {
         }
     }
 
-    /// Takes in what the Lease says now (`None`: there is none), and says whether it may be taken: nobody holds it, an earlier
+    /// Takes in what the Lease says now (`None`: there is none), and says whether it may be taken: no coordinator holds it, an earlier
     /// life of this same coordinator does, or its holder has not renewed it for as long as it lasts.
     pub fn may_take(&mut self, observed: Option<LeaseObservation<'_>>, now: Moment) -> bool {
         let away = now.since(std::mem::replace(&mut self.checked, now)) >= CHECKS_PAUSED;
@@ -99,7 +99,7 @@ impl Mandate {
     }
 
     /// Whether the leader may still act. If not, another may lead by now: it begins no flight, binds nothing and writes
-    /// nothing, until it has renewed the Lease after all. It lands nobody for it, and a ground order still goes through.
+    /// nothing, until it has renewed the Lease after all. It lands no vehicle for it, and a ground order still goes through.
     #[must_use]
     pub fn acts(&self, now: Moment) -> bool {
         now.since(self.confirmed) < ACT_FOR
@@ -156,7 +156,7 @@ mod tests {
         assert!(!watch.may_take(held(Some("b"), "1"), at(0)));
         assert!(
             !watch.may_take(held(Some("b"), "1"), at(60_000)),
-            "nobody could renew meanwhile"
+            "none could renew meanwhile"
         );
         for second in 61..70 {
             assert!(!watch.may_take(held(Some("b"), "1"), at(second * 1000)));

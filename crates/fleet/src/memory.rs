@@ -37,8 +37,8 @@ pub enum StepKind {
     FlyTo,
     /// [`crate::converge::Step::SetSpeed`].
     SetSpeed,
-    /// [`crate::converge::Step::Face`].
-    Face,
+    /// [`crate::converge::Step::TurnTo`].
+    TurnTo,
     /// [`crate::converge::Step::FlyPlan`].
     FlyPlan,
     /// [`crate::converge::Step::Hold`].
@@ -192,7 +192,7 @@ impl StepKind {
             Self::ChangeHeight => 5,
             Self::FlyTo | Self::SetSpeed => 1,
             // Half a turn, at the slowest that autopilots turn by themselves, and HEARTBEATs after it.
-            Self::Face => 10,
+            Self::TurnTo => 10,
         })
     }
 
@@ -207,7 +207,7 @@ impl StepKind {
             | Self::ChangeHeight
             | Self::FlyTo
             | Self::SetSpeed
-            | Self::Face
+            | Self::TurnTo
             | Self::FlyPlan
             | Self::Hold => None,
         }
@@ -220,7 +220,7 @@ impl StepKind {
             Self::Arm => seconds(2, 30),
             Self::TakeOff => seconds(1, 5),
             Self::Land | Self::FailsafeLand | Self::FailsafeReturn => seconds(1, 2),
-            Self::ChangeHeight | Self::SetSpeed | Self::Face => seconds(5, 60),
+            Self::ChangeHeight | Self::SetSpeed | Self::TurnTo => seconds(5, 60),
             Self::FlyTo => seconds(1, 10),
             Self::FlyPlan => seconds(2, 30),
             Self::Hold => seconds(1, 5),
@@ -454,7 +454,7 @@ impl Memory {
             | StepKind::SetStation
             | StepKind::ChangeHeight
             | StepKind::SetSpeed
-            | StepKind::Face
+            | StepKind::TurnTo
             | StepKind::FlyPlan
             | StepKind::Hold => {}
         }
@@ -502,7 +502,7 @@ impl Memory {
             let agreed = self.place_asked.take().filter(|_| *outcome == Outcome::Accepted);
             self.adrift &= agreed.is_none();
             self.place_agreed = agreed.or(self.place_agreed);
-            // It is given the time anew to come nearer.
+            // It is given the same time again to come nearer.
             self.nearest = self.nearest.map(|(of, distance, _)| (of, distance, now));
         }
         if kind == StepKind::SetSpeed {
@@ -570,7 +570,7 @@ impl Memory {
             StepKind::ChangeHeight,
             StepKind::FlyTo,
             StepKind::SetSpeed,
-            StepKind::Face,
+            StepKind::TurnTo,
             StepKind::FlyPlan,
             StepKind::Hold,
         ] {

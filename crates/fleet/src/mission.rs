@@ -3,12 +3,12 @@
 //! Owns: what is to be flown ([`Route`], [`Survey`], items as they are [`written`]), as one [`Work`]; its cutting into shares of equal flying time ([`Work::share`]), and
 //! that of what is left ([`Plan::left`]); the numbers that a person is shown before ([`figures`]); the items of the mission protocol
 //! ([`item`]); a share as one vehicle flies it, and what is reported of that ([`flight`]), by which of its items are reached
-//! ([`following`]); who flies what, and what follows ([`progress`]).
-//! Must not: fly, know a file format, or know which vehicle serves whom.
+//! ([`following`]); which vehicle flies what, and what follows ([`progress`]).
+//! Must not: fly, know a file format, or know which vehicle serves which Drone.
 //!
 //! ```text
 //! Route  ─┐                 Vehicles (start, speed, flying time above the reserve)
-//!         ├─► Work (Track) ──► share ──► Plan: a Share each, and what nobody can fly
+//!         ├─► Work (Track) ──► share ──► Plan: a Share each, and what none can fly
 //! Survey ─┘        ▲                      │ reached so far
 //!                  └───────── left ◄──────┘
 //! ```

@@ -1,24 +1,24 @@
-//! Who moves next: from where vehicles are and where they are to hold, the routes to grant now.
+//! Which vehicle moves next: from where vehicles are and where they are to hold, the routes to grant now.
 //!
 //! Owns: [`plan`], the [`Layers`] in which vehicles cross, and the order in which routes are tried. Must not: grant a route itself
 //! ([`may_fly`] does), remember anything, or say where a vehicle should hold. Called again and again: each call begins from the claims
 //! as they are.
 //!
 //! A route climbs or sinks over the vehicle's own place to a free layer, crosses there, and climbs or sinks to the goal. It is granted
-//! as a whole or not at all, so that a vehicle that moves arrives without waiting for another. Nobody goes to hold over or under one that
+//! as a whole or not at all, so that a vehicle that moves arrives without waiting for another. None goes to hold over or under one that
 //! still waits to leave. Why all arrive, if places are the [`Rules::pitch`](crate::airspace::Rules::pitch) or more from each other
-//! over ground, and goals are, and nobody who stays is in the way:
+//! over ground, and goals are, and none that stays is in the way:
 //!
-//! 1. All that move arrive at last. Consider the moment when nobody moves: all layers are empty, but for those who hold in the refuge.
-//! 2. If no one waits in the column of somebody's goal, there is a way to it through the lowest layer: nobody holds over its place or its
+//! 1. All that move arrive at last. Consider the moment when none moves: all layers are empty, but for those that hold in the refuge.
+//! 2. If none waits in the column of a vehicle's goal, there is a way to it through the lowest layer: none holds over its place or its
 //!    goal below the refuge. It moves, and need never move again.
 //! 3. Otherwise one that waits is in the column of each goal, so that some wait in a circle. One of the circle climbs to the refuge, the
 //!    highest layer, over its own place: as places are apart, so are these. Each does so once at most.
 //!
 //! So with n vehicles there are at most 2n routes. Where a vehicle is on the ground, or is to land, below one that is at its goal, that one makes
-//! room in the refuge until the other has left or landed: nobody has to stay up there, or down here, for good. Where places are not
-//! apart, as in a stack, ways around are tried as well, and nothing is promised: who waits, waits for somebody by name. One to whose place somebody has come too near, as a vehicle that a person
-//! carried there, first leaves upright, to a layer where it is clear.
+//! room in the refuge until the other has left or landed: none has to stay up there, or down here, for good. Where places are not
+//! apart, as in a stack, ways around are tried as well, and nothing is promised: a vehicle that waits names those that it waits for. One to
+//! which another has come too near, as a vehicle that a person carried there, first leaves upright, to a layer where it is clear.
 
 mod circle;
 mod ways;
@@ -126,7 +126,7 @@ pub enum Waiting {
     /// The operator's rules are not sound.
     BadRules,
     /// Each way there leads where the vehicle may not be, in words.
-    Kept(String),
+    NotAllowed(String),
 }
 
 /// What follows now.
@@ -134,7 +134,7 @@ pub enum Waiting {
 pub struct Plan {
     /// Routes to be ordered, each granted.
     pub permits: Vec<LegPermit>,
-    /// Those which are not at their goals and have no route, and why.
+    /// Those that are not at their goals and have no route, and why.
     pub waiting: BTreeMap<NodeName, Waiting>,
 }
 
@@ -191,17 +191,17 @@ pub fn plan(
         let mut outcome = try_ways(claims, one, ways::plain(one, layers), allowed, now);
         let stays = match &outcome {
             Err(Waiting::For(owners)) => owners.iter().any(|owner| !clears(claims, &waiting, owner)),
-            Err(Waiting::Kept(_)) => true,
+            Err(Waiting::NotAllowed(_)) => true,
             Ok(_) | Err(_) => false,
         };
         if stays {
             let ways = ways::around(one, layers, claims.rules());
             outcome = try_ways(claims, one, ways, allowed, now).or(outcome);
         }
-        if one.goal.lands && !one.on_ground && matches!(outcome, Err(Waiting::Kept(_))) {
+        if one.goal.lands && !one.on_ground && matches!(outcome, Err(Waiting::NotAllowed(_))) {
             outcome = try_ways(claims, one, ways::plain(one, layers), &|_, _| Ok(()), now);
         }
-        // Where it holds somebody has come too near: upright away from there is better than to stay.
+        // Where it holds another has come too near: upright away from there is better than to stay.
         let beset = |claims: &Claims| !claims.near(&Owner::Vehicle(one.vehicle.clone())).is_empty();
         if matches!(outcome, Err(Waiting::For(_))) && !one.on_ground && beset(claims) {
             outcome = try_ways(claims, one, ways::aside(one, layers), allowed, now).or(outcome);
@@ -228,8 +228,8 @@ fn elsewhere<'a>(claims: &Claims, vehicle: &'a NodeName, goal: Goal) -> Option<(
     (!there).then_some((vehicle, end))
 }
 
-/// From where those have to leave who are not at their goals, and have no route to them; and where those land who wait for a route.
-/// Nobody comes to hold over or under them: they could not leave or land.
+/// From where those have to leave that are not at their goals, and have no route to them; and where those land that wait for a route.
+/// None comes to hold over or under them: they could not leave or land.
 struct Columns<'a> {
     tree: RTree<Column<'a>>,
     pads: RTree<Column<'a>>,
@@ -254,7 +254,7 @@ impl<'a> Columns<'a> {
         }
     }
 
-    /// Who will have to leave from the column of its goal, or to land in it, and was given no route since.
+    /// Which will have to leave from the column of its goal, or to land in it, and was given no route since.
     fn at_goal_of(&self, one: &Idle<'_>, claims: &Claims) -> BTreeSet<Owner> {
         let goal = [one.goal.at.east, one.goal.at.north];
         let stays = |at: [f64; 2], up: f64, vehicle: &NodeName| {
@@ -326,16 +326,16 @@ fn try_ways(
     now: Moment,
 ) -> Result<LegPermit, Waiting> {
     let mut least: Option<BTreeSet<Owner>> = None;
-    let mut kept = None;
+    let mut not_allowed = None;
     for way in ways {
         if let Err(why) = allowed(idle.vehicle, &way) {
-            kept.get_or_insert(why);
+            not_allowed.get_or_insert(why);
             continue;
         }
         match may_fly(claims, idle.vehicle, way, now) {
             Ok(permit) => return Ok(permit),
             Err(NoLeg::InTheWay(owners)) => {
-                // Those who move are soon gone.
+                // Those that move are soon gone.
                 let rank = |owners: &BTreeSet<Owner>| {
                     let stays = |owner: &&Owner| !matches!(owner, Owner::Vehicle(v) if claims.under_way(v));
                     (owners.iter().filter(stays).count(), owners.len())
@@ -348,13 +348,13 @@ fn try_ways(
             Err(NoLeg::BadRules) => return Err(Waiting::BadRules),
         }
     }
-    Err(match (least, kept) {
-        (None, Some(why)) => Waiting::Kept(why),
+    Err(match (least, not_allowed) {
+        (None, Some(why)) => Waiting::NotAllowed(why),
         (least, _) => Waiting::For(least.unwrap_or_default()),
     })
 }
 
-/// Where some wait for each other in a circle, one of them climbs out of it. Those who cannot, and who is in their way.
+/// Where some wait for each other in a circle, one of them climbs out of it. Returns those that cannot, and what is in their way.
 fn break_circles<'a>(
     claims: &mut Claims,
     idle: &[Idle<'a>],
@@ -368,7 +368,7 @@ fn break_circles<'a>(
         _ => None,
     });
     let mut circles = circle::Circles::among(waits);
-    // Those who fly first: nobody takes off just to make room if another can.
+    // Those that fly come first: none takes off just to make room if another can.
     let (grounded, flying): (Vec<&Idle<'_>>, Vec<&Idle<'_>>) = idle.iter().partition(|one| one.on_ground);
     for one in flying.into_iter().chain(grounded) {
         if !circles.has(one.vehicle) || one.from.up > layers.refuge - SAME {
@@ -390,7 +390,7 @@ fn break_circles<'a>(
     stuck
 }
 
-/// Has those who are at their goals climb away from over pads that others wait to leave or to land on, where nothing else keeps these.
+/// Has those that are at their goals climb away from over pads that others wait to leave or to land on, where nothing else keeps these.
 fn make_room(
     claims: &mut Claims,
     (idle, settled): (&[Idle<'_>], &[Idle<'_>]),

@@ -106,7 +106,7 @@ mod tests {
         assert!(!drains(GROUND_TAINT, "NoSchedule"));
         assert!(
             !drains("node.kubernetes.io/unreachable", "NoExecute"),
-            "a node that is lost lands nobody"
+            "no vehicle is landed for a node that is lost"
         );
     }
 

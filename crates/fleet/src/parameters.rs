@@ -175,7 +175,7 @@ impl Profile {
 pub struct Resolved {
     /// By name, each once.
     pub parameters: Vec<WantedParameter>,
-    /// Whose each of them is: the name of a profile; those of a fence are not among them.
+    /// The name of the profile that each of them is from; those of a fence are not among them.
     pub owners: BTreeMap<String, String>,
     /// Values that another wins over: the parameter, the profile that wanted it.
     pub overruled: Vec<Overruled>,

@@ -64,6 +64,6 @@ mod tests {
         assert_eq!(refuse(found(true, &["off"])), Clearance::Problems);
         assert_eq!(refuse(found(true, &[])), Clearance::Clear);
         let unknown = clearance(Preflight::Refuse, &found(true, &[]), Level::Unknown);
-        assert_eq!(unknown, Clearance::Problems, "its reserve would be watched by nobody");
+        assert_eq!(unknown, Clearance::Problems, "nothing would watch its reserve");
     }
 }

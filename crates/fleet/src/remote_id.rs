@@ -28,7 +28,7 @@ pub const EVERY: Duration = Duration::from_secs(1);
 /// What a transmitter has reported counts for this long; ArduPilot's own limit.
 pub const TRANSMITTER_COUNTS_FOR: Duration = Duration::from_secs(3);
 
-/// On the ground an agent sends for this long without its coordinator: after that nobody vouches for where the operator is. In flight it
+/// On the ground an agent sends for this long without its coordinator: after that the operator's location is not confirmed. In flight it
 /// sends to the end.
 pub const SENDS_ALONE_FOR: Duration = Duration::from_mins(10);
 
@@ -58,7 +58,7 @@ pub enum Location {
     Fixed {
         /// The place.
         at: Wgs84,
-        /// Metres above the WGS 84 ellipsoid; `None`: not known.
+        /// Meters above the WGS 84 ellipsoid; `None`: not known.
         altitude_m: Option<f64>,
     },
 }
@@ -255,9 +255,9 @@ pub fn assess(wanted: Option<&str>, report: &RemoteIdReport) -> Assessment {
         (Sending::Alone, _) => of(
             no,
             "CoordinatorLost",
-            "its agent has had no coordinator for too long, so nobody vouches for the operator's location",
+            "its agent has had no coordinator for too long, so the operator's location is not confirmed any more",
         ),
-        (Sending::NoVehicle, _) => of(no, "AutopilotSilent", "its agent does not hear its autopilot"),
+        (Sending::NoVehicle, _) => of(no, "AutopilotSilent", "its agent receives nothing from its autopilot"),
         (_, Transmitter::Fails(words)) => Assessment {
             ready: no,
             reason: "TransmitterFails",
@@ -307,12 +307,12 @@ pub fn advice(reason: &str, report: &RemoteIdReport) -> Option<&'static str> {
                 "Remote ID: the operator's location is that of takeoff, and the home position is not known yet"
             }
             Sending::Alone => {
-                "Remote ID: the coordinator has been gone for too long, so nobody vouches for the operator's location; bring it back"
+                "Remote ID: the coordinator has been gone for too long, so the operator's location is not confirmed; bring it back"
             }
             Sending::Yes | Sending::NoVehicle => return None,
         },
         "ARM_STATUS not available" => {
-            "Remote ID: the autopilot does not hear its transmitter; check its power and its line, and that DID_MAVPORT or DID_CANDRIVER \
+            "Remote ID: the autopilot receives nothing from its transmitter; check its power and its line, and that DID_MAVPORT or DID_CANDRIVER \
              is where it is connected"
         }
         "DID_ENABLE must be 1" => "Remote ID: DID_OPTIONS enforces it and DID_ENABLE is 0; set DID_ENABLE to 1",

@@ -1,6 +1,6 @@
 //! The safety invariants of Skein, stated once. Agent, coordinator, unit tests and simulations all ask here.
 //!
-//! Owns: who may arm ([`may_arm`]), how long an arm command lives ([`ArmPermit`]), when a vehicle counts as settled on
+//! Owns: which vehicle may arm ([`may_arm`]), how long an arm command lives ([`ArmPermit`]), when a vehicle counts as settled on
 //! the ground ([`settled`]), when Skein gives way to a failsafe of the autopilot ([`gives_way`]), when a Drone object may go
 //! ([`may_release`]), and which route a vehicle may be ordered to fly ([`may_fly`]; invariant 11: no order of ours brings two vehicles
 //! closer than the separation).
@@ -406,7 +406,7 @@ pub enum NoLeg {
 }
 
 /// Invariant 11: whether `vehicle` may be ordered to fly `route`. It must have been heard lately, hold or be on the ground where the route begins,
-/// and the airspace of the whole route must be clear of everybody else's. The one exception: a vehicle that is too near to others
+/// and the airspace of the whole route must be clear of that of all others. The one exception: a vehicle that is too near to others
 /// already may leave them upright, to where it is clear ([`Claims::leads_away`]). The airspace is its own from then on.
 ///
 /// # Errors
@@ -432,7 +432,7 @@ pub fn may_fly(claims: &mut Claims, vehicle: &NodeName, route: Route, now: Momen
 }
 
 /// Invariant 11: the order to stop on its way, for a vehicle that flies a route: it flies the next part of that, which it owns, and nothing
-/// else, so that nobody needs to be asked. What it owns stays its own until its agent has taken the order.
+/// else, so that no other vehicle is concerned. What it owns stays its own until its agent has taken the order.
 ///
 /// # Errors
 /// [`NotFit`], when it flies no route, or may not have taken the last order yet, or arrives as soon as it could stop.

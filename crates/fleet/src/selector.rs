@@ -1,6 +1,6 @@
 //! Label selectors, as kubectl's `-l` takes them: `team=red,model in (a, b),!retired`.
 //!
-//! Owns: their grammar (equality- and set-based), and whether labels match. Must not: know whose labels they are, or take an
+//! Owns: their grammar (equality- and set-based), and whether labels match. Must not: know which object has the labels, or take an
 //! empty selector for everything: a person who means all says so.
 
 use std::collections::BTreeSet;

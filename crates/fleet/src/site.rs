@@ -1,4 +1,4 @@
-//! The airspace of one site, by what agents report: who owns what, which routes are granted, and who is on station.
+//! The airspace of one site, by what agents report: which vehicle owns what, which routes are granted, and which is on station.
 //!
 //! Owns: [`Site`], what a leader keeps of it, and [`observation`], what a report says of airspace. Must not: grant a route
 //! ([`crate::safety::may_fly`] does, through [`movement::plan`]), or read a clock.
@@ -48,7 +48,7 @@ const RETURN_HEIGHT: f64 = 60.0;
 /// How a warning begins of ways home that cross.
 pub const SHARED_RETURN: &str = "a failsafe of all at once";
 
-/// Why one has no route whose home is not known.
+/// Why a vehicle whose home is not known has no route.
 pub const NO_HOME: &str = "waits for its autopilot to report its home position (HOME_POSITION)";
 
 /// A vehicle that holds above its home is there within this, meters over ground and in height.
@@ -57,7 +57,7 @@ const ABOVE_HOME: (f64, f64) = (2.5, 2.0);
 /// A place above a home wanders with it by no more than this, meters over ground and in height.
 const WANDERS: (f64, f64) = (0.5, 1.0);
 
-/// Where nobody is: the home of one that has not reported it.
+/// Where no vehicle is: the home of one that has not reported it.
 const NOWHERE: Local = Local {
     east: 0.0,
     north: 0.0,
@@ -84,7 +84,7 @@ pub enum Desire {
 pub struct Expected<'a> {
     /// Its last report on the open session, and when that was received.
     pub report: Option<(&'a Report, Moment)>,
-    /// Whether it may be in the air while it is not heard.
+    /// Whether it may be in the air while no report of it is received.
     pub may_fly: bool,
     /// Whether its Drone has a station or flies for a Mission: in the air it may be anywhere, whatever it is asked to do now.
     pub roams: bool,
@@ -127,7 +127,7 @@ pub struct Site {
     arrivals: BTreeMap<NodeName, (Station, Arrival)>,
     /// The stations to which routes were granted.
     granted_for: BTreeMap<NodeName, Station>,
-    /// Those who have a claim, and whether they were ever heard.
+    /// Those that have a claim, and whether they were ever observed.
     expected: BTreeMap<NodeName, bool>,
     takeoffs: takeoff::Takeoffs,
     endangered: BTreeMap<(Owner, NodeName), Endangered>,
@@ -142,7 +142,7 @@ pub struct Site {
 struct Returns {
     /// From where each returns, and over which home, at the height of its return.
     ways: Vec<(NodeName, Local, Local)>,
-    /// Whose ways cross.
+    /// Vehicles whose ways cross.
     cross: BTreeMap<NodeName, BTreeSet<NodeName>>,
 }
 
@@ -298,7 +298,7 @@ impl Site {
         }
     }
 
-    /// Whether a vehicle that was never heard here is in nobody's way: it is on the ground, and does not know where, or it is far
+    /// Whether a vehicle that was never observed here is in no other's way: it is on the ground, and does not know where, or it is far
     /// from this site.
     fn is_elsewhere(&self, report: &Report) -> bool {
         match report.position {
@@ -307,7 +307,7 @@ impl Site {
         }
     }
 
-    /// Forgets those who are not expected any more and stood on the ground, or were never heard: whatever flew them was let go, by a
+    /// Forgets those that are not expected any more and were on the ground, or were never observed: what flew them was let go, by a
     /// landing or by a person.
     fn forget(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>) {
         let claims = &self.claims;
@@ -350,7 +350,7 @@ impl Site {
             .frame
             .local(at, amsl)
             .map_err(|why| format!("has no route: {why}"))?;
-        // Homes wander by some decimeters, and a station above home with them: nobody is moved for that.
+        // Homes wander by some decimeters, and a station above home with them: no vehicle is moved for that.
         let same = |station| self.granted_for.get(node).is_none_or(|of| *of == station);
         let held = self.claims.place(node).filter(|(_, on_ground)| !on_ground);
         let stays = |held: &Local| held.over_ground(at) <= WANDERS.0 && (held.up - at.up).abs() <= WANDERS.1;
@@ -362,7 +362,7 @@ impl Site {
         Ok(Some(Goal { at, lands, ready }))
     }
 
-    /// Lets those stop whose autopilots do not fly their routes, once they are wanted elsewhere.
+    /// Lets vehicles stop whose autopilots do not fly their routes, once they are wanted elsewhere.
     fn end_routes_that_are_not_flown(
         &mut self,
         vehicles: &BTreeMap<NodeName, Expected<'_>>,
@@ -383,7 +383,7 @@ impl Site {
         }
     }
 
-    /// Takes back the routes of those who have not set out on them, where somebody who does not keep to a claim has come into the way. Its
+    /// Takes back the routes of those that have not set out on them, where one that does not keep to its claim has come into the way. Its
     /// airspace stays claimed until the agent is known to have let go of the route, or to take it no more should its order still come.
     fn take_back(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         let report = |node: &NodeName| Some(vehicles.get(node)?.report?.0);
@@ -417,7 +417,7 @@ impl Site {
         granted.max(self.taken_back.get(node).copied())
     }
 
-    /// Grants the next routes; whose. So many `others` are in the air.
+    /// Grants the next routes; returns which vehicles got one. So many `others` are in the air.
     fn plan(
         &mut self,
         mut goals: BTreeMap<NodeName, Goal>,
@@ -425,7 +425,7 @@ impl Site {
         (lowest_home, homes): (f64, &BTreeMap<NodeName, f64>),
         now: Moment,
     ) -> Vec<NodeName> {
-        // One station that is too high keeps nobody else from moving.
+        // One station that is too high keeps no other vehicle from moving.
         let highest = lowest_home + CEILING - 2.0 * self.claims.rules().pitch().vertical.0;
         goals.retain(|node, goal| {
             let fits = goal.lands || goal.at.up <= highest;
@@ -440,7 +440,7 @@ impl Site {
         });
         let goals = &goals;
         let holds = goals.values().filter(|goal| !goal.lands).map(|goal| goal.at.up);
-        // Those who go home cross above them all, too.
+        // Those that go home cross above them all, too.
         let floor = holds.fold(f64::NEG_INFINITY, f64::max).max(lowest_home + 2.0);
         if goals.is_empty() || !floor.is_finite() {
             return Vec::new();
@@ -492,7 +492,7 @@ impl Site {
         self.routes.insert(permit.vehicle().clone(), order);
     }
 
-    /// Finds those whose ways home cross, when anything of that has changed.
+    /// Finds the vehicles whose ways home cross, when anything of that has changed.
     fn compare_returns(&mut self, goals: &BTreeMap<NodeName, Goal>) {
         let of = |(node, goal): (&NodeName, &Goal)| (!goal.lands).then(|| (node.clone(), goal.at));
         let holds: Vec<(NodeName, Local)> = goals.iter().filter_map(of).collect();
@@ -508,7 +508,7 @@ impl Site {
         }
     }
 
-    /// With whom the vehicle of `node` would meet if both returned home at once, in a sentence with what to do; `None` with nobody.
+    /// Which vehicle that of `node` would meet if both returned home at once, in a sentence with what to do; `None`: it would meet none.
     #[must_use]
     pub fn shared_return(&self, node: &NodeName) -> Option<String> {
         let others = self.returns.cross.get(node)?;
@@ -595,7 +595,7 @@ fn sentence(waiting: &Waiting) -> String {
         }
         Waiting::GoalTooHigh => "has no route: the station lies above the layers for crossing; lower it".to_owned(),
         Waiting::NoGoal => "has no route: the station is no place".to_owned(),
-        Waiting::Kept(why) => format!("has no route: {why}"),
+        Waiting::NotAllowed(why) => format!("has no route: {why}"),
         Waiting::BadRules => {
             "has no route: the rules of separation are not sound; correct the coordinator's flags".to_owned()
         }

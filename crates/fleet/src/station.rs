@@ -91,7 +91,7 @@ pub struct Limits {
     pub amsl: Option<(AltitudeAmsl, AltitudeAmsl)>,
     /// No farther over ground than that from the home of the vehicle.
     pub reach: Meters,
-    /// Nobody flies faster.
+    /// No vehicle flies faster.
     pub speed: MetersPerSecond,
 }
 
@@ -327,7 +327,7 @@ const SWAYS: f64 = 1.5;
 /// Two reports that are further apart than this say nothing of the time between them.
 const GAP: Duration = Duration::from_secs(3);
 
-/// What is remembered of one vehicle to say that it is on station. Begin anew for each station.
+/// What is remembered of one vehicle to say that it is on station. Begin again for each station.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Arrival(Option<Within>);
 

@@ -86,11 +86,11 @@ pub struct Plan {
 }
 
 /// What brings the Swarm to as many Drones as are desired, in places that are good for it. `settled` is whether agents have had
-/// time to find their way to this coordinator; before that, nobody is chosen to go while some are unknown.
+/// time to find their way to this coordinator; before that, none is chosen to go while some are unknown.
 ///
 /// Those leaving do not count: they are on their way, whatever they do. For each that should be replaced and flies, one more is
 /// made, within the surge; it goes once it is not missed, or, where no other can be had, within what may be missing. A low battery
-/// alone sends nobody home before another flies in its place: the agent sees to its reserve. One that is lost is neither
+/// alone sends none home before another flies in its place: the agent sees to its reserve. One that is lost is neither
 /// counted nor removed: when it comes back it is one too many, and the least of them goes. Where none is desired, all go.
 #[must_use]
 pub fn plan(bounds: Bounds, members: &[Member], settled: bool) -> Plan {
@@ -184,7 +184,7 @@ fn not_missed<'a>(bounds: Bounds, staying: &[&'a Member], about_to_be_made: usiz
     let mut chosen = vec![];
     for m in out {
         let least = match m.replace {
-            // As long as somebody may still come, it is waited for.
+            // As long as another may still come, it is waited for.
             Some(Replace::Drained | Replace::Misplaced) if !coming => {
                 bounds.replicas.saturating_sub(bounds.unavailable)
             }

@@ -1,7 +1,7 @@
 //! One trace for each Drone, from its creation until its vehicle is in the air, across coordinator and agent (OpenTelemetry).
 //!
-//! Owns: [`Span`], the parts of a takeoff ([`Part`]), and the ids, which follow from the Drone's uid: whoever knows the Drone, also after
-//! a restart, goes on in the same trace, and nothing about traces is sent between the two. The generation is no part of them: binding,
+//! Owns: [`Span`], the parts of a takeoff ([`Part`]), and the ids, which follow from the Drone's uid: a program that knows the Drone goes on
+//! in the same trace, also after a restart, and nothing about traces is sent between the two. The generation is no part of them: binding,
 //! slots and stations change it before the first takeoff. What ends a span is decided in [`coordinator`] and in [`agent`].
 //! Must not: read a clock. Each side counts its own moments from 1970, or makes dates of them before it sends a span.
 //!

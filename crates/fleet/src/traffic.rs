@@ -1,4 +1,4 @@
-//! Aircraft of others, as the receivers of our vehicles hear them.
+//! Aircraft of others, as the receivers of our vehicles receive them.
 //!
 //! Owns: [`Aircraft`], what one sighting says, and [`Traffic`], those that one vehicle has heard lately. Must not: say where they may be
 //! by now ([`crate::airspace`] does), or read a clock.

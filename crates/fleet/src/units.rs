@@ -92,7 +92,7 @@ pub struct SystemId(pub u8);
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
 pub struct ComponentId(pub u8);
 
-/// Who sends a MAVLink frame, or to whom it is addressed. As a destination, a zero means all.
+/// The sender of a MAVLink frame, or its addressee. As a destination, a zero means all.
 ///
 /// Written to files as `[system, component]`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]

@@ -135,7 +135,7 @@ impl Upgrade {
     /// What to do, when `nodes` are all that have an agent's Pod or something under way.
     pub fn plan(&mut self, nodes: &BTreeMap<NodeName, NodeSnapshot<'_>>, pace: Pace, now: Moment) -> Plan {
         let mut plan = Plan::default();
-        // A node that is gone, with its Pod, holds up nobody.
+        // A node that is gone, with its Pod, holds up no other.
         self.0.retain(|node, _| nodes.contains_key(node));
         for (node, snapshot) in nodes {
             self.step(node, snapshot, pace, now, &mut plan);

@@ -324,9 +324,9 @@ pub enum OurPlan {
     /// It is not.
     #[default]
     No,
-    /// It was told to fly it.
+    /// It was ordered to fly it.
     Flies,
-    /// It was told to fly it, and somebody else has stopped it in the middle.
+    /// It was ordered to fly it, and somebody else has stopped it in the middle.
     StoppedByOther,
 }
 

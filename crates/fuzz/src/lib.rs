@@ -18,7 +18,7 @@ pub mod metadata;
 pub mod reader;
 pub mod seeds;
 
-// The coverage counters of a test program, too, need somebody to report to.
+// The coverage counters of a test program, too, need something to report to.
 #[cfg(test)]
 libfuzzer_sys::fuzz_target!(|_input: &[u8]| {});
 

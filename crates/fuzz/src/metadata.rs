@@ -1,7 +1,7 @@
 //! Target `metadata`: an autopilot that offers descriptions of its events and is not what it seems.
 //!
 //! Owns: [`run`]: the agent's way to the descriptions against a server that loses, repeats, refuses and makes up answers, with
-//! files that are anything, packed or not. It fails when more than reading is asked for, when somebody else is asked, or when
+//! files that are anything, packed or not. It fails when more than reading is asked for, when another than the autopilot is asked, or when
 //! a text is not one short line. Must not: touch a disk: the cache is in a place where nothing can be kept.
 
 use crate::bytes::Bytes;
@@ -175,7 +175,7 @@ fn answers(request: &[u8; 251], files: &[Vec<u8>; 2], opened: &mut usize, fault:
     vec![answer]
 }
 
-/// Lets the table tell events of all the low numbers that an input may use.
+/// Lets the table describe events of all the low numbers that an input may use.
 fn describe(table: &Table, arguments: &[u8], tally: &mut Tally) {
     for id in (0..8).flat_map(|component| (0..32).map(move |id| component << 24 | id)) {
         if let Some(described) = table.describe(id, arguments) {

@@ -83,7 +83,7 @@ pub fn flight() -> Vec<Vec<u8>> {
         &[6, 5, 12, CALM, CALM, CALM, CALM],
         // The agent is asked to end.
         &[77, CALM, CALM, CALM, CALM],
-        // It restarts in flight, before and after it has heard its vehicle, and gets its order anew.
+        // It restarts in flight, before and after it has heard its vehicle, and gets its order again.
         &[157, CALM, ORDER, 0, CALM, 37, CALM, ORDER, 3, CALM, CALM, CALM],
         // A kill, and an order to fly again.
         &[18, 1, 0, 1, CALM, ORDER, 0, CALM, CALM, CALM],

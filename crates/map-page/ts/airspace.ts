@@ -1,5 +1,5 @@
 // The airspace that vehicles own, drawn below all else as one area.
-// Owns: its shape, made anew only when somebody owns another. Must not: say who owns what; the words of the lists do.
+// Owns: its shape, made again only when what is owned has changed. Must not: say which vehicle owns what; the words of the lists do.
 import { around, mercator, metersPerUnit } from "./geometry.ts";
 import type { Airspace, Corner } from "./model.ts";
 

@@ -8,7 +8,7 @@ import { count } from "./words.ts";
 
 interface Preview { confirm: string; livesMs: number; does: string; whom: string[]; concerns: { title: string; flying?: boolean }[] }
 
-/** Those whom an order can name: Drones, and nodes without one unless the order is for Drones only. */
+/** What an order can name: Drones, and nodes without one unless the order is for Drones only. */
 export function addressees(verb: string, vehicles: Vehicle[]): { drone?: string; node?: string }[] {
   return vehicles.flatMap((v): { drone?: string; node?: string }[] => (v.drone ? [{ drone: `${v.namespace}/${v.drone}` }] : v.node && verb !== "resume" ? [{ node: v.node }] : []));
 }

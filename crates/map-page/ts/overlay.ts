@@ -35,7 +35,7 @@ export class Overlay {
     this.context = context;
   }
 
-  /** A new document: only vehicles that were reported anew move. */
+  /** A new document: only vehicles that were reported again move. */
   update(fleet: Fleet, now: number): void {
     this.fleet = fleet;
     for (const id of this.tracks.keys()) if (fleet.vehicles[id]?.latitudeDegrees === undefined) this.tracks.delete(id);
@@ -92,7 +92,7 @@ export class Overlay {
     const { place, pixelsPerUnit } = this.transform();
     const few = this.tracks.size <= 300;
     const blue = dark ? "#7cc0ff" : "#0b57a4";
-    // Of thousands it would be one area without meaning: then that of those who are selected.
+    // Of thousands it would be one area without meaning: then that of those that are selected.
     const vehicles = this.fleet?.vehicles ?? {};
     const shown = few ? Object.values(vehicles) : this.selected.size <= 300 ? [...this.selected].map((id) => vehicles[id]) : [];
     this.airspace.update(shown.flatMap((vehicle): Airspace[] => (vehicle?.airspace ? [vehicle.airspace] : [])));
@@ -234,7 +234,7 @@ export class Overlay {
     return number;
   }
 
-  /** An empty sheet; all sprites are painted anew. */
+  /** An empty sheet; all sprites are painted again. */
   private newSheet(sheetFor: string): void {
     this.sheetFor = sheetFor;
     this.sheet.width = this.sheet.height = SHEET * Math.ceil(SPRITE * Number.parseFloat(sheetFor));

@@ -3,7 +3,7 @@
 //! Owns: the two formats, as text; what of a file is not taken ([`NotTaken`]).
 //! Must not: read or write a file, or know what an item does; `fleet::mission::item` does.
 //!
-//! The items of a file are taken as they stand: of QGroundControl's surveys and corridors the items that it has expanded them to, not the
+//! The items of a file are taken unchanged: of QGroundControl's surveys and corridors the items that it has expanded them to, not the
 //! shapes that it made them of.
 
 pub mod qgc;

@@ -1,6 +1,6 @@
 //! QGroundControl's `.plan`: JSON, as its developer guide has it (Plan File Format).
 //!
-//! Owns: which parts are read and what is refused. Must not: work out a survey or a corridor anew: `Items` has what is flown.
+//! Owns: which parts are read and what is refused. Must not: work out a survey or a corridor again: `Items` has what is flown.
 
 use crate::{MOST_ITEMS, NotTaken, PlanFile, home};
 use fleet::mission::item::{FRAME_GLOBAL, FRAME_GLOBAL_INT, Item};
@@ -12,7 +12,7 @@ use serde_json::{Value, json};
 #[derive(Debug, thiserror::Error)]
 pub enum BadPlan {
     /// Broken, or a field of another kind.
-    #[error("the plan cannot be read; save it anew with QGroundControl")]
+    #[error("the plan cannot be read; save it again with QGroundControl")]
     Json(#[from] serde_json::Error),
     /// JSON of some other program.
     #[error("the plan has fileType {0:?}, not \"Plan\"; give a .plan file of QGroundControl")]
@@ -32,7 +32,7 @@ pub enum BadPlan {
     /// Nothing to fly.
     #[error("the plan has no mission items; add some")]
     Empty,
-    /// More than anybody flies.
+    /// More than any vehicle flies.
     #[error("the plan has more than {MOST_ITEMS} items; divide it")]
     TooMany,
     /// Not `SimpleItem`, and nothing that has been expanded to them.
@@ -46,7 +46,7 @@ pub enum BadPlan {
         kind: String,
     },
     /// An item that is none.
-    #[error("item {number} of the plan is no mission item: {why}; save it anew with QGroundControl")]
+    #[error("item {number} of the plan is no mission item: {why}; save it again with QGroundControl")]
     Item {
         /// From 0, in the file.
         number: usize,

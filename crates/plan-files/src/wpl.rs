@@ -23,7 +23,7 @@ pub enum BadWpl {
     #[error("the file begins with {0:?}, and \"QGC WPL 110\" is read; save it in that version")]
     Header(String),
     /// Not 12 numbers.
-    #[error("line {line} has {count} values, not 12; save the file anew")]
+    #[error("line {line} has {count} values, not 12; save the file again")]
     Count {
         /// From 1.
         line: usize,
@@ -66,7 +66,7 @@ pub enum BadWpl {
     /// Nothing to fly.
     #[error("the file has no mission items after home; add some")]
     Empty,
-    /// More than anybody flies.
+    /// More than any vehicle flies.
     #[error("the file has more than {MOST_ITEMS} items; divide it")]
     TooMany,
 }

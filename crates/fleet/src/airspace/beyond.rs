@@ -1,4 +1,4 @@
-//! What a vehicle may do beyond its claim: fly where nobody of ours sends it, or act by its failsafes.
+//! What a vehicle may do beyond its claim: fly where Skein does not send it, or act by its failsafes.
 //!
 //! Owns: these volumes, and that of foreign [`Traffic`]. Must not: remember anything.
 
@@ -8,22 +8,22 @@ use crate::geo::Local;
 use crate::time::Moment;
 use std::time::Duration;
 
-/// Vehicles that nobody of ours flies keep this much clear space ahead of them in time: an order needs that long to be followed.
+/// Vehicles that Skein does not fly keep this much clear space ahead of them in time: an order needs that long to be followed.
 const AHEAD: Duration = Duration::from_secs(2);
 
 /// Another aircraft turns, climbs and gets faster by no more than this, meters per second for each second: a quarter of its weight.
-const MANOEUVRES: f64 = 2.5;
+const MANEUVERS: f64 = 2.5;
 
 /// Foreign traffic is foreseen for this long.
 const TRAFFIC_FORESEEN: Duration = Duration::from_secs(10);
 
-/// One that does not tell how it moves flies no faster than this, meters per second: half as fast again as most that fly low.
+/// One that does not report how it moves flies no faster than this, meters per second: half as fast again as most that fly low.
 const FLIES: f64 = 100.0;
 
 /// Nor does it climb or sink faster than this.
 const CLIMBS: f64 = 15.0;
 
-/// A vehicle that nobody of ours flies is foreseen for this long: others need that to stop or to climb out of its way.
+/// A vehicle that Skein does not fly is foreseen for this long: others need that to stop or to climb out of its way.
 pub(super) const FORESEEN: Duration = Duration::from_secs(6);
 
 /// What two reports show of a vehicle that holds, meters per second.
@@ -32,7 +32,7 @@ const NOISE: f64 = 1.0;
 /// It may come off the line on which it was observed to fly by this much meanwhile, meters.
 const TURNS: f64 = 5.0;
 
-/// An aircraft that others have heard, from ADSB_VEHICLE (246).
+/// An aircraft that vehicles have reported, from ADSB_VEHICLE (246).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Traffic {
     /// ICAO_address.
@@ -56,7 +56,7 @@ impl Traffic {
         let [east, north] = self.velocity.unwrap_or_default();
         let there = self.at.shifted(east * until, north * until);
         let there = there.at_height(self.at.up + self.climb.unwrap_or_default() * until);
-        let turns = 0.5 * MANOEUVRES * until * until;
+        let turns = 0.5 * MANEUVERS * until * until;
         let flies = self.velocity.map_or(FLIES, |_| 0.0);
         let climbs = self.climb.map_or(CLIMBS, |_| 0.0);
         let over_ground = self.accuracy.horizontal.0 + turns + flies * until;
@@ -65,7 +65,7 @@ impl Traffic {
     }
 }
 
-/// Where a vehicle may be now and shortly that was at `at` then, and which nobody of ours flies.
+/// Where a vehicle may be now and shortly that was at `at` then, and which Skein does not fly.
 pub(super) fn drift(at: Local, margin: Margin, then: Moment, now: Moment, rules: &Rules) -> Tube {
     let time = now.since(then).saturating_add(AHEAD).as_secs_f64();
     let over_ground = margin.horizontal.0 + rules.fastest.0 * time;

@@ -37,7 +37,7 @@ pub struct OrderNumber {
     pub count: u64,
 }
 
-/// What is known of a vehicle before it is heard.
+/// What is known of a vehicle before its first report.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Known {
     /// Its home. Where it is observed on the ground, it has its home.
@@ -63,7 +63,7 @@ pub enum Doing {
         /// All of it.
         route: Route,
     },
-    /// In the air, and nobody of ours flies it: a pilot, a failsafe, not known. The agent has dropped any route.
+    /// In the air, and Skein does not fly it: a pilot or a failsafe does, or it is not known. The agent has dropped any route.
     Other,
 }
 
@@ -91,7 +91,7 @@ pub enum NotFit {
     /// Not heard, or not lately.
     #[error("the vehicle was not heard lately")]
     Silent,
-    /// Nobody of ours flies it.
+    /// Skein does not fly it.
     #[error("somebody else flies the vehicle, or a failsafe does")]
     NotOurs,
     /// It is outside what it owns.
@@ -108,12 +108,12 @@ pub enum NotFit {
     StartsElsewhere,
 }
 
-/// A vehicle whose volume changes by the mere passing of time.
+/// A vehicle whose volume changes as time passes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
 pub enum Unsteady {
     /// It is not heard.
     Silent,
-    /// Nobody of ours flies it.
+    /// Skein does not fly it.
     NotOurs,
     /// It is outside what it owns.
     Astray,

@@ -1,6 +1,6 @@
-//! Who owns which airspace, as far as reports show it.
+//! Which vehicle owns which airspace, as far as reports show it.
 //!
-//! Owns: [`Claims`]: the claim of each vehicle and of foreign traffic, and who is in the way of whom.
+//! Owns: [`Claims`]: the claim of each vehicle and of foreign traffic, and which is in the way of which.
 //! Must not: grant; [`crate::safety::may_fly`] does, and only it calls `Claims::take`.
 
 use super::beyond::Traffic;
@@ -15,7 +15,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// A route that leads nearer to a danger leads by more than this nearer, meters.
 const NEARER: f64 = 1.0;
 
-/// Who owns a volume.
+/// The owner of a volume.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub enum Owner {
     /// A vehicle of ours, by its node.
@@ -33,7 +33,7 @@ impl std::fmt::Display for Owner {
     }
 }
 
-/// Who owns which airspace.
+/// Which owner has which airspace.
 #[derive(Clone, Debug)]
 pub struct Claims {
     rules: Rules,
@@ -49,7 +49,7 @@ pub struct Claims {
 }
 
 impl Claims {
-    /// No claims, at the beginning of a leadership. Tell it of all vehicles that are known before anything is granted.
+    /// No claims, at the beginning of a leadership. Add all vehicles that are known before anything is granted.
     #[must_use]
     pub fn new(term: Term, rules: Rules) -> Self {
         Self {
@@ -168,7 +168,7 @@ impl Claims {
         self.traffic = kept;
     }
 
-    /// Those who do not keep to what was granted to them; foreign traffic, too. One that is silent is none: most of them keep to their
+    /// Those that do not keep to what was granted to them; foreign traffic, too. One that is silent is none: most of them keep to their
     /// claims.
     pub(super) fn strays(&self, now: Moment) -> BTreeSet<Owner> {
         let vehicles = self.unsteady(now).filter(|(_, why)| *why != Unsteady::Silent);
@@ -233,7 +233,7 @@ impl Claims {
         entry.stop()
     }
 
-    /// Whose volumes are not clear of where `vehicle` may be on `route`.
+    /// The owners whose volumes are not clear of where `vehicle` may be on `route`.
     #[must_use]
     pub fn in_the_way(&self, vehicle: &NodeName, route: &Route) -> BTreeSet<Owner> {
         let Some(entry) = self.vehicles.get(vehicle) else {
@@ -243,7 +243,7 @@ impl Claims {
         self.named(&self.index.in_the_way(entry.key, &volume, &self.rules))
     }
 
-    /// Whose volumes are not clear of the one that `owner` has now.
+    /// The owners whose volumes are not clear of the one that `owner` has now.
     #[must_use]
     pub fn near(&self, owner: &Owner) -> BTreeSet<Owner> {
         let Some(key) = self.key(owner) else {

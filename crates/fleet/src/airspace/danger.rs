@@ -1,4 +1,4 @@
-//! Who is in danger from a vehicle that does not keep to its claim, and what to do about it.
+//! Which vehicle is in danger from one that does not keep to its claim, and what to do about it.
 //!
 //! Owns: [`Claims::dangers`], and [`shared_returns`], a hazard that can be seen on the ground. Must not: order anything.
 
@@ -18,11 +18,11 @@ const STEPS: u8 = 8;
 const LEVEL: f64 = 2.0;
 
 /// After a report of another, a vehicle climbs this much later at the latest, and this fast at least, meters per second.
-const RISES_AFTER: f64 = 3.0;
-const RISES: f64 = 2.0;
+const CLIMBS_AFTER: f64 = 3.0;
+const CLIMBS_AT: f64 = 2.0;
 
-/// One that climbs faster than this is not at one height with anybody, meters per second.
-const CLIMBS: f64 = 1.0;
+/// One that climbs faster than this is not at one height with any other, meters per second.
+const NOT_LEVEL: f64 = 1.0;
 
 /// A pilot's vehicle that was observed to hold still may fly this fast meanwhile, meters per second.
 const LEAST_SPEED: f64 = 2.0;
@@ -33,7 +33,7 @@ pub enum Avoidance {
     /// Stop farther along the route that it owns, and hold there; then it is checked again. It is clear there, or its route would lead it
     /// still nearer.
     Stop,
-    /// Climb along this route, to where it is clear. Nobody descends: what is below is not known.
+    /// Climb along this route, to where it is clear. None descends: what is below is not known.
     StepAside(Route),
     /// It goes on as it is: there is nowhere to go that is clear, or it is not ours to move now.
     Stay,
@@ -42,20 +42,20 @@ pub enum Avoidance {
 /// A vehicle in danger.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Danger {
-    /// Who does not keep to its claim: a vehicle that is astray or in other hands, or foreign traffic.
+    /// What does not keep to its claim: a vehicle that is astray or in other hands, or foreign traffic.
     pub from: Owner,
-    /// Who is in its way.
+    /// The vehicle in its way.
     pub vehicle: NodeName,
-    /// What that one is to do.
+    /// What the vehicle in its way is to do.
     pub avoidance: Avoidance,
 }
 
 impl Claims {
-    /// Who is in danger now, in the air: near to where one that does not keep to its claim will be soon if it flies on as observed,
-    /// and with what is ahead of it on its own route. Nobody steps aside to more than `ceiling`, meters above mean sea level,
+    /// Which vehicles are in danger now, in the air: near to where one that does not keep to its claim will be soon if it flies on as observed,
+    /// and with what is ahead of it on its own route. None steps aside to more than `ceiling`, meters above mean sea level,
     /// or along a route that is not `allowed`: beyond a Geofence the autopilot takes over, and flies its breach action.
     ///
-    /// This is less than what nobody is sent through, [`Self::in_the_way`]: that is all that a vehicle could reach.
+    /// This is less than what no vehicle is sent through, [`Self::in_the_way`]: that is all that a vehicle could reach.
     #[must_use]
     pub fn dangers(&self, ceiling: f64, allowed: Allows<'_>, now: Moment) -> Vec<Danger> {
         let mut found = Vec::new();
@@ -95,8 +95,8 @@ impl Claims {
             .map_or(Avoidance::Stay, Avoidance::StepAside)
     }
 
-    /// Whether `route` leads `vehicle` upright away from all whose volumes overlap its own now, to where it is clear of everybody, and
-    /// through nobody else's volume. To stay would not be safer. Away from a vehicle at its own height is up, if there is time for it.
+    /// Whether `route` leads `vehicle` upright away from all whose volumes overlap its own now, to where it is clear of all others, and
+    /// through the volume of no other. To stay would not be safer. Away from a vehicle at its own height is up, if there is time for it.
     #[must_use]
     pub fn leads_away(&self, vehicle: &NodeName, route: &Route) -> bool {
         let (start, end) = (route.start(), route.end());
@@ -122,16 +122,16 @@ impl Claims {
             return false;
         };
         let gap = at.up - start.up;
-        let time = RISES_AFTER + (gap + self.rules().separation.vertical.0) / RISES;
+        let time = CLIMBS_AFTER + (gap + self.rules().separation.vertical.0) / CLIMBS_AT;
         let comes = time * east.hypot(north).max(LEAST_SPEED);
-        let level = gap <= LEVEL && up <= CLIMBS;
+        let level = gap <= LEVEL && up <= NOT_LEVEL;
         level && at.over_ground(start) - comes >= self.rules().pitch().horizontal.0
     }
 }
 
-/// Whose ways home cross, by their owners: from where each is to hold, at its return height, to its home. A failsafe of all at once, such
-/// as the loss of the ground station, would bring them together. A hazard to be named at preflight: each vehicle wants a return height of
-/// its own.
+/// Vehicles whose ways home cross, each with those that it would meet. The way home leads from where it is to hold, at its return height, to
+/// its home. A failsafe of all at once, such as the loss of the ground station, would bring them together. A hazard to be named at preflight:
+/// each vehicle needs a return height of its own.
 #[must_use]
 pub fn shared_returns(claims: &Claims, holds: &[(NodeName, Local)]) -> BTreeMap<NodeName, BTreeSet<NodeName>> {
     let rules = claims.rules();

@@ -8,7 +8,7 @@ use rstar::primitives::{GeomWithData, Rectangle};
 use rstar::{AABB, RTree};
 use std::collections::{BTreeMap, BTreeSet};
 
-/// Who owns a volume, as a number.
+/// The owner of a volume, as a number.
 pub(super) type Key = u32;
 
 type Boxed = GeomWithData<Rectangle<[f64; 3]>, (Key, u16)>;

@@ -104,7 +104,7 @@ fn an_arming_that_was_out_of_sight_is_not_ours_any_more() {
     w.now = w.now.plus(Duration::from_secs(4));
     w = armed(w);
     assert_eq!(w.kind(), Some(StepKind::TakeOff));
-    // Within this time the autopilot disarms by itself, and anybody may have armed it anew.
+    // Within this time the autopilot disarms by itself, and anybody may have armed it again.
     w.now = w.now.plus(Duration::from_secs(60));
     w = armed(w);
     assert_eq!(w.decide(), rest(Activity::HandsOff(HandsOff::ArmedByOther)));

@@ -20,7 +20,7 @@ pub enum PlanStage {
     Ready,
     /// And the autopilot begins with its first item.
     Set,
-    /// The autopilot was told to fly it.
+    /// The autopilot was ordered to fly it.
     Flying,
     /// The autopilot has come to its end.
     Ended,

@@ -21,7 +21,7 @@ pub(super) fn follow(s: &Situation<'_>, held: &Assignment) -> Verdict {
     let Some(place) = next else {
         let step = stay(s)
             .or_else(|| back(s, held))
-            .or_else(|| face(s, held))
+            .or_else(|| turn_to(s, held))
             .filter(|_| may);
         return step.map_or_else(|| rest(Activity::Holding), |step| paced(s, step, Activity::Holding));
     };
@@ -67,11 +67,11 @@ fn back(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
 }
 
 /// The turn to its heading, for one that has arrived with another.
-fn face(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
+fn turn_to(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
     let at = holds_at(s, held)?;
     let heading = s.vehicle.heading.as_ref()?.fresh(s.now, TRUTH_STALE_AFTER)?;
     let heading = held.manner.turn(*heading)?;
-    Some(Step::Face { heading, at })
+    Some(Step::TurnTo { heading, at })
 }
 
 impl Situation<'_> {
@@ -261,22 +261,22 @@ mod tests {
         w.fence.held.as_mut().unwrap().manner.heading = Some(Heading(350.0));
         assert_eq!(w.kind(), None, "where it looks is not known");
         looks(&mut w, 90.0);
-        let turn = Step::Face {
+        let turn = Step::TurnTo {
             heading: Heading(350.0),
             at: place(50.0, 20.0),
         };
         assert_eq!((w.decide().step, w.decide().activity), (turn, Activity::Holding));
-        w.memory.ended(StepKind::Face, &Outcome::Accepted, w.now, 0.0);
+        w.memory.ended(StepKind::TurnTo, &Outcome::Accepted, w.now, 0.0);
         assert_eq!(w.kind(), None, "it is turning");
         w.now = w.now.plus(Duration::from_secs(11));
         let w = &mut at(w.flying(Mode::Station), 50.0, 20.0);
         looks(w, 90.0);
-        assert_eq!(w.kind(), Some(StepKind::Face), "it has not turned");
+        assert_eq!(w.kind(), Some(StepKind::TurnTo), "it has not turned");
         looks(w, 359.0);
         assert_eq!(w.kind(), None, "within what counts as there");
         looks(w, 90.0);
         w.confirmed = false;
-        assert_eq!(w.kind(), None, "nobody leads");
+        assert_eq!(w.kind(), None, "no coordinator leads");
     }
 
     #[test]
@@ -365,7 +365,7 @@ mod tests {
         assert_eq!(
             (w.kind(), w.decide().activity),
             (None, Activity::Moving),
-            "nobody leads"
+            "no coordinator leads"
         );
         for mode in [Mode::Foreign, Mode::Land, Mode::Return] {
             let w = at(routed().flying(mode), 25.0, 30.0);

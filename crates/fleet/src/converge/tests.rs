@@ -608,7 +608,7 @@ proptest! {
                 prop_assert!(matches!(truth, FlightTruth::Airborne(_)) && mode == Some(Mode::Station));
                 prop_assert!(wanted == Some(FLY) && w.confirmed && !w.terminating);
             }
-            Step::FlyTo { .. } | Step::SetSpeed { .. } | Step::Face { .. } => prop_assert!(false, "it has no route"),
+            Step::FlyTo { .. } | Step::SetSpeed { .. } | Step::TurnTo { .. } => prop_assert!(false, "it has no route"),
             Step::FlyPlan => {
                 prop_assert!(matches!(truth, FlightTruth::Airborne(_)) && mode == Some(Mode::Station));
                 prop_assert!(wanted == Some(FLY) && w.confirmed && !w.terminating && w.plan == PlanStage::Set);

@@ -49,8 +49,8 @@ pub fn desire(drone: &Facts, asked: Asked, report: Option<&Report>) -> Desire {
     }
 }
 
-/// Whether the vehicle of a Drone may be in the air while its agent is not connected. That its status does not say so shows nothing: who
-/// led before may have ordered it to fly, and not have been able to write that down.
+/// Whether the vehicle of a Drone may be in the air while its agent is not connected. That its status does not say so shows nothing: the
+/// leader before may have ordered it to fly, and not have been able to write that down.
 #[must_use]
 pub const fn may_be_in_air(so_far: SoFar) -> bool {
     match so_far {

@@ -1,7 +1,7 @@
 //! Whether a vehicle is at the height that its Drone asks for, and whether it takes too long to get there.
 //!
 //! Owns: [`Climb`], what has to be remembered of one vehicle for that, and [`Height`]. Must not: command anything: what does not
-//! reach its height flies on, and it is reported. Moments are those of one process; one that has just started counts afresh.
+//! reach its height flies on, and it is reported. Moments are those of one process; one that has just started counts from zero.
 //!
 //!   Away --within DRIFTS--> There --asked for another height, or farther off than GUSTS--> Away
 

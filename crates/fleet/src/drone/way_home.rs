@@ -117,7 +117,7 @@ mod tests {
         assert_eq!(way(lost, true, true, false), WayHome::Unknown);
         assert_eq!(way(FlightTruth::Disarmed, false, true, false), WayHome::Over);
         for truth in [air, lost] {
-            assert_eq!(way(truth, false, false, false), WayHome::Over, "it rose above its home");
+            assert_eq!(way(truth, false, false, false), WayHome::Over, "it climbed above home");
         }
     }
 }

@@ -1,4 +1,4 @@
-//! Who goes to which slot.
+//! Which vehicle goes to which slot.
 //!
 //! Owns: [`assign`](assign()), the least total squared distance with a preference for what is. Squared distances, as one long way costs more
 //! time than two short ones, and as straight ways of such an assignment seldom cross. Must not: know of stations, Drones or claims.
@@ -25,7 +25,7 @@ pub struct Seeker {
 
 /// The problem is too large to be solved in time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0} vehicles and slots are to be matched anew, more than {WEIGHED}; split the formation")]
+#[error("{0} vehicles and slots are to be matched again, more than {WEIGHED}; split the formation")]
 pub struct TooMany(pub usize);
 
 /// Which vehicle goes to which slot, by slot: as many as there are vehicles and slots, with the least total of squared distances. A

@@ -1,6 +1,6 @@
-//! Which slots of a formation are covered, and how long nobody was there, by what vehicles report.
+//! Which slots of a formation are covered, and how long no vehicle was there, by what vehicles report.
 //!
-//! Owns: [`Coverage`], what one leader remembers of it. Must not: say who should be there ([`super::fill()`] does), or read a clock.
+//! Owns: [`Coverage`], what one leader remembers of it. Must not: say which should be there ([`super::fill()`] does), or read a clock.
 //!
 //! A slot is covered while a vehicle of its Swarm is on station there ([`Arrival`]), whichever it is: one that is about to leave, or one
 //! that came to relieve it.
@@ -34,7 +34,7 @@ pub struct Slot {
 }
 
 impl Slot {
-    /// Who covers it.
+    /// Which vehicle covers it.
     #[must_use]
     pub const fn covered_by(&self) -> Option<&DroneUid> {
         self.by.as_ref()
@@ -46,7 +46,7 @@ impl Slot {
         if self.by.is_some() { self.since } else { self.last }
     }
 
-    /// Takes in what is new; how long nobody was there, when somebody is again.
+    /// Takes in what is new; returns how long none was there, when one is again.
     fn observe(&mut self, near: &[&Near], tolerance: Tolerance, now: Moment) -> Option<Duration> {
         self.arrivals.retain(|uid, _| near.iter().any(|near| near.uid == *uid));
         for near in near {
@@ -72,9 +72,9 @@ impl Slot {
 /// What changed at one observation.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Change {
-    /// Who covers a slot, or whether any vehicle does.
+    /// Whether it has changed which vehicle covers a slot, or whether any does.
     pub is_news: bool,
-    /// Gaps that ended: for so long nobody was on station.
+    /// Gaps that ended: for so long no vehicle was on station.
     pub gaps: Vec<Duration>,
 }
 
@@ -108,7 +108,7 @@ impl Coverage {
         &self.slots
     }
 
-    /// How many slots nobody covers.
+    /// How many slots no vehicle covers.
     #[must_use]
     pub fn uncovered(&self) -> usize {
         self.slots.iter().filter(|slot| slot.by.is_none()).count()
@@ -134,11 +134,11 @@ mod tests {
         }
     }
 
-    /// The slot after these observations, a second apart, from second 10: who is how far off.
-    fn looks(looks: &[&[(&str, f64)]]) -> (Slot, Vec<Duration>) {
+    /// The slot after these observations, a second apart, from second 10: which vehicle is how far off.
+    fn after(observations: &[&[(&str, f64)]]) -> (Slot, Vec<Duration>) {
         let (mut coverage, mut gaps) = (Coverage::default(), Vec::new());
-        for (at, look) in (10..).zip(looks) {
-            let seen: Vec<Near> = look.iter().map(|(uid, far)| near(uid, *far, at)).collect();
+        for (at, one) in (10..).zip(observations) {
+            let seen: Vec<Near> = one.iter().map(|(uid, far)| near(uid, *far, at)).collect();
             gaps.extend(coverage.observe(1, &seen, Tolerance::default(), second(at)).gaps);
         }
         (coverage.slots()[0].clone(), gaps)
@@ -146,8 +146,8 @@ mod tests {
 
     #[test]
     fn a_slot_is_covered_once_a_vehicle_was_there_for_a_second() {
-        assert_eq!(looks(&[&[("a", 9.0)], &[("a", 1.0)]]).0.covered_by(), None);
-        let (slot, gaps) = looks(&[&[("a", 9.0)], &[("a", 1.0)], &[("a", 1.0)]]);
+        assert_eq!(after(&[&[("a", 9.0)], &[("a", 1.0)]]).0.covered_by(), None);
+        let (slot, gaps) = after(&[&[("a", 9.0)], &[("a", 1.0)], &[("a", 1.0)]]);
         assert_eq!(slot.covered_by(), Some(&DroneUid("a".into())));
         assert_eq!(
             (slot.since(), gaps),
@@ -160,13 +160,13 @@ mod tests {
     fn a_gap_lasts_from_when_the_one_was_last_there_to_when_the_other_was_first() {
         let there: &[(&str, f64)] = &[("a", 1.0), ("b", 10.0)];
         let away: &[(&str, f64)] = &[("a", 5.0), ("b", 10.0)];
-        let (slot, gaps) = looks(&[there, there, away, away]);
+        let (slot, gaps) = after(&[there, there, away, away]);
         assert_eq!(
             (slot.covered_by(), slot.since(), gaps),
             (None, Some(second(11)), vec![])
         );
         let came: &[(&str, f64)] = &[("b", 1.0)];
-        let (slot, gaps) = looks(&[there, there, away, away, came, came, came]);
+        let (slot, gaps) = after(&[there, there, away, away, came, came, came]);
         assert_eq!(slot.covered_by(), Some(&DroneUid("b".into())));
         assert_eq!((slot.since(), gaps), (Some(second(14)), vec![Duration::from_secs(3)]));
     }
@@ -174,7 +174,7 @@ mod tests {
     #[test]
     fn where_the_second_is_there_before_the_first_leaves_there_is_no_gap() {
         let both: &[(&str, f64)] = &[("a", 1.0), ("b", 1.5)];
-        let (slot, gaps) = looks(&[both, both, &[("a", 5.0), ("b", 1.0)], &[("b", 1.0)]]);
+        let (slot, gaps) = after(&[both, both, &[("a", 5.0), ("b", 1.0)], &[("b", 1.0)]]);
         assert_eq!(slot.covered_by(), Some(&DroneUid("b".into())));
         assert_eq!((slot.since(), gaps), (Some(second(10)), vec![]));
     }

@@ -1,7 +1,7 @@
 //! Which Drone of a Swarm has which slot of its formation, and where each is to hold.
 //!
-//! Owns: [`fill`]. Who holds a slot keeps it, unless the formation has changed, which is when all whose place has moved are matched
-//! anew. One that is to relieve another holds beside its slot, and takes it over once the other leaves. Must not: say which Drones there
+//! Owns: [`fill`]. One that holds a slot keeps it, unless the formation has changed, which is when all whose place has moved are matched
+//! again. One that is to relieve another holds beside its slot, and takes it over once the other leaves. Must not: say which Drones there
 //! are ([`crate::swarm::plan`] does), or how they get there.
 
 use super::assign::{Seeker, TooMany, assign};
@@ -15,7 +15,7 @@ use std::collections::BTreeMap;
 /// A place that is asked for is the same when it is no farther off than that, meters.
 const SAME: f64 = 0.05;
 
-/// Of no more than so many that have not taken off it is weighed who goes where: it is done at each reconcile.
+/// Which goes where is weighed for no more than so many that have not taken off: it is done at each reconcile.
 const WEIGHED_ON_GROUND: usize = 100;
 
 /// One Drone of the Swarm that is to have a slot: none that is leaving or lost.
@@ -49,7 +49,7 @@ pub struct InSlot {
 /// The slots of `candidates`, which are in the order of their age. One without an entry is one too many: it stays as it is.
 ///
 /// # Errors
-/// [`TooMany`], when too many are to be matched anew.
+/// [`TooMany`], when too many are to be matched again.
 pub fn fill(
     slots: &[Station],
     candidates: &[Candidate],
@@ -70,7 +70,7 @@ pub fn fill(
     let waits = |holder: &&Option<usize>| holder.is_some_and(|one| !candidates[one].may_fly);
     let weighs_all = holders.iter().filter(waits).count() <= WEIGHED_ON_GROUND;
 
-    // Whoever has to move anyway, or has not taken off, is matched with the slots of all of these.
+    // One that has to move anyway, or has not taken off, is matched with the slots of all of these.
     let mut movers: BTreeMap<usize, Seeker> = BTreeMap::new();
     let mut open: Vec<usize> = Vec::new();
     for (slot, holder) in holders.iter_mut().enumerate() {
@@ -112,7 +112,7 @@ fn is_at(candidate: &Candidate, slot: &Station) -> bool {
         .is_some_and(|station| station.is_where(slot, Meters(SAME)))
 }
 
-/// Who holds each slot: of those that were given it, one that is asked to hold just there, or else the oldest.
+/// Which holds each slot: of those that were given it, one that is asked to hold just there, or else the oldest.
 fn holders(slots: &[Station], candidates: &[Candidate]) -> Vec<Option<usize>> {
     let mut holders: Vec<Option<usize>> = vec![None; slots.len()];
     for (one, candidate) in candidates.iter().enumerate() {
@@ -128,7 +128,7 @@ fn holders(slots: &[Station], candidates: &[Candidate]) -> Vec<Option<usize>> {
     holders
 }
 
-/// The others: who relieves which holder, and who is free.
+/// The others: which relieves which holder, and which are free.
 fn others(holders: &[Option<usize>], candidates: &[Candidate]) -> (BTreeMap<usize, usize>, Vec<usize>) {
     let (mut reliefs, mut free) = (BTreeMap::new(), Vec::new());
     for (one, candidate) in candidates.iter().enumerate() {

@@ -21,7 +21,7 @@ pub enum WayOutside {
         "the way there leaves spec.include[{index}] of Geofence {geofence}, or comes nearer than {WAY_MARGIN} m to its edge; give a station on this side, or widen the shape"
     )]
     Leaves {
-        /// Whose.
+        /// Name of the Geofence.
         geofence: String,
         /// Its number, from 0.
         index: usize,
@@ -31,7 +31,7 @@ pub enum WayOutside {
         "the way there crosses spec.exclude[{index}] of Geofence {geofence}, or comes nearer than {WAY_MARGIN} m to it; give a station on this side, or make the shape smaller"
     )]
     Crosses {
-        /// Whose.
+        /// Name of the Geofence.
         geofence: String,
         /// Its number, from 0.
         index: usize,
@@ -41,7 +41,7 @@ pub enum WayOutside {
         "the way there is up to {height:.1} m above home, and the ceiling of Geofence {geofence} is {ceiling} m; lower the station, or raise spec.ceilingMeters"
     )]
     Climbs {
-        /// Whose.
+        /// Name of the Geofence.
         geofence: String,
         /// Meters above home.
         height: f64,

@@ -86,7 +86,11 @@ mod tests {
             assert_eq!(time.wait(at(200)), None, "{other:?}");
         }
         time.take(FlightTruth::Disarmed, at(300));
-        assert_eq!(time.wait(at(301)), Some(Duration::from_secs(9)), "it counts anew");
+        assert_eq!(
+            time.wait(at(301)),
+            Some(Duration::from_secs(9)),
+            "it counts from the start"
+        );
     }
 
     #[test]

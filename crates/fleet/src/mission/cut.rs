@@ -1,4 +1,4 @@
-//! What is left of the work, cut anew among those who are there, and the flight of one vehicle.
+//! What is left of the work, cut again among those that are there, and the flight of one vehicle.
 //!
 //! Owns: [`Work::cut`]; [`Work::flight`], the items that one vehicle flies, and what of the work is done when it has reached them.
 //! Must not: know which vehicles there are. The same work, stretches and start make the same items, so that every leader makes the same.
@@ -76,7 +76,7 @@ impl PlannedFlight {
 
 impl Work {
     /// Cuts `left` into what each of `fliers` takes, so that all are on their way for the same time. One that has no part is not named.
-    /// What nobody has the time for is in no part.
+    /// What none has the time for is in no part.
     ///
     /// # Errors
     /// [`CannotShare`], what is wrong with the fliers.

@@ -18,7 +18,7 @@ pub const MOST_ITEMS: usize = 700;
 /// Most ranges of reached items that a report names: every second item.
 pub const MOST_RANGES: usize = MOST_ITEMS / 2;
 
-/// Largest number that stands in an item: a float32 holds each whole number up to it.
+/// Largest number in an item: a float32 holds each whole number up to it.
 const LARGEST: f64 = 16_777_216.0;
 
 /// Names the content of a plan: equal items, equal digest. 32 hexadecimal digits.

@@ -4,8 +4,8 @@
 //!
 //! An autopilot says which item it is busy with (MISSION_CURRENT, again and again) and which it has reached (MISSION_ITEM_REACHED, on
 //! ArduPilot once). Either may be lost on the way. So an item that is flown to is reached when the autopilot has said so, or has gone on
-//! to a later one, and the vehicle was seen at its place just before. One that is done where the vehicle is counts with the place before
-//! it. What somebody jumps over is not reached.
+//! to a later one, and the vehicle was observed at its place just before. One that is done where the vehicle is counts with the place before
+//! it. What a person jumps over is not reached.
 
 use super::flight::{Uploaded, is_flown_to};
 use super::item;

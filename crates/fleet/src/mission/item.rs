@@ -359,7 +359,7 @@ fn seconds(seconds: f64) -> Option<Duration> {
     Duration::try_from_secs_f64(seconds).ok()
 }
 
-/// Where `items` lead, whatever else they say: for a look at a mission that no route can say.
+/// Where `items` lead, whatever else they say: to show a mission that no route can say.
 ///
 /// # Errors
 /// [`UnroutableItem`], the first whose place is not known.

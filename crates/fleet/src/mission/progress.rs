@@ -1,4 +1,4 @@
-//! How a Mission goes on: who flies what, what is flown, and what follows.
+//! How a Mission goes on: which Drone flies what, what is flown, and what follows.
 //!
 //! Owns: [`step`], from what is written down and what is observed of its Drones to what is written down next ([`Progress`]) and to the
 //! Drones that are made and deleted. Must not: read a clock, know Kubernetes, or count as flown what no vehicle has reported.
@@ -9,10 +9,10 @@
 //!                       └── the Drone leaves, and the rest of the part --> left
 //!
 //! The work is cut among the Drones that have vehicles: were a part kept for one that has none, the vehicle that is there would take off for
-//! it once more, and for half of the rest again. One that joins while all is somebody's takes over the later part of what another has left
-//! (`joining.rs`). Only where all is flown again and again, and nobody joins before the next time, a part is kept that is worth a flight.
+//! it once more, and for half of the rest again. One that joins while all of it is given takes over the later part of what another has left
+//! (`joining.rs`). Only where all is flown again and again, and none joins before the next time, a part is kept that is worth a flight.
 //!
-//! So each position of the track is flown, somebody's, or left, and nothing is lost whatever happens to a Drone (invariant 13). Where
+//! So each position of the track is flown, in the part of a Drone, or left, and nothing is lost whatever happens to a Drone (invariant 13). Where
 //! vehicles fly in layers, one that is to leave soon is relieved first (`relief.rs`): what it gives over is then the part of both.
 
 mod joining;
@@ -45,20 +45,20 @@ pub struct Part {
     pub start: Wgs84,
     /// In which layer: how many vehicles of the Mission fly lower.
     pub layer: u8,
-    /// Who takes over from it, and where.
+    /// Which Drone takes over from it, and where.
     pub relief: Option<Relief>,
     /// So many times is all flown before that of which it is a part.
     pub ahead: u8,
 }
 
-/// Who takes over before the one that has the part leaves.
+/// The Drone that takes over before the one that has the part leaves.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Relief {
     /// The Drone.
     pub drone: String,
     /// The position up to which the one that leaves flies in any case.
     pub from: f64,
-    /// It has joined, and has a place of its own among those who fly at once.
+    /// It has joined, and has a place of its own among those that fly at once.
     pub beside: bool,
 }
 
@@ -67,9 +67,9 @@ pub struct Relief {
 pub struct Progress {
     /// How often all of the work was flown.
     pub completed: u32,
-    /// What is flown of it this time, by those who have no part any more.
+    /// What is flown of it this time, by those that have no part any more.
     pub flown: Stretches,
-    /// Who flies what.
+    /// Which Drone flies what.
     pub parts: Vec<Part>,
     /// How often a vehicle failed to fly its part.
     pub failures: u32,
@@ -86,13 +86,13 @@ pub struct Wanted {
     pub completions: Option<u32>,
     /// How many failures are borne.
     pub backoff_limit: u32,
-    /// How much of its work one who takes over flies once more, seconds.
+    /// How much of its work one that takes over flies once more, seconds.
     pub overlap_seconds: f64,
     /// How much higher each layer is than the one below.
     pub layer_height: Meters,
     /// No flight is to go on.
     pub halt: Option<Halt>,
-    /// Some who could be given a part are not known yet, and may be soon: nothing is cut.
+    /// Some that could be given a part are not known yet, and may be soon: nothing is cut.
     pub gathering: bool,
     /// Drones may be made: no Mission of a higher priority waits for vehicles.
     pub may_create: bool,
@@ -124,9 +124,9 @@ pub enum Halt {
 pub enum Doing {
     /// It waits for a vehicle, or that was not heard yet.
     Waits,
-    /// It stands at this place, and can be given a part.
+    /// It is on the ground at this place, and can be given a part.
     Fit(Wgs84),
-    /// It may not fly its part from where it stands, or not fly it to its end any more: why.
+    /// It may not fly its part from where it is on the ground, or not fly it to its end any more: why.
     Unfit(String),
     /// It is about to fly, or flies.
     Busy,
@@ -263,16 +263,16 @@ pub struct Step {
     pub create: usize,
     /// Drones that are to be deleted, and why.
     pub delete: Vec<(String, Why)>,
-    /// Who gave up a part before its end.
+    /// Drones that gave up a part before its end, and why.
     pub gave_up: Vec<(String, Why)>,
     /// What has become of it.
     pub outcome: Outcome,
-    /// Why nothing was cut, where that is the fault of where vehicles stand.
+    /// Why nothing was cut, where the reason is the places at which vehicles are on the ground.
     pub cannot: Option<CannotShare>,
 }
 
 impl Progress {
-    /// All that is flown this time, also by those who have not flown all of their parts.
+    /// All that is flown this time, also by those that have not flown all of their parts.
     #[must_use]
     pub fn all_flown(&self) -> Stretches {
         self.now().fold(self.flown.clone(), |all, part| all.and(&part.flown))
@@ -283,7 +283,7 @@ impl Progress {
         self.parts.iter().filter(|part| part.ahead == 0)
     }
 
-    /// What is flown by nobody and nobody's part.
+    /// What is flown by none and in no part.
     #[must_use]
     pub fn left(&self, work: &Work) -> Stretches {
         let taken = self
@@ -292,7 +292,7 @@ impl Progress {
         work.trimmed(&work.whole().without(&taken))
     }
 
-    /// What nobody has flown.
+    /// What no vehicle has flown.
     #[must_use]
     pub fn not_flown(&self, work: &Work) -> Stretches {
         work.trimmed(&work.whole().without(&self.all_flown()))
@@ -381,7 +381,7 @@ pub fn step(work: &Work, wanted: &Wanted, before: &Progress, drones: &[Observed]
     next
 }
 
-/// Takes in what was flown, and takes their parts from those who leave.
+/// Takes in what was flown, and takes their parts from those that leave.
 fn take_in(next: &mut Step, wanted: &Wanted, drones: &[Observed]) {
     let progress = &mut next.progress;
     let parts = std::mem::take(&mut progress.parts);
@@ -408,7 +408,7 @@ fn take_in(next: &mut Step, wanted: &Wanted, drones: &[Observed]) {
     }
 }
 
-/// Nobody flies on.
+/// None flies on.
 fn halt(next: &mut Step, drones: &[Observed]) {
     next.progress.flown = next.progress.all_flown();
     next.progress.parts.clear();
@@ -420,7 +420,7 @@ fn halt(next: &mut Step, drones: &[Observed]) {
     next.delete.extend(others);
 }
 
-/// Gives what is left to those who are there, and asks for more Drones where there are too few.
+/// Gives what is left to those that are there, and asks for more Drones where there are too few.
 fn give(next: &mut Step, work: &Work, wanted: &Wanted, drones: &[Observed]) {
     let has_part = |progress: &Progress, drone: &str| progress.part(drone).is_some();
     let deleted: BTreeSet<String> = next.delete.iter().map(|(drone, _)| drone.clone()).collect();
@@ -457,18 +457,18 @@ fn give(next: &mut Step, work: &Work, wanted: &Wanted, drones: &[Observed]) {
     let free = wanted.parallelism.saturating_sub(relief::in_place(&next.progress));
     let left = next.progress.left(work);
     if !left.is_empty() && free > 0 && !fit.is_empty() && !wanted.gathering {
-        let who = fit.get(..free.min(fit.len())).unwrap_or_default();
+        let first = fit.get(..free.min(fit.len())).unwrap_or_default();
         let soon = idle
             .iter()
             .filter(|seen| seen.doing == Doing::Waits && seen.node.is_some());
-        let count = (who.len() + soon.count()).min(free);
+        let count = (first.len() + soon.count()).min(free);
         let again = wanted.flies_again(&next.progress);
-        let count = if again && gain(work, &left, who, (count, free)) >= LEAST_GAIN {
+        let count = if again && gain(work, &left, first, (count, free)) >= LEAST_GAIN {
             free
         } else {
             count
         };
-        match cut(work, wanted, (&left, &next.progress.flown), who, count) {
+        match cut(work, wanted, (&left, &next.progress.flown), first, count) {
             Ok(parts) => {
                 for (drone, start, stretches) in parts {
                     let stretches = fitting(work, &stretches, start);
@@ -502,7 +502,7 @@ fn give(next: &mut Step, work: &Work, wanted: &Wanted, drones: &[Observed]) {
 }
 
 impl Progress {
-    /// `drone` has this part, in the least layer in which nobody flies.
+    /// `drone` has this part, in the least layer in which none flies.
     fn take(&mut self, drone: String, start: Wgs84, stretches: Stretches, ahead: u8) {
         self.parts.push(Part {
             drone,
@@ -516,7 +516,7 @@ impl Progress {
     }
 }
 
-/// The least layer in which nobody flies.
+/// The least layer in which none flies.
 fn free_layer(progress: &Progress) -> u8 {
     let taken: BTreeSet<u8> = progress.parts.iter().map(|part| part.layer).collect();
     (0..u8::MAX).find(|layer| !taken.contains(layer)).unwrap_or(u8::MAX)
@@ -524,22 +524,22 @@ fn free_layer(progress: &Progress) -> u8 {
 
 type Given = (String, Wgs84, Stretches);
 
-/// So many vehicles, who begin where `who` stands.
-fn fliers(who: &[(&str, Wgs84)], count: usize) -> Vec<Flier> {
+/// So many vehicles, which begin at the places of `fit`.
+fn fliers(fit: &[(&str, Wgs84)], count: usize) -> Vec<Flier> {
     let flier = |start: &Wgs84| Flier {
         start: *start,
         speed: None,
         endurance: None,
     };
-    // Nobody knows from where those start who are not there yet: from where one does who is.
-    let all = who.iter().cycle().take(count.min(MOST_FLIERS));
+    // Where those that are not there yet will start is not known: it is taken to be where one that is there starts.
+    let all = fit.iter().cycle().take(count.min(MOST_FLIERS));
     all.map(|(_, start)| flier(start)).collect()
 }
 
 /// How much sooner `left` is flown by the second number of vehicles than by the first, seconds.
-fn gain(work: &Work, left: &Stretches, who: &[(&str, Wgs84)], (few, many): (usize, usize)) -> f64 {
+fn gain(work: &Work, left: &Stretches, fit: &[(&str, Wgs84)], (few, many): (usize, usize)) -> f64 {
     let longest = |count: usize| {
-        let parts = work.cut(left, &fliers(who, count)).unwrap_or_default();
+        let parts = work.cut(left, &fliers(fit, count)).unwrap_or_default();
         parts
             .iter()
             .fold(0.0_f64, |longest, (_, part)| longest.max(work.seconds(part)))
@@ -547,13 +547,13 @@ fn gain(work: &Work, left: &Stretches, who: &[(&str, Wgs84)], (few, many): (usiz
     longest(few) - longest(many)
 }
 
-/// Cuts `left` among `who`, and as many who come later as make `count` of them. Where somebody has `flown` up to, the next begins a
+/// Cuts `left` among `fit`, and as many that come later as make `count` of them. Where another has `flown` up to, the next begins a
 /// little earlier.
 fn cut(
     work: &Work,
     wanted: &Wanted,
     (left, flown): (&Stretches, &Stretches),
-    who: &[(&str, Wgs84)],
+    fit: &[(&str, Wgs84)],
     count: usize,
 ) -> Result<Vec<Given>, CannotShare> {
     #[expect(clippy::float_cmp, reason = "positions are kept in steps that are exact")]
@@ -567,10 +567,10 @@ fn cut(
         }
     };
     let given = work
-        .cut(left, &fliers(who, count))?
+        .cut(left, &fliers(fit, count))?
         .into_iter()
         .filter_map(|(number, part)| {
-            let (drone, start) = who.get(number)?;
+            let (drone, start) = fit.get(number)?;
             let part = part
                 .all()
                 .iter()

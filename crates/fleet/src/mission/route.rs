@@ -14,7 +14,7 @@ pub const MOST_WAYPOINTS: usize = 1000;
 /// Nothing is flown faster.
 pub const FASTEST: MetersPerSecond = MetersPerSecond(20.0);
 
-/// Nobody holds longer at one waypoint.
+/// No vehicle holds longer at one waypoint.
 pub const LONGEST_HOLD: Duration = Duration::from_secs(3600);
 
 /// A place of a route, and what is done there.
@@ -28,7 +28,7 @@ pub struct Waypoint {
     pub speed: Option<MetersPerSecond>,
     /// How long the vehicle holds there.
     pub hold: Duration,
-    /// Where it looks there; `None` leaves that to the autopilot.
+    /// Its heading there; `None` leaves that to the autopilot.
     pub heading: Option<Heading>,
     /// What is done there, in this order.
     pub actions: Vec<Action>,

@@ -1,4 +1,4 @@
-//! Who flies which part of the work.
+//! Which vehicle flies which part of the work.
 //!
 //! Owns: [`Work::share`], which cuts the track into one part for each vehicle so that all are in the air for the same time, the ways there
 //! and home included; what of it is left ([`Plan::left`]).
@@ -51,9 +51,9 @@ pub struct Flier {
 /// Why work cannot be shared.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum CannotShare {
-    /// Nobody.
+    /// No vehicle.
     #[error("there is no vehicle; give at least one")]
-    Nobody,
+    NoVehicle,
     /// Too many.
     #[error("{0} vehicles are more than {MOST_FLIERS}; divide the work into several Missions")]
     TooMany(usize),
@@ -67,7 +67,7 @@ pub enum CannotShare {
     },
     /// A start in a hole.
     #[error(
-        "the start of vehicle {0} lies in a hole of the area, which nobody crosses; move the start, or make the hole smaller"
+        "the start of vehicle {0} lies in a hole of the area, which no vehicle crosses; move the start, or make the hole smaller"
     )]
     StartInHole(usize),
     /// A start that is shut in.
@@ -91,12 +91,12 @@ pub struct Share {
     positions: Vec<f64>,
 }
 
-/// Who flies what.
+/// Which vehicle flies what.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Plan {
     /// A share for each vehicle that has one, in the order of the track.
     pub shares: Vec<Share>,
-    /// From where on the track nobody can fly, as no vehicle has the time.
+    /// From where on the track none can fly, as no vehicle has the time.
     rest: Option<f64>,
 }
 
@@ -123,7 +123,7 @@ impl Work {
     /// [`CannotShare`], what is wrong with the fliers. That they cannot fly all of it is no error: see [`Plan::is_whole`].
     pub fn share(&self, fliers: &[Flier]) -> Result<Plan, CannotShare> {
         if fliers.is_empty() {
-            return Err(CannotShare::Nobody);
+            return Err(CannotShare::NoVehicle);
         }
         if fliers.len() > MOST_FLIERS {
             return Err(CannotShare::TooMany(fliers.len()));
@@ -409,7 +409,7 @@ impl Plan {
     }
 
     /// What is left of `work` when so many points of the path of each share have been reached, in the order of the shares; a share that is
-    /// not named has not begun. `None` when nothing is left. Share it again among those who are there.
+    /// not named has not begun. `None` when nothing is left. Share it again among those that are there.
     #[must_use]
     pub fn left(&self, work: &Work, reached: &[usize]) -> Option<Work> {
         let mut parts: Vec<(f64, f64)> = Vec::new();

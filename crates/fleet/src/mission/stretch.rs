@@ -1,4 +1,4 @@
-//! Parts of a track, in a few numbers, so that who flies what can be written down whatever its length.
+//! Parts of a track, in a few numbers, so that what each vehicle flies can be written down whatever its length.
 //!
 //! Owns: [`Stretch`], and sets of them ([`Stretches`]); what of them is work, and how much. Must not: know vehicles.
 //!
@@ -9,7 +9,7 @@ use super::share::{USUAL_SPEED, length};
 use super::track::{Leg, Point, Track, Work, split};
 use crate::units::Wgs84;
 
-/// So many positions are told apart between two points.
+/// So many positions are distinguished between two points.
 const STEPS: f64 = 1024.0;
 
 /// From one position on a track to another.

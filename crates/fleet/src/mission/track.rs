@@ -2,7 +2,7 @@
 //!
 //! Owns: [`Track`], its positions (a number: 2.25 is a quarter of the way from point 2 to point 3) and its parts; [`Work`], a track with the
 //! ways around what must not be crossed.
-//! Must not: know who flies it.
+//! Must not: know what flies it.
 
 use super::area::{Area, apart, flat, frame};
 use super::route::{Action, BadRoute, BadWaypoint, Route, Waypoint, height};
@@ -42,7 +42,7 @@ pub struct Point {
     pub trigger: Option<Meters>,
     /// How long the vehicle holds here.
     pub hold: Duration,
-    /// Where it looks while it holds.
+    /// Its heading while it holds.
     pub heading: Option<Heading>,
     /// How many photos are taken here.
     pub photos: u32,
@@ -178,7 +178,7 @@ pub struct Work {
     /// To the work and home again.
     pub(super) around: Ways,
     pub(super) survey: Option<Surveyed>,
-    /// Items that are flown as somebody has written them.
+    /// Items that are flown as a person has written them.
     pub(super) written: Option<Arc<Written>>,
 }
 
@@ -314,7 +314,7 @@ impl Work {
         self.frame.position(local).0
     }
 
-    /// The waypoints that one vehicle flies along `points`, with all that it has to be told on the way: speed and camera are sent where
+    /// The waypoints that one vehicle flies along `points`, with all that it has to be sent on the way: speed and camera are sent where
     /// they change, and at the first point.
     #[must_use]
     pub fn waypoints(&self, points: &[Point]) -> Vec<Waypoint> {

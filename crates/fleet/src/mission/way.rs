@@ -11,7 +11,7 @@ use ::geo::{BoundingRect, Coord, LineString, Orient, Polygon, Rect, orient::Dire
 use pathfinding::directed::astar::astar;
 use std::sync::OnceLock;
 
-/// A way may be so far inside of what it must not cross, meters: less than anybody measures.
+/// A way may be so far inside of what it must not cross, meters: less than is ever measured.
 const SLACK: f64 = 0.005;
 
 /// Where one may fly.

@@ -1,4 +1,4 @@
-//! Items that somebody has written, flown as they stand by one vehicle at a time.
+//! Items that a person has written, flown unchanged by one vehicle at a time.
 //!
 //! Owns: [`Work::of_items`]; which items can be flown ([`BadItems`]); the flight of a part of them.
 //! Must not: know a file format, or cut between two places.
@@ -21,10 +21,10 @@ use std::sync::Arc;
 use std::time::Duration;
 
 const NAV_LOITER_TURNS: u16 = 18;
-/// Begins a landing, also for a failsafe, which then leads along a way that nobody has claimed.
+/// Begins a landing, also for a failsafe, which then leads along a way that is not claimed.
 const DO_LAND_START: u16 = 189;
 
-/// Why items cannot be flown as they stand.
+/// Why items cannot be flown unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
 pub enum BadItems {
     /// Nothing is flown to.
@@ -79,7 +79,7 @@ pub enum BadItems {
 /// The widest acceptance radius: that of autopilots of multicopters, if none is given (NAV_ACC_RAD, WPNAV_RADIUS).
 const WIDEST: Meters = Meters(2.0);
 
-/// Items that are flown as they stand.
+/// Items that are flown unchanged.
 #[derive(Clone, Debug)]
 pub(super) struct Written {
     /// Without takeoff and landing.
@@ -117,7 +117,7 @@ fn check(number: usize, item: &Item) -> Result<(), BadItems> {
 }
 
 impl Work {
-    /// `items`, one after the other, as they stand. A takeoff at the beginning and a return or landing at the end are left out.
+    /// `items`, one after the other, unchanged. A takeoff at the beginning and a return or landing at the end are left out.
     ///
     /// # Errors
     /// [`BadItems`], the first thing that is wrong with them. Items are counted from 0, and home is none of them.

@@ -1,4 +1,4 @@
-//! Who waits in a circle.
+//! Which vehicles wait in a circle.
 //!
 //! Owns: [`Circles`]. Must not: know of routes.
 
@@ -9,20 +9,20 @@ use std::collections::{BTreeMap, BTreeSet};
 /// Vehicles that wait for others that wait, around to themselves.
 #[derive(Debug, Default)]
 pub(super) struct Circles {
-    /// For whom each waits, among those in circles.
+    /// For which each waits, among those in circles.
     waits: BTreeMap<NodeName, BTreeSet<NodeName>>,
-    /// Who waits for each.
+    /// Which wait for each.
     awaited: BTreeMap<NodeName, BTreeSet<NodeName>>,
 }
 
 impl Circles {
-    /// The circles among those who wait for these owners.
+    /// The circles among those that wait for these owners.
     pub(super) fn among<'a>(waits: impl Iterator<Item = (&'a NodeName, &'a BTreeSet<Owner>)>) -> Self {
         let all: BTreeMap<&NodeName, &BTreeSet<Owner>> = waits.collect();
         let mut circles = Self::default();
         for (&one, owners) in &all {
             for owner in owners.iter() {
-                // Who does not wait either moves or never will: neither is part of a circle.
+                // One that does not wait either moves or never will: neither is part of a circle.
                 if let Owner::Vehicle(other) = owner
                     && all.contains_key(other)
                 {
@@ -41,13 +41,13 @@ impl Circles {
         self.waits.contains_key(vehicle) && self.awaited.contains_key(vehicle)
     }
 
-    /// `vehicle` waits no longer, and nobody waits for it.
+    /// `vehicle` waits no longer, and none waits for it.
     pub(super) fn remove(&mut self, vehicle: &NodeName) {
         let touched = self.take_out(vehicle);
         self.peel(touched);
     }
 
-    /// Takes out all that wait for nobody here, or for whom nobody here waits, and those of whom that is so then.
+    /// Takes out all that wait for none here, or for which none here waits, and then those of which that has become true.
     fn peel(&mut self, mut maybe: Vec<NodeName>) {
         while let Some(one) = maybe.pop() {
             if !self.has(&one) {

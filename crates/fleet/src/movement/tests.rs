@@ -364,7 +364,7 @@ proptest! {
         for i in (1..count).rev() {
             whose.swap(i, dice.below(i + 1));
         }
-        // Some hold, each at any slot; some are late, and stand on their pads still.
+        // Some hold, each at any slot; some are late, and are still on their pads.
         let begin: Vec<(Local, bool)> = (0..count)
             .map(|i| if has(flying, i) { (slot(whose[i]), true) } else { (pad(i), false) })
             .collect();

@@ -10,7 +10,7 @@ use crate::geo::Local;
 /// layers, which are known to be clear of terrain.
 const DIRECT: f64 = 200.0;
 
-/// Straight to the goal, then by each layer. Those who fly the same way begin with the same layer, as on airways: they cross fewer.
+/// Straight to the goal, then by each layer. Those that fly the same way begin with the same layer, as on airways: they cross fewer.
 pub(super) fn plain<'a>(idle: &'a Idle<'_>, layers: &'a Layers) -> impl Iterator<Item = Route> + use<'a> {
     heights(idle, layers).filter_map(|height| over(&[], idle.from, idle.goal.at, &[], height))
 }

@@ -1,7 +1,7 @@
 //! What no profile may set.
 //!
 //! Owns: the list: what is measured on one vehicle and wrong on any other, what names a vehicle, what it counts itself, and what Skein's
-//! own safety stands on. Must not: judge whether a value is wise.
+//! own safety depends on. Must not: judge whether a value is wise.
 
 use crate::vehicle::Autopilot;
 
@@ -108,7 +108,7 @@ pub fn name(autopilot: Autopilot, name: &str) -> Option<&'static str> {
     (barometer || power).then_some(CALIBRATION)
 }
 
-/// Why an agent does not give the parameter this value, whoever wants it; `None`: it does. What a Geofence sees to is switched on only.
+/// Why an agent does not give the parameter this value, whatever wants it; `None`: it does. What a Geofence sees to is switched on only.
 #[must_use]
 pub fn aboard(autopilot: Autopilot, parameter: &str, wanted: f64) -> Option<&'static str> {
     #[allow(clippy::float_cmp, reason = "the number that a Geofence gives")]
@@ -130,7 +130,7 @@ const STOPS: &[(Autopilot, &str, &[f64])] = &[
     (Autopilot::Px4, "COM_ACT_FAIL_ACT", &[4.0]),
 ];
 
-/// Failsafes for a lost agent: without them nobody sees to the vehicle when the agent is gone (invariant 7).
+/// Failsafes for a lost agent: without them nothing looks after the vehicle when the agent is gone (invariant 7).
 const KEEPS: &[(Autopilot, &str)] = &[(Autopilot::ArduPilot, "FS_GCS_ENABLE"), (Autopilot::Px4, "NAV_DLL_ACT")];
 
 /// Why no profile may give the parameter this value; `None`: it may.
@@ -146,7 +146,7 @@ pub fn value(autopilot: Autopilot, name: &str, value: f64) -> Option<&'static st
     #[allow(clippy::float_cmp, reason = "whole numbers")]
     let (terminates, off) = (battery && value == 5.0, value == 0.0);
     if off && KEEPS.contains(&(autopilot, name)) {
-        return Some("that value leaves the vehicle to nobody when its agent is gone");
+        return Some("that value switches off the failsafe that acts when its agent is gone");
     }
     #[allow(clippy::float_cmp, reason = "whole numbers")]
     let stops = |(of, parameter, values): &(Autopilot, &str, &[f64])| {

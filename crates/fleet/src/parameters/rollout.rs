@@ -1,7 +1,8 @@
 //! Which vehicle gets changed values next.
 //!
-//! Owns: [`next`]: within `maxUnavailable` of each profile, on the ground only, those that serve nobody first; and that a vehicle which
-//! refuses a value stops what would follow. What was observed of a vehicle counts, whichever leader began its change. Must not: set anything; the agents do.
+//! Owns: [`next`]: within `maxUnavailable` of each profile, on the ground only, those that serve no Drone first; and that a vehicle which
+//! refuses a value stops what would follow. What was observed of a vehicle counts, whichever leader began its change. Must not: set
+//! anything; the agents do.
 
 use crate::vehicle::FlightTruth;
 use std::collections::BTreeMap;
@@ -24,7 +25,7 @@ pub enum Progress {
 pub enum State {
     /// On the ground and disarmed.
     Grounded,
-    /// Armed. Nothing is set before it has landed, so it keeps nobody waiting for as long as it flies.
+    /// Armed. Nothing is set before it has landed, so it keeps no other waiting for as long as it flies.
     /// What it was let set before it took off it sets after landing, for a moment beside as many others as may be changed.
     Armed,
     /// Not heard, or it does not say.

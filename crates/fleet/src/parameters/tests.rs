@@ -1,4 +1,4 @@
-//! Profiles, their values, and who gets them when.
+//! Profiles, their values, and which vehicle gets them when.
 
 use super::rollout::{Candidate, Progress, State, next};
 use super::*;
@@ -191,7 +191,7 @@ fn what_belongs_to_one_vehicle_or_keeps_skein_safe_cannot_be_set() {
     assert!(terminates("BATT_FS_LOW_ACT") && terminates("BATT2_FS_CRT_ACT") && !terminates("FS_GCS_ENABLE"));
     assert!(
         denied::value(Autopilot::ArduPilot, "FS_GCS_ENABLE", 0.4).is_some(),
-        "nobody would see to the vehicle"
+        "nothing would look after the vehicle"
     );
     let fine = [
         ("RTL_ALT", "1500"),
@@ -412,7 +412,7 @@ fn one_that_is_in_the_middle_of_a_change_counts_whoever_began_it_and_gets_newer_
     assert_eq!(held.busy, BTreeMap::from([("p".to_owned(), "b".to_owned())]));
     let two = BTreeMap::from([("p", 2)]);
     assert_eq!(next(&vehicles, &two).grant, ["a"]);
-    // One that is parked and was not being changed keeps nobody waiting.
+    // One that is parked and was not being changed keeps no other waiting.
     let parked = Candidate {
         state: State::Unknown,
         ..of("b", Progress::Waiting, false)

@@ -1,7 +1,7 @@
-//! Keeping clear of those who do not keep to their airspace: a vehicle in a pilot's hands, on the way of its failsafe, blown away; foreign
+//! Keeping clear of those that do not keep to their airspace: a vehicle in a pilot's hands, on the way of its failsafe, blown away; foreign
 //! traffic.
 //!
-//! Owns: [`Endangered`], who had to make way for whom. Must not: grant a route ([`crate::safety`] does), or move a vehicle that flies none
+//! Owns: [`Endangered`], which vehicle had to make way for which. Must not: grant a route ([`crate::safety`] does), or move a vehicle that flies none
 //! of our routes.
 
 use super::{CEILING, Desire, Expected, Site, kept_within};
@@ -60,7 +60,7 @@ impl Action {
 }
 
 impl Site {
-    /// Who is or was in danger in the last seconds, from whom, and what was done.
+    /// Which vehicle is or was in danger in the last seconds, from which other, and what was done.
     #[must_use]
     pub const fn endangered(&self) -> &BTreeMap<(Owner, NodeName), Endangered> {
         &self.endangered

@@ -1,4 +1,4 @@
-//! Aircraft of others that our vehicles hear.
+//! Aircraft of others that our vehicles receive.
 //!
 //! Owns: which sightings count, and how well they are known. Must not: say where such an aircraft may be later
 //! ([`crate::airspace`] does).
@@ -27,7 +27,7 @@ const ANY_HEIGHT: f64 = 20_000.0;
 const OWN_WITHIN: f64 = 50.0;
 
 impl Site {
-    /// Takes in what the vehicles hear.
+    /// Takes in the sightings that the vehicles report.
     pub(super) fn hear_traffic(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         let mut last: BTreeMap<u32, (&Aircraft, Moment)> = BTreeMap::new();
         for (report, received) in vehicles.values().filter_map(|expected| expected.report) {

@@ -14,7 +14,7 @@ pub const MOST_PIECES: usize = 256;
 /// The airspace of one vehicle.
 #[derive(Clone, Debug, PartialEq)]
 pub enum Owned {
-    /// Nothing is known of it, so nobody else has any.
+    /// Nothing is known of it, so no other vehicle has any.
     Everywhere,
     /// It may be in these, and in so many more that are not shown.
     Within(Vec<Piece>, usize),
@@ -36,7 +36,7 @@ pub struct Piece {
 }
 
 impl Site {
-    /// The airspace that the vehicle of `node` owns; `None` for one that is not known here, and while nobody has a station.
+    /// The airspace that the vehicle of `node` owns; `None` for one that is not known here, and while no vehicle has a station.
     #[must_use]
     pub fn owned(&self, node: &NodeName) -> Option<Owned> {
         if self.takeoffs.asleep {

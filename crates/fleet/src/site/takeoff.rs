@@ -1,9 +1,9 @@
 //! Which vehicle without a station may take off: it does so without a route.
 //!
-//! Owns: [`Takeoffs`], to whom the airspace above its home, or along its plan, belongs before it takes off, or between its height and the one
-//! that it is to change to. Must not: keep those apart from one
-//! another who hold above their homes, or hold one of them down for a vehicle whose agent says that it has not flown: then nobody flies who has
-//! no station either. Who flies a plan leaves its home, so all of its way has to be clear of everybody, and stay clear until it takes off.
+//! Owns: [`Takeoffs`], to which vehicle the airspace above its home, or along its plan, belongs before it takes off, or between its height and
+//! the one that it is to change to. Must not: keep those apart from one another that hold above their homes, or hold one of them down for a
+//! vehicle whose agent says that it has not flown: then none flies that has no station either. One that flies a plan leaves its home, so all of
+//! its way has to be clear of all, and stay clear until it takes off.
 
 use super::{Desire, Expected, Site};
 use crate::airspace::{Owner, Route, Unsteady, Volume};
@@ -22,7 +22,7 @@ use std::time::Duration;
 /// An order to take off may be under way to its agent for this long after it was taken back.
 const MAY_BE_UNDER_WAY: Duration = Duration::from_secs(30);
 
-/// Homes wander; a vehicle that stands farther from the start of its plan was carried elsewhere, meters.
+/// Homes wander; a vehicle on the ground that is farther from the start of its plan was carried elsewhere, meters.
 const HOME_WANDERS: f64 = 10.0;
 
 /// Which vehicles may take off now.
@@ -32,15 +32,15 @@ pub(super) struct Takeoffs {
     until: BTreeMap<NodeName, Moment>,
     /// Those on the ground at a place that this site does not know: without a position, or far away.
     nowhere: BTreeSet<NodeName>,
-    /// Whose way is that of a plan, and of which.
+    /// Those whose way is that of a plan, and of which.
     plans: BTreeMap<NodeName, PlanDigest>,
-    /// Those on the ground into the way of whose plan somebody has come: they wait. What they were given stays their own for a while.
+    /// Those on the ground into the way of whose plan another has come: they wait. What they were given stays their own for a while.
     crossed: BTreeSet<NodeName>,
     /// At which other height than the one that its agent holds a vehicle is to be.
     changes: BTreeMap<NodeName, AltitudeAboveHome>,
-    /// Who may change to which height, and until when at least the way there is its own.
+    /// Those that may change to which height, and until when at least the way there is its own.
     heights: BTreeMap<NodeName, (AltitudeAboveHome, Moment)>,
-    /// Nobody has a station, or flies for a Mission.
+    /// No vehicle has a station, or flies for a Mission.
     pub(super) asleep: bool,
 }
 
@@ -55,12 +55,12 @@ impl Takeoffs {
 }
 
 impl Site {
-    /// Nobody has a station or flies for a Mission now, heard or not: who holds above its home need not ask.
+    /// No vehicle has a station or flies for a Mission now, heard or not: one that holds above its home need not ask.
     pub const fn rest(&mut self) {
         self.takeoffs.asleep = true;
     }
 
-    /// Whether a vehicle without a station of `node`, which is on the ground, may take off beside those which have one. One that was
+    /// Whether a vehicle without a station of `node`, which is on the ground, may take off beside those that have one. One that was
     /// not observed yet may not.
     #[must_use]
     pub fn may_take_off(&self, node: &NodeName) -> bool {
@@ -91,8 +91,8 @@ impl Site {
         self.takeoffs.plans.contains_key(node)
     }
 
-    /// Whether the airspace of the whole plan `digest` belongs to the vehicle of `node`, which is on the ground, and nobody
-    /// has come into it.
+    /// Whether the airspace of the whole plan `digest` belongs to the vehicle of `node`, which is on the ground, and no
+    /// other has come into it.
     #[must_use]
     pub fn may_fly_plan(&self, node: &NodeName, digest: &PlanDigest) -> bool {
         let given = self.takeoffs.until.contains_key(node) && self.takeoffs.plans.get(node) == Some(digest);
@@ -120,8 +120,8 @@ impl Site {
         self.takeoffs.asleep = false;
         self.takeoffs.nowhere.clear();
         for (node, expected) in vehicles {
-            let stands = self.claims.place(node).filter(|(_, on_ground)| *on_ground);
-            let Some((at, _)) = stands else {
+            let grounded = self.claims.place(node).filter(|(_, on_ground)| *on_ground);
+            let Some((at, _)) = grounded else {
                 self.revoke_takeoff(node, now);
                 if expected
                     .report
@@ -159,7 +159,7 @@ impl Site {
         }
     }
 
-    /// Gives those who are to change their height the way there, once it is clear.
+    /// Gives those that are to change their height the way there, once it is clear.
     pub(super) fn grant_changes(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         let changes = self.takeoffs.changes.clone();
         for (node, height) in &changes {
@@ -192,7 +192,7 @@ impl Site {
         }
     }
 
-    /// One that was ordered to fly its plan and has not taken off yet waits while somebody comes into its way.
+    /// One that was ordered to fly its plan and has not taken off yet waits while another comes into its way.
     fn keep_from_crossed_plan(&mut self, node: &NodeName, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         let Some((_, way)) = self.plans.get(node) else { return };
         let others = self.come_into(node, way, vehicles, now);
@@ -207,7 +207,7 @@ impl Site {
             .insert(node.clone(), super::sentence(&Waiting::For(others)));
     }
 
-    /// Who has come into `way`, which was clear: foreign traffic, a vehicle in other hands or astray, one that lands where it is. All
+    /// What has come into `way`, which was clear: foreign traffic, a vehicle in other hands or astray, one that lands where it is. All
     /// others are kept out of it.
     fn come_into(
         &self,
@@ -228,7 +228,7 @@ impl Site {
         found
     }
 
-    /// Claims the whole way of the plan of a vehicle that stands at `at`, if it is clear of all others; and checks a way that it has already.
+    /// Claims the whole way of the plan of a vehicle on the ground at `at`, if it is clear of all others; and checks a way that it has already.
     fn let_fly_plan(
         &mut self,
         (node, at): (&NodeName, Local),
@@ -321,7 +321,7 @@ fn lands(expected: &Expected<'_>) -> bool {
     })
 }
 
-/// Whether one of which nothing is known may be in the air: its agent is not heard, or says that it has flown.
+/// Whether one of which nothing is known may be in the air: no report of its agent is received, or it says that it has flown.
 fn may_have_flown(expected: &Expected<'_>) -> bool {
     match expected.report {
         None => expected.may_fly,

@@ -10,7 +10,7 @@ use crate::geo::shifted;
 use crate::ids::DroneUid;
 use crate::report::RouteState;
 use crate::station::{Altitude, Limits, Manner, Place};
-use crate::traffic::{Aircraft, Altitude as Told};
+use crate::traffic::{Aircraft, Altitude as Reported};
 use crate::vehicle::Position;
 use std::time::Duration;
 
@@ -31,7 +31,7 @@ struct Vehicle {
     state: RouteState,
     activity: Activity,
     heard: bool,
-    hears: Vec<Aircraft>,
+    receives: Vec<Aircraft>,
 }
 
 fn node(name: &str) -> NodeName {
@@ -59,7 +59,7 @@ fn vehicle(name: &str, home: f64, desire: Desire) -> Vehicle {
         state: RouteState::default(),
         activity: Activity::Idle,
         heard: true,
-        hears: Vec::new(),
+        receives: Vec::new(),
     }
 }
 
@@ -89,7 +89,7 @@ impl Vehicle {
             }),
             activity: self.activity,
             traffic: self
-                .hears
+                .receives
                 .iter()
                 .map(|aircraft| Aircraft {
                     seen: made,
@@ -165,7 +165,7 @@ fn take_in(site: &mut Site, vehicles: &[Vehicle], reports: &[Report], second: u6
     site.update(&expected.collect(), now);
 }
 
-/// Runs until nobody has anything to fly, at most 100 s; returns the least distance between any two in the air.
+/// Runs until none has anything to fly, at most 100 s; returns the least distance between any two in the air.
 fn run(site: &mut Site, vehicles: &mut [Vehicle], from: u64) -> (u64, f64) {
     let mut least = f64::INFINITY;
     for second in from..from + 100 {
@@ -257,7 +257,7 @@ fn no_route_leads_through_an_exclusion_or_a_ceiling_and_the_vehicle_says_why() {
             why.starts_with("has no route: the way there") && why.contains(words),
             "{why}"
         );
-        assert!(site.route(&node("b")).is_some(), "it keeps nobody else");
+        assert!(site.route(&node("b")).is_some(), "it keeps no other");
         site.keep_within(BTreeMap::new());
         let (ended, _) = run(&mut site, &mut vehicles, 5);
         assert!(ended < 65, "it goes once the fence is gone");
@@ -339,7 +339,7 @@ fn a_route_that_was_taken_back_before_it_arrived_is_void_until_its_agent_says_so
     let name = vehicles[0].node.clone();
     update(&mut site, &vehicles, 0);
     let lost = site.route(&name).unwrap().number;
-    vehicles[0].hears = vec![helicopter()];
+    vehicles[0].receives = vec![helicopter()];
     for second in 1..6 {
         vehicles[0].heard = second != 3;
         // A person may lift it meanwhile.
@@ -352,7 +352,7 @@ fn a_route_that_was_taken_back_before_it_arrived_is_void_until_its_agent_says_so
     vehicles[0].state.last = lost;
     update(&mut site, &vehicles, 6);
     assert_eq!((site.route(&name), site.last_granted(&name)), (None, None));
-    vehicles[0].hears.clear();
+    vehicles[0].receives.clear();
     let granted = (7..100).any(|second| {
         update(&mut site, &vehicles, second);
         site.route(&name).is_some_and(|route| route.number > lost)
@@ -369,8 +369,8 @@ fn a_route_that_an_aircraft_has_crossed_is_taken_back_from_one_that_has_not_take
     vehicles[0].step(&site);
     let route = vehicles[0].state.order.clone().unwrap();
     update(&mut site, &vehicles, 1);
-    assert_eq!(site.route(&name), Some(&route), "nobody is in the way");
-    vehicles[0].hears = vec![helicopter()];
+    assert_eq!(site.route(&name), Some(&route), "nothing is in the way");
+    vehicles[0].receives = vec![helicopter()];
     let mut in_the_air = (site.clone(), vehicle("a", -15.0, vehicles[0].desire));
     for second in 2..5 {
         update(&mut site, &vehicles, second);
@@ -385,16 +385,16 @@ fn a_route_that_an_aircraft_has_crossed_is_taken_back_from_one_that_has_not_take
         matches!(&why, Some(OffStation::Waits(why)) if why.contains("aircraft 4B1234")),
         "{why:?}"
     );
-    vehicles[0].hears.clear();
+    vehicles[0].receives.clear();
     update(&mut site, &vehicles, 70);
     assert!(
-        site.route(&name).is_some_and(|anew| anew.number > route.number),
+        site.route(&name).is_some_and(|again| again.number > route.number),
         "it has gone"
     );
 
     let (site, up) = (&mut in_the_air.0, &mut in_the_air.1);
     (up.up, up.activity, up.state) = (3.0, Activity::TakingOff, vehicles[0].state.clone());
-    (up.state.order, up.hears) = (Some(route), vec![helicopter()]);
+    (up.state.order, up.receives) = (Some(route), vec![helicopter()]);
     update(site, std::slice::from_ref(up), 2);
     assert!(site.route(&name).is_some(), "one in the air keeps a route");
 }
@@ -407,7 +407,7 @@ fn nobody_is_sent_to_where_an_aircraft_may_be_that_one_of_them_hears() {
         vehicle("b", 15.0, Desire::Nothing),
     ];
     let helicopter = helicopter();
-    vehicles[1].hears = vec![helicopter];
+    vehicles[1].receives = vec![helicopter];
     update(&mut site, &vehicles, 0);
     assert!(site.route(&vehicles[0].node).is_none());
     let why = site.off_station(&vehicles[0].node, at(0));
@@ -419,7 +419,7 @@ fn nobody_is_sent_to_where_an_aircraft_may_be_that_one_of_them_hears() {
         (
             "high above",
             Aircraft {
-                altitude: Some(Told::Pressure(AltitudeAmsl(SEA + 600.0))),
+                altitude: Some(Reported::Pressure(AltitudeAmsl(SEA + 600.0))),
                 ..helicopter
             },
             true,
@@ -427,7 +427,7 @@ fn nobody_is_sent_to_where_an_aircraft_may_be_that_one_of_them_hears() {
         (
             "not so high",
             Aircraft {
-                altitude: Some(Told::Pressure(AltitudeAmsl(SEA + 400.0))),
+                altitude: Some(Reported::Pressure(AltitudeAmsl(SEA + 400.0))),
                 ..helicopter
             },
             false,
@@ -450,7 +450,7 @@ fn nobody_is_sent_to_where_an_aircraft_may_be_that_one_of_them_hears() {
             false,
         ),
         (
-            "who knows where to",
+            "it is not known where to",
             Aircraft {
                 at: shifted(CENTER, -40.0, 1000.0),
                 velocity: None,
@@ -461,11 +461,11 @@ fn nobody_is_sent_to_where_an_aircraft_may_be_that_one_of_them_hears() {
     ];
     for ((what, aircraft, free), second) in ways.into_iter().zip(1..) {
         let mut site = site.clone();
-        vehicles[1].hears = vec![aircraft];
+        vehicles[1].receives = vec![aircraft];
         update(&mut site, &vehicles, second);
         assert_eq!(site.route(&vehicles[0].node).is_some(), free, "{what}");
     }
-    vehicles[1].hears.clear();
+    vehicles[1].receives.clear();
     update(&mut site, &vehicles, 60);
     assert!(site.route(&vehicles[0].node).is_none(), "it may be anywhere near");
     update(&mut site, &vehicles, 61);
@@ -479,7 +479,7 @@ fn the_transponder_of_a_vehicle_of_ours_is_no_aircraft_of_others() {
     let own = Aircraft {
         icao: 1,
         at: shifted(CENTER, -12.0, 3.0),
-        altitude: Some(Told::Pressure(AltitudeAmsl(SEA + 60.0))),
+        altitude: Some(Reported::Pressure(AltitudeAmsl(SEA + 60.0))),
         velocity: None,
         climb: None,
         may_be_uncrewed: true,
@@ -487,14 +487,14 @@ fn the_transponder_of_a_vehicle_of_ours_is_no_aircraft_of_others() {
     };
     for (crewed, free) in [(false, true), (true, false)] {
         let mut site = site.clone();
-        vehicles[0].hears = vec![Aircraft {
+        vehicles[0].receives = vec![Aircraft {
             may_be_uncrewed: !crewed,
             ..own
         }];
         update(&mut site, &vehicles, 1);
         assert_eq!(site.route(&vehicles[0].node).is_some(), free, "crewed: {crewed}");
     }
-    vehicles[0].hears = vec![Aircraft {
+    vehicles[0].receives = vec![Aircraft {
         at: shifted(CENTER, 60.0, 0.0),
         ..own
     }];
@@ -789,7 +789,7 @@ fn one_without_a_station_rises_only_once_nobody_holds_above_it_and_is_then_flown
     vehicles[1].state = RouteState::default();
     update_while_b_waits(&mut site, &vehicles, 100);
     assert!(!site.may_take_off(&vehicles[1].node), "one holds there");
-    assert!(!site.may_take_off(&node("new")), "who is above it is not known yet");
+    assert!(!site.may_take_off(&node("new")), "what is above it is not known yet");
     vehicles[0].desire = Desire::At(station(0.0, 60.0, 20.0));
     for second in 101..130 {
         update_while_b_waits(&mut site, &vehicles, second);
@@ -801,7 +801,7 @@ fn one_without_a_station_rises_only_once_nobody_holds_above_it_and_is_then_flown
         update_while_b_waits(&mut site, &vehicles, second);
         vehicles[0].step(&site);
     }
-    assert!(vehicles[0].at.1 > 59.0, "it may rise any moment: {:?}", vehicles[0].at);
+    assert!(vehicles[0].at.1 > 59.0, "it may take off soon: {:?}", vehicles[0].at);
     site.rest();
     assert!(site.may_take_off(&vehicles[1].node));
 }

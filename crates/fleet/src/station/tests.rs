@@ -170,7 +170,7 @@ fn on_station_is_seen_within_the_tolerance_for_a_second() {
         !after(&[&arrived[..], &[(1500, 3.1), (2000, 2.5)]].concat()),
         "it is off"
     );
-    assert!(!after(&[(0, 1.0), (3001, 1.0)]), "nobody knows what was in between");
+    assert!(!after(&[(0, 1.0), (3001, 1.0)]), "what was in between is not known");
     assert!(
         after(&[(0, 1.0), (1000, 1.0), (900, 9.0)]),
         "an old report says nothing new"

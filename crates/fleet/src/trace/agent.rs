@@ -1,7 +1,7 @@
 //! The agent's part of a trace: from the order to fly until the vehicle is in the air.
 //!
-//! Owns: [`TakeoffTrace`], which is told what is observed, sent and answered, and says which spans have ended. Nothing of it is kept on
-//! the disk: an agent that is restarted before the takeoff begins its part anew, and one that is restarted in flight has none.
+//! Owns: [`TakeoffTrace`], which is given what is observed, sent and answered, and says which spans have ended. Nothing of it is kept on
+//! the disk: an agent that is restarted before the takeoff begins its part again, and one that is restarted in flight has none.
 //! Must not: decide anything else.
 
 use crate::assignment::{Assignment, Desired};
@@ -10,7 +10,7 @@ use crate::time::Moment;
 use crate::trace::{Part, Span, Subject};
 use crate::vehicle::FlightTruth;
 
-/// Spans that wait to be taken; more would mean that nobody takes them.
+/// Spans that wait to be taken; more would mean that nothing takes them.
 const MOST: usize = 32;
 
 /// A takeoff as far as it has come.

@@ -1,4 +1,4 @@
-//! Whose agent is replaced, by table and by property.
+//! Which agent is replaced, by table and by property.
 
 mod simulation;
 
@@ -346,7 +346,7 @@ proptest! {
                 prop_assert!(held.contains(node), "{node} was not kept on the ground");
             }
             fleet.delete(&plan);
-            // Nobody deletes but the coordinator here.
+            // Only the coordinator deletes here.
             let away = fleet.nodes.values().filter(|n| n.pod.as_ref().unwrap().version == Version::Leaving).count();
             prop_assert!(away <= most, "{away} are away");
         }

@@ -57,7 +57,7 @@ pub fn heard<T>(value: T, age: u64) -> Sighting<T> {
     Sighting::new(value, at(NOW - age))
 }
 
-/// A vehicle that has told nothing but a heartbeat and landed_state, `age` milliseconds ago.
+/// A vehicle that has reported nothing but a heartbeat and landed_state, `age` milliseconds ago.
 pub fn vehicle(armed: bool, mode: Mode, landed: Option<LandedState>, age: u64) -> Vehicle {
     let mode = ModeReport {
         mode,

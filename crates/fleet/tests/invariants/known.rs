@@ -1,4 +1,4 @@
-//! Faults that were found by fuzzing and mended: each a test, so that it does not come back.
+//! Faults that were found by fuzzing and fixed: each a test, so that it does not come back.
 
 use crate::given::{NOW, at, vehicle};
 use fleet::memory::{Memory, StepKind};
@@ -18,6 +18,6 @@ fn a_takeoff_that_follows_a_land_command_ends_that_landing() {
     assert_eq!(
         memory.descent_sent(),
         None,
-        "and a mode LAND that is seen now is somebody else's"
+        "and a mode LAND that is observed now is somebody else's"
     );
 }

@@ -74,7 +74,7 @@ proptest! {
             if let Order::Unassigned { .. } = order
                 && let (true, Some(held)) = (taken, &after.held)
             {
-                prop_assert!(!settled && grounds(held.desired), "nobody's vehicle lands");
+                prop_assert!(!settled && grounds(held.desired), "a vehicle without a Drone lands");
             }
             fence = after;
         }

@@ -100,7 +100,7 @@ fn records() -> [(FlightRecord, bool, bool); 4] {
         killed,
         ..FlightRecord::default()
     };
-    // Whether it may rise again, and whether somebody else has taken over.
+    // Whether it may take off again, and whether somebody else has taken over.
     [
         (record(Stage::Flown, 0, false), true, false),
         (record(Stage::Over, 0, false), false, false),
@@ -240,7 +240,7 @@ fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
             }
         }
     }
-    let of_routes = [StepKind::FlyTo, StepKind::SetSpeed, StepKind::Face].map(|kind| kind as usize);
+    let of_routes = [StepKind::FlyTo, StepKind::SetSpeed, StepKind::TurnTo].map(|kind| kind as usize);
     let never: Vec<usize> = (0..sent.len()).filter(|kind| sent[*kind] == 0).collect();
     assert_eq!(never, of_routes, "kinds of steps that were never seen: {sent:?}");
 }
@@ -275,7 +275,7 @@ fn judge(step: &Step, around: &Around, shown: &Shown, under_way: bool, by_us: bo
             assert!(up && around.plan != PlanStage::Flying);
             assert!(shown.armed && !on_ground && shown.mode == Mode::Mission);
         }
-        Step::SetSpeed { .. } | Step::Face { .. } => panic!("it has no route, and is sent {step:?}"),
+        Step::SetSpeed { .. } | Step::TurnTo { .. } => panic!("it has no route, and is sent {step:?}"),
         Step::FlyTo { place } => panic!("it has no route, and is sent to {place:?}"),
         Step::Land => {
             assert!(around.desired == Some(false) || around.terminating);

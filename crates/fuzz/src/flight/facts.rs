@@ -52,7 +52,7 @@ pub struct Facts {
     landed: Option<(MavLandedState, u64)>,
     /// What the arming checks said last, since the mode was set.
     ready: Option<(bool, u64)>,
-    /// When the mode was set; until the checks of that mode have run, SYS_STATUS tells of those of another.
+    /// When the mode was set; until the checks of that mode have run, SYS_STATUS reports those of another.
     checks_due_since: Option<u64>,
     /// The last BATTERY_STATUS: share left, whether the autopilot complains, when.
     battery: Option<(i8, bool, u64)>,

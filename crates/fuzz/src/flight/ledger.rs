@@ -43,7 +43,7 @@ pub struct Ledger {
     /// crates/fleet/tests/invariants/known.rs.)
     pub our_landing: bool,
     pub killed: bool,
-    /// The numbers of the hardware that the vehicle told: with two of them it may be another than the one that served the Drone.
+    /// The numbers of the hardware that the vehicle reported: with two of them it may be another than the one that served the Drone.
     pub hardware: Vec<(u64, [u8; 18])>,
 }
 
@@ -160,9 +160,9 @@ impl Ledger {
         self.held.is_some() && self.takeovers > agreed
     }
 
-    /// The vehicle told the number of its hardware.
-    pub fn note_hardware(&mut self, told: &AUTOPILOT_VERSION_DATA) {
-        let number = (told.uid, told.uid2);
+    /// The vehicle reported the number of its hardware.
+    pub fn note_hardware(&mut self, reported: &AUTOPILOT_VERSION_DATA) {
+        let number = (reported.uid, reported.uid2);
         if !self.hardware.contains(&number) {
             self.hardware.push(number);
         }

@@ -18,14 +18,14 @@ const READ: [u32; 22] = [
 ];
 
 /// A message in a few words, for a story.
-pub fn brief(who: (u8, u8), message: &MavMessage) -> String {
+pub fn brief(sender: (u8, u8), message: &MavMessage) -> String {
     let what = match message {
         MavMessage::HEARTBEAT(m) => format!("{:?} mode {:#x} {:?}", m.autopilot, m.custom_mode, m.base_mode),
         MavMessage::EXTENDED_SYS_STATE(m) => format!("{:?}", m.landed_state),
         MavMessage::COMMAND_ACK(m) => format!("{:?} {:?} for {}", m.command, m.result, m.target_component),
         _ => String::new(),
     };
-    format!("{who:?} {} {what}", message.message_name())
+    format!("{sender:?} {} {what}", message.message_name())
 }
 
 /// A message whose payload is the input's.
@@ -35,7 +35,7 @@ pub fn any(bytes: &mut Bytes<'_>) -> Option<MavMessage> {
     MavMessage::parse(MavlinkVersion::V2, id, bytes.take(len)).ok()
 }
 
-/// A heartbeat of almost anybody.
+/// A heartbeat of almost any component.
 pub fn heartbeat(bytes: &mut Bytes<'_>) -> MavMessage {
     const MODES: [u32; 10] = [
         0,

@@ -3,7 +3,7 @@
 //! Owns: the ten invariants of design.md as far as one agent can break them, written a second time. Two readings of the
 //! vehicle are kept: `perhaps` forgets nothing and is what a command must be justified by; `certain` forgets everything at
 //! each doubt about a reboot and is what a command must not contradict.
-//! Must not: share a rule with `fleet` or believe the agent, except for whom it has found on the wire.
+//! Must not: share a rule with `fleet` or believe the agent, except for which autopilot it has found on the wire.
 
 mod judge;
 
@@ -22,7 +22,7 @@ const READS: [u8; 8] = [0, 1, 2, 3, 4, 5, 14, 15];
 /// An autopilot that was heard before one was chosen.
 #[derive(Clone, Copy, Debug)]
 struct Candidate {
-    who: (u8, u8),
+    sender: (u8, u8),
     first: u64,
     last: u64,
 }
@@ -101,7 +101,7 @@ impl Oracle {
         self.led |= self.stream_open && leads;
     }
 
-    /// The agent looks at its vehicle.
+    /// The agent observes its vehicle.
     pub fn watch(&mut self, now: u64) {
         let Some(ours) = self.ours else { return };
         let certain = (self.certain.state(now), self.certain.mode(&ours, now));
@@ -114,16 +114,16 @@ impl Oracle {
     }
 
     /// A message was heard; `found` is the autopilot that the agent has chosen by now.
-    pub fn received(&mut self, who: (u8, u8), message: &MavMessage, found: Option<&Identity>, now: u64) {
+    pub fn received(&mut self, sender: (u8, u8), message: &MavMessage, found: Option<&Identity>, now: u64) {
         if let MavMessage::HEARTBEAT(beat) = message
             && self.ours.is_none()
         {
-            self.note_autopilot(who, beat, now);
+            self.note_autopilot(sender, beat, now);
         }
         if let Some(found) = found.filter(|_| self.ours.is_none()) {
-            self.found(who, message, found, now);
+            self.found(sender, message, found, now);
         }
-        let Some(ours) = self.ours.filter(|ours| (ours.system, ours.component) == who) else {
+        let Some(ours) = self.ours.filter(|ours| (ours.system, ours.component) == sender) else {
             return;
         };
         if let MavMessage::HEARTBEAT(beat) = message
@@ -131,8 +131,8 @@ impl Oracle {
         {
             return;
         }
-        if let MavMessage::AUTOPILOT_VERSION(told) = message {
-            self.ledger.note_hardware(told);
+        if let MavMessage::AUTOPILOT_VERSION(reported) = message {
+            self.ledger.note_hardware(reported);
         }
         if self.certain.clock_went_back(message) {
             self.certain.forget();
@@ -143,19 +143,19 @@ impl Oracle {
         self.watch(now);
     }
 
-    fn note_autopilot(&mut self, who: (u8, u8), beat: &HEARTBEAT_DATA, now: u64) {
+    fn note_autopilot(&mut self, sender: (u8, u8), beat: &HEARTBEAT_DATA, now: u64) {
         let autopilot = matches!(
             beat.autopilot,
             MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA | MavAutopilot::MAV_AUTOPILOT_PX4
         );
         let flies = matches!(beat.mavtype, MavType::MAV_TYPE_QUADROTOR | MavType::MAV_TYPE_HEXAROTOR);
-        if !autopilot || !flies || beat.mavlink_version != 3 || who.0 == 0 || who.1 == 0 {
+        if !autopilot || !flies || beat.mavlink_version != 3 || sender.0 == 0 || sender.1 == 0 {
             return;
         }
-        match self.candidates.iter_mut().find(|candidate| candidate.who == who) {
+        match self.candidates.iter_mut().find(|candidate| candidate.sender == sender) {
             Some(candidate) => candidate.last = candidate.last.max(now),
             None => self.candidates.push(Candidate {
-                who,
+                sender,
                 first: now,
                 last: now,
             }),
@@ -163,11 +163,15 @@ impl Oracle {
     }
 
     /// The agent has chosen the autopilot that it flies.
-    fn found(&mut self, who: (u8, u8), message: &MavMessage, found: &Identity, now: u64) {
+    fn found(&mut self, sender: (u8, u8), message: &MavMessage, found: &Identity, now: u64) {
         let MavMessage::HEARTBEAT(beat) = message else {
             panic!("an autopilot is found by its heartbeat, not by {message:?}")
         };
-        assert_eq!(who, (found.system.0, found.component.0), "found by another's heartbeat");
+        assert_eq!(
+            sender,
+            (found.system.0, found.component.0),
+            "found by another's heartbeat"
+        );
         let autopilot = match found.autopilot {
             Autopilot::ArduPilot => MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA,
             Autopilot::Px4 => MavAutopilot::MAV_AUTOPILOT_PX4,
@@ -178,22 +182,22 @@ impl Oracle {
             "it cannot fly {beat:?}"
         );
         if let Some(served_by) = self.served_by {
-            assert_eq!(who, served_by, "the Drone has moved to another vehicle");
-        } else if self.ledger.vehicle != Some(who) {
-            let others = self.candidates.iter().filter(|candidate| candidate.who != who);
+            assert_eq!(sender, served_by, "the Drone has moved to another vehicle");
+        } else if self.ledger.vehicle != Some(sender) {
+            let others = self.candidates.iter().filter(|candidate| candidate.sender != sender);
             let near = others
                 .filter(|candidate| now.saturating_sub(candidate.last) < 5000)
                 .count();
             assert_eq!(near, 0, "chosen among several: {:?}", self.candidates);
-            let known = self.candidates.iter().find(|candidate| candidate.who == who);
+            let known = self.candidates.iter().find(|candidate| candidate.sender == sender);
             assert!(
                 known.is_none_or(|known| now.saturating_sub(known.first) >= 3000),
                 "chosen before another could be heard: {:?}",
                 self.candidates
             );
         }
-        self.ledger.vehicle = Some(who);
-        let (system, component) = who;
+        self.ledger.vehicle = Some(sender);
+        let (system, component) = sender;
         self.ours = Some(Ours {
             system,
             component,

@@ -19,7 +19,7 @@ pub struct Tally {
     pub descents: u64,
     /// Kill commands.
     pub kills: u64,
-    /// Times that the agent began anew.
+    /// Times that the agent was started again.
     pub restarts: u64,
     /// Orders that were refused.
     pub refused: u64,

@@ -153,7 +153,7 @@ fn an_arming_that_an_invariant_forbids_is_noticed() {
             "no leader orders it",
             &(|o: &mut Oracle| o.order_received(&order(GROUNDED), true, NOW)) as &dyn Fn(&mut Oracle),
         ),
-        ("who is deposed", &|o| {
+        ("that is deposed", &|o| {
             let Order::Assigned(a) = order(FLYING) else { return };
             let newer = Assignment {
                 term: Term(5),

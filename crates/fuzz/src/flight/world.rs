@@ -137,9 +137,9 @@ impl<'a> World<'a> {
             8 => self.receive_one(messages::status),
             9 => self.receive_one(messages::parameter),
             10 => {
-                let who = self.sender();
+                let sender = self.sender();
                 if let Some(message) = messages::any(&mut self.bytes) {
-                    self.receive(who, message, 0);
+                    self.receive(sender, message, 0);
                 }
             }
             11 => self.noise(),
@@ -204,27 +204,27 @@ impl<'a> World<'a> {
     }
 
     fn receive_one(&mut self, make: fn(&mut Bytes<'_>) -> MavMessage) {
-        let who = self.sender();
+        let sender = self.sender();
         let message = make(&mut self.bytes);
-        self.receive(who, message, 0);
+        self.receive(sender, message, 0);
     }
 
     /// The frame arrived `late` milliseconds ago and has waited since.
-    fn receive(&mut self, who: (u8, u8), message: MavMessage, late: u64) {
+    fn receive(&mut self, sender: (u8, u8), message: MavMessage, late: u64) {
         if !self.link_up {
             return;
         }
         self.tally.received += 1;
         if self.traced {
-            self.trace("heard", &messages::brief(who, &message));
+            self.trace("heard", &messages::brief(sender, &message));
         }
         // Nothing arrives before what came before it.
         self.arrived = self.arrived.max(self.now.saturating_sub(late));
         let arrived = self.arrived;
         let frame = Frame {
             header: MavHeader {
-                system_id: u32::from(who.0),
-                component_id: who.1,
+                system_id: u32::from(sender.0),
+                component_id: sender.1,
                 sequence: 0,
             },
             message,
@@ -238,10 +238,10 @@ impl<'a> World<'a> {
             .seeks()
             .then(|| self.pilot.report(at(self.now)).identity)
             .flatten();
-        self.oracle.received(who, &frame.message, found.as_ref(), arrived);
+        self.oracle.received(sender, &frame.message, found.as_ref(), arrived);
     }
 
-    /// Something happens to the vehicle that nobody on board was asked about.
+    /// Something happens to the vehicle that its agent has no part in.
     fn tamper(&mut self) {
         let vehicle = &mut self.vehicle;
         let how = self.bytes.byte();

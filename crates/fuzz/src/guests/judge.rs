@@ -57,12 +57,12 @@ impl Judge {
 
     /// Something was on the line and is handed to guests.
     pub fn line(&mut self, frame: &RawFrame, to: &[GuestId]) {
-        let who = (frame.system, frame.component);
+        let sender = (frame.system, frame.component);
         if frame.from == Direction::Autopilot && frame.message_id == HEARTBEAT {
             let byte = |at: usize| frame.payload().get(at).copied().unwrap_or(0);
-            if byte(4) != 6 && byte(5) != 8 && who.0 != 0 {
-                self.armed.insert(who, byte(6) & 0x80 != 0);
-                self.vehicle_known |= who == VEHICLE;
+            if byte(4) != 6 && byte(5) != 8 && sender.0 != 0 {
+                self.armed.insert(sender, byte(6) & 0x80 != 0);
+                self.vehicle_known |= sender == VEHICLE;
             }
         }
         self.are_there(to);
@@ -141,6 +141,9 @@ impl Judge {
     }
 
     fn are_there(&self, to: &[GuestId]) {
-        assert!(to.iter().all(|guest| self.guests.contains_key(guest)), "to nobody");
+        assert!(
+            to.iter().all(|guest| self.guests.contains_key(guest)),
+            "to a guest that is not there"
+        );
     }
 }

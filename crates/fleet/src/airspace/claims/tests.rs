@@ -89,7 +89,7 @@ fn one_that_held_and_lands_owns_its_way_down_and_is_where_it_should_be() {
         holds(&mut claims, "c", now, C);
         assert_eq!(claims.unsteady(second(now)).count(), 0, "at {up} m");
     }
-    // Nobody may cross below it, and all the rest is free: it may not be anywhere else.
+    // No vehicle may cross below it, and all the rest is free: it may not be anywhere else.
     let through = Route::through([C, at(0.0, 50.0, 20.0), A, at(0.0, -50.0, 20.0)]).unwrap();
     assert!(grant(&mut claims, "c", &through, 4.0).is_ok());
     seen(
@@ -373,7 +373,7 @@ fn one_that_is_in_danger_stops_on_its_route_and_then_leaves_upright_to_where_it_
     );
     assert!(
         may_stop(&mut claims, &node("a"), second(3.0)).is_err(),
-        "it was told to"
+        "it was ordered to"
     );
     seen(
         &mut claims,

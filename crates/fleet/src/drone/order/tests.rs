@@ -191,7 +191,7 @@ fn on_a_node_that_takes_no_new_flights_what_flies_goes_on_and_what_stands_stays(
         assert_eq!(
             desired(&with(why, unknown), Some(&held(false))),
             FLY,
-            "nobody is landed for want of knowledge"
+            "none is landed because something is not known"
         );
         let restarted = Facts {
             flown: false,
@@ -294,7 +294,7 @@ fn an_agent_that_holds_a_drone_unknown_here_is_not_landed_on_the_word_of_a_cache
     assert_eq!(
         for_node(TERM, &[], None, false),
         ToSend::Nothing,
-        "before its first report nobody knows what it holds"
+        "before its first report it is not known what it holds"
     );
     assert_eq!(for_node(TERM, &[], Some(None), false), none);
     assert_eq!(for_node(TERM, &[], Some(Some(&held(false))), true), none);

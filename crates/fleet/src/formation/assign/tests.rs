@@ -1,4 +1,4 @@
-//! Who goes where: the least, and the steadiest.
+//! Which vehicle goes where: the least total, and the steadiest.
 
 use super::*;
 use proptest::prelude::*;

@@ -1,4 +1,4 @@
-//! Who has which slot: kept, taken over, matched anew.
+//! Which Drone has which slot: kept, taken over, matched again.
 
 use super::*;
 use crate::formation::{Around, Formation, Shape};

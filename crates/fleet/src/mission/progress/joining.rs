@@ -1,7 +1,7 @@
-//! Vehicles that join while all of the work is somebody's: more may fly at once than before, or one is free again.
+//! Vehicles that join while all of the work is given: more may fly at once than before, or one is free again.
 //!
-//! Owns: from whom a joiner takes over the later part of what is left, and where ([`join`]). Must not: change what a vehicle flies: it flies
-//! on as it was planned until the joiner has come to its place, as with a relief, and nothing of the work is nobody's.
+//! Owns: from which vehicle a joiner takes over the later part of what is left, and where ([`join`]). Must not: change what a vehicle flies: it flies
+//! on as it was planned until the joiner has come to its place, as with a relief, and no work is without a Drone.
 
 use super::relief::{in_place, lead, waypoint_after};
 use super::{Doing, LEAST_GAIN, Observed, Part, Progress, Relief, Wanted, fitting};
@@ -9,7 +9,7 @@ use crate::mission::stretch::{Stretch, Stretches};
 use crate::mission::track::Work;
 use crate::units::Wgs84;
 
-/// Gives parts to joiners among those who are `fit`, which are taken from there; how many more are needed.
+/// Gives parts to joiners among those that are `fit`, which are taken from there; how many more are needed.
 pub(super) fn join(
     progress: &mut Progress,
     work: &Work,
@@ -17,7 +17,7 @@ pub(super) fn join(
     drones: &[Observed],
     fit: &mut Vec<(String, Wgs84)>,
 ) -> usize {
-    // In one layer it would wait for the other. The next time that all is flown, all is cut anew.
+    // In one layer it would wait for the other. The next time that all is flown, all is cut again.
     if wanted.layer_height.0 <= 0.0 || wanted.flies_again(progress) || !progress.left(work).is_empty() {
         return 0;
     }
@@ -58,7 +58,7 @@ pub(super) fn join(
     needed
 }
 
-/// What lies before the vehicle of a part, if that is at work and nobody takes over from it.
+/// What lies before the vehicle of a part, if that is at work and none takes over from it.
 fn left(part: &Part, drones: &[Observed]) -> Option<Stretches> {
     let seen = drones.iter().find(|seen| seen.drone == part.drone && !seen.leaving)?;
     let alone = part.relief.is_none() && part.ahead == 0;

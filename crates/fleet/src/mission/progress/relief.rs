@@ -1,11 +1,11 @@
 //! Vehicles that relieve others before these leave, where they fly in layers and so may be there at once.
 //!
-//! Owns: who is to be relieved, when and where ([`give`]); when it may leave ([`let_go`]). Must not: let anything of the work be nobody's: a
-//! relief has its part beside the one that it relieves, and if either leaves, what is not flown of its part is left as ever.
+//! Owns: which is to be relieved, when and where ([`give`]); when it may leave ([`let_go`]). Must not: leave any of the work without a Drone: a
+//! relief has its part beside the one that it relieves, and if either leaves, what is not flown of its part is left, as always.
 //!
-//! One whose battery comes near its reserve, or whose node is drained, is relieved at a waypoint that it reaches when the other can be there; it flies on until both
-//! have come there. One that is at the end of its part, and is to be followed by the next time that all is flown, is followed by one that
-//! begins as it ends.
+//! One whose battery comes near its reserve, or whose node is drained, is relieved at a waypoint that it reaches when the other can be there;
+//! it flies on until both have come there. One that is at the end of its part, and is to be followed by the next time that all is flown, is
+//! followed by one that begins as it ends.
 
 use super::{Doing, Observed, Part, Progress, Relief, Step, Wanted, Why, fitting, free_layer};
 use crate::geo::offset;
@@ -42,7 +42,7 @@ pub(super) fn in_place(progress: &Progress) -> usize {
     progress.parts.len() - progress.parts.iter().filter(relieves).count()
 }
 
-/// Lets those go whose relief has arrived, and those who have nothing left to do; forgets reliefs that are gone.
+/// Lets those go whose relief has arrived, and those that have nothing left to do; forgets reliefs that are gone.
 pub(super) fn let_go(next: &mut Step, work: &Work, drones: &[Observed]) {
     let seen = |drone: &str| drones.iter().find(|seen| seen.drone == drone);
     let parts = std::mem::take(&mut next.progress.parts);
@@ -78,7 +78,7 @@ pub(super) fn let_go(next: &mut Step, work: &Work, drones: &[Observed]) {
     parts.retain(|part| part.ahead > 0 || !work.trimmed(&part.stretches.without(flown)).is_empty());
 }
 
-/// Gives parts to reliefs among those who are `fit`; how many more are needed.
+/// Gives parts to reliefs among those that are `fit`; how many more are needed.
 pub(super) fn give(
     progress: &mut Progress,
     work: &Work,
@@ -97,7 +97,7 @@ pub(super) fn give(
             continue;
         };
         let seen = drones.iter().find(|seen| seen.drone == part.drone && !seen.leaving);
-        // Nobody is sent after one that is not there yet.
+        // None is sent after one that is not there yet.
         if part.ahead > 0 && !seen.is_some_and(|seen| seen.begun) {
             continue;
         }
@@ -139,7 +139,7 @@ pub(super) fn give(
     needed
 }
 
-/// Where `part` is given over to one that takes off at `start` and has yet to be found for so many seconds; what that one flies, and how
+/// Where `part` is given over to one that takes off at `start` and will be found fit in so many seconds; what that one flies, and how
 /// many times all is flown before that. `None`: `part`, of which so much is `left` before the vehicle, is not to be relieved now.
 fn relief_of(
     progress: &Progress,
@@ -157,7 +157,7 @@ fn relief_of(
         let stretches = work.from_earlier(&left.within(&from_here), wanted.overlap_seconds);
         return Some((from, stretches, part.ahead));
     }
-    // The last that is followed is followed by all that nobody has of the next time.
+    // The last that is followed is followed by all of the next time that is in no part.
     let followed = |other: &Part| other.drone == part.drone || other.relief.is_some();
     let after = part.ahead.saturating_add(1);
     let of = |time: u8| progress.parts.iter().filter(move |part| part.ahead == time);

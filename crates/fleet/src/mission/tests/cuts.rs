@@ -1,4 +1,4 @@
-//! What is left is cut anew, and progress is written down in a few numbers.
+//! What is left is cut again, and progress is written down in a few numbers.
 
 use super::*;
 use std::collections::BTreeSet;

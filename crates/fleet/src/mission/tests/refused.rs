@@ -188,7 +188,7 @@ fn nobody_too_many_and_starts_that_are_none_are_refused() {
         speed: None,
         endurance: None,
     };
-    assert_eq!(work.share(&[]), Err(CannotShare::Nobody));
+    assert_eq!(work.share(&[]), Err(CannotShare::NoVehicle));
     assert_eq!(work.share(&[flier(at(0.0, 0.0)); 101]), Err(CannotShare::TooMany(101)));
     assert_eq!(work.share(&[flier(at(50.0, 50.0))]), Err(CannotShare::StartInHole(0)));
     assert!(matches!(

@@ -116,9 +116,9 @@ fn one_that_is_far_away_and_slow_is_left_out() {
         ..flier(-2_000.0, 0.0)
     };
     let plan = field().share(&[flier(-10.0, 0.0), far]).unwrap();
-    let who: Vec<usize> = plan.shares.iter().map(|share| share.flier).collect();
+    let fliers: Vec<usize> = plan.shares.iter().map(|share| share.flier).collect();
     assert!(plan.is_whole());
-    assert_eq!(who, [0]);
+    assert_eq!(fliers, [0]);
 }
 
 #[test]
@@ -193,7 +193,7 @@ fn a_route_is_cut_on_its_way_and_what_is_done_at_a_waypoint_is_done_once() {
     assert_eq!(photos, 5);
     for share in &plan.shares {
         let waypoints = work.waypoints(&share.path);
-        // The one that begins in the middle is told the speed and the camera as well.
+        // The one that begins in the middle is sent the speed and the camera as well.
         assert_eq!(waypoints[0].speed, Some(MetersPerSecond(6.0)));
         let began = waypoints
             .iter()

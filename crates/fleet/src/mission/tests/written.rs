@@ -1,4 +1,4 @@
-//! Items that somebody has written are flown as they stand, and gone on with where another has come to.
+//! Items that a person has written are flown unchanged, and gone on with where another vehicle has come to.
 
 use super::*;
 use crate::mission::item::{self, Item};
@@ -141,7 +141,7 @@ fn photos_at_an_interval_go_on_with_another_until_they_are_stopped() {
     assert_eq!(
         commands(&flight(2.0, 3.0)),
         [16, 16, start, 16, stop, 16],
-        "stopped as it stands, and once"
+        "stopped as it is written, and once"
     );
     assert_eq!(
         commands(&flight(3.0, 4.0)),

@@ -49,5 +49,5 @@ fn it_is_where_a_vehicle_stands_and_all_of_its_way_as_soon_as_it_has_one() {
         "{held:?}"
     );
     site.rest();
-    assert_eq!(site.owned(&node("a")), None, "nobody looks after it any more");
+    assert_eq!(site.owned(&node("a")), None, "nothing looks after it any more");
 }

@@ -141,7 +141,7 @@ fn one_that_is_called_back_owns_its_place_and_flies_home_along_a_route() {
     vehicles[0].desire = Desire::Home;
     fly(&mut site, &vehicles, &plans, &["a"], 11);
     assert!(site.claims.under_way(&node("a")) && site.route(&node("a")).is_none());
-    // And without the plan, nobody knows where it goes.
+    // And without the plan, it is not known where it goes.
     let none = BTreeMap::new();
     fly(&mut site, &vehicles, &none, &["a"], 12);
     assert_eq!(site.claims.place(&node("a")), None);
@@ -164,7 +164,7 @@ fn one_that_waits_to_fly_its_plan_waits_on_while_an_aircraft_is_on_the_way() {
     fly(&mut site, &vehicles, &plans, &[], 1);
     assert!(site.may_fly_plan(&node("a"), &digest("a")));
     let way = owned(&site);
-    vehicles[0].hears = vec![helicopter()];
+    vehicles[0].receives = vec![helicopter()];
     for (second, keeps) in [(2, true), (3, true), (40, false)] {
         fly(&mut site, &vehicles, &plans, &[], second);
         assert!(!site.may_fly_plan(&node("a"), &digest("a")), "second {second}");
@@ -176,7 +176,7 @@ fn one_that_waits_to_fly_its_plan_waits_on_while_an_aircraft_is_on_the_way() {
         );
         assert_eq!(owned(&site) == way, keeps, "an order may be under way, second {second}");
     }
-    vehicles[0].hears.clear();
+    vehicles[0].receives.clear();
     fly(&mut site, &vehicles, &plans, &[], 110);
     assert!(site.may_fly_plan(&node("a"), &digest("a")), "it has gone");
     assert_eq!((site.plan_waits(&node("a")), owned(&site)), (None, way));
@@ -188,7 +188,7 @@ fn one_that_was_ordered_to_fly_its_plan_waits_while_an_aircraft_is_on_the_way_un
     let mut vehicles = [vehicle("a", 0.0, Desire::Plan)];
     let mut site = new();
     fly(&mut site, &vehicles, &plans, &[], 1);
-    vehicles[0].hears = vec![helicopter()];
+    vehicles[0].receives = vec![helicopter()];
     fly(&mut site, &vehicles, &plans, &["a"], 2);
     assert!(site.claims.under_way(&node("a")));
     assert!(

@@ -14,7 +14,7 @@ use fleet::units::Address;
 use fleet::vehicle::FlightTruth;
 use link::dialect::{MavAutopilot, MavCmd, MavMessage, MavType};
 
-/// For so long after a stream was lost the heartbeat of a ground station goes on, so that a fail-over brings nobody home.
+/// For so long after a stream was lost the heartbeat of a ground station goes on, so that a fail-over brings no vehicle home.
 const BRIDGED_MS: u64 = 20_000;
 
 impl Oracle {
@@ -111,7 +111,7 @@ impl Oracle {
         assert_eq!(params, [1.0, 0.0, 0.0, 0.0], "it disarms, or forces");
         let ledger = &self.ledger;
         assert!(ledger.wants_flight(), "armed though no leader orders it: {self:?}");
-        assert!(ledger.is_of_the_leader(), "armed for one who is deposed: {self:?}");
+        assert!(ledger.is_of_the_leader(), "armed for one that is deposed: {self:?}");
         assert!(
             self.order_taken && self.stream_open,
             "armed on an order of before: {self:?}"
@@ -170,7 +170,7 @@ impl Oracle {
     fn judge_takeoff(&mut self, params: [f32; 4], now: u64) {
         assert!(
             self.ledger.wants_flight() && !self.terminating && !self.ledger.killed,
-            "a takeoff that nobody ordered: {self:?}"
+            "a takeoff that was not ordered: {self:?}"
         );
         let state = self.perhaps.state(now);
         assert_eq!(
@@ -207,7 +207,7 @@ impl Oracle {
     fn judge_height(&mut self, params: [f32; 4], now: u64) {
         assert!(
             self.ledger.wants_flight() && !self.terminating && !self.ledger.killed,
-            "a height that nobody ordered: {self:?}"
+            "a height that was not ordered: {self:?}"
         );
         let state = self.perhaps.state(now);
         assert_eq!(state, State::InTheAir, "a height for one that does not fly: {self:?}");
@@ -289,7 +289,7 @@ impl Oracle {
             "a kill before anything was said on the stream: {order:?}"
         );
         let held = self.ledger.held.as_ref();
-        // Whom it holds is in doubt while an arm command may be under way.
+        // Which Drone it holds is in doubt while an arm command may be under way.
         let in_doubt = self.let_go_in_doubt || self.last_arm.is_some_and(|at| now.saturating_sub(at) <= 65_000);
         assert!(
             held.map_or(in_doubt, |held| held.uid == order.uid && held.term == order.term),
@@ -297,7 +297,7 @@ impl Oracle {
         );
         assert_eq!(
             order.term.0, self.ledger.highest_term,
-            "a kill by one who does not lead"
+            "a kill by one that does not lead"
         );
         assert!(
             now.saturating_sub(received) <= 2000 && seen <= received && received - seen <= 3000,

@@ -7,7 +7,7 @@ fn node(name: &str) -> NodeName {
     NodeName::parse(name).unwrap()
 }
 
-/// After a look at which the vehicle of that node, which has all of the work, does this.
+/// After a step at which the vehicle of that node, which has all of the work, does this.
 fn after(before: &Progress, at: &str, doing: Doing) -> Progress {
     let with_part = Progress {
         parts: vec![part("a", &[(0.0, 5.0)])],

@@ -1,4 +1,4 @@
-//! Those who tire, or come to the end of their part, are relieved before they leave.
+//! Those that tire, or come to the end of their part, are relieved before they leave.
 
 use super::*;
 
@@ -9,7 +9,7 @@ const fn in_layers(parallelism: usize) -> Wanted {
     }
 }
 
-/// Who flies what in which layer, and who relieves whom from where on.
+/// Which flies what in which layer, and which relieves which from where on.
 type Flown<'a> = (&'a str, &'a Stretches, u8, Option<(&'a str, f64)>);
 
 fn parts(step: &Step) -> Vec<Flown<'_>> {
@@ -22,7 +22,7 @@ fn parts(step: &Step) -> Vec<Flown<'_>> {
         .collect()
 }
 
-/// Both stand near position 4 of a route of 40 legs.
+/// Both are on the ground near position 4 of a route of 40 legs.
 fn relief() -> Observed {
     seen("b", Doing::Fit(shifted(HERE, 170.0, 0.0)))
 }
@@ -133,7 +133,7 @@ fn on_a_patrol_the_next_begins_as_the_one_before_ends() {
     // It is there, and waits for its time.
     let early = step(&work, &patrol, &soon.progress, &[a(1.0), fit("b")]);
     assert_eq!((early.create, why(&early), early.progress.parts.len()), (0, vec![], 1));
-    // Its position tells more than the last place that it has reached.
+    // Its position says more than the last place that it has reached.
     let on_a_leg = Observed {
         underway: set(&[(1.0, 2.25)]),
         ..a(1.0)
@@ -196,7 +196,7 @@ fn on_a_patrol_of_short_rounds_the_one_after_the_next_is_sent_before_the_first_i
         ..flown("b", Doing::Busy, &[(0.0, to)])
     };
     let of = |to: f64, third: Observed| step(&work, &patrol, &before, &[home.clone(), at_work(to), third]);
-    // Nobody is sent after one that has not begun.
+    // None is sent after one that has not begun.
     let early = step(&work, &patrol, &before, &[home.clone(), seen("b", Doing::Busy)]);
     assert_eq!((early.create, early.progress.parts.len()), (0, 2));
     let asked = step(&work, &patrol, &before, &[home.clone(), at_work(0.5)]);

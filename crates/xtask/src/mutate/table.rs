@@ -466,7 +466,7 @@ pub const MUTATIONS: &[Mutation] = &[
         name: "lets go of the rest of a route when it orders a stop",
         file: "crates/fleet/src/airspace/claims.rs",
         find: "            entry.granted = number;\n",
-        replace: "            (entry.granted, entry.flown) = (number, number);\n            if let Stand::Air { way, .. } = &mut entry.stand {\n                *way = way.first(0.0);\n            }\n",
+        replace: "            entry.granted = number;\n            if let State::Air { way, .. } = &mut entry.state {\n                *way = way.first(0.0);\n            }\n",
         tests: FLEET,
     },
     Mutation {

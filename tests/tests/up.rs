@@ -253,7 +253,7 @@ fn a_station_is_not_paused_by_ctrl_z() -> anyhow::Result<()> {
     field.up()?.signal(Signal::SIGTSTP)?;
     field
         .up()?
-        .wait_for_line(PATIENCE, |line| line.starts_with("Not paused: nobody would take care"))?;
+        .wait_for_line(PATIENCE, |line| line.starts_with("Not paused: nothing would take care"))?;
     field.wait_readiness("alpha", "True", "AgentConnected")?;
     field.end_up().map(drop)
 }

@@ -77,13 +77,13 @@ fn an_empty_spec_gets_every_default_at_every_depth() {
 #[test]
 fn numbers_come_back_as_they_were_sent() {
     both(|s| {
-        for (name, metres) in [
+        for (name, meters) in [
             ("whole", json!(12)),
             ("point", json!(12.0)),
             ("part", json!(12.5)),
             ("power", json!(1.2e1)),
         ] {
-            s.post(s.drone(""), &drone(name, json!({"takeoffAltitudeMeters": metres})));
+            s.post(s.drone(""), &drone(name, json!({"takeoffAltitudeMeters": meters})));
         }
         s.get(s.drone("point"));
     });

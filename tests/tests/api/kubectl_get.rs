@@ -138,8 +138,8 @@ fn kubectl_get_follows_changes_for_a_while() {
         let mut watching = Running::begin(s.side().kubectl().command(args));
         // It watches from the revision of the list that it shows: everything after that is a change.
         watching.until(Stream::Output, |said| said.lines().count() == 3);
-        for metres in [31, 32] {
-            let patch = json!({"spec": {"takeoffAltitudeMeters": metres}}).to_string();
+        for meters in [31, 32] {
+            let patch = json!({"spec": {"takeoffAltitudeMeters": meters}}).to_string();
             let answer = s.request("PATCH", s.drone("b")).quietly().text(MERGE, patch).send();
             assert_eq!(answer.code, 200);
         }

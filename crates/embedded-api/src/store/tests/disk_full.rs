@@ -235,7 +235,9 @@ async fn that_the_disk_fails_is_known_until_it_takes_something_again_though_nobo
         }
     };
     let soon = Duration::from_secs(20);
-    tokio::time::timeout(soon, repaired).await.expect("tried again by itself");
+    tokio::time::timeout(soon, repaired)
+        .await
+        .expect("tried again by itself");
 }
 
 #[tokio::test]

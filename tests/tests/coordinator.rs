@@ -986,9 +986,9 @@ async fn a_grounded_swarm_deleted_with_orphans_leaves_its_vehicles_on_the_ground
     assert!(!vehicles[0].flies());
 
     // The message says what to do, and that works.
-    let unlabelled = Patch::Merge(json!({"metadata": {"labels": {"skein.dev/swarm": null}}}));
+    let unlabeled = Patch::Merge(json!({"metadata": {"labels": {"skein.dev/swarm": null}}}));
     let drone = field.drones("north");
-    drone.patch(&drones[0].name_any(), &params, &unlabelled).await.unwrap();
+    drone.patch(&drones[0].name_any(), &params, &unlabeled).await.unwrap();
     field
         .until_drones("it to fly by itself", |drones| flying(drones) == 1)
         .await;

@@ -5,7 +5,7 @@
 use serde_json::json;
 
 use crate::both;
-use crate::objects::{CORE, EVENTS, LEASES, NAMESPACES, NODES, drone, event, labelled, lease, node, swarm};
+use crate::objects::{CORE, EVENTS, LEASES, NAMESPACES, NODES, drone, event, labeled, lease, node, swarm};
 
 #[test]
 fn a_swarm_is_made_read_replaced_and_deleted() {
@@ -214,7 +214,7 @@ fn a_dry_run_does_everything_but_store() {
 #[test]
 fn labels_and_annotations_are_stored_unchanged() {
     both(|s| {
-        let mut object = labelled(
+        let mut object = labeled(
             swarm("a", json!({})),
             json!({"camera": "thermal", "skein.dev/x": "", "a.b/c-d_e.f": "G-h_1.2"}),
         );

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::both;
 use crate::kubectl_running::{Running, Stream};
-use crate::objects::{CORE, NODES, condition, drone, event, labelled, node, swarm};
+use crate::objects::{CORE, NODES, condition, drone, event, labeled, node, swarm};
 use crate::session::{MERGE, Session};
 
 /// A Swarm with two Drones, one of them flying on a node of its own name.
@@ -20,14 +20,14 @@ fn fleet(s: &mut Session) {
     );
     s.given(
         s.drone(""),
-        &labelled(
+        &labeled(
             drone("a", json!({"nodeName": "n-1"})),
             json!({"skein.dev/swarm": "alpha", "case": s.ns()}),
         ),
     );
     s.given(
         s.drone(""),
-        &labelled(
+        &labeled(
             drone("b", json!({"takeoffAltitudeMeters": 25})),
             json!({"skein.dev/swarm": "alpha"}),
         ),
@@ -186,7 +186,7 @@ fn kubectl_shows_nodes() {
         let name = s.ns().to_owned();
         s.given(
             NODES,
-            &labelled(
+            &labeled(
                 node(&name),
                 json!({"case": name, "node-role.kubernetes.io/drone": "", "kubernetes.io/hostname": name}),
             ),

@@ -257,7 +257,7 @@ pub async fn a_changed_node_selector_replaces_in_an_orderly_way_and_lands_no_mor
 pub async fn a_drone_that_waits_for_a_vehicle_takes_up_what_its_swarm_asks_for_now(mut field: Field) {
     let coordinator = field.coordinator();
     let (_vehicles, _agents) = crew(&field, &coordinator, &["n1"]);
-    let spec = json!({"replicas": 1, "nodeSelector": {"site": "misspelt"}});
+    let spec = json!({"replicas": 1, "nodeSelector": {"site": "misspelled"}});
     field.swarm("north", "alpha", spec).await;
     let waits = |d: &[Drone]| d.len() == 1 && condition(&d[0], "Assigned").2.contains("do not match nodeSelector");
     let before = field.until_drones("a Drone to wait for a vehicle", waits).await;

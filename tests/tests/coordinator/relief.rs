@@ -306,11 +306,7 @@ pub async fn a_lost_vehicle_is_replaced_only_by_policy_and_is_taken_up_when_it_c
         .await;
     since_long_ago(&field, &lost).await;
     tokio::time::sleep(Duration::from_secs(3)).await;
-    assert_eq!(
-        field.all_drones().await.len(),
-        2,
-        "no Drone is replaced without a policy"
-    );
+    assert_eq!(field.all_drones().await.len(), 2, "none is replaced without a policy");
 
     // It comes back in time: everything is as before.
     let mut again = Agent::start(&vehicles[index], &coordinator.address);

@@ -296,10 +296,7 @@ impl Oracle {
                 MavCmd::MAV_CMD_COMPONENT_ARM_DISARM | MavCmd::MAV_CMD_NAV_TAKEOFF
             );
             if takes_off && !ledger.wants_flight() && !within(ledger.last_up, ON_ITS_WAY) {
-                return Err(format!(
-                    "arms or takes off although it was ordered to be on the ground: {}",
-                    what()
-                ));
+                return Err(format!("takes off although ordered to be on the ground: {}", what()));
             }
             if command == MavCmd::MAV_CMD_COMPONENT_ARM_DISARM {
                 self.tally.arms += 1;

@@ -104,7 +104,7 @@ fn a_bound_node_is_taken_and_a_claim_counts_while_its_holder_can_use_it() {
 }
 
 #[test]
-fn an_old_event_does_not_undo_what_was_learnt_from_a_write() {
+fn an_old_event_does_not_undo_what_was_learned_from_a_write() {
     let world = world();
     world.drone(Change::Is(Arc::new(drone("a", 5, None))));
     world.learn_drone(drone("a", 7, Some("n1")));
@@ -175,7 +175,7 @@ fn so_does_an_older_list_of_swarms_claims_or_ground_orders() {
 }
 
 #[test]
-fn a_drone_is_reconciled_when_the_watch_reports_what_was_learnt_from_a_write_already() {
+fn a_drone_is_reconciled_when_the_watch_reports_what_was_learned_from_a_write_already() {
     let wakes = Wakes::default();
     let world = World::new(wakes.clone());
     world.drone(Change::Is(Arc::new(drone("a", 5, None))));

@@ -676,9 +676,7 @@ fn patrol(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     // A relief without a gap counts as none.
     gaps.resize(ROUNDS.max(gaps.len()), 0.0);
     let [median, worst] = spread(gaps)?;
-    figures.note(format!(
-        "no vehicle on the way: median {median:.1} s, worst {worst:.1} s"
-    ));
+    figures.note(format!("none on the way: median {median:.1} s, worst {worst:.1} s"));
     ensure!(worst < 10.0, "no vehicle was on the way for {worst:.1} s");
     super::formations::nearest(field, figures, applied)
 }

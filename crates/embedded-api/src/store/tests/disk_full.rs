@@ -229,15 +229,13 @@ async fn that_the_disk_fails_is_known_until_it_takes_something_again_though_nobo
     let why = store.failing().expect("known");
     assert!(why.contains("is full: free some space"), "{why}");
     disk.repair();
-    let repaired = async {
+    let tried = async {
         while store.failing().is_some() {
             tokio::task::yield_now().await;
         }
     };
     let soon = Duration::from_secs(20);
-    tokio::time::timeout(soon, repaired)
-        .await
-        .expect("tried again by itself");
+    tokio::time::timeout(soon, tried).await.expect("tried again by itself");
 }
 
 #[tokio::test]

@@ -18,7 +18,7 @@ use crate::controllers::drone::status::serving_node;
 use crate::metrics::Metrics;
 use crate::server::ServiceGate;
 use crate::server::admission::Ticket;
-use crate::server::auth::{Auth, Refusal, Right, Standing, Who};
+use crate::server::auth::{Auth, Refusal, Right, StreamRight, Who};
 use crate::sessions;
 use crate::spans;
 use crds::Drone;
@@ -141,7 +141,7 @@ impl v1::fleet_server::Fleet for FleetService {
         let handles = self.gate.handles()?;
         let right = Right::to_see(&request.get_ref().namespace);
         self.allow(&request, &right).await?;
-        let watcher = Standing {
+        let watcher = StreamRight {
             who: who(&request)?,
             right,
             auth: self.auth.clone(),
@@ -256,7 +256,7 @@ fn no_kill(error: &KillError) -> Status {
 
 async fn watch(
     handles: Arc<FleetHandles>,
-    watcher: Standing,
+    watcher: StreamRight,
     (selection, airspace): (Selection, bool),
     interval: Duration,
     sender: mpsc::Sender<Result<v1::ListResponse, Status>>,

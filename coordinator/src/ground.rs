@@ -2,7 +2,7 @@
 //! marked, through the API, for as long as it takes.
 //!
 //! Owns: which orders are in force ([`orders`]); writing them and `spec.grounded`, trying again while the API server is away
-//! (invariant 9); what a release ends; giving an order anew that only agents remember, as after a restart of the coordinator while
+//! (invariant 9); what a release ends; giving an order again that only agents remember, as after a restart of the coordinator while
 //! the API server was away. Must not: undo an order because it could not be written, or because an object was edited.
 
 mod in_force;
@@ -176,7 +176,7 @@ pub fn orders(ground: &Ground) -> impl Iterator<Item = Arc<InForce>> {
     recorded.into_iter().chain(open)
 }
 
-/// Whether a ground order keeps the vehicle of `node` for nobody.
+/// Whether a ground order keeps the vehicle of `node` from other Drones.
 #[must_use]
 pub fn keep_vehicle(ground: &Ground, node: &str) -> bool {
     orders(ground).any(|order| order.order.keeps(node))
@@ -535,7 +535,7 @@ fn wake(ground: &Ground, marked: &[Marked]) -> Reach {
 }
 
 /// Drones of Swarms that were grounded one by one: for a release of all, by any person; for that of a Swarm, by an order that a
-/// selector gave to some of its Drones, or that was given anew for some of them ([`remembered`]).
+/// selector gave to some of its Drones, or that was given again for some of them ([`remembered`]).
 fn singly_grounded(ground: &Ground, marked: &[Marked], target: &Target) -> Vec<Marked> {
     let drones = match target {
         Target::All => ground.cluster.world.all_drones(None),
@@ -620,9 +620,9 @@ fn latched_by(report: Option<&Report>, drone: &Drone) -> Option<GroundOrderId> {
     report.ground_latch.filter(|_| serves)
 }
 
-/// The agent that serves `drone` keeps a ground order that nobody here knows of: a coordinator gave it, and was gone before
+/// The agent that serves `drone` keeps a ground order that is not known here: a coordinator gave it, and was gone before
 /// it could be written. It is in force again, at once and for its Drone. It is the whole Swarm's when two agents report the
-/// same, or when its only Drone's does: one agent alone grounds nobody else.
+/// same, or when its only Drone's does: one agent alone grounds no other vehicle.
 pub fn remembered(ground: &Ground, drone: &Drone, id: GroundOrderId) {
     let swarm = owner(drone).and_then(|(swarm, _)| ground.cluster.world.swarm_of_uid(swarm));
     let whole = swarm.filter(|swarm| {
@@ -639,7 +639,7 @@ pub fn remembered(ground: &Ground, drone: &Drone, id: GroundOrderId) {
         drones.len() == 1 || drones.iter().filter(serves).count() > 1
     });
     let marked = [whole.map_or_else(|| Marked::drone(drone), |swarm| Marked::swarm(&swarm))];
-    tracing::warn!(whole = %marked[0].key, "an agent keeps a ground order that is not recorded; it is given anew");
+    tracing::warn!(whole = %marked[0].key, "an agent keeps a ground order that is not recorded; it is given again");
     let call = ground.latch.begin();
     let [object] = &marked;
     let about = About {

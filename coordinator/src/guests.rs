@@ -20,7 +20,7 @@ use crate::metrics::Metrics;
 use crate::server::ServiceGate;
 use crate::server::admission::Ticket;
 use crate::server::admission::buckets::Buckets;
-use crate::server::auth::{Auth, Refusal, Right, Standing, Who};
+use crate::server::auth::{Auth, Refusal, Right, StreamRight, Who};
 use crate::server::places::{Places, Words};
 use crate::spans;
 use fleet::guest::{GuestAccess, GuestCall};
@@ -169,7 +169,7 @@ impl v1::guests_server::Guests for Guests {
             Status::from(refusal)
         })?;
         let place = self.places.take(&who)?;
-        let standing = Standing {
+        let stream_right = StreamRight {
             who,
             right,
             auth: self.auth.clone(),
@@ -178,7 +178,7 @@ impl v1::guests_server::Guests for Guests {
         };
         let span = spans::drone_of(handles.observer.world(), &drone);
         let brought = self
-            .bring_together(&handles, &drone, &standing.who, access)
+            .bring_together(&handles, &drone, &stream_right.who, access)
             .instrument(span.clone())
             .await;
         let (node, system, end) = brought.inspect_err(|_| handles.metrics.guest_call("failed"))?;
@@ -197,7 +197,7 @@ impl v1::guests_server::Guests for Guests {
             handles,
             drone,
             node,
-            standing,
+            stream_right,
             access,
         };
         self.gate.track(

@@ -3,7 +3,7 @@
 //!
 //! Owns: the controllers, the agents' sessions, the claims to nodes, the leadership term, the fleet service.
 //! Must not: talk MAVLink, or decide by itself: the decisions are pure functions in `fleet`. An API server that is away
-//! changes nothing in the air, and the end of this process lands nobody.
+//! changes nothing in the air, and the end of this process lands no vehicle.
 
 pub mod cluster;
 pub mod controllers;
@@ -194,7 +194,7 @@ pub async fn run_with(
             ending.cancel();
             lead.await?;
             served.context("the gRPC server ended abnormally")??;
-            anyhow::bail!("the gRPC server has ended by itself; ending so that it is started afresh");
+            anyhow::bail!("the gRPC server has ended by itself; ending so that it is started again");
         }
         () = stop => {
             tracing::info!("asked to end; vehicles go on as assigned");
@@ -309,13 +309,13 @@ async fn end(leader_lease: &LeaderLease, led: Option<&Led>, over: Option<Over>) 
             higher.term
         ),
         Some(Over::WentBack(WentBack(what))) => anyhow::bail!(
-            "the store of the API server went back in time ({what}); ending so that it is started afresh, and nothing takes off until a person has confirmed what the store holds"
+            "the store of the API server went back in time ({what}); ending so that it is started again, and nothing takes off until a person has confirmed what the store holds"
         ),
         Some(Over::Succeeded(Successor(by))) => anyhow::bail!(
             "deposed: the Lease is held by {by}, this coordinator led term {ours}; ending so that it cannot command anything"
         ),
         Some(Over::Broken) => anyhow::bail!(
-            "a part of the coordinator has ended by a fault of its own, logged above; ending so that it is started afresh; vehicles go on as assigned"
+            "a part of the coordinator has ended by a fault of its own, logged above; ending so that it is started again; vehicles go on as assigned"
         ),
     }
 }

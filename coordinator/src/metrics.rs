@@ -240,7 +240,7 @@ impl Metrics {
         );
         to.register(
             "guest_frames",
-            "MAVLink frames between ground stations and vehicles: passed, lost as somebody was too slow, or refused to one who may only \
+            "MAVLink frames between ground stations and vehicles: passed, lost as a receiver was too slow, or refused to one who may only \
              watch",
             self.guest_frames.clone(),
         );
@@ -252,7 +252,7 @@ impl Metrics {
         );
         to.register(
             "station_uncovered_seconds",
-            "Time in which nobody was on station at a slot of a formation, over all slots that are to be covered",
+            "Time in which no vehicle was on station at a slot of a formation, over all slots that are to be covered",
             self.uncovered.clone(),
         );
         to.register(
@@ -362,7 +362,7 @@ impl Metrics {
         self.ground_orders.get_or_create(&[("verb", verb)]).inc();
     }
 
-    /// Motors were to be stopped; `None` when nobody knows what came of it.
+    /// Motors were to be stopped; `None` when it is not known what came of it.
     pub fn kill(&self, outcome: Option<&KillOutcome>) {
         let outcome = match outcome {
             Some(KillOutcome::NotSent(_)) => "not_sent",

@@ -109,7 +109,7 @@ pub struct Options {
     )]
     pub agent_upgrade_patience: u32,
 
-    /// Vehicles whose node has no label use.skein.dev/NAMESPACE are used by nobody. Without this, they are used by all
+    /// Vehicles whose node has no label use.skein.dev/NAMESPACE are used by no namespace. Without this, they are used by all
     /// namespaces; one with such labels is used by the namespaces that they name, either way.
     #[arg(long, env = "SKEIN_GRANTED_VEHICLES_ONLY")]
     pub granted_vehicles_only: bool,

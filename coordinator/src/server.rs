@@ -47,7 +47,7 @@ const WINDOW: u32 = 64 * 1024;
 /// All headers of one call, in bytes; a person's token is the longest.
 const HEADERS: u32 = 32 * 1024;
 
-/// A kubelet's probe takes no longer, and nobody else has anything to do there.
+/// A kubelet's probe takes no longer, and no other client has anything to do there.
 const LONGEST_PROBE: Duration = Duration::from_secs(60);
 
 /// How long open streams have for their farewell.

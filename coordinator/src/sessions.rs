@@ -277,7 +277,7 @@ impl Sessions {
             if let Some(transition) = metrics::transition(session.flew, old.truth, report.truth) {
                 self.metrics.transition(transition);
             }
-            // The count begins anew with each Drone.
+            // The count begins again with each Drone.
             if uid(old) == uid(report) {
                 self.metrics.taken_over(report.takeovers.saturating_sub(old.takeovers));
             }
@@ -437,7 +437,7 @@ impl Sessions {
     }
 
     /// Has the agent of `node` sent whom to name as the operator, if it is connected; says whether that was new on its stream. That it is
-    /// to name nobody is sent only to one that names somebody (`held`), or was sent somebody: others do not know of operators, or need not.
+    /// to name none is sent only to one that names an operator (`held`), or was sent one: others do not know of operators, or need not.
     pub fn send_remote_id(&self, node: &NodeName, order: &RemoteIdOrder, held: bool) -> bool {
         let inner = self.lock();
         let Some(session) = inner.get(node).filter(|s| s.connected) else {

@@ -184,7 +184,7 @@ async fn measure(title: &str, mut place: Place, count: usize, streams: usize, si
     let led = at.elapsed().unwrap_or_default();
     let back = herd.all_since(at, Duration::from_secs(300))?;
     println!(
-        "coordinator ended and started anew: it leads after {:.1} s, all agents have their orders after {:.1} s; ordered to land: {}",
+        "coordinator ended and started again: it leads after {:.1} s, all agents have their orders after {:.1} s; ordered to land: {}",
         led.as_secs_f64(),
         back.duration_since(at).unwrap_or_default().as_secs_f64(),
         herd.lands() - lands,
@@ -267,7 +267,7 @@ async fn settled(coordinator: &Coordinator, drones: &Api<Drone>, wanted: usize) 
             let list = drones.list(&ListParams::default().limit(1)).await?;
             anyhow::ensure!(
                 !list.items.is_empty(),
-                "the coordinator tells of Drones that are not there"
+                "the coordinator reports Drones that are not there"
             );
             return quiet(coordinator).await;
         }

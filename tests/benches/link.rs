@@ -110,7 +110,7 @@ fn verdict(what: &str, value: f64, most: f64) {
 fn fly(plan: &Plan) -> anyhow::Result<()> {
     println!(
         "Simulated PX4 of one process bound to one core, in real time: no step later than {} ms for {} s (best of {} tries), and by udp and pty all \
-         in the air, sending mode Normal at full rate, read by another process. With no wire they stand on the ground and speak to nobody.\n",
+         in the air, sending mode Normal at full rate, read by another process. With no wire they are on the ground and send to no receiver.\n",
         fleet::LATEST.as_millis(),
         plan.flying.as_secs(),
         fleet::TRIES

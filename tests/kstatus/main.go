@@ -1,4 +1,4 @@
-// Kstatus says of objects what tools that wait for objects say of them (Flux, and whatever else stands on kstatus): it reads a file
+// Kstatus says of objects what tools that wait for objects say of them (Flux, and whatever else uses kstatus): it reads a file
 // of objects as kubectl prints them in JSON, one after the other or as Lists, and writes one line for each:
 //
 //	kstatus objects.json
@@ -53,19 +53,19 @@ func run(in io.Reader, out io.Writer) error {
 		}
 		if one.IsList() {
 			if err := one.EachListItem(func(item runtime.Object) error {
-				return tell(item.(*unstructured.Unstructured), out)
+				return report(item.(*unstructured.Unstructured), out)
 			}); err != nil {
 				return err
 			}
 			continue
 		}
-		if err := tell(&one, out); err != nil {
+		if err := report(&one, out); err != nil {
 			return err
 		}
 	}
 }
 
-func tell(object *unstructured.Unstructured, out io.Writer) error {
+func report(object *unstructured.Unstructured, out io.Writer) error {
 	result, err := status.Compute(object)
 	if err != nil {
 		return fmt.Errorf("%s/%s: %w", object.GetKind(), object.GetName(), err)

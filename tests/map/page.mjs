@@ -183,7 +183,7 @@ const steps = {
     await session.send("Network.enable");
     // CPU time of the thread: others may keep the processor.
     await session.send("Performance.enable", { timeDomain: "threadTicks" });
-    // The feed begins anew, so that its bytes are counted.
+    // The feed begins again, so that its bytes are counted.
     await page.reload();
     await page.waitForFunction((vehicles) => window.skeinOverlay?.tracks.size === vehicles, {}, vehicles);
     await page.click("#fit");

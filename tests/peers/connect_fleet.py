@@ -121,8 +121,8 @@ def main():
         try:
             for system in both:
                 mavproxy.until(f"vehicle {system} is there", f"Detected vehicle {system}:1", timeout_s=60)
-            mavproxy.tell(f"vehicle {px4}")
-            mavproxy.tell("long DO_SET_MODE 1 4 5 0 0 0 0")
+            mavproxy.command(f"vehicle {px4}")
+            mavproxy.command("long DO_SET_MODE 1 4 5 0 0 0 0")
             fleet.until("the PX4 returns", lambda: fleet.seen[px4, "HEARTBEAT"].custom_mode == RTL_OF_PX4)
         finally:
             mavproxy.end()

@@ -90,7 +90,7 @@ class Mavproxy:
             print(f"  mavproxy> {line.rstrip()}")
             self.said += line
 
-    def tell(self, line):
+    def command(self, line):
         self._process.stdin.write(line + "\n")
 
     def until(self, what, words, timeout_s=30):
@@ -136,9 +136,9 @@ def main():
         try:
             mavproxy.until("the vehicle is there", "Detected vehicle")
             mavproxy.until("all parameters", "parameters")
-            mavproxy.tell(f"param show {parameter}")
+            mavproxy.command(f"param show {parameter}")
             mavproxy.until(f"parameter {parameter}", f"{parameter:<16} {value}")
-            mavproxy.tell(take_over)
+            mavproxy.command(take_over)
             pymavlink.until(f"mode {mode}", lambda: pymavlink.seen["HEARTBEAT"].custom_mode == custom_mode)
             mavproxy.until(f"mode {mode}", f"Mode {mode}")
         finally:

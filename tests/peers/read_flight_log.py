@@ -1,6 +1,6 @@
 """Opens the agent's flight logs with pymavlink and MAVProxy, and compares them with the simulator's log of the same wire.
 
-Usage: read_flight_log.py ardupilot|px4 FOLDER NEWEST WIRE-LOG. Exit code 0 when they open and tell of the flight, each
+Usage: read_flight_log.py ardupilot|px4 FOLDER NEWEST WIRE-LOG. Exit code 0 when they open and contain the flight, each
 frame of the wire is there once, byte for byte, with nothing else but the agent's lines about the flight, and the agent
 commanded nothing after somebody else had taken over.
 """

@@ -83,7 +83,7 @@ impl Flight {
         launch.args(["connect", "-n", NAMESPACE]).args(args).start()
     }
 
-    /// What people were told of Drones, by reason.
+    /// Events about Drones, by reason.
     fn events(&self, reason: &str) -> anyhow::Result<Vec<String>> {
         let field = format!("reason={reason}");
         let list = self
@@ -101,9 +101,9 @@ impl Flight {
     }
 }
 
-/// Waits for a ground station's place at a port, and until it has heard the vehicle.
-fn hears(port: u16) -> anyhow::Result<Station> {
-    let mut station = wait_for("somebody to listen", PATIENCE, || Station::at(port))?;
+/// Waits for a ground station's place at a port, and until it has received messages of the vehicle.
+fn connected(port: u16) -> anyhow::Result<Station> {
+    let mut station = wait_for("skein connect to listen", PATIENCE, || Station::at(port))?;
     let until = Instant::now() + PATIENCE;
     while station.count(HEARTBEAT) == 0 || station.count(GLOBAL_POSITION_INT) == 0 {
         ensure!(
@@ -157,7 +157,7 @@ fn pymavlink_mavproxy_and_mavsdk_reach_two_vehicles_of_one_system_id_and_command
     println!("{said}");
     // The agent let go of the one that MAVProxy has steered, and only of that one.
     let bravo = flight.drone("bravo")?;
-    wait_for("the takeover to be told", PATIENCE, || {
+    wait_for("the takeover to be reported", PATIENCE, || {
         let status = flight.stage.status()?;
         let taken_over = |name: &str| {
             let vehicles = status["vehicles"].as_array()?;
@@ -245,7 +245,7 @@ fn one_whose_right_ends_is_cut_off_while_another_flies_along_and_who_may_only_wa
         line.contains("READ-ONLY") && line.contains("lack the verb `connect`")
     })?;
 
-    let (mut pilot, mut viewer) = (hears(ports[0])?, hears(ports[1])?);
+    let (mut pilot, mut viewer) = (connected(ports[0])?, connected(ports[1])?);
     // Who may only watch changes nothing, and gets no answer: nothing that they say reaches the vehicle.
     let since = wire::now();
     viewer.say(&disarm())?;
@@ -297,7 +297,7 @@ fn one_whose_right_ends_is_cut_off_while_another_flies_along_and_who_may_only_wa
     );
     let heard = viewer.count(HEARTBEAT);
     viewer.listen(Duration::from_secs(3))?;
-    ensure!(viewer.count(HEARTBEAT) > heard, "the other hears nothing any more");
+    ensure!(viewer.count(HEARTBEAT) > heard, "the other receives nothing any more");
     ensure!(flight.stage.wire("alpha").said().in_air() && flight.stage.wire("alpha").commands_since(since).is_empty());
     Ok(())
 }
@@ -316,13 +316,13 @@ fn a_command_that_was_held_up_on_the_way_reaches_no_vehicle() -> anyhow::Result<
     let port = testkit::ports::free_tcp_port()?;
     let connect = flight.connect(None, &[&drone, &format!("--listen=tcp:127.0.0.1:{port}")])?;
     connect.wait_for_line(PATIENCE, |line| line.contains("what a ground station sends reaches it"))?;
-    let mut station = hears(port)?;
+    let mut station = connected(port)?;
     let disarms = |since| {
         let commands = flight.stage.wire("alpha").commands_since(since);
         let disarm = |command: &&wire::Command| command.command == MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
         commands.iter().filter(disarm).count()
     };
-    // The vehicle's computer stands still, and what is sent to it waits on the way.
+    // The vehicle's computer is stopped, and what is sent to it waits on the way.
     let since = wire::now();
     flight.stage.agent("alpha")?.pause()?;
     for _ in 0..3 {
@@ -344,13 +344,13 @@ fn a_command_that_was_held_up_on_the_way_reaches_no_vehicle() -> anyhow::Result<
             .and_then(|()| station.listen(Duration::from_secs(1)))
             .is_err()
         {
-            station = hears(port)?;
+            station = connected(port)?;
         }
     }
     assert_eq!(
         disarms(since),
         0,
-        "the vehicle was told to stop its motors: {}",
+        "the vehicle was ordered to stop its motors: {}",
         connect.tail()
     );
     ensure!(flight.stage.wire("alpha").flew_without_a_break_since(since));
@@ -368,7 +368,7 @@ fn ground_stations_that_do_not_read_harm_neither_another_one_nor_an_order() -> a
     for connect in [&good, &stopped] {
         connect.wait_for_line(PATIENCE, |line| line.contains("is system"))?;
     }
-    let mut station = hears(ports[0])?;
+    let mut station = connected(ports[0])?;
     // One beside it that never reads, and a whole `skein connect` that does not.
     let _deaf = Station::at(ports[0])?;
     stopped.pause()?;
@@ -380,19 +380,19 @@ fn ground_stations_that_do_not_read_harm_neither_another_one_nor_an_order() -> a
         station.say(&list_parameters())?;
         station.listen(Duration::from_millis(500))?;
     }
-    // The one that reads has heard every position that the vehicle told.
-    let heard = &station.positions[first..];
+    // The one that reads has received every position that the vehicle sent.
+    let received = &station.positions[first..];
     let (from, to) = (
-        heard.first().context("it heard nothing")?,
-        heard.last().context("it heard nothing")?,
+        received.first().context("it received nothing")?,
+        received.last().context("it received nothing")?,
     );
-    let told = flight.stage.wire("alpha").positions_told();
-    let told: Vec<u32> = told.into_iter().filter(|at| (from..=to).contains(&at)).collect();
+    let sent = flight.stage.wire("alpha").positions_sent();
+    let sent: Vec<u32> = sent.into_iter().filter(|at| (from..=to).contains(&at)).collect();
     ensure!(
-        told == heard,
-        "{} positions were told and {} were heard",
-        told.len(),
-        heard.len()
+        sent == received,
+        "{} positions were sent and {} were received",
+        sent.len(),
+        received.len()
     );
     println!("all {} positions were heard", heard.len());
     let (ordered, since) = (Instant::now(), wire::now());
@@ -417,10 +417,10 @@ fn ground_stations_that_do_not_read_harm_neither_another_one_nor_an_order() -> a
     stopped.signal(testkit::process::Signal::SIGCONT)?;
     // It was let go long ago, as its connection answered nothing any more, and comes again by itself.
     stopped.wait_until("the stopped one to come again", PATIENCE, || {
-        let told = stopped.stdout();
+        let output = stopped.stdout();
         ensure!(
-            told.contains("trying again") && told.matches("is system").count() == 2,
-            "{told}"
+            output.contains("trying again") && output.matches("is system").count() == 2,
+            "{output}"
         );
         Ok(())
     })?;

@@ -43,7 +43,7 @@ fn a_real_control_plane_serves_guards_schedules_and_leaves_nothing_behind() {
     an_unprivileged_service_account_may_not(&plane);
     requests_are_on_record(&plane);
     a_permission_that_is_never_used_is_found(&plane);
-    a_daemon_set_runs_on_exactly_the_labelled_nodes(&plane);
+    a_daemon_set_runs_on_exactly_the_labeled_nodes(&plane);
     objects_go_with_their_owner(&plane);
 
     plane.ensure_running().unwrap();
@@ -118,7 +118,7 @@ fn a_permission_that_is_never_used_is_found(plane: &ControlPlane) {
     .unwrap();
 }
 
-fn a_daemon_set_runs_on_exactly_the_labelled_nodes(plane: &ControlPlane) {
+fn a_daemon_set_runs_on_exactly_the_labeled_nodes(plane: &ControlPlane) {
     plane
         .create_nodes(&["drone-1", "drone-2"], &[("node-role.kubernetes.io/drone", "")])
         .unwrap();

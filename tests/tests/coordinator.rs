@@ -459,7 +459,7 @@ async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
     service_leads_to(&field, "10.11.12.2").await;
     somebody_looks(&field, &second).await;
     assert_eq!(second.process.stop(PATIENCE).unwrap().code(), Some(0));
-    // Nobody has heard it for longer than the inventory keeps a vehicle.
+    // It was not heard for longer than the inventory keeps a vehicle.
     let kubectl = field.cluster().kubectl();
     let forgotten = json!({
         "apiVersion": "skein.dev/v1alpha1", "kind": "Vehicle", "metadata": {"name": "long-gone"}, "spec": {"nodeName": "long-gone"},
@@ -479,15 +479,15 @@ async fn every_right_that_it_is_given_is_used_and_none_is_missing() {
         &silent.to_string(),
     ];
     kubectl.run(patch).unwrap();
-    // Rules that select nobody get a status, too.
-    let nobody = json!({"matchLabels": {"site": "nowhere"}});
+    // Rules that select no vehicle get a status, too.
+    let none = json!({"matchLabels": {"site": "nowhere"}});
     let geofence = json!({
         "apiVersion": "skein.dev/v1alpha1", "kind": "Geofence", "metadata": {"name": "nowhere"},
-        "spec": {"vehicleSelector": nobody, "ceilingMeters": 60},
+        "spec": {"vehicleSelector": none, "ceilingMeters": 60},
     });
     let profile = json!({
         "apiVersion": "skein.dev/v1alpha1", "kind": "ParameterProfile", "metadata": {"name": "nowhere"},
-        "spec": {"vehicleSelector": nobody, "px4": {"RTL_RETURN_ALT": "40"}},
+        "spec": {"vehicleSelector": none, "px4": {"RTL_RETURN_ALT": "40"}},
     });
     kubectl.apply(&geofence.to_string()).unwrap();
     kubectl.apply(&profile.to_string()).unwrap();
@@ -786,7 +786,7 @@ async fn a_swarm_deleted_with_orphans_leaves_its_drones_flying(mut field: Field)
         })
         .await;
     field
-        .until_drones("the Drone to be nobody's", |d| {
+        .until_drones("the Drone to have no Swarm", |d| {
             d.len() == 1 && d[0].owner_references().is_empty()
         })
         .await;
@@ -803,7 +803,7 @@ async fn scale_down_takes_the_idle_drone_first_and_then_the_lowest_battery(mut f
     vehicles[2].state().ready = false;
     field.swarm("north", "alpha", json!({"replicas": 3})).await;
     let three = field
-        .until_drones("two to fly and one to stand", |d| {
+        .until_drones("two to fly and one to be on the ground", |d| {
             flying(d) == 2 && d.iter().any(|d| phase(d) == "Preparing")
         })
         .await;
@@ -986,9 +986,9 @@ async fn a_grounded_swarm_deleted_with_orphans_leaves_its_vehicles_on_the_ground
     assert!(!vehicles[0].flies());
 
     // The message says what to do, and that works.
-    let unlabelled = Patch::Merge(json!({"metadata": {"labels": {"skein.dev/swarm": null}}}));
+    let unlabeled = Patch::Merge(json!({"metadata": {"labels": {"skein.dev/swarm": null}}}));
     let drone = field.drones("north");
-    drone.patch(&drones[0].name_any(), &params, &unlabelled).await.unwrap();
+    drone.patch(&drones[0].name_any(), &params, &unlabeled).await.unwrap();
     field
         .until_drones("it to fly by itself", |drones| flying(drones) == 1)
         .await;

@@ -360,8 +360,8 @@ fn the_name_of_a_swarm_fits_into_a_label() {
 }
 
 #[test]
-fn a_misspelt_field_is_refused_by_name() {
-    let ns = Namespace::new("misspelt");
+fn a_misspelled_field_is_refused_by_name() {
+    let ns = Namespace::new("misspelled");
     assert!(
         ns.refusal("Swarm", &json!({"replcas": 3}))
             .contains(r#"unknown field "spec.replcas""#)

@@ -59,7 +59,7 @@ fn a_vehicle_waits_for_an_aircraft_that_its_autopilot_hears_and_goes_elsewhere_m
     let mut stage = Stage::set(ServedBy::Embedded, &nodes, "mixed", &["--faults", &script])?;
     for (node, east) in nodes.iter().zip([0.0, 60.0]) {
         stage.add_node(node)?;
-        // Nobody's first place is over the ground where the other has yet to start from.
+        // No vehicle's first place is over the ground where the other has yet to start from.
         stage
             .cluster
             .kubectl()
@@ -108,7 +108,7 @@ fn a_vehicle_waits_for_an_aircraft_that_its_autopilot_hears_and_goes_elsewhere_m
     Ok(())
 }
 
-/// A place this many metres from where simulated vehicles stand, 15 m above home.
+/// A place this many meters from where simulated vehicles stand, 15 m above home.
 fn north_and_east(north: f64, east: f64) -> Value {
     let metres_per_degree = 111_319.5;
     let (latitude, longitude) = (47.397_742_f64, 8.545_594);
@@ -227,7 +227,7 @@ fn the_coordinator_dies_and_comes_back(stage: &mut Stage, up: &[&str]) -> anyhow
     let before = wire::now();
     stage.kill_coordinator();
     stage.start_coordinator()?;
-    wait_for("the new coordinator to hear of both", PATIENCE, || {
+    wait_for("the new coordinator to have reports of both", PATIENCE, || {
         flying_in_status(stage, up)
     })?;
     for node in up {
@@ -481,7 +481,7 @@ fn an_agent_whose_node_is_no_drone_node_is_told_so_and_flies_once_it_is_one(api:
         stage.cluster.create_node("node-1", &[])?;
     }
     stage.start_agent("node-1")?;
-    wait_for("its probe to say that it hears its autopilot", PATIENCE, || {
+    wait_for("its probe to say that it receives its autopilot", PATIENCE, || {
         stage.probe("node-1")
     })?;
     stage.cluster.kubectl().apply(&swarm("default", "alpha", 1, &[]))?;
@@ -522,13 +522,13 @@ fn a_changed_altitude_is_flown_to_in_the_air_by_both_autopilots(api: ServedBy) -
     stage.wait_in_air(&nodes, 2)?;
     wait_ready(&stage, "alpha")?;
     let since = wire::now();
-    for metres in [25.0, 12.0] {
-        let template = format!(r#"{{"spec": {{"template": {{"spec": {{"takeoffAltitudeMeters": {metres}}}}}}}}}"#);
+    for meters in [25.0, 12.0] {
+        let template = format!(r#"{{"spec": {{"template": {{"spec": {{"takeoffAltitudeMeters": {meters}}}}}}}}}"#);
         stage.kubectl(&["patch", "swarm/alpha", "--type=merge", "-p", &template])?;
         for node in nodes {
-            let there = wait_for(format!("{node} at {metres} m"), PATIENCE, || {
+            let there = wait_for(format!("{node} at {meters} m"), PATIENCE, || {
                 let height = stage.wire(node).height().unwrap_or_default();
-                ensure!((height - metres).abs() < 1.0, "it is at {height} m");
+                ensure!((height - meters).abs() < 1.0, "it is at {height} m");
                 Ok(())
             });
             there.map_err(|error| stage.explain(error))?;

@@ -35,10 +35,10 @@ struct StaysDown {
 /// The example of work that completes.
 const MISSION: &str = "mission.yaml";
 
-/// The example of rules, which fly nobody.
+/// The example of rules, which fly no vehicle.
 const RULES: &str = "geofence.yaml";
 
-/// The example of an operator, which flies nobody either.
+/// The example of an operator, which flies no vehicle either.
 const OPERATOR: &str = "operator.yaml";
 
 /// All of them.
@@ -136,11 +136,11 @@ fn stays_down(field: &Field, example: &Path, stays: &StaysDown) -> anyhow::Resul
     wait_for(format!("a Drone to say {}", stays.words), PATIENCE, || {
         let drones = field.read("namespaces/default/drones")?;
         let mut all = drones["items"].as_array().into_iter().flatten();
-        let tells = |drone: &Value| {
+        let says_so = |drone: &Value| {
             let said = drone.pointer(stays.shown).and_then(Value::as_str);
             said.is_some_and(|said| said.contains(stays.words))
         };
-        ensure!(all.any(tells), "{drones}");
+        ensure!(all.any(says_so), "{drones}");
         Ok(())
     })?;
     delete(field, example)?;

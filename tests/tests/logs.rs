@@ -48,8 +48,8 @@ fn a_flight_is_listed_and_its_log_copied_byte_for_byte() -> anyhow::Result<()> {
         let columns: Vec<_> = row.split_whitespace().collect();
         let unit = columns.iter().position(|column| *column == "m").context("no height")?;
         let listed: f64 = columns[unit - 1].parse()?;
-        let told = field.wire("alpha").heights().into_iter().fold(0.0, f64::max);
-        ensure!(told > 9.0 && (listed - told).abs() <= 1.0, "{told} m were told: {list}");
+        let sent = field.wire("alpha").heights().into_iter().fold(0.0, f64::max);
+        ensure!(sent > 9.0 && (listed - sent).abs() <= 1.0, "{sent} m were sent: {list}");
         Ok(())
     })?;
     field.kubectl().run(["delete", "swarm", "alpha"])?;

@@ -52,7 +52,7 @@ fn on_real_nodes(test: fn() -> anyhow::Result<()>) -> anyhow::Result<()> {
 }
 
 #[test]
-fn what_befalls_kubelet_or_coordinator_changes_nothing_in_the_air_and_a_pod_goes_only_after_its_vehicle_landed()
+fn what_happens_to_kubelet_or_coordinator_changes_nothing_in_the_air_and_a_pod_goes_only_after_its_vehicle_landed()
 -> anyhow::Result<()> {
     on_real_nodes(|| {
         let mut field = Field::start(2)?;

@@ -160,7 +160,7 @@ fn each_takeoff_is_one_trace_from_the_changed_object_to_airborne_across_coordina
 #[test]
 fn a_coordinator_and_an_agent_that_are_killed_on_the_way_go_on_in_the_same_trace() -> anyhow::Result<()> {
     let collector = Collector::start(Scheme::Https)?;
-    // The commands to arm are lost at first: nobody is so slow that the vehicle flies before both are killed.
+    // The commands to arm are lost at first: however slow this test is, the vehicle does not fly before both are killed.
     let faults = Scratch::new("skein-traces-")?;
     let script = faults.path().join("script");
     std::fs::write(&script, "on arm 1 lose-command\non arm 2 lose-command")?;

@@ -105,7 +105,7 @@ fn a_station_that_is_killed_takes_its_flying_vehicles_up_again() -> anyhow::Resu
         field.kill_up()?;
         field.start_up(&vehicles)?;
         // It knows them again once it reports that: a Swarm that was Ready before may be reported so from the stored status.
-        wait_for("the station to hear its vehicles again", PATIENCE, || {
+        wait_for("the station to receive its vehicles again", PATIENCE, || {
             let flying = field.skein(&["status", "-o", "json"])?["vehicles"]
                 .as_array()
                 .into_iter()
@@ -253,7 +253,7 @@ fn a_station_is_not_paused_by_ctrl_z() -> anyhow::Result<()> {
     field.up()?.signal(Signal::SIGTSTP)?;
     field
         .up()?
-        .wait_for_line(PATIENCE, |line| line.starts_with("Not paused: nobody would take care"))?;
+        .wait_for_line(PATIENCE, |line| line.starts_with("Not paused: nothing would take care"))?;
     field.wait_readiness("alpha", "True", "AgentConnected")?;
     field.end_up().map(drop)
 }

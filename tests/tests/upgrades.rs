@@ -28,7 +28,7 @@ use testkit::ServedBy;
 /// How long the upgrade of all may take.
 const LONG: Duration = Duration::from_secs(180);
 
-/// Waits until `probe` is satisfied; its error tells what it saw.
+/// Waits until `probe` is satisfied; its error says what it saw.
 async fn until<T>(what: &str, probe: impl AsyncFn() -> Result<T, String>) -> T {
     testkit::until(what, LONG, probe).await
 }
@@ -89,7 +89,7 @@ async fn agents_are_replaced_one_by_one_while_their_vehicles_stand_and_one_that_
     assert!(kubelet.vehicle(&flying).flies());
     assert!(
         !kubelet.vehicle(&flying).ordered_to_land_since(orders),
-        "nobody lands for an upgrade"
+        "no vehicle lands for an upgrade"
     );
 
     field
@@ -145,12 +145,12 @@ async fn a_version_that_does_not_run_takes_down_one_agent_and_the_next_version_m
     );
 
     kubelet.runs_nothing_new(false);
-    kubelet.change_template("mended").await;
+    kubelet.change_template("fixed").await;
     until_counted(&coordinator, "skein_agent_upgrades_total{result=\"done\"}", 2.0).await;
     assert_eq!(counted(&coordinator, "skein_agent_upgrades_stuck"), Some(0.0));
-    let mended = kubelet.running().await;
-    assert_eq!(mended.len(), 2);
-    assert!(mended["n1"] != now["n1"] && mended["n2"] != before["n2"], "{mended:?}");
+    let fixed = kubelet.running().await;
+    assert_eq!(fixed.len(), 2);
+    assert!(fixed["n1"] != now["n1"] && fixed["n2"] != before["n2"], "{fixed:?}");
     assert_eq!(kubelet.most_away(), 1);
 }
 

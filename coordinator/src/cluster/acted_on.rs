@@ -1,6 +1,6 @@
 //! Which Geofences, ParameterProfiles and Missions the controllers act on, and in which generation.
 //!
-//! Owns: [`ActedOn`]. Must not: list or watch. A controller writes down what it has looked over; [`super::confirm`] compares that with what
+//! Owns: [`ActedOn`]. Must not: list or watch. A controller writes down what it has reconciled; [`super::confirm`] compares that with what
 //! the API server says.
 
 use kube::ResourceExt;

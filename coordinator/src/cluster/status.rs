@@ -1,4 +1,4 @@
-//! Writing the status of an object, and of no other one that was made anew under its name.
+//! Writing the status of an object, and of no other one that was made again under its name.
 //!
 //! An API server does not compare `metadata.uid` where the status of a custom resource is written: it takes it from the stored object. What a
 //! late watch shows of an object that is gone would become the status of its successor, whose generation may be the same. So a status is

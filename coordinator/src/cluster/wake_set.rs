@@ -116,7 +116,7 @@ mod tests {
         assert_eq!(set.next().await, 1);
         assert_eq!(set.next().now_or_never(), None);
         set.wake(1);
-        assert_eq!(set.next().now_or_never(), Some(1), "it may be woken anew once taken");
+        assert_eq!(set.next().now_or_never(), Some(1), "it may be woken again once taken");
     }
 
     #[tokio::test]

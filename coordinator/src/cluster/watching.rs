@@ -1,7 +1,7 @@
 //! The watches that keep the caches filled.
 //!
 //! Owns: listing and watching Drones, Swarms, drone nodes and claims, finding out what went away while a watch was broken, and
-//! the stores from which the controllers see which Drones and Swarms exist; listing all afresh when asked to ([`Relist`]). A
+//! the stores from which the controllers see which Drones and Swarms exist; listing all again when asked to ([`Relist`]). A
 //! store and the [`World`] share their objects, and a store is filled first. Must not: decide. An
 //! API server that is away only makes the caches older.
 
@@ -45,7 +45,7 @@ pub struct Stores {
     pub swarms: Store<Swarm>,
 }
 
-/// Lists everything afresh, where watches may be late: each list is asked for without a resourceVersion, so that the API server
+/// Lists everything again, where watches may be late: each list is asked for without a resourceVersion, so that the API server
 /// answers with nothing older than the question.
 #[derive(Clone, Debug, Default)]
 pub struct Relist {
@@ -175,7 +175,7 @@ pub(crate) async fn follow<K>(
     follow_afresh(api, config, store, alone.another(), ending, notify).await;
 }
 
-/// The same, and lists afresh whenever it is `asked` to.
+/// The same, and lists again whenever it is `asked` to.
 async fn follow_afresh<K>(
     api: Api<K>,
     config: watcher::Config,
@@ -234,7 +234,7 @@ async fn follow_afresh<K>(
     }
 }
 
-/// Whether a watch was refused because what it would go on from is forgotten. kube lists afresh when the watch itself says so, but
+/// Whether a watch was refused because what it would go on from is forgotten. kube lists again when the watch itself says so, but
 /// would ask for the same again and again where it is the status of the answer.
 fn is_expired(error: &watcher::Error) -> bool {
     matches!(error, watcher::Error::WatchStartFailed(kube::Error::Api(status)) if status.code == 410)

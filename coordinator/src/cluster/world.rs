@@ -198,7 +198,7 @@ impl World {
         self.known[kind].store(newest, Ordering::Relaxed);
     }
 
-    /// Whether the object `key`, of which `new` is said, by a watch or by an answer, is known in a newer version. Tells where that shows that
+    /// Whether the object `key`, of which `new` is said, by a watch or by an answer, is known in a newer version. Reports where that shows that
     /// the store of the API server went back in time.
     fn is_late(&self, kind: usize, key: impl fmt::Display, (new, known): Versions, watched: bool) -> bool {
         let (Some(new), Some(known)) = (new, known) else {
@@ -396,7 +396,7 @@ impl World {
                 inner.swarm_of_uid.insert(id.clone(), key.clone());
                 self.wakes.swarms.wake(key.clone());
                 match before {
-                    // Made anew under its name, and that the one before went was not reported: that one's Drones are not its own.
+                    // Made again under its name, and that the one before went was not reported: that one's Drones are not its own.
                     Some(before) if uid(before.as_ref()) != id => {
                         let gone = uid(before.as_ref());
                         inner.swarm_of_uid.remove(gone);
@@ -766,7 +766,7 @@ impl World {
     }
 
     /// Reserves `node` for the Drone `me`, so that no other Drone of this process takes it until the reservation is dropped, if it
-    /// `suits`, which gets whether another Drone has it. `suits` must not ask the world: that answers nobody meanwhile.
+    /// `suits`, which gets whether another Drone has it. `suits` must not ask the world: that answers no call meanwhile.
     pub fn reserve(
         self: &Arc<Self>,
         me: &str,

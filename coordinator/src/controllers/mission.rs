@@ -47,13 +47,13 @@ use tokio::task::JoinSet;
 use tokio::time::{Instant, timeout};
 use work::Job;
 
-/// From one look to the next.
+/// From one reconcile to the next.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// Vehicles that become fit within so long of the first share the work from the beginning.
 const GATHERING: Duration = Duration::from_secs(5);
 
-/// A vehicle that could not fly a part from where it stands is judged again after this long.
+/// A vehicle that could not fly a part from where it is on the ground is judged again after this long.
 const JUDGED_AGAIN: Duration = Duration::from_secs(10);
 
 /// Names tried beyond those needed.
@@ -127,7 +127,7 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
         }
         while ending.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_some() {
             if controller.acts() {
-                controller.look().await;
+                controller.reconcile_all().await;
             }
         }
     });
@@ -157,8 +157,8 @@ impl Controller {
         Ok(done.unwrap_or(Err(ApiError::TimedOut { what }))?)
     }
 
-    /// Looks over all Missions once.
-    async fn look(&mut self) {
+    /// Reconciles all Missions once.
+    async fn reconcile_all(&mut self) {
         let subjects = self.subjects();
         let known: HashSet<&str> = subjects.iter().map(|subject| uid(subject.mission.as_ref())).collect();
         self.memories.retain(|mission, _| known.contains(mission.as_str()));
@@ -360,7 +360,7 @@ impl Controller {
         memory.progress = next.progress.clone();
         // Before the next Drone is made.
         self.let_rest(uid(mission.as_ref()), memory, now);
-        self.tell(subject, &next);
+        self.publish(subject, &next);
         let delete = next.delete.iter().map(|(drone, _)| drone.as_str()).collect();
         self.delete(subject, &delete, now).await?;
         if wanted.halt.is_none() && !ended {
@@ -370,7 +370,7 @@ impl Controller {
         Ok(())
     }
 
-    /// What is wrong with the work is said, and nobody flies it.
+    /// What is wrong with the work is said, and no vehicle flies it.
     async fn cannot(
         &self,
         subject: &Subject,
@@ -615,7 +615,7 @@ impl Controller {
     }
 
     /// Events about what has happened.
-    fn tell(&self, subject: &Subject, next: &Step) {
+    fn publish(&self, subject: &Subject, next: &Step) {
         let record = |note: Note| {
             let about = subject.mission.object_ref(&());
             self.observer.cluster.events.record_about(about, None, note);
@@ -752,7 +752,7 @@ impl Memory {
         self.job.as_ref().is_ok_and(is_it)
     }
 
-    /// Of a Mission that is looked over for the first time in this leadership.
+    /// Of a Mission that is reconciled for the first time in this leadership.
     fn of(mission: &Mission) -> Self {
         let written = mission.status.clone().unwrap_or_default();
         Self {

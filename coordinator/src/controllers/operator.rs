@@ -29,7 +29,7 @@ use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
-/// From one look to the next.
+/// From one reconcile to the next.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// What the Vehicles show of Remote ID. One for a leadership.
@@ -83,7 +83,7 @@ pub fn start(observer: &Observer, (vehicles, airframes): (Store<Vehicle>, Airfra
                 () = tokio::time::sleep_until(next) => {
                     // The rules wait for the Vehicles, without whose labels another Operator might seem to be meant.
                     if acts() && controller.observer.rules.is_complete() {
-                        controller.look();
+                        controller.reconcile();
                     }
                     next = Instant::now() + EVERY;
                 }
@@ -102,8 +102,8 @@ impl Controller {
         rules::filled(&self.operators, Api::all(self.observer.cluster.client())).await;
     }
 
-    /// Looks over all vehicles once.
-    fn look(&mut self) {
+    /// Reconciles all vehicles once.
+    fn reconcile(&mut self) {
         let (now, wall) = (Instant::now(), Timestamp::now());
         let mut wanted: Vec<Wanted> = self.operators.state().iter().map(|object| Wanted::of(object)).collect();
         wanted.sort_by(|one, other| one.name.cmp(&other.name));
@@ -113,7 +113,7 @@ impl Controller {
             .map(|subject| outcome(&wanted, &subject.labels))
             .collect();
         let mut all = HashMap::new();
-        self.tell(&subjects);
+        self.publish(&subjects);
         for (subject, outcome) in subjects.iter().zip(&outcomes) {
             let Some(report) = &subject.report else { continue };
             self.send(subject, outcome, &report.remote_id);
@@ -126,7 +126,7 @@ impl Controller {
     }
 
     /// Events about transmitters.
-    fn tell(&mut self, subjects: &[Subject]) {
+    fn publish(&mut self, subjects: &[Subject]) {
         for subject in subjects {
             let Some(report) = &subject.report else { continue };
             let now = &report.remote_id.transmitter;

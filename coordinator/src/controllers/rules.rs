@@ -47,7 +47,7 @@ use tokio::time::Instant;
 use troubles::Troubles;
 use writes::Writes;
 
-/// From one look to the next.
+/// From one reconcile to the next.
 const EVERY: Duration = Duration::from_secs(1);
 
 /// A leader begins no change of values before all vehicles are heard that were heard before it, and at the latest after this long.
@@ -72,7 +72,7 @@ struct Controller {
     memories: Memories,
     followed: HashMap<NodeName, Followed>,
     writes: Writes,
-    /// When it looked first.
+    /// When it reconciled first.
     began: Option<Instant>,
     hears_all: bool,
 }
@@ -102,7 +102,7 @@ pub fn start(observer: &Observer, (vehicles, airframes): (Store<Vehicle>, Airfra
                 () = ending.cancelled() => return,
                 () = tokio::time::sleep_until(next) => {
                     if controller.observer.leadership.state.acts() {
-                        controller.look();
+                        controller.reconcile();
                     }
                     next = Instant::now() + EVERY;
                 }
@@ -138,8 +138,8 @@ impl Controller {
         filled(&self.vehicles, Api::all(client())).await;
     }
 
-    /// Looks over all vehicles once.
-    fn look(&mut self) {
+    /// Reconciles all vehicles once.
+    fn reconcile(&mut self) {
         let (now, wall) = (Instant::now(), Timestamp::now());
         let objects = Objects {
             fences: self.fences.all(&self.geofences.state(), Fence::read),
@@ -165,7 +165,7 @@ impl Controller {
         self.show(&objects, &subjects, &outcomes, &drones);
         self.observer.cluster.acted_on.put("rules", objects.versions());
         for ((subject, outcome), drone) in subjects.iter().zip(&outcomes).zip(&drones) {
-            self.tell(&objects, (subject, outcome), drone.as_ref(), wall);
+            self.publish(&objects, (subject, outcome), drone.as_ref(), wall);
         }
         let vehicles: Vec<(&Subject, &Outcome)> = subjects.iter().zip(&outcomes).collect();
         self.write_statuses(&objects, &vehicles, now, wall);
@@ -252,7 +252,7 @@ impl Controller {
     }
 
     /// Events about what changed on a vehicle, and the record of a flight that has ended.
-    fn tell(&mut self, objects: &Objects, of: (&Subject, &Outcome), drone: Option<&DroneName>, wall: Timestamp) {
+    fn publish(&mut self, objects: &Objects, of: (&Subject, &Outcome), drone: Option<&DroneName>, wall: Timestamp) {
         let (subject, outcome) = of;
         let followed = self.followed.entry(subject.node.clone()).or_default();
         let object = self.vehicles.get(&ObjectRef::new(&subject.name));

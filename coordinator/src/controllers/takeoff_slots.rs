@@ -183,7 +183,7 @@ impl TakeoffSlots {
     }
 }
 
-/// How far `swarm` may go above and below what is desired. One that is being deleted replaces nobody.
+/// How far `swarm` may go above and below what is desired. One that is being deleted replaces no Drone.
 #[must_use]
 pub fn bounds(swarm: &Swarm) -> Bounds {
     let number = |n: i32| usize::try_from(n).unwrap_or_default();

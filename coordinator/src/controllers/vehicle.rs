@@ -1,6 +1,6 @@
-//! The inventory: one Vehicle object for each airframe that an agent has heard.
+//! The inventory: one Vehicle object for each airframe of which an agent has received messages.
 //!
-//! Owns: looking over all nodes again and again, and the writes that [`next`] asks for, a few at a time. Must not: do anything that
+//! Owns: reconciling all nodes again and again, and the writes that [`next`] asks for, a few at a time. Must not: do anything that
 //! flight depends on; it goes on without the objects, and where their kind is not installed.
 
 pub mod next;

@@ -34,7 +34,7 @@ pub(super) struct About {
     pub(super) nodes: BTreeSet<String>,
 }
 
-/// The order `id`, as it will be written. One that is given anew for a part of what it was about has a `part` in its name.
+/// The order `id`, as it will be written. One that is given again for a part of what it was about has a `part` in its name.
 pub(super) fn order(id: GroundOrderId, part: Option<&str>, about: About, by: &str) -> InForce {
     let name = match part {
         None => format!("ground-{:016x}", id.0),

@@ -61,7 +61,7 @@ mod tests {
         world.drone(Change::Is(Arc::new(serde_json::from_value(drone).unwrap())));
     }
 
-    /// Two Swarms and a Drone of nobody's in the north, one in the south.
+    /// Two Swarms and a Drone without a Swarm in the north, one in the south.
     fn world() -> World {
         let world = World::new(Wakes::default());
         swarm(

@@ -1,4 +1,4 @@
-//! What waits to be sent on to one who may be slow: bounded, the oldest goes first, and nobody waits for it.
+//! What waits to be sent on to one who may be slow: bounded, the oldest goes first, and no sender waits for it.
 //!
 //! Owns: [`Lane`]. Must not: send.
 

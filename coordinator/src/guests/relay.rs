@@ -8,7 +8,7 @@ use super::waiting::AgentEnd;
 use super::{GuestHandles, RECHECK, record, vehicle};
 use crate::cluster::events::Note;
 use crate::cluster::key::Key;
-use crate::server::auth::Standing;
+use crate::server::auth::StreamRight;
 use fleet::guest::GuestAccess;
 use fleet::ids::NodeName;
 use proto::v1;
@@ -35,7 +35,7 @@ pub(super) struct Relay {
     pub(super) handles: Arc<GuestHandles>,
     pub(super) drone: Key,
     pub(super) node: NodeName,
-    pub(super) standing: Standing,
+    pub(super) stream_right: StreamRight,
     pub(super) access: GuestAccess,
 }
 
@@ -44,7 +44,7 @@ type ToPerson = mpsc::Sender<Result<v1::ConnectResponse, Status>>;
 impl Relay {
     /// Serves it to its end.
     pub(super) async fn run(self, agent: AgentEnd, inbound: Streaming<v1::ConnectRequest>, person: ToPerson) {
-        let (who, access) = (self.standing.who.name(), word(self.access));
+        let (who, access) = (self.stream_right.who.name(), word(self.access));
         tracing::info!(by = who, access, "a ground station is connected to the vehicle");
         let does = match self.access {
             GuestAccess::Command => "may command the vehicle",
@@ -61,15 +61,15 @@ impl Relay {
         let counted = Counted::new(self.handles.as_ref(), access);
         let (down, up) = (Lane::default(), Lane::default());
         let why = tokio::select! {
-            status = self.standing.is_over() => status,
+            status = self.stream_right.is_over() => status,
             status = self.vehicle_changes() => status,
             () = self.handles.observer.leadership.ending.cancelled() => {
                 Status::unavailable("the coordinator is ending; reconnect")
             }
             status = self.hear_vehicle(agent.inbound, &down) => status,
             status = self.hear_person(inbound, &up) => status,
-            status = self.tell_person(&down, &person) => status,
-            status = self.tell_vehicle(&up, &agent.outbound) => status,
+            status = self.send_to_person(&down, &person) => status,
+            status = self.send_to_vehicle(&up, &agent.outbound) => status,
         };
         drop(counted);
         tracing::info!(
@@ -86,7 +86,7 @@ impl Relay {
             &self.drone,
             Note::normal("GroundStationDisconnected", text),
         );
-        // The agent hears why where it can be told at once; the person's tool has to know whether to come again.
+        // The agent is sent the reason where that is possible at once; the person's tool has to know whether to come again.
         let _ = agent.outbound.try_send(Err(why.clone()));
         let _ = timeout(RECHECK, person.send(Err(why))).await;
     }
@@ -152,7 +152,7 @@ impl Relay {
         pause(bytes, bytes_per_second).await;
     }
 
-    async fn tell_person(&self, down: &Lane, person: &ToPerson) -> Status {
+    async fn send_to_person(&self, down: &Lane, person: &ToPerson) -> Status {
         loop {
             let frames = down.next().await;
             let count = u64::from(frames.count);
@@ -166,7 +166,7 @@ impl Relay {
         }
     }
 
-    async fn tell_vehicle(&self, up: &Lane, agent: &mpsc::Sender<Result<v1::GuestFrames, Status>>) -> Status {
+    async fn send_to_vehicle(&self, up: &Lane, agent: &mpsc::Sender<Result<v1::GuestFrames, Status>>) -> Status {
         loop {
             let frames = up.next().await;
             let count = u64::from(frames.count);

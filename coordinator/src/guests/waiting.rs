@@ -66,7 +66,7 @@ impl Waiting {
     /// Takes the answer of the agent of `node`; without one, links are not secured, and it may be any.
     ///
     /// # Errors
-    /// What is told to the agent.
+    /// What is sent to the agent.
     pub async fn answer(
         &self,
         node: Option<NodeName>,
@@ -105,7 +105,7 @@ impl Waiting {
 }
 
 fn no_call() -> Status {
-    Status::not_found("nobody waits for this answer")
+    Status::not_found("no call waits for this answer")
 }
 
 impl Answered {

@@ -54,13 +54,13 @@ fn one_that_ends_lets_go_of_its_own_lease_and_of_no_other() {
 
 #[test]
 fn after_a_lost_lease_one_more_start_leads_above_all_that_agents_have_seen() {
-    let anew = taken(None, "a");
-    let raised = released(anew.clone(), Term(1), "a", raise(57)).unwrap();
+    let fresh = taken(None, "a");
+    let raised = released(fresh.clone(), Term(1), "a", raise(57)).unwrap();
     assert_eq!((term(&raised), holder(&raised)), (Term(57), None));
     assert_eq!(term(&taken(Some(raised.clone()), "b")), Term(58));
     let theirs = taken(Some(raised), "b");
     assert_eq!(released(theirs, Term(1), "a", raise(57)), None);
-    let unbelievable = released(anew, Term(1), "a", raise(u64::MAX)).unwrap();
+    let unbelievable = released(fresh, Term(1), "a", raise(u64::MAX)).unwrap();
     assert_eq!(term(&unbelievable), Term(1));
 }
 
@@ -123,7 +123,7 @@ fn a_new_epoch_that_a_person_begins_is_led_above_all_terms_of_the_one_before() {
     assert_eq!(term(&lease), Term::of(1, 1));
     assert!(
         renewed(Some(lease.clone()), Term(1), "skein-system", "a").is_err(),
-        "it leads by it afresh"
+        "it has to take the Lease again"
     );
     let next = taken(Some(lease), "a");
     assert_eq!(term(&next), Term::of(1, 2));

@@ -42,7 +42,7 @@ pub async fn serve(listener: TcpListener, metrics: Metrics, ending: Cancellation
     let serving = axum::serve(listener, router).with_graceful_shutdown(ending.clone().cancelled_owned());
     tokio::select! {
         served = serving => served.context("the metrics server failed"),
-        // Connections that are kept open hold nobody up.
+        // Connections that are kept open delay nothing.
         () = ending.cancelled() => Ok(()),
     }
 }

@@ -9,7 +9,7 @@
 //! ```
 //!
 //! Connections that have proven something are never cut for the sake of those that have not. A neighbor may be a whole fleet
-//! behind one gateway, and all of it comes at once when a coordinator has been started anew.
+//! behind one gateway, and all of it comes at once when a coordinator has been started again.
 
 pub mod address;
 pub mod buckets;

@@ -19,14 +19,14 @@ pub mod questions;
 pub mod refusal;
 pub mod requests;
 pub mod right;
-pub mod standing;
+pub mod stream_right;
 pub mod tokens;
 pub mod user;
 
 pub use layer::AuthLayer;
 pub use refusal::Refusal;
 pub use right::Right;
-pub use standing::Standing;
+pub use stream_right::StreamRight;
 pub use user::User;
 
 use crate::server::admission::RefusalLog;

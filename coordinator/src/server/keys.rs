@@ -116,9 +116,9 @@ async fn first(
     let now = SystemTime::now();
     let snapshot = read(client, namespace, security, now).await?;
     let enrolled = match enrolled::read(client, namespace).await {
-        // Agents with tokens must not wait for it to be mended.
+        // Agents with tokens must not wait until it is corrected.
         Err(error @ KeysError::List(_)) => {
-            tracing::warn!(%error, "no client certificate counts until it is mended");
+            tracing::warn!(%error, "no client certificate counts until it is corrected");
             None
         }
         other => other?,
@@ -247,7 +247,10 @@ impl Keeper {
         if let Some(error) = &trouble
             && self.trouble != trouble
         {
-            tracing::warn!(error, "keys and certificates stay as they are; will be result at again");
+            tracing::warn!(
+                error,
+                "keys and certificates stay as they are; they are read again later"
+            );
         }
         self.trouble = trouble;
     }

@@ -89,7 +89,7 @@ impl LogCalls {
         }
     }
 
-    /// Takes what the agent answers; what nobody waits for is dropped.
+    /// Takes what the agent answers; what no call waits for is dropped.
     pub fn answered(&mut self, answer: v1::LogAnswer, now: Instant) {
         let Some(asked) = self.asked.take_if(|asked| asked.number == answer.number) else {
             return;
@@ -161,7 +161,7 @@ mod tests {
         );
         assert!(
             waiting.next().unwrap().await.is_err(),
-            "one that waits is told that no answer comes"
+            "one that waits learns that no answer comes"
         );
     }
 

@@ -103,7 +103,7 @@ pub enum Command {
     Kill(KillArgs),
     /// Connects a ground station (QGroundControl, MAVProxy, MAVSDK) to vehicles, through the coordinator and their agents.
     ///
-    /// What the ground station sends reaches a vehicle if you have the verb connect on its Drone; else you need get, and it only hears. Its
+    /// What the ground station sends reaches a vehicle if you have the verb connect on its Drone; else you need get, and it only watches. Its
     /// commands are its own: Skein lets go of a vehicle that it steers, until `skein resume`. Vehicles of the same system id get numbers of
     /// their own, which are printed. Your rights are asked about again while it goes on. Ctrl-C ends it; nothing that flies is touched.
     #[command(after_help = EXIT_CODES)]

@@ -3,9 +3,10 @@
 //! Owns: where it is, what lies where in it, and that one process has it at a time. Must not: know what is in the parts.
 
 use crate::failure::Failure;
+use embedded_api::serve::private_file;
 use fleet::ids::NodeName;
 use std::fs::{DirBuilder, File, TryLockError};
-use std::io::{self, Write};
+use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
 
@@ -118,17 +119,7 @@ impl DataDir {
 pub fn write_private(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let folder = path.parent().unwrap_or(Path::new("."));
     DirBuilder::new().recursive(true).mode(0o700).create(folder)?;
-    let mut draft = path.as_os_str().to_owned();
-    draft.push(".new");
-    // One of an attempt that was interrupted, perhaps with other permissions.
-    match std::fs::remove_file(&draft) {
-        Err(error) if error.kind() != io::ErrorKind::NotFound => return Err(error),
-        _ => {}
-    }
-    let mut file = File::options().create_new(true).write(true).mode(0o600).open(&draft)?;
-    file.write_all(bytes)?;
-    file.sync_all()?;
-    std::fs::rename(&draft, path)
+    private_file::replace(path, bytes)
 }
 
 fn usual(var: impl Fn(&str) -> Option<PathBuf>) -> Result<PathBuf, Failure> {

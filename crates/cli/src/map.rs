@@ -1,6 +1,6 @@
 //! `skein map`: the fleet on a live map, in a browser on this machine.
 //!
-//! Owns: what starts and ends, and what the person is told. Must not: decide who gets in ([`guard`]), what is shown ([`document`]) or what an
+//! Owns: what starts and ends, and what the person is shown. Must not: decide who gets in ([`guard`]), what is shown ([`document`]) or what an
 //! order does ([`crate::live::orders`]).
 //!
 //! ```text
@@ -91,7 +91,7 @@ pub async fn run(route: Route, args: MapArgs, named: Option<Choice>) -> Result<(
     }
 }
 
-/// The map beside something else that a person runs in a terminal, for as long as that runs; they are told the address, or why there is none.
+/// The map beside something else that a person runs in a terminal, for as long as that runs; they are shown the address, or why there is none.
 /// Without a terminal there is no map: anybody who reads the address in a log could command the vehicles.
 pub async fn beside(route: Route, named: Option<Choice>) -> Option<ServedMap> {
     if map_page::missing().is_some() || !std::io::stdout().is_terminal() {
@@ -153,7 +153,7 @@ impl ServedMap {
             ..Which::from(&filter)
         };
         let stream = fleet_feed::open(&route, &which).await?;
-        // A kubeconfig that cannot be used keeps nobody from looking at what flies.
+        // What flies is shown without a usable kubeconfig, too.
         let found = objects::objects(&route, named).await;
         let found = found.unwrap_or_else(|failure| Err(failure.to_string()));
         let (fleet, fleet_seen) = watch::channel(FleetSnapshot::default());

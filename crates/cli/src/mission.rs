@@ -94,7 +94,7 @@ fn import(args: &ImportArgs) -> Result<(), Failure> {
             let Failure::Failed(why) = failed(&error) else {
                 return failed(&error);
             };
-            Failure::Failed(format!("{why}; take the items as they stand with --keep-items"))
+            Failure::Failed(format!("{why}; keep the items unchanged with --keep-items"))
         })?;
         let left = |count: usize, what: &str| {
             (count > 0).then(|| format!("items left out, as Skein does this itself: {what} ({count})"))

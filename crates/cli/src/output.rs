@@ -7,7 +7,7 @@ use std::io::IsTerminal;
 /// What may be done with the output.
 #[derive(Debug, Clone, Copy, PartialEq, Eq)]
 pub struct Output {
-    /// Whether a person reads it as it is written, on a terminal on which a picture can be drawn anew in its place.
+    /// Whether a person reads it as it is written, on a terminal on which a picture can be drawn again in its place.
     pub terminal: bool,
     /// Whether escape sequences for colors may be written.
     pub color: bool,

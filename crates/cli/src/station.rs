@@ -1,7 +1,7 @@
 //! A ground station in one process: the Kubernetes API, the coordinator, and the agents of vehicles that are reached from
 //! this machine.
 //!
-//! Owns: the order in which they start and end: no agent begins before all that can be in somebody's way is had, and API
+//! Owns: the order in which they start and end: no agent begins before all that another program may hold is acquired, and API
 //! and coordinator outlive the agents. Must not: speak to people (`up` and `demo` do), decide anything about flight.
 
 pub mod agents;
@@ -76,7 +76,7 @@ pub struct Station {
 }
 
 impl Station {
-    /// Starts all of it. Everything that can be in somebody's way (ports, folders, files) is had before the first agent
+    /// Starts all of it. Everything that another program may hold (ports, folders, files) is acquired before the first agent
     /// begins.
     ///
     /// # Errors

@@ -3,7 +3,7 @@
 //! Owns: the loop: keys, news and the clock go into the model, the model goes on the screen, what it wants done is done. Must not: decide
 //! what a key means ([`model`]) or how it looks ([`draw`]).
 //!
-//! The network is on threads of its own and keeps only its newest picture, so a terminal that is slow, stopped or gone keeps nobody
+//! The network is on threads of its own and keeps only its newest picture, so a terminal that is slow, stopped or gone keeps nothing
 //! waiting: neither the coordinator nor a signal to end.
 
 pub mod draw;
@@ -76,7 +76,7 @@ pub async fn run(route: Route, args: TopArgs, named: Option<Choice>) -> Result<(
     result
 }
 
-/// Ends the program once a signal has asked for it and it does not end by itself, as nobody takes what it writes.
+/// Ends the program once a signal has asked for it and it does not end by itself, as nothing takes what it writes.
 async fn end_without_terminal(asked: CancellationToken) {
     asked.cancelled().await;
     sleep(END_WITHIN).await;
@@ -101,7 +101,7 @@ async fn show(route: Route, args: TopArgs, named: Option<Choice>, interrupt: &In
     let (object, objects_seen) = watch::channel(ObjectsSnapshot::default());
     let mut tasks = Tasks::default();
     tasks.spawn(fleet_feed::follow(route.clone(), which, stream, fleet));
-    // A kubeconfig that cannot be used keeps nobody from looking at what flies.
+    // What flies is shown without a usable kubeconfig, too.
     match objects.unwrap_or_else(|failure| Err(failure.to_string())) {
         Ok(objects) => {
             model.objects_from.clone_from(&objects.from);
@@ -218,7 +218,7 @@ impl Shell {
                 () = interrupt.in_order.cancelled() => Happened::End,
                 () = sleep_until(drawn + DRAW_EVERY), if dirty => {
                     if resized {
-                        self.tty.anew()?;
+                        self.tty.redraw()?;
                     }
                     self.draw()?;
                     (drawn, dirty, resized) = (Instant::now(), false, false);

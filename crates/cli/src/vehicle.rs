@@ -195,7 +195,7 @@ impl Vehicle {
 }
 
 /// A figure of a table that was received `age` ago (milliseconds): with its age when it is old, and not shown when
-/// nobody knows how old it is.
+/// its age is not known.
 #[must_use]
 pub fn aged(figure: &str, age: Option<u64>) -> String {
     match age {

@@ -75,7 +75,7 @@ fn a_process_that_writes_until_it_is_killed() {
 }
 
 /// Creates, changes and deletes objects, and prints each write before and after it.
-#[expect(clippy::print_stdout, reason = "it is how the child tells its parent")]
+#[expect(clippy::print_stdout, reason = "it is how the child reports to its parent")]
 async fn write_on(store: Store, writer: u64) {
     for count in store.revision() + writer.. {
         let name = format!("w{writer}-{}", count % OBJECTS);

@@ -23,7 +23,7 @@ use crate::{Launch, Process, Scratch};
 /// How long a boot may take on a machine that is busy with something else.
 const PATIENCE: Duration = Duration::from_secs(60);
 
-/// Latitude and longitude in degrees, height above mean sea level in metres.
+/// Latitude and longitude in degrees, height above mean sea level in meters.
 pub const HOME: [f64; 3] = [47.397742, 8.545594, 488.0];
 
 /// How an autopilot is started.

@@ -39,7 +39,7 @@ const ATTEMPTS: u32 = 5;
 /// How long each stage of the start may take on a machine that is busy with something else.
 const PATIENCE: Duration = Duration::from_secs(120);
 
-/// How to start a control plane. What is not said is the default of a small cluster, except for what each method tells.
+/// How to start a control plane. What is not said is the default of a small cluster, except for what each method says.
 #[derive(Debug, Default, Clone)]
 pub struct Builder {
     node_lifecycle: bool,
@@ -344,7 +344,7 @@ fn start_once(builder: &Builder, binaries: &Binaries) -> anyhow::Result<ControlP
         .args(clients.map(|_| flag("cluster-signing-key-file", at("clients.key"))))
         .arg("--use-service-account-credentials")
         .arg("--leader-elect=false")
-        // No port of its own: nobody asks it for its health.
+        // No port of its own: it is not asked for its health.
         .arg("--secure-port=0")
         .arg("--kube-api-qps=200")
         .arg("--kube-api-burst=400")

@@ -130,7 +130,7 @@ pub fn make(
     let linked = packages.linked(&built.linked)?;
     let ours = linked.iter().find(|(_, package)| package.name == program.package());
     let version = ours.map(|(_, package)| package.version.clone());
-    let version = version.with_context(|| format!("cargo does not tell the version of {}", program.package()))?;
+    let version = version.with_context(|| format!("cargo does not report the version of {}", program.package()))?;
     try_out(&built.path, program, arch, &version, commit.as_deref())?;
 
     let created = revision.created()?;

@@ -103,7 +103,7 @@ fn one(tree: &Tree, mutation: &Mutation) -> anyhow::Result<End> {
     let _broken = tree.break_it(mutation)?;
     anyhow::ensure!(
         builds(tree, mutation.tests)?,
-        "it does not compile, so it proves nothing; mend the table"
+        "it does not compile, so it proves nothing; correct the table"
     );
     Ok(match red_tests(tree, mutation.tests)? {
         Some(tests) => End::Noticed(tests),

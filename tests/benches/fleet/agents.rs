@@ -193,7 +193,7 @@ async fn session(vehicle: &mut State, number: usize, way: &Way, all: &All, conne
                 };
                 say(&format!("order {number} {word}"));
                 vehicle.take(order);
-                // Nobody reads what it got long ago.
+                // Nothing reads what it got long ago.
                 vehicle.orders.clear();
                 if !std::mem::replace(connected, true) {
                     all.came();

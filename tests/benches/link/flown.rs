@@ -123,17 +123,17 @@ fn fly(shared: &Shared) {
         let mut frames = 0;
         for vehicle in &mut vehicles {
             while let Some(length) = vehicle.read(&mut buffer) {
-                frames += vehicle.hear(&buffer[..length]);
+                frames += vehicle.receive(&buffer[..length]);
             }
             let due = vehicle.asked.is_none_or(|at| at.elapsed() > AGAIN);
             if shared.take_off.load(Relaxed) && vehicle.system != 0 && vehicle.landed <= 1 && due {
                 vehicle.asked = Some(Instant::now());
-                vehicle.tell(
+                vehicle.command(
                     MavCmd::MAV_CMD_COMPONENT_ARM_DISARM,
                     [1.0, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0],
                 );
                 let nan = f32::NAN;
-                vehicle.tell(MavCmd::MAV_CMD_NAV_TAKEOFF, [nan, 0.0, 0.0, nan, nan, nan, 498.0]);
+                vehicle.command(MavCmd::MAV_CMD_NAV_TAKEOFF, [nan, 0.0, 0.0, nan, nan, nan, 498.0]);
             }
         }
         shared.frames.fetch_add(frames, Relaxed);
@@ -162,7 +162,7 @@ impl Vehicle {
     }
 
     /// Frames that begin in these bytes; a wire without noise needs no checksum to find them.
-    fn hear(&mut self, bytes: &[u8]) -> u64 {
+    fn receive(&mut self, bytes: &[u8]) -> u64 {
         let (mut frames, mut rest) = (0, bytes);
         while let Some(start) = rest.iter().position(|byte| *byte == 0xFD) {
             let frame = &rest[start..];
@@ -177,7 +177,7 @@ impl Vehicle {
         frames
     }
 
-    fn tell(&mut self, command: MavCmd, [param1, param2, param3, param4, param5, param6, param7]: [f32; 7]) {
+    fn command(&mut self, command: MavCmd, [param1, param2, param3, param4, param5, param6, param7]: [f32; 7]) {
         let message = MavMessage::COMMAND_LONG(COMMAND_LONG_DATA {
             param1,
             param2,

@@ -5,7 +5,7 @@
 use serde_json::json;
 
 use crate::both;
-use crate::objects::{CORE, EVENTS, LEASES, NAMESPACES, NODES, drone, event, labelled, lease, node, swarm};
+use crate::objects::{CORE, EVENTS, LEASES, NAMESPACES, NODES, drone, event, labeled, lease, node, swarm};
 
 #[test]
 fn a_swarm_is_made_read_replaced_and_deleted() {
@@ -77,13 +77,13 @@ fn an_empty_spec_gets_every_default_at_every_depth() {
 #[test]
 fn numbers_come_back_as_they_were_sent() {
     both(|s| {
-        for (name, metres) in [
+        for (name, meters) in [
             ("whole", json!(12)),
             ("point", json!(12.0)),
             ("part", json!(12.5)),
             ("power", json!(1.2e1)),
         ] {
-            s.post(s.drone(""), &drone(name, json!({"takeoffAltitudeMeters": metres})));
+            s.post(s.drone(""), &drone(name, json!({"takeoffAltitudeMeters": meters})));
         }
         s.get(s.drone("point"));
     });
@@ -214,7 +214,7 @@ fn a_dry_run_does_everything_but_store() {
 #[test]
 fn labels_and_annotations_are_stored_unchanged() {
     both(|s| {
-        let mut object = labelled(
+        let mut object = labeled(
             swarm("a", json!({})),
             json!({"camera": "thermal", "skein.dev/x": "", "a.b/c-d_e.f": "G-h_1.2"}),
         );

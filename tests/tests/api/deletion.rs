@@ -7,7 +7,7 @@ use std::time::{Duration, Instant};
 use serde_json::{Value, json};
 
 use crate::both;
-use crate::objects::{CORE, LEASES, NAMESPACES, drone, event, labelled, lease, owned_by, swarm, with};
+use crate::objects::{CORE, LEASES, NAMESPACES, drone, event, labeled, lease, owned_by, swarm, with};
 use crate::session::{Answer, MERGE, Session};
 use crate::side::PATIENCE;
 
@@ -243,10 +243,7 @@ fn an_object_with_one_owner_left_stays() {
 fn a_collection_is_deleted_by_its_labels() {
     both(|s| {
         for (name, camera) in [("a", "thermal"), ("b", "thermal"), ("c", "wide")] {
-            s.given(
-                s.drone(""),
-                &labelled(drone(name, json!({})), json!({"camera": camera})),
-            );
+            s.given(s.drone(""), &labeled(drone(name, json!({})), json!({"camera": camera})));
         }
         s.patch(
             MERGE,

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::both;
 use crate::kubectl_running::{Running, Stream};
-use crate::objects::{CORE, NODES, condition, drone, event, labelled, node, swarm};
+use crate::objects::{CORE, NODES, condition, drone, event, labeled, node, swarm};
 use crate::session::{MERGE, Session};
 
 /// A Swarm with two Drones, one of them flying on a node of its own name.
@@ -20,14 +20,14 @@ fn fleet(s: &mut Session) {
     );
     s.given(
         s.drone(""),
-        &labelled(
+        &labeled(
             drone("a", json!({"nodeName": "n-1"})),
             json!({"skein.dev/swarm": "alpha", "case": s.ns()}),
         ),
     );
     s.given(
         s.drone(""),
-        &labelled(
+        &labeled(
             drone("b", json!({"takeoffAltitudeMeters": 25})),
             json!({"skein.dev/swarm": "alpha"}),
         ),
@@ -138,8 +138,8 @@ fn kubectl_get_follows_changes_for_a_while() {
         let mut watching = Running::begin(s.side().kubectl().command(args));
         // It watches from the revision of the list that it shows: everything after that is a change.
         watching.until(Stream::Output, |said| said.lines().count() == 3);
-        for metres in [31, 32] {
-            let patch = json!({"spec": {"takeoffAltitudeMeters": metres}}).to_string();
+        for meters in [31, 32] {
+            let patch = json!({"spec": {"takeoffAltitudeMeters": meters}}).to_string();
             let answer = s.request("PATCH", s.drone("b")).quietly().text(MERGE, patch).send();
             assert_eq!(answer.code, 200);
         }
@@ -186,7 +186,7 @@ fn kubectl_shows_nodes() {
         let name = s.ns().to_owned();
         s.given(
             NODES,
-            &labelled(
+            &labeled(
                 node(&name),
                 json!({"case": name, "node-role.kubernetes.io/drone": "", "kubernetes.io/hostname": name}),
             ),

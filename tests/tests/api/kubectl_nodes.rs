@@ -5,13 +5,13 @@
 use serde_json::json;
 
 use crate::both;
-use crate::objects::{NODES, labelled, node};
+use crate::objects::{NODES, labeled, node};
 use crate::session::{MERGE, Session};
 
 /// A node without taints, named as the namespace of the case.
 fn given(s: &mut Session) -> String {
     let name = s.ns().to_owned();
-    s.given(NODES, &labelled(node(&name), json!({"case": name})));
+    s.given(NODES, &labeled(node(&name), json!({"case": name})));
     s.request("PATCH", format!("{NODES}/{name}"))
         .quietly()
         .text(MERGE, json!({"spec": {"taints": null}}).to_string())
@@ -77,23 +77,20 @@ fn kubectl_applies_and_deletes_a_node() {
         let name = s.ns().to_owned();
         s.kubectl_with(
             &["apply", "-f", "-"],
-            &labelled(node(&name), json!({"a": "1", "b": "2"})),
+            &labeled(node(&name), json!({"a": "1", "b": "2"})),
         );
         s.kubectl_with(
             &["apply", "-f", "-"],
-            &labelled(node(&name), json!({"a": "1", "c": "3"})),
+            &labeled(node(&name), json!({"a": "1", "c": "3"})),
         );
         s.kubectl_with(
             &["apply", "-f", "-"],
-            &labelled(node(&name), json!({"a": "1", "c": "3"})),
+            &labeled(node(&name), json!({"a": "1", "c": "3"})),
         );
-        s.kubectl_with(
-            &["diff", "-f", "-"],
-            &labelled(node(&name), json!({"a": "2", "c": "3"})),
-        );
+        s.kubectl_with(&["diff", "-f", "-"], &labeled(node(&name), json!({"a": "2", "c": "3"})));
         s.kubectl_with(
             &["apply", "--server-side", "-f", "-"],
-            &labelled(node(&name), json!({"a": "5"})),
+            &labeled(node(&name), json!({"a": "5"})),
         );
         s.get(format!("{NODES}/{name}"));
         s.kubectl(&["delete", "node", &name]);

@@ -6,7 +6,7 @@ use serde_json::json;
 
 use crate::both;
 use crate::kubectl_running::{Running, Stream};
-use crate::objects::{condition, drone, labelled, swarm, with};
+use crate::objects::{condition, drone, labeled, swarm, with};
 use crate::session::{MERGE, Session};
 
 #[test]
@@ -242,7 +242,7 @@ fn three(s: &mut Session) {
     for name in ["a", "b", "c"] {
         s.given(
             s.drone(""),
-            &labelled(drone(name, json!({})), json!({"odd": (name != "b").to_string()})),
+            &labeled(drone(name, json!({})), json!({"odd": (name != "b").to_string()})),
         );
     }
 }

@@ -5,7 +5,7 @@
 use serde_json::json;
 
 use crate::both;
-use crate::objects::{CORE, NODES, drone, event, labelled, node, swarm};
+use crate::objects::{CORE, NODES, drone, event, labeled, node, swarm};
 use crate::session::{MERGE, Session};
 
 /// Five Drones with labels and nodes.
@@ -22,7 +22,7 @@ fn five(s: &mut Session) {
         } else {
             json!({"camera": camera, "fleet": "x"})
         };
-        s.given(s.drone(""), &labelled(drone(name, json!({"nodeName": node})), labels));
+        s.given(s.drone(""), &labeled(drone(name, json!({"nodeName": node})), labels));
     }
 }
 
@@ -102,7 +102,7 @@ fn bad_label_selectors_are_refused() {
                 .replace('>', "%3E");
             names(s, &format!("labelSelector={selector}"));
         }
-        s.given(s.drone(""), &labelled(drone("five", json!({})), json!({"n": "5"})));
+        s.given(s.drone(""), &labeled(drone("five", json!({})), json!({"n": "5"})));
         names(s, "labelSelector=n%3E4");
         names(s, "labelSelector=n%3C4");
     });
@@ -146,7 +146,7 @@ fn fields_select() {
 fn fields_of_built_in_kinds_select() {
     both(|s| {
         let name = s.ns().to_owned();
-        let mut object = labelled(node(&name), json!({"case": name}));
+        let mut object = labeled(node(&name), json!({"case": name}));
         object["spec"] = json!({"unschedulable": true});
         s.given(NODES, &object);
         let of = |s: &mut Session, path: String| {

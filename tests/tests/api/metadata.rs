@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use crate::both;
-use crate::objects::{NAMESPACES, NODES, drone, labelled, node, swarm, with};
+use crate::objects::{NAMESPACES, NODES, drone, labeled, node, swarm, with};
 use crate::session::MERGE;
 
 #[test]
@@ -103,7 +103,7 @@ fn labels_have_a_form() {
             json!({"A.B/c": "x"}),
             json!({"/a": "x"}),
         ] {
-            s.post(s.drone(""), &labelled(drone("a", json!({})), labels));
+            s.post(s.drone(""), &labeled(drone("a", json!({})), labels));
         }
     });
 }
@@ -112,15 +112,15 @@ fn labels_have_a_form() {
 fn labels_and_annotations_are_text() {
     both(|s| {
         for value in [json!(1), json!(true), json!({"x": 1}), json!(["x"])] {
-            s.post(s.drone(""), &labelled(drone("a", json!({})), json!({"a": value})));
+            s.post(s.drone(""), &labeled(drone("a", json!({})), json!({"a": value})));
             s.post(
                 s.drone(""),
                 &with(drone("a", json!({})), "annotations", json!({"a": value})),
             );
         }
-        s.post(s.drone(""), &labelled(drone("null", json!({})), json!({"a": null})));
-        s.post(s.drone(""), &labelled(drone("none", json!({})), Value::Null));
-        s.post(s.drone(""), &labelled(drone("word", json!({})), json!("a=b")));
+        s.post(s.drone(""), &labeled(drone("null", json!({})), json!({"a": null})));
+        s.post(s.drone(""), &labeled(drone("none", json!({})), Value::Null));
+        s.post(s.drone(""), &labeled(drone("word", json!({})), json!("a=b")));
     });
 }
 

@@ -20,7 +20,7 @@ pub fn swarm(name: &str, spec: Value) -> Value {
 }
 
 /// The same object with these labels.
-pub fn labelled(mut object: Value, labels: Value) -> Value {
+pub fn labeled(mut object: Value, labels: Value) -> Value {
     object["metadata"]["labels"] = labels;
     object
 }

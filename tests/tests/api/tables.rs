@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use crate::both;
-use crate::objects::{CORE, EVENTS, LEASES, NAMESPACES, NODES, condition, drone, event, labelled, lease, node, swarm};
+use crate::objects::{CORE, EVENTS, LEASES, NAMESPACES, NODES, condition, drone, event, labeled, lease, node, swarm};
 use crate::session::{MERGE, Session};
 
 const TABLE: &str = "application/json;as=Table;v=v1;g=meta.k8s.io,application/json";
@@ -65,7 +65,7 @@ fn a_table_holds_as_much_of_each_object_as_requested() {
 fn built_in_kinds_as_tables() {
     both(|s| {
         let ns = s.ns().to_owned();
-        let mut object = labelled(node(&ns), json!({"case": ns, "node-role.kubernetes.io/drone": ""}));
+        let mut object = labeled(node(&ns), json!({"case": ns, "node-role.kubernetes.io/drone": ""}));
         object["spec"] = json!({"unschedulable": true});
         s.given(NODES, &object);
         let status = json!({"status": {"conditions": [{"type": "Ready", "status": "True", "reason": "a", "message": ""}],

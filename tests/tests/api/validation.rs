@@ -31,7 +31,7 @@ fn replicas_out_of_range_are_refused() {
 #[test]
 fn altitudes_out_of_range_are_refused() {
     both(|s| {
-        for metres in [
+        for meters in [
             json!(0.99),
             json!(0),
             json!(-10),
@@ -40,10 +40,10 @@ fn altitudes_out_of_range_are_refused() {
             json!("10m"),
             json!(1e300),
         ] {
-            s.post(s.drone(""), &drone("a", json!({"takeoffAltitudeMeters": metres})));
+            s.post(s.drone(""), &drone("a", json!({"takeoffAltitudeMeters": meters})));
             s.post(
                 s.swarm(""),
-                &swarm("a", json!({"template": {"spec": {"takeoffAltitudeMeters": metres}}})),
+                &swarm("a", json!({"template": {"spec": {"takeoffAltitudeMeters": meters}}})),
             );
         }
     });

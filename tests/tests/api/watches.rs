@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use crate::both;
-use crate::objects::{CORE, EVENTS, NAMESPACES, NODES, drone, event, labelled, node, swarm, with};
+use crate::objects::{CORE, EVENTS, NAMESPACES, NODES, drone, event, labeled, node, swarm, with};
 use crate::session::{MERGE, Session};
 use crate::side::Side;
 
@@ -85,7 +85,7 @@ fn an_object_that_stops_matching_is_reported_deleted() {
         let before = s
             .given(
                 s.drone(""),
-                &labelled(drone("a", json!({})), json!({"camera": "thermal"})),
+                &labeled(drone("a", json!({})), json!({"camera": "thermal"})),
             )
             .version();
         patched(s, s.drone("a"), &json!({"metadata": {"labels": {"camera": "wide"}}}));
@@ -198,10 +198,10 @@ fn a_watch_spans_all_namespaces() {
     both(|s| {
         let label = s.ns().to_owned();
         let before = s.given(s.swarm(""), &swarm("first", json!({}))).version();
-        s.given(s.swarm(""), &labelled(swarm("a", json!({})), json!({"case": label})));
+        s.given(s.swarm(""), &labeled(swarm("a", json!({})), json!({"case": label})));
         s.given(
             "/apis/skein.dev/v1alpha1/namespaces/default/swarms",
-            &labelled(swarm(&label, json!({})), json!({"case": label})),
+            &labeled(swarm(&label, json!({})), json!({"case": label})),
         );
         s.watched(format!(
             "/apis/skein.dev/v1alpha1/swarms?resourceVersion={before}&timeoutSeconds=1&labelSelector=case%3D{label}"

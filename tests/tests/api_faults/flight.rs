@@ -173,7 +173,7 @@ impl Flight {
             std::thread::sleep(end.saturating_duration_since(Instant::now()));
             // Of a short one it is chance whether a request falls into it: it lasts until one has.
             wait_for(format!("a request under the fault {fault:?}"), PATIENCE, || {
-                ensure!(flight.proxy.touched() > 0, "nobody came near it");
+                ensure!(flight.proxy.touched() > 0, "no call came near it");
                 Ok(())
             })?;
         }

@@ -45,7 +45,7 @@ pub fn write_list(plane: &ControlPlane, list: &trust::Enrolled) {
 fn write(plane: &ControlPlane, kind: &str, name: &str, data: &BTreeMap<String, String>) {
     let object =
         json!({"apiVersion": "v1", "kind": kind, "metadata": {"name": name, "namespace": SYSTEM}, "data": data});
-    // Replaced as a whole and at once: one that is gone for a moment is made anew by a coordinator.
+    // Replaced as a whole and at once: one that is gone for a moment is made again by a coordinator.
     let text = object.to_string();
     let kubectl = plane.kubectl();
     let replaced = kubectl.run_with(["replace", "-f", "-"], &text);
@@ -77,7 +77,7 @@ pub fn one(not_before: SystemTime, not_after: SystemTime) -> Authorities {
     Authorities::of(Validity { not_before, not_after }).unwrap()
 }
 
-/// One that was made long ago and signs for two minutes more. What it signs ends so soon that it is made anew every ten seconds,
+/// One that was made long ago and signs for two minutes more. What it signs ends so soon that it is made again every ten seconds,
 /// and with it everything is looked at.
 pub fn ending(now: SystemTime) -> Authorities {
     one(now - 4 * 365 * DAY, now + Duration::from_secs(120))

@@ -30,9 +30,9 @@ pub struct Station {
 }
 
 impl Station {
-    /// Connects, if somebody listens.
+    /// Connects, if a program listens.
     pub fn at(port: u16) -> anyhow::Result<Self> {
-        let stream = TcpStream::connect(("127.0.0.1", port)).context("nobody listens")?;
+        let stream = TcpStream::connect(("127.0.0.1", port)).context("no program listens")?;
         stream.set_read_timeout(Some(Duration::from_millis(100)))?;
         Ok(Self {
             stream,

@@ -142,7 +142,7 @@ impl State {
         }))
     }
 
-    /// Its height, metres above home: the ordered one, as far as it flies.
+    /// Its height, meters above home: the ordered one, as far as it flies.
     fn height(&self) -> f64 {
         match self.fence.held.as_ref().map(|held| held.desired) {
             Some(Desired::Flying { altitude }) if self.truth == Truth::InAir => self.stuck_at.unwrap_or(altitude.0),

@@ -72,7 +72,7 @@ pub struct Field {
 pub struct Coordinator {
     pub process: Process,
     pub address: String,
-    /// Where it tells what it counts.
+    /// Where it serves what it counts.
     pub metrics: String,
 }
 
@@ -139,7 +139,7 @@ impl Field {
             let _ = orders.patch(&order.name_any(), &PatchParams::default(), &free).await;
         }
         let leases: Api<Lease> = Api::namespaced(self.client.clone(), SYSTEM);
-        // The coordinators of the test before have ended without a word; nobody has to wait for them.
+        // The coordinators of the test before have ended without a word; they are not waited for.
         let vacant = Patch::Merge(json!({
             "metadata": {"annotations": {crds::labels::WENT_BACK: null, crds::labels::RAISED_TO: null, crds::labels::TERM_EPOCH: null}},
             "spec": {"holderIdentity": null},
@@ -283,7 +283,7 @@ impl Field {
         .await
     }
 
-    /// Waits until `probe` is satisfied; its error tells what it saw.
+    /// Waits until `probe` is satisfied; its error says what it saw.
     pub async fn until<T>(&self, what: &str, probe: impl AsyncFn() -> Result<T, String>) -> T {
         testkit::until(what, PATIENCE, probe).await
     }

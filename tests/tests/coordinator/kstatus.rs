@@ -76,8 +76,8 @@ pub async fn until_mission(field: &Field, status: &str) {
         .await;
 }
 
-async fn ask_for_height(field: &Field, metres: f64) {
-    crate::relief::patch_swarm(field, json!({"template": {"spec": {"takeoffAltitudeMeters": metres}}})).await;
+async fn ask_for_height(field: &Field, meters: f64) {
+    crate::relief::patch_swarm(field, json!({"template": {"spec": {"takeoffAltitudeMeters": meters}}})).await;
 }
 
 fn stuck(vehicles: &[Vehicle], at: Option<f64>) {
@@ -92,14 +92,14 @@ pub async fn a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for
     field.drone("north", json!({"name": "alone"}), json!({})).await;
     until(
         &field,
-        "what nobody has seen to be waited for",
+        "what no coordinator has observed to be waited for",
         "InProgress",
         &["InProgress"],
     )
     .await;
     let (drones, params) = (field.drones("north"), DeleteParams::default());
     let deleted = drones.delete("alone", &params).await;
-    deleted.expect("nothing keeps a Drone that nobody has seen");
+    deleted.expect("nothing keeps a Drone that no coordinator has observed");
 
     let coordinator = field.coordinator();
     let (vehicles, _agents) = crew(&field, &coordinator, &["n1", "n2"]);
@@ -181,7 +181,7 @@ pub async fn a_swarm_is_current_for_tools_that_wait_only_when_what_was_asked_for
     assert_eq!(
         vehicles.iter().map(given).collect::<Vec<_>>(),
         before,
-        "nobody was sent anything"
+        "no agent was sent anything"
     );
     stuck(&vehicles, None);
     until(&field, "both to be there after all", "Current", &["Current", "Current"]).await;

@@ -173,7 +173,7 @@ pub async fn a_leader_that_cannot_renew_keeps_what_flies_begins_no_flight_and_st
     assert_nobody_was_told_to_land(&vehicles[..1], &since[..1]);
     field.cluster().api_server().signal(Signal::SIGCONT).unwrap();
     field.until_drones("all to fly", |drones| flying(drones) == 3).await;
-    assert_eq!(terms(&vehicles), [term; 3], "nobody else has led");
+    assert_eq!(terms(&vehicles), [term; 3], "no other has led");
 
     field.cluster().api_server().pause().unwrap();
     tokio::time::sleep(DOUBTED).await;

@@ -56,7 +56,7 @@ pub const WAITS: u64 = u64::MAX;
 pub fn fliers(field: &Field, coordinator: &Coordinator, names: &[&str]) -> (Vec<Vehicle>, Vec<Agent>) {
     let (vehicles, agents) = crew(field, coordinator, names);
     for (number, vehicle) in vehicles.iter().enumerate() {
-        // South of the way, so that nobody's way home leads over the home of another.
+        // South of the way, so that no vehicle's way home leads over the home of another.
         let north = f64::from(u32::try_from(number).unwrap()) * -0.000_4;
         let mut state = vehicle.state();
         state.home = (47.0 + north, 8.0);
@@ -133,7 +133,7 @@ pub async fn a_mission_is_flown_by_several_relieved_and_complete_whoever_leads(m
         })
         .await;
 
-    // Another leader makes the same plans: nobody gets a new one.
+    // Another leader makes the same plans: no vehicle gets a new one.
     drop(agents);
     drop(coordinator);
     let coordinator = field.coordinator();
@@ -220,7 +220,7 @@ pub async fn one_that_tires_flies_on_until_its_relief_has_come_and_a_patrol_is_f
     let first = field
         .until("one to be on its way", async || {
             let far = vehicles.iter().find(|vehicle| vehicle.state().reached.count() >= 3);
-            far.ok_or_else(|| "nobody is".to_owned())
+            far.ok_or_else(|| "no vehicle is".to_owned())
         })
         .await;
     let second = vehicles.iter().find(|vehicle| !std::ptr::eq(*vehicle, first)).unwrap();
@@ -271,7 +271,7 @@ pub async fn one_that_tires_flies_on_until_its_relief_has_come_and_a_patrol_is_f
         })
         .await;
     second.state().leg = 8;
-    let object = until(&field, "the next round to be somebody's", |object| {
+    let object = until(&field, "the next round to be assigned", |object| {
         object["status"]["parts"]
             .as_array()
             .is_some_and(|parts| parts.iter().any(|part| part["roundsAhead"] == 1))
@@ -310,7 +310,7 @@ pub async fn a_mission_that_autopilots_refuse_fails_in_their_words_and_says_what
     assert_eq!(object["status"]["notFlown"].as_array().unwrap().len(), 1);
     assert_eq!(condition(&object, "Stalled").0, "True");
     until_mission(&field, "Failed").await;
-    assert!(vehicles[0].ordered_to_fly_for().is_empty(), "nobody took off");
+    assert!(vehicles[0].ordered_to_fly_for().is_empty(), "no vehicle took off");
     field
         .until("its Events to have the words", async || {
             let events = field

@@ -15,8 +15,8 @@ pub async fn takeoffs_of_a_swarm_are_spread_in_time_and_never_more_are_up_than_m
     let coordinator = field.coordinator();
     let (vehicles, _agents) = crew(&field, &coordinator, &["n1", "n2", "n3", "n4"]);
     let sky = Sky::watch(&vehicles);
-    let rises = Arc::new(Mutex::new(vec![]));
-    let (watched, noted) = (vehicles.clone(), Arc::clone(&rises));
+    let takeoffs = Arc::new(Mutex::new(vec![]));
+    let (watched, noted) = (vehicles.clone(), Arc::clone(&takeoffs));
     let watch = tokio::spawn(async move {
         let mut up = vec![false; watched.len()];
         loop {
@@ -33,9 +33,9 @@ pub async fn takeoffs_of_a_swarm_are_spread_in_time_and_never_more_are_up_than_m
     let spec = json!({"replicas": 3, "takeoffIntervalSeconds": 2, "maxSurge": 0});
     swarm_in_the_air(&field, spec).await;
     watch.abort();
-    let rises = rises.lock().unwrap().clone();
-    assert_eq!(rises.len(), 3);
-    for pair in rises.windows(2) {
+    let takeoffs = takeoffs.lock().unwrap().clone();
+    assert_eq!(takeoffs.len(), 3);
+    for pair in takeoffs.windows(2) {
         let gap = pair[1] - pair[0];
         assert!(gap > Duration::from_millis(1900), "{gap:?}");
     }
@@ -257,7 +257,7 @@ pub async fn a_changed_node_selector_replaces_in_an_orderly_way_and_lands_no_mor
 pub async fn a_drone_that_waits_for_a_vehicle_takes_up_what_its_swarm_asks_for_now(mut field: Field) {
     let coordinator = field.coordinator();
     let (_vehicles, _agents) = crew(&field, &coordinator, &["n1"]);
-    let spec = json!({"replicas": 1, "nodeSelector": {"site": "misspelt"}});
+    let spec = json!({"replicas": 1, "nodeSelector": {"site": "misspelled"}});
     field.swarm("north", "alpha", spec).await;
     let waits = |d: &[Drone]| d.len() == 1 && condition(&d[0], "Assigned").2.contains("do not match nodeSelector");
     let before = field.until_drones("a Drone to wait for a vehicle", waits).await;

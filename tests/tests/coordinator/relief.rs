@@ -150,7 +150,7 @@ pub async fn a_drained_vehicle_lands_after_another_flies_in_its_place(mut field:
     assert_eq!(
         vehicles.iter().filter(|v| v.flies()).count(),
         2,
-        "what is free again does not rise"
+        "what is free again does not take off"
     );
 }
 
@@ -272,7 +272,7 @@ pub async fn a_tired_vehicle_comes_home_once_another_flies_in_its_place(mut fiel
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert!(
         of(&vehicles, &tired).flies(),
-        "nobody is sent home before another flies"
+        "no vehicle is sent home before another flies"
     );
     spare.state().ready = true;
     let relieved = |d: &[Drone]| d.len() == 2 && flying(d) == 2 && d.iter().all(|d| on(d) != tired);
@@ -306,7 +306,7 @@ pub async fn a_lost_vehicle_is_replaced_only_by_policy_and_is_taken_up_when_it_c
         .await;
     since_long_ago(&field, &lost).await;
     tokio::time::sleep(Duration::from_secs(3)).await;
-    assert_eq!(field.all_drones().await.len(), 2, "nobody is replaced without a policy");
+    assert_eq!(field.all_drones().await.len(), 2, "none is replaced without a policy");
 
     // It comes back in time: everything is as before.
     let mut again = Agent::start(&vehicles[index], &coordinator.address);

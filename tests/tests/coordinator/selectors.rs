@@ -197,7 +197,7 @@ pub async fn one_drone_of_a_swarm_is_grounded_by_its_label_and_is_not_replaced(m
     assert_eq!(
         vehicles.iter().filter(|v| v.flies()).count(),
         1,
-        "nobody rose in its place"
+        "no vehicle took off in its place"
     );
     let untaint = "skein.dev/ground-";
     field

@@ -180,7 +180,7 @@ fn refusal(settings: &[&str]) -> String {
 #[test]
 fn bad_values_are_refused_by_name_and_with_what_to_do() {
     for (setting, words) in [
-        // A misspelt name would otherwise be ignored silently.
+        // A misspelled name would otherwise be ignored silently.
         (
             "agent.lnik=auto",
             "at '/agent': additional properties 'lnik' not allowed",

@@ -99,7 +99,7 @@ impl Drop for LentCluster {
     }
 }
 
-/// Deletes what a test has left on an API server; nobody is there any more who would release it.
+/// Deletes what a test has left on an API server; nothing is there any more that would release it.
 fn clear(cluster: &Cluster) -> anyhow::Result<()> {
     let kubectl = cluster.kubectl();
     let kinds = "missions.skein.dev,swarms.skein.dev,drones.skein.dev,groundorders.skein.dev,vehicles.skein.dev,geofences.skein.dev,parameterprofiles.skein.dev,operators.skein.dev";
@@ -234,7 +234,7 @@ impl Stage {
             return Ok(vec![]);
         }
         let file = self.file(&format!("token-{node}"));
-        // A container that is started anew finds the token of before.
+        // A container that is started again finds the token of before.
         if !file.exists() {
             let bound = ["--bound-object-kind", "Node", "--bound-object-name", node];
             let token = [
@@ -365,7 +365,7 @@ impl Stage {
         result.map_err(|error| self.explain(error))
     }
 
-    /// `error`, with what kubectl and the logs tell.
+    /// `error`, with what kubectl and the logs say.
     pub fn explain(&self, error: anyhow::Error) -> anyhow::Error {
         let seen = self
             .kubectl(&["get", "swarms,drones", "-A", "-o", "wide"])

@@ -122,17 +122,17 @@ impl Wire {
     pub fn said(&self) -> Said {
         let mut said = Said::default();
         for (_, autopilot, message) in self.messages() {
-            said.hear(autopilot, &message);
+            said.take_in(autopilot, &message);
         }
         said
     }
 
-    /// Its last reported height above home, metres.
+    /// Its last reported height above home, meters.
     pub fn height(&self) -> Option<f64> {
         self.heights().last().copied()
     }
 
-    /// All heights above home that it reported, metres.
+    /// All heights above home that it reported, meters.
     pub fn heights(&self) -> Vec<f64> {
         let height = |(_, autopilot, message)| match message {
             MavMessage::GLOBAL_POSITION_INT(position) if autopilot => Some(f64::from(position.relative_alt) / 1000.0),
@@ -154,9 +154,9 @@ impl Wire {
         self.messages().into_iter().filter_map(place).collect()
     }
 
-    /// When each position was made that it told, milliseconds since it booted.
-    #[allow(dead_code, reason = "only ground stations are asked what they heard")]
-    pub fn positions_told(&self) -> Vec<u32> {
+    /// When each position was made that it sent, milliseconds since it booted.
+    #[allow(dead_code, reason = "only ground stations are asked what they received")]
+    pub fn positions_sent(&self) -> Vec<u32> {
         let made = |(_, autopilot, message)| match message {
             MavMessage::GLOBAL_POSITION_INT(at) if autopilot => Some(at.time_boot_ms),
             _ => None,
@@ -168,7 +168,7 @@ impl Wire {
     pub fn flew_without_a_break_since(&self, since: u64) -> bool {
         let mut said = Said::default();
         self.messages().iter().all(|(at, autopilot, message)| {
-            said.hear(*autopilot, message);
+            said.take_in(*autopilot, message);
             *at < since || said.in_air()
         })
     }
@@ -212,7 +212,7 @@ impl Wire {
 
 impl Said {
     /// Processes one message of the wire.
-    pub fn hear(&mut self, autopilot: bool, message: &MavMessage) {
+    pub fn take_in(&mut self, autopilot: bool, message: &MavMessage) {
         match message {
             MavMessage::HEARTBEAT(beat) if autopilot => {
                 self.armed = Some(beat.base_mode.contains(MavModeFlag::MAV_MODE_FLAG_SAFETY_ARMED));

@@ -61,14 +61,14 @@ impl Log {
             let Some(frame) = frame.get(..length) else { break };
             let mut reader = MavlinkReader::with_capacity(512, Cursor::new(frame));
             if let Ok((header, message)) = reader.read_any_message::<MavMessage>() {
-                log.hear(at_us, header, &message);
+                log.take_in(at_us, header, &message);
             }
             rest = &rest[8 + length..];
         }
         log
     }
 
-    fn hear(&mut self, at_us: u64, header: MavHeader, message: &MavMessage) {
+    fn take_in(&mut self, at_us: u64, header: MavHeader, message: &MavMessage) {
         let from_vehicle = (header.system_id, header.component_id) == VEHICLE;
         let (command, param1, param2, to) = match message {
             MavMessage::HEARTBEAT(beat) if from_vehicle => {

@@ -38,14 +38,14 @@ pub const NODES: [&str; 6] = ["node-1", "node-2", "node-3", "node-4", "node-5", 
 #[derive(Clone, Debug)]
 pub struct Setup {
     pub vehicles: usize,
-    /// How far apart their homes are, metres; the first is the westernmost.
+    /// How far apart their homes are, meters; the first is the westernmost.
     pub apart: f64,
     /// Every second vehicle has the other autopilot.
     pub mixed: bool,
     /// Parameters of every autopilot, by stack.
     pub ardupilot: Vec<(&'static str, f64)>,
     pub px4: Vec<(&'static str, f64)>,
-    /// What the line carries, baud, in the vehicle's time. PX4 fills half of it with what nobody has asked for.
+    /// What the line carries, baud, in the vehicle's time. PX4 fills half of it with what was not requested.
     pub baud: Option<u32>,
     /// More arguments for every agent.
     pub agent: Vec<String>,
@@ -306,17 +306,17 @@ impl Field {
         self.kubectl().read(&format!("/apis/skein.dev/v1alpha1/{path}"))
     }
 
-    /// Applies the Swarm: so many at so many metres.
-    pub fn fly(&self, replicas: usize, metres: f64) -> anyhow::Result<()> {
-        self.fly_with(replicas, metres, &json!({}))
+    /// Applies the Swarm: so many at so many meters.
+    pub fn fly(&self, replicas: usize, meters: f64) -> anyhow::Result<()> {
+        self.fly_with(replicas, meters, &json!({}))
     }
 
     /// The same, with a failsafe.
-    pub fn fly_with(&self, replicas: usize, metres: f64, failsafe: &Value) -> anyhow::Result<()> {
+    pub fn fly_with(&self, replicas: usize, meters: f64, failsafe: &Value) -> anyhow::Result<()> {
         let swarm = json!({
             "apiVersion": "skein.dev/v1alpha1", "kind": "Swarm", "metadata": {"name": SWARM},
             "spec": {"replicas": replicas, "template": {"spec": {
-                "takeoffAltitudeMeters": metres, "failsafe": failsafe,
+                "takeoffAltitudeMeters": meters, "failsafe": failsafe,
             }}},
         });
         self.kubectl().apply(&swarm.to_string()).map(drop)
@@ -355,14 +355,14 @@ impl Field {
     }
 
     /// Waits until exactly these vehicles are in the air, within 1.5 m of their height, and no other is armed.
-    pub fn wait_in_air(&self, nodes: &[&str], metres: f64) -> anyhow::Result<()> {
-        self.wait(&format!("{nodes:?} to be at {metres} m"), 150, || {
+    pub fn wait_in_air(&self, nodes: &[&str], meters: f64) -> anyhow::Result<()> {
+        self.wait(&format!("{nodes:?} to be at {meters} m"), 150, || {
             for node in self.nodes() {
                 let record = self.record(node);
                 let (said, height) = (record.said(), record.height().unwrap_or_default());
                 match nodes.contains(&node) {
                     true => ensure!(
-                        said.in_air() && (height - metres).abs() < 1.5,
+                        said.in_air() && (height - meters).abs() < 1.5,
                         "{node}: {said:?} at {height:.1} m"
                     ),
                     false => ensure!(said.not_flying(), "{node} flies: {said:?} at {height:.1} m"),
@@ -373,11 +373,11 @@ impl Field {
     }
 
     /// Waits until so many are in the air at their height and no other is armed; which.
-    pub fn wait_count_in_air(&self, count: usize, metres: f64) -> anyhow::Result<Vec<&'static str>> {
-        self.wait(&format!("{count} in the air at {metres} m"), 200, || {
+    pub fn wait_count_in_air(&self, count: usize, meters: f64) -> anyhow::Result<Vec<&'static str>> {
+        self.wait(&format!("{count} in the air at {meters} m"), 200, || {
             let (up, others): (Vec<_>, Vec<_>) = self.nodes().into_iter().partition(|node| {
                 let record = self.record(node);
-                record.said().in_air() && record.height().is_some_and(|height| (height - metres).abs() < 1.5)
+                record.said().in_air() && record.height().is_some_and(|height| (height - meters).abs() < 1.5)
             });
             let armed: Vec<_> = others
                 .iter()
@@ -410,13 +410,13 @@ impl Field {
     }
 
     /// One vehicle in the air at its height, and Ready.
-    pub fn take_off(&self, metres: f64) -> anyhow::Result<()> {
-        self.fly(1, metres)?;
-        self.wait_in_air(&[NODES[0]], metres)?;
+    pub fn take_off(&self, meters: f64) -> anyhow::Result<()> {
+        self.fly(1, meters)?;
+        self.wait_in_air(&[NODES[0]], meters)?;
         self.wait_ready(NODES[0])
     }
 
-    /// What the objects, the wire and the logs reported last, for whoever has to find out.
+    /// What the objects, the wire and the logs reported last, for the person who has to find out.
     pub fn account(&self) -> String {
         let objects = self
             .kubectl()

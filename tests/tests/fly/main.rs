@@ -135,7 +135,7 @@ fn run(asked: &Asked) -> anyhow::Result<ExitCode> {
         }
     });
     let ended = ended.into_inner().unwrap();
-    ended.tell();
+    ended.print();
     Ok(match (ended.failed, ended.skipped) {
         (0, 0) => ExitCode::SUCCESS,
         (0, _) if !asked.by_hand => ExitCode::SUCCESS,
@@ -197,7 +197,7 @@ impl Ended {
         }
     }
 
-    fn tell(&self) {
+    fn print(&self) {
         if !self.rows.is_empty() {
             say("");
         }

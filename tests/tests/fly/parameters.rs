@@ -30,7 +30,7 @@ pub struct Download {
 
 /// Downloads them from the first autopilot that is heard at `port`.
 pub fn download(port: u16, patience: Duration) -> anyhow::Result<Download> {
-    let mut stream = TcpStream::connect(("127.0.0.1", port)).context("nobody listens")?;
+    let mut stream = TcpStream::connect(("127.0.0.1", port)).context("no program listens")?;
     stream.set_read_timeout(Some(Duration::from_millis(50)))?;
     let (mut framer, mut buffer) = (Framer::default(), [0; 4096]);
     let until = Instant::now() + patience;

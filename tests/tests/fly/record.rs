@@ -117,7 +117,7 @@ impl Record {
         let beat = last_of(|m| matches!(m, MavMessage::HEARTBEAT(_)));
         let state = last_of(|m| matches!(m, MavMessage::EXTENDED_SYS_STATE(_)));
         for (_, message) in [beat, state].into_iter().flatten() {
-            said.hear(true, message);
+            said.take_in(true, message);
         }
         said
     }
@@ -159,7 +159,7 @@ impl Record {
         })
     }
 
-    /// Metres above home, as it said last.
+    /// Meters above home, as it said last.
     pub fn height(&self) -> Option<f64> {
         self.position()
             .map(|position| f64::from(position.relative_alt) / 1000.0)
@@ -220,7 +220,7 @@ impl Record {
     pub fn flew_without_a_break_since(&self, since: u64) -> bool {
         let mut said = Said::default();
         self.reported_since(0).all(|(at, message)| {
-            said.hear(true, message);
+            said.take_in(true, message);
             at < since || said.in_air()
         })
     }

@@ -53,7 +53,7 @@ impl v1::uplink_server::Uplink for Uplink {
     }
 }
 
-/// The Drone's order: ten metres up.
+/// The Drone's order: ten meters up.
 fn flying() -> v1::ToAgent {
     let assignment = v1::Assignment {
         term: TERM,

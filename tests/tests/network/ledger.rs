@@ -45,7 +45,7 @@ pub struct Ledger {
     /// Which the last order named, and since when.
     pub named: Vec<(Duration, Option<RulesDigest>)>,
     open: bool,
-    told_on_this_stream: bool,
+    ordered_on_this_stream: bool,
     old: Vec<Order>,
 }
 
@@ -58,11 +58,11 @@ impl Ledger {
     pub fn born(&mut self) {
         self.note(now());
         self.open = false;
-        self.told_on_this_stream = false;
+        self.ordered_on_this_stream = false;
         self.alone_since = Some(now());
     }
 
-    pub fn hears(&mut self, word: &FromUplink) {
+    pub fn receives(&mut self, word: &FromUplink) {
         self.note(now());
         match word {
             FromUplink::Opened => {
@@ -83,13 +83,13 @@ impl Ledger {
             self.alone_since = Some(now());
         }
         self.open = false;
-        self.told_on_this_stream = false;
+        self.ordered_on_this_stream = false;
     }
 
     fn order(&mut self, order: &Order) {
-        let up = self.wishes_flight();
+        let up = self.wants_flight();
         self.take(order);
-        if !up && self.wishes_flight() {
+        if !up && self.wants_flight() {
             self.lifted = Some(now());
         }
     }
@@ -123,7 +123,7 @@ impl Ledger {
             }
         }
         self.last_order = Some(order.clone());
-        self.told_on_this_stream = true;
+        self.ordered_on_this_stream = true;
     }
 
     /// Its vehicle is on the ground, disarmed: with a Drone that was taken from it ends the ground order that was about that.
@@ -162,15 +162,15 @@ impl Ledger {
 
     /// Records what holds at `at`. Call it whenever time has passed.
     pub fn note(&mut self, at: Duration) {
-        if self.wishes_flight() && self.open && self.told_on_this_stream {
+        if self.wants_flight() && self.open && self.ordered_on_this_stream {
             self.last_up = Some(at);
         }
-        if !self.wishes_flight() {
+        if !self.wants_flight() {
             self.last_down = Some(at);
         }
     }
 
-    pub fn wishes_flight(&self) -> bool {
+    pub fn wants_flight(&self) -> bool {
         let up = matches!(&self.last_order, Some(Order::Assigned(a)) if matches!(a.desired, Desired::Flying { .. }));
         up && self.kept.is_none()
     }
@@ -190,7 +190,7 @@ impl Ledger {
 
     /// An order of an earlier term, which differs from the last one.
     pub fn of_a_former_term(&mut self) -> Option<Order> {
-        let up = self.wishes_flight();
+        let up = self.wants_flight();
         let flies = |order: &Order| matches!(order, Order::Assigned(a) if matches!(a.desired, Desired::Flying { .. }));
         let old = self.old.iter().rev();
         let found = old

@@ -18,7 +18,7 @@
 //! that; the fence and the parameters of the simulated autopilots say what is true. `SKEIN_UPLOADS` sets their length. One more run rolls a
 //! profile over forty vehicles, and counts the messages on the lines to their autopilots. Another flies Missions, one for each vehicle,
 //! short and long ones, and counts what the coordinators write for each; `SKEIN_MISSIONS` sets how many. The last has three vehicles fly a
-//! patrol in turn, and measures for how long nobody is on the way.
+//! patrol in turn, and measures for how long no vehicle is on the way.
 //!
 //! Not covered: TLS and credentials; serial lines; the process around coordinator and agent (`coordinator::run_with`,
 //! `agent::life`); SIGTERM; everything that uses the real clock, which does not advance (`replaceLostAfterSeconds`, times in

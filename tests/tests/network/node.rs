@@ -173,7 +173,7 @@ async fn listen(
     while let Some(word) = heard.recv().await {
         let again = {
             let mut ledger = ledger.lock().unwrap();
-            ledger.hears(&word);
+            ledger.receives(&word);
             let old = matches!(word, FromUplink::Order(_))
                 .then(|| ledger.of_a_former_term())
                 .flatten();

@@ -12,9 +12,9 @@
 //! 8. No flight is ordered when the Lease has had the note for a while that the store went back in time.
 //! 9. A leader that read and wrote its Lease without a fault before and after the store went back has noted that soon.
 //! 10. Vehicles keep apart; see [`separation`].
-//! 11. Vehicles keep away from an aircraft that they hear; see [`traffic`].
+//! 11. Vehicles keep away from an aircraft that they receive; see [`traffic`].
 //! 12. What is said of rules on board is so, and nothing is armed without them; see [`rules`].
-//! 13. What is said of an object is written on no other one that was made anew under its name.
+//! 13. What is said of an object is written on no other one that was made again under its name.
 
 pub mod rules;
 pub mod separation;
@@ -101,7 +101,7 @@ pub struct Oracle {
     /// The node of each Drone that was ever bound, and whether its object exists.
     bound: BTreeMap<String, (String, bool)>,
     /// Drones that a backup had without a vehicle: orders for the vehicle that they had may still arrive.
-    anew: BTreeSet<String>,
+    unbound: BTreeSet<String>,
     /// Drones that were gone, with their vehicles on the ground, until a backup brought them back: their vehicles may serve others.
     back: BTreeSet<String>,
     /// The desired number, and since when.
@@ -168,14 +168,14 @@ impl Oracle {
                 ))
             })
             .collect();
-        // One that the backup has without a vehicle gets one anew, and the vehicle that it had lands.
-        let anew: Vec<String> = (there.iter())
+        // One that the backup has without a vehicle gets one again, and the vehicle that it had lands.
+        let unbound: Vec<String> = (there.iter())
             .filter(|(_, has_vehicle)| !**has_vehicle)
             .map(|(uid, _)| (*uid).to_owned())
             .collect();
-        self.bound.retain(|uid, _| !anew.contains(uid));
-        self.anew.extend(anew);
-        // What is recorded is another thing from now on, and nobody can know it sooner.
+        self.bound.retain(|uid, _| !unbound.contains(uid));
+        self.unbound.extend(unbound);
+        // What is recorded is another thing from now on, and it cannot be known sooner.
         self.barred.clear();
         for (uid, (_, is_there)) in &mut self.bound {
             let was_there = std::mem::replace(is_there, there.contains_key(uid.as_str()));
@@ -291,12 +291,12 @@ impl Oracle {
         for command in new {
             (at, node.number, command as u32).hash(&mut self.trace);
             let what = || format!("{} at {at:?}: {command:?}; {ledger:?}", node.name());
-            let rises = matches!(
+            let takes_off = matches!(
                 command,
                 MavCmd::MAV_CMD_COMPONENT_ARM_DISARM | MavCmd::MAV_CMD_NAV_TAKEOFF
             );
-            if rises && !ledger.wishes_flight() && !within(ledger.last_up, ON_ITS_WAY) {
-                return Err(format!("rises although it was ordered to be on the ground: {}", what()));
+            if takes_off && !ledger.wants_flight() && !within(ledger.last_up, ON_ITS_WAY) {
+                return Err(format!("takes off although ordered to be on the ground: {}", what()));
             }
             if command == MavCmd::MAV_CMD_COMPONENT_ARM_DISARM {
                 self.tally.arms += 1;
@@ -322,14 +322,14 @@ impl Oracle {
                 let since = ledger.alone_since.or(just_ended.map(|(since, _)| since));
                 let alone = since.map_or(Duration::ZERO, |since| at.saturating_sub(since));
                 let failsafe = alone + TICK >= ledger.failsafe_after();
-                self.tally.failsafes += u32::from(failsafe && ledger.wishes_flight());
+                self.tally.failsafes += u32::from(failsafe && ledger.wants_flight());
                 let by_a_person = ledger.kept.is_some()
                     || matches!(&ledger.last_order, Some(Order::Assigned(a))
                         if a.desired == Desired::Grounded { why: GroundedWhy::Ordered });
-                if by_a_person || (failsafe && ledger.wishes_flight()) {
+                if by_a_person || (failsafe && ledger.wants_flight()) {
                     self.separation.divert(node.number);
                 }
-                if ledger.wishes_flight() && !within(ledger.last_down, ON_ITS_WAY) && !failsafe {
+                if ledger.wants_flight() && !within(ledger.last_down, ON_ITS_WAY) && !failsafe {
                     return Err(format!(
                         "lands although it is wanted up, alone for {alone:?}: {}",
                         what()
@@ -387,7 +387,7 @@ impl Oracle {
             let ledger = node.ledger.lock().unwrap();
             for uid in &ledger.served {
                 let elsewhere = self.bound.get(uid).is_some_and(|(name, _)| *name != node.name());
-                if elsewhere && !self.anew.contains(uid) {
+                if elsewhere && !self.unbound.contains(uid) {
                     return Err(format!(
                         "{} was ordered to fly Drone {uid}, which is not bound to it",
                         node.name()

@@ -39,7 +39,7 @@ pub async fn run(cluster: Arc<Cluster>, words: Option<mpsc::UnboundedReceiver<Pe
 }
 
 async fn say(cluster: &Cluster, word: &PersonOrder) -> Result<u32, Box<dyn Error>> {
-    let leader = cluster.leader().ok_or("nobody leads")?;
+    let leader = cluster.leader().ok_or("no coordinator leads")?;
     let stream = TcpStream::connect((format!("coordinator-{leader}"), PORT)).await?;
     let endpoint = Endpoint::from_static("http://skein-coordinator");
     let channel = channel::over(&endpoint, Box::new(stream) as Box<dyn Connection>).await?;

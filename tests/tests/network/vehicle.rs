@@ -170,8 +170,8 @@ impl Vehicle {
         }
     }
 
-    /// Its receiver hears an aircraft that hovers at `aircraft`, for this long. A scripted one has no receiver.
-    pub fn hear(&self, aircraft: Spot, stays: Duration) {
+    /// Its receiver reports an aircraft that hovers at `aircraft`, for this long. A scripted one has no receiver.
+    pub fn show_aircraft(&self, aircraft: Spot, stays: Duration) {
         if let Self::Simulated(one) = self {
             let mut one = one.lock().unwrap();
             let from_home = Neu {
@@ -179,8 +179,8 @@ impl Vehicle {
                 east: aircraft.east - one.home.east,
                 up: aircraft.up - one.home.up,
             };
-            let hears = What::Around(Around::Aircraft(from_home), Some(stays.as_secs_f64()));
-            one.wired.befall(hears);
+            let aircraft = What::Around(Around::Aircraft(from_home), Some(stays.as_secs_f64()));
+            one.wired.befall(aircraft);
         }
     }
 
@@ -273,7 +273,7 @@ impl Simulated {
             match decode(&frame) {
                 Ok((_, MavMessage::COMMAND_LONG(m))) => self.received.push(m.command),
                 Ok((_, MavMessage::COMMAND_INT(m))) => self.received.push(m.command),
-                Ok((_, message)) => self.rules.hear(&message),
+                Ok((_, message)) => self.rules.take_in(&message),
                 Err(_) => {}
             }
         }

@@ -20,7 +20,7 @@ pub struct RulesWire {
 }
 
 impl RulesWire {
-    pub fn hear(&mut self, message: &MavMessage) {
+    pub fn take_in(&mut self, message: &MavMessage) {
         const FENCE: MavMissionType = MavMissionType::MAV_MISSION_TYPE_FENCE;
         match message {
             MavMessage::MISSION_COUNT(m) if m.mission_type == FENCE => {

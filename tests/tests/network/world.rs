@@ -251,7 +251,7 @@ impl Run<'_> {
             let nodes = nodes.to_vec();
             sim.host(nodes[0].name(), move || live(nodes.clone()));
         }
-        // A node whose vehicle nobody knows keeps all others where they are: it could be anywhere.
+        // A node whose vehicle is not known keeps all others where they are: it could be anywhere.
         let liars = if rng.random_bool(0.3) && homes.is_empty() {
             LIARS
         } else {

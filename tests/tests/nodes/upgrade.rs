@@ -17,7 +17,7 @@ pub fn the_one_that_stands_first_and_the_other_once_it_has_landed() -> anyhow::R
         .drones()
         .into_iter()
         .partition(|node| field.wire(node).said().in_air());
-    let (flying, standing) = up.first().zip(down.first()).context("one flies and one stands")?;
+    let (flying, standing) = up.first().zip(down.first()).context("one flies and one does not")?;
     let (old_flying, old_standing) = (field.agent_uid(flying)?, field.agent_uid(standing)?);
 
     let before = wire::now();
@@ -35,7 +35,7 @@ pub fn the_one_that_stands_first_and_the_other_once_it_has_landed() -> anyhow::R
     assert_ne!(field.agent_uid(standing)?, old_standing);
     assert_eq!(field.agent_uid(flying)?, old_flying, "it flies");
     field.assert_undisturbed(&[flying], before);
-    assert_eq!(field.wire(standing).commands_since(before), [], "nobody rises for it");
+    assert_eq!(field.wire(standing).commands_since(before), [], "none takes off for it");
 
     let timeout = format!("--timeout={}s", PATIENCE.as_secs());
     field.kubectl(&["delete", "swarm/alpha", &timeout])?;

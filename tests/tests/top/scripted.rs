@@ -1,4 +1,4 @@
-//! A coordinator that shows a fleet as it is told.
+//! A coordinator that shows a fleet as the test orders.
 //!
 //! Owns: its fleet service, and the fleet. Must not: be taken for one that flies: orders are recorded only.
 

@@ -115,7 +115,7 @@ impl Screen {
         Ok((&self.master).write_all(keys.as_bytes())?)
     }
 
-    /// Changes the size; the program is told by SIGWINCH.
+    /// Changes the size; the program is notified by SIGWINCH.
     pub fn resize(&self, (columns, rows): (u16, u16)) -> anyhow::Result<()> {
         let size = rustix::termios::Winsize {
             ws_row: rows,
@@ -127,7 +127,7 @@ impl Screen {
         Ok(rustix::termios::tcsetwinsize(&self.master, size)?)
     }
 
-    /// From now on nobody takes what is written, or somebody does again.
+    /// From now on nothing takes what is written, or something does again.
     pub fn read(&self, read: bool) {
         self.read.store(read, Ordering::SeqCst);
     }

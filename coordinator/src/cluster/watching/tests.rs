@@ -16,10 +16,10 @@ fn drone(name: &str) -> Drone {
 
 #[test]
 fn what_went_away_while_the_watch_was_broken_is_told_after_the_next_list() {
-    let (mut known, told) = (Observed::new(None), RefCell::new(vec![]));
+    let (mut known, news) = (Observed::new(None), RefCell::new(vec![]));
     let notify = |change: Change<Drone>| {
         if let Change::Gone(key) = change {
-            told.borrow_mut().push(key.name);
+            news.borrow_mut().push(key.name);
         }
     };
     for event in [
@@ -31,31 +31,31 @@ fn what_went_away_while_the_watch_was_broken_is_told_after_the_next_list() {
         known.take(event, notify);
     }
     known.take(Event::Apply(drone("c")), notify);
-    assert!(told.borrow().is_empty());
+    assert!(news.borrow().is_empty());
     for event in [Event::Init, Event::InitApply(drone("b")), Event::InitDone] {
         known.take(event, notify);
     }
-    told.borrow_mut().sort();
-    assert_eq!(*told.borrow(), ["a", "c"]);
+    news.borrow_mut().sort();
+    assert_eq!(*news.borrow(), ["a", "c"]);
 }
 
 #[test]
 fn what_is_told_is_in_the_store_by_then_and_is_not_kept_twice() {
     let writer = Writer::<Drone>::default();
     let store = writer.as_reader();
-    let (mut known, told) = (Observed::new(Some(writer)), RefCell::new(vec![]));
+    let (mut known, news) = (Observed::new(Some(writer)), RefCell::new(vec![]));
     let notify = |change: Change<Drone>| match change {
         Change::Is(drone) => {
             let stored = store.get(&ObjectRef::from_obj(drone.as_ref()));
             assert!(stored.is_some_and(|stored| Arc::ptr_eq(&stored, &drone)));
-            told.borrow_mut().push(drone.name_any());
+            news.borrow_mut().push(drone.name_any());
         }
         Change::Gone(key) => {
             let reference = ObjectRef::new(&key.name).within(&key.namespace);
             assert!(store.get(&reference).is_none());
-            told.borrow_mut().push(format!("no {}", key.name));
+            news.borrow_mut().push(format!("no {}", key.name));
         }
-        Change::Filled => told.borrow_mut().push("all".into()),
+        Change::Filled => news.borrow_mut().push("all".into()),
         Change::Asked | Change::Answered(_) => {}
     };
     for event in [
@@ -70,7 +70,7 @@ fn what_is_told_is_in_the_store_by_then_and_is_not_kept_twice() {
     ] {
         known.take(event, notify);
     }
-    assert_eq!(*told.borrow(), ["a", "all", "b", "no b", "no a", "c", "all"]);
+    assert_eq!(*news.borrow(), ["a", "all", "b", "no b", "no a", "c", "all"]);
 }
 
 const GONE: &str =
@@ -101,7 +101,7 @@ fn api(watch: impl Fn(usize) -> Response<Body> + Send + Sync + 'static) -> Api<D
 
 /// The names that a follower of `api` reports.
 fn followed(api: Api<Drone>) -> mpsc::UnboundedReceiver<String> {
-    let (names, told) = mpsc::unbounded_channel();
+    let (names, news) = mpsc::unbounded_channel();
     let config = watcher::Config::default().timeout(WATCH_SECONDS);
     let notify = move |change: Change<Drone>| {
         if let Change::Is(drone) = change {
@@ -110,13 +110,13 @@ fn followed(api: Api<Drone>) -> mpsc::UnboundedReceiver<String> {
         }
     };
     tokio::spawn(follow(api, config, None, CancellationToken::new(), notify));
-    told
+    news
 }
 
 /// What is reported next; `None` when nothing is for an hour.
-async fn next(told: &mut mpsc::UnboundedReceiver<String>) -> Option<String> {
+async fn next(news: &mut mpsc::UnboundedReceiver<String>) -> Option<String> {
     let hour = Duration::from_secs(3600);
-    tokio::time::timeout(hour, told.recv()).await.ok().flatten()
+    tokio::time::timeout(hour, news.recv()).await.ok().flatten()
 }
 
 #[tokio::test(start_paused = true)]
@@ -126,8 +126,8 @@ async fn a_watch_that_is_answered_with_the_status_410_lists_afresh() {
         *response.status_mut() = http::StatusCode::GONE;
         response
     };
-    let mut told = followed(api(refuse));
-    let first = [next(&mut told).await, next(&mut told).await, next(&mut told).await];
+    let mut news = followed(api(refuse));
+    let first = [next(&mut news).await, next(&mut news).await, next(&mut news).await];
     assert_eq!(first.map(Option::unwrap), ["list-1", "list-1", "list-2"]);
 }
 
@@ -146,9 +146,9 @@ async fn a_watch_on_which_nothing_comes_is_asked_for_again_within_half_a_minute(
         let first = futures::stream::iter([Ok::<_, Infallible>(Bytes::from(text))]);
         Response::new(Body::from_stream(first.chain(futures::stream::pending())))
     };
-    let (mut told, start) = (followed(api(watch)), Instant::now());
-    assert_eq!(next(&mut told).await.as_deref(), Some("list-1"));
-    assert_eq!(next(&mut told).await.as_deref(), Some("news"));
+    let (mut news, start) = (followed(api(watch)), Instant::now());
+    assert_eq!(next(&mut news).await.as_deref(), Some("list-1"));
+    assert_eq!(next(&mut news).await.as_deref(), Some("news"));
     assert!(start.elapsed() <= crate::cluster::api::SILENCE, "{:?}", start.elapsed());
 }
 
@@ -165,7 +165,7 @@ async fn a_watch_that_fails_each_time_is_tried_at_least_every_few_seconds_and_no
     assert_eq!(
         trouble.rest(now + CALM, 1.0),
         WATCH.first,
-        "after a calm time it begins anew"
+        "after a calm time it begins from the start"
     );
 }
 
@@ -177,8 +177,8 @@ async fn everything_is_listed_afresh_when_asked_to_whatever_the_watch_is_silent_
             futures::stream::pending::<Result<Bytes, Infallible>>(),
         ))
     };
-    let (relist, told) = (Relist::default(), Arc::new(Mutex::new(vec![])));
-    let (asked, names) = (relist.another(), Arc::clone(&told));
+    let (relist, news) = (Relist::default(), Arc::new(Mutex::new(vec![])));
+    let (asked, names) = (relist.another(), Arc::clone(&news));
     let notify = move |change: Change<Drone>| {
         if let Change::Is(drone) = change {
             names.lock().unwrap().push(drone.name_any());
@@ -194,11 +194,11 @@ async fn everything_is_listed_afresh_when_asked_to_whatever_the_watch_is_silent_
         notify,
     ));
     tokio::time::sleep(Duration::from_secs(1)).await;
-    assert_eq!(*told.lock().unwrap(), ["list-1"]);
+    assert_eq!(*news.lock().unwrap(), ["list-1"]);
     let start = Instant::now();
     relist.all().await;
     assert!(start.elapsed() < Duration::from_secs(1), "{:?}", start.elapsed());
-    assert_eq!(*told.lock().unwrap(), ["list-1", "list-1", "list-2"]);
+    assert_eq!(*news.lock().unwrap(), ["list-1", "list-1", "list-2"]);
     relist.all().await;
-    assert!(told.lock().unwrap().contains(&"list-3".to_owned()));
+    assert!(news.lock().unwrap().contains(&"list-3".to_owned()));
 }

@@ -104,7 +104,7 @@ fn a_bound_node_is_taken_and_a_claim_counts_while_its_holder_can_use_it() {
 }
 
 #[test]
-fn an_old_event_does_not_undo_what_was_learnt_from_a_write() {
+fn an_old_event_does_not_undo_what_was_learned_from_a_write() {
     let world = world();
     world.drone(Change::Is(Arc::new(drone("a", 5, None))));
     world.learn_drone(drone("a", 7, Some("n1")));
@@ -138,12 +138,12 @@ fn a_list_that_is_older_than_what_was_read_before_it_was_asked_for_tells_of_a_re
 #[test]
 fn so_does_an_older_list_of_swarms_claims_or_ground_orders() {
     use futures::FutureExt;
-    let told = |world: &World| world.went_back().now_or_never().is_some();
+    let noticed = |world: &World| world.went_back().now_or_never().is_some();
     let swarms = world();
     swarms.swarm(swarm("s", 5, |_| {}));
     swarms.swarm(Change::Asked);
     swarms.swarm(swarm("s", 4, |_| {}));
-    assert!(told(&swarms));
+    assert!(noticed(&swarms));
 
     let claims = world();
     let claim = |version: u64| {
@@ -158,7 +158,7 @@ fn so_does_an_older_list_of_swarms_claims_or_ground_orders() {
     claims.lease(claim(5));
     claims.lease(Change::Asked);
     claims.lease(claim(4));
-    assert!(told(&claims));
+    assert!(noticed(&claims));
 
     let orders = world();
     let order = |version: u64| {
@@ -171,11 +171,11 @@ fn so_does_an_older_list_of_swarms_claims_or_ground_orders() {
     orders.ground_order(order(5));
     orders.ground_order(Change::Asked);
     orders.ground_order(order(4));
-    assert!(told(&orders));
+    assert!(noticed(&orders));
 }
 
 #[test]
-fn a_drone_is_reconciled_when_the_watch_reports_what_was_learnt_from_a_write_already() {
+fn a_drone_is_reconciled_when_the_watch_reports_what_was_learned_from_a_write_already() {
     let wakes = Wakes::default();
     let world = World::new(wakes.clone());
     world.drone(Change::Is(Arc::new(drone("a", 5, None))));
@@ -366,23 +366,23 @@ fn of_many_that_look_for_the_same_some_are_woken_for_a_vehicle_each_time_others(
 fn one_that_leaves_a_swarm_by_any_way_is_reported_once_it_is_no_member() {
     let world = Arc::new(World::new(Wakes::default()));
     world.swarm(swarm("s", 1, |_| {}));
-    let told: Arc<Mutex<Vec<bool>>> = Arc::default();
-    let (here, there) = (Arc::downgrade(&world), Arc::clone(&told));
+    let notices: Arc<Mutex<Vec<bool>>> = Arc::default();
+    let (here, there) = (Arc::downgrade(&world), Arc::clone(&notices));
     world.on_departure(move |drone| {
         let world = here.upgrade().unwrap();
         let member = world.is_member("s", uid(drone));
         there.lock().unwrap().push(member);
     });
-    let told = || std::mem::take(&mut *told.lock().unwrap());
+    let notices = || std::mem::take(&mut *notices.lock().unwrap());
     world.drone(drone_of("s", 2));
     assert!(world.is_member("s", "uid-a") && !world.is_member("t", "uid-a"));
     world.drone(drone_of("s", 3));
-    assert!(told().is_empty(), "it only changed");
+    assert!(notices().is_empty(), "it only changed");
     world.drone(Change::Is(Arc::new(drone("a", 4, Some("n1")))));
-    assert_eq!(told(), [false], "it was orphaned");
+    assert_eq!(notices(), [false], "it was orphaned");
     world.drone(drone_of("s", 5));
     world.drone(Change::Gone(Key::new("north", "a")));
-    assert_eq!(told().len(), 2, "it was nobody's and then the Swarm's, and is gone");
+    assert_eq!(notices().len(), 2, "it had no Swarm, then this one, and is gone");
     assert!(!world.is_member("s", "uid-a"));
 }
 
@@ -558,10 +558,10 @@ fn a_vehicle_is_offered_by_whatever_way_it_is_left_behind() {
     };
 
     is(picky(2, Some("n1")));
-    let mut anew = picky(3, None);
-    anew.metadata.uid = Some("another".into());
-    is(anew);
-    assert_eq!(woken(), ["waits-for-n1"], "it was made anew while the watch was broken");
+    let mut again = picky(3, None);
+    again.metadata.uid = Some("another".into());
+    is(again);
+    assert_eq!(woken(), ["waits-for-n1"], "made again while the watch was broken");
 
     is(picky(4, None));
     claim(&world, "n1", "a", 1);

@@ -179,7 +179,7 @@ async fn one_that_is_not_heard_on_its_way_keeps_those_below_it_on_the_ground() {
 #[tokio::test(start_paused = true)]
 async fn a_new_leader_keeps_those_on_the_ground_until_it_has_heard_who_may_fly_for_a_mission() {
     let mut field = Field::new();
-    assert!(field.keeps_down(), "nothing was looked over yet");
+    assert!(field.keeps_down(), "nothing was reconciled yet");
     field.observer.sessions.close(&name("m"), field.epochs["m"]);
     field.has_part(false);
     field.update();
@@ -372,7 +372,7 @@ async fn one_whose_agent_starts_anew_in_flight_keeps_those_below_it_on_the_groun
 }
 
 #[tokio::test(start_paused = true)]
-async fn nobody_waits_for_airspace_once_nobody_flies_for_a_mission() {
+async fn no_vehicle_waits_for_airspace_once_none_flies_for_a_mission() {
     let field = Field::new();
     field.flies();
     field

@@ -238,7 +238,7 @@ fn find(
 }
 
 /// Reserves the best node that there is, but for those `lost`; or why there is none, and when to try again. All nodes are gone
-/// through once for all Drones that request the same, and what was found is checked anew for each Drone.
+/// through once for all Drones that request the same, and what was found is checked again for each Drone.
 fn find_among(
     binder: &Binder,
     snapshot: &DroneSnapshot,

@@ -12,7 +12,7 @@ use tokio::time::Instant;
 pub enum Urgency {
     /// Nothing changed that is worth a write.
     None,
-    /// What follows from it will tell more.
+    /// What follows from it will say more.
     Later,
     /// It can wait for company.
     Soon,

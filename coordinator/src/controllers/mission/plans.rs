@@ -20,7 +20,7 @@ use tokio::time::Instant;
 pub struct Planned {
     /// Its plan.
     pub digest: PlanDigest,
-    /// Where it stands.
+    /// Where its vehicle is on the ground.
     pub start: Wgs84,
     /// To which height it takes off, meters above home.
     pub takeoff: f64,
@@ -56,7 +56,7 @@ pub struct Missions(Mutex<Known>);
 /// What is known of them all.
 #[derive(Debug, Default)]
 pub struct Known {
-    /// The uids of Missions that were looked over.
+    /// The uids of Missions that were reconciled.
     pub missions: HashSet<String>,
     /// By the uid of the Drone.
     pub plans: HashMap<String, Arc<Planned>>,
@@ -80,7 +80,7 @@ pub struct Resting {
 pub enum PlanOf {
     /// It flies for no Mission.
     NoMission,
-    /// Its Mission was not looked over yet, or is gone.
+    /// Its Mission was not reconciled yet, or is gone.
     Unknown,
     /// It has no part.
     None,

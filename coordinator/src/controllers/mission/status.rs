@@ -13,7 +13,7 @@ use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::{SignedDuration, Timestamp, Unit};
 use std::time::Duration;
 
-/// Ranges that nobody has flown, of a Mission that has failed.
+/// Ranges that no vehicle has flown, of a Mission that has failed.
 const MOST_NOT_FLOWN: usize = 20;
 
 /// Progress is written down when it has come farther by this much, percent.
@@ -41,7 +41,7 @@ pub struct Known<'a> {
 /// Why a Drone that has a vehicle does not fly, in a sentence.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Waits {
-    /// Its vehicle may not fly any part from where it stands.
+    /// Its vehicle may not fly any part from where it is on the ground.
     Unfit(String),
     /// The airspace that it needs is not free.
     Airspace(String),

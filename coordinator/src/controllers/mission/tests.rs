@@ -73,10 +73,10 @@ impl Field {
         Self { controller, calls }
     }
 
-    /// What is called for when all Missions are looked over once, so long after the Lease was renewed last.
+    /// What is called for when all Missions are reconciled once, so long after the Lease was renewed last.
     async fn calls_after(&mut self, renewed: Duration) -> Vec<String> {
         tokio::time::advance(renewed).await;
-        self.controller.look().await;
+        self.controller.reconcile_all().await;
         self.calls.lock().unwrap().clone()
     }
 }

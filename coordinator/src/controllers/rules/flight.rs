@@ -94,7 +94,7 @@ impl Flight {
             .as_ref()
             .map_or_else(|| "no Drone".to_owned(), |drone| format!("Drone {drone}"));
         let rules = match (&self.digest, self.in_force) {
-            _ if !self.seen => "which rules it took off with was not seen by this coordinator".to_owned(),
+            _ if !self.seen => "which rules it took off with was not observed by this coordinator".to_owned(),
             (None, _) => "no rules".to_owned(),
             (Some(digest), true) => format!("{} in force", digest.words()),
             (Some(digest), false) if self.objects.is_empty() => {

@@ -138,7 +138,7 @@ impl Selects {
     }
 
     fn of_unread(unread: &Unread) -> Self {
-        let none = || Self(Err("spec.vehicleSelector cannot be read; write it anew".to_owned()));
+        let none = || Self(Err("spec.vehicleSelector cannot be read; correct it".to_owned()));
         unread.selector.as_ref().map_or_else(none, Self::of)
     }
 
@@ -189,7 +189,7 @@ pub struct Values {
 
 fn unreadable(unread: &Unread) -> String {
     format!(
-        "the object cannot be read, so nobody it may select is armed under preflight Refuse: {}; correct it, or delete it",
+        "the object cannot be read, so no vehicle that it may select is armed under preflight Refuse: {}; correct it, or delete it",
         unread.why
     )
 }

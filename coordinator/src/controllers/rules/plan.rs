@@ -148,8 +148,8 @@ impl Outcome {
     }
 }
 
-/// What to do about each of `subjects`, in their order, at `now`, seconds since 1970. Nobody gets changed values who `may` not yet: while
-/// it is not known what others do.
+/// What to do about each of `subjects`, in their order, at `now`, seconds since 1970. Without `may` no vehicle gets changed values: it is
+/// not known yet what others do.
 pub fn plan(
     objects: &Objects,
     subjects: &[Subject],
@@ -211,7 +211,7 @@ fn select(
         named: None,
     };
     // Of one that is silent, or whose rules cannot be made now, it is known what it was in the middle of; one that was parked before keeps
-    // nobody waiting.
+    // no other waiting.
     let last = || subject.last().is_some_and(|last| last.changing);
     outcome.changing = memory.changing.unwrap_or_else(last);
     let profiles = outcome.profiles.iter().filter_map(|&i| objects.profiles.get(i));

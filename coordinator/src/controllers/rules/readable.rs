@@ -1,4 +1,4 @@
-//! Objects of which one that cannot be read keeps nobody from the others.
+//! Objects of which one that cannot be read does not hide the others.
 //!
 //! Owns: [`Readable`]: an object, or as much of it as can be read. Must not: say what follows.
 

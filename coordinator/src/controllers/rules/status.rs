@@ -22,7 +22,7 @@ const LONGEST: usize = 1024;
 
 /// Whether rules are in force on one vehicle.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub enum Settled {
+pub enum RuleState {
     /// They are.
     InForce,
     /// They are not: one word and a sentence. Time helps.
@@ -36,21 +36,21 @@ const NOT_TAKEN: &str = "its agent has not taken the rules over yet";
 
 /// Whether a Geofence that selects the vehicle is in force on it.
 #[must_use]
-pub fn fence_on(subject: &Subject, outcome: &Outcome) -> Settled {
+pub fn fence_on(subject: &Subject, outcome: &Outcome) -> RuleState {
     let (Some(report), Some(fence)) = (&subject.report, &outcome.fence) else {
-        return Settled::NotYet("AgentSilent", SILENT.to_owned());
+        return RuleState::NotYet("AgentSilent", SILENT.to_owned());
     };
     let compiled = match &**fence {
         Ok(compiled) => compiled,
         Err(NoFence::NoReturnHeight) => {
             let why = NoFence::NoReturnHeight.to_string();
-            return Settled::NotYet("NoReturnHeight", why);
+            return RuleState::NotYet("NoReturnHeight", why);
         }
-        Err(why) if why.waits() => return Settled::NotYet("NoHome", why.to_string()),
-        Err(why) => return Settled::Stuck("NotCompiled", why.to_string()),
+        Err(why) if why.waits() => return RuleState::NotYet("NoHome", why.to_string()),
+        Err(why) => return RuleState::Stuck("NotCompiled", why.to_string()),
     };
     if !outcome.is_held(report) {
-        return Settled::NotYet("NotTaken", NOT_TAKEN.to_owned());
+        return RuleState::NotYet("NotTaken", NOT_TAKEN.to_owned());
     }
     if let Some(state) = shapes(compiled, report) {
         return state;
@@ -59,8 +59,8 @@ pub fn fence_on(subject: &Subject, outcome: &Outcome) -> Settled {
     match report.rules.deviations.iter().find(own) {
         Some(deviation) => deviates(deviation),
         // Not every deviation has a place in a report.
-        None if report.rules.in_force || all_told(report) => Settled::InForce,
-        None => Settled::NotYet("Working", "its parameters are being read".to_owned()),
+        None if report.rules.in_force || all_told(report) => RuleState::InForce,
+        None => RuleState::NotYet("Working", "its parameters are being read".to_owned()),
     }
 }
 
@@ -70,30 +70,30 @@ fn all_told(report: &Report) -> bool {
     told > 0 && told < fleet::rules::MOST_DEVIATIONS
 }
 
-fn shapes(compiled: &Compiled, report: &Report) -> Option<Settled> {
+fn shapes(compiled: &Compiled, report: &Report) -> Option<RuleState> {
     match &report.rules.fence {
         FenceState::InForce => None,
         FenceState::None if compiled.fence.is_none() => None,
         FenceState::None | FenceState::Working => {
             let text = "its fence is being read or uploaded".to_owned();
-            Some(Settled::NotYet("Working", text))
+            Some(RuleState::NotYet("Working", text))
         }
         FenceState::WaitsForGround => {
             let text = "its fence is changed once it is on the ground and disarmed".to_owned();
-            Some(Settled::NotYet("WaitsForGround", text))
+            Some(RuleState::NotYet("WaitsForGround", text))
         }
-        FenceState::Refused(why) => Some(Settled::Stuck(
+        FenceState::Refused(why) => Some(RuleState::Stuck(
             "Refused",
             format!("its autopilot refuses the fence: {why}"),
         )),
-        FenceState::Drifted(why) => Some(Settled::NotYet(
+        FenceState::Drifted(why) => Some(RuleState::NotYet(
             "Drifted",
             format!("its fence is not ours any more: {why}"),
         )),
     }
 }
 
-fn deviates(deviation: &Deviation) -> Settled {
+fn deviates(deviation: &Deviation) -> RuleState {
     let Deviation {
         name,
         wanted,
@@ -103,41 +103,41 @@ fn deviates(deviation: &Deviation) -> Settled {
     let is = actual.map_or_else(|| "not known".to_owned(), |actual| actual.to_string());
     let text = |rest: &str| format!("{name} is {is} and is to be {wanted}{rest}");
     match why {
-        DeviationWhy::Working => Settled::NotYet("Working", text("; it is being read or set")),
-        DeviationWhy::ReportOnly => Settled::Stuck(
+        DeviationWhy::Working => RuleState::NotYet("Working", text("; it is being read or set")),
+        DeviationWhy::ReportOnly => RuleState::Stuck(
             "Differs",
             text("; the profile only reports it: set it by hand, or use enforce: Apply"),
         ),
-        DeviationWhy::WaitsForGround => Settled::NotYet(
+        DeviationWhy::WaitsForGround => RuleState::NotYet(
             "WaitsForGround",
             text("; it is set once the vehicle is on the ground and disarmed"),
         ),
-        DeviationWhy::NeedsReboot => Settled::Stuck(
+        DeviationWhy::NeedsReboot => RuleState::Stuck(
             "NeedsReboot",
             format!(
                 "{name} is set to {wanted}, which counts after a reboot of the autopilot; reboot it, or use reboot: WhenIdle"
             ),
         ),
-        DeviationWhy::Refused(why) => Settled::Stuck("Refused", text(&format!(": {why}"))),
+        DeviationWhy::Refused(why) => RuleState::Stuck("Refused", text(&format!(": {why}"))),
     }
 }
 
 /// Whether a vehicle that the profile selects has all its values.
 #[must_use]
-pub fn profile_on(profile: &str, subject: &Subject, outcome: &Outcome) -> Settled {
+pub fn profile_on(profile: &str, subject: &Subject, outcome: &Outcome) -> RuleState {
     let (Some(report), Some(values)) = (&subject.report, &outcome.values) else {
-        return Settled::NotYet("AgentSilent", SILENT.to_owned());
+        return RuleState::NotYet("AgentSilent", SILENT.to_owned());
     };
     let values = match &**values {
         Ok(values) => values,
-        Err(why) => return Settled::Stuck("NoValues", why.to_string()),
+        Err(why) => return RuleState::Stuck("NoValues", why.to_string()),
     };
     if let Some((name, _, variable)) = values.waiting.iter().find(|(_, of, _)| of == profile) {
-        return Settled::NotYet("NoValue", format!("{name} depends on {variable}"));
+        return RuleState::NotYet("NoValue", format!("{name} depends on {variable}"));
     }
     if outcome.progress == Progress::Waiting {
         return match &outcome.stopped_by {
-            Some(other) => Settled::Stuck(
+            Some(other) => RuleState::Stuck(
                 "Stopped",
                 format!(
                     "Vehicle {other} refuses a value, so no other gets it; change the profile, or that vehicle's labels"
@@ -148,27 +148,27 @@ pub fn profile_on(profile: &str, subject: &Subject, outcome: &Outcome) -> Settle
                     || "it flies, or it is not known yet what others do".to_owned(),
                     |other| format!("Vehicle {other} is not done yet"),
                 );
-                Settled::NotYet("WaitsForItsTurn", format!("{others}; see spec.maxUnavailable"))
+                RuleState::NotYet("WaitsForItsTurn", format!("{others}; see spec.maxUnavailable"))
             }
         };
     }
     if let Some(Err(why)) = outcome.fence.as_deref() {
-        return Settled::NotYet(
+        return RuleState::NotYet(
             "NotSent",
             format!("its Geofences cannot be compiled, and rules are sent together: {why}"),
         );
     }
     if !outcome.is_held(report) {
-        return Settled::NotYet("NotTaken", NOT_TAKEN.to_owned());
+        return RuleState::NotYet("NotTaken", NOT_TAKEN.to_owned());
     }
     let own = |deviation: &&Deviation| values.owners.get(&deviation.name).is_some_and(|owner| owner == profile);
     match outcome.refused.iter().chain(&report.rules.deviations).find(own) {
         Some(deviation) => deviates(deviation),
         None if report.rules.in_force || all_told(report) || values.owners.values().all(|owner| owner != profile) => {
-            Settled::InForce
+            RuleState::InForce
         }
-        None if report.rules.fence != FenceState::InForce && report.rules.parameters_in_force > 0 => Settled::InForce,
-        None => Settled::NotYet("Working", "its parameters are being read".to_owned()),
+        None if report.rules.fence != FenceState::InForce && report.rules.parameters_in_force > 0 => RuleState::InForce,
+        None => RuleState::NotYet("Working", "its parameters are being read".to_owned()),
     }
 }
 
@@ -212,19 +212,19 @@ struct About<'a> {
     remark: Option<String>,
 }
 
-fn say(about: &About<'_>, mut vehicles: Vec<(&str, Settled)>, now: Timestamp) -> Said {
+fn say(about: &About<'_>, mut vehicles: Vec<(&str, RuleState)>, now: Timestamp) -> Said {
     vehicles.sort_by(|one, other| one.0.cmp(other.0));
-    let count = |is: &dyn Fn(&Settled) -> bool| vehicles.iter().filter(|(_, settled)| is(settled)).count();
-    let (selected, in_force) = (vehicles.len(), count(&|settled| *settled == Settled::InForce));
+    let count = |is: &dyn Fn(&RuleState) -> bool| vehicles.iter().filter(|(_, settled)| is(settled)).count();
+    let (selected, in_force) = (vehicles.len(), count(&|settled| *settled == RuleState::InForce));
     let stuck = vehicles
         .iter()
-        .find(|(_, settled)| matches!(settled, Settled::Stuck(..)));
+        .find(|(_, settled)| matches!(settled, RuleState::Stuck(..)));
     let uncompiled = vehicles
         .iter()
-        .find(|(_, settled)| matches!(settled, Settled::Stuck("NotCompiled" | "NoValues", _)));
-    let words = |(name, settled): &(&str, Settled)| match settled {
-        Settled::InForce => String::new(),
-        Settled::NotYet(_, text) | Settled::Stuck(_, text) => clipped(&format!("Vehicle {name}: {text}")),
+        .find(|(_, settled)| matches!(settled, RuleState::Stuck("NotCompiled" | "NoValues", _)));
+    let words = |(name, settled): &(&str, RuleState)| match settled {
+        RuleState::InForce => String::new(),
+        RuleState::NotYet(_, text) | RuleState::Stuck(_, text) => clipped(&format!("Vehicle {name}: {text}")),
     };
     let of = |kind, value, reason: &str, message: &str| {
         exact_condition(about.old, kind, Some(value), reason, message, about.generation, now)
@@ -234,7 +234,7 @@ fn say(about: &About<'_>, mut vehicles: Vec<(&str, Settled)>, now: Timestamp) ->
         (None, Some(vehicle)) => of("Compiled", false, "NotForAll", &words(vehicle)),
         (None, None) => of("Compiled", true, "Compiled", "every selected autopilot can be given it"),
     };
-    let first = stuck.or_else(|| vehicles.iter().find(|(_, settled)| *settled != Settled::InForce));
+    let first = stuck.or_else(|| vehicles.iter().find(|(_, settled)| *settled != RuleState::InForce));
     let message = match first {
         Some(first) => format!("in force on {in_force} of {selected}; {}", words(first)),
         None => {
@@ -271,8 +271,8 @@ fn say(about: &About<'_>, mut vehicles: Vec<(&str, Settled)>, now: Timestamp) ->
         conditions.push(of("Reconciling", true, "NotOnAll", &message));
     }
     let unsettled = vehicles.iter().filter_map(|(name, settled)| match settled {
-        Settled::InForce => None,
-        Settled::NotYet(reason, text) | Settled::Stuck(reason, text) => Some(UnsettledVehicle {
+        RuleState::InForce => None,
+        RuleState::NotYet(reason, text) | RuleState::Stuck(reason, text) => Some(UnsettledVehicle {
             name: (*name).to_owned(),
             reason: (*reason).to_owned(),
             message: clipped(text),
@@ -284,7 +284,7 @@ fn say(about: &About<'_>, mut vehicles: Vec<(&str, Settled)>, now: Timestamp) ->
         unsettled.take(MOST_NAMED).collect()
     };
     let number = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
-    let needs_attention = count(&|settled| matches!(settled, Settled::Stuck(..)));
+    let needs_attention = count(&|settled| matches!(settled, RuleState::Stuck(..)));
     let counts = match (about.rests, about.fault) {
         // By intent it is in force on none.
         (Some(_), None) => Counts::default(),

@@ -10,7 +10,7 @@ use std::collections::{BTreeMap, BTreeSet};
 /// So many are named in an Event; the object says the others.
 const MOST_NAMED: usize = 4;
 
-/// What was told of one vehicle.
+/// What was reported of one vehicle.
 #[derive(Debug, Default)]
 pub struct Troubles(BTreeSet<(&'static str, String)>);
 

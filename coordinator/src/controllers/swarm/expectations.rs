@@ -10,7 +10,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 
-/// A watch that has not shown a write after this time is broken, and will be listed afresh.
+/// A watch that has not shown a write after this time is broken, and will be listed again.
 pub(super) const EXPECTATION_TIMEOUT: Duration = Duration::from_secs(60);
 
 /// All expectations.

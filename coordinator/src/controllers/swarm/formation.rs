@@ -178,7 +178,7 @@ impl Filled {
     }
 }
 
-/// A station is written anew where it differs by more than this. It is rounded when it is written.
+/// A station is written again where it differs by more than this. It is rounded when it is written.
 const SAME: Meters = Meters(0.05);
 
 fn not_made_yet(name: &str) -> DroneUid {

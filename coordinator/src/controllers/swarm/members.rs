@@ -76,7 +76,7 @@ impl Assessments {
             .is_none_or(|assessments| assessments.to_replace == 0)
     }
 
-    /// Whether this is news of a Drone that `is_there`, which is asked while nobody can be forgotten.
+    /// Whether this is news of a Drone that `is_there`, which is asked while no Drone can be forgotten.
     fn put(&self, swarm: &str, drone: &str, assessment: Assessment, is_there: impl FnOnce() -> bool) -> bool {
         let mut all = self.lock();
         // It may have gone since the snapshot. What goes is forgotten after this, or was before.
@@ -214,7 +214,7 @@ pub fn acts_on_spec(snapshot: &DroneSnapshot) -> bool {
     )
 }
 
-/// How long the status has said that nobody knows whether it flies.
+/// How long the status has said that it is not known whether it flies.
 fn unknown_for(drone: &Drone, now: Timestamp) -> Option<Duration> {
     let since = condition(drone, "Flying", "Unknown")?.last_transition_time.0;
     Duration::try_from(now.duration_since(since)).ok()

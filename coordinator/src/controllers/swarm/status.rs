@@ -66,7 +66,7 @@ pub async fn write(
             };
             add_slots(&mut next, (&old, swarm), &slots, &drones, &snapshot, Timestamp::now());
         }
-        // Nobody waits for what cannot be.
+        // What cannot be is not waited for.
         Some(Err(why)) => {
             let generation = swarm.metadata.generation.unwrap_or_default();
             let (old, text) = (&old.conditions, super::bad_formation(&why));
@@ -265,7 +265,7 @@ fn off(drone: &Drone, station: &Station) -> Option<f64> {
     Some(east.hypot(north).round())
 }
 
-/// Why nobody covers a slot that this Drone was given.
+/// Why no vehicle covers a slot that this Drone was given.
 fn why(holder: Option<&Arc<Drone>>) -> String {
     let Some(drone) = holder else {
         return "no Drone has it yet".to_owned();

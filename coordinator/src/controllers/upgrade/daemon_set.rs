@@ -27,7 +27,7 @@ pub struct Agents {
     pub uid: String,
     /// For Events about it.
     pub reference: ObjectReference,
-    /// Whether Pods are only made anew after somebody has deleted them: else its controller replaces them, flying or not.
+    /// Whether Pods are only made again after they were deleted: else its controller replaces them, flying or not.
     pub on_delete: bool,
     /// Hash of the newest revision; `None` while that is not known.
     pub newest: Option<String>,

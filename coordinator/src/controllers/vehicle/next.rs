@@ -252,7 +252,7 @@ fn heard(
     };
     let silent = Why::AutopilotSilent;
     let ready = match report.link_alive {
-        true => ("Heard", "its agent hears its autopilot"),
+        true => ("Heard", "its agent receives its autopilot"),
         false => (silent.reason(), silent.sentence()),
     };
     let serves = snapshot.served_by(vehicle, true);

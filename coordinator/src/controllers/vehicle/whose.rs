@@ -1,4 +1,4 @@
-//! Which airframe each agent hears, and which Drone its vehicle serves.
+//! Which airframe each agent receives, and which Drone its vehicle serves.
 //!
 //! Owns: both answers, for the inventory and for the rules alike. Must not: read a clock, or know of objects but those it is given.
 
@@ -20,7 +20,7 @@ pub const REPORTS_VERSION: Duration = Duration::from_secs(30);
 pub struct Airframes(Arc<Mutex<HashMap<NodeName, Instant>>>);
 
 impl Airframes {
-    /// Which airframe the agent of `node` hears by this `report`; `None` while that is not known. Again after each reboot of the autopilot:
+    /// Which airframe the agent of `node` receives by this `report`; `None` while that is not known. Again after each reboot of the autopilot:
     /// until it has reported its version it may be another.
     #[must_use]
     pub fn of(&self, node: &NodeName, report: Option<&Report>, now: Instant) -> Option<Airframe> {
@@ -47,7 +47,7 @@ impl Airframes {
 }
 
 /// Which of `drones`, all that name `node`, the vehicle of that node serves: the one that holds the claim, whose uid is `holder`. Any may
-/// name a node. Where nobody holds the claim it is the one that was served when a person removed that.
+/// name a node. Where no Drone holds the claim it is the one that was served when a person removed that.
 #[must_use]
 pub fn served<'a>(node: &NodeName, drones: &'a [Arc<Drone>], holder: Option<&str>) -> Option<&'a Arc<Drone>> {
     drones.iter().find(|drone| match holder {

@@ -136,7 +136,7 @@ mod tests {
         Case { key, request, made }
     }
 
-    /// The judgement of a good request with one thing changed, a second after it was made.
+    /// The judgment of a good request with one thing changed, a second after it was made.
     fn with(change: impl FnOnce(&mut Case)) -> Result<(User, SystemTime), BadRequest> {
         let mut case = good();
         change(&mut case);

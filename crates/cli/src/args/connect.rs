@@ -39,7 +39,7 @@ pub struct ConnectArgs {
     /// Each port has at most 250 vehicles. More of them are on the next higher port, and so on.
     #[arg(long, value_name = "PORT", default_value = USUAL, value_delimiter = ',')]
     pub listen: Vec<Port>,
-    /// Only hears the vehicles: nothing that a ground station sends reaches them.
+    /// Only watches the vehicles: nothing that a ground station sends reaches them.
     #[arg(long)]
     pub watch_only: bool,
     /// Allows a port of another computer, or one that others reach. Everybody who reaches it can do with the vehicles what you may.

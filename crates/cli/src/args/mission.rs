@@ -75,7 +75,7 @@ pub struct ImportArgs {
     /// Name of the Mission; that of the file when left out.
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Keeps the items as they stand: prints a ConfigMap with the file and a Mission that names it. For items that no
+    /// Keeps the items unchanged: prints a ConfigMap with the file and a Mission that names it. For items that no
     /// route has.
     #[arg(long)]
     pub keep_items: bool,

@@ -37,7 +37,7 @@ impl Cluster {
         let pem = map.data.and_then(|mut data| data.remove(KEY));
         pem.ok_or_else(|| {
             Failure::Failed(format!(
-                "ConfigMap {namespace}/{NAME} has no {KEY}; delete it, and the coordinator publishes it anew"
+                "ConfigMap {namespace}/{NAME} has no {KEY}; delete it, and the coordinator publishes it again"
             ))
         })
     }

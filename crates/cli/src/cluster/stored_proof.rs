@@ -4,7 +4,7 @@
 //! It is kept for one API server and one token: after another login, or as somebody else, a person has another proof. The token itself
 //! is not in it, only a digest as the name of the file.
 //!
-//! Owns: where it is, and that nobody else may read it. Must not: fail: what cannot be read or written is made anew.
+//! Owns: where it is, and that nobody else may read it. Must not: fail: what cannot be read or written is made again.
 
 use kube::Config;
 use sha2::{Digest, Sha256};

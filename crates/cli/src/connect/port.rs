@@ -26,7 +26,7 @@ const WAITING: usize = 256;
 const FROM_GUESTS: usize = 64;
 const LOOKUP_WITHIN: Duration = Duration::from_secs(5);
 
-/// What a port is told.
+/// What is sent to a port.
 pub enum ToGroup {
     /// A vehicle is reached; what ground stations send it goes there. It comes in the place of one with the same number.
     Joined(Renumbered, mpsc::Sender<RawFrame>),
@@ -40,7 +40,7 @@ pub enum ToGroup {
 
 /// The ports of one group of vehicles. Dropping it closes them.
 pub struct Group {
-    /// Where they are told.
+    /// Where that is sent to.
     pub sender: mpsc::Sender<ToGroup>,
     /// For people.
     pub name: String,
@@ -97,8 +97,8 @@ pub async fn open(ports: Vec<Port>) -> Result<Group, Failure> {
             }
         }
     }
-    let (sender, told) = mpsc::channel(WAITING);
-    tasks.spawn(Hub::default().run(told, from_guests));
+    let (sender, news) = mpsc::channel(WAITING);
+    tasks.spawn(Hub::default().run(news, from_guests));
     Ok(Group {
         sender,
         name: ports.iter().map(ToString::to_string).collect::<Vec<_>>().join(" and "),
@@ -114,10 +114,10 @@ struct Hub {
 }
 
 impl Hub {
-    async fn run(mut self, mut told: mpsc::Receiver<ToGroup>, mut guests: mpsc::Receiver<FromGuest>) {
+    async fn run(mut self, mut news: mpsc::Receiver<ToGroup>, mut guests: mpsc::Receiver<FromGuest>) {
         loop {
             tokio::select! {
-                news = told.recv() => match news {
+                one = news.recv() => match one {
                     Some(ToGroup::Joined(vehicle, way)) => {
                         self.vehicles.insert(vehicle.number.system, (vehicle, way));
                     }
@@ -181,7 +181,7 @@ mod tests {
     }
 
     #[tokio::test]
-    async fn a_ground_station_hears_all_vehicles_of_a_port_and_each_hears_what_is_for_it() {
+    async fn a_ground_station_receives_from_all_vehicles_of_a_port_and_each_receives_what_is_for_it() {
         let free = std::net::TcpListener::bind("127.0.0.1:0")
             .unwrap()
             .local_addr()

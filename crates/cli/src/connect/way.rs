@@ -28,7 +28,7 @@ const OPEN_WITHIN: Duration = Duration::from_secs(25);
 const WAITING: usize = 128;
 /// Frames that go in one message.
 const AT_ONCE: usize = 4096;
-/// A way that has lived this long begins its back-off anew.
+/// A way that has lived this long restarts its back-off.
 const STEADY: Duration = Duration::from_secs(10);
 /// How often is said that frames are lost.
 const LOSSES_EVERY: Duration = Duration::from_secs(10);
@@ -151,7 +151,7 @@ impl Way {
             Ok(seat) => seat,
             Err(failure) => return Ok(Err(failure)),
         };
-        self.say(told(&seat, &connected, self.watch_only)).await;
+        self.say(summary(&seat, &connected, self.watch_only)).await;
         Ok(Ok(Open {
             seat,
             outbound,
@@ -235,7 +235,7 @@ fn batch(first: RawFrame, waiting: &mut mpsc::Receiver<RawFrame>, lost: u64, at:
 }
 
 /// What a person has to know of a way that is open.
-fn told(seat: &Seat, connected: &v1::Connected, watch_only: bool) -> String {
+fn summary(seat: &Seat, connected: &v1::Connected, watch_only: bool) -> String {
     let (own, shown) = (seat.vehicle.own, seat.vehicle.number.system);
     let called = if own == shown {
         String::new()

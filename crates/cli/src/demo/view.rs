@@ -1,4 +1,4 @@
-//! How the demo is shown: drawn anew in its place on a terminal, lines of what has changed elsewhere.
+//! How the demo is shown: drawn again in its place on a terminal, lines of what has changed elsewhere.
 //!
 //! Owns: the drawing. A small fleet is shown whole; of a large one, the counts and what has changed last.
 //! Must not: know where the flights come from.
@@ -90,7 +90,7 @@ impl View {
 }
 
 /// The whole table where the terminal has room for it; else of the last changes as many as it has room for: what has left
-/// the screen at its top cannot be drawn anew.
+/// the screen at its top cannot be drawn again.
 fn picture(whole: Vec<String>, last: &VecDeque<String>, rows: usize) -> Vec<String> {
     if whole.len() + BELOW < rows {
         return whole;

@@ -63,7 +63,7 @@ impl Keys {
     /// Those in `folder` of a station that was started before.
     ///
     /// # Errors
-    /// As for [`Self::open`], and when there are none: a new authority in a folder that was mistyped would be believed by nobody.
+    /// As for [`Self::open`], and when there are none: a new authority in a folder that was mistyped would be trusted by no agent.
     pub fn existing(folder: &Path) -> Result<Self, Failure> {
         if !folder.join(AUTHORITIES).exists() && !folder.join(LIST).exists() {
             return Err(Failure::Usage(format!(

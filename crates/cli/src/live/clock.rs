@@ -14,7 +14,7 @@ const SINCE_BOOT: ClockId = ClockId::CLOCK_BOOTTIME;
 #[cfg(not(target_os = "linux"))]
 const SINCE_BOOT: ClockId = ClockId::CLOCK_MONOTONIC;
 
-/// For a kernel that has no such clock: one that stands still while the machine sleeps.
+/// For a kernel that has no such clock: one that stops while the machine sleeps.
 static START: LazyLock<Instant> = LazyLock::new(Instant::now);
 
 /// A moment.

@@ -59,7 +59,7 @@ pub struct Objects {
     pub client: Client,
     /// In words.
     pub from: String,
-    /// The last call failed in a way that a new login, or a new address, may mend.
+    /// The last call failed in a way that a new login, or a new address, may fix.
     renew: AtomicBool,
 }
 
@@ -101,7 +101,7 @@ pub async fn objects(route: &Route, named: Option<Choice>) -> Result<Result<Obje
 }
 
 impl Objects {
-    /// After a call that failed in a way that a new login, or a new address, may mend: tries that. Whether there was such a call.
+    /// After a call that failed in a way that a new login, or a new address, may fix: tries that. Whether there was such a call.
     pub async fn renew(&mut self) -> bool {
         let failed = self.renew.swap(false, Ordering::Relaxed);
         if failed && let Ok(cluster) = Cluster::of(&self.choice).await {

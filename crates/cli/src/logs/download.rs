@@ -4,7 +4,7 @@
 //! question at a time.
 //!
 //!   NAME.part grows piece by piece --as long as the log was at first--> SHA-256 is the agent's --> on the disk --> NAME
-//!                                                                      `-- is another: NAME.part is begun anew, once
+//!                                                                      `-- is another: NAME.part is begun again, once
 
 use super::source::Source;
 use crate::failure::Failure;

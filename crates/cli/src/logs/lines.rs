@@ -111,7 +111,7 @@ mod tests {
         }
     }
 
-    fn told(line: &str, name: &str, next: u64, end: bool, newer: &str) -> v1::LogText {
+    fn sent(line: &str, name: &str, next: u64, end: bool, newer: &str) -> v1::LogText {
         let line = v1::LogLine {
             at_ms: 1_795_248_123_045,
             text: line.to_owned(),
@@ -129,10 +129,10 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn a_log_is_followed_into_the_next_one() {
         let mut source = Scripted(VecDeque::from([
-            (asked("", 0, true, 0), told("armed", "a", 50, true, "")),
-            (asked("a", 50, false, 7), told("mode\u{1b} LAND", "a", 60, false, "b")),
-            (asked("a", 60, false, 7), told("disarmed", "a", 70, true, "b")),
-            (asked("b", 0, false, 7), told("armed", "b", 5, true, "")),
+            (asked("", 0, true, 0), sent("armed", "a", 50, true, "")),
+            (asked("a", 50, false, 7), sent("mode\u{1b} LAND", "a", 60, false, "b")),
+            (asked("a", 60, false, 7), sent("disarmed", "a", 70, true, "b")),
+            (asked("b", 0, false, 7), sent("armed", "b", 5, true, "")),
         ]));
         let mut out = Vec::new();
         let over = follow(&mut source, &TimeZone::UTC, &mut out).await.unwrap_err();
@@ -151,8 +151,8 @@ mod tests {
     #[tokio::test(start_paused = true)]
     async fn one_log_is_printed_to_its_end() {
         let mut source = Scripted(VecDeque::from([
-            (asked("a", 0, false, 0), told("armed", "a", 50, false, "b")),
-            (asked("a", 50, false, 7), told("disarmed", "a", 60, true, "b")),
+            (asked("a", 0, false, 0), sent("armed", "a", 50, false, "b")),
+            (asked("a", 50, false, 7), sent("disarmed", "a", 60, true, "b")),
         ]));
         let mut out = Vec::new();
         print(&mut source, "a", &TimeZone::UTC, &mut out).await.unwrap();

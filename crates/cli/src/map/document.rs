@@ -98,7 +98,7 @@ impl Documents {
             "version": env!("CARGO_PKG_VERSION"),
         });
         if let Some(lost) = &fleet.lost {
-            // To a second, as it is reckoned anew each time.
+            // To a second, as it is computed again each time.
             let ago = i64::try_from(now.since(lost.since).as_millis()).unwrap_or(i64::MAX);
             let at = (now.utc.as_millisecond() - ago + 500).div_euclid(1000) * 1000;
             about["coordinatorLost"] = json!({"sinceAtMs": at, "why": printable(&lost.why)});

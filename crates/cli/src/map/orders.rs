@@ -81,7 +81,7 @@ impl AskedWhom {
             Self::Node(name) if name.is_empty() => Err("a node has no name; give it".to_owned()),
             Self::Node(name) => Ok(Whom::Node(name)),
             Self::All(true) => Ok(Whom::All),
-            Self::All(false) => Err("\"all\": false names nobody; leave it out".to_owned()),
+            Self::All(false) => Err("\"all\": false names no vehicle; leave it out".to_owned()),
         }
     }
 }
@@ -160,7 +160,7 @@ mod tests {
     fn an_order_without_a_clear_target_is_none() {
         for (asked, why) in [
             (json!({"verb": "ground", "whom": []}), "name 1 to 500"),
-            (json!({"verb": "ground", "whom": [{"all": false}]}), "names nobody"),
+            (json!({"verb": "ground", "whom": [{"all": false}]}), "names no vehicle"),
             (
                 json!({"verb": "ground", "whom": [{"drone": "a"}]}),
                 "give NAMESPACE/NAME",

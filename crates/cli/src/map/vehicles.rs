@@ -1,9 +1,9 @@
 //! One vehicle on the map.
 //!
-//! Owns: its entry in the document; course and speed over ground, which nobody reports, from two positions; since when something is old;
+//! Owns: its entry in the document; course and speed over ground, which are not reported, from two positions; since when something is old;
 //! the airspace that it owns.
 //! Ages are given as the moment since when, and only of what is old: the entry of a vehicle about which nothing new is known does not change.
-//! Must not: place a vehicle where nobody reported it.
+//! Must not: place a vehicle where it was not reported.
 
 use crate::live::clock::Now;
 use crate::top::map::{Places, place};
@@ -22,7 +22,7 @@ const OLD: Duration = Duration::from_secs(3);
 const APART: std::ops::RangeInclusive<f64> = 0.15..=5.0;
 
 /// A vehicle that is slower has no course, meters per second.
-const STANDS: f64 = 0.5;
+const LEAST_SPEED: f64 = 0.5;
 
 /// What is remembered of one vehicle from one document to the next.
 #[derive(Debug, Clone, Default)]
@@ -117,7 +117,7 @@ impl Track {
         let (east, north) = geo::offset(before, at);
         let speed = east.hypot(north) / seconds;
         self.speed = Some(speed);
-        self.course = (speed >= STANDS).then(|| east.atan2(north).to_degrees().rem_euclid(360.0));
+        self.course = (speed >= LEAST_SPEED).then(|| east.atan2(north).to_degrees().rem_euclid(360.0));
     }
 
     /// When something was that the agent received at `then` by its own clock, if that is long ago.
@@ -333,9 +333,9 @@ mod tests {
         );
         let back = entry(&mut vehicles, &moved("a", 8_000, 0.0), 4.5, 4.6);
         assert_eq!(back["courseDegrees"], 180.0);
-        let stands = entry(&mut vehicles, &moved("a", 9_000, 0.0), 5.5, 5.6);
+        let slow = entry(&mut vehicles, &moved("a", 9_000, 0.0), 5.5, 5.6);
         assert_eq!(
-            (&stands["speedMetersPerSecond"], &stands["courseDegrees"]),
+            (&slow["speedMetersPerSecond"], &slow["courseDegrees"]),
             (&json!(0.0), &Value::Null)
         );
         // A new life of the agent.

@@ -54,7 +54,7 @@ pub(crate) fn of(manifest: &Manifest, fliers: impl FnOnce(&Work) -> Vec<Flier>) 
         Content::Survey(survey) => ("survey", Work::of_survey(&survey).map_err(|error| failed(&error))?),
         Content::Plan(file) => {
             if let Err(Failure::Failed(why)) = Work::of_items(&file.items).map_err(|error| failed(&error)) {
-                not_flown = format!("\nA Mission does not fly this file as it stands: {why}\n");
+                not_flown = format!("\nA Mission does not fly this file unchanged: {why}\n");
             }
             let places = item::places(&file.items).map_err(|error| failed(&error))?;
             let route = Route::new(places).map_err(|error| failed(&error))?;

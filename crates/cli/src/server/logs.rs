@@ -21,7 +21,7 @@ const ANSWER: Duration = Duration::from_secs(25);
 pub enum NoLogs {
     /// Asking again may help: something on the way is gone for the moment, or busy.
     Gone(Failure),
-    /// The coordinator does not know who asks. What was shown may be of a ground station that has started anew since; its files say more.
+    /// The coordinator does not know who asks. What was shown may be of a ground station that has started again since; its files say more.
     Unknown(Failure),
     /// It would not.
     Refused(Failure),

@@ -69,9 +69,9 @@ impl Guard {
             requesters: false,
         };
         let server = trust::Server::new(server, clients).map_err(|why| fault(&why))?;
-        // The vehicles that are reached from here must not wait for it to be mended.
+        // The vehicles that are reached from here must not wait until it is corrected.
         let stored = keys.list().unwrap_or_else(|why| {
-            tracing::error!(%why, "no certificate of `skein enroll` counts until this is mended");
+            tracing::error!(%why, "no certificate of `skein enroll` counts until this is corrected");
             Enrolled::default()
         });
         let list = watch::Sender::new(together(&stored, &own));

@@ -193,14 +193,19 @@ fn state_line(model: &Model, now: Now, paint: Paint) -> (String, Style) {
 fn counts(vehicles: &[Vehicle]) -> String {
     let drones: Vec<&Vehicle> = vehicles.iter().filter(|vehicle| !vehicle.drone.is_empty()).collect();
     let of = |flying| drones.iter().filter(|vehicle| vehicle.flying == flying).count();
-    let idle = vehicles.len() - drones.len();
     format!(
-        "live  {} Drones: {} flying, {} not flying, {} unknown; {idle} idle vehicles",
-        drones.len(),
+        "live  {}: {} flying, {} not flying, {} unknown; {}",
+        counted(drones.len(), "Drone"),
         of(Some(true)),
         of(Some(false)),
         of(None),
+        counted(vehicles.len() - drones.len(), "idle vehicle"),
     )
+}
+
+/// `1 Drone`, `2 Drones`.
+fn counted(count: usize, what: &str) -> String {
+    format!("{count} {what}{}", if count == 1 { "" } else { "s" })
 }
 
 fn span(span: Duration) -> String {

@@ -1,15 +1,15 @@
 //! The map: places on a plane around the fleet.
 //!
-//! Owns: the projection, what is shown of whom, and a scale of a round length. Must not: draw, or place a vehicle where nobody reported
-//! it.
+//! Owns: the projection, what is shown of whom, and a scale of a round length. Must not: draw, or place a vehicle where it was not
+//! reported.
 
 use super::model::Viewport;
 use proto::v1;
 
-/// Metres in a degree of latitude.
+/// Meters in a degree of latitude.
 const METERS_PER_DEGREE: f64 = 111_195.0;
 
-/// The map shows at least so many metres, each way.
+/// The map shows at least so many meters, each way.
 const LEAST: f64 = 20.0;
 
 /// What is shown around the outermost place, as a part of the whole.
@@ -18,7 +18,7 @@ const MARGIN: f64 = 1.25;
 /// Degrees, north and east.
 pub type Degrees = (f64, f64);
 
-/// Metres to the east and to the north of the middle.
+/// Meters to the east and to the north of the middle.
 pub type Meters = (f64, f64);
 
 /// Where the middle of a plane is.
@@ -111,11 +111,11 @@ impl Places {
 /// The part of the plane that a screen of so many dots shows: the same length in both directions.
 #[derive(Debug, Clone, Copy, PartialEq)]
 pub struct Frame {
-    /// Metres east, from and to.
+    /// Meters east, from and to.
     pub east: [f64; 2],
-    /// Metres north, from and to.
+    /// Meters north, from and to.
     pub north: [f64; 2],
-    /// Metres in one dot.
+    /// Meters in one dot.
     pub dot: f64,
 }
 

@@ -56,7 +56,7 @@ pub enum Effect {
     Quit,
     /// Give the terminal back until the person goes on (Ctrl-Z).
     Suspend,
-    /// Draw everything anew (Ctrl-L).
+    /// Draw everything again (Ctrl-L).
     Redraw,
     /// Give the order, once, now.
     Give(Order),

@@ -485,7 +485,7 @@ fn aircraft(node: &str, live: Option<&Vehicle>, object: Option<&crds::Vehicle>) 
     }
 }
 
-/// Yes, no or unknown; `-` where nobody said it.
+/// Yes, no or unknown; `-` where it was not reported.
 fn condition_cell(condition: Option<&Condition>) -> Cell {
     match condition.map(|condition| condition.status.as_str()) {
         Some("True") => toned("yes", Tone::Good),

@@ -100,7 +100,7 @@ fn drones(model: &Model) -> Vec<String> {
 fn a_fresh_fleet_is_live_and_has_each_drone_with_what_its_own_autopilot_says() {
     let screen = screen(&mut model_of(fleet()), after(0.5));
     assert!(
-        screen.contains("live  3 Drones: 2 flying, 1 not flying, 0 unknown; 1 idle vehicles"),
+        screen.contains("live  3 Drones: 2 flying, 1 not flying, 0 unknown; 1 idle vehicle"),
         "{screen}"
     );
     let line = screen.lines().find(|line| line.contains("> ")).unwrap();
@@ -143,8 +143,8 @@ fn a_connection_on_which_nothing_comes_is_no_live_one() {
         "{silent}"
     );
     // Where no agent is connected there is nothing to be reported.
-    let mut nobody = model_of(vec![pending("waits")]);
-    assert!(screen(&mut nobody, after(60.0)).contains("live  1 Drones"));
+    let mut none = model_of(vec![pending("waits")]);
+    assert!(screen(&mut none, after(60.0)).contains("live  1 Drone:"));
 }
 
 #[test]

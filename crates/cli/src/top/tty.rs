@@ -91,7 +91,7 @@ impl Tty {
         &mut self.drawn
     }
 
-    /// Takes the terminal once more, whatever somebody else has made of it; all is drawn anew.
+    /// Takes the terminal once more, whatever another program has made of it; all is drawn again.
     ///
     /// # Errors
     /// The terminal's.
@@ -105,7 +105,7 @@ impl Tty {
     ///
     /// # Errors
     /// The terminal's.
-    pub fn anew(&mut self) -> std::io::Result<()> {
+    pub fn redraw(&mut self) -> std::io::Result<()> {
         stdout().write_all(CLEAR)?;
         self.drawn = begin()?;
         Ok(())
@@ -148,7 +148,7 @@ fn take() -> std::io::Result<()> {
     stdout().flush()
 }
 
-/// Gives the terminal back as it was, if it is ours. First its mode, which waits for nobody: what is written may not come through.
+/// Gives the terminal back as it was, if it is ours. First its mode, which waits for nothing: what is written may not come through.
 pub fn give_back() {
     if TAKEN.swap(false, Ordering::SeqCst) {
         // A terminal that is gone cannot show an error.

@@ -15,7 +15,7 @@ pub const AT_ONCE: &str = "ended at once. Vehicles that are in the air go on by 
      failsafe; `skein up` on the same folder takes them up again";
 
 /// Ctrl-Z.
-pub const NOT_PAUSED: &str = "Not paused: nobody would take care of the vehicles. Open another terminal, or press Ctrl-C to land \
+pub const NOT_PAUSED: &str = "Not paused: nothing would take care of the vehicles. Open another terminal, or press Ctrl-C to land \
      the vehicles that are reached from here, and end";
 
 /// The station can be used.
@@ -60,7 +60,7 @@ pub fn log_is_in(path: &Path) -> String {
 #[must_use]
 pub fn example_swarm(vehicles: usize) -> String {
     format!(
-        "# An example, written anew at each start of `skein up`: copy it before you change it. Apply it with `kubectl apply -f`.\n\
+        "# An example, written again at each start of `skein up`: copy it before you change it. Apply it with `kubectl apply -f`.\n\
          apiVersion: skein.dev/v1alpha1\n\
          kind: Swarm\n\
          metadata:\n\

@@ -57,14 +57,18 @@ pub fn read(path: &Path) -> Result<Option<String>, PrivateFileError> {
 /// # Errors
 /// [`PrivateFileError::System`].
 pub fn write(path: &Path, text: &str) -> Result<(), PrivateFileError> {
-    replace(path, text).map_err(|source| PrivateFileError::System {
+    replace(path, text.as_bytes()).map_err(|source| PrivateFileError::System {
         path: path.to_owned(),
         what: "written",
         source,
     })
 }
 
-fn replace(path: &Path, text: &str) -> io::Result<()> {
+/// The same, of any bytes.
+///
+/// # Errors
+/// The operating system's.
+pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let name = path.file_name().ok_or(ErrorKind::InvalidInput)?;
     let folder = match path.parent() {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
@@ -75,7 +79,7 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
     }
-    let written = write_new(&next, text).and_then(|()| std::fs::rename(&next, path));
+    let written = write_new(&next, bytes).and_then(|()| std::fs::rename(&next, path));
     if written.is_err() {
         // The error that matters is that of the write; the next write removes a file that is left.
         let _ = std::fs::remove_file(&next);
@@ -84,9 +88,9 @@ fn replace(path: &Path, text: &str) -> io::Result<()> {
     File::open(folder)?.sync_all()
 }
 
-fn write_new(path: &Path, text: &str) -> io::Result<()> {
+fn write_new(path: &Path, bytes: &[u8]) -> io::Result<()> {
     let mut file = OpenOptions::new().write(true).create_new(true).mode(0o600).open(path)?;
-    file.write_all(text.as_bytes())?;
+    file.write_all(bytes)?;
     file.sync_all()
 }
 

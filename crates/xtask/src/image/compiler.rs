@@ -179,7 +179,7 @@ fn fields(text: &str) -> Vec<(String, String)> {
 
 fn value<'a>(fields: &'a [(String, String)], name: &str) -> anyhow::Result<&'a str> {
     let found = fields.iter().find(|(field, _)| field == name);
-    let (_, value) = found.with_context(|| format!("rustc does not tell its {name}"))?;
+    let (_, value) = found.with_context(|| format!("rustc does not report its {name}"))?;
     Ok(value)
 }
 

@@ -40,7 +40,7 @@ impl Program {
     /// One sentence for people who read about the image.
     pub fn description(self) -> &'static str {
         match self {
-            Self::Coordinator => "Gives each Drone a vehicle and tells the agents what should fly.",
+            Self::Coordinator => "Gives each Drone a vehicle and sends the agents their orders.",
             Self::Agent => "Flies the vehicle of one drone node over MAVLink as the coordinator orders.",
             Self::Cli => "Shows and grounds the drones of Skein.",
         }

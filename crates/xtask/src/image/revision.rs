@@ -45,7 +45,7 @@ impl Revision {
             (Some(asked), _) => Some(seconds(asked).with_context(|| {
                 format!("SOURCE_DATE_EPOCH is {asked:?}: give it as seconds since 1970, or unset it")
             })?),
-            (None, Some((_, time))) => Some(seconds(time).context("git tells no time of the commit")?),
+            (None, Some((_, time))) => Some(seconds(time).context("git reports no time of the commit")?),
             (None, None) => None,
         };
         let commit = head.map(|(commit, _)| format!("{commit}{}", if changed() { CHANGED } else { "" }));

@@ -327,7 +327,7 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         invariant: 9,
-        name: "tells agents to fly under a ground order",
+        name: "orders agents to fly under a ground order",
         file: "crates/fleet/src/drone.rs",
         find: "(true, _) | (_, Some(true)) => Self::Ordered,",
         replace: "(true, _) | (_, Some(true)) => Self::No,",
@@ -351,7 +351,7 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         invariant: 10,
-        name: "rises again after it came down by itself",
+        name: "takes off again after it landed by itself",
         file: SAFETY,
         find: "if q.record.stage == Stage::Over && q.record.uid.as_ref() == Some(&held.uid) {",
         replace: "if false {",
@@ -466,7 +466,7 @@ pub const MUTATIONS: &[Mutation] = &[
         name: "lets go of the rest of a route when it orders a stop",
         file: "crates/fleet/src/airspace/claims.rs",
         find: "            entry.granted = number;\n",
-        replace: "            (entry.granted, entry.flown) = (number, number);\n            if let Stand::Air { way, .. } = &mut entry.stand {\n                *way = way.first(0.0);\n            }\n",
+        replace: "            entry.granted = number;\n            if let State::Air { way, .. } = &mut entry.state {\n                *way = way.first(0.0);\n            }\n",
         tests: FLEET,
     },
     Mutation {
@@ -719,7 +719,7 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         invariant: 11,
-        name: "lets one rise under a vehicle that was grounded in the air",
+        name: "lets one take off under a vehicle that was grounded in the air",
         file: "crates/fleet/src/site/takeoff.rs",
         find: "|| (expected.roams && !is_down())",
         replace: "",
@@ -727,7 +727,7 @@ pub const MUTATIONS: &[Mutation] = &[
     },
     Mutation {
         invariant: 11,
-        name: "takes off along a plan into whose way somebody has come",
+        name: "takes off along a plan into whose way another has come",
         file: "crates/fleet/src/site/takeoff.rs",
         find: "known && !self.takeoffs.crossed.contains(node)",
         replace: "known",

@@ -26,13 +26,13 @@ pub struct Broken {
 
 impl Drop for Broken {
     fn drop(&mut self) {
-        // The next copy would mend it, too.
+        // The next copy would correct it, too.
         let _ = std::fs::write(&self.file, &self.whole);
     }
 }
 
 impl Tree {
-    /// Copies the tree, as it stands now, changes not yet committed included.
+    /// Copies the tree as it is now, changes not yet committed included.
     pub fn copy() -> anyhow::Result<Self> {
         let workspace = testkit::control_plane::workspace_root();
         let target = workspace.join("target").join("mutate");
@@ -107,7 +107,7 @@ fn remove_others(root: &Path, folder: &Path, names: &BTreeSet<&str>) -> anyhow::
     Ok(())
 }
 
-/// Files that are the same keep their time, so that cargo does not build them anew.
+/// Files that are the same keep their time, so that cargo does not build them again.
 fn write_if_other(file: &Path, bytes: &[u8]) -> std::io::Result<()> {
     if std::fs::read(file).is_ok_and(|there| there == bytes) {
         return Ok(());

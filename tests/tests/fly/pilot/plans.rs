@@ -62,9 +62,9 @@ impl Pilot {
     }
 
     /// Uploads a mission of waypoints at this height above home, as latitudes and longitudes.
-    pub fn upload_mission(&self, places: &[[f64; 2]], metres: f32) -> anyhow::Result<()> {
+    pub fn upload_mission(&self, places: &[[f64; 2]], meters: f32) -> anyhow::Result<()> {
         let waypoint = MISSION_ITEM_INT_DATA {
-            z: metres,
+            z: meters,
             command: MavCmd::MAV_CMD_NAV_WAYPOINT,
             frame: MavFrame::MAV_FRAME_GLOBAL_RELATIVE_ALT,
             mission_type: MISSION,

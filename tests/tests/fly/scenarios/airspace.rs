@@ -32,7 +32,7 @@ pub const ALL: &[Scenario] = &[
     .real_time(),
     Scenario::new(
         "contested",
-        "two Swarms that want one place, slots that are too near or too few, a place above ground that is used: each is said, nobody moves",
+        "two Swarms that want one place, slots that are too near or too few, a place above ground that is used: each is said, no vehicle moves",
         contested,
     )
     .with(|_| Setup {
@@ -161,7 +161,7 @@ fn contested(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let points = json!({"shape": "Points", "points": [at(disputed)]});
     swarm(field, "second", 2, &points)?;
     wait_uncovered(field, "second", "BadFormation", "2 replicas but 1 points")?;
-    // One that stands on the ground owns the column above it, and this one serves nobody.
+    // One that is on the ground owns the column above it, and this one serves no Drone.
     let idle = (0..3).find(|number| ![first, second].contains(&NODES[*number]));
     let idle = idle.context("no vehicle is idle")?;
     let above = 20.0 * f64::from(u8::try_from(idle)?);

@@ -127,14 +127,14 @@ fn peers(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     for line in said.lines().filter(|line| line.contains("parameters of vehicle")) {
         figures.note(line.trim_start_matches("pymavlink: "));
     }
-    field.wait("the takeover to be told", 30, || {
+    field.wait("the takeover to be reported", 30, || {
         let drone = field.objects().of(NODES[1]).context("there is no Drone")?;
         ensure!(drone["status"]["phase"] == "Interrupted", "{}", drone["status"]);
         Ok(())
     })?;
     field.wait_ready(NODE)?;
     let orders = field.record(NODE).orders_since(since);
-    ensure!(orders.is_empty(), "the one that nobody steered was ordered {orders:?}");
+    ensure!(orders.is_empty(), "the one that was not steered was ordered {orders:?}");
     skein.stop(Duration::from_secs(10))?;
     Ok(())
 }

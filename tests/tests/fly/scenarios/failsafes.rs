@@ -113,7 +113,7 @@ pub const ALL: &[Scenario] = &[
     .real_time(),
     Scenario::new(
         "gcs-failover",
-        "a coordinator fails over under --gcs-heartbeat: nobody returns; agent gone: it does (B2)",
+        "a coordinator fails over under --gcs-heartbeat: no vehicle returns; agent gone: it does (B2)",
         failover,
     )
     .with(|_| Setup {
@@ -143,8 +143,8 @@ pub(super) fn wait_reason(field: &Field, since: u64, words: &[&str]) -> anyhow::
     })
 }
 
-fn set_height(field: &Field, metres: f64) -> anyhow::Result<()> {
-    let patch = json!({"spec": {"template": {"spec": {"takeoffAltitudeMeters": metres}}}}).to_string();
+fn set_height(field: &Field, meters: f64) -> anyhow::Result<()> {
+    let patch = json!({"spec": {"template": {"spec": {"takeoffAltitudeMeters": meters}}}}).to_string();
     field
         .kubectl()
         .run(["patch", "swarm", SWARM, "--type=merge", "-p", &patch])
@@ -371,7 +371,7 @@ fn gps_loss(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     gps(field, true)?;
     field.pass(40, Duration::from_secs(10));
     let sent = field.record(NODE).orders_since(down);
-    ensure!(sent.is_empty(), "it came down by itself and was sent {sent:?}");
+    ensure!(sent.is_empty(), "it landed by itself and was sent {sent:?}");
     Ok(())
 }
 

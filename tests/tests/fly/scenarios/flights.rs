@@ -40,7 +40,7 @@ pub const ALL: &[Scenario] = &[
 
 const NODE: &str = NODES[0];
 
-/// The height of the first takeoffs, metres.
+/// The height of the first takeoffs, meters.
 const START: f64 = 10.0;
 
 /// Whether its checks have passed, if the message says so.
@@ -124,14 +124,14 @@ fn scale(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
 
 fn height(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.take_off(START)?;
-    for metres in [25.0, 12.0] {
+    for meters in [25.0, 12.0] {
         let since = now();
-        let patch = json!({"spec": {"template": {"spec": {"takeoffAltitudeMeters": metres}}}}).to_string();
+        let patch = json!({"spec": {"template": {"spec": {"takeoffAltitudeMeters": meters}}}}).to_string();
         field
             .kubectl()
             .run(["patch", "swarm", SWARM, "--type=merge", "-p", &patch])?;
-        field.wait_in_air(&[NODE], metres)?;
-        figures.took(&format!("to {metres} m"), since, now());
+        field.wait_in_air(&[NODE], meters)?;
+        figures.took(&format!("to {meters} m"), since, now());
         field.wait_ready(NODE)?;
         let record = field.record(NODE);
         let sent = record.orders_since(since);

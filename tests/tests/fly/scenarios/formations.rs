@@ -33,7 +33,7 @@ pub const ALL: &[Scenario] = &[
     .real_time(),
     Scenario::new(
         "relief",
-        "three vehicles relieve one another at one place, twenty times, past a killed coordinator every fifth: how long nobody is there",
+        "three vehicles relieve one another at one place, twenty times, past a killed coordinator every fifth: how long no vehicle is there",
         relief,
     )
     .with(|_| Setup {
@@ -287,7 +287,7 @@ fn relief(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
             .nodes()
             .into_iter()
             .find(|node| field.record(node).said().in_air());
-        let tired = flies.context("nobody flies")?;
+        let tired = flies.context("no vehicle flies")?;
         let since = now();
         field.kubectl().run(["cordon", tired])?;
         if let Some(rested) = cordoned.replace(tired) {
@@ -297,7 +297,7 @@ fn relief(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
             // The one that relieves is on its way, in the end; the coordinator is killed with it at other places in each round.
             let other = |node: &&str| *node != tired && field.record(node).said().in_air();
             field.wait("another to be up", 60, || {
-                field.nodes().into_iter().find(other).context("nobody").map(drop)
+                field.nodes().into_iter().find(other).context("no other").map(drop)
             })?;
             field.pass(2 * u32::try_from(round / 5)?, Duration::ZERO);
             field.kill_coordinator();
@@ -339,7 +339,7 @@ fn relief(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         figures.note(format!(
             "gap {what}: median {median:.1} s, worst {worst:.1} s, through a fail-over {over:.1} s"
         ));
-        ensure!(reach[0] < 12.0 || worst < 2.0, "nobody was near for {worst:.1} s");
+        ensure!(reach[0] < 12.0 || worst < 2.0, "no vehicle was near for {worst:.1} s");
     }
     times.sort_by(f64::total_cmp);
     figures.note(format!("{RELIEFS} reliefs, median {:.1} s", times[RELIEFS / 2]));

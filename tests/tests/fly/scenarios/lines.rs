@@ -34,7 +34,7 @@ pub const ALL: &[Scenario] = &[
     ),
     Scenario::new(
         "unanswered-landing",
-        "an order to land that does not arrive: told as sent and unanswered, not as a landing; obeyed once it arrives (C9)",
+        "an order to land that does not arrive: reported as sent and unanswered, not as a landing; obeyed once it arrives (C9)",
         unanswered_landing,
     ),
     Scenario::new(
@@ -92,8 +92,8 @@ fn cut(field: &mut Field, figures: &mut Figures, ways: &[Way]) -> anyhow::Result
     Ok(())
 }
 
-fn set_height(field: &Field, metres: f64) -> anyhow::Result<()> {
-    let patch = json!({"spec": {"template": {"spec": {"takeoffAltitudeMeters": metres}}}}).to_string();
+fn set_height(field: &Field, meters: f64) -> anyhow::Result<()> {
+    let patch = json!({"spec": {"template": {"spec": {"takeoffAltitudeMeters": meters}}}}).to_string();
     field
         .kubectl()
         .run(["patch", "swarm", SWARM, "--type=merge", "-p", &patch])
@@ -160,7 +160,7 @@ fn not_heard(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
         ensure!(drone["status"]["phase"] == "Unknown", "{}", drone["status"]);
         Ok(())
     })?;
-    let line = field.wait("what is old to be told so", 0, || {
+    let line = field.wait("what is old to be reported as old", 0, || {
         let swarm = field.kubectl().run(["get", "swarm", SWARM, "-o", "json"])?;
         let swarm: serde_json::Value = serde_json::from_str(&swarm)?;
         let (ready, unknown) = (condition(&swarm, "Ready"), &swarm["status"]["unknownDrones"]);

@@ -33,7 +33,7 @@ pub const ALL: &[Scenario] = &[
     .real_time(),
     Scenario::new(
         "mission-file",
-        "a plan of QGroundControl in a ConfigMap: its items are on the autopilot as they stand, and are flown",
+        "a plan of QGroundControl in a ConfigMap: its items are on the autopilot unchanged, and are flown",
         file,
     )
     .real_time(),
@@ -50,7 +50,7 @@ pub const ALL: &[Scenario] = &[
     .real_time(),
     Scenario::new(
         "patrol",
-        "a patrol for ever, twelve times around: how long nobody is on the way when one vehicle follows another",
+        "a patrol for ever, twelve times around: how long no vehicle is on the way when one vehicle follows another",
         patrol,
     )
     .with(|_| Setup {
@@ -123,12 +123,12 @@ fn first_place_reached(field: &Field, node: &str, since: u64) -> Option<u64> {
     all.find(is_place).map(|(at, _)| at)
 }
 
-/// Waits until the vehicle has come within `metres` over ground of a place.
-pub(super) fn wait_near(field: &Field, node: &str, at: [f64; 2], metres: f64, since: u64) -> anyhow::Result<()> {
+/// Waits until the vehicle has come within `meters` over ground of a place.
+pub(super) fn wait_near(field: &Field, node: &str, at: [f64; 2], meters: f64, since: u64) -> anyhow::Result<()> {
     field.wait(&format!("{node} to be near {at:?}"), 120, || {
         let track = track(field, node, since);
         let nearest = nearest(&track, at);
-        ensure!(nearest <= metres, "it came as near as {nearest:.1} m");
+        ensure!(nearest <= meters, "it came as near as {nearest:.1} m");
         Ok(())
     })
 }
@@ -447,7 +447,7 @@ fn drain(field: &Field, node: &str) -> anyhow::Result<()> {
     }
 }
 
-/// The field of the survey: its corners, and those of what stands in it.
+/// The field of the survey: its corners, and those of the obstacle in it.
 const FIELD: [[f64; 2]; 7] = [
     [-80.0, 40.0],
     [120.0, 40.0],
@@ -644,7 +644,7 @@ fn patrol(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     };
     let began = field.wait("one to be on the way", 150, || {
         let there = |node: &&'static str| track(field, node, applied).iter().any(|(_, p)| on_the_way(p));
-        field.nodes().into_iter().find(there).context("nobody is")?;
+        field.nodes().into_iter().find(there).context("no vehicle is")?;
         Ok(now())
     })?;
     let mut rounds = 0;
@@ -676,7 +676,7 @@ fn patrol(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     // A relief without a gap counts as none.
     gaps.resize(ROUNDS.max(gaps.len()), 0.0);
     let [median, worst] = spread(gaps)?;
-    figures.note(format!("nobody on the way: median {median:.1} s, worst {worst:.1} s"));
-    ensure!(worst < 10.0, "nobody was on the way for {worst:.1} s");
+    figures.note(format!("none on the way: median {median:.1} s, worst {worst:.1} s"));
+    ensure!(worst < 10.0, "no vehicle was on the way for {worst:.1} s");
     super::formations::nearest(field, figures, applied)
 }

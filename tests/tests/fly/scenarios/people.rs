@@ -31,7 +31,7 @@ pub const ALL: &[Scenario] = &[
     ),
     Scenario::new(
         "settle",
-        "a free vehicle that a person has flown and landed does not rise at once (B5)",
+        "a free vehicle that a person has flown and landed does not take off at once (B5)",
         settle,
     ),
     Scenario::new(

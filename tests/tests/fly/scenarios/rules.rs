@@ -25,14 +25,14 @@ use crate::wire::now;
 pub const ALL: &[Scenario] = &[
     Scenario::new(
         "fence",
-        "a Geofence: armed only with it in force, mended on the ground, named in the air, acted on, given back",
+        "a Geofence: armed only with it in force, corrected on the ground, named in the air, acted on, given back",
         fence,
     )
     .with(setup)
     .real_time(),
     Scenario::new(
         "parameters",
-        "a ParameterProfile: armed only with it in force, mended on the ground, named in the air, given back",
+        "a ParameterProfile: armed only with it in force, corrected on the ground, named in the air, given back",
         parameters,
     )
     .with(setup)
@@ -90,7 +90,7 @@ fn changes_since(field: &Field, since: u64) -> usize {
     record.sent_since(since).filter(changes).count()
 }
 
-/// A square around a place so far north of home: half its side, metres.
+/// A square around a place so far north of home: half its side, meters.
 fn square(half_m: f64, north_m: f64) -> Vec<[f64; 2]> {
     let east = HOME[0].to_radians().cos();
     let corners = [(1.0, 1.0), (1.0, -1.0), (-1.0, -1.0), (-1.0, 1.0)];
@@ -133,7 +133,7 @@ fn wait_in_force(field: &Field, kind: &str, yes: bool, seconds: u32) -> anyhow::
 
 /// Waits until what somebody else has changed on the ground is changed back, and in force: that may be too quick for an object to show it.
 /// When that was begun.
-fn wait_mended(field: &Field, kind: &str, since: u64) -> anyhow::Result<u64> {
+fn wait_corrected(field: &Field, kind: &str, since: u64) -> anyhow::Result<u64> {
     field.wait("a change of ours", 30, || {
         ensure!(changes_since(field, since) > 0, "none yet");
         Ok(())
@@ -212,7 +212,7 @@ fn armed_last(field: &Field, since: u64) -> anyhow::Result<()> {
 
 fn power_cycle(field: &mut Field) -> anyhow::Result<()> {
     let vehicle = field.vehicle_mut(NODE)?;
-    // PX4 answers the first ground station that it hears after its boot, and no other one while any beats: not this one, which goes.
+    // PX4 answers the first ground station from which it receives after its boot, and no other one while any beats: not this one, which goes.
     vehicle.pilot.beats(false);
     vehicle.autopilot.power_off();
     std::thread::sleep(Duration::from_secs(2));
@@ -313,8 +313,8 @@ fn fence(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     breach(field, figures)?;
     field.wait_down(NODE)?;
     let down = now();
-    let mended = wait_in_force(field, "geofence", true, 60)?;
-    figures.took("mended after the landing", down, mended);
+    let corrected = wait_in_force(field, "geofence", true, 60)?;
+    figures.took("corrected after the landing", down, corrected);
     is_aboard(field, &ours)?;
     ensure!(field.record(NODE).arms()? == 1, "it armed again");
 
@@ -322,8 +322,8 @@ fn fence(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     let since = now();
     let foreign = square(50.0, 0.0);
     field.vehicle(NODE).pilot.upload_fence(&foreign)?;
-    let mended = wait_mended(field, "geofence", since)?;
-    figures.took("on the ground changed back after", since, mended);
+    let corrected = wait_corrected(field, "geofence", since)?;
+    figures.took("on the ground changed back after", since, corrected);
     is_aboard(field, &ours)?;
 
     if field.stack == Stack::ArduPilot {
@@ -484,8 +484,8 @@ fn on_a_mission(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> 
     );
     let sent = field.record(NODE).orders_since(since);
     ensure!(sent.is_empty(), "in the breach it was sent {sent:?}");
-    let mended = wait_in_force(field, "geofence", true, 60)?;
-    figures.took("mended after the landing", down, mended);
+    let corrected = wait_in_force(field, "geofence", true, 60)?;
+    figures.took("corrected after the landing", down, corrected);
     is_aboard(field, &ours)?;
     let object = missions::wait_for(field, "field", "Complete", 240)?;
     ensure!(object["status"]["done"] == "100%", "{}", object["status"]);
@@ -494,7 +494,7 @@ fn on_a_mission(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> 
     let all = track(field, NODE, 0);
     let passed = places.map(|at| missions::nearest(&all, at));
     ensure!(
-        passed.iter().all(|metres| *metres < 5.0),
+        passed.iter().all(|meters| *meters < 5.0),
         "it passed its places at {passed:.1?} m"
     );
     field.wait_down(NODE)
@@ -553,14 +553,14 @@ fn parameters(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     field.skein(&["ground", SWARM])?;
     field.wait_down(NODE)?;
     let down = now();
-    let mended = wait_in_force(field, "parameterprofile", true, 60)?;
-    figures.took("mended after the landing", down, mended);
+    let corrected = wait_in_force(field, "parameterprofile", true, 60)?;
+    figures.took("corrected after the landing", down, corrected);
     is_value(field, first, wanted)?;
 
     let since = now();
     set(field, second, foreign_second)?;
-    let mended = wait_mended(field, "parameterprofile", since)?;
-    figures.took("on the ground changed back after", since, mended);
+    let corrected = wait_corrected(field, "parameterprofile", since)?;
+    figures.took("on the ground changed back after", since, corrected);
     is_value(field, second, wanted_second)?;
 
     power_cycle(field)?;

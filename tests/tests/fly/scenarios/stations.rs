@@ -74,7 +74,7 @@ pub const ALL: &[Scenario] = &[
     .no_faster_than(2),
     Scenario::new(
         "traffic",
-        "an aircraft that the autopilot hears: nobody is sent into its way, one that is on the way stops, and both go on when it has gone",
+        "an aircraft that the autopilot receives: no vehicle is sent into its way, one that is on the way stops, and both go on when it has gone",
         traffic,
     )
     .with(|_| Setup {
@@ -89,7 +89,7 @@ pub const ALL: &[Scenario] = &[
     ),
     Scenario::new(
         "fenced-station",
-        "a station outside of the autopilot's own fence: what the autopilot makes of it is told, and another station is flown to",
+        "a station outside of the autopilot's own fence: what the autopilot makes of it is reported, and another station is flown to",
         fenced_station,
     )
     .with(|_| Setup {
@@ -444,7 +444,7 @@ fn over_pad(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
     Ok(())
 }
 
-/// An aircraft that hovers `east` and `north` of the center at the height of the stations, and tells so.
+/// An aircraft that hovers `east` and `north` of the center at the height of the stations, and reports so.
 fn hovering(east: f64, north: f64) -> ADSB_VEHICLE_DATA {
     let at = shifted(CENTER, east, north);
     #[allow(clippy::cast_possible_truncation, reason = "a place on the Earth in 1e-7 degrees")]
@@ -490,15 +490,15 @@ fn traffic(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
 
     let since = now();
     field.vehicle(node).pilot.traffic(Some(hovering(30.0, 220.0)));
-    let is_told = |message: &MavMessage| matches!(message, MavMessage::ADSB_VEHICLE(_));
-    field.wait("the autopilot to tell of it", 15, || {
+    let is_reported = |message: &MavMessage| matches!(message, MavMessage::ADSB_VEHICLE(_));
+    field.wait("the autopilot to report it", 15, || {
         field
             .record(node)
-            .first_reported(since, is_told)
+            .first_reported(since, is_reported)
             .context("not yet")
             .map(drop)
     })?;
-    figures.took("aircraft told by the autopilot", since, now());
+    figures.took("aircraft reported by the autopilot", since, now());
     field.pass(3, Duration::from_secs(3));
     let asked = now();
     send_to(field, "one", &place(30.0, -40.0, 15.0))?;
@@ -566,13 +566,13 @@ fn fenced_station(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()
         // It says why only on links with the heartbeat of a ground station.
         Stack::Px4 => "accepted; check the autopilot's own fence",
     };
-    let told = field.wait("it to be said", 60, || {
+    let message = field.wait("it to be said", 60, || {
         let drone = field.objects().of(node).context("there is no Drone")?;
         let ready = condition(&drone, "Ready");
         ensure!(ready["reason"] == "PlaceNotReached", "{ready}");
         Ok(ready["message"].as_str().unwrap_or_default().to_owned())
     })?;
-    ensure!(told.contains(words), "{told}");
+    ensure!(message.contains(words), "{message}");
     figures.took("said", asked, now());
     let at = position(field, node)?;
     ensure!(at[1] < 20.0, "it is at {at:?}");

@@ -99,7 +99,7 @@ impl RulesOracle {
             .and_then(|report| report.rules.held);
         let wrong = claimed.as_ref().and_then(|digest| {
             self.claims += 1;
-            let rules = ledger.rules.get(digest).ok_or_else(|| "nobody sent them".to_owned());
+            let rules = ledger.rules.get(digest).ok_or_else(|| "they were not sent".to_owned());
             rules.and_then(|rules| has(&node.vehicle, rules)).err()
         });
         match (wrong, of.wrong_since) {

@@ -35,7 +35,7 @@ struct Flight {
 }
 
 impl Separation {
-    /// This vehicle comes down where it is, or by the way of its autopilot, and nobody of ours has chosen the place.
+    /// This vehicle lands where it is, or by the way of its autopilot, and none of ours has chosen the place.
     pub fn divert(&mut self, number: usize) {
         if self.diverted.len() <= number {
             self.diverted.resize(number + 1, false);
@@ -43,7 +43,7 @@ impl Separation {
         self.diverted[number] = true;
     }
 
-    /// Whether it comes down so.
+    /// Whether it lands so.
     pub fn is_diverted(&self, number: usize) -> bool {
         self.diverted.get(number).copied().unwrap_or_default()
     }

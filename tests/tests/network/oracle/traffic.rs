@@ -1,4 +1,4 @@
-//! Whether vehicles keep away from an aircraft that all of them hear, by where they truly are.
+//! Whether vehicles keep away from an aircraft that all of them receive, by where they truly are.
 //!
 //! Owns: rule 11. Must not: know claims, routes or rules of `fleet`.
 //!
@@ -63,7 +63,7 @@ impl Traffic {
     }
 
     /// # Errors
-    /// One that came nearer, or that rose.
+    /// One that came nearer, or that took off.
     pub fn judge(&mut self, nodes: &[Node], excused: impl Fn(usize) -> bool, now: Duration) -> Result<(), String> {
         let Some((aircraft, came, until)) = self.last else {
             return Ok(());
@@ -79,9 +79,9 @@ impl Traffic {
             let Some((at, _)) = node.vehicle.spot() else { continue };
             let off = at.over_ground(aircraft);
             let on_ground = at.up < LIFTED && is_routed(node);
-            let rises = since.is_some_and(|since| since.on_ground) && at.up >= LIFTED;
+            let takes_off = since.is_some_and(|since| since.on_ground) && at.up >= LIFTED;
             let is_new = route(node) > *before;
-            if !(is_new || on_ground || rises)
+            if !(is_new || on_ground || takes_off)
                 || excused(node.number)
                 || off > CLOSE
                 || (at.up - aircraft.up).abs() > CLOSE
@@ -93,7 +93,7 @@ impl Traffic {
                 farthest: off,
                 on_ground,
             });
-            if off < before.farthest - STOPS || rises {
+            if off < before.farthest - STOPS || takes_off {
                 return Err(format!(
                     "at {now:?} {} is at {at:.1?}, {off:.1} m over ground from the aircraft at {aircraft:.1?} that is here since {came:?}; \
                      it was {:.1} m off, on the ground: {}: {:?}",

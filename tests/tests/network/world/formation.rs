@@ -14,7 +14,7 @@ use std::time::Duration;
 
 /// From one home to the next, meters.
 const HOMES: f64 = 14.0;
-/// Slots are at least this far from all homes, meters: nobody who takes off or lands there is in anybody's way.
+/// Slots are at least this far from all homes, meters: none that takes off or lands there is in the way of another.
 const CLEAR_OF_HOMES: f64 = 14.0;
 /// From slot to slot, meters: little more than vehicles need, and plenty.
 const SPACING: (f64, f64) = (10.3, 20.0);
@@ -389,7 +389,7 @@ impl Run<'_> {
         format!("coordinator-{}", leader.unwrap_or_else(|| self.any_coordinator()))
     }
 
-    /// Batteries run low and are changed; what has come down by itself is carried home and made anew.
+    /// Batteries run low and are changed; what has landed by itself is carried home and made again.
     fn attend(&mut self) {
         let now = self.sim.elapsed();
         let Some(mut formations) = self.formations.take() else {
@@ -409,7 +409,7 @@ impl Run<'_> {
                 .vehicle
                 .spot()
                 .is_some_and(|(at, home)| at.over_ground(home) <= ON_STATION.0);
-            let by_itself = nodes[number].ledger.lock().unwrap().wishes_flight();
+            let by_itself = nodes[number].ledger.lock().unwrap().wants_flight();
             self.oracle.tally.reliefs += u32::from(at_home && !by_itself);
             formations.resting.push((now + RECHARGE, number));
         }
@@ -441,7 +441,7 @@ impl Run<'_> {
     fn empties_a_battery(&mut self, formations: &mut Formations) -> bool {
         let flies = |number: &usize| {
             let node = &self.nodes[*number];
-            node.is_up() && node.vehicle.height() > HEIGHT.0 / 2.0 && node.ledger.lock().unwrap().wishes_flight()
+            node.is_up() && node.vehicle.height() > HEIGHT.0 / 2.0 && node.ledger.lock().unwrap().wants_flight()
         };
         let fresh: Vec<usize> = (0..self.nodes.len())
             .filter(flies)

@@ -13,7 +13,7 @@ use std::time::Duration;
 
 const MISSIONS: &str = "/apis/skein.dev/v1alpha1/namespaces/default/missions";
 const DRONES: &str = "/apis/skein.dev/v1alpha1/drones";
-/// From one home to the next, meters: nobody is in the way of another.
+/// From one home to the next, meters: none is in the way of another.
 const APART: f64 = 60.0;
 /// How far the places are from home, meters.
 const RADIUS: f64 = 15.0;

@@ -1,4 +1,4 @@
-//! A patrol for ever, flown by three vehicles in turn: how long nobody is on the way when one follows another, by where they truly are.
+//! A patrol for ever, flown by three vehicles in turn: how long no vehicle is on the way when one follows another, by where they truly are.
 //!
 //! Owns: the course of it, and the bound on the gaps. Must not: take an object's word for who is on the way.
 
@@ -28,7 +28,7 @@ const AROUND: [[f64; 2]; 6] = [
 const RELIEFS: u64 = 12;
 /// So near to the way a vehicle is on it, meters.
 const ON_THE_WAY: f64 = 8.0;
-/// Nobody is on the way for no longer than this, as real autopilots have to show.
+/// No vehicle is on the way for no longer than this, as real autopilots have to show.
 const MOST: Duration = Duration::from_secs(10);
 const LOOK: Duration = Duration::from_millis(500);
 const PATIENCE: Duration = Duration::from_secs(2400);
@@ -91,7 +91,7 @@ impl Run<'_> {
             }
         }
         let worst = gaps.iter().max().copied().unwrap_or_default();
-        let text = format!("{RELIEFS} reliefs of a patrol; nobody was on the way for {gaps:?}");
+        let text = format!("{RELIEFS} reliefs of a patrol; no vehicle was on the way for {gaps:?}");
         if worst > MOST {
             return Err(format!("{text}:\n{}", story.join("\n")));
         }

@@ -90,12 +90,12 @@ impl Run<'_> {
             let conditions = drone["status"]["conditions"].as_array();
             let has = |reason: &str| conditions.is_some_and(|all| all.iter().any(|one| one["reason"] == reason));
             let vehicle = self.nodes.iter().find(|node| drone["spec"]["nodeName"] == node.name());
-            let stands = vehicle.is_some_and(|node| !node.vehicle.armed());
-            let is_over = has("FlightOver") || (has("TakenOver") && stands);
+            let disarmed = vehicle.is_some_and(|node| !node.vehicle.armed());
+            let is_over = has("FlightOver") || (has("TakenOver") && disarmed);
             if is_over && drone["metadata"]["deletionTimestamp"].is_null() {
                 self.delete(&drone);
             }
-            if let (true, Some(name)) = (has("TakenOver") && !stands, drone["metadata"]["name"].as_str()) {
+            if let (true, Some(name)) = (has("TakenOver") && !disarmed, drone["metadata"]["name"].as_str()) {
                 self.say(PersonOrder::Resume(name.to_owned()));
             }
         }

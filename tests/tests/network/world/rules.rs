@@ -26,7 +26,7 @@ const UNDISTURBED: f64 = 30.0;
 /// An agent is away for so long, and a leader, seconds.
 const AGENT_AWAY: (f64, f64) = (0.1, 4.0);
 const LEADER_AWAY: (f64, f64) = (1.0, 8.0);
-/// Once nobody is killed and nothing changes, all is in force within this time.
+/// Once no process is killed and nothing changes, all is in force within this time.
 const SETTLES: Duration = Duration::from_secs(180);
 /// What profiles set: a parameter of each stack, and how it begins.
 const SET: [(&str, f64); 2] = [("RTL_ALT", 1500.0), ("RTL_DESCEND_ALT", 30.0)];
@@ -35,7 +35,7 @@ const SET: [(&str, f64); 2] = [("RTL_ALT", 1500.0), ("RTL_DESCEND_ALT", 30.0)];
 const SHARE: (u64, [u64; 2]) = (12, [5, 8]);
 /// For so long an autopilot flies on without its ground station: longer than most agents are away, seconds.
 pub const ALONE: f32 = 25.0;
-/// So far from the middle nobody flies on the way to a station, meters.
+/// So far from the middle no vehicle flies on the way to a station, meters.
 const OUT_OF_THE_WAY: f64 = 80.0;
 /// A ceiling above all ways to stations and home, meters.
 const ABOVE_ALL_WAYS: Range<i32> = 130..200;
@@ -255,7 +255,7 @@ impl Run<'_> {
             self.kill_the_leader_for(Duration::from_secs_f64(away));
             return;
         }
-        // Whoever is in the middle of an upload, rather than anybody.
+        // One that is in the middle of an upload, rather than any other.
         let open = |node: &usize| self.nodes[*node].vehicle.rules_wire().is_open();
         let within: Vec<usize> = (0..self.nodes.len()).filter(open).collect();
         let node = match within.is_empty() {

@@ -1,4 +1,4 @@
-//! Drones with stations, in a share of the worlds: the person who asks for them, moves them, swaps them and makes them anew.
+//! Drones with stations, in a share of the worlds: the person who asks for them, moves them, swaps them and makes them again.
 //!
 //! Owns: where homes and stations are, and whether Drones are on their stations at the end. Must not: break anything; the faults do.
 
@@ -17,7 +17,7 @@ const SHARE: u64 = 3;
 const HOMES: (f64, f64) = (20.0, 60.0);
 /// Stations lie within this of the middle, east and north, meters.
 const REACH: f64 = 30.0;
-/// At the end stations are this far from one another and from all homes, meters: nobody who stays is in anybody's way.
+/// At the end stations are this far from one another and from all homes, meters: none that stays is in the way of another.
 const SOUND: f64 = 13.0;
 /// Vehicles fly for longer than they only take off and land.
 const LONGER: u32 = 2;
@@ -179,7 +179,7 @@ impl Run<'_> {
         self.oracle.tally.stations += 1;
     }
 
-    /// From now on nobody who stays is in anybody's way.
+    /// From now on none that stays is in the way of another.
     pub(super) fn choose_sound_stations(&mut self) {
         let Some(stations) = &self.stations else { return };
         let (count, homes) = (stations.places.len(), stations.homes.clone());
@@ -199,7 +199,7 @@ impl Run<'_> {
         }
     }
 
-    /// What has come down elsewhere is carried home, and what is gone is made anew.
+    /// What has landed elsewhere is carried home, and what is gone is made again.
     pub(super) fn put_back_what_is_on_the_ground(&mut self) {
         for node in &self.nodes {
             node.vehicle.carry_home();
@@ -239,7 +239,7 @@ impl Run<'_> {
             .count()
     }
 
-    /// Whether `drone` says that its vehicle, on the ground, waits for one that holds close by, far from where that belongs: it came down
+    /// Whether `drone` says that its vehicle, on the ground, waits for one that holds close by, far from where that belongs: it landed
     /// on its way and took off there again, for a Drone without a station. No order of ours may bring them closer.
     fn waits_for_one_far_from_home(&self, drone: &Value) -> bool {
         let conditions = drone["status"]["conditions"].as_array();

@@ -1,4 +1,4 @@
-//! An aircraft of others that hovers close by now and then, in a share of the worlds with stations; the receiver of each vehicle hears it.
+//! An aircraft of others that hovers close by now and then, in a share of the worlds with stations; the receiver of each vehicle reports it.
 //!
 //! Owns: when it comes, and where. Must not: judge.
 
@@ -35,7 +35,7 @@ impl Run<'_> {
         // It is gone when the faults are.
         let stays = Duration::from_secs_f64(self.rng.random_range(STAYS)).min(self.disorder().saturating_sub(now));
         for node in &self.nodes {
-            node.vehicle.hear(at, stays);
+            node.vehicle.show_aircraft(at, stays);
         }
         self.oracle.traffic.comes(at, now, now + stays);
         self.oracle.tally.aircraft += 1;

@@ -1,4 +1,4 @@
-//! What was found for one Drone is judged anew for the next.
+//! What was found for one Drone is judged again for the next.
 
 use super::*;
 use crate::cluster::key::Key;

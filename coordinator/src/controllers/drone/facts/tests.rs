@@ -82,7 +82,7 @@ pub fn for_a_mission(drone: &mut Drone) {
     }]);
 }
 
-/// The Mission `survey` was looked over, and the Drone `name` flies this for it; nothing without a plan.
+/// The Mission `survey` was reconciled, and the Drone `name` flies this for it; nothing without a plan.
 pub fn plans(observer: &Observer, name: &str, plan: Option<Planned>) {
     let mut known = observer.missions.lock();
     known.missions.insert("uid-survey".to_owned());

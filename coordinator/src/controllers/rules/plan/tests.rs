@@ -2,7 +2,7 @@
 
 use super::super::flight::{self, Followed};
 use super::super::objects::Author;
-use super::super::status::{Settled, fence_on, of_fence, of_profile, profile_on};
+use super::super::status::{RuleState, fence_on, of_fence, of_profile, profile_on};
 use super::*;
 use crds::geofence::{Area, Circle, Point};
 use crds::{Geofence, GeofenceSpec, ParameterProfile, ParameterProfileSpec};
@@ -266,7 +266,7 @@ fn an_acknowledgement_or_another_digest_is_not_in_force() {
         let outcomes = fleet.look();
         let settled = fence_on(&fleet.subjects[0], &outcomes[0]);
         assert!(
-            matches!(&settled, Settled::NotYet(reason, _) | Settled::Stuck(reason, _) if *reason == word),
+            matches!(&settled, RuleState::NotYet(reason, _) | RuleState::Stuck(reason, _) if *reason == word),
             "{word}: {settled:?}"
         );
     }
@@ -380,7 +380,10 @@ fn changed_values_go_to_one_vehicle_after_the_other_and_the_others_keep_theirs()
         "what it may set is not known here: it keeps what it holds"
     );
     let settled = profile_on("p", &fleet.subjects[2], &outcomes[2]);
-    assert!(matches!(settled, Settled::NotYet("WaitsForItsTurn", _)), "{settled:?}");
+    assert!(
+        matches!(settled, RuleState::NotYet("WaitsForItsTurn", _)),
+        "{settled:?}"
+    );
 }
 
 #[test]
@@ -401,7 +404,7 @@ fn one_that_refuses_a_value_stops_the_others_and_is_named() {
     assert_eq!(outcomes[1].progress, Progress::Waiting);
     let settled = profile_on("p", &fleet.subjects[1], &outcomes[1]);
     assert!(
-        matches!(&settled, Settled::Stuck("Stopped", text) if text.contains("Vehicle a refuses")),
+        matches!(&settled, RuleState::Stuck("Stopped", text) if text.contains("Vehicle a refuses")),
         "{settled:?}"
     );
     let vehicles: Vec<_> = fleet.subjects.iter().zip(&outcomes).collect();
@@ -415,7 +418,7 @@ fn one_that_refuses_a_value_stops_the_others_and_is_named() {
     assert_eq!(outcomes[1].stopped_by.as_deref(), Some("a"));
     let settled = profile_on("p", &fleet.subjects[0], &outcomes[0]);
     assert!(
-        matches!(&settled, Settled::Stuck("Refused", text) if text.ends_with("out of range")),
+        matches!(&settled, RuleState::Stuck("Refused", text) if text.ends_with("out of range")),
         "{settled:?}"
     );
     fleet.subjects[0].report = None;
@@ -437,7 +440,9 @@ fn profiles_in_conflict_leave_the_fence_and_name_none_that_could_be_in_force() {
     let outcomes = fleet.look();
     assert_eq!(outcomes[0].named, Some(RulesDigest(UNMADE.into())));
     let settled = profile_on("q", &fleet.subjects[0], &outcomes[0]);
-    assert!(matches!(&settled, Settled::Stuck("NoValues", text) if text.contains("p and q have the same precedence")));
+    assert!(
+        matches!(&settled, RuleState::Stuck("NoValues", text) if text.contains("p and q have the same precedence"))
+    );
 }
 
 #[test]
@@ -531,7 +536,7 @@ fn nothing_is_claimed_of_a_takeoff_that_was_not_seen_or_of_rules_that_were_not_t
     );
     // A coordinator that leads since then.
     let unseen = follow(&fleet, Followed::Unseen, &outcomes[0]);
-    let words = "which rules it took off with was not seen by this coordinator";
+    let words = "which rules it took off with was not observed by this coordinator";
     assert_eq!(rules(unseen), words);
     // Its agent was away, and it may have taken off meanwhile.
     fleet.subjects[0].report = None;
@@ -634,7 +639,7 @@ fn a_vehicle_that_is_switched_off_keeps_nobody_waiting_unless_it_was_being_chang
         let settled = profile_on("p", &fleet.subjects[1], &outcomes[1]);
         let says = |text: &str| text.contains("Vehicle a is not done yet");
         assert!(
-            matches!(&settled, Settled::NotYet("WaitsForItsTurn", text) if says(text)),
+            matches!(&settled, RuleState::NotYet("WaitsForItsTurn", text) if says(text)),
             "{settled:?}"
         );
     }
@@ -680,7 +685,7 @@ fn px4_gets_a_lower_return_with_a_low_ceiling_and_waits_until_its_height_is_know
     assert_eq!(outcomes[0].named, Some(RulesDigest(UNMADE.into())));
     let settled = fence_on(&fleet.subjects[0], &outcomes[0]);
     assert!(
-        matches!(&settled, Settled::NotYet(_, text) if text.contains("RTL_RETURN_ALT")),
+        matches!(&settled, RuleState::NotYet(_, text) if text.contains("RTL_RETURN_ALT")),
         "{settled:?}"
     );
     let returns = |fleet: &mut Fleet, height: f64| {
@@ -740,7 +745,7 @@ fn a_geofence_that_cannot_be_read_keeps_what_is_on_board_and_keeps_those_down_th
     assert_eq!(conditions[0], ("Compiled".into(), "False".into(), "Invalid".into()));
     let settled = fence_on(&fleet.subjects[0], &outcomes[0]);
     assert!(
-        matches!(&settled, Settled::Stuck(_, text) if text.contains("night: the object cannot be read")),
+        matches!(&settled, RuleState::Stuck(_, text) if text.contains("night: the object cannot be read")),
         "{settled:?}"
     );
     fleet.objects.fences = vec![bad(serde_json::json!("all")), good];
@@ -915,8 +920,8 @@ fn leaders_killed_at_random_points_of_200_uploads_claim_nothing_wrong_and_keep_w
             let before = truths.iter().filter(|truth| truth.changes()).count();
             let outcomes = fleet.look();
             for (i, (outcome, truth)) in outcomes.iter().zip(&truths).enumerate() {
-                let fence = fence_on(&fleet.subjects[i], outcome) == Settled::InForce;
-                let values = profile_on("p", &fleet.subjects[i], outcome) == Settled::InForce;
+                let fence = fence_on(&fleet.subjects[i], outcome) == RuleState::InForce;
+                let values = profile_on("p", &fleet.subjects[i], outcome) == RuleState::InForce;
                 let named = &outcome.named;
                 let is_named = truth.held.as_ref().map(|held| &held.digest) == named.as_ref();
                 let fence_is = outcome.send.as_ref().is_some_and(|sent| truth.fence == sent.fence);

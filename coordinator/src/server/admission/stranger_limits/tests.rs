@@ -1,4 +1,4 @@
-//! A whole fleet comes at once, as when a coordinator has been started anew: everybody gets in, and soon.
+//! A whole fleet comes at once, as when a coordinator has been started again: all get in, and soon.
 //!
 //! A simulation in time of its own: agents dial, are let in or not, take a round trip or more to show who they are, and come
 //! again after the agents' own back-off when it did not work. One thing is done at a time for those that are admitted.

@@ -2,7 +2,7 @@
 //!
 //! Owns: which columns there is room for, and which rows are shown. Must not: make rows.
 
-use super::{Paint, put, span};
+use super::{Paint, counted, put, span};
 use crate::live::clock::Now;
 use crate::live::objects::Reading;
 use crate::table::clip;
@@ -186,7 +186,7 @@ fn nothing(model: &Model, list: List) -> String {
         .filter(|vehicle| vehicle.drone_name.is_empty())
         .count();
     match list {
-        List::Drones if idle > 0 => format!("No Drones; {idle} idle vehicles: press 3"),
+        List::Drones if idle > 0 => format!("No Drones; {}: press 3", counted(idle, "idle vehicle")),
         List::Drones => "No Drones".to_owned(),
         List::Swarms => "No Swarms".to_owned(),
         List::Missions if model.objects.missions.last.is_none() => String::new(),

@@ -31,7 +31,7 @@ const KEYS: &[(&str, &str)] = &[
     ("u", "resume a Drone after somebody has taken it over. It asks first"),
     (":ground all", "the whole fleet, all namespaces; :release all"),
     ("+ - 0, arrows", "on the map: closer, further, all, move"),
-    ("Ctrl-L, Ctrl-Z", "draw anew; back to the shell, `fg` returns"),
+    ("Ctrl-L, Ctrl-Z", "redraw; back to the shell, `fg` returns"),
     ("q, :q, Ctrl-C", "quit; nothing that flies is touched"),
 ];
 

@@ -46,7 +46,7 @@ impl Disk {
         self.left.store(operations, Ordering::SeqCst);
     }
 
-    fn mend(&self) {
+    fn repair(&self) {
         self.left.store(HEALTHY, Ordering::SeqCst);
     }
 
@@ -151,7 +151,7 @@ async fn a_write_that_the_disk_does_not_take_is_not_there_and_the_next_one_is() 
             assert_eq!(numbers(&store), stored, "late {late}, after {operations}");
         }
         let before = store.revision();
-        disk.mend();
+        disk.repair();
         let refused = insist(&store, "f", 6).await;
         stored.push(6);
         assert!(refused == 0 || stored.len() < 6, "late {late}, after {operations}");
@@ -191,7 +191,7 @@ async fn a_kill_after_a_failed_write_loses_nothing_that_was_acknowledged() {
             // The outcome of a write that was not acknowledged is unknown until the disk answers again.
             Err(_) => assert!(found == [1] || found == [1, 2], "{found:?}"),
         }
-        disk.mend();
+        disk.repair();
     }
 }
 
@@ -214,7 +214,7 @@ async fn reading_goes_on_while_the_disk_fails() {
             .expect("goes on")
             .is_some()
     );
-    disk.mend();
+    disk.repair();
 }
 
 #[tokio::test]
@@ -228,14 +228,14 @@ async fn that_the_disk_fails_is_known_until_it_takes_something_again_though_nobo
     put(&store, &drone("a"), 2).await.expect_err("the disk fails");
     let why = store.failing().expect("known");
     assert!(why.contains("is full: free some space"), "{why}");
-    disk.mend();
-    let mended = async {
+    disk.repair();
+    let tried = async {
         while store.failing().is_some() {
             tokio::task::yield_now().await;
         }
     };
     let soon = Duration::from_secs(20);
-    tokio::time::timeout(soon, mended).await.expect("tried again by itself");
+    tokio::time::timeout(soon, tried).await.expect("tried again by itself");
 }
 
 #[tokio::test]
@@ -256,7 +256,7 @@ async fn a_refusal_that_rests_on_a_failed_write_is_a_failure_too() {
     assert!(matches!(first, Err(WriteError::NotStored(_))), "{first:?}");
     assert!(matches!(second, Err(WriteError::NotStored(_))), "{second:?}");
     assert!(matches!(third, Err(WriteError::Exists)), "{third:?}");
-    disk.mend();
+    disk.repair();
 }
 
 #[tokio::test]
@@ -269,7 +269,7 @@ async fn a_store_that_cannot_be_made_for_want_of_space_is_made_later() {
             assert!(matches!(&error, OpenError::Full { .. }), "{error:?}");
         }
     }
-    disk.mend();
+    disk.repair();
     let store = open_on(folder.path(), &disk).expect("opens");
     put(&store, &drone("a"), 1).await.expect("kept");
 }
@@ -308,6 +308,6 @@ async fn a_disk_that_goes_on_failing_is_not_read_all_the_time() {
     // The first attempt may be at once, as the duration of opening is not known yet.
     let spent = begun.elapsed();
     assert!(spent > opening * opened + opening * 3 * (opened - 1), "{spent:?}");
-    disk.mend();
+    disk.repair();
     insist(&store, "b", 2).await;
 }

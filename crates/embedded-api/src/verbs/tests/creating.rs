@@ -1,6 +1,6 @@
 //! Creating objects.
 
-use super::world::{BOATS, THINGS, boat, labelled, thing, world};
+use super::world::{BOATS, THINGS, boat, labeled, thing, world};
 use serde_json::json;
 
 #[tokio::test]
@@ -20,7 +20,7 @@ async fn a_name_on_its_way_out_is_taken_too() {
 #[tokio::test]
 async fn an_object_that_is_too_large_is_refused() {
     let world = world().await;
-    let response = world.post(THINGS, labelled("a", json!({}))).await.is(201);
+    let response = world.post(THINGS, labeled("a", json!({}))).await.is(201);
     assert_eq!(response.body["metadata"]["name"], "a");
     let mut boat = super::world::boat("big");
     boat["spec"]["cargo"] = "x".repeat(1_600_000).into();

@@ -1,6 +1,6 @@
 //! Lists and their pages.
 
-use super::world::{THINGS, World, labelled, thing, world};
+use super::world::{THINGS, World, labeled, thing, world};
 use serde_json::{Value, json};
 
 async fn five(world: &World) {
@@ -8,7 +8,7 @@ async fn five(world: &World) {
         world
             .post(
                 THINGS,
-                labelled(name, json!({"even": (["b", "d"].contains(&name)).to_string()})),
+                labeled(name, json!({"even": (["b", "d"].contains(&name)).to_string()})),
             )
             .await
             .is(201);

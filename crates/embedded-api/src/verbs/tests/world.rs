@@ -270,7 +270,7 @@ pub fn thing(name: &str) -> Value {
 }
 
 /// A Thing of that name with these labels.
-pub fn labelled(name: &str, labels: Value) -> Value {
+pub fn labeled(name: &str, labels: Value) -> Value {
     let mut thing = thing(name);
     thing["metadata"]["labels"] = labels;
     thing

@@ -11,9 +11,9 @@ use tonic::Status;
 /// Credentials are shown again after this.
 const LONGEST: Duration = Duration::from_secs(3600);
 
-/// One who has a stream.
+/// The right of one person to one stream.
 #[derive(Debug)]
-pub struct Standing {
+pub struct StreamRight {
     /// Who it is.
     pub who: Who,
     /// What the stream needs.
@@ -26,7 +26,7 @@ pub struct Standing {
     pub recheck: Duration,
 }
 
-impl Standing {
+impl StreamRight {
     /// Done with why, once they may go on no longer.
     pub async fn is_over(&self) -> Status {
         if self.auth.is_open() {
@@ -87,7 +87,7 @@ mod tests {
         };
         let certificate = PeerCertificate::read(&made.chain()[0]).unwrap();
         let recheck = Duration::from_secs(60);
-        let watcher = Standing {
+        let watcher = StreamRight {
             who: Who::Operator { name: "ada".to_owned() },
             right: Right::to_see(""),
             auth: Auth::new(&security, &Scripted::new().client(), enrolled, Arc::default()),

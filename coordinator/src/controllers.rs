@@ -8,11 +8,14 @@
 
 pub mod airspace;
 pub mod drone;
+pub mod facts;
 pub mod flight_traces;
 pub mod mission;
 pub mod node;
 pub mod operator;
 pub mod orders;
+pub mod pacing;
+pub mod plans;
 pub mod queue;
 pub mod rules;
 pub mod swarm;

@@ -5,8 +5,8 @@
 
 use crate::cluster::events::Note;
 use crate::cluster::world::uid;
-use crate::controllers::drone::facts::{Observer, facts_with};
-use crate::controllers::mission::plans::PlanOf;
+use crate::controllers::facts::{Observer, facts_with};
+use crate::controllers::plans::PlanOf;
 use crate::controllers::rules::NodeRules;
 use crate::metrics::Metrics;
 use crds::Drone;

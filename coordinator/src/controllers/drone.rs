@@ -1,22 +1,22 @@
 //! The Drone controller: gives each Drone a vehicle, keeps its object until that vehicle has landed, and writes status and Events.
 //!
-//! Owns: one reconcile of one Drone, as its stages: observe ([`facts`]), decide, apply, status. Must not: command a vehicle; what the
+//! Owns: one reconcile of one Drone, as its stages: observe ([`DroneSnapshot`]), decide, apply, status. Must not: command a vehicle; what the
 //! agent is sent follows from the same facts in [`crate::controllers::orders`].
 
 pub mod apply;
 pub mod binding;
 pub mod decide;
-pub mod facts;
 pub mod heights;
 pub mod leaving;
 pub mod notes;
-pub mod pacing;
 pub mod refusals;
 pub mod status;
 
 use crate::cluster::api::ApiError;
 use crate::cluster::key::Key;
 use crate::controllers;
+use crate::controllers::facts::{DroneSnapshot, Observer};
+use crate::controllers::pacing::Paces;
 use crate::controllers::swarm::members::{self, Assessments};
 use crate::leadership::state::AFTER_DOUBT;
 use crate::metrics::Reconciles;
@@ -25,10 +25,8 @@ use apply::apply;
 use binding::Binder;
 use crds::Drone;
 use decide::decide;
-use facts::{DroneSnapshot, Observer};
 use heights::Heights;
 use kube::runtime::reflector::Store;
-use pacing::Paces;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;

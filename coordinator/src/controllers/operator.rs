@@ -8,7 +8,7 @@ pub mod objects;
 pub mod status;
 mod transmitters;
 
-use crate::controllers::drone::facts::Observer;
+use crate::controllers::facts::Observer;
 use crate::controllers::rules::writes::Writes;
 use crate::controllers::rules::{self, objects::labels as labels_of};
 use crate::controllers::vehicle::next::name;

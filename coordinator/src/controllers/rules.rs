@@ -19,7 +19,7 @@ pub use nodes::{NodeRules, ShownRules};
 use crate::cluster::api;
 use crate::cluster::events::{FLIGHT, Note};
 use crate::cluster::watching;
-use crate::controllers::drone::facts::Observer;
+use crate::controllers::facts::Observer;
 use crate::controllers::vehicle::next::name;
 use crate::controllers::vehicle::whose::{Airframes, served};
 use crds::{Geofence, ParameterProfile, Vehicle, labels};

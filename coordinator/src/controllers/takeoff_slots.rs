@@ -3,7 +3,7 @@
 //! Owns: the takeoff slots ([`fleet::swarm::takeoff_slots`]) of all Swarms, and what a Swarm's spec says of them. Must not: decide.
 
 use crate::cluster::world::{World, owner, uid};
-use crate::controllers::drone::facts::{DroneSnapshot, Observer};
+use crate::controllers::facts::{DroneSnapshot, Observer};
 use crds::{Drone, Swarm};
 use fleet::assignment::USUAL_RESERVE;
 use fleet::ids::DroneUid;

@@ -1,8 +1,8 @@
 //! The airspace of a few vehicles, as sentences about which of them may take off.
 
 use super::*;
-use crate::controllers::drone::facts::tests::{bound, for_a_mission, node, observer, plans};
-use crate::controllers::mission::plans::Planned;
+use crate::controllers::facts::tests::{bound, for_a_mission, node, observer, plans};
+use crate::controllers::plans::Planned;
 use crate::server::auth::tests::scripted::Scripted;
 use fleet::assignment::Held;
 use fleet::drone::order::{ToSend, for_node};

@@ -7,7 +7,7 @@ use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
 use crate::cluster::world::uid;
 use crate::controllers::airspace::{SiteRules, place};
-use crate::controllers::drone::facts::{DroneSnapshot, Observer};
+use crate::controllers::facts::{DroneSnapshot, Observer};
 use crate::controllers::swarm::members::serving;
 use crate::metrics::Metrics;
 use crds::formation::FormationShape;

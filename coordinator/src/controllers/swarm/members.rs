@@ -6,7 +6,7 @@
 use crate::cluster::Cluster;
 use crate::cluster::key::Key;
 use crate::cluster::world::{World, owner, uid};
-use crate::controllers::drone::facts::DroneSnapshot;
+use crate::controllers::facts::DroneSnapshot;
 use crate::controllers::swarm::{SwarmController, formation};
 use crate::controllers::takeoff_slots::policy;
 use crds::{Drone, Swarm};

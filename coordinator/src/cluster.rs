@@ -10,6 +10,7 @@ pub mod acted_on;
 pub mod api;
 pub mod claims;
 pub mod client;
+pub mod conditions;
 pub mod confirm;
 pub mod events;
 pub mod ground_order;

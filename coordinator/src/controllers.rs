@@ -17,6 +17,7 @@ pub mod orders;
 pub mod pacing;
 pub mod plans;
 pub mod queue;
+pub mod reported_flight;
 pub mod rules;
 pub mod swarm;
 pub mod takeoff_slots;

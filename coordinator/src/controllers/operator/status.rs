@@ -4,7 +4,7 @@
 //! sends it.
 
 use super::objects::Wanted;
-use crate::controllers::drone::status::condition;
+use crate::cluster::conditions::condition;
 use crds::OperatorStatus;
 use crds::rules::UnsettledVehicle;
 use crds::vehicle::VehicleRemoteId;

@@ -4,7 +4,7 @@
 
 use super::objects::{Fence, Values};
 use super::plan::{Outcome, Subject};
-use crate::controllers::drone::status::exact_condition;
+use crate::cluster::conditions::exact_condition;
 use crds::rules::UnsettledVehicle;
 use crds::{GeofenceStatus, ParameterProfileStatus};
 use fleet::geofence::{Compiled, NoFence};

@@ -3,11 +3,11 @@
 //! Owns: counting, and writing when a number changed. Must not: count what a Drone's own autopilot has not said.
 
 use crate::cluster::api::ApiError;
+use crate::cluster::conditions::{condition, exact_condition};
 use crate::cluster::key::Key;
 use crate::cluster::selection::swarm_label;
 use crate::cluster::status::write as write_status;
 use crate::cluster::world::uid;
-use crate::controllers::drone::status::{condition, exact_condition};
 use crate::controllers::facts::Observer;
 use crate::controllers::pacing::{Due, Urgency};
 use crate::controllers::swarm::rollout::is_outdated;

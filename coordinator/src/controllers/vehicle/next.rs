@@ -2,8 +2,9 @@
 //!
 //! Owns: the decision, their names, and what their status says. Must not: call the API, read a clock.
 
+use crate::cluster::conditions::condition;
 use crate::cluster::world::uid;
-use crate::controllers::drone::status::{battery, condition, far_from, identity};
+use crate::controllers::drone::status::{battery, far_from, identity};
 use crate::controllers::operator::status::Shown;
 use crate::controllers::pacing::Urgency;
 use crate::controllers::rules::ShownRules;

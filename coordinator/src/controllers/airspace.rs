@@ -6,8 +6,8 @@
 use crate::cluster::events::Note;
 use crate::cluster::world::uid;
 use crate::controllers::facts::{Observer, facts_with};
+use crate::controllers::node_rules::NodeRules;
 use crate::controllers::plans::PlanOf;
-use crate::controllers::rules::NodeRules;
 use crate::metrics::Metrics;
 use crds::Drone;
 use crds::drone::{AltitudeReference, Station as AskedStation};

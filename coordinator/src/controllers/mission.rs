@@ -2,8 +2,8 @@
 //!
 //! Owns: looking over all Missions again and again; what of their plans is sent to agents and named in their orders
 //! ([`crate::controllers::plans`]); their Drones, statuses and Events. Must not: decide ([`fleet::mission::progress`] does), bind Drones,
-//! begin a write when another may lead by then, however long the calls before it took, or give a part to a Drone before that is written down: another leader makes the same plans from the
-//! status.
+//! begin a write when another may lead by then, however long the calls before it took, or give a part to a Drone before that is written
+//! down: another leader makes the same plans from the status.
 
 mod file;
 pub mod reach;

@@ -5,9 +5,9 @@
 use crate::cluster::conditions::condition;
 use crate::cluster::world::uid;
 use crate::controllers::drone::status::{battery, far_from, identity};
+use crate::controllers::node_rules::ShownRules;
 use crate::controllers::operator::status::Shown;
 use crate::controllers::pacing::Urgency;
-use crate::controllers::rules::ShownRules;
 use crds::vehicle::{BatteryWear, Board, Home, VehicleRules};
 use crds::{Vehicle, VehicleSpec, VehicleStatus};
 use fleet::binding::Why;

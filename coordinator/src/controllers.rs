@@ -12,6 +12,7 @@ pub mod facts;
 pub mod flight_traces;
 pub mod mission;
 pub mod node;
+pub mod node_operators;
 pub mod node_rules;
 pub mod operator;
 pub mod orders;

@@ -5,8 +5,8 @@
 use crate::cluster::conditions::condition;
 use crate::cluster::world::uid;
 use crate::controllers::drone::status::{battery, far_from, identity};
+use crate::controllers::node_operators::Shown;
 use crate::controllers::node_rules::ShownRules;
-use crate::controllers::operator::status::Shown;
 use crate::controllers::pacing::Urgency;
 use crds::vehicle::{BatteryWear, Board, Home, VehicleRules};
 use crds::{Vehicle, VehicleSpec, VehicleStatus};

@@ -46,6 +46,9 @@ use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
 
+/// After losing to another writer, the watch brings the news within this time.
+const AFTER_CONFLICT: Duration = Duration::from_millis(100);
+
 /// Calls `reconcile` for each object woken, for at most `most` at a time, until `ending`; what is under way then is
 /// finished. `reconcile` says after which time it wants to run again at the latest, and `rest` for how long an object is left alone
 /// after a reconcile, even if it is woken; but for one that wants to run again at once: it is not done.
@@ -178,6 +181,19 @@ fn try_again<K: Resource<DynamicType = ()>>(object: Arc<K>, error: &ApiError, fa
     let key = Key::of(object.as_ref());
     let _about = spans::object(object.as_ref()).entered();
     Action::requeue(failures.failed(&key, error, Instant::now(), rand::random()))
+}
+
+/// Losing to another writer is no fault: reconcile again once the cache has the news.
+pub(crate) fn overtaken_is_no_failure(
+    result: Result<Option<Duration>, ApiError>,
+) -> Result<Option<Duration>, ApiError> {
+    match result {
+        Err(error) if error.is_overtaken() => {
+            tracing::debug!(%error, "overtaken by another writer");
+            Ok(Some(AFTER_CONFLICT))
+        }
+        result => result,
+    }
 }
 
 #[cfg(test)]

@@ -14,10 +14,10 @@ pub mod status;
 
 use crate::cluster::api::ApiError;
 use crate::cluster::key::Key;
-use crate::controllers;
 use crate::controllers::facts::{DroneSnapshot, Observer};
 use crate::controllers::pacing::Paces;
 use crate::controllers::swarm::members::{self, Assessments};
+use crate::controllers::{self, overtaken_is_no_failure};
 use crate::leadership::state::AFTER_DOUBT;
 use crate::metrics::Reconciles;
 use crate::spans;
@@ -34,9 +34,6 @@ use tracing::Instrument;
 
 /// Drones worked on at a time.
 const AT_A_TIME: u16 = 16;
-
-/// After losing to another writer, the watch brings the news within this time.
-pub(crate) const AFTER_CONFLICT: Duration = Duration::from_millis(100);
 
 /// The Drone controller.
 #[derive(Debug)]
@@ -78,19 +75,6 @@ pub fn start(controller: DroneController, drones: Store<Drone>, reconciles: Reco
             async move { overtaken_is_no_failure(Box::pin(reconcile(&controller, &key)).await) }.instrument(span)
         },
     ));
-}
-
-/// Losing to another writer is no fault: reconcile again once the cache has the news.
-pub(crate) fn overtaken_is_no_failure(
-    result: Result<Option<Duration>, ApiError>,
-) -> Result<Option<Duration>, ApiError> {
-    match result {
-        Err(error) if error.is_overtaken() => {
-            tracing::debug!(%error, "overtaken by another writer");
-            Ok(Some(AFTER_CONFLICT))
-        }
-        result => result,
-    }
 }
 
 async fn reconcile(controller: &DroneController, key: &Key) -> Result<Option<Duration>, ApiError> {

@@ -143,7 +143,7 @@ pub(crate) async fn lead(
         leadership.ending.clone(),
     ));
     forget_departed(&observer, &assessments);
-    observer.takeoff_slots.begin(&observer);
+    drone::slots::begin(&observer);
     tasks.spawn(relist_when_leading(observer.clone(), relist));
     ground::start(&observer.ground, leadership.ending.clone(), tasks);
     node::start(&cluster, &sessions, &node_objects, &leadership.ending, tasks);
@@ -281,7 +281,7 @@ async fn relist_when_leading(observer: Observer, relist: watching::Relist) {
             }
             if leadership.knowledge() == Knowledge::BeforeLeading {
                 // A Drone that has got a vehicle since counts as up, too, until its agent has reported that it is not.
-                observer.takeoff_slots.begin(&observer);
+                drone::slots::begin(&observer);
                 leadership.knows(Knowledge::Current);
                 tracing::info!("everything was listed since the lead was taken");
                 observer.world().wake_all();

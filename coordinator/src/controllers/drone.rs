@@ -10,6 +10,7 @@ pub mod heights;
 pub mod leaving;
 pub mod notes;
 pub mod refusals;
+pub mod slots;
 pub mod status;
 
 use crate::cluster::api::ApiError;
@@ -97,7 +98,7 @@ async fn reconcile(controller: &DroneController, key: &Key) -> Result<Option<Dur
 fn observe(controller: &DroneController, key: &Key) -> Option<(DroneSnapshot, Option<Duration>)> {
     let observer = controller.observer();
     let snapshot = DroneSnapshot::of(observer, observer.world().get_drone(key)?);
-    observer.takeoff_slots.observe(observer.world(), &snapshot);
+    slots::observe(observer, &snapshot);
     let recheck = members::observe(&observer.cluster, &controller.assessments, &snapshot);
     Some((snapshot, recheck))
 }

@@ -7,6 +7,7 @@
 //! to our own writes before the watch does.
 
 pub mod airspace;
+pub mod airspace_grants;
 pub mod drone;
 pub mod facts;
 pub mod flight_traces;

@@ -8,7 +8,8 @@ use crate::cluster::events;
 use crate::cluster::node_objects::NodeObjects;
 use crate::cluster::watching;
 use crate::cluster::world::World;
-use crate::controllers::airspace::{self, Airspace};
+use crate::controllers::airspace::Airspace;
+use crate::controllers::airspace_grants;
 use crate::controllers::drone::binding::Binder;
 use crate::controllers::drone::heights::Heights;
 use crate::controllers::drone::{self, DroneController};
@@ -148,7 +149,7 @@ pub(crate) async fn lead(
     ground::start(&observer.ground, leadership.ending.clone(), tasks);
     node::start(&cluster, &sessions, &node_objects, &leadership.ending, tasks);
     orders::start(&observer, tasks);
-    airspace::start(&observer, metrics, tasks);
+    airspace_grants::start(&observer, metrics, tasks);
     let (vehicles, airframes) = vehicle::start(&observer, tasks);
     operator::start(&observer, (vehicles.clone(), airframes.clone()), tasks);
     rules::start(&observer, (vehicles, airframes), tasks);

@@ -1,7 +1,7 @@
 //! The formation of a Swarm: which of its Drones has which slot, written to the Drones, and whether the slots are covered.
 //!
 //! Owns: reading `spec.formation`, gathering for [`fleet::formation`] what is known of the Drones, and writing each Drone's slot and
-//! station. Must not: choose which Drone goes where, or move one ([`crate::controllers::airspace`] does).
+//! station. Must not: choose which Drone goes where, or move one ([`crate::controllers::airspace_grants`] does).
 
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;

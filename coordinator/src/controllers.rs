@@ -7,13 +7,20 @@
 //! to our own writes before the watch does.
 
 pub mod airspace;
+pub mod airspace_grants;
 pub mod drone;
+pub mod facts;
 pub mod flight_traces;
 pub mod mission;
 pub mod node;
+pub mod node_operators;
+pub mod node_rules;
 pub mod operator;
 pub mod orders;
+pub mod pacing;
+pub mod plans;
 pub mod queue;
+pub mod reported_flight;
 pub mod rules;
 pub mod swarm;
 pub mod takeoff_slots;
@@ -39,6 +46,9 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::time::Instant;
 use tokio_util::sync::CancellationToken;
+
+/// After losing to another writer, the watch brings the news within this time.
+const AFTER_CONFLICT: Duration = Duration::from_millis(100);
 
 /// Calls `reconcile` for each object woken, for at most `most` at a time, until `ending`; what is under way then is
 /// finished. `reconcile` says after which time it wants to run again at the latest, and `rest` for how long an object is left alone
@@ -172,6 +182,19 @@ fn try_again<K: Resource<DynamicType = ()>>(object: Arc<K>, error: &ApiError, fa
     let key = Key::of(object.as_ref());
     let _about = spans::object(object.as_ref()).entered();
     Action::requeue(failures.failed(&key, error, Instant::now(), rand::random()))
+}
+
+/// Losing to another writer is no fault: reconcile again once the cache has the news.
+pub(crate) fn overtaken_is_no_failure(
+    result: Result<Option<Duration>, ApiError>,
+) -> Result<Option<Duration>, ApiError> {
+    match result {
+        Err(error) if error.is_overtaken() => {
+            tracing::debug!(%error, "overtaken by another writer");
+            Ok(Some(AFTER_CONFLICT))
+        }
+        result => result,
+    }
 }
 
 #[cfg(test)]

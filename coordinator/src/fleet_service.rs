@@ -12,9 +12,9 @@ use crate::cluster::key::Key;
 use crate::cluster::selection::Selection;
 use crate::cluster::world::owner;
 use crate::controllers::drone::binding::candidate;
-use crate::controllers::drone::facts::{DroneSnapshot, Observer};
 use crate::controllers::drone::heights::Heights;
 use crate::controllers::drone::status::serving_node;
+use crate::controllers::facts::{DroneSnapshot, Observer};
 use crate::metrics::Metrics;
 use crate::server::ServiceGate;
 use crate::server::admission::Ticket;
@@ -447,7 +447,7 @@ fn phase_and_message(handles: &FleetHandles, snapshot: &DroneSnapshot) -> (Strin
 mod tests {
     use super::*;
     use crate::cluster::world::Change;
-    use crate::controllers::drone::facts::tests::{bound, observer};
+    use crate::controllers::facts::tests::{bound, observer};
     use crate::server::auth::tests::scripted::Scripted;
     use crds::DroneSpec;
     use fleet::assignment::Held;

@@ -15,7 +15,7 @@ pub mod waiting;
 
 use crate::cluster::events::Note;
 use crate::cluster::key::Key;
-use crate::controllers::drone::facts::{DroneSnapshot, Observer};
+use crate::controllers::facts::{DroneSnapshot, Observer};
 use crate::metrics::Metrics;
 use crate::server::ServiceGate;
 use crate::server::admission::Ticket;

@@ -8,15 +8,18 @@ use crate::cluster::events;
 use crate::cluster::node_objects::NodeObjects;
 use crate::cluster::watching;
 use crate::cluster::world::World;
-use crate::controllers::airspace::{self, Airspace};
+use crate::controllers::airspace::Airspace;
+use crate::controllers::airspace_grants;
 use crate::controllers::drone::binding::Binder;
-use crate::controllers::drone::facts::Observer;
 use crate::controllers::drone::heights::Heights;
-use crate::controllers::drone::pacing::Paces;
 use crate::controllers::drone::{self, DroneController};
+use crate::controllers::facts::Observer;
 use crate::controllers::flight_traces::FlightTraces;
-use crate::controllers::mission::{self, plans::Missions};
-use crate::controllers::rules::{self, NodeRules};
+use crate::controllers::mission;
+use crate::controllers::node_rules::NodeRules;
+use crate::controllers::pacing::Paces;
+use crate::controllers::plans::Missions;
+use crate::controllers::rules;
 use crate::controllers::swarm::expectations::Expectations;
 use crate::controllers::swarm::formation::{self, Coverages};
 use crate::controllers::swarm::members::Assessments;
@@ -141,12 +144,12 @@ pub(crate) async fn lead(
         leadership.ending.clone(),
     ));
     forget_departed(&observer, &assessments);
-    observer.takeoff_slots.begin(&observer);
+    drone::slots::begin(&observer);
     tasks.spawn(relist_when_leading(observer.clone(), relist));
     ground::start(&observer.ground, leadership.ending.clone(), tasks);
     node::start(&cluster, &sessions, &node_objects, &leadership.ending, tasks);
     orders::start(&observer, tasks);
-    airspace::start(&observer, metrics, tasks);
+    airspace_grants::start(&observer, metrics, tasks);
     let (vehicles, airframes) = vehicle::start(&observer, tasks);
     operator::start(&observer, (vehicles.clone(), airframes.clone()), tasks);
     rules::start(&observer, (vehicles, airframes), tasks);
@@ -279,7 +282,7 @@ async fn relist_when_leading(observer: Observer, relist: watching::Relist) {
             }
             if leadership.knowledge() == Knowledge::BeforeLeading {
                 // A Drone that has got a vehicle since counts as up, too, until its agent has reported that it is not.
-                observer.takeoff_slots.begin(&observer);
+                drone::slots::begin(&observer);
                 leadership.knows(Knowledge::Current);
                 tracing::info!("everything was listed since the lead was taken");
                 observer.world().wake_all();

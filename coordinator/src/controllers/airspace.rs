@@ -1,39 +1,26 @@
 //! The airspace of the site: which vehicle may fly where, kept by the leader.
 //!
-//! Owns: gathering for [`fleet::site::Site`] what Drones ask for and agents report, and waking whom its grants concern. Must not: grant
-//! anything itself, or do anything for a fleet without stations.
+//! Owns: the [`Site`], and what is read of it. Must not: have anything granted ([`crate::controllers::airspace_grants`] does).
 
-use crate::cluster::events::Note;
 use crate::cluster::world::uid;
-use crate::controllers::drone::facts::{Observer, facts_with};
-use crate::controllers::mission::plans::PlanOf;
-use crate::controllers::rules::NodeRules;
-use crate::metrics::Metrics;
+use crate::controllers::node_rules::NodeRules;
 use crds::Drone;
 use crds::drone::{AltitudeReference, Station as AskedStation};
-use fleet::airspace::{OrderNumber, Owner, Rules};
-use fleet::drone::desire::{Asked, counts_as_down, desire, held_height, holds_flight, may_be_in_air};
+use fleet::airspace::{OrderNumber, Rules};
+use fleet::drone::Movement;
+use fleet::drone::desire::{counts_as_down, held_height, holds_flight};
 use fleet::drone::way_home::WayHome;
-use fleet::drone::{Claimed, Movement};
-use fleet::flight_record::SoFar;
 use fleet::geo::Frame;
 use fleet::ids::{DroneUid, NodeName};
 use fleet::mission::PlanDigest;
 use fleet::report::Report;
-use fleet::route_order::RouteOrder;
-use fleet::site::{Corridor, Desire, Expected, NO_HOME, OffStation, Owned, Site};
+use fleet::site::{NO_HOME, OffStation, Owned, Site};
 use fleet::station::{Altitude, BadStation, Limits, Manner, Place, Station, Tolerance};
 use fleet::time::Moment;
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Heading, MetersPerSecond, Wgs84};
 use fleet::vehicle::FlightTruth;
-use std::collections::BTreeMap;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
-use std::time::Duration;
-use tokio::task::JoinSet;
-
-/// Reports come once a second; a vehicle that waits for another's airspace gets it this long after that was reported free.
-const EVERY: Duration = Duration::from_millis(500);
 
 /// What the operator has set for the site.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
@@ -49,12 +36,12 @@ pub struct SiteRules {
 /// The airspace. A copy is the same.
 #[derive(Clone, Debug)]
 pub struct Airspace {
-    of: SiteRules,
+    pub(super) of: SiteRules,
     site: Arc<Mutex<Option<Site>>>,
     /// There is no site yet, and one that has a station or flies for a Mission may be anywhere. So it is until Drones were looked over.
-    unplaced: Arc<AtomicBool>,
+    pub(super) unplaced: Arc<AtomicBool>,
     /// Whose home was found to be no center of a site, the first of them. It is logged once.
-    unfit: Arc<Mutex<Option<NodeName>>>,
+    pub(super) unfit: Arc<Mutex<Option<NodeName>>>,
     fences: Arc<NodeRules>,
 }
 
@@ -75,7 +62,7 @@ impl Airspace {
     ///
     /// # Errors
     /// Why it cannot be one, in words.
-    fn station(
+    pub(super) fn station(
         &self,
         asked: &AskedStation,
         node: Option<&NodeName>,
@@ -103,7 +90,7 @@ impl Airspace {
         &self.of
     }
 
-    fn lock(&self) -> MutexGuard<'_, Option<Site>> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Option<Site>> {
         self.site.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
@@ -282,272 +269,3 @@ pub fn place(asked: &AskedStation) -> Place {
         },
     }
 }
-
-/// Starts keeping the airspace.
-pub fn start(observer: &Observer, metrics: &Metrics, tasks: &mut JoinSet<()>) {
-    let (observer, metrics) = (observer.clone(), metrics.clone());
-    tasks.spawn(async move {
-        let ending = observer.leadership.ending.clone();
-        loop {
-            // What is granted by one that may lead no more could be another's.
-            if observer.leadership.state.acts() {
-                update(&observer, &metrics);
-            }
-            if ending.run_until_cancelled(tokio::time::sleep(EVERY)).await.is_none() {
-                return;
-            }
-        }
-    });
-}
-
-/// One vehicle, as far as its airspace goes.
-struct Gathered {
-    drone: Option<Arc<Drone>>,
-    report: Option<(Arc<Report>, Moment)>,
-    may_fly: bool,
-    roams: bool,
-    desire: Desire,
-}
-
-fn update(observer: &Observer, metrics: &Metrics) {
-    let airspace = &observer.airspace;
-    let drones = observer.world().all_drones(None);
-    if !drones.iter().any(|drone| roams(observer, drone)) {
-        // Routes are numbered over all of a leadership: what is kept goes on when there is a station again.
-        if let Some(site) = airspace.lock().as_mut() {
-            site.rest();
-        }
-        set_unplaced(observer, &drones, false);
-        return;
-    }
-    let is_new = airspace.lock().is_none();
-    let new = is_new.then(|| new_site(observer, &drones)).flatten();
-    if is_new && new.is_none() {
-        let unplaced = drones.iter().any(|drone| may_be_away(observer, drone));
-        set_unplaced(observer, &drones, unplaced);
-        return;
-    }
-    let now = observer.leadership.state.now();
-    let (gathered, corridors, changes) = gather(observer, &drones, now);
-    let before = shown(airspace, &gathered, now);
-    let conflicts = {
-        let mut site = airspace.lock();
-        if is_new {
-            *site = new;
-        }
-        let expected = gathered.iter().map(|(node, one)| {
-            let report = one
-                .report
-                .as_ref()
-                .map(|(report, received)| (report.as_ref(), *received));
-            let expected = Expected {
-                report,
-                may_fly: one.may_fly,
-                roams: one.roams,
-                desire: one.desire,
-            };
-            (node.clone(), expected)
-        });
-        let expected = expected.collect();
-        let Some(site) = site.as_mut() else { return };
-        site.plans(&corridors);
-        site.changes(changes);
-        site.keep_within(observer.rules.fences());
-        let before = site.endangered().clone();
-        site.update(&expected, now);
-        let known = |pair, action| before.get(pair).map(|danger| danger.action) == Some(action);
-        let new = site.endangered().iter().map(|(pair, danger)| (pair, danger.action));
-        let new = new.filter(|(pair, action)| !known(*pair, *action));
-        new.map(|(pair, action)| (pair.clone(), action)).collect::<Vec<_>>()
-    };
-    // Not before the site is there: nobody takes off in between.
-    set_unplaced(observer, &drones, false);
-    for ((from, vehicle), what) in conflicts {
-        metrics.conflict(what);
-        tracing::warn!(%from, node = %vehicle, ?what, "not clear of one that does not keep to its airspace");
-        let record = |node: &NodeName, text: String| {
-            if let Some(drone) = gathered.get(node).and_then(|one| one.drone.as_ref()) {
-                observer
-                    .cluster
-                    .events
-                    .record(drone, Note::warning("AirspaceConflict", text));
-            }
-        };
-        record(&vehicle, format!("the vehicle {}", what.sentence(&from)));
-        if let Owner::Vehicle(stray) = &from {
-            let text = format!(
-                "the vehicle is not in its own airspace, and comes near to the vehicle of node {vehicle}, which {}",
-                what.words()
-            );
-            record(stray, text);
-        }
-    }
-    for (node, shown) in shown(airspace, &gathered, now) {
-        if before.get(&node) != Some(&shown) {
-            observer.cluster.wakes.nodes.wake(node.clone());
-            observer.world().wake_drones_on(&node);
-        }
-    }
-}
-
-/// Its route, why it is not on its station, whether it may take off or is home, and to which height it may change.
-type Shown = (Option<RouteOrder>, Option<OffStation>, bool, Option<AltitudeAboveHome>);
-
-/// What people and agents are shown of each vehicle that moves.
-fn shown(airspace: &Airspace, gathered: &BTreeMap<NodeName, Gathered>, now: Moment) -> BTreeMap<NodeName, Shown> {
-    let site = airspace.lock();
-    let Some(site) = site.as_ref() else {
-        return BTreeMap::new();
-    };
-    let asks = gathered.iter().filter(|(_, one)| one.desire != Desire::Nothing);
-    asks.map(|(node, one)| {
-        if let Desire::AboveHome(_) | Desire::Plan = one.desire {
-            let waits = site.plan_waits(node).map(|why| OffStation::Waits(why.to_owned()));
-            let may = site.may_take_off(node) || site.owns_plan(node);
-            return (node.clone(), (None, waits, may, site.changes_to(node)));
-        }
-        let is_home = one
-            .report
-            .as_ref()
-            .is_some_and(|(report, _)| site.is_home(node, report));
-        (
-            node.clone(),
-            (site.route(node).cloned(), site.off_station(node, now), is_home, None),
-        )
-    })
-    .collect()
-}
-
-fn node_of(drone: &Drone) -> Option<NodeName> {
-    NodeName::parse(drone.spec.node_name.as_deref()?).ok()
-}
-
-/// All vehicles that are connected or serve a Drone, the ways of their plans, and to which heights they are to change.
-fn gather(
-    observer: &Observer,
-    drones: &[Arc<Drone>],
-    now: Moment,
-) -> (
-    BTreeMap<NodeName, Gathered>,
-    BTreeMap<NodeName, Corridor>,
-    BTreeMap<NodeName, AltitudeAboveHome>,
-) {
-    let (mut all, mut corridors, mut changes) = (BTreeMap::new(), BTreeMap::new(), BTreeMap::new());
-    for (node, snapshot) in observer.sessions.connected() {
-        let current = observer.sessions.current(&node);
-        let age = snapshot.report.map(|(_, age)| age);
-        let received = |age: Duration| Moment::at(now.since_epoch().saturating_sub(age));
-        let report = current.zip(age).map(|(report, age)| (report, received(age)));
-        let one = Gathered {
-            drone: None,
-            report,
-            may_fly: true,
-            roams: false,
-            desire: Desire::Nothing,
-        };
-        all.insert(node, one);
-    }
-    for drone in drones {
-        let Some(node) = node_of(drone) else { continue };
-        let report = all
-            .get(&node)
-            .and_then(|one| one.report.as_ref().map(|(report, _)| Arc::clone(report)));
-        let facts = facts_with(observer, drone, report.as_deref());
-        if facts.claim != Claimed::Ours {
-            continue;
-        }
-        let planned = observer.missions.plan(drone);
-        if let PlanOf::Some(planned) = &planned
-            && let Some(home) = report.as_deref().and_then(|report| report.home)
-        {
-            corridors.insert(node.clone(), planned.corridor(home.amsl));
-        }
-        let one = all.entry(node).or_insert(Gathered {
-            drone: None,
-            report: None,
-            may_fly: may_be_in_air(facts.reported_flight.so_far),
-            roams: false,
-            desire: Desire::Nothing,
-        });
-        one.drone = Some(Arc::clone(drone));
-        one.roams = drone.spec.station.is_some() || planned != PlanOf::NoMission;
-        let asked = drone.spec.station.as_ref().map_or(Asked::AboveHome, |asked| {
-            let node = node_of(drone);
-            Asked::Station(observer.airspace.station(asked, node.as_ref(), report.as_deref()).ok())
-        });
-        let asked = if planned == PlanOf::NoMission {
-            asked
-        } else {
-            Asked::Plan
-        };
-        one.desire = desire(&facts, asked, report.as_deref());
-        let height = AltitudeAboveHome(drone.spec.takeoff_altitude_meters);
-        let changes_height = asked == Asked::AboveHome && held_height(&facts.uid, report.as_deref(), height).is_some();
-        if changes_height && observer.rules.allow(&node, None, Some(height)).is_ok() {
-            changes.insert(node, height);
-        }
-    }
-    (all, corridors, changes)
-}
-
-/// Whether its vehicle may go elsewhere than above its home.
-fn roams(observer: &Observer, drone: &Drone) -> bool {
-    drone.spec.station.is_some() || observer.missions.plan(drone) != PlanOf::NoMission
-}
-
-/// The node whose vehicle roams for `drone`, which has the claim to it.
-fn roams_from(observer: &Observer, drone: &Drone) -> Option<NodeName> {
-    let node = node_of(drone).filter(|_| roams(observer, drone))?;
-    let claim = observer.world().claim(node.as_str())?;
-    (claim.uid == uid(drone)).then_some(node)
-}
-
-/// Whether its vehicle may be away from its home now, heard or not.
-fn may_be_away(observer: &Observer, drone: &Drone) -> bool {
-    let Some(node) = roams_from(observer, drone) else {
-        return false;
-    };
-    match observer.sessions.current(&node) {
-        Some(report) => report.so_far == SoFar::Flown,
-        None => may_be_in_air(facts_with(observer, drone, None).reported_flight.so_far),
-    }
-}
-
-/// Takes note of whether one may be anywhere while there is no site. All wait anew for that, or need not any more.
-fn set_unplaced(observer: &Observer, drones: &[Arc<Drone>], unplaced: bool) {
-    if observer.airspace.unplaced.swap(unplaced, Ordering::Relaxed) == unplaced {
-        return;
-    }
-    for node in drones.iter().filter_map(|drone| node_of(drone)) {
-        observer.world().wake_drones_on(&node);
-        observer.cluster.wakes.nodes.wake(node);
-    }
-}
-
-/// A new site around the home of the first vehicle that roams, is heard, and has its home where a site can be; `None` while there is none.
-/// What people ask for is no center: it may be wrong, and a site stays where it is.
-fn new_site(observer: &Observer, drones: &[Arc<Drone>]) -> Option<Site> {
-    let airspace = &observer.airspace;
-    let homes = drones.iter().filter_map(|drone| {
-        let node = roams_from(observer, drone)?;
-        let home = observer.sessions.current(&node)?.home?;
-        Some((node, home.at))
-    });
-    let mut unfit = None;
-    for (node, home) in homes {
-        match Site::new(observer.leadership.term, airspace.of.rules, home) {
-            Ok(new) => return Some(new.with_tolerance(airspace.of.tolerance)),
-            Err(why) => unfit = unfit.or(Some((node, why))),
-        }
-    }
-    let first = unfit.as_ref().map(|(node, _)| node.clone());
-    let mut known = airspace.unfit.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((node, why)) = unfit.filter(|(node, _)| known.as_ref() != Some(node)) {
-        tracing::warn!(%node, %why, "no vehicle flies to its station: the home of this one can be no center of a site");
-    }
-    *known = first;
-    None
-}
-
-#[cfg(test)]
-mod tests;

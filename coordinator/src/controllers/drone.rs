@@ -1,23 +1,24 @@
 //! The Drone controller: gives each Drone a vehicle, keeps its object until that vehicle has landed, and writes status and Events.
 //!
-//! Owns: one reconcile of one Drone, as its stages: observe ([`facts`]), decide, apply, status. Must not: command a vehicle; what the
+//! Owns: one reconcile of one Drone, as its stages: observe ([`DroneSnapshot`]), decide, apply, status. Must not: command a vehicle; what the
 //! agent is sent follows from the same facts in [`crate::controllers::orders`].
 
 pub mod apply;
 pub mod binding;
 pub mod decide;
-pub mod facts;
 pub mod heights;
 pub mod leaving;
 pub mod notes;
-pub mod pacing;
 pub mod refusals;
+pub mod slots;
 pub mod status;
 
 use crate::cluster::api::ApiError;
 use crate::cluster::key::Key;
-use crate::controllers;
+use crate::controllers::facts::{DroneSnapshot, Observer};
+use crate::controllers::pacing::Paces;
 use crate::controllers::swarm::members::{self, Assessments};
+use crate::controllers::{self, overtaken_is_no_failure};
 use crate::leadership::state::AFTER_DOUBT;
 use crate::metrics::Reconciles;
 use crate::spans;
@@ -25,10 +26,8 @@ use apply::apply;
 use binding::Binder;
 use crds::Drone;
 use decide::decide;
-use facts::{DroneSnapshot, Observer};
 use heights::Heights;
 use kube::runtime::reflector::Store;
-use pacing::Paces;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -36,9 +35,6 @@ use tracing::Instrument;
 
 /// Drones worked on at a time.
 const AT_A_TIME: u16 = 16;
-
-/// After losing to another writer, the watch brings the news within this time.
-pub(crate) const AFTER_CONFLICT: Duration = Duration::from_millis(100);
 
 /// The Drone controller.
 #[derive(Debug)]
@@ -82,19 +78,6 @@ pub fn start(controller: DroneController, drones: Store<Drone>, reconciles: Reco
     ));
 }
 
-/// Losing to another writer is no fault: reconcile again once the cache has the news.
-pub(crate) fn overtaken_is_no_failure(
-    result: Result<Option<Duration>, ApiError>,
-) -> Result<Option<Duration>, ApiError> {
-    match result {
-        Err(error) if error.is_overtaken() => {
-            tracing::debug!(%error, "overtaken by another writer");
-            Ok(Some(AFTER_CONFLICT))
-        }
-        result => result,
-    }
-}
-
 async fn reconcile(controller: &DroneController, key: &Key) -> Result<Option<Duration>, ApiError> {
     let leadership = &controller.observer().leadership;
     if !leadership.state.acts() {
@@ -115,7 +98,7 @@ async fn reconcile(controller: &DroneController, key: &Key) -> Result<Option<Dur
 fn observe(controller: &DroneController, key: &Key) -> Option<(DroneSnapshot, Option<Duration>)> {
     let observer = controller.observer();
     let snapshot = DroneSnapshot::of(observer, observer.world().get_drone(key)?);
-    observer.takeoff_slots.observe(observer.world(), &snapshot);
+    slots::observe(observer, &snapshot);
     let recheck = members::observe(&observer.cluster, &controller.assessments, &snapshot);
     Some((snapshot, recheck))
 }

@@ -1,12 +1,11 @@
 //! The Mission controller: has the work of Missions flown by Drones, and says how far it has come.
 //!
-//! Owns: looking over all Missions again and again; what of their plans is sent to agents and named in their orders ([`plans`]); their
-//! Drones, statuses and Events. Must not: decide ([`fleet::mission::progress`] does), bind Drones, begin a write when another may lead by then,
-//! however long the calls before it took, or give a part to a Drone before that is written down: another leader makes the same plans from the
-//! status.
+//! Owns: looking over all Missions again and again; what of their plans is sent to agents and named in their orders
+//! ([`crate::controllers::plans`]); their Drones, statuses and Events. Must not: decide ([`fleet::mission::progress`] does), bind Drones,
+//! begin a write when another may lead by then, however long the calls before it took, or give a part to a Drone before that is written
+//! down: another leader makes the same plans from the status.
 
 mod file;
-pub mod plans;
 pub mod reach;
 pub mod status;
 pub mod work;
@@ -18,7 +17,8 @@ use crate::cluster::retry::Failures;
 use crate::cluster::status::write_while;
 use crate::cluster::watching;
 use crate::cluster::world::uid;
-use crate::controllers::drone::facts::{DroneSnapshot, Observer};
+use crate::controllers::facts::{DroneSnapshot, Observer};
+use crate::controllers::plans::{Known, Planned, Resting, owner};
 use crate::controllers::swarm::expectations::Expectations;
 use crds::mission::MissionStatus;
 use crds::{Drone, Mission, labels};
@@ -37,7 +37,6 @@ use kube::runtime::reflector::Store;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher;
 use kube::{Resource, ResourceExt};
-use plans::{Known, Planned, Resting, owner};
 use reach::Judged;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};

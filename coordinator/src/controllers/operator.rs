@@ -1,14 +1,14 @@
 //! Who operates the vehicles: what Operators say, brought to the agents, and what came of it.
 //!
-//! Owns: looking over all vehicles again and again, what is sent to agents, what their Vehicles show ([`NodeOperators`]), and the
-//! statuses of the objects. Must not: choose one of several Operators ([`fleet::remote_id::choose`]), or count on anything that an agent
-//! did not report.
+//! Owns: looking over all vehicles again and again, what is sent to agents, what their Vehicles show
+//! ([`crate::controllers::node_operators`]), and the statuses of the objects. Must not: choose one of several Operators
+//! ([`fleet::remote_id::choose`]), or count on anything that an agent did not report.
 
 pub mod objects;
 pub mod status;
 mod transmitters;
 
-use crate::controllers::drone::facts::Observer;
+use crate::controllers::facts::Observer;
 use crate::controllers::rules::writes::Writes;
 use crate::controllers::rules::{self, objects::labels as labels_of};
 use crate::controllers::vehicle::next::name;
@@ -22,27 +22,15 @@ use kube::api::Api;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Resource, ResourceExt};
 use objects::Wanted;
-use status::{Outcome, Shown, of_operator, outcome, shown};
+use status::{Outcome, of_operator, outcome, shown};
 use std::collections::{BTreeMap, HashMap, HashSet};
-use std::sync::{Arc, Mutex, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 use tokio::time::Instant;
 
 /// From one reconcile to the next.
 const EVERY: Duration = Duration::from_secs(1);
-
-/// What the Vehicles show of Remote ID. One for a leadership.
-#[derive(Debug, Default)]
-pub struct NodeOperators(Mutex<HashMap<NodeName, Shown>>);
-
-impl NodeOperators {
-    /// What the Vehicle of `node` shows of it.
-    #[must_use]
-    pub fn shown(&self, node: &NodeName) -> Option<Shown> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner).get(node).cloned()
-    }
-}
 
 struct Controller {
     observer: Observer,
@@ -121,7 +109,7 @@ impl Controller {
                 all.insert(subject.node.clone(), shown);
             }
         }
-        *self.observer.operators.0.lock().unwrap_or_else(PoisonError::into_inner) = all;
+        self.observer.operators.update(all);
         self.write_statuses(&wanted, &subjects, &outcomes, now, wall);
     }
 

@@ -1,25 +1,24 @@
 //! Rules on board: what Geofences and ParameterProfiles want, brought to the agents, and what came of it.
 //!
-//! Owns: looking over all vehicles again and again, what is sent to agents and named in their orders ([`NodeRules`]), the statuses of the
-//! objects, Events, and a record of each flight. Must not: compile ([`fleet::geofence`], [`fleet::parameters`]) or count on anything that
-//! an agent did not report.
+//! Owns: looking over all vehicles again and again, what is sent to agents and named in their orders
+//! ([`crate::controllers::node_rules`]), the statuses of the objects, Events, and a record of each flight. Must not: compile
+//! ([`fleet::geofence`], [`fleet::parameters`]) or count on anything that an agent did not report.
 
 pub mod flight;
 mod made;
-mod nodes;
 pub mod objects;
 pub mod plan;
 pub mod readable;
+mod shown;
 pub mod status;
 mod troubles;
 pub mod writes;
 
-pub use nodes::{NodeRules, ShownRules};
-
 use crate::cluster::api;
 use crate::cluster::events::{FLIGHT, Note};
 use crate::cluster::watching;
-use crate::controllers::drone::facts::Observer;
+use crate::controllers::facts::Observer;
+use crate::controllers::node_rules::Counts;
 use crate::controllers::vehicle::next::name;
 use crate::controllers::vehicle::whose::{Airframes, served};
 use crds::{Geofence, ParameterProfile, Vehicle, labels};
@@ -32,12 +31,10 @@ use kube::runtime::reflector::store::Writer;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher;
 use kube::{Resource, ResourceExt};
-use nodes::OfNode;
 use objects::{Cache, Fence, Objects, Values};
 use plan::{Memories, Outcome, Subject, plan};
 use readable::Readable;
 use serde::de::DeserializeOwned;
-use status::Counts;
 use std::collections::{BTreeMap, HashMap, HashSet};
 use std::fmt::Debug;
 use std::sync::Arc;
@@ -244,7 +241,7 @@ impl Controller {
     /// Lets the other controllers know, and wakes those whom a change concerns.
     fn show(&self, objects: &Objects, subjects: &[Subject], outcomes: &[Outcome], drones: &[Option<DroneName>]) {
         let all = subjects.iter().zip(outcomes).zip(drones);
-        let nodes = all.map(|(of, drone)| (of.0.node.clone(), OfNode::of(objects, of, drone.as_ref())));
+        let nodes = all.map(|(of, drone)| (of.0.node.clone(), shown::of_node(objects, of, drone.as_ref())));
         for node in self.observer.rules.update(nodes.collect(), !objects.is_empty()) {
             self.observer.cluster.wakes.nodes.wake(node.clone());
             self.observer.world().wake_drones_on(&node);

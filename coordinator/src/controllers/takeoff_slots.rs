@@ -3,7 +3,6 @@
 //! Owns: the takeoff slots ([`fleet::swarm::takeoff_slots`]) of all Swarms, and what a Swarm's spec says of them. Must not: decide.
 
 use crate::cluster::world::{World, owner, uid};
-use crate::controllers::drone::facts::{DroneSnapshot, Observer};
 use crds::{Drone, Swarm};
 use fleet::assignment::USUAL_RESERVE;
 use fleet::ids::DroneUid;
@@ -13,7 +12,6 @@ use fleet::swarm::replacement::Policy;
 use fleet::swarm::takeoff_slots::{NotYet, Pace, TakeoffSlots as SlotsOfSwarm};
 use fleet::time::Moment;
 use fleet::units::Percent;
-use fleet::vehicle::FlightTruth;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -52,52 +50,22 @@ impl TakeoffSlots {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// Before the first slot is given: all Drones that have a vehicle count as up, until their agents have reported them on the
-    /// ground, and the leader before may have given a slot just now.
-    pub fn begin(&self, observer: &Observer) {
-        let now = observer.leadership.state.now();
-        for drone in observer.world().all_drones(None) {
-            let snapshot = DroneSnapshot::of(observer, drone);
-            if snapshot.was_served() {
-                self.take_over(observer.world(), &snapshot.drone, now);
-            }
-        }
-    }
-
-    fn take_over(&self, world: &World, served: &Drone, now: Moment) {
+    /// When another leads: a Drone that has a vehicle counts as up, and may have been given its slot just now.
+    pub(super) fn take_over(&self, world: &World, served: &Drone, now: Moment) {
         self.change(world, served, |slots, me| {
             slots.up(me);
             slots.leader_changed(now);
         });
     }
 
-    fn change(&self, world: &World, drone: &Drone, change: impl FnOnce(&mut SlotsOfSwarm, &DroneUid)) {
+    /// Has `change` done to the slots of the Swarm of `drone`, with its uid.
+    pub(super) fn change(&self, world: &World, drone: &Drone, change: impl FnOnce(&mut SlotsOfSwarm, &DroneUid)) {
         let Some((swarm, _)) = owner(drone) else { return };
         let me = DroneUid(uid(drone).to_owned());
         let mut all = self.lock();
         // It may have gone since the snapshot. What goes is forgotten after this, or was before.
         if world.is_member(swarm, &me.0) {
             change(&mut all.entry(swarm.to_owned()).or_default().slots, &me);
-        }
-    }
-
-    /// Takes in the snapshot of a Drone.
-    pub fn observe(&self, world: &World, snapshot: &DroneSnapshot) {
-        if !snapshot.was_served() {
-            if snapshot.facts.deleting {
-                self.forget(world, &snapshot.drone);
-            }
-            return;
-        }
-        match snapshot.facts.truth {
-            Some(FlightTruth::Disarmed) if snapshot.wants_flight() => {
-                self.change(world, &snapshot.drone, SlotsOfSwarm::on_ground)
-            }
-            Some(FlightTruth::Disarmed) => self.forget(world, &snapshot.drone),
-            Some(FlightTruth::ArmedOnGround) => self.change(world, &snapshot.drone, SlotsOfSwarm::armed),
-            Some(FlightTruth::Airborne(_) | FlightTruth::Unknown(_)) | None => {
-                self.change(world, &snapshot.drone, SlotsOfSwarm::up)
-            }
         }
     }
 

@@ -5,7 +5,7 @@
 
 use crate::cluster::events::Note;
 use crate::cluster::key::Key;
-use crate::controllers::drone::facts::DroneSnapshot;
+use crate::controllers::facts::DroneSnapshot;
 use crate::fleet_service::FleetHandles;
 use crate::sessions::KillShot;
 use crate::spans;

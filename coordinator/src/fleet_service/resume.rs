@@ -5,7 +5,7 @@
 
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
-use crate::controllers::drone::facts::DroneSnapshot;
+use crate::controllers::facts::DroneSnapshot;
 use crate::fleet_service::FleetHandles;
 use crds::Drone;
 use fleet::takeover::let_go;

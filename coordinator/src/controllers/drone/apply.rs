@@ -5,8 +5,8 @@
 use crate::cluster::api::ApiError;
 use crate::cluster::claims;
 use crate::controllers::drone::decide::Step;
-use crate::controllers::drone::facts::DroneSnapshot;
 use crate::controllers::drone::{DroneController, binding, leaving};
+use crate::controllers::facts::DroneSnapshot;
 use fleet::drone::status::Binding;
 use fleet::safety::NoRelease;
 use std::time::Duration;

@@ -3,7 +3,7 @@
 //! Owns: [`decide`]: the same snapshot, the same step. Must not: call the API, read a clock, or decide whether a vehicle is landed
 //! ([`fleet::safety::may_release`] does, invariant 4).
 
-use crate::controllers::drone::facts::DroneSnapshot;
+use crate::controllers::facts::DroneSnapshot;
 use crds::labels;
 use fleet::drone::Claimed;
 use fleet::ids::{NodeName, Term};

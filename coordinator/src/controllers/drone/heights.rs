@@ -2,7 +2,7 @@
 //!
 //! Owns: keeping that, by the Drone's uid, for as long as the Drone exists. Must not: decide ([`fleet::drone::height`] does).
 
-use crate::controllers::drone::facts::DroneSnapshot;
+use crate::controllers::facts::DroneSnapshot;
 use fleet::drone::Ground;
 use fleet::drone::height::{Climb, Height};
 use fleet::report::{Activity, Report};

@@ -5,7 +5,7 @@
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::events::Note;
 use crate::controllers::drone::DroneController;
-use crate::controllers::drone::facts::DroneSnapshot;
+use crate::controllers::facts::DroneSnapshot;
 use crds::{Drone, labels};
 use fleet::safety::Release;
 use kube::ResourceExt;

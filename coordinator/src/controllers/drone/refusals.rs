@@ -4,6 +4,7 @@
 //! measured values into their texts, and a value that wanders must not cost a write each time.
 //! Must not: classify reasons; the agent does.
 
+use crate::cluster::conditions::same_but_for_numbers;
 use crds::drone::ArmingRefusal;
 use fleet::report::Report;
 use fleet::vehicle::ReasonClass;
@@ -44,26 +45,6 @@ fn since(report: &Report, first: fleet::time::Moment, now: Timestamp) -> Option<
     let ago = SignedDuration::try_from(report.made.since(first)).ok()?;
     let at = now.checked_sub(ago).ok()?;
     Timestamp::from_second(at.as_second()).ok().map(Time)
-}
-
-/// Whether two texts differ in nothing but the digits of their numbers.
-#[must_use]
-pub fn same_but_for_numbers(one: &str, other: &str) -> bool {
-    one == other || shape(one) == shape(other)
-}
-
-/// A text without the digits of its numbers.
-#[must_use]
-pub fn shape(text: &str) -> String {
-    let mut shape = String::with_capacity(text.len());
-    for c in text.chars() {
-        match c {
-            '0'..='9' if shape.ends_with('0') => {}
-            '0'..='9' => shape.push('0'),
-            _ => shape.push(c),
-        }
-    }
-    shape
 }
 
 #[cfg(test)]

@@ -4,24 +4,25 @@
 //! change is worth a write. Must not: decide what is the case; [`fleet::drone::status`] does.
 
 use crate::cluster::api::ApiError;
+use crate::cluster::conditions::condition;
 use crate::cluster::status::write_while;
 use crate::controllers::drone::DroneController;
 use crate::controllers::drone::apply::Applied;
-use crate::controllers::drone::facts::{DroneSnapshot, Observer};
 use crate::controllers::drone::heights::check_again;
 use crate::controllers::drone::notes::notes;
-use crate::controllers::drone::pacing::{Due, Urgency};
-use crate::controllers::drone::refusals::{self, same_but_for_numbers};
+use crate::controllers::drone::refusals;
+use crate::controllers::facts::{DroneSnapshot, Observer};
+use crate::controllers::pacing::{Due, Urgency};
+use crate::controllers::reported_flight::so_far;
 use crds::drone::{BatteryStatus, PositionStatus, VehicleIdentity};
 use crds::{Drone, DroneStatus};
 use fleet::drone::status::deviations::alarms;
 use fleet::drone::status::{Binding, ON_ITS_WAY, Phase, Question, Status, status};
-use fleet::flight_record::{ReportedFlight, SoFar};
 use fleet::ids::NodeName;
 use fleet::report::Report;
 use fleet::site;
-use fleet::vehicle::{Autopilot, HardwareUid};
-use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
+use fleet::vehicle::Autopilot;
+use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::Api;
 use std::time::Duration;
@@ -245,86 +246,6 @@ fn warnings(before: Vec<String>, report: Option<&Report>) -> Vec<String> {
     }
 }
 
-const FLOWN: &str = "Flown";
-const OVER: &str = "Over";
-const KILLED: &str = "Killed";
-
-const fn so_far(reported: SoFar) -> Option<&'static str> {
-    match reported {
-        SoFar::Fresh => None,
-        SoFar::Flown => Some(FLOWN),
-        SoFar::Over => Some(OVER),
-        SoFar::Killed => Some(KILLED),
-    }
-}
-
-/// What agents reported of the flight, as `status` has kept it.
-#[must_use]
-pub fn reported_flight(status: &DroneStatus) -> ReportedFlight {
-    ReportedFlight {
-        takeovers: status
-            .takeovers
-            .and_then(|count| u32::try_from(count).ok())
-            .unwrap_or(0),
-        so_far: match status.flight.as_deref() {
-            Some(FLOWN) => SoFar::Flown,
-            Some(OVER) => SoFar::Over,
-            Some(KILLED) => SoFar::Killed,
-            Some(_) | None => SoFar::Fresh,
-        },
-        hardware: status
-            .vehicle
-            .as_ref()
-            .and_then(|vehicle| HardwareUid::parse(vehicle.hardware_uid.as_deref()?)),
-    }
-}
-
-/// A condition; the time of its last transition is kept while its status is the same, and its message while only numbers change in it.
-pub(crate) fn condition(
-    old: &[Condition],
-    kind: &str,
-    value: Option<bool>,
-    reason: &str,
-    message: &str,
-    generation: i64,
-    now: Timestamp,
-) -> Condition {
-    let mut new = exact_condition(old, kind, value, reason, message, generation, now);
-    let before = old.iter().find(|c| c.type_ == kind && c.status == new.status);
-    if let Some(before) = before.filter(|c| c.reason == reason && same_but_for_numbers(&c.message, message)) {
-        new.message.clone_from(&before.message);
-    }
-    new
-}
-
-/// A condition whose message is `message`: its numbers are what it has to tell.
-pub(crate) fn exact_condition(
-    old: &[Condition],
-    kind: &str,
-    value: Option<bool>,
-    reason: &str,
-    message: &str,
-    generation: i64,
-    now: Timestamp,
-) -> Condition {
-    let status = match value {
-        Some(true) => "True",
-        Some(false) => "False",
-        None => "Unknown",
-    };
-    let before = old.iter().find(|c| c.type_ == kind && c.status == status);
-    // Kubernetes keeps whole seconds; what is compared must be the same before and after it was written.
-    let now = Timestamp::from_second(now.as_second()).unwrap_or(now);
-    Condition {
-        type_: kind.to_owned(),
-        status: status.to_owned(),
-        reason: reason.to_owned(),
-        message: message.to_owned(),
-        observed_generation: Some(generation),
-        last_transition_time: before.map_or(Time(now), |c| c.last_transition_time.clone()),
-    }
-}
-
 /// What is known of the vehicle after `read`: hardware that was read once stays, because a Drone never moves to another airframe.
 fn same_airframe(before: Option<VehicleIdentity>, read: Option<VehicleIdentity>) -> Option<VehicleIdentity> {
     let (before, read) = match (before, read) {
@@ -393,11 +314,13 @@ mod tests {
     use crate::controllers::drone::apply::apply;
     use crate::controllers::drone::binding::Binder;
     use crate::controllers::drone::decide::decide;
-    use crate::controllers::drone::facts::tests::{bound, observer};
-    use crate::controllers::drone::pacing::{BATCH_DELAY, Paces};
+    use crate::controllers::facts::tests::{bound, observer};
+    use crate::controllers::pacing::{BATCH_DELAY, Paces};
+    use crate::controllers::reported_flight::reported_flight;
     use crds::DroneSpec;
     use fleet::assignment::Held;
     use fleet::drone::status::{Condition as Said, Kind};
+    use fleet::flight_record::{ReportedFlight, SoFar};
     use fleet::ids::{DroneUid, Term};
     use fleet::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Wgs84};
     use fleet::vehicle::{Battery, Charge, FlightTruth, Identity, Position};

@@ -2,7 +2,7 @@
 //!
 //! Owns: [`allows`], [`goes_on`]. Must not: know parts or plans.
 
-use crate::controllers::drone::facts::{DroneSnapshot, Observer};
+use crate::controllers::facts::{DroneSnapshot, Observer};
 use fleet::geofence::{Wanted, rest_outside};
 use fleet::mission::{PlannedFlight, Waypoint};
 use fleet::route_order;

@@ -3,8 +3,7 @@
 //! Owns: [`next`], its status from what follows. Must not: call the API, or say that something is flown that no vehicle reported.
 
 use super::work::{Job, corner, ranges, write};
-use crate::controllers::drone::refusals::shape;
-use crate::controllers::drone::status::exact_condition;
+use crate::cluster::conditions::{exact_condition, shape};
 use crds::Mission;
 use crds::mission::{MissionStatus, NotFlown, TrackRange};
 use fleet::mission::Stretch;

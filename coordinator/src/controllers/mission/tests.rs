@@ -1,7 +1,7 @@
 //! What the Mission controller sends to an API server that takes its time.
 
 use super::*;
-use crate::controllers::drone::facts::tests::observer;
+use crate::controllers::facts::tests::observer;
 use fleet::freshness::Knowledge;
 use http::{Request, Response};
 use kube::client::Body;

@@ -4,7 +4,8 @@
 //! sends it.
 
 use super::objects::Wanted;
-use crate::controllers::drone::status::condition;
+use crate::cluster::conditions::condition;
+use crate::controllers::node_operators::Shown;
 use crds::OperatorStatus;
 use crds::rules::UnsettledVehicle;
 use crds::vehicle::VehicleRemoteId;
@@ -60,15 +61,6 @@ pub fn outcome(wanted: &[Wanted], labels: &BTreeMap<String, String>) -> Outcome 
         }
     }
     outcome
-}
-
-/// What a Vehicle shows.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Shown {
-    /// In its status.
-    pub status: VehicleRemoteId,
-    /// The reason of its condition.
-    pub reason: &'static str,
 }
 
 /// What the Vehicle shows; `None` where no Operator selects it and it has no transmitter.

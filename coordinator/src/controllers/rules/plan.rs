@@ -9,6 +9,7 @@
 use super::made::{Fences, Made};
 pub use super::objects::Objects;
 use super::objects::{Fence, Values};
+use crate::controllers::node_rules::UNMADE;
 use crds::Vehicle;
 use crds::vehicle::{SentValue, VehicleRules};
 use fleet::geofence::{Compiled, NoFence};
@@ -19,10 +20,6 @@ use fleet::report::Report;
 use fleet::rules::{Deviation, DeviationWhy, Enforce, Rules, RulesDigest, WantedParameter};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
-
-/// The digest that is named to an agent whose rules cannot be made: it holds no rules of that name, so it does not arm where rules have
-/// to be in force.
-pub const UNMADE: &str = "00000000000000000000000000000000";
 
 /// A vehicle, as far as its rules go.
 #[derive(Clone, Debug)]

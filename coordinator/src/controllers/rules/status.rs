@@ -4,7 +4,8 @@
 
 use super::objects::{Fence, Values};
 use super::plan::{Outcome, Subject};
-use crate::controllers::drone::status::exact_condition;
+use crate::cluster::conditions::exact_condition;
+use crate::controllers::node_rules::Counts;
 use crds::rules::UnsettledVehicle;
 use crds::{GeofenceStatus, ParameterProfileStatus};
 use fleet::geofence::{Compiled, NoFence};
@@ -169,26 +170,6 @@ pub fn profile_on(profile: &str, subject: &Subject, outcome: &Outcome) -> RuleSt
         }
         None if report.rules.fence != FenceState::InForce && report.rules.parameters_in_force > 0 => RuleState::InForce,
         None => RuleState::NotYet("Working", "its parameters are being read".to_owned()),
-    }
-}
-
-/// On how many vehicles rules are in force.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct Counts {
-    /// They are.
-    pub in_force: usize,
-    /// They are not yet: time helps.
-    pub not_yet: usize,
-    /// Somebody has to do something.
-    pub stuck: usize,
-}
-
-impl Counts {
-    /// These, and `others`.
-    pub const fn add(&mut self, others: Self) {
-        self.in_force += others.in_force;
-        self.not_yet += others.not_yet;
-        self.stuck += others.stuck;
     }
 }
 

@@ -3,7 +3,7 @@
 //! Owns: which change is news ([`Troubles`]): one Event for each vehicle and kind of trouble, however many parameters have it, and none
 //! while nothing but the values changes. Must not: record them.
 
-use crate::controllers::drone::refusals::shape;
+use crate::cluster::conditions::shape;
 use fleet::rules::{DeviationWhy, FenceState, RulesReport};
 use std::collections::{BTreeMap, BTreeSet};
 

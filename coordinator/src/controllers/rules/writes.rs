@@ -7,7 +7,7 @@ use super::readable::Readable;
 use crate::cluster::api::{ApiError, error_chain};
 use crate::cluster::retry::Failures;
 use crate::cluster::status::write as write_status;
-use crate::controllers::drone::pacing::{Due, Paces, Urgency};
+use crate::controllers::pacing::{Due, Paces, Urgency};
 use crds::{Geofence, Operator, ParameterProfile};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::Api;

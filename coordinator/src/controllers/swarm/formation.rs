@@ -1,14 +1,14 @@
 //! The formation of a Swarm: which of its Drones has which slot, written to the Drones, and whether the slots are covered.
 //!
 //! Owns: reading `spec.formation`, gathering for [`fleet::formation`] what is known of the Drones, and writing each Drone's slot and
-//! station. Must not: choose which Drone goes where, or move one ([`crate::controllers::airspace`] does).
+//! station. Must not: choose which Drone goes where, or move one ([`crate::controllers::airspace_grants`] does).
 
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
 use crate::cluster::world::uid;
 use crate::controllers::airspace::{SiteRules, place};
-use crate::controllers::drone::facts::{DroneSnapshot, Observer};
-use crate::controllers::swarm::members::serving;
+use crate::controllers::facts::{DroneSnapshot, Observer};
+use crate::controllers::swarm::members::{serving, slot};
 use crate::metrics::Metrics;
 use crds::formation::FormationShape;
 use crds::{Drone, Swarm, labels};
@@ -95,12 +95,6 @@ fn tolerance(asked: Option<&crds::formation::Formation>, usual: Tolerance) -> To
         vertical: Meters(meters),
     };
     asked.and_then(|asked| asked.tolerance_meters).map_or(usual, same)
-}
-
-/// The slot that a Drone was given.
-#[must_use]
-pub fn slot(drone: &Drone) -> Option<usize> {
-    drone.labels().get(labels::SLOT)?.parse().ok()
 }
 
 /// Who has which slot. Drones that are not made yet go by their names.

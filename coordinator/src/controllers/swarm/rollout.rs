@@ -9,7 +9,7 @@ use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
 use crate::cluster::world::{World, uid};
-use crate::controllers::drone::facts::{DroneSnapshot, Observer};
+use crate::controllers::facts::{DroneSnapshot, Observer};
 use crate::controllers::swarm::members::{acts_on_spec, placed, serving};
 use crds::{Drone, Swarm};
 use fleet::ids::DroneUid;

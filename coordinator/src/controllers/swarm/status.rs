@@ -3,13 +3,14 @@
 //! Owns: counting, and writing when a number changed. Must not: count what a Drone's own autopilot has not said.
 
 use crate::cluster::api::ApiError;
+use crate::cluster::conditions::{condition, exact_condition};
 use crate::cluster::key::Key;
 use crate::cluster::selection::swarm_label;
 use crate::cluster::status::write as write_status;
 use crate::cluster::world::uid;
-use crate::controllers::drone::facts::Observer;
-use crate::controllers::drone::pacing::{Due, Urgency};
-use crate::controllers::drone::status::{condition, exact_condition};
+use crate::controllers::facts::Observer;
+use crate::controllers::pacing::{Due, Urgency};
+use crate::controllers::swarm::members::slot;
 use crate::controllers::swarm::rollout::is_outdated;
 use crate::controllers::swarm::{SwarmController, formation};
 use crate::controllers::takeoff_slots::bounds;
@@ -197,7 +198,7 @@ fn add_slots(
     let mut holders: BTreeMap<usize, &Arc<Drone>> = BTreeMap::new();
     let leaves = |drone: &Drone| drone.metadata.deletion_timestamp.is_some();
     for drone in drones {
-        let Some(slot) = formation::slot(drone) else { continue };
+        let Some(slot) = slot(drone) else { continue };
         if holders.get(&slot).is_none_or(|holder| leaves(holder) && !leaves(drone)) {
             holders.insert(slot, drone);
         }

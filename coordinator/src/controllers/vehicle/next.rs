@@ -2,11 +2,12 @@
 //!
 //! Owns: the decision, their names, and what their status says. Must not: call the API, read a clock.
 
+use crate::cluster::conditions::condition;
 use crate::cluster::world::uid;
-use crate::controllers::drone::pacing::Urgency;
-use crate::controllers::drone::status::{battery, condition, far_from, identity};
-use crate::controllers::operator::status::Shown;
-use crate::controllers::rules::ShownRules;
+use crate::controllers::drone::status::{battery, far_from, identity};
+use crate::controllers::node_operators::Shown;
+use crate::controllers::node_rules::ShownRules;
+use crate::controllers::pacing::Urgency;
 use crds::vehicle::{BatteryWear, Board, Home, VehicleRules};
 use crds::{Vehicle, VehicleSpec, VehicleStatus};
 use fleet::binding::Why;

@@ -12,7 +12,7 @@ use super::flight::{BadPlan, check_item, states};
 use super::item::{self, Item, of_waypoints};
 use super::route::{FASTEST, MOST_WAYPOINTS, Waypoint};
 use super::stretch::{Stretch, Stretches};
-use super::track::{Leg, Point, Track, Work};
+use super::track::{Leg, Point, Track, Work, Written};
 use super::way::Ways;
 use crate::geo::NoPlace;
 use crate::station::Altitude;
@@ -78,15 +78,6 @@ pub enum BadItems {
 
 /// The widest acceptance radius: that of autopilots of multicopters, if none is given (NAV_ACC_RAD, WPNAV_RADIUS).
 const WIDEST: Meters = Meters(2.0);
-
-/// Items that are flown unchanged.
-#[derive(Clone, Debug)]
-pub(super) struct Written {
-    /// Without takeoff and landing.
-    items: Vec<Item>,
-    /// The numbers of those that are flown to, and where that is.
-    places: Vec<(usize, Waypoint)>,
-}
 
 /// `items` with their numbers, without the takeoff before and the landing after: these are the agent's.
 fn kept(items: &[Item]) -> impl Iterator<Item = (usize, &Item)> {

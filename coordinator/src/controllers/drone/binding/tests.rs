@@ -3,7 +3,7 @@
 use super::*;
 use crate::cluster::key::Key;
 use crate::cluster::world::Change;
-use crate::controllers::drone::facts::tests::observer;
+use crate::controllers::facts::tests::observer;
 use crate::server::auth::tests::scripted::Scripted;
 use crds::{DroneSpec, Swarm, SwarmSpec};
 use fleet::vehicle::{Battery, Charge, FlightTruth};

@@ -552,7 +552,7 @@ fn spec() -> crds::VehicleSpec {
 
 /// Has the Vehicle object of a vehicle say what is shown of it.
 fn write_down(fleet: &mut Fleet, i: usize, outcome: &Outcome) {
-    let shown = super::super::nodes::shown(&fleet.objects, &fleet.subjects[i], outcome);
+    let shown = super::super::shown::shown(&fleet.objects, &fleet.subjects[i], outcome);
     let mut object = Vehicle::new(&fleet.subjects[i].name, spec());
     object.status = Some(crds::VehicleStatus {
         rules: shown,

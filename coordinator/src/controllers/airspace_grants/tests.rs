@@ -1,18 +1,21 @@
 //! The airspace of a few vehicles, as sentences about which of them may take off.
 
 use super::*;
-use crate::controllers::drone::facts::tests::{bound, for_a_mission, node, observer, plans};
-use crate::controllers::mission::plans::Planned;
+use crate::controllers::facts::tests::{bound, for_a_mission, node, observer, plans};
+use crate::controllers::plans::Planned;
 use crate::server::auth::tests::scripted::Scripted;
+use crds::drone::Station as AskedStation;
 use fleet::assignment::{Desired, Held, HeldDetails, Order};
 use fleet::drone::order::{ToSend, for_node};
 use fleet::flight_record::SoFar;
 use fleet::freshness::Knowledge;
 use fleet::geo::shifted;
 use fleet::ids::{DroneUid, Term};
-use fleet::mission::{PlanReport, PlanState, Waypoint};
+use fleet::mission::{PlanDigest, PlanReport, PlanState, Waypoint};
 use fleet::node_use::{Lift, NoLift};
-use fleet::vehicle::{Airborne, Position, WhyUnknown};
+use fleet::station::Altitude;
+use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+use fleet::vehicle::{Airborne, FlightTruth, Position, WhyUnknown};
 
 const HOME: Wgs84 = Wgs84 {
     latitude_deg: 47.397_742,

@@ -3,15 +3,17 @@
 //! Owns: [`NodeRules`]: what has to be in force before a vehicle is armed, where it may be, what its Vehicle shows, and how many vehicles
 //! have what. Must not: make rules, or count on anything that an agent did not report.
 
-use super::plan::{Objects, Outcome, Subject, UNMADE};
-use super::status::Counts;
-use crds::vehicle::{SentValue, VehicleRules};
+use crds::vehicle::VehicleRules;
 use fleet::geofence::{Outside, Wanted, WayOutside, outside, way_outside};
 use fleet::ids::{DroneName, NodeName};
-use fleet::rules::{Enforce, FenceState, RulesDigest, WantedParameter};
+use fleet::rules::RulesDigest;
 use fleet::units::{AltitudeAboveHome, Wgs84};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+
+/// The digest that is named to an agent whose rules cannot be made: it holds no rules of that name, so it does not arm where rules have
+/// to be in force.
+pub const UNMADE: &str = "00000000000000000000000000000000";
 
 /// What others may know of the rules of each node. One for a leadership.
 #[derive(Debug, Default)]
@@ -31,33 +33,40 @@ struct Known {
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct OfNode {
     /// What has to be in force before its vehicle is armed.
-    named: Option<RulesDigest>,
+    pub named: Option<RulesDigest>,
     /// The Drone that was on the node when that was found: values may depend on it.
-    drone: Option<DroneName>,
+    pub drone: Option<DroneName>,
     /// The Geofences that hold for it.
-    fences: Vec<Arc<Wanted>>,
+    pub fences: Vec<Arc<Wanted>>,
     /// What its Vehicle shows; `None` while it is not heard here, and shows what it did.
-    shown: Option<ShownRules>,
+    pub shown: Option<ShownRules>,
 }
 
 /// What a Vehicle shows of its rules, if there are any.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct ShownRules(pub Option<VehicleRules>);
 
-impl OfNode {
-    /// What was found for `subject`, whose vehicle serves `drone`.
-    #[must_use]
-    pub fn of(objects: &Objects, (subject, outcome): (&Subject, &Outcome), drone: Option<&DroneName>) -> Self {
-        let fences = outcome.active.iter().filter_map(|&i| objects.fences.get(i));
-        Self {
-            named: outcome.named.clone(),
-            drone: drone.cloned(),
-            fences: fences.map(|fence| Arc::clone(&fence.wanted)).collect(),
-            shown: (subject.identified && subject.report.is_some())
-                .then(|| ShownRules(shown(objects, subject, outcome))),
-        }
-    }
+/// On how many vehicles rules are in force.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Counts {
+    /// They are.
+    pub in_force: usize,
+    /// They are not yet: time helps.
+    pub not_yet: usize,
+    /// Somebody has to do something.
+    pub stuck: usize,
+}
 
+impl Counts {
+    /// These, and `others`.
+    pub const fn add(&mut self, others: Self) {
+        self.in_force += others.in_force;
+        self.not_yet += others.not_yet;
+        self.stuck += others.stuck;
+    }
+}
+
+impl OfNode {
     /// What Drones and routes depend on.
     fn is_as(&self, other: &Self) -> bool {
         (&self.named, &self.drone, &self.fences) == (&other.named, &other.drone, &other.fences)
@@ -165,63 +174,6 @@ impl NodeRules {
     #[must_use]
     pub fn shown(&self, node: &NodeName) -> Option<ShownRules> {
         self.lock().nodes.get(node)?.shown.clone()
-    }
-}
-
-/// What the Vehicle of `subject` shows.
-pub(super) fn shown(objects: &Objects, subject: &Subject, outcome: &Outcome) -> Option<VehicleRules> {
-    let report = subject.report.as_ref()?;
-    let reported = &report.rules;
-    if !outcome.is_selected() && outcome.send.is_none() {
-        return None;
-    }
-    let fences = outcome.active.iter().filter_map(|&i| objects.fences.get(i));
-    let profiles = outcome.profiles.iter().filter_map(|&i| objects.profiles.get(i));
-    let number = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
-    let value = |wanted: &WantedParameter| SentValue {
-        name: wanted.name.clone(),
-        // Written out, a number reads as the same.
-        value: wanted.value.to_string(),
-        apply: wanted.enforce == Enforce::Apply,
-        reboot: wanted.may_reboot,
-    };
-    // What cannot be made now leaves what was sent.
-    let last = subject.last().filter(|_| outcome.send.is_none());
-    let sent = match (&outcome.send, last) {
-        (Some(rules), _) => rules.digest.to_string(),
-        (None, last) => last.map(|last| last.sent.clone()).unwrap_or_default(),
-    };
-    // What is reported of others says nothing of these.
-    let is_held = reported.held.as_ref().is_some_and(|held| held.0 == sent);
-    let (fence, parameters_in_force) = match is_held || sent.is_empty() {
-        true => (&reported.fence, reported.parameters_in_force),
-        false => (&FenceState::Working, 0),
-    };
-    let values = match last {
-        Some(last) => last.values.clone(),
-        None => outcome.granted.iter().flatten().map(value).collect(),
-    };
-    Some(VehicleRules {
-        geofences: fences.map(|fence| fence.name.clone()).take(64).collect(),
-        parameter_profiles: profiles.map(|values| values.profile.name.clone()).take(64).collect(),
-        digest: outcome.named.as_ref().map(ToString::to_string).unwrap_or_default(),
-        fence: word(fence).to_owned(),
-        parameters: outcome.send.as_ref().map_or(0, |rules| number(rules.parameters.len())),
-        parameters_in_force: i32::try_from(parameters_in_force).unwrap_or(i32::MAX),
-        sent,
-        values,
-        changing: outcome.changing,
-    })
-}
-
-const fn word(fence: &FenceState) -> &'static str {
-    match fence {
-        FenceState::None => "None",
-        FenceState::Working => "Working",
-        FenceState::InForce => "InForce",
-        FenceState::WaitsForGround => "WaitsForGround",
-        FenceState::Refused(_) => "Refused",
-        FenceState::Drifted(_) => "Drifted",
     }
 }
 

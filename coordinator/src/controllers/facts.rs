@@ -6,11 +6,11 @@ use crate::cluster::Cluster;
 use crate::cluster::key::Key;
 use crate::cluster::world::{World, is_guarded, owner, uid};
 use crate::controllers::airspace::Airspace;
-use crate::controllers::drone::status;
 use crate::controllers::flight_traces::FlightTraces;
-use crate::controllers::mission::plans::{self, Missions, PlanOf, is_ready};
-use crate::controllers::operator::NodeOperators;
-use crate::controllers::rules::NodeRules;
+use crate::controllers::node_operators::NodeOperators;
+use crate::controllers::node_rules::NodeRules;
+use crate::controllers::plans::{self, Missions, PlanOf, is_ready};
+use crate::controllers::reported_flight;
 use crate::controllers::takeoff_slots::TakeoffSlots;
 use crate::controllers::upgrade::Upgrades;
 use crate::ground::{self, Ground as GroundOrders};
@@ -280,7 +280,7 @@ fn reported_flight(drone: &Drone) -> ReportedFlight {
     let Some(kept) = &drone.status else {
         return ReportedFlight::default();
     };
-    let reported = status::reported_flight(kept);
+    let reported = reported_flight::reported_flight(kept);
     ReportedFlight {
         hardware: reported.hardware.filter(|_| kept.node_name == drone.spec.node_name),
         ..reported

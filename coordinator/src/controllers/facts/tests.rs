@@ -3,7 +3,7 @@
 use super::*;
 use crate::cluster::world::{Change, Wakes};
 use crate::controllers::airspace::SiteRules;
-use crate::controllers::mission::plans::Planned;
+use crate::controllers::plans::Planned;
 use crate::metrics::Metrics;
 use crate::server::auth::tests::scripted::Scripted;
 use crds::DroneSpec;

@@ -1,0 +1,43 @@
+//! What agents reported of a Drone's flight, as the Drone's status keeps it.
+//!
+//! Owns: reading it, and the words of `status.flight`. Must not: decide what follows from it.
+
+use crds::DroneStatus;
+use fleet::flight_record::{ReportedFlight, SoFar};
+use fleet::vehicle::HardwareUid;
+
+const FLOWN: &str = "Flown";
+const OVER: &str = "Over";
+const KILLED: &str = "Killed";
+
+/// The word for it.
+#[must_use]
+pub const fn so_far(reported: SoFar) -> Option<&'static str> {
+    match reported {
+        SoFar::Fresh => None,
+        SoFar::Flown => Some(FLOWN),
+        SoFar::Over => Some(OVER),
+        SoFar::Killed => Some(KILLED),
+    }
+}
+
+/// What agents reported of the flight, as `status` has kept it.
+#[must_use]
+pub fn reported_flight(status: &DroneStatus) -> ReportedFlight {
+    ReportedFlight {
+        takeovers: status
+            .takeovers
+            .and_then(|count| u32::try_from(count).ok())
+            .unwrap_or(0),
+        so_far: match status.flight.as_deref() {
+            Some(FLOWN) => SoFar::Flown,
+            Some(OVER) => SoFar::Over,
+            Some(KILLED) => SoFar::Killed,
+            Some(_) | None => SoFar::Fresh,
+        },
+        hardware: status
+            .vehicle
+            .as_ref()
+            .and_then(|vehicle| HardwareUid::parse(vehicle.hardware_uid.as_deref()?)),
+    }
+}

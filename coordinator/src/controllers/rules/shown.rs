@@ -1,0 +1,79 @@
+//! What others may know of the rules of one vehicle, by what was decided for it.
+//!
+//! Owns: [`of_node`] and [`shown`]. Must not: decide, or count on anything that an agent did not report.
+
+use super::plan::{Objects, Outcome, Subject};
+use crate::controllers::node_rules::{OfNode, ShownRules};
+use crds::vehicle::{SentValue, VehicleRules};
+use fleet::ids::DroneName;
+use fleet::rules::{Enforce, FenceState, WantedParameter};
+use std::sync::Arc;
+
+/// What was found for `subject`, whose vehicle serves `drone`.
+#[must_use]
+pub fn of_node(objects: &Objects, (subject, outcome): (&Subject, &Outcome), drone: Option<&DroneName>) -> OfNode {
+    let fences = outcome.active.iter().filter_map(|&i| objects.fences.get(i));
+    OfNode {
+        named: outcome.named.clone(),
+        drone: drone.cloned(),
+        fences: fences.map(|fence| Arc::clone(&fence.wanted)).collect(),
+        shown: (subject.identified && subject.report.is_some()).then(|| ShownRules(shown(objects, subject, outcome))),
+    }
+}
+
+/// What the Vehicle of `subject` shows.
+pub(super) fn shown(objects: &Objects, subject: &Subject, outcome: &Outcome) -> Option<VehicleRules> {
+    let report = subject.report.as_ref()?;
+    let reported = &report.rules;
+    if !outcome.is_selected() && outcome.send.is_none() {
+        return None;
+    }
+    let fences = outcome.active.iter().filter_map(|&i| objects.fences.get(i));
+    let profiles = outcome.profiles.iter().filter_map(|&i| objects.profiles.get(i));
+    let number = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
+    let value = |wanted: &WantedParameter| SentValue {
+        name: wanted.name.clone(),
+        // Written out, a number reads as the same.
+        value: wanted.value.to_string(),
+        apply: wanted.enforce == Enforce::Apply,
+        reboot: wanted.may_reboot,
+    };
+    // What cannot be made now leaves what was sent.
+    let last = subject.last().filter(|_| outcome.send.is_none());
+    let sent = match (&outcome.send, last) {
+        (Some(rules), _) => rules.digest.to_string(),
+        (None, last) => last.map(|last| last.sent.clone()).unwrap_or_default(),
+    };
+    // What is reported of others says nothing of these.
+    let is_held = reported.held.as_ref().is_some_and(|held| held.0 == sent);
+    let (fence, parameters_in_force) = match is_held || sent.is_empty() {
+        true => (&reported.fence, reported.parameters_in_force),
+        false => (&FenceState::Working, 0),
+    };
+    let values = match last {
+        Some(last) => last.values.clone(),
+        None => outcome.granted.iter().flatten().map(value).collect(),
+    };
+    Some(VehicleRules {
+        geofences: fences.map(|fence| fence.name.clone()).take(64).collect(),
+        parameter_profiles: profiles.map(|values| values.profile.name.clone()).take(64).collect(),
+        digest: outcome.named.as_ref().map(ToString::to_string).unwrap_or_default(),
+        fence: word(fence).to_owned(),
+        parameters: outcome.send.as_ref().map_or(0, |rules| number(rules.parameters.len())),
+        parameters_in_force: i32::try_from(parameters_in_force).unwrap_or(i32::MAX),
+        sent,
+        values,
+        changing: outcome.changing,
+    })
+}
+
+const fn word(fence: &FenceState) -> &'static str {
+    match fence {
+        FenceState::None => "None",
+        FenceState::Working => "Working",
+        FenceState::InForce => "InForce",
+        FenceState::WaitsForGround => "WaitsForGround",
+        FenceState::Refused(_) => "Refused",
+        FenceState::Drifted(_) => "Drifted",
+    }
+}

@@ -127,6 +127,28 @@ pub struct Compiled {
     pub notes: Vec<String>,
 }
 
+impl Compiled {
+    /// Its shapes as if they were wanted, under this `name`, where they are smaller than what is: a vehicle that holds or flies between the
+    /// two would be stopped by its autopilot.
+    #[must_use]
+    pub fn narrower(&self, name: String) -> Option<Wanted> {
+        let fence = self.fence.as_ref().filter(|_| !self.notes.is_empty())?;
+        let of = |side: Side| {
+            let shapes = fence.shapes.iter().filter(move |shape| shape.side == side);
+            shapes.map(|shape| shape.outline.clone()).collect()
+        };
+        Some(Wanted {
+            name,
+            include: of(Side::Inside),
+            exclude: of(Side::Outside),
+            ceiling: None,
+            floor: None,
+            breach: Breach::default(),
+            windows: Vec::new(),
+        })
+    }
+}
+
 /// Why there is no fence for a vehicle.
 #[derive(Clone, Debug, PartialEq, thiserror::Error)]
 pub enum NoFence {

@@ -13,10 +13,15 @@ use std::sync::Arc;
 #[must_use]
 pub fn of_node(objects: &Objects, (subject, outcome): (&Subject, &Outcome), drone: Option<&DroneName>) -> OfNode {
     let fences = outcome.active.iter().filter_map(|&i| objects.fences.get(i));
+    let names = || fences.clone().map(|fence| &*fence.name).collect::<Vec<_>>().join(", ");
+    let compiled = outcome.fence.as_deref().and_then(|fence| fence.as_ref().ok());
+    let narrower = compiled.and_then(|compiled| compiled.narrower(format!("{} as its autopilot holds it", names())));
     OfNode {
         named: outcome.named.clone(),
         drone: drone.cloned(),
-        fences: fences.map(|fence| Arc::clone(&fence.wanted)).collect(),
+        fences: (fences.clone().map(|fence| Arc::clone(&fence.wanted)))
+            .chain(narrower.map(Arc::new))
+            .collect(),
         shown: (subject.identified && subject.report.is_some()).then(|| ShownRules(shown(objects, subject, outcome))),
     }
 }

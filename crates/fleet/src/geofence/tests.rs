@@ -320,6 +320,31 @@ fn large(home: Wgs84) -> [Wanted; 2] {
 }
 
 #[test]
+fn a_place_that_the_autopilot_will_not_allow_is_refused_also_where_it_is_wanted() {
+    let home = zurich();
+    let fences = large(home);
+    let wanted: Vec<&Wanted> = fences.iter().collect();
+    for autopilot in BOTH {
+        let compiled = compile(&wanted, autopilot, Some(home)).unwrap();
+        let narrower = compiled.narrower("held".to_owned()).unwrap();
+        let fence = compiled.fence.unwrap();
+        let mut refused = 0;
+        for n in 0..720 {
+            let angle = std::f64::consts::TAU * f64::from(n) / 720.0;
+            let place = shifted(home, 1994.0 * angle.cos(), 1994.0 * angle.sin());
+            if outside(&wanted, Some(place), None).is_ok() && !allows(autopilot, &fence, place) {
+                assert!(outside(&[&narrower], Some(place), None).is_err());
+                refused += 1;
+            }
+        }
+        assert!(refused > 0, "{autopilot:?}");
+    }
+    let small = including("small", vec![square(home, 50.0)]);
+    let compiled = compile(&[&small], Autopilot::Px4, Some(home)).unwrap();
+    assert_eq!(compiled.narrower("held".to_owned()), None, "it is held as it is wanted");
+}
+
+#[test]
 fn exclusions_that_are_drawn_in_both_directions_stay_when_they_are_made_to_fit() {
     let home = zurich();
     let block = |at: f64| [(at, at), (at + 60.0, at), (at + 60.0, at + 60.0), (at, at + 60.0)];

@@ -8,7 +8,7 @@ use crate::cluster::key::Key;
 use crate::cluster::world::uid;
 use crate::controllers::airspace::{SiteRules, place};
 use crate::controllers::facts::{DroneSnapshot, Observer};
-use crate::controllers::swarm::members::serving;
+use crate::controllers::swarm::members::{serving, slot};
 use crate::metrics::Metrics;
 use crds::formation::FormationShape;
 use crds::{Drone, Swarm, labels};
@@ -95,12 +95,6 @@ fn tolerance(asked: Option<&crds::formation::Formation>, usual: Tolerance) -> To
         vertical: Meters(meters),
     };
     asked.and_then(|asked| asked.tolerance_meters).map_or(usual, same)
-}
-
-/// The slot that a Drone was given.
-#[must_use]
-pub fn slot(drone: &Drone) -> Option<usize> {
-    drone.labels().get(labels::SLOT)?.parse().ok()
 }
 
 /// Who has which slot. Drones that are not made yet go by their names.

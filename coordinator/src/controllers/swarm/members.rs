@@ -7,9 +7,9 @@ use crate::cluster::Cluster;
 use crate::cluster::key::Key;
 use crate::cluster::world::{World, owner, uid};
 use crate::controllers::facts::DroneSnapshot;
-use crate::controllers::swarm::{SwarmController, formation};
+use crate::controllers::swarm::SwarmController;
 use crate::controllers::takeoff_slots::policy;
-use crds::{Drone, Swarm};
+use crds::{Drone, Swarm, labels};
 use fleet::drone::Ground;
 use fleet::ids::NodeName;
 use fleet::report::Report;
@@ -140,8 +140,14 @@ pub fn member(controller: &SwarmController, swarm: &Swarm, drone: &Arc<Drone>, n
         uid: snapshot.facts.uid,
         name: drone.name_any(),
         leaving,
-        slot: formation::slot(drone),
+        slot: slot(drone),
     }
+}
+
+/// The slot that a Drone was given.
+#[must_use]
+pub fn slot(drone: &Drone) -> Option<usize> {
+    drone.labels().get(labels::SLOT)?.parse().ok()
 }
 
 /// What the vehicle of a Drone does, as far as its Swarm's plan goes.

@@ -10,6 +10,7 @@ use crate::cluster::status::write as write_status;
 use crate::cluster::world::uid;
 use crate::controllers::facts::Observer;
 use crate::controllers::pacing::{Due, Urgency};
+use crate::controllers::swarm::members::slot;
 use crate::controllers::swarm::rollout::is_outdated;
 use crate::controllers::swarm::{SwarmController, formation};
 use crate::controllers::takeoff_slots::bounds;
@@ -197,7 +198,7 @@ fn add_slots(
     let mut holders: BTreeMap<usize, &Arc<Drone>> = BTreeMap::new();
     let leaves = |drone: &Drone| drone.metadata.deletion_timestamp.is_some();
     for drone in drones {
-        let Some(slot) = formation::slot(drone) else { continue };
+        let Some(slot) = slot(drone) else { continue };
         if holders.get(&slot).is_none_or(|holder| leaves(holder) && !leaves(drone)) {
             holders.insert(slot, drone);
         }

@@ -15,9 +15,9 @@ pub use selected::objects as selected;
 
 use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
-use crate::cluster::ground_order::InForce;
 use crate::cluster::key::Key;
 use crate::cluster::selection::Selection;
+use crate::cluster::world::ground_order::InForce;
 use crate::cluster::world::{owner, uid};
 use crate::metrics::Metrics;
 use crate::sessions::Sessions;

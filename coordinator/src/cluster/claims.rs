@@ -8,31 +8,17 @@
 use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
-use crate::cluster::world::{Change, Claim};
+use crate::cluster::world::Change;
+use crate::cluster::world::claim::{Claim, DRONE_NAME, DRONE_NAMESPACE, LABEL, NODE, name, parse};
 use crds::{Drone, labels};
 use fleet::binding;
 use fleet::ids::{DroneUid, NodeName};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
-use kube::ResourceExt;
 use kube::api::Api;
 use kube::core::ObjectMeta;
 use std::collections::BTreeMap;
 use std::sync::Arc;
-
-/// Label on claims, for the watch.
-pub const LABEL: &str = "skein.dev/claim";
-
-/// Annotation on a claim: the node. Its name may be too long for the Lease's own name.
-pub const NODE: &str = "skein.dev/node";
-
-/// Annotation on a claim: namespace of the Drone that holds it.
-pub const DRONE_NAMESPACE: &str = "skein.dev/drone-namespace";
-
-/// Annotation on a claim: name of the Drone that holds it.
-pub const DRONE_NAME: &str = "skein.dev/drone-name";
-
-const LONGEST_NAME: usize = 253;
 
 /// How often a lost race is run again within one call.
 const ROUNDS: usize = 5;
@@ -44,31 +30,6 @@ pub enum Outcome {
     Ours,
     /// Another Drone holds it.
     Taken(Key),
-}
-
-/// Name of the claim to `node`. Two node names that agree in their first 248 characters share a claim, which can make a
-/// node seem taken but never gives one to two.
-#[must_use]
-pub fn name(node: &str) -> String {
-    let mut name = format!("node-{node}");
-    name.truncate(LONGEST_NAME);
-    name.trim_end_matches(['-', '.']).to_owned()
-}
-
-/// Node and claim of a Lease; `None` for a Lease that is no claim.
-#[must_use]
-pub fn parse(lease: &Lease) -> Option<(String, Claim)> {
-    let notes = lease.annotations();
-    let holder = Key::new(notes.get(DRONE_NAMESPACE)?, notes.get(DRONE_NAME)?);
-    let uid = lease.spec.as_ref()?.holder_identity.clone()?;
-    Some((
-        notes.get(NODE)?.clone(),
-        Claim {
-            uid,
-            holder,
-            version: lease.metadata.resource_version.clone(),
-        },
-    ))
 }
 
 /// Gets the claim to `node` for the Drone `key` with `uid`, if it can be had.
@@ -155,16 +116,5 @@ fn build(cluster: &Cluster, node: &NodeName, key: &Key, uid: &str, version: Opti
             acquire_time: Some(MicroTime(k8s_openapi::jiff::Timestamp::now())),
             ..LeaseSpec::default()
         }),
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    #[test]
-    fn the_name_of_a_claim_is_one_that_kubernetes_takes() {
-        assert_eq!(name("pi-1.field"), "node-pi-1.field");
-        assert!(name(&"x".repeat(253)).len() <= LONGEST_NAME);
     }
 }

@@ -6,10 +6,9 @@
 //! API server that is away only makes the caches older.
 
 use crate::cluster::api::error_chain;
-use crate::cluster::claims;
 use crate::cluster::key::Key;
 use crate::cluster::retry::WATCH;
-use crate::cluster::world::{Change, World};
+use crate::cluster::world::{Change, World, claim};
 use crds::{Drone, GroundOrder, Swarm, labels};
 use futures::StreamExt;
 use k8s_openapi::api::coordination::v1::Lease;
@@ -154,7 +153,7 @@ pub fn start(
     }));
     let world = Arc::clone(shared);
     let api = Api::<Lease>::namespaced(client(), namespace);
-    let claims = all().labels(claims::LABEL);
+    let claims = all().labels(claim::LABEL);
     tasks.spawn(follow_afresh(api, claims, None, again(), ending(), move |c| {
         world.lease(c)
     }));

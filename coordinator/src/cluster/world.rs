@@ -5,19 +5,22 @@
 //! Must not: call the API. What it does not know it says it does not know: nothing is concluded before all caches are
 //! filled ([`World::synced`]).
 
+pub mod claim;
 mod ended_orders;
+pub mod ground_order;
 mod index;
 mod nodes;
 mod pending;
 
+pub use claim::Claim;
 pub use nodes::NodeFacts;
 pub use pending::{Found, Shortlist, VehicleRequest};
 
 use ended_orders::EndedOrders;
+use ground_order::InForce;
 use index::Inner;
 
 use crate::cluster::api;
-use crate::cluster::ground_order::InForce;
 use crate::cluster::key::Key;
 use crate::cluster::wake_set::WakeSet;
 use crds::{Drone, GroundOrder, Swarm, labels};
@@ -59,23 +62,6 @@ pub enum Change<K> {
     Asked,
     /// All that exist have been reported.
     Filled,
-}
-
-/// The claim to a node.
-#[derive(Clone, Debug, PartialEq, Eq)]
-pub struct Claim {
-    /// `metadata.uid` of the Drone that holds it.
-    pub uid: String,
-    /// Its namespace and name.
-    pub holder: Key,
-    /// The claim object's resourceVersion.
-    pub version: Option<String>,
-}
-
-impl Claim {
-    fn number(&self) -> Option<u64> {
-        self.version.as_deref()?.parse().ok()
-    }
 }
 
 /// The caches.
@@ -488,7 +474,7 @@ impl World {
                 let lost: Vec<String> = inner
                     .claims
                     .keys()
-                    .filter(|n| crate::cluster::claims::name(n) == key.name)
+                    .filter(|n| claim::name(n) == key.name)
                     .cloned()
                     .collect();
                 for node in lost {
@@ -498,7 +484,7 @@ impl World {
                 }
             }
             Change::Is(lease) | Change::Answered(lease) => {
-                let Some((node, claim)) = crate::cluster::claims::parse(&lease) else {
+                let Some((node, claim)) = claim::parse(&lease) else {
                     return;
                 };
                 if let Some(old) = inner.claims.get(&node) {

@@ -5,8 +5,8 @@
 
 use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
-use crate::cluster::ground_order::InForce;
 use crate::cluster::world::Change;
+use crate::cluster::world::ground_order::InForce;
 use crds::ground_order::Scope as Kind;
 use crds::{GroundOrder, GroundOrderSpec, labels};
 use fleet::ground::GroundOrderId;

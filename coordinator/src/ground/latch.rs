@@ -4,7 +4,7 @@
 //! recorded. Must not: write to the API.
 
 use super::object::Marked;
-use crate::cluster::ground_order::InForce;
+use crate::cluster::world::ground_order::InForce;
 use fleet::ground::GroundOrderId;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};

@@ -2,8 +2,8 @@
 //!
 //! Owns: [`InForce`]. Must not: decide what is covered or what a release does ([`fleet::ground_order`] does), or write.
 
+use super::{World, owner, uid};
 use crate::cluster::selection::Selection;
-use crate::cluster::world::{World, owner, uid};
 use crds::ground_order::Scope as Kind;
 use crds::{Drone, GroundOrder};
 use fleet::ground::GroundOrderId;

@@ -1,0 +1,74 @@
+//! A claim, as its Lease says it.
+//!
+//! Owns: the name of the Lease, its label and annotations, and reading it. Must not: make one ([`crate::cluster::claims`] does).
+
+use crate::cluster::key::Key;
+use k8s_openapi::api::coordination::v1::Lease;
+use kube::ResourceExt;
+
+/// Label on claims, for the watch.
+pub const LABEL: &str = "skein.dev/claim";
+
+/// Annotation on a claim: the node. Its name may be too long for the Lease's own name.
+pub const NODE: &str = "skein.dev/node";
+
+/// Annotation on a claim: namespace of the Drone that holds it.
+pub const DRONE_NAMESPACE: &str = "skein.dev/drone-namespace";
+
+/// Annotation on a claim: name of the Drone that holds it.
+pub const DRONE_NAME: &str = "skein.dev/drone-name";
+
+const LONGEST_NAME: usize = 253;
+
+/// The claim to a node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Claim {
+    /// `metadata.uid` of the Drone that holds it.
+    pub uid: String,
+    /// Its namespace and name.
+    pub holder: Key,
+    /// The claim object's resourceVersion.
+    pub version: Option<String>,
+}
+
+impl Claim {
+    pub(super) fn number(&self) -> Option<u64> {
+        self.version.as_deref()?.parse().ok()
+    }
+}
+
+/// Name of the claim to `node`. Two node names that agree in their first 248 characters share a claim, which can make a
+/// node seem taken but never gives one to two.
+#[must_use]
+pub fn name(node: &str) -> String {
+    let mut name = format!("node-{node}");
+    name.truncate(LONGEST_NAME);
+    name.trim_end_matches(['-', '.']).to_owned()
+}
+
+/// Node and claim of a Lease; `None` for a Lease that is no claim.
+#[must_use]
+pub fn parse(lease: &Lease) -> Option<(String, Claim)> {
+    let notes = lease.annotations();
+    let holder = Key::new(notes.get(DRONE_NAMESPACE)?, notes.get(DRONE_NAME)?);
+    let uid = lease.spec.as_ref()?.holder_identity.clone()?;
+    Some((
+        notes.get(NODE)?.clone(),
+        Claim {
+            uid,
+            holder,
+            version: lease.metadata.resource_version.clone(),
+        },
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn the_name_of_a_claim_is_one_that_kubernetes_takes() {
+        assert_eq!(name("pi-1.field"), "node-pi-1.field");
+        assert!(name(&"x".repeat(253)).len() <= LONGEST_NAME);
+    }
+}

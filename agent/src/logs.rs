@@ -8,6 +8,7 @@ mod autopilot;
 pub(crate) mod fetch;
 pub mod library;
 pub mod lines;
+pub mod no_answer;
 pub mod records;
 pub(crate) mod shelf;
 pub mod summary;
@@ -18,12 +19,16 @@ pub use wanted::Wanted;
 use crate::flight_log;
 use crate::sent::Sent;
 use fleet::ids::NodeName;
-use library::{Library, NoAnswer};
+use library::Library;
+use no_answer::NoAnswer;
 use proto::v1;
 use proto::v1::log_answer::What as Answer;
 use proto::v1::log_question::What as Question;
 use tokio::sync::{mpsc, oneshot};
 use tracing::{Instrument, error};
+
+/// Most logs that are listed.
+const LISTED: usize = 100;
 
 /// Where questions about logs are asked; the default one answers none. It ends with its last copy.
 #[derive(Clone, Debug, Default)]

@@ -4,7 +4,8 @@
 //! written, also when it is longer than its list said; one without room leaves nothing behind. Must not: speak with the
 //! autopilot ([`super::fetch`] does), or bring anything that nobody asks for any more.
 
-use super::library::NoAnswer;
+use super::LISTED;
+use super::no_answer::NoAnswer;
 use super::shelf::Shelf;
 use super::wanted::{Errand, Outcome, RemoteLog, Wait, Wanted};
 use proto::v1;
@@ -56,7 +57,7 @@ impl AutopilotLogs {
                     autopilot: true,
                     ..v1::LogFile::default()
                 });
-                let listed = listed.take(super::library::LISTED).collect();
+                let listed = listed.take(LISTED).collect();
                 self.logs = logs;
                 Ok(Listing::There(listed))
             }

@@ -2,8 +2,10 @@
 //!
 //! Owns: [`Library`]. Must not: be called by anything that flies: it blocks, and for as long as the disk hangs.
 
+use super::LISTED;
 use super::autopilot::{AutopilotLogs, Listing};
 use super::lines::Teller;
+use super::no_answer::NoAnswer;
 use super::records::{self, Records};
 use super::shelf::Shelf;
 use super::summary::Summary;
@@ -20,8 +22,6 @@ use std::io::{self, Read, Seek, SeekFrom};
 use std::path::PathBuf;
 use std::time::{Duration, Instant};
 
-/// Most logs that are listed.
-pub(super) const LISTED: usize = 100;
 /// A list is answered within about this time; what was not read by then is read for the next one.
 const LIST_WITHIN: Duration = Duration::from_millis(300);
 /// So much is read at once.
@@ -43,40 +43,6 @@ pub struct Library {
     shelf: Option<Shelf>,
     autopilot: AutopilotLogs,
     sent: Sent,
-}
-
-/// Why a question has no answer.
-#[derive(Debug, thiserror::Error)]
-pub enum NoAnswer {
-    /// Nothing is logged.
-    #[error("the agent keeps no flight logs; start it, or its ground station, with --flight-log-dir FOLDER")]
-    NotKept,
-    /// There is no such log.
-    #[error("there is no log {0} on the agent's disk; it may have been removed to make room: see `skein logs`")]
-    NoSuchLog(String),
-    /// Nothing was logged yet.
-    #[error("there are no flight logs yet: the agent has not heard its autopilot")]
-    NoneYet,
-    /// It is of a newer coordinator.
-    #[error("the agent does not understand the question; is it older than the coordinator? See `skein --version`")]
-    NotUnderstood,
-    /// The autopilot's logs, and it does not give them now.
-    #[error("{0}")]
-    Autopilot(String),
-    /// Somebody else's log comes from the autopilot.
-    #[error("another log is coming from the autopilot, which gives one at a time; wait for it")]
-    Busy,
-    /// The log that came is not the autopilot's.
-    #[error(
-        "what came is not equal to the autopilot's log, again and again; is it still being written? Try again later"
-    )]
-    Differs,
-    /// It has no place.
-    #[error("the log has no room on the agent's disk; raise --flight-log-max-mib, or free space there")]
-    NoRoom,
-    /// The disk.
-    #[error("the agent cannot read its flight logs: {0}; check its disk")]
-    Disk(#[from] io::Error),
 }
 
 struct Log {

@@ -3,7 +3,7 @@
 //! Owns: their names, the room that they take, and `NAME.part`, which grows until its length and checksum are the autopilot's, but never
 //! beyond the limit, and is renamed then. Must not: know how they come.
 
-use super::library::NoAnswer;
+use super::no_answer::NoAnswer;
 use super::wanted::RemoteLog;
 use crate::flight_log::writer::LEFT_FREE;
 use crate::ftp::packet::crc32_on;

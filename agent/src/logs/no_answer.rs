@@ -1,0 +1,39 @@
+//! Why a question about logs has no answer.
+//!
+//! Owns: [`NoAnswer`], in words for the one that asked. Must not: decide when.
+
+use std::io;
+
+/// Why a question has no answer.
+#[derive(Debug, thiserror::Error)]
+pub enum NoAnswer {
+    /// Nothing is logged.
+    #[error("the agent keeps no flight logs; start it, or its ground station, with --flight-log-dir FOLDER")]
+    NotKept,
+    /// There is no such log.
+    #[error("there is no log {0} on the agent's disk; it may have been removed to make room: see `skein logs`")]
+    NoSuchLog(String),
+    /// Nothing was logged yet.
+    #[error("there are no flight logs yet: the agent has not heard its autopilot")]
+    NoneYet,
+    /// It is of a newer coordinator.
+    #[error("the agent does not understand the question; is it older than the coordinator? See `skein --version`")]
+    NotUnderstood,
+    /// The autopilot's logs, and it does not give them now.
+    #[error("{0}")]
+    Autopilot(String),
+    /// Somebody else's log comes from the autopilot.
+    #[error("another log is coming from the autopilot, which gives one at a time; wait for it")]
+    Busy,
+    /// The log that came is not the autopilot's.
+    #[error(
+        "what came is not equal to the autopilot's log, again and again; is it still being written? Try again later"
+    )]
+    Differs,
+    /// It has no place.
+    #[error("the log has no room on the agent's disk; raise --flight-log-max-mib, or free space there")]
+    NoRoom,
+    /// The disk.
+    #[error("the agent cannot read its flight logs: {0}; check its disk")]
+    Disk(#[from] io::Error),
+}

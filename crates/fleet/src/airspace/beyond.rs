@@ -2,7 +2,6 @@
 //!
 //! Owns: these volumes, and that of foreign [`Traffic`]. Must not: remember anything.
 
-use super::claim::Heard;
 use super::{Margin, Route, Rules, Tube, Volume};
 use crate::geo::Local;
 use crate::time::Moment;
@@ -71,6 +70,16 @@ pub(super) fn drift(at: Local, margin: Margin, then: Moment, now: Moment, rules:
     let over_ground = margin.horizontal.0 + rules.fastest.0 * time;
     let in_height = margin.vertical.0 + rules.climbs.0 * time;
     Tube::around(&[at], over_ground, in_height, in_height)
+}
+
+/// The last report of a vehicle.
+#[derive(Clone, Debug)]
+pub(super) struct Heard {
+    pub(super) heard: Moment,
+    pub(super) at: Local,
+    pub(super) margin: Margin,
+    /// Meters per second east, north and up, from this report and the one before.
+    pub(super) velocity: [f64; 3],
 }
 
 /// Where a vehicle will be until [`FORESEEN`] that flies on as observed. `turns`: somebody flies it; else it is blown about, and

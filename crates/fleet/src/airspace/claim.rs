@@ -7,7 +7,7 @@
 //!   Ground, Air --granted--> Air, the whole route --reports--> Air, what is left of it --its agent holds--> Air, one place
 //!   any --its agent has taken the order and is down--> Ground;  any --its agent has let go of it--> Other
 
-use super::beyond::{FORESEEN, back_to, drift, failsafe, flies_on};
+use super::beyond::{FORESEEN, Heard, back_to, drift, failsafe, flies_on};
 use super::index::Key;
 use super::{Margin, Route, Rules, Tube, Volume};
 use crate::geo::Local;
@@ -117,16 +117,6 @@ pub enum Unsteady {
     NotOurs,
     /// It is outside what it owns.
     Astray,
-}
-
-/// The last report.
-#[derive(Clone, Debug)]
-pub(super) struct Heard {
-    pub(super) heard: Moment,
-    pub(super) at: Local,
-    pub(super) margin: Margin,
-    /// Meters per second east, north and up, from this report and the one before.
-    pub(super) velocity: [f64; 3],
 }
 
 impl Heard {

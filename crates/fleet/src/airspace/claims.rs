@@ -3,8 +3,8 @@
 //! Owns: [`Claims`]: the claim of each vehicle and of foreign traffic, and who is in the way of whom.
 //! Must not: grant; [`crate::safety::may_fly`] does, and only it calls `Claims::take`.
 
-use super::beyond::Traffic;
-use super::claim::{Claim, Heard, Known, NotFit, Observation, OrderNumber, State, Unsteady};
+use super::beyond::{Heard, Traffic};
+use super::claim::{Claim, Known, NotFit, Observation, OrderNumber, State, Unsteady};
 use super::index::{Index, Key};
 use super::{Route, Rules, Volume};
 use crate::geo::Local;

@@ -5,12 +5,12 @@
 //! Must not: know who flies it.
 
 use super::area::{Area, apart, flat, frame};
+use super::item::Item;
 use super::route::{Action, BadRoute, BadWaypoint, Route, Waypoint, height};
 use super::strip::Run;
 use super::survey::{BadSurvey, Pattern, Survey};
 use super::tour;
 use super::way::Ways;
-use super::written::Written;
 use crate::geo::{Frame, Local};
 use crate::station::Altitude;
 use crate::units::{Heading, Meters, MetersPerSecond, Wgs84};
@@ -187,6 +187,15 @@ pub struct Work {
 pub(super) struct Surveyed {
     pub area: Area,
     pub spacing: f64,
+}
+
+/// Items that are flown as they stand.
+#[derive(Clone, Debug)]
+pub(super) struct Written {
+    /// Without takeoff and landing.
+    pub items: Vec<Item>,
+    /// The numbers of those that are flown to, and where that is.
+    pub places: Vec<(usize, Waypoint)>,
 }
 
 impl Work {

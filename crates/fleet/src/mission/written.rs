@@ -12,7 +12,7 @@ use super::flight::{BadPlan, check_item, states};
 use super::item::{self, Item, of_waypoints};
 use super::route::{MOST_WAYPOINTS, Waypoint};
 use super::stretch::{Stretch, Stretches};
-use super::track::{Leg, Point, Track, Work};
+use super::track::{Leg, Point, Track, Work, Written};
 use super::way::Ways;
 use crate::geo::NoPlace;
 use crate::station::Altitude;
@@ -54,15 +54,6 @@ pub enum BadItems {
         /// What is wrong with it.
         source: NoPlace,
     },
-}
-
-/// Items that are flown as they stand.
-#[derive(Clone, Debug)]
-pub(super) struct Written {
-    /// Without takeoff and landing.
-    items: Vec<Item>,
-    /// The numbers of those that are flown to, and where that is.
-    places: Vec<(usize, Waypoint)>,
 }
 
 /// `items` with their numbers, without the takeoff before and the landing after: these are the agent's.

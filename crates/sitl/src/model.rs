@@ -13,6 +13,7 @@ mod ftp;
 mod geo;
 mod outdated;
 mod params;
+mod pilot;
 mod plan;
 mod px4;
 mod streams;
@@ -22,5 +23,6 @@ mod weather;
 
 pub use config::{Autopilot, Port, VehicleConfig};
 pub use geo::{Neu, Wgs84};
-pub use vehicle::{Fault, Truth, Vehicle};
+pub use pilot::Fault;
+pub use vehicle::{Truth, Vehicle};
 pub use weather::Wind;

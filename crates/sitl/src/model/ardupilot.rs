@@ -42,9 +42,9 @@ use self::remote_id::RemoteId;
 use self::transmitter::Transmitter;
 use super::core::Core;
 use super::geo::{Neu, Wgs84};
+use super::pilot::{Fault, Pilot};
 use super::plan::{PlanKind, Plans};
 use super::telemetry::id;
-use super::vehicle::{Fault, Pilot};
 use crate::wire::{Incoming, PlanItem};
 
 /// After lift-off the compasses are aligned again, this much later.

@@ -51,8 +51,8 @@ use self::texts::Texts;
 use super::core::Core;
 use super::ftp::FileServer;
 use super::geo::Neu;
+use super::pilot::{Fault, Pilot};
 use super::plan::{Fence, Plans};
-use super::vehicle::{Fault, Pilot};
 use crate::wire::{Incoming, PlanItem};
 
 /// The link begins to receive and to send.

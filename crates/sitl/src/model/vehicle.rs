@@ -8,44 +8,12 @@ use super::ardupilot::ArduPilot;
 use super::config::{Autopilot, VehicleConfig};
 use super::core::Core;
 use super::geo::{Neu, Wgs84};
+use super::pilot::{Fault, Pilot};
 use super::px4::Px4;
 use super::weather::{Weather, Wind};
 use crate::wire::{Incoming, Outgoing, PlanItem};
 
 const STEP_S: f64 = 0.02;
-
-/// What a profile must do. Both callbacks may send through the core.
-pub(super) trait Pilot: Send {
-    /// One step of simulated time.
-    fn tick(&mut self, core: &mut Core, dt_s: f64);
-    /// A message from a peer.
-    fn receive(&mut self, core: &mut Core, incoming: &Incoming);
-    /// Motors run.
-    fn armed(&self) -> bool;
-    /// The mode number as in HEARTBEAT.
-    fn custom_mode(&self) -> u32;
-    /// MAV_LANDED_STATE number.
-    fn landed_state(&self, core: &Core) -> u8;
-    /// The items of the fence that counts; `None` while a part of the stored one does not, or is not judged yet.
-    fn fence(&self) -> Option<Vec<PlanItem>>;
-    /// A parameter was written on the vehicle itself, not over the link.
-    fn parameter_written(&mut self, _place: usize) {}
-    /// A fault begins or ends. A profile that does not model it ignores it.
-    fn suffer(&mut self, _core: &mut Core, _fault: Fault) {}
-    /// The link is blocked, or free again. A profile that does not model it continues to send.
-    fn block(&mut self, _core: &mut Core, _blocked: bool) {}
-}
-
-/// What can go wrong with the vehicle itself.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fault {
-    /// The satellite receiver has no fix any more.
-    GpsLost,
-    /// The satellite receiver has a fix again.
-    GpsBack,
-    /// A motor stops: the vehicle cannot stay in the air.
-    MotorStops,
-}
 
 /// The true state, independent of messages; for tests.
 #[derive(Clone, Copy, Debug, PartialEq)]

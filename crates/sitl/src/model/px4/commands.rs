@@ -8,8 +8,8 @@ use super::modes::{Mode, RequestedMode};
 use super::{Px4, events, link_rates, other_commands, reports};
 use crate::model::core::{Core, cmd, result};
 use crate::model::geo::Neu;
+use crate::model::pilot::{Fault, Pilot};
 use crate::model::telemetry::{self, id};
-use crate::model::vehicle::{Fault, Pilot};
 use crate::wire::{Address, Command, CommandForm};
 
 /// Texts about refused modes are sent at most this often.

@@ -12,7 +12,16 @@ mod remote_id;
 
 pub use fields::Fields;
 pub use frame_reader::{Frame, FrameReader};
-pub use incoming::{Address, Command, CommandForm, GotoTarget, Incoming, LocalTarget, Request};
+pub use incoming::{Command, CommandForm, GotoTarget, Incoming, LocalTarget, Request};
 pub use outgoing::{CommandAck, CommandLong, Outgoing, Sender};
 pub use plan::{PlanBody, PlanItem, PlanMessage, PlanReply};
 pub use remote_id::RemoteIdMessage;
+
+/// A system and component id, as the target of a message.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// System id; 0 means all systems.
+    pub system: u8,
+    /// Component id; 0 means all components.
+    pub component: u8,
+}

@@ -3,19 +3,11 @@
 //! Owns: payload layouts of the messages that a vehicle handles (MAVLink common.xml).
 //! Must not: judge a request, or filter by target: vehicles differ in what they answer.
 
+use super::Address;
 use super::fields::Fields;
 use super::frame_reader::Frame;
 use super::plan::{self, PlanMessage};
 use super::remote_id::{self, RemoteIdMessage};
-
-/// A system and component id, as the target of a message.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Address {
-    /// System id; 0 means all systems.
-    pub system: u8,
-    /// Component id; 0 means all components.
-    pub component: u8,
-}
 
 /// One message from a peer.
 #[derive(Clone, Debug, PartialEq)]

@@ -6,7 +6,7 @@
 use mavlink::dialects::ardupilotmega::MavMessage;
 use mavlink::{MavlinkVersion, Message, calculate_crc};
 
-use super::incoming::Address;
+use super::Address;
 use super::plan::{self, PlanReply};
 
 const COMMAND_LONG_ID: u32 = 76;

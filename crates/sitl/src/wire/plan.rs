@@ -2,8 +2,8 @@
 //!
 //! Owns: their payload layouts, both ways. Must not: know what a vehicle does with a plan.
 
+use super::Address;
 use super::fields::Fields;
-use super::incoming::Address;
 
 const MISSION_ITEM: u32 = 39;
 const MISSION_REQUEST: u32 = 40;

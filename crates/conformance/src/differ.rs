@@ -27,6 +27,7 @@ mod generate;
 mod judge;
 mod live;
 mod pools;
+mod run;
 mod script;
 mod session;
 mod shrink;

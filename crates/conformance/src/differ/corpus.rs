@@ -9,7 +9,7 @@ use std::path::{Path, PathBuf};
 use serde::{Deserialize, Serialize};
 
 use super::encode::Scene;
-use super::live::Run;
+use super::run::Run;
 use crate::replay::{Fact, Statement};
 use sitl::model::{Autopilot, Wgs84};
 

@@ -2,7 +2,7 @@
 //!
 //! Owns: which statements are dropped, and how many variants of the simulated side are tried. Must not: shrink.
 
-use super::live::Run;
+use super::run::Run;
 use super::simulated::{Warp, simulated};
 use crate::replay::{Channel, Comparison, Fact, Statement, compare};
 use sitl::model::Autopilot;

@@ -6,7 +6,8 @@ use std::path::PathBuf;
 
 use super::generate::generate;
 use super::judge::{Outcome, judge};
-use super::live::{Live, LiveError, Run};
+use super::live::{Live, LiveError};
+use super::run::Run;
 use super::script::{Act, Script};
 use super::shrink::shrink;
 use crate::replay::Comparison;

@@ -6,7 +6,7 @@ use std::collections::BTreeMap;
 use std::time::Duration;
 
 use super::encode::{self, Scene};
-use super::live::Run;
+use super::run::{Run, STREAMS, TAIL_S, base_mode};
 use crate::replay::{Fact, Statement, facts};
 use sitl::faults::chance::Chance;
 use sitl::model::{Port, Vehicle, VehicleConfig};
@@ -85,7 +85,7 @@ pub fn simulated(run: &Run, warp: &Warp) -> Vec<Statement> {
         bench.pass(WARM_UP_S + warp.there(*at_s));
         bench.receive(bytes);
     }
-    bench.pass(WARM_UP_S + warp.there(run.end_s) + super::live::TAIL_S + LATER_S);
+    bench.pass(WARM_UP_S + warp.there(run.end_s) + TAIL_S + LATER_S);
     let mut statements = std::mem::take(&mut bench.statements);
     for statements in &mut statements {
         statements.at_s = warp.back(statements.at_s - WARM_UP_S);
@@ -161,12 +161,12 @@ impl Bench {
     fn warm_up(&mut self, scene: &Scene) {
         let mut station = Sender::new(255, 190);
         self.pass(5.0);
-        for (message, interval_us) in super::live::STREAMS {
+        for (message, interval_us) in STREAMS {
             let params = [message as f32, interval_us, 0.0, 0.0, 0.0, 0.0, 0.0];
             self.receive(&encode::plain_command(&mut station, scene.system, 511, params));
             self.pass(self.now_s + 0.1);
         }
-        if let Some(mode) = super::live::base_mode(scene.autopilot) {
+        if let Some(mode) = base_mode(scene.autopilot) {
             self.receive(&encode::plain_command(&mut station, scene.system, 176, mode));
         }
         while self.now_s < WARM_UP_S - 1.0 {

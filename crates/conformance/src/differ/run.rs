@@ -1,0 +1,46 @@
+//! One run of a script on the real autopilot, which the simulated vehicle repeats.
+//!
+//! Owns: its record, and what holds for both sides: streams, the mode in which scripts begin, how long is recorded. Must not: run anything.
+
+use super::encode::Scene;
+use crate::replay::Statement;
+use sitl::model::Autopilot;
+
+/// Messages of a real autopilot are recorded for this long after the last step.
+pub(super) const TAIL_S: f64 = 6.0;
+/// What the comparison and the clock need: message and interval in microseconds.
+pub(super) const STREAMS: [(u32, f32); 8] = [
+    (2, 50_000.0),
+    (1, 500_000.0),
+    (33, 200_000.0),
+    (245, 200_000.0),
+    // PX4 sends these often unless they are switched off.
+    (30, -1.0),
+    (31, -1.0),
+    (83, -1.0),
+    (105, -1.0),
+];
+
+/// The record of a script on the real autopilot.
+pub struct Run {
+    /// The place and the ids.
+    pub(super) scene: Scene,
+    /// What was sent to the vehicle, in seconds since the script began.
+    pub(super) inputs: Vec<(f64, Vec<u8>)>,
+    /// When each step was executed.
+    pub(super) steps_s: Vec<f64>,
+    /// What it reported.
+    pub statements: Vec<Statement>,
+    /// When the last step was executed.
+    pub end_s: f64,
+    /// Parameters as they were before the script.
+    pub(super) parameters: Vec<(String, f32)>,
+}
+
+/// Parameters of DO_SET_MODE for the mode in which scripts begin.
+pub(super) fn base_mode(autopilot: Autopilot) -> Option<[f32; 7]> {
+    Some(match autopilot {
+        Autopilot::ArduPilot => [1.0, 4.0, 0.0, 0.0, 0.0, 0.0, 0.0],
+        Autopilot::Px4 => [1.0, 4.0, 3.0, 0.0, 0.0, 0.0, 0.0],
+    })
+}

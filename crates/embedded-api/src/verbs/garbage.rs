@@ -9,6 +9,7 @@ mod act;
 mod affected;
 mod namespace;
 mod verdict;
+mod writes;
 
 use super::core::Core;
 use super::namespaces::STORAGE;

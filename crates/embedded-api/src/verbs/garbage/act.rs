@@ -1,27 +1,21 @@
 //! Checking one object, and doing what is decided.
 //!
-//! Owns: reading owners and dependents, and the writes. Must not: decide.
+//! Owns: reading owners and dependents. Must not: decide ([`super::verdict`] does), or write in another way than [`super::writes`].
 
 use super::namespace;
 use super::verdict::{Dependent, Owner, Waiting, of_dependent, of_owner};
-use crate::apply::{Writer, track};
+use super::writes::{delete, edit, unless_gone};
 use crate::refusal::Refusal;
 use crate::store::{Key, Object};
 use crate::verbs::admission::is_namespace;
-use crate::verbs::core::{Core, Kind, parsed, rfc3339};
+use crate::verbs::core::{Core, Kind, parsed};
 use crate::verbs::delete::remove;
-use crate::verbs::guaranteed_update::guaranteed_update;
 use crate::verbs::meta::{self, FOREGROUND, ORPHAN};
 use crate::verbs::namespaces::STORAGE;
 use crate::verbs::options::{DeleteOptions, Propagation};
-use crate::verbs::request_scope::NewState;
 use futures::{StreamExt, stream};
-use jiff::Timestamp;
 use serde_json::Value;
 use std::sync::Arc;
-
-/// The field manager.
-const MANAGER: &str = "garbage-collector";
 
 /// How many dependents lose their owner reference together.
 const TOGETHER: usize = 64;
@@ -174,44 +168,6 @@ fn without(value: &mut Value, finalizer: &str) {
         .map(str::to_owned)
         .collect();
     meta::set_finalizers(value, &left);
-}
-
-/// Deletes exactly this object, in any state.
-pub(super) async fn delete(core: &Core, kind: &Kind, object: &Object, by: Propagation) -> Result<(), Refusal> {
-    let options = DeleteOptions {
-        propagation: Some(by),
-        uid: Some(object.facts.uid.to_string()),
-        ..DeleteOptions::default()
-    };
-    unless_gone(remove(core, kind, &object.key, &options).await.map(drop))
-}
-
-/// Changes exactly this object.
-pub(super) async fn edit(core: &Core, kind: &Kind, object: &Object, by: impl Fn(&mut Value)) -> Result<(), Refusal> {
-    let now = rfc3339(Timestamp::now());
-    let writer = Writer {
-        resource: &kind.resource,
-        manager: MANAGER,
-        subresource: None,
-        now: &now,
-    };
-    let next = |old: Option<&Value>| {
-        let old = old.filter(|old| *meta::uid(old) == *object.facts.uid);
-        let old = old.ok_or_else(|| kind.not_found(&object.key.name))?;
-        let mut new = old.clone();
-        by(&mut new);
-        Ok(NewState::by_server(track::update(Some(old), new, &writer)))
-    };
-    unless_gone(guaranteed_update(core, kind, &object.key, false, next).await.map(drop))
-}
-
-/// A deleted object needs no action. One that could not be changed is an error: an owner whose
-/// dependents still refer to it would delete them.
-fn unless_gone(done: Result<(), Refusal>) -> Result<(), Refusal> {
-    match done {
-        Err(refusal) if refusal.code == 404 => Ok(()),
-        done => done,
-    }
 }
 
 #[cfg(test)]

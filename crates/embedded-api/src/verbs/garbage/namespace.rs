@@ -2,7 +2,7 @@
 //!
 //! Owns: that order. Must not: change other namespaces.
 
-use super::act::{delete, edit};
+use super::writes::{delete, edit};
 use crate::refusal::Refusal;
 use crate::store::{Object, Page};
 use crate::verbs::admission::NAMESPACE_FINALIZER;

@@ -20,9 +20,6 @@ use trust::person::is_due;
 use trust::proof::{REQUEST_LIFE, SIGNER};
 use trust::{Identity, PersonKey, RequestName};
 
-/// The ClusterRole that allows to make requests.
-pub const ROLE: &str = "skein-person";
-
 /// Names of requests begin with this.
 const PREFIX: &str = "skein-person-";
 

@@ -5,6 +5,9 @@
 use crate::failure::Failure;
 use coordinator::cluster::api::error_chain;
 
+/// The ClusterRole that allows to make the requests of [`super::person`].
+const ROLE: &str = "skein-person";
+
 /// Why.
 #[derive(Debug, thiserror::Error)]
 pub enum Refusal {
@@ -20,7 +23,7 @@ pub enum Refusal {
     #[error(
         "you may not {what}: {why}; ask for the ClusterRole {}, by a ClusterRoleBinding. By such a request the API server confirms to \
          the coordinator who you are; your token is never sent there",
-        super::person::ROLE
+        ROLE
     )]
     Unconfirmed {
         /// What was to be done.

@@ -16,6 +16,7 @@ pub mod document;
 pub mod edits;
 pub mod feed;
 pub mod guard;
+mod json_answer;
 pub mod orders;
 pub mod reading;
 pub mod serve;

@@ -9,6 +9,7 @@
 //! | a page elsewhere that sends requests here | `Origin` and `Sec-Fetch-Site` are this page's own; `POST` needs `Origin` |
 //! | what gets into this page all the same | `Content-Security-Policy`: scripts, styles and requests of this server only |
 
+use super::json_answer::Json;
 use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
@@ -175,7 +176,7 @@ pub async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next
         Ok(Pass::Exchanged(cookie)) => exchanged(&cookie),
         Err(refusal) if request.uri().path().starts_with("/api/") => (
             refusal.status(),
-            super::serve::Json(serde_json::json!({"error": refusal.to_string()})),
+            Json(serde_json::json!({"error": refusal.to_string()})),
         )
             .into_response(),
         Err(refusal) => (refusal.status(), format!("skein map: {refusal}\n")).into_response(),

@@ -6,6 +6,7 @@ use super::basemap::Basemap;
 use super::confirmations::Confirmations;
 use super::edits::{self, Edit, Starts};
 use super::guard::{self, Guard};
+use super::json_answer::Json;
 use super::reading::ObjectsSnapshot;
 use super::{feed, orders};
 use crate::live::fleet_feed::FleetSnapshot;
@@ -80,15 +81,6 @@ pub struct App {
     pub given: TaskTracker,
     /// The end.
     pub ending: CancellationToken,
-}
-
-/// An answer for scripts.
-pub(super) struct Json(pub Value);
-
-impl IntoResponse for Json {
-    fn into_response(self) -> Response {
-        ([(header::CONTENT_TYPE, "application/json")], self.0.to_string()).into_response()
-    }
 }
 
 /// Why a request is not done.

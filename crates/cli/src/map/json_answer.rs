@@ -1,0 +1,16 @@
+//! An answer that scripts read.
+//!
+//! Owns: its media type. Must not: know what it says.
+
+use axum::http::header;
+use axum::response::{IntoResponse, Response};
+use serde_json::Value;
+
+/// An answer for scripts.
+pub(super) struct Json(pub Value);
+
+impl IntoResponse for Json {
+    fn into_response(self) -> Response {
+        ([(header::CONTENT_TYPE, "application/json")], self.0.to_string()).into_response()
+    }
+}

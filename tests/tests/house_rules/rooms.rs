@@ -1,7 +1,7 @@
-//! The rooms of a crate: no room uses, directly or through others, one that uses it.
+//! The rooms of a crate, at every level: no room uses, directly or through others, one that uses it.
 //!
-//! A room is a folder of `src` with the file of the same name, or a file of its own. What is in `lib.rs` or `main.rs` puts rooms
-//! together and is no room; what it re-exports belongs to the room where it is defined. Tests are left out.
+//! A room is a folder with the file of the same name, or a file of its own. What is in the module above (`lib.rs`, `main.rs`, the file of the
+//! folder) puts rooms together and is none of them; what it imports or re-exports belongs to the room where it is defined. Tests are left out.
 //!
 //! Owns: reading which room uses which. Must not: say what belongs in a room.
 
@@ -17,10 +17,17 @@ use super::{ARROWS, collect, crate_folder, read};
 fn no_room_of_a_crate_uses_one_that_uses_it() {
     let mut wrong = Vec::new();
     for (name, _) in ARROWS {
-        let uses = Uses::of_crate(name);
-        for rooms in uses.cycles() {
-            let shortest = uses.shortest_cycle(&rooms).join(" -> ");
-            wrong.push(format!("{name}: {shortest}, among {}", uses.listed(&rooms)));
+        let modules = Modules::of_crate(name);
+        for (level, uses) in modules.uses() {
+            let level: Vec<&str> = std::iter::once(name).chain(level.iter().map(String::as_str)).collect();
+            for rooms in uses.cycles() {
+                let shortest = uses.shortest_cycle(&rooms).join(" -> ");
+                wrong.push(format!(
+                    "{}: {shortest}, among {}",
+                    level.join("::"),
+                    uses.listed(&rooms)
+                ));
+            }
         }
     }
     assert!(
@@ -31,32 +38,48 @@ fn no_room_of_a_crate_uses_one_that_uses_it() {
 }
 
 #[test]
-fn a_cycle_of_rooms_is_found_by_each_way_to_name_another_room() {
-    let exported = BTreeMap::from([("Setup".to_owned(), "c".to_owned())]);
-    let rooms = ["a", "b", "c"].map(str::to_owned).into();
-    let used = |path: &[&str], text: &str| -> Vec<String> {
-        let found = used_rooms(
-            &without_tests(&without_comments_and_literals(text)),
-            path,
-            &rooms,
-            &exported,
-        );
-        found.into_iter().collect()
+fn a_cycle_of_rooms_is_found_at_each_level_by_each_way_to_name_another_room() {
+    let used = |file: &str, text: &str| -> Vec<String> {
+        let others = [
+            ("lib.rs", "pub use c::Setup;"),
+            ("a.rs", "use y::Thing as Other;"),
+            ("a/x.rs", ""),
+            ("a/y.rs", ""),
+            ("b.rs", "#[cfg(test)]\nmod tests;"),
+            ("b/tests.rs", "use crate::c;"),
+            ("c.rs", ""),
+        ];
+        let others = others.into_iter().filter(|(other, _)| *other != file);
+        let modules = Modules::of(others.chain([(file, text)]));
+        let mut found = Vec::new();
+        for (level, Uses(arrows)) in modules.uses() {
+            for (from, to) in arrows {
+                let to: Vec<String> = to.into_keys().collect();
+                found.push(format!("{}: {from} -> {}", level.join("::"), to.join(" ")));
+            }
+        }
+        found
     };
-    assert_eq!(used(&["a"], "use crate::b::Thing;"), ["b"]);
+    assert_eq!(used("a.rs", "use crate::b::Thing;"), [": a -> b"]);
     assert_eq!(
-        used(&["a", "x"], "use crate::{\n    b::{Thing, c},\n    c,\n};"),
-        ["b", "c"]
+        used("a/x.rs", "use crate::{\n    b::{Thing, c},\n    c,\n};"),
+        [": a -> b c"]
     );
-    assert_eq!(used(&["a"], "use super::b;"), ["b"]);
-    assert_eq!(used(&["a", "x"], "use super::b; use super::super::c::Thing;"), ["c"]);
-    assert_eq!(used(&["a"], "fn f(setup: &crate::Setup) {}"), ["c"]);
-    assert_eq!(used(&["a"], "use crate::a::x; use crate::Other;"), [""; 0]);
-    assert_eq!(used(&["a"], "// crate::b\nconst TEXT: &str = \"crate::b\";"), [""; 0]);
+    assert_eq!(used("a.rs", "use super::b;"), [": a -> b"]);
     assert_eq!(
-        used(&["a"], "#[cfg(test)]\nmod tests { use crate::b; }\nuse crate::c;"),
-        ["c"]
+        used("a/x.rs", "use super::b; use super::super::c::Thing;"),
+        [": a -> c"]
     );
+    assert_eq!(used("a.rs", "fn f(setup: &crate::Setup) {}"), [": a -> c"]);
+    assert_eq!(used("a.rs", "use crate::a::x; use crate::Other;"), [""; 0]);
+    assert_eq!(used("a.rs", "// crate::b\nconst TEXT: &str = \"crate::b\";"), [""; 0]);
+    assert_eq!(
+        used("a.rs", "#[cfg(test)]\nmod tests { use crate::b; }\nuse crate::c;"),
+        [": a -> c"]
+    );
+    assert_eq!(used("a/x.rs", "use super::y::{self, Thing as It};"), ["a: x -> y"]);
+    assert_eq!(used("a/x.rs", "fn f() -> super::Other {}"), ["a: x -> y"]);
+    assert_eq!(used("a/x.rs", "use crate::a; fn f() { a::y::f() }"), ["a: x -> y"]);
     let mut uses = Uses::default();
     for (from, to) in [("a", "b"), ("b", "c"), ("c", "a"), ("c", "d")] {
         uses.add(from, to, "file.rs");
@@ -72,53 +95,147 @@ fn a_cycle_of_rooms_is_found_by_each_way_to_name_another_room() {
     assert_eq!(uses.shortest_cycle(&["a", "b", "c"]), ["a", "b", "a"]);
 }
 
-/// Which room uses which, and the files that do.
-#[derive(Default)]
-struct Uses(BTreeMap<String, BTreeMap<String, BTreeSet<String>>>);
+/// A path of modules, from the root of the crate.
+type ModulePath = Vec<String>;
 
-impl Uses {
+/// The modules of a crate, but for tests.
+#[derive(Default)]
+struct Modules(BTreeMap<ModulePath, Module>);
+
+#[derive(Default)]
+struct Module {
+    file: String,
+    /// All paths that it names.
+    named: Vec<Vec<String>>,
+    /// The paths that it imports, by the names that it has for them.
+    imports: BTreeMap<String, Vec<String>>,
+}
+
+impl Modules {
     fn of_crate(name: &str) -> Self {
         let folder = crate_folder(name).join("src");
         let mut files = Vec::new();
         if folder.is_dir() {
             collect(&folder, &mut files);
         }
-        let modules: Vec<(Vec<String>, String, String)> = files
-            .iter()
-            .map(|file| {
-                let inside = file.strip_prefix(&folder).unwrap();
-                (
-                    module_path(inside),
-                    inside.display().to_string(),
-                    without_comments_and_literals(&read(file)),
-                )
-            })
+        let inside = |file: &Path| file.strip_prefix(&folder).unwrap().display().to_string();
+        let files: Vec<(String, String)> = files.iter().map(|file| (inside(file), read(file))).collect();
+        Self::of(files.iter().map(|(file, text)| (file.as_str(), text.as_str())))
+    }
+
+    /// Those of the files of `src` with these texts.
+    fn of<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
+        static USES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\buse ([^;]+);").unwrap());
+        static PATHS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b\w+(?:::\w+)+").unwrap());
+        let files: Vec<(ModulePath, &str, String)> = files
+            .map(|(file, text)| (module_path(Path::new(file)), file, without_comments_and_literals(text)))
             .filter(|(path, ..)| path.first().is_none_or(|first| first != "bin"))
             .collect();
-        let tests: BTreeSet<Vec<String>> = modules
+        let tests: BTreeSet<ModulePath> = files
             .iter()
             .flat_map(|(path, _, text)| test_modules(text).map(|module| [&path[..], &[module]].concat()))
             .collect();
-        let rooms: BTreeSet<String> = modules.iter().filter_map(|(path, ..)| path.first().cloned()).collect();
-        let exported = modules
-            .iter()
-            .filter(|(path, ..)| path.is_empty())
-            .flat_map(|(_, _, text)| exports(text))
-            .collect();
-        let mut uses = Self::default();
-        for (path, file, text) in &modules {
-            let Some(room) = path.first() else { continue };
+        let mut modules = Self::default();
+        for (path, file, text) in files {
             if (1..=path.len()).any(|length| tests.contains(&path[..length])) {
                 continue;
             }
-            let path: Vec<&str> = path.iter().map(String::as_str).collect();
-            for used in used_rooms(&without_tests(text), &path, &rooms, &exported) {
-                uses.add(room, &used, file);
+            // Both `lib.rs` and `main.rs` are the root.
+            let module = modules.0.entry(path).or_default();
+            module.file = file.to_owned();
+            let text = without_tests(&text);
+            for (name, path) in USES.captures_iter(&text).flat_map(|found| imported(&found[1], &[])) {
+                module.named.push(path.clone());
+                module.imports.insert(name, path);
             }
+            let text = USES.replace_all(&text, " ");
+            let paths = PATHS.find_iter(&text).map(|found| found.as_str().split("::"));
+            module
+                .named
+                .extend(paths.map(|names| names.map(str::to_owned).collect::<Vec<_>>()));
         }
-        uses
+        modules
     }
 
+    /// Which room uses which, by the module that both are in.
+    fn uses(&self) -> BTreeMap<&[String], Uses> {
+        let mut levels: BTreeMap<&[String], Uses> = BTreeMap::new();
+        for (path, module) in &self.0 {
+            for used in module.named.iter().filter_map(|names| self.end_of(names, path, 0)) {
+                let same = path.iter().zip(&used).take_while(|(one, other)| one == other);
+                let common = same.count();
+                if let (Some(from), Some(to)) = (path.get(common), used.get(common)) {
+                    let uses = levels.entry(&path[..common]).or_default();
+                    uses.add(from, to, &module.file);
+                }
+            }
+        }
+        levels
+    }
+
+    /// The module where that is defined which the module `path` names so, after so many imports; `None` for what is of another crate.
+    fn end_of(&self, names: &[String], path: &[String], imports: usize) -> Option<ModulePath> {
+        let (mut at, mut rest) = (path.to_vec(), names);
+        while let Some((first, others)) = rest.split_first() {
+            match first.as_str() {
+                "crate" => at.clear(),
+                "super" => drop(at.pop()),
+                "self" => {}
+                _ => break,
+            }
+            rest = others;
+        }
+        let is_from_here = rest.len() == names.len();
+        for (place, name) in rest.iter().enumerate() {
+            let below = [&at[..], std::slice::from_ref(name)].concat();
+            if self.0.contains_key(&below) {
+                at = below;
+                continue;
+            }
+            return match self.0.get(&at).and_then(|module| module.imports.get(name)) {
+                // The name of another crate leads to itself.
+                Some(import) if imports < 8 => {
+                    let names = [&import[..], &rest[place + 1..]].concat();
+                    self.end_of(&names, &at, imports + 1)
+                }
+                _ => Some(at).filter(|_| place > 0 || !is_from_here),
+            };
+        }
+        Some(at)
+    }
+}
+
+/// The paths of the tree of a `use` below `above`, each with the name that it is imported by.
+fn imported(tree: &str, above: &[String]) -> Vec<(String, Vec<String>)> {
+    let path = |text: &str| -> Vec<String> {
+        let names = text.split("::").map(str::trim);
+        let names = names.filter(|name| !matches!(*name, "" | "self"));
+        above.iter().cloned().chain(names.map(str::to_owned)).collect()
+    };
+    if let Some((before, group)) = tree.split_once('{') {
+        let (above, mut depth) = (path(before), 0);
+        let group = group.rsplit_once('}').map_or(group, |(group, _)| group);
+        let parts = group.split(|letter: char| {
+            depth += i32::from(letter == '{') - i32::from(letter == '}');
+            letter == ',' && depth == 0
+        });
+        let parts = parts.filter(|part| !part.trim().is_empty());
+        return parts.flat_map(|part| imported(part, &above)).collect();
+    }
+    let (names, name) = tree.split_once(" as ").unwrap_or((tree, ""));
+    let path = path(names);
+    let name = match name.trim() {
+        "" => path.last().cloned().unwrap_or_default(),
+        name => name.to_owned(),
+    };
+    vec![(name, path)]
+}
+
+/// Which room uses which, and the files that do.
+#[derive(Default)]
+struct Uses(BTreeMap<String, BTreeMap<String, BTreeSet<String>>>);
+
+impl Uses {
     fn add(&mut self, from: &str, to: &str, file: &str) {
         let arrows = self.0.entry(from.to_owned()).or_default();
         arrows.entry(to.to_owned()).or_default().insert(file.to_owned());
@@ -207,73 +324,6 @@ fn module_path(inside: &Path) -> Vec<String> {
         path.pop();
     }
     path
-}
-
-/// The rooms that the module `path` names in `text`, but for its own.
-fn used_rooms(
-    text: &str,
-    path: &[&str],
-    rooms: &BTreeSet<String>,
-    exported: &BTreeMap<String, String>,
-) -> BTreeSet<String> {
-    static PATHS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b(?:crate|super(?:::super)*)::(\w+|\{)").unwrap());
-    let mut used = BTreeSet::new();
-    for found in PATHS.captures_iter(text) {
-        let up = found[0].matches("super::").count();
-        // Only what begins at the root of the crate can be in another room.
-        if up != 0 && up != path.len() {
-            continue;
-        }
-        let begin = found.get(1).unwrap();
-        let names = match begin.as_str() {
-            "{" => first_names(&text[begin.start()..]),
-            name => vec![name.to_owned()],
-        };
-        used.extend(names.into_iter().filter_map(|name| match rooms.contains(&name) {
-            true => Some(name),
-            false => exported.get(&name).cloned(),
-        }));
-    }
-    used.retain(|room| room != path[0]);
-    used
-}
-
-/// The first names of the paths in a group `{a::b, c}`.
-fn first_names(group: &str) -> Vec<String> {
-    let mut names = vec![String::new()];
-    let (mut depth, mut path) = (0, false);
-    for letter in group.chars() {
-        match letter {
-            '{' => depth += 1,
-            '}' if depth == 1 => break,
-            '}' => depth -= 1,
-            ',' if depth == 1 => {
-                names.push(String::new());
-                path = false;
-            }
-            ':' if depth == 1 => path = true,
-            ' ' if depth == 1 && names.last().is_some_and(|name| !name.is_empty()) => path = true,
-            letter if depth == 1 && !path && (letter.is_alphanumeric() || letter == '_') => {
-                names.last_mut().unwrap().push(letter);
-            }
-            _ => {}
-        }
-    }
-    names
-}
-
-/// What a root re-exports: name and room.
-fn exports(text: &str) -> Vec<(String, String)> {
-    let given = Regex::new(r"pub use (?:crate::)?(\w+)::([^;]*);").unwrap();
-    let name = Regex::new(r"\w+").unwrap();
-    given
-        .captures_iter(text)
-        .flat_map(|found| {
-            let (room, names) = (found[1].to_owned(), found.get(2).unwrap().as_str());
-            let names: Vec<_> = name.find_iter(names).map(|name| name.as_str().to_owned()).collect();
-            names.into_iter().map(move |name| (name, room.clone()))
-        })
-        .collect()
 }
 
 /// `text` without comments and without literals of text.

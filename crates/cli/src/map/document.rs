@@ -11,7 +11,7 @@ use crate::live::objects::Reading;
 use crate::mission::state;
 use crate::vehicle::printable;
 use coordinator::controllers::airspace::SiteRules;
-use coordinator::controllers::swarm::formation;
+use coordinator::controllers::swarm::{formation, members};
 use crds::drone::Station;
 use crds::formation::{Formation, FormationShape, SlotStatus};
 use crds::mission::TrackRange;
@@ -172,7 +172,7 @@ fn of_drone(drone: &Drone, entry: &mut Map<String, Value>) {
     }
     if let Some(station) = &drone.spec.station {
         let mut place = station_entry(station);
-        if let Some(slot) = formation::slot(drone) {
+        if let Some(slot) = members::slot(drone) {
             place["slot"] = json!(slot);
         }
         entry.insert("station".to_owned(), place);

@@ -394,7 +394,7 @@ fn ground_stations_that_do_not_read_harm_neither_another_one_nor_an_order() -> a
         sent.len(),
         received.len()
     );
-    println!("all {} positions were heard", heard.len());
+    println!("all {} positions were received", received.len());
     let (ordered, since) = (Instant::now(), wire::now());
     flight.stage.skein(&["ground", "--all"])?;
     wait_for("the vehicle to go down", PATIENCE, || {

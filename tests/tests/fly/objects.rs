@@ -27,15 +27,15 @@ impl Objects {
         let history = History::default();
         let ended = Arc::new(AtomicBool::new(false));
         let (into, stop, kubectl) = (Arc::clone(&history), Arc::clone(&ended), kubectl.clone());
-        let mut process = kubectl
-            .launch("kubectl-watch", ["get", "drones", "-A", "--watch", "-o", "json"])
-            .start()?;
+        let watch = ["get", "drones", "-A", "--watch", "-o", "json"];
+        let start = move || kubectl.launch("kubectl-watch", watch).start();
+        let mut process = start()?;
         let thread = std::thread::spawn(move || {
             let mut read = 0;
             while !stop.load(Ordering::Relaxed) {
                 if !process.is_running() {
                     // The API server has closed the watch.
-                    let Ok(again) = start(&kubectl) else { return };
+                    let Ok(again) = start() else { return };
                     (process, read) = (again, 0);
                 }
                 read += take(&process.stdout()[read..], &into);

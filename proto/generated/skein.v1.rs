@@ -28,11 +28,11 @@ pub struct Hello {
     /// Version of the agent program.
     #[prost(string, tag = "2")]
     pub agent_version: ::prost::alloc::string::String,
-    /// Highest leadership term that the agent has seen; a coordinator of a lower one must not lead.
+    /// Highest leadership term that the agent has received; a coordinator of a lower one must not lead.
     #[prost(uint64, tag = "3")]
     pub highest_term: u64,
-    /// A random number of this life of the agent, so that an agent that comes back is told from a second one with the same
-    /// node name; 0 when not told.
+    /// A random number of this life of the agent, so that an agent that comes back is distinguished from a second one
+    /// with the same node name; 0 when not reported.
     #[prost(uint64, tag = "4")]
     pub life: u64,
 }
@@ -55,7 +55,7 @@ pub struct ToAgent {
     #[prost(message, optional, tag = "6")]
     pub plan: ::core::option::Option<Plan>,
     /// Whom the agent names to its autopilot as the operator. A level that comes in a message of its own, as rules do. An agent that never
-    /// received any names nobody.
+    /// received any names no operator.
     #[prost(message, optional, tag = "7")]
     pub remote_id: ::core::option::Option<RemoteId>,
     /// A ground station wants to reach the vehicle through this coordinator. An edge, and no order: the order is then unset, and stays what it
@@ -281,7 +281,7 @@ pub struct LogFetched {
 /// A share of a mission, as items of the mission protocol; without takeoff.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Plan {
-    /// Leadership term of the sender. Agents refuse terms lower than the highest they have seen.
+    /// Leadership term of the sender. Agents refuse terms lower than the highest they have received.
     #[prost(uint64, tag = "1")]
     pub term: u64,
     /// Names the items: 32 hexadecimal digits.
@@ -291,7 +291,7 @@ pub struct Plan {
     #[prost(message, repeated, tag = "3")]
     pub items: ::prost::alloc::vec::Vec<PlanItem>,
 }
-/// MISSION_ITEM_INT (73). Parameters as its command has them, 5 to 7 in degrees and metres where it has a place; unset is NaN.
+/// MISSION_ITEM_INT (73). Parameters as its command has them, 5 to 7 in degrees and meters where it has a place; unset is NaN.
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]
 pub struct PlanItem {
     /// MAV_CMD.
@@ -356,10 +356,10 @@ pub struct PlanRange {
 /// Who operates one vehicle.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct RemoteId {
-    /// Leadership term of the sender. Agents refuse terms lower than the highest they have seen.
+    /// Leadership term of the sender. Agents refuse terms lower than the highest they have received.
     #[prost(uint64, tag = "1")]
     pub term: u64,
-    /// Unset: nobody is named.
+    /// Unset: no operator is named.
     #[prost(message, optional, tag = "2")]
     pub operator: ::core::option::Option<Operator>,
 }
@@ -393,7 +393,7 @@ pub struct OperatorPlace {
     pub latitude_deg: f64,
     #[prost(double, tag = "2")]
     pub longitude_deg: f64,
-    /// Metres above the WGS 84 ellipsoid, -1000 to 31767; unset: not known.
+    /// Meters above the WGS 84 ellipsoid, -1000 to 31767; unset: not known.
     #[prost(double, optional, tag = "3")]
     pub altitude_m: ::core::option::Option<f64>,
 }
@@ -423,7 +423,7 @@ pub struct RemoteIdState {
 /// The fence and the parameters that the coordinator selected for one vehicle.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Rules {
-    /// Leadership term of the sender. Agents refuse terms lower than the highest they have seen.
+    /// Leadership term of the sender. Agents refuse terms lower than the highest they have received.
     #[prost(uint64, tag = "1")]
     pub term: u64,
     /// Names all of the rest: 32 hexadecimal digits.
@@ -527,7 +527,7 @@ pub struct Kill {
     /// metadata.uid of the Drone; the agent must hold its assignment.
     #[prost(string, tag = "2")]
     pub drone_uid: ::prost::alloc::string::String,
-    /// Leadership term of the sender; it must be the highest that the agent has seen.
+    /// Leadership term of the sender; it must be the highest that the agent has received.
     #[prost(uint64, tag = "3")]
     pub term: u64,
     /// made_ms of the last Report on this stream. A Kill that a slow network held back is too late, and the agent refuses it.
@@ -557,7 +557,7 @@ pub struct Unassigned {
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Assignment {
-    /// Leadership term of the sender. Agents refuse terms lower than the highest they have seen.
+    /// Leadership term of the sender. Agents refuse terms lower than the highest they have received.
     #[prost(uint64, tag = "1")]
     pub term: u64,
     /// metadata.uid of the Drone.
@@ -581,7 +581,7 @@ pub struct Assignment {
     /// What has become of a ground order that the agent may keep on its disk.
     #[prost(message, optional, tag = "10")]
     pub ground_mark: ::core::option::Option<GroundMark>,
-    /// What an agent told of this Drone's flight before (Report.takeovers, Report.so_far), for one that has lost its disk.
+    /// What an agent reported of this Drone's flight before (Report.takeovers, Report.so_far), for one that has lost its disk.
     #[prost(uint32, tag = "11")]
     pub told_takeovers: u32,
     #[prost(enumeration = "FlightSoFar", tag = "12")]
@@ -601,7 +601,7 @@ pub struct Assignment {
     /// Where the vehicle looks where its route ends, degrees clockwise from true north, from 0 up to 360; unset leaves it to the autopilot.
     #[prost(double, optional, tag = "17")]
     pub heading_deg: ::core::option::Option<f64>,
-    /// How fast it flies its routes over ground, metres per second, above 0 and up to 20; unset leaves it to the autopilot.
+    /// How fast it flies its routes over ground, meters per second, above 0 and up to 20; unset leaves it to the autopilot.
     #[prost(double, optional, tag = "18")]
     pub speed_m_s: ::core::option::Option<f64>,
     /// Rules.digest of what has to be in force before the vehicle is armed under PREFLIGHT_REFUSE; empty: no rule selects the vehicle.
@@ -658,17 +658,17 @@ pub struct Waypoint {
     /// Degrees, WGS 84, east positive.
     #[prost(double, tag = "2")]
     pub longitude_deg: f64,
-    /// Metres above mean sea level.
+    /// Meters above mean sea level.
     #[prost(double, tag = "3")]
     pub altitude_amsl_m: f64,
 }
-/// A ground order is kept by the agent until it hears that the order is done.
+/// A ground order is kept by the agent until it is notified that the order is done.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct GroundMark {
     /// Number of the order; never 0.
     #[prost(uint64, tag = "1")]
     pub order: u64,
-    /// It stands on the objects, or was released: nobody needs to keep it any more.
+    /// It is recorded on the objects, or was released: the agent need not keep it any more.
     #[prost(bool, tag = "2")]
     pub done: bool,
 }
@@ -677,7 +677,7 @@ pub struct Failsafe {
     #[prost(enumeration = "OnCoordinatorLoss", tag = "1")]
     pub on_coordinator_loss: i32,
     /// Time without contact to the coordinator before the agent acts, in milliseconds. Contact is an open stream on which
-    /// an order of the highest term seen has come.
+    /// an order of the highest term received has come.
     #[prost(uint64, tag = "2")]
     pub after_ms: u64,
     /// Unspecified means Return.
@@ -692,7 +692,7 @@ pub struct Failsafe {
 }
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]
 pub struct Flying {
-    /// Takeoff altitude in metres above the home position (MAVLink: relative altitude).
+    /// Takeoff altitude in meters above the home position (MAVLink: relative altitude).
     #[prost(double, tag = "1")]
     pub altitude_above_home_m: f64,
 }
@@ -742,16 +742,16 @@ pub struct Report {
     /// How often somebody else has taken over in flight under the held assignment.
     #[prost(uint32, tag = "13")]
     pub takeovers: u32,
-    /// A ground order that the agent keeps because nobody has told it that the order is done; 0 for none.
+    /// A ground order that the agent keeps because it was not notified that the order is done; 0 for none.
     #[prost(uint64, tag = "14")]
     pub ground_latch: u64,
-    /// What preflight found amiss with the autopilot's own failsafes, each with what to do.
+    /// The faults that preflight found in the autopilot's own failsafes, each with what to do.
     #[prost(string, repeated, tag = "15")]
     pub warnings: ::prost::alloc::vec::Vec<::prost::alloc::string::String>,
     /// How far the flight under the held assignment has come.
     #[prost(enumeration = "FlightSoFar", tag = "16")]
     pub so_far: i32,
-    /// How well the agent hears its autopilot; unset when not told.
+    /// How well the agent receives its autopilot; unset when not reported.
     #[prost(message, optional, tag = "17")]
     pub link: ::core::option::Option<LinkQuality>,
     /// Why the flight is not, or no longer, what was ordered; unset when it is, or when that is not known.
@@ -760,7 +760,7 @@ pub struct Report {
     /// What the vehicle does instead of holding; unset when it holds, or is not asked to.
     #[prost(message, optional, tag = "19")]
     pub astray: ::core::option::Option<Astray>,
-    /// A way down that was commanded and that the vehicle is not seen to take; unset when none is.
+    /// A way down that was commanded and that the vehicle is not observed to take; unset when none is.
     #[prost(message, optional, tag = "20")]
     pub owed: ::core::option::Option<Owed>,
     /// Somebody else flew the vehicle while it served no Drone, and the quiet time after that is not over.
@@ -778,10 +778,10 @@ pub struct Report {
     /// From HOME_POSITION (242); unset until it was received.
     #[prost(message, optional, tag = "25")]
     pub home: ::core::option::Option<Waypoint>,
-    /// To which the autopilot climbs to return, metres above home (ArduCopter: RTL_ALT, PX4: RTL_RETURN_ALT); unset until it was read.
+    /// To which the autopilot climbs to return, meters above home (ArduCopter: RTL_ALT, PX4: RTL_RETURN_ALT); unset until it was read.
     #[prost(double, optional, tag = "26")]
     pub return_altitude_above_home_m: ::core::option::Option<f64>,
-    /// Aircraft of others that the vehicle hears, the nearest first; at most 16.
+    /// Aircraft of others that the vehicle receives, the nearest first; at most 16.
     #[prost(message, repeated, tag = "27")]
     pub traffic: ::prost::alloc::vec::Vec<Aircraft>,
     /// Unset when it never took rules.
@@ -790,7 +790,7 @@ pub struct Report {
     /// Unset when it never took a plan.
     #[prost(message, optional, tag = "29")]
     pub plan: ::core::option::Option<PlanState>,
-    /// Unset when it names no operator and hears no transmitter.
+    /// Unset when it names no operator and receives no transmitter.
     #[prost(message, optional, tag = "30")]
     pub remote_id: ::core::option::Option<RemoteIdState>,
     /// Where the nose points, degrees clockwise from true north, received with position (GLOBAL_POSITION_INT.hdg); unset when not known.
@@ -848,10 +848,10 @@ pub struct Aircraft {
     /// Degrees, WGS 84, east positive.
     #[prost(double, tag = "3")]
     pub longitude_deg: f64,
-    /// Its velocity over ground; unset when it does not tell.
+    /// Its velocity over ground; unset when it does not report one.
     #[prost(message, optional, tag = "6")]
     pub velocity: ::core::option::Option<AircraftVelocity>,
-    /// How fast it climbed, metres per second; unset when it does not tell.
+    /// How fast it climbed, meters per second; unset when it does not report it.
     #[prost(double, optional, tag = "7")]
     pub climb_m_s: ::core::option::Option<f64>,
     /// Whether it may be uncrewed: emitter_type ADSB_EMITTER_TYPE_UAV or ADSB_EMITTER_TYPE_NO_INFO.
@@ -860,24 +860,24 @@ pub struct Aircraft {
     /// When it was there, on the clock of Report.made_ms.
     #[prost(uint64, tag = "9")]
     pub seen_ms: u64,
-    /// Its altitude; unset when it does not tell.
+    /// Its altitude; unset when it does not report one.
     #[prost(oneof = "aircraft::Altitude", tags = "4, 5")]
     pub altitude: ::core::option::Option<aircraft::Altitude>,
 }
 /// Nested message and enum types in `Aircraft`.
 pub mod aircraft {
-    /// Its altitude; unset when it does not tell.
+    /// Its altitude; unset when it does not report one.
     #[derive(Clone, Copy, PartialEq, ::prost::Oneof)]
     pub enum Altitude {
-        /// By its satellite receiver (ADSB_ALTITUDE_TYPE_GEOMETRIC), metres.
+        /// By its satellite receiver (ADSB_ALTITUDE_TYPE_GEOMETRIC), meters.
         #[prost(double, tag = "4")]
         SatelliteM(f64),
-        /// By its barometer (ADSB_ALTITUDE_TYPE_PRESSURE_QNH), metres.
+        /// By its barometer (ADSB_ALTITUDE_TYPE_PRESSURE_QNH), meters.
         #[prost(double, tag = "5")]
         PressureM(f64),
     }
 }
-/// Metres per second.
+/// Meters per second.
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]
 pub struct AircraftVelocity {
     #[prost(double, tag = "1")]
@@ -935,13 +935,13 @@ pub struct Astray {
 pub mod astray {
     #[derive(Clone, Copy, PartialEq, ::prost::Oneof)]
     pub enum What {
-        /// It sank far faster than asked; its height above home then, metres.
+        /// It sank far faster than asked; its height above home then, meters.
         #[prost(double, tag = "1")]
         FellFromM(f64),
-        /// It left its height; its height above home then, metres.
+        /// It left its height; its height above home then, meters.
         #[prost(double, tag = "2")]
         HeightM(f64),
-        /// It left its place; its distance over ground from there, metres.
+        /// It left its place; its distance over ground from there, meters.
         #[prost(double, tag = "3")]
         OffPlaceM(f64),
     }
@@ -987,10 +987,10 @@ pub struct ArmingReason {
     /// Id of PX4's EVENT; unset for a text.
     #[prost(uint32, optional, tag = "3")]
     pub code: ::core::option::Option<u32>,
-    /// When it was first told since the vehicle was last ready, on the clock of Report.made_ms.
+    /// When it was first reported since the vehicle was last ready, on the clock of Report.made_ms.
     #[prost(uint64, tag = "4")]
     pub first_ms: u64,
-    /// When it was last told, on the same clock.
+    /// When it was last reported, on the same clock.
     #[prost(uint64, tag = "5")]
     pub last_ms: u64,
 }
@@ -1029,15 +1029,15 @@ pub struct Position {
     /// Degrees, WGS 84, east positive.
     #[prost(double, tag = "2")]
     pub longitude_deg: f64,
-    /// Metres above mean sea level.
+    /// Meters above mean sea level.
     #[prost(double, tag = "3")]
     pub altitude_amsl_m: f64,
-    /// Metres above home.
+    /// Meters above home.
     #[prost(double, tag = "4")]
     pub altitude_above_home_m: f64,
 }
 /// Which assignment an agent acts on.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Held {
     #[prost(string, tag = "1")]
     pub drone_uid: ::prost::alloc::string::String,
@@ -1057,7 +1057,7 @@ pub struct Held {
     pub details: ::core::option::Option<HeldDetails>,
 }
 /// What of an assignment changes without a new generation of its Drone.
-#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+#[derive(Clone, PartialEq, ::prost::Message)]
 pub struct HeldDetails {
     /// Assignment.routed.
     #[prost(bool, tag = "1")]
@@ -1068,6 +1068,10 @@ pub struct HeldDetails {
     /// Assignment.plan; empty: none.
     #[prost(string, tag = "3")]
     pub plan: ::prost::alloc::string::String,
+    /// Flying.altitude_above_home_m, meters; unset on the ground, and by agents of older versions. One that flies is kept at this height until
+    /// the way to another is clear.
+    #[prost(double, optional, tag = "4")]
+    pub altitude_above_home_m: ::core::option::Option<f64>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct LogsRequest {
@@ -1097,10 +1101,10 @@ pub struct GuestFrames {
     /// How many they are.
     #[prost(uint32, tag = "2")]
     pub count: u32,
-    /// How many were lost on the way here since the stream began, as somebody was too slow. It only grows.
+    /// How many were lost on the way here since the stream began, as a program on the way was too slow. It only grows.
     #[prost(uint64, tag = "3")]
     pub lost: u64,
-    /// Of a person's tool: when it sent them, in milliseconds since it was told that the stream is open. The agent passes nothing on that was
+    /// Of a person's tool: when it sent them, in milliseconds since it received that the stream is open. The agent passes nothing on that was
     /// on its way for longer than 5 s: a command that comes late is worse than none.
     #[prost(uint64, tag = "4")]
     pub sent_ms: u64,
@@ -1169,7 +1173,7 @@ pub struct ConnectOpen {
     pub namespace: ::prost::alloc::string::String,
     #[prost(string, tag = "2")]
     pub name: ::prost::alloc::string::String,
-    /// To hear the vehicle is enough, also for one who may command it.
+    /// To receive the vehicle is enough, also for one who may command it.
     #[prost(bool, tag = "3")]
     pub watch_only: bool,
 }
@@ -1419,11 +1423,11 @@ pub struct Vehicle {
     /// Age of that report in milliseconds.
     #[prost(uint64, tag = "9")]
     pub report_age_ms: u64,
-    /// The airspace that it owns; unset where nobody asked for it, and where nobody flies by airspace.
+    /// The airspace that it owns; unset where it was not asked for, and where no vehicle flies by airspace.
     #[prost(message, optional, tag = "10")]
     pub airspace: ::core::option::Option<Airspace>,
 }
-/// The airspace that a vehicle owns, as far as reports show it: nobody else is sent into it.
+/// The airspace that a vehicle owns, as far as reports show it: no other vehicle is sent into it.
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct Airspace {
     /// Nothing is known of where it is: it owns all of it.
@@ -1442,13 +1446,13 @@ pub struct AirspacePiece {
     /// 1 to 3 of them.
     #[prost(message, repeated, tag = "1")]
     pub core: ::prost::alloc::vec::Vec<GroundPlace>,
-    /// Metres.
+    /// Meters.
     #[prost(double, tag = "2")]
     pub radius_m: f64,
-    /// Metres above mean sea level.
+    /// Meters above mean sea level.
     #[prost(double, tag = "3")]
     pub floor_amsl_m: f64,
-    /// Metres above mean sea level.
+    /// Meters above mean sea level.
     #[prost(double, tag = "4")]
     pub ceiling_amsl_m: f64,
     /// Its vehicle is on the ground in it.
@@ -1704,9 +1708,9 @@ impl KillOutcome {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum FlightSoFar {
-    /// Not seen in the air since it was assigned, or since it was last ordered to the ground.
+    /// Not observed in the air since it was assigned, or since it was last ordered to the ground.
     Unspecified = 0,
-    /// Seen in the air.
+    /// Observed in the air.
     Flown = 1,
     /// It came down without being asked, and stays down until it is ordered to the ground.
     Over = 2,
@@ -1777,7 +1781,7 @@ impl OnLowBattery {
 #[repr(i32)]
 pub enum Preflight {
     Unspecified = 0,
-    /// Do not look.
+    /// Do not check them.
     Ignore = 1,
     /// Say so and fly.
     Warn = 2,
@@ -2008,11 +2012,11 @@ impl Answer {
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
 #[repr(i32)]
 pub enum ReasonClass {
-    /// A person should look.
+    /// A person should look at it.
     Unspecified = 0,
     /// It goes away by itself.
     WillHeal = 1,
-    /// Somebody has to do something.
+    /// A person has to do something.
     NeedsHuman = 2,
 }
 impl ReasonClass {
@@ -2153,7 +2157,7 @@ pub enum Activity {
     HandsOffArmedByOther = 9,
     /// The vehicle flew for this Drone and came down without our asking; it stays down.
     HandsOffFlightOver = 10,
-    /// Somebody took over in flight; the agent waits to be told to go on (Assignment.resume_after_takeovers).
+    /// Somebody took over in flight; the agent waits for an order to go on (Assignment.resume_after_takeovers).
     HandsOffTakenOver = 12,
     /// The battery has reached the reserve and the Drone's failsafe for that is being flown.
     LowBattery = 13,
@@ -2222,7 +2226,7 @@ impl Activity {
 pub enum GuestAccess {
     /// Refused.
     Unspecified = 0,
-    /// It hears the vehicle; nothing that it sends is passed on.
+    /// It receives the vehicle; nothing that it sends is passed on.
     Watch = 1,
     /// It asks for what changes nothing, as this agent lets no guest do more (SKEIN_GCS_READ_ONLY).
     Ask = 2,
@@ -2715,11 +2719,11 @@ pub mod fleet_client {
             req.extensions_mut().insert(GrpcMethod::new("skein.v1.Fleet", "Watch"));
             self.inner.server_streaming(req, path, codec).await
         }
-        /// Lands vehicles and keeps them down until Release, those of objects that are made or edited later, too. Agents are told at once;
+        /// Lands vehicles and keeps them down until Release, those of objects that are made or edited later, too. Agents are notified at once;
         /// the order is recorded as a GroundOrder, and the objects are marked (spec.grounded).
         /// Errors: NOT_FOUND for an unknown Swarm and for a selector that selects nothing, UNAVAILABLE when the mark could not be
-        /// written (agents were told all the same), PERMISSION_DENIED when the caller may ground nothing of what is meant. Of what a
-        /// selector selects, whatever the caller may ground is grounded, and the rest is told (GroundResponse.not_done).
+        /// written (agents were notified all the same), PERMISSION_DENIED when the caller may ground nothing of what is meant. Of what a
+        /// selector selects, what the caller may ground is grounded, and the rest is listed (GroundResponse.not_done).
         pub async fn ground(
             &mut self,
             request: impl tonic::IntoRequest<super::GroundRequest>,
@@ -2857,11 +2861,11 @@ pub mod fleet_server {
             &self,
             request: tonic::Request<super::WatchRequest>,
         ) -> std::result::Result<tonic::Response<Self::WatchStream>, tonic::Status>;
-        /// Lands vehicles and keeps them down until Release, those of objects that are made or edited later, too. Agents are told at once;
+        /// Lands vehicles and keeps them down until Release, those of objects that are made or edited later, too. Agents are notified at once;
         /// the order is recorded as a GroundOrder, and the objects are marked (spec.grounded).
         /// Errors: NOT_FOUND for an unknown Swarm and for a selector that selects nothing, UNAVAILABLE when the mark could not be
-        /// written (agents were told all the same), PERMISSION_DENIED when the caller may ground nothing of what is meant. Of what a
-        /// selector selects, whatever the caller may ground is grounded, and the rest is told (GroundResponse.not_done).
+        /// written (agents were notified all the same), PERMISSION_DENIED when the caller may ground nothing of what is meant. Of what a
+        /// selector selects, what the caller may ground is grounded, and the rest is listed (GroundResponse.not_done).
         async fn ground(
             &self,
             request: tonic::Request<super::GroundRequest>,
@@ -3478,7 +3482,7 @@ pub mod guests_client {
             self.inner.streaming(req, path, codec).await
         }
         /// For agents, once for each GuestCall. GuestAnswer comes first, then frames. It ends with the guest.
-        /// Errors: NOT_FOUND when nobody waits for that call any more.
+        /// Errors: NOT_FOUND when nothing waits for that call any more.
         pub async fn answer(
             &mut self,
             request: impl tonic::IntoStreamingRequest<Message = super::FromVehicle>,
@@ -3537,7 +3541,7 @@ pub mod guests_server {
             + std::marker::Send
             + 'static;
         /// For agents, once for each GuestCall. GuestAnswer comes first, then frames. It ends with the guest.
-        /// Errors: NOT_FOUND when nobody waits for that call any more.
+        /// Errors: NOT_FOUND when nothing waits for that call any more.
         async fn answer(
             &self,
             request: tonic::Request<tonic::Streaming<super::FromVehicle>>,

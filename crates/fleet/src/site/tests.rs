@@ -807,6 +807,35 @@ fn one_without_a_station_rises_only_once_nobody_holds_above_it_and_is_then_flown
 }
 
 #[test]
+fn one_above_its_home_changes_its_height_only_once_the_way_is_clear_and_then_has_it() {
+    let mut site = new();
+    let mut below = vehicle("b", 50.0, Desire::AboveHome(AltitudeAboveHome(10.0)));
+    (below.up, below.activity) = (10.0, Activity::Holding);
+    let (above, aside) = (station(50.0, 0.0, 30.0), station(0.0, 60.0, 20.0));
+    let mut vehicles = [vehicle("a", 0.0, Desire::At(above)), below];
+    let (_, least) = run(&mut site, &mut vehicles, 0);
+    assert!(vehicles[0].up > 29.0 && least > 5.0);
+    let asked = AltitudeAboveHome(30.0);
+    let may = |site: &Site| site.may_change_to(&node("b"), asked);
+    site.changes([(node("b"), asked)].into());
+    update(&mut site, &vehicles, 110);
+    assert!(!may(&site), "one holds there");
+    vehicles[0].desire = Desire::At(aside);
+    let (ended, _) = run(&mut site, &mut vehicles, 111);
+    assert!(may(&site) && !site.may_change_to(&node("b"), AltitudeAboveHome(31.0)));
+    // Its order may be under way, also if it is taken back.
+    site.changes(BTreeMap::new());
+    vehicles[0].desire = Desire::At(above);
+    for second in ended + 1..ended + 20 {
+        update(&mut site, &vehicles, second);
+        vehicles[0].step(&site);
+    }
+    assert!(vehicles[0].at.1 > 59.0, "{:?}", vehicles[0].at);
+    run(&mut site, &mut vehicles, ended + 20);
+    assert!(vehicles[0].up > 29.0 && !may(&site), "{:?}", vehicles[0].at);
+}
+
+#[test]
 fn nobody_takes_off_past_one_with_a_station_that_may_fly_and_was_never_heard() {
     let waits = vehicle("b", 50.0, Desire::AboveHome(AltitudeAboveHome(20.0)));
     let mut report = waits.report(at(0));

@@ -359,6 +359,13 @@ fn alerts_and_dashboard_are_those_of_the_monitoring_folder() {
     let read = |name: &str| std::fs::read_to_string(workspace_root().join("deploy/monitoring").join(name)).unwrap();
     let alerts: Value = serde_saphyr::from_str(&read("alerts.yaml")).unwrap();
     assert_eq!(object(&objects, "PrometheusRule", "skein")["spec"], alerts);
+    let at = "https://git.example.org/skein/";
+    let with_links = parsed(&["metrics.alerts.enabled=true", &format!("metrics.alerts.documents={at}")]);
+    let linked = object(&with_links, "PrometheusRule", "skein")["spec"].to_string();
+    let path = r#""runbook_url":"docs/"#;
+    let linked_path = path.replace("docs/", &format!("{at}docs/"));
+    assert_eq!(linked, alerts.to_string().replace(path, &linked_path));
+    assert!(linked.contains(&linked_path));
     let dashboard: Value = serde_json::from_str(&read("fleet-dashboard.json")).unwrap();
     let map = object(&objects, "ConfigMap", "skein-fleet-dashboard");
     let shown: Value = serde_json::from_str(map["data"]["skein-fleet.json"].as_str().unwrap()).unwrap();

@@ -138,7 +138,7 @@ impl Hub {
         if in_charge != self.in_charge {
             self.in_charge = in_charge;
             if in_charge == Some(guest) {
-                let (system, component) = (frame.system, frame.component);
+                let (system, component) = (frame.system.0, frame.component.0);
                 info!(
                     system,
                     component, "the autopilot now receives the heartbeats of this ground station"

@@ -64,7 +64,7 @@ mod tests {
             notices.read_only(GuestId(guest), Address::new(7, 191), now)
         };
         let frame = noticed(1, 0).unwrap();
-        assert_eq!((frame.system, frame.component, frame.message_id), (7, 191, 253));
+        assert_eq!((frame.sender(), frame.message_id), (Address::new(7, 191), 253));
         assert!(frame.bytes.windows(9).any(|w| w == b"read-only"));
         assert!(noticed(1, 9).is_none() && noticed(2, 9).is_some() && noticed(1, 10).is_some());
     }

@@ -222,7 +222,7 @@ mod tests {
         let mut outbox = Outbox::new(SLOW, began);
         (0..1000).for_each(|_| outbox.push(A, from(1), false, began));
         outbox.push(B, from(2), false, began);
-        let first: Vec<u8> = written(&mut outbox, began).iter().map(|f| f.system).collect();
+        let first: Vec<u8> = written(&mut outbox, began).iter().map(|f| f.system.0).collect();
         assert_eq!(first[..3], [1, 2, 1]);
         assert_eq!(outbox.lost().crowded, 1000 - 64);
     }
@@ -235,7 +235,7 @@ mod tests {
         outbox.push(A, beat(), true, began);
         let late = began + Duration::from_millis(1001);
         outbox.push(B, from(2), false, late);
-        let senders: Vec<u8> = written(&mut outbox, late).iter().map(|f| f.system).collect();
+        let senders: Vec<u8> = written(&mut outbox, late).iter().map(|f| f.system.0).collect();
         assert_eq!(senders, [2]);
         assert_eq!(outbox.lost(), Lost { crowded: 0, stale: 2 });
     }

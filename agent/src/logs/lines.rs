@@ -112,10 +112,10 @@ impl Teller {
 
     fn text(&mut self, frame: &RawFrame, text: &STATUSTEXT_DATA) {
         let severity = word(&text.severity, "MAV_SEVERITY_").to_lowercase();
-        let from = if frame.component == 1 {
+        let from = if frame.component.0 == 1 {
             String::new()
         } else {
-            format!(" of component {}", frame.component)
+            format!(" of component {}", frame.component.0)
         };
         for words in self.texts.receive(text, Moment::default()) {
             self.say(format!("{severity}{from}: {words}"));

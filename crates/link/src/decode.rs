@@ -29,8 +29,8 @@ pub fn decode(frame: &RawFrame) -> Result<(MavHeader, MavMessage), Unread> {
         Version::V2 => MavlinkVersion::V2,
     };
     let header = MavHeader {
-        system_id: u32::from(frame.system),
-        component_id: frame.component,
+        system_id: u32::from(frame.system.0),
+        component_id: frame.component.0,
         sequence: frame.sequence(),
     };
     match MavMessage::parse(version, frame.message_id, frame.payload()) {

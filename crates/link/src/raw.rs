@@ -5,7 +5,7 @@
 
 use crate::layout::{Layout, layout_of};
 use bytes::Bytes;
-use fleet::units::Address;
+use fleet::units::{Address, ComponentId, SystemId};
 use mavlink::{MAV_STX, MAV_STX_V2, calculate_crc};
 use tokio::time::Instant;
 
@@ -31,9 +31,9 @@ pub struct RawFrame {
     /// Whether it carries a signature; nothing says that it is a good one.
     pub signed: bool,
     /// The sender's system.
-    pub system: u8,
+    pub system: SystemId,
     /// The sender's component.
-    pub component: u8,
+    pub component: ComponentId,
     /// The message.
     pub message_id: u32,
     /// System and component to which it is addressed; `None` when the message has no target or the dialect does not
@@ -84,7 +84,10 @@ impl RawFrame {
     /// Its sender.
     #[must_use]
     pub const fn sender(&self) -> Address {
-        Address::new(self.system, self.component)
+        Address {
+            system: self.system,
+            component: self.component,
+        }
     }
 
     /// Reads exactly one frame, as from a guest, arrived now. A message that the dialect does not know passes when its
@@ -170,8 +173,8 @@ pub(crate) struct Shape {
 /// Who says what.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Head {
-    pub system: u8,
-    pub component: u8,
+    pub system: SystemId,
+    pub component: ComponentId,
     pub message_id: u32,
     /// `None` when the dialect does not know the message.
     pub layout: Option<&'static Layout>,
@@ -179,7 +182,10 @@ pub(crate) struct Head {
 
 impl Head {
     pub const fn sender(&self) -> Address {
-        Address::new(self.system, self.component)
+        Address {
+            system: self.system,
+            component: self.component,
+        }
     }
 }
 
@@ -228,8 +234,8 @@ impl Head {
             _ => return None,
         };
         Some(Self {
-            system,
-            component,
+            system: SystemId(system),
+            component: ComponentId(component),
             message_id,
             layout: layout_of(message_id),
         })

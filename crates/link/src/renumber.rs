@@ -82,21 +82,15 @@ impl Renumbered {
     /// vehicle's on this port: they would take the one for the other.
     #[must_use]
     pub fn to_guests(&self, frame: &RawFrame, numbers: &Numbers) -> Option<RawFrame> {
-        let shown = |system: u8| {
-            if system == self.own.0 {
-                self.number.system.0
-            } else {
-                system
-            }
-        };
+        let shown = |system: SystemId| if system == self.own { self.number.system } else { system };
         let sender = Number {
-            system: SystemId(frame.system),
+            system: frame.system,
             ..self.number
         };
-        if frame.system != self.own.0 && numbers.is_taken(sender) {
+        if frame.system != self.own && numbers.is_taken(sender) {
             return None;
         }
-        let target = frame.target.map(|to| shown(to.system.0));
+        let target = frame.target.map(|to| shown(to.system));
         frame.renumbered(shown(frame.system), target)
     }
 
@@ -114,7 +108,7 @@ impl Renumbered {
         };
         match to.system {
             SystemId(0) => Some(frame.clone()),
-            system if system == self.number.system => frame.renumbered(frame.system, Some(self.own.0)),
+            system if system == self.number.system => frame.renumbered(frame.system, Some(self.own)),
             // Another vehicle's, or a name that this one has only on its own wire.
             system if system == self.own || numbers.is_taken(target) => None,
             // Something else behind one of them: their agents know where.
@@ -127,8 +121,8 @@ impl RawFrame {
     /// The same message of `sender` to `target`, without a signature unless nothing has changed. `None` when it cannot be
     /// built again: it is no frame.
     #[must_use]
-    pub fn renumbered(&self, sender: u8, target: Option<u8>) -> Option<Self> {
-        let same_target = self.target.is_none_or(|was| target == Some(was.system.0));
+    pub fn renumbered(&self, sender: SystemId, target: Option<SystemId>) -> Option<Self> {
+        let same_target = self.target.is_none_or(|was| target == Some(was.system));
         if sender == self.system && same_target {
             return Some(self.clone());
         }
@@ -140,14 +134,14 @@ impl RawFrame {
             Version::V1 => 3,
             Version::V2 => 5,
         };
-        *bytes.get_mut(sender_at)? = sender;
+        *bytes.get_mut(sender_at)? = sender.0;
         if let (false, Some(target), Some(at)) =
             (same_target, target, head.layout.and_then(|layout| layout.target_system))
         {
             // What MAVLink 2 has cut off was 0, which means all systems, and stays so.
             let payload = bytes.get_mut(shape.payload..shape.checksum)?;
             if let Some(byte) = payload.get_mut(at) {
-                *byte = target;
+                *byte = target.0;
             }
         }
         if shape.signed {

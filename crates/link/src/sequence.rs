@@ -5,16 +5,16 @@
 //! Every component counts its frames by itself, modulo 256. More than half a round ahead is taken for a late or
 //! repeated frame, or a sender that began again; none of these is a loss.
 
+use fleet::units::Address;
+
 /// Most senders that are distinguished; a wire has a handful.
 const SENDERS: usize = 64;
 
 /// What came from one component.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct SenderCount {
-    /// The sender's system.
-    pub system: u8,
-    /// The sender's component.
-    pub component: u8,
+    /// Which.
+    pub sender: Address,
     /// Frames that came.
     pub frames: u64,
     /// Frames that were lost on the way.
@@ -29,27 +29,21 @@ pub(crate) struct Senders(Vec<SenderCount>);
 
 impl Senders {
     /// A frame came. How many of its sender's were lost before it.
-    pub fn count(&mut self, system: u8, component: u8, sequence: u8) -> u64 {
+    pub fn count(&mut self, sender: Address, sequence: u8) -> u64 {
         let room = self.0.len() < SENDERS;
-        let known = self
-            .0
-            .iter_mut()
-            .find(|s| s.system == system && s.component == component);
+        let known = self.0.iter_mut().find(|known| known.sender == sender);
         match known {
-            Some(sender) => {
-                let gap = sender
-                    .last
-                    .map_or(0, |last| sequence.wrapping_sub(last).wrapping_sub(1));
+            Some(known) => {
+                let gap = known.last.map_or(0, |last| sequence.wrapping_sub(last).wrapping_sub(1));
                 let lost = if gap < 128 { u64::from(gap) } else { 0 };
-                sender.last = Some(sequence);
-                sender.frames += 1;
-                sender.lost += lost;
+                known.last = Some(sequence);
+                known.frames += 1;
+                known.lost += lost;
                 lost
             }
             None if room => {
                 self.0.push(SenderCount {
-                    system,
-                    component,
+                    sender,
                     frames: 1,
                     lost: 0,
                     last: Some(sequence),
@@ -78,11 +72,11 @@ mod tests {
     #[test]
     fn gaps_are_counted_for_each_sender_and_across_the_wrap() {
         let mut senders = Senders::default();
-        assert_eq!(senders.count(1, 1, 250), 0);
-        assert_eq!(senders.count(1, 154, 9), 0);
-        assert_eq!(senders.count(1, 1, 251), 0);
-        assert_eq!(senders.count(1, 1, 2), 6, "252 to 255, 0 and 1");
-        assert_eq!(senders.count(1, 154, 10), 0);
+        assert_eq!(senders.count(Address::new(1, 1), 250), 0);
+        assert_eq!(senders.count(Address::new(1, 154), 9), 0);
+        assert_eq!(senders.count(Address::new(1, 1), 251), 0);
+        assert_eq!(senders.count(Address::new(1, 1), 2), 6, "252 to 255, 0 and 1");
+        assert_eq!(senders.count(Address::new(1, 154), 10), 0);
         let list = senders.list();
         assert_eq!((list[0].frames, list[0].lost), (3, 6));
         assert_eq!((list[1].frames, list[1].lost), (2, 0));
@@ -91,26 +85,26 @@ mod tests {
     #[test]
     fn a_late_or_repeated_frame_or_a_restart_is_no_loss() {
         let mut senders = Senders::default();
-        senders.count(1, 1, 100);
-        assert_eq!(senders.count(1, 1, 100), 0, "repeated");
-        assert_eq!(senders.count(1, 1, 99), 0, "late");
-        assert_eq!(senders.count(1, 1, 0), 0, "began again");
-        assert_eq!(senders.count(1, 1, 1), 0);
+        senders.count(Address::new(1, 1), 100);
+        assert_eq!(senders.count(Address::new(1, 1), 100), 0, "repeated");
+        assert_eq!(senders.count(Address::new(1, 1), 99), 0, "late");
+        assert_eq!(senders.count(Address::new(1, 1), 0), 0, "began again");
+        assert_eq!(senders.count(Address::new(1, 1), 1), 0);
     }
 
     #[test]
     fn frames_sent_while_the_link_was_down_are_not_counted_as_lost() {
         let mut senders = Senders::default();
-        senders.count(1, 1, 100);
+        senders.count(Address::new(1, 1), 100);
         senders.forget_sequences();
-        assert_eq!(senders.count(1, 1, 120), 0);
-        assert_eq!(senders.count(1, 1, 122), 1);
+        assert_eq!(senders.count(Address::new(1, 1), 120), 0);
+        assert_eq!(senders.count(Address::new(1, 1), 122), 1);
     }
 
     #[test]
     fn the_table_is_bounded() {
         let mut senders = Senders::default();
-        (0..=255).for_each(|system| assert_eq!(senders.count(system, 1, 0), 0));
+        (0..=255).for_each(|system| assert_eq!(senders.count(Address::new(system, 1), 0), 0));
         assert_eq!(senders.list().len(), SENDERS);
     }
 }

@@ -214,11 +214,9 @@ impl<O: Opener> Supervisor<O> {
             Err(Unread::Payload) => counters.unreadable(1),
         }
         session.last_accepted = Some(frame.at);
-        let lost = shared.senders.lock().unwrap_or_else(PoisonError::into_inner).count(
-            frame.system,
-            frame.component,
-            frame.sequence(),
-        );
+        let mut senders = shared.senders.lock().unwrap_or_else(PoisonError::into_inner);
+        let lost = senders.count(frame.sender(), frame.sequence());
+        drop(senders);
         counters.lost(lost);
         let boot_ms = decoded.as_ref().ok().and_then(|(_, message)| backlog::boot_ms(message));
         let since_open = frame.at.saturating_duration_since(session.opened);

@@ -133,10 +133,11 @@ impl Taps {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use fleet::units::SystemId;
 
     fn frame(sequence: u8) -> Arc<RawFrame> {
         let mut frame = RawFrame::parse(&crate::framing::tests::beat(sequence)).unwrap();
-        frame.system = sequence;
+        frame.system = SystemId(sequence);
         Arc::new(frame)
     }
 
@@ -146,10 +147,10 @@ mod tests {
         let (mut slow, mut fast) = (taps.add(2), taps.add(100));
         (0..5).for_each(|n| taps.offer(&frame(n), &counters));
         assert_eq!((slow.lost(), fast.lost(), counters.snapshot().tap_lost), (3, 0, 3));
-        assert_eq!(slow.recv().await.unwrap().system, 3);
-        assert_eq!(slow.try_recv().unwrap().system, 4);
+        assert_eq!(slow.recv().await.unwrap().system.0, 3);
+        assert_eq!(slow.try_recv().unwrap().system.0, 4);
         assert!(slow.try_recv().is_none());
-        assert_eq!(fast.recv().await.unwrap().system, 0);
+        assert_eq!(fast.recv().await.unwrap().system.0, 0);
     }
 
     #[tokio::test]

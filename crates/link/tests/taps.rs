@@ -69,7 +69,7 @@ async fn a_tap_sees_every_frame_byte_for_byte_in_both_directions() {
     let guest = RawFrame::parse(&unknown(77)).unwrap();
     bench.handle.send_raw(&guest, WITHIN).await.unwrap();
     let ours = tapped(&mut tap).await;
-    assert_eq!((ours.from, ours.system, ours.component), (Direction::Us, 1, 191));
+    assert_eq!((ours.from, ours.sender()), (Direction::Us, Address::new(1, 191)));
     let theirs = tapped(&mut tap).await;
     assert_eq!((theirs.from, &theirs.bytes), (Direction::Guest, &guest.bytes));
     bench.handle.note(Address::new(1, 191), &px4());
@@ -94,13 +94,8 @@ async fn a_tap_sees_every_frame_byte_for_byte_in_both_directions() {
     assert_eq!((counters.sent, counters.guests_sent, counters.lost), (1, 2, 0));
     let all: usize = arrived.iter().map(Vec::len).sum();
     assert_eq!(counters.bytes, all as u64 + 5);
-    let senders: Vec<_> = bench
-        .handle
-        .senders()
-        .iter()
-        .map(|s| (s.system, s.component, s.frames))
-        .collect();
-    assert_eq!(senders, [(1, 1, 3), (1, 154, 1)]);
+    let senders: Vec<_> = bench.handle.senders().iter().map(|s| (s.sender, s.frames)).collect();
+    assert_eq!(senders, [(Address::new(1, 1), 3), (Address::new(1, 154), 1)]);
 }
 
 #[tokio::test(start_paused = true)]

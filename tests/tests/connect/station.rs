@@ -90,7 +90,7 @@ impl Station {
     }
 
     fn take(&mut self, frame: RawFrame) {
-        if frame.component != 1 {
+        if frame.component.0 != 1 {
             return;
         }
         if frame.message_id == GLOBAL_POSITION_INT

@@ -50,7 +50,7 @@ pub fn download(port: u16, patience: Duration) -> anyhow::Result<Download> {
             Err(error) => return Err(error.into()),
         }
         while let Some(frame) = framer.next_frame() {
-            if frame.component != 1 {
+            if frame.component.0 != 1 {
                 continue;
             }
             if frame.message_id == HEARTBEAT && asked.is_none() {

@@ -14,7 +14,7 @@ fn a_frame_has_sender_message_and_target() {
     };
     let bytes = frame_of((255, 190), 42, &MavMessage::COMMAND_LONG(command));
     let frame = RawFrame::parse(&bytes).unwrap();
-    assert_eq!((frame.system, frame.component, frame.message_id), (255, 190, 76));
+    assert_eq!((frame.system.0, frame.component.0, frame.message_id), (255, 190, 76));
     assert_eq!((frame.target, frame.sequence()), (Some(Address::new(3, 1)), 42));
     assert_eq!(
         (frame.version, frame.signed, frame.from),
@@ -36,7 +36,7 @@ fn a_signed_frame_and_a_mavlink_1_frame_are_distinguished() {
         (frame.version, frame.sequence(), frame.target),
         (Version::V1, 5, Some(Address::new(1, 0)))
     );
-    assert_eq!((frame.system, frame.component, frame.message_id), (255, 190, 21));
+    assert_eq!((frame.system.0, frame.component.0, frame.message_id), (255, 190, 21));
 }
 
 #[test]

@@ -64,14 +64,14 @@ fn what_two_vehicles_of_one_name_say_is_told_apart_and_an_order_reaches_the_one_
     let said = frame((1, 1), &beat());
     assert_eq!(one.to_guests(&said, &numbers).unwrap(), said, "nothing to change");
     let renamed = two.to_guests(&said, &numbers).unwrap();
-    assert_eq!((renamed.system, renamed.component, renamed.sequence()), (2, 1, 7));
+    assert_eq!((renamed.system.0, renamed.component.0, renamed.sequence()), (2, 1, 7));
     assert_eq!(renamed.payload(), said.payload());
     assert!(RawFrame::parse(&renamed.bytes).is_ok(), "its checksum is right");
 
     let order = frame((255, 190), &command(2));
     assert_eq!(one.to_vehicle(&order, &numbers), None);
     let arrived = two.to_vehicle(&order, &numbers).unwrap();
-    assert_eq!((arrived.system, arrived.target), (255, Some(Address::new(1, 1))));
+    assert_eq!((arrived.system.0, arrived.target), (255, Some(Address::new(1, 1))));
     assert!(RawFrame::parse(&arrived.bytes).is_ok());
     let order = frame((255, 190), &command(1));
     assert_eq!(one.to_vehicle(&order, &numbers).unwrap(), order);
@@ -143,7 +143,7 @@ fn an_unknown_message_of_a_vehicle_is_made_anew_and_one_of_a_guest_reaches_a_veh
     bytes.extend_from_slice(&calculate_crc(&bytes[1..], 42).to_le_bytes());
     let unknown = RawFrame::parse(&bytes).unwrap();
     let renamed = two.to_guests(&unknown, &numbers).unwrap();
-    assert_eq!(renamed.system, 2);
+    assert_eq!(renamed.system.0, 2);
     let checksum = calculate_crc(&renamed.bytes[1..12], 42).to_le_bytes();
     assert_eq!(renamed.bytes[12..], checksum);
     assert!(
@@ -168,7 +168,7 @@ fn a_signature_passes_with_a_frame_that_is_not_changed_and_goes_with_one_that_is
     let (numbers, [one, two]) = twins();
     assert_eq!(one.to_guests(&signed, &numbers).unwrap(), signed);
     let renamed = two.to_guests(&signed, &numbers).unwrap();
-    assert_eq!((renamed.signed, renamed.system, renamed.bytes.len()), (false, 2, 21));
+    assert_eq!((renamed.signed, renamed.system.0, renamed.bytes.len()), (false, 2, 21));
     assert!(RawFrame::parse(&renamed.bytes).is_ok());
 }
 
@@ -176,9 +176,12 @@ fn a_signature_passes_with_a_frame_that_is_not_changed_and_goes_with_one_that_is
 fn a_mavlink_1_frame_is_made_anew_as_one() {
     // PARAM_REQUEST_LIST to (1, 0), by pymavlink.
     let asked = RawFrame::parse(&hex("fe0205ffbe15010002de")).unwrap();
-    let again = asked.renumbered(255, Some(9)).unwrap();
+    let again = asked.renumbered(SystemId(255), Some(SystemId(9))).unwrap();
     assert_eq!((again.version, again.target), (Version::V1, Some(Address::new(9, 0))));
-    assert_eq!(again.renumbered(255, Some(1)).unwrap().bytes, asked.bytes);
+    assert_eq!(
+        again.renumbered(SystemId(255), Some(SystemId(1))).unwrap().bytes,
+        asked.bytes
+    );
 }
 
 proptest! {
@@ -188,13 +191,13 @@ proptest! {
         let set = frame((sent, 190), &MavMessage::PARAM_SET(PARAM_SET_DATA {
             target_system: shown, target_component: 1, param_value: value, ..PARAM_SET_DATA::default()
         }));
-        let arrived = set.renumbered(sent, Some(own)).unwrap();
+        let arrived = set.renumbered(SystemId(sent), Some(SystemId(own))).unwrap();
         prop_assert_eq!(arrived.target, Some(Address::new(own, 1)));
-        prop_assert_eq!(RawFrame::parse(&arrived.bytes).unwrap().renumbered(sent, Some(shown)).unwrap().bytes, set.bytes);
+        prop_assert_eq!(RawFrame::parse(&arrived.bytes).unwrap().renumbered(SystemId(sent), Some(SystemId(shown))).unwrap().bytes, set.bytes);
         let answer = frame((own, 1), &MavMessage::PARAM_VALUE(PARAM_VALUE_DATA {
             param_value: value, ..PARAM_VALUE_DATA::default()
         }));
-        let told = answer.renumbered(shown, None).unwrap();
-        prop_assert_eq!((RawFrame::parse(&told.bytes).unwrap().system, told.payload()), (shown, answer.payload()));
+        let told = answer.renumbered(SystemId(shown), None).unwrap();
+        prop_assert_eq!((RawFrame::parse(&told.bytes).unwrap().system.0, told.payload()), (shown, answer.payload()));
     }
 }

@@ -124,8 +124,9 @@ impl Airspace {
         !site.as_ref().is_some_and(may)
     }
 
-    /// The height above home at which the vehicle of `node` is to hold for `drone`, which is `asked` for: the one that its agent holds an order
-    /// for, while the way to another is not clear or a Geofence does not allow that.
+    /// The height above home at which the vehicle of `node` is to hold for `drone`, which is `asked` for another, and why it is not that one:
+    /// while the way there is not clear, or a Geofence does not allow it, it is the one that its agent holds an order for. One on the ground
+    /// owns all that is below that.
     #[must_use]
     pub fn height(
         &self,
@@ -133,20 +134,30 @@ impl Airspace {
         node: Option<&NodeName>,
         report: Option<&Report>,
         asked: AltitudeAboveHome,
-    ) -> AltitudeAboveHome {
+    ) -> (AltitudeAboveHome, Option<NoLift>) {
         let own = DroneUid(uid(drone).to_owned());
         let Some((node, held)) = node.zip(held_height(&own, report, asked)) else {
-            return asked;
+            return (asked, None);
         };
-        let site = self.lock();
-        let is_clear = site
-            .as_ref()
-            .map_or_else(|| !self.is_unplaced(), |site| site.may_change_to(node, asked));
-        if is_clear && self.fences.allow(node, None, Some(asked)).is_ok() {
-            asked
-        } else {
-            held
+        let allowed = |height| self.fences.allow(node, None, Some(height)).is_ok();
+        if !allowed(asked) {
+            return (held, Some(NoLift::Geofence));
         }
+        let is_down = report.is_some_and(|report| report.truth == FlightTruth::Disarmed);
+        let site = self.lock();
+        let is_clear = match site.as_ref() {
+            Some(site) => site.may_change_to(node, asked),
+            None => !self.is_unplaced(),
+        };
+        if is_clear || (is_down && asked < held) {
+            return (asked, None);
+        }
+        // An order to go there may be under way; to take it back would send the vehicle to and fro.
+        let granted = site.as_ref().and_then(|site| site.changes_to(node));
+        (
+            granted.filter(|height| allowed(*height)).unwrap_or(held),
+            Some(NoLift::Airspace),
+        )
     }
 
     /// The airspace that the vehicle of `node` owns, for people to see.

@@ -197,9 +197,9 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
         true => observer.airspace.way_back(node.as_ref(), report, now),
     };
     let asked = AltitudeAboveHome(takeoff);
-    let altitude = match (&movement, &plan) {
+    let (altitude, kept) = match (&movement, &plan) {
         (None, None) => observer.airspace.height(drone, node.as_ref(), report, asked),
-        _ => asked,
+        _ => (asked, None),
     };
     let uid = DroneUid(me.to_owned());
     let waits = desire::waits_for_route(&uid, movement.as_ref(), report)
@@ -235,7 +235,7 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
             None => Claimed::Free,
         },
         altitude,
-        waits_for: (altitude != asked).then_some(asked),
+        waits_for: kept.map(|why| (asked, why)),
         failsafe: drone
             .spec
             .failsafe

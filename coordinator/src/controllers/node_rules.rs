@@ -210,6 +210,7 @@ mod tests {
             floor: None,
             breach: Breach::Return,
             windows: Vec::new(),
+            is_held: false,
         };
         let of = OfNode {
             named: unmade.clone(),

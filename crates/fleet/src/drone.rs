@@ -15,7 +15,7 @@ use crate::flight_record::ReportedFlight;
 use crate::ground::GroundMark;
 use crate::ids::{DroneName, DroneUid};
 use crate::mission::PlanDigest;
-use crate::node_use::Lift;
+use crate::node_use::{Lift, NoLift};
 use crate::route_order::RouteOrder;
 use crate::rules::RulesDigest;
 use crate::site::OffStation;
@@ -41,8 +41,8 @@ pub struct Facts {
     pub claim: Claimed,
     /// To which height it takes off, or where it holds: that of its Mission's plan, or `spec.takeoffAltitudeMeters`.
     pub altitude: AltitudeAboveHome,
-    /// The height that it is asked for, while its vehicle is kept at another: the way there is not clear, or a Geofence forbids it.
-    pub waits_for: Option<AltitudeAboveHome>,
+    /// The height that it is asked for, while its vehicle is kept at another, and why: the way there is not clear, or a Geofence forbids it.
+    pub waits_for: Option<(AltitudeAboveHome, NoLift)>,
     /// `spec.failsafe`.
     pub failsafe: Failsafe,
     /// Whether it should be on the ground.

@@ -70,7 +70,13 @@ fn keeps(a: &Assignment, held: Option<&Held>) -> bool {
     };
     let grounded = matches!(a.desired, Desired::Grounded { .. });
     // A vehicle that is known to be on the ground stays there by any order that grounds it.
-    let same = grounded == held.grounded && a.generation == held.generation;
+    let at = |details: &HeldDetails| details.altitude;
+    let other_height = held
+        .details
+        .as_ref()
+        .and_then(at)
+        .is_some_and(|height| at(&HeldDetails::of(a)) != Some(height));
+    let same = grounded == held.grounded && a.generation == held.generation && !other_height;
     // One that a former leader ordered to fly and that has not taken off does not do so by order of this one.
     if held.settled { grounded } else { same }
 }

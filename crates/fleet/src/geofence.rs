@@ -55,6 +55,8 @@ pub struct Wanted {
     pub breach: Breach,
     /// When it holds; always if there are none.
     pub windows: Vec<Window>,
+    /// Whether it is not what a Geofence says but what an autopilot holds of it.
+    pub is_held: bool,
 }
 
 /// What an autopilot does when the fence is breached, the mildest first. None of them stops motors in the air.
@@ -145,6 +147,7 @@ impl Compiled {
             floor: None,
             breach: Breach::default(),
             windows: Vec::new(),
+            is_held: true,
         })
     }
 }
@@ -507,6 +510,12 @@ pub enum Outside {
         /// Its number, from 0.
         index: usize,
     },
+    /// Not inside what an autopilot holds.
+    #[error(
+        "it is not {STATION_MARGIN} m inside what its autopilot holds of Geofence {0}, which is smaller, as condition Compiled says; move it, or \
+         give the Geofence fewer vertices"
+    )]
+    Held(String),
     /// Above a ceiling.
     #[error(
         "it is {height:.1} m above home, and the ceiling of Geofence {geofence} is {ceiling} m; lower it to {STATION_MARGIN} m below"
@@ -545,6 +554,8 @@ pub fn outside(wanted: &[&Wanted], at: Option<Wgs84>, height: Option<AltitudeAbo
             let depth = shape::depth(outline, at);
             let geofence = || w.name.clone();
             match side {
+                Side::Inside if w.is_held && depth < STATION_MARGIN => return Err(Outside::Held(geofence())),
+                Side::Outside if w.is_held && depth > -STATION_MARGIN => return Err(Outside::Held(geofence())),
                 Side::Inside if depth < STATION_MARGIN => {
                     return Err(Outside::Inclusion {
                         geofence: geofence(),

@@ -611,6 +611,12 @@ pub fn position_time(report: &Report, received: Moment) -> Moment {
     Moment::at(received.since_epoch().saturating_sub(age))
 }
 
+/// The height above home at which the agent that made this `report` holds an order to fly; `None` also when its version does not say.
+fn ordered_height(report: &Report) -> Option<AltitudeAboveHome> {
+    let held = report.held.as_ref().filter(|held| !held.grounded)?;
+    held.details.as_ref()?.altitude
+}
+
 /// What `report`, which was received at `received`, says of airspace; `None` when it does not say where the vehicle is or whether it
 /// flies. `desire` is what its Drone asks for: one that is to hold above its home climbs there by itself.
 #[must_use]
@@ -640,7 +646,8 @@ fn observation_on_plan(
     });
     let flies = report.held.as_ref().is_some_and(|held| !held.grounded);
     let climbs_to = match desire {
-        Desire::AboveHome(height) if flies => Some(home_amsl + height.0),
+        // To another height it goes once its agent has the order.
+        Desire::AboveHome(height) if flies => Some(home_amsl + ordered_height(report).unwrap_or(height).0),
         _ => None,
     };
     let in_other_hands = matches!(

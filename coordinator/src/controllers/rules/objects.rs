@@ -212,6 +212,7 @@ impl Fence {
                     floor: None,
                     breach: Breach::default(),
                     windows: Vec::new(),
+                    is_held: false,
                 }),
                 fault: Some(unreadable(unread)),
             },
@@ -243,6 +244,7 @@ impl Fence {
                     until: window.until.as_ref().map(|time| time.0.as_second()),
                 })
                 .collect(),
+            is_held: false,
         };
         let selects = Selects::of(&spec.vehicle_selector);
         // The API server lets none in that is neither; an older one might.

@@ -15,7 +15,7 @@ pub fn of_node(objects: &Objects, (subject, outcome): (&Subject, &Outcome), dron
     let fences = outcome.active.iter().filter_map(|&i| objects.fences.get(i));
     let names = || fences.clone().map(|fence| &*fence.name).collect::<Vec<_>>().join(", ");
     let compiled = outcome.fence.as_deref().and_then(|fence| fence.as_ref().ok());
-    let narrower = compiled.and_then(|compiled| compiled.narrower(format!("{} as its autopilot holds it", names())));
+    let narrower = compiled.and_then(|compiled| compiled.narrower(names()));
     OfNode {
         named: outcome.named.clone(),
         drone: drone.cloned(),

@@ -27,6 +27,9 @@ const BRAKES: f64 = 2.0;
 /// A vehicle is not ordered to stop nearer than this, meters: it would have to turn back.
 const LEAST_STOP: f64 = 3.0;
 
+/// One that climbs or sinks by an order without a route to a height that differs by less goes where it went before, meters: homes wander.
+const SAME_END: f64 = 0.5;
+
 /// The number of an order to fly a route. Later orders have higher ones, over all leaders; an agent refuses an order whose number
 /// is not higher than the last that it took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -235,8 +238,10 @@ impl Claim {
             }
             Doing::Flying { route } => match &self.state {
                 // What is left of the claim, by the first place where the vehicle may be.
-                // One that held has nothing left of it: it lands, or climbs, by an order without a route.
-                State::Air { way, flying: true } if observed.order == self.flown => {
+                // One that held has nothing left of it: it lands, or climbs, by an order without a route. So does one that goes elsewhere now.
+                State::Air { way, flying: true }
+                    if observed.order == self.flown && (way.end().up - route.end().up).abs() <= SAME_END =>
+                {
                     let way = way.from(observed.at, margin);
                     self.state = State::Air { way, flying: true };
                 }

@@ -46,6 +46,7 @@ fn wanted(name: &str) -> Wanted {
         floor: None,
         breach: Breach::Return,
         windows: Vec::new(),
+        is_held: false,
     }
 }
 

@@ -36,6 +36,12 @@ pub enum WayOutside {
         /// Its number, from 0.
         index: usize,
     },
+    /// It leaves what an autopilot holds.
+    #[error(
+        "the way there leads out of what its autopilot holds of Geofence {0}, which is smaller, as condition Compiled says; give a station on \
+         this side, or the Geofence fewer vertices"
+    )]
+    Held(String),
     /// It climbs through a ceiling.
     #[error(
         "the way there is up to {height:.1} m above home, and the ceiling of Geofence {geofence} is {ceiling} m; lower the station, or raise spec.ceilingMeters"
@@ -75,12 +81,13 @@ pub fn way_outside(wanted: &[&Wanted], places: &[(Wgs84, AltitudeAboveHome)]) ->
             // A way that begins within the margin comes no nearer; on the wrong side, nothing is asked before it is on the right one.
             let mut nearest = f64::NEG_INFINITY;
             let mut strays = |((from, _), (to, _)): (&(Wgs84, _), &(Wgs84, _))| {
-                nearest = nearest.max(at(outline, side, *from)).min(WAY_MARGIN);
+                nearest = nearest.max(least(outline, side, *from, *from)).min(WAY_MARGIN);
                 nearest >= 0.0 && least(outline, side, *from, *to) < nearest - SAME
             };
             if places.iter().zip(places.iter().skip(1)).any(&mut strays) {
                 let geofence = geofence();
                 return Err(match side {
+                    _ if w.is_held => WayOutside::Held(geofence),
                     Side::Inside => WayOutside::Leaves { geofence, index },
                     Side::Outside => WayOutside::Crosses { geofence, index },
                 });

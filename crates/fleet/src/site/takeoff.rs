@@ -5,14 +5,14 @@
 //! vehicle whose agent says that it has not flown: then none flies that has no station either. One that flies a plan leaves its home, so all of
 //! its way has to be clear of all, and stay clear until it takes off.
 
-use super::{Desire, Expected, Site};
+use super::{Desire, Expected, Site, ordered_height};
 use crate::airspace::{Owner, Route, Unsteady, Volume};
 use crate::flight_record::SoFar;
 use crate::geo::Local;
 use crate::ids::NodeName;
 use crate::mission::PlanDigest;
 use crate::movement::Waiting;
-use crate::report::Activity;
+use crate::report::{Activity, Report};
 use crate::time::Moment;
 use crate::units::AltitudeAboveHome;
 use crate::vehicle::{Airborne, FlightTruth};
@@ -161,28 +161,37 @@ impl Site {
 
     /// Gives those that are to change their height the way there, once it is clear.
     pub(super) fn grant_changes(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
-        let changes = self.takeoffs.changes.clone();
-        for (node, height) in &changes {
-            let granted = self.takeoffs.heights.get(node).copied();
-            // An order to change to another height may still be under way to it.
-            if granted.is_some_and(|(other, until)| other != *height && now <= until) {
+        self.end_changes(vehicles, now);
+        for (node, height) in self.takeoffs.changes.clone() {
+            let expected = vehicles.get(&node);
+            let expected = expected.filter(|expected| matches!(expected.desire, Desire::AboveHome(_)));
+            let Some((report, _)) = expected.and_then(|expected| expected.report) else {
                 continue;
-            }
-            let place = self.claims.place(node);
-            let way = place.zip(vehicles.get(node)).and_then(|((at, _), expected)| {
-                let (report, _) = expected.report?;
-                let above_home = matches!(expected.desire, Desire::AboveHome(_));
-                let up = self.home(report).filter(|_| above_home)?.up + height.0;
-                Route::through([at, at.at_height(up)]).ok()
-            });
-            let Some(way) = way else { continue };
-            if granted.is_some_and(|(known, _)| known == *height) || self.is_clear(node, &way, vehicles) {
-                self.claims.claim_takeoff(node, Some(way), now);
+            };
+            // One that is far from this site is in no other's way.
+            let way = match self.is_elsewhere(report) {
+                true => None,
+                false => match self.way_between(&node, report, height) {
+                    Some(way) => Some(way),
+                    None => continue,
+                },
+            };
+            let is_clear = |way: &Route| self.is_clear(&node, way, vehicles);
+            if self.changes_to(&node) == Some(height) || way.as_ref().is_none_or(is_clear) {
+                if let Some(way) = way {
+                    self.claims.claim_takeoff(&node, Some(way), now);
+                }
                 let until = now.plus(MAY_BE_UNDER_WAY);
-                self.takeoffs.heights.insert(node.clone(), (*height, until));
+                self.takeoffs.heights.insert(node, (height, until));
             }
         }
-        let over = self.takeoffs.heights.iter().filter(|(_, (_, until))| now > *until);
+    }
+
+    /// Ends what was given to those that do not need it any more. An order to change may be under way to one that was not heard since.
+    fn end_changes(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
+        let heard = |node: &NodeName| Some(vehicles.get(node)?.report?.1);
+        let over = self.takeoffs.heights.iter();
+        let over = over.filter(|(node, (_, until))| heard(node).is_some_and(|heard| heard > *until));
         let over: Vec<NodeName> = over.map(|(node, _)| node.clone()).collect();
         for node in over {
             self.takeoffs.heights.remove(&node);
@@ -190,6 +199,18 @@ impl Site {
                 self.claims.claim_takeoff(&node, None, now);
             }
         }
+    }
+
+    /// From the lowest to the highest place at which a vehicle may be that is to change to `height`: by its place, the order that its agent
+    /// holds, one that may be under way, and the new one. `None` when its place or its home is not known.
+    fn way_between(&self, node: &NodeName, report: &Report, height: AltitudeAboveHome) -> Option<Route> {
+        let position = report.position?;
+        let at = self.frame.local(position.at, position.amsl).ok()?;
+        let home = self.home(report)?.up;
+        let orders = [ordered_height(report), self.changes_to(node), Some(height)];
+        let heights = orders.iter().flatten().map(|height| home + height.0);
+        let (lowest, highest) = heights.fold((at.up, at.up), |(low, high), up| (low.min(up), high.max(up)));
+        Route::through([at.at_height(lowest), at.at_height(highest)]).ok()
     }
 
     /// One that was ordered to fly its plan and has not taken off yet waits while another comes into its way.

@@ -5,7 +5,7 @@ mod plans;
 
 use super::*;
 use crate::airspace::OrderNumber;
-use crate::assignment::Held;
+use crate::assignment::{Held, HeldDetails};
 use crate::geo::shifted;
 use crate::ids::DroneUid;
 use crate::report::RouteState;
@@ -221,6 +221,7 @@ fn fence(name: &str) -> Wanted {
         floor: None,
         breach: crate::geofence::Breach::Return,
         windows: Vec::new(),
+        is_held: false,
     }
 }
 
@@ -833,6 +834,43 @@ fn one_above_its_home_changes_its_height_only_once_the_way_is_clear_and_then_has
     assert!(vehicles[0].at.1 > 59.0, "{:?}", vehicles[0].at);
     run(&mut site, &mut vehicles, ended + 20);
     assert!(vehicles[0].up > 29.0 && !may(&site), "{:?}", vehicles[0].at);
+}
+
+#[test]
+fn one_that_is_not_at_its_height_or_is_far_away_may_change_it_too() {
+    let (here, far) = (
+        vehicle("b", 50.0, Desire::AboveHome(AltitudeAboveHome(100.0))),
+        vehicle("c", 30_000.0, Desire::AboveHome(AltitudeAboveHome(10.0))),
+    );
+    let mut vehicles = [vehicle("a", 0.0, Desire::At(station(50.0, 0.0, 30.0))), here, far];
+    let mut site = new();
+    run(&mut site, &mut vehicles[..1], 0);
+    (vehicles[1].up, vehicles[2].up) = (60.0, 10.0);
+    let ordered = |name: &str| match name {
+        "b" => Some(AltitudeAboveHome(100.0)),
+        "c" => Some(AltitudeAboveHome(10.0)),
+        _ => None,
+    };
+    let mut ask = |height: f64, second: u64| {
+        let mut reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(second))).collect();
+        for report in &mut reports {
+            let altitude = ordered(report.node.as_str());
+            let details = altitude.map(|_| HeldDetails {
+                altitude,
+                ..HeldDetails::default()
+            });
+            if let Some(held) = &mut report.held {
+                held.details = details;
+            }
+        }
+        let height = AltitudeAboveHome(height);
+        site.changes([(node("b"), height), (node("c"), height)].into());
+        take_in(&mut site, &vehicles, &reports, second);
+        ["b", "c"].map(|name| site.may_change_to(&node(name), height))
+    };
+    assert_eq!(ask(50.0, 110), [true, true], "its autopilot does not climb on");
+    assert_eq!(ask(15.0, 111), [false, true], "one holds between them");
+    assert_eq!(ask(80.0, 112), [true, true]);
 }
 
 #[test]

@@ -309,12 +309,14 @@ fn holding(q: &Question<'_>, report: &Report) -> (&'static str, String) {
         .held
         .as_ref()
         .is_some_and(|held| held.generation >= q.drone.generation);
+    if let Some(asked) = q.drone.waits_for.filter(|_| taken) {
+        return waits_for_height(q.drone, asked);
+    }
     match q.height {
         _ if !taken => (
             "Updating",
             "in the air; its agent has yet to take up what was changed".to_owned(),
         ),
-        Height::There if q.drone.waits_for.is_some() => waits_for_height(q.drone),
         Height::There => match q.drone.movement.as_ref().map(|movement| &movement.off_station) {
             None => (HOLDING, "in the air and holding".to_owned()),
             Some(None) => (HOLDING, "in the air, on station".to_owned()),
@@ -331,16 +333,15 @@ fn holding(q: &Question<'_>, report: &Report) -> (&'static str, String) {
     }
 }
 
-/// Reason and message of what holds at another height than it is asked for.
-fn waits_for_height(drone: &Facts) -> (&'static str, String) {
-    let (now, asked) = (drone.altitude, drone.waits_for.unwrap_or(drone.altitude));
-    let holds = format!("in the air, holding at {} m", now.0);
-    if drone.lift == Lift::Stay(NoLift::Geofence) {
+/// Reason and message of what is kept at another height than it is `asked` for.
+fn waits_for_height(drone: &Facts, (asked, why): (AltitudeAboveHome, NoLift)) -> (&'static str, String) {
+    let kept = format!("in the air, ordered to {} m and not to {} m", drone.altitude.0, asked.0);
+    if why == NoLift::Geofence {
         let why = "a Geofence of its vehicle does not allow that; change takeoffAltitudeMeters, or see `kubectl get geofences`";
-        return ("OutsideGeofence", format!("{holds}, not at {} m: {why}", asked.0));
+        return ("OutsideGeofence", format!("{kept}: {why}"));
     }
-    let why = "others fly or hold on the way there; it changes its height once that is clear";
-    (NO_ROUTE, format!("{holds}, not yet at {} m: {why}", asked.0))
+    let why = "the way there is not known to be clear of others; it changes its height once it is";
+    (NO_ROUTE, format!("{kept}: {why}"))
 }
 
 const fn off_station_reason(off: &OffStation) -> &'static str {

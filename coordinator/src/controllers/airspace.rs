@@ -13,6 +13,7 @@ use fleet::drone::way_home::WayHome;
 use fleet::geo::Frame;
 use fleet::ids::{DroneUid, NodeName};
 use fleet::mission::PlanDigest;
+use fleet::node_use::NoLift;
 use fleet::report::Report;
 use fleet::site::{NO_HOME, OffStation, Owned, Site};
 use fleet::station::{Altitude, BadStation, Limits, Manner, Place, Station, Tolerance};

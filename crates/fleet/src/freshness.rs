@@ -10,7 +10,7 @@
 //! A standby fills its caches before it leads, and its watches may be late by any time. What a former leader has done meanwhile,
 //! such as a ground order that it recorded, is then missing from them.
 
-use crate::assignment::{Assignment, Desired, GroundedWhy, Held, Order};
+use crate::assignment::{Assignment, Desired, GroundedWhy, Held, HeldDetails, Order};
 use crate::ground::GroundMark;
 use crate::ids::Term;
 use crate::vehicle::FlightTruth;
@@ -70,13 +70,10 @@ fn keeps(a: &Assignment, held: Option<&Held>) -> bool {
     };
     let grounded = matches!(a.desired, Desired::Grounded { .. });
     // A vehicle that is known to be on the ground stays there by any order that grounds it.
-    let at = |details: &HeldDetails| details.altitude;
-    let other_height = held
-        .details
-        .as_ref()
-        .and_then(at)
-        .is_some_and(|height| at(&HeldDetails::of(a)) != Some(height));
-    let same = grounded == held.grounded && a.generation == held.generation && !other_height;
+    let height = HeldDetails::of(a).altitude;
+    let held_height = held.details.as_ref().and_then(|details| details.altitude);
+    let same_height = held_height.is_none_or(|held| height == Some(held));
+    let same = grounded == held.grounded && a.generation == held.generation && same_height;
     // One that a former leader ordered to fly and that has not taken off does not do so by order of this one.
     if held.settled { grounded } else { same }
 }

@@ -205,7 +205,7 @@ mod tests {
         let within = Duration::from_secs(10);
         let arrived = timeout(within, ways[0].recv()).await.unwrap().unwrap();
         assert_eq!(arrived.bytes, asks.bytes);
-        let to_2 = asks.renumbered(255, Some(2)).unwrap();
+        let to_2 = asks.renumbered(SystemId(255), Some(SystemId(2))).unwrap();
         station.write_all(&to_2.bytes).await.unwrap();
         let arrived = timeout(within, ways[1].recv()).await.unwrap().unwrap();
         assert_eq!(arrived.bytes, asks.bytes, "it is called 1 on its own wire");
@@ -217,7 +217,7 @@ mod tests {
             .send(ToGroup::Frame(SystemId(2), beat.clone()))
             .await
             .unwrap();
-        let shown = beat.renumbered(2, None).unwrap();
+        let shown = beat.renumbered(SystemId(2), None).unwrap();
         let mut heard = vec![0; shown.bytes.len()];
         timeout(within, station.read_exact(&mut heard)).await.unwrap().unwrap();
         assert_eq!(heard, shown.bytes);

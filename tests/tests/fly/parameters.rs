@@ -55,8 +55,8 @@ pub fn download(port: u16, patience: Duration) -> anyhow::Result<Download> {
             }
             if frame.message_id == HEARTBEAT && asked.is_none() {
                 newest = Instant::now();
-                asked = Some((frame.system, newest));
-                say(&mut stream, &list(frame.system))?;
+                asked = Some((frame.system.0, newest));
+                say(&mut stream, &list(frame.system.0))?;
             }
             // Trailing zeros are cut off.
             let mut payload = frame.payload().to_vec();

@@ -264,7 +264,7 @@ impl<'a> World<'a> {
         self.framer.push(self.bytes.take(count));
         while let Some(frame) = self.framer.next_frame() {
             if let Ok((_, message)) = decode(&frame) {
-                self.receive((frame.system, frame.component), message, 0);
+                self.receive((frame.system.0, frame.component.0), message, 0);
             }
         }
     }

@@ -57,7 +57,7 @@ impl Judge {
 
     /// Something was on the line and is handed to guests.
     pub fn line(&mut self, frame: &RawFrame, to: &[GuestId]) {
-        let sender = (frame.system, frame.component);
+        let sender = (frame.system.0, frame.component.0);
         if frame.from == Direction::Autopilot && frame.message_id == HEARTBEAT {
             let byte = |at: usize| frame.payload().get(at).copied().unwrap_or(0);
             if byte(4) != 6 && byte(5) != 8 && sender.0 != 0 {
@@ -87,7 +87,7 @@ impl Judge {
             "a guest that is not there is heard"
         );
         assert!(frame.message_id != SETUP_SIGNING || nowhere, "a key is passed on");
-        let as_vehicle = self.vehicle_known && (frame.system, frame.component) == VEHICLE;
+        let as_vehicle = self.vehicle_known && (frame.system.0, frame.component.0) == VEHICLE;
         assert!(!as_vehicle || nowhere, "a guest speaks as the vehicle");
         let an_order = self.vehicle_known && frame.target == Some(Address::new(VEHICLE.0, VEHICLE.1));
         assert!(

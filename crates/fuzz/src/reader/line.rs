@@ -108,8 +108,8 @@ impl Line {
 pub fn judge_frame(frame: &RawFrame, tally: &mut Tally) {
     let again = RawFrame::parse(&frame.bytes).expect("what was cut is a frame");
     assert_eq!(
-        (again.version, again.signed, again.system, again.component),
-        (frame.version, frame.signed, frame.system, frame.component)
+        (again.version, again.signed, again.sender()),
+        (frame.version, frame.signed, frame.sender())
     );
     assert_eq!((again.message_id, again.target), (frame.message_id, frame.target));
     assert_eq!((again.sequence(), again.payload()), (frame.sequence(), frame.payload()));
@@ -127,7 +127,7 @@ pub fn judge_frame(frame: &RawFrame, tally: &mut Tally) {
         tally.read += 1;
         assert_eq!(
             (header.system_id, header.component_id, header.sequence),
-            (u32::from(frame.system), frame.component, frame.sequence())
+            (u32::from(frame.system.0), frame.component.0, frame.sequence())
         );
         assert_eq!(message.message_id(), frame.message_id);
     }

@@ -737,8 +737,8 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 11,
         name: "changes a height in the air into the way of others",
         file: "crates/fleet/src/site/takeoff.rs",
-        find: "known == *height) || self.is_clear(node, &way, vehicles) {",
-        replace: "known == *height) || true {",
+        find: "|| way.as_ref().is_none_or(is_clear) {",
+        replace: "|| way.as_ref().is_none_or(|_| true) {",
         tests: FLEET,
     },
     Mutation {

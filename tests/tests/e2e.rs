@@ -481,7 +481,7 @@ fn an_agent_whose_node_is_no_drone_node_is_told_so_and_flies_once_it_is_one(api:
         stage.cluster.create_node("node-1", &[])?;
     }
     stage.start_agent("node-1")?;
-    wait_for("its probe to say that it receives its autopilot", PATIENCE, || {
+    wait_for("its probe to say that it receives from its autopilot", PATIENCE, || {
         stage.probe("node-1")
     })?;
     stage.cluster.kubectl().apply(&swarm("default", "alpha", 1, &[]))?;

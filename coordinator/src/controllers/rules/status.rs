@@ -32,7 +32,7 @@ pub enum RuleState {
     Stuck(&'static str, String),
 }
 
-const SILENT: &str = "its agent is not connected, or does not receive its autopilot; what is on the autopilot stays";
+const SILENT: &str = "its agent is not connected, or receives nothing from its autopilot; what is on the autopilot stays";
 const NOT_TAKEN: &str = "its agent has not taken the rules over yet";
 
 /// Whether a Geofence that selects the vehicle is in force on it.

@@ -110,11 +110,11 @@ fn a_vehicle_waits_for_an_aircraft_that_its_autopilot_hears_and_goes_elsewhere_m
 
 /// A place this many meters from where simulated vehicles stand, 15 m above home.
 fn north_and_east(north: f64, east: f64) -> Value {
-    let metres_per_degree = 111_319.5;
+    let meters_per_degree = 111_319.5;
     let (latitude, longitude) = (47.397_742_f64, 8.545_594);
     serde_json::json!({
-        "latitudeDegrees": latitude + north / metres_per_degree,
-        "longitudeDegrees": longitude + east / (metres_per_degree * latitude.to_radians().cos()),
+        "latitudeDegrees": latitude + north / meters_per_degree,
+        "longitudeDegrees": longitude + east / (meters_per_degree * latitude.to_radians().cos()),
         "altitudeMeters": 15.0,
     })
 }

@@ -262,7 +262,7 @@ async fn one_that_holds_above_its_home_changes_its_height_once_the_way_there_is_
     };
     let asked = AltitudeAboveHome(20.0);
     holds_at(10.0);
-    assert_eq!(ordered(), (at(10.0), Some(asked)), "nothing was looked over yet");
+    assert_eq!(ordered(), (at(10.0), Some(asked)), "nothing was reconciled yet");
     field.flies();
     assert_eq!(ordered(), (at(10.0), Some(asked)), "another flies there");
     tokio::time::advance(Duration::from_secs(1)).await;

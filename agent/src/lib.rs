@@ -1,11 +1,11 @@
 //! The agent: one on each companion computer, usually a process of its own, which flies one vehicle as its Drone wants.
 //!
-//! Owns: finding the autopilot ([`discovery`]), hearing it ([`normalize`], [`streams`], [`metadata`]), commanding it ([`recipe`],
+//! Owns: finding the autopilot ([`discovery`]), receiving from it ([`normalize`], [`streams`], [`metadata`]), commanding it ([`recipe`],
 //! [`command`]), the uplink ([`uplink`], [`dial`], [`coordinator`], [`credentials`], [`contact`]), what survives a restart
 //! ([`state_file`], `durable`), the plan that the vehicle flies by itself ([`plan`]), ground stations as guests ([`gcs`]), the
-//! flight log ([`flight_log`]), what people ask about it ([`logs`]) and its way to an object store (`upload`, [`sent`]), and putting it together ([`pilot`],
-//! [`shell`], [`life`], [`run`]). Must not: talk to Kubernetes, decide what the vehicle does ([`fleet::converge`] does), or
-//! disarm; no message here can stop motors.
+//! flight log ([`flight_log`]), what people ask about it ([`logs`]) and its way to an object store (`upload`, [`sent`]), and putting it
+//! together ([`pilot`], [`shell`], [`life`], [`run`]). Must not: talk to Kubernetes, decide what the vehicle does ([`fleet::converge`]
+//! does), or disarm; no message here can stop motors.
 
 mod calendar;
 pub mod clock;

@@ -62,7 +62,7 @@ impl PartialEq for Plan {
 pub struct Remembered {
     /// The plan held.
     pub held: Option<Plan>,
-    /// The Drone whose flight all of the following is; another may be given the same plan. Agents of before did not keep it.
+    /// The Drone whose flight all of the following is; another may be given the same plan. Agents of older versions did not keep it.
     #[serde(default)]
     pub drone: Option<DroneUid>,
     /// What of it was reached.
@@ -77,7 +77,7 @@ pub struct Remembered {
     /// Whether the autopilot was ordered to fly it, and is on it as far as is known.
     #[serde(default)]
     pub flown: bool,
-    /// Whether it was observed to fly it since. Agents of before did not keep it, and took for observed what they had begun.
+    /// Whether it was observed to fly it since. Agents of older versions did not keep it, and took what they had begun for observed.
     #[serde(default = "yes")]
     pub was_on_it: bool,
     /// Whether we ordered it to hold since: the agent that serves the vehicle after us must recognize that hold as ours.

@@ -185,7 +185,7 @@ async fn a_real_arducopter_that_enforces_remote_id_flies_once_it_was_sent_its_op
     says.send_replace(Some("LOC SYS"));
     until(
         &reports,
-        "the agent hears the transmitter by way of the autopilot",
+        "the agent receives from the transmitter by way of the autopilot",
         10,
         |report| report.remote_id.transmitter == Transmitter::Fails("LOC SYS".to_owned()),
     )

@@ -1,10 +1,10 @@
 //! What this coordinator has to do with the Kubernetes API.
 //!
 //! Owns: what was observed of the cluster ([`world`]) and the watches that fill it ([`watching`]), how its ground orders and labels are
-//! read ([`world::ground_order`], [`selection`]), what has to be reconciled
-//! ([`wake_set`]), claims to nodes ([`claims`]), Events ([`events`]), what the API server itself confirms ([`confirm`]) of what is acted on
-//! ([`acted_on`]), and
-//! calls with deadlines ([`api`], [`retry`]); all of it as one handle, [`Cluster`]. Must not: decide anything about a Drone, or know of agents.
+//! read ([`world::ground_order`], [`selection`]), what has to be reconciled ([`wake_set`]), claims to nodes ([`claims`]), Events
+//! ([`events`]), the conditions of a status ([`conditions`]), what the API server itself confirms ([`confirm`]) of what is acted on
+//! ([`acted_on`]), and calls with deadlines ([`api`], [`retry`]); all of it as one handle, [`Cluster`]. Must not: decide anything about a
+//! Drone, or know of agents.
 
 pub mod acted_on;
 pub mod api;

@@ -575,7 +575,7 @@ mod tests {
             truth: FlightTruth::Unknown(WhyUnknown::LinkLost),
             ..silent.clone()
         };
-        assert!(message(Some(lost)).starts_with("the autopilot is not heard any more"));
+        assert!(message(Some(lost)).starts_with("the agent receives nothing from its autopilot any more"));
         let heard = Report {
             link_alive: true,
             truth: FlightTruth::Disarmed,

@@ -90,7 +90,7 @@ enum Unreachable {
     AgentSilent(NodeName),
     #[error("the vehicle of node {node} does not serve Drone {drone}; try again")]
     OtherDrone { node: NodeName, drone: Key },
-    #[error("the agent on node {0} has not heard its autopilot yet; try again")]
+    #[error("the agent on node {0} has received nothing from its autopilot yet; try again")]
     NoAutopilot(NodeName),
 }
 

@@ -302,7 +302,7 @@ pub struct DroneStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub node_name: Option<String>,
 
-    /// The vehicle of the Drone; absent until its autopilot is received.
+    /// The vehicle of the Drone; absent until something is received from its autopilot.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub vehicle: Option<VehicleIdentity>,
 
@@ -311,7 +311,7 @@ pub struct DroneStatus {
     pub mode: Option<String>,
 
     /// Battery, as of observedTime: the last write of this status, which a change by 25 percent causes too. Absent while the
-    /// vehicle is not received. For live figures use `skein watch`.
+    /// vehicle is not observed. For live figures use `skein watch`.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub battery: Option<BatteryStatus>,
 
@@ -342,7 +342,7 @@ pub struct DroneStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub observed_generation: Option<i64>,
 
-    /// Assigned (has a vehicle), Connected (its agent and autopilot are received), Armable (arming checks pass; if not, the
+    /// Assigned (has a vehicle), Connected (its agent is connected and receives from its autopilot), Armable (arming checks pass; if not, the
     /// autopilot's own words), Flying, and Ready (flying as ordered), each with reason and message.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     #[x_kube(merge_strategy = ListMerge::Map(vec!["type".into()]))]

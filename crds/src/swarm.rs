@@ -292,8 +292,8 @@ pub struct SwarmStatus {
     #[serde(default)]
     pub flying_drones: i32,
 
-    /// Drones of this Swarm that have a vehicle and of which it is not known whether they fly: the agent or the autopilot is not
-    /// received.
+    /// Drones of this Swarm that have a vehicle and of which it is not known whether they fly: nothing is received from
+    /// the agent, or from the autopilot.
     #[serde(default)]
     pub unknown_drones: i32,
 

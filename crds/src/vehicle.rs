@@ -16,12 +16,12 @@ use serde::{Deserialize, Serialize};
     category = "skein",
     status = "VehicleStatus",
     derive = "PartialEq",
-    doc = "A Vehicle is one aircraft from whose autopilot the agent of a node has received messages: which it is, whether a Drone could use it, and why not. The coordinator writes it. Deleting one forgets its flights, and nothing else; while its agent receives it, it is written again. One that was not received for 90 days is deleted.",
+    doc = "A Vehicle is one aircraft from whose autopilot the agent of a node has received messages: which it is, whether a Drone could use it, and why not. The coordinator writes it. Deleting one forgets its flights, and nothing else; while its agent receives from its autopilot, it is written again. One that was not observed for 90 days is deleted.",
     printcolumn(
         name = "Node",
         type_ = "string",
         json_path = ".spec.nodeName",
-        description = "Drone node whose agent receives it."
+        description = "Drone node whose agent observes it."
     ),
     printcolumn(
         name = "Autopilot",
@@ -39,7 +39,7 @@ use serde::{Deserialize, Serialize};
         name = "Ready",
         type_ = "string",
         json_path = r#".status.conditions[?(@.type=="Ready")].status"#,
-        description = "Whether its agent is connected and receives its autopilot."
+        description = "Whether its agent is connected and receives from its autopilot."
     ),
     printcolumn(
         name = "Free",
@@ -87,7 +87,7 @@ use serde::{Deserialize, Serialize};
     .field_path(".spec"))]
 #[serde(rename_all = "camelCase")]
 pub struct VehicleSpec {
-    /// Name of the node whose agent receives it.
+    /// Name of the node whose agent observes it.
     #[schemars(length(min = 1, max = 253))]
     pub node_name: String,
 
@@ -154,7 +154,7 @@ pub struct VehicleStatus {
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub remote_id: Option<VehicleRemoteId>,
 
-    /// Ready: its agent is connected and receives its autopilot. Free: a Drone can be bound to it. Armable: the autopilot's arming checks
+    /// Ready: its agent is connected and receives from its autopilot. Free: a Drone can be bound to it. Armable: the autopilot's arming checks
     /// pass. RulesInForce, where rules select it: all of them are in force. RemoteId, where an Operator selects it or a transmitter was
     /// heard: its operator is sent to its autopilot, and its transmitter is good to arm.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]

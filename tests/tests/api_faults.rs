@@ -65,7 +65,7 @@ fn an_api_server_that_sheds_load_or_fails_is_asked_again_and_none_of_its_wishes_
 }
 
 #[test]
-fn watches_and_pages_of_lists_that_are_told_410_begin_anew() -> anyhow::Result<()> {
+fn watches_and_pages_of_lists_that_are_refused_with_410_begin_again() -> anyhow::Result<()> {
     let each = [ENDS, Fault::GoneEvent, ENDS, Fault::GoneStatus, ENDS, Fault::GonePages];
     Flight::survives_all(&each, seconds(2), SOON)
 }

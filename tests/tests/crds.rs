@@ -224,27 +224,27 @@ fn replicas_are_from_0_to_10000_however_they_are_set() {
 fn takeoff_altitudes_are_from_1_to_120_meters() {
     let ns = Namespace::new("altitudes");
     let rule = "takeoffAltitudeMeters must be from 1 to 120 meters above home; choose a height in that range";
-    let swarm = |metres: &Value| json!({"template": {"spec": {"takeoffAltitudeMeters": metres}}});
-    for metres in [json!(0.99), json!(0), json!(-10), json!(120.01), json!(400)] {
-        let text = ns.refusal("Swarm", &swarm(&metres));
+    let swarm = |meters: &Value| json!({"template": {"spec": {"takeoffAltitudeMeters": meters}}});
+    for meters in [json!(0.99), json!(0), json!(-10), json!(120.01), json!(400)] {
+        let text = ns.refusal("Swarm", &swarm(&meters));
         assert!(
             text.contains("spec.template.spec.takeoffAltitudeMeters") && text.contains(rule),
             "{text}"
         );
-        let text = ns.refusal("Drone", &json!({"takeoffAltitudeMeters": metres}));
+        let text = ns.refusal("Drone", &json!({"takeoffAltitudeMeters": meters}));
         assert!(
             text.contains("spec.takeoffAltitudeMeters") && text.contains(rule),
             "{text}"
         );
     }
-    for metres in [json!(1), json!(12.5), json!(120)] {
+    for meters in [json!(1), json!(12.5), json!(120)] {
         assert_eq!(
-            ns.kept("Swarm", "good", &swarm(&metres))["template"]["spec"]["takeoffAltitudeMeters"],
-            metres
+            ns.kept("Swarm", "good", &swarm(&meters))["template"]["spec"]["takeoffAltitudeMeters"],
+            meters
         );
         assert_eq!(
-            ns.kept("Drone", "good", &json!({"takeoffAltitudeMeters": metres}))["takeoffAltitudeMeters"],
-            metres
+            ns.kept("Drone", "good", &json!({"takeoffAltitudeMeters": meters}))["takeoffAltitudeMeters"],
+            meters
         );
     }
     let text = ns.refusal("Drone", &json!({"takeoffAltitudeMeters": "10m"}));

@@ -110,11 +110,11 @@ fn a_vehicle_waits_for_an_aircraft_that_its_autopilot_hears_and_goes_elsewhere_m
 
 /// A place this many meters from where simulated vehicles stand, 15 m above home.
 fn north_and_east(north: f64, east: f64) -> Value {
-    let metres_per_degree = 111_319.5;
+    let meters_per_degree = 111_319.5;
     let (latitude, longitude) = (47.397_742_f64, 8.545_594);
     serde_json::json!({
-        "latitudeDegrees": latitude + north / metres_per_degree,
-        "longitudeDegrees": longitude + east / (metres_per_degree * latitude.to_radians().cos()),
+        "latitudeDegrees": latitude + north / meters_per_degree,
+        "longitudeDegrees": longitude + east / (meters_per_degree * latitude.to_radians().cos()),
         "altitudeMeters": 15.0,
     })
 }
@@ -481,7 +481,7 @@ fn an_agent_whose_node_is_no_drone_node_is_told_so_and_flies_once_it_is_one(api:
         stage.cluster.create_node("node-1", &[])?;
     }
     stage.start_agent("node-1")?;
-    wait_for("its probe to say that it receives its autopilot", PATIENCE, || {
+    wait_for("its probe to say that it receives from its autopilot", PATIENCE, || {
         stage.probe("node-1")
     })?;
     stage.cluster.kubectl().apply(&swarm("default", "alpha", 1, &[]))?;

@@ -14,7 +14,7 @@ pub enum NoAnswer {
     #[error("there is no log {0} on the agent's disk; it may have been removed to make room: see `skein logs`")]
     NoSuchLog(String),
     /// Nothing was logged yet.
-    #[error("there are no flight logs yet: the agent has not heard its autopilot")]
+    #[error("there are no flight logs yet: the agent has received nothing from its autopilot")]
     NoneYet,
     /// It is of a newer coordinator.
     #[error("the agent does not understand the question; is it older than the coordinator? See `skein --version`")]

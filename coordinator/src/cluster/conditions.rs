@@ -23,7 +23,7 @@ pub(crate) fn condition(
     new
 }
 
-/// A condition whose message is `message`: its numbers are what it has to tell.
+/// A condition whose message is `message`: its numbers are what it reports.
 pub(crate) fn exact_condition(
     old: &[Condition],
     kind: &str,
@@ -69,4 +69,18 @@ pub fn shape(text: &str) -> String {
         }
     }
     shape
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn texts_are_the_same_when_they_differ_in_digits_alone() {
+        assert!(same_but_for_numbers(
+            "GPS hdop 2.31 (needs 1.4)",
+            "GPS hdop 12.4 (needs 1.4)"
+        ));
+        assert!(!same_but_for_numbers("Battery 1 low", "Battery 1 unhealthy"));
+    }
 }

@@ -259,7 +259,7 @@ fn may_be_away(observer: &Observer, drone: &Drone) -> bool {
     }
 }
 
-/// Takes note of whether one may be anywhere while there is no site. All wait anew for that, or need not any more.
+/// Takes note of whether one may be anywhere while there is no site. All wait again for that, or need not any more.
 fn set_unplaced(observer: &Observer, drones: &[Arc<Drone>], unplaced: bool) {
     if observer.airspace.unplaced.swap(unplaced, Ordering::Relaxed) == unplaced {
         return;

@@ -1,6 +1,6 @@
 //! The Mission controller: has the work of Missions flown by Drones, and says how far it has come.
 //!
-//! Owns: looking over all Missions again and again; what of their plans is sent to agents and named in their orders
+//! Owns: reconciling all Missions; what of their plans is sent to agents and named in their orders
 //! ([`crate::controllers::plans`]); their Drones, statuses and Events. Must not: decide ([`fleet::mission::progress`] does), bind Drones,
 //! begin a write when another may lead by then, however long the calls before it took, or give a part to a Drone before that is written
 //! down: another leader makes the same plans from the status.

@@ -45,7 +45,7 @@ struct Keeper {
     sessions: Arc<Sessions>,
     /// All Nodes there are.
     nodes: Store<Node>,
-    /// Since when the agents of Nodes of ours are gone, or do not receive their autopilots.
+    /// Since when the agents of Nodes of ours are gone, or receive nothing from their autopilots.
     silent: Mutex<HashMap<NodeName, (Silence, Instant)>>,
 }
 

@@ -90,7 +90,7 @@ impl NodeRules {
     pub fn named(&self, node: &NodeName, drone: &DroneName, strict: bool) -> Option<RulesDigest> {
         let known = self.lock();
         match known.nodes.get(node) {
-            // Also where none select it: one that was made with the Drone may not have been looked at.
+            // Also where none select it: one that was made with the Drone may not have been reconciled yet.
             Some(of) if strict && of.drone.as_ref() != Some(drone) => Some(RulesDigest(UNMADE.to_owned())),
             Some(of) => of.named.clone(),
             None if known.complete && !known.any => None,
@@ -241,7 +241,7 @@ mod tests {
         assert_eq!(
             (rules.named(&node, &one, true), rules.named(&node, &drone("next"), true)),
             (None, unmade),
-            "some may have been made with the next, and are looked at first"
+            "some may have been made with the next, and are reconciled first"
         );
         assert_eq!(rules.allow(&node, None, Some(AltitudeAboveHome(26.0))), Ok(()));
         let refused = rules.allow(&node, None, Some(AltitudeAboveHome(28.0))).unwrap_err();

@@ -1,6 +1,6 @@
 //! Who operates the vehicles: what Operators say, brought to the agents, and what came of it.
 //!
-//! Owns: looking over all vehicles again and again, what is sent to agents, what their Vehicles show
+//! Owns: reconciling all vehicles, what is sent to agents, what their Vehicles show
 //! ([`crate::controllers::node_operators`]), and the statuses of the objects. Must not: choose one of several Operators
 //! ([`fleet::remote_id::choose`]), or count on anything that an agent did not report.
 

@@ -1,6 +1,6 @@
 //! Rules on board: what Geofences and ParameterProfiles want, brought to the agents, and what came of it.
 //!
-//! Owns: looking over all vehicles again and again, what is sent to agents and named in their orders
+//! Owns: reconciling all vehicles, what is sent to agents and named in their orders
 //! ([`crate::controllers::node_rules`]), the statuses of the objects, Events, and a record of each flight. Must not: compile
 //! ([`fleet::geofence`], [`fleet::parameters`]) or count on anything that an agent did not report.
 

@@ -50,7 +50,7 @@ impl TakeoffSlots {
         self.0.lock().unwrap_or_else(PoisonError::into_inner)
     }
 
-    /// When another leads: a Drone that has a vehicle counts as up, and may have been given its slot just now.
+    /// At the beginning of a leadership: a Drone that has a vehicle counts as up, and the leader before may just have given it its slot.
     pub(super) fn take_over(&self, world: &World, served: &Drone, now: Moment) {
         self.change(world, served, |slots, me| {
             slots.up(me);

@@ -289,7 +289,7 @@ fn vehicles(encoder: &mut DescriptorEncoder<'_>, connected: &[Connected]) -> Res
     gauges(
         encoder,
         "skein_vehicle_link_alive",
-        "1 while the agent receives its autopilot, else 0",
+        "1 while the agent receives from its autopilot, else 0",
         reports().map(|(node, (report, _))| (label(node), f64::from(u8::from(report.link_alive)))),
     )?;
     gauges(

@@ -151,7 +151,7 @@ impl From<v1::Vehicle> for Vehicle {
             shown.firmware = Some(printable(&identity.firmware)).filter(|f| !f.is_empty());
             shown.hardware_uid = Some(printable(&identity.hardware_uid)).filter(|uid| !uid.is_empty());
         }
-        // A figure that an agent sends without its age is as old as its report, at least while it receives its autopilot.
+        // A figure that an agent sends without its age is as old as its report, at least while it receives from its autopilot.
         let age = |received: Option<u64>| match received {
             Some(at) => Some(v.report_age_ms.saturating_add(report.made_ms.saturating_sub(at))),
             None => report.link_alive.then_some(v.report_age_ms),

@@ -84,7 +84,7 @@ pub enum Why {
     AgentSilent,
     /// Its agent is ending.
     AgentEnding,
-    /// Its agent receives nothing from the autopilot.
+    /// Its agent receives nothing from its autopilot.
     AutopilotSilent,
     /// Its vehicle is not known to be landed and disarmed, or the agent still serves a Drone with it.
     NotIdle,
@@ -156,7 +156,7 @@ impl Why {
             Self::AgentSilent => "its agent has connected and not reported yet",
             Self::AgentEnding => "its agent is ending, so no Drone can be bound to this node",
             Self::AutopilotSilent => {
-                "the autopilot is not heard any more, so no Drone can be bound to this node; check cable, port, baud rate and power"
+                "the agent receives nothing from its autopilot any more, so no Drone can be bound to this node; check cable, port, baud rate and power"
             }
             Self::NotIdle => {
                 "its vehicle is not known to be landed and disarmed, so no Drone can be bound to this node"

@@ -81,7 +81,7 @@ pub struct Movement {
     pub way_home: WayHome,
     /// Why it is not on its station; `None` when it is.
     pub off_station: Option<OffStation>,
-    /// Which it would meet if all returned home at once, and what to do; `None`: it would meet none.
+    /// Which vehicle its own would meet, if all returned home at once, and what to do; `None`: it would meet none.
     pub shared_return: Option<String>,
 }
 

@@ -28,7 +28,7 @@ pub const CHECK_EVERY: Duration = Duration::from_secs(1);
 /// Part of [`CHECK_EVERY`] by which checks are spread, so that standbys do not all write at once.
 pub const CHECK_JITTER: f64 = 0.3;
 
-/// A standby that has not checked for so long, as while the API server was away, starts to count again: the leader could not renew either,
+/// A standby that has not checked for so long, as while the API server was away, starts its count from zero: the leader could not renew either,
 /// and comes first.
 pub const CHECKS_PAUSED: Duration = Duration::from_secs(5);
 

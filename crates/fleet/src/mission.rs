@@ -1,9 +1,9 @@
 //! A mission: work in the air that completes, planned ahead without an aircraft.
 //!
-//! Owns: what is to be flown ([`Route`], [`Survey`], items as they are [`written`]), as one [`Work`]; its cutting into shares of equal flying time ([`Work::share`]), and
-//! that of what is left ([`Plan::left`]); the numbers that a person is shown before ([`figures`]); the items of the mission protocol
-//! ([`item`]); a share as one vehicle flies it, and what is reported of that ([`flight`]), by which of its items are reached
-//! ([`following`]); which vehicle flies what, and what follows ([`progress`]).
+//! Owns: what is to be flown ([`Route`], [`Survey`], items as they are [`written`]), as one [`Work`]; its cutting into shares of equal flying
+//! time ([`Work::share`]), and that of what is left ([`Plan::left`]); the numbers that a person is shown before ([`figures`]); the items of
+//! the mission protocol ([`item`]); a share as one vehicle flies it, and what is reported of that ([`flight`]), by which of its items are
+//! reached ([`following`]); which vehicle flies what, and what follows ([`progress`]).
 //! Must not: fly, know a file format, or know which vehicle serves which Drone.
 //!
 //! ```text

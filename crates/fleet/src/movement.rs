@@ -17,8 +17,8 @@
 //!
 //! So with n vehicles there are at most 2n routes. Where a vehicle is on the ground, or is to land, below one that is at its goal, that one makes
 //! room in the refuge until the other has left or landed: none has to stay up there, or down here, for good. Where places are not
-//! apart, as in a stack, ways around are tried as well, and nothing is promised: a vehicle that waits names those that it waits for. One to
-//! which another has come too near, as a vehicle that a person carried there, first leaves upright, to a layer where it is clear.
+//! apart, as in a stack, ways around are tried as well, and nothing is promised: for each that waits it is known for which it waits. One whose
+//! place another has come too near to, as a vehicle that a person carried there, first leaves upright, to a layer where it is clear.
 
 mod circle;
 mod ways;

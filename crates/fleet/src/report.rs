@@ -69,7 +69,7 @@ pub struct Report {
     pub ground_latch: Option<GroundOrderId>,
     /// What preflight found to be wrong with the autopilot's own failsafes, each with what to do.
     pub warnings: Vec<String>,
-    /// How well the agent receives its autopilot; `None` when not reported.
+    /// How well the agent receives from its autopilot; `None` when not reported.
     pub link: Option<LinkQuality>,
     /// Why the flight is not, or no longer, what was ordered; see [`crate::failsafe`].
     pub diversion: Option<Diversion>,

@@ -1,6 +1,6 @@
-//! Aircraft of others, as the receivers of our vehicles receive them.
+//! Aircraft of others, as the receivers of our vehicles observe them.
 //!
-//! Owns: [`Aircraft`], what one sighting says, and [`Traffic`], those that one vehicle has heard lately. Must not: say where they may be
+//! Owns: [`Aircraft`], what one sighting says, and [`Traffic`], those that one vehicle has observed lately. Must not: say where they may be
 //! by now ([`crate::airspace`] does), or read a clock.
 
 use crate::geo::{REACH, offset};
@@ -15,7 +15,7 @@ pub const MOST_REPORTED: usize = 16;
 /// So many are remembered.
 const MOST_KEPT: usize = 128;
 
-/// What was not heard for this long is not reported any more. Receivers forget after 10 s to 60 s.
+/// What was not observed for this long is not reported any more. Receivers forget after 10 s to 60 s.
 const KEPT: Duration = Duration::from_secs(30);
 
 /// Another aircraft as observed once, from ADSB_VEHICLE (246).
@@ -58,28 +58,28 @@ pub enum Altitude {
     Pressure(AltitudeAmsl),
 }
 
-/// Those that one vehicle has heard.
+/// Those that one vehicle has observed.
 #[derive(Clone, Debug, Default)]
 pub struct Traffic {
-    heard: BTreeMap<u32, Aircraft>,
+    observed: BTreeMap<u32, Aircraft>,
 }
 
 impl Traffic {
-    /// One was heard by a vehicle at `from`. An older sighting than the last of it changes nothing, nor does one that is far away.
+    /// One was observed by a vehicle at `from`. An older sighting than the last of it changes nothing, nor does one that is far away.
     pub fn observe(&mut self, aircraft: Aircraft, from: (Wgs84, AltitudeAmsl), now: Moment) {
-        self.heard.retain(|_, known| now.since(known.seen) <= KEPT);
-        let known = self.heard.get(&aircraft.icao);
+        self.observed.retain(|_, known| now.since(known.seen) <= KEPT);
+        let known = self.observed.get(&aircraft.icao);
         let newer = known.is_none_or(|known| known.seen < aircraft.seen);
-        let room = known.is_some() || self.heard.len() < MOST_KEPT;
+        let room = known.is_some() || self.observed.len() < MOST_KEPT;
         if newer && room && aircraft.off(from) <= REACH {
-            self.heard.insert(aircraft.icao, aircraft);
+            self.observed.insert(aircraft.icao, aircraft);
         }
     }
 
     /// Those that are reported, the nearest to `from` first.
     #[must_use]
     pub fn near(&self, from: (Wgs84, AltitudeAmsl), now: Moment) -> Vec<Aircraft> {
-        let lately = self.heard.values().filter(|known| now.since(known.seen) <= KEPT);
+        let lately = self.observed.values().filter(|known| now.since(known.seen) <= KEPT);
         let mut near: Vec<Aircraft> = lately.copied().collect();
         near.sort_by(|one, other| one.off(from).total_cmp(&other.off(from)));
         near.truncate(MOST_REPORTED);
@@ -149,7 +149,7 @@ mod tests {
         for icao in 0..1000 {
             traffic.observe(aircraft(icao, 10.0 + f64::from(icao), 100), HERE, now);
         }
-        assert_eq!(traffic.heard.len(), MOST_KEPT);
+        assert_eq!(traffic.observed.len(), MOST_KEPT);
         assert_eq!(reported(&traffic, 100), (0..16).collect::<Vec<_>>());
     }
 }

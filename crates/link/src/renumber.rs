@@ -3,7 +3,7 @@
 //! Owns: which vehicle has which number on which port ([`Numbers`]), and frames with another number ([`Renumbered`]). Must not: touch a
 //! socket, or decide what a guest may send.
 //!
-//! A frame that has to be built again loses its signature, which would be wrong. One that needs no other number passes byte for byte.
+//! A frame that has to be encoded again loses its signature, which would be wrong. One that needs no other number passes byte for byte.
 
 use crate::layout::layout_of;
 use crate::raw::{RawFrame, SIGNATURE, SIGNED, Shape, Version};
@@ -119,7 +119,7 @@ impl Renumbered {
 
 impl RawFrame {
     /// The same message of `sender` to `target`, without a signature unless nothing has changed. `None` when it cannot be
-    /// built again: it is no frame.
+    /// encoded again: it is no frame.
     #[must_use]
     pub fn renumbered(&self, sender: SystemId, target: Option<SystemId>) -> Option<Self> {
         let same_target = self.target.is_none_or(|was| target == Some(was.system));

@@ -174,7 +174,7 @@ impl Args {
             let place = self
                 .home
                 .0
-                .offset_metres((index / ROW) as f64 * SPACING_M, (index % ROW) as f64 * SPACING_M);
+                .offset_meters((index / ROW) as f64 * SPACING_M, (index % ROW) as f64 * SPACING_M);
             let mut config = VehicleConfig::new(autopilot, system_id, place);
             config.battery_percent = charge.get(name).unwrap_or(config.battery_percent);
             config.battery_percent_per_minute = drain.get(name).unwrap_or(config.battery_percent_per_minute);

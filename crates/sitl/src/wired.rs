@@ -65,12 +65,12 @@ impl WiredVehicle {
     }
 
     /// A fault of the vehicle now that is not in its script.
-    pub fn befall(&mut self, what: What) {
+    pub fn inject(&mut self, what: What) {
         if self.player.is_none() {
             self.player = self.spare.take().map(|spare| *spare);
         }
         if let Some(player) = &mut self.player {
-            player.befall(what, &mut self.vehicle);
+            player.inject(what, &mut self.vehicle);
         }
     }
 

@@ -258,7 +258,7 @@ fn a_kill_in_flight_is_accepted_and_the_vehicle_falls() {
 #[test]
 fn return_to_launch_comes_home_waits_five_seconds_and_lands_with_the_mode_kept() {
     let mut bench = hovering(15.0);
-    let there = HOME.offset_metres(30.0, 20.0);
+    let there = HOME.offset_meters(30.0, 20.0);
     let (lat_e7, lon_e7) = there.e7();
     bench.receive(Request::Goto(GotoTarget {
         to: Address {

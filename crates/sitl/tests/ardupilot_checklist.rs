@@ -221,7 +221,7 @@ fn item_12_a_battery_declines_a_motor_fails_and_a_landing_may_be_far_from_home()
     assert_eq!(charge.last(), Some(ChargeState::MAV_BATTERY_CHARGE_STATE_LOW));
 
     let mut bench = hovering(10.0);
-    let (x, y) = HOME.offset_metres(40.0, 0.0).e7();
+    let (x, y) = HOME.offset_meters(40.0, 0.0).e7();
     assert_eq!(bench.command_int(192, 6, [-1.0, 0.0, 0.0, 0.0], x, y, 10.0), Accepted);
     bench.pass(20.0);
     assert_eq!(land(&mut bench), Accepted);

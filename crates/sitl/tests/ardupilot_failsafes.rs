@@ -281,7 +281,7 @@ fn fenced(half: f64) -> Bench {
 }
 
 fn go_to(bench: &mut Bench, north: f64) {
-    let (lat_e7, lon_e7) = HOME.offset_metres(north, 0.0).e7();
+    let (lat_e7, lon_e7) = HOME.offset_meters(north, 0.0).e7();
     bench.receive(Request::Goto(GotoTarget {
         to: US,
         frame: 6,
@@ -312,7 +312,7 @@ fn a_target_outside_the_fence_is_ignored_as_a_message_and_failed_as_a_command() 
         0.0,
         0.5,
     );
-    let (x, y) = HOME.offset_metres(60.0, 0.0).e7();
+    let (x, y) = HOME.offset_meters(60.0, 0.0).e7();
     assert_eq!(bench.command_int(192, 6, [-1.0, 0.0, 0.0, 0.0], x, y, 10.0), Failed);
     go_to(&mut bench, 20.0);
     bench.pass(15.0);

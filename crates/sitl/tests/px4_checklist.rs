@@ -302,7 +302,7 @@ fn item_12_the_charge_state_follows_the_battery_and_a_motor_that_stops_makes_it_
     };
     assert_eq!(states, [OK, LOW, CRITICAL, EMERGENCY]);
     let mut bench = hovering(20.0);
-    let (x, y) = HOME.offset_metres(40.0, 0.0).e7();
+    let (x, y) = HOME.offset_meters(40.0, 0.0).e7();
     assert_eq!(bench.command_int(192, 5, [-1.0, 1.0, 0.0, NAN], x, y, 508.0), Accepted);
     bench.pass(8.0);
     bench.vehicle.suffer(Fault::MotorStops);

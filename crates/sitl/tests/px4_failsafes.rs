@@ -284,10 +284,10 @@ fn a_breach_of_the_distance_fence_holds_for_five_seconds_and_returns() {
         value: 40.0,
         kind: 9,
     });
-    let (x, y) = HOME.offset_metres(30.0, 0.0).e7();
+    let (x, y) = HOME.offset_meters(30.0, 0.0).e7();
     assert_eq!(bench.command_int(192, 5, [-1.0, 1.0, 0.0, NAN], x, y, 498.0), Accepted);
     bench.pass(20.0);
-    let (x, y) = HOME.offset_metres(80.0, 0.0).e7();
+    let (x, y) = HOME.offset_meters(80.0, 0.0).e7();
     assert_eq!(bench.command_int(192, 5, [-1.0, 1.0, 0.0, NAN], x, y, 498.0), Accepted);
     bench.pass(3.0);
     assert!(

@@ -160,7 +160,7 @@ fn coordinates_that_mean_unused_are_denied_in_the_wrong_kind_of_command() {
 #[test]
 fn a_takeoff_to_another_place_flies_there_while_it_climbs() {
     let mut bench = ready();
-    let (lat, lon) = HOME.offset_metres(20.0, 0.0).e7();
+    let (lat, lon) = HOME.offset_meters(20.0, 0.0).e7();
     assert_eq!(bench.command_int(22, 0, [NAN; 4], lat, lon, 494.0), Accepted);
     assert_eq!(bench.arm(), Accepted);
     let took = bench.until("hold", 60.0, |bench| bench.truth().custom_mode == HOLD);
@@ -209,7 +209,7 @@ fn in_flight_a_disarm_is_refused_and_a_kill_stops_the_motors() {
 #[test]
 fn return_from_twenty_meters_away_climbs_to_thirty_and_lands_in_return_mode() {
     let mut bench = hovering(10.0);
-    let (lat, lon) = HOME.offset_metres(25.0, 0.0).e7();
+    let (lat, lon) = HOME.offset_meters(25.0, 0.0).e7();
     assert_eq!(
         bench.command_int(192, 5, [-1.0, 1.0, 0.0, NAN], lat, lon, 498.0),
         Accepted

@@ -18,7 +18,7 @@ fn plan(kind: u8, body: PlanBody) -> Request {
 }
 
 fn item(command: u16, north_m: f64, east_m: f64, height_m: f32) -> PlanItem {
-    let (x, y) = HOME.offset_metres(north_m, east_m).e7();
+    let (x, y) = HOME.offset_meters(north_m, east_m).e7();
     PlanItem {
         command,
         frame: 6,

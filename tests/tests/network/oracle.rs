@@ -12,7 +12,7 @@
 //! 8. No flight is ordered when the Lease has had the note for a while that the store went back in time.
 //! 9. A leader that read and wrote its Lease without a fault before and after the store went back has noted that soon.
 //! 10. Vehicles keep apart; see [`separation`].
-//! 11. Vehicles keep away from an aircraft that they receive; see [`traffic`].
+//! 11. Vehicles keep away from an aircraft that they observe; see [`traffic`].
 //! 12. What is said of rules on board is so, and nothing is armed without them; see [`rules`].
 //! 13. What is said of an object is written on no other one that was made again under its name.
 

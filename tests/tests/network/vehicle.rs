@@ -48,7 +48,7 @@ impl Spot {
     }
 
     fn on_earth(self) -> Wgs84 {
-        let place = CENTER.offset_metres(self.north, self.east);
+        let place = CENTER.offset_meters(self.north, self.east);
         Wgs84 {
             amsl_m: CENTER.amsl_m + self.up,
             ..place
@@ -180,7 +180,7 @@ impl Vehicle {
                 up: aircraft.up - one.home.up,
             };
             let aircraft = What::Around(Around::Aircraft(from_home), Some(stays.as_secs_f64()));
-            one.wired.befall(aircraft);
+            one.wired.inject(aircraft);
         }
     }
 

@@ -262,7 +262,7 @@ async fn one_that_holds_above_its_home_changes_its_height_once_the_way_there_is_
     };
     let waits = Some((AltitudeAboveHome(20.0), NoLift::Airspace));
     holds_at(10.0);
-    assert_eq!(ordered(), (at(10.0), waits), "nothing was looked over yet");
+    assert_eq!(ordered(), (at(10.0), waits), "nothing was reconciled yet");
     field.flies();
     assert_eq!(ordered(), (at(10.0), waits), "another flies there");
     let report = field.observer.sessions.current(&name("n")).unwrap();

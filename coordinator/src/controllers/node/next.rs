@@ -23,9 +23,9 @@ const READY: &str = "Ready";
 /// The agent of a node.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Agent {
-    /// Its stream is open, and it receives its autopilot.
+    /// Its stream is open, and it receives from its autopilot.
     Connected,
-    /// Its stream is open, and it does not receive its autopilot, as far as is known for this long.
+    /// Its stream is open, and it receives nothing from its autopilot, as far as is known for this long.
     NoAutopilot {
         /// How long.
         since: Duration,
@@ -53,9 +53,9 @@ pub enum Step {
 /// What the Ready condition says.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum ReadyState {
-    /// The agent is connected and receives its autopilot.
+    /// The agent is connected and receives from its autopilot.
     Connected,
-    /// The agent is connected and does not receive its autopilot: there is no vehicle that could be used.
+    /// The agent is connected and receives nothing from its autopilot: there is no vehicle that could be used.
     NoAutopilot,
     /// The agent is not connected. What its vehicle does is not known then, so neither is this.
     Gone,
@@ -121,7 +121,7 @@ impl ReadyState {
             Self::NoAutopilot => (
                 "False",
                 "AutopilotSilent",
-                "the agent of this node is connected but receives nothing from an autopilot; check cable, port, baud rate and power",
+                "the agent of this node is connected but receives nothing from its autopilot; check cable, port, baud rate and power",
             ),
             Self::Gone => (
                 "Unknown",

@@ -105,7 +105,7 @@ fn progress<'a>(
     (name, report, outcome): (&'a str, Option<&RemoteIdReport>, &Outcome),
 ) -> Progress<'a> {
     let Some(report) = report else {
-        let text = "its agent is not connected, or does not receive its autopilot".to_owned();
+        let text = "its agent is not connected, or receives nothing from its autopilot".to_owned();
         return Progress {
             name,
             sent: false,

@@ -10,10 +10,10 @@ use k8s_openapi::jiff::Timestamp;
 /// What was so at the takeoff.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Flight {
-    /// When it was first seen in the air, by the autopilot's account.
+    /// When it was first observed in the air, by the autopilot's account.
     pub took_off: Timestamp,
-    /// Whether this coordinator saw it on the ground before. What is on a vehicle in the air says nothing of its takeoff.
-    pub seen: bool,
+    /// Whether this coordinator observed it on the ground before. What is on a vehicle in the air says nothing of its takeoff.
+    pub observed: bool,
     /// The Drone that the vehicle served.
     pub drone: Option<DroneName>,
     /// The number of its autopilot's hardware.
@@ -28,7 +28,7 @@ pub struct Flight {
     pub objects: Vec<String>,
 }
 
-/// Where a vehicle is, as far as this coordinator saw.
+/// Where a vehicle is, as far as this coordinator observed.
 pub type Followed = fleet::followed::Followed<Flight>;
 
 /// The flight of a vehicle after what was reported, and the one that has ended with it.
@@ -41,33 +41,33 @@ pub fn follow(
     now: Timestamp,
 ) -> (Followed, Option<Flight>) {
     let truth = of.0.report.as_ref().map(|report| report.truth);
-    before.after(truth, |seen| taken_off(objects, of, seen, drone, now))
+    before.after(truth, |observed| taken_off(objects, of, observed, drone, now))
 }
 
 fn taken_off(
     objects: &Objects,
     (subject, outcome): (&Subject, &Outcome),
-    seen: bool,
+    observed: bool,
     drone: Option<&DroneName>,
     now: Timestamp,
 ) -> Flight {
     let report = subject.report.as_ref();
     let identity = report.and_then(|report| report.identity.as_ref());
-    let rules = report.map(|report| &report.rules).filter(|_| seen);
+    let rules = report.map(|report| &report.rules).filter(|_| observed);
     let held = rules.and_then(|rules| rules.held.as_ref());
     let is_named = outcome.named.is_none() || held == outcome.named.as_ref();
     let fences = outcome.active.iter().filter_map(|&i| objects.fences.get(i));
     let fences = fences.map(|fence| format!("Geofence {}: {}", fence.name, fence.author));
     let profiles = outcome.profiles.iter().filter_map(|&i| objects.profiles.get(i));
     let profiles = profiles.map(|values| format!("ParameterProfile {}: {}", values.profile.name, values.author));
-    // The coordinator of before may have seen it.
+    // The coordinator of before may have observed it.
     let status = subject.object.as_ref().and_then(|object| object.status.as_ref());
     let since = status
         .and_then(|status| status.airborne_since.as_ref())
-        .filter(|_| !seen);
+        .filter(|_| !observed);
     Flight {
         took_off: since.map_or(now, |since| since.0),
-        seen,
+        observed,
         drone: drone.cloned(),
         hardware: identity
             .and_then(|identity| identity.hardware)
@@ -94,7 +94,7 @@ impl Flight {
             .as_ref()
             .map_or_else(|| "no Drone".to_owned(), |drone| format!("Drone {drone}"));
         let rules = match (&self.digest, self.in_force) {
-            _ if !self.seen => "which rules it took off with was not observed by this coordinator".to_owned(),
+            _ if !self.observed => "which rules it took off with was not observed by this coordinator".to_owned(),
             (None, _) => "no rules".to_owned(),
             (Some(digest), true) => format!("{} in force", digest.words()),
             (Some(digest), false) if self.objects.is_empty() => {

@@ -32,7 +32,8 @@ pub enum RuleState {
     Stuck(&'static str, String),
 }
 
-const SILENT: &str = "its agent is not connected, or does not receive its autopilot; what is on the autopilot stays";
+const SILENT: &str =
+    "its agent is not connected, or receives nothing from its autopilot; what is on the autopilot stays";
 const NOT_TAKEN: &str = "its agent has not taken the rules over yet";
 
 /// Whether a Geofence that selects the vehicle is in force on it.
@@ -195,15 +196,13 @@ struct About<'a> {
 
 fn say(about: &About<'_>, mut vehicles: Vec<(&str, RuleState)>, now: Timestamp) -> Said {
     vehicles.sort_by(|one, other| one.0.cmp(other.0));
-    let count = |is: &dyn Fn(&RuleState) -> bool| vehicles.iter().filter(|(_, settled)| is(settled)).count();
-    let (selected, in_force) = (vehicles.len(), count(&|settled| *settled == RuleState::InForce));
-    let stuck = vehicles
-        .iter()
-        .find(|(_, settled)| matches!(settled, RuleState::Stuck(..)));
+    let count = |is: &dyn Fn(&RuleState) -> bool| vehicles.iter().filter(|(_, state)| is(state)).count();
+    let (selected, in_force) = (vehicles.len(), count(&|state| *state == RuleState::InForce));
+    let stuck = vehicles.iter().find(|(_, state)| matches!(state, RuleState::Stuck(..)));
     let uncompiled = vehicles
         .iter()
-        .find(|(_, settled)| matches!(settled, RuleState::Stuck("NotCompiled" | "NoValues", _)));
-    let words = |(name, settled): &(&str, RuleState)| match settled {
+        .find(|(_, state)| matches!(state, RuleState::Stuck("NotCompiled" | "NoValues", _)));
+    let words = |(name, state): &(&str, RuleState)| match state {
         RuleState::InForce => String::new(),
         RuleState::NotYet(_, text) | RuleState::Stuck(_, text) => clipped(&format!("Vehicle {name}: {text}")),
     };
@@ -215,7 +214,7 @@ fn say(about: &About<'_>, mut vehicles: Vec<(&str, RuleState)>, now: Timestamp) 
         (None, Some(vehicle)) => of("Compiled", false, "NotForAll", &words(vehicle)),
         (None, None) => of("Compiled", true, "Compiled", "every selected autopilot can be given it"),
     };
-    let first = stuck.or_else(|| vehicles.iter().find(|(_, settled)| *settled != RuleState::InForce));
+    let first = stuck.or_else(|| vehicles.iter().find(|(_, state)| *state != RuleState::InForce));
     let message = match first {
         Some(first) => format!("in force on {in_force} of {selected}; {}", words(first)),
         None => {
@@ -251,7 +250,7 @@ fn say(about: &About<'_>, mut vehicles: Vec<(&str, RuleState)>, now: Timestamp) 
     } else if about.rests.is_none() && in_force < selected {
         conditions.push(of("Reconciling", true, "NotOnAll", &message));
     }
-    let unsettled = vehicles.iter().filter_map(|(name, settled)| match settled {
+    let unsettled = vehicles.iter().filter_map(|(name, state)| match state {
         RuleState::InForce => None,
         RuleState::NotYet(reason, text) | RuleState::Stuck(reason, text) => Some(UnsettledVehicle {
             name: (*name).to_owned(),
@@ -265,7 +264,7 @@ fn say(about: &About<'_>, mut vehicles: Vec<(&str, RuleState)>, now: Timestamp) 
         unsettled.take(MOST_NAMED).collect()
     };
     let number = |n: usize| i32::try_from(n).unwrap_or(i32::MAX);
-    let needs_attention = count(&|settled| matches!(settled, RuleState::Stuck(..)));
+    let needs_attention = count(&|state| matches!(state, RuleState::Stuck(..)));
     let counts = match (about.rests, about.fault) {
         // By intent it is in force on none.
         (Some(_), None) => Counts::default(),

@@ -357,7 +357,7 @@ mod tests {
         let swarm = Swarm::new("alpha", serde_json::from_value(spec).unwrap());
         let slots = formation::slots(&swarm, &crate::controllers::airspace::SiteRules::default());
         let slots = slots.unwrap().unwrap();
-        let drone = |name: &str, slot: &str, metres: f64| {
+        let drone = |name: &str, slot: &str, meters: f64| {
             let mut drone = Drone::new(name, crds::DroneSpec::default());
             drone.metadata.uid = Some(name.into());
             drone.metadata.labels = Some([(labels::SLOT.to_owned(), slot.to_owned())].into());
@@ -373,7 +373,7 @@ mod tests {
             drone.status = Some(crds::DroneStatus {
                 conditions: vec![ready],
                 position: Some(crds::drone::PositionStatus {
-                    latitude_degrees: 47.4 + metres / 111_200.0,
+                    latitude_degrees: 47.4 + meters / 111_200.0,
                     longitude_degrees: 8.5,
                     ..crds::drone::PositionStatus::default()
                 }),
@@ -401,14 +401,14 @@ mod tests {
             }
             coverage
         };
-        let make = |old: &SwarmStatus, metres: f64, covered: bool, unsure: bool| {
+        let make = |old: &SwarmStatus, meters: f64, covered: bool, unsure: bool| {
             let mut next = SwarmStatus::default();
             let snapshot = SlotsSnapshot {
                 coverage: seen(covered),
                 now: second(12),
                 unsure,
             };
-            let drones = [drone("a", "0", metres)];
+            let drones = [drone("a", "0", meters)];
             add_slots(
                 &mut next,
                 (old, &swarm),

@@ -190,7 +190,7 @@ pub fn steps(
 }
 
 fn another(node: &NodeName, name: &str) -> String {
-    format!("the agent of node {node} receives another airframe now, Vehicle {name}")
+    format!("the agent of node {node} observes another airframe now, Vehicle {name}")
 }
 
 fn status<'a>(status: &'a VehicleStatus, kind: &str) -> Option<&'a Condition> {
@@ -253,7 +253,7 @@ fn heard(
     };
     let silent = Why::AutopilotSilent;
     let ready = match report.link_alive {
-        true => ("Heard", "its agent receives its autopilot"),
+        true => ("Heard", "its agent receives from its autopilot"),
         false => (silent.reason(), silent.sentence()),
     };
     let serves = snapshot.served_by(vehicle, true);

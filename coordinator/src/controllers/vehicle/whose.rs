@@ -1,4 +1,4 @@
-//! Which airframe each agent receives, and which Drone its vehicle serves.
+//! Which airframe each agent observes, and which Drone its vehicle serves.
 //!
 //! Owns: both answers, for the inventory and for the rules alike. Must not: read a clock, or know of objects but those it is given.
 
@@ -15,19 +15,19 @@ use tokio::time::Instant;
 /// An autopilot that has not reported its version after this long is taken for one that does not.
 pub const REPORTS_VERSION: Duration = Duration::from_secs(30);
 
-/// Which airframes are heard. A copy is the same.
+/// Which airframes are observed. A copy is the same.
 #[derive(Clone, Debug, Default)]
 pub struct Airframes(Arc<Mutex<HashMap<NodeName, Instant>>>);
 
 impl Airframes {
-    /// Which airframe the agent of `node` receives by this `report`; `None` while that is not known. Again after each reboot of the autopilot:
+    /// Which airframe the agent of `node` observes by this `report`; `None` while that is not known. Again after each reboot of the autopilot:
     /// until it has reported its version it may be another.
     #[must_use]
     pub fn of(&self, node: &NodeName, report: Option<&Report>, now: Instant) -> Option<Airframe> {
         let mut unnamed = self.0.lock().unwrap_or_else(PoisonError::into_inner);
-        let heard = report.filter(|report| report.identity.is_some());
-        let at_once = heard.and_then(|report| airframe(report, false));
-        match (heard, at_once) {
+        let observed = report.filter(|report| report.identity.is_some());
+        let at_once = observed.and_then(|report| airframe(report, false));
+        match (observed, at_once) {
             (Some(report), None) => {
                 let since = *unnamed.entry(node.clone()).or_insert(now);
                 airframe(report, now.duration_since(since) >= REPORTS_VERSION)

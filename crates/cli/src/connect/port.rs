@@ -40,7 +40,7 @@ pub enum ToGroup {
 
 /// The ports of one group of vehicles. Dropping it closes them.
 pub struct Group {
-    /// Where that is sent to.
+    /// Takes what is sent to the ports.
     pub sender: mpsc::Sender<ToGroup>,
     /// For people.
     pub name: String,

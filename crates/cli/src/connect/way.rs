@@ -28,7 +28,7 @@ const OPEN_WITHIN: Duration = Duration::from_secs(25);
 const WAITING: usize = 128;
 /// Frames that go in one message.
 const AT_ONCE: usize = 4096;
-/// A way that has lived this long restarts its back-off.
+/// A way that has lived this long resets its back-off.
 const STEADY: Duration = Duration::from_secs(10);
 /// How often is said that frames are lost.
 const LOSSES_EVERY: Duration = Duration::from_secs(10);

@@ -126,7 +126,7 @@ impl Keys {
             return nothing(key).to_owned();
         };
         let node = vehicle.node.clone();
-        if !simulation.befall(&node, what) {
+        if !simulation.inject(&node, what) {
             return format!("{node}: its link has failed; try another");
         }
         match key {
@@ -216,7 +216,7 @@ pub async fn charge(fleet: watch::Receiver<Vec<Vehicle>>, simulation: Arc<Simula
         sleep(Duration::from_secs(1)).await;
         let to_charge: Vec<(String, u32)> = fleet.borrow().iter().filter_map(charged).collect();
         for (node, percent) in to_charge {
-            simulation.befall(&node, What::Sudden(Sudden::Battery(percent.into())));
+            simulation.inject(&node, What::Sudden(Sudden::Battery(percent.into())));
         }
     }
 }

@@ -1,7 +1,7 @@
 //! The agents in this process.
 //!
 //! Owns: one task per agent, on threads that nothing else uses: whatever API and coordinator are busy with, an agent has to
-//! receive its autopilot. Starting an agent again that has died of a fault, and saying how each has ended: one that was lost
+//! receive from its autopilot. Starting an agent again that has died of a fault, and saying how each has ended: one that was lost
 //! has not brought its vehicle down.
 //! Must not: decide anything about flight. Dropping this is losing the agents: their vehicles go on by themselves.
 

@@ -18,7 +18,7 @@ const RETRY: Backoff = Backoff {
     cap: Duration::from_secs(5),
 };
 
-/// One that has lived this long restarts the back-off.
+/// One that has lived this long resets the back-off.
 const STEADY: Duration = Duration::from_secs(30);
 
 /// A coordinator that is kept running.

@@ -121,7 +121,7 @@ fn param_set(scene: &Scene, name: &str, value: f32, integer: bool) -> (u32, Vec<
 
 /// Degrees × 10⁷ of a point at this distance in meters.
 fn e7(place: Wgs84, north_m: f32, east_m: f32) -> (i32, i32) {
-    place.offset_metres(f64::from(north_m), f64::from(east_m)).e7()
+    place.offset_meters(f64::from(north_m), f64::from(east_m)).e7()
 }
 
 fn command(

@@ -52,7 +52,8 @@ pub fn read(path: &Path) -> Result<Option<String>, PrivateFileError> {
     io::read_to_string(file).map(Some).map_err(system)
 }
 
-/// Writes a file of mode 0600 in one step: after a crash it has the old text or the new one.
+/// Writes a file of mode 0600 in one step: after a crash it has the old text or the new one. A draft that a killed process has left is
+/// removed, so no two processes may write the same file at once.
 ///
 /// # Errors
 /// [`PrivateFileError::System`].
@@ -74,7 +75,7 @@ pub fn replace(path: &Path, bytes: &[u8]) -> io::Result<()> {
         Some(parent) if !parent.as_os_str().is_empty() => parent,
         _ => Path::new("."),
     };
-    let next = folder.join(format!(".{}.{}.new", name.to_string_lossy(), std::process::id()));
+    let next = folder.join(format!(".{}.new", name.to_string_lossy()));
     match std::fs::remove_file(&next) {
         Err(error) if error.kind() != ErrorKind::NotFound => return Err(error),
         _ => {}
@@ -111,6 +112,17 @@ mod tests {
         write(&path, "one").unwrap();
         write(&path, "two").unwrap();
         assert_eq!(read(&path).unwrap().as_deref(), Some("two"));
+        assert_eq!(mode(&path), 0o600);
+        assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
+    }
+
+    #[test]
+    fn a_draft_that_a_killed_process_has_left_goes_with_the_next_write() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("authority.pem");
+        std::fs::write(folder.path().join(".authority.pem.new"), "half a key").unwrap();
+        write(&path, "whole").unwrap();
+        assert_eq!(read(&path).unwrap().as_deref(), Some("whole"));
         assert_eq!(mode(&path), 0o600);
         assert_eq!(std::fs::read_dir(folder.path()).unwrap().count(), 1);
     }

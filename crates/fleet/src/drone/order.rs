@@ -88,8 +88,8 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
 fn flies(drone: &Facts, held: Option<&Held>) -> Option<bool> {
     match (held, drone.truth?) {
         (Some(held), _) if held.grounded => Some(false),
-        // An agent that has just started, and not yet received its autopilot: what was observed in the air goes on, and what was not must
-        // not take off by an order to go on.
+        // An agent that has just started and has received nothing from its autopilot yet: what was observed in the air goes on, and what was
+        // not must not take off by an order to go on.
         (Some(_), FlightTruth::Unknown(_)) if !drone.flown => None,
         // Not settled: in the air, unknown, or about to be armed by our order.
         (Some(held), _) => Some(!held.settled),

@@ -63,7 +63,7 @@ impl Phase {
 pub enum Kind {
     /// It has a vehicle.
     Assigned,
-    /// Its agent and its autopilot are heard.
+    /// Its agent is connected and receives from its autopilot.
     Connected,
     /// The autopilot's arming checks pass.
     Armable,
@@ -266,11 +266,11 @@ fn connected(report: &Report) -> Condition {
             Kind::Connected,
             Some(true),
             "Connected",
-            "agent and autopilot are heard".into(),
+            "its agent is connected and receives from its autopilot".into(),
         )
     } else {
         let message =
-            "the agent is connected but receives nothing from the autopilot; check cable, port, baud rate and power";
+            "the agent is connected but receives nothing from its autopilot; check cable, port, baud rate and power";
         condition(Kind::Connected, Some(false), "AutopilotSilent", message.into())
     }
 }

@@ -226,7 +226,7 @@ impl Why {
             Self::Unfit(words) => format!("may not fly on: {words}"),
             Self::Grounded => "is kept on the ground by an order".to_owned(),
             Self::Taken => "is flown by somebody else".to_owned(),
-            Self::Lost => "is not received any more".to_owned(),
+            Self::Lost => "is not observed any more".to_owned(),
             Self::Gone => "is gone".to_owned(),
         }
     }

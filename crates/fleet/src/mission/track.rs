@@ -1,8 +1,7 @@
 //! What is flown, point by point, in a flat frame.
 //!
 //! Owns: [`Track`], its positions (a number: 2.25 is a quarter of the way from point 2 to point 3) and its parts; [`Work`], a track with the
-//! ways around what must not be crossed.
-//! Must not: know what flies it.
+//! ways around what must not be crossed. Must not: know what flies it.
 
 use super::area::{Area, apart, flat, frame};
 use super::item::Item;

@@ -24,7 +24,7 @@ With the command (after `on`):
   deny RESULT                 it is not carried out, the ack says RESULT
   answer RESULT               it is carried out, the ack says RESULT
   in-progress SECONDS         IN_PROGRESS for a while, then the ack
-  ack-to SYSTEM/COMPONENT     the ack is addressed to another system
+  ack-to SYSTEM/COMPONENT     the ack is addressed to another system or component
   ack-untargeted              the ack has no target fields
 On the wire, both ways (add `for SECONDS`, else for ever):
   lose-bytes PERCENT          bytes are lost

@@ -142,7 +142,7 @@ impl Player {
     }
 
     /// A fault of `vehicle` now that is not in the script.
-    pub fn befall(&mut self, what: What, vehicle: &mut Vehicle) {
+    pub fn inject(&mut self, what: What, vehicle: &mut Vehicle) {
         self.begin(what, vehicle);
     }
 

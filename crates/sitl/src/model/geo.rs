@@ -45,7 +45,7 @@ impl Wgs84 {
     }
 
     /// The point this many meters north and east, at the same altitude.
-    pub fn offset_metres(self, north: f64, east: f64) -> Self {
+    pub fn offset_meters(self, north: f64, east: f64) -> Self {
         self.offset(Neu { north, east, up: 0.0 })
     }
 

@@ -44,13 +44,13 @@ pub struct Simulation {
     tasks: JoinSet<()>,
     stop: CancellationToken,
     pace: Arc<Pace>,
-    befalls: HashMap<String, mpsc::Sender<What>>,
+    injectors: HashMap<String, mpsc::Sender<What>>,
 }
 
 /// 2015-01-01 UTC in Unix time, from which MAVLink counts the time stamps of signatures.
 const SIGNING_EPOCH: Duration = Duration::from_secs(1_420_070_400);
 /// The limit of faults of a vehicle between two of its steps.
-const MOST_BEFALLS: usize = 8;
+const MOST_INJECTED: usize = 8;
 /// The steps of vehicles are spread over this much time.
 const SPREAD_MS: usize = 25;
 
@@ -79,7 +79,7 @@ impl Simulation {
             tasks: JoinSet::new(),
             stop: CancellationToken::new(),
             pace: Arc::new(Pace::default()),
-            befalls: HashMap::new(),
+            injectors: HashMap::new(),
         };
         for (index, plan) in vehicles.into_iter().enumerate() {
             notify(simulation.switch_on(args, script, index, plan).await?)?;
@@ -93,8 +93,8 @@ impl Simulation {
     }
 
     /// Applies the fault `what` to the named vehicle now. `false`: no such vehicle, its link has failed, or too many faults at once.
-    pub fn befall(&self, name: &str, what: What) -> bool {
-        self.befalls
+    pub fn inject(&self, name: &str, what: What) -> bool {
+        self.injectors
             .get(name)
             .is_some_and(|vehicle| vehicle.try_send(what).is_ok())
     }
@@ -116,10 +116,10 @@ impl Simulation {
         };
         let since_epoch = SystemTime::now().duration_since(UNIX_EPOCH + SIGNING_EPOCH);
         let epoch_s = since_epoch.unwrap_or_default().as_secs_f64();
-        let (befall, befalls) = mpsc::channel(MOST_BEFALLS);
-        self.befalls.insert(plan.name.clone(), befall);
+        let (injector, injected) = mpsc::channel(MOST_INJECTED);
+        self.injectors.insert(plan.name.clone(), injector);
         let vehicle = VehicleTask {
-            befalls,
+            injected,
             vehicle: WiredVehicle::with_faults(plan.config, script, &plan.name, epoch_s),
             name: plan.name,
             link,

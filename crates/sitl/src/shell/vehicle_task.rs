@@ -28,7 +28,7 @@ pub(super) struct VehicleTask {
     pub(super) log: WireLog,
     pub(super) speedup: f64,
     pub(super) pace: Arc<Pace>,
-    pub(super) befalls: mpsc::Receiver<What>,
+    pub(super) injected: mpsc::Receiver<What>,
 }
 
 impl VehicleTask {
@@ -46,8 +46,8 @@ impl VehicleTask {
                     self.pace.stepped(now.saturating_duration_since(due));
                     self.step(&mut stepped, now)
                 }
-                Some(what) = self.befalls.recv() => {
-                    self.vehicle.befall(what);
+                Some(what) = self.injected.recv() => {
+                    self.vehicle.inject(what);
                     Ok(())
                 }
                 received = self.link.receive(&mut buffer) => match received {

@@ -66,7 +66,7 @@ pub fn set_parameter(bench: &mut Bench, name: &str, value: f32) {
 
 /// An item in meters north and east of home, and above it.
 pub fn item(command: u16, north: f64, east: f64, up: f32) -> PlanItem {
-    let (x, y) = HOME.offset_metres(north, east).e7();
+    let (x, y) = HOME.offset_meters(north, east).e7();
     PlanItem {
         command,
         frame: 3,

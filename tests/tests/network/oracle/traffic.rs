@@ -1,8 +1,8 @@
-//! Whether vehicles keep away from an aircraft that all of them receive, by where they truly are.
+//! Whether vehicles keep away from an aircraft that all of them observe, by where they truly are.
 //!
 //! Owns: rule 11. Must not: know claims, routes or rules of `fleet`.
 //!
-//! 11. Once an aircraft close by was heard for a while, no vehicle leaves the ground, and no route that is ordered then leads one nearer to
+//! 11. Once an aircraft close by was observed for a while, no vehicle leaves the ground, and no route that is ordered then leads one nearer to
 //!     it over ground; but for the way that it needs to stop, and for one that its failsafe or a person brings down. In the air, routes
 //!     that were ordered before are not judged: those who could stop it may be out of reach.
 
@@ -12,7 +12,7 @@ use fleet::airspace::OrderNumber;
 use fleet::assignment::Order;
 use std::time::Duration;
 
-/// Each leader has received it by now, and what was ordered before has been received, however late it came.
+/// Each leader knows of it by now, and what was ordered before has been received, however late it came.
 const KNOWN_AFTER: Duration = Duration::from_secs(20);
 /// This near an aircraft is close by, over ground and in height, meters.
 const CLOSE: f64 = 200.0;

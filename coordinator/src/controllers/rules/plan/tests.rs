@@ -264,10 +264,10 @@ fn an_acknowledgement_or_another_digest_is_not_in_force() {
     for (rules, word) in states {
         fleet.change(0, |report| report.rules = rules);
         let outcomes = fleet.look();
-        let settled = fence_on(&fleet.subjects[0], &outcomes[0]);
+        let state = fence_on(&fleet.subjects[0], &outcomes[0]);
         assert!(
-            matches!(&settled, RuleState::NotYet(reason, _) | RuleState::Stuck(reason, _) if *reason == word),
-            "{word}: {settled:?}"
+            matches!(&state, RuleState::NotYet(reason, _) | RuleState::Stuck(reason, _) if *reason == word),
+            "{word}: {state:?}"
         );
     }
 }
@@ -379,11 +379,8 @@ fn changed_values_go_to_one_vehicle_after_the_other_and_the_others_keep_theirs()
         outcomes[2].send, None,
         "what it may set is not known here: it keeps what it holds"
     );
-    let settled = profile_on("p", &fleet.subjects[2], &outcomes[2]);
-    assert!(
-        matches!(settled, RuleState::NotYet("WaitsForItsTurn", _)),
-        "{settled:?}"
-    );
+    let state = profile_on("p", &fleet.subjects[2], &outcomes[2]);
+    assert!(matches!(state, RuleState::NotYet("WaitsForItsTurn", _)), "{state:?}");
 }
 
 #[test]
@@ -402,10 +399,10 @@ fn one_that_refuses_a_value_stops_the_others_and_is_named() {
     });
     let outcomes = fleet.look();
     assert_eq!(outcomes[1].progress, Progress::Waiting);
-    let settled = profile_on("p", &fleet.subjects[1], &outcomes[1]);
+    let state = profile_on("p", &fleet.subjects[1], &outcomes[1]);
     assert!(
-        matches!(&settled, RuleState::Stuck("Stopped", text) if text.contains("Vehicle a refuses")),
-        "{settled:?}"
+        matches!(&state, RuleState::Stuck("Stopped", text) if text.contains("Vehicle a refuses")),
+        "{state:?}"
     );
     let vehicles: Vec<_> = fleet.subjects.iter().zip(&outcomes).collect();
     let (status, _) = of_profile((0, &fleet.objects.profiles[0]), &vehicles, &[], Timestamp::UNIX_EPOCH);
@@ -416,10 +413,10 @@ fn one_that_refuses_a_value_stops_the_others_and_is_named() {
     fleet.change(0, |report| report.rules.deviations[0].why = DeviationWhy::Working);
     let outcomes = fleet.look();
     assert_eq!(outcomes[1].stopped_by.as_deref(), Some("a"));
-    let settled = profile_on("p", &fleet.subjects[0], &outcomes[0]);
+    let state = profile_on("p", &fleet.subjects[0], &outcomes[0]);
     assert!(
-        matches!(&settled, RuleState::Stuck("Refused", text) if text.ends_with("out of range")),
-        "{settled:?}"
+        matches!(&state, RuleState::Stuck("Refused", text) if text.ends_with("out of range")),
+        "{state:?}"
     );
     fleet.subjects[0].report = None;
     assert_eq!(fleet.look()[1].stopped_by.as_deref(), Some("a"));
@@ -439,10 +436,8 @@ fn profiles_in_conflict_leave_the_fence_and_name_none_that_could_be_in_force() {
     ];
     let outcomes = fleet.look();
     assert_eq!(outcomes[0].named, Some(RulesDigest(UNMADE.into())));
-    let settled = profile_on("q", &fleet.subjects[0], &outcomes[0]);
-    assert!(
-        matches!(&settled, RuleState::Stuck("NoValues", text) if text.contains("p and q have the same precedence"))
-    );
+    let state = profile_on("q", &fleet.subjects[0], &outcomes[0]);
+    assert!(matches!(&state, RuleState::Stuck("NoValues", text) if text.contains("p and q have the same precedence")));
 }
 
 #[test]
@@ -468,7 +463,7 @@ fn a_flight_is_recorded_with_what_was_in_force_when_it_took_off() {
         flight::follow(before, &fleet.objects, (&fleet.subjects[0], outcome), None, at(second))
     };
     let (down, ended) = follow(&fleet, Followed::Unseen, &outcomes[0], 1);
-    assert_eq!((&down, ended), (&Followed::Down, None), "it stands");
+    assert_eq!((&down, ended), (&Followed::Down, None), "it is on the ground");
     fleet.change(0, |report| report.truth = FlightTruth::Airborne(Airborne::InAir));
     let (flight, _) = follow(&fleet, down, &outcomes[0], 60);
     // What changes in the air is not what it took off with.
@@ -636,11 +631,11 @@ fn a_vehicle_that_is_switched_off_keeps_nobody_waiting_unless_it_was_being_chang
         let outcomes = fleet.look();
         assert_eq!(outcomes[1].progress, Progress::Waiting);
         assert_eq!(outcomes[1].waits_for.as_deref(), Some("a"));
-        let settled = profile_on("p", &fleet.subjects[1], &outcomes[1]);
+        let state = profile_on("p", &fleet.subjects[1], &outcomes[1]);
         let says = |text: &str| text.contains("Vehicle a is not done yet");
         assert!(
-            matches!(&settled, RuleState::NotYet("WaitsForItsTurn", text) if says(text)),
-            "{settled:?}"
+            matches!(&state, RuleState::NotYet("WaitsForItsTurn", text) if says(text)),
+            "{state:?}"
         );
     }
     // It is back, and its rules cannot be made before it has a home.
@@ -683,10 +678,10 @@ fn px4_gets_a_lower_return_with_a_low_ceiling_and_waits_until_its_height_is_know
     fleet.objects.fences = vec![low];
     let outcomes = fleet.look();
     assert_eq!(outcomes[0].named, Some(RulesDigest(UNMADE.into())));
-    let settled = fence_on(&fleet.subjects[0], &outcomes[0]);
+    let state = fence_on(&fleet.subjects[0], &outcomes[0]);
     assert!(
-        matches!(&settled, RuleState::NotYet(_, text) if text.contains("RTL_RETURN_ALT")),
-        "{settled:?}"
+        matches!(&state, RuleState::NotYet(_, text) if text.contains("RTL_RETURN_ALT")),
+        "{state:?}"
     );
     let returns = |fleet: &mut Fleet, height: f64| {
         fleet.change(0, |report| {
@@ -743,10 +738,10 @@ fn a_geofence_that_cannot_be_read_keeps_what_is_on_board_and_keeps_those_down_th
     assert_eq!(outcomes[1].named, None, "it does not select that one");
     let (_, _, conditions) = fleet.of_fence(&outcomes);
     assert_eq!(conditions[0], ("Compiled".into(), "False".into(), "Invalid".into()));
-    let settled = fence_on(&fleet.subjects[0], &outcomes[0]);
+    let state = fence_on(&fleet.subjects[0], &outcomes[0]);
     assert!(
-        matches!(&settled, RuleState::Stuck(_, text) if text.contains("night: the object cannot be read")),
-        "{settled:?}"
+        matches!(&state, RuleState::Stuck(_, text) if text.contains("night: the object cannot be read")),
+        "{state:?}"
     );
     fleet.objects.fences = vec![bad(serde_json::json!("all")), good];
     let outcomes = fleet.look();
@@ -997,7 +992,7 @@ fn a_look_over_a_thousand_vehicles_makes_nothing_anew_while_nothing_changes() {
     }
     let after = fleet.look();
     let again = begun.elapsed();
-    assert_eq!(pointers(&after), before, "nothing is made anew");
+    assert_eq!(pointers(&after), before, "nothing is made again");
     println!("1,000 vehicles, 5 Geofences of 360 vertices, 40 values: first look {made:?}, each after it {again:?}");
 }
 

@@ -751,7 +751,7 @@ pub struct Report {
     /// How far the flight under the held assignment has come.
     #[prost(enumeration = "FlightSoFar", tag = "16")]
     pub so_far: i32,
-    /// How well the agent receives its autopilot; unset when not reported.
+    /// How well the agent receives from its autopilot; unset when not reported.
     #[prost(message, optional, tag = "17")]
     pub link: ::core::option::Option<LinkQuality>,
     /// Why the flight is not, or no longer, what was ordered; unset when it is, or when that is not known.
@@ -781,7 +781,7 @@ pub struct Report {
     /// To which the autopilot climbs to return, meters above home (ArduCopter: RTL_ALT, PX4: RTL_RETURN_ALT); unset until it was read.
     #[prost(double, optional, tag = "26")]
     pub return_altitude_above_home_m: ::core::option::Option<f64>,
-    /// Aircraft of others that the vehicle receives, the nearest first; at most 16.
+    /// Aircraft of others that the vehicle observes, the nearest first; at most 16.
     #[prost(message, repeated, tag = "27")]
     pub traffic: ::prost::alloc::vec::Vec<Aircraft>,
     /// Unset when it never took rules.
@@ -790,7 +790,7 @@ pub struct Report {
     /// Unset when it never took a plan.
     #[prost(message, optional, tag = "29")]
     pub plan: ::core::option::Option<PlanState>,
-    /// Unset when it names no operator and receives no transmitter.
+    /// Unset when it names no operator and receives from no transmitter.
     #[prost(message, optional, tag = "30")]
     pub remote_id: ::core::option::Option<RemoteIdState>,
     /// Where the nose points, degrees clockwise from true north, received with position (GLOBAL_POSITION_INT.hdg); unset when not known.
@@ -1104,7 +1104,7 @@ pub struct GuestFrames {
     /// How many were lost on the way here since the stream began, as a program on the way was too slow. It only grows.
     #[prost(uint64, tag = "3")]
     pub lost: u64,
-    /// Of a person's tool: when it sent them, in milliseconds since it received that the stream is open. The agent passes nothing on that was
+    /// Of a person's tool: when it sent them, in milliseconds since it was notified that the stream is open. The agent passes nothing on that was
     /// on its way for longer than 5 s: a command that comes late is worse than none.
     #[prost(uint64, tag = "4")]
     pub sent_ms: u64,
@@ -1173,7 +1173,7 @@ pub struct ConnectOpen {
     pub namespace: ::prost::alloc::string::String,
     #[prost(string, tag = "2")]
     pub name: ::prost::alloc::string::String,
-    /// To receive the vehicle is enough, also for one who may command it.
+    /// To receive what the vehicle sends is enough, also for one who may command it.
     #[prost(bool, tag = "3")]
     pub watch_only: bool,
 }
@@ -2226,7 +2226,7 @@ impl Activity {
 pub enum GuestAccess {
     /// Refused.
     Unspecified = 0,
-    /// It receives the vehicle; nothing that it sends is passed on.
+    /// It receives what the vehicle sends; nothing that it sends is passed on.
     Watch = 1,
     /// It asks for what changes nothing, as this agent lets no guest do more (SKEIN_GCS_READ_ONLY).
     Ask = 2,

@@ -272,7 +272,7 @@ impl Controller {
                 hardware = flight.hardware,
                 firmware = flight.firmware,
                 rules = flight.digest.as_ref().map(RulesDigest::words),
-                seen = flight.seen,
+                observed = flight.observed,
                 in_force = flight.in_force,
                 objects = flight.objects.join("; "),
                 took_off = %flight.took_off,

@@ -126,8 +126,7 @@ impl Airspace {
     }
 
     /// The height above home at which the vehicle of `node` is to hold for `drone`, which is `asked` for another, and why it is not that one:
-    /// while the way there is not clear, or a Geofence does not allow it, it is the one that its agent holds an order for. One on the ground
-    /// owns all that is below that.
+    /// while the way there is not clear, or a Geofence does not allow it, it is the one that its agent holds an order for.
     #[must_use]
     pub fn height(
         &self,
@@ -144,13 +143,12 @@ impl Airspace {
         if !allowed(asked) {
             return (held, Some(NoLift::Geofence));
         }
-        let is_down = report.is_some_and(|report| report.truth == FlightTruth::Disarmed);
         let site = self.lock();
         let is_clear = match site.as_ref() {
             Some(site) => site.may_change_to(node, asked),
             None => !self.is_unplaced(),
         };
-        if is_clear || (is_down && asked < held) {
+        if is_clear {
             return (asked, None);
         }
         // An order to go there may be under way; to take it back would send the vehicle to and fro.

@@ -60,8 +60,8 @@ fn update(observer: &Observer, metrics: &Metrics) {
     let drones = observer.world().all_drones(None);
     if !drones.iter().any(|drone| roams(observer, drone)) {
         // Routes are numbered over all of a leadership: what is kept goes on when there is a station again.
-        if let Some(site) = airspace.lock().as_mut() {
-            site.rest();
+        if airspace.lock().as_mut().is_some_and(Site::rest) {
+            wake_all(observer, &drones);
         }
         set_unplaced(observer, &drones, false);
         return;
@@ -261,9 +261,12 @@ fn may_be_away(observer: &Observer, drone: &Drone) -> bool {
 
 /// Takes note of whether one may be anywhere while there is no site. All wait again for that, or need not any more.
 fn set_unplaced(observer: &Observer, drones: &[Arc<Drone>], unplaced: bool) {
-    if observer.airspace.unplaced.swap(unplaced, Ordering::Relaxed) == unplaced {
-        return;
+    if observer.airspace.unplaced.swap(unplaced, Ordering::Relaxed) != unplaced {
+        wake_all(observer, drones);
     }
+}
+
+fn wake_all(observer: &Observer, drones: &[Arc<Drone>]) {
     for node in drones.iter().filter_map(|drone| node_of(drone)) {
         observer.world().wake_drones_on(&node);
         observer.cluster.wakes.nodes.wake(node);

@@ -277,7 +277,7 @@ impl Site {
         };
         let gone = match observed.doing {
             Doing::Grounded | Doing::Other => true,
-            Doing::Holding { .. } | Doing::Flying { .. } => report.route.order.is_none(),
+            Doing::Holding { .. } | Doing::Flying { .. } | Doing::Upright { .. } => report.route.order.is_none(),
         };
         if gone
             && self
@@ -680,15 +680,12 @@ fn observation_on_plan(
         FlightTruth::ArmedOnGround if in_other_hands => Doing::Other,
         FlightTruth::Disarmed | FlightTruth::ArmedOnGround => match (ordered, climbs_to.and_then(upright)) {
             (Some((route, Some(_), _)), _) if flies => Doing::Flying { route },
-            (_, Some(route)) if flies => Doing::Flying { route },
+            (_, Some(way)) if flies => Doing::Upright { way },
             _ => Doing::Grounded,
         },
         FlightTruth::Airborne(_) if in_other_hands => Doing::Other,
-        FlightTruth::Airborne(Airborne::Landing) => Doing::Flying {
-            route: upright(home_amsl)?,
-        },
-        FlightTruth::Airborne(_) if report.activity == Activity::Landing => Doing::Flying {
-            route: upright(home_amsl)?,
+        FlightTruth::Airborne(up) if lands || up == Airborne::Landing => Doing::Upright {
+            way: upright(home_amsl)?,
         },
         FlightTruth::Airborne(_) => match (ordered, climbs_to) {
             (Some((route, Some(next), places)), _) if next >= places => Doing::Holding { at: route.end() },
@@ -702,7 +699,7 @@ fn observation_on_plan(
                 match above_home {
                     Some(at) => Doing::Holding { at },
                     None if (at.up - up).abs() <= ABOVE_HOME.1 => Doing::Holding { at },
-                    None => Doing::Flying { route: upright(up)? },
+                    None => Doing::Upright { way: upright(up)? },
                 }
             }
             (_, None) => Doing::Holding { at },

@@ -27,9 +27,6 @@ const BRAKES: f64 = 2.0;
 /// A vehicle is not ordered to stop nearer than this, meters: it would have to turn back.
 const LEAST_STOP: f64 = 3.0;
 
-/// One that climbs or sinks by an order without a route to a height that differs by less goes where it went before, meters: homes wander.
-const SAME_END: f64 = 0.5;
-
 /// The number of an order to fly a route. Later orders have higher ones, over all leaders; an agent refuses an order whose number
 /// is not higher than the last that it took.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
@@ -65,6 +62,11 @@ pub enum Doing {
     Flying {
         /// All of it.
         route: Route,
+    },
+    /// In the air or about to be, climbing or sinking along this way by an order without a route.
+    Upright {
+        /// From where it is.
+        way: Route,
     },
     /// In the air, and Skein does not fly it: a pilot or a failsafe does, or it is not known. The agent has dropped any route.
     Other,
@@ -238,16 +240,29 @@ impl Claim {
             }
             Doing::Flying { route } => match &self.state {
                 // What is left of the claim, by the first place where the vehicle may be.
-                // One that held has nothing left of it: it lands, or climbs, by an order without a route. So does one that goes elsewhere now.
-                State::Air { way, flying: true }
-                    if observed.order == self.flown && (way.end().up - route.end().up).abs() <= SAME_END =>
-                {
+                State::Air { way, flying: true } if observed.order == self.flown => {
                     let way = way.from(observed.at, margin);
                     self.state = State::Air { way, flying: true };
                 }
                 _ if under_way => self.also = Some(route),
                 _ => {
                     let way = route.from(observed.at, margin);
+                    self.state = State::Air { way, flying: true };
+                    (self.granted, self.flown) = (observed.order, observed.order);
+                }
+            },
+            // Nothing is left of a route then; where it climbs or sinks already, what is left of that.
+            Doing::Upright { way } => match &self.state {
+                State::Air {
+                    way: left,
+                    flying: true,
+                } if observed.order == self.flown && left.is_upright_to(way.end()) => {
+                    let way = left.from(observed.at, margin);
+                    self.state = State::Air { way, flying: true };
+                }
+                _ if under_way => self.also = Some(way),
+                _ => {
+                    let way = way.from(observed.at, margin);
                     self.state = State::Air { way, flying: true };
                     (self.granted, self.flown) = (observed.order, observed.order);
                 }

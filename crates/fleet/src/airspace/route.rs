@@ -8,6 +8,9 @@ use crate::geo::Local;
 /// Two places that are nearer than this are one, meters.
 const SAME: f64 = 0.01;
 
+/// The height of a home wanders by no more than this, meters.
+const HOME_WANDERS: f64 = 0.5;
+
 /// Straight legs. A route of one place only is a hold.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Route {
@@ -100,6 +103,14 @@ impl Route {
     #[must_use]
     pub fn end(&self) -> Local {
         self.places[self.places.len() - 1]
+    }
+
+    /// Whether it is upright and ends at the height of `end`, but for what a home wanders.
+    #[must_use]
+    pub fn is_upright_to(&self, end: Local) -> bool {
+        let last = self.end();
+        let upright = self.places.iter().all(|place| place.over_ground(last) < SAME);
+        upright && (last.up - end.up).abs() <= HOME_WANDERS
     }
 
     /// The first `meters` of it; all of it when it is not longer.

@@ -55,9 +55,9 @@ impl Takeoffs {
 }
 
 impl Site {
-    /// No vehicle has a station or flies for a Mission now, heard or not: one that holds above its home need not ask.
-    pub const fn rest(&mut self) {
-        self.takeoffs.asleep = true;
+    /// No vehicle has a station or flies for a Mission now, heard or not: one that holds above its home need not ask. Whether that is new.
+    pub const fn rest(&mut self) -> bool {
+        !std::mem::replace(&mut self.takeoffs.asleep, true)
     }
 
     /// Whether a vehicle without a station of `node`, which is on the ground, may take off beside those that have one. One that was
@@ -168,6 +168,12 @@ impl Site {
             let Some((report, _)) = expected.and_then(|expected| expected.report) else {
                 continue;
             };
+            // It climbs to the height of its takeoff before it changes it. Below that, all is its own until it does.
+            let held = ordered_height(report);
+            let is_below = report.truth == FlightTruth::Disarmed && held.is_some_and(|held| height < held);
+            if takes_off(report) && self.changes_to(&node) != Some(height) {
+                continue;
+            }
             // One that is far from this site is in no other's way.
             let way = match self.is_elsewhere(report) {
                 true => None,
@@ -177,7 +183,7 @@ impl Site {
                 },
             };
             let is_clear = |way: &Route| self.is_clear(&node, way, vehicles);
-            if self.changes_to(&node) == Some(height) || way.as_ref().is_none_or(is_clear) {
+            if is_below || self.changes_to(&node) == Some(height) || way.as_ref().is_none_or(is_clear) {
                 if let Some(way) = way {
                     self.claims.claim_takeoff(&node, Some(way), now);
                 }
@@ -187,9 +193,13 @@ impl Site {
         }
     }
 
-    /// Ends what was given to those that do not need it any more. An order to change may be under way to one that was not heard since.
+    /// Ends what was given to those that do not need it any more. An order to change may be under way to one that was not heard since, and one
+    /// that takes off climbs to the height of before.
     fn end_changes(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
-        let heard = |node: &NodeName| Some(vehicles.get(node)?.report?.1);
+        let heard = |node: &NodeName| {
+            let report = vehicles.get(node)?.report.filter(|(report, _)| !takes_off(report));
+            report.map(|(_, received)| received)
+        };
         let over = self.takeoffs.heights.iter();
         let over = over.filter(|(node, (_, until))| heard(node).is_some_and(|heard| heard > *until));
         let over: Vec<NodeName> = over.map(|(node, _)| node.clone()).collect();
@@ -332,6 +342,11 @@ impl Site {
         };
         !self.claims.in_the_way(node, way).iter().any(may_come_near)
     }
+}
+
+/// Whether it climbs to the height of its takeoff.
+fn takes_off(report: &Report) -> bool {
+    report.activity == Activity::TakingOff || report.truth == FlightTruth::Airborne(Airborne::TakingOff)
 }
 
 /// Whether one is on its way down where it is.

@@ -836,41 +836,104 @@ fn one_above_its_home_changes_its_height_only_once_the_way_is_clear_and_then_has
     assert!(vehicles[0].up > 29.0 && !may(&site), "{:?}", vehicles[0].at);
 }
 
-#[test]
-fn one_that_is_not_at_its_height_or_is_far_away_may_change_it_too() {
-    let (here, far) = (
-        vehicle("b", 50.0, Desire::AboveHome(AltitudeAboveHome(100.0))),
-        vehicle("c", 30_000.0, Desire::AboveHome(AltitudeAboveHome(10.0))),
-    );
-    let mut vehicles = [vehicle("a", 0.0, Desire::At(station(50.0, 0.0, 30.0))), here, far];
-    let mut site = new();
-    run(&mut site, &mut vehicles[..1], 0);
-    (vehicles[1].up, vehicles[2].up) = (60.0, 10.0);
-    let ordered = |name: &str| match name {
-        "b" => Some(AltitudeAboveHome(100.0)),
-        "c" => Some(AltitudeAboveHome(10.0)),
-        _ => None,
-    };
-    let mut ask = |height: f64, second: u64| {
-        let mut reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(second))).collect();
-        for report in &mut reports {
-            let altitude = ordered(report.node.as_str());
-            let details = altitude.map(|_| HeldDetails {
-                altitude,
+/// Which of the vehicles may change to `height`, whose agents hold orders to fly at these heights.
+fn ask(site: &mut Site, vehicles: &[Vehicle], ordered: &[(&str, f64)], height: f64, second: u64) -> Vec<bool> {
+    let height = AltitudeAboveHome(height);
+    let mut reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(second))).collect();
+    for (name, altitude) in ordered {
+        let own = reports.iter_mut().filter(|report| report.node == node(name));
+        for held in own.filter_map(|report| report.held.as_mut()) {
+            held.details = Some(HeldDetails {
+                altitude: Some(AltitudeAboveHome(*altitude)),
                 ..HeldDetails::default()
             });
-            if let Some(held) = &mut report.held {
-                held.details = details;
-            }
         }
-        let height = AltitudeAboveHome(height);
-        site.changes([(node("b"), height), (node("c"), height)].into());
-        take_in(&mut site, &vehicles, &reports, second);
-        ["b", "c"].map(|name| site.may_change_to(&node(name), height))
+    }
+    site.changes(ordered.iter().map(|(name, _)| (node(name), height)).collect());
+    take_in(site, vehicles, &reports, second);
+    ordered
+        .iter()
+        .map(|(name, _)| site.may_change_to(&node(name), height))
+        .collect()
+}
+
+#[test]
+fn one_that_is_not_at_its_height_or_is_far_away_may_change_it_too() {
+    let above_home = |height| Desire::AboveHome(AltitudeAboveHome(height));
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::At(station(50.0, 0.0, 30.0))),
+        vehicle("b", 50.0, above_home(100.0)),
+        vehicle("c", 30_000.0, above_home(10.0)),
+    ];
+    let mut site = new();
+    run(&mut site, &mut vehicles[..1], 0);
+    let ordered = [("b", 100.0), ("c", 10.0)];
+    vehicles[1].up = 60.0;
+    vehicles[2].up = 10.0;
+    assert_eq!(
+        ask(&mut site, &vehicles, &ordered, 50.0, 110),
+        [true, true],
+        "it does not climb on"
+    );
+    assert_eq!(
+        ask(&mut site, &vehicles, &ordered, 15.0, 111),
+        [false, true],
+        "one holds between"
+    );
+    assert_eq!(ask(&mut site, &vehicles, &ordered, 80.0, 112), [true, true]);
+    vehicles[1].activity = Activity::TakingOff;
+    assert_eq!(
+        ask(&mut site, &vehicles, &ordered, 90.0, 113),
+        [false, true],
+        "it climbs to 100 m first"
+    );
+    assert_eq!(
+        ask(&mut site, &vehicles, &ordered, 80.0, 114),
+        [true, true],
+        "that it was given"
+    );
+}
+
+#[test]
+fn one_on_the_ground_that_is_to_fly_lower_than_it_was_ordered_may_and_keeps_the_rest_for_a_while() {
+    let mut site = new();
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::At(station(50.0, 0.0, 30.0))),
+        vehicle("b", 50.0, Desire::AboveHome(AltitudeAboveHome(15.0))),
+    ];
+    run(&mut site, &mut vehicles[..1], 0);
+    let ordered = [("b", 15.0)];
+    assert_eq!(ask(&mut site, &vehicles, &ordered, 40.0, 110), [false]);
+    assert_eq!(ask(&mut site, &vehicles, &ordered, 5.0, 111), [true]);
+    let top = Local {
+        east: 50.0,
+        ..NOWHERE.at_height(SEA + 15.0)
     };
-    assert_eq!(ask(50.0, 110), [true, true], "its autopilot does not climb on");
-    assert_eq!(ask(15.0, 111), [false, true], "one holds between them");
-    assert_eq!(ask(80.0, 112), [true, true]);
+    let way = Route::through([top]).unwrap();
+    assert!(
+        site.claims
+            .in_the_way(&node("x"), &way)
+            .contains(&Owner::Vehicle(node("b")))
+    );
+}
+
+#[test]
+fn one_that_flies_home_owns_the_way_down_to_its_home_all_the_time() {
+    let mut site = new();
+    let mut vehicles = [vehicle("a", 0.0, Desire::At(station(60.0, 0.0, 20.0)))];
+    run(&mut site, &mut vehicles, 0);
+    vehicles[0].desire = Desire::Home;
+    let column = Route::through([5.0, 10.0].map(|up| NOWHERE.at_height(SEA + up))).unwrap();
+    let mut moved = 0;
+    for second in 110..130 {
+        update(&mut site, &vehicles, second);
+        vehicles[0].step(&site);
+        if vehicles[0].activity == Activity::Moving {
+            moved += 1;
+            assert!(!site.claims.in_the_way(&node("b"), &column).is_empty(), "{second}");
+        }
+    }
+    assert!(moved > 0);
 }
 
 #[test]

@@ -912,7 +912,7 @@ fn one_on_the_ground_that_is_to_fly_lower_than_it_was_ordered_may_and_keeps_the_
     let way = Route::through([top]).unwrap();
     assert!(
         site.claims
-            .in_the_way(&node("x"), &way)
+            .in_the_way(&node("a"), &way)
             .contains(&Owner::Vehicle(node("b")))
     );
 }
@@ -920,7 +920,11 @@ fn one_on_the_ground_that_is_to_fly_lower_than_it_was_ordered_may_and_keeps_the_
 #[test]
 fn one_that_flies_home_owns_the_way_down_to_its_home_all_the_time() {
     let mut site = new();
-    let mut vehicles = [vehicle("a", 0.0, Desire::At(station(60.0, 0.0, 20.0)))];
+    let (stationed, other) = (
+        Desire::At(station(60.0, 0.0, 20.0)),
+        vehicle("b", 200.0, Desire::Nothing),
+    );
+    let mut vehicles = [vehicle("a", 0.0, stationed), other];
     run(&mut site, &mut vehicles, 0);
     vehicles[0].desire = Desire::Home;
     let column = Route::through([5.0, 10.0].map(|up| NOWHERE.at_height(SEA + up))).unwrap();

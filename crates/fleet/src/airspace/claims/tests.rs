@@ -106,6 +106,33 @@ fn one_that_held_and_lands_owns_its_way_down_and_is_where_it_should_be() {
 }
 
 #[test]
+fn a_route_to_the_ground_is_owned_to_its_end_until_the_vehicle_lands_elsewhere() {
+    let mut claims = two();
+    let above = [A, A.at_height(50.0), B.at_height(50.0)];
+    let route = Route::through(above.into_iter().chain([B.at_height(0.0)])).unwrap();
+    let number = grant(&mut claims, "a", &route, 1.0).unwrap();
+    // Its agent is not sent the last leg: it is ordered to land there.
+    let route = Route::through(above).unwrap();
+    seen(
+        &mut claims,
+        "a",
+        2.0,
+        at(20.0, 0.0, 50.0),
+        number,
+        Doing::Flying { route },
+    );
+    holds(&mut claims, "c", 2.0, C);
+    let below = Route::through([C, B]).unwrap();
+    assert_eq!(grant(&mut claims, "c", &below, 2.0), blocked("a"));
+    let here = at(20.0, 0.0, 40.0);
+    let way = Route::through([here, here.at_height(0.0)]).unwrap();
+    seen(&mut claims, "a", 3.0, here, number, Doing::Upright { way });
+    holds(&mut claims, "c", 3.0, C);
+    assert_eq!(claims.unsteady(second(3.0)).count(), 0);
+    assert!(grant(&mut claims, "c", &below, 3.0).is_ok());
+}
+
+#[test]
 fn an_order_that_has_not_arrived_keeps_its_route_whatever_the_vehicle_does() {
     for doing in [Doing::Holding { at: A }, Doing::Other] {
         let mut claims = two();

@@ -448,6 +448,13 @@ pub struct Held {
 }
 
 impl Held {
+    /// The height above home at which it wants the vehicle in the air; `None` also when its agent is of an older version.
+    #[must_use]
+    pub fn height(&self) -> Option<AltitudeAboveHome> {
+        let details = self.details.as_ref().filter(|_| !self.grounded)?;
+        details.altitude
+    }
+
     /// What an agent reports of `assignment`; `settled` as for [`Fence::take`].
     #[must_use]
     pub fn of(assignment: &Assignment, settled: bool) -> Self {

@@ -611,10 +611,9 @@ pub fn position_time(report: &Report, received: Moment) -> Moment {
     Moment::at(received.since_epoch().saturating_sub(age))
 }
 
-/// The height above home at which the agent that made this `report` holds an order to fly; `None` also when its version does not say.
+/// The height above home at which the agent that made this `report` holds an order to fly, if it says.
 fn ordered_height(report: &Report) -> Option<AltitudeAboveHome> {
-    let held = report.held.as_ref().filter(|held| !held.grounded)?;
-    held.details.as_ref()?.altitude
+    report.held.as_ref()?.height()
 }
 
 /// What `report`, which was received at `received`, says of airspace; `None` when it does not say where the vehicle is or whether it

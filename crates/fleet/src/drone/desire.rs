@@ -90,11 +90,8 @@ pub fn holds_flight(uid: &DroneUid, report: Option<&Report>) -> bool {
 /// `None` also when it does not say, being of an older version.
 #[must_use]
 pub fn held_height(uid: &DroneUid, report: Option<&Report>, asked: AltitudeAboveHome) -> Option<AltitudeAboveHome> {
-    let held = report?
-        .held
-        .as_ref()
-        .filter(|held| held.uid == *uid && !held.grounded)?;
-    held.details.as_ref()?.altitude.filter(|held| *held != asked)
+    let held = report?.held.as_ref().filter(|held| held.uid == *uid)?;
+    held.height().filter(|height| *height != asked)
 }
 
 /// Whether the vehicle of a Drone may take off when its node and its Swarm have no say in it but `lift`, and `waits` is whether it has to

@@ -84,8 +84,8 @@ fn one_that_held_and_lands_owns_its_way_down_and_is_where_it_should_be() {
     let mut claims = two();
     for (now, up) in [(2.0, 20.0), (3.0, 12.0), (4.0, 3.0)] {
         let place = A.at_height(up);
-        let route = Route::through([place, GROUND]).unwrap();
-        seen(&mut claims, "a", now, place, NONE, Doing::Flying { route });
+        let way = Route::through([place, GROUND]).unwrap();
+        seen(&mut claims, "a", now, place, NONE, Doing::Upright { way });
         holds(&mut claims, "c", now, C);
         assert_eq!(claims.unsteady(second(now)).count(), 0, "at {up} m");
     }
@@ -98,8 +98,8 @@ fn one_that_held_and_lands_owns_its_way_down_and_is_where_it_should_be() {
         5.0,
         A.at_height(19.0),
         NONE,
-        Doing::Flying {
-            route: Route::through([A.at_height(19.0), GROUND]).unwrap(),
+        Doing::Upright {
+            way: Route::through([A.at_height(19.0), GROUND]).unwrap(),
         },
     );
     assert!(claims.in_the_way(&node("c"), &through).contains(&vehicle("a")));

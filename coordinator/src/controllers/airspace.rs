@@ -16,7 +16,7 @@ use fleet::mission::PlanDigest;
 use fleet::node_use::NoLift;
 use fleet::report::Report;
 use fleet::site::{NO_HOME, OffStation, Owned, Site};
-use fleet::station::{Altitude, BadStation, Limits, Manner, Place, Station, Tolerance};
+use fleet::station::{Altitude, BadStation, Limits, Manner, Off, Place, Station, Tolerance};
 use fleet::time::Moment;
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Heading, MetersPerSecond, Wgs84};
 use fleet::vehicle::FlightTruth;
@@ -157,6 +157,13 @@ impl Airspace {
             granted.filter(|height| allowed(*height)).unwrap_or(held),
             Some(NoLift::Airspace),
         )
+    }
+
+    /// How far the vehicle of `node` is off a `station`.
+    #[must_use]
+    pub fn off(&self, node: &NodeName, report: &Report, station: &Station) -> Option<Off> {
+        let measured = self.lock().as_ref().and_then(|site| site.station_home(node, report));
+        report.off(station, measured.or_else(|| Some(report.home?.amsl)))
     }
 
     /// The airspace that the vehicle of `node` owns, for people to see.

@@ -20,7 +20,7 @@ use crate::rules::{FenceState, RulesReport};
 use crate::station::{Off, Station};
 use crate::time::Moment;
 use crate::traffic::Aircraft;
-use crate::units::{AltitudeAboveHome, Heading};
+use crate::units::{AltitudeAboveHome, AltitudeAmsl, Heading};
 use crate::vehicle::{ArmingReason, Battery, FlightTruth, Identity, Position};
 use crate::whereabouts::Astray;
 
@@ -202,13 +202,13 @@ impl Report {
         self.so_far == SoFar::Over || self.activity == Activity::HandsOff(HandsOff::FlightOver)
     }
 
-    /// How far the vehicle is off `station`; `None` while it does not say where it is. Above home counts from the home that its agent keeps to,
-    /// as its route did: PX4 moves its own up and down by more than a meter in flight.
+    /// How far the vehicle is off `station`; `None` while it does not say where it is. Above home counts from `home`, as its route did: PX4 moves
+    /// its own up and down by more than a meter in flight.
     #[must_use]
-    pub fn off(&self, station: &Station) -> Option<Off> {
+    pub fn off(&self, station: &Station, home: Option<AltitudeAmsl>) -> Option<Off> {
         let position = self.position?;
-        let kept = self.home.map(|home| AltitudeAboveHome(position.amsl.0 - home.amsl.0));
-        Some(station.off(position.at, position.amsl, kept.unwrap_or(position.above_home)))
+        let above = home.map(|home| AltitudeAboveHome(position.amsl.0 - home.0));
+        Some(station.off(position.at, position.amsl, above.unwrap_or(position.above_home)))
     }
 
     /// Whether a new Drone may be bound to this vehicle as far as the vehicle goes: heard, landed and disarmed, and

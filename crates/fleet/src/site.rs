@@ -25,7 +25,7 @@ use crate::movement::{self, Goal, Layers, Waiting};
 use crate::report::{Activity, Report};
 use crate::route_order::{RouteOrder, Waypoint};
 use crate::safety::{LegPermit, may_stop};
-use crate::station::{Arrival, Station, Tolerance};
+use crate::station::{Altitude, Arrival, Station, Tolerance};
 use crate::time::Moment;
 use crate::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
 use crate::vehicle::{Airborne, FlightTruth};
@@ -56,6 +56,9 @@ const ABOVE_HOME: (f64, f64) = (2.5, 2.0);
 
 /// A place above a home wanders with it by no more than this, meters over ground and in height.
 const WANDERS: (f64, f64) = (0.5, 1.0);
+
+/// The height of a home that is set again at arming, or taken from one fix in flight, is the same within this, meters.
+const SAME_HOME: f64 = 2.0;
 
 /// Where no vehicle is: the home of one that has not reported it.
 const NOWHERE: Local = Local {
@@ -127,6 +130,8 @@ pub struct Site {
     arrivals: BTreeMap<NodeName, (Station, Arrival)>,
     /// The stations to which routes were granted.
     granted_for: BTreeMap<NodeName, Station>,
+    /// From which height of home stations are measured, for vehicles that were granted a route to one.
+    measured_from: BTreeMap<NodeName, AltitudeAmsl>,
     /// Those that have a claim, and whether they were ever observed.
     expected: BTreeMap<NodeName, bool>,
     takeoffs: takeoff::Takeoffs,
@@ -162,6 +167,7 @@ impl Site {
             arrivals: BTreeMap::new(),
             expected: BTreeMap::new(),
             granted_for: BTreeMap::new(),
+            measured_from: BTreeMap::new(),
             takeoffs: takeoff::Takeoffs::default(),
             endangered: BTreeMap::new(),
             returns: Returns::default(),
@@ -211,6 +217,7 @@ impl Site {
         for (node, expected) in vehicles {
             let Some((report, _)) = expected.report else { continue };
             homes.extend(self.home(report).map(|home| (node.clone(), home.up)));
+            self.measure_from_where_it_holds(node, report, expected.desire);
             match self.goal(node, report, expected.desire) {
                 Ok(Some(goal)) => {
                     goals.insert(node.clone(), goal);
@@ -238,8 +245,11 @@ impl Site {
         let others = vehicles.iter().filter(|(node, _)| !goals.contains_key(*node));
         let others = others.map(|(_, expected)| expected).filter(up).count();
         for node in self.plan(goals, others, (lowest_home, &homes), now) {
-            if let Some(Desire::At(station)) = vehicles.get(&node).map(|expected| expected.desire) {
-                self.granted_for.insert(node, station);
+            let Some(expected) = vehicles.get(&node) else { continue };
+            let home = expected.report.and_then(|(report, _)| self.station_home(&node, report));
+            if let Some((Desire::At(station), home)) = Some(expected.desire).zip(home) {
+                self.granted_for.insert(node.clone(), station);
+                self.measured_from.insert(node, home);
             }
         }
         self.arrivals.retain(|node, (station, _)| {
@@ -287,9 +297,12 @@ impl Site {
         {
             self.routes.remove(node);
         }
+        if report.truth == FlightTruth::Disarmed && !self.routes.contains_key(node) {
+            self.measured_from.remove(node);
+        }
         self.claims.observe(node, observed, now);
         if let Desire::At(station) = expected.desire
-            && let Some(off) = report.off(&station)
+            && let Some(off) = report.off(&station, self.station_home(node, report))
         {
             let before = self.arrivals.get(node).filter(|(of, _)| *of == station);
             let arrival = before.map_or_else(Arrival::default, |(_, arrival)| *arrival);
@@ -322,6 +335,7 @@ impl Site {
             self.routes.remove(&node);
             self.taken_back.remove(&node);
             self.granted_for.remove(&node);
+            self.measured_from.remove(&node);
             self.takeoffs.forget(&node);
             self.expected.remove(&node);
         }
@@ -342,8 +356,8 @@ impl Site {
             Desire::AboveHome(_) | Desire::Plan | Desire::Nothing => return Ok(None),
         };
         let home = report.home.ok_or_else(|| NO_HOME.to_owned())?;
-        let (at, amsl) = match station {
-            Some(station) => (station.place().at, station.place().altitude.amsl(home.amsl)),
+        let (at, amsl) = match station.zip(self.station_home(node, report)) {
+            Some((station, home)) => (station.place().at, station.place().altitude.amsl(home)),
             None => (home.at, home.amsl),
         };
         let at = self
@@ -360,6 +374,38 @@ impl Site {
         let at = held.unwrap_or(at);
         let ready = report.ready != Some(false);
         Ok(Some(Goal { at, lands, ready }))
+    }
+
+    /// The height of home from which the station of a vehicle is measured, once for all of a flight: the autopilot may take it from each fix.
+    #[must_use]
+    pub fn station_home(&self, node: &NodeName, report: &Report) -> Option<AltitudeAmsl> {
+        let home = report.home?.amsl;
+        let measured = self.measured_from.get(node).copied();
+        Some(
+            measured
+                .filter(|from| (from.0 - home.0).abs() <= SAME_HOME)
+                .unwrap_or(home),
+        )
+    }
+
+    /// Measures the station of a vehicle from where the leader before has measured it, if it holds at the end of a route there.
+    fn measure_from_where_it_holds(&mut self, node: &NodeName, report: &Report, desire: Desire) {
+        let (Desire::At(station), Some(home), Some(_)) = (desire, report.home, &report.route.order) else {
+            return;
+        };
+        let place = station.place();
+        let (Some((held, false)), Altitude::AboveHome(_)) = (self.claims.place(node), place.altitude) else {
+            return;
+        };
+        let Ok(at) = self.frame.local(place.at, place.altitude.amsl(home.amsl)) else {
+            return;
+        };
+        let higher = held.up - at.up;
+        if !self.granted_for.contains_key(node) && held.over_ground(at) <= WANDERS.0 && higher.abs() <= SAME_HOME {
+            self.granted_for.insert(node.clone(), station);
+            let home = AltitudeAmsl(home.amsl.0 + higher);
+            self.measured_from.insert(node.clone(), home);
+        }
     }
 
     /// Lets vehicles stop whose autopilots do not fly their routes, once they are wanted elsewhere.

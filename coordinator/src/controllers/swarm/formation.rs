@@ -6,7 +6,7 @@
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
 use crate::cluster::world::uid;
-use crate::controllers::airspace::{SiteRules, place};
+use crate::controllers::airspace::{Airspace, SiteRules, place};
 use crate::controllers::facts::{DroneSnapshot, Observer};
 use crate::controllers::swarm::members::{serving, slot};
 use crate::metrics::Metrics;
@@ -303,7 +303,13 @@ fn observe_all(observer: &Observer, coverages: &Coverages, metrics: &Metrics, (l
         let mut coverage = before.remove(swarm_uid).unwrap_or_default();
         let drones = world.drones_of_swarm(swarm_uid);
         let tolerance = tolerance(swarm.spec.formation.as_ref(), observer.airspace.rules().tolerance);
-        let change = observe(&mut coverage, (&slots, tolerance), &drones, reported, now);
+        let change = observe(
+            &mut coverage,
+            (&slots, tolerance),
+            &drones,
+            (&observer.airspace, reported),
+            now,
+        );
         metrics.covered(coverage.uncovered(), now.since(last), &change.gaps);
         if change.is_news {
             observer.cluster.wakes.swarms.wake(Key::of(swarm.as_ref()));
@@ -317,7 +323,7 @@ fn observe(
     coverage: &mut Coverage,
     (slots, tolerance): (&[Station], Tolerance),
     drones: &[Arc<Drone>],
-    reported: impl Fn(&NodeName) -> Option<(Arc<Report>, Moment)>,
+    (airspace, reported): (&Airspace, impl Fn(&NodeName) -> Option<(Arc<Report>, Moment)>),
     now: Moment,
 ) -> Change {
     let near = |drone: &Arc<Drone>| {
@@ -332,7 +338,7 @@ fn observe(
             .is_some_and(|held| held.uid.0 == uid(drone.as_ref()));
         (flies && is_its).then_some(Near {
             uid: DroneUid(uid(drone.as_ref()).to_owned()),
-            off: report.off(slots.get(slot)?)?,
+            off: airspace.off(&node, &report, slots.get(slot)?)?,
             slot,
             at: position_time(&report, received),
         })

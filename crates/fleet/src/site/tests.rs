@@ -504,7 +504,7 @@ fn the_transponder_of_a_vehicle_of_ours_is_no_aircraft_of_others() {
 }
 
 #[test]
-fn the_height_above_home_counts_from_the_home_that_the_agent_keeps_to() {
+fn the_height_above_home_counts_from_the_home_that_its_route_did() {
     let station = station(40.0, 0.0, 20.0);
     let mut vehicle = vehicle("a", 0.0, Desire::At(station));
     (vehicle.at, vehicle.up) = ((40.0, 0.0), 20.0);
@@ -512,11 +512,10 @@ fn the_height_above_home_counts_from_the_home_that_the_agent_keeps_to() {
     let position = report.position.as_mut().unwrap();
     position.above_home = AltitudeAboveHome(18.3);
     assert!(
-        report.off(&station).unwrap().above.0.abs() < 1e-9,
+        report.off(&station, Some(AltitudeAmsl(SEA))).unwrap().above.0.abs() < 1e-9,
         "the autopilot has moved its own"
     );
-    report.home = None;
-    assert!((report.off(&station).unwrap().above.0 + 1.7).abs() < 1e-9);
+    assert!((report.off(&station, None).unwrap().above.0 + 1.7).abs() < 1e-9);
 }
 
 #[test]
@@ -759,22 +758,29 @@ fn a_home_that_wanders_moves_nobody_and_a_station_that_is_moved_a_little_does() 
     let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 80.0, 20.0)))];
     let (ended, _) = run(&mut site, &mut vehicles, 0);
     let first = vehicles[0].state.last;
-    let now = at(ended + 1);
-    let mut wandered = vehicles[0].report(now);
-    if let Some(home) = &mut wandered.home {
-        home.amsl.0 += 0.6;
-    }
-    let expected = Expected {
-        report: Some((&wandered, now)),
-        may_fly: true,
-        roams: true,
-        desire: vehicles[0].desire,
+    let wander = |site: &mut Site, vehicles: &[Vehicle], up: f64, second: u64| {
+        let mut report = vehicles[0].report(at(second));
+        report.home.as_mut().unwrap().amsl.0 += up;
+        take_in(site, vehicles, &[report], second);
     };
-    site.update(&BTreeMap::from([(node("a"), expected)]), now);
-    assert_eq!(site.route(&node("a")).unwrap().number, first);
+    // The real PX4 sets home again at arming, and from single fixes in flight: by up to two meters.
+    let mut next = Site::new(Term(4), Rules::default(), CENTER).unwrap();
+    wander(&mut next, &vehicles, -1.5, ended + 1);
+    for (second, up) in (ended + 2..).zip([0.6, 1.7, -1.7, 0.0, 1.9]) {
+        for (site, route) in [(&mut site, Some(first)), (&mut next, None)] {
+            wander(site, &vehicles, up, second);
+            assert_eq!(site.route(&node("a")).map(|route| route.number), route, "{up}");
+            assert_eq!(site.off_station(&node("a"), at(second)), None, "{up}");
+        }
+    }
+    wander(&mut site, &vehicles, 4.0, ended + 7);
+    assert!(
+        site.route(&node("a")).unwrap().number > first,
+        "another home is no wander"
+    );
     vehicles[0].desire = Desire::At(station(0.0, 80.0, 20.6));
-    update(&mut site, &vehicles, ended + 2);
-    assert!(site.route(&node("a")).unwrap().number > first);
+    update(&mut next, &vehicles, ended + 7);
+    assert!(next.route(&node("a")).is_some());
 }
 
 #[test]

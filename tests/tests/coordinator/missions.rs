@@ -56,11 +56,11 @@ pub const WAITS: u64 = u64::MAX;
 pub fn fliers(field: &Field, coordinator: &Coordinator, names: &[&str]) -> (Vec<Vehicle>, Vec<Agent>) {
     let (vehicles, agents) = crew(field, coordinator, names);
     for (number, vehicle) in vehicles.iter().enumerate() {
-        // South of the way, so that no vehicle's way home leads over the home of another.
-        let north = f64::from(u32::try_from(number).unwrap()) * -0.000_4;
+        // Each further to the southeast, so that no way to the places of a route, nor one back from them, leads over another home.
+        let aside = f64::from(u32::try_from(number).unwrap()) * 0.000_4;
         let mut state = vehicle.state();
-        state.home = (47.0 + north, 8.0);
-        state.at = Some((47.0 + north, 8.0, 0.0));
+        state.home = (47.0 - aside, 8.0 + aside);
+        state.at = Some((47.0 - aside, 8.0 + aside, 0.0));
     }
     (vehicles, agents)
 }

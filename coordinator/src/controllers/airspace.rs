@@ -162,7 +162,8 @@ impl Airspace {
     /// How far the vehicle of `node` is off a `station`.
     #[must_use]
     pub fn off(&self, node: &NodeName, report: &Report, station: &Station) -> Option<Off> {
-        let measured = self.lock().as_ref().and_then(|site| site.station_home(node, report));
+        let site = self.lock();
+        let measured = site.as_ref().and_then(|site| site.station_home(node, report, station));
         report.off(station, measured.or_else(|| Some(report.home?.amsl)))
     }
 

@@ -25,7 +25,7 @@ use crate::movement::{self, Goal, Layers, Waiting};
 use crate::report::{Activity, Report};
 use crate::route_order::{RouteOrder, Waypoint};
 use crate::safety::{LegPermit, may_stop};
-use crate::station::{Altitude, Arrival, Station, Tolerance};
+use crate::station::{Arrival, Station, Tolerance};
 use crate::time::Moment;
 use crate::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
 use crate::vehicle::{Airborne, FlightTruth};
@@ -59,6 +59,9 @@ const WANDERS: (f64, f64) = (0.5, 1.0);
 
 /// The height of a home that is set again at arming, or taken from one fix in flight, is the same within this, meters.
 const SAME_HOME: f64 = 2.0;
+
+/// A station that is measured from home of before arming is at least this high above home of after, meters.
+const LOWEST: f64 = 1.0;
 
 /// Where no vehicle is: the home of one that has not reported it.
 const NOWHERE: Local = Local {
@@ -217,7 +220,12 @@ impl Site {
         for (node, expected) in vehicles {
             let Some((report, _)) = expected.report else { continue };
             homes.extend(self.home(report).map(|home| (node.clone(), home.up)));
-            self.measure_from_where_it_holds(node, report, expected.desire);
+            // Another station is measured from home as it is now.
+            if let Desire::At(station) = expected.desire
+                && self.granted_for.get(node).is_some_and(|of| *of != station)
+            {
+                self.measured_from.remove(node);
+            }
             match self.goal(node, report, expected.desire) {
                 Ok(Some(goal)) => {
                     goals.insert(node.clone(), goal);
@@ -246,10 +254,10 @@ impl Site {
         let others = others.map(|(_, expected)| expected).filter(up).count();
         for node in self.plan(goals, others, (lowest_home, &homes), now) {
             let Some(expected) = vehicles.get(&node) else { continue };
-            let home = expected.report.and_then(|(report, _)| self.station_home(&node, report));
-            if let Some((Desire::At(station), home)) = Some(expected.desire).zip(home) {
+            if let (Desire::At(station), Some((report, _))) = (expected.desire, expected.report) {
+                let home = self.station_home(&node, report, &station);
                 self.granted_for.insert(node.clone(), station);
-                self.measured_from.insert(node, home);
+                self.measured_from.extend(home.map(|home| (node, home)));
             }
         }
         self.arrivals.retain(|node, (station, _)| {
@@ -297,12 +305,13 @@ impl Site {
         {
             self.routes.remove(node);
         }
-        if report.truth == FlightTruth::Disarmed && !self.routes.contains_key(node) {
+        let has_route = self.routes.contains_key(node) || self.taken_back.contains_key(node);
+        if !has_route && (report.truth == FlightTruth::Disarmed || report.route.order.is_none()) {
             self.measured_from.remove(node);
         }
         self.claims.observe(node, observed, now);
         if let Desire::At(station) = expected.desire
-            && let Some(off) = report.off(&station, self.station_home(node, report))
+            && let Some(off) = report.off(&station, self.station_home(node, report, &station))
         {
             let before = self.arrivals.get(node).filter(|(of, _)| *of == station);
             let arrival = before.map_or_else(Arrival::default, |(_, arrival)| *arrival);
@@ -356,8 +365,11 @@ impl Site {
             Desire::AboveHome(_) | Desire::Plan | Desire::Nothing => return Ok(None),
         };
         let home = report.home.ok_or_else(|| NO_HOME.to_owned())?;
-        let (at, amsl) = match station.zip(self.station_home(node, report)) {
-            Some((station, home)) => (station.place().at, station.place().altitude.amsl(home)),
+        let (at, amsl) = match station {
+            Some(station) => {
+                let from = self.station_home(node, report, &station).unwrap_or(home.amsl);
+                (station.place().at, station.place().altitude.amsl(from))
+            }
             None => (home.at, home.amsl),
         };
         let at = self
@@ -376,36 +388,16 @@ impl Site {
         Ok(Some(Goal { at, lands, ready }))
     }
 
-    /// The height of home from which the station of a vehicle is measured, once for all of a flight: the autopilot may take it from each fix.
+    /// The height of home from which `station` is measured for a vehicle: that of when its route was granted, since PX4 sets home again at
+    /// arming. Never so low that the station is not above home as it is reported now.
     #[must_use]
-    pub fn station_home(&self, node: &NodeName, report: &Report) -> Option<AltitudeAmsl> {
+    pub fn station_home(&self, node: &NodeName, report: &Report, station: &Station) -> Option<AltitudeAmsl> {
         let home = report.home?.amsl;
-        let measured = self.measured_from.get(node).copied();
-        Some(
-            measured
-                .filter(|from| (from.0 - home.0).abs() <= SAME_HOME)
-                .unwrap_or(home),
-        )
-    }
-
-    /// Measures the station of a vehicle from where the leader before has measured it, if it holds at the end of a route there.
-    fn measure_from_where_it_holds(&mut self, node: &NodeName, report: &Report, desire: Desire) {
-        let (Desire::At(station), Some(home), Some(_)) = (desire, report.home, &report.route.order) else {
-            return;
+        let same = |from: &AltitudeAmsl| {
+            let above = station.place().altitude.amsl(*from).0 - home.0;
+            (from.0 - home.0).abs() <= SAME_HOME && above >= LOWEST
         };
-        let place = station.place();
-        let (Some((held, false)), Altitude::AboveHome(_)) = (self.claims.place(node), place.altitude) else {
-            return;
-        };
-        let Ok(at) = self.frame.local(place.at, place.altitude.amsl(home.amsl)) else {
-            return;
-        };
-        let higher = held.up - at.up;
-        if !self.granted_for.contains_key(node) && held.over_ground(at) <= WANDERS.0 && higher.abs() <= SAME_HOME {
-            self.granted_for.insert(node.clone(), station);
-            let home = AltitudeAmsl(home.amsl.0 + higher);
-            self.measured_from.insert(node.clone(), home);
-        }
+        Some(self.measured_from.get(node).copied().filter(same).unwrap_or(home))
     }
 
     /// Lets vehicles stop whose autopilots do not fly their routes, once they are wanted elsewhere.

@@ -763,24 +763,39 @@ fn a_home_that_wanders_moves_nobody_and_a_station_that_is_moved_a_little_does() 
         report.home.as_mut().unwrap().amsl.0 += up;
         take_in(site, vehicles, &[report], second);
     };
-    // The real PX4 sets home again at arming, and from single fixes in flight: by up to two meters.
-    let mut next = Site::new(Term(4), Rules::default(), CENTER).unwrap();
-    wander(&mut next, &vehicles, -1.5, ended + 1);
+    // The real PX4 sets home again at arming, by up to two meters.
     for (second, up) in (ended + 2..).zip([0.6, 1.7, -1.7, 0.0, 1.9]) {
-        for (site, route) in [(&mut site, Some(first)), (&mut next, None)] {
-            wander(site, &vehicles, up, second);
-            assert_eq!(site.route(&node("a")).map(|route| route.number), route, "{up}");
-            assert_eq!(site.off_station(&node("a"), at(second)), None, "{up}");
-        }
+        wander(&mut site, &vehicles, up, second);
+        assert_eq!(site.route(&node("a")).unwrap().number, first, "{up}");
+        assert_eq!(site.off_station(&node("a"), at(second)), None, "{up}");
     }
+    // Another station is measured from home as it is then.
+    let mut other = site.clone();
+    vehicles[0].desire = Desire::At(station(0.0, 80.0, 20.6));
+    wander(&mut other, &vehicles, 1.5, ended + 7);
+    let end = other.route(&node("a")).unwrap().places.last().unwrap().amsl;
+    assert!((end.0 - (SEA + 22.1)).abs() < 1e-6, "{end:?}");
+    vehicles[0].desire = Desire::At(station(0.0, 80.0, 20.0));
     wander(&mut site, &vehicles, 4.0, ended + 7);
     assert!(
         site.route(&node("a")).unwrap().number > first,
         "another home is no wander"
     );
-    vehicles[0].desire = Desire::At(station(0.0, 80.0, 20.6));
-    update(&mut next, &vehicles, ended + 7);
-    assert!(next.route(&node("a")).is_some());
+}
+
+#[test]
+fn a_low_station_is_never_measured_from_a_home_below_the_one_that_is_reported() {
+    let mut site = new();
+    let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 80.0, 2.0)))];
+    let (ended, _) = run(&mut site, &mut vehicles, 0);
+    let report = |up: f64| {
+        let mut report = vehicles[0].report(at(ended + 1));
+        report.home.as_mut().unwrap().amsl.0 += up;
+        report
+    };
+    let from = |up: f64| site.station_home(&node("a"), &report(up), &station(0.0, 80.0, 2.0));
+    assert_eq!(from(0.9), Some(AltitudeAmsl(SEA)));
+    assert_eq!(from(1.5), Some(AltitudeAmsl(SEA + 1.5)));
 }
 
 #[test]

@@ -59,7 +59,14 @@ impl Waypoint {
             horizontal: Meters(over_ground),
             above: Meters(above),
         };
-        !Tolerance::default().covers(off) && over_ground <= MOVED && above.abs() <= MOVED
+        !Tolerance::default().covers(off) && self.is_about(position)
+    }
+
+    /// Whether a vehicle at `position` that holds here was not moved by a person, as far as its own estimate of where it is may shift.
+    #[must_use]
+    pub fn is_about(&self, position: &Self) -> bool {
+        let (over_ground, above) = self.off(position);
+        over_ground <= MOVED && above.abs() <= MOVED
     }
 
     fn is_reached(&self, position: &Self) -> bool {

@@ -69,6 +69,15 @@ fn back(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
 /// The turn to its heading, for one that has arrived with another.
 fn turn_to(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
     let at = holds_at(s, held)?;
+    // PX4 flies there to turn: one that a person has moved from there stays where it is.
+    let position = s.vehicle.position.as_ref()?.fresh(s.now, TRUTH_STALE_AFTER)?;
+    let here = Waypoint {
+        at: position.at,
+        amsl: position.amsl,
+    };
+    if !at.is_about(&here) {
+        return None;
+    }
     let heading = s.vehicle.heading.as_ref()?.fresh(s.now, TRUTH_STALE_AFTER)?;
     let heading = held.manner.turn(*heading)?;
     Some(Step::TurnTo { heading, at })
@@ -277,6 +286,13 @@ mod tests {
         looks(w, 90.0);
         w.confirmed = false;
         assert_eq!(w.kind(), None, "no coordinator leads");
+        w.confirmed = true;
+        assert_eq!(w.kind(), Some(StepKind::TurnTo));
+        for (east, up) in [(80.0, 20.0), (50.0, 26.0)] {
+            let mut moved = at(w.clone(), east, up);
+            looks(&mut moved, 90.0);
+            assert_eq!(moved.kind(), None, "a person has moved it");
+        }
     }
 
     #[test]

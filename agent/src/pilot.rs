@@ -89,7 +89,7 @@ pub struct Pilot {
     /// The plan that it flies by itself, and what is done about it.
     keeper: Keeper,
     /// When it was last asked what to send, and until when what comes may be of before.
-    asked_at: Option<Moment>,
+    asked_at: Option<(Moment, Option<Duration>)>,
     line_behind_until: Moment,
     orders_behind_until: Moment,
     /// Who operates the vehicle, and its transmitter.

@@ -33,12 +33,14 @@ const BEHIND: Duration = Duration::from_secs(3);
 const BEHIND_AT_MOST: Duration = Duration::from_secs(60);
 
 impl Pilot {
-    /// Notices that the process was stopped: the line, and what lies before it, may hold what the autopilot has said meanwhile.
+    /// Notices that the process was stopped: the line, and what lies before it, may hold what the autopilot has said meanwhile. While the
+    /// computer is suspended, or its virtual machine is, moments stand still and only the date goes on.
     pub(super) fn notice_stop(&mut self, now: Moment) {
-        let Some(before) = self.asked_at.replace(now) else {
+        let Some((before, date)) = self.asked_at.replace((now, self.date)) else {
             return;
         };
-        let stopped = now.since(before);
+        let dates = self.date.zip(date).map(|(date, before)| date.saturating_sub(before));
+        let stopped = now.since(before).max(dates.unwrap_or_default());
         if stopped >= STOPPED {
             let behind = now.plus((stopped * 2 + BEHIND).min(BEHIND_AT_MOST));
             self.line_behind_until = self.line_behind_until.max(behind);

@@ -25,25 +25,32 @@ fn leads_up(message: &MavMessage) -> bool {
     )
 }
 
-/// The coordinator could not reach it meanwhile, and has said that nothing flies, perhaps. That its stream is gone shows seconds later.
+/// The coordinator could not reach it meanwhile, and has said that nothing flies, perhaps. That its stream is gone shows seconds later. Where
+/// the whole computer was suspended, the date alone says that time has passed.
 #[test]
 fn an_order_to_fly_of_before_the_stop_lifts_nothing_off_before_it_is_known_to_be_of_now() {
+    let long = Duration::from_secs(20);
+    let stops = [(long, long), (Duration::ZERO, long), (Duration::ZERO, Duration::ZERO)];
     for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
-        let pilot = Pilot::new(NodeName::parse("pine").unwrap(), State::default(), Moment::default());
-        let mut line = Line::new(pilot, VehicleConfig::new(autopilot, 7, HOME));
-        let altitude = AltitudeAboveHome(10.0);
-        line.order(&Order::Assigned(assignment(1, Desired::Flying { altitude })));
-        line.until("known to be down", 60, |line| line.truth() == FlightTruth::Disarmed);
-        let wrote = line.wrote.len();
-        let long = Duration::from_secs(20);
-        line.ms += 20_000;
-        line.vehicle.step(long);
-        line.pass(40);
-        let lifts = line.wrote.iter().skip(wrote).filter(|(_, message)| leads_up(message));
-        assert_eq!(lifts.count(), 0, "{autopilot:?}");
-        assert!(line.pilot.report(line.now()).held.is_some());
-        // The stream has lasted, so that the order is of now.
-        line.until("up", 120, |line| matches!(line.truth(), FlightTruth::Airborne(_)));
+        for (moments, date) in stops {
+            let pilot = Pilot::new(NodeName::parse("pine").unwrap(), State::default(), Moment::default());
+            let mut line = Line::new(pilot, VehicleConfig::new(autopilot, 7, HOME));
+            let (altitude, day) = (AltitudeAboveHome(10.0), Duration::from_secs(1_800_000_000));
+            line.pilot.dated(Some(day));
+            line.order(&Order::Assigned(assignment(1, Desired::Flying { altitude })));
+            line.until("known to be down", 60, |line| line.truth() == FlightTruth::Disarmed);
+            let wrote = line.wrote.len();
+            line.ms += u64::try_from(moments.as_millis()).unwrap();
+            line.pilot.dated(Some(day + date));
+            line.vehicle.step(long);
+            line.pass(40);
+            let lifts = line.wrote.iter().skip(wrote).filter(|(_, message)| leads_up(message));
+            let stopped = date > Duration::ZERO;
+            assert_eq!(lifts.count() == 0, stopped, "{autopilot:?} {moments:?} {date:?}");
+            assert!(line.pilot.report(line.now()).held.is_some());
+            // The stream has lasted, so that the order is of now.
+            line.until("up", 120, |line| matches!(line.truth(), FlightTruth::Airborne(_)));
+        }
     }
 }
 

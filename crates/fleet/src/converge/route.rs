@@ -50,13 +50,18 @@ fn holds_at(s: &Situation<'_>, held: &Assignment) -> Option<Waypoint> {
     route.end().filter(|_| progress.next >= route.places.len())
 }
 
-/// Where it is, for one that has lost its route: its autopilot still flies to the place that it was asked for last.
-fn stay(s: &Situation<'_>) -> Option<Step> {
+/// Where it is.
+fn here(s: &Situation<'_>) -> Option<Waypoint> {
     let position = s.vehicle.position.as_ref()?.fresh(s.now, TRUTH_STALE_AFTER)?;
-    let place = Waypoint {
+    Some(Waypoint {
         at: position.at,
         amsl: position.amsl,
-    };
+    })
+}
+
+/// To where it is, for one that has lost its route: its autopilot still flies to the place that it was asked for last.
+fn stay(s: &Situation<'_>) -> Option<Step> {
+    let place = here(s)?;
     s.memory.is_adrift().then_some(Step::FlyTo { place })
 }
 
@@ -68,16 +73,9 @@ fn back(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
 
 /// The turn to its heading, for one that has arrived with another.
 fn turn_to(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
-    let at = holds_at(s, held)?;
     // PX4 flies there to turn: one that a person has moved from there stays where it is.
-    let position = s.vehicle.position.as_ref()?.fresh(s.now, TRUTH_STALE_AFTER)?;
-    let here = Waypoint {
-        at: position.at,
-        amsl: position.amsl,
-    };
-    if !at.is_about(&here) {
-        return None;
-    }
+    let here = here(s)?;
+    let at = holds_at(s, held).filter(|at| at.is_about(&here))?;
     let heading = s.vehicle.heading.as_ref()?.fresh(s.now, TRUTH_STALE_AFTER)?;
     let heading = held.manner.turn(*heading)?;
     Some(Step::TurnTo { heading, at })

@@ -162,9 +162,10 @@ impl Airspace {
     /// How far the vehicle of `node` is off a `station`.
     #[must_use]
     pub fn off(&self, node: &NodeName, report: &Report, station: &Station) -> Option<Off> {
-        let site = self.lock();
-        let measured = site.as_ref().and_then(|site| site.station_home(node, report, station));
-        report.off(station, measured.or_else(|| Some(report.home?.amsl)))
+        match self.lock().as_ref() {
+            Some(site) => site.off(node, report, station),
+            None => report.off(station, report.home.map(|home| home.amsl)),
+        }
     }
 
     /// The airspace that the vehicle of `node` owns, for people to see.

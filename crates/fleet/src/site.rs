@@ -25,7 +25,7 @@ use crate::movement::{self, Goal, Layers, Waiting};
 use crate::report::{Activity, Report};
 use crate::route_order::{RouteOrder, Waypoint};
 use crate::safety::{LegPermit, may_stop};
-use crate::station::{Arrival, Station, Tolerance};
+use crate::station::{Arrival, Limits, Off, Station, Tolerance};
 use crate::time::Moment;
 use crate::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
 use crate::vehicle::{Airborne, FlightTruth};
@@ -59,9 +59,6 @@ const WANDERS: (f64, f64) = (0.5, 1.0);
 
 /// The height of a home that is set again at arming, or taken from one fix in flight, is the same within this, meters.
 const SAME_HOME: f64 = 2.0;
-
-/// A station that is measured from home of before arming is at least this high above home of after, meters.
-const LOWEST: f64 = 1.0;
 
 /// Where no vehicle is: the home of one that has not reported it.
 const NOWHERE: Local = Local {
@@ -220,12 +217,6 @@ impl Site {
         for (node, expected) in vehicles {
             let Some((report, _)) = expected.report else { continue };
             homes.extend(self.home(report).map(|home| (node.clone(), home.up)));
-            // Another station is measured from home as it is now.
-            if let Desire::At(station) = expected.desire
-                && self.granted_for.get(node).is_some_and(|of| *of != station)
-            {
-                self.measured_from.remove(node);
-            }
             match self.goal(node, report, expected.desire) {
                 Ok(Some(goal)) => {
                     goals.insert(node.clone(), goal);
@@ -254,10 +245,11 @@ impl Site {
         let others = others.map(|(_, expected)| expected).filter(up).count();
         for node in self.plan(goals, others, (lowest_home, &homes), now) {
             let Some(expected) = vehicles.get(&node) else { continue };
-            if let (Desire::At(station), Some((report, _))) = (expected.desire, expected.report) {
-                let home = self.station_home(&node, report, &station);
+            let home = expected.report.and_then(|(report, _)| report.home);
+            if let (Desire::At(station), Some(home)) = (expected.desire, home) {
+                let home = self.station_home(&node, home.amsl, &station);
                 self.granted_for.insert(node.clone(), station);
-                self.measured_from.extend(home.map(|home| (node, home)));
+                self.measured_from.insert(node, home);
             }
         }
         self.arrivals.retain(|node, (station, _)| {
@@ -306,12 +298,16 @@ impl Site {
             self.routes.remove(node);
         }
         let has_route = self.routes.contains_key(node) || self.taken_back.contains_key(node);
-        if !has_route && (report.truth == FlightTruth::Disarmed || report.route.order.is_none()) {
+        let is_over = !has_route && (report.truth == FlightTruth::Disarmed || report.route.order.is_none());
+        // Another station is measured from home as it is now.
+        let of = self.granted_for.get(node).copied().map(Desire::At);
+        let is_another = matches!(expected.desire, Desire::At(_)) && of.is_some_and(|of| of != expected.desire);
+        if is_over || is_another {
             self.measured_from.remove(node);
         }
         self.claims.observe(node, observed, now);
         if let Desire::At(station) = expected.desire
-            && let Some(off) = report.off(&station, self.station_home(node, report, &station))
+            && let Some(off) = self.off(node, report, &station)
         {
             let before = self.arrivals.get(node).filter(|(of, _)| *of == station);
             let arrival = before.map_or_else(Arrival::default, |(_, arrival)| *arrival);
@@ -367,7 +363,7 @@ impl Site {
         let home = report.home.ok_or_else(|| NO_HOME.to_owned())?;
         let (at, amsl) = match station {
             Some(station) => {
-                let from = self.station_home(node, report, &station).unwrap_or(home.amsl);
+                let from = self.station_home(node, home.amsl, &station);
                 (station.place().at, station.place().altitude.amsl(from))
             }
             None => (home.at, home.amsl),
@@ -388,16 +384,22 @@ impl Site {
         Ok(Some(Goal { at, lands, ready }))
     }
 
-    /// The height of home from which `station` is measured for a vehicle: that of when its route was granted, since PX4 sets home again at
-    /// arming. Never so low that the station is not above home as it is reported now.
+    /// How far a vehicle is off `station`.
     #[must_use]
-    pub fn station_home(&self, node: &NodeName, report: &Report, station: &Station) -> Option<AltitudeAmsl> {
-        let home = report.home?.amsl;
+    pub fn off(&self, node: &NodeName, report: &Report, station: &Station) -> Option<Off> {
+        let home = report.home.map(|home| self.station_home(node, home.amsl, station));
+        report.off(station, home)
+    }
+
+    /// The height of home from which `station` is measured for a vehicle: that of when its route was granted, since PX4 sets home again at
+    /// arming. Never so low that the station is not above `home`, as it is reported now.
+    fn station_home(&self, node: &NodeName, home: AltitudeAmsl, station: &Station) -> AltitudeAmsl {
+        let lowest = Limits::default().above_home.0;
         let same = |from: &AltitudeAmsl| {
             let above = station.place().altitude.amsl(*from).0 - home.0;
-            (from.0 - home.0).abs() <= SAME_HOME && above >= LOWEST
+            (from.0 - home.0).abs() <= SAME_HOME && above >= lowest.0
         };
-        Some(self.measured_from.get(node).copied().filter(same).unwrap_or(home))
+        self.measured_from.get(node).copied().filter(same).unwrap_or(home)
     }
 
     /// Lets vehicles stop whose autopilots do not fly their routes, once they are wanted elsewhere.

@@ -935,6 +935,29 @@ fn one_on_the_ground_that_is_to_fly_lower_than_it_was_ordered_may_and_keeps_the_
 }
 
 #[test]
+fn one_that_flies_home_owns_the_way_down_to_its_home_all_the_time() {
+    let mut site = new();
+    let (stationed, other) = (
+        Desire::At(station(60.0, 0.0, 20.0)),
+        vehicle("b", 200.0, Desire::Nothing),
+    );
+    let mut vehicles = [vehicle("a", 0.0, stationed), other];
+    run(&mut site, &mut vehicles, 0);
+    vehicles[0].desire = Desire::Home;
+    let column = Route::through([5.0, 10.0].map(|up| NOWHERE.at_height(SEA + up))).unwrap();
+    let mut moved = 0;
+    for second in 110..130 {
+        update(&mut site, &vehicles, second);
+        vehicles[0].step(&site);
+        if vehicles[0].activity == Activity::Moving {
+            moved += 1;
+            assert!(!site.claims.in_the_way(&node("b"), &column).is_empty(), "{second}");
+        }
+    }
+    assert!(moved > 0);
+}
+
+#[test]
 fn nobody_takes_off_past_one_with_a_station_that_may_fly_and_was_never_heard() {
     let waits = vehicle("b", 50.0, Desire::AboveHome(AltitudeAboveHome(20.0)));
     let mut report = waits.report(at(0));

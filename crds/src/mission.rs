@@ -300,6 +300,22 @@ pub struct PartStatus {
     /// Of one that is ahead: 1 when it is a part of the next time, 2 of the time after that. 0 counts as 1.
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rounds_ahead: i32,
+
+    /// The plan that was made of it. It stays as it was given, whatever the spec says later.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub plan: Option<PlanStatus>,
+}
+
+/// The plan of a part, as it was given to its Drone.
+#[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
+#[serde(rename_all = "camelCase")]
+pub struct PlanStatus {
+    /// Names its items: 32 hexadecimal digits.
+    #[schemars(length(max = 64))]
+    pub digest: String,
+
+    /// How much higher it is flown than the work lies, meters.
+    pub raised_meters: f64,
 }
 
 /// A vehicle whose autopilot has refused a plan.

@@ -15,7 +15,7 @@ use fleet::ids::{DroneUid, NodeName};
 use fleet::mission::PlanDigest;
 use fleet::node_use::NoLift;
 use fleet::report::Report;
-use fleet::site::{NO_HOME, OffStation, Owned, Site};
+use fleet::site::{NO_HOME, OffStation, Owned, Site, flies_as_written};
 use fleet::station::{Altitude, BadStation, Limits, Manner, Off, Place, Station, Tolerance};
 use fleet::time::Moment;
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Heading, MetersPerSecond, Wgs84};
@@ -172,6 +172,26 @@ impl Airspace {
     #[must_use]
     pub fn owned(&self, node: &NodeName) -> Option<Owned> {
         self.lock().as_ref()?.owned(node)
+    }
+
+    /// Whether the order for a vehicle may name the plan `digest`: on the ground [`Self::keeps_down`] says so, in the air what was granted from
+    /// where it is.
+    #[must_use]
+    pub fn may_name_plan(&self, node: Option<&NodeName>, digest: &PlanDigest, report: Option<&Report>) -> bool {
+        let airborne = report.filter(|report| matches!(report.truth, FlightTruth::Airborne(_)));
+        let Some((report, node)) = airborne.zip(node) else {
+            return true;
+        };
+        match self.lock().as_ref() {
+            Some(site) => site.may_fly_on(node, digest, report),
+            None => flies_as_written(digest, report),
+        }
+    }
+
+    /// Why the vehicle of `node` cannot go on with its plan from where it is in the air, in a clause.
+    #[must_use]
+    pub fn plan_barred(&self, node: &NodeName) -> Option<String> {
+        self.lock().as_ref()?.plan_barred(node).map(str::to_owned)
     }
 
     /// Why the vehicle of `node` has no airspace for its plan, in a clause.

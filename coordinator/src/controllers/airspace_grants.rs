@@ -204,9 +204,9 @@ fn gather(
         }
         let planned = observer.missions.plan(drone);
         if let PlanOf::Some(planned) = &planned
-            && let Some(home) = report.as_deref().and_then(|report| report.home)
+            && let Some((report, home)) = report.as_deref().and_then(|report| Some((report, report.home?)))
         {
-            corridors.insert(node.clone(), planned.corridor(home.amsl));
+            corridors.insert(node.clone(), planned.corridor(home.amsl, report));
         }
         let one = all.entry(node.clone()).or_insert(Gathered {
             drone: None,

@@ -182,7 +182,11 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
     let lift = lift(observer, drone, report, over, &planned);
     let recalled = drone.metadata.deletion_timestamp.is_some() || lift == Lift::Land;
     let plan = match &planned {
-        PlanOf::Some(planned) if !recalled => Some(planned.digest.clone()),
+        PlanOf::Some(planned)
+            if !recalled && observer.airspace.may_name_plan(node.as_ref(), &planned.digest, report) =>
+        {
+            Some(planned.digest.clone())
+        }
         PlanOf::NoMission | PlanOf::Unknown | PlanOf::None | PlanOf::Some(_) => None,
     };
     // Its airspace was claimed for the height of its Mission, and anybody may have edited its Drone since.

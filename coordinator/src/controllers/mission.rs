@@ -26,10 +26,11 @@ use file::File;
 use fleet::drone::on_mission::{Passing, Patience, Question, doing, passing};
 use fleet::ids::NodeName;
 use fleet::leadership::{ACT_FOR, LASTS};
-use fleet::mission::progress::{Doing, Observed, Part, Progress, Step, Wanted, Why, rest, step};
+use fleet::mission::progress::{Carrier, Doing, NotGiven, Observed, Part, Progress, Step, Wanted, Why, rest, step};
 use fleet::mission::{FlightPlan, PlannedFlight, Stretches};
 use fleet::names::drone_names;
-use fleet::units::Meters;
+use fleet::report::Report;
+use fleet::vehicle::FlightTruth;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, DeleteParams, Patch, PropagationPolicy};
@@ -78,6 +79,8 @@ struct Memory {
     flights: HashMap<String, (Part, Arc<PlannedFlight>, FlightPlan)>,
     since: HashMap<String, (Passing, Instant)>,
     unfit: HashMap<String, (String, Instant)>,
+    /// Drones in the air whose plan cannot be made again, and why.
+    replanned: HashMap<String, String>,
     /// What was found of the rest of the flight of each.
     judged: HashMap<String, Judged>,
     fit_since: Option<Instant>,
@@ -458,6 +461,11 @@ impl Controller {
             {
                 does = Doing::Busy;
             }
+            let barred = snapshot.node.as_ref().and_then(|node| self.observer.airspace.plan_barred(node));
+            let ends = memory.replanned.get(name).cloned().or(barred);
+            if let Some(why) = ends.filter(|_| does == Doing::Busy) {
+                does = Doing::Unfit(why);
+            }
             if let Doing::Fit(at) = does {
                 does = match memory.unfit.get(name).filter(|(_, at)| now - *at < JUDGED_AGAIN) {
                     Some((why, _)) => Doing::Unfit(why.clone()),
@@ -501,6 +509,7 @@ impl Controller {
         let there: HashSet<&String> = subject.drones.iter().map(|snapshot| &snapshot.key.name).collect();
         memory.since.retain(|name, _| there.contains(name));
         memory.unfit.retain(|name, _| there.contains(name));
+        memory.replanned.retain(|name, _| there.contains(name));
         all
     }
 
@@ -516,26 +525,35 @@ impl Controller {
         memory.flights.retain(|name, (of, _, _)| unchanged(name, of));
         memory.judged.retain(|name, _| memory.flights.contains_key(name));
         let mut refused = Vec::new();
-        for part in &next.progress.parts {
+        for part in &mut next.progress.parts {
             if memory.flights.contains_key(&part.drone) {
                 continue;
             }
-            let raised = Meters(wanted.layer_height.0 * f64::from(part.layer));
+            let raised = part.raised(wanted.layer_height);
             let planned = job
                 .work
                 .flight(&part.stretches, part.start, raised)
                 .map_err(|why| why.to_string());
+            let snapshot = subject.drones.iter().find(|snapshot| snapshot.key.name == part.drone);
             let planned = planned.and_then(|flight| {
                 let is_new = memory.progress.part(&part.drone).is_none();
-                let snapshot = subject.drones.iter().find(|snapshot| snapshot.key.name == part.drone);
                 if let Some(snapshot) = snapshot.filter(|_| is_new) {
                     reach::allows(&self.observer, snapshot, &flight)?;
                 }
                 let plan = FlightPlan::new(term, flight.items.clone()).map_err(|why| why.to_string())?;
-                Ok((part.clone(), Arc::new(flight), plan))
+                Ok((snapshot.and_then(|snapshot| snapshot.report.clone()), flight, plan))
+            });
+            let planned = planned.map(|(report, flight, plan)| {
+                let carrier = carrier(report.as_deref());
+                let given = part.give(plan.digest.clone(), raised, carrier);
+                given.map(|()| (part.clone(), Arc::new(flight), plan))
             });
             match planned {
-                Ok(planned) => {
+                Ok(Err(NotGiven::Unknown)) => {}
+                Ok(Err(why @ NotGiven::Otherwise)) => {
+                    memory.replanned.insert(part.drone.clone(), why.to_string());
+                }
+                Ok(Ok(planned)) => {
                     memory.unfit.remove(&part.drone);
                     memory.flights.insert(part.drone.clone(), planned);
                 }
@@ -572,6 +590,8 @@ impl Controller {
                 start: part.start,
                 takeoff: job.takeoff,
                 places: flight.places.clone(),
+                numbers: flight.to_reach().collect(),
+                work: Some(Arc::clone(&job.work)),
             };
             plans.insert(snapshot.uid().to_owned(), Arc::new(planned));
         }
@@ -764,10 +784,20 @@ impl Memory {
             flights: HashMap::new(),
             since: HashMap::new(),
             unfit: HashMap::new(),
+            replanned: HashMap::new(),
             judged: HashMap::new(),
             fit_since: None,
             resting: HashMap::new(),
         }
+    }
+}
+
+/// The vehicle of a part, by the last report of its agent.
+fn carrier(report: Option<&Report>) -> Carrier<'_> {
+    match report.map(|report| (report.truth, report)) {
+        None | Some((FlightTruth::Unknown(_), _)) => Carrier::Unknown,
+        Some((FlightTruth::Disarmed, _)) => Carrier::Down,
+        Some((FlightTruth::Airborne(_) | FlightTruth::ArmedOnGround, report)) => Carrier::Up(report.plan.held.as_ref()),
     }
 }
 

@@ -6,7 +6,7 @@ pub use crate::cluster::world::mission as owner;
 use crate::cluster::world::uid;
 use crds::{Drone, labels};
 use fleet::ids::NodeName;
-use fleet::mission::{PlanDigest, PlanState, Waypoint};
+use fleet::mission::{PlanDigest, PlanState, Waypoint, Work};
 use fleet::report::Report;
 use fleet::site::Corridor;
 use fleet::units::{AltitudeAmsl, Wgs84};
@@ -16,7 +16,7 @@ use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
 
 /// What is to be flown by one Drone.
-#[derive(Clone, Debug, PartialEq)]
+#[derive(Clone, Debug)]
 pub struct Planned {
     /// Its plan.
     pub digest: PlanDigest,
@@ -26,12 +26,32 @@ pub struct Planned {
     pub takeoff: f64,
     /// The places of its plan.
     pub places: Vec<Waypoint>,
+    /// The numbers of the items that lead to these places.
+    pub numbers: Vec<usize>,
+    /// The work that it is part of; `None` where there is no hole to fly around.
+    pub work: Option<Arc<Work>>,
+}
+
+/// Equal plans from one place are the same.
+impl PartialEq for Planned {
+    fn eq(&self, other: &Self) -> bool {
+        (&self.digest, self.start, self.takeoff) == (&other.digest, other.start, other.takeoff)
+    }
 }
 
 impl Planned {
-    /// The airspace of the whole plan, from the ground to the ground, for a vehicle whose home lies at this height.
+    /// The place to which a vehicle flies next that has made this `report`, and its index among the places of the plan.
+    fn next(&self, report: &Report) -> Option<(usize, &Waypoint)> {
+        let plan = Some(&report.plan).filter(|plan| plan.held.as_ref() == Some(&self.digest));
+        let left = plan.map_or(0, |plan| usize::from(plan.reached.first_left()));
+        let busy_with = plan.and_then(|plan| plan.current).map_or(0, usize::from);
+        let next = self.numbers.iter().position(|number| *number >= left.max(busy_with))?;
+        Some((next, self.places.get(next)?))
+    }
+
+    /// The airspace of the whole plan, from the ground to the ground, for a vehicle that has made this `report` and has this `home`.
     #[must_use]
-    pub fn corridor(&self, home: AltitudeAmsl) -> Corridor {
+    pub fn corridor(&self, home: AltitudeAmsl, report: &Report) -> Corridor {
         let at = |at: Wgs84, amsl: f64| fleet::route_order::Waypoint {
             at,
             amsl: AltitudeAmsl(amsl),
@@ -42,9 +62,17 @@ impl Planned {
             .places
             .iter()
             .map(|place| at(place.at, place.altitude.amsl(home).0));
+        let next = self.next(report);
+        let crosses_hole = |(_, next): &(usize, &Waypoint)| {
+            let (work, position) = self.work.as_ref().zip(report.position)?;
+            Some(!work.may_be_crossed(position.at, next.at))
+        };
+        let barred = next.as_ref().and_then(crosses_hole) == Some(true);
         Corridor {
             digest: self.digest.clone(),
             places: [ground, up].into_iter().chain(places).chain([ground]).collect(),
+            next: next.map(|(index, _)| index + 2),
+            barred: barred.then(|| "a hole of the area lies between it and the place where it would go on".to_owned()),
         }
     }
 }

@@ -9,10 +9,12 @@
 mod avoid;
 mod foreign;
 mod owned;
+mod plan_way;
 mod takeoff;
 
 pub use avoid::{Action, Endangered};
 pub use owned::{MOST_PIECES, Owned, Piece};
+pub use plan_way::{Corridor, flies_as_written};
 
 use crate::airspace::{
     Claims, Doing, Known, Margin, Observation, OrderNumber, Owner, Route, Rules, Volume, shared_returns,
@@ -20,7 +22,6 @@ use crate::airspace::{
 use crate::geo::{Frame, Local, NoPlace};
 use crate::geofence::{Wanted, way_outside};
 use crate::ids::{NodeName, Term};
-use crate::mission::PlanDigest;
 use crate::movement::{self, Goal, Layers, Waiting};
 use crate::report::{Activity, Report};
 use crate::route_order::{RouteOrder, Waypoint};
@@ -29,9 +30,11 @@ use crate::station::{Arrival, Limits, Off, Station, Tolerance};
 use crate::time::Moment;
 use crate::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
 use crate::vehicle::{Airborne, FlightTruth};
+use plan_way::PlanWay;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
+use takeoff::takes_off;
 
 /// Vehicles cross no higher than this above the lowest home, meters: as high as a Drone may be asked to hold.
 const CEILING: f64 = 120.0;
@@ -95,15 +98,6 @@ pub struct Expected<'a> {
     pub desire: Desire,
 }
 
-/// The way of a plan that a vehicle is to fly by itself.
-#[derive(Clone, Debug, PartialEq)]
-pub struct Corridor {
-    /// The plan.
-    pub digest: PlanDigest,
-    /// All places that it leads along, from the ground to the ground.
-    pub places: Vec<Waypoint>,
-}
-
 /// Why a vehicle is not on its station.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum OffStation {
@@ -137,8 +131,10 @@ pub struct Site {
     takeoffs: takeoff::Takeoffs,
     endangered: BTreeMap<(Owner, NodeName), Endangered>,
     returns: Returns,
-    /// The ways of the plans that vehicles are to fly.
-    plans: BTreeMap<NodeName, (PlanDigest, Route)>,
+    /// The ways of the plans that vehicles are to fly, as their Missions ask for them.
+    plans: BTreeMap<NodeName, plan_way::Planned>,
+    /// The ways of plans as they were granted.
+    granted_plans: BTreeMap<NodeName, plan_way::Granted>,
     fences: BTreeMap<NodeName, Vec<Arc<Wanted>>>,
 }
 
@@ -172,22 +168,9 @@ impl Site {
             endangered: BTreeMap::new(),
             returns: Returns::default(),
             plans: BTreeMap::new(),
+            granted_plans: BTreeMap::new(),
             fences: BTreeMap::new(),
         })
-    }
-
-    /// Takes in which plans vehicles are to fly. A vehicle takes off for one once its whole corridor is clear of all others, and owns what is
-    /// left of it until it has landed.
-    pub fn plans(&mut self, plans: &BTreeMap<NodeName, Corridor>) {
-        let route = |corridor: &Corridor| {
-            let local = |place: &Waypoint| self.frame.local(place.at, place.amsl);
-            let places: Result<Vec<Local>, NoPlace> = corridor.places.iter().map(local).collect();
-            Route::along(places.ok()?).ok()
-        };
-        let known = plans
-            .iter()
-            .filter_map(|(node, corridor)| Some((node.clone(), (corridor.digest.clone(), route(corridor)?))));
-        self.plans = known.collect();
     }
 
     /// The same, where a vehicle that is no farther off than this is on its station.
@@ -212,6 +195,7 @@ impl Site {
         self.waiting.clear();
         self.grant_takeoffs(vehicles, now);
         self.grant_changes(vehicles, now);
+        self.grant_plans_in_air(vehicles, now);
         let mut goals = BTreeMap::new();
         let mut homes = BTreeMap::new();
         for (node, expected) in vehicles {
@@ -274,7 +258,7 @@ impl Site {
             self.claims.has_home(node, home, return_height);
         }
         let observed = expected.report.and_then(|(report, received)| {
-            let plan = self.plans.get(node).map(|(digest, route)| (digest, route));
+            let plan = self.plan_way(node, report);
             let observed = observation_on_plan(report, received, &self.frame, expected.desire, plan)?;
             // Where it returns to is not known: it could go anywhere, until it has reported its home.
             let known = home.is_some() || matches!(observed.doing, Doing::Grounded);
@@ -342,6 +326,7 @@ impl Site {
             self.granted_for.remove(&node);
             self.measured_from.remove(&node);
             self.takeoffs.forget(&node);
+            self.granted_plans.remove(&node);
             self.expected.remove(&node);
         }
     }
@@ -663,13 +648,13 @@ pub fn observation(report: &Report, received: Moment, frame: &Frame, desire: Des
     observation_on_plan(report, received, frame, desire, None)
 }
 
-/// The same of a vehicle that is to fly, or still flies, this plan along this way.
+/// The same of a vehicle that is to fly, or still flies, a plan along this way.
 fn observation_on_plan(
     report: &Report,
     received: Moment,
     frame: &Frame,
     desire: Desire,
-    plan: Option<(&PlanDigest, &Route)>,
+    plan: Option<PlanWay<'_>>,
 ) -> Option<Observation> {
     let position = report.position?;
     let at = frame.local(position.at, position.amsl).ok()?;
@@ -693,7 +678,8 @@ fn observation_on_plan(
         report.activity,
         Activity::HandsOff(_) | Activity::Failsafe | Activity::LowBattery
     );
-    let on_plan = plan.filter(|(digest, _)| report.plan.held.as_ref() == Some(*digest));
+    let on_plan = plan.filter(|plan| report.plan.held.as_ref() == Some(plan.digest));
+    let is_granted = plan.is_some_and(|plan| plan.is_granted);
     let lands = report.activity == Activity::Landing;
     let doing = match report.truth {
         FlightTruth::Unknown(_) => return None,
@@ -701,19 +687,29 @@ fn observation_on_plan(
         FlightTruth::Disarmed | FlightTruth::ArmedOnGround
             if flies && !in_other_hands && desire == Desire::Plan && on_plan.is_some() =>
         {
-            let route = on_plan.map(|(_, route)| route.clone())?;
+            let plan = on_plan?;
+            let route = match plan.is_granted {
+                true => plan.way.clone(),
+                false => plan_way::from_ground(plan.way, at),
+            };
             Doing::Flying { route }
         }
         FlightTruth::Airborne(up)
             if !in_other_hands
                 && !lands
                 && up != Airborne::Landing
-                && (report.plan.flying || (desire == Desire::Plan && !report.plan.ended && !report.plan.finished)) =>
+                && (report.plan.flying
+                    || (desire == Desire::Plan
+                        && !report.plan.ended
+                        && !report.plan.finished
+                        && (is_granted || takes_off(report) || plan_way::names_one(report)))) =>
         {
             match on_plan {
-                Some((_, route)) => Doing::Flying { route: route.clone() },
-                // A plan that is not known here leads anywhere.
-                None => Doing::Other,
+                Some(plan) if report.plan.flying || plan.is_granted || takes_off(report) => Doing::Flying {
+                    route: plan.way.clone(),
+                },
+                // An unknown plan leads anywhere, and so does one that was not granted from where the vehicle is.
+                Some(_) | None => Doing::Other,
             }
         }
         FlightTruth::ArmedOnGround if in_other_hands => Doing::Other,

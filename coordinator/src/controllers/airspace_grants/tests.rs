@@ -88,6 +88,8 @@ impl Field {
             start: HOME,
             takeoff: 20.0,
             places: vec![place(0.0), place(100.0), place(0.0)],
+            numbers: vec![0, 1, 2],
+            work: None,
         };
         plans(&self.observer, "m", Some(planned).filter(|_| has));
     }

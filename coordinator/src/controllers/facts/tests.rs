@@ -108,6 +108,8 @@ async fn one_that_flies_for_a_mission_takes_off_as_high_as_its_airspace_was_clai
         },
         takeoff: 20.0,
         places: Vec::new(),
+        numbers: Vec::new(),
+        work: None,
     };
     plans(&observer, "m", Some(planned));
     let facts = facts_with(&observer, &drone, None);

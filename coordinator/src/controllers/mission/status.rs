@@ -296,6 +296,7 @@ mod tests {
             layer: 0,
             relief: None,
             ahead: 0,
+            plan: None,
         });
         Step {
             progress: Progress {

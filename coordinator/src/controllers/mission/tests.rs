@@ -1,8 +1,10 @@
 //! What the Mission controller sends to an API server that takes its time.
 
 use super::*;
-use crate::controllers::facts::tests::observer;
+use crate::controllers::facts::tests::{bound, for_a_mission, node, observer};
+use crate::controllers::plans::PlanOf;
 use fleet::freshness::Knowledge;
+use fleet::mission::PlanDigest;
 use http::{Request, Response};
 use kube::client::Body;
 use serde_json::Value;
@@ -106,4 +108,82 @@ async fn no_drone_is_made_for_a_mission_whose_status_took_longer_than_the_leader
     let mut late = Field::new(&missions, takes);
     assert_eq!(late.calls_after(ACT_FOR - Duration::from_secs(1)).await, [written]);
     assert_eq!(acted_on(&late), None);
+}
+
+/// Mission `survey`, begun with layers of 10 m and edited to this step since. Drone `m` has all of it, in the second layer.
+fn begun(step: f64, written: bool) -> (Mission, PlanDigest) {
+    let mut mission = mission("survey", &[labels::DRONES_FINALIZER]);
+    mission.spec.altitude_step_meters = step;
+    mission.spec.parallelism = 2;
+    let job = Job::of(&mission.spec, None).unwrap();
+    let start = fleet::units::Wgs84 {
+        latitude_deg: 47.4,
+        longitude_deg: 8.5,
+    };
+    let all = job.work.whole();
+    let flight = job.work.flight(&all, start, Meters(10.0)).unwrap();
+    let digest = PlanDigest::of(&flight.items);
+    let part = crds::mission::PartStatus {
+        drone: "m".into(),
+        ranges: work::ranges(&all),
+        start: work::corner(start),
+        layer: 1,
+        plan: written.then(|| crds::mission::PlanStatus {
+            digest: digest.0.clone(),
+            raised_meters: 10.0,
+        }),
+        ..crds::mission::PartStatus::default()
+    };
+    mission.status = Some(MissionStatus {
+        work: Some(job.digest),
+        parts: vec![part],
+        ..MissionStatus::default()
+    });
+    (mission, digest)
+}
+
+/// A field in which the vehicle of Drone `m` flies the plan `digest` for this Mission.
+fn in_the_air(mission: &Mission, digest: &PlanDigest) -> (Field, Arc<Drone>) {
+    let field = Field::new(std::slice::from_ref(mission), Duration::ZERO);
+    let observer = &field.controller.observer;
+    node(observer, "m", false);
+    let drone = bound(observer, "m", for_a_mission);
+    let name = NodeName::parse("m").unwrap();
+    let epoch = observer.sessions.open(&name, 1).unwrap().epoch;
+    let report = Report {
+        link_alive: true,
+        truth: FlightTruth::Airborne(fleet::vehicle::Airborne::InAir),
+        plan: fleet::mission::PlanReport {
+            held: Some(digest.clone()),
+            state: fleet::mission::PlanState::Ready,
+            flying: true,
+            ..fleet::mission::PlanReport::default()
+        },
+        ..Report::of_nothing(name.clone())
+    };
+    observer.sessions.report(&name, epoch, report);
+    (field, drone)
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_new_leader_names_a_vehicle_in_the_air_the_plan_that_is_written_down_though_the_layers_were_edited() {
+    let (mission, digest) = begun(0.0, true);
+    let (mut field, drone) = in_the_air(&mission, &digest);
+    field.calls_after(Duration::ZERO).await;
+    let named = match field.controller.observer.missions.plan(&drone) {
+        PlanOf::Some(planned) => planned.digest.clone(),
+        other => panic!("{other:?}"),
+    };
+    assert_eq!(named, digest);
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_vehicle_in_the_air_whose_plan_cannot_be_made_again_comes_home_and_is_named_no_other() {
+    let (mission, digest) = begun(0.0, false);
+    let (mut field, drone) = in_the_air(&mission, &digest);
+    field.calls_after(Duration::ZERO).await;
+    assert_eq!(field.controller.observer.missions.plan(&drone), PlanOf::None);
+    let calls = field.calls_after(EVERY).await;
+    assert!(calls.contains(&format!("DELETE {DRONES}/m")), "{calls:?}");
+    assert_eq!(field.controller.observer.missions.plan(&drone), PlanOf::None);
 }

@@ -3,10 +3,10 @@
 //! Owns: [`Job`], [`read`] and [`write()`]. Must not: call the API or decide.
 
 use super::file::File;
-use crds::mission::{Corner, MissionStatus, PartStatus, RefusedStatus, ReliefStatus, Repeat, TrackRange};
+use crds::mission::{Corner, MissionStatus, PartStatus, PlanStatus, RefusedStatus, ReliefStatus, Repeat, TrackRange};
 use crds::{Mission, MissionSpec};
 use fleet::ids::NodeName;
-use fleet::mission::progress::{Halt, Part, Progress, Refused, Relief, Wanted};
+use fleet::mission::progress::{Halt, Part, PartPlan, Progress, Refused, Relief, Wanted};
 use fleet::mission::{PlanDigest, Stretch, Stretches, Work};
 use fleet::station::Altitude;
 use fleet::units::{Meters, Wgs84};
@@ -149,6 +149,10 @@ pub fn read(status: &MissionStatus) -> Progress {
             beside: relief.beside,
         }),
         ahead: rounds_ahead(part),
+        plan: part.plan.as_ref().map(|plan| PartPlan {
+            digest: PlanDigest(plan.digest.clone()),
+            raised: Meters(plan.raised_meters),
+        }),
     };
     let refused = |one: &RefusedStatus| {
         Some(Refused {
@@ -182,6 +186,10 @@ pub fn write(progress: &Progress, status: &mut MissionStatus) {
         }),
         ahead: part.ahead > 0,
         rounds_ahead: i32::from(part.ahead),
+        plan: part.plan.as_ref().map(|plan| PlanStatus {
+            digest: plan.digest.0.clone(),
+            raised_meters: plan.raised.0,
+        }),
     };
     status.completed = small(progress.completed);
     status.failures = small(progress.failures);
@@ -269,6 +277,10 @@ mod tests {
                     beside: true,
                 }),
                 ahead: 2,
+                plan: Some(PartPlan {
+                    digest: PlanDigest("0f".into()),
+                    raised: Meters(12.5),
+                }),
             }],
             failures: 3,
             refused: vec![Refused {

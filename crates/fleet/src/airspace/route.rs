@@ -152,6 +152,12 @@ impl Route {
         self.legs().any(|leg| leg.has(at, margin))
     }
 
+    /// Whether a vehicle that is reported at `at` is on a leg that ends at a place which `is_end`, within `margin`.
+    #[must_use]
+    pub fn leg_to(&self, is_end: impl Fn(&Local) -> bool, at: Local, margin: Margin) -> bool {
+        self.legs().any(|leg| is_end(&leg.to) && leg.has(at, margin))
+    }
+
     /// What is left of the route when its vehicle is reported at `at`: all from the nearest point of the first leg that it may be on. A
     /// leg counts as flown only when the vehicle is too far from it to be on it; near a corner it may be on either.
     #[must_use]

@@ -3,6 +3,7 @@
 //! Owns: [`Work::cut`]; [`Work::flight`], the items that one vehicle flies, and what of the work is done when it has reached them.
 //! Must not: know which vehicles there are. The same work, stretches and start make the same items, so that every leader makes the same.
 
+use super::area::flat;
 use super::item::{Item, of_waypoints};
 use super::route::Waypoint;
 use super::share::{CannotShare, Flier};
@@ -75,6 +76,13 @@ impl PlannedFlight {
 }
 
 impl Work {
+    /// Whether a vehicle may fly straight from `from` to `to`: no hole of the area lies between.
+    #[must_use]
+    pub fn may_be_crossed(&self, from: Wgs84, to: Wgs84) -> bool {
+        let ends = flat(&self.frame, from).ok().zip(flat(&self.frame, to).ok());
+        ends.is_some_and(|(from, to)| self.around.is_straight(from, to))
+    }
+
     /// Cuts `left` into what each of `fliers` takes, so that all are on their way for the same time. One that has no part is not named.
     /// What none has the time for is in no part.
     ///

@@ -21,7 +21,7 @@ mod relief;
 
 pub use refused::{Refused, rest};
 
-use super::flight::MOST_ITEMS;
+use super::flight::{MOST_ITEMS, PlanDigest};
 use super::share::{CannotShare, Flier, MOST_FLIERS};
 use super::stretch::{Stretch, Stretches};
 use super::track::Work;
@@ -49,6 +49,70 @@ pub struct Part {
     pub relief: Option<Relief>,
     /// So many times is all flown before that of which it is a part.
     pub ahead: u8,
+    /// The plan that was made of it when it was given; `None`: none yet, or a coordinator of an older version gave it.
+    pub plan: Option<PartPlan>,
+}
+
+/// The plan of a part as it was given. A fact that is written down: what the Mission asks for may change meanwhile, and so may the planner.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartPlan {
+    /// Names its items.
+    pub digest: PlanDigest,
+    /// How much higher it is flown than the work lies.
+    pub raised: Meters,
+}
+
+impl Part {
+    /// How much higher than the work lies it is flown: as written down, or for a part without a plan by the `layer_height` of now.
+    #[must_use]
+    pub fn raised(&self, layer_height: Meters) -> Meters {
+        let new = || Meters(layer_height.0 * f64::from(self.layer));
+        self.plan.as_ref().map_or_else(new, |plan| plan.raised)
+    }
+
+    /// Writes down the plan `digest` that was made of it now, raised by so much. A vehicle that may be in the air keeps the plan that it was
+    /// given, or none.
+    ///
+    /// # Errors
+    /// [`NotGiven`].
+    pub fn give(&mut self, digest: PlanDigest, raised: Meters, carrier: Carrier<'_>) -> Result<(), NotGiven> {
+        let given = match (&self.plan, carrier) {
+            (_, Carrier::Down) => None,
+            (Some(plan), Carrier::Unknown | Carrier::Up(_)) => Some(&plan.digest),
+            (None, Carrier::Up(held)) => held,
+            (None, Carrier::Unknown) => return Err(NotGiven::Unknown),
+        };
+        if given.is_some_and(|given| *given != digest) {
+            return Err(NotGiven::Otherwise);
+        }
+        self.plan = Some(PartPlan { digest, raised });
+        Ok(())
+    }
+}
+
+/// The vehicle of a part, as far as its plan depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier<'a> {
+    /// On the ground and disarmed.
+    Down,
+    /// Not received now.
+    Unknown,
+    /// In the air, or about to be; with the plan that its agent holds.
+    Up(Option<&'a PlanDigest>),
+}
+
+/// Why a vehicle is not named a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotGiven {
+    /// Which plan it was given is known once its agent is received.
+    #[error("its agent is not connected")]
+    Unknown,
+    /// Another version of the coordinator made it, or an older one from a value that has changed since.
+    #[error(
+        "the plan that it flies cannot be made again: another version of the coordinator made it, or spec.altitudeStepMeters has changed \
+         since; it comes home, and the rest is planned anew"
+    )]
+    Otherwise,
 }
 
 /// The Drone that takes over before the one that has the part leaves.
@@ -512,6 +576,7 @@ impl Progress {
             layer: free_layer(self),
             relief: None,
             ahead,
+            plan: None,
         });
     }
 }

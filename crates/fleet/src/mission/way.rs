@@ -156,7 +156,8 @@ impl Ways {
         })
     }
 
-    fn is_straight(&self, a: Coord<f64>, b: Coord<f64>) -> bool {
+    /// Whether the straight line from `a` to `b` is such a way.
+    pub(super) fn is_straight(&self, a: Coord<f64>, b: Coord<f64>) -> bool {
         let crosses_hole = |hole: &Fence| hole.may_meet(a, b) && hole.is_crossed(a, b, CoordPos::Inside);
         !self.holes.iter().any(crosses_hole)
             && !self.outer.iter().any(|outer| outer.is_crossed(a, b, CoordPos::Outside))

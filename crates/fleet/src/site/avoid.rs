@@ -4,7 +4,7 @@
 //! Owns: [`Endangered`], which vehicle had to make way for which. Must not: grant a route ([`crate::safety`] does), or move a vehicle that flies none
 //! of our routes.
 
-use super::{CEILING, Desire, Expected, Site, kept_within};
+use super::{CEILING, Desire, Expected, Site, kept_within, plan_way};
 use crate::airspace::{Avoidance, Danger, Owner};
 use crate::ids::NodeName;
 use crate::report::Activity;
@@ -99,10 +99,18 @@ impl Site {
     }
 
     fn make_way(&mut self, danger: &Danger, expected: Option<&Expected<'_>>, now: Moment) -> Action {
-        let routed = expected.is_some_and(|expected| matches!(expected.desire, Desire::At(_) | Desire::Home));
-        let moves = expected
-            .and_then(|expected| expected.report)
-            .is_some_and(|(report, _)| report.activity == Activity::Moving);
+        let report = expected.and_then(|expected| expected.report).map(|(report, _)| report);
+        let of_plan = report.filter(|_| expected.is_some_and(|expected| expected.desire == Desire::Plan));
+        if let (Avoidance::Stop, Some(report)) = (&danger.avoidance, of_plan) {
+            return match self.stop_plan(&danger.vehicle, report) {
+                true => Action::Stops,
+                false => Action::Stays,
+            };
+        }
+        // A vehicle that holds, and whose order names no plan, follows routes as those with stations do.
+        let holds = of_plan.is_some_and(|report| !report.plan.flying && !plan_way::names_one(report));
+        let routed = holds || expected.is_some_and(|expected| matches!(expected.desire, Desire::At(_) | Desire::Home));
+        let moves = report.is_some_and(|report| report.activity == Activity::Moving);
         let (permit, did) = match &danger.avoidance {
             Avoidance::Stop if routed && moves => {
                 (may_stop(&mut self.claims, &danger.vehicle, now).ok(), Action::Stops)

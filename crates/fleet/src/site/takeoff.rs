@@ -5,6 +5,7 @@
 //! vehicle whose agent says that it has not flown: then none flies that has no station either. One that flies a plan leaves its home, so all of
 //! its way has to be clear of all, and stay clear until it takes off.
 
+use super::plan_way::{self, Granted};
 use super::{Desire, Expected, Site, ordered_height};
 use crate::airspace::{Owner, Route, Unsteady, Volume};
 use crate::flight_record::SoFar;
@@ -33,9 +34,11 @@ pub(super) struct Takeoffs {
     /// Those on the ground at a place that this site does not know: without a position, or far away.
     nowhere: BTreeSet<NodeName>,
     /// Those whose way is that of a plan, and of which.
-    plans: BTreeMap<NodeName, PlanDigest>,
+    pub(super) plans: BTreeMap<NodeName, PlanDigest>,
     /// Those on the ground into the way of whose plan another has come: they wait. What they were given stays their own for a while.
     crossed: BTreeSet<NodeName>,
+    /// Those in the air that cannot go on with their plans from where they are, and why.
+    pub(super) barred: BTreeMap<NodeName, String>,
     /// At which other height than the one that its agent holds a vehicle is to be.
     changes: BTreeMap<NodeName, AltitudeAboveHome>,
     /// Those that may change to which height, and until when at least the way there is its own.
@@ -106,7 +109,7 @@ impl Site {
     }
 
     fn is_uncrossed(&self, node: &NodeName, digest: &PlanDigest) -> bool {
-        let known = self.plans.get(node).is_some_and(|(known, _)| known == digest);
+        let known = self.plans.get(node).is_some_and(|known| known.digest() == digest);
         known && !self.takeoffs.crossed.contains(node)
     }
 
@@ -119,6 +122,7 @@ impl Site {
     pub(super) fn grant_takeoffs(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         self.takeoffs.asleep = false;
         self.takeoffs.nowhere.clear();
+        self.keep_granted_plans(vehicles);
         for (node, expected) in vehicles {
             let grounded = self.claims.place(node).filter(|(_, on_ground)| *on_ground);
             let Some((at, _)) = grounded else {
@@ -225,7 +229,9 @@ impl Site {
 
     /// One that was ordered to fly its plan and has not taken off yet waits while another comes into its way.
     fn keep_from_crossed_plan(&mut self, node: &NodeName, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
-        let Some((_, way)) = self.plans.get(node) else { return };
+        let granted = self.granted_plans.get(node).map(Granted::way);
+        let way = granted.or_else(|| self.plans.get(node).map(plan_way::Planned::way));
+        let Some(way) = way else { return };
         let others = self.come_into(node, way, vehicles, now);
         if !others.is_empty() {
             self.wait_for(node, others);
@@ -240,7 +246,7 @@ impl Site {
 
     /// What has come into `way`, which was clear: foreign traffic, a vehicle in other hands or astray, one that lands where it is. All
     /// others are kept out of it.
-    fn come_into(
+    pub(super) fn come_into(
         &self,
         node: &NodeName,
         way: &Route,
@@ -267,17 +273,24 @@ impl Site {
         now: Moment,
     ) {
         let until = self.takeoffs.until.get(node).copied();
-        let Some((digest, way)) = self.plans.get(node).cloned() else {
+        let Some(planned) = self.plans.get(node).cloned() else {
             if until.is_some_and(|until| now > until) {
                 self.revoke_takeoff(node, now);
             }
             return;
         };
-        if self.takeoffs.plans.get(node) == Some(&digest) {
+        // The altitude of the reference is fixed by the grant: where home or the vehicle has moved since, all are asked again.
+        let granted = self.granted_plans.get(node).filter(|granted| granted.is_of(&planned, at));
+        let (granted, is_same) = match granted {
+            Some(granted) => (granted.clone(), true),
+            None => (Granted::on_the_ground(&planned, at), false),
+        };
+        let way = granted.way().clone();
+        if self.takeoffs.plans.get(node) == Some(planned.digest()) {
             // One that has come into it may hold there now.
-            let others = match self.takeoffs.crossed.contains(node) {
-                true => self.claims.in_the_way(node, &way),
-                false => self.come_into(node, &way, vehicles, now),
+            let others = match is_same && !self.takeoffs.crossed.contains(node) {
+                true => self.come_into(node, &way, vehicles, now),
+                false => self.claims.in_the_way(node, &way),
             };
             if !others.is_empty() {
                 if until.is_some_and(|until| now > until) {
@@ -295,7 +308,7 @@ impl Site {
                 return;
             }
             self.revoke_takeoff(node, now);
-            if way.start().over_ground(at) > HOME_WANDERS {
+            if planned.way().start().over_ground(at) > HOME_WANDERS {
                 let why = "is not where its plan begins, and waits for another plan";
                 self.waiting.insert(node.clone(), why.to_owned());
                 return;
@@ -306,9 +319,10 @@ impl Site {
                     .insert(node.clone(), super::sentence(&Waiting::For(others)));
                 return;
             }
-            self.takeoffs.plans.insert(node.clone(), digest);
+            self.takeoffs.plans.insert(node.clone(), planned.digest().clone());
         }
         self.claims.claim_takeoff(node, Some(way), now);
+        self.granted_plans.insert(node.clone(), granted);
         self.takeoffs.until.insert(node.clone(), now.plus(MAY_BE_UNDER_WAY));
     }
 
@@ -345,7 +359,7 @@ impl Site {
 }
 
 /// Whether it climbs to the height of its takeoff.
-fn takes_off(report: &Report) -> bool {
+pub(super) fn takes_off(report: &Report) -> bool {
     report.activity == Activity::TakingOff || report.truth == FlightTruth::Airborne(Airborne::TakingOff)
 }
 

@@ -77,6 +77,7 @@ fn part(drone: &str, stretches: &[(f64, f64)]) -> Part {
         layer: 0,
         relief: None,
         ahead: 0,
+        plan: None,
     }
 }
 

@@ -219,6 +219,7 @@ impl Airspace {
             manner: Manner::default(),
             way_home: WayHome::of_one_that_strays(report, is_home),
             shared_return: None,
+            crossed_station: None,
             off_station: match place {
                 Some((site, node)) => site.off_station(node, now),
                 None => Some(OffStation::Settling),
@@ -255,6 +256,7 @@ impl Airspace {
                 .map_or_else(|| self::place(asked).manner, |_| Manner::default()),
             way_home,
             shared_return: place.and_then(|(site, node)| site.shared_return(node)),
+            crossed_station: place.and_then(|(site, node)| site.crossed_station(node)),
             off_station: match (bad, place) {
                 (Some(why), _) => Some(OffStation::Waits(format!("has no route: spec.station: {why}"))),
                 (None, Some((site, node))) => site.off_station(node, now),

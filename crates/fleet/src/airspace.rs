@@ -27,7 +27,7 @@ mod volume;
 pub use beyond::Traffic;
 pub use claim::{Doing, Known, NotFit, Observation, OrderNumber, Unsteady};
 pub use claims::{Claims, Owner};
-pub use danger::{Avoidance, Danger, shared_returns};
+pub use danger::{Avoidance, Danger, crossed_stations, shared_returns};
 pub use route::{BadRoute, Route};
 pub use volume::{Tube, Volume};
 

@@ -83,6 +83,8 @@ pub struct Movement {
     pub off_station: Option<OffStation>,
     /// Which vehicle its own would meet, if all returned home at once, and what to do; `None`: it would meet none.
     pub shared_return: Option<String>,
+    /// Through whose stations its autopilot would return by itself, in a sentence.
+    pub crossed_station: Option<String>,
 }
 
 /// Which Drone holds the claim to a Drone's node.

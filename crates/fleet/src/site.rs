@@ -17,7 +17,8 @@ pub use owned::{MOST_PIECES, Owned, Piece};
 pub use plan_way::{Corridor, flies_as_written};
 
 use crate::airspace::{
-    Claims, Doing, Known, Margin, Observation, OrderNumber, Owner, Route, Rules, Volume, shared_returns,
+    Claims, Doing, Known, Margin, Observation, OrderNumber, Owner, Route, Rules, Volume, crossed_stations,
+    shared_returns,
 };
 use crate::geo::{Frame, Local, NoPlace};
 use crate::geofence::{Wanted, way_outside};
@@ -45,11 +46,14 @@ const VEHICLES_PER_LAYER: usize = 8;
 /// One that holds without a station may be between two layers, and in the way in both.
 const LAYERS_IN_ITS_WAY: usize = 2;
 
-/// How high autopilots may return by their factory settings, meters above home, where that was not read: PX4's 60 m; ArduCopter's is 15 m.
-const RETURN_HEIGHT: f64 = 60.0;
+/// An altitude of return that was not read is the highest that a vehicle may fly at, meters above home (invariant 18).
+const RETURN_HEIGHT: f64 = CEILING;
 
 /// How a warning begins of ways home that cross.
 pub const SHARED_RETURN: &str = "a failsafe of all at once";
+
+/// How a warning begins of a way home that leads through the station of another.
+pub const CROSSED_STATION: &str = "its way home";
 
 /// Why a vehicle whose home is not known has no route.
 pub const NO_HOME: &str = "waits for its autopilot to report its home position (HOME_POSITION)";
@@ -145,6 +149,8 @@ struct Returns {
     ways: Vec<(NodeName, Local, Local)>,
     /// Vehicles whose ways cross.
     cross: BTreeMap<NodeName, BTreeSet<NodeName>>,
+    /// Vehicles whose ways lead through the stations of others.
+    through: BTreeMap<NodeName, BTreeSet<NodeName>>,
 }
 
 impl Site {
@@ -270,7 +276,7 @@ impl Site {
             return;
         };
         let gone = match observed.doing {
-            Doing::Grounded | Doing::Other => true,
+            Doing::Grounded | Doing::Other | Doing::Returning => true,
             Doing::Holding { .. } | Doing::Flying { .. } | Doing::Upright { .. } => report.route.order.is_none(),
         };
         if gone
@@ -463,6 +469,7 @@ impl Site {
             }
             fits
         });
+        self.keep_from_return_columns(&mut goals);
         let goals = &goals;
         let holds = goals.values().filter(|goal| !goal.lands).map(|goal| goal.at.up);
         // Those that go home cross above them all, too.
@@ -529,7 +536,8 @@ impl Site {
         let ways: Vec<_> = holds.iter().map(|(node, at)| (node.clone(), *at, home(node))).collect();
         if ways.len() != self.returns.ways.len() || !ways.iter().zip(&self.returns.ways).all(same) {
             let cross = shared_returns(&self.claims, &holds);
-            self.returns = Returns { ways, cross };
+            let through = crossed_stations(&self.claims, &holds);
+            self.returns = Returns { ways, cross, through };
         }
     }
 
@@ -537,17 +545,66 @@ impl Site {
     #[must_use]
     pub fn shared_return(&self, node: &NodeName) -> Option<String> {
         let others = self.returns.cross.get(node)?;
-        let (first, more) = (others.first()?, others.len() - 1);
-        let more = if more == 0 {
-            String::new()
-        } else {
-            format!(" and {more} more")
-        };
+        let (first, more) = first_and_more(others)?;
         Some(format!(
             "{SHARED_RETURN} would bring it together with the vehicle of node {first}{more}: their ways home cross at one \
              height; give each autopilot a return height of its own (RTL_ALT, RTL_RETURN_ALT), {:.0} m apart",
             self.claims.rules().pitch().vertical.0.ceil()
         ))
+    }
+
+    /// Through whose stations the vehicle of `node` would return by itself, in a sentence with what to do; `None`: through none.
+    #[must_use]
+    pub fn crossed_station(&self, node: &NodeName) -> Option<String> {
+        let (first, more) = first_and_more(self.returns.through.get(node)?)?;
+        let altitude = self.claims.return_from(node)?.up - self.claims.home(node)?.up;
+        Some(format!(
+            "{CROSSED_STATION} at {altitude:.0} m above home leads through the station of the vehicle of node {first}{more}, which is moved out \
+             of the way when it begins; give its autopilot a return altitude at which no station lies (RTL_ALT, RTL_ALT_M, RTL_RETURN_ALT)"
+        ))
+    }
+
+    /// Keeps those from their goals above or below which another holds, or is to hold, that would climb through them when its autopilot
+    /// returns, or through which they would climb.
+    fn keep_from_return_columns(&mut self, goals: &mut BTreeMap<NodeName, Goal>) {
+        let pitch = self.claims.rules().pitch();
+        let climbs_to = |node: &NodeName| self.claims.return_from(node).map_or(f64::INFINITY, |home| home.up);
+        let meets = |(one, at): (&NodeName, Local), (other, there): (&NodeName, Local)| {
+            let (lower, low, high) = if at.up <= there.up { (one, at, there) } else { (other, there, at) };
+            at.over_ground(there) < pitch.horizontal.0
+                && high.up - low.up >= pitch.vertical.0
+                && high.up - pitch.vertical.0 < climbs_to(lower)
+        };
+        let holds = |node: &NodeName| {
+            let end = self.claims.end(node)?;
+            let on_ground = self.claims.place(node).is_some_and(|(_, on_ground)| on_ground);
+            (!on_ground).then_some(end)
+        };
+        let mut taken: Vec<(NodeName, Local)> = Vec::new();
+        for node in self.expected.keys() {
+            taken.extend(holds(node).map(|at| (node.clone(), at)));
+        }
+        let mut kept = Vec::new();
+        for (node, goal) in goals.iter().filter(|(_, goal)| !goal.lands) {
+            let there = holds(node).is_some_and(|at| at.over_ground(goal.at) <= WANDERS.0 && (at.up - goal.at.up).abs() <= WANDERS.1);
+            if there {
+                continue;
+            }
+            let other = taken.iter().find(|(other, at)| other != node && meets((node, goal.at), (other, *at)));
+            match other {
+                Some((other, at)) => kept.push((node.clone(), other.clone(), at.up > goal.at.up)),
+                None => taken.push((node.clone(), goal.at)),
+            }
+        }
+        for (node, other, is_below) in kept {
+            let (which, whose) = if is_below { ("below", "its own") } else { ("above", "the other's") };
+            let why = format!(
+                "has no route: its station lies {which} the place of the vehicle of node {other}, and {whose} autopilot would return through \
+                 both; move the station, or lower the return altitude of that autopilot (RTL_ALT, RTL_ALT_M, RTL_RETURN_ALT)"
+            );
+            self.waiting.insert(node.clone(), why);
+            goals.remove(&node);
+        }
     }
 
     /// The route that the vehicle of `node` was granted last.
@@ -583,6 +640,15 @@ impl Site {
         };
         on_ground || at.over_ground(home) <= ABOVE_HOME.0
     }
+}
+
+/// The first of these, and how many more there are, in words.
+fn first_and_more(all: &BTreeSet<NodeName>) -> Option<(&NodeName, String)> {
+    let more = match all.len().saturating_sub(1) {
+        0 => String::new(),
+        more => format!(" and {more} more"),
+    };
+    Some((all.first()?, more))
 }
 
 /// Which routes keep to the `fences` of each vehicle, over its home at this height, meters above mean sea level.
@@ -639,6 +705,13 @@ pub fn position_time(report: &Report, received: Moment) -> Moment {
 /// The height above home at which the agent that made this `report` holds an order to fly, if it says.
 fn ordered_height(report: &Report) -> Option<AltitudeAboveHome> {
     report.held.as_ref()?.height()
+}
+
+/// Modes in which an autopilot flies straight home at its return altitude and lands, by their own names. SMART_RTL flies back along its track.
+const RETURN_MODES: [&str; 3] = ["RTL", "AUTO_RTL", "AUTO.RTL"];
+
+fn returns(report: &Report) -> bool {
+    report.mode.as_deref().is_some_and(|mode| RETURN_MODES.contains(&mode))
 }
 
 /// What `report`, which was received at `received`, says of airspace; `None` when it does not say where the vehicle is or whether it
@@ -718,7 +791,10 @@ fn observation_on_plan(
             (_, Some(way)) if flies => Doing::Upright { way },
             _ => Doing::Grounded,
         },
-        FlightTruth::Airborne(_) if in_other_hands => Doing::Other,
+        FlightTruth::Airborne(up) if in_other_hands => match home.is_some() && up != Airborne::Landing && returns(report) {
+            true => Doing::Returning,
+            false => Doing::Other,
+        },
         FlightTruth::Airborne(up) if lands || up == Airborne::Landing => Doing::Upright {
             way: upright(home_amsl)?,
         },

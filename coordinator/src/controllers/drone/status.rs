@@ -79,10 +79,12 @@ pub async fn write(controller: &DroneController, applied: &Applied) -> Result<Op
         Timestamp::now(),
     );
     next.preflight_warnings
-        .retain(|line| !line.starts_with(site::SHARED_RETURN));
+        .retain(|line| !line.starts_with(site::SHARED_RETURN) && !line.starts_with(site::CROSSED_STATION));
     let movement = snapshot.facts.movement.as_ref().filter(|_| serves);
     next.preflight_warnings
         .extend(movement.and_then(|movement| movement.shared_return.clone()));
+    next.preflight_warnings
+        .extend(movement.and_then(|movement| movement.crossed_station.clone()));
     match controller
         .paces
         .due(snapshot.uid(), urgency(&old, &next), Instant::now())

@@ -5,6 +5,7 @@ use crate::controllers::facts::tests::{bound, for_a_mission, node, observer};
 use crate::controllers::plans::PlanOf;
 use fleet::freshness::Knowledge;
 use fleet::mission::PlanDigest;
+use fleet::units::Meters;
 use http::{Request, Response};
 use kube::client::Body;
 use serde_json::Value;

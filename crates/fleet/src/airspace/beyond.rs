@@ -107,6 +107,26 @@ pub(super) fn back_to(way: &Route, at: Local, margin: Margin) -> Tube {
     Tube::around(&[at, way.start()], over_ground, in_height, in_height)
 }
 
+/// A vehicle that sinks at this rate or faster over its home is on the last part of its return, meters per second.
+const SINKS_M_S: f64 = 0.3;
+
+/// Where a vehicle will be whose autopilot returns: up to `return_height` where it was last observed, level to its home, and down. Over its
+/// home, once it sinks, only down.
+pub(super) fn returning(last: &Heard, home: Local, return_height: f64) -> Volume {
+    let over_home = last.at.over_ground(home) <= last.margin.horizontal.0;
+    let [_, _, up] = last.velocity;
+    let sinks = over_home && up <= -SINKS_M_S;
+    let top = if sinks { last.at.up } else { return_height.max(last.at.up) };
+    let (over_ground, in_height) = (last.margin.horizontal.0, last.margin.vertical.0);
+    let around = |places: &[Local]| Tube::around(places, over_ground, in_height, in_height);
+    Volume::Tubes(vec![
+        around(&[last.at, last.at.at_height(top)]),
+        // Near home both stacks climb less: RTL_CONE_SLOPE, RTL_CONE_ANG.
+        around(&[last.at.at_height(top), home.at_height(top)]).spanning(last.at.up - in_height, top + in_height),
+        around(&[home.at_height(top), home]),
+    ])
+}
+
 /// Where the failsafes of a vehicle may take it that is anywhere on `way`: down to the ground where it is, and home in a straight line, no
 /// lower than now and no higher than `return_height` if it is below that (both stacks climb less near home: `RTL_CONE_SLOPE`,
 /// `RTL_CONE_ANG`), and down.

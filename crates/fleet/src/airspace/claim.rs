@@ -7,7 +7,7 @@
 //!   Ground, Air --granted--> Air, the whole route --reports--> Air, what is left of it --its agent holds--> Air, one place
 //!   any --its agent has taken the order and is down--> Ground;  any --its agent has let go of it--> Other
 
-use super::beyond::{FORESEEN, Heard, back_to, drift, failsafe, flies_on};
+use super::beyond::{FORESEEN, Heard, back_to, drift, failsafe, flies_on, returning};
 use super::index::Key;
 use super::{Margin, Route, Rules, Tube, Volume};
 use crate::geo::Local;
@@ -68,6 +68,8 @@ pub enum Doing {
         /// From where it is.
         way: Route,
     },
+    /// In the air, on the way home by its autopilot's own return (RTL), whoever ordered it.
+    Returning,
     /// In the air, and Skein does not fly it: a pilot or a failsafe does, or it is not known. The agent has dropped any route.
     Other,
 }
@@ -156,6 +158,8 @@ pub(super) enum State {
     /// With what it would fly if an order that is under way to it arrived.
     Other {
         way: Option<Route>,
+        /// Its autopilot brings it home.
+        returns: bool,
     },
 }
 
@@ -267,13 +271,14 @@ impl Claim {
                     (self.granted, self.flown) = (observed.order, observed.order);
                 }
             },
-            Doing::Other => {
+            Doing::Other | Doing::Returning => {
                 let way = match &self.state {
                     State::Air { way, .. } if under_way => Some(way.clone()),
-                    State::Other { way } if under_way => way.clone(),
+                    State::Other { way, .. } if under_way => way.clone(),
                     _ => None,
                 };
-                self.state = State::Other { way };
+                let returns = observed.doing == Doing::Returning;
+                self.state = State::Other { way, returns };
             }
         }
         let before = self.last.as_ref().map(|last| (last.heard, last.at));
@@ -301,11 +306,22 @@ impl Claim {
         }
     }
 
-    /// Where it will be soon, if it flies on as observed; `None` for one of which nothing is known.
+    /// Where it will be soon, if it flies on as observed, and on its whole way home if its autopilot returns; `None`: nothing is known of it.
     pub(super) fn foreseen(&self, now: Moment, rules: &Rules) -> Option<Volume> {
+        let last = self.last.as_ref()?;
         let turns = matches!(self.state, State::Other { .. });
-        let tube = flies_on(self.last.as_ref()?, turns, rules, now);
-        Some(Volume::Tubes(vec![tube]))
+        let ahead = Volume::Tubes(vec![flies_on(last, turns, rules, now)]);
+        Some(match self.state {
+            State::Other { returns: true, .. } => {
+                ahead.and(returning(last, self.known.home, self.known.return_height))
+            }
+            _ => ahead,
+        })
+    }
+
+    /// Whether its autopilot brings it home.
+    pub(super) const fn returns(&self) -> bool {
+        matches!(self.state, State::Other { returns: true, .. })
     }
 
     /// The part of its route on which it can stop. Its agent must know no other order.
@@ -360,8 +376,14 @@ impl Claim {
                 Volume::Tubes(vec![column.on_the_ground()])
             }
             State::Air { way, .. } => way.volume(last.margin),
-            State::Other { way: None } => drifts(last.heard),
-            State::Other { way: Some(way) } => drifts(last.heard).and(way.volume(last.margin)),
+            State::Other { way, returns } => {
+                let heard = now.since(last.heard) <= rules.silent_after;
+                let there = match self.foreseen(now, rules).filter(|_| *returns && heard) {
+                    Some(home) => home,
+                    None => drifts(last.heard),
+                };
+                way.iter().fold(there, |there, way| there.and(way.volume(last.margin)))
+            }
         };
         let besides = self.also.iter().chain(&self.takeoff);
         let claimed = besides.fold(claimed, |claimed, route| claimed.and(route.volume(last.margin)));

@@ -4,7 +4,7 @@
 //! Must not: grant; [`crate::safety::may_fly`] does, and only it calls `Claims::take`.
 
 use super::beyond::{Heard, Traffic};
-use super::claim::{Claim, Known, NotFit, Observation, OrderNumber, State, Unsteady};
+use super::claim::{Claim, Doing, Known, NotFit, Observation, OrderNumber, State, Unsteady};
 use super::index::{Index, Key};
 use super::{Route, Rules, Volume};
 use crate::geo::Local;
@@ -112,14 +112,32 @@ impl Claims {
     /// Takes note of a report. One that is no newer than the last changes nothing.
     pub fn observe(&mut self, vehicle: &NodeName, observed: Observation, now: Moment) {
         let rules = self.rules;
+        // A route that no leader has granted is no claim: the vehicle may fly anywhere.
+        let granted_by_none = observed.order > self.last_number()
+            && !matches!(observed.doing, Doing::Grounded | Doing::Returning);
         let Some(entry) = self.vehicles.get_mut(vehicle) else {
             return;
         };
         if entry.last.as_ref().is_some_and(|last| observed.heard <= last.heard) {
             return;
         }
+        let observed = match granted_by_none {
+            true => Observation {
+                order: entry.granted,
+                doing: Doing::Other,
+                ..observed
+            },
+            false => observed,
+        };
         entry.take_in(observed, &rules);
         self.refresh(vehicle, now);
+    }
+
+    const fn last_number(&self) -> OrderNumber {
+        OrderNumber {
+            term: self.term,
+            count: self.count,
+        }
     }
 
     /// Takes note of foreign traffic; a sighting that is no newer than the last changes nothing.
@@ -310,10 +328,7 @@ impl Claims {
 
     const fn next_number(&mut self) -> OrderNumber {
         self.count += 1;
-        OrderNumber {
-            term: self.term,
-            count: self.count,
-        }
+        self.last_number()
     }
 
     /// The volume that an owner has.
@@ -345,6 +360,14 @@ impl Claims {
         }
     }
 
+    /// Whether the autopilot of a vehicle brings it home.
+    pub(super) fn is_returning(&self, owner: &Owner) -> bool {
+        match owner {
+            Owner::Vehicle(name) => self.vehicles.get(name).is_some_and(Claim::returns),
+            Owner::Traffic(_) => false,
+        }
+    }
+
     /// Where a vehicle was last observed, and how it flew: meters per second east, north and up.
     pub(super) fn last_flight(&self, owner: &Owner) -> Option<(Local, [f64; 3])> {
         match owner {
@@ -372,6 +395,12 @@ impl Claims {
     pub fn under_way(&self, vehicle: &NodeName) -> bool {
         let state = self.vehicles.get(vehicle).map(|entry| &entry.state);
         matches!(state, Some(State::Air { flying: true, .. }))
+    }
+
+    /// The home of a vehicle.
+    #[must_use]
+    pub fn home(&self, vehicle: &NodeName) -> Option<Local> {
+        Some(self.vehicles.get(vehicle)?.known.home)
     }
 
     /// The home of a vehicle, at the height to which its failsafes return.

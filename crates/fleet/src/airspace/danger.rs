@@ -124,7 +124,8 @@ impl Claims {
         let gap = at.up - start.up;
         let time = CLIMBS_AFTER + (gap + self.rules().separation.vertical.0) / CLIMBS_AT;
         let comes = time * east.hypot(north).max(LEAST_SPEED);
-        let level = gap <= LEVEL && up <= NOT_LEVEL;
+        // The way of a return is known, so that one some meters higher is climbed past in time or not at all.
+        let level = (gap <= LEVEL || self.is_returning(other)) && up <= NOT_LEVEL;
         level && at.over_ground(start) - comes >= self.rules().pitch().horizontal.0
     }
 }
@@ -158,4 +159,28 @@ pub fn shared_returns(claims: &Claims, holds: &[(NodeName, Local)]) -> BTreeMap<
         .map(|(key, (name, volume))| ((*name).clone(), others(*key, volume)))
         .filter(|(_, others)| !others.is_empty())
         .collect()
+}
+
+/// Vehicles whose autopilots would return through the places where others hold, each with those: up where it holds, level to its home at its
+/// return altitude, and down. A hazard to be named before the takeoff.
+#[must_use]
+pub fn crossed_stations(claims: &Claims, holds: &[(NodeName, Local)]) -> BTreeMap<NodeName, BTreeSet<NodeName>> {
+    let rules = claims.rules();
+    let margin = rules.margin(rules.accuracy);
+    let known: BTreeMap<_, _> = claims.returns().collect();
+    let mut index = Index::default();
+    for ((_, hold), key) in holds.iter().zip(0..) {
+        index.set(key, Route::hold(*hold).volume(margin));
+    }
+    let crossed = |(name, hold): &(NodeName, Local), own: Key| {
+        let known = known.get(name)?;
+        let height = known.return_height.max(hold.up);
+        let way = [*hold, hold.at_height(height), known.home.at_height(height), known.home];
+        let volume = Route::through(way).ok()?.volume(margin);
+        let keys = index.in_the_way(own, &volume, rules);
+        let others = keys.iter().filter_map(|key| holds.get(usize::try_from(*key).ok()?));
+        let others: BTreeSet<NodeName> = others.map(|(name, _)| name.clone()).collect();
+        (!others.is_empty()).then(|| (name.clone(), others))
+    };
+    holds.iter().zip(0..).filter_map(|(hold, own)| crossed(hold, own)).collect()
 }

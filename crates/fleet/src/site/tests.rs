@@ -2,6 +2,7 @@
 
 mod owned;
 mod plans;
+mod returns;
 
 use super::*;
 use crate::airspace::OrderNumber;
@@ -32,6 +33,7 @@ struct Vehicle {
     activity: Activity,
     heard: bool,
     receives: Vec<Aircraft>,
+    returns_at: f64,
 }
 
 fn node(name: &str) -> NodeName {
@@ -60,6 +62,7 @@ fn vehicle(name: &str, home: f64, desire: Desire) -> Vehicle {
         activity: Activity::Idle,
         heard: true,
         receives: Vec::new(),
+        returns_at: 15.0,
     }
 }
 
@@ -97,6 +100,7 @@ impl Vehicle {
                 })
                 .collect(),
             route: self.state.clone(),
+            return_height: Some(AltitudeAboveHome(self.returns_at)),
             home: Some(Waypoint {
                 at: shifted(CENTER, self.home, 0.0),
                 amsl: AltitudeAmsl(SEA),

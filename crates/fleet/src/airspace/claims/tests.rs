@@ -552,3 +552,19 @@ fn returns_at_one_height_that_cross_are_named() {
         ([node("b")].into(), [node("a")].into(), [].into())
     );
 }
+
+#[test]
+fn a_route_that_no_leader_has_granted_is_no_claim_to_it() {
+    let mut claims = two();
+    let way = over(A, 50.0, at(400.0, 0.0, 0.0));
+    let number = OrderNumber {
+        term: Term(9),
+        count: 1,
+    };
+    let doing = || Doing::Flying { route: way.clone() };
+    seen(&mut claims, "a", 1.5, A.at_height(20.0), number, doing());
+    let reasons: Vec<_> = claims.unsteady(second(1.5)).map(|(_, why)| why).collect();
+    assert_eq!(reasons, [Unsteady::NotOurs]);
+    let far = Route::hold(at(350.0, 0.0, 50.0));
+    assert!(claims.in_the_way(&node("c"), &far).is_empty(), "it keeps nobody from there");
+}

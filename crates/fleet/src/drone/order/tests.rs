@@ -434,6 +434,7 @@ fn moving(way_home: WayHome, route: Option<RouteOrder>) -> Facts {
             way_home,
             off_station: None,
             shared_return: None,
+            crossed_station: None,
         }),
         ..bound()
     }

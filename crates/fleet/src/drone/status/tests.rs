@@ -466,6 +466,7 @@ fn one_that_flies_home_to_land_says_so_and_what_is_in_its_way() {
             way_home: crate::drone::way_home::WayHome::Ahead,
             off_station,
             shared_return: None,
+            crossed_station: None,
         }),
         ..drone()
     };

@@ -7,7 +7,7 @@
 //! An arm command is one frame. It is never repeated, in no form.
 
 use crate::recipe::{Command, Form};
-use fleet::memory::{Outcome, StepKind};
+use fleet::flight::memory::{Outcome, StepKind};
 use fleet::time::Moment;
 use fleet::units::{ComponentId, SystemId};
 use fleet::vehicle::Identity;
@@ -199,7 +199,7 @@ pub const fn name(result: MavResult) -> &'static str {
 mod tests {
     use super::*;
     use crate::recipe::command;
-    use fleet::converge::Step;
+    use fleet::flight::converge::Step;
     use fleet::route_order::Waypoint;
     use fleet::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, SystemId, Wgs84};
     use fleet::vehicle::Autopilot;

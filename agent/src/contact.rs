@@ -9,7 +9,7 @@ use fleet::time::Moment;
 use std::time::Duration;
 
 /// Another coordinator leads, and agents are connected to it and confirmed, after this long at the latest: it may take the
-/// Lease after 10 s ([`fleet::leadership::LASTS`]), and an agent tries again every 5 s at least.
+/// Lease after 10 s ([`fleet::planning::leadership::LASTS`]), and an agent tries again every 5 s at least.
 pub const FAIL_OVER_TAKES: Duration = Duration::from_secs(18);
 
 /// The heartbeat of the ground station goes on for this long at most after contact was lost.

@@ -6,8 +6,8 @@
 use crate::command::{Outstanding, Patience, Progress};
 use crate::outgoing::Written;
 use crate::recipe::Command;
+use fleet::flight::memory::Outcome;
 use fleet::kill::{KillAnswer, KillOutcome, KillPermit, KillQuestion, NoKill, UsedNonces, may_kill};
-use fleet::memory::Outcome;
 use fleet::time::Moment;
 use fleet::units::Address;
 use fleet::vehicle::Identity;

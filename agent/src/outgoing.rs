@@ -4,7 +4,7 @@
 
 use crate::recipe::could_arm;
 use crate::streams::Request;
-use fleet::memory::StepKind;
+use fleet::flight::memory::StepKind;
 use fleet::safety::{ArmExpired, ArmPermit};
 use fleet::time::Moment;
 use fleet::units::{Address, ComponentId};

@@ -2,14 +2,14 @@
 //!
 //! Owns: [`Reader`]: which parameters matter on which autopilot, asking for them by PARAM_REQUEST_READ (20) one at a time,
 //! paced and with a capped back-off, what their values mean, and how the autopilot's time-out for its ground station fits ours.
-//! Must not: send, set a parameter, or decide what follows ([`fleet::preflight`] does).
+//! Must not: send, set a parameter, or decide what follows ([`fleet::flight::preflight`] does).
 //!
 //! PX4 puts the bits of an integer into the float field of PARAM_VALUE (22), ArduPilot its value (MAVLink guide,
 //! services/parameter).
 
 use crate::contact::{FAIL_OVER_TAKES, grace};
 use fleet::backoff::Backoff;
-use fleet::preflight::Findings;
+use fleet::flight::preflight::Findings;
 use fleet::time::Moment;
 use fleet::units::AltitudeAboveHome;
 use fleet::vehicle::{Autopilot, HardwareUid, Identity};

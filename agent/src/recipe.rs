@@ -7,7 +7,7 @@
 //! refused by newer versions) and 0 for ArduPilot; PX4's takeoff altitude is above sea level, ArduPilot's above home. Places of a route are
 //! above sea level for both, as they are claimed: a ground station may change ArduPilot's home in flight.
 
-use fleet::converge::Step;
+use fleet::flight::converge::Step;
 use fleet::units::{AltitudeAmsl, Heading, Wgs84};
 use fleet::vehicle::{Autopilot, Identity};
 use link::dialect::{COMMAND_INT_DATA, COMMAND_LONG_DATA, MavCmd, MavFrame, MavMessage};

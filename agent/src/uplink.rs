@@ -12,7 +12,7 @@ use fleet::backoff::Backoff;
 use fleet::guest::GuestCall;
 use fleet::ids::{NodeName, Term};
 use fleet::kill::{KillAnswer, KillOrder};
-use fleet::mission::FlightPlan;
+use fleet::plan::FlightPlan;
 use fleet::remote_id::RemoteIdOrder;
 use fleet::report::Report;
 use fleet::rules::Rules;

@@ -13,7 +13,7 @@ use fleet::assignment::Order;
 use fleet::guest::GuestCall;
 use fleet::ids::{DroneUid, NodeName};
 use fleet::kill::KillAnswer;
-use fleet::mission::{FlightPlan, PlanReport, Reached};
+use fleet::plan::{FlightPlan, PlanReport, Reached};
 use fleet::remote_id::RemoteIdOrder;
 use fleet::report::Report;
 use fleet::rules::Rules;

@@ -17,7 +17,7 @@ use super::table::Table;
 use crate::ftp::download::{Download, Failed, Progress};
 use crate::ftp::message;
 use fleet::backoff::Backoff;
-use fleet::memory::Outcome;
+use fleet::flight::memory::Outcome;
 use fleet::time::Moment;
 use fleet::units::Address;
 use fleet::vehicle::Identity;

@@ -6,8 +6,8 @@
 use super::Pilot;
 use crate::kill::Shot;
 use crate::outgoing::Written;
+use fleet::flight::memory::Outcome;
 use fleet::kill::{KillAnswer, KillOrder, KillQuestion};
-use fleet::memory::Outcome;
 use fleet::time::Moment;
 use fleet::vehicle::Airframe;
 

@@ -2,14 +2,14 @@
 //! on the ground for it.
 //!
 //! Owns: that a plan is brought about only when nothing else is to be sent, and written only to a vehicle that is on the ground and disarmed,
-//! or holds by our command. Must not: decide what is sent ([`crate::plan`] does), or which mode is flown ([`fleet::converge`] does).
+//! or holds by our command. Must not: decide what is sent ([`crate::plan`] does), or which mode is flown ([`fleet::flight::converge`] does).
 
 use super::Pilot;
 use crate::outgoing::Outgoing;
 use crate::plan::{Situation, may_write};
-use fleet::converge::{PlanStage, Step};
-use fleet::memory::{Outcome, StepKind};
-use fleet::mission::{FlightPlan, PlanDigest};
+use fleet::flight::converge::{PlanStage, Step};
+use fleet::flight::memory::{Outcome, StepKind};
+use fleet::plan::{FlightPlan, PlanDigest};
 use fleet::safety::FRESH_FOR_ARMING;
 use fleet::takeover::Descent;
 use fleet::time::Moment;

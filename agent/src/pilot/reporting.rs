@@ -5,8 +5,8 @@
 
 use super::Pilot;
 use fleet::assignment::{Desired, Held, Preflight};
-use fleet::battery::Level;
-use fleet::preflight::Clearance;
+use fleet::battery_level::Level;
+use fleet::preflight_policy::Clearance;
 use fleet::report::{Report, RouteState};
 use fleet::route_order::Waypoint;
 use fleet::rules::RulesClearance;

@@ -4,7 +4,7 @@
 
 use super::{Current, Keeper};
 use crate::rules::transfer::addressee;
-use fleet::mission::flight::{Reached, Uploaded};
+use fleet::plan::flight::{Reached, Uploaded};
 use fleet::takeover::InCommand;
 use fleet::time::Moment;
 use fleet::units::Address;

@@ -7,8 +7,8 @@
 //! for the same frame.
 
 use crate::rules::transfer::Carried;
-use fleet::mission::flight::is_flown_to;
-use fleet::mission::item::{self, Item};
+use fleet::plan::flight::is_flown_to;
+use fleet::plan::item::{self, Item};
 use fleet::vehicle::Autopilot;
 use link::dialect::{MISSION_ITEM_INT_DATA, MavCmd, MavFrame, MavMissionType};
 
@@ -348,7 +348,7 @@ mod tests {
                 ],
                 goes_on: true,
             };
-            let plan = fleet::mission::FlightPlan::new(fleet::ids::Term(1), vec![item]);
+            let plan = fleet::plan::FlightPlan::new(fleet::ids::Term(1), vec![item]);
             (
                 plan.is_ok(),
                 WireItem::of(&item).is_some_and(|wire| wire.command as u32 == u32::from(command)),

@@ -16,7 +16,7 @@ use super::reboot::counts_after_reboot;
 use super::value::{decode, encode, same};
 use super::{Remembered, Send};
 use fleet::backoff::Backoff;
-use fleet::parameters::denied;
+use fleet::denied_parameters;
 use fleet::rules::{Deviation, DeviationWhy, Enforce, Rules};
 use fleet::time::Moment;
 use fleet::vehicle::{Autopilot, Identity};
@@ -340,7 +340,7 @@ impl Entry {
         if self.back {
             return Ok(());
         }
-        match denied::aboard(autopilot, name, self.wanted) {
+        match denied_parameters::aboard(autopilot, name, self.wanted) {
             Some(why) => Err(format!(
                 "the agent does not set it to {}: {why}; take it out of the profile",
                 self.wanted

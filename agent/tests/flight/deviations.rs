@@ -2,7 +2,7 @@
 //! has just landed.
 
 use super::*;
-use fleet::memory::Answer;
+use fleet::answer::Answer;
 use fleet::whereabouts::Astray;
 
 #[tokio::test(start_paused = true)]

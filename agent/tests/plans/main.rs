@@ -1,6 +1,6 @@
 //! The pilot against simulated autopilots: a plan brought onto the autopilot, flown by it, followed, interrupted and gone on with.
 //!
-//! Owns: what becomes of a plan on both stacks. Must not: test the protocol message by message, or who decides ([`fleet::converge`] has
+//! Owns: what becomes of a plan on both stacks. Must not: test the protocol message by message, or who decides ([`fleet::flight::converge`] has
 //! tests of its own).
 #![allow(deprecated, reason = "the one way to set an item that both know")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
@@ -17,12 +17,12 @@ mod refused;
 use agent::pilot::Pilot;
 use agent::state_file::State;
 use fleet::assignment::{Assignment, Desired, GroundedWhy, Order};
-use fleet::flight_record::SoFar;
 use fleet::geo::shifted;
 use fleet::ids::{NodeName, Term};
-use fleet::mission::item::{self, Item};
-use fleet::mission::{FlightPlan, PlanReport, PlanState};
+use fleet::plan::item::{self, Item};
+use fleet::plan::{FlightPlan, PlanReport, PlanState};
 use fleet::report::{Activity, Report};
+use fleet::reported_flight::SoFar;
 use fleet::time::Moment;
 use fleet::units::{AltitudeAboveHome, SystemId, Wgs84};
 use fleet::vehicle::FlightTruth;

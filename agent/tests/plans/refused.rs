@@ -12,7 +12,7 @@ fn refusal(line: &Line) -> String {
 /// ArduPilot refused each photo of a route, for a number that was left open.
 #[test]
 fn whatever_a_route_asks_for_is_taken_by_both_autopilots() {
-    use fleet::mission::{Action, Waypoint};
+    use fleet::plan::{Action, Waypoint};
     use fleet::station::Altitude;
     use fleet::units::{Heading, Meters, MetersPerSecond};
     for autopilot in BOTH {

@@ -2,10 +2,10 @@
 //!
 //! Owns: an assignment in which only its age and what is desired matter. Must not: decide when it is given.
 
-use fleet::airspace::OrderNumber;
 use fleet::assignment::{Assignment, Desired, Failsafe};
-use fleet::flight_record::ReportedFlight;
 use fleet::ids::{DroneName, DroneUid, Term};
+use fleet::reported_flight::ReportedFlight;
+use fleet::route_order::OrderNumber;
 use fleet::station::Manner;
 
 /// The assignment of the one Drone, by the leader of term 3.

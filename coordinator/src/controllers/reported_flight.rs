@@ -3,7 +3,7 @@
 //! Owns: reading it, and the words of `status.flight`. Must not: decide what follows from it.
 
 use crds::DroneStatus;
-use fleet::flight_record::{ReportedFlight, SoFar};
+use fleet::reported_flight::{ReportedFlight, SoFar};
 use fleet::vehicle::HardwareUid;
 
 const FLOWN: &str = "Flown";

@@ -2,7 +2,7 @@
 //!
 //! Owns: reconciling all vehicles, what is sent to agents and named in their orders
 //! ([`crate::controllers::node_rules`]), the statuses of the objects, Events, and a record of each flight. Must not: compile
-//! ([`fleet::geofence`], [`fleet::parameters`]) or count on anything that an agent did not report.
+//! ([`fleet::planning::geofence`], [`fleet::planning::parameters`]) or count on anything that an agent did not report.
 
 pub mod flight;
 mod made;
@@ -23,7 +23,7 @@ use crate::controllers::vehicle::next::name;
 use crate::controllers::vehicle::whose::{Airframes, served};
 use crds::{Geofence, ParameterProfile, Vehicle, labels};
 use fleet::ids::{DroneName, NodeName};
-use fleet::parameters::Variables;
+use fleet::planning::parameters::Variables;
 use fleet::rules::RulesDigest;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, ListParams};

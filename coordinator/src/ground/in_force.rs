@@ -1,6 +1,6 @@
 //! Ground orders as objects of their own: writing, changing and ending one.
 //!
-//! Owns: the object that an order becomes. Must not: decide what is covered or what a release does ([`fleet::ground_order`] does),
+//! Owns: the object that an order becomes. Must not: decide what is covered or what a release does ([`fleet::planning::ground_order`] does),
 //! or keep what is not written yet ([`super::latch`] does).
 
 use crate::cluster::Cluster;

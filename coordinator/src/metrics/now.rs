@@ -3,12 +3,12 @@
 //! Owns: their names, and asking for the fleet once for each scrape. Must not: know of the caches that [`FleetNow`] is read from.
 
 use crds::{Drone, Swarm};
-use fleet::freshness::Knowledge;
 use fleet::ids::NodeName;
 use fleet::logs::upload::Uploads;
+use fleet::planning::freshness::Knowledge;
+use fleet::planning::upgrade::Plan;
+use fleet::planning::upgrade::node_snapshot::Busy;
 use fleet::report::{LinkQuality, Report};
-use fleet::upgrade::Plan;
-use fleet::upgrade::node_snapshot::Busy;
 use fleet::vehicle::FlightTruth;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};

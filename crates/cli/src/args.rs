@@ -23,7 +23,7 @@ pub use swarm::GroundArgs;
 use crate::failure::Failure;
 use crate::node_link::NodeLink;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use fleet::selector::Selector;
+use fleet::planning::selector::Selector;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 

@@ -8,14 +8,14 @@
     reason = "a benchmark prints, and fails by panicking"
 )]
 
-use fleet::airspace::{Claims, Doing, Known, Margin, Observation, OrderNumber, Owner, Route, Rules};
-use fleet::formation::assign::{Seeker, assign};
+use fleet::airspace::{Claims, Doing, Known, Margin, Observation, Owner, Route, Rules};
 use fleet::geo::{Frame, Local};
 use fleet::ids::{NodeName, Term};
-use fleet::movement::{Goal, Layers, plan};
+use fleet::planning::formation::assign::{Seeker, assign};
+use fleet::planning::movement::{Goal, Layers, plan};
+use fleet::planning::site::{Desire, Expected, Site};
 use fleet::report::{Activity, Report, RouteState};
-use fleet::route_order::{RouteOrder, Waypoint};
-use fleet::site::{Desire, Expected, Site};
+use fleet::route_order::{OrderNumber, RouteOrder, Waypoint};
 use fleet::station::{Altitude, Limits, Manner, Place, Station};
 use fleet::time::Moment;
 use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Meters, Wgs84};

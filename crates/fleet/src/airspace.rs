@@ -1,7 +1,7 @@
 //! Which vehicle owns which airspace: the ground on which invariant 11 is decided.
 //!
 //! Owns: [`Volume`], where a vehicle may be; [`Route`], the straight legs that it is to fly; and [`Claims`], which vehicle owns what, as
-//! far as reports show it. Must not: grant anything ([`crate::safety::may_fly`] does), choose where to fly ([`crate::movement`]), or read a clock.
+//! far as reports show it. Must not: grant anything ([`crate::safety::may_fly`] does), choose where to fly ([`crate::planning::movement`]), or read a clock.
 //!
 //! The rules, all of them:
 //!
@@ -25,7 +25,7 @@ mod route;
 mod volume;
 
 pub use beyond::Traffic;
-pub use claim::{Doing, Known, NotFit, Observation, OrderNumber, Unsteady};
+pub use claim::{Doing, Known, NotFit, Observation, Unsteady};
 pub use claims::{Claims, Owner};
 pub use danger::{Avoidance, Danger, shared_returns};
 pub use route::{BadRoute, Route};

@@ -1,15 +1,14 @@
 //! What the coordinator sends to an agent: not commands but the state it should bring about (level, not edge).
 //!
 //! Owns: [`Assignment`], [`Desired`], and which assignments an agent takes or refuses ([`Fence`]).
-//! Must not: say how to get there; that is [`crate::converge`].
+//! Must not: say how to get there; that is [`crate::flight::converge`].
 
-use crate::airspace::OrderNumber;
 use crate::ground::{GroundMark, GroundOrderId, kept};
 use crate::ids::{DroneName, DroneUid, Term};
-use crate::mission::PlanDigest;
+use crate::plan::PlanDigest;
 pub use crate::preflight_policy::Preflight;
 use crate::reported_flight::ReportedFlight;
-use crate::route_order::RouteOrder;
+use crate::route_order::{OrderNumber, RouteOrder};
 use crate::rules::RulesDigest;
 use crate::station::Manner;
 use crate::units::{AltitudeAboveHome, Percent};

@@ -2,8 +2,8 @@
 //!
 //! Owns: [`FlightRecord`], which makes sure that a vehicle which landed without our asking does not take off again by
 //! itself, nor one that was killed, and which counts how often somebody else has taken over ([`crate::takeover`]). All of
-//! it outlives a restart of the agent, and as [`ReportedFlight`] the loss of its disk. Must not: decide; [`crate::safety`] and
-//! [`crate::converge`] do.
+//! it outlives a restart of the agent, and as [`ReportedFlight`](crate::reported_flight::ReportedFlight) the loss of its disk. Must not: decide; [`crate::safety`] and
+//! [`crate::flight::converge`] do.
 //!
 //!   Fresh --observed airborne--> Flown --observed landed, landing not ours--> Over --a ground order is held--> Fresh
 //!
@@ -12,7 +12,7 @@
 use crate::assignment::{Assignment, Desired, GroundedWhy};
 use crate::failsafe::{self, Diversion, Diverted};
 use crate::ids::DroneUid;
-pub use crate::reported_flight::{ReportedFlight, SoFar};
+use crate::reported_flight::SoFar;
 use crate::takeover::{Descent, InCommand, let_go};
 use crate::time::Moment;
 use crate::vehicle::{Airframe, FlightTruth, HardwareUid, Mode, Vehicle};
@@ -237,9 +237,9 @@ impl FlightRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drone::order::{ToSend, for_node};
-    use crate::drone::status::tests::drone;
     use crate::ids::Term;
+    use crate::planning::drone::order::{ToSend, for_node};
+    use crate::planning::drone::status::tests::drone;
     use crate::vehicle::Airborne;
 
     fn assigned(desired: Desired) -> Assignment {

@@ -5,7 +5,7 @@
 //!
 //! Owns: what a kill order is ([`KillOrder`]), whether an agent may carry it out ([`may_kill`]), the permit to send one
 //! command ([`KillPermit`]), and what came of it ([`KillOutcome`]).
-//! Must not: be asked by [`crate::converge`] or any failsafe.
+//! Must not: be asked by [`crate::flight::converge`] or any failsafe.
 
 use crate::assignment::Assignment;
 use crate::ids::{DroneUid, Term};
@@ -199,10 +199,10 @@ mod tests {
             failsafe: Failsafe::default(),
             resume_after: 0,
             ground_mark: None,
-            reported_flight: crate::flight_record::ReportedFlight::default(),
+            reported_flight: crate::reported_flight::ReportedFlight::default(),
             routed: false,
             manner: crate::station::Manner::default(),
-            void: crate::airspace::OrderNumber::default(),
+            void: crate::route_order::OrderNumber::default(),
             rules: None,
             plan: None,
             route: None,

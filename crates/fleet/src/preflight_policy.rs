@@ -1,6 +1,6 @@
 //! How much a vehicle has to be set up before it is armed.
 //!
-//! Owns: [`Preflight`], the choice of a Drone. Must not: check a vehicle by it; [`crate::preflight`] and [`crate::rules`] do.
+//! Owns: [`Preflight`], the choice of a Drone. Must not: check a vehicle by it; [`crate::flight::preflight`] and [`crate::rules`] do.
 
 use serde::{Deserialize, Serialize};
 
@@ -14,4 +14,16 @@ pub enum Preflight {
     Warn,
     /// It does not arm.
     Refuse,
+}
+
+/// Whether the autopilot's failsafes prevent arming.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum Clearance {
+    /// They do not.
+    #[default]
+    Clear,
+    /// They are still being read, and the Drone wants them known.
+    Reading,
+    /// Some are off or unknown, and the Drone wants them on; or nothing is known of the battery.
+    Problems,
 }

@@ -4,7 +4,6 @@
 //! what the vehicle does.
 
 pub use crate::activity::{Activity, HandsOff};
-use crate::airspace::OrderNumber;
 use crate::answer::{Owed, Stalled};
 use crate::assignment::Held;
 use crate::failsafe::Diversion;
@@ -12,10 +11,10 @@ use crate::ground::GroundOrderId;
 use crate::ids::{DroneUid, NodeName, Term};
 use crate::inventory::{BatteryWear, Inventory};
 use crate::logs::upload::Uploads;
-use crate::mission::{PlanDigest, PlanReport, PlanState, Reached};
+use crate::plan::{PlanDigest, PlanReport, PlanState, Reached};
 use crate::remote_id::{RemoteIdReport, Sending, Transmitter};
 use crate::reported_flight::SoFar;
-use crate::route_order::{RouteOrder, Waypoint};
+use crate::route_order::{OrderNumber, RouteOrder, Waypoint};
 use crate::rules::{FenceState, RulesReport};
 use crate::station::{Off, Station};
 use crate::time::Moment;

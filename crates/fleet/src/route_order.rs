@@ -6,8 +6,8 @@
 //! A level like all orders: the same route again changes nothing, and an agent that was restarted finds its place on it by where
 //! the vehicle is. An older one than the last that was taken is not flown, from any sender: its airspace may be another's by now.
 
-use crate::airspace::OrderNumber;
 use crate::geo::offset;
+use crate::ids::Term;
 use crate::station::{Off, Tolerance};
 use crate::units::{AltitudeAboveHome, AltitudeAmsl, Meters, Wgs84};
 use serde::{Deserialize, Serialize};
@@ -27,6 +27,16 @@ const ON_LEG: (f64, f64) = (2.5, 2.0);
 
 /// One that is farther off than this was not moved by its own estimate of where it is, meters over ground or in height.
 const MOVED: f64 = 4.0;
+
+/// The number of an order to fly a route. Later orders have higher ones, over all leaders; an agent refuses an order whose number
+/// is not higher than the last that it took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct OrderNumber {
+    /// The leadership that granted it.
+    pub term: Term,
+    /// Its number among the grants of that leadership, from 1.
+    pub count: u64,
+}
 
 /// A place over the Earth.
 #[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]

@@ -7,15 +7,16 @@
 //! Must not: be worked around. [`ArmPermit`] and [`LegPermit`] can be made nowhere else. Nothing of Skein's own accord disarms a vehicle:
 //! the one permit to do so is [`crate::kill::KillPermit`], which takes a person's order, given twice.
 
-use crate::airspace::{Claims, NotFit, OrderNumber, Owner, Route};
+use crate::airspace::{Claims, NotFit, Owner, Route};
 use crate::assignment::{Assignment, Desired, GroundedWhy, Held};
-use crate::battery::Level;
+use crate::battery_level::Level;
 use crate::failsafe::executing;
 use crate::flight_record::{FlightRecord, Stage};
 use crate::ground::GroundOrderId;
 use crate::ids::{DroneUid, NodeName, Term};
-use crate::preflight::Clearance;
+use crate::preflight_policy::Clearance;
 use crate::report::Report;
+use crate::route_order::OrderNumber;
 use crate::rules::RulesClearance;
 use crate::time::Moment;
 use crate::vehicle::{Airframe, FlightTruth, Vehicle};

@@ -2,7 +2,7 @@
 //!
 //! Owns: [`Span`], the parts of a takeoff ([`Part`]), and the ids, which follow from the Drone's uid: a program that knows the Drone goes on
 //! in the same trace, also after a restart, and nothing about traces is sent between the two. The generation is no part of them: binding,
-//! slots and stations change it before the first takeoff. What ends a span is decided in [`coordinator`] and in [`agent`].
+//! slots and stations change it before the first takeoff. What ends a span is decided in [`crate::planning::trace`] and in [`crate::flight::trace`].
 //! Must not: read a clock. Each side counts its own moments from 1970, or makes dates of them before it sends a span.
 //!
 //! ```text
@@ -14,9 +14,6 @@
 //!   takeoff  agent        the takeoff command is sent … it is answered
 //!   liftoff  agent        that is answered … the autopilot reports that the vehicle is in the air
 //! ```
-
-pub mod agent;
-pub mod coordinator;
 
 use crate::ids::{DroneName, DroneUid};
 use crate::time::Moment;

@@ -2,7 +2,7 @@
 //!
 //! Owns: [`Watch`], what is remembered of one flight for that, and [`Astray`], what is found. Must not: command anything: what is
 //! found is reported at once, and shown in the status. A vehicle that is late on the way to a height is for
-//! [`crate::drone::height`].
+//! [`crate::planning::drone::height`].
 //!
 //!   Unwatched --at its height--> Holds --farther off than the tolerance for CONFIRMED_AFTER--> Astray --back within half of it--> Holds
 //!   any --sinks faster than ordered--> Falls --holds its height again, or motors off--> Holds, Unwatched
@@ -20,6 +20,9 @@ const FALLS_FOR: Duration = Duration::from_millis(300);
 
 /// Farther than this from the place where it held, meters over ground, a vehicle is not there.
 pub const PLACE_TOLERANCE: f64 = 10.0;
+
+/// A vehicle that is no farther than this from its height holds it, meters: heights drift by a meter or two, and home does too.
+pub const DRIFTS: f64 = 3.0;
 
 /// A vehicle that holds or climbs does not sink as fast as this, meters per second, unless it falls.
 const SINKS_WHILE_HOLDING: f64 = 3.0;

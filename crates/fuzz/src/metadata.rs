@@ -6,7 +6,7 @@
 
 use crate::bytes::Bytes;
 use agent::metadata::{Fetch, MetadataCache, Table};
-use fleet::memory::Outcome;
+use fleet::flight::memory::Outcome;
 use fleet::time::Moment;
 use fleet::units::{Address, ComponentId, SystemId};
 use fleet::vehicle::{Autopilot, Identity};

@@ -3,7 +3,7 @@
 //! Owns: how it is said. Must not: be read by anything that flies.
 
 use crate::v1;
-use fleet::site::{Owned, Piece};
+use fleet::owned_airspace::{Owned, Piece};
 
 impl From<&Owned> for v1::Airspace {
     fn from(owned: &Owned) -> Self {

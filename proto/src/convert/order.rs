@@ -9,10 +9,10 @@ use crate::v1;
 use fleet::assignment::{
     Assignment, Desired, Failsafe, GroundedWhy, OnCoordinatorLoss, OnLowBattery, Order, Preflight, USUAL_RESERVE,
 };
-use fleet::flight_record::{ReportedFlight, SoFar};
 use fleet::ground::{GroundMark, GroundOrderId};
 use fleet::ids::{DroneName, DroneUid, Term};
-use fleet::mission::PlanDigest;
+use fleet::plan::PlanDigest;
+use fleet::reported_flight::{ReportedFlight, SoFar};
 use fleet::rules::RulesDigest;
 use fleet::station::Manner;
 use fleet::units::{AltitudeAboveHome, Heading, MetersPerSecond, Percent};
@@ -310,7 +310,7 @@ fn reserve(percent: u32) -> Result<Percent, BadMessage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::airspace::OrderNumber;
+    use fleet::route_order::OrderNumber;
     use proptest::prelude::*;
 
     fn order() -> impl Strategy<Value = Order> {

@@ -15,7 +15,7 @@ use fleet::ground::GroundOrderId;
 use fleet::ids::{DroneUid, NodeName, Term};
 use fleet::inventory::Inventory;
 use fleet::logs::upload::Uploads;
-use fleet::mission::{PlanDigest, PlanReport};
+use fleet::plan::{PlanDigest, PlanReport};
 use fleet::remote_id::RemoteIdReport;
 use fleet::report::{Activity, HandsOff, LinkQuality, Report, RouteState};
 use fleet::rules::{RulesDigest, RulesReport};

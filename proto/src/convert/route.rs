@@ -4,10 +4,9 @@
 
 use super::{BadMessage, within};
 use crate::v1;
-use fleet::airspace::OrderNumber;
 use fleet::ids::Term;
 use fleet::report::RouteState;
-use fleet::route_order::{MOST_PLACES, RouteOrder, Waypoint};
+use fleet::route_order::{MOST_PLACES, OrderNumber, RouteOrder, Waypoint};
 use fleet::units::AltitudeAmsl;
 
 impl From<OrderNumber> for v1::RouteNumber {
@@ -121,7 +120,7 @@ impl TryFrom<v1::RouteState> for RouteState {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use fleet::memory::{Answer, Stalled};
+    use fleet::answer::{Answer, Stalled};
     use fleet::units::Wgs84;
     use proptest::prelude::*;
 

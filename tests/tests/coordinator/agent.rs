@@ -4,7 +4,7 @@
 //! `fleet`'s rule for accepting orders is shared.
 
 use fleet::assignment::{Desired, Fence, Order};
-use fleet::mission::{FlightPlan, PlanReport, PlanState, Reached};
+use fleet::plan::{FlightPlan, PlanReport, PlanState, Reached};
 use fleet::remote_id::{RemoteIdOrder, RemoteIdReport, Sending, Transmitter};
 use fleet::report::RouteState;
 use fleet::rules::{FenceState, Rules, RulesReport};
@@ -179,7 +179,7 @@ impl State {
         let Some((latitude, longitude, _)) = self.at else {
             return;
         };
-        let up = |item: &fleet::mission::item::Item| item.params[6].unwrap();
+        let up = |item: &fleet::plan::item::Item| item.params[6].unwrap();
         if self.truth == Truth::Disarmed {
             self.at = Some((latitude, longitude, 0.0));
             return;

@@ -5,8 +5,8 @@
 
 use crate::controllers::facts::DroneSnapshot;
 use crds::labels;
-use fleet::drone::Claimed;
 use fleet::ids::{NodeName, Term};
+use fleet::planning::drone::Claimed;
 use fleet::safety::{LastDesired, NoRelease, Release, may_release};
 use kube::ResourceExt;
 
@@ -81,11 +81,11 @@ mod tests {
     use crate::cluster::key::Key;
     use crds::{Drone, DroneSpec};
     use fleet::assignment::Failsafe;
-    use fleet::drone::{Facts, Ground};
-    use fleet::flight_record::ReportedFlight;
     use fleet::ids::{DroneName, DroneUid};
-    use fleet::node_use::Lift;
+    use fleet::planning::drone::{Facts, Ground};
+    use fleet::planning::node_use::Lift;
     use fleet::report::Report;
+    use fleet::reported_flight::ReportedFlight;
     use fleet::units::AltitudeAboveHome;
     use std::sync::Arc;
 

@@ -1,10 +1,10 @@
 //! Which vehicles are on their way to the height that they were asked for, and since when.
 //!
-//! Owns: keeping that, by the Drone's uid, for as long as the Drone exists. Must not: decide ([`fleet::drone::height`] does).
+//! Owns: keeping that, by the Drone's uid, for as long as the Drone exists. Must not: decide ([`fleet::planning::drone::height`] does).
 
 use crate::controllers::facts::DroneSnapshot;
-use fleet::drone::Ground;
-use fleet::drone::height::{Climb, Height};
+use fleet::planning::drone::Ground;
+use fleet::planning::drone::height::{Climb, Height};
 use fleet::report::{Activity, Report};
 use fleet::time::Moment;
 use fleet::vehicle::FlightTruth;

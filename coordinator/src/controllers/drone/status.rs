@@ -1,7 +1,7 @@
 //! The Drone's status object: put together from what is known, and written when it says something new.
 //!
 //! Owns: the mapping to the CRD's types, whose report it is made from ([`serving_node`]), what is kept from the status before, and which
-//! change is worth a write. Must not: decide what is the case; [`fleet::drone::status`] does.
+//! change is worth a write. Must not: decide what is the case; [`fleet::planning::drone::status`] does.
 
 use crate::cluster::api::ApiError;
 use crate::cluster::conditions::condition;
@@ -16,11 +16,11 @@ use crate::controllers::pacing::{Due, Urgency};
 use crate::controllers::reported_flight::so_far;
 use crds::drone::{BatteryStatus, PositionStatus, VehicleIdentity};
 use crds::{Drone, DroneStatus};
-use fleet::drone::status::deviations::alarms;
-use fleet::drone::status::{Binding, ON_ITS_WAY, Phase, Question, Status, status};
 use fleet::ids::NodeName;
+use fleet::planning::drone::status::deviations::alarms;
+use fleet::planning::drone::status::{Binding, ON_ITS_WAY, Phase, Question, Status, status};
+use fleet::planning::site;
 use fleet::report::Report;
-use fleet::site;
 use fleet::vehicle::Autopilot;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
@@ -319,9 +319,9 @@ mod tests {
     use crate::controllers::reported_flight::reported_flight;
     use crds::DroneSpec;
     use fleet::assignment::Held;
-    use fleet::drone::status::{Condition as Said, Kind};
-    use fleet::flight_record::{ReportedFlight, SoFar};
     use fleet::ids::{DroneUid, Term};
+    use fleet::planning::drone::status::{Condition as Said, Kind};
+    use fleet::reported_flight::{ReportedFlight, SoFar};
     use fleet::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Wgs84};
     use fleet::vehicle::{Battery, Charge, FlightTruth, Identity, Position};
     use http::{Request, Response};

@@ -8,7 +8,7 @@ use crate::metrics::Metrics;
 use crate::server::auth::tests::scripted::Scripted;
 use crds::DroneSpec;
 use fleet::ids::Term;
-use fleet::mission::PlanDigest;
+use fleet::plan::PlanDigest;
 use fleet::units::Wgs84;
 use fleet::vehicle::Airborne;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;

@@ -3,8 +3,9 @@
 //! Owns: [`allows`], [`goes_on`]. Must not: know parts or plans.
 
 use crate::controllers::facts::{DroneSnapshot, Observer};
-use fleet::geofence::{Wanted, rest_outside};
-use fleet::mission::{PlannedFlight, Waypoint};
+use fleet::plan::Waypoint;
+use fleet::planning::geofence::{Wanted, rest_outside};
+use fleet::planning::mission::PlannedFlight;
 use fleet::route_order;
 use fleet::station::{Altitude, Manner, Place, Station};
 use fleet::units::{AltitudeAboveHome, Wgs84};

@@ -2,7 +2,7 @@
 
 use super::*;
 use crate::controllers::facts::tests::observer;
-use fleet::freshness::Knowledge;
+use fleet::planning::freshness::Knowledge;
 use http::{Request, Response};
 use kube::client::Body;
 use serde_json::Value;

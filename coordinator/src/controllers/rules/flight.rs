@@ -29,7 +29,7 @@ pub struct Flight {
 }
 
 /// Where a vehicle is, as far as this coordinator observed.
-pub type Followed = fleet::followed::Followed<Flight>;
+pub type Followed = fleet::planning::followed::Followed<Flight>;
 
 /// The flight of a vehicle after what was reported, and the one that has ended with it.
 #[must_use]

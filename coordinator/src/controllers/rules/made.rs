@@ -4,9 +4,9 @@
 
 use super::objects::{Fence, Values};
 use fleet::geo::offset;
-use fleet::geofence::{Compiled, NoFence, ReturnLimit, Wanted, compile_around, suits_home};
 use fleet::ids::Term;
-use fleet::parameters::{NoParameters, Profile, Resolved, Variables, compose, resolve};
+use fleet::planning::geofence::{Compiled, NoFence, ReturnLimit, Wanted, compile_around, suits_home};
+use fleet::planning::parameters::{NoParameters, Profile, Resolved, Variables, compose, resolve};
 use fleet::report::Report;
 use fleet::rules::{Rules, WantedParameter};
 use fleet::units::{AltitudeAboveHome, Wgs84};

@@ -17,10 +17,10 @@ use crate::controllers::takeoff_slots::bounds;
 use crate::ground::{self, Ground};
 use crds::formation::SlotStatus;
 use crds::{Drone, Swarm, SwarmStatus};
-use fleet::formation::coverage::{Coverage, Slot};
 use fleet::geo::offset;
+use fleet::planning::formation::coverage::{Coverage, Slot};
+use fleet::planning::swarm::{Readiness, Tally, readiness};
 use fleet::station::Station;
-use fleet::swarm::{Readiness, Tally, readiness};
 use fleet::time::Moment;
 use fleet::units::Wgs84;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
@@ -390,7 +390,7 @@ mod tests {
                     fleet::units::AltitudeAmsl(0.0),
                     fleet::units::AltitudeAboveHome(20.0),
                 );
-                let near = fleet::formation::coverage::Near {
+                let near = fleet::planning::formation::coverage::Near {
                     uid: fleet::ids::DroneUid("a".into()),
                     slot: 0,
                     off,

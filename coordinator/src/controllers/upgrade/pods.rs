@@ -5,7 +5,7 @@
 use crate::cluster::key::Key;
 use crate::cluster::world::{Change, uid};
 use fleet::ids::NodeName;
-use fleet::upgrade::node_snapshot::{Pod as PodSnapshot, Version};
+use fleet::planning::upgrade::node_snapshot::{Pod as PodSnapshot, Version};
 use k8s_openapi::api::core::v1::Pod;
 use kube::ResourceExt;
 use std::collections::{BTreeMap, HashMap};

@@ -12,7 +12,7 @@ use crate::mission::manifest::{Manifest, failed, judged};
 use crate::mission::preview;
 use crds::{Geofence, Mission, Swarm};
 use fleet::geo;
-use fleet::mission::{Flier, Work};
+use fleet::planning::mission::{Flier, Work};
 use fleet::units::Wgs84;
 use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams, PostParams};
@@ -302,7 +302,7 @@ fn collection(features: Vec<Value>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::mission::{Route, Waypoint};
+    use fleet::plan::{Route, Waypoint};
     use fleet::station::Altitude;
     use fleet::units::AltitudeAboveHome;
 

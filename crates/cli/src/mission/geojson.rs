@@ -11,7 +11,7 @@
 //!
 //! Positions are longitude, latitude, and height in meters from the reference that `properties.altitude` names.
 
-use fleet::mission::{Flier, Leg, Plan, Point, Work};
+use fleet::planning::mission::{Flier, Leg, Plan, Point, Work};
 use fleet::station::Altitude;
 use serde_json::{Value, json};
 

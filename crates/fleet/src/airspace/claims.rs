@@ -4,11 +4,12 @@
 //! Must not: grant; [`crate::safety::may_fly`] does, and only it calls `Claims::take`.
 
 use super::beyond::{Heard, Traffic};
-use super::claim::{Claim, Known, NotFit, Observation, OrderNumber, State, Unsteady};
+use super::claim::{Claim, Known, NotFit, Observation, State, Unsteady};
 use super::index::{Index, Key};
 use super::{Route, Rules, Volume};
 use crate::geo::Local;
 use crate::ids::{NodeName, Term};
+use crate::route_order::OrderNumber;
 use crate::time::Moment;
 use std::collections::{BTreeMap, BTreeSet};
 

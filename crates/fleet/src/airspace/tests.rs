@@ -3,6 +3,7 @@
 use super::*;
 use crate::geo::Local;
 use crate::ids::{NodeName, Term};
+use crate::route_order::OrderNumber;
 use crate::time::Moment;
 
 pub(crate) const SHARP: Margin = Margin {

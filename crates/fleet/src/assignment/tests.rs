@@ -19,10 +19,10 @@ fn assigned(uid: &str, term: u64, generation: i64, desired: Desired) -> Order {
         failsafe: Failsafe::default(),
         resume_after: 0,
         ground_mark: None,
-        reported_flight: crate::flight_record::ReportedFlight::default(),
+        reported_flight: crate::reported_flight::ReportedFlight::default(),
         routed: false,
         manner: crate::station::Manner::default(),
-        void: crate::airspace::OrderNumber::default(),
+        void: crate::route_order::OrderNumber::default(),
         rules: None,
         plan: None,
         route: None,
@@ -189,7 +189,7 @@ fn on_route(generation: i64, count: Option<u64>) -> Assignment {
     Assignment {
         routed: true,
         manner: crate::station::Manner::default(),
-        void: crate::airspace::OrderNumber::default(),
+        void: crate::route_order::OrderNumber::default(),
         rules: None,
         plan: None,
         route: count.map(|count| RouteOrder {

@@ -3,13 +3,13 @@
 use super::*;
 use crate::alarm::Cause;
 use crate::assignment::{Assignment, Desired, Failsafe, Fence, GroundedWhy, OnCoordinatorLoss};
-use crate::battery::Levels;
-use crate::converge::{Situation, Step, Verdict, converge};
 use crate::failsafe::Diverted;
+use crate::flight::battery::Levels;
+use crate::flight::converge::{Situation, Step, Verdict, converge};
+use crate::flight::memory::{Memory, StepKind};
 use crate::flight_record::{FlightRecord, Stage};
 use crate::ids::{DroneName, DroneUid, Term};
-use crate::memory::{Memory, StepKind};
-use crate::preflight::Clearance;
+use crate::preflight_policy::Clearance;
 use crate::safety::{ArmQuestion, NoArm, may_arm};
 use crate::time::{Moment, Sighting};
 use crate::units::AltitudeAboveHome;
@@ -43,10 +43,10 @@ fn assigned(uid: &str, desired: Desired, resume_after: u32) -> Assignment {
         },
         resume_after,
         ground_mark: None,
-        reported_flight: crate::flight_record::ReportedFlight::default(),
+        reported_flight: crate::reported_flight::ReportedFlight::default(),
         routed: false,
         manner: crate::station::Manner::default(),
-        void: crate::airspace::OrderNumber::default(),
+        void: crate::route_order::OrderNumber::default(),
         rules: None,
         plan: None,
         route: None,
@@ -219,12 +219,12 @@ fn verdict(assigned: &Assignment, record: &FlightRecord, beat: (bool, LandedStat
             highest_term: Term(3),
             held: Some(assigned.clone()),
             ground_latch: None,
-            last_route: crate::airspace::OrderNumber::default(),
+            last_route: crate::route_order::OrderNumber::default(),
         },
         battery: Levels::default(),
         preflight: Clearance::default(),
         rules: crate::rules::RulesClearance::Clear,
-        plan: crate::converge::PlanStage::None,
+        plan: crate::flight::converge::PlanStage::None,
         confirmed: true,
         behind: false,
         uplink_silent: Duration::from_secs(600),
@@ -379,7 +379,8 @@ proptest! {
 
 #[test]
 fn an_agent_that_has_lost_its_disk_goes_by_what_was_told_before() {
-    use crate::flight_record::{ReportedFlight, SoFar, Stage};
+    use crate::flight_record::Stage;
+    use crate::reported_flight::{ReportedFlight, SoFar};
     let held = |so_far, takeovers| Assignment {
         reported_flight: ReportedFlight {
             takeovers,

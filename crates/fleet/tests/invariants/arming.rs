@@ -2,11 +2,11 @@
 
 use crate::given::{FLYING, GROUNDED, NOW, assigned, at, heard, uid};
 use fleet::assignment::{Assignment, Desired};
-use fleet::battery::Level;
+use fleet::battery_level::Level;
 use fleet::flight_record::{FlightRecord, Stage};
 use fleet::ground::GroundOrderId;
 use fleet::ids::Term;
-use fleet::preflight::Clearance;
+use fleet::preflight_policy::Clearance;
 use fleet::rules::RulesClearance;
 use fleet::safety::{ArmExpired, ArmQuestion, NoArm, Rest, may_arm};
 use fleet::units::{ComponentId, SystemId};

@@ -1,7 +1,7 @@
 //! Faults that were found by fuzzing and fixed: each a test, so that it does not come back.
 
 use crate::given::{NOW, at, vehicle};
-use fleet::memory::{Memory, StepKind};
+use fleet::flight::memory::{Memory, StepKind};
 use fleet::vehicle::{LandedState, Mode};
 
 /// Found by fuzzing the pilot. A land command was sent, the assignment changed at once, a takeoff followed; the vehicle came down

@@ -6,8 +6,8 @@
 use super::{moment, ms};
 use crate::v1;
 use fleet::alarm::Cause;
+use fleet::answer::{Answer, Owed, Stalled};
 use fleet::failsafe::{Diversion, Diverted};
-use fleet::memory::{Answer, Owed, Stalled};
 use fleet::takeover::Descent;
 use fleet::units::AltitudeAboveHome;
 use fleet::whereabouts::Astray;

@@ -2,10 +2,10 @@
 
 use super::*;
 use fleet::alarm::Cause;
+use fleet::answer::{Answer, Owed};
 use fleet::failsafe::{Diversion, Diverted};
-use fleet::flight_record::SoFar;
 use fleet::inventory::{BatteryWear, Board};
-use fleet::memory::{Answer, Owed};
+use fleet::reported_flight::SoFar;
 use fleet::takeover::Descent;
 use fleet::traffic::{Aircraft, Altitude};
 use fleet::units::Wgs84;

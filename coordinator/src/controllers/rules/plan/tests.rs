@@ -6,7 +6,7 @@ use super::super::status::{RuleState, fence_on, of_fence, of_profile, profile_on
 use super::*;
 use crds::geofence::{Area, Circle, Point};
 use crds::{Geofence, GeofenceSpec, ParameterProfile, ParameterProfileSpec};
-use fleet::parameters::compose;
+use fleet::planning::parameters::compose;
 use fleet::route_order::Waypoint;
 use fleet::rules::{Deviation, FenceState, RulesReport};
 use fleet::units::{AltitudeAmsl, ComponentId, SystemId, Wgs84};
@@ -312,7 +312,7 @@ fn a_geofence_that_is_gone_is_taken_back_and_one_that_changes_is_sent_anew() {
 fn a_window_opens_and_closes_a_geofence() {
     let mut fleet = Fleet::of(&["a"]);
     let mut geofence = geofence("site", "north", 200.0, 1);
-    let window = fleet::geofence::Window {
+    let window = fleet::planning::geofence::Window {
         from: Some(100),
         until: Some(200),
     };

@@ -5,7 +5,7 @@
 //! home. Must not: take an open stream for contact. One that only opens, again and again, or that a deposed coordinator holds
 //! open, leaves a vehicle alone just as well as none.
 
-use fleet::time::Moment;
+use model::time::Moment;
 use std::time::Duration;
 
 /// Another coordinator leads, and agents are connected to it and confirmed, after this long at the latest: it may take the

@@ -8,12 +8,12 @@
 //! services/parameter).
 
 use crate::contact::{FAIL_OVER_TAKES, grace};
-use fleet::backoff::Backoff;
 use fleet::flight::preflight::Findings;
-use fleet::time::Moment;
-use fleet::units::AltitudeAboveHome;
-use fleet::vehicle::{Autopilot, HardwareUid, Identity};
 use link::dialect::{MavMessage, MavParamType, PARAM_REQUEST_READ_DATA, PARAM_VALUE_DATA};
+use model::backoff::Backoff;
+use model::time::Moment;
+use model::units::AltitudeAboveHome;
+use model::vehicle::{Autopilot, HardwareUid, Identity};
 use std::time::Duration;
 
 /// Between two requests.
@@ -121,7 +121,7 @@ impl Default for Ours {
     fn default() -> Self {
         Self {
             heartbeat: false,
-            loss: fleet::assignment::Failsafe::default().after,
+            loss: model::assignment::Failsafe::default().after,
         }
     }
 }
@@ -360,7 +360,7 @@ fn value(autopilot: Autopilot, m: &PARAM_VALUE_DATA) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::units::{ComponentId, SystemId};
+    use model::units::{ComponentId, SystemId};
 
     fn at(s: u64) -> Moment {
         Moment::at(Duration::from_secs(s))

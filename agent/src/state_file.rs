@@ -10,11 +10,11 @@ use crate::durable;
 use crate::plan;
 use crate::remote_id;
 use crate::rules::Remembered;
-use fleet::assignment::Fence;
 use fleet::flight_record::FlightRecord;
-use fleet::ids::NodeName;
-use fleet::route_order::Progress;
-use fleet::units::Address;
+use model::assignment::Fence;
+use model::ids::NodeName;
+use model::route_order::Progress;
+use model::units::Address;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -195,7 +195,7 @@ fn read(bytes: &[u8], dir: &Path, file: &Path, node: &NodeName) -> Result<State,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::ids::Term;
+    use model::ids::Term;
 
     fn node(name: &str) -> NodeName {
         NodeName::parse(name).unwrap()

@@ -93,7 +93,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     let identity = options.identity();
     let traces = Traces::from_environment(&Program {
         name: "skein-coordinator",
-        version: fleet::version::version().to_owned(),
+        version: model::version::version().to_owned(),
         instance: identity.clone(),
         queue: MOST_SPANS,
     });

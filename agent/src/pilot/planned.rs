@@ -9,13 +9,13 @@ use crate::outgoing::Outgoing;
 use crate::plan::{Situation, may_write};
 use fleet::flight::converge::{PlanStage, Step};
 use fleet::flight::memory::{Outcome, StepKind};
-use fleet::plan::{FlightPlan, PlanDigest};
 use fleet::safety::FRESH_FOR_ARMING;
-use fleet::takeover::Descent;
-use fleet::time::Moment;
-use fleet::units::Address;
-use fleet::vehicle::{Airframe, ArmingReason, FlightTruth, ReasonClass};
 use link::dialect::MavMessage;
+use model::plan::{FlightPlan, PlanDigest};
+use model::takeover::Descent;
+use model::time::Moment;
+use model::units::Address;
+use model::vehicle::{Airframe, ArmingReason, FlightTruth, ReasonClass};
 use tracing::warn;
 
 impl Pilot {

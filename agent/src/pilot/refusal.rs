@@ -6,8 +6,8 @@
 //! The answer comes first and the text after it: "Arm: Throttle (RC3) is not neutral", "Arming denied: …".
 
 use fleet::flight::memory::Outcome;
-use fleet::time::Moment;
-use fleet::vehicle::{ArmingReason, ReasonClass};
+use model::time::Moment;
+use model::vehicle::{ArmingReason, ReasonClass};
 use std::time::Duration;
 
 /// A text that came this long before the answer belongs to it.

@@ -15,15 +15,15 @@ use super::before::Before;
 use super::reboot::counts_after_reboot;
 use super::value::{decode, encode, same};
 use super::{Remembered, Send};
-use fleet::backoff::Backoff;
-use fleet::denied_parameters;
-use fleet::rules::{Deviation, DeviationWhy, Enforce, Rules};
-use fleet::time::Moment;
-use fleet::vehicle::{Autopilot, Identity};
 use link::dialect::{
     MavMessage, MavParamError, MavParamType, PARAM_ERROR_DATA, PARAM_REQUEST_READ_DATA, PARAM_SET_DATA,
     PARAM_VALUE_DATA,
 };
+use model::backoff::Backoff;
+use model::denied_parameters;
+use model::rules::{Deviation, DeviationWhy, Enforce, Rules};
+use model::time::Moment;
+use model::vehicle::{Autopilot, Identity};
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -16,18 +16,18 @@ mod refused;
 
 use agent::pilot::Pilot;
 use agent::state_file::State;
-use fleet::assignment::{Assignment, Desired, GroundedWhy, Order};
-use fleet::geo::shifted;
-use fleet::ids::{NodeName, Term};
-use fleet::plan::item::{self, Item};
-use fleet::plan::{FlightPlan, PlanReport, PlanState};
-use fleet::report::{Activity, Report};
-use fleet::reported_flight::SoFar;
-use fleet::time::Moment;
-use fleet::units::{AltitudeAboveHome, SystemId, Wgs84};
-use fleet::vehicle::FlightTruth;
 use line::{HOME, Line};
 use link::dialect::{MavCmd, MavMessage, MavMissionType};
+use model::assignment::{Assignment, Desired, GroundedWhy, Order};
+use model::geo::shifted;
+use model::ids::{NodeName, Term};
+use model::plan::item::{self, Item};
+use model::plan::{FlightPlan, PlanReport, PlanState};
+use model::report::{Activity, Report};
+use model::reported_flight::SoFar;
+use model::time::Moment;
+use model::units::{AltitudeAboveHome, SystemId, Wgs84};
+use model::vehicle::FlightTruth;
 use orders::assignment;
 use sitl::model::{Autopilot, VehicleConfig};
 

@@ -6,11 +6,11 @@
 use crate::cluster::key::Key;
 use crate::cluster::world::uid;
 use crds::Drone;
-use fleet::assignment::{Assignment, Desired};
-use fleet::ids::{DroneName, DroneUid, NodeName};
 use fleet::planning::trace::{Ended, Track};
-use fleet::time::Moment;
-use fleet::trace::{Span, Subject};
+use model::assignment::{Assignment, Desired};
+use model::ids::{DroneName, DroneUid, NodeName};
+use model::time::Moment;
+use model::trace::{Span, Subject};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};

@@ -4,10 +4,10 @@
 //! have what. Must not: make rules, or count on anything that an agent did not report.
 
 use crds::vehicle::VehicleRules;
-use fleet::ids::{DroneName, NodeName};
 use fleet::planning::geofence::{Outside, Wanted, WayOutside, outside, way_outside};
-use fleet::rules::RulesDigest;
-use fleet::units::{AltitudeAboveHome, Wgs84};
+use model::ids::{DroneName, NodeName};
+use model::rules::RulesDigest;
+use model::units::{AltitudeAboveHome, Wgs84};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 

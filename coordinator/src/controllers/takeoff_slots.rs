@@ -4,14 +4,14 @@
 
 use crate::cluster::world::{World, owner, uid};
 use crds::{Drone, Swarm};
-use fleet::assignment::USUAL_RESERVE;
-use fleet::ids::DroneUid;
 use fleet::planning::node_use::OnCordon;
 use fleet::planning::swarm::Bounds;
 use fleet::planning::swarm::replacement::Policy;
 use fleet::planning::swarm::takeoff_slots::{NotYet, Pace, TakeoffSlots as SlotsOfSwarm};
-use fleet::time::Moment;
-use fleet::units::Percent;
+use model::assignment::USUAL_RESERVE;
+use model::ids::DroneUid;
+use model::time::Moment;
+use model::units::Percent;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

@@ -6,7 +6,7 @@
 
 use fleet::planning::freshness::Knowledge;
 use fleet::planning::leadership::Mandate;
-use fleet::time::Moment;
+use model::time::Moment;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;

@@ -10,12 +10,12 @@ use crate::args::mission::{ExportArgs, FileFormat, ImportArgs, MissionArgs, Miss
 use crate::failure::Failure;
 use crds::MissionSpec;
 use crds::mission::{ConfigMapKey, MissionStatus, PlanFrom, Route};
-use fleet::plan::{Waypoint, item};
 use fleet::planning::mission::Work;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::ObjectMeta;
 use manifest::{Content, Manifest, failed};
+use model::plan::{Waypoint, item};
 use plan_files::{Format, PlanFile};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -102,7 +102,7 @@ fn import(args: &ImportArgs) -> Result<(), Failure> {
         };
         notes.extend(left(omitted.takeoffs, "takeoff"));
         notes.extend(left(omitted.landings, "return or landing"));
-        fleet::plan::Route::new(waypoints.clone()).map_err(|error| failed(&error))?;
+        model::plan::Route::new(waypoints.clone()).map_err(|error| failed(&error))?;
         MissionSpec {
             route: Some(Route::of_waypoints(&waypoints)),
             ..MissionSpec::default()

@@ -9,17 +9,17 @@
 )]
 
 use fleet::airspace::{Claims, Doing, Known, Margin, Observation, Owner, Route, Rules};
-use fleet::geo::{Frame, Local};
-use fleet::ids::{NodeName, Term};
 use fleet::planning::formation::assign::{Seeker, assign};
 use fleet::planning::movement::{Goal, Layers, plan};
 use fleet::planning::site::{Desire, Expected, Site};
-use fleet::report::{Activity, Report, RouteState};
-use fleet::route_order::{OrderNumber, RouteOrder, Waypoint};
-use fleet::station::{Altitude, Limits, Manner, Place, Station};
-use fleet::time::Moment;
-use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Meters, Wgs84};
-use fleet::vehicle::{Airborne, FlightTruth, Position};
+use model::geo::{Frame, Local};
+use model::ids::{NodeName, Term};
+use model::report::{Activity, Report, RouteState};
+use model::route_order::{OrderNumber, RouteOrder, Waypoint};
+use model::station::{Altitude, Limits, Manner, Place, Station};
+use model::time::Moment;
+use model::units::{AltitudeAboveHome, AltitudeAmsl, Meters, Wgs84};
+use model::vehicle::{Airborne, FlightTruth, Position};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};

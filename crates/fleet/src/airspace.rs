@@ -31,9 +31,9 @@ pub use danger::{Avoidance, Danger, shared_returns};
 pub use route::{BadRoute, Route};
 pub use volume::{Tube, Volume};
 
-use crate::geo::SCALE_ERROR;
-use crate::ids::NodeName;
-use crate::units::{Meters, MetersPerSecond};
+use model::geo::SCALE_ERROR;
+use model::ids::NodeName;
+use model::units::{Meters, MetersPerSecond};
 use std::time::Duration;
 
 /// Whether a vehicle may be on all of a route, as far as its Geofences go; otherwise why not, in words.

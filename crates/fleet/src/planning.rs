@@ -1,13 +1,14 @@
 //! The wing of the fleet: what is decided for many vehicles, by coordinator and command line.
 //!
 //! Owns: which vehicle serves which Drone, where it flies, and what follows from reports. Must not: be used by an agent
-//! (`tests/tests/house_rules.rs` sees to it).
+//! (`tests/tests/house_rules/wings.rs` sees to it).
 
 pub mod binding;
 pub mod deposition;
 pub mod drone;
+#[cfg(test)]
+mod ellipsoid;
 pub mod flight_transition;
-pub mod followed;
 pub mod formation;
 pub mod freshness;
 pub mod geofence;

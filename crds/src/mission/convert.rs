@@ -4,10 +4,10 @@
 
 use super::{Action, ActionType, Corner, Route, Survey, SurveyPattern, Waypoint};
 use crate::drone::AltitudeReference;
-use fleet::plan::{self, BadRoute};
 use fleet::planning::mission::{self, BadSurvey, Pattern, Spacing};
-use fleet::station::Altitude;
-use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Meters, MetersPerSecond, Percent, Wgs84};
+use model::plan::{self, BadRoute};
+use model::station::Altitude;
+use model::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Meters, MetersPerSecond, Percent, Wgs84};
 use std::time::Duration;
 
 impl Route {

@@ -6,8 +6,8 @@ use super::{World, owner, uid};
 use crate::cluster::selection::Selection;
 use crds::ground_order::Scope as Kind;
 use crds::{Drone, GroundOrder};
-use fleet::ground::GroundOrderId;
 use fleet::planning::ground_order::{Name, Order, Scope, Subject};
+use model::ground::GroundOrderId;
 use std::collections::BTreeSet;
 use std::fmt;
 

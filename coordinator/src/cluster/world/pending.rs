@@ -7,8 +7,8 @@
 use crate::cluster::key::Key;
 use crate::cluster::world::owner;
 use crds::Drone;
-use fleet::ids::NodeName;
 use fleet::planning::binding::NoVehicle;
+use model::ids::NodeName;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 use std::time::Duration;

@@ -267,7 +267,7 @@ mod tests {
     use super::*;
     use fleet::planning::mission::progress::{Part, Progress, Why};
     use fleet::planning::mission::{Stretch, Stretches};
-    use fleet::units::Wgs84;
+    use model::units::Wgs84;
     use serde_json::json;
 
     fn mission(spec: serde_json::Value) -> Mission {

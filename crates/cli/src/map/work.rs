@@ -6,7 +6,7 @@ use super::vehicles::{fine, tenths};
 use crds::Mission;
 use crds::mission::TrackRange;
 use fleet::planning::mission::{Stretch, Stretches, Work};
-use fleet::station::Altitude;
+use model::station::Altitude;
 use serde_json::{Value, json};
 
 /// A path of more places is not sent.

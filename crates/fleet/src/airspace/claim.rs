@@ -10,10 +10,10 @@
 use super::beyond::{FORESEEN, Heard, back_to, drift, failsafe, flies_on};
 use super::index::Key;
 use super::{Margin, Route, Rules, Tube, Volume};
-use crate::geo::Local;
-use crate::route_order::OrderNumber;
-use crate::time::Moment;
-use crate::units::Meters;
+use model::geo::Local;
+use model::route_order::OrderNumber;
+use model::time::Moment;
+use model::units::Meters;
 use std::time::Duration;
 
 /// So long a report and an order take at most, together, when all is well.

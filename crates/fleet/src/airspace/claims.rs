@@ -7,10 +7,10 @@ use super::beyond::{Heard, Traffic};
 use super::claim::{Claim, Known, NotFit, Observation, State, Unsteady};
 use super::index::{Index, Key};
 use super::{Route, Rules, Volume};
-use crate::geo::Local;
-use crate::ids::{NodeName, Term};
-use crate::route_order::OrderNumber;
-use crate::time::Moment;
+use model::geo::Local;
+use model::ids::{NodeName, Term};
+use model::route_order::OrderNumber;
+use model::time::Moment;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A route that leads nearer to a danger leads by more than this nearer, meters.

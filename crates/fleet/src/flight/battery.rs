@@ -5,10 +5,10 @@
 //! battery meanwhile is counted in, so that the reserve is still there when it is acted on.
 //! Must not: decide what follows ([`crate::flight::converge`], [`crate::safety`]). A battery of which nothing is known is not low.
 
-use crate::battery_level::Level;
-use crate::time::{Moment, Sighting};
-use crate::units::{Percent, Volts};
-use crate::vehicle::{ArmingReason, Battery, Charge, ReasonClass};
+use model::battery_level::Level;
+use model::time::{Moment, Sighting};
+use model::units::{Percent, Volts};
+use model::vehicle::{ArmingReason, Battery, Charge, ReasonClass};
 use std::time::Duration;
 
 /// A low reading counts once readings have been low for this long.

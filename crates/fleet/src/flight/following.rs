@@ -7,13 +7,13 @@
 //! to a later one, and the vehicle was observed at its place just before. One that is done where the vehicle is counts with the place before
 //! it. What a person jumps over is not reached.
 
-use crate::geo::offset;
-use crate::plan::flight::{Uploaded, is_flown_to};
-use crate::plan::item;
-use crate::station::Altitude;
-use crate::takeover::Descent;
-use crate::time::{Moment, Sighting};
-use crate::vehicle::Position;
+use model::geo::offset;
+use model::plan::flight::{Uploaded, is_flown_to};
+use model::plan::item;
+use model::station::Altitude;
+use model::takeover::Descent;
+use model::time::{Moment, Sighting};
+use model::vehicle::Position;
 use std::collections::VecDeque;
 use std::time::Duration;
 
@@ -218,10 +218,10 @@ const fn is_descent(command: u16) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::geo::shifted;
-    use crate::plan::flight::rest;
-    use crate::plan::item::Item;
-    use crate::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+    use model::geo::shifted;
+    use model::plan::flight::rest;
+    use model::plan::item::Item;
+    use model::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
 
     const HOME: Wgs84 = Wgs84 {
         latitude_deg: 47.397_742,

@@ -3,15 +3,15 @@
 //! Owns: pacing per kind of step (a grace time after an answer, a capped back-off after a refusal or silence), and
 //! whether the present arming is ours. In memory only: after a restart nothing is under way.
 
-use crate::answer::{Answer, Owed, Stalled};
-use crate::backoff::Backoff;
-use crate::failsafe;
-use crate::route_order::{Progress, RouteOrder, Waypoint};
 use crate::safety::ARM_LIFE;
-use crate::takeover::Descent;
-use crate::time::Moment;
-use crate::units::{AltitudeAboveHome, MetersPerSecond};
-use crate::vehicle::{FlightTruth, LINK_LOST_AFTER, Mode, TRUTH_STALE_AFTER, Vehicle};
+use model::answer::{Answer, Owed, Stalled};
+use model::backoff::Backoff;
+use model::failsafe;
+use model::route_order::{Progress, RouteOrder, Waypoint};
+use model::takeover::Descent;
+use model::time::Moment;
+use model::units::{AltitudeAboveHome, MetersPerSecond};
+use model::vehicle::{FlightTruth, LINK_LOST_AFTER, Mode, TRUTH_STALE_AFTER, Vehicle};
 use std::time::Duration;
 
 /// Kinds of [`crate::flight::converge::Step`].

@@ -3,8 +3,8 @@
 //! Owns: what follows from an autopilot's own failsafes, as far as they have been read. Must not: know parameters by
 //! name; the agent reads them and puts the findings into words.
 
-use crate::battery_level::Level;
-use crate::preflight_policy::{Clearance, Preflight};
+use model::battery_level::Level;
+use model::preflight_policy::{Clearance, Preflight};
 
 /// What was found of the autopilot's own failsafes.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]

@@ -4,11 +4,11 @@
 //! the disk: an agent that is restarted before the takeoff begins its part again, and one that is restarted in flight has none.
 //! Must not: decide anything else.
 
-use crate::assignment::{Assignment, Desired};
 use crate::flight::memory::{Outcome, StepKind};
-use crate::time::Moment;
-use crate::trace::{Part, Span, Subject};
-use crate::vehicle::FlightTruth;
+use model::assignment::{Assignment, Desired};
+use model::time::Moment;
+use model::trace::{Part, Span, Subject};
+use model::vehicle::FlightTruth;
 
 /// Spans that wait to be taken; more would mean that nothing takes them.
 const MOST: usize = 32;

@@ -3,9 +3,9 @@
 //! Owns: [`choose`], with the account of why there is none, and [`claim`], the take-over rule for claims.
 //! Must not: write anything. A choice counts once the claim is written.
 
-use crate::ids::{DroneUid, NodeName};
-use crate::report::Report;
-use crate::units::{Percent, Wgs84};
+use model::ids::{DroneUid, NodeName};
+use model::report::Report;
+use model::units::{Percent, Wgs84};
 use std::cmp::Reverse;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt;

@@ -12,7 +12,7 @@
 //! Agents that have really received a term that is too far, as from a coordinator that was captured, follow a new *epoch*: a person
 //! raises it on the Lease, and every term of it is above all of the epochs before ([`Term::of`]). Nobody has to touch an aircraft.
 
-use crate::ids::{NodeName, Term};
+use model::ids::{NodeName, Term};
 use std::collections::BTreeMap;
 use std::time::Duration;
 

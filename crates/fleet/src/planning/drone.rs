@@ -10,18 +10,18 @@ pub mod order;
 pub mod status;
 pub mod way_home;
 
-use crate::assignment::Failsafe;
-use crate::ground::GroundMark;
-use crate::ids::{DroneName, DroneUid};
-use crate::plan::PlanDigest;
 use crate::planning::node_use::{Lift, NoLift};
 use crate::planning::site::OffStation;
-use crate::reported_flight::ReportedFlight;
-use crate::route_order::RouteOrder;
-use crate::rules::RulesDigest;
-use crate::station::Manner;
-use crate::units::AltitudeAboveHome;
-use crate::vehicle::FlightTruth;
+use model::assignment::Failsafe;
+use model::ground::GroundMark;
+use model::ids::{DroneName, DroneUid};
+use model::plan::PlanDigest;
+use model::reported_flight::ReportedFlight;
+use model::route_order::RouteOrder;
+use model::rules::RulesDigest;
+use model::station::Manner;
+use model::units::AltitudeAboveHome;
+use model::vehicle::FlightTruth;
 use way_home::WayHome;
 
 /// What is known of a Drone object and its claim.

@@ -2,7 +2,7 @@
 //!
 //! Owns: [`transition`], a pure function. Must not: keep anything.
 
-use crate::vehicle::FlightTruth;
+use model::vehicle::FlightTruth;
 
 /// A transition of a flight.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
@@ -31,8 +31,8 @@ pub fn transition(flew: Option<bool>, before: FlightTruth, after: FlightTruth) -
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::vehicle::{Airborne as How, WhyUnknown};
     use FlightTruth::{Airborne, ArmedOnGround, Disarmed, Unknown};
+    use model::vehicle::{Airborne as How, WhyUnknown};
 
     const LOST: FlightTruth = Unknown(WhyUnknown::LinkLost);
 

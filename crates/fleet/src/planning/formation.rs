@@ -23,10 +23,10 @@ pub use assign::assign;
 pub use fill::fill;
 
 use crate::airspace::Separation;
-use crate::geo::{offset, shifted};
-use crate::station::{Altitude, BadStation, Limits, Place, Station};
-use crate::units::{Heading, Meters};
 use assign::WEIGHED;
+use model::geo::{offset, shifted};
+use model::station::{Altitude, BadStation, Limits, Place, Station};
+use model::units::{Heading, Meters};
 use rstar::RTree;
 use rstar::primitives::GeomWithData;
 

@@ -10,10 +10,10 @@
 //! A standby fills its caches before it leads, and its watches may be late by any time. What a former leader has done meanwhile,
 //! such as a ground order that it recorded, is then missing from them.
 
-use crate::assignment::{Assignment, Desired, GroundedWhy, Held, HeldDetails, Order};
-use crate::ground::GroundMark;
-use crate::ids::Term;
-use crate::vehicle::FlightTruth;
+use model::assignment::{Assignment, Desired, GroundedWhy, Held, HeldDetails, Order};
+use model::ground::GroundMark;
+use model::ids::Term;
+use model::vehicle::FlightTruth;
 use std::fmt;
 use std::time::Duration;
 
@@ -161,10 +161,10 @@ impl History {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assignment::Failsafe;
-    use crate::ground::GroundOrderId;
-    use crate::ids::{DroneName, DroneUid};
-    use crate::units::AltitudeAboveHome;
+    use model::assignment::Failsafe;
+    use model::ground::GroundOrderId;
+    use model::ids::{DroneName, DroneUid};
+    use model::units::AltitudeAboveHome;
 
     const FLY: Desired = Desired::Flying {
         altitude: AltitudeAboveHome(10.0),
@@ -188,10 +188,10 @@ mod tests {
             failsafe: Failsafe::default(),
             resume_after: 0,
             ground_mark: None,
-            reported_flight: crate::reported_flight::ReportedFlight::default(),
+            reported_flight: model::reported_flight::ReportedFlight::default(),
             routed: false,
-            manner: crate::station::Manner::default(),
-            void: crate::route_order::OrderNumber::default(),
+            manner: model::station::Manner::default(),
+            void: model::route_order::OrderNumber::default(),
             rules: None,
             plan: None,
             route: None,
@@ -290,7 +290,7 @@ mod tests {
         assert!(!begins_flight(&Order::unassigned(Term(1)), None, None));
         let fly = Order::Assigned(order(4, FLY));
         assert!(begins_flight(&fly, None, Some(FlightTruth::Disarmed)));
-        let up = FlightTruth::Airborne(crate::vehicle::Airborne::InAir);
+        let up = FlightTruth::Airborne(model::vehicle::Airborne::InAir);
         assert!(
             !begins_flight(&fly, None, Some(up)),
             "its agent has lost its memory in the air"

@@ -24,9 +24,9 @@ mod shape;
 mod simplify;
 mod way;
 
-use crate::rules::{Enforce, Fence, Outline, Side, WantedParameter};
-use crate::units::{AltitudeAboveHome, Wgs84};
-use crate::vehicle::Autopilot;
+use model::rules::{Enforce, Fence, Outline, Side, WantedParameter};
+use model::units::{AltitudeAboveHome, Wgs84};
+use model::vehicle::Autopilot;
 pub use returning::ReturnLimit;
 pub use shape::BadShape;
 pub use way::{WayOutside, rest_outside, way_outside};

@@ -8,9 +8,9 @@
 //!   standby:        observed unchanged ──LASTS──► may take it (counted from after the write was observed)
 //!
 //! ACT_FOR is shorter than LASTS, and the leader counts from an earlier moment, so it has stopped before another may begin. What
-//! it sent before that, and what a stopped clock makes it send later, is fenced by the term ([`crate::assignment::Fence`]).
+//! it sent before that, and what a stopped clock makes it send later, is fenced by the term ([`model::assignment::Fence`]).
 
-use crate::time::Moment;
+use model::time::Moment;
 use std::time::Duration;
 
 /// A Lease that was not renewed for this long may be taken by another.

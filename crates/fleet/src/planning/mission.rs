@@ -1,8 +1,8 @@
 //! A mission: work in the air that completes, planned ahead without an aircraft.
 //!
-//! Owns: what is to be flown (a [`Route`](crate::plan::Route), a [`Survey`], items as they are [`written`]), as one [`Work`]; its cutting
+//! Owns: what is to be flown (a [`Route`](model::plan::Route), a [`Survey`], items as they are [`written`]), as one [`Work`]; its cutting
 //! into shares of equal flying time ([`Work::share`]), and that of what is left ([`Plan::left`]); the numbers that a person is shown before
-//! ([`figures`]); which vehicle flies what, and what follows ([`progress`]). A share as one vehicle flies it is in [`crate::plan`].
+//! ([`figures`]); which vehicle flies what, and what follows ([`progress`]). A share as one vehicle flies it is in [`model::plan`].
 //! Must not: fly, know a file format, or know which vehicle serves which Drone.
 //!
 //! ```text

@@ -24,11 +24,11 @@ mod circle;
 mod ways;
 
 use crate::airspace::{Allows, Claims, NotFit, Owner, Route, Rules};
-use crate::geo::Local;
-use crate::ids::NodeName;
 use crate::safety::{LegPermit, NoLeg, may_fly};
-use crate::time::Moment;
-use crate::units::AltitudeAmsl;
+use model::geo::Local;
+use model::ids::NodeName;
+use model::time::Moment;
+use model::units::AltitudeAmsl;
 use rstar::RTree;
 use rstar::primitives::GeomWithData;
 use std::collections::{BTreeMap, BTreeSet};

@@ -1,7 +1,7 @@
 //! What ParameterProfiles want of a vehicle's autopilot, as one list of values, and the [`Rules`] of which they are a part.
 //!
 //! Owns: [`Profile`], which value counts where several name a parameter ([`resolve`]), the digest of rules ([`compose`]). What no profile
-//! may set is in [`crate::denied_parameters`], which vehicle gets changed values next in [`rollout`].
+//! may set is in [`model::denied_parameters`], which vehicle gets changed values next in [`rollout`].
 //! Must not: know MAVLink or Kubernetes, or take a value for set: only what was read back is.
 //!
 //! The profile with the higher precedence wins. Two of the same precedence that want different values are a conflict, and nothing is
@@ -10,11 +10,11 @@
 mod expression;
 pub mod rollout;
 
-use crate::denied_parameters;
-use crate::ids::Term;
-use crate::rules::{Enforce, Fence, MOST_PARAMETERS, Outline, Rules, RulesDigest, Side, WantedParameter};
-use crate::vehicle::Autopilot;
 pub use expression::{BadExpression, Variable, Variables};
+use model::denied_parameters;
+use model::ids::Term;
+use model::rules::{Enforce, Fence, MOST_PARAMETERS, Outline, Rules, RulesDigest, Side, WantedParameter};
+use model::vehicle::Autopilot;
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -301,7 +301,7 @@ fn digest(fence: Option<&Fence>, parameters: &[WantedParameter]) -> RulesDigest 
             Side::Inside => "inside",
             Side::Outside => "outside",
         };
-        let at = |at: &crate::units::Wgs84| {
+        let at = |at: &model::units::Wgs84| {
             let grid = |degrees: f64| (degrees * 1e7).round();
             format!(" {} {}", grid(at.latitude_deg), grid(at.longitude_deg))
         };

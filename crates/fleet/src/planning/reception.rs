@@ -5,7 +5,7 @@
 //!
 //!   in contact: at least half as many agents as there are vehicles in service --fewer--> cut off --enough, for RECONNECT_TIME--> in contact
 
-use crate::time::Moment;
+use model::time::Moment;
 use std::time::Duration;
 
 /// After it was cut off, agents have this long to come back before the silence of one says anything: their back-off is capped at 5 s.

@@ -14,18 +14,18 @@ mod takeoff;
 pub use avoid::{Action, Endangered};
 
 use crate::airspace::{Claims, Doing, Known, Margin, Observation, Owner, Route, Rules, Volume, shared_returns};
-use crate::geo::{Frame, Local, NoPlace};
-use crate::ids::{NodeName, Term};
-use crate::plan::PlanDigest;
 use crate::planning::geofence::{Wanted, way_outside};
 use crate::planning::movement::{self, Goal, Layers, Waiting};
-use crate::report::{Activity, Report};
-use crate::route_order::{OrderNumber, RouteOrder, Waypoint};
 use crate::safety::{LegPermit, may_stop};
-use crate::station::{Arrival, Limits, Off, Station, Tolerance};
-use crate::time::Moment;
-use crate::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
-use crate::vehicle::{Airborne, FlightTruth};
+use model::geo::{Frame, Local, NoPlace};
+use model::ids::{NodeName, Term};
+use model::plan::PlanDigest;
+use model::report::{Activity, Report};
+use model::route_order::{OrderNumber, RouteOrder, Waypoint};
+use model::station::{Arrival, Limits, Off, Station, Tolerance};
+use model::time::Moment;
+use model::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+use model::vehicle::{Airborne, FlightTruth};
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
@@ -745,8 +745,8 @@ fn observation_on_plan(
         heard: position_time(report, received),
         at,
         accuracy: Margin {
-            horizontal: crate::units::Meters(0.0),
-            vertical: crate::units::Meters(0.0),
+            horizontal: model::units::Meters(0.0),
+            vertical: model::units::Meters(0.0),
         },
         order: report.route.last,
         doing,

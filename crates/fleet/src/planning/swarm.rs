@@ -13,8 +13,8 @@ pub mod takeoff_slots;
 
 pub use readiness::{Readiness, Tally, readiness};
 
-use crate::ids::DroneUid;
-use crate::units::Percent;
+use model::ids::DroneUid;
+use model::units::Percent;
 use replacement::Replace;
 
 /// What a Drone's vehicle does, as far as removing it matters. The order is the order of removal.

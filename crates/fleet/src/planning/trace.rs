@@ -3,8 +3,8 @@
 //! Owns: [`Track`], how far one Drone has come; in memory only: a leader that does not know it writes what it observes, into the same trace.
 //! Must not: decide anything else.
 
-use crate::time::Moment;
-use crate::trace::Part;
+use model::time::Moment;
+use model::trace::Part;
 
 /// Part of a takeoff with its start and end.
 pub type Ended = (Part, Moment, Moment);

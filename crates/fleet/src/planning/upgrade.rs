@@ -11,8 +11,8 @@
 
 pub mod node_snapshot;
 
-use crate::ids::NodeName;
-use crate::time::Moment;
+use model::ids::NodeName;
+use model::time::Moment;
 use node_snapshot::{Busy, Free, NodeSnapshot, Version, assess};
 use std::collections::BTreeMap;
 use std::time::Duration;

@@ -26,7 +26,7 @@ impl Mutation {
     }
 }
 
-const FLEET: &[&str] = &["--package", "skein-fleet"];
+const FLEET: &[&str] = &["--package", "skein-model", "--package", "skein-fleet"];
 const AGENT: &[&str] = &[
     "--package",
     "skein-agent",
@@ -46,13 +46,13 @@ const NETWORK: &[&str] = &["--package", "skein-tests", "--test", "network"];
 
 const SAFETY: &str = "crates/fleet/src/safety.rs";
 const CONVERGE: &str = "crates/fleet/src/flight/converge.rs";
-const ASSIGNMENT: &str = "crates/fleet/src/assignment.rs";
+const ASSIGNMENT: &str = "crates/model/src/assignment.rs";
 const FRESHNESS: &str = "crates/fleet/src/planning/freshness.rs";
 const GROUND_ORDER: &str = "crates/fleet/src/planning/ground_order.rs";
 const FOLLOWING: &str = "crates/fleet/src/flight/following.rs";
 const CLAIM: &str = "crates/fleet/src/airspace/claim.rs";
 
-/// Those that need the least time: tests of `fleet` alone notice them.
+/// Those that need the least time: tests of `model` and `fleet` alone notice them.
 pub const SHORT: &[&str] = &[
     "arms a vehicle that is not known to be on the ground",
     "stops the motors of another Drone's vehicle",
@@ -216,7 +216,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 5,
         name: "stops the motors of another Drone's vehicle",
-        file: "crates/fleet/src/kill.rs",
+        file: "crates/model/src/kill.rs",
         find: "q.held.filter(|held| held.uid == q.order.uid)",
         replace: "q.held.filter(|held| !held.uid.0.is_empty())",
         tests: FLEET,
@@ -224,7 +224,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 5,
         name: "carries out a kill that came before",
-        file: "crates/fleet/src/kill.rs",
+        file: "crates/model/src/kill.rs",
         find: "if q.used.has(q.order.nonce) {",
         replace: "if false {",
         tests: FLEET,
@@ -232,7 +232,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 5,
         name: "takes the vehicle back from a pilot",
-        file: "crates/fleet/src/takeover.rs",
+        file: "crates/model/src/takeover.rs",
         find: "takeovers > resume_after",
         replace: "takeovers > resume_after.saturating_add(1)",
         tests: FLEET,
@@ -304,7 +304,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 9,
         name: "forgets a ground order that is recorded nowhere yet",
-        file: "crates/fleet/src/ground.rs",
+        file: "crates/model/src/ground.rs",
         find: "Some(GroundMark::Given(id)) if ordered => Some(id),",
         replace: "Some(GroundMark::Given(_)) if ordered => None,",
         tests: FLEET,
@@ -560,7 +560,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 12,
         name: "takes other rules in force for the ones that were selected",
-        file: "crates/fleet/src/rules.rs",
+        file: "crates/model/src/rules.rs",
         find: "if report.in_force && report.held.as_ref() == Some(named) => {",
         replace: "if report.in_force && report.held.is_some() => {",
         tests: FLEET,
@@ -648,7 +648,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 15,
         name: "takes the wait of PX4's failsafe for a hold of ours",
-        file: "crates/fleet/src/failsafe.rs",
+        file: "crates/model/src/failsafe.rs",
         find: "(Some(SystemState::Critical), Some(Autopilot::Px4)) => true,",
         replace: "(Some(SystemState::Critical), Some(Autopilot::Px4)) => announced,",
         tests: FLEET,

@@ -2,12 +2,12 @@
 
 use super::tests::{FLY, GROUND, World, low, world};
 use super::*;
-use crate::alarm::{Alarm, Cause};
-use crate::assignment::GroundedWhy;
 use crate::flight::memory::Outcome;
-use crate::time::Sighting;
-use crate::units::{AltitudeAmsl, ComponentId, SystemId};
-use crate::vehicle::{Autopilot, Identity, LandedState, Position, SystemState};
+use model::alarm::{Alarm, Cause};
+use model::assignment::GroundedWhy;
+use model::time::Sighting;
+use model::units::{AltitudeAmsl, ComponentId, SystemId};
+use model::vehicle::{Autopilot, Identity, LandedState, Position, SystemState};
 
 const GIVES_WAY: Activity = Activity::HandsOff(HandsOff::AutopilotFailsafe);
 const ORDERED: Desired = Desired::Grounded {
@@ -47,7 +47,7 @@ fn nothing_of_ours_overrides_a_failsafe_that_the_autopilot_executes() {
     let another_height = {
         let mut w = world(FLY).in_failsafe(Mode::Station);
         let position = Position {
-            at: crate::units::Wgs84 {
+            at: model::units::Wgs84 {
                 latitude_deg: 47.4,
                 longitude_deg: 8.5,
             },
@@ -190,7 +190,7 @@ fn a_vehicle_that_has_just_landed_rests_before_it_is_armed() {
 
 #[test]
 fn a_landing_that_was_commanded_and_does_not_come_is_owed() {
-    use crate::answer::Answer;
+    use model::answer::Answer;
     let mut w = world(GROUND).flying(Mode::Station);
     assert_eq!(w.memory.owed(), None);
     let began = w.now;

@@ -3,8 +3,8 @@
 use super::tests::{FLY, GROUND, World, low, world};
 use super::*;
 use crate::flight::memory::Outcome;
-use crate::takeover::InCommand;
-use crate::vehicle::LandedState;
+use model::takeover::InCommand;
+use model::vehicle::LandedState;
 
 const REFUSED: &str = "FAILED";
 

@@ -3,9 +3,9 @@
 //! Owns: [`another_height`]. Must not: move a vehicle by order of one that does not lead, or out of a mode of ours.
 
 use super::{Situation, Step};
-use crate::units::AltitudeAboveHome;
-use crate::vehicle::{Mode, TRUTH_STALE_AFTER};
-use crate::whereabouts::DRIFTS;
+use model::units::AltitudeAboveHome;
+use model::vehicle::{Mode, TRUTH_STALE_AFTER};
+use model::whereabouts::DRIFTS;
 
 /// Two desired heights that differ by more than this are two, meters.
 const HEIGHTS_DIFFER: f64 = 0.05;
@@ -30,13 +30,13 @@ pub(super) fn another_height(s: &Situation<'_>, desired: AltitudeAboveHome) -> O
 #[cfg(test)]
 mod tests {
     use super::super::tests::{World, world};
-    use crate::assignment::Desired;
     use crate::flight::converge::{Step, called_off};
     use crate::flight::memory::{Outcome, StepKind};
-    use crate::report::Activity;
-    use crate::time::Sighting;
-    use crate::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
-    use crate::vehicle::{LandedState, Mode, Position};
+    use model::assignment::Desired;
+    use model::report::Activity;
+    use model::time::Sighting;
+    use model::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+    use model::vehicle::{LandedState, Mode, Position};
     use std::time::Duration;
 
     const HERE: Wgs84 = Wgs84 {
@@ -113,7 +113,7 @@ mod tests {
         unconfirmed.confirmed = false;
         assert_eq!(step(&unconfirmed), Step::Nothing);
         let mut old = holding(10.0, 25.0, Some(10.0));
-        old.fence.highest_term = crate::ids::Term(4);
+        old.fence.highest_term = model::ids::Term(4);
         assert_eq!(step(&old), Step::Nothing);
         let mut unheard = holding(10.0, 25.0, Some(10.0));
         unheard.vehicle.position = None;

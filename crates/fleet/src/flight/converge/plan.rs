@@ -4,9 +4,9 @@
 //! that does not lead, before its route has come to its end, or one that is not known to be on the autopilot as it should be.
 
 use super::{Situation, Step, Verdict, failsafe, paced, rest, route};
-use crate::assignment::{Assignment, OnCoordinatorLoss};
-use crate::report::Activity;
-use crate::vehicle::{Airborne, Mode};
+use model::assignment::{Assignment, OnCoordinatorLoss};
+use model::report::Activity;
+use model::vehicle::{Airborne, Mode};
 
 /// How far the plan of the assignment is, as its agent knows.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -65,14 +65,14 @@ pub(super) fn fly(s: &Situation<'_>, held: &Assignment, part: Airborne) -> Verdi
 mod tests {
     use super::super::tests::{FLY, World, world};
     use super::*;
-    use crate::assignment::{Desired, GroundedWhy};
-    use crate::battery_level::Level;
     use crate::flight::converge::called_off;
     use crate::flight::memory::StepKind;
-    use crate::ids::Term;
-    use crate::plan::PlanDigest;
-    use crate::report::HandsOff;
-    use crate::vehicle::{LandedState, OurPlan};
+    use model::assignment::{Desired, GroundedWhy};
+    use model::battery_level::Level;
+    use model::ids::Term;
+    use model::plan::PlanDigest;
+    use model::report::HandsOff;
+    use model::vehicle::{LandedState, OurPlan};
 
     fn planned(stage: PlanStage) -> World {
         let mut w = world(FLY);

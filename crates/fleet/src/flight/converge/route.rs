@@ -3,11 +3,11 @@
 //! Owns: [`follow`]. Must not: move a vehicle off its route, by order of one that does not lead, or out of a mode of ours.
 
 use super::{Situation, Step, Verdict, paced, rest};
-use crate::assignment::Assignment;
-use crate::report::Activity;
-use crate::route_order::Waypoint;
-use crate::units::AltitudeAboveHome;
-use crate::vehicle::{Mode, TRUTH_STALE_AFTER};
+use model::assignment::Assignment;
+use model::report::Activity;
+use model::route_order::Waypoint;
+use model::units::AltitudeAboveHome;
+use model::vehicle::{Mode, TRUTH_STALE_AFTER};
 
 /// The step to the next place of the route of `held`, if there is one. Without a route, and off it, the vehicle stays where it is: the
 /// coordinator grants one from there.
@@ -94,16 +94,16 @@ impl Situation<'_> {
 #[cfg(test)]
 mod tests {
     use super::super::tests::{FLY, World, world};
-    use crate::answer::Answer;
     use crate::flight::converge::{Step, called_off};
     use crate::flight::memory::{Outcome, StepKind};
-    use crate::geo::shifted;
-    use crate::ids::Term;
-    use crate::report::Activity;
-    use crate::route_order::{OrderNumber, RouteOrder, Waypoint};
-    use crate::time::Sighting;
-    use crate::units::{AltitudeAboveHome, AltitudeAmsl, Heading, MetersPerSecond, Wgs84};
-    use crate::vehicle::{LandedState, Mode, Position};
+    use model::answer::Answer;
+    use model::geo::shifted;
+    use model::ids::Term;
+    use model::report::Activity;
+    use model::route_order::{OrderNumber, RouteOrder, Waypoint};
+    use model::time::Sighting;
+    use model::units::{AltitudeAboveHome, AltitudeAmsl, Heading, MetersPerSecond, Wgs84};
+    use model::vehicle::{LandedState, Mode, Position};
     use std::time::Duration;
 
     const HOME: Wgs84 = Wgs84 {

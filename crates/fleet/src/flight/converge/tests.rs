@@ -1,12 +1,12 @@
 //! Converging, as sentences about one vehicle.
 
 use super::*;
-use crate::assignment::{Failsafe, GroundedWhy};
 use crate::flight::battery::Levels;
 use crate::flight::memory::Outcome;
-use crate::ids::{DroneName, DroneUid, Term};
-use crate::time::Sighting;
-use crate::vehicle::{Heartbeat, LandedState, ModeReport, OurPlan};
+use model::assignment::{Failsafe, GroundedWhy};
+use model::ids::{DroneName, DroneUid, Term};
+use model::time::Sighting;
+use model::vehicle::{Heartbeat, LandedState, ModeReport, OurPlan};
 use proptest::prelude::*;
 
 pub(super) const FLY: Desired = Desired::Flying {
@@ -54,10 +54,10 @@ pub(super) fn world(desired: Desired) -> World {
         failsafe: Failsafe::default(),
         resume_after: 0,
         ground_mark: None,
-        reported_flight: crate::reported_flight::ReportedFlight::default(),
+        reported_flight: model::reported_flight::ReportedFlight::default(),
         routed: false,
-        manner: crate::station::Manner::default(),
-        void: crate::route_order::OrderNumber::default(),
+        manner: model::station::Manner::default(),
+        void: model::route_order::OrderNumber::default(),
         rules: None,
         plan: None,
         route: None,
@@ -68,7 +68,7 @@ pub(super) fn world(desired: Desired) -> World {
             highest_term: Term(3),
             held: Some(held),
             ground_latch: None,
-            last_route: crate::route_order::OrderNumber::default(),
+            last_route: model::route_order::OrderNumber::default(),
         },
         confirmed: true,
         behind: false,

@@ -1,10 +1,10 @@
 //! A takeoff as its trace shows it, with every way in which it can go wrong.
 
 use super::*;
-use crate::assignment::{Failsafe, GroundedWhy};
-use crate::ids::{DroneName, DroneUid, Term};
-use crate::units::AltitudeAboveHome;
-use crate::vehicle::{Airborne, WhyUnknown};
+use model::assignment::{Failsafe, GroundedWhy};
+use model::ids::{DroneName, DroneUid, Term};
+use model::units::AltitudeAboveHome;
+use model::vehicle::{Airborne, WhyUnknown};
 use std::time::Duration;
 
 const UP: FlightTruth = FlightTruth::Airborne(Airborne::InAir);

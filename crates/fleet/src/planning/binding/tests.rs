@@ -1,10 +1,10 @@
 //! Which node a Drone gets, by table.
 
 use super::*;
-use crate::assignment::{Held, USUAL_RESERVE};
-use crate::ids::Term;
-use crate::units::{AltitudeAboveHome, AltitudeAmsl};
-use crate::vehicle::{Airborne, Battery, Charge, FlightTruth, Position, WhyUnknown};
+use model::assignment::{Held, USUAL_RESERVE};
+use model::ids::Term;
+use model::units::{AltitudeAboveHome, AltitudeAmsl};
+use model::vehicle::{Airborne, Battery, Charge, FlightTruth, Position, WhyUnknown};
 
 struct Node {
     name: NodeName,

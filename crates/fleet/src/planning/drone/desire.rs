@@ -3,15 +3,15 @@
 //! Owns: [`desire`], whether a Drone waits on the ground for a route, and which vehicles count as on the ground then. Must not: know what is
 //! granted.
 
-use crate::ids::DroneUid;
 use crate::planning::drone::{Facts, Ground, Movement};
 use crate::planning::node_use::{Lift, NoLift};
 use crate::planning::site::Desire;
-use crate::report::Report;
-use crate::reported_flight::SoFar;
-use crate::station::Station;
-use crate::units::AltitudeAboveHome;
-use crate::vehicle::FlightTruth;
+use model::ids::DroneUid;
+use model::report::Report;
+use model::reported_flight::SoFar;
+use model::station::Station;
+use model::units::AltitudeAboveHome;
+use model::vehicle::FlightTruth;
 
 /// Where the Drone is asked to hold.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -107,10 +107,10 @@ pub const fn lift(lift: Lift, over: bool, waits: bool) -> Lift {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assignment::Held;
-    use crate::ids::{NodeName, Term};
     use crate::planning::drone::status::tests::drone;
-    use crate::vehicle::{Airborne, WhyUnknown};
+    use model::assignment::Held;
+    use model::ids::{NodeName, Term};
+    use model::vehicle::{Airborne, WhyUnknown};
 
     #[test]
     fn one_that_is_not_heard_may_fly_unless_its_flight_is_known_to_be_over() {

@@ -5,9 +5,9 @@
 //!
 //!   Away --within DRIFTS--> There --asked for another height, or farther off than GUSTS--> Away
 
-use crate::time::Moment;
-use crate::units::AltitudeAboveHome;
-use crate::whereabouts::DRIFTS;
+use model::time::Moment;
+use model::units::AltitudeAboveHome;
+use model::whereabouts::DRIFTS;
 use std::time::Duration;
 
 /// One that has held its height is not said to have left it until it is farther off than this, meters.

@@ -3,13 +3,13 @@
 //! Owns: [`doing`], and how long what may pass is borne ([`Patience`]). Must not: read a clock: how long something has been so is an input.
 
 use super::{Facts, Ground};
-use crate::plan::{PlanDigest, PlanState};
 use crate::planning::mission::progress::Doing;
 use crate::planning::node_use::{Lift, NoLift};
-use crate::report::{Activity, HandsOff, Report};
-use crate::reported_flight::SoFar;
-use crate::units::Percent;
-use crate::vehicle::FlightTruth;
+use model::plan::{PlanDigest, PlanState};
+use model::report::{Activity, HandsOff, Report};
+use model::reported_flight::SoFar;
+use model::units::Percent;
+use model::vehicle::FlightTruth;
 use std::time::Duration;
 
 /// How long what may pass by itself is borne before another flies the rest.

@@ -3,17 +3,17 @@
 //! Owns: [`for_node`] and [`order`]. Must not: land anything for want of knowledge. Where something is not known, the
 //! answer is `None`: nothing new is said, and the agent goes on with what it holds.
 
-use crate::assignment::{Assignment, Desired, GroundedWhy, Held, HeldDetails, Order};
-use crate::ground::{GroundMark, GroundOrderId};
-use crate::ids::{DroneUid, Term};
 use crate::planning::drone::way_home::WayHome;
 use crate::planning::drone::{Claimed, Facts, Ground};
 use crate::planning::node_use::{Lift, NoLift};
-use crate::report::RouteState;
-use crate::reported_flight::ReportedFlight;
-use crate::route_order::OrderNumber;
-use crate::station::Manner;
-use crate::vehicle::FlightTruth;
+use model::assignment::{Assignment, Desired, GroundedWhy, Held, HeldDetails, Order};
+use model::ground::{GroundMark, GroundOrderId};
+use model::ids::{DroneUid, Term};
+use model::report::RouteState;
+use model::reported_flight::ReportedFlight;
+use model::route_order::OrderNumber;
+use model::station::Manner;
+use model::vehicle::FlightTruth;
 
 /// The order for the vehicle that serves `drone`; `held` is what the agent reports to hold.
 #[must_use]
@@ -77,7 +77,7 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
             .movement
             .as_ref()
             .map_or_else(Manner::default, |movement| movement.manner),
-        void: crate::route_order::OrderNumber::default(),
+        void: model::route_order::OrderNumber::default(),
         rules: drone.rules.clone(),
         plan: drone.plan.clone(),
         route: route.filter(|_| flying == desired),

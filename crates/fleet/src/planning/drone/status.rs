@@ -9,12 +9,12 @@ mod stalled;
 
 pub use ready::ON_ITS_WAY;
 
-use crate::ids::NodeName;
 use crate::planning::drone::Facts;
 use crate::planning::drone::height::Height;
-use crate::report::Report;
 use crate::safety::NoRelease;
-use crate::vehicle::{FlightTruth, WhyUnknown};
+use model::ids::NodeName;
+use model::report::Report;
+use model::vehicle::{FlightTruth, WhyUnknown};
 use ready::phase_and_ready;
 
 /// Where a Drone is in its life; `status.phase`.

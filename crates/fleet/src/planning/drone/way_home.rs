@@ -2,9 +2,9 @@
 //!
 //! Owns: [`WayHome`]. Must not: find the way; the coordinator grants it as any route.
 
-use crate::report::{Activity, Report};
-use crate::route_order::OrderNumber;
-use crate::vehicle::{Airborne, FlightTruth};
+use model::report::{Activity, Report};
+use model::route_order::OrderNumber;
+use model::vehicle::{Airborne, FlightTruth};
 
 /// What is between a vehicle with a station and the ground below its home.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -54,11 +54,11 @@ impl WayHome {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::ids::{NodeName, Term};
-    use crate::report::RouteState;
-    use crate::route_order::Waypoint;
-    use crate::units::{AltitudeAmsl, Wgs84};
-    use crate::vehicle::WhyUnknown;
+    use model::ids::{NodeName, Term};
+    use model::report::RouteState;
+    use model::route_order::Waypoint;
+    use model::units::{AltitudeAmsl, Wgs84};
+    use model::vehicle::WhyUnknown;
 
     fn way(truth: FlightTruth, home: bool, moved: bool, is_home: bool) -> WayHome {
         let home = home.then_some(Waypoint {

@@ -5,8 +5,8 @@
 //!
 //! The assignment problem is solved by `pathfinding`'s Kuhn-Munkres, in integers, so that equal inputs give equal results everywhere.
 
-use crate::geo::Local;
-use crate::units::Meters;
+use model::geo::Local;
+use model::units::Meters;
 use pathfinding::prelude::{Matrix, kuhn_munkres_min};
 use std::collections::BTreeMap;
 

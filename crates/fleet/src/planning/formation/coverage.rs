@@ -5,9 +5,9 @@
 //! A slot is covered while a vehicle of its Swarm is on station there ([`Arrival`]), whichever it is: one that is about to leave, or one
 //! that came to relieve it.
 
-use crate::ids::DroneUid;
-use crate::station::{Arrival, Off, Tolerance};
-use crate::time::Moment;
+use model::ids::DroneUid;
+use model::station::{Arrival, Off, Tolerance};
+use model::time::Moment;
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -118,7 +118,7 @@ impl Coverage {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::units::Meters;
+    use model::units::Meters;
 
     const fn second(seconds: u64) -> Moment {
         Moment::at(Duration::from_secs(seconds))

@@ -6,10 +6,10 @@
 
 use super::assign::{Seeker, TooMany, assign};
 use crate::airspace::Rules;
-use crate::geo::{Local, offset, shifted};
-use crate::ids::DroneUid;
-use crate::station::{Limits, Place, Station};
-use crate::units::{Meters, Wgs84};
+use model::geo::{Local, offset, shifted};
+use model::ids::DroneUid;
+use model::station::{Limits, Place, Station};
+use model::units::{Meters, Wgs84};
 use std::collections::BTreeMap;
 
 /// A place that is asked for is the same when it is no farther off than that, meters.

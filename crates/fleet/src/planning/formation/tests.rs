@@ -1,9 +1,9 @@
 //! Shapes, and what is refused.
 
 use super::*;
-use crate::geo::tests::chord;
-use crate::station::Manner;
-use crate::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+use crate::planning::ellipsoid::chord;
+use model::station::Manner;
+use model::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
 use proptest::prelude::*;
 
 const HERE: Wgs84 = Wgs84 {

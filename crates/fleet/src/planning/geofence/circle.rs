@@ -5,9 +5,9 @@
 //!
 //! On the ellipsoid a meter to the north is up to 0.7 % longer or shorter than on those spheres: 3 m at 500 m.
 
-use crate::rules::Side;
-use crate::units::Wgs84;
-use crate::vehicle::Autopilot;
+use model::rules::Side;
+use model::units::Wgs84;
+use model::vehicle::Autopilot;
 
 /// What is left for the flat plane, and for single precision in the autopilot.
 const SLACK: f64 = 1e-4;
@@ -33,7 +33,7 @@ impl Measure {
     /// be outside.
     #[must_use]
     pub fn radius(self, center: Wgs84, radius: f64, side: Side) -> f64 {
-        let (east, north) = crate::geo::offset(
+        let (east, north) = model::geo::offset(
             center,
             Wgs84 {
                 latitude_deg: center.latitude_deg + 1e-3,

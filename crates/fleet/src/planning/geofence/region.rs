@@ -7,11 +7,11 @@ use super::circle::Measure;
 use super::shape::{self, depth, on_grid};
 use super::simplify::{self, Ring};
 use super::{HOME_MARGIN, Limits, NoFence, Wanted};
-use crate::geo::{Frame, Local, shifted};
-use crate::rules::{Fence, Outline, Shape, Side};
-use crate::units::{AltitudeAmsl, Meters, Wgs84};
 use ::geo::algorithm::Validation;
 use ::geo::{BooleanOps, Contains, Coord, Intersects, LineString, MultiPolygon, Polygon, unary_union};
+use model::geo::{Frame, Local, shifted};
+use model::rules::{Fence, Outline, Shape, Side};
+use model::units::{AltitudeAmsl, Meters, Wgs84};
 use std::f64::consts::TAU;
 
 /// Vertices of the polygon that stands for a circle where that is intersected. One inside of it gives away 0.5 % of the radius.

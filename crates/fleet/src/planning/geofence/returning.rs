@@ -7,9 +7,9 @@
 
 use super::STATION_MARGIN;
 use crate::planning::parameters::{Overruled, Resolved};
-use crate::rules::{Enforce, WantedParameter};
-use crate::units::AltitudeAboveHome;
-use crate::vehicle::Autopilot;
+use model::rules::{Enforce, WantedParameter};
+use model::units::AltitudeAboveHome;
+use model::vehicle::Autopilot;
 
 /// What was read back as this much less is the same, meters: autopilots and reports round.
 const SAME: f64 = 0.06;

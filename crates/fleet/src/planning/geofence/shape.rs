@@ -2,11 +2,11 @@
 //!
 //! Owns: [`check`], [`depth`]. Must not: combine shapes ([`super::region`] does).
 
-use crate::geo::{HIGHEST_LATITUDE, offset, position};
-use crate::rules::Outline;
-use crate::units::Wgs84;
 use ::geo::algorithm::Validation;
 use ::geo::{Coord, LineString, Polygon};
+use model::geo::{HIGHEST_LATITUDE, offset, position};
+use model::rules::Outline;
+use model::units::Wgs84;
 
 /// Most vertices of a wanted polygon.
 const MOST_VERTICES: usize = 255;

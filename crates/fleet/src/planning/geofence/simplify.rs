@@ -13,8 +13,8 @@
 
 use super::HOME_MARGIN;
 use super::shape::depth_of_origin;
-use crate::rules::Side;
 use ::geo::Coord;
+use model::rules::Side;
 
 /// The edge of a fence is moved by no more than this, meters.
 pub const MOST_LOST: f64 = 20.0;

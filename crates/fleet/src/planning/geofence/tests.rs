@@ -1,10 +1,10 @@
 //! Fences, and the oracle: what each autopilot makes of a compiled fence, against what is wanted, point by point.
 
 use super::*;
-use crate::geo::shifted;
-use crate::geo::tests::chord;
+use crate::planning::ellipsoid::chord;
 use crate::planning::parameters::Resolved;
-use crate::units::Meters;
+use model::geo::shifted;
+use model::units::Meters;
 use proptest::prelude::*;
 
 const BOTH: [Autopilot; 2] = [Autopilot::Px4, Autopilot::ArduPilot];
@@ -537,7 +537,7 @@ fn a_circle_stays_a_circle_where_nothing_cuts_it() {
     assert!(matches!(&compiled.fence.unwrap().shapes[0].outline, Outline::Polygon(vertices) if vertices.len() > 4));
 }
 
-use crate::rules::Shape;
+use model::rules::Shape;
 
 #[test]
 fn too_many_vertices_are_made_fewer_for_each_autopilot_and_never_more_room() {
@@ -617,7 +617,7 @@ fn a_station_is_judged_with_a_margin_and_the_geofence_is_named() {
 
 /// Whether the autopilot lets a vehicle be there: PX4 `Geofence::checkPolygons`, ArduPilot `AC_PolyFence_loader::breached`. Both take
 /// latitude and longitude as a plane for polygons; each has its own distance.
-fn allows(autopilot: Autopilot, fence: &crate::rules::Fence, at: Wgs84) -> bool {
+fn allows(autopilot: Autopilot, fence: &model::rules::Fence, at: Wgs84) -> bool {
     fence.shapes.iter().all(|shape| {
         let inside = match &shape.outline {
             Outline::Polygon(vertices) => crosses_ray(vertices, at),

@@ -4,8 +4,8 @@
 
 use super::shape::depth;
 use super::{Wanted, shape};
-use crate::rules::{Outline, Side};
-use crate::units::{AltitudeAboveHome, Wgs84};
+use model::rules::{Outline, Side};
+use model::units::{AltitudeAboveHome, Wgs84};
 
 /// A way has to keep this far on the right side of everything, meters: FENCE_MARGIN of ArduCopter, at which it is stopped.
 pub const WAY_MARGIN: f64 = 2.0;

@@ -3,10 +3,10 @@
 //! Owns: [`Area`], which can only be made of rings that make one; what is wrong with others ([`BadArea`]).
 //! Must not: know what is flown over it.
 
-use crate::geo::{Frame, NoPlace, offset, shifted};
-use crate::units::{AltitudeAmsl, Meters, Wgs84};
 use ::geo::algorithm::validation::{InvalidPolygon, RingRole};
 use ::geo::{Area as _, Coord, LineString, Orient, Polygon, Validation, orient::Direction};
+use model::geo::{Frame, NoPlace, offset, shifted};
+use model::units::{AltitudeAmsl, Meters, Wgs84};
 
 /// An area has at most so many corners, those of its holes counted.
 pub const MOST_CORNERS: usize = 500;
@@ -133,7 +133,7 @@ impl Area {
     #[must_use]
     pub fn rings(&self) -> Vec<Vec<(f64, f64)>> {
         let position = |corner: &Coord<f64>| {
-            let local = crate::geo::Local {
+            let local = model::geo::Local {
                 east: corner.x,
                 north: corner.y,
                 up: 0.0,
@@ -167,7 +167,7 @@ pub(super) fn frame(positions: &[Wgs84]) -> Result<Frame, NoPlace> {
     let mut least = (0.0_f64, 0.0_f64);
     let mut most = (0.0_f64, 0.0_f64);
     for &position in positions {
-        let (east, north) = offset(first, crate::geo::position(position)?);
+        let (east, north) = offset(first, model::geo::position(position)?);
         least = (least.0.min(east), least.1.min(north));
         most = (most.0.max(east), most.1.max(north));
     }

@@ -6,10 +6,10 @@
 use super::share::{CannotShare, Flier};
 use super::stretch::{Joined, Stretch, Stretches};
 use super::track::{Leg, Work};
-use crate::geo::offset;
-use crate::plan::item::{Item, of_waypoints};
-use crate::plan::route::Waypoint;
-use crate::units::{Meters, Wgs84};
+use model::geo::offset;
+use model::plan::item::{Item, of_waypoints};
+use model::plan::route::Waypoint;
+use model::units::{Meters, Wgs84};
 use std::time::Duration;
 
 /// What a vehicle flies in one flight, from above its start to above its start.

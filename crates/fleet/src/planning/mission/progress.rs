@@ -24,9 +24,9 @@ pub use refused::{Refused, rest};
 use super::share::{CannotShare, Flier, MOST_FLIERS};
 use super::stretch::{Stretch, Stretches};
 use super::track::Work;
-use crate::ids::NodeName;
-use crate::plan::flight::MOST_ITEMS;
-use crate::units::{Meters, Wgs84};
+use model::ids::NodeName;
+use model::plan::flight::MOST_ITEMS;
+use model::units::{Meters, Wgs84};
 use std::collections::BTreeSet;
 
 /// Another vehicle is worth a flight when all is flown so much earlier with it, seconds.

@@ -4,8 +4,8 @@
 
 use super::area::Area;
 use super::strip::Strip;
-use crate::units::Heading;
 use ::geo::{ConvexHull, Coord};
+use model::units::Heading;
 
 /// The strips of parallel lines, from one side to the other. Their width is `spacing` or a little less, so that they fill the area.
 pub(super) fn strips(area: &Area, spacing: f64, heading: Option<Heading>) -> Vec<Strip> {

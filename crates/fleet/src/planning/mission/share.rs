@@ -10,9 +10,9 @@
 
 use super::area::{apart, flat};
 use super::track::{Leg, Point, Track, Work, split};
-use crate::geo::NoPlace;
-use crate::units::{MetersPerSecond, Wgs84};
 use ::geo::Coord;
+use model::geo::NoPlace;
+use model::units::{MetersPerSecond, Wgs84};
 use std::collections::HashSet;
 use std::time::Duration;
 

@@ -7,7 +7,7 @@
 
 use super::share::{USUAL_SPEED, length};
 use super::track::{Leg, Point, Track, Work, split};
-use crate::units::Wgs84;
+use model::units::Wgs84;
 
 /// So many positions are distinguished between two points.
 const STEPS: f64 = 1024.0;

@@ -6,11 +6,11 @@
 use super::area::{Area, BadArea};
 use super::strip::{Edges, Run};
 use super::{rows, spiral};
-use crate::geo::NoPlace;
-use crate::plan::route::{FASTEST, height};
-use crate::station::Altitude;
-use crate::units::{Heading, Meters, MetersPerSecond, Percent, Wgs84};
 use ::geo::{Coord, InteriorPoint, LineString, Polygon};
+use model::geo::NoPlace;
+use model::plan::route::{FASTEST, height};
+use model::station::Altitude;
+use model::units::{Heading, Meters, MetersPerSecond, Percent, Wgs84};
 
 /// Lines are no nearer to one another than this and no farther, meters.
 pub const SPACING: (f64, f64) = (1.0, 1000.0);

@@ -8,11 +8,11 @@ mod shares;
 mod written;
 
 use super::*;
-use crate::geo::shifted;
-use crate::plan::{Action, BadRoute, Route, Waypoint};
-use crate::station::Altitude;
-use crate::units::{AltitudeAboveHome, Heading, Meters, MetersPerSecond, Wgs84};
 use ::geo::Coord;
+use model::geo::shifted;
+use model::plan::{Action, BadRoute, Route, Waypoint};
+use model::station::Altitude;
+use model::units::{AltitudeAboveHome, Heading, Meters, MetersPerSecond, Wgs84};
 use proptest::prelude::*;
 
 /// Where the tests fly.

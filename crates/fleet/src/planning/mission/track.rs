@@ -8,12 +8,12 @@ use super::strip::Run;
 use super::survey::{BadSurvey, Pattern, Survey};
 use super::tour;
 use super::way::Ways;
-use crate::geo::{Frame, Local};
-use crate::plan::item::Item;
-use crate::plan::route::{Action, BadRoute, BadWaypoint, Route, Waypoint, height};
-use crate::station::Altitude;
-use crate::units::{Heading, Meters, MetersPerSecond, Wgs84};
 use ::geo::Coord;
+use model::geo::{Frame, Local};
+use model::plan::item::Item;
+use model::plan::route::{Action, BadRoute, BadWaypoint, Route, Waypoint, height};
+use model::station::Altitude;
+use model::units::{Heading, Meters, MetersPerSecond, Wgs84};
 use std::sync::Arc;
 use std::time::Duration;
 

@@ -11,12 +11,12 @@ use super::cut::{PlannedFlight, rounded};
 use super::stretch::{Stretch, Stretches};
 use super::track::{Leg, Point, Track, Work, Written};
 use super::way::Ways;
-use crate::geo::NoPlace;
-use crate::plan::flight::{BadPlan, check_item, states};
-use crate::plan::item::{self, Item, of_waypoints};
-use crate::plan::route::{FASTEST, MOST_WAYPOINTS, Waypoint};
-use crate::station::Altitude;
-use crate::units::{Meters, MetersPerSecond, Wgs84};
+use model::geo::NoPlace;
+use model::plan::flight::{BadPlan, check_item, states};
+use model::plan::item::{self, Item, of_waypoints};
+use model::plan::route::{FASTEST, MOST_WAYPOINTS, Waypoint};
+use model::station::Altitude;
+use model::units::{Meters, MetersPerSecond, Wgs84};
 use std::sync::Arc;
 use std::time::Duration;
 

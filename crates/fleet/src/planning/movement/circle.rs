@@ -3,7 +3,7 @@
 //! Owns: [`Circles`]. Must not: know of routes.
 
 use crate::airspace::Owner;
-use crate::ids::NodeName;
+use model::ids::NodeName;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// Vehicles that wait for others that wait, around to themselves.

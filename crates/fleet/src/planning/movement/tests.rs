@@ -4,8 +4,8 @@
 mod world;
 
 use super::*;
-use crate::geo::Frame;
-use crate::units::Wgs84;
+use model::geo::Frame;
+use model::units::Wgs84;
 use proptest::prelude::*;
 use world::{Dice, NO_TROUBLE, Trouble, World, name};
 

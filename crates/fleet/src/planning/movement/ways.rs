@@ -4,7 +4,7 @@
 
 use super::{Idle, Layers};
 use crate::airspace::{Route, Rules};
-use crate::geo::Local;
+use model::geo::Local;
 
 /// A vehicle whose goal is no farther than this flies there at the higher of both heights, if that is free, meters. Farther ones cross in the
 /// layers, which are known to be clear of terrain.

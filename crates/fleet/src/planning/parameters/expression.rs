@@ -8,7 +8,7 @@
 //! signed  = "-" signed | number | variable | "(" sum ")"
 //! ```
 
-use crate::vehicle::Autopilot;
+use model::vehicle::Autopilot;
 use std::fmt;
 use std::iter::Peekable;
 use std::str::CharIndices;

@@ -4,7 +4,7 @@
 //! refuses a value stops what would follow. What was observed of a vehicle counts, whichever leader began its change. Must not: set
 //! anything; the agents do.
 
-use crate::vehicle::FlightTruth;
+use model::vehicle::FlightTruth;
 use std::collections::BTreeMap;
 
 /// How far a vehicle is with the values that its profiles want now.

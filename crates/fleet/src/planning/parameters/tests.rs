@@ -2,7 +2,7 @@
 
 use super::rollout::{Candidate, Progress, State, next};
 use super::*;
-use crate::units::{Meters, Wgs84};
+use model::units::{Meters, Wgs84};
 use proptest::prelude::*;
 
 fn profile(name: &str, precedence: i32, values: &[(&str, &str)]) -> Profile {
@@ -224,7 +224,7 @@ fn equal_rules_have_equal_digests_and_every_change_shows() {
         longitude_deg: 8.0,
     };
     let circle = |latitude, radius| Fence {
-        shapes: vec![crate::rules::Shape {
+        shapes: vec![model::rules::Shape {
             side: Side::Outside,
             outline: Outline::Circle {
                 center: at(latitude),

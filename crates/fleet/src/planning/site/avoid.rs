@@ -6,10 +6,10 @@
 
 use super::{CEILING, Desire, Expected, Site, kept_within};
 use crate::airspace::{Avoidance, Danger, Owner};
-use crate::ids::NodeName;
-use crate::report::Activity;
 use crate::safety::{may_fly, may_stop};
-use crate::time::Moment;
+use model::ids::NodeName;
+use model::report::Activity;
+use model::time::Moment;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

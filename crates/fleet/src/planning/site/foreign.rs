@@ -5,10 +5,10 @@
 
 use super::{Expected, Site};
 use crate::airspace::{Margin, Traffic};
-use crate::ids::NodeName;
-use crate::time::Moment;
-use crate::traffic::{Aircraft, Altitude};
-use crate::units::{AltitudeAmsl, Meters};
+use model::ids::NodeName;
+use model::time::Moment;
+use model::traffic::{Aircraft, Altitude};
+use model::units::{AltitudeAmsl, Meters};
 use std::collections::BTreeMap;
 
 /// An aircraft is where it reports to within this, meters: what controllers ask of it (NACp 8, 93 m).

@@ -4,10 +4,10 @@
 
 use super::Site;
 use crate::airspace::{Owner, Volume};
-use crate::geo::Local;
-use crate::ids::NodeName;
-use crate::owned_airspace::{MOST_PIECES, Owned, Piece};
-use crate::units::{AltitudeAmsl, Meters};
+use model::geo::Local;
+use model::ids::NodeName;
+use model::owned_airspace::{MOST_PIECES, Owned, Piece};
+use model::units::{AltitudeAmsl, Meters};
 
 impl Site {
     /// The airspace that the vehicle of `node` owns; `None` for one that is not known here, and while no vehicle has a station.

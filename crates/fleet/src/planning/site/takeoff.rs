@@ -7,15 +7,15 @@
 
 use super::{Desire, Expected, Site, ordered_height};
 use crate::airspace::{Owner, Route, Unsteady, Volume};
-use crate::geo::Local;
-use crate::ids::NodeName;
-use crate::plan::PlanDigest;
 use crate::planning::movement::Waiting;
-use crate::report::{Activity, Report};
-use crate::reported_flight::SoFar;
-use crate::time::Moment;
-use crate::units::AltitudeAboveHome;
-use crate::vehicle::{Airborne, FlightTruth};
+use model::geo::Local;
+use model::ids::NodeName;
+use model::plan::PlanDigest;
+use model::report::{Activity, Report};
+use model::reported_flight::SoFar;
+use model::time::Moment;
+use model::units::AltitudeAboveHome;
+use model::vehicle::{Airborne, FlightTruth};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 

@@ -4,14 +4,14 @@ mod owned;
 mod plans;
 
 use super::*;
-use crate::assignment::{Held, HeldDetails};
-use crate::geo::shifted;
-use crate::ids::DroneUid;
-use crate::report::RouteState;
-use crate::route_order::OrderNumber;
-use crate::station::{Altitude, Limits, Manner, Place};
-use crate::traffic::{Aircraft, Altitude as Reported};
-use crate::vehicle::Position;
+use model::assignment::{Held, HeldDetails};
+use model::geo::shifted;
+use model::ids::DroneUid;
+use model::report::RouteState;
+use model::route_order::OrderNumber;
+use model::station::{Altitude, Limits, Manner, Place};
+use model::traffic::{Aircraft, Altitude as Reported};
+use model::vehicle::Position;
 use std::time::Duration;
 
 const CENTER: Wgs84 = Wgs84 {
@@ -233,9 +233,9 @@ fn no_route_leads_through_an_exclusion_or_a_ceiling_and_the_vehicle_says_why() {
         other => panic!("{other:?}"),
     };
     let mut block = fence("block");
-    block.exclude = vec![crate::rules::Outline::Circle {
+    block.exclude = vec![model::rules::Outline::Circle {
         center: shifted(CENTER, 0.0, 30.0),
-        radius: crate::units::Meters(10.0),
+        radius: model::units::Meters(10.0),
     }];
     let mut low = fence("low");
     low.ceiling = Some(AltitudeAboveHome(24.0));
@@ -290,7 +290,7 @@ fn one_that_holds_above_its_home_in_the_lowest_layer_is_crossed_above() {
 
 #[test]
 fn one_whose_autopilot_does_not_fly_its_route_stops_when_it_is_wanted_elsewhere_and_goes_there() {
-    use crate::answer::Stalled;
+    use model::answer::Stalled;
     let (beyond, within) = (station(0.0, 300.0, 20.0), station(0.0, -40.0, 20.0));
     let mut site = new();
     let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 40.0, 20.0)))];
@@ -597,7 +597,7 @@ fn one_that_leaves_its_route_has_to_be_granted_another_from_where_it_is() {
     // A pilot flies it aside and gives it back.
     vehicles[0].state.order = None;
     vehicles[0].state.next = None;
-    (vehicles[0].at, vehicles[0].activity) = ((25.0, 40.0), Activity::HandsOff(crate::report::HandsOff::OtherMode));
+    (vehicles[0].at, vehicles[0].activity) = ((25.0, 40.0), Activity::HandsOff(model::report::HandsOff::OtherMode));
     update(&mut site, &vehicles, 5);
     assert!(site.route(&vehicles[0].node).is_none());
     assert!(matches!(
@@ -1001,7 +1001,7 @@ fn one_on_station_stays_where_the_only_clear_way_out_is_above_its_ceiling() {
         let (second, _) = run(&mut site, &mut vehicles, 0);
         site.keep_within(BTreeMap::from([(node("a"), vec![Arc::new(low)])]));
         vehicles[1].state.order = None;
-        vehicles[1].activity = Activity::HandsOff(crate::report::HandsOff::OtherMode);
+        vehicles[1].activity = Activity::HandsOff(model::report::HandsOff::OtherMode);
         for (step, second) in (0..15).zip(second + 1..) {
             vehicles[1].at.0 = 60.0 - 4.0 * f64::from(step);
             update(&mut site, &vehicles, second);
@@ -1029,7 +1029,7 @@ fn one_on_station_does_not_climb_into_the_way_of_one_that_is_a_little_higher_and
     ];
     let (second, _) = run(&mut site, &mut vehicles, 0);
     vehicles[1].state.order = None;
-    vehicles[1].activity = Activity::HandsOff(crate::report::HandsOff::OtherMode);
+    vehicles[1].activity = Activity::HandsOff(model::report::HandsOff::OtherMode);
     (vehicles[1].at.0, vehicles[1].up) = (8.0, 20.8);
     for step in 1..6 {
         update(&mut site, &vehicles, second + step);
@@ -1050,7 +1050,7 @@ fn climbs_out_of_the_way_of_one(above: f64) {
     let (mut second, _) = run(&mut site, &mut vehicles, 0);
     assert!(site.endangered().is_empty());
     vehicles[1].state.order = None;
-    vehicles[1].activity = Activity::HandsOff(crate::report::HandsOff::OtherMode);
+    vehicles[1].activity = Activity::HandsOff(model::report::HandsOff::OtherMode);
     vehicles[1].up += above;
     let pair = (Owner::Vehicle(node("pilot")), node("a"));
     let (mut least, mut told) = (f64::INFINITY, None);
@@ -1125,8 +1125,8 @@ fn how_far_off_is_on_station_is_for_the_operator_to_set() {
     };
     assert_eq!(swayed(new()), None);
     let narrow = Tolerance {
-        horizontal: crate::units::Meters(1.0),
-        vertical: crate::units::Meters(0.75),
+        horizontal: model::units::Meters(1.0),
+        vertical: model::units::Meters(0.75),
     };
     assert_eq!(swayed(new().with_tolerance(narrow)), Some(OffStation::Settling));
 }

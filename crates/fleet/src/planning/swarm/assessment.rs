@@ -5,8 +5,8 @@
 
 use super::Serving;
 use super::replacement::{Policy, Replace, Service, replace};
-use crate::ids::DroneUid;
-use crate::report::{Activity, Report};
+use model::ids::DroneUid;
+use model::report::{Activity, Report};
 
 /// What is known of one Drone, besides the service of its vehicle.
 #[derive(Clone, Copy, Debug)]
@@ -81,12 +81,12 @@ pub fn acts_on(report: Option<&Report>, uid: &DroneUid, generation: i64) -> bool
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::assignment::Held;
-    use crate::ids::{NodeName, Term};
     use crate::planning::node_use::{NodeUse, OnCordon};
-    use crate::report::HandsOff;
-    use crate::units::Percent;
-    use crate::vehicle::{Airborne, FlightTruth};
+    use model::assignment::Held;
+    use model::ids::{NodeName, Term};
+    use model::report::HandsOff;
+    use model::units::Percent;
+    use model::vehicle::{Airborne, FlightTruth};
 
     const POLICY: Policy = Policy {
         on_cordon: OnCordon::Continue,

@@ -4,7 +4,7 @@
 
 use super::Serving;
 use crate::planning::node_use::{NodeUse, OnCordon};
-use crate::units::Percent;
+use model::units::Percent;
 use std::time::Duration;
 
 /// Why a Drone should be replaced. The order is the order in which they go.

@@ -3,7 +3,7 @@
 //! Owns: [`due`]. Must not: know what has changed.
 
 use super::Serving;
-use crate::ids::DroneUid;
+use model::ids::DroneUid;
 
 /// One Drone of the Swarm.
 #[derive(Clone, Debug, PartialEq, Eq)]

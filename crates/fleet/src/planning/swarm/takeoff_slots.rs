@@ -4,8 +4,8 @@
 //! known to be on the ground counts as up. But to be counted is no permit to take off: a slot is requested, and is for one
 //! takeoff. Must not: read a clock, or land anything: what is up stays up.
 
-use crate::ids::DroneUid;
-use crate::time::Moment;
+use model::ids::DroneUid;
+use model::time::Moment;
 use std::collections::{HashMap, HashSet};
 use std::time::Duration;
 

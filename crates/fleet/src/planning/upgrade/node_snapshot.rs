@@ -2,8 +2,8 @@
 //!
 //! Owns: [`NodeSnapshot`], what is known of a node for that, and [`assess`]. Must not: remember or choose ([`super`] does).
 
-use crate::report::{Activity, HandsOff, Report};
-use crate::vehicle::FlightTruth;
+use model::report::{Activity, HandsOff, Report};
+use model::vehicle::FlightTruth;
 use std::time::Duration;
 
 /// A report older than this says nothing: agents report each second.

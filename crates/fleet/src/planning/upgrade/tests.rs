@@ -4,8 +4,8 @@ mod simulation;
 
 use super::node_snapshot::{FRESH, Pod};
 use super::*;
-use crate::report::{Activity, HandsOff};
-use crate::vehicle::{FlightTruth, WhyUnknown};
+use model::report::{Activity, HandsOff};
+use model::vehicle::{FlightTruth, WhyUnknown};
 use proptest::prelude::*;
 use simulation::{Fleet, Node, ONE, SECOND, idle, name};
 

@@ -1,14 +1,14 @@
 //! What reports say of a Mission's Drone.
 
 use super::*;
-use crate::ids::{DroneUid, NodeName};
-use crate::plan::{PlanReport, Reached};
 use crate::planning::drone::status::tests::{drone, report as bound};
 use crate::planning::node_use::Lift;
-use crate::report::Report;
-use crate::route_order::Waypoint;
-use crate::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
-use crate::vehicle::{Airborne, Position, WhyUnknown};
+use model::ids::{DroneUid, NodeName};
+use model::plan::{PlanReport, Reached};
+use model::report::Report;
+use model::route_order::Waypoint;
+use model::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+use model::vehicle::{Airborne, Position, WhyUnknown};
 
 const HOME: Wgs84 = Wgs84 {
     latitude_deg: 47.4,
@@ -138,10 +138,10 @@ fn a_plan_has_come_to_its_end_finished_or_short_and_only_by_the_account_of_this_
 fn one_that_is_low_falls_back_or_has_landed_gives_up_its_part() {
     let with = |percent: u8| {
         let mut low = up();
-        low.battery = Some(crate::vehicle::Battery {
+        low.battery = Some(model::vehicle::Battery {
             remaining: Percent::new(percent),
             voltage: None,
-            charge: crate::vehicle::Charge::default(),
+            charge: model::vehicle::Charge::default(),
         });
         of(as_it_is, Some(&low), true, 0)
     };

@@ -1,13 +1,13 @@
 //! What the agent of a node is sent.
 
 use super::*;
-use crate::assignment::Failsafe;
-use crate::ids::{DroneName, DroneUid};
 use crate::planning::drone::Movement;
 use crate::planning::drone::way_home::WayHome;
-use crate::route_order::RouteOrder;
-use crate::units::AltitudeAboveHome;
-use crate::vehicle::{Airborne, WhyUnknown};
+use model::assignment::Failsafe;
+use model::ids::{DroneName, DroneUid};
+use model::route_order::RouteOrder;
+use model::units::AltitudeAboveHome;
+use model::vehicle::{Airborne, WhyUnknown};
 
 const TERM: Term = Term(7);
 
@@ -32,7 +32,7 @@ fn bound() -> Facts {
         over: false,
         resume_after: 0,
         ground_mark: None,
-        reported_flight: crate::reported_flight::ReportedFlight::default(),
+        reported_flight: model::reported_flight::ReportedFlight::default(),
         movement: None,
         rules: None,
         plan: None,
@@ -71,8 +71,8 @@ const ORDERED: Option<Desired> = Some(Desired::Grounded {
 fn only_an_agent_that_does_not_hold_the_drone_is_told_of_its_flight() {
     let reported_flight = ReportedFlight {
         takeovers: 2,
-        so_far: crate::reported_flight::SoFar::Over,
-        hardware: crate::vehicle::HardwareUid::of(7, [0; 18]),
+        so_far: model::reported_flight::SoFar::Over,
+        hardware: model::vehicle::HardwareUid::of(7, [0; 18]),
     };
     let drone = Facts {
         reported_flight,
@@ -371,11 +371,11 @@ fn an_order_counts_as_taken_only_when_the_report_shows_all_of_it() {
             ..details.clone()
         },
         HeldDetails {
-            rules: Some(crate::rules::RulesDigest("r".into())),
+            rules: Some(model::rules::RulesDigest("r".into())),
             ..details.clone()
         },
         HeldDetails {
-            plan: Some(crate::plan::PlanDigest("p".into())),
+            plan: Some(model::plan::PlanDigest("p".into())),
             ..details.clone()
         },
         HeldDetails {

@@ -3,14 +3,14 @@
 //!
 //! Owns: reasons and sentences. Must not: decide that it is so; the report says it.
 
-use crate::alarm::Cause;
-use crate::answer::{Answer, Owed, Stalled};
-use crate::failsafe::{Diversion, Diverted};
 use crate::planning::drone::Facts;
-use crate::report::Report;
-use crate::takeover::{Descent, let_go};
-use crate::vehicle::{Airborne, FlightTruth};
-use crate::whereabouts::Astray;
+use model::alarm::Cause;
+use model::answer::{Answer, Owed, Stalled};
+use model::failsafe::{Diversion, Diverted};
+use model::report::Report;
+use model::takeover::{Descent, let_go};
+use model::vehicle::{Airborne, FlightTruth};
+use model::whereabouts::Astray;
 use std::time::Duration;
 
 /// The reason of a vehicle that fell.
@@ -209,9 +209,9 @@ mod tests {
     use super::super::tests::{IN_AIR, drone, get, of, report};
     use super::super::{Kind, Phase};
     use super::*;
-    use crate::report::{Activity, HandsOff};
-    use crate::time::Moment;
-    use crate::units::AltitudeAboveHome;
+    use model::report::{Activity, HandsOff};
+    use model::time::Moment;
+    use model::units::AltitudeAboveHome;
 
     const OVER: Activity = Activity::HandsOff(HandsOff::FlightOver);
 

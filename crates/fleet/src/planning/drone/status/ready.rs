@@ -4,16 +4,16 @@
 
 use super::deviations::{self, FELL};
 use super::{Condition, Phase, Question, armable, truth_message, truth_reason};
-use crate::assignment::Held;
 use crate::planning::drone::height::Height;
 use crate::planning::drone::way_home::WayHome;
 use crate::planning::drone::{Facts, Ground};
 use crate::planning::node_use::{Lift, NoLift};
 use crate::planning::site::OffStation;
-use crate::report::{Activity, HandsOff, Report};
-use crate::units::AltitudeAboveHome;
-use crate::vehicle::{Airborne, FlightTruth};
-use crate::whereabouts::Astray;
+use model::assignment::Held;
+use model::report::{Activity, HandsOff, Report};
+use model::units::AltitudeAboveHome;
+use model::vehicle::{Airborne, FlightTruth};
+use model::whereabouts::Astray;
 
 /// The reason of what flies as asked.
 pub(super) const HOLDING: &str = "Holding";

@@ -5,8 +5,8 @@
 
 use super::deviations::FELL;
 use super::{Binding, Condition, Kind, Phase, Question, Status, condition, ready};
-use crate::report::{Activity, HandsOff, Report};
-use crate::vehicle::ReasonClass;
+use model::report::{Activity, HandsOff, Report};
+use model::vehicle::ReasonClass;
 
 /// The condition, if it is so; `status` is what else is reported.
 pub(super) fn stalled(q: &Question<'_>, status: &Status) -> Option<Condition> {

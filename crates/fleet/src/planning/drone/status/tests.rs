@@ -1,14 +1,14 @@
 //! What people read of a Drone, as sentences about one.
 
 use super::*;
-use crate::assignment::{Failsafe, Held};
-use crate::ids::{DroneName, DroneUid, Term};
 use crate::planning::drone::{Claimed, Ground};
 use crate::planning::node_use::{Lift, NoLift};
-use crate::report::{Activity, HandsOff};
-use crate::time::Moment;
-use crate::units::AltitudeAboveHome;
-use crate::vehicle::{Airborne, ArmingReason, ReasonClass};
+use model::assignment::{Failsafe, Held};
+use model::ids::{DroneName, DroneUid, Term};
+use model::report::{Activity, HandsOff};
+use model::time::Moment;
+use model::units::AltitudeAboveHome;
+use model::vehicle::{Airborne, ArmingReason, ReasonClass};
 
 pub(crate) fn drone() -> Facts {
     Facts {
@@ -31,7 +31,7 @@ pub(crate) fn drone() -> Facts {
         over: false,
         resume_after: 0,
         ground_mark: None,
-        reported_flight: crate::reported_flight::ReportedFlight::default(),
+        reported_flight: model::reported_flight::ReportedFlight::default(),
         movement: None,
         rules: None,
         plan: None,
@@ -360,7 +360,7 @@ fn a_drone_is_ready_only_at_its_height() {
 
 #[test]
 fn a_drone_whose_autopilot_does_not_fly_its_route_says_what_that_makes_of_it() {
-    use crate::answer::{Answer, Stalled};
+    use model::answer::{Answer, Stalled};
     let told = |answer, words: &str| {
         let mut moves = report(IN_AIR, Activity::Moving);
         moves.route.stalled = Some(Stalled {
@@ -461,7 +461,7 @@ fn one_that_flies_home_to_land_says_so_and_what_is_in_its_way() {
         deleting: true,
         movement: Some(crate::planning::drone::Movement {
             route: None,
-            manner: crate::station::Manner::default(),
+            manner: model::station::Manner::default(),
             way_home: crate::planning::drone::way_home::WayHome::Ahead,
             off_station,
             shared_return: None,

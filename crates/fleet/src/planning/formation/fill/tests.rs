@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::planning::formation::{Around, Formation, Shape};
-use crate::station::Altitude;
-use crate::station::Manner;
-use crate::units::{AltitudeAboveHome, Heading};
+use model::station::Altitude;
+use model::station::Manner;
+use model::units::{AltitudeAboveHome, Heading};
 use proptest::prelude::*;
 use std::collections::BTreeSet;
 

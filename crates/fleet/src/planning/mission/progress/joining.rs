@@ -7,7 +7,7 @@ use super::relief::{in_place, lead, waypoint_after};
 use super::{Doing, LEAST_GAIN, Observed, Part, Progress, Relief, Wanted, fitting};
 use crate::planning::mission::stretch::{Stretch, Stretches};
 use crate::planning::mission::track::Work;
-use crate::units::Wgs84;
+use model::units::Wgs84;
 
 /// Gives parts to joiners among those that are `fit`, which are taken from there; how many more are needed.
 pub(super) fn join(

@@ -3,8 +3,8 @@
 //! Owns: what is kept of them ([`Refused`]), and how long each is left alone ([`rest`]). Must not: choose a vehicle.
 
 use super::{Doing, Observed};
-use crate::backoff::Backoff;
-use crate::ids::NodeName;
+use model::backoff::Backoff;
+use model::ids::NodeName;
 use std::time::Duration;
 
 /// As long as Jobs wait before they try again.

@@ -8,11 +8,11 @@
 //! followed by one that begins as it ends.
 
 use super::{Doing, Observed, Part, Progress, Relief, Step, Wanted, Why, fitting, free_layer};
-use crate::geo::offset;
 use crate::planning::mission::share::USUAL_SPEED;
 use crate::planning::mission::stretch::{Stretch, Stretches};
 use crate::planning::mission::track::Work;
-use crate::units::Wgs84;
+use model::geo::offset;
+use model::units::Wgs84;
 use std::collections::BTreeMap;
 
 /// From when a vehicle is known to be fit until it has climbed, seconds: its plan is uploaded and judged, it arms and takes off.

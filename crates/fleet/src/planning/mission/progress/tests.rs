@@ -5,11 +5,11 @@ mod refusals;
 mod reliefs;
 
 use super::*;
-use crate::geo::shifted;
-use crate::plan::{Route, Waypoint};
 use crate::planning::mission::Stretch;
-use crate::station::Altitude;
-use crate::units::{AltitudeAboveHome, MetersPerSecond};
+use model::geo::shifted;
+use model::plan::{Route, Waypoint};
+use model::station::Altitude;
+use model::units::{AltitudeAboveHome, MetersPerSecond};
 use proptest::prelude::*;
 
 const HERE: Wgs84 = Wgs84 {

@@ -96,7 +96,7 @@ fn a_camera_sets_the_distance_of_lines_and_photos() {
     let mut with_camera = survey(field, 1.0, LINES);
     // 13.2 × 8.8 mm behind 8.8 mm: 60 × 40 m from 40 m; a quarter of the width and of the length is new.
     with_camera.altitude = Altitude::AboveHome(AltitudeAboveHome(40.0));
-    let percent = |value| crate::units::Percent::new(value).unwrap();
+    let percent = |value| model::units::Percent::new(value).unwrap();
     with_camera.spacing = Spacing::Camera(Camera {
         sensor_width_mm: 13.2,
         sensor_height_mm: 8.8,

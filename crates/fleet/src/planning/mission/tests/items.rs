@@ -1,7 +1,7 @@
 //! Waypoints and items say the same.
 
 use super::*;
-use crate::plan::item::{self, Item, Omitted, Unroutable};
+use model::plan::item::{self, Item, Omitted, Unroutable};
 use std::time::Duration;
 
 prop_compose! {
@@ -13,7 +13,7 @@ prop_compose! {
         ], 0..4),
     ) -> Waypoint {
         let altitude = if above_sea {
-            Altitude::Amsl(crate::units::AltitudeAmsl(height))
+            Altitude::Amsl(model::units::AltitudeAmsl(height))
         } else {
             Altitude::AboveHome(AltitudeAboveHome(height))
         };

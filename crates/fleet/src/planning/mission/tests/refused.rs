@@ -1,9 +1,9 @@
 //! What cannot be planned: one error each, that says what to do.
 
 use super::*;
-use crate::plan::route::BadWaypoint;
 use crate::planning::mission::area::Ring;
-use crate::units::Percent;
+use model::plan::route::BadWaypoint;
+use model::units::Percent;
 
 const SQUARE: &[(f64, f64)] = &[(0.0, 0.0), (100.0, 0.0), (100.0, 100.0), (0.0, 100.0)];
 
@@ -106,7 +106,7 @@ fn surveys_that_cannot_be_flown_are_refused() {
     assert_eq!(refused(&|s| s.spacing = Spacing::Camera(all)), BadSurvey::Overlap(96));
     let above_sea = |s: &mut Survey| {
         s.spacing = Spacing::Camera(camera);
-        s.altitude = Altitude::Amsl(crate::units::AltitudeAmsl(500.0));
+        s.altitude = Altitude::Amsl(model::units::AltitudeAmsl(500.0));
     };
     assert_eq!(refused(&above_sea), BadSurvey::CameraAboveSea);
     let square = |center| Pattern::ExpandingSquare {

@@ -1,10 +1,10 @@
 //! Items that a person has written are flown unchanged, and gone on with where another vehicle has come to.
 
 use super::*;
-use crate::plan::BadPlan;
-use crate::plan::item::{self, Item};
 use crate::planning::mission::PlannedFlight;
 use crate::planning::mission::written::BadItems;
+use model::plan::BadPlan;
+use model::plan::item::{self, Item};
 
 /// One as a ground station writes it: with all seven values, above home.
 fn written(command: u16, values: [f64; 7]) -> Item {

@@ -4,12 +4,12 @@
 //! measured through the Earth, between positions.
 
 use crate::airspace::{Claims, Doing, Known, Margin, Observation, Route, Rules};
-use crate::geo::{Frame, Local};
-use crate::ids::{NodeName, Term};
 use crate::planning::movement::{Goal, Layers, Plan, plan};
-use crate::route_order::OrderNumber;
-use crate::time::Moment;
-use crate::units::Meters;
+use model::geo::{Frame, Local};
+use model::ids::{NodeName, Term};
+use model::route_order::OrderNumber;
+use model::time::Moment;
+use model::units::Meters;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

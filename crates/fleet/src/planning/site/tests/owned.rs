@@ -1,7 +1,7 @@
 //! What is shown of owned airspace.
 
 use super::*;
-use crate::owned_airspace::{Owned, Piece};
+use model::owned_airspace::{Owned, Piece};
 
 fn pieces(site: &Site, name: &str) -> Vec<Piece> {
     match site.owned(&node(name)) {
@@ -14,7 +14,7 @@ fn pieces(site: &Site, name: &str) -> Vec<Piece> {
 fn has(pieces: &[Piece], at: (f64, f64), amsl: f64) -> bool {
     pieces.iter().any(|piece| {
         let near = |from: &Wgs84| {
-            let (east, north) = crate::geo::offset(*from, shifted(CENTER, at.0, at.1));
+            let (east, north) = model::geo::offset(*from, shifted(CENTER, at.0, at.1));
             east.hypot(north) <= piece.radius.0
         };
         piece.floor.0 <= amsl && amsl <= piece.ceiling.0 && piece.core.iter().any(near)

@@ -1,7 +1,7 @@
 //! Vehicles that fly plans of their own: the whole way is theirs before they take off, or they wait.
 
 use super::*;
-use crate::plan::PlanReport;
+use model::plan::PlanReport;
 
 fn digest(text: &str) -> PlanDigest {
     PlanDigest(text.to_owned())
@@ -215,7 +215,7 @@ fn a_way_into_which_a_vehicle_strayed_is_not_given_back_while_that_holds_in_it()
     assert!(site.may_fly_plan(&node("a"), &digest("a")));
     (vehicles[1].at, vehicles[1].up) = ((3.0, 60.0), 20.0);
     for (second, activity) in [
-        (2, Activity::HandsOff(crate::report::HandsOff::OtherMode)),
+        (2, Activity::HandsOff(model::report::HandsOff::OtherMode)),
         (3, Activity::Holding),
     ] {
         vehicles[1].activity = activity;

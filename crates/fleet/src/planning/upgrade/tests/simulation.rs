@@ -3,11 +3,11 @@
 //! Owns: nodes that are idle with an outdated agent until a test says otherwise. Must not: decide.
 
 use super::*;
-use crate::assignment::Held;
-use crate::ids::{DroneUid, Term};
 use crate::planning::upgrade::node_snapshot::{Agent, Pod};
-use crate::report::{Activity, Report};
-use crate::vehicle::{Airborne, FlightTruth};
+use model::assignment::Held;
+use model::ids::{DroneUid, Term};
+use model::report::{Activity, Report};
+use model::vehicle::{Airborne, FlightTruth};
 
 pub(super) const ONE: Pace = Pace {
     most: 1,

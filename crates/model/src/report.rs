@@ -62,7 +62,7 @@ pub struct Report {
     pub terminating: bool,
     /// How often somebody else has taken over in flight under the held assignment; see [`crate::takeover`].
     pub takeovers: u32,
-    /// How far the flight under the held assignment has come; see [`crate::flight_record`].
+    /// How far the flight under the held assignment has come; see `fleet::flight_record`.
     pub so_far: SoFar,
     /// A ground order that the agent keeps although it was not notified that the order is recorded; see [`crate::ground`].
     pub ground_latch: Option<GroundOrderId>,

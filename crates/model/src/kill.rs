@@ -5,7 +5,7 @@
 //!
 //! Owns: what a kill order is ([`KillOrder`]), whether an agent may carry it out ([`may_kill`]), the permit to send one
 //! command ([`KillPermit`]), and what came of it ([`KillOutcome`]).
-//! Must not: be asked by [`crate::flight::converge`] or any failsafe.
+//! Must not: be asked by `fleet::flight::converge` or any failsafe.
 
 use crate::assignment::Assignment;
 use crate::ids::{DroneUid, Term};

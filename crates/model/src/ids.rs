@@ -84,7 +84,7 @@ const LAST_EPOCH: u64 = u16::MAX as u64;
 
 impl Term {
     /// The term `count` of `epoch`. Any term of a later epoch is higher, so that an epoch is a way out of terms that are too high:
-    /// a person begins one ([`crate::planning::deposition`]).
+    /// a person begins one (`fleet::planning::deposition`).
     #[must_use]
     pub const fn of(epoch: u32, count: u32) -> Self {
         Self(((epoch as u64) << 32) | count as u64)

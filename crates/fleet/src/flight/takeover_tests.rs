@@ -1,19 +1,20 @@
 //! Who is in command, and what an agent does that has let go, as sentences about one vehicle.
 
-use super::*;
-use crate::alarm::Cause;
-use crate::assignment::{Assignment, Desired, Failsafe, Fence, GroundedWhy, OnCoordinatorLoss};
-use crate::failsafe::Diverted;
 use crate::flight::battery::Levels;
 use crate::flight::converge::{Situation, Step, Verdict, converge};
 use crate::flight::memory::{Memory, StepKind};
 use crate::flight_record::{FlightRecord, Stage};
-use crate::ids::{DroneName, DroneUid, Term};
-use crate::preflight_policy::Clearance;
 use crate::safety::{ArmQuestion, NoArm, may_arm};
-use crate::time::{Moment, Sighting};
-use crate::units::AltitudeAboveHome;
-use crate::vehicle::{Airborne, Heartbeat, LandedState, ModeReport, Vehicle, WhyUnknown};
+use model::activity::{Activity, HandsOff};
+use model::alarm::Cause;
+use model::assignment::{Assignment, Desired, Failsafe, Fence, GroundedWhy, OnCoordinatorLoss};
+use model::failsafe::Diverted;
+use model::ids::{DroneName, DroneUid, Term};
+use model::preflight_policy::Clearance;
+use model::takeover::*;
+use model::time::{Moment, Sighting};
+use model::units::AltitudeAboveHome;
+use model::vehicle::{Airborne, FlightTruth, Heartbeat, LandedState, Mode, ModeReport, Vehicle, WhyUnknown};
 use proptest::prelude::*;
 use std::time::Duration;
 
@@ -43,10 +44,10 @@ fn assigned(uid: &str, desired: Desired, resume_after: u32) -> Assignment {
         },
         resume_after,
         ground_mark: None,
-        reported_flight: crate::reported_flight::ReportedFlight::default(),
+        reported_flight: model::reported_flight::ReportedFlight::default(),
         routed: false,
-        manner: crate::station::Manner::default(),
-        void: crate::route_order::OrderNumber::default(),
+        manner: model::station::Manner::default(),
+        void: model::route_order::OrderNumber::default(),
         rules: None,
         plan: None,
         route: None,
@@ -219,11 +220,11 @@ fn verdict(assigned: &Assignment, record: &FlightRecord, beat: (bool, LandedStat
             highest_term: Term(3),
             held: Some(assigned.clone()),
             ground_latch: None,
-            last_route: crate::route_order::OrderNumber::default(),
+            last_route: model::route_order::OrderNumber::default(),
         },
         battery: Levels::default(),
         preflight: Clearance::default(),
-        rules: crate::rules::RulesClearance::Clear,
+        rules: model::rules::RulesClearance::Clear,
         plan: crate::flight::converge::PlanStage::None,
         confirmed: true,
         behind: false,
@@ -331,8 +332,8 @@ fn what_may_be_armed_is_asked_for_kills_takeovers_and_ground_orders_too() {
             confirmed: true,
             battery: Levels::default().latest,
             preflight: Clearance::default(),
-            rules: crate::rules::RulesClearance::Clear,
-            ground_latch: latch.map(crate::ground::GroundOrderId),
+            rules: model::rules::RulesClearance::Clear,
+            ground_latch: latch.map(model::ground::GroundOrderId),
             record,
             terminating: false,
             since_armed: None,
@@ -380,7 +381,7 @@ proptest! {
 #[test]
 fn an_agent_that_has_lost_its_disk_goes_by_what_was_told_before() {
     use crate::flight_record::Stage;
-    use crate::reported_flight::{ReportedFlight, SoFar};
+    use model::reported_flight::{ReportedFlight, SoFar};
     let held = |so_far, takeovers| Assignment {
         reported_flight: ReportedFlight {
             takeovers,

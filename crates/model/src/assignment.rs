@@ -1,7 +1,7 @@
 //! What the coordinator sends to an agent: not commands but the state it should bring about (level, not edge).
 //!
 //! Owns: [`Assignment`], [`Desired`], and which assignments an agent takes or refuses ([`Fence`]).
-//! Must not: say how to get there; that is [`crate::flight::converge`].
+//! Must not: say how to get there; that is `fleet::flight::converge`.
 
 use crate::ground::{GroundMark, GroundOrderId, kept};
 use crate::ids::{DroneName, DroneUid, Term};
@@ -279,7 +279,7 @@ pub struct Fence {
 
 impl Fence {
     /// The fence after taking `order`, or why it is refused. `settled` is whether the vehicle is known to be landed,
-    /// disarmed and without an arm command under way (see [`crate::safety::settled`]).
+    /// disarmed and without an arm command under way (see `fleet::safety::settled`).
     ///
     /// # Errors
     /// [`Refused`], when taking the order would break invariant 1 (highest term) or 3 (one Drone per vehicle). The term

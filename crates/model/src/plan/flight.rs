@@ -2,7 +2,7 @@
 //!
 //! Owns: [`FlightPlan`] and what one may hold ([`FlightPlan::new`], [`FlightPlan::check`]); which of its items are reached
 //! ([`Reached`]); the items that fly what is left of it ([`rest`]); [`PlanReport`].
-//! Must not: cut work into shares ([`crate::planning::mission::share`]), upload, or take an item for reached that no vehicle reported.
+//! Must not: cut work into shares (`fleet::planning::mission::share`), upload, or take an item for reached that no vehicle reported.
 //!
 //! Items are counted from 0, and home is none of them, whatever number an autopilot gives them.
 

@@ -1,6 +1,6 @@
 //! The airspace that a vehicle owns, as people see it.
 //!
-//! Owns: [`Owned`] and its places on the Earth. Must not: be what anything is decided by; that is [`crate::airspace`].
+//! Owns: [`Owned`] and its places on the Earth. Must not: be what anything is decided by; that is `fleet::airspace`.
 
 use crate::units::{AltitudeAmsl, Meters, Wgs84};
 

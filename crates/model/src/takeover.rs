@@ -5,7 +5,7 @@
 //! taken over since.
 //!
 //! Owns: who is in command of a vehicle in the air ([`InCommand::after`]), when the agent has let go ([`let_go`]), and what
-//! it reports as its activity then ([`activity`]). The count itself is part of [`crate::flight_record::FlightRecord`].
+//! it reports as its activity then ([`activity`]). The count itself is part of `fleet::flight_record::FlightRecord`.
 //! Must not: send anything. While the agent has let go nothing is sent: no failsafe, and no landing by a ground order
 //! either, because the pilot flies.
 //!
@@ -95,6 +95,3 @@ pub const fn activity(truth: FlightTruth, mode: Option<Mode>, wants_ground: bool
         | (FlightTruth::Disarmed | FlightTruth::ArmedOnGround, _) => Activity::HandsOff(HandsOff::TakenOver),
     }
 }
-
-#[cfg(test)]
-mod tests;

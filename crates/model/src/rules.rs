@@ -2,7 +2,7 @@
 //!
 //! Owns: [`Rules`] and [`RulesReport`], and whether rules that are not in force prevent arming ([`clearance`], invariant 12). *In force*
 //! means read back from the autopilot as it should be, and not discarded by it since; an acknowledgement says nothing.
-//! Must not: compile fences for an autopilot ([`crate::planning::geofence`]), choose parameters, or know MAVLink.
+//! Must not: compile fences for an autopilot (`fleet::planning::geofence`), choose parameters, or know MAVLink.
 
 use crate::ids::Term;
 use crate::preflight_policy::Preflight;

@@ -2,7 +2,7 @@
 //!
 //! Owns: [`Span`], the parts of a takeoff ([`Part`]), and the ids, which follow from the Drone's uid: a program that knows the Drone goes on
 //! in the same trace, also after a restart, and nothing about traces is sent between the two. The generation is no part of them: binding,
-//! slots and stations change it before the first takeoff. What ends a span is decided in [`crate::planning::trace`] and in [`crate::flight::trace`].
+//! slots and stations change it before the first takeoff. What ends a span is decided in `fleet::planning::trace` and in `fleet::flight::trace`.
 //! Must not: read a clock. Each side counts its own moments from 1970, or makes dates of them before it sends a span.
 //!
 //! ```text

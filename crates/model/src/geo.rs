@@ -185,4 +185,4 @@ pub fn shifted(from: Wgs84, east: f64, north: f64) -> Wgs84 {
 }
 
 #[cfg(test)]
-pub(crate) mod tests;
+mod tests;

@@ -1,7 +1,7 @@
 //! The route that an agent is ordered to fly, and how far along it its vehicle is.
 //!
 //! Owns: [`RouteOrder`], its places over the Earth, and which of them comes next. Must not: grant a route; the coordinator owns its
-//! airspace before it is sent ([`crate::safety::may_fly`], invariant 11).
+//! airspace before it is sent (`fleet::safety::may_fly`, invariant 11).
 //!
 //! A level like all orders: the same route again changes nothing, and an agent that was restarted finds its place on it by where
 //! the vehicle is. An older one than the last that was taken is not flown, from any sender: its airspace may be another's by now.
@@ -22,7 +22,7 @@ const REACHED: f64 = 1.2;
 const REACHED_HEIGHT: f64 = 0.9;
 
 /// A vehicle is on a leg within this, meters over ground and in height: the usual margin of a claim
-/// ([`Rules::default`](crate::airspace::Rules)).
+/// (`fleet::airspace::Rules::default`).
 const ON_LEG: (f64, f64) = (2.5, 2.0);
 
 /// One that is farther off than this was not moved by its own estimate of where it is, meters over ground or in height.

@@ -1,6 +1,6 @@
 //! How full a battery is, as far as flight goes.
 //!
-//! Owns: [`Level`]. Must not: judge a reading; [`crate::flight::battery`] does.
+//! Owns: [`Level`]. Must not: judge a reading; `fleet::flight::battery` does.
 
 /// How full a battery is, as far as flight goes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]

@@ -1,7 +1,7 @@
 //! Aircraft of others, as the receivers of our vehicles observe them.
 //!
 //! Owns: [`Aircraft`], what one sighting says, and [`Traffic`], those that one vehicle has observed lately. Must not: say where they may be
-//! by now ([`crate::airspace`] does), or read a clock.
+//! by now (`fleet::airspace` does), or read a clock.
 
 use crate::geo::{REACH, offset};
 use crate::time::Moment;

@@ -2,7 +2,7 @@
 //!
 //! Owns: [`Watch`], what is remembered of one flight for that, and [`Astray`], what is found. Must not: command anything: what is
 //! found is reported at once, and shown in the status. A vehicle that is late on the way to a height is for
-//! [`crate::planning::drone::height`].
+//! `fleet::planning::drone::height`.
 //!
 //!   Unwatched --at its height--> Holds --farther off than the tolerance for CONFIRMED_AFTER--> Astray --back within half of it--> Holds
 //!   any --sinks faster than ordered--> Falls --holds its height again, or motors off--> Holds, Unwatched

@@ -1,6 +1,6 @@
 //! What an autopilot has answered to commands whose effect does not show.
 //!
-//! Owns: [`Answer`], [`Owed`] and [`Stalled`]. Must not: count or repeat commands; [`crate::flight::memory`] does.
+//! Owns: [`Answer`], [`Owed`] and [`Stalled`]. Must not: count or repeat commands; `fleet::flight::memory` does.
 
 use crate::takeover::Descent;
 use crate::time::Moment;

@@ -1,6 +1,6 @@
 //! What an agent reports of the flight under a Drone, and what the coordinator keeps of it for an agent that has lost its disk.
 //!
-//! Owns: [`SoFar`] and [`ReportedFlight`]. Must not: decide; the agent's own account is [`crate::flight_record`].
+//! Owns: [`SoFar`] and [`ReportedFlight`]. Must not: decide; the agent's own account is `fleet::flight_record`.
 
 use crate::vehicle::HardwareUid;
 use serde::{Deserialize, Serialize};
@@ -8,12 +8,12 @@ use serde::{Deserialize, Serialize};
 /// How far the flight of one Drone has come, in the words that the coordinator keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
 pub enum SoFar {
-    /// [`crate::flight_record::Stage::Fresh`].
+    /// `fleet::flight_record::Stage::Fresh`.
     #[default]
     Fresh,
-    /// [`crate::flight_record::Stage::Flown`].
+    /// `fleet::flight_record::Stage::Flown`.
     Flown,
-    /// [`crate::flight_record::Stage::Over`].
+    /// `fleet::flight_record::Stage::Over`.
     Over,
     /// A command to stop its motors was sent.
     Killed,

@@ -4,7 +4,7 @@ use super::*;
 use proptest::prelude::*;
 
 /// Straight distance between two points on the ellipsoid, through the Earth's center: shares nothing with [`Frame`] but WGS 84.
-pub(crate) fn chord(one: Wgs84, other: Wgs84) -> f64 {
+fn chord(one: Wgs84, other: Wgs84) -> f64 {
     let center = |at: Wgs84| {
         let (phi, lambda) = (at.latitude_deg.to_radians(), at.longitude_deg.to_radians());
         let flattening = 1.0 / 298.257_223_563;

@@ -6,7 +6,7 @@
 //! receives an id it does not know has been restarted since, and gives the order again.
 //!
 //! Owns: [`GroundOrderId`], [`GroundMark`], and when an agent keeps or drops an order ([`kept`]).
-//! Must not: decide what a grounded vehicle does ([`crate::flight::converge`]).
+//! Must not: decide what a grounded vehicle does (`fleet::flight::converge`).
 
 use serde::{Deserialize, Serialize};
 

@@ -1,6 +1,6 @@
 //! How much a vehicle has to be set up before it is armed.
 //!
-//! Owns: [`Preflight`], the choice of a Drone. Must not: check a vehicle by it; [`crate::flight::preflight`] and [`crate::rules`] do.
+//! Owns: [`Preflight`], the choice of a Drone. Must not: check a vehicle by it; `fleet::flight::preflight` and [`crate::rules`] do.
 
 use serde::{Deserialize, Serialize};
 

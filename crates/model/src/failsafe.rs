@@ -1,7 +1,7 @@
 //! Failsafes that the autopilot executes by itself: whether one is under way, and why a flight left its order.
 //!
 //! Owns: [`executing`], and the account of what diverted a flight ([`Diversion`]). Must not: say what may be sent meanwhile;
-//! [`crate::safety`] does.
+//! `fleet::safety` does.
 //!
 //! | autopilot | a failsafe is under way while |
 //! |---|---|

@@ -6,6 +6,8 @@
 
 #[path = "house_rules/rooms.rs"]
 mod rooms;
+#[path = "house_rules/wings.rs"]
+mod wings;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};

@@ -252,6 +252,23 @@ mod tests {
         assert_eq!((state.record.takeovers, state.record.killed), (0, false));
     }
 
+    #[test]
+    fn each_key_of_the_file_keeps_its_name_and_its_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("state.json");
+        let full = include_str!("state_file/full.json");
+        fs::write(&file, full).unwrap();
+        let (store, state) = Store::open(dir.path(), &node("a")).unwrap();
+        store.save(&state).unwrap();
+        let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        let saved = fs::read_to_string(&file).unwrap();
+        assert_eq!(
+            value(&saved),
+            value(full),
+            "agents of other versions read the file; add to it, and rename nothing"
+        );
+    }
+
     /// Takes the place of the new file, so that nothing can be written. Permissions would not stop root.
     fn obstruct(dir: &Path) {
         fs::create_dir(dir.join("state.json.new")).unwrap();

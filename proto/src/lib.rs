@@ -17,3 +17,6 @@ pub mod v1 {
 
 /// The encoded descriptor set, for gRPC reflection.
 pub const DESCRIPTORS: &[u8] = include_bytes!("../generated/descriptors.bin");
+
+#[cfg(test)]
+mod numbers;

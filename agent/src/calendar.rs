@@ -3,7 +3,7 @@
 //! Owns: that one moment has one date, although the two clocks are never read at the same instant. Must not: be used for anything that
 //! flies: a companion computer without a network often does not know the date.
 
-use fleet::time::Moment;
+use model::time::Moment;
 use std::time::{Duration, SystemTime};
 
 /// The date was set meanwhile, if both clocks differ by more than this.

@@ -3,7 +3,7 @@
 //! Owns: turning the runtime's instants into [`Moment`]s, whose epoch is the start of the program. Must not: know the
 //! date, which a companion computer without a network often does not.
 
-use fleet::time::Moment;
+use model::time::Moment;
 use tokio::time::Instant;
 
 /// A monotonic clock; follows tokio's paused time in tests.

@@ -7,11 +7,11 @@
 //! An arm command is one frame. It is never repeated, in no form.
 
 use crate::recipe::{Command, Form};
-use fleet::memory::{Outcome, StepKind};
-use fleet::time::Moment;
-use fleet::units::{ComponentId, SystemId};
-use fleet::vehicle::Identity;
+use fleet::flight::memory::{Outcome, StepKind};
 use link::dialect::{COMMAND_ACK_DATA, MavMessage, MavResult};
+use model::time::Moment;
+use model::units::{ComponentId, SystemId};
+use model::vehicle::Identity;
 use std::time::Duration;
 
 /// Our component id: MAV_COMP_ID_ONBOARD_COMPUTER.
@@ -199,11 +199,11 @@ pub const fn name(result: MavResult) -> &'static str {
 mod tests {
     use super::*;
     use crate::recipe::command;
-    use fleet::converge::Step;
-    use fleet::route_order::Waypoint;
-    use fleet::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, SystemId, Wgs84};
-    use fleet::vehicle::Autopilot;
+    use fleet::flight::converge::Step;
     use link::dialect::{MavCmd, MavFrame};
+    use model::route_order::Waypoint;
+    use model::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, SystemId, Wgs84};
+    use model::vehicle::Autopilot;
 
     fn at(ms: u64) -> Moment {
         Moment::at(Duration::from_millis(ms))

@@ -8,10 +8,10 @@ use crate::gcs::{self, GcsFlags};
 #[cfg(feature = "upload")]
 use crate::upload::{self, UploadFlags};
 use clap::Parser;
-use fleet::ids::NodeName;
 use fleet::safety::Rest;
-use fleet::units::SystemId;
 use link::LinkUrl;
+use model::ids::NodeName;
+use model::units::SystemId;
 use std::path::PathBuf;
 use std::time::Duration;
 
@@ -20,7 +20,7 @@ const PATIENT_LANDING: Duration = Duration::from_secs(900);
 
 /// Flies the vehicle of one node as the coordinator orders.
 #[derive(Debug, Parser)]
-#[command(name = "skein-agent", version = fleet::version::version())]
+#[command(name = "skein-agent", version = model::version::version())]
 pub struct Flags {
     /// Kubernetes name of this node (from the downward API: spec.nodeName).
     #[arg(long, env = "NODE")]

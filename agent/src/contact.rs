@@ -5,11 +5,11 @@
 //! home. Must not: take an open stream for contact. One that only opens, again and again, or that a deposed coordinator holds
 //! open, leaves a vehicle alone just as well as none.
 
-use fleet::time::Moment;
+use model::time::Moment;
 use std::time::Duration;
 
 /// Another coordinator leads, and agents are connected to it and confirmed, after this long at the latest: it may take the
-/// Lease after 10 s ([`fleet::leadership::LASTS`]), and an agent tries again every 5 s at least.
+/// Lease after 10 s ([`fleet::planning::leadership::LASTS`]), and an agent tries again every 5 s at least.
 pub const FAIL_OVER_TAKES: Duration = Duration::from_secs(18);
 
 /// The heartbeat of the ground station goes on for this long at most after contact was lost.

@@ -7,11 +7,11 @@
 //! latched only when no other was heard for a while; and while a Drone is held, only the one that has served it (invariant
 //! 3: a Drone never moves to another vehicle).
 
-use fleet::time::Moment;
-use fleet::units::{Address, ComponentId, SystemId};
-use fleet::vehicle::{Autopilot, Identity};
 use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavType};
 use mavlink::MavHeader;
+use model::time::Moment;
+use model::units::{Address, ComponentId, SystemId};
+use model::vehicle::{Autopilot, Identity};
 use std::time::Duration;
 
 /// Looks for the autopilot in heartbeats.

@@ -2,8 +2,8 @@
 //!
 //! Owns: [`DroneSpan`]; a span is made when another Drone is served, not for each event. Must not: log.
 
-use fleet::assignment::Assignment;
-use fleet::ids::DroneUid;
+use model::assignment::Assignment;
+use model::ids::DroneUid;
 use tracing::{Span, error_span};
 
 /// The span of the Drone that is served now, as long as it is the same.

@@ -2,10 +2,10 @@
 //!
 //! Owns: what they say ([`took_off`], [`LANDED`]), and their frames ([`chunks`]). Must not: send them to the autopilot.
 
-use fleet::ids::DroneName;
-use fleet::rules::RulesReport;
-use fleet::vehicle::Identity;
 use link::dialect::{MavMessage, MavSeverity, STATUSTEXT_DATA};
+use model::ids::DroneName;
+use model::rules::RulesReport;
+use model::vehicle::Identity;
 
 /// Bytes of one chunk of a text (STATUSTEXT.text).
 const CHUNK: usize = 50;
@@ -53,10 +53,10 @@ pub fn chunks(words: &str, id: u16) -> impl Iterator<Item = MavMessage> {
 mod tests {
     use super::*;
     use crate::normalize::text::TextJoiner;
-    use fleet::rules::RulesDigest;
-    use fleet::time::Moment;
-    use fleet::units::{ComponentId, SystemId};
-    use fleet::vehicle::{Autopilot, HardwareUid};
+    use model::rules::RulesDigest;
+    use model::time::Moment;
+    use model::units::{ComponentId, SystemId};
+    use model::vehicle::{Autopilot, HardwareUid};
 
     fn joined(words: &str) -> Vec<String> {
         let mut joiner = TextJoiner::default();

@@ -7,8 +7,8 @@ pub(crate) mod download;
 pub(crate) mod exchange;
 pub(crate) mod packet;
 
-use fleet::vehicle::Identity;
 use link::dialect::{FILE_TRANSFER_PROTOCOL_DATA, MavMessage};
+use model::vehicle::Identity;
 
 /// The message with a request to the autopilot.
 pub(crate) fn message(request: &packet::Request, to: &Identity) -> MavMessage {

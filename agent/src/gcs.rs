@@ -32,10 +32,10 @@ pub use flags::{BadGcs, Config, GcsFlags, Place};
 
 use crate::coordinator::Coordinator;
 use counters::Counters;
-use fleet::guest::GuestCall;
 use guest::GuestAdmission;
 use hub::{Hub, HubWork, Out, write_out};
 use link::LinkHandle;
+use model::guest::GuestCall;
 use std::convert::Infallible;
 use std::io;
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr, SocketAddr};

@@ -1,17 +1,17 @@
 //! Stopping the vehicle's motors: the only place of the agent that a command which disarms can come from.
 //!
 //! Owns: the command ([`Shot`]), which cannot be made without a [`KillPermit`], and what the autopilot answers to it.
-//! Must not: decide ([`fleet::kill::may_kill`] does), keep an order for later, or send a command twice.
+//! Must not: decide ([`model::kill::may_kill`] does), keep an order for later, or send a command twice.
 
 use crate::command::{Outstanding, Patience, Progress};
 use crate::outgoing::Written;
 use crate::recipe::Command;
-use fleet::kill::{KillAnswer, KillOutcome, KillPermit, KillQuestion, NoKill, UsedNonces, may_kill};
-use fleet::memory::Outcome;
-use fleet::time::Moment;
-use fleet::units::Address;
-use fleet::vehicle::Identity;
+use fleet::flight::memory::Outcome;
 use link::dialect::{COMMAND_ACK_DATA, MavCmd, MavMessage};
+use model::kill::{KillAnswer, KillOutcome, KillPermit, KillQuestion, NoKill, UsedNonces, may_kill};
+use model::time::Moment;
+use model::units::Address;
+use model::vehicle::Identity;
 use std::time::Duration;
 use tracing::warn;
 

@@ -4,7 +4,7 @@
 //! [`command`]), the uplink ([`uplink`], [`dial`], [`coordinator`], [`credentials`], [`contact`]), what survives a restart
 //! ([`state_file`], `durable`), the plan that the vehicle flies by itself ([`plan`]), ground stations as guests ([`gcs`]), the
 //! flight log ([`flight_log`]), what people ask about it ([`logs`]) and its way to an object store (`upload`, [`sent`]), and putting it
-//! together ([`pilot`], [`shell`], [`life`], [`run`]). Must not: talk to Kubernetes, decide what the vehicle does ([`fleet::converge`]
+//! together ([`pilot`], [`shell`], [`life`], [`run`]). Must not: talk to Kubernetes, decide what the vehicle does ([`fleet::flight::converge`]
 //! does), or disarm; no message here can stop motors.
 
 mod calendar;

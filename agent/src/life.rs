@@ -121,7 +121,7 @@ async fn live(agent: Agent, terminate: CancellationToken) -> Ending {
         traces,
     } = agent;
     let clock = Clock::start();
-    info!(version = fleet::version::version(), link = %config.link, coordinator = %config.coordinator, "agent started");
+    info!(version = model::version::version(), link = %config.link, coordinator = %config.coordinator, "agent started");
     if let Some(held) = &state.fence.held {
         let span = span_of(held);
         span.in_scope(|| info!(desired = %held.desired, "remembering an assignment; nothing is sent before the vehicle's state is known"));

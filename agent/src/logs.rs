@@ -18,8 +18,8 @@ pub use wanted::Wanted;
 
 use crate::flight_log;
 use crate::sent::Sent;
-use fleet::ids::NodeName;
 use library::Library;
+use model::ids::NodeName;
 use no_answer::NoAnswer;
 use proto::v1;
 use proto::v1::log_answer::What as Answer;

@@ -14,17 +14,17 @@ mod reasons;
 pub(crate) mod text;
 
 use crate::metadata::Table;
-use fleet::inventory::Board;
-use fleet::time::{Moment, Sighting};
-use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Volts, Wgs84};
-use fleet::vehicle::{
-    Autopilot, Battery, Charge, FlightTruth, HardwareUid, Heartbeat, LandedState, Position, SystemState, Vehicle,
-};
 use link::dialect::{
     AUTOPILOT_VERSION_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA, MavLandedState, MavMessage, MavModeFlag,
     MavState, MavSysStatusSensor, SYS_STATUS_DATA,
 };
 use mavlink::Message;
+use model::inventory::Board;
+use model::time::{Moment, Sighting};
+use model::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Volts, Wgs84};
+use model::vehicle::{
+    Autopilot, Battery, Charge, FlightTruth, HardwareUid, Heartbeat, LandedState, Position, SystemState, Vehicle,
+};
 use px4_events::EventMeaning;
 use std::sync::Arc;
 use std::time::Duration;
@@ -81,7 +81,7 @@ impl Normalizer {
         let boot_ms = link::backlog::boot_ms(message).filter(|_| tells_time);
         if boot_ms.is_some_and(|ms| self.clocks.went_back(message.message_id(), ms)) {
             heard.rebooted = true;
-            let identity = vehicle.identity.take().map(|id| fleet::vehicle::Identity {
+            let identity = vehicle.identity.take().map(|id| model::vehicle::Identity {
                 firmware: None,
                 hardware: None,
                 ..id
@@ -119,7 +119,7 @@ impl Normalizer {
                     latitude_deg: f64::from(m.latitude) / 1e7,
                     longitude_deg: f64::from(m.longitude) / 1e7,
                 };
-                vehicle.home_at = fleet::geo::position(at).ok().or(vehicle.home_at);
+                vehicle.home_at = model::geo::position(at).ok().or(vehicle.home_at);
             }
             MavMessage::AUTOPILOT_VERSION(m) => {
                 if let Some(identity) = &mut vehicle.identity {

@@ -4,11 +4,11 @@
 
 use crate::recipe::could_arm;
 use crate::streams::Request;
-use fleet::memory::StepKind;
+use fleet::flight::memory::StepKind;
 use fleet::safety::{ArmExpired, ArmPermit};
-use fleet::time::Moment;
-use fleet::units::{Address, ComponentId};
 use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavMessage, MavModeFlag, MavState, MavType};
+use model::time::Moment;
+use model::units::{Address, ComponentId};
 use std::time::Duration;
 
 /// What a command on its way is for.

@@ -1,7 +1,7 @@
 //! The agent's mind: everything it knows of its vehicle and its orders, and what is to be written to the wire next.
 //!
 //! Owns: [`Pilot`], a plain state machine: events and moments in, messages out. Must not: wait, write, read a clock or
-//! roll dice (moments and jitter come in). What to do is decided by [`fleet::converge`] alone; here it is only put on
+//! roll dice (moments and jitter come in). What to do is decided by [`fleet::flight::converge`] alone; here it is only put on
 //! the wire. Stream and message requests move nothing and give way to every step.
 
 use crate::command::{OUR_COMPONENT, Outstanding, Patience, Progress, SYSTEM_AT_FIRST};
@@ -20,31 +20,32 @@ use crate::remote_id::RemoteId;
 use crate::rules::Board;
 use crate::state_file::State;
 use crate::streams::{Needed, Request, Streams};
-use fleet::assignment::{Desired, Failsafe, Fence, Order, Preflight, Refused};
-use fleet::battery::Gauge;
-use fleet::converge::{Situation, Step, called_off, converge};
-use fleet::failsafe::Diverted;
+use fleet::flight::battery::Gauge;
+use fleet::flight::converge::{Situation, Step, called_off, converge};
+use fleet::flight::memory::{Following, Memory, Outcome, StepKind};
+use fleet::flight::preflight::clearance;
+use fleet::flight::trace::TakeoffTrace;
 use fleet::flight_record::{FlightRecord, Stage};
-use fleet::followed::Followed;
-use fleet::ids::{NodeName, Term};
-use fleet::inventory::Inventory;
-use fleet::memory::{Following, Memory, Outcome, StepKind};
-use fleet::preflight::{Clearance, clearance};
-use fleet::report::Activity;
-use fleet::route_order::RouteOrder;
 use fleet::safety::{self, ArmPermit, Rest};
-use fleet::takeover::InCommand;
-use fleet::time::Moment;
-use fleet::trace::Span;
-use fleet::trace::agent::TakeoffTrace;
-use fleet::traffic::Traffic;
-use fleet::units::{Address, AltitudeAboveHome, SystemId};
-use fleet::vehicle::{
-    Airframe, ArmingReason, Autopilot, FlightTruth, Identity, Mode, ReasonClass, TRUTH_STALE_AFTER, Vehicle, WhyUnknown,
-};
-use fleet::whereabouts::{Asked, Watch};
 use link::dialect::{MavMessage, MavResult};
 use link::{Frame, LinkEvent};
+use model::assignment::{Desired, Failsafe, Fence, Order, Preflight, Refused};
+use model::failsafe::Diverted;
+use model::followed::Followed;
+use model::ids::{NodeName, Term};
+use model::inventory::Inventory;
+use model::preflight_policy::Clearance;
+use model::report::Activity;
+use model::route_order::RouteOrder;
+use model::takeover::InCommand;
+use model::time::Moment;
+use model::trace::Span;
+use model::traffic::Traffic;
+use model::units::{Address, AltitudeAboveHome, SystemId};
+use model::vehicle::{
+    Airframe, ArmingReason, Autopilot, FlightTruth, Identity, Mode, ReasonClass, TRUTH_STALE_AFTER, Vehicle, WhyUnknown,
+};
+use model::whereabouts::{Asked, Watch};
 use std::time::Duration;
 use tracing::{debug, info, warn};
 

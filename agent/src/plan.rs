@@ -1,7 +1,7 @@
 //! The plan that the vehicle flies by itself: brought onto the autopilot, started, followed, and kept from being mistaken for another.
 //!
 //! Owns: [`Keeper`], a plain state machine: what to send next, how far the plan is ([`Keeper::stage`]), and whether the vehicle is on it
-//! ([`Keeper::ours`]); and [`Remembered`], what of it is kept on the disk. Must not: send, choose a mode ([`fleet::converge`] does), arm,
+//! ([`Keeper::ours`]); and [`Remembered`], what of it is kept on the disk. Must not: send, choose a mode ([`fleet::flight::converge`] does), arm,
 //! or write to an autopilot that flies in a mode of somebody else.
 //!
 //!   named --upload--> ACK --download--> equal --MISSION_CURRENT: it is a mission--> ready --MISSION_SET_CURRENT--> set
@@ -17,15 +17,15 @@ mod items;
 
 use self::items::WireItem;
 use crate::rules::transfer::Transfer;
-use fleet::assignment::Assignment;
-use fleet::converge::PlanStage;
-use fleet::ids::DroneUid;
-use fleet::mission::flight::{FlightPlan, PlanDigest, PlanReport, PlanState, Reached, rest};
-use fleet::mission::following::Following;
-use fleet::takeover::Descent;
-use fleet::time::Moment;
-use fleet::vehicle::{Airborne, Autopilot, FlightTruth, Identity, Mode, OurPlan};
+use fleet::flight::converge::PlanStage;
+use fleet::flight::following::Following;
 use link::dialect::{MavMessage, MavMissionResult, MissionState};
+use model::assignment::Assignment;
+use model::ids::DroneUid;
+use model::plan::flight::{FlightPlan, PlanDigest, PlanReport, PlanState, Reached, rest};
+use model::takeover::Descent;
+use model::time::Moment;
+use model::vehicle::{Airborne, Autopilot, FlightTruth, Identity, Mode, OurPlan};
 use serde::{Deserialize, Serialize};
 use std::sync::Arc;
 use tracing::info;

@@ -2,18 +2,18 @@
 //!
 //! Owns: [`Reader`]: which parameters matter on which autopilot, asking for them by PARAM_REQUEST_READ (20) one at a time,
 //! paced and with a capped back-off, what their values mean, and how the autopilot's time-out for its ground station fits ours.
-//! Must not: send, set a parameter, or decide what follows ([`fleet::preflight`] does).
+//! Must not: send, set a parameter, or decide what follows ([`fleet::flight::preflight`] does).
 //!
 //! PX4 puts the bits of an integer into the float field of PARAM_VALUE (22), ArduPilot its value (MAVLink guide,
 //! services/parameter).
 
 use crate::contact::{FAIL_OVER_TAKES, grace};
-use fleet::backoff::Backoff;
-use fleet::preflight::Findings;
-use fleet::time::Moment;
-use fleet::units::AltitudeAboveHome;
-use fleet::vehicle::{Autopilot, HardwareUid, Identity};
+use fleet::flight::preflight::Findings;
 use link::dialect::{MavMessage, MavParamType, PARAM_REQUEST_READ_DATA, PARAM_VALUE_DATA};
+use model::backoff::Backoff;
+use model::time::Moment;
+use model::units::AltitudeAboveHome;
+use model::vehicle::{Autopilot, HardwareUid, Identity};
 use std::time::Duration;
 
 /// Between two requests.
@@ -121,7 +121,7 @@ impl Default for Ours {
     fn default() -> Self {
         Self {
             heartbeat: false,
-            loss: fleet::assignment::Failsafe::default().after,
+            loss: model::assignment::Failsafe::default().after,
         }
     }
 }
@@ -360,7 +360,7 @@ fn value(autopilot: Autopilot, m: &PARAM_VALUE_DATA) -> f64 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::units::{ComponentId, SystemId};
+    use model::units::{ComponentId, SystemId};
 
     fn at(s: u64) -> Moment {
         Moment::at(Duration::from_secs(s))

@@ -7,10 +7,10 @@
 //! refused by newer versions) and 0 for ArduPilot; PX4's takeoff altitude is above sea level, ArduPilot's above home. Places of a route are
 //! above sea level for both, as they are claimed: a ground station may change ArduPilot's home in flight.
 
-use fleet::converge::Step;
-use fleet::units::{AltitudeAmsl, Heading, Wgs84};
-use fleet::vehicle::{Autopilot, Identity};
+use fleet::flight::converge::Step;
 use link::dialect::{COMMAND_INT_DATA, COMMAND_LONG_DATA, MavCmd, MavFrame, MavMessage};
+use model::units::{AltitudeAmsl, Heading, Wgs84};
+use model::vehicle::{Autopilot, Identity};
 
 /// How a command is put on the wire.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -317,8 +317,8 @@ const fn narrow(meters: f64) -> f32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::route_order::Waypoint;
-    use fleet::units::{AltitudeAboveHome, ComponentId, SystemId};
+    use model::route_order::Waypoint;
+    use model::units::{AltitudeAboveHome, ComponentId, SystemId};
 
     fn to(autopilot: Autopilot) -> Identity {
         Identity {

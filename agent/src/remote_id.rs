@@ -9,19 +9,19 @@
 //! does not read it: so the whole one is always sent. They go to the autopilot alone, which passes them on to its transmitter.
 //! Transmitters take a message for new only when its time is.
 
-use fleet::ids::Term;
-use fleet::remote_id::{
-    self, AircraftIdKind, Category, EVERY, European, Location, Operator, RemoteIdOrder, RemoteIdReport, Sending,
-    TRANSMITTER_COUNTS_FOR, Transmitter,
-};
-use fleet::time::Moment;
-use fleet::units::{Address, Wgs84};
-use fleet::vehicle::FlightTruth;
 use link::dialect::{
     MavMessage, MavOdidArmStatus, MavOdidCategoryEu, MavOdidClassEu, MavOdidClassificationType, MavOdidDescType,
     MavOdidIdType, MavOdidOperatorIdType, MavOdidOperatorLocationType, MavOdidUaType, OPEN_DRONE_ID_ARM_STATUS_DATA,
     OPEN_DRONE_ID_BASIC_ID_DATA, OPEN_DRONE_ID_OPERATOR_ID_DATA, OPEN_DRONE_ID_SELF_ID_DATA, OPEN_DRONE_ID_SYSTEM_DATA,
 };
+use model::ids::Term;
+use model::remote_id::{
+    self, AircraftIdKind, Category, EVERY, European, Location, Operator, RemoteIdOrder, RemoteIdReport, Sending,
+    TRANSMITTER_COUNTS_FOR, Transmitter,
+};
+use model::time::Moment;
+use model::units::{Address, Wgs84};
+use model::vehicle::FlightTruth;
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use tracing::{info, warn};

@@ -25,12 +25,12 @@ use self::fence::{FenceKeeper, Goal, Ground};
 use self::items::items;
 use self::parameters::{Parameters, StepInput};
 use self::switch::FenceSwitch;
-use fleet::backoff::Backoff;
-use fleet::rules::{FenceState, MOST_DEVIATIONS, Outline, Rules, RulesReport};
-use fleet::time::Moment;
-use fleet::units::{Address, Wgs84};
-use fleet::vehicle::{Autopilot, HardwareUid, Identity};
 use link::dialect::{MavMessage, PARAM_REQUEST_READ_DATA};
+use model::backoff::Backoff;
+use model::rules::{FenceState, MOST_DEVIATIONS, Outline, Rules, RulesReport};
+use model::time::Moment;
+use model::units::{Address, Wgs84};
+use model::vehicle::{Autopilot, HardwareUid, Identity};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 use tracing::{info, warn};
@@ -216,7 +216,7 @@ impl Board {
         }
         info!(
             digest = %rules.digest,
-            fence_items = rules.fence.as_ref().map(fleet::rules::Fence::items),
+            fence_items = rules.fence.as_ref().map(model::rules::Fence::items),
             parameters = rules.parameters.len(),
             "rules taken"
         );

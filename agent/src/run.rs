@@ -83,7 +83,7 @@ pub fn main() -> ExitCode {
     };
     let program = Program {
         name: "skein-agent",
-        version: fleet::version::version().to_owned(),
+        version: model::version::version().to_owned(),
         instance: node.to_string(),
         queue: MOST_SPANS,
     };

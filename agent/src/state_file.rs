@@ -10,11 +10,11 @@ use crate::durable;
 use crate::plan;
 use crate::remote_id;
 use crate::rules::Remembered;
-use fleet::assignment::Fence;
 use fleet::flight_record::FlightRecord;
-use fleet::ids::NodeName;
-use fleet::route_order::Progress;
-use fleet::units::Address;
+use model::assignment::Fence;
+use model::ids::NodeName;
+use model::route_order::Progress;
+use model::units::Address;
 use serde::{Deserialize, Serialize};
 use std::fs::{self, File, TryLockError};
 use std::io;
@@ -195,7 +195,7 @@ fn read(bytes: &[u8], dir: &Path, file: &Path, node: &NodeName) -> Result<State,
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::ids::Term;
+    use model::ids::Term;
 
     fn node(name: &str) -> NodeName {
         NodeName::parse(name).unwrap()
@@ -250,6 +250,23 @@ mod tests {
         let (_, state) = Store::open(dir.path(), &node("a")).unwrap();
         assert_eq!((state.fence.highest_term, state.fence.ground_latch), (Term(7), None));
         assert_eq!((state.record.takeovers, state.record.killed), (0, false));
+    }
+
+    #[test]
+    fn each_key_of_the_file_keeps_its_name_and_its_place() {
+        let dir = tempfile::tempdir().unwrap();
+        let file = dir.path().join("state.json");
+        let full = include_str!("state_file/full.json");
+        fs::write(&file, full).unwrap();
+        let (store, state) = Store::open(dir.path(), &node("a")).unwrap();
+        store.save(&state).unwrap();
+        let value = |text: &str| serde_json::from_str::<serde_json::Value>(text).unwrap();
+        let saved = fs::read_to_string(&file).unwrap();
+        assert_eq!(
+            value(&saved),
+            value(full),
+            "agents of other versions read the file; add to it, and rename nothing"
+        );
     }
 
     /// Takes the place of the new file, so that nothing can be written. Permissions would not stop root.

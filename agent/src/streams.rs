@@ -14,9 +14,9 @@ mod needed;
 
 pub use needed::{How, Needed, Request};
 
-use fleet::time::Moment;
 use flow::Flow;
 use link::dialect::MavMessage;
+use model::time::Moment;
 use needed::{AT_ONCE, IN_ORDER, KINDS};
 use std::time::Duration;
 

@@ -7,21 +7,21 @@ mod orders;
 use agent::outgoing::{Outgoing, Written};
 use agent::pilot::Pilot;
 use agent::state_file::State;
-use fleet::airspace::OrderNumber;
-use fleet::assignment::{Assignment, Desired, GroundedWhy, Order};
-use fleet::flight_record::ReportedFlight;
-use fleet::ids::{DroneUid, NodeName, Term};
-use fleet::preflight_policy::Preflight;
-use fleet::report::{Activity, HandsOff};
-use fleet::time::Moment;
-use fleet::units::{Address, AltitudeAboveHome, SystemId};
-use fleet::vehicle::{FlightTruth, HardwareUid, WhyUnknown};
 use link::dialect::{
     AUTOPILOT_VERSION_DATA, COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd,
     MavLandedState, MavMessage, MavModeFlag, MavResult, MavSysStatusSensor, MavType, PARAM_VALUE_DATA, SYS_STATUS_DATA,
 };
 use link::{Frame, LinkEvent};
 use mavlink::MavHeader;
+use model::assignment::{Assignment, Desired, GroundedWhy, Order};
+use model::ids::{DroneUid, NodeName, Term};
+use model::preflight_policy::Preflight;
+use model::report::{Activity, HandsOff};
+use model::reported_flight::ReportedFlight;
+use model::route_order::OrderNumber;
+use model::time::Moment;
+use model::units::{Address, AltitudeAboveHome, SystemId};
+use model::vehicle::{FlightTruth, HardwareUid, WhyUnknown};
 use orders::assignment;
 use std::time::Duration;
 

@@ -13,16 +13,16 @@ use agent::pilot::Pilot;
 use agent::shell::{Blocking, Wiring, fly};
 use agent::state_file::Store;
 use agent::uplink::{FromUplink, Outward};
-use fleet::assignment::{Desired, GroundedWhy, Order};
-use fleet::ids::{NodeName, Term};
-use fleet::remote_id::{AircraftId, AircraftIdKind, Location, Operator, RemoteIdOrder, Sending, Transmitter};
-use fleet::report::Report;
-use fleet::units::{Address, AltitudeAboveHome};
-use fleet::vehicle::FlightTruth;
 use link::dialect::{
     HEARTBEAT_DATA, MavAutopilot, MavMessage, MavOdidArmStatus, MavType, OPEN_DRONE_ID_ARM_STATUS_DATA,
 };
 use link::{Link, LinkUrl};
+use model::assignment::{Desired, GroundedWhy, Order};
+use model::ids::{NodeName, Term};
+use model::remote_id::{AircraftId, AircraftIdKind, Location, Operator, RemoteIdOrder, Sending, Transmitter};
+use model::report::Report;
+use model::units::{Address, AltitudeAboveHome};
+use model::vehicle::FlightTruth;
 use orders::assignment;
 use std::io::Write as _;
 use std::sync::Arc;

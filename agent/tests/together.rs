@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
 
 use agent::{Agent, Config, Coordinator, Ending};
-use fleet::ids::NodeName;
+use model::ids::NodeName;
 use std::path::Path;
 use std::time::Duration;
 use tokio::time::timeout;

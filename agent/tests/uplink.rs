@@ -4,8 +4,8 @@
 use agent::Coordinator as Leader;
 use agent::logs::LogDesk;
 use agent::uplink::{FromUplink, Outward, Uplink};
-use fleet::ids::{NodeName, Term};
-use fleet::report::{Activity, Report};
+use model::ids::{NodeName, Term};
+use model::report::{Activity, Report};
 use proto::v1;
 use std::net::SocketAddr;
 use std::time::Duration;

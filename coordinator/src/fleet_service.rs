@@ -22,14 +22,14 @@ use crate::server::auth::{Auth, Refusal, Right, StreamRight, Who};
 use crate::sessions;
 use crate::spans;
 use crds::Drone;
-use fleet::binding::{Why, free};
-use fleet::drone::Claimed;
-use fleet::drone::status::{Binding, Kind, Question, status};
-use fleet::ids::NodeName;
-use fleet::report::Report;
-use fleet::vehicle::{FlightTruth, WhyUnknown};
+use fleet::planning::binding::{Why, free};
+use fleet::planning::drone::Claimed;
+use fleet::planning::drone::status::{Binding, Kind, Question, status};
 use kill::{KillError, Kills};
 pub use logs::LogAskers;
+use model::ids::NodeName;
+use model::report::Report;
+use model::vehicle::{FlightTruth, WhyUnknown};
 use proto::v1;
 use resume::ResumeError;
 use std::collections::HashSet;
@@ -450,10 +450,10 @@ mod tests {
     use crate::controllers::facts::tests::{bound, observer};
     use crate::server::auth::tests::scripted::Scripted;
     use crds::DroneSpec;
-    use fleet::assignment::Held;
-    use fleet::ids::{DroneUid, Term};
-    use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
-    use fleet::vehicle::Position;
+    use model::assignment::Held;
+    use model::ids::{DroneUid, Term};
+    use model::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+    use model::vehicle::Position;
 
     fn bravo() -> NodeName {
         NodeName::parse("bravo").unwrap()

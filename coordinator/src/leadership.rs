@@ -3,7 +3,7 @@
 //!
 //! Owns: reading and writing the Lease, and what is noted on it: that the API server's store went back in time, which epoch its
 //! terms are of, that agents' reports raised them; each write fails if somebody else has written it since, so that no term is
-//! had twice. Must not: decide when it may be taken or for how long its holder may act ([`fleet::leadership`] does). Ready-made
+//! had twice. Must not: decide when it may be taken or for how long its holder may act ([`fleet::planning::leadership`] does). Ready-made
 //! electors write without that condition and compare the clocks of two machines; a term must not come out of that.
 
 pub mod deposition;
@@ -14,14 +14,14 @@ pub mod state;
 use crate::cluster::api::{self, ApiError};
 use crate::leadership::state::LeadershipState;
 use crds::labels;
-use fleet::freshness::{History, Knowledge, Reading, WentBack};
-use fleet::ids::Term;
-use fleet::leadership::{LASTS, LeaseObservation, LeaseWatch, RENEW_EVERY, next_check};
+use fleet::planning::freshness::{History, Knowledge, Reading, WentBack};
+use fleet::planning::leadership::{LASTS, LeaseObservation, LeaseWatch, RENEW_EVERY, next_check};
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::ResourceExt;
 use kube::api::Api;
 use kube::core::ObjectMeta;
+use model::ids::Term;
 use std::future::Future;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;

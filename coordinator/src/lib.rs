@@ -32,8 +32,8 @@ use anyhow::Context as _;
 use cluster::world::{Wakes, World};
 use cluster::{api, watching};
 use controllers::airspace::SiteRules;
-use fleet::freshness::{Knowledge, WentBack};
-use fleet::upgrade::Pace;
+use fleet::planning::freshness::{Knowledge, WentBack};
+use fleet::planning::upgrade::Pace;
 use leader::Ended;
 use leadership::deposition::Higher;
 use leadership::state::LeadershipState;
@@ -69,7 +69,7 @@ pub struct Setup {
     pub agents_become_nodes: bool,
     /// How agents are replaced by a newer version; `None` where nothing but their owner does that.
     pub upgrades: Option<Pace>,
-    /// Whether a vehicle that is granted to no namespace is used by none ([`fleet::binding::is_granted`]).
+    /// Whether a vehicle that is granted to no namespace is used by none ([`fleet::planning::binding::is_granted`]).
     pub granted_vehicles_only: bool,
     /// How far vehicles with stations keep apart, and where stations may be.
     pub site: SiteRules,
@@ -93,7 +93,7 @@ pub async fn run(options: Options, stop: impl Future<Output = ()>) -> anyhow::Re
     let identity = options.identity();
     let traces = Traces::from_environment(&Program {
         name: "skein-coordinator",
-        version: fleet::version::version().to_owned(),
+        version: model::version::version().to_owned(),
         instance: identity.clone(),
         queue: MOST_SPANS,
     });

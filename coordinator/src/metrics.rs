@@ -7,15 +7,15 @@ pub mod api_calls;
 mod now;
 pub mod serve;
 
-pub use fleet::flight_transition::{FlightTransition, transition};
+pub use fleet::planning::flight_transition::{FlightTransition, transition};
 pub use now::FleetNow;
 
 use api_calls::ApiCalls;
-use fleet::ids::Term;
-use fleet::kill::KillOutcome;
-use fleet::site::Action;
-use fleet::vehicle::ReasonClass;
-use fleet::whereabouts::Astray;
+use fleet::planning::site::Action;
+use model::ids::Term;
+use model::kill::KillOutcome;
+use model::vehicle::ReasonClass;
+use model::whereabouts::Astray;
 use now::Now;
 use prometheus_client::encoding::text::encode;
 use prometheus_client::metrics::counter::Counter;

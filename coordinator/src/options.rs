@@ -8,9 +8,9 @@ use crate::logging::Format;
 use crate::server::security::{ClusterSecurity, SESSION_LIFE, Security};
 use clap::{ArgAction, Args, Parser};
 use fleet::airspace::{Rules, Separation};
-use fleet::station::{Limits, Tolerance};
-use fleet::units::{AltitudeAmsl, Meters};
-use fleet::upgrade::Pace;
+use fleet::planning::upgrade::Pace;
+use model::station::{Limits, Tolerance};
+use model::units::{AltitudeAmsl, Meters};
 use std::net::{IpAddr, SocketAddr};
 use std::path::PathBuf;
 use std::time::Duration;
@@ -20,7 +20,7 @@ const NAMESPACE_FILE: &str = "/var/run/secrets/kubernetes.io/serviceaccount/name
 /// Watches Swarms and Drones and sends the agents on drone nodes their orders. The Kubernetes API is found through
 /// KUBECONFIG, or the ServiceAccount when running in a cluster.
 #[derive(Clone, Debug, Parser)]
-#[command(name = "skein-coordinator", version = fleet::version::version())]
+#[command(name = "skein-coordinator", version = model::version::version())]
 pub struct Options {
     /// Address for agents and tools (gRPC). Port 0 takes any free port.
     #[arg(

@@ -13,9 +13,9 @@
 use crate::cluster::key::Key;
 use crate::cluster::world::{World, uid};
 use crds::Drone;
-use fleet::assignment::Assignment;
-use fleet::ids::NodeName;
 use kube::{Resource, ResourceExt};
+use model::assignment::Assignment;
+use model::ids::NodeName;
 use tracing::{Span, error_span};
 
 /// Work on a Drone.

@@ -433,18 +433,18 @@ mod tests {
 
     #[test]
     fn the_defaults_of_the_failsafe_are_those_of_the_domain() {
-        let (ours, domain) = (Failsafe::default(), fleet::assignment::Failsafe::default());
+        let (ours, domain) = (Failsafe::default(), model::assignment::Failsafe::default());
         assert_eq!(
             domain.on_coordinator_loss,
-            fleet::assignment::OnCoordinatorLoss::Continue
+            model::assignment::OnCoordinatorLoss::Continue
         );
         assert_eq!(
             u64::try_from(ours.coordinator_loss_seconds).unwrap(),
             domain.after.as_secs()
         );
-        assert_eq!(domain.on_low_battery, fleet::assignment::OnLowBattery::Return);
+        assert_eq!(domain.on_low_battery, model::assignment::OnLowBattery::Return);
         assert_eq!(i32::from(domain.reserve.get()), ours.reserve_percent);
-        assert_eq!(domain.preflight, fleet::assignment::Preflight::Warn);
+        assert_eq!(domain.preflight, model::assignment::Preflight::Warn);
     }
 
     #[test]

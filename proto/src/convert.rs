@@ -1,7 +1,7 @@
-//! Conversions between the wire's messages and `fleet` types.
+//! Conversions between the wire's messages and `model` types.
 //!
-//! Owns: what a well-formed message is. Everything of `fleet` can be said on the wire; what comes off the wire is
-//! either a `fleet` value or a [`BadMessage`] that names the field.
+//! Owns: what a well-formed message is. Everything of `model` can be said on the wire; what comes off the wire is
+//! either a `model` value or a [`BadMessage`] that names the field.
 //! Must not: decide, fill in a value that matters for flight, or pass on a number that was not checked.
 
 mod airspace;
@@ -14,7 +14,7 @@ mod report;
 mod route;
 mod rules;
 
-use fleet::units::Wgs84;
+use model::units::Wgs84;
 
 pub use guest::{guest_call_id, read_guest_call_id};
 pub use report::report;

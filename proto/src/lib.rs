@@ -1,4 +1,4 @@
-//! The gRPC contract between agents, coordinator and people's tools, and its conversion to `fleet` types.
+//! The gRPC contract between agents, coordinator and people's tools, and its conversion to `model` types.
 //!
 //! Owns: the generated code of `proto/fleet.proto` ([`v1`]), the descriptor set for reflection, the conversions, and what a
 //! caller's connection needs ([`channel`], [`bearer`]).
@@ -17,3 +17,6 @@ pub mod v1 {
 
 /// The encoded descriptor set, for gRPC reflection.
 pub const DESCRIPTORS: &[u8] = include_bytes!("../generated/descriptors.bin");
+
+#[cfg(test)]
+mod numbers;

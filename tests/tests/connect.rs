@@ -14,10 +14,10 @@ mod station;
 mod wire;
 
 use anyhow::{Context, ensure};
-use fleet::guest::LATE;
 use mavlink::dialects::ardupilotmega::{
     COMMAND_LONG_DATA, MavCmd, MavMessage, MavParamType, PARAM_REQUEST_LIST_DATA, PARAM_SET_DATA,
 };
+use model::guest::LATE;
 use serde_json::Value;
 use stage::{PATIENCE, Stage, swarm};
 use station::Station;

@@ -1214,7 +1214,7 @@ async fn a_user_may_name_a_node_but_not_one_that_serves_another_drone(mut field:
 async fn a_coordinator_that_hears_of_a_higher_term_ends(mut field: Field) {
     let coordinator = field.coordinator();
     let vehicle = Vehicle::new("n1");
-    vehicle.state().fence.highest_term = fleet::ids::Term(1_000_000);
+    vehicle.state().fence.highest_term = model::ids::Term(1_000_000);
     let _agent = Agent::start(&vehicle, &coordinator.address);
     let status = coordinator.process.wait_for_exit(PATIENCE).unwrap();
     assert_eq!(status.code(), Some(1));

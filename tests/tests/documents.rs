@@ -260,7 +260,7 @@ fn the_readme_has_the_two_commands_as_they_are() {
 #[test]
 fn each_alarm_of_a_drone_is_in_the_reference() {
     let page = read(&workspace_root().join("docs/reference/conditions.md"));
-    for reason in fleet::drone::status::deviations::alarms() {
+    for reason in fleet::planning::drone::status::deviations::alarms() {
         assert!(page.contains(&format!("| `{reason}` |")), "{reason}");
     }
 }

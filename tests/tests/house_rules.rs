@@ -6,6 +6,8 @@
 
 #[path = "house_rules/rooms.rs"]
 mod rooms;
+#[path = "house_rules/wings.rs"]
+mod wings;
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::path::{Path, PathBuf};
@@ -16,20 +18,21 @@ use testkit::control_plane::workspace_root;
 
 /// What each crate may use of the workspace. Arrows point down: programs, then wire crates, then the domain.
 /// `cli` composes programs, `tests` and `xtask` start them by `testkit`; no crate uses those.
-const ARROWS: [(&str, &[&str]); 17] = [
-    ("fleet", &[]),
-    ("crds", &["fleet"]),
-    ("proto", &["fleet"]),
-    ("trust", &["fleet"]),
-    ("link", &["fleet"]),
-    ("plan-files", &["fleet"]),
-    ("traces", &["fleet"]),
+const ARROWS: [(&str, &[&str]); 18] = [
+    ("model", &[]),
+    ("fleet", &["model"]),
+    ("crds", &["fleet", "model"]),
+    ("proto", &["model"]),
+    ("trust", &["model"]),
+    ("link", &["fleet", "model"]),
+    ("plan-files", &["model"]),
+    ("traces", &["model"]),
     ("sitl", &[]),
     ("conformance", &["sitl"]),
-    ("agent", &["fleet", "proto", "trust", "link", "traces"]),
+    ("agent", &["fleet", "model", "proto", "trust", "link", "traces"]),
     (
         "coordinator",
-        &["fleet", "crds", "plan-files", "proto", "traces", "trust"],
+        &["fleet", "model", "crds", "plan-files", "proto", "traces", "trust"],
     ),
     ("embedded-api", &[]),
     ("map-page", &[]),
@@ -37,6 +40,7 @@ const ARROWS: [(&str, &[&str]); 17] = [
         "cli",
         &[
             "fleet",
+            "model",
             "crds",
             "plan-files",
             "proto",
@@ -56,7 +60,22 @@ const ARROWS: [(&str, &[&str]); 17] = [
 ];
 
 /// Published packages that a crate must never use.
-const NEVER: [(&str, &[&str]); 11] = [
+const NEVER: [(&str, &[&str]); 12] = [
+    (
+        "model",
+        &[
+            "tokio",
+            "kube",
+            "k8s-openapi",
+            "tonic",
+            "prost",
+            "mavlink",
+            // Of planning: polygons and ways among many.
+            "geo",
+            "rstar",
+            "pathfinding",
+        ],
+    ),
     ("fleet", &["tokio", "kube", "k8s-openapi", "tonic", "prost", "mavlink"]),
     ("crds", &["tonic", "prost", "mavlink"]),
     ("proto", &["kube", "k8s-openapi", "mavlink"]),

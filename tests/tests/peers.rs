@@ -5,7 +5,7 @@
 //! Must not: speak MAVLink itself; the peers do.
 #![allow(clippy::panic, reason = "helpers of tests fail like tests")]
 
-use fleet::mission::item::Item;
+use model::plan::item::Item;
 use std::path::{Path, PathBuf};
 use std::time::Duration;
 use std::{env, fs};
@@ -128,9 +128,9 @@ fn mavsdk_reads_the_same_items_out_of_plans_of_qgroundcontrol() {
 #[test]
 fn mavsdk_reads_a_plan_that_we_write_as_we_mean_it() {
     let file = plan_files::read(&fs::read_to_string(sample("simple.plan")).expect("a sample")).expect("a mission");
-    let (waypoints, _) = fleet::mission::item::to_waypoints(&file.items).expect("a route");
+    let (waypoints, _) = model::plan::item::to_waypoints(&file.items).expect("a route");
     let written = plan_files::PlanFile {
-        items: fleet::mission::item::of_waypoints(&waypoints),
+        items: model::plan::item::of_waypoints(&waypoints),
         ..plan_files::PlanFile::default()
     };
     let folder = tempfile::tempdir().expect("a folder");

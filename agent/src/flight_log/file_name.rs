@@ -5,7 +5,7 @@
 //! N counts up over all files of a node: a companion computer may start with a clock of 1970, so the time does not give
 //! which file is the oldest.
 
-use fleet::ids::NodeName;
+use model::ids::NodeName;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const DAY: u64 = 86_400;

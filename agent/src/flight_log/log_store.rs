@@ -3,7 +3,7 @@
 //! Owns: [`LogStore`] and [`Folder`]. Must not: know what is in a file.
 
 use super::file_name;
-use fleet::ids::NodeName;
+use model::ids::NodeName;
 use std::fs::{self, File, OpenOptions};
 use std::io::{self, Write};
 use std::path::PathBuf;

@@ -66,8 +66,8 @@ pub fn append(records: &mut Vec<u8>, frame: &RawFrame, anchor: &Anchor) -> bool 
 mod tests {
     use super::*;
     use crate::gcs::tests::{frame, ping};
-    use fleet::units::Address;
     use link::dialect::{MavMessage, SETUP_SIGNING_DATA};
+    use model::units::Address;
     use std::time::Duration;
 
     fn anchor(now: Instant) -> Anchor {

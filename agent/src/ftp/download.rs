@@ -14,7 +14,7 @@
 
 use super::exchange::{Due, Exchange};
 use super::packet::{DATA, Operation, Refusal, Request};
-use fleet::time::Moment;
+use model::time::Moment;
 use std::time::Duration;
 
 /// Largest file that is taken whole.

@@ -3,8 +3,8 @@
 //! Owns: [`Exchange`]. Must not: know what is asked. Moments and jitter come in.
 
 use super::packet::{Answer, Request};
-use fleet::backoff::Backoff;
-use fleet::time::Moment;
+use model::backoff::Backoff;
+use model::time::Moment;
 use std::time::Duration;
 
 /// A request that is not answered is sent again after this and twice what the last answer took, and later each time.

@@ -5,8 +5,8 @@
 
 use super::fields;
 use super::routes::Address;
-use fleet::units::SystemId;
 use link::raw::RawFrame;
+use model::units::SystemId;
 use std::collections::BTreeMap;
 
 /// Most autopilots that are distinguished; a line has one or two.

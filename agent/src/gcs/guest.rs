@@ -212,8 +212,8 @@ impl Pace {
 mod tests {
     use super::*;
     use crate::gcs::tests::{frame, ping};
-    use fleet::units::Address;
     use link::dialect::{MavMessage, PARAM_REQUEST_LIST_DATA};
+    use model::units::Address;
 
     #[test]
     fn a_guest_is_read_no_faster_than_the_agent_can_bear() {

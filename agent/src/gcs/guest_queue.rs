@@ -84,7 +84,7 @@ impl GuestQueue {
 mod tests {
     use super::*;
     use crate::gcs::tests::{frame, ping};
-    use fleet::units::Address;
+    use model::units::Address;
 
     fn from(system: u8) -> Arc<RawFrame> {
         Arc::new(frame(Address::new(system, 1), &ping()))

@@ -172,8 +172,8 @@ impl Queue {
 mod tests {
     use super::*;
     use crate::gcs::tests::{frame, ping};
-    use fleet::units::Address;
     use link::dialect::{HEARTBEAT_DATA, MavMessage, PARAM_SET_DATA};
+    use model::units::Address;
 
     const A: GuestId = GuestId(1);
     const B: GuestId = GuestId(2);

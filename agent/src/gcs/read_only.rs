@@ -42,7 +42,6 @@ pub fn only_asks(frame: &RawFrame) -> bool {
 mod tests {
     use super::*;
     use crate::gcs::tests::{frame, ping};
-    use fleet::units::Address;
     use link::dialect::{
         COMMAND_INT_DATA, COMMAND_LONG_DATA, FILE_TRANSFER_PROTOCOL_DATA, HEARTBEAT_DATA, LOG_ERASE_DATA,
         MANUAL_CONTROL_DATA, MISSION_ACK_DATA, MISSION_CLEAR_ALL_DATA, MISSION_COUNT_DATA, MISSION_REQUEST_INT_DATA,
@@ -50,6 +49,7 @@ mod tests {
         PARAM_REQUEST_READ_DATA, PARAM_SET_DATA, RC_CHANNELS_OVERRIDE_DATA, REQUEST_DATA_STREAM_DATA,
         SERIAL_CONTROL_DATA, SET_MODE_DATA, SET_POSITION_TARGET_LOCAL_NED_DATA, SYSTEM_TIME_DATA, TIMESYNC_DATA,
     };
+    use model::units::Address;
 
     fn passes(message: &MavMessage) -> bool {
         only_asks(&frame(Address::new(255, 190), message))

@@ -13,7 +13,7 @@ use super::switch::Rights;
 use crate::coordinator::Coordinator;
 use crate::credentials::Reader;
 use crate::dial;
-use fleet::guest::{GuestAccess, GuestCall, LATE, Transit};
+use model::guest::{GuestAccess, GuestCall, LATE, Transit};
 use proto::convert::guest_call_id;
 use proto::v1;
 use proto::v1::from_vehicle::Message;

@@ -7,8 +7,8 @@
 //! * A frame to one component goes only where that component was observed; to component 0, where its system was observed.
 //! * Nothing goes back to where it came from, and nothing that the autopilot's line or the agent said goes back there.
 
-pub use fleet::units::Address;
-use fleet::units::{ComponentId, SystemId};
+pub use model::units::Address;
+use model::units::{ComponentId, SystemId};
 use std::collections::{BTreeMap, VecDeque};
 
 const EVERY_SYSTEM: SystemId = SystemId(0);

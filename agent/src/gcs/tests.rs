@@ -1,9 +1,9 @@
 //! Frames for the tests of the pass-through and of the flight log.
 
-use fleet::units::Address;
 use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavMessage, MavModeFlag, MavType};
 use link::raw::{Direction, RawFrame};
 use mavlink::{MAVLinkV2MessageRaw, MavHeader};
+use model::units::Address;
 
 /// `message` as a guest sends it.
 pub fn frame(from: Address, message: &MavMessage) -> RawFrame {

@@ -169,7 +169,7 @@ fn speaks_mavlink(datagram: &[u8]) -> bool {
 mod tests {
     use super::*;
     use crate::gcs::tests::{frame, ping};
-    use fleet::units::Address;
+    use model::units::Address;
     use tokio::sync::mpsc;
 
     async fn table(hub: mpsc::Sender<crate::gcs::guest::FromGuest>) -> Table {

@@ -1,13 +1,13 @@
 //! What goes over the wire for a kill, byte for byte, and what never does.
 
 use super::*;
-use fleet::assignment::{Assignment, Desired, Failsafe};
-use fleet::ids::{DroneName, DroneUid, Term};
-use fleet::kill::KillOrder;
-use fleet::units::{AltitudeAboveHome, ComponentId, SystemId};
-use fleet::vehicle::Autopilot;
 use link::dialect::MavResult;
 use mavlink::{MAVLinkV2MessageRaw, MavHeader};
+use model::assignment::{Assignment, Desired, Failsafe};
+use model::ids::{DroneName, DroneUid, Term};
+use model::kill::KillOrder;
+use model::units::{AltitudeAboveHome, ComponentId, SystemId};
+use model::vehicle::Autopilot;
 use std::path::{Path, PathBuf};
 
 fn at(ms: u64) -> Moment {
@@ -49,10 +49,10 @@ fn give(kills: &mut Kills, order: &KillOrder, to: Option<&Identity>) -> Option<S
         failsafe: Failsafe::default(),
         resume_after: 0,
         ground_mark: None,
-        reported_flight: fleet::flight_record::ReportedFlight::default(),
+        reported_flight: model::reported_flight::ReportedFlight::default(),
         routed: false,
-        manner: fleet::station::Manner::default(),
-        void: fleet::airspace::OrderNumber::default(),
+        manner: model::station::Manner::default(),
+        void: model::route_order::OrderNumber::default(),
         rules: None,
         plan: None,
         route: None,

@@ -13,11 +13,11 @@ use crate::ftp::download::{Download, Failed, Progress};
 use crate::ftp::exchange::{Due, Exchange};
 use crate::ftp::message;
 use crate::ftp::packet::{Operation, Refusal, Request};
-use fleet::logs::LogName;
-use fleet::time::Moment;
-use fleet::units::Address;
-use fleet::vehicle::{Autopilot, Identity};
 use link::dialect::MavMessage;
+use model::logs::LogName;
+use model::time::Moment;
+use model::units::Address;
+use model::vehicle::{Autopilot, Identity};
 use std::collections::VecDeque;
 use std::time::Duration;
 

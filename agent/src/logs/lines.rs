@@ -8,13 +8,13 @@ use super::records::Record;
 use super::summary::is_in_air;
 use crate::normalize::modes;
 use crate::normalize::text::TextJoiner;
-use fleet::time::Moment;
-use fleet::vehicle::Autopilot;
 use link::decode::decode;
 use link::dialect::{
     COMMAND_ACK_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd, MavMessage, MavModeFlag, MavResult, STATUSTEXT_DATA,
 };
 use link::raw::RawFrame;
+use model::time::Moment;
+use model::vehicle::Autopilot;
 use std::fmt::Debug;
 
 /// HEARTBEAT, STATUSTEXT, EXTENDED_SYS_STATE, COMMAND_LONG, COMMAND_INT, COMMAND_ACK.

@@ -70,8 +70,8 @@ pub(super) mod tests {
     use super::*;
     use crate::flight_log::record::{Anchor, append};
     use crate::gcs::tests::frame;
-    use fleet::units::Address;
     use link::dialect::MavMessage;
+    use model::units::Address;
     use std::time::{Duration, UNIX_EPOCH};
     use tokio::time::Instant;
 

@@ -8,8 +8,8 @@
 //! The number is 16 bits and wraps within seconds of PX4's boot. A reboot starts it again: CURRENT_EVENT_SEQUENCE (411) says
 //! so with a flag, or by going back twice.
 
-use fleet::time::Moment;
 use link::dialect::EVENT_DATA;
+use model::time::Moment;
 use std::time::Duration;
 
 /// A longer gap is passed over: PX4 remembers about this many events.

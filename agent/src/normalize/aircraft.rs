@@ -2,10 +2,10 @@
 //!
 //! Owns: what the message says, and what of it counts. Must not: remember.
 
-use fleet::time::Moment;
-use fleet::traffic::{Aircraft, Altitude};
-use fleet::units::{AltitudeAmsl, Wgs84};
 use link::dialect::{ADSB_VEHICLE_DATA, AdsbAltitudeType, AdsbEmitterType, AdsbFlags};
+use model::time::Moment;
+use model::traffic::{Aircraft, Altitude};
+use model::units::{AltitudeAmsl, Wgs84};
 use std::time::Duration;
 
 /// What `message` says, received `now`; `None` when it does not say where the aircraft is.
@@ -19,7 +19,7 @@ pub fn aircraft(message: &ADSB_VEHICLE_DATA, now: Moment) -> Option<Aircraft> {
         latitude_deg: f64::from(message.lat) / 1e7,
         longitude_deg: f64::from(message.lon) / 1e7,
     };
-    let at = fleet::geo::position(at).ok()?;
+    let at = model::geo::position(at).ok()?;
     let amsl = AltitudeAmsl(f64::from(message.altitude) / 1000.0);
     let altitude = match message.altitude_type {
         AdsbAltitudeType::ADSB_ALTITUDE_TYPE_PRESSURE_QNH => Altitude::Pressure(amsl),

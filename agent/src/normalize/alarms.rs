@@ -1,14 +1,14 @@
 //! Failsafes that the autopilot announces, and why, from its own words.
 //!
 //! Owns: which texts announce a failsafe, which only say why one may come, and the cause in a text. Must not: decide; the state
-//! in HEARTBEAT has the last word ([`fleet::failsafe::executing`]).
+//! in HEARTBEAT has the last word ([`model::failsafe::executing`]).
 //!
 //! ArduPilot names the cause in the announcement ("Battery Failsafe", "Max Alt fence breached"), with figures in the text before.
 //! PX4 announces with "Failsafe activated", and gives the cause in the texts and events before, or in the event's arguments.
 
-use fleet::alarm::{Alarm, Cause};
-use fleet::time::{Moment, Sighting};
-use fleet::vehicle::Vehicle;
+use model::alarm::{Alarm, Cause};
+use model::time::{Moment, Sighting};
+use model::vehicle::Vehicle;
 use std::time::Duration;
 
 /// What was reported this long before an announcement explains it.
@@ -121,7 +121,7 @@ impl Alarms {
         // The same failsafe is announced more than once, by an event and a text or when its wait is over: what names a cause stays.
         let vague = |alarm: &Alarm| alarm.cause == Cause::Other;
         let known = vehicle.alarm.take().filter(|known| {
-            known.fresh(now, fleet::failsafe::EXPLAINS_FOR).is_some() && vague(&whole) && !vague(&known.value)
+            known.fresh(now, model::failsafe::EXPLAINS_FOR).is_some() && vague(&whole) && !vague(&known.value)
         });
         let alarm = known.map_or(whole, |known| known.value);
         vehicle.alarm = Some(Sighting::new(alarm, now));
@@ -138,7 +138,7 @@ fn alarm(text: &str) -> Alarm {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::vehicle::{Heartbeat, Mode, ModeReport};
+    use model::vehicle::{Heartbeat, Mode, ModeReport};
 
     fn at(s: u64) -> Moment {
         Moment::at(Duration::from_secs(s))

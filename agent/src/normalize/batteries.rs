@@ -3,11 +3,11 @@
 //! Owns: [`Batteries`]: what each battery said last, and which of them speaks for the vehicle: the worst of those that were
 //! heard lately, for a vehicle is as empty as its emptiest battery. Must not: decide what is low.
 
-use fleet::inventory::BatteryWear;
-use fleet::time::{Moment, Sighting};
-use fleet::units::{Percent, Volts};
-use fleet::vehicle::{Battery, Charge};
 use link::dialect::{BATTERY_INFO_DATA, BATTERY_STATUS_DATA, MavBatteryChargeState};
+use model::inventory::BatteryWear;
+use model::time::{Moment, Sighting};
+use model::units::{Percent, Volts};
+use model::vehicle::{Battery, Charge};
 use std::time::Duration;
 
 /// A battery that was not heard for this long says nothing; and for this long BATTERY_STATUS is preferred to SYS_STATUS.

@@ -3,7 +3,7 @@
 //! Owns: the table, from the texts of ArduPilot and PX4. Must not: be sure: a text that is not in the table is unclear,
 //! and everything that could be a fault of the vehicle is for a person.
 
-use fleet::vehicle::ReasonClass::{self, NeedsHuman, Unclear, WillHeal};
+use model::vehicle::ReasonClass::{self, NeedsHuman, Unclear, WillHeal};
 use std::time::Duration;
 
 /// Parts of texts, in lower case; the first that fits decides.

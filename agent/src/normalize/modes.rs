@@ -3,7 +3,7 @@
 //! Owns: the mode tables of ArduCopter and PX4. Must not: decide what to do in a mode. A mode that is not known is
 //! [`Mode::Foreign`]: somebody else is in command.
 
-use fleet::vehicle::{Autopilot, Mode, ModeReport};
+use model::vehicle::{Autopilot, Mode, ModeReport};
 
 /// `custom_mode` of an `autopilot`, decoded.
 #[must_use]

@@ -13,8 +13,8 @@
 use super::classes::class;
 use crate::command::OUR_COMPONENT;
 use crate::metadata::{EventText, Sequence, Subject, Table};
-use fleet::time::Moment;
 use link::dialect::{EVENT_DATA, MavEventCurrentSequenceFlags, MavMessage};
+use model::time::Moment;
 use std::collections::{BTreeSet, VecDeque};
 use std::sync::Arc;
 

@@ -4,8 +4,8 @@
 //! Must not: interpret them, or take their absence for readiness.
 
 use super::classes::class_after;
-use fleet::time::Moment;
-use fleet::vehicle::ArmingReason;
+use model::time::Moment;
+use model::vehicle::ArmingReason;
 
 const AT_MOST: usize = 12;
 const LONGEST: usize = 200;
@@ -19,7 +19,7 @@ const PREFIXES: [&str; 5] = [
 /// PX4 says this whatever the reason; it is kept only while nothing better is known.
 const UNHELPFUL: &str = "Resolve system health failures first";
 
-/// Collects reasons for [`fleet::vehicle::Vehicle::reasons`].
+/// Collects reasons for [`model::vehicle::Vehicle::reasons`].
 #[derive(Clone, Debug, Default)]
 pub struct Reasons {
     out_of_date: bool,
@@ -130,7 +130,7 @@ mod tests {
             reasons.reason(&mut list, "Need Position Estimate", Some(7), at(s + 1));
         }
         assert_eq!((list[0].first, list[0].last, list[0].code), (at(10), at(41), Some(7)));
-        assert_eq!(list[0].class, fleet::vehicle::ReasonClass::WillHeal);
+        assert_eq!(list[0].class, model::vehicle::ReasonClass::WillHeal);
     }
 
     #[test]

@@ -1,11 +1,11 @@
 //! Tests of the normalizer.
 
 use super::*;
-use fleet::inventory::{BatteryWear, Inventory};
-use fleet::units::{ComponentId, Percent, SystemId, Volts};
-use fleet::vehicle::{Identity, Mode};
 use link::dialect::{BATTERY_INFO_DATA, BATTERY_STATUS_DATA};
 use link::dialect::{EXTENDED_SYS_STATE_DATA, HOME_POSITION_DATA, STATUSTEXT_DATA};
+use model::inventory::{BatteryWear, Inventory};
+use model::units::{ComponentId, Percent, SystemId, Volts};
+use model::vehicle::{Identity, Mode};
 use std::time::Duration;
 
 fn at(ms: u64) -> Moment {
@@ -256,7 +256,7 @@ fn the_battery_is_the_one_of_battery_status_while_that_is_heard() {
     assert_eq!(
         v.battery.map(|b| b.value),
         Some(Battery {
-            charge: fleet::vehicle::Charge::Unknown,
+            charge: model::vehicle::Charge::Unknown,
             remaining: None,
             voltage: Some(Volts(8.1))
         })

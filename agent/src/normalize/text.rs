@@ -5,8 +5,8 @@
 //! A chunk without a NUL is not the last one. PX4 counts ids from 0, so a chunked text of id 0 seems unchunked: the id
 //! is not used for that, only whether the 50 bytes are full. What stays unfinished is said after a while.
 
-use fleet::time::Moment;
 use link::dialect::STATUSTEXT_DATA;
+use model::time::Moment;
 use std::time::Duration;
 
 const UNFINISHED_AFTER: Duration = Duration::from_secs(1);

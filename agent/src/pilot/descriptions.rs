@@ -8,9 +8,9 @@ use crate::command::{Outstanding, Patience};
 use crate::metadata::{Done, Fetch, Job, MetadataCache};
 use crate::outgoing::{Outgoing, Purpose};
 use crate::recipe::Command;
-use fleet::time::Moment;
-use fleet::vehicle::{Autopilot, FlightTruth};
 use link::dialect::{MavCmd, MavMessage, REQUEST_EVENT_DATA};
+use model::time::Moment;
+use model::vehicle::{Autopilot, FlightTruth};
 
 impl Pilot {
     /// A pilot that reads PX4's own descriptions of its events and keeps them in `cache`. Without them it knows the arming

@@ -4,7 +4,7 @@
 
 use super::Pilot;
 use crate::flight_line;
-use fleet::vehicle::FlightTruth;
+use model::vehicle::FlightTruth;
 
 impl Pilot {
     /// What the flight log is to say now.

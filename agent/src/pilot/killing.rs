@@ -6,10 +6,10 @@
 use super::Pilot;
 use crate::kill::Shot;
 use crate::outgoing::Written;
-use fleet::kill::{KillAnswer, KillOrder, KillQuestion};
-use fleet::memory::Outcome;
-use fleet::time::Moment;
-use fleet::vehicle::Airframe;
+use fleet::flight::memory::Outcome;
+use model::kill::{KillAnswer, KillOrder, KillQuestion};
+use model::time::Moment;
+use model::vehicle::Airframe;
 
 impl Pilot {
     /// Takes a kill order that came at `heard`: the command to write now, if it is to be carried out. Report

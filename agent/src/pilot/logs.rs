@@ -7,9 +7,9 @@ use super::Pilot;
 use crate::logs::fetch::LogFetch;
 use crate::logs::wanted::{Wait, Wanted};
 use crate::outgoing::Outgoing;
-use fleet::assignment::Desired;
-use fleet::time::Moment;
-use fleet::vehicle::FlightTruth;
+use model::assignment::Desired;
+use model::time::Moment;
+use model::vehicle::FlightTruth;
 
 impl Pilot {
     /// A pilot that brings what is `wanted` of the autopilot's logs.

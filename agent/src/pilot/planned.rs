@@ -2,20 +2,20 @@
 //! on the ground for it.
 //!
 //! Owns: that a plan is brought about only when nothing else is to be sent, and written only to a vehicle that is on the ground and disarmed,
-//! or holds by our command. Must not: decide what is sent ([`crate::plan`] does), or which mode is flown ([`fleet::converge`] does).
+//! or holds by our command. Must not: decide what is sent ([`crate::plan`] does), or which mode is flown ([`fleet::flight::converge`] does).
 
 use super::Pilot;
 use crate::outgoing::Outgoing;
 use crate::plan::{Situation, may_write};
-use fleet::converge::{PlanStage, Step};
-use fleet::memory::{Outcome, StepKind};
-use fleet::mission::{FlightPlan, PlanDigest};
+use fleet::flight::converge::{PlanStage, Step};
+use fleet::flight::memory::{Outcome, StepKind};
 use fleet::safety::FRESH_FOR_ARMING;
-use fleet::takeover::Descent;
-use fleet::time::Moment;
-use fleet::units::Address;
-use fleet::vehicle::{Airframe, ArmingReason, FlightTruth, ReasonClass};
 use link::dialect::MavMessage;
+use model::plan::{FlightPlan, PlanDigest};
+use model::takeover::Descent;
+use model::time::Moment;
+use model::units::Address;
+use model::vehicle::{Airframe, ArmingReason, FlightTruth, ReasonClass};
 use tracing::warn;
 
 impl Pilot {

@@ -1,13 +1,13 @@
 //! Why the autopilot refused to arm although its arming checks pass.
 //!
 //! Owns: [`Refusal`]: how long a refused arm command is reported, and which of the autopilot's words belong to it. Must not: decide
-//! when to try again ([`fleet::memory`] does).
+//! when to try again ([`fleet::flight::memory`] does).
 //!
 //! The answer comes first and the text after it: "Arm: Throttle (RC3) is not neutral", "Arming denied: …".
 
-use fleet::memory::Outcome;
-use fleet::time::Moment;
-use fleet::vehicle::{ArmingReason, ReasonClass};
+use fleet::flight::memory::Outcome;
+use model::time::Moment;
+use model::vehicle::{ArmingReason, ReasonClass};
 use std::time::Duration;
 
 /// A text that came this long before the answer belongs to it.

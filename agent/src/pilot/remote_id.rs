@@ -6,12 +6,12 @@
 use super::Pilot;
 use crate::outgoing::Outgoing;
 use crate::remote_id::Situation;
-use fleet::remote_id::{RemoteIdOrder, RemoteIdReport, advice, is_transmitter};
-use fleet::time::Moment;
-use fleet::units::{Address, ComponentId, SystemId};
-use fleet::vehicle::{Airframe, ArmingReason, Identity, ReasonClass};
 use link::Frame;
 use link::dialect::MavMessage;
+use model::remote_id::{RemoteIdOrder, RemoteIdReport, advice, is_transmitter};
+use model::time::Moment;
+use model::units::{Address, ComponentId, SystemId};
+use model::vehicle::{Airframe, ArmingReason, Identity, ReasonClass};
 use std::time::Duration;
 use tracing::warn;
 

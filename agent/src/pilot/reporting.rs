@@ -4,15 +4,15 @@
 //! fresh, or decide ([`fleet::safety::may_arm`] does).
 
 use super::Pilot;
-use fleet::assignment::{Desired, Held, Preflight};
-use fleet::battery::Level;
-use fleet::preflight::Clearance;
-use fleet::report::{Report, RouteState};
-use fleet::route_order::Waypoint;
-use fleet::rules::RulesClearance;
 use fleet::safety;
-use fleet::time::Moment;
-use fleet::vehicle::{Airframe, ArmingReason, FlightTruth, ReasonClass, TRUTH_STALE_AFTER, Vehicle};
+use model::assignment::{Desired, Held, Preflight};
+use model::battery_level::Level;
+use model::preflight_policy::Clearance;
+use model::report::{Report, RouteState};
+use model::route_order::Waypoint;
+use model::rules::RulesClearance;
+use model::time::Moment;
+use model::vehicle::{Airframe, ArmingReason, FlightTruth, ReasonClass, TRUTH_STALE_AFTER, Vehicle};
 use std::time::Duration;
 
 /// Battery and position are not reported any more when they are older than this.

@@ -8,13 +8,13 @@ use crate::command::{Outstanding, Patience};
 use crate::outgoing::{Outgoing, Purpose};
 use crate::recipe::Command;
 use crate::rules::Situation;
-use fleet::assignment::Desired;
-use fleet::rules::{self, Rules, RulesClearance, RulesReport};
 use fleet::safety::FRESH_FOR_ARMING;
-use fleet::time::Moment;
-use fleet::units::Address;
-use fleet::vehicle::{Airframe, FlightTruth, Identity};
 use link::dialect::{MavCmd, MavMessage};
+use model::assignment::Desired;
+use model::rules::{self, Rules, RulesClearance, RulesReport};
+use model::time::Moment;
+use model::units::Address;
+use model::vehicle::{Airframe, FlightTruth, Identity};
 use std::time::Duration;
 use tracing::warn;
 

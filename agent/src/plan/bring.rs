@@ -8,15 +8,15 @@ use super::{Keeper, ReadBack, Situation};
 use crate::recipe::Command;
 use crate::rules::Send;
 use crate::rules::transfer::{Ended, Task, Transfer, name};
-use fleet::backoff::Backoff;
-use fleet::mission::flight::rest;
-use fleet::mission::following::Following;
-use fleet::time::Moment;
-use fleet::units::Address;
-use fleet::vehicle::Identity;
+use fleet::flight::following::Following;
 #[allow(deprecated, reason = "PX4 knows no other way to set an item")]
 use link::dialect::MISSION_SET_CURRENT_DATA;
 use link::dialect::{MavCmd, MavMessage, MissionState};
+use model::backoff::Backoff;
+use model::plan::flight::rest;
+use model::time::Moment;
+use model::units::Address;
+use model::vehicle::Identity;
 use std::time::Duration;
 use tracing::{info, warn};
 

@@ -4,12 +4,12 @@
 
 use super::{Current, Keeper};
 use crate::rules::transfer::addressee;
-use fleet::mission::flight::{Reached, Uploaded};
-use fleet::takeover::InCommand;
-use fleet::time::Moment;
-use fleet::units::Address;
-use fleet::vehicle::{FlightTruth, Mode, TRUTH_STALE_AFTER, Vehicle};
 use link::dialect::{MISSION_CURRENT_DATA, MavMessage, MavMissionResult, MavMissionType, MissionState};
+use model::plan::flight::{Reached, Uploaded};
+use model::takeover::InCommand;
+use model::time::Moment;
+use model::units::Address;
+use model::vehicle::{FlightTruth, Mode, TRUTH_STALE_AFTER, Vehicle};
 use std::time::Duration;
 use tracing::{info, warn};
 

@@ -7,10 +7,10 @@
 //! for the same frame.
 
 use crate::rules::transfer::Carried;
-use fleet::mission::flight::is_flown_to;
-use fleet::mission::item::{self, Item};
-use fleet::vehicle::Autopilot;
 use link::dialect::{MISSION_ITEM_INT_DATA, MavCmd, MavFrame, MavMissionType};
+use model::plan::flight::is_flown_to;
+use model::plan::item::{self, Item};
+use model::vehicle::Autopilot;
 
 /// Heights, speeds and distances are the same when they differ by less.
 const NUMBER: f32 = 0.02;
@@ -348,7 +348,7 @@ mod tests {
                 ],
                 goes_on: true,
             };
-            let plan = fleet::mission::FlightPlan::new(fleet::ids::Term(1), vec![item]);
+            let plan = model::plan::FlightPlan::new(model::ids::Term(1), vec![item]);
             (
                 plan.is_ok(),
                 WireItem::of(&item).is_some_and(|wire| wire.command as u32 == u32::from(command)),

@@ -1,9 +1,9 @@
 //! Tests of sending the operator: what goes out, how often, and when nothing does.
 
 use super::*;
-use fleet::remote_id::{AircraftId, SENDS_ALONE_FOR};
-use fleet::units::{ComponentId, SystemId};
-use fleet::vehicle::Airborne;
+use model::remote_id::{AircraftId, SENDS_ALONE_FOR};
+use model::units::{ComponentId, SystemId};
+use model::vehicle::Airborne;
 
 const HOME: Wgs84 = Wgs84 {
     latitude_deg: 47.397_742,

@@ -4,7 +4,7 @@
 //! anything back (fence and parameters do).
 
 use super::items::{Item, alike};
-use fleet::units::Wgs84;
+use model::units::Wgs84;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
 

@@ -17,13 +17,13 @@ use super::before::Before;
 use super::items::{Item, alike, in_other_words};
 use super::transfer::{Ended, Task, Transfer, addressee, name};
 use super::unheard::EventCount;
-use fleet::backoff::Backoff;
-use fleet::geo::offset;
-use fleet::rules::FenceState;
-use fleet::time::Moment;
-use fleet::units::{Address, Wgs84};
-use fleet::vehicle::{Autopilot, Identity};
 use link::dialect::{EVENT_DATA, MavMessage, MavMissionResult, MavMissionType, PARAM_VALUE_DATA};
+use model::backoff::Backoff;
+use model::geo::offset;
+use model::rules::FenceState;
+use model::time::Moment;
+use model::units::{Address, Wgs84};
+use model::vehicle::{Autopilot, Identity};
 use std::time::Duration;
 
 /// How long what the autopilot says after an upload may be about it.

@@ -5,9 +5,9 @@
 //! What autopilots change in an item they store is left out of the comparison: ArduCopter returns frame and height as 0, PX4
 //! the frame as MAV_FRAME_GLOBAL_INT (both recorded).
 
-use fleet::rules::{Fence, Outline, Side};
-use fleet::units::Wgs84;
 use link::dialect::{MISSION_ITEM_INT_DATA, MavCmd, MavFrame, MavMissionType};
+use model::rules::{Fence, Outline, Side};
+use model::units::Wgs84;
 use serde::{Deserialize, Serialize};
 
 /// Two radii are the same when they differ by less, meters.
@@ -226,8 +226,8 @@ fn e7(degrees: f64) -> i32 {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::rules::Shape;
-    use fleet::units::Meters;
+    use model::rules::Shape;
+    use model::units::Meters;
 
     fn at(latitude_deg: f64, longitude_deg: f64) -> Wgs84 {
         Wgs84 {

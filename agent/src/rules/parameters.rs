@@ -15,15 +15,15 @@ use super::before::Before;
 use super::reboot::counts_after_reboot;
 use super::value::{decode, encode, same};
 use super::{Remembered, Send};
-use fleet::backoff::Backoff;
-use fleet::parameters::denied;
-use fleet::rules::{Deviation, DeviationWhy, Enforce, Rules};
-use fleet::time::Moment;
-use fleet::vehicle::{Autopilot, Identity};
 use link::dialect::{
     MavMessage, MavParamError, MavParamType, PARAM_ERROR_DATA, PARAM_REQUEST_READ_DATA, PARAM_SET_DATA,
     PARAM_VALUE_DATA,
 };
+use model::backoff::Backoff;
+use model::denied_parameters;
+use model::rules::{Deviation, DeviationWhy, Enforce, Rules};
+use model::time::Moment;
+use model::vehicle::{Autopilot, Identity};
 use std::collections::BTreeMap;
 use std::time::Duration;
 
@@ -340,7 +340,7 @@ impl Entry {
         if self.back {
             return Ok(());
         }
-        match denied::aboard(autopilot, name, self.wanted) {
+        match denied_parameters::aboard(autopilot, name, self.wanted) {
             Some(why) => Err(format!(
                 "the agent does not set it to {}: {why}; take it out of the profile",
                 self.wanted

@@ -3,7 +3,7 @@
 //! Owns: the list. Must not: reboot. A parameter that the list does not have counts at once, as far as we know: the autopilots
 //! do not report it by MAVLink, and their own descriptions are files apart.
 
-use fleet::vehicle::Autopilot;
+use model::vehicle::Autopilot;
 
 /// Names, or how names begin, that PX4 1.17's own description of its parameters marks `rebootRequired`.
 const PX4: &[&str] = &[

@@ -8,11 +8,11 @@
 //! where the fence was on before FENCE_TYPE took a kind away, until a reboot.
 
 use crate::recipe::Command;
-use fleet::backoff::Backoff;
-use fleet::rules::Rules;
-use fleet::time::Moment;
-use fleet::vehicle::{Autopilot, Identity};
 use link::dialect::{MavCmd, MavMessage, MavSysStatusSensor, SYS_STATUS_DATA};
+use model::backoff::Backoff;
+use model::rules::Rules;
+use model::time::Moment;
+use model::vehicle::{Autopilot, Identity};
 use std::time::Duration;
 
 /// What was just changed shows in SYS_STATUS within this.

@@ -7,8 +7,8 @@ mod fake;
 use super::items::alike;
 use super::*;
 use fake::{AUTOPILOT, Fake, NORTH_OF_HOME_E7, US, text};
-use fleet::ids::Term;
-use fleet::rules::{Deviation, DeviationWhy, Enforce, Fence, Outline, RulesDigest, Shape, Side, WantedParameter};
+use model::ids::Term;
+use model::rules::{Deviation, DeviationWhy, Enforce, Fence, Outline, RulesDigest, Shape, Side, WantedParameter};
 use proptest::prelude::*;
 use std::collections::VecDeque;
 

@@ -11,12 +11,12 @@
 //! The autopilot repeats its requests in an upload, so only COUNT is repeated by us, and only until the first request has come.
 
 use super::items::Item;
-use fleet::time::Moment;
-use fleet::units::Address;
 use link::dialect::{
     MISSION_ACK_DATA, MISSION_CLEAR_ALL_DATA, MISSION_COUNT_DATA, MISSION_ITEM_INT_DATA, MISSION_REQUEST_INT_DATA,
     MISSION_REQUEST_LIST_DATA, MavMessage, MavMissionResult, MavMissionType,
 };
+use model::time::Moment;
+use model::units::Address;
 use std::time::Duration;
 
 /// Until a message is sent again: the guide's default.

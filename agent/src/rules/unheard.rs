@@ -5,8 +5,8 @@
 //! PX4 numbers its events and reports the last number in CURRENT_EVENT_SEQUENCE (411) every three seconds (recorded). So that
 //! nothing was said is known only once such a number has come and all events up to it.
 
-use fleet::time::Moment;
 use link::dialect::{CURRENT_EVENT_SEQUENCE_DATA, MavEventCurrentSequenceFlags, MavMessage};
+use model::time::Moment;
 
 /// Most events that are kept track of behind a gap; PX4 repeats no more.
 const MOST: usize = 32;

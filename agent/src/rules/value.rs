@@ -7,8 +7,8 @@
 //! Recorded: neither checks a range. ArduCopter 4.7 cuts 2.6 to 2 and takes 300 as 127; PX4 1.17 stores whatever has the right
 //! type, and says nothing to a wrong one.
 
-use fleet::vehicle::Autopilot;
 use link::dialect::MavParamType;
+use model::vehicle::Autopilot;
 
 /// The number in a PARAM_VALUE (22); `None` for a type of 64 bits, which does not fit its field.
 #[must_use]

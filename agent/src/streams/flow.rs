@@ -7,8 +7,8 @@
 //! it stays away longer than we can do without, a single one.
 
 use super::needed::{How, Needed, Request, Terms};
-use fleet::backoff::Backoff;
-use fleet::time::Moment;
+use model::backoff::Backoff;
+use model::time::Moment;
 use std::time::Duration;
 
 /// Before a stream is set for a second time.

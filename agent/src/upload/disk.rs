@@ -4,9 +4,9 @@
 
 use crate::flight_log::file_name;
 use crate::logs::shelf::Shelf;
-use fleet::ids::NodeName;
-use fleet::logs::LogName;
 use md5::Md5;
+use model::ids::NodeName;
+use model::logs::LogName;
 use sha2::{Digest, Sha256};
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};

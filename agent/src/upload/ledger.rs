@@ -3,7 +3,7 @@
 //! Owns: [`Ledger`]. Must not: upload, or trust the file: what it says to be under way is checked with the store before it counts.
 
 use crate::durable;
-use fleet::ids::NodeName;
+use model::ids::NodeName;
 use serde::{Deserialize, Serialize};
 use std::fs;
 use std::io;

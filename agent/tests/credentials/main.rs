@@ -9,7 +9,7 @@ use agent::credentials::Reader;
 use agent::logs::LogDesk;
 use agent::uplink::{FromUplink, Outward, Uplink};
 use agent::{Coordinator, dial};
-use fleet::ids::NodeName;
+use model::ids::NodeName;
 use server::Server;
 use std::net::SocketAddr;
 use std::path::PathBuf;

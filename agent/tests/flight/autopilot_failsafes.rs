@@ -1,10 +1,10 @@
 //! Invariant 15: the autopilot executes a failsafe of its own, and the agent sends nothing until it is over or a person orders.
 
 use super::*;
-use fleet::alarm::Cause;
-use fleet::assignment::OnLowBattery;
-use fleet::failsafe::Diverted;
 use link::dialect::MavState;
+use model::alarm::Cause;
+use model::assignment::OnLowBattery;
+use model::failsafe::Diverted;
 
 const GIVES_WAY: Activity = Activity::HandsOff(HandsOff::AutopilotFailsafe);
 

@@ -2,8 +2,8 @@
 //! has just landed.
 
 use super::*;
-use fleet::memory::Answer;
-use fleet::whereabouts::Astray;
+use model::answer::Answer;
+use model::whereabouts::Astray;
 
 #[tokio::test(start_paused = true)]
 async fn a_vehicle_that_falls_is_told_within_two_seconds() {

@@ -1,8 +1,8 @@
 //! A ground order is on the agent's disk before it is acted on, and stays there until somebody says that it is done.
 
 use super::*;
-use fleet::ground::{GroundMark, GroundOrderId};
 use fleet::safety::NoArm;
+use model::ground::{GroundMark, GroundOrderId};
 
 const ID: GroundOrderId = GroundOrderId(77);
 

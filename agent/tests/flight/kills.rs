@@ -1,7 +1,7 @@
 //! A person's word to stop the motors: one frame, at once or never.
 
 use super::*;
-use fleet::kill::{KillAnswer, KillOrder, KillOutcome};
+use model::kill::{KillAnswer, KillOrder, KillOutcome};
 
 impl Agent {
     /// A kill order as a coordinator sends it that had the agent's last report.

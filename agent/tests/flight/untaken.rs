@@ -2,7 +2,7 @@
 //! And what an agent without a memory is sent.
 
 use super::*;
-use fleet::flight_record::{ReportedFlight, SoFar};
+use model::reported_flight::{ReportedFlight, SoFar};
 
 /// An order to fly under `term`, with a landing 20 s after the coordinator is lost.
 fn watched(term: u64) -> Order {

@@ -1,10 +1,10 @@
 //! Coordinators for random runs: the one that leads, and the one before it that does not know that it is deposed.
 
 use crate::orders::assignment;
-use fleet::assignment::{Assignment, Desired, Failsafe, GroundedWhy, OnCoordinatorLoss, Order};
-use fleet::ground::{GroundMark, GroundOrderId};
-use fleet::ids::{DroneName, DroneUid, Term};
-use fleet::units::AltitudeAboveHome;
+use model::assignment::{Assignment, Desired, Failsafe, GroundedWhy, OnCoordinatorLoss, Order};
+use model::ground::{GroundMark, GroundOrderId};
+use model::ids::{DroneName, DroneUid, Term};
+use model::units::AltitudeAboveHome;
 use rand::rngs::StdRng;
 use rand::{Rng, RngExt};
 use std::time::Duration;

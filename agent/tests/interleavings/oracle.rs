@@ -4,9 +4,9 @@
 
 use crate::vehicle::SYSTEM;
 use agent::outgoing::Outgoing;
-use fleet::assignment::{Desired, GroundedWhy, OnCoordinatorLoss, Order};
-use fleet::ground::{GroundMark, GroundOrderId};
 use link::dialect::{MavCmd, MavFrame, MavLandedState, MavMessage, MavModeFlag, MavSysStatusSensor};
+use model::assignment::{Desired, GroundedWhy, OnCoordinatorLoss, Order};
+use model::ground::{GroundMark, GroundOrderId};
 
 const NAV_LAND: MavCmd = MavCmd::MAV_CMD_NAV_LAND;
 const NAV_RETURN: MavCmd = MavCmd::MAV_CMD_NAV_RETURN_TO_LAUNCH;

@@ -4,12 +4,12 @@
 
 use agent::outgoing::{Outgoing, Written};
 use agent::pilot::Pilot;
-use fleet::assignment::Order;
-use fleet::time::Moment;
-use fleet::vehicle::FlightTruth;
 use link::dialect::{MavCmd, MavMessage};
 use link::{Frame, LinkEvent};
 use mavlink::{MAVLinkV2MessageRaw, MavHeader, MavlinkVersion, Message};
+use model::assignment::Order;
+use model::time::Moment;
+use model::vehicle::FlightTruth;
 use sitl::model::{Vehicle, VehicleConfig, Wgs84};
 use sitl::wire::{FrameReader, Incoming, Sender};
 use std::time::Duration;

@@ -12,9 +12,9 @@ mod orders;
 mod stopped;
 mod world;
 
-use fleet::assignment::Preflight;
-use fleet::vehicle::FlightTruth;
 use link::dialect::MavCmd;
+use model::assignment::Preflight;
+use model::vehicle::FlightTruth;
 use sitl::model::{Autopilot, Port};
 use world::{RTL_ARDUPILOT, RTL_PX4, World};
 

@@ -4,12 +4,12 @@ use super::line::{HOME, Line};
 use super::orders::assignment;
 use agent::pilot::Pilot;
 use agent::state_file::State;
-use fleet::assignment::{Desired, Order};
-use fleet::ids::NodeName;
-use fleet::time::Moment;
-use fleet::units::AltitudeAboveHome;
-use fleet::vehicle::FlightTruth;
 use link::dialect::{MavCmd, MavMessage};
+use model::assignment::{Desired, Order};
+use model::ids::NodeName;
+use model::time::Moment;
+use model::units::AltitudeAboveHome;
+use model::vehicle::FlightTruth;
 use sitl::model::{Autopilot, VehicleConfig};
 use std::time::Duration;
 

@@ -4,12 +4,12 @@ use crate::line::{HOME, Line};
 use crate::orders::assignment;
 use agent::pilot::Pilot;
 use agent::state_file::State;
-use fleet::assignment::{Assignment, Desired, Failsafe, Order, Preflight};
-use fleet::ids::{NodeName, Term};
-use fleet::report::Activity;
-use fleet::time::Moment;
-use fleet::units::{AltitudeAboveHome, SystemId};
 use link::dialect::{MavCmd, MavMessage};
+use model::assignment::{Assignment, Desired, Failsafe, Order, Preflight};
+use model::ids::{NodeName, Term};
+use model::report::Activity;
+use model::time::Moment;
+use model::units::{AltitudeAboveHome, SystemId};
 use sitl::model::{Autopilot, VehicleConfig};
 use std::ops::{Deref, DerefMut};
 

@@ -1,7 +1,7 @@
 //! The same plan given again, to another Drone on the same vehicle: what one has flown is never taken for what the next is to fly.
 
 use super::*;
-use fleet::ids::DroneUid;
+use model::ids::DroneUid;
 use serde_json::Value;
 
 /// Two items and the way home.

@@ -2,7 +2,7 @@
 
 use super::others::gives_back;
 use super::*;
-use fleet::assignment::{Failsafe, OnCoordinatorLoss};
+use model::assignment::{Failsafe, OnCoordinatorLoss};
 use std::time::Duration;
 
 /// The agent is dead; another reads what it had on the disk.

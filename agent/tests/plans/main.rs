@@ -1,6 +1,6 @@
 //! The pilot against simulated autopilots: a plan brought onto the autopilot, flown by it, followed, interrupted and gone on with.
 //!
-//! Owns: what becomes of a plan on both stacks. Must not: test the protocol message by message, or who decides ([`fleet::converge`] has
+//! Owns: what becomes of a plan on both stacks. Must not: test the protocol message by message, or who decides ([`fleet::flight::converge`] has
 //! tests of its own).
 #![allow(deprecated, reason = "the one way to set an item that both know")]
 #![allow(clippy::unwrap_used, reason = "a test that cannot go on ends here")]
@@ -16,18 +16,18 @@ mod refused;
 
 use agent::pilot::Pilot;
 use agent::state_file::State;
-use fleet::assignment::{Assignment, Desired, GroundedWhy, Order};
-use fleet::flight_record::SoFar;
-use fleet::geo::shifted;
-use fleet::ids::{NodeName, Term};
-use fleet::mission::item::{self, Item};
-use fleet::mission::{FlightPlan, PlanReport, PlanState};
-use fleet::report::{Activity, Report};
-use fleet::time::Moment;
-use fleet::units::{AltitudeAboveHome, SystemId, Wgs84};
-use fleet::vehicle::FlightTruth;
 use line::{HOME, Line};
 use link::dialect::{MavCmd, MavMessage, MavMissionType};
+use model::assignment::{Assignment, Desired, GroundedWhy, Order};
+use model::geo::shifted;
+use model::ids::{NodeName, Term};
+use model::plan::item::{self, Item};
+use model::plan::{FlightPlan, PlanReport, PlanState};
+use model::report::{Activity, Report};
+use model::reported_flight::SoFar;
+use model::time::Moment;
+use model::units::{AltitudeAboveHome, SystemId, Wgs84};
+use model::vehicle::FlightTruth;
 use orders::assignment;
 use sitl::model::{Autopilot, VehicleConfig};
 

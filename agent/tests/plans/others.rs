@@ -3,9 +3,9 @@
 #![allow(deprecated, reason = "ground stations set items so")]
 
 use super::*;
-use fleet::report::HandsOff;
 use link::dialect::{COMMAND_LONG_DATA, MISSION_COUNT_DATA, MISSION_ITEM_INT_DATA, MISSION_SET_CURRENT_DATA, MavFrame};
 use mavlink::{MAVLinkV2MessageRaw, MavHeader};
+use model::report::HandsOff;
 use sitl::wire::{FrameReader, Incoming};
 
 /// A ground station that is not ours says this to the vehicle.
@@ -120,8 +120,8 @@ fn hands_over(line: &mut Line, mission_type: MavMissionType, items: &[(MavCmd, f
 /// PX4 does not judge the same mission again, whatever its fence is by then.
 #[test]
 fn a_fence_across_the_plan_is_told_as_what_px4_left_it_for_and_it_goes_on_once_a_fence_and_a_resume_let_it() {
-    use fleet::alarm::Cause;
-    use fleet::failsafe::Diverted;
+    use model::alarm::Cause;
+    use model::failsafe::Diverted;
     let plan = plan_of(items());
     let mut line = flying(Autopilot::Px4, &plan);
     line.until("past the first place", 90, |line| progress(line).reached.has(1));

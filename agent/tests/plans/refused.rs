@@ -12,9 +12,9 @@ fn refusal(line: &Line) -> String {
 /// ArduPilot refused each photo of a route, for a number that was left open.
 #[test]
 fn whatever_a_route_asks_for_is_taken_by_both_autopilots() {
-    use fleet::mission::{Action, Waypoint};
-    use fleet::station::Altitude;
-    use fleet::units::{Heading, Meters, MetersPerSecond};
+    use model::plan::{Action, Waypoint};
+    use model::station::Altitude;
+    use model::units::{Heading, Meters, MetersPerSecond};
     for autopilot in BOTH {
         let home = Wgs84 {
             latitude_deg: HOME.lat_deg,
@@ -83,7 +83,7 @@ fn a_plan_that_the_autopilot_refuses_keeps_the_vehicle_down_and_says_why() {
 /// PX4 accepts a mission that leaves its fence, and says afterwards that it will not fly it.
 #[test]
 fn a_mission_outside_of_the_fence_that_px4_accepted_is_refused_in_its_words() {
-    use fleet::rules::{Fence, Outline, Rules, RulesDigest, Shape, Side};
+    use model::rules::{Fence, Outline, Rules, RulesDigest, Shape, Side};
     let mut line = line(Autopilot::Px4);
     let home = Wgs84 {
         latitude_deg: HOME.lat_deg,

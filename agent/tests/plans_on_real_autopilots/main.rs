@@ -11,17 +11,17 @@ mod orders;
 mod station;
 
 use agent::uplink::FromUplink;
-use fleet::alarm::Cause;
-use fleet::assignment::{Assignment, Desired, GroundedWhy, Order};
-use fleet::failsafe::{Diversion, Diverted};
-use fleet::geo::{offset, shifted};
-use fleet::mission::item::{self, Item};
-use fleet::mission::{FlightPlan, PlanState};
-use fleet::report::{Activity, HandsOff, Report};
-use fleet::units::{AltitudeAboveHome, SystemId};
-use fleet::vehicle::FlightTruth;
 use link::Tap;
 use link::raw::Direction;
+use model::alarm::Cause;
+use model::assignment::{Assignment, Desired, GroundedWhy, Order};
+use model::failsafe::{Diversion, Diverted};
+use model::geo::{offset, shifted};
+use model::plan::item::{self, Item};
+use model::plan::{FlightPlan, PlanState};
+use model::report::{Activity, HandsOff, Report};
+use model::units::{AltitudeAboveHome, SystemId};
+use model::vehicle::FlightTruth;
 use on_real_autopilots::{Agent, HERE, Station, say, url};
 use orders::assignment;
 use std::path::Path;
@@ -115,7 +115,7 @@ fn plan() -> FlightPlan {
         place(50.0, 0.0, 3.0),
         place(30.0, 20.0, 0.0),
     ];
-    FlightPlan::new(fleet::ids::Term(3), items).unwrap()
+    FlightPlan::new(model::ids::Term(3), items).unwrap()
 }
 
 /// The autopilots of this machine.

@@ -11,19 +11,19 @@ mod orders;
 
 use agent::pilot::Pilot;
 use agent::state_file::State;
-use fleet::assignment::{Desired, GroundedWhy, Order};
-use fleet::ids::{NodeName, Term};
-use fleet::remote_id::{
-    AircraftId, AircraftIdKind, Location, Operator, RemoteIdOrder, RemoteIdReport, SENDS_ALONE_FOR, Sending,
-    Transmitter,
-};
-use fleet::time::Moment;
-use fleet::units::{AltitudeAboveHome, SystemId};
-use fleet::vehicle::FlightTruth;
 use line::{HOME, Line};
 use link::dialect::{MavMessage, MavOdidArmStatus, OPEN_DRONE_ID_ARM_STATUS_DATA};
 use link::{Frame, LinkEvent};
 use mavlink::MavHeader;
+use model::assignment::{Desired, GroundedWhy, Order};
+use model::ids::{NodeName, Term};
+use model::remote_id::{
+    AircraftId, AircraftIdKind, Location, Operator, RemoteIdOrder, RemoteIdReport, SENDS_ALONE_FOR, Sending,
+    Transmitter,
+};
+use model::time::Moment;
+use model::units::{AltitudeAboveHome, SystemId};
+use model::vehicle::FlightTruth;
 use orders::assignment;
 use sitl::model::{Autopilot, VehicleConfig};
 use sitl::wire::{Address, Incoming, RemoteIdMessage, Request};

@@ -10,17 +10,17 @@ mod orders;
 
 use agent::pilot::Pilot;
 use agent::state_file::State;
-use fleet::assignment::{Assignment, Desired, Failsafe, GroundedWhy, Order, Preflight};
-use fleet::geo::shifted;
-use fleet::ids::{NodeName, Term};
-use fleet::rules::{
-    Enforce, Fence, FenceState, Outline, Rules, RulesDigest, RulesReport, Shape, Side, WantedParameter,
-};
-use fleet::time::Moment;
-use fleet::units::{AltitudeAboveHome, SystemId, Wgs84};
-use fleet::vehicle::FlightTruth;
 use line::{HOME, Line};
 use link::dialect::{MavCmd, MavMessage};
+use model::assignment::{Assignment, Desired, Failsafe, GroundedWhy, Order, Preflight};
+use model::geo::shifted;
+use model::ids::{NodeName, Term};
+use model::rules::{
+    Enforce, Fence, FenceState, Outline, Rules, RulesDigest, RulesReport, Shape, Side, WantedParameter,
+};
+use model::time::Moment;
+use model::units::{AltitudeAboveHome, SystemId, Wgs84};
+use model::vehicle::FlightTruth;
 use orders::assignment;
 use sitl::model::{Autopilot, VehicleConfig};
 

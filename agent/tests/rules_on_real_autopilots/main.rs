@@ -10,14 +10,14 @@ mod station;
 mod traps;
 
 use agent::uplink::FromUplink;
-use fleet::geo::shifted;
-use fleet::ids::Term;
-use fleet::rules::{
-    DeviationWhy, Enforce, Fence, FenceState, Outline, Rules, RulesDigest, RulesReport, Shape, Side, WantedParameter,
-};
-use fleet::units::{Meters, Wgs84};
 use link::Tap;
 use link::raw::Direction;
+use model::geo::shifted;
+use model::ids::Term;
+use model::rules::{
+    DeviationWhy, Enforce, Fence, FenceState, Outline, Rules, RulesDigest, RulesReport, Shape, Side, WantedParameter,
+};
+use model::units::{Meters, Wgs84};
 use on_real_autopilots::{Agent, HERE, Station, say, url};
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};

@@ -5,9 +5,9 @@
 
 use super::{Agent, HERE, autopilots, hole, parameters, rules, say, square, url};
 use crate::on_real_autopilots::Station;
-use fleet::geo::shifted;
-use fleet::rules::{DeviationWhy, FenceState, Outline, Shape, Side};
-use fleet::units::Meters;
+use model::geo::shifted;
+use model::rules::{DeviationWhy, FenceState, Outline, Shape, Side};
+use model::units::Meters;
 use std::time::Instant;
 use testkit::autopilots::Stack;
 

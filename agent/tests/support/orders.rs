@@ -2,11 +2,11 @@
 //!
 //! Owns: an assignment in which only its age and what is desired matter. Must not: decide when it is given.
 
-use fleet::airspace::OrderNumber;
-use fleet::assignment::{Assignment, Desired, Failsafe};
-use fleet::flight_record::ReportedFlight;
-use fleet::ids::{DroneName, DroneUid, Term};
-use fleet::station::Manner;
+use model::assignment::{Assignment, Desired, Failsafe};
+use model::ids::{DroneName, DroneUid, Term};
+use model::reported_flight::ReportedFlight;
+use model::route_order::OrderNumber;
+use model::station::Manner;
 
 /// The assignment of the one Drone, by the leader of term 3.
 pub fn assignment(generation: i64, desired: Desired) -> Assignment {

@@ -11,12 +11,12 @@ use crate::cluster::key::Key;
 use crate::cluster::world::Change;
 use crate::cluster::world::claim::{Claim, DRONE_NAME, DRONE_NAMESPACE, LABEL, NODE, name, parse};
 use crds::{Drone, labels};
-use fleet::binding;
-use fleet::ids::{DroneUid, NodeName};
+use fleet::planning::binding;
 use k8s_openapi::api::coordination::v1::{Lease, LeaseSpec};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::MicroTime;
 use kube::api::Api;
 use kube::core::ObjectMeta;
+use model::ids::{DroneUid, NodeName};
 use std::collections::BTreeMap;
 use std::sync::Arc;
 

@@ -1,7 +1,7 @@
 //! The API server's own answer, before a flight is begun or a vehicle bound: caches may be late, whatever their watches say.
 //!
 //! Owns: asking for what one takeoff or binding rests on, taking the answers into the caches, and for how long an answer holds
-//! ([`fleet::freshness::CONFIRMED_FOR`]). Of rules on board and Missions only the metadata is asked for: what controllers make of them
+//! ([`fleet::planning::freshness::CONFIRMED_FOR`]). Of rules on board and Missions only the metadata is asked for: what controllers make of them
 //! takes them longer, so that a takeoff waits until they act on what there is ([`super::acted_on`]). Must not: decide; the caller reads the
 //! caches again.
 
@@ -10,12 +10,12 @@ use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
 use crate::cluster::world::{Change, mission, owner, uid};
 use crds::{Drone, Geofence, GroundOrder, Mission, ParameterProfile, Swarm, labels};
-use fleet::freshness::CONFIRMED_FOR;
-use fleet::ids::NodeName;
+use fleet::planning::freshness::CONFIRMED_FOR;
 use k8s_openapi::api::core::v1::Node;
 use kube::Resource;
 use kube::ResourceExt;
 use kube::api::{Api, ListParams, PartialObjectMeta};
+use model::ids::NodeName;
 use serde::de::DeserializeOwned;
 use std::collections::{HashMap, HashSet};
 use std::fmt::Debug;

@@ -2,8 +2,8 @@
 //!
 //! Owns: [`Key`]. A key may come to mean another object; decisions use uids.
 
-use fleet::ids::DroneName;
 use kube::ResourceExt;
+use model::ids::DroneName;
 use std::fmt;
 
 /// Namespace and name of a Swarm or Drone; the namespace is empty for cluster-scoped objects.

@@ -3,7 +3,7 @@
 //! Owns: [`NodeObjects`]. Must not: make or mark them ([`crate::controllers::node`] does).
 
 use crate::cluster::wake_set::WakeSet;
-use fleet::ids::NodeName;
+use model::ids::NodeName;
 use std::sync::Arc;
 
 /// Whether agents become Nodes, and if so which nodes have to be reconciled. A copy is the same.

@@ -2,7 +2,7 @@
 //!
 //! Owns: the schedule, how often each key has failed in a row, and logging it. Must not: sleep or work.
 
-use fleet::backoff::Backoff;
+use model::backoff::Backoff;
 use std::collections::HashMap;
 use std::fmt::Display;
 use std::hash::Hash;

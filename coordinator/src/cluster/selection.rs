@@ -6,7 +6,7 @@
 //! Must not: call the API or decide who may.
 
 use crds::{Drone, Swarm, labels};
-use fleet::selector::{NoSelector, Selector};
+use fleet::planning::selector::{NoSelector, Selector};
 use kube::ResourceExt;
 
 /// Longest value of a label.

@@ -1,6 +1,6 @@
 //! Grants of the airspace of the site, twice a second.
 //!
-//! Owns: gathering for [`fleet::site::Site`] what Drones ask for and agents report, and waking whom its grants concern. Must not: grant
+//! Owns: gathering for [`fleet::planning::site::Site`] what Drones ask for and agents report, and waking whom its grants concern. Must not: grant
 //! anything itself, or do anything for a fleet without stations.
 
 use crate::cluster::events::Note;
@@ -11,15 +11,15 @@ use crate::controllers::plans::PlanOf;
 use crate::metrics::Metrics;
 use crds::Drone;
 use fleet::airspace::Owner;
-use fleet::drone::Claimed;
-use fleet::drone::desire::{Asked, desire, held_height, may_be_in_air};
-use fleet::flight_record::SoFar;
-use fleet::ids::NodeName;
-use fleet::report::Report;
-use fleet::route_order::RouteOrder;
-use fleet::site::{Corridor, Desire, Expected, OffStation, Site};
-use fleet::time::Moment;
-use fleet::units::AltitudeAboveHome;
+use fleet::planning::drone::Claimed;
+use fleet::planning::drone::desire::{Asked, desire, held_height, may_be_in_air};
+use fleet::planning::site::{Corridor, Desire, Expected, OffStation, Site};
+use model::ids::NodeName;
+use model::report::Report;
+use model::reported_flight::SoFar;
+use model::route_order::RouteOrder;
+use model::time::Moment;
+use model::units::AltitudeAboveHome;
 use std::collections::BTreeMap;
 use std::sync::atomic::Ordering;
 use std::sync::{Arc, PoisonError};

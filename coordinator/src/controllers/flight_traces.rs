@@ -1,16 +1,16 @@
 //! The coordinator's part of traces: a Drone was bound, was ordered to fly, and is in the air.
 //!
 //! Owns: how far each Drone has come while traces are written, and the dates of that. Must not: decide which spans end
-//! ([`fleet::trace::coordinator`] does), or be waited for.
+//! ([`fleet::planning::trace`] does), or be waited for.
 
 use crate::cluster::key::Key;
 use crate::cluster::world::uid;
 use crds::Drone;
-use fleet::assignment::{Assignment, Desired};
-use fleet::ids::{DroneName, DroneUid, NodeName};
-use fleet::time::Moment;
-use fleet::trace::coordinator::{Ended, Track};
-use fleet::trace::{Span, Subject};
+use fleet::planning::trace::{Ended, Track};
+use model::assignment::{Assignment, Desired};
+use model::ids::{DroneName, DroneUid, NodeName};
+use model::time::Moment;
+use model::trace::{Span, Subject};
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::{Duration, SystemTime};

@@ -1,7 +1,7 @@
 //! The Mission controller: has the work of Missions flown by Drones, and says how far it has come.
 //!
 //! Owns: reconciling all Missions; what of their plans is sent to agents and named in their orders
-//! ([`crate::controllers::plans`]); their Drones, statuses and Events. Must not: decide ([`fleet::mission::progress`] does), bind Drones,
+//! ([`crate::controllers::plans`]); their Drones, statuses and Events. Must not: decide ([`fleet::planning::mission::progress`] does), bind Drones,
 //! begin a write when another may lead by then, however long the calls before it took, or give a part to a Drone before that is written
 //! down: another leader makes the same plans from the status.
 
@@ -23,14 +23,13 @@ use crate::controllers::swarm::expectations::Expectations;
 use crds::mission::MissionStatus;
 use crds::{Drone, Mission, labels};
 use file::File;
-use fleet::drone::on_mission::{Passing, Patience, Question, doing, passing};
-use fleet::ids::NodeName;
-use fleet::leadership::{ACT_FOR, LASTS};
-use fleet::mission::progress::{Carrier, Doing, NotGiven, Observed, Part, Progress, Step, Wanted, Why, rest, step};
-use fleet::mission::{FlightPlan, PlannedFlight, Stretches};
-use fleet::names::drone_names;
-use fleet::report::Report;
-use fleet::vehicle::FlightTruth;
+use fleet::planning::drone::on_mission::{Passing, Patience, Question, doing, passing};
+use fleet::planning::leadership::{ACT_FOR, LASTS};
+use fleet::planning::mission::progress::{
+    Carrier, Doing, NotGiven, Observed, Part, Progress, Step, Wanted, Why, rest, step,
+};
+use fleet::planning::mission::{PlannedFlight, Stretches};
+use fleet::planning::names::drone_names;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, DeleteParams, Patch, PropagationPolicy};
@@ -38,6 +37,10 @@ use kube::runtime::reflector::Store;
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::watcher;
 use kube::{Resource, ResourceExt};
+use model::ids::NodeName;
+use model::plan::FlightPlan;
+use model::report::Report;
+use model::vehicle::FlightTruth;
 use reach::Judged;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -331,7 +334,7 @@ impl Controller {
         wanted.may_create = may_create;
         let ended = memory.written.completion_time.is_some();
         if ended && wanted.halt.is_none() {
-            wanted.halt = Some(fleet::mission::progress::Halt::Finished);
+            wanted.halt = Some(fleet::planning::mission::progress::Halt::Finished);
         }
         let drones = self.observe(subject, memory, now);
         wanted.gathering = gathering(memory, &drones, now);

@@ -3,7 +3,7 @@
 //! Owns: [`NodeOperators`]: what its Vehicle shows. Must not: choose an Operator, or count on anything that an agent did not report.
 
 use crds::vehicle::VehicleRemoteId;
-use fleet::ids::NodeName;
+use model::ids::NodeName;
 use std::collections::HashMap;
 use std::sync::{Mutex, PoisonError};
 

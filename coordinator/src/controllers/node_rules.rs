@@ -4,10 +4,10 @@
 //! have what. Must not: make rules, or count on anything that an agent did not report.
 
 use crds::vehicle::VehicleRules;
-use fleet::geofence::{Outside, Wanted, WayOutside, outside, way_outside};
-use fleet::ids::{DroneName, NodeName};
-use fleet::rules::RulesDigest;
-use fleet::units::{AltitudeAboveHome, Wgs84};
+use fleet::planning::geofence::{Outside, Wanted, WayOutside, outside, way_outside};
+use model::ids::{DroneName, NodeName};
+use model::rules::RulesDigest;
+use model::units::{AltitudeAboveHome, Wgs84};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
@@ -180,7 +180,7 @@ impl NodeRules {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::geofence::Breach;
+    use fleet::planning::geofence::Breach;
 
     #[test]
     fn before_the_rules_of_a_node_are_known_one_that_refuses_without_them_is_held_back_and_no_other() {

@@ -2,7 +2,7 @@
 //!
 //! Owns: reconciling all vehicles, what is sent to agents, what their Vehicles show
 //! ([`crate::controllers::node_operators`]), and the statuses of the objects. Must not: choose one of several Operators
-//! ([`fleet::remote_id::choose`]), or count on anything that an agent did not report.
+//! ([`model::remote_id::choose`]), or count on anything that an agent did not report.
 
 pub mod objects;
 pub mod status;
@@ -14,13 +14,13 @@ use crate::controllers::rules::{self, objects::labels as labels_of};
 use crate::controllers::vehicle::next::name;
 use crate::controllers::vehicle::whose::Airframes;
 use crds::{Operator, Vehicle};
-use fleet::ids::NodeName;
-use fleet::remote_id::{RemoteIdOrder, RemoteIdReport, Transmitter};
-use fleet::report::Report;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::Api;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::{Resource, ResourceExt};
+use model::ids::NodeName;
+use model::remote_id::{RemoteIdOrder, RemoteIdReport, Transmitter};
+use model::report::Report;
 use objects::Wanted;
 use status::{Outcome, of_operator, outcome, shown};
 use std::collections::{BTreeMap, HashMap, HashSet};

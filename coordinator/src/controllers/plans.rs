@@ -5,12 +5,13 @@
 pub use crate::cluster::world::mission as owner;
 use crate::cluster::world::uid;
 use crds::{Drone, labels};
-use fleet::ids::NodeName;
-use fleet::mission::{PlanDigest, PlanState, Waypoint, Work};
-use fleet::report::Report;
-use fleet::site::Corridor;
-use fleet::units::{AltitudeAmsl, Wgs84};
+use fleet::planning::mission::Work;
+use fleet::planning::site::Corridor;
 use kube::ResourceExt;
+use model::ids::NodeName;
+use model::plan::{PlanDigest, PlanState, Waypoint};
+use model::report::Report;
+use model::units::{AltitudeAmsl, Wgs84};
 use std::collections::{HashMap, HashSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use tokio::time::Instant;
@@ -52,7 +53,7 @@ impl Planned {
     /// The airspace of the whole plan, from the ground to the ground, for a vehicle that has made this `report` and has this `home`.
     #[must_use]
     pub fn corridor(&self, home: AltitudeAmsl, report: &Report) -> Corridor {
-        let at = |at: Wgs84, amsl: f64| fleet::route_order::Waypoint {
+        let at = |at: Wgs84, amsl: f64| model::route_order::Waypoint {
             at,
             amsl: AltitudeAmsl(amsl),
         };

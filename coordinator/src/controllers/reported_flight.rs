@@ -3,8 +3,8 @@
 //! Owns: reading it, and the words of `status.flight`. Must not: decide what follows from it.
 
 use crds::DroneStatus;
-use fleet::flight_record::{ReportedFlight, SoFar};
-use fleet::vehicle::HardwareUid;
+use model::reported_flight::{ReportedFlight, SoFar};
+use model::vehicle::HardwareUid;
 
 const FLOWN: &str = "Flown";
 const OVER: &str = "Over";

@@ -2,7 +2,7 @@
 //!
 //! Owns: reconciling all vehicles, what is sent to agents and named in their orders
 //! ([`crate::controllers::node_rules`]), the statuses of the objects, Events, and a record of each flight. Must not: compile
-//! ([`fleet::geofence`], [`fleet::parameters`]) or count on anything that an agent did not report.
+//! ([`fleet::planning::geofence`], [`fleet::planning::parameters`]) or count on anything that an agent did not report.
 
 pub mod flight;
 mod made;
@@ -22,15 +22,15 @@ use crate::controllers::node_rules::Counts;
 use crate::controllers::vehicle::next::name;
 use crate::controllers::vehicle::whose::{Airframes, served};
 use crds::{Geofence, ParameterProfile, Vehicle, labels};
-use fleet::ids::{DroneName, NodeName};
-use fleet::parameters::Variables;
-use fleet::rules::RulesDigest;
+use fleet::planning::parameters::Variables;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, ListParams};
 use kube::runtime::reflector::store::Writer;
 use kube::runtime::reflector::{ObjectRef, Store};
 use kube::runtime::watcher;
 use kube::{Resource, ResourceExt};
+use model::ids::{DroneName, NodeName};
+use model::rules::RulesDigest;
 use objects::{Cache, Fence, Objects, Values};
 use plan::{Memories, Outcome, Subject, plan};
 use readable::Readable;
@@ -204,7 +204,7 @@ impl Controller {
         node: &NodeName,
         name: String,
         object: Option<Arc<Vehicle>>,
-        report: Option<Arc<fleet::report::Report>>,
+        report: Option<Arc<model::report::Report>>,
         identified: bool,
     ) -> (Subject, Option<DroneName>) {
         let world = self.observer.world();

@@ -1,17 +1,17 @@
 //! Which Drones of each Swarm may take off.
 //!
-//! Owns: the takeoff slots ([`fleet::swarm::takeoff_slots`]) of all Swarms, and what a Swarm's spec says of them. Must not: decide.
+//! Owns: the takeoff slots ([`fleet::planning::swarm::takeoff_slots`]) of all Swarms, and what a Swarm's spec says of them. Must not: decide.
 
 use crate::cluster::world::{World, owner, uid};
 use crds::{Drone, Swarm};
-use fleet::assignment::USUAL_RESERVE;
-use fleet::ids::DroneUid;
-use fleet::node_use::OnCordon;
-use fleet::swarm::Bounds;
-use fleet::swarm::replacement::Policy;
-use fleet::swarm::takeoff_slots::{NotYet, Pace, TakeoffSlots as SlotsOfSwarm};
-use fleet::time::Moment;
-use fleet::units::Percent;
+use fleet::planning::node_use::OnCordon;
+use fleet::planning::swarm::Bounds;
+use fleet::planning::swarm::replacement::Policy;
+use fleet::planning::swarm::takeoff_slots::{NotYet, Pace, TakeoffSlots as SlotsOfSwarm};
+use model::assignment::USUAL_RESERVE;
+use model::ids::DroneUid;
+use model::time::Moment;
+use model::units::Percent;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

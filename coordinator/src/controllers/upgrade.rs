@@ -1,7 +1,7 @@
 //! Replaces agents by a newer version, node by node, while their vehicles are on the ground: deletes Pods of the DaemonSet
 //! `skein-agent`, whose strategy is OnDelete.
 //!
-//! Owns: gathering what [`fleet::upgrade`] decides from, and doing what it says. The leader does that alone, and nothing while in
+//! Owns: gathering what [`fleet::planning::upgrade`] decides from, and doing what it says. The leader does that alone, and nothing while in
 //! doubt. Must not: decide, or delete what has changed since it was assessed. Where there is no such DaemonSet nothing is done.
 
 pub mod daemon_set;
@@ -16,12 +16,12 @@ use crate::leadership::leading::Leadership;
 use crate::metrics::Metrics;
 use crate::sessions::{Connected, Sessions};
 use daemon_set::{Agents, LABEL};
-use fleet::ids::NodeName;
-use fleet::upgrade::node_snapshot::{Agent, Free, NodeSnapshot, Version, assess};
-use fleet::upgrade::{Pace, Plan, Progress, Upgrade};
+use fleet::planning::upgrade::node_snapshot::{Agent, Free, NodeSnapshot, Version, assess};
+use fleet::planning::upgrade::{Pace, Plan, Progress, Upgrade};
 use k8s_openapi::api::core::v1::{ObjectReference, Pod};
 use kube::api::{Api, DeleteParams, Preconditions};
 use kube::runtime::watcher;
+use model::ids::NodeName;
 use pods::{AgentPod, Pods};
 use std::collections::{BTreeMap, BTreeSet};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

@@ -9,7 +9,7 @@ use crate::controllers::facts::DroneSnapshot;
 use crate::fleet_service::{FleetHandles, drone_key};
 use crate::server::auth::Right;
 use crate::sessions::log_calls::{ANSWER_WITHIN, LogCall};
-use fleet::ids::NodeName;
+use model::ids::NodeName;
 use proto::v1;
 use proto::v1::logs_request::Whose;
 use std::time::Duration;

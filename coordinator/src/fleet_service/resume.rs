@@ -8,8 +8,8 @@ use crate::cluster::key::Key;
 use crate::controllers::facts::DroneSnapshot;
 use crate::fleet_service::FleetHandles;
 use crds::Drone;
-use fleet::takeover::let_go;
 use kube::api::{Api, Patch};
+use model::takeover::let_go;
 use serde_json::json;
 use std::sync::Arc;
 

@@ -1,6 +1,6 @@
 //! Ground orders as objects of their own: writing, changing and ending one.
 //!
-//! Owns: the object that an order becomes. Must not: decide what is covered or what a release does ([`fleet::ground_order`] does),
+//! Owns: the object that an order becomes. Must not: decide what is covered or what a release does ([`fleet::planning::ground_order`] does),
 //! or keep what is not written yet ([`super::latch`] does).
 
 use crate::cluster::Cluster;
@@ -9,11 +9,11 @@ use crate::cluster::world::Change;
 use crate::cluster::world::ground_order::InForce;
 use crds::ground_order::Scope as Kind;
 use crds::{GroundOrder, GroundOrderSpec, labels};
-use fleet::ground::GroundOrderId;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::{Api, DeleteParams, ListParams, Patch};
+use model::ground::GroundOrderId;
 use serde_json::json;
 use std::collections::BTreeSet;
 use std::sync::Arc;

@@ -5,7 +5,7 @@
 
 use super::object::Marked;
 use crate::cluster::world::ground_order::InForce;
-use fleet::ground::GroundOrderId;
+use model::ground::GroundOrderId;
 use std::collections::{HashMap, HashSet, VecDeque};
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

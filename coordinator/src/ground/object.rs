@@ -8,8 +8,8 @@ use crate::cluster::key::Key;
 use crate::cluster::world::uid;
 use crds::labels;
 use crds::{Drone, Swarm};
-use fleet::ground::GroundOrderId;
 use kube::ResourceExt;
+use model::ground::GroundOrderId;
 use serde_json::{Value, json};
 
 /// After the number, once the order was released.

@@ -33,7 +33,7 @@ mod tests {
     use super::*;
     use crate::cluster::key::Key;
     use crate::cluster::world::{Change, Wakes};
-    use fleet::selector::NoSelector;
+    use fleet::planning::selector::NoSelector;
     use kube::ResourceExt;
     use serde_json::{Value, json};
     use std::sync::Arc;

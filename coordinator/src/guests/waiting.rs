@@ -2,8 +2,8 @@
 //!
 //! Owns: whose answer is whose, by a number that nobody can guess and by the node that was called. Must not: keep one that nobody waits for.
 
-use fleet::guest::{GuestAccess, GuestCallId};
-use fleet::ids::NodeName;
+use model::guest::{GuestAccess, GuestCallId};
+use model::ids::NodeName;
 use proto::convert::read_guest_call_id;
 use proto::v1;
 use proto::v1::from_vehicle::Message;

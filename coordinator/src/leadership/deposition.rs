@@ -1,10 +1,10 @@
 //! The news that a higher term was led: agents report it.
 //!
-//! Owns: collecting the reports, and saying when this coordinator is deposed. Must not: decide by them ([`fleet::deposition`] does).
+//! Owns: collecting the reports, and saying when this coordinator is deposed. Must not: decide by them ([`fleet::planning::deposition`] does).
 
 use crate::cluster::world::World;
-use fleet::deposition::TermReports;
-use fleet::ids::{NodeName, Term};
+use fleet::planning::deposition::TermReports;
+use model::ids::{NodeName, Term};
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;

@@ -5,7 +5,7 @@
 use crate::cluster::world::World;
 use crate::leadership::deposition::Deposition;
 use crate::leadership::state::LeadershipState;
-use fleet::ids::Term;
+use model::ids::Term;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::time::Instant;

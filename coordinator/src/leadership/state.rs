@@ -1,12 +1,12 @@
 //! Whether this coordinator may act just now.
 //!
 //! Owns: the clock that it goes by, the mandate that the last renewal of the Lease gave, and what it knows of the fleet. Must not:
-//! renew the Lease ([`crate::leadership`] does), list ([`crate::cluster::watching`] does), or decide ([`fleet::leadership`] and
-//! [`fleet::freshness`] do).
+//! renew the Lease ([`crate::leadership`] does), list ([`crate::cluster::watching`] does), or decide ([`fleet::planning::leadership`] and
+//! [`fleet::planning::freshness`] do).
 
-use fleet::freshness::Knowledge;
-use fleet::leadership::Mandate;
-use fleet::time::Moment;
+use fleet::planning::freshness::Knowledge;
+use fleet::planning::leadership::Mandate;
+use model::time::Moment;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
 use tokio::sync::watch;

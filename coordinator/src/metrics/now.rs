@@ -3,13 +3,13 @@
 //! Owns: their names, and asking for the fleet once for each scrape. Must not: know of the caches that [`FleetNow`] is read from.
 
 use crds::{Drone, Swarm};
-use fleet::freshness::Knowledge;
-use fleet::ids::NodeName;
-use fleet::logs::upload::Uploads;
-use fleet::report::{LinkQuality, Report};
-use fleet::upgrade::Plan;
-use fleet::upgrade::node_snapshot::Busy;
-use fleet::vehicle::FlightTruth;
+use fleet::planning::freshness::Knowledge;
+use fleet::planning::upgrade::Plan;
+use fleet::planning::upgrade::node_snapshot::Busy;
+use model::ids::NodeName;
+use model::logs::upload::Uploads;
+use model::report::{LinkQuality, Report};
+use model::vehicle::FlightTruth;
 use prometheus_client::collector::Collector;
 use prometheus_client::encoding::{DescriptorEncoder, EncodeLabelSet, EncodeMetric};
 use prometheus_client::metrics::MetricType;

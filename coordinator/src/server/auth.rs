@@ -33,7 +33,7 @@ use crate::server::admission::RefusalLog;
 use crate::server::security::Security;
 use access::Access;
 use answer_cache::FRESH;
-use fleet::ids::NodeName;
+use model::ids::NodeName;
 use requests::Requests;
 use std::sync::Arc;
 use std::time::{Duration, SystemTime};

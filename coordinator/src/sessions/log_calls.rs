@@ -3,7 +3,7 @@
 //! Owns: [`LogCalls`]. Must not: hold up orders and reports, or know what is in an answer. A question only reads, so one that is given up
 //! may be asked again.
 
-use fleet::logs::ReadPace;
+use model::logs::ReadPace;
 use proto::v1;
 use proto::v1::log_question::What;
 use std::time::Duration;
@@ -106,7 +106,7 @@ impl LogCalls {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::logs::MOST;
+    use model::logs::MOST;
     use tokio::time::timeout;
 
     fn read() -> v1::LogQuestion {

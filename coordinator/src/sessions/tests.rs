@@ -2,9 +2,9 @@
 
 use super::*;
 use crate::cluster::world::Wakes;
-use fleet::ids::Term;
-use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Volts, Wgs84};
-use fleet::vehicle::{Charge, FlightTruth, Position};
+use model::ids::Term;
+use model::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Volts, Wgs84};
+use model::vehicle::{Charge, FlightTruth, Position};
 
 fn node() -> NodeName {
     NodeName::parse("n").unwrap()
@@ -163,7 +163,7 @@ async fn a_ground_order_that_an_agent_keeps_or_drops_has_its_order_reconciled() 
     let opened = sessions.open(&node(), 1).unwrap();
     let mut woken = Box::pin(wakes.nodes.stream());
     let kept = |id: Option<u64>| Report {
-        ground_latch: id.map(fleet::ground::GroundOrderId),
+        ground_latch: id.map(model::ground::GroundOrderId),
         ..report()
     };
     for id in [None, Some(7), None] {

@@ -23,7 +23,7 @@ pub use swarm::GroundArgs;
 use crate::failure::Failure;
 use crate::node_link::NodeLink;
 use clap::{Args, Parser, Subcommand, ValueEnum};
-use fleet::selector::Selector;
+use fleet::planning::selector::Selector;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 
@@ -37,7 +37,7 @@ Exit codes:
 
 /// Shows and grounds the drones of Skein.
 #[derive(Debug, Parser)]
-#[command(name = "skein", version = fleet::version::version(), disable_help_subcommand = true, after_help = EXIT_CODES)]
+#[command(name = "skein", version = model::version::version(), disable_help_subcommand = true, after_help = EXIT_CODES)]
 pub struct Cli {
     /// Which coordinator to ask; may be given before the command, too.
     #[command(flatten)]

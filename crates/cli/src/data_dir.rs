@@ -4,7 +4,7 @@
 
 use crate::failure::Failure;
 use embedded_api::serve::private_file;
-use fleet::ids::NodeName;
+use model::ids::NodeName;
 use std::fs::{DirBuilder, File, TryLockError};
 use std::io;
 use std::os::unix::fs::{DirBuilderExt, OpenOptionsExt};

@@ -1,6 +1,6 @@
 //! `skein mission`: Missions are previewed, imported and exported on this machine, without a server or an aircraft.
 //!
-//! Owns: what is printed. Must not: plan ([`fleet::mission`] does) or know a file format (`plan_files` does).
+//! Owns: what is printed. Must not: plan ([`fleet::planning::mission`] does) or know a file format (`plan_files` does).
 
 mod geojson;
 pub(crate) mod manifest;
@@ -10,11 +10,12 @@ use crate::args::mission::{ExportArgs, FileFormat, ImportArgs, MissionArgs, Miss
 use crate::failure::Failure;
 use crds::MissionSpec;
 use crds::mission::{ConfigMapKey, MissionStatus, PlanFrom, Route};
-use fleet::mission::{Waypoint, Work, item};
+use fleet::planning::mission::Work;
 use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::ObjectMeta;
 use manifest::{Content, Manifest, failed};
+use model::plan::{Waypoint, item};
 use plan_files::{Format, PlanFile};
 use serde_json::{Value, json};
 use std::collections::BTreeMap;
@@ -101,7 +102,7 @@ fn import(args: &ImportArgs) -> Result<(), Failure> {
         };
         notes.extend(left(omitted.takeoffs, "takeoff"));
         notes.extend(left(omitted.landings, "return or landing"));
-        fleet::mission::Route::new(waypoints.clone()).map_err(|error| failed(&error))?;
+        model::plan::Route::new(waypoints.clone()).map_err(|error| failed(&error))?;
         MissionSpec {
             route: Some(Route::of_waypoints(&waypoints)),
             ..MissionSpec::default()

@@ -3,7 +3,7 @@
 //! Owns: reading it, and that no two of them are the same. Must not: open a link.
 
 use agent::LinkUrl;
-use fleet::ids::NodeName;
+use model::ids::NodeName;
 use std::fmt;
 use std::path::{Path, PathBuf};
 use std::str::FromStr;

@@ -5,12 +5,12 @@
 use crate::failure::Failure;
 use coordinator::cluster::api::error_chain;
 use crds::{Drone, GroundOrder, Swarm, labels};
-use fleet::ids::NodeName;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, DeleteParams, ListParams, ObjectMeta, Patch, PatchParams};
 use kube::core::NamespaceResourceScope;
 use kube::{Client, Resource, ResourceExt};
+use model::ids::NodeName;
 use serde::de::DeserializeOwned;
 use serde_json::json;
 use std::fmt::Debug;

@@ -14,7 +14,7 @@ use crate::server::{Server, Which};
 use crate::status::nothing;
 use crate::table::{self, Layout};
 use crate::vehicle::{Vehicle, shown};
-use fleet::backoff::Backoff;
+use model::backoff::Backoff;
 use proto::v1;
 use std::collections::hash_map::RandomState;
 use std::hash::BuildHasher;

@@ -8,18 +8,18 @@
     reason = "a benchmark prints, and fails by panicking"
 )]
 
-use fleet::airspace::{Claims, Doing, Known, Margin, Observation, OrderNumber, Owner, Route, Rules};
-use fleet::formation::assign::{Seeker, assign};
-use fleet::geo::{Frame, Local};
-use fleet::ids::{NodeName, Term};
-use fleet::movement::{Goal, Layers, plan};
-use fleet::report::{Activity, Report, RouteState};
-use fleet::route_order::{RouteOrder, Waypoint};
-use fleet::site::{Desire, Expected, Site};
-use fleet::station::{Altitude, Limits, Manner, Place, Station};
-use fleet::time::Moment;
-use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Meters, Wgs84};
-use fleet::vehicle::{Airborne, FlightTruth, Position};
+use fleet::airspace::{Claims, Doing, Known, Margin, Observation, Owner, Route, Rules};
+use fleet::planning::formation::assign::{Seeker, assign};
+use fleet::planning::movement::{Goal, Layers, plan};
+use fleet::planning::site::{Desire, Expected, Site};
+use model::geo::{Frame, Local};
+use model::ids::{NodeName, Term};
+use model::report::{Activity, Report, RouteState};
+use model::route_order::{OrderNumber, RouteOrder, Waypoint};
+use model::station::{Altitude, Limits, Manner, Place, Station};
+use model::time::Moment;
+use model::units::{AltitudeAboveHome, AltitudeAmsl, Meters, Wgs84};
+use model::vehicle::{Airborne, FlightTruth, Position};
 use std::collections::BTreeMap;
 use std::sync::LazyLock;
 use std::time::{Duration, Instant};

@@ -1,7 +1,7 @@
 //! Which vehicle owns which airspace: the ground on which invariant 11 is decided.
 //!
 //! Owns: [`Volume`], where a vehicle may be; [`Route`], the straight legs that it is to fly; and [`Claims`], which vehicle owns what, as
-//! far as reports show it. Must not: grant anything ([`crate::safety::may_fly`] does), choose where to fly ([`crate::movement`]), or read a clock.
+//! far as reports show it. Must not: grant anything ([`crate::safety::may_fly`] does), choose where to fly ([`crate::planning::movement`]), or read a clock.
 //!
 //! The rules, all of them:
 //!
@@ -25,15 +25,15 @@ mod route;
 mod volume;
 
 pub use beyond::Traffic;
-pub use claim::{Doing, Known, NotFit, Observation, OrderNumber, Unsteady};
+pub use claim::{Doing, Known, NotFit, Observation, Unsteady};
 pub use claims::{Claims, Owner};
 pub use danger::{Avoidance, Danger, crossed_stations, shared_returns};
 pub use route::{BadRoute, Route};
 pub use volume::{Tube, Volume};
 
-use crate::geo::SCALE_ERROR;
-use crate::ids::NodeName;
-use crate::units::{Meters, MetersPerSecond};
+use model::geo::SCALE_ERROR;
+use model::ids::NodeName;
+use model::units::{Meters, MetersPerSecond};
 use std::time::Duration;
 
 /// Whether a vehicle may be on all of a route, as far as its Geofences go; otherwise why not, in words.

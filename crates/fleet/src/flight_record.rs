@@ -1,21 +1,21 @@
 //! What the agent has observed of the flight under its present assignment; kept on disk beside the assignment.
 //!
 //! Owns: [`FlightRecord`], which makes sure that a vehicle which landed without our asking does not take off again by
-//! itself, nor one that was killed, and which counts how often somebody else has taken over ([`crate::takeover`]). All of
-//! it outlives a restart of the agent, and as [`ReportedFlight`] the loss of its disk. Must not: decide; [`crate::safety`] and
-//! [`crate::converge`] do.
+//! itself, nor one that was killed, and which counts how often somebody else has taken over ([`model::takeover`]). All of
+//! it outlives a restart of the agent, and as [`ReportedFlight`](model::reported_flight::ReportedFlight) the loss of its disk. Must not: decide; [`crate::safety`] and
+//! [`crate::flight::converge`] do.
 //!
 //!   Fresh --observed airborne--> Flown --observed landed, landing not ours--> Over --a ground order is held--> Fresh
 //!
 //! To wait on the ground (a drain, a cordon, a takeoff slot) is no ground order: what is over stays over.
 
-use crate::assignment::{Assignment, Desired, GroundedWhy};
-use crate::failsafe::{self, Diversion, Diverted};
-use crate::ids::DroneUid;
-pub use crate::reported_flight::{ReportedFlight, SoFar};
-use crate::takeover::{Descent, InCommand, let_go};
-use crate::time::Moment;
-use crate::vehicle::{Airframe, FlightTruth, HardwareUid, Mode, Vehicle};
+use model::assignment::{Assignment, Desired, GroundedWhy};
+use model::failsafe::{self, Diversion, Diverted};
+use model::ids::DroneUid;
+use model::reported_flight::SoFar;
+use model::takeover::{Descent, InCommand, let_go};
+use model::time::Moment;
+use model::vehicle::{Airframe, FlightTruth, HardwareUid, Mode, Vehicle};
 use serde::{Deserialize, Serialize};
 
 /// How far the flight of one Drone has come.
@@ -237,13 +237,13 @@ impl FlightRecord {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::drone::order::{ToSend, for_node};
-    use crate::drone::status::tests::drone;
-    use crate::ids::Term;
-    use crate::vehicle::Airborne;
+    use crate::planning::drone::order::{ToSend, for_node};
+    use crate::planning::drone::status::tests::drone;
+    use model::ids::Term;
+    use model::vehicle::Airborne;
 
     fn assigned(desired: Desired) -> Assignment {
-        let ToSend::Order(crate::assignment::Order::Assigned(assignment)) =
+        let ToSend::Order(model::assignment::Order::Assigned(assignment)) =
             for_node(Term(1), &[drone()], Some(None), false)
         else {
             panic!("it is sent no assignment")
@@ -254,7 +254,7 @@ mod tests {
     #[test]
     fn a_flight_that_is_over_is_not_forgotten_while_its_vehicle_waits_but_by_a_ground_order() {
         let flying = |truth, record: &FlightRecord| {
-            let altitude = crate::units::AltitudeAboveHome(10.0);
+            let altitude = model::units::AltitudeAboveHome(10.0);
             record.observed(Some(&assigned(Desired::Flying { altitude })), truth, false)
         };
         let grounded = |why, record: &FlightRecord| {

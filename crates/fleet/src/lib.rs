@@ -1,64 +1,14 @@
-//! The domain of Skein: what a fleet is, and what should happen next.
+//! The decisions of Skein: what should happen next.
 //!
-//! Owns: units, identities, what a vehicle was heard to do, flight phases, assignments, and every decision of
-//! the coordinator and the agent, as pure functions on plain data.
+//! Owns: every decision of the agent ([`flight`]) and of the coordinator ([`planning`]), as pure functions on plain data of `model`, and what
+//! both wings ask: [`safety`], [`airspace`] and [`flight_record`].
 //! Must not: know tokio, kube, tonic or mavlink, do any input or output, or read a clock. Time comes in as a
-//! [`time::Moment`] parameter.
+//! [`model::time::Moment`] parameter.
 //!
 //! The safety invariants are stated once, in [`safety`].
 
-pub mod activity;
 pub mod airspace;
-pub mod alarm;
-pub mod answer;
-pub mod assignment;
-pub mod backoff;
-pub mod battery;
-pub mod binding;
-pub mod converge;
-pub mod deposition;
-pub mod drone;
-pub mod failsafe;
+pub mod flight;
 pub mod flight_record;
-pub mod flight_transition;
-pub mod followed;
-pub mod formation;
-pub mod freshness;
-pub mod geo;
-pub mod geofence;
-pub mod ground;
-pub mod ground_order;
-pub mod guest;
-pub mod ids;
-pub mod inventory;
-pub mod kill;
-pub mod leadership;
-pub mod logs;
-pub mod memory;
-pub mod mission;
-pub mod movement;
-pub mod names;
-pub mod node_use;
-pub mod parameters;
-pub mod preflight;
-pub mod preflight_policy;
-pub mod reception;
-pub mod remote_id;
-pub mod report;
-pub mod reported_flight;
-pub mod route_order;
-pub mod rules;
+pub mod planning;
 pub mod safety;
-pub mod selector;
-pub mod site;
-pub mod station;
-pub mod swarm;
-pub mod takeover;
-pub mod time;
-pub mod trace;
-pub mod traffic;
-pub mod units;
-pub mod upgrade;
-pub mod vehicle;
-pub mod version;
-pub mod whereabouts;

@@ -5,20 +5,21 @@
 //! ([`may_release`]), and which route a vehicle may be ordered to fly ([`may_fly`]; invariant 11: no order of ours brings two vehicles
 //! closer than the separation).
 //! Must not: be worked around. [`ArmPermit`] and [`LegPermit`] can be made nowhere else. Nothing of Skein's own accord disarms a vehicle:
-//! the one permit to do so is [`crate::kill::KillPermit`], which takes a person's order, given twice.
+//! the one permit to do so is [`model::kill::KillPermit`], which takes a person's order, given twice.
 
-use crate::airspace::{Claims, NotFit, OrderNumber, Owner, Route};
-use crate::assignment::{Assignment, Desired, GroundedWhy, Held};
-use crate::battery::Level;
-use crate::failsafe::executing;
+use crate::airspace::{Claims, NotFit, Owner, Route};
 use crate::flight_record::{FlightRecord, Stage};
-use crate::ground::GroundOrderId;
-use crate::ids::{DroneUid, NodeName, Term};
-use crate::preflight::Clearance;
-use crate::report::Report;
-use crate::rules::RulesClearance;
-use crate::time::Moment;
-use crate::vehicle::{Airframe, FlightTruth, Vehicle};
+use model::assignment::{Assignment, Desired, GroundedWhy, Held};
+use model::battery_level::Level;
+use model::failsafe::executing;
+use model::ground::GroundOrderId;
+use model::ids::{DroneUid, NodeName, Term};
+use model::preflight_policy::Clearance;
+use model::report::Report;
+use model::route_order::OrderNumber;
+use model::rules::RulesClearance;
+use model::time::Moment;
+use model::vehicle::{Airframe, FlightTruth, Vehicle};
 use std::collections::BTreeSet;
 use std::time::Duration;
 
@@ -460,8 +461,8 @@ mod tests {
     #[test]
     fn no_route_is_granted_by_rules_that_mean_nothing() {
         use crate::airspace::{Doing, Known, Observation, Rules};
-        use crate::geo::Local;
-        use crate::units::Meters;
+        use model::geo::Local;
+        use model::units::Meters;
         let place = Local {
             east: 0.0,
             north: 0.0,
@@ -544,7 +545,7 @@ mod tests {
         assert_eq!(release(Some(&without)), Err(NoRelease::NotTaken));
         for truth in [
             FlightTruth::ArmedOnGround,
-            FlightTruth::Unknown(crate::vehicle::WhyUnknown::LinkLost),
+            FlightTruth::Unknown(model::vehicle::WhyUnknown::LinkLost),
         ] {
             let up = Report { truth, ..landed(3, 7) };
             assert_eq!(release(Some(&up)), Err(NoRelease::NotLanded));

@@ -6,11 +6,11 @@
 
 use crate::bytes::Bytes;
 use agent::metadata::{Fetch, MetadataCache, Table};
-use fleet::memory::Outcome;
-use fleet::time::Moment;
-use fleet::units::{Address, ComponentId, SystemId};
-use fleet::vehicle::{Autopilot, Identity};
+use fleet::flight::memory::Outcome;
 use link::dialect::{COMPONENT_METADATA_DATA, FILE_TRANSFER_PROTOCOL_DATA, MavMessage};
+use model::time::Moment;
+use model::units::{Address, ComponentId, SystemId};
+use model::vehicle::{Autopilot, Identity};
 use std::path::Path;
 use std::sync::Arc;
 use std::time::Duration;

@@ -15,8 +15,8 @@
 //! end has spoken MAVLink 2, a MAVLink 1 frame whose length is not that of its message.
 
 use crate::raw::{Direction, Head, RawFrame, Shape, Version};
-use fleet::units::Address;
 use mavlink::{MAV_STX, MAV_STX_V2};
+use model::units::Address;
 use tokio::time::Instant;
 
 /// Most senders that are remembered; a wire has a handful.

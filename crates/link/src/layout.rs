@@ -5,9 +5,9 @@
 //! The table is measured once from the dialect's own code: a message is written with two different targets, and the
 //! byte that differs is where the target is.
 
-use fleet::units::Address;
 use mavlink::dialects::ardupilotmega::MavMessage;
 use mavlink::{MavlinkVersion, Message};
+use model::units::Address;
 use std::collections::HashMap;
 use std::sync::OnceLock;
 

@@ -5,8 +5,8 @@
 
 use crate::layout::{Layout, layout_of};
 use bytes::Bytes;
-use fleet::units::{Address, ComponentId, SystemId};
 use mavlink::{MAV_STX, MAV_STX_V2, calculate_crc};
+use model::units::{Address, ComponentId, SystemId};
 use tokio::time::Instant;
 
 /// Longest frame: 10 header, 255 payload, 2 checksum, 13 signature bytes.

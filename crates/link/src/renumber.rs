@@ -8,8 +8,8 @@
 use crate::layout::layout_of;
 use crate::raw::{RawFrame, SIGNATURE, SIGNED, Shape, Version};
 use bytes::Bytes;
-use fleet::units::SystemId;
 use mavlink::calculate_crc;
+use model::units::SystemId;
 use std::collections::BTreeSet;
 
 /// System ids of vehicles on one port: 1 to this. Those above are left to ground stations.

@@ -5,7 +5,7 @@
 //! Every component counts its frames by itself, modulo 256. More than half a round ahead is taken for a late or
 //! repeated frame, or a sender that began again; none of these is a loss.
 
-use fleet::units::Address;
+use model::units::Address;
 
 /// Most senders that are distinguished; a wire has a handful.
 const SENDERS: usize = 64;

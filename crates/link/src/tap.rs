@@ -133,7 +133,7 @@ impl Taps {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::units::SystemId;
+    use model::units::SystemId;
 
     fn frame(sequence: u8) -> Arc<RawFrame> {
         let mut frame = RawFrame::parse(&crate::framing::tests::beat(sequence)).unwrap();

@@ -2,10 +2,10 @@
 
 mod support;
 
-use fleet::units::Address;
 use link::dialect::{HEARTBEAT_DATA, MavMessage, SYSTEM_TIME_DATA};
 use link::{Link, LinkEvent, SendError};
 use mavlink::{MAVLinkV2MessageRaw, MavHeader};
+use model::units::Address;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
 use std::time::Duration;

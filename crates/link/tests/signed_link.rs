@@ -2,13 +2,13 @@
 
 mod support;
 
-use fleet::units::Address;
 use link::dialect::{MavAutopilot, MavMessage, RADIO_STATUS_DATA};
 use link::raw::RawFrame;
 use link::signing::key::Key;
 use link::signing::stamps::{Stamp, Stamps};
 use link::signing::{Signer, Signing, Verdict};
 use link::{Link, LinkEvent};
+use model::units::Address;
 use std::fs::{self, Permissions};
 use std::os::unix::fs::PermissionsExt;
 use std::path::{Path, PathBuf};

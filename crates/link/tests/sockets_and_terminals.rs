@@ -1,9 +1,9 @@
 //! Links over real pseudo-terminals, UDP and TCP on the loopback interface.
 
-use fleet::units::Address;
 use link::dialect::{HEARTBEAT_DATA, MavMessage};
 use link::{Events, Link, LinkEvent, LinkHandle, SendError};
 use mavlink::{MAVLinkV2MessageRaw, MavHeader};
+use model::units::Address;
 use nix::pty::openpty;
 use std::fs::File;
 use std::io::Write;

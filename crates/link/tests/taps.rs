@@ -2,9 +2,9 @@
 
 mod support;
 
-use fleet::units::Address;
 use link::raw::{Direction, RawFrame};
 use link::{Events, Link, LinkHandle, SendError, Tap};
+use model::units::Address;
 use std::sync::Arc;
 use std::time::Duration;
 use support::{DEADLINE, Lines, beat, frame, frame_v1, heartbeat, next, unknown, up};

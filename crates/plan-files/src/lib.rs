@@ -1,7 +1,7 @@
 //! Files in which ground stations keep missions: QGroundControl's `.plan`, and `QGC WPL 110`, which Mission Planner and MAVProxy write.
 //!
 //! Owns: the two formats, as text; what of a file is not taken ([`NotTaken`]).
-//! Must not: read or write a file, or know what an item does; `fleet::mission::item` does.
+//! Must not: read or write a file, or know what an item does; `model::plan::item` does.
 //!
 //! The items of a file are taken unchanged: of QGroundControl's surveys and corridors the items that it has expanded them to, not the
 //! shapes that it made them of.
@@ -9,8 +9,8 @@
 pub mod qgc;
 pub mod wpl;
 
-use fleet::mission::item::Item;
-use fleet::units::{AltitudeAmsl, Wgs84};
+use model::plan::item::Item;
+use model::units::{AltitudeAmsl, Wgs84};
 
 /// A file is no longer than this, bytes.
 pub const LONGEST: usize = 4 * 1024 * 1024;

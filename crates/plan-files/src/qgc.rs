@@ -3,8 +3,8 @@
 //! Owns: which parts are read and what is refused. Must not: work out a survey or a corridor again: `Items` has what is flown.
 
 use crate::{MOST_ITEMS, NotTaken, PlanFile, home};
-use fleet::mission::item::{FRAME_GLOBAL, FRAME_GLOBAL_INT, Item};
-use fleet::units::{AltitudeAmsl, Wgs84};
+use model::plan::item::{FRAME_GLOBAL, FRAME_GLOBAL_INT, Item};
+use model::units::{AltitudeAmsl, Wgs84};
 use serde::Deserialize;
 use serde_json::{Value, json};
 

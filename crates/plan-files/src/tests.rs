@@ -1,7 +1,7 @@
 //! Both formats: the samples, what is written is read as it was, and what is refused.
 
 use super::*;
-use fleet::mission::item;
+use model::plan::item;
 use proptest::prelude::*;
 
 const SIMPLE: &str = include_str!("../samples/simple.plan");

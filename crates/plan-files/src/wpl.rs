@@ -10,8 +10,8 @@
 //! The format knows no NaN: what an item leaves to the autopilot is written as 0.
 
 use crate::{MOST_ITEMS, PlanFile, home};
-use fleet::mission::item::{FRAME_GLOBAL, Item, NAV_WAYPOINT};
-use fleet::units::{AltitudeAmsl, Wgs84};
+use model::plan::item::{FRAME_GLOBAL, Item, NAV_WAYPOINT};
+use model::units::{AltitudeAmsl, Wgs84};
 use std::fmt::Write as _;
 
 const HEADER: &str = "QGC WPL 110";

@@ -7,8 +7,8 @@
 use crate::DateOf;
 use crate::loss::Losses;
 use crate::settings::{Program, Settings};
-use fleet::ids::NodeName;
-use fleet::trace::Span;
+use model::ids::NodeName;
+use model::trace::Span;
 use opentelemetry::trace::{SpanContext, SpanId, SpanKind, Status, TraceFlags, TraceId, TraceState};
 use opentelemetry::{InstrumentationScope, KeyValue};
 use opentelemetry_otlp::tonic_types::transport::{Certificate, ClientTlsConfig, Identity};
@@ -205,9 +205,9 @@ fn resource(program: &Program) -> Resource {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::ids::{DroneName, DroneUid};
-    use fleet::time::Moment;
-    use fleet::trace::{Part, Subject};
+    use model::ids::{DroneName, DroneUid};
+    use model::time::Moment;
+    use model::trace::{Part, Subject};
     use std::net::TcpListener;
     use std::time::SystemTime;
 

@@ -2,7 +2,7 @@
 //!
 //! Owns: whether there are any ([`Traces::from_environment`]: the standard variables of OpenTelemetry, none set by default), and sending
 //! what has ended: from a thread of its own, through a bounded queue, each try with a deadline. Must not: be waited for, decide what a
-//! span is ([`fleet::trace`] does), or keep a program from starting. Without feature `otlp` spans go nowhere.
+//! span is ([`model::trace`] does), or keep a program from starting. Without feature `otlp` spans go nowhere.
 
 #[cfg(feature = "otlp")]
 mod exporter;
@@ -12,8 +12,8 @@ mod settings;
 
 pub use settings::{BadSettings, Program, Settings};
 
-use fleet::ids::NodeName;
-use fleet::trace::Span;
+use model::ids::NodeName;
+use model::trace::Span;
 use std::time::{Duration, SystemTime};
 
 /// Where spans go. A copy goes to the same place; the default goes nowhere.
@@ -24,7 +24,7 @@ pub struct Traces {
 }
 
 /// When a moment of a span was, by the date of this computer.
-pub type DateOf<'a> = &'a dyn Fn(fleet::time::Moment) -> SystemTime;
+pub type DateOf<'a> = &'a dyn Fn(model::time::Moment) -> SystemTime;
 
 impl Traces {
     /// Where the environment says that traces of `program` go. It has to be called in a tokio runtime, which carries the connection.

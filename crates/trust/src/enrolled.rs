@@ -146,7 +146,7 @@ fn key(peer: &Peer) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::ids::NodeName;
+    use model::ids::NodeName;
     use std::time::Duration;
 
     const DAY: Duration = Duration::from_secs(86_400);

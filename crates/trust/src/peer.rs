@@ -2,7 +2,7 @@
 //!
 //! Owns: the two kinds, and their text, a URI in the certificate's subject alternative name. Must not: read certificates.
 
-use fleet::ids::{BadNodeName, NodeName};
+use model::ids::{BadNodeName, NodeName};
 use std::fmt;
 
 const AGENT: &str = "skein://agent/";

@@ -2,7 +2,7 @@
 
 #![allow(clippy::unwrap_used, clippy::panic, reason = "a test fails by panicking")]
 
-use fleet::ids::NodeName;
+use model::ids::NodeName;
 use rustls::pki_types::UnixTime;
 use rustls::{ClientConfig, ClientConnection, ServerConnection};
 use std::io;

@@ -1,12 +1,13 @@
 //! What a Mission says, as types of `fleet`, and waypoints as a Mission.
 //!
-//! Owns: these conversions. Must not: judge; `fleet::mission` does.
+//! Owns: these conversions. Must not: judge; `fleet::planning::mission` does.
 
 use super::{Action, ActionType, Corner, Route, Survey, SurveyPattern, Waypoint};
 use crate::drone::AltitudeReference;
-use fleet::mission::{self, BadRoute, BadSurvey, Pattern, Spacing};
-use fleet::station::Altitude;
-use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Meters, MetersPerSecond, Percent, Wgs84};
+use fleet::planning::mission::{self, BadSurvey, Pattern, Spacing};
+use model::plan::{self, BadRoute};
+use model::station::Altitude;
+use model::units::{AltitudeAboveHome, AltitudeAmsl, Heading, Meters, MetersPerSecond, Percent, Wgs84};
 use std::time::Duration;
 
 impl Route {
@@ -14,13 +15,13 @@ impl Route {
     ///
     /// # Errors
     /// [`BadRoute`], what is wrong with it.
-    pub fn to_route(&self) -> Result<mission::Route, BadRoute> {
-        mission::Route::new(self.waypoints.iter().map(waypoint).collect())
+    pub fn to_route(&self) -> Result<plan::Route, BadRoute> {
+        plan::Route::new(self.waypoints.iter().map(waypoint).collect())
     }
 
     /// The same waypoints, written down.
     #[must_use]
-    pub fn of_waypoints(waypoints: &[mission::Waypoint]) -> Self {
+    pub fn of_waypoints(waypoints: &[plan::Waypoint]) -> Self {
         Self {
             waypoints: waypoints.iter().map(written).collect(),
         }
@@ -88,8 +89,8 @@ fn altitude(meters: f64, reference: AltitudeReference) -> Altitude {
     }
 }
 
-fn waypoint(waypoint: &Waypoint) -> mission::Waypoint {
-    mission::Waypoint {
+fn waypoint(waypoint: &Waypoint) -> plan::Waypoint {
+    plan::Waypoint {
         at: Wgs84 {
             latitude_deg: waypoint.latitude_degrees,
             longitude_deg: waypoint.longitude_degrees,
@@ -103,29 +104,29 @@ fn waypoint(waypoint: &Waypoint) -> mission::Waypoint {
     }
 }
 
-fn action(action: &Action) -> mission::Action {
+fn action(action: &Action) -> plan::Action {
     match action.kind {
-        ActionType::Photo => mission::Action::Photo,
-        ActionType::PhotoEvery => mission::Action::TriggerEvery(Meters(action.distance_meters.unwrap_or_default())),
-        ActionType::EndPhotos => mission::Action::StopTrigger,
+        ActionType::Photo => plan::Action::Photo,
+        ActionType::PhotoEvery => plan::Action::TriggerEvery(Meters(action.distance_meters.unwrap_or_default())),
+        ActionType::EndPhotos => plan::Action::StopTrigger,
     }
 }
 
-fn written(waypoint: &mission::Waypoint) -> Waypoint {
+fn written(waypoint: &plan::Waypoint) -> Waypoint {
     let (altitude_meters, altitude_reference) = match waypoint.altitude {
         Altitude::AboveHome(height) => (height.0, AltitudeReference::AboveHome),
         Altitude::Amsl(height) => (height.0, AltitudeReference::AboveMeanSeaLevel),
     };
-    let action = |action: &mission::Action| match *action {
-        mission::Action::Photo => Action {
+    let action = |action: &plan::Action| match *action {
+        plan::Action::Photo => Action {
             kind: ActionType::Photo,
             distance_meters: None,
         },
-        mission::Action::TriggerEvery(distance) => Action {
+        plan::Action::TriggerEvery(distance) => Action {
             kind: ActionType::PhotoEvery,
             distance_meters: Some(distance.0),
         },
-        mission::Action::StopTrigger => Action {
+        plan::Action::StopTrigger => Action {
             kind: ActionType::EndPhotos,
             distance_meters: None,
         },
@@ -148,7 +149,7 @@ mod tests {
 
     #[test]
     fn a_route_that_is_written_down_says_the_same() {
-        let route = mission::Route::new(vec![mission::Waypoint {
+        let route = plan::Route::new(vec![plan::Waypoint {
             at: Wgs84 {
                 latitude_deg: 47.4,
                 longitude_deg: 8.5,
@@ -158,9 +159,9 @@ mod tests {
             hold: Duration::from_millis(2500),
             heading: Some(Heading(90.0)),
             actions: vec![
-                mission::Action::Photo,
-                mission::Action::TriggerEvery(Meters(5.0)),
-                mission::Action::StopTrigger,
+                plan::Action::Photo,
+                plan::Action::TriggerEvery(Meters(5.0)),
+                plan::Action::StopTrigger,
             ],
         }]);
         let route = route.unwrap();

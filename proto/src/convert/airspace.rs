@@ -3,7 +3,7 @@
 //! Owns: how it is said. Must not: be read by anything that flies.
 
 use crate::v1;
-use fleet::site::{Owned, Piece};
+use model::owned_airspace::{Owned, Piece};
 
 impl From<&Owned> for v1::Airspace {
     fn from(owned: &Owned) -> Self {
@@ -23,7 +23,7 @@ impl From<&Owned> for v1::Airspace {
 
 impl From<&Piece> for v1::AirspacePiece {
     fn from(piece: &Piece) -> Self {
-        let place = |at: &fleet::units::Wgs84| v1::GroundPlace {
+        let place = |at: &model::units::Wgs84| v1::GroundPlace {
             latitude_deg: at.latitude_deg,
             longitude_deg: at.longitude_deg,
         };

@@ -1,10 +1,10 @@
-//! `GuestCall` and what a guest may do, to and from `fleet::guest`.
+//! `GuestCall` and what a guest may do, to and from `model::guest`.
 //!
 //! Owns: which of them can be read. Must not: take an access that is not known for any.
 
 use super::BadMessage;
 use crate::v1;
-use fleet::guest::{GuestAccess, GuestCall, GuestCallId};
+use model::guest::{GuestAccess, GuestCall, GuestCallId};
 
 impl From<GuestAccess> for v1::GuestAccess {
     fn from(access: GuestAccess) -> Self {

@@ -1,12 +1,12 @@
-//! `Kill` and `KillAnswer`: the order to stop a vehicle's motors and what came of it, to and from `fleet::kill`.
+//! `Kill` and `KillAnswer`: the order to stop a vehicle's motors and what came of it, to and from `model::kill`.
 //!
 //! Owns: which of them can be read. Must not: read one out of anything else, or fill in what is missing.
 
 use super::{BadMessage, filled};
 use crate::v1;
-use fleet::ids::{DroneUid, Term};
-use fleet::kill::{KillAnswer, KillOrder, KillOutcome};
-use fleet::time::Moment;
+use model::ids::{DroneUid, Term};
+use model::kill::{KillAnswer, KillOrder, KillOutcome};
+use model::time::Moment;
 use std::time::Duration;
 
 impl From<&KillOrder> for v1::Kill {
@@ -70,7 +70,7 @@ impl From<v1::KillAnswer> for KillAnswer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::assignment::Order;
+    use model::assignment::Order;
 
     fn order() -> KillOrder {
         KillOrder {

@@ -1,22 +1,22 @@
 //! `ToAgent`: what the coordinator says about a node, to and from [`Order`].
 //!
-//! Owns: which orders an agent can read. Must not: check terms or generations; `fleet::assignment::Fence` does.
+//! Owns: which orders an agent can read. Must not: check terms or generations; `model::assignment::Fence` does.
 //!
 //! An order to land is read whatever else of it cannot be: refusing it would keep a vehicle up.
 
 use super::{BadMessage, filled, known};
 use crate::v1;
-use fleet::assignment::{
+use model::assignment::{
     Assignment, Desired, Failsafe, GroundedWhy, OnCoordinatorLoss, OnLowBattery, Order, Preflight, USUAL_RESERVE,
 };
-use fleet::flight_record::{ReportedFlight, SoFar};
-use fleet::ground::{GroundMark, GroundOrderId};
-use fleet::ids::{DroneName, DroneUid, Term};
-use fleet::mission::PlanDigest;
-use fleet::rules::RulesDigest;
-use fleet::station::Manner;
-use fleet::units::{AltitudeAboveHome, Heading, MetersPerSecond, Percent};
-use fleet::vehicle::HardwareUid;
+use model::ground::{GroundMark, GroundOrderId};
+use model::ids::{DroneName, DroneUid, Term};
+use model::plan::PlanDigest;
+use model::reported_flight::{ReportedFlight, SoFar};
+use model::rules::RulesDigest;
+use model::station::Manner;
+use model::units::{AltitudeAboveHome, Heading, MetersPerSecond, Percent};
+use model::vehicle::HardwareUid;
 use std::time::Duration;
 
 /// The highest takeoff altitude that is taken off the wire, in meters above home; the API allows no more either.
@@ -310,7 +310,7 @@ fn reserve(percent: u32) -> Result<Percent, BadMessage> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::airspace::OrderNumber;
+    use model::route_order::OrderNumber;
     use proptest::prelude::*;
 
     fn order() -> impl Strategy<Value = Order> {

@@ -1,4 +1,4 @@
-//! `Plan` and `PlanState`: what a vehicle flies by itself and how far it is, to and from `fleet::mission::flight`.
+//! `Plan` and `PlanState`: what a vehicle flies by itself and how far it is, to and from `model::plan::flight`.
 //!
 //! Owns: which plan an agent can read, and which state a coordinator. Must not: judge a term or an item
 //! ([`FlightPlan::check`] does), or take an item for reached that was not reported to be.
@@ -6,9 +6,9 @@
 use super::rules::{LONGEST_DIGEST, LONGEST_WORDS, at_most};
 use super::{BadMessage, filled, within};
 use crate::v1;
-use fleet::ids::Term;
-use fleet::mission::flight::{FlightPlan, MOST_ITEMS, MOST_RANGES, PlanDigest, PlanReport, PlanState, Reached};
-use fleet::mission::item::Item;
+use model::ids::Term;
+use model::plan::flight::{FlightPlan, MOST_ITEMS, MOST_RANGES, PlanDigest, PlanReport, PlanState, Reached};
+use model::plan::item::Item;
 
 impl From<&FlightPlan> for v1::Plan {
     fn from(plan: &FlightPlan) -> Self {

@@ -1,11 +1,11 @@
-//! `RemoteId` and `RemoteIdState`: who operates a vehicle and what its transmitter reports, to and from `fleet::remote_id`.
+//! `RemoteId` and `RemoteIdState`: who operates a vehicle and what its transmitter reports, to and from `model::remote_id`.
 //!
 //! Owns: which operators an agent can read, and which states a coordinator. Must not: judge a term.
 
 use super::{BadMessage, filled, within};
 use crate::v1;
-use fleet::ids::Term;
-use fleet::remote_id::{
+use model::ids::Term;
+use model::remote_id::{
     AircraftId, AircraftIdKind, Category, European, LONGEST_DESCRIPTION, LONGEST_ERROR, LONGEST_ID, Location, Operator,
     RemoteIdOrder, RemoteIdReport, Sending, Transmitter, can_be_broadcast,
 };
@@ -224,7 +224,7 @@ impl TryFrom<v1::RemoteIdState> for RemoteIdReport {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use fleet::units::Wgs84;
+    use model::units::Wgs84;
     use proptest::prelude::*;
 
     prop_compose! {

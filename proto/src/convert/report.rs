@@ -10,18 +10,18 @@ use super::order::altitude;
 use super::rules::{LONGEST_DIGEST, at_most};
 use super::{BadMessage, filled, known, within};
 use crate::v1;
-use fleet::assignment::{Held, HeldDetails};
-use fleet::ground::GroundOrderId;
-use fleet::ids::{DroneUid, NodeName, Term};
-use fleet::inventory::Inventory;
-use fleet::logs::upload::Uploads;
-use fleet::mission::{PlanDigest, PlanReport};
-use fleet::remote_id::RemoteIdReport;
-use fleet::report::{Activity, HandsOff, LinkQuality, Report, RouteState};
-use fleet::rules::{RulesDigest, RulesReport};
-use fleet::time::Moment;
-use fleet::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Heading, Percent, SystemId, Volts};
-use fleet::vehicle::{
+use model::assignment::{Held, HeldDetails};
+use model::ground::GroundOrderId;
+use model::ids::{DroneUid, NodeName, Term};
+use model::inventory::Inventory;
+use model::logs::upload::Uploads;
+use model::plan::{PlanDigest, PlanReport};
+use model::remote_id::RemoteIdReport;
+use model::report::{Activity, HandsOff, LinkQuality, Report, RouteState};
+use model::rules::{RulesDigest, RulesReport};
+use model::time::Moment;
+use model::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Heading, Percent, SystemId, Volts};
+use model::vehicle::{
     Airborne, ArmingReason, Autopilot, Battery, Charge, FlightTruth, HardwareUid, Identity, Position, ReasonClass,
     WhyUnknown,
 };

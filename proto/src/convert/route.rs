@@ -4,11 +4,10 @@
 
 use super::{BadMessage, within};
 use crate::v1;
-use fleet::airspace::OrderNumber;
-use fleet::ids::Term;
-use fleet::report::RouteState;
-use fleet::route_order::{MOST_PLACES, RouteOrder, Waypoint};
-use fleet::units::AltitudeAmsl;
+use model::ids::Term;
+use model::report::RouteState;
+use model::route_order::{MOST_PLACES, OrderNumber, RouteOrder, Waypoint};
+use model::units::AltitudeAmsl;
 
 impl From<OrderNumber> for v1::RouteNumber {
     fn from(number: OrderNumber) -> Self {
@@ -121,8 +120,8 @@ impl TryFrom<v1::RouteState> for RouteState {
 #[cfg(test)]
 pub(super) mod tests {
     use super::*;
-    use fleet::memory::{Answer, Stalled};
-    use fleet::units::Wgs84;
+    use model::answer::{Answer, Stalled};
+    use model::units::Wgs84;
     use proptest::prelude::*;
 
     prop_compose! {

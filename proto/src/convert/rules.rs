@@ -1,16 +1,16 @@
-//! `Rules` and `RulesState`: the fence and parameters of a vehicle and what is in force of them, to and from `fleet::rules`.
+//! `Rules` and `RulesState`: the fence and parameters of a vehicle and what is in force of them, to and from `model::rules`.
 //!
 //! Owns: which rules an agent can read, and which state a coordinator. Must not: judge a term, or take anything for in force that was
 //! not reported to be.
 
 use super::{BadMessage, filled, within};
 use crate::v1;
-use fleet::ids::Term;
-use fleet::rules::{
+use model::ids::Term;
+use model::rules::{
     Deviation, DeviationWhy, Enforce, Fence, FenceState, MOST_DEVIATIONS, MOST_FENCE_ITEMS, MOST_PARAMETERS, Outline,
     Rules, RulesDigest, RulesReport, Shape, Side, WantedParameter,
 };
-use fleet::units::{Meters, Wgs84};
+use model::units::{Meters, Wgs84};
 
 /// Longest name of a parameter (PARAM_SET.param_id).
 const LONGEST_NAME: usize = 16;

@@ -4,10 +4,10 @@
 //! Must not: be part of what is measured: it runs beside the coordinator, and both share the machine.
 
 use anyhow::Context;
-use fleet::assignment::{Desired, Order};
-use fleet::backoff::Backoff;
 use futures::StreamExt;
 use futures::channel::mpsc;
+use model::assignment::{Desired, Order};
+use model::backoff::Backoff;
 use proto::v1;
 use std::io::Write;
 use std::path::Path;

@@ -2,10 +2,10 @@
 
 use crate::place::{Place, SYSTEM, until};
 use crate::session::{assert_refused, hello, report};
-use ::fleet::ids::NodeName;
 use base64::Engine as _;
 use base64::engine::general_purpose::STANDARD;
 use futures::StreamExt;
+use model::ids::NodeName;
 use proto::v1;
 use proto::v1::uplink_client::UplinkClient;
 use std::collections::BTreeMap;

@@ -4,7 +4,7 @@ use crate::certificates::{authorities, refused, write_list};
 use crate::certificates_of_people::{ClusterAuthority, Person, person};
 use crate::place::{Place, people, until};
 use crate::session::assert_refused;
-use ::fleet::ids::NodeName;
+use model::ids::NodeName;
 use proto::v1;
 use proto::v1::fleet_client::FleetClient;
 use rcgen::DnValue;

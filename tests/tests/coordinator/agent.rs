@@ -1,15 +1,15 @@
 //! A scripted agent: speaks the uplink protocol and moves a fake vehicle as ordered.
 //!
 //! Owns: the other end of the uplink, and the record of every received order. Must not: use the real agent's code; only
-//! `fleet`'s rule for accepting orders is shared.
+//! `model`'s rule for accepting orders is shared.
 
-use fleet::assignment::{Desired, Fence, Order};
-use fleet::mission::{FlightPlan, PlanReport, PlanState, Reached};
-use fleet::remote_id::{RemoteIdOrder, RemoteIdReport, Sending, Transmitter};
-use fleet::report::RouteState;
-use fleet::rules::{FenceState, Rules, RulesReport};
 use futures::StreamExt;
 use futures::channel::mpsc;
+use model::assignment::{Desired, Fence, Order};
+use model::plan::{FlightPlan, PlanReport, PlanState, Reached};
+use model::remote_id::{RemoteIdOrder, RemoteIdReport, Sending, Transmitter};
+use model::report::RouteState;
+use model::rules::{FenceState, Rules, RulesReport};
 use proto::v1;
 use std::sync::{Arc, Mutex, MutexGuard};
 use std::time::Duration;
@@ -179,7 +179,7 @@ impl State {
         let Some((latitude, longitude, _)) = self.at else {
             return;
         };
-        let up = |item: &fleet::mission::item::Item| item.params[6].unwrap();
+        let up = |item: &model::plan::item::Item| item.params[6].unwrap();
         if self.truth == Truth::Disarmed {
             self.at = Some((latitude, longitude, 0.0));
             return;

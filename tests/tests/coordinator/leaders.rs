@@ -161,7 +161,7 @@ pub async fn a_leader_that_cannot_renew_keeps_what_flies_begins_no_flight_and_st
     vehicles[1].state().ready = true;
     vehicles[2].state().ready = true;
     let asked = vehicles[1].ordered_to_fly_for().len();
-    vehicles[1].state().fence = fleet::assignment::Fence::default();
+    vehicles[1].state().fence = model::assignment::Fence::default();
     agents.push(Agent::start(&vehicles[1], &coordinator.address));
     tokio::time::sleep(Duration::from_secs(3)).await;
     assert!(!vehicles[1].flies() && !vehicles[2].flies());
@@ -305,7 +305,7 @@ pub async fn a_new_epoch_is_followed_by_agents_that_refuse_all_terms_of_this_one
     let since = orders(&vehicles);
     drop(agents);
     // It has served a coordinator of the highest possible term.
-    let last = fleet::ids::Term(2_147_483_645);
+    let last = model::ids::Term(2_147_483_645);
     vehicles[0].state().fence.highest_term = last;
     change_lease(&field, json!({"metadata": {"annotations": {labels::TERM_EPOCH: "1"}}})).await;
     assert_eq!(first.process.wait_for_exit(PATIENCE).unwrap().code(), Some(1));

@@ -6,7 +6,7 @@ use crate::agent::Vehicle;
 use crate::field::{Coordinator, Field, PATIENCE};
 use crate::kstatus::until_mission;
 use crate::{Agent, crew};
-use fleet::assignment::{Desired, Order};
+use model::assignment::{Desired, Order};
 use serde_json::{Value, json};
 use std::collections::BTreeSet;
 

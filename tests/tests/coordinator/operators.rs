@@ -5,7 +5,7 @@
 use crate::agent::Vehicle;
 use crate::crew;
 use crate::field::Field;
-use fleet::remote_id::{Location, Operator, RemoteIdOrder, RemoteIdReport, Sending, Transmitter};
+use model::remote_id::{Location, Operator, RemoteIdOrder, RemoteIdReport, Sending, Transmitter};
 use serde_json::{Value, json};
 
 fn apply(field: &Field, name: &str, site: &str, location: &Value) {

@@ -175,8 +175,8 @@ pub async fn a_changed_template_goes_through_the_air_one_after_the_other_and_lan
                     .map(|held| (held.desired, held.failsafe.reserve.get()))
             };
             let desired: Vec<_> = vehicles.iter().map(desire).collect();
-            let flying = fleet::assignment::Desired::Flying {
-                altitude: fleet::units::AltitudeAboveHome(25.0),
+            let flying = model::assignment::Desired::Flying {
+                altitude: model::units::AltitudeAboveHome(25.0),
             };
             if desired.iter().all(|desire| *desire == Some((flying, 15))) {
                 Ok(())

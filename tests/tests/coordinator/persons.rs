@@ -3,8 +3,8 @@
 use crate::agent::Vehicle;
 use crate::field::{Coordinator, Field, PATIENCE};
 use crate::{Agent, crew, flying};
-use fleet::ground::GroundOrderId;
 use kube::ResourceExt;
+use model::ground::GroundOrderId;
 use proto::v1;
 use proto::v1::kill_response::Step;
 use serde_json::json;

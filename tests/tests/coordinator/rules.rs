@@ -6,8 +6,8 @@
 use crate::agent::Vehicle;
 use crate::field::{Field, PATIENCE};
 use crate::{Agent, crew, flying, missions};
-use fleet::assignment::Order;
-use fleet::rules::{FenceState, Rules, RulesReport};
+use model::assignment::Order;
+use model::rules::{FenceState, Rules, RulesReport};
 use serde_json::{Value, json};
 
 fn apply(field: &Field, kind: &str, name: &str, spec: &Value) {

@@ -11,8 +11,8 @@ use std::path::PathBuf;
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use fleet::geo::shifted;
-use fleet::units::Wgs84;
+use model::geo::shifted;
+use model::units::Wgs84;
 use serde_json::{Value, json};
 use testkit::autopilots::{Autopilot, Firmware, HOME, Instance, Settings, Stack};
 use testkit::control_plane::Binaries;

@@ -125,8 +125,6 @@ impl Modules {
 
     /// Those of the files of `src` with these texts.
     fn of<'a>(files: impl Iterator<Item = (&'a str, &'a str)>) -> Self {
-        static USES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\buse ([^;]+);").unwrap());
-        static PATHS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b\w+(?:::\w+)+").unwrap());
         let files: Vec<(ModulePath, &str, String)> = files
             .map(|(file, text)| (module_path(Path::new(file)), file, without_comments_and_literals(text)))
             .filter(|(path, ..)| path.first().is_none_or(|first| first != "bin"))
@@ -144,15 +142,12 @@ impl Modules {
             let module = modules.0.entry(path).or_default();
             module.file = file.to_owned();
             let text = without_tests(&text);
-            for (name, path) in USES.captures_iter(&text).flat_map(|found| imported(&found[1], &[])) {
+            let (imports, others) = paths(&text);
+            for (name, path) in imports {
                 module.named.push(path.clone());
                 module.imports.insert(name, path);
             }
-            let text = USES.replace_all(&text, " ");
-            let paths = PATHS.find_iter(&text).map(|found| found.as_str().split("::"));
-            module
-                .named
-                .extend(paths.map(|names| names.map(str::to_owned).collect::<Vec<_>>()));
+            module.named.extend(others);
         }
         modules
     }
@@ -203,6 +198,20 @@ impl Modules {
         }
         Some(at)
     }
+}
+
+/// All paths in `text`, which has neither comments nor literals: what is imported, each with the name that it is imported by, and all others.
+pub fn paths(text: &str) -> (Vec<(String, Vec<String>)>, Vec<Vec<String>>) {
+    static USES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\buse ([^;]+);").unwrap());
+    static PATHS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b\w+(?:::\w+)+").unwrap());
+    let imports = USES.captures_iter(text).flat_map(|found| imported(&found[1], &[]));
+    let imports = imports.collect();
+    let text = USES.replace_all(text, " ");
+    let others = PATHS.find_iter(&text).map(|found| found.as_str().split("::"));
+    (
+        imports,
+        others.map(|names| names.map(str::to_owned).collect()).collect(),
+    )
 }
 
 /// The paths of the tree of a `use` below `above`, each with the name that it is imported by.
@@ -327,7 +336,7 @@ fn module_path(inside: &Path) -> Vec<String> {
 }
 
 /// `text` without comments and without literals of text.
-fn without_comments_and_literals(text: &str) -> String {
+pub fn without_comments_and_literals(text: &str) -> String {
     static THOSE: LazyLock<Regex> = LazyLock::new(|| {
         Regex::new(r##"(?s)//[^\n]*|/\*.*?\*/|\br#".*?"#|\br"[^"]*"|"(?:\\.|[^"\\])*"|'(?:\\.[^']*|[^'\\])'"##).unwrap()
     });

@@ -4,9 +4,9 @@
 //! that the agent reports of itself. Must not: judge; the oracle does.
 
 use agent::uplink::FromUplink;
-use fleet::assignment::{Assignment, Desired, GroundedWhy, Order};
-use fleet::ground::{GroundMark, GroundOrderId};
-use fleet::rules::{Rules, RulesDigest};
+use model::assignment::{Assignment, Desired, GroundedWhy, Order};
+use model::ground::{GroundMark, GroundOrderId};
+use model::rules::{Rules, RulesDigest};
 use std::collections::{BTreeMap, BTreeSet};
 use std::time::Duration;
 

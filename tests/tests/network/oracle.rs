@@ -22,10 +22,10 @@ pub mod traffic;
 
 use crate::api::Cluster;
 use crate::node::Node;
-use fleet::assignment::{Desired, GroundedWhy, Order};
 use fleet::safety::ARM_LIFE;
 use http::Method;
 use link::dialect::MavCmd;
+use model::assignment::{Desired, GroundedWhy, Order};
 use rules::RulesOracle;
 use separation::Separation;
 use serde_json::Value;

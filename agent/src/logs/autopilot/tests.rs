@@ -4,8 +4,8 @@ use super::*;
 use crate::logs::fetch::LogFetch;
 use crate::logs::fetch::tests::Server;
 use crate::sent::Sent;
-use fleet::ids::NodeName;
-use fleet::vehicle::Autopilot;
+use model::ids::NodeName;
+use model::vehicle::Autopilot;
 use std::fs;
 use std::path::Path;
 

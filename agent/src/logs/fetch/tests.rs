@@ -2,8 +2,8 @@
 
 use super::*;
 use crate::ftp::packet::{DATA, crc32, server_answer};
-use fleet::units::{ComponentId, SystemId};
 use link::dialect::FILE_TRANSFER_PROTOCOL_DATA;
+use model::units::{ComponentId, SystemId};
 use std::collections::BTreeMap;
 
 const US: Address = Address::new(1, 191);

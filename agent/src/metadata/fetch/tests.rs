@@ -2,10 +2,10 @@
 
 use super::*;
 use crate::ftp::packet::{crc32, server_answer};
-use fleet::units::Address;
-use fleet::units::{ComponentId, SystemId};
-use fleet::vehicle::Autopilot;
 use link::dialect::{COMPONENT_METADATA_DATA, FILE_TRANSFER_PROTOCOL_DATA, MavMessage};
+use model::units::Address;
+use model::units::{ComponentId, SystemId};
+use model::vehicle::Autopilot;
 use std::collections::BTreeMap;
 
 const US: Address = Address::new(7, 191);

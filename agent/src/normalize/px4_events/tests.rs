@@ -141,7 +141,7 @@ fn a_description_that_would_change_the_class_of_a_reason_is_left_out() {
     assert_eq!(texts(&said), ["No valid altitude estimate"]);
     assert_eq!(
         class("No valid altitude estimate"),
-        fleet::vehicle::ReasonClass::WillHeal
+        model::vehicle::ReasonClass::WillHeal
     );
 }
 

@@ -4,10 +4,10 @@
 //! the agent's side.
 
 use super::super::items::Item;
-use fleet::time::Moment;
-use fleet::units::Address;
-use fleet::vehicle::Autopilot;
 use link::dialect::*;
+use model::time::Moment;
+use model::units::Address;
+use model::vehicle::Autopilot;
 use std::collections::BTreeMap;
 use std::time::Duration;
 

@@ -1,13 +1,13 @@
 //! A `GroundOrder` as decisions read it, and what it covers.
 //!
-//! Owns: [`InForce`]. Must not: decide what is covered or what a release does ([`fleet::ground_order`] does), or write.
+//! Owns: [`InForce`]. Must not: decide what is covered or what a release does ([`fleet::planning::ground_order`] does), or write.
 
 use super::{World, owner, uid};
 use crate::cluster::selection::Selection;
 use crds::ground_order::Scope as Kind;
 use crds::{Drone, GroundOrder};
-use fleet::ground::GroundOrderId;
-use fleet::ground_order::{Name, Order, Scope, Subject};
+use fleet::planning::ground_order::{Name, Order, Scope, Subject};
+use model::ground::GroundOrderId;
 use std::collections::BTreeSet;
 use std::fmt;
 

@@ -6,7 +6,7 @@ use super::pending::{Pending, VehicleRequest};
 use super::{Claim, NodeFacts, owner, uid};
 use crate::cluster::key::Key;
 use crds::{Drone, Swarm};
-use fleet::ids::NodeName;
+use model::ids::NodeName;
 use std::collections::{BTreeMap, BTreeSet, HashMap};
 use std::sync::Arc;
 

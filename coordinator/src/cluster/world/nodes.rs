@@ -1,12 +1,12 @@
 //! What matters of a Node object for choosing a vehicle.
 //!
-//! Owns: reading it. Must not: decide ([`fleet::binding`] does).
+//! Owns: reading it. Must not: decide ([`fleet::planning::binding`] does).
 
-use fleet::binding::taint_matters;
-use fleet::ids::NodeName;
-use fleet::node_use::{NodeUse, drains};
+use fleet::planning::binding::taint_matters;
+use fleet::planning::node_use::{NodeUse, drains};
 use k8s_openapi::api::core::v1::Node;
 use kube::ResourceExt;
+use model::ids::NodeName;
 use std::collections::BTreeMap;
 
 /// A node with the drone label.

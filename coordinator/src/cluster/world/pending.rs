@@ -7,8 +7,8 @@
 use crate::cluster::key::Key;
 use crate::cluster::world::owner;
 use crds::Drone;
-use fleet::binding::NoVehicle;
-use fleet::ids::NodeName;
+use fleet::planning::binding::NoVehicle;
+use model::ids::NodeName;
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 use std::ops::Bound;
 use std::time::Duration;
@@ -30,7 +30,7 @@ const WOKEN_AT_ONCE: usize = 16;
 /// Vehicles that came to be free are remembered, this many of them.
 const MAX_SHORTLIST: usize = 10_000;
 
-/// What a Drone asks of a vehicle. It holds all that [`fleet::binding`] checks but for what is the Swarm's: one with the same
+/// What a Drone asks of a vehicle. It holds all that [`fleet::planning::binding`] checks but for what is the Swarm's: one with the same
 /// request can take the same vehicles.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub struct VehicleRequest {

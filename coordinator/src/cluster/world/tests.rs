@@ -2,7 +2,7 @@
 
 use super::*;
 use crds::DroneSpec;
-use fleet::binding::NoVehicle;
+use fleet::planning::binding::NoVehicle;
 use k8s_openapi::api::core::v1::{NodeCondition, NodeStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{OwnerReference, Time};
 use k8s_openapi::jiff::Timestamp;

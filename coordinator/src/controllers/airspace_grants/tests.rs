@@ -5,17 +5,17 @@ use crate::controllers::facts::tests::{bound, for_a_mission, node, observer, pla
 use crate::controllers::plans::Planned;
 use crate::server::auth::tests::scripted::Scripted;
 use crds::drone::Station as AskedStation;
-use fleet::assignment::{Desired, Held, HeldDetails, Order};
-use fleet::drone::order::{ToSend, for_node};
-use fleet::flight_record::SoFar;
-use fleet::freshness::Knowledge;
-use fleet::geo::shifted;
-use fleet::ids::{DroneUid, Term};
-use fleet::mission::{PlanDigest, PlanReport, PlanState, Waypoint};
-use fleet::node_use::{Lift, NoLift};
-use fleet::station::Altitude;
-use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
-use fleet::vehicle::{Airborne, FlightTruth, Position, WhyUnknown};
+use fleet::planning::drone::order::{ToSend, for_node};
+use fleet::planning::freshness::Knowledge;
+use fleet::planning::node_use::{Lift, NoLift};
+use model::assignment::{Desired, Held, HeldDetails, Order};
+use model::geo::shifted;
+use model::ids::{DroneUid, Term};
+use model::plan::{PlanDigest, PlanReport, PlanState, Waypoint};
+use model::reported_flight::SoFar;
+use model::station::Altitude;
+use model::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+use model::vehicle::{Airborne, FlightTruth, Position, WhyUnknown};
 
 const HOME: Wgs84 = Wgs84 {
     latitude_deg: 47.397_742,
@@ -117,7 +117,7 @@ impl Field {
                 amsl: AltitudeAmsl(SEA + up),
                 above_home: AltitudeAboveHome(up),
             }),
-            home: Some(fleet::route_order::Waypoint {
+            home: Some(model::route_order::Waypoint {
                 at: shifted(HOME, 0.0, home),
                 amsl: AltitudeAmsl(SEA),
             }),
@@ -315,7 +315,7 @@ async fn a_home_that_can_be_no_center_of_a_site_leaves_that_to_another() {
     bound(&field.observer, "a", station_at(at));
     field.connect("a");
     let report = Report {
-        home: Some(fleet::route_order::Waypoint {
+        home: Some(model::route_order::Waypoint {
             at,
             amsl: AltitudeAmsl(SEA),
         }),

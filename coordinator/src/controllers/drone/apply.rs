@@ -7,7 +7,7 @@ use crate::cluster::claims;
 use crate::controllers::drone::decide::Step;
 use crate::controllers::drone::{DroneController, binding, leaving};
 use crate::controllers::facts::DroneSnapshot;
-use fleet::drone::status::Binding;
+use fleet::planning::drone::status::Binding;
 use fleet::safety::NoRelease;
 use std::time::Duration;
 

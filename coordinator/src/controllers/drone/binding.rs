@@ -13,14 +13,14 @@ use crate::controllers::plans::Resting;
 use crate::controllers::takeoff_slots::policy;
 use crate::ground;
 use crds::{Drone, labels};
-use fleet::binding::{Candidate, NoVehicle, Requirements, choose, suits};
-use fleet::drone::Claimed;
-use fleet::drone::status::Binding;
-use fleet::ids::NodeName;
-use fleet::report::Report;
-use fleet::units::{Percent, Wgs84};
+use fleet::planning::binding::{Candidate, NoVehicle, Requirements, choose, suits};
+use fleet::planning::drone::Claimed;
+use fleet::planning::drone::status::Binding;
 use kube::ResourceExt;
 use kube::api::{Api, Patch};
+use model::ids::NodeName;
+use model::report::Report;
+use model::units::{Percent, Wgs84};
 use serde_json::json;
 use std::collections::{HashSet, VecDeque};
 use std::sync::Arc;
@@ -326,7 +326,7 @@ fn where_others_fly(observer: &Observer, snapshot: &DroneSnapshot) -> Option<Wgs
     })
 }
 
-/// On the ground a vehicle is given up again at the charge at which it would be relieved ([`fleet::swarm::replacement`]). It is
+/// On the ground a vehicle is given up again at the charge at which it would be relieved ([`fleet::planning::swarm::replacement`]). It is
 /// chosen only with this many percent more, so that a reading that wavers by one does not have it chosen and given up again and
 /// again.
 const ABOVE_RELIEF: u8 = 2;

@@ -5,10 +5,10 @@
 
 use crate::controllers::facts::DroneSnapshot;
 use crds::labels;
-use fleet::drone::Claimed;
-use fleet::ids::{NodeName, Term};
+use fleet::planning::drone::Claimed;
 use fleet::safety::{LastDesired, NoRelease, Release, may_release};
 use kube::ResourceExt;
+use model::ids::{NodeName, Term};
 
 /// What one reconcile of a Drone is to do.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -80,13 +80,13 @@ mod tests {
     use super::*;
     use crate::cluster::key::Key;
     use crds::{Drone, DroneSpec};
-    use fleet::assignment::Failsafe;
-    use fleet::drone::{Facts, Ground};
-    use fleet::flight_record::ReportedFlight;
-    use fleet::ids::{DroneName, DroneUid};
-    use fleet::node_use::Lift;
-    use fleet::report::Report;
-    use fleet::units::AltitudeAboveHome;
+    use fleet::planning::drone::{Facts, Ground};
+    use fleet::planning::node_use::Lift;
+    use model::assignment::Failsafe;
+    use model::ids::{DroneName, DroneUid};
+    use model::report::Report;
+    use model::reported_flight::ReportedFlight;
+    use model::units::AltitudeAboveHome;
     use std::sync::Arc;
 
     /// A Drone that names `node`, the claim to which is `claim`.

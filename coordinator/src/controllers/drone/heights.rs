@@ -1,13 +1,13 @@
 //! Which vehicles are on their way to the height that they were asked for, and since when.
 //!
-//! Owns: keeping that, by the Drone's uid, for as long as the Drone exists. Must not: decide ([`fleet::drone::height`] does).
+//! Owns: keeping that, by the Drone's uid, for as long as the Drone exists. Must not: decide ([`fleet::planning::drone::height`] does).
 
 use crate::controllers::facts::DroneSnapshot;
-use fleet::drone::Ground;
-use fleet::drone::height::{Climb, Height};
-use fleet::report::{Activity, Report};
-use fleet::time::Moment;
-use fleet::vehicle::FlightTruth;
+use fleet::planning::drone::Ground;
+use fleet::planning::drone::height::{Climb, Height};
+use model::report::{Activity, Report};
+use model::time::Moment;
+use model::vehicle::FlightTruth;
 use std::collections::HashMap;
 use std::sync::{Mutex, MutexGuard, PoisonError};
 use std::time::Duration;
@@ -53,7 +53,7 @@ impl Heights {
 /// Whether its agent flies it as this Drone wants now.
 fn is_to_be_there(snapshot: &DroneSnapshot, report: &Report) -> bool {
     let taken =
-        |held: &fleet::assignment::Held| held.uid == snapshot.facts.uid && held.generation >= snapshot.facts.generation;
+        |held: &model::assignment::Held| held.uid == snapshot.facts.uid && held.generation >= snapshot.facts.generation;
     let flies = matches!(report.truth, FlightTruth::Airborne(_));
     let by_us = matches!(report.activity, Activity::TakingOff | Activity::Holding);
     // One with a station is where its route leads, and one with a plan where that does.

@@ -4,7 +4,7 @@
 
 use crate::cluster::events::Note;
 use crds::DroneStatus;
-use fleet::drone::status::deviations::{FELL, alarms};
+use fleet::planning::drone::status::deviations::{FELL, alarms};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 
 /// Which Events to record when a status changes from `old` to `new`.

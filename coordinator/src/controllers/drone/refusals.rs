@@ -6,10 +6,10 @@
 
 use crate::cluster::conditions::same_but_for_numbers;
 use crds::drone::ArmingRefusal;
-use fleet::report::Report;
-use fleet::vehicle::ReasonClass;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::{SignedDuration, Timestamp};
+use model::report::Report;
+use model::vehicle::ReasonClass;
 
 /// The refusals in `report`, `old` being those in the status now.
 #[must_use]
@@ -41,7 +41,7 @@ pub fn reported(old: &[ArmingRefusal], report: &Report, now: Timestamp) -> Vec<A
 }
 
 /// When a moment of the agent's clock was, by ours; in whole seconds, as Kubernetes keeps them.
-fn since(report: &Report, first: fleet::time::Moment, now: Timestamp) -> Option<Time> {
+fn since(report: &Report, first: model::time::Moment, now: Timestamp) -> Option<Time> {
     let ago = SignedDuration::try_from(report.made.since(first)).ok()?;
     let at = now.checked_sub(ago).ok()?;
     Timestamp::from_second(at.as_second()).ok().map(Time)
@@ -50,9 +50,9 @@ fn since(report: &Report, first: fleet::time::Moment, now: Timestamp) -> Option<
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::ids::NodeName;
-    use fleet::time::Moment;
-    use fleet::vehicle::ArmingReason;
+    use model::ids::NodeName;
+    use model::time::Moment;
+    use model::vehicle::ArmingReason;
     use std::time::Duration;
 
     fn second(second: i64) -> Timestamp {

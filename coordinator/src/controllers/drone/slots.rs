@@ -4,8 +4,8 @@
 //! [`crate::controllers::orders`] does.
 
 use crate::controllers::facts::{DroneSnapshot, Observer};
-use fleet::swarm::takeoff_slots::TakeoffSlots as SlotsOfSwarm;
-use fleet::vehicle::FlightTruth;
+use fleet::planning::swarm::takeoff_slots::TakeoffSlots as SlotsOfSwarm;
+use model::vehicle::FlightTruth;
 
 /// Before the first slot is given: all Drones that have a vehicle count as up, until their agents have reported them on the
 /// ground, and the leader before may have given a slot just now.

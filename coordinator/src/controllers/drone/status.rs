@@ -1,7 +1,7 @@
 //! The Drone's status object: put together from what is known, and written when it says something new.
 //!
 //! Owns: the mapping to the CRD's types, whose report it is made from ([`serving_node`]), what is kept from the status before, and which
-//! change is worth a write. Must not: decide what is the case; [`fleet::drone::status`] does.
+//! change is worth a write. Must not: decide what is the case; [`fleet::planning::drone::status`] does.
 
 use crate::cluster::api::ApiError;
 use crate::cluster::conditions::condition;
@@ -16,15 +16,15 @@ use crate::controllers::pacing::{Due, Urgency};
 use crate::controllers::reported_flight::so_far;
 use crds::drone::{BatteryStatus, PositionStatus, VehicleIdentity};
 use crds::{Drone, DroneStatus};
-use fleet::drone::status::deviations::alarms;
-use fleet::drone::status::{Binding, ON_ITS_WAY, Phase, Question, Status, status};
-use fleet::ids::NodeName;
-use fleet::report::Report;
-use fleet::site;
-use fleet::vehicle::Autopilot;
+use fleet::planning::drone::status::deviations::alarms;
+use fleet::planning::drone::status::{Binding, ON_ITS_WAY, Phase, Question, Status, status};
+use fleet::planning::site;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::Api;
+use model::ids::NodeName;
+use model::report::Report;
+use model::vehicle::Autopilot;
 use std::time::Duration;
 use tokio::time::Instant;
 
@@ -320,14 +320,14 @@ mod tests {
     use crate::controllers::pacing::{BATCH_DELAY, Paces};
     use crate::controllers::reported_flight::reported_flight;
     use crds::DroneSpec;
-    use fleet::assignment::Held;
-    use fleet::drone::status::{Condition as Said, Kind};
-    use fleet::flight_record::{ReportedFlight, SoFar};
-    use fleet::ids::{DroneUid, Term};
-    use fleet::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Wgs84};
-    use fleet::vehicle::{Battery, Charge, FlightTruth, Identity, Position};
+    use fleet::planning::drone::status::{Condition as Said, Kind};
     use http::{Request, Response};
     use kube::client::Body;
+    use model::assignment::Held;
+    use model::ids::{DroneUid, Term};
+    use model::reported_flight::{ReportedFlight, SoFar};
+    use model::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Percent, SystemId, Wgs84};
+    use model::vehicle::{Battery, Charge, FlightTruth, Identity, Position};
     use serde_json::{Value, json};
     use std::convert::Infallible;
     use std::sync::{Arc, Mutex};
@@ -450,7 +450,7 @@ mod tests {
             100,
         );
         assert_eq!(written.battery, first.battery);
-        let seconds = |s| fleet::time::Moment::at(Duration::from_secs(s));
+        let seconds = |s| model::time::Moment::at(Duration::from_secs(s));
         let reported = Report {
             made: seconds(60),
             battery_at: Some(seconds(57)),
@@ -470,7 +470,7 @@ mod tests {
             warnings: warnings.to_vec(),
             ..report(80, "GUIDED")
         };
-        let flying = FlightTruth::Airborne(fleet::vehicle::Airborne::InAir);
+        let flying = FlightTruth::Airborne(model::vehicle::Airborne::InAir);
         assert_eq!(warnings(found.clone(), Some(&with(flying, &[]))), found);
         assert_eq!(warnings(found.clone(), None), found);
         assert!(warnings(found.clone(), Some(&with(FlightTruth::Disarmed, &[]))).is_empty());

@@ -7,11 +7,11 @@ use crate::controllers::plans::Planned;
 use crate::metrics::Metrics;
 use crate::server::auth::tests::scripted::Scripted;
 use crds::DroneSpec;
-use fleet::ids::Term;
-use fleet::mission::PlanDigest;
-use fleet::units::Wgs84;
-use fleet::vehicle::Airborne;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use model::ids::Term;
+use model::plan::PlanDigest;
+use model::units::Wgs84;
+use model::vehicle::Airborne;
 use serde_json::json;
 use tokio_util::sync::CancellationToken;
 

@@ -3,11 +3,12 @@
 //! Owns: [`allows`], [`goes_on`]. Must not: know parts or plans.
 
 use crate::controllers::facts::{DroneSnapshot, Observer};
-use fleet::geofence::{Wanted, rest_outside};
-use fleet::mission::{PlannedFlight, Waypoint};
-use fleet::route_order;
-use fleet::station::{Altitude, Manner, Place, Station};
-use fleet::units::{AltitudeAboveHome, Wgs84};
+use fleet::planning::geofence::{Wanted, rest_outside};
+use fleet::planning::mission::PlannedFlight;
+use model::plan::Waypoint;
+use model::route_order;
+use model::station::{Altitude, Manner, Place, Station};
+use model::units::{AltitudeAboveHome, Wgs84};
 use std::sync::Arc;
 
 /// Whether the vehicle of a Drone may fly all of a flight: within reach of its home, and where its Geofences allow it.

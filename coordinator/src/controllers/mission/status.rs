@@ -6,8 +6,8 @@ use super::work::{Job, corner, ranges, write};
 use crate::cluster::conditions::{exact_condition, shape};
 use crds::Mission;
 use crds::mission::{MissionStatus, NotFlown, TrackRange};
-use fleet::mission::Stretch;
-use fleet::mission::progress::{Failure, Outcome, Step};
+use fleet::planning::mission::Stretch;
+use fleet::planning::mission::progress::{Failure, Outcome, Step};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, Time};
 use k8s_openapi::jiff::{SignedDuration, Timestamp, Unit};
 use std::time::Duration;
@@ -265,9 +265,9 @@ pub fn is_news(old: &MissionStatus, new: &MissionStatus) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::mission::progress::{Part, Progress, Why};
-    use fleet::mission::{Stretch, Stretches};
-    use fleet::units::Wgs84;
+    use fleet::planning::mission::progress::{Part, Progress, Why};
+    use fleet::planning::mission::{Stretch, Stretches};
+    use model::units::Wgs84;
     use serde_json::json;
 
     fn mission(spec: serde_json::Value) -> Mission {

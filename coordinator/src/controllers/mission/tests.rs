@@ -3,11 +3,11 @@
 use super::*;
 use crate::controllers::facts::tests::{bound, for_a_mission, node, observer};
 use crate::controllers::plans::PlanOf;
-use fleet::freshness::Knowledge;
-use fleet::mission::PlanDigest;
-use fleet::units::Meters;
+use fleet::planning::freshness::Knowledge;
 use http::{Request, Response};
 use kube::client::Body;
+use model::plan::PlanDigest;
+use model::units::Meters;
 use serde_json::Value;
 use std::convert::Infallible;
 use std::sync::Mutex;
@@ -117,7 +117,7 @@ fn begun(step: f64, written: bool) -> (Mission, PlanDigest) {
     mission.spec.altitude_step_meters = step;
     mission.spec.parallelism = 2;
     let job = Job::of(&mission.spec, None).unwrap();
-    let start = fleet::units::Wgs84 {
+    let start = model::units::Wgs84 {
         latitude_deg: 47.4,
         longitude_deg: 8.5,
     };
@@ -153,12 +153,12 @@ fn in_the_air(mission: &Mission, digest: &PlanDigest) -> (Field, Arc<Drone>) {
     let epoch = observer.sessions.open(&name, 1).unwrap().epoch;
     let report = Report {
         link_alive: true,
-        truth: FlightTruth::Airborne(fleet::vehicle::Airborne::InAir),
-        plan: fleet::mission::PlanReport {
+        truth: FlightTruth::Airborne(model::vehicle::Airborne::InAir),
+        plan: model::plan::PlanReport {
             held: Some(digest.clone()),
-            state: fleet::mission::PlanState::Ready,
+            state: model::plan::PlanState::Ready,
             flying: true,
-            ..fleet::mission::PlanReport::default()
+            ..model::plan::PlanReport::default()
         },
         ..Report::of_nothing(name.clone())
     };

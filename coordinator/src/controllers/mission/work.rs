@@ -5,11 +5,12 @@
 use super::file::File;
 use crds::mission::{Corner, MissionStatus, PartStatus, PlanStatus, RefusedStatus, ReliefStatus, Repeat, TrackRange};
 use crds::{Mission, MissionSpec};
-use fleet::ids::NodeName;
-use fleet::mission::progress::{Halt, Part, PartPlan, Progress, Refused, Relief, Wanted};
-use fleet::mission::{PlanDigest, Stretch, Stretches, Work};
-use fleet::station::Altitude;
-use fleet::units::{Meters, Wgs84};
+use fleet::planning::mission::progress::{Halt, Part, PartPlan, Progress, Refused, Relief, Wanted};
+use fleet::planning::mission::{Stretch, Stretches, Work};
+use model::ids::NodeName;
+use model::plan::PlanDigest;
+use model::station::Altitude;
+use model::units::{Meters, Wgs84};
 use sha2::{Digest, Sha256};
 use std::error::Error;
 use std::sync::Arc;

@@ -3,12 +3,12 @@
 //! Owns: the decision, and the form of such an object. Must not: call the API, read a clock.
 
 use crds::labels;
-use fleet::ids::NodeName;
 use k8s_openapi::api::core::v1::{Node, NodeCondition};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use kube::core::ObjectMeta;
+use model::ids::NodeName;
 use std::time::Duration;
 
 /// An agent that comes back within this time is never reported as gone: it reconnects within 5 s, and as a program that

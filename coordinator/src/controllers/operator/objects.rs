@@ -5,12 +5,12 @@
 use crate::controllers::rules::objects::Selects;
 use crds::labels::UAS_ID;
 use crds::operator::{EuropeanCategory, LocationSource, OperatorLocation, UasIdType};
-use fleet::remote_id::{
+use kube::ResourceExt;
+use model::remote_id::{
     AircraftId, AircraftIdKind, Category, European, LONGEST_DESCRIPTION, LONGEST_ID, Location, Operator,
     can_be_broadcast,
 };
-use fleet::units::Wgs84;
-use kube::ResourceExt;
+use model::units::Wgs84;
 use std::collections::BTreeMap;
 
 /// An Operator.

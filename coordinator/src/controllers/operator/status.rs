@@ -9,9 +9,9 @@ use crate::controllers::node_operators::Shown;
 use crds::OperatorStatus;
 use crds::rules::UnsettledVehicle;
 use crds::vehicle::VehicleRemoteId;
-use fleet::remote_id::{Choice, Operator, RemoteIdReport, Sending, Transmitter, assess, choose};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
+use model::remote_id::{Choice, Operator, RemoteIdReport, Sending, Transmitter, assess, choose};
 use std::collections::BTreeMap;
 
 /// Vehicles that a status names.

@@ -3,7 +3,7 @@
 //! Owns: which change is news. Must not: record it.
 
 use crate::cluster::events::Note;
-use fleet::remote_id::Transmitter;
+use model::remote_id::Transmitter;
 
 /// What is new when a transmitter reports `now`, and reported `before`; `None`: nothing was known of it, as after a change of leader.
 pub fn news(before: Option<&Transmitter>, now: &Transmitter) -> Option<Note> {

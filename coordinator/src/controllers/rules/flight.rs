@@ -3,9 +3,9 @@
 //! Owns: when a flight began and ended, by the autopilot's account, and the record. Must not: write it.
 
 use super::plan::{Objects, Outcome, Subject};
-use fleet::ids::DroneName;
-use fleet::rules::RulesDigest;
 use k8s_openapi::jiff::Timestamp;
+use model::ids::DroneName;
+use model::rules::RulesDigest;
 
 /// What was so at the takeoff.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -29,7 +29,7 @@ pub struct Flight {
 }
 
 /// Where a vehicle is, as far as this coordinator observed.
-pub type Followed = fleet::followed::Followed<Flight>;
+pub type Followed = model::followed::Followed<Flight>;
 
 /// The flight of a vehicle after what was reported, and the one that has ended with it.
 #[must_use]

@@ -3,14 +3,14 @@
 //! Owns: [`Made`], and what it is made of. Must not: choose, or send.
 
 use super::objects::{Fence, Values};
-use fleet::geo::offset;
-use fleet::geofence::{Compiled, NoFence, ReturnLimit, Wanted, compile_around, suits_home};
-use fleet::ids::Term;
-use fleet::parameters::{NoParameters, Profile, Resolved, Variables, compose, resolve};
-use fleet::report::Report;
-use fleet::rules::{Rules, WantedParameter};
-use fleet::units::{AltitudeAboveHome, Wgs84};
-use fleet::vehicle::{Autopilot, Identity};
+use fleet::planning::geofence::{Compiled, NoFence, ReturnLimit, Wanted, compile_around, suits_home};
+use fleet::planning::parameters::{NoParameters, Profile, Resolved, Variables, compose, resolve};
+use model::geo::offset;
+use model::ids::Term;
+use model::report::Report;
+use model::rules::{Rules, WantedParameter};
+use model::units::{AltitudeAboveHome, Wgs84};
+use model::vehicle::{Autopilot, Identity};
 use std::sync::Arc;
 
 /// A home that has moved by less since the fence was compiled is the same one, meters: autopilots correct theirs, and home has several

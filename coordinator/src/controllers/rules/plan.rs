@@ -12,12 +12,12 @@ use super::objects::{Fence, Values};
 use crate::controllers::node_rules::UNMADE;
 use crds::Vehicle;
 use crds::vehicle::{SentValue, VehicleRules};
-use fleet::geofence::{Compiled, NoFence};
-use fleet::ids::{NodeName, Term};
-use fleet::parameters::rollout::{self, Candidate, Progress, State};
-use fleet::parameters::{NoParameters, Resolved, Variables};
-use fleet::report::Report;
-use fleet::rules::{Deviation, DeviationWhy, Enforce, Rules, RulesDigest, WantedParameter};
+use fleet::planning::geofence::{Compiled, NoFence};
+use fleet::planning::parameters::rollout::{self, Candidate, Progress, State};
+use fleet::planning::parameters::{NoParameters, Resolved, Variables};
+use model::ids::{NodeName, Term};
+use model::report::Report;
+use model::rules::{Deviation, DeviationWhy, Enforce, Rules, RulesDigest, WantedParameter};
 use std::collections::{BTreeMap, HashMap};
 use std::sync::Arc;
 

@@ -5,8 +5,8 @@
 use super::plan::{Objects, Outcome, Subject};
 use crate::controllers::node_rules::{OfNode, ShownRules};
 use crds::vehicle::{SentValue, VehicleRules};
-use fleet::ids::DroneName;
-use fleet::rules::{Enforce, FenceState, WantedParameter};
+use model::ids::DroneName;
+use model::rules::{Enforce, FenceState, WantedParameter};
 use std::sync::Arc;
 
 /// What was found for `subject`, whose vehicle serves `drone`.

@@ -8,12 +8,12 @@ use crate::cluster::conditions::exact_condition;
 use crate::controllers::node_rules::Counts;
 use crds::rules::UnsettledVehicle;
 use crds::{GeofenceStatus, ParameterProfileStatus};
-use fleet::geofence::{Compiled, NoFence};
-use fleet::parameters::rollout::Progress;
-use fleet::report::Report;
-use fleet::rules::{Deviation, DeviationWhy, FenceState};
+use fleet::planning::geofence::{Compiled, NoFence};
+use fleet::planning::parameters::rollout::Progress;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
+use model::report::Report;
+use model::rules::{Deviation, DeviationWhy, FenceState};
 
 /// Vehicles that a status names.
 const MOST_NAMED: usize = 32;
@@ -69,7 +69,7 @@ pub fn fence_on(subject: &Subject, outcome: &Outcome) -> RuleState {
 /// Whether a report names every parameter that is not in force.
 fn all_told(report: &Report) -> bool {
     let told = report.rules.deviations.len();
-    told > 0 && told < fleet::rules::MOST_DEVIATIONS
+    told > 0 && told < model::rules::MOST_DEVIATIONS
 }
 
 fn shapes(compiled: &Compiled, report: &Report) -> Option<RuleState> {

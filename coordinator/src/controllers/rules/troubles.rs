@@ -4,7 +4,7 @@
 //! while nothing but the values changes. Must not: record them.
 
 use crate::cluster::conditions::shape;
-use fleet::rules::{DeviationWhy, FenceState, RulesReport};
+use model::rules::{DeviationWhy, FenceState, RulesReport};
 use std::collections::{BTreeMap, BTreeSet};
 
 /// So many are named in an Event; the object says the others.
@@ -73,7 +73,7 @@ fn all(rules: &RulesReport) -> Vec<(&'static str, String, String)> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::rules::Deviation;
+    use model::rules::Deviation;
 
     fn drifted(names: &[&str], actual: f64) -> RulesReport {
         let deviation = |name: &&str| Deviation {

@@ -1,6 +1,6 @@
 //! The formation of a Swarm: which of its Drones has which slot, written to the Drones, and whether the slots are covered.
 //!
-//! Owns: reading `spec.formation`, gathering for [`fleet::formation`] what is known of the Drones, and writing each Drone's slot and
+//! Owns: reading `spec.formation`, gathering for [`fleet::planning::formation`] what is known of the Drones, and writing each Drone's slot and
 //! station. Must not: choose which Drone goes where, or move one ([`crate::controllers::airspace_grants`] does).
 
 use crate::cluster::api::{self, ApiError};
@@ -13,22 +13,22 @@ use crate::metrics::Metrics;
 use crds::formation::FormationShape;
 use crds::{Drone, Swarm, labels};
 use fleet::airspace::Separation;
-use fleet::formation::assign::TooMany;
-use fleet::formation::coverage::{Change, Coverage, Near};
-use fleet::formation::fill::{Candidate, InSlot, fill};
-use fleet::formation::{Around, BadFormation, Formation, Shape};
-use fleet::ids::{DroneUid, NodeName};
-use fleet::report::Report;
-use fleet::site::position_time;
-use fleet::station::{Altitude, Station, Tolerance};
-use fleet::swarm::replacement::Replace;
-use fleet::swarm::{Member, Serving};
-use fleet::time::Moment;
-use fleet::units::{Heading, Meters};
+use fleet::planning::formation::assign::TooMany;
+use fleet::planning::formation::coverage::{Change, Coverage, Near};
+use fleet::planning::formation::fill::{Candidate, InSlot, fill};
+use fleet::planning::formation::{Around, BadFormation, Formation, Shape};
+use fleet::planning::site::position_time;
+use fleet::planning::swarm::replacement::Replace;
+use fleet::planning::swarm::{Member, Serving};
 use futures::{StreamExt, stream};
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
 use kube::api::{Api, Patch};
+use model::ids::{DroneUid, NodeName};
+use model::report::Report;
+use model::station::{Altitude, Station, Tolerance};
+use model::time::Moment;
+use model::units::{Heading, Meters};
 use serde_json::json;
 use std::collections::BTreeMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

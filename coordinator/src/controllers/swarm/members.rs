@@ -1,6 +1,6 @@
 //! A Swarm's Drones as its plan wants to know them.
 //!
-//! Owns: gathering it for [`fleet::swarm::assessment`], [`member`], and [`Assessments`]: which of them should be replaced, so
+//! Owns: gathering it for [`fleet::planning::swarm::assessment`], [`member`], and [`Assessments`]: which of them should be replaced, so
 //! that it is reconciled when that changes and not at every report. Must not: decide.
 
 use crate::cluster::Cluster;
@@ -10,18 +10,18 @@ use crate::controllers::facts::DroneSnapshot;
 use crate::controllers::swarm::SwarmController;
 use crate::controllers::takeoff_slots::policy;
 use crds::{Drone, Swarm, labels};
-use fleet::drone::Ground;
-use fleet::ids::NodeName;
-use fleet::report::Report;
-use fleet::swarm::assessment::{self, Assessment, Known};
-use fleet::swarm::placement::{Place, Placement, placement};
-use fleet::swarm::replacement::{Policy, Replace, Service};
-use fleet::swarm::{Member, Serving};
-use fleet::units::Percent;
-use fleet::vehicle::FlightTruth;
+use fleet::planning::drone::Ground;
+use fleet::planning::swarm::assessment::{self, Assessment, Known};
+use fleet::planning::swarm::placement::{Place, Placement, placement};
+use fleet::planning::swarm::replacement::{Policy, Replace, Service};
+use fleet::planning::swarm::{Member, Serving};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use k8s_openapi::jiff::Timestamp;
 use kube::ResourceExt;
+use model::ids::NodeName;
+use model::report::Report;
+use model::units::Percent;
+use model::vehicle::FlightTruth;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Duration;

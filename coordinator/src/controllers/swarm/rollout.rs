@@ -2,7 +2,7 @@
 //!
 //! Owns: comparing a Drone's spec with the template, and writing what differs: altitude and failsafe, which the agent takes up in
 //! the air; and the nodeSelector, of a Drone that has no node yet or whose node matches the new one. One whose node does not is
-//! replaced instead ([`fleet::swarm::placement`]). Must not: choose which is next ([`fleet::swarm::rollout`] does), or touch
+//! replaced instead ([`fleet::planning::swarm::placement`]). Must not: choose which is next ([`fleet::planning::swarm::rollout`] does), or touch
 //! what is said of one Drone alone: its node, its ground order, its takeovers.
 
 use crate::cluster::Cluster;
@@ -12,12 +12,12 @@ use crate::cluster::world::{World, uid};
 use crate::controllers::facts::{DroneSnapshot, Observer};
 use crate::controllers::swarm::members::{acts_on_spec, placed, serving};
 use crds::{Drone, Swarm};
-use fleet::ids::DroneUid;
-use fleet::swarm::placement::{Labels, Placement};
-use fleet::swarm::rollout::{Update, due};
+use fleet::planning::swarm::placement::{Labels, Placement};
+use fleet::planning::swarm::rollout::{Update, due};
 use futures::{StreamExt, stream};
 use kube::ResourceExt;
 use kube::api::{Api, Patch};
+use model::ids::DroneUid;
 use serde_json::{Value, json};
 use std::collections::HashSet;
 use std::sync::Arc;

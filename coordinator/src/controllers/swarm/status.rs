@@ -17,16 +17,16 @@ use crate::controllers::takeoff_slots::bounds;
 use crate::ground::{self, Ground};
 use crds::formation::SlotStatus;
 use crds::{Drone, Swarm, SwarmStatus};
-use fleet::formation::coverage::{Coverage, Slot};
-use fleet::geo::offset;
-use fleet::station::Station;
-use fleet::swarm::{Readiness, Tally, readiness};
-use fleet::time::Moment;
-use fleet::units::Wgs84;
+use fleet::planning::formation::coverage::{Coverage, Slot};
+use fleet::planning::swarm::{Readiness, Tally, readiness};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Time;
 use k8s_openapi::jiff::{SignedDuration, Timestamp, Unit};
 use kube::ResourceExt;
 use kube::api::Api;
+use model::geo::offset;
+use model::station::Station;
+use model::time::Moment;
+use model::units::Wgs84;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use std::time::Duration;
@@ -387,17 +387,17 @@ mod tests {
             for at in 10..13 {
                 let off = slots[0].off(
                     slots[0].place().at,
-                    fleet::units::AltitudeAmsl(0.0),
-                    fleet::units::AltitudeAboveHome(20.0),
+                    model::units::AltitudeAmsl(0.0),
+                    model::units::AltitudeAboveHome(20.0),
                 );
-                let near = fleet::formation::coverage::Near {
-                    uid: fleet::ids::DroneUid("a".into()),
+                let near = fleet::planning::formation::coverage::Near {
+                    uid: model::ids::DroneUid("a".into()),
                     slot: 0,
                     off,
                     at: second(at),
                 };
                 let near: Vec<_> = covered.then_some(near).into_iter().collect();
-                coverage.observe(2, &near, fleet::station::Tolerance::default(), second(at));
+                coverage.observe(2, &near, model::station::Tolerance::default(), second(at));
             }
             coverage
         };

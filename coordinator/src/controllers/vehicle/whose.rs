@@ -5,8 +5,8 @@
 use super::next::{Airframe, airframe};
 use crate::cluster::world::uid;
 use crds::Drone;
-use fleet::ids::NodeName;
-use fleet::report::Report;
+use model::ids::NodeName;
+use model::report::Report;
 use std::collections::HashMap;
 use std::sync::{Arc, Mutex, PoisonError};
 use std::time::Duration;
@@ -63,7 +63,7 @@ pub fn served<'a>(node: &NodeName, drones: &'a [Arc<Drone>], holder: Option<&str
 mod tests {
     use super::*;
     use crds::{DroneSpec, DroneStatus};
-    use fleet::vehicle::{Autopilot, HardwareUid, Identity};
+    use model::vehicle::{Autopilot, HardwareUid, Identity};
 
     fn node() -> NodeName {
         NodeName::parse("gate-1").unwrap()
@@ -94,8 +94,8 @@ mod tests {
         let report = |firmware: Option<&str>, hardware| Report {
             identity: Some(Identity {
                 autopilot: Autopilot::Px4,
-                system: fleet::units::SystemId(1),
-                component: fleet::units::ComponentId(1),
+                system: model::units::SystemId(1),
+                component: model::units::ComponentId(1),
                 firmware: firmware.map(str::to_owned),
                 hardware,
             }),

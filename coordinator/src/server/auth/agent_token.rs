@@ -4,8 +4,8 @@
 
 use super::refusal::Refusal;
 use crate::server::security::AUDIENCE;
-use fleet::ids::NodeName;
 use k8s_openapi::api::authentication::v1::TokenReviewStatus;
+use model::ids::NodeName;
 
 /// What the API server says of the node that a token is bound to, or that its pod runs on (Kubernetes 1.33 and later).
 const NODE: &str = "authentication.kubernetes.io/node-name";

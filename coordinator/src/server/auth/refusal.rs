@@ -6,7 +6,7 @@ use super::person_request::BadRequest;
 use super::right::Right;
 use crate::cluster::api::ApiError;
 use crate::server::security::AUDIENCE;
-use fleet::ids::NodeName;
+use model::ids::NodeName;
 use tonic::{Code, Status};
 use trust::{Peer, RequestName};
 

@@ -5,8 +5,8 @@
 use agent::gcs::GcsFlags;
 use agent::{flight_log, gcs};
 use clap::Args;
-use fleet::ids::NodeName;
-use fleet::units::SystemId;
+use model::ids::NodeName;
+use model::units::SystemId;
 use std::net::SocketAddr;
 use std::path::PathBuf;
 

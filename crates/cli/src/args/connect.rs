@@ -6,7 +6,7 @@ use super::WhereArgs;
 use super::drone::{ObjectKey, ObjectRef};
 use crate::failure::Failure;
 use clap::{ArgGroup, Args};
-use fleet::selector::Selector;
+use fleet::planning::selector::Selector;
 use std::fmt;
 use std::net::{IpAddr, SocketAddr};
 use std::str::FromStr;

@@ -4,7 +4,7 @@
 
 use super::WhereArgs;
 use clap::{ArgGroup, Args};
-use fleet::ids::NodeName;
+use model::ids::NodeName;
 use std::path::PathBuf;
 
 /// Arguments of `skein enroll`.

@@ -3,7 +3,7 @@
 //! Owns: names, help texts and defaults. Must not: do anything.
 
 use clap::{Args, Subcommand, ValueEnum};
-use fleet::units::Wgs84;
+use model::units::Wgs84;
 use std::path::PathBuf;
 
 /// Arguments of `skein mission`.
@@ -116,7 +116,7 @@ impl std::str::FromStr for Start {
                 longitude_deg: number(longitude)?,
             })
         });
-        let place = read.and_then(|at| fleet::geo::position(at).ok());
+        let place = read.and_then(|at| model::geo::position(at).ok());
         place
             .map(Self)
             .ok_or_else(|| "give LATITUDE,LONGITUDE in degrees, such as 47.3977,8.5456".to_owned())

@@ -6,7 +6,7 @@ use super::WhereArgs;
 use super::drone::ObjectRef;
 use crate::failure::Failure;
 use clap::{ArgGroup, Args};
-use fleet::selector::Selector;
+use fleet::planning::selector::Selector;
 
 /// Arguments of `skein ground` and `skein release`.
 #[derive(Debug, Args)]

@@ -5,8 +5,8 @@
 use super::port::{self, Group, ToGroup};
 use crate::args::{ObjectKey, Port};
 use crate::failure::Failure;
-use fleet::units::SystemId;
 use link::renumber::{Number, Numbers, Renumbered};
+use model::units::SystemId;
 use std::collections::BTreeMap;
 use std::sync::Arc;
 use tokio::sync::{Mutex, mpsc};

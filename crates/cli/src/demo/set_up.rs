@@ -9,7 +9,7 @@ use crate::log::Log;
 use crate::station::{NodeSetup, Setup, Station};
 use crate::terminal;
 use coordinator::controllers::airspace::SiteRules;
-use fleet::ids::NodeName;
+use model::ids::NodeName;
 use sitl::cli::{Args, Fleet, LinkSpec};
 use sitl::shell::Simulation;
 use std::fs::File;

@@ -126,7 +126,7 @@ pub fn revoked(peer: &Peer, count: usize) -> String {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::ids::NodeName;
+    use model::ids::NodeName;
     use std::path::Path;
     use std::time::{Duration, UNIX_EPOCH};
 

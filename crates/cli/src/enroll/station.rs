@@ -167,7 +167,7 @@ fn damaged(path: &Path, why: &dyn std::error::Error) -> Failure {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::ids::NodeName;
+    use model::ids::NodeName;
     use std::os::unix::fs::PermissionsExt;
     use trust::PeerCertificate;
 

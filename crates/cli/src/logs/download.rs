@@ -9,7 +9,7 @@
 use super::source::Source;
 use crate::failure::Failure;
 use crate::server::logs::no_sense;
-use fleet::logs::{LogName, MOST};
+use model::logs::{LogName, MOST};
 use proto::v1;
 use proto::v1::log_answer::What as Answer;
 use proto::v1::log_question::What as Question;

@@ -7,7 +7,7 @@ use crate::failure::Failure;
 use crate::route::Route;
 use crate::server::Server;
 use crate::server::logs::NoLogs;
-use fleet::backoff::Backoff;
+use model::backoff::Backoff;
 use proto::v1::log_answer::What as Answer;
 use proto::v1::log_question::What as Question;
 use std::io::Write;

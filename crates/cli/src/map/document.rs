@@ -16,9 +16,9 @@ use crds::drone::Station;
 use crds::formation::{Formation, FormationShape, SlotStatus};
 use crds::mission::TrackRange;
 use crds::{Drone, Geofence, Mission, Swarm, labels};
-use fleet::station::Altitude;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::ResourceExt;
+use model::station::Altitude;
 use proto::v1;
 use serde_json::{Map, Value, json};
 use std::collections::{BTreeMap, HashMap};
@@ -264,7 +264,7 @@ fn formation_entry(swarm: &Swarm, asked: &Formation, slots: &[SlotStatus], cover
 pub(super) fn slot_places(swarm: &Swarm) -> Result<Vec<Value>, String> {
     let stations = formation::slots(swarm, &SiteRules::default()).transpose();
     let stations = stations.map_err(|why| why.to_string())?.unwrap_or_default();
-    let place = |station: &fleet::station::Station| {
+    let place = |station: &model::station::Station| {
         let place = station.place();
         let (altitude, reference) = match place.altitude {
             Altitude::AboveHome(height) => (height.0, "AboveHome"),

@@ -11,11 +11,11 @@ use crate::live::objects::Objects;
 use crate::mission::manifest::{Manifest, failed, judged};
 use crate::mission::preview;
 use crds::{Geofence, Mission, Swarm};
-use fleet::geo;
-use fleet::mission::{Flier, Work};
-use fleet::units::Wgs84;
+use fleet::planning::mission::{Flier, Work};
 use kube::ResourceExt;
 use kube::api::{Api, Patch, PatchParams, PostParams};
+use model::geo;
+use model::units::Wgs84;
 use serde::{Deserialize, Serialize};
 use serde_json::{Value, json};
 
@@ -302,9 +302,9 @@ fn collection(features: Vec<Value>) -> Value {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use fleet::mission::{Route, Waypoint};
-    use fleet::station::Altitude;
-    use fleet::units::AltitudeAboveHome;
+    use model::plan::{Route, Waypoint};
+    use model::station::Altitude;
+    use model::units::AltitudeAboveHome;
 
     #[test]
     fn only_what_the_page_may_make_is_read() {

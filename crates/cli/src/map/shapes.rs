@@ -4,8 +4,8 @@
 
 use super::vehicles::fine;
 use crds::{geofence, mission};
-use fleet::geo;
-use fleet::units::Wgs84;
+use model::geo;
+use model::units::Wgs84;
 use serde_json::{Value, json};
 use std::f64::consts::TAU;
 

@@ -8,8 +8,8 @@
 use crate::live::clock::Now;
 use crate::top::map::{Places, place};
 use crate::vehicle::Vehicle;
-use fleet::geo;
-use fleet::units::Wgs84;
+use model::geo;
+use model::units::Wgs84;
 use proto::v1;
 use serde_json::{Map, Value, json};
 use std::collections::HashMap;

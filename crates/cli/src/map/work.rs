@@ -1,12 +1,12 @@
 //! The path of a Mission on the map.
 //!
-//! Owns: what of it is where, from the ranges of positions in a status. Must not: plan ([`fleet::mission`] does).
+//! Owns: what of it is where, from the ranges of positions in a status. Must not: plan ([`fleet::planning::mission`] does).
 
 use super::vehicles::{fine, tenths};
 use crds::Mission;
 use crds::mission::TrackRange;
-use fleet::mission::{Stretch, Stretches, Work};
-use fleet::station::Altitude;
+use fleet::planning::mission::{Stretch, Stretches, Work};
+use model::station::Altitude;
 use serde_json::{Value, json};
 
 /// A path of more places is not sent.
@@ -25,7 +25,7 @@ pub fn path(mission: &Mission) -> Option<Vec<Place>> {
     };
     let points = work.track().points();
     (points.len() <= LONGEST).then(|| {
-        let place = |point: &fleet::mission::Point| {
+        let place = |point: &fleet::planning::mission::Point| {
             let at = work.position(point.at);
             let height = match point.altitude {
                 Altitude::AboveHome(height) => height.0,

@@ -11,8 +11,8 @@
 //!
 //! Positions are longitude, latitude, and height in meters from the reference that `properties.altitude` names.
 
-use fleet::mission::{Flier, Leg, Plan, Point, Work};
-use fleet::station::Altitude;
+use fleet::planning::mission::{Flier, Leg, Plan, Point, Work};
+use model::station::Altitude;
 use serde_json::{Value, json};
 
 pub(super) fn of(work: &Work, plan: &Plan, fliers: &[Flier]) -> Value {

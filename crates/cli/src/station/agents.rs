@@ -7,8 +7,8 @@
 
 use crate::failure::Failure;
 use agent::{Agent, Config, Ending};
-use fleet::backoff::Backoff;
-use fleet::ids::NodeName;
+use model::backoff::Backoff;
+use model::ids::NodeName;
 use std::time::Duration;
 use tokio::runtime::{Builder, Runtime};
 use tokio::task::{Id, JoinSet};

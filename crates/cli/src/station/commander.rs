@@ -4,7 +4,7 @@
 //! by a fault of its own. Must not: know what it does.
 
 use crate::failure::Failure;
-use fleet::backoff::Backoff;
+use model::backoff::Backoff;
 use std::net::SocketAddr;
 use std::time::Duration;
 use tokio::net::TcpListener;

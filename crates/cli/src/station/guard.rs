@@ -7,7 +7,7 @@ use crate::enroll::station::Keys;
 use crate::failure::Failure;
 use agent::Credentials;
 use coordinator::Security;
-use fleet::ids::NodeName;
+use model::ids::NodeName;
 use std::collections::BTreeMap;
 use std::path::Path;
 use std::sync::Arc;

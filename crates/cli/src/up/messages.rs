@@ -6,7 +6,7 @@ use crate::data_dir::DataDir;
 use crate::station::Station;
 use crate::terminal;
 use agent::Ending;
-use fleet::ids::NodeName;
+use model::ids::NodeName;
 use std::net::SocketAddr;
 use std::path::Path;
 

@@ -3,8 +3,8 @@
 //! Owns: these volumes, and that of foreign [`Traffic`]. Must not: remember anything.
 
 use super::{Margin, Route, Rules, Tube, Volume};
-use crate::geo::Local;
-use crate::time::Moment;
+use model::geo::Local;
+use model::time::Moment;
 use std::time::Duration;
 
 /// Vehicles that Skein does not fly keep this much clear space ahead of them in time: an order needs that long to be followed.

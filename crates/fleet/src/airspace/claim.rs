@@ -10,11 +10,10 @@
 use super::beyond::{FORESEEN, Heard, back_to, drift, failsafe, flies_on, returning};
 use super::index::Key;
 use super::{Margin, Route, Rules, Tube, Volume};
-use crate::geo::Local;
-use crate::ids::Term;
-use crate::time::Moment;
-use crate::units::Meters;
-use serde::{Deserialize, Serialize};
+use model::geo::Local;
+use model::route_order::OrderNumber;
+use model::time::Moment;
+use model::units::Meters;
 use std::time::Duration;
 
 /// So long a report and an order take at most, together, when all is well.
@@ -26,16 +25,6 @@ const BRAKES: f64 = 2.0;
 
 /// A vehicle is not ordered to stop nearer than this, meters: it would have to turn back.
 const LEAST_STOP: f64 = 3.0;
-
-/// The number of an order to fly a route. Later orders have higher ones, over all leaders; an agent refuses an order whose number
-/// is not higher than the last that it took.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
-pub struct OrderNumber {
-    /// The leadership that granted it.
-    pub term: Term,
-    /// Its number among the grants of that leadership, from 1.
-    pub count: u64,
-}
 
 /// What is known of a vehicle before its first report.
 #[derive(Clone, Debug, PartialEq)]

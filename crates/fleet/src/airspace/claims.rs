@@ -4,12 +4,13 @@
 //! Must not: grant; [`crate::safety::may_fly`] does, and only it calls `Claims::take`.
 
 use super::beyond::{Heard, Traffic};
-use super::claim::{Claim, Doing, Known, NotFit, Observation, OrderNumber, State, Unsteady};
+use super::claim::{Claim, Doing, Known, NotFit, Observation, State, Unsteady};
 use super::index::{Index, Key};
 use super::{Route, Rules, Volume};
-use crate::geo::Local;
-use crate::ids::{NodeName, Term};
-use crate::time::Moment;
+use model::geo::Local;
+use model::ids::{NodeName, Term};
+use model::route_order::OrderNumber;
+use model::time::Moment;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A route that leads nearer to a danger leads by more than this nearer, meters.

@@ -5,9 +5,9 @@
 use super::claims::Claims;
 use super::index::{Index, Key};
 use super::{Allows, Owner, Route, Volume};
-use crate::geo::Local;
-use crate::ids::NodeName;
-use crate::time::Moment;
+use model::geo::Local;
+use model::ids::NodeName;
+use model::time::Moment;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// So many heights above itself are tried for one that steps aside.

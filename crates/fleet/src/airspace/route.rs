@@ -3,7 +3,7 @@
 //! Owns: [`Route`], and how far along it a vehicle is. Must not: say whether it may be flown.
 
 use super::{Margin, Tube, Volume};
-use crate::geo::Local;
+use model::geo::Local;
 
 /// Two places that are nearer than this are one, meters.
 const SAME: f64 = 0.01;

@@ -1,9 +1,10 @@
 //! Builders for the tests of this folder, and the rules themselves.
 
 use super::*;
-use crate::geo::Local;
-use crate::ids::{NodeName, Term};
-use crate::time::Moment;
+use model::geo::Local;
+use model::ids::{NodeName, Term};
+use model::route_order::OrderNumber;
+use model::time::Moment;
 
 pub(crate) const SHARP: Margin = Margin {
     horizontal: Meters(0.0),

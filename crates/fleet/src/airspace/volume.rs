@@ -7,7 +7,7 @@
 //! The distance between two such shapes is that between their cores less both radii, which is exact.
 
 use super::Rules;
-use crate::geo::Local;
+use model::geo::Local;
 
 /// East and north, meters.
 type Point = [f64; 2];

@@ -1,16 +1,16 @@
 //! Invariants 1, 2 and 9: over a million circumstances, and in which of them a vehicle may be armed.
 
 use crate::given::{FLYING, GROUNDED, NOW, assigned, at, heard, uid};
-use fleet::assignment::{Assignment, Desired};
-use fleet::battery::Level;
 use fleet::flight_record::{FlightRecord, Stage};
-use fleet::ground::GroundOrderId;
-use fleet::ids::Term;
-use fleet::preflight::Clearance;
-use fleet::rules::RulesClearance;
 use fleet::safety::{ArmExpired, ArmQuestion, NoArm, Rest, may_arm};
-use fleet::units::{ComponentId, SystemId};
-use fleet::vehicle::{Airframe, Autopilot, HardwareUid, Heartbeat, Identity, LandedState, Mode, ModeReport, Vehicle};
+use model::assignment::{Assignment, Desired};
+use model::battery_level::Level;
+use model::ground::GroundOrderId;
+use model::ids::Term;
+use model::preflight_policy::Clearance;
+use model::rules::RulesClearance;
+use model::units::{ComponentId, SystemId};
+use model::vehicle::{Airframe, Autopilot, HardwareUid, Heartbeat, Identity, LandedState, Mode, ModeReport, Vehicle};
 use std::time::Duration;
 
 const HIGHEST: u64 = 5;

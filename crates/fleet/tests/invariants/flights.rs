@@ -1,10 +1,10 @@
 //! What is remembered of a flight, over any sequence of what a vehicle does: takeovers, flights that are over, kills.
 
 use crate::given::{FLYING, GROUNDED, assigned};
-use fleet::assignment::Assignment;
 use fleet::flight_record::{FlightRecord, Stage};
-use fleet::takeover::{Descent, InCommand};
-use fleet::vehicle::{Airborne, FlightTruth, Mode, WhyUnknown};
+use model::assignment::Assignment;
+use model::takeover::{Descent, InCommand};
+use model::vehicle::{Airborne, FlightTruth, Mode, WhyUnknown};
 use proptest::prelude::*;
 
 const UP: FlightTruth = FlightTruth::Airborne(Airborne::InAir);

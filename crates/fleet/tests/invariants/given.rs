@@ -1,10 +1,10 @@
 //! What the combinations are made of.
 
-use fleet::assignment::{Assignment, Desired, Failsafe, GroundedWhy};
-use fleet::ids::{DroneName, DroneUid, Term};
-use fleet::time::{Moment, Sighting};
-use fleet::units::AltitudeAboveHome;
-use fleet::vehicle::{Heartbeat, LandedState, Mode, ModeReport, Vehicle};
+use model::assignment::{Assignment, Desired, Failsafe, GroundedWhy};
+use model::ids::{DroneName, DroneUid, Term};
+use model::time::{Moment, Sighting};
+use model::units::AltitudeAboveHome;
+use model::vehicle::{Heartbeat, LandedState, Mode, ModeReport, Vehicle};
 use std::time::Duration;
 
 /// The moment of all decisions.
@@ -42,10 +42,10 @@ pub fn assigned(name: &str, term: u64, desired: Desired) -> Assignment {
         failsafe: Failsafe::default(),
         resume_after: 0,
         ground_mark: None,
-        reported_flight: fleet::flight_record::ReportedFlight::default(),
+        reported_flight: model::reported_flight::ReportedFlight::default(),
         routed: false,
-        manner: fleet::station::Manner::default(),
-        void: fleet::airspace::OrderNumber::default(),
+        manner: model::station::Manner::default(),
+        void: model::route_order::OrderNumber::default(),
         rules: None,
         plan: None,
         route: None,

@@ -1,8 +1,8 @@
 //! Invariant 5: in which circumstances a kill order is carried out.
 
 use crate::given::{FLYING, GROUNDED, assigned, at, uid};
-use fleet::ids::Term;
-use fleet::kill::{KillOrder, KillQuestion, UsedNonces, may_kill};
+use model::ids::Term;
+use model::kill::{KillOrder, KillQuestion, UsedNonces, may_kill};
 
 const HEARD: u64 = 10_000;
 

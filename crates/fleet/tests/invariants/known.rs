@@ -1,8 +1,8 @@
 //! Faults that were found by fuzzing and fixed: each a test, so that it does not come back.
 
 use crate::given::{NOW, at, vehicle};
-use fleet::memory::{Memory, StepKind};
-use fleet::vehicle::{LandedState, Mode};
+use fleet::flight::memory::{Memory, StepKind};
+use model::vehicle::{LandedState, Mode};
 
 /// Found by fuzzing the pilot. A land command was sent, the assignment changed at once, a takeoff followed; the vehicle came down
 /// within ten seconds by itself (a reboot in the air). The landing passed for ours, the flight was not over, and the

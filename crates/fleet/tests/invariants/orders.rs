@@ -1,9 +1,9 @@
 //! Invariants 1, 3 and 9 over any sequence of orders: what an agent holds afterwards, beside a model of what it may hold.
 
 use crate::given::{FLYING, GROUNDED, ORDERED, assigned};
-use fleet::assignment::{Assignment, Desired, Fence, Order};
-use fleet::ground::{GroundMark, GroundOrderId};
-use fleet::ids::Term;
+use model::assignment::{Assignment, Desired, Fence, Order};
+use model::ground::{GroundMark, GroundOrderId};
+use model::ids::Term;
 use proptest::prelude::*;
 
 fn mark() -> impl Strategy<Value = Option<GroundMark>> {

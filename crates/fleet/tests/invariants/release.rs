@@ -1,11 +1,11 @@
 //! Invariant 4: in which circumstances a Drone that is being deleted may go.
 
 use crate::given::uid;
-use fleet::assignment::Held;
-use fleet::ids::{NodeName, Term};
-use fleet::report::Report;
 use fleet::safety::{LastDesired, Release, may_release};
-use fleet::vehicle::{Airborne, FlightTruth, WhyUnknown};
+use model::assignment::Held;
+use model::ids::{NodeName, Term};
+use model::report::Report;
+use model::vehicle::{Airborne, FlightTruth, WhyUnknown};
 
 const TRUTHS: [FlightTruth; 7] = [
     FlightTruth::Disarmed,

@@ -1,16 +1,17 @@
 //! Invariants 1, 5, 6, 8 and 9: what may be sent, over all combinations of an assignment, a vehicle and a history.
 
 use crate::given::{FLYING, GROUNDED, NOW, assigned, at, heard, uid, vehicle};
-use fleet::assignment::{Failsafe, Fence, OnCoordinatorLoss, OnLowBattery};
-use fleet::battery::{Level, Levels};
-use fleet::converge::{PlanStage, Situation, Step, converge};
+use fleet::flight::battery::Levels;
+use fleet::flight::converge::{PlanStage, Situation, Step, converge};
+use fleet::flight::memory::{Memory, StepKind};
 use fleet::flight_record::{FlightRecord, Stage};
-use fleet::ids::Term;
-use fleet::memory::{Memory, StepKind};
-use fleet::preflight::Clearance;
 use fleet::safety::Rest;
-use fleet::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
-use fleet::vehicle::{LandedState, Mode, OurPlan, Position, Vehicle};
+use model::assignment::{Failsafe, Fence, OnCoordinatorLoss, OnLowBattery};
+use model::battery_level::Level;
+use model::ids::Term;
+use model::preflight_policy::Clearance;
+use model::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
+use model::vehicle::{LandedState, Mode, OurPlan, Position, Vehicle};
 use std::time::Duration;
 
 const AFTER: Duration = Duration::from_secs(60);
@@ -183,7 +184,7 @@ fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
             highest_term: Term(if around.superseded { 6 } else { 5 }),
             held,
             ground_latch: None,
-            last_route: fleet::airspace::OrderNumber::default(),
+            last_route: model::route_order::OrderNumber::default(),
         };
         for shown in &shown {
             for (memory, under_way, by_us) in &memories {
@@ -205,7 +206,7 @@ fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
                             lasting: around.low,
                         },
                         preflight: Clearance::Clear,
-                        rules: fleet::rules::RulesClearance::Clear,
+                        rules: model::rules::RulesClearance::Clear,
                         plan: around.plan,
                         terminating: around.terminating,
                         rest: Rest::default(),
@@ -311,7 +312,7 @@ fn a_vehicle_that_is_up_and_must_land_is_ordered_to_land_at_once() {
             highest_term: Term(5),
             held: Some(assigned("d", 5, if desired { FLYING } else { GROUNDED })),
             ground_latch: None,
-            last_route: fleet::airspace::OrderNumber::default(),
+            last_route: model::route_order::OrderNumber::default(),
         };
         for confirmed in [true, false] {
             for mode in FLOWN {
@@ -330,7 +331,7 @@ fn a_vehicle_that_is_up_and_must_land_is_ordered_to_land_at_once() {
                         memory: &memory,
                         battery: Levels::default(),
                         preflight: Clearance::Clear,
-                        rules: fleet::rules::RulesClearance::Clear,
+                        rules: model::rules::RulesClearance::Clear,
                         plan: PlanStage::Flying,
                         terminating,
                         rest: Rest::default(),

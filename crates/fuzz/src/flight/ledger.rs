@@ -4,10 +4,10 @@
 //! Must not: read the agent's own record.
 
 use super::facts::{Mode, State};
-use fleet::assignment::{Assignment, Desired, Failsafe, GroundedWhy, Order};
-use fleet::ground::{GroundMark, GroundOrderId};
-use fleet::ids::Term;
 use link::dialect::AUTOPILOT_VERSION_DATA;
+use model::assignment::{Assignment, Desired, Failsafe, GroundedWhy, Order};
+use model::ground::{GroundMark, GroundOrderId};
+use model::ids::Term;
 
 /// A ground order that the agent keeps.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

@@ -9,9 +9,9 @@ mod judge;
 
 use super::facts::{Facts, Ours, State};
 use super::ledger::Ledger;
-use fleet::assignment::Order;
-use fleet::vehicle::{Autopilot, Identity};
 use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavCmd, MavMessage, MavType};
+use model::assignment::Order;
+use model::vehicle::{Autopilot, Identity};
 
 const ARM: MavCmd = MavCmd::MAV_CMD_COMPONENT_ARM_DISARM;
 const OUR_COMPONENT: u8 = 191;

@@ -3,14 +3,14 @@
 //! Owns: [`Coordinators`]. Must not: know what the agent makes of it.
 
 use crate::bytes::Bytes;
-use fleet::assignment::{
+use model::assignment::{
     Assignment, Desired, Failsafe, GroundedWhy, OnCoordinatorLoss, OnLowBattery, Order, Preflight,
 };
-use fleet::ground::{GroundMark, GroundOrderId};
-use fleet::ids::{DroneName, DroneUid, Term};
-use fleet::kill::KillOrder;
-use fleet::time::Moment;
-use fleet::units::{AltitudeAboveHome, Percent};
+use model::ground::{GroundMark, GroundOrderId};
+use model::ids::{DroneName, DroneUid, Term};
+use model::kill::KillOrder;
+use model::time::Moment;
+use model::units::{AltitudeAboveHome, Percent};
 use std::time::Duration;
 
 const FLYING: Desired = Desired::Flying {
@@ -47,10 +47,10 @@ impl Default for Coordinators {
                 failsafe: Failsafe::default(),
                 resume_after: 0,
                 ground_mark: None,
-                reported_flight: fleet::flight_record::ReportedFlight::default(),
+                reported_flight: model::reported_flight::ReportedFlight::default(),
                 routed: false,
-                manner: fleet::station::Manner::default(),
-                void: fleet::airspace::OrderNumber::default(),
+                manner: model::station::Manner::default(),
+                void: model::route_order::OrderNumber::default(),
                 rules: None,
                 plan: None,
                 route: None,
@@ -134,7 +134,7 @@ const fn grounded(why: GroundedWhy) -> Desired {
 
 fn failsafe(bytes: &mut Bytes<'_>) -> Failsafe {
     use OnCoordinatorLoss::{Continue, Hold, Land, Return};
-    let reserve = Percent::new(bytes.pick(&[0, 20, 50, 100])).unwrap_or(fleet::assignment::USUAL_RESERVE);
+    let reserve = Percent::new(bytes.pick(&[0, 20, 50, 100])).unwrap_or(model::assignment::USUAL_RESERVE);
     Failsafe {
         on_coordinator_loss: bytes.pick(&[Land, Return, Hold, Continue]),
         after: Duration::from_secs(bytes.pick(&[2, 10, 60, 0])),

@@ -5,14 +5,14 @@ use super::oracle::Oracle;
 use super::{Tally, run};
 use crate::seeds;
 use agent::outgoing::Outgoing;
-use fleet::assignment::{Assignment, Desired, Failsafe, GroundedWhy, Order};
-use fleet::ids::{DroneName, DroneUid, Term};
-use fleet::units::{Address, AltitudeAboveHome, ComponentId, SystemId};
-use fleet::vehicle::{Autopilot, Identity};
 use link::dialect::{
     COMMAND_LONG_DATA, EXTENDED_SYS_STATE_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage,
     MavModeFlag, MavSysStatusSensor, MavType, SYS_STATUS_DATA,
 };
+use model::assignment::{Assignment, Desired, Failsafe, GroundedWhy, Order};
+use model::ids::{DroneName, DroneUid, Term};
+use model::units::{Address, AltitudeAboveHome, ComponentId, SystemId};
+use model::vehicle::{Autopilot, Identity};
 use std::time::Duration;
 
 #[test]
@@ -44,10 +44,10 @@ fn order(desired: Desired) -> Order {
         failsafe: Failsafe::default(),
         resume_after: 0,
         ground_mark: None,
-        reported_flight: fleet::flight_record::ReportedFlight::default(),
+        reported_flight: model::reported_flight::ReportedFlight::default(),
         routed: false,
-        manner: fleet::station::Manner::default(),
-        void: fleet::airspace::OrderNumber::default(),
+        manner: model::station::Manner::default(),
+        void: model::route_order::OrderNumber::default(),
         rules: None,
         plan: None,
         route: None,

@@ -5,8 +5,8 @@
 use super::{SHARE, VEHICLE};
 use agent::gcs::routes::GuestId;
 use agent::gcs::switch::{Policy, Verdict};
-use fleet::units::Address;
 use link::raw::{Direction, RawFrame};
+use model::units::Address;
 use std::collections::{BTreeMap, VecDeque};
 use std::time::Duration;
 use tokio::time::Instant;

@@ -4,10 +4,10 @@
 
 use super::*;
 use crate::framing::tests::{frame_of, hex};
-use fleet::units::Address;
 use mavlink::dialects::ardupilotmega::{
     COMMAND_LONG_DATA, HEARTBEAT_DATA, MANUAL_CONTROL_DATA, MavMessage, PARAM_SET_DATA, PARAM_VALUE_DATA,
 };
+use model::units::Address;
 use proptest::prelude::*;
 
 fn frame(from: (u8, u8), message: &MavMessage) -> RawFrame {

@@ -26,7 +26,7 @@ impl Mutation {
     }
 }
 
-const FLEET: &[&str] = &["--package", "skein-fleet"];
+const FLEET: &[&str] = &["--package", "skein-model", "--package", "skein-fleet"];
 const AGENT: &[&str] = &[
     "--package",
     "skein-agent",
@@ -45,14 +45,14 @@ const AGENT: &[&str] = &[
 const NETWORK: &[&str] = &["--package", "skein-tests", "--test", "network"];
 
 const SAFETY: &str = "crates/fleet/src/safety.rs";
-const CONVERGE: &str = "crates/fleet/src/converge.rs";
-const ASSIGNMENT: &str = "crates/fleet/src/assignment.rs";
-const FRESHNESS: &str = "crates/fleet/src/freshness.rs";
-const GROUND_ORDER: &str = "crates/fleet/src/ground_order.rs";
-const FOLLOWING: &str = "crates/fleet/src/mission/following.rs";
+const CONVERGE: &str = "crates/fleet/src/flight/converge.rs";
+const ASSIGNMENT: &str = "crates/model/src/assignment.rs";
+const FRESHNESS: &str = "crates/fleet/src/planning/freshness.rs";
+const GROUND_ORDER: &str = "crates/fleet/src/planning/ground_order.rs";
+const FOLLOWING: &str = "crates/fleet/src/flight/following.rs";
 const CLAIM: &str = "crates/fleet/src/airspace/claim.rs";
 
-/// Those that need the least time: tests of `fleet` alone notice them.
+/// Those that need the least time: tests of `model` and `fleet` alone notice them.
 pub const SHORT: &[&str] = &[
     "arms a vehicle that is not known to be on the ground",
     "stops the motors of another Drone's vehicle",
@@ -152,7 +152,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 3,
         name: "binds a node that serves another Drone",
-        file: "crates/fleet/src/binding.rs",
+        file: "crates/fleet/src/planning/binding.rs",
         find: "if c.taken {",
         replace: "if false {",
         tests: FLEET,
@@ -168,7 +168,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 3,
         name: "commands another airframe on the same wire",
-        file: "crates/fleet/src/converge.rs",
+        file: "crates/fleet/src/flight/converge.rs",
         find: "if s.record.airframe(held, s.vehicle) == Airframe::Another {",
         replace: "if false && s.record.airframe(held, s.vehicle) == Airframe::Another {",
         tests: AGENT,
@@ -216,7 +216,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 5,
         name: "stops the motors of another Drone's vehicle",
-        file: "crates/fleet/src/kill.rs",
+        file: "crates/model/src/kill.rs",
         find: "q.held.filter(|held| held.uid == q.order.uid)",
         replace: "q.held.filter(|held| !held.uid.0.is_empty())",
         tests: FLEET,
@@ -224,7 +224,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 5,
         name: "carries out a kill that came before",
-        file: "crates/fleet/src/kill.rs",
+        file: "crates/model/src/kill.rs",
         find: "if q.used.has(q.order.nonce) {",
         replace: "if false {",
         tests: FLEET,
@@ -232,7 +232,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 5,
         name: "takes the vehicle back from a pilot",
-        file: "crates/fleet/src/takeover.rs",
+        file: "crates/model/src/takeover.rs",
         find: "takeovers > resume_after",
         replace: "takeovers > resume_after.saturating_add(1)",
         tests: FLEET,
@@ -264,7 +264,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 7,
         name: "arms with a battery that nothing is known of",
-        file: "crates/fleet/src/preflight.rs",
+        file: "crates/fleet/src/flight/preflight.rs",
         find: "Preflight::Refuse if battery == Level::Unknown => Clearance::Problems,",
         replace: "Preflight::Refuse if battery == Level::Unknown => Clearance::Clear,",
         tests: FLEET,
@@ -272,7 +272,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 7,
         name: "arms although the autopilot's own failsafes are off",
-        file: "crates/fleet/src/preflight.rs",
+        file: "crates/fleet/src/flight/preflight.rs",
         find: "Preflight::Refuse if !findings.problems.is_empty() => Clearance::Problems,",
         replace: "Preflight::Refuse if !findings.problems.is_empty() => Clearance::Clear,",
         tests: FLEET,
@@ -304,7 +304,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 9,
         name: "forgets a ground order that is recorded nowhere yet",
-        file: "crates/fleet/src/ground.rs",
+        file: "crates/model/src/ground.rs",
         find: "Some(GroundMark::Given(id)) if ordered => Some(id),",
         replace: "Some(GroundMark::Given(_)) if ordered => None,",
         tests: FLEET,
@@ -328,7 +328,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 9,
         name: "orders agents to fly under a ground order",
-        file: "crates/fleet/src/drone.rs",
+        file: "crates/fleet/src/planning/drone.rs",
         find: "(true, _) | (_, Some(true)) => Self::Ordered,",
         replace: "(true, _) | (_, Some(true)) => Self::No,",
         tests: FLEET,
@@ -360,7 +360,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 10,
         name: "binds a node that is cordoned",
-        file: "crates/fleet/src/binding.rs",
+        file: "crates/fleet/src/planning/binding.rs",
         find: "if c.cordoned {",
         replace: "if false {",
         tests: FLEET,
@@ -440,7 +440,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 11,
         name: "lands a vehicle for its Drone's end wherever it may be",
-        file: "crates/fleet/src/drone/order.rs",
+        file: "crates/fleet/src/planning/drone/order.rs",
         find: "if way_home == Some(WayHome::Unknown)\n",
         replace: "if way_home == Some(WayHome::Unknown) && false\n",
         tests: FLEET,
@@ -448,7 +448,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 11,
         name: "takes off without a station below one that holds",
-        file: "crates/fleet/src/site/takeoff.rs",
+        file: "crates/fleet/src/planning/site/takeoff.rs",
         find: "Some(way) if known.is_some() || self.is_clear(node, &way, vehicles) => {",
         replace: "Some(way) if known.is_some() || self.is_clear(node, &way, vehicles) || true => {",
         tests: FLEET,
@@ -456,7 +456,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 11,
         name: "sends a route past one that a leader may have ordered to fly unseen",
-        file: "crates/fleet/src/drone/desire.rs",
+        file: "crates/fleet/src/planning/drone/desire.rs",
         find: "SoFar::Fresh | SoFar::Flown => true,\n        SoFar::Over | SoFar::Killed => false,",
         replace: "SoFar::Flown => true,\n        SoFar::Fresh | SoFar::Over | SoFar::Killed => false,",
         tests: FLEET,
@@ -536,7 +536,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 1,
         name: "lets three captured agents use up the terms",
-        file: "crates/fleet/src/deposition.rs",
+        file: "crates/fleet/src/planning/deposition.rs",
         find: "agreed.0.saturating_sub(ours.0) <= LEAP && !raised",
         replace: "ours < agreed",
         tests: FLEET,
@@ -560,7 +560,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 12,
         name: "takes other rules in force for the ones that were selected",
-        file: "crates/fleet/src/rules.rs",
+        file: "crates/model/src/rules.rs",
         find: "if report.in_force && report.held.as_ref() == Some(named) => {",
         replace: "if report.in_force && report.held.is_some() => {",
         tests: FLEET,
@@ -592,7 +592,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 13,
         name: "takes a leg for flown of which only the end was reached",
-        file: "crates/fleet/src/mission/cut.rs",
+        file: "crates/fleet/src/planning/mission/cut.rs",
         find: "if reached(*before) && reached(*item) => Some(done),",
         replace: "if reached(*before) || reached(*item) => Some(done),",
         tests: FLEET,
@@ -600,7 +600,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 13,
         name: "takes all of a part for flown when its vehicle leaves",
-        file: "crates/fleet/src/mission/progress.rs",
+        file: "crates/fleet/src/planning/mission/progress.rs",
         find: "progress.flown = progress.flown.and(&part.flown);",
         replace: "progress.flown = progress.flown.and(&part.stretches);",
         tests: FLEET,
@@ -648,7 +648,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 15,
         name: "takes the wait of PX4's failsafe for a hold of ours",
-        file: "crates/fleet/src/failsafe.rs",
+        file: "crates/model/src/failsafe.rs",
         find: "(Some(SystemState::Critical), Some(Autopilot::Px4)) => true,",
         replace: "(Some(SystemState::Critical), Some(Autopilot::Px4)) => announced,",
         tests: FLEET,
@@ -688,7 +688,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 11,
         name: "sends vehicles to where an aircraft of others may be",
-        file: "crates/fleet/src/site.rs",
+        file: "crates/fleet/src/planning/site.rs",
         find: "        self.hear_traffic(vehicles, now);\n",
         replace: "",
         tests: FLEET,
@@ -696,7 +696,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 11,
         name: "takes off along a route that an aircraft has crossed",
-        file: "crates/fleet/src/site.rs",
+        file: "crates/fleet/src/planning/site.rs",
         find: "        self.take_back(vehicles, now);\n",
         replace: "",
         tests: FLEET,
@@ -720,7 +720,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 11,
         name: "lets one take off under a vehicle that was grounded in the air",
-        file: "crates/fleet/src/site/takeoff.rs",
+        file: "crates/fleet/src/planning/site/takeoff.rs",
         find: "|| (expected.roams && !is_down())",
         replace: "",
         tests: FLEET,
@@ -728,7 +728,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 11,
         name: "takes off along a plan into whose way another has come",
-        file: "crates/fleet/src/site/takeoff.rs",
+        file: "crates/fleet/src/planning/site/takeoff.rs",
         find: "known && !self.takeoffs.crossed.contains(node)",
         replace: "known",
         tests: FLEET,
@@ -736,7 +736,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 11,
         name: "changes a height in the air into the way of others",
-        file: "crates/fleet/src/site/takeoff.rs",
+        file: "crates/fleet/src/planning/site/takeoff.rs",
         find: "|| way.as_ref().is_none_or(is_clear) {",
         replace: "|| way.as_ref().is_none_or(|_| true) {",
         tests: FLEET,
@@ -744,7 +744,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 11,
         name: "cuts the corners of a written mission",
-        file: "crates/fleet/src/mission/written.rs",
+        file: "crates/fleet/src/planning/mission/written.rs",
         find: "item::NAV_WAYPOINT if second > WIDEST.0 =>",
         replace: "item::NAV_WAYPOINT if false =>",
         tests: FLEET,
@@ -752,7 +752,7 @@ pub const MUTATIONS: &[Mutation] = &[
     Mutation {
         invariant: 12,
         name: "loses an exclusion that is drawn in the other direction",
-        file: "crates/fleet/src/geofence/region.rs",
+        file: "crates/fleet/src/planning/geofence/region.rs",
         find: "polygon(&Ring::new(Side::Outside, points.clone()).points);",
         replace: "polygon(points);",
         tests: FLEET,

@@ -111,9 +111,10 @@ const TIMED: [(&str, &str, &str, u32); 4] = [
 
 /// Programs that only compute: no process, no line and no clock of the machine is in them. They run with the lowest priority, in the time in which the
 /// others wait, one at a time.
-const GIVE_WAY: [(&str, &str); 7] = [
+const GIVE_WAY: [(&str, &str); 8] = [
     ("tests", "network"),
     ("workspace", "examples"),
+    ("model", "model"),
     ("fleet", "fleet"),
     ("fleet", "invariants"),
     ("agent", "fuzzed"),

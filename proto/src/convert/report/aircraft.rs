@@ -5,8 +5,8 @@
 use super::{moment, ms};
 use crate::convert::{BadMessage, place, within};
 use crate::v1;
-use fleet::traffic::{Aircraft, Altitude, MOST_REPORTED};
-use fleet::units::AltitudeAmsl;
+use model::traffic::{Aircraft, Altitude, MOST_REPORTED};
+use model::units::AltitudeAmsl;
 use v1::aircraft::Altitude as Reported;
 
 /// Faster than anything that flies, meters per second.

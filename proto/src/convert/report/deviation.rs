@@ -5,12 +5,12 @@
 
 use super::{moment, ms};
 use crate::v1;
-use fleet::alarm::Cause;
-use fleet::failsafe::{Diversion, Diverted};
-use fleet::memory::{Answer, Owed, Stalled};
-use fleet::takeover::Descent;
-use fleet::units::AltitudeAboveHome;
-use fleet::whereabouts::Astray;
+use model::alarm::Cause;
+use model::answer::{Answer, Owed, Stalled};
+use model::failsafe::{Diversion, Diverted};
+use model::takeover::Descent;
+use model::units::AltitudeAboveHome;
+use model::whereabouts::Astray;
 
 /// Most characters of an autopilot's words that are taken.
 const LONGEST: usize = 300;

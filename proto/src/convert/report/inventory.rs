@@ -3,8 +3,8 @@
 //! Owns: that. Must not: refuse a report for what nothing is decided by.
 
 use crate::v1;
-use fleet::inventory::{BatteryWear, Board, Inventory};
-use fleet::units::Percent;
+use model::inventory::{BatteryWear, Board, Inventory};
+use model::units::Percent;
 
 impl From<Inventory> for v1::Inventory {
     fn from(inventory: Inventory) -> Self {

@@ -1,15 +1,15 @@
 //! What of a report comes through the wire, and what is refused there.
 
 use super::*;
-use fleet::alarm::Cause;
-use fleet::failsafe::{Diversion, Diverted};
-use fleet::flight_record::SoFar;
-use fleet::inventory::{BatteryWear, Board};
-use fleet::memory::{Answer, Owed};
-use fleet::takeover::Descent;
-use fleet::traffic::{Aircraft, Altitude};
-use fleet::units::Wgs84;
-use fleet::whereabouts::Astray;
+use model::alarm::Cause;
+use model::answer::{Answer, Owed};
+use model::failsafe::{Diversion, Diverted};
+use model::inventory::{BatteryWear, Board};
+use model::reported_flight::SoFar;
+use model::takeover::Descent;
+use model::traffic::{Aircraft, Altitude};
+use model::units::Wgs84;
+use model::whereabouts::Astray;
 use proptest::option::of;
 use proptest::prelude::*;
 use proptest::sample::select;

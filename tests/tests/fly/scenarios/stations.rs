@@ -6,11 +6,11 @@
 use std::time::Duration;
 
 use anyhow::{Context, ensure};
-use fleet::geo::{offset, shifted};
-use fleet::units::Wgs84;
 use mavlink::dialects::ardupilotmega::{
     ADSB_VEHICLE_DATA, AdsbAltitudeType, AdsbEmitterType, AdsbFlags, GLOBAL_POSITION_INT_DATA, MavMessage,
 };
+use model::geo::{offset, shifted};
+use model::units::Wgs84;
 use serde_json::{Value, json};
 use testkit::autopilots::{HOME, Stack};
 

@@ -13,9 +13,9 @@
 use crate::api::Cluster;
 use crate::node::Node;
 use crate::vehicle::Vehicle;
-use fleet::rules::{Enforce, Outline, Rules, RulesDigest, Side};
-use fleet::units::Wgs84;
 use http::Method;
+use model::rules::{Enforce, Outline, Rules, RulesDigest, Side};
+use model::units::Wgs84;
 use serde_json::Value;
 use sitl::wire::PlanItem;
 use std::collections::HashMap;

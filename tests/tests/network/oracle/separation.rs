@@ -7,7 +7,7 @@
 
 use crate::node::Node;
 use crate::vehicle::Spot;
-use fleet::assignment::Order;
+use model::assignment::Order;
 use std::time::Duration;
 
 /// Nearer than this, over ground and in height, is too near, meters.

@@ -8,8 +8,8 @@
 
 use crate::node::Node;
 use crate::vehicle::Spot;
-use fleet::airspace::OrderNumber;
-use fleet::assignment::Order;
+use model::assignment::Order;
+use model::route_order::OrderNumber;
 use std::time::Duration;
 
 /// Each leader knows of it by now, and what was ordered before has been received, however late it came.

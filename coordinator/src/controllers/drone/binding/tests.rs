@@ -6,9 +6,9 @@ use crate::cluster::world::Change;
 use crate::controllers::facts::tests::observer;
 use crate::server::auth::tests::scripted::Scripted;
 use crds::{DroneSpec, Swarm, SwarmSpec};
-use fleet::vehicle::{Battery, Charge, FlightTruth};
 use k8s_openapi::api::core::v1::{Node, NodeCondition, NodeSpec, NodeStatus};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
+use model::vehicle::{Battery, Charge, FlightTruth};
 
 /// Three vehicles, the first being the best, and Drones of one Swarm.
 struct Field {

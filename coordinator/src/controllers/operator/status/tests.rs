@@ -3,8 +3,8 @@
 use super::*;
 use crds::OperatorSpec;
 use crds::operator::{LocationSource, OperatorLocation};
-use fleet::remote_id::{AircraftId, AircraftIdKind, Location};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::LabelSelector;
+use model::remote_id::{AircraftId, AircraftIdKind, Location};
 
 fn labels(of: &[(&str, &str)]) -> BTreeMap<String, String> {
     of.iter()

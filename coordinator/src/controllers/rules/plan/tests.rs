@@ -6,13 +6,13 @@ use super::super::status::{RuleState, fence_on, of_fence, of_profile, profile_on
 use super::*;
 use crds::geofence::{Area, Circle, Point};
 use crds::{Geofence, GeofenceSpec, ParameterProfile, ParameterProfileSpec};
-use fleet::parameters::compose;
-use fleet::route_order::Waypoint;
-use fleet::rules::{Deviation, FenceState, RulesReport};
-use fleet::units::{AltitudeAmsl, ComponentId, SystemId, Wgs84};
-use fleet::vehicle::{Airborne, Autopilot, FlightTruth, Identity};
+use fleet::planning::parameters::compose;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
 use k8s_openapi::jiff::Timestamp;
+use model::route_order::Waypoint;
+use model::rules::{Deviation, FenceState, RulesReport};
+use model::units::{AltitudeAmsl, ComponentId, SystemId, Wgs84};
+use model::vehicle::{Airborne, Autopilot, FlightTruth, Identity};
 
 const HOME: Wgs84 = Wgs84 {
     latitude_deg: 47.0,
@@ -279,7 +279,7 @@ fn a_fence_that_cannot_be_made_keeps_the_former_one_on_board_and_names_none_that
     let former = fleet.settle()[0].send.clone().unwrap();
     fleet.change(0, |report| {
         report.home = Some(Waypoint {
-            at: fleet::geo::shifted(HOME, 1000.0, 0.0),
+            at: model::geo::shifted(HOME, 1000.0, 0.0),
             amsl: AltitudeAmsl(400.0),
         });
     });
@@ -312,7 +312,7 @@ fn a_geofence_that_is_gone_is_taken_back_and_one_that_changes_is_sent_anew() {
 fn a_window_opens_and_closes_a_geofence() {
     let mut fleet = Fleet::of(&["a"]);
     let mut geofence = geofence("site", "north", 200.0, 1);
-    let window = fleet::geofence::Window {
+    let window = fleet::planning::geofence::Window {
         from: Some(100),
         until: Some(200),
     };
@@ -674,7 +674,7 @@ fn nobody_gets_changed_values_while_those_are_awaited_that_were_heard_before() {
 fn px4_gets_a_lower_return_with_a_low_ceiling_and_waits_until_its_height_is_known() {
     let mut fleet = Fleet::of(&["a"]);
     let mut low = geofence("site", "north", 200.0, 1);
-    Arc::make_mut(&mut Arc::make_mut(&mut low).wanted).ceiling = Some(fleet::units::AltitudeAboveHome(30.0));
+    Arc::make_mut(&mut Arc::make_mut(&mut low).wanted).ceiling = Some(model::units::AltitudeAboveHome(30.0));
     fleet.objects.fences = vec![low];
     let outcomes = fleet.look();
     assert_eq!(outcomes[0].named, Some(RulesDigest(UNMADE.into())));
@@ -685,7 +685,7 @@ fn px4_gets_a_lower_return_with_a_low_ceiling_and_waits_until_its_height_is_know
     );
     let returns = |fleet: &mut Fleet, height: f64| {
         fleet.change(0, |report| {
-            report.return_height = Some(fleet::units::AltitudeAboveHome(height))
+            report.return_height = Some(model::units::AltitudeAboveHome(height))
         });
         let outcomes = fleet.settle();
         let rules = outcomes[0].send.clone().unwrap();
@@ -783,7 +783,7 @@ struct Truth {
     held: Option<Rules>,
     /// What was set, and the fence that was read back.
     values: BTreeMap<String, f64>,
-    fence: Option<fleet::rules::Fence>,
+    fence: Option<model::rules::Fence>,
     refuses: bool,
     flies: bool,
 }
@@ -987,7 +987,7 @@ fn a_look_over_a_thousand_vehicles_makes_nothing_anew_while_nothing_changes() {
     for i in 0..1000 {
         fleet.change(i, |report| {
             let home = report.home.as_mut().unwrap();
-            home.at = fleet::geo::shifted(home.at, 0.05, 0.0);
+            home.at = model::geo::shifted(home.at, 0.05, 0.0);
         });
     }
     let after = fleet.look();
@@ -1003,7 +1003,7 @@ fn large(site: &str, number: i32) -> Arc<Fence> {
             (0..n)
                 .map(|i| {
                     let angle = std::f64::consts::TAU * f64::from(i) / f64::from(n);
-                    let at = fleet::geo::shifted(HOME, east + radius * angle.cos(), north + radius * angle.sin());
+                    let at = model::geo::shifted(HOME, east + radius * angle.cos(), north + radius * angle.sin());
                     Point {
                         latitude_degrees: at.latitude_deg,
                         longitude_degrees: at.longitude_deg,

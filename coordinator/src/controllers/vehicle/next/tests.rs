@@ -1,10 +1,10 @@
 //! The life of a Vehicle object, as sentences.
 
 use super::*;
-use fleet::inventory::Inventory;
-use fleet::units::Percent;
-use fleet::vehicle::{Airborne, Autopilot, Identity, WhyUnknown};
 use kube::core::ObjectMeta;
+use model::inventory::Inventory;
+use model::units::Percent;
+use model::vehicle::{Airborne, Autopilot, Identity, WhyUnknown};
 
 const UID: HardwareUid = HardwareUid::Short(0x2a);
 
@@ -23,8 +23,8 @@ fn report(truth: FlightTruth) -> Report {
         ready: Some(true),
         identity: Some(Identity {
             autopilot: Autopilot::Px4,
-            system: fleet::units::SystemId(3),
-            component: fleet::units::ComponentId(1),
+            system: model::units::SystemId(3),
+            component: model::units::ComponentId(1),
             firmware: Some("1.17.0".into()),
             hardware: Some(UID),
         }),
@@ -268,12 +268,12 @@ fn a_home_that_an_autopilot_corrects_a_little_is_not_written_anew() {
     let node = node();
     let home = |latitude_deg, amsl| {
         let mut report = report(FlightTruth::Disarmed);
-        report.home = Some(fleet::route_order::Waypoint {
+        report.home = Some(model::route_order::Waypoint {
             at: Wgs84 {
                 latitude_deg,
                 longitude_deg: 8.5,
             },
-            amsl: fleet::units::AltitudeAmsl(amsl),
+            amsl: model::units::AltitudeAmsl(amsl),
         });
         report
     };
@@ -314,8 +314,8 @@ fn an_airframe_is_known_once_its_autopilot_has_told_its_version_or_will_not() {
 fn its_board_stays_known_and_the_wear_is_that_of_the_battery_that_it_has_now() {
     let (node, mut report) = (node(), report(FlightTruth::Disarmed));
     report.inventory = Inventory {
-        board: fleet::inventory::Board::of(9 << 16, 0x26ac, 0x11),
-        wear: fleet::inventory::BatteryWear {
+        board: model::inventory::Board::of(9 << 16, 0x26ac, 0x11),
+        wear: model::inventory::BatteryWear {
             cycles: Some(212),
             health: Percent::new(81),
         },

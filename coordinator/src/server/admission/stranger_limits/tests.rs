@@ -5,7 +5,7 @@
 
 use super::*;
 use crate::server::admission::LIMITS;
-use fleet::backoff::Backoff;
+use model::backoff::Backoff;
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::net::Ipv4Addr;

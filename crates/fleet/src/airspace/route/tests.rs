@@ -1,7 +1,7 @@
 //! Routes, and what is left of them.
 
 use super::*;
-use crate::units::Meters;
+use model::units::Meters;
 use proptest::prelude::*;
 
 const MARGIN: Margin = Margin {

@@ -7,12 +7,12 @@ use crate::flight::facts::{Mode, State};
 use crate::flight::ledger::StoredOrder;
 use agent::kill::Shot;
 use agent::outgoing::Outgoing;
-use fleet::assignment::{Desired, OnCoordinatorLoss, OnLowBattery, Preflight};
-use fleet::kill::KillOrder;
-use fleet::report::Report;
-use fleet::units::Address;
-use fleet::vehicle::FlightTruth;
 use link::dialect::{MavAutopilot, MavCmd, MavMessage, MavType};
+use model::assignment::{Desired, OnCoordinatorLoss, OnLowBattery, Preflight};
+use model::kill::KillOrder;
+use model::report::Report;
+use model::units::Address;
+use model::vehicle::FlightTruth;
 
 /// For so long after a stream was lost the heartbeat of a ground station goes on, so that a fail-over brings no vehicle home.
 const BRIDGED_MS: u64 = 20_000;

@@ -5,8 +5,8 @@
 use super::{World, at};
 use crate::flight::oracle::Oracle;
 use agent::outgoing::Written;
-use fleet::assignment::Desired;
 use link::LinkEvent;
+use model::assignment::Desired;
 
 impl World<'_> {
     pub(super) fn stream(&mut self, open: bool) {

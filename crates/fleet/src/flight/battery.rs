@@ -1,0 +1,359 @@
+//! When a battery is low: by the autopilot's own judgment or by the Drone's reserve, and never by one reading.
+//!
+//! Owns: what one reading means ([`level_of`]), and [`Gauge`], which believes a low reading only once it has
+//! lasted for a while: values sag at a takeoff, and noise gets through a checksum now and then. What a steady drain takes from the
+//! battery meanwhile is counted in, so that the reserve is still there when it is acted on.
+//! Must not: decide what follows ([`crate::flight::converge`], [`crate::safety`]). A battery of which nothing is known is not low.
+
+use model::battery_level::Level;
+use model::time::{Moment, Sighting};
+use model::units::{Percent, Volts};
+use model::vehicle::{ArmingReason, Battery, Charge, ReasonClass};
+use std::time::Duration;
+
+/// A low reading counts once readings have been low for this long.
+pub const LOW_CONFIRMED_AFTER: Duration = Duration::from_secs(3);
+
+/// A reading older than this says nothing any more (BATTERY_STATUS is asked for at 0.5 Hz).
+pub const READING_COUNTS_FOR: Duration = Duration::from_secs(15);
+
+/// Readings nearer to each other than this are one for the drain: whole percents say nothing of it in less time.
+const DRAIN_STEP: Duration = Duration::from_millis(1500);
+
+/// Two readings that are further apart than this say nothing of the drain.
+const DRAIN_STEP_AT_MOST: Duration = Duration::from_secs(10);
+
+/// So many readings, and the least of the drains between them, make a steady drain: neither one wrong reading nor a sag does.
+const DRAIN_READINGS: usize = 4;
+
+/// The drain is counted in for the time for which a low reading has to last, and until the reading after it.
+const DRAIN_AHEAD: Duration = Duration::from_secs(LOW_CONFIRMED_AFTER.as_secs() + 2);
+
+/// No more than this is counted in, percent.
+const DRAIN_AT_MOST: f64 = 15.0;
+
+/// What one reading means, `reserve` being the Drone's.
+#[must_use]
+pub fn level_of(battery: &Battery, reserve: Percent) -> Level {
+    let stated = match battery.charge {
+        Charge::Unknown => Level::Unknown,
+        Charge::Fine => Level::Fine,
+        Charge::Low | Charge::Critical | Charge::Unhealthy => Level::Low,
+        Charge::Emergency | Charge::Failed => Level::Emergency,
+    };
+    let left = match battery.remaining {
+        None => Level::Unknown,
+        Some(left) if left <= reserve => Level::Low,
+        Some(_) => Level::Fine,
+    };
+    stated.max(left)
+}
+
+/// How full a battery is: at its last reading, and as readings have said for a while.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Levels {
+    /// By the last reading alone; what arming goes by.
+    pub latest: Level,
+    /// What has lasted for a while; what a flight is ended by.
+    pub lasting: Level,
+}
+
+/// The last readings by which the drain is measured, the newest first.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+struct Drain([Option<(Percent, Moment)>; DRAIN_READINGS]);
+
+impl Drain {
+    fn observe(&mut self, remaining: Option<Percent>, at: Moment) {
+        let Some(remaining) = remaining else {
+            *self = Self::default();
+            return;
+        };
+        if self.0[0].is_none_or(|(_, last)| at.since(last) >= DRAIN_STEP) {
+            self.0.rotate_right(1);
+            self.0[0] = Some((remaining, at));
+        }
+    }
+
+    /// Percent a second that the battery loses at least; 0 where it does not lose steadily.
+    fn per_second(&self) -> f64 {
+        let between = self.0.windows(2).map(|two| {
+            let [Some((now, at)), Some((before, then))] = two else {
+                return 0.0;
+            };
+            let step = at.since(*then);
+            if step.is_zero() || step > DRAIN_STEP_AT_MOST {
+                return 0.0;
+            }
+            f64::from(before.get().saturating_sub(now.get())) / step.as_secs_f64()
+        });
+        between.fold(f64::INFINITY, f64::min)
+    }
+
+    /// What is left of `battery` once a low reading of now would have lasted.
+    fn ahead(&self, battery: &Battery) -> Battery {
+        let taken = (self.per_second() * DRAIN_AHEAD.as_secs_f64()).clamp(0.0, DRAIN_AT_MOST);
+        let left = |now: Percent| {
+            #[allow(
+                clippy::cast_possible_truncation,
+                clippy::cast_sign_loss,
+                reason = "it was clamped to a few percent"
+            )]
+            let taken = taken.round() as u8;
+            Percent::new(now.get().saturating_sub(taken)).unwrap_or(now)
+        };
+        Battery {
+            remaining: battery.remaining.map(left),
+            ..*battery
+        }
+    }
+}
+
+/// Readings of one battery over time.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Gauge {
+    last: Option<Reading>,
+    drain: Drain,
+    low_since: Option<Moment>,
+    emergency_since: Option<Moment>,
+}
+
+/// The last reading and what it means.
+#[derive(Clone, Copy, Debug, PartialEq)]
+struct Reading {
+    battery: Battery,
+    at: Moment,
+    /// As it is.
+    level: Level,
+    /// With the drain counted in.
+    ahead: Level,
+}
+
+impl Gauge {
+    /// Takes the last reading; the same one may be given again.
+    pub fn observe(&mut self, battery: Option<&Sighting<Battery>>, reserve: Percent) {
+        let Some(reading) = battery else {
+            *self = Self::default();
+            return;
+        };
+        self.drain.observe(reading.value.remaining, reading.at);
+        let level = level_of(&reading.value, reserve);
+        let ahead = level.max(level_of(&self.drain.ahead(&reading.value), reserve));
+        let since_when = |since: Option<Moment>, at_least: Level| {
+            (ahead >= at_least).then(|| since.map_or(reading.at, |since| since.min(reading.at)))
+        };
+        self.low_since = since_when(self.low_since, Level::Low);
+        self.emergency_since = since_when(self.emergency_since, Level::Emergency);
+        self.last = Some(Reading {
+            battery: reading.value,
+            at: reading.at,
+            level,
+            ahead,
+        });
+    }
+
+    /// How full the battery is.
+    #[must_use]
+    pub fn levels(&self, now: Moment) -> Levels {
+        let Some(last) = self.last.filter(|last| now.since(last.at) <= READING_COUNTS_FOR) else {
+            return Levels::default();
+        };
+        Levels {
+            latest: last.level,
+            lasting: self.lasting(last.ahead, last.at),
+        }
+    }
+
+    /// Why the vehicle is not armed, if the battery is the reason.
+    #[must_use]
+    pub fn refusal(&self, reserve: Percent, now: Moment) -> Option<ArmingReason> {
+        if self.levels(now).latest < Level::Low {
+            return None;
+        }
+        let reserve = reserve.get();
+        let battery = self.last.map(|last| last.battery);
+        let left = battery.and_then(|battery| battery.remaining).map(Percent::get);
+        let voltage = battery.and_then(|battery| battery.voltage);
+        let text = match (left, voltage) {
+            (Some(left), _) if left <= reserve => {
+                format!("battery at {left} %, reserve {reserve} %; charge or replace it")
+            }
+            // What is left does not say so; its voltage or its own threshold does.
+            (Some(left), Some(Volts(volts))) => {
+                format!("the autopilot calls its battery low, at {left} % and {volts:.1} V; charge or replace it")
+            }
+            (Some(left), None) => format!("the autopilot calls its battery low, at {left} %; charge or replace it"),
+            (None, Some(Volts(volts))) => {
+                format!("the autopilot calls its battery low, at {volts:.1} V; charge or replace it")
+            }
+            (None, None) => "the autopilot calls its battery low; charge or replace it".to_owned(),
+        };
+        let since = self.low_since.unwrap_or(now);
+        Some(ArmingReason {
+            class: ReasonClass::NeedsHuman,
+            ..ArmingReason::reported(text, since)
+        })
+    }
+
+    fn lasting(&self, level: Level, at: Moment) -> Level {
+        let lasted = |since: Option<Moment>| since.is_some_and(|since| at.since(since) >= LOW_CONFIRMED_AFTER);
+        match level {
+            Level::Emergency if lasted(self.emergency_since) => Level::Emergency,
+            Level::Emergency | Level::Low if lasted(self.low_since) => Level::Low,
+            Level::Emergency | Level::Low => Level::Fine,
+            Level::Fine | Level::Unknown => level,
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn at(s: u64) -> Moment {
+        Moment::at(Duration::from_secs(s))
+    }
+
+    fn percent(value: u8) -> Percent {
+        Percent::new(value).unwrap()
+    }
+
+    fn battery(remaining: Option<u8>, charge: Charge) -> Battery {
+        Battery {
+            remaining: remaining.map(percent),
+            voltage: None,
+            charge,
+        }
+    }
+
+    fn after(readings: &[(u64, Battery)]) -> Gauge {
+        let mut gauge = Gauge::default();
+        for (s, battery) in readings {
+            gauge.observe(Some(&Sighting::new(*battery, at(*s))), percent(20));
+        }
+        gauge
+    }
+
+    fn lasting(readings: &[(u64, Battery)], now_s: u64) -> Level {
+        after(readings).levels(at(now_s)).lasting
+    }
+
+    #[test]
+    fn a_battery_is_low_at_its_reserve_or_when_the_autopilot_says_so() {
+        let level = |remaining, charge| level_of(&battery(remaining, charge), percent(20));
+        assert_eq!(level(Some(21), Charge::Unknown), Level::Fine);
+        assert_eq!(level(Some(20), Charge::Fine), Level::Low);
+        assert_eq!(level(Some(0), Charge::Unknown), Level::Low);
+        for charge in [Charge::Low, Charge::Critical, Charge::Unhealthy] {
+            assert_eq!(level(Some(80), charge), Level::Low);
+        }
+        for charge in [Charge::Emergency, Charge::Failed] {
+            assert_eq!(level(Some(80), charge), Level::Emergency);
+        }
+    }
+
+    #[test]
+    fn a_battery_that_does_not_know_itself_is_not_low() {
+        let unknown = battery(None, Charge::Unknown);
+        assert_eq!(level_of(&unknown, percent(20)), Level::Unknown);
+        assert_eq!(lasting(&[(0, unknown), (9, unknown)], 9), Level::Unknown);
+        assert_eq!(lasting(&[], 0), Level::Unknown);
+    }
+
+    #[test]
+    fn one_low_reading_or_a_short_sag_is_not_believed() {
+        let (low, fine) = (battery(Some(5), Charge::Unknown), battery(Some(70), Charge::Fine));
+        assert_eq!(lasting(&[(0, fine), (2, low)], 10), Level::Fine);
+        assert_eq!(lasting(&[(0, low), (2, low), (3, fine), (4, low)], 4), Level::Fine);
+        assert_eq!(lasting(&[(0, low), (2, low)], 2), Level::Fine);
+        assert_eq!(lasting(&[(0, low), (2, low), (4, low)], 4), Level::Low);
+        assert_eq!(after(&[(0, low)]).levels(at(0)).latest, Level::Low);
+    }
+
+    #[test]
+    fn an_emergency_counts_as_low_until_it_has_stood() {
+        let (low, worse) = (battery(Some(10), Charge::Critical), battery(Some(3), Charge::Emergency));
+        assert_eq!(lasting(&[(0, low), (4, low), (5, worse)], 5), Level::Low);
+        assert_eq!(lasting(&[(0, low), (5, worse), (8, worse)], 8), Level::Emergency);
+    }
+
+    #[test]
+    fn a_low_battery_on_the_ground_is_reported_with_what_to_do() {
+        let text = |b| after(&[(0, b)]).refusal(percent(20), at(1)).map(|r| (r.text, r.class));
+        let low = text(battery(Some(18), Charge::Unknown)).unwrap();
+        assert_eq!(
+            low,
+            (
+                "battery at 18 %, reserve 20 %; charge or replace it".to_owned(),
+                ReasonClass::NeedsHuman
+            )
+        );
+        assert!(text(battery(None, Charge::Critical)).is_some());
+        assert_eq!(text(battery(Some(21), Charge::Fine)), None);
+    }
+
+    #[test]
+    fn a_steady_drain_is_counted_in_so_that_the_reserve_is_there_when_it_is_acted_on() {
+        // 1.7 % a second, read every two seconds: found to come home at 13 % with a reserve of 20 %.
+        for (tenths_per_s, at_least, at_most) in [(17, 18, 26), (5, 18, 23), (2, 18, 21), (40, 16, 34)] {
+            let mut gauge = Gauge::default();
+            let acted = (0..400).step_by(2).find_map(|s| {
+                let left = percent(u8::try_from((900 - tenths_per_s * s).max(0) / 10).unwrap());
+                let reading = battery(Some(left.get()), Charge::Unknown);
+                let now = at(u64::try_from(s).unwrap());
+                gauge.observe(Some(&Sighting::new(reading, now)), percent(20));
+                (gauge.levels(now).lasting == Level::Low).then_some(left.get())
+            });
+            let acted = acted.unwrap();
+            assert!((at_least..=at_most).contains(&acted), "{tenths_per_s}: at {acted} %");
+        }
+    }
+
+    #[test]
+    fn a_wrong_reading_or_a_sag_is_no_drain() {
+        let of = |left| battery(Some(left), Charge::Unknown);
+        let readings = [
+            (0, of(30)),
+            (2, of(30)),
+            (4, of(25)),
+            (6, of(25)),
+            (8, of(24)),
+            (10, of(24)),
+        ];
+        assert_eq!(lasting(&readings, 10), Level::Fine);
+        let sag = [(0, of(60)), (2, of(40)), (4, of(27)), (6, of(45)), (8, of(44))];
+        assert_eq!(lasting(&sag, 8), Level::Fine);
+        let drained = [
+            (0, of(40)),
+            (2, of(37)),
+            (4, of(34)),
+            (6, of(31)),
+            (8, of(28)),
+            (10, of(25)),
+        ];
+        let gauge = after(&drained);
+        assert_eq!(gauge.levels(at(10)).latest, Level::Fine, "arming goes by what is there");
+    }
+
+    #[test]
+    fn a_battery_that_is_low_by_its_voltage_is_not_blamed_on_the_reserve() {
+        let low = Battery {
+            voltage: Some(Volts(13.84)),
+            ..battery(Some(73), Charge::Low)
+        };
+        let text = after(&[(0, low)]).refusal(percent(20), at(1)).unwrap().text;
+        assert_eq!(
+            text,
+            "the autopilot calls its battery low, at 73 % and 13.8 V; charge or replace it"
+        );
+    }
+
+    #[test]
+    fn what_was_read_long_ago_says_nothing() {
+        let low = battery(Some(10), Charge::Unknown);
+        let readings = [(0, low), (4, low)];
+        assert_eq!(
+            (lasting(&readings, 19), lasting(&readings, 20)),
+            (Level::Low, Level::Unknown)
+        );
+    }
+}

@@ -1,0 +1,544 @@
+//! What an agent does next: from what its vehicle does to what its assignment wants, one step at a time.
+//!
+//! Owns: [`converge`], the only place where a command to a vehicle is decided.
+//! Must not: send anything, read a clock, or know MAVLink. Arming is asked of [`crate::safety::may_arm`]; there is no
+//! step that disarms.
+//!
+//! Level-driven: a lost or repeated command, a restart or a late answer changes nothing, because every step follows
+//! from what the vehicle is observed to do. A takeoff that was "refused" while the vehicle climbs is a climb.
+
+mod height;
+mod plan;
+mod route;
+
+use crate::flight::battery::Levels;
+use crate::flight::memory::{Memory, StepKind};
+use crate::flight_record::{FlightRecord, Stage};
+use crate::safety::{ArmPermit, ArmQuestion, FailsafeQuestion, NoArm, Rest, gives_way, may_arm};
+use height::another_height;
+use model::assignment::{Assignment, Desired, Fence, OnCoordinatorLoss, OnLowBattery};
+use model::battery_level::Level;
+use model::failsafe::{Diversion, Diverted};
+use model::preflight_policy::Clearance;
+use model::report::{Activity, HandsOff};
+use model::route_order::Waypoint;
+use model::rules::RulesClearance;
+use model::takeover::{self, InCommand};
+use model::time::Moment;
+use model::units::{AltitudeAboveHome, Heading, MetersPerSecond, Wgs84};
+use model::vehicle::{Airborne, Airframe, FlightTruth, Mode, TRUTH_STALE_AFTER, Vehicle, WhyUnknown};
+pub use plan::PlanStage;
+use std::time::Duration;
+
+/// After this many failures in a row to return home, a failsafe lands where it is.
+const RETURNS_TRIED: u32 = 3;
+
+/// Everything the decision depends on.
+#[derive(Clone, Copy, Debug)]
+pub struct Situation<'a> {
+    /// What is known of the vehicle.
+    pub vehicle: &'a Vehicle,
+    /// The assignment held and the highest term received.
+    pub fence: &'a Fence,
+    /// Whether the coordinator confirmed the held assignment on the stream that is open now.
+    pub confirmed: bool,
+    /// Whether the agent's process was stopped so lately that what it receives, and that confirmation, may be of before.
+    pub behind: bool,
+    /// How long the agent has had no contact with the coordinator.
+    pub uplink_silent: Duration,
+    /// What was observed of the Drone's flight.
+    pub record: &'a FlightRecord,
+    /// What was sent lately.
+    pub memory: &'a Memory,
+    /// How full its battery is.
+    pub battery: Levels,
+    /// Whether the autopilot's own failsafes prevent arming.
+    pub preflight: Clearance,
+    /// Whether rules that select the vehicle prevent it.
+    pub rules: RulesClearance,
+    /// How far the plan is that it is to fly once it is up.
+    pub plan: PlanStage,
+    /// The agent is ending and brings its vehicle down first.
+    pub terminating: bool,
+    /// How long the vehicle rests on the ground before it is armed.
+    pub rest: Rest,
+    /// Now.
+    pub now: Moment,
+}
+
+/// One command to the vehicle, or none.
+#[derive(Debug, PartialEq)]
+pub enum Step {
+    /// Send nothing.
+    Nothing,
+    /// Ask the autopilot why it does not arm (MAV_CMD_RUN_PREARM_CHECKS, 401).
+    AskReasons,
+    /// Set the mode in which we command: GUIDED or AUTO.LOITER (MAV_CMD_DO_SET_MODE, 176).
+    SetStation,
+    /// Arm (MAV_CMD_COMPONENT_ARM_DISARM, 400), once, within the permit's life.
+    Arm(ArmPermit),
+    /// Take off (MAV_CMD_NAV_TAKEOFF, 22).
+    TakeOff {
+        /// Height to hold at.
+        altitude: AltitudeAboveHome,
+    },
+    /// Hold at another height, where it is (MAV_CMD_DO_REPOSITION, 192).
+    ChangeHeight {
+        /// The height.
+        altitude: AltitudeAboveHome,
+        /// Where it is.
+        at: Wgs84,
+    },
+    /// Fly straight to the next place of its route (MAV_CMD_DO_REPOSITION, 192).
+    FlyTo {
+        /// The place.
+        place: Waypoint,
+    },
+    /// Fly routes this fast over ground (MAV_CMD_DO_CHANGE_SPEED, 178).
+    SetSpeed {
+        /// The speed.
+        speed: MetersPerSecond,
+    },
+    /// Turn to this heading, where it holds (MAV_CMD_CONDITION_YAW, 115; of PX4, MAV_CMD_DO_REPOSITION, 192).
+    TurnTo {
+        /// The direction.
+        heading: Heading,
+        /// Where it holds.
+        at: Waypoint,
+    },
+    /// Fly the plan that its autopilot has, from where that is set to begin: AUTO or AUTO.MISSION (MAV_CMD_DO_SET_MODE, 176), in the air only.
+    FlyPlan,
+    /// Stop the plan and hold where it is: GUIDED or AUTO.LOITER (MAV_CMD_DO_SET_MODE, 176), in the air only.
+    Hold,
+    /// Land where it is (MAV_CMD_NAV_LAND, 21), because the assignment or our own ending asks for it.
+    Land,
+    /// Land where it is because the coordinator is lost or the battery is low.
+    FailsafeLand,
+    /// Return to home and land (MAV_CMD_NAV_RETURN_TO_LAUNCH, 20) because the coordinator is lost or the battery is low.
+    FailsafeReturn,
+}
+
+impl Step {
+    /// Its kind, for [`Memory`]; `None` for [`Step::Nothing`].
+    #[must_use]
+    pub const fn kind(&self) -> Option<StepKind> {
+        Some(match self {
+            Self::Nothing => return None,
+            Self::AskReasons => StepKind::AskReasons,
+            Self::SetStation => StepKind::SetStation,
+            Self::Arm(_) => StepKind::Arm,
+            Self::TakeOff { .. } => StepKind::TakeOff,
+            Self::ChangeHeight { .. } => StepKind::ChangeHeight,
+            Self::FlyTo { .. } => StepKind::FlyTo,
+            Self::SetSpeed { .. } => StepKind::SetSpeed,
+            Self::TurnTo { .. } => StepKind::TurnTo,
+            Self::FlyPlan => StepKind::FlyPlan,
+            Self::Hold => StepKind::Hold,
+            Self::Land => StepKind::Land,
+            Self::FailsafeLand => StepKind::FailsafeLand,
+            Self::FailsafeReturn => StepKind::FailsafeReturn,
+        })
+    }
+}
+
+/// What to send, and what the agent is busy with.
+#[derive(Debug, PartialEq)]
+pub struct Verdict {
+    /// The command to send now.
+    pub step: Step,
+    /// What to report as the agent's activity.
+    pub activity: Activity,
+}
+
+const fn rest(activity: Activity) -> Verdict {
+    Verdict {
+        step: Step::Nothing,
+        activity,
+    }
+}
+
+/// What to do now. Call it when no command is outstanding.
+#[must_use]
+pub fn converge(s: &Situation<'_>) -> Verdict {
+    let verdict = decide(s);
+    if !s.gives_way() {
+        return verdict;
+    }
+    rest(match verdict.activity {
+        known @ (Activity::Idle | Activity::Waiting | Activity::HandsOff(_)) => known,
+        Activity::NotArmable
+        | Activity::Arming
+        | Activity::TakingOff
+        | Activity::Holding
+        | Activity::Moving
+        | Activity::Landing
+        | Activity::Failsafe
+        | Activity::LowBattery => Activity::HandsOff(HandsOff::AutopilotFailsafe),
+    })
+}
+
+fn decide(s: &Situation<'_>) -> Verdict {
+    let Some(held) = &s.fence.held else {
+        return rest(Activity::Idle);
+    };
+    if s.record.airframe(held, s.vehicle) == Airframe::Another {
+        return rest(Activity::HandsOff(HandsOff::AnotherAirframe));
+    }
+    let truth = s.vehicle.truth(s.now);
+    if s.record.let_go(held) {
+        return rest(while_taken_over(s, held, truth));
+    }
+    if no_time_to_return(s) {
+        return paced(s, Step::FailsafeLand, Activity::LowBattery);
+    }
+    match held.desired {
+        Desired::Flying { altitude } if !s.terminating => match truth {
+            // It was observed to fly, and it is not left without its failsafes for an order that does not come.
+            FlightTruth::Unknown(WhyUnknown::LandedStateUnknown)
+                if s.record.stage == Stage::Flown && s.armed_in_our_mode() =>
+            {
+                failsafe(s, held).unwrap_or_else(|| rest(Activity::Waiting))
+            }
+            FlightTruth::Unknown(_) => rest(Activity::Waiting),
+            FlightTruth::Disarmed => from_the_ground(s, held),
+            FlightTruth::ArmedOnGround => take_off(s, held, altitude),
+            FlightTruth::Airborne(part) => in_the_air(s, held, part, altitude),
+        },
+        Desired::Flying { .. } | Desired::Grounded { .. } => land(s, truth),
+    }
+}
+
+/// `step` if its time has come, else nothing; busy with `activity` either way.
+fn paced(s: &Situation<'_>, step: Step, activity: Activity) -> Verdict {
+    let due = step.kind().is_some_and(|kind| s.memory.due(kind, s.now));
+    if due {
+        Verdict { step, activity }
+    } else {
+        rest(activity)
+    }
+}
+
+/// Somebody else has taken over: whatever is desired, nothing is sent.
+fn while_taken_over(s: &Situation<'_>, held: &Assignment, truth: FlightTruth) -> Activity {
+    let wants_ground = s.wants_ground();
+    match (truth, flight_ended(s, held)) {
+        (FlightTruth::Disarmed, Some(ended)) if !wants_ground => Activity::HandsOff(ended),
+        _ => takeover::activity(truth, s.vehicle.mode(s.now), wants_ground),
+    }
+}
+
+/// Why the vehicle does not take off again for this Drone, if it does not.
+fn flight_ended(s: &Situation<'_>, held: &Assignment) -> Option<HandsOff> {
+    if s.record.was_killed(held) {
+        return Some(HandsOff::Killed);
+    }
+    let over = s.record.stage == Stage::Over && s.record.uid.as_ref() == Some(&held.uid);
+    over.then_some(HandsOff::FlightOver)
+}
+
+fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
+    if let Some(ended) = flight_ended(s, held) {
+        return rest(Activity::HandsOff(ended));
+    }
+    // No leader confirms the assignment, nothing is known to be of now, or it may be another airframe.
+    if !s.led() || s.behind || s.record.airframe(held, s.vehicle) != Airframe::Same {
+        return rest(Activity::Waiting);
+    }
+    if s.memory.arm_under_way(s.now) {
+        return rest(Activity::Arming);
+    }
+    // Its way up is its own only once it has a route.
+    if held.routed && s.takeoff_height(held).is_none() {
+        return rest(Activity::Waiting);
+    }
+    // It does not go up for a plan that it could not fly.
+    if s.plan == PlanStage::Preparing {
+        return rest(Activity::NotArmable);
+    }
+    // The arming checks are those of the present mode, so the mode comes first.
+    if s.vehicle.mode(s.now) != Some(Mode::Station) {
+        return paced(s, Step::SetStation, Activity::Arming);
+    }
+    match s.vehicle.ready(s.now) {
+        // Not reported since the mode was set: the checks are run now, rather than awaited.
+        None if s.vehicle.ready.is_none() => paced(s, Step::AskReasons, Activity::Waiting),
+        None => rest(Activity::Waiting),
+        Some(false) => paced(s, Step::AskReasons, Activity::NotArmable),
+        Some(true) if !s.memory.due(StepKind::Arm, s.now) => {
+            let refused = s.memory.failures(StepKind::Arm) > 0;
+            rest(if refused {
+                Activity::NotArmable
+            } else {
+                Activity::Arming
+            })
+        }
+        Some(true) => {
+            let question = ArmQuestion {
+                vehicle: s.vehicle,
+                held: Some(held),
+                highest_term: s.fence.highest_term,
+                confirmed: s.confirmed,
+                behind: s.behind,
+                battery: s.battery.latest,
+                preflight: s.preflight,
+                rules: s.rules,
+                ground_latch: s.fence.ground_latch,
+                record: s.record,
+                terminating: s.terminating,
+                since_armed: s.memory.since_armed(s.now),
+                since_others_flew: s.memory.since_others_flew(s.now),
+                rest: s.rest,
+                now: s.now,
+            };
+            match may_arm(&question) {
+                Ok(permit) => Verdict {
+                    step: Step::Arm(permit),
+                    activity: Activity::Arming,
+                },
+                Err(NoArm::LowBattery | NoArm::Preflight | NoArm::Rules | NoArm::OthersFlew) => {
+                    rest(Activity::NotArmable)
+                }
+                Err(_) => rest(Activity::Waiting),
+            }
+        }
+    }
+}
+
+fn take_off(s: &Situation<'_>, held: &Assignment, altitude: AltitudeAboveHome) -> Verdict {
+    let desired_now = s.led() && !s.behind && !s.record.was_killed(held);
+    let altitude = if held.routed {
+        s.takeoff_height(held)
+    } else {
+        Some(altitude)
+    };
+    let Some(altitude) = altitude else {
+        return rest(Activity::Waiting);
+    };
+    match s.vehicle.mode(s.now) {
+        // Touched down, motors not off yet: the autopilot disarms by itself.
+        Some(Mode::Land | Mode::Return | Mode::Mission) => rest(s.descending()),
+        Some(Mode::Station | Mode::Takeoff) if s.memory.armed_by_us() && desired_now => {
+            paced(s, Step::TakeOff { altitude }, Activity::TakingOff)
+        }
+        // Armed for an assignment that no leader is known to confirm any more: the autopilot disarms by itself.
+        Some(Mode::Station | Mode::Takeoff) if s.memory.armed_by_us() => rest(Activity::Waiting),
+        Some(Mode::Station | Mode::Takeoff | Mode::Foreign) | None => rest(Activity::HandsOff(HandsOff::ArmedByOther)),
+    }
+}
+
+fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne, altitude: AltitudeAboveHome) -> Verdict {
+    match s.vehicle.mode(s.now) {
+        None => rest(Activity::Waiting),
+        Some(Mode::Foreign) => rest(Activity::HandsOff(HandsOff::OtherMode)),
+        // A landing once begun is finished, no matter who began it.
+        Some(Mode::Land | Mode::Return) => rest(s.descending()),
+        Some(Mode::Mission) => plan::fly(s, held, part),
+        Some(Mode::Station | Mode::Takeoff) => {
+            if let Some(verdict) = failsafe(s, held) {
+                return verdict;
+            }
+            let climbing = part == Airborne::TakingOff || s.vehicle.mode(s.now) == Some(Mode::Takeoff);
+            if climbing {
+                return rest(Activity::TakingOff);
+            }
+            // It has begun to land, and the HEARTBEAT with the mode of that is still to come.
+            if part == Airborne::Landing {
+                return rest(Activity::Holding);
+            }
+            if let Some(verdict) = plan::begin(s, held) {
+                return verdict;
+            }
+            if held.routed {
+                return route::follow(s, held);
+            }
+            // Its heights are those of the plan.
+            if held.plan.is_some() {
+                return rest(Activity::Holding);
+            }
+            match another_height(s, altitude) {
+                Some(step) => paced(s, step, Activity::Holding),
+                None => rest(Activity::Holding),
+            }
+        }
+    }
+}
+
+/// What the battery or the loss of the coordinator asks for, of a vehicle in the air in a mode of ours.
+fn failsafe(s: &Situation<'_>, held: &Assignment) -> Option<Verdict> {
+    if let Some(step) = low_battery(s, held) {
+        return Some(paced(s, step, Activity::LowBattery));
+    }
+    let step = match held.failsafe.on_coordinator_loss {
+        OnCoordinatorLoss::Land => Step::FailsafeLand,
+        // Without a position it cannot return; then it lands where it is rather than stay up for ever.
+        OnCoordinatorLoss::Return if s.memory.failures(StepKind::FailsafeReturn) >= RETURNS_TRIED => Step::FailsafeLand,
+        OnCoordinatorLoss::Return => Step::FailsafeReturn,
+        OnCoordinatorLoss::Hold | OnCoordinatorLoss::Continue => return None,
+    };
+    s.alone().then(|| paced(s, step, Activity::Failsafe))
+}
+
+/// Whether the vehicle is on a return of ours that it may not live to end: its battery says that it must land now.
+fn no_time_to_return(s: &Situation<'_>) -> bool {
+    let acts_on_battery = |a: &Assignment| a.failsafe.on_low_battery != OnLowBattery::Continue;
+    s.battery.lasting == Level::Emergency
+        && s.record.in_command == InCommand::OurReturn
+        && s.fence.held.as_ref().is_some_and(acts_on_battery)
+        && s.vehicle.mode(s.now) == Some(Mode::Return)
+        && matches!(s.vehicle.truth(s.now), FlightTruth::Airborne(_))
+}
+
+/// The step that the battery asks for. Where the Drone leaves it to the autopilot, none.
+fn low_battery(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
+    let exhausted = s.memory.failures(StepKind::FailsafeReturn) >= RETURNS_TRIED;
+    match (s.battery.lasting, held.failsafe.on_low_battery) {
+        (Level::Unknown | Level::Fine, _) | (_, OnLowBattery::Continue) => None,
+        (Level::Low, OnLowBattery::Return) if !exhausted => Some(Step::FailsafeReturn),
+        (Level::Low | Level::Emergency, OnLowBattery::Return | OnLowBattery::Land) => Some(Step::FailsafeLand),
+    }
+}
+
+fn land(s: &Situation<'_>, truth: FlightTruth) -> Verdict {
+    let mode = s.vehicle.mode(s.now);
+    match truth {
+        FlightTruth::Disarmed => rest(Activity::Idle),
+        FlightTruth::Unknown(WhyUnknown::LandedStateUnknown) => {
+            // A land command is safe in the air and on the ground, and not sending it would leave the vehicle up for ever.
+            if s.armed_in_our_mode() && s.vehicle.landed.is_some() {
+                paced(s, Step::Land, Activity::Landing)
+            } else {
+                rest(Activity::Waiting)
+            }
+        }
+        FlightTruth::Unknown(WhyUnknown::NeverHeard | WhyUnknown::LinkLost | WhyUnknown::Contradiction) => {
+            rest(Activity::Waiting)
+        }
+        FlightTruth::ArmedOnGround | FlightTruth::Airborne(_) => match mode {
+            Some(Mode::Land | Mode::Return) => rest(Activity::Landing),
+            Some(Mode::Station | Mode::Takeoff | Mode::Mission) => paced(s, Step::Land, Activity::Landing),
+            Some(Mode::Foreign) if truth == FlightTruth::ArmedOnGround => {
+                rest(Activity::HandsOff(HandsOff::ArmedByOther))
+            }
+            Some(Mode::Foreign) => rest(Activity::HandsOff(HandsOff::OtherMode)),
+            None => rest(Activity::Waiting),
+        },
+    }
+}
+
+impl Situation<'_> {
+    /// Whether the vehicle should land: its Drone wants it, or the agent is ending.
+    #[must_use]
+    pub fn wants_ground(&self) -> bool {
+        let held = self.fence.held.as_ref();
+        self.terminating || held.is_some_and(|a| matches!(a.desired, Desired::Grounded { .. }))
+    }
+
+    /// Whether nothing is sent, because the autopilot executes a failsafe of its own.
+    fn gives_way(&self) -> bool {
+        gives_way(&FailsafeQuestion {
+            vehicle: self.vehicle,
+            held: self.fence.held.as_ref(),
+            since: self.memory.failsafe_since(),
+            now: self.now,
+        })
+    }
+
+    /// The activity of an agent whose vehicle lands although it should fly.
+    const fn descending(&self) -> Activity {
+        match &self.record.diversion {
+            Some(Diversion {
+                why: Diverted::LowBattery,
+                ..
+            }) => Activity::LowBattery,
+            Some(Diversion {
+                why: Diverted::CoordinatorLoss,
+                ..
+            }) => Activity::Failsafe,
+            Some(Diversion {
+                why: Diverted::Autopilot(_),
+                ..
+            })
+            | None => Activity::Landing,
+        }
+    }
+
+    /// Whether the vehicle is armed, in a mode of ours.
+    fn armed_in_our_mode(&self) -> bool {
+        let armed = self.vehicle.heartbeat.as_ref().is_some_and(|h| h.value.armed);
+        armed
+            && matches!(
+                self.vehicle.mode(self.now),
+                Some(Mode::Station | Mode::Takeoff | Mode::Mission)
+            )
+    }
+
+    /// Whether a leader confirms the assignment now.
+    fn led(&self) -> bool {
+        let held = self.fence.held.as_ref();
+        self.confirmed && held.is_some_and(|a| a.term >= self.fence.highest_term)
+    }
+
+    /// Whether the coordinator has been lost for as long as the Drone allows.
+    fn alone(&self) -> bool {
+        let held = self.fence.held.as_ref();
+        held.is_some_and(|a| self.uplink_silent >= a.failsafe.after)
+    }
+}
+
+/// Whether a command on its way is not waited for and not sent again: nothing asks for it any more, somebody has taken
+/// over, or what the vehicle does has overtaken it.
+#[must_use]
+pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
+    let let_go = s.fence.held.as_ref().is_some_and(|a| s.record.let_go(a));
+    let unasked = match kind {
+        StepKind::Arm | StepKind::AskReasons => s.wants_ground(),
+        StepKind::TakeOff | StepKind::SetStation => s.wants_ground() || !s.led() || s.behind,
+        StepKind::ChangeHeight | StepKind::FlyTo | StepKind::SetSpeed | StepKind::TurnTo | StepKind::FlyPlan => {
+            s.wants_ground() || !s.led()
+        }
+        StepKind::Hold => s.wants_ground(),
+        // A descent that has not begun by now need not.
+        StepKind::Land => !s.wants_ground(),
+        StepKind::FailsafeLand | StepKind::FailsafeReturn => !s.alone() && s.battery.lasting < Level::Low,
+    };
+    unasked || let_go || (kind != StepKind::Arm && s.gives_way()) || overtaken(kind, s)
+}
+
+/// Whether a command on its way has been overtaken by what the vehicle does, so that it must not be sent again: a pilot,
+/// a ground station or a failsafe has chosen another mode since, or somebody has armed it.
+fn overtaken(kind: StepKind, s: &Situation<'_>) -> bool {
+    let (mode, truth) = (s.vehicle.mode(s.now), s.vehicle.truth(s.now));
+    let down = truth == FlightTruth::Disarmed;
+    let beat = s.vehicle.heartbeat.as_ref();
+    let beat = beat.and_then(|h| h.fresh(s.now, TRUTH_STALE_AFTER));
+    let disarmed = beat.is_some_and(|beat| !beat.armed);
+    match kind {
+        StepKind::SetStation | StepKind::AskReasons => !down,
+        StepKind::ChangeHeight | StepKind::FlyTo | StepKind::SetSpeed | StepKind::TurnTo => {
+            !matches!(truth, FlightTruth::Airborne(Airborne::InAir | Airborne::TakingOff))
+                || mode.is_some_and(|mode| mode != Mode::Station)
+        }
+        StepKind::FlyPlan | StepKind::Hold => {
+            !matches!(truth, FlightTruth::Airborne(_))
+                || mode.is_some_and(|mode| !matches!(mode, Mode::Station | Mode::Mission))
+        }
+        StepKind::TakeOff => {
+            // One that climbs has taken off, whatever became of the answer; and one that is not heard is not made to take off.
+            truth != FlightTruth::ArmedOnGround || matches!(mode, Some(Mode::Foreign | Mode::Land | Mode::Return))
+        }
+        // In the mode that was asked for it has obeyed; and once it is down, the command would only change its mode.
+        StepKind::FailsafeLand if no_time_to_return(s) => disarmed,
+        StepKind::Land | StepKind::FailsafeLand | StepKind::FailsafeReturn => {
+            disarmed || matches!(mode, Some(Mode::Foreign | Mode::Land | Mode::Return))
+        }
+        // It is never sent twice.
+        StepKind::Arm => false,
+    }
+}
+
+#[cfg(test)]
+mod autopilot_failsafe_tests;
+#[cfg(test)]
+mod failsafe_tests;
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,392 @@
+//! The next place of a route, for a vehicle that moves along ordered routes only.
+//!
+//! Owns: [`follow`]. Must not: move a vehicle off its route, by order of one that does not lead, or out of a mode of ours.
+
+use super::{Situation, Step, Verdict, paced, rest};
+use model::assignment::Assignment;
+use model::report::Activity;
+use model::route_order::Waypoint;
+use model::units::AltitudeAboveHome;
+use model::vehicle::{Mode, TRUTH_STALE_AFTER};
+
+/// The step to the next place of the route of `held`, if there is one. Without a route, and off it, the vehicle stays where it is: the
+/// coordinator grants one from there.
+pub(super) fn follow(s: &Situation<'_>, held: &Assignment) -> Verdict {
+    let progress = s.memory.progress();
+    let next = held.route.as_ref().and_then(|route| {
+        let progress = progress.filter(|progress| progress.number == route.number)?;
+        route.places.get(progress.next).copied()
+    });
+    let may = s.led() && s.vehicle.mode(s.now) == Some(Mode::Station);
+    let Some(place) = next else {
+        let step = stay(s)
+            .or_else(|| back(s, held))
+            .or_else(|| turn_to(s, held))
+            .filter(|_| may);
+        return step.map_or_else(|| rest(Activity::Holding), |step| paced(s, step, Activity::Holding));
+    };
+    if !may {
+        return rest(Activity::Moving);
+    }
+    if !s.memory.flies_to(place, s.now) {
+        return paced(s, Step::FlyTo { place }, Activity::Moving);
+    }
+    // On its way, since ArduCopter forgets a speed with the first place after a takeoff. One that takes none flies at its own.
+    match held.manner.speed.filter(|speed| s.memory.speed() != Some(*speed)) {
+        Some(speed) => paced(s, Step::SetSpeed { speed }, Activity::Moving),
+        None => rest(Activity::Moving),
+    }
+}
+
+/// Whether it is on its way along the route of `held`, or has lost it.
+pub(super) fn is_under_way(s: &Situation<'_>, held: &Assignment) -> bool {
+    held.routed && holds_at(s, held).is_none()
+}
+
+/// Where one holds that has arrived.
+fn holds_at(s: &Situation<'_>, held: &Assignment) -> Option<Waypoint> {
+    let route = held.route.as_ref()?;
+    let progress = s.memory.progress().filter(|progress| progress.number == route.number)?;
+    route.end().filter(|_| progress.next >= route.places.len())
+}
+
+/// Where it is.
+fn here(s: &Situation<'_>) -> Option<Waypoint> {
+    let position = s.vehicle.position.as_ref()?.fresh(s.now, TRUTH_STALE_AFTER)?;
+    Some(Waypoint {
+        at: position.at,
+        amsl: position.amsl,
+    })
+}
+
+/// To where it is, for one that has lost its route: its autopilot still flies to the place that it was asked for last.
+fn stay(s: &Situation<'_>) -> Option<Step> {
+    let place = here(s)?;
+    s.memory.is_adrift().then_some(Step::FlyTo { place })
+}
+
+/// Back to where it holds, for one that has drifted off there.
+fn back(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
+    let place = holds_at(s, held).filter(|_| s.memory.drifts(s.now))?;
+    Some(Step::FlyTo { place })
+}
+
+/// The turn to its heading, for one that has arrived with another.
+fn turn_to(s: &Situation<'_>, held: &Assignment) -> Option<Step> {
+    // PX4 flies there to turn: one that a person has moved from there stays where it is.
+    let here = here(s)?;
+    let at = holds_at(s, held).filter(|at| at.is_about(&here))?;
+    let heading = s.vehicle.heading.as_ref()?.fresh(s.now, TRUTH_STALE_AFTER)?;
+    let heading = held.manner.turn(*heading)?;
+    Some(Step::TurnTo { heading, at })
+}
+
+impl Situation<'_> {
+    /// The height to take off to on the route of `held`; `None` when the vehicle is not where that begins.
+    pub(super) fn takeoff_height(&self, held: &Assignment) -> Option<AltitudeAboveHome> {
+        let route = held.route.as_ref()?;
+        let progress = self.memory.progress()?;
+        let begins = progress.number == route.number && progress.next == 1;
+        route.takeoff_height(self.vehicle.home?).filter(|_| begins)
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{FLY, World, world};
+    use crate::flight::converge::{Step, called_off};
+    use crate::flight::memory::{Outcome, StepKind};
+    use model::answer::Answer;
+    use model::geo::shifted;
+    use model::ids::Term;
+    use model::report::Activity;
+    use model::route_order::{OrderNumber, RouteOrder, Waypoint};
+    use model::time::Sighting;
+    use model::units::{AltitudeAboveHome, AltitudeAmsl, Heading, MetersPerSecond, Wgs84};
+    use model::vehicle::{LandedState, Mode, Position};
+    use std::time::Duration;
+
+    const HOME: Wgs84 = Wgs84 {
+        latitude_deg: 47.397_742,
+        longitude_deg: 8.545_594,
+    };
+    const SEA: AltitudeAmsl = AltitudeAmsl(488.0);
+
+    fn place(east: f64, up: f64) -> Waypoint {
+        Waypoint {
+            at: shifted(HOME, east, 0.0),
+            amsl: AltitudeAmsl(SEA.0 + up),
+        }
+    }
+
+    /// One with a route up to 30 m, 50 m east and down to 20 m.
+    fn routed() -> World {
+        let mut w = world(FLY);
+        let held = w.fence.held.as_mut().unwrap();
+        held.routed = true;
+        held.route = Some(RouteOrder {
+            number: OrderNumber {
+                term: Term(3),
+                count: 1,
+            },
+            places: vec![place(0.0, 0.0), place(0.0, 30.0), place(50.0, 30.0), place(50.0, 20.0)],
+        });
+        w.vehicle.home = Some(SEA);
+        w
+    }
+
+    fn at(mut w: World, east: f64, up: f64) -> World {
+        let position = Position {
+            at: shifted(HOME, east, 0.0),
+            amsl: AltitudeAmsl(SEA.0 + up),
+            above_home: AltitudeAboveHome(up),
+        };
+        w.vehicle.position = Some(Sighting::new(position, w.now));
+        let route = w.fence.held.as_ref().and_then(|held| held.route.clone());
+        let _ = w.memory.follow(route.as_ref(), &w.vehicle, w.now);
+        w
+    }
+
+    #[test]
+    fn one_that_has_drifted_a_little_off_its_place_is_asked_back_and_one_that_was_moved_is_not() {
+        let end = place(50.0, 20.0);
+        let mut w = at(at(routed().flying(Mode::Station), 50.0, 24.0), 50.0, 20.2);
+        assert_eq!(
+            (w.kind(), w.decide().activity),
+            (None, Activity::Holding),
+            "it has arrived"
+        );
+        let later = |w: World, seconds: u64, east: f64, up: f64| {
+            let now = w.now.plus(Duration::from_secs(seconds));
+            at(World { now, ..w }.flying(Mode::Station), east, up)
+        };
+        w = later(w, 1, 50.0, 18.2);
+        w = later(w, 9, 50.0, 18.2);
+        assert_eq!(w.kind(), None);
+        w = later(w, 1, 50.0, 18.2);
+        assert_eq!(w.decide().step, Step::FlyTo { place: end });
+        w.memory.asks_for_place(end);
+        w.memory.began(StepKind::FlyTo, w.now);
+        w.memory.ended(StepKind::FlyTo, &Outcome::Accepted, w.now, 0.0);
+        w = later(w, 9, 50.0, 18.2);
+        assert_eq!(w.kind(), None, "it has its time to get there");
+        w = later(w, 2, 50.0, 18.2);
+        w = later(w, 10, 50.0, 18.2);
+        assert_eq!(w.kind(), Some(StepKind::FlyTo), "and again");
+        let moved = later(later(w, 1, 56.0, 20.0), 60, 56.0, 20.0);
+        assert_eq!(moved.kind(), None, "somebody else has moved it");
+    }
+
+    /// A real ArduCopter answers FAILED to a place outside of its fence and says nothing; a real PX4 answers ACCEPTED and stays, and says
+    /// why where it receives a ground station.
+    #[test]
+    fn orders_that_bring_it_no_nearer_are_told_with_what_the_autopilot_makes_of_them() {
+        let refused = Outcome::Refused {
+            result: "FAILED".into(),
+        };
+        let words = "Reposition is outside geofence\t";
+        let cases = [
+            (Outcome::Accepted, Some(words), 3),
+            (Outcome::Accepted, None, 3),
+            (refused, None, 2),
+            (Outcome::NoAnswer, None, 2),
+        ];
+        for (outcome, said, enough) in cases {
+            let mut w = at(routed().flying(Mode::Station), 0.0, 30.0);
+            for times in 1..=4 {
+                assert_eq!(
+                    w.memory.stalled().is_some(),
+                    times > enough,
+                    "{outcome:?} before {times}"
+                );
+                let now = w.now.plus(Duration::from_secs(30));
+                w = at(World { now, ..w }.flying(Mode::Station), 0.0, 30.0);
+                assert_eq!(w.kind(), Some(StepKind::FlyTo), "it asks again");
+                w.memory.asks_for_place(place(50.0, 30.0));
+                w.memory.began(StepKind::FlyTo, w.now);
+                w.memory.ended(StepKind::FlyTo, &outcome, w.now, 0.0);
+                if let Some(said) = said {
+                    w.memory.received(said, w.now.plus(Duration::from_millis(100)));
+                }
+                w.memory
+                    .received("EKF3 IMU0 is using GPS", w.now.plus(Duration::from_secs(2)));
+            }
+            let stalled = w.memory.stalled().unwrap();
+            assert_eq!(stalled.answer, Answer::from(&outcome));
+            assert_eq!(stalled.words, said.unwrap_or_default().trim());
+            assert_eq!(at(w, 1.0, 30.0).memory.stalled(), None, "it moves");
+        }
+    }
+
+    #[test]
+    fn it_asks_for_its_speed_once_a_flight_when_it_is_on_its_way_and_flies_without_where_that_is_refused() {
+        let speed = MetersPerSecond(4.0);
+        let flying = || {
+            let mut w = at(routed().flying(Mode::Station), 0.0, 30.0);
+            w.fence.held.as_mut().unwrap().manner.speed = Some(speed);
+            assert_eq!(w.kind(), Some(StepKind::FlyTo));
+            w.memory.asks_for_place(place(50.0, 30.0));
+            w.memory.ended(StepKind::FlyTo, &Outcome::Accepted, w.now, 0.0);
+            w
+        };
+        let mut w = flying();
+        assert_eq!(w.decide().step, Step::SetSpeed { speed });
+        w.memory.asks_for_speed(speed);
+        w.memory.ended(StepKind::SetSpeed, &Outcome::Accepted, w.now, 0.0);
+        assert_eq!((w.kind(), w.decide().activity), (None, Activity::Moving));
+        w.fence.held.as_mut().unwrap().manner.speed = Some(MetersPerSecond(6.0));
+        w.now = w.now.plus(Duration::from_secs(1));
+        assert_eq!(w.kind(), Some(StepKind::SetSpeed), "another one");
+        let mut refused = flying();
+        refused.memory.asks_for_speed(speed);
+        let result = "DENIED".to_owned();
+        refused
+            .memory
+            .ended(StepKind::SetSpeed, &Outcome::Refused { result }, refused.now, 1.0);
+        assert_eq!(refused.kind(), None);
+        let mut taken_over = flying();
+        taken_over.memory.asks_for_speed(speed);
+        taken_over
+            .memory
+            .ended(StepKind::SetSpeed, &Outcome::Accepted, taken_over.now, 0.0);
+        let foreign = taken_over.flying(Mode::Foreign);
+        assert_eq!(
+            foreign.memory.speed(),
+            None,
+            "it may have forgotten it by the time it is back"
+        );
+    }
+
+    #[test]
+    fn where_its_route_ends_it_turns_to_its_heading_and_not_before() {
+        let looks = |w: &mut World, degrees: f64| w.vehicle.heading = Some(Sighting::new(Heading(degrees), w.now));
+        let mut on_the_way = at(routed().flying(Mode::Station), 20.0, 30.0);
+        on_the_way.fence.held.as_mut().unwrap().manner.heading = Some(Heading(350.0));
+        looks(&mut on_the_way, 90.0);
+        assert_eq!(on_the_way.kind(), Some(StepKind::FlyTo));
+        let mut w = at(routed().flying(Mode::Station), 50.0, 20.0);
+        w.fence.held.as_mut().unwrap().manner.heading = Some(Heading(350.0));
+        assert_eq!(w.kind(), None, "where it looks is not known");
+        looks(&mut w, 90.0);
+        let turn = Step::TurnTo {
+            heading: Heading(350.0),
+            at: place(50.0, 20.0),
+        };
+        assert_eq!((w.decide().step, w.decide().activity), (turn, Activity::Holding));
+        w.memory.ended(StepKind::TurnTo, &Outcome::Accepted, w.now, 0.0);
+        assert_eq!(w.kind(), None, "it is turning");
+        w.now = w.now.plus(Duration::from_secs(11));
+        let w = &mut at(w.flying(Mode::Station), 50.0, 20.0);
+        looks(w, 90.0);
+        assert_eq!(w.kind(), Some(StepKind::TurnTo), "it has not turned");
+        looks(w, 359.0);
+        assert_eq!(w.kind(), None, "within what counts as there");
+        looks(w, 90.0);
+        w.confirmed = false;
+        assert_eq!(w.kind(), None, "no coordinator leads");
+        w.confirmed = true;
+        assert_eq!(w.kind(), Some(StepKind::TurnTo));
+        for (east, up) in [(80.0, 20.0), (50.0, 26.0)] {
+            let mut moved = at(w.clone(), east, up);
+            looks(&mut moved, 90.0);
+            assert_eq!(moved.kind(), None, "a person has moved it");
+        }
+    }
+
+    #[test]
+    fn it_takes_off_to_the_first_corner_of_its_route_and_not_without_one() {
+        let mut w = at(routed().disarmed(Mode::Station), 0.3, 0.0);
+        assert_eq!(w.kind(), Some(StepKind::Arm));
+        w.memory.began(StepKind::Arm, w.now);
+        let w = at(
+            w.vehicle(true, Some(LandedState::OnGround), Mode::Station, true),
+            0.3,
+            0.0,
+        );
+        let altitude = AltitudeAboveHome(30.0);
+        assert_eq!(w.decide().step, Step::TakeOff { altitude });
+        let elsewhere = at(routed().disarmed(Mode::Station), 9.0, 0.0);
+        assert_eq!(
+            (elsewhere.kind(), elsewhere.decide().activity),
+            (None, Activity::Waiting)
+        );
+        let mut none = routed().disarmed(Mode::Station);
+        none.fence = none.fence.without_route();
+        let none = at(none, 0.0, 0.0);
+        assert_eq!((none.kind(), none.decide().activity), (None, Activity::Waiting));
+    }
+
+    #[test]
+    fn each_corner_is_asked_for_once_and_again_when_it_comes_no_nearer() {
+        let mut w = at(routed().flying(Mode::Station), 0.0, 29.6);
+        let place = place(50.0, 30.0);
+        assert_eq!(w.decide().step, Step::FlyTo { place });
+        w.memory.asks_for_place(place);
+        w.memory.ended(StepKind::FlyTo, &Outcome::Accepted, w.now, 0.0);
+        w.now = w.now.plus(Duration::from_secs(2));
+        w = at(w.flying(Mode::Station), 8.0, 30.0);
+        assert_eq!((w.kind(), w.decide().activity), (None, Activity::Moving));
+        w.now = w.now.plus(Duration::from_secs(9));
+        w = at(w.flying(Mode::Station), 8.1, 30.0);
+        assert_eq!(w.decide().step, Step::FlyTo { place }, "it came no nearer");
+        w = at(w, 49.5, 30.2);
+        assert_eq!(
+            w.decide().step,
+            Step::FlyTo {
+                place: self::place(50.0, 20.0)
+            }
+        );
+        w = at(w, 50.2, 20.3);
+        assert_eq!((w.kind(), w.decide().activity), (None, Activity::Holding));
+    }
+
+    #[test]
+    fn one_that_has_lost_its_route_is_asked_once_to_stay_where_it_is() {
+        let mut w = at(routed().flying(Mode::Station), 25.0, 12.0);
+        let here = place(25.0, 12.0);
+        assert_eq!(
+            (w.decide().step, w.decide().activity),
+            (Step::FlyTo { place: here }, Activity::Holding)
+        );
+        let mut taken_over = w.clone();
+        taken_over.fence = taken_over.fence.without_route();
+        taken_over
+            .memory
+            .observe(&taken_over.clone().flying(Mode::Foreign).vehicle, w.now);
+        assert!(!taken_over.memory.is_adrift(), "it was not on its way any more");
+        w.fence = w.fence.without_route();
+        w = at(w, 27.0, 12.0);
+        w.memory.asks_for_place(here);
+        w.memory.ended(StepKind::FlyTo, &Outcome::Accepted, w.now, 0.0);
+        assert_eq!((w.kind(), w.decide().activity), (None, Activity::Holding));
+    }
+
+    #[test]
+    fn off_its_route_or_without_one_it_is_sent_nowhere_else() {
+        let w = at(routed().flying(Mode::Station), 25.0, 12.0);
+        assert_eq!(
+            w.decide().step,
+            Step::FlyTo {
+                place: place(25.0, 12.0)
+            }
+        );
+        let mut w = at(routed().flying(Mode::Station), 25.0, 30.0);
+        assert_eq!(w.kind(), Some(StepKind::FlyTo));
+        let landing = w.clone().vehicle(true, Some(LandedState::Landing), Mode::Station, true);
+        assert_eq!(landing.kind(), None, "it has begun to land");
+        assert!(called_off(StepKind::FlyTo, &landing.situation()));
+        w.confirmed = false;
+        assert_eq!(
+            (w.kind(), w.decide().activity),
+            (None, Activity::Moving),
+            "no coordinator leads"
+        );
+        for mode in [Mode::Foreign, Mode::Land, Mode::Return] {
+            let w = at(routed().flying(mode), 25.0, 30.0);
+            assert!(
+                w.kind() != Some(StepKind::FlyTo) && called_off(StepKind::FlyTo, &w.situation()),
+                "{mode:?}"
+            );
+        }
+    }
+}

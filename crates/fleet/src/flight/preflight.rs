@@ -1,0 +1,57 @@
+//! Whether the autopilot would take care of its vehicle if the agent were gone (invariant 7).
+//!
+//! Owns: what follows from an autopilot's own failsafes, as far as they have been read. Must not: know parameters by
+//! name; the agent reads them and puts the findings into words.
+
+use model::battery_level::Level;
+use model::preflight_policy::{Clearance, Preflight};
+
+/// What was found of the autopilot's own failsafes.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Findings {
+    /// Whether all of them have been read, or asked for without an answer.
+    pub complete: bool,
+    /// The findings: one line each, with what to do. What could not be read counts as a finding.
+    pub problems: Vec<String>,
+}
+
+/// Whether `findings`, or a battery of which nothing is known, prevent arming under `policy`.
+#[must_use]
+pub fn clearance(policy: Preflight, findings: &Findings, battery: Level) -> Clearance {
+    match policy {
+        Preflight::Ignore | Preflight::Warn => Clearance::Clear,
+        Preflight::Refuse if !findings.problems.is_empty() => Clearance::Problems,
+        Preflight::Refuse if !findings.complete => Clearance::Reading,
+        Preflight::Refuse if battery == Level::Unknown => Clearance::Problems,
+        Preflight::Refuse => Clearance::Clear,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn found(complete: bool, problems: &[&str]) -> Findings {
+        Findings {
+            complete,
+            problems: problems.iter().map(|&line| line.to_owned()).collect(),
+        }
+    }
+
+    #[test]
+    fn only_a_drone_that_refuses_is_kept_down_by_failsafes_that_are_off_or_unknown() {
+        for policy in [Preflight::Ignore, Preflight::Warn] {
+            for battery in [Level::Unknown, Level::Fine] {
+                assert_eq!(clearance(policy, &found(true, &["off"]), battery), Clearance::Clear);
+                assert_eq!(clearance(policy, &found(false, &[]), battery), Clearance::Clear);
+            }
+        }
+        let refuse = |findings| clearance(Preflight::Refuse, &findings, Level::Fine);
+        assert_eq!(refuse(found(false, &[])), Clearance::Reading);
+        assert_eq!(refuse(found(false, &["off"])), Clearance::Problems);
+        assert_eq!(refuse(found(true, &["off"])), Clearance::Problems);
+        assert_eq!(refuse(found(true, &[])), Clearance::Clear);
+        let unknown = clearance(Preflight::Refuse, &found(true, &[]), Level::Unknown);
+        assert_eq!(unknown, Clearance::Problems, "nothing would watch its reserve");
+    }
+}

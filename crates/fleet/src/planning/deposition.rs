@@ -1,0 +1,171 @@
+//! Whether to believe agents that report a term higher than ours.
+//!
+//! Owns: how many have to report it, or for how long, and by how much the term is then raised. Must not: know how agents are
+//! authenticated; the caller has done that.
+//!
+//! That another coordinator leads, the Lease says. What agents report matters when the Lease was lost or restored from a backup:
+//! then they refuse the one that leads by it, until it leads above the highest term that they have received. But an agent on a
+//! captured aircraft reports what it likes, and must not be able to end one coordinator after the other, or to use up the terms.
+//! So several have to agree on a term that is not far from ours; and once that was believed, or where no more of them come or what
+//! they report is too far, the coordinator has led for a while, and goes up by a bounded step.
+//!
+//! Agents that have really received a term that is too far, as from a coordinator that was captured, follow a new *epoch*: a person
+//! raises it on the Lease, and every term of it is above all of the epochs before ([`Term::of`]). Nobody has to touch an aircraft.
+
+use model::ids::{NodeName, Term};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// So many agree, or all where there are fewer.
+pub const ENOUGH: usize = 3;
+
+/// A coordinator that has led for this long gives in to fewer.
+pub const PATIENCE: Duration = Duration::from_secs(600);
+
+/// By so many terms at most it goes up on the report of fewer.
+pub const STEP: u64 = 1000;
+
+/// By so many terms at most it goes up when enough agree: more than any Lease is renewed by hand or lost with, and far fewer than
+/// there are.
+pub const LEAP: u64 = 1 << 20;
+
+/// Nodes whose reports are kept.
+const MOST: usize = 4096;
+
+/// What agents have reported of terms higher than ours.
+#[derive(Clone, Debug, Default)]
+pub struct TermReports(BTreeMap<NodeName, Term>);
+
+impl TermReports {
+    /// The agent of `node` has received `term`, which is higher than ours.
+    pub fn add(&mut self, node: &NodeName, term: Term) {
+        if self.0.len() < MOST || self.0.contains_key(node) {
+            self.0.insert(node.clone(), term);
+        }
+    }
+
+    /// Whether more than half of `nodes` report a term above ours: not a few that are captured, but a Lease of former times.
+    #[must_use]
+    pub fn are_most(&self, nodes: usize) -> bool {
+        nodes > 0 && self.0.len().saturating_mul(2) > nodes
+    }
+
+    /// The term that is believed, if one is: there are `nodes` in the fleet, and we have led for `leading` with term `ours`, which
+    /// was `raised` on the report of agents just before.
+    #[must_use]
+    pub fn believed(&self, ours: Term, nodes: usize, leading: Duration, raised: bool) -> Option<Term> {
+        let mut reported: Vec<Term> = self.0.values().copied().collect();
+        reported.sort_unstable_by(|a, b| b.cmp(a));
+        let needed = ENOUGH.min(nodes.max(1));
+        let within = |term: Term, most: u64| Term(term.0.min(ours.0.saturating_add(most)));
+        let patient = leading >= PATIENCE;
+        // What so many have received at least: one alone cannot name a higher one for them.
+        if let Some(&agreed) = reported.get(needed - 1) {
+            let plausible = agreed.0.saturating_sub(ours.0) <= LEAP && !raised;
+            return (plausible || patient).then(|| within(agreed, LEAP));
+        }
+        let lowest = reported.last().filter(|_| patient)?;
+        Some(within(*lowest, STEP))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn reports(reported: &[(&str, u64)]) -> TermReports {
+        let mut reports = TermReports::default();
+        for (node, term) in reported {
+            reports.add(&NodeName::parse(node).unwrap(), Term(*term));
+        }
+        reports
+    }
+
+    fn believed(reported: &[(&str, u64)], nodes: usize, leading: Duration) -> Option<Term> {
+        reports(reported).believed(Term(1), nodes, leading, false)
+    }
+
+    const SOON: Duration = Duration::from_secs(1);
+    /// The highest term that a Lease can hold.
+    const TOP: u64 = 2_147_483_646;
+
+    #[test]
+    fn one_of_many_is_not_believed_and_cannot_repeat_itself_into_it() {
+        assert_eq!(believed(&[], 10, PATIENCE), None);
+        assert_eq!(believed(&[("a", 9)], 10, SOON), None);
+        assert_eq!(believed(&[("a", 9), ("a", 10), ("a", 11)], 10, SOON), None);
+    }
+
+    #[test]
+    fn several_are_believed_and_none_of_them_names_a_term_for_the_others() {
+        assert_eq!(
+            believed(&[("a", 57), ("b", 57), ("c", 1_000_000)], 10, SOON),
+            Some(Term(57))
+        );
+        assert_eq!(believed(&[("a", TOP), ("b", 57), ("c", 58)], 10, SOON), Some(Term(57)));
+    }
+
+    #[test]
+    fn in_a_small_fleet_all_of_them_are_enough() {
+        assert_eq!(believed(&[("a", 57)], 1, SOON), Some(Term(57)));
+        assert_eq!(believed(&[("a", 57)], 0, SOON), Some(Term(57)));
+        assert_eq!(believed(&[("a", 57)], 2, SOON), None);
+        assert_eq!(believed(&[("a", 57), ("b", 58)], 2, SOON), Some(Term(57)));
+    }
+
+    #[test]
+    fn one_alone_is_believed_after_a_while_and_by_a_step_at_a_time() {
+        assert_eq!(believed(&[("a", 57)], 10, PATIENCE), Some(Term(57)));
+        assert_eq!(believed(&[("a", 2_000_000_000)], 10, PATIENCE), Some(Term(1 + STEP)));
+    }
+
+    #[test]
+    fn three_captured_agents_that_claim_the_last_term_neither_depose_at_once_nor_use_up_the_terms() {
+        let captured = [("a", TOP), ("b", TOP), ("c", TOP)];
+        assert_eq!(believed(&captured, 10, SOON), None, "it is too far to be true");
+        assert_eq!(believed(&captured, 10, PATIENCE), Some(Term(1 + LEAP)));
+        // As long as they like, one leadership after the other.
+        let (mut ours, mut spent) = (Term(1), Duration::ZERO);
+        while spent < Duration::from_secs(10 * 24 * 3600) {
+            let next = reports(&captured).believed(ours, 10, PATIENCE, true).unwrap();
+            assert!(next.can_be() && next.next().can_be());
+            (ours, spent) = (next.next(), spent + PATIENCE);
+        }
+        assert!(ours.next() > ours);
+    }
+
+    #[test]
+    fn what_was_raised_on_the_report_of_agents_is_not_raised_again_at_once() {
+        let next = reports(&[("a", 90), ("b", 90), ("c", 90)]);
+        assert_eq!(next.believed(Term(58), 10, SOON, false), Some(Term(90)));
+        assert_eq!(next.believed(Term(58), 10, SOON, true), None);
+        assert_eq!(next.believed(Term(58), 10, PATIENCE, true), Some(Term(90)));
+    }
+
+    #[test]
+    fn terms_never_end_and_a_new_epoch_is_above_all_that_were_claimed() {
+        assert!(Term(TOP - 1).can_be() && !Term(TOP).can_be());
+        assert_eq!(Term(TOP - 1).next(), Term::of(1, 1));
+        assert_eq!(Term(7).next(), Term(8));
+        assert!(Term::of(1, 1) > Term(TOP));
+        assert_eq!((Term::of(3, 9).epoch(), Term::of(3, 9).count()), (3, 9));
+        assert!(!Term(u64::MAX).can_be());
+    }
+
+    #[test]
+    fn a_few_are_not_most() {
+        assert!(!reports(&[("a", 9), ("b", 9), ("c", 9)]).are_most(10));
+        assert!(reports(&[("a", 9), ("b", 9), ("c", 9)]).are_most(5));
+        assert!(reports(&[("a", 9)]).are_most(1));
+        assert!(!TermReports::default().are_most(0));
+    }
+
+    #[test]
+    fn words_without_end_do_not_fill_the_memory() {
+        let mut many = TermReports::default();
+        for number in 0..10_000 {
+            many.add(&NodeName::parse(&format!("n{number}")).unwrap(), Term(9));
+        }
+        assert_eq!(many.0.len(), MOST);
+    }
+}

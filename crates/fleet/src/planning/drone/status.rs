@@ -1,0 +1,327 @@
+//! What people read of a Drone: phase, flight, and conditions with reasons and messages.
+//!
+//! Owns: [`status`]. Tools that wait for objects go by Ready and Stalled. Must not: show intent as fact. `flying` comes from the
+//! vehicle's own account only; without a fresh report it is unknown. No cache, clock or Kubernetes type in here.
+
+pub mod deviations;
+mod ready;
+mod stalled;
+
+pub use ready::ON_ITS_WAY;
+
+use crate::planning::drone::Facts;
+use crate::planning::drone::height::Height;
+use crate::safety::NoRelease;
+use model::ids::NodeName;
+use model::report::Report;
+use model::vehicle::{FlightTruth, WhyUnknown};
+use ready::phase_and_ready;
+
+/// Where a Drone is in its life; `status.phase`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Phase {
+    /// It has no vehicle yet.
+    Pending,
+    /// Bound, not armed.
+    Preparing,
+    /// Being armed, or armed on the ground.
+    Arming,
+    /// Climbing.
+    TakingOff,
+    /// In the air.
+    Flying,
+    /// Coming down because it should.
+    Landing,
+    /// On the ground by order.
+    Grounded,
+    /// Somebody else is in command, or the flight ended without our asking.
+    Interrupted,
+    /// Nothing is known of the vehicle just now.
+    Unknown,
+}
+
+impl Phase {
+    /// The value of `status.phase`.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Pending => "Pending",
+            Self::Preparing => "Preparing",
+            Self::Arming => "Arming",
+            Self::TakingOff => "TakingOff",
+            Self::Flying => "Flying",
+            Self::Landing => "Landing",
+            Self::Grounded => "Grounded",
+            Self::Interrupted => "Interrupted",
+            Self::Unknown => "Unknown",
+        }
+    }
+}
+
+/// The conditions of a Drone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Kind {
+    /// It has a vehicle.
+    Assigned,
+    /// Its agent is connected and receives from its autopilot.
+    Connected,
+    /// The autopilot's arming checks pass.
+    Armable,
+    /// It flies, by its autopilot's account.
+    Flying,
+    /// It flies as asked.
+    Ready,
+    /// It does not come to fly as asked before a person does something. There only while that is so, as `kstatus` has it.
+    Stalled,
+}
+
+impl Kind {
+    /// The condition's `type`.
+    #[must_use]
+    pub const fn text(self) -> &'static str {
+        match self {
+            Self::Assigned => "Assigned",
+            Self::Connected => "Connected",
+            Self::Armable => "Armable",
+            Self::Flying => "Flying",
+            Self::Ready => "Ready",
+            Self::Stalled => "Stalled",
+        }
+    }
+}
+
+/// One condition; `value` is `None` for Unknown.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Condition {
+    /// Which one.
+    pub kind: Kind,
+    /// True, False, or Unknown (`None`).
+    pub value: Option<bool>,
+    /// In CamelCase.
+    pub reason: &'static str,
+    /// A sentence that says what is the case and, where a person can help, what to do.
+    pub message: String,
+}
+
+/// What a Drone's binding has come to.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Binding {
+    /// Not considered yet.
+    NotYet,
+    /// Bound, and the claim is its own.
+    Bound(NodeName),
+    /// No vehicle is free; the text says why.
+    NoFreeVehicle(String),
+    /// The API server refuses what binding takes; the text says why.
+    Refused(String),
+    /// It names a node that serves another Drone.
+    NodeTaken {
+        /// The node.
+        node: String,
+        /// Which Drone holds it.
+        by: String,
+    },
+}
+
+/// All that a status is made from.
+#[derive(Clone, Copy, Debug)]
+pub struct Question<'a> {
+    /// The Drone.
+    pub drone: &'a Facts,
+    /// Its binding.
+    pub binding: &'a Binding,
+    /// The last report of its node's agent, while that agent is connected.
+    pub report: Option<&'a Report>,
+    /// Why it stays although it is being deleted.
+    pub no_release: Option<NoRelease>,
+    /// Where its vehicle is on the way to its height.
+    pub height: Height,
+}
+
+/// A Drone's status, but for what is copied from the report as it is (vehicle, mode, battery, position).
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Status {
+    /// Phase.
+    pub phase: Phase,
+    /// Whether it flies; `None` while unknown.
+    pub flying: Option<bool>,
+    /// Conditions in this order: Assigned, Connected, Armable, Flying, Ready, which are always there, and perhaps Stalled.
+    pub conditions: Vec<Condition>,
+}
+
+/// The status that follows from what is known.
+#[must_use]
+pub fn status(q: &Question<'_>) -> Status {
+    let mut status = without_stalled(q);
+    status.conditions.extend(stalled::stalled(q, &status));
+    status
+}
+
+fn without_stalled(q: &Question<'_>) -> Status {
+    let Binding::Bound(node) = q.binding else {
+        return unbound(q.binding);
+    };
+    let assigned = condition(
+        Kind::Assigned,
+        Some(true),
+        "Bound",
+        format!("bound to the vehicle of node {node}"),
+    );
+    let Some(report) = q.report else {
+        return silent(q, node, assigned);
+    };
+    let (phase, reason, mut message) = phase_and_ready(q, report);
+    let flying = report.truth.flying();
+    let ready = phase == Phase::Flying && reason == ready::HOLDING;
+    if let Some(no_release) = q.no_release {
+        message = match report.truth {
+            FlightTruth::Unknown(_) => no_release_message(q.drone, no_release),
+            // It lands, or somebody flies it: forcing the release of a vehicle that is up is no way out.
+            _ => format!("being deleted, and gone once its vehicle is landed and disarmed: {message}"),
+        };
+    }
+    Status {
+        phase,
+        flying,
+        conditions: vec![
+            assigned,
+            connected(report),
+            armable(report),
+            condition(
+                Kind::Flying,
+                flying,
+                truth_reason(report.truth),
+                truth_message(report.truth).into(),
+            ),
+            condition(Kind::Ready, Some(ready && q.no_release.is_none()), reason, message),
+        ],
+    }
+}
+
+fn condition(kind: Kind, value: Option<bool>, reason: &'static str, message: String) -> Condition {
+    Condition {
+        kind,
+        value,
+        reason,
+        message,
+    }
+}
+
+fn unbound(binding: &Binding) -> Status {
+    let (reason, message) = match binding {
+        Binding::NotYet | Binding::Bound(_) => ("Binding", "a vehicle is being chosen".to_owned()),
+        Binding::NoFreeVehicle(why) => ("NoFreeVehicle", why.clone()),
+        Binding::Refused(why) => ("Refused", why.clone()),
+        Binding::NodeTaken { node, by } => (
+            "NodeTaken",
+            format!("node {node} serves Drone {by}; delete this Drone, or that one"),
+        ),
+    };
+    let none = "it has no vehicle yet".to_owned();
+    Status {
+        phase: Phase::Pending,
+        flying: Some(false),
+        conditions: vec![
+            condition(Kind::Assigned, Some(false), reason, message.clone()),
+            condition(Kind::Connected, None, "NotAssigned", none.clone()),
+            condition(Kind::Armable, None, "NotAssigned", none.clone()),
+            condition(Kind::Flying, Some(false), "NotAssigned", none),
+            condition(Kind::Ready, Some(false), reason, message),
+        ],
+    }
+}
+
+fn silent(q: &Question<'_>, node: &NodeName, assigned: Condition) -> Status {
+    let unknown = "nothing is known of the vehicle, because its agent is silent".to_owned();
+    let message = match q.no_release {
+        Some(no_release) => no_release_message(q.drone, no_release),
+        None => format!(
+            "the agent on node {node} is not connected; check that it runs, in its own log too, and that it reaches the coordinator"
+        ),
+    };
+    Status {
+        phase: Phase::Unknown,
+        flying: None,
+        conditions: vec![
+            assigned,
+            condition(Kind::Connected, Some(false), "AgentSilent", message.clone()),
+            condition(Kind::Armable, None, "AgentSilent", unknown.clone()),
+            condition(Kind::Flying, None, "AgentSilent", unknown),
+            condition(Kind::Ready, Some(false), "AgentSilent", message),
+        ],
+    }
+}
+
+fn no_release_message(drone: &Facts, no_release: NoRelease) -> String {
+    let name = &drone.name;
+    format!(
+        "being deleted, but it stays: {no_release}. If you are certain that the vehicle is down: kubectl annotate -n {} drone/{} skein.dev/force-release={}",
+        name.namespace, name.name, drone.uid
+    )
+}
+
+fn connected(report: &Report) -> Condition {
+    if report.link_alive {
+        condition(
+            Kind::Connected,
+            Some(true),
+            "Connected",
+            "its agent is connected and receives from its autopilot".into(),
+        )
+    } else {
+        let message =
+            "the agent is connected but receives nothing from its autopilot; check cable, port, baud rate and power";
+        condition(Kind::Connected, Some(false), "AutopilotSilent", message.into())
+    }
+}
+
+/// Whether its arming checks pass, by its autopilot's own account.
+#[must_use]
+pub fn armable(report: &Report) -> Condition {
+    let armed = matches!(report.truth, FlightTruth::ArmedOnGround | FlightTruth::Airborne(_));
+    match (armed, report.ready) {
+        (true, _) => condition(Kind::Armable, Some(true), "Armed", "it is armed".into()),
+        (false, Some(true)) => condition(Kind::Armable, Some(true), "ChecksPass", "arming checks pass".into()),
+        (false, Some(false)) => {
+            let words: Vec<&str> = report.reasons.iter().map(|r| r.text.as_str()).collect();
+            let message = if words.is_empty() {
+                "arming checks do not pass; the autopilot has not said why yet".to_owned()
+            } else {
+                words.join("; ")
+            };
+            condition(Kind::Armable, Some(false), "ArmingChecksFail", message)
+        }
+        (false, None) => condition(
+            Kind::Armable,
+            None,
+            "NotHeard",
+            "the autopilot has not reported its arming checks lately".into(),
+        ),
+    }
+}
+
+const fn truth_reason(truth: FlightTruth) -> &'static str {
+    match truth {
+        FlightTruth::Unknown(WhyUnknown::NeverHeard | WhyUnknown::LinkLost) => "AutopilotSilent",
+        FlightTruth::Unknown(WhyUnknown::LandedStateUnknown) => "LandedStateUnknown",
+        FlightTruth::Unknown(WhyUnknown::Contradiction) => "Contradiction",
+        FlightTruth::Disarmed => "Disarmed",
+        FlightTruth::ArmedOnGround => "ArmedOnGround",
+        FlightTruth::Airborne(_) => "InTheAir",
+    }
+}
+
+const fn truth_message(truth: FlightTruth) -> &'static str {
+    match truth {
+        FlightTruth::Unknown(WhyUnknown::NeverHeard) => "the autopilot has not been heard yet",
+        FlightTruth::Unknown(WhyUnknown::LinkLost) => "the autopilot is not heard any more",
+        FlightTruth::Unknown(WhyUnknown::LandedStateUnknown) => "the autopilot does not say whether it is landed",
+        FlightTruth::Unknown(WhyUnknown::Contradiction) => "the autopilot says disarmed, yet not on the ground",
+        FlightTruth::Disarmed => "on the ground, motors off",
+        FlightTruth::ArmedOnGround => "on the ground, motors armed",
+        FlightTruth::Airborne(_) => "in the air, by the autopilot's own account",
+    }
+}
+
+#[cfg(test)]
+pub(crate) mod tests;

@@ -1,0 +1,338 @@
+//! Flights that are not what was ordered, in words: a failsafe of the autopilot's, a return of ours, a vehicle that is not where
+//! it should be, a landing that is owed.
+//!
+//! Owns: reasons and sentences. Must not: decide that it is so; the report says it.
+
+use crate::planning::drone::Facts;
+use model::alarm::Cause;
+use model::answer::{Answer, Owed, Stalled};
+use model::failsafe::{Diversion, Diverted};
+use model::report::Report;
+use model::takeover::{Descent, let_go};
+use model::vehicle::{Airborne, FlightTruth};
+use model::whereabouts::Astray;
+use std::time::Duration;
+
+/// The reason of a vehicle that fell.
+pub const FELL: &str = "Fell";
+
+/// Reasons that are alarms: each is written at once, and is an Event of its own.
+pub fn alarms() -> impl Iterator<Item = &'static str> {
+    let deviations = [FELL, "AltitudeLost", "PositionLost", "LandingOwed"];
+    deviations.into_iter().chain(Cause::ALL.map(Cause::reason))
+}
+
+/// An autopilot that has accepted to land has begun within this time.
+const BEGINS_WITHIN: Duration = Duration::from_secs(5);
+
+/// The cause, and the autopilot's own words if it gave any.
+fn described(cause: Cause, words: &str) -> String {
+    let cause = cause.text();
+    if words.is_empty() {
+        cause.to_owned()
+    } else {
+        format!("{cause}: \"{words}\"")
+    }
+}
+
+/// The failsafe of the autopilot's that took the flight off its order.
+fn autopilots(report: &Report) -> Option<(Cause, &str)> {
+    match report.diversion.as_ref()? {
+        Diversion {
+            why: Diverted::Autopilot(cause),
+            words,
+        } => Some((*cause, words.as_str())),
+        Diversion {
+            why: Diverted::LowBattery | Diverted::CoordinatorLoss,
+            ..
+        } => None,
+    }
+}
+
+fn mode(report: &Report) -> &str {
+    report.mode.as_deref().unwrap_or("unknown")
+}
+
+/// Reason and message of a vehicle whose autopilot executes a failsafe.
+pub(super) fn executes(drone: &Facts, report: &Report) -> (&'static str, String) {
+    let (cause, words) = autopilots(report).unwrap_or((Cause::Other, ""));
+    let message = format!(
+        "the autopilot executes a failsafe of its own ({}; mode {}); Skein sends nothing until it is over, unless you order it to \
+         land: skein ground, or delete Drone {}",
+        described(cause, words),
+        mode(report),
+        drone.name.name
+    );
+    (cause.reason(), message)
+}
+
+/// Reason and message of a vehicle that is in a mode that Skein did not ask for.
+pub(super) fn other_mode(report: &Report) -> (&'static str, String) {
+    let mode = mode(report);
+    match autopilots(report) {
+        Some((cause, words)) => (
+            cause.reason(),
+            format!(
+                "the autopilot acts on a failsafe of its own ({}; mode {mode}); Skein sends nothing",
+                described(cause, words)
+            ),
+        ),
+        None => (
+            "OtherMode",
+            format!("a pilot, a ground station or a failsafe has taken over (mode {mode}); Skein sends nothing"),
+        ),
+    }
+}
+
+/// Message of a vehicle that is back in a mode of ours after somebody else took over.
+pub(super) fn taken_over(drone: &Facts, report: &Report) -> String {
+    let name = &drone.name;
+    let who = match autopilots(report) {
+        Some((cause, words)) => format!(
+            "the autopilot acted on a failsafe of its own ({})",
+            described(cause, words)
+        ),
+        None => "somebody took over in flight".to_owned(),
+    };
+    format!(
+        "{who}; Skein sends nothing until it is ordered to go on: skein resume {} -n {}",
+        name.name, name.namespace
+    )
+}
+
+/// Message of a vehicle whose flight ended without an order to end it.
+pub(super) fn flight_over(drone: &Facts, report: &Report) -> String {
+    let name = &drone.name;
+    let again = if let_go(report.takeovers, drone.resume_after) {
+        format!(
+            "to fly again: skein resume {} -n {}, then ground and release it; or delete the Drone",
+            name.name, name.namespace
+        )
+    } else {
+        "ground and release it, or delete the Drone, to fly again".to_owned()
+    };
+    let why = report.diversion.as_ref().map(|diversion| diversion.why);
+    match (why, autopilots(report)) {
+        (Some(Diverted::LowBattery), _) => {
+            format!(
+                "landed because its battery had reached the reserve, and stays down; charge or replace the battery, then {again}"
+            )
+        }
+        (Some(Diverted::CoordinatorLoss), _) => {
+            format!("landed because the coordinator was lost, as its Drone asks, and stays down; {again}")
+        }
+        (_, Some((cause, words))) => format!(
+            "its autopilot landed it by a failsafe of its own ({}), and it stays down; {again}",
+            described(cause, words)
+        ),
+        (_, None) if let_go(report.takeovers, drone.resume_after) => {
+            format!("somebody took over and it landed, and it stays down; {again}")
+        }
+        (_, None) => format!("landed without an order of Skein's, and stays down; {again}"),
+    }
+}
+
+/// Reason and message of a vehicle that is not where it should be.
+pub(super) fn astray(drone: &Facts, astray: Astray) -> (&'static str, String) {
+    let height = drone.altitude.0;
+    match astray {
+        Astray::Fell { from } => (
+            FELL,
+            format!(
+                "it fell: it sank far faster than asked, at {:.0} m above home, and has not held its {height} m since; look at the \
+                 vehicle",
+                from.0
+            ),
+        ),
+        Astray::Height { at } => (
+            "AltitudeLost",
+            format!(
+                "in the air, but it has left its {height} m: it was at {:.0} m above home; check whether somebody steers it",
+                at.0
+            ),
+        ),
+        Astray::Place { off } => (
+            "PositionLost",
+            format!(
+                "in the air, but {off:.0} m away from where it held; check whether somebody steers it, and the wind"
+            ),
+        ),
+    }
+}
+
+/// What was asked of a vehicle that does not fly its route, and what its autopilot makes of it.
+pub(super) fn stalled(stalled: &Stalled) -> String {
+    let answered = match &stalled.answer {
+        Answer::Awaited | Answer::Missing => "has not answered".to_owned(),
+        Answer::Accepted => "accepted".to_owned(),
+        Answer::Refused(result) => format!("refused ({result})"),
+    };
+    let says = match stalled.words.as_str() {
+        "" => String::new(),
+        words => format!(", and says \"{words}\""),
+    };
+    format!(
+        "in the air, but it does not fly its route: its autopilot was asked again and again to fly to the next place, {answered}{says}; \
+         check the autopilot's own fence and limits, or choose another place"
+    )
+}
+
+/// Whether nothing but our own order says that it lands: the autopilot has neither answered nor begun.
+pub(super) fn is_only_ordered(report: &Report) -> bool {
+    let waits = report.owed.as_ref().is_some_and(|owed| owed.answer == Answer::Awaited);
+    waits && report.truth != FlightTruth::Airborne(Airborne::Landing)
+}
+
+/// What was sent, what was answered and what is owed, of a descent that does not begin in its time.
+pub(super) fn owed(report: &Report) -> Option<String> {
+    let owed: &Owed = report.owed.as_ref()?;
+    let sent = match owed.descent {
+        Descent::Land => "to land (NAV_LAND)",
+        Descent::Return => "to return (NAV_RETURN_TO_LAUNCH)",
+    };
+    let answered = match &owed.answer {
+        Answer::Awaited if owed.times < 2 => return None,
+        Answer::Accepted if report.made.since(owed.since) < BEGINS_WITHIN => return None,
+        Answer::Accepted => "it accepted and has not begun".to_owned(),
+        Answer::Awaited | Answer::Missing => "it has not answered".to_owned(),
+        Answer::Refused(result) => format!("it refused ({result})"),
+    };
+    Some(format!(
+        "its autopilot was ordered {sent}, and {answered}; it still flies (mode {}). Its agent sends it again until it lands; if it \
+         does not, take it over by remote control",
+        mode(report)
+    ))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::super::tests::{IN_AIR, drone, get, of, report};
+    use super::super::{Kind, Phase};
+    use super::*;
+    use model::report::{Activity, HandsOff};
+    use model::time::Moment;
+    use model::units::AltitudeAboveHome;
+
+    const OVER: Activity = Activity::HandsOff(HandsOff::FlightOver);
+
+    fn diverted(truth: FlightTruth, activity: Activity, why: Diverted, words: &str) -> Report {
+        let diversion = Some(Diversion {
+            why,
+            words: words.into(),
+        });
+        Report {
+            diversion,
+            ..report(truth, activity)
+        }
+    }
+
+    #[test]
+    fn a_failsafe_of_the_autopilots_is_told_with_its_own_words_and_the_drone_is_not_ready() {
+        let executes = Activity::HandsOff(HandsOff::AutopilotFailsafe);
+        let why = Diverted::Autopilot(Cause::Battery);
+        let told = of(
+            &drone(),
+            Some(&diverted(IN_AIR, executes, why, "Emergency battery level")),
+        );
+        let (ready, reason, message) = get(&told, Kind::Ready);
+        assert_eq!(
+            (told.phase, ready, reason),
+            (Phase::Interrupted, Some(false), "BatteryFailsafe")
+        );
+        assert!(message.contains("\"Emergency battery level\"") && message.contains("Skein sends nothing until"));
+        let without = of(&drone(), Some(&report(IN_AIR, executes)));
+        assert_eq!(get(&without, Kind::Ready).1, "AutopilotFailsafe");
+        let other = Activity::HandsOff(HandsOff::OtherMode);
+        for (cause, reason) in [
+            (Cause::Fence, "FenceFailsafe"),
+            (Cause::GroundStation, "GroundStationFailsafe"),
+            (Cause::Position, "PositionFailsafe"),
+        ] {
+            let told = of(
+                &drone(),
+                Some(&diverted(IN_AIR, other, Diverted::Autopilot(cause), "own words")),
+            );
+            assert_eq!(get(&told, Kind::Ready).1, reason);
+            assert!(get(&told, Kind::Ready).2.contains("own words"));
+        }
+    }
+
+    #[test]
+    fn our_own_return_for_a_low_battery_is_told_as_that_in_the_air_and_on_the_ground() {
+        let returns = diverted(IN_AIR, Activity::LowBattery, Diverted::LowBattery, "");
+        assert_eq!(get(&of(&drone(), Some(&returns)), Kind::Ready).1, "LowBattery");
+        let over = diverted(FlightTruth::Disarmed, OVER, Diverted::LowBattery, "");
+        let told = of(&drone(), Some(&over));
+        let (_, reason, message) = get(&told, Kind::Ready);
+        assert_eq!(reason, "FlightOver");
+        assert!(
+            message.starts_with("landed because its battery had reached the reserve"),
+            "{message}"
+        );
+        let fence = diverted(
+            FlightTruth::Disarmed,
+            OVER,
+            Diverted::Autopilot(Cause::Fence),
+            "Max Alt fence breached",
+        );
+        let told = of(&drone(), Some(&fence));
+        assert!(
+            get(&told, Kind::Ready)
+                .2
+                .contains("geofence: \"Max Alt fence breached\"")
+        );
+    }
+
+    #[test]
+    fn a_vehicle_that_is_not_where_it_should_be_is_not_ready_and_one_that_fell_needs_a_person() {
+        let holds = report(IN_AIR, Activity::Holding);
+        let with = |astray| Report {
+            astray: Some(astray),
+            ..holds.clone()
+        };
+        let at = AltitudeAboveHome(3.0);
+        let fell = of(&drone(), Some(&with(Astray::Fell { from: at })));
+        assert_eq!((fell.phase, get(&fell, Kind::Ready).1), (Phase::Interrupted, FELL));
+        assert_eq!(get(&fell, Kind::Stalled).1, FELL);
+        let low = of(&drone(), Some(&with(Astray::Height { at })));
+        assert_eq!((low.phase, get(&low, Kind::Ready).0), (Phase::Flying, Some(false)));
+        assert_eq!(get(&low, Kind::Ready).1, "AltitudeLost");
+        let away = of(&drone(), Some(&with(Astray::Place { off: 31.0 })));
+        assert_eq!(get(&away, Kind::Ready).1, "PositionLost");
+        assert!(get(&away, Kind::Ready).2.contains("31 m away"));
+    }
+
+    #[test]
+    fn a_landing_that_does_not_begin_is_owed_and_is_no_landing() {
+        let deleted = Facts {
+            deleting: true,
+            ..drone()
+        };
+        let at = |s| Moment::at(Duration::from_secs(s));
+        let shown = |answer, times, made| {
+            let report = Report {
+                made: at(made),
+                owed: Some(Owed {
+                    descent: Descent::Land,
+                    times,
+                    since: at(100),
+                    answer,
+                }),
+                ..report(IN_AIR, Activity::Landing)
+            };
+            let status = of(&deleted, Some(&report));
+            (status.phase, get(&status, Kind::Ready).2.to_owned())
+        };
+        assert_eq!(shown(Answer::Awaited, 1, 101).0, Phase::Flying, "it is only ordered");
+        assert_eq!(shown(Answer::Accepted, 1, 103).0, Phase::Landing);
+        for (answer, words) in [
+            (Answer::Missing, "it has not answered"),
+            (Answer::Refused("DENIED".into()), "it refused (DENIED)"),
+            (Answer::Accepted, "it accepted and has not begun"),
+        ] {
+            let (phase, message) = shown(answer, 2, 106);
+            assert_eq!(phase, Phase::Flying, "{message}");
+            assert!(message.contains(words) && message.contains("NAV_LAND"), "{message}");
+        }
+    }
+}

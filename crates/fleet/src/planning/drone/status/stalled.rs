@@ -1,0 +1,36 @@
+//! Whether a Drone comes to fly as asked by itself, or a person has to do something first.
+//!
+//! Owns: the Stalled condition, which tools such as Flux take for a failure. Must not: call a failure what heals by itself, such
+//! as a position that is not known yet, or what another person does on purpose, such as a pilot who flies.
+
+use super::deviations::FELL;
+use super::{Binding, Condition, Kind, Phase, Question, Status, condition, ready};
+use model::report::{Activity, HandsOff, Report};
+use model::vehicle::ReasonClass;
+
+/// The condition, if it is so; `status` is what else is reported.
+pub(super) fn stalled(q: &Question<'_>, status: &Status) -> Option<Condition> {
+    let ready = status.conditions.iter().find(|c| c.kind == Kind::Ready)?;
+    let is = match (q.binding, q.report) {
+        _ if q.drone.deleting => false,
+        (Binding::NodeTaken { .. } | Binding::Refused(_), _) => true,
+        (Binding::Bound(_), Some(report)) => needs_a_person(report, status.phase, ready.reason),
+        (Binding::NotYet | Binding::NoFreeVehicle(_) | Binding::Bound(_), _) => false,
+    };
+    is.then(|| condition(Kind::Stalled, Some(true), ready.reason, ready.message.clone()))
+}
+
+fn needs_a_person(report: &Report, phase: Phase, reason: &str) -> bool {
+    match (phase, report.activity) {
+        (Phase::TakingOff | Phase::Flying, _) => matches!(reason, ready::NOT_REACHED | ready::NO_WAY),
+        (Phase::Interrupted, _) if reason == FELL => true,
+        (Phase::Unknown, _) => reason == ready::ANOTHER_AIRFRAME,
+        (Phase::Interrupted, Activity::HandsOff(why)) => {
+            matches!(why, HandsOff::TakenOver | HandsOff::FlightOver | HandsOff::Killed)
+        }
+        (Phase::Preparing, _) if reason == ready::CHECKS_FAIL => {
+            report.reasons.iter().any(|why| why.class == ReasonClass::NeedsHuman)
+        }
+        _ => false,
+    }
+}

@@ -1,0 +1,138 @@
+//! Which vehicle goes to which slot.
+//!
+//! Owns: [`assign`](assign()), the least total squared distance with a preference for what is. Squared distances, as one long way costs more
+//! time than two short ones, and as straight ways of such an assignment seldom cross. Must not: know of stations, Drones or claims.
+//!
+//! The assignment problem is solved by `pathfinding`'s Kuhn-Munkres, in integers, so that equal inputs give equal results everywhere.
+
+use model::geo::Local;
+use model::units::Meters;
+use pathfinding::prelude::{Matrix, kuhn_munkres_min};
+use std::collections::BTreeMap;
+
+/// Up to so many vehicles and slots the whole is weighed. Of more, those which are at their slots keep them, and what is left must
+/// not be more than this: the time grows with its cube.
+pub const WEIGHED: usize = 1_200;
+
+/// A vehicle that needs a slot.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Seeker {
+    /// Where it is.
+    pub at: Local,
+    /// The slot that it was assigned before, if that is still a slot of the same shape.
+    pub holds: Option<usize>,
+}
+
+/// The problem is too large to be solved in time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("{0} vehicles and slots are to be matched again, more than {WEIGHED}; split the formation")]
+pub struct TooMany(pub usize);
+
+/// Which vehicle goes to which slot, by slot: as many as there are vehicles and slots, with the least total of squared distances. A
+/// vehicle leaves a slot that it holds only where that saves more than the square of `keep` for each that does so. Where vehicles
+/// are many, the first by id are taken among equals; where slots are many, the lowest.
+///
+/// # Errors
+/// [`TooMany`], see [`WEIGHED`].
+pub fn assign<Id: Ord + Clone>(
+    vehicles: &BTreeMap<Id, Seeker>,
+    slots: &[Local],
+    keep: Meters,
+) -> Result<BTreeMap<usize, Id>, TooMany> {
+    let weighs_all = vehicles.len().max(slots.len()) <= WEIGHED;
+    let mut holders: Vec<Option<&Id>> = vec![None; slots.len()];
+    let mut seekers: Vec<(&Id, Seeker)> = Vec::new();
+    for (id, seeker) in vehicles {
+        let held = seeker.holds.filter(|_| !weighs_all).and_then(|slot| {
+            let in_place = squared(seeker.at, *slots.get(slot)?) <= keep.0 * keep.0;
+            holders.get_mut(slot).filter(|holder| in_place && holder.is_none())
+        });
+        match held {
+            Some(holder) => *holder = Some(id),
+            None => seekers.push((id, *seeker)),
+        }
+    }
+    let free = |(slot, place): (usize, &Local)| holders[slot].is_none().then_some((slot, *place));
+    let open: Vec<(usize, Local)> = slots.iter().enumerate().filter_map(free).collect();
+    let size = seekers.len().max(open.len());
+    if seekers.len().min(open.len()) > WEIGHED || seekers.len().saturating_mul(open.len()) > WEIGHED * WEIGHED * 4 {
+        return Err(TooMany(size));
+    }
+    for (seeker, slot) in matched(&seekers, &open, keep) {
+        holders[open[slot].0] = Some(seekers[seeker].0);
+    }
+    let assigned = |(slot, holder): (usize, Option<&Id>)| Some((slot, holder?.clone()));
+    Ok(holders.into_iter().enumerate().filter_map(assigned).collect())
+}
+
+fn squared(one: Local, other: Local) -> f64 {
+    (one.east - other.east).powi(2) + (one.north - other.north).powi(2) + (one.up - other.up).powi(2)
+}
+
+/// Costs are whole squared decimeters in units of this; what is left below it breaks ties by rank.
+const UNIT: i64 = 1 << 24;
+
+/// No two points of a frame are farther apart: squared decimeters. Together with [`UNIT`] it stays within 63 bits.
+const FARTHEST: f64 = 2.0e11;
+
+/// Pairs of seeker and open slot.
+fn matched<Id>(seekers: &[(&Id, Seeker)], open: &[(usize, Local)], keep: Meters) -> Vec<(usize, usize)> {
+    if seekers.is_empty() || open.is_empty() {
+        return Vec::new();
+    }
+    let (rows, columns) = (seekers.len(), open.len());
+    // Where all are matched, moving all slots together changes which assignment is the best as little as it changes the shape: each
+    // way grows by what depends on one end alone. It saves most of the time where the formation is far away.
+    let shift = if rows == columns {
+        let center = |points: Vec<Local>| {
+            #[allow(clippy::cast_precision_loss, reason = "they are few")]
+            let share = 1.0 / points.len() as f64;
+            let sum = |part: fn(&Local) -> f64| points.iter().map(part).sum::<f64>() * share;
+            (sum(|p| p.east), sum(|p| p.north), sum(|p| p.up))
+        };
+        let from = center(seekers.iter().map(|(_, seeker)| seeker.at).collect());
+        let to = center(open.iter().map(|(_, place)| *place).collect());
+        (from.0 - to.0, from.1 - to.1, from.2 - to.2)
+    } else {
+        (0.0, 0.0, 0.0)
+    };
+    let cost = |row: usize, column: usize| {
+        let ((_, seeker), (slot, place)) = (&seekers[row], open[column]);
+        let place = Local {
+            east: place.east + shift.0,
+            north: place.north + shift.1,
+            up: place.up + shift.2,
+        };
+        let leaves = seeker.holds.is_some_and(|held| held != slot);
+        let square = squared(seeker.at, place) + if leaves { keep.0 * keep.0 } else { 0.0 };
+        #[allow(clippy::cast_possible_truncation, reason = "it is bounded")]
+        let whole = (square * 100.0).round().min(FARTHEST) as i64;
+        whole * UNIT
+    };
+    // Ranks choose among those that are not all needed; their sum stays below one unit of cost.
+    let rank = |index: usize| i64::try_from(index).unwrap_or(i64::MAX).min(UNIT / 4096);
+    if rows <= columns {
+        let weights = reduced(Matrix::from_fn(rows, columns, |(r, c)| cost(r, c) + rank(c)));
+        kuhn_munkres_min(&weights).1.into_iter().enumerate().collect()
+    } else {
+        let weights = Matrix::from_fn(columns, rows, |(c, r)| cost(r, c) + rank(r));
+        let found = kuhn_munkres_min(&weights).1.into_iter().enumerate();
+        found.map(|(column, row)| (row, column)).collect()
+    }
+}
+
+/// The same problem with the least of each column taken off: it is solved sooner. Only where every column is used.
+fn reduced(mut weights: Matrix<i64>) -> Matrix<i64> {
+    if weights.rows == weights.columns {
+        for column in 0..weights.columns {
+            let least = (0..weights.rows).map(|row| weights[(row, column)]).min().unwrap_or(0);
+            for row in 0..weights.rows {
+                weights[(row, column)] -= least;
+            }
+        }
+    }
+    weights
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,600 @@
+//! What Geofences want of a vehicle, compiled to the one fence that its autopilot stores.
+//!
+//! Owns: [`Wanted`], which of several count ([`Wanted::is_active`]), [`compile`], and whether a place lies where they allow flight
+//! ([`outside`]).
+//! Must not: know MAVLink or Kubernetes, or say that anything is in force: only what was read back from the autopilot is.
+//!
+//! Several that select one vehicle hold together: it has to be inside every inclusion and outside every exclusion, below the lowest
+//! ceiling and above the highest floor, and the sternest action counts. The compiled fence is never larger:
+//!
+//! * Inclusions are intersected here, into one shape, so that it does not matter whether an autopilot takes several for "all of them"
+//!   (PX4, ArduCopter) or "any of them" (ArduCopter with bit 1 of FENCE_OPTIONS). Of several parts the one around home is taken: no other
+//!   can be reached without leaving the fence.
+//! * A fence of too many vertices for the autopilot is simplified, and only so that the vehicle may be in fewer places
+//!   (`simplify.rs`).
+//! * Each stack measures the radius of a circle on a sphere of its own. The radius is given in its measure (`circle.rs`).
+//!
+//! What cannot be done exactly and safely is refused, in words that say what to do. PX4 drops a shape in silence that has home on its
+//! wrong side; so home is asked for, and has to be [`HOME_MARGIN`] on the right side of everything.
+
+mod circle;
+mod region;
+mod returning;
+mod shape;
+mod simplify;
+mod way;
+
+use model::rules::{Enforce, Fence, Outline, Side, WantedParameter};
+use model::units::{AltitudeAboveHome, Wgs84};
+use model::vehicle::Autopilot;
+pub use returning::ReturnLimit;
+pub use shape::BadShape;
+pub use way::{WayOutside, rest_outside, way_outside};
+
+/// Home has to be this far inside of inclusions and outside of exclusions, meters: a vehicle on the ground at the edge breaches it by
+/// the error of its position alone. ArduCopter's FENCE_MARGIN is 2 m.
+pub const HOME_MARGIN: f64 = 5.0;
+
+/// A station has to be this far on the right side of everything, meters: FENCE_MARGIN, and what a vehicle sways.
+pub const STATION_MARGIN: f64 = 3.0;
+
+/// What one Geofence wants.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Wanted {
+    /// Its name, for words.
+    pub name: String,
+    /// The vehicle has to be inside all of them.
+    pub include: Vec<Outline>,
+    /// The vehicle has to be outside all of them.
+    pub exclude: Vec<Outline>,
+    /// Not above.
+    pub ceiling: Option<AltitudeAboveHome>,
+    /// Not below, once it has climbed above.
+    pub floor: Option<AltitudeAboveHome>,
+    /// What the autopilot does when the fence is breached.
+    pub breach: Breach,
+    /// When it holds; always if there are none.
+    pub windows: Vec<Window>,
+    /// Whether it is not what a Geofence says but what an autopilot holds of it.
+    pub is_held: bool,
+}
+
+/// What an autopilot does when the fence is breached, the mildest first. None of them stops motors in the air.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Breach {
+    /// It warns, and flies on.
+    Warn,
+    /// It holds its place.
+    Hold,
+    /// It returns.
+    #[default]
+    Return,
+    /// It lands where it is.
+    Land,
+}
+
+/// A span of time, seconds since 1970: from `from`, before `until`.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Window {
+    /// Its start; `None`: it has begun.
+    pub from: Option<i64>,
+    /// Its end; `None`: it does not end.
+    pub until: Option<i64>,
+}
+
+impl Wanted {
+    /// Whether it holds at `now`, seconds since 1970.
+    #[must_use]
+    pub fn is_active(&self, now: i64) -> bool {
+        let within = |window: &Window| {
+            window.from.is_none_or(|from| from <= now) && window.until.is_none_or(|until| now < until)
+        };
+        self.windows.is_empty() || self.windows.iter().any(within)
+    }
+
+    /// Whether it can be compiled for some vehicle at all.
+    ///
+    /// # Errors
+    /// What is wrong with it, whichever vehicle it selects.
+    pub fn check(&self) -> Result<(), NoFence> {
+        heights(&[self])?;
+        region::check(&[self])
+    }
+
+    fn shapes(&self) -> impl Iterator<Item = (Side, usize, &Outline)> {
+        let include = self
+            .include
+            .iter()
+            .enumerate()
+            .map(|(i, shape)| (Side::Inside, i, shape));
+        let exclude = self
+            .exclude
+            .iter()
+            .enumerate()
+            .map(|(i, shape)| (Side::Outside, i, shape));
+        include.chain(exclude)
+    }
+}
+
+/// A fence for one autopilot.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Compiled {
+    /// Its shapes; `None`: only heights, or nothing, are wanted, and the shapes on the autopilot stay as they are.
+    pub fence: Option<Fence>,
+    /// The parameters that belong to it, by name.
+    pub parameters: Vec<WantedParameter>,
+    /// How high its autopilot may climb to return, where it would climb through the ceiling.
+    pub returns: Option<ReturnLimit>,
+    /// By how much the vehicle is kept from places that are wanted, in words.
+    pub notes: Vec<String>,
+}
+
+impl Compiled {
+    /// Its shapes as if they were wanted, under this `name`, where they are smaller than what is: a vehicle that holds or flies between the
+    /// two would be stopped by its autopilot.
+    #[must_use]
+    pub fn narrower(&self, name: String) -> Option<Wanted> {
+        let fence = self.fence.as_ref().filter(|_| !self.notes.is_empty())?;
+        let of = |side: Side| {
+            let shapes = fence.shapes.iter().filter(move |shape| shape.side == side);
+            shapes.map(|shape| shape.outline.clone()).collect()
+        };
+        Some(Wanted {
+            name,
+            include: of(Side::Inside),
+            exclude: of(Side::Outside),
+            ceiling: None,
+            floor: None,
+            breach: Breach::default(),
+            windows: Vec::new(),
+            is_held: true,
+        })
+    }
+}
+
+/// Why there is no fence for a vehicle.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum NoFence {
+    /// The object is not well made, or cannot be read.
+    #[error("Geofence {geofence}: {fault}")]
+    Faulty {
+        /// Which.
+        geofence: String,
+        /// What is wrong with it.
+        fault: String,
+    },
+    /// A shape is none.
+    #[error("Geofence {geofence}: spec.{list}[{index}]: {why}")]
+    Shape {
+        /// Name of the Geofence.
+        geofence: String,
+        /// `include` or `exclude`.
+        list: &'static str,
+        /// Its number, from 0.
+        index: usize,
+        /// What is wrong with it.
+        why: BadShape,
+    },
+    /// No height is left.
+    #[error(
+        "the floor of {floor} m is not below the ceiling of {ceiling} m ({geofences}); lower spec.floorMeters or raise spec.ceilingMeters"
+    )]
+    Heights {
+        /// The highest floor.
+        floor: f64,
+        /// The lowest ceiling.
+        ceiling: f64,
+        /// Which they are of.
+        geofences: String,
+    },
+    /// A number that is no height.
+    #[error(
+        "Geofence {0}: a ceiling is from 10 to 3000 m above home and a floor from 1 to 1000 m; change spec.ceilingMeters or spec.floorMeters"
+    )]
+    NoHeight(String),
+    /// PX4 has no parameter for a floor.
+    #[error(
+        "PX4 keeps no floor, and Geofence {0} has one; remove spec.floorMeters, or let the selector choose ArduPilot vehicles only"
+    )]
+    NoFloor(String),
+    /// Nothing can be said without home.
+    #[error(
+        "the vehicle has not reported its home position yet, and autopilots leave out a fence that has home on its wrong side; wait until it has a position"
+    )]
+    NoHome,
+    /// How high it returns is not known.
+    #[error(
+        "the autopilot has not reported how high it climbs to return (RTL_RETURN_ALT), which has to be below the ceiling; wait until its agent has read that"
+    )]
+    NoReturnHeight,
+    /// Home is not inside.
+    #[error(
+        "home is not {HOME_MARGIN} m inside spec.include[{index}] of Geofence {geofence}: the autopilot would leave that out or not arm; move the vehicle, or widen the shape"
+    )]
+    HomeOutside {
+        /// Name of the Geofence.
+        geofence: String,
+        /// Its number, from 0.
+        index: usize,
+    },
+    /// Home is excluded.
+    #[error(
+        "home is not {HOME_MARGIN} m outside spec.exclude[{index}] of Geofence {geofence}: the autopilot would leave that out or not arm; move the vehicle, or make the shape smaller"
+    )]
+    HomeExcluded {
+        /// Name of the Geofence.
+        geofence: String,
+        /// Its number, from 0.
+        index: usize,
+    },
+    /// Home is inside of all, and too near to the edge of what is left.
+    #[error(
+        "after the fence was fitted to {autopilot}, home is not {HOME_MARGIN} m inside; move the vehicle, or give the Geofences fewer vertices ({geofences})"
+    )]
+    HomeAtEdge {
+        /// For which stack.
+        autopilot: &'static str,
+        /// Which they are of.
+        geofences: String,
+    },
+    /// No place is left.
+    #[error("the inclusions have no area in common ({0}); change them, or the labels by which they select the vehicle")]
+    Empty(String),
+    /// Autopilots take latitude and longitude as a plane.
+    #[error(
+        "the shapes lie on both sides of the 180th meridian, over which autopilots draw no fence ({0}); divide the Geofence there"
+    )]
+    Antimeridian(String),
+    /// They cannot be brought into one plane.
+    #[error("the shapes are farther than 20 km from their center ({0}); divide the Geofence by sites")]
+    TooLarge(String),
+    /// The autopilot does not hold so many.
+    #[error(
+        "the fence needs {needed} vertices and circles, and {autopilot} holds {holds}; fewer would move its edge by more than {} m. Give the Geofences fewer vertices ({geofences})",
+        simplify::MOST_LOST
+    )]
+    TooMany {
+        /// Vertices and circles, as far as it could be simplified.
+        needed: usize,
+        /// What the autopilot holds.
+        holds: usize,
+        /// Which stack.
+        autopilot: &'static str,
+        /// Which they are of.
+        geofences: String,
+    },
+    /// The geometry is too fine for the wire.
+    #[error("what is left of the shapes is thinner than a centimeter in places ({0}); draw them with a clear distance")]
+    TooFine(String),
+}
+
+impl NoFence {
+    /// Whether time may help: nothing is wrong with the objects.
+    #[must_use]
+    pub const fn waits(&self) -> bool {
+        matches!(self, Self::NoHome | Self::NoReturnHeight)
+    }
+}
+
+/// What the fences of an autopilot hold.
+#[derive(Clone, Copy, Debug)]
+struct Limits {
+    /// The name of the stack.
+    autopilot: &'static str,
+    /// Vertices and circles.
+    items: usize,
+    /// Vertices of one polygon.
+    vertices: usize,
+    /// Bytes of storage: all, for a polygon and each of its vertices, for a circle.
+    bytes: Option<(usize, usize, usize, usize)>,
+}
+
+impl Limits {
+    /// PX4: 64 items in dataman. ArduCopter: 70 items, and 560 bytes of storage with 5 for magic and end; a polygon takes 2 and 8 for each
+    /// vertex, a circle 13 (AC_PolyFence_loader).
+    const fn of(autopilot: Autopilot) -> Self {
+        match autopilot {
+            Autopilot::Px4 => Self {
+                autopilot: "PX4",
+                items: 64,
+                vertices: 64,
+                bytes: None,
+            },
+            Autopilot::ArduPilot => Self {
+                autopilot: "ArduPilot",
+                items: 70,
+                vertices: 70,
+                bytes: Some((555, 2, 8, 13)),
+            },
+        }
+    }
+
+    fn holds(&self, polygons: &[usize], circles: usize) -> bool {
+        let vertices: usize = polygons.iter().sum();
+        let bytes = self.bytes.is_none_or(|(all, polygon, vertex, circle)| {
+            polygons.len() * polygon + vertices * vertex + circles * circle <= all
+        });
+        vertices + circles <= self.items && polygons.iter().all(|&n| n <= self.vertices) && bytes
+    }
+}
+
+/// The one fence of a vehicle with this `autopilot` and `home`, of all that is `wanted` of it now.
+///
+/// The result depends on home only where that decides whether there is one, or which part: a home that moves a little changes nothing.
+///
+/// # Errors
+/// [`NoFence`]: why it cannot be exact and safe, and what to do.
+pub fn compile(wanted: &[&Wanted], autopilot: Autopilot, home: Option<Wgs84>) -> Result<Compiled, NoFence> {
+    compile_around(wanted, autopilot, home).0
+}
+
+/// The same, and within how many meters of this home the result for another is the same where [`suits_home`] says so.
+pub fn compile_around(
+    wanted: &[&Wanted],
+    autopilot: Autopilot,
+    home: Option<Wgs84>,
+) -> (Result<Compiled, NoFence>, f64) {
+    let mut same = 0.0;
+    let compiled = compile_shapes(wanted, autopilot, home, &mut same);
+    if matches!(compiled, Err(NoFence::HomeAtEdge { .. })) {
+        same = 0.0;
+    }
+    (compiled, same)
+}
+
+/// Whether a fence that was compiled for a home near by is that for this one, too.
+#[must_use]
+pub fn suits_home(compiled: &Result<Compiled, NoFence>, wanted: &[&Wanted], home: Wgs84) -> bool {
+    let fence = compiled.as_ref().ok().and_then(|compiled| compiled.fence.as_ref());
+    region::home_is_allowed(wanted, home).is_ok() && fence.is_none_or(|fence| region::keeps_home(fence, home))
+}
+
+fn compile_shapes(
+    wanted: &[&Wanted],
+    autopilot: Autopilot,
+    home: Option<Wgs84>,
+    same: &mut f64,
+) -> Result<Compiled, NoFence> {
+    let heights = heights(wanted)?;
+    if let (Autopilot::Px4, Some((floor, _))) = (autopilot, heights.floor) {
+        return Err(NoFence::NoFloor(floor.to_owned()));
+    }
+    let (fence, notes) = region::compile(
+        wanted,
+        Limits::of(autopilot),
+        circle::Measure::of(autopilot),
+        home,
+        same,
+    )?;
+    let breach = wanted.iter().map(|w| w.breach).max().unwrap_or_default();
+    let parameters = match (fence.is_some(), &heights) {
+        (
+            false,
+            Heights {
+                ceiling: None,
+                floor: None,
+            },
+        ) => Vec::new(),
+        (shapes, heights) => parameters(autopilot, shapes, heights, breach),
+    };
+    let returns = heights
+        .ceiling
+        .and_then(|(geofence, ceiling)| ReturnLimit::below(geofence, ceiling, autopilot));
+    Ok(Compiled {
+        fence,
+        parameters,
+        returns,
+        notes,
+    })
+}
+
+/// The heights that are left, meters above home, and the Geofences that set them.
+struct Heights<'a> {
+    ceiling: Option<(&'a str, f64)>,
+    floor: Option<(&'a str, f64)>,
+}
+
+fn heights<'a>(wanted: &[&'a Wanted]) -> Result<Heights<'a>, NoFence> {
+    let mut found = Heights {
+        ceiling: None,
+        floor: None,
+    };
+    for w in wanted {
+        let is = |height: Option<AltitudeAboveHome>, low: f64, high: f64| {
+            height.is_none_or(|height| (low..=high).contains(&height.0))
+        };
+        if !is(w.ceiling, 10.0, 3000.0) || !is(w.floor, 1.0, 1000.0) {
+            return Err(NoFence::NoHeight(w.name.clone()));
+        }
+        if let Some(height) = w.ceiling
+            && found.ceiling.is_none_or(|(_, lowest)| height.0 < lowest)
+        {
+            found.ceiling = Some((&w.name, height.0));
+        }
+        if let Some(height) = w.floor
+            && found.floor.is_none_or(|(_, highest)| height.0 > highest)
+        {
+            found.floor = Some((&w.name, height.0));
+        }
+    }
+    match (found.ceiling, found.floor) {
+        (Some((above, ceiling)), Some((below, floor))) if floor >= ceiling => {
+            let geofences = if above == below {
+                above.to_owned()
+            } else {
+                format!("{below}, {above}")
+            };
+            Err(NoFence::Heights {
+                floor,
+                ceiling,
+                geofences,
+            })
+        }
+        _ => Ok(found),
+    }
+}
+
+/// The parameters that make a fence count.
+///
+/// ArduCopter: FENCE_TYPE has only the bits that are wanted; its default would put a circle of 300 m and a ceiling of 100 m in force with
+/// any polygon. The bit of polygons is among them in any case: where only heights are wanted, shapes that a person has put there stay in
+/// force, and it says nothing where there are none. FENCE_OPTIONS is left alone: there is one inclusion at most, so its union says
+/// nothing, and old firmware has no such parameter. PX4: a distance of 0 is off, and one that no Geofence is about stays as a person has
+/// set it; GF_ACTION is never 4, which stops the motors.
+fn parameters(autopilot: Autopilot, shapes: bool, heights: &Heights<'_>, breach: Breach) -> Vec<WantedParameter> {
+    let mut parameters = Vec::new();
+    let mut want = |name: &str, value: f64| {
+        parameters.push(WantedParameter {
+            name: name.to_owned(),
+            value,
+            enforce: Enforce::Apply,
+            may_reboot: false,
+        });
+    };
+    match autopilot {
+        Autopilot::ArduPilot => {
+            let action = match breach {
+                Breach::Warn => 0.0,
+                Breach::Return => 1.0,
+                Breach::Land => 2.0,
+                // "Brake or Land".
+                Breach::Hold => 4.0,
+            };
+            want("FENCE_ACTION", action);
+            let bit = |is: bool, value: f64| if is { value } else { 0.0 };
+            let kinds = bit(heights.ceiling.is_some(), 1.0) + 4.0 + bit(heights.floor.is_some(), 8.0);
+            if let Some((_, ceiling)) = heights.ceiling {
+                want("FENCE_ALT_MAX", ceiling);
+            }
+            if let Some((_, floor)) = heights.floor {
+                want("FENCE_ALT_MIN", floor);
+            }
+            want("FENCE_ENABLE", 1.0);
+            want("FENCE_TYPE", kinds);
+        }
+        Autopilot::Px4 => {
+            let action = match breach {
+                Breach::Warn => 1.0,
+                Breach::Hold => 2.0,
+                Breach::Return => 3.0,
+                Breach::Land => 5.0,
+            };
+            want("GF_ACTION", action);
+            if shapes {
+                want("GF_MAX_HOR_DIST", 0.0);
+            }
+            if let Some((_, ceiling)) = heights.ceiling {
+                want("GF_MAX_VER_DIST", ceiling);
+            }
+        }
+    }
+    parameters
+}
+
+/// Why a place is not where Geofences allow flight.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Outside {
+    /// Not inside an inclusion.
+    #[error("it is not {STATION_MARGIN} m inside spec.include[{index}] of Geofence {geofence}; move it inside")]
+    Inclusion {
+        /// Name of the Geofence.
+        geofence: String,
+        /// Its number, from 0.
+        index: usize,
+    },
+    /// Inside an exclusion.
+    #[error("it is not {STATION_MARGIN} m outside spec.exclude[{index}] of Geofence {geofence}; move it away")]
+    Exclusion {
+        /// Name of the Geofence.
+        geofence: String,
+        /// Its number, from 0.
+        index: usize,
+    },
+    /// Not inside what an autopilot holds.
+    #[error(
+        "it is not {STATION_MARGIN} m inside what its autopilot holds of Geofence {0}, which is smaller, as condition Compiled says; move it, or \
+         give the Geofence fewer vertices"
+    )]
+    Held(String),
+    /// Above a ceiling.
+    #[error(
+        "it is {height:.1} m above home, and the ceiling of Geofence {geofence} is {ceiling} m; lower it to {STATION_MARGIN} m below"
+    )]
+    Ceiling {
+        /// Name of the Geofence.
+        geofence: String,
+        /// Meters above home.
+        height: f64,
+        /// Meters above home.
+        ceiling: f64,
+    },
+    /// Below a floor.
+    #[error(
+        "it is {height:.1} m above home, and the floor of Geofence {geofence} is {floor} m; raise it to {STATION_MARGIN} m above"
+    )]
+    Floor {
+        /// Name of the Geofence.
+        geofence: String,
+        /// Meters above home.
+        height: f64,
+        /// Meters above home.
+        floor: f64,
+    },
+}
+
+/// Whether a vehicle that holds `at`, `height` above home, is where all that is `wanted` allow it. `None` of either: it is not known or
+/// not asked for, and not judged.
+///
+/// # Errors
+/// The first that does not, and what to do.
+pub fn outside(wanted: &[&Wanted], at: Option<Wgs84>, height: Option<AltitudeAboveHome>) -> Result<(), Outside> {
+    for w in wanted {
+        for (side, index, outline) in w.shapes() {
+            let Some(at) = at else { break };
+            let depth = shape::depth(outline, at);
+            let geofence = || w.name.clone();
+            match side {
+                Side::Inside if w.is_held && depth < STATION_MARGIN => return Err(Outside::Held(geofence())),
+                Side::Outside if w.is_held && depth > -STATION_MARGIN => return Err(Outside::Held(geofence())),
+                Side::Inside if depth < STATION_MARGIN => {
+                    return Err(Outside::Inclusion {
+                        geofence: geofence(),
+                        index,
+                    });
+                }
+                Side::Outside if depth > -STATION_MARGIN => {
+                    return Err(Outside::Exclusion {
+                        geofence: geofence(),
+                        index,
+                    });
+                }
+                Side::Inside | Side::Outside => {}
+            }
+        }
+        let Some(AltitudeAboveHome(height)) = height else {
+            continue;
+        };
+        if let Some(AltitudeAboveHome(ceiling)) = w.ceiling
+            && height > ceiling - STATION_MARGIN
+        {
+            return Err(Outside::Ceiling {
+                geofence: w.name.clone(),
+                height,
+                ceiling,
+            });
+        }
+        if let Some(AltitudeAboveHome(floor)) = w.floor
+            && height < floor + STATION_MARGIN
+        {
+            return Err(Outside::Floor {
+                geofence: w.name.clone(),
+                height,
+                floor,
+            });
+        }
+    }
+    Ok(())
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,59 @@
+//! Circles, as each autopilot measures them.
+//!
+//! Owns: [`Measure`]: the sphere on which a stack measures distances, and the radius that keeps a circle true in it. Must not: know
+//! polygons, for which all stacks take latitude and longitude as a plane.
+//!
+//! On the ellipsoid a meter to the north is up to 0.7 % longer or shorter than on those spheres: 3 m at 500 m.
+
+use model::rules::Side;
+use model::units::Wgs84;
+use model::vehicle::Autopilot;
+
+/// What is left for the flat plane, and for single precision in the autopilot.
+const SLACK: f64 = 1e-4;
+
+/// The sphere on which an autopilot measures distances.
+#[derive(Clone, Copy, Debug)]
+pub struct Measure {
+    meters_per_degree: f64,
+}
+
+impl Measure {
+    /// PX4: CONSTANTS_RADIUS_OF_EARTH, 6,371,000 m. ArduPilot: LOCATION_SCALING_FACTOR, 0.011131884502145034 m for each 10⁻⁷ degrees.
+    #[must_use]
+    pub const fn of(autopilot: Autopilot) -> Self {
+        let meters_per_degree = match autopilot {
+            Autopilot::Px4 => 6_371_000.0_f64.to_radians(),
+            Autopilot::ArduPilot => 111_318.845_021_450_34,
+        };
+        Self { meters_per_degree }
+    }
+
+    /// The radius to give the autopilot, so that the circle that it keeps is within the wanted one, or around it where the vehicle has to
+    /// be outside.
+    #[must_use]
+    pub fn radius(self, center: Wgs84, radius: f64, side: Side) -> f64 {
+        let (east, north) = model::geo::offset(
+            center,
+            Wgs84 {
+                latitude_deg: center.latitude_deg + 1e-3,
+                longitude_deg: center.longitude_deg + 1e-3,
+            },
+        );
+        // What this sphere makes of a true meter to the east and to the north.
+        let degree = self.meters_per_degree * 1e-3;
+        let shares = (degree * center.latitude_deg.to_radians().cos() / east, degree / north);
+        match side {
+            Side::Inside => radius * (shares.0.min(shares.1) - SLACK),
+            Side::Outside => radius * (shares.0.max(shares.1) + SLACK),
+        }
+    }
+
+    /// What it makes of a distance, meters, near enough to say how far home is from an edge.
+    #[must_use]
+    pub fn distance(self, from: Wgs84, to: Wgs84) -> f64 {
+        let east = (to.longitude_deg - from.longitude_deg + 540.0).rem_euclid(360.0) - 180.0;
+        let cos = f64::midpoint(from.latitude_deg, to.latitude_deg).to_radians().cos();
+        (east * cos).hypot(to.latitude_deg - from.latitude_deg) * self.meters_per_degree
+    }
+}

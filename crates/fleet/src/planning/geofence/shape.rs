@@ -1,0 +1,192 @@
+//! One wanted shape: whether it is one, and how deep inside of it a place is.
+//!
+//! Owns: [`check`], [`depth`]. Must not: combine shapes ([`super::region`] does).
+
+use ::geo::algorithm::Validation;
+use ::geo::{Coord, LineString, Polygon};
+use model::geo::{HIGHEST_LATITUDE, offset, position};
+use model::rules::Outline;
+use model::units::Wgs84;
+
+/// Most vertices of a wanted polygon.
+const MOST_VERTICES: usize = 255;
+
+/// Radius of a circle, meters, from and to.
+const RADII: (f64, f64) = (5.0, 20_000.0);
+
+/// A circle keeps this share of its radius from the 180th meridian: what stands for it may be larger by as much.
+const BESIDE: f64 = 1.1;
+
+/// Why a shape is none.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BadShape {
+    /// No position.
+    #[error("latitude {latitude_deg}, longitude {longitude_deg} is no position; give degrees, north and east positive")]
+    Position {
+        /// Degrees.
+        latitude_deg: f64,
+        /// Degrees.
+        longitude_deg: f64,
+    },
+    /// Too near to a pole.
+    #[error(
+        "latitude {0} is too near to a pole; Skein draws fences between -{HIGHEST_LATITUDE} and {HIGHEST_LATITUDE} degrees"
+    )]
+    Polar(f64),
+    /// Autopilots take latitude and longitude as a plane.
+    #[error("it crosses the 180th meridian, which autopilots cannot do; divide it there")]
+    Antimeridian,
+    /// No polygon.
+    #[error(
+        "a polygon has from 3 to {MOST_VERTICES} vertices, and this one has {0}; give it so many, the last not equal to the first"
+    )]
+    Vertices(usize),
+    /// It is unclear what is inside.
+    #[error(
+        "its edges cross or touch one another, so it is unclear what is inside; give the vertices in their order around the area, each once"
+    )]
+    Crosses,
+    /// No circle.
+    #[error("the radius is {0} m; give one from {from} to {to} m", from = RADII.0, to = RADII.1)]
+    Radius(f64),
+}
+
+/// The place on the grid of the wire, 10⁻⁷ degrees: a centimeter.
+#[must_use]
+pub fn on_grid(at: Wgs84) -> Wgs84 {
+    let snap = |degrees: f64| (degrees * 1e7).round() / 1e7;
+    Wgs84 {
+        latitude_deg: snap(at.latitude_deg),
+        longitude_deg: snap(at.longitude_deg),
+    }
+}
+
+/// Whether `outline` is a shape.
+///
+/// # Errors
+/// [`BadShape`].
+pub fn check(outline: &Outline) -> Result<(), BadShape> {
+    match outline {
+        Outline::Polygon(vertices) => polygon(vertices),
+        Outline::Circle { center, radius } => {
+            place(*center)?;
+            // What is no number is in no range.
+            if !(RADII.0..=RADII.1).contains(&radius.0) {
+                return Err(BadShape::Radius(radius.0));
+            }
+            let (east, _) = offset(
+                *center,
+                Wgs84 {
+                    longitude_deg: 180.0_f64.copysign(center.longitude_deg),
+                    ..*center
+                },
+            );
+            if east.abs() <= radius.0 * BESIDE {
+                return Err(BadShape::Antimeridian);
+            }
+            Ok(())
+        }
+    }
+}
+
+fn place(at: Wgs84) -> Result<(), BadShape> {
+    let Ok(at) = position(at) else {
+        return Err(BadShape::Position {
+            latitude_deg: at.latitude_deg,
+            longitude_deg: at.longitude_deg,
+        });
+    };
+    let polar = at.latitude_deg.abs() > HIGHEST_LATITUDE;
+    if polar {
+        Err(BadShape::Polar(at.latitude_deg))
+    } else {
+        Ok(())
+    }
+}
+
+fn polygon(vertices: &[Wgs84]) -> Result<(), BadShape> {
+    if !(3..=MOST_VERTICES).contains(&vertices.len()) {
+        return Err(BadShape::Vertices(vertices.len()));
+    }
+    vertices.iter().try_for_each(|&at| place(at))?;
+    let longitudes = || vertices.iter().map(|at| at.longitude_deg);
+    let west = longitudes().fold(f64::INFINITY, f64::min);
+    let east = longitudes().fold(f64::NEG_INFINITY, f64::max);
+    if east - west > 180.0 {
+        return Err(BadShape::Antimeridian);
+    }
+    // In the plane of the wire, in which whole numbers are exact.
+    let grid = vertices.iter().map(|&at| {
+        let at = on_grid(at);
+        Coord {
+            x: ((at.longitude_deg - west) * 1e7).round(),
+            y: (at.latitude_deg * 1e7).round(),
+        }
+    });
+    let ring: Vec<Coord> = grid.collect();
+    let area = ::geo::Area::unsigned_area(&Polygon::new(LineString::from(ring.clone()), vec![]));
+    let repeats = (0..ring.len()).any(|i| ring.get(i) == ring.get((i + 1) % ring.len()));
+    if area <= 0.0 || repeats || !Polygon::new(LineString::from(ring), vec![]).is_valid() {
+        return Err(BadShape::Crosses);
+    }
+    Ok(())
+}
+
+/// How far inside of `outline` the place is, meters; negative: so far outside.
+#[must_use]
+pub fn depth(outline: &Outline, at: Wgs84) -> f64 {
+    match outline {
+        Outline::Circle { center, radius } => {
+            // Halfway the plane is true for both.
+            let middle = Wgs84 {
+                latitude_deg: f64::midpoint(center.latitude_deg, at.latitude_deg),
+                ..*center
+            };
+            let (from, to) = (offset(middle, *center), offset(middle, at));
+            radius.0 - (to.0 - from.0).hypot(to.1 - from.1)
+        }
+        Outline::Polygon(vertices) => {
+            let points: Vec<(f64, f64)> = vertices.iter().map(|&vertex| offset(at, vertex)).collect();
+            depth_of_origin(&points)
+        }
+    }
+}
+
+/// How far a place is from the straight line between two others, meters.
+pub(super) fn distance(place: Wgs84, from: Wgs84, to: Wgs84) -> f64 {
+    to_line(offset(place, from), offset(place, to))
+}
+
+/// How far the origin is from a line.
+fn to_line((ax, ay): (f64, f64), (bx, by): (f64, f64)) -> f64 {
+    let (dx, dy) = (bx - ax, by - ay);
+    let along = if dx == 0.0 && dy == 0.0 {
+        0.0
+    } else {
+        (-(ax * dx + ay * dy) / (dx * dx + dy * dy)).clamp(0.0, 1.0)
+    };
+    (ax + along * dx).hypot(ay + along * dy)
+}
+
+/// Whether the straight line from `a` to `b` crosses or touches that from `c` to `d`.
+pub(super) fn cross(a: Wgs84, b: Wgs84, c: Wgs84, d: Wgs84) -> bool {
+    let point = |at: Wgs84| {
+        let (x, y) = offset(a, at);
+        Coord { x, y }
+    };
+    let line = |one, other| ::geo::Line::new(point(one), point(other));
+    ::geo::Intersects::intersects(&line(a, b), &line(c, d))
+}
+
+/// How far inside of a ring its origin is.
+pub(super) fn depth_of_origin(ring: &[(f64, f64)]) -> f64 {
+    let (mut inside, mut nearest) = (false, f64::INFINITY);
+    let next = ring.iter().skip(1).chain(ring.first());
+    for (&(ax, ay), &(bx, by)) in ring.iter().zip(next) {
+        if (ay > 0.0) != (by > 0.0) && ax + (bx - ax) * (-ay / (by - ay)) > 0.0 {
+            inside = !inside;
+        }
+        nearest = nearest.min(to_line((ax, ay), (bx, by)));
+    }
+    if inside { nearest } else { -nearest }
+}

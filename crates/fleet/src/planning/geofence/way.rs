@@ -1,0 +1,143 @@
+//! Whether a way leads where Geofences allow flight.
+//!
+//! Owns: [`way_outside`]. Must not: choose another way, or judge where it ends ([`super::outside`] does, with more room).
+
+use super::shape::depth;
+use super::{Wanted, shape};
+use model::rules::{Outline, Side};
+use model::units::{AltitudeAboveHome, Wgs84};
+
+/// A way has to keep this far on the right side of everything, meters: FENCE_MARGIN of ArduCopter, at which it is stopped.
+pub const WAY_MARGIN: f64 = 2.0;
+
+/// Two ways to compute the same distance differ by less, meters.
+const SAME: f64 = 0.05;
+
+/// Why a way is not where Geofences allow flight.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum WayOutside {
+    /// It leaves an inclusion.
+    #[error(
+        "the way there leaves spec.include[{index}] of Geofence {geofence}, or comes nearer than {WAY_MARGIN} m to its edge; give a station on this side, or widen the shape"
+    )]
+    Leaves {
+        /// Name of the Geofence.
+        geofence: String,
+        /// Its number, from 0.
+        index: usize,
+    },
+    /// It crosses an exclusion.
+    #[error(
+        "the way there crosses spec.exclude[{index}] of Geofence {geofence}, or comes nearer than {WAY_MARGIN} m to it; give a station on this side, or make the shape smaller"
+    )]
+    Crosses {
+        /// Name of the Geofence.
+        geofence: String,
+        /// Its number, from 0.
+        index: usize,
+    },
+    /// It leaves what an autopilot holds.
+    #[error(
+        "the way there leads out of what its autopilot holds of Geofence {0}, which is smaller, as condition Compiled says; give a station on \
+         this side, or the Geofence fewer vertices"
+    )]
+    Held(String),
+    /// It climbs through a ceiling.
+    #[error(
+        "the way there is up to {height:.1} m above home, and the ceiling of Geofence {geofence} is {ceiling} m; lower the station, or raise spec.ceilingMeters"
+    )]
+    Climbs {
+        /// Name of the Geofence.
+        geofence: String,
+        /// Meters above home.
+        height: f64,
+        /// Meters above home.
+        ceiling: f64,
+    },
+}
+
+/// Whether a vehicle that has reached the first of these places, the `rest` of its flight, may fly on to the last, which is above its `home`.
+/// It is judged from home on, where the flight ends: so a shape that came after the takeoff counts also where the vehicle is on its wrong
+/// side by now.
+///
+/// # Errors
+/// The first that does not allow it, and what to do.
+pub fn rest_outside(wanted: &[&Wanted], home: Wgs84, rest: &[(Wgs84, AltitudeAboveHome)]) -> Result<(), WayOutside> {
+    let back = rest.iter().rev().copied();
+    let way: Vec<_> = std::iter::once((home, AltitudeAboveHome(0.0))).chain(back).collect();
+    way_outside(wanted, &way)
+}
+
+/// Whether a vehicle that flies straight from each of these `places` to the next, at these heights above home, keeps to what all that is
+/// `wanted` allow. A shape or a ceiling on whose wrong side the way begins is not judged before the way is on its right side: it is left, and
+/// that is good. From within the margin it may not come nearer. A floor is not judged: each way begins below.
+///
+/// # Errors
+/// The first that does not, and what to do.
+pub fn way_outside(wanted: &[&Wanted], places: &[(Wgs84, AltitudeAboveHome)]) -> Result<(), WayOutside> {
+    for w in wanted {
+        let geofence = || w.name.clone();
+        for (side, index, outline) in w.shapes() {
+            // A way that begins within the margin comes no nearer; on the wrong side, nothing is asked before it is on the right one.
+            let mut nearest = f64::NEG_INFINITY;
+            let mut strays = |((from, _), (to, _)): (&(Wgs84, _), &(Wgs84, _))| {
+                nearest = nearest.max(least(outline, side, *from, *from)).min(WAY_MARGIN);
+                nearest >= 0.0 && least(outline, side, *from, *to) < nearest - SAME
+            };
+            if places.iter().zip(places.iter().skip(1)).any(&mut strays) {
+                let geofence = geofence();
+                return Err(match side {
+                    _ if w.is_held => WayOutside::Held(geofence),
+                    Side::Inside => WayOutside::Leaves { geofence, index },
+                    Side::Outside => WayOutside::Crosses { geofence, index },
+                });
+            }
+        }
+        if let Some(AltitudeAboveHome(ceiling)) = w.ceiling {
+            let mut highest = f64::INFINITY;
+            let climbs = |(_, height): &&(Wgs84, AltitudeAboveHome)| {
+                if height.0 <= ceiling {
+                    highest = highest.min(height.0.max(ceiling - WAY_MARGIN));
+                }
+                height.0 > highest + SAME
+            };
+            if let Some((_, AltitudeAboveHome(height))) = places.iter().find(climbs).copied() {
+                return Err(WayOutside::Climbs {
+                    geofence: geofence(),
+                    height,
+                    ceiling,
+                });
+            }
+        }
+    }
+    Ok(())
+}
+
+/// How far on the right side of `outline` a straight leg is at least, meters; negative: on the wrong one.
+fn least(outline: &Outline, side: Side, from: Wgs84, to: Wgs84) -> f64 {
+    let ends = f64::min(at(outline, side, from), at(outline, side, to));
+    match (outline, side) {
+        // A circle is convex: what is farthest from its center is an end.
+        (Outline::Circle { .. }, Side::Inside) => ends,
+        (Outline::Circle { center, radius }, Side::Outside) => shape::distance(*center, from, to) - radius.0,
+        (Outline::Polygon(vertices), _) => {
+            let next = vertices.iter().skip(1).chain(vertices.first());
+            let edges = vertices.iter().zip(next);
+            edges.fold(ends, |least, (&one, &other)| {
+                if shape::cross(from, to, one, other) {
+                    return f64::NEG_INFINITY;
+                }
+                // Of two lines that do not cross, the nearest points are at an end of one.
+                let near = f64::min(shape::distance(one, from, to), shape::distance(other, from, to));
+                least.min(near)
+            })
+        }
+    }
+}
+
+fn at(outline: &Outline, side: Side, place: Wgs84) -> f64 {
+    match side {
+        Side::Inside => depth(outline, place),
+        Side::Outside => -depth(outline, place),
+    }
+}

@@ -1,0 +1,43 @@
+//! A mission: work in the air that completes, planned ahead without an aircraft.
+//!
+//! Owns: what is to be flown (a [`Route`](model::plan::Route), a [`Survey`], items as they are [`written`]), as one [`Work`]; its cutting
+//! into shares of equal flying time ([`Work::share`]), and that of what is left ([`Plan::left`]); the numbers that a person is shown before
+//! ([`figures`]); which vehicle flies what, and what follows ([`progress`]). A share as one vehicle flies it is in [`model::plan`].
+//! Must not: fly, know a file format, or know which vehicle serves which Drone.
+//!
+//! ```text
+//! Route  ─┐                 Vehicles (start, speed, flying time above the reserve)
+//!         ├─► Work (Track) ──► share ──► Plan: a Share each, and what none can fly
+//! Survey ─┘        ▲                      │ reached so far
+//!                  └───────── left ◄──────┘
+//! ```
+//!
+//! A survey is cut into strips no wider than the line spacing, each flown along its middle over all of the strip that has a part of the
+//! area (`strip.rs`). Where a hole lies on the middle of a strip, what is beyond is covered by flying along the edge of the hole. So every
+//! point of the area is within half of the spacing of what is flown, and nothing that is flown crosses a hole. Lines end up to half of
+//! the spacing outside of the outer edge; ways from one to the next stay within that, too ([`way`]).
+
+pub mod area;
+mod cut;
+pub mod figures;
+pub mod progress;
+mod rows;
+pub mod share;
+mod spiral;
+pub mod stretch;
+mod strip;
+pub mod survey;
+mod tour;
+pub mod track;
+pub mod way;
+pub mod written;
+
+pub use area::{Area, BadArea};
+pub use cut::PlannedFlight;
+pub use share::{CannotShare, Flier, Plan, Share};
+pub use stretch::{Stretch, Stretches};
+pub use survey::{BadSurvey, Camera, Pattern, Spacing, Survey};
+pub use track::{Leg, Point, Track, Work};
+
+#[cfg(test)]
+mod tests;

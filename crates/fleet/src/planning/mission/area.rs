@@ -1,0 +1,226 @@
+//! The area of a survey: a polygon with holes.
+//!
+//! Owns: [`Area`], which can only be made of rings that make one; what is wrong with others ([`BadArea`]).
+//! Must not: know what is flown over it.
+
+use ::geo::algorithm::validation::{InvalidPolygon, RingRole};
+use ::geo::{Area as _, Coord, LineString, Orient, Polygon, Validation, orient::Direction};
+use model::geo::{Frame, NoPlace, offset, shifted};
+use model::units::{AltitudeAmsl, Meters, Wgs84};
+
+/// An area has at most so many corners, those of its holes counted.
+pub const MOST_CORNERS: usize = 500;
+
+/// An area is no smaller than this, square meters.
+pub const SMALLEST: f64 = 1.0;
+
+/// Two corners that are nearer to one another than this are one, meters.
+const SAME: f64 = 0.01;
+
+/// Why rings make no area.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BadArea {
+    /// A corner is no position, or too far away.
+    #[error("a corner of {ring} has no place")]
+    Corner {
+        /// Which ring.
+        ring: Ring,
+        /// What is wrong with it.
+        source: NoPlace,
+    },
+    /// No shape.
+    #[error("{0} has fewer than 3 different corners; give at least 3")]
+    TooFewCorners(Ring),
+    /// More than can be planned in time.
+    #[error("the area has {0} corners, more than {MOST_CORNERS}; leave out some, or divide it")]
+    TooManyCorners(usize),
+    /// A bow tie.
+    #[error("{0} crosses itself; list its corners in the order of a walk around it")]
+    CrossesItself(Ring),
+    /// A hole that is none.
+    #[error("{0} is not inside the area; move it, or leave it out")]
+    HoleOutside(Ring),
+    /// Two rings that meet in more than a point.
+    #[error("{0} and {1} overlap; make one ring of them")]
+    Overlap(Ring, Ring),
+    /// Nothing to fly over.
+    #[error("the area is {0:.2} m² large, smaller than {SMALLEST} m²; check its corners")]
+    TooSmall(f64),
+}
+
+/// One ring of an area.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Ring {
+    /// Its edge.
+    Outer,
+    /// The hole with this number, from 0.
+    Hole(usize),
+}
+
+impl std::fmt::Display for Ring {
+    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+        match self {
+            Self::Outer => write!(f, "the area's outer edge"),
+            Self::Hole(number) => write!(f, "hole {number} of the area"),
+        }
+    }
+}
+
+impl From<RingRole> for Ring {
+    fn from(role: RingRole) -> Self {
+        match role {
+            RingRole::Exterior => Self::Outer,
+            RingRole::Interior(number) => Self::Hole(number),
+        }
+    }
+}
+
+/// A polygon with holes, in a flat frame around its middle: x is east and y is north, meters.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Area {
+    frame: Frame,
+    polygon: Polygon<f64>,
+}
+
+impl Area {
+    /// The area inside `outer` and outside of the `holes`. A ring may repeat its first corner at its end.
+    ///
+    /// # Errors
+    /// [`BadArea`], the first thing that is wrong with it.
+    pub fn new(outer: &[Wgs84], holes: &[Vec<Wgs84>]) -> Result<Self, BadArea> {
+        let corners = outer.len() + holes.iter().map(Vec::len).sum::<usize>();
+        if corners > MOST_CORNERS {
+            return Err(BadArea::TooManyCorners(corners));
+        }
+        let frame = frame(outer).map_err(|source| BadArea::Corner {
+            ring: Ring::Outer,
+            source,
+        })?;
+        let exterior = ring(&frame, outer, Ring::Outer)?;
+        let interiors = holes
+            .iter()
+            .enumerate()
+            .map(|(number, hole)| ring(&frame, hole, Ring::Hole(number)));
+        let polygon = Polygon::new(exterior, interiors.collect::<Result<_, _>>()?);
+        polygon.check_validation().map_err(|invalid| reason(&invalid))?;
+        let size = polygon.unsigned_area();
+        if size < SMALLEST {
+            return Err(BadArea::TooSmall(size));
+        }
+        let polygon = polygon.orient(Direction::Default);
+        Ok(Self { frame, polygon })
+    }
+
+    /// The frame in which its corners are.
+    #[must_use]
+    pub const fn frame(&self) -> &Frame {
+        &self.frame
+    }
+
+    /// Its corners: x is east and y is north, meters. The outer edge runs counterclockwise, holes run clockwise.
+    #[must_use]
+    pub const fn polygon(&self) -> &Polygon<f64> {
+        &self.polygon
+    }
+
+    /// Square meters, holes left out.
+    #[must_use]
+    pub fn square_meters(&self) -> f64 {
+        self.polygon.unsigned_area()
+    }
+
+    /// Its rings as longitude and latitude, degrees, each closed: the outer edge, counterclockwise, then the holes, clockwise.
+    #[must_use]
+    pub fn rings(&self) -> Vec<Vec<(f64, f64)>> {
+        let position = |corner: &Coord<f64>| {
+            let local = model::geo::Local {
+                east: corner.x,
+                north: corner.y,
+                up: 0.0,
+            };
+            let at = self.frame.position(local).0;
+            (at.longitude_deg, at.latitude_deg)
+        };
+        let rings = std::iter::once(self.polygon.exterior()).chain(self.polygon.interiors());
+        rings.map(|ring| ring.0.iter().map(position).collect()).collect()
+    }
+
+    /// Where a position is in the frame of the area.
+    ///
+    /// # Errors
+    /// [`NoPlace`].
+    pub fn place(&self, at: Wgs84) -> Result<Coord<f64>, NoPlace> {
+        flat(&self.frame, at)
+    }
+}
+
+/// The frame around the middle of `positions`.
+pub(super) fn frame(positions: &[Wgs84]) -> Result<Frame, NoPlace> {
+    let Some(&first) = positions.first() else {
+        return Frame::at(Wgs84 {
+            latitude_deg: 0.0,
+            longitude_deg: 0.0,
+        });
+    };
+    // Checks it, so that distances from it are numbers.
+    Frame::at(first)?;
+    let mut least = (0.0_f64, 0.0_f64);
+    let mut most = (0.0_f64, 0.0_f64);
+    for &position in positions {
+        let (east, north) = offset(first, model::geo::position(position)?);
+        least = (least.0.min(east), least.1.min(north));
+        most = (most.0.max(east), most.1.max(north));
+    }
+    Frame::at(shifted(first, least.0.midpoint(most.0), least.1.midpoint(most.1)))
+}
+
+/// Where a position is in `frame`, over ground.
+pub(super) fn flat(frame: &Frame, at: Wgs84) -> Result<Coord<f64>, NoPlace> {
+    let local = frame.local(at, AltitudeAmsl(0.0))?;
+    Ok(Coord {
+        x: local.east,
+        y: local.north,
+    })
+}
+
+/// How far apart two points are.
+pub(super) fn apart(one: Coord<f64>, other: Coord<f64>) -> Meters {
+    Meters((one.x - other.x).hypot(one.y - other.y))
+}
+
+fn ring(frame: &Frame, corners: &[Wgs84], which: Ring) -> Result<LineString<f64>, BadArea> {
+    let mut points: Vec<Coord<f64>> = Vec::with_capacity(corners.len() + 1);
+    for &corner in corners {
+        let point = flat(frame, corner).map_err(|source| BadArea::Corner { ring: which, source })?;
+        if points.last().is_none_or(|last| apart(*last, point).0 > SAME) {
+            points.push(point);
+        }
+    }
+    while points.len() > 1
+        && points
+            .first()
+            .zip(points.last())
+            .is_some_and(|(a, b)| apart(*a, *b).0 <= SAME)
+    {
+        points.pop();
+    }
+    if points.len() < 3 {
+        return Err(BadArea::TooFewCorners(which));
+    }
+    points.extend(points.first().copied());
+    Ok(LineString::new(points))
+}
+
+fn reason(invalid: &InvalidPolygon) -> BadArea {
+    match invalid {
+        InvalidPolygon::TooFewPointsInRing(ring) => BadArea::TooFewCorners((*ring).into()),
+        InvalidPolygon::SelfIntersection(ring) => BadArea::CrossesItself((*ring).into()),
+        InvalidPolygon::NonFiniteCoord(ring, _) => BadArea::Corner {
+            ring: (*ring).into(),
+            source: NoPlace::OutOfReach,
+        },
+        InvalidPolygon::InteriorRingNotContainedInExteriorRing(ring) => BadArea::HoleOutside((*ring).into()),
+        InvalidPolygon::IntersectingRingsOnALine(one, other)
+        | InvalidPolygon::IntersectingRingsOnAnArea(one, other) => BadArea::Overlap((*one).into(), (*other).into()),
+    }
+}

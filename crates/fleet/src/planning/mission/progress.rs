@@ -1,0 +1,675 @@
+//! How a Mission goes on: which Drone flies what, what is flown, and what follows.
+//!
+//! Owns: [`step`], from what is written down and what is observed of its Drones to what is written down next ([`Progress`]) and to the
+//! Drones that are made and deleted. Must not: read a clock, know Kubernetes, or count as flown what no vehicle has reported.
+//!
+//! One part of the work is one flight of one Drone. A part belongs to its Drone from when it is given until that has flown it, or leaves:
+//!
+//!   left --cut--> part of a Drone --reached by its account--> flown
+//!                       └── the Drone leaves, and the rest of the part --> left
+//!
+//! The work is cut among the Drones that have vehicles: were a part kept for one that has none, the vehicle that is there would take off for
+//! it once more, and for half of the rest again. One that joins while all of it is given takes over the later part of what another has left
+//! (`joining.rs`). Only where all is flown again and again, and none joins before the next time, a part is kept that is worth a flight.
+//!
+//! So each position of the track is flown, in the part of a Drone, or left, and nothing is lost whatever happens to a Drone (invariant 13). Where
+//! vehicles fly in layers, one that is to leave soon is relieved first (`relief.rs`): what it gives over is then the part of both.
+
+mod joining;
+mod refused;
+mod relief;
+
+pub use refused::{Refused, rest};
+
+use super::share::{CannotShare, Flier, MOST_FLIERS};
+use super::stretch::{Stretch, Stretches};
+use super::track::Work;
+use model::ids::NodeName;
+use model::plan::PlanDigest;
+use model::plan::flight::MOST_ITEMS;
+use model::units::{Meters, Wgs84};
+use std::collections::BTreeSet;
+
+/// Another vehicle is worth a flight when all is flown so much earlier with it, seconds.
+const LEAST_GAIN: f64 = 120.0;
+
+/// The part of one Drone.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Part {
+    /// The Drone's name.
+    pub drone: String,
+    /// What it flies.
+    pub stretches: Stretches,
+    /// What of that it has flown, as far as is known.
+    pub flown: Stretches,
+    /// From where.
+    pub start: Wgs84,
+    /// In which layer: how many vehicles of the Mission fly lower.
+    pub layer: u8,
+    /// Which Drone takes over from it, and where.
+    pub relief: Option<Relief>,
+    /// So many times is all flown before that of which it is a part.
+    pub ahead: u8,
+    /// The plan that was made of it when it was given; `None`: none yet, or a coordinator of an older version gave it.
+    pub plan: Option<PartPlan>,
+}
+
+/// The plan of a part as it was given. A fact that is written down: what the Mission asks for may change meanwhile, and so may the planner.
+#[derive(Clone, Debug, PartialEq)]
+pub struct PartPlan {
+    /// Names its items.
+    pub digest: PlanDigest,
+    /// How much higher it is flown than the work lies.
+    pub raised: Meters,
+}
+
+impl Part {
+    /// How much higher than the work lies it is flown: as written down, or for a part without a plan by the `layer_height` of now.
+    #[must_use]
+    pub fn raised(&self, layer_height: Meters) -> Meters {
+        let new = || Meters(layer_height.0 * f64::from(self.layer));
+        self.plan.as_ref().map_or_else(new, |plan| plan.raised)
+    }
+
+    /// Writes down the plan `digest` that was made of it now, raised by so much. A vehicle that may be in the air keeps the plan that it was
+    /// given, or none.
+    ///
+    /// # Errors
+    /// [`NotGiven`].
+    pub fn give(&mut self, digest: PlanDigest, raised: Meters, carrier: Carrier<'_>) -> Result<(), NotGiven> {
+        let given = match (&self.plan, carrier) {
+            (_, Carrier::Down) => None,
+            (Some(plan), Carrier::Unknown | Carrier::Up(_)) => Some(&plan.digest),
+            (None, Carrier::Up(held)) => held,
+            (None, Carrier::Unknown) => return Err(NotGiven::Unknown),
+        };
+        if given.is_some_and(|given| *given != digest) {
+            return Err(NotGiven::Otherwise);
+        }
+        self.plan = Some(PartPlan { digest, raised });
+        Ok(())
+    }
+}
+
+/// The vehicle of a part, as far as its plan depends on it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Carrier<'a> {
+    /// On the ground and disarmed.
+    Down,
+    /// Not received now.
+    Unknown,
+    /// In the air, or about to be; with the plan that its agent holds.
+    Up(Option<&'a PlanDigest>),
+}
+
+/// Why a vehicle is not named a plan.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NotGiven {
+    /// Which plan it was given is known once its agent is received.
+    #[error("its agent is not connected")]
+    Unknown,
+    /// Another version of the coordinator made it, or an older one from a value that has changed since.
+    #[error(
+        "the plan that it flies cannot be made again: another version of the coordinator made it, or spec.altitudeStepMeters has changed \
+         since; it comes home, and the rest is planned anew"
+    )]
+    Otherwise,
+}
+
+/// The Drone that takes over before the one that has the part leaves.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Relief {
+    /// The Drone.
+    pub drone: String,
+    /// The position up to which the one that leaves flies in any case.
+    pub from: f64,
+    /// It has joined, and has a place of its own among those that fly at once.
+    pub beside: bool,
+}
+
+/// How far a Mission has come.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Progress {
+    /// How often all of the work was flown.
+    pub completed: u32,
+    /// What is flown of it this time, by those that have no part any more.
+    pub flown: Stretches,
+    /// Which Drone flies what.
+    pub parts: Vec<Part>,
+    /// How often a vehicle failed to fly its part.
+    pub failures: u32,
+    /// Vehicles whose autopilots have refused a plan.
+    pub refused: Vec<Refused>,
+}
+
+/// What the Mission asks for.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Wanted {
+    /// How many vehicles fly at once.
+    pub parallelism: usize,
+    /// How often all is flown; `None`: for ever.
+    pub completions: Option<u32>,
+    /// How many failures are borne.
+    pub backoff_limit: u32,
+    /// How much of its work one that takes over flies once more, seconds.
+    pub overlap_seconds: f64,
+    /// How much higher each layer is than the one below.
+    pub layer_height: Meters,
+    /// No flight is to go on.
+    pub halt: Option<Halt>,
+    /// Some that could be given a part are not known yet, and may be soon: nothing is cut.
+    pub gathering: bool,
+    /// Drones may be made: no Mission of a higher priority waits for vehicles.
+    pub may_create: bool,
+}
+
+impl Wanted {
+    /// Whether all is flown once more after this time.
+    fn flies_again(&self, progress: &Progress) -> bool {
+        self.completions
+            .is_none_or(|completions| progress.completed.saturating_add(1) < completions)
+    }
+}
+
+/// Why no flight is to go on.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Halt {
+    /// It is suspended.
+    Suspended,
+    /// It has run for as long as it may.
+    Deadline,
+    /// It is being deleted.
+    Deleted,
+    /// It has completed or failed before.
+    Finished,
+}
+
+/// What a Drone of the Mission does.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Doing {
+    /// It waits for a vehicle, or that was not heard yet.
+    Waits,
+    /// It is on the ground at this place, and can be given a part.
+    Fit(Wgs84),
+    /// It may not fly its part from where it is on the ground, or not fly it to its end any more: why.
+    Unfit(String),
+    /// It is about to fly, or flies.
+    Busy,
+    /// It has reached the end of its part.
+    Finished,
+    /// Its plan came to its end, and not all of it was reached.
+    Short,
+    /// It flies, and its battery will soon be near its reserve.
+    Tiring,
+    /// Its battery is near its reserve.
+    Tired,
+    /// Its node is drained; or it has not taken off yet, and its node is cordoned or gone.
+    Drained,
+    /// A failsafe brings it down, its own or its autopilot's.
+    Diverted,
+    /// Its autopilot refuses its plan: in its words.
+    Refused(String),
+    /// It has landed before the end of its part, and stays down.
+    Over,
+    /// A person has ordered it to the ground.
+    Grounded,
+    /// Somebody else has flown it for long.
+    Taken,
+    /// Nothing was heard of it for long.
+    Lost,
+}
+
+/// A Drone of the Mission.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Observed {
+    /// Its name.
+    pub drone: String,
+    /// The node of its vehicle.
+    pub node: Option<NodeName>,
+    /// It is being deleted, or is about to be.
+    pub leaving: bool,
+    /// What it does.
+    pub doing: Doing,
+    /// What of its part it has flown, by its vehicle's own account.
+    pub flown: Stretches,
+    /// What of the leg that it is on lies behind it, which is not flown yet.
+    pub underway: Stretches,
+    /// Whether it has reached the place where its work begins.
+    pub begun: bool,
+}
+
+/// Why a Drone gave up its part, or is deleted.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Why {
+    /// It has flown its part.
+    Flown,
+    /// Nothing is left for it.
+    NotNeeded,
+    /// The Mission is halted or has ended.
+    Halted,
+    /// Another has arrived, and flies on from there.
+    Relieved,
+    /// It is relieved, as its battery is near the reserve.
+    Tired,
+    /// It is to be on the ground, or to stay there, as its node is drained or cordoned.
+    Drained,
+    /// A failsafe brings it down.
+    Diverted,
+    /// Its flight ended by itself.
+    Over,
+    /// Its plan came to its end and not all of it was reached.
+    Short,
+    /// Its autopilot refuses the plan.
+    Refused(String),
+    /// It may not fly the rest.
+    Unfit(String),
+    /// A person keeps it on the ground.
+    Grounded,
+    /// Somebody else flies it.
+    Taken,
+    /// It is lost.
+    Lost,
+    /// The Drone is gone.
+    Gone,
+}
+
+impl Why {
+    /// In a clause.
+    #[must_use]
+    pub fn text(&self) -> String {
+        match self {
+            Self::Flown => "has flown its part".to_owned(),
+            Self::NotNeeded => "is not needed any more".to_owned(),
+            Self::Halted => "comes home, as the Mission does not go on".to_owned(),
+            Self::Relieved => "is relieved by another that has arrived".to_owned(),
+            Self::Tired => "is relieved: its battery is near the reserve".to_owned(),
+            Self::Drained => "leaves, as its node is drained, cordoned or gone".to_owned(),
+            Self::Diverted => "is brought down by a failsafe".to_owned(),
+            Self::Over => "has landed before the end of its part".to_owned(),
+            Self::Short => "came to the end of its plan and has not reached all of it".to_owned(),
+            Self::Refused(words) => format!("has an autopilot that refuses the plan: {words}"),
+            Self::Unfit(words) => format!("may not fly on: {words}"),
+            Self::Grounded => "is kept on the ground by an order".to_owned(),
+            Self::Taken => "is flown by somebody else".to_owned(),
+            Self::Lost => "is not observed any more".to_owned(),
+            Self::Gone => "is gone".to_owned(),
+        }
+    }
+}
+
+/// What has become of the Mission.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Outcome {
+    /// It goes on.
+    Progressing,
+    /// All was flown, as often as it was asked for.
+    Complete,
+    /// It does not go on before a person does something else: in a sentence.
+    Failed(Failure),
+    /// It is suspended.
+    Suspended,
+}
+
+/// Why a Mission has failed.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Failure {
+    /// Vehicles failed too often.
+    BackoffLimit,
+    /// It took too long.
+    Deadline,
+}
+
+/// What follows.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Step {
+    /// To be written down.
+    pub progress: Progress,
+    /// So many Drones are to be made.
+    pub create: usize,
+    /// Drones that are to be deleted, and why.
+    pub delete: Vec<(String, Why)>,
+    /// Drones that gave up a part before its end, and why.
+    pub gave_up: Vec<(String, Why)>,
+    /// What has become of it.
+    pub outcome: Outcome,
+    /// Why nothing was cut, where the reason is the places at which vehicles are on the ground.
+    pub cannot: Option<CannotShare>,
+}
+
+impl Progress {
+    /// All that is flown this time, also by those that have not flown all of their parts.
+    #[must_use]
+    pub fn all_flown(&self) -> Stretches {
+        self.now().fold(self.flown.clone(), |all, part| all.and(&part.flown))
+    }
+
+    /// The parts of what is flown this time.
+    fn now(&self) -> impl Iterator<Item = &Part> {
+        self.parts.iter().filter(|part| part.ahead == 0)
+    }
+
+    /// What is flown by none and in no part.
+    #[must_use]
+    pub fn left(&self, work: &Work) -> Stretches {
+        let taken = self
+            .now()
+            .fold(self.flown.clone(), |all, part| all.and(&part.stretches));
+        work.trimmed(&work.whole().without(&taken))
+    }
+
+    /// What no vehicle has flown.
+    #[must_use]
+    pub fn not_flown(&self, work: &Work) -> Stretches {
+        work.trimmed(&work.whole().without(&self.all_flown()))
+    }
+
+    /// The part of a Drone.
+    #[must_use]
+    pub fn part(&self, drone: &str) -> Option<&Part> {
+        self.parts.iter().find(|part| part.drone == drone)
+    }
+}
+
+/// What becomes of the part of a Drone: `None`, it keeps it; or why not, whether that is a failure, and whether the Drone is deleted.
+fn fate(part: &Part, seen: Option<&Observed>, layers: bool) -> Option<(Why, bool, bool)> {
+    let Some(seen) = seen else {
+        return Some((Why::Gone, false, false));
+    };
+    let in_vain = part.flown.is_empty();
+    match &seen.doing {
+        Doing::Finished => Some((Why::Flown, false, true)),
+        Doing::Short => Some((Why::Short, true, true)),
+        Doing::Over => Some((Why::Over, in_vain, true)),
+        Doing::Refused(words) => Some((Why::Refused(words.clone()), true, true)),
+        Doing::Lost => Some((Why::Lost, true, false)),
+        Doing::Diverted => Some((Why::Diverted, in_vain, false)),
+        Doing::Grounded => Some((Why::Grounded, false, false)),
+        Doing::Taken => Some((Why::Taken, false, false)),
+        _ if seen.leaving => Some((Why::Gone, false, false)),
+        Doing::Tired => Some((Why::Tired, in_vain, true)),
+        Doing::Unfit(words) => Some((Why::Unfit(words.clone()), false, true)),
+        // Another comes first where there is room for both.
+        Doing::Drained if layers && seen.begun => None,
+        Doing::Drained => Some((Why::Drained, false, true)),
+        Doing::Waits | Doing::Fit(_) | Doing::Busy | Doing::Tiring => None,
+    }
+}
+
+/// What follows for the Mission with this `work`, of which `before` is written down.
+#[must_use]
+pub fn step(work: &Work, wanted: &Wanted, before: &Progress, drones: &[Observed]) -> Step {
+    let mut next = Step {
+        progress: before.clone(),
+        create: 0,
+        delete: Vec::new(),
+        gave_up: Vec::new(),
+        outcome: Outcome::Progressing,
+        cannot: None,
+    };
+    take_in(&mut next, wanted, drones);
+    relief::let_go(&mut next, work, drones);
+    if wanted
+        .completions
+        .is_some_and(|completions| next.progress.completed >= completions)
+    {
+        next.outcome = Outcome::Complete;
+    }
+    let all_flown = next.progress.now().next().is_none() && next.progress.left(work).is_empty();
+    if all_flown && next.outcome == Outcome::Progressing {
+        next.progress.completed = next.progress.completed.saturating_add(1);
+        // What was flown of the last round is what a Mission shows that is complete.
+        if wanted
+            .completions
+            .is_some_and(|completions| next.progress.completed >= completions)
+        {
+            next.outcome = Outcome::Complete;
+        } else {
+            next.progress.flown = Stretches::default();
+            for part in &mut next.progress.parts {
+                part.ahead = part.ahead.saturating_sub(1);
+            }
+        }
+    }
+    if next.outcome == Outcome::Progressing {
+        next.outcome = match wanted.halt {
+            _ if next.progress.failures > wanted.backoff_limit => Outcome::Failed(Failure::BackoffLimit),
+            Some(Halt::Deadline) => Outcome::Failed(Failure::Deadline),
+            Some(Halt::Suspended) => Outcome::Suspended,
+            Some(Halt::Deleted | Halt::Finished) | None => Outcome::Progressing,
+        };
+    }
+    if next.outcome != Outcome::Progressing || wanted.halt.is_some() {
+        halt(&mut next, drones);
+        return next;
+    }
+    give(&mut next, work, wanted, drones);
+    next
+}
+
+/// Takes in what was flown, and takes their parts from those that leave.
+fn take_in(next: &mut Step, wanted: &Wanted, drones: &[Observed]) {
+    let progress = &mut next.progress;
+    let parts = std::mem::take(&mut progress.parts);
+    for mut part in parts {
+        let seen = drones.iter().find(|seen| seen.drone == part.drone);
+        if let Some(seen) = seen {
+            refused::update(&mut progress.refused, seen);
+            part.flown = part.flown.and(&seen.flown.within(&part.stretches));
+        }
+        let Some((why, failed, delete)) = fate(&part, seen, wanted.layer_height.0 > 0.0) else {
+            progress.parts.push(part);
+            continue;
+        };
+        if part.ahead == 0 {
+            progress.flown = progress.flown.and(&part.flown);
+        }
+        progress.failures = progress.failures.saturating_add(u32::from(failed));
+        if delete && seen.is_some_and(|seen| !seen.leaving) {
+            next.delete.push((part.drone.clone(), why.clone()));
+        }
+        if why != Why::Flown {
+            next.gave_up.push((part.drone, why));
+        }
+    }
+}
+
+/// None flies on.
+fn halt(next: &mut Step, drones: &[Observed]) {
+    next.progress.flown = next.progress.all_flown();
+    next.progress.parts.clear();
+    let known: BTreeSet<&str> = next.delete.iter().map(|(drone, _)| drone.as_str()).collect();
+    let others = drones
+        .iter()
+        .filter(|seen| !seen.leaving && !known.contains(seen.drone.as_str()));
+    let others: Vec<_> = others.map(|seen| (seen.drone.clone(), Why::Halted)).collect();
+    next.delete.extend(others);
+}
+
+/// Gives what is left to those that are there, and asks for more Drones where there are too few.
+fn give(next: &mut Step, work: &Work, wanted: &Wanted, drones: &[Observed]) {
+    let has_part = |progress: &Progress, drone: &str| progress.part(drone).is_some();
+    let deleted: BTreeSet<String> = next.delete.iter().map(|(drone, _)| drone.clone()).collect();
+    let idle = drones
+        .iter()
+        .filter(|seen| !seen.leaving && !deleted.contains(&seen.drone) && !has_part(&next.progress, &seen.drone));
+    let idle: Vec<&Observed> = idle.collect();
+    // In the air or done, and without a part: it comes home.
+    for seen in &idle {
+        let why = match &seen.doing {
+            Doing::Busy | Doing::Tiring | Doing::Finished => Why::NotNeeded,
+            Doing::Short => Why::Short,
+            Doing::Tired => Why::Tired,
+            Doing::Over => Why::Over,
+            Doing::Drained => Why::Drained,
+            Doing::Refused(words) => Why::Refused(words.clone()),
+            Doing::Waits
+            | Doing::Fit(_)
+            | Doing::Unfit(_)
+            | Doing::Diverted
+            | Doing::Grounded
+            | Doing::Taken
+            | Doing::Lost => continue,
+        };
+        next.delete.push((seen.drone.clone(), why));
+    }
+    let fit: Vec<(&str, Wgs84)> = idle
+        .iter()
+        .filter_map(|seen| match seen.doing {
+            Doing::Fit(home) => Some((seen.drone.as_str(), home)),
+            _ => None,
+        })
+        .collect();
+    let free = wanted.parallelism.saturating_sub(relief::in_place(&next.progress));
+    let left = next.progress.left(work);
+    if !left.is_empty() && free > 0 && !fit.is_empty() && !wanted.gathering {
+        let first = fit.get(..free.min(fit.len())).unwrap_or_default();
+        let soon = idle
+            .iter()
+            .filter(|seen| seen.doing == Doing::Waits && seen.node.is_some());
+        let count = (first.len() + soon.count()).min(free);
+        let again = wanted.flies_again(&next.progress);
+        let count = if again && gain(work, &left, first, (count, free)) >= LEAST_GAIN {
+            free
+        } else {
+            count
+        };
+        match cut(work, wanted, (&left, &next.progress.flown), first, count) {
+            Ok(parts) => {
+                for (drone, start, stretches) in parts {
+                    let stretches = fitting(work, &stretches, start);
+                    next.progress.take(drone, start, stretches, 0);
+                }
+            }
+            Err(why) => next.cannot = Some(why),
+        }
+    }
+    let free_fit = fit.iter().filter(|(drone, _)| !has_part(&next.progress, drone));
+    let mut free_fit: Vec<(String, Wgs84)> = free_fit.map(|(drone, at)| ((*drone).to_owned(), *at)).collect();
+    let joiners = if wanted.gathering {
+        0
+    } else {
+        joining::join(&mut next.progress, work, wanted, drones, &mut free_fit)
+    };
+    let reliefs = joiners + relief::give(&mut next.progress, work, wanted, drones, free_fit);
+    // Those that wait for a part, or for a vehicle.
+    let candidates = idle.iter().filter(|seen| {
+        matches!(seen.doing, Doing::Waits | Doing::Fit(_) | Doing::Unfit(_)) && !has_part(&next.progress, &seen.drone)
+    });
+    let candidates: Vec<String> = candidates.map(|seen| seen.drone.clone()).collect();
+    let free = wanted.parallelism.saturating_sub(relief::in_place(&next.progress));
+    let left = !next.progress.left(work).is_empty();
+    let needed = reliefs + if left { free } else { 0 };
+    if wanted.may_create {
+        next.create = needed.saturating_sub(candidates.len());
+    }
+    let surplus = candidates.into_iter().skip(needed);
+    next.delete.extend(surplus.map(|drone| (drone, Why::NotNeeded)));
+}
+
+impl Progress {
+    /// `drone` has this part, in the least layer in which none flies.
+    fn take(&mut self, drone: String, start: Wgs84, stretches: Stretches, ahead: u8) {
+        self.parts.push(Part {
+            drone,
+            stretches,
+            flown: Stretches::default(),
+            start,
+            layer: free_layer(self),
+            relief: None,
+            ahead,
+            plan: None,
+        });
+    }
+}
+
+/// The least layer in which none flies.
+fn free_layer(progress: &Progress) -> u8 {
+    let taken: BTreeSet<u8> = progress.parts.iter().map(|part| part.layer).collect();
+    (0..u8::MAX).find(|layer| !taken.contains(layer)).unwrap_or(u8::MAX)
+}
+
+type Given = (String, Wgs84, Stretches);
+
+/// So many vehicles, which begin at the places of `fit`.
+fn fliers(fit: &[(&str, Wgs84)], count: usize) -> Vec<Flier> {
+    let flier = |start: &Wgs84| Flier {
+        start: *start,
+        speed: None,
+        endurance: None,
+    };
+    // Where those that are not there yet will start is not known: it is taken to be where one that is there starts.
+    let all = fit.iter().cycle().take(count.min(MOST_FLIERS));
+    all.map(|(_, start)| flier(start)).collect()
+}
+
+/// How much sooner `left` is flown by the second number of vehicles than by the first, seconds.
+fn gain(work: &Work, left: &Stretches, fit: &[(&str, Wgs84)], (few, many): (usize, usize)) -> f64 {
+    let longest = |count: usize| {
+        let parts = work.cut(left, &fliers(fit, count)).unwrap_or_default();
+        parts
+            .iter()
+            .fold(0.0_f64, |longest, (_, part)| longest.max(work.seconds(part)))
+    };
+    longest(few) - longest(many)
+}
+
+/// Cuts `left` among `fit`, and as many that come later as make `count` of them. Where another has `flown` up to, the next begins a
+/// little earlier.
+fn cut(
+    work: &Work,
+    wanted: &Wanted,
+    (left, flown): (&Stretches, &Stretches),
+    fit: &[(&str, Wgs84)],
+    count: usize,
+) -> Result<Vec<Given>, CannotShare> {
+    #[expect(clippy::float_cmp, reason = "positions are kept in steps that are exact")]
+    let taken_over = |one: &Stretch| flown.all().iter().any(|before| before.to == one.from);
+    let begun = |one: &Stretch| {
+        let one = Stretches::new([*one]);
+        if one.all().iter().any(taken_over) {
+            work.from_earlier(&one, wanted.overlap_seconds)
+        } else {
+            one
+        }
+    };
+    let given = work
+        .cut(left, &fliers(fit, count))?
+        .into_iter()
+        .filter_map(|(number, part)| {
+            let (drone, start) = fit.get(number)?;
+            let part = part
+                .all()
+                .iter()
+                .fold(Stretches::default(), |all, one| all.and(&begun(one)));
+            Some(((*drone).to_owned(), *start, part))
+        });
+    Ok(given.collect())
+}
+
+/// As much of `part`, from its beginning, as fits into one plan.
+fn fitting(work: &Work, part: &Stretches, start: Wgs84) -> Stretches {
+    let mut part = part.clone();
+    for _ in 0..16 {
+        let items = work.flight(&part, start, Meters(0.0)).map(|flight| flight.items.len());
+        if items.is_ok_and(|items| items <= MOST_ITEMS) {
+            break;
+        }
+        let Some(half) = first_half(work, &part) else { break };
+        part = half;
+    }
+    part
+}
+
+fn first_half(work: &Work, part: &Stretches) -> Option<Stretches> {
+    let (first, last) = (part.all().first()?, part.all().last()?);
+    let middle = f64::midpoint(first.from, last.to).floor().max(first.from + 1.0);
+    let before = Stretch {
+        from: first.from,
+        to: middle,
+    };
+    let half = work.trimmed(&part.within(&Stretches::new([before])));
+    (!half.is_empty() && half != *part).then_some(half)
+}
+
+#[cfg(test)]
+mod tests;

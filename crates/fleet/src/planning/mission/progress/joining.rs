@@ -1,0 +1,79 @@
+//! Vehicles that join while all of the work is given: more may fly at once than before, or one is free again.
+//!
+//! Owns: from which vehicle a joiner takes over the later part of what is left, and where ([`join`]). Must not: change what a vehicle flies: it flies
+//! on as it was planned until the joiner has come to its place, as with a relief, and no work is without a Drone.
+
+use super::relief::{in_place, lead, waypoint_after};
+use super::{Doing, LEAST_GAIN, Observed, Part, Progress, Relief, Wanted, fitting};
+use crate::planning::mission::stretch::{Stretch, Stretches};
+use crate::planning::mission::track::Work;
+use model::units::Wgs84;
+
+/// Gives parts to joiners among those that are `fit`, which are taken from there; how many more are needed.
+pub(super) fn join(
+    progress: &mut Progress,
+    work: &Work,
+    wanted: &Wanted,
+    drones: &[Observed],
+    fit: &mut Vec<(String, Wgs84)>,
+) -> usize {
+    // In one layer it would wait for the other. The next time that all is flown, all is cut again.
+    if wanted.layer_height.0 <= 0.0 || wanted.flies_again(progress) || !progress.left(work).is_empty() {
+        return 0;
+    }
+    let mut needed = 0;
+    for _ in in_place(progress)..wanted.parallelism {
+        let with = |to_be_fit: f64, start: Option<Wgs84>| {
+            let parts = progress.parts.iter().enumerate();
+            let all = parts.filter_map(|(number, part)| {
+                let left = left(part, drones)?;
+                let (from, gain) = meeting(work, &left, start.unwrap_or(part.start), to_be_fit)?;
+                Some((number, left, from, gain))
+            });
+            all.max_by(|one, other| one.3.total_cmp(&other.3))
+        };
+        let start = fit.first().map(|(_, start)| *start);
+        let Some((number, left, from, _)) = with(0.0, start) else {
+            break;
+        };
+        if start.is_none() {
+            needed += 1;
+            break;
+        }
+        let (drone, start) = fit.remove(0);
+        let later = Stretch {
+            from,
+            to: left.all().last().map_or(from, |last| last.to),
+        };
+        let stretches = work.from_earlier(&left.within(&Stretches::new([later])), wanted.overlap_seconds);
+        progress.take(drone.clone(), start, fitting(work, &stretches, start), 0);
+        if let Some(part) = progress.parts.get_mut(number) {
+            part.relief = Some(Relief {
+                drone,
+                from,
+                beside: true,
+            });
+        }
+    }
+    needed
+}
+
+/// What lies before the vehicle of a part, if that is at work and none takes over from it.
+fn left(part: &Part, drones: &[Observed]) -> Option<Stretches> {
+    let seen = drones.iter().find(|seen| seen.drone == part.drone && !seen.leaving)?;
+    let alone = part.relief.is_none() && part.ahead == 0;
+    let at_work = seen.begun && seen.doing == Doing::Busy;
+    (alone && at_work).then(|| part.stretches.without(&part.flown).without(&seen.underway))
+}
+
+/// Where a joiner that takes off at `start` takes over so that both come to their ends at the same time, and how much sooner that is.
+fn meeting(work: &Work, left: &Stretches, start: Wgs84, to_be_fit: f64) -> Option<(f64, f64)> {
+    let all = work.seconds(left);
+    let until = |position: f64| Some(f64::midpoint(all, lead(start, work.place(position)?) + to_be_fit));
+    let from = waypoint_after(work, left, until)?;
+    let to_there = Stretches::new([Stretch { from: 0.0, to: from }]);
+    let until_there = work.seconds(&left.within(&to_there));
+    let joiner = until(from)? * 2.0 - all + (all - until_there);
+    let gain = all - until_there.max(joiner);
+    (gain >= LEAST_GAIN).then_some((from, gain))
+}

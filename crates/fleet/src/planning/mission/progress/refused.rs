@@ -1,0 +1,58 @@
+//! Vehicles whose autopilots have refused a plan of the Mission.
+//!
+//! Owns: what is kept of them ([`Refused`]), and how long each is left alone ([`rest`]). Must not: choose a vehicle.
+
+use super::{Doing, Observed};
+use model::backoff::Backoff;
+use model::ids::NodeName;
+use std::time::Duration;
+
+/// As long as Jobs wait before they try again.
+const REST: Backoff = Backoff {
+    first: Duration::from_secs(10),
+    cap: Duration::from_secs(360),
+};
+
+/// So many vehicles are kept, the last.
+const MOST: usize = 100;
+
+/// A vehicle that did not take its plan.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Refused {
+    /// Its node.
+    pub node: NodeName,
+    /// How often in a row.
+    pub times: u32,
+    /// Why, the last time: in the words of its autopilot.
+    pub words: String,
+}
+
+/// For how long a vehicle that refused a plan so many times in a row is given none, however few others there are.
+#[must_use]
+pub fn rest(times: u32) -> Duration {
+    REST.delay(times, 1.0)
+}
+
+/// Counts the refusal of one that has a part; forgets those of one that flies its part.
+pub(super) fn update(all: &mut Vec<Refused>, seen: &Observed) {
+    let Some(node) = &seen.node else { return };
+    let known = all.iter().position(|one| one.node == *node);
+    match &seen.doing {
+        Doing::Refused(words) => {
+            let before = known.map_or(0, |at| all.remove(at).times);
+            all.push(Refused {
+                node: node.clone(),
+                times: before.saturating_add(1),
+                words: words.clone(),
+            });
+            let over = all.len().saturating_sub(MOST);
+            all.drain(..over);
+        }
+        _ if seen.begun || !seen.flown.is_empty() => {
+            if let Some(at) = known {
+                all.remove(at);
+            }
+        }
+        _ => {}
+    }
+}

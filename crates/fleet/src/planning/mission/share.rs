@@ -1,0 +1,471 @@
+//! Which vehicle flies which part of the work.
+//!
+//! Owns: [`Work::share`], which cuts the track into one part for each vehicle so that all are in the air for the same time, the ways there
+//! and home included; what of it is left ([`Plan::left`]).
+//! Must not: know which vehicles there are, or what they do now.
+//!
+//! The parts follow one another on the track, and may begin and end within a line. For the vehicles in some order, and a time that all may
+//! take, each takes as much of the track as it can; the least time in which the whole track is taken is searched for. With few vehicles all
+//! orders are tried, with more the one in which they lie along the track.
+
+use super::area::{apart, flat};
+use super::track::{Leg, Point, Track, Work, split};
+use ::geo::Coord;
+use model::geo::NoPlace;
+use model::units::{MetersPerSecond, Wgs84};
+use std::collections::HashSet;
+use std::time::Duration;
+
+/// What a vehicle is reckoned to fly where no speed is given: what PX4 (`MPC_XY_CRUISE`) does by itself.
+pub const USUAL_SPEED: MetersPerSecond = MetersPerSecond(5.0);
+
+/// How fast a vehicle brakes for a turn and speeds up after it, meters per second squared: what both autopilots are set to at least.
+const ACCELERATION: f64 = 2.5;
+
+/// A turn of less than this is flown without braking, degrees.
+const GENTLE_TURN: f64 = 30.0;
+
+/// Work is not cut within so much of the end of a line, meters.
+const SHORTEST_PART: f64 = 1.0;
+
+/// All orders are tried of no more vehicles than this.
+const FEW: usize = 4;
+
+/// Work is shared among no more.
+pub const MOST_FLIERS: usize = 100;
+
+/// How often the time that all take is halved in on.
+const STEPS: usize = 32;
+
+/// A vehicle that takes part.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Flier {
+    /// Where it takes off and lands; in the air: where it is.
+    pub start: Wgs84,
+    /// It flies no faster than this.
+    pub speed: Option<MetersPerSecond>,
+    /// How long it can be on its way before it has to have landed, its reserve left out.
+    pub endurance: Option<Duration>,
+}
+
+/// Why work cannot be shared.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum CannotShare {
+    /// No vehicle.
+    #[error("there is no vehicle; give at least one")]
+    NoVehicle,
+    /// Too many.
+    #[error("{0} vehicles are more than {MOST_FLIERS}; divide the work into several Missions")]
+    TooMany(usize),
+    /// A start that is too far away.
+    #[error("the start of vehicle {number} has no place")]
+    Start {
+        /// From 0.
+        number: usize,
+        /// What is wrong with it.
+        source: NoPlace,
+    },
+    /// A start in a hole.
+    #[error(
+        "the start of vehicle {0} lies in a hole of the area, which no vehicle crosses; move the start, or make the hole smaller"
+    )]
+    StartInHole(usize),
+    /// A start that is shut in.
+    #[error("there is no way around the holes of the area from the start of vehicle {0}; move the start")]
+    NoWay(usize),
+    /// A speed that is none.
+    #[error("the speed of vehicle {0} is not a number above 0; give meters per second")]
+    Speed(usize),
+}
+
+/// The part of one vehicle.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Share {
+    /// Which vehicle, from 0.
+    pub flier: usize,
+    /// From its start to its start.
+    pub path: Vec<Point>,
+    /// How long that takes, from start to start at the height of the work, without wind.
+    pub time: Duration,
+    /// Where on the track each point of the path is; those on the way there and home are where it begins and ends.
+    positions: Vec<f64>,
+}
+
+/// Which vehicle flies what.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Plan {
+    /// A share for each vehicle that has one, in the order of the track.
+    pub shares: Vec<Share>,
+    /// From where on the track none can fly, as no vehicle has the time.
+    rest: Option<f64>,
+}
+
+/// Which vehicle flies from where to where on the track.
+type Parts = Vec<(usize, f64, f64)>;
+
+/// Times of one vehicle, seconds.
+struct Timing {
+    start: Coord<f64>,
+    speed: f64,
+    /// On the way to each point of the track.
+    travel: Vec<f64>,
+    /// From the first point until it leaves each point.
+    since_first: Vec<f64>,
+    /// From each point home.
+    home: Vec<f64>,
+    endurance: f64,
+}
+
+impl Work {
+    /// Cuts the work into a share for each of `fliers`.
+    ///
+    /// # Errors
+    /// [`CannotShare`], what is wrong with the fliers. That they cannot fly all of it is no error: see [`Plan::is_whole`].
+    pub fn share(&self, fliers: &[Flier]) -> Result<Plan, CannotShare> {
+        if fliers.is_empty() {
+            return Err(CannotShare::NoVehicle);
+        }
+        if fliers.len() > MOST_FLIERS {
+            return Err(CannotShare::TooMany(fliers.len()));
+        }
+        let timed = fliers
+            .iter()
+            .enumerate()
+            .map(|(number, flier)| self.timing(number, flier));
+        let timed = timed.collect::<Result<Vec<Timing>, _>>()?;
+        let mut best: Option<(f64, Parts)> = None;
+        let mut most: Option<(f64, Parts)> = None;
+        for order in self.orders(&timed) {
+            let (all, reached) = self.take(&timed, &order, f64::INFINITY);
+            if reached < self.track.end() {
+                if most.as_ref().is_none_or(|(farthest, _)| reached > *farthest) {
+                    most = Some((reached, all));
+                }
+                continue;
+            }
+            let least = best.as_ref().map_or(f64::INFINITY, |(time, _)| *time);
+            if let Some(found) = self.least_time(&timed, &order, least) {
+                best = Some(found);
+            }
+        }
+        let (parts, rest) = match (best, most) {
+            (Some((_, parts)), _) => (parts, None),
+            (None, Some((reached, parts))) => (parts, Some(reached)),
+            (None, None) => (Vec::new(), Some(0.0)),
+        };
+        let share = |(flier, from, to)| self.path(flier, &timed, from, to).ok_or(CannotShare::NoWay(flier));
+        Ok(Plan {
+            shares: parts.into_iter().map(share).collect::<Result<_, _>>()?,
+            rest,
+        })
+    }
+
+    fn timing(&self, number: usize, flier: &Flier) -> Result<Timing, CannotShare> {
+        let start = flat(&self.frame, flier.start).map_err(|source| CannotShare::Start { number, source })?;
+        if !self.around.allows(start) {
+            return Err(CannotShare::StartInHole(number));
+        }
+        let most = flier.speed.map_or(f64::INFINITY, |speed| speed.0);
+        if most.is_nan() || most <= 0.0 {
+            return Err(CannotShare::Speed(number));
+        }
+        let points = self.track.points();
+        let (mut travel, mut since_first) = (vec![0.0], vec![0.0]);
+        let mut before_last: Option<&Point> = None;
+        for pair in points.windows(2) {
+            let [before, point] = pair else { continue };
+            let speed = speed_of(point).min(most);
+            // It brakes at the point before, where it turns or holds; at the last, that is part of the way home.
+            let brakes = match before_last {
+                Some(last) => !before.hold.is_zero() || turn(last.at, before.at, point.at) >= GENTLE_TURN,
+                None => false,
+            };
+            let leg = point.from(before) / speed + if brakes { speed / ACCELERATION } else { 0.0 };
+            let reached = since_first.last().copied().unwrap_or_default();
+            travel.push(leg);
+            since_first.push(reached + leg + point.hold.as_secs_f64());
+            before_last = Some(before);
+        }
+        let speed = points.first().map_or(USUAL_SPEED.0, speed_of).min(most);
+        let home = points.iter().map(|point| self.home(start, point.at, speed));
+        let home = home.collect::<Option<Vec<f64>>>().ok_or(CannotShare::NoWay(number))?;
+        Ok(Timing {
+            start,
+            speed,
+            travel,
+            since_first,
+            home,
+            endurance: flier
+                .endurance
+                .map_or(f64::INFINITY, |endurance| endurance.as_secs_f64()),
+        })
+    }
+
+    /// From a place home, or there, seconds; `None` when there is no way.
+    fn home(&self, start: Coord<f64>, at: Coord<f64>, speed: f64) -> Option<f64> {
+        let length = self.around.length(start, at)?;
+        Some(length / speed + speed / ACCELERATION)
+    }
+
+    fn home_from(&self, timing: &Timing, position: f64) -> f64 {
+        let (index, share) = split(position);
+        match timing.home.get(index) {
+            Some(home) if share <= 0.0 => *home,
+            _ => {
+                let point = self.track.at(position);
+                let home = point.and_then(|point| self.home(timing.start, point.at, timing.speed));
+                home.unwrap_or(f64::INFINITY)
+            }
+        }
+    }
+
+    fn orders(&self, timed: &[Timing]) -> Vec<Vec<usize>> {
+        let mut along: Vec<usize> = (0..timed.len()).collect();
+        if timed.len() <= FEW {
+            let mut all = Vec::new();
+            permute(&mut along, 0, &mut all);
+            return all;
+        }
+        let nearest = |flier: &usize| {
+            let homes = timed.get(*flier).map_or(&[][..], |timing| &timing.home);
+            let nearest = homes.iter().enumerate().min_by(|(_, a), (_, b)| a.total_cmp(b));
+            nearest.map_or(0, |(index, _)| index)
+        };
+        along.sort_by_key(nearest);
+        vec![along]
+    }
+
+    /// The least time in which the vehicles in this order take all, if it is less than `below`.
+    fn least_time(&self, timed: &[Timing], order: &[usize], below: f64) -> Option<(f64, Parts)> {
+        let end = self.track.end();
+        let whole = |time: f64| {
+            let (parts, reached) = self.take(timed, order, time);
+            (reached >= end).then_some(parts)
+        };
+        let enough = if below.is_finite() {
+            below * 0.999
+        } else {
+            timed.iter().map(|timing| self.alone(timing)).fold(0.0, f64::max)
+        };
+        let mut parts = whole(enough)?;
+        let (mut short, mut long) = (0.0, enough);
+        for _ in 0..STEPS {
+            let middle = f64::midpoint(short, long);
+            match whole(middle) {
+                Some(found) => (long, parts) = (middle, found),
+                None => short = middle,
+            }
+        }
+        Some((long, parts))
+    }
+
+    /// How long a vehicle would need for all of it.
+    fn alone(&self, timing: &Timing) -> f64 {
+        let homes = timing.home.iter().copied().fold(0.0, f64::max);
+        timing.since_first.last().copied().unwrap_or_default() + 2.0 * homes + 1.0
+    }
+
+    /// What each vehicle in this order takes when none is on its way longer than `time`: which, from where and to where on the track; and
+    /// how far that is.
+    fn take(&self, timed: &[Timing], order: &[usize], time: f64) -> (Parts, f64) {
+        let mut parts = Vec::new();
+        let mut reached = self.track.work_from(0.0);
+        for &flier in order {
+            let Some(timing) = timed.get(flier) else { continue };
+            let to = self.farthest(timing, reached, time.min(timing.endurance));
+            if to > reached {
+                parts.push((flier, reached, to));
+                reached = self.track.work_from(to);
+            }
+        }
+        (parts, reached)
+    }
+
+    /// How far along the track a vehicle gets from `from` in `time` and is home again.
+    fn farthest(&self, timing: &Timing, from: f64, time: f64) -> f64 {
+        let there = self.home_from(timing, from);
+        let began = timing.reached(from);
+        let points = self.track.points();
+        let (first, _) = split(from);
+        let mut farthest = from;
+        let mut next = first + 1;
+        for index in first + 1..points.len() {
+            let (Some(point), Some(left), Some(home)) =
+                (points.get(index), timing.since_first.get(index), timing.home.get(index))
+            else {
+                break;
+            };
+            let so_far = there + left - began;
+            if so_far > time {
+                break;
+            }
+            if point.leg == Leg::Work && so_far + home <= time {
+                #[expect(clippy::cast_precision_loss, reason = "there are far fewer")]
+                let position = index as f64;
+                (farthest, next) = (position, index + 1);
+            }
+        }
+        // A part of the next line.
+        while points.get(next).is_some_and(|point| point.leg == Leg::Transit) {
+            next += 1;
+        }
+        let (Some(before), Some(point)) = (next.checked_sub(1).and_then(|i| points.get(i)), points.get(next)) else {
+            return farthest;
+        };
+        #[expect(clippy::cast_precision_loss, reason = "there are far fewer")]
+        let begin = (next as f64 - 1.0).max(from);
+        #[expect(clippy::cast_precision_loss, reason = "there are far fewer")]
+        let end = next as f64;
+        let fits = |position: f64| there + timing.reached(position) - began + self.home_from(timing, position) <= time;
+        let (mut near, mut far) = (begin, end - 1e-9);
+        for _ in 0..STEPS {
+            let middle = f64::midpoint(near, far);
+            if fits(middle) { near = middle } else { far = middle }
+        }
+        let length = apart(before.at, point.at).0;
+        let near = near.min(end - SHORTEST_PART / length);
+        if (near - begin) * length >= SHORTEST_PART {
+            near
+        } else {
+            farthest
+        }
+    }
+
+    fn path(&self, flier: usize, timed: &[Timing], from: f64, to: f64) -> Option<Share> {
+        let timing = timed.get(flier)?;
+        let part = self.track.part(from, to);
+        let (first, last) = (&part.first()?.1, &part.last()?.1);
+        let out = self.around.shortest(timing.start, first.at)?;
+        let home = self.around.shortest(last.at, timing.start)?;
+        let passed = |at: &Coord<f64>, like: &Point| Point {
+            at: *at,
+            ..like.passed()
+        };
+        let mut path: Vec<Point> = out.iter().take(out.len() - 1).map(|at| passed(at, first)).collect();
+        let mut positions = vec![from; path.len()];
+        let on_the_way = home.iter().skip(1).map(|at| passed(at, last)).collect::<Vec<_>>();
+        for (position, point) in part {
+            positions.push(position);
+            path.push(point);
+        }
+        positions.extend(on_the_way.iter().map(|_| to));
+        path.extend(on_the_way);
+        let seconds =
+            self.home_from(timing, from) + timing.reached(to) - timing.reached(from) + self.home_from(timing, to);
+        Some(Share {
+            flier,
+            path,
+            time: Duration::try_from_secs_f64(seconds).unwrap_or(Duration::MAX),
+            positions,
+        })
+    }
+}
+
+impl Timing {
+    /// From the first point to a position on the track, seconds.
+    fn reached(&self, position: f64) -> f64 {
+        let (index, share) = split(position);
+        let at = self.since_first.get(index).copied().unwrap_or_default();
+        at + self.travel.get(index + 1).map_or(0.0, |leg| leg * share)
+    }
+}
+
+impl Share {
+    /// How much of its path is work, meters.
+    #[must_use]
+    pub fn work_meters(&self) -> f64 {
+        length(&self.path, Leg::Work)
+    }
+
+    /// From where to where on the track its work is.
+    pub(super) fn ends(&self) -> (f64, f64) {
+        let end = |position: Option<&f64>| position.copied().unwrap_or_default();
+        (end(self.positions.first()), end(self.positions.last()))
+    }
+
+    /// Where on the track each point of the path is.
+    pub(super) fn positions(&self) -> &[f64] {
+        &self.positions
+    }
+
+    /// How long its path is, meters.
+    #[must_use]
+    pub fn meters(&self) -> f64 {
+        self.work_meters() + length(&self.path, Leg::Transit)
+    }
+}
+
+/// The length of the legs of one kind, meters.
+pub(super) fn length(path: &[Point], leg: Leg) -> f64 {
+    let legs = path.windows(2).filter(|pair| pair[1].leg == leg);
+    legs.map(|pair| pair[1].from(&pair[0])).sum()
+}
+
+impl Plan {
+    /// Whether all of the work is shared: no vehicle has too little time.
+    #[must_use]
+    pub const fn is_whole(&self) -> bool {
+        self.rest.is_none()
+    }
+
+    /// What is left of `work` when so many points of the path of each share have been reached, in the order of the shares; a share that is
+    /// not named has not begun. `None` when nothing is left. Share it again among those that are there.
+    #[must_use]
+    pub fn left(&self, work: &Work, reached: &[usize]) -> Option<Work> {
+        let mut parts: Vec<(f64, f64)> = Vec::new();
+        for (number, share) in self.shares.iter().enumerate() {
+            let count = reached.get(number).copied().unwrap_or_default();
+            let begin = share.positions.first().copied().unwrap_or_default();
+            let from = count.checked_sub(1).map_or(begin, |last| {
+                share
+                    .positions
+                    .get(last)
+                    .or(share.positions.last())
+                    .copied()
+                    .unwrap_or(begin)
+            });
+            parts.push((from, share.positions.last().copied().unwrap_or(from)));
+        }
+        parts.extend(self.rest.map(|rest| (rest, work.track.end())));
+        let pieces = parts.into_iter().filter_map(|(from, to)| {
+            let from = work.track.work_from(from);
+            (from < to).then(|| work.track.part(from, to).into_iter().map(|(_, point)| point).collect())
+        });
+        let pieces: Vec<Vec<Point>> = pieces.collect();
+        if pieces.is_empty() { None } else { work.with(pieces) }
+    }
+}
+
+fn speed_of(point: &Point) -> f64 {
+    point.speed.unwrap_or(USUAL_SPEED).0
+}
+
+/// By how much the way turns, degrees.
+fn turn(a: Coord<f64>, b: Coord<f64>, c: Coord<f64>) -> f64 {
+    let (one, other) = (b - a, c - b);
+    let (cross, dot) = (one.x * other.y - one.y * other.x, one.x * other.x + one.y * other.y);
+    cross.atan2(dot).to_degrees().abs()
+}
+
+fn permute(order: &mut [usize], at: usize, all: &mut Vec<Vec<usize>>) {
+    if at + 1 >= order.len() {
+        all.push(order.to_vec());
+        return;
+    }
+    let mut tried = HashSet::new();
+    for other in at..order.len() {
+        if tried.insert(order.get(other).copied()) {
+            order.swap(at, other);
+            permute(order, at + 1, all);
+            order.swap(at, other);
+        }
+    }
+}
+
+impl Track {
+    /// How much of it is work, meters.
+    #[must_use]
+    pub fn work_meters(&self) -> f64 {
+        length(self.points(), Leg::Work)
+    }
+}

@@ -1,0 +1,401 @@
+//! What is flown, point by point, in a flat frame.
+//!
+//! Owns: [`Track`], its positions (a number: 2.25 is a quarter of the way from point 2 to point 3) and its parts; [`Work`], a track with the
+//! ways around what must not be crossed. Must not: know what flies it.
+
+use super::area::{Area, apart, flat, frame};
+use super::strip::Run;
+use super::survey::{BadSurvey, Pattern, Survey};
+use super::tour;
+use super::way::Ways;
+use ::geo::Coord;
+use model::geo::{Frame, Local};
+use model::plan::item::Item;
+use model::plan::route::{Action, BadRoute, BadWaypoint, Route, Waypoint, height};
+use model::station::Altitude;
+use model::units::{Heading, Meters, MetersPerSecond, Wgs84};
+use std::sync::Arc;
+use std::time::Duration;
+
+/// Why a point is flown to.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Leg {
+    /// Flying there is what the mission is for.
+    Work,
+    /// To get there.
+    Transit,
+}
+
+/// A place, and how it is reached.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Point {
+    /// East and north in the frame of the work, meters.
+    pub at: Coord<f64>,
+    /// Height.
+    pub altitude: Altitude,
+    /// Why it is flown to.
+    pub leg: Leg,
+    /// How fast it is flown to; `None`: as the autopilot does.
+    pub speed: Option<MetersPerSecond>,
+    /// A photo each time that the vehicle has flown so far on its way here.
+    pub trigger: Option<Meters>,
+    /// How long the vehicle holds here.
+    pub hold: Duration,
+    /// Its heading while it holds.
+    pub heading: Option<Heading>,
+    /// How many photos are taken here.
+    pub photos: u32,
+}
+
+impl Point {
+    /// The same place, on the way to something else.
+    pub(super) fn passed(&self) -> Self {
+        Self {
+            leg: Leg::Transit,
+            trigger: None,
+            ..self.without_stop()
+        }
+    }
+
+    /// Reached the same way, and nothing is done there.
+    fn without_stop(&self) -> Self {
+        Self {
+            hold: Duration::ZERO,
+            heading: None,
+            photos: 0,
+            ..self.clone()
+        }
+    }
+
+    /// From the point before, meters.
+    pub(super) fn from(&self, before: &Self) -> f64 {
+        let up = match (self.altitude, before.altitude) {
+            (Altitude::AboveHome(_), Altitude::AboveHome(_)) | (Altitude::Amsl(_), Altitude::Amsl(_)) => {
+                height(self.altitude) - height(before.altitude)
+            }
+            // How high home lies is not known.
+            (Altitude::AboveHome(_), Altitude::Amsl(_)) | (Altitude::Amsl(_), Altitude::AboveHome(_)) => 0.0,
+        };
+        apart(self.at, before.at).0.hypot(up)
+    }
+}
+
+/// Points, one after the other.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Track(pub(super) Vec<Point>);
+
+impl Track {
+    /// Its points.
+    #[must_use]
+    pub fn points(&self) -> &[Point] {
+        &self.0
+    }
+
+    /// The position of its last point.
+    #[must_use]
+    pub(super) fn end(&self) -> f64 {
+        #[expect(clippy::cast_precision_loss, reason = "there are far fewer")]
+        let end = self.0.len().saturating_sub(1) as f64;
+        end
+    }
+
+    /// The point at `position`; between two points nothing is done.
+    pub(super) fn at(&self, position: f64) -> Option<Point> {
+        let (index, share) = split(position);
+        let before = self.0.get(index)?;
+        if share <= 0.0 {
+            return Some(before.clone());
+        }
+        let next = self.0.get(index + 1)?;
+        let altitude = match (before.altitude, next.altitude) {
+            (Altitude::AboveHome(a), Altitude::AboveHome(b)) => {
+                next.altitude.raised(Meters((a.0 - b.0) * (1.0 - share)))
+            }
+            (Altitude::Amsl(a), Altitude::Amsl(b)) => next.altitude.raised(Meters((a.0 - b.0) * (1.0 - share))),
+            _ => next.altitude,
+        };
+        Some(Point {
+            at: before.at + (next.at - before.at) * share,
+            altitude,
+            ..next.without_stop()
+        })
+    }
+
+    /// The first position from `position` on at which work begins.
+    pub(super) fn work_from(&self, position: f64) -> f64 {
+        let (mut index, share) = split(position);
+        if share > 0.0 {
+            return position;
+        }
+        while self.0.get(index + 1).is_some_and(|next| next.leg == Leg::Transit) {
+            index += 1;
+        }
+        #[expect(clippy::cast_precision_loss, reason = "there are far fewer")]
+        let position = index as f64;
+        position.min(self.end())
+    }
+
+    /// The points from one position to another, each with its own position. The first is passed only.
+    pub(super) fn part(&self, from: f64, to: f64) -> Vec<(f64, Point)> {
+        let first = self.at(from).map(|point| (from, point.passed()));
+        let (begin, _) = split(from);
+        #[expect(clippy::cast_precision_loss, reason = "there are far fewer")]
+        let inner = self
+            .0
+            .iter()
+            .enumerate()
+            .skip(begin + 1)
+            .map(|(index, point)| (index as f64, point.clone()));
+        let inner = inner.take_while(|(position, _)| *position <= to);
+        let last = (split(to).1 > 0.0)
+            .then(|| self.at(to))
+            .flatten()
+            .map(|point| (to, point));
+        first.into_iter().chain(inner).chain(last).collect()
+    }
+}
+
+/// The point before a position, and the share of the way to the next.
+pub(super) fn split(position: f64) -> (usize, f64) {
+    let whole = position.max(0.0).floor();
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a float cast saturates"
+    )]
+    let index = whole as usize;
+    (index, position.max(0.0) - whole)
+}
+
+/// Work to be done in the air.
+#[derive(Clone, Debug)]
+pub struct Work {
+    pub(super) frame: Frame,
+    pub(super) track: Track,
+    /// Between parts of the work.
+    pub(super) inside: Ways,
+    /// To the work and home again.
+    pub(super) around: Ways,
+    pub(super) survey: Option<Surveyed>,
+    /// Items that are flown as a person has written them.
+    pub(super) written: Option<Arc<Written>>,
+}
+
+/// What a survey is over.
+#[derive(Clone, Debug)]
+pub(super) struct Surveyed {
+    pub area: Area,
+    pub spacing: f64,
+}
+
+/// Items that are flown unchanged.
+#[derive(Clone, Debug)]
+pub(super) struct Written {
+    /// Without takeoff and landing.
+    pub items: Vec<Item>,
+    /// The numbers of those that are flown to, and where that is.
+    pub places: Vec<(usize, Waypoint)>,
+}
+
+impl Work {
+    /// The waypoints of a route, in their order.
+    ///
+    /// # Errors
+    /// [`BadRoute`], when some lie too far from the others.
+    pub fn of_route(route: &Route) -> Result<Self, BadRoute> {
+        let places: Vec<Wgs84> = route.waypoints().iter().map(|waypoint| waypoint.at).collect();
+        let bad = |number, source| BadRoute::Waypoint { number, source };
+        let frame = frame(&places).map_err(|source| bad(0, source.into()))?;
+        let (mut speed, mut trigger) = (None, None);
+        let mut points: Vec<Point> = Vec::new();
+        for (number, waypoint) in route.waypoints().iter().enumerate() {
+            let at = flat(&frame, waypoint.at).map_err(|source| bad(number, BadWaypoint::Place(source)))?;
+            speed = waypoint.speed.or(speed);
+            let point = point_of(waypoint, at, speed, trigger);
+            if points.is_empty() {
+                // What is done at the first is work that takes no way.
+                points.push(point.passed());
+                if point.hold.is_zero() && point.photos == 0 {
+                    trigger = after(waypoint, trigger);
+                    continue;
+                }
+            }
+            points.push(point);
+            trigger = after(waypoint, trigger);
+        }
+        // A single place, too, is work.
+        if let [only] = points.as_slice() {
+            points.push(Point {
+                leg: Leg::Work,
+                ..only.clone()
+            });
+        }
+        Ok(Self {
+            frame,
+            track: Track(points),
+            inside: Ways::free(),
+            around: Ways::free(),
+            survey: None,
+            written: None,
+        })
+    }
+
+    /// The lines of a survey, in the order in which one vehicle would fly them.
+    ///
+    /// # Errors
+    /// [`BadSurvey`], what is wrong with it.
+    pub fn of_survey(survey: &Survey) -> Result<Self, BadSurvey> {
+        let (runs, distances) = survey.runs()?;
+        let runs = match survey.pattern {
+            Pattern::Lines { .. } => tour::nearest_first(&runs),
+            Pattern::ExpandingSquare { .. } => tour::in_order(&runs),
+        };
+        // A little more room than the lines need, as their ends lie on its edge.
+        let inside = Ways::within(&survey.area, distances.spacing * 0.55);
+        let around = Ways::around_holes(&survey.area);
+        let point = |at, leg| Point {
+            at,
+            altitude: survey.altitude,
+            leg,
+            speed: Some(survey.speed),
+            trigger: distances.trigger.filter(|_| leg == Leg::Work).map(Meters),
+            hold: Duration::ZERO,
+            heading: None,
+            photos: 0,
+        };
+        let piece = |run: Run| {
+            let legs = std::iter::once(Leg::Transit).chain(std::iter::repeat(Leg::Work));
+            run.path.into_iter().zip(legs).map(|(at, leg)| point(at, leg)).collect()
+        };
+        let pieces = runs.into_iter().map(piece).collect();
+        let (track, _) = joined(pieces, &[&inside, &around]).ok_or(BadSurvey::Apart)?;
+        Ok(Self {
+            frame: *survey.area.frame(),
+            track,
+            inside,
+            around,
+            survey: Some(Surveyed {
+                area: survey.area.clone(),
+                spacing: distances.spacing,
+            }),
+            written: None,
+        })
+    }
+
+    /// The same place and the same ways with other work; `None` when there is no way between two of its pieces.
+    pub(super) fn with(&self, pieces: Vec<Vec<Point>>) -> Option<Self> {
+        self.joined(pieces).map(|(work, _)| work)
+    }
+
+    /// The same, and at which of its points each piece begins.
+    pub(super) fn joined(&self, pieces: Vec<Vec<Point>>) -> Option<(Self, Vec<usize>)> {
+        let (track, begins) = joined(pieces, &[&self.inside, &self.around])?;
+        Some((Self { track, ..self.clone() }, begins))
+    }
+
+    /// What is flown.
+    #[must_use]
+    pub const fn track(&self) -> &Track {
+        &self.track
+    }
+
+    /// The area, of a survey.
+    #[must_use]
+    pub fn area(&self) -> Option<&Area> {
+        self.survey.as_ref().map(|survey| &survey.area)
+    }
+
+    /// How far the lines of a survey are apart.
+    #[must_use]
+    pub fn spacing(&self) -> Option<Meters> {
+        self.survey.as_ref().map(|survey| Meters(survey.spacing))
+    }
+
+    /// Where a point is on Earth.
+    #[must_use]
+    pub fn position(&self, at: Coord<f64>) -> Wgs84 {
+        let local = Local {
+            east: at.x,
+            north: at.y,
+            up: 0.0,
+        };
+        self.frame.position(local).0
+    }
+
+    /// The waypoints that one vehicle flies along `points`, with all that it has to be sent on the way: speed and camera are sent where
+    /// they change, and at the first point.
+    #[must_use]
+    pub fn waypoints(&self, points: &[Point]) -> Vec<Waypoint> {
+        let mut speed = None;
+        let mut trigger: Option<Meters> = None;
+        let next = points.iter().skip(1).map(Some).chain(std::iter::once(None));
+        points
+            .iter()
+            .zip(next)
+            .map(|(point, next)| {
+                let mut waypoint = Waypoint::passed(self.position(point.at), point.altitude);
+                waypoint.hold = point.hold;
+                waypoint.heading = point.heading;
+                if point.speed != speed {
+                    (waypoint.speed, speed) = (point.speed, point.speed);
+                }
+                waypoint.actions = (0..point.photos).map(|_| Action::Photo).collect();
+                let from_here = next.and_then(|next| next.trigger);
+                if from_here != trigger {
+                    waypoint
+                        .actions
+                        .push(from_here.map_or(Action::StopTrigger, Action::TriggerEvery));
+                    trigger = from_here;
+                }
+                waypoint
+            })
+            .collect()
+    }
+}
+
+fn point_of(waypoint: &Waypoint, at: Coord<f64>, speed: Option<MetersPerSecond>, trigger: Option<Meters>) -> Point {
+    let photos = waypoint
+        .actions
+        .iter()
+        .filter(|action| **action == Action::Photo)
+        .count();
+    Point {
+        at,
+        altitude: waypoint.altitude,
+        leg: Leg::Work,
+        speed,
+        trigger,
+        hold: waypoint.hold,
+        heading: waypoint.heading,
+        photos: u32::try_from(photos).unwrap_or(u32::MAX),
+    }
+}
+
+/// Whether photos are taken on the way on.
+fn after(waypoint: &Waypoint, before: Option<Meters>) -> Option<Meters> {
+    waypoint.actions.iter().fold(before, |trigger, action| match *action {
+        Action::Photo => trigger,
+        Action::TriggerEvery(distance) => Some(distance),
+        Action::StopTrigger => None,
+    })
+}
+
+/// Pieces one after the other, with the ways between them, the first of `ways` that has one; and at which point each piece begins.
+fn joined(pieces: Vec<Vec<Point>>, ways: &[&Ways]) -> Option<(Track, Vec<usize>)> {
+    let mut points: Vec<Point> = Vec::new();
+    let mut begins = Vec::with_capacity(pieces.len());
+    for piece in pieces {
+        if let (Some(last), Some(first)) = (points.last(), piece.first()) {
+            let way = ways.iter().find_map(|ways| ways.shortest(last.at, first.at))?;
+            let between = way.get(1..way.len().saturating_sub(1)).unwrap_or_default();
+            let pass = first.passed();
+            points.extend(between.iter().map(|at| Point {
+                at: *at,
+                ..pass.clone()
+            }));
+        }
+        begins.push(points.len());
+        points.extend(piece);
+    }
+    Some((Track(points), begins))
+}

@@ -1,0 +1,440 @@
+//! Which vehicle moves next: from where vehicles are and where they are to hold, the routes to grant now.
+//!
+//! Owns: [`plan`], the [`Layers`] in which vehicles cross, and the order in which routes are tried. Must not: grant a route itself
+//! ([`may_fly`] does), remember anything, or say where a vehicle should hold. Called again and again: each call begins from the claims
+//! as they are.
+//!
+//! A route climbs or sinks over the vehicle's own place to a free layer, crosses there, and climbs or sinks to the goal. It is granted
+//! as a whole or not at all, so that a vehicle that moves arrives without waiting for another. None goes to hold over or under one that
+//! still waits to leave. Why all arrive, if places are the [`Rules::pitch`](crate::airspace::Rules::pitch) or more from each other
+//! over ground, and goals are, and none that stays is in the way:
+//!
+//! 1. All that move arrive at last. Consider the moment when none moves: all layers are empty, but for those that hold in the refuge.
+//! 2. If none waits in the column of a vehicle's goal, there is a way to it through the lowest layer: none holds over its place or its
+//!    goal below the refuge. It moves, and need never move again.
+//! 3. Otherwise one that waits is in the column of each goal, so that some wait in a circle. One of the circle climbs to the refuge, the
+//!    highest layer, over its own place: as places are apart, so are these. Each does so once at most.
+//!
+//! So with n vehicles there are at most 2n routes. Where a vehicle is on the ground, or is to land, below one that is at its goal, that one makes
+//! room in the refuge until the other has left or landed: none has to stay up there, or down here, for good. Where places are not
+//! apart, as in a stack, ways around are tried as well, and nothing is promised: for each that waits it is known for which it waits. One whose
+//! place another has come too near to, as a vehicle that a person carried there, first leaves upright, to a layer where it is clear.
+
+mod circle;
+mod ways;
+
+use crate::airspace::{Allows, Claims, NotFit, Owner, Route, Rules};
+use crate::safety::{LegPermit, NoLeg, may_fly};
+use model::geo::Local;
+use model::ids::NodeName;
+use model::time::Moment;
+use model::units::AltitudeAmsl;
+use rstar::RTree;
+use rstar::primitives::GeomWithData;
+use std::collections::{BTreeMap, BTreeSet};
+
+/// Two places that are nearer than this are one, meters.
+const SAME: f64 = 0.1;
+
+/// Where a vehicle is to be.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Goal {
+    /// The place; where it lands, on the ground.
+    pub at: Local,
+    /// Whether it is to land there.
+    pub lands: bool,
+    /// Whether others leave their goals for its takeoff: it would arm at once.
+    pub ready: bool,
+}
+
+impl Goal {
+    /// Whether a vehicle that holds or is on the ground at `place` is there. One that has landed is, wherever that was.
+    fn is_at(&self, place: Local, on_ground: bool) -> bool {
+        let there = place.over_ground(self.at) < SAME && (place.up - self.at.up).abs() < SAME;
+        if self.lands { on_ground } else { there && !on_ground }
+    }
+}
+
+/// The heights at which vehicles cross over ground, above all places.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Layers {
+    floor: f64,
+    transit: Vec<f64>,
+    refuge: f64,
+}
+
+/// There is not height enough for layers.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+#[error(
+    "between {floor} m and {ceiling} m above mean sea level there is room for fewer than two layers of {pitch:.1} m; raise the ceiling, or lower the stations"
+)]
+pub struct NoRoom {
+    /// The highest station, meters above mean sea level.
+    pub floor: f64,
+    /// The highest layer.
+    pub ceiling: f64,
+    /// From one layer to the next.
+    pub pitch: f64,
+}
+
+impl Layers {
+    /// Layers above `floor`, the highest place where any vehicle is to hold, up to `ceiling`. The operator answers for it that they are clear
+    /// of terrain and obstacles: Skein does not know these.
+    ///
+    /// # Errors
+    /// [`NoRoom`], when there is room for fewer than two: one to cross in, and the refuge.
+    pub fn between(floor: AltitudeAmsl, ceiling: AltitudeAmsl, rules: &Rules) -> Result<Self, NoRoom> {
+        let pitch = rules.pitch().vertical.0;
+        let none = NoRoom {
+            floor: floor.0,
+            ceiling: ceiling.0,
+            pitch,
+        };
+        let all = (1..=MOST_LAYERS).map(|number| floor.0 + f64::from(number) * pitch);
+        let mut transit: Vec<f64> = all.take_while(|height| *height <= ceiling.0).collect();
+        let refuge = transit.pop().ok_or(none)?;
+        if transit.is_empty() {
+            return Err(none);
+        }
+        Ok(Self {
+            floor: floor.0,
+            transit,
+            refuge,
+        })
+    }
+
+    /// All layers, the lowest first; the last is the refuge.
+    pub fn heights(&self) -> impl Iterator<Item = f64> {
+        self.transit.iter().copied().chain([self.refuge])
+    }
+}
+
+/// More layers than this are of no use: each is tried for each vehicle.
+const MOST_LAYERS: u8 = 16;
+
+/// Why a vehicle is not on its way to its goal.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Waiting {
+    /// It cannot be given a route now.
+    NotFit(NotFit),
+    /// The airspace of these is in the way.
+    For(BTreeSet<Owner>),
+    /// Its goal lies above the floor of the layers.
+    GoalTooHigh,
+    /// Its goal is no place.
+    NoGoal,
+    /// The operator's rules are not sound.
+    BadRules,
+    /// Each way there leads where the vehicle may not be, in words.
+    NotAllowed(String),
+}
+
+/// What follows now.
+#[derive(Debug, Default)]
+pub struct Plan {
+    /// Routes to be ordered, each granted.
+    pub permits: Vec<LegPermit>,
+    /// Those that are not at their goals and have no route, and why.
+    pub waiting: BTreeMap<NodeName, Waiting>,
+}
+
+/// A vehicle that holds or is on the ground elsewhere than at its goal.
+struct Idle<'a> {
+    vehicle: &'a NodeName,
+    from: Local,
+    on_ground: bool,
+    goal: Goal,
+}
+
+/// Grants the next routes, of those that are `allowed`. Vehicles go by their ids; a vehicle that has no goal stays where it is. One that is
+/// to land and has no allowed way goes any way: it is not kept in the air for a Geofence that came after it.
+pub fn plan(
+    claims: &mut Claims,
+    goals: &BTreeMap<NodeName, Goal>,
+    layers: &Layers,
+    allowed: Allows<'_>,
+    now: Moment,
+) -> Plan {
+    let mut plan = Plan::default();
+    let (mut idle, mut leaving, mut settled) = (Vec::new(), Vec::new(), Vec::new());
+    for (vehicle, goal) in goals {
+        match check(claims, vehicle, *goal, layers, now) {
+            Ok(Some(found)) => {
+                leaving.push((vehicle, found.from));
+                idle.push(found);
+            }
+            Ok(None) => {
+                leaving.extend(elsewhere(claims, vehicle, *goal));
+                settled.extend(claims.place(vehicle).map(|(from, on_ground)| Idle {
+                    vehicle,
+                    from,
+                    on_ground,
+                    goal: *goal,
+                }));
+            }
+            Err(waiting) => {
+                leaving.extend(elsewhere(claims, vehicle, *goal));
+                plan.waiting.insert(vehicle.clone(), waiting);
+            }
+        }
+    }
+    let waiting: BTreeSet<&NodeName> = idle.iter().map(|idle| idle.vehicle).collect();
+    let pads = idle.iter().filter(|one| one.goal.lands);
+    let pads = pads.map(|one| (one.vehicle, one.goal.at)).collect();
+    let columns = Columns::of(leaving, pads, layers, claims.rules());
+    for one in &idle {
+        let in_column = columns.at_goal_of(one, claims);
+        if !in_column.is_empty() {
+            plan.waiting.insert(one.vehicle.clone(), Waiting::For(in_column));
+            continue;
+        }
+        let mut outcome = try_ways(claims, one, ways::plain(one, layers), allowed, now);
+        let stays = match &outcome {
+            Err(Waiting::For(owners)) => owners.iter().any(|owner| !clears(claims, &waiting, owner)),
+            Err(Waiting::NotAllowed(_)) => true,
+            Ok(_) | Err(_) => false,
+        };
+        if stays {
+            let ways = ways::around(one, layers, claims.rules());
+            outcome = try_ways(claims, one, ways, allowed, now).or(outcome);
+        }
+        if one.goal.lands && !one.on_ground && matches!(outcome, Err(Waiting::NotAllowed(_))) {
+            outcome = try_ways(claims, one, ways::plain(one, layers), &|_, _| Ok(()), now);
+        }
+        // Where it holds another has come too near: upright away from there is better than to stay.
+        let beset = |claims: &Claims| !claims.near(&Owner::Vehicle(one.vehicle.clone())).is_empty();
+        if matches!(outcome, Err(Waiting::For(_))) && !one.on_ground && beset(claims) {
+            outcome = try_ways(claims, one, ways::aside(one, layers), allowed, now).or(outcome);
+        }
+        match outcome {
+            Ok(permit) => plan.permits.push(permit),
+            Err(waiting) => {
+                plan.waiting.insert(one.vehicle.clone(), waiting);
+            }
+        }
+    }
+    let stuck = break_circles(claims, &idle, layers, (allowed, now), &mut plan);
+    make_room(claims, (&idle, &settled), &stuck, layers, (allowed, now), &mut plan);
+    plan
+}
+
+/// Where a vehicle holds, or will when it has flown its route, if that is not its goal: it will have to leave from there.
+fn elsewhere<'a>(claims: &Claims, vehicle: &'a NodeName, goal: Goal) -> Option<(&'a NodeName, Local)> {
+    let end = claims.end(vehicle)?;
+    let there = match claims.place(vehicle) {
+        Some((at, on_ground)) => goal.is_at(at, on_ground),
+        None => end.over_ground(goal.at) < SAME && (end.up - goal.at.up).abs() < SAME,
+    };
+    (!there).then_some((vehicle, end))
+}
+
+/// From where those have to leave that are not at their goals, and have no route to them; and where those land that wait for a route.
+/// None comes to hold over or under them: they could not leave or land.
+struct Columns<'a> {
+    tree: RTree<Column<'a>>,
+    pads: RTree<Column<'a>>,
+    reach: f64,
+}
+
+type Column<'a> = GeomWithData<[f64; 2], (&'a NodeName, f64)>;
+
+impl<'a> Columns<'a> {
+    fn of(
+        leaving: Vec<(&'a NodeName, Local)>,
+        pads: Vec<(&'a NodeName, Local)>,
+        layers: &Layers,
+        rules: &Rules,
+    ) -> Self {
+        let below = leaving.into_iter().filter(|(_, from)| from.up < layers.refuge - SAME);
+        let point = |(vehicle, at): (&'a NodeName, Local)| GeomWithData::new([at.east, at.north], (vehicle, at.up));
+        Self {
+            tree: RTree::bulk_load(below.map(point).collect()),
+            pads: RTree::bulk_load(pads.into_iter().map(point).collect()),
+            reach: rules.pitch().horizontal.0,
+        }
+    }
+
+    /// Which will have to leave from the column of its goal, or to land in it, and was given no route since.
+    fn at_goal_of(&self, one: &Idle<'_>, claims: &Claims) -> BTreeSet<Owner> {
+        let goal = [one.goal.at.east, one.goal.at.north];
+        let stays = |at: [f64; 2], up: f64, vehicle: &NodeName| {
+            let (east, north) = (at[0], at[1]);
+            let from = Local { east, north, up };
+            let same = |end: Local| end.over_ground(from) < SAME && (end.up - up).abs() < SAME;
+            claims.end(vehicle).is_some_and(same)
+        };
+        let near = |tree: &RTree<Column<'a>>| {
+            tree.locate_within_distance(goal, self.reach * self.reach)
+                .copied()
+                .collect::<Vec<_>>()
+        };
+        let leave = near(&self.tree).into_iter();
+        let leave = leave.filter(|near| stays(*near.geom(), near.data.1, near.data.0));
+        // One that lands beside one on the ground does not keep that from anything.
+        let on_ground = |vehicle: &NodeName| claims.place(vehicle).is_some_and(|(_, on_ground)| on_ground);
+        let leave = leave.filter(|near| !(one.goal.lands && on_ground(near.data.0)));
+        let pads = if one.goal.lands { Vec::new() } else { near(&self.pads) };
+        let land = pads.into_iter().filter(|near| !claims.under_way(near.data.0));
+        leave
+            .chain(land)
+            .filter(|near| near.data.0 != one.vehicle)
+            .map(|near| Owner::Vehicle(near.data.0.clone()))
+            .collect()
+    }
+}
+
+fn check<'a>(
+    claims: &Claims,
+    vehicle: &'a NodeName,
+    goal: Goal,
+    layers: &Layers,
+    now: Moment,
+) -> Result<Option<Idle<'a>>, Waiting> {
+    let (from, on_ground) = match claims.fit(vehicle, now) {
+        Ok(found) => found,
+        Err(NotFit::UnderWay) => return Ok(None),
+        Err(why) => return Err(Waiting::NotFit(why)),
+    };
+    if !goal.at.is_finite() {
+        return Err(Waiting::NoGoal);
+    }
+    if goal.at.up > layers.floor && !goal.lands {
+        return Err(Waiting::GoalTooHigh);
+    }
+    Ok((!goal.is_at(from, on_ground)).then_some(Idle {
+        vehicle,
+        from,
+        on_ground,
+        goal,
+    }))
+}
+
+/// Whether the airspace of `owner` will be free some day by itself: it moves, or waits to move.
+fn clears(claims: &Claims, waiting: &BTreeSet<&NodeName>, owner: &Owner) -> bool {
+    match owner {
+        Owner::Vehicle(vehicle) => waiting.contains(vehicle) || claims.under_way(vehicle),
+        Owner::Traffic(_) => true,
+    }
+}
+
+/// Takes the first way that is allowed and free. Otherwise the fewest that are in the way of one.
+fn try_ways(
+    claims: &mut Claims,
+    idle: &Idle<'_>,
+    ways: impl Iterator<Item = Route>,
+    allowed: Allows<'_>,
+    now: Moment,
+) -> Result<LegPermit, Waiting> {
+    let mut least: Option<BTreeSet<Owner>> = None;
+    let mut not_allowed = None;
+    for way in ways {
+        if let Err(why) = allowed(idle.vehicle, &way) {
+            not_allowed.get_or_insert(why);
+            continue;
+        }
+        match may_fly(claims, idle.vehicle, way, now) {
+            Ok(permit) => return Ok(permit),
+            Err(NoLeg::InTheWay(owners)) => {
+                // Those that move are soon gone.
+                let rank = |owners: &BTreeSet<Owner>| {
+                    let stays = |owner: &&Owner| !matches!(owner, Owner::Vehicle(v) if claims.under_way(v));
+                    (owners.iter().filter(stays).count(), owners.len())
+                };
+                if least.as_ref().is_none_or(|least| rank(&owners) < rank(least)) {
+                    least = Some(owners);
+                }
+            }
+            Err(NoLeg::NotFit(why)) => return Err(Waiting::NotFit(why)),
+            Err(NoLeg::BadRules) => return Err(Waiting::BadRules),
+        }
+    }
+    Err(match (least, not_allowed) {
+        (None, Some(why)) => Waiting::NotAllowed(why),
+        (least, _) => Waiting::For(least.unwrap_or_default()),
+    })
+}
+
+/// Where some wait for each other in a circle, one of them climbs out of it. Returns those that cannot, and what is in their way.
+fn break_circles<'a>(
+    claims: &mut Claims,
+    idle: &[Idle<'a>],
+    layers: &Layers,
+    (allowed, now): (Allows<'_>, Moment),
+    plan: &mut Plan,
+) -> BTreeMap<&'a NodeName, BTreeSet<Owner>> {
+    let mut stuck = BTreeMap::new();
+    let waits = idle.iter().filter_map(|one| match plan.waiting.get(one.vehicle) {
+        Some(Waiting::For(owners)) => Some((one.vehicle, owners)),
+        _ => None,
+    });
+    let mut circles = circle::Circles::among(waits);
+    // Those that fly come first: none takes off just to make room if another can.
+    let (grounded, flying): (Vec<&Idle<'_>>, Vec<&Idle<'_>>) = idle.iter().partition(|one| one.on_ground);
+    for one in flying.into_iter().chain(grounded) {
+        if !circles.has(one.vehicle) || one.from.up > layers.refuge - SAME {
+            continue;
+        }
+        match try_ways(claims, one, ways::refuges(one, layers, claims.rules()), allowed, now) {
+            Ok(permit) => {
+                plan.permits.push(permit);
+                plan.waiting.remove(one.vehicle);
+                circles.remove(one.vehicle);
+            }
+            Err(Waiting::For(owners)) => {
+                stuck.insert(one.vehicle, owners);
+            }
+            Err(_) => {}
+        }
+    }
+    stuck.retain(|vehicle, _| circles.has(vehicle));
+    stuck
+}
+
+/// Has those that are at their goals climb away from over pads that others wait to leave or to land on, where nothing else keeps these.
+fn make_room(
+    claims: &mut Claims,
+    (idle, settled): (&[Idle<'_>], &[Idle<'_>]),
+    stuck: &BTreeMap<&NodeName, BTreeSet<Owner>>,
+    layers: &Layers,
+    (allowed, now): (Allows<'_>, Moment),
+    plan: &mut Plan,
+) {
+    let reach = claims.rules().pitch().horizontal.0;
+    let waiting: BTreeSet<&NodeName> = idle.iter().map(|idle| idle.vehicle).collect();
+    // They come by their names.
+    let settled_of = |vehicle: &NodeName| {
+        let found = settled.binary_search_by_key(&vehicle, |one| one.vehicle);
+        found.ok().and_then(|found| settled.get(found))
+    };
+    for one in idle {
+        let owners = match (stuck.get(one.vehicle), plan.waiting.get(one.vehicle)) {
+            (Some(owners), _) | (None, Some(Waiting::For(owners))) => owners,
+            (None, _) => continue,
+        };
+        let pad = match (one.goal.lands, one.on_ground && one.goal.ready) {
+            (true, _) => one.goal.at,
+            (false, true) => one.from,
+            (false, false) => continue,
+        };
+        let over_pad = |other: &Idle<'_>| {
+            let apart = one.goal.lands || other.goal.at.over_ground(one.goal.at) >= reach;
+            !other.on_ground && !other.goal.lands && other.from.over_ground(pad) < reach && apart
+        };
+        let mut over = Vec::new();
+        let only_these = owners.iter().all(|owner| {
+            let holds = match owner {
+                Owner::Vehicle(vehicle) => settled_of(vehicle).filter(|other| over_pad(other)),
+                Owner::Traffic(_) => None,
+            };
+            over.extend(holds);
+            holds.is_some() || clears(claims, &waiting, owner)
+        });
+        for other in over.into_iter().filter(|_| only_these) {
+            let ways = ways::refuges(other, layers, claims.rules());
+            plan.permits.extend(try_ways(claims, other, ways, allowed, now));
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,110 @@
+//! The routes that are tried for one vehicle, in order.
+//!
+//! Owns: these lists. Must not: know which are free.
+
+use super::{Idle, Layers};
+use crate::airspace::{Route, Rules};
+use model::geo::Local;
+
+/// A vehicle whose goal is no farther than this flies there at the higher of both heights, if that is free, meters. Farther ones cross in the
+/// layers, which are known to be clear of terrain.
+const DIRECT: f64 = 200.0;
+
+/// Straight to the goal, then by each layer. Those that fly the same way begin with the same layer, as on airways: they cross fewer.
+pub(super) fn plain<'a>(idle: &'a Idle<'_>, layers: &'a Layers) -> impl Iterator<Item = Route> + use<'a> {
+    heights(idle, layers).filter_map(|height| over(&[], idle.from, idle.goal.at, &[], height))
+}
+
+/// Ways that leave a place and reach a goal from the side: out of a stack, or into one.
+pub(super) fn around<'a>(
+    idle: &'a Idle<'_>,
+    layers: &'a Layers,
+    rules: &Rules,
+) -> impl Iterator<Item = Route> + use<'a> {
+    let pitch = rules.pitch().horizontal.0;
+    let (from, to) = (idle.from, idle.goal.at);
+    let sides = move |place: Local, level: bool| {
+        let around = ring(place, pitch).take(if level { 4 } else { 0 });
+        std::iter::once(None).chain(around.map(Some))
+    };
+    let (leaves, lands) = (!idle.on_ground, idle.goal.lands);
+    sides(from, leaves).flat_map(move |exit| {
+        sides(to, !lands)
+            .filter(move |entry| exit.is_some() || entry.is_some())
+            .flat_map(move |entry| {
+                heights(idle, layers).filter_map(move |height| {
+                    let before: Vec<Local> = exit.map(|_| from).into_iter().collect();
+                    let after: Vec<Local> = entry.map(|_| to).into_iter().collect();
+                    over(&before, exit.unwrap_or(from), entry.unwrap_or(to), &after, height)
+                })
+            })
+    })
+}
+
+/// Up to the refuge: over its own place, or near by.
+pub(super) fn refuges<'a>(
+    idle: &'a Idle<'_>,
+    layers: &'a Layers,
+    rules: &Rules,
+) -> impl Iterator<Item = Route> + use<'a> {
+    let (from, pitch) = (idle.from, rules.pitch().horizontal.0);
+    let own = Route::through([from, from.at_height(layers.refuge)]).ok();
+    let near = [1.0, 2.0].into_iter().flat_map(move |rings| ring(from, rings * pitch));
+    let beside = near.flat_map(move |place| {
+        let end = place.at_height(layers.refuge);
+        layers
+            .heights()
+            .filter_map(move |height| over(&[], from, end, &[], height))
+    });
+    own.into_iter().chain(beside)
+}
+
+/// Upright away from where it holds, to the nearest layer first.
+pub(super) fn aside<'a>(idle: &'a Idle<'_>, layers: &Layers) -> impl Iterator<Item = Route> + use<'a> {
+    let from = idle.from;
+    let mut heights: Vec<f64> = layers.heights().collect();
+    heights.sort_by(|one, other| (one - from.up).abs().total_cmp(&(other - from.up).abs()));
+    let leg = move |height| Route::through([from, from.at_height(height)]).ok();
+    heights.into_iter().filter_map(leg).filter(|leg| !leg.is_hold())
+}
+
+fn heights<'a>(idle: &'a Idle<'_>, layers: &'a Layers) -> impl Iterator<Item = f64> + use<'a> {
+    let (from, to) = (idle.from, idle.goal.at);
+    // A vehicle neither crosses at the height of its pad nor lands from the side.
+    let direct = f64::max(from.up, to.up);
+    let may = !idle.on_ground && !idle.goal.lands && from.over_ground(to) <= DIRECT;
+    let count = layers.transit.len();
+    let share = (to.east - from.east).atan2(to.north - from.north) / std::f64::consts::TAU + 0.5;
+    #[allow(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        clippy::cast_precision_loss,
+        reason = "a share of a few layers"
+    )]
+    let first = ((share * count as f64) as usize).min(count - 1);
+    let crossing = layers.transit.iter().cycle().skip(first).take(count).copied();
+    may.then_some(direct).into_iter().chain(crossing)
+}
+
+/// Four places around this one, then four between them, at its height.
+fn ring(place: Local, far: f64) -> impl Iterator<Item = Local> {
+    let half = far * std::f64::consts::FRAC_1_SQRT_2;
+    [
+        (far, 0.0),
+        (0.0, far),
+        (-far, 0.0),
+        (0.0, -far),
+        (half, half),
+        (-half, half),
+        (-half, -half),
+        (half, -half),
+    ]
+    .into_iter()
+    .map(move |(east, north)| place.shifted(east, north))
+}
+
+fn over(before: &[Local], from: Local, to: Local, after: &[Local], height: f64) -> Option<Route> {
+    let crossing = [from, from.at_height(height), to.at_height(height), to];
+    let places = before.iter().chain(&crossing).chain(after).copied();
+    Route::through(places).ok()
+}

@@ -1,0 +1,123 @@
+//! What may be done with the vehicle of a node, by what operators have put on its Node object.
+//!
+//! Owns: [`NodeUse`], the taint that drains a vehicle, and what both mean for one on the ground ([`lift`]). Must not: know
+//! Swarms; which goes first and when is for [`crate::planning::swarm::plan`].
+
+/// A node with this taint (effect NoExecute) has its vehicle landed, in an orderly way, and none takes off from it.
+pub const GROUND_TAINT: &str = "skein.dev/ground";
+
+/// What may be done with a node's vehicle.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NodeUse {
+    /// Anything.
+    Open,
+    /// Cordoned: no new flights.
+    Cordoned,
+    /// Tainted with [`GROUND_TAINT`]: it is to be on the ground.
+    Drained,
+    /// There is no such node, or it has the drone label no more: no new flights.
+    Gone,
+}
+
+impl NodeUse {
+    /// From `spec.unschedulable` and the taints.
+    #[must_use]
+    pub const fn of(cordoned: bool, drained: bool) -> Self {
+        match (drained, cordoned) {
+            (true, _) => Self::Drained,
+            (false, true) => Self::Cordoned,
+            (false, false) => Self::Open,
+        }
+    }
+}
+
+/// Whether a taint is the one that drains.
+#[must_use]
+pub fn drains(key: &str, effect: &str) -> bool {
+    key == GROUND_TAINT && effect == "NoExecute"
+}
+
+/// What a cordon does to what flies.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
+pub enum OnCordon {
+    /// It goes on.
+    #[default]
+    Continue,
+    /// It lands in an orderly way.
+    Land,
+}
+
+/// Whether a vehicle may take off, as far as its node and its Swarm go. A ground order is another matter
+/// ([`crate::planning::drone::Ground`]).
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Lift {
+    /// It may.
+    Free,
+    /// What flies goes on; what is on the ground stays.
+    Stay(NoLift),
+    /// It lands: its node is drained, and it has no Swarm that would replace it first.
+    Land,
+}
+
+/// Why a vehicle on the ground stays there.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum NoLift {
+    /// The coordinator cannot renew its Lease, so another may lead.
+    Doubt,
+    /// Its node is cordoned.
+    Cordoned,
+    /// Its node is drained.
+    Drained,
+    /// Its node is gone, or is no drone node any more.
+    NodeGone,
+    /// Its agent is about to be replaced by a newer version, or was and is not well yet.
+    Upgrade,
+    /// Others of its Swarm go first.
+    TakeoffSlot,
+    /// It has a station, and no route to it yet.
+    Airspace,
+    /// It is to hold above home where a Geofence does not allow it.
+    Geofence,
+    /// A fence or parameters that select its vehicle are not in force, and it wants them to be.
+    Rules,
+    /// It flies for a Mission, which has no part for it yet, or whose plan its autopilot has not taken yet.
+    Plan,
+}
+
+/// What the use of its node means for a Drone; `replaced` is whether it has a Swarm or a Mission that sees to a replacement.
+#[must_use]
+pub const fn lift(node: NodeUse, replaced: bool) -> Lift {
+    match node {
+        NodeUse::Open => Lift::Free,
+        NodeUse::Cordoned => Lift::Stay(NoLift::Cordoned),
+        NodeUse::Gone => Lift::Stay(NoLift::NodeGone),
+        NodeUse::Drained if replaced => Lift::Stay(NoLift::Drained),
+        NodeUse::Drained => Lift::Land,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_ground_taint_that_drains_drains() {
+        assert!(drains(GROUND_TAINT, "NoExecute"));
+        assert!(!drains(GROUND_TAINT, "NoSchedule"));
+        assert!(
+            !drains("node.kubernetes.io/unreachable", "NoExecute"),
+            "no vehicle is landed for a node that is lost"
+        );
+    }
+
+    #[test]
+    fn a_cordon_lifts_nobody_and_lands_nobody_and_a_drain_lands_who_has_no_swarm() {
+        for replaced in [false, true] {
+            assert_eq!(lift(NodeUse::of(false, false), replaced), Lift::Free);
+            assert_eq!(lift(NodeUse::of(true, false), replaced), Lift::Stay(NoLift::Cordoned));
+            assert_eq!(lift(NodeUse::Gone, replaced), Lift::Stay(NoLift::NodeGone));
+        }
+        assert_eq!(lift(NodeUse::of(true, true), true), Lift::Stay(NoLift::Drained));
+        assert_eq!(lift(NodeUse::of(false, true), false), Lift::Land);
+    }
+}

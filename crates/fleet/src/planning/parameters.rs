@@ -1,0 +1,347 @@
+//! What ParameterProfiles want of a vehicle's autopilot, as one list of values, and the [`Rules`] of which they are a part.
+//!
+//! Owns: [`Profile`], which value counts where several name a parameter ([`resolve`]), the digest of rules ([`compose`]). What no profile
+//! may set is in [`model::denied_parameters`], which vehicle gets changed values next in [`rollout`].
+//! Must not: know MAVLink or Kubernetes, or take a value for set: only what was read back is.
+//!
+//! The profile with the higher precedence wins. Two of the same precedence that want different values are a conflict, and nothing is
+//! chosen. What belongs to a fence ([`crate::planning::geofence`]) wins over all profiles.
+
+mod expression;
+pub mod rollout;
+
+pub use expression::{BadExpression, Variable, Variables};
+use model::denied_parameters;
+use model::ids::Term;
+use model::rules::{Enforce, Fence, MOST_PARAMETERS, Outline, Rules, RulesDigest, Side, WantedParameter};
+use model::vehicle::Autopilot;
+use sha2::{Digest, Sha256};
+use std::collections::BTreeMap;
+use std::fmt::Write;
+
+/// What one ParameterProfile wants.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Profile {
+    /// Its name, for words.
+    pub name: String,
+    /// The higher one wins.
+    pub precedence: i32,
+    /// What is done about other values.
+    pub enforce: Enforce,
+    /// Whether autopilots may be rebooted for it, on the ground and idle.
+    pub may_reboot: bool,
+    /// Values for ArduPilot by name: numbers, or `{{ expressions }}`.
+    pub ardupilot: BTreeMap<String, String>,
+    /// Values for PX4.
+    pub px4: BTreeMap<String, String>,
+}
+
+/// Why a profile, or several together, give no list of values.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum NoParameters {
+    /// The object is not well made, or cannot be read.
+    #[error("ParameterProfile {profile}: {fault}")]
+    Faulty {
+        /// Which profile.
+        profile: String,
+        /// What is wrong with it.
+        fault: String,
+    },
+    /// No parameter has such a name.
+    #[error(
+        "ParameterProfile {profile}: {name:?} is no parameter name; write 1 to 16 capital letters, digits and _, a letter first"
+    )]
+    Name {
+        /// Which profile.
+        profile: String,
+        /// The name.
+        name: String,
+    },
+    /// It may not be set for several vehicles, or not at all.
+    #[error("ParameterProfile {profile}: {name} cannot be set by a profile: {why}; remove it")]
+    Denied {
+        /// Which profile.
+        profile: String,
+        /// The parameter.
+        name: String,
+        /// Why.
+        why: &'static str,
+    },
+    /// A value is none.
+    #[error("ParameterProfile {profile}: {name}: {why}")]
+    Value {
+        /// Which profile.
+        profile: String,
+        /// The parameter.
+        name: String,
+        /// What is wrong.
+        why: BadExpression,
+    },
+    /// Two profiles want different values.
+    #[error(
+        "ParameterProfiles {one} and {other} have the same precedence and want {name} to be {first} and {second}; give one of them a higher spec.precedence, or change the value"
+    )]
+    Conflict {
+        /// The one.
+        one: String,
+        /// The other.
+        other: String,
+        /// The parameter.
+        name: String,
+        /// What the one wants.
+        first: f64,
+        /// What the other wants.
+        second: f64,
+    },
+    /// More than an agent keeps.
+    #[error(
+        "{0} parameters are wanted of the vehicle, and {MOST_PARAMETERS} are the most; remove some from its ParameterProfiles"
+    )]
+    TooMany(usize),
+}
+
+impl Profile {
+    /// Its values for vehicles with this autopilot.
+    #[must_use]
+    pub const fn values(&self, autopilot: Autopilot) -> &BTreeMap<String, String> {
+        match autopilot {
+            Autopilot::ArduPilot => &self.ardupilot,
+            Autopilot::Px4 => &self.px4,
+        }
+    }
+
+    /// Whether it is well made, whichever vehicle it selects.
+    ///
+    /// # Errors
+    /// The first value that is not.
+    pub fn check(&self) -> Result<(), NoParameters> {
+        let any = Variables {
+            slot: Some(1),
+            number: Some(1),
+            system_id: Some(1),
+        };
+        for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
+            for (name, text) in self.values(autopilot) {
+                match self.value(autopilot, name, text, &any) {
+                    // What divides by zero here may do for others.
+                    Ok(_)
+                    | Err(NoParameters::Value {
+                        why: BadExpression::NoNumber(_),
+                        ..
+                    }) => {}
+                    Err(error) => return Err(error),
+                }
+            }
+        }
+        Ok(())
+    }
+
+    fn value(&self, autopilot: Autopilot, name: &str, text: &str, of: &Variables) -> Result<f64, NoParameters> {
+        let profile = || self.name.clone();
+        let named = name.len() <= 16
+            && name.starts_with(|c: char| c.is_ascii_uppercase())
+            && name
+                .chars()
+                .all(|c| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_');
+        if !named {
+            return Err(NoParameters::Name {
+                profile: profile(),
+                name: name.chars().take(32).collect(),
+            });
+        }
+        let refused = |why| NoParameters::Denied {
+            profile: profile(),
+            name: name.to_owned(),
+            why,
+        };
+        if let Some(why) = denied_parameters::name(autopilot, name) {
+            return Err(refused(why));
+        }
+        let value = expression::evaluate(text, of).and_then(|value| expression::fits(autopilot, value));
+        let value = value.map_err(|why| NoParameters::Value {
+            profile: profile(),
+            name: name.to_owned(),
+            why,
+        })?;
+        match denied_parameters::value(autopilot, name, value) {
+            Some(why) => Err(refused(why)),
+            None => Ok(value),
+        }
+    }
+}
+
+/// The values that are wanted of one vehicle.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Resolved {
+    /// By name, each once.
+    pub parameters: Vec<WantedParameter>,
+    /// The name of the profile that each of them is from; those of a fence are not among them.
+    pub owners: BTreeMap<String, String>,
+    /// Values that another wins over: the parameter, the profile that wanted it.
+    pub overruled: Vec<Overruled>,
+    /// Values that are not known yet, as a variable is not: the parameter, its profile, the variable.
+    pub waiting: Vec<(String, String, Variable)>,
+}
+
+/// A value that does not count.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Overruled {
+    /// The parameter.
+    pub name: String,
+    /// The profile that wants it.
+    pub profile: String,
+    /// The profile whose value counts; `None`: it belongs to the Geofences that select the vehicle.
+    pub by: Option<String>,
+}
+
+struct Claim<'a> {
+    profile: &'a Profile,
+    value: f64,
+}
+
+/// What `profiles`, which all select the vehicle, want of its `autopilot`, beside the parameters that belong to its `fence`.
+///
+/// # Errors
+/// [`NoParameters`], naming the profile and what to change.
+pub fn resolve(
+    profiles: &[&Profile],
+    autopilot: Autopilot,
+    of: &Variables,
+    fence: &[WantedParameter],
+) -> Result<Resolved, NoParameters> {
+    let mut sorted = profiles.to_vec();
+    sorted.sort_by(|one, other| (other.precedence, &one.name).cmp(&(one.precedence, &other.name)));
+    let mut claims: BTreeMap<&str, Claim<'_>> = BTreeMap::new();
+    let mut resolved = Resolved::default();
+    let overruled = |name: &str, profile: &Profile, by: Option<&Profile>| Overruled {
+        name: name.to_owned(),
+        profile: profile.name.clone(),
+        by: by.map(|profile| profile.name.clone()),
+    };
+    for profile in sorted {
+        for (name, text) in profile.values(autopilot) {
+            if fence.iter().any(|wanted| wanted.name == *name) {
+                resolved.overruled.push(overruled(name, profile, None));
+                continue;
+            }
+            let value = match profile.value(autopilot, name, text, of) {
+                Ok(value) => value,
+                Err(NoParameters::Value {
+                    why: BadExpression::Unknown(variable),
+                    ..
+                }) => {
+                    let known = resolved.waiting.iter().any(|(waiting, ..)| waiting == name);
+                    if !claims.contains_key(name.as_str()) && !known {
+                        resolved.waiting.push((name.clone(), profile.name.clone(), variable));
+                    }
+                    continue;
+                }
+                Err(error) => return Err(error),
+            };
+            if let Some((_, before, _)) = resolved.waiting.iter().find(|(waiting, ..)| waiting == name) {
+                // The one that wins has no value yet; that of another is not used meanwhile.
+                let by = profiles.iter().find(|profile| profile.name == *before).copied();
+                let lost = overruled(name, profile, by);
+                resolved.overruled.push(lost);
+                continue;
+            }
+            match claims.get(name.as_str()) {
+                None => {
+                    claims.insert(name, Claim { profile, value });
+                }
+                #[allow(clippy::float_cmp, reason = "the same text gives the same value")]
+                Some(claim) if claim.profile.precedence == profile.precedence && claim.value != value => {
+                    return Err(NoParameters::Conflict {
+                        one: claim.profile.name.clone(),
+                        other: profile.name.clone(),
+                        name: name.clone(),
+                        first: claim.value,
+                        second: value,
+                    });
+                }
+                Some(claim) => resolved.overruled.push(overruled(name, profile, Some(claim.profile))),
+            }
+        }
+    }
+    for (name, claim) in claims {
+        resolved.owners.insert(name.to_owned(), claim.profile.name.clone());
+        resolved.parameters.push(WantedParameter {
+            name: name.to_owned(),
+            value: claim.value,
+            enforce: claim.profile.enforce,
+            may_reboot: claim.profile.may_reboot,
+        });
+    }
+    let all = resolved.parameters.len() + fence.len();
+    if all > MOST_PARAMETERS {
+        return Err(NoParameters::TooMany(all));
+    }
+    Ok(resolved)
+}
+
+/// The rules of one vehicle, with their digest. The order of `parameters` does not matter.
+#[must_use]
+pub fn compose(term: Term, fence: Option<Fence>, mut parameters: Vec<WantedParameter>) -> Rules {
+    parameters.sort_by(|one, other| one.name.cmp(&other.name));
+    Rules {
+        term,
+        digest: digest(fence.as_ref(), &parameters),
+        fence,
+        parameters,
+    }
+}
+
+/// For each part the first 128 bits of the SHA-256 of a text that has each value once, exactly: positions on the grid of the wire, other
+/// numbers by their bits.
+fn digest(fence: Option<&Fence>, parameters: &[WantedParameter]) -> RulesDigest {
+    let mut shapes = String::new();
+    // Writing to a String cannot fail.
+    for shape in fence.iter().flat_map(|fence| &fence.shapes) {
+        let side = match shape.side {
+            Side::Inside => "inside",
+            Side::Outside => "outside",
+        };
+        let at = |at: &model::units::Wgs84| {
+            let grid = |degrees: f64| (degrees * 1e7).round();
+            format!(" {} {}", grid(at.latitude_deg), grid(at.longitude_deg))
+        };
+        let _ = match &shape.outline {
+            Outline::Polygon(vertices) => {
+                writeln!(shapes, "{side} polygon{}", vertices.iter().map(at).collect::<String>())
+            }
+            Outline::Circle { center, radius } => {
+                writeln!(shapes, "{side} circle{} {:016x}", at(center), radius.0.to_bits())
+            }
+        };
+    }
+    let mut values = String::new();
+    for WantedParameter {
+        name,
+        value,
+        enforce,
+        may_reboot,
+    } in parameters
+    {
+        let enforce = match enforce {
+            Enforce::Apply => "apply",
+            Enforce::Report => "report",
+        };
+        let _ = writeln!(values, "{name} {:016x} {enforce} {may_reboot}", (value + 0.0).to_bits());
+    }
+    RulesDigest(part("fence", &shapes) + &part("parameters", &values))
+}
+
+fn part(what: &str, text: &str) -> String {
+    if text.is_empty() {
+        return "0".repeat(RulesDigest::PART);
+    }
+    let hash = Sha256::digest(format!("skein {what} 2\n{text}"));
+    let mut digits = String::new();
+    for byte in hash.iter().take(RulesDigest::PART / 2) {
+        let _ = write!(digits, "{byte:02x}");
+    }
+    digits
+}
+
+#[cfg(test)]
+mod tests;

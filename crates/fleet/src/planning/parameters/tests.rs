@@ -1,0 +1,466 @@
+//! Profiles, their values, and which vehicle gets them when.
+
+use super::rollout::{Candidate, Progress, State, next};
+use super::*;
+use model::units::{Meters, Wgs84};
+use proptest::prelude::*;
+
+fn profile(name: &str, precedence: i32, values: &[(&str, &str)]) -> Profile {
+    let values: BTreeMap<String, String> = values
+        .iter()
+        .map(|&(name, value)| (name.to_owned(), value.to_owned()))
+        .collect();
+    Profile {
+        name: name.to_owned(),
+        precedence,
+        enforce: Enforce::Apply,
+        ardupilot: values.clone(),
+        px4: values,
+        ..Profile::default()
+    }
+}
+
+const SIXTH: Variables = Variables {
+    slot: Some(5),
+    number: Some(7),
+    system_id: Some(3),
+};
+
+fn resolved(profiles: &[&Profile]) -> Result<Resolved, NoParameters> {
+    resolve(profiles, Autopilot::Px4, &SIXTH, &[])
+}
+
+fn values(resolved: &Resolved) -> Vec<(&str, f64)> {
+    resolved.parameters.iter().map(|p| (p.name.as_str(), p.value)).collect()
+}
+
+#[test]
+fn the_higher_precedence_wins_and_the_other_is_named() {
+    let base = profile("base", 0, &[("RTL_RETURN_ALT", "30"), ("COM_LOW_BAT_ACT", "3")]);
+    let site = profile("site", 10, &[("RTL_RETURN_ALT", "{{ 30 + 5*slot }}")]);
+    for order in [[&base, &site], [&site, &base]] {
+        let resolved = resolved(&order).unwrap();
+        assert_eq!(values(&resolved), [("COM_LOW_BAT_ACT", 3.0), ("RTL_RETURN_ALT", 55.0)]);
+        assert_eq!(resolved.owners["RTL_RETURN_ALT"], "site");
+        let lost = Overruled {
+            name: "RTL_RETURN_ALT".to_owned(),
+            profile: "base".to_owned(),
+            by: Some("site".to_owned()),
+        };
+        assert_eq!(resolved.overruled, [lost]);
+    }
+}
+
+#[test]
+fn equals_that_want_different_values_are_a_conflict_and_equal_values_are_not() {
+    let (one, other) = (profile("one", 1, &[("A", "1")]), profile("other", 1, &[("A", "2")]));
+    let error = resolved(&[&other, &one]).unwrap_err().to_string();
+    assert!(
+        error.contains("one and other have the same precedence and want A to be 1 and 2"),
+        "{error}"
+    );
+    let same = profile("same", 1, &[("A", "1.0")]);
+    assert_eq!(values(&resolved(&[&one, &same]).unwrap()), [("A", 1.0)]);
+}
+
+#[test]
+fn what_belongs_to_a_fence_wins_over_every_profile() {
+    let mine = profile("mine", 99, &[("GF_ACTION", "1"), ("B", "2")]);
+    let fence = [WantedParameter {
+        name: "GF_ACTION".to_owned(),
+        value: 3.0,
+        enforce: Enforce::Apply,
+        may_reboot: false,
+    }];
+    let resolved = resolve(&[&mine], Autopilot::Px4, &SIXTH, &fence).unwrap();
+    assert_eq!(values(&resolved), [("B", 2.0)]);
+    assert_eq!(resolved.overruled[0].by, None);
+}
+
+#[test]
+fn a_value_by_slot_waits_for_the_slot_and_no_other_takes_its_place() {
+    let base = profile("base", 0, &[("RTL_RETURN_ALT", "30")]);
+    let site = profile("site", 10, &[("RTL_RETURN_ALT", "{{ 30 + 5*slot }}")]);
+    let none = Variables::default();
+    let resolved = resolve(&[&base, &site], Autopilot::Px4, &none, &[]).unwrap();
+    assert_eq!(values(&resolved), []);
+    assert_eq!(
+        resolved.waiting,
+        [("RTL_RETURN_ALT".to_owned(), "site".to_owned(), Variable::Slot)]
+    );
+}
+
+#[test]
+fn expressions_come_to_what_they_say() {
+    let value = |text| expression::evaluate(text, &SIXTH);
+    for (text, is) in [
+        ("30", 30.0),
+        (" -1.5 ", -1.5),
+        ("1e3", 1000.0),
+        ("{{30 + 5*slot}}", 55.0),
+        ("{{ (30 + 5) * slot }}", 175.0),
+        ("{{ -number + 2 - 1 }}", -6.0),
+        ("{{ 100 / systemId / 2 }}", 100.0 / 3.0 / 2.0),
+        ("{{ --2 }}", 2.0),
+    ] {
+        assert_eq!(value(text), Ok(is), "{text}");
+    }
+    for (text, words) in [
+        ("", "\"\" is no number"),
+        ("inf", "is no number"),
+        ("NaN", "is no number"),
+        ("30 + 5", "is no number"),
+        ("{{ }}", "the end at character 2"),
+        ("{{ 30 + }}", "where a number, a variable or ( should be"),
+        (
+            "{{ 30 5 }}",
+            "'5' at character 5, where an operator or the end should be",
+        ),
+        ("{{ slots }}", "\"slots\" at character 2"),
+        ("{{ 2 * (1 + 1 }}", "where an operator or ) should be"),
+        ("{{ 1.2.3 }}", "\"1.2.3\" is no number"),
+        ("{{ 1/0 }}", "inf is no finite number"),
+        ("{{ 2 ^ 3 }}", "'^' at character 4"),
+    ] {
+        let error = value(text).unwrap_err().to_string();
+        assert!(error.contains(words), "{text}: {error}");
+    }
+    let deep = format!("{{{{ {}1{} }}}}", "(".repeat(40), ")".repeat(40));
+    assert_eq!(value(&deep), Err(BadExpression::TooLong));
+    assert_eq!(value(&"1".repeat(200)), Err(BadExpression::TooLong));
+}
+
+#[test]
+fn values_that_the_wire_cannot_carry_are_refused() {
+    let fits = |autopilot, value| expression::fits(autopilot, value).is_ok();
+    assert!(fits(Autopilot::Px4, 2_147_483_647.0));
+    assert!(!fits(Autopilot::ArduPilot, 16_777_217.0));
+    assert!(fits(Autopilot::ArduPilot, 0.1));
+    assert!(!fits(Autopilot::Px4, 1e39));
+}
+
+#[test]
+fn what_belongs_to_one_vehicle_or_keeps_skein_safe_cannot_be_set() {
+    for name in [
+        "COMPASS_OFS_X",
+        "COMPASS_DEV_ID",
+        "INS_ACCOFFS_X",
+        "CAL_ACC0_ID",
+        "CAL_MAG1_XOFF",
+        "SYSID_THISMAV",
+        "MAV_SYS_ID",
+        "MAV_0_RATE",
+        "STAT_RUNTIME",
+        "AHRS_TRIM_X",
+        "RC1_TRIM",
+        "RC12_MIN",
+        "RC8_REV",
+        "BARO1_DEVID",
+        "BARO1_GND_PRESS",
+        "SERIAL1_BAUD",
+        "SER_TEL1_BAUD",
+        "SR0_POSITION",
+        "ARMING_CHECK",
+        "ARMING_SKIPCHK",
+        "CBRK_SUPPLY_CHK",
+        "COM_ARM_WO_GPS",
+        "AFS_ENABLE",
+        "SYS_AUTOSTART",
+        "LND_FLIGHT_T_HI",
+        "GPS1_CAN_NODE_ID",
+        "TRIM_ROLL",
+        "BRD_SERIAL_NUM",
+        "RC_MAP_KILL_SW",
+        "RC7_OPTION",
+        "SERVO1_FUNCTION",
+        "ESC_CALIBRATION",
+        "FD_EXT_ATS_EN",
+        "FENCE_TOTAL",
+        "GF_PREDICT",
+        "SR4_POSITION",
+        "GPS_1_CONFIG",
+    ] {
+        let error = profile("p", 0, &[(name, "1")]).check().unwrap_err().to_string();
+        assert!(error.contains(name) && error.ends_with("; remove it"), "{error}");
+    }
+    for (name, value) in [("GF_ACTION", "4"), ("NAV_DLL_ACT", "5"), ("NAV_DLL_ACT", "{{ 3 + 2 }}")] {
+        let error = profile("p", 0, &[(name, value)]).check().unwrap_err().to_string();
+        assert!(error.contains("stops motors in the air"), "{error}");
+    }
+    let terminates = |name: &str| denied_parameters::value(Autopilot::ArduPilot, name, 5.0).is_some();
+    assert!(terminates("BATT_FS_LOW_ACT") && terminates("BATT2_FS_CRT_ACT") && !terminates("FS_GCS_ENABLE"));
+    assert!(
+        denied_parameters::value(Autopilot::ArduPilot, "FS_GCS_ENABLE", 0.4).is_some(),
+        "nothing would look after the vehicle"
+    );
+    let fine = [
+        ("RTL_ALT", "1500"),
+        ("NAV_DLL_ACT", "3"),
+        ("FENCE_MARGIN", "3"),
+        ("FS_GCS_ENABLE", "5"),
+        ("RC_OPTIONS", "0"),
+        ("MPC_XY_VEL_MAX", "8"),
+    ];
+    assert_eq!(profile("p", 0, &fine).check(), Ok(()));
+}
+
+#[test]
+fn names_are_those_of_parameters() {
+    for name in ["", "rtl_alt", "_HASH_CHECK", "A_NAME_OF_17_CHAR", "A B"] {
+        assert!(
+            matches!(profile("p", 0, &[(name, "1")]).check(), Err(NoParameters::Name { .. })),
+            "{name}"
+        );
+    }
+    let many: Vec<(String, String)> = (0..129).map(|i| (format!("P{i}"), "1".to_owned())).collect();
+    let many: Vec<(&str, &str)> = many.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
+    assert_eq!(resolved(&[&profile("p", 0, &many)]), Err(NoParameters::TooMany(129)));
+}
+
+#[test]
+fn equal_rules_have_equal_digests_and_every_change_shows() {
+    let at = |latitude_deg| Wgs84 {
+        latitude_deg,
+        longitude_deg: 8.0,
+    };
+    let circle = |latitude, radius| Fence {
+        shapes: vec![model::rules::Shape {
+            side: Side::Outside,
+            outline: Outline::Circle {
+                center: at(latitude),
+                radius: Meters(radius),
+            },
+        }],
+    };
+    let parameter = |name: &str, value| WantedParameter {
+        name: name.to_owned(),
+        value,
+        enforce: Enforce::Apply,
+        may_reboot: false,
+    };
+    let of =
+        |fence: Option<Fence>, parameters: &[WantedParameter]| compose(Term(1), fence, parameters.to_vec()).digest.0;
+    let (a, b) = (parameter("A", 1.0), parameter("B", 2.0));
+    let base = of(Some(circle(47.0, 50.0)), &[a.clone(), b.clone()]);
+    assert_eq!(base.len(), 64);
+    assert!(base.chars().all(|c| c.is_ascii_hexdigit()));
+    assert_eq!(
+        base,
+        of(Some(circle(47.0, 50.0)), &[b.clone(), a.clone()]),
+        "their order says nothing"
+    );
+    let later = compose(Term(2), Some(circle(47.0, 50.0)), vec![a.clone(), b.clone()])
+        .digest
+        .0;
+    assert_eq!(base, later, "another leader sends the same rules");
+    assert_eq!(of(None, &[parameter("A", 0.0)]), of(None, &[parameter("A", -0.0)]));
+    let other_values = of(Some(circle(47.0, 50.0)), std::slice::from_ref(&a));
+    assert_eq!(base[..32], other_values[..32], "the fence is the same");
+    let no_fence = of(None, &[a.clone(), b.clone()]);
+    assert_eq!((&no_fence[..32], &no_fence[32..]), (&*"0".repeat(32), &base[32..]));
+    let mut others = vec![
+        base,
+        of(None, &[a.clone(), b.clone()]),
+        of(Some(circle(47.000_000_1, 50.0)), &[a.clone(), b.clone()]),
+        of(Some(circle(47.0, 50.01)), &[a.clone(), b.clone()]),
+        of(Some(circle(47.0, 50.0)), std::slice::from_ref(&a)),
+        of(Some(circle(47.0, 50.0)), &[a.clone(), parameter("B", 2.5)]),
+        of(
+            Some(circle(47.0, 50.0)),
+            &[
+                a.clone(),
+                WantedParameter {
+                    may_reboot: true,
+                    ..b.clone()
+                },
+            ],
+        ),
+        of(
+            Some(circle(47.0, 50.0)),
+            &[
+                a,
+                WantedParameter {
+                    enforce: Enforce::Report,
+                    ..b
+                },
+            ],
+        ),
+    ];
+    let all = others.len();
+    others.sort();
+    others.dedup();
+    assert_eq!(others.len(), all);
+}
+
+/// A fleet with one profile.
+struct Fleet {
+    names: Vec<String>,
+    progress: Vec<Progress>,
+    flies: Vec<bool>,
+}
+
+impl Fleet {
+    fn step(&self, most: u32) -> rollout::Next {
+        let profiles = ["p"];
+        let candidates: Vec<Candidate<'_>> = (0..self.names.len())
+            .map(|i| Candidate {
+                name: &self.names[i],
+                profiles: &profiles,
+                progress: self.progress[i],
+                changing: false,
+                state: if self.flies[i] { State::Armed } else { State::Grounded },
+                serves: i % 2 == 0,
+            })
+            .collect();
+        next(&candidates, &BTreeMap::from([("p", most)]))
+    }
+
+    fn underway(&self) -> usize {
+        self.progress
+            .iter()
+            .filter(|p| matches!(p, Progress::Underway | Progress::Refused))
+            .count()
+    }
+}
+
+#[test]
+fn forty_vehicles_get_their_values_three_at_a_time_those_that_fly_after_landing() {
+    let mut fleet = Fleet {
+        names: (0..40).map(|i| format!("v{i:02}")).collect(),
+        progress: vec![Progress::Waiting; 40],
+        flies: (0..40).map(|i| i == 3 || i == 20).collect(),
+    };
+    let mut order = Vec::new();
+    loop {
+        let next = fleet.step(3);
+        assert_eq!(next.stopped, BTreeMap::new());
+        if next.grant.is_empty() && fleet.underway() == 0 {
+            break;
+        }
+        for name in next.grant {
+            let i = fleet.names.iter().position(|known| *known == name).unwrap();
+            assert!(!fleet.flies[i], "{name} flies");
+            fleet.progress[i] = Progress::Underway;
+            order.push(i);
+        }
+        assert!(fleet.underway() <= 3);
+        let first = fleet.progress.iter().position(|p| *p == Progress::Underway).unwrap();
+        fleet.progress[first] = Progress::Done;
+    }
+    assert_eq!(order.len(), 38);
+    assert!(
+        order[..19].iter().all(|i| i % 2 == 1),
+        "those that serve no Drone come first: {order:?}"
+    );
+    fleet.flies = vec![false; 40];
+    assert_eq!(fleet.step(3).grant, ["v03", "v20"]);
+}
+
+#[test]
+fn one_that_refuses_a_value_stops_what_would_follow() {
+    let mut fleet = Fleet {
+        names: (0..40).map(|i| format!("v{i:02}")).collect(),
+        progress: vec![Progress::Waiting; 40],
+        flies: vec![false; 40],
+    };
+    fleet.progress[7] = Progress::Refused;
+    let next = fleet.step(5);
+    assert_eq!(next.grant, Vec::<String>::new());
+    assert_eq!(next.stopped, BTreeMap::from([("p".to_owned(), "v07".to_owned())]));
+    fleet.progress[7] = Progress::Waiting;
+    assert_eq!(fleet.step(5).grant.len(), 5, "the profile was changed: it goes on");
+}
+
+#[test]
+fn a_vehicle_of_two_profiles_needs_a_place_in_both() {
+    let both = ["p", "q"];
+    let of = |name, profiles, progress| Candidate {
+        name,
+        profiles,
+        progress,
+        changing: false,
+        state: State::Grounded,
+        serves: false,
+    };
+    let vehicles = [
+        of("a", &both[..1], Progress::Underway),
+        of("b", &both, Progress::Waiting),
+        of("c", &both[1..], Progress::Waiting),
+    ];
+    assert_eq!(next(&vehicles, &BTreeMap::new()).grant, ["c"]);
+}
+
+#[test]
+fn one_that_is_in_the_middle_of_a_change_counts_whoever_began_it_and_gets_newer_values_first() {
+    let profiles = ["p"];
+    let of = |name, progress, changing| Candidate {
+        name,
+        profiles: &profiles,
+        progress,
+        changing,
+        state: State::Grounded,
+        serves: false,
+    };
+    // Of a silent one it is known that it was being changed, and nothing else.
+    let silent = Candidate {
+        state: State::Unknown,
+        ..of("b", Progress::Waiting, true)
+    };
+    let vehicles = [of("a", Progress::Waiting, false), silent];
+    let held = next(&vehicles, &BTreeMap::new());
+    assert_eq!(held.grant, Vec::<String>::new());
+    assert_eq!(held.busy, BTreeMap::from([("p".to_owned(), "b".to_owned())]));
+    let two = BTreeMap::from([("p", 2)]);
+    assert_eq!(next(&vehicles, &two).grant, ["a"]);
+    // One that is parked and was not being changed keeps no other waiting.
+    let parked = Candidate {
+        state: State::Unknown,
+        ..of("b", Progress::Waiting, false)
+    };
+    assert_eq!(
+        next(&[of("a", Progress::Waiting, false), parked], &BTreeMap::new()).grant,
+        ["a"]
+    );
+    // One that got former values and is not done with them costs no further place.
+    let vehicles = [of("a", Progress::Waiting, false), of("b", Progress::Waiting, true)];
+    assert_eq!(next(&vehicles, &BTreeMap::new()).grant, ["b"]);
+}
+
+#[test]
+fn one_that_took_off_before_its_values_were_set_keeps_nobody_waiting_and_is_not_done() {
+    let profiles = ["p"];
+    let of = |name, progress, state| Candidate {
+        name,
+        profiles: &profiles,
+        progress,
+        changing: progress == Progress::Underway,
+        state,
+        serves: false,
+    };
+    let one = BTreeMap::from([("p", 1)]);
+    let waits = of("b", Progress::Waiting, State::Grounded);
+    for (state, grant) in [
+        (State::Armed, vec!["b"]),
+        (State::Grounded, vec![]),
+        (State::Unknown, vec![]),
+    ] {
+        let now = next(&[of("a", Progress::Underway, state), waits.clone()], &one);
+        assert_eq!(now.grant, grant, "{state:?}");
+    }
+    // One that flies with former values, which it was given and has not set.
+    let former = Candidate {
+        changing: true,
+        ..of("a", Progress::Waiting, State::Armed)
+    };
+    assert_eq!(next(&[former, waits.clone()], &one).grant, ["b"]);
+    let refuses = of("a", Progress::Refused, State::Armed);
+    assert_eq!(next(&[refuses, waits], &one).grant, Vec::<String>::new());
+}
+
+proptest! {
+    #[test]
+    fn no_text_makes_the_expressions_panic(text in "[-+*/(){} 0-9.a-zäé]{0,60}") {
+        let _ = expression::evaluate(&text, &SIXTH);
+        let _ = expression::evaluate(&format!("{{{{{text}}}}}"), &SIXTH);
+    }
+}

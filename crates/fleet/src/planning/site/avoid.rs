@@ -1,0 +1,132 @@
+//! Keeping clear of those that do not keep to their airspace: a vehicle in a pilot's hands, on the way of its failsafe, blown away; foreign
+//! traffic.
+//!
+//! Owns: [`Endangered`], which vehicle had to make way for which. Must not: grant a route ([`crate::safety`] does), or move a vehicle that flies none
+//! of our routes.
+
+use super::{CEILING, Desire, Expected, Site, kept_within, plan_way};
+use crate::airspace::{Avoidance, Danger, Owner};
+use crate::safety::{may_fly, may_stop};
+use model::ids::NodeName;
+use model::report::Activity;
+use model::time::Moment;
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A danger that was not observed for this long is over: reports come once a second, and one that passes is near again and again.
+const OVER_AFTER: Duration = Duration::from_secs(10);
+
+/// What a vehicle did about another that came too near.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Action {
+    /// It stopped on its route.
+    Stops,
+    /// It left upright.
+    StepsAside,
+    /// It was not moved.
+    Stays,
+}
+
+/// A danger of the last seconds.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Endangered {
+    /// What was done about it.
+    pub action: Action,
+    last: Moment,
+}
+
+impl Action {
+    /// What it does, in words.
+    #[must_use]
+    pub const fn words(self) -> &'static str {
+        match self {
+            Self::Stops => "stops on its way",
+            Self::StepsAside => "climbs out of the way",
+            Self::Stays => {
+                "is not moved: no way out is clear and inside its Geofences, or it is not for Skein to move it now"
+            }
+        }
+    }
+
+    /// What it does about `from`, after "it".
+    #[must_use]
+    pub fn sentence(self, from: &Owner) -> String {
+        let strays = match from {
+            Owner::Vehicle(_) => ", which does not keep to its own airspace",
+            Owner::Traffic(_) => "",
+        };
+        format!("{}; near is {from}{strays}", self.words())
+    }
+}
+
+impl Site {
+    /// Which vehicle is or was in danger in the last seconds, from which other, and what was done.
+    #[must_use]
+    pub const fn endangered(&self) -> &BTreeMap<(Owner, NodeName), Endangered> {
+        &self.endangered
+    }
+
+    /// What the vehicle of `node` does to keep clear of others that do not keep to their airspace.
+    pub(super) fn keeps_clear(&self, node: &NodeName) -> Option<String> {
+        let mut own = self.endangered.iter().filter(|((_, vehicle), _)| vehicle == node);
+        own.find(|(_, what)| what.action != Action::Stays)
+            .map(|((from, _), what)| what.action.sentence(from))
+    }
+
+    pub(super) fn avoid(
+        &mut self,
+        vehicles: &BTreeMap<NodeName, Expected<'_>>,
+        (lowest_home, homes): (f64, &BTreeMap<NodeName, f64>),
+        now: Moment,
+    ) {
+        self.endangered.retain(|_, what| now.since(what.last) <= OVER_AFTER);
+        let dangers = self.claims.dangers(
+            lowest_home + CEILING,
+            &kept_within(self.frame, &self.fences, homes),
+            now,
+        );
+        for danger in dangers {
+            let did = self.make_way(&danger, vehicles.get(&danger.vehicle), now);
+            let pair = (danger.from, danger.vehicle);
+            let before = self.endangered.get(&pair).map(|before| before.action);
+            // What was begun is under way until the danger is over.
+            let action = match (did, before) {
+                (Action::Stays, Some(before)) => before,
+                (did, _) => did,
+            };
+            self.endangered.insert(pair, Endangered { action, last: now });
+        }
+    }
+
+    fn make_way(&mut self, danger: &Danger, expected: Option<&Expected<'_>>, now: Moment) -> Action {
+        let report = expected.and_then(|expected| expected.report).map(|(report, _)| report);
+        let of_plan = report.filter(|_| expected.is_some_and(|expected| expected.desire == Desire::Plan));
+        if let (Avoidance::Stop, Some(report)) = (&danger.avoidance, of_plan) {
+            return match self.stop_plan(&danger.vehicle, report) {
+                true => Action::Stops,
+                false => Action::Stays,
+            };
+        }
+        // A vehicle that holds, and whose order names no plan, follows routes as those with stations do.
+        let holds = of_plan.is_some_and(|report| !report.plan.flying && !plan_way::names_one(report));
+        let routed = holds || expected.is_some_and(|expected| matches!(expected.desire, Desire::At(_) | Desire::Home));
+        let moves = report.is_some_and(|report| report.activity == Activity::Moving);
+        let (permit, did) = match &danger.avoidance {
+            Avoidance::Stop if routed && moves => {
+                (may_stop(&mut self.claims, &danger.vehicle, now).ok(), Action::Stops)
+            }
+            Avoidance::StepAside(route) if routed => (
+                may_fly(&mut self.claims, &danger.vehicle, route.clone(), now).ok(),
+                Action::StepsAside,
+            ),
+            Avoidance::Stop | Avoidance::StepAside(_) | Avoidance::Stay => (None, Action::Stays),
+        };
+        match permit {
+            Some(permit) => {
+                self.order(&permit, false);
+                did
+            }
+            None => Action::Stays,
+        }
+    }
+}

@@ -1,0 +1,424 @@
+//! The way of a plan that a vehicle flies by itself, and the gate for it in the air (invariant 17).
+//!
+//! Owns: [`Corridor`]; which way was granted for which plan ([`Granted`]); whether a vehicle in the air may begin its plan, go on with it, or
+//! has to stop ([`Site::may_fly_on`]). Must not: grant a takeoff ([`super::takeoff`] does), or compute a granted way again.
+//!
+//!   takeoff granted ──► granted ──begun──► flown ──danger, home moved──► stopped
+//!                          ▲                 └─pilot, hold, drift──► left      │
+//!                          └── the rest from here is clear of all ◄──┴────────┘
+
+use super::takeoff::takes_off;
+use super::{Desire, Expected, Site, WANDERS, kept_within, sentence};
+use crate::airspace::{Margin, NotFit, Route};
+use crate::planning::movement::Waiting;
+use model::geo::Local;
+use model::ids::NodeName;
+use model::plan::PlanDigest;
+use model::report::{Activity, Report};
+use model::route_order::Waypoint;
+use model::time::Moment;
+use model::vehicle::{Airborne, FlightTruth};
+use std::collections::BTreeMap;
+
+/// A granted way ends at the places of its plan within this distance, meters: both are computed from the same numbers.
+const PLACE_EPSILON_M: f64 = 0.1;
+
+/// The way of a plan that a vehicle is to fly by itself.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Corridor {
+    /// The plan.
+    pub digest: PlanDigest,
+    /// All places that it leads along, from the ground at its home to the ground.
+    pub places: Vec<Waypoint>,
+    /// Index in `places` of the place that the vehicle flies to next by its own account; `None`: it has come to the end.
+    pub next: Option<usize>,
+    /// Why the vehicle must not fly straight from where it is to that place, whoever owns the airspace: a hole of the area lies between.
+    pub barred: Option<String>,
+}
+
+/// A [`Corridor`] in the frame of the site. The way begins on the ground, at the altitude of home.
+#[derive(Clone, Debug)]
+pub(super) struct Planned {
+    digest: PlanDigest,
+    way: Route,
+    next: Option<Rest>,
+    barred: Option<String>,
+}
+
+/// What is left of a plan, from the next place on.
+#[derive(Clone, Debug)]
+struct Rest {
+    places: Vec<Local>,
+}
+
+/// The way of a plan as it was granted. It is not computed again while the vehicle flies it.
+#[derive(Clone, Debug)]
+pub(super) struct Granted {
+    pub(super) digest: PlanDigest,
+    way: Route,
+    /// Altitude of home when it was granted, meters above mean sea level.
+    home_up: f64,
+    /// The vehicle has to hold, and to be granted the rest anew.
+    stopped: bool,
+}
+
+/// The way of the plan that an agent holds.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct PlanWay<'a> {
+    pub(super) digest: &'a PlanDigest,
+    pub(super) way: &'a Route,
+    /// Granted by this leader. Else it was granted on the ground by the leader before, which had written the plan down.
+    pub(super) is_granted: bool,
+}
+
+impl Planned {
+    pub(super) const fn digest(&self) -> &PlanDigest {
+        &self.digest
+    }
+
+    pub(super) const fn way(&self) -> &Route {
+        &self.way
+    }
+}
+
+impl Granted {
+    /// The way of `planned`, granted to a vehicle that is on the ground at `at`.
+    pub(super) fn on_the_ground(planned: &Planned, at: Local) -> Self {
+        Self {
+            digest: planned.digest.clone(),
+            way: from_ground(&planned.way, at),
+            home_up: planned.way.start().up,
+            stopped: false,
+        }
+    }
+
+    pub(super) const fn way(&self) -> &Route {
+        &self.way
+    }
+
+    /// Whether it was granted for this plan, and home has hardly moved since.
+    pub(super) fn is_of(&self, planned: &Planned, at: Local) -> bool {
+        let moved = (self.home_up - planned.way.start().up).abs() > WANDERS.1;
+        self.digest == planned.digest && !moved && self.way.start().over_ground(at) <= WANDERS.0
+    }
+}
+
+/// Whether a vehicle at `at` that flies straight to `next`, a place of `way`, stays on it within `margin`.
+fn leads(way: &Route, at: Local, next: Local, margin: Margin) -> bool {
+    let near = |place: &Local| {
+        place.over_ground(next) <= PLACE_EPSILON_M && (place.up - next.up).abs() <= WANDERS.1 + PLACE_EPSILON_M
+    };
+    way.leg_to(near, at, margin)
+}
+
+/// `way` for a vehicle that takes off from `at` instead of from where its plan begins: it climbs where it is on the ground, and flies straight
+/// to the first place of its plan.
+pub(super) fn from_ground(way: &Route, at: Local) -> Route {
+    let places = way.places();
+    let Some(top) = places.get(1) else { return way.clone() };
+    let ground = at.at_height(at.up.min(way.start().up));
+    let up = [ground, at.at_height(top.up)];
+    let all = up.into_iter().chain(places.iter().skip(2).copied());
+    Route::along(all).unwrap_or_else(|_| way.clone())
+}
+
+/// Whether the agent that made this `report` holds an order to fly a plan, and so may begin or go on with it at any moment.
+pub(super) fn names_one(report: &Report) -> bool {
+    let details = report.held.as_ref().and_then(|held| held.details.as_ref());
+    details.is_some_and(|details| details.plan.is_some())
+}
+
+fn holds(report: &Report, digest: &PlanDigest) -> bool {
+    report.plan.held.as_ref() == Some(digest)
+}
+
+fn in_other_hands(report: &Report) -> bool {
+    matches!(
+        report.activity,
+        Activity::HandsOff(_) | Activity::Failsafe | Activity::LowBattery
+    )
+}
+
+fn flies_or_holds(report: &Report) -> bool {
+    let lands = report.activity == Activity::Landing;
+    matches!(report.truth, FlightTruth::Airborne(up) if up != Airborne::Landing) && !lands
+}
+
+impl Site {
+    /// Takes in which plans vehicles are to fly. A vehicle takes off for one once its whole corridor is clear of all others, and owns what is
+    /// left of it until it has landed.
+    pub fn plans(&mut self, plans: &BTreeMap<NodeName, Corridor>) {
+        let planned = |corridor: &Corridor| {
+            let local = |place: &Waypoint| self.frame.local(place.at, place.amsl).ok();
+            let places: Option<Vec<Local>> = corridor.places.iter().map(local).collect();
+            let places = places?;
+            let rest = |next: usize| Some(Rest { places: places.get(next..)?.to_vec() });
+            Some(Planned {
+                digest: corridor.digest.clone(),
+                next: corridor.next.and_then(rest).filter(|rest| !rest.places.is_empty()),
+                barred: corridor.barred.clone(),
+                way: Route::along(places).ok()?,
+            })
+        };
+        let known = plans.iter().filter_map(|(node, of)| Some((node.clone(), planned(of)?)));
+        self.plans = known.collect();
+    }
+
+    /// The way of the plan that the agent of `node` reports to hold, or is to hold.
+    pub(super) fn plan_way(&self, node: &NodeName, report: &Report) -> Option<PlanWay<'_>> {
+        let granted = self.granted_plans.get(node).filter(|granted| holds(report, &granted.digest));
+        let granted = granted.map(|granted| PlanWay {
+            digest: &granted.digest,
+            way: &granted.way,
+            is_granted: true,
+        });
+        let planned = || {
+            let planned = self.plans.get(node)?;
+            Some(PlanWay {
+                digest: &planned.digest,
+                way: &planned.way,
+                is_granted: false,
+            })
+        };
+        granted.or_else(planned)
+    }
+
+    /// Whether the order for the vehicle of `node`, which is in the air by this `report`, may name the plan `digest`: it flies that plan as it
+    /// was granted, or the rest was granted from where it is. Else it holds.
+    #[must_use]
+    pub fn may_fly_on(&self, node: &NodeName, digest: &PlanDigest, report: &Report) -> bool {
+        let Some(granted) = self.granted_plans.get(node).filter(|granted| granted.digest == *digest) else {
+            return flies_as_written(digest, report);
+        };
+        if granted.stopped || in_other_hands(report) {
+            return false;
+        }
+        report.plan.flying || takes_off(report) || self.is_on_way(node, granted, report)
+    }
+
+    /// Why the vehicle of `node` cannot go on with its plan from where it is, whoever owns the airspace; `None`: it can, or is on its way.
+    #[must_use]
+    pub fn plan_barred(&self, node: &NodeName) -> Option<&str> {
+        self.takeoffs.barred.get(node).map(String::as_str)
+    }
+
+    fn is_on_way(&self, node: &NodeName, granted: &Granted, report: &Report) -> bool {
+        let next = self.plans.get(node).and_then(|planned| planned.next.as_ref()?.places.first());
+        let (Some(next), Some(at)) = (next, self.place_of(report)) else {
+            return false;
+        };
+        leads(&granted.way, at, *next, self.usual_margin())
+    }
+
+    fn usual_margin(&self) -> Margin {
+        let rules = self.claims.rules();
+        rules.margin(rules.accuracy)
+    }
+
+    fn place_of(&self, report: &Report) -> Option<Local> {
+        let position = report.position?;
+        self.frame.local(position.at, position.amsl).ok()
+    }
+
+    /// Keeps what was granted on the ground by an order of this leader or the one before, and forgets what is not flown any more.
+    pub(super) fn keep_granted_plans(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>) {
+        for (node, expected) in vehicles {
+            let Some((report, _)) = expected.report else { continue };
+            if !matches!(report.truth, FlightTruth::Disarmed | FlightTruth::ArmedOnGround) {
+                continue;
+            }
+            let planned = self.plans.get(node).filter(|_| expected.desire == Desire::Plan);
+            let Some(planned) = planned else {
+                if !self.takeoffs.plans.contains_key(node) {
+                    self.granted_plans.remove(node);
+                }
+                continue;
+            };
+            let known = self.granted_plans.get(node).is_some_and(|granted| granted.digest == planned.digest);
+            if !known
+                && self.claims.under_way(node)
+                && holds(report, &planned.digest)
+                && let Some(at) = self.place_of(report)
+            {
+                self.granted_plans.insert(node.clone(), Granted::on_the_ground(planned, at));
+            }
+        }
+    }
+
+    /// Grants vehicles in the air what is left of their plans, from where they are; takes it back from those that have left their way, or may
+    /// not fly it any more.
+    pub(super) fn grant_plans_in_air(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
+        self.takeoffs.barred.clear();
+        for (node, expected) in vehicles {
+            let Some((report, _)) = expected.report.filter(|_| expected.desire == Desire::Plan) else {
+                continue;
+            };
+            if !flies_or_holds(report) {
+                continue;
+            }
+            let (Some(planned), Some(at)) = (self.plans.get(node).cloned(), self.place_of(report)) else {
+                continue;
+            };
+            if in_other_hands(report) {
+                self.take_back_plan(node, report, now);
+            } else if report.plan.flying && holds(report, &planned.digest) {
+                self.keep_flying(node, &planned, (report, at), vehicles, now);
+            } else if report.plan.ended || report.plan.finished || self.keeps_way(node, &planned, report, vehicles, now) {
+            } else {
+                self.take_back_plan(node, report, now);
+                self.grant_rest(node, &planned, at, vehicles, now);
+            }
+        }
+    }
+
+    /// Whether a vehicle that does not fly its plan yet goes on owning the way that was granted to it.
+    fn keeps_way(
+        &self,
+        node: &NodeName,
+        planned: &Planned,
+        report: &Report,
+        vehicles: &BTreeMap<NodeName, Expected<'_>>,
+        now: Moment,
+    ) -> bool {
+        let granted = self.granted_plans.get(node);
+        let Some(granted) = granted.filter(|granted| granted.digest == planned.digest && !granted.stopped) else {
+            return false;
+        };
+        takes_off(report)
+            || (self.is_on_way(node, granted, report)
+                && !self.home_moved(granted, planned)
+                && self.come_into(node, &granted.way, vehicles, now).is_empty())
+    }
+
+    fn home_moved(&self, granted: &Granted, planned: &Planned) -> bool {
+        (granted.home_up - planned.way.start().up).abs() > WANDERS.1
+    }
+
+    /// The vehicle flies its plan. Where home has moved, autopilots fly what is left at another altitude: that is granted, or it stops.
+    fn keep_flying(
+        &mut self,
+        node: &NodeName,
+        planned: &Planned,
+        (report, at): (&Report, Local),
+        vehicles: &BTreeMap<NodeName, Expected<'_>>,
+        now: Moment,
+    ) {
+        let granted = self.granted_plans.entry(node.clone()).or_insert_with(|| Granted {
+            digest: planned.digest.clone(),
+            way: planned.way.clone(),
+            home_up: planned.way.start().up,
+            stopped: false,
+        });
+        if granted.digest != planned.digest {
+            // Its agent flies what is written down; the other was never begun.
+            granted.digest = planned.digest.clone();
+            granted.way = planned.way.clone();
+            granted.home_up = planned.way.start().up;
+        }
+        let granted = granted.clone();
+        if granted.stopped || !self.home_moved(&granted, planned) {
+            // The report carries the claim from now on.
+            if !granted.stopped {
+                self.claims.claim_takeoff(node, None, now);
+            }
+            return;
+        }
+        self.grant_rest(node, planned, at, vehicles, now);
+        if self.home_moved(&self.granted_plans[node], planned) {
+            self.stop_plan(node, report);
+        }
+    }
+
+    /// Grants what is left of its plan to a vehicle that holds or flies at `at`, as a route is granted.
+    fn grant_rest(
+        &mut self,
+        node: &NodeName,
+        planned: &Planned,
+        at: Local,
+        vehicles: &BTreeMap<NodeName, Expected<'_>>,
+        now: Moment,
+    ) {
+        let Some(rest) = &planned.next else { return };
+        if self.keeps_clear(node).is_some() {
+            return;
+        }
+        let held = match self.claims.fit(node, now) {
+            Ok((held, false)) => held,
+            Ok((_, true)) => return,
+            Err(NotFit::UnderWay) => at,
+            Err(NotFit::NotOurs) => {
+                let why = "waits until its agent has let go of its plan";
+                self.waiting.insert(node.clone(), why.to_owned());
+                return;
+            }
+            Err(why) => {
+                self.waiting.insert(node.clone(), format!("does not go on with its plan: {why}"));
+                return;
+            }
+        };
+        let Ok(way) = Route::along([at].into_iter().chain(rest.places.iter().copied())) else {
+            return;
+        };
+        let expected = vehicles.get(node).and_then(|expected| expected.report);
+        let home = expected.and_then(|(report, _)| self.home(report)).map(|home| home.up);
+        let homes: BTreeMap<NodeName, f64> = home.into_iter().map(|home| (node.clone(), home)).collect();
+        let first = Route::along([at].into_iter().chain(rest.places.first().copied()));
+        let fenced = first.ok().map(|first| kept_within(self.frame, &self.fences, &homes)(node, &first));
+        let barred = planned.barred.clone().or_else(|| fenced.and_then(Result::err));
+        // On its own way it may go on along a hole.
+        let on_way = rest.places.first().is_some_and(|next| leads(&planned.way, at, *next, self.usual_margin()));
+        let barred = barred.filter(|_| !on_way);
+        if let Some(why) = barred {
+            let why = format!("cannot go on with its plan from where it is: {why}");
+            self.waiting.insert(node.clone(), why.clone());
+            self.takeoffs.barred.insert(node.clone(), why);
+            return;
+        }
+        let mut others = self.claims.in_the_way(node, &way);
+        if held.over_ground(at) > WANDERS.0 {
+            others.extend(self.claims.in_the_way(node, &Route::hold(held)));
+        }
+        if !others.is_empty() {
+            self.waiting.insert(node.clone(), sentence(&Waiting::For(others)));
+            return;
+        }
+        self.claims.claim_takeoff(node, Some(way.clone()), now);
+        let granted = Granted {
+            digest: planned.digest.clone(),
+            way,
+            home_up: planned.way.start().up,
+            stopped: false,
+        };
+        self.granted_plans.insert(node.clone(), granted);
+    }
+
+    /// The vehicle does not fly its plan any more. What was granted stays its own while its agent may begin to fly it.
+    fn take_back_plan(&mut self, node: &NodeName, report: &Report, now: Moment) {
+        if names_one(report) && !in_other_hands(report) {
+            if let Some(granted) = self.granted_plans.get_mut(node) {
+                granted.stopped = true;
+            }
+            return;
+        }
+        if self.granted_plans.remove(node).is_some() {
+            self.claims.claim_takeoff(node, None, now);
+        }
+    }
+
+    /// Has the vehicle hold that flies its plan by this `report`: its order names the plan no more. Whether that is so.
+    pub(super) fn stop_plan(&mut self, node: &NodeName, report: &Report) -> bool {
+        let granted = self.granted_plans.get_mut(node).filter(|granted| holds(report, &granted.digest));
+        let stops = granted.is_some() && report.plan.flying;
+        if let Some(granted) = granted.filter(|_| stops) {
+            granted.stopped = true;
+        }
+        stops
+    }
+}
+
+/// Whether the vehicle that made this `report` flies the plan `digest`, which its Mission has written down: the leader that ordered it had it
+/// granted.
+#[must_use]
+pub fn flies_as_written(digest: &PlanDigest, report: &Report) -> bool {
+    report.plan.flying && holds(report, digest) && !in_other_hands(report)
+}

@@ -1,0 +1,54 @@
+//! What is shown of owned airspace.
+
+use super::*;
+use model::owned_airspace::{Owned, Piece};
+
+fn pieces(site: &Site, name: &str) -> Vec<Piece> {
+    match site.owned(&node(name)) {
+        Some(Owned::Within(pieces, 0)) => pieces,
+        other => panic!("{other:?}"),
+    }
+}
+
+/// Whether `at`, meters east and north of the center, lies within one, at this height above the sea.
+fn has(pieces: &[Piece], at: (f64, f64), amsl: f64) -> bool {
+    pieces.iter().any(|piece| {
+        let near = |from: &Wgs84| {
+            let (east, north) = model::geo::offset(*from, shifted(CENTER, at.0, at.1));
+            east.hypot(north) <= piece.radius.0
+        };
+        piece.floor.0 <= amsl && amsl <= piece.ceiling.0 && piece.core.iter().any(near)
+    })
+}
+
+#[test]
+fn it_is_where_a_vehicle_stands_and_all_of_its_way_as_soon_as_it_has_one() {
+    let mut site = new();
+    assert_eq!(site.owned(&node("a")), None, "nothing is known of it");
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::At(station(0.0, 60.0, 20.0))),
+        vehicle("b", 40.0, Desire::Nothing),
+    ];
+    vehicles[1].heard = false;
+    update(&mut site, &vehicles, 0);
+    let column = pieces(&site, "a");
+    assert!(has(&column, (0.0, 0.0), SEA) && column.iter().all(|piece| piece.core.len() <= 3));
+    assert_eq!(site.owned(&node("b")), Some(Owned::Everywhere), "it was never heard");
+    vehicles[1].heard = true;
+    update(&mut site, &vehicles, 1);
+    update(&mut site, &vehicles, 2);
+    assert!(pieces(&site, "b").iter().all(|piece| piece.on_ground));
+    let way = pieces(&site, "a");
+    let station = (0.0, 60.0);
+    assert!(has(&way, station, SEA + 20.0) && has(&way, (0.0, 0.0), SEA), "{way:?}");
+    assert!(!has(&way, station, SEA + 60.0) && !has(&way, (0.0, -60.0), SEA + 20.0));
+    let (ended, _) = run(&mut site, &mut vehicles, 3);
+    update(&mut site, &vehicles, ended + 1);
+    let held = pieces(&site, "a");
+    assert!(
+        has(&held, station, SEA + 20.0) && !has(&held, (0.0, 0.0), SEA),
+        "{held:?}"
+    );
+    site.rest();
+    assert_eq!(site.owned(&node("a")), None, "nothing looks after it any more");
+}

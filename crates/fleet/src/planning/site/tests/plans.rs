@@ -1,0 +1,492 @@
+//! Vehicles that fly plans of their own: the whole way is theirs before they take off, or they wait.
+
+use super::*;
+use model::plan::{PlanDigest, PlanReport};
+
+fn digest(text: &str) -> PlanDigest {
+    PlanDigest(text.to_owned())
+}
+
+/// From the ground at `home` up to 20 m, `north` meters and back.
+fn corridor(name: &str, home: f64, north: f64) -> (NodeName, Corridor) {
+    let place = |north: f64, up: f64| Waypoint {
+        at: shifted(CENTER, home, north),
+        amsl: AltitudeAmsl(SEA + up),
+    };
+    let places = vec![
+        place(0.0, 0.0),
+        place(0.0, 20.0),
+        place(north, 20.0),
+        place(0.0, 20.0),
+        place(0.0, 0.0),
+    ];
+    let corridor = Corridor {
+        digest: digest(name),
+        places,
+        next: Some(2),
+        barred: None,
+    };
+    (node(name), corridor)
+}
+
+/// As the others are updated, with agents that hold the plans of these.
+fn fly(site: &mut Site, vehicles: &[Vehicle], plans: &BTreeMap<NodeName, Corridor>, flying: &[&str], second: u64) {
+    let now = at(second);
+    let report = |vehicle: &Vehicle| {
+        let mut report = vehicle.report(now);
+        let flies = flying.contains(&vehicle.node.as_str());
+        if let Some(held) = &mut report.held {
+            held.grounded = !flies && vehicle.up < 0.5;
+        }
+        report.plan = PlanReport {
+            held: plans.get(&vehicle.node).map(|corridor| corridor.digest.clone()),
+            flying: flies && vehicle.up > 0.5,
+            ..PlanReport::default()
+        };
+        report
+    };
+    let reports: Vec<Report> = vehicles.iter().map(report).collect();
+    let expected = vehicles.iter().zip(&reports).map(|(vehicle, report)| {
+        let expected = Expected {
+            report: vehicle.heard.then_some((report, now)),
+            may_fly: true,
+            roams: vehicle.roams,
+            desire: vehicle.desire,
+        };
+        (vehicle.node.clone(), expected)
+    });
+    let expected = expected.collect();
+    site.plans(plans);
+    site.update(&expected, now);
+}
+
+#[test]
+fn two_whose_ways_are_apart_may_fly_at_once_and_two_whose_ways_meet_one_after_the_other() {
+    let plans = [corridor("a", 0.0, 100.0), corridor("b", 30.0, 100.0)].into();
+    let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("b", 30.0, Desire::Plan)];
+    let mut apart = new();
+    fly(&mut apart, &vehicles, &plans, &[], 1);
+    assert!(apart.may_fly_plan(&node("a"), &digest("a")) && apart.may_fly_plan(&node("b"), &digest("b")));
+
+    // The way of b leads over the home of a.
+    let (b, mut over) = corridor("b", 30.0, 100.0);
+    over.places[2].at = shifted(CENTER, -30.0, 0.0);
+    let plans = [corridor("a", 0.0, 100.0), (b.clone(), over.clone())].into();
+    let mut meet = new();
+    fly(&mut meet, &vehicles, &plans, &[], 1);
+    assert!(meet.may_fly_plan(&node("a"), &digest("a")));
+    assert!(!meet.may_fly_plan(&node("b"), &digest("b")));
+    let why = meet.plan_waits(&node("b")).map(str::to_owned);
+    assert_eq!(why.as_deref(), Some("waits for the airspace of the vehicle of node a"));
+
+    // It has its order and does not turn yet: that is not taken back.
+    fly(&mut meet, &vehicles, &plans, &["a"], 20);
+    fly(&mut meet, &vehicles, &plans, &["a"], 21);
+    assert!(meet.may_begin_plan(&node("a"), &digest("a")) && !meet.may_fly_plan(&node("b"), &digest("b")));
+
+    // It flies its way out, and still owns the way back.
+    (vehicles[0].up, vehicles[0].at) = (20.0, (0.0, 100.0));
+    fly(&mut meet, &vehicles, &plans, &["a"], 40);
+    assert!(!meet.may_fly_plan(&node("b"), &digest("b")));
+    assert!(meet.claims.under_way(&node("a")));
+
+    // It has landed: the column over it is no higher than 10 m, and b passes above.
+    (vehicles[0].up, vehicles[0].at, vehicles[0].desire) = (0.0, (0.0, 0.0), Desire::Nothing);
+    let plans = [(b, over)].into();
+    fly(&mut meet, &vehicles, &plans, &[], 80);
+    fly(&mut meet, &vehicles, &plans, &[], 81);
+    assert!(meet.may_fly_plan(&node("b"), &digest("b")));
+}
+
+#[test]
+fn nobody_flies_a_plan_while_somebody_may_be_anywhere() {
+    let plans = [corridor("a", 0.0, 100.0)].into();
+    let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("z", 500.0, Desire::Nothing)];
+    vehicles[1].heard = false;
+    let mut site = new();
+    fly(&mut site, &vehicles, &plans, &[], 1);
+    assert!(!site.may_fly_plan(&node("a"), &digest("a")));
+    vehicles[1].heard = true;
+    fly(&mut site, &vehicles, &plans, &[], 2);
+    assert!(site.may_fly_plan(&node("a"), &digest("a")));
+}
+
+#[test]
+fn a_way_that_was_given_is_not_given_for_another_plan_before_that_is_clear_too() {
+    let plans = [corridor("a", 0.0, 100.0)].into();
+    let vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("b", 40.0, Desire::Nothing)];
+    let mut site = new();
+    fly(&mut site, &vehicles, &plans, &[], 1);
+    assert!(site.may_fly_plan(&node("a"), &digest("a")));
+    let (a, mut other) = corridor("a", 0.0, 100.0);
+    other.digest = digest("other");
+    other.places[2].at = shifted(CENTER, 40.0, 0.0);
+    other.places[2].amsl = AltitudeAmsl(SEA + 4.0);
+    let plans = [(a, other)].into();
+    fly(&mut site, &vehicles, &plans, &[], 2);
+    assert!(!site.may_fly_plan(&node("a"), &digest("other")));
+    assert!(site.plan_waits(&node("a")).unwrap().contains("half a minute"));
+    fly(&mut site, &vehicles, &plans, &[], 40);
+    assert_eq!(
+        site.plan_waits(&node("a")),
+        Some("waits for the airspace of the vehicle of node b")
+    );
+}
+
+#[test]
+fn one_that_is_called_back_owns_its_place_and_flies_home_along_a_route() {
+    let plans: BTreeMap<NodeName, Corridor> = [corridor("a", 0.0, 100.0)].into();
+    let mut vehicles = [vehicle("a", 0.0, Desire::Plan)];
+    let mut site = new();
+    fly(&mut site, &vehicles, &plans, &[], 1);
+    (vehicles[0].up, vehicles[0].at) = (20.0, (0.0, 60.0));
+    fly(&mut site, &vehicles, &plans, &["a"], 10);
+    assert!(site.claims.under_way(&node("a")));
+    // Its agent has not let go of the plan yet: it goes on owning its way.
+    vehicles[0].desire = Desire::Home;
+    fly(&mut site, &vehicles, &plans, &["a"], 11);
+    assert!(site.claims.under_way(&node("a")) && site.route(&node("a")).is_none());
+    // And without the plan, it is not known where it goes.
+    let none = BTreeMap::new();
+    fly(&mut site, &vehicles, &none, &["a"], 12);
+    assert_eq!(site.claims.place(&node("a")), None);
+    vehicles[0].activity = Activity::Holding;
+    for second in 13..30 {
+        fly(&mut site, &vehicles, &none, &[], second);
+        vehicles[0].step(&site);
+    }
+    assert!(vehicles[0].at.1.abs() < 1.0, "{:?}", vehicles[0].at);
+    let report = vehicles[0].report(at(30));
+    assert!(site.is_home(&node("a"), &report));
+}
+
+#[test]
+fn one_that_waits_to_fly_its_plan_waits_on_while_an_aircraft_is_on_the_way() {
+    let plans = [corridor("a", 0.0, 100.0)].into();
+    let mut vehicles = [vehicle("a", 0.0, Desire::Plan)];
+    let mut site = new();
+    let owned = |site: &Site| site.claims.volume(&Owner::Vehicle(node("a"))).cloned();
+    fly(&mut site, &vehicles, &plans, &[], 1);
+    assert!(site.may_fly_plan(&node("a"), &digest("a")));
+    let way = owned(&site);
+    vehicles[0].receives = vec![helicopter()];
+    for (second, keeps) in [(2, true), (3, true), (40, false)] {
+        fly(&mut site, &vehicles, &plans, &[], second);
+        assert!(!site.may_fly_plan(&node("a"), &digest("a")), "second {second}");
+        let why = site.plan_waits(&node("a"));
+        assert_eq!(
+            why,
+            Some("waits for the airspace of aircraft 4B1234"),
+            "second {second}"
+        );
+        assert_eq!(owned(&site) == way, keeps, "an order may be under way, second {second}");
+    }
+    vehicles[0].receives.clear();
+    fly(&mut site, &vehicles, &plans, &[], 110);
+    assert!(site.may_fly_plan(&node("a"), &digest("a")), "it has gone");
+    assert_eq!((site.plan_waits(&node("a")), owned(&site)), (None, way));
+}
+
+#[test]
+fn one_that_was_ordered_to_fly_its_plan_waits_while_an_aircraft_is_on_the_way_until_it_is_off_the_ground() {
+    let plans = [corridor("a", 0.0, 100.0)].into();
+    let mut vehicles = [vehicle("a", 0.0, Desire::Plan)];
+    let mut site = new();
+    fly(&mut site, &vehicles, &plans, &[], 1);
+    vehicles[0].receives = vec![helicopter()];
+    fly(&mut site, &vehicles, &plans, &["a"], 2);
+    assert!(site.claims.under_way(&node("a")));
+    assert!(
+        !site.may_begin_plan(&node("a"), &digest("a")),
+        "its motors do not turn yet"
+    );
+    let why = site.plan_waits(&node("a"));
+    assert_eq!(why, Some("waits for the airspace of aircraft 4B1234"));
+    vehicles[0].up = 1.0;
+    fly(&mut site, &vehicles, &plans, &["a"], 3);
+    assert!(site.may_begin_plan(&node("a"), &digest("a")), "it flies");
+    assert_eq!(site.plan_waits(&node("a")), None);
+}
+
+#[test]
+fn a_way_into_which_a_vehicle_strayed_is_not_given_back_while_that_holds_in_it() {
+    let plans = [corridor("a", 0.0, 100.0)].into();
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::Plan),
+        vehicle("pilot", 100.0, Desire::Nothing),
+    ];
+    let mut site = new();
+    fly(&mut site, &vehicles, &plans, &[], 1);
+    assert!(site.may_fly_plan(&node("a"), &digest("a")));
+    (vehicles[1].at, vehicles[1].up) = ((3.0, 60.0), 20.0);
+    for (second, activity) in [
+        (2, Activity::HandsOff(model::report::HandsOff::OtherMode)),
+        (3, Activity::Holding),
+    ] {
+        vehicles[1].activity = activity;
+        fly(&mut site, &vehicles, &plans, &[], second);
+        assert!(!site.may_fly_plan(&node("a"), &digest("a")), "{activity:?}");
+        let why = site.plan_waits(&node("a"));
+        assert_eq!(why, Some("waits for the airspace of the vehicle of node pilot"));
+    }
+    (vehicles[1].at, vehicles[1].up) = ((100.0, 0.0), 0.0);
+    fly(&mut site, &vehicles, &plans, &[], 30);
+    assert!(site.may_fly_plan(&node("a"), &digest("a")), "it is on the ground");
+}
+
+#[test]
+fn one_that_waits_to_fly_its_plan_waits_on_while_another_lands_through_the_way() {
+    let plans = [corridor("a", 0.0, 100.0)].into();
+    let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("b", 0.0, Desire::Nothing)];
+    (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((0.0, 60.0), 45.0, Activity::Holding);
+    let mut site = new();
+    fly(&mut site, &vehicles, &plans, &[], 1);
+    assert!(site.may_fly_plan(&node("a"), &digest("a")), "it holds above the way");
+    (vehicles[1].up, vehicles[1].activity) = (43.0, Activity::Landing);
+    fly(&mut site, &vehicles, &plans, &[], 2);
+    assert!(!site.may_fly_plan(&node("a"), &digest("a")));
+    let why = site.plan_waits(&node("a"));
+    assert_eq!(why, Some("waits for the airspace of the vehicle of node b"));
+    (vehicles[1].up, vehicles[1].activity) = (0.0, Activity::Idle);
+    fly(&mut site, &vehicles, &plans, &[], 30);
+    assert!(site.may_fly_plan(&node("a"), &digest("a")), "the way leads over it");
+}
+
+#[test]
+fn one_that_flew_a_plan_keeps_others_down_until_it_has_landed_whatever_it_was_ordered_since() {
+    let (a, mut over) = corridor("a", 0.0, 100.0);
+    over.places[2].at = shifted(CENTER, 30.0, 0.0);
+    let plans = [(a, over)].into();
+    let above = Desire::AboveHome(AltitudeAboveHome(20.0));
+    let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("b", 34.0, above)];
+    let mut site = new();
+    fly(&mut site, &vehicles, &plans, &[], 1);
+    assert!(site.may_fly_plan(&node("a"), &digest("a")) && !site.may_take_off(&node("b")));
+    (vehicles[0].at, vehicles[0].up) = ((30.0, 0.0), 20.0);
+    fly(&mut site, &vehicles, &plans, &["a"], 10);
+    // A person orders it down: its agent has not let go of the plan yet.
+    vehicles[0].desire = Desire::Nothing;
+    fly(&mut site, &vehicles, &plans, &["a"], 11);
+    assert!(!site.may_take_off(&node("b")), "it is on its way still");
+    (vehicles[0].up, vehicles[0].activity) = (15.0, Activity::Landing);
+    fly(&mut site, &vehicles, &plans, &[], 12);
+    assert!(!site.may_take_off(&node("b")), "it sinks through there");
+    (vehicles[0].up, vehicles[0].activity) = (0.0, Activity::Idle);
+    fly(&mut site, &vehicles, &plans, &[], 20);
+    assert!(site.may_take_off(&node("b")), "it is on the ground");
+}
+
+/// Flies out on its way of 200 m to the north, and is taken by a pilot to `to`, who gives it back there.
+fn given_back_by_a_pilot(to: (f64, f64)) -> (Site, BTreeMap<NodeName, Corridor>, [Vehicle; 2]) {
+    let plans: BTreeMap<NodeName, Corridor> = [corridor("a", 0.0, 200.0)].into();
+    let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("b", -40.0, Desire::Nothing)];
+    let mut site = new();
+    fly(&mut site, &vehicles, &plans, &[], 1);
+    (vehicles[0].up, vehicles[0].at) = (20.0, (0.0, 50.0));
+    fly(&mut site, &vehicles, &plans, &["a"], 10);
+    vehicles[0].activity = Activity::HandsOff(model::report::HandsOff::OtherMode);
+    vehicles[0].at = to;
+    fly(&mut site, &vehicles, &plans, &[], 20);
+    assert!(!names_plan(&site, &vehicles[0], &plans), "a pilot flies it");
+    vehicles[0].activity = Activity::Holding;
+    (site, plans, vehicles)
+}
+
+/// Whether the order for the vehicle of `a`, which holds, may name its plan.
+fn names_plan(site: &Site, vehicle: &Vehicle, plans: &BTreeMap<NodeName, Corridor>) -> bool {
+    let mut report = vehicle.report(at(0));
+    report.plan.held = plans.get(&vehicle.node).map(|corridor| corridor.digest.clone());
+    site.may_fly_on(&vehicle.node, &digest("a"), &report)
+}
+
+#[test]
+fn a_vehicle_that_a_pilot_gave_back_goes_on_only_along_a_leg_that_is_clear_from_where_it_is() {
+    let (mut site, plans, mut vehicles) = given_back_by_a_pilot((60.0, 50.0));
+    // The straight leg to the end of its way leads past one that holds beside that way.
+    (vehicles[1].at, vehicles[1].up) = ((30.0, 125.0), 20.0);
+    fly(&mut site, &vehicles, &plans, &[], 22);
+    fly(&mut site, &vehicles, &plans, &[], 23);
+    assert!(!names_plan(&site, &vehicles[0], &plans));
+    let why = site.plan_waits(&node("a"));
+    assert_eq!(why, Some("waits for the airspace of the vehicle of node b"));
+    (vehicles[1].at, vehicles[1].up) = ((-40.0, 0.0), 0.0);
+    fly(&mut site, &vehicles, &plans, &[], 30);
+    assert!(names_plan(&site, &vehicles[0], &plans), "the leg is clear and its own");
+    let beside = Route::hold(site.frame.local(shifted(CENTER, 30.0, 125.0), AltitudeAmsl(SEA + 20.0)).unwrap());
+    assert_eq!(site.claims.in_the_way(&node("b"), &beside), [Owner::Vehicle(node("a"))].into());
+    vehicles[0].at = (30.0, 125.0);
+    fly(&mut site, &vehicles, &plans, &["a"], 35);
+    assert!(site.claims.unsteady(at(35)).next().is_none(), "it keeps to what was granted");
+}
+
+#[test]
+fn a_vehicle_whose_way_back_to_its_plan_crosses_a_hole_or_a_geofence_says_so_and_does_not_go_on() {
+    let (mut site, mut plans, vehicles) = given_back_by_a_pilot((60.0, 50.0));
+    plans.get_mut(&node("a")).unwrap().barred = Some("a hole lies between".to_owned());
+    fly(&mut site, &vehicles, &plans, &[], 22);
+    fly(&mut site, &vehicles, &plans, &[], 23);
+    assert!(!names_plan(&site, &vehicles[0], &plans));
+    let why = "cannot go on with its plan from where it is: a hole lies between";
+    assert_eq!(site.plan_barred(&node("a")), Some(why));
+
+    let (mut site, plans, vehicles) = given_back_by_a_pilot((60.0, 50.0));
+    let mut fence = fence("wires");
+    fence.exclude = vec![model::rules::Outline::Circle {
+        center: shifted(CENTER, 30.0, 125.0),
+        radius: model::units::Meters(10.0),
+    }];
+    site.keep_within([(node("a"), vec![Arc::new(fence)])].into());
+    fly(&mut site, &vehicles, &plans, &[], 22);
+    fly(&mut site, &vehicles, &plans, &[], 23);
+    assert!(!names_plan(&site, &vehicles[0], &plans));
+    let why = site.plan_barred(&node("a")).unwrap();
+    assert!(why.contains("Geofence wires"), "{why}");
+}
+
+#[test]
+fn a_vehicle_on_its_plan_stops_for_one_that_a_pilot_flies_into_its_way_and_goes_on_when_that_is_gone() {
+    let plans: BTreeMap<NodeName, Corridor> = [corridor("a", 0.0, 200.0)].into();
+    let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("pilot", 100.0, Desire::Nothing)];
+    let mut site = new();
+    fly(&mut site, &vehicles, &plans, &[], 1);
+    for (second, north) in [(10, 40.0), (11, 45.0), (12, 50.0)] {
+        (vehicles[0].up, vehicles[0].at, vehicles[0].activity) = (20.0, (0.0, north), Activity::Moving);
+        fly(&mut site, &vehicles, &plans, &["a"], second);
+    }
+    assert!(flies_plan(&site, &vehicles[0]));
+    vehicles[1].activity = Activity::HandsOff(model::report::HandsOff::OtherMode);
+    (vehicles[1].at, vehicles[1].up) = ((2.0, 80.0), 20.0);
+    vehicles[0].at = (0.0, 55.0);
+    fly(&mut site, &vehicles, &plans, &["a"], 13);
+    assert!(!flies_plan(&site, &vehicles[0]), "it is to hold");
+    let pair = (Owner::Vehicle(node("pilot")), node("a"));
+    assert_eq!(site.endangered().get(&pair).map(|danger| danger.action), Some(Action::Stops));
+    vehicles[0].at = (0.0, 62.0);
+    vehicles[0].activity = Activity::Holding;
+    for second in 14..20 {
+        fly(&mut site, &vehicles, &plans, &[], second);
+        assert!(!names_plan(&site, &vehicles[0], &plans), "second {second}");
+    }
+    vehicles[1].activity = Activity::Idle;
+    (vehicles[1].at, vehicles[1].up) = ((100.0, 0.0), 0.0);
+    for second in 20..40 {
+        fly(&mut site, &vehicles, &plans, &[], second);
+    }
+    assert!(names_plan(&site, &vehicles[0], &plans), "all is clear again");
+}
+
+/// Whether the order for the vehicle of `a`, which flies its plan, may go on naming it.
+fn flies_plan(site: &Site, vehicle: &Vehicle) -> bool {
+    let mut report = vehicle.report(at(0));
+    (report.plan.held, report.plan.flying) = (Some(digest("a")), true);
+    site.may_fly_on(&vehicle.node, &digest("a"), &report)
+}
+
+#[test]
+fn a_vehicle_beside_the_start_of_its_plan_owns_the_column_above_it_and_the_way_to_the_first_place() {
+    let plans: BTreeMap<NodeName, Corridor> = [corridor("a", 0.0, 200.0)].into();
+    let mut vehicles = [vehicle("a", 8.0, Desire::Plan), vehicle("b", 14.0, Desire::Nothing)];
+    let mut site = new();
+    (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((14.0, 0.0), 18.0, Activity::Holding);
+    fly(&mut site, &vehicles, &plans, &[], 1);
+    assert!(
+        !site.may_fly_plan(&node("a"), &digest("a")),
+        "it would climb within 6 m of the other"
+    );
+    (vehicles[1].at, vehicles[1].up) = ((60.0, 0.0), 18.0);
+    fly(&mut site, &vehicles, &plans, &[], 2);
+    assert!(site.may_fly_plan(&node("a"), &digest("a")));
+    let above = site.frame.local(shifted(CENTER, 8.0, 0.0), AltitudeAmsl(SEA + 18.0)).unwrap();
+    let owners = site.claims.in_the_way(&node("b"), &Route::hold(above));
+    assert_eq!(owners, [Owner::Vehicle(node("a"))].into());
+}
+
+/// The same way for a home that lies so much higher.
+fn raised(corridor: &(NodeName, Corridor), by: f64) -> BTreeMap<NodeName, Corridor> {
+    let mut higher = corridor.clone();
+    for place in &mut higher.1.places {
+        place.amsl.0 += by;
+    }
+    [higher].into()
+}
+
+#[test]
+fn a_way_that_moves_with_home_is_asked_for_again_of_all_before_the_takeoff() {
+    let way = corridor("a", 0.0, 200.0);
+    let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("b", 60.0, Desire::Nothing)];
+    (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((0.0, 100.0), 31.0, Activity::Holding);
+    let mut site = new();
+    fly(&mut site, &vehicles, &raised(&way, 0.0), &[], 1);
+    assert!(site.may_fly_plan(&node("a"), &digest("a")), "b holds 11 m above");
+    fly(&mut site, &vehicles, &raised(&way, 0.6), &[], 2);
+    assert!(site.may_fly_plan(&node("a"), &digest("a")), "homes wander");
+    fly(&mut site, &vehicles, &raised(&way, 4.0), &[], 3);
+    assert!(!site.may_fly_plan(&node("a"), &digest("a")), "it would pass 7 m below");
+    let why = site.plan_waits(&node("a"));
+    assert_eq!(why, Some("waits for the airspace of the vehicle of node b"));
+}
+
+#[test]
+fn a_vehicle_on_its_plan_stops_when_its_home_moves_and_what_is_left_is_not_clear_any_more() {
+    let way = corridor("a", 0.0, 200.0);
+    let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("b", 60.0, Desire::Nothing)];
+    let mut site = new();
+    fly(&mut site, &vehicles, &raised(&way, 0.0), &[], 1);
+    (vehicles[0].up, vehicles[0].at, vehicles[0].activity) = (20.0, (0.0, 50.0), Activity::Moving);
+    (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((0.0, 150.0), 32.0, Activity::Holding);
+    fly(&mut site, &vehicles, &raised(&way, 0.0), &["a"], 10);
+    fly(&mut site, &vehicles, &raised(&way, 0.0), &["a"], 11);
+    assert!(flies_plan(&site, &vehicles[0]));
+    fly(&mut site, &vehicles, &raised(&way, 10.0), &["a"], 12);
+    assert!(!flies_plan(&site, &vehicles[0]), "its autopilot would fly on 10 m higher");
+}
+
+#[test]
+fn a_vehicle_that_holds_is_not_named_another_plan_before_the_whole_of_it_is_clear_from_where_it_is() {
+    let (mut site, _, mut vehicles) = given_back_by_a_pilot((0.0, 60.0));
+    // Another leader has made another plan of its part: 30 m higher, where another holds.
+    let (a, mut other) = corridor("a", 0.0, 200.0);
+    other.digest = digest("other");
+    for place in &mut other.places[1..4] {
+        place.amsl.0 += 30.0;
+    }
+    let plans: BTreeMap<NodeName, Corridor> = [(a, other)].into();
+    (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((0.0, 150.0), 50.0, Activity::Holding);
+    fly(&mut site, &vehicles, &plans, &[], 22);
+    fly(&mut site, &vehicles, &plans, &[], 23);
+    let named = |site: &Site| {
+        let mut report = vehicles[0].report(at(0));
+        report.plan.held = Some(digest("a"));
+        let other = site.may_fly_on(&node("a"), &digest("other"), &report);
+        (site.may_fly_on(&node("a"), &digest("a"), &report), other)
+    };
+    assert_eq!(named(&site), (false, false));
+    assert_eq!(site.plan_waits(&node("a")), Some("waits for the airspace of the vehicle of node b"));
+}
+
+#[test]
+fn a_new_leader_lets_a_vehicle_fly_on_with_the_plan_that_is_written_down_and_no_other() {
+    let plans: BTreeMap<NodeName, Corridor> = [corridor("a", 0.0, 200.0)].into();
+    let mut vehicles = [vehicle("a", 0.0, Desire::Plan)];
+    let mut site = new();
+    (vehicles[0].up, vehicles[0].at, vehicles[0].activity) = (20.0, (0.0, 50.0), Activity::Moving);
+    fly(&mut site, &vehicles, &plans, &["a"], 1);
+    assert!(flies_plan(&site, &vehicles[0]));
+    assert!(site.claims.under_way(&node("a")));
+    let mut other = plans.clone();
+    other.get_mut(&node("a")).unwrap().digest = digest("other");
+    let mut site = new();
+    let reports = |vehicle: &Vehicle, second: u64| {
+        let mut report = vehicle.report(at(second));
+        (report.plan.held, report.plan.flying) = (Some(digest("a")), true);
+        report
+    };
+    site.plans(&other);
+    take_in(&mut site, &vehicles, &[reports(&vehicles[0], 1)], 1);
+    assert!(!site.may_fly_on(&node("a"), &digest("other"), &reports(&vehicles[0], 1)));
+    assert_eq!(
+        site.claims.unsteady(at(1)).map(|(_, why)| why).collect::<Vec<_>>(),
+        [crate::airspace::Unsteady::NotOurs],
+        "what was not granted is no claim"
+    );
+}

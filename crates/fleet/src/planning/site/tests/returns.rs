@@ -1,0 +1,74 @@
+//! Returns of autopilots: who is in the way of one, and who is kept from coming there.
+
+use super::*;
+use model::report::HandsOff;
+
+/// `a` holds at its station north of its home, and `b` at a station on the way home of `a`.
+fn one_on_the_way_home_of_the_other(up: (f64, f64), returns_at: f64) -> (Site, [Vehicle; 2]) {
+    let mut site = new();
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::At(station(0.0, 120.0, up.0))),
+        vehicle("b", 40.0, Desire::At(station(0.0, 60.0, up.1))),
+    ];
+    vehicles[0].returns_at = returns_at;
+    let (ended, _) = run(&mut site, &mut vehicles, 0);
+    assert!(ended < 60, "both are on station");
+    (site, vehicles)
+}
+
+/// The same, where the autopilot of `a` has begun to return at second 100.
+fn returning(up: (f64, f64), returns_at: f64) -> (Site, Option<Action>) {
+    let (mut site, mut vehicles) = one_on_the_way_home_of_the_other(up, returns_at);
+    vehicles[0].activity = Activity::HandsOff(HandsOff::AutopilotFailsafe);
+    let mut reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(100))).collect();
+    reports[0].mode = Some("RTL".to_owned());
+    take_in(&mut site, &vehicles, &reports, 100);
+    let pair = (Owner::Vehicle(node("a")), node("b"));
+    let did = site.endangered().get(&pair).map(|danger| danger.action);
+    (site, did)
+}
+
+#[test]
+fn a_vehicle_on_the_way_of_a_return_is_moved_with_the_first_report_of_it() {
+    for up in [(12.0, 37.0), (12.0, 40.0), (38.0, 40.0)] {
+        let (site, did) = returning(up, 40.0);
+        assert_eq!(did, Some(Action::StepsAside), "{up:?}");
+        let end = site.route(&node("b")).and_then(|route| route.places.last()).unwrap();
+        assert!(end.amsl.0 - SEA >= 40.0 + 5.0, "{up:?}: {end:?}");
+    }
+    let (_, did) = returning((12.0, 60.0), 40.0);
+    assert_eq!(did, None, "it passes 20 m below");
+    let (_, did) = returning((30.0, 12.0), 15.0);
+    assert_eq!(did, None, "and 18 m above");
+}
+
+#[test]
+fn a_station_above_another_whose_autopilot_would_return_through_it_is_not_flown_to() {
+    let stacked = |returns_at: f64| {
+        let mut site = new();
+        let mut vehicles = [
+            vehicle("a", 0.0, Desire::At(station(0.0, 60.0, 12.0))),
+            vehicle("b", 40.0, Desire::At(station(2.0, 60.0, 30.0))),
+        ];
+        vehicles[0].returns_at = returns_at;
+        let (ended, _) = run(&mut site, &mut vehicles, 0);
+        let off = |name: &str| site.off_station(&node(name), at(ended.min(99)));
+        (off("a"), off("b"))
+    };
+    assert_eq!(stacked(15.0), (None, None), "it returns at 15 m, below the other");
+    let (lower, upper) = stacked(40.0);
+    let Some(OffStation::Waits(why)) = upper else { panic!("{upper:?}") };
+    assert_eq!(lower, None);
+    assert!(why.contains("lies above the place of the vehicle of node a") && why.contains("RTL_ALT"), "{why}");
+}
+
+#[test]
+fn a_way_home_through_the_station_of_another_is_said_before_the_takeoff() {
+    let (site, _) = one_on_the_way_home_of_the_other((20.0, 40.0), 40.0);
+    let why = site.crossed_station(&node("a")).unwrap();
+    assert!(why.starts_with(CROSSED_STATION) && why.contains("at 40 m above home"), "{why}");
+    assert!(why.contains("node b"), "{why}");
+    assert_eq!(site.crossed_station(&node("b")), None);
+    let (site, _) = one_on_the_way_home_of_the_other((20.0, 40.0), 60.0);
+    assert_eq!(site.crossed_station(&node("a")), None);
+}

@@ -1,0 +1,203 @@
+//! What a Swarm should do about its Drones: how many to make, which to let go, and when.
+//!
+//! Owns: [`plan`]; which Drones should be replaced ([`replacement`], [`assessment`], [`placement`]); which may take off
+//! ([`takeoff_slots`]); the Ready summary ([`readiness`]). Must not: name Drones ([`crate::planning::names`]) or read Drones of another
+//! Swarm: the caller passes its own only.
+
+pub mod assessment;
+pub mod placement;
+mod readiness;
+pub mod replacement;
+pub mod rollout;
+pub mod takeoff_slots;
+
+pub use readiness::{Readiness, Tally, readiness};
+
+use model::ids::DroneUid;
+use model::units::Percent;
+use replacement::Replace;
+
+/// What a Drone's vehicle does, as far as removing it matters. The order is the order of removal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Serving {
+    /// It never had a vehicle.
+    NoVehicle,
+    /// It has a vehicle, which is known not to fly.
+    OnGround,
+    /// It has a vehicle of which nothing is known just now.
+    Unknown,
+    /// Its vehicle flies; an unknown battery (`None`) counts as the lowest.
+    Flying {
+        /// Remaining battery.
+        battery: Option<Percent>,
+    },
+}
+
+/// One Drone of the Swarm, by owner reference.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Which one.
+    pub uid: DroneUid,
+    /// Its name, the tie-break.
+    pub name: String,
+    /// What its vehicle does.
+    pub serving: Serving,
+    /// Whether it flies as asked.
+    pub ready: bool,
+    /// Whether, as things are, it will not fly as asked: no vehicle is free for it, the autopilot refuses to arm, somebody else
+    /// is in command, its flight is over, it is to stay down, or nothing is known of it.
+    pub stuck: bool,
+    /// Why it should be replaced.
+    pub replace: Option<Replace>,
+    /// Whether it is being deleted, or its deletion was asked for and is not observed yet.
+    pub leaving: bool,
+    /// The slot of the Swarm's formation that it was given.
+    pub slot: Option<usize>,
+}
+
+/// How far a Swarm may go above and below what is desired while Drones are replaced.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Bounds {
+    /// Drones desired.
+    pub replicas: usize,
+    /// Drones that there may be beyond these.
+    pub surge: usize,
+    /// Drones, of those desired, that may be missing because others were ordered to land.
+    pub unavailable: usize,
+}
+
+impl Bounds {
+    /// Never more than this are in the air.
+    #[must_use]
+    pub const fn most(&self) -> usize {
+        self.replicas.saturating_add(self.surge)
+    }
+}
+
+/// What to do about a Swarm's Drones.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// How many Drones to make.
+    pub create: usize,
+    /// Which Drones to delete, first things first.
+    pub delete: Vec<DroneUid>,
+    /// Whether Drones are surplus that nothing is known of yet, so that it is better to wait before choosing.
+    pub unsure: bool,
+}
+
+/// What brings the Swarm to as many Drones as are desired, in places that are good for it. `settled` is whether agents have had
+/// time to find their way to this coordinator; before that, none is chosen to go while some are unknown.
+///
+/// Those leaving do not count: they are on their way, whatever they do. For each that should be replaced and flies, one more is
+/// made, within the surge; it goes once it is not missed, or, where no other can be had, within what may be missing. A low battery
+/// alone sends none home before another flies in its place: the agent sees to its reserve. One that is lost is neither
+/// counted nor removed: when it comes back it is one too many, and the least of them goes. Where none is desired, all go.
+#[must_use]
+pub fn plan(bounds: Bounds, members: &[Member], settled: bool) -> Plan {
+    let live: Vec<&Member> = members.iter().filter(|m| !m.leaving).collect();
+    // On the ground nothing is lost with them.
+    let spare = |m: &&&Member| m.replace.is_some() && matches!(m.serving, Serving::OnGround | Serving::NoVehicle);
+    let mut delete: Vec<&Member> = live.iter().filter(spare).copied().collect();
+    let lost = |m: &&Member| m.replace == Some(Replace::Lost) && bounds.replicas > 0;
+    let rest: Vec<&Member> = live.iter().filter(|m| !spare(m) && !lost(m)).copied().collect();
+    let flying_out = rest
+        .iter()
+        .filter(|m| m.replace.is_some() && bounds.replicas > 0)
+        .count();
+    let desired = bounds.replicas + flying_out.min(bounds.surge);
+
+    let mut surplus = rest.clone();
+    // The slots that stay are the lowest.
+    let has_no_slot = |m: &Member| m.slot.is_some_and(|slot| slot >= bounds.replicas);
+    surplus.sort_by(|a, b| order_of_removal(a, has_no_slot(a)).cmp(&order_of_removal(b, has_no_slot(b))));
+    surplus.truncate(rest.len().saturating_sub(desired));
+    // Where all go, there is nothing to choose.
+    let unsure = !settled
+        && !surplus.is_empty()
+        && surplus.len() < rest.len()
+        && rest.iter().any(|m| m.serving == Serving::Unknown);
+    if unsure {
+        surplus.clear();
+    }
+    let staying: Vec<&Member> = rest.into_iter().filter(|m| !surplus.contains(m)).collect();
+    let create = desired.saturating_sub(staying.len());
+    delete.extend(surplus);
+    delete.extend(not_missed(bounds, &staying, create));
+    Plan {
+        create,
+        delete: delete.into_iter().map(|m| m.uid.clone()).collect(),
+        unsure,
+    }
+}
+
+impl Plan {
+    /// The plan of a coordinator that receives too few agents: one that is lost to it may be in the air, so none is made in the
+    /// place of those.
+    #[must_use]
+    pub fn while_cut_off(self, members: &[Member]) -> Self {
+        let lost = members
+            .iter()
+            .filter(|m| !m.leaving && m.replace == Some(Replace::Lost));
+        Self {
+            create: self.create.saturating_sub(lost.count()),
+            ..self
+        }
+    }
+}
+
+/// Marks those as stuck that wait on the ground for a takeoff slot and will not get one: as many are up as may be (`full`), and
+/// none of these is on its way down. `has_slot` is whether one has had its slot.
+pub fn mark_stuck(members: &mut [Member], full: bool, has_slot: impl Fn(&DroneUid) -> bool) {
+    let flies = |m: &Member| matches!(m.serving, Serving::Flying { .. });
+    if !full || members.iter().any(|m| m.leaving && flies(m)) {
+        return;
+    }
+    for member in members.iter_mut().filter(|m| m.serving == Serving::OnGround) {
+        member.stuck |= !has_slot(&member.uid);
+    }
+}
+
+/// Which goes first: from the least to the greatest loss, and of those that fly, one that should be replaced anyway, then one whose slot
+/// is gone.
+fn order_of_removal(m: &Member, has_no_slot: bool) -> (u8, bool, bool, Serving, &str) {
+    let loss = match m.serving {
+        Serving::NoVehicle => 0,
+        Serving::OnGround => 1,
+        Serving::Unknown => 2,
+        Serving::Flying { .. } => 3,
+    };
+    (loss, m.replace.is_none(), !has_no_slot, m.serving, &m.name)
+}
+
+/// Of those that fly and should be replaced, the ones that may land now.
+fn not_missed<'a>(bounds: Bounds, staying: &[&'a Member], about_to_be_made: usize) -> Vec<&'a Member> {
+    let flies = |m: &&&Member| matches!(m.serving, Serving::Flying { .. });
+    let mut out: Vec<&Member> = staying
+        .iter()
+        .filter(|m| m.replace.is_some() && flies(m))
+        .copied()
+        .collect();
+    out.sort_by(|a, b| (a.replace, a.serving, &a.name).cmp(&(b.replace, b.serving, &b.name)));
+    let others = |m: &&&Member| m.replace.is_none();
+    let coming = about_to_be_made > 0 || staying.iter().filter(others).any(|m| !m.ready && !m.stuck);
+    let mut available = staying.iter().filter(|m| m.ready).count();
+    let mut chosen = vec![];
+    for m in out {
+        let least = match m.replace {
+            // As long as another may still come, it is waited for.
+            Some(Replace::Drained | Replace::Misplaced) if !coming => {
+                bounds.replicas.saturating_sub(bounds.unavailable)
+            }
+            _ => bounds.replicas,
+        };
+        let left = available.saturating_sub(usize::from(m.ready));
+        if left >= least {
+            available = left;
+            chosen.push(m);
+        }
+    }
+    chosen
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,82 @@
+//! Whether a Drone is where its Swarm wants its Drones, once the Swarm's node selector has changed.
+//!
+//! Owns: [`placement`]. A change of the selector counts; that a node's labels change under an unchanged one does not, as
+//! Kubernetes leaves a Pod where it runs. Must not: say when a misplaced Drone goes ([`super::plan`] does).
+
+use crate::planning::binding::selects;
+use std::collections::BTreeMap;
+
+/// Labels of a node, or those that it must carry.
+pub type Labels = BTreeMap<String, String>;
+
+/// Where a Drone is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Place<'a> {
+    /// It has no node yet.
+    Nowhere,
+    /// On a node with these labels.
+    On(&'a Labels),
+    /// On a node that is not known as a drone node now.
+    Unknown,
+}
+
+/// What a Swarm's node selector means for a Drone that it has already.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash)]
+pub enum Placement {
+    /// It was made with this selector, or nothing can be said.
+    Unchanged,
+    /// The selector has changed, and its Drone can have the new one where it is.
+    StillMatches,
+    /// The selector has changed, and its node does not match the new one: another is to fly in its place.
+    Misplaced,
+}
+
+/// Places a Drone with the selector `has`, of a Swarm that wants `wanted`.
+#[must_use]
+pub fn placement(has: &Labels, wanted: &Labels, place: Place<'_>) -> Placement {
+    if has == wanted {
+        return Placement::Unchanged;
+    }
+    match place {
+        Place::Nowhere => Placement::StillMatches,
+        Place::On(labels) if selects(wanted, labels) => Placement::StillMatches,
+        Place::On(_) => Placement::Misplaced,
+        Place::Unknown => Placement::Unchanged,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn labels(pairs: &[(&str, &str)]) -> Labels {
+        pairs.iter().map(|(k, v)| ((*k).to_owned(), (*v).to_owned())).collect()
+    }
+
+    #[test]
+    fn only_a_changed_selector_that_the_node_does_not_match_misplaces_a_drone() {
+        let (north, south) = (labels(&[("site", "north")]), labels(&[("site", "south")]));
+        let node = labels(&[("site", "north"), ("camera", "thermal")]);
+        let of = |has: &Labels, wanted: &Labels| placement(has, wanted, Place::On(&node));
+        assert_eq!(of(&north, &south), Placement::Misplaced);
+        assert_eq!(of(&north, &labels(&[("camera", "thermal")])), Placement::StillMatches);
+        assert_eq!(
+            of(&north, &labels(&[])),
+            Placement::StillMatches,
+            "any node will do now"
+        );
+        assert_eq!(of(&labels(&[]), &labels(&[("camera", "wide")])), Placement::Misplaced);
+        assert_eq!(
+            of(&south, &south),
+            Placement::Unchanged,
+            "the node's labels have changed, not what is desired"
+        );
+    }
+
+    #[test]
+    fn without_a_node_the_new_selector_is_taken_and_of_an_unknown_node_nothing_is_said() {
+        let (has, wanted) = (labels(&[]), labels(&[("site", "south")]));
+        assert_eq!(placement(&has, &wanted, Place::Nowhere), Placement::StillMatches);
+        assert_eq!(placement(&has, &wanted, Place::Unknown), Placement::Unchanged);
+    }
+}

@@ -1,0 +1,261 @@
+//! Which agents are replaced by a newer version now. An agent that ends lands its vehicle, so it is ended on the ground only.
+//!
+//! Owns: [`Upgrade`]: which node is next, which nodes get no flight meanwhile, and when to stop because one has not come back.
+//! Must not: read a clock or end anything itself, and never land a vehicle: what flies is replaced after it has landed.
+//!
+//! ```text
+//!   outdated --chosen--> Held --reported at rest for a while--> Away --runs and is connected for a while--> done
+//!      ^                     | flies, unknown, too long          | not back in time: no other is replaced
+//!      +------- Resting <----+                                   +--> stuck
+//! ```
+
+pub mod node_snapshot;
+
+use model::ids::NodeName;
+use model::time::Moment;
+use node_snapshot::{Busy, Free, NodeSnapshot, Version, assess};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// A node is kept on the ground for so long before its agent is ended: an order to fly that was under way when it was chosen
+/// would show in the agent's reports by then.
+pub const MIN_HOLD: Duration = Duration::from_secs(3);
+
+/// One that cannot be replaced within this time after being chosen is released again, and flies.
+pub const MAX_HOLD: Duration = Duration::from_secs(15);
+
+/// One that was released is not chosen again for this long.
+pub const REST: Duration = Duration::from_secs(60);
+
+/// An agent is back when it has been connected, and has received its vehicle, for so long. One that crashes early is not.
+pub const STEADY: Duration = Duration::from_secs(15);
+
+/// How many are replaced at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Pace {
+    /// At most this many are being replaced or have not come back; 0: none is ever replaced.
+    pub most: usize,
+    /// One that is not back after this time is stuck, and no other is replaced.
+    pub patience: Duration,
+}
+
+/// What is being done with one node.
+#[derive(Clone, Debug, PartialEq, Eq)]
+enum Work {
+    /// Chosen: its vehicle stays on the ground.
+    Held { since: Moment },
+    /// Its Pod was ended, by us or by others, or runs nothing.
+    Away {
+        since: Moment,
+        /// The Pod that we ended.
+        ended: Option<String>,
+        /// Whether its Pod is being deleted, no matter by whom.
+        leaving: bool,
+        /// Since when all has been well again.
+        back: Option<Moment>,
+        /// Whether it was reported as stuck.
+        reported: bool,
+    },
+    /// It could not be replaced; it is left alone until then.
+    Resting { until: Moment },
+}
+
+/// A change that the log and the metrics report.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Progress {
+    /// It is to be replaced, and kept on the ground.
+    Chosen(NodeName, Free),
+    /// It is not replaced after all, and may fly.
+    NotReplaced(NodeName, Option<Busy>),
+    /// Its new agent is well.
+    Done(NodeName),
+    /// Its new agent has not come back, and no other is replaced before it has.
+    Stuck(NodeName),
+}
+
+/// What to do, and how far it is.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Plan {
+    /// Their Pods are to be deleted now.
+    pub replace: Vec<NodeName>,
+    /// What has happened since the last plan.
+    pub progress: Vec<Progress>,
+    /// Pods of an older version.
+    pub outdated: usize,
+    /// Nodes that are being replaced or have not come back.
+    pub under_way: usize,
+    /// Nodes whose agent has not come back in time.
+    pub stuck: Vec<NodeName>,
+    /// Pods of an older version that are not replaced now, by why.
+    pub waiting: BTreeMap<Busy, usize>,
+}
+
+/// The nodes on which something is under way.
+#[derive(Clone, Debug, Default)]
+pub struct Upgrade(BTreeMap<NodeName, Work>);
+
+impl Upgrade {
+    /// The nodes on which something is under way.
+    pub fn nodes(&self) -> impl Iterator<Item = &NodeName> {
+        self.0.keys()
+    }
+
+    /// Whether the vehicle of `node` must not take off, because its agent is about to be replaced, or was and is not well yet.
+    #[must_use]
+    pub fn holds(&self, node: &NodeName) -> bool {
+        match self.0.get(node) {
+            Some(Work::Held { .. }) => true,
+            Some(Work::Away { ended, leaving, .. }) => ended.is_some() || *leaving,
+            Some(Work::Resting { .. }) | None => false,
+        }
+    }
+
+    /// The Pod `uid` on `node` was deleted.
+    pub fn replaced(&mut self, node: &NodeName, uid: &str, now: Moment) {
+        let away = Work::Away {
+            since: now,
+            ended: Some(uid.to_owned()),
+            leaving: true,
+            back: None,
+            reported: false,
+        };
+        self.0.insert(node.clone(), away);
+    }
+
+    /// The Pod on `node` could not be deleted.
+    pub fn failed(&mut self, node: &NodeName, now: Moment) {
+        self.rest(node, now);
+    }
+
+    fn rest(&mut self, node: &NodeName, now: Moment) {
+        let until = now.plus(REST);
+        self.0.insert(node.clone(), Work::Resting { until });
+    }
+
+    /// What to do, when `nodes` are all that have an agent's Pod or something under way.
+    pub fn plan(&mut self, nodes: &BTreeMap<NodeName, NodeSnapshot<'_>>, pace: Pace, now: Moment) -> Plan {
+        let mut plan = Plan::default();
+        // A node that is gone, with its Pod, holds up no other.
+        self.0.retain(|node, _| nodes.contains_key(node));
+        for (node, snapshot) in nodes {
+            self.step(node, snapshot, pace, now, &mut plan);
+        }
+        if !plan.stuck.is_empty() {
+            plan.replace.clear();
+        }
+        let outdated =
+            |snapshot: &NodeSnapshot<'_>| matches!(&snapshot.pod, Some(pod) if pod.version == Version::Outdated);
+        let mut free = Vec::new();
+        for (node, snapshot) in nodes.iter().filter(|(_, snapshot)| outdated(snapshot)) {
+            plan.outdated += 1;
+            let why = match (self.0.get(node), assess(snapshot)) {
+                (Some(Work::Held { .. } | Work::Away { .. }), _) => continue,
+                (Some(Work::Resting { .. }), Ok(_)) => Busy::Lately,
+                (_, Err(busy)) => busy,
+                (None, Ok(class)) => {
+                    free.push((class, node));
+                    continue;
+                }
+            };
+            *plan.waiting.entry(why).or_default() += 1;
+        }
+        let under_way = |work: &&Work| !matches!(work, Work::Resting { .. });
+        plan.under_way = self.0.values().filter(under_way).count();
+        let room = match plan.stuck.is_empty() {
+            true => pace.most.saturating_sub(plan.under_way),
+            false => 0,
+        };
+        free.sort_unstable();
+        let why = if plan.stuck.is_empty() {
+            Busy::OthersFirst
+        } else {
+            Busy::Stopped
+        };
+        for (place, (class, node)) in free.into_iter().enumerate() {
+            if place < room {
+                self.0.insert(node.clone(), Work::Held { since: now });
+                plan.progress.push(Progress::Chosen(node.clone(), class));
+                plan.under_way += 1;
+            } else {
+                *plan.waiting.entry(why).or_default() += 1;
+            }
+        }
+        plan
+    }
+
+    /// Takes in the snapshot of one node.
+    fn step(&mut self, node: &NodeName, snapshot: &NodeSnapshot<'_>, pace: Pace, now: Moment, plan: &mut Plan) {
+        let version = snapshot.pod.as_ref().map(|pod| pod.version);
+        let runs = snapshot.pod.as_ref().is_some_and(|pod| pod.runs);
+        match self.0.get_mut(node) {
+            Some(Work::Held { since }) if version == Some(Version::Outdated) => {
+                let held_for = now.since(*since);
+                match assess(snapshot) {
+                    Ok(free) if held_for >= MIN_HOLD && free != Free::Refused => plan.replace.push(node.clone()),
+                    Ok(_) if held_for < MAX_HOLD => {}
+                    assessed => {
+                        self.rest(node, now);
+                        plan.progress.push(Progress::NotReplaced(node.clone(), assessed.err()));
+                    }
+                }
+            }
+            Some(Work::Held { .. }) => match &snapshot.pod {
+                // Our own deletion, of which no answer came, or that of others.
+                Some(pod) if pod.version == Version::Leaving => self.replaced(node, &pod.uid, now),
+                Some(_) | None => {
+                    self.0.remove(node);
+                    plan.progress.push(Progress::NotReplaced(node.clone(), None));
+                }
+            },
+            Some(Work::Away {
+                since,
+                ended,
+                leaving,
+                back,
+                reported,
+            }) => {
+                *leaving = version == Some(Version::Leaving);
+                let another = snapshot.pod.as_ref().map(|pod| &pod.uid) != ended.as_ref();
+                let well = version == Some(Version::Current) && another && {
+                    let heard = snapshot.agent.filter(|agent| agent.connected_for < now.since(*since));
+                    runs && (ended.is_none() || heard.is_some_and(|agent| agent.receives_its_vehicle()))
+                };
+                *back = back.or(Some(now)).filter(|_| well);
+                let ours = ended.is_some();
+                if back.is_some_and(|back| now.since(back) >= STEADY) {
+                    self.0.remove(node);
+                    plan.progress.extend(ours.then(|| Progress::Done(node.clone())));
+                } else if version == Some(Version::Outdated) && another {
+                    // There is a newer version still, or an older one again: it waits like all others.
+                    self.0.remove(node);
+                } else if !ours && !snapshot.node_ready {
+                    // What a node does that is switched off is not known.
+                    self.0.remove(node);
+                } else if now.since(*since) >= pace.patience {
+                    if !std::mem::replace(reported, true) {
+                        plan.progress.push(Progress::Stuck(node.clone()));
+                    }
+                    plan.stuck.push(node.clone());
+                }
+            }
+            Some(Work::Resting { until }) if now < *until && version != Some(Version::Leaving) => {}
+            Some(Work::Resting { .. }) | None => {
+                self.0.remove(node);
+                let away = version != Some(Version::Outdated) && !runs || version == Some(Version::Leaving);
+                if away && snapshot.node_ready {
+                    let away = Work::Away {
+                        since: now,
+                        ended: None,
+                        leaving: version == Some(Version::Leaving),
+                        back: None,
+                        reported: false,
+                    };
+                    self.0.insert(node.clone(), away);
+                }
+            }
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests;

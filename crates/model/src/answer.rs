@@ -1,0 +1,43 @@
+//! What an autopilot has answered to commands whose effect does not show.
+//!
+//! Owns: [`Answer`], [`Owed`] and [`Stalled`]. Must not: count or repeat commands; `fleet::flight::memory` does.
+
+use crate::takeover::Descent;
+use crate::time::Moment;
+
+/// What an autopilot has answered to a command.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum Answer {
+    /// It may still answer.
+    #[default]
+    Awaited,
+    /// Nothing, in the time that it has.
+    Missing,
+    /// ACCEPTED.
+    Accepted,
+    /// Another final result, by its name.
+    Refused(String),
+}
+
+/// A way down that was commanded, and that the vehicle is not observed to take.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct Owed {
+    /// Which.
+    pub descent: Descent,
+    /// How often it was commanded.
+    pub times: u32,
+    /// When it was first commanded.
+    pub since: Moment,
+    /// What the autopilot answered last.
+    pub answer: Answer,
+}
+
+/// Orders to fly to the next place of a route, none of which has brought the vehicle nearer to it.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Stalled {
+    /// What the autopilot answered to the last that it had the time to answer.
+    pub answer: Answer,
+    /// What it said to one of them; empty when it said nothing. PX4 accepts a place outside of its fence, and says so only
+    /// on links on which it receives a ground station.
+    pub words: String,
+}

@@ -1,0 +1,106 @@
+//! Failsafes that the autopilot executes by itself: whether one is under way, and why a flight left its order.
+//!
+//! Owns: [`executing`], and the account of what diverted a flight ([`Diversion`]). Must not: say what may be sent meanwhile;
+//! `fleet::safety` does.
+//!
+//! | autopilot | a failsafe is under way while |
+//! |---|---|
+//! | PX4 | HEARTBEAT.system_status is CRITICAL: it is set from the wait in Hold to the end of the action, and cleared when a user takes over |
+//! | ArduPilot | it has just announced one; the mode that follows shows within a heartbeat. Its CRITICAL stays on after a failsafe whose action is "none", so that it alone proves nothing |
+//! | both | system_status is EMERGENCY or FLIGHT_TERMINATION |
+
+use crate::alarm::Cause;
+use crate::takeover::InCommand;
+use crate::time::Moment;
+use crate::vehicle::{Autopilot, FlightTruth, Mode, SystemState, TRUTH_STALE_AFTER, Vehicle};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// After an autopilot has announced a failsafe, its mode and state may take this long to show it: heartbeats come at 1 Hz.
+pub const ANNOUNCED_FOR: Duration = Duration::from_secs(3);
+
+/// An announcement explains a change of mode that is observed within this time.
+pub const EXPLAINS_FOR: Duration = Duration::from_secs(10);
+
+/// What took a flight off its order, and why.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum Diverted {
+    /// We did: the battery had reached the reserve.
+    LowBattery,
+    /// We did: the coordinator was lost.
+    CoordinatorLoss,
+    /// The autopilot did.
+    Autopilot(Cause),
+}
+
+/// Why a flight is not, or no longer, what was ordered.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Diversion {
+    /// What took it off, and why.
+    pub why: Diverted,
+    /// The autopilot's own text; empty when it gave none, or when it was us.
+    pub words: String,
+}
+
+/// Whether the autopilot executes a failsafe of its own, as far as is known. On the ground with motors off there is none.
+#[must_use]
+pub fn executing(vehicle: &Vehicle, now: Moment) -> bool {
+    let beat = vehicle.heartbeat.as_ref();
+    let armed = beat
+        .and_then(|h| h.fresh(now, TRUTH_STALE_AFTER))
+        .is_some_and(|h| h.armed);
+    if !armed {
+        return false;
+    }
+    let state = vehicle.state.as_ref().and_then(|s| s.fresh(now, TRUTH_STALE_AFTER));
+    let announced = vehicle
+        .alarm
+        .as_ref()
+        .is_some_and(|a| a.fresh(now, ANNOUNCED_FOR).is_some());
+    match (state, vehicle.identity.as_ref().map(|id| id.autopilot)) {
+        (Some(SystemState::Emergency | SystemState::Terminated), _) => true,
+        (Some(SystemState::Critical), Some(Autopilot::Px4)) => true,
+        (Some(SystemState::Critical | SystemState::Normal) | None, _) => announced,
+    }
+}
+
+/// Why the flight is not what was ordered, after another observation; `before` is what was known, `in_command` who commands
+/// now and `ours` whether a descent of ours is under way.
+#[must_use]
+pub fn diversion(
+    before: Option<Diversion>,
+    vehicle: &Vehicle,
+    in_command: InCommand,
+    ours: bool,
+    now: Moment,
+) -> Option<Diversion> {
+    let (truth, mode) = (vehicle.truth(now), vehicle.mode(now));
+    if !matches!(truth, FlightTruth::Airborne(_)) {
+        return before;
+    }
+    let by_us = |d: &Diversion| !matches!(d.why, Diverted::Autopilot(_));
+    let theirs = in_command == InCommand::SomebodyElse;
+    let executing = executing(vehicle, now);
+    if (executing && !ours) || theirs {
+        let alarm = vehicle.alarm.as_ref().and_then(|a| a.fresh(now, EXPLAINS_FOR));
+        let announced = alarm.map(|alarm| Diversion {
+            why: Diverted::Autopilot(alarm.cause),
+            words: alarm.words.clone(),
+        });
+        // One without a text is known for one by its state alone. What is known stays, until more is reported.
+        let known = before.filter(|d| !by_us(d));
+        let unexplained = || {
+            executing.then(|| Diversion {
+                why: Diverted::Autopilot(Cause::Other),
+                words: String::new(),
+            })
+        };
+        return announced.or(known).or_else(unexplained);
+    }
+    // It flies as ordered again.
+    let as_ordered = matches!(mode, Some(Mode::Station | Mode::Takeoff | Mode::Mission)) && !ours;
+    before.filter(|_| !as_ordered)
+}
+
+#[cfg(test)]
+mod tests;

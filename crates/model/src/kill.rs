@@ -1,0 +1,322 @@
+//! Stopping a vehicle's motors wherever it is: the one exception to "nothing of ours disarms a vehicle" (invariant 5).
+//!
+//! A kill is an edge and not a level: a person gives it twice, it reaches the agent on the stream that is open now, is
+//! sent to the autopilot once, and is forgotten. Nothing stores it, repeats it, or gives it by itself.
+//!
+//! Owns: what a kill order is ([`KillOrder`]), whether an agent may carry it out ([`may_kill`]), the permit to send one
+//! command ([`KillPermit`]), and what came of it ([`KillOutcome`]).
+//! Must not: be asked by `fleet::flight::converge` or any failsafe.
+
+use crate::assignment::Assignment;
+use crate::ids::{DroneUid, Term};
+use crate::time::Moment;
+use std::time::Duration;
+
+/// From its arrival at the agent to the wire a kill takes at most this long; later it is dropped.
+pub const KILL_LIFE: Duration = Duration::from_secs(2);
+
+/// The coordinator must have had a report of the agent this young when the order reached the agent: an order that a slow
+/// network held back is about a vehicle that is somewhere else by now. Reports come at least once a second.
+pub const LAST_REPORT_WITHIN: Duration = Duration::from_secs(3);
+
+/// How many nonces an agent remembers at most.
+const REMEMBERED: usize = 64;
+
+/// A confirmed order to stop the motors of one Drone's vehicle.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KillOrder {
+    /// A number that no other order has.
+    pub nonce: u64,
+    /// Drone whose vehicle is meant.
+    pub uid: DroneUid,
+    /// Leadership of the coordinator that sent it.
+    pub term: Term,
+    /// `made` of the agent's last report that the coordinator had, on the agent's own clock.
+    pub last_report: Moment,
+}
+
+/// What must be known to decide on a kill.
+#[derive(Clone, Copy, Debug)]
+pub struct KillQuestion<'a> {
+    /// The order.
+    pub order: &'a KillOrder,
+    /// When it arrived.
+    pub arrived: Moment,
+    /// The assignment held.
+    pub held: Option<&'a Assignment>,
+    /// The highest term that the agent has received.
+    pub highest_term: Term,
+    /// Whether the coordinator confirmed the held assignment on the stream that is open now.
+    pub confirmed: bool,
+    /// Orders carried out or refused before.
+    pub used: &'a UsedNonces,
+    /// Now.
+    pub now: Moment,
+}
+
+/// Why an agent does not stop the motors.
+#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
+pub enum NoKill {
+    /// The order came before.
+    #[error("this order came before; give a new one with `skein kill`")]
+    UsedBefore,
+    /// The vehicle serves another Drone, or none.
+    #[error("the vehicle of this node does not serve Drone {0}; see `skein status`")]
+    OtherDrone(DroneUid),
+    /// The sender does not lead.
+    #[error("the order is of term {got}, but term {highest} was received; ask the coordinator that leads")]
+    OtherTerm {
+        /// Term of the order.
+        got: Term,
+        /// Highest term received.
+        highest: Term,
+    },
+    /// The stream is new, and no report on it says which Drone the vehicle serves.
+    #[error("the coordinator has only just connected to the agent; try again")]
+    Unconfirmed,
+    /// It was under way for too long.
+    #[error("the order was under way for too long; check where the vehicle is now, and try again")]
+    TooLate,
+}
+
+/// The kill order came too late to be sent.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, thiserror::Error)]
+#[error("kill command dropped: older than {} s", KILL_LIFE.as_secs())]
+pub struct KillExpired;
+
+/// Permit to send one command that stops the motors, once, within [`KILL_LIFE`] of the order's arrival.
+///
+/// Neither `Clone` nor constructible elsewhere: sending consumes it.
+#[derive(Debug, PartialEq, Eq)]
+pub struct KillPermit {
+    arrived: Moment,
+}
+
+impl KillPermit {
+    /// Consumes the permit at the moment of writing to the wire.
+    ///
+    /// # Errors
+    /// [`KillExpired`] when the command's life is over; it must then be dropped.
+    pub fn spend(self, now: Moment) -> Result<(), KillExpired> {
+        if now.since(self.arrived) <= KILL_LIFE {
+            Ok(())
+        } else {
+            Err(KillExpired)
+        }
+    }
+}
+
+/// The orders that an agent has had in its present life, the newest last. Older ones than it remembers are too late.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct UsedNonces(Vec<u64>);
+
+impl UsedNonces {
+    /// Whether an order of this number came before.
+    #[must_use]
+    pub fn has(&self, nonce: u64) -> bool {
+        self.0.contains(&nonce)
+    }
+
+    /// Remembers `nonce`.
+    pub fn note(&mut self, nonce: u64) {
+        if self.0.len() >= REMEMBERED {
+            self.0.remove(0);
+        }
+        self.0.push(nonce);
+    }
+}
+
+/// Whether the motors may be stopped on this order. The caller notes the nonce whatever the answer.
+///
+/// # Errors
+/// [`NoKill`], the first reason against it.
+pub fn may_kill(q: &KillQuestion<'_>) -> Result<KillPermit, NoKill> {
+    if q.used.has(q.order.nonce) {
+        return Err(NoKill::UsedBefore);
+    }
+    let other = || NoKill::OtherDrone(q.order.uid.clone());
+    let held = q.held.filter(|held| held.uid == q.order.uid).ok_or_else(other)?;
+    if q.order.term != q.highest_term || held.term != q.order.term {
+        return Err(NoKill::OtherTerm {
+            got: q.order.term,
+            highest: q.highest_term,
+        });
+    }
+    if !q.confirmed {
+        return Err(NoKill::Unconfirmed);
+    }
+    let late = q.now.since(q.arrived) > KILL_LIFE || q.arrived.since(q.order.last_report) > LAST_REPORT_WITHIN;
+    // A report that the agent has not made yet was made by another.
+    if late || q.order.last_report > q.arrived {
+        return Err(NoKill::TooLate);
+    }
+    Ok(KillPermit { arrived: q.arrived })
+}
+
+/// What came of a kill order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum KillOutcome {
+    /// The agent did not send the command; the text says why.
+    NotSent(String),
+    /// The autopilot accepted it.
+    Accepted,
+    /// The autopilot refused it, with this MAV_RESULT.
+    Refused(String),
+    /// The autopilot did not answer: it may have been carried out or not.
+    NoAnswer,
+}
+
+/// An agent's answer to a kill order.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct KillAnswer {
+    /// The order's number.
+    pub nonce: u64,
+    /// What came of it.
+    pub outcome: KillOutcome,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::assignment::{Desired, Failsafe, GroundedWhy};
+    use crate::ids::DroneName;
+    use crate::units::AltitudeAboveHome;
+
+    fn at(ms: u64) -> Moment {
+        Moment::at(Duration::from_millis(ms))
+    }
+
+    fn held(desired: Desired) -> Assignment {
+        Assignment {
+            term: Term(3),
+            uid: DroneUid("u".into()),
+            name: DroneName {
+                namespace: "field".into(),
+                name: "alpha-1".into(),
+            },
+            generation: 1,
+            desired,
+            failsafe: Failsafe::default(),
+            resume_after: 0,
+            ground_mark: None,
+            reported_flight: crate::reported_flight::ReportedFlight::default(),
+            routed: false,
+            manner: crate::station::Manner::default(),
+            void: crate::route_order::OrderNumber::default(),
+            rules: None,
+            plan: None,
+            route: None,
+        }
+    }
+
+    fn order() -> KillOrder {
+        KillOrder {
+            nonce: 11,
+            uid: DroneUid("u".into()),
+            term: Term(3),
+            last_report: at(9_500),
+        }
+    }
+
+    /// The answer to `order`, which came at 10 s, with one circumstance changed.
+    fn answer(order: &KillOrder, change: impl FnOnce(&mut KillQuestion<'_>)) -> Result<KillPermit, NoKill> {
+        answer_after(&UsedNonces::default(), order, change)
+    }
+
+    fn answer_after(
+        used: &UsedNonces,
+        order: &KillOrder,
+        change: impl FnOnce(&mut KillQuestion<'_>),
+    ) -> Result<KillPermit, NoKill> {
+        let held = held(Desired::Grounded {
+            why: GroundedWhy::Ordered,
+        });
+        let mut question = KillQuestion {
+            order,
+            arrived: at(10_000),
+            held: Some(&held),
+            highest_term: Term(3),
+            confirmed: true,
+            used,
+            now: at(10_010),
+        };
+        change(&mut question);
+        may_kill(&question)
+    }
+
+    #[test]
+    fn a_confirmed_order_that_has_just_come_stops_the_motors_of_the_drone_that_is_held() {
+        let permit = answer(&order(), |_| ()).unwrap();
+        assert_eq!(permit.spend(at(10_020)), Ok(()));
+        let flying = held(Desired::Flying {
+            altitude: AltitudeAboveHome(10.0),
+        });
+        let used = UsedNonces::default();
+        let question = KillQuestion {
+            order: &order(),
+            arrived: at(10_000),
+            held: Some(&flying),
+            highest_term: Term(3),
+            confirmed: true,
+            used: &used,
+            now: at(10_000),
+        };
+        assert!(may_kill(&question).is_ok(), "whatever the Drone wants");
+    }
+
+    #[test]
+    fn an_order_for_another_drone_or_of_another_leadership_stops_nothing() {
+        let other = KillOrder {
+            uid: DroneUid("v".into()),
+            ..order()
+        };
+        assert_eq!(answer(&other, |_| ()), Err(NoKill::OtherDrone(other.uid.clone())));
+        assert_eq!(
+            answer(&order(), |q| q.held = None),
+            Err(NoKill::OtherDrone(order().uid))
+        );
+        for term in [Term(2), Term(4)] {
+            let highest = Term(3);
+            let refused = NoKill::OtherTerm { got: term, highest };
+            assert_eq!(answer(&KillOrder { term, ..order() }, |_| ()), Err(refused));
+        }
+        let deposed = answer(&order(), |q| q.highest_term = Term(4));
+        assert!(matches!(deposed, Err(NoKill::OtherTerm { .. })));
+    }
+
+    #[test]
+    fn an_order_is_carried_out_once() {
+        let mut used = UsedNonces::default();
+        used.note(11);
+        assert_eq!(answer_after(&used, &order(), |_| ()), Err(NoKill::UsedBefore));
+        for nonce in 0..10_000 {
+            used.note(nonce);
+        }
+        assert!(used.has(9_999) && used.0.len() <= REMEMBERED);
+    }
+
+    #[test]
+    fn an_order_that_was_held_up_on_its_way_stops_nothing() {
+        for seen in [6_999, 10_001] {
+            let late = KillOrder {
+                last_report: at(seen),
+                ..order()
+            };
+            assert_eq!(answer(&late, |_| ()), Err(NoKill::TooLate), "{seen}");
+        }
+        let oldest = KillOrder {
+            last_report: at(7_000),
+            ..order()
+        };
+        assert!(answer(&oldest, |_| ()).is_ok());
+        assert_eq!(answer(&order(), |q| q.now = at(12_001)), Err(NoKill::TooLate));
+        let permit = || answer(&order(), |_| ()).unwrap();
+        assert_eq!(permit().spend(at(12_000)), Ok(()));
+        assert_eq!(permit().spend(at(12_001)), Err(KillExpired));
+    }
+
+    #[test]
+    fn on_a_stream_that_has_just_opened_nothing_is_stopped() {
+        assert_eq!(answer(&order(), |q| q.confirmed = false), Err(NoKill::Unconfirmed));
+    }
+}

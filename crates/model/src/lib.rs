@@ -1,0 +1,38 @@
+//! What is said between the programs of Skein: units, identities, what a vehicle was heard to do, orders and reports.
+//!
+//! Owns: those types, what makes one of them valid, and what follows from one alone. Must not: decide for a vehicle or a fleet (`fleet`
+//! does), know tokio, kube, tonic or mavlink, do any input or output, or read a clock. Time comes in as a [`time::Moment`] parameter.
+
+pub mod activity;
+pub mod alarm;
+pub mod answer;
+pub mod assignment;
+pub mod backoff;
+pub mod battery_level;
+pub mod denied_parameters;
+pub mod failsafe;
+pub mod followed;
+pub mod geo;
+pub mod ground;
+pub mod guest;
+pub mod ids;
+pub mod inventory;
+pub mod kill;
+pub mod logs;
+pub mod owned_airspace;
+pub mod plan;
+pub mod preflight_policy;
+pub mod remote_id;
+pub mod report;
+pub mod reported_flight;
+pub mod route_order;
+pub mod rules;
+pub mod station;
+pub mod takeover;
+pub mod time;
+pub mod trace;
+pub mod traffic;
+pub mod units;
+pub mod vehicle;
+pub mod version;
+pub mod whereabouts;

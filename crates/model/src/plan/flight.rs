@@ -1,0 +1,524 @@
+//! A share of a mission as one vehicle flies it by itself: items of the mission protocol, and what its agent reports of them.
+//!
+//! Owns: [`FlightPlan`] and what one may hold ([`FlightPlan::new`], [`FlightPlan::check`]); which of its items are reached
+//! ([`Reached`]); the items that fly what is left of it ([`rest`]); [`PlanReport`].
+//! Must not: cut work into shares (`fleet::planning::mission::share`), upload, or take an item for reached that no vehicle reported.
+//!
+//! Items are counted from 0, and home is none of them, whatever number an autopilot gives them.
+
+use super::item::{self, Item};
+use crate::ids::Term;
+use serde::{Deserialize, Serialize};
+use sha2::{Digest, Sha256};
+use std::fmt;
+
+/// Most items of one plan. PX4 holds 500 or more on all but its smallest boards, ArduCopter 700 or more with 16 KiB of storage.
+pub const MOST_ITEMS: usize = 700;
+
+/// Most ranges of reached items that a report names: every second item.
+pub const MOST_RANGES: usize = MOST_ITEMS / 2;
+
+/// Largest number in an item: a float32 holds each whole number up to it.
+const LARGEST: f64 = 16_777_216.0;
+
+/// Names the content of a plan: equal items, equal digest. 32 hexadecimal digits.
+#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, Serialize, Deserialize)]
+pub struct PlanDigest(pub String);
+
+impl PlanDigest {
+    /// Of these items.
+    #[must_use]
+    pub fn of(items: &[Item]) -> Self {
+        let mut hash = Sha256::new();
+        for item in items {
+            hash.update(item.command.to_be_bytes());
+            hash.update([item.frame, u8::from(item.goes_on)]);
+            for param in item.params {
+                hash.update([u8::from(param.is_some())]);
+                // Both zeros are the same number.
+                hash.update((param.unwrap_or_default() + 0.0).to_bits().to_be_bytes());
+            }
+        }
+        let digits = hash.finalize();
+        Self(digits.iter().take(16).map(|byte| format!("{byte:02x}")).collect())
+    }
+}
+
+impl fmt::Display for PlanDigest {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        f.write_str(&self.0)
+    }
+}
+
+/// What one vehicle flies by itself once it is up. A level: sent again, it changes nothing.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct FlightPlan {
+    /// Leadership of the coordinator that sent it.
+    pub term: Term,
+    /// Of the items.
+    pub digest: PlanDigest,
+    /// Without takeoff: that is the agent's.
+    pub items: Vec<Item>,
+}
+
+/// Why items are no plan.
+#[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
+pub enum BadPlan {
+    /// None.
+    #[error("there is no item")]
+    Empty,
+    /// Too many.
+    #[error("{0} items are more than {MOST_ITEMS}; fly it in several shares")]
+    TooMany(usize),
+    /// Something that a vehicle does not do on a plan of ours: takeoff, jumps, arming, modes and fences are decided elsewhere, and what
+    /// never ends is never done.
+    #[error("item {number} ({name}, command {command}) cannot be part of a flight; remove it")]
+    Command {
+        /// Its number, from 0.
+        number: usize,
+        /// MAV_CMD.
+        command: u16,
+        /// Its name.
+        name: &'static str,
+    },
+    /// Something after the vehicle has landed or gone home.
+    #[error("item {0} comes after a landing or return, which has to be the last")]
+    AfterLanding(usize),
+    /// It waits for a person, so it would never be done.
+    #[error("at item {0} the vehicle waits for a person; let it go on by itself (autocontinue)")]
+    Waits(usize),
+    /// A place that is none.
+    #[error("item {0} has no place; give latitude, longitude and height above home or sea level")]
+    Place(usize),
+    /// A number that an item cannot hold.
+    #[error("parameter {parameter} of item {number} is no number that an item can hold")]
+    Number {
+        /// The item, from 0.
+        number: usize,
+        /// From 1.
+        parameter: usize,
+    },
+}
+
+/// What an item may be, by MAV_CMD, and whether it is something that stays so until it is changed; of photos see [`stays`].
+const ALLOWED: [(u16, bool); 27] = [
+    (item::NAV_WAYPOINT, false),
+    (18, false), // NAV_LOITER_TURNS
+    (item::NAV_LOITER_TIME, false),
+    (item::NAV_RETURN_TO_LAUNCH, false),
+    (item::NAV_LAND, false),
+    (item::NAV_SPLINE_WAYPOINT, false),
+    (item::NAV_DELAY, false),
+    (112, false), // CONDITION_DELAY
+    (114, false), // CONDITION_DISTANCE
+    (115, true),  // CONDITION_YAW
+    (item::DO_CHANGE_SPEED, true),
+    (181, true),  // DO_SET_RELAY
+    (183, true),  // DO_SET_SERVO
+    (189, false), // DO_LAND_START
+    (195, true),  // DO_SET_ROI_LOCATION
+    (197, true),  // DO_SET_ROI_NONE
+    (201, true),  // DO_SET_ROI
+    (205, true),  // DO_MOUNT_CONTROL
+    (item::DO_SET_CAM_TRIGG_DIST, true),
+    (211, false), // DO_GRIPPER
+    (214, true),  // DO_SET_CAM_TRIGG_INTERVAL
+    (530, true),  // SET_CAMERA_MODE
+    (1000, true), // DO_GIMBAL_MANAGER_PITCHYAW
+    (item::IMAGE_START_CAPTURE, false),
+    (2001, true), // IMAGE_STOP_CAPTURE
+    (2500, true), // VIDEO_START_CAPTURE
+    (2501, true), // VIDEO_STOP_CAPTURE
+];
+
+fn allowed(command: u16) -> Option<bool> {
+    let found = ALLOWED.iter().find(|(allowed, _)| *allowed == command);
+    found.map(|(_, stays)| *stays)
+}
+
+/// Whether what `item` sets stays so until it is changed.
+fn stays(item: &Item) -> bool {
+    match (item.command, item.params) {
+        // Every so many seconds, and no number that ends it. Without an interval it is one photo.
+        (item::IMAGE_START_CAPTURE, [_, every, count, ..]) => {
+            every.is_some_and(|every| every > 0.0) && count.is_none_or(|count| count <= 0.0)
+        }
+        (command, _) => allowed(command) == Some(true),
+    }
+}
+
+impl FlightPlan {
+    /// The plan of these items.
+    ///
+    /// # Errors
+    /// [`BadPlan`], what is wrong with them.
+    pub fn new(term: Term, items: Vec<Item>) -> Result<Self, BadPlan> {
+        let digest = PlanDigest::of(&items);
+        let plan = Self { term, digest, items };
+        plan.check()?;
+        Ok(plan)
+    }
+
+    /// Whether an agent may fly it.
+    ///
+    /// # Errors
+    /// [`BadPlan`], the first thing that is wrong.
+    pub fn check(&self) -> Result<(), BadPlan> {
+        if self.items.is_empty() {
+            return Err(BadPlan::Empty);
+        }
+        if self.items.len() > MOST_ITEMS {
+            return Err(BadPlan::TooMany(self.items.len()));
+        }
+        let mut landed = false;
+        for (number, item) in self.items.iter().enumerate() {
+            if landed {
+                return Err(BadPlan::AfterLanding(number));
+            }
+            check_item(number, item)?;
+            landed = [item::NAV_RETURN_TO_LAUNCH, item::NAV_LAND].contains(&item.command);
+        }
+        Ok(())
+    }
+}
+
+/// Whether an item of this number may be part of a plan.
+pub fn check_item(number: usize, item: &Item) -> Result<(), BadPlan> {
+    if allowed(item.command).is_none() {
+        return Err(BadPlan::Command {
+            number,
+            command: item.command,
+            name: item.name(),
+        });
+    }
+    let sound = |param: &Option<f64>| param.is_none_or(|param| param.abs() <= LARGEST);
+    if let Some(at) = item.params.iter().position(|param| !sound(param)) {
+        let parameter = at + 1;
+        return Err(BadPlan::Number { number, parameter });
+    }
+    if !item.goes_on {
+        return Err(BadPlan::Waits(number));
+    }
+    // Autopilots take 0, 0 for where the vehicle is.
+    let given = matches!(item.params, [.., Some(x), Some(y), Some(_)] if x != 0.0 || y != 0.0);
+    match item.place() {
+        _ if !is_flown_to(item.command) => Ok(()),
+        Some(Ok((at, _))) if given && at.latitude_deg.abs() <= 90.0 && at.longitude_deg.abs() <= 180.0 => Ok(()),
+        Some(_) | None => Err(BadPlan::Place(number)),
+    }
+}
+
+/// Whether a command flies to a place of its own.
+#[must_use]
+pub const fn is_flown_to(command: u16) -> bool {
+    matches!(
+        command,
+        item::NAV_WAYPOINT | 18 | item::NAV_LOITER_TIME | item::NAV_LAND | item::NAV_SPLINE_WAYPOINT
+    )
+}
+
+/// An item to upload, and which one of the plan it is; `None` for a state of before that is given again.
+pub type Uploaded = (Item, Option<u16>);
+
+/// The items that fly `items` from number `from` on: what was set before and stays so (speed, camera, heading) comes first, each as it was
+/// set last, and then the rest as it is.
+#[must_use]
+pub fn rest(items: &[Item], from: usize) -> Vec<Uploaded> {
+    let states = states(items.get(..from).unwrap_or(items));
+    let states = states.into_iter().map(|item| (item, None));
+    let left = items.iter().enumerate().skip(from);
+    let left = left.map(|(number, item)| (*item, u16::try_from(number).ok()));
+    states.chain(left).collect()
+}
+
+/// What `items` set and what stays so, each as it was set last.
+pub fn states(items: &[Item]) -> Vec<Item> {
+    let mut states: Vec<Item> = Vec::new();
+    for item in items.iter().filter(|item| stays(item)) {
+        states.retain(|known| !replaces(item, known));
+        states.push(*item);
+    }
+    // One that ends what has not begun says nothing.
+    let ends = |item: &Item| match item.command {
+        item::DO_SET_CAM_TRIGG_DIST | 214 => item.params.first().copied().flatten().unwrap_or_default() <= 0.0,
+        197 | 2001 | 2501 => true,
+        _ => false,
+    };
+    states.retain(|item| !ends(item));
+    states
+}
+
+/// Whether what `new` sets takes the place of what `old` has set.
+fn replaces(new: &Item, old: &Item) -> bool {
+    let one_of = |group: &[u16]| group.contains(&new.command) && group.contains(&old.command);
+    if one_of(&[195, 197, 201]) || one_of(&[2500, 2501]) {
+        return true;
+    }
+    if one_of(&[item::IMAGE_START_CAPTURE, 2001]) {
+        // One camera by its number, or all of them.
+        let camera = |item: &Item| item.params.first().copied().flatten().filter(|camera| *camera > 0.0);
+        return camera(new).is_none() || camera(new) == camera(old);
+    }
+    // Each kind of speed, relay and servo has one of its own.
+    let own = [item::DO_CHANGE_SPEED, 181, 183].contains(&new.command);
+    new.command == old.command && (!own || new.params.first() == old.params.first())
+}
+
+/// Which items were reached, as ranges from the first to the last of each; sorted, with at least one item between two.
+#[derive(Clone, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Reached(Vec<(u16, u16)>);
+
+impl Reached {
+    /// None.
+    #[must_use]
+    pub const fn none() -> Self {
+        Self(Vec::new())
+    }
+
+    /// These, in whatever order.
+    #[must_use]
+    pub fn of(ranges: impl IntoIterator<Item = (u16, u16)>) -> Self {
+        let mut ranges: Vec<_> = ranges.into_iter().filter(|(first, last)| first <= last).collect();
+        ranges.sort_unstable();
+        let mut joined: Vec<(u16, u16)> = Vec::with_capacity(ranges.len());
+        for (first, last) in ranges {
+            match joined.last_mut() {
+                Some(before) if first <= before.1.saturating_add(1) => before.1 = before.1.max(last),
+                _ => joined.push((first, last)),
+            }
+        }
+        Self(joined)
+    }
+
+    /// With `item`.
+    #[must_use]
+    pub fn with(&self, item: u16) -> Self {
+        Self::of(self.0.iter().copied().chain([(item, item)]))
+    }
+
+    /// Whether `item` is among them.
+    #[must_use]
+    pub fn has(&self, item: u16) -> bool {
+        self.0.iter().any(|(first, last)| (*first..=*last).contains(&item))
+    }
+
+    /// The first that is not, of a plan of any length.
+    #[must_use]
+    pub fn first_left(&self) -> u16 {
+        match self.0.first() {
+            Some((0, last)) => last.saturating_add(1),
+            _ => 0,
+        }
+    }
+
+    /// How many.
+    #[must_use]
+    pub fn count(&self) -> usize {
+        let each = |(first, last): &(u16, u16)| usize::from(last - first) + 1;
+        self.0.iter().map(each).sum()
+    }
+
+    /// The ranges.
+    #[must_use]
+    pub fn ranges(&self) -> &[(u16, u16)] {
+        &self.0
+    }
+}
+
+/// What an agent reports of the plan that it holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct PlanReport {
+    /// The plan that it holds; `None`: it never took any. All below is about that one.
+    pub held: Option<PlanDigest>,
+    /// How far it is on the autopilot.
+    pub state: PlanState,
+    /// Whether the vehicle is flying it just now, by its autopilot's own account, because we asked for it.
+    pub flying: bool,
+    /// The item that its autopilot is busy with, while it is flying it; `None` also for a state of before that is given again.
+    pub current: Option<u16>,
+    /// The items that were reached, by the autopilot's account and the vehicle's own position. Kept over landings and restarts.
+    pub reached: Reached,
+    /// Whether its autopilot has come to the end of what is left of it, though an item may have been left out on the way. The vehicle
+    /// holds then, or comes home where its last item says so.
+    pub ended: bool,
+    /// Whether all items were reached.
+    pub finished: bool,
+}
+
+/// How far the autopilot has the plan that its agent holds.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub enum PlanState {
+    /// Nothing is done about it: the assignment does not name it, or it is finished.
+    #[default]
+    Idle,
+    /// It is being uploaded, read back, or judged by the autopilot.
+    Uploading,
+    /// Read back equal, and not rejected by the autopilot.
+    Ready,
+    /// The autopilot refused it; in its words, or in ours. Tried again with a capped back-off.
+    Refused(String),
+    /// Somebody else has uploaded another mission. It is never flown as ours; ours is uploaded again once the vehicle is not flying that one.
+    Foreign,
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const fn waypoint(latitude: f64) -> Item {
+        Item::written(item::NAV_WAYPOINT, [0.0, 0.0, 0.0, 0.0, latitude, 8.5, 30.0])
+    }
+
+    const fn speed(m_s: f64) -> Item {
+        Item::written(item::DO_CHANGE_SPEED, [1.0, m_s, -1.0, 0.0, 0.0, 0.0, 0.0])
+    }
+
+    const fn camera(meters: f64) -> Item {
+        Item::written(item::DO_SET_CAM_TRIGG_DIST, [meters, 0.0, 1.0, 0.0, 0.0, 0.0, 0.0])
+    }
+
+    #[test]
+    fn what_arms_jumps_waits_or_goes_on_after_a_landing_is_no_plan() {
+        let new = |items: &[Item]| FlightPlan::new(Term(1), items.to_vec()).map(|plan| plan.items.len());
+        let command = |number, command, name| BadPlan::Command { number, command, name };
+        let home = Item::written(item::NAV_RETURN_TO_LAUNCH, [0.0; 7]);
+        let waits = Item {
+            goes_on: false,
+            ..waypoint(47.0)
+        };
+        let terrain = Item {
+            frame: item::FRAME_GLOBAL_TERRAIN_ALT,
+            ..waypoint(47.0)
+        };
+        assert_eq!(new(&[speed(3.0), waypoint(47.0), camera(5.0), home]), Ok(4));
+        assert_eq!(new(&[]), Err(BadPlan::Empty));
+        assert_eq!(new(&vec![speed(3.0); 701]), Err(BadPlan::TooMany(701)));
+        for (number, name) in [
+            (22, "NAV_TAKEOFF"),
+            (177, "DO_JUMP"),
+            (17, "NAV_LOITER_UNLIM"),
+            (300, "no command that Skein knows"),
+            (400, "no command that Skein knows"),
+            (176, "no command that Skein knows"),
+        ] {
+            let bad = Item::written(number, [0.0; 7]);
+            assert_eq!(new(&[waypoint(47.0), bad]), Err(command(1, number, name)));
+        }
+        assert_eq!(new(&[home, waypoint(47.0)]), Err(BadPlan::AfterLanding(1)));
+        assert_eq!(new(&[waits]), Err(BadPlan::Waits(0)));
+        assert_eq!(new(&[waypoint(91.0)]), Err(BadPlan::Place(0)));
+        assert_eq!(new(&[terrain]), Err(BadPlan::Place(0)));
+        let (number, parameter) = (0, 2);
+        assert_eq!(new(&[speed(f64::NAN)]), Err(BadPlan::Number { number, parameter }));
+    }
+
+    #[test]
+    fn equal_items_have_an_equal_digest_and_others_another() {
+        let of = |items: &[Item]| PlanDigest::of(items);
+        assert_eq!(of(&[waypoint(47.0)]), of(&[waypoint(47.0)]));
+        assert_eq!(of(&[camera(0.0)]), of(&[camera(-0.0)]));
+        assert_eq!(of(&[waypoint(47.0)]).0.len(), 32);
+        for other in [vec![waypoint(47.1)], vec![waypoint(47.0); 2], vec![speed(1.0)], vec![]] {
+            assert_ne!(of(&other), of(&[waypoint(47.0)]));
+        }
+    }
+
+    #[test]
+    fn what_is_left_begins_with_the_state_that_was_set_before_it() {
+        let items = [
+            speed(3.0),
+            waypoint(47.0),
+            camera(5.0),
+            waypoint(47.1),
+            speed(6.0),
+            waypoint(47.2),
+            camera(0.0),
+            waypoint(47.3),
+        ];
+        let numbers = |from| {
+            let rest = rest(&items, from);
+            rest.into_iter()
+                .map(|(item, number)| (item.command, item.params[1], number))
+                .map(|(command, second, number)| match command {
+                    item::DO_CHANGE_SPEED => (format!("speed {}", second.unwrap()), number),
+                    item::DO_SET_CAM_TRIGG_DIST => ("camera".to_owned(), number),
+                    _ => ("place".to_owned(), number),
+                })
+                .collect::<Vec<_>>()
+        };
+        let expected = |list: &[(&str, Option<u16>)]| -> Vec<(String, Option<u16>)> {
+            list.iter()
+                .map(|(text, number)| ((*text).to_owned(), *number))
+                .collect()
+        };
+        assert_eq!(numbers(0).len(), 8, "all of it, and nothing before it");
+        assert_eq!(
+            numbers(5),
+            expected(&[
+                ("camera", None),
+                ("speed 6", None),
+                ("place", Some(5)),
+                ("camera", Some(6)),
+                ("place", Some(7))
+            ])
+        );
+        assert_eq!(
+            numbers(7),
+            expected(&[("speed 6", None), ("place", Some(7))]),
+            "the camera was stopped"
+        );
+        assert_eq!(numbers(8), expected(&[("speed 6", None)]));
+    }
+
+    #[test]
+    fn photos_at_an_interval_stay_until_they_are_stopped_and_so_many_do_not() {
+        let photos = |camera: f64, every_s: f64, count: Option<f64>| {
+            let mut item = Item::written(item::IMAGE_START_CAPTURE, [camera, every_s, 0.0, 0.0, 0.0, 0.0, 0.0]);
+            item.params[2] = count;
+            item
+        };
+        let stop = |camera: f64| Item::written(2001, [camera, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0]);
+        let states = |items: &[Item]| -> Vec<Item> {
+            let items = [items, &[waypoint(47.0)]].concat();
+            let rest = rest(&items, items.len() - 1).into_iter();
+            rest.filter(|(_, number)| number.is_none())
+                .map(|(item, _)| item)
+                .collect()
+        };
+        let on = photos(0.0, 2.0, Some(0.0));
+        let (open, slower) = (photos(0.0, 2.0, None), photos(0.0, 5.0, Some(0.0)));
+        let (one, some) = (photos(0.0, 0.0, Some(1.0)), photos(0.0, 2.0, Some(5.0)));
+        assert_eq!(states(&[on]), [on]);
+        assert_eq!(states(&[open]), [open]);
+        assert_eq!(states(&[on, slower]), [slower]);
+        assert_eq!(states(&[on, one, some]), [on]);
+        assert_eq!(states(&[on, stop(0.0), slower]), [slower]);
+        for ended in [
+            vec![on, stop(0.0)],
+            vec![stop(0.0)],
+            vec![one],
+            vec![some],
+            vec![photos(0.0, 0.0, Some(0.0))],
+        ] {
+            assert!(states(&ended).is_empty(), "{ended:?}");
+        }
+        let (first, second) = (photos(1.0, 2.0, Some(0.0)), photos(2.0, 2.0, Some(0.0)));
+        assert_eq!(states(&[first, second]), [first, second], "each camera has its own");
+        assert_eq!(states(&[first, second, stop(1.0)]), [second]);
+        assert!(states(&[first, second, stop(0.0)]).is_empty(), "all of them");
+    }
+
+    #[test]
+    fn reached_items_are_joined_and_what_was_jumped_over_is_left() {
+        let reached = [4, 0, 1, 3, 9]
+            .into_iter()
+            .fold(Reached::none(), |r, item| r.with(item));
+        assert_eq!(reached.ranges(), [(0, 1), (3, 4), (9, 9)]);
+        assert_eq!((reached.first_left(), reached.count()), (2, 5));
+        assert!(reached.has(4) && !reached.has(2));
+        let all = reached.with(2);
+        assert_eq!((all.ranges().first(), all.first_left()), (Some(&(0, 4)), 5));
+        assert_eq!(Reached::none().first_left(), 0);
+        assert_eq!(Reached::of([(3, 2), (5, 7), (1, 5)]).ranges(), [(1, 7)]);
+    }
+}

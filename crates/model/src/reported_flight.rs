@@ -1,0 +1,33 @@
+//! What an agent reports of the flight under a Drone, and what the coordinator keeps of it for an agent that has lost its disk.
+//!
+//! Owns: [`SoFar`] and [`ReportedFlight`]. Must not: decide; the agent's own account is `fleet::flight_record`.
+
+use crate::vehicle::HardwareUid;
+use serde::{Deserialize, Serialize};
+
+/// How far the flight of one Drone has come, in the words that the coordinator keeps.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub enum SoFar {
+    /// `fleet::flight_record::Stage::Fresh`.
+    #[default]
+    Fresh,
+    /// `fleet::flight_record::Stage::Flown`.
+    Flown,
+    /// `fleet::flight_record::Stage::Over`.
+    Over,
+    /// A command to stop its motors was sent.
+    Killed,
+}
+
+/// What an agent reported of the flight under a Drone before, for one that remembers nothing of it: it has lost its disk, and
+/// must neither take a vehicle back from a pilot nor make one take off that landed by itself.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash, Serialize, Deserialize)]
+pub struct ReportedFlight {
+    /// How often somebody else had taken over.
+    pub takeovers: u32,
+    /// How far it had come.
+    pub so_far: SoFar,
+    /// The hardware of the vehicle that served it.
+    #[serde(default)]
+    pub hardware: Option<HardwareUid>,
+}

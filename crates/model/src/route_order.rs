@@ -1,0 +1,285 @@
+//! The route that an agent is ordered to fly, and how far along it its vehicle is.
+//!
+//! Owns: [`RouteOrder`], its places over the Earth, and which of them comes next. Must not: grant a route; the coordinator owns its
+//! airspace before it is sent (`fleet::safety::may_fly`, invariant 11).
+//!
+//! A level like all orders: the same route again changes nothing, and an agent that was restarted finds its place on it by where
+//! the vehicle is. An older one than the last that was taken is not flown, from any sender: its airspace may be another's by now.
+
+use crate::geo::offset;
+use crate::ids::Term;
+use crate::station::{Off, Tolerance};
+use crate::units::{AltitudeAboveHome, AltitudeAmsl, Meters, Wgs84};
+use serde::{Deserialize, Serialize};
+
+/// No route has more places.
+pub const MOST_PLACES: usize = 16;
+
+/// A place counts as reached within this, meters over ground: less than a vehicle may stray from its leg.
+const REACHED: f64 = 1.2;
+
+/// A place counts as reached within this, meters in height.
+const REACHED_HEIGHT: f64 = 0.9;
+
+/// A vehicle is on a leg within this, meters over ground and in height: the usual margin of a claim
+/// (`fleet::airspace::Rules::default`).
+const ON_LEG: (f64, f64) = (2.5, 2.0);
+
+/// One that is farther off than this was not moved by its own estimate of where it is, meters over ground or in height.
+const MOVED: f64 = 4.0;
+
+/// The number of an order to fly a route. Later orders have higher ones, over all leaders; an agent refuses an order whose number
+/// is not higher than the last that it took.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash, Serialize, Deserialize)]
+pub struct OrderNumber {
+    /// The leadership that granted it.
+    pub term: Term,
+    /// Its number among the grants of that leadership, from 1.
+    pub count: u64,
+}
+
+/// A place over the Earth.
+#[derive(Clone, Copy, Debug, PartialEq, Serialize, Deserialize)]
+pub struct Waypoint {
+    /// Latitude and longitude.
+    pub at: Wgs84,
+    /// Height.
+    pub amsl: AltitudeAmsl,
+}
+
+impl Waypoint {
+    /// How far `position` is from here: over ground, and above; meters.
+    fn off(&self, position: &Self) -> (f64, f64) {
+        let (east, north) = offset(self.at, position.at);
+        (east.hypot(north), position.amsl.0 - self.amsl.0)
+    }
+
+    /// Its distance from `position`, meters.
+    #[must_use]
+    pub fn distance(&self, position: &Self) -> f64 {
+        let (over_ground, above) = self.off(position);
+        over_ground.hypot(above)
+    }
+
+    /// Whether a vehicle at `position` that holds here has drifted off station, by no more than its autopilot may have mistaken where it is.
+    #[must_use]
+    pub fn is_drifted_from(&self, position: &Self) -> bool {
+        let (over_ground, above) = self.off(position);
+        let off = Off {
+            horizontal: Meters(over_ground),
+            above: Meters(above),
+        };
+        !Tolerance::default().covers(off) && self.is_about(position)
+    }
+
+    /// Whether a vehicle at `position` that holds here was not moved by a person, as far as its own estimate of where it is may shift.
+    #[must_use]
+    pub fn is_about(&self, position: &Self) -> bool {
+        let (over_ground, above) = self.off(position);
+        over_ground <= MOVED && above.abs() <= MOVED
+    }
+
+    fn is_reached(&self, position: &Self) -> bool {
+        let (over_ground, above) = self.off(position);
+        over_ground <= REACHED && above.abs() <= REACHED_HEIGHT
+    }
+}
+
+/// Straight legs to be flown one after the other, level or upright, to where the vehicle is to hold.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct RouteOrder {
+    /// Its number; the agent takes none that is not higher than the last.
+    pub number: OrderNumber,
+    /// Where it begins, each corner, where it ends: one at least, and at most [`MOST_PLACES`].
+    pub places: Vec<Waypoint>,
+}
+
+/// Where on a route a vehicle is.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize)]
+pub struct Progress {
+    /// Of which route.
+    pub number: OrderNumber,
+    /// The place that comes next; the number of places when it has arrived.
+    pub next: usize,
+}
+
+impl RouteOrder {
+    /// Where the vehicle will hold.
+    #[must_use]
+    pub fn end(&self) -> Option<Waypoint> {
+        self.places.last().copied()
+    }
+
+    /// The progress of a vehicle at `position`, which has come as far as `before`. `None` when it is nowhere on the route.
+    #[must_use]
+    pub fn progress(&self, before: Option<Progress>, position: &Waypoint, on_ground: bool) -> Option<Progress> {
+        let known = before.filter(|before| before.number == self.number && !on_ground);
+        let mut next = match known {
+            Some(before) => before.next,
+            None => self.joined(position, on_ground)?,
+        };
+        while !on_ground && self.places.get(next).is_some_and(|place| place.is_reached(position)) {
+            next += 1;
+        }
+        Some(Progress {
+            number: self.number,
+            next,
+        })
+    }
+
+    /// Whether a vehicle that had come as far as `progress` is still on that leg, or where the route ends.
+    #[must_use]
+    pub fn is_on(&self, progress: Progress, position: &Waypoint) -> bool {
+        let last = self.places.len().saturating_sub(1);
+        let (from, to) = (progress.next.saturating_sub(1).min(last), progress.next.min(last));
+        match (self.places.get(from), self.places.get(to)) {
+            (Some(from), Some(to)) => progress.number == self.number && on_leg(from, to, position),
+            _ => false,
+        }
+    }
+
+    /// The end of the first leg that a vehicle at `position` may be on, when nothing is known of how far it has come.
+    fn joined(&self, position: &Waypoint, on_ground: bool) -> Option<usize> {
+        let start = self.places.first()?;
+        if on_ground {
+            let (over_ground, _) = start.off(position);
+            return (over_ground <= ON_LEG.0 && self.places.len() > 1).then_some(1);
+        }
+        if self.places.len() == 1 {
+            return Some(0);
+        }
+        let legs = self.places.windows(2).map(|leg| on_leg(&leg[0], &leg[1], position));
+        let legs = legs.enumerate().filter_map(|(leg, on)| on.then_some(leg));
+        let legs: Vec<usize> = legs.collect();
+        // Where a route comes back to itself, it is not known what is left of it.
+        let in_a_row = legs.windows(2).all(|pair| pair[1] == pair[0] + 1);
+        legs.first().filter(|_| in_a_row).map(|leg| leg + 1)
+    }
+
+    /// The height above home to take off to, for a vehicle whose home lies at `home`: that of the first corner.
+    #[must_use]
+    pub fn takeoff_height(&self, home: AltitudeAmsl) -> Option<AltitudeAboveHome> {
+        let corner = self.places.get(1)?;
+        Some(AltitudeAboveHome(corner.amsl.0 - home.0)).filter(|height| height.0 > 0.0)
+    }
+}
+
+fn on_leg(from: &Waypoint, to: &Waypoint, position: &Waypoint) -> bool {
+    let (e, n) = offset(from.at, to.at);
+    let up = to.amsl.0 - from.amsl.0;
+    let (pe, pn) = offset(from.at, position.at);
+    let above = position.amsl.0 - from.amsl.0;
+    let length = e * e + n * n + up * up;
+    let share = if length > 0.0 {
+        ((pe * e + pn * n + above * up) / length).clamp(0.0, 1.0)
+    } else {
+        0.0
+    };
+    (pe - share * e).hypot(pn - share * n) <= ON_LEG.0 && (above - share * up).abs() <= ON_LEG.1
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geo::shifted;
+    use crate::ids::Term;
+
+    const HOME: Wgs84 = Wgs84 {
+        latitude_deg: 47.397_742,
+        longitude_deg: 8.545_594,
+    };
+    const SEA: f64 = 488.0;
+
+    fn place(east: f64, north: f64, up: f64) -> Waypoint {
+        Waypoint {
+            at: shifted(HOME, east, north),
+            amsl: AltitudeAmsl(SEA + up),
+        }
+    }
+
+    fn route() -> RouteOrder {
+        RouteOrder {
+            number: number(1),
+            places: vec![
+                place(0.0, 0.0, 0.0),
+                place(0.0, 0.0, 30.0),
+                place(50.0, 0.0, 30.0),
+                place(50.0, 0.0, 20.0),
+            ],
+        }
+    }
+
+    const fn number(count: u64) -> OrderNumber {
+        OrderNumber { term: Term(3), count }
+    }
+
+    fn next(before: Option<usize>, at: Waypoint) -> Option<usize> {
+        let before = before.map(|next| Progress {
+            number: number(1),
+            next,
+        });
+        route().progress(before, &at, false).map(|progress| progress.next)
+    }
+
+    #[test]
+    fn corners_are_flown_one_after_the_other() {
+        assert_eq!(next(Some(1), place(0.3, 0.2, 12.0)), Some(1));
+        assert_eq!(next(Some(1), place(0.3, 0.2, 29.4)), Some(2));
+        assert_eq!(next(Some(2), place(25.0, 0.0, 30.0)), Some(2));
+        assert_eq!(next(Some(2), place(49.2, 0.0, 30.1)), Some(3));
+        assert_eq!(next(Some(3), place(50.0, 0.0, 25.0)), Some(3));
+        assert_eq!(next(Some(3), place(50.0, 0.2, 20.4)), Some(4), "it has arrived");
+        assert_eq!(next(Some(4), place(52.0, 0.2, 20.4)), Some(4), "and drifts");
+    }
+
+    #[test]
+    fn an_agent_that_knows_no_progress_finds_the_first_leg_that_its_vehicle_may_be_on() {
+        assert_eq!(next(None, place(0.0, 0.0, 12.0)), Some(1));
+        assert_eq!(next(None, place(25.0, 0.5, 30.5)), Some(2));
+        assert_eq!(next(None, place(50.0, 0.0, 24.0)), Some(3));
+        assert_eq!(next(None, place(50.0, 0.0, 20.1)), Some(4));
+        assert_eq!(next(None, place(25.0, 9.0, 30.0)), None, "it is not on the route");
+        let of_another = Progress {
+            number: number(2),
+            next: 3,
+        };
+        let found = route().progress(Some(of_another), &place(0.0, 0.0, 12.0), false);
+        assert_eq!(found.map(|p| p.next), Some(1));
+    }
+
+    #[test]
+    fn where_a_route_comes_back_to_itself_only_what_was_known_counts() {
+        let mut back = route();
+        back.places[2] = place(2.0, 0.0, 30.0);
+        back.places[3] = place(2.0, 0.0, 20.0);
+        let progress = |before, at| back.progress(before, &at, false).map(|progress| progress.next);
+        assert_eq!(
+            progress(None, place(1.0, 0.0, 25.0)),
+            None,
+            "it may be on its way up or down"
+        );
+        let known = Progress {
+            number: number(1),
+            next: 3,
+        };
+        assert_eq!(progress(Some(known), place(1.0, 0.0, 25.0)), Some(3));
+        assert!(back.is_on(known, &place(1.0, 0.0, 25.0)) && !back.is_on(known, &place(9.0, 0.0, 25.0)));
+    }
+
+    #[test]
+    fn on_the_ground_only_a_route_that_begins_there_is_begun() {
+        let ground = |east| route().progress(None, &place(east, 0.0, 0.1), true);
+        assert_eq!(ground(0.5).map(|p| p.next), Some(1));
+        assert_eq!(ground(5.0), None);
+        let hold = RouteOrder {
+            number: number(1),
+            places: vec![place(0.0, 0.0, 10.0)],
+        };
+        assert_eq!(hold.progress(None, &place(0.0, 0.0, 0.0), true), None);
+        assert_eq!(
+            hold.progress(None, &place(9.0, 0.0, 10.0), false).map(|p| p.next),
+            Some(0)
+        );
+        assert_eq!(route().takeoff_height(AltitudeAmsl(SEA)), Some(AltitudeAboveHome(30.0)));
+    }
+}

@@ -1,0 +1,155 @@
+//! Aircraft of others, as the receivers of our vehicles observe them.
+//!
+//! Owns: [`Aircraft`], what one sighting says, and [`Traffic`], those that one vehicle has observed lately. Must not: say where they may be
+//! by now (`fleet::airspace` does), or read a clock.
+
+use crate::geo::{REACH, offset};
+use crate::time::Moment;
+use crate::units::{AltitudeAmsl, Wgs84};
+use std::collections::BTreeMap;
+use std::time::Duration;
+
+/// One report has at most so many, the nearest.
+pub const MOST_REPORTED: usize = 16;
+
+/// So many are remembered.
+const MOST_KEPT: usize = 128;
+
+/// What was not observed for this long is not reported any more. Receivers forget after 10 s to 60 s.
+const KEPT: Duration = Duration::from_secs(30);
+
+/// Another aircraft as observed once, from ADSB_VEHICLE (246).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Aircraft {
+    /// Its ICAO address, 24 bits.
+    pub icao: u32,
+    /// Where it was.
+    pub at: Wgs84,
+    /// How high it was; `None` when it is not reported.
+    pub altitude: Option<Altitude>,
+    /// How it moved over ground, meters per second east and north; `None` when it is not reported.
+    pub velocity: Option<[f64; 2]>,
+    /// How fast it climbed, meters per second; `None` when it is not reported.
+    pub climb: Option<f64>,
+    /// Whether it may be uncrewed (ADSB_EMITTER_TYPE_UAV, or none reported): one of ours may carry a transponder, too.
+    pub may_be_uncrewed: bool,
+    /// When it was there, on the clock of the agent that reports it.
+    pub seen: Moment,
+}
+
+impl Aircraft {
+    /// Its distance, meters; over ground only when it does not report its height.
+    fn off(&self, (from, height): (Wgs84, AltitudeAmsl)) -> f64 {
+        let (east, north) = offset(from, self.at);
+        let up = match self.altitude {
+            Some(Altitude::Satellite(amsl) | Altitude::Pressure(amsl)) => amsl.0 - height.0,
+            None => 0.0,
+        };
+        east.hypot(north).hypot(up)
+    }
+}
+
+/// The height that an aircraft reports.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Altitude {
+    /// By its satellite receiver.
+    Satellite(AltitudeAmsl),
+    /// By its barometer, whatever pressure that is set to.
+    Pressure(AltitudeAmsl),
+}
+
+/// Those that one vehicle has observed.
+#[derive(Clone, Debug, Default)]
+pub struct Traffic {
+    observed: BTreeMap<u32, Aircraft>,
+}
+
+impl Traffic {
+    /// One was observed by a vehicle at `from`. An older sighting than the last of it changes nothing, nor does one that is far away.
+    pub fn observe(&mut self, aircraft: Aircraft, from: (Wgs84, AltitudeAmsl), now: Moment) {
+        self.observed.retain(|_, known| now.since(known.seen) <= KEPT);
+        let known = self.observed.get(&aircraft.icao);
+        let newer = known.is_none_or(|known| known.seen < aircraft.seen);
+        let room = known.is_some() || self.observed.len() < MOST_KEPT;
+        if newer && room && aircraft.off(from) <= REACH {
+            self.observed.insert(aircraft.icao, aircraft);
+        }
+    }
+
+    /// Those that are reported, the nearest to `from` first.
+    #[must_use]
+    pub fn near(&self, from: (Wgs84, AltitudeAmsl), now: Moment) -> Vec<Aircraft> {
+        let lately = self.observed.values().filter(|known| now.since(known.seen) <= KEPT);
+        let mut near: Vec<Aircraft> = lately.copied().collect();
+        near.sort_by(|one, other| one.off(from).total_cmp(&other.off(from)));
+        near.truncate(MOST_REPORTED);
+        near
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::geo::shifted;
+
+    const HERE: (Wgs84, AltitudeAmsl) = (
+        Wgs84 {
+            latitude_deg: 47.4,
+            longitude_deg: 8.5,
+        },
+        AltitudeAmsl(500.0),
+    );
+
+    fn aircraft(icao: u32, east: f64, second: u64) -> Aircraft {
+        Aircraft {
+            icao,
+            at: shifted(HERE.0, east, 0.0),
+            altitude: None,
+            velocity: None,
+            climb: None,
+            may_be_uncrewed: false,
+            seen: Moment::at(Duration::from_secs(second)),
+        }
+    }
+
+    fn reported(traffic: &Traffic, second: u64) -> Vec<u32> {
+        let near = traffic.near(HERE, Moment::at(Duration::from_secs(second)));
+        near.iter().map(|aircraft| aircraft.icao).collect()
+    }
+
+    #[test]
+    fn the_nearest_are_told_and_neither_the_far_nor_the_old() {
+        let mut traffic = Traffic::default();
+        let at = |second| Moment::at(Duration::from_secs(second));
+        for (icao, east, second) in [(1, 900.0, 100), (2, 300.0, 100), (3, 25_000.0, 100), (4, 10.0, 60)] {
+            traffic.observe(aircraft(icao, east, second), HERE, at(100));
+        }
+        assert_eq!(reported(&traffic, 100), [2, 1]);
+        traffic.observe(aircraft(1, 100.0, 99), HERE, at(101));
+        assert_eq!(reported(&traffic, 101), [2, 1], "an older sighting changes nothing");
+        traffic.observe(aircraft(1, 100.0, 120), HERE, at(120));
+        assert_eq!(reported(&traffic, 130), [1, 2]);
+        assert_eq!(reported(&traffic, 131), [1]);
+        let high = Aircraft {
+            altitude: Some(Altitude::Pressure(AltitudeAmsl(10_500.0))),
+            ..aircraft(5, 0.0, 131)
+        };
+        traffic.observe(high, HERE, at(131));
+        assert_eq!(
+            reported(&traffic, 131),
+            [1, 5],
+            "ten kilometers above is no nearer than beside"
+        );
+    }
+
+    #[test]
+    fn however_many_there_are_what_is_kept_and_told_is_bounded() {
+        let mut traffic = Traffic::default();
+        let now = Moment::at(Duration::from_secs(100));
+        for icao in 0..1000 {
+            traffic.observe(aircraft(icao, 10.0 + f64::from(icao), 100), HERE, now);
+        }
+        assert_eq!(traffic.observed.len(), MOST_KEPT);
+        assert_eq!(reported(&traffic, 100), (0..16).collect::<Vec<_>>());
+    }
+}

@@ -190,6 +190,13 @@ impl Airspace {
         }
     }
 
+    /// A person has declared that the vehicle of `node` is not in the air any more.
+    pub fn declare_down(&self, node: &NodeName) {
+        if let Some(site) = self.lock().as_mut() {
+            site.declare_down(node);
+        }
+    }
+
     /// Why the vehicle of `node` cannot go on with its plan from where it is in the air, in a clause.
     #[must_use]
     pub fn plan_barred(&self, node: &NodeName) -> Option<String> {

@@ -98,7 +98,7 @@ fn update(observer: &Observer, metrics: &Metrics) {
         let Some(site) = site.as_mut() else { return };
         site.plans(&corridors);
         site.changes(changes);
-        site.keep_within(observer.rules.fences());
+        site.keep_within(observer.rules.is_complete().then(|| observer.rules.fences()));
         let before = site.endangered().clone();
         site.update(&expected, now);
         let known = |pair, action| before.get(pair).map(|danger| danger.action) == Some(action);

@@ -464,7 +464,10 @@ impl Controller {
             {
                 does = Doing::Busy;
             }
-            let barred = snapshot.node.as_ref().and_then(|node| self.observer.airspace.plan_barred(node));
+            let barred = snapshot
+                .node
+                .as_ref()
+                .and_then(|node| self.observer.airspace.plan_barred(node));
             let ends = memory.replanned.get(name).cloned().or(barred);
             if let Some(why) = ends.filter(|_| does == Doing::Busy) {
                 does = Doing::Unfit(why);

@@ -59,7 +59,10 @@ pub async fn release(controller: &DroneController, snapshot: &DroneSnapshot, rel
         }
         Release::Forced => {
             tracing::warn!("released by force: its vehicle was not observed landed and disarmed");
-            let text = "released by force: its vehicle was not observed landed and disarmed";
+            let text = "released by force: its vehicle was not observed landed and disarmed. It owns no airspace any more once its agent is off";
+            if let Some(node) = &snapshot.node {
+                controller.observer().airspace.declare_down(node);
+            }
             cluster
                 .events
                 .record(&snapshot.drone, Note::warning("ReleasedByForce", text));

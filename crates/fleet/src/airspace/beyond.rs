@@ -116,7 +116,11 @@ pub(super) fn returning(last: &Heard, home: Local, return_height: f64) -> Volume
     let over_home = last.at.over_ground(home) <= last.margin.horizontal.0;
     let [_, _, up] = last.velocity;
     let sinks = over_home && up <= -SINKS_M_S;
-    let top = if sinks { last.at.up } else { return_height.max(last.at.up) };
+    let top = if sinks {
+        last.at.up
+    } else {
+        return_height.max(last.at.up)
+    };
     let (over_ground, in_height) = (last.margin.horizontal.0, last.margin.vertical.0);
     let around = |places: &[Local]| Tube::around(places, over_ground, in_height, in_height);
     Volume::Tubes(vec![

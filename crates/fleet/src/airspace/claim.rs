@@ -301,9 +301,7 @@ impl Claim {
         let turns = matches!(self.state, State::Other { .. });
         let ahead = Volume::Tubes(vec![flies_on(last, turns, rules, now)]);
         Some(match self.state {
-            State::Other { returns: true, .. } => {
-                ahead.and(returning(last, self.known.home, self.known.return_height))
-            }
+            State::Other { returns: true, .. } => ahead.and(returning(last, self.known.home, self.known.return_height)),
             _ => ahead,
         })
     }

@@ -42,7 +42,8 @@ pub struct Claims {
     count: u64,
     keys: u32,
     vehicles: BTreeMap<NodeName, Claim>,
-    traffic: BTreeMap<u32, (Key, Traffic)>,
+    /// By address and by the vehicle that reports it: no report takes away what another vehicle receives.
+    traffic: BTreeMap<(u32, NodeName), (Key, Traffic)>,
     owners: BTreeMap<Key, Owner>,
     /// Until when time has passed.
     clock: Option<Moment>,
@@ -114,8 +115,8 @@ impl Claims {
     pub fn observe(&mut self, vehicle: &NodeName, observed: Observation, now: Moment) {
         let rules = self.rules;
         // A route that no leader has granted is no claim: the vehicle may fly anywhere.
-        let granted_by_none = observed.order > self.last_number()
-            && !matches!(observed.doing, Doing::Grounded | Doing::Returning);
+        let granted_by_none =
+            observed.order > self.last_number() && !matches!(observed.doing, Doing::Grounded | Doing::Returning);
         let Some(entry) = self.vehicles.get_mut(vehicle) else {
             return;
         };
@@ -141,14 +142,15 @@ impl Claims {
         }
     }
 
-    /// Takes note of foreign traffic; a sighting that is no newer than the last changes nothing.
-    pub fn hear_traffic(&mut self, traffic: Traffic, now: Moment) {
-        let known = self.traffic.get(&traffic.icao).copied();
+    /// Takes note of foreign traffic that `reporter` receives; a sighting that is no newer than its last changes nothing.
+    pub fn hear_traffic(&mut self, reporter: &NodeName, traffic: Traffic, now: Moment) {
+        let sighting = (traffic.icao, reporter.clone());
+        let known = self.traffic.get(&sighting).copied();
         if known.is_some_and(|(_, last)| traffic.heard <= last.heard) {
             return;
         }
         let key = known.map_or_else(|| self.next_key(Owner::Traffic(traffic.icao)), |(key, _)| key);
-        self.traffic.insert(traffic.icao, (key, traffic));
+        self.traffic.insert(sighting, (key, traffic));
         self.index.set(key, traffic.volume(now));
     }
 
@@ -193,7 +195,7 @@ impl Claims {
         let vehicles = self.unsteady(now).filter(|(_, why)| *why != Unsteady::Silent);
         vehicles
             .map(|(name, _)| Owner::Vehicle(name.clone()))
-            .chain(self.traffic.keys().copied().map(Owner::Traffic))
+            .chain(self.traffic.keys().map(|(icao, _)| Owner::Traffic(*icao)))
             .collect()
     }
 
@@ -201,7 +203,10 @@ impl Claims {
     pub(super) fn foreseen(&self, owner: &Owner, now: Moment) -> Option<Volume> {
         match owner {
             Owner::Vehicle(name) => self.vehicles.get(name)?.foreseen(now, &self.rules),
-            Owner::Traffic(icao) => Some(self.traffic.get(icao)?.1.volume(now)),
+            Owner::Traffic(icao) => self
+                .sightings(*icao)
+                .map(|(_, seen)| seen.volume(now))
+                .reduce(Volume::and),
         }
     }
 
@@ -338,10 +343,16 @@ impl Claims {
         self.index.volume(self.key(owner)?)
     }
 
+    /// All sightings of an aircraft, each by another vehicle.
+    fn sightings(&self, icao: u32) -> impl Iterator<Item = &(Key, Traffic)> {
+        let of = move |((address, _), _): &(&(u32, NodeName), _)| *address == icao;
+        self.traffic.iter().filter(of).map(|(_, seen)| seen)
+    }
+
     fn key(&self, owner: &Owner) -> Option<Key> {
         match owner {
             Owner::Vehicle(name) => Some(self.vehicles.get(name)?.key),
-            Owner::Traffic(icao) => Some(self.traffic.get(icao)?.0),
+            Owner::Traffic(icao) => self.sightings(*icao).next().map(|(key, _)| *key),
         }
     }
 
@@ -357,7 +368,7 @@ impl Claims {
     pub fn height(&self, owner: &Owner) -> Option<f64> {
         match owner {
             Owner::Vehicle(name) => Some(self.vehicles.get(name)?.last.as_ref()?.at.up),
-            Owner::Traffic(icao) => Some(self.traffic.get(icao)?.1.at.up),
+            Owner::Traffic(icao) => self.sightings(*icao).next().map(|(_, seen)| seen.at.up),
         }
     }
 

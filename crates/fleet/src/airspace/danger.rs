@@ -182,5 +182,9 @@ pub fn crossed_stations(claims: &Claims, holds: &[(NodeName, Local)]) -> BTreeMa
         let others: BTreeSet<NodeName> = others.map(|(name, _)| name.clone()).collect();
         (!others.is_empty()).then(|| (name.clone(), others))
     };
-    holds.iter().zip(0..).filter_map(|(hold, own)| crossed(hold, own)).collect()
+    holds
+        .iter()
+        .zip(0..)
+        .filter_map(|(hold, own)| crossed(hold, own))
+        .collect()
 }

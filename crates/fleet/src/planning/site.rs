@@ -18,17 +18,19 @@ pub use plan_way::{Corridor, flies_as_written};
 use crate::airspace::{
     Claims, Doing, Known, Margin, Observation, Owner, Route, Rules, Volume, crossed_stations, shared_returns,
 };
+
 use crate::planning::geofence::{Wanted, way_outside};
 use crate::planning::movement::{self, Goal, Layers, Waiting};
 use crate::safety::{LegPermit, may_stop};
 use model::geo::{Frame, Local, NoPlace};
 use model::ids::{NodeName, Term};
 use model::report::{Activity, Report};
+use model::reported_flight::SoFar;
 use model::route_order::{OrderNumber, RouteOrder, Waypoint};
 use model::station::{Arrival, Limits, Off, Station, Tolerance};
 use model::time::Moment;
 use model::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
-use model::vehicle::{Airborne, FlightTruth};
+use model::vehicle::{Airborne, FlightTruth, WhyUnknown};
 use plan_way::PlanWay;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -41,6 +43,9 @@ const CEILING: f64 = 120.0;
 /// For so many vehicles that move there is one more layer in which they cross.
 const VEHICLES_PER_LAYER: usize = 8;
 
+/// Layers at least: to cross in, to cross above vehicles on the ground, whose columns reach into the lower two, and the refuge.
+const LEAST_LAYERS: usize = 4;
+
 /// One that holds without a station may be between two layers, and in the way in both.
 const LAYERS_IN_ITS_WAY: usize = 2;
 
@@ -49,6 +54,9 @@ const RETURN_HEIGHT: f64 = CEILING;
 
 /// How a warning begins of ways home that cross.
 pub const SHARED_RETURN: &str = "a failsafe of all at once";
+
+/// Why nothing is granted while Geofences could not be listed.
+const FENCES_UNKNOWN: &str = "its Geofences are not known yet";
 
 /// How a warning begins of a way home that leads through the station of another.
 pub const CROSSED_STATION: &str = "its way home";
@@ -137,7 +145,10 @@ pub struct Site {
     plans: BTreeMap<NodeName, plan_way::Planned>,
     /// The ways of plans as they were granted.
     granted_plans: BTreeMap<NodeName, plan_way::Granted>,
-    fences: BTreeMap<NodeName, Vec<Arc<Wanted>>>,
+    /// The Geofences of each vehicle; `None`: not known yet.
+    fences: Option<BTreeMap<NodeName, Vec<Arc<Wanted>>>>,
+    /// Vehicles that a person has declared to be out of the air.
+    declared_down: BTreeSet<NodeName>,
 }
 
 /// Ways home.
@@ -173,7 +184,8 @@ impl Site {
             returns: Returns::default(),
             plans: BTreeMap::new(),
             granted_plans: BTreeMap::new(),
-            fences: BTreeMap::new(),
+            fences: Some(BTreeMap::new()),
+            declared_down: BTreeSet::new(),
         })
     }
 
@@ -183,9 +195,16 @@ impl Site {
         Self { tolerance, ..self }
     }
 
-    /// From now on no route is granted to the vehicles of these nodes that leaves the Geofences of each.
-    pub fn keep_within(&mut self, fences: BTreeMap<NodeName, Vec<Arc<Wanted>>>) {
+    /// From now on no route is granted to the vehicles of these nodes that leaves the Geofences of each. `None`: these are not known yet, and
+    /// nothing is granted but the way home (invariant 18).
+    pub fn keep_within(&mut self, fences: Option<BTreeMap<NodeName, Vec<Arc<Wanted>>>>) {
         self.fences = fences;
+    }
+
+    /// A person has declared that the vehicle of `node` is not in the air any more: its Drone was released by force (invariant 19). It owns
+    /// nothing once its agent is disconnected and no Drone names its node.
+    pub fn declare_down(&mut self, node: &NodeName) {
+        self.declared_down.insert(node.clone());
     }
 
     /// Takes in all vehicles as they are `now`, and grants the next routes.
@@ -254,7 +273,7 @@ impl Site {
         let known = Known {
             home: home.unwrap_or(NOWHERE),
             return_height,
-            last: (!expected.may_fly || report.is_some_and(|report| self.is_elsewhere(report)))
+            last: (!expected.may_fly || report.is_some_and(|report| self.is_elsewhere(report) || never_flew(report)))
                 .then(|| Volume::Tubes(Vec::new())),
         };
         self.claims.expect(node.clone(), known, now);
@@ -318,11 +337,13 @@ impl Site {
     fn forget(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>) {
         let claims = &self.claims;
         let on_ground = |node: &NodeName| claims.place(node).is_some_and(|(_, on_ground)| on_ground);
-        let gone = self
-            .expected
-            .iter()
-            .filter(|(node, heard)| !vehicles.contains_key(*node) && (!**heard || on_ground(node)));
+        let gone = self.expected.iter().filter(|(node, heard)| {
+            let is_down = !**heard || on_ground(node) || self.declared_down.contains(*node);
+            !vehicles.contains_key(*node) && is_down
+        });
         let gone: Vec<NodeName> = gone.map(|(node, _)| node.clone()).collect();
+        // A later flight is another matter.
+        self.declared_down.retain(|node| !on_ground(node));
         for node in gone {
             self.claims.forget(&node);
             self.routes.remove(&node);
@@ -331,6 +352,7 @@ impl Site {
             self.measured_from.remove(&node);
             self.takeoffs.forget(&node);
             self.granted_plans.remove(&node);
+            self.declared_down.remove(&node);
             self.expected.remove(&node);
         }
     }
@@ -468,6 +490,7 @@ impl Site {
             fits
         });
         self.keep_from_return_columns(&mut goals);
+        self.keep_from_close_pads(&mut goals);
         let goals = &goals;
         let holds = goals.values().filter(|goal| !goal.lands).map(|goal| goal.at.up);
         // Those that go home cross above them all, too.
@@ -476,7 +499,7 @@ impl Site {
             return Vec::new();
         }
         // A few vehicles cross low, many need more layers.
-        let layers = 2 + goals.len() / VEHICLES_PER_LAYER + others * LAYERS_IN_ITS_WAY;
+        let layers = LEAST_LAYERS + goals.len() / VEHICLES_PER_LAYER + others * LAYERS_IN_ITS_WAY;
         let layers = u8::try_from(layers).map_or(f64::INFINITY, f64::from);
         let needed = floor + layers * self.claims.rules().pitch().vertical.0;
         let ceiling = AltitudeAmsl(f64::min(lowest_home + CEILING, needed));
@@ -492,7 +515,7 @@ impl Site {
             &mut self.claims,
             goals,
             &layers,
-            &kept_within(self.frame, &self.fences, homes),
+            &kept_within(self.frame, self.fences.as_ref(), homes),
             now,
         );
         for permit in &plan.permits {
@@ -562,13 +585,60 @@ impl Site {
         ))
     }
 
+    /// The least distance over ground between two places on the ground from which vehicles may take off and land beside each other, meters.
+    fn pads_apart(&self) -> f64 {
+        let rules = self.claims.rules();
+        let own = self.usual_margin().horizontal.0;
+        rules.pads.0 + own + (own - rules.off_by.horizontal.0)
+    }
+
+    /// The vehicle whose home, or whose place on the ground, is so near to `pad` that the vehicle of `node` could not land there again, and how
+    /// near that is, meters.
+    fn close_pad(&self, node: &NodeName, pad: Local) -> Option<(&NodeName, f64)> {
+        let apart = self.pads_apart();
+        let others = self.expected.iter().filter(|(other, heard)| *other != node && **heard);
+        let places = others.filter_map(|(other, _)| {
+            let on_ground = self.claims.place(other).filter(|(_, on_ground)| *on_ground);
+            Some((other, on_ground.map(|(at, _)| at).or_else(|| self.claims.home(other))?))
+        });
+        let mut distances = places.map(|(other, place)| (other, place.over_ground(pad)));
+        distances.find(|(_, distance)| *distance < apart)
+    }
+
+    /// Why the vehicle of `node`, on the ground at `pad`, does not take off beside another that is too near, in a clause.
+    fn no_room_to_land(&self, node: &NodeName, pad: Local) -> Option<String> {
+        let (other, distance) = self.close_pad(node, pad)?;
+        Some(format!(
+            "stays on the ground: the vehicle of node {other} has its place {distance:.1} m away, and it could not land beside that; put them \
+             {:.0} m apart",
+            self.pads_apart().ceil()
+        ))
+    }
+
+    fn keep_from_close_pads(&mut self, goals: &mut BTreeMap<NodeName, Goal>) {
+        let mut kept = Vec::new();
+        for (node, _) in goals.iter().filter(|(_, goal)| !goal.lands) {
+            let pad = self.claims.place(node).filter(|(_, on_ground)| *on_ground);
+            let why = pad.and_then(|(pad, _)| self.no_room_to_land(node, pad));
+            kept.extend(why.map(|why| (node.clone(), why)));
+        }
+        for (node, why) in kept {
+            goals.remove(&node);
+            self.waiting.insert(node, why);
+        }
+    }
+
     /// Keeps those from their goals above or below which another holds, or is to hold, that would climb through them when its autopilot
     /// returns, or through which they would climb.
     fn keep_from_return_columns(&mut self, goals: &mut BTreeMap<NodeName, Goal>) {
         let pitch = self.claims.rules().pitch();
         let climbs_to = |node: &NodeName| self.claims.return_from(node).map_or(f64::INFINITY, |home| home.up);
         let meets = |(one, at): (&NodeName, Local), (other, there): (&NodeName, Local)| {
-            let (lower, low, high) = if at.up <= there.up { (one, at, there) } else { (other, there, at) };
+            let (lower, low, high) = if at.up <= there.up {
+                (one, at, there)
+            } else {
+                (other, there, at)
+            };
             at.over_ground(there) < pitch.horizontal.0
                 && high.up - low.up >= pitch.vertical.0
                 && high.up - pitch.vertical.0 < climbs_to(lower)
@@ -584,18 +654,25 @@ impl Site {
         }
         let mut kept = Vec::new();
         for (node, goal) in goals.iter().filter(|(_, goal)| !goal.lands) {
-            let there = holds(node).is_some_and(|at| at.over_ground(goal.at) <= WANDERS.0 && (at.up - goal.at.up).abs() <= WANDERS.1);
+            let there = holds(node)
+                .is_some_and(|at| at.over_ground(goal.at) <= WANDERS.0 && (at.up - goal.at.up).abs() <= WANDERS.1);
             if there {
                 continue;
             }
-            let other = taken.iter().find(|(other, at)| other != node && meets((node, goal.at), (other, *at)));
+            let other = taken
+                .iter()
+                .find(|(other, at)| other != node && meets((node, goal.at), (other, *at)));
             match other {
                 Some((other, at)) => kept.push((node.clone(), other.clone(), at.up > goal.at.up)),
                 None => taken.push((node.clone(), goal.at)),
             }
         }
         for (node, other, is_below) in kept {
-            let (which, whose) = if is_below { ("below", "its own") } else { ("above", "the other's") };
+            let (which, whose) = if is_below {
+                ("below", "its own")
+            } else {
+                ("above", "the other's")
+            };
             let why = format!(
                 "has no route: its station lies {which} the place of the vehicle of node {other}, and {whose} autopilot would return through \
                  both; move the station, or lower the return altitude of that autopilot (RTL_ALT, RTL_ALT_M, RTL_RETURN_ALT)"
@@ -652,10 +729,11 @@ fn first_and_more(all: &BTreeSet<NodeName>) -> Option<(&NodeName, String)> {
 /// Which routes keep to the `fences` of each vehicle, over its home at this height, meters above mean sea level.
 fn kept_within<'a>(
     frame: Frame,
-    fences: &'a BTreeMap<NodeName, Vec<Arc<Wanted>>>,
+    fences: Option<&'a BTreeMap<NodeName, Vec<Arc<Wanted>>>>,
     homes: &'a BTreeMap<NodeName, f64>,
 ) -> impl Fn(&NodeName, &Route) -> Result<(), String> + use<'a> {
     move |node, route| {
+        let fences = fences.ok_or_else(|| FENCES_UNKNOWN.to_owned())?;
         let Some((fences, home)) = fences.get(node).zip(homes.get(node)) else {
             return Ok(());
         };
@@ -703,6 +781,14 @@ pub fn position_time(report: &Report, received: Moment) -> Moment {
 /// The height above home at which the agent that made this `report` holds an order to fly, if it says.
 fn ordered_height(report: &Report) -> Option<AltitudeAboveHome> {
     report.held.as_ref()?.height()
+}
+
+/// Whether the vehicle of an agent that receives nothing from its autopilot is not in the air by an order of ours: the agent remembers no flight,
+/// and holds no order to fly. Such a vehicle is switched off, where people have put it.
+fn never_flew(report: &Report) -> bool {
+    let unheard = report.truth == FlightTruth::Unknown(WhyUnknown::NeverHeard);
+    let ordered = report.held.as_ref().is_some_and(|held| !held.grounded);
+    unheard && !ordered && report.so_far != SoFar::Flown
 }
 
 /// Modes in which an autopilot flies straight home at its return altitude and lands, by their own names. SMART_RTL flies back along its track.
@@ -789,10 +875,12 @@ fn observation_on_plan(
             (_, Some(way)) if flies => Doing::Upright { way },
             _ => Doing::Grounded,
         },
-        FlightTruth::Airborne(up) if in_other_hands => match home.is_some() && up != Airborne::Landing && returns(report) {
-            true => Doing::Returning,
-            false => Doing::Other,
-        },
+        FlightTruth::Airborne(up) if in_other_hands => {
+            match home.is_some() && up != Airborne::Landing && returns(report) {
+                true => Doing::Returning,
+                false => Doing::Other,
+            }
+        }
         FlightTruth::Airborne(up) if lands || up == Airborne::Landing => Doing::Upright {
             way: upright(home_amsl)?,
         },

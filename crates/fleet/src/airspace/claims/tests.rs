@@ -330,7 +330,7 @@ fn foreign_traffic_is_in_the_way_where_it_is_going() {
         accuracy: SHARP,
         heard: second(1.0),
     };
-    claims.hear_traffic(traffic, second(1.0));
+    claims.hear_traffic(&node("c"), traffic, second(1.0));
     let foreign = Owner::Traffic(0x4b_1234);
     let route = over(A, 50.0, B);
     assert_eq!(
@@ -338,6 +338,7 @@ fn foreign_traffic_is_in_the_way_where_it_is_going() {
         Err(NoLeg::InTheWay([foreign.clone()].into()))
     );
     claims.hear_traffic(
+        &node("c"),
         Traffic {
             heard: second(0.5),
             at: at(-5e3, 0.0, 50.0),
@@ -481,7 +482,7 @@ fn one_that_is_near_an_aircraft_already_stops_only_if_its_route_leads_nearer() {
             accuracy: SHARP,
             heard: second(30.0),
         };
-        claims.hear_traffic(aircraft, second(30.0));
+        claims.hear_traffic(&node("a"), aircraft, second(30.0));
         claims.dangers(1000.0, ANYWHERE, second(30.0))
     };
     let danger = |avoidance| Danger {
@@ -566,5 +567,43 @@ fn a_route_that_no_leader_has_granted_is_no_claim_to_it() {
     let reasons: Vec<_> = claims.unsteady(second(1.5)).map(|(_, why)| why).collect();
     assert_eq!(reasons, [Unsteady::NotOurs]);
     let far = Route::hold(at(350.0, 0.0, 50.0));
-    assert!(claims.in_the_way(&node("c"), &far).is_empty(), "it keeps nobody from there");
+    assert!(
+        claims.in_the_way(&node("c"), &far).is_empty(),
+        "it keeps nobody from there"
+    );
+}
+
+#[test]
+fn no_report_of_one_vehicle_takes_away_an_aircraft_that_another_receives() {
+    let mut claims = two();
+    let helicopter = Traffic {
+        icao: 0x4b_1234,
+        at: at(0.0, 40.0, 50.0),
+        velocity: Some([0.0; 2]),
+        climb: Some(0.0),
+        accuracy: SHARP,
+        heard: second(1.0),
+    };
+    claims.hear_traffic(&node("c"), helicopter, second(1.0));
+    let elsewhere = Traffic {
+        at: at(9000.0, 9000.0, 50.0),
+        heard: second(2.0),
+        ..helicopter
+    };
+    claims.hear_traffic(&node("liar"), elsewhere, second(2.0));
+    let there = Route::hold(helicopter.at);
+    let owners = claims.in_the_way(&node("a"), &there);
+    assert_eq!(owners, [Owner::Traffic(0x4b_1234)].into());
+    claims.hear_traffic(
+        &node("c"),
+        Traffic {
+            heard: second(3.0),
+            ..elsewhere
+        },
+        second(3.0),
+    );
+    assert!(
+        claims.in_the_way(&node("a"), &there).is_empty(),
+        "the one that received it says that it has left"
+    );
 }

@@ -82,7 +82,11 @@ impl Site {
         self.endangered.retain(|_, what| now.since(what.last) <= OVER_AFTER);
         let dangers = self.claims.dangers(
             lowest_home + CEILING,
-            &kept_within(self.frame, &self.fences, homes),
+            &|node, route| match &self.fences {
+                Some(fences) => kept_within(self.frame, Some(fences), homes)(node, route),
+                // Away from a danger is better than to stay, whatever Geofences there may be.
+                None => Ok(()),
+            },
             now,
         );
         for danger in dangers {

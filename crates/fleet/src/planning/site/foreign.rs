@@ -27,25 +27,22 @@ const ANY_HEIGHT: f64 = 20_000.0;
 const OWN_WITHIN: f64 = 50.0;
 
 impl Site {
-    /// Takes in the sightings that the vehicles report.
+    /// Takes in the sightings that the vehicles report, each by itself: one agent may be wrong or captured (invariant 18).
     pub(super) fn hear_traffic(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
-        let mut last: BTreeMap<u32, (&Aircraft, Moment)> = BTreeMap::new();
-        for (report, received) in vehicles.values().filter_map(|expected| expected.report) {
+        for (node, expected) in vehicles {
+            let Some((report, received)) = expected.report else {
+                continue;
+            };
             for aircraft in &report.traffic {
                 let age = report.made.since(aircraft.seen);
                 let heard = Moment::at(received.since_epoch().saturating_sub(age));
-                if last.get(&aircraft.icao).is_none_or(|(_, known)| *known < heard) {
-                    last.insert(aircraft.icao, (aircraft, heard));
+                let Some(traffic) = self.traffic(aircraft, heard) else {
+                    continue;
+                };
+                let own = aircraft.may_be_uncrewed && self.claims.someone_within(traffic.at, OWN_WITHIN);
+                if !own {
+                    self.claims.hear_traffic(node, traffic, now);
                 }
-            }
-        }
-        for (aircraft, heard) in last.into_values() {
-            let Some(traffic) = self.traffic(aircraft, heard) else {
-                continue;
-            };
-            let own = aircraft.may_be_uncrewed && self.claims.someone_within(traffic.at, OWN_WITHIN);
-            if !own {
-                self.claims.hear_traffic(traffic, now);
             }
         }
     }

@@ -8,7 +8,7 @@
 //!                          └── the rest from here is clear of all ◄──┴────────┘
 
 use super::takeoff::takes_off;
-use super::{Desire, Expected, Site, WANDERS, kept_within, sentence};
+use super::{Desire, Expected, FENCES_UNKNOWN, Site, WANDERS, kept_within, sentence};
 use crate::airspace::{Margin, NotFit, Route};
 use crate::planning::movement::Waiting;
 use model::geo::Local;
@@ -152,7 +152,11 @@ impl Site {
             let local = |place: &Waypoint| self.frame.local(place.at, place.amsl).ok();
             let places: Option<Vec<Local>> = corridor.places.iter().map(local).collect();
             let places = places?;
-            let rest = |next: usize| Some(Rest { places: places.get(next..)?.to_vec() });
+            let rest = |next: usize| {
+                Some(Rest {
+                    places: places.get(next..)?.to_vec(),
+                })
+            };
             Some(Planned {
                 digest: corridor.digest.clone(),
                 next: corridor.next.and_then(rest).filter(|rest| !rest.places.is_empty()),
@@ -166,7 +170,10 @@ impl Site {
 
     /// The way of the plan that the agent of `node` reports to hold, or is to hold.
     pub(super) fn plan_way(&self, node: &NodeName, report: &Report) -> Option<PlanWay<'_>> {
-        let granted = self.granted_plans.get(node).filter(|granted| holds(report, &granted.digest));
+        let granted = self
+            .granted_plans
+            .get(node)
+            .filter(|granted| holds(report, &granted.digest));
         let granted = granted.map(|granted| PlanWay {
             digest: &granted.digest,
             way: &granted.way,
@@ -203,14 +210,17 @@ impl Site {
     }
 
     fn is_on_way(&self, node: &NodeName, granted: &Granted, report: &Report) -> bool {
-        let next = self.plans.get(node).and_then(|planned| planned.next.as_ref()?.places.first());
+        let next = self
+            .plans
+            .get(node)
+            .and_then(|planned| planned.next.as_ref()?.places.first());
         let (Some(next), Some(at)) = (next, self.place_of(report)) else {
             return false;
         };
         leads(&granted.way, at, *next, self.usual_margin())
     }
 
-    fn usual_margin(&self) -> Margin {
+    pub(super) fn usual_margin(&self) -> Margin {
         let rules = self.claims.rules();
         rules.margin(rules.accuracy)
     }
@@ -234,13 +244,17 @@ impl Site {
                 }
                 continue;
             };
-            let known = self.granted_plans.get(node).is_some_and(|granted| granted.digest == planned.digest);
+            let known = self
+                .granted_plans
+                .get(node)
+                .is_some_and(|granted| granted.digest == planned.digest);
             if !known
                 && self.claims.under_way(node)
                 && holds(report, &planned.digest)
                 && let Some(at) = self.place_of(report)
             {
-                self.granted_plans.insert(node.clone(), Granted::on_the_ground(planned, at));
+                self.granted_plans
+                    .insert(node.clone(), Granted::on_the_ground(planned, at));
             }
         }
     }
@@ -263,7 +277,8 @@ impl Site {
                 self.take_back_plan(node, report, now);
             } else if report.plan.flying && holds(report, &planned.digest) {
                 self.keep_flying(node, &planned, (report, at), vehicles, now);
-            } else if report.plan.ended || report.plan.finished || self.keeps_way(node, &planned, report, vehicles, now) {
+            } else if report.plan.ended || report.plan.finished || self.keeps_way(node, &planned, report, vehicles, now)
+            {
             } else {
                 self.take_back_plan(node, report, now);
                 self.grant_rest(node, &planned, at, vehicles, now);
@@ -352,7 +367,8 @@ impl Site {
                 return;
             }
             Err(why) => {
-                self.waiting.insert(node.clone(), format!("does not go on with its plan: {why}"));
+                self.waiting
+                    .insert(node.clone(), format!("does not go on with its plan: {why}"));
                 return;
             }
         };
@@ -363,10 +379,20 @@ impl Site {
         let home = expected.and_then(|(report, _)| self.home(report)).map(|home| home.up);
         let homes: BTreeMap<NodeName, f64> = home.into_iter().map(|home| (node.clone(), home)).collect();
         let first = Route::along([at].into_iter().chain(rest.places.first().copied()));
-        let fenced = first.ok().map(|first| kept_within(self.frame, &self.fences, &homes)(node, &first));
+        let fenced = first
+            .ok()
+            .map(|first| kept_within(self.frame, self.fences.as_ref(), &homes)(node, &first));
+        if self.fences.is_none() {
+            self.waiting
+                .insert(node.clone(), format!("does not go on with its plan: {FENCES_UNKNOWN}"));
+            return;
+        }
         let barred = planned.barred.clone().or_else(|| fenced.and_then(Result::err));
         // On its own way it may go on along a hole.
-        let on_way = rest.places.first().is_some_and(|next| leads(&planned.way, at, *next, self.usual_margin()));
+        let on_way = rest
+            .places
+            .first()
+            .is_some_and(|next| leads(&planned.way, at, *next, self.usual_margin()));
         let barred = barred.filter(|_| !on_way);
         if let Some(why) = barred {
             let why = format!("cannot go on with its plan from where it is: {why}");
@@ -407,7 +433,10 @@ impl Site {
 
     /// Has the vehicle hold that flies its plan by this `report`: its order names the plan no more. Whether that is so.
     pub(super) fn stop_plan(&mut self, node: &NodeName, report: &Report) -> bool {
-        let granted = self.granted_plans.get_mut(node).filter(|granted| holds(report, &granted.digest));
+        let granted = self
+            .granted_plans
+            .get_mut(node)
+            .filter(|granted| holds(report, &granted.digest));
         let stops = granted.is_some() && report.plan.flying;
         if let Some(granted) = granted.filter(|_| stops) {
             granted.stopped = true;

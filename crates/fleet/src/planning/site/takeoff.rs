@@ -280,7 +280,10 @@ impl Site {
             return;
         };
         // The altitude of the reference is fixed by the grant: where home or the vehicle has moved since, all are asked again.
-        let granted = self.granted_plans.get(node).filter(|granted| granted.is_of(&planned, at));
+        let granted = self
+            .granted_plans
+            .get(node)
+            .filter(|granted| granted.is_of(&planned, at));
         let (granted, is_same) = match granted {
             Some(granted) => (granted.clone(), true),
             None => (Granted::on_the_ground(&planned, at), false),
@@ -313,10 +316,15 @@ impl Site {
                 self.waiting.insert(node.clone(), why.to_owned());
                 return;
             }
+            if let Some(why) = self.no_room_to_land(node, at) {
+                self.waiting.insert(node.clone(), why);
+                return;
+            }
             let others = self.claims.in_the_way(node, &way);
             if !others.is_empty() {
-                self.waiting
-                    .insert(node.clone(), super::sentence(&Waiting::For(others)));
+                let parked = self.parked_below(&others, vehicles);
+                let why = parked.unwrap_or_else(|| super::sentence(&Waiting::For(others)));
+                self.waiting.insert(node.clone(), why);
                 return;
             }
             self.takeoffs.plans.insert(node.clone(), planned.digest().clone());
@@ -324,6 +332,26 @@ impl Site {
         self.claims.claim_takeoff(node, Some(way), now);
         self.granted_plans.insert(node.clone(), granted);
         self.takeoffs.until.insert(node.clone(), now.plus(MAY_BE_UNDER_WAY));
+    }
+
+    /// Why a plan that leads low over others is not flown, where all `others` in its way are on the ground and have nothing to fly: in a clause.
+    fn parked_below(&self, others: &BTreeSet<Owner>, vehicles: &BTreeMap<NodeName, Expected<'_>>) -> Option<String> {
+        let is_parked = |owner: &Owner| match owner {
+            Owner::Vehicle(name) => {
+                let rests = vehicles
+                    .get(name)
+                    .is_none_or(|expected| expected.desire == Desire::Nothing);
+                rests && self.claims.place(name).is_some_and(|(_, on_ground)| on_ground)
+            }
+            Owner::Traffic(_) => false,
+        };
+        let first = others.iter().next().filter(|_| others.iter().all(is_parked))?;
+        let rules = self.claims.rules();
+        let above = rules.column.0 + rules.separation.vertical.0 + self.usual_margin().vertical.0;
+        Some(format!(
+            "does not fly less than {:.0} m above {first}, which is on the ground; raise the altitude of the work there, or move that vehicle",
+            above.ceil()
+        ))
     }
 
     fn revoke_takeoff(&mut self, node: &NodeName, now: Moment) {

@@ -1,6 +1,7 @@
 //! One site, as sentences about what agents report and what is granted then.
 
 mod owned;
+mod parked;
 mod plans;
 mod returns;
 
@@ -252,7 +253,7 @@ fn no_route_leads_through_an_exclusion_or_a_ceiling_and_the_vehicle_says_why() {
             vehicle("a", 0.0, Desire::At(station(0.0, 60.0, 20.0))),
             vehicle("b", 40.0, Desire::At(station(40.0, 60.0, 20.0))),
         ];
-        site.keep_within(fences(wanted));
+        site.keep_within(Some(fences(wanted)));
         for second in 0..5 {
             update(&mut site, &vehicles, second);
         }
@@ -263,11 +264,11 @@ fn no_route_leads_through_an_exclusion_or_a_ceiling_and_the_vehicle_says_why() {
             "{why}"
         );
         assert!(site.route(&node("b")).is_some(), "it keeps no other");
-        site.keep_within(BTreeMap::new());
+        site.keep_within(Some(BTreeMap::new()));
         let (ended, _) = run(&mut site, &mut vehicles, 5);
         assert!(ended < 65, "it goes once the fence is gone");
         // A fence that came while it was in the air does not keep it from its home.
-        site.keep_within(fences(wanted));
+        site.keep_within(Some(fences(wanted)));
         vehicles[0].desire = Desire::Home;
         for second in ended..ended + 20 {
             update(&mut site, &vehicles, second);
@@ -1003,7 +1004,7 @@ fn one_on_station_stays_where_the_only_clear_way_out_is_above_its_ceiling() {
             vehicle("pilot", 40.0, Desire::At(station(60.0, 80.0, 20.0))),
         ];
         let (second, _) = run(&mut site, &mut vehicles, 0);
-        site.keep_within(BTreeMap::from([(node("a"), vec![Arc::new(low)])]));
+        site.keep_within(Some(BTreeMap::from([(node("a"), vec![Arc::new(low)])])));
         vehicles[1].state.order = None;
         vehicles[1].activity = Activity::HandsOff(model::report::HandsOff::OtherMode);
         for (step, second) in (0..15).zip(second + 1..) {

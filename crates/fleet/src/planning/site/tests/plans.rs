@@ -129,7 +129,10 @@ fn a_way_that_was_given_is_not_given_for_another_plan_before_that_is_clear_too()
     fly(&mut site, &vehicles, &plans, &[], 40);
     assert_eq!(
         site.plan_waits(&node("a")),
-        Some("waits for the airspace of the vehicle of node b")
+        Some(
+            "does not fly less than 17 m above the vehicle of node b, which is on the ground; raise the altitude of the work there, or move that \
+             vehicle"
+        )
     );
 }
 
@@ -237,7 +240,7 @@ fn a_way_into_which_a_vehicle_strayed_is_not_given_back_while_that_holds_in_it()
 #[test]
 fn one_that_waits_to_fly_its_plan_waits_on_while_another_lands_through_the_way() {
     let plans = [corridor("a", 0.0, 100.0)].into();
-    let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("b", 0.0, Desire::Nothing)];
+    let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("b", 40.0, Desire::Nothing)];
     (vehicles[1].at, vehicles[1].up, vehicles[1].activity) = ((0.0, 60.0), 45.0, Activity::Holding);
     let mut site = new();
     fly(&mut site, &vehicles, &plans, &[], 1);
@@ -312,11 +315,21 @@ fn a_vehicle_that_a_pilot_gave_back_goes_on_only_along_a_leg_that_is_clear_from_
     (vehicles[1].at, vehicles[1].up) = ((-40.0, 0.0), 0.0);
     fly(&mut site, &vehicles, &plans, &[], 30);
     assert!(names_plan(&site, &vehicles[0], &plans), "the leg is clear and its own");
-    let beside = Route::hold(site.frame.local(shifted(CENTER, 30.0, 125.0), AltitudeAmsl(SEA + 20.0)).unwrap());
-    assert_eq!(site.claims.in_the_way(&node("b"), &beside), [Owner::Vehicle(node("a"))].into());
+    let beside = Route::hold(
+        site.frame
+            .local(shifted(CENTER, 30.0, 125.0), AltitudeAmsl(SEA + 20.0))
+            .unwrap(),
+    );
+    assert_eq!(
+        site.claims.in_the_way(&node("b"), &beside),
+        [Owner::Vehicle(node("a"))].into()
+    );
     vehicles[0].at = (30.0, 125.0);
     fly(&mut site, &vehicles, &plans, &["a"], 35);
-    assert!(site.claims.unsteady(at(35)).next().is_none(), "it keeps to what was granted");
+    assert!(
+        site.claims.unsteady(at(35)).next().is_none(),
+        "it keeps to what was granted"
+    );
 }
 
 #[test]
@@ -335,7 +348,7 @@ fn a_vehicle_whose_way_back_to_its_plan_crosses_a_hole_or_a_geofence_says_so_and
         center: shifted(CENTER, 30.0, 125.0),
         radius: model::units::Meters(10.0),
     }];
-    site.keep_within([(node("a"), vec![Arc::new(fence)])].into());
+    site.keep_within(Some([(node("a"), vec![Arc::new(fence)])].into()));
     fly(&mut site, &vehicles, &plans, &[], 22);
     fly(&mut site, &vehicles, &plans, &[], 23);
     assert!(!names_plan(&site, &vehicles[0], &plans));
@@ -346,7 +359,10 @@ fn a_vehicle_whose_way_back_to_its_plan_crosses_a_hole_or_a_geofence_says_so_and
 #[test]
 fn a_vehicle_on_its_plan_stops_for_one_that_a_pilot_flies_into_its_way_and_goes_on_when_that_is_gone() {
     let plans: BTreeMap<NodeName, Corridor> = [corridor("a", 0.0, 200.0)].into();
-    let mut vehicles = [vehicle("a", 0.0, Desire::Plan), vehicle("pilot", 100.0, Desire::Nothing)];
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::Plan),
+        vehicle("pilot", 100.0, Desire::Nothing),
+    ];
     let mut site = new();
     fly(&mut site, &vehicles, &plans, &[], 1);
     for (second, north) in [(10, 40.0), (11, 45.0), (12, 50.0)] {
@@ -360,7 +376,10 @@ fn a_vehicle_on_its_plan_stops_for_one_that_a_pilot_flies_into_its_way_and_goes_
     fly(&mut site, &vehicles, &plans, &["a"], 13);
     assert!(!flies_plan(&site, &vehicles[0]), "it is to hold");
     let pair = (Owner::Vehicle(node("pilot")), node("a"));
-    assert_eq!(site.endangered().get(&pair).map(|danger| danger.action), Some(Action::Stops));
+    assert_eq!(
+        site.endangered().get(&pair).map(|danger| danger.action),
+        Some(Action::Stops)
+    );
     vehicles[0].at = (0.0, 62.0);
     vehicles[0].activity = Activity::Holding;
     for second in 14..20 {
@@ -396,7 +415,10 @@ fn a_vehicle_beside_the_start_of_its_plan_owns_the_column_above_it_and_the_way_t
     (vehicles[1].at, vehicles[1].up) = ((60.0, 0.0), 18.0);
     fly(&mut site, &vehicles, &plans, &[], 2);
     assert!(site.may_fly_plan(&node("a"), &digest("a")));
-    let above = site.frame.local(shifted(CENTER, 8.0, 0.0), AltitudeAmsl(SEA + 18.0)).unwrap();
+    let above = site
+        .frame
+        .local(shifted(CENTER, 8.0, 0.0), AltitudeAmsl(SEA + 18.0))
+        .unwrap();
     let owners = site.claims.in_the_way(&node("b"), &Route::hold(above));
     assert_eq!(owners, [Owner::Vehicle(node("a"))].into());
 }
@@ -438,7 +460,10 @@ fn a_vehicle_on_its_plan_stops_when_its_home_moves_and_what_is_left_is_not_clear
     fly(&mut site, &vehicles, &raised(&way, 0.0), &["a"], 11);
     assert!(flies_plan(&site, &vehicles[0]));
     fly(&mut site, &vehicles, &raised(&way, 10.0), &["a"], 12);
-    assert!(!flies_plan(&site, &vehicles[0]), "its autopilot would fly on 10 m higher");
+    assert!(
+        !flies_plan(&site, &vehicles[0]),
+        "its autopilot would fly on 10 m higher"
+    );
 }
 
 #[test]
@@ -461,7 +486,10 @@ fn a_vehicle_that_holds_is_not_named_another_plan_before_the_whole_of_it_is_clea
         (site.may_fly_on(&node("a"), &digest("a"), &report), other)
     };
     assert_eq!(named(&site), (false, false));
-    assert_eq!(site.plan_waits(&node("a")), Some("waits for the airspace of the vehicle of node b"));
+    assert_eq!(
+        site.plan_waits(&node("a")),
+        Some("waits for the airspace of the vehicle of node b")
+    );
 }
 
 #[test]

@@ -57,16 +57,24 @@ fn a_station_above_another_whose_autopilot_would_return_through_it_is_not_flown_
     };
     assert_eq!(stacked(15.0), (None, None), "it returns at 15 m, below the other");
     let (lower, upper) = stacked(40.0);
-    let Some(OffStation::Waits(why)) = upper else { panic!("{upper:?}") };
+    let Some(OffStation::Waits(why)) = upper else {
+        panic!("{upper:?}")
+    };
     assert_eq!(lower, None);
-    assert!(why.contains("lies above the place of the vehicle of node a") && why.contains("RTL_ALT"), "{why}");
+    assert!(
+        why.contains("lies above the place of the vehicle of node a") && why.contains("RTL_ALT"),
+        "{why}"
+    );
 }
 
 #[test]
 fn a_way_home_through_the_station_of_another_is_said_before_the_takeoff() {
     let (site, _) = one_on_the_way_home_of_the_other((20.0, 40.0), 40.0);
     let why = site.crossed_station(&node("a")).unwrap();
-    assert!(why.starts_with(CROSSED_STATION) && why.contains("at 40 m above home"), "{why}");
+    assert!(
+        why.starts_with(CROSSED_STATION) && why.contains("at 40 m above home"),
+        "{why}"
+    );
     assert!(why.contains("node b"), "{why}");
     assert_eq!(site.crossed_station(&node("b")), None);
     let (site, _) = one_on_the_way_home_of_the_other((20.0, 40.0), 60.0);

@@ -1,0 +1,100 @@
+//! Vehicles on the ground, switched off, or declared to be down: what they keep others from.
+
+use super::*;
+use model::vehicle::WhyUnknown;
+
+#[test]
+fn a_lost_vehicle_owns_nothing_once_a_person_has_declared_it_down_and_its_agent_is_off() {
+    for declared in [false, true] {
+        let mut site = new();
+        let mut lost = vehicle("b", 0.0, Desire::Nothing);
+        (lost.up, lost.activity) = (20.0, Activity::Holding);
+        let mut vehicles = vec![vehicle("a", 40.0, Desire::At(station(0.0, 0.0, 20.0))), lost];
+        update(&mut site, &vehicles, 0);
+        if declared {
+            site.declare_down(&node("b"));
+        }
+        update(&mut site, &vehicles, 1);
+        assert!(site.route(&node("a")).is_none(), "its agent still reports it there");
+        vehicles.pop();
+        let (ended, _) = run(&mut site, &mut vehicles, 2);
+        assert_eq!(ended < 60, declared, "{ended}");
+    }
+}
+
+#[test]
+fn nothing_new_is_granted_in_the_air_while_geofences_are_not_known_but_the_way_home() {
+    let mut site = new();
+    let mut vehicles = [vehicle("a", 0.0, Desire::At(station(0.0, 60.0, 20.0)))];
+    let (ended, _) = run(&mut site, &mut vehicles, 0);
+    site.keep_within(None);
+    vehicles[0].desire = Desire::At(station(0.0, 90.0, 20.0));
+    update(&mut site, &vehicles, ended + 1);
+    let Some(OffStation::Waits(why)) = site.off_station(&node("a"), at(ended + 1)) else {
+        panic!("it flies on");
+    };
+    assert!(why.contains(FENCES_UNKNOWN), "{why}");
+    vehicles[0].desire = Desire::Home;
+    run(&mut site, &mut vehicles, ended + 2);
+    assert!(vehicles[0].at.1.abs() < 1.0, "{:?}", vehicles[0].at);
+}
+
+#[test]
+fn a_connected_agent_whose_autopilot_is_off_and_which_never_flew_keeps_nobody_on_the_ground() {
+    for (so_far, ordered, goes) in [
+        (SoFar::Fresh, false, true),
+        (SoFar::Flown, false, false),
+        (SoFar::Fresh, true, false),
+    ] {
+        let mut site = new();
+        let mut vehicles = [
+            vehicle("a", 0.0, Desire::At(station(0.0, 60.0, 20.0))),
+            vehicle("off", 30.0, Desire::Nothing),
+        ];
+        for second in 0..3 {
+            let mut reports: Vec<Report> = vehicles.iter().map(|vehicle| vehicle.report(at(second))).collect();
+            (reports[1].truth, reports[1].so_far) = (FlightTruth::Unknown(WhyUnknown::NeverHeard), so_far);
+            (reports[1].position, reports[1].home) = (None, None);
+            reports[1].held.as_mut().unwrap().grounded = !ordered;
+            take_in(&mut site, &vehicles, &reports, second);
+            vehicles[0].step(&site);
+        }
+        assert_eq!(site.route(&node("a")).is_some(), goes, "{so_far:?} {ordered}");
+    }
+}
+
+#[test]
+fn a_vehicle_comes_home_over_one_that_is_parked_below_its_way() {
+    for up in [15.0, 18.0, 22.0] {
+        let mut site = new();
+        let mut vehicles = [vehicle("a", 0.0, Desire::Home), vehicle("parked", 0.0, Desire::Nothing)];
+        (vehicles[0].at, vehicles[0].up, vehicles[0].activity) = ((0.0, 80.0), up, Activity::Holding);
+        (vehicles[1].home, vehicles[1].at) = (0.0, (0.0, 40.0));
+        run(&mut site, &mut vehicles, 0);
+        assert!(vehicles[0].at.1.abs() < 1.0, "{up}: {:?}", vehicles[0].at);
+    }
+}
+
+#[test]
+fn of_two_whose_homes_are_too_near_to_land_beside_each_other_none_takes_off_and_both_say_so() {
+    let waits = |apart: f64| {
+        let mut site = new();
+        let vehicles = [
+            vehicle("a", 0.0, Desire::At(station(0.0, 60.0, 20.0))),
+            vehicle("b", apart, Desire::At(station(40.0, 60.0, 20.0))),
+        ];
+        update(&mut site, &vehicles, 0);
+        update(&mut site, &vehicles, 1);
+        [node("a"), node("b")].map(|node| match site.off_station(&node, at(1)) {
+            Some(OffStation::Waits(why)) => why,
+            other => format!("{other:?}"),
+        })
+    };
+    for why in waits(1.0) {
+        assert!(
+            why.contains("has its place 1.0 m away") && why.contains("put them 4 m apart"),
+            "{why}"
+        );
+    }
+    assert!(waits(4.0).iter().all(|why| !why.contains("away")), "{:?}", waits(4.0));
+}

@@ -217,9 +217,12 @@ impl Controller {
         missions.sort_by_key(|mission| (-mission.spec.priority, Key::of(mission.as_ref())));
         let subject = |mission: Arc<Mission>| {
             let own = drones.remove(uid(mission.as_ref())).unwrap_or_default();
+            // An owner is in the namespace of what it owns: a reference from elsewhere takes no part of the work.
+            let is_own = |drone: &Arc<Drone>| drone.namespace() == mission.namespace();
             Subject {
                 drones: own
                     .into_iter()
+                    .filter(is_own)
                     .map(|drone| DroneSnapshot::of(&self.observer, drone))
                     .collect(),
                 mission,

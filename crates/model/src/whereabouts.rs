@@ -8,7 +8,7 @@
 //!   any --sinks faster than ordered--> Falls --holds its height again, or motors off--> Holds, Unwatched
 
 use crate::time::{Moment, Sighting};
-use crate::units::{AltitudeAboveHome, Wgs84};
+use crate::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
 use crate::vehicle::{FlightTruth, Mode, Position, TRUTH_STALE_AFTER, Vehicle};
 use std::time::Duration;
 
@@ -76,6 +76,8 @@ pub struct Watch {
     height: Option<AltitudeAboveHome>,
     /// Where it was then.
     place: Option<Wgs84>,
+    /// Its altitude then. Home may be set again in flight (DO_SET_HOME), which moves no vehicle that holds.
+    amsl: Option<AltitudeAmsl>,
     falls_since: Option<Moment>,
     off_since: Option<Moment>,
     astray: Option<Astray>,
@@ -149,22 +151,26 @@ impl Watch {
     fn check_for_drift(&mut self, reading: &Sighting<Position>, asked: Asked, mode: Option<Mode>) {
         let at = reading.value;
         let tolerance = height_tolerance(asked.height);
-        let off_height = (at.above_home.0 - asked.height.0).abs();
+        let above_home = (at.above_home.0 - asked.height.0).abs();
         if asked.moves {
-            (self.height, self.place) = (None, None);
+            (self.height, self.place, self.amsl) = (None, None, None);
         }
         if mode != Some(Mode::Station) || asked.moves {
             self.off_since = None;
             return;
         }
         if !self.arrived(asked.height) {
-            self.height = (off_height <= tolerance / 2.0).then_some(asked.height);
+            self.height = (above_home <= tolerance / 2.0).then_some(asked.height);
             if self.height.is_some() {
+                self.amsl = Some(at.amsl);
                 self.place = asked.place.or(self.place).or(Some(at.at));
                 self.astray = self.astray.filter(|_| self.falls_since.is_some());
             }
             return;
         }
+        let off_height = self
+            .amsl
+            .map_or(above_home, |amsl| above_home.min((at.amsl.0 - amsl.0).abs()));
         let off_place = self.place.map_or(0.0, |place| at.at.meters_to(place));
         let found = if off_height > tolerance {
             Some(Astray::Height { at: at.above_home })

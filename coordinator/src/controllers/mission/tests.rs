@@ -188,3 +188,16 @@ async fn a_vehicle_in_the_air_whose_plan_cannot_be_made_again_comes_home_and_is_
     assert!(calls.contains(&format!("DELETE {DRONES}/m")), "{calls:?}");
     assert_eq!(field.controller.observer.missions.plan(&drone), PlanOf::None);
 }
+
+#[tokio::test(start_paused = true)]
+async fn a_drone_of_another_namespace_that_names_a_mission_as_its_owner_has_no_part_of_it() {
+    let (mission, digest) = begun(10.0, true);
+    let (mut field, _) = in_the_air(&mission, &digest);
+    let foreign = bound(&field.controller.observer, "m", |drone| {
+        for_a_mission(drone);
+        drone.metadata.namespace = Some("south".into());
+        drone.metadata.uid = Some("uid-foreign".into());
+    });
+    field.calls_after(Duration::ZERO).await;
+    assert_eq!(field.controller.observer.missions.plan(&foreign), PlanOf::None);
+}

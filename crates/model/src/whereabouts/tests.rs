@@ -18,6 +18,7 @@ struct Flight {
     ours: bool,
     armed: bool,
     north: f64,
+    home_up: f64,
 }
 
 fn asked_for(height: f64) -> Flight {
@@ -29,6 +30,7 @@ fn asked_for(height: f64) -> Flight {
         ours: true,
         armed: true,
         north: 0.0,
+        home_up: 488.0,
     }
 }
 
@@ -52,7 +54,7 @@ impl Flight {
                     latitude_deg: HERE.latitude_deg + self.north / 111_195.0,
                     ..HERE
                 },
-                amsl: AltitudeAmsl(488.0 + height),
+                amsl: AltitudeAmsl(self.home_up + height),
                 above_home: AltitudeAboveHome(height),
             };
             let vehicle = Vehicle {
@@ -182,4 +184,13 @@ fn who_flies_it_by_hand_is_not_judged_and_a_fall_before_that_stays_true() {
     flight.at(18.0, 5.0, 600);
     flight.ours = false;
     assert_eq!(flight.at(0.0, 0.0, 2000), fell(18.0));
+}
+
+#[test]
+fn a_home_that_is_set_again_in_flight_takes_no_altitude_from_a_vehicle_that_holds() {
+    let mut flight = asked_for(20.0);
+    flight.at(20.0, 0.0, 2000);
+    flight.home_up = 518.0;
+    assert_eq!(flight.at(-10.0, 0.0, 5000), None, "home was set 30 m higher");
+    assert_eq!(flight.at(-17.0, 0.0, 5000), height(-17.0), "and then it sank by 7 m");
 }

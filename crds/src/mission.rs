@@ -301,7 +301,7 @@ pub struct PartStatus {
     #[serde(default, skip_serializing_if = "is_zero")]
     pub rounds_ahead: i32,
 
-    /// The plan that was made of it. It stays as it was given, whatever the spec says later.
+    /// The plan that was made of it. It stays as given, whatever the spec says later.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub plan: Option<PlanStatus>,
 }

@@ -3,7 +3,8 @@
 //! Owns: which vehicle may arm ([`may_arm`]), how long an arm command lives ([`ArmPermit`]), when a vehicle counts as settled on
 //! the ground ([`settled`]), when Skein gives way to a failsafe of the autopilot ([`gives_way`]), when a Drone object may go
 //! ([`may_release`]), and which route a vehicle may be ordered to fly ([`may_fly`]; invariant 11: no order of ours brings two vehicles
-//! closer than the separation).
+//! closer than the separation). Plans and columns of takeoffs are granted by [`crate::planning::site`] (invariant 17: every meter, from where the
+//! vehicle is).
 //! Must not: be worked around. [`ArmPermit`] and [`LegPermit`] can be made nowhere else. Nothing of Skein's own accord disarms a vehicle:
 //! the one permit to do so is [`model::kill::KillPermit`], which takes a person's order, given twice.
 

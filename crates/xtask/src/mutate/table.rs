@@ -494,6 +494,46 @@ pub const MUTATIONS: &[Mutation] = &[
         tests: NETWORK,
     },
     Mutation {
+        invariant: 17,
+        name: "goes on with a plan from wherever the vehicle is",
+        file: "crates/fleet/src/planning/site/plan_way.rs",
+        find: "        report.plan.flying || takes_off(report) || self.is_on_way(node, granted, report)\n",
+        replace: "        true\n",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 17,
+        name: "flies a part as high as its Mission asks for now",
+        file: "crates/fleet/src/planning/mission/progress.rs",
+        find: "        self.plan.as_ref().map_or_else(new, |plan| plan.raised)\n",
+        replace: "        new()\n",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 17,
+        name: "takes off beside the column that it has claimed",
+        file: "crates/fleet/src/planning/site/plan_way.rs",
+        find: "            way: from_ground(&planned.way, at),\n",
+        replace: "            way: planned.way.clone(),\n",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 18,
+        name: "grants routes while Geofences are not known",
+        file: "crates/fleet/src/planning/site.rs",
+        find: "        let fences = fences.ok_or_else(|| FENCES_UNKNOWN.to_owned())?;\n",
+        replace: "        let Some(fences) = fences else { return Ok(()) };\n",
+        tests: FLEET,
+    },
+    Mutation {
+        invariant: 19,
+        name: "keeps the claim of a lost vehicle that a person has declared down",
+        file: "crates/fleet/src/planning/site.rs",
+        find: " || self.declared_down.contains(*node);\n",
+        replace: ";\n",
+        tests: FLEET,
+    },
+    Mutation {
         invariant: 16,
         name: "acts on caches that were filled before it led",
         file: FRESHNESS,
@@ -816,7 +856,7 @@ mod tests {
 
     #[test]
     fn every_invariant_is_broken_in_some_way_and_each_way_finds_its_place() {
-        for invariant in 1..=16 {
+        for invariant in 1..=19 {
             assert!(
                 MUTATIONS.iter().any(|m| m.invariant == invariant),
                 "invariant {invariant}"

@@ -94,6 +94,46 @@ fn why(step: &Step) -> Vec<(&str, &Why)> {
 }
 
 #[test]
+fn a_vehicle_in_the_air_keeps_the_plan_that_it_was_given_or_comes_home() {
+    let digest = |name: &str| PlanDigest(name.to_owned());
+    let (given, other) = (digest("given"), digest("other"));
+    let mut part = part("a", &[(0.0, 10.0)]);
+    part.layer = 1;
+    assert_eq!(part.raised(Meters(10.0)), Meters(10.0));
+    assert_eq!(part.give(given.clone(), Meters(10.0), Carrier::Down), Ok(()));
+    assert_eq!(part.raised(Meters(0.0)), Meters(10.0), "the layers were edited since");
+    for carrier in [Carrier::Unknown, Carrier::Up(None), Carrier::Up(Some(&given))] {
+        let before = part.clone();
+        assert_eq!(
+            part.give(other.clone(), Meters(0.0), carrier),
+            Err(NotGiven::Otherwise),
+            "{carrier:?}"
+        );
+        assert_eq!(part, before);
+        assert_eq!(part.give(given.clone(), Meters(10.0), carrier), Ok(()), "{carrier:?}");
+    }
+    assert_eq!(
+        part.give(other.clone(), Meters(0.0), Carrier::Down),
+        Ok(()),
+        "it has not taken off"
+    );
+    // Of a coordinator of an older version, which wrote no plan down.
+    part.plan = None;
+    assert_eq!(
+        part.give(other.clone(), Meters(0.0), Carrier::Unknown),
+        Err(NotGiven::Unknown)
+    );
+    assert_eq!(
+        part.give(other.clone(), Meters(0.0), Carrier::Up(Some(&given))),
+        Err(NotGiven::Otherwise)
+    );
+    assert_eq!(
+        part.give(given.clone(), Meters(10.0), Carrier::Up(Some(&given))),
+        Ok(())
+    );
+}
+
+#[test]
 fn drones_are_made_as_long_as_something_is_left_and_no_more_than_fly_at_once() {
     let work = route(11);
     let begin = step(&work, &wanted(3), &Progress::default(), &[]);

@@ -200,8 +200,11 @@ impl Modules {
     }
 }
 
+/// A path that is imported, after the name that it is imported by.
+pub type Import = (String, Vec<String>);
+
 /// All paths in `text`, which has neither comments nor literals: what is imported, each with the name that it is imported by, and all others.
-pub fn paths(text: &str) -> (Vec<(String, Vec<String>)>, Vec<Vec<String>>) {
+pub fn paths(text: &str) -> (Vec<Import>, Vec<Vec<String>>) {
     static USES: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\buse ([^;]+);").unwrap());
     static PATHS: LazyLock<Regex> = LazyLock::new(|| Regex::new(r"\b\w+(?:::\w+)+").unwrap());
     let imports = USES.captures_iter(text).flat_map(|found| imported(&found[1], &[]));
@@ -215,7 +218,7 @@ pub fn paths(text: &str) -> (Vec<(String, Vec<String>)>, Vec<Vec<String>>) {
 }
 
 /// The paths of the tree of a `use` below `above`, each with the name that it is imported by.
-fn imported(tree: &str, above: &[String]) -> Vec<(String, Vec<String>)> {
+fn imported(tree: &str, above: &[String]) -> Vec<Import> {
     let path = |text: &str| -> Vec<String> {
         let names = text.split("::").map(str::trim);
         let names = names.filter(|name| !matches!(*name, "" | "self"));

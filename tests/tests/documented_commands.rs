@@ -63,7 +63,7 @@ const IN_FLIGHT: [(&str, &str); 8] = [
 const FORMATION: &str = "relays";
 
 /// Pages whose commands are run by nothing here, and why.
-const ELSEWHERE: [(&str, &str); 12] = [
+const ELSEWHERE: [(&str, &str); 13] = [
     (
         "docs/concepts/command.md",
         "a pilot has to take over first, as in coordinator.rs",
@@ -72,6 +72,10 @@ const ELSEWHERE: [(&str, &str); 12] = [
     (
         "docs/how-to/connect-a-ground-station.md",
         "it has `skein up` and `skein connect` alone, as in connect.rs",
+    ),
+    (
+        "docs/how-to/import-files.md",
+        "it names files of others; crates/cli/tests/import.rs imports one of each kind",
     ),
     (
         "docs/how-to/make-a-release.md",

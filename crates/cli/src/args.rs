@@ -6,6 +6,7 @@ mod agents;
 mod connect;
 mod drone;
 mod enroll;
+pub mod import;
 mod logs;
 pub mod map;
 pub mod mission;
@@ -139,6 +140,12 @@ pub enum Command {
     ///
     /// It asks no coordinator and flies nothing: a Mission is flown once it is applied (kubectl apply).
     Mission(mission::MissionArgs),
+    /// Makes Missions, Geofences and ParameterProfiles of the files that people have, and prints them as YAML.
+    ///
+    /// A file is recognized by its content: plans of QGroundControl, QGC WPL 110, fences and rally points of Mission Planner and
+    /// MAVProxy, parameter files, and polygons in KML, GeoJSON or a Shapefile. A plan may become several objects. What is left out is
+    /// said on standard error, and why; a file that contradicts itself is refused. It asks no coordinator and flies nothing.
+    Import(Box<import::ImportArgs>),
     /// Prints a completion script for a shell, such as: source <(skein completion bash)
     Completion {
         /// The shell.

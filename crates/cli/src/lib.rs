@@ -162,6 +162,13 @@ fn run(cli: Cli, is_plugin: bool) -> Result<(), Failure> {
             server_choice::none(&before, "demo")?;
             run_parts(demo::run(args))
         }
+        Command::Import(args) => {
+            if before != WhereArgs::default() || namespace.is_some() {
+                let what = "`skein import` asks no coordinator: leave out -n, --server and the like";
+                return Err(Failure::Usage(what.to_owned()));
+            }
+            mission::import::run(&args)
+        }
         Command::Mission(args) => {
             if before != WhereArgs::default() || namespace.is_some() {
                 let what = "`skein mission` asks no coordinator: leave out -n, --server and the like";

@@ -3,27 +3,24 @@
 //! Owns: what is printed. Must not: plan ([`fleet::planning::mission`] does) or know a file format (`plan_files` does).
 
 mod geojson;
+pub mod import;
 pub(crate) mod manifest;
 pub(crate) mod preview;
 
+use crate::args::import::Kind;
 use crate::args::mission::{ExportArgs, FileFormat, ImportArgs, MissionArgs, MissionCommand};
 use crate::failure::Failure;
 use crds::MissionSpec;
-use crds::mission::{ConfigMapKey, MissionStatus, PlanFrom, Route};
+use crds::mission::MissionStatus;
 use fleet::planning::mission::Work;
-use k8s_openapi::api::core::v1::ConfigMap;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::Condition;
 use kube::api::ObjectMeta;
 use manifest::{Content, Manifest, failed};
 use model::plan::{Waypoint, item};
 use plan_files::{Format, PlanFile};
-use serde_json::{Value, json};
-use std::collections::BTreeMap;
+use serde_json::Value;
 use std::io::{Read as _, Write as _};
 use std::path::Path;
-
-/// A mission file in a ConfigMap may not be larger, as the API server takes no larger ConfigMap, bytes.
-const LARGEST_CONFIG_MAP: usize = 1024 * 1024;
 
 /// Does what the command line says.
 ///
@@ -48,81 +45,20 @@ pub fn state(status: &MissionStatus) -> (&'static str, Option<&Condition>) {
 }
 
 fn import(args: &ImportArgs) -> Result<(), Failure> {
-    let text = read(&args.file)?;
-    let file = plan_files::read(&text).map_err(|error| failed(&error))?;
-    let name = match &args.name {
-        Some(name) => name.clone(),
-        None => name_of(&args.file),
-    };
-    let mut notes: Vec<String> = file.not_taken.iter().map(ToString::to_string).collect();
-    let mut documents = Vec::new();
-    let spec = if args.keep_items {
-        if text.len() > LARGEST_CONFIG_MAP {
-            return Err(Failure::Failed(format!(
-                "the file has {} bytes, more than a ConfigMap holds (1 MiB); divide the mission",
-                text.len()
-            )));
-        }
-        let key = args
-            .file
-            .file_name()
-            .map_or("mission".into(), |name| name.to_string_lossy());
-        let key: String = key
-            .chars()
-            .filter(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(*letter))
-            .collect();
-        let key = if key.is_empty() || key == "-" {
-            "mission".to_owned()
-        } else {
-            key
-        };
-        documents.push(json_of(&ConfigMap {
-            metadata: named(&name),
-            data: Some(BTreeMap::from([(key.clone(), text)])),
-            ..ConfigMap::default()
-        })?);
-        MissionSpec {
-            plan_from: Some(PlanFrom {
-                config_map_key_ref: ConfigMapKey {
-                    name: name.clone(),
-                    key,
-                },
-            }),
-            ..MissionSpec::default()
-        }
-    } else {
-        let (waypoints, omitted) = item::to_waypoints(&file.items).map_err(|error| {
-            let Failure::Failed(why) = failed(&error) else {
-                return failed(&error);
-            };
-            Failure::Failed(format!("{why}; keep the items unchanged with --keep-items"))
-        })?;
-        let left = |count: usize, what: &str| {
-            (count > 0).then(|| format!("items left out, as Skein does this itself: {what} ({count})"))
-        };
-        notes.extend(left(omitted.takeoffs, "takeoff"));
-        notes.extend(left(omitted.landings, "return or landing"));
-        model::plan::Route::new(waypoints.clone()).map_err(|error| failed(&error))?;
-        MissionSpec {
-            route: Some(Route::of_waypoints(&waypoints)),
-            ..MissionSpec::default()
-        }
-    };
-    documents.push(json!({
-        "apiVersion": "skein.dev/v1alpha1",
-        "kind": "Mission",
-        "metadata": {"name": name},
-        "spec": shortest(&spec)?,
-    }));
-    // What is printed can be read again.
-    manifest::read(&documents, None)?;
-    let texts: Result<Vec<String>, _> = documents.iter().map(serde_saphyr::to_string).collect();
-    let texts = texts.map_err(|error| failed(&error))?;
-    std::io::stdout().write_all(texts.join("---\n").as_bytes())?;
-    for note in notes {
-        writeln!(std::io::stderr(), "skein: {note}")?;
-    }
-    Ok(())
+    import::run(&crate::args::import::ImportArgs {
+        files: vec![args.file.clone()],
+        name: args.name.clone(),
+        kinds: vec![Kind::Mission],
+        check: false,
+        output: None,
+        mission: args.choices.clone(),
+        purpose: None,
+        altitude: None,
+        spacing: None,
+        autopilot: None,
+        only: Vec::new(),
+        vehicles: Vec::new(),
+    })
 }
 
 fn export(args: &ExportArgs) -> Result<(), Failure> {

@@ -1,18 +1,28 @@
-//! Files in which ground stations keep missions: QGroundControl's `.plan`, and `QGC WPL 110`, which Mission Planner and MAVProxy write.
+//! Files that people have: missions, fences and rally points of ground stations, parameter files, areas of maps.
 //!
-//! Owns: the two formats, as text; what of a file is not taken ([`NotTaken`]).
-//! Must not: read or write a file, or know what an item does; `model::plan::item` does.
+//! Owns: the formats, recognized by content ([`recognize`]); the mission in a file, as items ([`PlanFile`]) and as a route ([`route`]); what
+//! of a file is not taken, and why; whether a mission contradicts itself ([`check`]).
+//! Must not: read or write a file, or know Kubernetes objects.
 //!
 //! The items of a file are taken unchanged: of QGroundControl's surveys and corridors the items that it has expanded them to, not the
 //! shapes that it made them of.
 
+pub mod area;
+pub mod check;
+pub mod fence;
+pub mod mav_cmd;
+pub mod parameters;
 pub mod qgc;
+pub mod recognize;
+pub mod route;
+pub mod text;
 pub mod wpl;
 
 use model::plan::item::Item;
 use model::units::{AltitudeAmsl, Wgs84};
+use std::fmt;
 
-/// A file is no longer than this, bytes.
+/// A mission file is no longer than this, bytes.
 pub const LONGEST: usize = 4 * 1024 * 1024;
 
 /// A file has at most so many items.
@@ -43,8 +53,8 @@ pub enum NotTaken {
     RallyPoints(usize),
 }
 
-impl std::fmt::Display for NotTaken {
-    fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
+impl fmt::Display for NotTaken {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match self {
             Self::Geofence { polygons, circles } => {
                 write!(
@@ -53,6 +63,78 @@ impl std::fmt::Display for NotTaken {
                 )
             }
             Self::RallyPoints(count) => write!(f, "rally points are not taken ({count})"),
+        }
+    }
+}
+
+/// A file of a ground station: a mission, a fence, rally points, or several of them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct Plan {
+    /// The mission, which may be empty.
+    pub file: PlanFile,
+    /// Of each item: where it stands in the file.
+    pub items: Vec<Origin>,
+    /// MAV_TYPE that the mission was made for.
+    pub vehicle_type: Option<i64>,
+    /// The fence, as far as there is one.
+    pub fence: fence::FenceFile,
+    /// Rally points.
+    pub rally: usize,
+    /// Oddities that were read around, in sentences.
+    pub notes: Vec<String>,
+}
+
+impl Plan {
+    /// The name of an item, for words.
+    #[must_use]
+    pub fn item(&self, number: usize) -> ItemName {
+        ItemName {
+            number,
+            command: self.file.items.get(number).map_or(0, |item| item.command),
+            place: self.items.get(number).map_or(Place::Unknown, |origin| origin.place),
+        }
+    }
+}
+
+/// Where an item stands in its file, and what the file shows beside it.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct Origin {
+    /// Where.
+    pub place: Place,
+    /// The altitude that QGroundControl shows, if the file has one, meters.
+    pub shown_altitude: Option<f64>,
+}
+
+/// Where an item stands in its file.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Place {
+    /// It is not known.
+    #[default]
+    Unknown,
+    /// In this line, from 1.
+    Line(usize),
+    /// With this number, as QGroundControl shows it.
+    JumpId(i64),
+}
+
+/// An item, for words: its number from 0 (home is not counted), its command, and where it stands.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct ItemName {
+    /// From 0.
+    pub number: usize,
+    /// MAV_CMD.
+    pub command: u16,
+    /// Where.
+    pub place: Place,
+}
+
+impl fmt::Display for ItemName {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        write!(f, "item {} ({}", self.number, mav_cmd::words(self.command))?;
+        match self.place {
+            Place::Unknown => f.write_str(")"),
+            Place::Line(line) => write!(f, ", line {line})"),
+            Place::JumpId(id) => write!(f, ", number {id} in QGroundControl)"),
         }
     }
 }
@@ -77,31 +159,65 @@ pub enum Unreadable {
         "the file is neither a QGroundControl plan (JSON with \"fileType\": \"Plan\") nor begins with \"QGC WPL 110\"; save the mission in one of these formats"
     )]
     NoFormat,
+    /// A file of another kind.
+    #[error("the file has {0}, and no mission items; use `skein import`")]
+    NoMission(&'static str),
     /// A broken `.plan`.
     #[error(transparent)]
     Plan(#[from] qgc::BadPlan),
     /// A broken `QGC WPL 110`.
     #[error(transparent)]
     Wpl(#[from] wpl::BadWpl),
+    /// It contradicts itself.
+    #[error(transparent)]
+    Contradiction(#[from] check::Problem),
 }
 
-/// Reads a mission in either format.
+/// Reads a mission in either format, and checks that it does not contradict itself.
 ///
 /// # Errors
 /// [`Unreadable`], what is wrong with it.
 pub fn read(text: &str) -> Result<PlanFile, Unreadable> {
+    let plan = parse(text)?;
+    if plan.file.items.is_empty() {
+        let what = if !plan.fence.shapes.is_empty() {
+            "a geofence"
+        } else if plan.rally > 0 {
+            "rally points"
+        } else if looks_like_json(text) {
+            return Err(qgc::BadPlan::Empty.into());
+        } else {
+            return Err(wpl::BadWpl::Empty.into());
+        };
+        return Err(Unreadable::NoMission(what));
+    }
+    match check::contradictions(&plan).into_iter().next() {
+        Some(problem) => Err(problem.into()),
+        None => Ok(plan.file),
+    }
+}
+
+/// Reads a file of a ground station in either format, as it is.
+///
+/// # Errors
+/// [`Unreadable`], what is wrong with it.
+pub fn parse(text: &str) -> Result<Plan, Unreadable> {
     if text.len() > LONGEST {
         return Err(Unreadable::TooLong(text.len()));
     }
     // Programs on Windows put it before a text.
     let text = text.strip_prefix('\u{feff}').unwrap_or(text);
-    if text.trim_start().starts_with('{') {
+    if looks_like_json(text) {
         Ok(qgc::read(text)?)
-    } else if text.starts_with("QGC WPL") {
+    } else if wpl::is_one(text) {
         Ok(wpl::read(text)?)
     } else {
         Err(Unreadable::NoFormat)
     }
+}
+
+fn looks_like_json(text: &str) -> bool {
+    text.trim_start_matches('\u{feff}').trim_start().starts_with('{')
 }
 
 /// Writes a mission.
@@ -122,6 +238,26 @@ fn home(file: &PlanFile) -> (Wgs84, AltitudeAmsl) {
     };
     file.home
         .unwrap_or((first.map_or(nowhere, |(at, _)| at), AltitudeAmsl(0.0)))
+}
+
+/// A place, for words.
+#[must_use]
+pub fn at(place: Wgs84) -> String {
+    format!("{:.6}, {:.6}", place.latitude_deg, place.longitude_deg)
+}
+
+/// A distance, for words.
+#[must_use]
+pub fn meters(meters: f64) -> String {
+    if meters >= 10_000.0 {
+        format!("{:.0} km", meters / 1000.0)
+    } else if meters >= 1000.0 {
+        format!("{:.1} km", meters / 1000.0)
+    } else if meters >= 10.0 {
+        format!("{meters:.0} m")
+    } else {
+        format!("{meters:.2} m")
+    }
 }
 
 #[cfg(test)]

@@ -1,23 +1,24 @@
-//! QGroundControl's `.plan`: JSON, as its developer guide has it (Plan File Format).
+//! QGroundControl's files: `.plan` as its developer guide has it (Plan File Format), `.mission` before it, fences and rally points.
 //!
 //! Owns: which parts are read and what is refused. Must not: work out a survey or a corridor again: `Items` has what is flown.
 
-use crate::{MOST_ITEMS, NotTaken, PlanFile, home};
+use crate::fence::{FenceFile, FenceShape};
+use crate::{MOST_ITEMS, NotTaken, Origin, Place, Plan, PlanFile, home};
 use model::plan::item::{FRAME_GLOBAL, FRAME_GLOBAL_INT, Item};
-use model::units::{AltitudeAmsl, Wgs84};
-use serde::Deserialize;
+use model::rules::{Outline, Side};
+use model::units::{AltitudeAmsl, Meters, Wgs84};
 use serde_json::{Value, json};
 
 /// Why a text is no `.plan` that can be taken.
 #[derive(Debug, thiserror::Error)]
 pub enum BadPlan {
-    /// Broken, or a field of another kind.
+    /// Broken JSON.
     #[error("the plan cannot be read; save it again with QGroundControl")]
     Json(#[from] serde_json::Error),
     /// JSON of some other program.
     #[error("the plan has fileType {0:?}, not \"Plan\"; give a .plan file of QGroundControl")]
     FileType(String),
-    /// A format of the future, or of the past.
+    /// A format of the future.
     #[error(
         "the {part} of the plan has version {got}, and {known} is known; save it with a version of QGroundControl that writes that"
     )]
@@ -35,15 +36,15 @@ pub enum BadPlan {
     /// More than any vehicle flies.
     #[error("the plan has more than {MOST_ITEMS} items; divide it")]
     TooMany,
-    /// Not `SimpleItem`, and nothing that has been expanded to them.
-    #[error(
-        "item {number} of the plan is a {kind}, which has no expanded items; make it one of simple items, a survey or a corridor scan"
-    )]
+    /// A pattern whose places are not in the file.
+    #[error("item {number} of the plan is a {kind}, which has no expanded items: {why}")]
     Unexpanded {
         /// From 0, in the file.
         number: usize,
         /// As the file says.
         kind: String,
+        /// Why, and what to do.
+        why: &'static str,
     },
     /// An item that is none.
     #[error("item {number} of the plan is no mission item: {why}; save it again with QGroundControl")]
@@ -53,154 +54,294 @@ pub enum BadPlan {
         /// What is wrong with it.
         why: String,
     },
+    /// A part of a fence.
+    #[error("{what} {number} of the plan's geofence cannot be read: {why}; draw it again in QGroundControl")]
+    Fence {
+        /// polygon or circle.
+        what: &'static str,
+        /// From 1.
+        number: usize,
+        /// What is wrong with it.
+        why: &'static str,
+    },
 }
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Plan {
-    #[serde(default)]
-    file_type: String,
-    #[serde(default)]
-    version: i64,
-    mission: Option<Mission>,
-    #[serde(default)]
-    geo_fence: Fence,
-    #[serde(default)]
-    rally_points: Rally,
-}
+/// QGroundControl does not save what a structure scan flies.
+const SCAN: &str = "QGroundControl does not save the places that it flies; upload the plan to a vehicle, download it again, and save that";
+/// Surveys before 2018 are saved as a grid.
+const EARLY: &str =
+    "an early QGroundControl has saved it without them; open the plan with a current QGroundControl and save it again";
+/// Patterns that are not of multicopters.
+const LANDING: &str = "it is the landing of a plane; remove it, as Skein brings its vehicles home";
+/// Other patterns.
+const OTHER: &str = "make it one of simple items, a survey or a corridor scan";
 
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct Mission {
-    #[serde(default)]
-    version: i64,
-    #[serde(default)]
-    items: Vec<Value>,
-    #[serde(default)]
-    planned_home_position: Option<Vec<Option<f64>>>,
-}
-
-#[derive(Default, Deserialize)]
-struct Fence {
-    #[serde(default)]
-    polygons: Vec<Value>,
-    #[serde(default)]
-    circles: Vec<Value>,
-}
-
-#[derive(Default, Deserialize)]
-struct Rally {
-    #[serde(default)]
-    points: Vec<Value>,
-}
-
-#[derive(Deserialize)]
-#[serde(rename_all = "camelCase")]
-struct SimpleItem {
-    command: u16,
-    frame: u8,
-    params: Vec<Option<f64>>,
-    #[serde(default = "yes")]
-    auto_continue: bool,
-}
-
-fn yes() -> bool {
-    true
-}
-
-/// Reads a `.plan`.
+/// Reads a `.plan`, a `.mission`, or a file of a fence or of rally points alone.
 ///
 /// # Errors
 /// [`BadPlan`].
-pub fn read(text: &str) -> Result<PlanFile, BadPlan> {
-    let plan: Plan = serde_json::from_str(text)?;
-    if plan.file_type != "Plan" {
-        return Err(BadPlan::FileType(plan.file_type));
-    }
-    let version = |part, got, known| {
-        if got == known {
-            Ok(())
-        } else {
-            Err(BadPlan::Version { part, got, known })
+pub fn read(text: &str) -> Result<Plan, BadPlan> {
+    let json: Value = serde_json::from_str(text)?;
+    let kind = json.get("fileType").and_then(Value::as_str);
+    let mut plan = Plan::default();
+    match kind {
+        Some("Plan") => {
+            known("file", json.get("version"), &[1])?;
+            if let Some(mission) = json.get("mission") {
+                known("mission", mission.get("version"), &[2, 1])?;
+                read_mission(mission, &mut plan)?;
+            } else if json.get("geoFence").is_none() && json.get("rallyPoints").is_none() {
+                return Err(BadPlan::Empty);
+            }
+            plan.fence = json.get("geoFence").map(fence).transpose()?.unwrap_or_default();
+            plan.rally = json.get("rallyPoints").map_or(0, rally);
         }
+        Some("Mission") => read_mission(&json, &mut plan)?,
+        Some("GeoFence") => plan.fence = fence(&json)?,
+        Some("RallyPoints") => plan.rally = rally(&json),
+        // A `.mission` of 2016 and before names no type.
+        None if json.get("items").is_some() && json.get("plannedHomePosition").is_some() => {
+            read_mission(&json, &mut plan)?;
+        }
+        other => return Err(BadPlan::FileType(other.unwrap_or_default().to_owned())),
+    }
+    let count = |polygon: bool| {
+        let is_polygon = |shape: &&FenceShape| matches!(shape.outline, Outline::Polygon(_)) == polygon;
+        plan.fence.shapes.iter().filter(is_polygon).count()
     };
-    version("file", plan.version, 1)?;
-    let mission = plan.mission.ok_or(BadPlan::Empty)?;
-    version("mission", mission.version, 2)?;
-    let mut items = Vec::new();
-    for (number, item) in mission.items.iter().enumerate() {
-        expand(number, item, &mut items)?;
-        if items.len() > MOST_ITEMS {
+    let (polygons, circles) = (count(true), count(false));
+    let fence = (polygons + circles > 0).then_some(NotTaken::Geofence { polygons, circles });
+    let rally = (plan.rally > 0).then_some(NotTaken::RallyPoints(plan.rally));
+    plan.file.not_taken = fence.into_iter().chain(rally).collect();
+    Ok(plan)
+}
+
+fn known(part: &'static str, version: Option<&Value>, known: &[i64]) -> Result<(), BadPlan> {
+    let got = version.and_then(Value::as_i64).unwrap_or_default();
+    match known.first() {
+        Some(&newest) if !known.contains(&got) => Err(BadPlan::Version {
+            part,
+            got,
+            known: newest,
+        }),
+        _ => Ok(()),
+    }
+}
+
+fn read_mission(mission: &Value, plan: &mut Plan) -> Result<(), BadPlan> {
+    let items = mission
+        .get("items")
+        .and_then(Value::as_array)
+        .map_or(&[][..], Vec::as_slice);
+    if let Some(pattern) = mission
+        .get("complexItems")
+        .and_then(Value::as_array)
+        .and_then(|all| all.first())
+    {
+        let kind = pattern.get("complexItemType").or_else(|| pattern.get("type"));
+        return Err(BadPlan::Unexpanded {
+            number: items.len(),
+            kind: kind.and_then(Value::as_str).unwrap_or("survey").to_owned(),
+            why: EARLY,
+        });
+    }
+    for (number, item) in items.iter().enumerate() {
+        expand(number, item, plan)?;
+        if plan.file.items.len() > MOST_ITEMS {
             return Err(BadPlan::TooMany);
         }
     }
-    if items.is_empty() {
-        return Err(BadPlan::Empty);
-    }
-    let home = match mission.planned_home_position.as_deref() {
-        Some([Some(latitude_deg), Some(longitude_deg), altitude]) => Some((
-            Wgs84 {
-                latitude_deg: *latitude_deg,
-                longitude_deg: *longitude_deg,
-            },
-            AltitudeAmsl(altitude.unwrap_or_default()),
-        )),
-        _ => None,
-    };
-    let (polygons, circles) = (plan.geo_fence.polygons.len(), plan.geo_fence.circles.len());
-    let points = plan.rally_points.points.len();
-    let fence = (polygons + circles > 0).then_some(NotTaken::Geofence { polygons, circles });
-    let rally = (points > 0).then_some(NotTaken::RallyPoints(points));
-    Ok(PlanFile {
-        items,
-        home,
-        not_taken: fence.into_iter().chain(rally).collect(),
+    plan.vehicle_type = mission.get("vehicleType").and_then(Value::as_i64);
+    plan.file.home = mission.get("plannedHomePosition").and_then(planned_home);
+    Ok(())
+}
+
+/// Home as a list of three numbers, or as the item that it was in version 1; 0, 0 is not known.
+fn planned_home(home: &Value) -> Option<(Wgs84, AltitudeAmsl)> {
+    let list = home.get("coordinate").unwrap_or(home);
+    let at = place(list)?;
+    let altitude = list.get(2).and_then(Value::as_f64).unwrap_or_default();
+    (at.latitude_deg != 0.0 || at.longitude_deg != 0.0).then_some((at, AltitudeAmsl(altitude)))
+}
+
+fn place(list: &Value) -> Option<Wgs84> {
+    Some(Wgs84 {
+        latitude_deg: list.get(0)?.as_f64()?,
+        longitude_deg: list.get(1)?.as_f64()?,
     })
 }
 
-fn expand(number: usize, item: &Value, items: &mut Vec<Item>) -> Result<(), BadPlan> {
+fn expand(number: usize, item: &Value, plan: &mut Plan) -> Result<(), BadPlan> {
     match item.get("type").and_then(Value::as_str) {
-        Some("SimpleItem") => items.push(simple(number, item)?),
+        Some("SimpleItem" | "missionItem") => push(number, item, plan),
         Some("ComplexItem") => {
-            let expanded = item
-                .pointer("/TransectStyleComplexItem/Items")
-                .and_then(Value::as_array);
             let kind = item
                 .get("complexItemType")
                 .and_then(Value::as_str)
                 .unwrap_or("ComplexItem");
-            let kind = || kind.to_owned();
-            let expanded = expanded.ok_or_else(|| BadPlan::Unexpanded { number, kind: kind() })?;
-            for item in expanded {
-                items.push(simple(number, item)?);
-            }
+            // Corridors of 2018 have the items beside their transects.
+            let expanded = item
+                .pointer("/TransectStyleComplexItem/Items")
+                .or_else(|| item.get("Items"));
+            let Some(expanded) = expanded.and_then(Value::as_array).filter(|items| !items.is_empty()) else {
+                let why = match kind {
+                    "StructureScan" => SCAN,
+                    "survey" | "CorridorScan" => EARLY,
+                    "fwLandingPattern" | "vtolLandingPattern" => LANDING,
+                    _ => OTHER,
+                };
+                return Err(BadPlan::Unexpanded {
+                    number,
+                    kind: kind.to_owned(),
+                    why,
+                });
+            };
+            expanded.iter().try_for_each(|item| push(number, item, plan))
         }
         other => {
             let why = format!("its type is {:?}", other.unwrap_or("missing"));
-            return Err(BadPlan::Item { number, why });
+            Err(BadPlan::Item { number, why })
         }
     }
+}
+
+fn push(number: usize, item: &Value, plan: &mut Plan) -> Result<(), BadPlan> {
+    let read = simple(item).map_err(|why| BadPlan::Item { number, why })?;
+    let id = item.get("doJumpId").or_else(|| item.get("id")).and_then(Value::as_i64);
+    plan.file.items.push(read);
+    plan.items.push(Origin {
+        place: id.map_or(Place::Unknown, Place::JumpId),
+        shown_altitude: shown_altitude(item),
+    });
     Ok(())
 }
 
-fn simple(number: usize, item: &Value) -> Result<Item, BadPlan> {
-    let wrong = |why: String| BadPlan::Item { number, why };
-    let item = SimpleItem::deserialize(item).map_err(|error| wrong(error.to_string()))?;
-    let count = item.params.len();
-    let params =
-        <[Option<f64>; 7]>::try_from(item.params).map_err(|_| wrong(format!("it has {count} params, not 7")))?;
+/// What QGroundControl shows beside an item: from AltitudeMode 3 on (calculated above terrain) the one above mean sea level is flown.
+fn shown_altitude(item: &Value) -> Option<f64> {
+    match item.get("AltitudeMode").and_then(Value::as_i64) {
+        Some(3) => item.get("AMSLAltAboveTerrain")?.as_f64(),
+        _ => item.get("Altitude")?.as_f64(),
+    }
+}
+
+fn simple(item: &Value) -> Result<Item, String> {
+    let whole = |name: &str, most: u64| {
+        let value = item.get(name).ok_or_else(|| format!("it has no {name}"))?;
+        let number = value.as_u64().or_else(|| {
+            let number = value
+                .as_f64()
+                .filter(|number| number.fract() == 0.0 && *number >= 0.0)?;
+            format!("{number}").parse().ok()
+        });
+        number
+            .filter(|number| *number <= most)
+            .ok_or_else(|| format!("its {name} is {value}"))
+    };
+    let command = u16::try_from(whole("command", u64::from(u16::MAX))?).map_err(|error| error.to_string())?;
+    let frame = u8::try_from(whole("frame", u64::from(u8::MAX))?).map_err(|error| error.to_string())?;
     Ok(Item {
-        command: item.command,
-        frame: item.frame,
-        params,
-        goes_on: item.auto_continue,
+        command,
+        frame,
+        params: params(item)?,
+        goes_on: item.get("autoContinue").and_then(Value::as_bool).unwrap_or(true),
     })
+}
+
+/// Seven numbers; or, as until 2018, four and a coordinate.
+fn params(item: &Value) -> Result<[Option<f64>; 7], String> {
+    let number = |value: &Value| match value {
+        Value::Null => Ok(None),
+        // NaN in some versions.
+        Value::String(text) if text.eq_ignore_ascii_case("nan") => Ok(None),
+        value => value.as_f64().map(Some).ok_or_else(|| format!("{value} is no number")),
+    };
+    let list = |name: &str| item.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let mut read: Vec<Option<f64>> = if item.get("param1").is_some() {
+        let names = ["param1", "param2", "param3", "param4"];
+        names
+            .iter()
+            .map(|name| item.get(*name).map_or(Ok(None), number))
+            .collect::<Result<_, _>>()?
+    } else {
+        list("params").iter().map(number).collect::<Result<_, _>>()?
+    };
+    if read.len() == 4 && item.get("coordinate").is_some() {
+        let coordinate = list("coordinate").iter().map(number);
+        read.extend(coordinate.collect::<Result<Vec<_>, _>>()?);
+    }
+    let count = read.len();
+    <[Option<f64>; 7]>::try_from(read).map_err(|_| format!("it has {count} params, not 7"))
+}
+
+fn fence(fence: &Value) -> Result<FenceFile, BadPlan> {
+    let list = |name: &str| fence.get(name).and_then(Value::as_array).map_or(&[][..], Vec::as_slice);
+    let mut file = FenceFile::default();
+    // Version 1 has one polygon, inside which the vehicle stays.
+    if !list("polygon").is_empty() {
+        let corners = corners(list("polygon"), 1)?;
+        file.shapes.push(FenceShape::inside(Outline::Polygon(corners)));
+    }
+    for (index, polygon) in list("polygons").iter().enumerate() {
+        let points = polygon
+            .get("polygon")
+            .and_then(Value::as_array)
+            .map_or(&[][..], Vec::as_slice);
+        file.shapes.push(FenceShape {
+            side: side(polygon),
+            outline: Outline::Polygon(corners(points, index + 1)?),
+        });
+    }
+    for (index, circle) in list("circles").iter().enumerate() {
+        let wrong = |why| BadPlan::Fence {
+            what: "circle",
+            number: index + 1,
+            why,
+        };
+        let inner = circle.get("circle").unwrap_or(circle);
+        let center = inner.get("center").and_then(place).ok_or(wrong("it has no center"))?;
+        let radius = inner
+            .get("radius")
+            .and_then(Value::as_f64)
+            .ok_or(wrong("it has no radius"))?;
+        file.shapes.push(FenceShape {
+            side: side(circle),
+            outline: Outline::Circle {
+                center,
+                radius: Meters(radius),
+            },
+        });
+    }
+    file.has_return_point = fence
+        .get("breachReturn")
+        .is_some_and(|point| point.get(0).is_some_and(Value::is_number));
+    Ok(file)
+}
+
+fn side(shape: &Value) -> Side {
+    if shape.get("inclusion").and_then(Value::as_bool).unwrap_or(true) {
+        Side::Inside
+    } else {
+        Side::Outside
+    }
+}
+
+fn corners(points: &[Value], number: usize) -> Result<Vec<Wgs84>, BadPlan> {
+    let wrong = BadPlan::Fence {
+        what: "polygon",
+        number,
+        why: "a corner is no place",
+    };
+    points.iter().map(place).collect::<Option<_>>().ok_or(wrong)
+}
+
+fn rally(rally: &Value) -> usize {
+    rally.get("points").and_then(Value::as_array).map_or(0, Vec::len)
 }
 
 /// Writes a `.plan` of simple items, for a multicopter.
 #[must_use]
 pub fn write(file: &PlanFile) -> String {
-    let (at, height) = home(file);
+    let (at, altitude) = home(file);
     let items: Vec<Value> = file
         .items
         .iter()
@@ -218,7 +359,7 @@ pub fn write(file: &PlanFile) -> String {
             "globalPlanAltitudeMode": 1,
             "hoverSpeed": 5,
             "items": items,
-            "plannedHomePosition": [at.latitude_deg, at.longitude_deg, height.0],
+            "plannedHomePosition": [at.latitude_deg, at.longitude_deg, altitude.0],
             // MAV_TYPE_QUADROTOR.
             "vehicleType": 2,
             "version": 2,

@@ -5,16 +5,27 @@
 //! seq  current  frame  command  param1  param2  param3  param4  latitude  longitude  altitude  autocontinue
 //! ```
 //!
-//! Owns: reading and writing it. Line 0 is home, not an item. Must not: know what an item does.
+//! Owns: reading and writing it. Line 0 is home, not an item. Fences and rally points of Mission Planner and MAVProxy, which come in the same
+//! format. Must not: know what an item does.
 //!
 //! The format knows no NaN: what an item leaves to the autopilot is written as 0.
 
-use crate::{MOST_ITEMS, PlanFile, home};
-use model::plan::item::{FRAME_GLOBAL, Item, NAV_WAYPOINT};
-use model::units::{AltitudeAmsl, Wgs84};
+use crate::fence::{FenceFile, FenceShape};
+use crate::{MOST_ITEMS, NotTaken, Origin, Place, Plan, PlanFile, home, text};
+use model::plan::item::{FRAME_GLOBAL, Item, NAV_TAKEOFF, NAV_WAYPOINT};
+use model::rules::{Outline, Side};
+use model::units::{AltitudeAmsl, Meters, Wgs84};
 use std::fmt::Write as _;
 
 const HEADER: &str = "QGC WPL 110";
+
+/// Items of fences and rally points (MAV_CMD): NAV_FENCE_RETURN_POINT to NAV_RALLY_POINT.
+const FENCE_RETURN: u16 = 5000;
+const POLYGON_INSIDE: u16 = 5001;
+const POLYGON_OUTSIDE: u16 = 5002;
+const CIRCLE_INSIDE: u16 = 5003;
+const CIRCLE_OUTSIDE: u16 = 5004;
+const RALLY: u16 = 5100;
 
 /// Why a text is no `QGC WPL 110`.
 #[derive(Debug, PartialEq, thiserror::Error)]
@@ -41,14 +52,14 @@ pub enum BadWpl {
         text: String,
     },
     /// Not in order.
-    #[error("line {line} has number {got}, where {expected} should be; number the items from 0, home")]
+    #[error("line {line} has number {got}, which is not above {before} of the line before; put the lines in order")]
     Order {
         /// From 1.
         line: usize,
         /// As it says.
         got: usize,
-        /// The next.
-        expected: usize,
+        /// The one before.
+        before: usize,
     },
     /// The first item is another one than home, and would be lost.
     #[error(
@@ -63,6 +74,16 @@ pub enum BadWpl {
         /// As it says.
         frame: u8,
     },
+    /// A polygon of a fence that ends too early.
+    #[error("line {line}: a polygon of the fence has {got} corners and says that it has {said}; save the fence again")]
+    Polygon {
+        /// From 1.
+        line: usize,
+        /// Corners that are there.
+        got: usize,
+        /// Corners that should be.
+        said: f64,
+    },
     /// Nothing to fly.
     #[error("the file has no mission items after home; add some")]
     Empty,
@@ -71,46 +92,152 @@ pub enum BadWpl {
     TooMany,
 }
 
-/// Reads `QGC WPL 110`.
+/// Whether a text is meant to be in this format.
+#[must_use]
+pub fn is_one(text: &str) -> bool {
+    let first = text
+        .lines()
+        .map(str::trim)
+        .find(|line| !line.is_empty() && !line.starts_with('#'));
+    first.is_some_and(|line| words(line).starts_with("QGC WPL"))
+}
+
+fn words(line: &str) -> String {
+    line.split_whitespace()
+        .collect::<Vec<_>>()
+        .join(" ")
+        .to_ascii_uppercase()
+}
+
+/// Reads `QGC WPL 110`, with any line ends, blanks between the values, and gaps in the numbers.
 ///
 /// # Errors
 /// [`BadWpl`].
-pub fn read(text: &str) -> Result<PlanFile, BadWpl> {
-    let mut lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
+pub fn read(text: &str) -> Result<Plan, BadWpl> {
+    let text = text.replace("\r\n", "\n").replace('\r', "\n");
+    let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
+    // MAVProxy writes comments.
+    let mut lines = lines.filter(|(_, text)| !text.is_empty() && !text.starts_with('#'));
     let header = lines.next().map_or("", |(_, line)| line);
-    if header != HEADER {
+    if words(header) != HEADER {
         return Err(BadWpl::Header(header.to_owned()));
     }
-    let mut file = PlanFile::default();
-    // MAVProxy writes comments.
-    let lines = lines.filter(|(_, text)| !text.is_empty() && !text.starts_with('#'));
-    for (expected, (line, text)) in lines.enumerate() {
+    let mut plan = Plan::default();
+    let mut fence = Vec::new();
+    let mut before: Option<usize> = None;
+    let mut gaps = Vec::new();
+    for (line, text) in lines {
         let (number, item) = item(line, text)?;
-        if number != expected {
-            return Err(BadWpl::Order {
-                line,
-                got: number,
-                expected,
-            });
+        match before {
+            Some(before) if number <= before => {
+                return Err(BadWpl::Order {
+                    line,
+                    got: number,
+                    before,
+                });
+            }
+            Some(before) if number > before + 1 => gaps.push(line),
+            _ => {}
         }
-        if number == 0 {
-            // Old files of ArduPilot have command 0 there.
-            if ![NAV_WAYPOINT, 0].contains(&item.command) || item.frame != FRAME_GLOBAL {
+        before = Some(number);
+        let is_fence = (FENCE_RETURN..=CIRCLE_OUTSIDE).contains(&item.command);
+        if is_fence {
+            fence.push((line, item));
+        } else if item.command == RALLY {
+            plan.rally += 1;
+        } else if number == 0 && !is_first_takeoff(&item) {
+            // Old files of ArduPilot have command 0 there; scripts write home as 0 m above itself.
+            let above_itself = item.command == NAV_WAYPOINT && item.params.last() == Some(&Some(0.0));
+            if ![NAV_WAYPOINT, 0].contains(&item.command) || (item.frame != FRAME_GLOBAL && !above_itself) {
                 let (command, frame) = (item.command, item.frame);
                 return Err(BadWpl::Home { line, command, frame });
             }
-            file.home = home_of(&item);
+            plan.file.home = home_of(&item);
         } else {
-            file.items.push(item);
+            plan.file.items.push(item);
+            plan.items.push(Origin {
+                place: Place::Line(line),
+                shown_altitude: None,
+            });
         }
-        if file.items.len() > MOST_ITEMS {
+        if plan.file.items.len() > MOST_ITEMS {
             return Err(BadWpl::TooMany);
         }
     }
-    if file.items.is_empty() {
-        Err(BadWpl::Empty)
-    } else {
-        Ok(file)
+    plan.fence = shapes(&fence)?;
+    if let Some(line) = gaps.first() {
+        let count = gaps.len();
+        plan.notes.push(format!(
+            "the numbers of the items have gaps ({count}, the first before line {line}); the items are taken in the order of the lines"
+        ));
+    }
+    let is_polygon = |shape: &&FenceShape| matches!(shape.outline, Outline::Polygon(_));
+    let polygons = plan.fence.shapes.iter().filter(is_polygon).count();
+    let circles = plan.fence.shapes.len() - polygons;
+    let fenced = (polygons + circles > 0).then_some(NotTaken::Geofence { polygons, circles });
+    let rally = (plan.rally > 0).then_some(NotTaken::RallyPoints(plan.rally));
+    plan.file.not_taken = fenced.into_iter().chain(rally).collect();
+    let is_empty = plan.file.items.is_empty() && plan.file.not_taken.is_empty();
+    if is_empty { Err(BadWpl::Empty) } else { Ok(plan) }
+}
+
+/// Files for PX4 begin with the takeoff: home is never one.
+const fn is_first_takeoff(item: &Item) -> bool {
+    item.command == NAV_TAKEOFF && item.frame != FRAME_GLOBAL
+}
+
+/// The shapes of a fence: the first parameter of a vertex counts those of its polygon, that of a circle is its radius.
+fn shapes(items: &[(usize, Item)]) -> Result<FenceFile, BadWpl> {
+    let mut file = FenceFile::default();
+    let mut left = items;
+    while let Some(((line, first), rest)) = left.split_first() {
+        let side = if [POLYGON_INSIDE, CIRCLE_INSIDE].contains(&first.command) {
+            Side::Inside
+        } else {
+            Side::Outside
+        };
+        let count = first.params.first().copied().flatten().unwrap_or_default();
+        left = rest;
+        let outline = match first.command {
+            FENCE_RETURN => {
+                file.has_return_point = true;
+                continue;
+            }
+            POLYGON_INSIDE | POLYGON_OUTSIDE => {
+                let belongs = |(_, item): &(usize, Item)| {
+                    item.command == first.command && item.params.first() == first.params.first()
+                };
+                let most = format!("{count}").parse().unwrap_or(0);
+                let corners: Vec<Wgs84> = std::iter::once(first)
+                    .chain(rest.iter().take_while(|one| belongs(one)).map(|(_, item)| item))
+                    .take(most)
+                    .map(place)
+                    .collect();
+                if corners.len() != most || most < 3 {
+                    return Err(BadWpl::Polygon {
+                        line: *line,
+                        got: corners.len(),
+                        said: count,
+                    });
+                }
+                left = rest.get(most - 1..).unwrap_or_default();
+                Outline::Polygon(corners)
+            }
+            _ => Outline::Circle {
+                center: place(first),
+                radius: Meters(count),
+            },
+        };
+        file.shapes.push(FenceShape { side, outline });
+    }
+    Ok(file)
+}
+
+fn place(item: &Item) -> Wgs84 {
+    let [.., latitude, longitude, _] = item.params;
+    Wgs84 {
+        latitude_deg: latitude.unwrap_or_default(),
+        longitude_deg: longitude.unwrap_or_default(),
     }
 }
 
@@ -139,23 +266,30 @@ fn item(line: usize, text: &str) -> Result<(usize, Item), BadWpl> {
     ];
     let mut read = [None; 7];
     for ((text, name), place) in params.iter().zip(NAMES).zip(&mut read) {
-        let number: f64 = text.parse().map_err(|_| wrong(name, text))?;
+        let number = text::number(text).ok_or_else(|| wrong(name, text))?;
         if number.is_infinite() {
             return Err(wrong(name, text));
         }
         *place = (!number.is_nan()).then_some(number);
     }
+    // Some programs write all columns with decimals.
+    let whole = |text: &str| {
+        text.strip_suffix(".000000")
+            .or(text.strip_suffix(".0"))
+            .unwrap_or(text)
+            .to_owned()
+    };
     let item = Item {
-        command: command.parse().map_err(|_| wrong("command", command))?,
-        frame: frame.parse().map_err(|_| wrong("frame", frame))?,
+        command: whole(command).parse().map_err(|_| wrong("command", command))?,
+        frame: whole(frame).parse().map_err(|_| wrong("frame", frame))?,
         params: read,
-        goes_on: match *goes_on {
+        goes_on: match whole(goes_on).as_str() {
             "1" => true,
             "0" => false,
             other => return Err(wrong("autocontinue", other)),
         },
     };
-    Ok((number.parse().map_err(|_| wrong("number", number))?, item))
+    Ok((whole(number).parse().map_err(|_| wrong("number", number))?, item))
 }
 
 /// Where home is, unless it is at 0, 0, which is what programs write that do not know.
@@ -171,7 +305,7 @@ fn home_of(item: &Item) -> Option<(Wgs84, AltitudeAmsl)> {
 /// Writes `QGC WPL 110`.
 #[must_use]
 pub fn write(file: &PlanFile) -> String {
-    let (at, height) = home(file);
+    let (at, altitude) = home(file);
     let zero = Some(0.0);
     let home = Item {
         command: NAV_WAYPOINT,
@@ -183,7 +317,7 @@ pub fn write(file: &PlanFile) -> String {
             zero,
             Some(at.latitude_deg),
             Some(at.longitude_deg),
-            Some(height.0),
+            Some(altitude.0),
         ],
         goes_on: true,
     };

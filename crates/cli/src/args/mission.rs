@@ -2,6 +2,7 @@
 //!
 //! Owns: names, help texts and defaults. Must not: do anything.
 
+use super::import::MissionChoices;
 use clap::{Args, Subcommand, ValueEnum};
 use model::units::Wgs84;
 use std::path::PathBuf;
@@ -26,7 +27,7 @@ pub enum MissionCommand {
     ///
     /// The items become waypoints of spec.route. Takeoff and landing are left out, since Skein takes vehicles off and brings
     /// them home. What is left out is said on standard error. Surveys and corridors come as the waypoints that the ground
-    /// station has made of them.
+    /// station has made of them. `skein import` reads other files, too, and takes the fence of a plan.
     Import(ImportArgs),
     /// Prints the waypoints of a Mission as a file for a ground station.
     ///
@@ -75,10 +76,9 @@ pub struct ImportArgs {
     /// Name of the Mission; that of the file when left out.
     #[arg(long, value_name = "NAME")]
     pub name: Option<String>,
-    /// Keeps the items unchanged: prints a ConfigMap with the file and a Mission that names it. For items that no
-    /// route has.
-    #[arg(long)]
-    pub keep_items: bool,
+    /// How the mission is taken.
+    #[command(flatten)]
+    pub choices: MissionChoices,
 }
 
 /// Arguments of `skein mission export`.

@@ -1,0 +1,174 @@
+//! `skein import`: files that people have as Missions, Geofences and ParameterProfiles.
+//!
+//! Owns: which objects a file becomes, and what is said about it. Must not: know a file format (`plan_files` does), judge an object
+//! (`fleet` and the schemas do), or invent what a file does not say.
+
+mod objects;
+mod plan;
+
+use super::manifest::failed;
+use crate::args::import::{ImportArgs, Kind};
+use crate::failure::Failure;
+use objects::Objects;
+use plan_files::recognize::{self, Contents, LONGEST_AREAS};
+use serde_json::Value;
+use std::collections::BTreeSet;
+use std::io::{Read as _, Write as _};
+use std::path::Path;
+
+/// kubectl apply stores a copy of an object in an annotation, and the API server takes no annotations above 256 KiB, bytes.
+const LARGEST_APPLIED: usize = 240 * 1024;
+
+/// A file as it was found.
+struct File<'a> {
+    path: &'a Path,
+    /// The name of its objects.
+    name: String,
+    bytes: Vec<u8>,
+    projection: Option<String>,
+}
+
+/// Does what the command line says.
+///
+/// # Errors
+/// What is wrong with a file; nothing is printed then.
+pub fn run(args: &ImportArgs) -> Result<(), Failure> {
+    let (mut objects, mut problems, mut reports) = (Objects::default(), Vec::new(), Vec::new());
+    let mut is_usage = true;
+    for path in &args.files {
+        let begun = objects.documents.len();
+        let said = objects.notes.len();
+        let label = path.display().to_string();
+        match one(path, args, &mut objects) {
+            Ok(kind) => {
+                let made: Vec<String> = objects.documents.iter().skip(begun).map(objects::title).collect();
+                let made = if made.is_empty() {
+                    "no object".to_owned()
+                } else {
+                    made.join(", ")
+                };
+                let mut report = format!("{label}: {kind}: {made}\n");
+                for note in objects.notes.iter().skip(said) {
+                    report += &format!("  {note}\n");
+                }
+                reports.push(report);
+            }
+            Err(failure) => {
+                is_usage &= matches!(failure, Failure::Usage(_));
+                let text = failure.to_string();
+                let lines = text.lines().map(|line| {
+                    if args.files.len() > 1 {
+                        format!("{label}: {line}")
+                    } else {
+                        line.to_owned()
+                    }
+                });
+                problems.extend(lines);
+            }
+        }
+    }
+    if args.check {
+        std::io::stdout().write_all(reports.concat().as_bytes())?;
+    }
+    let twice = twice(&objects.documents);
+    is_usage &= twice.is_empty();
+    problems.extend(twice);
+    if !problems.is_empty() {
+        for note in objects.notes.iter().filter(|_| !args.check) {
+            writeln!(std::io::stderr(), "skein: {note}")?;
+        }
+        let text = problems.join("\nskein: ");
+        return Err(if is_usage {
+            Failure::Usage(text)
+        } else {
+            Failure::Failed(text)
+        });
+    }
+    if !args.check {
+        print(args, &objects)?;
+        for note in &objects.notes {
+            writeln!(std::io::stderr(), "skein: {note}")?;
+        }
+    }
+    Ok(())
+}
+
+fn print(args: &ImportArgs, objects: &Objects) -> Result<(), Failure> {
+    let text = |document: &Value| serde_saphyr::to_string(document).map_err(|error| failed(&error));
+    let Some(folder) = &args.output else {
+        let texts: Vec<String> = objects.documents.iter().map(text).collect::<Result<_, _>>()?;
+        return Ok(std::io::stdout().write_all(texts.join("---\n").as_bytes())?);
+    };
+    let cannot =
+        |path: &Path, error: &std::io::Error| Failure::Failed(format!("cannot write {}: {error}", path.display()));
+    std::fs::create_dir_all(folder).map_err(|error| cannot(folder, &error))?;
+    for document in &objects.documents {
+        let part = |value: &Value| value.as_str().unwrap_or_default().to_lowercase();
+        let path = folder.join(format!(
+            "{}-{}.yaml",
+            part(&document["kind"]),
+            part(&document["metadata"]["name"])
+        ));
+        let file = std::fs::File::create_new(&path);
+        let text = text(document)?;
+        file.and_then(|mut file| file.write_all(text.as_bytes()))
+            .map_err(|error| cannot(&path, &error))?;
+        writeln!(std::io::stdout(), "{}", path.display())?;
+    }
+    Ok(())
+}
+
+/// What a file is, once its objects are made.
+fn one(path: &Path, args: &ImportArgs, objects: &mut Objects) -> Result<&'static str, Failure> {
+    let file = read(path, args.name.as_deref())?;
+    let name = path.file_name().unwrap_or_default().to_string_lossy();
+    let found = recognize::read(&file.bytes, &name, file.projection.as_deref()).map_err(|error| failed(&error))?;
+    match &found.contents {
+        Contents::Plan(of) => plan::import(&file, of, &found.text, args, objects)?,
+        Contents::Parameters(of) => objects.parameters(&file.name, of, args)?,
+        Contents::Areas(of) => objects.areas(&file.name, of, args)?,
+    }
+    Ok(found.kind)
+}
+
+/// Two objects of one kind and name would be one.
+fn twice(documents: &[Value]) -> Vec<String> {
+    let mut seen = BTreeSet::new();
+    let again = documents
+        .iter()
+        .map(objects::title)
+        .filter(|title| !seen.insert(title.clone()));
+    again
+        .map(|title| format!("{title} is made twice; import the files one by one with --name"))
+        .collect()
+}
+
+fn read<'a>(path: &'a Path, name: Option<&str>) -> Result<File<'a>, Failure> {
+    let cannot = |error: std::io::Error| Failure::Failed(format!("cannot read {}: {error}", path.display()));
+    let most = u64::try_from(LONGEST_AREAS).unwrap_or(u64::MAX);
+    let mut bytes = Vec::new();
+    if path == Path::new("-") {
+        std::io::stdin()
+            .take(most + 1)
+            .read_to_end(&mut bytes)
+            .map_err(cannot)?;
+    } else {
+        let file = std::fs::File::open(path).map_err(cannot)?;
+        file.take(most + 1).read_to_end(&mut bytes).map_err(cannot)?;
+    }
+    let projection = ["prj", "PRJ"]
+        .iter()
+        .find_map(|ending| std::fs::read(path.with_extension(ending)).ok());
+    let projection = projection.map(|bytes| plan_files::text::decode(&bytes));
+    Ok(File {
+        path,
+        name: name.map_or_else(|| super::name_of(path), str::to_owned),
+        bytes,
+        projection,
+    })
+}
+
+/// Whether objects of a kind are wanted.
+fn wants(args: &ImportArgs, kind: Kind) -> bool {
+    args.kinds.is_empty() || args.kinds.contains(&kind)
+}

@@ -1,0 +1,216 @@
+//! What a file of a ground station becomes: a Mission of a route or of the unchanged items, and a Geofence.
+//!
+//! Owns: which of the two Missions; what is said about items. Must not: decide what a route can say (`plan_files::route` does).
+
+use super::objects::{Objects, lines};
+use super::{File, wants};
+use crate::args::import::{ImportArgs, Kind};
+use crate::failure::Failure;
+use crate::mission::manifest::{self, failed};
+use crate::mission::{json_of, named, shortest};
+use crds::MissionSpec;
+use crds::mission::{ConfigMapKey, PlanFrom, Route};
+use fleet::planning::mission::Work;
+use k8s_openapi::api::core::v1::ConfigMap;
+use plan_files::check::{self, Problem};
+use plan_files::route::{self, LeftOut, Routed};
+use plan_files::{Format, NotTaken, Plan};
+use serde_json::{Value, json};
+use std::collections::BTreeMap;
+
+/// A mission file in a ConfigMap may not be larger, as the API server takes no larger ConfigMap, bytes.
+const LARGEST_CONFIG_MAP: usize = 1024 * 1024;
+
+/// Of so many items each is named, of more the first ones.
+const MOST_NAMED: usize = 6;
+
+pub(super) fn import(
+    file: &File<'_>,
+    plan: &Plan,
+    text: &str,
+    args: &ImportArgs,
+    objects: &mut Objects,
+) -> Result<(), Failure> {
+    let made = objects.documents.len();
+    let (missions, fences) = (wants(args, Kind::Mission), wants(args, Kind::Geofence));
+    let has_mission = !plan.file.items.is_empty();
+    objects.notes.extend(plan.notes.iter().cloned());
+    if has_mission && missions {
+        mission(file, plan, text, args, objects)?;
+    } else if has_mission {
+        objects
+            .notes
+            .push(format!("left out: the mission ({} items)", plan.file.items.len()));
+    }
+    for part in &plan.file.not_taken {
+        match part {
+            NotTaken::Geofence { .. } if fences => {
+                let name = if has_mission {
+                    format!("{}-fence", file.name)
+                } else {
+                    file.name.clone()
+                };
+                objects.fence(&name, &plan.fence, args)?;
+            }
+            NotTaken::Geofence { .. } => objects.notes.push(format!("{part}; use skein import")),
+            NotTaken::RallyPoints(_) => objects
+                .notes
+                .push(format!("{part}: Skein brings vehicles home to where they took off")),
+        }
+    }
+    if objects.documents.len() == made {
+        let what = match (has_mission, plan.fence.shapes.is_empty(), plan.rally) {
+            (true, ..) => "a mission, which --kind leaves out",
+            (_, false, _) => "a geofence only; import it with skein import",
+            (_, true, 0) => "no items, no fence and no rally points; save it again",
+            (_, true, _) => {
+                "rally points only, for which Skein has no object: it brings vehicles home to where they took off"
+            }
+        };
+        return Err(Failure::Failed(format!("the file has {what}")));
+    }
+    Ok(())
+}
+
+fn mission(file: &File<'_>, plan: &Plan, text: &str, args: &ImportArgs, objects: &mut Objects) -> Result<(), Failure> {
+    let choices = &args.mission;
+    if choices.keep_items {
+        return unchanged(file, plan, text, objects);
+    }
+    let raised;
+    let plan = if choices.above_home {
+        raised = route::above_home(plan.clone());
+        &raised
+    } else {
+        plan
+    };
+    match route::route(plan, choices.leave_out) {
+        Ok(routed) => of_route(file, plan, &routed, objects),
+        Err(refusal) => {
+            let trimmed = route::trimmed(plan, &refusal.left_out);
+            if choices.leave_out || !route::may_be_kept(&refusal.problems) || !route::unchanged(&trimmed).is_empty() {
+                return Err(lines(&refusal.problems));
+            }
+            let kept: Vec<String> = refusal.problems.iter().filter_map(kept_item).collect();
+            objects.notes.push(format!(
+                "the items are kept unchanged and flown by one vehicle at a time, as a route does not have {}; make a route without them with --leave-out",
+                kept.join(", ")
+            ));
+            if trimmed.file.items.len() == plan.file.items.len() && !choices.above_home {
+                return unchanged(file, plan, text, objects);
+            }
+            let gone = refusal.left_out.iter().filter(|left| route::is_trimmed(left));
+            objects.notes.extend(gone.map(|left| note(plan, left)));
+            let written = plan_files::write(&trimmed.file, Format::Plan);
+            config_map(file, "mission.plan", written, objects)
+        }
+    }
+}
+
+fn kept_item(problem: &Problem) -> Option<String> {
+    match problem {
+        Problem::Unroutable { item, .. } => Some(item.to_string()),
+        _ => None,
+    }
+}
+
+fn of_route(file: &File<'_>, plan: &Plan, routed: &Routed, objects: &mut Objects) -> Result<(), Failure> {
+    let route = model::plan::Route::new(routed.waypoints.clone()).map_err(|error| failed(&error))?;
+    Work::of_route(&route).map_err(|error| failed(&error))?;
+    let spec = MissionSpec {
+        route: Some(Route::of_waypoints(&routed.waypoints)),
+        ..MissionSpec::default()
+    };
+    push(file, &spec, None, objects)?;
+    objects
+        .notes
+        .extend(routed.left_out.iter().map(|left| note(plan, left)));
+    objects.notes.extend(routed.notes.iter().cloned());
+    Ok(())
+}
+
+fn note(plan: &Plan, left: &LeftOut) -> String {
+    let mut items: Vec<String> = left
+        .items
+        .iter()
+        .take(MOST_NAMED)
+        .map(|item| plan.item(*item).to_string())
+        .collect();
+    if left.items.len() > MOST_NAMED {
+        items.push(format!("and {} more", left.items.len() - MOST_NAMED));
+    }
+    format!(
+        "left out: {} ({}): {}; {}",
+        left.what,
+        left.items.len(),
+        left.why,
+        items.join(", ")
+    )
+}
+
+/// A Mission whose items stay as they are. What contradicts itself or lies beyond a site is refused, what else no Mission flies is said.
+fn unchanged(file: &File<'_>, plan: &Plan, text: &str, objects: &mut Objects) -> Result<(), Failure> {
+    let mut problems = check::contradictions(plan);
+    problems.extend(check::places(plan));
+    if !problems.is_empty() {
+        return Err(lines(&problems));
+    }
+    for problem in route::unchanged(plan) {
+        objects
+            .notes
+            .push(format!("a Mission does not fly this file unchanged: {problem}"));
+    }
+    let key = file
+        .path
+        .file_name()
+        .map_or("mission".into(), |name| name.to_string_lossy());
+    let key: String = key
+        .chars()
+        .filter(|letter| letter.is_ascii_alphanumeric() || "-_.".contains(*letter))
+        .collect();
+    let key = if key.is_empty() || key == "-" {
+        "mission".to_owned()
+    } else {
+        key
+    };
+    config_map(file, &key, text.to_owned(), objects)
+}
+
+fn config_map(file: &File<'_>, key: &str, text: String, objects: &mut Objects) -> Result<(), Failure> {
+    if text.len() > LARGEST_CONFIG_MAP {
+        return Err(Failure::Failed(format!(
+            "the file has {} bytes, more than a ConfigMap holds (1 MiB); divide the mission",
+            text.len()
+        )));
+    }
+    let map = json_of(&ConfigMap {
+        metadata: named(&file.name),
+        data: Some(BTreeMap::from([(key.to_owned(), text)])),
+        ..ConfigMap::default()
+    })?;
+    let spec = MissionSpec {
+        plan_from: Some(PlanFrom {
+            config_map_key_ref: ConfigMapKey {
+                name: file.name.clone(),
+                key: key.to_owned(),
+            },
+        }),
+        ..MissionSpec::default()
+    };
+    push(file, &spec, Some(map), objects)
+}
+
+fn push(file: &File<'_>, spec: &MissionSpec, map: Option<Value>, objects: &mut Objects) -> Result<(), Failure> {
+    let document = json!({
+        "apiVersion": "skein.dev/v1alpha1",
+        "kind": "Mission",
+        "metadata": {"name": file.name},
+        "spec": shortest(spec)?,
+    });
+    // What is printed can be read again.
+    manifest::read(std::slice::from_ref(&document), None)?;
+    for document in map.into_iter().chain([document]) {
+        objects.push(document);
+    }
+    Ok(())
+}

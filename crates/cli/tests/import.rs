@@ -1,0 +1,311 @@
+//! `skein import` as a program: one file of each kind, the objects that it becomes, what is said, and exit codes.
+//!
+//! Owns: objects, words and exit codes. What is read of a format is tested in `plan-files`.
+
+#![allow(clippy::unwrap_used, reason = "a test fails by panicking")]
+
+use serde_json::{Value, json};
+use std::path::Path;
+use std::process::{Command, Output, Stdio};
+
+struct Folder(tempfile::TempDir);
+
+impl Folder {
+    fn new() -> Self {
+        Self(tempfile::tempdir().unwrap())
+    }
+
+    fn file(&self, name: &str, bytes: impl AsRef<[u8]>) -> String {
+        let path = self.0.path().join(name);
+        std::fs::write(&path, bytes).unwrap();
+        path.to_string_lossy().into_owned()
+    }
+}
+
+fn skein(args: &[&str]) -> Output {
+    let mut command = Command::new(env!("CARGO_BIN_EXE_skein"));
+    command.args(args).stdin(Stdio::null()).env_clear();
+    command.output().unwrap()
+}
+
+/// The objects, and what is said.
+fn imported(args: &[&str]) -> (Vec<Value>, String) {
+    let output = skein(&[&["import"], args].concat());
+    let said = String::from_utf8(output.stderr).unwrap();
+    assert!(output.status.success(), "{args:?}: {said}");
+    let documents = serde_saphyr::from_multiple(&String::from_utf8(output.stdout).unwrap()).unwrap();
+    (documents, said)
+}
+
+/// Exit code, and what is said; nothing is printed.
+fn refused(args: &[&str]) -> (Option<i32>, String) {
+    let output = skein(&[&["import"], args].concat());
+    assert_eq!(String::from_utf8_lossy(&output.stdout), "", "{args:?}");
+    (output.status.code(), String::from_utf8(output.stderr).unwrap())
+}
+
+fn titles(documents: &[Value]) -> Vec<String> {
+    let part = |value: &Value| value.as_str().unwrap_or_default().to_owned();
+    documents
+        .iter()
+        .map(|document| format!("{} {}", part(&document["kind"]), part(&document["metadata"]["name"])))
+        .collect()
+}
+
+fn item(id: usize, command: u16, place: Option<[f64; 2]>, altitude: f64) -> Value {
+    let frame = if place.is_some() { 3 } else { 2 };
+    json!({"autoContinue": true, "command": command, "doJumpId": id, "frame": frame, "type": "SimpleItem",
+           "params": [0, 0, 0, null, place.map(|at| at[0]), place.map(|at| at[1]), altitude]})
+}
+
+fn plan(items: &[Value]) -> Value {
+    json!({"fileType": "Plan", "version": 1, "groundStation": "QGroundControl",
+           "geoFence": {"circles": [], "polygons": [], "version": 2}, "rallyPoints": {"points": [], "version": 2},
+           "mission": {"items": items, "plannedHomePosition": [47.3977, 8.5456, 488], "vehicleType": 2, "version": 2}})
+}
+
+const NORTH: [f64; 2] = [47.3983, 8.5456];
+
+fn whole_plan() -> String {
+    let mut plan = plan(&[
+        item(1, 22, Some([47.3977, 8.5456]), 20.0),
+        item(2, 16, Some(NORTH), 20.0),
+        item(3, 20, None, 0.0),
+    ]);
+    plan["geoFence"]["polygons"] = json!([{"inclusion": true, "version": 1, "polygon": [[47.396, 8.544], [47.396, 8.547], [47.3995, 8.547], [47.3995, 8.544]]}]);
+    plan["geoFence"]["circles"] =
+        json!([{"inclusion": false, "version": 1, "circle": {"center": [47.397, 8.546], "radius": 20}}]);
+    plan["rallyPoints"]["points"] = json!([[47.397, 8.545, 30]]);
+    plan.to_string()
+}
+
+#[test]
+fn a_plan_becomes_a_mission_and_a_geofence_and_rally_points_are_said() {
+    let folder = Folder::new();
+    let file = folder.file("north field.plan", whole_plan());
+    let (documents, said) = imported(&[&file]);
+    assert_eq!(
+        titles(&documents),
+        ["Mission north-field", "Geofence north-field-fence"]
+    );
+    let fence = &documents[1]["spec"];
+    assert_eq!(fence["include"][0]["polygon"].as_array().unwrap().len(), 4);
+    assert_eq!(fence["exclude"][0]["circle"]["radiusMeters"], 20.0);
+    for expected in [
+        "rally points are not taken (1): Skein brings vehicles home",
+        "left out: takeoff (1)",
+        "holds for all Vehicles",
+    ] {
+        assert!(said.contains(expected), "{said}");
+    }
+    let (documents, said) = imported(&[&file, "--kind", "geofence", "--vehicles", "site=north", "--name", "pen"]);
+    assert_eq!(titles(&documents), ["Geofence pen-fence"]);
+    assert_eq!(documents[0]["spec"]["vehicleSelector"]["matchLabels"]["site"], "north");
+    assert!(
+        said.contains("left out: the mission (3 items)") && !said.contains("all Vehicles"),
+        "{said}"
+    );
+    let out = folder.0.path().join("out");
+    let output = skein(&["import", &file, "--output", &out.to_string_lossy()]);
+    assert!(output.status.success());
+    assert!(out.join("mission-north-field.yaml").exists() && out.join("geofence-north-field-fence.yaml").exists());
+    let again = skein(&["import", &file, "--output", &out.to_string_lossy()]);
+    assert!(String::from_utf8_lossy(&again.stderr).contains("cannot write"));
+}
+
+#[test]
+fn items_of_a_gimbal_are_kept_and_camera_setup_is_left_out() {
+    let folder = Folder::new();
+    let items = [
+        item(1, 530, None, 0.0),
+        item(2, 16, Some(NORTH), 20.0),
+        item(3, 205, None, 0.0),
+        item(4, 16, Some([47.3977, 8.5462]), 20.0),
+    ];
+    let file = folder.file("gimbal.plan", plan(&items).to_string());
+    let (documents, said) = imported(&[&file]);
+    assert_eq!(titles(&documents), ["ConfigMap gimbal", "Mission gimbal"]);
+    assert!(
+        !documents[0]["data"]["mission.plan"].as_str().unwrap().contains("530"),
+        "{documents:?}"
+    );
+    assert!(
+        said.contains("a route does not have item 2 (DO_MOUNT_CONTROL, number 3 in QGroundControl)")
+            && said.contains("--leave-out"),
+        "{said}"
+    );
+    assert!(said.contains("left out: SET_CAMERA_MODE (1)"), "{said}");
+    let kept = folder.file("kept.yaml", skein(&["import", &file]).stdout);
+    let preview = skein(&["mission", "preview", &kept]);
+    assert!(preview.status.success() && !String::from_utf8_lossy(&preview.stdout).contains("does not fly"));
+    let (documents, said) = imported(&[&file, "--leave-out"]);
+    assert_eq!(documents[0]["spec"]["route"]["waypoints"].as_array().unwrap().len(), 2);
+    assert!(said.contains("left out: DO_MOUNT_CONTROL (1)"), "{said}");
+}
+
+#[test]
+fn what_contradicts_itself_is_refused_on_import_and_in_preview() {
+    let folder = Folder::new();
+    let below = "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t47.397742\t8.545594\t488.0\t1\n1\t0\t0\t16\t0\t0\t0\t0\t47.398\t8.5456\t50\t1\n";
+    let file = folder.file("below.waypoints", below);
+    for args in [&[file.as_str()][..], &[&file, "--keep-items"]] {
+        let (code, said) = refused(args);
+        assert_eq!(code, Some(1));
+        assert!(
+            said.contains("438 m below home") && said.contains("--above-home"),
+            "{said}"
+        );
+    }
+    let (documents, _) = imported(&[&file, "--above-home"]);
+    assert_eq!(documents[0]["spec"]["route"]["waypoints"][0]["altitudeMeters"], 50.0);
+    let map = json!({"apiVersion": "v1", "kind": "ConfigMap", "metadata": {"name": "b"}, "data": {"c": below}});
+    let mission = "apiVersion: skein.dev/v1alpha1\nkind: Mission\nmetadata: {name: a}\nspec: {planFrom: {configMapKeyRef: {name: b, key: c}}}\n";
+    let kept = folder.file("kept.yaml", format!("{map}\n---\n{mission}"));
+    let preview = skein(&["mission", "preview", &kept]);
+    assert!(String::from_utf8_lossy(&preview.stderr).contains("438 m below home"));
+    let far = folder.file(
+        "far.plan",
+        plan(&[item(1, 16, Some(NORTH), 20.0), item(2, 16, Some([47.62, 8.6]), 20.0)]).to_string(),
+    );
+    for args in [&[far.as_str()][..], &[&far, "--keep-items"]] {
+        let (code, said) = refused(args);
+        assert!(
+            code == Some(1) && said.contains("is 25 km from the first place"),
+            "{said}"
+        );
+    }
+    let open = plan(&[item(1, 16, None, 20.0), item(2, 16, Some(NORTH), 0.0)]).to_string();
+    let (_, said) = refused(&[&folder.file("open.plan", open)]);
+    assert!(
+        said.contains("item 0 (NAV_WAYPOINT, number 1 in QGroundControl) has no place"),
+        "{said}"
+    );
+    assert!(
+        said.contains("\nskein: item 1 (NAV_WAYPOINT, number 2 in QGroundControl) is flown at 0 m above home"),
+        "{said}"
+    );
+    let (code, said) = refused(&[&folder.file("rally.txt", "RALLY 47.398012 8.545993 40 20 0 0\n")]);
+    assert!(code == Some(1) && said.contains("rally points only"), "{said}");
+}
+
+fn geojson(count: u32, radius: f64) -> String {
+    let corner = |index: u32| {
+        let angle = std::f64::consts::TAU * f64::from(index % count) / f64::from(count);
+        [
+            8.5456 + radius * angle.cos() / 75_000.0,
+            47.3977 + radius * angle.sin() / 111_000.0,
+        ]
+    };
+    let ring: Vec<[f64; 2]> = (0..=count).map(corner).collect();
+    json!({"type": "FeatureCollection", "features": [{"type": "Feature", "properties": {"name": "meadow"}, "geometry": {"type": "Polygon", "coordinates": [ring]}}]}).to_string()
+}
+
+#[test]
+fn an_area_is_what_it_is_said_to_be() {
+    let folder = Folder::new();
+    let file = folder.file("field.geojson", geojson(1100, 150.0));
+    let (code, said) = refused(&[&file]);
+    assert_eq!(code, Some(2));
+    assert!(
+        said.contains("\"meadow\"") && said.contains("--as survey --altitude METERS --spacing METERS"),
+        "{said}"
+    );
+    assert_eq!(refused(&[&file, "--as", "survey"]).0, Some(2));
+    let (documents, said) = imported(&[&file, "--as", "survey", "--altitude", "40", "--spacing", "20"]);
+    assert_eq!(titles(&documents), ["Mission field"]);
+    assert_eq!(
+        documents[0]["spec"]["survey"]["area"]["polygon"]
+            .as_array()
+            .unwrap()
+            .len(),
+        500
+    );
+    assert!(
+        said.contains("1100 corners were simplified to 500; its edge moved inward by up to 0.0"),
+        "{said}"
+    );
+    let (documents, said) = imported(&[&file, "--as", "exclusion"]);
+    assert_eq!(
+        documents[0]["spec"]["exclude"][0]["polygon"].as_array().unwrap().len(),
+        255
+    );
+    assert!(said.contains("moved outward by up to"), "{said}");
+    assert_eq!(
+        imported(&[&file, "--as", "inclusion"]).0[0]["spec"]["include"][0]["polygon"]
+            .as_array()
+            .unwrap()
+            .len(),
+        255
+    );
+    let bow = json!({"type": "Polygon", "coordinates": [[[8.545, 47.397], [8.547, 47.399], [8.547, 47.397], [8.545, 47.399], [8.545, 47.397]]]});
+    let (code, said) = refused(&[&folder.file("bow.json", bow.to_string()), "--as", "inclusion"]);
+    assert!(
+        code == Some(1) && said.contains("the edge from corner 1 to 2 meets the edge from corner 3 to 4 at 47.398"),
+        "{said}"
+    );
+}
+
+#[test]
+fn parameters_become_a_profile_that_reports() {
+    let folder = Folder::new();
+    let file = folder.file(
+        "x500.param",
+        "RTL_ALT,3000\r\nCOMPASS_OFS_X,12.34\r\nFS_GCS_ENABLE,5\r\n",
+    );
+    let (documents, said) = imported(&[&file, "--vehicles", "model=x500"]);
+    assert_eq!(titles(&documents), ["ParameterProfile x500"]);
+    assert_eq!(
+        documents[0]["spec"]["ardupilot"],
+        json!({"RTL_ALT": "3000", "FS_GCS_ENABLE": "5"})
+    );
+    assert_eq!(documents[0]["spec"].get("enforce"), None);
+    for expected in [
+        "left out: COMPASS_OFS_X (1): it is measured on one vehicle",
+        "RTL_ALT is named RTL_ALT_M from ArduCopter 4.7",
+        "set spec.enforce to Apply",
+    ] {
+        assert!(said.contains(expected), "{said}");
+    }
+}
+
+#[test]
+fn several_files_are_checked_at_once_and_nothing_is_printed_if_one_is_wrong() {
+    let folder = Folder::new();
+    let good = folder.file("good.plan", whole_plan());
+    let bad = folder.file("bad.waypoints", "QGC WPL 110\n0\t1\t0\t16\t0\n");
+    let (code, said) = refused(&[&good, &bad]);
+    assert!(
+        code == Some(1) && said.contains("bad.waypoints: line 2 has 5 values, not 12"),
+        "{said}"
+    );
+    let output = skein(&["import", "--check", &good, &bad]);
+    let report = String::from_utf8(output.stdout).unwrap();
+    assert_eq!(output.status.code(), Some(1));
+    assert!(
+        report.contains("good.plan: a QGroundControl plan: Mission good, Geofence good-fence\n  "),
+        "{report}"
+    );
+    let (code, said) = refused(&[&good, &good]);
+    assert!(code == Some(1) && said.contains("Mission good is made twice"), "{said}");
+    assert_eq!(
+        skein(&["--server", "http://127.0.0.1:1", "import", &good])
+            .status
+            .code(),
+        Some(2)
+    );
+    assert!(Path::new(&good).exists());
+}
+
+#[test]
+fn an_object_that_is_too_large_for_an_annotation_is_said() {
+    let folder = Folder::new();
+    let row = |number: u32| format!("{number}\t0\t3\t16\t0\t0\t0\t0\t47.39{:05}\t8.5456\t20\t1\n", number);
+    let rows: String = (1..=6000).map(row).collect();
+    let home = "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t47.397742\t8.545594\t488.0\t1\n";
+    let file = folder.file("long.waypoints", format!("{home}{rows}"));
+    let (_, said) = imported(&[&file, "--keep-items"]);
+    assert!(
+        said.contains("ConfigMap long has ") && said.contains("kubectl apply --server-side"),
+        "{said}"
+    );
+}

@@ -1,0 +1,461 @@
+//! Areas as people have them: polygons with holes of GeoJSON, KML and Shapefile, of any number of corners.
+//!
+//! Owns: the formats ([`geojson`], [`kml`], [`shapes`]); what is wrong with a polygon, by edge and place ([`valid`]); the same area with
+//! fewer corners, never larger than it was ([`simplify`]); [`prepare`], all of it for one purpose.
+//! Must not: know what is flown over an area.
+//!
+//! What is *allowed* shrinks: the outside of an area moves inward and its holes outward, the outside of a place that must not be entered
+//! moves outward.
+
+pub mod geojson;
+pub mod kml;
+pub mod shapes;
+pub mod simplify;
+pub mod valid;
+
+use crate::{at, meters};
+use ::geo::{Coord, LineString, MultiPolygon, Polygon, unary_union};
+use model::geo::{Frame, HIGHEST_LATITUDE, Local, REACH, offset, shifted};
+use model::units::{AltitudeAmsl, Wgs84};
+use valid::{Fault, Rings};
+
+/// A file has at most so many corners.
+pub const MOST_CORNERS: usize = 100_000;
+
+/// A part of an area smaller than this is a sliver of drawing, square meters.
+pub const SMALLEST_M2: f64 = fleet::planning::mission::area::SMALLEST;
+
+/// Two corners that are nearer to one another than this are one, meters.
+const SAME_CORNER_M: f64 = 0.01;
+
+/// Corners of neighbors are brought onto a grid of this width before they are united, meters.
+const GRID_M: f64 = 0.001;
+
+/// A polygon as a file has it: rings of corners, which may repeat the first at their end.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RawPolygon {
+    /// Its outer ring.
+    pub outer: Vec<Wgs84>,
+    /// Its holes.
+    pub holes: Vec<Vec<Wgs84>>,
+}
+
+/// An area of a file: a polygon, or several that belong together.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct RawArea {
+    /// As the file calls it.
+    pub name: Option<String>,
+    /// Its polygons.
+    pub polygons: Vec<RawPolygon>,
+}
+
+/// The areas of a file.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct AreaFile {
+    /// In the order of the file.
+    pub areas: Vec<RawArea>,
+    /// What else is in the file, in words.
+    pub not_taken: Vec<String>,
+}
+
+impl AreaFile {
+    fn corners(&self) -> usize {
+        let polygons = self.areas.iter().flat_map(|area| &area.polygons);
+        polygons
+            .map(|polygon| polygon.outer.len() + polygon.holes.iter().map(Vec::len).sum::<usize>())
+            .sum()
+    }
+}
+
+/// What an area is for.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum Purpose {
+    /// It is flown over.
+    Survey,
+    /// Vehicles stay inside of it.
+    Inclusion,
+    /// Vehicles stay outside of it.
+    Exclusion,
+}
+
+impl Purpose {
+    /// Most corners: of a survey all together, of a fence of each ring.
+    const fn most(self) -> usize {
+        match self {
+            Self::Survey => fleet::planning::mission::area::MOST_CORNERS,
+            Self::Inclusion | Self::Exclusion => 255,
+        }
+    }
+}
+
+/// An area that can be used.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Area {
+    /// As the file calls it.
+    pub name: Option<String>,
+    /// Its outer ring, not closed.
+    pub outer: Vec<Wgs84>,
+    /// Its holes, not closed.
+    pub holes: Vec<Vec<Wgs84>>,
+    /// Square meters, holes left out.
+    pub square_meters: f64,
+    /// What was changed, in sentences.
+    pub notes: Vec<String>,
+}
+
+impl Area {
+    /// Corners, those of holes counted.
+    #[must_use]
+    pub fn corners(&self) -> usize {
+        self.outer.len() + self.holes.iter().map(Vec::len).sum::<usize>()
+    }
+}
+
+/// Why an area cannot be used.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BadArea {
+    /// Not on Earth.
+    #[error(
+        "{what}: corner {corner} is at latitude {latitude}, longitude {longitude}, which is no position; save the file in degrees (WGS 84, EPSG:4326)"
+    )]
+    NoPosition {
+        /// Which area.
+        what: String,
+        /// From 1.
+        corner: usize,
+        /// Degrees.
+        latitude: f64,
+        /// Degrees.
+        longitude: f64,
+    },
+    /// Too near to a pole.
+    #[error(
+        "{what}: latitude {latitude:.4} is too near to a pole; Skein flies between {HIGHEST_LATITUDE}° south and {HIGHEST_LATITUDE}° north"
+    )]
+    Polar {
+        /// Which area.
+        what: String,
+        /// Degrees.
+        latitude: f64,
+    },
+    /// Too large.
+    #[error("{what}: a corner ({corner}) is {distance} from the middle, and a site reaches {reach}; divide the area", distance = meters(*.distance), reach = meters(REACH))]
+    Far {
+        /// Which area.
+        what: String,
+        /// Where.
+        corner: String,
+        /// Meters.
+        distance: f64,
+    },
+    /// Not a polygon.
+    #[error("{what}: {fault}")]
+    Fault {
+        /// Which area.
+        what: String,
+        /// What is wrong, and what to do.
+        fault: Fault,
+    },
+    /// Nothing left.
+    #[error("{what} has no part larger than {SMALLEST_M2} m²; draw its corners again")]
+    Nothing {
+        /// Which area.
+        what: String,
+    },
+    /// It cannot have so few corners.
+    #[error("{what} has {got} corners and cannot be drawn with {most}; divide it")]
+    TooMany {
+        /// Which area.
+        what: String,
+        /// As far as it could be simplified.
+        got: usize,
+        /// What is possible.
+        most: usize,
+    },
+    /// More than is read.
+    #[error("the file has {0} corners, more than {MOST_CORNERS}; divide it")]
+    TooManyCorners(usize),
+    /// No polygon.
+    #[error("the file has no polygon{0}; draw the area as a polygon")]
+    NoPolygon(String),
+}
+
+/// The areas of `file` for one purpose: each valid, united where its parts touch, and with no more corners than can be used.
+///
+/// # Errors
+/// Everything that is wrong with them.
+pub fn prepare(file: &AreaFile, purpose: Purpose) -> Result<Vec<Area>, Vec<BadArea>> {
+    if file.areas.is_empty() {
+        let others = if file.not_taken.is_empty() {
+            String::new()
+        } else {
+            format!(" ({})", file.not_taken.join(", "))
+        };
+        return Err(vec![BadArea::NoPolygon(others)]);
+    }
+    if file.corners() > MOST_CORNERS {
+        return Err(vec![BadArea::TooManyCorners(file.corners())]);
+    }
+    let (mut ready, mut wrong) = (Vec::new(), Vec::new());
+    for (number, area) in file.areas.iter().enumerate() {
+        let what = match &area.name {
+            Some(name) => format!("area {name:?}"),
+            None if file.areas.len() == 1 => "the area".to_owned(),
+            None => format!("area {}", number + 1),
+        };
+        match one(area, &what, purpose) {
+            Ok(areas) => ready.extend(areas),
+            Err(error) => wrong.push(error),
+        }
+    }
+    if wrong.is_empty() { Ok(ready) } else { Err(wrong) }
+}
+
+/// Names the place of a point of a plane.
+fn position(frame: &Frame, point: Coord) -> Wgs84 {
+    let local = Local {
+        east: point.x,
+        north: point.y,
+        up: 0.0,
+    };
+    frame.position(local).0
+}
+
+fn one(area: &RawArea, what: &str, purpose: Purpose) -> Result<Vec<Area>, BadArea> {
+    let frame = frame(area, what)?;
+    let mut notes = Vec::new();
+    let mut valid: Vec<Rings> = Vec::new();
+    let several = area.polygons.len() > 1;
+    let mut slivers = 0;
+    for (number, polygon) in area.polygons.iter().enumerate() {
+        let mut rings = vec![ring(&frame, &polygon.outer, what)?];
+        for hole in &polygon.holes {
+            rings.push(ring(&frame, hole, what)?);
+        }
+        let rings = Rings(rings);
+        let outer = rings.0.first().map_or(&[][..], Vec::as_slice);
+        if outer.len() < 3 || valid::area(outer).abs() < SMALLEST_M2 {
+            if !several && outer.len() >= 3 && valid::area(outer).abs() > 0.0 && valid::fault(&rings, &frame).is_none()
+            {
+                return Err(BadArea::Nothing { what: what.to_owned() });
+            }
+            if several {
+                slivers += 1;
+                continue;
+            }
+        }
+        if let Some(fault) = valid::fault(&rings, &frame) {
+            let what = if several {
+                format!("{what}, polygon {}", number + 1)
+            } else {
+                what.to_owned()
+            };
+            return Err(BadArea::Fault { what, fault });
+        }
+        valid.push(rings);
+    }
+    if slivers > 0 {
+        notes.push(format!(
+            "{what}: polygons left out, as each is smaller than {SMALLEST_M2} m²: {slivers}"
+        ));
+    }
+    if valid.is_empty() {
+        return Err(BadArea::Nothing { what: what.to_owned() });
+    }
+    if valid.len() > 1 {
+        let united = united(&valid);
+        if united.len() < valid.len() {
+            notes.push(format!(
+                "{what}: polygons that touch were united: {} from {}",
+                united.len(),
+                valid.len()
+            ));
+            valid = united;
+        }
+    }
+    let many = valid.len() > 1;
+    let mut areas = Vec::new();
+    for (number, mut rings) in valid.into_iter().enumerate() {
+        let what = if many {
+            format!("{what}, part {}", number + 1)
+        } else {
+            what.to_owned()
+        };
+        let mut notes = if number == 0 {
+            std::mem::take(&mut notes)
+        } else {
+            Vec::new()
+        };
+        if purpose == Purpose::Exclusion && rings.0.len() > 1 {
+            notes.push(format!(
+                "{what}: holes in a place that must not be entered are closed: {}",
+                rings.0.len() - 1
+            ));
+            rings.0.truncate(1);
+        }
+        let before = rings.0.iter().map(Vec::len).sum::<usize>();
+        let moved = fewer(&mut rings, purpose).map_err(|got| BadArea::TooMany {
+            what: what.clone(),
+            got,
+            most: purpose.most(),
+        })?;
+        let after = rings.0.iter().map(Vec::len).sum::<usize>();
+        if after < before {
+            let way = match purpose {
+                Purpose::Survey | Purpose::Inclusion => "inward",
+                Purpose::Exclusion => "outward",
+            };
+            notes.push(format!(
+                "{what}: {before} corners were simplified to {after}; its edge moved {way} by up to {}",
+                meters(moved)
+            ));
+        }
+        let square_meters = rings.square_meters();
+        let mut places = rings.0.iter().map(|ring| {
+            ring.iter()
+                .map(|point| rounded(position(&frame, *point)))
+                .collect::<Vec<_>>()
+        });
+        areas.push(Area {
+            name: area.name.clone(),
+            outer: places.next().unwrap_or_default(),
+            holes: places.collect(),
+            square_meters,
+            notes,
+        });
+    }
+    Ok(areas)
+}
+
+/// On a grid of a millimeter, as people write degrees.
+fn rounded(at: Wgs84) -> Wgs84 {
+    let round = |degrees: f64| (degrees * 1e8).round() / 1e8;
+    Wgs84 {
+        latitude_deg: round(at.latitude_deg),
+        longitude_deg: round(at.longitude_deg),
+    }
+}
+
+/// Takes corners away until the purpose allows what is left.
+fn fewer(rings: &mut Rings, purpose: Purpose) -> Result<f64, usize> {
+    let most = purpose.most();
+    let holds = |counts: &[usize]| match purpose {
+        Purpose::Survey => counts.iter().sum::<usize>() <= most,
+        Purpose::Inclusion | Purpose::Exclusion => counts.iter().all(|count| *count <= most),
+    };
+    simplify::fit(rings, purpose != Purpose::Exclusion, holds)
+}
+
+/// Polygons that touch or overlap as one.
+fn united(all: &[Rings]) -> Vec<Rings> {
+    let snap = |point: &Coord| Coord {
+        x: (point.x / GRID_M).round() * GRID_M,
+        y: (point.y / GRID_M).round() * GRID_M,
+    };
+    let polygon = |rings: &Rings| {
+        let mut lines = rings
+            .0
+            .iter()
+            .map(|ring| LineString::from(ring.iter().map(snap).collect::<Vec<_>>()));
+        Polygon::new(
+            lines.next().unwrap_or_else(|| LineString::new(Vec::new())),
+            lines.collect(),
+        )
+    };
+    let polygons: Vec<Polygon> = all.iter().map(polygon).collect();
+    let MultiPolygon(united) = unary_union(&polygons);
+    let open = |line: &LineString| {
+        let mut points = line.0.clone();
+        points.pop();
+        points
+    };
+    let rings = |polygon: &Polygon| {
+        let holes = polygon.interiors().iter().map(open);
+        Rings(
+            std::iter::once(open(polygon.exterior()))
+                .chain(holes)
+                .filter(|ring| valid::area(ring).abs() >= GRID_M)
+                .collect(),
+        )
+    };
+    united.iter().map(rings).filter(|rings| !rings.0.is_empty()).collect()
+}
+
+/// The plane over all of an area.
+fn frame(area: &RawArea, what: &str) -> Result<Frame, BadArea> {
+    let corners = || {
+        area.polygons
+            .iter()
+            .flat_map(|polygon| std::iter::once(&polygon.outer).chain(&polygon.holes))
+            .flatten()
+    };
+    let nothing = || BadArea::Nothing { what: what.to_owned() };
+    let first = *corners().next().ok_or_else(nothing)?;
+    let (mut west, mut east, mut south, mut north) = (0.0_f64, 0.0_f64, 0.0_f64, 0.0_f64);
+    for (index, corner) in corners().enumerate() {
+        let Wgs84 {
+            latitude_deg: latitude,
+            longitude_deg: longitude,
+        } = *corner;
+        if model::geo::position(*corner).is_err() {
+            return Err(BadArea::NoPosition {
+                what: what.to_owned(),
+                corner: index + 1,
+                latitude,
+                longitude,
+            });
+        }
+        if latitude.abs() > HIGHEST_LATITUDE {
+            return Err(BadArea::Polar {
+                what: what.to_owned(),
+                latitude,
+            });
+        }
+        let (x, y) = offset(first, *corner);
+        (west, east, south, north) = (west.min(x), east.max(x), south.min(y), north.max(y));
+    }
+    let middle = shifted(first, west.midpoint(east), south.midpoint(north));
+    let frame = Frame::at(middle).map_err(|_| BadArea::Polar {
+        what: what.to_owned(),
+        latitude: middle.latitude_deg,
+    })?;
+    let outside = corners().find(|corner| frame.local(**corner, AltitudeAmsl(0.0)).is_err());
+    match outside {
+        Some(corner) => {
+            let (x, y) = offset(middle, *corner);
+            Err(BadArea::Far {
+                what: what.to_owned(),
+                corner: at(*corner),
+                distance: x.hypot(y),
+            })
+        }
+        None => Ok(frame),
+    }
+}
+
+/// The corners of a ring in the plane, each once.
+fn ring(frame: &Frame, corners: &[Wgs84], what: &str) -> Result<Vec<Coord>, BadArea> {
+    let mut points: Vec<Coord> = Vec::with_capacity(corners.len());
+    let near = |a: &Coord, b: &Coord| (a.x - b.x).hypot(a.y - b.y) <= SAME_CORNER_M;
+    for corner in corners {
+        let local = frame.local(*corner, AltitudeAmsl(0.0)).map_err(|_| BadArea::Far {
+            what: what.to_owned(),
+            corner: at(*corner),
+            distance: REACH,
+        })?;
+        let point = Coord {
+            x: local.east,
+            y: local.north,
+        };
+        if points.last().is_none_or(|last| !near(last, &point)) {
+            points.push(point);
+        }
+    }
+    while points.len() > 1 && points.first().zip(points.last()).is_some_and(|(a, b)| near(a, b)) {
+        points.pop();
+    }
+    Ok(points)
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,0 +1,122 @@
+//! GeoJSON (RFC 7946).
+//!
+//! Owns: reading its polygons. Must not: judge them.
+
+use super::{AreaFile, RawArea, RawPolygon};
+use ::geojson::{Feature, GeoJson, Geometry, GeometryValue, Position};
+use model::units::Wgs84;
+use serde_json::Value;
+use std::collections::BTreeMap;
+
+/// Why a text cannot be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum BadGeoJson {
+    /// Broken.
+    #[error("the GeoJSON cannot be read; save it again")]
+    Broken(#[from] ::geojson::Error),
+    /// Coordinates of another kind.
+    #[error("the coordinates of the GeoJSON are in {0}; save it in degrees (WGS 84, EPSG:4326)")]
+    Reference(String),
+}
+
+/// Whether JSON is GeoJSON.
+#[must_use]
+pub fn is_one(json: &Value) -> bool {
+    const TYPES: [&str; 9] = [
+        "FeatureCollection",
+        "Feature",
+        "Polygon",
+        "MultiPolygon",
+        "GeometryCollection",
+        "Point",
+        "MultiPoint",
+        "LineString",
+        "MultiLineString",
+    ];
+    json.get("type")
+        .and_then(Value::as_str)
+        .is_some_and(|kind| TYPES.contains(&kind))
+}
+
+/// Reads the polygons of `text`, which is `json`.
+///
+/// # Errors
+/// [`BadGeoJson`].
+pub fn read(text: &str, json: &Value) -> Result<AreaFile, BadGeoJson> {
+    // Before 2016 a file could name another reference.
+    if let Some(name) = json.pointer("/crs/properties/name").and_then(Value::as_str) {
+        let known = ["CRS84", "4326", "WGS84", "WGS 84"];
+        if !known.iter().any(|known| name.contains(known)) {
+            return Err(BadGeoJson::Reference(name.to_owned()));
+        }
+    }
+    let mut file = AreaFile::default();
+    let mut others = BTreeMap::new();
+    match text.parse::<GeoJson>()? {
+        GeoJson::Geometry(geometry) => area(None, &geometry, &mut file, &mut others),
+        GeoJson::Feature(feature) => of_feature(&feature, &mut file, &mut others),
+        GeoJson::FeatureCollection(all) => {
+            for feature in &all.features {
+                of_feature(feature, &mut file, &mut others);
+            }
+        }
+    }
+    file.not_taken = others
+        .into_iter()
+        .map(|(kind, count)| format!("{kind}: {count}"))
+        .collect();
+    Ok(file)
+}
+
+fn of_feature(feature: &Feature, file: &mut AreaFile, others: &mut BTreeMap<&'static str, usize>) {
+    let name = ["name", "Name", "NAME", "title"]
+        .iter()
+        .find_map(|key| feature.property(key)?.as_str());
+    match &feature.geometry {
+        Some(geometry) => area(name, geometry, file, others),
+        None => *others.entry("features without a geometry").or_default() += 1,
+    }
+}
+
+fn area(name: Option<&str>, geometry: &Geometry, file: &mut AreaFile, others: &mut BTreeMap<&'static str, usize>) {
+    let mut polygons = Vec::new();
+    collect(geometry, &mut polygons, others);
+    if !polygons.is_empty() {
+        let name = name.map(str::trim).filter(|name| !name.is_empty()).map(str::to_owned);
+        file.areas.push(RawArea { name, polygons });
+    }
+}
+
+fn collect(geometry: &Geometry, polygons: &mut Vec<RawPolygon>, others: &mut BTreeMap<&'static str, usize>) {
+    let other = match &geometry.value {
+        GeometryValue::Polygon { coordinates } => return polygons.extend(polygon(coordinates)),
+        GeometryValue::MultiPolygon { coordinates } => {
+            return polygons.extend(coordinates.iter().filter_map(|rings| polygon(rings)));
+        }
+        GeometryValue::GeometryCollection { geometries } => {
+            for geometry in geometries {
+                collect(geometry, polygons, others);
+            }
+            return;
+        }
+        GeometryValue::Point { .. } | GeometryValue::MultiPoint { .. } => "points",
+        GeometryValue::LineString { .. } | GeometryValue::MultiLineString { .. } => "lines",
+    };
+    *others.entry(other).or_default() += 1;
+}
+
+fn polygon(rings: &[Vec<Position>]) -> Option<RawPolygon> {
+    let mut rings = rings.iter().map(|ring| ring.iter().map(place).collect());
+    Some(RawPolygon {
+        outer: rings.next()?,
+        holes: rings.collect(),
+    })
+}
+
+fn place(position: &Position) -> Wgs84 {
+    let number = |index: usize| position.as_slice().get(index).copied().unwrap_or(f64::NAN);
+    Wgs84 {
+        latitude_deg: number(1),
+        longitude_deg: number(0),
+    }
+}

@@ -1,0 +1,143 @@
+//! KML, as Google Earth and QGroundControl write it.
+//!
+//! Owns: reading its polygons, in whatever folders, styles and name spaces they stand. Must not: judge them.
+
+use super::{AreaFile, RawArea, RawPolygon};
+use crate::text::number;
+use model::units::Wgs84;
+use quick_xml::Reader;
+use quick_xml::events::Event;
+use std::collections::BTreeMap;
+
+/// Why a text cannot be taken.
+#[derive(Debug, thiserror::Error)]
+pub enum BadKml {
+    /// Broken XML.
+    #[error("the KML cannot be read at byte {at}; save it again")]
+    Broken {
+        /// From 0.
+        at: u64,
+        /// Why.
+        source: quick_xml::Error,
+    },
+    /// A corner that is none.
+    #[error("the KML has the corner {0:?}, which is not longitude,latitude in degrees; save it again")]
+    Corner(String),
+}
+
+/// Whether a text is KML.
+#[must_use]
+pub fn is_one(text: &str) -> bool {
+    let start = text.trim_start();
+    start.starts_with('<') && start.chars().take(4000).collect::<String>().contains("<kml")
+}
+
+/// Reads the polygons.
+///
+/// # Errors
+/// [`BadKml`].
+pub fn read(text: &str) -> Result<AreaFile, BadKml> {
+    let mut reader = Reader::from_str(text);
+    reader.config_mut().check_end_names = false;
+    let mut reading = Reading::default();
+    loop {
+        let at = reader.buffer_position();
+        match reader.read_event().map_err(|source| BadKml::Broken { at, source })? {
+            Event::Start(tag) => reading.begin(&String::from_utf8_lossy(tag.local_name().as_ref())),
+            Event::End(tag) => reading.end(&String::from_utf8_lossy(tag.local_name().as_ref()))?,
+            Event::Text(text) => reading.text.push_str(&String::from_utf8_lossy(&text)),
+            Event::CData(text) => reading.text.push_str(&String::from_utf8_lossy(&text)),
+            Event::Eof => break,
+            _ => {}
+        }
+    }
+    reading.file.not_taken = reading
+        .others
+        .iter()
+        .map(|(kind, count)| format!("{kind}: {count}"))
+        .collect();
+    Ok(reading.file)
+}
+
+#[derive(Default)]
+struct Reading {
+    path: Vec<String>,
+    text: String,
+    name: Option<String>,
+    polygons: Vec<RawPolygon>,
+    file: AreaFile,
+    others: BTreeMap<&'static str, usize>,
+}
+
+impl Reading {
+    fn begin(&mut self, tag: &str) {
+        match tag {
+            "Placemark" => self.name = None,
+            "Polygon" => self.polygons.push(RawPolygon::default()),
+            "LineString" | "Track" => *self.others.entry("lines").or_default() += 1,
+            "Point" => *self.others.entry("points").or_default() += 1,
+            "NetworkLink" => *self.others.entry("links to other files").or_default() += 1,
+            _ => {}
+        }
+        self.text.clear();
+        self.path.push(tag.to_owned());
+    }
+
+    fn end(&mut self, tag: &str) -> Result<(), BadKml> {
+        let text = std::mem::take(&mut self.text);
+        self.path.pop();
+        let within = |tag: &str| self.path.iter().rev().any(|outer| outer == tag);
+        match tag {
+            "name" if self.path.last().is_some_and(|outer| outer == "Placemark") => {
+                self.name = Some(text.trim().to_owned()).filter(|name| !name.is_empty());
+            }
+            "coordinates" if within("Polygon") => {
+                let ring = corners(&text)?;
+                let outer = !within("innerBoundaryIs");
+                if let Some(polygon) = self.polygons.last_mut() {
+                    if outer {
+                        polygon.outer = ring;
+                    } else {
+                        polygon.holes.push(ring);
+                    }
+                }
+            }
+            "Placemark" => self.area(),
+            // A geometry without a placemark.
+            "Polygon" if !within("Placemark") => self.area(),
+            _ => {}
+        }
+        Ok(())
+    }
+
+    fn area(&mut self) {
+        let polygons = std::mem::take(&mut self.polygons);
+        if !polygons.is_empty() {
+            let name = self.name.take();
+            self.file.areas.push(RawArea { name, polygons });
+        }
+    }
+}
+
+/// Tuples with blanks between them. Some programs put blanks after commas, too.
+fn corners(text: &str) -> Result<Vec<Wgs84>, BadKml> {
+    let mut joined = text.split_whitespace().collect::<Vec<_>>().join(" ");
+    for comma in [", ", " ,"] {
+        joined = joined.replace(comma, ",");
+    }
+    let corner = |tuple: &str| {
+        let mut numbers = tuple.split(',').map(number);
+        let place = numbers.next().flatten().zip(numbers.next().flatten());
+        place
+            .map(|(longitude_deg, latitude_deg)| Wgs84 {
+                latitude_deg,
+                longitude_deg,
+            })
+            .ok_or_else(|| BadKml::Corner(tuple.chars().take(40).collect()))
+    };
+    joined
+        .split(' ')
+        .filter(|tuple| !tuple.is_empty())
+        .map(corner)
+        .collect()
+}

@@ -1,0 +1,263 @@
+//! Whether a mission says one thing only, and can be meant for a multicopter of this site.
+//!
+//! Owns: [`Problem`], in words for a pilot; [`contradictions`], for which nobody should arm; [`problems`], all that an import refuses.
+//! Must not: guess what was meant.
+
+use crate::{ItemName, Plan, at, mav_cmd, meters};
+use model::geo::{HIGHEST_LATITUDE, REACH, offset};
+use model::plan::flight::is_flown_to;
+use model::plan::item::{self, FRAME_GLOBAL, FRAME_GLOBAL_INT, Item};
+use model::station::Altitude;
+use model::units::Wgs84;
+
+/// Altitudes that differ by less are one, meters: QGroundControl shows two decimals.
+const SAME_ALTITUDE_M: f64 = 0.05;
+
+/// Altitudes above home at which a Mission flies, meters.
+pub const ALTITUDES_M: (f64, f64) = (1.0, 120.0);
+
+/// MAV_TYPE of vehicles that Skein flies, and 0 (generic).
+const COPTERS: [i64; 9] = [0, 2, 3, 4, 13, 14, 15, 29, 35];
+
+/// What is wrong with a mission.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum Problem {
+    /// Not for a copter.
+    #[error(
+        "the mission was planned for {what} (vehicleType {kind}), and Skein flies multicopters; plan it for a multicopter"
+    )]
+    Vehicle {
+        /// MAV_TYPE.
+        kind: i64,
+        /// In words.
+        what: &'static str,
+    },
+    /// Two altitudes.
+    #[error(
+        "{item} shows an altitude of {shown} m and flies at {flown} m (\"Altitude\" against params[6]); set its altitude again in QGroundControl and save the plan"
+    )]
+    Altitude {
+        /// Which.
+        item: ItemName,
+        /// What QGroundControl shows.
+        shown: f64,
+        /// What an autopilot would fly.
+        flown: f64,
+    },
+    /// Underground.
+    #[error(
+        "{item} is flown at {altitude} m above mean sea level, {below:.0} m below home ({home} m in this file); if these are altitudes above home, save the file with relative altitudes (frame 3), or import it with --above-home"
+    )]
+    BelowHome {
+        /// Which.
+        item: ItemName,
+        /// Meters above mean sea level.
+        altitude: f64,
+        /// The same, of home.
+        home: f64,
+        /// Meters between them.
+        below: f64,
+    },
+    /// Autopilots take 0, 0 or none for the place where the vehicle is.
+    #[error("{item} has no place (latitude and longitude are open); give it a place, or remove it")]
+    Open {
+        /// Which.
+        item: ItemName,
+    },
+    /// No altitude.
+    #[error("{item} has no altitude; give meters above home")]
+    NoAltitude {
+        /// Which.
+        item: ItemName,
+    },
+    /// Not on Earth.
+    #[error("{item} is at latitude {latitude}, longitude {longitude}, which is no position; correct it")]
+    NoPosition {
+        /// Which.
+        item: ItemName,
+        /// Degrees.
+        latitude: f64,
+        /// Degrees.
+        longitude: f64,
+    },
+    /// Too near to a pole.
+    #[error(
+        "{item} is at latitude {latitude}, and Skein flies between {HIGHEST_LATITUDE}° south and {HIGHEST_LATITUDE}° north; choose a place there"
+    )]
+    Polar {
+        /// Which.
+        item: ItemName,
+        /// Degrees.
+        latitude: f64,
+    },
+    /// Too far.
+    #[error(
+        "{item} is {distance} from the first place ({first}), and a site reaches {reach}; correct the place, or make a Mission of each site",
+        distance = meters(*.distance), reach = meters(REACH)
+    )]
+    Far {
+        /// Which.
+        item: ItemName,
+        /// Meters.
+        distance: f64,
+        /// Where the first is.
+        first: String,
+    },
+    /// On the ground, or above what is allowed.
+    #[error("{item} is flown at {altitude} m above home, and a Mission flies from {low} to {high} m above home; change its altitude", low = ALTITUDES_M.0, high = ALTITUDES_M.1)]
+    Height {
+        /// Which.
+        item: ItemName,
+        /// Meters.
+        altitude: f64,
+    },
+    /// For a plane that takes off like a copter.
+    #[error("{item} is for a VTOL plane, and Skein flies multicopters; plan it for a multicopter")]
+    Vtol {
+        /// Which.
+        item: ItemName,
+    },
+    /// An item that is flown by no Mission.
+    #[error("{item} cannot be flown by a Mission: {why}")]
+    Unflyable {
+        /// Which.
+        item: ItemName,
+        /// Why, and what to do.
+        why: &'static str,
+    },
+    /// An item that a route does not have, and that can be kept.
+    #[error("item {} cannot be part of a route: command {} ({}) {why}; keep the items unchanged with --keep-items, or leave it out with --leave-out", item.number, item.command, mav_cmd::words(item.command))]
+    Unroutable {
+        /// Which.
+        item: ItemName,
+        /// Why.
+        why: &'static str,
+    },
+    /// What `fleet` says of it.
+    #[error("{item}: {why}")]
+    Other {
+        /// Which.
+        item: ItemName,
+        /// Why, and what to do.
+        why: String,
+    },
+    /// What `fleet` says of all of it.
+    #[error("{0}")]
+    Mission(String),
+}
+
+/// What a mission says against itself: nothing should be armed for it.
+#[must_use]
+pub fn contradictions(plan: &Plan) -> Vec<Problem> {
+    let mut found = Vec::new();
+    if let Some(kind) = plan.vehicle_type.filter(|kind| !COPTERS.contains(kind)) {
+        found.push(Problem::Vehicle {
+            kind,
+            what: vehicle(kind),
+        });
+    }
+    for (number, item) in plan.file.items.iter().enumerate() {
+        let shown = plan.items.get(number).and_then(|origin| origin.shown_altitude);
+        let [.., flown] = item.params;
+        if let (Some(shown), Some(flown)) = (shown, flown)
+            && (is_flown_to(item.command) || item.command == item::NAV_TAKEOFF)
+            && (shown - flown).abs() > SAME_ALTITUDE_M
+        {
+            let item = plan.item(number);
+            found.push(Problem::Altitude { item, shown, flown });
+        }
+        found.extend(below_home(plan, number, item));
+    }
+    found
+}
+
+/// Home at 0 m is what programs write that do not know.
+fn below_home(plan: &Plan, number: usize, item: &Item) -> Option<Problem> {
+    let (_, home) = plan.file.home.filter(|(_, home)| home.0 != 0.0)?;
+    let [.., Some(altitude)] = item.params else { return None };
+    let above_sea = [FRAME_GLOBAL, FRAME_GLOBAL_INT].contains(&item.frame);
+    let flown = is_flown_to(item.command) && item.command != item::NAV_LAND;
+    (flown && above_sea && altitude < home.0).then(|| Problem::BelowHome {
+        item: plan.item(number),
+        altitude,
+        home: home.0,
+        below: home.0 - altitude,
+    })
+}
+
+/// Whether autopilots take the place of `item` for the one where the vehicle is.
+#[must_use]
+pub fn is_open(item: &Item) -> bool {
+    let [.., latitude, longitude, _] = item.params;
+    latitude.unwrap_or_default() == 0.0 && longitude.unwrap_or_default() == 0.0
+        || latitude.is_none()
+        || longitude.is_none()
+}
+
+/// What is wrong with the places that are flown to, one after the other.
+#[must_use]
+pub fn places(plan: &Plan) -> Vec<Problem> {
+    let mut found = Vec::new();
+    let mut first: Option<Wgs84> = None;
+    for (number, item) in plan.file.items.iter().enumerate() {
+        if !is_flown_to(item.command) || is_open(item) {
+            continue;
+        }
+        let name = plan.item(number);
+        let Some(Ok((place, _))) = item.place() else { continue };
+        let Wgs84 {
+            latitude_deg: latitude,
+            longitude_deg: longitude,
+        } = place;
+        if model::geo::position(place).is_err() {
+            found.push(Problem::NoPosition {
+                item: name,
+                latitude,
+                longitude,
+            });
+        } else if latitude.abs() > HIGHEST_LATITUDE {
+            found.push(Problem::Polar { item: name, latitude });
+        } else {
+            let first = *first.get_or_insert(place);
+            let (east, north) = offset(first, place);
+            let distance = east.hypot(north);
+            if distance > REACH {
+                found.push(Problem::Far {
+                    item: name,
+                    distance,
+                    first: at(first),
+                });
+            }
+        }
+    }
+    found
+}
+
+/// What is wrong with an altitude of a route.
+#[must_use]
+pub fn height(item: ItemName, altitude: Altitude) -> Option<Problem> {
+    match altitude {
+        Altitude::AboveHome(height) if !(ALTITUDES_M.0..=ALTITUDES_M.1).contains(&height.0) => Some(Problem::Height {
+            item,
+            altitude: height.0,
+        }),
+        Altitude::AboveHome(_) | Altitude::Amsl(_) => None,
+    }
+}
+
+fn vehicle(kind: i64) -> &'static str {
+    match kind {
+        1 => "a plane",
+        7 => "an airship",
+        8 => "a balloon",
+        9 => "a rocket",
+        10 => "a ground rover",
+        11 => "a boat",
+        12 => "a submarine",
+        16 => "a flapping wing",
+        17 => "a kite",
+        19..=25 => "a VTOL plane",
+        28 => "a parafoil",
+        _ => "another vehicle",
+    }
+}

@@ -1,0 +1,132 @@
+//! A fence as a file has it, and the plain lists in which Mission Planner and MAVProxy keep fences and rally points.
+//!
+//! Owns: [`FenceFile`]; the list of a fence (`latitude longitude` in each line, the first the place to return to) and of rally points
+//! (`RALLY latitude longitude …`). Must not: judge a fence; [`crate::area`] and `fleet::planning::geofence` do.
+
+use crate::text::number;
+use crate::{NotTaken, Plan};
+use model::rules::{Outline, Side};
+use model::units::Wgs84;
+
+/// A fence.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct FenceFile {
+    /// Its shapes, in the order of the file.
+    pub shapes: Vec<FenceShape>,
+    /// Whether the file says to which place a vehicle returns that has left the fence.
+    pub has_return_point: bool,
+}
+
+/// A shape of a fence.
+#[derive(Clone, Debug, PartialEq)]
+pub struct FenceShape {
+    /// On which side the vehicle has to be.
+    pub side: Side,
+    /// Its outline.
+    pub outline: Outline,
+}
+
+impl FenceShape {
+    /// A shape inside which the vehicle stays.
+    #[must_use]
+    pub const fn inside(outline: Outline) -> Self {
+        Self {
+            side: Side::Inside,
+            outline,
+        }
+    }
+}
+
+/// Why a list is no fence.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BadList {
+    /// Not two numbers.
+    #[error("line {line} is {text:?}, not a latitude and a longitude; correct it")]
+    Line {
+        /// From 1.
+        line: usize,
+        /// As it says.
+        text: String,
+    },
+    /// It does not end where it begins.
+    #[error(
+        "the list of places is no closed fence: after the first line, the place to return to, come the corners, and the last repeats the first of them; save the fence again"
+    )]
+    Open,
+}
+
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text.lines().enumerate().map(|(index, line)| (index + 1, line.trim()));
+    lines.filter(|(_, line)| !line.is_empty() && !line.starts_with('#'))
+}
+
+/// Whether a text is a list of places.
+#[must_use]
+pub fn is_list(text: &str) -> bool {
+    let places =
+        |line: &str| line.split_whitespace().filter_map(number).count() == 2 && line.split_whitespace().count() == 2;
+    let mut all = lines(text).peekable();
+    all.peek().is_some() && lines(text).take(5).all(|(_, line)| places(line))
+}
+
+/// Whether a text is a list of rally points.
+#[must_use]
+pub fn is_rally(text: &str) -> bool {
+    lines(text)
+        .next()
+        .is_some_and(|(_, line)| line.split_whitespace().next() == Some("RALLY"))
+}
+
+/// Reads a list of rally points.
+#[must_use]
+pub fn read_rally(text: &str) -> Plan {
+    let rally = lines(text).filter(|(_, line)| line.starts_with("RALLY")).count();
+    let mut plan = Plan {
+        rally,
+        ..Plan::default()
+    };
+    plan.file.not_taken.push(NotTaken::RallyPoints(rally));
+    plan
+}
+
+/// Reads a list of places as a fence.
+///
+/// # Errors
+/// [`BadList`].
+pub fn read_list(text: &str) -> Result<Plan, BadList> {
+    let mut places = Vec::new();
+    for (line, text) in lines(text) {
+        let values: Vec<f64> = text.split_whitespace().filter_map(number).collect();
+        let &[latitude_deg, longitude_deg] = values.as_slice() else {
+            return Err(BadList::Line {
+                line,
+                text: text.to_owned(),
+            });
+        };
+        places.push(Wgs84 {
+            latitude_deg,
+            longitude_deg,
+        });
+    }
+    let last = places.last().copied();
+    let (corners, has_return_point) = if places.get(1).copied() == last && places.len() > 4 {
+        (places.get(1..places.len() - 1), true)
+    } else if places.first().copied() == last && places.len() > 3 {
+        (places.get(..places.len() - 1), false)
+    } else {
+        return Err(BadList::Open);
+    };
+    let corners = corners.unwrap_or_default().to_vec();
+    let mut plan = Plan {
+        fence: FenceFile {
+            shapes: vec![FenceShape::inside(Outline::Polygon(corners))],
+            has_return_point,
+        },
+        ..Plan::default()
+    };
+    plan.file.not_taken.push(NotTaken::Geofence {
+        polygons: 1,
+        circles: 0,
+    });
+    Ok(plan)
+}

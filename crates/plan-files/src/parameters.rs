@@ -1,0 +1,351 @@
+//! Parameter files: of Mission Planner (`NAME,VALUE`), MAVProxy (`NAME VALUE`) and QGroundControl (five columns).
+//!
+//! Owns: reading them; which of their values a ParameterProfile may have; the autopilot that they are for. Must not: set anything, or
+//! convert a value to another unit.
+
+mod renamed;
+
+use crate::text::number;
+use model::denied_parameters as denied;
+use model::vehicle::Autopilot;
+use std::collections::BTreeMap;
+
+/// A profile has at most so many values for one autopilot.
+pub const MOST_VALUES: usize = model::rules::MOST_PARAMETERS;
+
+/// The longest name that MAVLink has.
+const LONGEST_NAME: usize = 16;
+
+/// Why longer names are left out.
+const TOO_LONG: &str = "its name has more than 16 characters, and no autopilot can be asked for it";
+
+/// Values as a file has them.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct ParameterFile {
+    /// By name: the value, and its line.
+    pub values: BTreeMap<String, (f64, usize)>,
+    /// The autopilot that the file names.
+    pub autopilot: Option<Autopilot>,
+    /// The vehicle that the file names, such as "Multi-Rotor".
+    pub vehicle: Option<String>,
+    /// Whether it has the five columns of QGroundControl, which knows both autopilots.
+    pub has_columns: bool,
+    /// Names that are longer than any of MAVLink.
+    pub too_long: Vec<String>,
+}
+
+/// Why a text is no parameter file that can be taken.
+#[derive(Clone, Debug, PartialEq, thiserror::Error)]
+pub enum BadParameters {
+    /// No name and value.
+    #[error("line {line} is {text:?}, not the name and the value of a parameter; correct or remove it")]
+    Line {
+        /// From 1.
+        line: usize,
+        /// As it says.
+        text: String,
+    },
+    /// Two values.
+    #[error("line {line}: {name} is {second}, and {first} in line {before}; remove one of them")]
+    Twice {
+        /// From 1.
+        line: usize,
+        /// The parameter.
+        name: String,
+        /// The value before.
+        first: f64,
+        /// The value now.
+        second: f64,
+        /// From 1.
+        before: usize,
+    },
+    /// A file of a developer.
+    #[error("line {line} includes another file ({text}); import that file too, and remove the line")]
+    Include {
+        /// From 1.
+        line: usize,
+        /// As it says.
+        text: String,
+    },
+    /// Both or neither.
+    #[error(
+        "the file does not say for which autopilot its parameters are; give --autopilot ardupilot or --autopilot px4"
+    )]
+    Autopilot,
+    /// Not for a copter.
+    #[error("the parameters are those of {what} ({name}), and Skein flies multicopters; give a file of a multicopter")]
+    Vehicle {
+        /// In words.
+        what: &'static str,
+        /// By which it is known.
+        name: String,
+    },
+    /// Only calibrations, ids and so on.
+    #[error("none of the {0} parameters may be set by a ParameterProfile; give a file with others")]
+    None(usize),
+    /// A dump of a whole autopilot.
+    #[error(
+        "the file has {0} parameters that may be set, and a vehicle can be given {MOST_VALUES}; keep those that all vehicles should have in common, or take some of them with --only PREFIX"
+    )]
+    TooMany(usize),
+}
+
+/// Whether a text looks like parameters.
+#[must_use]
+pub fn is_one(text: &str) -> bool {
+    let mut lines = lines(text).take(20).peekable();
+    lines.peek().is_some()
+        && lines.all(|(_, line)| line.starts_with("@include") || pair(line).is_some_and(|(name, _)| is_name(name)))
+}
+
+fn lines(text: &str) -> impl Iterator<Item = (usize, &str)> {
+    let lines = text.lines().enumerate().map(|(index, line)| {
+        let line = line.split(['#', ';']).next().unwrap_or_default();
+        (index + 1, line.trim())
+    });
+    lines.filter(|(_, line)| !line.is_empty())
+}
+
+/// Name and value, in one of the three forms.
+fn pair(line: &str) -> Option<(&str, f64)> {
+    let columns: Vec<&str> = line.split_whitespace().collect();
+    if let [.., name, value, _] = columns.as_slice()
+        && has_columns(&columns)
+    {
+        return Some((name, number(value)?));
+    }
+    let (name, rest) = line.split_once(|c: char| c == ',' || c == '=' || c.is_whitespace())?;
+    let rest = rest.trim_start_matches(|c: char| c == '=' || c.is_whitespace());
+    // A comma after a blank is one of a number, and what follows a value is a remark.
+    let value = rest.split_whitespace().next()?;
+    let hexadecimal = |text: &str| {
+        let digits = text.strip_prefix("0x").or(text.strip_prefix("0X"))?;
+        u32::from_str_radix(digits, 16).ok().map(f64::from)
+    };
+    let value = number(value)
+        .or_else(|| hexadecimal(value))
+        .or_else(|| number(value.split(',').next()?))?;
+    Some((name, value))
+}
+
+/// System, component, name, value and type.
+fn has_columns(columns: &[&str]) -> bool {
+    let whole = |column: &str| column.parse::<u32>().is_ok();
+    matches!(columns, [system, component, _, _, kind] if whole(system) && whole(component) && whole(kind))
+}
+
+fn is_name(name: &str) -> bool {
+    let rest = |c: char| c.is_ascii_uppercase() || c.is_ascii_digit() || c == '_';
+    name.starts_with(|c: char| c.is_ascii_uppercase()) && name.len() <= 40 && name.chars().all(rest)
+}
+
+/// Reads a parameter file.
+///
+/// # Errors
+/// [`BadParameters`], the line that cannot be read.
+pub fn read(text: &str) -> Result<ParameterFile, BadParameters> {
+    let mut file = ParameterFile::default();
+    for remark in text.lines().filter_map(|line| line.trim().strip_prefix('#')) {
+        if let Some((key, value)) = remark.split_once(':') {
+            match key.trim() {
+                "Stack" if value.contains("PX4") => file.autopilot = Some(Autopilot::Px4),
+                "Stack" if value.contains("ArduPilot") => file.autopilot = Some(Autopilot::ArduPilot),
+                "Vehicle" => file.vehicle = Some(value.trim().to_owned()),
+                _ => {}
+            }
+        }
+    }
+    for (line, text) in lines(text) {
+        let wrong = || BadParameters::Line {
+            line,
+            text: text.chars().take(60).collect(),
+        };
+        if text.starts_with("@include") {
+            let text = text.to_owned();
+            return Err(BadParameters::Include { line, text });
+        }
+        // Marks of default files, such as @READONLY.
+        let text = text.split(" @").next().unwrap_or(text).trim();
+        file.has_columns |= has_columns(&text.split_whitespace().collect::<Vec<_>>());
+        let (name, value) = pair(text).filter(|(name, _)| is_name(name)).ok_or_else(wrong)?;
+        if !value.is_finite() {
+            return Err(wrong());
+        }
+        if name.len() > LONGEST_NAME {
+            file.too_long.push(name.to_owned());
+            continue;
+        }
+        if let Some((first, before)) = file.values.insert(name.to_owned(), (value, line))
+            && (first - value).abs() > f64::EPSILON
+        {
+            return Err(BadParameters::Twice {
+                line,
+                name: name.to_owned(),
+                first,
+                second: value,
+                before,
+            });
+        }
+    }
+    Ok(file)
+}
+
+/// Beginnings of names that one of the two stacks has.
+const OF_PX4: [&str; 22] = [
+    "BAT1_",
+    "BAT_",
+    "CA_",
+    "CAL_",
+    "CBRK_",
+    "COM_",
+    "EKF2_",
+    "FW_",
+    "GF_",
+    "IMU_",
+    "LNDMC_",
+    "MAN_",
+    "MC_",
+    "MIS_",
+    "MPC_",
+    "NAV_",
+    "PWM_",
+    "RTL_RETURN",
+    "SDLOG_",
+    "SENS_",
+    "SYS_",
+    "VT_",
+];
+const OF_ARDUPILOT: [&str; 30] = [
+    "ACRO_",
+    "AHRS_",
+    "ANGLE_MAX",
+    "ARMING_",
+    "ATC_",
+    "AUTO_OPTIONS",
+    "BATT_",
+    "BRD_",
+    "COMPASS_",
+    "EK2_",
+    "EK3_",
+    "FENCE_",
+    "FLTMODE",
+    "FRAME_",
+    "FS_",
+    "INS_",
+    "LAND_S",
+    "LOG_",
+    "MOT_",
+    "PILOT_",
+    "PSC_",
+    "RC1_",
+    "RTL_ALT",
+    "SCHED_",
+    "SERIAL",
+    "SERVO",
+    "SR0_",
+    "SYSID_",
+    "TERRAIN_",
+    "WP",
+];
+
+/// Beginnings of names that only vehicles other than copters have, and what these are.
+const OTHERS: [(Autopilot, &str, &str); 8] = [
+    (Autopilot::ArduPilot, "TECS_", "a plane"),
+    (Autopilot::ArduPilot, "Q_ENABLE", "a plane"),
+    (Autopilot::ArduPilot, "RLL2SRV_", "a plane"),
+    (Autopilot::ArduPilot, "CRUISE_SPEED", "a rover"),
+    (Autopilot::ArduPilot, "ATC_STR_", "a rover"),
+    (Autopilot::ArduPilot, "JS_GAIN_", "a submarine"),
+    (Autopilot::Px4, "FW_", "a plane"),
+    (Autopilot::Px4, "VT_", "a VTOL plane"),
+];
+
+impl ParameterFile {
+    /// The autopilot that the values are for.
+    ///
+    /// # Errors
+    /// [`BadParameters::Autopilot`].
+    pub fn stack(&self) -> Result<Autopilot, BadParameters> {
+        if let Some(autopilot) = self.autopilot {
+            return Ok(autopilot);
+        }
+        let count = |beginnings: &[&str]| {
+            let has = |name: &&String| beginnings.iter().any(|beginning| name.starts_with(beginning));
+            self.values.keys().filter(has).count()
+        };
+        match (count(&OF_ARDUPILOT), count(&OF_PX4)) {
+            (ardupilot, px4) if ardupilot > px4 => Ok(Autopilot::ArduPilot),
+            (ardupilot, px4) if px4 > ardupilot => Ok(Autopilot::Px4),
+            // Mission Planner and MAVProxy write those of ArduPilot.
+            (0, 0) if !self.has_columns => Ok(Autopilot::ArduPilot),
+            _ => Err(BadParameters::Autopilot),
+        }
+    }
+}
+
+/// What a profile can have of a file.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Profile {
+    /// For which autopilot.
+    pub autopilot: Autopilot,
+    /// By name, as a profile writes it.
+    pub values: BTreeMap<String, String>,
+    /// Why names are left out, with the names.
+    pub left_out: BTreeMap<&'static str, Vec<String>>,
+    /// Names that newer firmware has changed.
+    pub renamed: Vec<String>,
+}
+
+/// The values of `file` that a profile may have; with `only`, those whose names begin so.
+///
+/// # Errors
+/// [`BadParameters`].
+pub fn profile(file: &ParameterFile, autopilot: Option<Autopilot>, only: &[String]) -> Result<Profile, BadParameters> {
+    let autopilot = autopilot.map_or_else(|| file.stack(), Ok)?;
+    let other = OTHERS.iter().find_map(|(of, beginning, what)| {
+        let name = file
+            .values
+            .keys()
+            .find(|name| *of == autopilot && name.starts_with(beginning))?;
+        Some((*what, name.clone()))
+    });
+    // PX4 lists parameters of planes on copters of some builds, and then those of copters too.
+    let is_copter = autopilot == Autopilot::Px4 && file.values.keys().any(|name| name.starts_with("MC_"));
+    if let Some((what, name)) = other.filter(|_| !is_copter) {
+        return Err(BadParameters::Vehicle { what, name });
+    }
+    let mut profile = Profile {
+        autopilot,
+        values: BTreeMap::new(),
+        left_out: BTreeMap::new(),
+        renamed: Vec::new(),
+    };
+    if !file.too_long.is_empty() {
+        profile.left_out.insert(TOO_LONG, file.too_long.clone());
+    }
+    let chosen = |name: &str| only.is_empty() || only.iter().any(|prefix| name.starts_with(prefix.as_str()));
+    let all: Vec<_> = file.values.iter().filter(|(name, _)| chosen(name)).collect();
+    for (name, (value, _)) in &all {
+        if let Some(why) = denied::name(autopilot, name).or_else(|| denied::value(autopilot, name, *value)) {
+            profile.left_out.entry(why).or_default().push((*name).clone());
+            continue;
+        }
+        profile.renamed.extend(renamed::words(autopilot, name));
+        profile.values.insert((*name).clone(), written(*value));
+    }
+    match profile.values.len() {
+        0 => Err(BadParameters::None(all.len())),
+        count if count > MOST_VALUES => Err(BadParameters::TooMany(count)),
+        _ => Ok(profile),
+    }
+}
+
+/// The shortest text of a value; autopilots hold single precision, and files show more digits than that has.
+fn written(value: f64) -> String {
+    if value.fract() == 0.0 {
+        return format!("{value}");
+    }
+    #[expect(clippy::cast_possible_truncation, reason = "autopilots hold single precision")]
+    let single = value as f32;
+    format!("{single}")
+}

@@ -1,0 +1,234 @@
+//! What kind a file is, by its content.
+//!
+//! Owns: [`read`]. Must not: know more of a format than how it begins.
+
+use crate::area::{AreaFile, geojson, kml, shapes};
+use crate::parameters::{self, BadParameters, ParameterFile};
+use crate::{LONGEST, Plan, Unreadable, fence, looks_like_json, qgc, text, wpl};
+use serde_json::Value;
+
+/// A file of areas is no longer than this, bytes.
+pub const LONGEST_AREAS: usize = 32 * 1024 * 1024;
+
+/// What a file holds.
+#[derive(Clone, Debug, PartialEq)]
+pub enum Contents {
+    /// Of a ground station: a mission, a fence, rally points.
+    Plan(Box<Plan>),
+    /// Parameters.
+    Parameters(ParameterFile),
+    /// Areas.
+    Areas(AreaFile),
+}
+
+/// A file that was recognized.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Recognized {
+    /// Its kind, for words.
+    pub kind: &'static str,
+    /// What it holds.
+    pub contents: Contents,
+    /// Its text; empty where it is none.
+    pub text: String,
+}
+
+/// Why a file is not taken.
+#[derive(Debug, thiserror::Error)]
+pub enum Refused {
+    /// Empty.
+    #[error("the file is empty; give a plan, waypoints, a fence, parameters or an area")]
+    Empty,
+    /// Too long.
+    #[error("the file has {0} bytes, more than {most} of this kind; divide it", most = .1)]
+    TooLong(usize, usize),
+    /// A show.
+    #[error(
+        "the file is a Skybrush show (.skyc), and Skein flies no shows; fly it with Skybrush, or draw the places as a formation (docs/concepts/formation.md)"
+    )]
+    Skybrush,
+    /// An archive of something that is read.
+    #[error("the file is a zip archive with {0}; unpack it and import that")]
+    Archive(String),
+    /// A log.
+    #[error(
+        "the file is {0}; import the mission, fence or parameters that it was flown with, saved by a ground station"
+    )]
+    Log(&'static str),
+    /// Already in the form.
+    #[error("the file holds Kubernetes objects already; apply it with kubectl apply -f")]
+    Objects,
+    /// Something else that is known by name.
+    #[error("the file is {0}; save it as {1}")]
+    Other(&'static str, &'static str),
+    /// Not known.
+    #[error(
+        "the file is of no kind that Skein reads: a QGroundControl plan, QGC WPL 110, a fence or rally points of Mission Planner or MAVProxy, parameters, KML, GeoJSON, or a Shapefile; save it as one of these"
+    )]
+    Unknown,
+    /// Of a ground station.
+    #[error(transparent)]
+    Plan(#[from] Unreadable),
+    /// A list of a fence.
+    #[error(transparent)]
+    List(#[from] fence::BadList),
+    /// Parameters.
+    #[error(transparent)]
+    Parameters(#[from] BadParameters),
+    /// GeoJSON.
+    #[error(transparent)]
+    GeoJson(#[from] geojson::BadGeoJson),
+    /// KML.
+    #[error(transparent)]
+    Kml(#[from] kml::BadKml),
+    /// Shapefile.
+    #[error(transparent)]
+    Shapes(#[from] shapes::BadShapes),
+    /// Broken JSON.
+    #[error("the file is JSON that is broken; save it again")]
+    Json(#[source] serde_json::Error),
+}
+
+/// Reads a file. `name` counts only where the content says nothing; `projection` is the text of the `.prj` beside a Shapefile.
+///
+/// # Errors
+/// [`Refused`], and what to do.
+pub fn read(bytes: &[u8], name: &str, projection: Option<&str>) -> Result<Recognized, Refused> {
+    if shapes::is_one(bytes) {
+        let contents = Contents::Areas(shapes::read(bytes, projection)?);
+        return Ok(recognized("a Shapefile", contents, String::new()));
+    }
+    if bytes.starts_with(b"PK\x03\x04") {
+        return Err(archive(bytes, name));
+    }
+    if let Some(refused) = binary(bytes) {
+        return Err(refused);
+    }
+    if bytes.len() > LONGEST_AREAS {
+        return Err(Refused::TooLong(bytes.len(), LONGEST_AREAS));
+    }
+    let text = text::decode(bytes);
+    if text.trim().is_empty() {
+        return Err(Refused::Empty);
+    }
+    if name.to_ascii_lowercase().ends_with(".skyc") {
+        return Err(Refused::Skybrush);
+    }
+    if kml::is_one(&text) {
+        let contents = Contents::Areas(kml::read(&text)?);
+        return Ok(recognized("KML", contents, text));
+    }
+    if looks_like_json(&text) {
+        let json: Value = serde_json::from_str(&text).map_err(Refused::Json)?;
+        if geojson::is_one(&json) {
+            let contents = Contents::Areas(geojson::read(&text, &json)?);
+            return Ok(recognized("GeoJSON", contents, text));
+        }
+        if json.get("kind").is_some() && json.get("apiVersion").is_some() {
+            return Err(Refused::Objects);
+        }
+        let kind = match json.get("fileType").and_then(Value::as_str) {
+            Some("Plan") => "a QGroundControl plan",
+            Some("GeoFence") => "a geofence of QGroundControl",
+            Some("RallyPoints") => "rally points of QGroundControl",
+            Some("Mission") => "a QGroundControl mission",
+            None if json.get("items").is_some() => "a QGroundControl mission",
+            _ => return Err(Refused::Unknown),
+        };
+        return plan(kind, &text, |text| Ok(qgc::read(text).map_err(Unreadable::from)?));
+    }
+    if wpl::is_one(&text) {
+        return plan("QGC WPL 110", &text, |text| {
+            Ok(wpl::read(text).map_err(Unreadable::from)?)
+        });
+    }
+    if fence::is_rally(&text) {
+        return plan("a list of rally points", &text, |text| Ok(fence::read_rally(text)));
+    }
+    if fence::is_list(&text) {
+        return plan("a list of the places of a fence", &text, |text| {
+            Ok(fence::read_list(text)?)
+        });
+    }
+    if parameters::is_one(&text) {
+        let contents = Contents::Parameters(parameters::read(&text)?);
+        return Ok(recognized("a parameter file", contents, text));
+    }
+    Err(other(&text, name))
+}
+
+const fn recognized(kind: &'static str, contents: Contents, text: String) -> Recognized {
+    Recognized { kind, contents, text }
+}
+
+fn plan(kind: &'static str, text: &str, read: impl Fn(&str) -> Result<Plan, Refused>) -> Result<Recognized, Refused> {
+    if text.len() > LONGEST {
+        return Err(Refused::TooLong(text.len(), LONGEST));
+    }
+    Ok(recognized(kind, Contents::Plan(Box::new(read(text)?)), text.to_owned()))
+}
+
+/// What an archive holds, by the names in it.
+fn archive(bytes: &[u8], name: &str) -> Refused {
+    let has = |part: &[u8]| {
+        bytes
+            .windows(part.len())
+            .any(|window| window.eq_ignore_ascii_case(part))
+    };
+    if name.to_ascii_lowercase().ends_with(".skyc") || has(b"show.json") {
+        return Refused::Skybrush;
+    }
+    let inside = [
+        (&b".kml"[..], "a KML file"),
+        (b".shp", "a Shapefile"),
+        (b".geojson", "GeoJSON"),
+        (b".plan", "a plan"),
+        (b".wpml", "a mission of DJI (WPML)"),
+    ];
+    let found = inside.iter().find(|(ending, _)| has(ending));
+    Refused::Archive(found.map_or("files of other kinds", |(_, what)| *what).to_owned())
+}
+
+fn binary(bytes: &[u8]) -> Option<Refused> {
+    if bytes.starts_with(b"ULog") {
+        return Some(Refused::Log("a flight log of PX4 (ULog)"));
+    }
+    if bytes.starts_with(&[0xa3, 0x95]) {
+        return Some(Refused::Log("a flight log of ArduPilot (DataFlash)"));
+    }
+    bytes
+        .starts_with(b"%PDF")
+        .then_some(Refused::Other("a PDF", "a plan, KML or GeoJSON"))
+}
+
+/// Files that are often taken for one that is read.
+fn other(text: &str, name: &str) -> Refused {
+    let start = text.trim_start();
+    let head: String = start.chars().take(2000).collect();
+    if head.contains("<gpx") {
+        return Refused::Other("a GPX track", "QGC WPL 110, or as a polygon in KML or GeoJSON");
+    }
+    if head.contains("apiVersion:") && head.contains("kind:") {
+        return Refused::Objects;
+    }
+    if head.starts_with("latitude,longitude") {
+        return Refused::Other("a mission of Litchi (CSV)", "a QGroundControl plan or QGC WPL 110");
+    }
+    if start.starts_with("#!/bin/sh") || head.contains("param set") {
+        return Refused::Other("a start script of PX4", "a parameter file of QGroundControl");
+    }
+    if start.starts_with('<') {
+        return Refused::Other("XML, but not KML", "KML");
+    }
+    // A parameter file with one bad line is named by that line.
+    let ends = |ending: &str| name.to_ascii_lowercase().ends_with(ending);
+    if ends(".param") || ends(".parm") || ends(".params") {
+        return match parameters::read(text) {
+            Err(error) => error.into(),
+            Ok(_) => Refused::Unknown,
+        };
+    }
+    if ends(".waypoints") || ends(".mission") || ends(".plan") {
+        return Unreadable::NoFormat.into();
+    }
+    Refused::Unknown
+}

@@ -25,7 +25,7 @@ const ARROWS: [(&str, &[&str]); 18] = [
     ("proto", &["model"]),
     ("trust", &["model"]),
     ("link", &["fleet", "model"]),
-    ("plan-files", &["model"]),
+    ("plan-files", &["fleet", "model"]),
     ("traces", &["model"]),
     ("sitl", &[]),
     ("conformance", &["sitl"]),

@@ -35,7 +35,6 @@ use plan_way::PlanWay;
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
 use std::sync::Arc;
-use takeoff::takes_off;
 
 /// Vehicles cross no higher than this above the lowest home, meters: as high as a Drone may be asked to hold.
 const CEILING: f64 = 120.0;
@@ -789,6 +788,11 @@ fn never_flew(report: &Report) -> bool {
     let unheard = report.truth == FlightTruth::Unknown(WhyUnknown::NeverHeard);
     let ordered = report.held.as_ref().is_some_and(|held| !held.grounded);
     unheard && !ordered && report.so_far != SoFar::Flown
+}
+
+/// Whether it climbs to the height of its takeoff.
+fn takes_off(report: &Report) -> bool {
+    report.activity == Activity::TakingOff || report.truth == FlightTruth::Airborne(Airborne::TakingOff)
 }
 
 /// Modes in which an autopilot flies straight home at its return altitude and lands, by their own names. SMART_RTL flies back along its track.

@@ -7,8 +7,7 @@
 //!                          ▲                 └─pilot, hold, drift──► left      │
 //!                          └── the rest from here is clear of all ◄──┴────────┘
 
-use super::takeoff::takes_off;
-use super::{Desire, Expected, FENCES_UNKNOWN, Site, WANDERS, kept_within, sentence};
+use super::{Desire, Expected, FENCES_UNKNOWN, Site, WANDERS, kept_within, sentence, takes_off};
 use crate::airspace::{Margin, NotFit, Route};
 use crate::planning::movement::Waiting;
 use model::geo::Local;

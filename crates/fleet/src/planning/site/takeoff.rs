@@ -6,7 +6,7 @@
 //! its way has to be clear of all, and stay clear until it takes off.
 
 use super::plan_way::{self, Granted};
-use super::{Desire, Expected, Site, ordered_height};
+use super::{Desire, Expected, Site, ordered_height, takes_off};
 use crate::airspace::{Owner, Route, Unsteady, Volume};
 use crate::planning::movement::Waiting;
 use model::geo::Local;
@@ -384,11 +384,6 @@ impl Site {
         };
         !self.claims.in_the_way(node, way).iter().any(may_come_near)
     }
-}
-
-/// Whether it climbs to the height of its takeoff.
-pub(super) fn takes_off(report: &Report) -> bool {
-    report.activity == Activity::TakingOff || report.truth == FlightTruth::Airborne(Airborne::TakingOff)
 }
 
 /// Whether one is on its way down where it is.

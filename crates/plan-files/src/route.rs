@@ -416,8 +416,8 @@ pub fn unchanged(plan: &Plan) -> Vec<Problem> {
 
 /// The words of `fleet`, with the name of a command that it does not know.
 fn words(plan: &Plan, error: &fleet::planning::mission::written::BadItems) -> String {
-    use model::plan::flight::BadPlan;
     use fleet::planning::mission::written::BadItems;
+    use model::plan::flight::BadPlan;
     match error {
         BadItems::Item(BadPlan::Command { number, .. }) => {
             format!("{} cannot be part of a flight; remove it", plan.item(*number))

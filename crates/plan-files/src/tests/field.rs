@@ -6,12 +6,12 @@ use crate::check::Problem;
 use crate::recognize::{self, Contents, Recognized, Refused};
 use crate::route::{self, Routed, route};
 use crate::{Plan, mav_cmd};
+use mavlink::dialects::ardupilotmega::MavCmd;
 use model::plan::{Action, Waypoint};
 use model::rules::{Outline, Side};
 use model::station::Altitude;
 use model::units::{AltitudeAboveHome, AltitudeAmsl};
 use model::vehicle::Autopilot;
-use mavlink::dialects::ardupilotmega::MavCmd;
 use num_traits::FromPrimitive as _;
 use serde_json::{Value, json};
 use std::time::Duration;
@@ -82,8 +82,11 @@ fn qgc(items: &Value) -> String {
     qgc_with(items, |_| {})
 }
 
+/// Frame, command, parameters, place and altitude of an item.
+type Line = (u8, u16, [f64; 4], [f64; 2], f64);
+
 /// Lines of `QGC WPL 110` with home before them: frame, command, four parameters, place and altitude.
-fn wpl(lines: &[(u8, u16, [f64; 4], [f64; 2], f64)]) -> String {
+fn wpl(lines: &[Line]) -> String {
     let mut text = format!(
         "QGC WPL 110\n0\t1\t0\t16\t0\t0\t0\t0\t{}\t{}\t488.0\t1\n",
         HOME[0], HOME[1]

@@ -380,7 +380,8 @@ impl Run<'_> {
             self.tell("an aircraft comes");
         }
         if self.chance(0.005) {
-            let number = self.rng.random_range(0..self.gate().posts.len());
+            let posts = self.gate().posts.len();
+            let number = self.rng.random_range(0..posts);
             let place = self.any_post();
             self.tell(&format!("station {number} is moved to {place:.1?}"));
             self.ask_for_posts();

@@ -25,6 +25,9 @@ pub struct Args {
     /// So many Missions at once, each flown by a vehicle of its own, and what is written for each.
     #[arg(long, value_name = "MISSIONS", num_args = 0..=1, default_missing_value = "500", conflicts_with_all = ["vehicles", "rules"])]
     missions: Option<u32>,
+    /// Missions in layers, with pilots who move vehicles, returns that ground stations order, and edits of what is flown.
+    #[arg(long, conflicts_with_all = ["vehicles", "rules", "missions"])]
+    gate: bool,
     /// Random formations that it goes through.
     #[arg(long, default_value_t = 10, requires = "vehicles", value_name = "FORMATIONS")]
     formations: u32,
@@ -34,6 +37,8 @@ pub struct Args {
 }
 
 const SEEDS: u64 = 2000;
+/// A world of Missions is as long as ten small ones.
+const GATES: u64 = 200;
 /// A large run takes minutes.
 const LARGE: u64 = 2;
 
@@ -42,6 +47,7 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let seeds = args.seeds.unwrap_or(match (args.missions, args.vehicles) {
         (Some(_), _) => 1,
         (None, Some(_)) => LARGE,
+        (None, None) if args.gate => GATES,
         (None, None) => SEEDS,
     });
     say::heading(&format!("{seeds} seeds from {} on", args.from));
@@ -67,6 +73,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     } else if let Some(missions) = args.missions {
         command.arg("missions_of_any_length");
         command.env("SKEIN_MISSIONS", missions.to_string());
+    } else if args.gate {
+        command.arg("missions_keep_apart");
     } else {
         command.arg("no_disorder");
     }

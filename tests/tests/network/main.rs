@@ -17,12 +17,17 @@
 //! profiles are changed all the time, and agents and leaders are killed in the middle of what follows from
 //! that; the fence and the parameters of the simulated autopilots say what is true. `SKEIN_UPLOADS` sets their length. One more run rolls a
 //! profile over forty vehicles, and counts the messages on the lines to their autopilots. Another flies Missions, one for each vehicle,
-//! short and long ones, and counts what the coordinators write for each; `SKEIN_MISSIONS` sets how many. The last has three vehicles fly a
+//! short and long ones, and counts what the coordinators write for each; `SKEIN_MISSIONS` sets how many. One has three vehicles fly a
 //! patrol in turn, and measures for how long no vehicle is on the way.
+//!
+//! The last kind has a few vehicles share a Mission in layers, beside Drones with stations and a parked vehicle. Leaders and agents are killed,
+//! the network breaks, aircraft pass, pilots take vehicles, move them and give them back, ground stations order returns, and what can be edited
+//! of the Missions is, while they are flown. All that flies by our orders keeps apart, by where it truly is; afterwards all Missions
+//! complete, and nothing hovers without saying why.
 //!
 //! Not covered: TLS and credentials; serial lines; the process around coordinator and agent (`coordinator::run_with`,
 //! `agent::life`); SIGTERM; everything that uses the real clock, which does not advance (`replaceLostAfterSeconds`, times in
-//! status); a Swarm that is deleted; 410 Gone; two agents that claim one node; batteries below the reserve and pilots who take over,
+//! status); a Swarm that is deleted; 410 Gone; two agents that claim one node; batteries below the reserve,
 //! which `agent/tests/interleavings` covers.
 //!
 //! Each seed runs in a process of its own, since hash tables and random numbers use a source that belongs to the process. Its addresses
@@ -64,6 +69,8 @@ const RULES_SEEDS: u64 = 4;
 const UPLOADS: u32 = 50;
 /// Vehicles of a rollout.
 const FLEET: usize = 40;
+/// Worlds of Missions, pilots and edits.
+const GATE_SEEDS: u64 = 2;
 /// Missions at once, in each run of the tests.
 const MISSIONS: usize = 6;
 /// Long runs report their progress at this interval of seeds.
@@ -79,7 +86,7 @@ fn number(name: &str) -> Option<u64> {
 
 /// The standard harness waits by the clock, which does not advance here: these tests run one by one, with the harness's output format.
 type Test = (&'static str, fn());
-const TESTS: [Test; 7] = [
+const TESTS: [Test; 8] = [
     (
         "no_disorder_of_the_network_breaks_an_invariant",
         no_disorder_of_the_network_breaks_an_invariant,
@@ -104,6 +111,10 @@ const TESTS: [Test; 7] = [
     (
         "a_patrol_is_flown_by_three_in_turn_without_a_long_gap",
         a_patrol_is_flown_by_three_in_turn_without_a_long_gap,
+    ),
+    (
+        "missions_keep_apart_whoever_moves_their_vehicles_or_edits_them",
+        missions_keep_apart_whoever_moves_their_vehicles_or_edits_them,
     ),
 ];
 
@@ -166,6 +177,10 @@ fn a_patrol_is_flown_by_three_in_turn_without_a_long_gap() {
     under_seeds(1, Theme::Patrol);
 }
 
+fn missions_keep_apart_whoever_moves_their_vehicles_or_edits_them() {
+    under_seeds(GATE_SEEDS, Theme::Gate);
+}
+
 /// What the environment asks for, if not the usual runs.
 fn theme() -> Option<Theme> {
     let number = |name| Some(usize::try_from(number(name)?).expect("a small number"));
@@ -186,6 +201,7 @@ fn theme() -> Option<Theme> {
         .or_else(rollout)
         .or_else(missions)
         .or_else(|| number("SKEIN_PATROL").map(|_| Theme::Patrol))
+        .or_else(|| number("SKEIN_GATE").map(|_| Theme::Gate))
 }
 
 /// The environment that asks for it.
@@ -201,6 +217,7 @@ fn variables(theme: Theme) -> Vec<(&'static str, String)> {
         Theme::Rollout(vehicles) => vec![("SKEIN_ROLLOUT", vehicles.to_string())],
         Theme::Missions(count) => vec![("SKEIN_MISSIONS", count.to_string())],
         Theme::Patrol => vec![("SKEIN_PATROL", "1".to_owned())],
+        Theme::Gate => vec![("SKEIN_GATE", "1".to_owned())],
     }
 }
 
@@ -277,6 +294,7 @@ fn in_a_process(seed: u64, theme: Theme) -> Output {
         "SKEIN_ROLLOUT",
         "SKEIN_MISSIONS",
         "SKEIN_PATROL",
+        "SKEIN_GATE",
     ] {
         command.env_remove(name);
     }
@@ -332,7 +350,9 @@ fn alone(seed: u64) -> ExitCode {
                 tally.arms,
                 tally.simulated.as_secs()
             ),
-            Theme::Rollout(_) | Theme::Missions(_) | Theme::Patrol => eprintln!("seed {seed}: {}", tally.course),
+            Theme::Rollout(_) | Theme::Missions(_) | Theme::Patrol | Theme::Gate => {
+                eprintln!("seed {seed}: {}", tally.course)
+            }
         },
         Err(broken) => {
             eprintln!("seed {seed}: {broken}");

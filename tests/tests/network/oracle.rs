@@ -83,6 +83,12 @@ pub struct Tally {
     pub uploads: u32,
     pub armed_with_rules: u32,
     pub kills_within: u32,
+    /// Pilots who took a vehicle and moved it, returns that a ground station ordered, and edits of what is flown.
+    pub pilots: u32,
+    pub returns: u32,
+    pub edits: u32,
+    /// How long vehicles were in the air, all together.
+    pub in_the_air: Duration,
     /// What came of a course of many vehicles, in a sentence.
     pub course: String,
     pub simulated: Duration,
@@ -113,7 +119,7 @@ pub struct Oracle {
     /// Since when what is recorded forbids flights from a node.
     barred: BTreeMap<String, Duration>,
     went_back: bool,
-    separation: Separation,
+    pub separation: Separation,
     trace: DefaultHasher,
 }
 
@@ -213,7 +219,7 @@ impl Oracle {
         self.separation.judge(nodes, at)?;
         self.tally.nearest = self.separation.nearest;
         self.traffic
-            .judge(nodes, |number| self.separation.is_diverted(number), at)?;
+            .judge(nodes, |number| self.separation.is_excused(number), at)?;
         if let Some(rules) = &mut self.rules {
             rules.judge(nodes, cluster, at)?;
             self.tally.armed_with_rules = rules.arms;
@@ -290,6 +296,9 @@ impl Oracle {
             |moment: Option<Duration>, span: Duration| moment.is_some_and(|then| at.saturating_sub(then) <= span);
         for command in new {
             (at, node.number, command as u32).hash(&mut self.trace);
+            if let Some(persons) = &mut self.separation.all_move {
+                persons.commanded(node, command, at);
+            }
             let what = || format!("{} at {at:?}: {command:?}; {ledger:?}", node.name());
             let takes_off = matches!(
                 command,

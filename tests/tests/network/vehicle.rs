@@ -7,7 +7,7 @@ use crate::wire::RulesWire;
 use link::decode::decode;
 use link::dialect::{MavCmd, MavMessage};
 use link::framing::Framer;
-use sitl::faults::{Around, Script, What};
+use sitl::faults::{Around, ModeNumber, Script, Sudden, What};
 use sitl::model::{Autopilot, Fault, Neu, Port, VehicleConfig, Wgs84, Wind};
 use sitl::wire::PlanItem;
 use sitl::wired::{Event, WiredVehicle};
@@ -167,6 +167,20 @@ impl Vehicle {
             let mut one = one.lock().unwrap();
             let home = one.home.on_earth();
             one.wired.vehicle_mut().carry(home);
+        }
+    }
+
+    /// A pilot takes it over in the air, or has it, and flies it by stick to `to`.
+    pub fn fly_by_stick(&self, to: Spot) {
+        if let Self::Simulated(one) = self {
+            one.lock().unwrap().wired.vehicle_mut().fly_by_stick(to.on_earth());
+        }
+    }
+
+    /// A pilot changes its mode.
+    pub fn change_mode(&self, mode: ModeNumber) {
+        if let Self::Simulated(one) = self {
+            one.lock().unwrap().wired.inject(What::Sudden(Sudden::Mode(mode)));
         }
     }
 

@@ -14,6 +14,7 @@ use formation::Formations;
 pub use formation::Size;
 use futures::StreamExt;
 use futures::stream::FuturesUnordered;
+use gate::Gate;
 use http::Method;
 use model::ids::Term;
 use rand::rngs::StdRng;
@@ -29,6 +30,7 @@ use tokio::task::JoinSet;
 use turmoil::Sim;
 
 mod formation;
+mod gate;
 mod missions;
 mod patrol;
 mod person;
@@ -82,13 +84,17 @@ pub enum Theme {
     Missions(usize),
     /// A patrol that three vehicles fly in turn.
     Patrol,
+    /// Missions in layers, with persons who move vehicles and edit what is flown.
+    Gate,
 }
 
 impl Theme {
     const fn formations(self) -> Option<Size> {
         match self {
             Self::Formations(size) => Some(size),
-            Self::Disorder | Self::Uploads(_) | Self::Rollout(_) | Self::Missions(_) | Self::Patrol => None,
+            Self::Disorder | Self::Uploads(_) | Self::Rollout(_) | Self::Missions(_) | Self::Patrol | Self::Gate => {
+                None
+            }
         }
     }
 
@@ -131,6 +137,7 @@ struct Run<'a> {
     grounded: bool,
     stations: Option<Stations>,
     formations: Option<Formations>,
+    gate: Option<Gate>,
     /// So many agents share a host.
     agents_per_host: usize,
     person: mpsc::UnboundedSender<PersonOrder>,
@@ -149,6 +156,7 @@ pub fn run(seed: u64, folder: &Path, theme: Theme) -> Result<Tally, String> {
         Theme::Rollout(_) => run.through_a_rollout()?,
         Theme::Missions(_) => run.through_missions()?,
         Theme::Patrol => run.through_a_patrol()?,
+        Theme::Gate => run.through_the_gate()?,
     }
     if theme != Theme::Disorder {
         return Ok(run.account());
@@ -185,6 +193,7 @@ impl Run<'_> {
             Theme::Uploads(_) => rules::VEHICLES,
             Theme::Rollout(vehicles) | Theme::Missions(vehicles) => vehicles,
             Theme::Patrol => patrol::VEHICLES,
+            Theme::Gate => gate::vehicles(&mut rng),
         };
         let cluster = Cluster::open(&folder.join("api"), COORDINATORS, split(&mut rng));
         let mut builder = turmoil::Builder::new();
@@ -203,6 +212,7 @@ impl Run<'_> {
             Theme::Formations(_) | Theme::Uploads(_) | Theme::Rollout(_) => formation::homes(count),
             Theme::Missions(_) => missions::homes(count),
             Theme::Patrol => patrol::homes(),
+            Theme::Gate => gate::homes(count, &mut rng),
         };
         let has_rules = theme.has_rules() || (small && rules::change_in(seed));
         let stations = flies.then(|| Stations::new(&homes, &mut rng));
@@ -289,6 +299,7 @@ impl Run<'_> {
             grounded: false,
             stations,
             formations: size.map(|size| Formations::new(size, homes)),
+            gate: None,
             agents_per_host,
         };
         run.oracle.tally.liars = liars;
@@ -433,7 +444,7 @@ impl Run<'_> {
             self.nodes[node].vehicle.set_ready(false);
             self.for_a_while(20.0, Ends::Unready(node));
         }
-        if self.formations.is_none() {
+        if self.formations.is_none() && self.gate.is_none() {
             self.person();
             self.traffic();
             self.rules_in_disorder();

@@ -234,6 +234,14 @@ impl Pilot for ArduPilot {
         }
     }
 
+    fn fly_by_stick(&mut self, core: &mut Core, to: Neu) {
+        if self.landed(core) || self.set_mode(core, modes::LOITER).is_err() {
+            return;
+        }
+        self.announce_mode(core);
+        self.flight = Flight::Guided { target: to };
+    }
+
     fn block(&mut self, core: &mut Core, blocked: bool) {
         self.block_voice(core, blocked);
     }

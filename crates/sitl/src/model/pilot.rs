@@ -3,6 +3,7 @@
 //! Owns: [`Pilot`], and what can go wrong with the vehicle. Must not: contain behavior.
 
 use super::core::Core;
+use super::geo::Neu;
 use crate::wire::{Incoming, PlanItem};
 
 /// What a profile must do. Both callbacks may send through the core.
@@ -23,6 +24,8 @@ pub(super) trait Pilot: Send {
     fn parameter_written(&mut self, _place: usize) {}
     /// A fault begins or ends. A profile that does not model it ignores it.
     fn suffer(&mut self, _core: &mut Core, _fault: Fault) {}
+    /// A pilot flies it by stick to `to`. A profile that does not model it ignores it.
+    fn fly_by_stick(&mut self, _core: &mut Core, _to: Neu) {}
     /// The link is blocked, or free again. A profile that does not model it continues to send.
     fn block(&mut self, _core: &mut Core, _blocked: bool) {}
 }

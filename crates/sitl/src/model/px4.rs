@@ -305,6 +305,14 @@ impl Pilot for Px4 {
         self.judged_fence()
     }
 
+    fn fly_by_stick(&mut self, core: &mut Core, to: Neu) {
+        if !self.flying() || self.flight == Flight::Tumbling {
+            return;
+        }
+        self.enter(core, Mode::Position);
+        self.flight = Flight::Holding { at: to };
+    }
+
     fn parameter_written(&mut self, place: usize) {
         self.params_to_send.push(place);
     }

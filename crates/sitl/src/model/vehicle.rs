@@ -172,6 +172,20 @@ impl Vehicle {
         }
     }
 
+    /// A pilot takes it over in the air, or has it, and flies it by stick to `place`, in a mode for that.
+    pub fn fly_by_stick(&mut self, place: Wgs84) {
+        if self.dark || !self.pilot.armed() || self.core.airframe.on_ground() {
+            return;
+        }
+        let (to, off) = (self.core.config.home.to_local(place), self.weather.off());
+        let to = Neu {
+            north: to.north - off.north,
+            east: to.east - off.east,
+            up: to.up,
+        };
+        self.pilot.fly_by_stick(&mut self.core, to);
+    }
+
     /// How often the vehicle rebooted by command. A change means that its link went down.
     pub fn reboots(&self) -> u32 {
         self.reboots

@@ -1,13 +1,17 @@
 //! Whether vehicles keep apart, by where they truly are.
 //!
-//! Owns: rule 10, and who does not count. Must not: know claims, routes or rules of `fleet`.
+//! Owns: rule 10, and who does not count; [`OfPersons`], whom persons move. Must not: know claims, routes or rules of `fleet`.
 //!
 //! 10. No two vehicles in the air, one of which moves along routes, are nearer than 5 m over ground and in height at once; but for
-//!     one that its failsafe or a person brings down where it is, and one without a station that has come down away from home.
+//!     one that its failsafe or a person brings down where it is, and one without a station that has come down away from home. Where all
+//!     move ([`Separation::all_move`]), plans count as routes do, and away from home nobody is excused.
+
+pub mod persons;
 
 use crate::node::Node;
 use crate::vehicle::Spot;
 use model::assignment::Order;
+use persons::OfPersons;
 use std::time::Duration;
 
 /// Nearer than this, over ground and in height, is too near, meters.
@@ -25,6 +29,8 @@ pub struct Separation {
     diverted: Vec<bool>,
     /// The least distance so far, millimeters.
     pub nearest: Option<u32>,
+    /// Vehicles that persons move, where all others move by orders of ours.
+    pub all_move: Option<OfPersons>,
 }
 
 struct Flight {
@@ -44,8 +50,13 @@ impl Separation {
     }
 
     /// Whether it lands so.
-    pub fn is_diverted(&self, number: usize) -> bool {
+    fn is_diverted(&self, number: usize) -> bool {
         self.diverted.get(number).copied().unwrap_or_default()
+    }
+
+    /// Whether none of ours has chosen where it is.
+    pub fn is_excused(&self, number: usize) -> bool {
+        self.is_diverted(number) || (self.all_move.as_ref()).is_some_and(|persons| persons.moves(number))
     }
 
     /// # Errors
@@ -60,19 +71,27 @@ impl Separation {
                 if let Some(diverted) = self.diverted.get_mut(node.number) {
                     *diverted = false;
                 }
+                if let Some(persons) = &mut self.all_move {
+                    persons.landed(node.number);
+                }
                 continue;
             }
             if spot.up <= LIFTED {
                 continue;
             }
-            let routed = matches!(&node.ledger.lock().unwrap().last_order, Some(Order::Assigned(a)) if a.routed);
-            let diverted = self.is_diverted(node.number);
+            let routed = self.all_move.is_some()
+                || matches!(&node.ledger.lock().unwrap().last_order, Some(Order::Assigned(a)) if a.routed);
+            let excused = self.is_excused(node.number);
             flying.push(Flight {
                 number: node.number,
                 at: spot,
                 routed,
-                excused: diverted || (!routed && spot.over_ground(home) > AT_HOME),
+                excused: excused || (!routed && spot.over_ground(home) > AT_HOME),
             });
+        }
+        if let Some(persons) = &mut self.all_move {
+            let spots: Vec<_> = flying.iter().map(|one| (one.number, one.at, one.excused)).collect();
+            persons.note(nodes, &spots, at);
         }
         // From west to east, so that of many vehicles only those are compared that can be nearer than any two before.
         flying.sort_by(|one, other| one.at.east.total_cmp(&other.at.east));
@@ -92,6 +111,9 @@ impl Separation {
 
     fn pair(&mut self, one: &Flight, other: &Flight, nodes: &[Node], at: Duration) -> Result<(), String> {
         if one.excused || other.excused || !(one.routed || other.routed) {
+            return Ok(());
+        }
+        if (self.all_move.as_ref()).is_some_and(|persons| persons.brought_together(one.number, other.number)) {
             return Ok(());
         }
         let (over_ground, in_height) = (one.at.over_ground(other.at), (one.at.up - other.at.up).abs());

@@ -18,9 +18,15 @@ const UP: std::ops::Range<f64> = 0.0..120.0;
 impl Run<'_> {
     /// One comes, if there is none.
     pub(super) fn traffic(&mut self) {
+        if self.seed % SHARE == SHARE - 1 && self.chance(0.006) {
+            self.an_aircraft_comes(self.disorder());
+        }
+    }
+
+    /// One comes, if there is none; it is gone when the faults are, at `end`.
+    pub(super) fn an_aircraft_comes(&mut self, end: Duration) {
         let now = self.sim.elapsed();
-        let comes = self.seed % SHARE == SHARE - 1 && self.chance(0.006);
-        if !comes || self.oracle.traffic.is_here(now) {
+        if self.oracle.traffic.is_here(now) {
             return;
         }
         let (course, off) = (
@@ -32,8 +38,7 @@ impl Run<'_> {
             north: off * course.cos(),
             up: self.rng.random_range(UP),
         };
-        // It is gone when the faults are.
-        let stays = Duration::from_secs_f64(self.rng.random_range(STAYS)).min(self.disorder().saturating_sub(now));
+        let stays = Duration::from_secs_f64(self.rng.random_range(STAYS)).min(end.saturating_sub(now));
         for node in &self.nodes {
             node.vehicle.show_aircraft(at, stays);
         }

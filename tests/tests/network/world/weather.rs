@@ -9,6 +9,8 @@ use sitl::model::Wind;
 /// The second half of the worlds with stations, which have no aircraft; and of the runs through formations each second.
 const SHARE: u64 = 6;
 const SHARE_OF_FORMATIONS: u64 = 2;
+/// Of the worlds of Missions and persons.
+const SHARE_OF_GATES: u64 = 3;
 /// A fresh breeze, which a small vehicle can work against.
 const WIND: Wind = Wind {
     speed_m_s: 9.0,
@@ -22,6 +24,7 @@ pub fn of_run(seed: u64, theme: Theme, number: usize, vehicle: &Vehicle) {
     let is_rough = match theme {
         Theme::Disorder => seed % SHARE == SHARE / 2 - 1,
         Theme::Formations(_) => seed % SHARE_OF_FORMATIONS == 1,
+        Theme::Gate => seed % SHARE_OF_GATES == 1,
         Theme::Uploads(_) | Theme::Rollout(_) | Theme::Missions(_) | Theme::Patrol => false,
     };
     if is_rough {

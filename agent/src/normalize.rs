@@ -109,6 +109,7 @@ impl Normalizer {
                 vehicle.battery = Some(Sighting::new(self.batteries.receive(m, now), now));
             }
             MavMessage::GLOBAL_POSITION_INT(m) => {
+                vehicle.running_for = Some(Duration::from_millis(m.time_boot_ms.into()));
                 if let Some(home) = global_position(vehicle, m, now) {
                     self.home(vehicle, home, now);
                 }

@@ -63,6 +63,7 @@ mod refusal;
 mod remote_id;
 mod reporting;
 mod rules;
+mod stand_down;
 
 /// Our heartbeat, 1 Hz by convention.
 const HEARTBEAT_EVERY: Duration = Duration::from_secs(1);
@@ -295,6 +296,9 @@ impl Pilot {
         if let (MavMessage::PARAM_VALUE(value), Some(identity)) = (&frame.message, &self.vehicle.identity) {
             self.preflight.receive(identity.autopilot, value, now);
         }
+        if let (MavMessage::PARAM_ERROR(error), Some(identity)) = (&frame.message, &self.vehicle.identity) {
+            self.preflight.failed(identity.autopilot, error, now);
+        }
         if let MavMessage::COMMAND_ACK(ack) = &frame.message {
             if ack.result == MavResult::MAV_RESULT_IN_PROGRESS
                 && let Some(o) = self.outstanding.as_ref().filter(|o| o.is_about(ack))
@@ -468,6 +472,7 @@ impl Pilot {
             behind: self.is_behind(now),
             uplink_silent: self.contact.silent(now),
             record: &self.state.record,
+            stands_down: self.state.stand_downs.now.is_some(),
             memory: &self.memory,
             battery: self.gauge.levels(now),
             preflight: self.clearance(now),
@@ -566,7 +571,8 @@ impl Pilot {
     }
 
     /// Parameters are read for a Drone that asks for it, on the ground, where there is time. In the air only those are read that an
-    /// agent which was restarted knows nothing of. Without such a Drone it is the height of the return alone, for Geofences.
+    /// agent which was restarted knows nothing of. Without such a Drone it is the altitude of the return alone, which says where the vehicle
+    /// may be.
     fn next_parameter(&mut self, now: Moment, jitter: f64) -> Option<Outgoing> {
         let wanted = self.preflight_policy() != Preflight::Ignore;
         self.link_up?;
@@ -577,7 +583,7 @@ impl Pilot {
         };
         let identity = self.vehicle.identity.as_ref()?;
         if !wanted {
-            let message = self.preflight.next_return_height(identity, now, jitter)?;
+            let message = self.preflight.next_return_altitude(identity, now, jitter)?;
             return Some(self.aside(message));
         }
         let ours = Ours {
@@ -802,6 +808,7 @@ impl Pilot {
         if let Some(astray) = self.watch.astray().filter(|_| before.is_none()) {
             warn!(?astray, "the vehicle is not where it should be");
         }
+        self.stand_down(&record, now);
         self.state.record = record;
         let identity = self.vehicle.identity.as_ref();
         self.state.vehicle = identity.map(Identity::address).or(self.state.vehicle);

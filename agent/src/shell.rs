@@ -301,6 +301,7 @@ impl Shell {
             FromUplink::Rules(rules) => self.pilot.take_rules(rules),
             FromUplink::Plan(plan) => self.pilot.take_plan(plan),
             FromUplink::RemoteId(order) => self.pilot.take_remote_id(order, now),
+            FromUplink::StandUp(order) => self.pilot.stand_up(order, now),
             FromUplink::Kill(order, at) => self.kill(&order, self.wiring.clock.moment(at), now).await,
         }
     }

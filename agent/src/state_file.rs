@@ -10,6 +10,7 @@ use crate::durable;
 use crate::plan;
 use crate::remote_id;
 use crate::rules::Remembered;
+use fleet::flight::stand_down::StandDowns;
 use fleet::flight_record::FlightRecord;
 use model::assignment::Fence;
 use model::ids::NodeName;
@@ -30,6 +31,9 @@ pub struct State {
     pub fence: Fence,
     /// What was observed of the flight.
     pub record: FlightRecord,
+    /// Whether the vehicle is left to a person.
+    #[serde(default)]
+    pub stand_downs: StandDowns,
     /// The vehicle: while a Drone is held, no other is taken for it.
     #[serde(default)]
     pub vehicle: Option<Address>,
@@ -250,6 +254,7 @@ mod tests {
         let (_, state) = Store::open(dir.path(), &node("a")).unwrap();
         assert_eq!((state.fence.highest_term, state.fence.ground_latch), (Term(7), None));
         assert_eq!((state.record.takeovers, state.record.killed), (0, false));
+        assert_eq!(state.stand_downs, StandDowns::default());
     }
 
     #[test]

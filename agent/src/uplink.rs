@@ -16,6 +16,7 @@ use model::plan::FlightPlan;
 use model::remote_id::RemoteIdOrder;
 use model::report::Report;
 use model::rules::Rules;
+use model::stand_down::StandUp;
 use proto::convert::BadMessage;
 use proto::v1;
 use std::time::Duration;
@@ -51,6 +52,8 @@ pub enum FromUplink {
     Plan(FlightPlan),
     /// Whom to name as the operator came on the open stream.
     RemoteId(RemoteIdOrder),
+    /// A person's word that the vehicle may fly again came on the open stream.
+    StandUp(StandUp),
     /// An order to stop the motors came on the open stream, just then.
     Kill(KillOrder, Instant),
 }
@@ -304,6 +307,9 @@ enum Received {
 fn read(mut message: v1::ToAgent) -> Result<Received, BadMessage> {
     if let Some(kill) = message.kill.take() {
         return Ok(Received::Word(FromUplink::Kill(kill.try_into()?, Instant::now())));
+    }
+    if let Some(order) = message.stand_up.take() {
+        return Ok(Received::Word(FromUplink::StandUp(order.into())));
     }
     if let Some(call) = message.guest_call.take() {
         return Ok(Received::Guest(call.try_into()?));

@@ -19,6 +19,7 @@ use model::preflight_policy::Preflight;
 use model::report::{Activity, HandsOff};
 use model::reported_flight::ReportedFlight;
 use model::route_order::OrderNumber;
+use model::stand_down::{StandUp, StoodDown};
 use model::time::Moment;
 use model::units::{Address, AltitudeAboveHome, SystemId};
 use model::vehicle::{FlightTruth, HardwareUid, WhyUnknown};
@@ -469,4 +470,123 @@ fn a_vehicle_in_the_air_whose_hardware_is_not_read_yet_still_lands() {
     reports(&mut pilot, true, MavLandedState::MAV_LANDED_STATE_IN_AIR, GUIDED, 1000);
     assigned(&mut pilot, 2, GROUND, 1100);
     assert_eq!(commands(&written(&mut pilot, 1100)), [LAND]);
+}
+
+const RTL: u32 = 6;
+const AIR: MavLandedState = MavLandedState::MAV_LANDED_STATE_IN_AIR;
+const DOWN: MavLandedState = MavLandedState::MAV_LANDED_STATE_ON_GROUND;
+
+fn takes(pilot: &mut Pilot, order: &Order, ms: u64) {
+    let fence = pilot.consider(order, at(ms)).unwrap();
+    pilot.adopt(fence, at(ms));
+}
+
+fn for_drone(uid: &str, desired: Desired) -> Order {
+    Order::Assigned(Assignment {
+        uid: DroneUid(uid.into()),
+        ..assignment(1, desired)
+    })
+}
+
+/// Charge and voltage, in percent and millivolts.
+fn battery(pilot: &mut Pilot, (remaining, voltage): (i8, u16), ms: u64) {
+    let health = SYS_STATUS_DATA {
+        onboard_control_sensors_health: MavSysStatusSensor::MAV_SYS_STATUS_PREARM_CHECK,
+        voltage_battery: voltage,
+        battery_remaining: remaining,
+        ..SYS_STATUS_DATA::default()
+    };
+    receive(pilot, MavMessage::SYS_STATUS(health), ms);
+}
+
+/// What is written while the vehicle is on the ground and reports twice a second, with this battery.
+fn rests(pilot: &mut Pilot, charge: (i8, u16), span: std::ops::Range<u64>) -> Vec<Outgoing> {
+    let mut all = Vec::new();
+    for ms in span.step_by(500) {
+        reports(pilot, false, DOWN, GUIDED, ms);
+        battery(pilot, charge, ms);
+        all.extend(written(pilot, ms));
+    }
+    all
+}
+
+const FULL: (i8, u16) = (95, 16_600);
+
+/// A pilot whose vehicle has flown for Drone u-1 and was brought home by a ground station.
+fn brought_home() -> Pilot {
+    let (mut pilot, _) = serves();
+    reports(&mut pilot, true, AIR, GUIDED, 2000);
+    written(&mut pilot, 2000);
+    reports(&mut pilot, true, AIR, RTL, 3000);
+    written(&mut pilot, 3000);
+    rests(&mut pilot, FULL, 4000..12_000);
+    pilot
+}
+
+#[test]
+fn a_vehicle_that_somebody_brought_home_is_armed_for_no_other_drone() {
+    let mut pilot = brought_home();
+    takes(&mut pilot, &Order::unassigned(Term(3)), 12_000);
+    rests(&mut pilot, FULL, 12_000..80_000);
+    takes(&mut pilot, &for_drone("u-2", FLY), 80_000);
+    assert_eq!(commands(&rests(&mut pilot, FULL, 80_000..160_000)), []);
+}
+
+#[test]
+fn the_charge_of_a_rebounding_battery_does_not_arm_a_vehicle_that_its_reserve_has_landed() {
+    let (mut pilot, _) = serves();
+    for ms in (2000..8000).step_by(500) {
+        reports(&mut pilot, true, AIR, GUIDED, ms);
+        battery(&mut pilot, (15, 14_000), ms);
+        written(&mut pilot, ms);
+    }
+    for ms in (8000..12_000).step_by(500) {
+        reports(&mut pilot, true, AIR, RTL, ms);
+        battery(&mut pilot, (14, 14_000), ms);
+        written(&mut pilot, ms);
+    }
+    rests(&mut pilot, (14, 14_100), 12_000..20_000);
+    takes(&mut pilot, &Order::unassigned(Term(3)), 20_000);
+    takes(&mut pilot, &for_drone("u-2", FLY), 25_000);
+    assert_eq!(commands(&rests(&mut pilot, (97, 14_600), 25_000..120_000)), []);
+}
+
+#[test]
+fn a_vehicle_stands_down_in_the_next_life_of_its_agent_too_until_a_person_says_that_it_may_fly() {
+    let mut before = brought_home();
+    takes(&mut before, &Order::unassigned(Term(3)), 12_000);
+    let text = serde_json::to_string(before.state()).unwrap();
+    let state: State = serde_json::from_str(&text).unwrap();
+    let mut pilot = Pilot::new(NodeName::parse("pine").unwrap(), state, at(12_000));
+    pilot.receive(&LinkEvent::Up, at(12_000), 0.0);
+    rests(&mut pilot, FULL, 12_000..20_000);
+    pilot.uplink_opened(at(20_000));
+    takes(&mut pilot, &for_drone("u-2", FLY), 20_000);
+    assert_eq!(commands(&rests(&mut pilot, FULL, 20_000..90_000)), []);
+    let report = pilot.report(at(89_500));
+    let down = report.stand_down.unwrap();
+    assert_eq!(
+        (down.number, down.why, down.uid.0.as_str()),
+        (1, StoodDown::TakenOver, "u-1")
+    );
+    assert_eq!((report.activity, report.ready), (Activity::NotArmable, Some(false)));
+    assert!(
+        report.reasons[0].text.contains("`skein resume --vehicle pine`"),
+        "{:?}",
+        report.reasons
+    );
+    let says = |term, number| StandUp {
+        term: Term(term),
+        number,
+    };
+    for (term, number) in [(2, 1), (3, 2)] {
+        pilot.stand_up(says(term, number), at(90_000));
+        assert_eq!(
+            commands(&rests(&mut pilot, FULL, 90_000..91_000)),
+            [],
+            "{term} {number}"
+        );
+    }
+    pilot.stand_up(says(3, 1), at(91_000));
+    assert!(armed_by(&rests(&mut pilot, FULL, 91_000..99_000)));
 }

@@ -31,7 +31,7 @@ use model::ids::NodeName;
 use model::report::Report;
 use model::vehicle::{FlightTruth, WhyUnknown};
 use proto::v1;
-use resume::ResumeError;
+use resume::{ResumeError, StandUpError};
 use std::collections::HashSet;
 use std::sync::Arc;
 use std::time::Duration;
@@ -99,6 +99,31 @@ impl FleetService {
             }
         }
         Err(self.refuse(request, refused.unwrap_or(Refusal::NoCredentials)))
+    }
+
+    /// `Resume` of a node's vehicle that stands down.
+    async fn stand_up(
+        &self,
+        handles: &FleetHandles,
+        request: &Request<v1::ResumeRequest>,
+    ) -> Result<Response<v1::ResumeResponse>, Status> {
+        let node = NodeName::parse(&request.get_ref().node);
+        let node = node.map_err(|error| Status::invalid_argument(error.to_string()))?;
+        let flew_for = resume::stand_down(handles, &node).map(|down| Key::new(&down.name.namespace, &down.name.name));
+        self.allow(request, &Right::to_stand_up(flew_for.as_ref())).await?;
+        let stood_up = resume::stand_up(handles, &node).instrument(spans::agent(&node)).await;
+        let down = stood_up.map_err(|error| {
+            let text = error.to_string();
+            match error {
+                StandUpError::NotConnected(_) | StandUpError::NotConfirmed(_) => Status::unavailable(text),
+                StandUpError::NoStandDown(_) | StandUpError::ServesItsDrone { .. } => Status::failed_precondition(text),
+            }
+        })?;
+        Ok(Response::new(v1::ResumeResponse {
+            takeovers: 0,
+            vehicle: None,
+            stood_down: Some((&down).into()),
+        }))
     }
 
     /// The answer to a call that is refused; it is logged, too.
@@ -178,6 +203,9 @@ impl v1::fleet_server::Fleet for FleetService {
 
     async fn resume(&self, request: Request<v1::ResumeRequest>) -> Result<Response<v1::ResumeResponse>, Status> {
         let handles = self.gate.handles()?;
+        if !request.get_ref().node.is_empty() {
+            return self.stand_up(&handles, &request).await;
+        }
         let key = drone_key(&request.get_ref().namespace, &request.get_ref().name)?;
         self.allow(&request, &Right::to_resume(&key)).await?;
         let span = spans::drone_of(handles.observer.world(), &key);
@@ -193,7 +221,11 @@ impl v1::fleet_server::Fleet for FleetService {
             }
         })?;
         let vehicle = Some(vehicle(&handles, drone));
-        Ok(Response::new(v1::ResumeResponse { takeovers, vehicle }))
+        Ok(Response::new(v1::ResumeResponse {
+            takeovers,
+            vehicle,
+            stood_down: None,
+        }))
     }
 
     async fn kill(&self, request: Request<v1::KillRequest>) -> Result<Response<v1::KillResponse>, Status> {

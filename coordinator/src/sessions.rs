@@ -18,6 +18,7 @@ use model::plan::{FlightPlan, PlanReport, Reached};
 use model::remote_id::RemoteIdOrder;
 use model::report::Report;
 use model::rules::Rules;
+use model::stand_down::StandUp;
 use model::time::Moment;
 use model::units::Percent;
 use model::vehicle::{ArmingReason, Battery, FlightTruth};
@@ -61,6 +62,7 @@ struct Session {
     rules: watch::Sender<Option<Rules>>,
     plans: watch::Sender<Option<FlightPlan>>,
     remote_id: watch::Sender<Option<RemoteIdOrder>>,
+    stand_ups: watch::Sender<Option<StandUp>>,
     kills: mpsc::Sender<KillShot>,
     guests: mpsc::Sender<GuestCall>,
     logs: mpsc::Sender<LogCall>,
@@ -100,6 +102,8 @@ pub struct Opened {
     pub plans: watch::Receiver<Option<FlightPlan>>,
     /// Whom to name as the operator, whenever that changes.
     pub remote_id: watch::Receiver<Option<RemoteIdOrder>>,
+    /// A person's word that its vehicle may fly again, whenever there is one.
+    pub stand_ups: watch::Receiver<Option<StandUp>>,
     /// Orders to stop the motors, each to be sent once and at once.
     pub kills: mpsc::Receiver<KillShot>,
     /// Guests to announce, each once.
@@ -200,6 +204,7 @@ impl Sessions {
             rules: watch::Sender::new(None),
             plans: watch::Sender::new(None),
             remote_id: watch::Sender::new(None),
+            stand_ups: watch::Sender::new(None),
             kills,
             guests,
             logs,
@@ -215,6 +220,7 @@ impl Sessions {
             rules: session.rules.subscribe(),
             plans: session.plans.subscribe(),
             remote_id: session.remote_id.subscribe(),
+            stand_ups: session.stand_ups.subscribe(),
             kills: kills_out,
             guests: guests_out,
             logs: logs_out,
@@ -317,6 +323,7 @@ impl Sessions {
         session.rules.send_replace(None);
         session.plans.send_replace(None);
         session.remote_id.send_replace(None);
+        session.stand_ups.send_replace(None);
         drop(inner);
         self.world.wake_drones_on(node);
         self.forget_if_unused(node);
@@ -403,6 +410,17 @@ impl Sessions {
         let inner = self.lock();
         let session = inner.get(node).filter(|s| s.connected);
         session.is_some_and(|session| session.guests.try_send(call).is_ok())
+    }
+
+    /// Has the agent of `node` sent a person's word that its vehicle may fly again; whether it could: it is connected.
+    #[must_use]
+    pub fn stand_up(&self, node: &NodeName, order: StandUp) -> bool {
+        let inner = self.lock();
+        let session = inner.get(node).filter(|s| s.connected);
+        session.is_some_and(|session| {
+            session.stand_ups.send_replace(Some(order));
+            true
+        })
     }
 
     /// Whether `order` would be new to the agent of `node`.

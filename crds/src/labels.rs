@@ -25,6 +25,9 @@ pub const DRONES_FINALIZER: &str = "skein.dev/drones";
 /// vehicle was not reported landed. For operators only; Skein never sets it.
 pub const FORCE_RELEASE: &str = "skein.dev/force-release";
 
+/// Annotation on a Drone whose vehicle stands down: its Swarm deletes it, which is no person's word about the vehicle. For Skein only.
+pub const RECALLED: &str = "skein.dev/recalled";
+
 /// Annotation on a Swarm or Drone: the number of the last ground order to it that was recorded, and the word "released"
 /// once it was. For Skein only.
 pub const GROUND_ORDER: &str = "skein.dev/ground-order";

@@ -62,6 +62,10 @@ pub struct ToAgent {
     /// was. The agent answers by a Guests.Answer call on a connection of its own, or not at all when it is older than this message.
     #[prost(message, optional, tag = "8")]
     pub guest_call: ::core::option::Option<GuestCall>,
+    /// A person says that a vehicle which stands down may fly again. It comes in a message of its own, the order is then unset, and stays what
+    /// it was. It may be sent again: the number says which stand-down it ends.
+    #[prost(message, optional, tag = "9")]
+    pub stand_up: ::core::option::Option<StandUp>,
     /// A question of a person's tool about logs, in a message of its own. It only reads, so it may be lost and asked again. The coordinator
     /// asks the next one only after the answer to the one before, or once that is overdue.
     #[prost(message, optional, tag = "40")]
@@ -546,6 +550,16 @@ pub struct KillAnswer {
     #[prost(string, tag = "3")]
     pub words: ::prost::alloc::string::String,
 }
+/// A person's word that a vehicle may fly again; see Report.stand_down.
+#[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct StandUp {
+    /// Leadership term of the sender. Agents refuse terms lower than the highest they have received.
+    #[prost(uint64, tag = "1")]
+    pub term: u64,
+    /// Of the stand-down that it ends.
+    #[prost(uint32, tag = "2")]
+    pub number: u32,
+}
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct Unassigned {
     /// Leadership term of the sender.
@@ -700,6 +714,9 @@ pub struct Flying {
 pub struct Grounded {
     #[prost(enumeration = "GroundedWhy", tag = "1")]
     pub why: i32,
+    /// With GROUNDED_WHY_DELETED: the Swarm or the Mission that made the Drone deletes it, which is no person's word about its vehicle.
+    #[prost(bool, tag = "2")]
+    pub recalled: bool,
 }
 /// A full picture of one vehicle and its agent.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -802,6 +819,26 @@ pub struct Report {
     /// What the autopilot reports of the aircraft itself; unset when that is nothing.
     #[prost(message, optional, tag = "33")]
     pub inventory: ::core::option::Option<Inventory>,
+    /// A flight of the vehicle ended without an order and no person has acted since, so that it is armed for no Drone. Unset when it is not
+    /// so, and from an agent that is older than this field.
+    #[prost(message, optional, tag = "34")]
+    pub stand_down: ::core::option::Option<StandDown>,
+}
+/// A vehicle that is left to a person.
+#[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
+pub struct StandDown {
+    /// Each vehicle counts its own.
+    #[prost(uint32, tag = "1")]
+    pub number: u32,
+    #[prost(enumeration = "StandDownWhy", tag = "2")]
+    pub why: i32,
+    /// The Drone that it flew for: metadata.uid, metadata.namespace and metadata.name.
+    #[prost(string, tag = "3")]
+    pub drone_uid: ::prost::alloc::string::String,
+    #[prost(string, tag = "4")]
+    pub drone_namespace: ::prost::alloc::string::String,
+    #[prost(string, tag = "5")]
+    pub drone_name: ::prost::alloc::string::String,
 }
 /// How far an agent's logs are on their way to an object store.
 #[derive(Clone, Copy, PartialEq, Eq, Hash, ::prost::Message)]
@@ -1267,19 +1304,26 @@ pub mod ground_request {
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct ResumeRequest {
+    /// The Drone; empty when a node is named.
     #[prost(string, tag = "1")]
     pub namespace: ::prost::alloc::string::String,
     #[prost(string, tag = "2")]
     pub name: ::prost::alloc::string::String,
+    /// The node of a vehicle that stands down and does not serve the Drone any more that it flew for.
+    #[prost(string, tag = "3")]
+    pub node: ::prost::alloc::string::String,
 }
 #[derive(Clone, PartialEq, ::prost::Message)]
 pub struct ResumeResponse {
     /// Takeovers after which Skein goes on.
     #[prost(uint32, tag = "1")]
     pub takeovers: u32,
-    /// The Drone as it was at that moment.
+    /// The Drone as it was at that moment; unset when a node was named.
     #[prost(message, optional, tag = "2")]
     pub vehicle: ::core::option::Option<Vehicle>,
+    /// The stand-down that has ended, when a node was named.
+    #[prost(message, optional, tag = "3")]
+    pub stood_down: ::core::option::Option<StandDown>,
 }
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
 pub struct KillRequest {
@@ -1887,6 +1931,50 @@ impl GroundedWhy {
             "GROUNDED_WHY_ORDERED" => Some(Self::Ordered),
             "GROUNDED_WHY_UNBOUND" => Some(Self::Unbound),
             "GROUNDED_WHY_WAITING" => Some(Self::Waiting),
+            _ => None,
+        }
+    }
+}
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Hash, PartialOrd, Ord, ::prost::Enumeration)]
+#[repr(i32)]
+pub enum StandDownWhy {
+    /// It landed, and no cause was observed, or one that is not known here.
+    Unspecified = 0,
+    /// Its motors were stopped by a Kill.
+    Killed = 1,
+    /// Its battery had reached the reserve, or its autopilot's own threshold.
+    LowBattery = 2,
+    /// The coordinator was lost.
+    CoordinatorLoss = 3,
+    /// A failsafe of its autopilot brought it down.
+    AutopilotFailsafe = 4,
+    /// Somebody took over in flight.
+    TakenOver = 5,
+}
+impl StandDownWhy {
+    /// String value of the enum field names used in the ProtoBuf definition.
+    ///
+    /// The values are not transformed in any way and thus are considered stable
+    /// (if the ProtoBuf definition does not change) and safe for programmatic use.
+    pub fn as_str_name(&self) -> &'static str {
+        match self {
+            Self::Unspecified => "STAND_DOWN_WHY_UNSPECIFIED",
+            Self::Killed => "STAND_DOWN_WHY_KILLED",
+            Self::LowBattery => "STAND_DOWN_WHY_LOW_BATTERY",
+            Self::CoordinatorLoss => "STAND_DOWN_WHY_COORDINATOR_LOSS",
+            Self::AutopilotFailsafe => "STAND_DOWN_WHY_AUTOPILOT_FAILSAFE",
+            Self::TakenOver => "STAND_DOWN_WHY_TAKEN_OVER",
+        }
+    }
+    /// Creates an enum from field names used in the ProtoBuf definition.
+    pub fn from_str_name(value: &str) -> ::core::option::Option<Self> {
+        match value {
+            "STAND_DOWN_WHY_UNSPECIFIED" => Some(Self::Unspecified),
+            "STAND_DOWN_WHY_KILLED" => Some(Self::Killed),
+            "STAND_DOWN_WHY_LOW_BATTERY" => Some(Self::LowBattery),
+            "STAND_DOWN_WHY_COORDINATOR_LOSS" => Some(Self::CoordinatorLoss),
+            "STAND_DOWN_WHY_AUTOPILOT_FAILSAFE" => Some(Self::AutopilotFailsafe),
+            "STAND_DOWN_WHY_TAKEN_OVER" => Some(Self::TakenOver),
             _ => None,
         }
     }

@@ -13,6 +13,7 @@ mod remote_id;
 mod report;
 mod route;
 mod rules;
+mod stand_down;
 
 use model::units::Wgs84;
 

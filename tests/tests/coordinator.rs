@@ -81,6 +81,7 @@ use pace::{
 use persons::{
     a_ground_order_outlives_the_coordinator_that_could_not_write_it,
     a_ground_order_that_only_agents_remember_is_given_anew, a_takeover_is_resumed_by_a_word_and_never_before_it,
+    a_vehicle_that_stands_down_is_offered_to_nobody_until_a_person_says_so,
     motors_are_stopped_on_a_code_that_was_offered_and_on_nothing_else,
 };
 use proto::v1;
@@ -161,6 +162,7 @@ on_both! {
     a_ground_order_that_only_agents_remember_is_given_anew,
     a_ground_order_outlives_the_coordinator_that_could_not_write_it,
     a_takeover_is_resumed_by_a_word_and_never_before_it,
+    a_vehicle_that_stands_down_is_offered_to_nobody_until_a_person_says_so,
     motors_are_stopped_on_a_code_that_was_offered_and_on_nothing_else,
     of_two_coordinators_one_leads_and_the_other_takes_over_and_nobody_comes_down,
     a_leader_that_cannot_renew_keeps_what_flies_begins_no_flight_and_still_grounds,

@@ -52,6 +52,7 @@ fn give(kills: &mut Kills, order: &KillOrder, to: Option<&Identity>) -> Option<S
         reported_flight: model::reported_flight::ReportedFlight::default(),
         routed: false,
         manner: model::station::Manner::default(),
+        recalled: false,
         void: model::route_order::OrderNumber::default(),
         rules: None,
         plan: None,

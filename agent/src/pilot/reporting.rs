@@ -32,6 +32,8 @@ impl Pilot {
         }
         let mut reasons: Vec<ArmingReason> = self.unsaved.iter().cloned().collect();
         reasons.extend(self.remote_id_reasons(now));
+        let uid = self.state.fence.held.as_ref().map(|held| &held.uid);
+        reasons.extend(self.stands_down(uid, now));
         let Some(held) = &self.state.fence.held else {
             return reasons;
         };
@@ -166,6 +168,7 @@ impl Pilot {
             astray: self.watch.astray(),
             owed: self.memory.owed().cloned(),
             others_flew: self.others_flew(now).is_some(),
+            stand_down: self.state.stand_downs.reported(),
             route: self.route_state(),
             home: vehicle
                 .home_at
@@ -174,7 +177,7 @@ impl Pilot {
             return_height: vehicle
                 .identity
                 .as_ref()
-                .and_then(|identity| self.preflight.return_height(identity.autopilot)),
+                .and_then(|identity| self.preflight.return_altitude(identity.autopilot)),
             traffic: position.map_or_else(Vec::new, |from| self.traffic.near((from.at, from.amsl), now)),
             warnings: match self.preflight_policy() {
                 Preflight::Ignore => Vec::new(),

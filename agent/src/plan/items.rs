@@ -3,11 +3,12 @@
 //! Owns: [`WireItem`], and the way from [`Item`] to it. Must not: upload, or know what an item does.
 //!
 //! What autopilots change in an item they store is left out of the comparison: ArduCopter holds whole seconds and centimeters, ignores the
-//! heading of a waypoint, and drops what a command does not use; PX4 turns headings into -180 to 180 degrees. Each may use another name
+//! heading and the radius of a waypoint, and drops what a command does not use; PX4 turns headings into -180 to 180 degrees. Each may use another name
 //! for the same frame.
 
 use crate::rules::transfer::Carried;
 use link::dialect::{MISSION_ITEM_INT_DATA, MavCmd, MavFrame, MavMissionType};
+use model::plan::ACCEPTANCE_RADIUS;
 use model::plan::flight::is_flown_to;
 use model::plan::item::{self, Item};
 use model::vehicle::Autopilot;
@@ -134,9 +135,16 @@ impl WireItem {
         })
     }
 
-    /// As an `autopilot` takes it: ArduPilot refuses what is left open, but for the heading of a waypoint or a landing, and means that by 0.
+    /// As an `autopilot` takes it: ArduPilot refuses what is left open, but for the heading of a waypoint or a landing, and means that by 0. PX4
+    /// is told the radius of a waypoint that gives none, as its own default may be wider than the ways that are kept clear of others.
     #[must_use]
     pub fn taken_by(mut self, autopilot: Option<Autopilot>) -> Self {
+        if autopilot == Some(Autopilot::Px4) && self.command == MavCmd::MAV_CMD_NAV_WAYPOINT {
+            let [_, radius, ..] = &mut self.params;
+            if zero(*radius) <= 0.0 {
+                *radius = narrow(ACCEPTANCE_RADIUS.0);
+            }
+        }
         if autopilot != Some(Autopilot::ArduPilot) {
             return self;
         }
@@ -183,8 +191,10 @@ impl WireItem {
         };
         match self.command {
             MavCmd::MAV_CMD_NAV_WAYPOINT => {
+                // ArduCopter stores neither.
+                let radius = autopilot == Autopilot::ArduPilot || number(1, NUMBER);
                 let heading = autopilot == Autopilot::ArduPilot || same_heading(self.params[3], read.params[3]);
-                number(0, SECONDS) && heading && place()
+                number(0, SECONDS) && radius && heading && place()
             }
             MavCmd::MAV_CMD_NAV_LOITER_TIME | MavCmd::MAV_CMD_NAV_LOITER_TURNS => number(0, SECONDS) && place(),
             MavCmd::MAV_CMD_NAV_SPLINE_WAYPOINT => number(0, SECONDS) && place(),
@@ -288,6 +298,32 @@ mod tests {
             [false, false, false, true]
         );
         assert_eq!(on(item::NAV_LOITER_TIME, Autopilot::Px4), [true, false, true, true]);
+    }
+
+    #[test]
+    fn a_waypoint_without_a_radius_says_to_px4_the_one_that_is_planned_for() {
+        let radius = |given: Option<f64>, autopilot| {
+            let params = [Some(0.0), given, None, None, Some(47.0), Some(8.0), Some(30.0)];
+            let wire = WireItem::of(&Item {
+                command: item::NAV_WAYPOINT,
+                frame: item::FRAME_GLOBAL_RELATIVE_ALT,
+                params,
+                goes_on: true,
+            });
+            wire.unwrap().taken_by(Some(autopilot)).params[1]
+        };
+        for none in [None, Some(0.0), Some(-1.0)] {
+            assert_eq!(radius(none, Autopilot::Px4), 2.0, "{none:?}");
+        }
+        assert_eq!(radius(Some(0.5), Autopilot::Px4), 0.5);
+        assert_eq!(radius(None, Autopilot::ArduPilot), 0.0);
+        let ours = waypoint(0.0, Some(0.0)).taken_by(Some(Autopilot::Px4));
+        let wide = WireItem {
+            params: [0.0, 0.0, 0.0, 0.0],
+            ..ours
+        };
+        assert!(!ours.is_like(&wide, Autopilot::Px4), "it would go by its own default");
+        assert!(ours.is_like(&wide, Autopilot::ArduPilot), "it does not store one");
     }
 
     #[test]

@@ -10,7 +10,8 @@ use link::dialect::{COMMAND_ACK_DATA, MavCmd, MavMessage};
 use link::{Frame, LinkEvent};
 use mavlink::MavHeader;
 use model::assignment::Order;
-use model::ids::NodeName;
+use model::ids::{NodeName, Term};
+use model::stand_down::StandUp;
 use model::time::Moment;
 use rand::rngs::StdRng;
 use rand::{RngExt, SeedableRng};
@@ -272,6 +273,15 @@ impl World {
         if self.chance(0.04) {
             let takeovers = self.pilot.report(at(self.now)).takeovers;
             self.commander.change(&mut self.rng, takeovers);
+        }
+        let report = self.pilot.report(at(self.now));
+        if let Some(down) = report.stand_down
+            && (!self.disorder || self.chance(0.03))
+        {
+            // A person has looked after the vehicle.
+            let term = Term(self.commander.term);
+            let number = down.number;
+            self.pilot.stand_up(StandUp { term, number }, at(self.now));
         }
         if self.chance(0.01) {
             let order = self.commander.deposed();

@@ -7,6 +7,7 @@
 mod line;
 #[path = "../support/orders.rs"]
 mod orders;
+mod versions;
 
 use agent::pilot::Pilot;
 use agent::state_file::State;

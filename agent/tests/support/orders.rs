@@ -25,6 +25,7 @@ pub fn assignment(generation: i64, desired: Desired) -> Assignment {
         reported_flight: ReportedFlight::default(),
         routed: false,
         manner: Manner::default(),
+        recalled: false,
         void: OrderNumber::default(),
         route: None,
         rules: None,

@@ -231,6 +231,7 @@ pub fn facts_with(observer: &Observer, drone: &Drone, report: Option<&Report>) -
         name,
         generation: drone.metadata.generation.unwrap_or_default(),
         deleting: drone.metadata.deletion_timestamp.is_some(),
+        recalled: is_recalled(drone),
         guarded: is_guarded(drone),
         claim: match claim {
             Some(claim) if claim.uid == me => Claimed::Ours,
@@ -288,6 +289,13 @@ fn reported_flight(drone: &Drone) -> ReportedFlight {
         hardware: reported.hardware.filter(|_| kept.node_name == drone.spec.node_name),
         ..reported
     }
+}
+
+/// Whether the deletion of `drone` says nothing of its vehicle: a Mission deletes its own Drones, and a Swarm marks those whose vehicles stand
+/// down.
+fn is_recalled(drone: &Drone) -> bool {
+    let of_mission = plans::owner(drone).is_some() || drone.labels().contains_key(labels::MISSION);
+    of_mission || drone.annotations().contains_key(labels::RECALLED)
 }
 
 /// Whether the flight of `drone` has come to its end by itself: its agent says so, or said so before it lost its memory.

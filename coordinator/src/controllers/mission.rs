@@ -20,6 +20,7 @@ use crate::cluster::world::uid;
 use crate::controllers::facts::{DroneSnapshot, Observer};
 use crate::controllers::plans::{Known, Planned, Resting, owner};
 use crate::controllers::swarm::expectations::Expectations;
+use crate::ground;
 use crds::mission::MissionStatus;
 use crds::{Drone, Mission, labels};
 use file::File;
@@ -30,6 +31,7 @@ use fleet::planning::mission::progress::{
 };
 use fleet::planning::mission::{PlannedFlight, Stretches};
 use fleet::planning::names::drone_names;
+use fleet::planning::population::{most_of_mission, pause};
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::OwnerReference;
 use k8s_openapi::jiff::Timestamp;
 use kube::api::{Api, DeleteParams, Patch, PropagationPolicy};
@@ -65,6 +67,9 @@ const SPARE_NAMES: usize = 1000;
 /// A call that changes something takes no longer than this: one that is begun by a leader that may act ends before another may lead.
 const CALL: Duration = LASTS.saturating_sub(ACT_FOR);
 
+/// The name of no Drone: whether an order covers one that is made now does not depend on its name.
+const NEW: &str = "new";
+
 /// Put on an object by the API server when it is deleted with `--cascade=orphan`.
 const ORPHAN: &str = "orphan";
 
@@ -87,6 +92,8 @@ struct Memory {
     /// What was found of the rest of the flight of each.
     judged: HashMap<String, Judged>,
     fit_since: Option<Instant>,
+    /// Drones that were made since one last began its work, and when the last was.
+    made: (usize, Option<Instant>),
     /// Vehicles that have refused a plan: how often, and until when they are left alone.
     resting: HashMap<NodeName, (u32, Instant)>,
 }
@@ -335,6 +342,7 @@ impl Controller {
         let running = started.and_then(|at| Duration::try_from(wall.duration_since(at)).ok());
         let mut wanted = work::wanted(mission, running);
         wanted.may_create = may_create;
+        wanted.grounded = ground::covering(&self.observer.ground, &build(mission, NEW, job.takeoff)).is_some();
         let ended = memory.written.completion_time.is_some();
         if ended && wanted.halt.is_none() {
             wanted.halt = Some(fleet::planning::mission::progress::Halt::Finished);
@@ -345,6 +353,9 @@ impl Controller {
         self.judge(subject, memory, &job, &wanted, &mut next, now);
         let unseen = self.unseen(subject, now);
         next.create = next.create.saturating_sub(unseen.len());
+        if memory.rests(&drones, wanted.parallelism, now) {
+            next.create = 0;
+        }
         // What has ended stays as it was written.
         if !ended {
             let waits = waits(memory, subject, self);
@@ -372,6 +383,9 @@ impl Controller {
         let delete = next.delete.iter().map(|(drone, _)| drone.as_str()).collect();
         self.delete(subject, &delete, now).await?;
         if wanted.halt.is_none() && !ended {
+            if next.create > 0 {
+                memory.made = (memory.made.0.saturating_add(next.create), Some(now));
+            }
             self.create(subject, (&job, &memory.progress), &unseen, next.create, now)
                 .await?;
         }
@@ -649,7 +663,11 @@ impl Controller {
             self.observer.cluster.events.record_about(about, None, note);
         };
         for (drone, why) in &next.gave_up {
-            let text = format!("Drone {drone} {}: the rest of its part goes to another", why.text());
+            let rest = match why {
+                Why::Grounded => "the rest of its part waits for the release, or goes to another that may fly",
+                _ => "the rest of its part goes to another",
+            };
+            let text = format!("Drone {drone} {}: {rest}", why.text());
             tracing::warn!(mission = %Key::of(subject.mission.as_ref()), drone, why = why.text(), "a part of a Mission is given up");
             let quiet = matches!(
                 why,
@@ -773,6 +791,15 @@ impl Controller {
 }
 
 impl Memory {
+    /// Whether no Drone is made for now, as those before were made in vain.
+    fn rests(&mut self, drones: &[Observed], parallelism: usize, now: Instant) -> bool {
+        if drones.iter().any(|seen| seen.begun) {
+            self.made = (0, None);
+        }
+        let (made, last) = self.made;
+        last.is_some_and(|last| now - last < pause(made, most_of_mission(parallelism)))
+    }
+
     /// Whether its work can be flown, and is the work that it has begun.
     fn can_go_on(&self) -> bool {
         let begun = self.written.work.as_ref();
@@ -796,6 +823,7 @@ impl Memory {
             replanned: HashMap::new(),
             judged: HashMap::new(),
             fit_since: None,
+            made: (0, None),
             resting: HashMap::new(),
         }
     }

@@ -25,6 +25,7 @@ use crds::{Drone, Swarm, labels};
 use expectations::Expectations;
 use fleet::planning::formation::BadFormation;
 use fleet::planning::names::drone_names;
+use fleet::planning::population::{Existing, creations};
 use fleet::planning::reception::{RECONNECT_TIME, Reception};
 use fleet::planning::swarm::replacement::Replace;
 use fleet::planning::swarm::{Member, Serving, mark_stuck, plan};
@@ -36,7 +37,7 @@ use kube::api::{Api, Patch};
 use kube::runtime::reflector::Store;
 use kube::{Resource, ResourceExt};
 use members::{Assessments, member};
-use model::ids::DroneUid;
+use model::ids::{DroneUid, NodeName};
 use model::station::Station;
 use serde_json::json;
 use std::collections::HashSet;
@@ -242,6 +243,14 @@ async fn converge(
     if cut_off {
         plan = plan.while_cut_off(&members);
     }
+    // Whatever the plan says. Those on the ground that it lets go make room at once.
+    let going: HashSet<&DroneUid> = plan.delete.iter().collect();
+    let existing = members.iter().map(|member| Existing {
+        has_vehicle: member.serving != Serving::NoVehicle,
+        leaving: member.leaving || going.contains(&member.uid),
+        lost: member.replace == Some(Replace::Lost),
+    });
+    plan.create = creations(plan.create, existing, bounds.most());
     // With a formation, which slots those have that were just made is known when they are observed.
     if slots.is_some_and(|slots| slots.is_err() || !unseen.is_empty()) {
         plan.create = 0;
@@ -268,9 +277,14 @@ async fn converge(
         let chosen: HashSet<&DroneUid> = plan.delete.iter().take(BATCH).collect();
         tracing::info!(desired, removing = chosen.len(), "removing Drones");
         let chosen: Vec<Member> = members.iter().filter(|m| chosen.contains(&m.uid)).cloned().collect();
-        run(chosen
-            .into_iter()
-            .map(|member| delete(cluster, &controller.expectations, key.namespace.clone(), member)))
+        run(chosen.into_iter().map(|member| {
+            delete(
+                &controller.observer,
+                &controller.expectations,
+                key.namespace.clone(),
+                member,
+            )
+        }))
         .await?;
     }
     filled.write(&controller.observer, drones).await?;
@@ -324,14 +338,26 @@ async fn create(
     }
 }
 
+/// Marks it first, where its vehicle stands down: no person deletes it.
 async fn delete(
-    cluster: &Cluster,
+    observer: &Observer,
     expectations: &Expectations,
     namespace: String,
     member: Member,
 ) -> Result<(), ApiError> {
-    let drones: Api<Drone> = Api::namespaced(cluster.client(), &namespace);
+    let drones: Api<Drone> = Api::namespaced(observer.cluster.client(), &namespace);
     let uid = member.uid.0;
+    if stands_down(observer, &Key::new(&namespace, &member.name)) {
+        let mark = json!({"metadata": {"uid": uid, "annotations": {labels::RECALLED: "true"}}});
+        let (params, mark) = (api::merging(), Patch::Merge(&mark));
+        let marked = drones.patch(&member.name, &params, &mark);
+        match api::call("mark a Drone that is to be deleted", marked).await {
+            Ok(marked) => observer.world().learn_drone(marked),
+            // It is gone, or another object has its name.
+            Err(error) if error.is_not_found() || error.is_conflict() => return Ok(()),
+            Err(error) => return Err(error),
+        }
+    }
     let params = api::only(&uid);
     match api::call("delete a Drone", drones.delete(&member.name, &params)).await {
         Ok(_) => {
@@ -342,6 +368,14 @@ async fn delete(
         Err(error) if error.is_not_found() || error.is_conflict() => Ok(()),
         Err(error) => Err(error),
     }
+}
+
+/// Whether the vehicle of the Drone `key` is left to a person.
+fn stands_down(observer: &Observer, key: &Key) -> bool {
+    let drone = observer.world().get_drone(key);
+    let node = drone.and_then(|drone| NodeName::parse(drone.spec.node_name.as_deref()?).ok());
+    let report = node.and_then(|node| observer.sessions.current(&node));
+    report.is_some_and(|report| report.stand_down.is_some())
 }
 
 /// A new Drone of `swarm`.

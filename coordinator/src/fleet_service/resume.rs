@@ -1,7 +1,8 @@
-//! Going on after somebody else has taken over in flight: a person's order, written into the Drone.
+//! A person's word that Skein goes on: with a Drone after somebody else has taken over in flight, which is written into the Drone; or with a
+//! vehicle that stands down and does not serve the Drone any more that it flew for, which is sent to its agent.
 //!
-//! Owns: writing `spec.resumeAfterTakeovers`, the number of takeovers that its agent reports. Must not: agree to takeovers that
-//! are still to come.
+//! Owns: writing `spec.resumeAfterTakeovers`, the number of takeovers that its agent reports, and naming the stand-down that it reports. Must
+//! not: agree to what is still to come.
 
 use crate::cluster::api::{self, ApiError};
 use crate::cluster::key::Key;
@@ -9,15 +10,20 @@ use crate::controllers::facts::DroneSnapshot;
 use crate::fleet_service::FleetHandles;
 use crds::Drone;
 use kube::api::{Api, Patch};
+use model::ids::{DroneName, NodeName};
+use model::stand_down::{Reported, StandUp};
 use model::takeover::let_go;
 use serde_json::json;
 use std::sync::Arc;
+use std::time::Duration;
 
 /// Why nothing goes on.
 #[derive(Debug, thiserror::Error)]
 pub enum ResumeError {
     /// There is no such Drone.
-    #[error("there is no Drone {0}; see `kubectl get drones -A`")]
+    #[error(
+        "there is no Drone {0}; see `kubectl get drones -A`, and for a vehicle whose Drone is gone `skein resume --vehicle`"
+    )]
     NoSuchDrone(Key),
     /// Nobody has taken over.
     #[error("there is nothing to resume: nobody has taken over the vehicle of Drone {0} as far as is known")]
@@ -77,4 +83,79 @@ fn taken_over(snapshot: &DroneSnapshot) -> u32 {
         || u32::try_from(last().unwrap_or(0)).unwrap_or(0),
         |report| report.takeovers,
     )
+}
+
+/// Why a vehicle stands down still.
+#[derive(Debug, thiserror::Error)]
+pub enum StandUpError {
+    /// Its agent is not connected.
+    #[error("the agent on node {0} is not connected, so its vehicle cannot be reached from here; nothing was changed")]
+    NotConnected(NodeName),
+    /// Nothing keeps it down.
+    #[error("there is nothing to resume: the vehicle of node {0} does not stand down; see `kubectl get vehicles`")]
+    NoStandDown(NodeName),
+    /// The Drone that it flew for has it.
+    #[error(
+        "the vehicle of node {node} serves Drone {drone} still, whose flight has ended: ground and release that Drone, or delete it, to fly again"
+    )]
+    ServesItsDrone {
+        /// The node.
+        node: NodeName,
+        /// The Drone.
+        drone: DroneName,
+    },
+    /// Its agent did not confirm it.
+    #[error(
+        "the agent on node {0} has not confirmed that its vehicle may fly again; see `kubectl get vehicles`, and try again"
+    )]
+    NotConfirmed(NodeName),
+}
+
+/// The agent confirms it within this time.
+const CONFIRMED_WITHIN: Duration = Duration::from_secs(5);
+
+/// From one question whether it has to the next.
+const CHECK_EVERY: Duration = Duration::from_millis(50);
+
+/// The stand-down of the vehicle of `node`, as its agent reports it.
+pub fn stand_down(handles: &FleetHandles, node: &NodeName) -> Option<Reported> {
+    handles.observer.sessions.current(node)?.stand_down.clone()
+}
+
+/// Lets the vehicle of `node` fly again: the stand-down that has ended.
+///
+/// # Errors
+/// [`StandUpError`].
+pub async fn stand_up(handles: &FleetHandles, node: &NodeName) -> Result<Reported, StandUpError> {
+    let report = handles.observer.sessions.current(node);
+    let report = report.ok_or_else(|| StandUpError::NotConnected(node.clone()))?;
+    let down = report.stand_down.clone();
+    let down = down.ok_or_else(|| StandUpError::NoStandDown(node.clone()))?;
+    if report.held.as_ref().is_some_and(|held| held.uid == down.uid) {
+        return Err(StandUpError::ServesItsDrone {
+            node: node.clone(),
+            drone: down.name,
+        });
+    }
+    let order = StandUp {
+        term: handles.observer.leadership.term,
+        number: down.number,
+    };
+    if !handles.observer.sessions.stand_up(node, order) {
+        return Err(StandUpError::NotConnected(node.clone()));
+    }
+    handles.metrics.person("resume");
+    tracing::warn!(number = down.number, flew_for = %down.name, why = down.why.text(), "ordered to let a vehicle fly again");
+    let ended = async {
+        while stand_down(handles, node).is_some_and(|now| now.number == down.number) {
+            tokio::time::sleep(CHECK_EVERY).await;
+        }
+    };
+    let confirmed = tokio::time::timeout(CONFIRMED_WITHIN, ended).await;
+    confirmed.map_err(|_| StandUpError::NotConfirmed(node.clone()))?;
+    // One that went away meanwhile has confirmed nothing.
+    match handles.observer.sessions.current(node) {
+        Some(_) => Ok(down),
+        None => Err(StandUpError::NotConfirmed(node.clone())),
+    }
 }

@@ -290,6 +290,19 @@ async fn converse(
                     deliver(sender, message).await?;
                 }
             }
+            changed = session.stand_ups.changed() => {
+                if changed.is_err() {
+                    return Err(Status::aborted("a newer session of this node has taken over"));
+                }
+                let order = *session.stand_ups.borrow_and_update();
+                if let Some(order) = order {
+                    let message = v1::ToAgent {
+                        stand_up: Some(order.into()),
+                        ..v1::ToAgent::default()
+                    };
+                    deliver(sender, message).await?;
+                }
+            }
             changed = session.remote_id.changed() => {
                 if changed.is_err() {
                     return Err(Status::aborted("a newer session of this node has taken over"));

@@ -15,7 +15,7 @@ mod swarm;
 
 pub use agents::{AgentArgs, AgentSettings, OfNode, SigningArgs};
 pub use connect::{ConnectArgs, Port};
-pub use drone::{DroneArgs, KillArgs, ObjectKey, ObjectRef};
+pub use drone::{DroneArgs, KillArgs, ObjectKey, ObjectRef, ResumeArgs, Resumed};
 pub use enroll::EnrollArgs;
 pub use logs::{LogsArgs, LogsOf};
 pub use place::WhereArgs;
@@ -94,8 +94,11 @@ pub enum Command {
     ///
     /// A pilot or a ground station that changes the mode is left in command, and stays so after giving the vehicle back,
     /// until this is said. It counts for what was taken over before, never for what is taken over later.
+    ///
+    /// With --vehicle NODE: lets a vehicle fly again that landed without an order of Skein and was left to you; its Drone is gone. It may be
+    /// armed at once for another, so see that everybody is clear.
     #[command(after_help = EXIT_CODES)]
-    Resume(DroneArgs),
+    Resume(ResumeArgs),
     /// STOPS THE MOTORS of one vehicle at once, in the air too: it falls.
     ///
     /// For when a falling vehicle is the lesser harm. It asks twice: for the Drone's name, and for the word KILL. It is sent

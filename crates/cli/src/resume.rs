@@ -2,7 +2,7 @@
 //!
 //! Owns: saying what was done, and what else has to happen before the vehicle moves. Must not: ask back.
 
-use crate::args::{DroneArgs, ObjectKey};
+use crate::args::{ObjectKey, ResumeArgs, Resumed};
 use crate::failure::Failure;
 use crate::route::Route;
 use crate::server::Server;
@@ -10,14 +10,26 @@ use crate::vehicle::Vehicle;
 use proto::v1;
 use std::io::Write;
 
-/// Lets Skein go on after somebody else has taken over.
+/// Lets Skein go on after somebody else has taken over, or with a vehicle that was left to a person.
 ///
 /// # Errors
 /// [`Failure`].
-pub async fn run(route: &Route, args: &DroneArgs) -> Result<(), Failure> {
-    let drone = args.key().map_err(Failure::Usage)?;
-    let answer = Server::connect(route).await?.resume(&drone).await?;
-    Ok(writeln!(std::io::stdout(), "{}", resumed(&drone, &answer))?)
+pub async fn run(route: &Route, args: &ResumeArgs) -> Result<(), Failure> {
+    let meant = args.meant().map_err(Failure::Usage)?;
+    let mut server = Server::connect(route).await?;
+    let text = match meant {
+        Resumed::Drone(drone) => resumed(&drone, &server.resume(&drone).await?),
+        Resumed::Vehicle(node) => stood_up(&node, &server.stand_up(&node).await?),
+    };
+    Ok(writeln!(std::io::stdout(), "{text}")?)
+}
+
+/// What was done for the vehicle of a node, in words.
+fn stood_up(node: &str, answer: &v1::ResumeResponse) -> String {
+    let flew_for = answer.stood_down.as_ref().map_or_else(String::new, |down| {
+        format!(" It had flown for Drone {}/{}.", down.drone_namespace, down.drone_name)
+    });
+    format!("The vehicle of node {node} may fly again, for any Drone that is bound to it.{flew_for}")
 }
 
 /// What was done, in words.
@@ -60,7 +72,12 @@ mod tests {
                 report.activity = activity.into();
             }
             let vehicle = Some(vehicle);
-            resumed(&drone, &v1::ResumeResponse { takeovers, vehicle })
+            let answer = v1::ResumeResponse {
+                takeovers,
+                vehicle,
+                stood_down: None,
+            };
+            resumed(&drone, &answer)
         };
         assert_eq!(
             text(v1::Activity::HandsOffTakenOver, 1),
@@ -72,5 +89,18 @@ mod tests {
             "{still}"
         );
         assert!(text(v1::Activity::HandsOffFlightOver, 1).contains("ground and release it"));
+        let down = v1::StandDown {
+            drone_namespace: "field".into(),
+            drone_name: "goose".into(),
+            ..v1::StandDown::default()
+        };
+        let answer = v1::ResumeResponse {
+            stood_down: Some(down),
+            ..v1::ResumeResponse::default()
+        };
+        assert_eq!(
+            stood_up("pine", &answer),
+            "The vehicle of node pine may fly again, for any Drone that is bound to it. It had flown for Drone field/goose."
+        );
     }
 }

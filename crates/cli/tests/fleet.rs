@@ -111,7 +111,11 @@ impl Fleet for Coordinator {
         let record = request.into_inner();
         let vehicle = Some(self.0.drone(&record.namespace, &record.name)?);
         self.0.calls.lock().unwrap().push(format!("resume {}", record.name));
-        Ok(Response::new(v1::ResumeResponse { takeovers: 1, vehicle }))
+        Ok(Response::new(v1::ResumeResponse {
+            takeovers: 1,
+            vehicle,
+            stood_down: None,
+        }))
     }
 
     async fn kill(&self, request: Request<v1::KillRequest>) -> Result<Response<v1::KillResponse>, Status> {

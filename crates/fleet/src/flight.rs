@@ -8,6 +8,7 @@ pub mod converge;
 pub mod following;
 pub mod memory;
 pub mod preflight;
+pub mod stand_down;
 pub mod trace;
 
 #[cfg(test)]

@@ -19,6 +19,7 @@ pub mod movement;
 pub mod names;
 pub mod node_use;
 pub mod parameters;
+pub mod population;
 pub mod reception;
 pub mod selector;
 pub mod site;

@@ -74,6 +74,8 @@ pub struct ArmQuestion<'a> {
     pub ground_latch: Option<GroundOrderId>,
     /// What was observed of this Drone's flight.
     pub record: &'a FlightRecord,
+    /// Whether the vehicle stands down, whatever Drone it flew for.
+    pub stands_down: bool,
     /// Whether the agent is ending.
     pub terminating: bool,
     /// How long ago it was observed armed.
@@ -124,6 +126,9 @@ pub enum NoArm {
     /// It flew for this Drone already and landed without our asking.
     #[error("the vehicle has flown for this Drone and landed without being asked")]
     FlightOver,
+    /// A flight of it, for this Drone or another, ended without an order, and no person has acted since.
+    #[error("the vehicle has landed without being asked and stays down until a person acts")]
+    StandsDown,
     /// The vehicle is not known to be on the ground and disarmed.
     #[error("the vehicle is not known to be on the ground and disarmed")]
     NotOnGround,
@@ -180,7 +185,7 @@ impl ArmPermit {
 #[error("arm command dropped: older than {} s", ARM_LIFE.as_secs())]
 pub struct ArmExpired;
 
-/// Invariants 1, 2, 9 and 12: whether the vehicle may be armed now.
+/// Invariants 1, 2, 9 and 12, and that a vehicle which stands down is left to a person: whether the vehicle may be armed now.
 ///
 /// # Errors
 /// [`NoArm`], the first reason against it.
@@ -215,6 +220,9 @@ pub fn may_arm(q: &ArmQuestion<'_>) -> Result<ArmPermit, NoArm> {
     }
     if q.record.stage == Stage::Over && q.record.uid.as_ref() == Some(&held.uid) {
         return Err(NoArm::FlightOver);
+    }
+    if q.stands_down {
+        return Err(NoArm::StandsDown);
     }
     if q.vehicle.truth(q.now) != FlightTruth::Disarmed {
         return Err(NoArm::NotOnGround);

@@ -171,6 +171,10 @@ pub struct Assignment {
     /// this plan on its autopilot, and holds when that has ended.
     #[serde(default)]
     pub plan: Option<PlanDigest>,
+    /// Its Drone is deleted by the Swarm or the Mission that made it, which is no person's word about the vehicle; see
+    /// [`crate::stand_down`].
+    #[serde(default)]
+    pub recalled: bool,
 }
 
 /// What a coordinator says to an agent about its node.

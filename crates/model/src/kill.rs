@@ -202,6 +202,7 @@ mod tests {
             reported_flight: crate::reported_flight::ReportedFlight::default(),
             routed: false,
             manner: crate::station::Manner::default(),
+            recalled: false,
             void: crate::route_order::OrderNumber::default(),
             rules: None,
             plan: None,

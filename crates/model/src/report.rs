@@ -16,6 +16,7 @@ use crate::remote_id::{RemoteIdReport, Sending, Transmitter};
 use crate::reported_flight::SoFar;
 use crate::route_order::{OrderNumber, RouteOrder, Waypoint};
 use crate::rules::{FenceState, RulesReport};
+use crate::stand_down;
 use crate::station::{Off, Station};
 use crate::time::Moment;
 use crate::traffic::Aircraft;
@@ -78,6 +79,8 @@ pub struct Report {
     pub owed: Option<Owed>,
     /// Somebody else flew the vehicle while it served no Drone, and the quiet time since is not over: it is not offered yet.
     pub others_flew: bool,
+    /// A flight of the vehicle ended without an order, and no person has acted since: it is offered to no Drone.
+    pub stand_down: Option<stand_down::Reported>,
     /// What it makes of the route that it was ordered to fly.
     pub route: RouteState,
     /// Its home position, once received.
@@ -157,6 +160,7 @@ impl Report {
             astray: None,
             owed: None,
             others_flew: false,
+            stand_down: None,
             route: RouteState {
                 last: OrderNumber {
                     term: Term(0),
@@ -211,10 +215,11 @@ impl Report {
     }
 
     /// Whether a new Drone may be bound to this vehicle as far as the vehicle goes: heard, landed and disarmed, and
-    /// its agent is not ending, and nobody else has just flown it.
+    /// its agent is not ending, nobody else has just flown it, and no person has to act first.
     #[must_use]
     pub fn vehicle_free(&self) -> bool {
-        self.link_alive && self.truth == FlightTruth::Disarmed && !self.terminating && !self.others_flew
+        let offered = !self.terminating && !self.others_flew && self.stand_down.is_none();
+        self.link_alive && self.truth == FlightTruth::Disarmed && offered
     }
 
     /// Whether what it says of its plan is about the one with this digest and of this Drone. A Drone before may have flown an equal one, and

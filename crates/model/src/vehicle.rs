@@ -300,6 +300,8 @@ pub struct Vehicle {
     pub reasons: Vec<ArmingReason>,
     /// Last battery report.
     pub battery: Option<Sighting<Battery>>,
+    /// How long it has run, by its own clock, from GLOBAL_POSITION_INT.time_boot_ms.
+    pub running_for: Option<Duration>,
     /// Last position report.
     pub position: Option<Sighting<Position>>,
     /// Its heading, from GLOBAL_POSITION_INT.hdg.

@@ -3,10 +3,12 @@
 //! Owns: flags, their checks and error lines. Must not: open anything.
 
 mod error;
+mod firmware;
 mod places;
 mod port;
 
 pub use error::ArgsError;
+pub use firmware::FirmwareKind;
 pub use places::{Home, LinkSpec};
 pub use port::PortKind;
 
@@ -15,7 +17,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 
-use crate::model::{Autopilot, VehicleConfig};
+use crate::model::{Autopilot, Firmware, VehicleConfig};
 
 /// Meters between neighboring vehicles at boot: no one that holds above its home is in the way of another that takes off to a station.
 const SPACING_M: f64 = 15.0;
@@ -35,6 +37,9 @@ pub struct Args {
     /// Which autopilot to imitate; mixed alternates, beginning with ArduPilot
     #[arg(long, value_enum, default_value_t = Fleet::Mixed)]
     pub autopilot: Fleet,
+    /// Versions to imitate, one for each autopilot (default: those that were recorded, ArduCopter 4.7-dev and PX4 1.17-alpha)
+    #[arg(long, value_enum, value_delimiter = ',')]
+    pub firmware: Vec<FirmwareKind>,
     /// Simulated seconds per real second
     #[arg(long, default_value_t = 1.0)]
     pub speedup: f64,
@@ -93,6 +98,7 @@ impl Args {
         Self {
             count: None,
             autopilot: Fleet::Mixed,
+            firmware: Vec::new(),
             speedup: 1.0,
             link,
             name_prefix: "vehicle".to_owned(),
@@ -176,6 +182,9 @@ impl Args {
                 .0
                 .offset_meters((index / ROW) as f64 * SPACING_M, (index % ROW) as f64 * SPACING_M);
             let mut config = VehicleConfig::new(autopilot, system_id, place);
+            let versions = self.firmware.iter().map(|kind| Firmware::from(*kind));
+            let version = versions.rev().find(|version| version.autopilot() == Some(autopilot));
+            config.firmware = version.unwrap_or_default();
             config.battery_percent = charge.get(name).unwrap_or(config.battery_percent);
             config.battery_percent_per_minute = drain.get(name).unwrap_or(config.battery_percent_per_minute);
             config.parameters.clone_from(&parameters);
@@ -313,6 +322,19 @@ mod tests {
             * 111_319.5
             * 47.397742_f64.to_radians().cos();
         assert!((east_m - 15.0).abs() < 0.01, "{east_m}");
+    }
+
+    #[test]
+    fn each_autopilot_of_a_mixed_fleet_plays_the_version_that_was_named_for_it() {
+        let versions = |flags: &[&str]| {
+            let plans = vehicles(flags).unwrap();
+            let versions = plans.iter().map(|plan| plan.config.firmware);
+            versions.collect::<Vec<_>>()
+        };
+        let mixed = versions(&["--count", "2", "--firmware", "copter-4.8,px4-1.16"]);
+        assert_eq!(mixed, [Firmware::Copter48, Firmware::Px4V116]);
+        let one = versions(&["--count", "2", "--firmware", "px4-1.18"]);
+        assert_eq!(one, [Firmware::Recorded, Firmware::Px4V118]);
     }
 
     #[test]

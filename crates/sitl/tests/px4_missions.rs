@@ -5,6 +5,7 @@
 mod support;
 
 use mavlink::dialects::ardupilotmega::{MavMessage, MissionState};
+use sitl::model::{Autopilot, Firmware, VehicleConfig};
 use sitl::wire::{Outgoing, PlanBody, PlanItem, PlanMessage, PlanReply, Request};
 use support::Verdict::{Accepted, Denied};
 use support::px4::*;
@@ -150,6 +151,34 @@ fn a_mission_is_flown_from_its_start_to_the_landing_at_home() {
     bench.until("down", 80.0, |bench| !bench.truth().armed);
     assert_eq!(bench.truth().custom_mode, HOLD);
     assert!(HOME.to_local(bench.truth().place).ground_distance(HOME.to_local(HOME)) < 2.0);
+}
+
+#[test]
+fn a_waypoint_is_left_at_its_own_radius_and_at_that_of_the_version_without_one() {
+    for (firmware, own_m, low_m, high_m) in [
+        (Firmware::Recorded, 0.0, 0.0, 1.6),
+        (Firmware::Px4V116, 0.0, 0.0, 1.6),
+        (Firmware::Px4V118, 0.0, 4.0, 10.0),
+        (Firmware::Px4V118, 2.0, 0.0, 1.6),
+    ] {
+        let mut bench = ready_with(VehicleConfig {
+            firmware,
+            ..VehicleConfig::new(Autopilot::Px4, 1, HOME)
+        });
+        let mut items = square();
+        items[1].params[1] = own_m;
+        assert_eq!(upload(&mut bench, MISSION_KIND, &items), Some(0));
+        assert_eq!(set_mode(&mut bench, 4.0, 4.0), [Accepted, Accepted]);
+        assert_eq!(bench.command(300, [0.0; 7]), Accepted);
+        let corner = HOME.to_local(HOME.offset_meters(25.0, 0.0));
+        let mut nearest = f64::INFINITY;
+        bench.until("return", 90.0, |bench| {
+            let here = HOME.to_local(bench.truth().place);
+            nearest = nearest.min(here.ground_distance(corner));
+            bench.truth().custom_mode == RETURN
+        });
+        assert!((low_m..high_m).contains(&nearest), "{firmware:?} {own_m}: {nearest}");
+    }
 }
 
 #[test]

@@ -63,6 +63,7 @@ impl From<&Assignment> for v1::Assignment {
             }),
             Desired::Grounded { why } => v1::assignment::Desired::Grounded(v1::Grounded {
                 why: v1::GroundedWhy::from(why).into(),
+                recalled: a.recalled,
             }),
         };
         Self {
@@ -97,6 +98,7 @@ impl TryFrom<v1::Assignment> for Assignment {
     type Error = BadMessage;
 
     fn try_from(a: v1::Assignment) -> Result<Self, BadMessage> {
+        let recalled = matches!(&a.desired, Some(v1::assignment::Desired::Grounded(g)) if g.recalled);
         let desired = match a.desired.ok_or(BadMessage::Missing {
             field: "assigned.desired",
         })? {
@@ -150,6 +152,7 @@ impl TryFrom<v1::Assignment> for Assignment {
             void: a.void_routes.map(Into::into).unwrap_or_default(),
             rules: Some(a.rules).filter(|digest| !digest.is_empty()).map(RulesDigest),
             plan: Some(a.plan).filter(|digest| !digest.is_empty()).map(PlanDigest),
+            recalled,
         })
     }
 }
@@ -398,6 +401,7 @@ mod tests {
                         },
                         rules: routed.then(|| RulesDigest(format!("{term:032x}"))),
                         plan: (term % 5 == 0).then(|| PlanDigest(format!("{term:032x}"))),
+                        recalled: routed && matches!(desired, Desired::Grounded { .. }),
                         resume_after,
                         ground_mark,
                         reported_flight,
@@ -468,7 +472,8 @@ mod tests {
     }
 
     fn grounded(why: i32) -> Result<Order, BadMessage> {
-        message(|a| a.desired = Some(v1::assignment::Desired::Grounded(v1::Grounded { why }))).try_into()
+        message(|a| a.desired = Some(v1::assignment::Desired::Grounded(v1::Grounded { why, recalled: false })))
+            .try_into()
     }
 
     fn failsafe(on_coordinator_loss: i32, after_ms: u64) -> Result<Order, BadMessage> {
@@ -559,7 +564,7 @@ mod tests {
         for (on_coordinator_loss, after_ms) in [(99, 9), (0, 9), (v1::OnCoordinatorLoss::Land.into(), 0)] {
             let unreadable = message(|a| {
                 let why = v1::GroundedWhy::Unbound.into();
-                a.desired = Some(v1::assignment::Desired::Grounded(v1::Grounded { why }));
+                a.desired = Some(v1::assignment::Desired::Grounded(v1::Grounded { why, recalled: false }));
                 a.failsafe = Some(v1::Failsafe {
                     on_coordinator_loss,
                     after_ms,

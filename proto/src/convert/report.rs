@@ -77,6 +77,7 @@ impl From<&Report> for v1::Report {
                 removed_before: of.removed_before,
             }),
             inventory: (r.inventory != Inventory::default()).then(|| r.inventory.into()),
+            stand_down: r.stand_down.as_ref().map(Into::into),
         }
     }
 }
@@ -137,6 +138,7 @@ pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
         astray: r.astray.and_then(deviation::astray),
         owed: r.owed.map(Into::into),
         others_flew: r.others_flew,
+        stand_down: r.stand_down.map(TryInto::try_into).transpose()?,
         route: r.route.map(TryInto::try_into).transpose()?.unwrap_or_default(),
         home: r.home.map(TryInto::try_into).transpose()?,
         return_height: (r.return_altitude_above_home_m)

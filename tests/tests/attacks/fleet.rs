@@ -125,8 +125,15 @@ async fn an_auditor_may_ground_and_may_not_kill() {
     let resume = v1::ResumeRequest {
         namespace: "default".into(),
         name: "alpha-1".into(),
+        node: String::new(),
     };
     let status = fleet.resume(resume).await.unwrap_err();
+    assert_refused(&status, Code::PermissionDenied, "verbs: [resume]");
+    let vehicle = v1::ResumeRequest {
+        node: "node-1".into(),
+        ..v1::ResumeRequest::default()
+    };
+    let status = fleet.resume(vehicle).await.unwrap_err();
     assert_refused(&status, Code::PermissionDenied, "verbs: [resume]");
     let status = fleet.logs(logs_of_one()).await.unwrap_err();
     assert_refused(

@@ -40,6 +40,8 @@ pub struct State {
     pub fence: Fence,
     /// How often another station has taken over.
     pub takeovers: u32,
+    /// The number of the stand-down that it reports.
+    pub stand_down: Option<u32>,
     /// Every received kill.
     pub kills: Vec<v1::Kill>,
     /// Every received order, in this order.
@@ -115,6 +117,7 @@ impl State {
             lands: true,
             fence: Fence::default(),
             takeovers: 0,
+            stand_down: None,
             kills: vec![],
             orders: vec![],
             rules: vec![],
@@ -357,6 +360,13 @@ impl State {
             activity: activity.into(),
             made_ms: self.ticks * u64::try_from(self.tick.as_millis()).unwrap(),
             takeovers: self.takeovers,
+            stand_down: self.stand_down.map(|number| v1::StandDown {
+                number,
+                why: v1::StandDownWhy::TakenOver.into(),
+                drone_uid: "uid-of-one-that-is-gone".into(),
+                drone_namespace: "south".into(),
+                drone_name: "gone".into(),
+            }),
             ground_latch: self.fence.ground_latch.map_or(0, |id| id.0),
             home: Some(v1::Waypoint {
                 latitude_deg: self.home.0,
@@ -412,6 +422,11 @@ async fn session(vehicle: &Vehicle, server: String) -> Result<(), Box<dyn std::e
             }
             order = orders.next() => {
                 let order = order.ok_or("the stream has ended")??;
+                if let Some(sent) = order.stand_up {
+                    let mut state = vehicle.state();
+                    state.stand_down = state.stand_down.filter(|number| *number != sent.number);
+                    continue;
+                }
                 if let Some(sent) = order.remote_id {
                     vehicle.state().remote_ids.push(RemoteIdOrder::try_from(sent)?);
                     continue;

@@ -145,6 +145,7 @@ pub async fn a_takeover_is_resumed_by_a_word_and_never_before_it(mut field: Fiel
     let lone = |name: &str| v1::ResumeRequest {
         namespace: "south".into(),
         name: name.into(),
+        node: String::new(),
     };
     assert_eq!(fleet.resume(lone("nobody")).await.unwrap_err().code(), Code::NotFound);
     let early = fleet.resume(lone("lone")).await.unwrap_err();
@@ -169,6 +170,41 @@ pub async fn a_takeover_is_resumed_by_a_word_and_never_before_it(mut field: Fiel
     let again = fleet.resume(lone("lone")).await.unwrap_err();
     assert_eq!(again.code(), Code::FailedPrecondition);
     assert!(again.message().contains("after takeover 2"), "{again}");
+}
+
+pub async fn a_vehicle_that_stands_down_is_offered_to_nobody_until_a_person_says_so(mut field: Field) {
+    let coordinator = field.coordinator();
+    field.nodes(&["n1"]);
+    let only = Vehicle::new("n1");
+    only.state().stand_down = Some(3);
+    let _agent = Agent::start(&only, &coordinator.address);
+    field
+        .drone("south", json!({"name": "named"}), json!({"nodeName": "n1"}))
+        .await;
+    field.swarm("north", "alpha", json!({"replicas": 1})).await;
+    let waits = |drone: &crds::Drone| {
+        let conditions = drone.status.as_ref().map_or(&[][..], |status| &status.conditions);
+        conditions
+            .iter()
+            .any(|one| one.type_ == "Assigned" && one.message.contains("stays down until a person acts"))
+    };
+    field
+        .until_drones("both to wait for a person", |drones| {
+            drones.len() == 2 && drones.iter().all(waits)
+        })
+        .await;
+    assert!(only.ordered_to_fly_for().is_empty());
+    let mut fleet = fleet(&coordinator).await;
+    let vehicle = v1::ResumeRequest {
+        node: "n1".into(),
+        ..v1::ResumeRequest::default()
+    };
+    let answer = fleet.resume(vehicle.clone()).await.unwrap().into_inner();
+    assert_eq!(answer.stood_down.map(|down| down.number), Some(3));
+    field.until_drones("one to fly", |drones| flying(drones) == 1).await;
+    let again = fleet.resume(vehicle).await.unwrap_err();
+    assert_eq!(again.code(), Code::FailedPrecondition);
+    assert!(again.message().contains("does not stand down"), "{again}");
 }
 
 pub async fn motors_are_stopped_on_a_code_that_was_offered_and_on_nothing_else(mut field: Field) {

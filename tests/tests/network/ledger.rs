@@ -73,7 +73,7 @@ impl Ledger {
             FromUplink::Closed => self.close(),
             FromUplink::Order(order) => self.order(order),
             FromUplink::Rules(rules) => self.rules(rules),
-            FromUplink::Plan(_) | FromUplink::RemoteId(_) | FromUplink::Kill(..) => {}
+            FromUplink::Plan(_) | FromUplink::RemoteId(_) | FromUplink::StandUp(_) | FromUplink::Kill(..) => {}
         }
         self.note(now());
     }

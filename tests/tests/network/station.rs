@@ -26,6 +26,8 @@ pub enum PersonOrder {
     Release,
     /// Go on with this Drone after somebody took over.
     Resume(String),
+    /// The vehicle of this node may fly again, which landed without an order.
+    ResumeVehicle(String),
 }
 
 /// Sends each command to the leader, once.
@@ -55,8 +57,16 @@ async fn say(cluster: &Cluster, word: &PersonOrder) -> Result<u32, Box<dyn Error
             let drone = ResumeRequest {
                 namespace: "default".to_owned(),
                 name: name.clone(),
+                node: String::new(),
             };
             fleet.resume(drone).await?.into_inner().takeovers
+        }
+        PersonOrder::ResumeVehicle(node) => {
+            let vehicle = ResumeRequest {
+                node: node.clone(),
+                ..ResumeRequest::default()
+            };
+            fleet.resume(vehicle).await?.into_inner().takeovers
         }
     })
 }

@@ -63,10 +63,10 @@ impl Fake {
             judge_at: None,
             upload: None,
             parameters: BTreeMap::from([
-                ("ACTION", (2.0, int)),
-                ("ALT_MAX", (100.0, MavParamType::MAV_PARAM_TYPE_REAL32)),
+                ("ATC_ACTION", (2.0, int)),
+                ("ATC_ALT_MAX", (100.0, MavParamType::MAV_PARAM_TYPE_REAL32)),
                 ("TOTAL", (1.0, int)),
-                ("BRD_TYPE", (0.0, int)),
+                ("BATT_MONITOR", (0.0, int)),
                 ("SDLOG_MODE", (0.0, int)),
                 ("FENCE_ENABLE", (0.0, int)),
                 ("FENCE_ACTION", (0.0, int)),

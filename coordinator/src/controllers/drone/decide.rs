@@ -101,6 +101,7 @@ mod tests {
                 name: DroneName::from(&key),
                 generation: 1,
                 deleting: false,
+                recalled: false,
                 guarded: true,
                 claim,
                 altitude: AltitudeAboveHome(10.0),

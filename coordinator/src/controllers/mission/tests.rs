@@ -98,6 +98,31 @@ async fn nothing_is_begun_for_another_mission_once_the_leader_may_act_no_more() 
 }
 
 #[tokio::test(start_paused = true)]
+async fn drones_that_are_made_in_vain_come_ever_more_slowly_until_one_begins_its_work() {
+    let mut memory = Memory::of(&mission("a", &[]));
+    let begin = Instant::now();
+    let mut made = 0;
+    for second in 0..600 {
+        let now = begin + Duration::from_secs(second);
+        if !memory.rests(&[], 1, now) {
+            memory.made = (memory.made.0 + 1, Some(now));
+            made += 1;
+        }
+    }
+    assert!((5..25).contains(&made), "{made} Drones in ten minutes");
+    let works = Observed {
+        drone: "a".to_owned(),
+        node: None,
+        leaving: false,
+        doing: Doing::Busy,
+        flown: Stretches::default(),
+        underway: Stretches::default(),
+        begun: true,
+    };
+    assert!(!memory.rests(&[works], 1, begin + Duration::from_secs(600)));
+}
+
+#[tokio::test(start_paused = true)]
 async fn no_drone_is_made_for_a_mission_whose_status_took_longer_than_the_leader_may_act() {
     let missions = [mission("a", &[labels::DRONES_FINALIZER])];
     let (written, made) = (format!("PATCH {MISSIONS}/a/status"), format!("POST {DRONES}"));

@@ -122,6 +122,7 @@ pub fn wanted(mission: &Mission, running: Option<Duration>) -> Wanted {
         },
         gathering: false,
         may_create: true,
+        grounded: false,
     }
 }
 

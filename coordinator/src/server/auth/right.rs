@@ -7,7 +7,7 @@
 //! | List, Get, Watch | `get` | `drones` |
 //! | Ground | `ground` | `swarms`; of a Drone: for its Swarm, or in its namespace if it has none; of a node's vehicle: all |
 //! | Release | `release` | `swarms`; likewise |
-//! | Resume | `resume` | `drones` |
+//! | Resume | `resume` | `drones`; of a node's vehicle that stands down: the Drone that it flew for |
 //! | Join | `connect` to command the vehicle, `get` to watch it | `drones` |
 //! | Kill | `kill` | `drones`, or `swarms` for the Swarm that the Drone is of |
 //! | Logs | `get` | `drones/log`; of a node's vehicle: `vehicles/log`, of all |
@@ -77,6 +77,12 @@ impl Right {
     #[must_use]
     pub fn to_resume(drone: &Key) -> Self {
         Self::of("resume", "drones", drone)
+    }
+
+    /// To let the vehicle of a node fly again that stands down; `flew_for` is the Drone that it flew for.
+    #[must_use]
+    pub fn to_stand_up(flew_for: Option<&Key>) -> Self {
+        flew_for.map_or_else(|| Self::new("resume", "drones", None, None), Self::to_resume)
     }
 
     /// To reach the vehicle of a Drone with a ground station: of this one, or of all in its namespace, which is asked first since one

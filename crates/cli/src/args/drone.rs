@@ -1,4 +1,4 @@
-//! The command lines about one Drone: `skein resume` and `skein kill`.
+//! The command lines about one Drone or its vehicle: `skein resume` and `skein kill`.
 //!
 //! Owns: how a person names a Drone or a Swarm. Must not: do anything.
 
@@ -22,6 +22,55 @@ pub struct DroneArgs {
     /// Namespace of the Drone.
     #[arg(short, long, value_name = "NAMESPACE")]
     pub namespace: Option<String>,
+}
+
+/// Arguments of `skein resume`.
+#[derive(Debug, Args)]
+#[group(skip)]
+pub struct ResumeArgs {
+    /// Which coordinator.
+    #[command(flatten)]
+    pub place: WhereArgs,
+    /// The Drone, as NAME or NAMESPACE/NAME.
+    #[arg(required_unless_present = "vehicle", conflicts_with = "vehicle")]
+    pub drone: Option<ObjectRef>,
+    /// Namespace of the Drone.
+    #[arg(short, long, value_name = "NAMESPACE", conflicts_with = "vehicle")]
+    pub namespace: Option<String>,
+    /// The vehicle of this node, which stands down and does not serve the Drone any more that it flew for.
+    #[arg(long, value_name = "NODE")]
+    pub vehicle: Option<String>,
+}
+
+/// What goes on.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub enum Resumed {
+    /// The vehicle of a Drone.
+    Drone(ObjectKey),
+    /// The vehicle of a node.
+    Vehicle(String),
+}
+
+impl ResumeArgs {
+    /// In `namespace`, where none was named.
+    pub fn default_namespace(&mut self, namespace: Option<String>) {
+        let named = self.drone.as_ref().is_some_and(ObjectRef::names_namespace);
+        if self.vehicle.is_none() && !named && self.namespace.is_none() {
+            self.namespace = namespace;
+        }
+    }
+
+    /// What is meant.
+    ///
+    /// # Errors
+    /// Two namespaces were given, or nothing was named; the text says what to do.
+    pub fn meant(&self) -> Result<Resumed, String> {
+        match (&self.vehicle, &self.drone) {
+            (Some(node), _) => Ok(Resumed::Vehicle(node.clone())),
+            (None, Some(drone)) => drone.key(self.namespace.as_deref(), None).map(Resumed::Drone),
+            (None, None) => Err("name a Drone, or the node of a vehicle by --vehicle".to_owned()),
+        }
+    }
 }
 
 /// Arguments of `skein kill`.
@@ -129,6 +178,26 @@ mod tests {
             namespace: namespace.map(Into::into),
         };
         args.key().map(|key| key.to_string())
+    }
+
+    #[test]
+    fn a_drone_goes_on_or_the_vehicle_of_a_node() {
+        let of = |drone: Option<&str>, vehicle: Option<&str>| {
+            let args = ResumeArgs {
+                place: WhereArgs::default(),
+                drone: drone.map(|drone| drone.parse().unwrap()),
+                namespace: None,
+                vehicle: vehicle.map(Into::into),
+            };
+            args.meant()
+        };
+        let goose = ObjectKey {
+            namespace: "default".into(),
+            name: "goose".into(),
+        };
+        assert_eq!(of(Some("goose"), None), Ok(Resumed::Drone(goose)));
+        assert_eq!(of(None, Some("pine")), Ok(Resumed::Vehicle("pine".into())));
+        assert!(of(None, None).unwrap_err().contains("--vehicle"));
     }
 
     #[test]

@@ -201,7 +201,10 @@ fn text_of(key: Key, vehicle: &Vehicle) -> String {
             vehicle.drone, vehicle.namespace
         ),
         Key::LowBattery => {
-            format!("{node}: its battery has {LOW_PERCENT} % left, below the reserve of 20 %. Skein brings it home.")
+            format!(
+                "{node}: its battery has {LOW_PERCENT} % left, below the reserve of 20 %. Skein brings it home. It stays down until a \
+                 person acts, also with a charged battery; skein status says what to do."
+            )
         }
         Key::LostLink => format!(
             "{node}: its autopilot is not heard for {LOST_SECONDS} s. What it does is not known then, and nothing is assumed."

@@ -30,7 +30,23 @@ impl Server {
     /// [`Failure`]; then nothing goes on.
     pub async fn resume(&mut self, drone: &ObjectKey) -> Result<v1::ResumeResponse, Failure> {
         let ObjectKey { namespace, name } = drone.clone();
-        let request = v1::ResumeRequest { namespace, name };
+        let node = String::new();
+        self.ask_resume(v1::ResumeRequest { namespace, name, node }).await
+    }
+
+    /// Lets the vehicle of `node` fly again that stands down.
+    ///
+    /// # Errors
+    /// [`Failure`]; then nothing may have changed.
+    pub async fn stand_up(&mut self, node: &str) -> Result<v1::ResumeResponse, Failure> {
+        let request = v1::ResumeRequest {
+            node: node.to_owned(),
+            ..v1::ResumeRequest::default()
+        };
+        self.ask_resume(request).await
+    }
+
+    async fn ask_resume(&mut self, request: v1::ResumeRequest) -> Result<v1::ResumeResponse, Failure> {
         let answer = self
             .ask(request, |mut client, request| async move {
                 client.resume(within(ANSWER, request)).await

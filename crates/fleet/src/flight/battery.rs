@@ -2,13 +2,15 @@
 //!
 //! Owns: what one reading means ([`level_of`]), and [`Gauge`], which believes a low reading only once it has
 //! lasted for a while: values sag at a takeoff, and noise gets through a checksum now and then. What a steady drain takes from the
-//! battery meanwhile is counted in, so that the reserve is still there when it is acted on.
+//! battery meanwhile is counted in, so that the reserve is still there when it is acted on; and [`SpentPack`], what shows that a vehicle
+//! has got another battery.
 //! Must not: decide what follows ([`crate::flight::converge`], [`crate::safety`]). A battery of which nothing is known is not low.
 
 use model::battery_level::Level;
 use model::time::{Moment, Sighting};
 use model::units::{Percent, Volts};
-use model::vehicle::{ArmingReason, Battery, Charge, ReasonClass};
+use model::vehicle::{ArmingReason, Battery, Charge, ReasonClass, Vehicle};
+use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
 /// A low reading counts once readings have been low for this long.
@@ -203,6 +205,91 @@ impl Gauge {
             Level::Fine | Level::Unknown => level,
         }
     }
+}
+
+/// A full battery has at least this many times the voltage of one that was flown down to its reserve and rests: about 4.2 V a cell to 3.75 V.
+/// A battery that rebounds after the landing gains a third of that.
+const RISE_OF_ANOTHER_BATTERY: f64 = 1.06;
+
+/// An autopilot that has run for less time than at the landing has started again since. Messages overtake one another by less than this,
+/// milliseconds.
+const RESTART_AT_LEAST_MS: u64 = 1000;
+
+/// A rebound is followed in steps of this size, millivolts: each is written to the disk.
+const REBOUND_STEP_MV: u32 = 100;
+
+/// The battery with which a vehicle landed because it was low.
+///
+/// What shows another battery is that the pack was gone (the autopilot was without power, or measured none) and that the voltage is higher
+/// since, by more than a pack gains that rests. A higher charge alone shows nothing: autopilots that count what was taken from a pack call
+/// it full when they have started again, and others go by its voltage, which rebounds.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct SpentPack {
+    /// Its voltage, to which it has rebounded before it was gone, millivolts.
+    millivolts: Option<u32>,
+    /// How long the autopilot had run at the landing, milliseconds.
+    running_ms: Option<u64>,
+    /// Whether it was gone since.
+    gone: bool,
+}
+
+impl SpentPack {
+    /// That of `vehicle`, which has just landed.
+    #[must_use]
+    pub fn of(vehicle: &Vehicle) -> Self {
+        let battery = vehicle.battery.map(|battery| battery.value);
+        Self {
+            millivolts: battery.and_then(|battery| battery.voltage).map(millivolts),
+            running_ms: vehicle.running_for.map(milliseconds),
+            gone: false,
+        }
+    }
+
+    /// After `vehicle` was observed again.
+    #[must_use]
+    pub fn after(&self, vehicle: &Vehicle, now: Moment) -> Self {
+        let running = vehicle.running_for.map(milliseconds);
+        let restarted = running
+            .zip(self.running_ms)
+            .is_some_and(|(running, before)| running.saturating_add(RESTART_AT_LEAST_MS) < before);
+        let battery = vehicle.battery.as_ref().and_then(|b| b.fresh(now, READING_COUNTS_FOR));
+        let absent = self.millivolts.is_some() && battery.is_some_and(|battery| battery.voltage.is_none());
+        let gone = self.gone || restarted || absent;
+        let measured = battery.and_then(|battery| battery.voltage).map(millivolts);
+        let rebounds = |before: u32| match measured {
+            Some(measured) if !gone && measured >= before.saturating_add(REBOUND_STEP_MV) => measured,
+            _ => before,
+        };
+        Self {
+            millivolts: self.millivolts.map(rebounds),
+            running_ms: self.running_ms,
+            gone,
+        }
+    }
+
+    /// Whether `vehicle` has another battery.
+    #[must_use]
+    pub fn is_replaced(&self, vehicle: &Vehicle, now: Moment) -> bool {
+        let battery = vehicle.battery.as_ref().and_then(|b| b.fresh(now, READING_COUNTS_FOR));
+        let voltage = battery.and_then(|battery| battery.voltage).map(millivolts);
+        let rises = |(before, now): (u32, u32)| f64::from(now) >= f64::from(before) * RISE_OF_ANOTHER_BATTERY;
+        self.gone && self.millivolts.zip(voltage).is_some_and(rises)
+    }
+}
+
+fn milliseconds(time: Duration) -> u64 {
+    u64::try_from(time.as_millis()).unwrap_or(u64::MAX)
+}
+
+fn millivolts(volts: Volts) -> u32 {
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a cast to an integer saturates"
+    )]
+    let millivolts = (volts.0 * 1000.0).round() as u32;
+    millivolts
 }
 
 #[cfg(test)]

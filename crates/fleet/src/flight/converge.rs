@@ -48,6 +48,8 @@ pub struct Situation<'a> {
     pub uplink_silent: Duration,
     /// What was observed of the Drone's flight.
     pub record: &'a FlightRecord,
+    /// Whether the vehicle stands down, whatever Drone it flew for.
+    pub stands_down: bool,
     /// What was sent lately.
     pub memory: &'a Memory,
     /// How full its battery is.
@@ -240,6 +242,9 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
     if let Some(ended) = flight_ended(s, held) {
         return rest(Activity::HandsOff(ended));
     }
+    if s.stands_down {
+        return rest(Activity::NotArmable);
+    }
     // No leader confirms the assignment, nothing is known to be of now, or it may be another airframe.
     if !s.led() || s.behind || s.record.airframe(held, s.vehicle) != Airframe::Same {
         return rest(Activity::Waiting);
@@ -284,6 +289,7 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
                 rules: s.rules,
                 ground_latch: s.fence.ground_latch,
                 record: s.record,
+                stands_down: s.stands_down,
                 terminating: s.terminating,
                 since_armed: s.memory.since_armed(s.now),
                 since_others_flew: s.memory.since_others_flew(s.now),

@@ -90,6 +90,8 @@ pub enum Why {
     NotIdle,
     /// Somebody else has just flown it.
     OthersFlew,
+    /// Its vehicle has landed without an order and is left to a person.
+    StandsDown,
     /// Its battery is too low.
     LowBattery,
 }
@@ -110,6 +112,9 @@ impl Why {
             Self::AutopilotSilent => "receive nothing from their autopilot",
             Self::NotIdle => "have a vehicle that is not known to be landed and disarmed",
             Self::OthersFlew => "were just flown by somebody else and are offered again after a quiet time",
+            Self::StandsDown => {
+                "have a vehicle that landed without an order and stays down until a person acts (`skein resume --vehicle`)"
+            }
             Self::LowBattery => "have too low a battery",
         }
     }
@@ -131,6 +136,7 @@ impl Why {
             Self::AutopilotSilent => "AutopilotSilent",
             Self::NotIdle => "NotIdle",
             Self::OthersFlew => "OthersFlew",
+            Self::StandsDown => "StandsDown",
             Self::LowBattery => "LowBattery",
         }
     }
@@ -163,6 +169,9 @@ impl Why {
             }
             Self::OthersFlew => {
                 "somebody else has just flown its vehicle; a Drone can be bound to this node after a quiet time"
+            }
+            Self::StandsDown => {
+                "its vehicle has landed without an order and stays down until a person acts, so no Drone can be bound to this node; check the vehicle, then `skein resume --vehicle` with the name of this node"
             }
             Self::LowBattery => "its battery is too low",
         }
@@ -299,6 +308,9 @@ pub fn free<'a>(c: &Candidate<'a>) -> Result<&'a Report, Why> {
     let settled = report.held.as_ref().is_none_or(|held| held.settled);
     if report.others_flew {
         return Err(Why::OthersFlew);
+    }
+    if report.stand_down.is_some() {
+        return Err(Why::StandsDown);
     }
     if !report.vehicle_free() || !settled {
         return Err(Why::NotIdle);

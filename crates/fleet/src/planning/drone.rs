@@ -35,6 +35,8 @@ pub struct Facts {
     pub generation: i64,
     /// Whether it is being deleted.
     pub deleting: bool,
+    /// Whether its deletion, if there is one, is that of its Swarm or its Mission, and no person's.
+    pub recalled: bool,
     /// Whether the finalizer that waits for the landing is on it.
     pub guarded: bool,
     /// Which Drone holds the claim to the node it is bound to.

@@ -191,6 +191,7 @@ mod tests {
             reported_flight: model::reported_flight::ReportedFlight::default(),
             routed: false,
             manner: model::station::Manner::default(),
+            recalled: false,
             void: model::route_order::OrderNumber::default(),
             rules: None,
             plan: None,

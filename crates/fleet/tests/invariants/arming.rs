@@ -1,6 +1,7 @@
 //! Invariants 1, 2 and 9: over a million circumstances, and in which of them a vehicle may be armed.
 
 use crate::given::{FLYING, GROUNDED, NOW, assigned, at, heard, uid};
+use fleet::flight::stand_down::StandDowns;
 use fleet::flight_record::{FlightRecord, Stage};
 use fleet::safety::{ArmExpired, ArmQuestion, NoArm, Rest, may_arm};
 use model::assignment::{Assignment, Desired};
@@ -9,6 +10,7 @@ use model::ground::GroundOrderId;
 use model::ids::Term;
 use model::preflight_policy::Clearance;
 use model::rules::RulesClearance;
+use model::stand_down::StoodDown;
 use model::units::{ComponentId, SystemId};
 use model::vehicle::{Airframe, Autopilot, HardwareUid, Heartbeat, Identity, LandedState, Mode, ModeReport, Vehicle};
 use std::time::Duration;
@@ -146,6 +148,7 @@ fn a_vehicle_is_armed_when_nothing_stands_in_the_way_and_never_else() {
                                     rules,
                                     ground_latch,
                                     record,
+                                    stands_down: false,
                                     terminating,
                                     since_armed: None,
                                     since_others_flew: None,
@@ -200,6 +203,34 @@ fn takeovers_stand_in_the_way_until_the_drone_was_told_to_go_on_after_the_last_o
             assert_eq!(answer.is_ok(), takeovers <= resume_after, "{takeovers} {resume_after}");
         }
     }
+}
+
+#[test]
+fn a_vehicle_that_stands_down_is_armed_for_no_drone() {
+    let vehicles = vehicles();
+    let ready = vehicles
+        .iter()
+        .find(|(_, forbidden)| !forbidden)
+        .map(|(vehicle, _)| vehicle);
+    let ready = ready.unwrap();
+    let over = FlightRecord {
+        uid: Some(uid("before")),
+        stage: Stage::Over,
+        ..FlightRecord::default()
+    };
+    let before = assigned("before", HIGHEST, FLYING);
+    let downs = StandDowns::default().observed(Some(&before), (&over, &over), ready, at(NOW));
+    assert_eq!(downs.now.as_ref().map(|down| down.why), Some(StoodDown::Landed));
+    let (held, record) = (assigned("d", HIGHEST, FLYING), FlightRecord::default());
+    let ask = |downs: &StandDowns| {
+        let question = ArmQuestion {
+            stands_down: downs.now.is_some(),
+            ..question(ready, &held, &record)
+        };
+        may_arm(&question).err()
+    };
+    assert_eq!(ask(&downs), Some(NoArm::StandsDown));
+    assert_eq!(ask(&downs.stood_up(1, Some(&held))), None, "a person has acted");
 }
 
 #[test]
@@ -301,6 +332,7 @@ fn iproduct<A: Copy, B: Copy>(
 
 fn question<'a>(vehicle: &'a Vehicle, held: &'a Assignment, record: &'a FlightRecord) -> ArmQuestion<'a> {
     ArmQuestion {
+        stands_down: false,
         vehicle,
         held: Some(held),
         highest_term: Term(HIGHEST),

@@ -45,6 +45,7 @@ pub fn assigned(name: &str, term: u64, desired: Desired) -> Assignment {
         reported_flight: model::reported_flight::ReportedFlight::default(),
         routed: false,
         manner: model::station::Manner::default(),
+        recalled: false,
         void: model::route_order::OrderNumber::default(),
         rules: None,
         plan: None,

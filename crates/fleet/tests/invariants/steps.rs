@@ -200,6 +200,7 @@ fn no_combination_of_circumstances_makes_a_step_that_an_invariant_forbids() {
                             AFTER - Duration::from_millis(1)
                         },
                         record,
+                        stands_down: false,
                         memory,
                         battery: Levels {
                             latest: around.low,
@@ -328,6 +329,7 @@ fn a_vehicle_that_is_up_and_must_land_is_ordered_to_land_at_once() {
                         behind: true,
                         uplink_silent: Duration::ZERO,
                         record: &record,
+                        stands_down: false,
                         memory: &memory,
                         battery: Levels::default(),
                         preflight: Clearance::Clear,

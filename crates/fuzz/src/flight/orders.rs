@@ -50,6 +50,7 @@ impl Default for Coordinators {
                 reported_flight: model::reported_flight::ReportedFlight::default(),
                 routed: false,
                 manner: model::station::Manner::default(),
+                recalled: false,
                 void: model::route_order::OrderNumber::default(),
                 rules: None,
                 plan: None,

@@ -22,6 +22,7 @@ fn assigned(uid: &str, term: u64, generation: i64, desired: Desired) -> Order {
         reported_flight: crate::reported_flight::ReportedFlight::default(),
         routed: false,
         manner: crate::station::Manner::default(),
+        recalled: false,
         void: crate::route_order::OrderNumber::default(),
         rules: None,
         plan: None,
@@ -189,6 +190,7 @@ fn on_route(generation: i64, count: Option<u64>) -> Assignment {
     Assignment {
         routed: true,
         manner: crate::station::Manner::default(),
+        recalled: false,
         void: crate::route_order::OrderNumber::default(),
         rules: None,
         plan: None,

@@ -13,6 +13,38 @@ pub enum Autopilot {
     Px4,
 }
 
+/// Which version of an autopilot is imitated: names, units and presence of parameters, and what depends on them.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub enum Firmware {
+    /// The one that was recorded: ArduCopter 4.7-dev of July 2025, PX4 1.17-alpha of August 2025.
+    #[default]
+    Recorded,
+    /// ArduCopter 4.6.
+    Copter46,
+    /// ArduCopter 4.8.
+    Copter48,
+    /// PX4 1.16.
+    Px4V116,
+    /// PX4 1.18.
+    Px4V118,
+}
+
+impl Firmware {
+    /// The autopilot of which it is a version; `None` for the recorded ones of both.
+    pub fn autopilot(self) -> Option<Autopilot> {
+        match self {
+            Self::Recorded => None,
+            Self::Copter46 | Self::Copter48 => Some(Autopilot::ArduPilot),
+            Self::Px4V116 | Self::Px4V118 => Some(Autopilot::Px4),
+        }
+    }
+
+    /// Whether it answers to an unknown parameter, by PARAM_ERROR (345).
+    pub(super) fn names_missing_parameters(self) -> bool {
+        matches!(self, Self::Copter48 | Self::Px4V118)
+    }
+}
+
 impl Autopilot {
     /// The name used on the command line and in the vehicle list.
     pub fn name(self) -> &'static str {
@@ -39,6 +71,8 @@ pub enum Port {
 pub struct VehicleConfig {
     /// The imitated autopilot.
     pub autopilot: Autopilot,
+    /// Its version.
+    pub firmware: Firmware,
     /// MAVLink system id; the component is always 1.
     pub system_id: u8,
     /// Its place at boot; its altitude is the ground's, above mean sea level.
@@ -54,6 +88,8 @@ pub struct VehicleConfig {
     pub seconds_per_peer_second: f64,
     /// Parameters that were stored before boot; names that the autopilot does not have are left out.
     pub parameters: Vec<(String, f32)>,
+    /// Parameters that this build does not have, though its version has: a build of one's own, or a version that is not known yet.
+    pub missing_parameters: Vec<String>,
     /// The pack is full again whenever the motors stop, as in PX4's own battery simulation.
     pub battery_refills: bool,
     /// What the autopilot's port is configured for.
@@ -70,6 +106,7 @@ impl VehicleConfig {
     pub fn new(autopilot: Autopilot, system_id: u8, home: Wgs84) -> Self {
         Self {
             autopilot,
+            firmware: Firmware::default(),
             system_id,
             home,
             battery_percent: 100.0,
@@ -77,6 +114,7 @@ impl VehicleConfig {
             never_ready: false,
             seconds_per_peer_second: 1.0,
             parameters: Vec::new(),
+            missing_parameters: Vec::new(),
             battery_refills: false,
             port: Port::Radio,
             strict_positions: false,

@@ -48,8 +48,45 @@ pub(super) struct Param {
     pub(super) read_only: bool,
 }
 
+/// Which number a version has in the place of the recorded one.
+#[derive(Clone, Copy, Debug)]
+pub(super) enum Form {
+    /// The same.
+    Same,
+    /// A hundredth, as a float: meters for centimeters.
+    Hundredth,
+    /// The bits that are not set in the recorded one, of which 1 stands for all.
+    Skipped,
+}
+
+impl Form {
+    fn of_recorded(self, value: f32) -> f32 {
+        match self {
+            Self::Same => value,
+            Self::Hundredth => value / 100.0,
+            Self::Skipped if value == 1.0 => 0.0,
+            Self::Skipped => -1.0,
+        }
+    }
+
+    fn recorded(self, value: f32) -> f32 {
+        match self {
+            Self::Same => value,
+            Self::Hundredth => value * 100.0,
+            Self::Skipped if value == 0.0 => 1.0,
+            Self::Skipped => 0.0,
+        }
+    }
+}
+
+/// A recorded parameter, the name that a version has for it, and its form.
+pub(super) type Rename = (&'static str, &'static str, Form);
+
 #[derive(Clone, Debug)]
-pub(super) struct Params(Vec<Param>);
+pub(super) struct Params {
+    table: Vec<Param>,
+    renames: &'static [Rename],
+}
 
 impl Params {
     /// A table from (name, type, default) rows; sorted by name, like real lists.
@@ -65,30 +102,70 @@ impl Params {
             })
             .collect();
         table.sort_by_key(|param| param.name);
-        Self(table)
+        Self { table, renames: &[] }
+    }
+
+    /// The table of a version that has no `missing` parameters, and others under the names and in the forms of `renames`. The model goes on to
+    /// read them by their recorded names.
+    pub(super) fn of_version(mut self, renames: &'static [Rename], missing: &[&str]) -> Self {
+        self.table.retain(|param| !missing.contains(&param.name));
+        for param in &mut self.table {
+            let Some((_, name, form)) = renames.iter().find(|(recorded, ..)| *recorded == param.name) else {
+                continue;
+            };
+            (param.name, param.value) = (*name, form.of_recorded(param.value));
+            if matches!(form, Form::Hundredth) {
+                param.kind = ParamKind::Real32;
+            }
+        }
+        self.table.sort_by_key(|param| param.name);
+        self.renames = renames;
+        self
+    }
+
+    /// Without these.
+    pub(super) fn without(mut self, missing: &[String]) -> Self {
+        self.table
+            .retain(|param| !missing.iter().any(|name| name == param.name));
+        self
+    }
+
+    /// With another default.
+    pub(super) fn with_default(mut self, name: &str, value: f32) -> Self {
+        if let Some(param) = self.table.iter_mut().find(|param| param.name == name) {
+            param.value = value;
+        }
+        self
     }
 
     pub(super) fn len(&self) -> usize {
-        self.0.len()
+        self.table.len()
     }
 
     pub(super) fn at(&self, index: usize) -> Option<&Param> {
-        self.0.get(index)
+        self.table.get(index)
     }
 
     pub(super) fn index_of(&self, name: &str) -> Option<usize> {
-        self.0.binary_search_by(|param| param.name.cmp(name)).ok()
+        self.table.binary_search_by(|param| param.name.cmp(name)).ok()
     }
 
-    /// The value of a parameter that is known to be in the table; 0 otherwise.
+    /// The value of a parameter that is known to be in the table, by its recorded name and in that form; 0 otherwise.
     pub(super) fn get(&self, name: &str) -> f32 {
-        self.index_of(name)
-            .and_then(|index| self.at(index))
-            .map_or(0.0, |param| param.value)
+        let value = |name: &str| {
+            self.index_of(name)
+                .and_then(|index| self.at(index))
+                .map(|param| param.value)
+        };
+        let renamed = || {
+            let (_, name, form) = self.renames.iter().find(|(recorded, ..)| *recorded == name)?;
+            value(name).map(|value| form.recorded(value))
+        };
+        value(name).or_else(renamed).unwrap_or(0.0)
     }
 
     pub(super) fn make_read_only(&mut self, name: &str) {
-        if let Some(param) = self.index_of(name).and_then(|index| self.0.get_mut(index)) {
+        if let Some(param) = self.index_of(name).and_then(|index| self.table.get_mut(index)) {
             param.read_only = true;
         }
     }
@@ -96,7 +173,7 @@ impl Params {
     /// Sets a value and returns its index; `None` for an unknown name.
     pub(super) fn set(&mut self, name: &str, value: f32) -> Option<usize> {
         let index = self.index_of(name)?;
-        let param = self.0.get_mut(index)?;
+        let param = self.table.get_mut(index)?;
         param.stored |= param.value != value;
         param.value = value;
         Some(index)
@@ -116,6 +193,23 @@ mod tests {
         let table = table();
         assert_eq!(table.at(0).map(|param| param.name), Some("A_ONE"));
         assert_eq!((table.get("B_TWO"), table.index_of("C_THREE")), (2.0, None));
+    }
+
+    #[test]
+    fn a_version_has_its_own_names_and_units_and_the_model_reads_the_recorded_ones() {
+        let renames: &'static [Rename] = &[
+            ("A_ONE", "A_ONE_M", Form::Hundredth),
+            ("B_TWO", "B_SKIP", Form::Skipped),
+        ];
+        let mut table = table().of_version(renames, &[]);
+        assert_eq!(
+            (table.index_of("A_ONE"), table.at(0).map(|param| param.value)),
+            (None, Some(0.015))
+        );
+        table.set("A_ONE_M", 2.5);
+        table.set("B_SKIP", 0.0);
+        assert_eq!((table.get("A_ONE"), table.get("B_TWO")), (250.0, 1.0));
+        assert_eq!(table.of_version(&[], &["A_ONE_M"]).len(), 1);
     }
 
     #[test]

@@ -9,6 +9,7 @@ use mavlink::types::CharArray;
 use super::core::Core;
 use super::geo::Wgs84;
 use super::params::{Param, ParamKind};
+use crate::wire::Address;
 
 /// Message ids used by name.
 pub(super) mod id {
@@ -223,6 +224,17 @@ impl ParamEncoding {
             _ => field,
         }
     }
+}
+
+/// PARAM_ERROR (345) to `to`: there is no parameter of this name.
+pub(super) fn param_missing(to: Address, name: &str) -> MavMessage {
+    MavMessage::PARAM_ERROR(apm::PARAM_ERROR_DATA {
+        param_index: -1,
+        target_system: to.system,
+        target_component: to.component,
+        param_id: name.into(),
+        error: apm::MavParamError::MAV_PARAM_ERROR_DOES_NOT_EXIST,
+    })
 }
 
 /// PARAM_VALUE; `index` 65535 when the answer is to a write.

@@ -231,13 +231,15 @@ impl Vehicle {
 fn boot(config: VehicleConfig) -> (Core, Box<dyn Pilot>) {
     match config.autopilot {
         Autopilot::ArduPilot => {
-            let mut core = Core::new(config, super::ardupilot::params());
+            let params = super::ardupilot::params(config.firmware).without(&config.missing_parameters);
+            let mut core = Core::new(config, params);
             core.load_stored_parameters();
             let pilot = ArduPilot::new(&mut core);
             (core, Box::new(pilot))
         }
         Autopilot::Px4 => {
-            let mut core = Core::new(config, super::px4::params());
+            let params = super::px4::params(config.firmware).without(&config.missing_parameters);
+            let mut core = Core::new(config, params);
             core.load_stored_parameters();
             let pilot = Px4::new(&mut core);
             (core, Box::new(pilot))

@@ -4,8 +4,10 @@ use super::*;
 use model::alarm::Cause;
 use model::answer::{Answer, Owed};
 use model::failsafe::{Diversion, Diverted};
+use model::ids::DroneName;
 use model::inventory::{BatteryWear, Board};
 use model::reported_flight::SoFar;
+use model::stand_down::{Reported, StoodDown};
 use model::takeover::Descent;
 use model::traffic::{Aircraft, Altitude};
 use model::units::Wgs84;
@@ -24,6 +26,19 @@ fn truths() -> Vec<FlightTruth> {
         &airborne,
     ]
     .concat()
+}
+
+fn stood_down(number: u32) -> StoodDown {
+    use StoodDown::{AutopilotFailsafe, CoordinatorLoss, Killed, Landed, LowBattery, TakenOver};
+    let all = [
+        Killed,
+        LowBattery,
+        CoordinatorLoss,
+        AutopilotFailsafe,
+        TakenOver,
+        Landed,
+    ];
+    all[number as usize % all.len()]
 }
 
 fn activities() -> Vec<Activity> {
@@ -210,6 +225,15 @@ fn reports() -> impl Strategy<Value = Report> {
             astray,
             owed,
             others_flew,
+            stand_down: times.0.map(|number| Reported {
+                number,
+                why: stood_down(number),
+                uid: DroneUid(format!("u-{made}")),
+                name: DroneName {
+                    namespace: "field".to_owned(),
+                    name: format!("d-{made}"),
+                },
+            }),
             route,
             home,
             inventory: Inventory {

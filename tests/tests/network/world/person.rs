@@ -99,5 +99,15 @@ impl Run<'_> {
                 self.say(PersonOrder::Resume(name.to_owned()));
             }
         }
+        // The Drone of some may be gone before the person could delete it.
+        let vehicles = self.ask(Method::GET, "/apis/skein.dev/v1alpha1/vehicles", &Value::Null);
+        for vehicle in vehicles["items"].as_array().into_iter().flatten() {
+            let mut conditions = vehicle["status"]["conditions"].as_array().into_iter().flatten();
+            if conditions.any(|one| one["reason"] == "StandsDown")
+                && let Some(node) = vehicle["spec"]["nodeName"].as_str()
+            {
+                self.say(PersonOrder::ResumeVehicle(node.to_owned()));
+            }
+        }
     }
 }

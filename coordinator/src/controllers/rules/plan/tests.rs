@@ -431,8 +431,8 @@ fn profiles_in_conflict_leave_the_fence_and_name_none_that_could_be_in_force() {
     let mut fleet = Fleet::of(&["a"]);
     fleet.objects.fences = vec![geofence("site", "north", 200.0, 1)];
     fleet.objects.profiles = vec![
-        profile("p", "north", 1, &[("A", "1")]),
-        profile("q", "north", 1, &[("A", "2")]),
+        profile("p", "north", 1, &[("MPC_XY_CRUISE", "1")]),
+        profile("q", "north", 1, &[("MPC_XY_CRUISE", "2")]),
     ];
     let outcomes = fleet.look();
     assert_eq!(outcomes[0].named, Some(RulesDigest(UNMADE.into())));

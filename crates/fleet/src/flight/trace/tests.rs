@@ -31,6 +31,7 @@ fn order(uid: &str, desired: Desired) -> Assignment {
         routed: false,
         route: None,
         manner: Default::default(),
+        recalled: false,
         void: Default::default(),
         rules: None,
         plan: None,

@@ -261,6 +261,32 @@ fn of_a_vehicle_that_serves_nobody_it_is_said_why_nobody_could_have_it() {
 }
 
 #[test]
+fn a_vehicle_that_stands_down_is_offered_to_nobody_and_not_by_its_name_either() {
+    let stands_down = node("a").battery(100).with(|report| {
+        report.stand_down = Some(model::stand_down::Reported {
+            number: 1,
+            why: model::stand_down::StoodDown::TakenOver,
+            uid: DroneUid("gone".into()),
+            name: model::ids::DroneName {
+                namespace: "north".into(),
+                name: "gone".into(),
+            },
+        });
+    });
+    assert!(!stands_down.report.as_ref().unwrap().vehicle_free());
+    assert_eq!(free(&candidate(&stands_down)).err(), Some(Why::StandsDown));
+    assert!(Why::StandsDown.sentence().contains("`skein resume --vehicle`"));
+    let nodes = [stands_down, node("b").battery(40)];
+    assert_eq!(pick(any_vehicle(), &nodes), Ok("b".into()));
+    let named = Requirements {
+        only: Some("a"),
+        ..any_vehicle()
+    };
+    let none = pick(named, &nodes).unwrap_err();
+    assert!(none.contains("stays down until a person acts"), "{none}");
+}
+
+#[test]
 fn a_node_selector_is_obeyed() {
     let selector = BTreeMap::from([("camera".to_owned(), "thermal".to_owned())]);
     let required = Requirements {

@@ -80,6 +80,7 @@ pub fn order(term: Term, drone: &Facts, held: Option<&Held>) -> Option<Order> {
         void: model::route_order::OrderNumber::default(),
         rules: drone.rules.clone(),
         plan: drone.plan.clone(),
+        recalled: drone.deleting && drone.recalled,
         route: route.filter(|_| flying == desired),
     }))
 }

@@ -24,6 +24,7 @@ pub use refused::{Refused, rest};
 use super::share::{CannotShare, Flier, MOST_FLIERS};
 use super::stretch::{Stretch, Stretches};
 use super::track::Work;
+use crate::planning::population::{Existing, creations, most_of_mission};
 use model::ids::NodeName;
 use model::plan::PlanDigest;
 use model::plan::flight::MOST_ITEMS;
@@ -161,6 +162,8 @@ pub struct Wanted {
     pub gathering: bool,
     /// Drones may be made: no Mission of a higher priority waits for vehicles.
     pub may_create: bool,
+    /// A ground order covers Drones that are made now: what grounded ones gave up waits for them, and for no others.
+    pub grounded: bool,
 }
 
 impl Wanted {
@@ -553,17 +556,30 @@ fn give(next: &mut Step, work: &Work, wanted: &Wanted, drones: &[Observed]) {
     let reliefs = joiners + relief::give(&mut next.progress, work, wanted, drones, free_fit);
     // Those that wait for a part, or for a vehicle.
     let candidates = idle.iter().filter(|seen| {
-        matches!(seen.doing, Doing::Waits | Doing::Fit(_) | Doing::Unfit(_)) && !has_part(&next.progress, &seen.drone)
+        let waits = match seen.doing {
+            Doing::Waits | Doing::Fit(_) | Doing::Unfit(_) => true,
+            // Another would be kept on the ground as well.
+            Doing::Grounded => wanted.grounded,
+            _ => false,
+        };
+        waits && !has_part(&next.progress, &seen.drone)
     });
     let candidates: Vec<String> = candidates.map(|seen| seen.drone.clone()).collect();
     let free = wanted.parallelism.saturating_sub(relief::in_place(&next.progress));
     let left = !next.progress.left(work).is_empty();
     let needed = reliefs + if left { free } else { 0 };
-    if wanted.may_create {
-        next.create = needed.saturating_sub(candidates.len());
-    }
+    let asked = needed.saturating_sub(candidates.len());
     let surplus = candidates.into_iter().skip(needed);
     next.delete.extend(surplus.map(|drone| (drone, Why::NotNeeded)));
+    if wanted.may_create {
+        let going: BTreeSet<&str> = next.delete.iter().map(|(drone, _)| drone.as_str()).collect();
+        let existing = drones.iter().map(|seen| Existing {
+            has_vehicle: seen.node.is_some(),
+            leaving: seen.leaving || going.contains(seen.drone.as_str()),
+            lost: seen.doing == Doing::Lost,
+        });
+        next.create = creations(asked, existing, most_of_mission(wanted.parallelism));
+    }
 }
 
 impl Progress {

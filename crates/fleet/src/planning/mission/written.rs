@@ -12,6 +12,7 @@ use super::stretch::{Stretch, Stretches};
 use super::track::{Leg, Point, Track, Work, Written};
 use super::way::Ways;
 use model::geo::NoPlace;
+use model::plan::ACCEPTANCE_RADIUS;
 use model::plan::flight::{BadPlan, check_item, states};
 use model::plan::item::{self, Item, of_waypoints};
 use model::plan::route::{FASTEST, MOST_WAYPOINTS, Waypoint};
@@ -49,8 +50,8 @@ pub enum BadItems {
     /// A vehicle that takes a place for reached far from it cuts the corner there.
     #[error(
         "item {number} takes its place for reached {radius} m from it (its second parameter, the acceptance radius), and leaves the straight \
-         way there, which alone is kept clear of others; make it 0, or at most {WIDEST} m",
-        WIDEST = WIDEST.0
+         way there, which alone is kept clear of others; make it 0, or at most {widest} m",
+        widest = ACCEPTANCE_RADIUS.0
     )]
     Corner {
         /// From 0.
@@ -76,9 +77,6 @@ pub enum BadItems {
     },
 }
 
-/// The widest acceptance radius: that of autopilots of multicopters, if none is given (NAV_ACC_RAD, WPNAV_RADIUS).
-const WIDEST: Meters = Meters(2.0);
-
 /// `items` with their numbers, without the takeoff before and the landing after: these are the agent's.
 fn kept(items: &[Item]) -> impl Iterator<Item = (usize, &Item)> {
     let lands = |item: &Item| [item::NAV_RETURN_TO_LAUNCH, item::NAV_LAND].contains(&item.command);
@@ -101,7 +99,7 @@ fn check(number: usize, item: &Item) -> Result<(), BadItems> {
         item::NAV_RETURN_TO_LAUNCH | item::NAV_LAND => Err(BadPlan::AfterLanding(number + 1).into()),
         command @ DO_LAND_START => Err(BadPlan::Command { number, command, name }.into()),
         // PX4 takes it as it is; ArduCopter does not look at it.
-        item::NAV_WAYPOINT if second > WIDEST.0 => Err(BadItems::Corner { number, radius: second }),
+        item::NAV_WAYPOINT if second > ACCEPTANCE_RADIUS.0 => Err(BadItems::Corner { number, radius: second }),
         item::DO_CHANGE_SPEED if second > FASTEST.0 => Err(BadItems::Fast { number, speed: second }),
         _ => Ok(check_item(number, item)?),
     }

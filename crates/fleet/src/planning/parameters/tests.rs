@@ -53,19 +53,22 @@ fn the_higher_precedence_wins_and_the_other_is_named() {
 
 #[test]
 fn equals_that_want_different_values_are_a_conflict_and_equal_values_are_not() {
-    let (one, other) = (profile("one", 1, &[("A", "1")]), profile("other", 1, &[("A", "2")]));
+    let (one, other) = (
+        profile("one", 1, &[("MPC_A", "1")]),
+        profile("other", 1, &[("MPC_A", "2")]),
+    );
     let error = resolved(&[&other, &one]).unwrap_err().to_string();
     assert!(
-        error.contains("one and other have the same precedence and want A to be 1 and 2"),
+        error.contains("one and other have the same precedence and want MPC_A to be 1 and 2"),
         "{error}"
     );
-    let same = profile("same", 1, &[("A", "1.0")]);
-    assert_eq!(values(&resolved(&[&one, &same]).unwrap()), [("A", 1.0)]);
+    let same = profile("same", 1, &[("MPC_A", "1.0")]);
+    assert_eq!(values(&resolved(&[&one, &same]).unwrap()), [("MPC_A", 1.0)]);
 }
 
 #[test]
 fn what_belongs_to_a_fence_wins_over_every_profile() {
-    let mine = profile("mine", 99, &[("GF_ACTION", "1"), ("B", "2")]);
+    let mine = profile("mine", 99, &[("GF_ACTION", "1"), ("MPC_B", "2")]);
     let fence = [WantedParameter {
         name: "GF_ACTION".to_owned(),
         value: 3.0,
@@ -73,7 +76,7 @@ fn what_belongs_to_a_fence_wins_over_every_profile() {
         may_reboot: false,
     }];
     let resolved = resolve(&[&mine], Autopilot::Px4, &SIXTH, &fence).unwrap();
-    assert_eq!(values(&resolved), [("B", 2.0)]);
+    assert_eq!(values(&resolved), [("MPC_B", 2.0)]);
     assert_eq!(resolved.overruled[0].by, None);
 }
 
@@ -179,29 +182,109 @@ fn what_belongs_to_one_vehicle_or_keeps_skein_safe_cannot_be_set() {
         "GF_PREDICT",
         "SR4_POSITION",
         "GPS_1_CONFIG",
+        "AHRS_ORIENTATION",
+        "SENS_BOARD_ROT",
+        "RCMAP_THROTTLE",
+        "SERVO1_REVERSED",
+        "MOT_SPIN_ARM",
+        "MOT_SPIN_MIN",
+        "MOT_PWM_TYPE",
+        "PWM_MAIN_FUNC1",
+        "CA_ROTOR0_KM",
+        "UAVCAN_EC_FUNC1",
+        "RELAY1_FUNCTION",
+        "BTN_FUNC1",
+        "RC_KILLSWITCH_TH",
+        "MAN_KILL_GEST_T",
+        "LNDMC_Z_VEL_MAX",
+        "COM_THROW_EN",
+        "SYS_FAILURE_EN",
+        "COM_ARM_ODID",
+        "FS_OPTIONS",
+        "COM_DLL_EXCEPT",
+        "RTL_TYPE",
+        "RTL_ALT_TYPE",
+        "RALLY_INCL_HOME",
+        "A_GROUP_OF_LATER",
     ] {
         let error = profile("p", 0, &[(name, "1")]).check().unwrap_err().to_string();
         assert!(error.contains(name) && error.ends_with("; remove it"), "{error}");
     }
+    let of = |autopilot, values: &[(&str, &str)]| {
+        let (mut profile, values) = (profile("p", 0, &[]), profile("p", 0, values).px4);
+        match autopilot {
+            Autopilot::ArduPilot => profile.ardupilot = values,
+            Autopilot::Px4 => profile.px4 = values,
+        }
+        profile.check()
+    };
     for (name, value) in [("GF_ACTION", "4"), ("NAV_DLL_ACT", "5"), ("NAV_DLL_ACT", "{{ 3 + 2 }}")] {
-        let error = profile("p", 0, &[(name, value)]).check().unwrap_err().to_string();
+        let error = of(Autopilot::Px4, &[(name, value)]).unwrap_err().to_string();
         assert!(error.contains("stops motors in the air"), "{error}");
     }
-    let terminates = |name: &str| denied_parameters::value(Autopilot::ArduPilot, name, 5.0).is_some();
-    assert!(terminates("BATT_FS_LOW_ACT") && terminates("BATT2_FS_CRT_ACT") && !terminates("FS_GCS_ENABLE"));
     assert!(
         denied_parameters::value(Autopilot::ArduPilot, "FS_GCS_ENABLE", 0.4).is_some(),
         "nothing would look after the vehicle"
     );
-    let fine = [
+    let ardupilot = [
         ("RTL_ALT", "1500"),
-        ("NAV_DLL_ACT", "3"),
         ("FENCE_MARGIN", "3"),
         ("FS_GCS_ENABLE", "5"),
+        ("BATT_FS_LOW_ACT", "2"),
         ("RC_OPTIONS", "0"),
-        ("MPC_XY_VEL_MAX", "8"),
+        ("MOT_BAT_VOLT_MAX", "16.8"),
+        ("ATC_RAT_RLL_P", "0.1"),
     ];
-    assert_eq!(profile("p", 0, &fine).check(), Ok(()));
+    let px4 = [
+        ("RTL_RETURN_ALT", "40"),
+        ("NAV_DLL_ACT", "3"),
+        ("MPC_XY_VEL_MAX", "8"),
+        ("COM_WIND_MAX_ACT", "3"),
+        ("COM_RC_OVERRIDE", "1"),
+        ("SYS_HAS_MAG", "1"),
+    ];
+    assert_eq!(of(Autopilot::ArduPilot, &ardupilot), Ok(()));
+    assert_eq!(of(Autopilot::Px4, &px4), Ok(()));
+}
+
+#[test]
+fn an_action_is_set_to_values_only_that_keep_motors_running() {
+    for (autopilot, name, fine, stops) in [
+        (Autopilot::ArduPilot, "BATT_FS_LOW_ACT", 2.0, 5.0),
+        (Autopilot::ArduPilot, "BATT2_FS_CRT_ACT", 7.0, 5.0),
+        (Autopilot::ArduPilot, "FENCE_ACTION", 4.0, 9.0),
+        (Autopilot::ArduPilot, "FS_EKF_ACTION", 1.0, 4.0),
+        (Autopilot::Px4, "GF_ACTION", 5.0, 4.0),
+        (Autopilot::Px4, "COM_WIND_MAX_ACT", 5.0, 4.0),
+        (Autopilot::Px4, "COM_POS_LOW_ACT", 3.0, 4.0),
+        (Autopilot::Px4, "COM_GNSSLOSS_ACT", 2.0, 3.0),
+        (Autopilot::Px4, "COM_ACT_FAIL_ACT", 3.0, 4.0),
+        (Autopilot::Px4, "COM_OBL_RC_ACT", 4.0, 7.0),
+        (Autopilot::Px4, "COM_POS_FS_ACT", 0.0, 1.0),
+        (Autopilot::Px4, "COM_LOW_BAT_ACT", 3.0, 4.0),
+        (Autopilot::Px4, "NAV_RCL_ACT", 3.0, 6.0),
+        (Autopilot::Px4, "NAV_TRAFF_AVOID", 4.0, 5.0),
+        (Autopilot::Px4, "DAA_LVL_CRIT_ACT", 4.0, 5.0),
+    ] {
+        assert_eq!(denied_parameters::value(autopilot, name, fine), None, "{name}");
+        for stops in [stops, stops + 0.9, 99.0, f64::NAN] {
+            assert!(
+                denied_parameters::value(autopilot, name, stops).is_some(),
+                "{name} {stops}"
+            );
+        }
+    }
+    for name in ["COM_NEW_ACT", "XYZ_ACTION"] {
+        assert!(
+            denied_parameters::value(Autopilot::Px4, name, 1.0).is_some(),
+            "an action of a later version"
+        );
+    }
+    assert_eq!(
+        denied_parameters::value(Autopilot::ArduPilot, "FS_THR_VALUE", 975.0),
+        None,
+        "no action"
+    );
 }
 
 #[test]
@@ -212,7 +295,7 @@ fn names_are_those_of_parameters() {
             "{name}"
         );
     }
-    let many: Vec<(String, String)> = (0..129).map(|i| (format!("P{i}"), "1".to_owned())).collect();
+    let many: Vec<(String, String)> = (0..129).map(|i| (format!("MPC_{i}"), "1".to_owned())).collect();
     let many: Vec<(&str, &str)> = many.iter().map(|(n, v)| (n.as_str(), v.as_str())).collect();
     assert_eq!(resolved(&[&profile("p", 0, &many)]), Err(NoParameters::TooMany(129)));
 }

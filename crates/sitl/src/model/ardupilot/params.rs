@@ -6,9 +6,11 @@
 use mavlink::dialects::ardupilotmega::{MavMessage, MavSeverity};
 
 use super::ArduPilot;
+use crate::model::config::Firmware;
 use crate::model::core::Core;
-use crate::model::params::{Param, ParamKind, Params};
+use crate::model::params::{Form, Param, ParamKind, Params, Rename};
 use crate::model::telemetry::{self, ParamEncoding};
+use crate::wire::Address;
 use ParamKind::{Int8, Int16, Int32, Real32};
 
 const ROWS: &[(&str, ParamKind, f32)] = &[
@@ -20,6 +22,7 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("BATT_CRT_VOLT", Real32, 0.0),
     ("BATT_FS_CRT_ACT", Int8, 0.0),
     ("BATT_FS_LOW_ACT", Int8, 0.0),
+    ("BATT_LOW_MAH", Real32, 0.0),
     ("BATT_LOW_TIMER", Int8, 10.0),
     ("BATT_LOW_VOLT", Real32, 10.5),
     ("BATT_MONITOR", Int8, 4.0),
@@ -59,6 +62,8 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("MIS_TOTAL", Int16, 0.0),
     ("RTL_ALT", Int32, 1500.0),
     ("RTL_ALT_FINAL", Int16, 0.0),
+    ("RTL_ALT_TYPE", Int8, 0.0),
+    ("RTL_CLIMB_MIN", Int16, 0.0),
     ("RTL_CONE_SLOPE", Real32, 3.0),
     ("RTL_LOIT_TIME", Int32, 5000.0),
     ("SIM_BATT_VOLTAGE", Real32, 12.6),
@@ -76,7 +81,7 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
 
 /// Prefixes of the libraries' parameters. The others are the vehicle's own.
 const LIBRARIES: &[&str] = &[
-    "ARMING_", "AVOID_", "BATT_", "DID_", "FENCE_", "FRAME_", "MAV_", "MIS_", "SIM_", "WPNAV_",
+    "ARMING_", "AVOID_", "BATT_", "DID_", "FENCE_", "FRAME_", "MAV_", "MIS_", "SIM_", "WPNAV_", "WP_",
 ];
 
 /// A parameter list is sent at this many values a step, so that a slow link is not flooded.
@@ -88,12 +93,48 @@ const READ_ONLY: &[&str] = &["MIS_TOTAL"];
 /// The index in the answer to a write, and to a read by name.
 const NO_INDEX: u16 = u16::MAX;
 
-pub(in crate::model) fn params() -> Params {
-    Params::new(ROWS)
+/// ArduCopter 4.8 beside the recorded one (read in its sources).
+const COPTER_48: &[Rename] = &[
+    ("ARMING_CHECK", "ARMING_SKIPCHK", Form::Skipped),
+    ("LAND_ALT_LOW", "LAND_ALT_LOW_M", Form::Hundredth),
+    ("LAND_SPEED", "LAND_SPD_MS", Form::Hundredth),
+    ("LAND_SPEED_HIGH", "LAND_SPD_HIGH_MS", Form::Hundredth),
+    ("RTL_ALT", "RTL_ALT_M", Form::Hundredth),
+    ("RTL_ALT_FINAL", "RTL_ALT_FINAL_M", Form::Hundredth),
+    ("RTL_CLIMB_MIN", "RTL_CLIMB_MIN_M", Form::Hundredth),
+    ("WPNAV_ACCEL", "WP_ACC", Form::Hundredth),
+    ("WPNAV_RADIUS", "WP_RADIUS_M", Form::Hundredth),
+    ("WPNAV_SPEED", "WP_SPD", Form::Hundredth),
+    ("WPNAV_SPEED_DN", "WP_SPD_DN", Form::Hundredth),
+    ("WPNAV_SPEED_UP", "WP_SPD_UP", Form::Hundredth),
+];
+
+/// ArduCopter 4.6 beside the recorded one (read in its sources).
+const COPTER_46: &[Rename] = &[
+    ("MAV_GCS_SYSID", "SYSID_MYGCS", Form::Same),
+    ("MAV_SYSID", "SYSID_THISMAV", Form::Same),
+];
+const NOT_IN_46: &[&str] = &["MAV_GCS_SYSID_HI", "MAV_OPTIONS"];
+
+pub(in crate::model) fn params(firmware: Firmware) -> Params {
+    let recorded = Params::new(ROWS);
+    match firmware {
+        Firmware::Copter48 => recorded.of_version(COPTER_48, &[]),
+        Firmware::Copter46 => recorded.of_version(COPTER_46, NOT_IN_46),
+        Firmware::Recorded | Firmware::Px4V116 | Firmware::Px4V118 => recorded,
+    }
 }
 
 impl ArduPilot {
-    /// PARAM_REQUEST_READ. A name or index that does not exist is not answered.
+    /// PARAM_REQUEST_READ of somebody else. A version that does not say what is missing does not answer then.
+    pub(super) fn answer_param(&self, core: &mut Core, from: Address, index: i16, name: &str) {
+        if index < 0 && core.params.index_of(name).is_none() && core.config.firmware.names_missing_parameters() {
+            return core.send(telemetry::param_missing(from, name));
+        }
+        self.read_param(core, index, name);
+    }
+
+    /// The value of a parameter. A name or index that does not exist is not answered.
     pub(super) fn read_param(&self, core: &mut Core, index: i16, name: &str) {
         let (at, shown_index) = match u16::try_from(index) {
             Ok(index) => (Some(usize::from(index)), index),

@@ -32,7 +32,9 @@ impl ArduPilot {
             } if *system == core.config.system_id && base_mode & 1 != 0 => {
                 self.request_mode(core, *custom_mode);
             }
-            Request::ParamRead { to, index, name } if core.is_for_us(*to) => self.read_param(core, *index, name),
+            Request::ParamRead { to, index, name } if core.is_for_us(*to) => {
+                self.answer_param(core, from, *index, name);
+            }
             Request::ParamList { to } if core.is_for_us(*to) => self.list_params(),
             Request::ParamSet { to, name, value, kind } if core.is_for_us(*to) => {
                 self.write_param(core, name, ParamEncoding::AsFloat.decode(*value, *kind));

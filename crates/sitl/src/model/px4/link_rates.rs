@@ -131,7 +131,8 @@ mod tests {
         };
         let mut config = VehicleConfig::new(Autopilot::Px4, 1, home);
         config.port = port;
-        let mut core = Core::new(config, super::super::params());
+        let params = super::super::params(config.firmware);
+        let mut core = Core::new(config, params);
         start(&mut core, 0.5, 1.2);
         core
     }

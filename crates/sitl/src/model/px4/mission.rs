@@ -23,6 +23,19 @@ const REPEAT_S: f64 = 1.0;
 /// MISSION_CURRENT.total without a mission.
 const NO_TOTAL: u16 = u16::MAX;
 
+/// A radius up to this is flown as it was recorded, meters: until [`NEAR_M`].
+const RECORDED_RADIUS_M: f64 = 2.0;
+
+/// How near to the place of an item it goes on: a waypoint may name a radius of its own, and NAV_ACC_RAD counts for all others.
+fn near_m(core: &Core, item: &PlanItem) -> f64 {
+    let own = f64::from(item.params[1]);
+    let radius = match item.command {
+        item::WAYPOINT if own > 0.0 => own,
+        _ => f64::from(core.params.get("NAV_ACC_RAD")),
+    };
+    if radius > RECORDED_RADIUS_M { radius } else { NEAR_M }
+}
+
 /// The stored mission, and its progress.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Mission {
@@ -155,7 +168,7 @@ impl Px4 {
             item::TAKEOFF => NEAR_TAKEOFF_HEIGHT_M,
             _ => NEAR_HEIGHT_M,
         };
-        let there = here.ground_distance(at) < NEAR_M && (here.up - at.up).abs() < height_m;
+        let there = here.ground_distance(at) < near_m(core, &current) && (here.up - at.up).abs() < height_m;
         if !there || !plan_rules::has_place(current.command) && current.command != item::DELAY {
             return;
         }

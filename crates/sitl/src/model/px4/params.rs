@@ -2,6 +2,7 @@
 //!
 //! Owns: the rows. Must not: act on them.
 
+use crate::model::config::Firmware;
 use crate::model::params::{ParamKind, Params};
 use ParamKind::{Int32, Real32};
 
@@ -42,12 +43,14 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("MPC_XY_CRUISE", Real32, 5.0),
     ("MPC_Z_V_AUTO_DN", Real32, 1.5),
     ("MPC_Z_V_AUTO_UP", Real32, 3.0),
+    ("NAV_ACC_RAD", Real32, 2.0),
     ("NAV_DLL_ACT", Int32, 0.0),
     ("NAV_RCL_ACT", Int32, 2.0),
     ("RTL_DESCEND_ALT", Real32, 30.0),
     ("RTL_LAND_DELAY", Real32, 0.0),
     ("RTL_MIN_DIST", Real32, 10.0),
     ("RTL_RETURN_ALT", Real32, 60.0),
+    ("RTL_TYPE", Int32, 0.0),
     // Seconds that a full pack lasts with running motors, and the minimum charge: filled in from the vehicle's settings.
     ("SIM_BAT_DRAIN", Real32, 0.0),
     ("SIM_BAT_MIN_PCT", Real32, 0.0),
@@ -57,6 +60,17 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("SYS_HAS_MAG", Int32, 1.0),
 ];
 
-pub(in crate::model) fn params() -> Params {
-    Params::new(ROWS)
+/// PX4 1.18 has these no longer (its release notes and sources).
+const NOT_IN_118: &[&str] = &["COM_OBC_LOSS_T", "COM_TAKEOFF_ACT"];
+/// Its default of NAV_ACC_RAD, meters, which no setting for multicopters lowers any more.
+const RADIUS_IN_118_M: f32 = 10.0;
+
+pub(in crate::model) fn params(firmware: Firmware) -> Params {
+    let recorded = Params::new(ROWS);
+    match firmware {
+        Firmware::Px4V118 => recorded
+            .of_version(&[], NOT_IN_118)
+            .with_default("NAV_ACC_RAD", RADIUS_IN_118_M),
+        Firmware::Recorded | Firmware::Px4V116 | Firmware::Copter46 | Firmware::Copter48 => recorded,
+    }
 }

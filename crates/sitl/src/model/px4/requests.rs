@@ -57,8 +57,12 @@ impl Px4 {
             Request::ParamRead { to, name, .. } if core.is_for_us(*to) && name == HASH => core.send(hash(core)),
             Request::ParamRead { to, index, name } if core.is_for_us(*to) => {
                 let index = usize::try_from(*index).ok().or_else(|| core.params.index_of(name));
-                if let Some(index) = index {
-                    send_param(core, index);
+                match index {
+                    Some(index) => send_param(core, index),
+                    None if core.config.firmware.names_missing_parameters() => {
+                        core.send(telemetry::param_missing(from, name));
+                    }
+                    None => {}
                 }
             }
             Request::ParamList { to } if core.is_for_us(*to) => {

@@ -20,6 +20,7 @@ fn bound() -> Facts {
         },
         generation: 2,
         deleting: false,
+        recalled: false,
         guarded: true,
         claim: Claimed::Ours,
         altitude: AltitudeAboveHome(10.0),

@@ -19,6 +19,7 @@ pub(crate) fn drone() -> Facts {
         },
         generation: 2,
         deleting: false,
+        recalled: false,
         guarded: true,
         claim: Claimed::Ours,
         altitude: AltitudeAboveHome(10.0),

@@ -39,6 +39,7 @@ const fn wanted(parallelism: usize) -> Wanted {
         halt: None,
         gathering: false,
         may_create: true,
+        grounded: false,
     }
 }
 
@@ -461,8 +462,16 @@ proptest! {
                 break;
             }
             drones.extend((0..next.create).map(|number| fit(&format!("d{round}-{number}"))));
+            let counted = drones.iter().filter(|seen| seen.doing != Doing::Lost).count();
+            prop_assert!(counted <= parallelism * 3, "{counted} Drones");
             for seen in &mut drones {
-                let Some(part) = now.part(&seen.drone) else { continue };
+                let Some(part) = now.part(&seen.drone) else {
+                    // By and by those that a person has grounded are released.
+                    if seen.doing == Doing::Grounded && round % 7 == 0 {
+                        seen.doing = Doing::Fit(HERE);
+                    }
+                    continue;
+                };
                 let first = part.stretches.all()[0];
                 let (kind, share) = fates.next().unwrap_or((9, 1.0));
                 let to = first.from + (first.to - first.from) * share;
@@ -488,4 +497,35 @@ proptest! {
             other => prop_assert!(false, "{other:?}"),
         }
     }
+}
+
+#[test]
+fn drones_that_are_kept_on_the_ground_call_for_no_more_of_them_without_end() {
+    let work = route(11);
+    let mut drones: Vec<Observed> = Vec::new();
+    for round in 0..100 {
+        let next = step(&work, &wanted(1), &Progress::default(), &drones);
+        drones.extend((0..next.create).map(|number| seen(&format!("{round}-{number}"), Doing::Grounded)));
+    }
+    assert!(drones.len() <= 3, "{} Drones of one place", drones.len());
+}
+
+#[test]
+fn what_a_grounded_drone_gave_up_waits_for_it_while_another_would_be_grounded_too() {
+    let work = route(11);
+    let all = progress(vec![part("a", &[(0.0, 10.0)])]);
+    let everybody = Wanted {
+        grounded: true,
+        ..wanted(1)
+    };
+    let grounded = [flown("a", Doing::Grounded, &[(0.0, 4.0)])];
+    let waits = step(&work, &everybody, &all, &grounded);
+    assert_eq!((waits.create, why(&waits)), (0, vec![]));
+    assert_eq!(waits.gave_up, [("a".to_owned(), Why::Grounded)]);
+    let again = step(&work, &everybody, &waits.progress, &grounded);
+    assert_eq!((again.create, why(&again)), (0, vec![]), "and it is kept");
+    let released = step(&work, &wanted(1), &again.progress, &[fit("a")]);
+    assert_eq!(released.progress.part("a").unwrap().stretches, set(&[(4.0, 10.0)]));
+    // That Drone alone is to stay down: another flies the rest.
+    assert_eq!(step(&work, &wanted(1), &all, &grounded).create, 1);
 }

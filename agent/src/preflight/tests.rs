@@ -1,0 +1,527 @@
+//! What is read of an autopilot before a flight, and what is found in it.
+
+use super::*;
+use model::units::{ComponentId, SystemId};
+
+fn at(s: u64) -> Moment {
+    Moment::at(Duration::from_secs(s))
+}
+
+fn identity(autopilot: Autopilot) -> Identity {
+    Identity {
+        autopilot,
+        system: SystemId(7),
+        component: ComponentId(1),
+        firmware: None,
+        hardware: None,
+    }
+}
+
+fn name_of(message: MavMessage) -> String {
+    match message {
+        MavMessage::PARAM_REQUEST_READ(m) => {
+            assert_eq!((m.target_system, m.target_component, m.param_index), (7, 1, -1));
+            m.param_id.to_str().unwrap().to_owned()
+        }
+        other => panic!("{other:?}"),
+    }
+}
+
+fn asks(reader: &mut Reader, autopilot: Autopilot, s: u64) -> Option<String> {
+    reader.next(&identity(autopilot), true, at(s), 1.0).map(name_of)
+}
+
+fn param(name: &str, value: f32, kind: MavParamType) -> PARAM_VALUE_DATA {
+    PARAM_VALUE_DATA {
+        param_value: value,
+        param_id: name.into(),
+        param_type: kind,
+        ..PARAM_VALUE_DATA::default()
+    }
+}
+
+const REAL32: MavParamType = MavParamType::MAV_PARAM_TYPE_REAL32;
+const INT32: MavParamType = MavParamType::MAV_PARAM_TYPE_INT32;
+const INT8: MavParamType = MavParamType::MAV_PARAM_TYPE_INT8;
+
+/// As the autopilots are to be set, by the names of ArduCopter until 4.6, of ArduCopter from 4.7, and of PX4.
+const OLD: [(&str, f32); 11] = [
+    ("FS_GCS_ENABLE", 5.0),
+    ("BATT_FS_LOW_ACT", 2.0),
+    ("FS_GCS_TIMEOUT", 5.0),
+    ("RTL_ALT", 1500.0),
+    ("RTL_ALT_TYPE", 0.0),
+    ("FS_OPTIONS", 16.0),
+    ("BATT_LOW_VOLT", 10.5),
+    ("BATT_LOW_MAH", 0.0),
+    ("RTL_ALT_FINAL", 0.0),
+    ("RTL_CLIMB_MIN", 0.0),
+    ("WPNAV_RADIUS", 200.0),
+];
+const NEW: [(&str, f32); 11] = [
+    ("FS_GCS_ENABLE", 5.0),
+    ("BATT_FS_LOW_ACT", 2.0),
+    ("FS_GCS_TIMEOUT", 5.0),
+    ("RTL_ALT_M", 15.0),
+    ("RTL_ALT_TYPE", 0.0),
+    ("FS_OPTIONS", 16.0),
+    ("BATT_LOW_VOLT", 10.5),
+    ("BATT_LOW_MAH", 0.0),
+    ("RTL_ALT_FINAL_M", 0.0),
+    ("RTL_CLIMB_MIN_M", 0.0),
+    ("WP_RADIUS_M", 2.0),
+];
+const PX4: [(&str, f32); 8] = [
+    ("NAV_DLL_ACT", 3.0),
+    ("COM_LOW_BAT_ACT", 3.0),
+    ("COM_DL_LOSS_T", 10.0),
+    ("RTL_RETURN_ALT", 60.0),
+    ("RTL_LAND_DELAY", 0.0),
+    ("RTL_TYPE", 0.0),
+    ("COM_DLL_EXCEPT", 0.0),
+    ("NAV_ACC_RAD", 2.0),
+];
+
+/// A parameter as the stack sends it; whole numbers of PX4 are integers here, but for its lengths.
+fn sent(autopilot: Autopilot, name: &str, value: f32) -> PARAM_VALUE_DATA {
+    let real = ["RTL_RETURN_ALT", "RTL_LAND_DELAY", "NAV_ACC_RAD"].contains(&name);
+    match autopilot {
+        Autopilot::Px4 if !real => {
+            #[allow(clippy::cast_possible_truncation, reason = "small and whole")]
+            let bits = f32::from_bits((value as i32).cast_unsigned());
+            param(name, bits, INT32)
+        }
+        _ => param(name, value, REAL32),
+    }
+}
+
+/// One that has read all of `fine`, and then these.
+fn read(autopilot: Autopilot, fine: &[(&str, f32)], changed: &[(&str, f32)]) -> Reader {
+    let mut reader = Reader::default();
+    for (name, value) in fine.iter().chain(changed) {
+        reader.receive(autopilot, &sent(autopilot, name, *value), at(0));
+    }
+    reader
+}
+
+fn problems(autopilot: Autopilot, fine: &[(&str, f32)], changed: &[(&str, f32)]) -> Vec<String> {
+    let reader = read(autopilot, fine, changed);
+    assert!(reader.findings().complete);
+    reader.findings().problems.clone()
+}
+
+/// Asks 10 times a second, for so many seconds, and gets no answer.
+fn asks_in_vain(reader: &mut Reader, autopilot: Autopilot, seconds: u64) -> Vec<String> {
+    let to = identity(autopilot);
+    let ask = |ms| {
+        let now = Moment::at(Duration::from_millis(ms));
+        reader.next(&to, true, now, 1.0).map(name_of)
+    };
+    (0..seconds * 10).map(|tenth| tenth * 100).filter_map(ask).collect()
+}
+
+#[test]
+fn each_parameter_is_asked_for_until_it_comes_and_again_much_later() {
+    let mut reader = Reader::default();
+    let ardupilot = Autopilot::ArduPilot;
+    assert_eq!(asks(&mut reader, ardupilot, 0).as_deref(), Some("FS_GCS_ENABLE"));
+    assert_eq!(
+        asks(&mut reader, ardupilot, 1).as_deref(),
+        Some("FS_GCS_ENABLE"),
+        "again, for it did not come"
+    );
+    let mut asked = Vec::new();
+    for s in 2..60 {
+        let Some(name) = asks(&mut reader, ardupilot, s) else {
+            continue;
+        };
+        if let Some((name, value)) = OLD.iter().find(|(known, _)| *known == name) {
+            reader.receive(ardupilot, &param(name, *value, INT8), at(s));
+        }
+        asked.push(name);
+    }
+    for (name, _) in OLD {
+        assert_eq!(
+            asked.iter().filter(|asked| *asked == name).count(),
+            1,
+            "{name}: {asked:?}"
+        );
+    }
+    assert_eq!(reader.return_altitude(ardupilot), Some(AltitudeAboveHome(15.0)));
+    let findings = reader.findings().clone();
+    assert_eq!((findings.complete, findings.problems.len()), (true, 0), "{findings:?}");
+    assert_eq!(asks(&mut reader, ardupilot, 200), None);
+    let in_the_air = reader.clone().next(&identity(ardupilot), false, at(400), 1.0);
+    assert_eq!(in_the_air, None, "what is known is not read again in the air");
+    assert!(asks(&mut reader, ardupilot, 400).is_some());
+}
+
+#[test]
+fn the_return_altitude_is_read_under_the_name_and_unit_of_each_version() {
+    for (fine, name, stored) in [(&NEW, "RTL_ALT_M", 100.0), (&OLD, "RTL_ALT", 10_000.0)] {
+        let reader = read(Autopilot::ArduPilot, fine, &[(name, stored)]);
+        assert_eq!(
+            reader.return_altitude(Autopilot::ArduPilot),
+            Some(AltitudeAboveHome(100.0)),
+            "{name}"
+        );
+        assert_eq!(reader.findings().problems, [""; 0]);
+    }
+    let asked = asks_in_vain(&mut Reader::default(), Autopilot::ArduPilot, 20);
+    for name in ["RTL_ALT_M", "RTL_ALT"] {
+        assert!(asked.iter().any(|asked| asked == name), "{name}: {asked:?}");
+    }
+}
+
+#[test]
+fn a_return_altitude_that_cannot_be_read_is_a_finding_and_no_number() {
+    let mut reader = Reader::default();
+    asks_in_vain(&mut reader, Autopilot::ArduPilot, 20);
+    assert_eq!(reader.return_altitude(Autopilot::ArduPilot), None);
+    let findings = &reader.findings().problems;
+    assert!(
+        findings
+            .iter()
+            .any(|line| line.contains("RTL_ALT_M or RTL_ALT") && line.contains("the highest that it could be")),
+        "{findings:?}"
+    );
+}
+
+#[test]
+fn a_name_that_the_autopilot_does_not_have_is_not_asked_for_again() {
+    let autopilot = Autopilot::ArduPilot;
+    let missing = |name: &str, error| PARAM_ERROR_DATA {
+        param_id: name.into(),
+        error,
+        ..PARAM_ERROR_DATA::default()
+    };
+    let does_not_exist = MavParamError::MAV_PARAM_ERROR_DOES_NOT_EXIST;
+    let mut reader = Reader::default();
+    for name in ["RTL_ALT_M", "RTL_ALT"] {
+        reader.failed(autopilot, &missing(name, does_not_exist), at(0));
+    }
+    reader.failed(
+        autopilot,
+        &missing("FS_OPTIONS", MavParamError::MAV_PARAM_ERROR_READ_FAIL),
+        at(0),
+    );
+    let mut asked = asks_in_vain(&mut reader, autopilot, 3600);
+    reader.read_again(at(3600));
+    reader.not_before = Moment::default();
+    asked.extend(asks_in_vain(&mut reader, autopilot, 3600));
+    assert!(
+        !asked
+            .iter()
+            .any(|name| name.starts_with("RTL_ALT_M") || name == "RTL_ALT"),
+        "{asked:?}"
+    );
+    assert!(asked.iter().any(|name| name == "FS_OPTIONS"), "it may have it");
+    let findings = &reader.findings().problems;
+    assert!(
+        findings.iter().any(|line| line.contains("RTL_ALT_M or RTL_ALT")),
+        "{findings:?}"
+    );
+    assert_eq!(reader.return_altitude(autopilot), None);
+    reader.receive(autopilot, &param("RTL_ALT", 3000.0, REAL32), at(9000));
+    assert_eq!(
+        reader.return_altitude(autopilot),
+        Some(AltitudeAboveHome(30.0)),
+        "it has one after all"
+    );
+}
+
+#[test]
+fn one_of_two_names_that_has_answered_ends_the_questions_for_the_other() {
+    let mut reader = Reader::default();
+    reader.receive(Autopilot::ArduPilot, &param("RTL_ALT", 1500.0, REAL32), at(0));
+    let asked = asks_in_vain(&mut reader, Autopilot::ArduPilot, 3600);
+    assert!(!asked.iter().any(|name| name == "RTL_ALT_M"), "{asked:?}");
+}
+
+#[test]
+fn a_parameter_that_not_every_version_has_is_asked_for_a_few_times_only() {
+    let mut reader = read(Autopilot::Px4, &PX4[..6], &[("NAV_ACC_RAD", 2.0)]);
+    let asked = asks_in_vain(&mut reader, Autopilot::Px4, 3600);
+    let asked = asked.iter().filter(|name| *name == "COM_DLL_EXCEPT").count();
+    assert_eq!(asked, 8, "PX4 1.15 has none, and says nothing");
+    assert_eq!(reader.findings().problems, [""; 0]);
+    assert!(reader.findings().complete);
+}
+
+#[test]
+fn what_was_read_long_ago_or_of_another_airframe_is_not_known_any_more() {
+    let ardupilot = Autopilot::ArduPilot;
+    let mut reader = Reader::default();
+    for (name, value) in OLD {
+        reader.receive(ardupilot, &param(name, value, INT8), at(10));
+    }
+    assert!(reader.findings().complete);
+    reader.forget_old(at(369));
+    assert!(reader.findings().complete);
+    let mut old = reader.clone();
+    old.forget_old(at(370));
+    assert!(!old.findings().complete, "asked for again at 310 s, and nothing came");
+    assert_eq!(asks(&mut old, ardupilot, 371).as_deref(), Some("FS_GCS_ENABLE"));
+    assert!(old.return_altitude(ardupilot).is_some(), "as high as it was said to be");
+    let mut again = reader.clone();
+    again.read_again(at(20));
+    assert!(!again.findings().complete);
+    let of = |uid| Identity {
+        hardware: HardwareUid::of(uid, [0; 18]),
+        ..identity(ardupilot)
+    };
+    assert_eq!(reader.next(&of(1), true, at(21), 1.0), None, "first heard of");
+    assert!(reader.findings().complete);
+    assert!(reader.next(&of(2), true, at(22), 1.0).is_some());
+    assert!(!reader.findings().complete && reader.return_altitude(ardupilot).is_none());
+}
+
+#[test]
+fn without_a_drone_an_autopilot_is_asked_for_the_altitude_of_its_return_and_for_nothing_else() {
+    for (autopilot, names) in [
+        (
+            Autopilot::ArduPilot,
+            ["RTL_ALT_M", "RTL_ALT", "RTL_ALT_TYPE"].as_slice(),
+        ),
+        (Autopilot::Px4, &["RTL_RETURN_ALT"]),
+    ] {
+        let mut reader = Reader::default();
+        let ask = |reader: &mut Reader, ms| {
+            let now = Moment::at(Duration::from_millis(ms));
+            reader.next_return_altitude(&identity(autopilot), now, 1.0).map(name_of)
+        };
+        let asked: Vec<String> = (0..9).filter_map(|tenth| ask(&mut reader, tenth * 100)).collect();
+        assert_eq!(asked, names);
+        assert_eq!(ask(&mut reader, 1000).as_deref(), Some(names[0]), "again");
+        for (name, value) in [("RTL_RETURN_ALT", 60.0), ("RTL_ALT_M", 60.0), ("RTL_ALT_TYPE", 0.0)] {
+            reader.receive(autopilot, &param(name, value, REAL32), at(2));
+        }
+        assert_eq!(reader.return_altitude(autopilot), Some(AltitudeAboveHome(60.0)));
+        assert_eq!(ask(&mut reader, 2_000_000), None);
+    }
+}
+
+#[test]
+fn an_integer_of_px4_is_read_from_its_bits() {
+    let problems = problems(Autopilot::Px4, &PX4, &[("COM_LOW_BAT_ACT", 0.0)]);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].starts_with("COM_LOW_BAT_ACT is 0: "), "{problems:?}");
+}
+
+#[test]
+fn a_parameter_that_never_comes_is_a_problem_and_is_still_asked_for_now_and_then() {
+    let mut reader = Reader::default();
+    let names = asks_in_vain(&mut reader, Autopilot::ArduPilot, 3600);
+    let asked = names.iter().filter(|name| *name == "FS_GCS_ENABLE").count();
+    assert!((15..25).contains(&asked), "{asked} requests in an hour");
+    let findings = reader.findings().clone();
+    assert!(
+        findings.complete && findings.problems.iter().all(|l| l.contains("could not be read")),
+        "{findings:?}"
+    );
+}
+
+#[test]
+fn a_value_that_is_none_of_the_known_ones_is_no_failsafe() {
+    for odd in [f32::NAN, f32::INFINITY, -1.0, 2.0, 0.5, 250.0] {
+        let problems = problems(Autopilot::ArduPilot, &OLD, &[("FS_GCS_ENABLE", odd)]);
+        assert_eq!(problems.len(), 1, "{odd}: {problems:?}");
+        assert!(problems[0].contains("set it to 5 (land)"), "{problems:?}");
+    }
+    // The bits of a number where the autopilot says that it is one: PX4's integers are not.
+    let mut reader = read(Autopilot::Px4, &PX4, &[]);
+    reader.receive(Autopilot::Px4, &param("NAV_DLL_ACT", 2.0, INT32), at(0));
+    assert_eq!(reader.findings().problems.len(), 1, "{:?}", reader.findings());
+    for (value, stops_motors) in [(1.0, false), (2.0, false), (3.0, false), (5.0, true), (6.0, true)] {
+        let problems = problems(Autopilot::Px4, &PX4, &[("NAV_DLL_ACT", value)]);
+        assert_eq!(!problems.is_empty(), stops_motors, "{value}");
+    }
+}
+
+#[test]
+fn a_failsafe_that_is_on_and_does_nothing_is_a_finding() {
+    for (autopilot, fine, changed, words) in [
+        (
+            Autopilot::ArduPilot,
+            OLD.as_slice(),
+            ("FS_OPTIONS", 18.0),
+            "set it to 16",
+        ),
+        (
+            Autopilot::ArduPilot,
+            &NEW,
+            ("BATT_LOW_VOLT", 0.0),
+            "BATT_LOW_VOLT and BATT_LOW_MAH are 0",
+        ),
+        (Autopilot::Px4, &PX4, ("COM_DLL_EXCEPT", 7.0), "set it to 4"),
+        (Autopilot::Px4, &PX4, ("COM_DLL_EXCEPT", 2.0), "while it holds"),
+    ] {
+        let problems = problems(autopilot, fine, &[changed]);
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].contains(words), "{problems:?}");
+    }
+    assert_eq!(
+        problems(
+            Autopilot::ArduPilot,
+            &OLD,
+            &[("BATT_LOW_VOLT", 0.0), ("BATT_LOW_MAH", 900.0)]
+        ),
+        [""; 0]
+    );
+    assert_eq!(
+        problems(Autopilot::Px4, &PX4, &[("COM_DLL_EXCEPT", 4.0)]),
+        [""; 0],
+        "no mode of ours"
+    );
+}
+
+#[test]
+fn a_return_that_is_flown_otherwise_than_it_is_claimed_is_a_finding() {
+    for (autopilot, fine, changed, words) in [
+        (
+            Autopilot::ArduPilot,
+            OLD.as_slice(),
+            ("RTL_ALT_FINAL", 500.0),
+            "RTL_ALT_FINAL is 500 cm (5 m): a return ends in a hover",
+        ),
+        (
+            Autopilot::ArduPilot,
+            &NEW,
+            ("RTL_ALT_FINAL_M", 5.0),
+            "RTL_ALT_FINAL_M is 5 m: a return ends in a hover",
+        ),
+        (
+            Autopilot::ArduPilot,
+            &NEW,
+            ("RTL_CLIMB_MIN_M", 10.0),
+            "climbs by that at least",
+        ),
+        (Autopilot::ArduPilot, &NEW, ("RTL_ALT_TYPE", 1.0), "above the terrain"),
+        (
+            Autopilot::ArduPilot,
+            &NEW,
+            ("FS_GCS_ENABLE", 3.0),
+            "not the straight one",
+        ),
+        (
+            Autopilot::ArduPilot,
+            &NEW,
+            ("RTL_ALT_M", 3000.0),
+            "in centimeters before",
+        ),
+        (
+            Autopilot::Px4,
+            &PX4,
+            ("RTL_LAND_DELAY", -1.0),
+            "RTL_LAND_DELAY is -1 s: a return ends in a hover",
+        ),
+        (Autopilot::Px4, &PX4, ("RTL_TYPE", 1.0), "elsewhere than straight home"),
+        (Autopilot::Px4, &PX4, ("RTL_RETURN_ALT", f32::NAN), "hardly meant"),
+    ] {
+        let problems = problems(autopilot, fine, &[changed]);
+        assert_eq!(problems.len(), 1, "{changed:?}: {problems:?}");
+        assert!(problems[0].contains(words), "{changed:?}: {problems:?}");
+    }
+    let terrain = read(Autopilot::ArduPilot, &NEW, &[("RTL_ALT_TYPE", 1.0)]);
+    assert_eq!(
+        terrain.return_altitude(Autopilot::ArduPilot),
+        None,
+        "above home it may be any"
+    );
+}
+
+#[test]
+fn corners_that_are_cut_wider_than_is_claimed_are_a_finding() {
+    for (autopilot, fine, changed, words) in [
+        (
+            Autopilot::ArduPilot,
+            OLD.as_slice(),
+            ("WPNAV_RADIUS", 500.0),
+            "set it to 200 or less",
+        ),
+        (Autopilot::ArduPilot, &NEW, ("WP_RADIUS_M", 5.0), "set it to 2 or less"),
+        (Autopilot::Px4, &PX4, ("NAV_ACC_RAD", 10.0), "NAV_ACC_RAD is 10 m"),
+    ] {
+        let problems = problems(autopilot, fine, &[changed]);
+        assert_eq!(problems.len(), 1, "{problems:?}");
+        assert!(problems[0].contains(words), "{problems:?}");
+    }
+}
+
+fn timeouts(autopilot: Autopilot, seconds: u8, ours: Ours) -> Vec<String> {
+    let (fine, name) = match autopilot {
+        Autopilot::ArduPilot => (OLD.as_slice(), "FS_GCS_TIMEOUT"),
+        Autopilot::Px4 => (PX4.as_slice(), "COM_DL_LOSS_T"),
+    };
+    let mut reader = read(autopilot, fine, &[(name, f32::from(seconds))]);
+    reader.compare_with(ours, autopilot, at(0));
+    assert!(reader.findings().complete);
+    reader.findings().problems.clone()
+}
+
+#[test]
+fn the_autopilots_time_out_for_its_ground_station_is_compared_with_ours() {
+    let ours = |heartbeat, loss_s| Ours {
+        heartbeat,
+        loss: Duration::from_secs(loss_s),
+    };
+    for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
+        for fits in [5, 10, 60] {
+            assert_eq!(timeouts(autopilot, fits, ours(true, 60)), [""; 0]);
+        }
+        let line = |seconds, ours| {
+            let lines = timeouts(autopilot, seconds, ours);
+            assert_eq!(lines.len(), 1, "{lines:?}");
+            lines[0].clone()
+        };
+        let long = line(120, ours(false, 60));
+        assert!(
+            long.contains(" is 120 s: ") && long.ends_with("set it to 60 or less"),
+            "{long}"
+        );
+        let short = line(2, ours(true, 60));
+        assert!(short.ends_with("set it to 4 or more"), "{short}");
+        assert_eq!(
+            timeouts(autopilot, 2, ours(false, 60)),
+            [""; 0],
+            "others send the heartbeat"
+        );
+        let fail_over = line(5, ours(true, 12));
+        assert!(
+            fail_over.contains("fail-over") && fail_over.contains("set it to 9 or more"),
+            "{fail_over}"
+        );
+        assert_eq!(timeouts(autopilot, 9, ours(true, 12)), [""; 0], "what it says does fit");
+        let hopeless = line(5, ours(true, 5));
+        assert!(hopeless.ends_with("; set coordinatorLossSeconds to 24"), "{hopeless}");
+        assert_eq!(timeouts(autopilot, 5, ours(true, 24)), [""; 0]);
+    }
+}
+
+#[test]
+fn a_time_out_that_cannot_be_read_or_of_a_failsafe_that_is_off_is_no_problem() {
+    let ardupilot = Autopilot::ArduPilot;
+    let others: Vec<(&str, f32)> = OLD.into_iter().filter(|(name, _)| *name != "FS_GCS_TIMEOUT").collect();
+    let mut reader = read(ardupilot, &others, &[]);
+    asks_in_vain(&mut reader, ardupilot, 300);
+    assert_eq!(
+        *reader.findings(),
+        Findings {
+            complete: true,
+            problems: Vec::new()
+        }
+    );
+    reader.receive(ardupilot, &param("FS_GCS_ENABLE", 0.0, INT8), at(300));
+    reader.receive(ardupilot, &param("FS_GCS_TIMEOUT", 120.0, INT8), at(300));
+    assert_eq!(reader.findings().problems.len(), 1, "that it is off says all");
+}
+
+#[test]
+fn parameters_of_others_and_broken_names_change_nothing() {
+    let mut reader = Reader::default();
+    reader.receive(Autopilot::Px4, &param("FS_GCS_ENABLE", 1.0, INT8), at(0));
+    let mut broken = param("NAV_DLL_ACT", 1.0, INT32);
+    broken.param_id = [0xFF; 16].into();
+    reader.receive(Autopilot::Px4, &broken, at(0));
+    assert!(!reader.findings().complete);
+}

@@ -1,0 +1,243 @@
+//! A vehicle that stands down: a flight of it ended without an order of Skein's, and it is armed for nobody before a person acts.
+//!
+//! The vehicle carries this, not the Drone that it flew for: that may be gone by then, and another be bound to the vehicle. It is kept on
+//! the disk of the agent, reported, and numbered, so that a person's word counts for the stand-down that it was about and for none after.
+//!
+//! | what ends it | when |
+//! |---|---|
+//! | `skein resume --vehicle` | the Drone that it flew for does not have it any more |
+//! | what lets the Drone itself fly again: `skein resume`, a ground order | while that Drone has it |
+//! | the deletion of that Drone | a person deleted it, and not a Swarm or a Mission, and had the time to know |
+//! | another battery ([`SpentPack::is_replaced`]) | its battery was the reason, and that Drone is gone |
+//!
+//! Owns: [`StandDowns`], when one begins and ends. Must not: send anything; [`crate::safety::may_arm`] asks whether there is one.
+
+use crate::flight::battery::SpentPack;
+use crate::flight_record::{FlightRecord, Stage};
+use model::alarm::Cause;
+use model::assignment::{Assignment, Desired, GroundedWhy};
+use model::failsafe::Diverted;
+use model::ids::{DroneName, DroneUid};
+use model::stand_down::{Reported, StoodDown};
+use model::time::Moment;
+use model::vehicle::{FlightTruth, Vehicle};
+use serde::{Deserialize, Serialize};
+use std::time::Duration;
+
+/// A Drone that is deleted sooner after its vehicle stood down was not deleted by somebody who knew of that: reports, and people, take
+/// their time.
+pub const PERSON_KNOWS_AFTER: Duration = Duration::from_secs(2);
+
+/// The stand-down that has not ended.
+#[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
+pub struct StandDown {
+    /// Why.
+    pub why: StoodDown,
+    /// The Drone that it flew for.
+    pub uid: DroneUid,
+    /// Its namespace and name.
+    pub name: DroneName,
+    /// The battery that it landed with.
+    #[serde(default)]
+    pub pack: SpentPack,
+    /// The deletion of that Drone says nothing: it was deleted before anybody could know of the stand-down.
+    #[serde(default)]
+    pub deletion_is_no_word: bool,
+    /// Since when, as far as this life of the agent knows.
+    #[serde(skip)]
+    since: Option<Moment>,
+}
+
+/// The stand-downs of one vehicle, kept on the disk of its agent.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+#[serde(default)]
+pub struct StandDowns {
+    /// How many there were.
+    pub count: u32,
+    /// The one that has not ended.
+    pub now: Option<StandDown>,
+    /// The Drone whose deletion has ended the last one: until its vehicle is let go, its flight is over for that vehicle.
+    pub dismissed: Option<DroneUid>,
+}
+
+impl StandDown {
+    /// Since when, as far as this life of the agent knows.
+    #[must_use]
+    pub const fn since(&self) -> Option<Moment> {
+        self.since
+    }
+}
+
+impl StandDowns {
+    /// The one that has not ended, as it is reported.
+    #[must_use]
+    pub fn reported(&self) -> Option<Reported> {
+        self.now.as_ref().map(|now| Reported {
+            number: self.count,
+            why: now.why,
+            uid: now.uid.clone(),
+            name: now.name.clone(),
+        })
+    }
+
+    /// After `vehicle` was observed while `held` is the assignment; the records are those of its flight before and after the same
+    /// observation.
+    #[must_use]
+    pub fn observed(
+        &self,
+        held: Option<&Assignment>,
+        (before, record): (&FlightRecord, &FlightRecord),
+        vehicle: &Vehicle,
+        now: Moment,
+    ) -> Self {
+        let ended = held.is_some_and(|held| has_ended(record, held));
+        let begins = ended || held.is_some_and(|held| is_spent(before, held));
+        let down = vehicle.truth(now) == FlightTruth::Disarmed;
+        match (&self.now, held) {
+            (Some(present), held) => self.going_on(present, held, ended, (vehicle, now)),
+            (None, Some(held)) if begins && down && self.dismissed.as_ref() != Some(&held.uid) => Self {
+                count: self.count.saturating_add(1),
+                now: Some(StandDown {
+                    why: why(if ended { record } else { before }, held),
+                    uid: held.uid.clone(),
+                    name: held.name.clone(),
+                    pack: SpentPack::of(vehicle),
+                    deletion_is_no_word: deletion(held).is_some(),
+                    since: Some(now),
+                }),
+                dismissed: None,
+            },
+            (None, held) => Self {
+                dismissed: self
+                    .dismissed
+                    .clone()
+                    .filter(|uid| held.is_some_and(|held| held.uid == *uid)),
+                ..self.clone()
+            },
+        }
+    }
+
+    fn going_on(
+        &self,
+        present: &StandDown,
+        held: Option<&Assignment>,
+        ended: bool,
+        (vehicle, now): (&Vehicle, Moment),
+    ) -> Self {
+        let gone = Self {
+            now: None,
+            ..self.clone()
+        };
+        let stays = |next: StandDown| Self {
+            now: Some(next),
+            ..self.clone()
+        };
+        let Some(own) = held.filter(|held| held.uid == present.uid) else {
+            let pack = present.pack.after(vehicle, now);
+            let replaced = present.why == StoodDown::LowBattery && pack.is_replaced(vehicle, now);
+            return if replaced {
+                gone
+            } else {
+                stays(StandDown {
+                    pack,
+                    ..present.clone()
+                })
+            };
+        };
+        match (own.desired, deletion(own)) {
+            (_, Some(Deletion::Ours))
+            | (
+                Desired::Grounded {
+                    why: GroundedWhy::Unbound,
+                },
+                _,
+            ) => stays(present.clone()),
+            (_, Some(Deletion::Persons)) if present.deletion_is_no_word => stays(present.clone()),
+            (_, Some(Deletion::Persons)) => {
+                let known = present.since.is_none_or(|since| now.since(since) >= PERSON_KNOWS_AFTER);
+                if known {
+                    let dismissed = Some(own.uid.clone());
+                    Self { dismissed, ..gone }
+                } else {
+                    stays(StandDown {
+                        deletion_is_no_word: true,
+                        ..present.clone()
+                    })
+                }
+            }
+            // What lets the Drone fly again lets its vehicle.
+            _ if !ended => gone,
+            _ => stays(present.clone()),
+        }
+    }
+
+    /// After a person's word about the stand-down of this number. While the Drone that it flew for has the vehicle, it is for that to fly
+    /// again.
+    #[must_use]
+    pub fn stood_up(&self, number: u32, held: Option<&Assignment>) -> Self {
+        let about = number == self.count && self.is_without_its_drone(held.map(|held| &held.uid));
+        Self {
+            now: self.now.clone().filter(|_| !about),
+            ..self.clone()
+        }
+    }
+
+    fn is_without_its_drone(&self, held: Option<&DroneUid>) -> bool {
+        self.now.as_ref().is_some_and(|now| held != Some(&now.uid))
+    }
+}
+
+/// Who deletes a Drone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Deletion {
+    /// A person.
+    Persons,
+    /// Its Swarm or its Mission.
+    Ours,
+}
+
+const fn deletion(held: &Assignment) -> Option<Deletion> {
+    match (held.desired, held.recalled) {
+        (
+            Desired::Grounded {
+                why: GroundedWhy::Deleted,
+            },
+            recalled,
+        ) => Some(if recalled { Deletion::Ours } else { Deletion::Persons }),
+        _ => None,
+    }
+}
+
+/// Why the flight for `held` has ended.
+fn why(record: &FlightRecord, held: &Assignment) -> StoodDown {
+    match record.diversion.as_ref().map(|diversion| diversion.why) {
+        _ if record.was_killed(held) => StoodDown::Killed,
+        Some(Diverted::LowBattery | Diverted::Autopilot(Cause::Battery)) => StoodDown::LowBattery,
+        Some(Diverted::CoordinatorLoss) => StoodDown::CoordinatorLoss,
+        Some(Diverted::Autopilot(_)) => StoodDown::AutopilotFailsafe,
+        None if record.let_go(held) => StoodDown::TakenOver,
+        None => StoodDown::Landed,
+    }
+}
+
+/// Whether the vehicle that has flown for `held` would not be armed for it again before a person acts.
+fn has_ended(record: &FlightRecord, held: &Assignment) -> bool {
+    let own = record.uid.as_ref() == Some(&held.uid);
+    own && (record.stage == Stage::Over || record.was_killed(held) || record.let_go(held))
+}
+
+/// Whether its battery was bringing the vehicle down when `held` was taken from it: the landing is what was wanted then, and the pack is
+/// spent all the same.
+fn is_spent(before: &FlightRecord, held: &Assignment) -> bool {
+    let own = before.uid.as_ref() == Some(&held.uid);
+    let leaves = matches!(
+        held.desired,
+        Desired::Grounded {
+            why: GroundedWhy::Deleted | GroundedWhy::Unbound
+        }
+    );
+    own && leaves && before.stage == Stage::Flown && why(before, held) == StoodDown::LowBattery
+}
+
+#[cfg(test)]
+mod tests;

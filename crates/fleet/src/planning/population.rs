@@ -1,0 +1,104 @@
+//! How many Drones there may be of one Swarm or Mission, whatever its plan asks for.
+//!
+//! Owns: [`creations`], the bound that every controller keeps which makes Drones, and [`pause`] between those made in vain. Must not: plan
+//! ([`crate::planning::swarm::plan`] and [`crate::planning::mission::progress::step`] do): a plan that is right is never cut.
+
+use model::backoff::Backoff;
+use std::time::Duration;
+
+/// A Drone that is not gone.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Existing {
+    /// It has a vehicle.
+    pub has_vehicle: bool,
+    /// It is being deleted.
+    pub leaving: bool,
+    /// Its vehicle is not heard.
+    pub lost: bool,
+}
+
+impl Existing {
+    /// One that leaves or is lost is not in the way of another, and there are no more of those than there are vehicles: each keeps its own
+    /// until that has landed.
+    const fn counts(self) -> bool {
+        !(self.has_vehicle && (self.leaving || self.lost))
+    }
+}
+
+/// How many of the Drones `asked` for are made: no more than `most` count at once.
+#[must_use]
+pub fn creations(asked: usize, existing: impl IntoIterator<Item = Existing>, most: usize) -> usize {
+    let counted = existing.into_iter().filter(|one| one.counts()).count();
+    asked.min(most.saturating_sub(counted))
+}
+
+/// No more Drones of a Mission count at once. In each place of `parallelism` one is at work, one relieves it, and one has flown its part and
+/// comes home by its own plan.
+#[must_use]
+pub const fn most_of_mission(parallelism: usize) -> usize {
+    parallelism.saturating_mul(3)
+}
+
+/// Between Drones that are made in vain.
+const PAUSE: Backoff = Backoff {
+    first: Duration::from_secs(2),
+    cap: Duration::from_secs(60),
+};
+
+/// How long no further Drone is made, when so many were made since one last began its work, and `most` may be there at once.
+#[must_use]
+pub fn pause(made_in_vain: usize, most: usize) -> Duration {
+    match u32::try_from(made_in_vain.saturating_sub(most)) {
+        Ok(0) => Duration::ZERO,
+        Ok(failures) => PAUSE.delay(failures, 1.0),
+        Err(_) => PAUSE.cap,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    const ONE: Existing = Existing {
+        has_vehicle: true,
+        leaving: false,
+        lost: false,
+    };
+
+    #[test]
+    fn no_more_drones_count_at_once_than_may_be_there_however_many_are_asked_for() {
+        for there in 0..10 {
+            for asked in 0..10 {
+                let made = creations(asked, vec![ONE; there], 4);
+                assert!(
+                    made <= asked && (made == 0 || there + made <= 4),
+                    "{there} {asked}: {made}"
+                );
+            }
+        }
+        assert_eq!(creations(3, vec![ONE; 1], 4), 3);
+    }
+
+    #[test]
+    fn one_that_leaves_with_its_vehicle_or_is_lost_with_it_is_not_in_the_way_of_another() {
+        let leaves = Existing { leaving: true, ..ONE };
+        let lost = Existing { lost: true, ..ONE };
+        assert_eq!(creations(2, [leaves, lost], 2), 2);
+        let without = |one: Existing| Existing {
+            has_vehicle: false,
+            ..one
+        };
+        assert_eq!(creations(2, [without(leaves)], 2), 1, "nothing else bounds those");
+        assert_eq!(creations(2, [without(lost), without(ONE)], 2), 0);
+    }
+
+    #[test]
+    fn drones_that_are_made_in_vain_come_ever_more_slowly() {
+        let after = |made| pause(made, 2).as_secs();
+        assert_eq!([after(0), after(2), after(3), after(4)], [0, 0, 2, 4]);
+        assert_eq!(
+            (after(9), after(1_000_000), pause(usize::MAX, 0).as_secs()),
+            (60, 60, 60)
+        );
+    }
+}

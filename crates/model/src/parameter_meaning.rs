@@ -1,0 +1,394 @@
+//! Parameters by meaning: the names, units and encodings under which versions of autopilots have them.
+//!
+//! Owns: the one table ([`names`]), both ways ([`find`]). Must not: ask an autopilot, or judge whether a value is wise.
+//!
+//! ArduCopter renamed and rescaled many parameters between 4.6 and 4.7, and development builds are on either side for each of them. So which
+//! name an autopilot has is found by asking for each; versions here are words for people. Read in the sources of ArduCopter 4.5.7, 4.6.2 and
+//! 4.8-dev (April 2026), and of PX4 1.15, 1.16, 1.18 and main (August 2026).
+
+use crate::vehicle::Autopilot;
+use Autopilot::{ArduPilot, Px4};
+use Encoding::{Bits, Code, Scaled, SkippedBits};
+
+/// The purpose of a parameter, whatever an autopilot calls it.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord, Hash)]
+pub enum Meaning {
+    /// Altitude to which a return climbs, meters above home.
+    ReturnAltitude,
+    /// Reference of the return altitude: 0 for home.
+    ReturnAltitudeType,
+    /// Least climb at the beginning of a return, meters.
+    ReturnClimbMinimum,
+    /// Altitude at which a return ends, meters above home; 0 lands.
+    ReturnFinalAltitude,
+    /// Time before a return lands, seconds; negative never lands.
+    ReturnHoverTime,
+    /// Destination and way of a return: 0 for straight home.
+    ReturnType,
+    /// Speed over ground of a return, m/s.
+    ReturnSpeed,
+    /// Distance from a waypoint at which it counts as reached, meters.
+    WaypointRadius,
+    /// Speed over ground between places, m/s.
+    WaypointSpeed,
+    /// Speed of a climb, m/s.
+    ClimbSpeed,
+    /// Speed of a descent, m/s.
+    DescentSpeed,
+    /// Speed just above the ground, m/s.
+    LandingSpeed,
+    /// Altitude of a takeoff by a pilot's order, meters.
+    TakeoffAltitude,
+    /// Largest lean in flight, degrees.
+    LeanAngleMaximum,
+    /// Action when the ground station is lost.
+    GroundStationLossAction,
+    /// Time without a heartbeat after which the ground station counts as lost, seconds.
+    GroundStationLossTime,
+    /// Cases in which the loss of the ground station, or of other links on ArduPilot, changes nothing.
+    GroundStationLossExceptions,
+    /// Action at a low battery.
+    LowBatteryAction,
+    /// Voltage of a low battery, volts; 0 for none.
+    LowBatteryVoltage,
+    /// Charge of a low battery, mAh; 0 for none.
+    LowBatteryCharge,
+    /// Part of a full charge at which PX4's battery is critical.
+    CriticalBatteryPart,
+    /// Action when the remote control is lost.
+    RemoteControlLossAction,
+    /// Checks before arming.
+    ArmingChecks,
+    /// Switch of the fence.
+    FenceSwitch,
+    /// Kinds of fence that are in effect.
+    FenceKinds,
+    /// Action at the fence.
+    FenceAction,
+    /// Highest altitude in the fence, meters above home.
+    FenceCeiling,
+    /// MAVLink system id of the vehicle.
+    SystemId,
+    /// MAVLink system id of the ground station.
+    GroundStationSystemId,
+}
+
+/// The way from the number that an autopilot stores to the one of the meaning.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Encoding {
+    /// A quantity, in this many of the unit of the meaning.
+    Scaled(f64),
+    /// A number of a list, different for each stack.
+    Code,
+    /// Bits, each for one that counts.
+    Bits,
+    /// Bits, each for one that is left out.
+    SkippedBits,
+}
+
+/// A name under which some versions have a parameter.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Name {
+    /// The name on the wire.
+    pub name: &'static str,
+    /// What its number says.
+    pub encoding: Encoding,
+    /// The unit of its number; empty for codes and bits.
+    pub unit: &'static str,
+    /// The versions that have it, in words.
+    pub versions: &'static str,
+}
+
+impl Name {
+    /// The number that an autopilot has stored, in the unit of the meaning.
+    #[must_use]
+    pub fn read(&self, stored: f64) -> f64 {
+        match self.encoding {
+            Scaled(unit) => stored * unit,
+            Code | Bits | SkippedBits => stored,
+        }
+    }
+
+    /// The number to store for one in the unit of the meaning.
+    #[must_use]
+    pub fn write(&self, value: f64) -> f64 {
+        match self.encoding {
+            Scaled(unit) => value / unit,
+            Code | Bits | SkippedBits => value,
+        }
+    }
+
+    /// Its name, with its unit where it has one.
+    #[must_use]
+    pub fn words(&self) -> String {
+        match self.unit {
+            "" => self.name.to_owned(),
+            unit => format!("{} ({unit})", self.name),
+        }
+    }
+
+    /// `stored` as a person reads it: also in the unit of the meaning where that is another.
+    #[must_use]
+    pub fn value_words(&self, stored: f64) -> String {
+        let meant = self.read(stored);
+        match (self.encoding, self.unit) {
+            (Scaled(1.0), unit) if !unit.is_empty() => format!("{stored} {unit}"),
+            (Scaled(_), "cm") => format!("{stored} cm ({meant} m)"),
+            (Scaled(_), "cm/s") => format!("{stored} cm/s ({meant} m/s)"),
+            _ => stored.to_string(),
+        }
+    }
+}
+
+const ALL: &str = "every version";
+const OLD: &str = "ArduCopter until 4.6";
+const NEW: &str = "ArduCopter from 4.7";
+
+const fn name(name: &'static str, encoding: Encoding, unit: &'static str, versions: &'static str) -> Name {
+    Name {
+        name,
+        encoding,
+        unit,
+        versions,
+    }
+}
+
+/// One with the same name and unit on every version.
+const fn one(of: &'static str, encoding: Encoding, unit: &'static str) -> [Name; 1] {
+    [name(of, encoding, unit, ALL)]
+}
+
+/// One that was renamed and rescaled from centimeters.
+const fn rescaled(new: &'static str, old: &'static str, unit: &'static str, unit_before: &'static str) -> [Name; 2] {
+    [
+        name(new, Scaled(1.0), unit, NEW),
+        name(old, Scaled(0.01), unit_before, OLD),
+    ]
+}
+
+/// A row of the table: the names of a parameter on a stack, the newest first.
+type Row = (Autopilot, Meaning, &'static [Name]);
+
+const TABLE: &[Row] = &[
+    (
+        ArduPilot,
+        Meaning::ReturnAltitude,
+        &rescaled("RTL_ALT_M", "RTL_ALT", "m", "cm"),
+    ),
+    (Px4, Meaning::ReturnAltitude, &one("RTL_RETURN_ALT", Scaled(1.0), "m")),
+    (ArduPilot, Meaning::ReturnAltitudeType, &one("RTL_ALT_TYPE", Code, "")),
+    (
+        ArduPilot,
+        Meaning::ReturnClimbMinimum,
+        &rescaled("RTL_CLIMB_MIN_M", "RTL_CLIMB_MIN", "m", "cm"),
+    ),
+    (
+        ArduPilot,
+        Meaning::ReturnFinalAltitude,
+        &rescaled("RTL_ALT_FINAL_M", "RTL_ALT_FINAL", "m", "cm"),
+    ),
+    (Px4, Meaning::ReturnHoverTime, &one("RTL_LAND_DELAY", Scaled(1.0), "s")),
+    (Px4, Meaning::ReturnType, &one("RTL_TYPE", Code, "")),
+    (
+        ArduPilot,
+        Meaning::ReturnSpeed,
+        &rescaled("RTL_SPEED_MS", "RTL_SPEED", "m/s", "cm/s"),
+    ),
+    (
+        ArduPilot,
+        Meaning::WaypointRadius,
+        &rescaled("WP_RADIUS_M", "WPNAV_RADIUS", "m", "cm"),
+    ),
+    (Px4, Meaning::WaypointRadius, &one("NAV_ACC_RAD", Scaled(1.0), "m")),
+    (
+        ArduPilot,
+        Meaning::WaypointSpeed,
+        &rescaled("WP_SPD", "WPNAV_SPEED", "m/s", "cm/s"),
+    ),
+    (Px4, Meaning::WaypointSpeed, &one("MPC_XY_CRUISE", Scaled(1.0), "m/s")),
+    (
+        ArduPilot,
+        Meaning::ClimbSpeed,
+        &rescaled("WP_SPD_UP", "WPNAV_SPEED_UP", "m/s", "cm/s"),
+    ),
+    (Px4, Meaning::ClimbSpeed, &one("MPC_Z_V_AUTO_UP", Scaled(1.0), "m/s")),
+    (
+        ArduPilot,
+        Meaning::DescentSpeed,
+        &rescaled("WP_SPD_DN", "WPNAV_SPEED_DN", "m/s", "cm/s"),
+    ),
+    (Px4, Meaning::DescentSpeed, &one("MPC_Z_V_AUTO_DN", Scaled(1.0), "m/s")),
+    (
+        ArduPilot,
+        Meaning::LandingSpeed,
+        &rescaled("LAND_SPD_MS", "LAND_SPEED", "m/s", "cm/s"),
+    ),
+    (Px4, Meaning::LandingSpeed, &one("MPC_LAND_SPEED", Scaled(1.0), "m/s")),
+    (
+        ArduPilot,
+        Meaning::TakeoffAltitude,
+        &rescaled("PILOT_TKO_ALT_M", "PILOT_TKOFF_ALT", "m", "cm"),
+    ),
+    (Px4, Meaning::TakeoffAltitude, &one("MIS_TAKEOFF_ALT", Scaled(1.0), "m")),
+    (
+        ArduPilot,
+        Meaning::LeanAngleMaximum,
+        &[
+            name("ATC_ANGLE_MAX", Scaled(1.0), "degrees", NEW),
+            name("ANGLE_MAX", Scaled(0.01), "hundredths of a degree", OLD),
+        ],
+    ),
+    (
+        Px4,
+        Meaning::LeanAngleMaximum,
+        &one("MPC_TILTMAX_AIR", Scaled(1.0), "degrees"),
+    ),
+    (
+        ArduPilot,
+        Meaning::GroundStationLossAction,
+        &one("FS_GCS_ENABLE", Code, ""),
+    ),
+    (Px4, Meaning::GroundStationLossAction, &one("NAV_DLL_ACT", Code, "")),
+    (
+        ArduPilot,
+        Meaning::GroundStationLossTime,
+        &[name("FS_GCS_TIMEOUT", Scaled(1.0), "s", "ArduCopter from 4.1")],
+    ),
+    (
+        Px4,
+        Meaning::GroundStationLossTime,
+        &one("COM_DL_LOSS_T", Scaled(1.0), "s"),
+    ),
+    (
+        ArduPilot,
+        Meaning::GroundStationLossExceptions,
+        &one("FS_OPTIONS", Bits, ""),
+    ),
+    (
+        Px4,
+        Meaning::GroundStationLossExceptions,
+        &[name("COM_DLL_EXCEPT", Bits, "", "PX4 from 1.16")],
+    ),
+    (ArduPilot, Meaning::LowBatteryAction, &one("BATT_FS_LOW_ACT", Code, "")),
+    (Px4, Meaning::LowBatteryAction, &one("COM_LOW_BAT_ACT", Code, "")),
+    (
+        ArduPilot,
+        Meaning::LowBatteryVoltage,
+        &one("BATT_LOW_VOLT", Scaled(1.0), "V"),
+    ),
+    (
+        ArduPilot,
+        Meaning::LowBatteryCharge,
+        &one("BATT_LOW_MAH", Scaled(1.0), "mAh"),
+    ),
+    (Px4, Meaning::CriticalBatteryPart, &one("BAT_CRIT_THR", Scaled(1.0), "")),
+    (
+        ArduPilot,
+        Meaning::RemoteControlLossAction,
+        &one("FS_THR_ENABLE", Code, ""),
+    ),
+    (Px4, Meaning::RemoteControlLossAction, &one("NAV_RCL_ACT", Code, "")),
+    (
+        ArduPilot,
+        Meaning::ArmingChecks,
+        &[
+            name("ARMING_SKIPCHK", SkippedBits, "", NEW),
+            name("ARMING_CHECK", Bits, "", OLD),
+        ],
+    ),
+    (ArduPilot, Meaning::FenceSwitch, &one("FENCE_ENABLE", Code, "")),
+    (ArduPilot, Meaning::FenceKinds, &one("FENCE_TYPE", Bits, "")),
+    (ArduPilot, Meaning::FenceAction, &one("FENCE_ACTION", Code, "")),
+    (Px4, Meaning::FenceAction, &one("GF_ACTION", Code, "")),
+    (
+        ArduPilot,
+        Meaning::FenceCeiling,
+        &one("FENCE_ALT_MAX", Scaled(1.0), "m"),
+    ),
+    (Px4, Meaning::FenceCeiling, &one("GF_MAX_VER_DIST", Scaled(1.0), "m")),
+    (
+        ArduPilot,
+        Meaning::SystemId,
+        &[name("MAV_SYSID", Code, "", NEW), name("SYSID_THISMAV", Code, "", OLD)],
+    ),
+    (Px4, Meaning::SystemId, &one("MAV_SYS_ID", Code, "")),
+    (
+        ArduPilot,
+        Meaning::GroundStationSystemId,
+        &[name("MAV_GCS_SYSID", Code, "", NEW), name("SYSID_MYGCS", Code, "", OLD)],
+    ),
+];
+
+/// The names of a parameter on a stack, the newest first. An autopilot has one of them, or none; it is asked for each.
+#[must_use]
+pub fn names(autopilot: Autopilot, meaning: Meaning) -> &'static [Name] {
+    let row = TABLE
+        .iter()
+        .find(|(of, known, _)| (*of, *known) == (autopilot, meaning));
+    row.map_or(&[], |(.., names)| names)
+}
+
+/// Whether every version has the parameter, under one of its names.
+#[must_use]
+pub fn is_in_every_version(autopilot: Autopilot, meaning: Meaning) -> bool {
+    let names = names(autopilot, meaning);
+    names.len() > 1 || names.iter().any(|name| name.versions == ALL)
+}
+
+/// The meaning of a name, with its row.
+#[must_use]
+pub fn find(autopilot: Autopilot, parameter: &str) -> Option<(Meaning, &'static Name)> {
+    let rows = TABLE.iter().filter(|(of, ..)| *of == autopilot);
+    let mut rows = rows.flat_map(|(_, meaning, names)| names.iter().map(|name| (*meaning, name)));
+    rows.find(|(_, name)| name.name == parameter)
+}
+
+/// The other names of the parameter `parameter`, on other versions.
+pub fn others(autopilot: Autopilot, parameter: &str) -> impl Iterator<Item = &'static Name> {
+    let known = find(autopilot, parameter).map(|(meaning, name)| (names(autopilot, meaning), name.name));
+    let (names, own) = known.unwrap_or((&[], ""));
+    names.iter().filter(move |name| name.name != own)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_renamed_parameter_is_the_same_quantity_in_another_unit() {
+        let [new, old] = names(ArduPilot, Meaning::ReturnAltitude) else {
+            panic!("two names")
+        };
+        assert_eq!((new.name, old.name), ("RTL_ALT_M", "RTL_ALT"));
+        assert_eq!((new.read(100.0), old.read(10_000.0)), (100.0, 100.0));
+        assert_eq!((new.write(35.5), old.write(35.5)), (35.5, 3550.0));
+        assert_eq!(old.value_words(10_000.0), "10000 cm (100 m)");
+        assert_eq!(new.value_words(100.0), "100 m");
+        let [others] = &others(ArduPilot, "RTL_ALT").collect::<Vec<_>>()[..] else {
+            panic!("one other name")
+        };
+        assert_eq!(others.words(), "RTL_ALT_M (m)");
+    }
+
+    #[test]
+    fn a_name_has_one_meaning_on_a_stack_and_a_meaning_one_row() {
+        for autopilot in [ArduPilot, Px4] {
+            let rows = TABLE.iter().filter(|(of, ..)| *of == autopilot);
+            let mut all: Vec<&str> = rows
+                .clone()
+                .flat_map(|(.., names)| names.iter().map(|n| n.name))
+                .collect();
+            let mut meanings: Vec<Meaning> = rows.map(|(_, meaning, _)| *meaning).collect();
+            let count = (all.len(), meanings.len());
+            all.sort_unstable();
+            meanings.sort_unstable();
+            all.dedup();
+            meanings.dedup();
+            assert_eq!((all.len(), meanings.len()), count);
+            assert!(all.iter().all(|name| name.len() <= 16));
+        }
+        assert_eq!(find(Px4, "RTL_ALT"), None, "of the other stack");
+        assert!(is_in_every_version(ArduPilot, Meaning::ReturnAltitude));
+        assert!(!is_in_every_version(Px4, Meaning::GroundStationLossExceptions));
+    }
+}

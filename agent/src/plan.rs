@@ -18,7 +18,7 @@ mod items;
 use self::items::WireItem;
 use crate::rules::transfer::Transfer;
 use fleet::flight::converge::PlanStage;
-use fleet::flight::following::Following;
+use fleet::flight::following::{Following, is_descent};
 use link::dialect::{MavMessage, MavMissionResult, MissionState};
 use model::assignment::Assignment;
 use model::ids::DroneUid;
@@ -260,6 +260,13 @@ impl Keeper {
     #[must_use]
     pub const fn is_transferring(&self) -> bool {
         self.transfer.is_some()
+    }
+
+    /// Whether the last item of this plan was a landing, and has landed the vehicle.
+    #[must_use]
+    pub fn has_landed(&self, named: Option<&PlanDigest>) -> bool {
+        let last = self.memory.held.as_ref().and_then(|plan| plan.0.items.last());
+        self.holds(named) && self.is_finished() && last.is_some_and(|last| is_descent(last.command))
     }
 
     /// How far the plan is that the assignment names.

@@ -15,7 +15,11 @@ impl Pilot {
     pub(super) fn stand_down(&mut self, record: &FlightRecord, now: Moment) {
         let held = self.state.fence.held.as_ref();
         let records = (&self.state.record, record);
-        let next = self.state.stand_downs.observed(held, records, &self.vehicle, now);
+        let landed_by_plan = self.keeper.has_landed(held.and_then(|held| held.plan.as_ref()));
+        let next = self
+            .state
+            .stand_downs
+            .observed(held, records, landed_by_plan, &self.vehicle, now);
         match (&self.state.stand_downs.now, &next.now) {
             (None, Some(down)) => {
                 warn!(

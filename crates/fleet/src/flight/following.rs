@@ -211,7 +211,9 @@ fn is_there([east, north, up]: [f64; 3]) -> bool {
     east.hypot(north) <= REACHED_WITHIN && up.abs() <= REACHED_WITHIN_HEIGHT
 }
 
-const fn is_descent(command: u16) -> bool {
+/// Whether a plan that ends with this command (MAV_CMD) ends on the ground.
+#[must_use]
+pub const fn is_descent(command: u16) -> bool {
     matches!(command, item::NAV_LAND | item::NAV_RETURN_TO_LAUNCH)
 }
 

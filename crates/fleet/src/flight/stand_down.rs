@@ -56,7 +56,8 @@ pub struct StandDowns {
     pub count: u32,
     /// The one that has not ended.
     pub now: Option<StandDown>,
-    /// The Drone whose deletion has ended the last one: until its vehicle is let go, its flight is over for that vehicle.
+    /// The Drone whose flight is over without a stand-down, or whose deletion has ended the last one; until it flies again or its vehicle
+    /// is let go.
     pub dismissed: Option<DroneUid>,
 }
 
@@ -81,12 +82,13 @@ impl StandDowns {
     }
 
     /// After `vehicle` was observed while `held` is the assignment; the records are those of its flight before and after the same
-    /// observation.
+    /// observation, and `landed_by_plan` is whether the last item of the plan of `held` has landed it: that was ordered.
     #[must_use]
     pub fn observed(
         &self,
         held: Option<&Assignment>,
         (before, record): (&FlightRecord, &FlightRecord),
+        landed_by_plan: bool,
         vehicle: &Vehicle,
         now: Moment,
     ) -> Self {
@@ -94,6 +96,10 @@ impl StandDowns {
         let begins = ended || held.is_some_and(|held| is_spent(before, held));
         let down = vehicle.truth(now) == FlightTruth::Disarmed;
         match (&self.now, held) {
+            (None, Some(held)) if ended && landed_by_plan && !is_disturbed(record, held) => Self {
+                dismissed: Some(held.uid.clone()),
+                ..self.clone()
+            },
             (Some(present), held) => self.going_on(present, held, ended, (vehicle, now)),
             (None, Some(held)) if begins && down && self.dismissed.as_ref() != Some(&held.uid) => Self {
                 count: self.count.saturating_add(1),
@@ -111,7 +117,7 @@ impl StandDowns {
                 dismissed: self
                     .dismissed
                     .clone()
-                    .filter(|uid| held.is_some_and(|held| held.uid == *uid)),
+                    .filter(|uid| ended && held.is_some_and(|held| held.uid == *uid)),
                 ..self.clone()
             },
         }
@@ -224,6 +230,11 @@ fn why(record: &FlightRecord, held: &Assignment) -> StoodDown {
 fn has_ended(record: &FlightRecord, held: &Assignment) -> bool {
     let own = record.uid.as_ref() == Some(&held.uid);
     own && (record.stage == Stage::Over || record.was_killed(held) || record.let_go(held))
+}
+
+/// Whether something else than what was ordered had a part in the flight for `held`.
+fn is_disturbed(record: &FlightRecord, held: &Assignment) -> bool {
+    record.diversion.is_some() || record.was_killed(held) || record.let_go(held)
 }
 
 /// Whether its battery was bringing the vehicle down when `held` was taken from it: the landing is what was wanted then, and the pack is

@@ -89,6 +89,7 @@ fn record(stage: Stage) -> FlightRecord {
 struct Course {
     downs: StandDowns,
     record: FlightRecord,
+    by_plan: bool,
     now: u64,
 }
 
@@ -102,6 +103,7 @@ impl Course {
         let mut course = Self {
             downs: StandDowns::default(),
             record,
+            by_plan: false,
             now: 100,
         };
         course.after(1, Some(&assigned("a", FLY)));
@@ -123,7 +125,7 @@ impl Course {
         self.record = before.observed(held, vehicle.truth(at(self.now)), false);
         self.downs = self
             .downs
-            .observed(held, (&before, &self.record), vehicle, at(self.now));
+            .observed(held, (&before, &self.record), self.by_plan, vehicle, at(self.now));
         self.stands_down()
     }
 
@@ -140,7 +142,7 @@ fn a_flight_in_the_air_or_that_was_ended_by_an_order_is_no_stand_down() {
     let downs = StandDowns::default();
     let held = assigned("a", FLY);
     let after =
-        |record: &FlightRecord, vehicle: &Vehicle| downs.observed(Some(&held), (record, record), vehicle, at(9));
+        |record: &FlightRecord, vehicle: &Vehicle| downs.observed(Some(&held), (record, record), false, vehicle, at(9));
     assert_eq!(after(&record(Stage::Fresh), &vehicle(false, 9)), downs);
     assert_eq!(after(&record(Stage::Flown), &vehicle(true, 9)), downs);
     let taken = FlightRecord {
@@ -358,4 +360,44 @@ fn the_reason_is_the_one_that_was_observed() {
     assert_eq!(because(Diverted::Autopilot(Cause::Battery)), StoodDown::LowBattery);
     assert_eq!(because(Diverted::Autopilot(Cause::Fence)), StoodDown::AutopilotFailsafe);
     assert_eq!(because(Diverted::CoordinatorLoss), StoodDown::CoordinatorLoss);
+}
+
+#[test]
+fn a_landing_by_the_last_item_of_its_plan_is_no_stand_down_unless_something_else_had_a_part_in_it() {
+    let fly = assigned("a", FLY);
+    let landed = |record: FlightRecord| Course {
+        downs: StandDowns::default(),
+        record,
+        by_plan: true,
+        now: 100,
+    };
+    let mut course = landed(record(Stage::Flown));
+    assert!(!course.after(1, Some(&fly)));
+    // Its order names no plan any more.
+    course.by_plan = false;
+    assert!(!course.after(1, Some(&fly)));
+    course.restart();
+    assert!(!course.after(1, Some(&fly)));
+    // Brought down by somebody on its next flight.
+    assert!(!course.after(1, Some(&assigned("a", grounded(GroundedWhy::Deleted)))));
+    course.now += 1;
+    let flying = vehicle(true, course.now);
+    assert!(!course.observe(Some(&fly), &flying));
+    assert!(course.after(1, Some(&fly)));
+
+    let diversion = Some(Diversion {
+        why: Diverted::LowBattery,
+        words: String::new(),
+    });
+    let taken = FlightRecord {
+        takeovers: 1,
+        ..record(Stage::Flown)
+    };
+    let diverted = FlightRecord {
+        diversion,
+        ..record(Stage::Flown)
+    };
+    for disturbed in [taken, diverted] {
+        assert!(landed(disturbed).after(1, Some(&fly)));
+    }
 }

@@ -214,15 +214,23 @@ impl Session {
 
 impl RequestBuilder<'_> {
     pub fn json(self, body: &Value) -> Self {
-        self.text("application/json", body.to_string())
+        // A server orders writers by the second first: objects that were read say them in any order.
+        let mut described = body.clone();
+        if let Some(Value::Array(writers)) = described.pointer_mut("/metadata/managedFields") {
+            writers.sort_by_key(|writer| ["manager", "operation", "subresource"].map(|key| writer[key].to_string()));
+        }
+        self.sent("application/json", body.to_string().into(), &described.to_string())
     }
 
-    pub fn text(mut self, media: &str, body: impl Into<Vec<u8>>) -> Self {
-        self.body = body.into();
-        let short = String::from_utf8_lossy(&self.body)
-            .chars()
-            .take(300)
-            .collect::<String>();
+    pub fn text(self, media: &str, body: impl Into<Vec<u8>>) -> Self {
+        let body = body.into();
+        let described = String::from_utf8_lossy(&body).into_owned();
+        self.sent(media, body, &described)
+    }
+
+    fn sent(mut self, media: &str, body: Vec<u8>, described: &str) -> Self {
+        self.body = body;
+        let short = described.chars().take(300).collect::<String>();
         self.description += &format!(" {media} {short}");
         self.header("content-type", media)
     }

@@ -2,6 +2,7 @@
 
 use super::*;
 use model::kill::{KillAnswer, KillOrder, KillOutcome};
+use model::stand_down::StandUp;
 
 impl Agent {
     /// A kill order as a coordinator sends it that had the agent's last report.
@@ -63,10 +64,17 @@ async fn a_confirmed_kill_stops_the_motors_with_one_frame_and_ends_the_flight_fo
         agent.until("killed after a restart", 20, killed).await;
         sleep(Duration::from_secs(60)).await;
         assert_eq!(frames(&vehicle), 2, "{kind:?}");
-        // Another Drone is another flight.
+        // Nor does another Drone, before a person has looked at the vehicle.
         let Order::Assigned(other) = flying(1) else { panic!() };
         let uid = DroneUid("u-2".into());
         agent.order(Order::Assigned(Assignment { uid, ..other })).await;
+        let left_to_a_person = |r: &Report| r.activity == Activity::NotArmable;
+        agent.until("left to a person", 20, left_to_a_person).await;
+        sleep(Duration::from_secs(60)).await;
+        assert_eq!(frames(&vehicle), 2, "{kind:?}");
+        let (term, number) = (Term(3), 1);
+        let looked = FromUplink::StandUp(StandUp { term, number });
+        agent.orders.send(looked).await.unwrap();
         agent.until_holding().await;
         agent.kill().await;
     }

@@ -785,7 +785,7 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 11,
         name: "cuts the corners of a written mission",
         file: "crates/fleet/src/planning/mission/written.rs",
-        find: "item::NAV_WAYPOINT if second > WIDEST.0 =>",
+        find: "item::NAV_WAYPOINT if second > ACCEPTANCE_RADIUS.0 =>",
         replace: "item::NAV_WAYPOINT if false =>",
         tests: FLEET,
     },

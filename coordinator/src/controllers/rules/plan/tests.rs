@@ -960,7 +960,7 @@ fn a_look_over_a_thousand_vehicles_makes_nothing_anew_while_nothing_changes() {
     let mut fleet = Fleet::of(&names.iter().map(String::as_str).collect::<Vec<_>>());
     fleet.objects.fences = (0..5).map(|i| large("north", i)).collect();
     let values: Vec<(String, String)> = (0..40)
-        .map(|i| (format!("TEST_P{i:02}"), "{{ 2 + 3 }}".to_owned()))
+        .map(|i| (format!("EK3_TEST_P{i:02}"), "{{ 2 + 3 }}".to_owned()))
         .collect();
     let values: Vec<(&str, &str)> = values
         .iter()

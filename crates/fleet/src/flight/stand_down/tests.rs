@@ -258,6 +258,7 @@ fn spent() -> Course {
     let mut course = Course {
         downs: StandDowns::default(),
         record: record(Stage::Over).diverted(Diverted::LowBattery),
+        by_plan: false,
         now: 100,
     };
     let landed = with_pack(Some(14_000), 100);
@@ -275,6 +276,7 @@ fn a_vehicle_whose_swarm_lets_it_go_on_the_return_for_its_battery_stands_down_to
         let mut course = Course {
             downs: StandDowns::default(),
             record,
+            by_plan: false,
             now: 100,
         };
         course.after(1, Some(&recalled(why)))

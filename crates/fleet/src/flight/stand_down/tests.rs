@@ -243,6 +243,7 @@ fn a_drone_that_was_deleted_before_its_vehicle_stood_down_or_just_then_says_noth
             takeovers: 1,
             ..record(Stage::Flown)
         },
+        by_plan: false,
         now: 100,
     };
     assert!(course.after(1, Some(&deleted)), "a pilot flew it while it was deleted");

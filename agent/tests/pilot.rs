@@ -186,6 +186,14 @@ fn failsafes_that_were_read_for_the_drone_before_let_no_other_arm() {
             ("FS_GCS_ENABLE", 5.0),
             ("BATT_FS_LOW_ACT", 2.0),
             ("FS_GCS_TIMEOUT", 5.0),
+            ("FS_OPTIONS", 0.0),
+            ("BATT_LOW_VOLT", 14.0),
+            ("BATT_LOW_MAH", 0.0),
+            ("RTL_ALT", 1500.0),
+            ("RTL_ALT_TYPE", 0.0),
+            ("RTL_ALT_FINAL", 0.0),
+            ("RTL_CLIMB_MIN", 0.0),
+            ("WPNAV_RADIUS", 200.0),
         ] {
             let value = PARAM_VALUE_DATA {
                 param_value: value,

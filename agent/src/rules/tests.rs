@@ -268,7 +268,7 @@ fn rules_come_in_force_and_what_was_before_is_given_back_when_they_are_gone() {
         world.give(&rules(
             "a",
             Some(AROUND_HOME_E7),
-            &[("ATC_ACTION", 3.0, APPLY), ("ATC_ALT_MAX", 60.5, APPLY)],
+            &[("ATC_WHOLE", 3.0, APPLY), ("ATC_ALT_MAX", 60.5, APPLY)],
         ));
         let took = world.until_in_force();
         assert!(took < Duration::from_secs(15), "{autopilot:?} took {took:?}");
@@ -290,7 +290,7 @@ fn rules_come_in_force_and_what_was_before_is_given_back_when_they_are_gone() {
         assert!(!world.board.report().in_force, "it has still to be given back");
         world.until_in_force();
         assert_eq!(world.fake.stored, before);
-        assert_eq!(world.fake.parameters["ATC_ACTION"].0, 2.0);
+        assert_eq!(world.fake.parameters["ATC_WHOLE"].0, 2.0);
         assert_eq!(world.fake.parameters["ATC_ALT_MAX"].0, 100.0);
         world.run(3);
         let sent = world.sent();
@@ -336,7 +336,7 @@ fn a_fence_that_px4_accepts_and_leaves_out_is_never_in_force_and_its_words_are_r
 fn a_fence_that_was_heard_out_is_in_force_after_a_restart_once_it_was_read_back() {
     for autopilot in BOTH {
         let mut world = World::new(autopilot);
-        world.give(&rules("a", Some(AROUND_HOME_E7), &[("ATC_ACTION", 3.0, APPLY)]));
+        world.give(&rules("a", Some(AROUND_HOME_E7), &[("ATC_WHOLE", 3.0, APPLY)]));
         world.until_in_force();
         let uploads = |world: &World| {
             world
@@ -391,7 +391,7 @@ fn a_parameter_that_does_not_take_its_value_says_why() {
         "a",
         None,
         &[
-            ("ATC_ACTION", 2.5, APPLY),
+            ("ATC_WHOLE", 2.5, APPLY),
             ("ATC_ALT_MAX", 80.0, Enforce::Report),
             ("NO_SUCH", 1.0, APPLY),
             ("TOTAL", 5.0, APPLY),
@@ -403,7 +403,7 @@ fn a_parameter_that_does_not_take_its_value_says_why() {
         Some(DeviationWhy::Refused(words)) => words,
         other => panic!("{name}: {other:?}"),
     };
-    assert!(refused("ATC_ACTION").contains("give a whole number"));
+    assert!(refused("ATC_WHOLE").contains("give a whole number"));
     assert!(refused("NO_SUCH").contains("no parameter NO_SUCH"));
     assert!(refused("TOTAL").contains("does not let TOTAL be written"));
     assert_eq!(why(&world, "ATC_ALT_MAX"), Some(DeviationWhy::ReportOnly));
@@ -440,10 +440,10 @@ fn in_the_air_nothing_is_changed_and_drift_is_named_at_once() {
     for autopilot in BOTH {
         let mut world = World::new(autopilot);
         world.on_ground = false;
-        world.give(&rules("a", Some(AROUND_HOME_E7), &[("ATC_ACTION", 3.0, APPLY)]));
+        world.give(&rules("a", Some(AROUND_HOME_E7), &[("ATC_WHOLE", 3.0, APPLY)]));
         world.run(20);
         assert_eq!(world.board.report().fence, FenceState::WaitsForGround);
-        assert_eq!(why(&world, "ATC_ACTION"), Some(DeviationWhy::WaitsForGround));
+        assert_eq!(why(&world, "ATC_WHOLE"), Some(DeviationWhy::WaitsForGround));
         world.on_ground = true;
         world.until_in_force();
 
@@ -453,10 +453,10 @@ fn in_the_air_nothing_is_changed_and_drift_is_named_at_once() {
             world.board.receive(&message, &world.to, US, world.now, 0.5);
         }
         assert!(matches!(world.board.report().fence, FenceState::Drifted(_)));
-        world.fake.parameters.get_mut("ATC_ACTION").unwrap().0 = 1.0;
-        let told = world.fake.value_of("ATC_ACTION").unwrap();
+        world.fake.parameters.get_mut("ATC_WHOLE").unwrap().0 = 1.0;
+        let told = world.fake.value_of("ATC_WHOLE").unwrap();
         world.board.receive(&told, &world.to, US, world.now, 0.5);
-        assert_eq!(why(&world, "ATC_ACTION"), Some(DeviationWhy::WaitsForGround));
+        assert_eq!(why(&world, "ATC_WHOLE"), Some(DeviationWhy::WaitsForGround));
         world.run(20);
         assert!(
             matches!(world.board.report().fence, FenceState::Drifted(_)),
@@ -472,7 +472,7 @@ fn in_the_air_nothing_is_changed_and_drift_is_named_at_once() {
 #[test]
 fn a_reboot_that_loses_everything_is_mended() {
     let mut world = World::new(Autopilot::ArduPilot);
-    world.give(&rules("a", Some(AROUND_HOME_E7), &[("ATC_ACTION", 3.0, APPLY)]));
+    world.give(&rules("a", Some(AROUND_HOME_E7), &[("ATC_WHOLE", 3.0, APPLY)]));
     world.until_in_force();
     world.fake = Fake::new(Autopilot::ArduPilot);
     world.board.rebooted();
@@ -483,7 +483,7 @@ fn a_reboot_that_loses_everything_is_mended() {
 #[test]
 fn a_change_that_ardupilot_told_and_nobody_heard_is_found_out_on_the_ground() {
     let mut world = World::new(Autopilot::ArduPilot);
-    world.give(&rules("a", Some(AROUND_HOME_E7), &[("ATC_ACTION", 3.0, APPLY)]));
+    world.give(&rules("a", Some(AROUND_HOME_E7), &[("ATC_WHOLE", 3.0, APPLY)]));
     world.until_in_force();
     let fence = items(&Fence {
         shapes: vec![square(AROUND_HOME_E7 + 3000)],
@@ -507,7 +507,7 @@ fn a_change_that_ardupilot_told_and_nobody_heard_is_found_out_on_the_ground() {
     );
     world.until_in_force();
     assert_eq!(world.disk.before.fence, Some(fence), "this is what was there last");
-    world.fake.parameters.get_mut("ATC_ACTION").unwrap().0 = 1.0;
+    world.fake.parameters.get_mut("ATC_WHOLE").unwrap().0 = 1.0;
     until(&mut world, 61);
     world.until_in_force();
 
@@ -515,7 +515,7 @@ fn a_change_that_ardupilot_told_and_nobody_heard_is_found_out_on_the_ground() {
     world.run(2000);
     world.on_ground = false;
     world.run(20);
-    world.fake.parameters.get_mut("ATC_ACTION").unwrap().0 = 1.0;
+    world.fake.parameters.get_mut("ATC_WHOLE").unwrap().0 = 1.0;
     world.on_ground = true;
     until(&mut world, 2);
     world.until_in_force();
@@ -529,7 +529,7 @@ fn a_change_that_ardupilot_told_and_nobody_heard_is_found_out_on_the_ground() {
     world.give(&rules("b", None, &[]));
     world.until_in_force();
     assert_eq!(
-        world.fake.parameters["ATC_ACTION"].0, 1.0,
+        world.fake.parameters["ATC_WHOLE"].0, 1.0,
         "as somebody else has set it last"
     );
 }
@@ -607,7 +607,7 @@ fn a_fence_without_a_number_is_looked_at_again_on_px4() {
 #[test]
 fn a_look_that_nobody_answers_is_no_wrong_claim() {
     let mut world = World::new(Autopilot::ArduPilot);
-    world.give(&rules("a", Some(AROUND_HOME_E7), &[("ATC_ACTION", 3.0, APPLY)]));
+    world.give(&rules("a", Some(AROUND_HOME_E7), &[("ATC_WHOLE", 3.0, APPLY)]));
     world.until_in_force();
     world.fake.mute = true;
     world.run(200);
@@ -664,8 +664,8 @@ fn each_airframe_gets_back_what_was_on_it() {
         })
     };
     world.fake.foreign_upload(old(500), world.now);
-    world.fake.parameters.get_mut("ATC_ACTION").unwrap().0 = 1.0;
-    world.give(&rules("a", Some(AROUND_HOME_E7), &[("ATC_ACTION", 3.0, APPLY)]));
+    world.fake.parameters.get_mut("ATC_WHOLE").unwrap().0 = 1.0;
+    world.give(&rules("a", Some(AROUND_HOME_E7), &[("ATC_WHOLE", 3.0, APPLY)]));
     world.until_in_force();
 
     let mut second = Fake::new(Autopilot::Px4);
@@ -682,7 +682,7 @@ fn each_airframe_gets_back_what_was_on_it() {
     world.give(&rules("b", None, &[]));
     world.until_in_force();
     assert_eq!(
-        (&world.fake.stored, world.fake.parameters["ATC_ACTION"].0),
+        (&world.fake.stored, world.fake.parameters["ATC_WHOLE"].0),
         (&old(500), 1.0)
     );
     assert!(!world.board.is_idle(), "the other has still ours");
@@ -692,7 +692,7 @@ fn each_airframe_gets_back_what_was_on_it() {
     world.run(1);
     world.until_in_force();
     assert_eq!(
-        (&world.fake.stored, world.fake.parameters["ATC_ACTION"].0),
+        (&world.fake.stored, world.fake.parameters["ATC_WHOLE"].0),
         (&old(700), 2.0)
     );
     assert!(world.board.is_idle());
@@ -771,20 +771,20 @@ fn a_fence_that_was_cleared_and_still_counts_on_px4_is_not_gone() {
 #[test]
 fn another_airframe_gets_the_rules_and_nothing_of_the_one_before() {
     let mut world = World::new(Autopilot::ArduPilot);
-    world.give(&rules("a", Some(AROUND_HOME_E7), &[("ATC_ACTION", 3.0, APPLY)]));
+    world.give(&rules("a", Some(AROUND_HOME_E7), &[("ATC_WHOLE", 3.0, APPLY)]));
     world.until_in_force();
     world.fake = Fake::new(Autopilot::ArduPilot);
-    world.fake.parameters.get_mut("ATC_ACTION").unwrap().0 = 4.0;
+    world.fake.parameters.get_mut("ATC_WHOLE").unwrap().0 = 4.0;
     world.to.hardware = None;
     world.run(3);
     assert_eq!(world.sent(), 0, "not known to be the same: nothing is sent");
     world.to.hardware = HardwareUid::of(8, [0; 18]);
     world.run(1);
     world.until_in_force();
-    assert_eq!(world.disk.before.parameters["ATC_ACTION"], 4.0);
+    assert_eq!(world.disk.before.parameters["ATC_WHOLE"], 4.0);
     world.give(&rules("b", None, &[]));
     world.until_in_force();
-    assert_eq!(world.fake.parameters["ATC_ACTION"].0, 4.0);
+    assert_eq!(world.fake.parameters["ATC_WHOLE"].0, 4.0);
     assert!(world.fake.stored.is_empty());
 }
 
@@ -809,10 +809,10 @@ fn a_transfer_of_somebody_else_goes_first() {
 fn a_mute_autopilot_is_asked_with_a_back_off_and_reported() {
     let mut world = World::new(Autopilot::ArduPilot);
     world.fake.mute = true;
-    world.give(&rules("a", Some(AROUND_HOME_E7), &[("ATC_ACTION", 3.0, APPLY)]));
+    world.give(&rules("a", Some(AROUND_HOME_E7), &[("ATC_WHOLE", 3.0, APPLY)]));
     world.run(3600);
     assert!(matches!(world.board.report().fence, FenceState::Refused(_)));
-    assert!(matches!(why(&world, "ATC_ACTION"), Some(DeviationWhy::Refused(_))));
+    assert!(matches!(why(&world, "ATC_WHOLE"), Some(DeviationWhy::Refused(_))));
     let sent = world.sent();
     assert!(sent < 250, "{sent} in an hour");
 }
@@ -838,7 +838,7 @@ proptest! {
         // PX4 leaves this one out.
         let left_out = px4 && elsewhere;
         let center = if elsewhere { ELSEWHERE_E7 } else { AROUND_HOME_E7 };
-        world.give(&rules("a", Some(center), &[("ATC_ACTION", 3.0, APPLY), ("ATC_ALT_MAX", 60.5, APPLY)]));
+        world.give(&rules("a", Some(center), &[("ATC_WHOLE", 3.0, APPLY), ("ATC_ALT_MAX", 60.5, APPLY)]));
         if left_out {
             world.run(900);
             prop_assert!(matches!(world.board.report().fence, FenceState::Refused(_)), "{:?}", world.board.report());
@@ -849,7 +849,7 @@ proptest! {
         world.until_in_force();
         let was = if before { old } else { vec![] };
         prop_assert_eq!(&world.fake.stored, &was);
-        prop_assert_eq!(world.fake.parameters["ATC_ACTION"].0, 2.0);
+        prop_assert_eq!(world.fake.parameters["ATC_WHOLE"].0, 2.0);
         prop_assert_eq!(world.fake.parameters["ATC_ALT_MAX"].0, 100.0);
     }
 }

@@ -63,7 +63,7 @@ impl Fake {
             judge_at: None,
             upload: None,
             parameters: BTreeMap::from([
-                ("ATC_ACTION", (2.0, int)),
+                ("ATC_WHOLE", (2.0, int)),
                 ("ATC_ALT_MAX", (100.0, MavParamType::MAV_PARAM_TYPE_REAL32)),
                 ("TOTAL", (1.0, int)),
                 ("BATT_MONITOR", (0.0, int)),

@@ -394,7 +394,7 @@ fn a_parameter_that_does_not_take_its_value_says_why() {
             ("ATC_WHOLE", 2.5, APPLY),
             ("ATC_ALT_MAX", 80.0, Enforce::Report),
             ("NO_SUCH", 1.0, APPLY),
-            ("TOTAL", 5.0, APPLY),
+            ("ATC_TOTAL", 5.0, APPLY),
             ("BATT_MONITOR", 3.0, APPLY),
         ],
     ));
@@ -405,7 +405,7 @@ fn a_parameter_that_does_not_take_its_value_says_why() {
     };
     assert!(refused("ATC_WHOLE").contains("give a whole number"));
     assert!(refused("NO_SUCH").contains("no parameter NO_SUCH"));
-    assert!(refused("TOTAL").contains("does not let TOTAL be written"));
+    assert!(refused("ATC_TOTAL").contains("does not let ATC_TOTAL be written"));
     assert_eq!(why(&world, "ATC_ALT_MAX"), Some(DeviationWhy::ReportOnly));
     assert_eq!(why(&world, "BATT_MONITOR"), Some(DeviationWhy::NeedsReboot));
     assert_eq!(world.fake.parameters["ATC_ALT_MAX"].0, 100.0, "it is only reported");

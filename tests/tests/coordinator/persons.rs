@@ -174,10 +174,10 @@ pub async fn a_takeover_is_resumed_by_a_word_and_never_before_it(mut field: Fiel
 
 pub async fn a_vehicle_that_stands_down_is_offered_to_nobody_until_a_person_says_so(mut field: Field) {
     let coordinator = field.coordinator();
-    field.nodes(&["n1"]);
-    let only = Vehicle::new("n1");
-    only.state().stand_down = Some(3);
-    let _agent = Agent::start(&only, &coordinator.address);
+    field.nodes(&["n1", "n2"]);
+    let both = ["n1", "n2"].map(Vehicle::new);
+    both.iter().for_each(|vehicle| vehicle.state().stand_down = Some(3));
+    let _agents = both.each_ref().map(|vehicle| Agent::start(vehicle, &coordinator.address));
     field
         .drone("south", json!({"name": "named"}), json!({"nodeName": "n1"}))
         .await;
@@ -193,7 +193,7 @@ pub async fn a_vehicle_that_stands_down_is_offered_to_nobody_until_a_person_says
             drones.len() == 2 && drones.iter().all(waits)
         })
         .await;
-    assert!(only.ordered_to_fly_for().is_empty());
+    assert!(both.iter().all(|vehicle| vehicle.ordered_to_fly_for().is_empty()));
     let mut fleet = fleet(&coordinator).await;
     let vehicle = v1::ResumeRequest {
         node: "n1".into(),
@@ -202,6 +202,7 @@ pub async fn a_vehicle_that_stands_down_is_offered_to_nobody_until_a_person_says
     let answer = fleet.resume(vehicle.clone()).await.unwrap().into_inner();
     assert_eq!(answer.stood_down.map(|down| down.number), Some(3));
     field.until_drones("one to fly", |drones| flying(drones) == 1).await;
+    assert!(both[1].ordered_to_fly_for().is_empty());
     let again = fleet.resume(vehicle).await.unwrap_err();
     assert_eq!(again.code(), Code::FailedPrecondition);
     assert!(again.message().contains("does not stand down"), "{again}");

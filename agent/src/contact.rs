@@ -29,6 +29,8 @@ pub struct Contact {
     /// An order of the highest term came on the open stream.
     order_received: bool,
     confirmed: bool,
+    /// Since when the assignment has been confirmed on the open stream.
+    confirmed_since: Option<Moment>,
     last: Moment,
     /// When the stream was lost on which the assignment was confirmed last.
     confirmed_until: Option<Moment>,
@@ -42,6 +44,7 @@ impl Contact {
             open: false,
             order_received: false,
             confirmed: false,
+            confirmed_since: None,
             last: now,
             confirmed_until: None,
         }
@@ -64,6 +67,7 @@ impl Contact {
         self.open = false;
         self.order_received = false;
         self.confirmed = false;
+        self.confirmed_since = None;
     }
 
     /// An order of the highest term came, whether it was taken or not.
@@ -75,13 +79,23 @@ impl Contact {
     pub const fn disowned(&mut self) {
         self.order_received();
         self.confirmed = false;
+        self.confirmed_since = None;
         self.confirmed_until = None;
     }
 
     /// An order came and was taken.
-    pub const fn confirm(&mut self) {
+    pub const fn confirm(&mut self, now: Moment) {
         self.order_received();
+        if self.open && !self.confirmed {
+            self.confirmed_since = Some(now);
+        }
         self.confirmed = self.open;
+    }
+
+    /// Since when what is held has been confirmed on the stream that is open now.
+    #[must_use]
+    pub const fn confirmed_since(&self) -> Option<Moment> {
+        self.confirmed_since
     }
 
     /// Whether what is held was confirmed on the stream that is open now.
@@ -121,7 +135,7 @@ mod tests {
         let mut contact = Contact::none_since(at(0));
         contact.opened(at(1));
         assert!(!contact.confirmed());
-        contact.confirm();
+        contact.confirm(at(1));
         assert!(contact.confirmed());
         assert_eq!(contact.silent(at(500)), Duration::ZERO);
         contact.closed(at(500));
@@ -152,7 +166,7 @@ mod tests {
     fn an_order_about_another_drone_is_contact_and_takes_the_confirmation_back() {
         let mut contact = Contact::none_since(at(0));
         contact.opened(at(1));
-        contact.confirm();
+        contact.confirm(at(1));
         contact.disowned();
         assert_eq!((contact.silent(at(9)), contact.confirmed()), (Duration::ZERO, false));
     }
@@ -164,7 +178,7 @@ mod tests {
         let mut contact = Contact::none_since(at(0));
         assert!(!contact.confirmed_within(grace, at(1)), "never confirmed in this life");
         contact.opened(at(1));
-        contact.confirm();
+        contact.confirm(at(1));
         contact.closed(at(100));
         assert!(contact.confirmed_within(grace, at(118)));
         contact.opened(at(118));
@@ -176,7 +190,7 @@ mod tests {
         contact.closed(at(122));
         contact.opened(at(123));
         assert!(!contact.confirmed_within(grace, at(124)), "nor do many of them");
-        contact.confirm();
+        contact.confirm(at(1));
         assert!(contact.confirmed_within(grace, at(500)));
     }
 
@@ -184,7 +198,7 @@ mod tests {
     fn what_another_coordinator_does_not_stand_by_is_not_bridged() {
         let mut contact = Contact::none_since(at(0));
         contact.opened(at(1));
-        contact.confirm();
+        contact.confirm(at(1));
         contact.closed(at(2));
         contact.opened(at(3));
         contact.disowned();
@@ -204,7 +218,7 @@ mod tests {
         let mut contact = Contact::none_since(at(0));
         contact.opened(at(1));
         contact.closed(at(2));
-        contact.confirm();
+        contact.confirm(at(1));
         assert_eq!(contact.silent(at(9)), Duration::from_secs(9));
         assert!(!contact.confirmed());
     }

@@ -107,6 +107,7 @@ impl Normalizer {
             MavMessage::SYS_STATUS(m) => self.sys_status(vehicle, m, now),
             MavMessage::BATTERY_STATUS(m) => {
                 vehicle.battery = Some(Sighting::new(self.batteries.receive(m, now), now));
+                vehicle.several_batteries |= self.batteries.are_several();
             }
             MavMessage::GLOBAL_POSITION_INT(m) => {
                 vehicle.running_for = Some(Duration::from_millis(m.time_boot_ms.into()));

@@ -393,7 +393,7 @@ impl Pilot {
         }
         self.state.fence = fence;
         self.serve_by_plan();
-        self.contact.confirm();
+        self.contact.confirm(now);
         self.observe(now);
     }
 

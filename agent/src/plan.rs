@@ -18,7 +18,7 @@ mod items;
 use self::items::WireItem;
 use crate::rules::transfer::Transfer;
 use fleet::flight::converge::PlanStage;
-use fleet::flight::following::{Following, is_descent};
+use fleet::flight::following::Following;
 use link::dialect::{MavMessage, MavMissionResult, MissionState};
 use model::assignment::Assignment;
 use model::ids::DroneUid;
@@ -86,6 +86,9 @@ pub struct Remembered {
     /// Whether the autopilot has come to its end.
     #[serde(default)]
     pub ended: bool,
+    /// Whether it was observed to land by its last item, where that was to land it.
+    #[serde(default)]
+    pub landed: bool,
 }
 
 const fn yes() -> bool {
@@ -156,6 +159,8 @@ pub struct Keeper {
     /// The autopilot said that its mission is active since.
     ran: bool,
     on_it: bool,
+    /// It was last observed landing, or landed, where its last item lands it.
+    lands: bool,
     /// Since when it holds in the middle of it.
     stopped_since: Option<Moment>,
     /// The command to hold may be sent again.
@@ -262,11 +267,10 @@ impl Keeper {
         self.transfer.is_some()
     }
 
-    /// Whether the last item of this plan was a landing, and has landed the vehicle.
+    /// Whether the vehicle has landed by the last item of this plan, as far as was observed.
     #[must_use]
     pub fn has_landed(&self, named: Option<&PlanDigest>) -> bool {
-        let last = self.memory.held.as_ref().and_then(|plan| plan.0.items.last());
-        self.holds(named) && self.is_finished() && last.is_some_and(|last| is_descent(last.command))
+        self.holds(named) && self.memory.landed
     }
 
     /// How far the plan is that the assignment names.
@@ -303,6 +307,7 @@ impl Keeper {
     pub fn fly_sent(&mut self, now: Moment) {
         info!(digest = ?self.memory.held.as_ref().map(|plan| &plan.0.digest), from = self.memory.uploaded_from, "flying the plan");
         self.memory.flown = true;
+        self.memory.landed = false;
         self.memory.at = 0;
         self.following.begins();
         self.started_at = Some(now);

@@ -84,7 +84,7 @@ pub enum StoreError {
     InUse(String),
     /// The file makes no sense.
     #[error(
-        "state file {file} cannot be understood ({why}); the agent does not guess what its vehicle is doing: make sure that the vehicle is on the ground, then remove the file"
+        "state file {file} cannot be understood ({why}); the agent does not guess what its vehicle is doing: make sure that the vehicle is on the ground and fit to fly, since it is forgotten whether it stands down, then remove the file"
     )]
     Corrupt {
         /// The file.

@@ -41,6 +41,12 @@ impl Batteries {
         fresh.max_by_key(|b| emptiness(b)).copied().unwrap_or(heard)
     }
 
+    /// Whether more than one was ever heard.
+    #[must_use]
+    pub fn are_several(&self) -> bool {
+        self.0.iter().flatten().count() > 1
+    }
+
     /// Whether any battery was heard lately.
     #[must_use]
     pub fn heard_lately(&self, now: Moment) -> bool {

@@ -16,10 +16,13 @@ impl Pilot {
         let held = self.state.fence.held.as_ref();
         let records = (&self.state.record, record);
         let landed_by_plan = self.keeper.has_landed(held.and_then(|held| held.plan.as_ref()));
-        let next = self
-            .state
-            .stand_downs
-            .observed(held, records, landed_by_plan, &self.vehicle, now);
+        let next = self.state.stand_downs.observed(
+            held,
+            records,
+            landed_by_plan,
+            self.contact.confirmed_since(),
+            (&self.vehicle, now),
+        );
         match (&self.state.stand_downs.now, &next.now) {
             (None, Some(down)) => {
                 warn!(

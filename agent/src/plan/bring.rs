@@ -182,7 +182,7 @@ impl Keeper {
 
     fn has_read(&mut self, items: &[WireItem], id: u32, now: Moment, jitter: f64) {
         let Some(autopilot) = self.autopilot else { return };
-        let equal = alike(&self.wire(), items, autopilot);
+        let equal = alike(&self.wire(), items, autopilot, self.memory.flown);
         self.read_back = Some(ReadBack { equal, id, at: now });
         if equal {
             (self.foreign, self.doubted) = (false, false);

@@ -9,7 +9,7 @@ use model::plan::flight::{Reached, Uploaded};
 use model::takeover::InCommand;
 use model::time::Moment;
 use model::units::Address;
-use model::vehicle::{FlightTruth, Mode, TRUTH_STALE_AFTER, Vehicle};
+use model::vehicle::{Airborne, FlightTruth, Mode, TRUTH_STALE_AFTER, Vehicle};
 use std::time::Duration;
 use tracing::{info, warn};
 
@@ -34,7 +34,16 @@ impl Keeper {
             return;
         };
         let mode = beat.mode.mode;
-        let down = vehicle.truth(now) == FlightTruth::Disarmed;
+        let truth = vehicle.truth(now);
+        let down = truth == FlightTruth::Disarmed;
+        match truth {
+            FlightTruth::ArmedOnGround | FlightTruth::Airborne(Airborne::Landing) => {
+                let at = vehicle.position.map(|position| position.value.at);
+                self.lands = at.is_some_and(|at| self.following.is_where_it_lands(at, vehicle.home_at));
+            }
+            FlightTruth::Airborne(_) => self.lands = false,
+            FlightTruth::Disarmed | FlightTruth::Unknown(_) => {}
+        }
         self.on_it = mode == Mode::Mission && !down;
         if self.memory.flown {
             self.follow(mode, down, in_command, now);
@@ -51,6 +60,7 @@ impl Keeper {
                 && let Some(last) = self.following.has_landed()
             {
                 self.memory.reached = self.memory.reached.with(last);
+                self.memory.landed = self.lands;
                 self.end();
             }
             return self.stop();

@@ -248,12 +248,24 @@ const fn narrow(number: f64) -> f32 {
     number as f32
 }
 
-/// Whether what was read back from an `autopilot` is what was to be uploaded; item 0 of ArduPilot is its own.
+/// Whether what was read back from an `autopilot` is what was to be uploaded; item 0 of ArduPilot is its own. What is `flown` may have been
+/// uploaded by an older agent, which gave no acceptance radius.
 #[must_use]
-pub fn alike(wanted: &[WireItem], read: &[WireItem], autopilot: Autopilot) -> bool {
+pub fn alike(wanted: &[WireItem], read: &[WireItem], autopilot: Autopilot, flown: bool) -> bool {
     let own = usize::from(autopilot == Autopilot::ArduPilot);
     let pairs = wanted.iter().zip(read).skip(own);
-    wanted.len() == read.len() && pairs.into_iter().all(|(a, b)| a.is_like(b, autopilot))
+    let without_radius = |item: &WireItem| {
+        let mut params = item.params;
+        params[1] = 0.0;
+        WireItem { params, ..*item }
+    };
+    let is_older = |a: &WireItem, b: &WireItem| {
+        flown && a.command == MavCmd::MAV_CMD_NAV_WAYPOINT && without_radius(a).is_like(b, autopilot)
+    };
+    wanted.len() == read.len()
+        && pairs
+            .into_iter()
+            .all(|(a, b)| a.is_like(b, autopilot) || is_older(a, b))
 }
 
 #[cfg(test)]
@@ -341,7 +353,8 @@ mod tests {
             height_m: 30.01,
             ..ours
         };
-        let like = |read: WireItem, autopilot| alike(&[WireItem::home(), ours], &[WireItem::home(), read], autopilot);
+        let like =
+            |read: WireItem, autopilot| alike(&[WireItem::home(), ours], &[WireItem::home(), read], autopilot, false);
         assert!(like(px4, Autopilot::Px4) && like(arducopter, Autopilot::ArduPilot));
         assert!(!like(arducopter, Autopilot::Px4), "the heading is gone");
         for other in [
@@ -361,7 +374,23 @@ mod tests {
                 "{other:?}"
             );
         }
-        assert!(!alike(&[ours], &[ours, ours], Autopilot::Px4));
+        assert!(!alike(&[ours], &[ours, ours], Autopilot::Px4, false));
+        let older = WireItem {
+            params: [2.6, 0.0, 0.0, -10.0],
+            ..ours
+        };
+        let wide = WireItem {
+            params: [2.6, 2.0, 0.0, -10.0],
+            ..ours
+        };
+        assert!(
+            !alike(&[wide], &[older], Autopilot::Px4, false),
+            "it was not written as it should be"
+        );
+        assert!(
+            alike(&[wide], &[older], Autopilot::Px4, true),
+            "an agent that gave no radius has written what flies"
+        );
         let undirected = waypoint(0.0, None);
         assert!(undirected.is_like(&undirected, Autopilot::Px4));
         assert!(!undirected.is_like(&waypoint(0.0, Some(0.0)), Autopilot::Px4));

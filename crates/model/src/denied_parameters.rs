@@ -16,7 +16,7 @@ const CALIBRATION: &str = "it is measured on one vehicle and wrong on any other"
 const IDENTITY: &str = "it names one vehicle or a part of it";
 const COUNTER: &str = "the autopilot writes it itself";
 const LINK: &str = "the agent could lose its autopilot";
-const CHECKS: &str = "it can switch off checks before arming, or the disarming after landing, on which Skein relies";
+const CHECKS: &str = "it can switch off the estimator, checks before arming, or the disarming after a landing or a crash, on which Skein relies";
 const TERMINATION: &str = "it can stop motors in the air";
 const MOTORS: &str = "it can start or stop motors, or says which output drives which";
 const CONTROLS: &str = "it says which stick or switch of the transmitter does what";
@@ -136,6 +136,7 @@ const GROUPS: &[&str] = &[
 /// Beginnings of names that it may not set, with a reason.
 const BEGINNINGS: &[(&str, &str)] = &[
     ("AHRS_CUSTOM_", CALIBRATION),
+    ("AHRS_EKF_TYPE", CHECKS),
     ("AHRS_ORIENTATION", CALIBRATION),
     ("AHRS_ORIGIN_", CALIBRATION),
     ("AHRS_TRIM", CALIBRATION),
@@ -178,6 +179,9 @@ const BEGINNINGS: &[(&str, &str)] = &[
     ("COM_FORCE_SAFETY", CHECKS),
     ("COM_PREARM_MODE", CHECKS),
     ("DISARM_DELAY", CHECKS),
+    ("EK2_ENABLE", CHECKS),
+    ("EK3_ENABLE", CHECKS),
+    ("FS_CRASH_CHECK", CHECKS),
     ("AFS_", TERMINATION),
     ("CHUTE_", TERMINATION),
     ("FD_", TERMINATION),
@@ -233,6 +237,13 @@ pub fn name(autopilot: Autopilot, name: &str) -> Option<&'static str> {
     let stem = name.trim_end_matches(|c: char| c.is_ascii_digit());
     if stem.ends_with("_ID") || stem.ends_with("DEVID") || stem.ends_with("_SERIAL_NUM") {
         return Some(IDENTITY);
+    }
+    // FLOW_ORIENT_YAW, RNGFND1_ORIENT, SENS_FLOW_ROT: a sensor that is turned leads the vehicle away.
+    if name.contains("ORIENT") || name.ends_with("_ROT") {
+        return Some(CALIBRATION);
+    }
+    if name == "EKF2_EN" {
+        return Some(CHECKS);
     }
     // RC7_OPTION, SR4_POSITION, GPS_1_CONFIG, MAV_0_CONFIG, RC_PORT_CONFIG, GPS_2_CFG.
     if name.starts_with("RC") && name.ends_with("_OPTION") {

@@ -300,6 +300,8 @@ pub struct Vehicle {
     pub reasons: Vec<ArmingReason>,
     /// Last battery report.
     pub battery: Option<Sighting<Battery>>,
+    /// Whether more than one battery was heard: `battery` is then the one that is emptiest, which may be another each time.
+    pub several_batteries: bool,
     /// How long it has run, by its own clock, from GLOBAL_POSITION_INT.time_boot_ms.
     pub running_for: Option<Duration>,
     /// Last position report.

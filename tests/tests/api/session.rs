@@ -214,10 +214,10 @@ impl Session {
 
 impl RequestBuilder<'_> {
     pub fn json(self, body: &Value) -> Self {
-        // A server orders writers by the second first: objects that were read say them in any order.
+        // The writers of an object that was read are compared there, and come in another order where a second began between them.
         let mut described = body.clone();
-        if let Some(Value::Array(writers)) = described.pointer_mut("/metadata/managedFields") {
-            writers.sort_by_key(|writer| ["manager", "operation", "subresource"].map(|key| writer[key].to_string()));
+        if let Some(writers) = described.pointer_mut("/metadata/managedFields") {
+            *writers = format!("<{} writers>", writers.as_array().map_or(0, Vec::len)).into();
         }
         self.sent("application/json", body.to_string().into(), &described.to_string())
     }

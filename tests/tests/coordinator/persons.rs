@@ -177,7 +177,9 @@ pub async fn a_vehicle_that_stands_down_is_offered_to_nobody_until_a_person_says
     field.nodes(&["n1", "n2"]);
     let both = ["n1", "n2"].map(Vehicle::new);
     both.iter().for_each(|vehicle| vehicle.state().stand_down = Some(3));
-    let _agents = both.each_ref().map(|vehicle| Agent::start(vehicle, &coordinator.address));
+    let _agents = both
+        .each_ref()
+        .map(|vehicle| Agent::start(vehicle, &coordinator.address));
     field
         .drone("south", json!({"name": "named"}), json!({"nodeName": "n1"}))
         .await;

@@ -235,10 +235,11 @@ pub struct SpentPack {
 }
 
 impl SpentPack {
-    /// That of `vehicle`, which has just landed.
+    /// That of `vehicle`, which has just landed. Of several batteries nothing is kept: the next reading may be another one's.
     #[must_use]
     pub fn of(vehicle: &Vehicle) -> Self {
-        let battery = vehicle.battery.map(|battery| battery.value);
+        let battery = vehicle.battery.filter(|_| !vehicle.several_batteries);
+        let battery = battery.map(|battery| battery.value);
         Self {
             millivolts: battery.and_then(|battery| battery.voltage).map(millivolts),
             running_ms: vehicle.running_for.map(milliseconds),
@@ -274,7 +275,7 @@ impl SpentPack {
         let battery = vehicle.battery.as_ref().and_then(|b| b.fresh(now, READING_COUNTS_FOR));
         let voltage = battery.and_then(|battery| battery.voltage).map(millivolts);
         let rises = |(before, now): (u32, u32)| f64::from(now) >= f64::from(before) * RISE_OF_ANOTHER_BATTERY;
-        self.gone && self.millivolts.zip(voltage).is_some_and(rises)
+        self.gone && !vehicle.several_batteries && self.millivolts.zip(voltage).is_some_and(rises)
     }
 }
 

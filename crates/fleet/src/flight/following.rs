@@ -13,6 +13,7 @@ use model::plan::item;
 use model::station::Altitude;
 use model::takeover::Descent;
 use model::time::{Moment, Sighting};
+use model::units::Wgs84;
 use model::vehicle::Position;
 use std::collections::VecDeque;
 use std::time::Duration;
@@ -87,6 +88,23 @@ impl Following {
             item::NAV_RETURN_TO_LAUNCH => Some(Descent::Return),
             _ => None,
         }
+    }
+
+    /// Whether a vehicle at `position` is where its last item lands it.
+    #[must_use]
+    pub fn is_where_it_lands(&self, position: Wgs84, home: Option<Wgs84>) -> bool {
+        let place = match self.descent() {
+            Some(Descent::Return) => home,
+            Some(Descent::Land) => match self.list.get(self.at).and_then(|(item, _)| item.place()) {
+                Some(Ok((place, _))) => Some(place),
+                _ => return true,
+            },
+            None => None,
+        };
+        place.is_some_and(|place| {
+            let (east, north) = offset(place, position);
+            east.hypot(north) <= REACHED_WITHIN
+        })
     }
 
     /// It was seen there.
@@ -211,9 +229,7 @@ fn is_there([east, north, up]: [f64; 3]) -> bool {
     east.hypot(north) <= REACHED_WITHIN && up.abs() <= REACHED_WITHIN_HEIGHT
 }
 
-/// Whether a plan that ends with this command (MAV_CMD) ends on the ground.
-#[must_use]
-pub const fn is_descent(command: u16) -> bool {
+const fn is_descent(command: u16) -> bool {
     matches!(command, item::NAV_LAND | item::NAV_RETURN_TO_LAUNCH)
 }
 

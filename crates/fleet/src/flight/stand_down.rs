@@ -24,8 +24,8 @@ use model::vehicle::{FlightTruth, Vehicle};
 use serde::{Deserialize, Serialize};
 use std::time::Duration;
 
-/// A Drone that is deleted sooner after its vehicle stood down was not deleted by somebody who knew of that: reports, and people, take
-/// their time.
+/// A Drone that is deleted sooner after its vehicle stood down, and after its agent could report that, was not deleted by somebody who knew
+/// of it: reports, and people, take their time.
 pub const PERSON_KNOWS_AFTER: Duration = Duration::from_secs(2);
 
 /// The stand-down that has not ended.
@@ -82,25 +82,27 @@ impl StandDowns {
     }
 
     /// After `vehicle` was observed while `held` is the assignment; the records are those of its flight before and after the same
-    /// observation, and `landed_by_plan` is whether the last item of the plan of `held` has landed it: that was ordered.
+    /// observation, `landed_by_plan` is whether the last item of the plan of `held` has landed it, which was ordered, and `confirmed_since`
+    /// is since when the coordinator has confirmed `held` on its present stream.
     #[must_use]
     pub fn observed(
         &self,
         held: Option<&Assignment>,
         (before, record): (&FlightRecord, &FlightRecord),
         landed_by_plan: bool,
-        vehicle: &Vehicle,
-        now: Moment,
+        confirmed_since: Option<Moment>,
+        (vehicle, now): (&Vehicle, Moment),
     ) -> Self {
         let ended = held.is_some_and(|held| has_ended(record, held));
-        let begins = ended || held.is_some_and(|held| is_spent(before, held));
+        let begins = ended || held.is_some_and(|held| comes_down_by_itself(before, held));
         let down = vehicle.truth(now) == FlightTruth::Disarmed;
+        let flies = matches!(vehicle.truth(now), FlightTruth::Airborne(_));
         match (&self.now, held) {
             (None, Some(held)) if ended && landed_by_plan && !is_disturbed(record, held) => Self {
                 dismissed: Some(held.uid.clone()),
                 ..self.clone()
             },
-            (Some(present), held) => self.going_on(present, held, ended, (vehicle, now)),
+            (Some(present), held) => self.going_on(present, held, (ended, confirmed_since), (vehicle, now)),
             (None, Some(held)) if begins && down && self.dismissed.as_ref() != Some(&held.uid) => Self {
                 count: self.count.saturating_add(1),
                 now: Some(StandDown {
@@ -117,7 +119,7 @@ impl StandDowns {
                 dismissed: self
                     .dismissed
                     .clone()
-                    .filter(|uid| ended && held.is_some_and(|held| held.uid == *uid)),
+                    .filter(|uid| ended && !flies && held.is_some_and(|held| held.uid == *uid)),
                 ..self.clone()
             },
         }
@@ -127,9 +129,14 @@ impl StandDowns {
         &self,
         present: &StandDown,
         held: Option<&Assignment>,
-        ended: bool,
+        (ended, confirmed_since): (bool, Option<Moment>),
         (vehicle, now): (&Vehicle, Moment),
     ) -> Self {
+        let since = present.since.unwrap_or(now);
+        let present = &StandDown {
+            since: Some(since),
+            ..present.clone()
+        };
         let gone = Self {
             now: None,
             ..self.clone()
@@ -160,7 +167,7 @@ impl StandDowns {
             ) => stays(present.clone()),
             (_, Some(Deletion::Persons)) if present.deletion_is_no_word => stays(present.clone()),
             (_, Some(Deletion::Persons)) => {
-                let known = present.since.is_none_or(|since| now.since(since) >= PERSON_KNOWS_AFTER);
+                let known = confirmed_since.is_some_and(|told| now.since(told.max(since)) >= PERSON_KNOWS_AFTER);
                 if known {
                     let dismissed = Some(own.uid.clone());
                     Self { dismissed, ..gone }
@@ -237,17 +244,18 @@ fn is_disturbed(record: &FlightRecord, held: &Assignment) -> bool {
     record.diversion.is_some() || record.was_killed(held) || record.let_go(held)
 }
 
-/// Whether its battery was bringing the vehicle down when `held` was taken from it: the landing is what was wanted then, and the pack is
-/// spent all the same.
-fn is_spent(before: &FlightRecord, held: &Assignment) -> bool {
+/// Whether its autopilot, or its battery, was bringing the vehicle down when `held` was taken from it or was to wait on the ground: the
+/// landing is what was wanted then, and its cause is there all the same.
+fn comes_down_by_itself(before: &FlightRecord, held: &Assignment) -> bool {
     let own = before.uid.as_ref() == Some(&held.uid);
     let leaves = matches!(
         held.desired,
         Desired::Grounded {
-            why: GroundedWhy::Deleted | GroundedWhy::Unbound
+            why: GroundedWhy::Deleted | GroundedWhy::Unbound | GroundedWhy::Waiting
         }
     );
-    own && leaves && before.stage == Stage::Flown && why(before, held) == StoodDown::LowBattery
+    let by_itself = matches!(why(before, held), StoodDown::LowBattery | StoodDown::AutopilotFailsafe);
+    own && leaves && before.stage == Stage::Flown && by_itself
 }
 
 #[cfg(test)]

@@ -219,7 +219,7 @@ fn a_vehicle_that_stands_down_is_armed_for_no_drone() {
         ..FlightRecord::default()
     };
     let before = assigned("before", HIGHEST, FLYING);
-    let downs = StandDowns::default().observed(Some(&before), (&over, &over), false, ready, at(NOW));
+    let downs = StandDowns::default().observed(Some(&before), (&over, &over), false, None, (ready, at(NOW)));
     assert_eq!(downs.now.as_ref().map(|down| down.why), Some(StoodDown::Landed));
     let (held, record) = (assigned("d", HIGHEST, FLYING), FlightRecord::default());
     let ask = |downs: &StandDowns| {

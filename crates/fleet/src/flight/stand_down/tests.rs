@@ -90,6 +90,8 @@ struct Course {
     downs: StandDowns,
     record: FlightRecord,
     by_plan: bool,
+    /// Since when its order has been confirmed.
+    told: Option<Moment>,
     now: u64,
 }
 
@@ -104,6 +106,7 @@ impl Course {
             downs: StandDowns::default(),
             record,
             by_plan: false,
+            told: Some(at(1)),
             now: 100,
         };
         course.after(1, Some(&assigned("a", FLY)));
@@ -123,9 +126,13 @@ impl Course {
     fn observe(&mut self, held: Option<&Assignment>, vehicle: &Vehicle) -> bool {
         let before = self.record.clone();
         self.record = before.observed(held, vehicle.truth(at(self.now)), false);
-        self.downs = self
-            .downs
-            .observed(held, (&before, &self.record), self.by_plan, vehicle, at(self.now));
+        self.downs = self.downs.observed(
+            held,
+            (&before, &self.record),
+            self.by_plan,
+            self.told,
+            (vehicle, at(self.now)),
+        );
         self.stands_down()
     }
 
@@ -141,8 +148,9 @@ impl Course {
 fn a_flight_in_the_air_or_that_was_ended_by_an_order_is_no_stand_down() {
     let downs = StandDowns::default();
     let held = assigned("a", FLY);
-    let after =
-        |record: &FlightRecord, vehicle: &Vehicle| downs.observed(Some(&held), (record, record), false, vehicle, at(9));
+    let after = |record: &FlightRecord, vehicle: &Vehicle| {
+        downs.observed(Some(&held), (record, record), false, None, (vehicle, at(9)))
+    };
     assert_eq!(after(&record(Stage::Fresh), &vehicle(false, 9)), downs);
     assert_eq!(after(&record(Stage::Flown), &vehicle(true, 9)), downs);
     let taken = FlightRecord {
@@ -244,6 +252,7 @@ fn a_drone_that_was_deleted_before_its_vehicle_stood_down_or_just_then_says_noth
             ..record(Stage::Flown)
         },
         by_plan: false,
+        told: Some(at(1)),
         now: 100,
     };
     assert!(course.after(1, Some(&deleted)), "a pilot flew it while it was deleted");
@@ -260,6 +269,7 @@ fn spent() -> Course {
         downs: StandDowns::default(),
         record: record(Stage::Over).diverted(Diverted::LowBattery),
         by_plan: false,
+        told: Some(at(1)),
         now: 100,
     };
     let landed = with_pack(Some(14_000), 100);
@@ -278,6 +288,7 @@ fn a_vehicle_whose_swarm_lets_it_go_on_the_return_for_its_battery_stands_down_to
             downs: StandDowns::default(),
             record,
             by_plan: false,
+            told: Some(at(1)),
             now: 100,
         };
         course.after(1, Some(&recalled(why)))
@@ -337,6 +348,15 @@ fn a_vehicle_that_landed_for_its_battery_is_offered_again_with_another_one() {
             ..with_pack(Some(16_600), pilots.now)
         }
     ));
+    // Of several batteries the one that is read may be another than the one that was spent.
+    let mut several = spent();
+    several.now += 60;
+    let two = Vehicle {
+        running_for: Some(Duration::from_secs(5)),
+        several_batteries: true,
+        ..with_pack(Some(16_600), several.now)
+    };
+    assert!(several.observe(None, &two));
     // And while its Drone has it, that stays down.
     let mut bound = spent();
     bound.now += 60;
@@ -372,6 +392,7 @@ fn a_landing_by_the_last_item_of_its_plan_is_no_stand_down_unless_something_else
         downs: StandDowns::default(),
         record,
         by_plan: true,
+        told: Some(at(1)),
         now: 100,
     };
     let mut course = landed(record(Stage::Flown));
@@ -403,4 +424,63 @@ fn a_landing_by_the_last_item_of_its_plan_is_no_stand_down_unless_something_else
     for disturbed in [taken, diverted] {
         assert!(landed(disturbed).after(1, Some(&fly)));
     }
+}
+
+#[test]
+fn a_drone_that_is_deleted_while_its_agent_is_away_or_starts_again_says_nothing_of_its_vehicle() {
+    let deleted = assigned("a", grounded(GroundedWhy::Deleted));
+    let mut away = Course::over();
+    away.told = None;
+    assert!(away.after(600, Some(&assigned("a", FLY))));
+    away.now += 1;
+    away.told = Some(at(away.now));
+    let down = vehicle(false, away.now);
+    assert!(away.observe(Some(&deleted), &down), "the first word of the coordinator");
+    assert!(away.after(600, Some(&deleted)), "and it is sent again");
+    let mut started = Course::over();
+    started.restart();
+    assert!(started.after(600, Some(&deleted)));
+    let mut known = Course::over();
+    known.restart();
+    assert!(known.after(600, Some(&assigned("a", FLY))));
+    assert!(!known.after(3, Some(&deleted)));
+}
+
+#[test]
+fn a_vehicle_that_its_autopilot_brings_down_stands_down_also_where_it_is_to_wait_or_to_leave_meanwhile() {
+    for why in [GroundedWhy::Waiting, GroundedWhy::Deleted, GroundedWhy::Unbound] {
+        for (diverted, stands) in [
+            (Diverted::Autopilot(Cause::Fence), true),
+            (Diverted::LowBattery, true),
+            (Diverted::CoordinatorLoss, false),
+        ] {
+            let mut course = Course {
+                downs: StandDowns::default(),
+                record: record(Stage::Flown).diverted(diverted),
+                by_plan: false,
+                told: Some(at(1)),
+                now: 100,
+            };
+            let stood = course.after(1, Some(&assigned("a", grounded(why))));
+            assert_eq!(stood, stands, "{why:?} {diverted:?}");
+        }
+    }
+}
+
+#[test]
+fn a_pilot_who_flies_a_vehicle_that_its_plan_has_landed_leaves_it_to_a_person() {
+    let fly = assigned("a", FLY);
+    let mut course = Course {
+        downs: StandDowns::default(),
+        record: record(Stage::Flown),
+        by_plan: true,
+        told: Some(at(1)),
+        now: 100,
+    };
+    assert!(!course.after(1, Some(&fly)));
+    course.record.takeovers = 1;
+    course.now += 1;
+    let up = vehicle(true, course.now);
+    assert!(!course.observe(Some(&fly), &up));
+    assert!(course.after(1, Some(&fly)));
 }

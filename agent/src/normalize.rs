@@ -193,7 +193,7 @@ impl Normalizer {
             .is_some_and(|before| (before.0 - amsl.0).abs() <= HOME_AGREES_WITHIN_M);
         self.home_heard = Some(amsl);
         if agreed && (-1000.0..=10_000.0).contains(&amsl.0) && (on_ground || vehicle.home.is_none()) {
-            vehicle.home = Some(amsl);
+            (vehicle.home, vehicle.home_heard) = (Some(amsl), Some(now));
         }
     }
 

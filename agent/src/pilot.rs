@@ -299,6 +299,9 @@ impl Pilot {
         if let (MavMessage::PARAM_ERROR(error), Some(identity)) = (&frame.message, &self.vehicle.identity) {
             self.preflight.failed(identity.autopilot, error, now);
         }
+        if let (MavMessage::MISSION_CURRENT(current), Some(identity)) = (&frame.message, &self.vehicle.identity) {
+            self.preflight.hear_current(identity.autopilot, current, now);
+        }
         if let MavMessage::COMMAND_ACK(ack) = &frame.message {
             if ack.result == MavResult::MAV_RESULT_IN_PROGRESS
                 && let Some(o) = self.outstanding.as_ref().filter(|o| o.is_about(ack))

@@ -11,10 +11,11 @@
 mod judge;
 
 pub use self::judge::Ours;
-use self::judge::{Known, READ, Stored, judge};
+use self::judge::{Known, READ, Stored, judge, rally_points};
 use fleet::flight::preflight::Findings;
 use link::dialect::{
-    MavMessage, MavParamError, MavParamType, PARAM_ERROR_DATA, PARAM_REQUEST_READ_DATA, PARAM_VALUE_DATA,
+    MISSION_CURRENT_DATA, MavMessage, MavParamError, MavParamType, PARAM_ERROR_DATA, PARAM_REQUEST_READ_DATA,
+    PARAM_VALUE_DATA,
 };
 use model::backoff::Backoff;
 use model::parameter_meaning::{Meaning, Name, is_in_every_version, names};
@@ -40,7 +41,11 @@ const READ_AGAIN_AFTER: Duration = Duration::from_secs(300);
 /// On the ground what was read longer ago is not known any more: it was asked for again, and nothing came.
 const STALE_AFTER: Duration = Duration::from_secs(360);
 /// Those that are read also where no Drone wants them known: they say where the vehicle may be.
-const OF_RETURN: [Meaning; 2] = [Meaning::ReturnAltitude, Meaning::ReturnAltitudeType];
+const OF_RETURN: [Meaning; 3] = [
+    Meaning::ReturnAltitude,
+    Meaning::ReturnAltitudeType,
+    Meaning::ReturnClimbMinimum,
+];
 /// The highest return that an autopilot takes, meters above home (ArduCopter's range of RTL_ALT); anything higher is no such altitude.
 const HIGHEST_RETURN_M: f64 = 3000.0;
 
@@ -69,6 +74,8 @@ pub struct Reader {
     ours: Ours,
     /// The hardware of the autopilot that was read.
     of: Option<HardwareUid>,
+    /// Whether the autopilot has last reported rally points by MISSION_CURRENT (42), as PX4 does.
+    has_rally_points: bool,
     not_before: Moment,
     /// What follows from the readings, and since when it has.
     findings: Findings,
@@ -201,6 +208,14 @@ impl Reader {
         self.conclude(autopilot, now);
     }
 
+    /// Takes a MISSION_CURRENT (42) of our autopilot: PX4 reports there whether it has rally points, for which it has no parameter.
+    pub fn hear_current(&mut self, autopilot: Autopilot, m: &MISSION_CURRENT_DATA, now: Moment) {
+        let has = autopilot == Autopilot::Px4 && m.rally_points_id != 0;
+        if std::mem::replace(&mut self.has_rally_points, has) != has {
+            self.conclude(autopilot, now);
+        }
+    }
+
     /// What is known of the autopilot's failsafes and its return.
     #[must_use]
     pub const fn findings(&self) -> &Findings {
@@ -210,11 +225,13 @@ impl Reader {
     /// The altitude to which `autopilot` climbs to return; `None` where it is not known, and may be any.
     #[must_use]
     pub fn return_altitude(&self, autopilot: Autopilot) -> Option<AltitudeAboveHome> {
-        let reference = names(autopilot, Meaning::ReturnAltitudeType).first();
-        let above_terrain = reference.is_some_and(|name| self.reading(name).value.is_some_and(|(kind, _)| kind != 0.0));
-        let read = self
-            .stored(autopilot, Meaning::ReturnAltitude)
-            .filter(|_| !above_terrain)?;
+        let is_zero = |meaning| match self.known(autopilot, meaning) {
+            Known::Stored(stored) => stored.number == 0.0,
+            Known::NotThere => true,
+            Known::Asked | Known::Unknown => false,
+        };
+        let is_fixed = is_zero(Meaning::ReturnAltitudeType) && is_zero(Meaning::ReturnClimbMinimum);
+        let read = self.stored(autopilot, Meaning::ReturnAltitude).filter(|_| is_fixed)?;
         Some(AltitudeAboveHome(read.value())).filter(|altitude| (0.0..=HIGHEST_RETURN_M).contains(&altitude.0))
     }
 
@@ -225,7 +242,8 @@ impl Reader {
     }
 
     fn conclude(&mut self, autopilot: Autopilot, now: Moment) {
-        let findings = judge(autopilot, self.ours, |meaning| self.known(autopilot, meaning));
+        let mut findings = judge(autopilot, self.ours, |meaning| self.known(autopilot, meaning));
+        findings.problems.extend(self.has_rally_points.then(rally_points));
         if findings != self.findings {
             self.findings = findings;
             self.known_since = now;

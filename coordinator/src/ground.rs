@@ -302,11 +302,12 @@ async fn record_all(ground: &Ground, call: Call) -> Result<(), ApiError> {
     result
 }
 
-/// Ends the ground order of `target`, or takes it out of the orders that cover more.
+/// Ends the ground order of `target`, or takes it out of the orders that cover more; out of those for all namespaces only where the caller
+/// `may_all`, which is to release the whole fleet.
 ///
 /// # Errors
 /// [`GroundError`]; what could not be written stays grounded.
-pub async fn release(ground: &Ground, target: &Target, by: &str) -> Result<Reach, GroundError> {
+pub async fn release(ground: &Ground, target: &Target, by: &str, may_all: bool) -> Result<Reach, GroundError> {
     let call = ground.latch.begin();
     let _one_at_a_time = ground.latch.writing.lock().await;
     let mut marked = match objects(ground, target) {
@@ -324,7 +325,7 @@ pub async fn release(ground: &Ground, target: &Target, by: &str) -> Result<Reach
         (object.clone(), Change::Release(id.or_else(|| recorded(ground, object))))
     });
     let changes: Vec<_> = changes.collect();
-    end_orders(ground, target, &marked, call)
+    end_orders(ground, target, &marked, (call, may_all))
         .await
         .map_err(GroundError::NotReleased)?;
     write_all(ground, changes, call)
@@ -347,7 +348,7 @@ fn names_an_order(ground: &Ground, target: &Target) -> bool {
     orders(ground).any(|order| {
         released(ground, target, &[])
             .iter()
-            .any(|it| order.order.released_for(it, false) == Becomes::Ends)
+            .any(|it| order.order.released_for(it, false, true) == Becomes::Ends)
     })
 }
 
@@ -378,7 +379,12 @@ fn released<'a>(ground: &Ground, target: &'a Target, marked: &'a [Marked]) -> Ve
 }
 
 /// Ends the orders that `target` is about, and takes it out of the others.
-async fn end_orders(ground: &Ground, target: &Target, marked: &[Marked], call: Call) -> Result<(), ApiError> {
+async fn end_orders(
+    ground: &Ground,
+    target: &Target,
+    marked: &[Marked],
+    (call, may_all): (Call, bool),
+) -> Result<(), ApiError> {
     let released = released(ground, target, marked);
     let recorded = ground.cluster.world.ground_orders();
     let open = ground.latch.unrecorded();
@@ -390,7 +396,7 @@ async fn end_orders(ground: &Ground, target: &Target, marked: &[Marked], call: C
         let same = matches!(target, Target::Selector(selection, _) if order.is_by(selection));
         let becomes = released
             .iter()
-            .map(|it| order.order.released_for(it, covers_it(ground, &order, it)));
+            .map(|it| order.order.released_for(it, covers_it(ground, &order, it), may_all));
         let becomes: Vec<Becomes> = becomes.collect();
         if same || becomes.contains(&Becomes::Ends) {
             // Before its object goes: an agent that reports its number meanwhile is not to have it given again.

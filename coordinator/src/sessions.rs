@@ -20,7 +20,7 @@ use model::report::Report;
 use model::rules::Rules;
 use model::stand_down::StandUp;
 use model::time::Moment;
-use model::units::Percent;
+use model::units::{Percent, Wgs84};
 use model::vehicle::{ArmingReason, Battery, FlightTruth};
 use model::whereabouts::Astray;
 use std::collections::HashMap;
@@ -385,6 +385,27 @@ impl Sessions {
             .filter(|(_, s)| s.connected)
             .map(|(node, s)| (node.clone(), s.snapshot()))
             .collect()
+    }
+
+    /// The last reports on open sessions that name aircraft of others, and their age.
+    #[must_use]
+    pub fn with_traffic(&self) -> Vec<(NodeName, Arc<Report>, Duration)> {
+        let inner = self.lock();
+        let open = inner.iter().filter(|(_, s)| s.connected && s.current);
+        let reports = open.filter_map(|(node, s)| Some((node, s.report.as_ref()?)));
+        reports
+            .filter(|(_, (report, _))| !report.traffic.is_empty())
+            .map(|(node, (report, received))| (node.clone(), Arc::clone(report), received.elapsed()))
+            .collect()
+    }
+
+    /// Where the vehicles of open sessions are, by their last reports.
+    #[must_use]
+    pub fn positions(&self) -> Vec<Wgs84> {
+        let inner = self.lock();
+        let reports = inner.values().filter(|s| s.connected).filter_map(|s| s.report.as_ref());
+        let positions = reports.filter_map(|(report, _)| report.position);
+        positions.map(|position| position.at).collect()
     }
 
     /// Hands an order to stop the motors to the open session of `node`; whether it could: the agent is connected and has

@@ -36,7 +36,7 @@ impl Default for Ours {
 }
 
 /// The parameters that are read, in this order.
-pub(super) const READ: [Meaning; 13] = [
+pub(super) const READ: [Meaning; 17] = [
     Meaning::GroundStationLossAction,
     Meaning::LowBatteryAction,
     Meaning::GroundStationLossTime,
@@ -50,6 +50,10 @@ pub(super) const READ: [Meaning; 13] = [
     Meaning::ReturnClimbMinimum,
     Meaning::ReturnType,
     Meaning::WaypointRadius,
+    Meaning::RallyPoints,
+    Meaning::CriticalBatteryAction,
+    Meaning::RemoteControlLossAction,
+    Meaning::FenceAction,
 ];
 
 /// A parameter as the autopilot has stored it.
@@ -157,14 +161,76 @@ impl Action {
         match number {
             0.0 => Some(format!("{name} is 0: {}; set it to {remedy}", self.off)),
             _ if self.on.contains(&number) => None,
-            _ if self.detours.contains(&number) => Some(format!(
-                "{name} is {number}: the way home that it takes then is not the straight one, which is kept clear of others; set it to {remedy}"
-            )),
+            _ if self.detours.contains(&number) => Some(detour(name, number, remedy)),
             _ => Some(format!(
                 "{name} is {number}, which is not known to bring the vehicle down in order; set it to {remedy}"
             )),
         }
     }
+}
+
+/// The values of a failsafe that may be off, and that must not bring the vehicle down by a way of its own.
+#[derive(Debug)]
+struct Unexpected {
+    /// The values that lead elsewhere than straight home, or back along the way that was flown.
+    detours: &'static [f64],
+    /// The values that stop the motors in the air.
+    stops: &'static [f64],
+    /// The value to set, as the end of a sentence.
+    remedy: &'static str,
+}
+
+/// The actions of the failsafes that Skein does not require, by the values of each stack (read in the sources of ArduCopter 4.5 to 4.8 and
+/// PX4 1.15 to 1.18).
+const fn unexpected(autopilot: Autopilot, meaning: Meaning) -> Option<Unexpected> {
+    Some(match (autopilot, meaning) {
+        (Autopilot::ArduPilot, Meaning::CriticalBatteryAction) => Unexpected {
+            detours: &[3.0, 4.0, 6.0],
+            stops: &[5.0],
+            remedy: "1 (land)",
+        },
+        (Autopilot::ArduPilot, Meaning::RemoteControlLossAction) => Unexpected {
+            detours: &[4.0, 5.0, 6.0],
+            stops: &[],
+            remedy: "1 (return) or 3 (land)",
+        },
+        (Autopilot::ArduPilot, Meaning::FenceAction) => Unexpected {
+            detours: &[3.0, 5.0],
+            stops: &[],
+            remedy: "1 (return) or 2 (land)",
+        },
+        (Autopilot::Px4, Meaning::RemoteControlLossAction) => Unexpected {
+            detours: &[],
+            stops: &[5.0, 6.0],
+            remedy: "2 (return) or 3 (land)",
+        },
+        (Autopilot::Px4, Meaning::FenceAction) => Unexpected {
+            detours: &[],
+            stops: &[4.0],
+            remedy: "3 (return) or 5 (land)",
+        },
+        _ => return None,
+    })
+}
+
+impl Unexpected {
+    fn finding(&self, stored: Stored) -> Option<String> {
+        let (name, number, remedy) = (stored.name.name, stored.number, self.remedy);
+        if self.stops.contains(&number) {
+            return Some(format!(
+                "{name} is {number}: it stops the motors in the air; set it to {remedy}"
+            ));
+        }
+        let detours = self.detours.contains(&number);
+        detours.then(|| detour(name, number, remedy))
+    }
+}
+
+/// The finding of an action that brings the vehicle down by a way that nobody else knows.
+fn detour(name: &str, number: f64, remedy: &str) -> String {
+    format!(
+        "{name} is {number}: the way home that it takes then is not the straight one, which is kept clear of others; set it to {remedy}"
+    )
 }
 
 /// Cases in which PX4 (mission, hold) and ArduCopter (AUTO) fly on without their ground station, of those in which Skein flies.
@@ -193,7 +259,10 @@ pub(super) fn judge(autopilot: Autopilot, ours: Ours, known: impl Fn(Meaning) ->
             Meaning::GroundStationLossExceptions if waits_for_station => excepted(autopilot, stored),
             Meaning::ReturnAltitude => implausible(autopilot, stored),
             Meaning::WaypointRadius => wide(stored),
-            _ => of_return(meaning, stored),
+            _ => match unexpected(autopilot, meaning) {
+                Some(action) => action.finding(stored),
+                None => of_return(meaning, stored),
+            },
         });
     }
     let thresholds = [Meaning::LowBatteryVoltage, Meaning::LowBatteryCharge].map(stored);
@@ -296,6 +365,15 @@ fn wide(stored: Stored) -> Option<String> {
     })
 }
 
+/// Why rally points are a finding, with what to do.
+const RALLY: &str =
+    "a return may lead to a rally point rather than home, to which alone the way is kept clear of others; remove the rally points";
+
+/// The finding of rally points that an autopilot reports to have, other than by a parameter.
+pub(super) fn rally_points() -> String {
+    format!("the autopilot has rally points: {RALLY}")
+}
+
 /// A return that is another than the one that is kept clear of others, or ends in a hover.
 fn of_return(meaning: Meaning, stored: Stored) -> Option<String> {
     let value = stored.value();
@@ -311,8 +389,10 @@ fn of_return(meaning: Meaning, stored: Stored) -> Option<String> {
              it to 0 (above home)"
         }
         Meaning::ReturnClimbMinimum if value > 0.0 => {
-            "a return climbs by that at least, also above the altitude up to which its way is kept clear of others; set it to 0"
+            "a return climbs by that at least, from wherever the vehicle is, so its altitude is treated as the highest that it could be; set \
+             it to 0"
         }
+        Meaning::RallyPoints if value > 0.0 => RALLY,
         Meaning::ReturnType if value != 0.0 => {
             "a return may lead elsewhere than straight home, which alone is kept clear of others; set it to 0"
         }

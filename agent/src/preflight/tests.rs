@@ -45,7 +45,7 @@ const INT32: MavParamType = MavParamType::MAV_PARAM_TYPE_INT32;
 const INT8: MavParamType = MavParamType::MAV_PARAM_TYPE_INT8;
 
 /// As the autopilots are to be set, by the names of ArduCopter until 4.6, of ArduCopter from 4.7, and of PX4.
-const OLD: [(&str, f32); 11] = [
+const OLD: [(&str, f32); 15] = [
     ("FS_GCS_ENABLE", 5.0),
     ("BATT_FS_LOW_ACT", 2.0),
     ("FS_GCS_TIMEOUT", 5.0),
@@ -57,8 +57,12 @@ const OLD: [(&str, f32); 11] = [
     ("RTL_ALT_FINAL", 0.0),
     ("RTL_CLIMB_MIN", 0.0),
     ("WPNAV_RADIUS", 200.0),
+    ("RALLY_TOTAL", 0.0),
+    ("BATT_FS_CRT_ACT", 1.0),
+    ("FS_THR_ENABLE", 1.0),
+    ("FENCE_ACTION", 1.0),
 ];
-const NEW: [(&str, f32); 11] = [
+const NEW: [(&str, f32); 15] = [
     ("FS_GCS_ENABLE", 5.0),
     ("BATT_FS_LOW_ACT", 2.0),
     ("FS_GCS_TIMEOUT", 5.0),
@@ -70,8 +74,12 @@ const NEW: [(&str, f32); 11] = [
     ("RTL_ALT_FINAL_M", 0.0),
     ("RTL_CLIMB_MIN_M", 0.0),
     ("WP_RADIUS_M", 2.0),
+    ("RALLY_TOTAL", 0.0),
+    ("BATT_FS_CRT_ACT", 1.0),
+    ("FS_THR_ENABLE", 1.0),
+    ("FENCE_ACTION", 1.0),
 ];
-const PX4: [(&str, f32); 8] = [
+const PX4: [(&str, f32); 10] = [
     ("NAV_DLL_ACT", 3.0),
     ("COM_LOW_BAT_ACT", 3.0),
     ("COM_DL_LOSS_T", 10.0),
@@ -80,6 +88,8 @@ const PX4: [(&str, f32); 8] = [
     ("RTL_TYPE", 0.0),
     ("COM_DLL_EXCEPT", 0.0),
     ("NAV_ACC_RAD", 2.0),
+    ("NAV_RCL_ACT", 2.0),
+    ("GF_ACTION", 2.0),
 ];
 
 /// A parameter as the stack sends it; whole numbers of PX4 are integers here, but for its lengths.
@@ -222,7 +232,9 @@ fn a_name_that_the_autopilot_does_not_have_is_not_asked_for_again() {
         "{findings:?}"
     );
     assert_eq!(reader.return_altitude(autopilot), None);
-    reader.receive(autopilot, &param("RTL_ALT", 3000.0, REAL32), at(9000));
+    for (name, value) in [("RTL_ALT", 3000.0), ("RTL_ALT_TYPE", 0.0), ("RTL_CLIMB_MIN", 0.0)] {
+        reader.receive(autopilot, &param(name, value, REAL32), at(9000));
+    }
     assert_eq!(
         reader.return_altitude(autopilot),
         Some(AltitudeAboveHome(30.0)),
@@ -240,7 +252,7 @@ fn one_of_two_names_that_has_answered_ends_the_questions_for_the_other() {
 
 #[test]
 fn a_parameter_that_not_every_version_has_is_asked_for_a_few_times_only() {
-    let mut reader = read(Autopilot::Px4, &PX4[..6], &[("NAV_ACC_RAD", 2.0)]);
+    let mut reader = read(Autopilot::Px4, &PX4[..6], &PX4[7..]);
     let asked = asks_in_vain(&mut reader, Autopilot::Px4, 3600);
     let asked = asked.iter().filter(|name| *name == "COM_DLL_EXCEPT").count();
     assert_eq!(asked, 8, "PX4 1.15 has none, and says nothing");
@@ -281,7 +293,14 @@ fn without_a_drone_an_autopilot_is_asked_for_the_altitude_of_its_return_and_for_
     for (autopilot, names) in [
         (
             Autopilot::ArduPilot,
-            ["RTL_ALT_M", "RTL_ALT", "RTL_ALT_TYPE"].as_slice(),
+            [
+                "RTL_ALT_M",
+                "RTL_ALT",
+                "RTL_ALT_TYPE",
+                "RTL_CLIMB_MIN_M",
+                "RTL_CLIMB_MIN",
+            ]
+            .as_slice(),
         ),
         (Autopilot::Px4, &["RTL_RETURN_ALT"]),
     ] {
@@ -293,7 +312,12 @@ fn without_a_drone_an_autopilot_is_asked_for_the_altitude_of_its_return_and_for_
         let asked: Vec<String> = (0..9).filter_map(|tenth| ask(&mut reader, tenth * 100)).collect();
         assert_eq!(asked, names);
         assert_eq!(ask(&mut reader, 1000).as_deref(), Some(names[0]), "again");
-        for (name, value) in [("RTL_RETURN_ALT", 60.0), ("RTL_ALT_M", 60.0), ("RTL_ALT_TYPE", 0.0)] {
+        for (name, value) in [
+            ("RTL_RETURN_ALT", 60.0),
+            ("RTL_ALT_M", 60.0),
+            ("RTL_ALT_TYPE", 0.0),
+            ("RTL_CLIMB_MIN_M", 0.0),
+        ] {
             reader.receive(autopilot, &param(name, value, REAL32), at(2));
         }
         assert_eq!(reader.return_altitude(autopilot), Some(AltitudeAboveHome(60.0)));
@@ -394,7 +418,31 @@ fn a_return_that_is_flown_otherwise_than_it_is_claimed_is_a_finding() {
             Autopilot::ArduPilot,
             &NEW,
             ("RTL_CLIMB_MIN_M", 10.0),
-            "climbs by that at least",
+            "climbs by that at least, from wherever the vehicle is",
+        ),
+        (
+            Autopilot::ArduPilot,
+            &NEW,
+            ("RALLY_TOTAL", 2.0),
+            "RALLY_TOTAL is 2: a return may lead to a rally point",
+        ),
+        (
+            Autopilot::ArduPilot,
+            &OLD,
+            ("FS_THR_ENABLE", 4.0),
+            "set it to 1 (return) or 3 (land)",
+        ),
+        (
+            Autopilot::ArduPilot,
+            &OLD,
+            ("FENCE_ACTION", 3.0),
+            "not the straight one",
+        ),
+        (
+            Autopilot::ArduPilot,
+            &OLD,
+            ("BATT_FS_CRT_ACT", 4.0),
+            "not the straight one",
         ),
         (Autopilot::ArduPilot, &NEW, ("RTL_ALT_TYPE", 1.0), "above the terrain"),
         (
@@ -422,12 +470,59 @@ fn a_return_that_is_flown_otherwise_than_it_is_claimed_is_a_finding() {
         assert_eq!(problems.len(), 1, "{changed:?}: {problems:?}");
         assert!(problems[0].contains(words), "{changed:?}: {problems:?}");
     }
-    let terrain = read(Autopilot::ArduPilot, &NEW, &[("RTL_ALT_TYPE", 1.0)]);
+    for (name, value) in [("RTL_ALT_TYPE", 1.0), ("RTL_CLIMB_MIN_M", 10.0)] {
+        let any = read(Autopilot::ArduPilot, &NEW, &[(name, value)]);
+        assert_eq!(
+            any.return_altitude(Autopilot::ArduPilot),
+            None,
+            "{name}: above home it may be any"
+        );
+    }
+    let unread: Vec<(&str, f32)> = NEW.into_iter().filter(|(name, _)| *name != "RTL_ALT_TYPE").collect();
+    let unread = read(Autopilot::ArduPilot, &unread, &[]);
     assert_eq!(
-        terrain.return_altitude(Autopilot::ArduPilot),
+        unread.return_altitude(Autopilot::ArduPilot),
         None,
-        "above home it may be any"
+        "above what it counts is not known"
     );
+}
+
+#[test]
+fn a_failsafe_that_stops_the_motors_in_the_air_is_a_finding_and_one_that_is_off_and_not_required_is_none() {
+    for (autopilot, fine, (name, value), finds) in [
+        (Autopilot::ArduPilot, OLD.as_slice(), ("BATT_FS_CRT_ACT", 5.0), true),
+        (Autopilot::Px4, &PX4, ("NAV_RCL_ACT", 5.0), true),
+        (Autopilot::Px4, &PX4, ("NAV_RCL_ACT", 6.0), true),
+        (Autopilot::Px4, &PX4, ("GF_ACTION", 4.0), true),
+        (Autopilot::ArduPilot, &OLD, ("BATT_FS_CRT_ACT", 0.0), false),
+        (Autopilot::ArduPilot, &OLD, ("FS_THR_ENABLE", 0.0), false),
+        (Autopilot::ArduPilot, &OLD, ("FENCE_ACTION", 0.0), false),
+        (Autopilot::Px4, &PX4, ("NAV_RCL_ACT", 0.0), false),
+        (Autopilot::Px4, &PX4, ("GF_ACTION", 0.0), false),
+    ] {
+        let problems = problems(autopilot, fine, &[(name, value)]);
+        let stops = |line: &String| line.starts_with(&format!("{name} is {value}: it stops the motors in the air"));
+        assert_eq!(problems.iter().filter(|line| stops(line)).count(), usize::from(finds));
+        assert_eq!(problems.len(), usize::from(finds), "{problems:?}");
+    }
+}
+
+#[test]
+fn rally_points_that_px4_reports_are_a_finding_until_they_are_removed() {
+    let mut reader = read(Autopilot::Px4, &PX4, &[]);
+    let mut current = |id| {
+        let current = MISSION_CURRENT_DATA {
+            rally_points_id: id,
+            ..MISSION_CURRENT_DATA::default()
+        };
+        reader.hear_current(Autopilot::Px4, &current, at(1));
+        reader.findings().problems.clone()
+    };
+    assert_eq!(current(0), [""; 0]);
+    let problems = current(77);
+    assert_eq!(problems.len(), 1, "{problems:?}");
+    assert!(problems[0].contains("has rally points"), "{problems:?}");
+    assert_eq!(current(0), [""; 0]);
 }
 
 #[test]

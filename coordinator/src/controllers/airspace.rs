@@ -1,6 +1,6 @@
-//! The airspace of the site: which vehicle may fly where, kept by the leader.
+//! The airspace of all sites: which vehicle may fly where, kept by the leader.
 //!
-//! Owns: the [`Site`], and what is read of it. Must not: have anything granted ([`crate::controllers::airspace_grants`] does).
+//! Owns: the [`Sites`], and what is read of it. Must not: have anything granted ([`crate::controllers::airspace_grants`] does).
 
 use crate::cluster::world::uid;
 use crate::controllers::node_rules::NodeRules;
@@ -11,7 +11,7 @@ use fleet::planning::drone::Movement;
 use fleet::planning::drone::desire::{counts_as_down, held_height, holds_flight};
 use fleet::planning::drone::way_home::WayHome;
 use fleet::planning::node_use::NoLift;
-use fleet::planning::site::{NO_HOME, OffStation, Site, flies_as_written};
+use fleet::planning::site::{NO_HOME, OffStation, Sites, Sky, flies_as_written};
 use model::geo::Frame;
 use model::ids::{DroneUid, NodeName};
 use model::owned_airspace::Owned;
@@ -22,10 +22,11 @@ use model::station::{Altitude, BadStation, Limits, Manner, Off, Place, Station, 
 use model::time::Moment;
 use model::units::{AltitudeAboveHome, AltitudeAmsl, Heading, MetersPerSecond, Wgs84};
 use model::vehicle::FlightTruth;
+use std::collections::BTreeSet;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 
-/// What the operator has set for the site.
+/// What the operator has set for each site.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct SiteRules {
     /// How far vehicles keep apart.
@@ -36,15 +37,21 @@ pub struct SiteRules {
     pub tolerance: Tolerance,
 }
 
+/// The aircraft of others, and the nodes without a station whose vehicles they keep from taking off or climbing.
+#[derive(Debug, Default)]
+pub(super) struct BelowSky {
+    pub(super) sky: Sky,
+    pub(super) kept: BTreeSet<NodeName>,
+}
+
 /// The airspace. A copy is the same.
 #[derive(Clone, Debug)]
 pub struct Airspace {
     pub(super) of: SiteRules,
-    site: Arc<Mutex<Option<Site>>>,
-    /// There is no site yet, and one that has a station or flies for a Mission may be anywhere. So it is until Drones were looked over.
+    site: Arc<Mutex<Option<Sites>>>,
+    sky: Arc<Mutex<BelowSky>>,
+    /// Drones were not looked over yet: one that has a station or flies for a Mission may be anywhere.
     pub(super) unplaced: Arc<AtomicBool>,
-    /// Whose home was found to be no center of a site, the first of them. It is logged once.
-    pub(super) unfit: Arc<Mutex<Option<NodeName>>>,
     fences: Arc<NodeRules>,
 }
 
@@ -55,8 +62,8 @@ impl Airspace {
         Self {
             of,
             site: Arc::default(),
+            sky: Arc::default(),
             unplaced: Arc::new(AtomicBool::new(true)),
-            unfit: Arc::default(),
             fences: Arc::clone(fences),
         }
     }
@@ -93,8 +100,18 @@ impl Airspace {
         &self.of
     }
 
-    pub(super) fn lock(&self) -> MutexGuard<'_, Option<Site>> {
+    pub(super) fn lock(&self) -> MutexGuard<'_, Option<Sites>> {
         self.site.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    pub(super) fn sky(&self) -> MutexGuard<'_, BelowSky> {
+        self.sky.lock().unwrap_or_else(PoisonError::into_inner)
+    }
+
+    /// Whether no aircraft may come near to the vehicle that has made this `report` between its place and `height`.
+    fn is_below_clear_sky(&self, report: Option<&Report>, height: AltitudeAboveHome) -> bool {
+        let rules = &self.of.rules;
+        report.is_none_or(|report| self.sky().sky.is_clear(report, height, rules))
     }
 
     fn is_unplaced(&self) -> bool {
@@ -115,15 +132,20 @@ impl Airspace {
         let Some(node) = node.filter(|_| counts_as_down(&own, report)) else {
             return false;
         };
-        let site = self.lock();
         let Some(plan) = plan else {
+            if drone.spec.station.is_some() {
+                return false;
+            }
+            let site = self.lock();
             let may = site
                 .as_ref()
                 .map_or_else(|| !self.is_unplaced(), |site| site.may_take_off(node));
-            return drone.spec.station.is_none() && !may;
+            let height = AltitudeAboveHome(drone.spec.takeoff_altitude_meters);
+            return !(may && self.is_below_clear_sky(report, height));
         };
+        let site = self.lock();
         let ordered = holds_flight(&own, report);
-        let may = |site: &Site| site.may_fly_plan(node, plan) || (ordered && site.may_begin_plan(node, plan));
+        let may = |site: &Sites| site.may_fly_plan(node, plan) || (ordered && site.may_begin_plan(node, plan));
         !site.as_ref().is_some_and(may)
     }
 
@@ -150,7 +172,7 @@ impl Airspace {
             Some(site) => site.may_change_to(node, asked),
             None => !self.is_unplaced(),
         };
-        if is_clear {
+        if is_clear && self.is_below_clear_sky(report, asked) {
             return (asked, None);
         }
         // An order to go there may be under way; to take it back would send the vehicle to and fro.
@@ -268,14 +290,14 @@ impl Airspace {
             crossed_station: place.and_then(|(site, node)| site.crossed_station(node)),
             off_station: match (bad, place) {
                 (Some(why), _) => Some(OffStation::Waits(format!("has no route: spec.station: {why}"))),
-                (None, Some((site, node))) => site.off_station(node, now),
-                (None, None) => Some(without_site(report)),
+                (None, Some((site, node))) if site.has(node) => site.off_station(node, now),
+                (None, _) => Some(without_site(report)),
             },
         })
     }
 }
 
-/// Why a vehicle that has made this `report` is not on its station while there is no site, which needs the home of one.
+/// Why a vehicle that has made this `report` is not on its station while it is in no site, which needs its home.
 fn without_site(report: Option<&Report>) -> OffStation {
     match report.map(|report| report.home) {
         Some(None) => OffStation::Waits(NO_HOME.to_owned()),

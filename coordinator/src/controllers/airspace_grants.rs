@@ -1,11 +1,10 @@
-//! Grants of the airspace of the site, twice a second.
+//! Grants of the airspace of all sites, twice a second.
 //!
-//! Owns: gathering for [`fleet::planning::site::Site`] what Drones ask for and agents report, and waking whom its grants concern. Must not: grant
+//! Owns: gathering for [`fleet::planning::site::Sites`] what Drones ask for and agents report, and waking whom its grants concern. Must not: grant
 //! anything itself, or do anything for a fleet without stations.
 
 use crate::cluster::events::Note;
-use crate::cluster::world::uid;
-use crate::controllers::airspace::Airspace;
+use crate::controllers::airspace::{Airspace, SiteRules};
 use crate::controllers::facts::{Observer, facts_with};
 use crate::controllers::plans::PlanOf;
 use crate::metrics::Metrics;
@@ -13,16 +12,15 @@ use crds::Drone;
 use fleet::airspace::Owner;
 use fleet::planning::drone::Claimed;
 use fleet::planning::drone::desire::{Asked, desire, held_height, may_be_in_air};
-use fleet::planning::site::{Corridor, Desire, Expected, OffStation, Site};
+use fleet::planning::site::{Corridor, Desire, Expected, OffStation, Sites};
 use model::ids::NodeName;
 use model::report::Report;
-use model::reported_flight::SoFar;
 use model::route_order::RouteOrder;
 use model::time::Moment;
 use model::units::AltitudeAboveHome;
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::atomic::Ordering;
-use std::sync::{Arc, PoisonError};
+use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
@@ -58,19 +56,13 @@ struct Gathered {
 fn update(observer: &Observer, metrics: &Metrics) {
     let airspace = &observer.airspace;
     let drones = observer.world().all_drones(None);
+    hear_aircraft(observer, &drones);
     if !drones.iter().any(|drone| roams(observer, drone)) {
         // Routes are numbered over all of a leadership: what is kept goes on when there is a station again.
-        if airspace.lock().as_mut().is_some_and(Site::rest) {
+        if airspace.lock().as_mut().is_some_and(Sites::rest) {
             wake_all(observer, &drones);
         }
         set_unplaced(observer, &drones, false);
-        return;
-    }
-    let is_new = airspace.lock().is_none();
-    let new = is_new.then(|| new_site(observer, &drones)).flatten();
-    if is_new && new.is_none() {
-        let unplaced = drones.iter().any(|drone| may_be_away(observer, drone));
-        set_unplaced(observer, &drones, unplaced);
         return;
     }
     let now = observer.leadership.state.now();
@@ -78,9 +70,10 @@ fn update(observer: &Observer, metrics: &Metrics) {
     let before = shown(airspace, &gathered, now);
     let conflicts = {
         let mut site = airspace.lock();
-        if is_new {
-            *site = new;
-        }
+        let site = site.get_or_insert_with(|| {
+            let SiteRules { rules, tolerance, .. } = airspace.of;
+            Sites::new(observer.leadership.term, rules, tolerance)
+        });
         let expected = gathered.iter().map(|(node, one)| {
             let report = one
                 .report
@@ -95,16 +88,14 @@ fn update(observer: &Observer, metrics: &Metrics) {
             (node.clone(), expected)
         });
         let expected = expected.collect();
-        let Some(site) = site.as_mut() else { return };
-        site.plans(&corridors);
+        site.plans(corridors);
         site.changes(changes);
         site.keep_within(observer.rules.is_complete().then(|| observer.rules.fences()));
-        let before = site.endangered().clone();
+        let before = site.endangered();
         site.update(&expected, now);
         let known = |pair, action| before.get(pair).map(|danger| danger.action) == Some(action);
-        let new = site.endangered().iter().map(|(pair, danger)| (pair, danger.action));
-        let new = new.filter(|(pair, action)| !known(*pair, *action));
-        new.map(|(pair, action)| (pair.clone(), action)).collect::<Vec<_>>()
+        let new = site.endangered().into_iter().map(|(pair, danger)| (pair, danger.action));
+        new.filter(|(pair, action)| !known(pair, *action)).collect::<Vec<_>>()
     };
     // Not before the site is there: nobody takes off in between.
     set_unplaced(observer, &drones, false);
@@ -133,6 +124,41 @@ fn update(observer: &Observer, metrics: &Metrics) {
             observer.cluster.wakes.nodes.wake(node.clone());
             observer.world().wake_drones_on(&node);
         }
+    }
+}
+
+/// Takes in the aircraft that vehicles report, and wakes those without a station who may take off or climb by them no more, or again.
+fn hear_aircraft(observer: &Observer, drones: &[Arc<Drone>]) {
+    let (sessions, airspace) = (&observer.sessions, &observer.airspace);
+    let now = observer.leadership.state.now();
+    let reports = sessions.with_traffic();
+    let positions = match reports.is_empty() {
+        true => Vec::new(),
+        false => sessions.positions(),
+    };
+    let received = |age: Duration| Moment::at(now.since_epoch().saturating_sub(age));
+    let reports = reports
+        .iter()
+        .map(|(node, report, age)| (node, report.as_ref(), received(*age)));
+    let rules = &airspace.of.rules;
+    let mut below = airspace.sky();
+    below.sky.hear(reports, &positions, rules, now);
+    let is_kept = |drone: &Arc<Drone>| {
+        let node = node_of(drone).filter(|_| drone.spec.station.is_none())?;
+        let report = sessions.current(&node)?;
+        let height = AltitudeAboveHome(drone.spec.takeoff_altitude_meters);
+        (!below.sky.is_clear(&report, height, rules)).then_some(node)
+    };
+    let kept = match below.sky.is_empty() {
+        true => BTreeSet::new(),
+        false => drones.iter().filter_map(is_kept).collect(),
+    };
+    let before = std::mem::replace(&mut below.kept, kept);
+    let changed: Vec<NodeName> = before.symmetric_difference(&below.kept).cloned().collect();
+    drop(below);
+    for node in changed {
+        observer.world().wake_drones_on(&node);
+        observer.cluster.wakes.nodes.wake(node);
     }
 }
 
@@ -241,24 +267,6 @@ fn roams(observer: &Observer, drone: &Drone) -> bool {
     drone.spec.station.is_some() || observer.missions.plan(drone) != PlanOf::NoMission
 }
 
-/// The node whose vehicle roams for `drone`, which has the claim to it.
-fn roams_from(observer: &Observer, drone: &Drone) -> Option<NodeName> {
-    let node = node_of(drone).filter(|_| roams(observer, drone))?;
-    let claim = observer.world().claim(node.as_str())?;
-    (claim.uid == uid(drone)).then_some(node)
-}
-
-/// Whether its vehicle may be away from its home now, heard or not.
-fn may_be_away(observer: &Observer, drone: &Drone) -> bool {
-    let Some(node) = roams_from(observer, drone) else {
-        return false;
-    };
-    match observer.sessions.current(&node) {
-        Some(report) => report.so_far == SoFar::Flown,
-        None => may_be_in_air(facts_with(observer, drone, None).reported_flight.so_far),
-    }
-}
-
 /// Takes note of whether one may be anywhere while there is no site. All wait again for that, or need not any more.
 fn set_unplaced(observer: &Observer, drones: &[Arc<Drone>], unplaced: bool) {
     if observer.airspace.unplaced.swap(unplaced, Ordering::Relaxed) != unplaced {
@@ -271,31 +279,6 @@ fn wake_all(observer: &Observer, drones: &[Arc<Drone>]) {
         observer.world().wake_drones_on(&node);
         observer.cluster.wakes.nodes.wake(node);
     }
-}
-
-/// A new site around the home of the first vehicle that roams, is heard, and has its home where a site can be; `None` while there is none.
-/// What people ask for is no center: it may be wrong, and a site stays where it is.
-fn new_site(observer: &Observer, drones: &[Arc<Drone>]) -> Option<Site> {
-    let airspace = &observer.airspace;
-    let homes = drones.iter().filter_map(|drone| {
-        let node = roams_from(observer, drone)?;
-        let home = observer.sessions.current(&node)?.home?;
-        Some((node, home.at))
-    });
-    let mut unfit = None;
-    for (node, home) in homes {
-        match Site::new(observer.leadership.term, airspace.of.rules, home) {
-            Ok(new) => return Some(new.with_tolerance(airspace.of.tolerance)),
-            Err(why) => unfit = unfit.or(Some((node, why))),
-        }
-    }
-    let first = unfit.as_ref().map(|(node, _)| node.clone());
-    let mut known = airspace.unfit.lock().unwrap_or_else(PoisonError::into_inner);
-    if let Some((node, why)) = unfit.filter(|(node, _)| known.as_ref() != Some(node)) {
-        tracing::warn!(%node, %why, "no vehicle flies to its station: the home of this one can be no center of a site");
-    }
-    *known = first;
-    None
 }
 
 #[cfg(test)]

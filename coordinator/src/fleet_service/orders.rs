@@ -93,8 +93,9 @@ pub(super) async fn carry_out(
         }
     };
     service.allow(request, &right).await?;
-    let by = who(request)?.name();
-    let reach = give(&handles.observer.ground, verb, target.clone(), by).await?;
+    let who = who(request)?;
+    let may_all = is_for_all(&right) || may_release_all(service, &handles.observer.ground, verb, &who).await;
+    let reach = give(&handles.observer.ground, verb, target.clone(), (who.name(), may_all)).await?;
     let mut response = answer(reach);
     if verb == Verb::Release {
         response.not_done = still_grounded(&handles.observer.ground, handles.observer.world(), &target);
@@ -131,7 +132,8 @@ async fn selected(
     {
         service.allow(request, &wide).await?;
         let target = Target::Selector(selection.clone(), vec![]);
-        let reach = give(&handles.observer.ground, verb, target, who.name()).await?;
+        let may_all = is_for_all(&wide) || may_release_all(service, &handles.observer.ground, verb, &who).await;
+        let reach = give(&handles.observer.ground, verb, target, (who.name(), may_all)).await?;
         return Ok(Response::new(answer(reach)));
     }
     if meant.is_empty() {
@@ -162,7 +164,9 @@ async fn selected(
         true => Target::Selector(selection.clone(), may.clone()),
         false => Target::Selected(may.clone()),
     };
-    let reach = give(&handles.observer.ground, verb, target, who.name()).await;
+    let may_all =
+        (all && is_for_all(&wide)) || may_release_all(service, &handles.observer.ground, verb, &who).await;
+    let reach = give(&handles.observer.ground, verb, target, (who.name(), may_all)).await;
     let reach = reach.map_err(|status| with_refused(&status, refused.len()))?;
     let mut response = answer(reach);
     let (seen, hidden) = refused_part(service, &who, refused).await;
@@ -289,14 +293,26 @@ async fn all_refused(
     )
 }
 
-/// Gives an order that is allowed.
-async fn give(ground: &Ground, verb: Verb, target: Target, by: String) -> Result<Reach, Status> {
+/// Whether it is the right to order the whole fleet.
+const fn is_for_all(right: &Right) -> bool {
+    right.namespace.is_none() && right.name.is_none()
+}
+
+/// Whether the caller may release the whole fleet, where an order for all namespaces is in force; it is asked about for nothing else.
+async fn may_release_all(service: &FleetService, ground: &Ground, verb: Verb, who: &Who) -> bool {
+    let is_needed = verb == Verb::Release && ground::orders(ground).any(|order| order.order.fleet_wide);
+    let right = Right::to_order_all(verb.text(), None);
+    is_needed && matches!(timeout(PATIENCE, service.auth.may(who, &right)).await, Ok(Ok(())))
+}
+
+/// Gives an order that is allowed, to one who may release the whole fleet or not.
+async fn give(ground: &Ground, verb: Verb, target: Target, (by, may_all): (String, bool)) -> Result<Reach, Status> {
     let ground = ground.clone();
     // On a task of its own: an order goes through even if the caller hangs up.
     let order = tokio::spawn(async move {
         match verb {
             Verb::Ground => ground::ground(&ground, &target, &by).await,
-            Verb::Release => ground::release(&ground, &target, &by).await,
+            Verb::Release => ground::release(&ground, &target, &by, may_all).await,
         }
     });
     match order.await {

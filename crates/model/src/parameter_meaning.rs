@@ -25,6 +25,8 @@ pub enum Meaning {
     ReturnHoverTime,
     /// Destination and way of a return: 0 for straight home.
     ReturnType,
+    /// Number of rally points, to which a return may lead instead of home.
+    RallyPoints,
     /// Speed over ground of a return, m/s.
     ReturnSpeed,
     /// Distance from a waypoint at which it counts as reached, meters.
@@ -53,6 +55,8 @@ pub enum Meaning {
     LowBatteryVoltage,
     /// Charge of a low battery, mAh; 0 for none.
     LowBatteryCharge,
+    /// Action at a critical battery.
+    CriticalBatteryAction,
     /// Part of a full charge at which PX4's battery is critical.
     CriticalBatteryPart,
     /// Action when the remote control is lost.
@@ -191,6 +195,11 @@ const TABLE: &[Row] = &[
     (Px4, Meaning::ReturnType, &one("RTL_TYPE", Code, "")),
     (
         ArduPilot,
+        Meaning::RallyPoints,
+        &[name("RALLY_TOTAL", Scaled(1.0), "", "ArduCopter on boards with room for rally points")],
+    ),
+    (
+        ArduPilot,
         Meaning::ReturnSpeed,
         &rescaled("RTL_SPEED_MS", "RTL_SPEED", "m/s", "cm/s"),
     ),
@@ -280,6 +289,11 @@ const TABLE: &[Row] = &[
         ArduPilot,
         Meaning::LowBatteryCharge,
         &one("BATT_LOW_MAH", Scaled(1.0), "mAh"),
+    ),
+    (
+        ArduPilot,
+        Meaning::CriticalBatteryAction,
+        &one("BATT_FS_CRT_ACT", Code, ""),
     ),
     (Px4, Meaning::CriticalBatteryPart, &one("BAT_CRIT_THR", Scaled(1.0), "")),
     (

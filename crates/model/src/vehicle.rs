@@ -316,6 +316,8 @@ pub struct Vehicle {
     pub alarm: Option<Sighting<Alarm>>,
     /// Altitude of home, from HOME_POSITION (242) or GLOBAL_POSITION_INT.alt - relative_alt while on the ground.
     pub home: Option<AltitudeAmsl>,
+    /// When the altitude of home was last received and counted.
+    pub home_heard: Option<Moment>,
     /// Latitude and longitude of home, from HOME_POSITION.
     pub home_at: Option<Wgs84>,
     /// Whether the mission that it flies, if it flies one, is ours; as the agent knows, and not the autopilot.

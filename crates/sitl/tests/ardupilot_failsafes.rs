@@ -453,3 +453,18 @@ fn every_inclusion_has_to_hold_home_for_arming_and_with_a_union_one_of_them() {
         assert_eq!(refused, armed == Failed, "{said:?}");
     }
 }
+
+#[test]
+fn a_return_with_a_final_altitude_ends_in_a_hover_there_and_a_climb_minimum_raises_it() {
+    let mut bench = hovering(10.0);
+    set_parameter(&mut bench, "RTL_ALT_FINAL", 400.0);
+    set_parameter(&mut bench, "RTL_CLIMB_MIN", 1000.0);
+    assert_eq!(set_mode(&mut bench, RTL), Accepted);
+    bench.until("the climb", 30.0, |bench| bench.truth().height_m > 19.5);
+    bench.until("the final altitude", 60.0, |bench| bench.truth().height_m < 4.3);
+    bench.pass(60.0);
+    near("it hovers at", bench.truth().height_m, 4.0, 0.3);
+    assert!(bench.truth().armed && bench.truth().custom_mode == RTL);
+    assert_eq!(land(&mut bench), Accepted);
+    bench.until("disarmed", 60.0, |bench| !bench.truth().armed);
+}

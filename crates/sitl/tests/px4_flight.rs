@@ -207,6 +207,28 @@ fn in_flight_a_disarm_is_refused_and_a_kill_stops_the_motors() {
 }
 
 #[test]
+fn a_return_with_a_landing_delay_holds_over_home_that_long_and_for_good_where_it_is_negative() {
+    for delay_s in [-1.0, 5.0] {
+        let mut bench = hovering(10.0);
+        bench.receive(Request::ParamSet {
+            to: US,
+            name: "RTL_LAND_DELAY".to_owned(),
+            value: delay_s,
+            kind: 9,
+        });
+        assert_eq!(bench.command(20, [0.0; 7]), Accepted);
+        bench.pass(4.0);
+        assert_eq!((bench.truth().custom_mode, bench.truth().landed_state), (RETURN, 2));
+        bench.pass(60.0);
+        let hovers = bench.truth().armed && bench.truth().landed_state == 2;
+        assert_eq!(hovers, delay_s < 0.0);
+        if hovers {
+            near("it hovers at", bench.truth().height_m, 10.0, 0.5);
+        }
+    }
+}
+
+#[test]
 fn return_from_twenty_meters_away_climbs_to_thirty_and_lands_in_return_mode() {
     let mut bench = hovering(10.0);
     let (lat, lon) = HOME.offset_meters(25.0, 0.0).e7();

@@ -60,6 +60,11 @@ impl InForce {
                 .iter()
                 .flat_map(|status| status.exceptions.iter().cloned())
                 .collect(),
+            fleet_wide: match spec.scope {
+                Kind::All => true,
+                Kind::Selector => spec.namespace.is_empty(),
+                Kind::Swarm | Kind::Drone | Kind::Node => false,
+            },
         };
         Self {
             id: spec.id.parse().ok().map(GroundOrderId),

@@ -14,6 +14,7 @@ use model::ids::{DroneUid, Term};
 use model::plan::{PlanDigest, PlanReport, PlanState, Waypoint};
 use model::reported_flight::SoFar;
 use model::station::Altitude;
+use model::traffic::Aircraft;
 use model::units::{AltitudeAboveHome, AltitudeAmsl, Wgs84};
 use model::vehicle::{Airborne, FlightTruth, Position, WhyUnknown};
 
@@ -305,7 +306,7 @@ async fn a_station_far_away_that_nobody_holds_has_no_say_in_where_the_site_is() 
 }
 
 #[tokio::test(start_paused = true)]
-async fn a_home_that_can_be_no_center_of_a_site_leaves_that_to_another() {
+async fn a_home_that_is_in_no_site_has_no_say_in_others() {
     let mut field = Field::new();
     let at = Wgs84 {
         latitude_deg: 75.0,
@@ -323,7 +324,6 @@ async fn a_home_that_can_be_no_center_of_a_site_leaves_that_to_another() {
     };
     field.observer.sessions.report(&name("a"), field.epochs["a"], report);
     field.update();
-    assert!(field.observer.airspace.lock().is_none());
     field.flies();
     assert!(field.keeps_down());
 }
@@ -388,4 +388,45 @@ async fn no_vehicle_waits_for_airspace_once_none_flies_for_a_mission() {
         )));
     field.update();
     assert!(!field.keeps_down());
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_vehicle_without_a_station_does_not_take_off_or_climb_into_an_aircraft_where_nobody_has_one() {
+    let mut field = Field::with(|_| {});
+    let helicopter = |north: f64| Aircraft {
+        icao: 7,
+        at: shifted(HOME, 0.0, north),
+        altitude: Some(model::traffic::Altitude::Satellite(AltitudeAmsl(SEA + 60.0))),
+        velocity: Some([0.0, 0.0]),
+        climb: Some(0.0),
+        may_be_uncrewed: false,
+        seen: Moment::default(),
+    };
+    field.update();
+    assert!(!field.keeps_down(), "the sky is clear");
+    let sees = |field: &Field, traffic: Vec<Aircraft>| {
+        let report = Report {
+            traffic,
+            ..Report::of_nothing(name("m"))
+        };
+        field.observer.sessions.report(&name("m"), field.epochs["m"], report);
+        field.update();
+    };
+    sees(&field, vec![helicopter(60.0)]);
+    assert!(field.keeps_down());
+    let up = FlightTruth::Airborne(Airborne::InAir);
+    field.report_with("n", (50.0, 10.0), up, Some(10.0));
+    let report = field.observer.sessions.current(&name("n"));
+    let height = |asked| {
+        let airspace = &field.observer.airspace;
+        airspace.height(&field.below, Some(&name("n")), report.as_deref(), AltitudeAboveHome(asked))
+    };
+    let kept = (AltitudeAboveHome(10.0), Some(NoLift::Airspace));
+    assert_eq!(height(20.0), kept, "nor does it climb");
+    field.observer.sessions.close(&name("m"), field.epochs["m"]);
+    tokio::time::advance(Duration::from_secs(61)).await;
+    field.connect("m");
+    field.report("n", 50.0, 0.0, FlightTruth::Disarmed);
+    field.update();
+    assert!(!field.keeps_down(), "nobody has seen it for a minute");
 }

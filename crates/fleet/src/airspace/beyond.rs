@@ -50,7 +50,7 @@ pub struct Traffic {
 
 impl Traffic {
     /// Where it may be from now until [`TRAFFIC_FORESEEN`].
-    pub(super) fn volume(&self, now: Moment) -> Volume {
+    pub(crate) fn volume(&self, now: Moment) -> Volume {
         let until = now.since(self.heard).saturating_add(TRAFFIC_FORESEEN).as_secs_f64();
         let [east, north] = self.velocity.unwrap_or_default();
         let there = self.at.shifted(east * until, north * until);

@@ -135,6 +135,18 @@ impl Claims {
         self.refresh(vehicle, now);
     }
 
+    /// Routes are numbered from `count` on: all sites of a leadership number theirs in one row.
+    pub(crate) const fn count_on_from(&mut self, count: u64) {
+        if count > self.count {
+            self.count = count;
+        }
+    }
+
+    /// How many routes were numbered in this leadership, as far as is known here.
+    pub(crate) const fn count(&self) -> u64 {
+        self.count
+    }
+
     const fn last_number(&self) -> OrderNumber {
         OrderNumber {
             term: self.term,

@@ -53,6 +53,15 @@ impl Tube {
         }
     }
 
+    /// The same, with its core in another frame.
+    #[must_use]
+    pub(crate) fn placed(self, place: impl Fn([f64; 2]) -> [f64; 2]) -> Self {
+        Self {
+            core: self.core.map(place),
+            ..self
+        }
+    }
+
     /// The same, of a vehicle on the ground.
     #[must_use]
     pub const fn on_the_ground(self) -> Self {

@@ -324,6 +324,9 @@ fn take_off(s: &Situation<'_>, held: &Assignment, altitude: AltitudeAboveHome) -
         // Touched down, motors not off yet: the autopilot disarms by itself.
         Some(Mode::Land | Mode::Return | Mode::Mission) => rest(s.descending()),
         Some(Mode::Station | Mode::Takeoff) if s.memory.armed_by_us() && desired_now => {
+            if held.routed && !s.home_counts() {
+                return rest(Activity::TakingOff);
+            }
             paced(s, Step::TakeOff { altitude }, Activity::TakingOff)
         }
         // Armed for an assignment that no leader is known to confirm any more: the autopilot disarms by itself.
@@ -336,6 +339,10 @@ fn in_the_air(s: &Situation<'_>, held: &Assignment, part: Airborne, altitude: Al
     match s.vehicle.mode(s.now) {
         None => rest(Activity::Waiting),
         Some(Mode::Foreign) => rest(Activity::HandsOff(HandsOff::OtherMode)),
+        // A return of ours is to end on the ground, whatever the autopilot makes of it.
+        Some(Mode::Return) if s.record.in_command == InCommand::OurReturn && s.memory.return_ends_in_hover(s.now) => {
+            paced(s, Step::FailsafeLand, s.descending())
+        }
         // A landing once begun is finished, no matter who began it.
         Some(Mode::Land | Mode::Return) => rest(s.descending()),
         Some(Mode::Mission) => plan::fly(s, held, part),
@@ -420,6 +427,7 @@ fn land(s: &Situation<'_>, truth: FlightTruth) -> Verdict {
             rest(Activity::Waiting)
         }
         FlightTruth::ArmedOnGround | FlightTruth::Airborne(_) => match mode {
+            Some(Mode::Return) if s.memory.return_ends_in_hover(s.now) => paced(s, Step::Land, Activity::Landing),
             Some(Mode::Land | Mode::Return) => rest(Activity::Landing),
             Some(Mode::Station | Mode::Takeoff | Mode::Mission) => paced(s, Step::Land, Activity::Landing),
             Some(Mode::Foreign) if truth == FlightTruth::ArmedOnGround => {
@@ -505,6 +513,7 @@ pub fn called_off(kind: StepKind, s: &Situation<'_>) -> bool {
         StepKind::Hold => s.wants_ground(),
         // A descent that has not begun by now need not.
         StepKind::Land => !s.wants_ground(),
+        StepKind::FailsafeLand if s.memory.return_ends_in_hover(s.now) => false,
         StepKind::FailsafeLand | StepKind::FailsafeReturn => !s.alone() && s.battery.lasting < Level::Low,
     };
     unasked || let_go || (kind != StepKind::Arm && s.gives_way()) || overtaken(kind, s)
@@ -534,6 +543,7 @@ fn overtaken(kind: StepKind, s: &Situation<'_>) -> bool {
         }
         // In the mode that was asked for it has obeyed; and once it is down, the command would only change its mode.
         StepKind::FailsafeLand if no_time_to_return(s) => disarmed,
+        StepKind::Land | StepKind::FailsafeLand if s.memory.return_ends_in_hover(s.now) => disarmed,
         StepKind::Land | StepKind::FailsafeLand | StepKind::FailsafeReturn => {
             disarmed || matches!(mode, Some(Mode::Foreign | Mode::Land | Mode::Return))
         }

@@ -70,6 +70,14 @@ pub const ARM_IN_PROGRESS_FOR: Duration = Duration::from_secs(30);
 /// After a land command of ours was sent, the vehicle may be observed to begin its landing for this long.
 const LANDING_MAY_SHOW_FOR: Duration = Duration::from_secs(10);
 
+/// A return that hovers over home for this long does not land by itself: longer than any stack pauses there by its factory settings
+/// (ArduCopter's RTL_LOIT_TIME: 5 s).
+const RETURN_HOVERS_FOR: Duration = Duration::from_secs(30);
+
+/// A hover over home is within this, meters over ground from home and in altitude from where it began. A descent at 0.3 m/s, the slowest that
+/// autopilots land at, leaves it within 7 s.
+const HOVER_M: (f64, f64) = (5.0, 2.0);
+
 /// How a command ended.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
@@ -129,6 +137,10 @@ pub struct Memory {
     owed: Option<Owed>,
     /// Since when the autopilot executes a failsafe of its own.
     failsafe_since: Option<Moment>,
+    /// At which altitude it hovers over home on a return, and since when.
+    hovers_at_home: Option<(AltitudeAboveHome, Moment)>,
+    /// Since when it has been observed armed.
+    armed_since: Option<Moment>,
     /// When the vehicle was last observed armed.
     armed_at: Option<Moment>,
     /// When it was last observed in the air in a flight that was not for us.
@@ -277,6 +289,12 @@ impl Memory {
         self.failsafe_since
     }
 
+    /// Since when the vehicle has been observed armed; `None` while it is disarmed.
+    #[must_use]
+    pub const fn armed_since(&self) -> Option<Moment> {
+        self.armed_since
+    }
+
     /// How long ago the vehicle was last observed armed; `None` when this life of the agent has not observed it armed.
     #[must_use]
     pub fn since_armed(&self, now: Moment) -> Option<Duration> {
@@ -375,6 +393,25 @@ impl Memory {
     #[must_use]
     pub fn drifts(&self, now: Moment) -> bool {
         self.drifts_since.is_some_and(|since| now.since(since) >= DRIFTS_FOR)
+    }
+
+    /// Whether its return has ended in a hover over home: ArduPilot's RTL_ALT_FINAL above 0, PX4's RTL_LAND_DELAY below 0.
+    #[must_use]
+    pub fn return_ends_in_hover(&self, now: Moment) -> bool {
+        self.hovers_at_home
+            .is_some_and(|(_, since)| now.since(since) >= RETURN_HOVERS_FOR)
+    }
+
+    /// The hover of a vehicle that returns and is over its home now.
+    fn hover_at_home(&self, vehicle: &Vehicle, now: Moment) -> Option<(AltitudeAboveHome, Moment)> {
+        let returns = vehicle.mode(now) == Some(Mode::Return);
+        let position = vehicle.position.as_ref()?.fresh(now, TRUTH_STALE_AFTER)?;
+        let (east, north) = model::geo::offset(vehicle.home_at?, position.at);
+        let is_there = returns
+            && matches!(vehicle.truth(now), FlightTruth::Airborne(_))
+            && east.hypot(north) <= HOVER_M.0;
+        let stays = |(at, _): &(AltitudeAboveHome, Moment)| (at.0 - position.above_home.0).abs() <= HOVER_M.1;
+        is_there.then(|| self.hovers_at_home.filter(stays).unwrap_or((position.above_home, now)))
     }
 
     /// Takes in how far the vehicle has come on `route`.
@@ -516,6 +553,7 @@ impl Memory {
 
     /// Takes in what the vehicle is observed to do. Call it after every change of `vehicle`.
     pub fn observe(&mut self, vehicle: &Vehicle, now: Moment) {
+        self.hovers_at_home = self.hover_at_home(vehicle, now);
         let Some(beat) = &vehicle.heartbeat else { return };
         let out_of_sight = self.beat.is_some_and(|last| beat.at.since(last) > LINK_LOST_AFTER);
         self.beat = Some(beat.at);
@@ -528,6 +566,7 @@ impl Memory {
             self.speed = None;
             self.adrift = false;
         }
+        self.armed_since = beat.value.armed.then(|| self.armed_since.unwrap_or(beat.at));
         if beat.value.armed {
             self.armed_at = Some(beat.at);
             // Meanwhile it may have disarmed by itself, and somebody else may have armed it.

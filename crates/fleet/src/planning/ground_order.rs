@@ -57,6 +57,8 @@ pub struct Order {
     pub nodes: BTreeSet<String>,
     /// What was released of it: uids of Swarms and Drones, and names of nodes.
     pub exceptions: BTreeSet<String>,
+    /// Whether it was given for all namespaces.
+    pub fleet_wide: bool,
 }
 
 /// A Drone, as far as orders go.
@@ -145,9 +147,13 @@ pub enum Becomes {
 }
 
 impl Order {
-    /// What becomes of it when `released` is released. `covers` says whether it covers that now.
+    /// What becomes of it when `released` is released. `covers` says whether it covers that now, and `may_all` whether who releases it may
+    /// release the whole fleet: others take nothing out of what was ordered for all namespaces.
     #[must_use]
-    pub fn released_for(&self, released: &Released<'_>, covers: bool) -> Becomes {
+    pub fn released_for(&self, released: &Released<'_>, covers: bool, may_all: bool) -> Becomes {
+        if self.fleet_wide && !may_all {
+            return Becomes::Stays;
+        }
         let except = |uid: Option<&str>, nodes: &[String]| {
             let more: BTreeSet<String> = uid
                 .map(str::to_owned)
@@ -190,6 +196,7 @@ mod tests {
             drones: BTreeSet::new(),
             nodes: BTreeSet::new(),
             exceptions: BTreeSet::new(),
+            fleet_wide: false,
         }
     }
 
@@ -267,18 +274,18 @@ mod tests {
     #[test]
     fn a_release_ends_what_it_is_for_and_takes_its_part_out_of_the_rest() {
         let swarm = || Released::Swarm(Some("s-1"), Name::new("north", "alpha"), vec!["n1".into()]);
-        assert_eq!(swarm_alpha().released_for(&swarm(), true), Becomes::Ends);
+        assert_eq!(swarm_alpha().released_for(&swarm(), true, true), Becomes::Ends);
         assert_eq!(
-            order(Scope::Node("n1".into())).released_for(&swarm(), true),
+            order(Scope::Node("n1".into())).released_for(&swarm(), true, true),
             Becomes::Stays
         );
         let mut all = order(Scope::All);
-        let Becomes::Excepts(more) = all.released_for(&swarm(), true) else {
+        let Becomes::Excepts(more) = all.released_for(&swarm(), true, true) else {
             panic!("it goes on for the others")
         };
         all.exceptions = more;
         assert!(!covers(&all, &ALPHA) && covers(&all, &NEW));
-        assert_eq!(all.released_for(&swarm(), true), Becomes::Stays, "said twice");
+        assert_eq!(all.released_for(&swarm(), true, true), Becomes::Stays, "said twice");
         let again = Subject {
             swarm: Some(("s-2", "alpha")),
             uid: "u-2",
@@ -291,15 +298,32 @@ mod tests {
             swarm_alpha().scope,
             Scope::Node("n1".into()),
         ] {
-            assert_eq!(order(scope).released_for(&Released::All, true), Becomes::Ends);
+            assert_eq!(order(scope).released_for(&Released::All, true, true), Becomes::Ends);
         }
+    }
+
+    #[test]
+    fn what_was_ordered_for_all_namespaces_ends_in_no_part_for_one_who_may_not_release_the_fleet() {
+        let swarm = Released::Swarm(Some("s-1"), Name::new("north", "alpha"), vec!["n1".into()]);
+        for scope in [Scope::All, Scope::Selector] {
+            let fleet_wide = Order {
+                fleet_wide: true,
+                ..order(scope)
+            };
+            assert_eq!(fleet_wide.released_for(&swarm, true, false), Becomes::Stays);
+            assert!(matches!(
+                fleet_wide.released_for(&swarm, true, true),
+                Becomes::Excepts(_)
+            ));
+        }
+        assert_eq!(swarm_alpha().released_for(&swarm, true, false), Becomes::Ends);
     }
 
     #[test]
     fn the_release_of_one_is_none_of_another() {
         let bravo = Released::Swarm(Some("s-9"), Name::new("north", "bravo"), vec![]);
-        assert_eq!(swarm_alpha().released_for(&bravo, false), Becomes::Stays);
-        assert_eq!(order(Scope::Selector).released_for(&bravo, false), Becomes::Stays);
+        assert_eq!(swarm_alpha().released_for(&bravo, false, true), Becomes::Stays);
+        assert_eq!(order(Scope::Selector).released_for(&bravo, false, true), Becomes::Stays);
         let drone = Released::Drone(
             Some("u-1"),
             Name::new("north", "alpha-1"),
@@ -307,28 +331,28 @@ mod tests {
             vec![],
         );
         assert_eq!(
-            swarm_alpha().released_for(&drone, true),
+            swarm_alpha().released_for(&drone, true, true),
             Becomes::Stays,
             "its Swarm is grounded as a whole"
         );
-        assert_eq!(order(Scope::All).released_for(&drone, true), Becomes::Stays);
+        assert_eq!(order(Scope::All).released_for(&drone, true, true), Becomes::Stays);
     }
 
     #[test]
     fn the_vehicle_of_a_node_is_let_go_by_the_release_of_the_node() {
         let mut alpha = swarm_alpha();
         alpha.nodes.insert("n1".into());
-        let Becomes::Excepts(more) = alpha.released_for(&Released::Node("n1"), true) else {
+        let Becomes::Excepts(more) = alpha.released_for(&Released::Node("n1"), true, true) else {
             panic!("it goes on for the Swarm")
         };
         alpha.exceptions = more;
         assert!(!alpha.keeps("n1") && covers(&alpha, &ALPHA));
         assert_eq!(
-            order(Scope::Node("n1".into())).released_for(&Released::Node("n1"), true),
+            order(Scope::Node("n1".into())).released_for(&Released::Node("n1"), true, true),
             Becomes::Ends
         );
         assert_eq!(
-            order(Scope::Node("n1".into())).released_for(&Released::Node("n2"), true),
+            order(Scope::Node("n1".into())).released_for(&Released::Node("n2"), true, true),
             Becomes::Stays
         );
     }

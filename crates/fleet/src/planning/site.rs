@@ -10,10 +10,14 @@ mod avoid;
 mod foreign;
 mod owned;
 mod plan_way;
+mod sites;
+mod sky;
 mod takeoff;
 
 pub use avoid::{Action, Endangered};
 pub use plan_way::{Corridor, flies_as_written};
+pub use sites::Sites;
+pub use sky::Sky;
 
 use crate::airspace::{
     Claims, Doing, Known, Margin, Observation, Owner, Route, Rules, Volume, crossed_stations, shared_returns,
@@ -148,6 +152,8 @@ pub struct Site {
     fences: Option<BTreeMap<NodeName, Vec<Arc<Wanted>>>>,
     /// Vehicles that a person has declared to be out of the air.
     declared_down: BTreeSet<NodeName>,
+    /// Vehicles of other sites that may come into this one, and whether each may move.
+    guests: BTreeMap<NodeName, bool>,
 }
 
 /// Ways home.
@@ -185,6 +191,7 @@ impl Site {
             granted_plans: BTreeMap::new(),
             fences: Some(BTreeMap::new()),
             declared_down: BTreeSet::new(),
+            guests: BTreeMap::new(),
         })
     }
 
@@ -344,16 +351,23 @@ impl Site {
         // A later flight is another matter.
         self.declared_down.retain(|node| !on_ground(node));
         for node in gone {
-            self.claims.forget(&node);
-            self.routes.remove(&node);
-            self.taken_back.remove(&node);
-            self.granted_for.remove(&node);
-            self.measured_from.remove(&node);
-            self.takeoffs.forget(&node);
-            self.granted_plans.remove(&node);
-            self.declared_down.remove(&node);
-            self.expected.remove(&node);
+            self.forget_vehicle(&node);
         }
+    }
+
+    fn forget_vehicle(&mut self, node: &NodeName) {
+        // What it owns as one of another site is not forgotten.
+        if !self.guests.contains_key(node) {
+            self.claims.forget(node);
+        }
+        self.routes.remove(node);
+        self.taken_back.remove(node);
+        self.granted_for.remove(node);
+        self.measured_from.remove(node);
+        self.takeoffs.forget(node);
+        self.granted_plans.remove(node);
+        self.declared_down.remove(node);
+        self.expected.remove(node);
     }
 
     fn home(&self, report: &Report) -> Option<Local> {
@@ -798,7 +812,8 @@ fn takes_off(report: &Report) -> bool {
 /// Modes in which an autopilot flies straight home at its return altitude and lands, by their own names. SMART_RTL flies back along its track.
 const RETURN_MODES: [&str; 3] = ["RTL", "AUTO_RTL", "AUTO.RTL"];
 
-fn returns(report: &Report) -> bool {
+/// Whether the autopilot brings its vehicle home.
+pub(crate) fn returns(report: &Report) -> bool {
     report.mode.as_deref().is_some_and(|mode| RETURN_MODES.contains(&mode))
 }
 

@@ -3,14 +3,83 @@
 use super::tests::{FLY, GROUND, World, low, world};
 use super::*;
 use crate::flight::memory::Outcome;
+use model::geo::shifted;
 use model::takeover::InCommand;
-use model::vehicle::LandedState;
+use model::time::Sighting;
+use model::units::AltitudeAmsl;
+use model::vehicle::{LandedState, Position};
 
 const REFUSED: &str = "FAILED";
 
 fn returning(mut w: World, by: InCommand) -> World {
     w.record.in_command = by;
     w.flying(Mode::Return)
+}
+
+/// Returns, and is so far east of home and so high above it, `seconds` later.
+fn returns_at(mut w: World, seconds: u64, (east, up): (f64, f64)) -> World {
+    const HOME: Wgs84 = Wgs84 {
+        latitude_deg: 47.4,
+        longitude_deg: 8.5,
+    };
+    w.now = w.now.plus(Duration::from_secs(seconds));
+    let position = Position {
+        at: shifted(HOME, east, 0.0),
+        amsl: AltitudeAmsl(488.0 + up),
+        above_home: AltitudeAboveHome(up),
+    };
+    w.vehicle.home_at = Some(HOME);
+    w.vehicle.position = Some(Sighting::new(position, w.now));
+    w.flying(Mode::Return)
+}
+
+/// The step after a return that has hovered at this place for half a minute, once a second from its first second on.
+fn after_hovering(w: World, at: (f64, f64)) -> World {
+    (0..30).fold(returns_at(w, 0, at), |w, _| {
+        assert_eq!(w.kind(), None);
+        returns_at(w, 1, at)
+    })
+}
+
+#[test]
+fn a_return_that_ends_in_a_hover_over_home_is_landed_after_half_a_minute_when_it_is_to_be_on_the_ground() {
+    let w = after_hovering(world(GROUND), (3.0, 5.0));
+    assert_eq!(
+        (w.kind(), w.decide().activity),
+        (Some(StepKind::Land), Activity::Landing)
+    );
+    assert!(!called_off(StepKind::Land, &w.situation()), "it may be sent again");
+    let landing = w.clone().flying(Mode::Land);
+    assert_eq!(landing.kind(), None);
+    assert!(called_off(StepKind::Land, &landing.situation()));
+    let mut ending = after_hovering(world(FLY), (3.0, 5.0));
+    assert_eq!(ending.kind(), None, "a return that somebody else began, and no order to land");
+    ending.terminating = true;
+    assert_eq!(ending.kind(), Some(StepKind::Land));
+    let on_its_way = returns_at(w, 1, (6.0, 5.0));
+    assert_eq!(on_its_way.kind(), None);
+    let away = after_hovering(world(GROUND), (20.0, 5.0));
+    assert_eq!(away.kind(), None, "it is not over its home");
+    let sinks = (0..60).fold(returns_at(world(GROUND), 0, (0.0, 30.0)), |w, second| {
+        returns_at(w, 1, (0.0, 30.0 - 0.4 * f64::from(second)))
+    });
+    assert_eq!(sinks.kind(), None, "it lands by itself");
+}
+
+#[test]
+fn a_return_of_ours_that_ends_in_a_hover_is_landed_though_flight_is_wanted() {
+    let ours = |mut w: World| {
+        w.record.in_command = InCommand::OurReturn;
+        w
+    };
+    let w = after_hovering(ours(low(Level::Low, OnLowBattery::Return)), (0.0, 5.0));
+    assert_eq!(w.kind(), Some(StepKind::FailsafeLand));
+    let back = after_hovering(ours(world(FLY)), (0.0, 5.0));
+    assert_eq!(back.kind(), Some(StepKind::FailsafeLand), "the coordinator is back meanwhile");
+    assert!(!called_off(StepKind::FailsafeLand, &back.situation()));
+    let mut taken = after_hovering(world(GROUND), (0.0, 5.0));
+    taken.record.takeovers = 1;
+    assert_eq!(taken.kind(), None, "a pilot has it");
 }
 
 #[test]

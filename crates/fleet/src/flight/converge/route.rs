@@ -7,7 +7,16 @@ use model::assignment::Assignment;
 use model::report::Activity;
 use model::route_order::Waypoint;
 use model::units::AltitudeAboveHome;
-use model::vehicle::{Mode, TRUTH_STALE_AFTER};
+use model::vehicle::{Autopilot, Mode, TRUTH_STALE_AFTER};
+use std::time::Duration;
+
+/// A home that was heard after arming is awaited for this long: an armed ArduCopter disarms by itself after 10 s on the ground, by its factory
+/// settings.
+const HOME_AWAITED: Duration = Duration::from_secs(3);
+
+/// A home that was heard before arming still counts when the vehicle stands within this of its altitude, meters: as far as a station may be
+/// measured from another home.
+const HOME_MOVES_M: f64 = 2.0;
 
 /// The step to the next place of the route of `held`, if there is one. Without a route, and off it, the vehicle stays where it is: the
 /// coordinator grants one from there.
@@ -89,6 +98,20 @@ impl Situation<'_> {
         let begins = progress.number == route.number && progress.next == 1;
         route.takeoff_height(self.vehicle.home?).filter(|_| begins)
     }
+
+    /// Whether the known altitude of home is the one from which the autopilot counts its takeoff. ArduCopter sets home where it is armed, and
+    /// counts from there; the takeoff of PX4 is above sea level.
+    pub(super) fn home_counts(&self) -> bool {
+        let identity = self.vehicle.identity.as_ref();
+        let sets_home = identity.is_some_and(|identity| identity.autopilot == Autopilot::ArduPilot);
+        let Some(armed) = self.memory.armed_since().filter(|_| sets_home) else {
+            return true;
+        };
+        let stands = here(self).zip(self.vehicle.home);
+        let is_near = stands.is_some_and(|(here, home)| (here.amsl.0 - home.0).abs() <= HOME_MOVES_M);
+        let heard = self.vehicle.home_heard.is_some_and(|heard| heard >= armed);
+        heard || (is_near && self.now.since(armed) >= HOME_AWAITED)
+    }
 }
 
 #[cfg(test)]
@@ -102,8 +125,10 @@ mod tests {
     use model::report::Activity;
     use model::route_order::{OrderNumber, RouteOrder, Waypoint};
     use model::time::Sighting;
-    use model::units::{AltitudeAboveHome, AltitudeAmsl, Heading, MetersPerSecond, Wgs84};
-    use model::vehicle::{LandedState, Mode, Position};
+    use model::units::{
+        AltitudeAboveHome, AltitudeAmsl, ComponentId, Heading, MetersPerSecond, SystemId, Wgs84,
+    };
+    use model::vehicle::{Autopilot, Identity, LandedState, Mode, Position};
     use std::time::Duration;
 
     const HOME: Wgs84 = Wgs84 {
@@ -314,6 +339,37 @@ mod tests {
         none.fence = none.fence.without_route();
         let none = at(none, 0.0, 0.0);
         assert_eq!((none.kind(), none.decide().activity), (None, Activity::Waiting));
+    }
+
+    #[test]
+    fn arducopter_takes_off_on_a_route_by_a_home_that_was_heard_after_arming() {
+        let armed = |seconds: u64, up: f64, autopilot| {
+            let mut w = at(routed().disarmed(Mode::Station), 0.3, 0.0);
+            w.vehicle.identity = Some(Identity {
+                autopilot,
+                system: SystemId(1),
+                component: ComponentId(1),
+                firmware: None,
+                hardware: None,
+            });
+            w.vehicle.home_heard = Some(w.now);
+            w.memory.began(StepKind::Arm, w.now);
+            w.now = w.now.plus(Duration::from_secs(1));
+            let on_ground = |w: World| w.vehicle(true, Some(LandedState::OnGround), Mode::Station, true);
+            let mut w = on_ground(w);
+            w.now = w.now.plus(Duration::from_secs(seconds));
+            at(on_ground(w), 0.3, up)
+        };
+        let mut w = armed(0, 0.0, Autopilot::ArduPilot);
+        assert_eq!((w.kind(), w.decide().activity), (None, Activity::TakingOff));
+        (w.vehicle.home, w.vehicle.home_heard) = (Some(AltitudeAmsl(SEA.0 - 4.0)), Some(w.now));
+        let altitude = AltitudeAboveHome(34.0);
+        assert_eq!(w.decide().step, Step::TakeOff { altitude }, "the same place, above its new home");
+        let take_off = Some(StepKind::TakeOff);
+        assert_eq!(armed(2, 0.0, Autopilot::ArduPilot).kind(), None);
+        assert_eq!(armed(3, 1.9, Autopilot::ArduPilot).kind(), take_off, "home has hardly moved");
+        assert_eq!(armed(3, 3.0, Autopilot::ArduPilot).kind(), None, "it would climb too high");
+        assert_eq!(armed(0, 3.0, Autopilot::Px4).kind(), take_off);
     }
 
     #[test]

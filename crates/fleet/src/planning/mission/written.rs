@@ -15,7 +15,7 @@ use model::geo::NoPlace;
 use model::plan::ACCEPTANCE_RADIUS;
 use model::plan::flight::{BadPlan, check_item, states};
 use model::plan::item::{self, Item, of_waypoints};
-use model::plan::route::{FASTEST, MOST_WAYPOINTS, Waypoint};
+use model::plan::route::{FASTEST, LONGEST_HOLD, MOST_WAYPOINTS, Waypoint};
 use model::station::Altitude;
 use model::units::{Meters, MetersPerSecond, Wgs84};
 use std::sync::Arc;
@@ -24,6 +24,15 @@ use std::time::Duration;
 const NAV_LOITER_TURNS: u16 = 18;
 /// Begins a landing, also for a failsafe, which then leads along a way that is not claimed.
 const DO_LAND_START: u16 = 189;
+
+const CONDITION_DELAY: u16 = 112;
+
+/// No item makes a vehicle climb faster than this, m/s: others keep clear of vehicles that do not keep to their airspace as if they climbed
+/// that fast (the default of [`crate::airspace::Rules::climbs`]).
+const FASTEST_CLIMB_M_S: f64 = 6.0;
+
+/// Nor does one make it descend faster than this, m/s: a multicopter that descends faster may lose its lift in its own downwash.
+const FASTEST_DESCENT_M_S: f64 = 3.0;
 
 /// Why items cannot be flown unchanged.
 #[derive(Clone, Copy, Debug, PartialEq, thiserror::Error)]
@@ -60,12 +69,30 @@ pub enum BadItems {
         radius: f64,
     },
     /// Nothing is kept clear for it in time.
-    #[error("item {number} makes the vehicle fly {speed} m/s; at most {fastest} m/s are possible", fastest = FASTEST.0)]
+    #[error("item {number} makes the vehicle {does} at {speed} m/s; at most {most} m/s are possible")]
     Fast {
         /// From 0.
         number: usize,
+        /// "fly", "climb" or "descend".
+        does: &'static str,
         /// Meters per second.
         speed: f64,
+        /// The most, meters per second.
+        most: f64,
+    },
+    /// Longer than a battery lasts.
+    #[error("item {number} makes the vehicle wait for {seconds} s, longer than {longest} s; shorten it", longest = LONGEST_HOLD.as_secs())]
+    Long {
+        /// From 0.
+        number: usize,
+        /// Seconds.
+        seconds: f64,
+    },
+    /// It may wait for almost a day.
+    #[error("item {number} (NAV_DELAY) waits for a time of day; give the seconds to wait, and -1 as hour, minute and second")]
+    TimeOfDay {
+        /// From 0.
+        number: usize,
     },
     /// Too far away.
     #[error("item {number} has no place near the others")]
@@ -92,17 +119,50 @@ fn kept(items: &[Item]) -> impl Iterator<Item = (usize, &Item)> {
 
 fn check(number: usize, item: &Item) -> Result<(), BadItems> {
     let name = item.name();
-    let [_, second, ..] = item.params;
-    let second = second.unwrap_or_default();
+    let [first, second, third, fourth, ..] = item.params.map(Option::unwrap_or_default);
+    let waits = [
+        item::NAV_WAYPOINT,
+        item::NAV_LOITER_TIME,
+        item::NAV_DELAY,
+        CONDITION_DELAY,
+    ];
+    if item.command == item::DO_CHANGE_SPEED
+        && let Some(bad) = fast(number, first, second)
+    {
+        return Err(bad);
+    }
     match item.command {
+        command if waits.contains(&command) && first > LONGEST_HOLD.as_secs_f64() => {
+            Err(BadItems::Long { number, seconds: first })
+        }
+        // Without seconds ArduCopter waits until that time, which is midnight for three zeros.
+        item::NAV_DELAY if first <= 0.0 && [second, third, fourth].iter().any(|time| *time >= 0.0) => {
+            Err(BadItems::TimeOfDay { number })
+        }
         NAV_LOITER_TURNS | item::NAV_SPLINE_WAYPOINT => Err(BadItems::Curve { number, name }),
         item::NAV_RETURN_TO_LAUNCH | item::NAV_LAND => Err(BadPlan::AfterLanding(number + 1).into()),
         command @ DO_LAND_START => Err(BadPlan::Command { number, command, name }.into()),
         // PX4 takes it as it is; ArduCopter does not look at it.
         item::NAV_WAYPOINT if second > ACCEPTANCE_RADIUS.0 => Err(BadItems::Corner { number, radius: second }),
-        item::DO_CHANGE_SPEED if second > FASTEST.0 => Err(BadItems::Fast { number, speed: second }),
         _ => Ok(check_item(number, item)?),
     }
+}
+
+/// What is wrong with a speed of this `kind` (DO_CHANGE_SPEED's first parameter); nothing is kept clear for a kind that is not known, so the
+/// slowest counts for it.
+fn fast(number: usize, kind: f64, speed: f64) -> Option<BadItems> {
+    let (does, most) = match kind {
+        0.0 | 1.0 => ("fly", FASTEST.0),
+        2.0 => ("climb", FASTEST_CLIMB_M_S),
+        _ => ("descend", FASTEST_DESCENT_M_S),
+    };
+    let fast = BadItems::Fast {
+        number,
+        does,
+        speed,
+        most,
+    };
+    (speed > most).then_some(fast)
 }
 
 impl Work {

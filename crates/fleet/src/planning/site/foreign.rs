@@ -5,6 +5,7 @@
 
 use super::{Expected, Site};
 use crate::airspace::{Margin, Traffic};
+use model::geo::Frame;
 use model::ids::NodeName;
 use model::time::Moment;
 use model::traffic::{Aircraft, Altitude};
@@ -24,7 +25,7 @@ const PRESSURE: f64 = 300.0;
 const ANY_HEIGHT: f64 = 20_000.0;
 
 /// A transponder this near over ground to a vehicle of ours, meters, may be its own.
-const OWN_WITHIN: f64 = 50.0;
+pub(super) const OWN_WITHIN: f64 = 50.0;
 
 impl Site {
     /// Takes in the sightings that the vehicles report, each by itself: one agent may be wrong or captured (invariant 18).
@@ -36,7 +37,7 @@ impl Site {
             for aircraft in &report.traffic {
                 let age = report.made.since(aircraft.seen);
                 let heard = Moment::at(received.since_epoch().saturating_sub(age));
-                let Some(traffic) = self.traffic(aircraft, heard) else {
+                let Some(traffic) = sighting(&self.frame, aircraft, heard) else {
                     continue;
                 };
                 let own = aircraft.may_be_uncrewed && self.claims.someone_within(traffic.at, OWN_WITHIN);
@@ -46,24 +47,24 @@ impl Site {
             }
         }
     }
+}
 
-    /// What a sighting says in this site; `None` for one that is far from it.
-    fn traffic(&self, aircraft: &Aircraft, heard: Moment) -> Option<Traffic> {
-        let (amsl, off) = match aircraft.altitude {
-            Some(Altitude::Satellite(amsl)) => (amsl, SATELLITE),
-            Some(Altitude::Pressure(amsl)) => (amsl, PRESSURE),
-            None => (AltitudeAmsl(0.0), ANY_HEIGHT),
-        };
-        Some(Traffic {
-            icao: aircraft.icao,
-            at: self.frame.local(aircraft.at, amsl).ok()?,
-            velocity: aircraft.velocity,
-            climb: aircraft.climb,
-            accuracy: Margin {
-                horizontal: Meters(OFF_BY),
-                vertical: Meters(off),
-            },
-            heard,
-        })
-    }
+/// What a sighting says in the plane of `frame`; `None` for one that is far from it.
+pub(super) fn sighting(frame: &Frame, aircraft: &Aircraft, heard: Moment) -> Option<Traffic> {
+    let (amsl, off) = match aircraft.altitude {
+        Some(Altitude::Satellite(amsl)) => (amsl, SATELLITE),
+        Some(Altitude::Pressure(amsl)) => (amsl, PRESSURE),
+        None => (AltitudeAmsl(0.0), ANY_HEIGHT),
+    };
+    Some(Traffic {
+        icao: aircraft.icao,
+        at: frame.local(aircraft.at, amsl).ok()?,
+        velocity: aircraft.velocity,
+        climb: aircraft.climb,
+        accuracy: Margin {
+            horizontal: Meters(OFF_BY),
+            vertical: Meters(off),
+        },
+        heard,
+    })
 }

@@ -31,7 +31,7 @@ const HOME_WANDERS: f64 = 10.0;
 pub(super) struct Takeoffs {
     /// Until when at least the airspace above each is its own.
     until: BTreeMap<NodeName, Moment>,
-    /// Those on the ground at a place that this site does not know: without a position, or far away.
+    /// Those on the ground far from this site.
     nowhere: BTreeSet<NodeName>,
     /// Those whose way is that of a plan, and of which.
     pub(super) plans: BTreeMap<NodeName, PlanDigest>,
@@ -126,12 +126,20 @@ impl Site {
         for (node, expected) in vehicles {
             let grounded = self.claims.place(node).filter(|(_, on_ground)| *on_ground);
             let Some((at, _)) = grounded else {
-                self.revoke_takeoff(node, now);
-                if expected
-                    .report
-                    .is_some_and(|(report, _)| report.truth == FlightTruth::Disarmed)
+                let report = expected.report.map(|(report, _)| report);
+                let down = report.filter(|report| report.truth == FlightTruth::Disarmed);
+                if let Some(report) = down.filter(|_| matches!(expected.desire, Desire::AboveHome(_)))
+                    && !self.is_elsewhere(report)
                 {
-                    self.takeoffs.nowhere.insert(node.clone());
+                    self.keep_takeoff(node, report, (expected, vehicles), now);
+                    continue;
+                }
+                self.revoke_takeoff(node, now);
+                if let Some(report) = down {
+                    // One without a position may be anywhere, here as well.
+                    if report.position.is_some() && self.is_elsewhere(report) {
+                        self.takeoffs.nowhere.insert(node.clone());
+                    }
                     if expected.desire == Desire::Plan {
                         self.keep_from_crossed_plan(node, vehicles, now);
                     }
@@ -161,6 +169,28 @@ impl Site {
                 None => {}
             }
         }
+    }
+
+    /// Keeps what was given to a vehicle on the ground whose agent holds an order to take off. One that was ordered by the leader before asks
+    /// as any other, and its order is taken back while its way is not clear.
+    fn keep_takeoff(
+        &mut self,
+        node: &NodeName,
+        report: &Report,
+        (expected, vehicles): (&Expected<'_>, &BTreeMap<NodeName, Expected<'_>>),
+        now: Moment,
+    ) {
+        let at = report
+            .position
+            .and_then(|position| self.frame.local(position.at, position.amsl).ok());
+        let way = at.and_then(|at| self.way_up(at, expected));
+        let is_given = self.takeoffs.until.contains_key(node) && !self.takeoffs.plans.contains_key(node);
+        let Some(way) = way.filter(|way| is_given || self.is_clear(node, way, vehicles)) else {
+            self.revoke_takeoff(node, now);
+            return;
+        };
+        self.claims.claim_takeoff(node, Some(way), now);
+        self.takeoffs.until.insert(node.clone(), now.plus(MAY_BE_UNDER_WAY));
     }
 
     /// Gives those that are to change their height the way there, once it is clear.
@@ -258,7 +288,9 @@ impl Site {
             let unsteady = self.claims.unsteady(now).filter(|(_, why)| *why != Unsteady::Silent);
             let strays: BTreeSet<&NodeName> = unsteady.map(|(name, _)| name).collect();
             found.retain(|owner| match owner {
-                Owner::Vehicle(name) => strays.contains(name) || vehicles.get(name).is_some_and(lands),
+                Owner::Vehicle(name) => {
+                    strays.contains(name) || vehicles.get(name).is_some_and(lands) || self.guests.contains_key(name)
+                }
                 Owner::Traffic(_) => true,
             });
         }
@@ -372,17 +404,25 @@ impl Site {
     }
 
     fn is_clear(&self, node: &NodeName, way: &Route, vehicles: &BTreeMap<NodeName, Expected<'_>>) -> bool {
-        let may_come_near = |owner: &Owner| {
-            let Owner::Vehicle(other) = owner else { return false };
-            let expected = vehicles.get(other);
-            let is_down = || self.claims.place(other).is_some_and(|(_, on_ground)| on_ground);
-            let moves = expected.is_none_or(|expected| {
-                matches!(expected.desire, Desire::At(_) | Desire::Plan | Desire::Home) || (expected.roams && !is_down())
-            }) || self.routes.contains_key(other);
-            let known = self.claims.volume(owner) != Some(&Volume::Everywhere);
-            moves && (known || expected.is_none_or(may_have_flown))
+        let may_come_near = |owner: &Owner| match owner {
+            Owner::Vehicle(other) => match self.guests.get(other) {
+                Some(moves) => *moves,
+                None => self.may_move(other, vehicles),
+            },
+            Owner::Traffic(_) => false,
         };
         !self.claims.in_the_way(node, way).iter().any(may_come_near)
+    }
+
+    /// Whether the vehicle of `node` is, or may be, elsewhere than above its home: people chose their homes.
+    pub(super) fn may_move(&self, node: &NodeName, vehicles: &BTreeMap<NodeName, Expected<'_>>) -> bool {
+        let expected = vehicles.get(node);
+        let is_down = || self.claims.place(node).is_some_and(|(_, on_ground)| on_ground);
+        let moves = expected.is_none_or(|expected| {
+            matches!(expected.desire, Desire::At(_) | Desire::Plan | Desire::Home) || (expected.roams && !is_down())
+        }) || self.routes.contains_key(node);
+        let known = self.claims.volume(&Owner::Vehicle(node.clone())) != Some(&Volume::Everywhere);
+        moves && (known || expected.is_none_or(may_have_flown))
     }
 }
 

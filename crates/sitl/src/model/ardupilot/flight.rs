@@ -93,6 +93,8 @@ pub(super) enum Flight {
     ReturnHome { up_m: f64 },
     /// Return: wait above home.
     ReturnLoiter { until_s: f64, up_m: f64 },
+    /// Return: hold above home for good (RTL_ALT_FINAL).
+    ReturnHover { up_m: f64 },
     /// A pilot mode with the throttle stick at the bottom.
     Sinking { how: Sink, touched_s: Option<f64> },
     /// Motors stopped in the air.
@@ -140,7 +142,8 @@ impl Flight {
         } else {
             f64::INFINITY
         };
-        let to_up_m = (f64::from(params.get("RTL_ALT")) / 100.0).min(cone_m).max(here.up);
+        let least_m = here.up + f64::from(params.get("RTL_CLIMB_MIN")).max(0.0) / 100.0;
+        let to_up_m = (f64::from(params.get("RTL_ALT")) / 100.0).min(cone_m).max(least_m);
         let moving = airframe.velocity.up.abs() > MOVING_M_S;
         Self::ReturnClimb {
             to_up_m,
@@ -232,10 +235,17 @@ impl Flight {
             }
             Self::ReturnLoiter { until_s, up_m } => {
                 climb(airframe, up_m, Some(home), (params, speeds), dt_s);
+                let final_m = f64::from(params.get("RTL_ALT_FINAL")) / 100.0;
                 if now_s >= until_s {
-                    *self = Self::land(now_s);
+                    *self = match final_m > 0.0 {
+                        true => Self::ReturnHover {
+                            up_m: home.up + final_m,
+                        },
+                        false => Self::land(now_s),
+                    };
                 }
             }
+            Self::ReturnHover { up_m } => climb(airframe, up_m, Some(home), (params, speeds), dt_s),
             Self::Sinking { how, touched_s } => return self.sink(airframe, (how, touched_s), now_s, dt_s),
             Self::Crashing { down_s: Some(at) } => {
                 airframe.rest();

@@ -60,6 +60,7 @@ const ROWS: &[(&str, ParamKind, f32)] = &[
     ("MAV_SYSID", Int16, 1.0),
     ("MIS_RESTART", Int8, 0.0),
     ("MIS_TOTAL", Int16, 0.0),
+    ("RALLY_TOTAL", Int8, 0.0),
     ("RTL_ALT", Int32, 1500.0),
     ("RTL_ALT_FINAL", Int16, 0.0),
     ("RTL_ALT_TYPE", Int8, 0.0),

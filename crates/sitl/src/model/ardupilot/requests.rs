@@ -122,10 +122,14 @@ impl ArduPilot {
                 self.text(core, info, "Flight plan received");
                 self.mission_changed(core);
             }
-            PlanEvent::Received(PlanKind::Rally) => self.text(core, info, "Rally points received"),
+            PlanEvent::Received(PlanKind::Rally) => {
+                self.text(core, info, "Rally points received");
+                self.count_rally_points(core);
+            }
             PlanEvent::Received(PlanKind::Fence) | PlanEvent::Cleared(PlanKind::Fence) => self.read_fence(core),
             PlanEvent::Cleared(PlanKind::Mission) => self.run.forget(),
-            PlanEvent::Cleared(PlanKind::Rally) | PlanEvent::Refused(..) => {}
+            PlanEvent::Cleared(PlanKind::Rally) => self.count_rally_points(core),
+            PlanEvent::Refused(..) => {}
             PlanEvent::Invalid(_, texts) => {
                 for text in texts {
                     self.text(core, warning, &text);
@@ -144,6 +148,11 @@ impl ArduPilot {
                 self.set_current_item(core, seq);
             }
         }
+    }
+
+    fn count_rally_points(&self, core: &mut Core) {
+        let count = self.plans.items(PlanKind::Rally).len();
+        core.params.set("RALLY_TOTAL", count as f32);
     }
 
     fn read_fence(&mut self, core: &mut Core) {

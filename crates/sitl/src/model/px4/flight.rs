@@ -73,6 +73,8 @@ pub(super) enum Flight {
     ReturnClimb { up_m: f64 },
     /// Return: fly home.
     ReturnHome { up_m: f64 },
+    /// Return: hold above home before it lands (RTL_LAND_DELAY), for good without `until_s`.
+    ReturnHover { up_m: f64, until_s: Option<f64> },
     /// OFFBOARD; `touched_s` while the set-points keep it on the ground.
     Steered { steer: Steer, touched_s: Option<f64> },
     /// Motors stopped in the air.
@@ -159,6 +161,7 @@ impl Flight {
             | Self::Searching { .. }
             | Self::ReturnClimb { .. }
             | Self::ReturnHome { .. }
+            | Self::ReturnHover { .. }
             | Self::Steered { .. }
             | Self::Falling
             | Self::Tumbling => 2,
@@ -235,6 +238,20 @@ impl Flight {
             Self::ReturnHome { up_m } => {
                 hold(airframe, Neu { up: up_m, ..home }, (params, cruise_m_s), dt_s);
                 if airframe.position.ground_distance(home) < HOME_REACHED_M {
+                    let delay_s = f64::from(params.get("RTL_LAND_DELAY"));
+                    if delay_s == 0.0 {
+                        *self = Self::Landing { touched_s: None };
+                        return Outcome::ReturnLands;
+                    }
+                    *self = Self::ReturnHover {
+                        up_m: up_m.min(home.up + f64::from(params.get("RTL_DESCEND_ALT"))),
+                        until_s: (delay_s > 0.0).then_some(now_s + delay_s),
+                    };
+                }
+            }
+            Self::ReturnHover { up_m, until_s } => {
+                hold(airframe, Neu { up: up_m, ..home }, (params, cruise_m_s), dt_s);
+                if until_s.is_some_and(|until_s| now_s >= until_s) {
                     *self = Self::Landing { touched_s: None };
                     return Outcome::ReturnLands;
                 }

@@ -8,7 +8,7 @@ use crate::planning::drone::height::Height;
 use crate::planning::drone::way_home::WayHome;
 use crate::planning::drone::{Facts, Ground};
 use crate::planning::node_use::{Lift, NoLift};
-use crate::planning::site::OffStation;
+use crate::planning::site::{OffStation, returns};
 use model::assignment::Held;
 use model::report::{Activity, HandsOff, Report};
 use model::units::AltitudeAboveHome;
@@ -197,11 +197,18 @@ fn as_ordered(q: &Question<'_>, report: &Report) -> (Phase, &'static str, String
             "Failsafe",
             "the coordinator was lost and the vehicle flies its failsafe",
         ),
-        (_, Activity::LowBattery) => with(
-            Phase::Interrupted,
-            "LowBattery",
-            "the battery has reached its reserve and the vehicle lands",
-        ),
+        (_, Activity::LowBattery) => {
+            let does = match report.mode.as_deref() {
+                _ if returns(report) => "returns home to land",
+                Some("LAND" | "AUTO.LAND") => "lands where it is",
+                Some(_) | None => "is brought down",
+            };
+            (
+                Phase::Interrupted,
+                "LowBattery",
+                format!("the battery has reached its reserve and the vehicle {does}"),
+            )
+        }
         (FlightTruth::Airborne(_), _) if flies_home_first(q.drone).is_some() => match flies_home_first(q.drone) {
             Some(off @ (OffStation::Waits(_) | OffStation::KeepsClear(_))) => (
                 Phase::Flying,

@@ -241,11 +241,45 @@ fn what_leaves_the_straight_way_arms_jumps_or_lands_elsewhere_is_refused_by_its_
     let mut narrow = file();
     narrow[4] = waypoint(2.0);
     Work::of_items(&narrow).unwrap();
-    let (number, speed) = (5, 60.0);
-    assert_eq!(
-        with(5, second(done(item::DO_CHANGE_SPEED, 1.0), speed)),
-        BadItems::Fast { number, speed }
-    );
+    for (kind, does, speed, most) in [
+        (1.0, "fly", 60.0, 20.0),
+        (2.0, "climb", 6.5, 6.0),
+        (3.0, "descend", 20.0, 3.0),
+        (7.0, "descend", 20.0, 3.0),
+    ] {
+        let number = 5;
+        let fast = BadItems::Fast {
+            number,
+            does,
+            speed,
+            most,
+        };
+        assert_eq!(with(5, second(done(item::DO_CHANGE_SPEED, kind), speed)), fast);
+        let mut slower = file();
+        slower[5] = second(done(item::DO_CHANGE_SPEED, kind), most);
+        Work::of_items(&slower).unwrap();
+    }
+    let holds = |item: Item, seconds: f64| {
+        let [_, rest @ ..] = item.params;
+        let [second, third, fourth, x, y, z] = rest;
+        let params = [Some(seconds), second, third, fourth, x, y, z];
+        Item { params, ..item }
+    };
+    let months = 90.0 * 24.0 * 3600.0;
+    for long in [
+        place(item::NAV_WAYPOINT, 200.0),
+        place(item::NAV_LOITER_TIME, 200.0),
+        done(item::NAV_DELAY, 0.0),
+        done(112, 0.0),
+    ] {
+        let (number, seconds) = (4, months);
+        assert_eq!(with(4, holds(long, months)), BadItems::Long { number, seconds });
+        let mut shorter = file();
+        shorter[4] = holds(long, 3600.0);
+        Work::of_items(&shorter).unwrap();
+    }
+    let at_noon = second(done(item::NAV_DELAY, 0.0), 12.0);
+    assert_eq!(with(4, at_noon), BadItems::TimeOfDay { number: 4 });
     assert_eq!(Work::of_items(&[]).unwrap_err(), BadItems::NoPlace);
     assert_eq!(Work::of_items(&file()[..2]).unwrap_err(), BadItems::NoPlace);
     let many = vec![place(item::NAV_WAYPOINT, 1.0); 1001];

@@ -98,3 +98,25 @@ fn of_two_whose_homes_are_too_near_to_land_beside_each_other_none_takes_off_and_
     }
     assert!(waits(4.0).iter().all(|why| !why.contains("away")), "{:?}", waits(4.0));
 }
+
+#[test]
+fn an_order_to_take_off_that_the_leader_before_gave_is_taken_back_while_another_holds_above() {
+    let mut site = new();
+    let mut vehicles = [
+        vehicle("a", 0.0, Desire::At(station(50.0, 0.0, 20.0))),
+        vehicle("b", 50.0, Desire::Nothing),
+    ];
+    run(&mut site, &mut vehicles, 0);
+    vehicles[1].desire = Desire::AboveHome(AltitudeAboveHome(20.0));
+    vehicles[1].state = RouteState::default();
+    update(&mut site, &vehicles, 100);
+    assert!(!site.may_take_off(&node("b")), "its agent holds an order to fly");
+    vehicles[0].desire = Desire::At(station(0.0, 60.0, 20.0));
+    for second in 101..130 {
+        update_while_b_waits(&mut site, &vehicles, second);
+        vehicles[0].step(&site);
+    }
+    assert!(vehicles[0].at.1 > 59.0 && site.may_take_off(&node("b")));
+    update(&mut site, &vehicles, 130);
+    assert!(site.may_take_off(&node("b")), "the order of this leader stands");
+}

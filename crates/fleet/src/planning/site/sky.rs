@@ -1,0 +1,215 @@
+//! Aircraft of others over vehicles without a station, which climb and sink above their homes by no route, wherever those are.
+//!
+//! Owns: [`Sky`], the aircraft that any vehicle has reported lately, and whether one keeps a vehicle from taking off or from changing its
+//! altitude. Must not: move a vehicle that is in the air, or know sites: there may be none.
+
+use super::foreign::{OWN_WITHIN, sighting};
+use crate::airspace::{Route, Rules};
+use model::geo::{Frame, offset};
+use model::ids::NodeName;
+use model::report::Report;
+use model::time::Moment;
+use model::traffic::Aircraft;
+use model::units::{AltitudeAboveHome, Wgs84};
+use std::collections::BTreeMap;
+
+/// So many sightings of one aircraft are kept, the newest: several, since one agent may be wrong or captured (invariant 18).
+const KEPT_PER_AIRCRAFT: usize = 4;
+
+/// The aircraft that vehicles have reported lately.
+#[derive(Clone, Debug, Default)]
+pub struct Sky {
+    /// Each reporter's last sighting of each aircraft, and when it was there.
+    sightings: BTreeMap<(u32, NodeName), (Aircraft, Moment)>,
+    now: Moment,
+}
+
+impl Sky {
+    /// Takes in the `reports` that name aircraft, each with when it was received, and forgets what was not seen for long. `positions` are those
+    /// of all vehicles: the transponder of an uncrewed aircraft may be that of one of them.
+    pub fn hear<'a>(
+        &mut self,
+        reports: impl IntoIterator<Item = (&'a NodeName, &'a Report, Moment)>,
+        positions: &[Wgs84],
+        rules: &Rules,
+        now: Moment,
+    ) {
+        let is_own = |aircraft: &Aircraft| {
+            let near = |at: &Wgs84| {
+                let (east, north) = offset(*at, aircraft.at);
+                east.hypot(north) <= OWN_WITHIN
+            };
+            aircraft.may_be_uncrewed && positions.iter().any(near)
+        };
+        for (node, report, received) in reports {
+            for aircraft in report.traffic.iter().filter(|aircraft| !is_own(aircraft)) {
+                let age = report.made.since(aircraft.seen);
+                let heard = Moment::at(received.since_epoch().saturating_sub(age));
+                let known = self.sightings.get(&(aircraft.icao, node.clone()));
+                if known.is_none_or(|(_, last)| heard > *last) {
+                    self.sightings.insert((aircraft.icao, node.clone()), (*aircraft, heard));
+                }
+            }
+        }
+        self.now = now;
+        self.sightings
+            .retain(|_, (_, heard)| now.since(*heard) <= rules.traffic_kept);
+        let mut newest: Vec<(u32, Moment, NodeName)> = self
+            .sightings
+            .iter()
+            .map(|((icao, node), (_, heard))| (*icao, *heard, node.clone()))
+            .collect();
+        newest.sort();
+        for same in newest.chunk_by(|(one, ..), (other, ..)| one == other) {
+            for (icao, _, node) in same.iter().rev().skip(KEPT_PER_AIRCRAFT) {
+                self.sightings.remove(&(*icao, node.clone()));
+            }
+        }
+    }
+
+    /// Whether no aircraft is known.
+    #[must_use]
+    pub fn is_empty(&self) -> bool {
+        self.sightings.is_empty()
+    }
+
+    /// Whether an aircraft may come near to the vehicle that has made this `report` between its place and `altitude` above its home. One that
+    /// does not report where it is does not take off.
+    #[must_use]
+    pub fn is_clear(&self, report: &Report, altitude: AltitudeAboveHome, rules: &Rules) -> bool {
+        self.sightings.is_empty() || self.clears(report, altitude, rules).unwrap_or(false)
+    }
+
+    fn clears(&self, report: &Report, altitude: AltitudeAboveHome, rules: &Rules) -> Option<bool> {
+        let position = report.position?;
+        let frame = Frame::at(position.at).ok()?;
+        let at = frame.local(position.at, position.amsl).ok()?;
+        let home = report.home.map_or(position.amsl.0 - position.above_home.0, |home| home.amsl.0);
+        let way = Route::through([at, at.at_height(home + altitude.0)]).ok()?;
+        let way = way.volume(rules.margin(rules.accuracy));
+        let seen = self.sightings.values();
+        let mut seen = seen.filter_map(|(aircraft, heard)| sighting(&frame, aircraft, *heard));
+        Some(seen.all(|aircraft| way.clear_of(&aircraft.volume(self.now), rules)))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use model::geo::shifted;
+    use model::traffic::Altitude;
+    use model::units::AltitudeAmsl;
+    use model::vehicle::{FlightTruth, Position};
+    use std::time::Duration;
+
+    const HERE: Wgs84 = Wgs84 {
+        latitude_deg: 47.4,
+        longitude_deg: 8.5,
+    };
+
+    fn at(second: u64) -> Moment {
+        Moment::at(Duration::from_secs(second))
+    }
+
+    fn node(name: &str) -> NodeName {
+        NodeName::parse(name).unwrap()
+    }
+
+    fn helicopter(north: f64, up: f64, second: u64) -> Aircraft {
+        Aircraft {
+            icao: 7,
+            at: shifted(HERE, 0.0, north),
+            altitude: Some(Altitude::Satellite(AltitudeAmsl(488.0 + up))),
+            velocity: Some([0.0, 0.0]),
+            climb: Some(0.0),
+            may_be_uncrewed: false,
+            seen: at(second),
+        }
+    }
+
+    fn report(second: u64, traffic: Vec<Aircraft>) -> Report {
+        Report {
+            made: at(second),
+            truth: FlightTruth::Disarmed,
+            position: Some(Position {
+                at: HERE,
+                amsl: AltitudeAmsl(488.0),
+                above_home: AltitudeAboveHome(0.0),
+            }),
+            traffic,
+            ..Report::of_nothing(node("n"))
+        }
+    }
+
+    fn is_clear(traffic: Vec<Aircraft>, to: f64) -> bool {
+        let mut sky = Sky::default();
+        let reported = report(0, traffic);
+        let rules = Rules::default();
+        sky.hear([(&node("far"), &reported, at(0))], &[HERE], &rules, at(0));
+        sky.is_clear(&report(0, Vec::new()), AltitudeAboveHome(to), &rules)
+    }
+
+    #[test]
+    fn a_vehicle_does_not_climb_into_an_aircraft_that_any_other_reports() {
+        assert!(is_clear(Vec::new(), 20.0));
+        assert!(!is_clear(vec![helicopter(50.0, 60.0, 0)], 20.0));
+        assert!(is_clear(vec![helicopter(3000.0, 60.0, 0)], 20.0));
+        assert!(is_clear(vec![helicopter(50.0, 900.0, 0)], 20.0), "it is far above");
+        assert!(!is_clear(vec![helicopter(3000.0, 60.0, 0), helicopter(0.0, 90.0, 0)], 20.0));
+    }
+
+    #[test]
+    fn the_transponder_of_a_vehicle_of_ours_keeps_it_not_on_the_ground() {
+        let own = Aircraft {
+            may_be_uncrewed: true,
+            ..helicopter(10.0, 0.0, 0)
+        };
+        assert!(is_clear(vec![own], 20.0));
+        assert!(!is_clear(vec![Aircraft { at: shifted(HERE, 0.0, 90.0), ..own }], 20.0));
+    }
+
+    #[test]
+    fn an_aircraft_is_forgotten_when_nobody_has_seen_it_for_a_minute() {
+        let mut sky = Sky::default();
+        let rules = Rules::default();
+        let seen = report(0, vec![helicopter(50.0, 60.0, 0)]);
+        let nobody = [];
+        sky.hear([(&node("n"), &seen, at(0))], &[HERE], &rules, at(0));
+        let clear = |sky: &Sky| sky.is_clear(&report(0, Vec::new()), AltitudeAboveHome(20.0), &rules);
+        sky.hear(nobody, &[HERE], &rules, at(60));
+        assert!(!clear(&sky));
+        sky.hear(nobody, &[HERE], &rules, at(61));
+        assert!(clear(&sky));
+    }
+
+    #[test]
+    fn of_one_aircraft_the_newest_sightings_are_kept_and_one_vehicle_hides_none_of_anothers() {
+        let mut sky = Sky::default();
+        let rules = Rules::default();
+        let real = report(0, vec![helicopter(50.0, 60.0, 0)]);
+        let elsewhere = report(1, vec![helicopter(9000.0, 60.0, 1)]);
+        let clear = |sky: &Sky| sky.is_clear(&report(1, Vec::new()), AltitudeAboveHome(20.0), &rules);
+        sky.hear([(&node("n"), &real, at(0))], &[HERE], &rules, at(0));
+        sky.hear([(&node("liar"), &elsewhere, at(1))], &[HERE], &rules, at(1));
+        assert!(!clear(&sky));
+        for other in 0..3 {
+            let other = node(&format!("other-{other}"));
+            sky.hear([(&other, &elsewhere, at(1))], &[HERE], &rules, at(1));
+        }
+        assert!(clear(&sky), "four have seen it elsewhere since");
+    }
+
+    #[test]
+    fn a_vehicle_that_does_not_know_where_it_is_waits_while_there_is_an_aircraft_anywhere() {
+        let mut sky = Sky::default();
+        let rules = Rules::default();
+        let lost = Report {
+            position: None,
+            ..report(0, Vec::new())
+        };
+        assert!(sky.is_clear(&lost, AltitudeAboveHome(20.0), &rules));
+        let seen = report(0, vec![helicopter(5000.0, 60.0, 0)]);
+        sky.hear([(&node("n"), &seen, at(0))], &[HERE], &rules, at(0));
+        assert!(!sky.is_clear(&lost, AltitudeAboveHome(20.0), &rules));
+    }
+}

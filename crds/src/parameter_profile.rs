@@ -1,11 +1,15 @@
 //! `ParameterProfile`: the values that autopilot parameters of the selected vehicles are to have.
 
+mod settings;
+
 use crate::rules::UnsettledVehicle;
 use k8s_openapi::apimachinery::pkg::apis::meta::v1::{Condition, LabelSelector};
 use kube::{CustomResource, KubeSchema};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use std::collections::BTreeMap;
+
+pub use settings::{SettingAction, Settings};
 
 /// Which values.
 #[derive(CustomResource, KubeSchema, Serialize, Deserialize, Clone, Debug, PartialEq)]
@@ -58,8 +62,8 @@ use std::collections::BTreeMap;
         description = "Which vehicle does not have them, and why."
     )
 )]
-#[kube(validation = Rule::new("has(self.spec.ardupilot) || has(self.spec.px4)")
-    .message("a ParameterProfile without values does nothing; give values under ardupilot or px4")
+#[kube(validation = Rule::new("has(self.spec.ardupilot) || has(self.spec.px4) || has(self.spec.settings)")
+    .message("a ParameterProfile without values does nothing; give values under settings, ardupilot or px4")
     .field_path(".spec"))]
 #[serde(rename_all = "camelCase")]
 pub struct ParameterProfileSpec {
@@ -82,10 +86,15 @@ pub struct ParameterProfileSpec {
     pub reboot: Reboot,
 
     /// On how many vehicles at a time values are changed. 1 to 1000, 1 when left out. One that refuses a value stops all that would
-    /// follow.
+    /// follow; one whose autopilot has no parameter of a name does not.
     #[serde(default = "one")]
     #[x_kube(validation = Rule::new("self >= 1 && self <= 1000").message("maxUnavailable must be from 1 to 1000 vehicles; choose a number in that range"))]
     pub max_unavailable: i32,
+
+    /// Values by meaning, each in the unit of its name: the agent sets each under the name and in the unit that its autopilot has for it,
+    /// whichever stack and version that is. What has no setting here is set by its name, below.
+    #[serde(default, skip_serializing_if = "Option::is_none")]
+    pub settings: Option<Settings>,
 
     /// Values for ArduPilot, by name: a number such as "1500", or an expression such as "{{ 1500 + 500*slot }}" with the variables slot
     /// (of the Drone that the vehicle serves), number (the label skein.dev/number) and systemId.

@@ -220,6 +220,9 @@ pub struct SentValue {
     /// Whether the autopilot may be rebooted for it.
     #[serde(default)]
     pub reboot: bool,
+    /// Whether its agent sets it under the name and in the unit that its autopilot has for it.
+    #[serde(default, skip_serializing_if = "std::ops::Not::not")]
+    pub any_name: bool,
 }
 
 /// The Remote ID of a vehicle.

@@ -485,6 +485,10 @@ pub struct WantedParameter {
     /// Whether the autopilot may be rebooted for it, on the ground and idle.
     #[prost(bool, tag = "4")]
     pub may_reboot: bool,
+    /// Whether the agent sets it under another name and in another unit where its autopilot has it under that. Name and value are those of
+    /// the newest version; an agent that does not know this field takes them as they are.
+    #[prost(bool, tag = "5")]
+    pub any_name: bool,
 }
 /// What an agent reports of the rules that it holds.
 #[derive(Clone, PartialEq, ::prost::Message)]
@@ -521,6 +525,9 @@ pub struct Deviation {
     /// Why it was refused.
     #[prost(string, tag = "5")]
     pub words: ::prost::alloc::string::String,
+    /// It was refused because the autopilot has no parameter of this name: nothing was changed.
+    #[prost(bool, tag = "6")]
+    pub missing: bool,
 }
 /// A person's order, given twice, to stop the motors of one vehicle.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

@@ -9,10 +9,15 @@ use super::no_answer::NoAnswer;
 use super::shelf::Shelf;
 use super::wanted::{Errand, Outcome, RemoteLog, Wait, Wanted};
 use proto::v1;
+use std::time::Duration;
 use tracing::warn;
 
-/// So often a log may differ from its checksum: the first time it may have grown, and is gone on with; then it is fetched again from its beginning.
-const DIFFERS_AT_MOST: u32 = 3;
+/// So often a log that does not grow may differ from its checksum. Each time it is fetched again from its beginning.
+const DIFFERS_AT_MOST: u32 = 2;
+/// So often a log may have grown when it is checked. It is gone on with, after a pause: each check has the autopilot read all of the file, and
+/// ArduCopter writes on for 15 s after it is disarmed (`HAL_LOGGER_ARM_PERSIST`).
+const GROWS_AT_MOST: u32 = 30;
+const GROWTH_PAUSE: Duration = Duration::from_secs(5);
 
 /// See the module text.
 #[derive(Debug)]
@@ -20,6 +25,9 @@ pub(super) struct AutopilotLogs {
     wanted: Wanted,
     logs: Vec<RemoteLog>,
     differed: u32,
+    grew: u32,
+    /// How long the log was when it differed last.
+    checked: Option<u64>,
     /// For how many bytes of the log that is fetched room was made.
     room: u64,
 }
@@ -40,6 +48,8 @@ impl AutopilotLogs {
             wanted,
             logs: Vec::new(),
             differed: 0,
+            grew: 0,
+            checked: None,
             room: 0,
         }
     }
@@ -114,7 +124,7 @@ impl AutopilotLogs {
                         path: log.path.clone(),
                         before: shelf.there(&log),
                     });
-                    self.differed = 0;
+                    (self.differed, self.grew, self.checked) = (0, 0, None);
                     self.room = log.bytes;
                 }
             }
@@ -139,7 +149,7 @@ impl AutopilotLogs {
             name: String::new(),
         };
         match outcome {
-            _ if !fits => self.again(&log, shelf),
+            _ if !fits => self.again(&log, shelf, Duration::ZERO),
             Outcome::Open | Outcome::Listed(_) => {}
             Outcome::Failed(why) => {
                 self.wanted.board().end();
@@ -154,15 +164,7 @@ impl AutopilotLogs {
                     }
                     (answer.done, answer.name, answer.got) = (true, stored.to_string(), bytes);
                 } else {
-                    self.differed += 1;
-                    if self.differed > DIFFERS_AT_MOST {
-                        self.wanted.board().end();
-                        return Err(NoAnswer::Differs);
-                    }
-                    if self.differed > 1 {
-                        shelf.begin_again(&log)?;
-                    }
-                    self.again(&log, shelf);
+                    self.differs(&log, shelf)?;
                 }
             }
         }
@@ -186,11 +188,40 @@ impl AutopilotLogs {
         }
     }
 
-    fn again(&self, log: &RemoteLog, shelf: &Shelf) {
-        self.wanted.board().begin(Errand::Fetch {
+    /// Goes on with a log whose checksum is another if it may have grown since it came, else begins it again.
+    fn differs(&mut self, log: &RemoteLog, shelf: &Shelf) -> Result<(), NoAnswer> {
+        let grows = self.checked.is_none_or(|before| log.bytes > before);
+        self.checked = Some(log.bytes);
+        let (count, most) = if grows {
+            (&mut self.grew, GROWS_AT_MOST)
+        } else {
+            (&mut self.differed, DIFFERS_AT_MOST)
+        };
+        *count += 1;
+        let is_too_often = *count > most;
+        // Asked for again, it is gone on with as well.
+        if let Some(listed) = self.logs.iter_mut().find(|listed| listed.path == log.path) {
+            listed.bytes = log.bytes;
+        }
+        if is_too_often {
+            self.wanted.board().end();
+            return Err(NoAnswer::Differs);
+        }
+        if grows {
+            self.again(log, shelf, GROWTH_PAUSE);
+        } else {
+            shelf.begin_again(log)?;
+            self.again(log, shelf, Duration::ZERO);
+        }
+        Ok(())
+    }
+
+    fn again(&self, log: &RemoteLog, shelf: &Shelf, pause: Duration) {
+        let errand = Errand::Fetch {
             path: log.path.clone(),
             before: shelf.there(log),
-        });
+        };
+        self.wanted.board().begin_after(pause, errand);
     }
 }
 

@@ -171,9 +171,12 @@ impl LogFetch {
             return;
         }
         if *number != self.number {
-            (self.number, self.tries, self.not_before) = (*number, 0, now);
+            (self.number, self.tries, self.not_before) = (*number, 0, now.plus(board.pause));
         }
         if now < self.not_before {
+            if !board.pause.is_zero() {
+                board.waits = Some(Wait::Soon("the autopilot still writes the log"));
+            }
             return;
         }
         let seq = self.seq.unwrap_or(FIRST_SEQ);

@@ -4,6 +4,7 @@
 //! Owns: [`Wanted`], which both sides hold for a moment at a time. Must not: wait, or grow beyond a bound.
 
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
+use std::time::Duration;
 
 /// Most bytes that wait for the disk; the download rests then.
 pub(crate) const WAITING_AT_MOST: usize = 256 * 1024;
@@ -76,6 +77,8 @@ pub(crate) struct Board {
     pub(crate) size: Option<u64>,
     /// Why it does not go on now, if it does not.
     pub(crate) waits: Option<Wait>,
+    /// Time before it is begun.
+    pub(crate) pause: Duration,
 }
 
 impl Board {
@@ -92,6 +95,12 @@ impl Board {
             asked: number,
             ..Self::default()
         };
+    }
+
+    /// Begins an errand after a pause, in place of another.
+    pub(crate) fn begin_after(&mut self, pause: Duration, errand: Errand) {
+        self.begin(errand);
+        self.pause = pause;
     }
 
     /// Ends the errand, whatever has become of it.

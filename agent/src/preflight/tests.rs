@@ -168,8 +168,8 @@ fn each_parameter_is_asked_for_until_it_comes_and_again_much_later() {
 
 #[test]
 fn the_return_altitude_is_read_under_the_name_and_unit_of_each_version() {
-    for (fine, name, stored) in [(&NEW, "RTL_ALT_M", 100.0), (&OLD, "RTL_ALT", 10_000.0)] {
-        let reader = read(Autopilot::ArduPilot, fine, &[(name, stored)]);
+    for (fine, name, stored) in [(NEW, "RTL_ALT_M", 100.0), (OLD, "RTL_ALT", 10_000.0)] {
+        let reader = read(Autopilot::ArduPilot, &fine, &[(name, stored)]);
         assert_eq!(
             reader.return_altitude(Autopilot::ArduPilot),
             Some(AltitudeAboveHome(100.0)),
@@ -302,7 +302,7 @@ fn without_a_drone_an_autopilot_is_asked_for_the_altitude_of_its_return_and_for_
             ]
             .as_slice(),
         ),
-        (Autopilot::Px4, &["RTL_RETURN_ALT"]),
+        (Autopilot::Px4, ["RTL_RETURN_ALT"].as_slice()),
     ] {
         let mut reader = Reader::default();
         let ask = |reader: &mut Reader, ms| {
@@ -373,12 +373,17 @@ fn a_failsafe_that_is_on_and_does_nothing_is_a_finding() {
         ),
         (
             Autopilot::ArduPilot,
-            &NEW,
+            NEW.as_slice(),
             ("BATT_LOW_VOLT", 0.0),
             "BATT_LOW_VOLT and BATT_LOW_MAH are 0",
         ),
-        (Autopilot::Px4, &PX4, ("COM_DLL_EXCEPT", 7.0), "set it to 4"),
-        (Autopilot::Px4, &PX4, ("COM_DLL_EXCEPT", 2.0), "while it holds"),
+        (Autopilot::Px4, PX4.as_slice(), ("COM_DLL_EXCEPT", 7.0), "set it to 4"),
+        (
+            Autopilot::Px4,
+            PX4.as_slice(),
+            ("COM_DLL_EXCEPT", 2.0),
+            "while it holds",
+        ),
     ] {
         let problems = problems(autopilot, fine, &[changed]);
         assert_eq!(problems.len(), 1, "{problems:?}");
@@ -410,13 +415,13 @@ fn a_return_that_is_flown_otherwise_than_it_is_claimed_is_a_finding() {
         ),
         (
             Autopilot::ArduPilot,
-            &NEW,
+            NEW.as_slice(),
             ("RTL_ALT_FINAL_M", 5.0),
             "RTL_ALT_FINAL_M is 5 m: a return ends in a hover",
         ),
         (
             Autopilot::ArduPilot,
-            &NEW,
+            NEW.as_slice(),
             ("RTL_CLIMB_MIN_M", 10.0),
             "climbs by that at least, from wherever the vehicle is",
         ),
@@ -444,27 +449,42 @@ fn a_return_that_is_flown_otherwise_than_it_is_claimed_is_a_finding() {
             ("BATT_FS_CRT_ACT", 4.0),
             "not the straight one",
         ),
-        (Autopilot::ArduPilot, &NEW, ("RTL_ALT_TYPE", 1.0), "above the terrain"),
         (
             Autopilot::ArduPilot,
-            &NEW,
+            NEW.as_slice(),
+            ("RTL_ALT_TYPE", 1.0),
+            "above the terrain",
+        ),
+        (
+            Autopilot::ArduPilot,
+            NEW.as_slice(),
             ("FS_GCS_ENABLE", 3.0),
             "not the straight one",
         ),
         (
             Autopilot::ArduPilot,
-            &NEW,
+            NEW.as_slice(),
             ("RTL_ALT_M", 3000.0),
             "in centimeters before",
         ),
         (
             Autopilot::Px4,
-            &PX4,
+            PX4.as_slice(),
             ("RTL_LAND_DELAY", -1.0),
             "RTL_LAND_DELAY is -1 s: a return ends in a hover",
         ),
-        (Autopilot::Px4, &PX4, ("RTL_TYPE", 1.0), "elsewhere than straight home"),
-        (Autopilot::Px4, &PX4, ("RTL_RETURN_ALT", f32::NAN), "hardly meant"),
+        (
+            Autopilot::Px4,
+            PX4.as_slice(),
+            ("RTL_TYPE", 1.0),
+            "elsewhere than straight home",
+        ),
+        (
+            Autopilot::Px4,
+            PX4.as_slice(),
+            ("RTL_RETURN_ALT", f32::NAN),
+            "hardly meant",
+        ),
     ] {
         let problems = problems(autopilot, fine, &[changed]);
         assert_eq!(problems.len(), 1, "{changed:?}: {problems:?}");
@@ -534,8 +554,18 @@ fn corners_that_are_cut_wider_than_is_claimed_are_a_finding() {
             ("WPNAV_RADIUS", 500.0),
             "set it to 200 or less",
         ),
-        (Autopilot::ArduPilot, &NEW, ("WP_RADIUS_M", 5.0), "set it to 2 or less"),
-        (Autopilot::Px4, &PX4, ("NAV_ACC_RAD", 10.0), "NAV_ACC_RAD is 10 m"),
+        (
+            Autopilot::ArduPilot,
+            NEW.as_slice(),
+            ("WP_RADIUS_M", 5.0),
+            "set it to 2 or less",
+        ),
+        (
+            Autopilot::Px4,
+            PX4.as_slice(),
+            ("NAV_ACC_RAD", 10.0),
+            "NAV_ACC_RAD is 10 m",
+        ),
     ] {
         let problems = problems(autopilot, fine, &[changed]);
         assert_eq!(problems.len(), 1, "{problems:?}");

@@ -8,8 +8,12 @@
 //!   Settled --PARAM_VALUE heard, no matter who asked--> Settled
 //!           --checked again--> Check, which is as good as Settled while the answer may come --PARAM_VALUE--> Settled
 //!
-//! Recorded: neither autopilot answers about a name that it does not know, nor PX4 to a wrong type; ArduPilot answers to a
-//! parameter that cannot be written with the old value and the text "Param write denied (NAME)".
+//! A parameter that is wanted by meaning, and one that is given back, is asked for under each name that versions have for it
+//! ([`model::parameter_meaning`]), until one is answered; it is set under that name, in its unit.
+//!
+//! Recorded: ArduCopter until 4.7-dev and PX4 until 1.17 do not answer about a name that they do not know, later ones do by PARAM_ERROR. PX4
+//! does not answer to a wrong type. ArduPilot answers to a parameter that cannot be written with the old value and the text "Param write
+//! denied (NAME)".
 
 use super::before::Before;
 use super::reboot::counts_after_reboot;
@@ -21,7 +25,8 @@ use link::dialect::{
 };
 use model::backoff::Backoff;
 use model::denied_parameters;
-use model::rules::{Deviation, DeviationWhy, Enforce, Rules};
+use model::parameter_meaning::{self, Name};
+use model::rules::{Deviation, DeviationWhy, Enforce, Rules, WantedParameter};
 use model::time::Moment;
 use model::vehicle::{Autopilot, Identity};
 use std::collections::BTreeMap;
@@ -74,7 +79,18 @@ pub struct Parameters {
 
 #[derive(Clone, Debug)]
 struct Entry {
+    /// In the unit of the name at `given`.
     wanted: f64,
+    /// The names under which the autopilot may have it; empty: only its own.
+    names: &'static [Name],
+    /// Place among `names` of the name by which it is wanted.
+    given: usize,
+    /// Place of the name that has answered.
+    at: usize,
+    /// Place of the name that is asked for.
+    asks: usize,
+    /// A bit for each that the autopilot does not have, by its own account.
+    missing: u8,
     enforce: Enforce,
     may_reboot: bool,
     /// No rule names it any more: it gets back what it was.
@@ -101,20 +117,111 @@ enum Stage {
     Check,
 }
 
+/// Names differ between the stacks.
+const STACKS: [Autopilot; 2] = [Autopilot::ArduPilot, Autopilot::Px4];
+
 impl Entry {
+    fn of(wanted: &WantedParameter) -> Self {
+        let entry = Self::new(wanted.value, wanted.enforce, wanted.may_reboot, false);
+        if wanted.any_name {
+            entry.under_any_name(&wanted.name)
+        } else {
+            entry
+        }
+    }
+
+    /// Wanted by `name`, and set under the one that the autopilot has for it.
+    fn under_any_name(mut self, name: &str) -> Self {
+        let names = STACKS.map(|stack| parameter_meaning::convertible(stack, name));
+        self.names = names.into_iter().find(|names| !names.is_empty()).unwrap_or_default();
+        self.given = self.place(name, name).unwrap_or_default();
+        (self.at, self.asks) = (self.given, self.given);
+        self
+    }
+
+    /// How many names it may have.
+    fn count(&self) -> u32 {
+        u32::try_from(self.names.len().max(1)).unwrap_or(u32::MAX)
+    }
+
+    /// The name that the autopilot has for `wanted`, as far as is known.
+    fn own<'a>(&self, wanted: &'a str) -> &'a str {
+        self.name(self.at, wanted)
+    }
+
+    fn name<'a>(&self, at: usize, wanted: &'a str) -> &'a str {
+        self.names.get(at).map_or(wanted, |name| name.name)
+    }
+
+    /// Place of `name` among the names of `wanted`.
+    fn place(&self, wanted: &str, name: &str) -> Option<usize> {
+        match self.names {
+            [] => (wanted == name).then_some(0),
+            names => names.iter().position(|known| known.name == name),
+        }
+    }
+
+    fn convert(&self, number: f64, from: usize, to: usize) -> f64 {
+        match (self.names.get(from), self.names.get(to)) {
+            (Some(one), Some(other)) if from != to => other.write(one.read(number)),
+            _ => number,
+        }
+    }
+
+    /// The wanted number in the unit of the autopilot's name.
+    fn number(&self) -> f64 {
+        self.convert(self.wanted, self.given, self.at)
+    }
+
+    /// A number of the autopilot in the unit in which it is wanted.
+    fn as_wanted(&self, number: f64) -> f64 {
+        self.convert(number, self.at, self.given)
+    }
+
+    /// Whether the autopilot has it under no name, by its own account.
+    fn is_missing(&self) -> bool {
+        self.missing.count_ones() >= self.count()
+    }
+
+    /// Goes on to the next of its names that may be there.
+    fn ask_by_next_name(&mut self) {
+        let count = self.names.len();
+        let mut others = (1..count).map(|step| (self.asks + step) % count);
+        if let Some(other) = others.find(|other| self.missing & (1_u8 << *other) == 0) {
+            self.asks = other;
+        }
+    }
+
+    fn gave_up(&self) -> bool {
+        self.is_missing() || self.asked >= GIVE_UP_AFTER.saturating_mul(self.count())
+    }
+
     fn rests(&self) -> bool {
-        self.stage == Stage::Settled || self.asked >= GIVE_UP_AFTER
+        self.stage == Stage::Settled || self.gave_up()
     }
 
     /// Whether it is, as far as is known, still to be set.
     fn will_change(&self) -> bool {
-        let gave_up = self.asked.max(self.sets) >= GIVE_UP_AFTER || self.objection.is_some();
+        let gave_up = self.gave_up() || self.sets >= GIVE_UP_AFTER || self.objection.is_some();
         !self.has_value() && !gave_up && self.enforce != Enforce::Report
+    }
+
+    /// Keeps what is known by `old`, if that is about the same parameter of the autopilot; both are of `wanted`.
+    fn carry(&mut self, old: &Self, wanted: &str) {
+        if let Some(at) = self.place(wanted, old.own(wanted)) {
+            (self.at, self.asks) = (at, at);
+            (self.known, self.stage) = (old.known, old.stage);
+        }
     }
 
     fn new(wanted: f64, enforce: Enforce, may_reboot: bool, back: bool) -> Self {
         Self {
             wanted,
+            names: &[],
+            given: 0,
+            at: 0,
+            asks: 0,
+            missing: 0,
             enforce,
             may_reboot,
             back,
@@ -135,7 +242,7 @@ impl Entry {
 
     /// Whether it had the wanted value when it was read last, however long ago.
     fn had_value(&self) -> bool {
-        self.known.is_some_and(|(value, kind)| same(self.wanted, value, kind))
+        self.known.is_some_and(|(value, kind)| same(self.number(), value, kind))
     }
 
     const fn is_known(&self) -> bool {
@@ -148,20 +255,26 @@ impl Parameters {
     pub fn follow(&mut self, memory: &Remembered) {
         let mut old = std::mem::take(&mut self.entries);
         let wanted = memory.held.iter().flat_map(|rules: &Rules| &rules.parameters);
-        let wanted = wanted.map(|p| (p.name.clone(), Entry::new(p.value, p.enforce, p.may_reboot, false)));
-        for (name, mut entry) in wanted {
-            if let Some(old) = old.remove(&name) {
-                (entry.known, entry.stage) = (old.known, old.stage);
+        for wanted in wanted {
+            let mut entry = Entry::of(wanted);
+            if let Some(old) = old.remove(&wanted.name) {
+                entry.carry(&old, &wanted.name);
             }
-            self.entries.insert(name, entry);
+            self.entries.insert(wanted.name.clone(), entry);
         }
         for (name, value) in &memory.before.parameters {
-            if self.entries.contains_key(name) {
+            let of = |(wanted, entry): (&String, &Entry)| entry.place(wanted, name).is_some();
+            if self.entries.iter().any(of) {
                 continue;
             }
-            let mut entry = Entry::new(*value, Enforce::Apply, false, true);
+            let plain = Entry::new(*value, Enforce::Apply, false, true);
+            // The autopilot may have another version by now, unless another of its names has an entry of its own.
+            let mut entry = plain.clone().under_any_name(name);
+            if entry.names.iter().any(|other| self.entries.contains_key(other.name)) {
+                entry = plain;
+            }
             if let Some(old) = old.remove(name) {
-                (entry.known, entry.stage) = (old.known, old.stage);
+                entry.carry(&old, name);
             }
             self.entries.insert(name.clone(), entry);
         }
@@ -171,6 +284,8 @@ impl Parameters {
     pub fn read_again(&mut self) {
         for entry in self.entries.values_mut() {
             (entry.stage, entry.asked, entry.not_before) = (Stage::Read, 0, Moment::default());
+            // It may be another version by now.
+            entry.missing = 0;
         }
     }
 
@@ -203,19 +318,35 @@ impl Parameters {
     /// Takes a PARAM_VALUE (22) of our autopilot, no matter who asked for it.
     pub fn receive(&mut self, autopilot: Autopilot, m: &PARAM_VALUE_DATA, now: Moment, jitter: f64) {
         let Ok(name) = m.param_id.to_str() else { return };
-        if let Some(entry) = self.entries.get_mut(name) {
+        if let Some((entry, at)) = self.entry_of(name) {
+            (entry.at, entry.asks) = (at, at);
+            entry.missing &= !(1_u8 << at);
             entry.receive(autopilot, m, now, jitter);
         }
+    }
+
+    /// The entry that has `name` among its names, and the place of it.
+    fn entry_of(&mut self, name: &str) -> Option<(&mut Entry, usize)> {
+        let mut entries = self.entries.iter_mut();
+        entries.find_map(|(wanted, entry)| entry.place(wanted, name).map(|at| (entry, at)))
     }
 
     /// Takes a PARAM_ERROR (345) of our autopilot, no matter whose message it answers.
     pub fn failed(&mut self, m: &PARAM_ERROR_DATA, now: Moment) {
         let Ok(name) = m.param_id.to_str() else { return };
-        if let Some(entry) = self.entries.get_mut(name) {
-            entry.objection = Some(words(name, m.error));
-            entry.asked = entry.asked.max(GIVE_UP_AFTER);
-            entry.not_before = entry.not_before.max(now.plus(ASK_AGAIN.cap));
+        let Some((entry, at)) = self.entry_of(name) else { return };
+        if m.error == MavParamError::MAV_PARAM_ERROR_DOES_NOT_EXIST {
+            entry.missing |= 1_u8 << at;
+            if entry.asks == at {
+                entry.stage = Stage::Read;
+                entry.ask_by_next_name();
+                entry.not_before = now;
+            }
+            return;
         }
+        entry.objection = Some(words(name, m.error));
+        entry.asked = entry.asked.max(GIVE_UP_AFTER.saturating_mul(entry.count()));
+        entry.not_before = entry.not_before.max(now.plus(ASK_AGAIN.cap));
     }
 
     /// Takes a text of our autopilot.
@@ -224,7 +355,7 @@ impl Parameters {
         let Some(name) = denied.and_then(|rest| rest.strip_suffix(')')) else {
             return;
         };
-        if let Some(entry) = self.entries.get_mut(name) {
+        if let Some((entry, _)) = self.entry_of(name) {
             entry.objection = Some(denied_words(name));
         }
     }
@@ -237,7 +368,9 @@ impl Parameters {
 
     /// Those that have what they had before ours, and are to be forgotten.
     pub fn given_back(&mut self) -> Vec<String> {
-        let back = self.entries.iter().filter(|(_, entry)| entry.back && entry.has_value());
+        // What the autopilot does not have any more, as after another version was flashed, cannot be given back.
+        let done = |entry: &Entry| entry.back && (entry.has_value() || entry.is_missing());
+        let back = self.entries.iter().filter(|(_, entry)| done(entry));
         let names: Vec<String> = back.map(|(name, _)| name.clone()).collect();
         for name in &names {
             self.entries.remove(name);
@@ -249,7 +382,7 @@ impl Parameters {
     #[must_use]
     pub fn wants_reboot(&self, memory: &Before) -> bool {
         let waits = |(name, entry): (&String, &Entry)| {
-            entry.may_reboot && entry.has_value() && memory.waits_for_reboot.contains_key(name)
+            entry.may_reboot && entry.has_value() && memory.waits_for_reboot.contains_key(entry.own(name))
         };
         self.entries.iter().any(waits)
     }
@@ -283,11 +416,26 @@ impl Entry {
         let (value, kind) = match (self.stage, self.known) {
             (Stage::Settled, Some(known)) => known,
             (Stage::Read | Stage::Confirm | Stage::Check, _) | (Stage::Settled, None) => {
-                if self.stage == Stage::Check && self.asked >= GIVE_UP_AFTER {
+                if self.is_missing() {
+                    return None;
+                }
+                if self.stage == Stage::Check && self.gave_up() {
                     self.stage = Stage::Read;
                 }
+                // One that has answered under a name has that one until it may have been flashed.
+                if self.stage == Stage::Read && self.asked > 0 {
+                    self.ask_by_next_name();
+                }
                 self.asked = self.asked.saturating_add(1);
-                self.not_before = now.plus(ASK_AGAIN.delay(self.asked, jitter));
+                // One name after the other, and all of them again later.
+                let (rounds, rest) = (self.asked.div_ceil(self.count()), self.asked % self.count());
+                let delay = if rest == 0 || self.stage != Stage::Read {
+                    ASK_AGAIN.delay(rounds, jitter)
+                } else {
+                    CONFIRM_AFTER
+                };
+                self.not_before = now.plus(delay);
+                let name = self.name(self.asks, name);
                 return Some(Send::whenever(MavMessage::PARAM_REQUEST_READ(
                     PARAM_REQUEST_READ_DATA {
                         param_index: -1,
@@ -298,12 +446,13 @@ impl Entry {
                 )));
             }
         };
-        if same(self.wanted, value, kind) || self.enforce == Enforce::Report || !may_write {
+        let (name, number) = (self.own(name), self.number());
+        if same(number, value, kind) || self.enforce == Enforce::Report || !may_write {
             return None;
         }
         let field = match self
             .may_be_set(to.autopilot, name)
-            .and_then(|()| encode(to.autopilot, self.wanted, kind))
+            .and_then(|()| encode(to.autopilot, number, kind))
         {
             Ok(field) => field,
             Err(why) => {
@@ -312,8 +461,15 @@ impl Entry {
             }
         };
         // PX4 keeps what is no number, which nobody wants back.
-        if !self.back && value.is_finite() && (self.foreign || !memory.parameters.contains_key(name)) {
-            memory.parameters.insert(name.to_owned(), value);
+        if !self.back && value.is_finite() {
+            let mut names = self.names.iter().map(|known| known.name).chain([name]);
+            let kept = names.find(|name| memory.parameters.contains_key(*name));
+            if self.foreign || kept.is_none() {
+                if let Some(kept) = kept {
+                    memory.parameters.remove(kept);
+                }
+                memory.parameters.insert(name.to_owned(), value);
+            }
         }
         self.foreign = false;
         if counts_after_reboot(to.autopilot, name) {
@@ -340,10 +496,10 @@ impl Entry {
         if self.back {
             return Ok(());
         }
-        match denied_parameters::aboard(autopilot, name, self.wanted) {
+        let number = self.number();
+        match denied_parameters::aboard(autopilot, name, number) {
             Some(why) => Err(format!(
-                "the agent does not set it to {}: {why}; take it out of the profile",
-                self.wanted
+                "the agent does not set it to {number}: {why}; take it out of the profile"
             )),
             None => Ok(()),
         }
@@ -366,7 +522,7 @@ impl Entry {
             (Autopilot::ArduPilot, MavParamType::MAV_PARAM_TYPE_REAL32, Some((_, known))) => known,
             _ => m.param_type,
         };
-        let has_it = same(self.wanted, value, kind);
+        let has_it = same(self.number(), value, kind);
         self.foreign = !has_it && (self.foreign || self.had_value());
         self.known = Some((value, kind));
         (self.stage, self.asked) = (Stage::Settled, 0);
@@ -381,20 +537,29 @@ impl Entry {
     }
 
     fn deviation(&self, name: &str, memory: &Before, may_write: bool) -> Option<Deviation> {
-        let waits_for_reboot = !self.back && memory.waits_for_reboot.contains_key(name);
+        let waits_for_reboot = !self.back && memory.waits_for_reboot.contains_key(self.own(name));
         if self.has_value() && !waits_for_reboot {
             return None;
         }
-        let actual = self.known.map(|(value, _)| value);
+        let actual = self.known.map(|(value, _)| self.as_wanted(value));
         let why = if self.has_value() {
             DeviationWhy::NeedsReboot
-        } else if !self.is_known() && self.asked >= GIVE_UP_AFTER {
-            let none = || {
-                format!(
-                    "the autopilot has no parameter {name}, or does not answer for it; correct the name, or check the link"
-                )
+        } else if !self.is_known() && self.is_missing() {
+            DeviationWhy::Missing(format!(
+                "{}; correct the name, or take it out of the profile",
+                self.none(name)
+            ))
+        } else if !self.is_known() && self.gave_up() {
+            let silent = || {
+                let none = self.none(name);
+                format!("{none}, or the autopilot does not answer for it; correct the name, or check the link")
             };
-            DeviationWhy::Refused(self.objection.clone().unwrap_or_else(none))
+            match &self.objection {
+                Some(objection) => DeviationWhy::Refused(objection.clone()),
+                // It was there before, or was set: it may have changed.
+                None if self.known.is_some() => DeviationWhy::Refused(silent()),
+                None => DeviationWhy::Missing(silent()),
+            }
         } else if let (true, Some(objection)) = (self.is_known(), &self.objection) {
             DeviationWhy::Refused(objection.clone())
         } else if self.enforce == Enforce::Report && self.is_known() {
@@ -418,6 +583,20 @@ impl Entry {
             why,
         })
     }
+
+    /// That the autopilot does not have it, as a sentence.
+    fn none(&self, name: &str) -> String {
+        let names: Vec<&str> = self.names.iter().map(|known| known.name).collect();
+        if names.len() > 1 {
+            return format!("the autopilot has neither {}", names.join(" nor "));
+        }
+        let elsewhere = STACKS.map(|stack| parameter_meaning::elsewhere(stack, name)).concat();
+        if elsewhere.is_empty() {
+            format!("the autopilot has no parameter {name}")
+        } else {
+            format!("the autopilot has no parameter {name}; {elsewhere}")
+        }
+    }
 }
 
 fn denied_words(name: &str) -> String {
@@ -426,9 +605,6 @@ fn denied_words(name: &str) -> String {
 
 fn words(name: &str, error: MavParamError) -> String {
     match error {
-        MavParamError::MAV_PARAM_ERROR_DOES_NOT_EXIST => {
-            format!("the autopilot has no parameter {name}; correct the name, or take it out of the profile")
-        }
         MavParamError::MAV_PARAM_ERROR_VALUE_OUT_OF_RANGE => {
             format!("the autopilot does not take this value for {name}: it is out of range; give another")
         }

@@ -5,9 +5,10 @@
 
 use model::vehicle::Autopilot;
 
-/// Names, or how names begin, that PX4 1.17's own description of its parameters marks `rebootRequired`.
+/// Names, or how names begin, that the descriptions of their parameters by PX4 1.15 to 1.18 mark `rebootRequired`.
 const PX4: &[&str] = &[
     "ADSB_",
+    "ASPD_PRIMARY",
     "BAT1_CAPACITY",
     "BAT1_R_INTERNAL",
     "BAT1_SOURCE",
@@ -25,6 +26,10 @@ const PX4: &[&str] = &[
     "CBRK_FLIGHTTERM",
     "COM_HOME_EN",
     "EKF2_ABIAS_INIT",
+    "EKF2_AGP0_DELAY",
+    "EKF2_AGP1_DELAY",
+    "EKF2_AGP2_DELAY",
+    "EKF2_AGP3_DELAY",
     "EKF2_AGP_DELAY",
     "EKF2_ANGERR_INIT",
     "EKF2_ASP_DELAY",
@@ -41,6 +46,7 @@ const PX4: &[&str] = &[
     "EKF2_MULTI_",
     "EKF2_OF_DELAY",
     "EKF2_REQ_GPS_H",
+    "EKF2_RNGBC_DELAY",
     "EKF2_RNG_DELAY",
     "EV_TSK_",
     "FD_ACT_EN",
@@ -60,10 +66,13 @@ const PX4: &[&str] = &[
     "MBE_ENABLE",
     "MNT_MODE_IN",
     "MNT_MODE_OUT",
+    "SDLOG_BACKEND",
     "SDLOG_DIRS_MAX",
+    "SDLOG_MAX_SIZE",
     "SDLOG_MISSION",
     "SDLOG_MODE",
     "SDLOG_PROFILE",
+    "SDLOG_ROTATE",
     "IMU_ACCEL_CUTOFF",
     "IMU_DGYRO_CUTOFF",
     "IMU_GYRO_",
@@ -80,6 +89,7 @@ const PX4: &[&str] = &[
     "SYS_AUTOSTART",
     "SYS_BL_UPDATE",
     "SYS_DM_BACKEND",
+    "SYS_FAILURE_EN",
     "SYS_HAS_",
     "SYS_HITL",
     "TC_A_ENABLE",
@@ -139,6 +149,16 @@ mod tests {
         assert!(counts_after_reboot(Autopilot::Px4, "COM_HOME_EN"));
         assert!(!counts_after_reboot(Autopilot::Px4, "COM_HOME_IN_AIR"));
         assert!(!counts_after_reboot(Autopilot::Px4, "GF_ACTION"));
+        for name in [
+            "EKF2_AGP0_DELAY",
+            "EKF2_AGP3_DELAY",
+            "EKF2_RNGBC_DELAY",
+            "SYS_FAILURE_EN",
+            "SDLOG_BACKEND",
+            "ASPD_PRIMARY",
+        ] {
+            assert!(counts_after_reboot(Autopilot::Px4, name), "{name}: from PX4 1.18");
+        }
         assert!(counts_after_reboot(Autopilot::ArduPilot, "BRD_SAFETY_DEFLT"));
         assert!(!counts_after_reboot(Autopilot::ArduPilot, "FENCE_ENABLE"));
     }

@@ -7,7 +7,9 @@ mod fake;
 use super::items::alike;
 use super::*;
 use fake::{AUTOPILOT, Fake, NORTH_OF_HOME_E7, US, text};
+use link::dialect::{MavParamError, MavParamType, PARAM_ERROR_DATA};
 use model::ids::Term;
+use model::parameter_meaning;
 use model::rules::{Deviation, DeviationWhy, Enforce, Fence, Outline, RulesDigest, Shape, Side, WantedParameter};
 use proptest::prelude::*;
 use std::collections::VecDeque;
@@ -171,9 +173,17 @@ impl World {
             let given_back = rules.fence.is_some() || alike(&fake.in_effect, &fake.stored);
             assert!(given_back, "{:?} still counts, and is said to be gone", fake.in_effect);
             for parameter in &rules.parameters {
-                let (value, _) = self.fake.parameters[parameter.name.as_str()];
+                let number = |name: &str| self.fake.parameters.get(name).map(|(value, _)| *value);
+                let mut names = parameter_meaning::convertible(self.to.autopilot, &parameter.name).iter();
+                let any = names.find_map(|known| number(known.name).map(|value| known.read(value)));
+                let value = if parameter.any_name {
+                    any
+                } else {
+                    number(&parameter.name)
+                };
                 assert_eq!(
-                    value, parameter.value,
+                    value,
+                    Some(parameter.value),
                     "{} is reported in force, and it is not",
                     parameter.name
                 );
@@ -241,9 +251,17 @@ fn rules(digest: &str, fence: Option<i32>, parameters: &[(&str, f64, Enforce)]) 
                 value: *value,
                 enforce: *enforce,
                 may_reboot: false,
+                any_name: false,
             })
             .collect(),
     }
+}
+
+/// A return altitude, meters, whatever the autopilot calls it.
+fn return_altitude(digest: &str, meters: f64) -> Rules {
+    let mut rules = rules(digest, None, &[("RTL_ALT_M", meters, APPLY)]);
+    rules.parameters[0].any_name = true;
+    rules
 }
 
 const APPLY: Enforce = Enforce::Apply;
@@ -385,6 +403,80 @@ fn what_the_autopilot_refuses_is_refused_in_its_words() {
 }
 
 #[test]
+fn a_value_by_meaning_stays_what_it_is_under_the_name_that_answered_while_answers_are_lost() {
+    let mut world = World::new(Autopilot::ArduPilot);
+    let kind = MavParamType::MAV_PARAM_TYPE_REAL32;
+    world.fake.parameters.insert("RTL_ALT", (1500.0, kind));
+    world.give(&return_altitude("a", 30.0));
+    let took = world.until_in_force();
+    assert!(took < Duration::from_secs(10), "{took:?}");
+    world.fake.mute = true;
+    for _ in 0..600 * 20 {
+        world.step();
+        let report = world.board.report();
+        let actual = report.deviations.iter().find_map(|deviation| deviation.actual);
+        assert!(actual.is_none_or(|actual| actual == 30.0), "{report:?}");
+    }
+    world.fake.mute = false;
+    world.until_in_force();
+    let sets = world
+        .fake
+        .received
+        .iter()
+        .filter(|m| matches!(m, MavMessage::PARAM_SET(_)));
+    assert_eq!(sets.count(), 1);
+    assert_eq!(world.fake.parameters["RTL_ALT"].0, 3000.0);
+}
+
+#[test]
+fn a_value_by_meaning_is_found_again_and_given_back_after_the_autopilot_was_flashed() {
+    let mut world = World::new(Autopilot::ArduPilot);
+    let kind = MavParamType::MAV_PARAM_TYPE_REAL32;
+    world.fake.parameters.insert("RTL_ALT", (1500.0, kind));
+    world.give(&return_altitude("a", 30.0));
+    world.until_in_force();
+    // It has converted what it had stored.
+    world.fake.parameters.remove("RTL_ALT");
+    world.fake.parameters.insert("RTL_ALT_M", (30.0, kind));
+    world.board.rebooted();
+    world.until_in_force();
+    world.give(&return_altitude("b", 40.0));
+    world.until_in_force();
+    assert_eq!(world.fake.parameters["RTL_ALT_M"].0, 40.0);
+    world.give(&rules("c", None, &[]));
+    world.until_in_force();
+    assert_eq!(world.fake.parameters["RTL_ALT_M"].0, 15.0, "in its unit of now");
+}
+
+#[test]
+fn a_name_that_the_autopilot_does_not_have_is_not_taken_for_one_that_another_asked_for() {
+    let mut world = World::new(Autopilot::ArduPilot);
+    let kind = MavParamType::MAV_PARAM_TYPE_REAL32;
+    world.fake.parameters.insert("RTL_ALT", (1500.0, kind));
+    world.give(&return_altitude("a", 30.0));
+    world.until_in_force();
+    // The answer to a ground station.
+    let none = MavMessage::PARAM_ERROR(PARAM_ERROR_DATA {
+        target_system: 255,
+        target_component: 190,
+        param_index: -1,
+        error: MavParamError::MAV_PARAM_ERROR_DOES_NOT_EXIST,
+        param_id: "RTL_ALT_M".into(),
+    });
+    world.hear(none);
+    assert!(world.board.report().in_force);
+    // With neither, it says so at once, and both names.
+    world.fake.parameters.remove("RTL_ALT");
+    world.board.rebooted();
+    world.run(120);
+    assert!(
+        matches!(why(&world, "RTL_ALT_M"), Some(DeviationWhy::Refused(words)) if words.contains("neither RTL_ALT_M nor RTL_ALT")),
+        "{:?}",
+        world.board.report()
+    );
+}
+
+#[test]
 fn a_parameter_that_does_not_take_its_value_says_why() {
     let mut world = World::new(Autopilot::ArduPilot);
     world.give(&rules(
@@ -404,7 +496,9 @@ fn a_parameter_that_does_not_take_its_value_says_why() {
         other => panic!("{name}: {other:?}"),
     };
     assert!(refused("ATC_WHOLE").contains("give a whole number"));
-    assert!(refused("NO_SUCH").contains("no parameter NO_SUCH"));
+    assert!(
+        matches!(why(&world, "NO_SUCH"), Some(DeviationWhy::Missing(words)) if words.contains("no parameter NO_SUCH"))
+    );
     assert!(refused("ATC_TOTAL").contains("does not let ATC_TOTAL be written"));
     assert_eq!(why(&world, "ATC_ALT_MAX"), Some(DeviationWhy::ReportOnly));
     assert_eq!(why(&world, "BATT_MONITOR"), Some(DeviationWhy::NeedsReboot));

@@ -70,6 +70,7 @@ fn rules(digest: &str, fence: Option<Shape>, parameters: &[(&str, f64)]) -> Rule
         value: *value,
         enforce: Enforce::Apply,
         may_reboot: true,
+        any_name: false,
     };
     Rules {
         term: Term(3),

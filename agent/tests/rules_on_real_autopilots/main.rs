@@ -112,6 +112,7 @@ fn rules(digest: &str, shapes: Vec<Shape>, parameters: &[(&str, f64)]) -> Rules 
         value: *value,
         enforce: Enforce::Apply,
         may_reboot: false,
+        any_name: false,
     };
     Rules {
         term: Term(1),

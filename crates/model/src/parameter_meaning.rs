@@ -39,6 +39,20 @@ pub enum Meaning {
     DescentSpeed,
     /// Speed just above the ground, m/s.
     LandingSpeed,
+    /// Speed of a landing before it slows down, m/s.
+    LandingSpeedHigh,
+    /// Altitude at which a landing slows down, meters.
+    LandingAltitudeLow,
+    /// Acceleration between places, m/s².
+    WaypointAcceleration,
+    /// Largest speed of a climb by stick, m/s.
+    PilotClimbSpeed,
+    /// Largest speed of a descent by stick, m/s.
+    PilotDescentSpeed,
+    /// Vertical acceleration by stick, m/s².
+    PilotAcceleration,
+    /// Largest lean of ArduCopter's PosHold while it brakes, degrees.
+    BrakeAngle,
     /// Altitude of a takeoff by a pilot's order, meters.
     TakeoffAltitude,
     /// Largest lean in flight, degrees.
@@ -75,6 +89,10 @@ pub enum Meaning {
     SystemId,
     /// MAVLink system id of the ground station.
     GroundStationSystemId,
+    /// Whether no other ground station counts.
+    GroundStationEnforced,
+    /// Time from boot to the first telemetry, seconds.
+    TelemetryDelay,
 }
 
 /// The way from the number that an autopilot stores to the one of the meaning.
@@ -117,8 +135,19 @@ impl Name {
     #[must_use]
     pub fn write(&self, value: f64) -> f64 {
         match self.encoding {
+            // Rounded to a whole number: some are stored as integers.
+            Scaled(unit) if unit < 1.0 => (value / unit).round(),
             Scaled(unit) => value / unit,
             Code | Bits | SkippedBits => value,
+        }
+    }
+
+    /// Whether numbers of this name and of `other`, which has the same meaning, can be converted into one another.
+    #[must_use]
+    pub fn converts_to(&self, other: &Self) -> bool {
+        match (self.encoding, other.encoding) {
+            (Scaled(_), Scaled(_)) => true,
+            (one, other) => one == other,
         }
     }
 
@@ -139,7 +168,8 @@ impl Name {
             (Scaled(1.0), unit) if !unit.is_empty() => format!("{stored} {unit}"),
             (Scaled(_), "cm") => format!("{stored} cm ({meant} m)"),
             (Scaled(_), "cm/s") => format!("{stored} cm/s ({meant} m/s)"),
-            _ => stored.to_string(),
+            (_, "") => stored.to_string(),
+            (_, unit) => format!("{stored} {unit}"),
         }
     }
 }
@@ -162,7 +192,7 @@ const fn one(of: &'static str, encoding: Encoding, unit: &'static str) -> [Name;
     [name(of, encoding, unit, ALL)]
 }
 
-/// One that was renamed and rescaled from centimeters.
+/// One that was renamed and rescaled from hundredths of its unit.
 const fn rescaled(new: &'static str, old: &'static str, unit: &'static str, unit_before: &'static str) -> [Name; 2] {
     [
         name(new, Scaled(1.0), unit, NEW),
@@ -235,6 +265,41 @@ const TABLE: &[Row] = &[
     (Px4, Meaning::LandingSpeed, &one("MPC_LAND_SPEED", Scaled(1.0), "m/s")),
     (
         ArduPilot,
+        Meaning::LandingSpeedHigh,
+        &rescaled("LAND_SPD_HIGH_MS", "LAND_SPEED_HIGH", "m/s", "cm/s"),
+    ),
+    (
+        ArduPilot,
+        Meaning::LandingAltitudeLow,
+        &rescaled("LAND_ALT_LOW_M", "LAND_ALT_LOW", "m", "cm"),
+    ),
+    (
+        ArduPilot,
+        Meaning::WaypointAcceleration,
+        &rescaled("WP_ACC", "WPNAV_ACCEL", "m/s²", "cm/s²"),
+    ),
+    (
+        ArduPilot,
+        Meaning::PilotClimbSpeed,
+        &rescaled("PILOT_SPD_UP", "PILOT_SPEED_UP", "m/s", "cm/s"),
+    ),
+    (
+        ArduPilot,
+        Meaning::PilotDescentSpeed,
+        &rescaled("PILOT_SPD_DN", "PILOT_SPEED_DN", "m/s", "cm/s"),
+    ),
+    (
+        ArduPilot,
+        Meaning::PilotAcceleration,
+        &rescaled("PILOT_ACC_Z", "PILOT_ACCEL_Z", "m/s²", "cm/s²"),
+    ),
+    (
+        ArduPilot,
+        Meaning::BrakeAngle,
+        &rescaled("PHLD_BRK_ANGLE", "PHLD_BRAKE_ANGLE", "degrees", "centidegrees"),
+    ),
+    (
+        ArduPilot,
         Meaning::TakeoffAltitude,
         &rescaled("PILOT_TKO_ALT_M", "PILOT_TKOFF_ALT", "m", "cm"),
     ),
@@ -242,10 +307,7 @@ const TABLE: &[Row] = &[
     (
         ArduPilot,
         Meaning::LeanAngleMaximum,
-        &[
-            name("ATC_ANGLE_MAX", Scaled(1.0), "degrees", NEW),
-            name("ANGLE_MAX", Scaled(0.01), "hundredths of a degree", OLD),
-        ],
+        &rescaled("ATC_ANGLE_MAX", "ANGLE_MAX", "degrees", "centidegrees"),
     ),
     (
         Px4,
@@ -331,6 +393,19 @@ const TABLE: &[Row] = &[
         Meaning::GroundStationSystemId,
         &[name("MAV_GCS_SYSID", Code, "", NEW), name("SYSID_MYGCS", Code, "", OLD)],
     ),
+    (
+        ArduPilot,
+        Meaning::GroundStationEnforced,
+        &[name("MAV_OPTIONS", Bits, "", NEW), name("SYSID_ENFORCE", Code, "", OLD)],
+    ),
+    (
+        ArduPilot,
+        Meaning::TelemetryDelay,
+        &[
+            name("MAV_TELEM_DELAY", Scaled(1.0), "s", NEW),
+            name("TELEM_DELAY", Scaled(1.0), "s", OLD),
+        ],
+    ),
 ];
 
 /// The names of a parameter on a stack, the newest first. An autopilot has one of them, or none; it is asked for each.
@@ -364,6 +439,67 @@ pub fn others(autopilot: Autopilot, parameter: &str) -> impl Iterator<Item = &'s
     names.iter().filter(move |name| name.name != own)
 }
 
+/// The name under which the newest versions have the parameter `parameter`, or itself.
+#[must_use]
+pub fn newest(autopilot: Autopilot, parameter: &str) -> &str {
+    let known = find(autopilot, parameter).and_then(|(meaning, _)| names(autopilot, meaning).first());
+    known.map_or(parameter, |name| name.name)
+}
+
+/// The names under which an autopilot may have the parameter `parameter`, the newest first, if its number can be converted into that of each
+/// of them. Empty where nothing is known of it.
+#[must_use]
+pub fn convertible(autopilot: Autopilot, parameter: &str) -> &'static [Name] {
+    let names = find(autopilot, parameter).map_or(&[][..], |(meaning, _)| names(autopilot, meaning));
+    match names.split_first() {
+        Some((newest, others)) if others.iter().all(|other| other.converts_to(newest)) => names,
+        _ => &[],
+    }
+}
+
+/// The other names of the parameter `parameter`, as a sentence has them: `ArduCopter from 4.7 has it as RTL_ALT_M (m)`. Empty: none is known.
+#[must_use]
+pub fn elsewhere(autopilot: Autopilot, parameter: &str) -> String {
+    let each = others(autopilot, parameter).map(|name| format!("{} has it as {}", name.versions, name.words()));
+    each.collect::<Vec<_>>().join(", ")
+}
+
+/// The least and the largest plausible value of a quantity, in its unit, and whether 0 has a meaning of its own besides.
+const fn plausible(meaning: Meaning) -> Option<(f64, f64, bool)> {
+    Some(match meaning {
+        Meaning::ReturnAltitude => (2.0, 500.0, true),
+        Meaning::ReturnClimbMinimum | Meaning::ReturnFinalAltitude | Meaning::TakeoffAltitude => (0.5, 100.0, true),
+        Meaning::ReturnSpeed => (0.3, 30.0, true),
+        Meaning::WaypointRadius => (0.1, 50.0, false),
+        Meaning::WaypointSpeed => (0.3, 30.0, false),
+        Meaning::ClimbSpeed | Meaning::DescentSpeed => (0.2, 15.0, false),
+        Meaning::LandingSpeed => (0.2, 3.0, false),
+        Meaning::LeanAngleMaximum => (10.0, 80.0, false),
+        Meaning::GroundStationLossTime => (1.0, 300.0, false),
+        _ => return None,
+    })
+}
+
+/// Why `stored` is no plausible value of `parameter`: it is one of another unit. `None`: it is plausible, or nothing is known of it.
+#[must_use]
+pub fn implausible(autopilot: Autopilot, parameter: &str, stored: f64) -> Option<String> {
+    let (meaning, name) = find(autopilot, parameter)?;
+    let (low, high, zero) = plausible(meaning)?;
+    let value = name.read(stored);
+    if (low..=high).contains(&value) || (zero && value == 0.0) {
+        return None;
+    }
+    let other = others(autopilot, parameter)
+        .map(|other| format!("; {} has it in {} as {}", other.versions, other.unit, other.name));
+    Some(format!(
+        "{} is not plausible, which is from {} to {}{}",
+        name.value_words(stored),
+        name.value_words(name.write(low)),
+        name.value_words(name.write(high)),
+        other.collect::<String>()
+    ))
+}
+
 #[cfg(test)]
 mod tests {
     use super::*;
@@ -382,6 +518,41 @@ mod tests {
             panic!("one other name")
         };
         assert_eq!(others.words(), "RTL_ALT_M (m)");
+    }
+
+    #[test]
+    fn a_value_of_another_unit_is_not_plausible() {
+        for (name, fine, slip) in [
+            ("RTL_ALT_M", 30.0, 3000.0),
+            ("RTL_ALT", 3000.0, 30.0),
+            ("WP_SPD", 5.0, 500.0),
+            ("WPNAV_SPEED", 500.0, 5.0),
+            ("ATC_ANGLE_MAX", 30.0, 3000.0),
+        ] {
+            assert_eq!(implausible(ArduPilot, name, fine), None, "{name}");
+            assert!(implausible(ArduPilot, name, slip).is_some(), "{name}");
+        }
+        let words = implausible(ArduPilot, "RTL_ALT_M", 3000.0).unwrap();
+        assert_eq!(
+            words,
+            "3000 m is not plausible, which is from 2 m to 500 m; ArduCopter until 4.6 has it in cm as RTL_ALT"
+        );
+        assert_eq!(implausible(ArduPilot, "RTL_ALT", 0.0), None, "as high as it is");
+        assert!(implausible(Px4, "RTL_RETURN_ALT", f64::NAN).is_some());
+    }
+
+    #[test]
+    fn a_number_is_converted_between_names_only_where_both_count_the_same() {
+        assert_eq!(convertible(ArduPilot, "RTL_ALT").len(), 2);
+        assert_eq!(convertible(ArduPilot, "FS_GCS_ENABLE").len(), 1);
+        assert_eq!(convertible(ArduPilot, "SYSID_THISMAV").len(), 2);
+        assert!(convertible(ArduPilot, "ARMING_CHECK").is_empty(), "inverted");
+        assert!(convertible(ArduPilot, "SCR_ENABLE").is_empty(), "not known");
+        assert_eq!(
+            elsewhere(ArduPilot, "RTL_ALT"),
+            "ArduCopter from 4.7 has it as RTL_ALT_M (m)"
+        );
+        assert_eq!(elsewhere(ArduPilot, "FS_GCS_ENABLE"), "");
     }
 
     #[test]

@@ -136,6 +136,15 @@ pub struct WantedParameter {
     pub enforce: Enforce,
     /// Whether the autopilot may be rebooted, on the ground and idle, if the value counts only then.
     pub may_reboot: bool,
+    /// Whether the agent sets it under another name and in another unit where its autopilot has it under that
+    /// ([`crate::parameter_meaning`]). Name and value here are those of the newest version.
+    #[serde(default, skip_serializing_if = "is_false")]
+    pub any_name: bool,
+}
+
+#[allow(clippy::trivially_copy_pass_by_ref, reason = "serde calls it so")]
+const fn is_false(value: &bool) -> bool {
+    !*value
 }
 
 /// What is done about a parameter that has another value.
@@ -215,8 +224,10 @@ pub enum DeviationWhy {
     WaitsForGround,
     /// It has the value, which counts only after a reboot of the autopilot.
     NeedsReboot,
-    /// The autopilot has no such parameter, or does not take the value; in words that say what to do.
+    /// The autopilot does not take the value; in words that say what to do.
     Refused(String),
+    /// The autopilot has no parameter of this name, so nothing was changed; in words that name the one of other versions, if it is known.
+    Missing(String),
 }
 
 /// Whether rules prevent arming.

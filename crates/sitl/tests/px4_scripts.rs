@@ -4,10 +4,11 @@
 
 mod support;
 
+use sitl::model::{Autopilot, Firmware, VehicleConfig};
 use sitl::wire::{LocalTarget, Request};
 use support::Verdict::{self, Accepted, Denied, Failed, Other, TemporarilyRejected, Unsupported};
 use support::px4::*;
-use support::{Bench, US};
+use support::{Bench, HOME, US};
 
 const OFFBOARD: u32 = 0x0006_0000;
 const POSITION: u32 = 0x0003_0000;
@@ -57,6 +58,27 @@ fn commands_without_an_effect_that_is_modelled_get_the_verdicts_of_the_real_one(
     assert_eq!(plain(&mut bench, 189), [Other(6)], "cancelled");
     assert_eq!(plain(&mut bench, 212), [Other(5)], "in progress");
     assert_eq!(plain(&mut bench, 262), [Failed]);
+}
+
+#[test]
+fn what_px4_1_18_has_removed_is_unsupported_there_and_request_message_gives_it() {
+    for (firmware, verdict) in [(Firmware::Px4V116, Accepted), (Firmware::Px4V118, Unsupported)] {
+        let mut config = VehicleConfig::new(Autopilot::Px4, 1, HOME);
+        config.firmware = firmware;
+        let mut bench = Bench::with(config);
+        bench.pass_to(20.0);
+        for removed in [410, 519, 520] {
+            assert_eq!(plain(&mut bench, removed), [verdict], "{removed} of {firmware:?}");
+        }
+        for message in [148.0, 242.0, 300.0] {
+            let asked = [message, 0.0, 0.0, 0.0, 0.0, 0.0, 0.0];
+            assert_eq!(bench.verdicts(512, asked), [Accepted], "{message} of {firmware:?}");
+        }
+        for parameter in ["COM_OBC_LOSS_T", "COM_TAKEOFF_ACT"] {
+            let is_there = bench.vehicle.parameter(parameter).is_some();
+            assert_eq!(is_there, firmware == Firmware::Px4V116, "{parameter} of {firmware:?}");
+        }
+    }
 }
 
 #[test]

@@ -4,12 +4,13 @@
 //! Must not: speak MAVLink, know of Skein.
 //!
 //! `SKEIN_ARDUCOPTER` names the program `arducopter`, `SKEIN_PX4` the folder with `bin/px4` and `etc/`; a folder
-//! `../shared/autopilots` beside the workspace is taken too.
+//! `../shared/autopilots` beside the workspace is taken too. `cargo xtask fly` also flies all versions in `~/.cache/skein/autopilots`, each in a
+//! folder of its own.
 
 mod firmware;
 mod instance;
 
-pub use firmware::{Firmware, Stack};
+pub use firmware::{Firmware, Found, Stack};
 pub use instance::Instance;
 
 use std::net::{Ipv4Addr, SocketAddr};

@@ -1,13 +1,18 @@
 //! `cargo xtask fly`: Skein with real autopilots, ArduCopter and PX4.
 //!
-//! Owns: starting the scenarios, and the message when there is no autopilot. Must not: judge; `tests/tests/fly` does, by
-//! the messages on the wire.
+//! Owns: which programs are flown, starting the scenarios, and the message when there is no autopilot. Must not: judge; `tests/tests/fly` does,
+//! by the messages on the wire.
+
+mod matrix;
 
 use std::process::ExitCode;
 
 use anyhow::Context;
 use clap::ValueEnum;
+use matrix::Set;
+use testkit::Scratch;
 use testkit::autopilots::{Firmware, Stack};
+use testkit::control_plane::workspace_root;
 
 use crate::generate::{cargo, cargo_as_for_tests};
 use crate::say;
@@ -25,6 +30,15 @@ pub struct Args {
     /// With this autopilot only.
     #[arg(long, value_enum)]
     autopilot: Option<Autopilot>,
+    /// With programs only whose name contains this: a folder of ~/.cache/skein/autopilots, SKEIN_ARDUCOPTER or SKEIN_PX4.
+    #[arg(long, value_name = "NAME")]
+    program: Option<String>,
+    /// The short set, which is a part of the tests.
+    #[arg(long, conflicts_with = "scenarios")]
+    short: bool,
+    /// Writes the results into the table of docs/compatibility.md.
+    #[arg(long, conflicts_with = "scenarios")]
+    matrix: bool,
     /// How much faster than real time. A scenario with times on the real clock is flown no faster than it can be judged.
     #[arg(long, default_value_t = 1, value_name = "N", value_parser = clap::value_parser!(u32).range(1..=10))]
     speedup: u32,
@@ -51,46 +65,132 @@ impl From<Autopilot> for Stack {
 
 /// Flies them and prints the table.
 pub fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    if args.list {
+        let status = scenarios(args)?.arg("--list").status().context("cannot start cargo")?;
+        return Ok(if status.success() {
+            ExitCode::SUCCESS
+        } else {
+            ExitCode::FAILURE
+        });
+    }
     let wanted = args
         .autopilot
         .map_or(Stack::ALL.to_vec(), |autopilot| vec![autopilot.into()]);
-    let missing: Vec<_> = wanted.iter().filter_map(|stack| Firmware::find(*stack).err()).collect();
-    if !args.list && missing.len() == wanted.len() {
-        for missing in missing {
-            say::error(&missing.to_string());
-        }
+    let (programs, is_one_missing) = programs(&wanted, args.program.as_deref());
+    if programs.is_empty() {
         return Ok(ExitCode::from(NO_AUTOPILOT));
     }
-    if !args.list {
-        say::heading("building");
-        // As the tests build it: what they have compiled is not compiled again.
-        let mut build = cargo_as_for_tests("build");
-        build
-            .args(["--workspace", "--bins", "--test", "fly"])
-            .envs(compile::as_clippy()?);
-        let built = build.status()?;
-        anyhow::ensure!(built.success(), "the programs do not build; see above");
+    say::heading("building");
+    // As the tests build it: what they have compiled is not compiled again.
+    let mut build = cargo_as_for_tests("build");
+    build
+        .args(["--workspace", "--bins", "--test", "fly"])
+        .envs(compile::as_clippy()?);
+    let built = build.status()?;
+    anyhow::ensure!(built.success(), "the programs do not build; see above");
+    let python = match peers::VENV.set_up() {
+        Ok(python) => Some(python),
+        Err(error) => {
+            say::note(&format!("scenarios with other ground stations will fail: {error:#}"));
+            None
+        }
+    };
+    let (mut is_good, mut rows) = (true, Vec::new());
+    for round in rounds(&programs) {
+        let names: Vec<&str> = round.iter().map(|program| program.name()).collect();
+        say::heading(&format!("flying {}", names.join(" and ")));
+        let scratch = Scratch::new("skein-flown-")?;
+        let results = scratch.path().join("results");
+        let mut command = scenarios(args)?;
+        command.arg("--results").arg(&results);
+        command.envs(python.iter().map(|python| ("SKEIN_TEST_PYTHON", python)));
+        let beside = beside(&round);
+        for program in round.iter().copied().chain(&beside) {
+            command.env(program.stack().variable(), program.place());
+        }
+        for program in &round {
+            command.args(["--autopilot", program.stack().name()]);
+        }
+        let status = command.status().context("cannot start cargo")?;
+        is_good &= status.success();
+        let flown = matrix::read(&std::fs::read_to_string(&results).unwrap_or_default());
+        let set = if args.short { Set::Short } else { Set::Long };
+        let today = jiff::Timestamp::now().strftime("%Y-%m-%d").to_string();
+        let row = |program: &&Firmware| matrix::row(program.stack(), program.name(), set, &today, &flown);
+        rows.extend(round.iter().filter_map(row));
     }
+    if args.matrix {
+        let page = workspace_root().join("docs/compatibility.md");
+        let text = std::fs::read_to_string(&page).with_context(|| format!("cannot read {}", page.display()))?;
+        std::fs::write(&page, matrix::placed(&text, &rows)?)
+            .with_context(|| format!("cannot write {}", page.display()))?;
+        say::note(&format!("wrote {} rows of {}", rows.len(), page.display()));
+    }
+    Ok(match (is_good, is_one_missing) {
+        (false, _) => ExitCode::FAILURE,
+        (true, true) => ExitCode::from(NO_AUTOPILOT),
+        (true, false) => ExitCode::SUCCESS,
+    })
+}
+
+/// The program of the scenarios, with what is asked of each round.
+fn scenarios(args: &Args) -> anyhow::Result<std::process::Command> {
     let mut command = cargo();
     command.args(["test", "--quiet", "--workspace", "--test", "fly", "--", "--fly"]);
     command.envs(compile::as_clippy()?);
-    if !args.list {
-        match peers::VENV.set_up() {
-            Ok(python) => drop(command.env("SKEIN_TEST_PYTHON", python)),
-            Err(error) => say::note(&format!("scenarios with other ground stations will fail: {error:#}")),
-        }
-    }
-    for stack in wanted {
-        command.args(["--autopilot", stack.name()]);
-    }
     command
         .args(["--speedup", &args.speedup.to_string()])
-        .args(args.list.then_some("--list"))
+        .args(args.short.then_some("--short"))
         .args(&args.scenarios);
-    let status = command.status().context("cannot start cargo")?;
-    Ok(match (status.success(), missing.is_empty()) {
-        (false, _) => ExitCode::FAILURE,
-        (true, false) if !args.list => ExitCode::from(NO_AUTOPILOT),
-        (true, _) => ExitCode::SUCCESS,
-    })
+    Ok(command)
+}
+
+/// The programs to fly, and whether a stack has none; both are said.
+fn programs(stacks: &[Stack], named: Option<&str>) -> (Vec<Firmware>, bool) {
+    let (mut programs, mut is_one_missing) = (Vec::new(), false);
+    for stack in stacks {
+        let found = Firmware::all(*stack);
+        for incomplete in found.incomplete {
+            say::error(&incomplete.to_string());
+        }
+        let is_named = |program: &Firmware| named.is_none_or(|part| program.name().contains(part));
+        let own: Vec<Firmware> = found.programs.into_iter().filter(is_named).collect();
+        for program in &own {
+            say::note(&format!("found {}: {}", program.name(), program.place().display()));
+        }
+        if own.is_empty()
+            && named.is_none()
+            && let Err(missing) = Firmware::find(*stack)
+        {
+            say::error(&missing.to_string());
+            is_one_missing = true;
+        }
+        programs.extend(own);
+    }
+    if programs.is_empty()
+        && let Some(part) = named
+    {
+        say::error(&format!(
+            "no autopilot has {part:?} in its name; leave --program out to fly all"
+        ));
+    }
+    (programs, is_one_missing)
+}
+
+/// Programs that are flown at the same time, at most one of each stack: each has half of a small machine.
+fn rounds(programs: &[Firmware]) -> Vec<Vec<&Firmware>> {
+    let stacks = Stack::ALL.map(|stack| {
+        let own = programs.iter().filter(move |program| program.stack() == stack);
+        own.collect::<Vec<_>>()
+    });
+    let count = stacks.iter().map(Vec::len).max().unwrap_or_default();
+    let round = |at: usize| stacks.iter().filter_map(|own| own.get(at).copied()).collect();
+    (0..count).map(round).collect()
+}
+
+/// A program of each stack that is not flown now, for fields with both.
+fn beside(flown: &[&Firmware]) -> Vec<Firmware> {
+    let is_flown = |stack: &Stack| flown.iter().any(|program| program.stack() == *stack);
+    let others = Stack::ALL.into_iter().filter(|stack| !is_flown(stack));
+    others.filter_map(|stack| Firmware::all(stack).programs.pop()).collect()
 }

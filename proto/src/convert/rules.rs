@@ -159,6 +159,7 @@ impl From<&WantedParameter> for v1::WantedParameter {
             value: wanted.value,
             apply: wanted.enforce == Enforce::Apply,
             may_reboot: wanted.may_reboot,
+            any_name: wanted.any_name,
         }
     }
 }
@@ -178,6 +179,7 @@ fn wanted(wanted: v1::WantedParameter) -> Result<WantedParameter, BadMessage> {
         )?,
         enforce: if wanted.apply { Enforce::Apply } else { Enforce::Report },
         may_reboot: wanted.may_reboot,
+        any_name: wanted.any_name,
     })
 }
 
@@ -246,7 +248,10 @@ impl From<&Deviation> for v1::Deviation {
             DeviationWhy::ReportOnly => (v1::DeviationWhy::ReportOnly, ""),
             DeviationWhy::WaitsForGround => (v1::DeviationWhy::WaitsForGround, ""),
             DeviationWhy::NeedsReboot => (v1::DeviationWhy::NeedsReboot, ""),
-            DeviationWhy::Refused(words) => (v1::DeviationWhy::Refused, words.as_str()),
+            // One that does not know `missing` takes it for refused.
+            DeviationWhy::Refused(words) | DeviationWhy::Missing(words) => {
+                (v1::DeviationWhy::Refused, words.as_str())
+            }
         };
         Self {
             name: deviation.name.clone(),
@@ -254,6 +259,7 @@ impl From<&Deviation> for v1::Deviation {
             actual: deviation.actual,
             why: why.into(),
             words: words.to_owned(),
+            missing: matches!(deviation.why, DeviationWhy::Missing(_)),
         }
     }
 }
@@ -277,6 +283,7 @@ fn deviation(deviation: v1::Deviation) -> Result<Deviation, BadMessage> {
             v1::DeviationWhy::ReportOnly => DeviationWhy::ReportOnly,
             v1::DeviationWhy::WaitsForGround => DeviationWhy::WaitsForGround,
             v1::DeviationWhy::NeedsReboot => DeviationWhy::NeedsReboot,
+            v1::DeviationWhy::Refused if deviation.missing => DeviationWhy::Missing(deviation.words),
             v1::DeviationWhy::Refused => DeviationWhy::Refused(deviation.words),
         },
     })
@@ -307,18 +314,23 @@ pub(super) mod tests {
     }
 
     fn rules() -> impl Strategy<Value = Rules> {
-        let parameters = prop::collection::btree_map("[A-Z_]{1,16}", (-1e6..1e6, any::<bool>(), any::<bool>()), 0..8);
+        let parameters = prop::collection::btree_map(
+            "[A-Z_]{1,16}",
+            (-1e6..1e6, any::<bool>(), any::<bool>(), any::<bool>()),
+            0..8,
+        );
         let fence = prop::option::of(prop::collection::vec(any_shape(), 0..8).prop_map(|shapes| Fence { shapes }));
         (any::<u64>(), "[0-9a-f]{32}", fence, parameters).prop_map(|(term, digest, fence, parameters)| Rules {
             term: Term(term),
             digest: RulesDigest(digest),
             fence,
             parameters: (parameters.into_iter())
-                .map(|(name, (value, apply, may_reboot))| WantedParameter {
+                .map(|(name, (value, apply, may_reboot, any_name))| WantedParameter {
                     name,
                     value,
                     enforce: if apply { Enforce::Apply } else { Enforce::Report },
                     may_reboot,
+                    any_name,
                 })
                 .collect(),
         })
@@ -340,6 +352,7 @@ pub(super) mod tests {
             Just(DeviationWhy::WaitsForGround),
             Just(DeviationWhy::NeedsReboot),
             "[a-z ]{1,40}".prop_map(DeviationWhy::Refused),
+            "[a-z ]{1,40}".prop_map(DeviationWhy::Missing),
         ];
         let deviation =
             ("[A-Z_]{1,16}", -1e6..1e6, prop::option::of(-1e6..1e6), why).prop_map(|(name, wanted, actual, why)| {

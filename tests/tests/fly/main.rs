@@ -23,12 +23,15 @@ mod scenarios;
 #[path = "../e2e/wire.rs"]
 mod wire;
 
+use std::fs::File;
 use std::io::Write as _;
+use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 use std::sync::Mutex;
 use std::time::Instant;
 
 use scenario::Scenario;
+use serde_json::json;
 use testkit::autopilots::{Firmware, Stack};
 
 /// A speed that two cores can run beside other work.
@@ -42,6 +45,10 @@ struct Asked {
     stacks: Vec<Stack>,
     speedup: Option<u32>,
     list: bool,
+    /// The short set only.
+    short: bool,
+    /// Where each result is written, as a line of JSON.
+    results: Option<PathBuf>,
     /// By `cargo xtask fly`; otherwise this is one of the tests.
     by_hand: bool,
 }
@@ -72,6 +79,8 @@ fn asked(mut arguments: impl Iterator<Item = String>) -> anyhow::Result<Asked> {
         match argument.as_str() {
             "--list" => asked.list = true,
             "--fly" => asked.by_hand = true,
+            "--short" => asked.short = true,
+            "--results" => asked.results = Some(value()?.into()),
             "--speedup" => asked.speedup = Some(value()?.parse()?),
             "--autopilot" => {
                 let name = value()?;
@@ -103,7 +112,7 @@ fn chosen(asked: &Asked) -> Vec<&'static Scenario> {
     };
     let all = scenarios::all();
     all.filter(|s| match (asked.scenarios.is_empty(), asked.by_hand) {
-        (true, true) => true,
+        (true, true) => s.short || !asked.short,
         (true, false) => s.short,
         (false, _) => named(s),
     })
@@ -161,7 +170,18 @@ fn fly_all(stack: Stack, chosen: &[&'static Scenario], asked: &Asked, ended: &Mu
         let usual = if asked.by_hand { 1 } else { SHORT_SPEEDUP };
         let speedup = asked.speedup.unwrap_or(usual).min(scenario.fastest);
         let begun = Instant::now();
-        let (figures, result) = scenario.fly(&firmware, speedup);
+        let (figures, build, result) = scenario.fly(&firmware, speedup);
+        if let Some(path) = &asked.results {
+            let verdict = result.as_ref().err().map(verdict).unwrap_or_default();
+            let (version, commit) = build.unzip();
+            let line = json!({
+                "stack": stack.name(), "scenario": scenario.name, "ok": result.is_ok(),
+                "verdict": verdict, "version": version, "commit": commit,
+            });
+            if let Err(error) = append(path, &line.to_string()) {
+                say(&format!("error: cannot write {}: {error}", path.display()));
+            }
+        }
         let row = format!(
             "{:<12}{:<20}{stack:<10}{:>4} s  x{speedup}  {figures}",
             if result.is_ok() { "ok" } else { "FALLS SHORT" },
@@ -170,6 +190,18 @@ fn fly_all(stack: Stack, chosen: &[&'static Scenario], asked: &Asked, ended: &Mu
         );
         ended.lock().unwrap().take(row, result);
     }
+}
+
+/// What fell short: the account of the field comes first in the chain, then the verdict.
+fn verdict(error: &anyhow::Error) -> String {
+    let parts = error.chain().skip(usize::from(error.chain().len() > 1));
+    parts.map(ToString::to_string).collect::<Vec<_>>().join(": ")
+}
+
+/// In one write, for both stacks write there.
+fn append(path: &Path, line: &str) -> std::io::Result<()> {
+    let mut file = File::options().create(true).append(true).open(path)?;
+    file.write_all(format!("{line}\n").as_bytes())
 }
 
 /// The results so far.
@@ -186,13 +218,7 @@ impl Ended {
         self.rows.push(row);
         if let Err(error) = result {
             self.failed += 1;
-            // The report comes first in the chain, then the verdict.
-            let verdict: Vec<_> = error
-                .chain()
-                .skip(usize::from(error.chain().len() > 1))
-                .map(ToString::to_string)
-                .collect();
-            self.rows.push(format!("            {}", verdict.join(": ")));
+            self.rows.push(format!("            {}", verdict(&error)));
             error.chain().for_each(|cause| say(&format!("    {cause}")));
         }
     }

@@ -19,6 +19,9 @@ use crate::wire::{Command, Said, now};
 /// The autopilot's component id.
 const AUTOPILOT: u8 = 1;
 
+/// The version of an autopilot, and the beginning of its commit.
+pub type Build = (String, String);
+
 /// One message that counts.
 pub struct Heard {
     /// Unix microseconds.
@@ -130,6 +133,30 @@ impl Record {
         };
         let silences = times.map(|at| at.saturating_sub(std::mem::replace(&mut last, at)));
         Duration::from_micros(silences.max().unwrap_or(0))
+    }
+
+    /// Its version and the commit that it was built from, as it reported them last.
+    pub fn build(&self) -> Option<Build> {
+        let reported = self.reported_since(0).rev().find_map(|(_, message)| match message {
+            MavMessage::AUTOPILOT_VERSION(version) => Some(version),
+            _ => None,
+        })?;
+        let [major, minor, patch, kind] = reported.flight_sw_version.to_be_bytes();
+        let kind = match kind {
+            0..64 => "-dev",
+            64..128 => "-alpha",
+            128..192 => "-beta",
+            192..255 => "-rc",
+            255 => "",
+        };
+        // ArduPilot writes the beginning of the commit as text, PX4 as a number, the lowest byte first.
+        let bytes = reported.flight_custom_version;
+        let commit = if bytes.iter().all(u8::is_ascii_hexdigit) {
+            String::from_utf8_lossy(&bytes).into_owned()
+        } else {
+            bytes.iter().rev().map(|byte| format!("{byte:02x}")).collect()
+        };
+        Some((format!("{major}.{minor}.{patch}{kind}"), commit))
     }
 
     /// Its last heartbeat.

@@ -6,6 +6,7 @@ use testkit::autopilots::{Firmware, Stack};
 
 use crate::field::{Field, Setup};
 use crate::figures::Figures;
+use crate::record::Build;
 
 /// See the module text.
 pub struct Scenario {
@@ -73,18 +74,19 @@ impl Scenario {
         self.stacks.contains(&stack)
     }
 
-    /// Flies it once.
-    pub fn fly(&self, firmware: &Firmware, speedup: u32) -> (Figures, anyhow::Result<()>) {
+    /// Flies it once; with what the first autopilot reported of itself.
+    pub fn fly(&self, firmware: &Firmware, speedup: u32) -> (Figures, Option<Build>, anyhow::Result<()>) {
         let mut figures = Figures::default();
         let mut field = match Field::new(firmware, speedup, (self.setup)(firmware.stack())) {
             Ok(field) => field,
-            Err(error) => return (figures, Err(error)),
+            Err(error) => return (figures, None, Err(error)),
         };
         let result = (self.run)(&mut field, &mut figures);
         let result = result.map_err(|error| {
             let account = field.account();
             error.context(account)
         });
-        (figures, result)
+        let build = field.nodes().first().and_then(|node| field.record(node).build());
+        (figures, build, result)
     }
 }

@@ -101,6 +101,38 @@ fn a_log_that_grows_meanwhile_is_gone_on_with() {
 }
 
 #[test]
+fn a_log_that_is_still_written_is_gone_on_with_until_it_is_closed_and_not_begun_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::of(&[(PATH, &[1; 30_000])]);
+    server.grows = 8;
+    let mut clock = 0;
+    let mut life = Life::begin(folder.path());
+    let fetched = life.ask(&mut server, &mut clock, 600).unwrap().unwrap();
+    assert_eq!(fetched.name, "00000007-30400.BIN");
+    assert_eq!(content(folder.path(), &fetched.name), server.files[PATH]);
+    assert!(server.asked < 250, "it came once: {} requests", server.asked);
+    assert!(
+        (40_000..60_000).contains(&clock),
+        "{clock} ms: the checks are some seconds apart"
+    );
+}
+
+#[test]
+fn a_log_that_never_ends_is_given_up_and_gone_on_with_when_it_is_asked_for_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let mut server = Server::of(&[(PATH, &[1; 30_000])]);
+    server.grows = 31;
+    let mut clock = 0;
+    let mut life = Life::begin(folder.path());
+    let refused = life.ask(&mut server, &mut clock, 2000).unwrap().unwrap_err();
+    assert!(matches!(refused, NoAnswer::Differs), "{refused}");
+    let before = server.asked;
+    let fetched = life.ask(&mut server, &mut clock, 100).unwrap().unwrap();
+    assert_eq!(content(folder.path(), &fetched.name), server.files[PATH]);
+    assert!(server.asked < before + 20, "{} requests", server.asked - before);
+}
+
+#[test]
 fn what_is_left_of_another_log_of_that_number_is_replaced() {
     let log = vec![3; 3000];
     for left in [vec![9; 1000], vec![9; 3000], vec![9; 5000]] {

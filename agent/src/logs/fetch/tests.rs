@@ -29,7 +29,9 @@ pub(in crate::logs) struct Server {
     pub open: Option<String>,
     /// Of so many answers one is lost; 0: none.
     pub loses: usize,
-    asked: usize,
+    /// So often the file is longer each time that its checksum is asked for.
+    pub grows: u32,
+    pub asked: usize,
     last: Option<(u16, Vec<u8>)>,
 }
 
@@ -78,6 +80,10 @@ impl Server {
         let offset = u32::from_le_bytes([request[8], request[9], request[10], request[11]]) as usize;
         let text: Vec<u8> = request[12..].iter().copied().take_while(|byte| *byte != 0).collect();
         let path = String::from_utf8(text).unwrap();
+        if request[3] == 14 && self.grows > 0 {
+            self.grows -= 1;
+            self.files.entry(path.clone()).or_default().extend([2; 50]);
+        }
         let result: Result<Vec<u8>, u8> = match request[3] {
             1 | 2 => {
                 self.open = None;

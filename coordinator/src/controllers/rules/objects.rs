@@ -5,7 +5,7 @@
 
 use super::readable::{Readable, Unread};
 use crds::geofence::{Area, Breach as AskedBreach, Point};
-use crds::parameter_profile::{Enforce as AskedEnforce, Reboot};
+use crds::parameter_profile::{Enforce as AskedEnforce, Reboot, Settings};
 use crds::{Geofence, ParameterProfile};
 use fleet::planning::geofence::{Breach, Wanted, Window};
 use fleet::planning::parameters::Profile;
@@ -311,6 +311,7 @@ impl Values {
             may_reboot: spec.reboot == Reboot::WhenIdle,
             ardupilot: spec.ardupilot.clone(),
             px4: spec.px4.clone(),
+            settings: spec.settings.as_ref().map(Settings::wanted).unwrap_or_default(),
         };
         let selects = Selects::of(&spec.vehicle_selector);
         let fault = selects.0.as_ref().err().cloned();

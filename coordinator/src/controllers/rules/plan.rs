@@ -296,6 +296,7 @@ fn granted_before(
                     value: value.value.parse().ok()?,
                     enforce: if value.apply { Enforce::Apply } else { Enforce::Report },
                     may_reboot: value.reboot,
+                    any_name: value.any_name,
                 })
             };
             last.values.iter().map(read).collect()

@@ -42,6 +42,7 @@ pub(super) fn shown(objects: &Objects, subject: &Subject, outcome: &Outcome) -> 
         value: wanted.value.to_string(),
         apply: wanted.enforce == Enforce::Apply,
         reboot: wanted.may_reboot,
+        any_name: wanted.any_name,
     };
     // What cannot be made now leaves what was sent.
     let last = subject.last().filter(|_| outcome.send.is_none());

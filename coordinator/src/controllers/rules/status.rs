@@ -121,6 +121,7 @@ fn deviates(deviation: &Deviation) -> RuleState {
             ),
         ),
         DeviationWhy::Refused(why) => RuleState::Stuck("Refused", text(&format!(": {why}"))),
+        DeviationWhy::Missing(why) => RuleState::Stuck("NoSuchParameter", why.clone()),
     }
 }
 

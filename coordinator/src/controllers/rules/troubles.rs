@@ -55,7 +55,7 @@ fn all(rules: &RulesReport) -> Vec<(&'static str, String, String)> {
     let parameters = rules.deviations.iter().filter_map(|deviation| {
         let name = deviation.name.clone();
         match &deviation.why {
-            DeviationWhy::Refused(why) => {
+            DeviationWhy::Refused(why) | DeviationWhy::Missing(why) => {
                 let about = format!("{name} {}", shape(why));
                 Some(("ParameterRefused", about, format!("{name}: {why}")))
             }

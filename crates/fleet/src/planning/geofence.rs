@@ -449,6 +449,7 @@ fn parameters(autopilot: Autopilot, shapes: bool, heights: &Heights<'_>, breach:
             value,
             enforce: Enforce::Apply,
             may_reboot: false,
+            any_name: false,
         });
     };
     match autopilot {

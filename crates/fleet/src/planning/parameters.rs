@@ -9,12 +9,15 @@
 
 mod expression;
 pub mod rollout;
+pub mod settings;
 
 pub use expression::{BadExpression, Variable, Variables};
 use model::denied_parameters;
 use model::ids::Term;
+use model::parameter_meaning;
 use model::rules::{Enforce, Fence, MOST_PARAMETERS, Outline, Rules, RulesDigest, Side, WantedParameter};
 use model::vehicle::Autopilot;
+pub use settings::{Action, Setting, SettingValue};
 use sha2::{Digest, Sha256};
 use std::collections::BTreeMap;
 use std::fmt::Write;
@@ -34,6 +37,8 @@ pub struct Profile {
     pub ardupilot: BTreeMap<String, String>,
     /// Values for PX4.
     pub px4: BTreeMap<String, String>,
+    /// Values for every autopilot, by meaning.
+    pub settings: Vec<Setting>,
 }
 
 /// Why a profile, or several together, give no list of values.
@@ -76,6 +81,28 @@ pub enum NoParameters {
         name: String,
         /// What is wrong.
         why: BadExpression,
+    },
+    /// A value of another unit.
+    #[error("ParameterProfile {profile}: {name}: {why}; correct the value")]
+    Implausible {
+        /// Which profile.
+        profile: String,
+        /// The parameter, or the setting.
+        name: String,
+        /// Why.
+        why: String,
+    },
+    /// One parameter under two names.
+    #[error(
+        "ParameterProfile {profile}: {first} and {second} are one parameter; give it once, best under spec.settings, where it fits every version"
+    )]
+    Twice {
+        /// Which profile.
+        profile: String,
+        /// The one.
+        first: String,
+        /// The other.
+        second: String,
     },
     /// Two profiles want different values.
     #[error(
@@ -121,19 +148,80 @@ impl Profile {
             system_id: Some(1),
         };
         for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
-            for (name, text) in self.values(autopilot) {
-                match self.value(autopilot, name, text, &any) {
-                    // What divides by zero here may do for others.
+            for want in self.wants(autopilot)? {
+                let is_expression = matches!(want.value, WantedValue::Text(text) if text.contains("{{"));
+                match self.evaluate(autopilot, &want, &any) {
+                    // What divides by zero, or is too low, here may do for others.
                     Ok(_)
                     | Err(NoParameters::Value {
                         why: BadExpression::NoNumber(_),
                         ..
                     }) => {}
+                    Err(NoParameters::Implausible { .. }) if is_expression => {}
                     Err(error) => return Err(error),
                 }
             }
         }
         Ok(())
+    }
+
+    /// What it wants of vehicles with this autopilot, each parameter once.
+    fn wants(&self, autopilot: Autopilot) -> Result<Vec<Want<'_>>, NoParameters> {
+        let settings = self.settings.iter().filter_map(|setting| {
+            let name = setting.name(autopilot)?.name;
+            let value = match &setting.value {
+                SettingValue::Number(text) => WantedValue::Text(text),
+                SettingValue::Action(action) => WantedValue::Number(action.code(autopilot, setting.meaning)?),
+            };
+            Some(Want {
+                name,
+                value,
+                field: Some(setting.field),
+            })
+        });
+        let raw = self.values(autopilot).iter().map(|(name, text)| Want {
+            name,
+            value: WantedValue::Text(text),
+            field: None,
+        });
+        let wants: Vec<Want<'_>> = settings.chain(raw).collect();
+        let mut known: BTreeMap<&str, &Want<'_>> = BTreeMap::new();
+        for want in &wants {
+            if let Some(first) = known.insert(parameter_meaning::newest(autopilot, want.name), want) {
+                return Err(NoParameters::Twice {
+                    profile: self.name.clone(),
+                    first: first.words(),
+                    second: want.words(),
+                });
+            }
+        }
+        Ok(wants)
+    }
+
+    /// The number of one of its wants, as the parameter of its name has it.
+    fn evaluate(&self, autopilot: Autopilot, want: &Want<'_>, of: &Variables) -> Result<f64, NoParameters> {
+        let value = match (want.value, want.field) {
+            (WantedValue::Text(text), None) => self.value(autopilot, want.name, text, of)?,
+            (WantedValue::Text(text), Some(_)) => {
+                let value = expression::evaluate(text, of).and_then(|value| expression::fits(autopilot, value));
+                let value = value.map_err(|why| NoParameters::Value {
+                    profile: self.name.clone(),
+                    name: want.words(),
+                    why,
+                })?;
+                // The newest name has the unit of the meaning.
+                parameter_meaning::find(autopilot, want.name).map_or(value, |(_, name)| name.write(value))
+            }
+            (WantedValue::Number(value), _) => value,
+        };
+        match parameter_meaning::implausible(autopilot, want.name, value) {
+            Some(why) => Err(NoParameters::Implausible {
+                profile: self.name.clone(),
+                name: want.words(),
+                why,
+            }),
+            None => Ok(value),
+        }
     }
 
     fn value(&self, autopilot: Autopilot, name: &str, text: &str, of: &Variables) -> Result<f64, NoParameters> {
@@ -194,8 +282,32 @@ pub struct Overruled {
     pub by: Option<String>,
 }
 
+/// A value that a profile wants.
+#[derive(Clone, Copy, Debug)]
+struct Want<'a> {
+    name: &'a str,
+    value: WantedValue<'a>,
+    /// The field of the settings; `None`: it was named as the autopilot has it.
+    field: Option<&'static str>,
+}
+
+#[derive(Clone, Copy, Debug)]
+enum WantedValue<'a> {
+    Text(&'a str),
+    Number(f64),
+}
+
+impl Want<'_> {
+    fn words(&self) -> String {
+        self.field
+            .map_or_else(|| self.name.to_owned(), |field| format!("settings.{field}"))
+    }
+}
+
 struct Claim<'a> {
     profile: &'a Profile,
+    name: &'a str,
+    any_name: bool,
     value: f64,
 }
 
@@ -218,58 +330,83 @@ pub fn resolve(
         profile: profile.name.clone(),
         by: by.map(|profile| profile.name.clone()),
     };
+    let in_meaning =
+        |name: &str, value: f64| parameter_meaning::find(autopilot, name).map_or(value, |(_, known)| known.read(value));
     for profile in sorted {
-        for (name, text) in profile.values(autopilot) {
-            if fence.iter().any(|wanted| wanted.name == *name) {
+        for want in profile.wants(autopilot)? {
+            let name = want.name;
+            let newest = parameter_meaning::newest(autopilot, name);
+            if fence
+                .iter()
+                .any(|wanted| parameter_meaning::newest(autopilot, &wanted.name) == newest)
+            {
                 resolved.overruled.push(overruled(name, profile, None));
                 continue;
             }
-            let value = match profile.value(autopilot, name, text, of) {
+            let waits = resolved
+                .waiting
+                .iter()
+                .find(|(waiting, ..)| parameter_meaning::newest(autopilot, waiting) == newest);
+            let value = match profile.evaluate(autopilot, &want, of) {
                 Ok(value) => value,
                 Err(NoParameters::Value {
                     why: BadExpression::Unknown(variable),
                     ..
                 }) => {
-                    let known = resolved.waiting.iter().any(|(waiting, ..)| waiting == name);
-                    if !claims.contains_key(name.as_str()) && !known {
-                        resolved.waiting.push((name.clone(), profile.name.clone(), variable));
+                    if !claims.contains_key(newest) && waits.is_none() {
+                        resolved.waiting.push((name.to_owned(), profile.name.clone(), variable));
                     }
                     continue;
                 }
                 Err(error) => return Err(error),
             };
-            if let Some((_, before, _)) = resolved.waiting.iter().find(|(waiting, ..)| waiting == name) {
+            if let Some((_, before, _)) = waits {
                 // The one that wins has no value yet; that of another is not used meanwhile.
                 let by = profiles.iter().find(|profile| profile.name == *before).copied();
                 let lost = overruled(name, profile, by);
                 resolved.overruled.push(lost);
                 continue;
             }
-            match claims.get(name.as_str()) {
+            match claims.get(newest) {
                 None => {
-                    claims.insert(name, Claim { profile, value });
+                    let any_name = want.field.is_some();
+                    claims.insert(
+                        newest,
+                        Claim {
+                            profile,
+                            name,
+                            any_name,
+                            value,
+                        },
+                    );
                 }
                 #[allow(clippy::float_cmp, reason = "the same text gives the same value")]
-                Some(claim) if claim.profile.precedence == profile.precedence && claim.value != value => {
+                Some(claim)
+                    if claim.profile.precedence == profile.precedence
+                        && in_meaning(claim.name, claim.value) != in_meaning(name, value) =>
+                {
                     return Err(NoParameters::Conflict {
                         one: claim.profile.name.clone(),
                         other: profile.name.clone(),
-                        name: name.clone(),
-                        first: claim.value,
-                        second: value,
+                        name: newest.to_owned(),
+                        first: in_meaning(claim.name, claim.value),
+                        second: in_meaning(name, value),
                     });
                 }
                 Some(claim) => resolved.overruled.push(overruled(name, profile, Some(claim.profile))),
             }
         }
     }
-    for (name, claim) in claims {
-        resolved.owners.insert(name.to_owned(), claim.profile.name.clone());
+    for claim in claims.into_values() {
+        resolved
+            .owners
+            .insert(claim.name.to_owned(), claim.profile.name.clone());
         resolved.parameters.push(WantedParameter {
-            name: name.to_owned(),
+            name: claim.name.to_owned(),
             value: claim.value,
             enforce: claim.profile.enforce,
             may_reboot: claim.profile.may_reboot,
+            any_name: claim.any_name,
         });
     }
     let all = resolved.parameters.len() + fence.len();
@@ -320,13 +457,17 @@ fn digest(fence: Option<&Fence>, parameters: &[WantedParameter]) -> RulesDigest 
         value,
         enforce,
         may_reboot,
+        any_name,
     } in parameters
     {
         let enforce = match enforce {
             Enforce::Apply => "apply",
             Enforce::Report => "report",
         };
-        let _ = writeln!(values, "{name} {:016x} {enforce} {may_reboot}", (value + 0.0).to_bits());
+        // Left out where it is not so, for rules of before are the same rules.
+        let any_name = if *any_name { " any name" } else { "" };
+        let bits = (value + 0.0).to_bits();
+        let _ = writeln!(values, "{name} {bits:016x} {enforce} {may_reboot}{any_name}");
     }
     RulesDigest(part("fence", &shapes) + &part("parameters", &values))
 }

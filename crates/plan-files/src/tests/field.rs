@@ -681,6 +681,16 @@ fn parameter_files_of_three_programs_become_values_of_a_profile() {
         "{:?}",
         taken.renamed
     );
+    let angle = "ANGLE_MAX is named ATC_ANGLE_MAX from ArduCopter 4.7 on (centidegrees, now degrees)";
+    assert!(taken.renamed.iter().any(|renamed| renamed == angle), "{:?}", taken.renamed);
+    let new = profile(&parameters("WP_SPD,5\nLAND_ALT_LOW_M,10\nFS_GCS_ENABLE,1\n"), None, &[]).unwrap();
+    assert_eq!(
+        new.renamed,
+        [
+            "LAND_ALT_LOW_M is named LAND_ALT_LOW until ArduCopter 4.6 (cm, now m)",
+            "WP_SPD is named WPNAV_SPEED until ArduCopter 4.6 (cm/s, now m/s)",
+        ]
+    );
     let mavproxy = "# copter\nRTL_ALT          3000.000000\nFENCE_TYPE       7   # altitude, circle, polygon\n\nFS_THR_ENABLE    1\nBATT_FS_LOW_ACT  5\nATC_RAT_PIT_P 0.135000005\n";
     let taken = profile(&parameters(mavproxy), None, &[]).unwrap();
     assert_eq!(taken.values.get("ATC_RAT_PIT_P").map(String::as_str), Some("0.135"));

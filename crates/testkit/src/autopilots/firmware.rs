@@ -5,7 +5,7 @@
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use crate::control_plane::workspace_root;
+use crate::control_plane::{cache_root, workspace_root};
 use crate::prerequisites::Missing;
 
 const PURPOSE: &str = "it is flown by the tests with real autopilots";
@@ -32,6 +32,15 @@ impl Stack {
         }
     }
 
+    /// The variable of the environment that names its program.
+    #[must_use]
+    pub fn variable(self) -> &'static str {
+        match self {
+            Self::ArduPilot => "SKEIN_ARDUCOPTER",
+            Self::Px4 => "SKEIN_PX4",
+        }
+    }
+
     /// As on command lines.
     pub fn name(self) -> &'static str {
         match self {
@@ -51,8 +60,19 @@ impl std::fmt::Display for Stack {
 #[derive(Clone, Debug)]
 pub struct Firmware {
     stack: Stack,
+    name: String,
+    place: PathBuf,
     program: PathBuf,
     data: PathBuf,
+}
+
+/// The programs of one stack on this machine.
+#[derive(Debug, Default)]
+pub struct Found {
+    /// Complete programs, that of [`Firmware::find`] first.
+    pub programs: Vec<Firmware>,
+    /// Folders of the cache in which a part is missing.
+    pub incomplete: Vec<Missing>,
 }
 
 impl Firmware {
@@ -60,25 +80,75 @@ impl Firmware {
     ///
     /// Errors: it is missing or incomplete; with the way to get it.
     pub fn find(stack: Stack) -> Result<Self, Missing> {
-        let variable = match stack {
-            Stack::ArduPilot => "SKEIN_ARDUCOPTER",
-            Stack::Px4 => "SKEIN_PX4",
-        };
-        match std::env::var_os(variable) {
-            Some(place) => Self::at(stack, Path::new(&place)),
-            None => Self::at(stack, &beside_the_workspace(stack)),
+        match std::env::var_os(stack.variable()) {
+            Some(place) => Self::at(stack, stack.variable(), Path::new(&place)),
+            None => Self::at(stack, "../shared/autopilots", &beside_the_workspace(stack)),
         }
     }
 
-    fn at(stack: Stack, place: &Path) -> Result<Self, Missing> {
+    /// Every program on this machine: that of [`Firmware::find`], and those in folders of `~/.cache/skein/autopilots`.
+    #[must_use]
+    pub fn all(stack: Stack) -> Found {
+        let mut found = cache_root().map_or_else(
+            |_| Found::default(),
+            |cache| Self::in_folders_of(&cache.join("autopilots"), stack),
+        );
+        if let Ok(usual) = Self::find(stack) {
+            let same = |other: &Self| same_file(&other.program, &usual.program);
+            if !found.programs.iter().any(same) {
+                found.programs.insert(0, usual);
+            }
+        }
+        found
+    }
+
+    fn in_folders_of(cache: &Path, stack: Stack) -> Found {
+        let entries = std::fs::read_dir(cache).into_iter().flatten().flatten();
+        let mut folders: Vec<PathBuf> = entries.map(|entry| entry.path()).collect();
+        folders.sort();
+        let mut found = Found::default();
+        for folder in folders {
+            let name = folder.file_name().unwrap_or_default().to_string_lossy();
+            let (place, part) = match stack {
+                Stack::ArduPilot => (folder.join("arducopter"), folder.join("arducopter")),
+                Stack::Px4 => (folder.clone(), folder.join("bin/px4")),
+            };
+            if !part.exists() {
+                continue;
+            }
+            match Self::at(stack, &name, &place) {
+                Ok(firmware) => found.programs.push(firmware),
+                Err(missing) => found.incomplete.push(missing),
+            }
+        }
+        found
+    }
+
+    fn at(stack: Stack, name: &str, place: &Path) -> Result<Self, Missing> {
         let (program, data) = match stack {
             Stack::ArduPilot => (place.to_owned(), copter_defaults(place)),
             Stack::Px4 => (place.join("bin/px4"), place.join("etc")),
         };
-        let found = program.is_file() && data.exists();
-        found
-            .then_some(Self { stack, program, data })
-            .ok_or_else(|| missing(stack, place))
+        if !program.is_file() || !data.exists() {
+            return Err(missing(stack, place));
+        }
+        Ok(Self {
+            stack,
+            name: name.to_owned(),
+            place: place.to_owned(),
+            program,
+            data,
+        })
+    }
+
+    /// The folder of the cache in which it is, such as `copter-4.6.2`, or where else it was found.
+    pub fn name(&self) -> &str {
+        &self.name
+    }
+
+    /// The value of [`Stack::variable`] for it.
+    pub fn place(&self) -> &Path {
+        &self.place
     }
 
     /// Which autopilot it is.
@@ -127,6 +197,11 @@ fn command_names(source: &Path) -> anyhow::Result<Vec<String>> {
     Ok(names)
 }
 
+fn same_file(one: &Path, other: &Path) -> bool {
+    let real = |path: &Path| std::fs::canonicalize(path).ok();
+    real(one).is_some() && real(one) == real(other)
+}
+
 fn beside_the_workspace(stack: Stack) -> PathBuf {
     let shared = workspace_root().join("../shared/autopilots");
     match stack {
@@ -151,14 +226,17 @@ fn missing(stack: Stack, looked: &Path) -> Missing {
         Stack::ArduPilot => Missing::tool(
             "ArduCopter",
             &format!("{PURPOSE} (looked for {looked}, with copter.parm beside it)"),
-            "build it from https://github.com/ArduPilot/ardupilot (`./waf configure --board sitl && ./waf copter`) and set \
-             SKEIN_ARDUCOPTER=.../build/sitl/bin/arducopter",
+            "download `arducopter` of a release from https://firmware.ardupilot.org/Copter (SITL_x86_64_linux_gnu) and copter.parm of \
+             the same release from https://github.com/ArduPilot/ardupilot (Tools/autotest/default_params), or build both there \
+             (`./waf configure --board sitl && ./waf copter`); put them into ~/.cache/skein/autopilots/copter-VERSION for \
+             `cargo xtask fly`, or set SKEIN_ARDUCOPTER=.../arducopter for all tests",
         ),
         Stack::Px4 => Missing::tool(
             "PX4",
             &format!("{PURPOSE} (looked for bin/px4 and etc in {looked})"),
-            "build it from https://github.com/PX4/PX4-Autopilot (`make px4_sitl_default`) and set \
-             SKEIN_PX4=.../build/px4_sitl_default",
+            "take the simulation (px4_sitl) of a release from https://github.com/PX4/PX4-Autopilot/releases, or build it there (`make \
+             px4_sitl_default`); put its bin and etc into ~/.cache/skein/autopilots/px4-VERSION for `cargo xtask fly`, or set \
+             SKEIN_PX4=.../build/px4_sitl_default for all tests",
         ),
     }
 }
@@ -171,13 +249,58 @@ mod tests {
     #[test]
     fn an_autopilot_that_is_not_there_is_named_with_the_way_to_get_it() {
         for (stack, variable) in [(Stack::ArduPilot, "SKEIN_ARDUCOPTER="), (Stack::Px4, "SKEIN_PX4=")] {
-            let text = Firmware::at(stack, Path::new("/nowhere")).unwrap_err().to_string();
+            let text = Firmware::at(stack, "none", Path::new("/nowhere"))
+                .unwrap_err()
+                .to_string();
             assert!(text.contains("looked for") && text.contains("/nowhere"), "{text}");
             assert!(
                 text.contains("https://github.com/") && text.contains(variable),
                 "{text}"
             );
         }
+    }
+
+    #[test]
+    fn each_folder_of_the_cache_with_a_program_is_a_version_and_one_that_lacks_a_part_is_named() {
+        let scratch = Scratch::new("skein-firmware-").unwrap();
+        let write = |path: &str| {
+            let path = scratch.path().join(path);
+            std::fs::create_dir_all(path.parent().unwrap()).unwrap();
+            std::fs::write(path, "").unwrap();
+        };
+        for file in [
+            "README.txt",
+            "copter-4.8-dev/arducopter",
+            "copter-4.8-dev/copter.parm",
+            "copter-4.5.7/arducopter",
+            "copter-4.5.7/copter.parm",
+            "copter-4.6/arducopter",
+            "px4-1.18/bin/px4",
+            "px4-1.18/etc/init.d-posix/rcS",
+            "px4-1.16/bin/px4",
+        ] {
+            write(file);
+        }
+        let of = |stack| {
+            let found = Firmware::in_folders_of(scratch.path(), stack);
+            let names = found.programs.iter().map(|one| one.name().to_owned());
+            let incomplete = found.incomplete.iter().map(ToString::to_string);
+            (names.collect::<Vec<_>>(), incomplete.collect::<Vec<_>>())
+        };
+        let (copters, incomplete) = of(Stack::ArduPilot);
+        assert_eq!(copters, ["copter-4.5.7", "copter-4.8-dev"]);
+        assert!(
+            incomplete.len() == 1 && incomplete[0].contains("copter-4.6/arducopter"),
+            "{incomplete:?}"
+        );
+        let (px4, incomplete) = of(Stack::Px4);
+        assert_eq!(px4, ["px4-1.18"]);
+        assert!(
+            incomplete.len() == 1 && incomplete[0].contains("px4-1.16"),
+            "{incomplete:?}"
+        );
+        let all = Firmware::in_folders_of(&scratch.path().join("nothing"), Stack::Px4);
+        assert!(all.programs.is_empty() && all.incomplete.is_empty());
     }
 
     #[test]

@@ -53,6 +53,7 @@ fn profile(name: &str, site: &str, most: i32, px4: &[(&str, &str)]) -> Arc<Value
         enforce: crds::parameter_profile::Enforce::Apply,
         reboot: crds::parameter_profile::Reboot::Never,
         max_unavailable: most,
+        settings: None,
         ardupilot: BTreeMap::new(),
         px4: px4
             .iter()
@@ -424,6 +425,100 @@ fn one_that_refuses_a_value_stops_the_others_and_is_named() {
     Arc::get_mut(&mut changed).unwrap().author.generation = 2;
     fleet.objects.profiles = vec![changed];
     assert_eq!(fleet.look()[1].stopped_by, None);
+}
+
+#[test]
+fn one_whose_autopilot_does_not_have_a_name_says_so_and_keeps_no_other_from_its_values() {
+    let mut fleet = Fleet::of(&["a", "b"]);
+    let values = [("COM_OBC_LOSS_T", "5"), ("RTL_RETURN_ALT", "30")];
+    fleet.objects.profiles = vec![profile("p", "north", 1, &values)];
+    fleet.settle();
+    let why = "the autopilot has no parameter COM_OBC_LOSS_T; correct the name";
+    fleet.change(0, |report| {
+        report.rules.in_force = false;
+        report.rules.parameters_in_force = 1;
+        report.rules.deviations = vec![Deviation {
+            name: "COM_OBC_LOSS_T".into(),
+            wanted: 5.0,
+            actual: None,
+            why: DeviationWhy::Missing(why.into()),
+        }];
+    });
+    let outcomes = fleet.look();
+    assert_eq!(
+        names(&outcomes[1]),
+        ["COM_OBC_LOSS_T", "RTL_RETURN_ALT"],
+        "b has its turn"
+    );
+    let state = profile_on("p", &fleet.subjects[0], &outcomes[0]);
+    assert_eq!(state, RuleState::Stuck("NoSuchParameter", why.into()));
+    fleet.change(1, |report| report.rules = in_force(outcomes[1].send.as_ref().unwrap()));
+    let outcomes = fleet.look();
+    let vehicles: Vec<_> = fleet.subjects.iter().zip(&outcomes).collect();
+    let (status, _) = of_profile((0, &fleet.objects.profiles[0]), &vehicles, &[], Timestamp::UNIX_EPOCH);
+    assert_eq!((status.selected, status.in_force), (Some(2), Some(1)));
+    assert_eq!(status.unsettled[0].reason, "NoSuchParameter");
+    let stalled = status.conditions.iter().find(|c| c.type_ == "Stalled").unwrap();
+    assert!(
+        stalled.message.contains("no parameter COM_OBC_LOSS_T"),
+        "{}",
+        stalled.message
+    );
+}
+
+#[test]
+fn settings_are_sent_by_the_newest_name_of_each_stack_and_read_back_from_a_vehicle_object() {
+    let mut fleet = Fleet::of(&["a", "b"]);
+    fleet.change(1, |report| {
+        report.identity.as_mut().unwrap().autopilot = Autopilot::ArduPilot;
+    });
+    let mut spec = ParameterProfileSpec {
+        max_unavailable: 2,
+        ..(ParameterProfile::new(
+            "p",
+            serde_json::from_value(serde_json::json!({
+                "vehicleSelector": {"matchLabels": {"site": "north"}},
+                "enforce": "Apply",
+                "settings": {"returnAltitudeMeters": "{{ 25 + 5*systemId }}", "onLowBattery": "Return"},
+            }))
+            .unwrap(),
+        ))
+        .spec
+    };
+    let values = |spec: &ParameterProfileSpec| Arc::new(Values::of(&ParameterProfile::new("p", spec.clone())));
+    for subject in &mut fleet.subjects {
+        subject.variables.system_id = Some(3);
+    }
+    fleet.objects.profiles = vec![values(&spec)];
+    assert_eq!(fleet.objects.profiles[0].fault, None);
+    let outcomes = fleet.settle();
+    let sent = |outcome: &Outcome| -> Vec<(String, f64, bool)> {
+        let parameters = &outcome.send.as_ref().unwrap().parameters;
+        parameters
+            .iter()
+            .map(|p| (p.name.clone(), p.value, p.any_name))
+            .collect()
+    };
+    assert_eq!(
+        sent(&outcomes[0]),
+        [
+            ("COM_LOW_BAT_ACT".into(), 3.0, true),
+            ("RTL_RETURN_ALT".into(), 40.0, true)
+        ]
+    );
+    assert_eq!(
+        sent(&outcomes[1]),
+        [("BATT_FS_LOW_ACT".into(), 2.0, true), ("RTL_ALT_M".into(), 40.0, true)]
+    );
+    let shown = super::super::shown::shown(&fleet.objects, &fleet.subjects[1], &outcomes[1]).unwrap();
+    assert!(shown.values.iter().all(|value| value.any_name));
+    // By name besides: it is one parameter, for both versions.
+    spec.ardupilot = BTreeMap::from([("RTL_ALT".to_owned(), "3000".to_owned())]);
+    let fault = values(&spec).fault.clone().unwrap();
+    assert!(
+        fault.contains("settings.returnAltitudeMeters and RTL_ALT are one parameter"),
+        "{fault}"
+    );
 }
 
 #[test]

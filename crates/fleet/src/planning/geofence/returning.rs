@@ -73,6 +73,7 @@ impl ReturnLimit {
             value: self.most,
             enforce: Enforce::Apply,
             may_reboot: false,
+            any_name: false,
         })
     }
 

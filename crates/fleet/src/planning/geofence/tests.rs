@@ -171,6 +171,7 @@ fn px4_is_kept_from_returning_through_a_ceiling_and_a_lower_return_is_left_alone
         value,
         enforce,
         may_reboot: false,
+        any_name: false,
     };
     assert_eq!(
         value(60.0, &[profile(22.0, Enforce::Apply)]),

@@ -2,6 +2,7 @@
 
 use super::rollout::{Candidate, Progress, State, next};
 use super::*;
+use model::parameter_meaning::Meaning;
 use model::units::{Meters, Wgs84};
 use proptest::prelude::*;
 
@@ -74,6 +75,7 @@ fn what_belongs_to_a_fence_wins_over_every_profile() {
         value: 3.0,
         enforce: Enforce::Apply,
         may_reboot: false,
+        any_name: false,
     }];
     let resolved = resolve(&[&mine], Autopilot::Px4, &SIXTH, &fence).unwrap();
     assert_eq!(values(&resolved), [("MPC_B", 2.0)]);
@@ -291,6 +293,108 @@ fn an_action_is_set_to_values_only_that_keep_motors_running() {
     );
 }
 
+fn setting(field: &'static str, meaning: Meaning, text: &str) -> Setting {
+    Setting {
+        field,
+        meaning,
+        value: SettingValue::Number(text.to_owned()),
+    }
+}
+
+fn on(autopilot: Autopilot, profiles: &[&Profile]) -> Result<Resolved, NoParameters> {
+    resolve(profiles, autopilot, &SIXTH, &[])
+}
+
+#[test]
+fn a_setting_is_right_for_each_stack() {
+    let mut mixed = profile("mixed", 0, &[]);
+    mixed.settings = vec![
+        setting("returnAltitudeMeters", Meaning::ReturnAltitude, "{{ 30 + 5*slot }}"),
+        setting("waypointSpeedMetersPerSecond", Meaning::WaypointSpeed, "7.5"),
+        Setting {
+            field: "onLowBattery",
+            meaning: Meaning::LowBatteryAction,
+            value: SettingValue::Action(Action::Return),
+        },
+    ];
+    assert_eq!(mixed.check(), Ok(()));
+    let px4 = on(Autopilot::Px4, &[&mixed]).unwrap();
+    assert_eq!(
+        values(&px4),
+        [
+            ("COM_LOW_BAT_ACT", 3.0),
+            ("MPC_XY_CRUISE", 7.5),
+            ("RTL_RETURN_ALT", 55.0)
+        ]
+    );
+    let ardupilot = on(Autopilot::ArduPilot, &[&mixed]).unwrap();
+    assert_eq!(
+        values(&ardupilot),
+        [("BATT_FS_LOW_ACT", 2.0), ("RTL_ALT_M", 55.0), ("WP_SPD", 7.5)]
+    );
+    assert!(ardupilot.parameters.iter().all(|wanted| wanted.any_name));
+    assert_eq!(ardupilot.owners["RTL_ALT_M"], "mixed");
+    let named = profile("named", 0, &[("RTL_ALT_M", "55")]);
+    assert!(!on(Autopilot::ArduPilot, &[&named]).unwrap().parameters[0].any_name);
+}
+
+#[test]
+fn a_parameter_is_one_whatever_it_is_called() {
+    let autopilot = Autopilot::ArduPilot;
+    let only = |name: &str, values: &[(&str, &str)]| Profile {
+        px4: BTreeMap::new(),
+        ..profile(name, 0, values)
+    };
+    let twice = only("twice", &[("RTL_ALT", "3000"), ("RTL_ALT_M", "30")]);
+    let error = twice.check().unwrap_err().to_string();
+    assert!(error.contains("RTL_ALT and RTL_ALT_M are one parameter"), "{error}");
+    let mut both = only("both", &[("RTL_ALT", "3000")]);
+    both.settings = vec![setting("returnAltitudeMeters", Meaning::ReturnAltitude, "30")];
+    let error = both.check().unwrap_err().to_string();
+    assert!(
+        error.contains("settings.returnAltitudeMeters and RTL_ALT are one"),
+        "{error}"
+    );
+    let (old, new) = (only("old", &[("RTL_ALT", "3000")]), only("new", &[("RTL_ALT_M", "40")]));
+    let error = on(autopilot, &[&old, &new]).unwrap_err().to_string();
+    assert!(error.contains("want RTL_ALT_M to be 40 and 30"), "{error}");
+    let same = only("same", &[("RTL_ALT_M", "30")]);
+    assert_eq!(values(&on(autopilot, &[&old, &same]).unwrap()).len(), 1);
+    let higher = Profile {
+        precedence: 9,
+        ..new.clone()
+    };
+    let resolved = on(autopilot, &[&old, &higher]).unwrap();
+    assert_eq!(values(&resolved), [("RTL_ALT_M", 40.0)]);
+    assert_eq!(resolved.overruled[0].name, "RTL_ALT");
+}
+
+#[test]
+fn a_value_of_another_unit_is_refused_with_the_name_that_has_that_unit() {
+    let error = profile("p", 0, &[("RTL_ALT_M", "3000")])
+        .check()
+        .unwrap_err()
+        .to_string();
+    assert!(
+        error.contains("RTL_ALT_M: 3000 m is not plausible") && error.contains("in cm as RTL_ALT"),
+        "{error}"
+    );
+    let mut far = profile("far", 0, &[]);
+    far.settings = vec![setting("returnAltitudeMeters", Meaning::ReturnAltitude, "3000")];
+    let error = far.check().unwrap_err().to_string();
+    assert!(error.contains("settings.returnAltitudeMeters: 3000 m"), "{error}");
+    far.settings = vec![setting(
+        "returnAltitudeMeters",
+        Meaning::ReturnAltitude,
+        "{{ 1000*slot }}",
+    )];
+    assert_eq!(far.check(), Ok(()), "it may do for some");
+    assert!(matches!(
+        on(Autopilot::Px4, &[&far]),
+        Err(NoParameters::Implausible { .. })
+    ));
+}
+
 #[test]
 fn names_are_those_of_parameters() {
     for name in ["", "rtl_alt", "_HASH_CHECK", "A_NAME_OF_17_CHAR", "A B"] {
@@ -324,6 +428,7 @@ fn equal_rules_have_equal_digests_and_every_change_shows() {
         value,
         enforce: Enforce::Apply,
         may_reboot: false,
+        any_name: false,
     };
     let of =
         |fence: Option<Fence>, parameters: &[WantedParameter]| compose(Term(1), fence, parameters.to_vec()).digest.0;
@@ -368,9 +473,13 @@ fn equal_rules_have_equal_digests_and_every_change_shows() {
                 a,
                 WantedParameter {
                     enforce: Enforce::Report,
-                    ..b
+                    ..b.clone()
                 },
             ],
+        ),
+        of(
+            Some(circle(47.0, 50.0)),
+            &[parameter("A", 1.0), WantedParameter { any_name: true, ..b }],
         ),
     ];
     let all = others.len();

@@ -6,6 +6,7 @@ use super::flight::Flight;
 use super::maneuvers::Takeoff;
 use super::modes::{Mode, RequestedMode};
 use super::{Px4, events, link_rates, other_commands, reports};
+use crate::model::config::Firmware;
 use crate::model::core::{Core, cmd, result};
 use crate::model::geo::Neu;
 use crate::model::pilot::{Fault, Pilot};
@@ -105,6 +106,12 @@ impl Px4 {
                 }
             }
             cmd::REQUEST_MESSAGE => self.request_message(core, p1 as u32),
+            // Removed there, for REQUEST_MESSAGE.
+            cmd::REQUEST_CAPABILITIES | cmd::REQUEST_PROTOCOL_VERSION | cmd::GET_HOME_POSITION
+                if core.config.firmware == Firmware::Px4V118 =>
+            {
+                result::UNSUPPORTED
+            }
             cmd::REQUEST_CAPABILITIES => self.request_message(core, id::AUTOPILOT_VERSION),
             cmd::REQUEST_PROTOCOL_VERSION => self.request_message(core, id::PROTOCOL_VERSION),
             cmd::GET_HOME_POSITION => self.request_message(core, id::HOME_POSITION),

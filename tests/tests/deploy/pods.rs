@@ -340,6 +340,104 @@ fn in_the_namespace_of_skein_only_an_agent_may_what_an_agent_needs() {
     }
 }
 
+/// What the API server's own PodSecurity refuses at the level `restricted`, the policy refuses as well. The table has every field of that level.
+#[test]
+fn the_policy_refuses_all_that_the_restricted_level_refuses() {
+    let template = pod_template("deployment/skein-coordinator");
+    let spec = template["spec"].clone();
+    testkit::wait_for("the policy to be in force", std::time::Duration::from_secs(60), || {
+        let mut shared = spec.clone();
+        shared["hostPID"] = json!(true);
+        anyhow::ensure!(refusal_at_home("skein-coordinator", &shared).is_some());
+        Ok(())
+    })
+    .unwrap();
+    let probe = |what: &str| json!({what: {"host": "192.0.2.1", "port": 80}});
+    let changes = [
+        ("/hostNetwork", json!(true)),
+        ("/hostPID", json!(true)),
+        ("/hostIPC", json!(true)),
+        ("/securityContext/runAsUser", json!(0)),
+        ("/securityContext/runAsNonRoot", json!(false)),
+        ("/securityContext/seccompProfile", json!({"type": "Unconfined"})),
+        ("/securityContext/appArmorProfile", json!({"type": "Unconfined"})),
+        ("/securityContext/seLinuxOptions", json!({"type": "spc_t"})),
+        ("/securityContext/seLinuxOptions", json!({"user": "system_u"})),
+        ("/securityContext/seLinuxOptions", json!({"role": "system_r"})),
+        (
+            "/securityContext/sysctls",
+            json!([{"name": "kernel.msgmax", "value": "65536"}]),
+        ),
+        ("/containers/0/securityContext/runAsUser", json!(0)),
+        ("/containers/0/securityContext/runAsNonRoot", json!(false)),
+        (
+            "/containers/0/securityContext",
+            json!({"privileged": true, "capabilities": {"drop": ["ALL"]}}),
+        ),
+        ("/containers/0/securityContext/allowPrivilegeEscalation", json!(true)),
+        (
+            "/containers/0/securityContext/capabilities",
+            json!({"drop": ["ALL"], "add": ["SYS_ADMIN"]}),
+        ),
+        ("/containers/0/securityContext/capabilities", json!({})),
+        (
+            "/containers/0/securityContext/seccompProfile",
+            json!({"type": "Unconfined"}),
+        ),
+        (
+            "/containers/0/securityContext/appArmorProfile",
+            json!({"type": "Unconfined"}),
+        ),
+        ("/containers/0/securityContext/seLinuxOptions", json!({"type": "spc_t"})),
+        ("/containers/0/ports", json!([{"containerPort": 1, "hostPort": 50051}])),
+        ("/containers/0/livenessProbe", probe("tcpSocket")),
+        ("/containers/0/readinessProbe", probe("httpGet")),
+        ("/containers/0/startupProbe", probe("httpGet")),
+        ("/containers/0/lifecycle", json!({"preStop": probe("httpGet")})),
+        ("/containers/0/lifecycle", json!({"postStart": probe("httpGet")})),
+        ("/volumes", json!([{"name": "node", "hostPath": {"path": "/"}}])),
+        (
+            "/volumes",
+            json!([{"name": "share", "nfs": {"server": "192.0.2.1", "path": "/"}}]),
+        ),
+    ];
+    for (path, value) in changes {
+        let mut changed = spec.clone();
+        let (parent, key) = path.rsplit_once('/').unwrap();
+        changed.pointer_mut(parent).unwrap()[key] = value.clone();
+        let judged = restricted_refusal(&json!({"spec": changed}));
+        assert!(judged.is_some(), "PodSecurity lets pass {path}: {value}");
+        let refusal = refusal_at_home("skein-coordinator", &changed);
+        let refusal = refusal.unwrap_or_else(|| panic!("the policy lets pass {path}: {value}"));
+        assert!(refusal.contains("skein-pods"), "{path}: {value}: {refusal}");
+    }
+    // /proc can be unmasked in a user namespace only; nothing of Skein needs it.
+    let mut unmasked = spec.clone();
+    unmasked["hostUsers"] = json!(false);
+    unmasked["containers"][0]["securityContext"]["procMount"] = json!("Unmasked");
+    let refusal = refusal_at_home("skein-coordinator", &unmasked).unwrap();
+    assert!(refusal.contains("must keep procMount Default"), "{refusal}");
+    // Safe values of the same fields pass both.
+    for (path, value) in [
+        (
+            "/securityContext/seLinuxOptions",
+            json!({"type": "container_t", "level": "s0:c1"}),
+        ),
+        ("/securityContext/appArmorProfile", json!({"type": "RuntimeDefault"})),
+        (
+            "/securityContext/sysctls",
+            json!([{"name": "net.ipv4.tcp_syncookies", "value": "1"}]),
+        ),
+        ("/containers/0/lifecycle", json!({"preStop": {"httpGet": {"port": 80}}})),
+    ] {
+        let mut changed = spec.clone();
+        let (parent, key) = path.rsplit_once('/').unwrap();
+        changed.pointer_mut(parent).unwrap()[key] = value.clone();
+        assert_eq!(restricted_refusal(&json!({"spec": changed})), None, "{path}: {value}");
+        assert_eq!(refusal_at_home("skein-coordinator", &changed), None, "{path}: {value}");
+    }
+}
+
 #[test]
 fn a_container_for_debugging_gets_no_more_than_the_others_of_its_pod() {
     let mut spec = pod_template("deployment/skein-coordinator")["spec"].clone();

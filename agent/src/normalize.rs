@@ -3,6 +3,7 @@
 //! Owns: [`Normalizer`]: what each message means, and which values cannot be true (noise gets through a 16-bit checksum
 //! now and then). Must not: send, decide, or believe any component but the latched autopilot; the caller sees to that.
 
+mod accuracy;
 pub mod aircraft;
 mod alarms;
 mod batteries;
@@ -122,6 +123,15 @@ impl Normalizer {
                     longitude_deg: f64::from(m.longitude) / 1e7,
                 };
                 vehicle.home_at = model::geo::position(at).ok().or(vehicle.home_at);
+            }
+            MavMessage::GPS_RAW_INT(m) => {
+                vehicle.receiver_accuracy = Some(Sighting::new(accuracy::of_receiver(m), now));
+            }
+            MavMessage::ESTIMATOR_STATUS(m) => {
+                vehicle.filter_accuracy = Some(Sighting::new(accuracy::of_px4_filter(m), now));
+            }
+            MavMessage::EKF_STATUS_REPORT(m) => {
+                vehicle.filter_accuracy = Some(Sighting::new(accuracy::of_ardupilot_filter(m), now));
             }
             MavMessage::AUTOPILOT_VERSION(m) => {
                 if let Some(identity) = &mut vehicle.identity {

@@ -56,6 +56,7 @@ const fn flies_routes(mode: Mode) -> bool {
 
 mod descriptions;
 mod flights;
+mod home;
 mod killing;
 mod logs;
 mod planned;
@@ -81,6 +82,8 @@ pub struct Pilot {
     discovery: Discovery,
     normalizer: Normalizer,
     streams: Streams,
+    /// When home was asked for again because it is elsewhere.
+    home_asked: Option<Moment>,
     vehicle: Vehicle,
     memory: Memory,
     contact: Contact,
@@ -148,6 +151,7 @@ impl Pilot {
             discovery: Discovery::staying_with(only),
             normalizer: Normalizer::default(),
             streams: Streams::default(),
+            home_asked: None,
             vehicle: Vehicle::default(),
             memory,
             contact: Contact::none_since(now),
@@ -276,9 +280,7 @@ impl Pilot {
             self.end(&Outcome::NoAnswer, now, jitter);
         }
         self.streams.received(&frame.message, now);
-        if self.vehicle.home.is_some() && self.vehicle.home_at.is_some() {
-            self.streams.known(Needed::Home, now);
-        }
+        self.ask_for_home(&frame.message, now);
         // PX4 passes on what it receives at once, and an interval that is set counts against what a slow link carries.
         if self
             .vehicle

@@ -459,6 +459,7 @@ impl Shell {
                         battery_at: report.battery_at,
                         position: report.position,
                         position_at: report.position_at,
+                        accuracy: report.accuracy,
                         heading: report.heading,
                         traffic: report.traffic.clone(),
                         uploads: report.uploads,

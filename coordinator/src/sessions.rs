@@ -10,6 +10,7 @@ use crate::cluster::wake_set::WakeSet;
 use crate::cluster::world::World;
 use crate::metrics::{self, Metrics};
 use log_calls::{LogCall, LogCalls};
+use model::accuracy::Accuracy;
 use model::assignment::Order;
 use model::guest::GuestCall;
 use model::ids::{DroneUid, NodeName};
@@ -534,6 +535,7 @@ fn significant(report: &Report) -> Report {
         battery_at: None,
         position: None,
         position_at: None,
+        accuracy: Accuracy::default(),
         heading: None,
         link: None,
         traffic: Vec::new(),

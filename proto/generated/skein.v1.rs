@@ -830,6 +830,20 @@ pub struct Report {
     /// so, and from an agent that is older than this field.
     #[prost(message, optional, tag = "34")]
     pub stand_down: ::core::option::Option<StandDown>,
+    /// How well the vehicle knows where it is, by accounts of the last 15 s; unset when it gives none, and from an agent that is older than this
+    /// field.
+    #[prost(message, optional, tag = "36")]
+    pub accuracy: ::core::option::Option<Accuracy>,
+}
+/// One standard deviation of a position: the worse of GPS_RAW_INT (24) and of ESTIMATOR_STATUS (230) or EKF_STATUS_REPORT (193).
+#[derive(Clone, Copy, PartialEq, ::prost::Message)]
+pub struct Accuracy {
+    /// Over ground, meters; unset when not known.
+    #[prost(double, optional, tag = "1")]
+    pub horizontal_m: ::core::option::Option<f64>,
+    /// In altitude above mean sea level, meters; unset when not known.
+    #[prost(double, optional, tag = "2")]
+    pub vertical_m: ::core::option::Option<f64>,
 }
 /// A vehicle that is left to a person.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]

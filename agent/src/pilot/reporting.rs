@@ -34,6 +34,7 @@ impl Pilot {
         reasons.extend(self.remote_id_reasons(now));
         let uid = self.state.fence.held.as_ref().map(|held| &held.uid);
         reasons.extend(self.stands_down(uid, now));
+        reasons.extend(self.home_reason(now));
         let Some(held) = &self.state.fence.held else {
             return reasons;
         };
@@ -151,6 +152,7 @@ impl Pilot {
             battery_at: vehicle.battery.map(|b| b.at),
             position,
             position_at: vehicle.position.map(|p| p.at),
+            accuracy: vehicle.accuracy(now),
             heading: vehicle.heading.and_then(|h| h.fresh(now, REPORTED_FOR).copied()),
             held: self
                 .state

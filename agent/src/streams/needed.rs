@@ -21,6 +21,8 @@ pub enum Needed {
     Home,
     /// BATTERY_STATUS (147).
     Battery,
+    /// GPS_RAW_INT (24): how well the place is known.
+    Accuracy,
     /// ADSB_VEHICLE (246), while other aircraft are heard.
     Traffic,
     /// HEARTBEAT (0), once and now: the mode has just been set.
@@ -50,13 +52,14 @@ pub struct Request {
 }
 
 /// In order of need.
-pub(super) const IN_ORDER: [Needed; 7] = [
+pub(super) const IN_ORDER: [Needed; 8] = [
     Needed::Landed,
     Needed::SysStatus,
     Needed::Position,
     Needed::Version,
     Needed::Home,
     Needed::Battery,
+    Needed::Accuracy,
     Needed::Traffic,
 ];
 
@@ -109,6 +112,8 @@ impl Needed {
             Self::Position => stream(33, 500, [1000, 1500], 10),
             // What it says counts for 10 s; a slow line brings it seldom enough.
             Self::Battery => stream(147, 2000, [4500, 8500], 60),
+            // It says how well the place is known, which changes slowly and counts for 15 s; 32 bytes a second.
+            Self::Accuracy => stream(24, 2000, [4500, 8500], 60),
             // ArduPilot reports one aircraft with each.
             Self::Traffic => Terms {
                 seldom: true,
@@ -131,6 +136,7 @@ impl Needed {
             MavMessage::BATTERY_STATUS(_) => Self::Battery,
             MavMessage::AUTOPILOT_VERSION(_) => Self::Version,
             MavMessage::HOME_POSITION(_) => Self::Home,
+            MavMessage::GPS_RAW_INT(_) => Self::Accuracy,
             MavMessage::ADSB_VEHICLE(_) => Self::Traffic,
             _ => return None,
         })

@@ -3,7 +3,7 @@
 use super::*;
 use link::dialect::{
     ADSB_VEHICLE_DATA, AUTOPILOT_VERSION_DATA, BATTERY_STATUS_DATA, EXTENDED_SYS_STATE_DATA, GLOBAL_POSITION_INT_DATA,
-    HOME_POSITION_DATA, MESSAGE_INTERVAL_DATA, SYS_STATUS_DATA,
+    GPS_RAW_INT_DATA, HOME_POSITION_DATA, MESSAGE_INTERVAL_DATA, SYS_STATUS_DATA,
 };
 use std::collections::BTreeMap;
 
@@ -19,6 +19,7 @@ fn message(needed: Needed) -> MavMessage {
         Needed::Version => MavMessage::AUTOPILOT_VERSION(AUTOPILOT_VERSION_DATA::default()),
         Needed::Home => MavMessage::HOME_POSITION(HOME_POSITION_DATA::default()),
         Needed::Battery => MavMessage::BATTERY_STATUS(BATTERY_STATUS_DATA::default()),
+        Needed::Accuracy => MavMessage::GPS_RAW_INT(GPS_RAW_INT_DATA::default()),
         Needed::Traffic => MavMessage::ADSB_VEHICLE(ADSB_VEHICLE_DATA::default()),
         Needed::BeatNow | Needed::ReadyNow => MavMessage::SYS_STATUS(SYS_STATUS_DATA::default()),
     }
@@ -136,12 +137,13 @@ impl Line {
 }
 
 /// PX4's mode Onboard, as far as we need it.
-const ONBOARD: [(Needed, u64); 6] = [
+const ONBOARD: [(Needed, u64); 7] = [
     (Needed::Landed, 200),
     (Needed::SysStatus, 200),
     (Needed::Position, 20),
     (Needed::Home, 2000),
     (Needed::Battery, 2000),
+    (Needed::Accuracy, 200),
     (Needed::Traffic, 100),
 ];
 
@@ -152,8 +154,8 @@ fn an_autopilot_that_streams_nothing_is_asked_for_everything_once_in_order_of_ne
     let mut wants: Vec<Needed> = line.asked.iter().map(|(_, request)| request.needed).collect();
     wants.dedup();
     assert_eq!(wants, IN_ORDER);
-    assert_eq!(line.count(How::Stream, 0), 5);
-    assert_eq!(line.asked.len(), 12, "{:?}", line.asked);
+    assert_eq!(line.count(How::Stream, 0), 6);
+    assert_eq!(line.asked.len(), 14, "{:?}", line.asked);
     assert!(line.asked.last().unwrap().0 < 1500);
 }
 
@@ -199,7 +201,7 @@ fn an_accepted_that_changes_nothing_does_not_reset_the_back_off() {
         .count();
     assert!((10..60).contains(&battery), "{battery} requests in ten minutes");
     let others = line.asked.len() - battery;
-    assert_eq!(others, 10, "{:?}", line.asked);
+    assert_eq!(others, 12, "{:?}", line.asked);
 }
 
 #[test]
@@ -266,7 +268,7 @@ fn an_autopilot_that_obeys_without_answering_is_soon_asked_for_everything() {
             .find(|(_, request)| *request == Request { needed, how });
         assert!(first.is_some_and(|(ms, _)| *ms < 8000), "{needed:?}: {:?}", line.asked);
     }
-    assert!(line.asked.len() <= 14, "{:?}", line.asked);
+    assert!(line.asked.len() <= 16, "{:?}", line.asked);
 }
 
 #[test]

@@ -4,9 +4,9 @@
 
 use link::decode::decode;
 use link::dialect::{
-    AUTOPILOT_VERSION_DATA, COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, GLOBAL_POSITION_INT_DATA, HEARTBEAT_DATA,
-    HOME_POSITION_DATA, MESSAGE_INTERVAL_DATA, MavAutopilot, MavCmd, MavLandedState, MavMessage, MavModeFlag,
-    MavResult, MavState, MavSysStatusSensor, MavType, STATUSTEXT_DATA, SYS_STATUS_DATA,
+    AUTOPILOT_VERSION_DATA, COMMAND_ACK_DATA, EXTENDED_SYS_STATE_DATA, GLOBAL_POSITION_INT_DATA, GPS_RAW_INT_DATA,
+    GpsFixType, HEARTBEAT_DATA, HOME_POSITION_DATA, MESSAGE_INTERVAL_DATA, MavAutopilot, MavCmd, MavLandedState,
+    MavMessage, MavModeFlag, MavResult, MavState, MavSysStatusSensor, MavType, STATUSTEXT_DATA, SYS_STATUS_DATA,
 };
 use link::framing::Framer;
 use mavlink::{MAVLinkV2MessageRaw, MavHeader};
@@ -80,6 +80,10 @@ pub struct World {
     pub falls: bool,
     /// What it says when it refuses to arm although its checks pass.
     pub refuses_with: &'static str,
+    /// GPS_RAW_INT.h_acc and v_acc.
+    pub accuracy_mm: [u32; 2],
+    /// How far north of the vehicle home is, in degrees × 10⁷.
+    pub home_north_e7: i32,
     streams: HashMap<u32, Duration>,
     sent: HashMap<u32, Instant>,
     boot: Instant,
@@ -117,6 +121,8 @@ pub fn world(kind: Kind) -> Shared {
         deaf_to_land: false,
         falls: false,
         refuses_with: "Arm: Compass not healthy",
+        accuracy_mm: [900, 1780],
+        home_north_e7: 0,
         streams: HashMap::new(),
         sent: HashMap::new(),
         boot: now,
@@ -463,7 +469,15 @@ impl World {
                 flight_sw_version: 0x0407_0000,
                 ..AUTOPILOT_VERSION_DATA::default()
             }),
+            24 => MavMessage::GPS_RAW_INT(GPS_RAW_INT_DATA {
+                fix_type: GpsFixType::GPS_FIX_TYPE_3D_FIX,
+                h_acc: self.accuracy_mm[0],
+                v_acc: self.accuracy_mm[1],
+                ..GPS_RAW_INT_DATA::default()
+            }),
             242 => MavMessage::HOME_POSITION(HOME_POSITION_DATA {
+                latitude: 473_977_420 + self.home_north_e7,
+                longitude: 85_455_940,
                 altitude: millimeters(HOME_AMSL),
                 ..HOME_POSITION_DATA::default()
             }),

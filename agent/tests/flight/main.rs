@@ -6,6 +6,7 @@
     reason = "a scripted vehicle, not a real one"
 )]
 
+mod accuracy;
 mod autopilot;
 mod autopilot_failsafes;
 mod deviations;

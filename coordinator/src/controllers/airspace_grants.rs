@@ -113,7 +113,7 @@ fn update(observer: &Observer, metrics: &Metrics) {
         record(&vehicle, format!("the vehicle {}", what.sentence(&from)));
         if let Owner::Vehicle(stray) = &from {
             let text = format!(
-                "the vehicle is not in its own airspace, and comes near to the vehicle of node {vehicle}, which {}",
+                "the vehicle is not known to keep to its own airspace, and comes near to the vehicle of node {vehicle}, which {}",
                 what.words()
             );
             record(stray, text);

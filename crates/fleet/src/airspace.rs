@@ -69,7 +69,8 @@ pub struct Rules {
     pub column: Meters,
     /// How far a vehicle strays from its place or its leg by its own reckoning: wind, corners, control.
     pub off_by: Margin,
-    /// How far its reckoning may be off the truth at least, whatever it reports.
+    /// How far its reckoning may be off the truth at least, whatever it reports. A worse account widens its claim
+    /// ([`crate::planning::site`]).
     pub accuracy: Margin,
     /// A vehicle of ours that Skein does not fly moves no faster than this over ground.
     pub fastest: MetersPerSecond,

@@ -28,6 +28,10 @@ use std::time::Duration;
 /// never queued, never resent, never replayed after a reconnect or restart.
 pub const ARM_LIFE: Duration = Duration::from_secs(2);
 
+/// A vehicle on the ground whose home is farther away than this, over ground, is not armed, meters: homes wander by a few meters, and a
+/// receiver that has just found its first satellites is wrong by tens.
+pub const HOME_OFF_AT_MOST_M: f64 = 20.0;
+
 /// The autopilot must have been heard this lately for us to arm (invariant 1: "its link is fresh").
 pub const FRESH_FOR_ARMING: Duration = Duration::from_secs(2);
 
@@ -153,6 +157,9 @@ pub enum NoArm {
     /// A fence or parameters that select the vehicle are not in force, and the Drone wants them to be.
     #[error("a Geofence or ParameterProfile that selects the vehicle is not in force on it")]
     Rules,
+    /// Its home is not where it is, though it has not flown from there.
+    #[error("its home position is not where the vehicle is")]
+    HomeElsewhere,
     /// The autopilot's arming checks do not pass, or it has not said so lately.
     #[error("the autopilot's arming checks do not pass")]
     NotReady,
@@ -243,6 +250,9 @@ pub fn may_arm(q: &ArmQuestion<'_>) -> Result<ArmPermit, NoArm> {
     if q.vehicle.ready(q.now) != Some(true) {
         return Err(NoArm::NotReady);
     }
+    if home_elsewhere(q.vehicle, q.record, q.since_armed, q.now).is_some() {
+        return Err(NoArm::HomeElsewhere);
+    }
     if q.battery >= Level::Low {
         return Err(NoArm::LowBattery);
     }
@@ -253,6 +263,23 @@ pub fn may_arm(q: &ArmQuestion<'_>) -> Result<ArmPermit, NoArm> {
         return Err(NoArm::Rules);
     }
     Ok(ArmPermit { issued: q.now })
+}
+
+/// How far home is from a vehicle that has not flown since its autopilot booted, over ground, meters, if that is too far to arm it: home was
+/// set by a position that was wrong, or the vehicle was carried since. A return would lead there. One that has flown may have landed
+/// elsewhere.
+#[must_use]
+pub fn home_elsewhere(
+    vehicle: &Vehicle,
+    record: &FlightRecord,
+    since_armed: Option<Duration>,
+    now: Moment,
+) -> Option<f64> {
+    let armed_since_boot = since_armed.is_some_and(|ago| vehicle.running_for.is_none_or(|runs| ago <= runs));
+    let may_have_left_home = armed_since_boot || record.stage != Stage::Fresh;
+    vehicle
+        .home_off(now)
+        .filter(|off| !may_have_left_home && *off > HOME_OFF_AT_MOST_M)
 }
 
 /// While a failsafe is under way, a deletion is obeyed only after this long. It may be a Swarm's, which no person ordered, and

@@ -3,6 +3,7 @@
 //! Owns: those types, what makes one of them valid, and what follows from one alone. Must not: decide for a vehicle or a fleet (`fleet`
 //! does), know tokio, kube, tonic or mavlink, do any input or output, or read a clock. Time comes in as a [`time::Moment`] parameter.
 
+pub mod accuracy;
 pub mod activity;
 pub mod alarm;
 pub mod answer;

@@ -3,6 +3,7 @@
 //! Owns: [`Report`]. Must not: carry intent as fact; [`Activity`] is what the agent is busy with, [`FlightTruth`] is
 //! what the vehicle does.
 
+use crate::accuracy::Accuracy;
 pub use crate::activity::{Activity, HandsOff};
 use crate::answer::{Owed, Stalled};
 use crate::assignment::Held;
@@ -53,6 +54,8 @@ pub struct Report {
     pub position: Option<Position>,
     /// When `position` was received, on the clock of `made`; `None` when not known.
     pub position_at: Option<Moment>,
+    /// How well the vehicle knows where it is, by accounts of the last seconds.
+    pub accuracy: Accuracy,
     /// Where its nose points, received with `position`; `None` when its autopilot does not know.
     pub heading: Option<Heading>,
     /// The assignment that the agent acts on.
@@ -147,6 +150,10 @@ impl Report {
             battery_at: None,
             position: None,
             position_at: None,
+            accuracy: Accuracy {
+                horizontal: None,
+                vertical: None,
+            },
             heading: None,
             held: None,
             activity: Activity::Idle,

@@ -3,6 +3,7 @@
 //! Owns: [`Vehicle`] (every fact with the moment it was heard) and [`FlightTruth`], the only answer to "is it
 //! flying?". Must not: guess. What is stale, undefined or contradictory is `Unknown`.
 
+use crate::accuracy::Accuracy;
 use crate::alarm::Alarm;
 use crate::inventory::Inventory;
 use crate::time::{Moment, Sighting};
@@ -20,6 +21,9 @@ pub const TRUTH_STALE_AFTER: Duration = Duration::from_secs(3);
 /// Where the link carries EXTENDED_SYS_STATE only now and then, one that says that the vehicle is in the air counts for up to this
 /// long. One that says that it is on the ground never counts for longer than [`TRUTH_STALE_AFTER`]: arming goes by it.
 pub const AIRBORNE_STALE_AFTER: Duration = LINK_LOST_AFTER;
+
+/// An account of accuracy older than this says nothing any more; slow lines carry GPS_RAW_INT every eight seconds.
+pub const ACCURACY_STALE_AFTER: Duration = Duration::from_secs(15);
 
 /// So many mean intervals without EXTENDED_SYS_STATE are more than a message or two that were lost.
 const INTERVALS_MISSED: u32 = 3;
@@ -306,6 +310,10 @@ pub struct Vehicle {
     pub running_for: Option<Duration>,
     /// Last position report.
     pub position: Option<Sighting<Position>>,
+    /// How well its receiver knows its place, from GPS_RAW_INT (24).
+    pub receiver_accuracy: Option<Sighting<Accuracy>>,
+    /// How well its filter does, from ESTIMATOR_STATUS (230) or EKF_STATUS_REPORT (193), when one of them comes.
+    pub filter_accuracy: Option<Sighting<Accuracy>>,
     /// Its heading, from GLOBAL_POSITION_INT.hdg.
     pub heading: Option<Sighting<Heading>>,
     /// Rate at which it sinks, meters per second, from GLOBAL_POSITION_INT.vz; negative while it climbs.
@@ -436,6 +444,24 @@ impl Vehicle {
             (Mode::Mission, OurPlan::No) | (Mode::Station, OurPlan::StoppedByOther) => Mode::Foreign,
             (mode, _) => mode,
         })
+    }
+
+    /// How well it knows where it is: the worse of what its receiver and its filter reported lately.
+    #[must_use]
+    pub fn accuracy(&self, now: Moment) -> Accuracy {
+        let fresh = |of: &Option<Sighting<Accuracy>>| {
+            let account = of.as_ref().and_then(|of| of.fresh(now, ACCURACY_STALE_AFTER));
+            account.copied().unwrap_or_default()
+        };
+        fresh(&self.receiver_accuracy).or_worse(fresh(&self.filter_accuracy))
+    }
+
+    /// How far its home is from where it is, over ground, meters; `None` while either is not known, or its place is stale.
+    #[must_use]
+    pub fn home_off(&self, now: Moment) -> Option<f64> {
+        let here = self.position.as_ref()?.fresh(now, ACCURACY_STALE_AFTER)?.at;
+        let (east, north) = crate::geo::offset(here, self.home_at?);
+        Some(east.hypot(north))
     }
 
     /// Whether the autopilot's arming checks pass, if heard lately.

@@ -17,7 +17,7 @@ use std::path::PathBuf;
 
 use clap::{Parser, ValueEnum};
 
-use crate::model::{Autopilot, Firmware, VehicleConfig};
+use crate::model::{Autopilot, Firmware, GpsError, VehicleConfig};
 
 /// Meters between neighboring vehicles at boot: no one that holds above its home is in the way of another that takes off to a station.
 const SPACING_M: f64 = 15.0;
@@ -68,6 +68,18 @@ pub struct Args {
     /// Battery at boot: PERCENT, or NAME=PERCENT for one vehicle
     #[arg(long, value_delimiter = ',')]
     pub initial_battery: Vec<String>,
+    /// How much too high a vehicle's receiver reports altitudes above mean sea level, at home as in flight: METERS, or NAME=METERS for one vehicle
+    #[arg(long, value_delimiter = ',', allow_hyphen_values = true)]
+    pub gps_altitude_offset: Vec<String>,
+    /// How far the estimate of a vehicle's place wanders over ground in the air: METERS, or NAME=METERS for one vehicle
+    #[arg(long, value_delimiter = ',')]
+    pub gps_wander: Vec<String>,
+    /// What a vehicle's receiver reports as its accuracy over ground (0: not known): METERS, or NAME=METERS for one vehicle
+    #[arg(long, value_delimiter = ',')]
+    pub gps_horizontal_accuracy: Vec<String>,
+    /// The same in altitude: METERS, or NAME=METERS for one vehicle
+    #[arg(long, value_delimiter = ',')]
+    pub gps_vertical_accuracy: Vec<String>,
     /// Parameters of all vehicles: NAME=NUMBER
     #[arg(long, value_delimiter = ',', allow_hyphen_values = true)]
     pub param: Vec<String>,
@@ -108,6 +120,10 @@ impl Args {
             wire_log: None,
             battery_percent_per_minute: Vec::new(),
             initial_battery: Vec::new(),
+            gps_altitude_offset: Vec::new(),
+            gps_wander: Vec::new(),
+            gps_horizontal_accuracy: Vec::new(),
+            gps_vertical_accuracy: Vec::new(),
             param: Vec::new(),
             never_ready: Vec::new(),
             until_stdin_closes: false,
@@ -160,6 +176,7 @@ impl Args {
         }
         let drain = PerVehicle::parse("--battery-percent-per-minute", &self.battery_percent_per_minute, &names)?;
         let charge = PerVehicle::parse("--initial-battery", &self.initial_battery, &names)?;
+        let receivers = self.receivers(&names)?;
         for name in &self.never_ready {
             known_name("--never-ready", name, &names)?;
         }
@@ -187,6 +204,7 @@ impl Args {
             config.firmware = version.unwrap_or_default();
             config.battery_percent = charge.get(name).unwrap_or(config.battery_percent);
             config.battery_percent_per_minute = drain.get(name).unwrap_or(config.battery_percent_per_minute);
+            config.gps = receivers.of(name);
             config.parameters.clone_from(&parameters);
             config.never_ready = self.never_ready.contains(name);
             config.port = self.port.into();
@@ -197,6 +215,17 @@ impl Args {
             }
         };
         Ok(names.iter().enumerate().map(plan).collect())
+    }
+
+    fn receivers(&self, names: &[String]) -> Result<Receivers, ArgsError> {
+        let parse = |flag, values| PerVehicle::parse(flag, values, names);
+        let flag = "--gps-altitude-offset";
+        Ok(Receivers {
+            altitude_offset: PerVehicle::parse_from(f64::MIN, flag, &self.gps_altitude_offset, names)?,
+            wander: parse("--gps-wander", &self.gps_wander)?,
+            horizontal: parse("--gps-horizontal-accuracy", &self.gps_horizontal_accuracy)?,
+            vertical: parse("--gps-vertical-accuracy", &self.gps_vertical_accuracy)?,
+        })
     }
 
     fn vehicle_names(&self) -> Result<Vec<String>, ArgsError> {
@@ -253,6 +282,26 @@ fn known_name(flag: &'static str, name: &str, names: &[String]) -> Result<(), Ar
     })
 }
 
+/// The errors of satellite receivers.
+struct Receivers {
+    altitude_offset: PerVehicle,
+    wander: PerVehicle,
+    horizontal: PerVehicle,
+    vertical: PerVehicle,
+}
+
+impl Receivers {
+    fn of(&self, name: &str) -> GpsError {
+        let usual = GpsError::default();
+        GpsError {
+            altitude_offset_m: self.altitude_offset.get(name).unwrap_or(usual.altitude_offset_m),
+            wander_m: self.wander.get(name).unwrap_or(usual.wander_m),
+            horizontal_accuracy_m: self.horizontal.get(name).unwrap_or(usual.horizontal_accuracy_m),
+            vertical_accuracy_m: self.vertical.get(name).unwrap_or(usual.vertical_accuracy_m),
+        }
+    }
+}
+
 /// A number for all vehicles, with exceptions by name.
 struct PerVehicle {
     all: Option<f64>,
@@ -261,6 +310,11 @@ struct PerVehicle {
 
 impl PerVehicle {
     fn parse(flag: &'static str, values: &[String], names: &[String]) -> Result<Self, ArgsError> {
+        Self::parse_from(0.0, flag, values, names)
+    }
+
+    /// The same where numbers may be as low as `least`.
+    fn parse_from(least: f64, flag: &'static str, values: &[String], names: &[String]) -> Result<Self, ArgsError> {
         let mut parsed = Self {
             all: None,
             named: BTreeMap::new(),
@@ -275,7 +329,7 @@ impl PerVehicle {
                 None => (None, value.as_str()),
             };
             let number: f64 = number.parse().map_err(|_| wrong())?;
-            if !number.is_finite() || number < 0.0 {
+            if !number.is_finite() || number < least {
                 return Err(wrong());
             }
             match name {
@@ -344,6 +398,35 @@ mod tests {
             (plans[0].config.battery_percent, plans[1].config.battery_percent),
             (80.0, 20.0)
         );
+    }
+
+    #[test]
+    fn a_receiver_has_no_error_and_reports_its_accuracy_unless_flags_say_otherwise() {
+        let gps = |flags: &[&str]| {
+            let plans = vehicles(flags).unwrap();
+            plans.iter().map(|plan| plan.config.gps).collect::<Vec<_>>()
+        };
+        assert_eq!(gps(&["--count", "2"]), [GpsError::default(); 2]);
+        let flags = [
+            "--names",
+            "a,b",
+            "--gps-altitude-offset",
+            "a=-6.5",
+            "--gps-wander",
+            "2",
+            "--gps-vertical-accuracy",
+            "b=0",
+        ];
+        let [a, b] = gps(&flags)[..] else { panic!() };
+        assert_eq!(
+            (a.altitude_offset_m, a.wander_m, a.vertical_accuracy_m),
+            (-6.5, 2.0, 1.78)
+        );
+        assert_eq!(
+            (b.altitude_offset_m, b.wander_m, b.vertical_accuracy_m),
+            (0.0, 2.0, 0.0)
+        );
+        assert!(vehicles(&["--gps-wander", "-1"]).is_err());
     }
 
     #[test]

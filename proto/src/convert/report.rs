@@ -10,6 +10,7 @@ use super::order::altitude;
 use super::rules::{LONGEST_DIGEST, at_most};
 use super::{BadMessage, filled, known, within};
 use crate::v1;
+use model::accuracy::Accuracy;
 use model::assignment::{Held, HeldDetails};
 use model::ground::GroundOrderId;
 use model::ids::{DroneUid, NodeName, Term};
@@ -20,7 +21,7 @@ use model::remote_id::RemoteIdReport;
 use model::report::{Activity, HandsOff, LinkQuality, Report, RouteState};
 use model::rules::{RulesDigest, RulesReport};
 use model::time::Moment;
-use model::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Heading, Percent, SystemId, Volts};
+use model::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Heading, Meters, Percent, SystemId, Volts};
 use model::vehicle::{
     Airborne, ArmingReason, Autopilot, Battery, Charge, FlightTruth, HardwareUid, Identity, Position, ReasonClass,
     WhyUnknown,
@@ -69,6 +70,10 @@ impl From<&Report> for v1::Report {
             plan: (r.plan != PlanReport::default()).then(|| (&r.plan).into()),
             remote_id: (r.remote_id != RemoteIdReport::default()).then(|| (&r.remote_id).into()),
             heading_deg: r.heading.map(|heading| heading.0),
+            accuracy: (r.accuracy != Accuracy::default()).then(|| v1::Accuracy {
+                horizontal_m: r.accuracy.horizontal.map(|meters| meters.0),
+                vertical_m: r.accuracy.vertical.map(|meters| meters.0),
+            }),
             uploads: r.uploads.map(|of| v1::LogUploads {
                 waiting: of.waiting,
                 waiting_bytes: of.waiting_bytes,
@@ -122,6 +127,7 @@ pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
         heading: (r.heading_deg)
             .map(|got| within("heading_deg", got, 0.0, 360.0, "from 0 to 360 degrees").map(Heading))
             .transpose()?,
+        accuracy: r.accuracy.map(TryInto::try_into).transpose()?.unwrap_or_default(),
         held: r.held.map(TryInto::try_into).transpose()?,
         activity: known::<v1::Activity>("activity", r.activity)?.try_into()?,
         terminating: r.terminating,
@@ -330,6 +336,20 @@ impl TryFrom<v1::Position> for Position {
             at,
             amsl: AltitudeAmsl(finite("position.altitude_amsl_m", p.altitude_amsl_m)?),
             above_home: AltitudeAboveHome(finite("position.altitude_above_home_m", p.altitude_above_home_m)?),
+        })
+    }
+}
+
+impl TryFrom<v1::Accuracy> for Accuracy {
+    type Error = BadMessage;
+
+    /// An account that is no number of meters is refused: taken for one that is not known, it would hide how bad it is.
+    fn try_from(a: v1::Accuracy) -> Result<Self, BadMessage> {
+        let meters = |field, got| within(field, got, f64::MIN_POSITIVE, f64::MAX, "a distance, above 0 m").map(Meters);
+        let read = |field, got: Option<f64>| got.map(|got| meters(field, got)).transpose();
+        Ok(Self {
+            horizontal: read("accuracy.horizontal_m", a.horizontal_m)?,
+            vertical: read("accuracy.vertical_m", a.vertical_m)?,
         })
     }
 }

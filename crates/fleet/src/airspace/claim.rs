@@ -295,6 +295,32 @@ impl Claim {
         }
     }
 
+    /// Whether it flies as it was granted, and its place is known worse than `rules` assume.
+    pub(super) fn is_wide(&self, rules: &Rules) -> bool {
+        let (margin, usual) = (self.margin(rules), rules.margin(rules.accuracy));
+        let is_wide = margin.horizontal > usual.horizontal || margin.vertical > usual.vertical;
+        is_wide && matches!(self.state, State::Air { .. })
+    }
+
+    /// Where it may be soon that keeps to its route or its place in the air as far as it knows, but knows its place worse than `rules` assume;
+    /// `None` for any other.
+    pub(super) fn grown(&self, now: Moment, rules: &Rules) -> Option<Volume> {
+        let last = self.last.as_ref()?;
+        let State::Air { way, .. } = &self.state else {
+            return None;
+        };
+        if !self.is_wide(rules) || self.unsteady(now, rules).is_some() {
+            return None;
+        }
+        let far = last.to_stop() + last.speed() * FORESEEN.as_secs_f64();
+        // What wind and control do is in the margin of the other.
+        let accuracy = Margin {
+            horizontal: Meters(last.margin.horizontal.0 - rules.off_by.horizontal.0),
+            vertical: Meters(last.margin.vertical.0 - rules.off_by.vertical.0),
+        };
+        Some(way.first(far).volume(accuracy))
+    }
+
     /// Where it will be soon, if it flies on as observed, and on its whole way home if its autopilot returns; `None`: nothing is known of it.
     pub(super) fn foreseen(&self, now: Moment, rules: &Rules) -> Option<Volume> {
         let last = self.last.as_ref()?;

@@ -201,20 +201,51 @@ impl Claims {
         self.traffic = kept;
     }
 
-    /// Those that do not keep to what was granted to them; foreign traffic, too. One that is silent is none: most of them keep to their
+    /// Those that do not keep to what was granted to them, or may not, since their places are known worse than usual; foreign traffic, too.
+    /// One that is silent is none: most of them keep to their
     /// claims.
     pub(super) fn strays(&self, now: Moment) -> BTreeSet<Owner> {
         let vehicles = self.unsteady(now).filter(|(_, why)| *why != Unsteady::Silent);
+        let grown = self
+            .vehicles
+            .iter()
+            .filter(|(_, entry)| entry.grown(now, &self.rules).is_some());
         vehicles
-            .map(|(name, _)| Owner::Vehicle(name.clone()))
+            .map(|(name, _)| name)
+            .chain(grown.map(|(name, _)| name))
+            .map(|name| Owner::Vehicle(name.clone()))
             .chain(self.traffic.keys().map(|(icao, _)| Owner::Traffic(*icao)))
             .collect()
+    }
+
+    /// Whether a vehicle flies as it was granted, and knows its place worse than usual.
+    pub(super) fn is_wide(&self, owner: &Owner) -> bool {
+        match owner {
+            Owner::Vehicle(name) => self.vehicles.get(name).is_some_and(|entry| entry.is_wide(&self.rules)),
+            Owner::Traffic(_) => false,
+        }
+    }
+
+    /// Whether a vehicle keeps to its claim as far as it knows, but knows its place worse than usual.
+    pub(crate) fn has_grown(&self, owner: &Owner, now: Moment) -> bool {
+        match owner {
+            Owner::Vehicle(name) => {
+                let entry = self.vehicles.get(name);
+                entry.is_some_and(|entry| entry.grown(now, &self.rules).is_some())
+            }
+            Owner::Traffic(_) => false,
+        }
     }
 
     /// Where one that does not keep to its claim will be soon, if it flies on as observed.
     pub(super) fn foreseen(&self, owner: &Owner, now: Moment) -> Option<Volume> {
         match owner {
-            Owner::Vehicle(name) => self.vehicles.get(name)?.foreseen(now, &self.rules),
+            Owner::Vehicle(name) => {
+                let entry = self.vehicles.get(name)?;
+                entry
+                    .grown(now, &self.rules)
+                    .or_else(|| entry.foreseen(now, &self.rules))
+            }
             Owner::Traffic(icao) => self
                 .sightings(*icao)
                 .map(|(_, seen)| seen.volume(now))

@@ -105,7 +105,9 @@ impl Claims {
         let away = |owner: &Owner| {
             let height = self.height(owner);
             let leaves = height.is_some_and(|height| (end.up - start.up) * (start.up - height) >= 0.0);
-            leaves || (end.up > start.up && self.climbs_before(owner, start))
+            // One that keeps its place comes no nearer meanwhile.
+            let beside = self.is_wide(owner) && height.is_some_and(|height| height - start.up <= LEVEL);
+            leaves || (end.up > start.up && (beside || self.climbs_before(owner, start)))
         };
         upright
             && !near.is_empty()

@@ -301,7 +301,7 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
                     step: Step::Arm(permit),
                     activity: Activity::Arming,
                 },
-                Err(NoArm::LowBattery | NoArm::Preflight | NoArm::Rules | NoArm::OthersFlew) => {
+                Err(NoArm::LowBattery | NoArm::Preflight | NoArm::Rules | NoArm::OthersFlew | NoArm::HomeElsewhere) => {
                     rest(Activity::NotArmable)
                 }
                 Err(_) => rest(Activity::Waiting),

@@ -6,6 +6,7 @@
 //! Vehicles that hold above their own homes are not moved, and not separated from one another: people chose their homes. But
 //! what they fly through is theirs, and no route leads through it; and they take off only where no vehicle with a station is.
 
+mod accuracy;
 mod avoid;
 mod foreign;
 mod owned;
@@ -14,6 +15,7 @@ mod sites;
 mod sky;
 mod takeoff;
 
+pub use accuracy::badly_known;
 pub use avoid::{Action, Endangered};
 pub use plan_way::{Corridor, flies_as_written};
 pub use sites::Sites;
@@ -142,6 +144,7 @@ pub struct Site {
     /// Those that have a claim, and whether they were ever observed.
     expected: BTreeMap<NodeName, bool>,
     takeoffs: takeoff::Takeoffs,
+    accuracies: accuracy::Accuracies,
     endangered: BTreeMap<(Owner, NodeName), Endangered>,
     returns: Returns,
     /// The ways of the plans that vehicles are to fly, as their Missions ask for them.
@@ -185,6 +188,7 @@ impl Site {
             granted_for: BTreeMap::new(),
             measured_from: BTreeMap::new(),
             takeoffs: takeoff::Takeoffs::default(),
+            accuracies: accuracy::Accuracies::default(),
             endangered: BTreeMap::new(),
             returns: Returns::default(),
             plans: BTreeMap::new(),
@@ -216,6 +220,7 @@ impl Site {
     /// Takes in all vehicles as they are `now`, and grants the next routes.
     pub fn update(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>, now: Moment) {
         self.forget(vehicles);
+        self.take_in_accuracies(vehicles);
         for (node, expected) in vehicles {
             self.take_in(node, expected, now);
         }
@@ -288,7 +293,8 @@ impl Site {
         }
         let observed = expected.report.and_then(|(report, received)| {
             let plan = self.plan_way(node, report);
-            let observed = observation_on_plan(report, received, &self.frame, expected.desire, plan)?;
+            let mut observed = observation_on_plan(report, received, &self.frame, expected.desire, plan)?;
+            observed.accuracy = self.accuracies.margin(node, self.claims.rules());
             // Where it returns to is not known: it could go anywhere, until it has reported its home.
             let known = home.is_some() || matches!(observed.doing, Doing::Grounded);
             known.then_some((report, received, observed))
@@ -504,6 +510,7 @@ impl Site {
         });
         self.keep_from_return_columns(&mut goals);
         self.keep_from_close_pads(&mut goals);
+        self.keep_from_bad_accuracy(&mut goals);
         let goals = &goals;
         let holds = goals.values().filter(|goal| !goal.lands).map(|goal| goal.at.up);
         // Those that go home cross above them all, too.
@@ -512,7 +519,10 @@ impl Site {
             return Vec::new();
         }
         // A few vehicles cross low, many need more layers.
-        let layers = LEAST_LAYERS + goals.len() / VEHICLES_PER_LAYER + others * LAYERS_IN_ITS_WAY;
+        let layers = LEAST_LAYERS
+            + goals.len() / VEHICLES_PER_LAYER
+            + others * LAYERS_IN_ITS_WAY
+            + self.wide_among(goals.keys());
         let layers = u8::try_from(layers).map_or(f64::INFINITY, f64::from);
         let needed = floor + layers * self.claims.rules().pitch().vertical.0;
         let ceiling = AltitudeAmsl(f64::min(lowest_home + CEILING, needed));
@@ -538,7 +548,8 @@ impl Site {
             self.order(permit, lands);
         }
         for (node, waiting) in &plan.waiting {
-            self.waiting.insert(node.clone(), sentence(waiting));
+            let note = self.accuracy_note(node, waiting);
+            self.waiting.insert(node.clone(), sentence(waiting) + &note);
         }
         plan.permits.iter().map(|permit| permit.vehicle().clone()).collect()
     }
@@ -924,6 +935,7 @@ fn observation_on_plan(
     Some(Observation {
         heard: position_time(report, received),
         at,
+        // A site knows more: the worst of the last seconds, and what homes say of each other.
         accuracy: Margin {
             horizontal: model::units::Meters(0.0),
             vertical: model::units::Meters(0.0),

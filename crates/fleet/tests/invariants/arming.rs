@@ -6,13 +6,17 @@ use fleet::flight_record::{FlightRecord, Stage};
 use fleet::safety::{ArmExpired, ArmQuestion, NoArm, Rest, may_arm};
 use model::assignment::{Assignment, Desired};
 use model::battery_level::Level;
+use model::geo::shifted;
 use model::ground::GroundOrderId;
 use model::ids::Term;
 use model::preflight_policy::Clearance;
 use model::rules::RulesClearance;
 use model::stand_down::StoodDown;
-use model::units::{ComponentId, SystemId};
-use model::vehicle::{Airframe, Autopilot, HardwareUid, Heartbeat, Identity, LandedState, Mode, ModeReport, Vehicle};
+use model::time::Sighting;
+use model::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, SystemId, Wgs84};
+use model::vehicle::{
+    Airframe, Autopilot, HardwareUid, Heartbeat, Identity, LandedState, Mode, ModeReport, Position, Vehicle,
+};
 use std::time::Duration;
 
 const HIGHEST: u64 = 5;
@@ -260,6 +264,55 @@ fn a_vehicle_rests_after_a_landing_and_longer_after_somebody_elses_flight() {
             may_arm(&question).err(),
             answer,
             "{since_armed:?} {since_others_flew:?}"
+        );
+    }
+}
+
+#[test]
+fn a_vehicle_whose_home_is_elsewhere_is_armed_only_where_it_may_have_flown_from_there() {
+    let vehicles = vehicles();
+    let (ready, _) = vehicles.iter().find(|(_, forbidden)| !forbidden).unwrap();
+    let held = assigned("d", HIGHEST, FLYING);
+    let here = Wgs84 {
+        latitude_deg: 47.397_742,
+        longitude_deg: 8.545_594,
+    };
+    let ago = |s| Some(Duration::from_secs(s));
+    for (off, running_s, since_armed, stage, armed) in [
+        (0.0, 90, None, Stage::Fresh, true),
+        (19.0, 90, None, Stage::Fresh, true),
+        (21.0, 90, None, Stage::Fresh, false),
+        (4_000.0, 90, None, Stage::Fresh, false),
+        (60.0, 90, ago(80), Stage::Fresh, true),
+        // That was before it booted where it is now.
+        (60.0, 90, ago(100), Stage::Fresh, false),
+        (60.0, 90, None, Stage::Flown, true),
+    ] {
+        let record = FlightRecord {
+            uid: Some(uid("d")),
+            stage,
+            ..FlightRecord::default()
+        };
+        let position = Position {
+            at: here,
+            amsl: AltitudeAmsl(488.0),
+            above_home: AltitudeAboveHome(0.0),
+        };
+        let vehicle = Vehicle {
+            position: Some(Sighting::new(position, at(NOW))),
+            home_at: Some(shifted(here, 0.0, off)),
+            running_for: ago(running_s),
+            ..ready.clone()
+        };
+        let question = ArmQuestion {
+            since_armed,
+            ..question(&vehicle, &held, &record)
+        };
+        let refused = may_arm(&question).err();
+        assert_eq!(
+            refused,
+            (!armed).then_some(NoArm::HomeElsewhere),
+            "{off} m, {since_armed:?}, {stage:?}"
         );
     }
 }

@@ -204,6 +204,12 @@ impl ArduPilot {
 }
 
 impl Pilot for ArduPilot {
+    fn set_home_here(&mut self, core: &mut Core) {
+        if self.home.is_some() {
+            self.set_home(core, core.place());
+        }
+    }
+
     fn tick(&mut self, core: &mut Core, dt_s: f64) {
         self.boot_step(core);
         self.check_step(core);

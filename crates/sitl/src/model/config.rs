@@ -66,6 +66,31 @@ pub enum Port {
     Network,
 }
 
+/// What is wrong with the satellite receiver, and what it says of itself.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct GpsError {
+    /// All altitudes above mean sea level are reported too high by this, at home as in flight, meters: another receiver has another datum.
+    pub altitude_offset_m: f64,
+    /// In the air the estimate of the place wanders over ground by up to this, slowly, meters.
+    pub wander_m: f64,
+    /// GPS_RAW_INT.h_acc, meters; 0 as a receiver that does not know.
+    pub horizontal_accuracy_m: f64,
+    /// GPS_RAW_INT.v_acc, meters; 0 as a receiver that does not know.
+    pub vertical_accuracy_m: f64,
+}
+
+impl Default for GpsError {
+    /// None; PX4's simulator reports these accuracies.
+    fn default() -> Self {
+        Self {
+            altitude_offset_m: 0.0,
+            wander_m: 0.0,
+            horizontal_accuracy_m: 0.9,
+            vertical_accuracy_m: 1.78,
+        }
+    }
+}
+
 /// Settings of one vehicle.
 #[derive(Clone, Debug)]
 pub struct VehicleConfig {
@@ -97,6 +122,8 @@ pub struct VehicleConfig {
     /// Takeoff and reposition are checked as PX4 after 1.17 does: COMMAND_LONG gets COMMAND_INT_ONLY, a frame that is not
     /// global UNSUPPORTED_MAV_FRAME, a value in an unused parameter DENIED.
     pub strict_positions: bool,
+    /// The satellite receiver's error.
+    pub gps: GpsError,
     /// The board restarts on command. An autopilot that runs as a process of a computer cannot.
     pub can_reboot: bool,
 }
@@ -118,6 +145,7 @@ impl VehicleConfig {
             battery_refills: false,
             port: Port::Radio,
             strict_positions: false,
+            gps: GpsError::default(),
             can_reboot: true,
         }
     }

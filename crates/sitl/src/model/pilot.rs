@@ -26,6 +26,8 @@ pub(super) trait Pilot: Send {
     fn suffer(&mut self, _core: &mut Core, _fault: Fault) {}
     /// A pilot flies it by stick to `to`. A profile that does not model it ignores it.
     fn fly_by_stick(&mut self, _core: &mut Core, _to: Neu) {}
+    /// A person sets home where it is.
+    fn set_home_here(&mut self, _core: &mut Core) {}
     /// The link is blocked, or free again. A profile that does not model it continues to send.
     fn block(&mut self, _core: &mut Core, _blocked: bool) {}
 }

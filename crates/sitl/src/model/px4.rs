@@ -265,6 +265,12 @@ impl Px4 {
 }
 
 impl Pilot for Px4 {
+    fn set_home_here(&mut self, core: &mut Core) {
+        if self.home.is_set() {
+            self.home.set_here(core);
+        }
+    }
+
     fn tick(&mut self, core: &mut Core, dt_s: f64) {
         self.acks.send(core);
         self.links_step(core);

@@ -108,6 +108,10 @@ pub(super) fn compose(core: &Core, message: u32, home_amsl_m: f64) -> Option<Mav
     })
 }
 
+fn millimeters(meters: f64) -> u32 {
+    (meters * 1000.0).round() as u32
+}
+
 fn centimeters(meters: f64) -> i16 {
     (meters * 100.0).round() as i16
 }
@@ -157,8 +161,8 @@ pub(super) fn gps_fix(core: &Core, fix_type: apm::GpsFixType, eph: u16) -> MavMe
         fix_type,
         satellites_visible: 10,
         alt_ellipsoid: place.amsl_mm(),
-        h_acc: 900,
-        v_acc: 1780,
+        h_acc: millimeters(core.config.gps.horizontal_accuracy_m),
+        v_acc: millimeters(core.config.gps.vertical_accuracy_m),
         vel_acc: 400,
         ..apm::GPS_RAW_INT_DATA::DEFAULT
     })

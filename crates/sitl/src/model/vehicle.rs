@@ -49,8 +49,10 @@ pub struct Vehicle {
 
 impl Vehicle {
     /// A vehicle that is switched on now.
-    pub fn new(config: VehicleConfig) -> Self {
-        let weather = Weather::of(config.system_id);
+    pub fn new(mut config: VehicleConfig) -> Self {
+        let weather = Weather::of(config.system_id, config.gps.wander_m);
+        // The autopilot lives by the altitudes of its receiver.
+        config.home.amsl_m += config.gps.altitude_offset_m;
         let (core, pilot) = boot(config);
         Self {
             weather,
@@ -141,18 +143,14 @@ impl Vehicle {
         self.dark = !self.core.airframe.on_ground();
     }
 
-    /// A person carries it to `place`. One that is armed or in the air is not touched.
+    /// A person carries it to `place`, and sets home there, as PX4 does by itself. One that is armed or in the air is not touched.
     pub fn carry(&mut self, place: Wgs84) {
         if self.pilot.armed() || self.dark || !self.core.airframe.on_ground() {
             return;
         }
-        let (to, off) = (self.core.config.home.to_local(place), self.weather.off());
-        self.core.airframe.position = Neu {
-            north: to.north - off.north,
-            east: to.east - off.east,
-            up: to.up,
-        };
+        self.core.airframe.position = self.estimate_at(place);
         self.core.airframe.rest();
+        self.pilot.set_home_here(&mut self.core);
     }
 
     /// From now on the wind blows so in the air, and the autopilot's estimate of its place is off by up to so many meters over ground.
@@ -177,12 +175,7 @@ impl Vehicle {
         if self.dark || !self.pilot.armed() || self.core.airframe.on_ground() {
             return;
         }
-        let (to, off) = (self.core.config.home.to_local(place), self.weather.off());
-        let to = Neu {
-            north: to.north - off.north,
-            east: to.east - off.east,
-            up: to.up,
-        };
+        let to = self.estimate_at(place);
         self.pilot.fly_by_stick(&mut self.core, to);
     }
 
@@ -205,12 +198,22 @@ impl Vehicle {
         }
     }
 
+    /// Where the autopilot takes it to be when it is at `place`.
+    fn estimate_at(&self, place: Wgs84) -> Neu {
+        let (to, off) = (self.core.config.home.to_local(place), self.weather.off());
+        Neu {
+            north: to.north - off.north,
+            east: to.east - off.east,
+            up: to.up + self.core.config.gps.altitude_offset_m,
+        }
+    }
+
     fn place(&self) -> Wgs84 {
         let (estimate, off) = (self.core.airframe.position, self.weather.off());
         self.core.config.home.offset(Neu {
             north: estimate.north + off.north,
             east: estimate.east + off.east,
-            up: estimate.up,
+            up: estimate.up - self.core.config.gps.altitude_offset_m,
         })
     }
 

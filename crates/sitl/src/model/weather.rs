@@ -23,6 +23,8 @@ pub(super) struct Weather {
     wind: Wind,
     /// The estimate is off by no more than this over ground, meters.
     drift_m: f64,
+    /// The same from boot on, whatever the weather.
+    wander_m: f64,
     /// How long the vehicle has been in the air.
     flown_s: f64,
     /// By its number, vehicles differ.
@@ -36,9 +38,10 @@ const GUSTS: f64 = 0.3;
 const SWAY: f64 = 0.015;
 
 impl Weather {
-    pub(super) fn of(system_id: u8) -> Self {
+    pub(super) fn of(system_id: u8, wander_m: f64) -> Self {
         Self {
             of: system_id,
+            wander_m,
             ..Self::default()
         }
     }
@@ -67,7 +70,7 @@ impl Weather {
 
     /// Where the vehicle is, as seen from where its autopilot takes it to be.
     pub(super) fn off(&self) -> Neu {
-        let reach = self.drift_m / std::f64::consts::SQRT_2;
+        let reach = self.drift_m.max(self.wander_m) / std::f64::consts::SQRT_2;
         Neu {
             north: reach * self.wave(61.0, 17.0),
             east: reach * self.wave(47.0, 13.0),
@@ -89,7 +92,7 @@ mod tests {
 
     #[test]
     fn an_estimate_begins_true_and_wanders_no_farther_and_no_faster_than_told() {
-        let mut weather = Weather::of(3);
+        let mut weather = Weather::of(3, 0.0);
         weather.set(Wind::default(), 1.0);
         let (mut before, mut farthest) = (weather.off(), 0.0_f64);
         assert_eq!((before.north, before.east), (0.0, 0.0));
@@ -105,7 +108,7 @@ mod tests {
 
     #[test]
     fn a_wind_from_the_west_pushes_to_the_east() {
-        let mut weather = Weather::of(1);
+        let mut weather = Weather::of(1, 0.0);
         let wind = Wind {
             speed_m_s: 10.0,
             from_deg: 270.0,

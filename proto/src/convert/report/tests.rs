@@ -212,6 +212,7 @@ fn reports() -> impl Strategy<Value = Report> {
             position,
             position_at: times.1.map(|ms: u32| moment(ms.into())),
             heading: times.2.map(|dm: u16| Heading(f64::from(dm % 3_600) / 10.0)),
+            accuracy: Accuracy::of_meters(times.1.map_or(0.0, f64::from), times.2.map_or(0.0, f64::from)),
             held,
             activity,
             terminating,
@@ -277,6 +278,29 @@ prop_compose! {
             seen: moment(seen.into()),
         }
     }
+}
+
+#[test]
+fn an_accuracy_that_is_no_distance_is_refused_and_one_that_is_not_known_stays_so() {
+    let read = |horizontal_m, vertical_m| {
+        let message = v1::Report {
+            accuracy: Some(v1::Accuracy {
+                horizontal_m,
+                vertical_m,
+            }),
+            ..v1::Report::from(&Report::of_nothing(node()))
+        };
+        report(node(), message).map(|report| report.accuracy)
+    };
+    for bad in [0.0, -1.0, f64::NAN, f64::INFINITY] {
+        assert!(read(Some(bad), None).is_err(), "{bad}");
+        assert!(read(None, Some(bad)).is_err(), "{bad}");
+    }
+    let known = Accuracy {
+        horizontal: None,
+        vertical: Some(Meters(2.5)),
+    };
+    assert_eq!(read(None, Some(2.5)), Ok(known));
 }
 
 #[test]

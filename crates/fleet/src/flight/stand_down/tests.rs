@@ -254,7 +254,6 @@ fn a_drone_that_was_deleted_before_its_vehicle_stood_down_or_just_then_says_noth
         by_plan: false,
         told: Some(at(1)),
         now: 100,
-        by_plan: false,
     };
     assert!(course.after(1, Some(&deleted)), "a pilot flew it while it was deleted");
     assert!(course.after(600, Some(&deleted)), "the order is sent again");
@@ -272,7 +271,6 @@ fn spent() -> Course {
         by_plan: false,
         told: Some(at(1)),
         now: 100,
-        by_plan: false,
     };
     let landed = with_pack(Some(14_000), 100);
     assert!(course.observe(Some(&assigned("a", FLY)), &landed));
@@ -292,7 +290,6 @@ fn a_vehicle_whose_swarm_lets_it_go_on_the_return_for_its_battery_stands_down_to
             by_plan: false,
             told: Some(at(1)),
             now: 100,
-            by_plan: false,
         };
         course.after(1, Some(&recalled(why)))
     };

@@ -52,7 +52,7 @@ impl Action {
     #[must_use]
     pub fn sentence(self, from: &Owner) -> String {
         let strays = match from {
-            Owner::Vehicle(_) => ", which does not keep to its own airspace",
+            Owner::Vehicle(_) => ", which is not known to keep to its own airspace",
             Owner::Traffic(_) => "",
         };
         format!("{}; near is {from}{strays}", self.words())
@@ -90,6 +90,9 @@ impl Site {
             now,
         );
         for danger in dangers {
+            if self.claims.has_grown(&danger.from, now) && !is_separated(vehicles.get(&danger.vehicle)) {
+                continue;
+            }
             let did = self.make_way(&danger, vehicles.get(&danger.vehicle), now);
             let pair = (danger.from, danger.vehicle);
             let before = self.endangered.get(&pair).map(|before| before.action);
@@ -133,4 +136,9 @@ impl Site {
             None => Action::Stays,
         }
     }
+}
+
+/// Whether a vehicle was granted airspace that is clear of all others. Those that hold above their homes are where people put them.
+fn is_separated(expected: Option<&Expected<'_>>) -> bool {
+    expected.is_some_and(|expected| matches!(expected.desire, Desire::At(_) | Desire::Plan | Desire::Home))
 }

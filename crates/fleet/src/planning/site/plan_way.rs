@@ -353,6 +353,9 @@ impl Site {
         now: Moment,
     ) {
         let Some(rest) = &planned.next else { return };
+        if self.wait_for_accuracy(node, "does not go on with its plan") {
+            return;
+        }
         if self.keeps_clear(node).is_some() {
             return;
         }

@@ -67,7 +67,7 @@ impl Site {
     /// not observed yet may not.
     #[must_use]
     pub fn may_take_off(&self, node: &NodeName) -> bool {
-        let above_home = self.takeoffs.until.contains_key(node) && !self.owns_plan(node);
+        let above_home = self.takeoffs.until.contains_key(node) && !self.owns_plan(node) && self.is_accurate(node);
         self.takeoffs.asleep || above_home || self.takeoffs.nowhere.contains(node)
     }
 
@@ -110,7 +110,7 @@ impl Site {
 
     fn is_uncrossed(&self, node: &NodeName, digest: &PlanDigest) -> bool {
         let known = self.plans.get(node).is_some_and(|known| known.digest() == digest);
-        known && !self.takeoffs.crossed.contains(node)
+        known && !self.takeoffs.crossed.contains(node) && self.is_accurate(node)
     }
 
     /// Why the vehicle of `node` has no airspace for its plan, in a clause.
@@ -158,9 +158,11 @@ impl Site {
                 }
                 self.revoke_takeoff(node, now);
             }
-            let known = self.takeoffs.until.get(node);
-            match self.way_up(at, expected) {
-                Some(way) if known.is_some() || self.is_clear(node, &way, vehicles) => {
+            let known = self.takeoffs.until.contains_key(node);
+            let holds_above = matches!(expected.desire, Desire::AboveHome(_));
+            let waits = holds_above && self.wait_for_accuracy(node, "does not take off");
+            match self.way_up(at, expected).filter(|_| !waits) {
+                Some(way) if known || self.is_clear(node, &way, vehicles) => {
                     self.claims.claim_takeoff(node, Some(way), now);
                     self.takeoffs.until.insert(node.clone(), now.plus(MAY_BE_UNDER_WAY));
                 }
@@ -199,6 +201,10 @@ impl Site {
         for (node, height) in self.takeoffs.changes.clone() {
             let expected = vehicles.get(&node);
             let expected = expected.filter(|expected| matches!(expected.desire, Desire::AboveHome(_)));
+            let is_new = self.changes_to(&node) != Some(height);
+            if expected.is_some() && is_new && self.wait_for_accuracy(&node, "does not change its altitude") {
+                continue;
+            }
             let Some((report, _)) = expected.and_then(|expected| expected.report) else {
                 continue;
             };
@@ -289,7 +295,10 @@ impl Site {
             let strays: BTreeSet<&NodeName> = unsteady.map(|(name, _)| name).collect();
             found.retain(|owner| match owner {
                 Owner::Vehicle(name) => {
-                    strays.contains(name) || vehicles.get(name).is_some_and(lands) || self.guests.contains_key(name)
+                    strays.contains(name)
+                        || vehicles.get(name).is_some_and(lands)
+                        || self.guests.contains_key(name)
+                        || self.is_wide(name)
                 }
                 Owner::Traffic(_) => true,
             });
@@ -350,6 +359,9 @@ impl Site {
             }
             if let Some(why) = self.no_room_to_land(node, at) {
                 self.waiting.insert(node.clone(), why);
+                return;
+            }
+            if self.wait_for_accuracy(node, "does not take off") {
                 return;
             }
             let others = self.claims.in_the_way(node, &way);

@@ -1,11 +1,13 @@
 //! One site, as sentences about what agents report and what is granted then.
 
+mod accuracy;
 mod owned;
 mod parked;
 mod plans;
 mod returns;
 
 use super::*;
+use model::accuracy::Accuracy;
 use model::assignment::{Held, HeldDetails};
 use model::geo::shifted;
 use model::ids::DroneUid;
@@ -35,6 +37,9 @@ struct Vehicle {
     heard: bool,
     receives: Vec<Aircraft>,
     returns_at: f64,
+    accuracy: Accuracy,
+    /// How far off the altitude is that its receiver reports, at home as in flight.
+    datum: f64,
 }
 
 fn node(name: &str) -> NodeName {
@@ -64,6 +69,8 @@ fn vehicle(name: &str, home: f64, desire: Desire) -> Vehicle {
         heard: true,
         receives: Vec::new(),
         returns_at: 15.0,
+        accuracy: Accuracy::of_meters(0.9, 1.78),
+        datum: 0.0,
     }
 }
 
@@ -79,10 +86,11 @@ impl Vehicle {
             },
             position: Some(Position {
                 at: shifted(CENTER, self.at.0, self.at.1),
-                amsl: AltitudeAmsl(SEA + self.up),
+                amsl: AltitudeAmsl(SEA + self.datum + self.up),
                 above_home: AltitudeAboveHome(self.up),
             }),
             position_at: Some(made),
+            accuracy: self.accuracy,
             held: Some(Held {
                 uid: DroneUid(self.node.to_string()),
                 term: Term(3),
@@ -104,7 +112,7 @@ impl Vehicle {
             return_height: Some(AltitudeAboveHome(self.returns_at)),
             home: Some(Waypoint {
                 at: shifted(CENTER, self.home, 0.0),
-                amsl: AltitudeAmsl(SEA),
+                amsl: AltitudeAmsl(SEA + self.datum),
             }),
             ..Report::of_nothing(self.node.clone())
         }
@@ -127,7 +135,7 @@ impl Vehicle {
         if let Some(place) = route.places.get(next) {
             let frame = Frame::at(CENTER).unwrap();
             let local = frame.local(place.at, place.amsl).unwrap();
-            (self.at, self.up) = ((local.east, local.north), local.up - SEA);
+            (self.at, self.up) = ((local.east, local.north), local.up - SEA - self.datum);
             self.state.next = Some(next + 1);
             self.activity = match next + 1 < route.places.len() {
                 true => Activity::Moving,

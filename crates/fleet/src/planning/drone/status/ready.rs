@@ -8,7 +8,7 @@ use crate::planning::drone::height::Height;
 use crate::planning::drone::way_home::WayHome;
 use crate::planning::drone::{Facts, Ground};
 use crate::planning::node_use::{Lift, NoLift};
-use crate::planning::site::{OffStation, returns};
+use crate::planning::site::{OffStation, badly_known, returns};
 use model::assignment::Held;
 use model::report::{Activity, HandsOff, Report};
 use model::units::AltitudeAboveHome;
@@ -68,6 +68,9 @@ fn waits(drone: &Facts, report: &Report) -> Option<(&'static str, String)> {
         Lift::Free | Lift::Land => return None,
         Lift::Stay(NoLift::Airspace) => {
             if drone.movement.is_none() {
+                if let Some(why) = badly_known(report.accuracy) {
+                    return Some((NO_ROUTE, format!("on the ground: it does not take off: {why}")));
+                }
                 let text = "on the ground: others fly or hold where it is to fly; it takes off once that is clear";
                 return Some((NO_ROUTE, text.to_owned()));
             }

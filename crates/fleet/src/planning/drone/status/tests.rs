@@ -3,6 +3,7 @@
 use super::*;
 use crate::planning::drone::{Claimed, Ground};
 use crate::planning::node_use::{Lift, NoLift};
+use model::accuracy::Accuracy;
 use model::assignment::{Failsafe, Held};
 use model::ids::{DroneName, DroneUid, Term};
 use model::report::{Activity, HandsOff};
@@ -317,6 +318,31 @@ fn what_stands_on_a_node_that_takes_no_new_flights_says_why_and_what_to_do() {
     assert_eq!(told(Lift::Land, &ready), (Phase::Grounded, "NodeDrained"));
     let landing = report(IN_AIR, Activity::Landing);
     assert_eq!(told(Lift::Land, &landing), (Phase::Landing, "NodeDrained"));
+}
+
+#[test]
+fn a_drone_that_waits_for_airspace_and_does_not_know_its_place_says_how_badly() {
+    let waits = Facts {
+        lift: Lift::Stay(NoLift::Airspace),
+        ..drone()
+    };
+    let told = |accuracy| {
+        let report = Report {
+            ready: Some(true),
+            accuracy,
+            ..report(FlightTruth::Disarmed, Activity::Waiting)
+        };
+        let status = at_height(&waits, &report, Height::There);
+        let (_, reason, message) = get(&status, Kind::Ready);
+        assert_eq!(reason, "NoRoute");
+        message.to_owned()
+    };
+    let why = told(Accuracy::of_meters(6.4, 3.0));
+    let begins =
+        "on the ground: it does not take off: its autopilot knows its place to 6.4 m over ground and 3.0 m in altitude";
+    assert!(why.starts_with(begins), "{why}");
+    let why = told(Accuracy::of_meters(0.9, 1.8));
+    assert!(why.starts_with("on the ground: others fly or hold"), "{why}");
 }
 
 fn at_height(drone: &Facts, report: &Report, height: Height) -> Status {

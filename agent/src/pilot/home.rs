@@ -1,0 +1,55 @@
+//! A home that is not where the vehicle is, while it is on the ground.
+//!
+//! Owns: asking for home again, and the reason that people read. Must not: decide whether that prevents arming
+//! ([`fleet::safety::home_elsewhere`] does), or set home: where a vehicle returns to is for people to choose.
+
+use super::Pilot;
+use crate::streams::Needed;
+use fleet::safety;
+use link::dialect::MavMessage;
+use model::time::Moment;
+use model::vehicle::{ArmingReason, FlightTruth, ReasonClass};
+use std::time::Duration;
+
+/// A home that is elsewhere is asked for again this often: HOME_POSITION of a home that was set anew may have been lost.
+const ASKED_AGAIN_AFTER: Duration = Duration::from_secs(20);
+
+impl Pilot {
+    /// How far home is from the vehicle, which is on the ground, if that prevents arming, meters.
+    fn home_elsewhere(&self, now: Moment) -> Option<f64> {
+        let on_ground = self.vehicle.truth(now) == FlightTruth::Disarmed;
+        let since_armed = self.memory.since_armed(now);
+        safety::home_elsewhere(&self.vehicle, &self.state.record, since_armed, now).filter(|_| on_ground)
+    }
+
+    /// Home is asked for once, and again while it is not where the vehicle is. Called with each message of the autopilot.
+    pub(super) fn ask_for_home(&mut self, message: &MavMessage, now: Moment) {
+        let of_place = matches!(
+            message,
+            MavMessage::GLOBAL_POSITION_INT(_) | MavMessage::HOME_POSITION(_)
+        );
+        let asked = self.home_asked.is_some_and(|at| now.since(at) < ASKED_AGAIN_AFTER);
+        if !of_place || asked || self.vehicle.home.is_none() || self.vehicle.home_at.is_none() {
+            return;
+        }
+        if self.home_elsewhere(now).is_some() {
+            self.home_asked = Some(now);
+            self.streams.again(Needed::Home);
+        } else {
+            self.streams.known(Needed::Home, now);
+        }
+    }
+
+    /// Why the vehicle is not armed where it is, in words.
+    pub(super) fn home_reason(&self, now: Moment) -> Option<ArmingReason> {
+        let off = self.home_elsewhere(now)?;
+        let text = format!(
+            "its home position is {off:.0} m from where the vehicle is: home was set by a wrong position at boot, or before the vehicle was \
+             carried; set home where it is (MAV_CMD_DO_SET_HOME of a ground station), or restart the autopilot"
+        );
+        Some(ArmingReason {
+            class: ReasonClass::NeedsHuman,
+            ..ArmingReason::reported(text, self.link_up.unwrap_or(now))
+        })
+    }
+}

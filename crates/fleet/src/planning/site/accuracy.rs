@@ -1,0 +1,382 @@
+//! How well the places of vehicles are known, as their claims count it.
+//!
+//! Owns: [`Accuracies`]: the margin of each vehicle, from what it reports and from the homes around its own; who is granted nothing new, and why.
+//! Must not: shrink a margin below that of the operator's rules, or keep a vehicle from landing.
+//!
+//! Over ground a margin is what the vehicle reports, one standard deviation. In altitude an autopilot holds what its barometer says, from a zero
+//! that its receiver gave it, so that the margin has two parts: what the receiver reports beyond [`GOOD_VERTICAL_M`], and how far the home of the
+//! vehicle is from those around it, which stand on the same ground: two receivers on one field differ by meters.
+//!
+//! Readings are rounded up, and the worst of the last seconds counts, so that claims do not grow and shrink all the time. Once known, an accuracy
+//! that is not reported any more stays what it was.
+
+use super::{Expected, Site};
+use crate::airspace::{Margin, Owner, Rules};
+use crate::planning::movement::Waiting;
+use model::accuracy::Accuracy;
+use model::geo::Local;
+use model::ids::NodeName;
+use model::report::Report;
+use model::time::Moment;
+use model::units::Meters;
+use model::vehicle::FlightTruth;
+use std::collections::{BTreeMap, BTreeSet};
+use std::time::Duration;
+
+/// A receiver that reports this standard deviation of its altitude, meters, is as good as the rules assume: PX4's simulator reports 1.8.
+const GOOD_VERTICAL_M: f64 = 2.0;
+
+/// The standard deviation of an altitude that is not reported, meters, where no other home shows how far it is off. With one, the rules hold.
+const NOT_KNOWN_VERTICAL_M: f64 = 3.0;
+
+/// Beyond this standard deviation nothing new is granted, meters: beyond it ArduPilot does not use its receiver by its own default
+/// (`EK3_GPS_CHECK`).
+const MOST_GRANTED: Margin = Margin {
+    horizontal: Meters(5.0),
+    vertical: Meters(7.5),
+};
+
+/// No margin is wider than this, meters: beyond it an autopilot acts by its own failsafes.
+const WIDEST: Margin = Margin {
+    horizontal: Meters(10.0),
+    vertical: Meters(15.0),
+};
+
+/// Margins are rounded up to this, meters.
+const STEP_M: f64 = 0.5;
+
+/// A margin shrinks a step only where this much more would not need it, meters.
+const SLACK_M: f64 = 0.2;
+
+/// The worst of the last one to two of these counts.
+const WINDOW_IN_AIR: Duration = Duration::from_secs(15);
+
+/// On the ground receivers find their satellites.
+const WINDOW_ON_GROUND: Duration = Duration::from_secs(3);
+
+/// Homes in squares of this side that touch are on one field, meters.
+const FIELD_M: f64 = 50.0;
+
+/// Homes on one field are at one altitude within this, meters, besides the slope.
+const SAME_ALTITUDE_M: f64 = 1.0;
+
+/// The slope of a field, meters for each meter.
+const SLOPE: f64 = 0.03;
+
+/// By so many standard deviations a receiver may have been off when it set home. What homes differ more is the ground.
+const DEVIATIONS: f64 = 3.0;
+
+/// The same for a receiver that does not report its accuracy, meters.
+const MOST_OFF_NOT_KNOWN_M: f64 = 6.0;
+
+/// One part of an accuracy, over the last seconds.
+#[derive(Clone, Copy, Debug, Default)]
+struct Part {
+    since: Moment,
+    worst: f64,
+    before: f64,
+    /// What counts, meters; `None` until it was reported.
+    held: Option<f64>,
+}
+
+impl Part {
+    fn take(&mut self, reading: f64, window: Duration, now: Moment) {
+        let open = now.since(self.since);
+        if self.held.is_none() || open >= window {
+            self.before = if open >= window * 2 { 0.0 } else { self.worst };
+            (self.since, self.worst) = (now, reading);
+        }
+        self.worst = self.worst.max(reading);
+        self.held = Some(stepped(self.held, self.worst.max(self.before)));
+    }
+}
+
+/// `meters` in steps, where `held` counted before.
+fn stepped(held: Option<f64>, meters: f64) -> f64 {
+    let up = |meters: f64| ((meters - 1e-6) / STEP_M).ceil().max(0.0) * STEP_M;
+    match held {
+        Some(_) if meters <= 0.0 => 0.0,
+        Some(held) if up(meters) <= held => held.min(up(meters + SLACK_M)),
+        Some(_) | None => up(meters),
+    }
+}
+
+/// What is known of one vehicle.
+#[derive(Clone, Copy, Debug, Default)]
+struct Known {
+    taken: Option<Moment>,
+    horizontal: Part,
+    vertical: Part,
+    /// How far its home is off those around it beyond what a field is, meters; `None` where there is no other.
+    home_off: Option<f64>,
+}
+
+impl Known {
+    fn margin(&self, rules: &Rules) -> Margin {
+        let least = rules.accuracy;
+        let reported = self.vertical.held;
+        let alone = self.home_off.is_none();
+        let deviation = reported.unwrap_or(if alone { NOT_KNOWN_VERTICAL_M } else { GOOD_VERTICAL_M });
+        let most_off = reported.map_or(MOST_OFF_NOT_KNOWN_M, |deviation| DEVIATIONS * deviation);
+        let off = self.home_off.unwrap_or_default().min(most_off);
+        let vertical = least.vertical.0 + (deviation - GOOD_VERTICAL_M).max(0.0) + off;
+        let within = |least: Meters, got: f64, widest: Meters| Meters(got.min(widest.0).max(least.0));
+        Margin {
+            horizontal: within(
+                least.horizontal,
+                self.horizontal.held.unwrap_or(least.horizontal.0),
+                WIDEST.horizontal,
+            ),
+            vertical: within(least.vertical, vertical, WIDEST.vertical),
+        }
+    }
+
+    /// What counts of what was reported.
+    fn held(&self) -> Accuracy {
+        Accuracy {
+            horizontal: self.horizontal.held.map(Meters),
+            vertical: self.vertical.held.map(Meters),
+        }
+    }
+}
+
+/// Why nothing new is granted to a vehicle that reports this, in a clause; `None`: its place is known well enough.
+#[must_use]
+pub fn badly_known(accuracy: Accuracy) -> Option<String> {
+    let beyond = |part: Option<Meters>, most: Meters| part.is_some_and(|part| part > most);
+    let is_bad =
+        beyond(accuracy.horizontal, MOST_GRANTED.horizontal) || beyond(accuracy.vertical, MOST_GRANTED.vertical);
+    let part =
+        |part: Option<Meters>| part.map_or_else(|| "an unknown distance".to_owned(), |part| format!("{:.1} m", part.0));
+    is_bad.then(|| {
+        format!(
+            "its autopilot knows its place to {} over ground and {} in altitude (one standard deviation: GPS_RAW_INT, ESTIMATOR_STATUS), and \
+             beside other vehicles {:.1} m and {:.1} m are the most; give its receiver a clear view of the sky, or time",
+            part(accuracy.horizontal),
+            part(accuracy.vertical),
+            MOST_GRANTED.horizontal.0,
+            MOST_GRANTED.vertical.0
+        )
+    })
+}
+
+/// The accuracies of the vehicles of a site.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Accuracies {
+    known: BTreeMap<NodeName, Known>,
+    /// The homes that were compared last.
+    homes: BTreeMap<NodeName, Local>,
+}
+
+impl Accuracies {
+    /// Takes in the report of a vehicle, received then. One that is not newer changes nothing.
+    fn take(&mut self, node: &NodeName, report: &Report, received: Moment) {
+        let known = self.known.entry(node.clone()).or_default();
+        if known.taken.is_some_and(|last| received <= last) {
+            return;
+        }
+        known.taken = Some(received);
+        let window = match report.truth {
+            FlightTruth::Disarmed => WINDOW_ON_GROUND,
+            FlightTruth::ArmedOnGround | FlightTruth::Airborne(_) | FlightTruth::Unknown(_) => WINDOW_IN_AIR,
+        };
+        let Accuracy { horizontal, vertical } = report.accuracy;
+        for (part, reading) in [(&mut known.horizontal, horizontal), (&mut known.vertical, vertical)] {
+            if let Some(Meters(meters)) = reading {
+                part.take(meters, window, received);
+            }
+        }
+    }
+
+    /// Compares the homes of all vehicles, when one has changed.
+    fn compare(&mut self, homes: BTreeMap<NodeName, Local>) {
+        if homes == self.homes {
+            return;
+        }
+        let fields = Fields::of(homes.values());
+        for (node, home) in &homes {
+            let known = self.known.entry(node.clone()).or_default();
+            let off = fields.off(*home);
+            known.home_off = off.map(|off| stepped(known.home_off, off));
+        }
+        self.homes = homes;
+    }
+
+    /// How far the place that a vehicle reports may be off the truth.
+    pub(super) fn margin(&self, node: &NodeName, rules: &Rules) -> Margin {
+        let known = self.known.get(node).copied().unwrap_or_default();
+        known.margin(rules)
+    }
+
+    /// Why nothing new is granted to the vehicle of `node`, in a clause; `None`: its place is known well enough.
+    fn too_bad(&self, node: &NodeName) -> Option<String> {
+        badly_known(self.known.get(node)?.held())
+    }
+
+    /// How many of these have a margin that is wider than that of the rules.
+    fn wide<'a>(&self, nodes: impl Iterator<Item = &'a NodeName>, rules: &Rules) -> usize {
+        nodes.filter(|node| self.is_wide(node, rules)).count()
+    }
+
+    fn is_wide(&self, node: &NodeName, rules: &Rules) -> bool {
+        let margin = self.margin(node, rules);
+        margin.horizontal > rules.accuracy.horizontal || margin.vertical > rules.accuracy.vertical
+    }
+}
+
+/// Homes by squares of [`FIELD_M`].
+struct Fields(BTreeMap<[i64; 2], Square>);
+
+/// The homes in one square.
+struct Square {
+    count: usize,
+    /// Their middle altitude.
+    up: f64,
+    /// The sum of their places, meters east and north.
+    sum: [f64; 2],
+}
+
+impl Fields {
+    fn of<'a>(homes: impl Iterator<Item = &'a Local>) -> Self {
+        let mut squares: BTreeMap<[i64; 2], Vec<Local>> = BTreeMap::new();
+        for home in homes {
+            squares.entry(square(*home)).or_default().push(*home);
+        }
+        let summed = squares.into_iter().map(|(at, homes)| {
+            let ups = homes.iter().map(|home| (home.up, 1)).collect();
+            let sum = homes
+                .iter()
+                .fold([0.0, 0.0], |[east, north], home| [east + home.east, north + home.north]);
+            let (count, up) = (homes.len(), middle(ups));
+            (at, Square { count, up, sum })
+        });
+        Self(summed.collect())
+    }
+
+    /// How far `home` is off the middle altitude of those on its field, beyond what a field is, meters; `None` for the only one.
+    fn off(&self, home: Local) -> Option<f64> {
+        let [east, north] = square(home);
+        let around = (-1..=1).flat_map(|e| (-1..=1).map(move |n| [east + e, north + n]));
+        let around: Vec<&Square> = around.filter_map(|at| self.0.get(&at)).collect();
+        let count: usize = around.iter().map(|square| square.count).sum();
+        if count < 2 {
+            return None;
+        }
+        let (mut sum, mut homes) = ([0.0, 0.0], 0.0);
+        for square in &around {
+            sum = [sum[0] + square.sum[0], sum[1] + square.sum[1]];
+            homes += u32::try_from(square.count).map_or(f64::INFINITY, f64::from);
+        }
+        let far = (home.east - sum[0] / homes).hypot(home.north - sum[1] / homes);
+        let ups = around.iter().map(|square| (square.up, square.count)).collect();
+        Some(((home.up - middle(ups)).abs() - SAME_ALTITUDE_M - SLOPE * far).max(0.0))
+    }
+}
+
+#[allow(clippy::cast_possible_truncation, reason = "a site reaches 20 km")]
+fn square(home: Local) -> [i64; 2] {
+    [home.east, home.north].map(|meters| (meters / FIELD_M).floor() as i64)
+}
+
+/// The middle of values of which each counts so many times.
+fn middle(mut values: Vec<(f64, usize)>) -> f64 {
+    values.sort_by(|one, other| one.0.total_cmp(&other.0));
+    let all: usize = values.iter().map(|(_, count)| count).sum();
+    let at = |rank: usize| {
+        let mut passed = 0;
+        let found = values.iter().find(|(_, count)| {
+            passed += count;
+            passed > rank
+        });
+        found.map_or(0.0, |(value, _)| *value)
+    };
+    f64::midpoint(at(all.saturating_sub(1) / 2), at(all / 2))
+}
+
+impl Site {
+    /// Takes in how well the vehicles know their places, before anything is claimed for them.
+    pub(super) fn take_in_accuracies(&mut self, vehicles: &BTreeMap<NodeName, Expected<'_>>) {
+        self.accuracies.known.retain(|node, _| vehicles.contains_key(node));
+        let mut homes = BTreeMap::new();
+        for (node, expected) in vehicles {
+            let Some((report, received)) = expected.report else {
+                // Its home is still where it was.
+                homes.extend(self.accuracies.homes.get(node).map(|home| (node.clone(), *home)));
+                continue;
+            };
+            self.accuracies.take(node, report, received);
+            homes.extend(self.home(report).map(|home| (node.clone(), home)));
+        }
+        self.accuracies.compare(homes);
+    }
+
+    /// Whether the vehicle of `node` may be granted something new, as far as its accuracy goes.
+    pub(super) fn is_accurate(&self, node: &NodeName) -> bool {
+        self.accuracies.too_bad(node).is_none()
+    }
+
+    /// Has the vehicle of `node` wait if its place is not known well enough: what it does not do begins the sentence. Whether it waits.
+    pub(super) fn wait_for_accuracy(&mut self, node: &NodeName, what: &str) -> bool {
+        let why = self.accuracies.too_bad(node);
+        let waits = why.is_some();
+        self.waiting
+            .extend(why.map(|why| (node.clone(), format!("{what}: {why}"))));
+        waits
+    }
+
+    /// Keeps those from their goals whose places are not known well enough, unless they land or are there.
+    pub(super) fn keep_from_bad_accuracy(&mut self, goals: &mut BTreeMap<NodeName, super::Goal>) {
+        let there = |node: &NodeName, at: Local| {
+            let end = self
+                .claims
+                .end(node)
+                .filter(|_| !self.claims.place(node).is_some_and(|(_, on_ground)| on_ground));
+            end.is_some_and(|end| end.over_ground(at) <= super::WANDERS.0 && (end.up - at.up).abs() <= super::WANDERS.1)
+        };
+        let kept = goals.iter().filter(|(node, goal)| !goal.lands && !there(node, goal.at));
+        let kept: Vec<NodeName> = kept.map(|(node, _)| node.clone()).collect();
+        for node in kept {
+            if self.wait_for_accuracy(&node, "has no route") {
+                goals.remove(&node);
+            }
+        }
+    }
+
+    /// So many more layers those need that fill more than one.
+    pub(super) fn wide_among<'a>(&self, nodes: impl Iterator<Item = &'a NodeName>) -> usize {
+        self.accuracies.wide(nodes, self.claims.rules())
+    }
+
+    /// Whether the vehicle of `node` may have grown into airspace that was granted to another.
+    pub(super) fn is_wide(&self, node: &NodeName) -> bool {
+        self.accuracies.is_wide(node, self.claims.rules())
+    }
+
+    /// How well the places of these are known that keep another waiting, and its own, where that is worse than usual: after the sentence.
+    pub(super) fn accuracy_note(&self, node: &NodeName, waiting: &Waiting) -> String {
+        let Waiting::For(owners) = waiting else {
+            return String::new();
+        };
+        let rules = self.claims.rules();
+        let others: BTreeSet<&NodeName> = owners
+            .iter()
+            .filter_map(|owner| match owner {
+                Owner::Vehicle(name) => Some(name),
+                Owner::Traffic(_) => None,
+            })
+            .collect();
+        let found = std::iter::once(node)
+            .chain(others)
+            .find(|node| self.accuracies.is_wide(node, rules));
+        found.map_or_else(String::new, |wide| {
+            let margin = self.accuracies.margin(wide, rules);
+            format!(
+                "; the place of the vehicle of node {wide} is known to {:.1} m over ground and {:.1} m in altitude only",
+                margin.horizontal.0, margin.vertical.0
+            )
+        })
+    }
+}
+
+#[cfg(test)]
+mod tests;

@@ -1,7 +1,6 @@
 //! The flight log: every frame of the link, in both directions, in `.tlog` files that MAVProxy, pymavlink and QGroundControl open.
 //!
-//! Owns: taking frames from the link and handing them to the writer's thread ([`record`], [`writer`], [`file_name`], `store`,
-//! [`flags`]). Must not: slow the link or the agent: frames are lost, and counted, before anything waits.
+//! Owns: taking frames from the link and handing them to the writer's thread ([`record`], [`writer`], `log_store`, [`flags`]). Must not: slow the link or the agent: frames are lost, and counted, before anything waits.
 //!
 //!   link --tap--> this task, four times a second --bounded queue--> writer's thread --> disk
 //!
@@ -10,7 +9,6 @@
 //! the last quarter of a second may be missing after a crash of the agent, and in the last 5 s after a loss of power.
 
 pub mod counters;
-pub mod file_name;
 pub mod flags;
 pub mod log_store;
 pub mod record;
@@ -18,6 +16,7 @@ pub mod writer;
 
 pub use counters::Snapshot;
 pub use flags::{Config, FlightLogFlags};
+pub use model::logs::file_name;
 
 use crate::gcs::autopilots::{ArmingChange, Autopilots};
 use crate::sent::Sent;

@@ -1,10 +1,11 @@
 //! Logs for people: what the agent answers to the questions of `skein logs`.
 //!
 //! Owns: [`LogDesk`], where questions are asked, one after the other and away from all that flies, and what answers them: the logs on the
-//! disk ([`library`]), what is in one ([`records`], [`summary`], [`lines`]), and those of the
+//! disk ([`library`], [`digest`]), what is in one ([`records`], [`summary`], [`lines`]), and those of the
 //! autopilot, which come by MAVLink FTP to the disk first (`wanted`, `fetch`, `autopilot`, `shelf`). Must not: change a log, or be waited for.
 
 mod autopilot;
+pub mod digest;
 pub(crate) mod fetch;
 pub mod library;
 pub mod lines;
@@ -18,6 +19,7 @@ pub use wanted::Wanted;
 
 use crate::flight_log;
 use crate::sent::Sent;
+use digest::{Digest, ThreadClock};
 use library::Library;
 use model::ids::NodeName;
 use no_answer::NoAnswer;
@@ -70,8 +72,10 @@ async fn serve(library: Library, mut questions: mpsc::Receiver<Asked>) {
         match answered.await {
             Ok((reading, answered)) => {
                 library = Some(reading);
-                // The one that asked may have gone.
-                let _ = answer.send(answered);
+                if let Some(answered) = answered {
+                    // The one that asked may have gone.
+                    let _ = answer.send(answered);
+                }
             }
             Err(fault) => {
                 error!(%fault, "reading flight logs has failed, which is a fault of the agent; it answers no more questions about them");
@@ -81,21 +85,27 @@ async fn serve(library: Library, mut questions: mpsc::Receiver<Asked>) {
     }
 }
 
-/// The answer to a question.
-fn answer_of(library: &mut Library, question: v1::LogQuestion) -> v1::LogAnswer {
+/// The answer to a question; `None` to one that does not know the answer there is, and is to be asked again.
+fn answer_of(library: &mut Library, question: v1::LogQuestion) -> Option<v1::LogAnswer> {
     let number = question.number;
     let what = match question.what {
         Some(Question::List(list)) if !list.on_autopilot => library.list().map(Answer::Files),
         Some(Question::List(_)) => library.list_on_autopilot().map(Answer::Files),
         Some(Question::Fetch(fetch)) => library.fetch(&fetch).map(Answer::Fetched),
         Some(Question::Read(read)) => library.read(&read).map(Answer::Bytes),
-        Some(Question::Digest(digest)) => library.digest(&digest).map(Answer::Sha256),
+        Some(Question::Digest(asked)) => match library.digest(&asked, &mut ThreadClock::default()) {
+            Ok(Digest::Done(sha256)) => Ok(Answer::Sha256(sha256)),
+            Ok(Digest::Open(done)) if asked.in_parts => Ok(Answer::Digested(done)),
+            Ok(Digest::Open(_)) => return None,
+            Err(why) => Err(why),
+        },
         Some(Question::Lines(lines)) => library.lines(&lines).map(Answer::Text),
         None => Err(NoAnswer::NotUnderstood),
     };
     let what = what.unwrap_or_else(|why| Answer::Refused(why.to_string()));
-    v1::LogAnswer {
+    Some(v1::LogAnswer {
         number,
         what: Some(what),
-    }
+        ..v1::LogAnswer::default()
+    })
 }

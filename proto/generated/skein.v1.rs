@@ -135,6 +135,10 @@ pub struct LogDigest {
     pub name: ::prost::alloc::string::String,
     #[prost(uint64, tag = "2")]
     pub bytes: u64,
+    /// LogAnswer.digested is understood: the agent works for seconds, and goes on when it is asked again. Without it an agent that needs
+    /// longer does not answer.
+    #[prost(bool, tag = "3")]
+    pub in_parts: bool,
 }
 /// What a flight log says, as text, from an offset on.
 #[derive(Clone, PartialEq, Eq, Hash, ::prost::Message)]
@@ -164,7 +168,10 @@ pub struct LogAnswer {
     /// Of the question.
     #[prost(uint64, tag = "1")]
     pub number: u64,
-    #[prost(oneof = "log_answer::What", tags = "2, 3, 4, 5, 6, 15")]
+    /// The node whose agent answered. The coordinator writes it, whatever the agent says.
+    #[prost(string, tag = "16")]
+    pub node: ::prost::alloc::string::String,
+    #[prost(oneof = "log_answer::What", tags = "2, 3, 4, 5, 6, 7, 15")]
     pub what: ::core::option::Option<log_answer::What>,
 }
 /// Nested message and enum types in `LogAnswer`.
@@ -182,6 +189,9 @@ pub mod log_answer {
         Text(super::LogText),
         #[prost(message, tag = "6")]
         Fetched(super::LogFetched),
+        /// The digest is not done yet: how many bytes it has. Ask again, and it goes on.
+        #[prost(uint64, tag = "7")]
+        Digested(u64),
         /// Why there is no other answer, with what to do.
         #[prost(string, tag = "15")]
         Refused(::prost::alloc::string::String),

@@ -86,7 +86,7 @@ async fn measure(count: usize, seconds: u64) -> anyhow::Result<String> {
         .args(["map", "--no-browser", "--server"])
         .arg(format!("http://{}", coordinator.address))
         .start()?;
-    let line = map.wait_for_line(PATIENCE, |line| line.contains("/?token="))?;
+    let line = map.wait_for_line(PATIENCE, |line| line.contains("/#token="))?;
     let mut page = Page::start(line.split_whitespace().last().context("no address")?)?;
     page.step(&json!({"step": "open"}))?;
     let cpu = || {

@@ -1,6 +1,6 @@
 // Drives the page of `skein map` in a real Chromium, step by step: reads one step on each line of its input, as JSON, and answers with a line.
 // Owns: what a person would do in the page, and what other pages try. Must not: judge; tests/tests/map.rs does, by the wire.
-import { createServer } from "node:http";
+import { createServer, request as ask } from "node:http";
 import { createInterface } from "node:readline";
 import puppeteer from "puppeteer-core";
 
@@ -74,12 +74,20 @@ async function attack(from) {
 const steps = {
   async wrong() {
     const statuses = [];
-    for (const url of [`${address.origin}/`, `${address.origin}/?token=${"0".repeat(64)}`, `http://evil.example:${address.port}/${address.search}`]) {
+    for (const url of [`${address.origin}/api/feed`, `http://evil.example:${address.port}/${address.hash}`]) {
       const other = await browser.newPage();
       const answer = await other.goto(url);
       statuses.push([answer.status(), (await browser.cookies()).length, (await answer.text()).includes("<")]);
       await other.close();
     }
+    // The page without a session: it shows nothing of the fleet.
+    const other = await browser.newPage();
+    const exchanged = other.waitForResponse((answer) => answer.url() === `${address.origin}/api/session`);
+    await other.goto(`${address.origin}/#token=${"0".repeat(64)}`);
+    const status = (await exchanged).status();
+    await other.waitForFunction(() => !document.querySelector("#cut-off").hidden);
+    statuses.push([status, (await browser.cookies()).length, (await other.$$("[data-vehicle]")).length > 0]);
+    await other.close();
     return statuses;
   },
   async open() {
@@ -157,16 +165,28 @@ const steps = {
     return page.evaluate(() => window.skeinMap.queryRenderedFeatures({ layers: ["base-water"] }).length);
   },
   async attacks() {
-    const server = createServer((_, response) => response.setHeader("Content-Type", "text/html").end("<!doctype html><title>elsewhere</title>"));
+    const sent = [];
+    const server = createServer((asked, response) => {
+      sent.push(asked.headers);
+      response.setHeader("Content-Type", "text/html").end("<!doctype html><title>elsewhere</title>");
+    });
     await new Promise((listening) => server.listen(0, "127.0.0.1", listening));
     const { port } = server.address();
-    // Another site; the same site at another port, to which a browser sends the cookie; a name that leads to the server itself.
+    // Another site; the same site at another port, to which a browser would send cookies; a name that leads to the server itself.
     const found = [await attack(`http://evil.example:${port}/`), await attack(`http://127.0.0.1:${port}/`)];
     const other = await browser.newPage();
     const rebound = await other.goto(`http://evil.example:${address.port}/api/feed`);
+    // The other program is opened, reloads itself, and tries what it was sent: it may write any Host and Origin.
+    await other.goto(`http://127.0.0.1:${port}/`);
+    await other.reload();
+    const secrets = [...sent.flatMap(({ cookie, authorization }) => [cookie, authorization]), ...await other.evaluate(() => [document.cookie, ...Object.values(sessionStorage), ...Object.values(localStorage)])].filter(Boolean);
+    const headers = { origin: address.origin, ...(secrets.length > 0 && { cookie: secrets.join("; "), authorization: secrets[0] }) };
+    const replayed = await new Promise((done, failed) => {
+      ask(`${address.origin}/api/feed`, { headers }, (answer) => { done(answer.statusCode); answer.destroy(); }).on("error", failed).end();
+    });
     await other.close();
     server.close();
-    return { found, rebound: rebound.status() };
+    return { found, rebound: rebound.status(), other: { requests: sent.length, secrets, replayed } };
   },
   /** The colors of the canvas at places: red, green, blue, alpha. */
   async overlay({ places }) {

@@ -338,10 +338,13 @@ fn a_station_in_a_terminal_serves_the_map_to_one_browser_and_without_a_terminal_
         .find(|rest| rest.contains("token="))
         .context(shown.clone())?;
     let address = address.split_whitespace().next().context("no address")?;
-    let (host, token) = address.split_once('/').context("no path")?;
-    let answers = || http_get(host, &format!("/{token}"));
+    let (host, token) = address.split_once("/#token=").context("no token")?;
+    let answers = || http_enter(host, token);
     let first = answers()?;
-    ensure!(first.starts_with("HTTP/1.1 303"), "{first}");
+    ensure!(
+        first.starts_with("HTTP/1.1 200") && first.contains("\"session\""),
+        "{first}"
+    );
     let second = answers()?;
     ensure!(second.starts_with("HTTP/1.1 403"), "{second}");
     screen.signal(Signal::SIGINT)?;
@@ -357,12 +360,27 @@ fn a_station_in_a_terminal_serves_the_map_to_one_browser_and_without_a_terminal_
 
 /// The answer of an HTTP server.
 fn http_get(address: &str, path: &str) -> anyhow::Result<String> {
+    http_ask(
+        address,
+        &format!("GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"),
+    )
+}
+
+/// The map's answer to a page that exchanges the token of its address.
+fn http_enter(address: &str, token: &str) -> anyhow::Result<String> {
+    let body = format!("{{\"token\": \"{token}\"}}");
+    let request = format!(
+        "POST /api/session HTTP/1.1\r\nHost: {address}\r\nOrigin: http://{address}\r\nContent-Type: application/json\r\n\
+         Content-Length: {}\r\nConnection: close\r\n\r\n{body}",
+        body.len()
+    );
+    http_ask(address, &request)
+}
+
+fn http_ask(address: &str, request: &str) -> anyhow::Result<String> {
     use std::io::{Read, Write};
     let mut stream = std::net::TcpStream::connect(address)?;
-    write!(
-        stream,
-        "GET {path} HTTP/1.1\r\nHost: {address}\r\nConnection: close\r\n\r\n"
-    )?;
+    stream.write_all(request.as_bytes())?;
     let mut answer = String::new();
     stream.read_to_string(&mut answer)?;
     Ok(answer)

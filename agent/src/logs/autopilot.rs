@@ -162,7 +162,8 @@ impl AutopilotLogs {
                     if let Some(listed) = self.logs.iter_mut().find(|listed| listed.name == name) {
                         listed.bytes = bytes;
                     }
-                    (answer.done, answer.name, answer.got) = (true, stored.to_string(), bytes);
+                    (answer.done, answer.name) = (true, stored.to_string());
+                    (answer.got, answer.size) = (bytes, bytes);
                 } else {
                     self.differs(&log, shelf)?;
                 }

@@ -4,6 +4,7 @@
 
 use super::LISTED;
 use super::autopilot::{AutopilotLogs, Listing};
+use super::digest::{Digest, Digests, WorkClock};
 use super::lines::Teller;
 use super::no_answer::NoAnswer;
 use super::records::{self, Records};
@@ -15,7 +16,6 @@ use crate::sent::Sent;
 use model::ids::NodeName;
 use model::logs::LogName;
 use proto::v1;
-use sha2::{Digest, Sha256};
 use std::collections::HashMap;
 use std::fs::{self, File};
 use std::io::{self, Read, Seek, SeekFrom};
@@ -43,6 +43,7 @@ pub struct Library {
     shelf: Option<Shelf>,
     autopilot: AutopilotLogs,
     sent: Sent,
+    digests: Digests,
 }
 
 struct Log {
@@ -67,6 +68,7 @@ impl Library {
             shelf,
             autopilot: AutopilotLogs::of(wanted),
             sent,
+            digests: Digests::default(),
         }
     }
 
@@ -195,20 +197,13 @@ impl Library {
         Ok(v1::LogBytes { data, size })
     }
 
-    /// The checksum of the first bytes of one.
+    /// The checksum of the first bytes of one, by `clock`, as far as it is.
     ///
     /// # Errors
     /// [`NoAnswer`].
-    pub fn digest(&self, asked: &v1::LogDigest) -> Result<Vec<u8>, NoAnswer> {
-        let mut bytes = self.open(&asked.name)?.take(asked.bytes);
-        let mut digest = Sha256::new();
-        let mut piece = vec![0; PIECE];
-        loop {
-            match bytes.read(&mut piece)? {
-                0 => return Ok(digest.finalize().to_vec()),
-                read => digest.update(piece.get(..read).unwrap_or_default()),
-            }
-        }
+    pub fn digest(&mut self, asked: &v1::LogDigest, clock: &mut impl WorkClock) -> Result<Digest, NoAnswer> {
+        let file = self.open(&asked.name)?;
+        Ok(self.digests.answer(asked, file, clock)?)
     }
 
     /// What one says.

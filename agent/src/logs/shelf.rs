@@ -42,8 +42,7 @@ impl Shelf {
 
     /// What a log of the autopilot is called here: with its length, since an autopilot uses its numbers again.
     pub(super) fn name(log: &RemoteLog) -> Option<LogName> {
-        let (stem, end) = log.name.rsplit_once('.')?;
-        LogName::parse(&format!("{stem}-{}.{end}", log.bytes)).ok()
+        LogName::on_disk(&log.name, log.bytes)
     }
 
     /// Where one is, if it is whole.

@@ -81,7 +81,10 @@ pub(super) async fn ask(service: &FleetService, request: Request<v1::LogsRequest
         });
     }
     match timeout(WITHIN, answered).await {
-        Ok(Ok(answer)) => Ok(answer),
+        Ok(Ok(answer)) => Ok(v1::LogAnswer {
+            node: node.to_string(),
+            ..answer
+        }),
         Ok(Err(_)) | Err(_) => Err(Status::unavailable(format!(
             "the agent on node {node} did not answer; is it older than the coordinator? See `skein status`"
         ))),

@@ -127,7 +127,10 @@ mod tests {
     }
 
     fn answer(number: u64) -> v1::LogAnswer {
-        v1::LogAnswer { number, what: None }
+        v1::LogAnswer {
+            number,
+            ..v1::LogAnswer::default()
+        }
     }
 
     fn size(question: &v1::LogQuestion) -> u32 {

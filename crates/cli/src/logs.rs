@@ -6,6 +6,7 @@ mod download;
 mod lines;
 mod list;
 mod on_autopilot;
+mod size_caps;
 mod source;
 
 use crate::args::LogsArgs;
@@ -14,10 +15,13 @@ use crate::output::Output;
 use crate::route::Route;
 use crate::server::logs::no_sense;
 use crate::vehicle::printable;
+use download::ListedLog;
 use jiff::tz::TimeZone;
+use model::logs::LogsFrom;
 use proto::v1::log_answer::What as Answer;
 use proto::v1::log_question::What as Question;
 use proto::v1::{LogFile, LogList};
+use size_caps::SizeCaps;
 use source::{Remote, Source};
 use std::io::Write;
 use std::path::Path;
@@ -65,17 +69,32 @@ pub async fn run(route: Route, args: &LogsArgs) -> Result<(), Failure> {
             if chosen.is_empty() {
                 return Err(Failure::Failed("there are no logs yet".to_owned()));
             }
-            for log in &chosen {
-                if args.autopilot {
-                    let log = on_autopilot::brought(&mut source, log).await?;
-                    copy(&mut source, &log, folder).await?;
-                } else {
-                    copy(&mut source, log, folder).await?;
-                }
-            }
-            Ok(())
+            download(&mut source, &chosen, args, folder).await
         }
     }
+}
+
+/// Copies the chosen logs into `folder`, once all of them have names of logs of that vehicle and are not too long.
+async fn download(source: &mut impl Source, chosen: &[LogFile], args: &LogsArgs, folder: &Path) -> Result<(), Failure> {
+    let from = if args.autopilot {
+        LogsFrom::Autopilot
+    } else {
+        LogsFrom::Agent(source.node())
+    };
+    let caps = SizeCaps::of_mib(args.max_log_mib, args.max_total_mib);
+    let logs = ListedLog::all_of(chosen, from, caps)?;
+    let mut caps = caps;
+    for log in &logs {
+        if args.autopilot {
+            let log = on_autopilot::brought(source, log).await?;
+            // It may have grown since it was listed.
+            caps.take(&log.name, log.bytes)?;
+            copy(source, &log, folder).await?;
+        } else {
+            copy(source, log, folder).await?;
+        }
+    }
+    Ok(())
 }
 
 /// The logs, the newest first, once the agent has read them.
@@ -102,9 +121,9 @@ async fn listed(source: &mut impl Source, on_autopilot: bool) -> Result<Vec<LogF
     }
 }
 
-async fn copy(source: &mut impl Source, log: &LogFile, folder: &Path) -> Result<(), Failure> {
+async fn copy(source: &mut impl Source, log: &ListedLog, folder: &Path) -> Result<(), Failure> {
     let begun = Instant::now();
-    let progress = Progress::of(list::number(log), log.bytes);
+    let progress = Progress::of(log.name.as_str(), log.bytes);
     let copied = download::copy(source, log, folder, |bytes| progress.show(bytes)).await;
     drop(progress);
     let copied = copied?;

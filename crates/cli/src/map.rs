@@ -74,7 +74,7 @@ pub async fn run(route: Route, args: MapArgs, named: Option<Choice>) -> Result<(
     };
     terminal::line(&format!(
         "The map, for one browser of this machine: {}\n\
-         The address is good once; another browser needs another `skein map`. Ctrl-C ends it, and touches nothing that flies.",
+         The address is good once; another tab or browser needs another `skein map`. Ctrl-C ends it, and touches nothing that flies.",
         map.address
     ));
     if !args.no_browser

@@ -39,6 +39,7 @@ pub fn missing() -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
+    use std::path::Path;
 
     #[test]
     fn the_page_is_whole_or_the_reason_is_known() {
@@ -46,6 +47,40 @@ mod tests {
         assert_eq!(file("../Cargo.toml"), None);
         for file in FILES {
             assert!(!file.bytes.is_empty() && file.media_type.contains('/'), "{}", file.path);
+        }
+    }
+
+    /// A release is the same byte for byte wherever it is built.
+    #[test]
+    fn the_page_is_the_same_byte_for_byte_from_another_folder() {
+        assert_eq!(missing(), None);
+        let built = Path::new(concat!(env!("OUT_DIR"), "/page"));
+        let other = Path::new(concat!(env!("OUT_DIR"), "/again/in/another/folder"));
+        let _ = std::fs::remove_dir_all(other);
+        std::fs::create_dir_all(other.join("ts")).unwrap();
+        for name in [
+            "package.json",
+            "tsconfig.json",
+            "build.mjs",
+            "index.html",
+            "favicon.svg",
+        ] {
+            std::fs::copy(built.join(name), other.join(name)).unwrap();
+        }
+        for file in std::fs::read_dir(built.join("ts")).unwrap() {
+            let file = file.unwrap();
+            std::fs::copy(file.path(), other.join("ts").join(file.file_name())).unwrap();
+        }
+        std::os::unix::fs::symlink(built.join("node_modules"), other.join("node_modules")).unwrap();
+        let node = std::process::Command::new("node")
+            .arg("build.mjs")
+            .current_dir(other)
+            .status();
+        assert!(node.unwrap().success());
+        assert!(FILES.len() > 3);
+        for file in FILES {
+            let again = std::fs::read(other.join("dist").join(file.path)).unwrap();
+            assert!(again == file.bytes, "{} differs", file.path);
         }
     }
 

@@ -1,4 +1,5 @@
 // A fake feed for looking at the page without a fleet: `node test/feed.mjs PORT VEHICLES`, after `npm run build`.
+// It lets in who opens /#token=any.
 // Owns: made-up vehicles, served as FEED.md says, with its CSP. Must not: be part of the page.
 import { readFile } from "node:fs/promises";
 import { createServer } from "node:http";
@@ -31,7 +32,12 @@ const document = () => ({
 createServer(async (request, response) => {
   const path = new URL(request.url, "http://localhost").pathname;
   response.setHeader("Content-Security-Policy", csp);
-  if (path === "/api/feed") {
+  if (path === "/api/session") {
+    response.setHeader("Content-Type", "application/json");
+    response.end(JSON.stringify({ session: "of a fake fleet" }));
+  } else if (path.startsWith("/api/") && request.headers.authorization !== "Bearer of a fake fleet") {
+    response.writeHead(401).end();
+  } else if (path === "/api/feed") {
     response.writeHead(200, { "Content-Type": "text/event-stream" });
     let t = 0;
     response.write(`event: snapshot\ndata: ${JSON.stringify(document())}\n\n`);

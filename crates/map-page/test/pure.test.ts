@@ -2,7 +2,7 @@
 import assert from "node:assert/strict";
 import { test } from "node:test";
 import { around, between, corners, cornersOf, cornersText, free, mercator, metersPerUnit, step } from "../ts/geometry.ts";
-import { backoffMs, type Corner, events, merged, type Vehicle } from "../ts/model.ts";
+import { backoffMs, type Corner, events, merged, tokenOf, type Vehicle } from "../ts/model.ts";
 import { meters, needsEyes, percent, span, vehicleLine } from "../ts/words.ts";
 
 test("a change replaces, adds and removes, and leaves the rest as it is", () => {
@@ -22,6 +22,11 @@ test("events that arrive in pieces are whole, and comments are none", () => {
   const second = events(`${first.rest}:1}\n\nevent: x`);
   assert.deepEqual(second.events, [{ name: "changes", data: '{"a":1}' }]);
   assert.equal(second.rest, "event: x");
+});
+test("the token is in the fragment of the address, which no server is sent", () => {
+  assert.equal(tokenOf("#token=0a1b"), "0a1b");
+  assert.equal(tokenOf(""), undefined);
+  assert.equal(tokenOf("#vehicles"), undefined);
 });
 test("the wait before an attempt grows, has jitter and a cap", () => {
   assert.equal(backoffMs(0, 1), 500);

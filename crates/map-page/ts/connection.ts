@@ -1,6 +1,7 @@
 // The connection to the feed.
 // Owns: reading it, connecting again, and knowing since when nothing has come. Must not: draw.
 import { backoffMs, events, type Fleet, merged } from "./model.ts";
+import { credentials, enter } from "./session.ts";
 
 /** The server sends something at least every 10 s. */
 const SILENCE_MS = 15_000;
@@ -9,6 +10,13 @@ export interface Connection { fleet?: Fleet; lastHeardMs: number; state: "connec
 
 /** Follows the feed for ever; calls `changed` for each document and each change of state. */
 export async function follow(connection: Connection, changed: () => void): Promise<void> {
+  const refused = (why: string): void => {
+    connection.state = "refused";
+    connection.why = why;
+    changed();
+  };
+  const none = await enter();
+  if (none !== "") return refused(none);
   for (let attempt = 0; ; attempt += 1) {
     const abort = new AbortController();
     let silence = setTimeout(() => abort.abort(), SILENCE_MS);
@@ -18,13 +26,8 @@ export async function follow(connection: Connection, changed: () => void): Promi
       connection.lastHeardMs = Date.now();
     };
     try {
-      const response = await fetch("/api/feed", { signal: abort.signal, cache: "no-store", headers: { Accept: "text/event-stream" } });
-      if (response.status === 401 || response.status === 403) {
-        connection.state = "refused";
-        connection.why = "this page has no session any more; run `skein map` again";
-        changed();
-        return;
-      }
+      const response = await fetch("/api/feed", { signal: abort.signal, cache: "no-store", headers: { Accept: "text/event-stream", ...credentials() } });
+      if (response.status === 401 || response.status === 403) return refused("this page has no session any more; run `skein map` again");
       if (!response.ok || !response.body) throw new Error(`the feed answers ${response.status}`);
       const reader = response.body.pipeThrough(new TextDecoderStream()).getReader();
       let rest = "";
@@ -66,7 +69,7 @@ export async function follow(connection: Connection, changed: () => void): Promi
 export async function post<T>(path: string, body: unknown): Promise<T> {
   let response: Response;
   try {
-    response = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json" }, body: JSON.stringify(body), signal: AbortSignal.timeout(60_000) });
+    response = await fetch(path, { method: "POST", headers: { "Content-Type": "application/json", ...credentials() }, body: JSON.stringify(body), signal: AbortSignal.timeout(60_000) });
   } catch {
     throw new Error("no answer came; it may have been done: look at the lists before you try again");
   }

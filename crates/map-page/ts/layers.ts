@@ -1,8 +1,9 @@
 // What the map shows of areas and lines: Geofences, Missions, routes, previews; and the base map.
 // Owns: MapLibre's sources and layers. Must not: draw vehicles or text.
 import { type GeoJSONSource, type LayerSpecification, type Map as MapLibre, addProtocol } from "maplibre-gl";
-import { PMTiles, Protocol } from "pmtiles";
+import { FetchSource, PMTiles, Protocol } from "pmtiles";
 import type { Fleet } from "./model.ts";
+import { credentials } from "./session.ts";
 
 const feature = (kind: string, geometry: GeoJSON.Geometry | undefined): GeoJSON.Feature[] => (geometry ? [{ type: "Feature", properties: { kind }, geometry }] : []);
 const shownKinds: Record<string, [string, number[] | undefined]> = {
@@ -49,7 +50,7 @@ export function update(map: MapLibre, fleet: Fleet): void {
 /** Shows `--basemap`: pictures, or the areas and lines of its vector layers, without text. */
 export async function basemap(map: MapLibre, dark: boolean): Promise<void> {
   const url = `${location.origin}/basemap.pmtiles`;
-  const file = new PMTiles(url);
+  const file = new PMTiles(new FetchSource(url, new Headers(credentials())));
   const protocol = new Protocol();
   protocol.add(file);
   addProtocol("pmtiles", protocol.tile);

@@ -62,5 +62,8 @@ export function events(text: string): { events: SseEvent[]; rest: string } {
   return { events: found, rest };
 }
 
+/** The token in the fragment of an address, which no browser sends to a server. */
+export const tokenOf = (fragment: string): string | undefined => new URLSearchParams(fragment.replace(/^#/, "")).get("token") ?? undefined;
+
 /** How long to wait before the n-th attempt to connect (from 0), with jitter in 0..1. */
 export const backoffMs = (attempt: number, jitter: number): number => Math.min(15_000, 500 * 2 ** Math.min(attempt, 10)) * (0.5 + jitter / 2);

@@ -3,13 +3,14 @@
 //! Owns: [`LogName`], which is safe as the name of a file, [`ReadPace`], by which a download leaves the line to orders and
 //! reports, and what is decided of uploads ([`upload`]). Must not: read files, or know what is in one.
 
+pub mod digest_pace;
+pub mod file_name;
+pub mod log_name;
 pub mod upload;
 
-use std::fmt;
-use std::time::Duration;
+pub use log_name::{BadLogName, LogName, LogsFrom};
 
-/// No name is longer.
-const LONGEST_NAME: usize = 200;
+use std::time::Duration;
 
 /// Most bytes of a log in one message.
 pub const MOST: u32 = 64 * 1024;
@@ -21,43 +22,6 @@ const SOON: Duration = Duration::from_millis(150);
 const LATE: Duration = Duration::from_millis(400);
 /// The line rests no longer than this between two pieces.
 const LONGEST_REST: Duration = Duration::from_secs(2);
-
-/// The name of a log: one that leads to no other folder, on whatever disk it is used.
-#[derive(Clone, Debug, PartialEq, Eq, Hash, PartialOrd, Ord)]
-pub struct LogName(String);
-
-/// A name that no log has.
-#[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
-#[error("{0:?} is no name of a log; see `skein logs`")]
-pub struct BadLogName(String);
-
-impl LogName {
-    /// Reads a name.
-    ///
-    /// # Errors
-    /// [`BadLogName`] for one that is empty, longer than 200 bytes, begins with a dot, or has anything but letters, digits, dots, hyphens
-    /// and underscores of ASCII.
-    pub fn parse(text: &str) -> Result<Self, BadLogName> {
-        let plain = |byte: u8| byte.is_ascii_alphanumeric() || matches!(byte, b'.' | b'-' | b'_');
-        let is_name = !text.is_empty() && text.len() <= LONGEST_NAME && !text.starts_with('.');
-        if is_name && text.bytes().all(plain) {
-            return Ok(Self(text.to_owned()));
-        }
-        Err(BadLogName(text.chars().take(LONGEST_NAME).collect()))
-    }
-
-    /// The name.
-    #[must_use]
-    pub fn as_str(&self) -> &str {
-        &self.0
-    }
-}
-
-impl fmt::Display for LogName {
-    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
-        f.write_str(&self.0)
-    }
-}
 
 /// How large the next piece of a download is, and how long the line rests before it.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -97,35 +61,6 @@ impl ReadPace {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_name_of_a_log_leads_to_no_other_folder() {
-        for good in [
-            "skein-pine-20261121T080000Z-17.tlog",
-            "00000017.BIN",
-            "2026-11-25_14_20_01.ulg",
-        ] {
-            assert_eq!(LogName::parse(good).map(|name| name.to_string()), Ok(good.to_owned()));
-        }
-        let long = "a".repeat(LONGEST_NAME + 1);
-        for bad in [
-            "",
-            ".",
-            "..",
-            ".hidden",
-            "a/b",
-            "../x",
-            "/etc/passwd",
-            "a\\b",
-            "a b",
-            "a\0",
-            "ü.tlog",
-            &long,
-        ] {
-            let why = LogName::parse(bad).unwrap_err().to_string();
-            assert!(why.contains("no name of a log"), "{why}");
-        }
-    }
 
     #[test]
     fn a_fast_line_carries_large_pieces_and_a_slow_one_small_ones() {

@@ -146,6 +146,47 @@ pub enum Problem {
     Mission(String),
 }
 
+impl Problem {
+    /// What is wrong and where, without a number of the file but those of its items and commands.
+    #[must_use]
+    pub fn without_content(&self) -> String {
+        match self {
+            Self::Vehicle { .. } => {
+                "the mission was planned for another kind of vehicle, and Skein flies multicopters; plan it for a \
+                                     multicopter"
+                    .to_owned()
+            }
+            Self::Altitude { item, .. } => format!(
+                "{item} shows another altitude than it flies at (\"Altitude\" against params[6]); set its altitude again in QGroundControl \
+                 and save the plan"
+            ),
+            Self::BelowHome { item, .. } => format!(
+                "{item} is flown below the home of this file; if its altitudes are above home, save the file with relative altitudes (frame 3)"
+            ),
+            Self::NoPosition { item, .. } => format!("{item} is at no position on Earth; correct it"),
+            Self::Polar { item, .. } => format!(
+                "{item} is too near to a pole, and Skein flies between {HIGHEST_LATITUDE}° south and {HIGHEST_LATITUDE}° north; choose a \
+                 place there"
+            ),
+            Self::Far { item, .. } => format!(
+                "{item} is too far from the first place, and a site reaches {}; correct the place, or make a Mission of each site",
+                meters(REACH)
+            ),
+            Self::Height { item, .. } => {
+                let (low, high) = ALTITUDES_M;
+                format!("{item} is flown below {low} m or above {high} m above home; change its altitude")
+            }
+            Self::Other { item, .. } => format!("{item} cannot be flown; look at it with `skein import`"),
+            Self::Mission(_) => "the mission cannot be flown; look at it with `skein import`".to_owned(),
+            Self::Open { .. }
+            | Self::NoAltitude { .. }
+            | Self::Vtol { .. }
+            | Self::Unflyable { .. }
+            | Self::Unroutable { .. } => self.to_string(),
+        }
+    }
+}
+
 /// What a mission says against itself: nothing should be armed for it.
 #[must_use]
 pub fn contradictions(plan: &Plan) -> Vec<Problem> {

@@ -173,6 +173,19 @@ pub enum Unreadable {
     Contradiction(#[from] check::Problem),
 }
 
+impl Unreadable {
+    /// What is wrong and where, without a word or a number of the file: for those who may not read it.
+    #[must_use]
+    pub fn without_content(&self) -> String {
+        match self {
+            Self::TooLong(_) | Self::NoFormat | Self::NoMission(_) => self.to_string(),
+            Self::Plan(plan) => plan.without_content(),
+            Self::Wpl(wpl) => wpl.without_content(),
+            Self::Contradiction(problem) => problem.without_content(),
+        }
+    }
+}
+
 /// Reads a mission in either format, and checks that it does not contradict itself.
 ///
 /// # Errors

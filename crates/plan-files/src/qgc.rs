@@ -66,6 +66,32 @@ pub enum BadPlan {
     },
 }
 
+impl BadPlan {
+    /// What is wrong and where, without a word or a number of the file.
+    #[must_use]
+    pub fn without_content(&self) -> String {
+        match self {
+            Self::Json(broken) => format!(
+                "the plan cannot be read from line {}, column {} on; save it again with QGroundControl",
+                broken.line(),
+                broken.column()
+            ),
+            Self::FileType(_) => "the plan's fileType is not \"Plan\"; give a .plan file of QGroundControl".to_owned(),
+            Self::Version { part, known, .. } => format!(
+                "the {part} of the plan has another version than {known}, which is known; save it with a version of QGroundControl that \
+                 writes that"
+            ),
+            Self::Unexpanded { number, why, .. } => {
+                format!("item {number} of the plan is a pattern that has no expanded items: {why}")
+            }
+            Self::Item { number, .. } => {
+                format!("item {number} of the plan is no mission item; save it again with QGroundControl")
+            }
+            Self::Empty | Self::TooMany | Self::Fence { .. } => self.to_string(),
+        }
+    }
+}
+
 /// QGroundControl does not save what a structure scan flies.
 const SCAN: &str = "QGroundControl does not save the places that it flies; upload the plan to a vehicle, download it again, and save that";
 /// Surveys before 2018 are saved as a grid.

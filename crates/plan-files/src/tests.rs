@@ -205,6 +205,51 @@ fn a_broken_line_is_named() {
     }
 }
 
+/// A Mission's status is read by people who may not read the ConfigMap with its file.
+#[test]
+fn a_fault_can_be_said_without_a_word_of_the_file() {
+    let home = "0\t1\t0\t16\t0\t0\t0\t0\t47.4\t8.5\t488\t1\n";
+    let rows = |row: &str| format!("QGC WPL 110\n{home}{row}\n");
+    for (text, place) in [
+        ("QGC WPL password 70707\n".to_owned(), "the first line"),
+        (rows("1\t0\t3\t16\t70707x\t0\t0\t0\t47\t8\t30\t1"), "line 3: param1"),
+        (rows("1\t0\t3\t70707\t0\t0\t0\t0\t47\t8\t30\t1"), "line 3: command"),
+        (rows("1\t0\t3\t16\t0\t0\t0\t0\t47\t8\t30\t70707"), "line 3: autocontinue"),
+        (rows("70707 70707"), "line 3 has 2 values"),
+        (
+            format!("{}{}", rows("70707\t0\t3\t16\t0\t0\t0\t0\t47\t8\t30\t1"), home),
+            "line 4",
+        ),
+        ("QGC WPL 110\n0\t1\t3\t707\t0\t0\t0\t0\t47\t8\t30\t1\n".to_owned(), "line 2"),
+        (
+            rows("1\t0\t3\t5001\t70707\t0\t0\t0\t47\t8\t0\t1"),
+            "line 3: a polygon",
+        ),
+        (rows("1\t0\t0\t16\t0\t0\t0\t0\t47\t8\t70.707\t1"), "line 3"),
+        (r#"{"fileType": "password 70707"}"#.to_owned(), "fileType"),
+        (r#"{"fileType": "Plan", "mission": {"password": 70707,,}}"#.to_owned(), "line 1, column 54"),
+        (r#"{"fileType": "Plan", "version": 70707}"#.to_owned(), "version"),
+        (
+            r#"{"fileType": "Plan", "version": 1, "mission": {"version": 2, "items": [{"type": "password"}]}}"#.to_owned(),
+            "item 0",
+        ),
+        (
+            r#"{"fileType": "Plan", "version": 1, "mission": {"version": 2, "items": [{"type": "ComplexItem", "complexItemType": "password"}]}}"#
+                .to_owned(),
+            "item 0",
+        ),
+        (
+            r#"{"fileType": "Plan", "version": 1, "mission": {"version": 2, "items": [{"type": "SimpleItem", "command": 70707}]}}"#
+                .to_owned(),
+            "item 0",
+        ),
+    ] {
+        let why = read(&text).unwrap_err().without_content();
+        assert!(why.contains(place), "{place}: {why}");
+        assert!(!why.contains("password") && !why.contains("707"), "{why}");
+    }
+}
+
 #[test]
 fn what_is_not_taken_is_said_in_words() {
     let fence = NotTaken::Geofence {

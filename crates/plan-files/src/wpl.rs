@@ -92,6 +92,28 @@ pub enum BadWpl {
     TooMany,
 }
 
+impl BadWpl {
+    /// What is wrong and where, without a word or a number of the file.
+    #[must_use]
+    pub fn without_content(&self) -> String {
+        match self {
+            Self::Header(_) => "the first line is not \"QGC WPL 110\"; save the file in that version".to_owned(),
+            Self::Number { line, field, .. } => format!("line {line}: {field} is no number in its range; correct it"),
+            Self::Order { line, .. } => {
+                format!("line {line} has a number that is not above that of the line before; put the lines in order")
+            }
+            Self::Home { line, .. } => format!(
+                "line {line}: item 0 is home, a waypoint above sea level (command {NAV_WAYPOINT}, frame {FRAME_GLOBAL}), and this is \
+                 another item; put home before it"
+            ),
+            Self::Polygon { line, .. } => {
+                format!("line {line}: a polygon of the fence has fewer corners than it says; save the fence again")
+            }
+            Self::Count { .. } | Self::Empty | Self::TooMany => self.to_string(),
+        }
+    }
+}
+
 /// Whether a text is meant to be in this format.
 #[must_use]
 pub fn is_one(text: &str) -> bool {

@@ -12,6 +12,7 @@ pub mod layer;
 pub mod layout;
 mod licences;
 mod packages;
+pub mod page;
 pub mod program;
 pub mod revision;
 mod sbom;
@@ -128,6 +129,10 @@ pub fn make(
     elf::check(&bytes, arch, &paths)?;
 
     let linked = packages.linked(&built.linked)?;
+    let linked = match &built.page {
+        Some(folder) => linked.with(page::bundled(folder)?),
+        None => linked,
+    };
     let ours = linked.iter().find(|(_, package)| package.name == program.package());
     let version = ours.map(|(_, package)| package.version.clone());
     let version = version.with_context(|| format!("cargo does not report the version of {}", program.package()))?;

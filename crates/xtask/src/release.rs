@@ -10,17 +10,19 @@ mod provenance;
 use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
+use std::process::Command;
 
 use anyhow::Context;
 use testkit::control_plane::workspace_root;
 
+use crate::command::output;
 use crate::image::compile::Tree;
 use crate::image::compiler::Compiler;
 use crate::image::layer::{self, File};
 use crate::image::layout::{Image, hex};
 use crate::image::program::{Arch, Arches, Program};
 use crate::image::revision::Revision;
-use crate::image::{self, Made};
+use crate::image::{self, Made, page};
 use crate::say;
 use provenance::Source;
 
@@ -88,7 +90,8 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     let source = Source {
         commit,
         lock: &std::fs::read(tree.root.join("Cargo.lock")).context("cannot read Cargo.lock")?,
-        compilers: compiler.versions()?,
+        page_lock: &std::fs::read(tree.root.join(page::LOCK)).with_context(|| format!("cannot read {}", page::LOCK))?,
+        compilers: compilers(&compiler)?,
         options: [
             url.as_ref().map(|url| format!("--url={url}")),
             args.trial.then(|| "--try".to_owned()),
@@ -103,6 +106,18 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
     say::heading(&format!("{} files", files.len()));
     say::line(&args.out.display().to_string());
     Ok(())
+}
+
+/// The compilers, and Node.js, which runs those of the page.
+fn compilers(compiler: &Compiler) -> anyhow::Result<BTreeMap<String, String>> {
+    let mut versions = compiler.versions()?;
+    let mut node = Command::new("node");
+    node.arg("--version");
+    versions.insert(
+        "node".to_owned(),
+        output(node)?.trim().trim_start_matches('v').to_owned(),
+    );
+    Ok(versions)
 }
 
 /// All files of a release by their name.

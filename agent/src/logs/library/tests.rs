@@ -2,8 +2,10 @@
 
 use super::*;
 use crate::gcs::tests::{heartbeat, ping};
+use crate::logs::digest::ThreadClock;
 use crate::logs::records::tests::log_of;
 use link::dialect::{MavAutopilot, MavType};
+use sha2::{Digest as _, Sha256};
 use std::path::Path;
 
 const OLD: &str = "skein-pine-20261121T080203Z-9.tlog";
@@ -63,7 +65,7 @@ fn a_piece_and_its_checksum_are_those_of_the_file() {
     let folder = tempfile::tempdir().unwrap();
     let bytes: Vec<u8> = (0..200_000_u32).map(|n| (n % 251) as u8).collect();
     fs::write(folder.path().join(OLD), &bytes).unwrap();
-    let library = library(folder.path());
+    let mut library = library(folder.path());
     let read = |offset, most| {
         let name = OLD.to_owned();
         library.read(&v1::LogRead { name, offset, most }).unwrap()
@@ -76,12 +78,91 @@ fn a_piece_and_its_checksum_are_those_of_the_file() {
         let asked = v1::LogDigest {
             name: OLD.to_owned(),
             bytes: length as u64,
+            in_parts: true,
         };
         assert_eq!(
-            library.digest(&asked).unwrap(),
-            Sha256::digest(&bytes[..length]).to_vec()
+            library.digest(&asked, &mut ThreadClock::default()).unwrap(),
+            Digest::Done(Sha256::digest(&bytes[..length]).to_vec())
         );
     }
+}
+
+/// Each reading of the clock is half a piece's work later.
+struct SlowComputer {
+    now: Duration,
+    rested: Duration,
+}
+
+impl WorkClock for SlowComputer {
+    fn now(&mut self) -> Duration {
+        self.now += Duration::from_millis(50);
+        self.now
+    }
+
+    fn rest(&mut self, time: Duration) {
+        self.now += time;
+        self.rested += time;
+    }
+}
+
+#[test]
+fn checksums_take_a_share_of_the_processor_and_go_on_when_asked_again() {
+    let folder = tempfile::tempdir().unwrap();
+    let bytes: Vec<u8> = (0..12_000_000_u32).map(|n| (n % 251) as u8).collect();
+    fs::write(folder.path().join(OLD), &bytes).unwrap();
+    fs::write(folder.path().join(NEW), b"short").unwrap();
+    let mut library = library(folder.path());
+    let asked = |name: &str, bytes| v1::LogDigest {
+        name: name.to_owned(),
+        bytes,
+        in_parts: true,
+    };
+    let (mut before, mut answers) = (0, 0);
+    let digest = loop {
+        let mut clock = SlowComputer {
+            now: Duration::ZERO,
+            rested: Duration::ZERO,
+        };
+        let digest = library.digest(&asked(OLD, 12_000_000), &mut clock).unwrap();
+        answers += 1;
+        assert!(
+            clock.now < Duration::from_secs(4),
+            "the coordinator waits 10 s: {:?}",
+            clock.now
+        );
+        match digest {
+            Digest::Done(digest) => break digest,
+            Digest::Open(done) => {
+                assert!(done > before, "it goes on");
+                before = done;
+                assert!(
+                    clock.rested * 4 >= clock.now * 2,
+                    "{:?} of {:?}",
+                    clock.rested,
+                    clock.now
+                );
+            }
+        }
+    };
+    assert!(answers > 1, "{answers}");
+    assert_eq!(digest, Sha256::digest(&bytes).to_vec());
+
+    // A name that leads to another file meanwhile is read from its beginning.
+    let mut clock = SlowComputer {
+        now: Duration::ZERO,
+        rested: Duration::ZERO,
+    };
+    assert!(matches!(
+        library.digest(&asked(OLD, 12_000_000), &mut clock),
+        Ok(Digest::Open(_))
+    ));
+    let other = folder.path().join("other");
+    fs::write(&other, b"other").unwrap();
+    fs::rename(other, folder.path().join(OLD)).unwrap();
+    let digest = library.digest(&asked(OLD, 12_000_000), &mut clock).unwrap();
+    assert_eq!(digest, Digest::Done(Sha256::digest(b"other").to_vec()));
+    let digest = library.digest(&asked(NEW, 5), &mut clock).unwrap();
+    assert_eq!(digest, Digest::Done(Sha256::digest(b"short").to_vec()));
 }
 
 #[test]

@@ -63,7 +63,8 @@ impl Job {
                     .ok_or_else(none)?
                     .as_deref()
                     .map_err(|why| format!("spec.planFrom: {why}"))?;
-                let file = plan_files::read(text).map_err(|why| of(&why))?;
+                // More people read a Mission's status than the ConfigMap with its file.
+                let file = plan_files::read(text).map_err(|why| format!("spec.planFrom: {}", why.without_content()))?;
                 if spec.parallelism > 1 {
                     return Err(ONE_AT_A_TIME.to_owned());
                 }
@@ -351,6 +352,14 @@ mod tests {
         assert_ne!(of(&text(19)).unwrap().digest, job.digest);
         let why = |text: &str| of(text).unwrap_err();
         assert!(why("hello").starts_with("spec.planFrom: the file is neither a QGroundControl plan"));
+        for secret in [
+            "QGC WPL hunter2\n",
+            "QGC WPL 110\n0 hunter2 0 16 0 0 0 0 0 0 hunter2 1\n",
+            "{\"fileType\": \"hunter2\"}",
+        ] {
+            let why = why(secret);
+            assert!(why.starts_with("spec.planFrom: ") && !why.contains("hunter2"), "{why}");
+        }
         assert!(
             why(&text(82)).contains("item 2 (NAV_SPLINE_WAYPOINT) leaves the straight way"),
             "{}",

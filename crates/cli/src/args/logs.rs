@@ -29,8 +29,8 @@ pub struct LogsArgs {
     pub follow: bool,
     /// Copies logs into DIR, or the present folder: those of --log, all with --all, else the last one with a flight.
     ///
-    /// What was interrupted goes on where it stopped. A log that is there is not copied again. Each is checked by its SHA-256, and has its
-    /// name only when it is whole.
+    /// What was interrupted goes on where it stopped. A log that is there is not copied again, and no other file is replaced. Each is checked
+    /// by its SHA-256, and has its name only when it is whole.
     #[arg(long, value_name = "DIR", num_args = 0..=1, require_equals = true, default_missing_value = ".")]
     pub download: Option<PathBuf>,
     /// Which log, by its number or name in the list; may be given several times. Without --download: shows what it says.
@@ -42,6 +42,12 @@ pub struct LogsArgs {
     /// All logs.
     #[arg(long, requires = "download")]
     pub all: bool,
+    /// The longest log that is downloaded, MiB. Nothing is downloaded if a log is longer.
+    #[arg(long, value_name = "MIB", default_value_t = 2048, requires = "download")]
+    pub max_log_mib: u64,
+    /// The most that one call downloads, MiB. Nothing is downloaded if the logs are longer together.
+    #[arg(long, value_name = "MIB", default_value_t = 8192, requires = "download")]
+    pub max_total_mib: u64,
 }
 
 /// Whose logs.

@@ -1,22 +1,27 @@
 //! Copies one log into a folder: resumed where it stopped, checked, and whole or not there.
 //!
 //! Owns: `NAME.part` beside the log, which is taken up again, and the one rename that gives a log its name. Must not: ask more than one
-//! question at a time.
+//! question at a time, or replace a file that is not the beginning of the same log.
 //!
 //!   NAME.part grows piece by piece --as long as the log was at first--> SHA-256 is the agent's --> on the disk --> NAME
 //!                                                                      `-- is another: NAME.part is begun again, once
 
+use super::size_caps::SizeCaps;
 use super::source::Source;
+use super::{ASK_AGAIN, DOWNLOAD_PATIENCE};
 use crate::failure::Failure;
 use crate::server::logs::no_sense;
-use model::logs::{LogName, MOST};
+use model::logs::{LogName, LogsFrom, MOST};
+use nix::libc::O_NOFOLLOW;
 use proto::v1;
 use proto::v1::log_answer::What as Answer;
 use proto::v1::log_question::What as Question;
 use sha2::{Digest, Sha256};
-use std::fs::{self, File, TryLockError};
+use std::fs::{self, File, Metadata, TryLockError};
 use std::io::{self, Read, Seek, SeekFrom, Write};
+use std::os::unix::fs::{MetadataExt, OpenOptionsExt};
 use std::path::{Path, PathBuf};
+use tokio::time::{Instant, sleep};
 
 /// How often a log is copied whose copies are not equal to it.
 const ATTEMPTS: usize = 2;
@@ -32,33 +37,72 @@ pub struct Copied {
     pub before: bool,
 }
 
+/// A log that an agent has listed, under a name that cannot lead elsewhere.
+#[derive(Debug, Clone, PartialEq, Eq)]
+pub struct ListedLog {
+    /// Its name.
+    pub name: LogName,
+    /// How long it was then.
+    pub bytes: u64,
+}
+
+impl ListedLog {
+    /// All of `listed`, once each has a name that logs `from` there have, and none exceeds `caps`.
+    ///
+    /// # Errors
+    /// The first one that is refused. An agent that lists one is not to be trusted with the others.
+    pub fn all_of(listed: &[v1::LogFile], from: LogsFrom<'_>, mut caps: SizeCaps) -> Result<Vec<Self>, Failure> {
+        let mut logs: Vec<Self> = Vec::new();
+        for log in listed {
+            let name = LogName::parse_from(&log.name, from).map_err(|bad| {
+                let why = "no log was copied; check what runs on the vehicle's computer";
+                Failure::Failed(format!("the agent lists a file that it cannot have: {bad}; {why}"))
+            })?;
+            caps.take(&name, log.bytes)?;
+            let bytes = log.bytes;
+            logs.push(Self { name, bytes });
+        }
+        Ok(logs)
+    }
+}
+
 /// Copies `log` into `folder`; `progress` is called with how many bytes are there.
 ///
 /// # Errors
 /// [`Failure`]; what has come stays for the next time.
 pub async fn copy(
     source: &mut impl Source,
-    log: &v1::LogFile,
+    log: &ListedLog,
     folder: &Path,
     mut progress: impl FnMut(u64),
 ) -> Result<Copied, Failure> {
-    let name = LogName::parse(&log.name).map_err(|bad| Failure::Failed(bad.to_string()))?;
+    let ListedLog { name, bytes } = log;
     fs::create_dir_all(folder)?;
     let path = folder.join(name.as_str());
-    if fs::metadata(&path).is_ok_and(|there| there.len() == log.bytes) {
-        let sha256 = digest_of(&mut File::open(&path)?)?;
-        if sha256 == asked_digest(source, &name, log.bytes).await? {
+    if let Some(there) = about(&path)? {
+        let (sha256, is_whole) = match there.len() {
+            0 if there.is_file() => (None, *bytes == 0),
+            length if there.is_file() && length <= *bytes => {
+                let sha256 = digest_of(&mut File::open(&path)?)?;
+                if sha256 != asked_digest(source, name, length).await? {
+                    return Err(another_file(&path));
+                }
+                (Some(sha256), length == *bytes)
+            }
+            _ => return Err(another_file(&path)),
+        };
+        if let Some(sha256) = sha256.filter(|_| is_whole) {
             return Ok(copied(path, &sha256, true));
         }
     }
     let part = folder.join(format!("{name}.part"));
-    let mut file = locked(&part, &name)?;
+    let mut file = locked(&part, name)?;
     for _ in 0..ATTEMPTS {
-        fetch(source, &name, log.bytes, &mut file, &mut progress).await?;
+        fetch(source, name, *bytes, &mut file, &mut progress).await?;
         let sha256 = digest_of(&mut file)?;
-        if sha256 == asked_digest(source, &name, log.bytes).await? {
+        if sha256 == asked_digest(source, name, *bytes).await? {
             file.sync_all()?;
-            fs::rename(&part, &path)?;
+            give_name(&part, &mut file, &path)?;
             File::open(folder)?.sync_all()?;
             return Ok(copied(path, &sha256, false));
         }
@@ -68,13 +112,61 @@ pub async fn copy(
     Err(Failure::Failed(why))
 }
 
-/// The file that is copied into, which no other process copies into.
+/// What is there, if anything is; of a link, the link.
+fn about(path: &Path) -> io::Result<Option<Metadata>> {
+    match fs::symlink_metadata(path) {
+        Ok(there) => Ok(Some(there)),
+        Err(error) if error.kind() == io::ErrorKind::NotFound => Ok(None),
+        Err(error) => Err(error),
+    }
+}
+
+fn another_file(path: &Path) -> Failure {
+    let path = path.display();
+    Failure::Failed(format!(
+        "{path} is there already, and is not this log, nor its beginning; move it away, or name another folder with --download=DIR"
+    ))
+}
+
+/// Gives the whole copy its name. Nothing is replaced but the beginning of the same log: what was copied while it was shorter.
+fn give_name(part: &Path, file: &mut File, path: &Path) -> Result<(), Failure> {
+    let is_new = match File::options().write(true).create_new(true).open(path) {
+        Ok(_) => true,
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => false,
+        Err(error) => return Err(error.into()),
+    };
+    if !is_new && !is_beginning(path, file)? {
+        return Err(another_file(path));
+    }
+    let renamed = fs::rename(part, path);
+    if is_new && renamed.is_err() {
+        fs::remove_file(path)?;
+    }
+    Ok(renamed?)
+}
+
+/// Whether the file at `path` is the beginning of `file`.
+fn is_beginning(path: &Path, file: &mut File) -> io::Result<bool> {
+    let Some(there) = about(path)?.filter(Metadata::is_file) else {
+        return Ok(false);
+    };
+    let mut earlier = File::open(path)?;
+    file.seek(SeekFrom::Start(0))?;
+    let beginning = digest_of_reader((&*file).take(there.len()))?;
+    Ok(there.len() <= file.metadata()?.len() && digest_of(&mut earlier)? == beginning)
+}
+
+/// The file that is copied into, which no other process copies into. It has no other name, and is not elsewhere.
 fn locked(part: &Path, name: &LogName) -> Result<File, Failure> {
+    if about(part)?.is_some_and(|there| !there.is_file() || there.nlink() != 1) {
+        return Err(another_file(part));
+    }
     let file = File::options()
         .create(true)
         .truncate(false)
         .read(true)
         .write(true)
+        .custom_flags(O_NOFOLLOW)
         .open(part)?;
     match file.try_lock() {
         Ok(()) => Ok(file),
@@ -124,19 +216,31 @@ async fn fetch(
 }
 
 async fn asked_digest(source: &mut impl Source, name: &LogName, bytes: u64) -> Result<Vec<u8>, Failure> {
-    let name = name.to_string();
-    match source.ask(Question::Digest(v1::LogDigest { name, bytes })).await? {
-        Answer::Sha256(digest) => Ok(digest),
-        _ => Err(no_sense()),
+    let (mut most, mut went_on) = (0, Instant::now());
+    loop {
+        let name = name.to_string();
+        let in_parts = true;
+        let digest = v1::LogDigest { name, bytes, in_parts };
+        match source.ask(Question::Digest(digest)).await? {
+            Answer::Sha256(digest) => return Ok(digest),
+            Answer::Digested(done) if done > most => (most, went_on) = (done, Instant::now()),
+            // An agent that has started again begins again.
+            Answer::Digested(_) if went_on.elapsed() < DOWNLOAD_PATIENCE => sleep(ASK_AGAIN).await,
+            _ => return Err(no_sense()),
+        }
     }
 }
 
 fn digest_of(file: &mut File) -> io::Result<Vec<u8>> {
     file.seek(SeekFrom::Start(0))?;
+    digest_of_reader(file)
+}
+
+fn digest_of_reader(mut bytes: impl Read) -> io::Result<Vec<u8>> {
     let mut digest = Sha256::new();
     let mut piece = vec![0; 64 * 1024];
     loop {
-        match file.read(&mut piece)? {
+        match bytes.read(&mut piece)? {
             0 => return Ok(digest.finalize().to_vec()),
             read => digest.update(piece.get(..read).unwrap_or_default()),
         }

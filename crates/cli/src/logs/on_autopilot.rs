@@ -2,11 +2,13 @@
 //!
 //! Owns: asking until it is there. Must not: copy it from there.
 
+use super::download::ListedLog;
 use super::source::Source;
-use super::{DOWNLOAD_PATIENCE, Progress, list};
+use super::{DOWNLOAD_PATIENCE, Progress};
 use crate::failure::Failure;
 use crate::server::logs::no_sense;
 use crate::vehicle::printable;
+use model::logs::LogName;
 use proto::v1;
 use proto::v1::log_answer::What as Answer;
 use proto::v1::log_question::What as Question;
@@ -21,20 +23,18 @@ const ASK_AGAIN: Duration = Duration::from_millis(500);
 ///
 /// # Errors
 /// [`Failure`]; what has come stays there for the next time.
-pub async fn brought(source: &mut impl Source, log: &v1::LogFile) -> Result<v1::LogFile, Failure> {
-    let progress = Progress::of(list::number(log), log.bytes);
+pub async fn brought(source: &mut impl Source, log: &ListedLog) -> Result<ListedLog, Failure> {
+    let progress = Progress::of(log.name.as_str(), log.bytes);
     let (mut came, mut last, mut said) = (0, Instant::now(), String::new());
     loop {
-        let name = log.name.clone();
+        let name = log.name.to_string();
         let Answer::Fetched(fetched) = source.ask(Question::Fetch(v1::LogFetch { name })).await? else {
             return Err(no_sense());
         };
         if fetched.done {
-            return Ok(v1::LogFile {
-                name: fetched.name,
-                bytes: fetched.size,
-                ..log.clone()
-            });
+            let name = LogName::on_disk(log.name.as_str(), fetched.size).filter(|name| name.as_str() == fetched.name);
+            let bytes = fetched.size;
+            return name.map(|name| ListedLog { name, bytes }).ok_or_else(no_sense);
         }
         if fetched.got != came {
             (came, last) = (fetched.got, Instant::now());

@@ -8,6 +8,7 @@ use crate::route::Route;
 use crate::server::Server;
 use crate::server::logs::NoLogs;
 use model::backoff::Backoff;
+use model::ids::NodeName;
 use proto::v1::log_answer::What as Answer;
 use proto::v1::log_question::What as Question;
 use std::io::Write;
@@ -27,6 +28,11 @@ pub trait Source {
     /// # Errors
     /// [`Failure`], once asking again is of no use.
     async fn ask(&mut self, question: Question) -> Result<Answer, Failure>;
+
+    /// The node whose logs they are, as far as it is known.
+    fn node(&self) -> Option<&NodeName> {
+        None
+    }
 }
 
 /// The coordinator, for one vehicle.
@@ -34,6 +40,7 @@ pub trait Source {
 pub struct Remote {
     route: Route,
     whose: LogsOf,
+    node: Option<NodeName>,
     server: Option<Server>,
     patience: Duration,
 }
@@ -41,10 +48,15 @@ pub struct Remote {
 impl Remote {
     /// Nothing is dialled yet. One answer is waited for as long as `patience`.
     #[must_use]
-    pub const fn new(route: Route, whose: LogsOf, patience: Duration) -> Self {
+    pub fn new(route: Route, whose: LogsOf, patience: Duration) -> Self {
+        let node = match &whose {
+            LogsOf::Node(node) => NodeName::parse(node).ok(),
+            LogsOf::Drone(_) => None,
+        };
         Self {
             route,
             whose,
+            node,
             server: None,
             patience,
         }
@@ -61,15 +73,20 @@ impl Remote {
                 Err(why) => return Err(NoLogs::Refused(why)),
             },
         };
-        let answer = server.logs(&self.whose, question).await;
-        if answer.is_ok() {
-            self.server = Some(server);
+        let (answer, node) = server.logs(&self.whose, question).await?;
+        self.server = Some(server);
+        if self.node.is_none() {
+            self.node = NodeName::parse(&node).ok();
         }
-        answer
+        Ok(answer)
     }
 }
 
 impl Source for Remote {
+    fn node(&self) -> Option<&NodeName> {
+        self.node.as_ref()
+    }
+
     async fn ask(&mut self, question: Question) -> Result<Answer, Failure> {
         let begun = Instant::now();
         let (mut failures, mut shown_anew) = (0, false);

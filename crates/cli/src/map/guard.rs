@@ -4,13 +4,12 @@
 //!
 //! | against | check |
 //! |---|---|
-//! | another user of this machine, another program | token of 256 random bits, good once; then a cookie (`HttpOnly`, `SameSite=Strict`) |
+//! | another user of this machine, another program | token of 256 random bits in the fragment of the address, good once; then a session that the page sends in a header. No cookie: a browser sends those to all ports of a host |
 //! | a page elsewhere whose name leads here (DNS rebinding) | `Host` is the address that was printed |
 //! | a page elsewhere that sends requests here | `Origin` and `Sec-Fetch-Site` are this page's own; `POST` needs `Origin` |
 //! | what gets into this page all the same | `Content-Security-Policy`: scripts, styles and requests of this server only |
 
 use super::json_answer::Json;
-use axum::body::Body;
 use axum::extract::{Request, State};
 use axum::http::{HeaderMap, HeaderName, HeaderValue, Method, StatusCode, header};
 use axum::middleware::Next;
@@ -57,12 +56,14 @@ pub enum Refusal {
     )]
     Token,
     /// There is no session.
-    #[error("this browser has no session here; run `skein map` and open the address that it prints")]
+    #[error("this request has no session; run `skein map` and open the address that it prints")]
     Session,
 }
 
 impl Refusal {
-    const fn status(self) -> StatusCode {
+    /// The status of the answer.
+    #[must_use]
+    pub const fn status(self) -> StatusCode {
         match self {
             Self::Host => StatusCode::MISDIRECTED_REQUEST,
             Self::Foreign | Self::Token => StatusCode::FORBIDDEN,
@@ -71,20 +72,13 @@ impl Refusal {
     }
 }
 
-/// What a request may do.
-#[derive(Debug, PartialEq, Eq)]
-enum Pass {
-    /// It is of the session.
-    Session,
-    /// It has given the token for this cookie.
-    Exchanged(String),
-}
+/// Where the token is exchanged for the session.
+pub const SESSION_PATH: &str = "/api/session";
 
 /// The secrets of one server.
 pub struct Guard {
     host: String,
     origin: String,
-    cookie: String,
     session: String,
     /// `None` once it was used.
     token: Mutex<Option<String>>,
@@ -100,10 +94,9 @@ impl Guard {
         Self {
             host: format!("127.0.0.1:{port}"),
             origin: format!("http://127.0.0.1:{port}"),
-            // Cookies of one host are the same for all its ports.
-            cookie: format!("skein-map-{port}"),
             session,
-            printed: format!("http://127.0.0.1:{port}/?token={token}"),
+            // A browser sends a fragment to nobody.
+            printed: format!("http://127.0.0.1:{port}/#token={token}"),
             token: Mutex::new(Some(token)),
         }
     }
@@ -114,7 +107,7 @@ impl Guard {
         self.printed.clone()
     }
 
-    fn admit(&self, method: &Method, path: &str, query: Option<&str>, headers: &HeaderMap) -> Result<Pass, Refusal> {
+    fn admit(&self, method: &Method, path: &str, headers: &HeaderMap) -> Result<(), Refusal> {
         let one = |name: &HeaderName| {
             let mut values = headers.get_all(name).iter();
             match (values.next(), values.next()) {
@@ -132,37 +125,30 @@ impl Guard {
         if origin.is_some_and(|origin| origin != self.origin) || (origin.is_none() && !safe) {
             return Err(Refusal::Foreign);
         }
-        if path == "/"
-            && let Some(token) = query.and_then(|query| query.split('&').find_map(|pair| pair.strip_prefix("token=")))
-        {
-            return if method == Method::GET {
-                self.exchange(token)
-            } else {
-                Err(Refusal::Foreign)
-            };
-        }
         if one(&SEC_FETCH_SITE)?.is_some_and(|site| !matches!(site, "same-origin" | "none")) {
             return Err(Refusal::Foreign);
         }
-        let cookies = headers
-            .get_all(header::COOKIE)
-            .iter()
-            .filter_map(|value| value.to_str().ok());
-        let ours = cookies
-            .flat_map(|cookies| cookies.split(';'))
-            .filter_map(|cookie| cookie.trim().split_once('='))
-            .any(|(name, value)| name == self.cookie && same(value, &self.session));
-        if ours { Ok(Pass::Session) } else { Err(Refusal::Session) }
+        // The page itself is the same for everybody, and a browser asks for it without headers of ours.
+        let is_page = safe && (path == "/" || path.starts_with("/assets/"));
+        if is_page || path == SESSION_PATH {
+            return Ok(());
+        }
+        let given = one(&header::AUTHORIZATION)?.and_then(|value| value.strip_prefix("Bearer "));
+        match given {
+            Some(given) if same(given, &self.session) => Ok(()),
+            Some(_) | None => Err(Refusal::Session),
+        }
     }
 
-    fn exchange(&self, token: &str) -> Result<Pass, Refusal> {
+    /// The session, for the token.
+    ///
+    /// # Errors
+    /// [`Refusal::Token`]; a wrong token spends nothing.
+    pub fn exchange(&self, token: &str) -> Result<&str, Refusal> {
         let mut expected = self.token.lock().unwrap_or_else(PoisonError::into_inner);
         if expected.as_deref().is_some_and(|expected| same(token, expected)) {
             *expected = None;
-            let (name, value) = (&self.cookie, &self.session);
-            return Ok(Pass::Exchanged(format!(
-                "{name}={value}; Path=/; HttpOnly; SameSite=Strict"
-            )));
+            return Ok(&self.session);
         }
         Err(Refusal::Token)
     }
@@ -171,9 +157,8 @@ impl Guard {
 /// Lets a request through, or answers it.
 pub async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next) -> Response {
     let uri = request.uri();
-    let mut answer = match guard.admit(request.method(), uri.path(), uri.query(), request.headers()) {
-        Ok(Pass::Session) => next.run(request).await,
-        Ok(Pass::Exchanged(cookie)) => exchanged(&cookie),
+    let mut answer = match guard.admit(request.method(), uri.path(), request.headers()) {
+        Ok(()) => next.run(request).await,
         Err(refusal) if request.uri().path().starts_with("/api/") => (
             refusal.status(),
             Json(serde_json::json!({"error": refusal.to_string()})),
@@ -183,19 +168,6 @@ pub async fn check(State(guard): State<Arc<Guard>>, request: Request, next: Next
     };
     for (name, value) in HEADERS {
         answer.headers_mut().insert(name, HeaderValue::from_static(value));
-    }
-    answer
-}
-
-fn exchanged(cookie: &str) -> Response {
-    let mut answer = Response::new(Body::empty());
-    *answer.status_mut() = StatusCode::SEE_OTHER;
-    answer
-        .headers_mut()
-        .insert(header::LOCATION, HeaderValue::from_static("/"));
-    // It is of hexadecimal digits and our own letters.
-    if let Ok(cookie) = HeaderValue::from_str(cookie) {
-        answer.headers_mut().insert(header::SET_COOKIE, cookie);
     }
     answer
 }

@@ -102,6 +102,11 @@ type Answer = Result<Json, Refused>;
 
 /// All requests, behind `guard`.
 pub fn router(guard: Arc<Guard>, app: Arc<App>) -> Router {
+    let entrance = Arc::clone(&guard);
+    let enter = move |headers: HeaderMap, body: Body| {
+        let guard = Arc::clone(&entrance);
+        async move { enter(&guard, &headers, body).await }
+    };
     Router::new()
         .route("/", get(|| async { page(map_page::INDEX) }))
         .route(
@@ -109,6 +114,7 @@ pub fn router(guard: Arc<Guard>, app: Arc<App>) -> Router {
             get(|Path(path): Path<String>| async move { page(&format!("assets/{path}")) }),
         )
         .route("/basemap.pmtiles", get(basemap))
+        .route(guard::SESSION_PATH, post(enter))
         .route("/api/feed", get(events))
         .route("/api/orders/preview", post(preview_order))
         .route("/api/objects/preview", post(preview_object))
@@ -211,6 +217,21 @@ async fn read<T: DeserializeOwned>(headers: &HeaderMap, body: Body) -> Result<T,
     };
     serde_json::from_slice(&bytes)
         .map_err(|why| Refused(StatusCode::BAD_REQUEST, format!("this is no such request: {why}")))
+}
+
+#[derive(Deserialize)]
+#[serde(deny_unknown_fields)]
+struct Entering {
+    token: String,
+}
+
+/// The session, for the token of the printed address.
+async fn enter(guard: &Guard, headers: &HeaderMap, body: Body) -> Answer {
+    let Entering { token } = read(headers, body).await?;
+    let session = guard
+        .exchange(&token)
+        .map_err(|refusal| Refused(refusal.status(), refusal.to_string()))?;
+    Ok(Json(json!({"session": session})))
 }
 
 #[derive(Deserialize)]

@@ -66,22 +66,18 @@ impl Page {
         self.router.clone().oneshot(request).await.unwrap()
     }
 
-    /// The cookie of a session.
+    /// The credentials of a session.
     async fn enter(&self) -> String {
-        let request = get(&format!("/?token={}", self.token)).body(Body::empty()).unwrap();
-        let answer = self.ask(request).await;
-        assert_eq!(answer.status(), StatusCode::SEE_OTHER);
-        assert_eq!(answer.headers()[header::LOCATION], "/");
-        let cookie = answer.headers()[header::SET_COOKIE].to_str().unwrap().to_owned();
-        assert!(cookie.ends_with("; Path=/; HttpOnly; SameSite=Strict"), "{cookie}");
-        cookie.split(';').next().unwrap().to_owned()
+        let (status, answer) = self.post("", "/api/session", json!({"token": self.token})).await;
+        assert_eq!(status, StatusCode::OK, "{answer}");
+        format!("Bearer {}", answer["session"].as_str().unwrap())
     }
 
-    async fn post(&self, cookie: &str, path: &str, body: Value) -> (StatusCode, Value) {
+    async fn post(&self, session: &str, path: &str, body: Value) -> (StatusCode, Value) {
         let request = Request::post(path)
             .header(header::HOST, HOST)
             .header(header::ORIGIN, ORIGIN)
-            .header(header::COOKIE, cookie)
+            .header(header::AUTHORIZATION, session)
             .header(header::CONTENT_TYPE, "application/json");
         let answer = self.ask(request.body(Body::from(body.to_string())).unwrap()).await;
         let status = answer.status();
@@ -101,22 +97,20 @@ async fn text(answer: Response<Body>) -> Vec<u8> {
 async fn the_token_is_good_once_and_a_wrong_one_spends_nothing() {
     let page = page();
     for wrong in ["", "0", &page.token[1..]] {
-        let answer = page
-            .ask(get(&format!("/?token={wrong}")).body(Body::empty()).unwrap())
-            .await;
-        assert_eq!(answer.status(), StatusCode::FORBIDDEN);
-        assert!(answer.headers().get(header::SET_COOKIE).is_none());
+        let (status, answer) = page.post("", "/api/session", json!({"token": wrong})).await;
+        assert_eq!((status, &answer["session"]), (StatusCode::FORBIDDEN, &Value::Null));
     }
-    let cookie = page.enter().await;
-    let again = page
-        .ask(get(&format!("/?token={}", page.token)).body(Body::empty()).unwrap())
-        .await;
-    assert_eq!(again.status(), StatusCode::FORBIDDEN);
-    assert!(String::from_utf8(text(again).await).unwrap().contains("run it again"));
+    // The page is no other with the token in its query, which goes to a server, and into its logs.
+    let queried = get(&format!("/?token={}", page.token)).body(Body::empty()).unwrap();
+    assert_eq!(page.ask(queried).await.headers().get(header::SET_COOKIE), None);
+    let session = page.enter().await;
+    let (status, answer) = page.post("", "/api/session", json!({"token": page.token})).await;
+    assert_eq!(status, StatusCode::FORBIDDEN);
+    assert!(answer["error"].as_str().unwrap().contains("run it again"), "{answer}");
     let feed = page
         .ask(
             get("/api/feed")
-                .header(header::COOKIE, &cookie)
+                .header(header::AUTHORIZATION, &session)
                 .body(Body::empty())
                 .unwrap(),
         )
@@ -126,15 +120,17 @@ async fn the_token_is_good_once_and_a_wrong_one_spends_nothing() {
 }
 
 #[tokio::test]
-async fn without_the_session_there_is_nothing() {
+async fn without_the_session_there_is_nothing_but_the_empty_page() {
     let page = page();
-    page.enter().await;
-    for cookie in ["", "skein-map-4242=", "skein-map-4242=00", "skein-map-1=00; other=1"] {
-        for path in ["/", "/assets/x.js", "/basemap.pmtiles", "/api/feed", "/none"] {
-            let answer = page
-                .ask(get(path).header(header::COOKIE, cookie).body(Body::empty()).unwrap())
-                .await;
-            assert_eq!(answer.status(), StatusCode::UNAUTHORIZED, "{path} {cookie}");
+    let session = page.enter().await;
+    let secret = session.strip_prefix("Bearer ").unwrap();
+    for wrong in ["", "Bearer ", "Bearer 00", secret, &format!("Basic {secret}")] {
+        for path in ["/basemap.pmtiles", "/api/feed", "/none"] {
+            let asked = get(path)
+                .header(header::AUTHORIZATION, wrong)
+                .header(header::COOKIE, format!("skein-map-4242={secret}"));
+            let answer = page.ask(asked.body(Body::empty()).unwrap()).await;
+            assert_eq!(answer.status(), StatusCode::UNAUTHORIZED, "{path} {wrong}");
             assert!(
                 String::from_utf8(text(answer).await)
                     .unwrap()
@@ -143,18 +139,39 @@ async fn without_the_session_there_is_nothing() {
         }
         let (status, _) = page
             .post(
-                cookie,
+                wrong,
                 "/api/orders/preview",
                 json!({"verb": "ground", "whom": [{"all": true}]}),
             )
             .await;
         assert_eq!(status, StatusCode::UNAUTHORIZED);
     }
+    // Only what was built: none of the fleet, and nothing that changes.
+    for path in ["/", "/assets/page.js"] {
+        let answer = page.ask(get(path).body(Body::empty()).unwrap()).await;
+        let built = map_page::file(if path == "/" { map_page::INDEX } else { &path[1..] });
+        match built {
+            Some(built) => assert_eq!(text(answer).await, built.bytes, "{path}"),
+            None => assert_eq!(answer.status(), StatusCode::NOT_FOUND, "{path}"),
+        }
+    }
+    let post = Request::post("/")
+        .header(header::HOST, HOST)
+        .header(header::ORIGIN, ORIGIN);
+    let answer = page.ask(post.body(Body::empty()).unwrap()).await;
+    assert_eq!(answer.status(), StatusCode::UNAUTHORIZED);
 }
 
 #[tokio::test]
 async fn another_host_gets_nothing_even_with_the_session_and_the_token() {
     let page = page();
+    let exchange = |host: &str| {
+        Request::post("/api/session")
+            .header(header::HOST, host)
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(Body::from(json!({"token": page.token}).to_string()))
+            .unwrap()
+    };
     for host in [
         "evil.example",
         "evil.example:4242",
@@ -162,26 +179,36 @@ async fn another_host_gets_nothing_even_with_the_session_and_the_token() {
         "127.0.0.1",
         "127.0.0.1:80",
     ] {
-        let request = Request::get(format!("/?token={}", page.token)).header(header::HOST, host);
+        let request = Request::get("/").header(header::HOST, host);
         let answer = page.ask(request.body(Body::empty()).unwrap()).await;
         assert_eq!(answer.status(), StatusCode::MISDIRECTED_REQUEST, "{host}");
+        assert_eq!(
+            page.ask(exchange(host)).await.status(),
+            StatusCode::MISDIRECTED_REQUEST,
+            "{host}"
+        );
     }
-    let cookie = page.enter().await;
+    assert_eq!(
+        page.ask(exchange(HOST)).await.status(),
+        StatusCode::FORBIDDEN,
+        "without an Origin"
+    );
+    let session = page.enter().await;
     let rebound = Request::get("/api/feed")
         .header(header::HOST, "evil.example:4242")
-        .header(header::COOKIE, &cookie);
+        .header(header::AUTHORIZATION, &session);
     assert_eq!(
         page.ask(rebound.body(Body::empty()).unwrap()).await.status(),
         StatusCode::MISDIRECTED_REQUEST
     );
     let two = get("/api/feed")
         .header(header::HOST, "evil.example")
-        .header(header::COOKIE, &cookie);
+        .header(header::AUTHORIZATION, &session);
     assert_ne!(
         page.ask(two.body(Body::empty()).unwrap()).await.status(),
         StatusCode::OK
     );
-    let none = Request::get("/api/feed").header(header::COOKIE, &cookie);
+    let none = Request::get("/api/feed").header(header::AUTHORIZATION, &session);
     assert_eq!(
         page.ask(none.body(Body::empty()).unwrap()).await.status(),
         StatusCode::MISDIRECTED_REQUEST
@@ -191,7 +218,7 @@ async fn another_host_gets_nothing_even_with_the_session_and_the_token() {
 #[tokio::test]
 async fn requests_of_other_pages_get_nothing() {
     let page = page();
-    let cookie = page.enter().await;
+    let session = page.enter().await;
     for origin in [
         "http://evil.example",
         "null",
@@ -199,14 +226,16 @@ async fn requests_of_other_pages_get_nothing() {
         "https://127.0.0.1:4242",
     ] {
         let request = get("/api/feed")
-            .header(header::COOKIE, &cookie)
+            .header(header::AUTHORIZATION, &session)
             .header(header::ORIGIN, origin);
         let answer = page.ask(request.body(Body::empty()).unwrap()).await;
         assert_eq!(answer.status(), StatusCode::FORBIDDEN, "{origin}");
         assert!(answer.headers().get(header::ACCESS_CONTROL_ALLOW_ORIGIN).is_none());
     }
     for site in ["cross-site", "same-site"] {
-        let request = get("/").header(header::COOKIE, &cookie).header("sec-fetch-site", site);
+        let request = get("/")
+            .header(header::AUTHORIZATION, &session)
+            .header("sec-fetch-site", site);
         assert_eq!(
             page.ask(request.body(Body::empty()).unwrap()).await.status(),
             StatusCode::FORBIDDEN
@@ -215,7 +244,7 @@ async fn requests_of_other_pages_get_nothing() {
     // A form of an old browser that sends no Origin.
     let form = Request::post("/api/orders")
         .header(header::HOST, HOST)
-        .header(header::COOKIE, &cookie);
+        .header(header::AUTHORIZATION, &session);
     assert_eq!(
         page.ask(form.body(Body::empty()).unwrap()).await.status(),
         StatusCode::FORBIDDEN
@@ -225,16 +254,21 @@ async fn requests_of_other_pages_get_nothing() {
 #[tokio::test]
 async fn every_answer_says_what_a_browser_may_do_with_it() {
     let page = page();
-    let cookie = page.enter().await;
-    for (path, cookie) in [
+    let session = page.enter().await;
+    for (path, session) in [
         ("/", ""),
-        ("/", cookie.as_str()),
-        ("/none", &cookie),
-        ("/api/feed", &cookie),
+        ("/", session.as_str()),
+        ("/none", &session),
+        ("/api/feed", &session),
         ("/?token=0", ""),
     ] {
         let answer = page
-            .ask(get(path).header(header::COOKIE, cookie).body(Body::empty()).unwrap())
+            .ask(
+                get(path)
+                    .header(header::AUTHORIZATION, session)
+                    .body(Body::empty())
+                    .unwrap(),
+            )
             .await;
         let headers = answer.headers();
         assert_eq!(
@@ -244,6 +278,7 @@ async fn every_answer_says_what_a_browser_may_do_with_it() {
         );
         assert_eq!(headers[header::X_CONTENT_TYPE_OPTIONS], "nosniff");
         assert_eq!(headers[header::CACHE_CONTROL], "no-store");
+        assert_eq!(headers.get(header::SET_COOKIE), None);
         assert_eq!(headers[header::REFERRER_POLICY], "no-referrer");
         assert_eq!(headers["cross-origin-resource-policy"], "same-origin");
     }
@@ -254,11 +289,11 @@ async fn every_answer_says_what_a_browser_may_do_with_it() {
 #[tokio::test]
 async fn a_page_gets_the_whole_once_and_then_what_changed() {
     let page = page();
-    let cookie = page.enter().await;
+    let session = page.enter().await;
     let feed = page
         .ask(
             get("/api/feed")
-                .header(header::COOKIE, &cookie)
+                .header(header::AUTHORIZATION, &session)
                 .body(Body::empty())
                 .unwrap(),
         )
@@ -342,16 +377,16 @@ fn of_a_fleet_in_which_one_vehicle_moves_only_that_is_sent() {
 #[tokio::test]
 async fn an_order_is_shown_first_and_given_once() {
     let page = page();
-    let cookie = page.enter().await;
+    let session = page.enter().await;
     let asked = json!({"verb": "ground", "whom": [{"swarm": "default/alpha"}]});
-    let (status, shown) = page.post(&cookie, "/api/orders/preview", asked).await;
+    let (status, shown) = page.post(&session, "/api/orders/preview", asked).await;
     assert_eq!(
         (status, shown["concerns"].as_array().unwrap().len()),
         (StatusCode::OK, 2),
         "{shown}"
     );
     let (status, answer) = page
-        .post(&cookie, "/api/orders", json!({"confirm": shown["confirm"]}))
+        .post(&session, "/api/orders", json!({"confirm": shown["confirm"]}))
         .await;
     // Nobody listens at that address: what was not given is said.
     assert_eq!(
@@ -360,12 +395,12 @@ async fn an_order_is_shown_first_and_given_once() {
         "{answer}"
     );
     let (status, answer) = page
-        .post(&cookie, "/api/orders", json!({"confirm": shown["confirm"]}))
+        .post(&session, "/api/orders", json!({"confirm": shown["confirm"]}))
         .await;
     assert_eq!(status, StatusCode::GONE, "{answer}");
     let (status, answer) = page
         .post(
-            &cookie,
+            &session,
             "/api/objects/preview",
             json!({"geofence": {"name": "a", "spec": {}}}),
         )
@@ -377,12 +412,12 @@ async fn an_order_is_shown_first_and_given_once() {
 #[tokio::test]
 async fn a_body_is_json_and_has_a_bound() {
     let page = page();
-    let cookie = page.enter().await;
+    let session = page.enter().await;
     let post = |media_type: &str, body: Body| {
         Request::post("/api/orders/preview")
             .header(header::HOST, HOST)
             .header(header::ORIGIN, ORIGIN)
-            .header(header::COOKIE, &cookie)
+            .header(header::AUTHORIZATION, &session)
             .header(header::CONTENT_TYPE, media_type)
             .body(body)
             .unwrap()
@@ -395,4 +430,36 @@ async fn a_body_is_json_and_has_a_bound() {
     assert_eq!(large.status(), StatusCode::PAYLOAD_TOO_LARGE);
     let wrong = page.ask(post("application/json", Body::from("{}"))).await;
     assert_eq!(wrong.status(), StatusCode::BAD_REQUEST);
+}
+
+/// Another program listens at another port of this host, and the browser opens it, by a link or on its own reload. The port is no part of
+/// what cookies belong to (RFC 6265, section 8.5): it is sent all cookies that the map has set.
+#[tokio::test]
+async fn another_program_of_this_machine_is_sent_nothing_that_opens_the_map() {
+    let page = page();
+    let token = json!({"token": page.token}).to_string();
+    let visits = [
+        get("/").body(Body::empty()),
+        get(&format!("/?token={}", page.token)).body(Body::empty()),
+        Request::post("/api/session")
+            .header(header::HOST, HOST)
+            .header(header::ORIGIN, ORIGIN)
+            .header(header::CONTENT_TYPE, "application/json")
+            .body(Body::from(token)),
+    ];
+    let mut cookies = Vec::new();
+    for visit in visits {
+        let answer = page.ask(visit.unwrap()).await;
+        for cookie in answer.headers().get_all(header::SET_COOKIE) {
+            cookies.push(cookie.to_str().unwrap().split(';').next().unwrap().to_owned());
+        }
+    }
+    // A program writes into a request what it likes.
+    let stolen = get("/api/feed")
+        .header(header::ORIGIN, ORIGIN)
+        .header("sec-fetch-site", "same-origin")
+        .header(header::COOKIE, cookies.join("; "));
+    let answer = page.ask(stolen.body(Body::empty()).unwrap()).await;
+    assert_eq!(answer.status(), StatusCode::UNAUTHORIZED, "{cookies:?}");
+    assert_eq!(cookies, Vec::<String>::new());
 }

@@ -28,11 +28,11 @@ pub enum NoLogs {
 }
 
 impl Server {
-    /// Asks the agent of `whose` once.
+    /// Asks the agent of `whose` once. With the answer comes the node that the coordinator asked, empty from one that does not say.
     ///
     /// # Errors
     /// [`NoLogs`].
-    pub async fn logs(&mut self, whose: &LogsOf, question: Question) -> Result<Answer, NoLogs> {
+    pub async fn logs(&mut self, whose: &LogsOf, question: Question) -> Result<(Answer, String), NoLogs> {
         let whose = match whose {
             LogsOf::Drone(key) => Whose::Drone(v1::DroneTarget {
                 namespace: key.namespace.clone(),
@@ -52,10 +52,10 @@ impl Server {
                 client.logs(within(ANSWER, request)).await
             })
             .await;
-        match answer.map(|answer| answer.what) {
-            Ok(Some(Answer::Refused(why))) => Err(NoLogs::Refused(Failure::Failed(printable(&why)))),
-            Ok(Some(what)) => Ok(what),
-            Ok(None) => Err(NoLogs::Refused(no_sense())),
+        match answer.map(|answer| (answer.what, answer.node)) {
+            Ok((Some(Answer::Refused(why)), _)) => Err(NoLogs::Refused(Failure::Failed(printable(&why)))),
+            Ok((Some(what), node)) => Ok((what, node)),
+            Ok((None, _)) => Err(NoLogs::Refused(no_sense())),
             Err(status) => {
                 let again = [
                     Code::Unavailable,

@@ -17,7 +17,9 @@ use super::program::{Arch, Program};
 const PROFILE: &str = "image";
 
 /// Variables that a developer or a CI may have set for other builds, and that would change this one.
-const NOT_OURS: [&str; 14] = [
+const NOT_OURS: [&str; 16] = [
+    "NODE_ENV",
+    "NODE_OPTIONS",
     "RUSTFLAGS",
     "CARGO_BUILD_RUSTFLAGS",
     "CARGO_BUILD_TARGET",
@@ -59,6 +61,8 @@ pub struct Built {
     pub path: PathBuf,
     /// Cargo's ids of all packages that were compiled into it.
     pub linked: BTreeSet<String>,
+    /// The folder in which the page was built that is in it, with its npm packages; `None`: it has none.
+    pub page: Option<PathBuf>,
 }
 
 impl Tree {
@@ -101,6 +105,8 @@ impl Tree {
         command
             .env("CARGO_ENCODED_RUSTFLAGS", self.flags(compiler, packages).join("\x1f"))
             .env("SKEIN_COMMIT", commit.unwrap_or_default())
+            // What is for others to use has its page, or is not built.
+            .env("SKEIN_MAP_PAGE", "require")
             .envs(compiler.environment(arch))
             .stderr(Stdio::inherit());
         let output = command.output().context("cannot start cargo")?;
@@ -130,13 +136,22 @@ struct Message {
     package_id: Option<String>,
     filenames: Option<Vec<PathBuf>>,
     executable: Option<PathBuf>,
+    out_dir: Option<PathBuf>,
 }
+
+/// The crate whose build script makes the page, as in cargo's ids.
+const PAGE: &str = "skein-map-page@";
 
 /// Reads cargo's messages. Files in the target's own folder were compiled for the image; the others were for building.
 fn built(messages: &str, program: Program, arch: Arch) -> anyhow::Result<Built> {
-    let (mut path, mut linked) = (None, BTreeSet::new());
+    let (mut path, mut linked, mut page) = (None, BTreeSet::new(), None);
     for line in messages.lines().filter(|line| line.starts_with('{')) {
         let message: Message = serde_json::from_str(line).context("cargo says what cannot be read")?;
+        if message.reason == "build-script-executed" && message.package_id.as_ref().is_some_and(|id| id.contains(PAGE))
+        {
+            page = message.out_dir.map(|folder| folder.join("page"));
+            continue;
+        }
         if message.reason != "compiler-artifact" {
             continue;
         }
@@ -148,7 +163,12 @@ fn built(messages: &str, program: Program, arch: Arch) -> anyhow::Result<Built> 
         path = ours.or(path);
     }
     let path = path.with_context(|| format!("cargo does not say where {} is", program.name()))?;
-    Ok(Built { path, linked })
+    anyhow::ensure!(
+        page.is_some() || program != Program::Cli,
+        "cargo does not say where the page of {} was built",
+        program.name()
+    );
+    Ok(Built { path, linked, page })
 }
 
 #[cfg(test)]
@@ -167,6 +187,18 @@ mod tests {
         let built = built(messages, Program::Agent, Arch::Amd64).unwrap();
         assert_eq!(built.path, Path::new("/t/x86_64-unknown-linux-musl/image/skein-agent"));
         assert_eq!(built.linked, BTreeSet::from(["agent".to_owned(), "bytes".to_owned()]));
+        assert_eq!(built.page, None);
+    }
+
+    #[test]
+    fn the_command_line_has_its_page_with_the_packages_in_it() {
+        let program = r#"{"reason":"compiler-artifact","package_id":"cli","filenames":["/t/x86_64-unknown-linux-musl/image/skein"],"executable":"/t/x86_64-unknown-linux-musl/image/skein"}"#;
+        let page = r#"{"reason":"build-script-executed","package_id":"path+file:///skein/crates/map-page#skein-map-page@0.1.0","out_dir":"/t/out"}"#;
+        let built_of = |messages: &str| built(messages, Program::Cli, Arch::Amd64);
+        let with = built_of(&format!("{page}\n{program}")).unwrap();
+        assert_eq!(with.page.as_deref(), Some(Path::new("/t/out/page")));
+        let without = built_of(program).unwrap_err().to_string();
+        assert!(without.contains("the page of skein"), "{without}");
     }
 
     #[test]

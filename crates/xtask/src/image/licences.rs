@@ -7,7 +7,7 @@ use std::collections::BTreeMap;
 use std::fmt::Write;
 use std::path::{Path, PathBuf};
 
-use super::packages::{Package, Packages};
+use super::packages::{Package, Packages, Registry};
 
 /// The replacement for a text that a package lacks.
 enum Instead {
@@ -73,6 +73,30 @@ const WITHOUT: [(&str, Instead, &str); 19] = [
         "tonic-prost",
         Instead::Sibling("tonic"),
         "comes from tonic's repository and has its authors",
+    ),
+];
+
+/// The same of the packages from npm, of the page of `skein map`.
+const PAGE_WITHOUT: [(&str, Instead, &str); 4] = [
+    (
+        "murmurhash-js",
+        Instead::Common("MIT"),
+        "says MIT and names its author, Gary Court",
+    ),
+    (
+        "pmtiles",
+        Instead::Sibling("pbf"),
+        "says BSD-3-Clause, whose conditions are those of pbf; Copyright 2021 Protomaps LLC",
+    ),
+    (
+        "terra-draw",
+        Instead::Common("MIT"),
+        "says MIT and names its author, James Milner",
+    ),
+    (
+        "terra-draw-maplibre-gl-adapter",
+        Instead::Common("MIT"),
+        "as terra-draw",
     ),
 ];
 
@@ -168,7 +192,11 @@ fn texts_of(package: &Package, packages: &Packages, common: &Path) -> Result<Vec
     if found.iter().any(|(name, _)| is_of_all(Path::new(name))) {
         return Ok(found);
     }
-    match WITHOUT.iter().find(|(name, ..)| *name == package.name) {
+    let listed = match package.registry {
+        Registry::Cargo => &WITHOUT[..],
+        Registry::Npm => &PAGE_WITHOUT[..],
+    };
+    match listed.iter().find(|(name, ..)| *name == package.name) {
         None => Err(Incomplete::NoText {
             name: package.name.clone(),
             version: package.version.clone(),

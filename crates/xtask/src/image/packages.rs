@@ -13,6 +13,15 @@ use super::expression;
 use super::program::Arch;
 use crate::command::output;
 
+/// Where packages are published.
+#[derive(Debug, Clone, Copy, PartialEq, Eq)]
+pub enum Registry {
+    /// Rust's.
+    Cargo,
+    /// That of JavaScript, for the page of `skein map`.
+    Npm,
+}
+
 /// A package.
 #[derive(Debug, Clone, PartialEq, Eq)]
 pub struct Package {
@@ -26,9 +35,11 @@ pub struct Package {
     pub authors: Vec<String>,
     /// The folder of its sources.
     pub folder: PathBuf,
+    /// Its registry.
+    pub registry: Registry,
     /// Whether it is published; otherwise it belongs to this workspace.
     pub published: bool,
-    /// SHA-256 of the package file, from Cargo.lock.
+    /// Hash of the package file, from the lockfile: SHA-256 of a crate, SHA-512 of an npm package.
     pub checksum: Option<String>,
     /// Whether it runs in the compiler only.
     pub is_macro: bool,
@@ -39,8 +50,12 @@ pub struct Package {
 impl Package {
     /// Its package URL, if it is published.
     pub fn purl(&self) -> Option<String> {
-        let (name, version) = (&self.name, self.version.replace('+', "%2B"));
-        self.published.then(|| format!("pkg:cargo/{name}@{version}"))
+        let (name, version) = (self.name.replace('@', "%40"), self.version.replace('+', "%2B"));
+        let kind = match self.registry {
+            Registry::Cargo => "cargo",
+            Registry::Npm => "npm",
+        };
+        self.published.then(|| format!("pkg:{kind}/{name}@{version}"))
     }
 }
 
@@ -74,6 +89,12 @@ impl Packages {
             anyhow::Ok((id.clone(), package.clone()))
         };
         Ok(Self(ids.iter().map(one).collect::<Result<_, _>>()?))
+    }
+
+    /// These, and `others`, each with its id.
+    pub fn with(mut self, others: Vec<(String, Package)>) -> Self {
+        self.0.extend(others);
+        self
     }
 
     /// Each with its id, by name and version.
@@ -113,6 +134,7 @@ impl Packages {
                 licence: raw.license.as_deref().map(expression::of_package),
                 authors: raw.authors,
                 folder: raw.manifest_path.parent().map(PathBuf::from).unwrap_or_default(),
+                registry: Registry::Cargo,
                 published,
                 is_macro: raw
                     .targets

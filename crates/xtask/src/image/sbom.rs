@@ -5,7 +5,7 @@
 use serde_json::{Value, json};
 
 use super::layout::hex;
-use super::packages::{Package, Packages};
+use super::packages::{Package, Packages, Registry};
 
 const NO_ASSERTION: &str = "NOASSERTION";
 
@@ -40,13 +40,17 @@ pub fn document(subject: &Subject<'_>, packages: &Packages) -> serde_json::Resul
     let mut relationships = vec![relationship("SPDXRef-DOCUMENT", "DESCRIBES", &program)];
     for (_, package) in packages.iter() {
         let own_id = id_of(package);
-        if package.name != subject.name {
-            relationships.push(relationship(&program, "STATIC_LINK", &own_id));
+        match package.registry {
+            Registry::Npm => relationships.push(relationship(&program, "CONTAINS", &own_id)),
+            Registry::Cargo if package.name != subject.name => {
+                relationships.push(relationship(&program, "STATIC_LINK", &own_id));
+            }
+            Registry::Cargo => {}
         }
         for used in package.uses.iter().filter_map(|used| packages.get(used)) {
             relationships.push(relationship(&own_id, "DEPENDS_ON", &id_of(used)));
         }
-        all.push(of_cargo(package, &own_id));
+        all.push(of_registry(package, &own_id));
     }
     for (name, version, licence) in [
         ("rust-std", Some(subject.rust), "MIT OR Apache-2.0"),
@@ -82,7 +86,7 @@ fn namespace(hash: &str) -> String {
     )
 }
 
-fn of_cargo(package: &Package, own_id: &str) -> Value {
+fn of_registry(package: &Package, own_id: &str) -> Value {
     let licence = package.licence.as_deref();
     let mut all = part(own_id, &package.name, Some(&package.version), licence);
     if let Some(purl) = package.purl() {
@@ -90,7 +94,11 @@ fn of_cargo(package: &Package, own_id: &str) -> Value {
         all["externalRefs"] =
             json!([{"referenceCategory": category, "referenceType": "purl", "referenceLocator": purl}]);
         if let Some(checksum) = &package.checksum {
-            all["checksums"] = sha256(checksum);
+            let algorithm = match package.registry {
+                Registry::Cargo => "SHA256",
+                Registry::Npm => "SHA512",
+            };
+            all["checksums"] = json!([{"algorithm": algorithm, "checksumValue": checksum}]);
         }
     }
     all
@@ -114,7 +122,11 @@ fn part(own_id: &str, name: &str, version: Option<&str>, licence: Option<&str>) 
 }
 
 fn id_of(package: &Package) -> String {
-    id("Package", &package.name, &package.version)
+    let kind = match package.registry {
+        Registry::Cargo => "Package",
+        Registry::Npm => "Npm",
+    };
+    id(kind, &package.name, &package.version)
 }
 
 /// An id of letters, digits, dots and dashes, the only characters that SPDX allows.
@@ -147,7 +159,19 @@ mod tests {
             created: Some("2023-11-14T22:13:20Z"),
             rust: "1.95.0",
         };
-        let packages = super::super::packages::tests::two();
+        let page = Package {
+            name: "@a/bundled".to_owned(),
+            version: "2.0.0".to_owned(),
+            licence: Some("ISC".to_owned()),
+            authors: Vec::new(),
+            folder: "/page/node_modules/@a/bundled".into(),
+            registry: Registry::Npm,
+            published: true,
+            checksum: Some("5a".to_owned()),
+            is_macro: false,
+            uses: std::collections::BTreeSet::new(),
+        };
+        let packages = super::super::packages::tests::two().with(vec![("npm:@a/bundled@2.0.0".to_owned(), page)]);
         let document = document(&subject, &packages).unwrap();
         assert_eq!(
             document,
@@ -168,6 +192,15 @@ mod tests {
         assert_eq!(fnv["externalRefs"][0]["referenceLocator"], "pkg:cargo/fnv@1.0.7");
         assert_eq!(fnv["licenseDeclared"], "Apache-2.0 OR MIT");
         assert_eq!(fnv["checksums"][0]["checksumValue"], "3f9e");
+        let bundled = find("@a/bundled");
+        assert_eq!(
+            bundled["externalRefs"][0]["referenceLocator"],
+            "pkg:npm/%40a/bundled@2.0.0"
+        );
+        assert_eq!(
+            bundled["checksums"][0],
+            json!({"algorithm": "SHA512", "checksumValue": "5a"})
+        );
         assert_eq!(find("agent")["downloadLocation"], NO_ASSERTION);
         assert_eq!(find("rust-std")["versionInfo"], "1.95.0");
         assert_eq!(find("musl").get("versionInfo"), None);

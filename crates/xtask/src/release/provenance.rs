@@ -7,6 +7,7 @@ use std::collections::BTreeMap;
 use serde_json::{Value, json};
 
 use crate::image::layout::hex;
+use crate::image::page;
 
 /// Says how to read the parameters, and how to build again: docs/how-to/make-a-release.md.
 const BUILD_TYPE: &str = "https://skein.dev/cargo-xtask-release/v1";
@@ -20,6 +21,8 @@ pub struct Source<'a> {
     pub commit: &'a str,
     /// `Cargo.lock`, which pins all packages.
     pub lock: &'a [u8],
+    /// The lockfile of the page of `skein map`, which pins its npm packages.
+    pub page_lock: &'a [u8],
     /// The compilers, with their versions.
     pub compilers: BTreeMap<String, String>,
     /// The options of the command that change the files.
@@ -45,6 +48,7 @@ pub fn statement(source: &Source<'_>, files: &BTreeMap<&str, String>) -> serde_j
                 "resolvedDependencies": [
                     {"name": "sources", "digest": {"gitCommit": source.commit}},
                     {"name": "Cargo.lock", "digest": {"sha256": hex(source.lock)}},
+                    {"name": page::LOCK, "digest": {"sha256": hex(source.page_lock)}},
                 ],
             },
             "runDetails": {"builder": {"id": BUILDER, "version": source.compilers}},
@@ -61,6 +65,7 @@ mod tests {
         let source = Source {
             commit: "4be1f0c2a9d34be1f0c2a9d34be1f0c2a9d34be1",
             lock: b"version = 4",
+            page_lock: b"{}",
             compilers: BTreeMap::from([("rust".to_owned(), "1.95.0 (59807616e)".to_owned())]),
             options: vec!["--try".to_owned()],
             time: 1_700_000_000,
@@ -82,6 +87,8 @@ mod tests {
         );
         let sources = &definition["resolvedDependencies"][0];
         assert_eq!(sources["digest"]["gitCommit"], source.commit);
+        let page = &definition["resolvedDependencies"][2];
+        assert_eq!(page, &json!({"name": page::LOCK, "digest": {"sha256": hex(b"{}")}}));
         let builder = &read["predicate"]["runDetails"]["builder"];
         assert_eq!(builder["version"]["rust"], "1.95.0 (59807616e)");
     }

@@ -48,6 +48,7 @@ fn release(url: Option<&str>) -> BTreeMap<String, Vec<u8>> {
     let source = Source {
         commit: "4be1f0c2a9d34be1f0c2a9d34be1f0c2a9d34be1",
         lock: b"",
+        page_lock: b"",
         compilers: BTreeMap::new(),
         options: Vec::new(),
         time: 7,

@@ -1,4 +1,5 @@
-//! What the dependencies may be: licences, duplicates and sources, by cargo-deny and deny.toml.
+//! What the dependencies may be: licences, duplicates and sources, by cargo-deny and deny.toml; and the licenses of the npm packages in the
+//! page of `skein map`, by its lockfile.
 //!
 //! Owns: installing that version of cargo-deny once for each user, and running it. Must not: ask for advisories: they are on a server of
 //! their own, which a machine that reaches crates may not reach. `cargo deny check` asks for them too.
@@ -9,6 +10,7 @@ use testkit::control_plane::cache_root;
 
 use crate::command;
 use crate::generate::cargo;
+use crate::image::page;
 use crate::say;
 
 const VERSION: &str = "0.20.2";
@@ -39,6 +41,7 @@ pub fn set_up() -> anyhow::Result<()> {
 
 /// Checks the dependencies of all crates.
 pub fn check() -> anyhow::Result<()> {
+    page::check(testkit::control_plane::workspace_root())?;
     set_up()?;
     let mut command = std::process::Command::new(folder()?.join("bin/cargo-deny"));
     command.current_dir(testkit::control_plane::workspace_root());

@@ -2,7 +2,9 @@
 
 use super::*;
 use futures::FutureExt;
+use model::ids::NodeName;
 use proto::v1::LogBytes;
+use std::collections::VecDeque;
 
 const NAME: &str = "skein-pine-20261121T080203Z-17.tlog";
 
@@ -56,11 +58,39 @@ impl Source for Fake {
     }
 }
 
-fn file(bytes: usize) -> v1::LogFile {
-    v1::LogFile {
-        name: NAME.to_owned(),
+/// An agent that gives the digest of other bytes, as long as these, for the beginning of its log.
+struct Liar(Fake, Vec<u8>);
+
+impl Source for Liar {
+    async fn ask(&mut self, question: Question) -> Result<Answer, Failure> {
+        match &question {
+            Question::Digest(digest) if digest.bytes == self.1.len() as u64 => {
+                Ok(Answer::Sha256(Sha256::digest(&self.1).to_vec()))
+            }
+            _ => self.0.ask(question).await,
+        }
+    }
+}
+
+/// An agent that works on a digest for as many answers as these.
+struct Slow(Fake, VecDeque<u64>);
+
+impl Source for Slow {
+    async fn ask(&mut self, question: Question) -> Result<Answer, Failure> {
+        match &question {
+            Question::Digest(digest) if digest.in_parts => match self.1.pop_front() {
+                Some(done) => Ok(Answer::Digested(done)),
+                None => self.0.ask(question).await,
+            },
+            _ => self.0.ask(question).await,
+        }
+    }
+}
+
+fn file(bytes: usize) -> ListedLog {
+    ListedLog {
+        name: LogName::parse(NAME).unwrap(),
         bytes: bytes as u64,
-        ..v1::LogFile::default()
     }
 }
 
@@ -124,7 +154,6 @@ async fn what_is_left_of_another_log_is_not_taken_for_this_one() {
     for left in [vec![9; 20], vec![9; 40], vec![9; 60]] {
         let folder = tempfile::tempdir().unwrap();
         fs::write(folder.path().join(format!("{NAME}.part")), &left).unwrap();
-        fs::write(folder.path().join(NAME), vec![8; left.len()]).unwrap();
         let copied = copy(&mut Fake::of(&log), &file(40), folder.path(), |_| ())
             .await
             .unwrap();
@@ -166,18 +195,114 @@ async fn two_downloads_of_one_log_do_not_write_into_each_other() {
 }
 
 #[tokio::test]
-async fn a_log_that_has_become_shorter_or_has_a_strange_name_is_named() {
+async fn a_log_that_has_become_shorter_is_named() {
     let folder = tempfile::tempdir().unwrap();
     let why = copy(&mut Fake::of(&content(40)), &file(41), folder.path(), |_| ())
         .await
         .unwrap_err();
     assert!(why.to_string().contains("shorter"), "{why}");
-    let strange = v1::LogFile {
-        name: "../../etc/passwd".to_owned(),
+}
+
+#[test]
+fn an_agent_that_lists_any_other_file_gets_nothing_written() {
+    let pine = NodeName::parse("pine").unwrap();
+    let caps = SizeCaps::of_mib(1, 2);
+    let listed = |name: &str, bytes| v1::LogFile {
+        name: name.to_owned(),
+        bytes,
         ..v1::LogFile::default()
     };
-    let why = copy(&mut Fake::of(b""), &strange, folder.path(), |_| ())
-        .await
-        .unwrap_err();
-    assert!(why.to_string().contains("no name of a log"), "{why}");
+    let long = format!("skein-pine-20261121T080203Z-{}.tlog", "1".repeat(300));
+    for name in [
+        "../../etc/passwd",
+        "/etc/passwd",
+        "nul",
+        "Makefile",
+        "id_ed25519",
+        ".bashrc",
+        "a\u{1b}[2J.tlog",
+        "skein-oak-20261121T080203Z-17.tlog",
+        "skein-pine-20261121T080203Z-17.tlog.part",
+        "00000003.BIN",
+        &long,
+    ] {
+        let both = [listed(NAME, 1), listed(name, 1)];
+        let why = ListedLog::all_of(&both, LogsFrom::Agent(Some(&pine)), caps)
+            .unwrap_err()
+            .to_string();
+        assert!(
+            why.contains("cannot have") && !why.contains(char::is_control),
+            "{why:?}"
+        );
+    }
+    let all = [listed(NAME, 1 << 20), listed(NAME, 1 << 20)];
+    assert_eq!(
+        ListedLog::all_of(&all, LogsFrom::Agent(Some(&pine)), caps)
+            .unwrap()
+            .len(),
+        2
+    );
+    assert!(ListedLog::all_of(&[listed(NAME, 2 << 20)], LogsFrom::Agent(None), caps).is_err());
+    let three = [listed(NAME, 1 << 20), listed(NAME, 1 << 20), listed(NAME, 1)];
+    assert!(ListedLog::all_of(&three, LogsFrom::Agent(None), caps).is_err());
+}
+
+#[tokio::test]
+async fn no_other_file_is_replaced() {
+    let log = content(40);
+    for there in [content(41), vec![8; 40], vec![8; 20], vec![8; 60]] {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join(NAME);
+        fs::write(&path, &there).unwrap();
+        let why = copy(&mut Fake::of(&log), &file(40), folder.path(), |_| ())
+            .await
+            .unwrap_err()
+            .to_string();
+        assert!(why.contains("move it away") && why.contains(NAME), "{why}");
+        assert_eq!(fs::read(&path).unwrap(), there);
+    }
+    // Its beginning, as far as the agent says.
+    let folder = tempfile::tempdir().unwrap();
+    let path = folder.path().join(NAME);
+    fs::write(&path, [8; 20]).unwrap();
+    let mut liar = Liar(Fake::of(&log), vec![8; 20]);
+    let why = copy(&mut liar, &file(40), folder.path(), |_| ()).await.unwrap_err();
+    assert!(why.to_string().contains("move it away"), "{why}");
+    assert_eq!(fs::read(&path).unwrap(), [8; 20]);
+}
+
+#[tokio::test]
+async fn nothing_is_written_through_a_link() {
+    let log = content(40);
+    for name in [NAME.to_owned(), format!("{NAME}.part")] {
+        for hard in [false, true] {
+            let folder = tempfile::tempdir().unwrap();
+            let precious = folder.path().join("precious");
+            fs::write(&precious, b"precious").unwrap();
+            let link = folder.path().join(&name);
+            if hard {
+                fs::hard_link(&precious, &link).unwrap();
+            } else {
+                std::os::unix::fs::symlink(&precious, &link).unwrap();
+            }
+            let why = copy(&mut Fake::of(&log), &file(40), folder.path(), |_| ())
+                .await
+                .unwrap_err();
+            assert!(why.to_string().contains("move it away"), "{why}");
+            assert_eq!(fs::read(&precious).unwrap(), b"precious", "{name}");
+        }
+    }
+}
+
+#[tokio::test(start_paused = true)]
+async fn a_digest_that_takes_several_answers_is_waited_for() {
+    let log = content(40);
+    let folder = tempfile::tempdir().unwrap();
+    let mut slow = Slow(Fake::of(&log), VecDeque::from([10, 20, 5, 15, 25]));
+    let copied = copy(&mut slow, &file(40), folder.path(), |_| ()).await.unwrap();
+    assert_eq!(fs::read(copied.path).unwrap(), log);
+    let folder = tempfile::tempdir().unwrap();
+    let mut stuck = Slow(Fake::of(&log), VecDeque::from(vec![10; 10_000]));
+    let why = copy(&mut stuck, &file(40), folder.path(), |_| ()).await.unwrap_err();
+    assert!(why.to_string().contains("makes no sense"), "{why}");
 }

@@ -29,6 +29,7 @@ impl Scratch {
             licence: Some("MIT".to_owned()),
             authors: vec!["Ann".to_owned()],
             folder,
+            registry: Registry::Cargo,
             published: true,
             is_macro: false,
             checksum: None,
@@ -117,6 +118,36 @@ fn a_listed_package_has_the_text_that_is_given_instead() {
         matches!(error, Incomplete::NoSibling { sibling: "tonic", .. }),
         "{error}"
     );
+}
+
+#[test]
+fn a_package_of_npm_has_its_own_list() {
+    let scratch = Scratch::new();
+    scratch
+        .file("pbf/LICENSE", "The conditions of three clauses")
+        .file("common/MIT.txt", "The common text");
+    let npm = |name: &str| {
+        let registry = Registry::Npm;
+        (
+            name.to_owned(),
+            Package {
+                registry,
+                ..scratch.package(name)
+            },
+        )
+    };
+    let text = |names: &[&str]| {
+        let packages = Packages::from_iter(names.iter().map(|name| npm(name)));
+        super::text(&packages, &[], &scratch.0.path().join("common"))
+    };
+    let both = text(&["pbf", "pmtiles", "terra-draw"]).unwrap();
+    assert!(both.contains("pmtiles 1.0.0: MIT; pkg:npm/pmtiles@1.0.0"), "{both}");
+    assert!(
+        both.contains("Copyright 2021 Protomaps LLC") && both.contains("The common text"),
+        "{both}"
+    );
+    // What may be missing from a crate may not be missing from another package of that name.
+    assert!(matches!(text(&["tonic-prost"]), Err(Incomplete::NoText { .. })));
 }
 
 #[test]

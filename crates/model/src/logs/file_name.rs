@@ -5,7 +5,7 @@
 //! N counts up over all files of a node: a companion computer may start with a clock of 1970, so the time does not give
 //! which file is the oldest.
 
-use model::ids::NodeName;
+use crate::ids::NodeName;
 use std::time::{SystemTime, UNIX_EPOCH};
 
 const DAY: u64 = 86_400;
@@ -26,6 +26,18 @@ pub fn number(node: &NodeName, name: &str) -> Option<u64> {
     let (day, clock) = time.split_once('T')?;
     let is_time = day.len() >= 8 && digits(day) && clock.len() == 7 && clock.strip_suffix('Z').is_some_and(digits);
     (is_time && digits(number)).then(|| number.parse().ok())?
+}
+
+/// Whether a file's name is that of a log of some node.
+#[must_use]
+pub fn is_of_some_node(name: &str) -> bool {
+    let node = || {
+        let stem = name.strip_prefix("skein-")?.strip_suffix(".tlog")?;
+        let (rest, _) = stem.rsplit_once('-')?;
+        rest.rsplit_once('-').map(|(node, _)| node)
+    };
+    let node = node().and_then(|node| NodeName::parse(node).ok());
+    node.is_some_and(|node| number(&node, name).is_some())
 }
 
 /// `20261121T080000Z`.
@@ -89,6 +101,7 @@ mod tests {
             assert_eq!(number(&node("pine-2"), &name(&node("pine-2"), wall, 17)), Some(17));
             assert_eq!(number(&node("pine"), &name(&node("pine-2"), wall, 17)), None);
             assert_eq!(number(&node("pine-2"), &name(&node("pine"), wall, 17)), None);
+            assert!(is_of_some_node(&name(&node("pine-2.field"), wall, 17)));
         }
         for other in [
             "skein-pine-1.tlog",
@@ -98,8 +111,12 @@ mod tests {
             "skein-pine-2026-11-21-1.tlog",
             "skein-pine-20261121T080203Z-99999999999999999999999.tlog",
             "notes.txt",
+            "skein-.tlog",
+            "skein--20261121T080203Z-1.tlog",
+            "skein-../pine-20261121T080203Z-1.tlog",
         ] {
             assert_eq!(number(&node("pine"), other), None, "{other}");
+            assert!(!is_of_some_node(other), "{other}");
         }
     }
 }

@@ -366,8 +366,7 @@ fn wide(stored: Stored) -> Option<String> {
 }
 
 /// Why rally points are a finding, with what to do.
-const RALLY: &str =
-    "a return may lead to a rally point rather than home, to which alone the way is kept clear of others; remove the rally points";
+const RALLY: &str = "a return may lead to a rally point rather than home, to which alone the way is kept clear of others; remove the rally points";
 
 /// The finding of rally points that an autopilot reports to have, other than by a parameter.
 pub(super) fn rally_points() -> String {

@@ -119,9 +119,27 @@ fn a_value_by_meaning_is_set_under_the_name_and_in_the_unit_of_each_version_and_
         (Autopilot::ArduPilot, Firmware::Copter46, "RTL_ALT_M", "RTL_ALT", 3550.0),
         (Autopilot::ArduPilot, Firmware::Recorded, "RTL_ALT_M", "RTL_ALT", 3550.0),
         (Autopilot::ArduPilot, Firmware::Copter48, "RTL_ALT_M", "RTL_ALT_M", 35.5),
-        (Autopilot::Px4, Firmware::Px4V116, "RTL_RETURN_ALT", "RTL_RETURN_ALT", 35.5),
-        (Autopilot::Px4, Firmware::Recorded, "RTL_RETURN_ALT", "RTL_RETURN_ALT", 35.5),
-        (Autopilot::Px4, Firmware::Px4V118, "RTL_RETURN_ALT", "RTL_RETURN_ALT", 35.5),
+        (
+            Autopilot::Px4,
+            Firmware::Px4V116,
+            "RTL_RETURN_ALT",
+            "RTL_RETURN_ALT",
+            35.5,
+        ),
+        (
+            Autopilot::Px4,
+            Firmware::Recorded,
+            "RTL_RETURN_ALT",
+            "RTL_RETURN_ALT",
+            35.5,
+        ),
+        (
+            Autopilot::Px4,
+            Firmware::Px4V118,
+            "RTL_RETURN_ALT",
+            "RTL_RETURN_ALT",
+            35.5,
+        ),
     ] {
         let mut line = line(autopilot, firmware, &[], &[]);
         let before = line.vehicle.parameter(name).unwrap();

@@ -19,8 +19,8 @@ use model::route_order::RouteOrder;
 use model::time::Moment;
 use model::units::AltitudeAboveHome;
 use std::collections::{BTreeMap, BTreeSet};
-use std::sync::atomic::Ordering;
 use std::sync::Arc;
+use std::sync::atomic::Ordering;
 use std::time::Duration;
 use tokio::task::JoinSet;
 
@@ -93,9 +93,9 @@ fn update(observer: &Observer, metrics: &Metrics) {
         site.keep_within(observer.rules.is_complete().then(|| observer.rules.fences()));
         let before = site.endangered();
         site.update(&expected, now);
-        let known = |pair, action| before.get(pair).map(|danger| danger.action) == Some(action);
-        let new = site.endangered().into_iter().map(|(pair, danger)| (pair, danger.action));
-        new.filter(|(pair, action)| !known(pair, *action)).collect::<Vec<_>>()
+        let after = site.endangered().into_iter();
+        let new = after.filter(|(pair, danger)| before.get(pair).map(|known| known.action) != Some(danger.action));
+        new.map(|(pair, danger)| (pair, danger.action)).collect::<Vec<_>>()
     };
     // Not before the site is there: nobody takes off in between.
     set_unplaced(observer, &drones, false);

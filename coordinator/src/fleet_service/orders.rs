@@ -164,8 +164,7 @@ async fn selected(
         true => Target::Selector(selection.clone(), may.clone()),
         false => Target::Selected(may.clone()),
     };
-    let may_all =
-        (all && is_for_all(&wide)) || may_release_all(service, &handles.observer.ground, verb, &who).await;
+    let may_all = (all && is_for_all(&wide)) || may_release_all(service, &handles.observer.ground, verb, &who).await;
     let reach = give(&handles.observer.ground, verb, target, (who.name(), may_all)).await;
     let reach = reach.map_err(|status| with_refused(&status, refused.len()))?;
     let mut response = answer(reach);

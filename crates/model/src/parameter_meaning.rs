@@ -226,7 +226,12 @@ const TABLE: &[Row] = &[
     (
         ArduPilot,
         Meaning::RallyPoints,
-        &[name("RALLY_TOTAL", Scaled(1.0), "", "ArduCopter on boards with room for rally points")],
+        &[name(
+            "RALLY_TOTAL",
+            Scaled(1.0),
+            "",
+            "ArduCopter on boards with room for rally points",
+        )],
     ),
     (
         ArduPilot,

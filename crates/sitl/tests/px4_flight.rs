@@ -6,10 +6,10 @@ mod support;
 
 use mavlink::dialects::ardupilotmega::MavLandedState as Landed;
 use mavlink::dialects::ardupilotmega::MavMessage;
-use sitl::wire::Outgoing;
+use sitl::wire::{Outgoing, Request};
 use support::Verdict::{Accepted, Denied, TemporarilyRejected, Unsupported};
 use support::px4::*;
-use support::{HOME, near};
+use support::{HOME, US, near};
 
 /// Real ones (1.17 alpha): 95 jumps of 1.07 to 2.3 m in 60 s, while the altitude above sea level stayed.
 #[test]

@@ -249,9 +249,7 @@ impl From<&Deviation> for v1::Deviation {
             DeviationWhy::WaitsForGround => (v1::DeviationWhy::WaitsForGround, ""),
             DeviationWhy::NeedsReboot => (v1::DeviationWhy::NeedsReboot, ""),
             // One that does not know `missing` takes it for refused.
-            DeviationWhy::Refused(words) | DeviationWhy::Missing(words) => {
-                (v1::DeviationWhy::Refused, words.as_str())
-            }
+            DeviationWhy::Refused(words) | DeviationWhy::Missing(words) => (v1::DeviationWhy::Refused, words.as_str()),
         };
         Self {
             name: deviation.name.clone(),

@@ -419,7 +419,12 @@ async fn a_vehicle_without_a_station_does_not_take_off_or_climb_into_an_aircraft
     let report = field.observer.sessions.current(&name("n"));
     let height = |asked| {
         let airspace = &field.observer.airspace;
-        airspace.height(&field.below, Some(&name("n")), report.as_deref(), AltitudeAboveHome(asked))
+        airspace.height(
+            &field.below,
+            Some(&name("n")),
+            report.as_deref(),
+            AltitudeAboveHome(asked),
+        )
     };
     let kept = (AltitudeAboveHome(10.0), Some(NoLift::Airspace));
     assert_eq!(height(20.0), kept, "nor does it climb");

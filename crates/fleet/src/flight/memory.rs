@@ -407,9 +407,8 @@ impl Memory {
         let returns = vehicle.mode(now) == Some(Mode::Return);
         let position = vehicle.position.as_ref()?.fresh(now, TRUTH_STALE_AFTER)?;
         let (east, north) = model::geo::offset(vehicle.home_at?, position.at);
-        let is_there = returns
-            && matches!(vehicle.truth(now), FlightTruth::Airborne(_))
-            && east.hypot(north) <= HOVER_M.0;
+        let is_there =
+            returns && matches!(vehicle.truth(now), FlightTruth::Airborne(_)) && east.hypot(north) <= HOVER_M.0;
         let stays = |(at, _): &(AltitudeAboveHome, Moment)| (at.0 - position.above_home.0).abs() <= HOVER_M.1;
         is_there.then(|| self.hovers_at_home.filter(stays).unwrap_or((position.above_home, now)))
     }

@@ -682,7 +682,11 @@ fn parameter_files_of_three_programs_become_values_of_a_profile() {
         taken.renamed
     );
     let angle = "ANGLE_MAX is named ATC_ANGLE_MAX from ArduCopter 4.7 on (centidegrees, now degrees)";
-    assert!(taken.renamed.iter().any(|renamed| renamed == angle), "{:?}", taken.renamed);
+    assert!(
+        taken.renamed.iter().any(|renamed| renamed == angle),
+        "{:?}",
+        taken.renamed
+    );
     let new = profile(&parameters("WP_SPD,5\nLAND_ALT_LOW_M,10\nFS_GCS_ENABLE,1\n"), None, &[]).unwrap();
     assert_eq!(
         new.renamed,

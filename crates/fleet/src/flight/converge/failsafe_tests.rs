@@ -53,7 +53,11 @@ fn a_return_that_ends_in_a_hover_over_home_is_landed_after_half_a_minute_when_it
     assert_eq!(landing.kind(), None);
     assert!(called_off(StepKind::Land, &landing.situation()));
     let mut ending = after_hovering(world(FLY), (3.0, 5.0));
-    assert_eq!(ending.kind(), None, "a return that somebody else began, and no order to land");
+    assert_eq!(
+        ending.kind(),
+        None,
+        "a return that somebody else began, and no order to land"
+    );
     ending.terminating = true;
     assert_eq!(ending.kind(), Some(StepKind::Land));
     let on_its_way = returns_at(w, 1, (6.0, 5.0));
@@ -75,7 +79,11 @@ fn a_return_of_ours_that_ends_in_a_hover_is_landed_though_flight_is_wanted() {
     let w = after_hovering(ours(low(Level::Low, OnLowBattery::Return)), (0.0, 5.0));
     assert_eq!(w.kind(), Some(StepKind::FailsafeLand));
     let back = after_hovering(ours(world(FLY)), (0.0, 5.0));
-    assert_eq!(back.kind(), Some(StepKind::FailsafeLand), "the coordinator is back meanwhile");
+    assert_eq!(
+        back.kind(),
+        Some(StepKind::FailsafeLand),
+        "the coordinator is back meanwhile"
+    );
     assert!(!called_off(StepKind::FailsafeLand, &back.situation()));
     let mut taken = after_hovering(world(GROUND), (0.0, 5.0));
     taken.record.takeovers = 1;

@@ -125,9 +125,7 @@ mod tests {
     use model::report::Activity;
     use model::route_order::{OrderNumber, RouteOrder, Waypoint};
     use model::time::Sighting;
-    use model::units::{
-        AltitudeAboveHome, AltitudeAmsl, ComponentId, Heading, MetersPerSecond, SystemId, Wgs84,
-    };
+    use model::units::{AltitudeAboveHome, AltitudeAmsl, ComponentId, Heading, MetersPerSecond, SystemId, Wgs84};
     use model::vehicle::{Autopilot, Identity, LandedState, Mode, Position};
     use std::time::Duration;
 
@@ -364,11 +362,23 @@ mod tests {
         assert_eq!((w.kind(), w.decide().activity), (None, Activity::TakingOff));
         (w.vehicle.home, w.vehicle.home_heard) = (Some(AltitudeAmsl(SEA.0 - 4.0)), Some(w.now));
         let altitude = AltitudeAboveHome(34.0);
-        assert_eq!(w.decide().step, Step::TakeOff { altitude }, "the same place, above its new home");
+        assert_eq!(
+            w.decide().step,
+            Step::TakeOff { altitude },
+            "the same place, above its new home"
+        );
         let take_off = Some(StepKind::TakeOff);
         assert_eq!(armed(2, 0.0, Autopilot::ArduPilot).kind(), None);
-        assert_eq!(armed(3, 1.9, Autopilot::ArduPilot).kind(), take_off, "home has hardly moved");
-        assert_eq!(armed(3, 3.0, Autopilot::ArduPilot).kind(), None, "it would climb too high");
+        assert_eq!(
+            armed(3, 1.9, Autopilot::ArduPilot).kind(),
+            take_off,
+            "home has hardly moved"
+        );
+        assert_eq!(
+            armed(3, 3.0, Autopilot::ArduPilot).kind(),
+            None,
+            "it would climb too high"
+        );
         assert_eq!(armed(0, 3.0, Autopilot::Px4).kind(), take_off);
     }
 

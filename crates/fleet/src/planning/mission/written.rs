@@ -89,7 +89,9 @@ pub enum BadItems {
         seconds: f64,
     },
     /// It may wait for almost a day.
-    #[error("item {number} (NAV_DELAY) waits for a time of day; give the seconds to wait, and -1 as hour, minute and second")]
+    #[error(
+        "item {number} (NAV_DELAY) waits for a time of day; give the seconds to wait, and -1 as hour, minute and second"
+    )]
     TimeOfDay {
         /// From 0.
         number: usize,

@@ -185,7 +185,10 @@ impl Sites {
         for (node, expected) in vehicles {
             let own = self.of.get(node);
             // One of which no place is known may be in any site.
-            for (_, site) in members.iter_mut().filter(|(cell, _)| own.is_none_or(|own| own == *cell)) {
+            for (_, site) in members
+                .iter_mut()
+                .filter(|(cell, _)| own.is_none_or(|own| own == *cell))
+            {
                 site.insert(node.clone(), *expected);
             }
         }
@@ -207,9 +210,8 @@ impl Sites {
             self.count = site.count();
         }
         let sites = &mut self.sites;
-        self.of.retain(|node, cell| {
-            vehicles.contains_key(node) || sites.get(cell).is_some_and(|site| site.expects(node))
-        });
+        self.of
+            .retain(|node, cell| vehicles.contains_key(node) || sites.get(cell).is_some_and(|site| site.expects(node)));
         sites.retain(|_, site| !site.is_empty());
         self.fields.retain(|_, cell| sites.contains_key(cell));
     }

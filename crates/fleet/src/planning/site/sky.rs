@@ -84,7 +84,9 @@ impl Sky {
         let position = report.position?;
         let frame = Frame::at(position.at).ok()?;
         let at = frame.local(position.at, position.amsl).ok()?;
-        let home = report.home.map_or(position.amsl.0 - position.above_home.0, |home| home.amsl.0);
+        let home = report
+            .home
+            .map_or(position.amsl.0 - position.above_home.0, |home| home.amsl.0);
         let way = Route::through([at, at.at_height(home + altitude.0)]).ok()?;
         let way = way.volume(rules.margin(rules.accuracy));
         let seen = self.sightings.values();
@@ -155,7 +157,10 @@ mod tests {
         assert!(!is_clear(vec![helicopter(50.0, 60.0, 0)], 20.0));
         assert!(is_clear(vec![helicopter(3000.0, 60.0, 0)], 20.0));
         assert!(is_clear(vec![helicopter(50.0, 900.0, 0)], 20.0), "it is far above");
-        assert!(!is_clear(vec![helicopter(3000.0, 60.0, 0), helicopter(0.0, 90.0, 0)], 20.0));
+        assert!(!is_clear(
+            vec![helicopter(3000.0, 60.0, 0), helicopter(0.0, 90.0, 0)],
+            20.0
+        ));
     }
 
     #[test]
@@ -165,7 +170,13 @@ mod tests {
             ..helicopter(10.0, 0.0, 0)
         };
         assert!(is_clear(vec![own], 20.0));
-        assert!(!is_clear(vec![Aircraft { at: shifted(HERE, 0.0, 90.0), ..own }], 20.0));
+        assert!(!is_clear(
+            vec![Aircraft {
+                at: shifted(HERE, 0.0, 90.0),
+                ..own
+            }],
+            20.0
+        ));
     }
 
     #[test]

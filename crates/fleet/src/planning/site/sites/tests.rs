@@ -73,7 +73,11 @@ fn at(second: u64) -> Moment {
 impl Vehicle {
     fn report(&self, second: u64) -> Report {
         let flies = self.up > 0.5;
-        let holds = self.state.order.as_ref().is_some_and(|order| self.state.next >= Some(order.places.len()));
+        let holds = self
+            .state
+            .order
+            .as_ref()
+            .is_some_and(|order| self.state.next >= Some(order.places.len()));
         Report {
             made: at(second),
             link_alive: true,
@@ -179,7 +183,11 @@ fn vehicles_of_two_fields_far_apart_fly_and_those_below_them_stay_on_the_ground_
     update(&mut sites, &vehicles, ended);
     for name in ["one-low", "two-low"] {
         assert!(!sites.may_take_off(&node(name)), "{name}: another holds above it");
-        assert!(sites.owned(&node(name)).is_some_and(|owned| owned != Owned::Within(Vec::new(), 0)));
+        assert!(
+            sites
+                .owned(&node(name))
+                .is_some_and(|owned| owned != Owned::Within(Vec::new(), 0))
+        );
     }
 }
 
@@ -190,7 +198,11 @@ fn an_agent_that_reports_to_be_elsewhere_moves_the_airspace_of_nobody_else() {
         let place = shifted(SOUTH, 60.0, 0.0);
         let lies = shifted(SOUTH, elsewhere, 0.0);
         let mut vehicles = [
-            vehicle("a-liar", shifted(lies, 0.0, 500.0), station(shifted(lies, 0.0, 540.0), 20.0)),
+            vehicle(
+                "a-liar",
+                shifted(lies, 0.0, 500.0),
+                station(shifted(lies, 0.0, 540.0), 20.0),
+            ),
             vehicle("high", SOUTH, station(place, 20.0)),
             vehicle("low", place, Desire::Nothing),
         ];

@@ -194,6 +194,10 @@ fn failsafes_that_were_read_for_the_drone_before_let_no_other_arm() {
             ("RTL_ALT_FINAL", 0.0),
             ("RTL_CLIMB_MIN", 0.0),
             ("WPNAV_RADIUS", 200.0),
+            ("RALLY_TOTAL", 0.0),
+            ("BATT_FS_CRT_ACT", 0.0),
+            ("FS_THR_ENABLE", 1.0),
+            ("FENCE_ACTION", 1.0),
         ] {
             let value = PARAM_VALUE_DATA {
                 param_value: value,

@@ -906,7 +906,7 @@ fn a_mute_autopilot_is_asked_with_a_back_off_and_reported() {
     world.give(&rules("a", Some(AROUND_HOME_E7), &[("ATC_WHOLE", 3.0, APPLY)]));
     world.run(3600);
     assert!(matches!(world.board.report().fence, FenceState::Refused(_)));
-    assert!(matches!(why(&world, "ATC_WHOLE"), Some(DeviationWhy::Refused(_))));
+    assert!(matches!(why(&world, "ATC_WHOLE"), Some(DeviationWhy::Missing(_))));
     let sent = world.sent();
     assert!(sent < 250, "{sent} in an hour");
 }

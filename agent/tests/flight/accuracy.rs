@@ -28,6 +28,7 @@ async fn a_vehicle_whose_home_is_elsewhere_at_boot_is_not_armed_until_home_is_wh
         // 64 m to the north.
         vehicle.see(|w| w.home_north_e7 = 5760);
         let agent = vehicle.agent();
+        agent.until("where home is", 20, |r| r.home.is_some()).await;
         agent.connect(flying(1)).await;
         agent
             .until("a reason", 20, |r| {

@@ -227,7 +227,7 @@ fn a_fault_can_be_said_without_a_word_of_the_file() {
         ),
         (rows("1\t0\t0\t16\t0\t0\t0\t0\t47\t8\t70.707\t1"), "line 3"),
         (r#"{"fileType": "password 70707"}"#.to_owned(), "fileType"),
-        (r#"{"fileType": "Plan", "mission": {"password": 70707,,}}"#.to_owned(), "line 1, column 54"),
+        (r#"{"fileType": "Plan", "mission": {"password": 70707,,}}"#.to_owned(), "line 1, column 52"),
         (r#"{"fileType": "Plan", "version": 70707}"#.to_owned(), "version"),
         (
             r#"{"fileType": "Plan", "version": 1, "mission": {"version": 2, "items": [{"type": "password"}]}}"#.to_owned(),

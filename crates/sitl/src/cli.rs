@@ -426,7 +426,7 @@ mod tests {
             (b.altitude_offset_m, b.wander_m, b.vertical_accuracy_m),
             (0.0, 2.0, 0.0)
         );
-        assert!(vehicles(&["--gps-wander", "-1"]).is_err());
+        assert!(vehicles(&["--gps-wander=-1"]).is_err());
     }
 
     #[test]

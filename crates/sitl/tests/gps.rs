@@ -12,7 +12,7 @@ const BOTH: [Autopilot; 2] = [Autopilot::ArduPilot, Autopilot::Px4];
 
 /// Altitudes above the sea and above home, meters, and the accuracies, millimeters, of one that stands still.
 fn reports(autopilot: Autopilot, gps: GpsError) -> (f64, f64, f64, [u32; 2]) {
-    let mut config = VehicleConfig::new(autopilot, 7, HOME);
+    let mut config = VehicleConfig::new(autopilot, 1, HOME);
     config.gps = gps;
     let mut bench = Bench::with(config);
     bench.pass_to(60.0);

@@ -3,7 +3,6 @@
 //! Owns: the fields, their units, and the meaning of each. Must not: know names of parameters.
 
 use fleet::planning::parameters::{Action, Setting, SettingValue};
-use k8s_openapi::apimachinery::pkg::util::intstr::IntOrString;
 use kube::KubeSchema;
 use model::parameter_meaning::Meaning;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
@@ -12,8 +11,8 @@ use serde::{Deserialize, Serialize};
 /// Longest number or expression, in characters.
 const LONGEST_TEXT: u32 = 128;
 
-/// Values by meaning. A number is written as such, or as text ("2.5"), or as an expression ("{{ 30 + 5*number }}") with the variables slot (of
-/// the Drone that the vehicle serves), number (the label skein.dev/number) and systemId.
+/// Values by meaning, each in the unit of its name: a number as text ("30", "2.5"), or an expression ("{{ 30 + 5*number }}") with the variables
+/// slot (of the Drone that the vehicle serves), number (the label skein.dev/number) and systemId.
 #[derive(KubeSchema, Serialize, Deserialize, Clone, Debug, Default, PartialEq)]
 #[x_kube(validation = Rule::new("has(self.returnAltitudeMeters) || has(self.waypointRadiusMeters) || has(self.waypointSpeedMetersPerSecond) || has(self.climbSpeedMetersPerSecond) || has(self.descentSpeedMetersPerSecond) || has(self.landingSpeedMetersPerSecond) || has(self.groundStationLossSeconds) || has(self.onGroundStationLoss) || has(self.onLowBattery) || has(self.onRemoteControlLoss)").message("settings without a value do nothing; give one, or leave settings out"))]
 #[serde(rename_all = "camelCase")]
@@ -21,37 +20,37 @@ pub struct Settings {
     /// Altitude to which a return climbs, meters above home: 2 to 500, or 0 for the altitude that the vehicle has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::parameter_profile::settings::number_or_text", extend("minimum" = 0, "maximum" = 500))]
-    pub return_altitude_meters: Option<IntOrString>,
+    pub return_altitude_meters: Option<String>,
 
     /// Distance from a waypoint at which it counts as reached, meters: 0.1 to 50. Routes and Missions are kept clear of others for 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::parameter_profile::settings::number_or_text", extend("minimum" = 0.1, "maximum" = 50))]
-    pub waypoint_radius_meters: Option<IntOrString>,
+    pub waypoint_radius_meters: Option<String>,
 
     /// Speed over ground between places, m/s: 0.3 to 30.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::parameter_profile::settings::number_or_text", extend("minimum" = 0.3, "maximum" = 30))]
-    pub waypoint_speed_meters_per_second: Option<IntOrString>,
+    pub waypoint_speed_meters_per_second: Option<String>,
 
     /// Speed of a climb, m/s: 0.2 to 15.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::parameter_profile::settings::number_or_text", extend("minimum" = 0.2, "maximum" = 15))]
-    pub climb_speed_meters_per_second: Option<IntOrString>,
+    pub climb_speed_meters_per_second: Option<String>,
 
     /// Speed of a descent, m/s: 0.2 to 15.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::parameter_profile::settings::number_or_text", extend("minimum" = 0.2, "maximum" = 15))]
-    pub descent_speed_meters_per_second: Option<IntOrString>,
+    pub descent_speed_meters_per_second: Option<String>,
 
     /// Speed of a landing just above the ground, m/s: 0.2 to 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::parameter_profile::settings::number_or_text", extend("minimum" = 0.2, "maximum" = 3))]
-    pub landing_speed_meters_per_second: Option<IntOrString>,
+    pub landing_speed_meters_per_second: Option<String>,
 
     /// Time without a heartbeat of a ground station, which an agent sends, after which it counts as lost, seconds: 1 to 300.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     #[schemars(schema_with = "crate::parameter_profile::settings::number_or_text", extend("minimum" = 1, "maximum" = 300))]
-    pub ground_station_loss_seconds: Option<IntOrString>,
+    pub ground_station_loss_seconds: Option<String>,
 
     /// What the autopilot does by itself when its ground station is lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
@@ -134,12 +133,8 @@ impl Settings {
                 self.on_remote_control_loss,
             ),
         ];
-        let text = |number: &IntOrString| match number {
-            IntOrString::Int(number) => number.to_string(),
-            IntOrString::String(text) => text.clone(),
-        };
         let numbers = numbers.into_iter().filter_map(|(field, meaning, number)| {
-            let value = SettingValue::Number(text(number.as_ref()?));
+            let value = SettingValue::Number(number.clone()?);
             Some(Setting { field, meaning, value })
         });
         let actions = actions.into_iter().filter_map(|(field, meaning, action)| {
@@ -162,13 +157,13 @@ mod tests {
 
     fn all(action: &str) -> Vec<Setting> {
         let json = serde_json::json!({
-            "returnAltitudeMeters": 30,
+            "returnAltitudeMeters": "30",
             "waypointRadiusMeters": "2",
             "waypointSpeedMetersPerSecond": "7.5",
             "climbSpeedMetersPerSecond": "2.5",
             "descentSpeedMetersPerSecond": "1.5",
             "landingSpeedMetersPerSecond": "{{ 0.5 }}",
-            "groundStationLossSeconds": 5,
+            "groundStationLossSeconds": "5",
             "onGroundStationLoss": action,
             "onLowBattery": action,
             "onRemoteControlLoss": action,

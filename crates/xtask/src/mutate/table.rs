@@ -449,8 +449,8 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 11,
         name: "takes off without a station below one that holds",
         file: "crates/fleet/src/planning/site/takeoff.rs",
-        find: "Some(way) if known.is_some() || self.is_clear(node, &way, vehicles) => {",
-        replace: "Some(way) if known.is_some() || self.is_clear(node, &way, vehicles) || true => {",
+        find: "Some(way) if known || self.is_clear(node, &way, vehicles) => {",
+        replace: "Some(way) if known || self.is_clear(node, &way, vehicles) || true => {",
         tests: FLEET,
     },
     Mutation {

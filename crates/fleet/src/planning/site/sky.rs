@@ -158,7 +158,13 @@ mod tests {
         assert!(is_clear(vec![helicopter(3000.0, 60.0, 0)], 20.0));
         assert!(is_clear(vec![helicopter(50.0, 900.0, 0)], 20.0), "it is far above");
         assert!(!is_clear(
-            vec![helicopter(3000.0, 60.0, 0), helicopter(0.0, 90.0, 0)],
+            vec![
+                helicopter(3000.0, 60.0, 0),
+                Aircraft {
+                    icao: 8,
+                    ..helicopter(50.0, 60.0, 0)
+                }
+            ],
             20.0
         ));
     }

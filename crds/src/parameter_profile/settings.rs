@@ -5,11 +5,8 @@
 use fleet::planning::parameters::{Action, Setting, SettingValue};
 use kube::KubeSchema;
 use model::parameter_meaning::Meaning;
-use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
+use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-
-/// Longest number or expression, in characters.
-const LONGEST_TEXT: u32 = 128;
 
 /// Values by meaning, each in the unit of its name: a number as text ("30", "2.5"), or an expression ("{{ 30 + 5*number }}") with the variables
 /// slot (of the Drone that the vehicle serves), number (the label skein.dev/number) and systemId.
@@ -19,37 +16,37 @@ const LONGEST_TEXT: u32 = 128;
 pub struct Settings {
     /// Altitude to which a return climbs, meters above home: 2 to 500, or 0 for the altitude that the vehicle has.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::parameter_profile::settings::number_or_text", extend("minimum" = 0, "maximum" = 500))]
+    #[schemars(length(max = 128))]
     pub return_altitude_meters: Option<String>,
 
     /// Distance from a waypoint at which it counts as reached, meters: 0.1 to 50. Routes and Missions are kept clear of others for 2.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::parameter_profile::settings::number_or_text", extend("minimum" = 0.1, "maximum" = 50))]
+    #[schemars(length(max = 128))]
     pub waypoint_radius_meters: Option<String>,
 
     /// Speed over ground between places, m/s: 0.3 to 30.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::parameter_profile::settings::number_or_text", extend("minimum" = 0.3, "maximum" = 30))]
+    #[schemars(length(max = 128))]
     pub waypoint_speed_meters_per_second: Option<String>,
 
     /// Speed of a climb, m/s: 0.2 to 15.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::parameter_profile::settings::number_or_text", extend("minimum" = 0.2, "maximum" = 15))]
+    #[schemars(length(max = 128))]
     pub climb_speed_meters_per_second: Option<String>,
 
     /// Speed of a descent, m/s: 0.2 to 15.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::parameter_profile::settings::number_or_text", extend("minimum" = 0.2, "maximum" = 15))]
+    #[schemars(length(max = 128))]
     pub descent_speed_meters_per_second: Option<String>,
 
     /// Speed of a landing just above the ground, m/s: 0.2 to 3.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::parameter_profile::settings::number_or_text", extend("minimum" = 0.2, "maximum" = 3))]
+    #[schemars(length(max = 128))]
     pub landing_speed_meters_per_second: Option<String>,
 
     /// Time without a heartbeat of a ground station, which an agent sends, after which it counts as lost, seconds: 1 to 300.
     #[serde(default, skip_serializing_if = "Option::is_none")]
-    #[schemars(schema_with = "crate::parameter_profile::settings::number_or_text", extend("minimum" = 1, "maximum" = 300))]
+    #[schemars(length(max = 128))]
     pub ground_station_loss_seconds: Option<String>,
 
     /// What the autopilot does by itself when its ground station is lost.
@@ -63,11 +60,6 @@ pub struct Settings {
     /// What it does when the remote control is lost.
     #[serde(default, skip_serializing_if = "Option::is_none")]
     pub on_remote_control_loss: Option<SettingAction>,
-}
-
-/// A whole number, within the limits of the field, or a text: a number with a fraction, or an expression. The coordinator judges texts.
-fn number_or_text(_: &mut SchemaGenerator) -> Schema {
-    json_schema!({"x-kubernetes-int-or-string": true, "maxLength": LONGEST_TEXT})
 }
 
 /// What an autopilot does by itself.

@@ -649,8 +649,8 @@ pub const MUTATIONS: &[Mutation] = &[
         invariant: 13,
         name: "flies another mission that is on the autopilot as its own",
         file: "agent/src/plan/bring.rs",
-        find: "let equal = alike(&self.wire(), items, autopilot);",
-        replace: "let equal = alike(&self.wire(), items, autopilot) || !items.is_empty();",
+        find: "let equal = alike(&self.wire(), items, autopilot, self.memory.flown);",
+        replace: "let equal = alike(&self.wire(), items, autopilot, self.memory.flown) || !items.is_empty();",
         tests: AGENT,
     },
     Mutation {

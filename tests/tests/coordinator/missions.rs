@@ -352,6 +352,17 @@ pub async fn a_vehicle_that_refuses_a_plan_is_tried_after_all_others_and_after_a
     let kubectl = |args: &[&str]| field.cluster().kubectl().run(args.iter().copied()).unwrap();
     let is_complete = |object: &Value| condition(object, "Complete").0 == "True";
     refuses(Some(words));
+    // Of two that are free the first is bound; of one that is heard later it would be the other.
+    field
+        .until("both vehicles to be free", async || {
+            let all = field.read("vehicles");
+            let items = all["items"].as_array().into_iter().flatten();
+            match items.filter(|vehicle| condition(vehicle, "Free").0 == "True").count() {
+                2 => Ok(()),
+                _ => Err(all.to_string()),
+            }
+        })
+        .await;
     apply(&field, &json!({"route": route(4)}));
     // The other has all that the first had, but for the refusal.
     let object = until(&field, "the other to have flown it", is_complete).await;

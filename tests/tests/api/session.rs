@@ -214,10 +214,11 @@ impl Session {
 
 impl RequestBuilder<'_> {
     pub fn json(self, body: &Value) -> Self {
-        // The writers of an object that was read are compared there, and come in another order where a second began between them.
+        // A server orders writers by the second first: objects that were read have them in another order where one began between them.
         let mut described = body.clone();
-        if let Some(writers) = described.pointer_mut("/metadata/managedFields") {
-            *writers = format!("<{} writers>", writers.as_array().map_or(0, Vec::len)).into();
+        if let Some(Value::Array(writers)) = described.pointer_mut("/metadata/managedFields") {
+            let text = |writer: &Value, key: &str| writer[key].as_str().unwrap_or_default().to_owned();
+            writers.sort_by_key(|writer| ["subresource", "manager", "operation"].map(|key| text(writer, key)));
         }
         self.sent("application/json", body.to_string().into(), &described.to_string())
     }

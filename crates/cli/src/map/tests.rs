@@ -90,7 +90,7 @@ fn get(path: &str) -> axum::http::request::Builder {
 }
 
 async fn text(answer: Response<Body>) -> Vec<u8> {
-    to_bytes(answer.into_body(), 1 << 20).await.unwrap().to_vec()
+    to_bytes(answer.into_body(), 64 << 20).await.unwrap().to_vec()
 }
 
 #[tokio::test]

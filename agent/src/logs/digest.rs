@@ -19,7 +19,7 @@ const OPEN_DIGESTS: usize = 5;
 pub enum Digest {
     /// SHA-256.
     Done(Vec<u8>),
-    /// So many bytes are done.
+    /// Number of bytes that are done.
     Open(u64),
 }
 

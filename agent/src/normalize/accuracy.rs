@@ -1,4 +1,4 @@
-//! What receivers and filters report of how well they know the vehicle's place.
+//! Accuracy of the vehicle's place, as receivers and filters report it.
 //!
 //! Owns: reading GPS_RAW_INT (24), ESTIMATOR_STATUS (230) and EKF_STATUS_REPORT (193) as [`Accuracy`]. Must not: choose between them
 //! ([`Vehicle::accuracy`](model::vehicle::Vehicle::accuracy) does).
@@ -9,7 +9,7 @@ use model::accuracy::Accuracy;
 /// ArduPilot's filter rejects a measurement from this ratio of its test on (EKF_STATUS_REPORT: `pos_horiz_variance`, `pos_vert_variance`).
 const REJECTS: f32 = 1.0;
 
-/// One of a receiver, in millimeters. Without a fix in three dimensions it says nothing.
+/// Accuracy by a receiver, which reports millimeters; not known without a fix in three dimensions.
 pub(super) fn of_receiver(m: &GPS_RAW_INT_DATA) -> Accuracy {
     match m.fix_type {
         GpsFixType::GPS_FIX_TYPE_NO_GPS | GpsFixType::GPS_FIX_TYPE_NO_FIX | GpsFixType::GPS_FIX_TYPE_2D_FIX => {
@@ -19,12 +19,12 @@ pub(super) fn of_receiver(m: &GPS_RAW_INT_DATA) -> Accuracy {
     }
 }
 
-/// One of PX4's filter.
+/// Accuracy by PX4's filter.
 pub(super) fn of_px4_filter(m: &ESTIMATOR_STATUS_DATA) -> Accuracy {
     Accuracy::of_meters(m.pos_horiz_accuracy.into(), m.pos_vert_accuracy.into())
 }
 
-/// One of ArduPilot's filter: not known while it agrees with its receiver, which then says it.
+/// Accuracy by ArduPilot's filter: not known while it agrees with its receiver, which then reports it.
 pub(super) fn of_ardupilot_filter(m: &EKF_STATUS_REPORT_DATA) -> Accuracy {
     let lost = EkfStatusFlags::EKF_CONST_POS_MODE
         .union(EkfStatusFlags::EKF_UNINITIALIZED)

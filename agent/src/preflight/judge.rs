@@ -1,4 +1,4 @@
-//! What the parameters of an autopilot that were read say of its failsafes and its return.
+//! Findings about the failsafes and the return of an autopilot, by the parameters that were read.
 //!
 //! Owns: which of them are read ([`READ`]), and the findings, in words with the name that this autopilot has. Must not: ask for them.
 
@@ -17,7 +17,7 @@ const WIDEST_RADIUS_M: f64 = model::plan::ACCEPTANCE_RADIUS.0;
 /// A float32 of 2 m may be read back a little above.
 const RADIUS_ROUNDS_BY_M: f64 = 0.01;
 
-/// What is compared with the autopilot's time-out.
+/// Settings of the agent with which the autopilot's time-out is compared.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Ours {
     /// Whether the agent sends the heartbeat of a ground station.
@@ -80,7 +80,7 @@ impl Stored {
     }
 }
 
-/// What is known of a parameter.
+/// State of the knowledge about a parameter.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Known {
     /// It was read.

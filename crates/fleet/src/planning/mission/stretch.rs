@@ -258,7 +258,13 @@ impl Joined {
                 to: at(to)?,
             })
         };
-        Stretches::new(self.pieces.iter().filter_map(one))
+        #[expect(clippy::cast_precision_loss, reason = "there are far fewer")]
+        let ends_before = |(begin, old): &(usize, Vec<f64>)| ((begin + old.len()) as f64) < from;
+        #[expect(clippy::cast_precision_loss, reason = "there are far fewer")]
+        let begins_before = |(begin, _): &&(usize, Vec<f64>)| *begin as f64 <= to;
+        let first = self.pieces.partition_point(ends_before);
+        let met = self.pieces.get(first..).unwrap_or_default().iter();
+        Stretches::new(met.take_while(begins_before).filter_map(one))
     }
 }
 

@@ -1,0 +1,89 @@
+//! What planning costs is bounded: by the edges that it examines, which are counted, as a clock depends on the machine.
+
+use super::*;
+use boundary::steps;
+
+/// A bar from west to east with teeth to the north, 800 m wide.
+fn comb(corners: usize) -> Vec<(f64, f64)> {
+    let teeth = corners / 4;
+    let pitch = 800.0 / teeth as f64;
+    let tooth = |number: usize| {
+        let left = 100.0 + number as f64 * pitch;
+        let right = left + 0.6 * pitch;
+        [(right, 150.0), (right, 900.0), (left, 900.0), (left, 150.0)]
+    };
+    let mut ring = vec![(100.0, 100.0), (900.0 - 0.4 * pitch, 100.0)];
+    ring.extend((0..teeth).rev().flat_map(tooth));
+    ring.remove(2);
+    ring.pop();
+    ring
+}
+
+/// A wall that winds six times around the middle.
+fn spiral(corners: usize) -> Vec<(f64, f64)> {
+    let side = corners / 2;
+    let at = |number: usize, thick: f64| {
+        let share = number as f64 / (side - 1) as f64;
+        let (radius, angle) = (50.0 + 400.0 * share + thick, share * 6.0 * std::f64::consts::TAU);
+        (500.0 + radius * angle.cos(), 500.0 + radius * angle.sin())
+    };
+    let outward = (0..side).map(|number| at(number, 12.0));
+    outward.chain((0..side).rev().map(|number| at(number, 0.0))).collect()
+}
+
+/// Small houses in rows.
+fn houses(corners: usize) -> Vec<Vec<(f64, f64)>> {
+    let row = ((corners / 4) as f64).sqrt().ceil() as usize;
+    let house = |number: usize| {
+        let (x, y) = (50.0 + (number % row) as f64 * 75.0, 50.0 + (number / row) as f64 * 75.0);
+        vec![(x, y), (x + 5.0, y), (x + 5.0, y + 5.0), (x, y + 5.0)]
+    };
+    (0..corners / 4).map(house).collect()
+}
+
+/// How many edges are examined to plan this survey of 1 km², to share it, and to make the flight of each.
+fn steps_of(holes: &[Vec<(f64, f64)>], lines: f64, heading: f64, vehicles: usize) -> u64 {
+    let square: &[(f64, f64)] = &[(0.0, 0.0), (1000.0, 0.0), (1000.0, 1000.0), (0.0, 1000.0)];
+    let holes: Vec<&[(f64, f64)]> = holes.iter().map(Vec::as_slice).collect();
+    let pattern = Pattern::Lines {
+        heading: Some(Heading(heading)),
+    };
+    let survey = survey(area(square, &holes), 1000.01 / lines, pattern);
+    steps::take();
+    let work = Work::of_survey(&survey).unwrap();
+    let flier = |number: usize| Flier {
+        start: at(-30.0, number as f64 * 10.0),
+        speed: None,
+        endurance: None,
+    };
+    let fliers: Vec<Flier> = (0..vehicles).map(flier).collect();
+    assert!(work.share(&fliers).unwrap().is_whole());
+    for (flier, part) in work.cut(&work.whole(), &fliers).unwrap() {
+        work.flight(&part, fliers[flier].start, Meters(0.0)).unwrap();
+    }
+    steps::take()
+}
+
+#[test]
+fn planning_around_a_comb_costs_little_more_than_in_proportion_to_its_corners() {
+    let steps: Vec<u64> = [40, 80, 160, 320]
+        .map(|corners| steps_of(&[comb(corners)], 100.0, 0.0, 4))
+        .to_vec();
+    println!("{steps:?}");
+    assert!(steps.iter().all(|steps| *steps < 10_000_000), "{steps:?}");
+}
+
+#[test]
+fn the_largest_surveys_are_planned_in_a_bounded_number_of_steps() {
+    let cases = [
+        ("nothing in it", steps_of(&[], 999.0, 0.0, 100)),
+        ("a comb, along", steps_of(&[comb(496)], 999.0, 0.0, 100)),
+        ("a comb, across", steps_of(&[comb(496)], 14.0, 90.0, 100)),
+        ("a spiral", steps_of(&[spiral(496)], 150.0, 0.0, 100)),
+        ("houses", steps_of(&houses(496), 999.0, 0.0, 100)),
+    ];
+    println!("{cases:?}");
+    for (what, steps) in cases {
+        assert!(steps < 100_000_000, "{what}: {steps}");
+    }
+}

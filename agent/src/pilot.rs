@@ -145,6 +145,7 @@ impl Pilot {
         let board = Board::new(state.rules.clone());
         let keeper = Keeper::new(state.plan.clone(), state.fence.held.as_ref());
         let remote_id = RemoteId::new(state.remote_id.clone());
+        let traffic = Traffic::of(&node);
         Self {
             node,
             state,
@@ -178,7 +179,7 @@ impl Pilot {
             armed_in_this_life: false,
             rest: Rest::default(),
             watch: Watch::default(),
-            traffic: Traffic::default(),
+            traffic,
             refusal: None,
             activity: Activity::Waiting,
             logged: None,

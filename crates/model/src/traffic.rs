@@ -4,9 +4,11 @@
 //! by now (`fleet::airspace` does), or read a clock.
 
 use crate::geo::{REACH, offset};
+use crate::ids::NodeName;
 use crate::time::Moment;
 use crate::units::{AltitudeAmsl, Wgs84};
 use std::collections::BTreeMap;
+use std::hash::{DefaultHasher, Hash, Hasher};
 use std::time::Duration;
 
 /// One report has at most so many, the nearest.
@@ -15,13 +17,26 @@ pub const MOST_REPORTED: usize = 16;
 /// So many are remembered.
 const MOST_KEPT: usize = 128;
 
+/// ICAO addresses are below this; what has none gets a number above it from the vehicle that observes it.
+const FIRST_WITHOUT_ADDRESS: u32 = 1 << 24;
+
+/// An aircraft without an address is taken for one that was observed before where it can have flown from there: at this speed, meters per
+/// second, twice that of what flies below 10,000 ft.
+const FASTEST_M_PER_S: f64 = 260.0;
+
+/// And its position may be off by this, meters, in each sighting.
+const OFF_BY_M: f64 = 100.0;
+
+/// Not observed for longer, it is another one: both are reported.
+const FOLLOWED: Duration = Duration::from_secs(5);
+
 /// What was not observed for this long is not reported any more. Receivers forget after 10 s to 60 s.
 const KEPT: Duration = Duration::from_secs(30);
 
 /// Another aircraft as observed once, from ADSB_VEHICLE (246).
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Aircraft {
-    /// Its ICAO address, 24 bits.
+    /// Its ICAO address, 24 bits. Above them: a number that its observer gave to one without an address; see [`has_address`].
     pub icao: u32,
     /// Where it was.
     pub at: Wgs84,
@@ -49,6 +64,12 @@ impl Aircraft {
     }
 }
 
+/// Whether `icao` is an address, and not a number that an observer gave. Receivers say 0 for aircraft without one.
+#[must_use]
+pub const fn has_address(icao: u32) -> bool {
+    icao != 0 && icao < FIRST_WITHOUT_ADDRESS
+}
+
 /// The height that an aircraft reports.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Altitude {
@@ -59,21 +80,60 @@ pub enum Altitude {
 }
 
 /// Those that one vehicle has observed.
-#[derive(Clone, Debug, Default)]
+#[derive(Clone, Debug)]
 pub struct Traffic {
     observed: BTreeMap<u32, Aircraft>,
+    /// The number of the first aircraft without an address: no other vehicle gives the same ones.
+    first_number: u32,
 }
 
 impl Traffic {
-    /// One was observed by a vehicle at `from`. An older sighting than the last of it changes nothing, nor does one that is far away.
+    /// Of the vehicle of `node`.
+    #[must_use]
+    pub fn of(node: &NodeName) -> Self {
+        let mut hasher = DefaultHasher::new();
+        node.hash(&mut hasher);
+        let [a, b, c, ..] = hasher.finish().to_be_bytes();
+        // 24 bits of the node, and 7 for its aircraft.
+        let vehicle = u32::from_be_bytes([0, a, b, c]) << 7;
+        Self {
+            observed: BTreeMap::new(),
+            first_number: 1 << 31 | vehicle,
+        }
+    }
+
+    /// One was observed by a vehicle at `from`. An older sighting than the last of it changes nothing, nor does one that is far away. Each
+    /// aircraft without an address is one by itself, followed by where it was last.
     pub fn observe(&mut self, aircraft: Aircraft, from: (Wgs84, AltitudeAmsl), now: Moment) {
         self.observed.retain(|_, known| now.since(known.seen) <= KEPT);
+        let aircraft = match has_address(aircraft.icao) {
+            true => aircraft,
+            false => Aircraft {
+                icao: self.number(&aircraft),
+                ..aircraft
+            },
+        };
         let known = self.observed.get(&aircraft.icao);
         let newer = known.is_none_or(|known| known.seen < aircraft.seen);
         let room = known.is_some() || self.observed.len() < MOST_KEPT;
         if newer && room && aircraft.off(from) <= REACH {
             self.observed.insert(aircraft.icao, aircraft);
         }
+    }
+
+    /// The number of an aircraft without an address: that of the nearest before it which can have come here since, or a free one.
+    fn number(&self, aircraft: &Aircraft) -> u32 {
+        let numbered = self.observed.range(FIRST_WITHOUT_ADDRESS..);
+        let near = numbered.filter_map(|(number, known)| {
+            let (east, north) = offset(known.at, aircraft.at);
+            let off = east.hypot(north);
+            let apart = aircraft.seen.since(known.seen).max(known.seen.since(aircraft.seen));
+            let within = 2.0 * OFF_BY_M + apart.as_secs_f64() * FASTEST_M_PER_S;
+            (apart <= FOLLOWED && off <= within).then_some((off, *number))
+        });
+        let nearest = near.min_by(|(one, _), (other, _)| one.total_cmp(other));
+        let free = || (self.first_number..).find(|number| !self.observed.contains_key(number));
+        nearest.map_or_else(|| free().unwrap_or(self.first_number), |(_, number)| number)
     }
 
     /// Those that are reported, the nearest to `from` first.
@@ -100,6 +160,10 @@ mod tests {
         AltitudeAmsl(500.0),
     );
 
+    fn observer(node: &str) -> Traffic {
+        Traffic::of(&NodeName::parse(node).unwrap())
+    }
+
     fn aircraft(icao: u32, east: f64, second: u64) -> Aircraft {
         Aircraft {
             icao,
@@ -119,7 +183,7 @@ mod tests {
 
     #[test]
     fn the_nearest_are_told_and_neither_the_far_nor_the_old() {
-        let mut traffic = Traffic::default();
+        let mut traffic = observer("n");
         let at = |second| Moment::at(Duration::from_secs(second));
         for (icao, east, second) in [(1, 900.0, 100), (2, 300.0, 100), (3, 25_000.0, 100), (4, 10.0, 60)] {
             traffic.observe(aircraft(icao, east, second), HERE, at(100));
@@ -144,12 +208,31 @@ mod tests {
 
     #[test]
     fn however_many_there_are_what_is_kept_and_told_is_bounded() {
-        let mut traffic = Traffic::default();
+        let mut traffic = observer("n");
         let now = Moment::at(Duration::from_secs(100));
-        for icao in 0..1000 {
+        for icao in 1..1000 {
             traffic.observe(aircraft(icao, 10.0 + f64::from(icao), 100), HERE, now);
+            traffic.observe(aircraft(0, 500.0 * f64::from(icao), 100), HERE, now);
         }
         assert_eq!(traffic.observed.len(), MOST_KEPT);
-        assert_eq!(reported(&traffic, 100), (0..16).collect::<Vec<_>>());
+        assert_eq!(reported(&traffic, 100), (1..17).collect::<Vec<_>>());
+    }
+
+    #[test]
+    fn each_aircraft_without_an_address_is_one_by_itself_for_each_observer() {
+        let at = |second| Moment::at(Duration::from_secs(second));
+        let mut traffic = observer("n");
+        for (east, second) in [(0.0, 100), (3000.0, 100), (50.0, 101), (3050.0, 101)] {
+            traffic.observe(aircraft(0, east, second), HERE, at(second));
+        }
+        let near = traffic.near(HERE, at(101));
+        let seen: Vec<f64> = near.iter().map(|one| offset(HERE.0, one.at).0.round()).collect();
+        assert_eq!(seen, [50.0, 3050.0], "two, each where it was last");
+        assert!(near.iter().all(|one| !has_address(one.icao)) && near[0].icao != near[1].icao);
+        let mut other = observer("other");
+        other.observe(aircraft(0, 0.0, 101), HERE, at(101));
+        let number = reported(&other, 101)[0];
+        assert!(near.iter().all(|one| one.icao != number));
+        assert!(has_address(0x4b_1234) && !has_address(0));
     }
 }

@@ -11,6 +11,7 @@ use model::geo::Local;
 use model::ids::{NodeName, Term};
 use model::route_order::OrderNumber;
 use model::time::Moment;
+use model::traffic::has_address;
 use std::collections::{BTreeMap, BTreeSet};
 
 /// A route that leads nearer to a danger leads by more than this nearer, meters.
@@ -29,7 +30,8 @@ impl std::fmt::Display for Owner {
     fn fmt(&self, f: &mut std::fmt::Formatter<'_>) -> std::fmt::Result {
         match self {
             Self::Vehicle(node) => write!(f, "the vehicle of node {node}"),
-            Self::Traffic(icao) => write!(f, "aircraft {icao:06X}"),
+            Self::Traffic(icao) if has_address(*icao) => write!(f, "aircraft {icao:06X}"),
+            Self::Traffic(_) => f.write_str("an aircraft without an address"),
         }
     }
 }

@@ -24,6 +24,7 @@ fn same(stack: Stack, (seed, scripts, speedup): (u64, u64, u32)) {
         seed,
         speedup,
         tries: 0,
+        firmware: firmware.simulated_version().map(str::to_owned),
         keep: None,
     };
     let program = workspace_binary("skein-differ").unwrap();

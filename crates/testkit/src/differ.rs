@@ -21,6 +21,8 @@ pub struct Plan {
     pub speedup: u32,
     /// How often a script that differs is run again to shorten it.
     pub tries: usize,
+    /// Which version the simulated one plays; the recorded one without it.
+    pub firmware: Option<String>,
     /// Where what the autopilot did is saved.
     pub keep: Option<PathBuf>,
 }
@@ -125,6 +127,9 @@ fn once(
         ("--from", from),
     ] {
         command.args([name, &value.to_string()]);
+    }
+    if let Some(version) = &plan.firmware {
+        command.args(["--firmware", version]);
     }
     if let Some(folder) = &plan.keep {
         command.arg("--keep").arg(folder);

@@ -30,6 +30,9 @@ pub struct Args {
     /// How often a script that differs is run again to shorten it; 0: never.
     #[arg(long, default_value_t = 40)]
     tries: usize,
+    /// Which version the simulated autopilot plays: copter-4.6, copter-4.8, px4-1.16 or px4-1.18; by its folder without it.
+    #[arg(long, value_name = "VERSION", requires = "autopilot")]
+    firmware: Option<String>,
     /// Saves what the autopilots did in this folder, for `skein-differ --judge`.
     #[arg(long, value_name = "FOLDER")]
     keep: Option<PathBuf>,
@@ -73,6 +76,10 @@ pub fn run(args: &Args) -> anyhow::Result<()> {
                 Stack::Px4 => 5,
             }),
             tries: args.tries,
+            firmware: args
+                .firmware
+                .clone()
+                .or_else(|| firmware.simulated_version().map(str::to_owned)),
             keep: args.keep.as_ref().map(|folder| folder.join(stack.name())),
         };
         let count = run_plan(&firmware, &program, &plan, &mut |line| {

@@ -10,7 +10,7 @@ use std::process::ExitCode;
 use clap::Parser;
 use conformance::differ::{Found, Live, Outcome, Report, Session, Settings, Wire, generate, judge, load};
 use conformance::replay::Comparison;
-use sitl::model::Autopilot;
+use sitl::model::{Autopilot, Firmware};
 
 /// Runs random scripts on a running autopilot and on the simulated one and prints what differs. Ends with status 0 when
 /// nothing does, 1 when something does, 2 when the command line is wrong, 3 when the autopilot must be started again
@@ -21,6 +21,9 @@ struct Args {
     /// Which stack.
     #[arg(long, value_parser = autopilot, default_value = "ardupilot")]
     autopilot: Autopilot,
+    /// Which version of it the simulated one plays: copter-4.6, copter-4.8, px4-1.16 or px4-1.18 [default: the one that was recorded].
+    #[arg(long, value_parser = firmware)]
+    firmware: Option<Firmware>,
     /// TCP address of the autopilot.
     #[arg(long, value_name = "ADDRESS")]
     tcp: Option<SocketAddr>,
@@ -67,11 +70,19 @@ fn autopilot(name: &str) -> Result<Autopilot, String> {
     }
 }
 
+fn firmware(name: &str) -> Result<Firmware, String> {
+    let found = Firmware::VERSIONS.into_iter().find(|version| version.name() == name);
+    found.ok_or_else(|| {
+        let all = Firmware::VERSIONS.map(Firmware::name).join(", ");
+        format!("no such version: {name}; write one of {all}")
+    })
+}
+
 fn main() -> ExitCode {
     let args = Args::parse();
     if args.show {
         for number in args.from..args.scripts {
-            let script = generate(args.autopilot, args.seed + number);
+            let script = generate(args.autopilot, args.firmware.unwrap_or_default(), args.seed + number);
             print_line(&format!("script {number}\n{script}"));
         }
         return ExitCode::SUCCESS;
@@ -90,6 +101,15 @@ fn main() -> ExitCode {
 }
 
 fn run(args: &Args) -> anyhow::Result<ExitCode> {
+    let firmware = args.firmware.unwrap_or_default();
+    let of = firmware.autopilot().unwrap_or(args.autopilot);
+    anyhow::ensure!(
+        of == args.autopilot,
+        "{} is a version of {}; give --autopilot {}",
+        firmware.name(),
+        of.name(),
+        of.name()
+    );
     let wire = match (args.tcp, args.udp.as_slice()) {
         (Some(address), []) => {
             let stream = TcpStream::connect(address)?;
@@ -103,7 +123,7 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
         }
         _ => anyhow::bail!("name the autopilot's address: --tcp ADDRESS, or --udp OURS THEIRS"),
     };
-    let begun = Live::new(wire, args.autopilot, args.system, args.speedup);
+    let begun = Live::new(wire, (args.autopilot, firmware), args.system, args.speedup);
     let mut live = match begun {
         Ok(live) => live,
         Err(error) => {
@@ -120,6 +140,7 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
     }
     let session = Session::new(Settings {
         autopilot: args.autopilot,
+        firmware,
         seed: args.seed,
         tries: args.tries,
         keep: args.keep.clone(),
@@ -129,7 +150,8 @@ fn run(args: &Args) -> anyhow::Result<ExitCode> {
         let (report, done) = if args.steps.is_empty() {
             session.run(&mut live, number)
         } else {
-            let script = generate(args.autopilot, args.seed + number).only(&args.steps);
+            let script =
+                generate(args.autopilot, args.firmware.unwrap_or_default(), args.seed + number).only(&args.steps);
             session.run_script(&mut live, script, number)
         };
         if let Some(report) = &report {

@@ -11,11 +11,14 @@ use serde::{Deserialize, Serialize};
 use super::encode::Scene;
 use super::run::Run;
 use crate::replay::{Fact, Statement};
-use sitl::model::{Autopilot, Wgs84};
+use sitl::model::{Autopilot, Firmware, Wgs84};
 
 #[derive(Serialize, Deserialize)]
 struct File {
     autopilot: String,
+    /// Left out in files of the recorded versions.
+    #[serde(default)]
+    firmware: String,
     system: u8,
     place: [f64; 3],
     parameters: Vec<(String, f32)>,
@@ -39,6 +42,7 @@ pub fn save(folder: &Path, number: u64, run: &Run, script: &str) -> io::Result<(
         place,
         system,
         autopilot,
+        firmware,
     } = run.scene;
     let hex = |bytes: &[u8]| bytes.iter().map(|byte| format!("{byte:02x}")).collect::<String>();
     let row = |statement: &Statement| {
@@ -53,6 +57,7 @@ pub fn save(folder: &Path, number: u64, run: &Run, script: &str) -> io::Result<(
     };
     let file = File {
         autopilot: autopilot.name().to_owned(),
+        firmware: firmware.name().to_owned(),
         system,
         place: [place.lat_deg, place.lon_deg, place.amsl_m],
         parameters: run.parameters.clone(),
@@ -87,6 +92,10 @@ fn read(path: &Path) -> io::Result<(String, Run, String)> {
         .into_iter()
         .find(|autopilot| autopilot.name() == file.autopilot)
         .ok_or_else(|| bad("no such autopilot"))?;
+    let firmware = Firmware::VERSIONS
+        .into_iter()
+        .find(|firmware| firmware.name() == file.firmware)
+        .unwrap_or_default();
     let bytes = |hex: &str| -> Option<Vec<u8>> {
         let digits = |place: usize| u8::from_str_radix(hex.get(place..place + 2)?, 16).ok();
         (0..hex.len()).step_by(2).map(digits).collect()
@@ -115,6 +124,7 @@ fn read(path: &Path) -> io::Result<(String, Run, String)> {
             },
             system: file.system,
             autopilot,
+            firmware,
         },
         inputs: file
             .inputs

@@ -6,7 +6,7 @@ use mavlink::Message;
 use mavlink::dialects::ardupilotmega::MavMessage;
 
 use super::script::{Act, At, Form, Setpoint};
-use sitl::model::{Autopilot, Wgs84};
+use sitl::model::{Autopilot, Firmware, Wgs84};
 use sitl::wire::Sender;
 
 const BOOT_MS: [u8; 4] = [0; 4];
@@ -21,6 +21,7 @@ pub(super) struct Scene {
     /// The vehicle's system id.
     pub(super) system: u8,
     pub(super) autopilot: Autopilot,
+    pub(super) firmware: Firmware,
 }
 
 /// The frame of an act; `None` for an act that sends nothing at once.

@@ -5,7 +5,7 @@
 use super::pools;
 use super::script::{Act, At, Form, Script, Setpoint, Step};
 use sitl::faults::chance::Chance;
-use sitl::model::Autopilot;
+use sitl::model::{Autopilot, Firmware};
 
 /// Masks of a set-point with only a position, only a velocity, both, and nothing.
 const PLACE: u16 = 0b1101_1111_1000;
@@ -14,12 +14,13 @@ const BOTH: u16 = 0b1101_1100_0000;
 const NOTHING: u16 = 0b1111_1111_1111;
 const FORCE: f32 = 21196.0;
 
-/// The script of this seed.
+/// The script of this seed. The same for each version but for the names and units of parameters.
 #[must_use]
-pub fn generate(autopilot: Autopilot, seed: u64) -> Script {
+pub fn generate(autopilot: Autopilot, firmware: Firmware, seed: u64) -> Script {
     let mut draw = Draw {
         chance: Chance::new(seed, autopilot.name()),
         autopilot,
+        parameters: pools::parameters(autopilot, firmware),
         steps: Vec::new(),
     };
     match draw.chance.below(10) {
@@ -37,6 +38,7 @@ pub fn generate(autopilot: Autopilot, seed: u64) -> Script {
 struct Draw {
     chance: Chance,
     autopilot: Autopilot,
+    parameters: &'static [pools::Parameter],
     steps: Vec<Step>,
 }
 
@@ -231,7 +233,7 @@ impl Draw {
             76..=81 => self.request_message(),
             82..=87 => self.write_parameter(),
             88..=91 => {
-                let (name, ..) = self.one(pools::parameters(self.autopilot));
+                let (name, ..) = self.one(self.parameters);
                 Act::ParamRead { name }
             }
             92..=94 => self.stranger(),
@@ -424,7 +426,7 @@ impl Draw {
     }
 
     fn write_parameter(&mut self) -> Act {
-        let (name, values, integer) = self.one(pools::parameters(self.autopilot));
+        let (name, values, integer) = self.one(self.parameters);
         let value = self.one(values);
         Act::ParamSet { name, value, integer }
     }
@@ -497,9 +499,14 @@ mod tests {
     #[test]
     fn a_seed_gives_the_same_script_each_time_and_another_seed_another() {
         for autopilot in [Autopilot::ArduPilot, Autopilot::Px4] {
-            let scripts: Vec<String> = (0..100).map(|seed| generate(autopilot, seed).to_string()).collect();
+            let scripts: Vec<String> = (0..100)
+                .map(|seed| generate(autopilot, Firmware::Recorded, seed).to_string())
+                .collect();
             for (seed, script) in scripts.iter().enumerate() {
-                assert_eq!(*script, generate(autopilot, seed as u64).to_string());
+                assert_eq!(
+                    *script,
+                    generate(autopilot, Firmware::Recorded, seed as u64).to_string()
+                );
             }
             let mut different = scripts.clone();
             different.sort();

@@ -206,7 +206,7 @@ fn requested(frame: &[u8]) -> Option<u32> {
 mod tests {
     use super::super::encode::{Scene, plain_command};
     use super::*;
-    use sitl::model::Wgs84;
+    use sitl::model::{Firmware, Wgs84};
     use sitl::wire::Sender;
 
     fn ack(at_s: f64, result: u8) -> Statement {
@@ -235,6 +235,7 @@ mod tests {
                 },
                 system: 1,
                 autopilot,
+                firmware: Firmware::default(),
             },
             inputs: vec![(1.0, request(message)), (2.0, request(148))],
             steps_s: vec![1.0, 2.0],

@@ -14,7 +14,7 @@ use super::run::{Run, STREAMS, TAIL_S, base_mode};
 use super::script::{Act, Script, Setpoint};
 use super::simulated::Filter;
 use crate::replay::Statement;
-use sitl::model::{Autopilot, Wgs84};
+use sitl::model::{Autopilot, Firmware, Wgs84};
 use sitl::wire::{Fields, Frame, FrameReader, Sender};
 
 const SET_INTERVAL: u16 = 511;
@@ -152,7 +152,12 @@ impl Live {
     ///
     /// # Errors
     /// It is silent, or does not become ready.
-    pub fn new(wire: Wire, autopilot: Autopilot, system: u8, speedup: f64) -> Result<Self, LiveError> {
+    pub fn new(
+        wire: Wire,
+        (autopilot, firmware): (Autopilot, Firmware),
+        system: u8,
+        speedup: f64,
+    ) -> Result<Self, LiveError> {
         let place = Wgs84 {
             lat_deg: 0.0,
             lon_deg: 0.0,
@@ -162,6 +167,7 @@ impl Live {
             place,
             system,
             autopilot,
+            firmware,
         };
         let mut live = Self {
             wire,
@@ -202,7 +208,7 @@ impl Live {
         self.wait_until_ready()?;
         let mut names = super::simulated::parameter_names(&self.scene);
         names.extend(
-            super::pools::parameters(self.scene.autopilot)
+            super::pools::parameters(self.scene.autopilot, self.scene.firmware)
                 .iter()
                 .map(|row| row.0.to_owned()),
         );

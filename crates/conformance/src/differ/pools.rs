@@ -6,7 +6,7 @@
 //! calibrations with a parameter set (241, 42006, 42424 to 42426), motor tests (209, 310), termination while armed (185),
 //! PX4's external position and wind estimates (43003, 43004), and its failure injection that cannot be undone (420).
 
-use sitl::model::Autopilot;
+use sitl::model::{Autopilot, Firmware};
 
 /// Commands that are sent with all parameters zero, in any state of the vehicle.
 pub(super) fn plain_commands(autopilot: Autopilot) -> &'static [u16] {
@@ -73,12 +73,37 @@ pub(super) const PX4_MODES: &[(u8, u8)] = &[
 /// Parameters with values that may be written on the ground or in the air: name, values, whether an integer.
 pub(super) type Parameter = (&'static str, &'static [f32], bool);
 
-pub(super) fn parameters(autopilot: Autopilot) -> &'static [Parameter] {
-    match autopilot {
-        Autopilot::ArduPilot => ARDUPILOT_PARAMETERS,
-        Autopilot::Px4 => PX4_PARAMETERS,
+pub(super) fn parameters(autopilot: Autopilot, firmware: Firmware) -> &'static [Parameter] {
+    match (autopilot, firmware) {
+        (Autopilot::ArduPilot, Firmware::Copter48) => COPTER_48_PARAMETERS,
+        (Autopilot::ArduPilot, _) => ARDUPILOT_PARAMETERS,
+        (Autopilot::Px4, _) => PX4_PARAMETERS,
     }
 }
+
+/// Those of [`ARDUPILOT_PARAMETERS`], each under the name and in the unit of ArduCopter 4.8.
+const COPTER_48_PARAMETERS: &[Parameter] = &[
+    ("AVOID_ENABLE", &[0.0, 1.0, 3.0, 7.0], false),
+    ("RTL_ALT_M", &[0.0, 10.0, 20.0], false),
+    ("RTL_LOIT_TIME", &[0.0, 2000.0], false),
+    ("RTL_ALT_FINAL_M", &[0.0, 3.0], false),
+    ("WP_SPD", &[2.0, 5.0], false),
+    ("WP_SPD_DN", &[1.0, 2.0], false),
+    ("LAND_SPD_MS", &[0.5, 0.8], false),
+    ("DISARM_DELAY", &[0.0, 5.0, 20.0], false),
+    ("FENCE_ENABLE", &[0.0, 1.0], false),
+    ("FENCE_ACTION", &[0.0, 1.0, 2.0, 4.0], false),
+    ("FENCE_ALT_MAX", &[15.0, 100.0], false),
+    ("FENCE_RADIUS", &[30.0, 100.0], false),
+    ("FENCE_TYPE", &[1.0, 3.0, 7.0], false),
+    ("FS_GCS_ENABLE", &[0.0, 1.0, 5.0, 7.0], false),
+    ("FS_OPTIONS", &[0.0, 16.0], false),
+    ("ARMING_SKIPCHK", &[-1.0, 0.0], false),
+    ("AUTO_OPTIONS", &[0.0, 3.0], false),
+    ("GUID_OPTIONS", &[0.0, 1.0], false),
+    ("GUID_TIMEOUT", &[1.0, 3.0], false),
+    ("NO_SUCH_NAME", &[1.0], false),
+];
 
 const ARDUPILOT_PARAMETERS: &[Parameter] = &[
     ("AVOID_ENABLE", &[0.0, 1.0, 3.0, 7.0], false),

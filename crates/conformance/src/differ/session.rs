@@ -11,13 +11,15 @@ use super::run::Run;
 use super::script::{Act, Script};
 use super::shrink::shrink;
 use crate::replay::Comparison;
-use sitl::model::Autopilot;
+use sitl::model::{Autopilot, Firmware};
 
 /// What to run.
 #[derive(Clone, Debug)]
 pub struct Settings {
     /// Which stack.
     pub autopilot: Autopilot,
+    /// Which version of it.
+    pub firmware: Firmware,
     /// The first script's seed; the others follow.
     pub seed: u64,
     /// The folder for the records of the real autopilot.
@@ -70,7 +72,11 @@ impl Session {
     /// # Errors
     /// The autopilot must be started again. The report so far comes first.
     pub fn run(&self, live: &mut Live, number: u64) -> (Option<Report>, Result<(), LiveError>) {
-        let script = generate(self.settings.autopilot, self.settings.seed.wrapping_add(number));
+        let script = generate(
+            self.settings.autopilot,
+            self.settings.firmware,
+            self.settings.seed.wrapping_add(number),
+        );
         self.run_script(live, script, number)
     }
 

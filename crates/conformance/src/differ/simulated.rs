@@ -142,6 +142,7 @@ struct Bench {
 impl Bench {
     fn new(scene: &Scene, parameters: &[(String, f32)]) -> Self {
         let mut config = VehicleConfig::new(scene.autopilot, scene.system, scene.place);
+        config.firmware = scene.firmware;
         config.parameters = parameters.to_vec();
         config.port = Port::Network;
         config.battery_percent_per_minute = 0.0;

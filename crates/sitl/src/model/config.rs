@@ -30,6 +30,20 @@ pub enum Firmware {
 }
 
 impl Firmware {
+    /// The versions besides the recorded ones.
+    pub const VERSIONS: [Self; 4] = [Self::Copter46, Self::Copter48, Self::Px4V116, Self::Px4V118];
+
+    /// The name used on the command line.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::Recorded => "recorded",
+            Self::Copter46 => "copter-4.6",
+            Self::Copter48 => "copter-4.8",
+            Self::Px4V116 => "px4-1.16",
+            Self::Px4V118 => "px4-1.18",
+        }
+    }
+
     /// The autopilot of which it is a version; `None` for the recorded ones of both.
     pub fn autopilot(self) -> Option<Autopilot> {
         match self {

@@ -3,9 +3,8 @@
 //! Owns: finding the programs, instances that do not collide, the files, parameters and ports of each, power off and on.
 //! Must not: speak MAVLink, know of Skein.
 //!
-//! `SKEIN_ARDUCOPTER` names the program `arducopter`, `SKEIN_PX4` the folder with `bin/px4` and `etc/`; a folder
-//! `../shared/autopilots` beside the workspace is taken too. `cargo xtask fly` also flies all versions in `~/.cache/skein/autopilots`, each in a
-//! folder of its own.
+//! `SKEIN_ARDUCOPTER` names the program `arducopter`, `SKEIN_PX4` the folder with `bin/px4` and `etc/`; else the newest
+//! version in `~/.cache/skein/autopilots` is taken, each in a folder of its own. `cargo xtask fly` flies all of them.
 
 mod firmware;
 mod instance;
@@ -276,7 +275,7 @@ mod tests {
                     continue;
                 }
             };
-            let name = if stack == Stack::Px4 { "BAT1_N_CELLS" } else { "RTL_ALT" };
+            let name = if stack == Stack::Px4 { "BAT1_N_CELLS" } else { "DISARM_DELAY" };
             let settings = Settings::default().parameter(name, 6.0);
             let mut autopilot = Autopilot::start(firmware, Instance::claim()?, settings)?;
             autopilot.process()?.ensure_running()?;

@@ -5,8 +5,8 @@
 use std::os::unix::fs::symlink;
 use std::path::{Path, PathBuf};
 
-use crate::control_plane::{cache_root, workspace_root};
-use crate::prerequisites::Missing;
+use crate::control_plane::cache_root;
+use crate::prerequisites::{Missing, version_numbers};
 
 const PURPOSE: &str = "it is flown by the tests with real autopilots";
 
@@ -76,14 +76,40 @@ pub struct Found {
 }
 
 impl Firmware {
-    /// Searches the environment, then the folder beside the workspace.
+    /// Searches the environment, then the newest version in `~/.cache/skein/autopilots`.
     ///
     /// Errors: it is missing or incomplete; with the way to get it.
     pub fn find(stack: Stack) -> Result<Self, Missing> {
-        match std::env::var_os(stack.variable()) {
-            Some(place) => Self::at(stack, stack.variable(), Path::new(&place)),
-            None => Self::at(stack, "../shared/autopilots", &beside_the_workspace(stack)),
+        if let Some(place) = std::env::var_os(stack.variable()) {
+            return Self::at(stack, stack.variable(), Path::new(&place));
         }
+        let cache = cache_root().unwrap_or_default().join("autopilots");
+        let found = Self::in_folders_of(&cache, stack);
+        let newest = found
+            .programs
+            .into_iter()
+            .max_by_key(|program| version_of(program.name()));
+        newest.ok_or_else(|| missing(stack, &cache))
+    }
+
+    /// The version that the simulated autopilot can play and that is the nearest to this one, by the name of its folder; `None` for the one
+    /// that it plays by itself.
+    #[must_use]
+    pub fn simulated_version(&self) -> Option<&'static str> {
+        let folders = self.place.components().rev();
+        folders
+            .filter_map(|folder| {
+                let folder = folder.as_os_str().to_str()?;
+                let numbers = version_of(folder);
+                match (self.stack, numbers.first()?, numbers.get(1)?) {
+                    (Stack::ArduPilot, 4, ..=6) if folder.starts_with("copter") => Some("copter-4.6"),
+                    (Stack::ArduPilot, 4, _) if folder.starts_with("copter") => Some("copter-4.8"),
+                    (Stack::Px4, 1, ..=16) if folder.starts_with("px4") => Some("px4-1.16"),
+                    (Stack::Px4, 1, 18..) if folder.starts_with("px4") => Some("px4-1.18"),
+                    _ => None,
+                }
+            })
+            .next()
     }
 
     /// Every program on this machine: that of [`Firmware::find`], and those in folders of `~/.cache/skein/autopilots`.
@@ -197,17 +223,14 @@ fn command_names(source: &Path) -> anyhow::Result<Vec<String>> {
     Ok(names)
 }
 
+/// The numbers behind the name: `px4-1.18` is 1 and 18.
+fn version_of(folder: &str) -> Vec<u32> {
+    version_numbers(folder.split_once('-').map_or(folder, |(_, version)| version))
+}
+
 fn same_file(one: &Path, other: &Path) -> bool {
     let real = |path: &Path| std::fs::canonicalize(path).ok();
     real(one).is_some() && real(one) == real(other)
-}
-
-fn beside_the_workspace(stack: Stack) -> PathBuf {
-    let shared = workspace_root().join("../shared/autopilots");
-    match stack {
-        Stack::ArduPilot => shared.join("arducopter/arducopter"),
-        Stack::Px4 => shared.join("px4"),
-    }
 }
 
 /// Beside the program, else where they are in ArduPilot's sources, relative to `build/sitl/bin/arducopter`.
@@ -289,12 +312,17 @@ mod tests {
         };
         let (copters, incomplete) = of(Stack::ArduPilot);
         assert_eq!(copters, ["copter-4.5.7", "copter-4.8-dev"]);
+        let programs = Firmware::in_folders_of(scratch.path(), Stack::ArduPilot).programs;
+        let played: Vec<_> = programs.iter().map(Firmware::simulated_version).collect();
+        assert_eq!(played, [Some("copter-4.6"), Some("copter-4.8")]);
         assert!(
             incomplete.len() == 1 && incomplete[0].contains("copter-4.6/arducopter"),
             "{incomplete:?}"
         );
         let (px4, incomplete) = of(Stack::Px4);
         assert_eq!(px4, ["px4-1.18"]);
+        let programs = Firmware::in_folders_of(scratch.path(), Stack::Px4).programs;
+        assert_eq!(programs[0].simulated_version(), Some("px4-1.18"));
         assert!(
             incomplete.len() == 1 && incomplete[0].contains("px4-1.16"),
             "{incomplete:?}"

@@ -15,6 +15,12 @@ pub const NUMBER: &str = "skein.dev/number";
 /// Label on Vehicles or Nodes that people set: the id of the aircraft that Remote ID broadcasts, 1 to 20 characters.
 pub const UAS_ID: &str = "skein.dev/uas-id";
 
+/// Label on Namespaces that people set: with the value [`ALLOWED`], files of Missions in it may move servos, relays and grippers.
+pub const ACTUATORS: &str = "skein.dev/actuators";
+
+/// See [`ACTUATORS`].
+pub const ALLOWED: &str = "allowed";
+
 /// Finalizer on a Drone: held until its vehicle is reported landed and disarmed (invariant 4).
 pub const LANDED_FINALIZER: &str = "skein.dev/landed";
 

@@ -120,6 +120,12 @@ impl Item {
         }
     }
 
+    /// Whether it moves or switches something on board that is no camera: a servo, a relay, a gripper.
+    #[must_use]
+    pub const fn moves_actuator(&self) -> bool {
+        matches!(self.command, 181 | 183 | 211 | 42600)
+    }
+
     fn param(&self, number: usize) -> f64 {
         self.params
             .get(number.saturating_sub(1))

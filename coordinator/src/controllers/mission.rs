@@ -6,6 +6,7 @@
 //! down: another leader makes the same plans from the status.
 
 mod file;
+mod pool;
 pub mod reach;
 pub mod status;
 pub mod work;
@@ -21,7 +22,7 @@ use crate::controllers::facts::{DroneSnapshot, Observer};
 use crate::controllers::plans::{Known, Planned, Resting, owner};
 use crate::controllers::swarm::expectations::Expectations;
 use crate::ground;
-use crds::mission::MissionStatus;
+use crds::mission::{MissionStatus, Survey};
 use crds::{Drone, Mission, labels};
 use file::File;
 use fleet::planning::drone::on_mission::{Passing, Patience, Question, doing, passing};
@@ -43,6 +44,7 @@ use model::ids::NodeName;
 use model::plan::FlightPlan;
 use model::report::Report;
 use model::vehicle::FlightTruth;
+use pool::{Asked, Pool};
 use reach::Judged;
 use serde_json::json;
 use std::collections::{BTreeMap, BTreeSet, HashMap, HashSet};
@@ -81,6 +83,8 @@ struct Memory {
     /// The file that it names, and when that was read.
     file: Option<(File, Instant)>,
     job: Result<Job, String>,
+    /// The survey that it is, so that an edit of anything else plans nothing again.
+    survey: Option<Survey>,
     progress: Progress,
     /// Its status as it was written last.
     written: MissionStatus,
@@ -104,6 +108,7 @@ struct Controller {
     expectations: Expectations,
     memories: HashMap<String, Memory>,
     failures: Failures<Key>,
+    pool: Pool,
 }
 
 /// Why a Mission was not brought on.
@@ -127,6 +132,7 @@ pub fn start(observer: &Observer, tasks: &mut JoinSet<()>) {
         expectations: Expectations::default(),
         memories: HashMap::new(),
         failures: Failures::default(),
+        pool: Pool::default(),
     };
     let api = Api::<Mission>::all(observer.cluster.client());
     let config = watcher::Config::default().timeout(watching::WATCH_SECONDS);
@@ -174,6 +180,7 @@ impl Controller {
         let subjects = self.subjects();
         let known: HashSet<&str> = subjects.iter().map(|subject| uid(subject.mission.as_ref())).collect();
         self.memories.retain(|mission, _| known.contains(mission.as_str()));
+        self.pool.retain(|mission| known.contains(mission));
         // The highest priority that waits for vehicles.
         let waits = |subject: &&Subject| {
             subject
@@ -264,20 +271,64 @@ impl Controller {
             return self.remove(mission).await;
         }
         let read = self.read_file(mission, now).await?;
-        let mut memory = self.memories.remove(&id).unwrap_or_else(|| Memory::of(mission));
-        let another = |(file, _): &(File, Instant)| memory.file.as_ref().is_none_or(|(known, _)| known != file);
-        let changed = memory.generation != mission.metadata.generation || read.as_ref().is_some_and(another);
+        let known = self.memories.get(&id);
+        let job = match self.job(mission, known, read.as_ref()) {
+            Some(Asked::Job(job)) => Some(job),
+            // What it had begun by goes on meanwhile.
+            Some(Asked::Waits(_)) if known.is_some() => None,
+            Some(Asked::Waits(before)) => return self.say_planning(mission, before, wall).await,
+            None => None,
+        };
+        let mut memory = match (self.memories.remove(&id), job) {
+            (Some(memory), None) => memory,
+            (memory, job) => {
+                let mut memory = memory.unwrap_or_else(|| Memory::of(mission));
+                memory.job = job.unwrap_or_else(|| Err("its work was not planned yet".to_owned()));
+                memory.generation = mission.metadata.generation;
+                memory.survey.clone_from(&mission.spec.survey);
+                memory
+            }
+        };
         memory.file = read.or(memory.file);
-        if changed {
-            memory.generation = mission.metadata.generation;
-            memory.job = Job::of(&mission.spec, memory.file.as_ref().map(|(file, _)| file));
-        }
+        let is_current = memory.generation == mission.metadata.generation;
         let result = self.bring_on(subject, &mut memory, may_create, (now, wall)).await;
-        if result.is_ok() {
+        if result.is_ok() && is_current {
             memory.acted_on = mission.metadata.generation;
         }
         self.memories.insert(id, memory);
         result
+    }
+
+    /// Its work, if that is another than is `known`; `read` is its file, if that was read just now.
+    fn job(&self, mission: &Mission, known: Option<&Memory>, read: Option<&(File, Instant)>) -> Option<Asked> {
+        let generation = mission.metadata.generation;
+        let file = read
+            .or_else(|| known.and_then(|known| known.file.as_ref()))
+            .map(|(file, _)| file);
+        if let Some(known) = known {
+            let is_file = known.file.as_ref().map(|(file, _)| file) == file;
+            if known.generation == generation && is_file {
+                return None;
+            }
+            if mission.spec.survey.is_some() && known.survey == mission.spec.survey {
+                return Some(Asked::Job(known.job.clone()));
+            }
+        }
+        let namespace = mission.namespace().unwrap_or_default();
+        Some(match mission.spec.survey {
+            Some(_) => self.pool.job((&namespace, uid(mission)), generation, &mission.spec),
+            None => Asked::Job(Job::of(&mission.spec, file)),
+        })
+    }
+
+    /// A Mission that nothing was planned of yet says what it waits for.
+    async fn say_planning(&self, mission: &Mission, before: usize, wall: Timestamp) -> Result<(), NotBroughtOn> {
+        let written = mission.status.clone().unwrap_or_default();
+        let status = status::planning(mission, &written, before, wall);
+        if written.work.is_none() && status::is_news(&written, &status) {
+            self.write(mission, &status).await?;
+        }
+        Ok(())
     }
 
     /// The file that it names, if it is time to read it. One that flies goes on by what was read while the API does not answer.
@@ -807,14 +858,15 @@ impl Memory {
         self.job.as_ref().is_ok_and(is_it)
     }
 
-    /// Of a Mission that is reconciled for the first time in this leadership.
+    /// Of a Mission that is reconciled for the first time in this leadership, without its work.
     fn of(mission: &Mission) -> Self {
         let written = mission.status.clone().unwrap_or_default();
         Self {
             generation: mission.metadata.generation,
             acted_on: None,
             file: None,
-            job: Job::of(&mission.spec, None),
+            job: Err("its work was not planned yet".to_owned()),
+            survey: None,
             progress: work::read(&written),
             written,
             flights: HashMap::new(),

@@ -146,6 +146,31 @@ pub fn next(known: &Known<'_>, now: Timestamp) -> MissionStatus {
     status
 }
 
+/// The status of one that was planned never yet, and has so many before it.
+#[must_use]
+pub fn planning(mission: &Mission, old: &MissionStatus, before: usize, now: Timestamp) -> MissionStatus {
+    let known = Known {
+        mission,
+        old,
+        job: Err(""),
+        step: None,
+        drones: 0,
+        waits: None,
+        left: Duration::ZERO,
+    };
+    let message = match before {
+        0 => "its survey is being planned".to_owned(),
+        1 => "its survey is planned after another".to_owned(),
+        _ => format!("its survey is planned after {before} others"),
+    };
+    let of = [("Progressing", true), ("Reconciling", true)];
+    MissionStatus {
+        observed_generation: mission.metadata.generation,
+        conditions: conditions(&known, of, "Planning", &message, now),
+        ..old.clone()
+    }
+}
+
 fn failed(why: Failure, mission: &Mission, step: &Step) -> (&'static str, String) {
     match why {
         Failure::BackoffLimit => {

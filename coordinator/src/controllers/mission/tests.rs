@@ -72,6 +72,7 @@ impl Field {
             expectations: Expectations::default(),
             memories: HashMap::new(),
             failures: Failures::default(),
+            pool: Pool::default(),
         };
         Self { controller, calls }
     }

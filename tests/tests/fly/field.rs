@@ -42,6 +42,8 @@ pub struct Setup {
     pub apart: f64,
     /// Every second vehicle has the other autopilot.
     pub mixed: bool,
+    /// Each vehicle has another version of an autopilot, of either stack in turn, as far as there are.
+    pub versions: bool,
     /// Parameters of every autopilot, by stack.
     pub ardupilot: Vec<(&'static str, f64)>,
     pub px4: Vec<(&'static str, f64)>,
@@ -57,6 +59,7 @@ impl Default for Setup {
             vehicles: 1,
             apart: 0.0,
             mixed: false,
+            versions: false,
             ardupilot: vec![],
             px4: vec![],
             baud: None,
@@ -87,6 +90,18 @@ pub struct Field {
     metrics_port: u16,
 }
 
+/// All versions of both stacks, in turn.
+fn each_version() -> anyhow::Result<Vec<Firmware>> {
+    let [copters, px4] = Stack::ALL.map(|stack| Firmware::all(stack).programs);
+    ensure!(
+        !copters.is_empty() && !px4.is_empty(),
+        "it needs an ArduCopter and a PX4 in ~/.cache/skein/autopilots, best two versions of each"
+    );
+    let count = copters.len().max(px4.len());
+    let turn = |number: usize| [copters[number % copters.len()].clone(), px4[number % px4.len()].clone()];
+    Ok((0..count).flat_map(turn).collect())
+}
+
 impl Field {
     /// Autopilots that boot, their agents, an API and a coordinator; no Swarm yet.
     pub fn new(firmware: &Firmware, speedup: u32, setup: Setup) -> anyhow::Result<Self> {
@@ -108,8 +123,13 @@ impl Field {
         field.start_coordinator()?;
         let other = field.setup.mixed.then(|| Firmware::find(firmware.stack().other()));
         let other = other.transpose()?;
+        let versions = match field.setup.versions {
+            true => each_version()?,
+            false => Vec::new(),
+        };
         for (number, node) in NODES.into_iter().take(field.setup.vehicles).enumerate() {
             let firmware = other.as_ref().filter(|_| number % 2 == 1).unwrap_or(firmware);
+            let firmware = versions.get(number % versions.len().max(1)).unwrap_or(firmware);
             field.add_vehicle(node, firmware)?;
         }
         Ok(field)

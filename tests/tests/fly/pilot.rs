@@ -13,8 +13,9 @@ use std::time::{Duration, Instant};
 
 use anyhow::{Context, ensure};
 use mavlink::dialects::ardupilotmega::{
-    ADSB_VEHICLE_DATA, COMMAND_LONG_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd, MavMessage, MavModeFlag, MavParamType,
-    MavState, MavType, PARAM_REQUEST_READ_DATA, PARAM_SET_DATA, RC_CHANNELS_OVERRIDE_DATA, SETUP_SIGNING_DATA,
+    ADSB_VEHICLE_DATA, COMMAND_INT_DATA, COMMAND_LONG_DATA, HEARTBEAT_DATA, MavAutopilot, MavCmd, MavFrame, MavMessage,
+    MavModeFlag, MavParamType, MavResult, MavState, MavType, PARAM_REQUEST_READ_DATA, PARAM_SET_DATA,
+    RC_CHANNELS_OVERRIDE_DATA, SETUP_SIGNING_DATA,
 };
 use mavlink::{MavHeader, MavlinkVersion};
 use testkit::autopilots::{Autopilot, Stack};
@@ -138,6 +139,39 @@ impl Pilot {
                 _ => None,
             });
             acks.next_back().context("none yet").map(drop)
+        })
+    }
+
+    /// Flies to a place, latitude and longitude in degrees, at an altitude above sea level in meters.
+    pub fn reposition(&self, [latitude, longitude]: [f64; 2], amsl: f32) -> anyhow::Result<()> {
+        #[allow(clippy::cast_possible_truncation, reason = "a place on the Earth in 1e-7 degrees")]
+        let e7 = |degrees: f64| (degrees * 1e7) as i32;
+        let command = MavCmd::MAV_CMD_DO_REPOSITION;
+        self.line.answers().clear();
+        self.line.send(&MavMessage::COMMAND_INT(COMMAND_INT_DATA {
+            param1: -1.0,
+            param2: 1.0,
+            param3: 0.0,
+            param4: f32::NAN,
+            x: e7(latitude),
+            y: e7(longitude),
+            z: amsl,
+            command,
+            target_system: self.system,
+            target_component: 1,
+            frame: MavFrame::MAV_FRAME_GLOBAL,
+            current: 0,
+            autocontinue: 0,
+        }))?;
+        wait_for("the reposition to be accepted", Duration::from_secs(5), || {
+            let answers = self.line.answers();
+            let mut acks = answers.iter().filter_map(|answer| match answer {
+                MavMessage::COMMAND_ACK(ack) if ack.command == command => Some(ack.result),
+                _ => None,
+            });
+            let result = acks.next_back().context("no answer yet")?;
+            ensure!(result == MavResult::MAV_RESULT_ACCEPTED, "{result:?}");
+            Ok(())
         })
     }
 

@@ -7,12 +7,15 @@ mod connect;
 mod failsafes;
 mod flights;
 mod formations;
+mod gate;
 mod lines;
 mod logs;
 mod missions;
+mod mixed;
 mod people;
 mod refusals;
 mod restarts;
+mod returns;
 mod rules;
 mod stations;
 
@@ -30,10 +33,13 @@ pub fn all() -> impl Iterator<Item = &'static Scenario> {
         refusals::ALL,
         stations::ALL,
         airspace::ALL,
+        gate::ALL,
+        returns::ALL,
         formations::ALL,
         rules::ALL,
         missions::ALL,
         logs::ALL,
+        mixed::ALL,
     ]
     .into_iter()
     .flatten()

@@ -473,7 +473,7 @@ fn inside(point: [f64; 2], corners: &[[f64; 2]]) -> bool {
     inside
 }
 
-fn corners(all: &[[f64; 2]]) -> Vec<Value> {
+pub(super) fn corners(all: &[[f64; 2]]) -> Vec<Value> {
     let corner = |[east, north]: &[f64; 2]| {
         let mut at = place(*east, *north, UP);
         at.as_object_mut().and_then(|at| at.remove("altitudeMeters"));

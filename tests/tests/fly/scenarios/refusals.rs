@@ -70,7 +70,7 @@ const PX4: &[Break] = &[
     ("SYS_HAS_MAG", 3.0, 1.0, &["compass"]),
     ("NAV_DLL_ACT", 2.0, 0.0, &["ground control", "ground station", "gcs"]),
     ("COM_ARM_ODID", 2.0, 0.0, &["drone id", "opendroneid"]),
-    ("COM_PARACHUTE", 1.0, 0.0, &["parachute"]),
+    ("COM_PARACHUTE", 2.0, 0.0, &["parachute"]),
     ("COM_ARM_MIS_REQ", 1.0, 0.0, &["mission"]),
     ("SYS_HAS_NUM_OF", 1.0, 0.0, &["flow"]),
     ("COM_CPU_MAX", 0.1, 95.0, &["cpu"]),

@@ -1,0 +1,162 @@
+//! Returns of autopilots, through where others hold.
+//!
+//! Owns: which stations are granted above one another, and who is moved when one returns. Must not: use what Skein says of positions; they
+//! are those of the autopilots, on the wire.
+
+use std::time::Duration;
+
+use anyhow::{Context, ensure};
+use serde_json::json;
+
+use super::formations::{nearest, wait_flying};
+use super::gate::{pair, swarm};
+use super::stations::{drone, place, position, wait_on_station};
+use crate::field::{Field, NODES, SWARM, Setup};
+use crate::figures::Figures;
+use crate::modes::RETURN;
+use crate::objects::{condition, is};
+use crate::scenario::Scenario;
+use crate::wire::now;
+
+pub const ALL: &[Scenario] = &[
+    Scenario::new(
+        "returns-above",
+        "a station straight above another whose return climbs through it is not flown to; one beside it is, and the return is clear",
+        above,
+    )
+    .with(|_| Setup {
+        ardupilot: vec![("RTL_ALT", 4000.0), ("RTL_ALT_M", 40.0)],
+        px4: vec![("RTL_RETURN_ALT", 40.0), ("RTL_CONE_ANG", 0.0), ("RTL_DESCEND_ALT", 40.0)],
+        ..pair(20.0)
+    })
+    .no_faster_than(2),
+    Scenario::new(
+        "returns-level",
+        "a vehicle at 12 m that returns at 60 m, and another that holds at 60 m on its way home: told before, and never level with it",
+        level,
+    )
+    .with(|_| Setup {
+        ardupilot: vec![("RTL_ALT", 6000.0), ("RTL_ALT_M", 60.0)],
+        px4: vec![("RTL_RETURN_ALT", 60.0), ("RTL_CONE_ANG", 0.0)],
+        ..pair(20.0)
+    })
+    .no_faster_than(2),
+    Scenario::new(
+        "returns-formation",
+        "twenty returns by a ground station, one vehicle after the other, through a formation of six",
+        through_formation,
+    )
+    .with(|_| Setup {
+        vehicles: 6,
+        apart: 12.0,
+        // Each at the altitude of the formation, or by PX4 no lower.
+        ardupilot: vec![("RTL_ALT", 2000.0), ("RTL_ALT_M", 20.0)],
+        px4: vec![("RTL_RETURN_ALT", 20.0), ("RTL_CONE_ANG", 0.0)],
+        ..Setup::default()
+    })
+    .no_faster_than(2),
+];
+
+fn above(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    let began = now();
+    let (low, high, beside) = ([10.0, 50.0, 12.0], [10.0, 50.0, 25.0], [24.0, 50.0, 25.0]);
+    drone(field, "one", NODES[0], &place(low[0], low[1], low[2]))?;
+    wait_on_station(field, NODES[0], low)?;
+    drone(field, "two", NODES[1], &place(high[0], high[1], high[2]))?;
+    let said = field.wait("why the station above is not flown to", 90, || {
+        let drone = field.objects().of(NODES[1]).context("there is no Drone")?;
+        let ready = condition(&drone, "Ready").clone();
+        let message = ready["message"].as_str().unwrap_or_default().to_owned();
+        ensure!(message.contains("return"), "{ready}");
+        Ok(message)
+    })?;
+    figures.note(format!("said: {said}"));
+    field.pass(20, Duration::from_secs(8));
+    let at = position(field, NODES[1])?;
+    ensure!(
+        (at[0] - high[0]).hypot(at[1] - high[1]) > 5.0,
+        "it is above the other, at {at:?}"
+    );
+    let station = place(beside[0], beside[1], beside[2]);
+    let patch = json!({"spec": {"station": station}}).to_string();
+    field
+        .kubectl()
+        .run(["patch", "drone", "two", "--type=merge", "-p", &patch])?;
+    wait_on_station(field, NODES[1], beside)?;
+    let since = now();
+    field.vehicle(NODES[0]).pilot.mode(RETURN.0, RETURN.1)?;
+    field.wait_down(NODES[0])?;
+    figures.took("home past it", since, now());
+    wait_on_station(field, NODES[1], beside)?;
+    nearest(field, figures, began)
+}
+
+fn level(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    let began = now();
+    let (far, on_the_way) = ([0.0, 140.0, 12.0], [0.0, 60.0, 60.0]);
+    drone(field, "one", NODES[0], &place(far[0], far[1], far[2]))?;
+    wait_on_station(field, NODES[0], far)?;
+    drone(
+        field,
+        "two",
+        NODES[1],
+        &place(on_the_way[0], on_the_way[1], on_the_way[2]),
+    )?;
+    let waits = field.wait("the second on its station, or why it is not let up", 120, || {
+        let drone = field.objects().of(NODES[1]).context("there is no Drone")?;
+        let ready = condition(&drone, "Ready").clone();
+        let message = ready["message"].as_str().unwrap_or_default().to_owned();
+        ensure!(is(&drone, "Ready") || message.contains(NODES[0]), "{ready}");
+        Ok(message)
+    })?;
+    let warned = field.kubectl().json(["get", "drones"])?;
+    let warned: Vec<String> = warned["items"]
+        .as_array()
+        .into_iter()
+        .flatten()
+        .map(|drone| drone["status"]["preflightWarnings"].to_string())
+        .collect();
+    figures.note(format!("waits: {waits}"));
+    ensure!(
+        warned.iter().any(|text| text.contains("bring it together")) || waits.contains("airspace"),
+        "that their ways home cross is not said: {warned:?}"
+    );
+    let since = now();
+    field.vehicle(NODES[0]).pilot.mode(RETURN.0, RETURN.1)?;
+    field.wait_down(NODES[0])?;
+    figures.took("home past it", since, now());
+    nearest(field, figures, began)
+}
+
+fn through_formation(field: &mut Field, figures: &mut Figures) -> anyhow::Result<()> {
+    const RETURNS: usize = 20;
+    const UP: f64 = 20.0;
+    let began = now();
+    let grid = json!({"shape": "Grid", "columns": 2, "anchor": place(30.0, 90.0, UP), "spacingMeters": 12.0});
+    swarm(field, &json!({"replicas": 6, "formation": grid}))?;
+    let covered = |field: &Field, what: &str| {
+        field.wait(what, 300, || {
+            let swarm = field.read(&format!("namespaces/default/swarms/{SWARM}"))?;
+            ensure!(is(&swarm, "Covered"), "{}", condition(&swarm, "Covered"));
+            Ok(())
+        })
+    };
+    covered(field, "six in their places")?;
+    figures.took("six in their places", began, now());
+    for turn in 0..RETURNS {
+        let node = NODES[turn % 6];
+        let since = now();
+        field.vehicle(node).pilot.mode(RETURN.0, RETURN.1)?;
+        field.wait_down(node)?;
+        let sent = field.record(node).orders_since(since);
+        ensure!(sent.is_empty(), "on its return {node} was sent {sent:?}");
+        field.skein(&["resume", "--vehicle", node])?;
+        covered(field, &format!("all back after return {}", turn + 1))?;
+        super::formations::nearest(field, &mut Figures::default(), since)
+            .with_context(|| format!("return {} of {node}", turn + 1))?;
+    }
+    figures.took(&format!("{RETURNS} returns"), began, now());
+    field.kubectl().run(["delete", "swarm", SWARM, "--wait=false"])?;
+    wait_flying(field, 0)?;
+    nearest(field, figures, began)
+}

@@ -134,9 +134,12 @@ fn pymavlink_mavproxy_and_mavsdk_reach_two_vehicles_of_one_system_id_and_command
     let flight = Flight::begin(ServedBy::Embedded, &nodes, "mixed", &["--same-system-id"])?;
     let tcp = testkit::ports::free_tcp_port()?;
     let udp = [testkit::ports::free_udp_port()?, testkit::ports::free_udp_port()?];
-    let ports = format!("tcp:127.0.0.1:{tcp},udp:127.0.0.1:{},udp:127.0.0.1:{}", udp[0], udp[1]);
+    let (to, listen) = (
+        format!("--to=udp:127.0.0.1:{},udp:127.0.0.1:{}", udp[0], udp[1]),
+        format!("--listen=tcp:127.0.0.1:{tcp}"),
+    );
     // Those that a selector selects: both.
-    let connect = flight.connect(None, &["-l", "skein.dev/swarm=alpha", "--listen", &ports])?;
+    let connect = flight.connect(None, &["-l", "skein.dev/swarm=alpha", &to, &listen])?;
     let mut numbers = Vec::new();
     for node in nodes {
         let line = connect.wait_for_line(PATIENCE, |line| {

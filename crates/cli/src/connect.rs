@@ -40,6 +40,9 @@ const LINES: usize = 64;
 /// [`Failure`].
 pub async fn run(route: Route, args: ConnectArgs, drones: Vec<ObjectKey>) -> Result<(), Failure> {
     args.check_ports()?;
+    if let Some(hint) = args.hint() {
+        writeln!(std::io::stderr(), "{hint}")?;
+    }
     let interrupt = Interrupt::catch()?;
     tokio::select! {
         result = connect(route, args, drones) => result,
@@ -53,7 +56,7 @@ async fn connect(route: Route, args: ConnectArgs, drones: Vec<ObjectKey>) -> Res
     }
     let (say, lines) = mpsc::channel(LINES);
     let ways = Ways {
-        desk: Arc::new(Desk::new(args.listen.clone())),
+        desk: Arc::new(Desk::new(args.ports())),
         trunks: Trunks::new(route.clone()),
         watch_only: args.watch_only,
         say,

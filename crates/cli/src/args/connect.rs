@@ -8,11 +8,11 @@ use crate::failure::Failure;
 use clap::{ArgGroup, Args};
 use fleet::planning::selector::Selector;
 use std::fmt;
-use std::net::{IpAddr, SocketAddr};
+use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::str::FromStr;
 
-/// Where QGroundControl and most others listen.
-const USUAL: &str = "udp:127.0.0.1:14550";
+/// Where QGroundControl and most others listen on this computer.
+const USUAL_UDP_PORT: u16 = 14550;
 
 /// Arguments of `skein connect`.
 #[derive(Debug, Args)]
@@ -34,10 +34,14 @@ pub struct ConnectArgs {
     /// With --selector: in all namespaces; this is the default.
     #[arg(short = 'A', long, requires = "selector")]
     pub all_namespaces: bool,
-    /// Where the ground station is: udp:HOST:PORT sends there, as to QGroundControl; tcp:HOST:PORT waits for it. May be repeated.
+    /// Sends to a ground station that listens there, as QGroundControl does: udp:HOST:PORT. May be repeated.
     ///
-    /// Each port has at most 250 vehicles. More of them are on the next higher port, and so on.
-    #[arg(long, value_name = "PORT", default_value = USUAL, value_delimiter = ',')]
+    /// udp:127.0.0.1:14550 where neither --to nor --listen is given. Each port has at most 250 vehicles. More of them are on the next higher
+    /// port, and so on.
+    #[arg(long, value_name = "PORT", value_delimiter = ',', value_parser = Port::sent_to)]
+    pub to: Vec<Port>,
+    /// Waits there for ground stations that connect: tcp:HOST:PORT. May be repeated.
+    #[arg(long, value_name = "PORT", value_delimiter = ',')]
     pub listen: Vec<Port>,
     /// Only watches the vehicles: nothing that a ground station sends reaches them.
     #[arg(long)]
@@ -94,12 +98,28 @@ impl ConnectArgs {
         Ok(keys)
     }
 
+    /// All ports at which ground stations are met.
+    #[must_use]
+    pub fn ports(&self) -> Vec<Port> {
+        let named: Vec<Port> = self.to.iter().chain(&self.listen).cloned().collect();
+        if named.is_empty() { vec![Port::usual()] } else { named }
+    }
+
+    /// A line for a person who uses a form that will be removed.
+    #[must_use]
+    pub fn hint(&self) -> Option<String> {
+        let old = self.listen.iter().find(|port| matches!(port, Port::Udp { .. }))?;
+        Some(format!(
+            "--listen {old} sends there and does not listen: write --to {old}; a later version refuses the old form"
+        ))
+    }
+
     /// Refuses a port that others reach, unless that is meant.
     ///
     /// # Errors
     /// [`Failure::Usage`].
     pub fn check_ports(&self) -> Result<(), Failure> {
-        match self.listen.iter().find(|port| !port.is_local()) {
+        match self.to.iter().chain(&self.listen).find(|port| !port.is_local()) {
             Some(port) if !self.allow_remote => Err(Failure::Usage(format!(
                 "{port} is beyond this computer, and everybody there could do with the vehicles what you may; use 127.0.0.1, or add \
                  --allow-remote"
@@ -110,6 +130,32 @@ impl ConnectArgs {
 }
 
 impl Port {
+    fn usual() -> Self {
+        Self::Udp {
+            host: Ipv4Addr::LOCALHOST.to_string(),
+            port: USUAL_UDP_PORT,
+        }
+    }
+
+    /// A place to which frames are sent.
+    fn sent_to(text: &str) -> Result<Self, String> {
+        match text.parse()? {
+            Self::Tcp(address) => Err(format!(
+                "a ground station connects by TCP, nothing is sent there before: write --listen tcp:{address}"
+            )),
+            udp @ Self::Udp { .. } => Ok(udp),
+        }
+    }
+
+    /// The option that names it.
+    #[must_use]
+    pub const fn option(&self) -> &'static str {
+        match self {
+            Self::Udp { .. } => "--to",
+            Self::Tcp(_) => "--listen",
+        }
+    }
+
     /// The port for the vehicles of group `index`: the first 250 are group 0.
     ///
     /// # Errors
@@ -119,7 +165,8 @@ impl Port {
             let next = u16::try_from(index).ok().and_then(|index| port.checked_add(index));
             next.ok_or_else(|| {
                 Failure::Failed(format!(
-                    "there is no port {index} above {port}; choose a lower one with --listen"
+                    "there is no port {index} above {port}; choose a lower one with {}",
+                    self.option()
                 ))
             })
         };
@@ -224,16 +271,42 @@ mod tests {
     }
 
     #[test]
+    fn frames_are_sent_to_a_station_by_udp_and_a_station_that_connects_is_awaited_by_tcp() {
+        let ports = |words: &[&str]| {
+            let args = args(&[&["alpha"], words].concat());
+            let ports: Vec<String> = args.ports().iter().map(ToString::to_string).collect();
+            (ports, args.hint())
+        };
+        assert_eq!(ports(&[]), (vec!["udp:127.0.0.1:14550".to_owned()], None));
+        assert_eq!(
+            ports(&["--listen", "tcp:127.0.0.1:5760", "--to", "udp:127.0.0.1:14551"]),
+            (vec!["udp:127.0.0.1:14551".to_owned(), "tcp:127.0.0.1:5760".to_owned()], None)
+        );
+        let refused = Program::try_parse_from(["skein", "alpha", "--to", "tcp:127.0.0.1:5760"]);
+        let words = refused.err().unwrap().to_string();
+        assert!(words.contains("--listen tcp:127.0.0.1:5760"), "{words}");
+    }
+
+    #[test]
+    fn the_old_form_that_sends_still_does_with_a_line_that_says_how_it_is_written_now() {
+        let args = args(&["alpha", "--listen=udp:127.0.0.1:14551"]);
+        assert_eq!(args.ports()[0].to_string(), "udp:127.0.0.1:14551");
+        let hint = args.hint().unwrap();
+        assert!(hint.contains("write --to udp:127.0.0.1:14551") && !hint.contains('\n'), "{hint}");
+    }
+
+    #[test]
     fn a_port_that_others_reach_has_to_be_meant() {
-        for port in ["tcp:0.0.0.0:5760", "udp:192.0.2.7:14550", "udp:laptop:14550"] {
-            let refused = args(&["alpha", "--listen", port])
-                .check_ports()
-                .unwrap_err()
-                .to_string();
+        for (option, port) in [
+            ("--listen", "tcp:0.0.0.0:5760"),
+            ("--listen", "tcp:[::]:5760"),
+            ("--listen", "udp:192.0.2.7:14550"),
+            ("--to", "udp:192.0.2.7:14550"),
+            ("--to", "udp:laptop:14550"),
+        ] {
+            let refused = args(&["alpha", option, port]).check_ports().unwrap_err().to_string();
             assert!(refused.contains("--allow-remote"), "{refused}");
-            args(&["alpha", "--listen", port, "--allow-remote"])
-                .check_ports()
-                .unwrap();
+            args(&["alpha", option, port, "--allow-remote"]).check_ports().unwrap();
         }
         args(&["alpha"]).check_ports().unwrap();
     }

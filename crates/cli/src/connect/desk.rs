@@ -13,7 +13,7 @@ use tokio::sync::{Mutex, mpsc};
 
 /// All numbers and ports of one command.
 pub struct Desk {
-    listen: Vec<Port>,
+    ports: Vec<Port>,
     state: Mutex<State>,
 }
 
@@ -36,9 +36,9 @@ pub struct Seat {
 
 impl Desk {
     /// No vehicle has a number yet.
-    pub fn new(listen: Vec<Port>) -> Self {
+    pub fn new(ports: Vec<Port>) -> Self {
         Self {
-            listen,
+            ports,
             state: Mutex::default(),
         }
     }
@@ -90,7 +90,7 @@ impl Desk {
     async fn open_up_to(&self, state: &mut State, index: usize) -> Result<(), Failure> {
         while state.groups.len() <= index {
             let ports: Result<Vec<Port>, Failure> = self
-                .listen
+                .ports
                 .iter()
                 .map(|port| port.of_group(state.groups.len()))
                 .collect();

@@ -69,7 +69,8 @@ pub async fn open(ports: Vec<Port>) -> Result<Group, Failure> {
     let (to_hub, from_guests) = mpsc::channel(FROM_GUESTS);
     let admission = GuestAdmission::new(to_hub, Arc::default());
     for port in &ports {
-        let cannot = |why: String| Failure::Failed(format!("cannot use {port}: {why}; choose another with --listen"));
+        let option = port.option();
+        let cannot = |why: String| Failure::Failed(format!("cannot use {port}: {why}; choose another with {option}"));
         let admission = admission.clone();
         match port {
             Port::Tcp(address) => {

@@ -8,6 +8,7 @@
 //! 3: a Drone never moves to another vehicle).
 
 use link::dialect::{HEARTBEAT_DATA, MavAutopilot, MavType};
+use link::heartbeat::is_autopilot;
 use mavlink::MavHeader;
 use model::time::Moment;
 use model::units::{Address, ComponentId, SystemId};
@@ -79,7 +80,7 @@ impl Discovery {
 
     /// Takes in a HEARTBEAT (0).
     pub fn receive(&mut self, header: MavHeader, beat: &HEARTBEAT_DATA, now: Moment) -> Sighted {
-        if beat.autopilot == MavAutopilot::MAV_AUTOPILOT_INVALID || beat.mavtype == MavType::MAV_TYPE_GCS {
+        if !is_autopilot(beat.autopilot as u8, beat.mavtype as u8) {
             return Sighted::Ignored;
         }
         // Noise gets through a 16-bit checksum now and then; these cannot be true.
@@ -259,6 +260,25 @@ mod tests {
             Sighted::Ignored
         );
         assert!(!d.is_ours(header(9, 154)) && d.is_ours(header(9, 1)));
+    }
+
+    #[test]
+    fn radios_companions_and_stations_without_a_type_neither_hold_up_the_autopilot_nor_are_called_one() {
+        let generic = MavAutopilot::MAV_AUTOPILOT_GENERIC;
+        let ardupilot = MavAutopilot::MAV_AUTOPILOT_ARDUPILOTMEGA;
+        let mut d = Discovery::default();
+        for s in 0..3 {
+            for (who, beat) in [
+                (header(51, 68), beat(generic, MavType::MAV_TYPE_GENERIC)),
+                (header(255, 190), beat(generic, MavType::MAV_TYPE_GENERIC)),
+                (header(9, 191), beat(ardupilot, MavType::MAV_TYPE_ONBOARD_CONTROLLER)),
+                (header(9, 1), beat(ardupilot, QUAD)),
+            ] {
+                assert_eq!(d.receive(who, &beat, at(s)), Sighted::Ignored, "{who:?}");
+            }
+        }
+        let found = d.receive(header(9, 1), &beat(ardupilot, QUAD), at(3));
+        assert!(matches!(found, Sighted::Found(id) if id.system == SystemId(9)));
     }
 
     #[test]

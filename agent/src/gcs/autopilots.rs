@@ -103,7 +103,14 @@ mod tests {
     fn what_is_no_autopilot_does_not_count() {
         let mut autopilots = Autopilots::default();
         let invalid = MavAutopilot::MAV_AUTOPILOT_INVALID;
-        for (autopilot, mavtype) in [(invalid, MavType::MAV_TYPE_GIMBAL), (PX4, MavType::MAV_TYPE_GCS)] {
+        let generic = MavAutopilot::MAV_AUTOPILOT_GENERIC;
+        for (autopilot, mavtype) in [
+            (invalid, MavType::MAV_TYPE_GIMBAL),
+            (PX4, MavType::MAV_TYPE_GCS),
+            // A ground station that fills in no type: taken for an autopilot, its id would be refused to guests.
+            (generic, MavType::MAV_TYPE_GENERIC),
+            (PX4, MavType::MAV_TYPE_ONBOARD_CONTROLLER),
+        ] {
             assert_eq!(
                 autopilots.receive(&beat(Address::new(7, 1), autopilot, mavtype, true)),
                 None

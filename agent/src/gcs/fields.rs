@@ -5,12 +5,11 @@
 //!
 //! MAVLink 2 cuts zeros off the end of a payload, so what lies behind the end is 0.
 
+use link::heartbeat::is_autopilot;
 use link::raw::RawFrame;
 
 /// MAV_TYPE_GCS.
 const TYPE_GCS: u8 = 6;
-/// MAV_AUTOPILOT_INVALID: the sender is no autopilot.
-const NO_AUTOPILOT: u8 = 8;
 /// MAV_MODE_FLAG_SAFETY_ARMED.
 const ARMED: u8 = 0x80;
 
@@ -42,7 +41,7 @@ pub fn beat(frame: &RawFrame) -> Option<Beat> {
     let gcs = byte(frame, 4) == TYPE_GCS;
     (frame.message_id == HEARTBEAT).then(|| Beat {
         gcs,
-        autopilot: !gcs && byte(frame, 5) != NO_AUTOPILOT,
+        autopilot: is_autopilot(byte(frame, 5), byte(frame, 4)),
         armed: byte(frame, 6) & ARMED != 0,
     })
 }

@@ -3,8 +3,7 @@
 //! Owns: `Search`: where it searches, for how long, and what it remembers. Must not: write a byte, for it is not known yet what
 //! listens; or take a port that another program holds.
 //!
-//! A port is an autopilot's when a HEARTBEAT comes in whose sender flies (its autopilot is not INVALID, and it is no ground
-//! station, which may name the autopilot that it is for). Each port is heard at each usual baud rate for a little over two
+//! A port is an autopilot's when the HEARTBEAT of one comes in ([`is_autopilot`]). Each port is heard at each usual baud rate for a little over two
 //! heartbeats. A port on which not a byte comes at the first rate is silent at all of them. USB ports (ttyACM) have no true
 //! baud rate and are tried once.
 //!
@@ -16,11 +15,12 @@ pub mod ports;
 
 use crate::decode::decode;
 use crate::framing::Framer;
+use crate::heartbeat::is_autopilot;
 use crate::raw::Direction;
 use crate::transport::OpenError;
 use crate::transport::serial::{SerialLine, USUAL_BAUDS};
 use mavlink::MavHeader;
-use mavlink::dialects::ardupilotmega::{HEARTBEAT_DATA, MavAutopilot, MavMessage, MavType};
+use mavlink::dialects::ardupilotmega::{HEARTBEAT_DATA, MavMessage};
 use ports::Port;
 use std::fmt;
 use std::path::PathBuf;
@@ -232,7 +232,7 @@ async fn listen(line: &mut SerialLine) -> Reception {
 }
 
 fn flies(beat: &HEARTBEAT_DATA) -> bool {
-    beat.autopilot != MavAutopilot::MAV_AUTOPILOT_INVALID && beat.mavtype != MavType::MAV_TYPE_GCS
+    is_autopilot(beat.autopilot as u8, beat.mavtype as u8)
 }
 
 #[cfg(test)]

@@ -2,7 +2,7 @@
 //!
 //! Owns: link URLs ([`url`]), transports ([`transport`]) and which of them a URL names ([`opener`]), searching an autopilot
 //! ([`auto`]), framing and resynchronization ([`framing`], [`raw`],
-//! [`layout`]), reading messages ([`decode`]), signing ([`signing`]), the backlog filter after an open ([`backlog`]),
+//! [`layout`]), reading messages ([`decode`]), telling autopilots from others ([`heartbeat`]), signing ([`signing`]), the backlog filter after an open ([`backlog`]),
 //! numbers of vehicles that share a port ([`renumber`]),
 //! reconnecting (`supervisor`), writing ([`handle`]), the bounded event queue ([`events`]), copies of all frames
 //! ([`tap`]) and counters ([`mod@counters`], [`sequence`]).
@@ -18,6 +18,7 @@ pub mod decode;
 pub mod events;
 pub mod framing;
 pub mod handle;
+pub mod heartbeat;
 pub mod layout;
 pub mod link;
 pub mod opener;

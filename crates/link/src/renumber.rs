@@ -15,6 +15,9 @@ use std::collections::BTreeSet;
 /// System ids of vehicles on one port: 1 to this. Those above are left to ground stations.
 pub const VEHICLES_PER_PORT: u8 = 250;
 
+/// As which SiK radios speak on the wire (component 68).
+const RADIO: u8 = 51;
+
 /// Where ground stations see a vehicle.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Number {
@@ -26,25 +29,36 @@ pub struct Number {
 
 /// Which system ids are in use on which port.
 #[derive(Clone, Debug, Default)]
-pub struct Numbers(Vec<BTreeSet<u8>>);
+pub struct Numbers {
+    ports: Vec<BTreeSet<u8>>,
+    /// Ids of others on the wires of the vehicles.
+    others: BTreeSet<u8>,
+}
 
 impl Numbers {
-    /// A number for a vehicle that calls itself `own`: that one if it is free on the first port that has room, else the lowest that is.
-    /// It is never given to another one.
+    /// Something else than its vehicle speaks as `system` on a wire. Whether that is new; a number that a vehicle has already stays its own.
+    pub fn observe_other(&mut self, system: SystemId) -> bool {
+        self.others.insert(system.0)
+    }
+
+    /// A number for a vehicle that calls itself `own`: that one if it is free on the first port that has room, else the lowest free one as
+    /// which nothing else speaks on a wire, while there is such. It is never given to another one.
     pub fn give(&mut self, own: SystemId) -> Number {
         let ids = 1..=VEHICLES_PER_PORT;
         let room = self
-            .0
+            .ports
             .iter()
             .position(|port| port.len() < usize::from(VEHICLES_PER_PORT));
-        let port = room.unwrap_or(self.0.len());
+        let port = room.unwrap_or(self.ports.len());
         if room.is_none() {
-            self.0.push(BTreeSet::new());
+            self.ports.push(BTreeSet::new());
         }
-        let free = |id: &u8| self.0.get(port).is_some_and(|taken| !taken.contains(id));
+        let free = |id: &u8| self.ports.get(port).is_some_and(|taken| !taken.contains(id));
         let wanted = Some(own.0).filter(|own| ids.contains(own) && free(own));
-        let system = wanted.or_else(|| ids.into_iter().find(free)).unwrap_or(own.0);
-        if let Some(taken) = self.0.get_mut(port) {
+        let unused = |id: &u8| free(id) && *id != RADIO && !self.others.contains(id);
+        let lowest = || ids.clone().find(unused).or_else(|| ids.clone().find(free));
+        let system = wanted.or_else(lowest).unwrap_or(own.0);
+        if let Some(taken) = self.ports.get_mut(port) {
             taken.insert(system);
         }
         Number {
@@ -56,7 +70,7 @@ impl Numbers {
     /// Whether a vehicle has this number.
     #[must_use]
     pub fn is_taken(&self, number: Number) -> bool {
-        self.0
+        self.ports
             .get(number.port)
             .is_some_and(|port| port.contains(&number.system.0))
     }
@@ -64,7 +78,7 @@ impl Numbers {
     /// Whether no more than one vehicle has a number on `port`.
     #[must_use]
     pub fn is_alone(&self, port: usize) -> bool {
-        self.0.get(port).is_none_or(|port| port.len() < 2)
+        self.ports.get(port).is_none_or(|port| port.len() < 2)
     }
 }
 

@@ -77,6 +77,13 @@ impl Desk {
         })
     }
 
+    /// Something else than its vehicle speaks with the system id of `number` on a wire: no vehicle gets that one from now on. Whether a
+    /// vehicle has it already, the first time.
+    pub async fn observe_other(&self, number: Number) -> bool {
+        let mut state = self.state.lock().await;
+        state.numbers.observe_other(number.system) && state.numbers.is_taken(number)
+    }
+
     /// The vehicle of `drone` is not reached any more; its number stays its own.
     pub async fn leave(&self, drone: &ObjectKey) {
         let state = self.state.lock().await;

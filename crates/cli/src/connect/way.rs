@@ -11,11 +11,13 @@ use crate::server::GuestClient;
 use crate::watch::{RETRY, jitter};
 use link::framing::Framer;
 use link::raw::{Direction, RawFrame};
+use link::renumber::Number;
 use model::guest::LATE;
 use model::units::SystemId;
 use proto::v1;
 use proto::v1::connect_request::Message as ToCoordinator;
 use proto::v1::connect_response::Message as FromCoordinator;
+use std::collections::BTreeSet;
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::sync::mpsc;
@@ -171,6 +173,7 @@ impl Way {
         let _ = seat.group.send(ToGroup::Joined(seat.vehicle, way)).await;
         let mut framer = Framer::new(Direction::Autopilot);
         let mut lost = (0, Instant::now());
+        let mut others = BTreeSet::new();
         let (mut dropped, mut late, opened) = (0, 0, Instant::now());
         loop {
             tokio::select! {
@@ -178,6 +181,10 @@ impl Way {
                     Ok(Some(v1::ConnectResponse { message: Some(FromCoordinator::Frames(frames)) })) => {
                         framer.push(&frames.data);
                         while let Some(frame) = framer.next_after_silence() {
+                            let other = frame.system;
+                            if other != seat.vehicle.own && others.insert(other) {
+                                self.observe_other(&seat, other).await;
+                            }
                             let frame = ToGroup::Frame(seat.vehicle.number.system, frame);
                             let _ = seat.group.send(frame).await;
                         }
@@ -206,6 +213,21 @@ impl Way {
                     }
                 }
             }
+        }
+    }
+
+    /// Something else than the vehicle speaks as `other` on its wire.
+    async fn observe_other(&self, seat: &Seat, other: SystemId) {
+        let number = Number {
+            system: other,
+            ..seat.vehicle.number
+        };
+        if self.desk.observe_other(number).await {
+            self.say(format!(
+                "something else on its wire is system {0}, too, and is not shown: {0} is another vehicle's number here",
+                other.0
+            ))
+            .await;
         }
     }
 

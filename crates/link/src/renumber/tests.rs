@@ -54,8 +54,19 @@ fn more_than_250_vehicles_are_split_over_ports_and_no_number_is_given_twice() {
         .map(|number| (number.port, number.system.0))
         .collect();
     assert_eq!(given.len(), 600);
-    assert_eq!(given.last(), Some(&(2, 100)));
+    assert_eq!(given.last(), Some(&(2, 101)), "51 only where nothing else is free");
     assert!(given.iter().all(|(_, system)| (1..=250).contains(system)));
+}
+
+#[test]
+fn a_number_that_is_given_is_no_radio_s_and_none_that_something_else_has_on_a_wire() {
+    let mut numbers = Numbers::default();
+    assert!(numbers.observe_other(SystemId(3)) && !numbers.observe_other(SystemId(3)));
+    let given: Vec<u8> = (0..250).map(|_| numbers.give(SystemId(1)).system.0).collect();
+    assert_eq!(given[..4], [1, 2, 4, 5]);
+    assert_eq!(given[48..50], [50, 52], "SiK radios call themselves 51");
+    assert_eq!(given[248..], [3, 51], "rather than a further port");
+    assert_eq!(Numbers::default().give(SystemId(51)).system, SystemId(51), "its own");
 }
 
 #[test]

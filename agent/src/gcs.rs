@@ -1,7 +1,7 @@
 //! Ground stations connect to the agent and reach the autopilot through it, while the agent flies: QGroundControl,
 //! MAVProxy, MAVSDK and the like, by UDP and TCP. We call them guests.
 //!
-//! Owns: meeting them ([`flags`], [`udp`], [`tcp`], [`remote`], [`guest`]), where frames go ([`routes`], [`switch`]), whose heartbeats the
+//! Owns: meeting them ([`flags`], [`udp`], [`tcp`], [`remote`], [`guest`]), where frames go ([`routes`], [`askers`], [`switch`]), whose heartbeats the
 //! autopilot receives ([`charge`]), what onlookers may ask ([`read_only`], [`notice`]), and what is written and sent when
 //! ([`outbox`], [`guest_queue`], [`hub`]).
 //! Must not: change a byte of a frame, hold up the line or the agent, or answer in the autopilot's name.
@@ -10,6 +10,7 @@
 //! does for somebody else's doing: it keeps its hands off. Signed frames pass with the guest's signature; the agent
 //! signs nothing for it.
 
+pub mod askers;
 pub mod autopilots;
 pub mod charge;
 pub mod counters;

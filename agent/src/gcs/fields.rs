@@ -65,6 +65,12 @@ pub fn file_operation(frame: &RawFrame) -> Option<u8> {
     (frame.message_id == FILE_TRANSFER).then(|| byte(frame, 6))
 }
 
-fn byte(frame: &RawFrame, at: usize) -> u8 {
+/// The little-endian number in two bytes of the payload.
+pub(super) fn number(frame: &RawFrame, at: usize) -> u16 {
+    u16::from_le_bytes([byte(frame, at), byte(frame, at + 1)])
+}
+
+/// A byte of the payload.
+pub(super) fn byte(frame: &RawFrame, at: usize) -> u8 {
     frame.payload().get(at).copied().unwrap_or(0)
 }

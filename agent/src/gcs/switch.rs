@@ -13,6 +13,7 @@
 //! * it would reach the autopilot and is a heartbeat that [`super::charge`] holds back, or in read-only mode is not on the list
 //!   of [`super::read_only`]. Other guests get it all the same.
 
+use super::askers::Askers;
 use super::autopilots::Autopilots;
 use super::charge::Charge;
 use super::fields;
@@ -80,6 +81,7 @@ pub struct Verdict {
 pub struct Switch {
     policy: Policy,
     routes: Routes,
+    askers: Askers,
     charge: Charge,
     joined: BTreeMap<GuestId, Joined>,
     autopilots: Autopilots,
@@ -93,6 +95,7 @@ impl Switch {
         Self {
             policy,
             routes: Routes::default(),
+            askers: Askers::default(),
             charge: Charge::default(),
             joined: BTreeMap::new(),
             autopilots: Autopilots::default(),
@@ -109,6 +112,7 @@ impl Switch {
     /// A guest has gone.
     pub fn leave(&mut self, guest: GuestId) {
         self.routes.leave(guest);
+        self.askers.leave(guest);
         self.charge.leave(guest);
         self.joined.remove(&guest);
     }
@@ -138,7 +142,16 @@ impl Switch {
         if frame.message_id == SETUP_SIGNING {
             return Vec::new();
         }
-        self.routes.destinations(origin, frame.target).guests
+        let mut guests = self.routes.destinations(origin, frame.target).guests;
+        let asked = match origin {
+            Origin::Autopilot => self.askers.answer(frame, now),
+            Origin::Us | Origin::Guest(_) => Vec::new(),
+        };
+        // Several may go by the address that it is for.
+        if guests.iter().any(|guest| asked.contains(guest)) {
+            guests.retain(|guest| asked.contains(guest));
+        }
+        guests
     }
 
     /// What becomes of a guest's frame.
@@ -166,6 +179,9 @@ impl Switch {
         if to.autopilot {
             refusal = self.holds_back(guest, frame, joined, now);
             to.autopilot = refusal.is_none();
+        }
+        if to.autopilot {
+            self.askers.ask(guest, frame, now);
         }
         Verdict { to, refusal }
     }

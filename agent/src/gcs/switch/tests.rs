@@ -73,6 +73,27 @@ fn a_guest_that_may_only_watch_hears_the_vehicle_and_reaches_nobody() {
     assert_eq!(switch.in_charge(), None, "its heartbeats count for nothing");
 }
 
+#[test]
+fn of_two_stations_of_one_id_only_the_one_that_ordered_receives_the_answer() {
+    let (mut switch, now) = switch(OPEN);
+    let ack = |command| {
+        let data = COMMAND_ACK_DATA {
+            command,
+            target_system: 255,
+            target_component: 190,
+            ..COMMAND_ACK_DATA::default()
+        };
+        from_line(frame(VEHICLE, &MavMessage::COMMAND_ACK(data)), Direction::Autopilot)
+    };
+    let (home, message) = (MavCmd::MAV_CMD_DO_SET_HOME, MavCmd::MAV_CMD_REQUEST_MESSAGE);
+    switch.receive_from_guest(A, &command(QGC, home), now);
+    switch.receive_from_guest(B, &command(QGC, message), now);
+    assert_eq!(switch.receive_from_line(&ack(message), now), [B]);
+    assert_eq!(switch.receive_from_line(&ack(home), now), [A]);
+    let unknown = ack(MavCmd::MAV_CMD_DO_JUMP);
+    assert_eq!(switch.receive_from_line(&unknown, now), [A, B], "who asked is not known");
+}
+
 fn refusal(switch: &mut Switch, frame: &RawFrame, now: Instant) -> Option<Refusal> {
     let verdict = switch.receive_from_guest(A, frame, now);
     assert_eq!(verdict.to.autopilot, verdict.refusal.is_none(), "{verdict:?}");

@@ -6,6 +6,7 @@
 use crate::args::Port;
 use crate::failure::Failure;
 use agent::gcs::any_like;
+use agent::gcs::askers::Askers;
 use agent::gcs::guest::{FromGuest, GuestAdmission};
 use agent::gcs::guest_queue::GuestQueue;
 use agent::gcs::routes::GuestId;
@@ -19,7 +20,7 @@ use std::time::Duration;
 use tokio::net::{TcpListener, UdpSocket, lookup_host};
 use tokio::sync::mpsc;
 use tokio::task::JoinSet;
-use tokio::time::timeout;
+use tokio::time::{Instant, timeout};
 
 /// Frames and news that wait to be handed on.
 const WAITING: usize = 256;
@@ -112,6 +113,7 @@ struct Hub {
     numbers: Arc<Numbers>,
     vehicles: BTreeMap<SystemId, (Renumbered, mpsc::Sender<RawFrame>)>,
     guests: BTreeMap<GuestId, GuestQueue>,
+    askers: Askers,
 }
 
 impl Hub {
@@ -133,9 +135,10 @@ impl Hub {
                     Some(FromGuest::Joined(guest, _, queue)) => {
                         self.guests.insert(guest, queue);
                     }
-                    Some(FromGuest::Received(_, frame)) => self.receive(&frame),
+                    Some(FromGuest::Received(guest, frame)) => self.receive(guest, &frame),
                     Some(FromGuest::Left(guest)) => {
                         self.guests.remove(&guest);
+                        self.askers.leave(guest);
                     }
                     None => return,
                 },
@@ -143,19 +146,23 @@ impl Hub {
         }
     }
 
-    /// Hands a frame of a vehicle to all ground stations; each loses its oldest where it is too slow.
-    fn hand_out(&self, system: SystemId, frame: &RawFrame) {
+    /// Hands a frame of a vehicle to all ground stations, an answer to those that asked; each loses its oldest where it is too slow.
+    fn hand_out(&mut self, system: SystemId, frame: &RawFrame) {
         let vehicle = self.vehicles.get(&system);
         if let Some(frame) = vehicle.and_then(|(vehicle, _)| vehicle.to_guests(frame, &self.numbers)) {
+            let asked = self.askers.answer(&frame, Instant::now());
             let frame = Arc::new(frame);
-            for queue in self.guests.values() {
-                queue.push(Arc::clone(&frame));
+            for (guest, queue) in &self.guests {
+                if asked.is_empty() || asked.contains(guest) {
+                    queue.push(Arc::clone(&frame));
+                }
             }
         }
     }
 
     /// Hands a ground station's frame to the vehicles that it is for. A way that takes none is full of newer ones soon enough.
-    fn receive(&self, frame: &RawFrame) {
+    fn receive(&mut self, guest: GuestId, frame: &RawFrame) {
+        self.askers.ask(guest, frame, Instant::now());
         for (vehicle, way) in self.vehicles.values() {
             if let Some(frame) = vehicle.to_vehicle(frame, &self.numbers) {
                 let _ = way.try_send(frame);
@@ -222,6 +229,47 @@ mod tests {
         let mut heard = vec![0; shown.bytes.len()];
         timeout(within, station.read_exact(&mut heard)).await.unwrap().unwrap();
         assert_eq!(heard, shown.bytes);
+    }
+
+    /// MAV_CMD_DO_SET_HOME of 255/190 for (1, 1), and its COMMAND_ACK.
+    const ORDERS_1: &str = "fd20000007ffbe4c000000000000000000000000000000000000000000000000000000000000b3000101f48b";
+    const TAKEN_BY_1: &str = "fd0a00000701014d0000b300000000000000ffbe5913";
+
+    #[tokio::test]
+    async fn of_two_ground_stations_of_one_id_the_answer_reaches_only_the_one_that_asked() {
+        let free = std::net::TcpListener::bind("127.0.0.1:0")
+            .unwrap()
+            .local_addr()
+            .unwrap();
+        let group = open(vec![Port::Tcp(free)]).await.unwrap();
+        let mut numbers = Numbers::default();
+        let vehicle = Renumbered {
+            own: SystemId(1),
+            number: numbers.give(SystemId(1)),
+        };
+        let (way, mut arrives) = mpsc::channel(8);
+        group.sender.send(ToGroup::Joined(vehicle, way)).await.unwrap();
+        group.know(&Arc::new(numbers)).await;
+        let within = Duration::from_secs(10);
+        let (order, beat) = (bytes(ORDERS_1), bytes(BEAT));
+        let mut stations = Vec::new();
+        for _ in 0..2 {
+            let mut station = TcpStream::connect(free).await.unwrap();
+            station.write_all(&bytes(ASKS_1)).await.unwrap();
+            timeout(within, arrives.recv()).await.unwrap().unwrap();
+            stations.push(station);
+        }
+        stations[1].write_all(&order).await.unwrap();
+        timeout(within, arrives.recv()).await.unwrap().unwrap();
+        for frame in [bytes(TAKEN_BY_1), beat.clone()] {
+            let frame = RawFrame::parse(&frame).unwrap();
+            group.sender.send(ToGroup::Frame(SystemId(1), frame)).await.unwrap();
+        }
+        for (station, expected) in stations.iter_mut().zip([beat.clone(), [bytes(TAKEN_BY_1), beat].concat()]) {
+            let mut heard = vec![0; expected.len()];
+            timeout(within, station.read_exact(&mut heard)).await.unwrap().unwrap();
+            assert_eq!(heard, expected);
+        }
     }
 
     #[tokio::test]

@@ -94,14 +94,18 @@ impl Askers {
         let Some(to) = frame.target.filter(|_| !topics.is_empty()) else {
             return Vec::new();
         };
-        self.0.retain(|question| now.saturating_duration_since(question.at) < ANSWERED_WITHIN);
+        self.0
+            .retain(|question| now.saturating_duration_since(question.at) < ANSWERED_WITHIN);
         let fits = |question: &Question, topic: &Wanted| {
             let system = question.of == SystemId(0) || question.of == frame.system;
             let component = to.component == ComponentId(0) || to.component == question.by.component;
             system && component && question.by.system == to.system && topic.is(question.topic)
         };
         for topic in &topics {
-            let open = self.0.iter().any(|question| fits(question, topic) && !question.answered);
+            let open = self
+                .0
+                .iter()
+                .any(|question| fits(question, topic) && !question.answered);
             let mut guests = Vec::new();
             for question in &mut self.0 {
                 if fits(question, topic) && question.answered != open {

@@ -91,7 +91,11 @@ fn of_two_stations_of_one_id_only_the_one_that_ordered_receives_the_answer() {
     assert_eq!(switch.receive_from_line(&ack(message), now), [B]);
     assert_eq!(switch.receive_from_line(&ack(home), now), [A]);
     let unknown = ack(MavCmd::MAV_CMD_DO_JUMP);
-    assert_eq!(switch.receive_from_line(&unknown, now), [A, B], "who asked is not known");
+    assert_eq!(
+        switch.receive_from_line(&unknown, now),
+        [A, B],
+        "who asked is not known"
+    );
 }
 
 fn refusal(switch: &mut Switch, frame: &RawFrame, now: Instant) -> Option<Refusal> {

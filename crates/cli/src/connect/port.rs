@@ -265,7 +265,10 @@ mod tests {
             let frame = RawFrame::parse(&frame).unwrap();
             group.sender.send(ToGroup::Frame(SystemId(1), frame)).await.unwrap();
         }
-        for (station, expected) in stations.iter_mut().zip([beat.clone(), [bytes(TAKEN_BY_1), beat].concat()]) {
+        for (station, expected) in stations
+            .iter_mut()
+            .zip([beat.clone(), [bytes(TAKEN_BY_1), beat].concat()])
+        {
             let mut heard = vec![0; expected.len()];
             timeout(within, station.read_exact(&mut heard)).await.unwrap().unwrap();
             assert_eq!(heard, expected);

@@ -42,8 +42,8 @@ mod tests {
     #[test]
     fn radios_companions_payloads_and_stations_without_a_type_are_no_autopilots() {
         use MavAutopilot::{
-            MAV_AUTOPILOT_ARDUPILOTMEGA as ARDUPILOT, MAV_AUTOPILOT_GENERIC as GENERIC, MAV_AUTOPILOT_INVALID as INVALID,
-            MAV_AUTOPILOT_PX4 as PX4,
+            MAV_AUTOPILOT_ARDUPILOTMEGA as ARDUPILOT, MAV_AUTOPILOT_GENERIC as GENERIC,
+            MAV_AUTOPILOT_INVALID as INVALID, MAV_AUTOPILOT_PX4 as PX4,
         };
         for (autopilot, mav_type, expected) in [
             (ARDUPILOT, MavType::MAV_TYPE_QUADROTOR, true),

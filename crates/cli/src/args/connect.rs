@@ -139,7 +139,7 @@ impl Port {
 
     /// A place to which frames are sent.
     fn sent_to(text: &str) -> Result<Self, String> {
-        match text.parse()? {
+        match text.parse::<Self>()? {
             Self::Tcp(address) => Err(format!(
                 "a ground station connects by TCP, nothing is sent there before: write --listen tcp:{address}"
             )),
@@ -280,7 +280,10 @@ mod tests {
         assert_eq!(ports(&[]), (vec!["udp:127.0.0.1:14550".to_owned()], None));
         assert_eq!(
             ports(&["--listen", "tcp:127.0.0.1:5760", "--to", "udp:127.0.0.1:14551"]),
-            (vec!["udp:127.0.0.1:14551".to_owned(), "tcp:127.0.0.1:5760".to_owned()], None)
+            (
+                vec!["udp:127.0.0.1:14551".to_owned(), "tcp:127.0.0.1:5760".to_owned()],
+                None
+            )
         );
         let refused = Program::try_parse_from(["skein", "alpha", "--to", "tcp:127.0.0.1:5760"]);
         let words = refused.err().unwrap().to_string();
@@ -292,7 +295,10 @@ mod tests {
         let args = args(&["alpha", "--listen=udp:127.0.0.1:14551"]);
         assert_eq!(args.ports()[0].to_string(), "udp:127.0.0.1:14551");
         let hint = args.hint().unwrap();
-        assert!(hint.contains("write --to udp:127.0.0.1:14551") && !hint.contains('\n'), "{hint}");
+        assert!(
+            hint.contains("write --to udp:127.0.0.1:14551") && !hint.contains('\n'),
+            "{hint}"
+        );
     }
 
     #[test]

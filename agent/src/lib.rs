@@ -1,6 +1,6 @@
 //! The agent: one on each companion computer, usually a process of its own, which flies one vehicle as its Drone wants.
 //!
-//! Owns: finding the autopilot ([`discovery`]), receiving from it ([`normalize`], [`streams`], [`metadata`]), commanding it ([`recipe`],
+//! Owns: finding the autopilot ([`discovery`], [`shared_id`]), receiving from it ([`normalize`], [`streams`], [`metadata`]), commanding it ([`recipe`],
 //! [`command`]), the uplink ([`uplink`], [`dial`], [`coordinator`], [`credentials`], [`contact`]), what survives a restart
 //! ([`state_file`], `durable`), the plan that the vehicle flies by itself ([`plan`]), ground stations as guests ([`gcs`]), the
 //! flight log ([`flight_log`]), what people ask about it ([`logs`]) and its way to an object store (`upload`, [`sent`]), and putting it
@@ -39,6 +39,7 @@ pub mod remote_id;
 pub mod rules;
 pub mod run;
 pub mod sent;
+pub mod shared_id;
 pub mod shell;
 pub mod state_file;
 mod state_folder;

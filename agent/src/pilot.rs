@@ -18,6 +18,7 @@ use crate::preflight::{Ours, Reader};
 use crate::recipe;
 use crate::remote_id::RemoteId;
 use crate::rules::Board;
+use crate::shared_id::SharedId;
 use crate::state_file::State;
 use crate::streams::{Needed, Request, Streams};
 use fleet::flight::battery::Gauge;
@@ -64,6 +65,7 @@ mod refusal;
 mod remote_id;
 mod reporting;
 mod rules;
+mod shared_id;
 mod stand_down;
 
 /// Our heartbeat, 1 Hz by convention.
@@ -74,12 +76,16 @@ const SPEAK_FIRST_AFTER: Duration = Duration::from_millis(1500);
 const WRITE_WITHIN: Duration = Duration::from_millis(500);
 const WRITE_ARM_WITHIN: Duration = Duration::from_millis(200);
 
+/// Longest reason of a link that is down: it goes into conditions, and names every port that was tried.
+const LINK_FAULT_CHARS: usize = 600;
+
 /// The agent's mind.
 #[derive(Debug)]
 pub struct Pilot {
     node: NodeName,
     state: State,
     discovery: Discovery,
+    shared_id: SharedId,
     normalizer: Normalizer,
     streams: Streams,
     /// When home was asked for again because it is elsewhere.
@@ -105,6 +111,8 @@ pub struct Pilot {
     logs: LogFetch,
     terminating: bool,
     link_up: Option<Moment>,
+    /// Why the link is down, while it is.
+    link_fault: Option<String>,
     outstanding: Option<Outstanding<Purpose>>,
     kills: Kills,
     to_send: Option<MavMessage>,
@@ -150,6 +158,7 @@ impl Pilot {
             node,
             state,
             discovery: Discovery::staying_with(only),
+            shared_id: SharedId::default(),
             normalizer: Normalizer::default(),
             streams: Streams::default(),
             home_asked: None,
@@ -169,6 +178,7 @@ impl Pilot {
             logs: LogFetch::default(),
             terminating: false,
             link_up: None,
+            link_fault: None,
             outstanding: None,
             kills: Kills::default(),
             to_send: None,
@@ -222,14 +232,18 @@ impl Pilot {
     /// Takes what happened on the link.
     pub fn receive(&mut self, event: &LinkEvent, now: Moment, jitter: f64) {
         match event {
-            LinkEvent::Up => self.link_up = Some(now),
-            LinkEvent::Down(_) => self.link_up = None,
+            LinkEvent::Up => (self.link_up, self.link_fault) = (Some(now), None),
+            LinkEvent::Down(why) => {
+                self.link_up = None;
+                self.link_fault = Some(why.chars().take(LINK_FAULT_CHARS).collect());
+            }
             LinkEvent::Frame(frame) => self.receive_frame(frame, now, jitter),
         }
         self.observe(now);
     }
 
     fn receive_frame(&mut self, frame: &Frame, now: Moment, jitter: f64) {
+        self.hear_shared_id(frame, now);
         if let MavMessage::HEARTBEAT(beat) = &frame.message {
             match self.discovery.receive(frame.header, beat, now) {
                 // It may be another airframe by now.
@@ -265,6 +279,7 @@ impl Pilot {
             return;
         }
         let heard = self.normalizer.receive(&mut self.vehicle, &frame.message, now);
+        self.vehicle.id_shared_at = self.shared_id.noticed().map(|(_, at)| at);
         for text in heard.texts {
             self.memory.received(&text, now);
             self.board.text(&text);

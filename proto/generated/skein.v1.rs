@@ -844,6 +844,9 @@ pub struct Report {
     /// field.
     #[prost(message, optional, tag = "36")]
     pub accuracy: ::core::option::Option<Accuracy>,
+    /// Why the link to the autopilot is not open, in words; unset while it is, and from an agent that is older than this field.
+    #[prost(string, optional, tag = "37")]
+    pub link_fault: ::core::option::Option<::prost::alloc::string::String>,
 }
 /// One standard deviation of a position: the worse of GPS_RAW_INT (24) and of ESTIMATOR_STATUS (230) or EKF_STATUS_REPORT (193).
 #[derive(Clone, Copy, PartialEq, ::prost::Message)]

@@ -27,10 +27,13 @@ const RULES_NOT_IN_FORCE: &str = "a Geofence or ParameterProfile that selects th
 impl Pilot {
     /// Why a vehicle on the ground is not armed although its autopilot might arm: reasons of ours.
     fn own_reasons(&self, truth: FlightTruth, now: Moment) -> Vec<ArmingReason> {
+        // Which of the two is on the ground is not known then.
+        let shared = self.shared_id_reason(now);
         if truth != FlightTruth::Disarmed {
-            return Vec::new();
+            return shared.into_iter().collect();
         }
         let mut reasons: Vec<ArmingReason> = self.unsaved.iter().cloned().collect();
+        reasons.extend(shared);
         reasons.extend(self.remote_id_reasons(now));
         let uid = self.state.fence.held.as_ref().map(|held| &held.uid);
         reasons.extend(self.stands_down(uid, now));
@@ -108,6 +111,16 @@ impl Pilot {
         unreported(text, self.link_up.unwrap_or(now), now)
     }
 
+    /// What a person should mend, also where it prevents nothing.
+    fn warnings(&self, now: Moment) -> Vec<String> {
+        let shared = self.shared_id_reason(now).map(|reason| reason.text);
+        let problems: &[String] = match self.preflight_policy() {
+            Preflight::Ignore => &[],
+            Preflight::Warn | Preflight::Refuse => &self.preflight.findings().problems[..],
+        };
+        shared.into_iter().chain(problems.iter().cloned()).collect()
+    }
+
     fn route_state(&self) -> RouteState {
         let fence = &self.state.fence;
         let order = fence.held.as_ref().and_then(|held| held.route.clone());
@@ -142,6 +155,7 @@ impl Pilot {
             node: self.node.clone(),
             made: now,
             link_alive: vehicle.link_alive(now),
+            link_fault: self.link_fault.clone().filter(|_| !vehicle.link_alive(now)),
             identity: vehicle.identity.clone(),
             inventory: vehicle.inventory,
             truth,
@@ -181,10 +195,7 @@ impl Pilot {
                 .as_ref()
                 .and_then(|identity| self.preflight.return_altitude(identity.autopilot)),
             traffic: position.map_or_else(Vec::new, |from| self.traffic.near((from.at, from.amsl), now)),
-            warnings: match self.preflight_policy() {
-                Preflight::Ignore => Vec::new(),
-                Preflight::Warn | Preflight::Refuse => self.preflight.findings().problems.clone(),
-            },
+            warnings: self.warnings(now),
             rules: self.rules_report(),
             plan: self.keeper.report(self.named_plan()),
             remote_id: self.remote_id_report(now),

@@ -139,6 +139,7 @@ impl Pilot {
         let beat = self.vehicle.heartbeat.as_ref();
         let fresh = beat.is_some_and(|beat| beat.fresh(now, FRESH_FOR_ARMING).is_some());
         fresh
+            && !self.vehicle.shares_id(now)
             && now >= self.line_behind_until
             && self.vehicle.truth(now) == FlightTruth::Disarmed
             && !self.memory.arm_under_way(now)

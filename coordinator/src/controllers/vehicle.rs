@@ -25,8 +25,8 @@ use kube::runtime::reflector::store::{Writer, WriterDropped};
 use kube::runtime::watcher;
 use model::ids::{DroneName, NodeName};
 use model::vehicle::HardwareUid;
-use next::{Counted, NodeSnapshot, Step, steps};
-use std::collections::{BTreeMap, HashSet};
+use next::{Airframe, Counted, NodeSnapshot, Step, steps};
+use std::collections::{BTreeMap, HashMap, HashSet};
 use std::sync::Arc;
 use std::time::Duration;
 use tokio::task::JoinSet;
@@ -44,6 +44,14 @@ const MOST_WRITES: usize = 100;
 
 /// Writes under way at once.
 const AT_A_TIME: usize = 4;
+
+/// Which nodes observe which number of hardware.
+type Hardware<'a> = HashMap<HardwareUid, Vec<&'a NodeName>>;
+
+fn other_node<'a>(hardware: &Hardware<'a>, node: &NodeName, airframe: Option<Airframe>) -> Option<&'a NodeName> {
+    let nodes = hardware.get(&airframe?.0?)?;
+    nodes.iter().find(|other| **other != node).copied()
+}
 
 /// What the inventory is made from.
 struct Inventory {
@@ -113,9 +121,10 @@ impl Inventory {
         for (node, _) in self.observer.sessions.connected() {
             nodes.entry(node).or_default();
         }
+        let hardware = self.hardware(nodes.keys(), now);
         let mut due = Vec::new();
         for (node, known) in &nodes {
-            for (name, step, urgency) in self.steps_of(node, known, now, wall) {
+            for (name, step, urgency) in self.steps_of(node, known, &hardware, now, wall) {
                 let rests = self.failures.resting(&name, now).is_some();
                 if !rests && self.paces.due(&name, urgency, now) == Due::Now {
                     let object = known.iter().find(|vehicle| vehicle.name_any() == name);
@@ -134,10 +143,23 @@ impl Inventory {
             .await;
     }
 
+    /// The nodes whose agents observe a number of hardware now.
+    fn hardware<'a>(&self, nodes: impl Iterator<Item = &'a NodeName>, now: Instant) -> Hardware<'a> {
+        let mut hardware = Hardware::new();
+        for node in nodes {
+            let report = self.observer.sessions.current(node);
+            if let Some(Airframe(Some(uid))) = self.airframes.of(node, report.as_deref(), now) {
+                hardware.entry(uid).or_default().push(node);
+            }
+        }
+        hardware
+    }
+
     fn steps_of(
         &mut self,
         node: &NodeName,
         known: &[Arc<Vehicle>],
+        hardware: &Hardware<'_>,
         now: Instant,
         wall: Timestamp,
     ) -> Vec<(String, Step, Urgency)> {
@@ -167,6 +189,7 @@ impl Inventory {
             drone: drone.as_ref().map(|(name, airframe)| (name, *airframe)),
             report,
             airframe,
+            same_hardware: other_node(hardware, node, airframe),
             free,
             rules: rules.as_ref(),
             remote_id: remote_id.as_ref(),

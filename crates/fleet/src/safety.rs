@@ -145,6 +145,9 @@ pub enum NoArm {
     /// The airframe is another one, or has not yet said which it is.
     #[error("the airframe is not known to be the one that serves the Drone")]
     Airframe,
+    /// Another vehicle speaks with its system id on its line.
+    #[error("two vehicles speak with its system id on its line")]
+    SharedId,
     /// The autopilot was not heard lately enough.
     #[error("the autopilot was not heard within the last {} s", FRESH_FOR_ARMING.as_secs())]
     LinkNotFresh,
@@ -237,6 +240,9 @@ pub fn may_arm(q: &ArmQuestion<'_>) -> Result<ArmPermit, NoArm> {
     let beat = q.vehicle.heartbeat.as_ref();
     if beat.is_none_or(|h| h.fresh(q.now, FRESH_FOR_ARMING).is_none()) {
         return Err(NoArm::LinkNotFresh);
+    }
+    if q.vehicle.shares_id(q.now) {
+        return Err(NoArm::SharedId);
     }
     if q.record.airframe(held, q.vehicle) != Airframe::Same {
         return Err(NoArm::Airframe);

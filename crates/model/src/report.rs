@@ -34,6 +34,8 @@ pub struct Report {
     pub made: Moment,
     /// Whether the autopilot is being heard.
     pub link_alive: bool,
+    /// Why the link to the autopilot is not open, in words, while it is not.
+    pub link_fault: Option<String>,
     /// The vehicle's identity, once received.
     pub identity: Option<Identity>,
     /// What the vehicle's autopilot reports of the aircraft itself.
@@ -134,6 +136,7 @@ impl Report {
             node,
             made: Moment::at(std::time::Duration::ZERO),
             link_alive: false,
+            link_fault: None,
             identity: None,
             inventory: Inventory {
                 board: None,

@@ -330,7 +330,12 @@ pub struct Vehicle {
     pub home_at: Option<Wgs84>,
     /// Whether the mission that it flies, if it flies one, is ours; as the agent knows, and not the autopilot.
     pub our_plan: OurPlan,
+    /// When messages last showed that two vehicles speak with its system id on its line.
+    pub id_shared_at: Option<Moment>,
 }
+
+/// Two vehicles that speak with one system id are noticed again within this while both are received.
+pub const ID_SHARED_FOR: Duration = Duration::from_secs(30);
 
 /// Whether a vehicle is on a plan of ours.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Hash)]
@@ -400,6 +405,12 @@ impl Vehicle {
         self.heartbeat
             .as_ref()
             .is_some_and(|h| h.fresh(now, LINK_LOST_AFTER).is_some())
+    }
+
+    /// Whether another vehicle speaks with its system id on its line: what is known of the two cannot be told apart, and orders reach both.
+    #[must_use]
+    pub fn shares_id(&self, now: Moment) -> bool {
+        self.id_shared_at.is_some_and(|at| now.since(at) <= ID_SHARED_FOR)
     }
 
     /// Is it flying? The rule: `armed && landed_state in {in air, taking off, landing}`, both heard lately.

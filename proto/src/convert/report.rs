@@ -83,6 +83,7 @@ impl From<&Report> for v1::Report {
             }),
             inventory: (r.inventory != Inventory::default()).then(|| r.inventory.into()),
             stand_down: r.stand_down.as_ref().map(Into::into),
+            link_fault: r.link_fault.clone(),
         }
     }
 }
@@ -145,6 +146,7 @@ pub fn report(node: NodeName, r: v1::Report) -> Result<Report, BadMessage> {
         owed: r.owed.map(Into::into),
         others_flew: r.others_flew,
         stand_down: r.stand_down.map(TryInto::try_into).transpose()?,
+        link_fault: r.link_fault.filter(|_| !r.link_alive),
         route: r.route.map(TryInto::try_into).transpose()?.unwrap_or_default(),
         home: r.home.map(TryInto::try_into).transpose()?,
         return_height: (r.return_altitude_above_home_m)

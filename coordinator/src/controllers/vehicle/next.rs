@@ -53,6 +53,8 @@ pub struct NodeSnapshot<'a> {
     pub report: Option<&'a Report>,
     /// Which airframe its agent receives; `None` while that is not known.
     pub airframe: Option<Airframe>,
+    /// Another node whose agent observes the same number of hardware now.
+    pub same_hardware: Option<&'a NodeName>,
     /// Whether a Drone could be bound to it; the outer `None`: it is no drone node.
     pub free: Option<Result<(), Why>>,
     /// Its Remote ID, if it has any.
@@ -167,6 +169,9 @@ pub fn steps(
         let next = match (&current, snapshot.report) {
             (Some(_), Some(report)) if is_current => heard(&old, snapshot, vehicle, report, now),
             (Some(other), _) => unheard(&old, "AnotherAirframe", &another(snapshot.node, other), now),
+            (None, Some(report)) if !report.link_alive => {
+                unheard(&old, Why::AutopilotSilent.reason(), &autopilot_silent(report), now)
+            }
             (None, _) => unheard(&old, Why::AgentSilent.reason(), "its agent is not connected", now),
         };
         let next = VehicleStatus {
@@ -187,6 +192,23 @@ pub fn steps(
         steps.push((name, Step::Create(spec), Urgency::Now));
     }
     steps
+}
+
+/// What is said of an autopilot that is not received, and why its link is not open.
+fn autopilot_silent(report: &Report) -> String {
+    let sentence = Why::AutopilotSilent.sentence();
+    match &report.link_fault {
+        Some(fault) => format!("{sentence}; its link is not open: {fault}"),
+        None => sentence.to_owned(),
+    }
+}
+
+/// A warning: numbers tell airframes apart on one node, and nodes tell apart those of one number.
+fn same_hardware(other: &NodeName) -> String {
+    format!(
+        "the autopilot of node {other} reports the same hardware number: if both are one autopilot, stop one of its agents; else give one board a \
+         number of its own, since an exchange of the two is not noticed"
+    )
 }
 
 fn another(node: &NodeName, name: &str) -> String {
@@ -251,11 +273,20 @@ fn heard(
     let of = |kind, value, (reason, message): (&str, &str)| {
         condition(&old.conditions, kind, value, reason, message, GENERATION, now)
     };
-    let silent = Why::AutopilotSilent;
-    let ready = match report.link_alive {
-        true => ("Heard", "its agent receives from its autopilot"),
-        false => (silent.reason(), silent.sentence()),
+    let said = match report.link_alive {
+        true => "its agent receives from its autopilot".to_owned(),
+        false => autopilot_silent(report),
     };
+    let said = match snapshot.same_hardware.map(same_hardware) {
+        Some(warning) => format!("{said}; {warning}"),
+        None => said,
+    };
+    let reason = if report.link_alive {
+        "Heard"
+    } else {
+        Why::AutopilotSilent.reason()
+    };
+    let ready = (reason, said.as_str());
     let serves = snapshot.served_by(vehicle, true);
     let serves = serves.map(|drone| format!("it serves Drone {drone}"));
     let free = snapshot.drone.map_or(snapshot.free, |_| Some(Err(Why::Taken)));

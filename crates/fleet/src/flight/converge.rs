@@ -245,6 +245,10 @@ fn from_the_ground(s: &Situation<'_>, held: &Assignment) -> Verdict {
     if s.stands_down {
         return rest(Activity::NotArmable);
     }
+    // Whatever is sent reaches the other one, too.
+    if s.vehicle.shares_id(s.now) {
+        return rest(Activity::NotArmable);
+    }
     // No leader confirms the assignment, nothing is known to be of now, or it may be another airframe.
     if !s.led() || s.behind || s.record.airframe(held, s.vehicle) != Airframe::Same {
         return rest(Activity::Waiting);

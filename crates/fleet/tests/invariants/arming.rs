@@ -318,6 +318,21 @@ fn a_vehicle_whose_home_is_elsewhere_is_armed_only_where_it_may_have_flown_from_
 }
 
 #[test]
+fn a_vehicle_whose_system_id_another_has_on_its_line_is_not_armed_until_only_one_is_heard() {
+    let vehicles = vehicles();
+    let (ready, _) = vehicles.iter().find(|(_, forbidden)| !forbidden).unwrap();
+    let (held, record) = (assigned("d", HIGHEST, FLYING), FlightRecord::default());
+    for (ago_s, armed) in [(0, false), (30, false), (31, true)] {
+        let vehicle = Vehicle {
+            id_shared_at: Some(at(NOW - ago_s * 1000)),
+            ..ready.clone()
+        };
+        let refused = may_arm(&question(&vehicle, &held, &record)).err();
+        assert_eq!(refused, (!armed).then_some(NoArm::SharedId), "{ago_s} s");
+    }
+}
+
+#[test]
 fn only_the_airframe_that_serves_the_drone_is_armed() {
     let vehicles = vehicles();
     let ready = vehicles.iter().find(|(_, forbidden)| !forbidden).unwrap();

@@ -235,6 +235,7 @@ fn reports() -> impl Strategy<Value = Report> {
                     name: format!("d-{made}"),
                 },
             }),
+            link_fault: (!link_alive).then(|| format!("serial device /dev/ttyACM{takeovers} is missing")),
             route,
             home,
             inventory: Inventory {

@@ -38,6 +38,7 @@ fn snapshot<'a>(node: &'a NodeName, report: Option<&'a Report>) -> NodeSnapshot<
         drone: None,
         report,
         airframe: report.and_then(|report| airframe(report, false)),
+        same_hardware: None,
         free: Some(Ok(())),
         rules: None,
         remote_id: None,
@@ -138,6 +139,55 @@ fn why_no_drone_can_be_bound_to_it_is_said_at_once() {
         assert_eq!((reason(&status, FREE), urgency), (("False", why), Urgency::Now));
         assert_eq!(status.drone, snapshot.drone.map(|(drone, _)| drone.to_string()));
     }
+}
+
+#[test]
+fn why_the_link_of_a_vehicle_is_not_open_is_said_also_after_its_agent_has_started_again() {
+    let fault = "serial device /dev/ttyACM0 is missing; there is now /dev/ttyACM1";
+    let (node, known) = (node(), object(Some(UID), VehicleStatus::default()));
+    let lost = Report {
+        link_alive: false,
+        link_fault: Some(fault.to_owned()),
+        ..report(FlightTruth::Disarmed)
+    };
+    let started = Report {
+        link_fault: Some(fault.to_owned()),
+        ..Report::of_nothing(node.clone())
+    };
+    for report in [lost, started] {
+        let (status, _) = written(&snapshot(&node, Some(&report)), &known, 1);
+        assert_eq!(reason(&status, READY), ("False", "AutopilotSilent"));
+        let words = &status.conditions[0].message;
+        assert!(words.ends_with(&format!("its link is not open: {fault}")), "{words}");
+    }
+}
+
+#[test]
+fn two_vehicles_of_one_hardware_number_or_of_none_are_two_objects_and_the_number_is_warned_of() {
+    for airframe in [Airframe(Some(UID)), Airframe(None)] {
+        assert_ne!(name("gate-1", airframe), name("gate-2", airframe));
+    }
+    let (node, other) = (node(), NodeName::parse("gate-2").unwrap());
+    let report = report(FlightTruth::Disarmed);
+    let alone = snapshot(&node, Some(&report));
+    let known = object(Some(UID), VehicleStatus::default());
+    let message = |snapshot| written(snapshot, &known, 1).0.conditions[0].message.clone();
+    assert_eq!(message(&alone), "its agent receives from its autopilot");
+    let both = NodeSnapshot {
+        same_hardware: Some(&other),
+        ..alone
+    };
+    let words = message(&both);
+    assert!(
+        words.contains("the autopilot of node gate-2 reports the same hardware number")
+            && words.contains("stop one of its agents"),
+        "{words}"
+    );
+    let (status, _) = written(&both, &known, 1);
+    assert_eq!(
+        (reason(&status, READY), reason(&status, FREE)),
+        (("True", "Heard"), ("True", "Free"))
+    );
 }
 
 #[test]

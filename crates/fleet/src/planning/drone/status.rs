@@ -269,9 +269,13 @@ fn connected(report: &Report) -> Condition {
             "its agent is connected and receives from its autopilot".into(),
         )
     } else {
-        let message =
-            "the agent is connected but receives nothing from its autopilot; check cable, port, baud rate and power";
-        condition(Kind::Connected, Some(false), "AutopilotSilent", message.into())
+        let mut message =
+            "the agent is connected but receives nothing from its autopilot; check cable, port, baud rate and power"
+                .to_owned();
+        if let Some(fault) = &report.link_fault {
+            message = format!("the agent is connected, but its link to the autopilot is not open: {fault}");
+        }
+        condition(Kind::Connected, Some(false), "AutopilotSilent", message)
     }
 }
 

@@ -108,6 +108,16 @@ fn a_silent_agent_or_autopilot_makes_flying_unknown_and_never_false() {
 }
 
 #[test]
+fn why_the_link_of_a_silent_autopilot_is_not_open_is_said() {
+    let mut report = report(FlightTruth::Unknown(WhyUnknown::LinkLost), Activity::Waiting);
+    report.link_alive = false;
+    let said = |report: &Report| connected(report).message;
+    assert!(said(&report).contains("check cable, port, baud rate and power"));
+    report.link_fault = Some("serial device /dev/ttyACM0 is missing; there is now /dev/ttyACM1".to_owned());
+    assert!(said(&report).ends_with("not open: serial device /dev/ttyACM0 is missing; there is now /dev/ttyACM1"));
+}
+
+#[test]
 fn a_refused_arming_is_told_in_the_autopilots_own_words() {
     let mut r = report(FlightTruth::Disarmed, Activity::NotArmable);
     r.ready = Some(false);

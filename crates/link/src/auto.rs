@@ -77,7 +77,7 @@ impl fmt::Display for Finding {
             Self::Silent => "silent",
             Self::Unusable(OpenError::Busy(_)) => "in use by another program",
             Self::Unusable(OpenError::Forbidden(_)) => "no permission",
-            Self::Unusable(OpenError::Missing(_)) => "gone",
+            Self::Unusable(OpenError::Missing(_) | OpenError::Elsewhere { .. }) => "gone",
             Self::Unusable(_) => "not a usable serial device",
         })
     }

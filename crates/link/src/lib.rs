@@ -1,6 +1,6 @@
 //! MAVLink over any byte stream: one link to one autopilot that never gives up.
 //!
-//! Owns: link URLs ([`url`]), transports ([`transport`]) and which of them a URL names ([`opener`]), searching an autopilot
+//! Owns: link URLs ([`url`]), transports ([`transport`]) and which of them a URL names ([`opener`], `named_port`), searching an autopilot
 //! ([`auto`]), framing and resynchronization ([`framing`], [`raw`],
 //! [`layout`]), reading messages ([`decode`]), telling autopilots from others ([`heartbeat`]), signing ([`signing`]), the backlog filter after an open ([`backlog`]),
 //! numbers of vehicles that share a port ([`renumber`]),
@@ -21,6 +21,7 @@ pub mod handle;
 pub mod heartbeat;
 pub mod layout;
 pub mod link;
+mod named_port;
 pub mod opener;
 pub mod raw;
 pub mod renumber;

@@ -4,8 +4,9 @@
 
 use crate::auto::Search;
 use crate::counters::Counters;
+use crate::named_port::NamedPort;
 use crate::transport::datagrams::Datagrams;
-use crate::transport::serial::{self, SerialLine};
+use crate::transport::serial;
 use crate::transport::{OPEN_DEADLINE, OpenError, Opener, Wire, tcp};
 use crate::url::LinkUrl;
 use futures::future::BoxFuture;
@@ -18,6 +19,7 @@ pub struct UrlOpener {
     url: LinkUrl,
     counters: Arc<Counters>,
     search: Search,
+    port: Option<NamedPort>,
     socket: Option<Arc<Datagrams>>,
 }
 
@@ -28,10 +30,15 @@ impl UrlOpener {
             LinkUrl::Auto { baud } => baud,
             _ => None,
         };
+        let port = match &url {
+            LinkUrl::Serial { device, baud } => Some(NamedPort::new(device, *baud, &devices)),
+            _ => None,
+        };
         Self {
             url,
             counters,
             search: Search::new(devices, baud),
+            port,
             socket: None,
         }
     }
@@ -40,9 +47,12 @@ impl UrlOpener {
         if let Some(socket) = &self.socket {
             return Ok(Wire::datagrams(socket));
         }
+        if let Some(port) = &mut self.port {
+            return Ok(port.open()?.into_wire());
+        }
         let counters = Arc::clone(&self.counters);
         let socket = match &self.url {
-            LinkUrl::Serial { device, baud } => return Ok(SerialLine::open(device, *baud)?.into_wire()),
+            LinkUrl::Serial { device, .. } => return Err(OpenError::Missing(device.display().to_string())),
             LinkUrl::Auto { .. } => return Ok(self.search.find().await?.into_wire()),
             LinkUrl::Tcp { remote } => return tcp(remote).await,
             LinkUrl::UdpListen { local } => Datagrams::listen(local, counters).await?,

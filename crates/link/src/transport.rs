@@ -30,6 +30,16 @@ pub enum OpenError {
     /// The device file is not there.
     #[error("serial device {0} is missing; is the autopilot plugged in and powered?")]
     Missing(String),
+    /// The device file is not there, and others are.
+    #[error(
+        "serial device {device} is missing; there is now {others}: if the autopilot is there, name that, best by /dev/serial/by-id, or use auto"
+    )]
+    Elsewhere {
+        /// The device.
+        device: String,
+        /// Serial devices that there are.
+        others: String,
+    },
     /// The device file may not be opened.
     #[error(
         "no permission to open serial device {0}; add the user to its group (often dialout), or give the container the device"
@@ -175,23 +185,55 @@ fn network(what: String) -> impl Fn(io::Error) -> OpenError {
     }
 }
 
-async fn resolve(at: &HostPort) -> Result<SocketAddr, OpenError> {
+async fn resolve_all(at: &HostPort) -> Result<Vec<SocketAddr>, OpenError> {
     let found = lookup_host((at.host.as_str(), at.port)).await;
-    found
-        .ok()
-        .and_then(|mut all| all.next())
-        .ok_or_else(|| OpenError::Unresolved(at.to_string()))
+    let found: Vec<SocketAddr> = found.into_iter().flatten().collect();
+    match found.is_empty() {
+        true => Err(OpenError::Unresolved(at.to_string())),
+        false => Ok(found),
+    }
 }
 
-/// A TCP connection to `remote`.
+async fn resolve(at: &HostPort) -> Result<SocketAddr, OpenError> {
+    let first = resolve_all(at).await?.first().copied();
+    first.ok_or_else(|| OpenError::Unresolved(at.to_string()))
+}
+
+/// A TCP connection to `remote`, at the first of its addresses that takes one: `localhost` and most names have one of each family.
 pub(crate) async fn tcp(remote: &HostPort) -> Result<Wire, OpenError> {
+    tcp_at(remote, &resolve_all(remote).await?).await
+}
+
+async fn tcp_at(remote: &HostPort, addresses: &[SocketAddr]) -> Result<Wire, OpenError> {
     let failed = network(format!("tcp:{remote}"));
-    let address = resolve(remote).await?;
-    let stream = TcpStream::connect(address).await.map_err(&failed)?;
+    let stream = TcpStream::connect(addresses).await.map_err(&failed)?;
     stream.set_nodelay(true).map_err(&failed)?;
     #[cfg(target_os = "linux")]
     socket2::SockRef::from(&stream)
         .set_tcp_user_timeout(Some(TCP_UNACKNOWLEDGED))
         .map_err(&failed)?;
     Ok(Wire::stream(stream))
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use std::net::{Ipv4Addr, Ipv6Addr};
+    use tokio::net::TcpListener;
+
+    #[tokio::test]
+    async fn a_name_of_both_families_is_reached_by_the_one_that_answers() {
+        let listener = TcpListener::bind((Ipv4Addr::LOCALHOST, 0)).await.unwrap();
+        let port = listener.local_addr().unwrap().port();
+        let addresses = [(Ipv6Addr::LOCALHOST, port).into(), (Ipv4Addr::LOCALHOST, port).into()];
+        let remote = HostPort {
+            host: "localhost".to_owned(),
+            port,
+        };
+        tcp_at(&remote, &addresses).await.unwrap();
+        assert!(matches!(
+            tcp_at(&remote, &addresses[..1]).await,
+            Err(OpenError::Network { .. })
+        ));
+    }
 }

@@ -4,7 +4,7 @@
 {{- $device := $agent.device -}}
 {{- $link := $agent.link -}}
 {{- $kinds := "auto, auto:57600, serial:/host/dev/ttyACM0:57600, udp-listen:0.0.0.0:14550, udp:HOST:PORT or tcp:HOST:PORT" -}}
-{{- if not (regexMatch "^(auto(:[0-9]+)?|serial:/[^:]+:[0-9]+|(udp-listen|udp|tcp):[^/]+:[0-9]+)$" $link) -}}
+{{- if not (regexMatch "^(auto(:[0-9]+)?|serial:/.+:[0-9]+|(udp-listen|udp|tcp):[^/]+:[0-9]+)$" $link) -}}
 {{- fail (printf "agent.link: %q is not a link; use %s" $link $kinds) -}}
 {{- end -}}
 {{- if not (regexMatch "^(https://[^/]+:[0-9]+)?$" $agent.coordinator) -}}
@@ -17,6 +17,9 @@
 {{- if eq "latest" ($tag | default "") -}}
 {{- fail "images: the tag latest does not say which version flies; name a version" -}}
 {{- end -}}
+{{- end -}}
+{{- if contains ":" $device.hostPath -}}
+{{- fail (printf "agent.device.hostPath: %q has a colon, with which nothing can be mounted into a container; use /dev, and name the port in agent.link" $device.hostPath) -}}
 {{- end -}}
 {{- if not (regexMatch "^/dev(/[^:,/]+)*$" $device.hostPath) -}}
 {{- fail (printf "agent.device.hostPath: %q is more than devices; use /dev, a folder in it, or one device" $device.hostPath) -}}

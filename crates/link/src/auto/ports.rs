@@ -2,7 +2,8 @@
 //!
 //! Owns: listing them in the order in which they are tried. Must not: open any.
 //!
-//! The names under `serial/by-id` come first: they are the same after unplugging and at another socket.
+//! The names under `serial/by-id` come first: they are the same after unplugging and at another socket. Of equal adapters only one has such a
+//! name; those under `serial/by-path` are the same after unplugging.
 
 use std::fmt;
 use std::fs;
@@ -44,6 +45,7 @@ pub fn list(devices: &Path) -> Vec<Port> {
     let mut ports = Vec::new();
     let folders = [
         (devices.join("serial/by-id"), ""),
+        (devices.join("serial/by-path"), ""),
         (devices.to_owned(), "ttyACM"),
         (devices.to_owned(), "ttyUSB"),
         (devices.to_owned(), "ttyAMA"),
@@ -100,6 +102,37 @@ mod tests {
             ("ttyAMA0", false),
         ];
         assert_eq!(found, expected.map(|(name, usb)| (name.to_owned(), usb)));
+    }
+
+    #[test]
+    fn of_two_equal_adapters_the_one_without_a_name_by_id_has_that_of_its_socket_with_colons() {
+        let dev = tempfile::tempdir().unwrap();
+        let at = |name: &str| dev.path().join(name);
+        let sockets = [
+            "pci-0000:00:14.0-usb-0:1:1.0-port0",
+            "pci-0000:00:14.0-usb-0:2:1.0-port0",
+        ];
+        for folder in ["serial/by-id", "serial/by-path"] {
+            fs::create_dir_all(at(folder)).unwrap();
+        }
+        for (number, socket) in sockets.iter().enumerate() {
+            let device = format!("ttyUSB{number}");
+            fs::write(at(&device), "").unwrap();
+            symlink(format!("../../{device}"), at("serial/by-path").join(socket)).unwrap();
+        }
+        symlink(
+            "../../ttyUSB1",
+            at("serial/by-id/usb-Silicon_Labs_CP2102_0001-if00-port0"),
+        )
+        .unwrap();
+        let found: Vec<_> = list(dev.path()).iter().map(|port| port.path.clone()).collect();
+        assert_eq!(
+            found,
+            [
+                at("serial/by-id/usb-Silicon_Labs_CP2102_0001-if00-port0"),
+                at("serial/by-path").join(sockets[0])
+            ]
+        );
     }
 
     #[test]

@@ -185,6 +185,19 @@ mod tests {
         assert_eq!(fs::read_dir(folder.path()).unwrap().count(), 1, "nothing else is left");
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn on_a_full_disk_the_last_stamp_that_was_written_stays() {
+        let folder = tempfile::tempdir().unwrap();
+        let path = folder.path().join("stamp");
+        let file = StampFile::new(path.clone());
+        file.write(Stamp(7)).unwrap();
+        // Linux' own full disk.
+        std::os::unix::fs::symlink("/dev/full", path.with_extension("new")).unwrap();
+        assert!(matches!(file.write(Stamp(8)), Err(StampError::Unusable { .. })));
+        assert_eq!(file.read().unwrap(), Some(Stamp(7)));
+    }
+
     #[test]
     fn a_file_that_makes_no_sense_is_never_a_fresh_start() {
         let folder = tempfile::tempdir().unwrap();

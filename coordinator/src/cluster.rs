@@ -15,6 +15,7 @@ pub mod confirm;
 pub mod events;
 pub mod key;
 pub mod node_objects;
+pub mod proxy;
 pub mod retry;
 pub mod selection;
 pub mod status;

@@ -2,6 +2,7 @@
 //!
 //! Owns: the client, the deadline, the error. Must not: retry; the caller does.
 
+use super::proxy;
 use crate::metrics::api_calls::ApiCalls;
 use anyhow::Context;
 use crds::labels;
@@ -104,8 +105,19 @@ pub fn error_chain(error: &(dyn std::error::Error + 'static)) -> String {
         }
         next = error.source();
     }
+    if SAID_OF_TIMES.iter().any(|words| chain.contains(words)) {
+        chain.push_str("; check this computer's clock, and that of the API server's");
+    }
     chain
 }
+
+/// What TLS says of a certificate that is not good at the time of this computer's clock.
+const SAID_OF_TIMES: [&str; 4] = [
+    "certificate not valid yet",
+    "certificate expired",
+    "certificate: NotValidYet",
+    "certificate: Expired",
+];
 
 /// What the API server answered, with its code.
 fn answer(status: &kube::core::Status) -> String {
@@ -170,6 +182,7 @@ pub async fn client(calls: &ApiCalls) -> anyhow::Result<kube::Client> {
         let advice = "set KUBECONFIG to a kubeconfig file, or run in a cluster with a ServiceAccount";
         anyhow::anyhow!("no Kubernetes configuration; {advice} ({error})")
     })?;
+    proxy::apply(&mut config)?;
     config.read_timeout = Some(SILENCE);
     // The caller tries again by a schedule of its own. The ready-made one doubles without a cap that is of use (1000 s), and waits
     // for as long as a server asks, be it an hour.
@@ -207,6 +220,27 @@ mod tests {
             );
         }
         assert_eq!(chain[2], "no start: cannot read a Node: nodes \"a\" not found (404)");
+    }
+
+    #[test]
+    fn a_certificate_that_is_not_good_at_this_time_names_the_clock() {
+        use rustls::pki_types::UnixTime;
+        use rustls::{CertificateError, Error as Tls};
+        let year = |year: u64| UnixTime::since_unix_epoch(Duration::from_secs((year - 1970) * 31_557_600));
+        let boots_in_1970 = CertificateError::NotValidYetContext {
+            time: year(1970),
+            not_before: year(2026),
+        };
+        for (error, clock) in [
+            (boots_in_1970, true),
+            (CertificateError::NotValidYet, true),
+            (CertificateError::Expired, true),
+            (CertificateError::UnknownIssuer, false),
+        ] {
+            let tls = std::io::Error::other(Tls::InvalidCertificate(error));
+            let text = error_chain(&kube::Error::Service(Box::new(tls)));
+            assert_eq!(text.contains("check this computer's clock"), clock, "{text}");
+        }
     }
 
     #[test]

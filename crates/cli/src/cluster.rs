@@ -15,6 +15,7 @@ pub mod refusal;
 pub mod stored_proof;
 
 use crate::failure::Failure;
+use coordinator::cluster::proxy;
 use credential::Credential;
 use kube::Client;
 use kube::config::{AuthInfo, KubeConfigOptions, Kubeconfig};
@@ -116,7 +117,11 @@ impl Cluster {
             }
             None => kube::Config::from_kubeconfig(&options).await,
         };
-        let mut config = config.map_err(|error| wrong(&error))?;
+        let mut config = config.map_err(|error| match proxy::advice(&error) {
+            Some(advice) => Failure::Usage(format!("{}; {advice}", coordinator::cluster::api::error_chain(&error))),
+            None => wrong(&error),
+        })?;
+        proxy::apply(&mut config).map_err(|error| Failure::Usage(error.to_string()))?;
         plugin::resolve(&mut config.auth_info).await?;
         let credential = credential::of(&config).await?;
         let mut stored = None;

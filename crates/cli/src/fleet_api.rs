@@ -4,6 +4,7 @@
 
 use crate::failure::Failure;
 use coordinator::cluster::api::error_chain;
+use coordinator::cluster::proxy;
 use embedded_api::serve::folder::Folder;
 use embedded_api::serve::{self, Serving, in_process};
 use embedded_api::store;
@@ -181,9 +182,10 @@ async fn existing(path: &Path) -> Result<Client, Failure> {
     let _ = rustls::crypto::aws_lc_rs::default_provider().install_default();
     let wrong = |why: String| Failure::Failed(format!("cannot use the kubeconfig {}: {why}", path.display()));
     let kubeconfig = Kubeconfig::read_from(path).map_err(|error| wrong(error.to_string()))?;
-    let config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
+    let mut config = kube::Config::from_custom_kubeconfig(kubeconfig, &KubeConfigOptions::default())
         .await
         .map_err(|error| wrong(error.to_string()))?;
+    proxy::apply(&mut config).map_err(|error| wrong(error.to_string()))?;
     Client::try_from(config).map_err(|error| wrong(error.to_string()))
 }
 

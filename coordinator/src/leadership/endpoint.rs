@@ -6,6 +6,7 @@
 
 use crate::cluster::Cluster;
 use crate::cluster::api::{self, ApiError};
+use crate::cluster::world::uid;
 use crate::leadership::leading::Leadership;
 use crds::labels;
 use k8s_openapi::api::discovery::v1::{Endpoint, EndpointConditions, EndpointPort, EndpointSlice};
@@ -58,6 +59,15 @@ async fn point(cluster: &Cluster, leadership: &Leadership, here: SocketAddr) -> 
         return Ok(());
     }
     let params = api::posting();
+    let there = match there {
+        // Its type can never be changed: Pods have got addresses of the other family.
+        Some(other) if other.address_type != address_type(here) => {
+            let deleted = slices.delete(NAME, &api::only(uid(&other)));
+            api::call("delete the EndpointSlice of the coordinator", deleted).await?;
+            None
+        }
+        there => there,
+    };
     let slice = slice(there.map(|slice| slice.metadata), &cluster.namespace, here);
     if slice.metadata.resource_version.is_some() {
         let written = slices.replace(NAME, &params, &slice);
@@ -68,6 +78,10 @@ async fn point(cluster: &Cluster, leadership: &Leadership, here: SocketAddr) -> 
     }
     tracing::info!(%here, "the Service leads here");
     Ok(())
+}
+
+const fn address_type(here: SocketAddr) -> &'static str {
+    if here.is_ipv4() { "IPv4" } else { "IPv6" }
 }
 
 fn points_at(slice: &EndpointSlice, here: SocketAddr) -> bool {
@@ -97,7 +111,7 @@ fn slice(there: Option<ObjectMeta>, namespace: &str, here: SocketAddr) -> Endpoi
     metadata.labels.get_or_insert_default().extend(ours);
     EndpointSlice {
         metadata,
-        address_type: if here.is_ipv4() { "IPv4" } else { "IPv6" }.into(),
+        address_type: address_type(here).into(),
         endpoints: vec![Endpoint {
             addresses: vec![here.ip().to_string()],
             conditions: Some(EndpointConditions {

@@ -102,6 +102,12 @@ fn whatever_can_be_set_is_accepted_by_the_api_server_without_a_warning() {
         &["agent.device.access=plugin", "agent.link=serial:/dev/ttyACM0:57600"],
         &["agent.device.access=privileged", "agent.link=auto"],
         &["agent.device.access=none", "agent.link=udp-listen:0.0.0.0:14550"],
+        &["agent.device.access=none", "agent.link=udp-listen:[::]:14550"],
+        &["agent.link=serial:/host/dev/serial/by-path/pci-0000:00:14.0-usb-0:1.2:1.0-port0:57600"],
+        &[
+            "agent.device.access=plugin",
+            "agent.link=serial:/dev/serial/by-path/platform-xhci-hcd.0-usb-0:1:1.0:57600",
+        ],
         &[
             "agent.device.hostPath=/dev/ttyACM0",
             "agent.device.hostPathType=CharDevice",
@@ -111,7 +117,7 @@ fn whatever_can_be_set_is_accepted_by_the_api_server_without_a_warning() {
             "images.pullSecrets[0].name=login",
             "images.tag=0.2.0",
             "coordinator.replicas=3",
-            "coordinator.bindAddress=[::]",
+            "coordinator.bindAddress=0.0.0.0",
             "coordinator.nodeSelector.disk=fast",
             "coordinator.tolerations[0].operator=Exists",
             "coordinator.podAnnotations.team=flight",
@@ -266,6 +272,10 @@ fn bad_values_are_refused_by_name_and_with_what_to_do() {
             "agent.device.access is none; use plugin, privileged or hostPath",
         ),
         ("agent.device.hostPath=/", "is more than devices; use /dev"),
+        (
+            "agent.device.hostPath=/dev/serial/by-path/pci-0000:00:14.0-usb-0:1:1.0",
+            "use /dev, and name the port in agent.link",
+        ),
         (
             "agent.coordinator=http://c:50051",
             "use https://HOST:PORT, or leave it empty",

@@ -122,5 +122,5 @@ fn others_are_let_in_by_name_and_metrics_are_scraped_of_each_replica() {
     let args = workload["spec"]["template"]["spec"]["containers"][0]["args"]
         .as_array()
         .unwrap();
-    assert!(args.contains(&json!("--metrics-listen=0.0.0.0:9090")), "{args:?}");
+    assert!(args.contains(&json!("--metrics-listen=[::]:9090")), "{args:?}");
 }

@@ -41,6 +41,22 @@ mod tests {
         assert!(!fresh.exists());
     }
 
+    #[cfg(target_os = "linux")]
+    #[test]
+    fn on_a_full_disk_the_old_file_stays_and_the_next_write_with_room_takes_its_place() {
+        let folder = tempfile::tempdir().unwrap();
+        let (file, fresh) = (folder.path().join("a"), folder.path().join("a.new"));
+        replace_file(&file, &fresh, b"old").unwrap();
+        // Linux' own full disk.
+        std::os::unix::fs::symlink("/dev/full", &fresh).unwrap();
+        let error = replace_file(&file, &fresh, b"new").unwrap_err();
+        assert_eq!(error.kind(), io::ErrorKind::StorageFull);
+        assert_eq!(fs::read(&file).unwrap(), b"old");
+        fs::remove_file(&fresh).unwrap();
+        replace_file(&file, &fresh, b"new").unwrap();
+        assert_eq!(fs::read(&file).unwrap(), b"new");
+    }
+
     #[test]
     fn the_old_file_stays_when_the_new_one_cannot_be_written() {
         let folder = tempfile::tempdir().unwrap();

@@ -82,6 +82,15 @@ mod tests {
     }
 
     #[test]
+    fn the_node_of_a_name_may_be_a_long_one_with_dots() {
+        let long = node(&format!("drone-7.{}.example.com", ["field-station"; 7].join(".")));
+        assert!(long.as_str().len() >= 115);
+        let file = name(&long, at(0), 12);
+        assert!(file.len() <= 255, "as long as a file system takes");
+        assert_eq!((number(&long, &file), is_of_some_node(&file)), (Some(12), true));
+    }
+
+    #[test]
     fn a_name_tells_the_node_the_time_and_the_number() {
         for (seconds, text) in [
             (0, "skein-pine-19700101T000000Z-1.tlog"),

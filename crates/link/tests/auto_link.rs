@@ -119,7 +119,7 @@ async fn an_autopilot_is_found_among_other_things_at_its_baud_rate_without_a_byt
 }
 
 #[tokio::test(flavor = "multi_thread")]
-async fn a_ground_station_that_names_an_autopilot_is_not_taken_for_one() {
+async fn a_ground_station_that_names_an_autopilot_and_a_radio_that_names_nothing_are_not_taken_for_one() {
     let dev = tempfile::tempdir().unwrap();
     let station = MavMessage::HEARTBEAT(HEARTBEAT_DATA {
         mavtype: MavType::MAV_TYPE_GCS,
@@ -127,8 +127,17 @@ async fn a_ground_station_that_names_an_autopilot_is_not_taken_for_one() {
         ..HEARTBEAT_DATA::default()
     });
     let station = frame((255, 190), 0, &station);
-    let _radio = plug(dev.path(), "ttyACM0", move |_, tick| {
+    let radio = MavMessage::HEARTBEAT(HEARTBEAT_DATA {
+        mavtype: MavType::MAV_TYPE_GENERIC,
+        autopilot: MavAutopilot::MAV_AUTOPILOT_GENERIC,
+        ..HEARTBEAT_DATA::default()
+    });
+    let radio = frame((51, 68), 0, &radio);
+    let _station = plug(dev.path(), "ttyACM0", move |_, tick| {
         if tick % 10 == 0 { station.clone() } else { Vec::new() }
+    });
+    let _radio = plug(dev.path(), "ttyACM1", move |_, tick| {
+        if tick % 10 == 0 { radio.clone() } else { Vec::new() }
     });
     let _ours = plug(dev.path(), "ttyUSB0", autopilot(3, 57_600));
     let (link, _, mut events) = open(dev.path(), "auto:57600");

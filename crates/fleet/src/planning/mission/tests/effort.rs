@@ -19,28 +19,6 @@ fn comb(corners: usize) -> Vec<(f64, f64)> {
     ring
 }
 
-/// A wall that winds six times around the middle.
-fn spiral(corners: usize) -> Vec<(f64, f64)> {
-    let side = corners / 2;
-    let at = |number: usize, thick: f64| {
-        let share = number as f64 / (side - 1) as f64;
-        let (radius, angle) = (50.0 + 400.0 * share + thick, share * 6.0 * std::f64::consts::TAU);
-        (500.0 + radius * angle.cos(), 500.0 + radius * angle.sin())
-    };
-    let outward = (0..side).map(|number| at(number, 12.0));
-    outward.chain((0..side).rev().map(|number| at(number, 0.0))).collect()
-}
-
-/// Small houses in rows.
-fn houses(corners: usize) -> Vec<Vec<(f64, f64)>> {
-    let row = ((corners / 4) as f64).sqrt().ceil() as usize;
-    let house = |number: usize| {
-        let (x, y) = (50.0 + (number % row) as f64 * 75.0, 50.0 + (number / row) as f64 * 75.0);
-        vec![(x, y), (x + 5.0, y), (x + 5.0, y + 5.0), (x, y + 5.0)]
-    };
-    (0..corners / 4).map(house).collect()
-}
-
 /// How many edges are examined to plan this survey of 1 km², to share it, and to make the flight of each.
 fn steps_of(holes: &[Vec<(f64, f64)>], lines: f64, heading: f64, vehicles: usize) -> u64 {
     let square: &[(f64, f64)] = &[(0.0, 0.0), (1000.0, 0.0), (1000.0, 1000.0), (0.0, 1000.0)];
@@ -66,24 +44,9 @@ fn steps_of(holes: &[Vec<(f64, f64)>], lines: f64, heading: f64, vehicles: usize
 
 #[test]
 fn planning_around_a_comb_costs_little_more_than_in_proportion_to_its_corners() {
-    let steps: Vec<u64> = [40, 80, 160, 320]
-        .map(|corners| steps_of(&[comb(corners)], 100.0, 0.0, 4))
-        .to_vec();
-    println!("{steps:?}");
-    assert!(steps.iter().all(|steps| *steps < 10_000_000), "{steps:?}");
-}
-
-#[test]
-fn the_largest_surveys_are_planned_in_a_bounded_number_of_steps() {
-    let cases = [
-        ("nothing in it", steps_of(&[], 999.0, 0.0, 100)),
-        ("a comb, along", steps_of(&[comb(496)], 999.0, 0.0, 100)),
-        ("a comb, across", steps_of(&[comb(496)], 14.0, 90.0, 100)),
-        ("a spiral", steps_of(&[spiral(496)], 150.0, 0.0, 100)),
-        ("houses", steps_of(&houses(496), 999.0, 0.0, 100)),
-    ];
-    println!("{cases:?}");
-    for (what, steps) in cases {
-        assert!(steps < 100_000_000, "{what}: {steps}");
-    }
+    let [half, whole] = [160, 320].map(|corners| steps_of(&[comb(corners)], 100.0, 0.0, 4));
+    assert!(
+        whole < 3 * half,
+        "{half} edges are examined for 160 corners, {whole} for 320"
+    );
 }
